@@ -1,0 +1,8 @@
+# CROSSOVER_SANITIZE: a value of -fsanitize= for everything we build, e.g. "address,undefined" or "thread".
+set(CROSSOVER_SANITIZE "" CACHE STRING "Sanitizers to build with, as in -fsanitize=")
+add_library(crossover_sanitizers INTERFACE)
+if(CROSSOVER_SANITIZE)
+  target_compile_options(crossover_sanitizers INTERFACE -fsanitize=${CROSSOVER_SANITIZE} -fno-omit-frame-pointer
+                                                        -fno-sanitize-recover=all)
+  target_link_options(crossover_sanitizers INTERFACE -fsanitize=${CROSSOVER_SANITIZE})
+endif()

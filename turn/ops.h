@@ -1,0 +1,51 @@
+// What a client does to take a turn and to give it back, as memory operations.
+//
+// These lists are the whole client side of the protocol. The sidecar turns them into one
+// cuStreamBatchMemOp each (GPU gates) or executes them on the host (host gates); the explorer executes the
+// same lists one operation at a time, in every order. Pure and allocation-free.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace crossover::turn {
+
+using SlotIndex = std::uint32_t;
+using TurnNumber = std::uint32_t;  // counts 1, 2, 3, ... per client, wraps
+
+enum class Word : std::uint8_t { kReady, kHold, kRel, kGate };
+
+struct Op {
+  enum class Kind : std::uint8_t { kWrite, kWaitGeq };
+  Kind kind;
+  Word word;
+  SlotIndex slot;
+  std::uint32_t value;
+};
+
+// Cyclic order: `a` is at or past `b`. The same rule as CU_STREAM_WAIT_VALUE_GEQ.
+constexpr bool AtOrPast(std::uint32_t a, std::uint32_t b) {
+  return static_cast<std::int32_t>(a - b) >= 0;
+}
+
+// A value that opens a gate for whatever turn its owner asks for next, given roughly where that owner is.
+// A releasing stream bakes it at enqueue, when it cannot know the other's exact number.
+constexpr std::uint32_t OpenAny(TurnNumber about) { return about + (1u << 30); }
+
+// Take turn `k` of slot `self`. `hold` is written before the gate is shut again: at no instant is the token
+// in neither of the two words, which is what lets the arbiter see that it is lost.
+constexpr std::array<Op, 4> Acquire(SlotIndex self, TurnNumber k) {
+  return {{{Op::Kind::kWrite, Word::kReady, self, k},
+           {Op::Kind::kWaitGeq, Word::kGate, self, k},
+           {Op::Kind::kWrite, Word::kHold, self, k},
+           {Op::Kind::kWrite, Word::kGate, self, k}}};
+}
+
+// Give turn `k` of slot `self` back by opening `successor`'s gate with `open`: OpenAny() of where the
+// successor is, or k + 1 when the successor is the client itself. The gate comes first: it is what the next
+// client waits for.
+constexpr std::array<Op, 2> Release(SlotIndex self, TurnNumber k, SlotIndex successor, std::uint32_t open) {
+  return {{{Op::Kind::kWrite, Word::kGate, successor, open}, {Op::Kind::kWrite, Word::kRel, self, k}}};
+}
+
+}  // namespace crossover::turn
