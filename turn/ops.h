@@ -24,9 +24,7 @@ struct Op {
 };
 
 // Cyclic order: `a` is at or past `b`. The same rule as CU_STREAM_WAIT_VALUE_GEQ.
-constexpr bool AtOrPast(std::uint32_t a, std::uint32_t b) {
-  return static_cast<std::int32_t>(a - b) >= 0;
-}
+constexpr bool AtOrPast(std::uint32_t a, std::uint32_t b) { return static_cast<std::int32_t>(a - b) >= 0; }
 
 // A value that opens a gate for whatever turn its owner asks for next, given roughly where that owner is.
 // A releasing stream bakes it at enqueue, when it cannot know the other's exact number.

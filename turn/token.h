@@ -1,0 +1,153 @@
+// The token of one GPU: who has the turn, kept to exactly one by the arbiter.
+//
+// The token is wherever the words say: *held* by a client inside its turn, *parked* at an open gate whose
+// owner has not come yet, or in the arbiter's *pocket*. Holders pass it to each other without the arbiter
+// (turn/ops.h). What is left to the arbiter is to move a parked token, to replace a lost one and to swallow a
+// surplus one. None of that needs a compare-and-swap, which stream memory operations do not have:
+//
+//   move     shut the gate, then read `ready` (Dekker: the client writes `ready`, then reads the gate). Not
+//            ready: it will find the gate shut, the token is ours. Ready: open the gate again with the exact
+//            number of that turn, which does nothing if the client has passed already.
+//   replace  two equal collects in a row without a token: counters only grow and a holder writes the next
+//            gate before `rel`, its own `hold` before it shuts its gate, so between the two there was none.
+//   swallow  more than one in two steps in a row (a hand-over shows two for an instant): shut a gate nobody
+//            waits at, or the open gate of a holder, which a holder about to shut it does not notice.
+//
+// Correct for whatever `want` the policy asks: the explorer asks for everything in every order.
+// Trivially copyable; not thread-safe; no clock, no allocation.
+#pragma once
+
+#include <cstdint>
+
+#include "turn/words.h"
+
+namespace crossover::turn {
+
+class Token {
+ public:
+  // What one Step did, for counters and events.
+  struct Report {
+    SlotIndex granted = kNobody;  // its gate was opened by the arbiter
+    SlotIndex revoked = kNobody;  // a parked token was taken back from it
+    bool minted = false;          // a lost token was replaced
+    bool swallowed = false;       // a surplus token was taken out
+  };
+
+  // Where the token of this snapshot is, for the policy: the holder, else where it is parked, else kNobody.
+  struct Place {
+    SlotIndex holder = kNobody;
+    SlotIndex parked = kNobody;
+    int visible = 0;  // held and parked ones, and those at the open gate of a holder
+  };
+  static Place Find(const Snapshot& seen, SlotSet members);
+
+  // Brings the number of tokens among `members` to one, and a token that nobody uses to `want` (kNobody:
+  // leave it where it is). `seen` is the collect on which `want` was chosen.
+  template <class Memory>
+  Report Step(Memory& memory, SlotSet members, const Snapshot& seen, SlotIndex want);
+
+  // Lets `slot` pass although the token is elsewhere: the watchdog's way out. Step swallows the surplus
+  // once the stuck client gives its turn back.
+  template <class Memory>
+  void Open(Memory& memory, SlotIndex slot, const ClientWords& words) {
+    memory.Store(slot, Word::kGate, words.next());
+  }
+
+  bool in_pocket() const { return pocket_; }
+
+ private:
+  template <class Memory>
+  bool Revoke(Memory& memory, SlotIndex slot, const ClientWords& words);
+  template <class Memory>
+  void Swallow(Memory& memory, SlotSet members, const Snapshot& seen, Report* report);
+
+  bool pocket_ = false;
+  bool surplus_ = false;  // the last step saw more than one
+};
+
+inline Token::Place Token::Find(const Snapshot& seen, SlotSet members) {
+  Place place;
+  for (SlotIndex slot : members) {
+    const ClientWords& words = seen.client[slot];
+    if (words.holding()) {
+      if (place.holder == kNobody) place.holder = slot;
+      place.visible += words.open() ? 2 : 1;
+    } else if (words.open()) {
+      // A waiting client at an open gate is on its way in: it cannot be moved, so it is named first.
+      if (place.parked == kNobody || words.waiting()) place.parked = slot;
+      ++place.visible;
+    }
+  }
+  return place;
+}
+
+template <class Memory>
+bool Token::Revoke(Memory& memory, SlotIndex slot, const ClientWords& words) {
+  memory.Store(slot, Word::kGate, words.hold);
+  const std::uint32_t ready = memory.Load(slot, Word::kReady);
+  if (ready == words.hold) return true;
+  if (ready == words.next()) memory.Store(slot, Word::kGate, words.next());
+  return false;
+}
+
+template <class Memory>
+void Token::Swallow(Memory& memory, SlotSet members, const Snapshot& seen, Report* report) {
+  if (pocket_) {
+    pocket_ = false;
+    report->swallowed = true;
+    return;
+  }
+  for (SlotIndex slot : members) {
+    const ClientWords& words = seen.client[slot];
+    if (!words.parked() || words.waiting()) continue;
+    if (Revoke(memory, slot, words)) {
+      report->revoked = slot;
+      report->swallowed = true;
+      return;
+    }
+  }
+  for (SlotIndex slot : members) {
+    const ClientWords& words = seen.client[slot];
+    if (!words.holding() || !words.open()) continue;
+    memory.Store(slot, Word::kGate, words.hold);
+    report->swallowed = true;
+    return;
+  }
+}
+
+template <class Memory>
+Token::Report Token::Step(Memory& memory, SlotSet members, const Snapshot& seen, SlotIndex want) {
+  Report report;
+  const Place place = Find(seen, members);
+  const int tokens = place.visible + (pocket_ ? 1 : 0);
+
+  if (tokens > 1) {
+    if (surplus_) Swallow(memory, members, seen, &report);
+    surplus_ = !surplus_;
+    return report;
+  }
+  surplus_ = false;
+  if (tokens == 0) {
+    for (SlotIndex slot : members) {
+      if (!(ReadClient(memory, slot) == seen.client[slot])) return report;
+    }
+    if (members.Count() == 0) return report;
+    pocket_ = true;
+    report.minted = true;
+  }
+  if (!pocket_ && members.Has(want) && place.parked != kNobody && place.parked != want) {
+    const ClientWords& words = seen.client[place.parked];
+    if (!words.waiting() && Revoke(memory, place.parked, words)) {
+      pocket_ = true;
+      report.revoked = place.parked;
+    }
+  }
+  if (pocket_ && members.Has(want)) {
+    memory.Store(want, Word::kGate, seen.client[want].next());
+    pocket_ = false;
+    report.granted = want;
+  }
+  return report;
+}
+
+}  // namespace crossover::turn

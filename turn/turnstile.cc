@@ -1,0 +1,106 @@
+#include "turn/turnstile.h"
+
+#include <algorithm>
+
+namespace crossover::turn {
+
+void Turnstile::Join(SlotIndex slot, std::uint32_t order) {
+  Leave(slot);
+  present_.Add(slot);
+  policy_.Join(slot, order);
+}
+
+void Turnstile::Leave(SlotIndex slot) {
+  present_.Remove(slot);
+  gated_.Remove(slot);
+  offenders_.Remove(slot);
+  arbiter_opened_.Remove(slot);
+  overruns_[slot] = 0;
+  overran_[slot] = 0;
+}
+
+void Turnstile::SetGated(SlotIndex slot, bool gated) {
+  if (gated && present_.Has(slot)) {
+    gated_.Add(slot);
+  } else {
+    gated_.Remove(slot);
+  }
+}
+
+void Turnstile::set_settings(const Settings& settings) {
+  settings_ = settings;
+  policy_.set_settings(settings.policy);
+}
+
+std::span<const Event> Turnstile::TakeEvents() {
+  events_taken_ = true;
+  return {events_.data(), event_count_};
+}
+
+void Turnstile::Note(Event::Kind kind, SlotIndex slot, Time at, Time duration) {
+  if (events_taken_) {
+    events_taken_ = false;
+    event_count_ = 0;
+  }
+  if (event_count_ < kMaxEvents) events_[event_count_++] = {kind, slot, at, duration};
+}
+
+void Turnstile::Watch(const Snapshot& seen, Time now) {
+  bool somebody_waits = false;
+  bool somebody_holds = false;
+  for (SlotIndex slot : gated_) {
+    const ClientWords& words = seen.client[slot];
+    const Policy::Change change = policy_.Watch(slot, words, now);
+    if (change.released) Note(Event::Kind::kRelease, slot, now, change.turn);
+    if (change.arrived) Note(Event::Kind::kArrive, slot, now);
+    if (change.held) {
+      Note(Event::Kind::kHold, slot, now, change.waited);
+      ++stats_.turns;
+      ++(arbiter_opened_.Has(slot) ? stats_.granted : stats_.handed_over);
+      arbiter_opened_.Remove(slot);
+    }
+    somebody_waits |= words.waiting();
+    somebody_holds |= words.holding();
+  }
+  const bool rests = somebody_waits && !somebody_holds;
+  if (rests && rested_ && last_poll_ != kNever) stats_.rest_while_ready += now - last_poll_;
+  rested_ = rests;
+}
+
+void Turnstile::NoteStep(const Token::Report& report, Time now) {
+  if (report.minted) {
+    ++stats_.minted;
+    Note(Event::Kind::kMint, report.granted, now);
+  }
+  if (report.swallowed) {
+    ++stats_.swallowed;
+    Note(Event::Kind::kSwallow, report.revoked, now);
+  }
+  if (report.revoked != kNobody) {
+    ++stats_.revoked;
+    arbiter_opened_.Remove(report.revoked);
+    Note(Event::Kind::kRevoke, report.revoked, now);
+  }
+  if (report.granted != kNobody) {
+    arbiter_opened_.Add(report.granted);
+    Note(Event::Kind::kGrant, report.granted, now);
+  }
+}
+
+Time Turnstile::NextPoll(const Token::Place& place, const Policy::Wish& wish, bool outstanding,
+                         Time now) const {
+  Time wait = kNever;
+  if (outstanding) wait = settings_.opener_repeat;
+  if (gated_.Count() > 0) {
+    Time poll = settings_.poll_idle;
+    if (place.holder != kNobody) {
+      const Time turn = policy_.rhythm(place.holder).turn;
+      poll = std::clamp(turn == kNever ? 0 : turn / 50, settings_.poll_held_min, settings_.poll_held_max);
+    }
+    wait = std::min(wait, poll);
+  }
+  if (wait == kNever) return kNever;
+  return wish.ask_again > now ? std::min(now + wait, wish.ask_again) : now + wait;
+}
+
+}  // namespace crossover::turn

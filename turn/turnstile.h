@@ -1,0 +1,159 @@
+// One GPU's turnstile as its arbiter runs it: token, order and watchdog put together.
+//
+// The arbiter polls: a GPU that writes a word wakes nobody. Poll reads the words, learns, corrects, and says
+// when it wants to be called next. Between polls the clients hand over to each other without it.
+//
+// Not thread-safe: one thread per turnstile, or one lock around it. No clock, no I/O but Memory, no
+// allocation.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "turn/policy.h"
+#include "turn/token.h"
+#include "turn/watchdog.h"
+#include "turn/words.h"
+
+namespace crossover::turn {
+
+struct Settings {
+  PolicySettings policy;
+  WatchdogSettings watchdog;
+  Time poll_idle = 100'000;      // between turns: the price of an arrival that was not expected
+  Time poll_held_min = 100'000;  // inside a turn: a fiftieth of its learned length, within these
+  Time poll_held_max = 1'000'000;
+  Time opener_repeat = 200'000;  // while waits of clients that take no turns are outstanding
+};
+
+struct Stats {
+  std::uint64_t turns = 0;
+  std::uint64_t handed_over = 0;  // turns begun without the arbiter's help
+  std::uint64_t granted = 0;      // turns begun at a gate that the arbiter opened
+  std::uint64_t revoked = 0;
+  std::uint64_t minted = 0;
+  std::uint64_t swallowed = 0;
+  std::uint64_t opened = 0;     // by the watchdog, beside a stuck holder
+  std::uint64_t held_back = 0;  // arrivals kept waiting for a preferred client
+  Time rest_while_ready = 0;    // the token unused while somebody waited
+};
+
+struct Event {
+  enum class Kind : std::uint8_t { kArrive, kHold, kRelease, kGrant, kRevoke, kMint, kSwallow, kOpen };
+  Kind kind;
+  SlotIndex slot;
+  Time at;        // when the poll saw it
+  Time duration;  // kHold: the wait before it; kRelease: the turn; else 0
+};
+
+class Turnstile {
+ public:
+  explicit Turnstile(const Settings& settings = {}) : settings_(settings), policy_(settings.policy) {}
+
+  // A client is on the GPU. `order` is the place of its gang's name among those of all clients.
+  void Join(SlotIndex slot, std::uint32_t order);
+  void SetOrder(SlotIndex slot, std::uint32_t order) { policy_.SetOrder(slot, order); }
+  // It is gone: closed, killed or thrown out. A token it had is replaced at the next poll.
+  void Leave(SlotIndex slot);
+  // Whether it takes turns. Waits still outstanding of one that does not are opened, again and again.
+  void SetGated(SlotIndex slot, bool gated);
+  void set_settings(const Settings& settings);
+
+  // One pass; `now` must not go back. Returns when the next is wanted, kNever if not before a change of
+  // membership. To be called early, too, when something is known to have changed.
+  template <class Memory>
+  Time Poll(Memory& memory, Time now);
+
+  SlotIndex successor(SlotIndex slot) const { return policy_.Successor(gated_, slot); }
+  SlotSet gated() const { return gated_; }
+  SlotSet present() const { return present_; }
+  // Clients that overran their bound as often as the watchdog's settings allow.
+  SlotSet offenders() const { return offenders_; }
+  const Stats& stats() const { return stats_; }
+  const Policy& policy() const { return policy_; }
+
+  // Events since the last call, oldest first; the newest are dropped when more than kMaxEvents come
+  // between two calls. Valid until the next Poll.
+  static constexpr std::size_t kMaxEvents = 64;
+  std::span<const Event> TakeEvents();
+
+ private:
+  void Watch(const Snapshot& seen, Time now);
+  void Note(Event::Kind kind, SlotIndex slot, Time at, Time duration = 0);
+  void NoteStep(const Token::Report& report, Time now);
+  template <class Memory>
+  void OpenUngated(Memory& memory, bool* outstanding);
+  template <class Memory>
+  void Guard(Memory& memory, const Snapshot& seen, SlotIndex holder, Time now);
+  Time NextPoll(const Token::Place& place, const Policy::Wish& wish, bool outstanding, Time now) const;
+
+  Settings settings_;
+  Token token_;
+  Policy policy_;
+  SlotSet present_;
+  SlotSet gated_;
+  SlotSet offenders_;
+  SlotSet arbiter_opened_;  // their next turn counts as granted
+  std::uint32_t overruns_[kMaxSlots] = {};
+  TurnNumber overran_[kMaxSlots] = {};  // the turn that the last overrun was counted for
+  Time last_poll_ = kNever;
+  bool rested_ = false;
+  Stats stats_;
+  std::array<Event, kMaxEvents> events_;
+  std::size_t event_count_ = 0;
+  bool events_taken_ = false;
+};
+
+template <class Memory>
+void Turnstile::OpenUngated(Memory& memory, bool* outstanding) {
+  for (SlotIndex slot : present_) {
+    if (gated_.Has(slot)) continue;
+    const ClientWords words = ReadClient(memory, slot);
+    if (!words.waiting()) continue;
+    *outstanding = true;
+    if (!words.open()) memory.Store(slot, Word::kGate, OpenAny(words.next()));
+  }
+}
+
+template <class Memory>
+void Turnstile::Guard(Memory& memory, const Snapshot& seen, SlotIndex holder, Time now) {
+  const Rhythm& rhythm = policy_.rhythm(holder);
+  if (rhythm.held == kNever || now - rhythm.held < TurnBound(settings_.watchdog, rhythm.turn)) return;
+  const TurnNumber turn = seen.client[holder].hold;
+  if (overran_[holder] == turn) return;
+  SlotIndex next = holder;
+  for (int i = gated_.Count(); i > 0; --i) {
+    next = policy_.Successor(gated_, next);
+    if (next == holder || !seen.client[next].waiting()) continue;
+    token_.Open(memory, next, seen.client[next]);
+    overran_[holder] = turn;
+    ++stats_.opened;
+    Note(Event::Kind::kOpen, next, now);
+    if (++overruns_[holder] >= settings_.watchdog.offences) offenders_.Add(holder);
+    return;
+  }
+}
+
+template <class Memory>
+Time Turnstile::Poll(Memory& memory, Time now) {
+  bool outstanding = false;
+  OpenUngated(memory, &outstanding);
+
+  Snapshot seen;
+  Collect(memory, gated_, &seen);
+  Watch(seen, now);
+  const Token::Place place = Token::Find(seen, gated_);
+  Policy::Wish wish;
+  if (place.holder == kNobody) wish = policy_.Want(gated_, now);
+  // A lost token needs a place even where the policy has no wish.
+  if (wish.slot == kNobody && place.visible == 0 && gated_.Count() > 0) wish.slot = *gated_.begin();
+
+  NoteStep(token_.Step(memory, gated_, seen, wish.slot), now);
+  if (place.holder != kNobody) Guard(memory, seen, place.holder, now);
+  if (wish.holds_back) ++stats_.held_back;
+  last_poll_ = now;
+  return NextPoll(place, wish, outstanding, now);
+}
+
+}  // namespace crossover::turn
