@@ -1,0 +1,10 @@
+// Reads freed memory; exits 0 where nothing stops it.
+#include <memory>
+
+int main() {
+  auto owner = std::make_unique<volatile int>(7);
+  volatile int* dangling = owner.get();
+  owner.reset();
+  static_cast<void>(*dangling);
+  return 0;
+}

@@ -1,0 +1,89 @@
+#!/usr/bin/env bash
+# Installs what the project is built and tested with, as far as it is missing:
+#   - the Debian packages of tools/install/debian-12.txt (needs root; without it, says what is missing and exits 1);
+#   - the Python packages of tools/install/cuda-13.0.txt, into ${CROSSOVER_CACHE:-~/.cache/crossover}/cuda-13.0.
+# Quick when nothing is missing, safe to run twice at once, and never writes into the checkout.
+#
+#   tools/install.sh           install
+#   tools/install.sh --check   change nothing: exit 1 and say what is missing
+#   tools/install.sh --cuda    the Python packages only, for a machine with a toolchain of its own
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+readonly here
+readonly cuda_version=13.0
+readonly cuda_pins=$here/install/cuda-$cuda_version.txt
+readonly cache=${CROSSOVER_CACHE:-$HOME/.cache/crossover}
+readonly cuda_root=$cache/cuda-$cuda_version
+readonly stamp=$cuda_root/.installed  # a copy of the pins, written last
+
+say() { printf 'install: %s\n' "$*" >&2; }
+
+missing_packages() {
+  comm -23 <(grep -v -e '^#' -e '^$' "$here/install/debian-12.txt" | sort) \
+           <(dpkg-query -W -f '${db:Status-Abbrev}${Package}\n' | sed -n 's/^ii *//p' | sort -u)
+}
+
+require_debian_12() {
+  local id=none
+  # shellcheck source=/dev/null
+  [[ -r /etc/os-release ]] && id=$(. /etc/os-release && echo "${ID:-}-${VERSION_ID:-}")
+  [[ $id == debian-12 ]] && command -v dpkg-query > /dev/null && return
+  say "this is $id, the package list is for debian-12: install the like of $here/install/debian-12.txt"
+  say "and a CUDA toolkit yourself, or build the 'gpu' preset, which needs a C++ compiler, CMake and CUDA only"
+  exit 1
+}
+
+install_packages() {
+  local missing
+  mapfile -t missing < <(missing_packages)
+  ((${#missing[@]})) || return 0
+  if [[ $(id -u) != 0 || $mode == --check ]]; then
+    say "missing Debian packages; as root: apt-get install --no-install-recommends ${missing[*]}"
+    return 1
+  fi
+  say "apt-get install ${missing[*]}"
+  export DEBIAN_FRONTEND=noninteractive
+  local attempt
+  for attempt in 1 2 3; do
+    if apt-get -qq update && apt-get -qq install -y --no-install-recommends "${missing[@]}" > /dev/null; then
+      return 0
+    fi
+    say "apt-get failed (attempt $attempt of 3)"
+  done
+  return 1
+}
+
+install_cuda() {
+  cmp -s "$cuda_pins" "$stamp" && return 0
+  if [[ $mode == --check ]]; then
+    say "missing or outdated: $cuda_root (tools/install.sh --cuda makes it, without root)"
+    return 1
+  fi
+  mkdir -p "$cache" || return 1
+  exec 9> "$cache/.install.lock"
+  flock 9
+  cmp -s "$cuda_pins" "$stamp" && return 0  # somebody else was quicker
+  say "installing CUDA $cuda_version headers and tools into $cuda_root"
+  if ! "$cuda_root/bin/python" -c '' 2> /dev/null; then
+    python3 -m venv --clear "$cuda_root" || return 1
+  fi
+  "$cuda_root/bin/python" -m pip install -q --disable-pip-version-check --no-input -r "$cuda_pins" &&
+    cp "$cuda_pins" "$stamp"
+}
+
+mode=${1:-}
+case $mode in
+  "" | --check)
+    require_debian_12
+    status=0
+    install_packages || status=1
+    install_cuda || status=1
+    exit $status
+    ;;
+  --cuda) install_cuda ;;
+  *)
+    say "unknown argument '$mode': allowed are --check and --cuda"
+    exit 2
+    ;;
+esac
