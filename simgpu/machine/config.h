@@ -1,0 +1,57 @@
+// What the software machine looks like: nodes, GPUs, links, constants. Read from a YAML file (SIMGPU_CONFIG),
+// or from SIMGPU_MACHINE=<nodes>x<gpus>, or one node with one GPU when neither is set.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "simgpu/model/fluid.h"
+
+namespace simgpu {
+
+struct GpuConfig {
+  std::string uuid;  // "GPU-" and 8-4-4-4-12 hexadecimal digits
+  std::uint64_t memory_mib = 81920;
+  int sms = 132;
+};
+
+struct NodeConfig {
+  std::string name;
+  std::vector<GpuConfig> gpus;
+};
+
+struct MachineConfig {
+  std::string state;  // directory of the shared state
+  ShareMode mode = ShareMode::kShared;
+  std::int64_t quantum_us = 2000;
+  std::int64_t launch_us = 5;
+  int queue_depth = 1024;
+  bool private_links = false;
+  double node_link_bytes_per_s = 1e9;
+  double gpu_link_bytes_per_s = 20e9;
+  int nccl_ctas = 4;
+  std::vector<NodeConfig> nodes;
+};
+
+constexpr int kMaxNodes = 64;
+constexpr int kMaxGpus = 64;  // of the whole machine
+
+// Both give no value and one line in *error when the input is not a machine.
+std::optional<MachineConfig> ParseMachineYaml(const std::string& text, std::string* error);
+std::optional<MachineConfig> ParseMachineShape(const std::string& shape, std::string* error);
+
+// From the environment: SIMGPU_CONFIG, else SIMGPU_MACHINE, else "1x1".
+std::optional<MachineConfig> LoadMachineConfig(std::string* error);
+
+// The uuid of a GPU that the configuration only counts.
+std::string DefaultUuid(int node, int gpu);
+
+// Fills in what every source leaves to us (uuids, names, state directory) and checks the whole.
+bool CompleteMachine(MachineConfig* config, std::string* error);
+
+// Changes when anything that the shared state depends on changes.
+std::uint64_t Digest(const MachineConfig& config);
+
+}  // namespace simgpu

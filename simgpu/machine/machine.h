@@ -1,0 +1,73 @@
+// The software machine as one process sees it: its configuration, its node, and the state it shares with
+// every other process of the machine through one mapped file. That file works across PID, IPC, network and
+// mount namespaces as long as its directory is the same.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "simgpu/machine/config.h"
+#include "simgpu/machine/flow.h"
+
+namespace simgpu {
+
+struct SharedState;
+
+enum class Direction { kOut, kIn };
+
+class Machine {
+ public:
+  // Attaches on the first call and stays attached for the life of the process. nullptr when the configuration
+  // or the state directory is unusable: error() says why, and one line was printed to stderr.
+  static Machine* Get();
+  static const std::string& error();
+
+  const MachineConfig& config() const { return config_; }
+  int node() const { return node_; }  // SIMGPU_NODE
+  const NodeConfig& node_config() const { return config_.nodes[static_cast<std::size_t>(node_)]; }
+
+  // Number of a GPU in the whole machine, from a node and the GPU's place on it.
+  int GlobalGpu(int node, int gpu) const;
+  // The node and place of the GPU with this uuid; false when no node has it.
+  bool FindGpu(const std::string& uuid, int* node, int* gpu) const;
+
+  // A stream's share of a GPU of this node. nullptr when the GPU serves too many streams already.
+  std::unique_ptr<Flow> OpenGpu(int gpu);
+  // This node's link to other nodes in one direction. `communicator` tells jobs apart where links are
+  // private; shared links ignore it. nullptr when the link has too many flows already.
+  std::unique_ptr<Flow> OpenNodeLink(Direction direction, std::uint64_t communicator);
+  // The link of a GPU of this node to its neighbours on the node, one direction: what that GPU sends.
+  std::unique_ptr<Flow> OpenGpuLink(int gpu, std::uint64_t communicator);
+
+  // Device memory of a GPU of this node. ChargeMemory refuses what does not fit.
+  bool ChargeMemory(int gpu, std::uint64_t bytes);
+  void ReturnMemory(int gpu, std::uint64_t bytes);
+  std::uint64_t UsedMemory(int gpu);
+  // ns during which the GPU had anything to run.
+  Nanos BusyTime(int gpu);
+
+  // Removes what dead processes left behind, at most once per 5 ms over all processes. Cheap; called by
+  // waiters.
+  void ReapDead();
+
+ private:
+  friend class Flow;
+  Machine() = default;
+  bool Attach(std::string* error);
+  bool ClaimClient(std::string* error);
+  std::unique_ptr<Flow> Open(SharedCapacity* capacity, double demand, double work_per_ns);
+  SharedCapacity* FindLink(std::uint64_t key, double bytes_per_s);
+  void Lock(SharedCapacity* capacity);
+  void Unlock(SharedCapacity* capacity);
+
+  MachineConfig config_;
+  int node_ = 0;
+  int client_ = 0;           // our entry in the table of processes
+  std::uint32_t token_ = 0;  // names this process in locks and as a group; never 0, never reused soon
+  int clients_directory_ = -1;
+  SharedState* state_ = nullptr;
+};
+
+}  // namespace simgpu
