@@ -1,0 +1,46 @@
+# The front door: `make help`. What is missing is installed first (tools/install.sh).
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+.PHONY: help install build demo demo-down test test-unit bench soak lint format fuzz ci release clean
+
+PYTHON := python3 -B
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+install: ## install what the build and the tests need, as far as it is missing
+	@tools/install.sh
+
+build: install ## build everything (preset dev, into build/dev)
+	@tools/build.sh dev
+
+demo: build ## two jobs share four software GPUs on two nodes: a table, a report, a trace
+	@$(PYTHON) tools/demo/demo.py
+
+demo-down: ## stop a demo that was left behind
+	@$(PYTHON) tools/demo/demo.py --down
+
+test: build ## every test that runs here
+	@tools/test.sh dev
+
+test-unit: build ## the unit tests alone: no root, no namespaces
+	@tools/test.sh unit
+
+bench: build ## the figures of benchmarks/results; ONLY=figure takes one
+	@$(PYTHON) benchmarks/run.py $(if $(ONLY),--only $(ONLY))
+
+lint: install ## formatting, layers, shell, Python, headers, clang-tidy
+	@$(PYTHON) tools/lint/run.py $(ONLY)
+
+format: install ## format the C and C++ files in place
+	@$(PYTHON) tools/lint/run.py --fix
+
+fuzz: install ## every fuzzer for SECONDS=30; ONLY=name takes one
+	@tools/fuzz.sh $(or $(SECONDS),30) $(ONLY)
+
+ci: ## what a change must pass: lint, tests, sanitizers, fuzzers, bare build
+	@tools/ci.sh
+
+clean: ## remove the build
+	@rm -rf build dist

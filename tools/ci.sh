@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# What a change must pass. Every part runs even where an earlier one failed; the tests come last, so that the
+# output ends with ctest's own closing lines.
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
+export CCACHE_MAXSIZE=${CCACHE_MAXSIZE:-5G}
+
+failed=()
+part() {  # NAME COMMAND...
+  local name=$1 begin=$SECONDS
+  shift
+  printf '\n== %s\n' "$name"
+  if "$@" < /dev/null; then
+    printf '== %s: passed, %d s\n' "$name" $((SECONDS - begin))
+  else
+    printf '== %s: FAILED, %d s\n' "$name" $((SECONDS - begin))
+    failed+=("$name")
+  fi
+}
+
+sanitized() { tools/build.sh "$1" && tools/test.sh "$1"; }
+tests() { tools/build.sh dev && tools/test.sh dev; }
+
+tools/install.sh || exit 1
+part lint python3 -B tools/lint/run.py
+part fuzz tools/fuzz.sh "${FUZZ_SECONDS:-30}"
+part asan sanitized asan
+part tsan sanitized tsan
+part tests tests
+
+if ((${#failed[@]})); then
+  printf '\nci: FAILED: %s\n' "${failed[*]}"
+  exit 1
+fi
+echo "ci: passed in $SECONDS s"

@@ -1,0 +1,36 @@
+"""Every header compiles on its own, so that includes can stand in any order: headers.py BUILD_DIR."""
+
+import os
+import subprocess
+import sys
+
+import tree
+
+
+def flags_for(header, commands):
+    """Flags of the source nearest to the header in the tree."""
+    def shared_prefix(source):
+        return len(os.path.commonpath([os.path.dirname(header) or ".", os.path.dirname(source) or "."]))
+
+    candidates = [f for f in commands if f.endswith(".cc")]
+    own = header.rsplit(".", 1)[0] + ".cc"
+    nearest = own if own in commands else max(sorted(candidates), key=shared_prefix)
+    return tree.flags(commands[nearest])
+
+
+def main(build_dir):
+    commands = tree.compile_commands(build_dir)
+    headers = tree.tracked(".h")
+
+    def check(path):
+        result = subprocess.run(
+            ["clang++", "-fsyntax-only", "-x", "c++", "-Wno-pragma-once-outside-header",
+             *flags_for(path, commands), path],
+            cwd=tree.ROOT, capture_output=True, text=True, check=False)
+        return result.stderr if result.returncode else ""
+
+    return tree.check_all("headers", headers, lambda path: flags_for(path, commands), check)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))

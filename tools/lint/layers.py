@@ -1,0 +1,80 @@
+"""The house rules that a compiler does not know: who may include what, and what product code may not name.
+
+Includes point down (docs/architecture.md). A folder not listed in LAYERS may include anything.
+"""
+
+import re
+import sys
+
+import tree
+
+# Folder: folders of the tree that its files may include. The longest matching folder counts.
+LAYERS = {
+    "proto": ["proto"],
+    "common/base": ["common/base"],
+    "common": ["common", "proto"],
+    "turn": ["turn", "proto", "common/base"],
+    "sidecar": ["sidecar", "turn", "common/base", "proto"],
+    "deviceplugin/arbiter": ["deviceplugin/arbiter", "turn", "common/base", "proto"],
+    "deviceplugin": ["deviceplugin", "turn", "common", "proto"],
+    "cli": ["cli", "common", "proto"],
+    "simgpu": ["simgpu", "common/base"],
+    "examples": ["examples", "common/base", "simgpu/include"],
+}
+PRODUCT = ("proto/", "common/", "turn/", "sidecar/", "deviceplugin/", "cli/")
+
+# System headers that a layer may not include, and why.
+LIBRARIES = r"(grpc|prometheus|yaml-cpp|spdlog|fmt|CLI|nlohmann|simdjson|google|cpprest|boost)/"
+BANNED = {
+    "turn": (r"(thread|mutex|chrono|iostream|fstream|future|condition_variable|unistd\.h|time\.h|sys/.*|cuda.*)$",
+             "turn is pure: no clock, no I/O, no threads"),
+    "sidecar": (LIBRARIES + "|(iostream|fstream|regex|locale)$",
+                "the library lives in users' processes: it links nothing but libc"),
+    "deviceplugin/arbiter": (LIBRARIES, "the arbiter core needs only libc and libstdc++"),
+}
+MAIN_LINES = 50
+
+
+def folder_of(path, folders):
+    matching = [f for f in folders if path.startswith(f + "/")]
+    return max(matching, key=len, default=None)
+
+
+def check_includes(path):
+    layer = folder_of(path, LAYERS)
+    banned = BANNED.get(folder_of(path, BANNED))
+    for quote, name, line in tree.includes(path):
+        in_tree = (tree.ROOT / name).is_file()
+        if quote == '"' and not in_tree:
+            yield line, f'"{name}" is not a path from the top of the tree'
+        if in_tree and layer and not name.startswith(tuple(f + "/" for f in LAYERS[layer])):
+            yield line, f"{layer} may not include {name}: only {', '.join(LAYERS[layer])}"
+        if banned and quote == "<" and re.match(banned[0], name):
+            yield line, f"<{name}>: {banned[1]}"
+
+
+def check_text(path):
+    text = tree.read(path)
+    if path.startswith(PRODUCT):
+        for number, line in enumerate(text.splitlines(), 1):
+            if "simgpu" in line.lower():
+                yield number, "product code does not name the software GPU"
+    if path.endswith(".h") and "#pragma once" not in text and not re.search(r"^#ifndef \w+_H_?$", text, re.MULTILINE):
+        yield 1, "a header without #pragma once (in C headers: an include guard NAME_H)"
+    if path.endswith("/main.cc") and text.count("\n") > MAIN_LINES:
+        yield MAIN_LINES + 1, f"main.cc has over {MAIN_LINES} lines: put the work into a library that tests can call"
+
+
+def main():
+    sources = tree.tracked(".h", ".cc", ".c", ".S", ".def", ".cu")
+    complaints = [(path, *c) for path in sources for c in check_includes(path)]
+    texts = sources + [f for f in tree.tracked("CMakeLists.txt") if f.startswith(PRODUCT)]
+    complaints += [(path, *c) for path in texts for c in check_text(path)]
+    for path, line, text in complaints:
+        print(f"{path}:{line}: {text}", file=sys.stderr)
+    print(f"layers: {len(texts)} files, {len(complaints)} complaints")
+    return 1 if complaints else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,25 @@
+"""clang-tidy over every tracked source that the given build directory compiles: tidy.py BUILD_DIR [FILE...]."""
+
+import subprocess
+import sys
+
+import tree
+
+
+def main(build_dir, only=()):
+    commands = tree.compile_commands(build_dir)
+    sources = [f for f in tree.tracked(".cc", ".c") if f in commands and (not only or f in only)]
+    config = tree.read(".clang-tidy")
+    version = subprocess.run(["clang-tidy", "--version"], check=True, capture_output=True, text=True).stdout
+
+    def check(path):
+        result = subprocess.run(
+            ["clang-tidy", "--quiet", "-p", build_dir, "--extra-arg=-Wno-unknown-warning-option", path],
+            cwd=tree.ROOT, capture_output=True, text=True, check=False)
+        return "" if result.returncode == 0 else result.stdout + result.stderr
+
+    return tree.check_all("tidy", sources, lambda path: (config, version, tree.flags(commands[path])), check)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1], sys.argv[2:]))

@@ -1,0 +1,111 @@
+"""What the checks of this folder share: the tracked files, their includes, compile commands, and a cache of passes."""
+
+import concurrent.futures
+import functools
+import hashlib
+import json
+import os
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]', re.MULTILINE)
+
+
+def tracked(*suffixes):
+    """Tracked files that still exist, as paths relative to the top, that end in one of `suffixes`."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    return [f for f in listed.split("\0") if f.endswith(tuple(suffixes)) and (ROOT / f).is_file()]
+
+
+@functools.lru_cache(maxsize=None)
+def read(path):
+    return (ROOT / path).read_text(encoding="utf-8")
+
+
+@functools.lru_cache(maxsize=None)
+def includes(path):
+    """[(quote, name, line)]: quote is '"' or '<'."""
+    text = read(path)
+    return [(m.group(1), m.group(2), text.count("\n", 0, m.start(2)) + 1) for m in INCLUDE.finditer(text)]
+
+
+@functools.lru_cache(maxsize=None)
+def closure(path):
+    """The file and every file of the tree that it includes, directly or not."""
+    seen, todo = set(), [path]
+    while todo:
+        current = todo.pop()
+        if current in seen or not (ROOT / current).is_file():
+            continue
+        seen.add(current)
+        for _, name, _ in includes(current):
+            beside = os.path.normpath(os.path.join(os.path.dirname(current), name))
+            todo += [name, beside]
+    return frozenset(seen)
+
+
+def compile_commands(build_dir):
+    """{path relative to the top: argument list} from a configured build directory."""
+    entries = json.loads((ROOT / build_dir / "compile_commands.json").read_text())
+    commands = {}
+    for entry in entries:
+        path = pathlib.Path(entry["directory"], entry["file"]).resolve()
+        if path.is_relative_to(ROOT):
+            commands[str(path.relative_to(ROOT))] = shlex.split(entry["command"])
+    return commands
+
+
+def flags(command):
+    """The preprocessor and language flags of a compile command."""
+    kept, take_next = [], False
+    for word in command[1:]:
+        if take_next:
+            kept.append(word)
+            take_next = False
+        elif word in ("-I", "-isystem", "-D", "-include"):
+            kept.append(word)
+            take_next = True
+        elif word.startswith(("-I", "-D", "-std=", "-isystem")):
+            kept.append(word)
+    return kept
+
+
+class PassCache:
+    """Remembers, outside the checkout, which inputs passed a check; what failed is checked again."""
+
+    def __init__(self, name):
+        base = os.environ.get("CROSSOVER_CACHE") or os.path.expanduser("~/.cache/crossover")
+        self._dir = pathlib.Path(base, "lint", name)
+        self._dir.mkdir(parents=True, exist_ok=True)
+
+    def _path(self, path, salt):
+        digest = hashlib.sha256(repr(salt).encode())
+        for part in sorted(closure(path)):
+            digest.update(f"{part}\0".encode() + read(part).encode())
+        return self._dir / digest.hexdigest()
+
+    def passed(self, path, salt):
+        return self._path(path, salt).exists()
+
+    def add(self, path, salt):
+        self._path(path, salt).touch()
+
+
+def check_all(name, paths, salt_of, check):
+    """Runs check(path) -> text of complaints, on all cores, over paths not known to pass. Returns the exit code."""
+    cache = PassCache(name)
+    todo = [path for path in paths if not cache.passed(path, salt_of(path))]
+    failed = 0
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for path, complaints in zip(todo, pool.map(check, todo)):
+            if complaints:
+                failed += 1
+                print(complaints.rstrip(), file=sys.stderr)
+            else:
+                cache.add(path, salt_of(path))
+    print(f"{name}: {len(paths)} files, {len(todo)} checked now, {failed} with complaints")
+    return 1 if failed else 0
