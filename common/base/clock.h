@@ -1,4 +1,4 @@
-// The one clock of the project: CLOCK_MONOTONIC in nanoseconds, the same for every process of a node.
+// The monotonic clock, in nanoseconds. The same time base in every process of one machine.
 #pragma once
 
 #include <time.h>
@@ -7,24 +7,14 @@
 
 namespace crossover::base {
 
-using Nanoseconds = std::int64_t;
+inline constexpr std::int64_t kNsPerUs = 1'000;
+inline constexpr std::int64_t kNsPerMs = 1'000'000;
+inline constexpr std::int64_t kNsPerSecond = 1'000'000'000;
 
-inline constexpr Nanoseconds kMicrosecond = 1'000;
-inline constexpr Nanoseconds kMillisecond = 1'000'000;
-inline constexpr Nanoseconds kSecond = 1'000'000'000;
-
-// A vDSO call on the kernels we run on: no system call, safe in a signal handler.
-inline Nanoseconds MonotonicNow() {
+inline std::int64_t MonotonicNs() {
   timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<Nanoseconds>(now.tv_sec) * kSecond + now.tv_nsec;
-}
-
-constexpr timespec ToTimespec(Nanoseconds duration) {
-  timespec result{};
-  result.tv_sec = static_cast<time_t>(duration / kSecond);
-  result.tv_nsec = static_cast<long>(duration % kSecond);
-  return result;
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return std::int64_t{now.tv_sec} * kNsPerSecond + now.tv_nsec;
 }
 
 }  // namespace crossover::base

@@ -1,31 +1,33 @@
-// Futexes on words that several processes share. Thin: each function is one system call.
+// futex(2) on 32-bit words that other processes map too.
 #pragma once
 
 #include <linux/futex.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
-#include <cerrno>
+#include <atomic>
 #include <climits>
 #include <cstdint>
 
-#include "common/base/clock.h"
-
 namespace crossover::base {
 
-inline constexpr Nanoseconds kForever = INT64_MAX;
-
-// Sleeps while *word == expected, at most until `deadline` (absolute, CLOCK_MONOTONIC). Returns 0 when woken,
-// else EAGAIN (another value), EINTR or ETIMEDOUT. The caller looks at the word again in every case.
-inline int FutexWait(const std::uint32_t* word, std::uint32_t expected, Nanoseconds deadline = kForever) {
-  const timespec until = ToTimespec(deadline == kForever ? 0 : deadline);
-  const long result = syscall(SYS_futex, word, FUTEX_WAIT_BITSET, expected,
-                              deadline == kForever ? nullptr : &until, nullptr, FUTEX_BITSET_MATCH_ANY);
-  return result == 0 ? 0 : errno;
+// Loads and stores of a shared word as single, untorn accesses with acquire and release order.
+inline std::uint32_t LoadWord(const std::uint32_t* word) { return __atomic_load_n(word, __ATOMIC_ACQUIRE); }
+inline void StoreWord(std::uint32_t* word, std::uint32_t value) {
+  __atomic_store_n(word, value, __ATOMIC_RELEASE);
 }
 
-inline void FutexWake(const std::uint32_t* word, int waiters = INT_MAX) {
-  syscall(SYS_futex, word, FUTEX_WAKE, waiters, nullptr, nullptr, 0);
+// Sleeps while *word == seen, at most `timeout_ns`. Returns for any reason: the caller looks at the word again.
+inline void FutexWait(const std::uint32_t* word, std::uint32_t seen, std::int64_t timeout_ns) {
+  timespec timeout{};
+  timeout.tv_sec = static_cast<time_t>(timeout_ns / 1'000'000'000);
+  timeout.tv_nsec = static_cast<long>(timeout_ns % 1'000'000'000);
+  ::syscall(SYS_futex, word, FUTEX_WAIT, seen, &timeout, nullptr, 0);
+}
+
+inline void FutexWakeAll(const std::uint32_t* word) {
+  ::syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 
 }  // namespace crossover::base
