@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# Builds the preset "gpu" where nothing but a C++ compiler, CMake, make and the CUDA headers is installed and no
+# network is reachable, and runs two jobs of it there (tools/bare/two_jobs.sh). Needs root.
+# The bare root is made once, by mmdebstrap, outside the checkout.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+cache=${CROSSOVER_CACHE:-$HOME/.cache/crossover}
+readonly root=$cache/bare-debian-12
+readonly packages=g++,cmake,make
+
+make_root() {
+  [[ -e $root/.complete ]] && return
+  local sources=/etc/apt/sources.list.d/debian.sources
+  [[ -e $sources ]] || sources=/etc/apt/sources.list
+  echo "bare: making $root ($packages)"
+  rm -rf "$root"
+  mmdebstrap --quiet --variant=minbase --include="$packages" bookworm "$root" "$sources"
+  touch "$root/.complete"
+}
+
+# What git knows of the tree, with changes not yet committed: an untracked file that the build needs is a fault.
+copy_tree() {  # TO
+  mkdir -p "$1"
+  git ls-files -z | while IFS= read -r -d '' f; do [[ ! -e $f ]] || printf '%s\0' "$f"; done |
+    tar -c --null -T - | tar -x -C "$1"
+}
+
+inside() {  # in namespaces of its own; $scratch is a copy of $root's empty places
+  mount --bind "$root" "$scratch/root"
+  mount -o remount,bind,ro "$scratch/root"
+  mount --bind "$scratch/src" "$scratch/root/srv"
+  mount -t tmpfs tmpfs "$scratch/root/opt"
+  mkdir "$scratch/root/opt/cuda"
+  mount --bind -o ro "$cuda" "$scratch/root/opt/cuda"
+  mount -t tmpfs tmpfs "$scratch/root/run"
+  mount -t tmpfs tmpfs "$scratch/root/tmp"
+  mount -t proc proc "$scratch/root/proc"
+  mount --rbind /dev "$scratch/root/dev"
+  mount -t tmpfs tmpfs "$scratch/root/dev/shm"
+  ip link set lo up
+  exec chroot "$scratch/root" /usr/bin/env -i PATH=/usr/bin:/bin HOME=/tmp CUDA_HOME=/opt/cuda \
+    /bin/bash /srv/tools/bare/build_and_run.sh
+}
+
+if [[ ${1:-} == --inside ]]; then
+  scratch=$2
+  cuda=$3
+  inside
+fi
+
+[[ $(id -u) == 0 ]] || { echo "check_bare: needs root" >&2; exit 1; }
+make_root
+cuda=$(compgen -G "$cache/cuda-*/lib/python3*/site-packages/nvidia/cu13" | tail -n 1)
+scratch=$(mktemp -d -t crossover-bare.XXXXXX)
+trap 'rm -rf "$scratch"' EXIT
+mkdir "$scratch/root"
+copy_tree "$scratch/src"
+unshare --mount --net --pid --ipc --uts --fork --kill-child --propagation private \
+  "$PWD/tools/check_bare.sh" --inside "$scratch" "$cuda"

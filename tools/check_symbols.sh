@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# Does a shared library load everywhere? tools/check_symbols.sh LIBRARY
+# Prints its highest GLIBC version, what it NEEDs and how many symbols it exports; exits 1 where a version is above
+# 2.17, where it needs anything but libc and what glibc splits from it, or exports a name that is not a hook.
+set -euo pipefail
+
+library=${1:?usage: tools/check_symbols.sh LIBRARY}
+readonly newest=2.17
+readonly libc='^(libc\.so\.6|libm\.so\.6|libdl\.so\.2|libpthread\.so\.0|librt\.so\.1|ld-linux-[-a-z0-9_]*\.so\.[0-9])$'
+readonly hooks='^(cu[A-Z]|nccl|dlsym$|crossover_)'
+[[ -r $library ]] || { echo "check_symbols: cannot read '$library'" >&2; exit 2; }
+
+status=0
+fault() {
+  echo "check_symbols: $library: $*" >&2
+  status=1
+}
+
+versions=$(objdump -T "$library" | grep -oE '\((GLIBC|GLIBCXX|CXXABI|GCC)_[0-9.]+\)|\s(GLIBC|GLIBCXX|CXXABI|GCC)_[0-9.]+\s' |
+  tr -d '() \t' | sort -u || true)
+highest=$(sed -n 's/^GLIBC_//p' <<< "$versions" | sort -V | tail -n 1)
+[[ $(printf '%s\n' "${highest:-0}" "$newest" | sort -V | tail -n 1) == "$newest" ]] ||
+  fault "needs GLIBC_$highest, allowed is up to GLIBC_$newest"
+foreign=$(grep -vE '^GLIBC_' <<< "$versions" | tr '\n' ' ' || true)
+[[ -z ${foreign// /} ]] || fault "needs versions of another runtime: $foreign"
+
+needed=$(readelf -d "$library" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p')
+extra=$(grep -vE "$libc" <<< "$needed" | tr '\n' ' ' || true)
+[[ -z ${extra// /} ]] || fault "needs $extra"
+
+exported=$(nm -D --defined-only --format=posix "$library" | awk '$2 != "A" {sub(/@.*/, "", $1); print $1}')
+strangers=$(grep -vE "$hooks" <<< "$exported" | head -n 5 | tr '\n' ' ' || true)
+[[ -z ${strangers// /} ]] || fault "exports what is no hook: $strangers"
+
+echo "$library: GLIBC_${highest:-none}, NEEDED $(tr '\n' ' ' <<< "$needed")exports $(wc -l <<< "$exported")"
+exit $status
