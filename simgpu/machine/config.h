@@ -1,5 +1,6 @@
 // What the software machine looks like: nodes, GPUs, links, constants. Read from a YAML file (SIMGPU_CONFIG),
-// or from SIMGPU_MACHINE=<nodes>x<gpus>, or one node with one GPU when neither is set.
+// or from SIMGPU_MACHINE=<nodes>x<gpus>[,key=value...] with the scalar keys of the YAML, or one node with one
+// GPU when neither is set. SIMGPU_STATE replaces the state directory of any of them.
 #pragma once
 
 #include <cstdint>
@@ -34,6 +35,13 @@ struct MachineConfig {
   int nccl_ctas = 4;
   std::vector<NodeConfig> nodes;
 };
+
+// Sets one scalar key ("mode", "launch_us", ...) from its text. False, with *error, for an unknown key or a
+// value that is not allowed.
+bool SetScalar(MachineConfig* config, const std::string& key, const std::string& value, std::string* error);
+
+// A node of `gpus` GPUs of the default kind.
+NodeConfig DefaultNode(int node, int gpus);
 
 constexpr int kMaxNodes = 64;
 constexpr int kMaxGpus = 64;  // of the whole machine

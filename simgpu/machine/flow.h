@@ -19,6 +19,7 @@
 
 #include <memory>
 
+#include "simgpu/machine/os.h"
 #include "simgpu/model/fluid.h"
 
 namespace simgpu {
@@ -27,9 +28,6 @@ struct SharedCapacity;
 class Machine;
 
 using Mark = double;
-
-// CLOCK_MONOTONIC: one clock for all processes, containers and GPUs of a machine.
-Nanos MonotonicNow();
 
 class Flow {
  public:
@@ -71,6 +69,7 @@ class Flow {
   Flow(Machine* machine, SharedCapacity* capacity, int tenant, double demand, double work_per_ns)
       : machine_(machine), capacity_(capacity), tenant_(tenant), demand_(demand), work_per_ns_(work_per_ns) {}
 
+  void SleepUntil(Nanos time, std::uint32_t seen);
   double Speed(double demand) const { return work_per_ns_ > 0 ? work_per_ns_ : demand * 1e-9; }
 
   Machine* machine_;

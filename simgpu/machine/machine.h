@@ -8,12 +8,14 @@
 #include <string>
 #include <vector>
 
+#include "simgpu/machine/clients.h"
 #include "simgpu/machine/config.h"
 #include "simgpu/machine/flow.h"
 
 namespace simgpu {
 
 struct SharedState;
+struct SharedGpu;
 
 enum class Direction { kOut, kIn };
 
@@ -48,25 +50,29 @@ class Machine {
   // ns during which the GPU had anything to run.
   Nanos BusyTime(int gpu);
 
-  // Removes what dead processes left behind, at most once per 5 ms over all processes. Cheap; called by
-  // waiters.
-  void ReapDead();
+  // Removes what dead processes left behind; at most once per 8 ms over all processes unless `now` is set.
+  // Called by waiters.
+  void ReapDead(bool now = false);
+
+  // Names this process among all that the machine has seen; never 0.
+  std::uint32_t token() const { return clients_.token(); }
 
  private:
   friend class Flow;
   Machine() = default;
   bool Attach(std::string* error);
-  bool ClaimClient(std::string* error);
+  bool MapState(int fd, std::string* error);
+  void ResetState();
   std::unique_ptr<Flow> Open(SharedCapacity* capacity, double demand, double work_per_ns);
-  SharedCapacity* FindLink(std::uint64_t key, double bytes_per_s);
-  void Lock(SharedCapacity* capacity);
+  std::unique_ptr<Flow> OpenLink(std::uint32_t place, std::uint64_t communicator, double bytes_per_s);
+  SharedGpu* Gpu(int gpu) const;
+  void Lock(SharedCapacity* capacity);  // and brings it to the present
   void Unlock(SharedCapacity* capacity);
+  void RemoveDeadTenants(SharedCapacity* capacity);
 
   MachineConfig config_;
   int node_ = 0;
-  int client_ = 0;           // our entry in the table of processes
-  std::uint32_t token_ = 0;  // names this process in locks and as a group; never 0, never reused soon
-  int clients_directory_ = -1;
+  ClientTable clients_;
   SharedState* state_ = nullptr;
 };
 

@@ -117,6 +117,22 @@ Nanos Fluid::FinishTime(int tenant, double target) const {
   return s.now;
 }
 
+Nanos Fluid::ActiveTime(int tenant) const {
+  State s = state_;
+  for (int i = 0; i < kForecastEvents && s.rate[tenant] <= 0; ++i) {
+    const Nanos event = NextEvent(s);
+    if (event == kNever) return kNever;
+    MoveTo(s, event);
+    TakeTurns(s);
+    Share(s);
+  }
+  return s.now;
+}
+
+double Fluid::NextMark(int tenant) const {
+  return HasWork(state_, tenant) ? CurrentPiece(state_, tenant).end : Target(tenant);
+}
+
 Nanos Fluid::CrossedAt(int tenant, double target) const {
   const History& history = history_[tenant];
   const std::uint32_t kept = std::min<std::uint32_t>(history.count, kHistory);

@@ -67,6 +67,12 @@ class Fluid {
   // spinning tenant stops or a tenant is removed; may be early (look again then). kNever: no end in sight.
   Nanos FinishTime(int tenant, double target) const;
 
+  // When the tenant will next be active, by the same rule.
+  Nanos ActiveTime(int tenant) const;
+
+  // Served() at the end of the piece in progress; Target() when idle.
+  double NextMark(int tenant) const;
+
   // When Served(tenant) reached `target`. Precondition: it has. Kept for the last kHistory changes of rate;
   // for what lies further back, the oldest time known.
   Nanos CrossedAt(int tenant, double target) const;

@@ -1,0 +1,223 @@
+#include "simgpu/machine/config.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+namespace simgpu {
+namespace {
+
+std::string Quoted(const std::string& key, const std::string& value) { return key + ": '" + value + "'"; }
+
+bool ReadNumber(const std::string& text, double low, double high, double* value) {
+  if (text.empty() || std::isspace(static_cast<unsigned char>(text.front()))) return false;
+  char* end = nullptr;
+  errno = 0;
+  *value = std::strtod(text.c_str(), &end);
+  return errno == 0 && *end == '\0' && std::isfinite(*value) && *value >= low && *value <= high;
+}
+
+std::string Plain(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.15g", value);
+  return text;
+}
+
+bool SetNumber(const std::string& key, const std::string& value, double low, double high, bool whole,
+               double* out, std::string* error) {
+  if (ReadNumber(value, low, high, out) && (!whole || *out == std::floor(*out))) return true;
+  *error = Quoted(key, value) + " is not " + (whole ? "a whole number" : "a number") + " from " + Plain(low) +
+           " to " + Plain(high);
+  return false;
+}
+
+template <typename T>
+bool SetWhole(const std::string& key, const std::string& value, double low, double high, T* out,
+              std::string* error) {
+  double number = 0;
+  if (!SetNumber(key, value, low, high, true, &number, error)) return false;
+  *out = static_cast<T>(number);
+  return true;
+}
+
+bool SetChoice(const std::string& key, const std::string& value, const char* no, const char* yes, bool* out,
+               std::string* error) {
+  if (value != no && value != yes) {
+    *error = Quoted(key, value) + " is neither '" + no + "' nor '" + yes + "'";
+    return false;
+  }
+  *out = value == yes;
+  return true;
+}
+
+bool IsUuid(const std::string& text) {
+  static const std::string kShape = "GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
+  return text.size() == kShape.size() &&
+         std::equal(text.begin(), text.end(), kShape.begin(), [](char c, char shape) {
+           return shape == 'x' ? std::isxdigit(static_cast<unsigned char>(c)) != 0 : c == shape;
+         });
+}
+
+bool CheckGpus(const NodeConfig& node, std::set<std::string>* seen, std::string* error) {
+  for (const GpuConfig& gpu : node.gpus) {
+    if (!IsUuid(gpu.uuid)) {
+      *error = Quoted("uuid", gpu.uuid) + " is not of the form GPU-00000000-0000-0000-0000-000000000000";
+      return false;
+    }
+    if (!seen->insert(gpu.uuid).second) {
+      *error = Quoted("uuid", gpu.uuid) + " stands for two GPUs";
+      return false;
+    }
+  }
+  return true;
+}
+
+void Mix(std::uint64_t* digest, const std::string& text) {
+  for (const char c : text + '\n') *digest = (*digest ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+}
+
+}  // namespace
+
+std::string DefaultUuid(int node, int gpu) {
+  char uuid[48];
+  std::snprintf(uuid, sizeof uuid, "GPU-00000000-0000-0000-%04x-%012x", static_cast<unsigned>(node),
+                static_cast<unsigned>(gpu));
+  return uuid;
+}
+
+NodeConfig DefaultNode(int node, int gpus) {
+  NodeConfig result;
+  result.name = "node" + std::to_string(node);
+  for (int gpu = 0; gpu < gpus; ++gpu) {
+    result.gpus.emplace_back();
+    result.gpus.back().uuid = DefaultUuid(node, gpu);
+  }
+  return result;
+}
+
+bool SetScalar(MachineConfig* config, const std::string& key, const std::string& value, std::string* error) {
+  if (key == "state") {
+    config->state = value;
+    if (value.empty()) *error = "state: '' is not a directory name";
+    return !value.empty();
+  }
+  if (key == "mode") {
+    bool timeslice = false;
+    if (!SetChoice(key, value, "mps", "timeslice", &timeslice, error)) return false;
+    config->mode = timeslice ? ShareMode::kTimeslice : ShareMode::kShared;
+    return true;
+  }
+  if (key == "quantum_us") return SetWhole(key, value, 10, 1e7, &config->quantum_us, error);
+  if (key == "launch_us") return SetWhole(key, value, 0, 10000, &config->launch_us, error);
+  if (key == "queue_depth") return SetWhole(key, value, 1, 1 << 20, &config->queue_depth, error);
+  if (key == "link_sharing") return SetChoice(key, value, "shared", "private", &config->private_links, error);
+  if (key == "node_link_bytes_per_s") {
+    return SetNumber(key, value, 1, 1e15, false, &config->node_link_bytes_per_s, error);
+  }
+  if (key == "gpu_link_bytes_per_s") {
+    return SetNumber(key, value, 1, 1e15, false, &config->gpu_link_bytes_per_s, error);
+  }
+  if (key == "nccl_ctas") return SetWhole(key, value, 1, 1024, &config->nccl_ctas, error);
+  *error =
+      "unknown key '" + key +
+      "'; known are state, mode, quantum_us, launch_us, queue_depth, link_sharing, node_link_bytes_per_s, "
+      "gpu_link_bytes_per_s, nccl_ctas, nodes";
+  return false;
+}
+
+std::optional<MachineConfig> ParseMachineShape(const std::string& shape, std::string* error) {
+  std::istringstream parts(shape);
+  std::string part;
+  std::getline(parts, part, ',');
+  int nodes = 0, gpus = 0, used = 0;
+  if (std::sscanf(part.c_str(), "%2dx%2d%n", &nodes, &gpus, &used) != 2 ||
+      static_cast<std::size_t>(used) != part.size() || nodes < 1 || nodes > kMaxNodes || gpus < 1 ||
+      nodes * gpus > kMaxGpus) {
+    *error = "SIMGPU_MACHINE: '" + part + "' is not <nodes>x<gpus>, such as 2x2 (at most 64 of each in all)";
+    return std::nullopt;
+  }
+  MachineConfig config;
+  for (int node = 0; node < nodes; ++node) config.nodes.push_back(DefaultNode(node, gpus));
+  config.state = "/tmp/simgpu-" + std::to_string(getuid()) + "-" + part;
+  while (std::getline(parts, part, ',')) {
+    const std::size_t equals = part.find('=');
+    if (equals == std::string::npos) {
+      *error = "SIMGPU_MACHINE: '" + part + "' is not key=value";
+      return std::nullopt;
+    }
+    if (!SetScalar(&config, part.substr(0, equals), part.substr(equals + 1), error)) {
+      *error = "SIMGPU_MACHINE: " + *error;
+      return std::nullopt;
+    }
+  }
+  if (!CompleteMachine(&config, error)) return std::nullopt;
+  return config;
+}
+
+std::optional<MachineConfig> LoadMachineConfig(std::string* error) {
+  std::optional<MachineConfig> config;
+  const char* path = std::getenv("SIMGPU_CONFIG");
+  const char* shape = std::getenv("SIMGPU_MACHINE");
+  if (path != nullptr && *path != '\0') {
+    std::ifstream file(path);
+    std::stringstream text;
+    if (!file || !(text << file.rdbuf())) {
+      *error = std::string("SIMGPU_CONFIG: cannot read '") + path + "'";
+      return std::nullopt;
+    }
+    config = ParseMachineYaml(text.str(), error);
+    if (!config) *error = std::string(path) + ": " + *error;
+  } else {
+    config = ParseMachineShape(shape != nullptr && *shape != '\0' ? shape : "1x1", error);
+  }
+  const char* state = std::getenv("SIMGPU_STATE");
+  if (config && state != nullptr && *state != '\0') config->state = state;
+  return config;
+}
+
+bool CompleteMachine(MachineConfig* config, std::string* error) {
+  std::size_t gpus = 0;
+  std::set<std::string> uuids, names;
+  for (const NodeConfig& node : config->nodes) {
+    gpus += node.gpus.size();
+    if (!names.insert(node.name).second) {
+      *error = Quoted("name", node.name) + " stands for two nodes";
+      return false;
+    }
+    if (!CheckGpus(node, &uuids, error)) return false;
+  }
+  if (config->nodes.empty() || config->nodes.size() > kMaxNodes || gpus == 0 || gpus > kMaxGpus) {
+    *error = "nodes: a machine has 1 to 64 nodes and 1 to 64 GPUs in all, this one " +
+             std::to_string(config->nodes.size()) + " nodes and " + std::to_string(gpus) + " GPUs";
+    return false;
+  }
+  if (config->state.empty()) {
+    *error = "state: the directory of the shared state is missing";
+    return false;
+  }
+  return true;
+}
+
+// FNV-1a over a text of everything that the shared state holds; launch_us and the like may differ by process.
+std::uint64_t Digest(const MachineConfig& config) {
+  std::uint64_t digest = 0xcbf29ce484222325u;
+  Mix(&digest, std::to_string(static_cast<int>(config.mode)) + ' ' + std::to_string(config.quantum_us));
+  Mix(&digest, Plain(config.node_link_bytes_per_s) + ' ' + Plain(config.gpu_link_bytes_per_s));
+  for (const NodeConfig& node : config.nodes) {
+    Mix(&digest, "node " + node.name);
+    for (const GpuConfig& gpu : node.gpus) {
+      Mix(&digest, gpu.uuid + ' ' + std::to_string(gpu.memory_mib) + ' ' + std::to_string(gpu.sms));
+    }
+  }
+  return digest;
+}
+
+}  // namespace simgpu

@@ -1,0 +1,125 @@
+#include "simgpu/machine/config.h"
+
+#ifdef SIMGPU_WITHOUT_YAML
+
+namespace simgpu {
+
+std::optional<MachineConfig> ParseMachineYaml(const std::string&, std::string* error) {
+  *error = "this build reads no YAML; use SIMGPU_MACHINE=<nodes>x<gpus>[,key=value...]";
+  return std::nullopt;
+}
+
+}  // namespace simgpu
+
+#else
+
+#include <yaml-cpp/yaml.h>
+
+namespace simgpu {
+namespace {
+
+std::string Where(const YAML::Node& node) { return "line " + std::to_string(node.Mark().line + 1) + ": "; }
+
+bool Fail(const YAML::Node& node, const std::string& text, std::string* error) {
+  *error = Where(node) + text;
+  return false;
+}
+
+bool ReadGpu(const YAML::Node& map, GpuConfig* gpu, std::string* error) {
+  if (!map.IsMap()) return Fail(map, "a GPU is a map of uuid, memory_mib and sms", error);
+  for (const auto& entry : map) {
+    const std::string key = entry.first.Scalar();
+    if (!entry.second.IsScalar()) return Fail(entry.first, "key '" + key + "' takes a plain value", error);
+    if (key == "uuid") {
+      gpu->uuid = entry.second.Scalar();
+    } else if (key == "memory_mib" || key == "sms") {
+      const long limit = key == "sms" ? 1024 : 1 << 24;
+      const long value = entry.second.as<long>(0);
+      if (value < 1 || value > limit) {
+        return Fail(entry.first,
+                    key + ": '" + entry.second.Scalar() + "' is not a whole number from 1 to " +
+                        std::to_string(limit),
+                    error);
+      }
+      if (key == "sms") gpu->sms = static_cast<int>(value);
+      if (key == "memory_mib") gpu->memory_mib = static_cast<std::uint64_t>(value);
+    } else {
+      return Fail(entry.first, "unknown key '" + key + "' of a GPU; known are uuid, memory_mib, sms", error);
+    }
+  }
+  return true;
+}
+
+bool ReadGpus(const YAML::Node& value, int node, NodeConfig* result, std::string* error) {
+  if (value.IsScalar()) {
+    const int count = value.as<int>(-1);
+    if (count < 0 || count > kMaxGpus) {
+      return Fail(value, "gpus: '" + value.Scalar() + "' is neither a number from 0 to 64 nor a list", error);
+    }
+    result->gpus = DefaultNode(node, count).gpus;
+    return true;
+  }
+  if (!value.IsSequence()) return Fail(value, "gpus: takes a number or a list", error);
+  for (const YAML::Node& map : value) {
+    GpuConfig gpu;
+    gpu.uuid = DefaultUuid(node, static_cast<int>(result->gpus.size()));
+    if (!ReadGpu(map, &gpu, error)) return false;
+    result->gpus.push_back(gpu);
+  }
+  return true;
+}
+
+bool ReadNode(const YAML::Node& map, int index, NodeConfig* node, std::string* error) {
+  node->name = "node" + std::to_string(index);
+  if (!map.IsMap()) return Fail(map, "a node is a map of name and gpus", error);
+  for (const auto& entry : map) {
+    const std::string key = entry.first.Scalar();
+    if (key == "name" && entry.second.IsScalar()) {
+      node->name = entry.second.Scalar();
+    } else if (key == "gpus") {
+      if (!ReadGpus(entry.second, index, node, error)) return false;
+    } else {
+      return Fail(entry.first, "unknown key '" + key + "' of a node; known are name, gpus", error);
+    }
+  }
+  return true;
+}
+
+bool ReadMachine(const YAML::Node& root, MachineConfig* config, std::string* error) {
+  if (!root.IsMap()) return Fail(root, "a machine is a map", error);
+  for (const auto& entry : root) {
+    const std::string key = entry.first.Scalar();
+    if (key == "nodes") {
+      if (!entry.second.IsSequence()) return Fail(entry.first, "nodes: takes a list", error);
+      if (entry.second.size() > kMaxNodes) return Fail(entry.first, "nodes: more than 64", error);
+      for (const YAML::Node& map : entry.second) {
+        NodeConfig node;
+        if (!ReadNode(map, static_cast<int>(config->nodes.size()), &node, error)) return false;
+        config->nodes.push_back(node);
+      }
+    } else if (!entry.second.IsScalar()) {
+      return Fail(entry.first, "key '" + key + "' takes a plain value", error);
+    } else if (std::string text; !SetScalar(config, key, entry.second.Scalar(), &text)) {
+      return Fail(entry.first, text, error);
+    }
+  }
+  return CompleteMachine(config, error);
+}
+
+}  // namespace
+
+std::optional<MachineConfig> ParseMachineYaml(const std::string& text, std::string* error) {
+  // yaml-cpp reports by exceptions; none leaves this function.
+  try {
+    MachineConfig config;
+    if (!ReadMachine(YAML::Load(text), &config, error)) return std::nullopt;
+    return config;
+  } catch (const YAML::Exception& exception) {
+    *error = "line " + std::to_string(exception.mark.line + 1) + ": " + exception.msg;
+    return std::nullopt;
+  }
+}
+
+}  // namespace simgpu
+
+#endif

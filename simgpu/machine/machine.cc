@@ -1,0 +1,238 @@
+#include "simgpu/machine/machine.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+
+#include "simgpu/machine/os.h"
+#include "simgpu/machine/state.h"
+
+namespace simgpu {
+namespace {
+
+std::string& LastError() {
+  static std::string* error = new std::string;  // outlives static destruction
+  return *error;
+}
+
+bool MakeDirectory(const std::string& path, std::string* error) {
+  if (mkdir(path.c_str(), 0777) == 0 || errno == EEXIST) return true;
+  *error = "state: cannot make '" + path + "': " + std::strerror(errno);
+  return false;
+}
+
+bool ReadNode(const MachineConfig& config, int* node, std::string* error) {
+  const char* text = std::getenv("SIMGPU_NODE");
+  if (text == nullptr || *text == '\0') return true;
+  char* end = nullptr;
+  const long value = std::strtol(text, &end, 10);
+  if (*end != '\0' || value < 0 || value >= static_cast<long>(config.nodes.size())) {
+    *error = std::string("SIMGPU_NODE: '") + text + "' is not a node's number from 0 to " +
+             std::to_string(config.nodes.size() - 1);
+    return false;
+  }
+  *node = static_cast<int>(value);
+  return true;
+}
+
+// Places of links: node links first, then GPU links; never 0.
+std::uint32_t NodeLinkPlace(int node, Direction direction) {
+  return 1 + 2 * static_cast<std::uint32_t>(node) + (direction == Direction::kIn ? 1 : 0);
+}
+std::uint32_t GpuLinkPlace(int global_gpu) { return 1000 + static_cast<std::uint32_t>(global_gpu); }
+
+}  // namespace
+
+Machine* Machine::Get() {
+  static std::once_flag once;
+  static Machine* machine = nullptr;
+  std::call_once(once, [] {
+    auto attached = std::unique_ptr<Machine>(new Machine);
+    if (attached->Attach(&LastError())) {
+      machine = attached.release();  // never destroyed: threads use it until the process ends
+    } else {
+      std::fprintf(stderr, "simgpu: %s\n", LastError().c_str());
+    }
+  });
+  return machine;
+}
+
+const std::string& Machine::error() { return LastError(); }
+
+bool Machine::Attach(std::string* error) {
+  std::optional<MachineConfig> config = LoadMachineConfig(error);
+  if (!config || !ReadNode(*config, &node_, error)) return false;
+  config_ = *config;
+  if (!MakeDirectory(config_.state, error) || !MakeDirectory(config_.state + "/clients", error)) return false;
+  const std::string path = config_.state + "/state";
+  const ScopedFd fd(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
+  // One process at a time attaches; the lock goes with the descriptor.
+  if (!fd || flock(fd.get(), LOCK_EX) != 0) {
+    *error = "state: cannot open '" + path + "': " + std::strerror(errno);
+    return false;
+  }
+  if (!MapState(fd.get(), error)) return false;
+  return clients_.Claim(state_, config_.state, error);
+}
+
+bool Machine::MapState(int fd, std::string* error) {
+  constexpr auto kBytes = static_cast<off_t>(sizeof(SharedState));
+  struct stat status {};
+  if (fstat(fd, &status) != 0 || (status.st_size != kBytes && ftruncate(fd, kBytes) != 0)) {
+    *error = "state: cannot size the state file: " + std::string(std::strerror(errno));
+    return false;
+  }
+  void* memory = mmap(nullptr, sizeof(SharedState), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  if (memory == MAP_FAILED) {
+    *error = "state: cannot map the state file: " + std::string(std::strerror(errno));
+    return false;
+  }
+  state_ = static_cast<SharedState*>(memory);
+  clients_.Use(state_, config_.state);
+  const bool ours = state_->magic == kStateMagic && state_->version == kStateVersion &&
+                    state_->bytes == sizeof(SharedState) && state_->digest == Digest(config_);
+  bool alive = false;
+  for (int entry = 0; entry < kMaxClients && state_->magic == kStateMagic; ++entry) {
+    alive = alive || (state_->clients[entry].token != 0 && !clients_.EntryIsDead(entry));
+  }
+  if (alive && !ours) {
+    *error = "state: '" + config_.state + "' is in use by a machine of another shape";
+    return false;
+  }
+  if (!alive) {
+    // Nobody lives: whatever is left is of the past, even of another boot.
+    if (ftruncate(fd, 0) != 0 || ftruncate(fd, kBytes) != 0) return false;
+    ResetState();
+  }
+  return true;
+}
+
+void Machine::ResetState() {
+  int global = 0;
+  for (const NodeConfig& node : config_.nodes) {
+    for (const GpuConfig& gpu : node.gpus) {
+      SharedGpu& shared = state_->gpus[global++];
+      shared.memory_bytes = gpu.memory_mib << 20;
+      shared.compute.fluid.Reset(config_.mode, gpu.sms, config_.quantum_us * 1000, MonotonicNow());
+    }
+  }
+  state_->version = kStateVersion;
+  state_->bytes = sizeof(SharedState);
+  state_->digest = Digest(config_);
+  state_->magic = kStateMagic;
+}
+
+int Machine::GlobalGpu(int node, int gpu) const {
+  int global = gpu;
+  for (int i = 0; i < node; ++i)
+    global += static_cast<int>(config_.nodes[static_cast<std::size_t>(i)].gpus.size());
+  return global;
+}
+
+bool Machine::FindGpu(const std::string& uuid, int* node, int* gpu) const {
+  for (std::size_t n = 0; n < config_.nodes.size(); ++n) {
+    for (std::size_t g = 0; g < config_.nodes[n].gpus.size(); ++g) {
+      if (config_.nodes[n].gpus[g].uuid != uuid) continue;
+      *node = static_cast<int>(n);
+      *gpu = static_cast<int>(g);
+      return true;
+    }
+  }
+  return false;
+}
+
+SharedGpu* Machine::Gpu(int gpu) const { return &state_->gpus[GlobalGpu(node_, gpu)]; }
+
+std::unique_ptr<Flow> Machine::Open(SharedCapacity* capacity, double demand, double work_per_ns) {
+  Lock(capacity);
+  const int tenant = capacity->fluid.Add(clients_.token());
+  Unlock(capacity);
+  if (tenant < 0) return nullptr;
+  return std::unique_ptr<Flow>(new Flow(this, capacity, tenant, demand, work_per_ns));
+}
+
+std::unique_ptr<Flow> Machine::OpenGpu(int gpu) {
+  return Open(&Gpu(gpu)->compute, node_config().gpus[static_cast<std::size_t>(gpu)].sms, 1.0);
+}
+
+std::unique_ptr<Flow> Machine::OpenLink(std::uint32_t place, std::uint64_t communicator, double bytes_per_s) {
+  if (!config_.private_links) communicator = 0;
+  LockShared(&state_->links_lock, clients_.token(), &clients_);
+  SharedCapacity* link = nullptr;
+  for (SharedCapacity& entry : state_->links) {
+    if (entry.place == place && entry.communicator == communicator) {
+      link = &entry;
+      break;
+    }
+    if (link == nullptr && (entry.place == 0 || entry.fluid.Tenants() == 0)) link = &entry;
+  }
+  std::unique_ptr<Flow> flow;
+  if (link != nullptr) {
+    if (link->place != place || link->communicator != communicator) {
+      link->fluid.Reset(ShareMode::kShared, bytes_per_s, 1, MonotonicNow());
+      link->communicator = communicator;
+      link->place = place;
+    }
+    flow = Open(link, bytes_per_s, 0);
+  }
+  UnlockShared(&state_->links_lock);
+  return flow;
+}
+
+std::unique_ptr<Flow> Machine::OpenNodeLink(Direction direction, std::uint64_t communicator) {
+  return OpenLink(NodeLinkPlace(node_, direction), communicator, config_.node_link_bytes_per_s);
+}
+
+std::unique_ptr<Flow> Machine::OpenGpuLink(int gpu, std::uint64_t communicator) {
+  return OpenLink(GpuLinkPlace(GlobalGpu(node_, gpu)), communicator, config_.gpu_link_bytes_per_s);
+}
+
+bool Machine::ChargeMemory(int gpu, std::uint64_t bytes) {
+  SharedGpu* shared = Gpu(gpu);
+  for (const bool last_chance : {false, true}) {
+    if (last_chance) ReapDead(true);
+    Lock(&shared->compute);
+    std::uint64_t used = 0;
+    for (const std::uint64_t by_client : shared->used_bytes) used += by_client;
+    const bool fits = bytes <= shared->memory_bytes && used <= shared->memory_bytes - bytes;
+    if (fits) shared->used_bytes[clients_.entry()] += bytes;
+    Unlock(&shared->compute);
+    if (fits) return true;
+  }
+  return false;
+}
+
+void Machine::ReturnMemory(int gpu, std::uint64_t bytes) {
+  SharedGpu* shared = Gpu(gpu);
+  Lock(&shared->compute);
+  shared->used_bytes[clients_.entry()] -= bytes;
+  Unlock(&shared->compute);
+}
+
+std::uint64_t Machine::UsedMemory(int gpu) {
+  ReapDead(true);
+  SharedGpu* shared = Gpu(gpu);
+  Lock(&shared->compute);
+  std::uint64_t used = 0;
+  for (const std::uint64_t by_client : shared->used_bytes) used += by_client;
+  Unlock(&shared->compute);
+  return used;
+}
+
+Nanos Machine::BusyTime(int gpu) {
+  SharedGpu* shared = Gpu(gpu);
+  Lock(&shared->compute);
+  const Nanos busy = shared->compute.fluid.busy();
+  Unlock(&shared->compute);
+  return busy;
+}
+
+}  // namespace simgpu

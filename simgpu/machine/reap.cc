@@ -1,0 +1,80 @@
+// Locks of capacities, and what happens to the belongings of processes that died.
+#include <atomic>
+
+#include "simgpu/machine/machine.h"
+#include "simgpu/machine/os.h"
+#include "simgpu/machine/state.h"
+
+namespace simgpu {
+namespace {
+
+constexpr Nanos kReapInterval = 8 * kMillisecond;
+
+// Something may finish earlier than waiters foresaw: they look again.
+void TellWaiters(SharedCapacity* capacity) {
+  std::atomic_ref(capacity->changed).fetch_add(1);
+  if (std::atomic_ref(capacity->waiters).load() != 0) FutexWake(&capacity->changed);
+}
+
+}  // namespace
+
+void Machine::Lock(SharedCapacity* capacity) {
+  // Taken over from a process that died inside: each of its stores was whole, so the fluid is at worst as if
+  // some tenants had been served twice for one step. Its tenants go with the rest of what it left.
+  LockShared(&capacity->lock, clients_.token(), &clients_);
+  capacity->fluid.Advance(MonotonicNow());
+}
+
+void Machine::Unlock(SharedCapacity* capacity) { UnlockShared(&capacity->lock); }
+
+void Machine::ReapDead(bool now) {
+  const Nanos time = MonotonicNow();
+  std::atomic_ref last(state_->last_reap);
+  std::int64_t before = last.load();
+  if (!now && time - before < kReapInterval) return;
+  if (!last.compare_exchange_strong(before, time) && !now) return;
+  bool died = false;
+  for (int entry = 0; entry < kMaxClients; ++entry) {
+    std::atomic_ref token(state_->clients[entry].token);
+    std::uint32_t dead = token.load();
+    if (dead == 0 || !clients_.EntryIsDead(entry) || !token.compare_exchange_strong(dead, 0)) continue;
+    for (SharedGpu& gpu : state_->gpus) gpu.used_bytes[entry] = 0;
+    died = true;
+  }
+  if (!died) return;
+  for (SharedCapacity& link : state_->links) {
+    if (link.place != 0) RemoveDeadTenants(&link);
+  }
+  for (SharedGpu& gpu : state_->gpus) {
+    if (gpu.memory_bytes != 0) RemoveDeadTenants(&gpu.compute);
+  }
+}
+
+void Machine::RemoveDeadTenants(SharedCapacity* capacity) {
+  Lock(capacity);
+  bool removed = false;
+  for (int tenant = 0; tenant < Fluid::kTenants; ++tenant) {
+    if (!capacity->fluid.Used(tenant) || clients_.Listed(capacity->fluid.Group(tenant))) continue;
+    capacity->fluid.Remove(tenant);
+    removed = true;
+  }
+  Unlock(capacity);
+  if (removed) TellWaiters(capacity);
+}
+
+Flow::~Flow() {
+  machine_->Lock(capacity_);
+  capacity_->fluid.Remove(tenant_);
+  machine_->Unlock(capacity_);
+  TellWaiters(capacity_);
+}
+
+void Flow::Hold(double demand) {
+  if (demand > 0) WaitServed(Target());
+  machine_->Lock(capacity_);
+  capacity_->fluid.SetSpinning(tenant_, demand);
+  machine_->Unlock(capacity_);
+  if (demand <= 0) TellWaiters(capacity_);
+}
+
+}  // namespace simgpu
