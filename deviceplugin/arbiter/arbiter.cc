@@ -1,0 +1,182 @@
+#include "deviceplugin/arbiter/arbiter.h"
+
+#include <sys/prctl.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace crossover::arbiter {
+namespace {
+
+constexpr std::uint64_t kMailTag = 0;
+static_assert(kMailTag < Reception::kFirstTag);
+
+// How long a stopping daemon opens gates for clients that still come to wait.
+constexpr turn::Time kFarewell = 100 * base::kNsPerMs;
+constexpr turn::Time kFarewellPoll = base::kNsPerMs;
+
+std::string Describe(const Member& member) {
+  return "gpu " + member.gpu->uuid + " slot " + std::to_string(member.slot) + ": gang " + member.gang +
+         " rank " + std::to_string(member.rank) + " (pid " + std::to_string(member.pid) + ", uid " +
+         std::to_string(member.uid) + ")";
+}
+
+}  // namespace
+
+Arbiter::Entry::Entry(std::shared_ptr<const GpuInfo> info, const LiveSettings& live, Observer* observer,
+                      Liveness::OnDead on_dead)
+    : gpu(info, live.turn, live.policy, observer), liveness(*info->page, std::move(on_dead)) {}
+
+Arbiter::Arbiter(const Settings& settings, Observer* observer)
+    : settings_(settings), observer_(observer), reception_(settings.limits, &poller_, this) {}
+
+Arbiter::~Arbiter() { reception_.CloseAll("the daemon stops"); }
+
+bool Arbiter::Start(std::string* error) {
+  if (!poller_.Open(error) || !mailbox_.Open(error)) return false;
+  if (!poller_.Add(mailbox_.fd(), kMailTag)) {
+    *error = "watching the mailbox failed";
+    return false;
+  }
+  return reception_.Open(settings_.socket, error);
+}
+
+void Arbiter::Run() {
+  prctl(PR_SET_NAME, "xo-arbiter");
+  prctl(PR_SET_TIMERSLACK, 1UL);  // the default, 50 us, is as long as a hand-over
+  while (!stop_) {
+    const turn::Time now = base::MonotonicNs();
+    reception_.Tick(now);
+    const turn::Time next = std::min(PollDue(now), reception_.next_tick());
+    const turn::Time timeout = next == turn::kNever ? turn::kNever : next - base::MonotonicNs();
+    for (const std::uint64_t tag : poller_.Wait(timeout)) {
+      if (tag == kMailTag) {
+        HandleMail();
+      } else {
+        reception_.OnReady(tag, base::MonotonicNs());
+      }
+    }
+  }
+  OpenGatesAndWait();
+  reception_.CloseAll("the daemon stops");
+}
+
+turn::Time Arbiter::PollDue(turn::Time now) {
+  turn::Time next = turn::kNever;
+  for (auto& [uuid, entry] : gpus_) {
+    if (entry->next_poll <= now) entry->next_poll = entry->gpu.Poll(now);
+    next = std::min(next, entry->next_poll);
+  }
+  return next;
+}
+
+void Arbiter::HandleMail() {
+  Mailbox::Content mail = mailbox_.Take();
+  for (const std::uint64_t id : mail.dead) reception_.Close(id, "it was killed");
+  if (mail.settings) Apply(std::move(*mail.settings));
+  stop_ |= mail.stop;
+}
+
+void Arbiter::Apply(LiveSettings settings) {
+  settings_.live = std::move(settings);
+  for (auto& [uuid, entry] : gpus_) {
+    entry->gpu.set_policy(settings_.live.policy);
+    entry->gpu.set_settings(settings_.live.turn);
+    entry->next_poll = 0;
+  }
+}
+
+// Nobody may be left waiting at a gate that nobody is going to open. A client that comes later has seen the
+// end of its connection by then and opens its own gates.
+void Arbiter::OpenGatesAndWait() {
+  const turn::Time deadline = base::MonotonicNs() + kFarewell;
+  for (auto& [uuid, entry] : gpus_) entry->gpu.set_policy(Policy::kOff);
+  bool somebody_waits = true;
+  while (somebody_waits && base::MonotonicNs() < deadline) {
+    somebody_waits = false;
+    for (auto& [uuid, entry] : gpus_) {
+      entry->gpu.Poll(base::MonotonicNs());
+      somebody_waits |= entry->gpu.SomebodyWaits();
+    }
+    if (somebody_waits) poller_.Wait(kFarewellPoll);
+  }
+}
+
+bool Arbiter::Allowed(const std::string& uuid) const {
+  const auto& gpus = settings_.live.gpus;
+  return !gpus || std::find(gpus->begin(), gpus->end(), uuid) != gpus->end();
+}
+
+// Clients name the GPUs, so that one of them could name very many: an unused one makes room for the next.
+bool Arbiter::MakeRoom() {
+  if (gpus_.size() < settings_.limits.gpus) return true;
+  const auto unused =
+      std::find_if(gpus_.begin(), gpus_.end(), [](const auto& entry) { return entry.second->gpu.empty(); });
+  if (unused == gpus_.end()) return false;
+  gpus_.erase(unused);
+  return true;
+}
+
+Arbiter::Entry* Arbiter::FindOrMake(const std::string& uuid, std::string* refusal) {
+  if (!Allowed(uuid)) {
+    *refusal = "gpu " + uuid + " is not among the GPUs of the configuration";
+    return nullptr;
+  }
+  if (const auto it = gpus_.find(uuid); it != gpus_.end()) return it->second.get();
+  if (!MakeRoom()) {
+    *refusal = "more than " + std::to_string(settings_.limits.gpus) + " GPUs are in use";
+    return nullptr;
+  }
+  auto info = std::make_shared<GpuInfo>();
+  info->uuid = uuid;
+  info->page = Page::Create(refusal);
+  if (info->page == nullptr) return nullptr;
+  auto entry = std::make_unique<Entry>(std::move(info), settings_.live, observer_,
+                                       [this](std::uint64_t id) { mailbox_.PutDead(id); });
+  return gpus_.emplace(uuid, std::move(entry)).first->second.get();
+}
+
+std::string Arbiter::OnHello(Connection& connection, const Hello& hello) {
+  std::string refusal;
+  Entry* entry = FindOrMake(hello.gpu_uuid, &refusal);
+  if (entry == nullptr) {
+    Log(LogLevel::kWarn, "refused gang " + hello.gang + ": " + refusal);
+    return refusal;
+  }
+  auto member = std::make_shared<Member>();
+  member->id = connection.id();
+  member->gang = hello.gang;
+  member->gang_size = hello.gang_size;
+  member->rank = hello.rank;
+  member->pid = connection.peer().pid;
+  member->uid = connection.peer().uid;
+  member->transport = hello.transport;
+  auto joined = entry->gpu.Join(std::move(member), base::MonotonicNs());
+  if (const auto* refused = std::get_if<Membership::Refusal>(&joined)) {
+    Log(LogLevel::kWarn, "refused gang " + hello.gang + " on gpu " + hello.gpu_uuid + ": " + refused->reason);
+    return refused->reason;
+  }
+  connection.member = std::get<std::shared_ptr<const Member>>(joined);
+  entry->liveness.Watch(connection.member->slot, connection.id());
+  entry->next_poll = 0;
+  Log(LogLevel::kInfo, Describe(*connection.member) + " joined");
+  return "";
+}
+
+void Arbiter::OnProfile(Connection& connection, const Profile& profile) {
+  connection.member->transport = profile.transport;
+}
+
+void Arbiter::OnGone(const Connection& connection, std::string_view why) {
+  const Member& member = *connection.member;
+  const auto it = gpus_.find(member.gpu->uuid);
+  if (it == gpus_.end()) return;
+  Entry& entry = *it->second;
+  entry.liveness.Unwatch(member.slot);
+  entry.gpu.Leave(member.slot, base::MonotonicNs());
+  // Whoever waited for it must not wait for the next regular poll.
+  entry.next_poll = entry.gpu.Poll(base::MonotonicNs());
+  Log(LogLevel::kInfo, Describe(member) + " left: " + std::string(why));
+}
+
+}  // namespace crossover::arbiter

@@ -1,0 +1,70 @@
+// The arbiter of a node: keeps the turnstile of each GPU, and says who is on it.
+//
+// One thread (Run) owns everything: it polls the pages and serves the socket in one loop, so that no lock is
+// ever taken between a store of a client and its consequence.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "deviceplugin/arbiter/gpu.h"
+#include "deviceplugin/arbiter/liveness.h"
+#include "deviceplugin/arbiter/mailbox.h"
+#include "deviceplugin/arbiter/observer.h"
+#include "deviceplugin/arbiter/poller.h"
+#include "deviceplugin/arbiter/reception.h"
+#include "deviceplugin/arbiter/settings.h"
+
+namespace crossover::arbiter {
+
+class Arbiter : private Reception::Desk {
+ public:
+  // `observer` outlives the arbiter.
+  Arbiter(const Settings& settings, Observer* observer);
+  ~Arbiter() override;
+
+  // Opens the socket; clients may connect from here on.
+  bool Start(std::string* error);
+  // Serves until Stop: then opens all gates, waits a little for those who waited, and closes the connections.
+  void Run();
+
+  // From any thread.
+  void Stop() { mailbox_.PutStop(); }
+  void Reload(LiveSettings settings) { mailbox_.PutSettings(std::move(settings)); }
+
+ private:
+  struct Entry {
+    Entry(std::shared_ptr<const GpuInfo> info, const LiveSettings& live, Observer* observer,
+          Liveness::OnDead on_dead);
+    Gpu gpu;
+    Liveness liveness;
+    turn::Time next_poll = 0;
+  };
+  using Entries = std::unordered_map<std::string, std::unique_ptr<Entry>>;
+
+  std::string OnHello(Connection& connection, const Hello& hello) override;
+  void OnProfile(Connection& connection, const Profile& profile) override;
+  void OnGone(const Connection& connection, std::string_view why) override;
+
+  Entry* FindOrMake(const std::string& uuid, std::string* refusal);
+  bool Allowed(const std::string& uuid) const;
+  bool MakeRoom();
+  turn::Time PollDue(turn::Time now);
+  void HandleMail();
+  void Apply(LiveSettings settings);
+  void OpenGatesAndWait();
+  void Log(LogLevel level, std::string line) { observer_->OnLog(level, std::move(line)); }
+
+  Settings settings_;
+  Observer* observer_;
+  Mailbox mailbox_;
+  Poller poller_;
+  Entries gpus_;
+  Reception reception_;  // after gpus_: its clients leave their GPUs when it goes
+  bool stop_ = false;
+};
+
+}  // namespace crossover::arbiter

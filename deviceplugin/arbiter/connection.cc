@@ -1,0 +1,50 @@
+#include "deviceplugin/arbiter/connection.h"
+
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace crossover::arbiter {
+
+Connection::Received Connection::Receive(turn::Time now) {
+  std::array<std::byte, kLongestMessage> buffer;
+  iovec part{.iov_base = buffer.data(), .iov_len = buffer.size()};
+  msghdr header{};
+  header.msg_iov = &part;
+  header.msg_iovlen = 1;
+  // Without room for control data the kernel drops descriptors that a client sends along.
+  const ssize_t size = recvmsg(socket_.get(), &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  if (size < 0 && (errno == EAGAIN || errno == EINTR)) return Nothing{};
+  if (size <= 0) return EndOfStream{};
+  if (!rate_.Allow(now)) return Message(Broken{"too many messages: 100 per second are allowed"});
+  if ((header.msg_flags & MSG_TRUNC) != 0)
+    return Message(Broken{"message longer than any this version knows"});
+  return Parse(std::span(buffer).first(static_cast<std::size_t>(size)));
+}
+
+bool Connection::SendWelcome(std::uint32_t slot, int page_fd) {
+  crossover_welcome wire = MakeWelcome(slot);
+  iovec part{.iov_base = &wire, .iov_len = sizeof(wire)};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
+  msghdr header{};
+  header.msg_iov = &part;
+  header.msg_iovlen = 1;
+  header.msg_control = control.data();
+  header.msg_controllen = control.size();
+  cmsghdr* rights = CMSG_FIRSTHDR(&header);
+  rights->cmsg_level = SOL_SOCKET;
+  rights->cmsg_type = SCM_RIGHTS;
+  rights->cmsg_len = CMSG_LEN(sizeof(int));
+  std::memcpy(CMSG_DATA(rights), &page_fd, sizeof(int));
+  return sendmsg(socket_.get(), &header, MSG_DONTWAIT | MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof(wire));
+}
+
+void Connection::SendRefused(std::string_view reason) {
+  const crossover_refused wire = MakeRefused(reason);
+  // Whoever does not read it learns from the end of file.
+  [[maybe_unused]] const ssize_t sent = send(socket_.get(), &wire, sizeof(wire), MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+}  // namespace crossover::arbiter

@@ -1,0 +1,70 @@
+// One connection: bytes in and out, and how much of both one client may ask for.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <variant>
+
+#include "common/base/clock.h"
+#include "common/base/fd.h"
+#include "deviceplugin/arbiter/messages.h"
+#include "deviceplugin/arbiter/observer.h"
+#include "deviceplugin/arbiter/peer.h"
+
+namespace crossover::arbiter {
+
+// At most kMost in any window of kWindow.
+class RateLimit {
+ public:
+  static constexpr int kMost = 100;
+  static constexpr turn::Time kWindow = base::kNsPerSecond;
+
+  bool Allow(turn::Time now) {
+    if (now - window_start_ >= kWindow) {
+      window_start_ = now;
+      used_ = 0;
+    }
+    return ++used_ <= kMost;
+  }
+
+ private:
+  turn::Time window_start_ = INT64_MIN / 2;
+  int used_ = 0;
+};
+
+class Connection {
+ public:
+  Connection(std::uint64_t id, base::UniqueFd socket, Peer peer, turn::Time hello_deadline)
+      : id_(id), socket_(std::move(socket)), peer_(std::move(peer)), hello_deadline_(hello_deadline) {}
+
+  struct Nothing {};      // to be asked again when the socket is readable
+  struct EndOfStream {};  // the peer closed, or is gone
+  using Received = std::variant<Nothing, EndOfStream, Message>;
+  Received Receive(turn::Time now);
+
+  // False when the peer does not take it; it never blocks.
+  bool SendWelcome(std::uint32_t slot, int page_fd);
+  void SendRefused(std::string_view reason);
+
+  std::uint64_t id() const { return id_; }
+  int fd() const { return socket_.get(); }
+  const Peer& peer() const { return peer_; }
+  turn::Time hello_deadline() const { return hello_deadline_; }
+
+  // Set once the client has a slot.
+  std::shared_ptr<const Member> member;
+
+ private:
+  std::uint64_t id_;
+  base::UniqueFd socket_;
+  Peer peer_;
+  turn::Time hello_deadline_;
+  RateLimit rate_;
+};
+
+}  // namespace crossover::arbiter

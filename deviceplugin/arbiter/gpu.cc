@@ -1,0 +1,164 @@
+#include "deviceplugin/arbiter/gpu.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace crossover::arbiter {
+namespace {
+
+// How often to look at a GPU at most and at least. While turns are taken the turnstile asks for what it
+// needs; otherwise only the phases are to be watched.
+constexpr turn::Time kShortestPoll = 30 * base::kNsPerUs;
+constexpr turn::Time kLongestPollTakingTurns = base::kNsPerMs;
+constexpr turn::Time kLongestPollShared = 10 * base::kNsPerMs;
+constexpr turn::Time kLongestPollAlone = 100 * base::kNsPerMs;
+
+EventKind KindOf(turn::Event::Kind kind) {
+  switch (kind) {
+    case turn::Event::Kind::kArrive:
+      return EventKind::kArrive;
+    case turn::Event::Kind::kHold:
+      return EventKind::kHold;
+    case turn::Event::Kind::kRelease:
+      return EventKind::kRelease;
+    case turn::Event::Kind::kGrant:
+      return EventKind::kGrant;
+    case turn::Event::Kind::kRevoke:
+      return EventKind::kRevoke;
+    case turn::Event::Kind::kMint:
+      return EventKind::kMint;
+    case turn::Event::Kind::kSwallow:
+      return EventKind::kSwallow;
+    case turn::Event::Kind::kOpen:
+      break;
+  }
+  return EventKind::kOpen;
+}
+
+void StoreIfChanged(std::uint32_t& word, std::uint32_t value) {
+  if (Atomic(word).load(std::memory_order_relaxed) != value) Atomic(word).store(value);
+}
+
+}  // namespace
+
+Gpu::Gpu(std::shared_ptr<const GpuInfo> info, const turn::Settings& settings, Policy policy,
+         Observer* observer)
+    : info_(std::move(info)),
+      memory_(*info_->page),
+      turnstile_(settings),
+      mode_(ModeFor(policy, {})),
+      policy_(policy),
+      observer_(observer) {}
+
+std::variant<std::shared_ptr<const Member>, Membership::Refusal> Gpu::Join(std::shared_ptr<Member> member,
+                                                                           turn::Time now) {
+  auto outcome = membership_.Join(member->gang);
+  if (auto* refusal = std::get_if<Membership::Refusal>(&outcome)) return std::move(*refusal);
+  const turn::SlotIndex slot = std::get<turn::SlotIndex>(outcome);
+  member->slot = slot;
+  member->gpu = info_;
+  member_[slot] = member;
+
+  info_->page->ResetSlot(slot);
+  turnstile_.Join(slot, membership_.Order(slot));
+  Reorder();
+  Emit(EventKind::kJoin, slot, now);
+  // A newcomer has learned nothing yet: this ungates the others before it can start.
+  ApplyMode(now);
+  Atomic(info_->page->slot(slot).mode).store(mode_);
+  PublishHints();
+  return std::shared_ptr<const Member>(std::move(member));
+}
+
+void Gpu::Leave(turn::SlotIndex slot, turn::Time now) {
+  if (!membership_.members().Has(slot)) return;
+  turnstile_.Leave(slot);
+  membership_.Leave(slot);
+  offenders_.Remove(slot);
+  Reorder();
+  Emit(EventKind::kLeave, slot, now);
+  Atomic(info_->page->slot(slot).mode).store(CROSSOVER_MODE_OFF);
+  member_[slot] = nullptr;
+}
+
+turn::Time Gpu::Poll(turn::Time now) {
+  Atomic(info_->page->get()->arbiter_beat).fetch_add(1, std::memory_order_relaxed);
+  if (empty()) return turn::kNever;
+  ApplyMode(now);
+  const turn::Time wanted = turnstile_.Poll(memory_, now);
+  PublishHints();
+  Report(now);
+  const turn::Time longest = mode_ == CROSSOVER_MODE_GATE || SomebodyTakesTurns() ? kLongestPollTakingTurns
+                             : membership_.members().Count() > 1                  ? kLongestPollShared
+                                                                                  : kLongestPollAlone;
+  return std::clamp(wanted, now + kShortestPoll, now + longest);
+}
+
+bool Gpu::SomebodyWaits() const {
+  for (const turn::SlotIndex slot : membership_.members()) {
+    const turn::ClientWords words = turn::ReadClient(memory_, slot);
+    if (words.waiting() && !words.open()) return true;
+  }
+  return false;
+}
+
+// Brings the mode of every client in line with the rule, and tells them.
+void Gpu::ApplyMode(turn::Time now) {
+  std::array<std::uint32_t, turn::kMaxSlots> phases;
+  std::size_t count = 0;
+  for (const turn::SlotIndex slot : membership_.members()) {
+    const std::uint32_t phase = Atomic(info_->page->slot(slot).phase).load();
+    phases[count++] = offenders_.Has(slot) ? std::uint32_t{CROSSOVER_PHASE_LEARNING} : phase;
+  }
+  const crossover_mode mode = ModeFor(policy_, {phases.data(), count});
+  const bool changed = mode != mode_;
+  mode_ = mode;
+  for (const turn::SlotIndex slot : membership_.members()) {
+    turnstile_.SetGated(slot, mode == CROSSOVER_MODE_GATE);
+    StoreIfChanged(info_->page->slot(slot).mode, mode);
+    if (changed) Emit(EventKind::kMode, slot, now);
+  }
+}
+
+void Gpu::Reorder() {
+  for (const turn::SlotIndex slot : membership_.members()) turnstile_.SetOrder(slot, membership_.Order(slot));
+}
+
+// Where each client should hand over to. Only hints: a wrong one is safe, merely slower.
+void Gpu::PublishHints() {
+  for (const turn::SlotIndex slot : membership_.members()) {
+    StoreIfChanged(info_->page->slot(slot).successor,
+                   mode_ == CROSSOVER_MODE_GATE ? turnstile_.successor(slot) : slot);
+    StoreIfChanged(info_->page->slot(slot).generation, membership_.generation());
+  }
+}
+
+void Gpu::Report(turn::Time now) {
+  const auto events = turnstile_.TakeEvents();
+  for (const turn::Event& event : events) Emit(KindOf(event.kind), event.slot, event.at, event.duration);
+  if (!events.empty()) observer_->OnStats(info_, turnstile_.stats());
+  if (turnstile_.offenders() == offenders_) return;
+  for (const turn::SlotIndex slot : turnstile_.offenders()) {
+    if (offenders_.Has(slot) || !membership_.members().Has(slot)) continue;
+    observer_->OnLog(LogLevel::kWarn, "gpu " + info_->uuid + ": gang " + membership_.gang(slot) +
+                                          " held its turn too long again: no turns are taken on this GPU "
+                                          "until it leaves");
+  }
+  offenders_ = turnstile_.offenders();
+  ApplyMode(now);
+}
+
+void Gpu::Emit(EventKind kind, turn::SlotIndex slot, turn::Time at, turn::Time duration) {
+  Event event{.kind = kind, .at = at, .gpu = info_, .member = nullptr, .duration = duration, .mode = mode_};
+  if (slot < turn::kMaxSlots) event.member = member_[slot];
+  observer_->OnEvent(event);
+}
+
+bool Gpu::SomebodyTakesTurns() const {
+  for (const turn::SlotIndex slot : membership_.members()) {
+    if (Atomic(info_->page->slot(slot).phase).load() == CROSSOVER_PHASE_TAKING) return true;
+  }
+  return false;
+}
+
+}  // namespace crossover::arbiter

@@ -1,0 +1,61 @@
+// One GPU under the arbiter: its page, its clients, its turnstile.
+//
+// Used by the arbiter's thread alone.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <variant>
+
+#include "deviceplugin/arbiter/membership.h"
+#include "deviceplugin/arbiter/mode_rule.h"
+#include "deviceplugin/arbiter/observer.h"
+#include "turn/turnstile.h"
+
+namespace crossover::arbiter {
+
+class Gpu {
+ public:
+  Gpu(std::shared_ptr<const GpuInfo> info, const turn::Settings& settings, Policy policy, Observer* observer);
+
+  // Puts `member` on a slot, which it fills in, and makes that slot ready for the client to map.
+  // The reason where that is refused.
+  std::variant<std::shared_ptr<const Member>, Membership::Refusal> Join(std::shared_ptr<Member> member,
+                                                                        turn::Time now);
+  void Leave(turn::SlotIndex slot, turn::Time now);
+
+  // One pass over the page. Returns when the next is due; turn::kNever on a GPU without clients.
+  turn::Time Poll(turn::Time now);
+
+  // Both live, in force from the next Poll.
+  void set_policy(Policy policy) { policy_ = policy; }
+  void set_settings(const turn::Settings& settings) { turnstile_.set_settings(settings); }
+
+  bool empty() const { return membership_.members().Count() == 0; }
+  // Somebody waits at a shut gate: it is too early to stop.
+  bool SomebodyWaits() const;
+  const GpuInfo& info() const { return *info_; }
+
+ private:
+  void ApplyMode(turn::Time now);
+  void Reorder();
+  void PublishHints();
+  void Report(turn::Time now);
+  void ReportOffenders();
+  void Emit(EventKind kind, turn::SlotIndex slot, turn::Time at, turn::Time duration = 0);
+  bool SomebodyTakesTurns() const;
+
+  std::shared_ptr<const GpuInfo> info_;
+  PageMemory memory_;
+  Membership membership_;
+  turn::Turnstile turnstile_;
+  std::array<std::shared_ptr<const Member>, turn::kMaxSlots> member_;
+  turn::SlotSet offenders_;
+  crossover_mode mode_ = CROSSOVER_MODE_OBSERVE;
+  Policy policy_;
+  Observer* observer_;
+};
+
+}  // namespace crossover::arbiter

@@ -1,0 +1,92 @@
+#include "deviceplugin/arbiter/listener.h"
+
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <string_view>
+
+namespace crossover::arbiter {
+namespace {
+
+constexpr int kBacklog = 128;
+
+std::string Failure(std::string_view what, const std::string& path) {
+  return std::string(what) + " " + path + ": " + std::strerror(errno);
+}
+
+// Whether a daemon answers at `address`; a file that none does is removed.
+bool Taken(const sockaddr_un& address) {
+  const base::UniqueFd probe(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  const auto* generic = reinterpret_cast<const sockaddr*>(&address);
+  if (connect(probe.get(), generic, sizeof(address)) == 0 || errno == EAGAIN) return true;
+  struct stat status {};
+  if (errno == ECONNREFUSED && lstat(address.sun_path, &status) == 0 && S_ISSOCK(status.st_mode)) {
+    unlink(address.sun_path);
+  }
+  return false;
+}
+
+}  // namespace
+
+bool Listener::Open(const SocketSettings& settings, std::string* error) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (settings.path.empty() || settings.path.size() >= sizeof(address.sun_path)) {
+    *error = "socket path " + settings.path + ": 1 to 107 bytes are allowed";
+    return false;
+  }
+  settings.path.copy(address.sun_path, sizeof(address.sun_path) - 1);
+
+  const std::string directory = settings.path.substr(0, settings.path.rfind('/'));
+  if (directory != settings.path && !directory.empty() && mkdir(directory.c_str(), 0755) != 0 &&
+      errno != EEXIST) {
+    *error = Failure("making", directory);
+    return false;
+  }
+  if (Taken(address)) {
+    *error = "socket " + settings.path + ": another daemon listens on it";
+    return false;
+  }
+  fd_.Reset(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  // Nobody else may connect before mode and group are set.
+  const mode_t old_mask = umask(0177);
+  const bool bound =
+      fd_ && bind(fd_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0;
+  const int bind_errno = errno;
+  umask(old_mask);
+  errno = bind_errno;
+  if (!bound) {
+    *error = Failure("binding", settings.path);
+    return false;
+  }
+  path_ = settings.path;
+  struct stat status {};
+  if (stat(path_.c_str(), &status) == 0) {
+    device_ = status.st_dev;
+    inode_ = status.st_ino;
+  }
+  if (settings.group && chown(path_.c_str(), static_cast<uid_t>(-1), *settings.group) != 0) {
+    *error = Failure("setting the group of", path_);
+    return false;
+  }
+  if (chmod(path_.c_str(), settings.mode) != 0 || listen(fd_.get(), kBacklog) != 0) {
+    *error = Failure("opening", path_);
+    return false;
+  }
+  return true;
+}
+
+Listener::~Listener() {
+  struct stat status {};
+  // A later daemon may have put its own socket there.
+  if (!path_.empty() && stat(path_.c_str(), &status) == 0 && status.st_dev == device_ &&
+      status.st_ino == inode_) {
+    unlink(path_.c_str());
+  }
+}
+
+}  // namespace crossover::arbiter

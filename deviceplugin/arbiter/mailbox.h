@@ -1,0 +1,39 @@
+// How other threads reach the arbiter's: what they leave is picked up at its next wake, which is now.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/base/fd.h"
+#include "deviceplugin/arbiter/settings.h"
+
+namespace crossover::arbiter {
+
+class Mailbox {
+ public:
+  struct Content {
+    std::vector<std::uint64_t> dead;       // ids of clients whose process was killed
+    std::optional<LiveSettings> settings;  // the newest
+    bool stop = false;
+  };
+
+  bool Open(std::string* error);
+  int fd() const { return fd_.get(); }  // readable while there is something
+
+  void PutDead(std::uint64_t id);
+  void PutSettings(LiveSettings settings);
+  void PutStop();
+  Content Take();
+
+ private:
+  void Ring();
+
+  base::UniqueFd fd_;
+  std::mutex mutex_;
+  Content content_;
+};
+
+}  // namespace crossover::arbiter

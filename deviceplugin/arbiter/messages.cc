@@ -1,0 +1,99 @@
+#include "deviceplugin/arbiter/messages.h"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+namespace crossover::arbiter {
+namespace {
+
+template <class Wire>
+crossover_header HeaderOf(std::uint32_t type) {
+  return {.type = type, .bytes = sizeof(Wire), .version = CROSSOVER_PROTOCOL_VERSION, .reserved = 0};
+}
+
+// The text of a fixed field, if it ends inside it.
+template <std::size_t kSize>
+std::optional<std::string> Text(const char (&field)[kSize]) {
+  const void* end = std::memchr(field, 0, kSize);
+  if (end == nullptr) return std::nullopt;
+  return std::string(field, static_cast<const char*>(end));
+}
+
+template <class Wire>
+std::optional<Wire> Copy(std::span<const std::byte> bytes) {
+  if (bytes.size() != sizeof(Wire)) return std::nullopt;
+  Wire wire;
+  std::memcpy(&wire, bytes.data(), sizeof(wire));
+  return wire;
+}
+
+bool ValidTransport(std::uint32_t transport) { return transport <= CROSSOVER_TRANSPORT_HOST_GATES; }
+
+Message ParseHello(const crossover_hello& wire) {
+  const auto gang = Text(wire.gang);
+  const auto uuid = Text(wire.gpu_uuid);
+  if (!gang || !ValidGangName(*gang)) {
+    return Broken{"gang: 1 to 127 printable characters without spaces are allowed"};
+  }
+  if (!uuid || !ValidGpuUuid(*uuid)) return Broken{"gpu_uuid: \"GPU-\" and a lower-case UUID are allowed"};
+  if (wire.gang_size != 0 && wire.rank >= wire.gang_size)
+    return Broken{"rank: less than gang_size is allowed"};
+  if (!ValidTransport(wire.transport)) return Broken{"transport: 0 to 2 is allowed"};
+  return Hello{*gang, *uuid, wire.gang_size, wire.rank, wire.pid, wire.transport};
+}
+
+Message ParseProfile(const crossover_profile& wire) {
+  if (!ValidTransport(wire.transport)) return Broken{"transport: 0 to 2 is allowed"};
+  return Profile{wire.iterations,       wire.turns,    wire.launches, wire.period_tokens,
+                 wire.turns_per_period, wire.transport};
+}
+
+}  // namespace
+
+bool ValidGangName(std::string_view name) {
+  return !name.empty() && name.size() < CROSSOVER_GANG_NAME_MAX &&
+         std::all_of(name.begin(), name.end(), [](char c) { return c > 0x20 && c < 0x7f; });
+}
+
+bool ValidGpuUuid(std::string_view uuid) {
+  constexpr std::string_view kShape = "GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
+  const auto matches = [](char shape, char c) {
+    return shape == 'x' ? (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') : c == shape;
+  };
+  return std::equal(kShape.begin(), kShape.end(), uuid.begin(), uuid.end(), matches);
+}
+
+Message Parse(std::span<const std::byte> bytes) {
+  crossover_header header;
+  if (bytes.size() < sizeof(header)) return Broken{"message shorter than its header"};
+  std::memcpy(&header, bytes.data(), sizeof(header));
+  if (header.version != CROSSOVER_PROTOCOL_VERSION) {
+    return Broken{"protocol version " + std::to_string(header.version) + ": " +
+                  std::to_string(CROSSOVER_PROTOCOL_VERSION) + " is allowed"};
+  }
+  if (header.bytes != bytes.size()) return Broken{"message size and the size in its header differ"};
+  if (header.type == CROSSOVER_HELLO) {
+    const auto wire = Copy<crossover_hello>(bytes);
+    return wire ? ParseHello(*wire) : Broken{"hello of a wrong size"};
+  }
+  if (header.type == CROSSOVER_PROFILE) {
+    const auto wire = Copy<crossover_profile>(bytes);
+    return wire ? ParseProfile(*wire) : Broken{"profile of a wrong size"};
+  }
+  return Unknown{};
+}
+
+crossover_welcome MakeWelcome(std::uint32_t slot) {
+  return {.header = HeaderOf<crossover_welcome>(CROSSOVER_WELCOME), .slot = slot, .state = 0};
+}
+
+crossover_refused MakeRefused(std::string_view reason) {
+  crossover_refused wire{};
+  wire.header = HeaderOf<crossover_refused>(CROSSOVER_REFUSED);
+  const std::size_t length = std::min(reason.size(), sizeof(wire.reason) - 1);
+  std::memcpy(wire.reason, reason.data(), length);
+  return wire;
+}
+
+}  // namespace crossover::arbiter

@@ -1,0 +1,33 @@
+#include "deviceplugin/arbiter/observer.h"
+
+namespace crossover::arbiter {
+
+std::string_view Name(EventKind kind) {
+  switch (kind) {
+    case EventKind::kArrive:
+      return "arrive";
+    case EventKind::kHold:
+      return "hold";
+    case EventKind::kRelease:
+      return "release";
+    case EventKind::kGrant:
+      return "grant";
+    case EventKind::kRevoke:
+      return "revoke";
+    case EventKind::kMint:
+      return "mint";
+    case EventKind::kSwallow:
+      return "swallow";
+    case EventKind::kOpen:
+      return "open";
+    case EventKind::kJoin:
+      return "join";
+    case EventKind::kLeave:
+      return "leave";
+    case EventKind::kMode:
+      return "mode";
+  }
+  return "unknown";
+}
+
+}  // namespace crossover::arbiter

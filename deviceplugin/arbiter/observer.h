@@ -1,0 +1,71 @@
+// What the arbiter tells the rest of the daemon: events for metrics and trace, lines for the log.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "common/base/clock.h"
+#include "deviceplugin/arbiter/page.h"
+#include "turn/turnstile.h"
+
+namespace crossover::arbiter {
+
+// One GPU, for as long as anybody refers to it. Immutable but for the page's own words.
+struct GpuInfo {
+  std::string uuid;
+  std::unique_ptr<Page> page;
+};
+
+// One client of one GPU.
+struct Member {
+  std::uint64_t id = 0;  // of its connection: never used again while the daemon lives
+  std::shared_ptr<const GpuInfo> gpu;
+  turn::SlotIndex slot = 0;
+  std::string gang;
+  std::uint32_t gang_size = 0;
+  std::uint32_t rank = 0;
+  std::int64_t pid = 0;  // as the kernel says, 0 if it cannot
+  std::uint32_t uid = 0;
+  mutable std::atomic<std::uint32_t> transport{0};  // enum crossover_transport; changes while it lives
+};
+
+enum class EventKind : std::uint8_t {
+  kArrive,
+  kHold,
+  kRelease,
+  kGrant,
+  kRevoke,
+  kMint,
+  kSwallow,
+  kOpen,
+  kJoin,
+  kLeave,
+  kMode
+};
+std::string_view Name(EventKind kind);
+
+struct Event {
+  EventKind kind;
+  turn::Time at = 0;  // CLOCK_MONOTONIC, when the arbiter saw it
+  std::shared_ptr<const GpuInfo> gpu;
+  std::shared_ptr<const Member> member;  // null where an event has no client
+  turn::Time duration = 0;               // kHold: the wait before it; kRelease: the turn
+  std::uint32_t mode = 0;                // kMode: enum crossover_mode
+};
+
+enum class LogLevel : std::uint8_t { kError, kWarn, kInfo, kDebug };
+
+// Called on the arbiter's thread, between polls: implementations must neither block nor do I/O.
+class Observer {
+ public:
+  virtual ~Observer() = default;
+  virtual void OnEvent(const Event& event) = 0;
+  virtual void OnLog(LogLevel level, std::string line) = 0;
+  // Counters of a GPU, as they stand after a poll that changed something.
+  virtual void OnStats(const std::shared_ptr<const GpuInfo>& gpu, const turn::Stats& stats) = 0;
+};
+
+}  // namespace crossover::arbiter

@@ -1,0 +1,60 @@
+// One turnstile in memory: a sealed memfd that the arbiter makes, maps and hands to the GPU's clients.
+//
+// The seals forbid shrinking and growing, so that no client can make the others fault. Every client maps the
+// page writable: whatever is read from it is only a claim.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "common/base/fd.h"
+#include "proto/turnstile.h"
+#include "turn/words.h"
+
+namespace crossover::arbiter {
+
+class Page {
+ public:
+  // Null on failure, with the reason in `error`.
+  static std::unique_ptr<Page> Create(std::string* error);
+  ~Page();
+  Page(const Page&) = delete;
+  Page& operator=(const Page&) = delete;
+
+  int fd() const { return fd_.get(); }
+  crossover_page* get() const { return page_; }
+  crossover_slot& slot(turn::SlotIndex index) const { return page_->slot[index]; }
+
+  // Makes a slot look as if nobody had ever used it. Its gate is shut.
+  void ResetSlot(turn::SlotIndex index) const;
+
+ private:
+  Page(base::UniqueFd fd, crossover_page* page) : fd_(std::move(fd)), page_(page) {}
+
+  base::UniqueFd fd_;
+  crossover_page* page_;
+};
+
+// A word of the page, as every other party sees it.
+inline std::atomic_ref<std::uint32_t> Atomic(std::uint32_t& word) {
+  return std::atomic_ref<std::uint32_t>(word);
+}
+
+// The page as the turn core reads and writes it (turn/words.h). A gate that changes also wakes its futex: a
+// GPU does not care, a host gate waits for it.
+class PageMemory {
+ public:
+  explicit PageMemory(const Page& page) : page_(page.get()) {}
+
+  std::uint32_t Load(turn::SlotIndex slot, turn::Word word) const { return Atomic(At(slot, word)).load(); }
+  bool SwapGate(turn::SlotIndex slot, std::uint32_t expected, std::uint32_t desired) const;
+
+ private:
+  std::uint32_t& At(turn::SlotIndex slot, turn::Word word) const;
+
+  crossover_page* page_;
+};
+
+}  // namespace crossover::arbiter

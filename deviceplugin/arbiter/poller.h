@@ -1,0 +1,29 @@
+// epoll with a deadline in nanoseconds, on kernels that know it and on those that do not.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/base/fd.h"
+#include "turn/policy.h"
+
+namespace crossover::arbiter {
+
+class Poller {
+ public:
+  bool Open(std::string* error);
+  bool Add(int fd, std::uint64_t tag);
+  void Remove(int fd);
+
+  // Tags of the descriptors that are readable or hung up, at most kMostPerWait of them, in no order.
+  // `timeout` in nanoseconds from now; turn::kNever: until there is one.
+  static constexpr int kMostPerWait = 32;
+  const std::vector<std::uint64_t>& Wait(turn::Time timeout);
+
+ private:
+  base::UniqueFd fd_;
+  std::vector<std::uint64_t> ready_;
+};
+
+}  // namespace crossover::arbiter

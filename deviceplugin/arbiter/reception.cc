@@ -1,0 +1,158 @@
+#include "deviceplugin/arbiter/reception.h"
+
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+namespace crossover::arbiter {
+namespace {
+
+constexpr std::uint64_t kListenerTag = Reception::kFirstTag;
+// Two tags per connection: its socket, its process.
+constexpr std::uint64_t SocketTag(std::uint64_t id) { return Reception::kFirstTag + 2 * id; }
+constexpr std::uint64_t ProcessTag(std::uint64_t id) { return SocketTag(id) + 1; }
+constexpr std::uint64_t IdOfTag(std::uint64_t tag) { return (tag - Reception::kFirstTag) / 2; }
+
+constexpr int kMostAcceptsPerCall = 8;
+constexpr turn::Time kAcceptPause = 100 * base::kNsPerMs;
+
+}  // namespace
+
+bool Reception::Open(const SocketSettings& settings, std::string* error) {
+  if (!listener_.Open(settings, error)) return false;
+  if (poller_->Add(listener_.fd(), kListenerTag)) return true;
+  *error = "watching the socket failed";
+  return false;
+}
+
+Reception::~Reception() { CloseAll("the daemon stops"); }
+
+void Reception::OnReady(std::uint64_t tag, turn::Time now) {
+  if (tag == kListenerTag) return Accept(now);
+  const auto it = connections_.find(IdOfTag(tag));
+  if (it == connections_.end()) return;
+  if (tag == ProcessTag(it->first)) return Close(it, "its process ended");
+  Read(it, now);
+}
+
+void Reception::Accept(turn::Time now) {
+  for (int i = 0; i < kMostAcceptsPerCall; ++i) {
+    base::UniqueFd socket(accept4(listener_.fd(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    if (socket) {
+      Admit(std::move(socket), now);
+      continue;
+    }
+    const bool exhausted = errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
+    if (exhausted) {
+      // The listener stays readable, so that it would spin: look away for a while.
+      poller_->Remove(listener_.fd());
+      accept_again_ = now + kAcceptPause;
+    }
+    return;
+  }
+}
+
+void Reception::Admit(base::UniqueFd socket, turn::Time now) {
+  std::optional<Peer> peer = IdentifyPeer(socket.get());
+  if (!peer) return;
+  const std::uint64_t id = next_id_++;
+  Connection connection(id, std::move(socket), std::move(*peer), now + limits_.hello_within);
+  std::uint32_t& of_user = per_user_[connection.peer().uid];
+  if (connections_.size() >= limits_.connections || of_user >= limits_.connections_per_user) {
+    connection.SendRefused(of_user >= limits_.connections_per_user ? "too many connections of this user"
+                                                                   : "too many connections");
+    if (of_user == 0) per_user_.erase(connection.peer().uid);
+    return;
+  }
+  if (!poller_->Add(connection.fd(), SocketTag(id))) {
+    if (of_user == 0) per_user_.erase(connection.peer().uid);
+    return;
+  }
+  if (connection.peer().pidfd) poller_->Add(connection.peer().pidfd.get(), ProcessTag(id));
+  ++of_user;
+  silent_.emplace(id, connection.hello_deadline());
+  connections_.emplace(id, std::move(connection));
+}
+
+void Reception::Read(Connections::iterator it, turn::Time now) {
+  Connection& connection = it->second;
+  const Connection::Received received = connection.Receive(now);
+  if (std::holds_alternative<Connection::Nothing>(received)) return;
+  std::string why = "it closed its connection";
+  if (const Message* message = std::get_if<Message>(&received)) {
+    if (HandleMessage(connection, *message, &why)) return;
+    connection.SendRefused(why);
+  }
+  Close(it, why);
+}
+
+bool Reception::HandleMessage(Connection& connection, const Message& message, std::string* why) {
+  if (const auto* broken = std::get_if<Broken>(&message)) {
+    *why = broken->reason;
+    return false;
+  }
+  if (const auto* hello = std::get_if<Hello>(&message)) return HandleHello(connection, *hello, why);
+  if (const auto* profile = std::get_if<Profile>(&message)) {
+    if (connection.member == nullptr) {
+      *why = "profile before hello";
+      return false;
+    }
+    desk_->OnProfile(connection, *profile);
+  }
+  return true;
+}
+
+bool Reception::HandleHello(Connection& connection, const Hello& hello, std::string* why) {
+  if (connection.member != nullptr) {
+    *why = "a second hello on one connection";
+    return false;
+  }
+  *why = desk_->OnHello(connection, hello);
+  if (!why->empty()) return false;
+  silent_.erase(connection.id());
+  const Member& member = *connection.member;
+  if (connection.SendWelcome(member.slot, member.gpu->page->fd())) return true;
+  *why = "it does not take its welcome";
+  return false;
+}
+
+void Reception::Tick(turn::Time now) {
+  if (accept_again_ != 0 && now >= accept_again_) {
+    accept_again_ = 0;
+    poller_->Add(listener_.fd(), kListenerTag);
+  }
+  while (!silent_.empty() && silent_.begin()->second <= now) {
+    const auto it = connections_.find(silent_.begin()->first);
+    it->second.SendRefused("no hello in time");
+    Close(it, "no hello in time");
+  }
+}
+
+turn::Time Reception::next_tick() const {
+  const turn::Time hello = silent_.empty() ? turn::kNever : silent_.begin()->second;
+  return accept_again_ == 0 ? hello : std::min(hello, accept_again_);
+}
+
+void Reception::Close(std::uint64_t id, std::string_view why) {
+  if (const auto it = connections_.find(id); it != connections_.end()) Close(it, why);
+}
+
+void Reception::CloseAll(std::string_view why) {
+  while (!connections_.empty()) Close(connections_.begin(), why);
+}
+
+void Reception::Close(Connections::iterator it, std::string_view why) {
+  Connection& connection = it->second;
+  if (connection.member != nullptr) desk_->OnGone(connection, why);
+  // A descriptor that somebody else still has open would stay in the epoll set after our close.
+  poller_->Remove(connection.fd());
+  if (connection.peer().pidfd) poller_->Remove(connection.peer().pidfd.get());
+  silent_.erase(it->first);
+  const auto user = per_user_.find(connection.peer().uid);
+  if (--user->second == 0) per_user_.erase(user);
+  connections_.erase(it);
+}
+
+}  // namespace crossover::arbiter
