@@ -27,11 +27,22 @@ struct Op {
 constexpr bool AtOrPast(std::uint32_t a, std::uint32_t b) { return static_cast<std::int32_t>(a - b) >= 0; }
 
 // A value that opens a gate for whatever turn its owner asks for next, given roughly where that owner is.
-// A releasing stream bakes it at enqueue, when it cannot know the other's exact number.
+// For whoever opens a gate in need; a client that hands over uses OpenFor.
 constexpr std::uint32_t OpenAny(TurnNumber about) { return about + (1u << 30); }
 
-// Take turn `k` of slot `self`. `hold` is written before the gate is shut again: at no instant is the token
-// in neither of the two words, which is what lets the arbiter see that it is lost.
+// The value with which turn `k` of slot `self` opens `successor`'s gate. It is baked when the release is
+// enqueued, when nobody knows which turn the successor will ask for, only its `ready` word of that moment:
+// so it opens any turn near. It also carries who wrote it and when, so that no two openings look alike: the
+// arbiter takes a token back by compare-and-swap on what it saw.
+constexpr std::uint32_t OpenFor(SlotIndex self, TurnNumber k, SlotIndex successor,
+                                std::uint32_t successor_ready) {
+  if (successor == self) return k + 1;
+  constexpr std::uint32_t kTag = 0xfff;
+  return (OpenAny(successor_ready) & ~kTag) | ((self << 8 | (k & 0xff)) & kTag);
+}
+
+// Take turn `k` of slot `self`. At no instant is the token in neither of two words: a gate at `k` reads as open
+// until `hold` is `k` too. That is what lets the arbiter see that a token is lost.
 constexpr std::array<Op, 4> Acquire(SlotIndex self, TurnNumber k) {
   return {{{Op::Kind::kWrite, Word::kReady, self, k},
            {Op::Kind::kWaitGeq, Word::kGate, self, k},
@@ -39,8 +50,8 @@ constexpr std::array<Op, 4> Acquire(SlotIndex self, TurnNumber k) {
            {Op::Kind::kWrite, Word::kGate, self, k}}};
 }
 
-// Give turn `k` of slot `self` back by opening `successor`'s gate with `open`: OpenAny() of where the
-// successor is, or k + 1 when the successor is the client itself. The gate comes first: it is what the next
+// Give turn `k` of slot `self` back by opening `successor`'s gate with `open`, see OpenFor. The gate comes
+// first: it is what the next
 // client waits for.
 constexpr std::array<Op, 2> Release(SlotIndex self, TurnNumber k, SlotIndex successor, std::uint32_t open) {
   return {{{Op::Kind::kWrite, Word::kGate, successor, open}, {Op::Kind::kWrite, Word::kRel, self, k}}};

@@ -2,16 +2,19 @@
 //
 // The token is wherever the words say: *held* by a client inside its turn, *parked* at an open gate whose
 // owner has not come yet, or in the arbiter's *pocket*. Holders pass it to each other without the arbiter
-// (turn/ops.h). What is left to the arbiter is to move a parked token, to replace a lost one and to swallow a
-// surplus one. None of that needs a compare-and-swap, which stream memory operations do not have:
+// (turn/ops.h), by stores alone: stream memory operations have no compare-and-swap. What is left to the
+// arbiter, whose CPU has one, is to move a parked token, to replace a lost one and to swallow a surplus one:
 //
-//   move     shut the gate, then read `ready` (Dekker: the client writes `ready`, then reads the gate). Not
-//            ready: it will find the gate shut, the token is ours. Ready: open the gate again with the exact
-//            number of that turn, which does nothing if the client has passed already.
-//   replace  two equal collects in a row without a token: counters only grow and a holder writes the next
-//            gate before `rel`, its own `hold` before it shuts its gate, so between the two there was none.
-//   swallow  more than one in two steps in a row (a hand-over shows two for an instant): shut a gate nobody
-//            waits at, or the open gate of a holder, which a holder about to shut it does not notice.
+//   move     swap the gate from what was seen to shut, then read `ready` (Dekker: the client writes `ready`,
+//            then reads the gate). Not ready: it will find the gate shut, the token is ours. Ready: swap the
+//            old value back, as if nothing had happened; if it has passed already, it shuts the gate itself.
+//   replace  two equal collects in a row without a token: counters only grow, and a holder opens the next
+//            gate before it writes `rel` and writes `hold` before it shuts its own, so there was none.
+//   swallow  more than one in two steps in a row (a hand-over shows two for an instant): take back one that
+//            nobody waits for, also from the open gate of a holder, in the same way as for a move.
+//
+// A gate is never changed but from the very value seen: to shut the gate of a client that has just passed
+// it, and has not said so yet, would hide its token. What fails is tried again at the next step.
 //
 // Correct for whatever `want` the policy asks: the explorer asks for everything in every order.
 // Trivially copyable; not thread-safe; no clock, no allocation.
@@ -49,8 +52,8 @@ class Token {
   // Lets `slot` pass although the token is elsewhere: the watchdog's way out. Step swallows the surplus
   // once the stuck client gives its turn back.
   template <class Memory>
-  void Open(Memory& memory, SlotIndex slot, const ClientWords& words) {
-    memory.Store(slot, Word::kGate, words.next());
+  bool Open(Memory& memory, SlotIndex slot, const ClientWords& words) {
+    return memory.SwapGate(slot, words.gate, words.next());
   }
 
   bool in_pocket() const { return pocket_; }
@@ -83,10 +86,13 @@ inline Token::Place Token::Find(const Snapshot& seen, SlotSet members) {
 
 template <class Memory>
 bool Token::Revoke(Memory& memory, SlotIndex slot, const ClientWords& words) {
-  memory.Store(slot, Word::kGate, words.hold);
-  const std::uint32_t ready = memory.Load(slot, Word::kReady);
-  if (ready == words.hold) return true;
-  if (ready == words.next()) memory.Store(slot, Word::kGate, words.next());
+  // Neither a client on its way in, nor a torn read.
+  if (!words.idle() && !(words.holding() && words.ready == words.hold)) return false;
+  // Shut, and unlike the value with which the client shuts it: else the way back could undo that.
+  const std::uint32_t shut = words.hold - 1;
+  if (!memory.SwapGate(slot, words.gate, shut)) return false;
+  if (memory.Load(slot, Word::kReady) == words.hold) return true;
+  memory.SwapGate(slot, shut, words.gate);
   return false;
 }
 
@@ -99,17 +105,8 @@ void Token::Swallow(Memory& memory, SlotSet members, const Snapshot& seen, Repor
   }
   for (SlotIndex slot : members) {
     const ClientWords& words = seen.client[slot];
-    if (!words.parked() || words.waiting()) continue;
-    if (Revoke(memory, slot, words)) {
-      report->revoked = slot;
-      report->swallowed = true;
-      return;
-    }
-  }
-  for (SlotIndex slot : members) {
-    const ClientWords& words = seen.client[slot];
-    if (!words.holding() || !words.open()) continue;
-    memory.Store(slot, Word::kGate, words.hold);
+    if (!words.open() || !Revoke(memory, slot, words)) continue;
+    if (words.idle()) report->revoked = slot;
     report->swallowed = true;
     return;
   }
@@ -136,14 +133,12 @@ Token::Report Token::Step(Memory& memory, SlotSet members, const Snapshot& seen,
     report.minted = true;
   }
   if (!pocket_ && members.Has(want) && place.parked != kNobody && place.parked != want) {
-    const ClientWords& words = seen.client[place.parked];
-    if (!words.waiting() && Revoke(memory, place.parked, words)) {
+    if (Revoke(memory, place.parked, seen.client[place.parked])) {
       pocket_ = true;
       report.revoked = place.parked;
     }
   }
-  if (pocket_ && members.Has(want)) {
-    memory.Store(want, Word::kGate, seen.client[want].next());
+  if (pocket_ && members.Has(want) && Open(memory, want, seen.client[want])) {
     pocket_ = false;
     report.granted = want;
   }

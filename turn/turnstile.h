@@ -112,7 +112,7 @@ void Turnstile::OpenUngated(Memory& memory, bool* outstanding) {
     const ClientWords words = ReadClient(memory, slot);
     if (!words.waiting()) continue;
     *outstanding = true;
-    if (!words.open()) memory.Store(slot, Word::kGate, OpenAny(words.next()));
+    if (!words.open()) memory.SwapGate(slot, words.gate, OpenAny(words.next()));
   }
 }
 
@@ -126,7 +126,7 @@ void Turnstile::Guard(Memory& memory, const Snapshot& seen, SlotIndex holder, Ti
   for (int i = gated_.Count(); i > 0; --i) {
     next = policy_.Successor(gated_, next);
     if (next == holder || !seen.client[next].waiting()) continue;
-    token_.Open(memory, next, seen.client[next]);
+    if (!token_.Open(memory, next, seen.client[next])) return;
     overran_[holder] = turn;
     ++stats_.opened;
     Note(Event::Kind::kOpen, next, now);

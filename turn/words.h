@@ -2,9 +2,10 @@
 //
 // `Memory` below is any type with
 //   std::uint32_t Load(SlotIndex, Word);
-//   void Store(SlotIndex, Word, std::uint32_t);
-// both sequentially consistent. The daemon's is the shared page, the explorer's yields at each access, the
-// discrete-event harness's is a plain array.
+//   bool SwapGate(SlotIndex, std::uint32_t expected, std::uint32_t desired);  // compare-and-swap of a gate
+// both sequentially consistent. Only the arbiter's CPU swaps; clients and their GPUs load and store. The
+// daemon's is the shared page, the explorer's yields at each access, the discrete-event harness's is a plain
+// array.
 #pragma once
 
 #include <bit>
@@ -47,8 +48,8 @@ class SlotSet {
 };
 
 // One client as one collect saw it. The four words are read one after the other, so they need not have held
-// at the same instant. Values that no honest client writes read as idle: they then cost their writer its
-// place, nobody else anything.
+// at the same instant. Values that no honest client writes are neither idle, waiting nor holding: they cost
+// their writer its place, nobody else anything.
 struct ClientWords {
   std::uint32_t ready = 0;
   std::uint32_t hold = 0;
@@ -56,8 +57,11 @@ struct ClientWords {
   std::uint32_t gate = 0;
 
   TurnNumber next() const { return hold + 1; }
+  // rel <= hold <= ready at any instant and they are read in that order: three equal ones were so when
+  // `ready` was read. A read torn by a moving client is none of the three.
+  bool idle() const { return rel == hold && hold == ready; }
+  bool waiting() const { return rel == hold && ready == hold + 1; }
   bool holding() const { return hold == rel + 1; }
-  bool waiting() const { return !holding() && ready == hold + 1; }
   // Its gate lets its next turn pass. Beside `holding` this is the instant before it shuts the gate, or the
   // mark of a second token.
   bool open() const { return AtOrPast(gate, hold + 1); }
