@@ -20,7 +20,7 @@ def flags_for(header, commands):
 
 def main(build_dir):
     commands = tree.compile_commands(build_dir)
-    headers = tree.tracked(".h")
+    headers = tree.files(".h")
 
     def check(path):
         result = subprocess.run(

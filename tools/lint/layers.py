@@ -66,9 +66,9 @@ def check_text(path):
 
 
 def main():
-    sources = tree.tracked(".h", ".cc", ".c", ".S", ".def", ".cu")
+    sources = tree.files(".h", ".cc", ".c", ".S", ".def", ".cu")
     complaints = [(path, *c) for path in sources for c in check_includes(path)]
-    texts = sources + [f for f in tree.tracked("CMakeLists.txt") if f.startswith(PRODUCT)]
+    texts = sources + [f for f in tree.files("CMakeLists.txt") if f.startswith(PRODUCT)]
     complaints += [(path, *c) for path in texts for c in check_text(path)]
     for path, line, text in complaints:
         print(f"{path}:{line}: {text}", file=sys.stderr)

@@ -45,7 +45,7 @@ def complaints(path):
 
 
 def main():
-    paths = tree.tracked(".py")
+    paths = tree.files(".py")
     found = [(path, *c) for path in paths for c in complaints(path)]
     for path, line, text in found:
         print(f"{path}:{line}: {text}", file=sys.stderr)

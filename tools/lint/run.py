@@ -23,14 +23,14 @@ def run(command, files):
 
 
 def check_format():
-    files = tree.tracked(*C_FAMILY)
+    files = tree.files(*C_FAMILY)
     status = run(["clang-format", "--dry-run", "-Werror"], files)
     print(f"format: {len(files)} files" + (", python3 tools/lint/run.py --fix mends them" if status else ""))
     return status
 
 
 def check_shell():
-    files = tree.tracked(".sh", ".ci/run")
+    files = tree.files(".sh", ".ci/run")
     status = run(["shellcheck"], files)
     print(f"shell: {len(files)} files")
     return status
@@ -58,7 +58,7 @@ CHECKS = {
 
 def main(arguments):
     if arguments == ["--fix"]:
-        return run(["clang-format", "-i"], tree.tracked(*C_FAMILY))
+        return run(["clang-format", "-i"], tree.files(*C_FAMILY))
     unknown = [a for a in arguments if a not in CHECKS]
     if unknown:
         print(f"lint: unknown check '{unknown[0]}': allowed are --fix, {', '.join(CHECKS)}", file=sys.stderr)

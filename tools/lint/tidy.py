@@ -1,4 +1,4 @@
-"""clang-tidy over every tracked source that the given build directory compiles: tidy.py BUILD_DIR [FILE...]."""
+"""clang-tidy over every source that the given build directory compiles: tidy.py BUILD_DIR [FILE...]."""
 
 import subprocess
 import sys
@@ -8,7 +8,7 @@ import tree
 
 def main(build_dir, only=()):
     commands = tree.compile_commands(build_dir)
-    sources = [f for f in tree.tracked(".cc", ".c") if f in commands and (not only or f in only)]
+    sources = [f for f in tree.files(".cc", ".c") if f in commands and (not only or f in only)]
     config = tree.read(".clang-tidy")
     version = subprocess.run(["clang-tidy", "--version"], check=True, capture_output=True, text=True).stdout
 

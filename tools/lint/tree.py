@@ -1,4 +1,4 @@
-"""What the checks of this folder share: the tracked files, their includes, compile commands, and a cache of passes."""
+"""What the checks of this folder share: the files, their includes, compile commands, and a cache of passes."""
 
 import concurrent.futures
 import functools
@@ -15,10 +15,16 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]', re.MULTILINE)
 
 
-def tracked(*suffixes):
-    """Tracked files that still exist, as paths relative to the top, that end in one of `suffixes`."""
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
-    return [f for f in listed.split("\0") if f.endswith(tuple(suffixes)) and (ROOT / f).is_file()]
+@functools.lru_cache(maxsize=None)
+def listed():
+    """Files of the working tree, relative to the top: tracked, or new and not ignored."""
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    names = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout.split("\0")
+    return sorted({name for name in names if name and (ROOT / name).is_file()})
+
+
+def files(*suffixes):
+    return [name for name in listed() if name.endswith(suffixes)]
 
 
 @functools.lru_cache(maxsize=None)
