@@ -15,11 +15,12 @@ install: ## install what the build and the tests need, as far as it is missing
 build: install ## build everything (preset dev, into build/dev)
 	@tools/build.sh dev
 
-demo: build ## two jobs share four software GPUs on two nodes: a table, a report, a trace
-	@$(PYTHON) tools/demo/demo.py
+demo: install ## two jobs share four software GPUs on two nodes: a table, a report, a trace
+	@tools/build.sh release
+	@$(PYTHON) -m tools.demo
 
-demo-down: ## stop a demo that was left behind
-	@$(PYTHON) tools/demo/demo.py --down
+demo-down: ## end what a killed demo may have left behind
+	@$(PYTHON) -m tools.demo --down
 
 test: build ## every test that runs here
 	@tools/test.sh dev
@@ -27,8 +28,9 @@ test: build ## every test that runs here
 test-unit: build ## the unit tests alone: no root, no namespaces
 	@tools/test.sh unit
 
-bench: build ## the figures of benchmarks/results; ONLY=figure takes one
-	@$(PYTHON) benchmarks/run.py $(if $(ONLY),--only $(ONLY))
+bench: install ## measure the figures, with their baselines and controls; ONLY=figure takes one
+	@tools/build.sh bench
+	@$(PYTHON) -m benchmarks.run $(if $(ONLY),--only $(ONLY))
 
 lint: install ## formatting, layers, shell, Python, headers, clang-tidy
 	@$(PYTHON) tools/lint/run.py $(ONLY)
