@@ -1,0 +1,1 @@
+"""Measurement of Crossover: bounds, statistics, sessions of real processes, and one module per figure."""

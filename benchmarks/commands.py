@@ -1,0 +1,108 @@
+"""Command lines and files of the programs under measurement: the one place that knows their flags."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Build:
+    """Where a build directory keeps what a session needs."""
+
+    top: Path
+
+    @property
+    def trainer(self):
+        return self._program("trainer")
+
+    @property
+    def daemon(self):
+        return self._program("crossover-deviceplugin")
+
+    @property
+    def cli(self):
+        return self._program("crossover")
+
+    @property
+    def library(self):
+        return self._first(["lib/libcrossover.so", "sidecar/libcrossover.so"])
+
+    def known_bad(self, name):
+        """A test library with one planted fault: libcrossover_<name>.so."""
+        file = f"libcrossover_{name}.so"
+        return self._first([f"lib/{file}", f"sidecar/{file}", f"sidecar/testing/{file}", f"tests/process/sidecar/{file}"])
+
+    @property
+    def gpu_libraries(self):
+        """Directories with the software GPU's libcuda.so.1, libnccl.so.2 and libnvidia-ml.so.1, for the loader."""
+        found = []
+        for name in ("libcuda.so.1", "libnccl.so.2", "libnvidia-ml.so.1"):
+            for path in sorted(self.top.rglob(name)):
+                if path.parent not in found:
+                    found.append(path.parent)
+        return ":".join(str(p) for p in found)
+
+    def program(self, name):
+        return self._program(name)
+
+    def missing(self):
+        """What a session needs and is not there."""
+        needed = [self.trainer, self.daemon, self.cli, self.library]
+        lacking = [str(p) for p in needed if not p.exists()]
+        return lacking + ([] if self.gpu_libraries else [f"{self.top}: libcuda.so.1"])
+
+    def _program(self, name):
+        return self._first([f"bin/{name}"])
+
+    def _first(self, places):
+        candidates = [self.top / place for place in places]
+        return next((c for c in candidates if c.exists()), candidates[0])
+
+
+# All-reduced in one iteration. Large enough for a link's shape to show in every ring step, small enough for the
+# arithmetic on it to be nothing.
+GRADIENT_BYTES = 131072
+
+
+@dataclass(frozen=True)
+class Job:
+    """One training job as the trainer takes it."""
+
+    name: str
+    seed: int = 1
+    compute_ms: float = 20.0
+    iterations: int = 150
+    variant: str = "plain"
+    jitter: float = 0.0
+    early_bytes: float = 0.02
+    start_delay_s: float = 0.0
+    extra: tuple = ()
+
+
+def trainer_command(build, job, log):
+    """One rank of a job; its place comes from the environment."""
+    return [str(build.trainer), f"--variant={job.variant}", f"--iterations={job.iterations}",
+            f"--compute-ms={job.compute_ms:g}", f"--gradient-bytes={GRADIENT_BYTES}",
+            f"--early-bytes={job.early_bytes:g}", f"--jitter={job.jitter:g}", f"--jitter-seed={job.seed}",
+            f"--seed={job.seed}", f"--log={log}", *job.extra]
+
+
+def shared_command(build, job, ranks, command):
+    """`command` as a member of a gang that takes turns."""
+    return [str(build.cli), "run", "--gang", job.name, "--size", str(ranks), "--", *command]
+
+
+def daemon_command(build, config):
+    return [str(build.daemon), "--standalone", "--config", str(config)]
+
+
+def daemon_config(socket, trace, machine, node, settings=()):
+    """The node daemon's configuration, and where its trace goes."""
+    lines = [f"socket: {socket}", f"trace_file: {trace}"]
+    return "\n".join([*lines, *settings]) + "\n"
+
+
+def rank_environment(machine, rank, address, port):
+    """What torchrun gives a rank."""
+    node, gpu = machine.place(rank)
+    return {"RANK": str(rank), "WORLD_SIZE": str(machine.ranks), "LOCAL_RANK": str(gpu), "MASTER_ADDR": address,
+            "MASTER_PORT": str(port), "SIMGPU_NODE": str(node)}

@@ -1,0 +1,1 @@
+"""One module per figure: CASES, and measure(context, case) -> results.Measured objects."""

@@ -1,0 +1,175 @@
+"""Nodes as sets of namespaces on one machine, or, where those are refused, as plain processes.
+
+A node is a network, a PID and a mount namespace, kept by one process that is the node's PID 1; a bridge in a
+namespace of its own joins them. Nothing of it has a name on the host: no entry in /run/netns, no interface, no
+address. All of it ends when its keepers do, and the kernel ends those with the driver.
+"""
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import time
+
+from benchmarks.processes import dying_with_parent
+
+_KEEPER = ("mount -t tmpfs -o size=1m tmpfs /run && mkdir -p /run/crossover && ip link set lo up && "
+           "echo ready && exec sleep infinity")
+_SWITCH = "ip link set lo up && ip link add br0 type bridge && ip link set br0 up && echo ready && exec sleep infinity"
+
+
+class Refused(RuntimeError):
+    """Namespaces cannot be had here; the text says which step was refused."""
+
+
+class Plain:
+    """No isolation: every node is this machine, on its loopback address."""
+
+    isolated = False
+    says = "without namespaces: both nodes share this machine's network, processes and mounts"
+
+    def __init__(self, nodes, mark):
+        self.nodes = nodes
+        self.mark = mark
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        pass
+
+    def address(self, node):
+        return "127.0.0.1"
+
+    def socket(self, node, directory):
+        """Where the arbiter of a node listens."""
+        return str(directory / f"node{node}" / "arbiter.sock")
+
+    def has_file(self, node, path):
+        return os.path.exists(path)
+
+    def on_node(self, node, command):
+        """`command`, run on a node."""
+        return list(command)
+
+    def as_client(self, node, command):
+        """`command`, run as a pod's process on a node."""
+        return list(command)
+
+
+class Namespaces:
+    """Nodes apart: network, PID and mount namespaces per node; PID and IPC (and mount) namespaces per client."""
+
+    isolated = True
+    says = ("each node in its own network, PID and mount namespaces, each client in its own PID and IPC namespaces; "
+            "nodes share TCP alone (and the directory that stands for the hardware)")
+
+    def __init__(self, nodes, mark):
+        self.nodes = nodes
+        self.mark = mark
+        self._keepers = []
+        self._pids = []
+        self._switch = 0
+
+    def __enter__(self):
+        try:
+            self._build()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *exc):
+        # A namespace's PID 1 first: the kernel then ends everything in it before its keeper's wait returns.
+        for pid in self._pids:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        for keeper in reversed(self._keepers):
+            if keeper.pid == self._switch or keeper.poll() is not None:
+                keeper.kill()
+            try:
+                keeper.wait(2.0)
+            except subprocess.TimeoutExpired:
+                keeper.kill()
+                keeper.wait()
+            keeper.stdout.close()
+        self._keepers, self._pids = [], []
+
+    def address(self, node):
+        return f"10.77.0.{node + 1}"
+
+    def socket(self, node, directory):
+        return "/run/crossover/arbiter.sock"
+
+    def has_file(self, node, path):
+        return os.path.exists(f"/proc/{self._pids[node]}/root{path}")
+
+    def on_node(self, node, command):
+        return _enter(self._pids[node], ["--net", "--mount", "--pid"], command)
+
+    def as_client(self, node, command):
+        inner = ["unshare", "--pid", "--ipc", "--mount", "--fork", "--kill-child", "--mount-proc", "--", *command]
+        return self.on_node(node, inner)
+
+    def keeper_pids(self):
+        return list(self._pids)
+
+    def _build(self):
+        for tool in ("unshare", "nsenter", "ip", "setpriv"):
+            if not shutil.which(tool):
+                raise Refused(f"the program {tool} is not installed")
+        self._switch = self._keep(["--net"], _SWITCH)
+        for node in range(self.nodes):
+            pid = self._keep(["--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"], _KEEPER)
+            self._pids.append(pid)
+            self._wire(pid, node)
+
+    def _keep(self, namespaces, script):
+        """Start a keeper; the PID, seen from here, of the process inside its namespaces."""
+        env = {**os.environ, "CROSSOVER_SESSION": self.mark}
+        command = dying_with_parent(["unshare", *namespaces, "--", "sh", "-c", script])
+        keeper = subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                  stderr=subprocess.STDOUT, text=True)
+        self._keepers.append(keeper)
+        first = keeper.stdout.readline().strip()
+        if first != "ready":
+            raise Refused(first or "unshare ended without a word")
+        return _only_child(keeper.pid) if "--fork" in namespaces else keeper.pid
+
+    def _wire(self, pid, node):
+        """A cable from the switch to the node's eth0. Both ends are born inside: the host never sees them."""
+        port = f"port{node}"
+        for inside, words in (
+                (self._switch, ["link", "add", port, "type", "veth", "peer", "name", "eth0", "netns", str(pid)]),
+                (self._switch, ["link", "set", port, "master", "br0", "up"]),
+                (pid, ["addr", "add", f"{self.address(node)}/24", "dev", "eth0"]),
+                (pid, ["link", "set", "eth0", "up"])):
+            done = subprocess.run(_enter(inside, ["--net"], ["ip", *words]), capture_output=True, text=True)
+            if done.returncode != 0:
+                raise Refused(f"ip {' '.join(words)}: {done.stderr.strip()}")
+
+
+def _enter(pid, namespaces, command):
+    return ["nsenter", "--target", str(pid), *namespaces, "--", *command]
+
+
+def _only_child(pid):
+    """The child of a process that has just forked once."""
+    for _ in range(200):
+        with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+            children = file.read().split()
+        if children:
+            return int(children[0])
+        time.sleep(0.005)
+    raise Refused(f"process {pid} has not forked")
+
+
+def nodes(count, mark, wanted=True):
+    """An entered isolation, namespaces if they can be had and are wanted; and why not, if they cannot."""
+    if not wanted:
+        return Plain(count, mark).__enter__(), "not wanted"
+    try:
+        return Namespaces(count, mark).__enter__(), ""
+    except (Refused, OSError) as refusal:
+        return Plain(count, mark).__enter__(), str(refusal)

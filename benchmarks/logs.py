@@ -1,0 +1,140 @@
+"""What the processes of a run write: trainer logs, arbiter traces, reports of the software GPU. Parsing is pure."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks import stats
+
+
+@dataclass(frozen=True)
+class Iteration:
+    index: int
+    begin_ns: int
+    end_ns: int
+    compute_ns: int
+    loss: str
+
+
+@dataclass(frozen=True)
+class RankLog:
+    """One rank's run: its iterations in order, and its closing summary (empty if it never came to its end)."""
+
+    rank: int
+    iterations: tuple
+    summary: dict
+
+
+@dataclass(frozen=True)
+class TraceEvent:
+    t_ns: int
+    gpu: str
+    slot: int
+    gang: str
+    event: str
+
+
+def parse_rank_log(lines):
+    """A trainer's log. An unfinished last line (its writer was killed) is dropped."""
+    rank, iterations, summary = -1, [], {}
+    for entry in _json_lines(lines):
+        rank = entry.get("rank", rank)
+        if "summary" in entry:
+            summary = entry["summary"]
+        elif "iteration" in entry:
+            iterations.append(Iteration(entry["iteration"], entry["begin_ns"], entry["end_ns"],
+                                        entry["compute_ns"], entry.get("loss", "")))
+    return RankLog(rank, tuple(iterations), summary)
+
+
+def parse_trace(lines):
+    """The arbiter's trace, in order of time."""
+    events = [TraceEvent(e["t_ns"], e["gpu"], e["slot"], e.get("gang", ""), e["event"])
+              for e in _json_lines(lines) if "event" in e]
+    return sorted(events, key=lambda e: e.t_ns)
+
+
+def read_rank_log(path):
+    with open(path, encoding="utf-8") as file:
+        return parse_rank_log(file)
+
+
+def read_traces(paths):
+    """Traces of several arbiters as one (one clock: all run on this machine)."""
+    lines = []
+    for path in paths:
+        if Path(path).exists():
+            lines += Path(path).read_text(encoding="utf-8").splitlines()
+    return parse_trace(lines)
+
+
+def read_reports(directory):
+    """Every report that the software GPU's processes left in `directory`."""
+    reports = []
+    for path in sorted(Path(directory).glob("*.json")):
+        reports += list(_json_lines([path.read_text(encoding="utf-8").replace("\n", " ")]))
+    return reports
+
+
+@dataclass(frozen=True)
+class JobLog:
+    """A job: the logs of its ranks."""
+
+    name: str
+    ranks: tuple
+
+    @property
+    def complete(self):
+        return bool(self.ranks) and all(r.summary for r in self.ranks)
+
+    def span(self, first, last=None):
+        """(start, end) in ns of iterations `first` to `last`: over all ranks, since the job ends with its slowest."""
+        chosen = [r.iterations[first:last] for r in self.ranks]
+        return min(c[0].begin_ns for c in chosen), max(c[-1].end_ns for c in chosen)
+
+    def step_ms(self, first, last=None):
+        """Mean time of an iteration, stalls included."""
+        begin, end = self.span(first, last)
+        return (end - begin) / 1e6 / len(self.ranks[0].iterations[first:last])
+
+    def cycle_ms_within(self, begin_ns, end_ns):
+        """Time per iteration inside a window, iterations that reach over its edges counted by their share."""
+        done = 0.0
+        for it in self.ranks[0].iterations:
+            inside = min(it.end_ns, end_ns) - max(it.begin_ns, begin_ns)
+            if inside > 0:
+                done += inside / max(1, it.end_ns - it.begin_ns)
+        if not done:
+            raise ValueError(f"job {self.name}: no iteration inside the window")
+        return (end_ns - begin_ns) / 1e6 / done
+
+    def compute_ms(self, first=0):
+        """c of the bounds: mean over ranks of the compute stream's busy time per iteration."""
+        return stats.mean(stats.median([i.compute_ns for i in r.iterations[first:]]) for r in self.ranks) / 1e6
+
+    @property
+    def digest(self):
+        """One digest for the job; rank 0 logs the loss that all ranks share."""
+        return "+".join(str(r.summary.get("losses_digest", "")) for r in self.ranks)
+
+
+def shared_window(jobs, warm_up):
+    """The time in which every job is past its warm-up and none has ended: (begin, end) in ns."""
+    begin = max(j.span(warm_up)[0] for j in jobs)
+    end = min(j.span(warm_up)[1] for j in jobs)
+    if end <= begin:
+        raise ValueError("jobs " + ", ".join(j.name for j in jobs) + ": never ran together after their warm-up")
+    return begin, end
+
+
+def _json_lines(lines):
+    for line in lines:
+        line = line.strip()
+        if not line:
+            continue
+        try:
+            entry = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(entry, dict):
+            yield entry

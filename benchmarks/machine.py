@@ -1,0 +1,68 @@
+"""The software machine of a run: its YAML, and the link speed that gives a wished communication time. Pure."""
+
+from dataclasses import dataclass, replace
+
+COLLECTIVE_CTAS = 4
+SMS = 132
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Nodes of equal GPUs, as the software GPU's configuration describes them."""
+
+    nodes: int = 2
+    gpus_per_node: int = 2
+    mode: str = "mps"
+    node_link_bytes_per_s: float = 8e6
+    gpu_link_bytes_per_s: float = 1e9
+    quantum_us: int = 2000
+    launch_us: int = 5
+    queue_depth: int = 1024
+    link_sharing: str = "shared"
+    nccl_ctas: int = COLLECTIVE_CTAS
+
+    @property
+    def ranks(self):
+        """Ranks of a job that uses every GPU once."""
+        return self.nodes * self.gpus_per_node
+
+    def place(self, rank):
+        """(node, GPU of that node) of a rank: ranks fill a node before the next one."""
+        return divmod(rank, self.gpus_per_node)
+
+    def uuid(self, node, gpu):
+        """The software GPU's generated identity."""
+        return f"GPU-00000000-0000-0000-{node:04x}-{gpu:012x}"
+
+    def with_mode(self, mode):
+        return replace(self, mode=mode)
+
+    def yaml(self, state):
+        """The configuration file. `state`: directory that holds the machine's shared state."""
+        lines = [
+            f"state: {state}",
+            f"mode: {self.mode}",
+            f"quantum_us: {self.quantum_us}",
+            f"launch_us: {self.launch_us}",
+            f"queue_depth: {self.queue_depth}",
+            f"link_sharing: {self.link_sharing}",
+            f"node_link_bytes_per_s: {self.node_link_bytes_per_s:.0f}",
+            f"gpu_link_bytes_per_s: {self.gpu_link_bytes_per_s:.0f}",
+            f"nccl_ctas: {self.nccl_ctas}",
+            "nodes:",
+        ]
+        for node in range(self.nodes):
+            lines += [f"  - name: node{node}", f"    gpus: {self.gpus_per_node}"]
+        return "\n".join(lines) + "\n"
+
+
+def ring_all_reduce_seconds(payload_bytes, ranks, link_bytes_per_s):
+    """Closed form of a ring all-reduce over its slowest link: 2 (n - 1) / n of the payload passes each link."""
+    return 2 * (ranks - 1) / ranks * payload_bytes / link_bytes_per_s
+
+
+def link_speed_for(exposed_s, payload_bytes, ranks):
+    """Link speed at which an exposed all-reduce of `payload_bytes` over `ranks` takes `exposed_s` seconds."""
+    if exposed_s <= 0:
+        raise ValueError(f"link_speed_for: exposed time {exposed_s} s must be positive")
+    return ring_all_reduce_seconds(payload_bytes, ranks, 1.0) / exposed_s

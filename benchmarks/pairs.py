@@ -1,0 +1,106 @@
+"""What most figures are made of: a job alone, and two jobs together, on software GPUs."""
+
+import random
+from dataclasses import dataclass, field, replace
+
+from benchmarks import evaluate, session, stats
+from benchmarks.commands import GRADIENT_BYTES, Job
+from benchmarks.machine import Machine, link_speed_for
+
+MARK = "crossover-bench"
+
+
+@dataclass
+class Context:
+    """What a figure gets: the build under measurement, where notes go, and how many runs make a median."""
+
+    build: object
+    say: object = print
+    runs: int = 5
+    isolated: bool = True
+    keep: object = None
+    voids: list = field(default_factory=list)
+
+    def session(self, plan):
+        """A run that is not void, or None after the allowed repeats; why, is kept in `voids`."""
+        try:
+            result, _ = session.run_valid(self.build, plan, MARK, self.keep, self._void)
+        except session.Failed as failure:
+            self._void(str(failure))
+            return None
+        return None if result.load.void else result
+
+    def take_voids(self):
+        taken, self.voids = self.voids, []
+        return taken
+
+    def _void(self, text):
+        self.voids.append(text)
+        self.say(f"    {text}")
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Two equal jobs: the condition that a case names."""
+
+    ratio: float
+    variant: str = "plain"
+    compute_ms: float = 20.0
+    ranks: int = 4
+    jitter: float = 0.0
+    mode: str = "mps"
+    early_bytes: float = 0.02
+    iterations: int = 90
+    warm_up: int = 30
+
+    def machine(self):
+        gpus = self.ranks // 2
+        speed = link_speed_for(self.ratio * self.compute_ms / 1e3, GRADIENT_BYTES, self.ranks)
+        return Machine(nodes=2, gpus_per_node=gpus, mode=self.mode, node_link_bytes_per_s=speed)
+
+    def job(self, name, seed):
+        return Job(name, seed, self.compute_ms, self.iterations, self.variant, self.jitter, self.early_bytes)
+
+    def scope(self):
+        return (f"2 equal jobs of {self.ranks} ranks on 2 nodes, c = {self.compute_ms:g} ms, m/c = {self.ratio:g}, "
+                f"{self.variant}, {self.mode}, jitter {self.jitter:.0%}, links shared")
+
+
+def solo(context, shape, library=None):
+    """(Solo, JobLog) of the shape's first job alone; None if no run was valid."""
+    plan = session.Plan(shape.machine(), (shape.job("alpha", 1),), library, isolated=context.isolated)
+    result = context.session(plan)
+    if result is None:
+        return None
+    log = result.job("alpha")
+    return evaluate.solo_of(log, shape.warm_up), log
+
+
+def together(context, shape, library=None, offset_s=0.0, settings=(), environment=None):
+    """The Result of both jobs at once; None if no run was valid."""
+    jobs = (shape.job("alpha", 1), replace(shape.job("beta", 2), start_delay_s=offset_s))
+    return context.session(session.Plan(shape.machine(), jobs, library, isolated=context.isolated,
+                                        daemon_settings=tuple(settings), environment=environment or {}))
+
+
+def rate(shape, result, alone, bound_ms):
+    """`evaluate.Shared` of two jobs that ran together, rated against one job alone."""
+    return evaluate.shared_of(list(result.jobs.values()), [alone, alone], bound_ms, shape.warm_up)
+
+
+def median_of(context, measure):
+    """(median, samples) of `context.runs` calls of `measure`; a call that gives None makes the median None."""
+    samples = []
+    for number in range(context.runs):
+        value = measure()
+        samples.append(value)
+        context.say(f"    run {number + 1} of {context.runs}: {'missed' if value is None else f'{value:.4f}'}")
+        if value is None:
+            return None, tuple(samples)
+    return stats.median(samples), tuple(samples)
+
+
+def offsets(count, longest_s, seed=20):
+    """Seeded random start offsets."""
+    draw = random.Random(seed)
+    return [draw.uniform(0.0, longest_s) for _ in range(count)]

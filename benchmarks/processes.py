@@ -1,0 +1,169 @@
+"""Processes of a run: started together, never left behind.
+
+Every process is told by the kernel to die with this one (parent-death signal), so not even `kill -9` of the driver
+leaves any of its children. Its environment carries a mark by which `find_marked` finds what still escaped.
+"""
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+MARK = "CROSSOVER_SESSION"
+_SETPRIV = shutil.which("setpriv")
+
+
+class Failed(RuntimeError):
+    """A process of the run ended in a way that voids the run; the text names it and its last words."""
+
+
+def dying_with_parent(command):
+    """`command`, to be killed when the process that starts it dies."""
+    return [_SETPRIV, "--pdeathsig", "KILL", "--", *command] if _SETPRIV else list(command)
+
+
+class Processes:
+    """A context that ends all its processes on the way out, whatever the way."""
+
+    def __init__(self, mark):
+        self.mark = mark
+        self._running = {}
+        self._logs = {}
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        self.stop_all()
+
+    def start(self, name, command, env=None, log=None, **popen):
+        """Start one process; its output goes to the file `log`."""
+        output = open(log, "wb") if log else None
+        try:
+            full = {**os.environ, MARK: self.mark, **(env or {})}
+            process = subprocess.Popen(dying_with_parent(command), env=full, stdin=subprocess.DEVNULL,
+                                       stdout=output, stderr=subprocess.STDOUT if log else None, **popen)
+        finally:
+            if output:
+                output.close()
+        self._running[name], self._logs[name] = process, log
+        return process
+
+    def wait(self, names, deadline_s):
+        """Wait until all of `names` have ended well. Failed on the first that did not, or past the deadline."""
+        end = time.monotonic() + deadline_s
+        left = set(names)
+        while left:
+            for name in sorted(left):
+                code = self._running[name].poll()
+                if code is None:
+                    continue
+                if code != 0:
+                    raise Failed(f"{name} ended with {_outcome(code)}; its last words: {self.last_words(name)}")
+                left.discard(name)
+            if left and time.monotonic() > end:
+                slowest = sorted(left)[0]
+                raise Failed(f"{slowest} still runs after {deadline_s:.0f} s; its last words: "
+                             f"{self.last_words(slowest)}")
+            if left:
+                time.sleep(0.05)
+
+    def alive(self, name):
+        return self._running[name].poll() is None
+
+    def last_words(self, name):
+        log = self._logs.get(name)
+        if not log or not Path(log).exists():
+            return "(none)"
+        lines = Path(log).read_text(errors="replace").strip().splitlines()
+        return " | ".join(lines[-3:]) or "(none)"
+
+    def stop(self, names, grace_s=2.0):
+        """Ask processes to end, with all that they started, then make them."""
+        stopping = [self._running.pop(name) for name in list(names) if name in self._running]
+        stopping = [process for process in stopping if process.poll() is None]
+        families = [pid for process in stopping for pid in family(process.pid)]
+        _signal_all(families, signal.SIGTERM)
+        end = time.monotonic() + grace_s
+        for process in stopping:
+            try:
+                process.wait(max(0.0, end - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                _signal_all(family(process.pid), signal.SIGKILL)
+                process.wait()
+
+    def stop_all(self):
+        self.stop(self._running)
+
+
+def family(pid):
+    """`pid` and all its descendants, the youngest first: a parent that waits then sees its child end."""
+    children = []
+    for task in Path(f"/proc/{pid}/task").glob("*/children"):
+        with contextlib.suppress(OSError):
+            children += [int(child) for child in task.read_text(encoding="ascii").split()]
+    return [member for child in children for member in family(child)] + [pid]
+
+
+def _signal_all(pids, number):
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, number)
+
+
+def _outcome(code):
+    if code >= 0:
+        return f"exit code {code}"
+    return f"signal {signal.Signals(-code).name}"
+
+
+@contextlib.contextmanager
+def interruptible():
+    """SIGTERM and SIGHUP unwind like Ctrl-C, so that contexts clean up; a second signal does not cut that short."""
+    def unwind(number, frame):
+        for each in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(each, signal.SIG_IGN)
+        raise KeyboardInterrupt(signal.Signals(number).name)
+
+    signals = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+    before = [signal.signal(each, unwind) for each in signals]
+    try:
+        yield
+    finally:
+        for each, handler in zip(signals, before):
+            signal.signal(each, handler)
+
+
+def find_marked(mark_prefix):
+    """Process IDs, outside this one, whose environment carries a mark that starts with `mark_prefix`."""
+    wanted = f"{MARK}={mark_prefix}".encode()
+    found = []
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit() or int(entry.name) == os.getpid():
+            continue
+        try:
+            variables = (entry / "environ").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if any(v.startswith(wanted) for v in variables):
+            found.append(int(entry.name))
+    return found
+
+
+def kill_marked(mark_prefix, patience_s=3.0):
+    """Kill what `find_marked` finds until nothing is left; how many there were."""
+    killed = set()
+    end = time.monotonic() + patience_s
+    while time.monotonic() < end:
+        found = find_marked(mark_prefix)
+        if not found:
+            break
+        for pid in found:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+                killed.add(pid)
+        time.sleep(0.05)
+    return len(killed)

@@ -1,0 +1,90 @@
+"""Measure figures: `python3 -m benchmarks.run --build build/bench [--only FIGURE] [--cases A,B] [--runs 5]`.
+
+Each case becomes one line of <build>/<figure>.jsonl. Exit code: 0 if every line is ok, 1 if one is not, 2 for a
+command line that names something that does not exist.
+"""
+
+import importlib
+import json
+import shlex
+import sys
+from pathlib import Path
+
+from benchmarks import results
+from benchmarks.arguments import Parser
+from benchmarks.commands import Build
+from benchmarks.pairs import Context
+from benchmarks.processes import interruptible
+
+# In the order in which they are taken: what later figures stand on comes first.
+FIGURES = ("simgpu_error", "eta", "losses_identical", "solo_overhead", "gain_over_timeslicing", "gain_over_mps",
+           "eta_timeslice", "eta_start", "handover_ratio", "hook_ns", "so_symbols", "eta_hostgates_beside")
+
+
+def main(arguments=None):
+    parser = Parser(prog="benchmarks.run", description="Measure figures on software GPUs.")
+    parser.add_argument("--build", type=Path, default=Path("build/bench"), help="build directory (%(default)s)")
+    parser.add_argument("--out", type=Path, help="where <figure>.jsonl goes (the build directory)")
+    parser.add_argument("--only", default="", help="figures, separated by commas")
+    parser.add_argument("--cases", default="", help="cases of them, separated by commas")
+    parser.add_argument("--runs", type=int, default=5, help="runs that make a median (%(default)s)")
+    parser.add_argument("--no-namespaces", action="store_true", help="run all nodes as plain processes")
+    parser.add_argument("--keep-logs", type=Path, help="copy the last run's files to this directory")
+    parser.add_argument("--list", action="store_true", help="name the figures and their cases, and end")
+    options = parser.parse_args(arguments)
+    wanted = _names(options.only) or list(FIGURES)
+    for name in wanted:
+        if name not in FIGURES:
+            parser.error(f"--only {name}: no such figure; there are {', '.join(FIGURES)}")
+    figures = [importlib.import_module(f"benchmarks.figures.{name}") for name in wanted]
+    if options.list:
+        for name, figure in zip(wanted, figures):
+            print(f"{name}: {', '.join(figure.CASES)}")
+        return 0
+    cases = _names(options.cases)
+    known = {case for figure in figures for case in figure.CASES}
+    for case in cases:
+        if case not in known:
+            parser.error(f"--cases {case}: no such case; there are {', '.join(sorted(known))}")
+    if options.runs < 1:
+        parser.error(f"--runs {options.runs}: at least 1")
+    try:
+        with interruptible():
+            return measure(options, list(zip(wanted, figures)), cases)
+    except KeyboardInterrupt:
+        return 130
+
+
+def measure(options, figures, cases):
+    build = Build(options.build.resolve())
+    context = Context(build, lambda text: print(text, flush=True), options.runs, not options.no_namespaces,
+                      options.keep_logs)
+    good = True
+    for name, figure in figures:
+        for case in figure.CASES:
+            if cases and case not in cases:
+                continue
+            print(f"{name} {case}", flush=True)
+            for measured in figure.measure(context, case):
+                good &= _record(options, build, context, measured, name, case)
+    return 0 if good else 1
+
+
+def _record(options, build, context, measured, name, case):
+    command = shlex.join(["python3", "-m", "benchmarks.run", "--build", str(options.build), "--only", name, "--cases",
+                          case, "--runs", str(options.runs)])
+    entry = results.line(measured, results.where(), command)
+    voids = context.take_voids()
+    if voids:
+        entry.setdefault("remarks", {})["void_or_failed"] = voids
+    results.append((options.out or build.top) / f"{name}.jsonl", entry)
+    print(f"  {json.dumps(entry)}", flush=True)
+    return measured.ok
+
+
+def _names(text):
+    return [name for name in text.split(",") if name]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

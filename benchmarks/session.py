@@ -1,0 +1,183 @@
+"""One run of real processes: nodes, their arbiters, the ranks of the jobs; then what they wrote.
+
+The demo and every figure that needs processes use this and nothing else.
+"""
+
+import itertools
+import os
+import shutil
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from benchmarks import commands, isolation, logs, validity
+from benchmarks.processes import Failed, Processes
+
+_PORTS = itertools.count(29500 + os.getpid() % 500 * 20)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to run. `library` None: the jobs run without Crossover, and no arbiter is started."""
+
+    machine: object
+    jobs: tuple
+    library: object = None
+    deadline_s: float = 60.0
+    isolated: bool = True
+    daemon_settings: tuple = ()
+    environment: dict = field(default_factory=dict)
+    # Called with this session's processes while the jobs run; for faults, pauses and probes.
+    during: object = None
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a run left behind."""
+
+    jobs: dict
+    trace: tuple
+    load: validity.Load
+    isolation: str
+    refused: str
+    seconds: float
+
+    def job(self, name):
+        return self.jobs[name]
+
+
+def run(build, plan, mark, keep=None):
+    """Run a plan in a directory of its own under /dev/shm; `keep`: where its files are copied for a look."""
+    base = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    directory = Path(tempfile.mkdtemp(prefix=f"{mark}-", dir=base))
+    try:
+        return _run_in(build, plan, mark, directory)
+    finally:
+        if keep:
+            shutil.rmtree(keep, ignore_errors=True)
+            shutil.copytree(directory, keep, ignore=shutil.ignore_patterns("machine", "*.sock"))
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+def _run_in(build, plan, mark, directory):
+    began = time.monotonic()
+    nodes, refused = isolation.nodes(plan.machine.nodes, mark, plan.isolated)
+    # The processes are the inner context: they are asked to end while their namespaces still stand.
+    with nodes, Processes(mark) as processes:
+        session = _Session(build, plan, directory, nodes, processes)
+        session.prepare()
+        if plan.library:
+            session.start_arbiters()
+        meter = validity.CpuMeter()
+        session.start_jobs()
+        if plan.during:
+            plan.during(session)
+        session.wait_for_jobs()
+        cpu = meter.share()
+        session.stop_arbiters()
+    return Result(
+        jobs={job.name: session.job_log(job) for job in plan.jobs},
+        trace=tuple(logs.read_traces(session.trace_file(n) for n in range(plan.machine.nodes))),
+        load=validity.load_of(cpu, logs.read_reports(directory / "reports")),
+        isolation=nodes.says, refused=refused, seconds=time.monotonic() - began)
+
+
+class _Session:
+    """The moving parts of one run. Used by one thread."""
+
+    def __init__(self, build, plan, directory, nodes, processes):
+        self.build, self.plan, self.directory = build, plan, directory
+        self.nodes, self.processes = nodes, processes
+        self.machine = plan.machine
+
+    def prepare(self):
+        for name in ("machine", "reports", "logs"):
+            (self.directory / name).mkdir()
+        for node in range(self.machine.nodes):
+            (self.directory / f"node{node}").mkdir()
+        self._config = self.directory / "machine.yaml"
+        self._config.write_text(self.machine.yaml(self.directory / "machine"), encoding="utf-8")
+
+    def start_arbiters(self):
+        for node in range(self.machine.nodes):
+            config = self.directory / f"node{node}" / "crossover.yaml"
+            config.write_text(commands.daemon_config(self._socket(node), self.trace_file(node), self.machine, node,
+                                                     self.plan.daemon_settings), encoding="utf-8")
+            command = self.nodes.on_node(node, commands.daemon_command(self.build, config))
+            self.processes.start(f"arbiter{node}", command, self._environment(node),
+                                 self.directory / "logs" / f"arbiter{node}")
+        for node in range(self.machine.nodes):
+            self._await_socket(node)
+
+    def start_jobs(self):
+        for job in sorted(self.plan.jobs, key=lambda j: j.start_delay_s):
+            if job.start_delay_s:
+                time.sleep(job.start_delay_s)
+            port = next(_PORTS)
+            for rank in range(self.machine.ranks):
+                self._start_rank(job, rank, port)
+
+    def wait_for_jobs(self):
+        self.processes.wait([self._rank_name(j, r) for j in self.plan.jobs for r in range(self.machine.ranks)],
+                            self.plan.deadline_s)
+
+    def stop_arbiters(self):
+        if self.plan.library:
+            names = [f"arbiter{node}" for node in range(self.machine.nodes)]
+            for name in names:
+                if not self.processes.alive(name):
+                    raise Failed(f"{name} ended early; its last words: {self.processes.last_words(name)}")
+            self.processes.stop(names)
+
+    def job_log(self, job):
+        ranks = [logs.read_rank_log(self._rank_log(job, rank)) for rank in range(self.machine.ranks)]
+        return logs.JobLog(job.name, tuple(ranks))
+
+    def trace_file(self, node):
+        return self.directory / f"node{node}" / "trace.jsonl"
+
+    def _start_rank(self, job, rank, port):
+        node, _ = self.machine.place(rank)
+        command = commands.trainer_command(self.build, job, self._rank_log(job, rank))
+        environment = {**self._environment(node),
+                       **commands.rank_environment(self.machine, rank, self.nodes.address(0), port)}
+        if self.plan.library:
+            command = commands.shared_command(self.build, job, self.machine.ranks, command)
+            environment["CROSSOVER_SOCKET"] = self._socket(node)
+            environment["CROSSOVER_LIBRARY"] = str(self.plan.library)
+        self.processes.start(self._rank_name(job, rank), self.nodes.as_client(node, command), environment,
+                             self.directory / "logs" / self._rank_name(job, rank))
+
+    def _environment(self, node):
+        return {"LD_LIBRARY_PATH": self.build.gpu_libraries, "SIMGPU_CONFIG": str(self._config),
+                "SIMGPU_NODE": str(node), "SIMGPU_REPORT": str(self.directory / "reports"), **self.plan.environment}
+
+    def _socket(self, node):
+        return self.nodes.socket(node, self.directory)
+
+    def _await_socket(self, node):
+        """Wait until an arbiter listens. Its socket may lie in the node's own mounts, so ask from there."""
+        end = time.monotonic() + 5.0
+        name = f"arbiter{node}"
+        while not self.nodes.has_file(node, self._socket(node)):
+            if not self.processes.alive(name) or time.monotonic() > end:
+                raise Failed(f"{name} does not listen at {self._socket(node)}; its last words: "
+                             f"{self.processes.last_words(name)}")
+            time.sleep(0.02)
+
+    def _rank_name(self, job, rank):
+        return f"{job.name}-rank{rank}"
+
+    def _rank_log(self, job, rank):
+        return self.directory / "logs" / f"{job.name}-rank{rank}.jsonl"
+
+
+def run_valid(build, plan, mark, keep=None, note=lambda text: None):
+    """Run until a run is not void, at most three times more. (result, tries); the last result may still be void."""
+    for tries in range(1, validity.REPEATS + 2):
+        result = run(build, plan, mark, keep)
+        if not result.load.void:
+            break
+        note(f"void ({result.load.void}), try {tries}")
+    return result, tries

@@ -1,0 +1,68 @@
+import unittest
+
+from benchmarks import evaluate, logs, validity
+from tests.unit.tools import samples
+
+
+class Logs(unittest.TestCase):
+    def test_rank_log(self):
+        log = logs.parse_rank_log(samples.rank_lines(3))
+        self.assertEqual((log.rank, len(log.iterations), log.summary["losses_digest"]), (3, 10, "ab12"))
+
+    def test_a_torn_last_line_is_dropped(self):
+        lines = samples.rank_lines(0)
+        log = logs.parse_rank_log(lines[:4] + [lines[4][:25]])
+        self.assertEqual(len(log.iterations), 4)
+        self.assertFalse(logs.JobLog("alpha", (log,)).complete)
+
+    def test_step_and_compute(self):
+        job = samples.job("alpha")
+        self.assertAlmostEqual(job.step_ms(2), 40)
+        self.assertAlmostEqual(job.compute_ms(), 20)
+
+    def test_cycle_counts_shares_of_iterations_at_the_edges(self):
+        job = samples.job("alpha")
+        self.assertAlmostEqual(job.cycle_ms_within(50 * samples.MS, 170 * samples.MS), 40)
+
+    def test_window_needs_both_jobs_past_warm_up(self):
+        early, late = samples.job("alpha"), samples.job("beta", start_ns=120 * samples.MS)
+        self.assertEqual(logs.shared_window([early, late], 2), (200 * samples.MS, 400 * samples.MS))
+        with self.assertRaisesRegex(ValueError, "never ran together"):
+            logs.shared_window([early, samples.job("beta", start_ns=10 ** 9)], 2)
+
+    def test_trace_is_sorted_and_foreign_lines_are_skipped(self):
+        events = logs.parse_trace(["", "not json", "[1]", *samples.trace_lines()])
+        self.assertEqual([e.t_ns for e in events], sorted(e.t_ns for e in events))
+        self.assertEqual(events[0].gang, "alpha")
+
+
+class Evaluate(unittest.TestCase):
+    def test_two_jobs_at_their_bound(self):
+        solos = [evaluate.Solo(32, 20)] * 2
+        jobs = [samples.job("alpha"), samples.job("beta")]
+        shared = evaluate.shared_of(jobs, solos, 40, 2, [j.digest for j in jobs])
+        self.assertAlmostEqual(shared.gain, 1.6)
+        self.assertAlmostEqual(shared.eta, 1.0)
+        self.assertTrue(shared.losses_identical)
+
+    def test_a_changed_loss_is_seen(self):
+        jobs = [samples.job("alpha"), samples.job("beta", digest="ffff")]
+        shared = evaluate.shared_of(jobs, [evaluate.Solo(32, 20)] * 2, 40, 2, [jobs[0].digest] * 2)
+        self.assertFalse(shared.losses_identical)
+
+
+class Validity(unittest.TestCase):
+    def test_proc_stat(self):
+        self.assertEqual(validity.parse_proc_stat("cpu  10 0 5 80 5 0 0 0 0 0\ncpu0 1\n"), (15, 100))
+
+    def test_busy_machine_voids(self):
+        self.assertIn("61%", validity.load_of(0.61, []).void)
+        self.assertEqual(validity.load_of(0.59, []).void, "")
+
+    def test_late_kernels_void(self):
+        report = {"lateness_us": {"kernels": {"p50": 60, "p99": 301, "count": 9}}}
+        self.assertIn("kernels 301 us", validity.load_of(0.1, [report]).void)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,32 @@
+import unittest
+
+from benchmarks import stats
+
+
+class Stats(unittest.TestCase):
+    def test_median(self):
+        self.assertEqual(stats.median([3, 1, 2]), 2)
+        self.assertEqual(stats.median([4, 1, 2, 3]), 2.5)
+
+    def test_percentile_is_a_value_that_was_seen(self):
+        values = list(range(1, 101))
+        self.assertEqual(stats.percentile(values, 99), 99)
+        self.assertEqual(stats.percentile(values, 100), 100)
+        self.assertEqual(stats.percentile(values, 0), 1)
+        self.assertEqual(stats.percentile([5], 50), 5)
+
+    def test_spread_ignores_one_outlier(self):
+        self.assertEqual(stats.median_absolute_deviation([1, 1, 2, 2, 1000]), 1)
+
+    def test_nothing_is_refused(self):
+        for function in (stats.median, stats.mean, lambda v: stats.percentile(v, 50)):
+            with self.assertRaisesRegex(ValueError, "no values"):
+                function([])
+
+    def test_percent_out_of_range_is_refused(self):
+        with self.assertRaisesRegex(ValueError, "101"):
+            stats.percentile([1], 101)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,69 @@
+import json
+import unittest
+
+from benchmarks.logs import parse_trace
+from tests.unit.tools import samples
+from tools.demo import perfetto, turns
+
+
+class Turns(unittest.TestCase):
+    def setUp(self):
+        self.turns = turns.turns_of(parse_trace(samples.trace_lines()))
+
+    def test_every_hold_with_its_release_is_a_turn(self):
+        self.assertEqual(len(self.turns), 24)
+        second = [t for t in self.turns if t.gpu == samples.GPUS[0]][1]
+        self.assertEqual((second.gang, second.waited_ms, second.held_ms), ("beta", 8, 20))
+
+    def test_a_turn_without_release_is_left_out(self):
+        cut = [line for line in samples.trace_lines(1, samples.GPUS[:1]) if '"release"' not in line]
+        self.assertEqual(turns.turns_of(parse_trace(cut)), [])
+
+    def test_a_client_that_leaves_while_holding_has_no_turn(self):
+        events = [{"t_ns": t, "gpu": "GPU-a", "slot": 0, "gang": "alpha", "event": e}
+                  for t, e in ((1, "hold"), (2, "leave"), (3, "join"), (4, "release"))]
+        self.assertEqual(turns.turns_of(parse_trace(map(json.dumps, events))), [])
+
+    def test_one_at_a_time(self):
+        self.assertEqual(turns.most_at_once(self.turns), 1)
+
+    def test_two_at_once_is_seen(self):
+        first = self.turns[0]
+        both = self.turns + [turns.Turn(first.gpu, 9, "gamma", 0, first.begin_ns + 1, first.end_ns)]
+        self.assertEqual(turns.most_at_once(both), 2)
+
+    def test_window_lies_where_all_take_turns(self):
+        begin, end = turns.steady_window(self.turns, 60 * samples.MS)
+        self.assertEqual(end - begin, 60 * samples.MS)
+        self.assertGreaterEqual(begin, 20 * samples.MS)
+
+
+class ChromeTrace(unittest.TestCase):
+    def setUp(self):
+        self.trace = perfetto.chrome_trace(parse_trace(samples.trace_lines()), [samples.job("alpha")])
+
+    def test_is_json_of_the_format(self):
+        again = json.loads(json.dumps(self.trace))
+        for entry in again["traceEvents"]:
+            self.assertIn(entry["ph"], "XMi")
+            self.assertIsInstance(entry["pid"], int)
+            if entry["ph"] == "X":
+                self.assertGreaterEqual(entry["ts"], 0)
+                self.assertGreater(entry["dur"], 0)
+
+    def test_spans_of_gpus_and_ranks(self):
+        names = [e["name"] for e in self.trace["traceEvents"] if e["ph"] == "X"]
+        self.assertEqual(names.count("alpha"), 12)
+        self.assertEqual(names.count("iteration 0"), 2)
+
+    def test_what_the_arbiter_did_is_marked(self):
+        marks = [e["name"] for e in self.trace["traceEvents"] if e["ph"] == "i"]
+        self.assertEqual(marks, ["revoke alpha"])
+
+    def test_times_are_microseconds_from_the_start(self):
+        first = min(e["ts"] for e in self.trace["traceEvents"] if e["ph"] == "X")
+        self.assertEqual(first, 0)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,68 @@
+"""The demo's report: one HTML file that needs nothing else. Pure."""
+
+from html import escape
+
+from tools.demo import table
+from tools.demo.timeline import svg
+from tools.demo.turns import most_at_once, steady_window
+
+PICTURE_MS = 250
+
+_STYLE = """
+body { font: 15px/1.5 system-ui, sans-serif; color: #222; max-width: 1160px; margin: 2em auto; padding: 0 1em; }
+h1 { font-size: 1.6em; margin-bottom: 0.1em; } h2 { font-size: 1.15em; margin-top: 1.8em; }
+.big { font-size: 1.25em; }
+table { border-collapse: collapse; } td, th { padding: 0.35em 1em; text-align: right; }
+th { border-bottom: 2px solid #444; } td { border-bottom: 1px solid #ddd; }
+td:first-child, th:first-child { text-align: left; } tr.ours td { font-weight: 600; background: #eef5ee; }
+svg { width: 100%; height: auto; font: 12px system-ui, sans-serif; }
+.tick { stroke: #ddd; stroke-width: 1; } .rule { stroke: #bbb; } li { margin: 0.2em 0; } .bad { color: #b00; }
+"""
+
+
+def html(outcome, turns):
+    """`turns`: of the shared run with Crossover, for the picture."""
+    return "\n".join([
+        "<!DOCTYPE html>", '<html lang="en"><head><meta charset="utf-8">',
+        "<title>Crossover: two jobs take turns</title>", f"<style>{_STYLE}</style></head><body>",
+        "<h1>Two training jobs take turns on the same GPUs</h1>", _headline(outcome),
+        "<h2>Turns per GPU</h2>", _picture(turns), "<h2>Result</h2>", _table(outcome),
+        "<h2>Conditions</h2>", _list(outcome.conditions), "<h2>What this does not show</h2>", _list(outcome.notes),
+        "</body></html>", ""])
+
+
+def _headline(outcome):
+    last = outcome.rows[-1]
+    return (f'<p class="big">{escape(last.name)}: both jobs done <b>{last.gain:.2f} times</b> as fast as one after '
+            f"the other; the bound for these jobs is {outcome.best:.2f} (eta {last.eta:.2f}).</p>")
+
+
+def _picture(turns):
+    if not turns:
+        return '<p class="bad">No turns were traced.</p>'
+    begin, end = steady_window(turns, PICTURE_MS * 1_000_000)
+    at_once = most_at_once(turns)
+    said = ("no GPU's turn was ever held by two at once" if at_once <= 1 else
+            f'<span class="bad">up to {at_once} clients held one GPU\'s turn at once</span>')
+    return (f"<p>{(end - begin) / 1e6:.0f} ms from the steady part of the run, as the arbiters traced it; "
+            f"{len(turns)} turns in the whole trace, {said}.</p>\n{svg(turns, begin, end)}")
+
+
+def _table(outcome):
+    head = "".join(f"<th>{escape(h)}</th>" for h in table.headings(outcome))
+    body = []
+    for row in outcome.rows:
+        ours = ' class="ours"' if row is outcome.rows[-1] else ""
+        cells = "".join(f"<td>{escape(c)}</td>" for c in table.cells(outcome, row))
+        body.append(f"<tr{ours}>{cells}</tr>")
+        if row.remark:
+            body.append(f'<tr><td colspan="6">{escape(row.remark)}</td></tr>')
+    return (f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
+            f"<p>c = {outcome.compute_ms:.1f} ms of compute and m = {outcome.exposed_ms:.1f} ms of exposed "
+            f"communication per iteration (mean of the jobs, each alone). Bound on the shared cycle: T* = "
+            f"{outcome.bound_ms:.1f} ms ({outcome.plain_bound_ms:.1f} ms if collectives held no multiprocessors). "
+            "Gain: against one job after the other. eta: share of the bound's gain that was reached.</p>")
+
+
+def _list(lines):
+    return "<ul>" + "".join(f"<li>{escape(line)}</li>" for line in lines) + "</ul>"

@@ -1,0 +1,73 @@
+"""Turns out of the arbiters' trace events. Pure."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One turn of one client: asked for, held, given back."""
+
+    gpu: str
+    slot: int
+    gang: str
+    asked_ns: int
+    begin_ns: int
+    end_ns: int
+
+    @property
+    def waited_ms(self):
+        return (self.begin_ns - self.asked_ns) / 1e6
+
+    @property
+    def held_ms(self):
+        return (self.end_ns - self.begin_ns) / 1e6
+
+
+def turns_of(events):
+    """Complete turns, by GPU and then by time. A turn cut by the trace's beginning or end is left out."""
+    asked, held, done = {}, {}, []
+    for event in events:
+        client = (event.gpu, event.slot)
+        if event.event == "arrive":
+            asked[client] = event.t_ns
+        elif event.event == "hold":
+            held[client] = event.t_ns
+        elif event.event == "release" and client in held:
+            begin = held.pop(client)
+            done.append(Turn(event.gpu, event.slot, event.gang, asked.pop(client, begin), begin, event.t_ns))
+        elif event.event in ("join", "leave"):
+            asked.pop(client, None)
+            held.pop(client, None)
+    return sorted(done, key=lambda t: (t.gpu, t.begin_ns))
+
+
+def gangs_of(turns):
+    """Gang names in the order in which every arbiter sorts them."""
+    return sorted({t.gang for t in turns})
+
+
+def gpus_of(turns):
+    return sorted({t.gpu for t in turns})
+
+
+def steady_window(turns, length_ns, at=0.6):
+    """A window of `length_ns` inside the part of the trace in which all gangs take turns, `at` of the way in."""
+    begin = max(min(t.begin_ns for t in turns if t.gang == gang) for gang in gangs_of(turns))
+    end = min(max(t.end_ns for t in turns if t.gang == gang) for gang in gangs_of(turns))
+    if end - begin <= length_ns:
+        return begin, begin + length_ns
+    start = begin + int((end - begin - length_ns) * at)
+    return start, start + length_ns
+
+
+def most_at_once(turns):
+    """How many clients held one GPU's turn at the same time, at worst. More than one needs an explanation."""
+    worst = 0
+    for gpu in gpus_of(turns):
+        edges = sorted([(t.begin_ns, 1) for t in turns if t.gpu == gpu]
+                       + [(t.end_ns, -1) for t in turns if t.gpu == gpu])
+        depth = 0
+        for _, step in edges:
+            depth += step
+            worst = max(worst, depth)
+    return worst
