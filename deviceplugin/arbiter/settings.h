@@ -17,6 +17,8 @@ struct Limits {
   std::uint32_t connections_per_user = 128;
   std::uint32_t gpus = 64;
   turn::Time hello_within = base::kNsPerSecond;
+
+  friend bool operator==(const Limits&, const Limits&) = default;
 };
 
 // In force from the moment the arbiter is told.

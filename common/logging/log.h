@@ -1,0 +1,20 @@
+// One line per event to standard error, for daemons. Safe from any thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace crossover::logging {
+
+enum class Level : std::uint8_t { kError, kWarn, kInfo, kDebug };
+
+std::optional<Level> ParseLevel(std::string_view name);  // "error", "warn", "info", "debug"
+void SetLevel(Level level);
+void Write(Level level, std::string_view line);
+
+inline void Error(std::string_view line) { Write(Level::kError, line); }
+inline void Warn(std::string_view line) { Write(Level::kWarn, line); }
+inline void Info(std::string_view line) { Write(Level::kInfo, line); }
+
+}  // namespace crossover::logging

@@ -1,0 +1,19 @@
+#include "deviceplugin/config/config.h"
+
+namespace crossover::deviceplugin {
+
+std::string NeedRestart(const Config& running, const Config& wanted) {
+  std::string names;
+  const auto compare = [&names](const char* name, bool same) {
+    if (!same) names += (names.empty() ? "" : ", ") + std::string(name);
+  };
+  const arbiter::SocketSettings& before = running.arbiter.socket;
+  const arbiter::SocketSettings& after = wanted.arbiter.socket;
+  compare("socket", before.path == after.path && before.mode == after.mode && before.group == after.group);
+  compare("limits", running.arbiter.limits == wanted.arbiter.limits);
+  compare("metrics", running.metrics_listen == wanted.metrics_listen);
+  compare("trace_file", running.trace_file == wanted.trace_file);
+  return names;
+}
+
+}  // namespace crossover::deviceplugin

@@ -1,0 +1,21 @@
+// What a node daemon is told, wherever it was read from.
+#pragma once
+
+#include <string>
+
+#include "common/logging/log.h"
+#include "deviceplugin/arbiter/settings.h"
+
+namespace crossover::deviceplugin {
+
+struct Config {
+  arbiter::Settings arbiter;
+  std::string metrics_listen;  // host:port; empty: no metrics
+  std::string trace_file;      // empty: none
+  logging::Level log_level = logging::Level::kInfo;
+};
+
+// Names of the settings that differ and are in force only from the next start, separated by commas.
+std::string NeedRestart(const Config& running, const Config& wanted);
+
+}  // namespace crossover::deviceplugin

@@ -1,0 +1,42 @@
+// Words and numbers of the configuration, the same in YAML and on the command line. Each returns nothing for
+// a value that is not allowed; the matching k...Allowed text says what is.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "deviceplugin/arbiter/settings.h"
+
+namespace crossover::deviceplugin {
+
+inline constexpr std::string_view kModeAllowed = "enforce, observe or off";
+std::optional<arbiter::Policy> ParsePolicy(std::string_view text);
+
+inline constexpr std::string_view kTieWindowAllowed = "auto, off or 1 to 10000 (microseconds)";
+// Sets both the window and whether the rule is on.
+bool ParseTieWindow(std::string_view text, turn::PolicySettings* settings);
+
+inline constexpr std::string_view kSocketPathAllowed = "an absolute path of at most 107 bytes";
+bool ValidSocketPath(std::string_view path);
+
+inline constexpr std::string_view kSocketModeAllowed = "an octal file mode from 0600 to 0777";
+std::optional<mode_t> ParseFileMode(std::string_view text);
+
+inline constexpr std::string_view kGroupAllowed = "the name or number of a group of this machine";
+std::optional<gid_t> ParseGroup(const std::string& text);
+
+inline constexpr std::string_view kGpusAllowed =
+    "all or a list of GPU UUIDs (GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx)";
+inline constexpr std::string_view kLogLevelAllowed = "error, warn, info or debug";
+inline constexpr std::string_view kListenAllowed = "host:port with a port from 0 to 65535, or off";
+bool ValidListenAddress(std::string_view address);
+
+// Decimal digits only, within [low, high].
+std::optional<std::int64_t> ParseInteger(std::string_view text, std::int64_t low, std::int64_t high);
+
+}  // namespace crossover::deviceplugin

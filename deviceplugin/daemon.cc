@@ -1,0 +1,79 @@
+#include "deviceplugin/daemon.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <utility>
+
+#include "common/logging/log.h"
+
+namespace crossover::deviceplugin {
+namespace {
+
+sigset_t HeededSignals() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&set, signal);
+  return set;
+}
+
+}  // namespace
+
+bool Daemon::Start(std::vector<Sink*> sinks, std::string* error) {
+  const sigset_t set = HeededSignals();
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  logging::SetLevel(config_.log_level);
+  if (!config_.trace_file.empty()) {
+    trace_ = TraceWriter::Open(config_.trace_file, error);
+    if (trace_ == nullptr) {
+      *error = "trace_file: " + *error;
+      return false;
+    }
+    sinks.push_back(trace_.get());
+  }
+  recorder_ = std::make_unique<Recorder>(std::move(sinks));
+  arbiter_ = std::make_unique<arbiter::Arbiter>(config_.arbiter, recorder_.get());
+  if (!arbiter_->Start(error)) return false;
+  thread_ = std::thread([this] { arbiter_->Run(); });
+  pthread_getcpuclockid(thread_.native_handle(), &arbiter_clock_);
+  logging::Info("listening on " + config_.arbiter.socket.path);
+  return true;
+}
+
+void Daemon::Run(const Reread& reread) {
+  const sigset_t set = HeededSignals();
+  for (;;) {
+    int signal = 0;
+    if (sigwait(&set, &signal) != 0) continue;
+    if (signal != SIGHUP) break;
+    if (reread) Reload(reread);
+  }
+  Stop();
+}
+
+void Daemon::Reload(const Reread& reread) {
+  std::string error;
+  std::optional<Config> wanted = reread(&error);
+  if (!wanted) {
+    logging::Error("configuration not reloaded, the old one stays: " + error);
+    return;
+  }
+  const std::string later = NeedRestart(config_, *wanted);
+  if (!later.empty()) logging::Warn("in force from the next start only: " + later);
+  logging::SetLevel(wanted->log_level);
+  config_.log_level = wanted->log_level;
+  config_.arbiter.live = wanted->arbiter.live;
+  arbiter_->Reload(std::move(wanted->arbiter.live));
+  logging::Info("configuration reloaded");
+}
+
+void Daemon::Stop() {
+  arbiter_->Stop();
+  thread_.join();
+  arbiter_.reset();
+  recorder_.reset();
+  trace_.reset();
+  logging::Info("stopped");
+}
+
+}  // namespace crossover::deviceplugin

@@ -1,0 +1,45 @@
+// A node daemon's life: starts the arbiter, heeds signals, stops in good order.
+#pragma once
+
+#include <time.h>
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "deviceplugin/arbiter/arbiter.h"
+#include "deviceplugin/config/config.h"
+#include "deviceplugin/recorder/recorder.h"
+#include "deviceplugin/trace/trace_writer.h"
+
+namespace crossover::deviceplugin {
+
+class Daemon {
+ public:
+  // Reads the configuration again; nothing (after saying why in `error`) when it is not valid.
+  using Reread = std::function<std::optional<Config>(std::string* error)>;
+
+  explicit Daemon(Config config) : config_(std::move(config)) {}
+
+  // Opens the trace and the socket. To be called once, before any other thread is made: SIGTERM, SIGINT and
+  // SIGHUP are blocked from here on, for Run to take.
+  bool Start(std::vector<Sink*> sinks, std::string* error);
+  // CPU clock of the arbiter's thread, once started.
+  clockid_t arbiter_clock() const { return arbiter_clock_; }
+  // Serves until SIGTERM or SIGINT. SIGHUP asks `reread`, if there is one.
+  void Run(const Reread& reread);
+
+ private:
+  void Reload(const Reread& reread);
+  void Stop();
+
+  Config config_;
+  std::unique_ptr<TraceWriter> trace_;
+  std::unique_ptr<Recorder> recorder_;
+  std::unique_ptr<arbiter::Arbiter> arbiter_;
+  std::thread thread_;
+  clockid_t arbiter_clock_{};
+};
+
+}  // namespace crossover::deviceplugin

@@ -1,0 +1,97 @@
+#include "deviceplugin/recorder/recorder.h"
+
+#include <sys/prctl.h>
+
+#include <chrono>
+#include <utility>
+
+#include "common/logging/log.h"
+
+namespace crossover::deviceplugin {
+namespace {
+
+// Nobody is woken for an event: they wait for the next round. A hundred GPUs at full speed make some 10,000
+// events in one.
+constexpr std::chrono::milliseconds kRound{100};
+constexpr std::size_t kMostItems = 65'536;
+
+logging::Level LevelOf(arbiter::LogLevel level) {
+  switch (level) {
+    case arbiter::LogLevel::kError:
+      return logging::Level::kError;
+    case arbiter::LogLevel::kWarn:
+      return logging::Level::kWarn;
+    case arbiter::LogLevel::kInfo:
+      return logging::Level::kInfo;
+    case arbiter::LogLevel::kDebug:
+      break;
+  }
+  return logging::Level::kDebug;
+}
+
+}  // namespace
+
+Recorder::Recorder(std::vector<Sink*> sinks) : sinks_(std::move(sinks)), thread_([this] { Run(); }) {}
+
+Recorder::~Recorder() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  wake_.notify_one();
+  thread_.join();
+}
+
+void Recorder::OnEvent(const arbiter::Event& event) { Put(event); }
+
+void Recorder::OnLog(arbiter::LogLevel level, std::string line) { Put(LogLine{level, std::move(line)}); }
+
+void Recorder::OnStats(const std::shared_ptr<const arbiter::GpuInfo>& gpu, const turn::Stats& stats) {
+  Put(StatsOf{gpu, stats});
+}
+
+void Recorder::Put(Item item) {
+  const std::lock_guard lock(mutex_);
+  if (items_.size() < kMostItems) {
+    items_.push_back(std::move(item));
+  } else {
+    ++dropped_;
+  }
+}
+
+void Recorder::Run() {
+  prctl(PR_SET_NAME, "xo-recorder");
+  std::vector<Item> items;
+  bool stop = false;
+  while (!stop) {
+    std::uint64_t dropped = 0;
+    {
+      std::unique_lock lock(mutex_);
+      wake_.wait_for(lock, kRound, [this] { return stop_; });
+      stop = stop_;
+      items.clear();
+      std::swap(items, items_);
+      dropped = std::exchange(dropped_, 0);
+    }
+    Deliver(items, dropped);
+  }
+}
+
+void Recorder::Deliver(const std::vector<Item>& items, std::uint64_t dropped) {
+  for (const Item& item : items) {
+    if (const auto* line = std::get_if<LogLine>(&item)) {
+      logging::Write(LevelOf(line->level), line->text);
+      continue;
+    }
+    for (Sink* sink : sinks_) {
+      if (const auto* event = std::get_if<arbiter::Event>(&item)) sink->OnEvent(*event);
+      if (const auto* stats = std::get_if<StatsOf>(&item)) sink->OnStats(*stats->gpu, stats->stats);
+    }
+  }
+  for (Sink* sink : sinks_) {
+    if (dropped != 0) sink->OnDropped(dropped);
+    if (!items.empty()) sink->Flush();
+  }
+}
+
+}  // namespace crossover::deviceplugin
