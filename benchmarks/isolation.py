@@ -12,7 +12,7 @@ import signal
 import subprocess
 import time
 
-from benchmarks.processes import dying_with_parent
+from benchmarks.processes import MARK, dying_with_parent
 
 _KEEPER = ("mount -t tmpfs -o size=1m tmpfs /run && mkdir -p /run/crossover && ip link set lo up && "
            "echo ready && exec sleep infinity")
@@ -28,16 +28,6 @@ class Plain:
 
     isolated = False
     says = "without namespaces: both nodes share this machine's network, processes and mounts"
-
-    def __init__(self, nodes, mark):
-        self.nodes = nodes
-        self.mark = mark
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *exc):
-        pass
 
     def address(self, node):
         return "127.0.0.1"
@@ -66,21 +56,22 @@ class Namespaces:
             "nodes share TCP alone (and the directory that stands for the hardware)")
 
     def __init__(self, nodes, mark):
-        self.nodes = nodes
-        self.mark = mark
+        self._nodes = nodes
+        self._mark = mark
         self._keepers = []
         self._pids = []
         self._switch = 0
 
-    def __enter__(self):
+    def build(self):
+        """Set everything up. Refused, with nothing left standing, where that is not allowed."""
         try:
             self._build()
         except BaseException:
-            self.__exit__()
+            self.tear_down()
             raise
-        return self
 
-    def __exit__(self, *exc):
+    def tear_down(self):
+        """End every process on the nodes and, with them, the nodes. May be called twice."""
         # A namespace's PID 1 first: the kernel then ends everything in it before its keeper's wait returns.
         for pid in self._pids:
             with contextlib.suppress(ProcessLookupError):
@@ -112,22 +103,19 @@ class Namespaces:
         inner = ["unshare", "--pid", "--ipc", "--mount", "--fork", "--kill-child", "--mount-proc", "--", *command]
         return self.on_node(node, inner)
 
-    def keeper_pids(self):
-        return list(self._pids)
-
     def _build(self):
         for tool in ("unshare", "nsenter", "ip", "setpriv"):
             if not shutil.which(tool):
                 raise Refused(f"the program {tool} is not installed")
         self._switch = self._keep(["--net"], _SWITCH)
-        for node in range(self.nodes):
+        for node in range(self._nodes):
             pid = self._keep(["--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"], _KEEPER)
             self._pids.append(pid)
             self._wire(pid, node)
 
     def _keep(self, namespaces, script):
         """Start a keeper; the PID, seen from here, of the process inside its namespaces."""
-        env = {**os.environ, "CROSSOVER_SESSION": self.mark}
+        env = {**os.environ, MARK: self._mark}
         command = dying_with_parent(["unshare", *namespaces, "--", "sh", "-c", script])
         keeper = subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                   stderr=subprocess.STDOUT, text=True)
@@ -165,11 +153,17 @@ def _only_child(pid):
     raise Refused(f"process {pid} has not forked")
 
 
+@contextlib.contextmanager
 def nodes(count, mark, wanted=True):
-    """An entered isolation, namespaces if they can be had and are wanted; and why not, if they cannot."""
-    if not wanted:
-        return Plain(count, mark).__enter__(), "not wanted"
+    """A context of (nodes, why they are not isolated): namespaces if they can be had and are wanted."""
+    refused = "" if wanted else "not wanted"
+    isolated = Namespaces(count, mark)
+    if wanted:
+        try:
+            isolated.build()
+        except (Refused, OSError) as refusal:
+            refused = str(refusal)
     try:
-        return Namespaces(count, mark).__enter__(), ""
-    except (Refused, OSError) as refusal:
-        return Plain(count, mark).__enter__(), str(refusal)
+        yield (Plain() if refused else isolated), refused
+    finally:
+        isolated.tear_down()

@@ -37,7 +37,14 @@ class Processes:
         return self
 
     def __exit__(self, *exc):
-        self.stop_all()
+        running = [process for process in self._running.values() if process.poll() is None]
+        for process in running:
+            _signal_all(family(process.pid)[:-1] or [process.pid], signal.SIGKILL)
+        # A parent is left to reap what was killed below it: an orphan would keep its namespaces standing until
+        # the machine's init comes round to it.
+        end = time.monotonic() + 0.5
+        for process in running:
+            _wait_or_kill(process, end)
 
     def start(self, name, command, env=None, log=None, **popen):
         """Start one process; its output goes to the file `log`."""
@@ -89,14 +96,7 @@ class Processes:
         _signal_all(families, signal.SIGTERM)
         end = time.monotonic() + grace_s
         for process in stopping:
-            try:
-                process.wait(max(0.0, end - time.monotonic()))
-            except subprocess.TimeoutExpired:
-                _signal_all(family(process.pid), signal.SIGKILL)
-                process.wait()
-
-    def stop_all(self):
-        self.stop(self._running)
+            _wait_or_kill(process, end)
 
 
 def family(pid):
@@ -106,6 +106,14 @@ def family(pid):
         with contextlib.suppress(OSError):
             children += [int(child) for child in task.read_text(encoding="ascii").split()]
     return [member for child in children for member in family(child)] + [pid]
+
+
+def _wait_or_kill(process, end):
+    try:
+        process.wait(max(0.0, end - time.monotonic()))
+    except subprocess.TimeoutExpired:
+        _signal_all(family(process.pid), signal.SIGKILL)
+        process.wait()
 
 
 def _signal_all(pids, number):

@@ -62,9 +62,8 @@ def run(build, plan, mark, keep=None):
 
 def _run_in(build, plan, mark, directory):
     began = time.monotonic()
-    nodes, refused = isolation.nodes(plan.machine.nodes, mark, plan.isolated)
     # The processes are the inner context: they are asked to end while their namespaces still stand.
-    with nodes, Processes(mark) as processes:
+    with isolation.nodes(plan.machine.nodes, mark, plan.isolated) as (nodes, refused), Processes(mark) as processes:
         session = _Session(build, plan, directory, nodes, processes)
         session.prepare()
         if plan.library:

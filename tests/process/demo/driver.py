@@ -1,0 +1,32 @@
+"""A stand-in for the demo's driver, killed by the tests: two nodes with one long process each.
+
+    python3 -m tests.process.demo.driver MARK
+
+Says "up" once all runs, then waits.
+"""
+
+import sys
+import tempfile
+import time
+
+from benchmarks import isolation
+from benchmarks.processes import Processes, interruptible
+
+
+def main():
+    mark = sys.argv[1]
+    with tempfile.TemporaryDirectory(prefix=f"{mark}-"), isolation.nodes(2, mark) as (nodes, _), \
+            Processes(mark) as processes:
+        for node in range(2):
+            processes.start(f"rank{node}", nodes.as_client(node, ["sleep", "600"]))
+        print("up", flush=True)
+        while True:
+            time.sleep(600)
+
+
+if __name__ == "__main__":
+    try:
+        with interruptible():
+            main()
+    except KeyboardInterrupt:
+        sys.exit(130)
