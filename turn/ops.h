@@ -41,8 +41,8 @@ constexpr std::uint32_t OpenFor(SlotIndex self, TurnNumber k, SlotIndex successo
   return (OpenAny(successor_ready) & ~kTag) | ((self << 8 | (k & 0xff)) & kTag);
 }
 
-// Take turn `k` of slot `self`. At no instant is the token in neither of two words: a gate at `k` reads as open
-// until `hold` is `k` too. That is what lets the arbiter see that a token is lost.
+// Take turn `k` of slot `self`. At no instant is the token in neither of two words: a gate at `k` reads as
+// open until `hold` is `k` too. That is what lets the arbiter see that a token is lost.
 constexpr std::array<Op, 4> Acquire(SlotIndex self, TurnNumber k) {
   return {{{Op::Kind::kWrite, Word::kReady, self, k},
            {Op::Kind::kWaitGeq, Word::kGate, self, k},
@@ -51,8 +51,7 @@ constexpr std::array<Op, 4> Acquire(SlotIndex self, TurnNumber k) {
 }
 
 // Give turn `k` of slot `self` back by opening `successor`'s gate with `open`, see OpenFor. The gate comes
-// first: it is what the next
-// client waits for.
+// first: it is what the next client waits for, and the token must not be nowhere.
 constexpr std::array<Op, 2> Release(SlotIndex self, TurnNumber k, SlotIndex successor, std::uint32_t open) {
   return {{{Op::Kind::kWrite, Word::kGate, successor, open}, {Op::Kind::kWrite, Word::kRel, self, k}}};
 }

@@ -59,14 +59,25 @@ bool Policy::Before(SlotIndex a, SlotIndex b) const {
 }
 
 Time Policy::TieWindow(SlotSet members) const {
-  if (!settings_.tie_rule) return 0;
   if (settings_.tie_window > 0) return settings_.tie_window;
   Time shortest = kNever;
   for (SlotIndex slot : members) shortest = std::min(shortest, rhythm_[slot].turn);
   return shortest == kNever ? 0 : std::min(shortest / 10, kMaxTieWindow);
 }
 
+Policy::Wish Policy::FirstCome(SlotSet members) const {
+  Wish wish;
+  Time first = kNever;
+  for (SlotIndex slot : members) {
+    if (!rhythm_[slot].last.waiting() || rhythm_[slot].arrived >= first) continue;
+    first = rhythm_[slot].arrived;
+    wish.slot = slot;
+  }
+  return wish;
+}
+
 Policy::Wish Policy::Want(SlotSet members, Time now) const {
+  if (!settings_.tie_rule) return FirstCome(members);
   const Time window = TieWindow(members);
   Time first_wait = kNever;
   Time first = kNever;

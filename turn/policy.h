@@ -23,7 +23,8 @@ inline constexpr Time kNever = INT64_MAX;
 struct PolicySettings {
   // The tie window; 0: a tenth of the shortest learned turn, at most kMaxTieWindow.
   Time tie_window = 0;
-  bool tie_rule = true;  // off only to show what it cures
+  // Off: bare first come, first served. Only to show what the rule cures.
+  bool tie_rule = true;
 };
 inline constexpr Time kMaxTieWindow = 2'000'000;
 
@@ -69,6 +70,7 @@ class Policy {
   const Rhythm& rhythm(SlotIndex slot) const { return rhythm_[slot]; }
 
  private:
+  Wish FirstCome(SlotSet members) const;
   Time Expected(SlotIndex slot, Time now, Time window) const;
   bool Before(SlotIndex a, SlotIndex b) const;
 

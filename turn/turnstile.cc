@@ -33,6 +33,7 @@ void Turnstile::set_settings(const Settings& settings) {
 }
 
 std::span<const Event> Turnstile::TakeEvents() {
+  if (events_taken_) event_count_ = 0;
   events_taken_ = true;
   return {events_.data(), event_count_};
 }

@@ -1,0 +1,30 @@
+// The explorer by hand, for larger bounds than the unit tests': explore CLIENTS TURNS KILLS LATE OPENINGS
+// [MAX]
+#include <cstdio>
+#include <cstdlib>
+
+#include "tests/unit/turn/explorer.h"
+
+int main(int argc, char** argv) {
+  if (argc < 6) {
+    std::fprintf(stderr, "usage: %s CLIENTS(2-3) TURNS KILLS LATE_WRITES(0|1) OPENINGS [MAX_STATES]\n",
+                 argv[0]);
+    return 2;
+  }
+  const auto number = [argv](int i) {
+    return static_cast<std::uint32_t>(std::strtoul(argv[i], nullptr, 10));
+  };
+  crossover::turn::test::ExplorerOptions options;
+  options.clients = number(1);
+  options.turns = number(2);
+  options.kills = number(3);
+  options.late_writes = number(4) != 0;
+  options.openings = number(5);
+  if (argc > 6) options.max_states = std::strtoull(argv[6], nullptr, 10);
+  const auto result = crossover::turn::test::Explore(options);
+  std::printf(
+      "%llu states, %llu followed to the end, %s\n%s\n", static_cast<unsigned long long>(result.states),
+      static_cast<unsigned long long>(result.completions),
+      result.complete ? "complete" : "cut off at the bound", result.fault.value_or("no fault").c_str());
+  return result.fault ? 1 : 0;
+}

@@ -1,0 +1,44 @@
+// An exhaustive explorer of one turnstile: every interleaving of its clients' memory operations with the
+// arbiter's loads and stores, with kills, late writes and watchdog openings, on the shipped code.
+//
+// Clients execute turn::Acquire and turn::Release one operation at a time. The arbiter is turn::Collect and
+// turn::Token::Step, run again from the start of its pass for each further access: what it read before is
+// replayed to it, what it wrote before is skipped. Whatever the policy could wish, which successor a client
+// could have been told and when the watchdog could act is left open: all choices are explored.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "turn/token.h"
+
+namespace crossover::turn::test {
+
+struct ExplorerOptions {
+  SlotIndex clients = 3;
+  std::uint32_t turns = 2;     // per client
+  std::uint32_t kills = 0;     // at most so many clients are killed, at any instant
+  bool late_writes = false;    // the write that a killed client had in flight lands later
+  std::uint32_t openings = 0;  // at most so many openings by the watchdog, beside a holder
+  std::uint64_t max_states = 20'000'000;
+  // Known-bad variants, to show that the explorer sees them.
+  bool bad_rel_before_gate = false;  // Release writes `rel` before it opens the next gate
+  bool bad_blind_revoke = false;     // the arbiter shuts a gate without reading `ready` after it
+  bool bad_single_collect = false;   // a lost token is replaced after one look
+  bool bad_blind_swap = false;       // the arbiter stores to gates instead of swapping them
+};
+
+struct ExplorerResult {
+  std::uint64_t states = 0;
+  std::uint64_t completions = 0;     // states from which a fair run was followed to its end
+  bool complete = true;              // false: max_states was reached
+  std::optional<std::string> fault;  // the first violation, in words
+};
+
+ExplorerResult Explore(const ExplorerOptions& options);
+
+}  // namespace crossover::turn::test

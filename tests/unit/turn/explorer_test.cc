@@ -1,0 +1,46 @@
+#include "tests/unit/turn/explorer.h"
+
+#include <gtest/gtest.h>
+
+namespace crossover::turn::test {
+namespace {
+
+void ExpectNoFault(const ExplorerOptions& options) {
+  const ExplorerResult result = Explore(options);
+  EXPECT_TRUE(result.complete) << "more than " << options.max_states << " states";
+  EXPECT_EQ(result.fault.value_or(""), "");
+  EXPECT_GT(result.completions, 100u);
+}
+
+void ExpectFault(const ExplorerOptions& options) { EXPECT_TRUE(Explore(options).fault.has_value()); }
+
+// Pure single-threaded code: a sanitizer finds what it finds in a small world too, twenty times slower.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr std::uint32_t kTurns = 1;
+#else
+constexpr std::uint32_t kTurns = 2;
+#endif
+
+TEST(Explorer, TwoClientsTwoTurns) { ExpectNoFault({.clients = 2, .turns = 2}); }
+
+TEST(Explorer, ThreeClients) { ExpectNoFault({.clients = 3, .turns = 1}); }
+
+TEST(Explorer, OneOfTwoIsKilledAndItsLastWriteComesLate) {
+  ExpectNoFault({.clients = 2, .turns = kTurns, .kills = 1, .late_writes = true});
+}
+
+TEST(Explorer, TheWatchdogOpensBesideAHolder) {
+  ExpectNoFault({.clients = 2, .turns = 1, .kills = 1, .late_writes = true, .openings = 1});
+}
+
+// Controls: each weakened rule must be seen to break something.
+TEST(ExplorerControl, BlindRevoke) { ExpectFault({.clients = 2, .turns = 2, .bad_blind_revoke = true}); }
+
+TEST(ExplorerControl, SingleCollect) { ExpectFault({.clients = 2, .turns = 2, .bad_single_collect = true}); }
+
+TEST(ExplorerControl, StoreInsteadOfSwap) { ExpectFault({.clients = 2, .turns = 2, .bad_blind_swap = true}); }
+
+TEST(ExplorerControl, RelBeforeGate) { ExpectFault({.clients = 2, .turns = 2, .bad_rel_before_gate = true}); }
+
+}  // namespace
+}  // namespace crossover::turn::test

@@ -1,0 +1,124 @@
+#include "turn/policy.h"
+
+#include <gtest/gtest.h>
+
+namespace crossover::turn::test {
+namespace {
+
+constexpr Time kMs = 1'000'000;
+constexpr SlotSet kBoth(0b11);
+
+ClientWords Idle(TurnNumber k) { return {k, k, k, k}; }
+ClientWords Waiting(TurnNumber k) { return {k, k - 1, k - 1, k - 1}; }
+ClientWords Holding(TurnNumber k) { return {k, k, k - 1, k}; }
+
+// One turn of 20 ms from `begin`, then an arrival `gap` after its end.
+void LiveOneTurn(Policy* policy, SlotIndex slot, TurnNumber k, Time begin) {
+  policy->Watch(slot, Waiting(k), begin);
+  policy->Watch(slot, Holding(k), begin);
+  policy->Watch(slot, Idle(k), begin + 20 * kMs);
+}
+
+TEST(Policy, FirstComeFirstServedOutsideTheWindow) {
+  Policy policy;
+  policy.Join(0, 0);
+  policy.Join(1, 1);
+  policy.Watch(1, Waiting(1), 10 * kMs);
+  policy.Watch(0, Waiting(1), 15 * kMs);
+  EXPECT_EQ(policy.Want(kBoth, 15 * kMs).slot, 1u);
+}
+
+TEST(Policy, ArrivalsWithinTheWindowRunInOrder) {
+  PolicySettings settings;
+  settings.tie_window = 2 * kMs;
+  Policy policy(settings);
+  policy.Join(0, 1);
+  policy.Join(1, 0);
+  policy.Watch(0, Waiting(1), 10 * kMs);
+  policy.Watch(1, Waiting(1), 11 * kMs);
+  EXPECT_EQ(policy.Want(kBoth, 11 * kMs).slot, 1u);
+}
+
+TEST(Policy, HoldsTheGpuBackOnlyForAPreferredClientExpectedInTheWindow) {
+  PolicySettings settings;
+  settings.tie_window = 2 * kMs;
+  Policy policy(settings);
+  policy.Join(0, 0);
+  policy.Join(1, 1);
+  LiveOneTurn(&policy, 0, 1, 0);
+  policy.Watch(0, Waiting(2), 32 * kMs);  // a gap of 12 ms
+  policy.Watch(0, Holding(2), 32 * kMs);
+  policy.Watch(0, Idle(2), 52 * kMs);  // expected again at 64 ms
+
+  policy.Watch(1, Waiting(1), 63 * kMs);
+  const Policy::Wish wish = policy.Want(kBoth, 63 * kMs);
+  EXPECT_EQ(wish.slot, 0u);
+  EXPECT_TRUE(wish.holds_back);
+  EXPECT_EQ(wish.ask_again, 65 * kMs);
+  EXPECT_EQ(policy.Want(kBoth, 65 * kMs).slot, 1u);
+}
+
+TEST(Policy, DoesNotHoldBackForSomebodyExpectedLater) {
+  PolicySettings settings;
+  settings.tie_window = 2 * kMs;
+  Policy policy(settings);
+  policy.Join(0, 0);
+  policy.Join(1, 1);
+  LiveOneTurn(&policy, 0, 1, 0);
+  policy.Watch(0, Waiting(2), 32 * kMs);
+  policy.Watch(0, Holding(2), 32 * kMs);
+  policy.Watch(0, Idle(2), 52 * kMs);
+  policy.Watch(1, Waiting(1), 60 * kMs);
+  const Policy::Wish wish = policy.Want(kBoth, 60 * kMs);
+  EXPECT_EQ(wish.slot, 1u);
+  EXPECT_FALSE(wish.holds_back);
+}
+
+TEST(Policy, ParksWhereTheNextArrivalIsExpected) {
+  Policy policy;
+  policy.Join(0, 0);
+  policy.Join(1, 1);
+  LiveOneTurn(&policy, 1, 1, 0);
+  policy.Watch(1, Waiting(2), 30 * kMs);
+  policy.Watch(1, Holding(2), 30 * kMs);
+  policy.Watch(1, Idle(2), 50 * kMs);
+  EXPECT_EQ(policy.Want(kBoth, 51 * kMs).slot, 1u);
+}
+
+TEST(Policy, AnOverdueClientIsNoLongerExpected) {
+  Policy policy;
+  policy.Join(0, 0);
+  LiveOneTurn(&policy, 0, 1, 0);
+  policy.Watch(0, Waiting(2), 30 * kMs);
+  policy.Watch(0, Holding(2), 30 * kMs);
+  policy.Watch(0, Idle(2), 50 * kMs);
+  EXPECT_EQ(policy.Want(SlotSet(0b1), 200 * kMs).slot, kNobody);
+}
+
+TEST(Policy, WindowIsATenthOfTheShortestTurnUpToTwoMilliseconds) {
+  Policy policy;
+  policy.Join(0, 0);
+  policy.Join(1, 1);
+  EXPECT_EQ(policy.TieWindow(kBoth), 0);
+  LiveOneTurn(&policy, 0, 1, 0);
+  EXPECT_EQ(policy.TieWindow(kBoth), 2 * kMs);
+  policy.Watch(1, Waiting(1), 0);
+  policy.Watch(1, Holding(1), 0);
+  policy.Watch(1, Idle(1), 5 * kMs);
+  EXPECT_EQ(policy.TieWindow(kBoth), kMs / 2);
+}
+
+TEST(Policy, SuccessorGoesRoundInOrder) {
+  Policy policy;
+  policy.Join(0, 2);
+  policy.Join(1, 0);
+  policy.Join(2, 1);
+  const SlotSet all(0b111);
+  EXPECT_EQ(policy.Successor(all, 1), 2u);
+  EXPECT_EQ(policy.Successor(all, 2), 0u);
+  EXPECT_EQ(policy.Successor(all, 0), 1u);
+  EXPECT_EQ(policy.Successor(SlotSet(0b1), 0), 0u);
+}
+
+}  // namespace
+}  // namespace crossover::turn::test

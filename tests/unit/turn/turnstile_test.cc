@@ -1,0 +1,120 @@
+#include "turn/turnstile.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/turn/plain_memory.h"
+
+namespace crossover::turn::test {
+namespace {
+
+constexpr Time kMs = 1'000'000;
+
+class TurnstileTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    for (SlotIndex slot : {0u, 1u}) {
+      turnstile_.Join(slot, slot);
+      turnstile_.SetGated(slot, true);
+    }
+    turnstile_.Poll(memory_, 0);
+  }
+  PlainMemory memory_;
+  Turnstile turnstile_;
+};
+
+TEST_F(TurnstileTest, CountsTurnsAndHandOvers) {
+  memory_.Ask(0, 1);
+  turnstile_.Poll(memory_, 1 * kMs);
+  ASSERT_TRUE(memory_.Enter(0, 1));
+  turnstile_.Poll(memory_, 2 * kMs);
+  memory_.Ask(1, 1);
+  memory_.Leave(0, 1, turnstile_.successor(0));
+  ASSERT_TRUE(memory_.Enter(1, 1));
+  turnstile_.Poll(memory_, 20 * kMs);
+  EXPECT_EQ(turnstile_.stats().turns, 2u);
+  EXPECT_EQ(turnstile_.stats().granted, 1u);
+  EXPECT_EQ(turnstile_.stats().handed_over, 1u);
+}
+
+TEST_F(TurnstileTest, AKilledHolderIsReplacedAtTheNextPoll) {
+  memory_.Ask(0, 1);
+  turnstile_.Poll(memory_, 0);
+  ASSERT_TRUE(memory_.Enter(0, 1));
+  memory_.Ask(1, 1);
+  turnstile_.Poll(memory_, 1 * kMs);
+  EXPECT_FALSE(memory_.Enter(1, 1));
+  turnstile_.Leave(0);
+  turnstile_.Poll(memory_, 2 * kMs);
+  EXPECT_TRUE(memory_.Enter(1, 1));
+  EXPECT_EQ(turnstile_.stats().minted, 2u);
+}
+
+TEST_F(TurnstileTest, AStuckHolderIsOverrunAndNamedTheSecondTime) {
+  memory_.Ask(0, 1);
+  turnstile_.Poll(memory_, 0);
+  ASSERT_TRUE(memory_.Enter(0, 1));
+  memory_.Ask(1, 1);
+  turnstile_.Poll(memory_, 1 * kMs);
+  turnstile_.Poll(memory_, 150 * kMs);
+  EXPECT_FALSE(memory_.Enter(1, 1));
+  turnstile_.Poll(memory_, 300 * kMs);
+  EXPECT_TRUE(memory_.Enter(1, 1));
+  EXPECT_EQ(turnstile_.stats().opened, 1u);
+  EXPECT_EQ(turnstile_.offenders().Count(), 0);
+
+  // It comes back to life: one token is left after a few polls.
+  memory_.Leave(0, 1, 1);
+  memory_.Leave(1, 1, 0);
+  for (int i = 0; i < 4; ++i) turnstile_.Poll(memory_, (310 + i) * kMs);
+  memory_.Ask(0, 2);
+  turnstile_.Poll(memory_, 320 * kMs);
+  turnstile_.Poll(memory_, 321 * kMs);
+  ASSERT_TRUE(memory_.Enter(0, 2));
+  memory_.Ask(1, 2);
+  turnstile_.Poll(memory_, 322 * kMs);
+  EXPECT_FALSE(memory_.Enter(1, 2));
+  // Its learned turn is now long; so is its second bound.
+  turnstile_.Poll(memory_, 5'000 * kMs);
+  EXPECT_TRUE(memory_.Enter(1, 2));
+  EXPECT_TRUE(turnstile_.offenders().Has(0));
+}
+
+TEST_F(TurnstileTest, WaitsOfAClientThatTakesNoTurnsAreOpenedAgainAndAgain) {
+  memory_.Ask(0, 1);
+  turnstile_.Poll(memory_, 0);
+  ASSERT_TRUE(memory_.Enter(0, 1));
+  memory_.Ask(1, 1);
+  turnstile_.SetGated(0, false);
+  turnstile_.SetGated(1, false);
+  EXPECT_NE(turnstile_.Poll(memory_, 1 * kMs), kNever);
+  EXPECT_TRUE(memory_.Enter(1, 1));
+  memory_.Leave(1, 1, 0);
+  memory_.Ask(1, 2);
+  memory_.Set(1, Word::kGate, 1);  // a late write shuts it
+  turnstile_.Poll(memory_, 2 * kMs);
+  EXPECT_TRUE(memory_.Enter(1, 2));
+}
+
+TEST_F(TurnstileTest, SleepsWhileNobodyTakesTurns) {
+  turnstile_.SetGated(0, false);
+  turnstile_.SetGated(1, false);
+  EXPECT_EQ(turnstile_.Poll(memory_, 1 * kMs), kNever);
+}
+
+TEST_F(TurnstileTest, EventsTellTheStoryOnce) {
+  memory_.Ask(0, 1);
+  turnstile_.Poll(memory_, 1 * kMs);
+  (void)turnstile_.TakeEvents();
+  ASSERT_TRUE(memory_.Enter(0, 1));
+  turnstile_.Poll(memory_, 2 * kMs);
+  const auto events = turnstile_.TakeEvents();
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(events[0].kind, Event::Kind::kHold);
+  EXPECT_EQ(events[0].slot, 0u);
+  EXPECT_EQ(events[0].duration, 1 * kMs);
+  turnstile_.Poll(memory_, 3 * kMs);
+  EXPECT_TRUE(turnstile_.TakeEvents().empty());
+}
+
+}  // namespace
+}  // namespace crossover::turn::test
