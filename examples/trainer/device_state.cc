@@ -1,0 +1,76 @@
+#include "examples/trainer/device_state.h"
+
+#include <algorithm>
+
+#include "examples/trainer/parameters.h"
+
+namespace crossover::trainer {
+namespace {
+
+template <typename T>
+T* Zeroed(Gpu& gpu, std::size_t count) {
+  return static_cast<T*>(gpu.Allocate(std::max<std::size_t>(count, 1) * sizeof(T)));
+}
+
+template <typename T>
+T* Copied(Gpu& gpu, const std::vector<T>& values) {
+  T* const memory = Zeroed<T>(gpu, values.size());
+  gpu.Upload(memory, values.data(), values.size() * sizeof(T));
+  return memory;
+}
+
+void AddActivations(Gpu& gpu, State& state, std::uint32_t rows) {
+  state.rows = rows;
+  for (std::uint32_t level = 0; level <= kLayers; ++level) {
+    state.activation[level] = Zeroed<float>(gpu, std::size_t{rows} * Width(level));
+    if (level > 0) state.delta[level] = Zeroed<float>(gpu, std::size_t{rows} * Width(level));
+  }
+  state.row_label = Zeroed<std::uint8_t>(gpu, rows);
+  state.row_loss = Zeroed<float>(gpu, rows);
+  state.row_correct = Zeroed<float>(gpu, rows);
+}
+
+}  // namespace
+
+DeviceState MakeDeviceState(Gpu& gpu, const Options& options, const Rank& rank, const Dataset& dataset,
+                            const ImageOrder& order, const BucketPlan& plan, std::uint64_t evaluations) {
+  DeviceState result;
+  State& state = result.training;
+  state.rank = rank.rank;
+  state.world = rank.world;
+  state.accumulation = options.accumulation;
+  state.loss_ranks = options.variant == Variant::kLossAllreduce ? rank.world : 1;
+  state.learning_rate = static_cast<float>(options.learning_rate);
+  state.momentum = static_cast<float>(options.momentum);
+  state.train_images = order.train;
+  state.held_out_images = order.held_out;
+  state.images = Copied(gpu, dataset.images);
+  state.labels = Copied(gpu, dataset.labels);
+  state.order = Copied(gpu, order.order);
+  state.total = plan.total();
+  std::vector<float> parameters(state.total);
+  if (rank.rank == 0) std::ranges::copy(InitialParameters(options.seed), parameters.begin());
+  state.parameters = Copied(gpu, parameters);
+  state.velocity = Zeroed<float>(gpu, state.total);
+  state.average = Zeroed<float>(gpu, state.total);
+  state.gradients = Zeroed<float>(gpu, kParameters);
+  state.mean = Zeroed<float>(gpu, kPixels);
+  state.bucket = Zeroed<float>(gpu, state.total);
+  state.bucket_begin = Copied(gpu, plan.begin);
+  state.bucket_source = Copied(gpu, plan.source);
+  state.loss = Zeroed<float>(gpu, 1);
+  state.metric = Zeroed<float>(gpu, 3);
+  state.losses = Zeroed<float>(gpu, options.iterations);
+  state.metrics = Zeroed<float>(gpu, evaluations * 3);
+  result.scratch = Zeroed<float>(gpu, 1);
+
+  result.evaluation = state;
+  result.evaluation.evaluation = 1;
+  AddActivations(gpu, result.training, options.batch);
+  AddActivations(gpu, result.evaluation, kEvaluationRows);
+  result.training_on_device = Copied(gpu, std::vector<State>{result.training});
+  result.evaluation_on_device = Copied(gpu, std::vector<State>{result.evaluation});
+  return result;
+}
+
+}  // namespace crossover::trainer

@@ -1,0 +1,145 @@
+#include "examples/trainer/gpu.h"
+
+#include "examples/trainer/failure.h"
+#include "examples/trainer/image.h"
+
+namespace crossover::trainer {
+namespace {
+
+constexpr unsigned kThreads = 1024;
+constexpr unsigned kBlocksPerSm = 2;
+
+CUdeviceptr DevicePointer(const void* pointer) { return reinterpret_cast<CUdeviceptr>(pointer); }
+
+Driver LoadDriverOrFail(bool per_thread) {
+  auto loaded = LoadDriver(per_thread);
+  if (auto* error = std::get_if<DriverError>(&loaded)) throw Failure(error->text);
+  return std::get<Driver>(loaded);
+}
+
+}  // namespace
+
+Gpu::Gpu(std::uint32_t device, ComputeStream stream, KernelImage image)
+    : driver_(LoadDriverOrFail(stream == ComputeStream::kPerThread)),
+      per_thread_(stream == ComputeStream::kPerThread) {
+  Check(driver_.cuInit(0), "cuInit");
+  int count = 0;
+  Check(driver_.cuDeviceGetCount(&count), "cuDeviceGetCount");
+  if (device >= static_cast<std::uint32_t>(count)) {
+    throw Failure("environment: LOCAL_RANK=" + std::to_string(device) + ": this node has " +
+                  std::to_string(count) + " GPUs");
+  }
+  Check(driver_.cuDeviceGet(&device_, static_cast<int>(device)), "cuDeviceGet");
+  Check(driver_.cuDevicePrimaryCtxRetain(&context_, device_), "cuDevicePrimaryCtxRetain");
+  Check(driver_.cuCtxSetCurrent(context_), "cuCtxSetCurrent");
+  if (stream == ComputeStream::kOwn) {
+    Check(driver_.cuStreamCreateWithPriority(&compute_, CU_STREAM_DEFAULT, 0), "cuStreamCreateWithPriority");
+  }
+  Check(driver_.cuStreamCreateWithPriority(&communication_, CU_STREAM_NON_BLOCKING, 0),
+        "cuStreamCreateWithPriority");
+  LoadKernels(image);
+}
+
+Gpu::~Gpu() {
+  for (CUevent event : events_) driver_.cuEventDestroy(event);
+  for (CUdeviceptr allocation : allocations_) driver_.cuMemFree(allocation);
+  for (void* allocation : host_allocations_) driver_.cuMemFreeHost(allocation);
+  if (module_) driver_.cuModuleUnload(module_);
+  if (communication_) driver_.cuStreamDestroy(communication_);
+  if (compute_) driver_.cuStreamDestroy(compute_);
+  if (context_) driver_.cuDevicePrimaryCtxRelease(device_);
+}
+
+void Gpu::Check(CUresult result, const char* call) const {
+  if (result == CUDA_SUCCESS) return;
+  const char* name = nullptr;
+  if (driver_.cuGetErrorName(result, &name) != CUDA_SUCCESS) name = nullptr;
+  throw Failure(std::string(call) + ": " + (name ? name : "error " + std::to_string(result)));
+}
+
+bool Gpu::LoadImage(const void* image) {
+  return image != nullptr && driver_.cuModuleLoadData(&module_, image) == CUDA_SUCCESS;
+}
+
+void Gpu::LoadKernels(KernelImage image) {
+  if (image != KernelImage::kText && LoadImage(FatbinImage())) {
+    kernels_ = "fatbin";
+  } else if (image != KernelImage::kFatbin && LoadImage(TextImage().c_str())) {
+    kernels_ = "timed stand-in around real arithmetic";
+  } else {
+    throw Failure(std::string("no kernels that this driver loads; this build ") +
+                  (FatbinImage() ? "has" : "has no") + " fatbin");
+  }
+  for (std::size_t i = 0; i < kKernelCount; ++i) {
+    Check(driver_.cuModuleGetFunction(&functions_[i], module_, kKernelInfo[i].name), "cuModuleGetFunction");
+  }
+}
+
+void* Gpu::Allocate(std::size_t bytes) {
+  CUdeviceptr pointer = 0;
+  Check(driver_.cuMemAlloc(&pointer, bytes), "cuMemAlloc");
+  allocations_.push_back(pointer);
+  void* const memory = reinterpret_cast<void*>(pointer);
+  const std::vector<char> zeros(bytes);
+  Upload(memory, zeros.data(), bytes);
+  return memory;
+}
+
+void* Gpu::AllocateHost(std::size_t bytes) {
+  void* memory = nullptr;
+  Check(driver_.cuMemHostAlloc(&memory, bytes, 0), "cuMemHostAlloc");
+  host_allocations_.push_back(memory);
+  return memory;
+}
+
+void Gpu::Upload(void* device, const void* host, std::size_t bytes) {
+  Check(driver_.cuMemcpyHtoDAsync(DevicePointer(device), host, bytes, compute_), "cuMemcpyHtoDAsync");
+  Synchronize(compute_);
+}
+
+void Gpu::Download(void* host, const void* device, std::size_t bytes) {
+  DownloadAsync(host, device, bytes);
+  Synchronize(compute_);
+}
+
+void Gpu::DownloadAsync(void* pinned, const void* device, std::size_t bytes) {
+  Check(driver_.cuMemcpyDtoHAsync(pinned, DevicePointer(device), bytes, compute_), "cuMemcpyDtoHAsync");
+}
+
+void Gpu::Launch(Kernel kernel, std::uint64_t duration_ns, const State* state, std::uint64_t iteration,
+                 std::uint32_t a, std::uint32_t b) {
+  const auto index = static_cast<std::size_t>(kernel);
+  const bool small = kKernelInfo[index].sms == 1;
+  void* arguments[] = {&duration_ns, &state, &iteration, &a, &b};
+  Check(driver_.cuLaunchKernel(functions_[index], small ? 1 : kKernelInfo[index].sms * kBlocksPerSm, 1, 1,
+                               small ? 32 : kThreads, 1, 1, 0, compute_, arguments, nullptr),
+        "cuLaunchKernel");
+}
+
+CUevent Gpu::MakeEvent(bool timing) {
+  CUevent event = nullptr;
+  Check(driver_.cuEventCreate(&event, timing ? CU_EVENT_BLOCKING_SYNC : CU_EVENT_DISABLE_TIMING),
+        "cuEventCreate");
+  events_.push_back(event);
+  return event;
+}
+
+void Gpu::Record(CUevent event, CUstream stream) {
+  Check(driver_.cuEventRecord(event, stream), "cuEventRecord");
+}
+
+void Gpu::StreamWait(CUstream stream, CUevent event) {
+  Check(driver_.cuStreamWaitEvent(stream, event, 0), "cuStreamWaitEvent");
+}
+
+void Gpu::HostWait(CUevent event) { Check(driver_.cuEventSynchronize(event), "cuEventSynchronize"); }
+
+double Gpu::ElapsedNs(CUevent from, CUevent to) {
+  float milliseconds = 0;
+  Check(driver_.cuEventElapsedTime(&milliseconds, from, to), "cuEventElapsedTime");
+  return static_cast<double>(milliseconds) * 1e6;
+}
+
+void Gpu::Synchronize(CUstream stream) { Check(driver_.cuStreamSynchronize(stream), "cuStreamSynchronize"); }
+
+}  // namespace crossover::trainer

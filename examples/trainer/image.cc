@@ -1,0 +1,22 @@
+#include "examples/trainer/image.h"
+
+#include "examples/trainer/program.h"
+
+// fatbin.S
+extern "C" const unsigned char trainer_fatbin[];
+extern "C" const unsigned char trainer_fatbin_end[];
+
+namespace crossover::trainer {
+
+const void* FatbinImage() { return trainer_fatbin == trainer_fatbin_end ? nullptr : trainer_fatbin; }
+
+std::string TextImage() {
+  std::string text = "// simgpu 1\n";
+  for (const KernelInfo& kernel : kKernelInfo) {
+    text += "kernel " + std::string(kernel.name) + " ns=arg sms=" + std::to_string(kernel.sms) +
+            " args=8,8,8,4,4 fn=trainer_" + kernel.name + "\n";
+  }
+  return text;
+}
+
+}  // namespace crossover::trainer

@@ -1,0 +1,15 @@
+// The two forms of the trainer's kernels that cuModuleLoadData is given.
+#pragma once
+
+#include <string>
+
+namespace crossover::trainer {
+
+// kernels.cu compiled for real GPUs; nullptr if the build had no CUDA compiler.
+const void* FatbinImage();
+
+// The description that the software GPU understands: each kernel with its duration as first argument and the
+// host function that does its arithmetic.
+std::string TextImage();
+
+}  // namespace crossover::trainer

@@ -1,0 +1,34 @@
+// The arithmetic of the kernels as host functions: what the software GPU runs when a kernel of the text
+// image (image.cc) runs. They are looked up by name, so the program exports its symbols.
+#include "examples/trainer/kernels_host.h"
+
+#include <cstring>
+
+namespace crossover::trainer {
+namespace {
+
+template <typename T>
+T Read(const void* argument) {
+  T value;
+  std::memcpy(&value, argument, sizeof value);
+  return value;
+}
+
+// args[0], the duration, belongs to the software GPU.
+template <typename Op>
+void Run(void* const* args) {
+  const ops::Call call{*Read<const State*>(args[1]), Read<std::uint64_t>(args[2]),
+                       Read<std::uint32_t>(args[3]), Read<std::uint32_t>(args[4])};
+  const std::uint32_t count = Op::Count(call);
+  for (std::uint32_t e = 0; e < count; ++e) Op::Apply(call, e);
+}
+
+}  // namespace
+}  // namespace crossover::trainer
+
+#define DEFINE_KERNEL(name, sms)                                  \
+  extern "C" void trainer_##name(void* const* args) {             \
+    crossover::trainer::Run<crossover::trainer::ops::name>(args); \
+  }
+TRAINER_KERNELS(DEFINE_KERNEL)
+#undef DEFINE_KERNEL

@@ -1,0 +1,105 @@
+// The model: a multilayer perceptron on 8x8 digits, and everything of it that lives in device memory.
+//
+// Shared by the host and the CUDA compiler. Counts are elements, not bytes; arrays are row-major float32.
+#pragma once
+
+#include <cstdint>
+
+#ifdef __CUDACC__
+#define TRAINER_HD __host__ __device__
+#else
+#define TRAINER_HD
+#endif
+
+namespace crossover::trainer {
+
+inline constexpr std::uint32_t kLayers = 5;
+inline constexpr std::uint32_t kPixels = 64;
+inline constexpr std::uint32_t kClasses = 10;
+inline constexpr std::uint8_t kNoLabel = 0xff;  // a row without an image, at the end of a held-out shard
+
+// Width of activation `level`: 0 is the image, kLayers the class scores.
+TRAINER_HD constexpr std::uint32_t Width(std::uint32_t level) {
+  switch (level) {
+    case 0:
+      return kPixels;
+    case 1:
+      return 48;
+    case 2:
+      return 40;
+    case 3:
+      return 32;
+    case 4:
+      return 24;
+    default:
+      return kClasses;
+  }
+}
+
+// Parameters and gradients are one flat array each: for every layer its weights [input][output], then its
+// bias.
+TRAINER_HD constexpr std::uint32_t WeightCount(std::uint32_t layer) {
+  return Width(layer) * Width(layer + 1);
+}
+
+TRAINER_HD constexpr std::uint32_t LayerOffset(std::uint32_t layer) {
+  std::uint32_t offset = 0;
+  for (std::uint32_t l = 0; l < layer; ++l) offset += WeightCount(l) + Width(l + 1);
+  return offset;
+}
+
+TRAINER_HD constexpr std::uint32_t BiasOffset(std::uint32_t layer) {
+  return LayerOffset(layer) + WeightCount(layer);
+}
+
+inline constexpr std::uint32_t kParameters = LayerOffset(kLayers);
+
+// What every kernel gets a device pointer to. Training and evaluation have one each; they share all arrays
+// but the activations. Pointers are device pointers.
+struct State {
+  // The job.
+  std::uint32_t rank;
+  std::uint32_t world;
+  std::uint32_t rows;          // images in one batch of this rank
+  std::uint32_t accumulation;  // micro-batches of one iteration
+  std::uint32_t evaluation;    // 1: rows come from the held-out images
+  std::uint32_t loss_ranks;    // how many ranks' losses *loss sums when it is recorded: 1 or world
+  float learning_rate;
+  float momentum;
+
+  // The data set: `order` lists the training images in the order of their use, then the held-out ones.
+  std::uint32_t train_images;
+  std::uint32_t held_out_images;
+  const std::uint8_t* images;
+  const std::uint8_t* labels;
+  const std::uint32_t* order;
+
+  // Parameters and what the optimizer keeps; padding follows the model's own parameters in each of them.
+  std::uint32_t total;  // kParameters and the padding
+  float* parameters;
+  float* velocity;
+  float* average;    // gradient averaged over ranks, in the order of the parameters
+  float* gradients;  // of this rank, kParameters
+  float* mean;       // the model's buffers: running mean of each pixel
+
+  // Gradient buckets: bucket b is bucket[bucket_begin[b] .. bucket_begin[b + 1]); element i carries the
+  // gradient of parameter bucket_source[i].
+  float* bucket;
+  const std::uint32_t* bucket_begin;
+  const std::uint32_t* bucket_source;
+
+  // One pass over the network.
+  float* activation[kLayers + 1];  // [rows][Width(level)]
+  float* delta[kLayers + 1];       // gradient of the loss by the activation; delta[0] is not used
+  std::uint8_t* row_label;
+  float* row_loss;
+  float* row_correct;
+  float* loss;    // 1: mean loss of the iteration
+  float* metric;  // 3: sum of losses, correct answers, images
+
+  // Results.
+  float* losses;   // one for each iteration
+  float* metrics;  // three for each evaluation
+};
+
+}  // namespace crossover::trainer

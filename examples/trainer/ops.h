@@ -1,0 +1,284 @@
+// The arithmetic of the trainer, one struct for each kernel: Count() elements that do not depend on each
+// other, Apply() for one of them. The software GPU runs them in a loop on the host (kernels_host.cc), a real
+// one spreads them over its threads (kernels.cu). Sums run in a fixed order, so that results are
+// reproducible to the bit on the same device.
+//
+// Arguments of every kernel: its duration in ns, the state, `iteration`, and `a` and `b` as said at each.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "examples/trainer/model.h"
+
+// name, SMs it occupies
+#define TRAINER_KERNELS(X) \
+  X(Marker, 1)             \
+  X(LoadBatch, 132)        \
+  X(UpdateMean, 132)       \
+  X(Linear, 132)           \
+  X(Relu, 132)             \
+  X(Softmax, 132)          \
+  X(SumLoss, 132)          \
+  X(LossGradient, 132)     \
+  X(WeightGradient, 132)   \
+  X(BiasGradient, 132)     \
+  X(InputGradient, 132)    \
+  X(ReluGradient, 132)     \
+  X(Pack, 132)             \
+  X(Unpack, 132)           \
+  X(Update, 132)           \
+  X(RecordLoss, 132)       \
+  X(RecordMetric, 132)
+
+namespace crossover::trainer::ops {
+
+struct Call {
+  const State& s;
+  std::uint64_t iteration;
+  std::uint32_t a;
+  std::uint32_t b;
+};
+
+// Half `half` of `n` things: [HalfBegin(n, 0), HalfBegin(n, 1)) and [HalfBegin(n, 1), HalfBegin(n, 2)).
+TRAINER_HD constexpr std::uint32_t HalfBegin(std::uint32_t n, std::uint32_t half) { return n * half / 2; }
+
+TRAINER_HD constexpr std::uint32_t HalfSize(std::uint32_t n, std::uint32_t half) {
+  return HalfBegin(n, half + 1) - HalfBegin(n, half);
+}
+
+// A small number that follows from rank, iteration and place: the gradient of padding, which makes every byte
+// on the wire count in the checksum of the parameters.
+TRAINER_HD inline float PaddingGradient(std::uint32_t rank, std::uint64_t iteration, std::uint32_t place) {
+  std::uint32_t x = place * 2654435761u + static_cast<std::uint32_t>(iteration) * 40503u + rank * 977u;
+  x ^= x >> 15;
+  x *= 2246822519u;
+  x ^= x >> 13;
+  return static_cast<float>(static_cast<std::int32_t>(x & 0xffu) - 128) * (1.0f / 1024.0f);
+}
+
+// Takes no time: the event recorded behind it tells when the compute stream got past a wait.
+struct Marker {
+  TRAINER_HD static std::uint32_t Count(const Call&) { return 0; }
+  TRAINER_HD static void Apply(const Call&, std::uint32_t) {}
+};
+
+// a: micro-batch of the iteration, or batch of the evaluation. Ranks take neighbouring stretches of the data.
+struct LoadBatch {
+  TRAINER_HD static std::uint32_t Count(const Call& c) { return c.s.rows * kPixels; }
+  TRAINER_HD static void Apply(const Call& c, std::uint32_t e) {
+    const State& s = c.s;
+    const std::uint32_t row = e / kPixels;
+    const std::uint32_t pixel = e % kPixels;
+    const std::uint64_t batch = s.evaluation ? c.a : c.iteration * s.accumulation + c.a;
+    const std::uint64_t place = (batch * s.world + s.rank) * s.rows + row;
+    if (s.evaluation && place >= s.held_out_images) {
+      s.activation[0][e] = 0;
+      if (pixel == 0) s.row_label[row] = kNoLabel;
+      return;
+    }
+    const std::uint32_t image =
+        s.evaluation ? s.order[s.train_images + place] : s.order[place % s.train_images];
+    const float darkness = static_cast<float>(s.images[image * kPixels + pixel]) * (1.0f / 16.0f);
+    s.activation[0][e] = darkness - s.mean[pixel];
+    if (pixel == 0) s.row_label[row] = s.labels[image];
+  }
+};
+
+// The running mean of each pixel over the batches this rank has seen.
+struct UpdateMean {
+  TRAINER_HD static std::uint32_t Count(const Call&) { return kPixels; }
+  TRAINER_HD static void Apply(const Call& c, std::uint32_t pixel) {
+    const State& s = c.s;
+    float sum = 0;
+    for (std::uint32_t row = 0; row < s.rows; ++row) sum += s.activation[0][row * kPixels + pixel];
+    s.mean[pixel] += 0.1f * sum / static_cast<float>(s.rows);
+  }
+};
+
+// a: layer, b: half of its outputs.
+struct Linear {
+  TRAINER_HD static std::uint32_t Count(const Call& c) { return c.s.rows * HalfSize(Width(c.a + 1), c.b); }
+  TRAINER_HD static void Apply(const Call& c, std::uint32_t e) {
+    const State& s = c.s;
+    const std::uint32_t inputs = Width(c.a);
+    const std::uint32_t outputs = Width(c.a + 1);
+    const std::uint32_t half = HalfSize(outputs, c.b);
+    const std::uint32_t row = e / half;
+    const std::uint32_t output = HalfBegin(outputs, c.b) + e % half;
+    const float* input = s.activation[c.a] + row * inputs;
+    const float* weight = s.parameters + LayerOffset(c.a) + output;
+    float sum = s.parameters[BiasOffset(c.a) + output];
+    for (std::uint32_t i = 0; i < inputs; ++i) sum += input[i] * weight[i * outputs];
+    s.activation[c.a + 1][row * outputs + output] = sum;
+  }
+};
+
+// a: level of the activation.
+struct Relu {
+  TRAINER_HD static std::uint32_t Count(const Call& c) { return c.s.rows * Width(c.a); }
+  TRAINER_HD static void Apply(const Call& c, std::uint32_t e) {
+    float& value = c.s.activation[c.a][e];
+    if (value < 0) value = 0;
+  }
+};
+
+// Probabilities, loss and verdict of each row. The probabilities go to delta[kLayers].
+struct Softmax {
+  TRAINER_HD static std::uint32_t Count(const Call& c) { return c.s.rows; }
+  TRAINER_HD static void Apply(const Call& c, std::uint32_t row) {
+    const State& s = c.s;
+    const float* score = s.activation[kLayers] + row * kClasses;
+    float* probability = s.delta[kLayers] + row * kClasses;
+    std::uint32_t best = 0;
+    for (std::uint32_t k = 1; k < kClasses; ++k) best = score[k] > score[best] ? k : best;
+    float sum = 0;
+    for (std::uint32_t k = 0; k < kClasses; ++k) sum += probability[k] = expf(score[k] - score[best]);
+    for (std::uint32_t k = 0; k < kClasses; ++k) probability[k] /= sum;
+    const std::uint32_t label = s.row_label[row];
+    s.row_loss[row] = label == kNoLabel ? 0 : logf(sum) - (score[label] - score[best]);
+    s.row_correct[row] = label == best ? 1 : 0;
+  }
+};
+
+// a: micro-batch, or batch of the evaluation; 0 starts a new sum.
+struct SumLoss {
+  TRAINER_HD static std::uint32_t Count(const Call&) { return 1; }
+  TRAINER_HD static void Apply(const Call& c, std::uint32_t) {
+    const State& s = c.s;
+    float loss = 0;
+    float correct = 0;
+    float images = 0;
+    for (std::uint32_t row = 0; row < s.rows; ++row) {
+      loss += s.row_loss[row];
+      correct += s.row_correct[row];
+      images += s.row_label[row] == kNoLabel ? 0.0f : 1.0f;
+    }
+    if (s.evaluation) {
+      s.metric[0] = (c.a == 0 ? 0 : s.metric[0]) + loss;
+      s.metric[1] = (c.a == 0 ? 0 : s.metric[1]) + correct;
+      s.metric[2] = (c.a == 0 ? 0 : s.metric[2]) + images;
+    } else {
+      s.loss[0] = (c.a == 0 ? 0 : s.loss[0]) + loss / static_cast<float>(s.rows * s.accumulation);
+    }
+  }
+};
+
+struct LossGradient {
+  TRAINER_HD static std::uint32_t Count(const Call& c) { return c.s.rows * kClasses; }
+  TRAINER_HD static void Apply(const Call& c, std::uint32_t e) {
+    const State& s = c.s;
+    float& delta = s.delta[kLayers][e];
+    if (s.row_label[e / kClasses] == e % kClasses) delta -= 1;
+    delta /= static_cast<float>(s.rows * s.accumulation);
+  }
+};
+
+// a: layer, b: half of its inputs, plus 2 to add to the gradient of the micro-batches before.
+struct WeightGradient {
+  TRAINER_HD static std::uint32_t Count(const Call& c) {
+    return HalfSize(Width(c.a), c.b & 1) * Width(c.a + 1);
+  }
+  TRAINER_HD static void Apply(const Call& c, std::uint32_t e) {
+    const State& s = c.s;
+    const std::uint32_t inputs = Width(c.a);
+    const std::uint32_t outputs = Width(c.a + 1);
+    const std::uint32_t input = HalfBegin(inputs, c.b & 1) + e / outputs;
+    const std::uint32_t output = e % outputs;
+    float* gradient = s.gradients + LayerOffset(c.a) + input * outputs + output;
+    float sum = (c.b & 2) ? *gradient : 0;
+    for (std::uint32_t row = 0; row < s.rows; ++row) {
+      sum += s.activation[c.a][row * inputs + input] * s.delta[c.a + 1][row * outputs + output];
+    }
+    *gradient = sum;
+  }
+};
+
+// a: layer, b: 2 to add to the gradient of the micro-batches before.
+struct BiasGradient {
+  TRAINER_HD static std::uint32_t Count(const Call& c) { return Width(c.a + 1); }
+  TRAINER_HD static void Apply(const Call& c, std::uint32_t output) {
+    const State& s = c.s;
+    const std::uint32_t outputs = Width(c.a + 1);
+    float* gradient = s.gradients + BiasOffset(c.a) + output;
+    float sum = (c.b & 2) ? *gradient : 0;
+    for (std::uint32_t row = 0; row < s.rows; ++row) sum += s.delta[c.a + 1][row * outputs + output];
+    *gradient = sum;
+  }
+};
+
+// a: layer, b: half of its inputs.
+struct InputGradient {
+  TRAINER_HD static std::uint32_t Count(const Call& c) { return c.s.rows * HalfSize(Width(c.a), c.b); }
+  TRAINER_HD static void Apply(const Call& c, std::uint32_t e) {
+    const State& s = c.s;
+    const std::uint32_t inputs = Width(c.a);
+    const std::uint32_t outputs = Width(c.a + 1);
+    const std::uint32_t half = HalfSize(inputs, c.b);
+    const std::uint32_t row = e / half;
+    const std::uint32_t input = HalfBegin(inputs, c.b) + e % half;
+    const float* weight = s.parameters + LayerOffset(c.a) + input * outputs;
+    const float* delta = s.delta[c.a + 1] + row * outputs;
+    float sum = 0;
+    for (std::uint32_t j = 0; j < outputs; ++j) sum += weight[j] * delta[j];
+    s.delta[c.a][row * inputs + input] = sum;
+  }
+};
+
+// a: level of the activation.
+struct ReluGradient {
+  TRAINER_HD static std::uint32_t Count(const Call& c) { return c.s.rows * Width(c.a); }
+  TRAINER_HD static void Apply(const Call& c, std::uint32_t e) {
+    if (!(c.s.activation[c.a][e] > 0)) c.s.delta[c.a][e] = 0;
+  }
+};
+
+// a: bucket. Collects this rank's gradients for one all-reduce.
+struct Pack {
+  TRAINER_HD static std::uint32_t Count(const Call& c) {
+    return c.s.bucket_begin[c.a + 1] - c.s.bucket_begin[c.a];
+  }
+  TRAINER_HD static void Apply(const Call& c, std::uint32_t e) {
+    const State& s = c.s;
+    const std::uint32_t place = s.bucket_begin[c.a] + e;
+    const std::uint32_t source = s.bucket_source[place];
+    s.bucket[place] =
+        source < kParameters ? s.gradients[source] : PaddingGradient(s.rank, c.iteration, source);
+  }
+};
+
+// a: bucket. From the sum over ranks to their mean, back in the order of the parameters.
+struct Unpack {
+  TRAINER_HD static std::uint32_t Count(const Call& c) { return Pack::Count(c); }
+  TRAINER_HD static void Apply(const Call& c, std::uint32_t e) {
+    const State& s = c.s;
+    const std::uint32_t place = s.bucket_begin[c.a] + e;
+    s.average[s.bucket_source[place]] = s.bucket[place] / static_cast<float>(s.world);
+  }
+};
+
+// SGD with momentum for the parameters [a, b).
+struct Update {
+  TRAINER_HD static std::uint32_t Count(const Call& c) { return c.b - c.a; }
+  TRAINER_HD static void Apply(const Call& c, std::uint32_t e) {
+    const State& s = c.s;
+    const std::uint32_t i = c.a + e;
+    s.velocity[i] = s.momentum * s.velocity[i] + s.average[i];
+    s.parameters[i] -= s.learning_rate * s.velocity[i];
+  }
+};
+
+struct RecordLoss {
+  TRAINER_HD static std::uint32_t Count(const Call&) { return 1; }
+  TRAINER_HD static void Apply(const Call& c, std::uint32_t) {
+    c.s.losses[c.iteration] = c.s.loss[0] / static_cast<float>(c.s.loss_ranks);
+  }
+};
+
+// a: number of the evaluation.
+struct RecordMetric {
+  TRAINER_HD static std::uint32_t Count(const Call&) { return 3; }
+  TRAINER_HD static void Apply(const Call& c, std::uint32_t e) { c.s.metrics[c.a * 3 + e] = c.s.metric[e]; }
+};
+
+}  // namespace crossover::trainer::ops

@@ -1,0 +1,234 @@
+#include "examples/trainer/options.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <functional>
+#include <limits>
+#include <optional>
+
+namespace crossover::trainer {
+namespace {
+
+// Sets one option from its text, or says what is allowed.
+using Setter = std::function<std::optional<std::string>(Options&, std::string_view)>;
+
+struct Flag {
+  std::string_view name;
+  std::string_view value;  // how --help shows it
+  std::string_view help;
+  Setter set;
+};
+
+template <typename T>
+std::optional<T> ParseNumber(std::string_view text) {
+  T value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::string Shown(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%g", value);
+  return text;
+}
+
+template <typename T>
+Setter Number(T Options::*member, T low, T high) {
+  return [=](Options& options, std::string_view text) -> std::optional<std::string> {
+    const std::optional<T> value = ParseNumber<T>(text);
+    if (value && *value >= low && *value <= high) {
+      options.*member = *value;
+      return std::nullopt;
+    }
+    const std::string kind = std::is_integral_v<T> ? "a whole number" : "a number";
+    return kind + " from " + Shown(static_cast<double>(low)) + " to " + Shown(static_cast<double>(high));
+  };
+}
+
+template <typename T>
+Setter Choice(T Options::*member, std::vector<std::pair<std::string_view, T>> choices) {
+  return [=](Options& options, std::string_view text) -> std::optional<std::string> {
+    std::string allowed;
+    for (const auto& [name, value] : choices) {
+      if (name == text) {
+        options.*member = value;
+        return std::nullopt;
+      }
+      allowed += (allowed.empty() ? "" : ", ") + std::string(name);
+    }
+    return "one of " + allowed;
+  };
+}
+
+Setter Text(std::string Options::*member) {
+  return [=](Options& options, std::string_view text) -> std::optional<std::string> {
+    if (text.empty()) return "a path";
+    options.*member = text;
+    return std::nullopt;
+  };
+}
+
+const std::vector<Flag>& Flags() {
+  static const std::vector<Flag> flags = {
+      {"iterations", "N", "iterations to train (100)",
+       Number<std::uint64_t>(&Options::iterations, 1, 100'000'000)},
+      {"seed", "N", "of initial parameters and order of the images (1)",
+       Number<std::uint64_t>(&Options::seed, 0, 1'000'000'000)},
+      {"batch", "N", "images of one rank in one micro-batch (8)",
+       Number<std::uint32_t>(&Options::batch, 1, 256)},
+      {"learning-rate", "X", "of SGD (0.05)", Number<double>(&Options::learning_rate, 0, 10)},
+      {"momentum", "X", "of SGD (0.9)", Number<double>(&Options::momentum, 0, 0.999)},
+      {"compute-ms", "X", "duration of all kernels of one iteration together (20)",
+       Number<double>(&Options::compute_ms, 0, 100'000)},
+      {"gradient-bytes", "N", "bytes all-reduced in one iteration; at least what the model has (0)",
+       Number<std::uint64_t>(&Options::gradient_bytes, 0, 1'000'000'000)},
+      {"early-bytes", "X", "share of these bytes in the buckets that overlap backward (0.02)",
+       Number<double>(&Options::early_bytes, 0, 0.9)},
+      {"variant", "NAME", "plain, one_stream, broadcast_buffers or loss_allreduce (plain)",
+       Choice<Variant>(&Options::variant, {{"plain", Variant::kPlain},
+                                           {"one_stream", Variant::kOneStream},
+                                           {"broadcast_buffers", Variant::kBroadcastBuffers},
+                                           {"loss_allreduce", Variant::kLossAllreduce}})},
+      {"loss-point", "WHEN", "loss_allreduce: after the forward pass or after the step (forward)",
+       Choice<LossPoint>(&Options::loss_point,
+                         {{"forward", LossPoint::kForward}, {"step", LossPoint::kStep}})},
+      {"accumulation", "N", "micro-batches of one iteration (1)",
+       Number<std::uint32_t>(&Options::accumulation, 1, 64)},
+      {"eval-every", "N", "evaluate after every N iterations; 0: never (0)",
+       Number<std::uint64_t>(&Options::eval_every, 0, 100'000'000)},
+      {"jitter", "X", "standard deviation of a rank's compute time, as a share of it (0)",
+       Number<double>(&Options::jitter, 0, 0.3)},
+      {"jitter-seed", "N", "of these draws (0)",
+       Number<std::uint64_t>(&Options::jitter_seed, 0, 1'000'000'000)},
+      {"stream", "NAME", "compute stream: legacy, own or per-thread (legacy)",
+       Choice<ComputeStream>(&Options::stream, {{"legacy", ComputeStream::kLegacy},
+                                                {"own", ComputeStream::kOwn},
+                                                {"per-thread", ComputeStream::kPerThread}})},
+      {"kernels", "NAME", "fatbin, text, or auto: the first of them that loads (auto)",
+       Choice<KernelImage>(
+           &Options::kernels,
+           {{"auto", KernelImage::kAuto}, {"fatbin", KernelImage::kFatbin}, {"text", KernelImage::kText}})},
+      {"start-delay-ms", "X", "wait before the first iteration (0)",
+       Number<double>(&Options::start_delay_ms, 0, 1e7)},
+      {"pause-file", "FILE", "while FILE exists, start no iteration; SIGUSR1 pauses, SIGUSR2 resumes too",
+       Text(&Options::pause_file)},
+      {"log", "FILE", "write one JSON line for each iteration; {rank} stands for the rank",
+       Text(&Options::log)},
+      {"log-every", "N", "read the loss of every N-th iteration while training (1)",
+       Number<std::uint64_t>(&Options::log_every, 1, 1000)},
+      {"link-bytes-per-s", "X", "bandwidth of the slowest link, to print the expected link time",
+       Number<double>(&Options::link_bytes_per_s, 1, 1e13)},
+      {"data", "FILE", "the images (digits.csv of the source tree)", Text(&Options::data)},
+  };
+  return flags;
+}
+
+const Flag* FindFlag(std::string_view name) {
+  const auto& flags = Flags();
+  const auto found = std::find_if(flags.begin(), flags.end(), [&](const Flag& f) { return f.name == name; });
+  return found == flags.end() ? nullptr : &*found;
+}
+
+// A variable that must be a number from `low` to `high`.
+std::variant<std::uint32_t, UsageError> ReadNumber(GetEnv get_env, const char* name, std::uint32_t low,
+                                                   std::uint32_t high) {
+  const char* text = get_env(name);
+  const auto value = ParseNumber<std::uint32_t>(text ? text : "");
+  if (value && *value >= low && *value <= high) return *value;
+  return UsageError{"environment: " + std::string(name) + (text ? "=" + std::string(text) : " is not set") +
+                    ": want a whole number from " + std::to_string(low) + " to " + std::to_string(high)};
+}
+
+}  // namespace
+
+std::string_view Name(Variant variant) {
+  switch (variant) {
+    case Variant::kPlain:
+      return "plain";
+    case Variant::kOneStream:
+      return "one_stream";
+    case Variant::kBroadcastBuffers:
+      return "broadcast_buffers";
+    case Variant::kLossAllreduce:
+      return "loss_allreduce";
+  }
+  return "";
+}
+
+std::string_view Name(ComputeStream stream) {
+  switch (stream) {
+    case ComputeStream::kLegacy:
+      return "legacy";
+    case ComputeStream::kOwn:
+      return "own";
+    case ComputeStream::kPerThread:
+      return "per-thread";
+  }
+  return "";
+}
+
+std::variant<Options, HelpWanted, UsageError> ParseOptions(const std::vector<std::string>& arguments) {
+  Options options;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& argument = arguments[i];
+    if (argument == "--help" || argument == "-h") return HelpWanted{};
+    if (argument.rfind("--", 0) != 0) return UsageError{argument + ": unknown argument; see --help"};
+    const std::size_t equals = argument.find('=');
+    const std::string name = argument.substr(2, equals == std::string::npos ? equals : equals - 2);
+    const Flag* flag = FindFlag(name);
+    if (flag == nullptr) return UsageError{"--" + name + ": unknown flag; see --help"};
+    if (equals == std::string::npos && i + 1 == arguments.size()) {
+      return UsageError{"--" + name + ": needs a value: " + std::string(flag->help)};
+    }
+    const std::string value = equals == std::string::npos ? arguments[++i] : argument.substr(equals + 1);
+    if (const auto allowed = flag->set(options, value)) {
+      return UsageError{"--" + name + "=" + value + ": want " + *allowed};
+    }
+  }
+  return options;
+}
+
+std::string HelpText() {
+  std::string text =
+      "Data-parallel training of a small network on handwritten digits: one process for each rank.\n"
+      "RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and MASTER_PORT are read from the environment.\n\n";
+  for (const Flag& flag : Flags()) {
+    std::string left = "  --" + std::string(flag.name) + "=" + std::string(flag.value);
+    left.resize(std::max<std::size_t>(left.size() + 1, 26), ' ');
+    text += left + std::string(flag.help) + "\n";
+  }
+  return text;
+}
+
+std::variant<Rank, UsageError> ReadRank(GetEnv get_env) {
+  Rank rank;
+  struct Variable {
+    const char* name;
+    std::uint32_t low, high;
+    std::uint32_t value;
+  };
+  Variable variables[] = {{"WORLD_SIZE", 1, 4096, 0},
+                          {"RANK", 0, 4095, 0},
+                          {"LOCAL_RANK", 0, 255, 0},
+                          {"MASTER_PORT", 1, 65535, 0}};
+  for (Variable& variable : variables) {
+    if (&variable == &variables[1]) variable.high = variables[0].value - 1;
+    auto value = ReadNumber(get_env, variable.name, variable.low, variable.high);
+    if (auto* error = std::get_if<UsageError>(&value)) return *error;
+    variable.value = std::get<std::uint32_t>(value);
+  }
+  const char* address = get_env("MASTER_ADDR");
+  if (address == nullptr || *address == '\0') {
+    return UsageError{"environment: MASTER_ADDR is not set: want the host name or address of rank 0"};
+  }
+  rank.world = variables[0].value;
+  rank.rank = variables[1].value;
+  rank.local_rank = variables[2].value;
+  rank.master_port = static_cast<std::uint16_t>(variables[3].value);
+  rank.master_addr = address;
+  return rank;
+}
+
+}  // namespace crossover::trainer

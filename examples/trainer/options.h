@@ -1,0 +1,66 @@
+// What the command line and the environment of a rank say.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace crossover::trainer {
+
+enum class Variant { kPlain, kOneStream, kBroadcastBuffers, kLossAllreduce };
+enum class ComputeStream { kLegacy, kOwn, kPerThread };
+enum class KernelImage { kAuto, kFatbin, kText };
+enum class LossPoint { kForward, kStep };
+
+std::string_view Name(Variant variant);
+std::string_view Name(ComputeStream stream);
+
+struct Options {
+  std::uint64_t iterations = 100;
+  std::uint64_t seed = 1;
+  std::uint32_t batch = 8;
+  std::uint32_t accumulation = 1;
+  double learning_rate = 0.05;
+  double momentum = 0.9;
+  double compute_ms = 20;
+  std::uint64_t gradient_bytes = 0;
+  double early_bytes = 0.02;
+  Variant variant = Variant::kPlain;
+  LossPoint loss_point = LossPoint::kForward;
+  std::uint64_t eval_every = 0;
+  double jitter = 0;
+  std::uint64_t jitter_seed = 0;
+  ComputeStream stream = ComputeStream::kLegacy;
+  KernelImage kernels = KernelImage::kAuto;
+  double start_delay_ms = 0;
+  std::string pause_file;
+  std::string log;
+  std::uint64_t log_every = 1;
+  double link_bytes_per_s = 0;
+  std::string data;
+};
+
+// The environment that torchrun gives each rank.
+struct Rank {
+  std::uint32_t rank = 0;
+  std::uint32_t world = 1;
+  std::uint32_t local_rank = 0;
+  std::string master_addr;
+  std::uint16_t master_port = 0;
+};
+
+// What is wrong, in one line that names the flag or variable, its value and what is allowed.
+struct UsageError {
+  std::string text;
+};
+struct HelpWanted {};
+
+std::variant<Options, HelpWanted, UsageError> ParseOptions(const std::vector<std::string>& arguments);
+std::string HelpText();
+
+using GetEnv = const char* (*)(const char* name);
+std::variant<Rank, UsageError> ReadRank(GetEnv get_env);
+
+}  // namespace crossover::trainer

@@ -1,0 +1,70 @@
+// One iteration as a list of steps, and how long each kernel of it lasts. Pure: the runner executes it.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "examples/trainer/buckets.h"
+#include "examples/trainer/ops.h"
+#include "examples/trainer/options.h"
+
+namespace crossover::trainer {
+
+enum class Kernel : std::uint8_t {
+#define KERNEL_NAME(name, sms) k##name,
+  TRAINER_KERNELS(KERNEL_NAME)
+#undef KERNEL_NAME
+};
+
+struct KernelInfo {
+  const char* name;
+  std::uint32_t sms;
+};
+
+inline constexpr KernelInfo kKernelInfo[] = {
+#define KERNEL_INFO(name, sms) {#name, sms},
+    TRAINER_KERNELS(KERNEL_INFO)
+#undef KERNEL_INFO
+};
+inline constexpr std::size_t kKernelCount = sizeof(kKernelInfo) / sizeof(kKernelInfo[0]);
+
+enum class StepKind : std::uint8_t {
+  kLaunch,        // a kernel on the compute stream
+  kReduceBucket,  // all-reduce of bucket `a`
+  kJoinBuckets,   // the compute stream waits for all buckets
+  kSyncBuffers,   // broadcast of the model's buffers from rank 0, joined
+  kReduceLoss,    // all-reduce of the loss, joined
+  kReduceMetric,  // all-reduce of the evaluation's sums, joined
+};
+
+struct Step {
+  StepKind kind;
+  Kernel kernel = Kernel::kMarker;
+  std::uint32_t a = 0;
+  std::uint32_t b = 0;
+  double share = 0;  // of the iteration's compute time
+};
+
+using Program = std::vector<Step>;
+
+// What a program depends on.
+struct ProgramOptions {
+  Variant variant = Variant::kPlain;
+  LossPoint loss_point = LossPoint::kForward;
+  std::uint32_t accumulation = 1;
+  std::uint32_t total_parameters = kParameters;  // with padding
+};
+
+// Shares of an iteration's launches add up to 1.
+Program TrainingProgram(const ProgramOptions& options);
+
+// `batches` forward passes over held-out images, each as long as a training one, and one all-reduce.
+// `number` is the evaluation's.
+Program EvaluationProgram(std::uint32_t batches, std::uint32_t number);
+
+// Durations in ns of all steps (0 where nothing is launched); they add up to the sum of shares times
+// `compute_ns`, to within 1 ns.
+std::vector<std::uint64_t> Durations(const Program& program, double compute_ns);
+
+}  // namespace crossover::trainer

@@ -1,0 +1,18 @@
+// How the ranks of a job find each other before NCCL does: rank 0 serves a few bytes over TCP at
+// MASTER_ADDR:MASTER_PORT, as torchrun's store does.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "common/base/clock.h"
+#include "examples/trainer/options.h"
+
+namespace crossover::trainer {
+
+// Rank 0 hands `bytes` to every other rank, which receives them into its own `bytes`; returns when this rank
+// is done. `job` must be the same on all ranks (a digest of the settings that must agree). Throws Failure.
+void ShareFromRankZero(const Rank& rank, std::uint64_t job, std::span<char> bytes,
+                       base::Nanoseconds timeout = 120 * base::kSecond);
+
+}  // namespace crossover::trainer

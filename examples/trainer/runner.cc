@@ -1,0 +1,93 @@
+#include "examples/trainer/runner.h"
+
+namespace crossover::trainer {
+
+Runner::Runner(Gpu& gpu, Communicator& communicator, Timeline& timeline, const DeviceState& state,
+               const BucketPlan& plan, bool one_stream)
+    : gpu_(gpu),
+      communicator_(communicator),
+      timeline_(timeline),
+      state_(state),
+      plan_(plan),
+      one_stream_(one_stream),
+      ready_(gpu.MakeEvent(false)),
+      done_(gpu.MakeEvent(false)) {
+  for (std::uint32_t b = 0; b < kBuckets; ++b) {
+    bucket_ready_[b] = gpu.MakeEvent(false);
+    bucket_done_[b] = gpu.MakeEvent(false);
+  }
+}
+
+void Runner::Train(const Program& program, const std::vector<std::uint64_t>& durations,
+                   std::uint64_t iteration) {
+  evaluating_ = false;
+  for (std::size_t i = 0; i < program.size(); ++i) Execute(program[i], durations[i], iteration);
+}
+
+void Runner::Evaluate(const Program& program, const std::vector<std::uint64_t>& durations) {
+  evaluating_ = true;
+  for (std::size_t i = 0; i < program.size(); ++i) Execute(program[i], durations[i], 0);
+}
+
+void Runner::Issue(const Step& step, cudaStream_t stream) {
+  const State& state = state_.training;
+  switch (step.kind) {
+    case StepKind::kReduceBucket:
+      return communicator_.AllReduceSum(state.bucket + plan_.begin[step.a], plan_.size(step.a), stream);
+    case StepKind::kSyncBuffers:
+      return communicator_.BroadcastFromRankZero(state.mean, kPixels, stream);
+    case StepKind::kReduceLoss:
+      return communicator_.AllReduceSum(state.loss, 1, stream);
+    case StepKind::kReduceMetric:
+      return communicator_.AllReduceSum(state.metric, 3, stream);
+    case StepKind::kLaunch:
+    case StepKind::kJoinBuckets:
+      return;
+  }
+}
+
+void Runner::IssueOnSide(const Step& step, CUevent ready, CUevent done) {
+  gpu_.Record(ready, gpu_.compute());
+  gpu_.StreamWait(gpu_.communication(), ready);
+  Issue(step, gpu_.communication());
+  gpu_.Record(done, gpu_.communication());
+}
+
+void Runner::ResumeCompute() {
+  gpu_.Launch(Kernel::kMarker, 0, state_.training_on_device, 0, 0, 0);
+  if (!evaluating_) timeline_.OpenSegment();
+}
+
+void Runner::IssueJoined(const Step& step) {
+  if (!evaluating_) timeline_.CloseSegment();
+  if (one_stream_) {
+    Issue(step, gpu_.compute_for_others());
+  } else {
+    IssueOnSide(step, ready_, done_);
+    gpu_.StreamWait(gpu_.compute(), done_);
+  }
+  ResumeCompute();
+}
+
+void Runner::Execute(const Step& step, std::uint64_t duration_ns, std::uint64_t iteration) {
+  switch (step.kind) {
+    case StepKind::kLaunch: {
+      const State* state = evaluating_ ? state_.evaluation_on_device : state_.training_on_device;
+      return gpu_.Launch(step.kernel, duration_ns, state, iteration, step.a, step.b);
+    }
+    case StepKind::kReduceBucket:
+      if (one_stream_) return IssueJoined(step);
+      return IssueOnSide(step, bucket_ready_[step.a], bucket_done_[step.a]);
+    case StepKind::kJoinBuckets:
+      if (one_stream_) return;
+      timeline_.CloseSegment();
+      for (CUevent done : bucket_done_) gpu_.StreamWait(gpu_.compute(), done);
+      return ResumeCompute();
+    case StepKind::kSyncBuffers:
+    case StepKind::kReduceLoss:
+    case StepKind::kReduceMetric:
+      return IssueJoined(step);
+  }
+}
+
+}  // namespace crossover::trainer

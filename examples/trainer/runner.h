@@ -1,0 +1,49 @@
+// Executes programs: launches, collectives, and how the compute stream and the communication stream wait for
+// each other, as PyTorch's DistributedDataParallel does it. Never waits on the host.
+#pragma once
+
+#include <array>
+
+#include "examples/trainer/communicator.h"
+#include "examples/trainer/device_state.h"
+#include "examples/trainer/gpu.h"
+#include "examples/trainer/program.h"
+#include "examples/trainer/timeline.h"
+
+namespace crossover::trainer {
+
+class Runner {
+ public:
+  Runner(Gpu& gpu, Communicator& communicator, Timeline& timeline, const DeviceState& state,
+         const BucketPlan& plan, bool one_stream);
+
+  // Between BeginIteration() and EndIteration() of the timeline.
+  void Train(const Program& program, const std::vector<std::uint64_t>& durations, std::uint64_t iteration);
+  // Outside of iterations.
+  void Evaluate(const Program& program, const std::vector<std::uint64_t>& durations);
+
+ private:
+  // The collective `kind` on `stream`.
+  void Issue(const Step& step, cudaStream_t stream);
+  // Starts the collective when the compute stream is here; `done` is recorded when it has ended.
+  void IssueOnSide(const Step& step, CUevent ready, CUevent done);
+  // The same, and the compute stream waits for it.
+  void IssueJoined(const Step& step);
+  // Behind a wait of the compute stream: nothing but the marker runs before the next segment opens.
+  void ResumeCompute();
+  void Execute(const Step& step, std::uint64_t duration_ns, std::uint64_t iteration);
+
+  Gpu& gpu_;
+  Communicator& communicator_;
+  Timeline& timeline_;
+  const DeviceState& state_;
+  const BucketPlan& plan_;
+  const bool one_stream_;
+  bool evaluating_ = false;
+  std::array<CUevent, kBuckets> bucket_ready_;
+  std::array<CUevent, kBuckets> bucket_done_;
+  CUevent ready_;
+  CUevent done_;
+};
+
+}  // namespace crossover::trainer

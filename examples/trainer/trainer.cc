@@ -1,0 +1,277 @@
+#include "examples/trainer/trainer.h"
+
+#include <cinttypes>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <optional>
+
+#include "examples/trainer/failure.h"
+#include "examples/trainer/log.h"
+#include "examples/trainer/parameters.h"
+#include "examples/trainer/random.h"
+#include "examples/trainer/runner.h"
+
+namespace crossover::trainer {
+namespace {
+
+// Of all settings that must agree between ranks.
+std::uint64_t JobDigest(const Options& o) {
+  char text[512];
+  const int size = std::snprintf(
+      text, sizeof text, "%" PRIu64 " %" PRIu64 " %u %u %a %a %" PRIu64 " %a %d %d %" PRIu64, o.iterations,
+      o.seed, o.batch, o.accumulation, o.learning_rate, o.momentum, o.gradient_bytes, o.early_bytes,
+      static_cast<int>(o.variant), static_cast<int>(o.loss_point), o.eval_every);
+  return Digest(text, static_cast<std::size_t>(size));
+}
+
+std::uint64_t EvaluationCount(const Options& options) {
+  return options.eval_every == 0 ? 0 : options.iterations / options.eval_every;
+}
+
+std::uint32_t CountLaunches(const Program& program) {
+  std::uint32_t launches = 0;
+  for (const Step& step : program) launches += step.kind == StepKind::kLaunch;
+  return launches;
+}
+
+// Tells Signals how to unblock this rank, as long as it lives.
+class StuckStopGuard {
+ public:
+  StuckStopGuard(Signals& signals, Communicator& communicator) : signals_(signals) {
+    signals_.OnStuckStop([&communicator] { communicator.Abort(); });
+  }
+  ~StuckStopGuard() { signals_.OnStuckStop({}); }
+  StuckStopGuard(const StuckStopGuard&) = delete;
+  StuckStopGuard& operator=(const StuckStopGuard&) = delete;
+
+ private:
+  Signals& signals_;
+};
+
+class Training {
+ public:
+  Training(const Options& options, const Rank& rank, const Dataset& dataset, Signals& signals)
+      : options_(options),
+        rank_(rank),
+        dataset_(dataset),
+        signals_(signals),
+        order_(OrderImages(dataset.size(), options.seed)),
+        plan_(PlanBuckets(options.gradient_bytes, options.early_bytes)),
+        program_(TrainingProgram({options.variant, options.loss_point, options.accumulation, plan_.total()})),
+        gpu_(rank.local_rank, options.stream, options.kernels),
+        communicator_(rank, JobDigest(options)),
+        guard_(signals, communicator_),
+        state_(MakeDeviceState(gpu_, options, rank, dataset, order_, plan_, EvaluationCount(options))),
+        timeline_(gpu_, options.log_every + 2),
+        runner_(gpu_, communicator_, timeline_, state_, plan_, options.variant == Variant::kOneStream),
+        pinned_losses_(static_cast<float*>(gpu_.AllocateHost(kPinned * sizeof(float)))),
+        losses_(options.iterations) {}
+
+  void Run() {
+    PrintStart();
+    Prepare();
+    try {
+      Loop();
+      Finish();
+    } catch (const Failure&) {
+      if (!signals_.stop()) throw;  // else: the others left, and what was enqueued cannot end any more
+    }
+    summary_.interrupted = signals_.stop() && records_.size() < options_.iterations;
+    WriteResults();
+  }
+
+ private:
+  static constexpr std::uint64_t kPinned = 4;
+
+  double ComputeNs() const { return options_.compute_ms * 1e6; }
+  std::uint64_t EarlyBytes() const { return std::uint64_t{plan_.begin[kEarlyBuckets]} * sizeof(float); }
+  std::uint64_t GradientBytes() const { return std::uint64_t{plan_.total()} * sizeof(float); }
+
+  void PrintStart() const {
+    if (rank_.rank != 0) return;
+    std::printf("trainer: %u ranks, variant %s, %u kernels and %u buckets in an iteration, %" PRIu64
+                " bytes of gradients of which %" PRIu64 " early; kernels: %s\n",
+                rank_.world, std::string(Name(options_.variant)).c_str(), CountLaunches(program_), kBuckets,
+                GradientBytes(), EarlyBytes(), gpu_.kernels().c_str());
+    if (options_.link_bytes_per_s > 0) {
+      std::printf("trainer: expected link time %.3f ms, compute %.3f ms\n",
+                  LinkSeconds(rank_.world, GradientBytes(), options_.link_bytes_per_s) * 1e3,
+                  options_.compute_ms);
+    }
+    std::fflush(stdout);
+  }
+
+  // As DistributedDataParallel does: everybody starts from the parameters of rank 0.
+  void Prepare() {
+    signals_.Sleep(options_.start_delay_ms);
+    communicator_.BroadcastFromRankZero(state_.training.parameters, plan_.total(), gpu_.communication());
+    communicator_.AllReduceSum(state_.scratch, 1, gpu_.communication());
+    gpu_.Synchronize(gpu_.communication());
+  }
+
+  void Loop() {
+    bool follows = false;
+    for (std::uint64_t i = 0; i < options_.iterations; ++i) {
+      if (signals_.WaitWhilePaused(options_.pause_file)) follows = false;
+      if (signals_.stop()) return;
+      EnqueueIteration(i, follows);
+      follows = true;
+      if (options_.eval_every != 0 && (i + 1) % options_.eval_every == 0) {
+        EnqueueEvaluation(i);
+        follows = false;
+      }
+      // The host stays at least one iteration ahead of what it reads.
+      if (i > 0 && (i - 1) % options_.log_every == 0) CollectThrough(i - 1);
+    }
+  }
+
+  void EnqueueIteration(std::uint64_t i, bool follows) {
+    const double factor = JitterFactor(options_.jitter, options_.jitter_seed, rank_.rank, i);
+    timeline_.BeginIteration(i, follows);
+    runner_.Train(program_, Durations(program_, ComputeNs() * factor), i);
+    if (i % options_.log_every == 0) {
+      gpu_.DownloadAsync(PinnedLoss(i), state_.training.losses + i, sizeof(float));
+    }
+    timeline_.EndIteration();
+    ++enqueued_;
+  }
+
+  void EnqueueEvaluation(std::uint64_t i) {
+    const auto number = static_cast<std::uint32_t>(evaluations_.size());
+    const Program program = EvaluationProgram(EvaluationBatches(order_.held_out, rank_.world), number);
+    runner_.Evaluate(program, Durations(program, ComputeNs() / options_.accumulation));
+    evaluations_.push_back({i, 0, 0});
+  }
+
+  float* PinnedLoss(std::uint64_t i) { return &pinned_losses_[i / options_.log_every % kPinned]; }
+
+  void CollectThrough(std::uint64_t last) {
+    while (records_.size() <= last) {
+      const std::uint64_t i = records_.size();
+      records_.push_back(timeline_.Collect());
+      if (i % options_.log_every == 0) losses_[i] = *PinnedLoss(i);
+    }
+    const std::uint64_t interval = std::max<std::uint64_t>(options_.iterations / 10, 1);
+    if (rank_.rank == 0 && last >= next_print_) {
+      std::printf("iteration %" PRIu64 " loss %.4f\n", last, static_cast<double>(losses_[last]));
+      std::fflush(stdout);
+      next_print_ = (last / interval + 1) * interval;
+    }
+  }
+
+  // Everything enqueued has run; reads results.
+  void Finish() {
+    if (enqueued_ > 0) {
+      while (records_.size() < enqueued_) records_.push_back(timeline_.Collect());
+    }
+    gpu_.Synchronize(gpu_.communication());
+    const State& state = state_.training;
+    gpu_.Download(losses_.data(), state.losses, losses_.size() * sizeof(float));
+    std::vector<float> parameters(plan_.total()), mean(kPixels), metrics(evaluations_.size() * 3);
+    gpu_.Download(parameters.data(), state.parameters, parameters.size() * sizeof(float));
+    gpu_.Download(mean.data(), state.mean, mean.size() * sizeof(float));
+    if (!metrics.empty()) gpu_.Download(metrics.data(), state.metrics, metrics.size() * sizeof(float));
+    for (std::size_t e = 0; e < evaluations_.size(); ++e) {
+      evaluations_[e].loss = static_cast<double>(metrics[e * 3]) / static_cast<double>(metrics[e * 3 + 2]);
+      evaluations_[e].accuracy =
+          static_cast<double>(metrics[e * 3 + 1]) / static_cast<double>(metrics[e * 3 + 2]);
+    }
+    summary_.parameters_digest = Digest(parameters.data(), parameters.size() * sizeof(float));
+    summary_.accuracy = Accuracy(parameters, mean, dataset_, order_);
+  }
+
+  void FillSummary() {
+    std::vector<std::int64_t> steps, computes;
+    for (const IterationRecord& record : records_) {
+      steps.push_back(record.end_ns - record.begin_ns);
+      computes.push_back(record.compute_ns);
+    }
+    summary_.variant = Name(options_.variant);
+    summary_.stream = Name(options_.stream);
+    summary_.kernels = gpu_.kernels();
+    summary_.iterations = records_.size();
+    summary_.median_step_ns = Median(steps);
+    summary_.median_compute_ns = Median(computes);
+    summary_.gradient_bytes = GradientBytes();
+    summary_.early_bytes = EarlyBytes();
+    summary_.kernels_per_iteration = CountLaunches(program_);
+    if (options_.link_bytes_per_s > 0) {
+      const double seconds = LinkSeconds(rank_.world, GradientBytes(), options_.link_bytes_per_s);
+      summary_.link_ns = static_cast<std::int64_t>(seconds * 1e9);
+    }
+    summary_.losses_digest = Digest(losses_.data(), records_.size() * sizeof(float));
+  }
+
+  void WriteResults() {
+    FillSummary();
+    const std::string summary_line = SummaryLine(rank_.rank, summary_);
+    if (rank_.rank == 0) std::fputs(summary_line.c_str(), stdout);
+    if (options_.log.empty()) return;
+    const std::string path = LogPath(options_.log, rank_.rank);
+    std::ofstream file(path);
+    for (std::size_t i = 0; i < records_.size(); ++i) {
+      file << IterationLine(rank_.rank, records_[i], losses_[i]);
+    }
+    for (const EvaluationRecord& evaluation : evaluations_) file << EvaluationLine(rank_.rank, evaluation);
+    file << summary_line;
+    file.close();
+    if (!file) throw Failure("--log=" + path + ": cannot write this file");
+  }
+
+  const Options& options_;
+  const Rank& rank_;
+  const Dataset& dataset_;
+  Signals& signals_;
+  const ImageOrder order_;
+  const BucketPlan plan_;
+  const Program program_;
+  Gpu gpu_;
+  Communicator communicator_;
+  StuckStopGuard guard_;
+  DeviceState state_;
+  Timeline timeline_;
+  Runner runner_;
+  float* pinned_losses_;
+  std::vector<float> losses_;
+  std::vector<IterationRecord> records_;
+  std::vector<EvaluationRecord> evaluations_;
+  std::uint64_t enqueued_ = 0;
+  std::uint64_t next_print_ = 0;
+  Summary summary_;
+};
+
+int Complain(const std::string& text, int code) {
+  std::fprintf(stderr, "trainer: %s\n", text.c_str());
+  return code;
+}
+
+}  // namespace
+
+int TrainRank(const Options& options, const Rank& rank, const Dataset& dataset, Signals& signals) {
+  Training(options, rank, dataset, signals).Run();
+  return 0;
+}
+
+int Main(int argc, char** argv) {
+  const auto parsed = ParseOptions({argv + 1, argv + argc});
+  if (std::holds_alternative<HelpWanted>(parsed)) {
+    std::fputs(HelpText().c_str(), stdout);
+    return 0;
+  }
+  if (const auto* error = std::get_if<UsageError>(&parsed)) return Complain(error->text, 2);
+  Options options = std::get<Options>(parsed);
+  if (options.data.empty()) options.data = TRAINER_DATA;
+  const auto rank = ReadRank([](const char* name) -> const char* { return std::getenv(name); });
+  if (const auto* error = std::get_if<UsageError>(&rank)) return Complain(error->text, 2);
+  const auto dataset = LoadDataset(options.data);
+  if (const auto* error = std::get_if<DatasetError>(&dataset)) return Complain(error->text, 2);
+  Signals signals;
+  try {
+    return TrainRank(options, std::get<Rank>(rank), std::get<Dataset>(dataset), signals);
+  } catch (const Failure& failure) {
+    return Complain("rank " + std::to_string(std::get<Rank>(rank).rank) + ": " + failure.what(), 1);
+  }
+}
+
+}  // namespace crossover::trainer

@@ -1,0 +1,252 @@
+// The kernels' host functions, called as the software GPU calls them, for ranks that live in this process.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "examples/trainer/buckets.h"
+#include "examples/trainer/dataset.h"
+#include "examples/trainer/kernels_host.h"
+#include "examples/trainer/parameters.h"
+#include "examples/trainer/program.h"
+
+namespace crossover::trainer {
+namespace {
+
+using Function = void (*)(void* const*);
+
+constexpr Function kFunctions[] = {
+#define FUNCTION(name, sms) trainer_##name,
+    TRAINER_KERNELS(FUNCTION)
+#undef FUNCTION
+};
+
+const Dataset& Digits() {
+  static const Dataset dataset = std::get<Dataset>(LoadDataset(TRAINER_DATA));
+  return dataset;
+}
+
+// One rank's state in host memory.
+class HostRank {
+ public:
+  HostRank(std::uint32_t rank, std::uint32_t world, std::uint32_t accumulation, const BucketPlan& plan,
+           const ImageOrder& order)
+      : plan_(plan) {
+    state.rank = rank;
+    state.world = world;
+    state.rows = 8;
+    state.accumulation = accumulation;
+    state.loss_ranks = 1;
+    state.learning_rate = 0.05f;
+    state.momentum = 0.9f;
+    state.train_images = order.train;
+    state.held_out_images = order.held_out;
+    state.images = Digits().images.data();
+    state.labels = Digits().labels.data();
+    state.order = order.order.data();
+    state.total = plan.total();
+    state.parameters = Floats(plan.total());
+    std::ranges::copy(InitialParameters(1), state.parameters);
+    state.velocity = Floats(plan.total());
+    state.average = Floats(plan.total());
+    state.gradients = Floats(kParameters);
+    state.mean = Floats(kPixels);
+    state.bucket = Floats(plan.total());
+    state.bucket_begin = plan.begin.data();
+    state.bucket_source = plan.source.data();
+    for (std::uint32_t level = 0; level <= kLayers; ++level) {
+      state.activation[level] = Floats(state.rows * Width(level));
+      state.delta[level] = Floats(state.rows * Width(level));
+    }
+    state.row_label = labels_.data();
+    state.row_loss = Floats(state.rows);
+    state.row_correct = Floats(state.rows);
+    state.loss = Floats(1);
+    state.metric = Floats(3);
+    state.losses = Floats(1000);
+    state.metrics = Floats(30);
+  }
+
+  void Launch(Kernel kernel, std::uint64_t iteration, std::uint32_t a = 0, std::uint32_t b = 0) {
+    std::uint64_t duration = 0;
+    const State* pointer = &state;
+    void* arguments[] = {&duration, &pointer, &iteration, &a, &b};
+    kFunctions[static_cast<std::size_t>(kernel)](arguments);
+  }
+
+  State state{};
+
+ private:
+  float* Floats(std::size_t count) {
+    memory_.push_back(std::make_unique<float[]>(count));
+    return memory_.back().get();
+  }
+
+  const BucketPlan& plan_;
+  std::vector<std::unique_ptr<float[]>> memory_;
+  std::vector<std::uint8_t> labels_ = std::vector<std::uint8_t>(8);
+};
+
+// A job in one process: all ranks advance step by step, collectives are sums in the order of ranks.
+class HostJob {
+ public:
+  HostJob(std::uint32_t world, const ProgramOptions& options, std::uint64_t bytes = 0)
+      : plan(PlanBuckets(bytes, 0.02)), order(OrderImages(Digits().size(), 1)), program_(Make(options)) {
+    for (std::uint32_t r = 0; r < world; ++r) {
+      ranks.push_back(std::make_unique<HostRank>(r, world, options.accumulation, plan, order));
+    }
+  }
+
+  void Iterate(std::uint64_t iteration) {
+    for (const Step& step : program_) {
+      if (step.kind == StepKind::kReduceBucket) {
+        Sum(plan.begin[step.a], plan.begin[step.a + 1]);
+      } else if (step.kind == StepKind::kLaunch) {
+        for (auto& rank : ranks) rank->Launch(step.kernel, iteration, step.a, step.b);
+      }
+    }
+  }
+
+  double MeanLoss(std::uint64_t iteration) const {
+    double sum = 0;
+    for (const auto& rank : ranks) sum += static_cast<double>(rank->state.losses[iteration]);
+    return sum / static_cast<double>(ranks.size());
+  }
+
+  const BucketPlan plan;
+  const ImageOrder order;
+  std::vector<std::unique_ptr<HostRank>> ranks;
+
+ private:
+  Program Make(ProgramOptions options) const {
+    options.total_parameters = plan.total();
+    return TrainingProgram(options);
+  }
+
+  void Sum(std::uint32_t begin, std::uint32_t end) {
+    for (std::uint32_t i = begin; i < end; ++i) {
+      float sum = 0;
+      for (auto& rank : ranks) sum += rank->state.bucket[i];
+      for (auto& rank : ranks) rank->state.bucket[i] = sum;
+    }
+  }
+
+  const Program program_;
+};
+
+double LossWith(HostRank& rank, std::uint32_t parameter, float value) {
+  const float before = rank.state.parameters[parameter];
+  rank.state.parameters[parameter] = value;
+  rank.Launch(Kernel::kLoadBatch, 0, 0);
+  for (std::uint32_t layer = 0; layer < kLayers; ++layer) {
+    rank.Launch(Kernel::kLinear, 0, layer, 0);
+    rank.Launch(Kernel::kLinear, 0, layer, 1);
+    if (layer + 1 < kLayers) rank.Launch(Kernel::kRelu, 0, layer + 1);
+  }
+  rank.Launch(Kernel::kSoftmax, 0);
+  rank.state.parameters[parameter] = before;
+  double loss = 0;
+  for (std::uint32_t row = 0; row < rank.state.rows; ++row) {
+    loss += static_cast<double>(rank.state.row_loss[row]);
+  }
+  return loss / rank.state.rows;
+}
+
+TEST(ArithmeticTest, GradientsAreThoseOfFiniteDifferences) {
+  HostJob job(1, {});
+  HostRank& rank = *job.ranks[0];
+  // The gradient at the initial parameters: one iteration that learns nothing.
+  rank.state.learning_rate = 0;
+  job.Iterate(0);
+  constexpr float kStep = 1e-2f;
+  int checked = 0;
+  for (std::uint32_t parameter = 0; parameter < kParameters; parameter += 37) {
+    const float value = rank.state.parameters[parameter];
+    const double upper = LossWith(rank, parameter, value + kStep);
+    const double middle = LossWith(rank, parameter, value);
+    const double lower = LossWith(rank, parameter, value - kStep);
+    // Where a ReLU switches within the step, the two sides differ and the difference says nothing.
+    if (std::abs(upper - 2 * middle + lower) > 2e-4) continue;
+    const double expected = (upper - lower) / (2 * static_cast<double>(kStep));
+    EXPECT_NEAR(static_cast<double>(rank.state.gradients[parameter]), expected,
+                2e-3 + 0.02 * std::abs(expected))
+        << "parameter " << parameter;
+    ++checked;
+  }
+  EXPECT_GT(checked, 150);
+}
+
+TEST(ArithmeticTest, FourRanksLearn) {
+  HostJob job(4, {});
+  for (std::uint64_t i = 0; i < 300; ++i) job.Iterate(i);
+  double first = 0;
+  double last = 0;
+  for (std::uint64_t i = 0; i < 20; ++i) {
+    first += job.MeanLoss(i) / 20;
+    last += job.MeanLoss(280 + i) / 20;
+  }
+  EXPECT_GT(first, 1.2);
+  EXPECT_LT(last, 0.3);
+  const State& state = job.ranks[2]->state;
+  const std::vector<float> parameters(state.parameters, state.parameters + kParameters);
+  const std::vector<float> mean(state.mean, state.mean + kPixels);
+  EXPECT_GT(Accuracy(parameters, mean, Digits(), job.order), 0.85);
+}
+
+TEST(ArithmeticTest, RanksStayIdenticalPaddingIncluded) {
+  HostJob job(3, {}, 40'000);
+  for (std::uint64_t i = 0; i < 5; ++i) job.Iterate(i);
+  const State& first = job.ranks[0]->state;
+  for (const auto& rank : job.ranks) {
+    for (std::uint32_t i = 0; i < job.plan.total(); ++i) {
+      ASSERT_EQ(first.parameters[i], rank->state.parameters[i]) << i;
+    }
+  }
+  EXPECT_NE(first.parameters[job.plan.total() - 1], 0.0f);  // padding moves too
+}
+
+TEST(ArithmeticTest, MicroBatchesAddUpToOneBatch) {
+  // Two ranks with one micro-batch see in an iteration what one rank sees in two micro-batches.
+  HostJob wide(2, {});
+  HostJob deep(1, {.accumulation = 2});
+  wide.Iterate(0);
+  deep.Iterate(0);
+  EXPECT_NEAR(wide.MeanLoss(0), deep.MeanLoss(0), 1e-5);
+  for (std::uint32_t i = 0; i < kParameters; ++i) {
+    EXPECT_NEAR(wide.ranks[0]->state.average[i], deep.ranks[0]->state.average[i], 1e-5);
+  }
+}
+
+TEST(ArithmeticTest, BuffersFollowTheMeanOfEachPixel) {
+  HostJob job(1, {.variant = Variant::kBroadcastBuffers});
+  for (std::uint64_t i = 0; i < 100; ++i) job.Iterate(i);
+  std::vector<double> exact(kPixels);
+  for (std::uint32_t i = 0; i < job.order.train; ++i) {
+    const std::uint32_t image = job.order.order[i];
+    for (std::uint32_t p = 0; p < kPixels; ++p)
+      exact[p] += Digits().images[image * kPixels + p] / 16.0 / job.order.train;
+  }
+  for (std::uint32_t p = 0; p < kPixels; ++p) {
+    EXPECT_NEAR(static_cast<double>(job.ranks[0]->state.mean[p]), exact[p], 0.15);
+  }
+  EXPECT_GT(job.ranks[0]->state.mean[28], 0.3f);  // the middle is dark
+}
+
+TEST(ArithmeticTest, AnEvaluationCountsEveryHeldOutImageOnce) {
+  HostJob job(3, {});
+  float images = 0;
+  for (auto& rank : job.ranks) {
+    rank->state.evaluation = 1;
+    for (const Step& step : EvaluationProgram((359 + 3 * 8 - 1) / (3 * 8), 0)) {
+      if (step.kind == StepKind::kLaunch) rank->Launch(step.kernel, 0, step.a, step.b);
+    }
+    images += rank->state.metrics[2];
+  }
+  EXPECT_EQ(images, 359.0f);
+}
+
+}  // namespace
+}  // namespace crossover::trainer

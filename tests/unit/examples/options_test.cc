@@ -1,0 +1,104 @@
+#include "examples/trainer/options.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+namespace crossover::trainer {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+Options Accepted(const std::vector<std::string>& arguments) {
+  const auto parsed = ParseOptions(arguments);
+  EXPECT_TRUE(std::holds_alternative<Options>(parsed)) << std::get<UsageError>(parsed).text;
+  return std::get<Options>(parsed);
+}
+
+std::string Refused(const std::vector<std::string>& arguments) {
+  const auto parsed = ParseOptions(arguments);
+  EXPECT_TRUE(std::holds_alternative<UsageError>(parsed));
+  return std::holds_alternative<UsageError>(parsed) ? std::get<UsageError>(parsed).text : "";
+}
+
+TEST(OptionsTest, BothFormsOfAFlagAreRead) {
+  const Options options = Accepted({"--iterations=7", "--compute-ms", "2.5", "--variant=loss_allreduce"});
+  EXPECT_EQ(options.iterations, 7u);
+  EXPECT_EQ(options.compute_ms, 2.5);
+  EXPECT_EQ(options.variant, Variant::kLossAllreduce);
+}
+
+TEST(OptionsTest, AnErrorIsOneLineWithFlagValueAndWhatIsAllowed) {
+  EXPECT_THAT(Refused({"--batch=0"}),
+              AllOf(HasSubstr("--batch=0"), HasSubstr("from 1 to 256"), Not(HasSubstr("\n"))));
+  EXPECT_THAT(Refused({"--batch=8x"}), HasSubstr("--batch=8x"));
+  EXPECT_THAT(Refused({"--variant=fast"}), AllOf(HasSubstr("--variant=fast"), HasSubstr("one_stream")));
+  EXPECT_THAT(Refused({"--jitter=nan"}), HasSubstr("--jitter=nan"));
+  EXPECT_THAT(Refused({"--early-bytes=1"}), HasSubstr("0.9"));
+}
+
+TEST(OptionsTest, UnknownAndIncompleteFlagsAreRefused) {
+  EXPECT_THAT(Refused({"--itrations=7"}), HasSubstr("--itrations: unknown flag"));
+  EXPECT_THAT(Refused({"7"}), HasSubstr("unknown argument"));
+  EXPECT_THAT(Refused({"--seed"}), HasSubstr("--seed: needs a value"));
+}
+
+TEST(OptionsTest, HelpNamesEveryFlag) {
+  EXPECT_TRUE(std::holds_alternative<HelpWanted>(ParseOptions({"--seed=3", "--help"})));
+  for (const char* flag : {"--iterations", "--gradient-bytes", "--pause-file", "--jitter-seed", "--stream"}) {
+    EXPECT_THAT(HelpText(), HasSubstr(flag));
+  }
+}
+
+std::map<std::string, std::string>& Environment() {
+  static std::map<std::string, std::string> environment;
+  return environment;
+}
+
+const char* FakeGetEnv(const char* name) {
+  const auto found = Environment().find(name);
+  return found == Environment().end() ? nullptr : found->second.c_str();
+}
+
+class RankTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    Environment() = {{"RANK", "3"},
+                     {"WORLD_SIZE", "4"},
+                     {"LOCAL_RANK", "1"},
+                     {"MASTER_ADDR", "node0"},
+                     {"MASTER_PORT", "29500"}};
+  }
+  std::string Refusal() {
+    const auto rank = ReadRank(FakeGetEnv);
+    return std::holds_alternative<UsageError>(rank) ? std::get<UsageError>(rank).text : "accepted";
+  }
+};
+
+TEST_F(RankTest, TorchrunsEnvironmentIsRead) {
+  const auto rank = std::get<Rank>(ReadRank(FakeGetEnv));
+  EXPECT_EQ(rank.rank, 3u);
+  EXPECT_EQ(rank.world, 4u);
+  EXPECT_EQ(rank.local_rank, 1u);
+  EXPECT_EQ(rank.master_addr, "node0");
+  EXPECT_EQ(rank.master_port, 29500u);
+}
+
+TEST_F(RankTest, WhatIsMissingOrWrongIsNamed) {
+  Environment()["RANK"] = "4";
+  EXPECT_THAT(Refusal(), AllOf(HasSubstr("RANK=4"), HasSubstr("from 0 to 3")));
+  Environment()["RANK"] = "0";
+  Environment()["MASTER_PORT"] = "http";
+  EXPECT_THAT(Refusal(), HasSubstr("MASTER_PORT=http"));
+  Environment()["MASTER_PORT"] = "1";
+  Environment().erase("MASTER_ADDR");
+  EXPECT_THAT(Refusal(), HasSubstr("MASTER_ADDR is not set"));
+  Environment().erase("WORLD_SIZE");
+  EXPECT_THAT(Refusal(), HasSubstr("WORLD_SIZE is not set"));
+}
+
+}  // namespace
+}  // namespace crossover::trainer
