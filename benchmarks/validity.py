@@ -61,13 +61,9 @@ def _read_proc_stat():
 
 
 def load_of(cpu, reports):
-    """The load of a run from the reports of its processes; lateness pooled as the worst process's."""
+    """The load of a run from the reports of its processes; the worst process speaks for all."""
     def worst(kind, quantile):
-        return max((_lateness(r, kind, quantile) for r in reports), default=0.0)
+        return max((float(r.get(kind, {}).get(quantile, 0.0)) for r in reports), default=0.0)
 
-    return Load(cpu, worst("kernels", "p50"), worst("kernels", "p99"), worst("ring_steps", "p50"),
-                worst("ring_steps", "p99"))
-
-
-def _lateness(report, kind, quantile):
-    return float(report.get("lateness_us", {}).get(kind, {}).get(quantile, 0.0))
+    return Load(cpu, worst("kernel_late_us", "p50"), worst("kernel_late_us", "p99"),
+                worst("ring_step_late_us", "p50"), worst("ring_step_late_us", "p99"))

@@ -60,7 +60,7 @@ class Validity(unittest.TestCase):
         self.assertEqual(validity.load_of(0.59, []).void, "")
 
     def test_late_kernels_void(self):
-        report = {"lateness_us": {"kernels": {"p50": 60, "p99": 301, "count": 9}}}
+        report = {"kernel_late_us": {"p50": 60, "p99": 301, "count": 9}}
         self.assertIn("kernels 301 us", validity.load_of(0.1, [report]).void)
 
 

@@ -1,0 +1,163 @@
+#include "benchmarks/handover/client.h"
+
+#include <array>
+#include <span>
+#include <vector>
+
+#include "benchmarks/driver/gpu.h"
+#include "common/base/clock.h"
+#include "common/base/futex.h"
+#include "turn/ops.h"
+
+// Kernels of the text image: run for their effect on the software GPU, by name.
+extern "C" void handover_stamp(void* const* parameters) {
+  auto* where = *static_cast<std::int64_t* const*>(parameters[0]);
+  __atomic_store_n(where, crossover::base::MonotonicNs(), __ATOMIC_RELAXED);
+}
+
+extern "C" void handover_grant(void* const* parameters) {
+  auto* gate = *static_cast<std::uint32_t* const*>(parameters[0]);
+  crossover::bench::StoreAndWake(gate, *static_cast<const std::uint32_t*>(parameters[1]));
+}
+
+namespace crossover::bench {
+namespace {
+
+constexpr const char* kImage =
+    "// simgpu 1\n"
+    "kernel work ns=arg sms=132\n"
+    "kernel stamp ns=1 sms=1 args=8 fn=handover_stamp\n"
+    "kernel grant ns=1 sms=1 args=8,4 fn=handover_grant\n";
+
+class Client {
+ public:
+  Client(SharedPage* shared, std::uint32_t self, const Options& options)
+      : shared_(shared),
+        self_(self),
+        other_(1 - self),
+        options_(options),
+        gpu_(0, kImage),
+        page_(Gpu::Register(&shared->page, sizeof shared->page)) {}
+
+  void Run() {
+    Announce();
+    for (turn::TurnNumber k = 1; k <= options_.turns; ++k) TakeTurn(k);
+    gpu_.Synchronize();
+    __atomic_add_fetch(&shared_->done, 1, __ATOMIC_RELEASE);
+  }
+
+ private:
+  // Both wait for each other, so that neither runs alone.
+  void Announce() {
+    __atomic_add_fetch(&shared_->ready_clients, 1, __ATOMIC_RELEASE);
+    while (base::LoadWord(&shared_->go) == 0) base::FutexWait(&shared_->go, 0, base::kNsPerMs);
+  }
+
+  void TakeTurn(turn::TurnNumber k) {
+    Enqueue(turn::Acquire(self_, k));
+    Stamp(&shared_->times[self_].entered[k]);
+    auto nanoseconds = static_cast<std::uint64_t>(options_.hold_us * base::kNsPerUs);
+    void* parameters[] = {&nanoseconds};
+    gpu_.Launch(work_, parameters);
+    Stamp(&shared_->times[self_].left[k]);
+    Release(k);
+  }
+
+  void Release(turn::TurnNumber k) {
+    const std::uint32_t open = turn::OpenAny(k);
+    const auto release = turn::Release(self_, k, other_, open);
+    std::uint32_t* gate = &shared_->page.slot[other_].gate;
+    switch (options_.granter) {
+      case Granter::kStream:
+        return Enqueue(release);
+      case Granter::kPoll:
+        return Enqueue(std::span(release).last(1));
+      case Granter::kKernel: {
+        auto value = open;
+        void* parameters[] = {&gate, &value};
+        gpu_.Launch(grant_, parameters);
+        return Enqueue(std::span(release).last(1));
+      }
+      case Granter::kCallback:
+        Check(Cuda().cuLaunchHostFunc(gpu_.stream(), &Client::Grant, this), "cuLaunchHostFunc");
+        return Enqueue(std::span(release).last(1));
+      case Granter::kSynchronize:
+        gpu_.Synchronize();
+        return Enqueue(release);
+    }
+  }
+
+  // A host function: it runs when the process's host does.
+  static void Grant(void* data) {
+    auto* client = static_cast<Client*>(data);
+    std::uint32_t* stopped = &client->shared_->host_stopped;
+    while (base::LoadWord(stopped) != 0) base::FutexWait(stopped, 1, base::kNsPerSecond);
+    const turn::TurnNumber k = client->shared_->page.slot[client->self_].hold;
+    StoreAndWake(&client->shared_->page.slot[client->other_].gate, turn::OpenAny(k));
+  }
+
+  void Enqueue(std::span<const turn::Op> ops) {
+    std::array<CUstreamBatchMemOpParams, 4> batch{};
+    for (std::size_t i = 0; i < ops.size(); ++i) batch[i] = Parameters(ops[i]);
+    Check(Cuda().cuStreamBatchMemOp(gpu_.stream(), static_cast<unsigned>(ops.size()), batch.data(), 0),
+          "cuStreamBatchMemOp");
+  }
+
+  CUstreamBatchMemOpParams Parameters(const turn::Op& op) const {
+    CUstreamBatchMemOpParams parameters{};
+    const bool write = op.kind == turn::Op::Kind::kWrite;
+    parameters.operation = write ? CU_STREAM_MEM_OP_WRITE_VALUE_32 : CU_STREAM_MEM_OP_WAIT_VALUE_32;
+    parameters.waitValue.address = page_ + Offset(op);
+    parameters.waitValue.value = op.value;
+    parameters.waitValue.flags = write ? 0u : unsigned{CU_STREAM_WAIT_VALUE_GEQ};
+    return parameters;
+  }
+
+  std::size_t Offset(const turn::Op& op) const {
+    const crossover_slot& slot = shared_->page.slot[op.slot];
+    const std::uint32_t* word = nullptr;
+    switch (op.word) {
+      case turn::Word::kReady:
+        word = &slot.ready;
+        break;
+      case turn::Word::kHold:
+        word = &slot.hold;
+        break;
+      case turn::Word::kRel:
+        word = &slot.rel;
+        break;
+      case turn::Word::kGate:
+        word = &slot.gate;
+        break;
+    }
+    return static_cast<std::size_t>(reinterpret_cast<const char*>(word) -
+                                    reinterpret_cast<const char*>(&shared_->page));
+  }
+
+  void Stamp(std::int64_t* where) {
+    void* parameters[] = {&where};
+    gpu_.Launch(stamp_, parameters);
+  }
+
+  SharedPage* shared_;
+  std::uint32_t self_, other_;
+  Options options_;
+  Gpu gpu_;
+  CUdeviceptr page_;
+  CUfunction work_ = gpu_.Kernel("work");
+  CUfunction stamp_ = gpu_.Kernel("stamp");
+  CUfunction grant_ = gpu_.Kernel("grant");
+};
+
+}  // namespace
+
+void StoreAndWake(std::uint32_t* word, std::uint32_t value) {
+  base::StoreWord(word, value);
+  base::FutexWakeAll(word);
+}
+
+void RunClient(SharedPage* shared, std::uint32_t self, const Options& options) {
+  Client(shared, self, options).Run();
+}
+
+}  // namespace crossover::bench

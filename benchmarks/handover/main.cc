@@ -1,0 +1,108 @@
+// How long a hand-over takes: from the last thing before one client's release to the first thing after the
+// next client's wait, with different granters, beside the ping-pong of two processes.
+//
+//   handover stream|kernel|poll|callback|synchronize [turns [hold_us [poll_us [throttle]]]]
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+#include "benchmarks/driver/numbers.h"
+#include "benchmarks/handover/client.h"
+#include "benchmarks/handover/granter.h"
+#include "benchmarks/handover/ping_pong.h"
+
+namespace crossover::bench {
+namespace {
+
+constexpr std::uint32_t kWarmUp = 20;
+constexpr std::uint32_t kRounds = 2000;
+
+Options Parse(int argc, char** argv) {
+  constexpr std::string_view kNames[] = {"stream", "kernel", "poll", "callback", "synchronize"};
+  Options options;
+  bool known = false;
+  for (int i = 0; argc > 1 && i < 5; ++i) {
+    if (kNames[i] != argv[1]) continue;
+    options.granter = static_cast<Granter>(i);
+    known = true;
+  }
+  if (!known) {
+    std::fprintf(stderr, "handover: first argument: want stream, kernel, poll, callback or synchronize\n");
+    std::exit(2);
+  }
+  if (argc > 2)
+    options.turns = static_cast<std::uint32_t>(Argument("turns", argv[2], 2 * kWarmUp, kMaxTurns));
+  if (argc > 3) options.hold_us = Argument("hold_us", argv[3], 0, 1'000'000);
+  if (argc > 4) options.poll_us = Argument("poll_us", argv[4], 1, 1'000'000);
+  if (argc > 5) options.throttle = Argument("throttle", argv[5], 0, 1) == 1;
+  return options;
+}
+
+// On a memfd, as the arbiter's pages are; never unmapped.
+SharedPage* MakeShared() {
+  const int fd = ::memfd_create("handover", MFD_CLOEXEC);
+  if (fd < 0 || ::ftruncate(fd, sizeof(SharedPage)) != 0) {
+    std::perror("handover: memfd");
+    std::exit(1);
+  }
+  void* memory = ::mmap(nullptr, sizeof(SharedPage), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  if (memory == MAP_FAILED) {
+    std::perror("handover: mmap");
+    std::exit(1);
+  }
+  return static_cast<SharedPage*>(memory);
+}
+
+template <typename Body>
+pid_t Fork(Body body) {
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    body();
+    std::exit(0);  // so that the driver may say what it has to say
+  }
+  return pid;
+}
+
+// Client 0 goes first: its turn k hands over to client 1's turn k, that one's to client 0's turn k + 1.
+std::vector<std::int64_t> HandOvers(const SharedPage* shared, std::uint32_t turns) {
+  std::vector<std::int64_t> samples;
+  const auto& [first, second] = shared->times;
+  for (std::uint32_t k = kWarmUp; k < turns; ++k) {
+    samples.push_back(second.entered[k] - first.left[k]);
+    samples.push_back(first.entered[k + 1] - second.left[k]);
+  }
+  return samples;
+}
+
+int Main(int argc, char** argv) {
+  const Options options = Parse(argc, argv);
+  SharedPage* shared = MakeShared();
+  std::vector<std::int64_t> halves = HalfRoundTrips(shared, kRounds);
+  pid_t clients[kClients];
+  for (std::uint32_t i = 0; i < kClients; ++i) clients[i] = Fork([=] { RunClient(shared, i, options); });
+  if (options.throttle) Fork([=] { Throttle(shared); });
+  Begin(shared);
+  const double cpu = options.granter == Granter::kPoll ? Poll(shared, options) : 0.0;
+  for (const pid_t client : clients) {
+    int status = 0;
+    ::waitpid(client, &status, 0);
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) return 1;
+  }
+  while (::wait(nullptr) > 0) {
+  }
+  const std::vector<std::int64_t> after = HalfRoundTrips(shared, kRounds);
+  halves.insert(halves.end(), after.begin(), after.end());
+  std::printf(R"({"granter": "%s", "handover_us": %s, "half_round_trip_us": %s, "granter_cpu": %.4f})"
+              "\n",
+              argv[1], SummaryUs(HandOvers(shared, options.turns)).c_str(), SummaryUs(halves).c_str(), cpu);
+  return 0;
+}
+
+}  // namespace
+}  // namespace crossover::bench
+
+int main(int argc, char** argv) { return crossover::bench::Main(argc, argv); }

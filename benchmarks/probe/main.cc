@@ -1,0 +1,67 @@
+// How exact the software GPU is: wall times of kernels asked for a duration, and of shaped all-reduces.
+//
+//   probe kernel NS COUNT                     one JSON line
+//   probe allreduce BYTES COUNT DIRECTORY     one JSON line by each rank; RANK, WORLD_SIZE, LOCAL_RANK from
+//   outside
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+#include "benchmarks/driver/gpu.h"
+#include "benchmarks/driver/numbers.h"
+#include "benchmarks/probe/collective.h"
+#include "common/base/clock.h"
+
+namespace crossover::bench {
+namespace {
+
+std::int64_t FromEnvironment(const char* name) {
+  const char* text = std::getenv(name);
+  return Argument(name, text == nullptr ? "" : text, 0, 4096);
+}
+
+std::vector<std::int64_t> TimeKernels(std::int64_t ns, int count) {
+  const Gpu gpu(0, "// simgpu 1\nkernel work ns=arg sms=1\n");
+  const CUfunction work = gpu.Kernel("work");
+  std::vector<std::int64_t> times;
+  for (int i = 0; i < count; ++i) {
+    auto asked = static_cast<std::uint64_t>(ns);
+    void* parameters[] = {&asked};
+    const std::int64_t began = base::MonotonicNs();
+    gpu.Launch(work, parameters);
+    gpu.Synchronize();
+    times.push_back(base::MonotonicNs() - began);
+  }
+  return times;
+}
+
+int Main(int argc, char** argv) {
+  const std::string_view what = argc > 1 ? argv[1] : "";
+  if (what == "kernel" && argc == 4) {
+    const auto times = TimeKernels(Argument("NS", argv[2], 1, base::kNsPerSecond),
+                                   static_cast<int>(Argument("COUNT", argv[3], 1, 100'000)));
+    std::printf(R"({"asked_us": %.3f, "wall_us": %s})"
+                "\n",
+                std::atof(argv[2]) / 1e3, SummaryUs(times).c_str());
+    return 0;
+  }
+  if (what == "allreduce" && argc == 5) {
+    const Place place{static_cast<int>(FromEnvironment("RANK")),
+                      static_cast<int>(FromEnvironment("WORLD_SIZE")), argv[4]};
+    const auto bytes = static_cast<std::size_t>(Argument("BYTES", argv[2], 4, 1'000'000'000));
+    const Gpu gpu(static_cast<int>(FromEnvironment("LOCAL_RANK")), "");
+    const auto times =
+        TimeAllReduces(gpu, place, bytes, static_cast<int>(Argument("COUNT", argv[3], 1, 100'000)));
+    std::printf(R"({"rank": %d, "bytes": %zu, "wall_us": %s})"
+                "\n",
+                place.rank, bytes, SummaryUs(times).c_str());
+    return 0;
+  }
+  std::fprintf(stderr, "probe: want kernel NS COUNT, or allreduce BYTES COUNT DIRECTORY\n");
+  return 2;
+}
+
+}  // namespace
+}  // namespace crossover::bench
+
+int main(int argc, char** argv) { return crossover::bench::Main(argc, argv); }
