@@ -1,7 +1,8 @@
-// The figure order_model: one JSON line per case on standard output.
-// order_model [STARTS]: random starts per case, 100 unless said.
+// Runs of the order model, summed up in one JSON line: see benchmarks/figures/order_model.py.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <random>
 
 #include "tests/unit/turn/order_model.h"
@@ -11,69 +12,59 @@ namespace {
 using crossover::turn::Time;
 using namespace crossover::turn::test;
 
-constexpr int kGoal = 10;
+constexpr double kShare = 0.95;  // of the reference
+constexpr int kWindow = 5;
+constexpr int kSettled = 20;        // from this iteration on the share must last,
+constexpr int kSettledWindow = 10;  // over windows of so many
 
-struct Outcome {
-  int worst = 0;
-  int lasting = 0;  // runs in which the reference was never reached
-};
-
-Outcome Measure(OrderModelOptions options, int runs) {
-  Outcome outcome;
-  std::mt19937_64 random(20261121);
-  const Time cycle = 2 * options.compute;
-  for (int run = 0; run < runs; ++run) {
-    options.seed = static_cast<std::uint64_t>(run) + 1;
-    if (!options.start_trapped) {
-      options.second_job_starts = static_cast<Time>(random() % static_cast<std::uint64_t>(cycle));
-    }
-    const OrderModelResult result = RunOrderModel(options);
-    const OrderModelResult reference = RunOrderModel(ReferenceOf(options));
-    const int iterations = IterationsUntil(result, reference, 0.95, 5);
-    if (iterations > outcome.worst) outcome.worst = iterations;
-    if (iterations >= options.iterations - 10) ++outcome.lasting;
-  }
-  return outcome;
-}
-
-void Print(const char* name, const OrderModelOptions& options, const char* start, int runs) {
-  const Outcome outcome = Measure(options, runs);
-  // The control: the tie rule off, trapped, no jitter; the share of runs that stay trapped.
-  OrderModelOptions bad = options;
-  bad.tie_rule = false;
-  bad.start_trapped = true;
-  bad.jitter = 0;
-  bad.iterations = 110;
-  const Outcome control = Measure(bad, 10);
-  std::printf(
-      "{\"figure\": \"order_model\", \"case\": \"%s %d GPUs, m/c %.1f, jitter %.0f%%, %s\", \"value\": %d, "
-      "\"unit\": \"iterations\", \"goal\": \"<= %d\", \"ok\": %s, \"control\": %d, \"scope\": \"component\", "
-      "\"where\": \"discrete-event model of the shipped core\", \"samples\": %d, \"command\": \"make bench "
-      "ONLY=order_model\"}\n",
-      name, options.gpus, static_cast<double>(options.communicate) / static_cast<double>(options.compute),
-      options.jitter * 100, start, outcome.worst, kGoal,
-      outcome.worst <= kGoal && control.lasting >= 9 ? "true" : "false", control.worst, runs);
-  std::fflush(stdout);
+int Fail(const char* program) {
+  std::fprintf(stderr,
+               "usage: %s GPUS(1-1024) M_OVER_C(0-10) JITTER(0-0.3) start=random|trapped tie=on|off "
+               "ITERATIONS(30-1000) RUNS(1-10000)\n",
+               program);
+  return 2;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  const int starts = argc > 1 ? std::atoi(argv[1]) : 100;
-  if (starts < 1) {
-    std::fprintf(stderr, "order_model: STARTS is %s, allowed is a whole number from 1\n", argv[1]);
-    return 2;
+  if (argc != 8) return Fail(argv[0]);
+  OrderModelOptions options;
+  options.gpus = std::atoi(argv[1]);
+  const double ratio = std::atof(argv[2]);
+  options.communicate = static_cast<Time>(ratio * static_cast<double>(options.compute));
+  options.jitter = std::atof(argv[3]);
+  options.start_trapped = std::strcmp(argv[4], "start=trapped") == 0;
+  options.tie_rule = std::strcmp(argv[5], "tie=off") != 0;
+  options.iterations = std::atoi(argv[6]);
+  const int runs = std::atoi(argv[7]);
+  if (options.gpus < 1 || options.gpus > 1024 || ratio < 0 || ratio > 10 || options.jitter < 0 ||
+      options.jitter > 0.3 || options.iterations < 30 || options.iterations > 1000 || runs < 1 ||
+      runs > 10000) {
+    return Fail(argv[0]);
   }
-  for (int gpus : {4, 8, 32, 128}) {
-    for (double ratio : {0.6, 1.0}) {
-      for (double jitter : {0.0, 0.05}) {
-        OrderModelOptions options{.gpus = gpus, .jitter = jitter, .iterations = 30};
-        options.communicate = static_cast<Time>(ratio * static_cast<double>(options.compute));
-        Print("order", options, "random starts", starts);
-        options.start_trapped = true;
-        Print("order", options, "trapped start", 10);
-      }
+
+  int worst = 0;
+  int never = 0;
+  int overlaps = 0;
+  double least = 2;
+  std::mt19937_64 random(20261121);
+  const auto cycle = static_cast<std::uint64_t>(2 * options.compute);
+  for (int run = 0; run < runs; ++run) {
+    options.seed = static_cast<std::uint64_t>(run) + 1;
+    if (!options.start_trapped) options.second_job_starts = static_cast<Time>(random() % cycle);
+    const OrderModelResult result = RunOrderModel(options);
+    const OrderModelResult reference = RunOrderModel(ReferenceOf(options));
+    const int iterations = IterationsUntil(result, reference, kShare, kWindow);
+    worst = std::max(worst, iterations);
+    never += iterations >= options.iterations - kWindow;
+    overlaps += result.overlaps;
+    for (int first = kSettled; first + kSettledWindow <= options.iterations; ++first) {
+      least = std::min(least,
+                       MeanStep(reference, first, kSettledWindow) / MeanStep(result, first, kSettledWindow));
     }
   }
+  std::printf("{\"worst\": %d, \"never\": %d, \"least\": %.5f, \"overlaps\": %d, \"runs\": %d}\n", worst,
+              never, least, overlaps, runs);
   return 0;
 }
