@@ -26,20 +26,19 @@ class Build:
     def library(self):
         return self._first(["lib/libcrossover.so", "sidecar/libcrossover.so"])
 
+    def portable_library(self, architecture):
+        """The library that ships."""
+        return self.top / "portable" / architecture / "libcrossover.so"
+
     def known_bad(self, name):
         """A test library with one planted fault: libcrossover_<name>.so."""
         file = f"libcrossover_{name}.so"
-        return self._first([f"lib/{file}", f"sidecar/{file}", f"sidecar/testing/{file}", f"tests/process/sidecar/{file}"])
+        return self._first([f"lib/{file}", f"sidecar/{file}", f"tests/process/sidecar/{file}"])
 
     @property
     def gpu_libraries(self):
-        """Directories with the software GPU's libcuda.so.1, libnccl.so.2 and libnvidia-ml.so.1, for the loader."""
-        found = []
-        for name in ("libcuda.so.1", "libnccl.so.2", "libnvidia-ml.so.1"):
-            for path in sorted(self.top.rglob(name)):
-                if path.parent not in found:
-                    found.append(path.parent)
-        return ":".join(str(p) for p in found)
+        """Directory of the software GPU's libcuda.so.1, libnccl.so.2 and libnvidia-ml.so.1, for the loader."""
+        return self.top / "simgpu" / "lib"
 
     def program(self, name):
         return self._program(name)
@@ -47,8 +46,8 @@ class Build:
     def missing(self):
         """What a session needs and is not there."""
         needed = [self.trainer, self.daemon, self.cli, self.library]
-        lacking = [str(p) for p in needed if not p.exists()]
-        return lacking + ([] if self.gpu_libraries else [f"{self.top}: libcuda.so.1"])
+        needed += [self.gpu_libraries / name for name in ("libcuda.so.1", "libnccl.so.2", "libnvidia-ml.so.1")]
+        return [str(p) for p in needed if not p.exists()]
 
     def _program(self, name):
         return self._first([f"bin/{name}"])
@@ -65,7 +64,7 @@ GRADIENT_BYTES = 131072
 
 @dataclass(frozen=True)
 class Job:
-    """One training job as the trainer takes it."""
+    """One training job as the trainer takes it. `{session}` in `extra` stands for the session's directory."""
 
     name: str
     seed: int = 1

@@ -5,6 +5,7 @@ The demo and every figure that needs processes use this and nothing else.
 
 import itertools
 import os
+import re
 import shutil
 import tempfile
 import time
@@ -28,7 +29,7 @@ class Plan:
     isolated: bool = True
     daemon_settings: tuple = ()
     environment: dict = field(default_factory=dict)
-    # Called with this session's processes while the jobs run; for faults, pauses and probes.
+    # Called with the session while the jobs run: for faults, pauses and probes.
     during: object = None
 
 
@@ -121,6 +122,21 @@ class _Session:
         self.processes.wait([self._rank_name(j, r) for j in self.plan.jobs for r in range(self.machine.ranks)],
                             self.plan.deadline_s)
 
+    def wait_for_iterations(self, count, patience_s=30.0):
+        """Wait until every job has said that it did `count` iterations; it says so ten times in its life."""
+        end = time.monotonic() + patience_s
+        for job in self.plan.jobs:
+            while self._iterations_said(job) < count:
+                if time.monotonic() > end or not self.processes.alive(self._rank_name(job, 0)):
+                    raise Failed(f"job {job.name}: fewer than {count} iterations after {patience_s:.0f} s; its last "
+                                 f"words: {self.processes.last_words(self._rank_name(job, 0))}")
+                time.sleep(0.05)
+
+    def _iterations_said(self, job):
+        said = (self.directory / "logs" / self._rank_name(job, 0)).read_text(errors="replace")
+        numbers = re.findall(r"^iteration (\d+) ", said, re.MULTILINE)
+        return int(numbers[-1]) if numbers else 0
+
     def stop_arbiters(self):
         if self.plan.library:
             names = [f"arbiter{node}" for node in range(self.machine.nodes)]
@@ -138,7 +154,8 @@ class _Session:
 
     def _start_rank(self, job, rank, port):
         node, _ = self.machine.place(rank)
-        command = commands.trainer_command(self.build, job, self._rank_log(job, rank))
+        command = [part.replace("{session}", str(self.directory))
+                   for part in commands.trainer_command(self.build, job, self._rank_log(job, rank))]
         environment = {**self._environment(node),
                        **commands.rank_environment(self.machine, rank, self.nodes.address(0), port)}
         if self.plan.library:
@@ -149,7 +166,7 @@ class _Session:
                              self.directory / "logs" / self._rank_name(job, rank))
 
     def _environment(self, node):
-        return {"LD_LIBRARY_PATH": self.build.gpu_libraries, "SIMGPU_CONFIG": str(self._config),
+        return {"LD_LIBRARY_PATH": str(self.build.gpu_libraries), "SIMGPU_CONFIG": str(self._config),
                 "SIMGPU_NODE": str(node), "SIMGPU_REPORT": str(self.directory / "reports"), **self.plan.environment}
 
     def _socket(self, node):

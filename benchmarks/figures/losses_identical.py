@@ -1,6 +1,6 @@
 """losses_identical: every loss of every rank, bit for bit, with and without the library.
 
-Control: a job whose seed differs stands for any corruption that reaches a loss; it must be told apart.
+Control: one bit flipped on the wire, in one collective of each rank; it must be seen.
 """
 
 from dataclasses import replace
@@ -23,18 +23,19 @@ def measure(context, case):
                  for seed, name in enumerate(("alpha", "beta"), 1))
     machine = _SHAPE.machine()
 
-    def digests(chosen, library=None):
-        result = context.session(session.Plan(machine, chosen, library, isolated=context.isolated))
+    def digests(chosen, library=None, environment=None):
+        result = context.session(session.Plan(machine, chosen, library, isolated=context.isolated,
+                                              environment=environment or {}))
         return result and {name: log.digest for name, log in result.jobs.items()}
 
     alone = {}
     for job in jobs:
         alone.update(digests((job,)) or {})
     both = digests(jobs, context.build.library)
-    other = digests((replace(jobs[0], seed=3),))
+    corrupt = digests(jobs[:1], environment={"SIMGPU_NCCL_FAULT": "corrupt_byte:200"})
     complete = both and len(alone) == 2 and all(alone.values())
     value = None if not complete else int(both == alone)
-    planted = None if not other or not complete else int(other["alpha"] == alone["alpha"])
+    planted = None if not corrupt or not complete else int(corrupt["alpha"] == alone["alpha"])
     yield Measured("losses_identical", case, value, "yes=1", GOAL, (value,),
-                   controlled(GOAL, "a job of another seed", planted), f"{case}; {_SHAPE.scope()}",
+                   controlled(GOAL, "a bit flipped on the wire", planted), f"{case}; {_SHAPE.scope()}",
                    {"digests": alone, "with_library": both})

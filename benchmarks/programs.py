@@ -1,0 +1,37 @@
+"""Runs of measuring programs that print JSON lines, with the session's care for what they leave behind."""
+
+import json
+import subprocess
+
+from benchmarks.pairs import MARK
+from benchmarks.processes import MARK as VARIABLE
+from benchmarks.processes import Failed, dying_with_parent
+
+
+def json_lines(command, environment, timeout_s=120):
+    """The JSON objects that a program prints. Failed, with its last words, if it does not end well."""
+    return json_lines_of_all([(command, environment)], timeout_s)[0]
+
+
+def json_lines_of_all(programs, timeout_s=120):
+    """The same for (command, environment) pairs that run at once; answers in their order."""
+    running = [subprocess.Popen(dying_with_parent([str(part) for part in command]), stdin=subprocess.DEVNULL,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                env={**environment, VARIABLE: MARK}) for command, environment in programs]
+    try:
+        return [_answers(process, command, timeout_s) for process, (command, _) in zip(running, programs)]
+    finally:
+        for process in running:
+            process.kill()
+            process.communicate()
+
+
+def _answers(process, command, timeout_s):
+    try:
+        output, errors = process.communicate(timeout=timeout_s)
+    except subprocess.TimeoutExpired:
+        raise Failed(f"{command[0]} still runs after {timeout_s} s") from None
+    if process.returncode != 0:
+        words = " | ".join((errors or output).strip().splitlines()[-3:])
+        raise Failed(f"{command[0]} ended with code {process.returncode}: {words}")
+    return [json.loads(row) for row in output.splitlines() if row.startswith("{")]
