@@ -24,7 +24,7 @@ class Context:
     def session(self, plan):
         """A run that is not void, or None after the allowed repeats; why, is kept in `voids`."""
         try:
-            result, _ = session.run_valid(self.build, plan, MARK, self.keep, self._void)
+            result = session.run_valid(self.build, plan, MARK, self.keep, self._void)
         except session.Failed as failure:
             self._void(str(failure))
             return None

@@ -189,11 +189,13 @@ class _Session:
         return self.directory / "logs" / f"{job.name}-rank{rank}.jsonl"
 
 
-def run_valid(build, plan, mark, keep=None, note=lambda text: None):
-    """Run until a run is not void, at most three times more. (result, tries); the last result may still be void."""
+def run_valid(build, plan, mark, keep=None, note=lambda text: None, may_repeat=lambda seconds: True):
+    """Run until a run is not void, at most three times more; the last result may still be void.
+
+    `may_repeat` is asked before each repeat, with the seconds that the void run took.
+    """
     for tries in range(1, validity.REPEATS + 2):
         result = run(build, plan, mark, keep)
-        if not result.load.void:
-            break
-        note(f"void ({result.load.void}), try {tries}")
-    return result, tries
+        if not result.load.void or tries > validity.REPEATS or not may_repeat(result.seconds):
+            return result
+        note(f"void ({result.load.void}), again")
