@@ -1,0 +1,67 @@
+// A client of the arbiter without a GPU: speaks the protocol, takes turns from its own thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/base/fd.h"
+#include "proto/arbiter_protocol.h"
+#include "proto/turnstile.h"
+#include "turn/ops.h"
+
+namespace crossover::testing {
+
+inline constexpr char kGpu[] = "GPU-00000000-0000-0000-0000-000000000000";
+
+crossover_hello MakeHello(const std::string& gang, const std::string& uuid = kGpu);
+
+// One message from the daemon.
+struct Answer {
+  enum class Kind { kWelcome, kRefused, kEnd, kOther };
+  Kind kind = Kind::kEnd;
+  std::uint32_t slot = 0;
+  std::string reason;
+  base::UniqueFd page;
+};
+
+class Client {
+ public:
+  explicit Client(const std::string& socket_path);
+  ~Client();
+
+  bool connected() const { return connected_; }
+  int fd() const { return socket_.get(); }
+  bool SendBytes(const void* bytes, std::size_t size) const;
+  Answer Receive() const;
+  // Hello, welcome, page mapped. False (with `refusal` set) if not welcome.
+  bool Join(const std::string& gang, const std::string& uuid = kGpu);
+  const std::string& refusal() const { return refusal_; }
+  // Waits for the end of the connection.
+  void AwaitEnd() const;
+
+  crossover_page* page() const { return page_; }
+  crossover_slot& self() const { return page_->slot[slot_]; }
+  std::uint32_t slot() const { return slot_; }
+  int page_fd() const { return page_fd_.get(); }
+
+  // Makes a thread that owns our word of life. It lives as long as the process.
+  void StartLiveness() const;
+  void SetPhase(std::uint32_t phase) const;
+  void AwaitMode(std::uint32_t mode) const;
+
+  // Turn `k` by host gates.
+  void Acquire(std::uint32_t k) const;
+  void Release(std::uint32_t k) const;
+
+ private:
+  base::UniqueFd socket_;
+  base::UniqueFd page_fd_;
+  crossover_page* page_ = nullptr;
+  std::uint32_t slot_ = 0;
+  bool connected_ = false;
+  std::string refusal_;
+};
+
+}  // namespace crossover::testing
