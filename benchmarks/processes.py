@@ -39,9 +39,7 @@ class Processes:
     def __exit__(self, *exc):
         running = [process for process in self._running.values() if process.poll() is None]
         for process in running:
-            _signal_all(family(process.pid)[:-1] or [process.pid], signal.SIGKILL)
-        # A parent is left to reap what was killed below it: an orphan would keep its namespaces standing until
-        # the machine's init comes round to it.
+            _signal_all(_inner_family(process.pid), signal.SIGKILL)
         end = time.monotonic() + 0.5
         for process in running:
             _wait_or_kill(process, end)
@@ -92,8 +90,8 @@ class Processes:
         """Ask processes to end, with all that they started, then make them."""
         stopping = [self._running.pop(name) for name in list(names) if name in self._running]
         stopping = [process for process in stopping if process.poll() is None]
-        families = [pid for process in stopping for pid in family(process.pid)]
-        _signal_all(families, signal.SIGTERM)
+        for process in stopping:
+            _signal_all(_inner_family(process.pid), signal.SIGTERM)
         end = time.monotonic() + grace_s
         for process in stopping:
             _wait_or_kill(process, end)
@@ -106,6 +104,15 @@ def family(pid):
         with contextlib.suppress(OSError):
             children += [int(child) for child in task.read_text(encoding="ascii").split()]
     return [member for child in children for member in family(child)] + [pid]
+
+
+def _inner_family(pid):
+    """All descendants, or the process itself if it has none.
+
+    A wrapper is left to wait for what it wraps: it then ends when that has ended. An orphan would keep its
+    namespaces standing until the machine's init comes round to reap it.
+    """
+    return family(pid)[:-1] or [pid]
 
 
 def _wait_or_kill(process, end):

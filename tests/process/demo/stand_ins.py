@@ -1,0 +1,66 @@
+"""A build directory whose programs only play their part: for tests of what starts, watches and reads them."""
+
+import sys
+from pathlib import Path
+
+from benchmarks.commands import Build
+
+# One iteration of 4 ms, as the trainer logs it; the job named in ./fail ends early.
+_TRAINER = '''
+import json, os, sys, time
+options = dict(a[2:].split("=", 1) for a in sys.argv[1:])
+rank = int(os.environ["RANK"])
+assert (int(os.environ["SIMGPU_NODE"]), int(os.environ["LOCAL_RANK"])) == divmod(rank, 2), "misplaced"
+assert os.path.exists(os.environ["SIMGPU_CONFIG"]), "no machine"
+if os.environ.get("STAND_IN_FAILS") == str(rank):
+    sys.exit("out of memory")
+time.sleep(0.2)
+t, n = time.monotonic_ns(), int(options["iterations"])
+with open(options["log"], "w") as log:
+    for k in range(n):
+        print(json.dumps({"rank": rank, "iteration": k, "begin_ns": t + k * 4000000, "end_ns": t + (k + 1) * 4000000,
+                          "compute_ns": 2500000, "loss": "0x1p0"}), file=log)
+    print(json.dumps({"rank": rank, "summary": {"losses_digest": options["seed"], "kernels": "none"}}), file=log)
+report = {"kernel_late_us": {"p99": float(os.environ.get("STAND_IN_LATE", 0))}, "ring_step_late_us": {"p99": 0}}
+with open(os.path.join(os.environ["SIMGPU_REPORT"], f"{rank}-{options['seed']}.json"), "w") as file:
+    json.dump(report, file)
+'''
+
+_DAEMON = '''
+import json, signal, socket, sys, time
+config = dict(line.split(": ", 1) for line in open(sys.argv[sys.argv.index("--config") + 1]).read().splitlines())
+def end(*_):
+    with open(config["trace_file"], "w") as trace:
+        for event, t in (("arrive", 1), ("hold", 2), ("release", 3)):
+            print(json.dumps({"t_ns": t, "gpu": "GPU-a", "slot": 0, "gang": "alpha", "event": event}), file=trace)
+    sys.exit(0)
+signal.signal(signal.SIGTERM, end)
+listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+listener.bind(config["socket"])
+while True:
+    time.sleep(60)
+'''
+
+_CLI = '''
+import os, sys
+command = sys.argv[sys.argv.index("--") + 1:]
+assert os.path.exists(os.environ["CROSSOVER_SOCKET"]), "no arbiter"
+os.execv(command[0], command)
+'''
+
+
+def make_build(top):
+    """A Build of stand-ins under the directory `top`."""
+    top = Path(top)
+    for name, text in (("trainer", _TRAINER), ("crossover-deviceplugin", _DAEMON), ("crossover", _CLI)):
+        _write(top / "bin" / name, f"#!{sys.executable} -IB\n{text}").chmod(0o755)
+    for name in ("libcuda.so.1", "libnccl.so.2", "libnvidia-ml.so.1"):
+        _write(top / "simgpu" / "lib" / name, "")
+    _write(top / "lib" / "libcrossover.so", "")
+    return Build(top)
+
+
+def _write(path, text):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return path
