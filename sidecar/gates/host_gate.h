@@ -1,0 +1,43 @@
+// Host gates: the launching thread waits for the turn, and a host function gives it back. The fallback where
+// the driver refuses stream memory operations: it costs what a host synchronisation per turn costs.
+#pragma once
+
+#include "sidecar/gates/driver.h"
+#include "sidecar/gates/gate.h"
+
+namespace crossover::gates {
+
+class HostGate final : public Gate {
+ public:
+  HostGate() = default;
+
+  // Needs a current context. False where the driver lacks host functions or events.
+  bool SetUp(const Driver* driver, crossover_page* page, turn::SlotIndex self);
+
+  // Waits until `stream` has reached this point (the turn is asked for when compute could begin, not an
+  // iteration ahead), until the turn before was given back, and for the gate; each wait is bounded, after
+  // which the gate is opened from here and counted as a fault.
+  bool Acquire(CUstream stream, turn::TurnNumber k) override;
+  bool Release(CUstream stream, turn::TurnNumber k, Handover handover) override;
+  bool blocks() const override { return true; }
+
+ private:
+  static constexpr std::size_t kPending = 16;  // releases queued and not executed; one per turn at most
+
+  struct PendingRelease {
+    crossover_page* page = nullptr;
+    turn::SlotIndex self = 0;
+    turn::TurnNumber k = 0;
+    Handover handover;
+  };
+
+  static void CUDA_CB GiveBack(void* pending);
+
+  const Driver* driver_ = nullptr;
+  crossover_page* page_ = nullptr;
+  turn::SlotIndex self_ = 0;
+  CUevent reached_ = nullptr;
+  std::array<PendingRelease, kPending> pending_{};
+};
+
+}  // namespace crossover::gates

@@ -1,0 +1,90 @@
+#include "sidecar/hooks/activation.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <atomic>
+
+#include "sidecar/gates/driver.h"
+#include "sidecar/hooks/library.h"
+#include "sidecar/link/helper.h"
+#include "sidecar/log/log.h"
+#include "sidecar/session/attention.h"
+#include "sidecar/session/config.h"
+#include "sidecar/session/mutex.h"
+#include "sidecar/session/session.h"
+
+namespace crossover::hooks {
+namespace {
+
+constinit gates::Driver driver;
+constinit link::Helper helper;
+constinit session::Mutex mutex;
+constinit bool started = false;  // with `mutex`
+constinit CUdevice device = -1;  // with `mutex`
+constinit std::atomic<bool> forked{false};
+
+void FormatUuid(const CUuuid& uuid, char* text, std::size_t room) {
+  unsigned char b[16];
+  memcpy(b, uuid.bytes, sizeof b);
+  snprintf(text, room, "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1],
+           b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]);
+}
+
+// The child of a fork has neither our threads nor a usable GPU: off for good.
+void InChild() {
+  forked.store(true, std::memory_order_relaxed);
+  session::attention.store(0, std::memory_order_relaxed);
+  session::watching.store(false, std::memory_order_relaxed);
+  helper.CloseInChild();
+}
+
+bool Start(CUcontext context, CUdevice gpu, int rank) {
+  const session::Config& config = session::GetConfig();
+  CUuuid uuid{};
+  if (driver.DeviceGetUuid(&uuid, gpu) != CUDA_SUCCESS) return false;
+  crossover_hello hello{};
+  memcpy(hello.gang, config.gang, sizeof hello.gang);
+  FormatUuid(uuid, hello.gpu_uuid, sizeof hello.gpu_uuid);
+  hello.gang_size = config.gang_size;
+  hello.rank = static_cast<std::uint32_t>(rank);
+  hello.pid = static_cast<std::uint32_t>(::getpid());
+  session::TheSession().SetUp(&driver, context, config.gpu_gates);
+  if (config.launch_blocking) session::TheSession().ObserveOnly("CUDA_LAUNCH_BLOCKING is set");
+  if (pthread_atfork(nullptr, nullptr, &InChild) != 0) return false;
+  helper.Start(&session::TheSession(), config.socket, hello);
+  return true;
+}
+
+}  // namespace
+
+bool Active() { return session::GetConfig().active && !forked.load(std::memory_order_relaxed); }
+
+void OnCommunicator(const void* comm, int ranks, int rank) {
+  session::TheSession().OnCommunicator(comm, ranks);
+  if (ranks < 2) return;
+  const session::Locked locked(mutex);
+  if (!started &&
+      !gates::LoadDriver(&driver, [](const char* name) { return FindSymbol(Library::kCuda, name); })) {
+    started = true;
+    log::Write(log::Level::kWarn, "takes no turns: the CUDA driver lacks functions that turns need");
+    return;
+  }
+  CUcontext context = nullptr;
+  CUdevice gpu = -1;
+  if (driver.CtxGetCurrent == nullptr || driver.CtxGetCurrent(&context) != CUDA_SUCCESS ||
+      context == nullptr || driver.CtxGetDevice(&gpu) != CUDA_SUCCESS) {
+    return;
+  }
+  if (started) {
+    if (gpu != device) session::TheSession().ObserveOnly("one process drives several GPUs");
+    return;
+  }
+  started = true;
+  device = gpu;
+  if (!Start(context, gpu, rank)) log::Write(log::Level::kWarn, "takes no turns: set-up failed");
+}
+
+}  // namespace crossover::hooks

@@ -1,0 +1,63 @@
+// The table of CUDA hooks as types: traits and the real function of each row.
+#pragma once
+
+#include <cudaTypedefs.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "sidecar/session/streams.h"
+
+namespace crossover::hooks {
+
+// cuStreamBeginCapture as CUDA 10.0 had it; cudaTypedefs.h shows it to the driver's own sources only.
+using BeginCaptureWithoutMode = CUresult(CUDAAPI*)(CUstream);
+
+enum class CudaHook : std::size_t {
+#define CUDA_HOOK(symbol, name, version, flavour, type, policy) k_##symbol,
+#include "sidecar/hooks/cuda_hooks.def"
+#undef CUDA_HOOK
+  kCount
+};
+inline constexpr std::size_t kCudaHooks = static_cast<std::size_t>(CudaHook::kCount);
+
+template <CudaHook kHook>
+struct CudaTraits;
+
+#define CUDA_HOOK(symbol, name, version, flavour, type, policy)                \
+  template <>                                                                  \
+  struct CudaTraits<CudaHook::k_##symbol> {                                    \
+    using Function = type;                                                     \
+    static constexpr session::Flavour kFlavour = session::Flavour::k##flavour; \
+    static constexpr const char* kSymbol = #symbol;                            \
+  };
+#include "sidecar/hooks/cuda_hooks.def"
+#undef CUDA_HOOK
+
+// Called through `real<kHook>` until the real function is known: finds it, remembers it, calls it.
+template <CudaHook kHook, typename Function = typename CudaTraits<kHook>::Function>
+struct CudaFirstCall;
+
+void* FindRealCuda(CudaHook hook);
+
+// The real function. A plain call through it is all that an idle hook costs.
+template <CudaHook kHook>
+inline constinit std::atomic<typename CudaTraits<kHook>::Function> real_cuda{&CudaFirstCall<kHook>::Call};
+
+template <CudaHook kHook>
+auto RealCuda() {
+  return real_cuda<kHook>.load(std::memory_order_relaxed);
+}
+
+template <CudaHook kHook, typename... Arguments>
+struct CudaFirstCall<kHook, CUresult(CUDAAPI*)(Arguments...)> {
+  static CUresult CUDAAPI Call(Arguments... arguments) {
+    const auto real = reinterpret_cast<typename CudaTraits<kHook>::Function>(FindRealCuda(kHook));
+    if (real == nullptr) return CUDA_ERROR_NOT_FOUND;
+    real_cuda<kHook>.store(real, std::memory_order_relaxed);
+    return real(arguments...);
+  }
+};
+
+}  // namespace crossover::hooks

@@ -1,0 +1,44 @@
+#include "sidecar/hooks/dlsym.h"
+
+#include <dlfcn.h>
+
+#include "sidecar/hooks/library.h"
+#include "sidecar/hooks/symbols.h"
+#include "sidecar/session/config.h"
+
+namespace crossover::hooks {
+namespace {
+
+// All names in the tables begin so; nearly all names that are looked up do not.
+bool MayBeOurs(const char* name) {
+  return (name[0] == 'c' && name[1] == 'u') || (name[0] == 'n' && name[1] == 'c' && name[2] == 'c');
+}
+
+crossover_dlsym_answer Decide(DlsymFunction real, void* handle, const char* name, void* caller) {
+  const crossover_dlsym_answer untouched = {reinterpret_cast<void*>(real), nullptr};
+  if (name == nullptr || !MayBeOurs(name) || handle == RTLD_NEXT) return untouched;
+  const Symbol symbol = FindWrapper(name);
+  if (symbol.wrapper == nullptr || !session::GetConfig().active) return untouched;
+  const Library from = LibraryOf(caller);
+  if (from == Library::kOurs || from == symbol.library) return untouched;
+  // The global scope holds our own exports. A program that looks there whether it has CUDA or NCCL must not
+  // find them where the real library is not there at all.
+  if (handle == RTLD_DEFAULT) {
+    if (Loaded(symbol.library)) return untouched;
+    return {nullptr, real(RTLD_NEXT, name)};
+  }
+  void* value = real(handle, name);
+  if (value == nullptr) return {nullptr, nullptr};
+  const Library owner = LibraryOf(value);
+  if (owner == Library::kOurs && !Loaded(symbol.library)) return {nullptr, real(RTLD_NEXT, name)};
+  return {nullptr, owner == symbol.library ? symbol.wrapper : value};
+}
+
+}  // namespace
+}  // namespace crossover::hooks
+
+extern "C" crossover_dlsym_answer crossover_dlsym(void* handle, const char* name, void* caller) {
+  const crossover::hooks::DlsymFunction real = crossover::hooks::RealDlsym();
+  if (real == nullptr) return {nullptr, nullptr};
+  return crossover::hooks::Decide(real, handle, name, caller);
+}

@@ -1,0 +1,22 @@
+// Where the exported functions of exports_entry.S jump to.
+
+#include "sidecar/hooks/cuda_hooks.h"
+#include "sidecar/hooks/nccl_hooks.h"
+
+namespace crossover::hooks {
+
+#define CUDA_HOOK(symbol, name, version, flavour, type, policy)                          \
+  extern "C" CudaTraits<CudaHook::k_##symbol>::Function const crossover_export_##symbol; \
+  CudaTraits<CudaHook::k_##symbol>::Function const crossover_export_##symbol =           \
+      &CudaWrapper<CudaHook::k_##symbol>::Call;
+#include "sidecar/hooks/cuda_hooks.def"
+#undef CUDA_HOOK
+
+#define NCCL_HOOK(symbol, type, policy)                                                  \
+  extern "C" NcclTraits<NcclHook::k_##symbol>::Function const crossover_export_##symbol; \
+  NcclTraits<NcclHook::k_##symbol>::Function const crossover_export_##symbol =           \
+      &NcclWrapper<NcclHook::k_##symbol>::Call;
+#include "sidecar/hooks/nccl_hooks.def"
+#undef NCCL_HOOK
+
+}  // namespace crossover::hooks

@@ -1,0 +1,101 @@
+#include "sidecar/hooks/library.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <atomic>
+
+namespace crossover::hooks {
+namespace {
+
+// Versions under which the C library has exported dlsym, oldest first.
+constexpr const char* kDlsymVersions[] = {"GLIBC_2.2.5", "GLIBC_2.17", "GLIBC_2.34"};
+
+constexpr char kCudaName[] = "libcuda.so.1";
+constexpr char kNcclName[] = "libnccl.so.2";
+
+constinit std::atomic<DlsymFunction> real_dlsym{nullptr};
+
+const char* BaseName(const char* path) {
+  const char* slash = strrchr(path, '/');
+  return slash == nullptr ? path : slash + 1;
+}
+
+// Matches the name and longer ones: "libcuda.so.1.1", "libnccl.so.2.28.9".
+bool Names(const char* path, const char* name) { return strncmp(BaseName(path), name, strlen(name)) == 0; }
+
+const char* NameOf(Library library) { return library == Library::kCuda ? kCudaName : kNcclName; }
+
+struct Search {
+  const char* name;
+  char path[4096];
+  bool found;
+};
+
+int Visit(dl_phdr_info* info, std::size_t, void* argument) {
+  auto* search = static_cast<Search*>(argument);
+  if (info->dlpi_name == nullptr || !Names(info->dlpi_name, search->name)) return 0;
+  const std::size_t length = strlen(info->dlpi_name);
+  if (length >= sizeof search->path) return 0;
+  memcpy(search->path, info->dlpi_name, length + 1);
+  search->found = true;
+  return 1;
+}
+
+// A look-up of an object that is not there would leave an error for the user's next dlerror(): look first.
+bool FindObject(Library library, Search* search) {
+  search->name = NameOf(library);
+  search->found = false;
+  dl_iterate_phdr(&Visit, search);
+  return search->found;
+}
+
+}  // namespace
+
+DlsymFunction RealDlsym() {
+  DlsymFunction found = real_dlsym.load(std::memory_order_acquire);
+  for (const char* version : kDlsymVersions) {
+    if (found != nullptr) break;
+    found = reinterpret_cast<DlsymFunction>(dlvsym(RTLD_NEXT, "dlsym", version));
+    real_dlsym.store(found, std::memory_order_release);
+  }
+  return found;
+}
+
+Library LibraryOf(const void* address) {
+  Dl_info object{};
+  Dl_info ours{};
+  if (dladdr(address, &object) == 0 || object.dli_fname == nullptr) return Library::kOther;
+  if (dladdr(reinterpret_cast<const void*>(&LibraryOf), &ours) != 0 && ours.dli_fbase == object.dli_fbase) {
+    return Library::kOurs;
+  }
+  if (Names(object.dli_fname, kCudaName)) return Library::kCuda;
+  if (Names(object.dli_fname, kNcclName)) return Library::kNccl;
+  return Library::kOther;
+}
+
+bool Loaded(Library library) {
+  Search search;
+  return FindObject(library, &search);
+}
+
+void* FindSymbol(Library library, const char* name) {
+  const DlsymFunction find = RealDlsym();
+  Search search;
+  if (find == nullptr || !FindObject(library, &search)) return nullptr;
+  void* handle = dlopen(search.path, RTLD_LAZY | RTLD_NOLOAD);
+  if (handle == nullptr) return nullptr;
+  void* symbol = nullptr;
+  if (library == Library::kNccl) {
+    char profiling[128];
+    snprintf(profiling, sizeof profiling, "p%s", name);
+    symbol = find(handle, profiling);
+  }
+  if (symbol == nullptr) symbol = find(handle, name);
+  dlclose(handle);  // takes back our reference only
+  return symbol;
+}
+
+}  // namespace crossover::hooks

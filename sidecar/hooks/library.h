@@ -1,0 +1,22 @@
+// Finds the real libraries and the real dlsym.
+#pragma once
+
+namespace crossover::hooks {
+
+using DlsymFunction = void* (*)(void* handle, const char* name);
+
+// The dlsym that the process would have without us (the C library's, or that of another preloaded library).
+DlsymFunction RealDlsym();
+
+// Which library an address lies in, as far as we care.
+enum class Library { kOther, kCuda, kNccl, kOurs };
+Library LibraryOf(const void* address);
+
+// Whether the library is in the process, however it was loaded.
+bool Loaded(Library library);
+
+// A symbol of the library that the process itself loaded; never loads anything. For NCCL its profiling twin
+// ("pncclX" for "ncclX") where there is one. Null where library or symbol are absent.
+void* FindSymbol(Library library, const char* name);
+
+}  // namespace crossover::hooks

@@ -1,0 +1,72 @@
+#include "sidecar/hooks/nccl_policies.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "sidecar/hooks/activation.h"
+#include "sidecar/session/session.h"
+#include "sidecar/session/streams.h"
+
+namespace crossover::hooks {
+namespace {
+
+constexpr const char* kNonBlocking = "a communicator is non-blocking";
+
+bool NonBlocking(NcclResult result, const void* config) {
+  if (result == kNcclInProgress) return true;
+  const auto* head = static_cast<const NcclConfigHead*>(config);
+  if (head != nullptr && head->magic == kNcclConfigMagic && head->size >= sizeof *head) {
+    if (head->blocking == 0) return true;
+    if (head->blocking == 1) return false;
+  }
+  const char* blocking = getenv("NCCL_COMM_BLOCKING");
+  return blocking != nullptr && strcmp(blocking, "0") == 0;
+}
+
+// Communicators that came about in a way that is not in the table are met at their first collective.
+void Meet(NcclComm comm) {
+  if (comm == nullptr || session::TheSession().Knows(comm)) return;
+  const auto count = reinterpret_cast<PFN_ncclCommCount>(FindSymbol(Library::kNccl, "ncclCommCount"));
+  const auto rank_of = reinterpret_cast<PFN_ncclCommCount>(FindSymbol(Library::kNccl, "ncclCommUserRank"));
+  const session::InsideNccl inside;
+  int ranks = 0;
+  int rank = 0;
+  if (count == nullptr || count(comm, &ranks) != kNcclSuccess) return;
+  if (rank_of == nullptr || rank_of(comm, &rank) != kNcclSuccess) rank = 0;
+  OnCommunicator(comm, ranks, rank);
+}
+
+}  // namespace
+
+void BeforeCollective(NcclHook hook, CollectiveCall call) {
+  if (!Active()) return;
+  Meet(call.comm);
+  call.token.function = static_cast<std::uint32_t>(hook);
+  const auto stream = static_cast<CUstream>(call.stream);
+  session::TheSession().BeforeCollective(call.comm, call.token,
+                                         session::KeyOf(stream, session::Flavour::kLegacy));
+}
+
+void AfterCommInit(NcclComm comm, int ranks, int rank, NcclResult result, const void* config) {
+  if (!Active() || (result != kNcclSuccess && result != kNcclInProgress)) return;
+  if (ranks >= 2 && NonBlocking(result, config)) session::TheSession().ObserveOnly(kNonBlocking);
+  if (comm != nullptr) OnCommunicator(comm, ranks, rank);
+}
+
+void AfterCommInitAll(const NcclComm* comms, int devices) {
+  if (!Active()) return;
+  if (devices > 1) session::TheSession().ObserveOnly("one process drives several GPUs");
+  for (int i = 0; i < devices; ++i) session::TheSession().OnCommunicator(comms[i], devices);
+}
+
+// The child's size is known once it is used: a split inside a group has not happened yet.
+void AfterCommSplit(NcclComm, NcclResult result, const void* config) {
+  if (!Active()) return;
+  if (NonBlocking(result, config)) session::TheSession().ObserveOnly(kNonBlocking);
+}
+
+void BeforeCommEnd(NcclComm comm) {
+  if (Active()) session::TheSession().OnCommunicatorEnd(comm);
+}
+
+}  // namespace crossover::hooks

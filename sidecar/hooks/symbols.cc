@@ -1,0 +1,116 @@
+#include "sidecar/hooks/symbols.h"
+
+#include <string.h>
+
+#include <array>
+#include <atomic>
+
+#include "sidecar/hooks/cuda_hooks.h"
+#include "sidecar/hooks/nccl_hooks.h"
+#include "sidecar/session/config.h"
+
+namespace crossover::hooks {
+namespace {
+
+using session::Flavour;
+
+struct Row {
+  const char* symbol;
+  const char* name;
+  int version;
+  Flavour flavour;
+};
+
+constexpr Row kRows[] = {
+#define CUDA_HOOK(symbol, name, version, flavour, type, policy) \
+  {#symbol, #name, version, Flavour::k##flavour},
+#include "sidecar/hooks/cuda_hooks.def"
+#undef CUDA_HOOK
+};
+
+void* WrapperOf(CudaHook hook) {
+  switch (hook) {
+#define CUDA_HOOK(symbol, name, version, flavour, type, policy) \
+  case CudaHook::k_##symbol:                                    \
+    return reinterpret_cast<void*>(&CudaWrapper<CudaHook::k_##symbol>::Call);
+#include "sidecar/hooks/cuda_hooks.def"
+#undef CUDA_HOOK
+    case CudaHook::kCount:
+      break;
+  }
+  return nullptr;
+}
+
+// The driver's own functions, found as they are asked for.
+constinit std::array<std::atomic<void*>, kCudaHooks> known_real{};
+
+void* RealOf(std::size_t index) {
+  void* real = known_real[index].load(std::memory_order_acquire);
+  if (real == nullptr) {
+    real = FindSymbol(Library::kCuda, kRows[index].symbol);
+    known_real[index].store(real, std::memory_order_release);
+  }
+  return real;
+}
+
+struct NcclRow {
+  const char* symbol;
+  void* (*wrapper)();
+};
+
+constexpr NcclRow kNcclRows[] = {
+#define NCCL_HOOK(symbol, type, policy) \
+  {#symbol, [] { return reinterpret_cast<void*>(&NcclWrapper<NcclHook::k_##symbol>::Call); }},
+#include "sidecar/hooks/nccl_hooks.def"
+#undef NCCL_HOOK
+};
+
+}  // namespace
+
+void* FindRealCuda(CudaHook hook) { return RealOf(static_cast<std::size_t>(hook)); }
+
+Symbol FindWrapper(const char* name) {
+  for (std::size_t i = 0; i < kCudaHooks; ++i) {
+    if (strcmp(kRows[i].symbol, name) == 0) return {Library::kCuda, WrapperOf(static_cast<CudaHook>(i))};
+  }
+  for (const NcclRow& row : kNcclRows) {
+    if (strcmp(row.symbol, name) == 0) return {Library::kNccl, row.wrapper()};
+  }
+  return {};
+}
+
+void* MatchByVersion(const char* name, int version, std::uint64_t flags) {
+  const bool per_thread = (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0;
+  std::size_t best = kCudaHooks;
+  const auto better = [&best](std::size_t i) {
+    if (best == kCudaHooks) return true;
+    if (kRows[i].flavour != kRows[best].flavour) return kRows[i].flavour == Flavour::kPerThread;
+    return kRows[i].version > kRows[best].version;
+  };
+  for (std::size_t i = 0; i < kCudaHooks; ++i) {
+    const Row& row = kRows[i];
+    if (strcmp(row.name, name) != 0 || row.version > version) continue;
+    if (row.flavour == Flavour::kPerThread && !per_thread) continue;
+    if (better(i)) best = i;
+  }
+  return best == kCudaHooks ? nullptr : WrapperOf(static_cast<CudaHook>(best));
+}
+
+void* SubstituteForProcAddress(const char* name, void* real, int version, std::uint64_t flags) {
+  bool named = false;
+  for (std::size_t i = 0; i < kCudaHooks; ++i) {
+    if (strcmp(kRows[i].name, name) != 0) continue;
+    named = true;
+    if (RealOf(i) == real) return WrapperOf(static_cast<CudaHook>(i));
+  }
+  if (!named) return real;
+  void* wrapper = MatchByVersion(name, version, flags);
+  return wrapper == nullptr ? real : wrapper;
+}
+
+void* GetProcAddress::Substitute(const char* name, void* real, int version, cuuint64_t flags) {
+  if (name == nullptr || !session::GetConfig().active) return real;
+  return SubstituteForProcAddress(name, real, version, flags);
+}
+
+}  // namespace crossover::hooks

@@ -1,0 +1,144 @@
+#include "sidecar/link/helper.h"
+
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/base/clock.h"
+#include "common/base/futex.h"
+#include "sidecar/gates/gate.h"
+#include "sidecar/link/thread.h"
+#include "sidecar/log/log.h"
+
+namespace crossover::link {
+namespace {
+
+constexpr int kTickMs = 100;
+constexpr std::int64_t kReconnectNs = 500 * base::kNsPerMs;
+constexpr std::int64_t kArbiterPatienceNs = 500 * base::kNsPerMs;
+constexpr std::int64_t kProfileNs = base::kNsPerSecond;
+
+void Sleep(std::int64_t ns) {
+  const timespec pause{static_cast<time_t>(ns / base::kNsPerSecond),
+                       static_cast<long>(ns % base::kNsPerSecond)};
+  ::nanosleep(&pause, nullptr);
+}
+
+// Whether the arbiter's passes have stopped while we wait for a turn.
+class Watch {
+ public:
+  explicit Watch(const crossover_page* page) : page_(page) {}
+
+  bool ArbiterHangs(bool waiting) {
+    const std::uint32_t beat = base::LoadWord(&page_->arbiter_beat);
+    const std::int64_t now = base::MonotonicNs();
+    if (beat != beat_ || !waiting) {
+      beat_ = beat;
+      since_ns_ = now;
+    }
+    return now - since_ns_ >= kArbiterPatienceNs;
+  }
+
+ private:
+  const crossover_page* page_;
+  std::uint32_t beat_ = 0;
+  std::int64_t since_ns_ = 0;
+};
+
+}  // namespace
+
+void Helper::Start(Client* client, const char* path, const crossover_hello& hello) {
+  if (started_.exchange(true)) return;
+  client_ = client;
+  path_ = path;
+  hello_ = hello;
+  if (!StartThread(&Helper::Run, this)) Complain("no thread can be had");
+}
+
+void Helper::CloseInChild() {
+  const int socket = socket_.exchange(-1);
+  if (socket >= 0) ::close(socket);
+}
+
+void* Helper::Run(void* self) { static_cast<Helper*>(self)->Loop(); }
+
+void Helper::Loop() {
+  client_->OnThreadStart();
+  hello_.header = MakeHeader(CROSSOVER_HELLO, sizeof hello_);
+  while (true) {
+    Connection connection;
+    Membership membership;
+    if (Join(&connection, &membership)) {
+      Serve(&connection, membership);
+      socket_.store(-1);
+      connection.Close();
+      liveness_.Stop();
+    }
+    Sleep(kReconnectNs);
+  }
+}
+
+bool Helper::Join(Connection* connection, Membership* membership) {
+  if (!connection->Connect(path_)) {
+    Complain("no arbiter at its socket");
+    return false;
+  }
+  socket_.store(connection->fd());
+  hello_.transport = client_->wanted_transport();
+  char reason[CROSSOVER_REASON_MAX];
+  bool joined = connection->Join(hello_, membership, reason, sizeof reason);
+  if (!joined) Complain(reason);
+  if (joined && !liveness_.Start(&membership->page->slot[membership->slot].alive)) {
+    Complain("the kernel refuses a robust futex");
+    joined = false;
+  }
+  if (joined && !client_->Attach(membership->page, membership->slot)) {
+    liveness_.Stop();
+    joined = false;
+  }
+  if (!joined) socket_.store(-1);
+  return joined;
+}
+
+// Until the arbiter is lost. Then: no more turns, nobody left waiting, the page let go, in that order; a turn
+// that a thread asked for while we stopped is opened by the second pass.
+void Helper::Serve(Connection* connection, const Membership& membership) {
+  complained_ = false;
+  crossover_slot* slot = &membership.page->slot[membership.slot];
+  Watch watch(membership.page);
+  std::int64_t next_profile_ns = base::MonotonicNs() + kProfileNs;
+  while (true) {
+    if (connection->AwaitEnd(kTickMs)) break;
+    if (watch.ArbiterHangs(!turn::AtOrPast(base::LoadWord(&slot->hold), client_->Asked()))) break;
+    if (base::MonotonicNs() < next_profile_ns) continue;
+    next_profile_ns += kProfileNs;
+    crossover_profile profile{};
+    client_->FillProfile(&profile);
+    profile.header = MakeHeader(CROSSOVER_PROFILE, sizeof profile);
+    connection->Send(profile);
+  }
+  client_->StopTaking();
+  base::StoreWord(&slot->faults, base::LoadWord(&slot->faults) + 1);
+  Complain("the arbiter is lost");
+  OpenUntilNobodyWaits(membership);
+  client_->Detach();
+  OpenUntilNobodyWaits(membership);
+}
+
+// A stream shuts the gate behind itself, with a store that may land after ours: open until none waits.
+void Helper::OpenUntilNobodyWaits(const Membership& membership) {
+  const crossover_slot* slot = &membership.page->slot[membership.slot];
+  for (int round = 0; !turn::AtOrPast(base::LoadWord(&slot->hold), client_->Asked()); ++round) {
+    gates::OpenOwnGate(membership.page, membership.slot, client_->Asked());
+    Sleep(round < 1000 ? base::kNsPerMs : 20 * base::kNsPerMs);
+  }
+}
+
+// Once per loss, not once per try.
+void Helper::Complain(const char* why) {
+  if (complained_) return;
+  complained_ = true;
+  log::Write(log::Level::kWarn, "%s (%s); the job runs without taking turns", why, path_);
+}
+
+}  // namespace crossover::link

@@ -1,0 +1,31 @@
+#include "sidecar/link/thread.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <cstddef>
+
+namespace crossover::link {
+namespace {
+
+constexpr std::size_t kStackBytes = 256 * 1024;
+
+}  // namespace
+
+bool StartThread(void* (*body)(void*), void* argument) {
+  pthread_attr_t attributes;
+  if (pthread_attr_init(&attributes) != 0) return false;
+  pthread_attr_setstacksize(&attributes, kStackBytes);
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  pthread_t thread;
+  const bool started = pthread_create(&thread, &attributes, body, argument) == 0;
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  pthread_attr_destroy(&attributes);
+  return started;
+}
+
+}  // namespace crossover::link

@@ -1,0 +1,39 @@
+#include "sidecar/log/log.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+
+namespace crossover::log {
+namespace {
+
+constinit std::atomic<Level> threshold{Level::kWarn};
+
+}  // namespace
+
+void SetLevel(Level level) { threshold.store(level, std::memory_order_relaxed); }
+
+void Write(Level level, const char* format, ...) {
+  if (level > threshold.load(std::memory_order_relaxed)) return;
+  const int saved_errno = errno;
+  char line[512] = "crossover: ";
+  const std::size_t head = strlen(line);
+  const std::size_t room = sizeof line - head - 1;  // keeps one byte for the end of the line
+  va_list arguments;
+  va_start(arguments, format);
+  const int written = vsnprintf(line + head, room, format, arguments);
+  va_end(arguments);
+  if (written >= 0) {
+    std::size_t length = head + std::min(static_cast<std::size_t>(written), room - 1);
+    line[length++] = '\n';
+    [[maybe_unused]] const ssize_t ignored = ::write(STDERR_FILENO, line, length);
+  }
+  errno = saved_errno;
+}
+
+}  // namespace crossover::log

@@ -1,0 +1,94 @@
+#include "sidecar/phase/detector.h"
+
+#include <algorithm>
+
+namespace crossover::phase {
+
+Detector::Verdict Detector::OnCollective(const Token& token) {
+  const bool was_locked = locked();
+  if (count_ != 0) Close();
+
+  Entry entry;
+  entry.digest = Digest(token);
+  entry.compute_before = compute_pending_;
+  compute_pending_ = false;
+  if (locked()) {
+    const Entry& expected = At(count_ - period_);
+    if (expected.digest == entry.digest) {
+      entry.compute_before = expected.compute_before;  // launches are not watched while locked
+    } else {
+      Break();
+    }
+  }
+  At(count_) = entry;
+  ++count_;
+
+  Verdict verdict;
+  verdict.locked = locked();
+  verdict.broken = was_locked && !locked();
+  verdict.turn_end = locked() && (At(count_ - 1 - period_).facts & kJoined) != 0;
+  return verdict;
+}
+
+// The facts about the last collective are complete.
+void Detector::Close() {
+  CountRuns();
+  if (!locked()) {
+    TryLock();
+    return;
+  }
+  const std::uint64_t last = count_ - 1;
+  if (!(At(last) == At(last - period_))) {
+    Break();
+    return;
+  }
+  if (++age_ % period_ == 0) ++periods_seen_;
+}
+
+void Detector::CountRuns() {
+  const std::uint64_t last = count_ - 1;
+  const std::size_t reach = static_cast<std::size_t>(std::min<std::uint64_t>(kMaxPeriod, last));
+  const Entry entry = At(last);
+  for (std::size_t p = 1; p <= reach; ++p) {
+    run_[p] = entry == At(last - p) ? run_[p] + 1 : 0;
+  }
+}
+
+void Detector::TryLock() {
+  for (std::size_t p = 1; p <= kMaxPeriod; ++p) {
+    if (run_[p] < 2 * p || run_[p] + p < required_) continue;
+    std::uint32_t turns = 0;
+    if (!Suits(p, &turns)) continue;
+    period_ = p;
+    turns_ = turns;
+    age_ = 0;
+    return;
+  }
+}
+
+// Walks the last two periods, so that the compute before the first turn end of a period is seen even where it
+// was launched in the period before; counts in the second.
+bool Detector::Suits(std::size_t period, std::uint32_t* turns) const {
+  bool compute = false;
+  *turns = 0;
+  for (std::uint64_t i = count_ - 2 * period; i < count_; ++i) {
+    const Entry& entry = At(i);
+    if (entry.WaitsInside()) return false;
+    compute = compute || entry.compute_before;
+    if ((entry.facts & kJoined) == 0) continue;
+    if (compute && i >= count_ - period) ++*turns;
+    compute = false;
+  }
+  return *turns >= 1 && *turns <= kMaxTurns;
+}
+
+void Detector::Break() {
+  const std::uint64_t lived = 3 * period_ + age_;
+  const bool short_lived = age_ < kShortLived * period_;
+  required_ = short_lived ? std::min<std::uint64_t>(2 * lived, 3 * kMaxPeriod) : 0;
+  period_ = 0;
+  turns_ = 0;
+  age_ = 0;
+}
+
+}  // namespace crossover::phase

@@ -1,0 +1,91 @@
+// Finds the iteration of a training job, and where its compute turns end, in its sequence of collectives.
+//
+// Pure: sees tokens and program-order facts, never a time. A collective *ends a turn* if compute waits for it
+// before the next collective is called: whatever compute runs until then belongs to the turn before it.
+// Buckets that overlap with the backward pass do not end turns, because the next collective is called first.
+//
+// The period is the smallest p such that the last 3p collectives repeat with period p, turn ends included,
+// and such that the period holds 1 to kMaxTurns turns and no wait inside a turn. It is dropped at the first
+// mismatch. A period that was dropped soon after it was found (a run of equal collectives inside a longer
+// iteration looks like a period of one) must repeat for longer next time.
+//
+// Not thread-safe. No allocation.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "sidecar/phase/token.h"
+
+namespace crossover::phase {
+
+class Detector {
+ public:
+  static constexpr std::size_t kMaxPeriod = 256;  // collectives per iteration
+  static constexpr std::uint32_t kMaxTurns = 4;   // per period; more are not worth a hand-over each
+
+  struct Verdict {
+    bool locked = false;    // a period is known and this call fits it
+    bool turn_end = false;  // locked, and compute will wait for this very call next
+    bool broken = false;    // this call, or what followed the last one, broke the known period
+  };
+
+  // A collective is about to be called.
+  Verdict OnCollective(const Token& token);
+
+  // Compute now waits for the last collective, for the first time.
+  void OnJoin() { Mark(kJoined); }
+
+  // Compute now waits for an older collective that nothing had waited for.
+  void OnInnerJoin() { Mark(kInnerJoin); }
+
+  // Compute was launched. Needed only while not locked.
+  void OnCompute() { compute_pending_ = true; }
+
+  // Forgets everything.
+  void Reset() { *this = Detector(); }
+
+  bool locked() const { return period_ != 0; }
+  std::uint32_t period() const { return static_cast<std::uint32_t>(period_); }  // 0 while learning
+  std::uint32_t turns_per_period() const { return turns_; }
+  std::uint64_t periods_seen() const { return periods_seen_; }
+
+ private:
+  static constexpr std::uint32_t kJoined = 1;
+  static constexpr std::uint32_t kInnerJoin = 2;
+  static constexpr std::size_t kRing = 1024;       // a power of two, at least 2 * kMaxPeriod
+  static constexpr std::uint32_t kShortLived = 8;  // periods; a lock that broke sooner was probably false
+
+  struct Entry {
+    std::uint64_t digest = 0;
+    std::uint32_t facts = 0;
+    bool compute_before = false;  // since the previous collective
+
+    bool WaitsInside() const { return facts == kInnerJoin; }
+    bool operator==(const Entry& other) const { return digest == other.digest && facts == other.facts; }
+  };
+
+  Entry& At(std::uint64_t index) { return ring_[index % kRing]; }
+  const Entry& At(std::uint64_t index) const { return ring_[index % kRing]; }
+  void Mark(std::uint32_t fact) {
+    if (count_ != 0) At(count_ - 1).facts |= fact;
+  }
+  void CountRuns();
+  void Close();
+  void TryLock();
+  bool Suits(std::size_t period, std::uint32_t* turns) const;
+  void Break();
+
+  std::array<Entry, kRing> ring_{};
+  std::array<std::uint32_t, kMaxPeriod + 1> run_{};  // [p]: closed entries in a row equal to the one p before
+  std::uint64_t count_ = 0;                          // collectives called
+  std::size_t period_ = 0;
+  std::uint32_t turns_ = 0;
+  std::uint64_t age_ = 0;       // collectives that fitted since the period was found
+  std::uint64_t required_ = 0;  // collectives that must repeat before a period is believed, beyond 3p
+  std::uint64_t periods_seen_ = 0;
+  bool compute_pending_ = false;
+};
+
+}  // namespace crossover::phase

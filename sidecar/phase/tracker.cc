@@ -1,0 +1,125 @@
+#include "sidecar/phase/tracker.h"
+
+#include <algorithm>
+
+namespace crossover::phase {
+namespace {
+
+std::size_t Hash(std::uint64_t key) { return static_cast<std::size_t>((key * 0x9e3779b97f4a7c15u) >> 40); }
+
+}  // namespace
+
+Sequence Tracker::OnCollective(StreamKey stream, Sequence sequence) {
+  newest_ = sequence;
+  StreamState* state = FindOrAdd(stream);
+  if (state == nullptr) return 0;
+  state->last = sequence;
+  state->collective = true;
+  return state->compute ? Join(sequence) : 0;
+}
+
+Sequence Tracker::OnStreamWait(StreamKey stream, EventKey event) {
+  const Event* recorded = FindEvent(event);
+  if (recorded == nullptr) return 0;
+  StreamState* state = FindOrAdd(stream);
+  if (state == nullptr) return 0;
+  state->last = std::max(state->last, recorded->last);
+  return state->compute ? Join(recorded->last) : 0;
+}
+
+Sequence Tracker::OnHostWaitEvent(EventKey event) {
+  const Event* recorded = FindEvent(event);
+  return recorded == nullptr ? 0 : Join(recorded->last);
+}
+
+Sequence Tracker::OnHostWaitStream(StreamKey stream) {
+  const StreamState* state = Find(stream);
+  return state == nullptr ? 0 : Join(state->last);
+}
+
+Sequence Tracker::OnHostWaitContext() { return Join(newest_); }
+
+// Only events behind a collective that compute has not joined yet can ever tell something new: all others
+// need no entry, which keeps the table to a few per iteration.
+void Tracker::OnRecord(EventKey event, StreamKey stream) {
+  const StreamState* state = Find(stream);
+  const Sequence last = state == nullptr ? 0 : state->last;
+  if (last <= joined_) {
+    ForgetEvent(event);
+    return;
+  }
+  Event* entry = FindEvent(event);
+  if (entry == nullptr) entry = FreeEvent(event);
+  if (entry == nullptr) {
+    full_ = true;
+    return;
+  }
+  *entry = {event, last};
+}
+
+void Tracker::OnLaunch(StreamKey stream) {
+  StreamState* state = FindOrAdd(stream);
+  if (state != nullptr) state->compute = true;
+}
+
+void Tracker::ForgetStream(StreamKey stream) {
+  for (StreamState& state : streams_) {
+    if (state.key == stream) state = StreamState();
+  }
+}
+
+void Tracker::ForgetEvent(EventKey event) {
+  Event* entry = FindEvent(event);
+  if (entry != nullptr) *entry = Event();
+}
+
+bool Tracker::IsCompute(StreamKey stream) const {
+  const StreamState* state = Find(stream);
+  return state != nullptr && state->compute;
+}
+
+const StreamState* Tracker::Find(StreamKey stream) const {
+  for (const StreamState& state : streams_) {
+    if (state.key == stream) return &state;
+  }
+  return nullptr;
+}
+
+StreamState* Tracker::FindOrAdd(StreamKey stream) {
+  StreamState* free = nullptr;
+  for (StreamState& state : streams_) {
+    if (state.key == stream) return &state;
+    if (state.key == 0 && free == nullptr) free = &state;
+  }
+  if (free == nullptr) {
+    full_ = true;
+  } else {
+    free->key = stream;
+  }
+  return free;
+}
+
+Tracker::Event* Tracker::FindEvent(EventKey event) {
+  for (std::size_t i = 0; i < kProbes; ++i) {
+    Event& entry = events_[(Hash(event) + i) % kEvents];
+    if (entry.key == event && entry.last > 0) return &entry;
+  }
+  return nullptr;
+}
+
+// Entries whose collective is joined already are as good as free.
+Tracker::Event* Tracker::FreeEvent(EventKey event) {
+  for (std::size_t i = 0; i < kProbes; ++i) {
+    Event& entry = events_[(Hash(event) + i) % kEvents];
+    if (entry.last <= joined_) return &entry;
+  }
+  return nullptr;
+}
+
+Sequence Tracker::Join(Sequence sequence) {
+  if (sequence <= joined_) return 0;
+  joined_ = sequence;
+  return sequence;
+}
+
+}  // namespace crossover::phase

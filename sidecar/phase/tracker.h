@@ -1,0 +1,70 @@
+// Which collective a stream or an event stands behind: turns program order into facts for the detector.
+//
+// Collectives are numbered 1, 2, 3, ... in the order in which they are called. Streams and events are opaque
+// keys. Tables are bounded and never allocate; when one is full the tracker says so and its owner stops
+// taking turns. Not thread-safe.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace crossover::phase {
+
+using Sequence = std::uint64_t;  // number of a collective, 0 for none
+using StreamKey = std::uint64_t;
+using EventKey = std::uint64_t;
+
+struct StreamState {
+  StreamKey key = 0;
+  Sequence last = 0;        // newest collective that later work on this stream comes after
+  bool compute = false;     // kernels of the user were launched on it
+  bool collective = false;  // collectives were issued on it
+};
+
+class Tracker {
+ public:
+  static constexpr std::size_t kStreams = 128;
+  static constexpr std::size_t kEvents = 1024;  // a power of two
+
+  // Each returns the number of a collective that compute now comes after and did not before, or 0.
+  Sequence OnCollective(StreamKey stream, Sequence sequence);
+  Sequence OnStreamWait(StreamKey stream, EventKey event);
+  Sequence OnHostWaitEvent(EventKey event);
+  Sequence OnHostWaitStream(StreamKey stream);
+  Sequence OnHostWaitContext();
+
+  void OnRecord(EventKey event, StreamKey stream);
+  void OnLaunch(StreamKey stream);
+  void ForgetStream(StreamKey stream);
+  void ForgetEvent(EventKey event);
+  void Reset() { *this = Tracker(); }
+
+  bool full() const { return full_; }
+  bool IsCompute(StreamKey stream) const;
+
+  // All streams that are in use; entries with key 0 are free.
+  const std::array<StreamState, kStreams>& streams() const { return streams_; }
+
+ private:
+  static constexpr std::size_t kProbes = 16;
+
+  struct Event {
+    EventKey key = 0;
+    Sequence last = 0;
+  };
+
+  const StreamState* Find(StreamKey stream) const;
+  StreamState* FindOrAdd(StreamKey stream);
+  Event* FindEvent(EventKey event);
+  Event* FreeEvent(EventKey event);
+  Sequence Join(Sequence sequence);
+
+  std::array<StreamState, kStreams> streams_{};
+  std::array<Event, kEvents> events_{};
+  Sequence newest_ = 0;  // last collective called
+  Sequence joined_ = 0;  // newest collective that compute comes after
+  bool full_ = false;
+};
+
+}  // namespace crossover::phase

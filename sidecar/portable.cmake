@@ -1,0 +1,30 @@
+# Target crossover_portable: the library that ships, for x86-64 and aarch64, loadable from glibc 2.17 on. A
+# preload that needs a newer C library than the image has kills every process of the pod, and the
+# distribution's compiler can only link against the distribution's. zig brings the stubs of old ones.
+# Found where tools/install.sh puts it; without it the target does not exist.
+find_program(CROSSOVER_ZIG_PYTHON python HINTS ${crossover_cache}/cuda-13.0/bin NO_DEFAULT_PATH)
+if(NOT CROSSOVER_ZIG_PYTHON)
+  message(STATUS "no ziglang under ${crossover_cache}: crossover_portable cannot be built")
+  return()
+endif()
+
+set(crossover_portable_libraries)
+foreach(architecture x86_64 aarch64)
+  set(library ${PROJECT_BINARY_DIR}/portable/${architecture}/libcrossover.so)
+  set(sources ${CROSSOVER_SIDECAR_SOURCES} ${CROSSOVER_SIDECAR_ENTRIES})
+  list(TRANSFORM sources PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
+  file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.h ${CMAKE_CURRENT_SOURCE_DIR}/*.def
+       ${PROJECT_SOURCE_DIR}/common/base/*.h ${PROJECT_SOURCE_DIR}/turn/ops.h ${PROJECT_SOURCE_DIR}/proto/*.h)
+  add_custom_command(
+    OUTPUT ${library}
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/portable/${architecture}
+    COMMAND ${CROSSOVER_ZIG_PYTHON} -m ziglang c++ -target ${architecture}-linux-gnu.2.17 -std=c++20 -O2 -g0 -fPIC
+            -shared -s ${CROSSOVER_SIDECAR_OPTIONS} -I${PROJECT_SOURCE_DIR} -isystem ${CROSSOVER_CUDA_INCLUDE}
+            ${sources} -o ${library} -Wl,-z,nodelete -Wl,--no-undefined
+            -Wl,--version-script=${CMAKE_CURRENT_SOURCE_DIR}/crossover.map -ldl -lpthread
+    DEPENDS ${sources} ${headers} ${CMAKE_CURRENT_SOURCE_DIR}/crossover.map
+    COMMENT "Linking libcrossover.so for ${architecture}, glibc 2.17"
+    VERBATIM)
+  list(APPEND crossover_portable_libraries ${library})
+endforeach()
+add_custom_target(crossover_portable DEPENDS ${crossover_portable_libraries})

@@ -1,0 +1,25 @@
+// What the environment says, read once. Anything malformed is named in one line and makes the library inert.
+#pragma once
+
+#include <cstdint>
+
+#include "proto/arbiter_protocol.h"
+
+namespace crossover::session {
+
+struct Config {
+  bool active = false;  // a gang is named, the kill switch is off, and every value is well-formed
+  char gang[CROSSOVER_GANG_NAME_MAX] = {};
+  char socket[108] = {};  // room of sockaddr_un::sun_path
+  std::uint32_t gang_size = 0;
+  bool gpu_gates = true;
+  bool launch_blocking = false;  // CUDA_LAUNCH_BLOCKING: every launch waits, so a turn could never be queued
+};
+
+// Parses an environment given by `get`, which answers like getenv().
+Config ParseConfig(const char* (*get)(const char* name));
+
+// The process's own. Thread-safe.
+const Config& GetConfig();
+
+}  // namespace crossover::session

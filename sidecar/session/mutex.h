@@ -1,0 +1,30 @@
+// A mutex that is constant-initialised and never destroyed: hooks run before constructors and after
+// destructors of static objects.
+#pragma once
+
+#include <pthread.h>
+
+namespace crossover::session {
+
+class Mutex {
+ public:
+  constexpr Mutex() = default;
+  void Lock() { pthread_mutex_lock(&mutex_); }
+  void Unlock() { pthread_mutex_unlock(&mutex_); }
+
+ private:
+  pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
+};
+
+class Locked {
+ public:
+  explicit Locked(Mutex& mutex) : mutex_(mutex) { mutex_.Lock(); }
+  ~Locked() { mutex_.Unlock(); }
+  Locked(const Locked&) = delete;
+  Locked& operator=(const Locked&) = delete;
+
+ private:
+  Mutex& mutex_;
+};
+
+}  // namespace crossover::session

@@ -1,0 +1,292 @@
+#include "sidecar/session/session.h"
+
+#include <time.h>
+
+#include "common/base/futex.h"
+#include "sidecar/log/log.h"
+#include "sidecar/session/attention.h"
+
+namespace crossover::session {
+namespace {
+
+constinit Session the_session;
+
+}  // namespace
+
+Session& TheSession() { return the_session; }
+
+bool Session::Knows(const void* communicator) {
+  const Locked locked(mutex_);
+  return communicators_.Find(communicator) != nullptr;
+}
+
+void Session::OnCommunicator(const void* communicator, int ranks) {
+  const Locked locked(mutex_);
+  if (!communicators_.Add(communicator, ranks)) ObserveOnlyLocked("more communicators than can be tracked");
+}
+
+void Session::OnCommunicatorEnd(const void* communicator) {
+  const Locked locked(mutex_);
+  communicators_.Remove(communicator);
+  if (turns_.holding() && !blocked_) EndTurn();
+}
+
+void Session::BeforeCollective(const void* communicator, phase::Token token, phase::StreamKey stream) {
+  const Locked locked(mutex_);
+  if (turns_.page() == nullptr || !Follow()) return;
+  const Communicator* known = communicators_.Find(communicator);
+  if (known == nullptr || known->ranks < 2) return;
+  if (captures_.load(std::memory_order_relaxed) != 0 && turns_.Capturing(stream)) {
+    ObserveOnlyLocked("collectives are captured into graphs");
+    return;
+  }
+  token.communicator = known->index;
+  const phase::Detector::Verdict verdict = detector_.OnCollective(token);
+  ++called_;
+  const bool gating = verdict.locked && mode_ == CROSSOVER_MODE_GATE && observe_reason_ == nullptr &&
+                      taking_allowed_.load(std::memory_order_acquire);
+  if (turns_.holding() && !blocked_ && (verdict.turn_end || !gating)) EndTurn();
+  if (verdict.turn_end || !gating) {
+    armed_ = false;
+    awaited_ = gating ? called_ : 0;
+  }
+  PublishPhase(gating);
+  const phase::Sequence joined = tracker_.OnCollective(stream, called_);
+  if (joined != 0) OnJoin(joined, stream);
+  if (tracker_.full()) ObserveOnlyLocked("more streams or events than can be tracked");
+  SetAttention();
+}
+
+void Session::BeforeLaunch(phase::StreamKey stream) {
+  if (nccl_depth > 0) return;
+  mutex_.Lock();
+  ++slow_launches_;
+  const std::uint32_t why = attention.load(std::memory_order_relaxed);
+  if ((why & kAttendLearning) != 0) {
+    tracker_.OnLaunch(stream);
+    detector_.OnCompute();
+  }
+  if ((why & kAttendAcquire) != 0) BeginTurn(stream);
+  mutex_.Unlock();
+}
+
+void Session::OnRecord(phase::EventKey event, phase::StreamKey stream) {
+  const Locked locked(mutex_);
+  tracker_.OnRecord(event, stream);
+}
+
+void Session::OnStreamWait(phase::StreamKey stream, phase::EventKey event) {
+  const Locked locked(mutex_);
+  OnJoin(tracker_.OnStreamWait(stream, event), stream);
+}
+
+void Session::OnHostWaitEvent(phase::EventKey event) {
+  const Locked locked(mutex_);
+  OnJoin(tracker_.OnHostWaitEvent(event), 0);
+}
+
+void Session::OnHostWaitStream(phase::StreamKey stream) {
+  const Locked locked(mutex_);
+  OnJoin(tracker_.OnHostWaitStream(stream), 0);
+}
+
+void Session::OnHostWaitContext() {
+  const Locked locked(mutex_);
+  OnJoin(tracker_.OnHostWaitContext(), 0);
+}
+
+// A stream that nobody has launched on yet: for a period, look where launches go.
+void Session::OnStreamCreate() {
+  const Locked locked(mutex_);
+  scan_until_ = called_ + 2 * detector_.period();
+  SetAttention();
+}
+
+void Session::OnStreamDestroy(phase::StreamKey stream) {
+  const Locked locked(mutex_);
+  tracker_.ForgetStream(stream);
+}
+
+void Session::OnEventDestroy(phase::EventKey event) {
+  const Locked locked(mutex_);
+  tracker_.ForgetEvent(event);
+}
+
+void Session::ObserveOnly(const char* reason) {
+  const Locked locked(mutex_);
+  ObserveOnlyLocked(reason);
+}
+
+void Session::ObserveOnlyLocked(const char* reason) {
+  if (observe_reason_ == nullptr) log::Write(log::Level::kWarn, "takes no turns: %s", reason);
+  observe_reason_ = reason;
+}
+
+// Reads what the arbiter asks. False: nothing is watched now.
+bool Session::Follow() {
+  const std::uint32_t mode = base::LoadWord(&turns_.page()->slot[turns_.slot()].mode);
+  const bool off = mode != CROSSOVER_MODE_OBSERVE && mode != CROSSOVER_MODE_GATE;
+  if (off && mode_ != CROSSOVER_MODE_OFF) {
+    if (turns_.holding() && !blocked_) EndTurn();
+    Forget();
+    PublishPhase(false);
+  }
+  mode_ = off ? static_cast<std::uint32_t>(CROSSOVER_MODE_OFF) : mode;
+  watching.store(!off, std::memory_order_relaxed);
+  return !off;
+}
+
+void Session::PublishPhase(bool gating) {
+  crossover_slot& slot = turns_.page()->slot[turns_.slot()];
+  std::uint32_t phase = CROSSOVER_PHASE_LEARNING;
+  if (detector_.locked() && observe_reason_ == nullptr) {
+    phase = gating ? CROSSOVER_PHASE_TAKING : CROSSOVER_PHASE_LOCKED;
+  }
+  base::StoreWord(&slot.phase, phase);
+  base::StoreWord(&slot.heartbeat, base::LoadWord(&slot.heartbeat) + 1);
+}
+
+void Session::SetAttention() {
+  std::uint32_t why = 0;
+  if (watching.load(std::memory_order_relaxed)) {
+    if (!detector_.locked() || called_ < scan_until_) why |= kAttendLearning;
+    if (armed_) why |= kAttendAcquire;
+  }
+  attention.store(why, std::memory_order_relaxed);
+}
+
+void Session::EndTurn() {
+  if (turns_.Release(tracker_, captures_.load(std::memory_order_relaxed) != 0)) return;
+  // The token stays with us and the arbiter's watchdog takes it: slow, and safe.
+  turns_.Abandon();
+  ObserveOnlyLocked("the driver refused to queue a release");
+}
+
+void Session::BeginTurn(phase::StreamKey launching) {
+  const phase::StreamKey stream = joined_stream_ != 0 ? joined_stream_ : launching;
+  const bool capturing = captures_.load(std::memory_order_relaxed) != 0;
+  if (capturing && turns_.Capturing(launching)) return;  // the graph's launch begins the turn
+  armed_ = false;
+  SetAttention();
+  if (turns_.page() == nullptr || turns_.holding() || blocked_) return;
+  if (!taking_allowed_.load(std::memory_order_acquire) || Follow() == false || mode_ != CROSSOVER_MODE_GATE) {
+    return;
+  }
+  bool begun = false;
+  if (turns_.blocks()) {
+    blocked_ = true;
+    mutex_.Unlock();
+    begun = turns_.WaitForTurn(launching);
+    mutex_.Lock();
+    blocked_ = false;
+    if (begun && turns_.page() != nullptr) turns_.Began(launching);
+  } else {
+    begun = turns_.Acquire(stream, launching, tracker_, capturing);
+  }
+  if (!begun) ObserveOnlyLocked("the driver refused to queue an acquire");
+}
+
+void Session::OnJoin(phase::Sequence sequence, phase::StreamKey stream) {
+  if (sequence == 0) return;
+  if (sequence == called_) {
+    detector_.OnJoin();
+  } else {
+    detector_.OnInnerJoin();
+  }
+  if (awaited_ == 0 || sequence < awaited_) return;
+  awaited_ = 0;
+  armed_ = true;
+  joined_stream_ = stream;
+  SetAttention();
+}
+
+void Session::Forget() {
+  detector_.Reset();
+  tracker_.Reset();
+  called_ = 0;
+  scan_until_ = 0;
+  awaited_ = 0;
+  armed_ = false;
+  attention.store(0, std::memory_order_relaxed);
+}
+
+void Session::SetUp(const gates::Driver* driver, CUcontext context, bool gpu_gates) {
+  const Locked locked(mutex_);
+  driver_ = driver;
+  context_ = context;
+  gpu_gates_wanted_ = gpu_gates;
+  transport_ = gpu_gates ? CROSSOVER_TRANSPORT_GPU_GATES : CROSSOVER_TRANSPORT_HOST_GATES;
+}
+
+void Session::OnThreadStart() {
+  CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+  driver_->ThreadExchangeStreamCaptureMode(&mode);
+  driver_->CtxSetCurrent(context_);
+}
+
+std::uint32_t Session::wanted_transport() const { return transport_; }
+
+gates::Gate* Session::ChooseGate(crossover_page* page, turn::SlotIndex slot) {
+  if (gpu_gates_wanted_) {
+    if (gpu_gate_.SetUp(driver_, page, slot)) {
+      transport_ = CROSSOVER_TRANSPORT_GPU_GATES;
+      return &gpu_gate_;
+    }
+    log::Write(log::Level::kWarn,
+               "the driver refuses stream memory operations on the turnstile; host gates instead");
+    gpu_gates_wanted_ = false;
+  }
+  transport_ = CROSSOVER_TRANSPORT_HOST_GATES;
+  return host_gate_.SetUp(driver_, page, slot) ? &host_gate_ : nullptr;
+}
+
+bool Session::Attach(crossover_page* page, turn::SlotIndex slot) {
+  // Set-up would invalidate a capture, or be invalidated by it.
+  while (captures_.load(std::memory_order_relaxed) != 0) {
+    const timespec pause{0, 10'000'000};
+    ::nanosleep(&pause, nullptr);
+  }
+  if (event_ == nullptr && driver_->EventCreate(&event_, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS) {
+    log::Write(log::Level::kWarn, "takes no turns: the driver refused to create an event");
+    return false;
+  }
+  gates::Gate* gate = ChooseGate(page, slot);
+  if (gate == nullptr) {
+    log::Write(log::Level::kWarn, "takes no turns: the driver supports neither GPU gates nor host gates");
+    return false;
+  }
+  const Locked locked(mutex_);
+  Forget();
+  turns_.Attach(driver_, context_, page, slot, gate, event_);
+  taking_allowed_.store(true, std::memory_order_release);
+  Follow();
+  SetAttention();
+  return true;
+}
+
+void Session::Detach() {
+  mutex_.Lock();
+  while (blocked_) {  // its wait is bounded
+    mutex_.Unlock();
+    const timespec pause{0, 1'000'000};
+    ::nanosleep(&pause, nullptr);
+    mutex_.Lock();
+  }
+  turns_.Detach();
+  Forget();
+  mode_ = CROSSOVER_MODE_OFF;
+  watching.store(false, std::memory_order_relaxed);
+  mutex_.Unlock();
+}
+
+void Session::FillProfile(crossover_profile* profile) {
+  const Locked locked(mutex_);
+  profile->iterations = detector_.periods_seen();
+  profile->turns = turns_.taken();
+  profile->launches = slow_launches_;
+  profile->period_tokens = detector_.period();
+  profile->turns_per_period = detector_.turns_per_period();
+  profile->transport = transport_;
+}
+
+}  // namespace crossover::session

@@ -1,0 +1,105 @@
+// One client of one GPU: what the hooks report comes in here, what the arbiter asks is done here.
+//
+// Thread-safe: hooks call it from any thread of the user, the helper thread calls the part that belongs to
+// link::Client. One lock, held for a table look-up or for queueing a few operations; never while waiting for
+// the GPU. Nothing is taken while no arbiter is attached: each call then returns after one load.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "sidecar/gates/driver.h"
+#include "sidecar/gates/gpu_gate.h"
+#include "sidecar/gates/host_gate.h"
+#include "sidecar/link/client.h"
+#include "sidecar/phase/detector.h"
+#include "sidecar/phase/token.h"
+#include "sidecar/phase/tracker.h"
+#include "sidecar/session/communicators.h"
+#include "sidecar/session/mutex.h"
+#include "sidecar/session/turns.h"
+
+namespace crossover::session {
+
+class Session final : public link::Client {
+ public:
+  constexpr Session() = default;
+
+  // --- The user's side: NCCL. Communicators are opaque.
+  bool Knows(const void* communicator);
+  void OnCommunicator(const void* communicator, int ranks);
+  void OnCommunicatorEnd(const void* communicator);
+
+  // A collective is about to be called: gives the turn back if it ends here.
+  void BeforeCollective(const void* communicator, phase::Token token, phase::StreamKey stream);
+
+  // --- The user's side: the driver.
+  void BeforeLaunch(phase::StreamKey stream);  // only when `attention` asks for it
+  void OnRecord(phase::EventKey event, phase::StreamKey stream);
+  void OnStreamWait(phase::StreamKey stream, phase::EventKey event);
+  void OnHostWaitEvent(phase::EventKey event);
+  void OnHostWaitStream(phase::StreamKey stream);
+  void OnHostWaitContext();
+  void OnStreamCreate();
+  void OnStreamDestroy(phase::StreamKey stream);
+  void OnEventDestroy(phase::EventKey event);
+  void OnBeginCapture() { captures_.fetch_add(1, std::memory_order_relaxed); }
+  void OnEndCapture() { captures_.fetch_sub(1, std::memory_order_relaxed); }
+
+  // Turns are not taken from here on, whatever the arbiter asks; `reason` goes into the log once. `reason`
+  // must be a literal.
+  void ObserveOnly(const char* reason);
+
+  // What turns are taken with. Before the helper thread is started.
+  void SetUp(const gates::Driver* driver, CUcontext context, bool gpu_gates);
+
+  // --- The helper thread's side.
+  void OnThreadStart() override;
+  std::uint32_t wanted_transport() const override;
+  bool Attach(crossover_page* page, turn::SlotIndex slot) override;
+  void StopTaking() override { taking_allowed_.store(false, std::memory_order_release); }
+  turn::TurnNumber Asked() const override { return turns_.asked(); }
+  void Detach() override;
+  void FillProfile(crossover_profile* profile) override;
+
+ private:
+  bool Follow();
+  void PublishPhase(bool gating);
+  void SetAttention();
+  void EndTurn();
+  void BeginTurn(phase::StreamKey launching);
+  void OnJoin(phase::Sequence sequence, phase::StreamKey stream);
+  void Forget();
+  void ObserveOnlyLocked(const char* reason);
+  gates::Gate* ChooseGate(crossover_page* page, turn::SlotIndex slot);
+
+  Mutex mutex_;
+  Communicators communicators_;
+  phase::Detector detector_;
+  phase::Tracker tracker_;
+  Turns turns_;
+  phase::Sequence called_ = 0;          // collectives that counted
+  phase::Sequence scan_until_ = 0;      // look for new compute streams until then
+  phase::Sequence awaited_ = 0;         // turn end whose join begins the next turn, 0 for none
+  phase::StreamKey joined_stream_ = 0;  // where that join happened, 0 for the host
+  bool armed_ = false;                  // the next compute launch begins a turn
+  bool blocked_ = false;                // a thread waits in a gate that blocks
+  std::uint32_t mode_ = CROSSOVER_MODE_OFF;
+  std::uint32_t transport_ = CROSSOVER_TRANSPORT_NONE;
+  const char* observe_reason_ = nullptr;
+  std::uint64_t slow_launches_ = 0;
+  std::atomic<int> captures_{0};  // streams being captured now
+  std::atomic<bool> taking_allowed_{false};
+
+  const gates::Driver* driver_ = nullptr;
+  CUcontext context_ = nullptr;
+  CUevent event_ = nullptr;
+  bool gpu_gates_wanted_ = true;
+  gates::GpuGate gpu_gate_;
+  gates::HostGate host_gate_;
+};
+
+// The process's own. Constant-initialised, never destroyed.
+Session& TheSession();
+
+}  // namespace crossover::session

@@ -1,0 +1,45 @@
+// Streams as keys that mean the same stream on every thread, and back.
+#pragma once
+
+#include <cudaTypedefs.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstdint>
+
+#include "sidecar/phase/tracker.h"
+
+namespace crossover::session {
+
+// What a null stream means to the caller.
+enum class Flavour { kLegacy, kPerThread };
+
+inline constexpr phase::StreamKey kLegacyStream = 1;
+
+// The per-thread default stream is one handle and as many streams as there are threads: its key carries the
+// thread. Real handles are pointers and have their low bits clear.
+inline phase::StreamKey PerThreadStream() {
+  thread_local constinit phase::StreamKey key = 0;
+  if (key == 0) key = (static_cast<phase::StreamKey>(::syscall(SYS_gettid)) << 3) | 2;
+  return key;
+}
+
+inline phase::StreamKey KeyOf(CUstream stream, Flavour flavour) {
+  const auto handle = reinterpret_cast<std::uintptr_t>(stream);
+  if (handle == 0) return flavour == Flavour::kLegacy ? kLegacyStream : PerThreadStream();
+  if (stream == CU_STREAM_PER_THREAD) return PerThreadStream();
+  return handle;
+}
+
+// Finds the handle for `key` on this thread. False for the per-thread stream of another thread, or no stream.
+inline bool HandleOf(phase::StreamKey key, CUstream* stream) {
+  if (key == 0) return false;
+  if ((key & 7) == 2) {
+    *stream = CU_STREAM_PER_THREAD;
+    return key == PerThreadStream();
+  }
+  *stream = reinterpret_cast<CUstream>(static_cast<std::uintptr_t>(key));
+  return true;
+}
+
+}  // namespace crossover::session

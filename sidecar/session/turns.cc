@@ -1,0 +1,144 @@
+#include "sidecar/session/turns.h"
+
+#include "common/base/futex.h"
+#include "sidecar/session/streams.h"
+
+namespace crossover::session {
+
+// Makes `context` current for a scope: null streams and registered memory belong to it. Frameworks have it
+// current on every thread that launches, so this is nearly always one comparison.
+class Turns::Context {
+ public:
+  Context(const gates::Driver* driver, CUcontext context) : driver_(driver) {
+    CUcontext current = nullptr;
+    if (driver->CtxGetCurrent(&current) != CUDA_SUCCESS) return;
+    valid_ = current == context;
+    if (valid_) return;
+    pushed_ = driver->CtxPushCurrent(context) == CUDA_SUCCESS;
+    valid_ = pushed_;
+  }
+  ~Context() {
+    CUcontext popped = nullptr;
+    if (pushed_) driver_->CtxPopCurrent(&popped);
+  }
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+
+  explicit operator bool() const { return valid_; }
+
+ private:
+  const gates::Driver* driver_;
+  bool pushed_ = false;
+  bool valid_ = false;
+};
+
+void Turns::Attach(const gates::Driver* driver, CUcontext context, crossover_page* page, turn::SlotIndex slot,
+                   gates::Gate* gate, CUevent event) {
+  driver_ = driver;
+  context_ = context;
+  page_ = page;
+  slot_ = slot;
+  gate_ = gate;
+  event_ = event;
+  holding_ = false;
+  asked_.store(base::LoadWord(&page->slot[slot].rel), std::memory_order_release);
+}
+
+void Turns::Detach() {
+  gate_ = nullptr;
+  page_ = nullptr;
+  holding_ = false;
+}
+
+bool Turns::Capturing(phase::StreamKey stream) const {
+  CUstream handle = nullptr;
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  if (!HandleOf(stream, &handle)) return false;
+  const Context context(driver_, context_);
+  return !context || driver_->StreamIsCapturing(handle, &status) != CUDA_SUCCESS ||
+         status != CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
+bool Turns::Acquire(phase::StreamKey stream, phase::StreamKey launching, const phase::Tracker& tracker,
+                    bool capturing) {
+  CUstream handle = nullptr;
+  if (!HandleOf(stream, &handle)) {
+    stream = launching;
+    if (!HandleOf(stream, &handle)) return false;
+  }
+  if (capturing && (Capturing(stream) || Capturing(launching))) return false;
+  const Context context(driver_, context_);
+  if (!context) return false;
+  const turn::TurnNumber k = asked() + 1;
+  // Stored first: whoever opens this gate in need must never believe that nobody waits.
+  asked_.store(k, std::memory_order_release);
+  if (!gate_->Acquire(handle, k)) {
+    asked_.store(k - 1, std::memory_order_release);
+    return false;
+  }
+  Began(stream);
+  return capturing || FanOut(handle, launching, tracker);
+}
+
+bool Turns::WaitForTurn(phase::StreamKey stream) {
+  CUstream handle = nullptr;
+  const Context context(driver_, context_);
+  if (!context || !HandleOf(stream, &handle)) return false;
+  const turn::TurnNumber k = asked() + 1;
+  asked_.store(k, std::memory_order_release);
+  if (gate_->Acquire(handle, k)) return true;
+  asked_.store(k - 1, std::memory_order_release);
+  return false;
+}
+
+void Turns::Began(phase::StreamKey stream) {
+  stream_ = stream;
+  holding_ = true;
+  ++taken_;
+}
+
+bool Turns::Release(const phase::Tracker& tracker, bool capturing) {
+  CUstream handle = nullptr;
+  if (!HandleOf(stream_, &handle) || (capturing && Capturing(stream_))) return false;
+  const Context context(driver_, context_);
+  if (!context) return false;
+  if (!capturing && !JoinOthers(handle, tracker)) return false;
+  const turn::TurnNumber k = asked();
+  if (!gate_->Release(handle, k, gates::ChooseHandover(page_, slot_, k))) return false;
+  holding_ = false;
+  return true;
+}
+
+bool Turns::Usable(const phase::StreamState& other, CUstream stream, CUstream* handle) const {
+  return other.compute && HandleOf(other.key, handle) && *handle != stream;
+}
+
+bool Turns::FanOut(CUstream stream, phase::StreamKey launching, const phase::Tracker& tracker) const {
+  bool recorded = false;
+  const auto tie = [&](CUstream handle) {
+    if (!recorded && driver_->EventRecord(event_, stream) != CUDA_SUCCESS) return false;
+    recorded = true;
+    return driver_->StreamWaitEvent(handle, event_, 0) == CUDA_SUCCESS;
+  };
+  CUstream handle = nullptr;
+  for (const phase::StreamState& other : tracker.streams()) {
+    if (Usable(other, stream, &handle) && !tie(handle)) return false;
+  }
+  if (tracker.IsCompute(launching) || !HandleOf(launching, &handle) || handle == stream) return true;
+  return tie(handle);
+}
+
+// A stream that carries collectives is left out: the release would wait for a collective.
+bool Turns::JoinOthers(CUstream stream, const phase::Tracker& tracker) const {
+  for (const phase::StreamState& other : tracker.streams()) {
+    CUstream handle = nullptr;
+    if (other.collective || !Usable(other, stream, &handle)) continue;
+    if (driver_->EventRecord(event_, handle) != CUDA_SUCCESS ||
+        driver_->StreamWaitEvent(stream, event_, 0) != CUDA_SUCCESS) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace crossover::session

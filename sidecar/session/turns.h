@@ -1,0 +1,79 @@
+// Takes and gives back turns of one GPU: queues the gate's operations and ties the user's compute streams to
+// them with an event of ours.
+//
+//   X ----*   (any other compute stream)        *---->
+//         |                                     |
+//   S ----*--release k-- ... --join--acquire----*---->   (the stream of the turn)
+//
+// Not thread-safe: its owner's lock. Every call is made in a user's thread.
+#pragma once
+
+#include <cudaTypedefs.h>
+
+#include <atomic>
+#include <cstdint>
+
+#include "proto/turnstile.h"
+#include "sidecar/gates/driver.h"
+#include "sidecar/gates/gate.h"
+#include "sidecar/phase/tracker.h"
+
+namespace crossover::session {
+
+class Turns {
+ public:
+  constexpr Turns() = default;
+
+  // From now on turns can be taken on `slot` of `page` through `gate`. `event` is ours to record at will.
+  void Attach(const gates::Driver* driver, CUcontext context, crossover_page* page, turn::SlotIndex slot,
+              gates::Gate* gate, CUevent event);
+  void Detach();
+
+  // Begins the next turn: work queued later on `stream`, on `launching` and on every compute stream belongs
+  // to it. For gates that do not block. `capturing`: some stream of the process is being captured.
+  bool Acquire(phase::StreamKey stream, phase::StreamKey launching, const phase::Tracker& tracker,
+               bool capturing);
+
+  // The same for gates that block, without the owner's lock; nothing else may be called meanwhile but
+  // asked(). The turn is held once Began() was called, with the lock.
+  bool WaitForTurn(phase::StreamKey stream);
+  void Began(phase::StreamKey stream);
+
+  // Ends the turn behind everything queued so far on the compute streams.
+  bool Release(const phase::Tracker& tracker, bool capturing);
+
+  // The turn is over without a release: nobody waits for one any more.
+  void Abandon() { holding_ = false; }
+
+  bool holding() const { return holding_; }
+  bool blocks() const { return gate_ != nullptr && gate_->blocks(); }
+  crossover_page* page() const { return page_; }
+  turn::SlotIndex slot() const { return slot_; }
+  std::uint64_t taken() const { return taken_; }
+
+  // Number of the newest turn asked for; readable from any thread.
+  turn::TurnNumber asked() const { return asked_.load(std::memory_order_acquire); }
+
+  // Whether the stream is being captured: nothing of ours may be queued there.
+  bool Capturing(phase::StreamKey stream) const;
+
+ private:
+  class Context;
+
+  bool Usable(const phase::StreamState& other, CUstream stream, CUstream* handle) const;
+  bool FanOut(CUstream stream, phase::StreamKey launching, const phase::Tracker& tracker) const;
+  bool JoinOthers(CUstream stream, const phase::Tracker& tracker) const;
+
+  const gates::Driver* driver_ = nullptr;
+  CUcontext context_ = nullptr;
+  crossover_page* page_ = nullptr;
+  gates::Gate* gate_ = nullptr;
+  CUevent event_ = nullptr;
+  turn::SlotIndex slot_ = 0;
+  std::atomic<turn::TurnNumber> asked_{0};
+  phase::StreamKey stream_ = 0;  // of the turn held
+  bool holding_ = false;
+  std::uint64_t taken_ = 0;
+};
+
+}  // namespace crossover::session
