@@ -14,7 +14,7 @@ from benchmarks import results
 from benchmarks.arguments import Parser
 from benchmarks.commands import Build
 from benchmarks.pairs import Context
-from benchmarks.processes import interruptible
+from benchmarks.processes import Failed, interruptible
 
 # In the order in which they are taken: what later figures stand on comes first.
 FIGURES = ("simgpu_error", "eta", "losses_identical", "solo_overhead", "gain_over_timeslicing", "gain_over_mps",
@@ -66,9 +66,18 @@ def measure(options, figures, cases):
             if cases and case not in cases:
                 continue
             print(f"{name} {case}", flush=True)
-            for measured in figure.measure(context, case):
+            for measured in _measured(context, name, figure, case):
                 good &= _record(options, build, context, measured, name, case)
     return 0 if good else 1
+
+
+def _measured(context, name, figure, case):
+    """What the figure yields; a run whose logs cannot be rated is a missed figure, not the end of all figures."""
+    try:
+        yield from figure.measure(context, case)
+    except (Failed, ValueError) as failure:
+        context.voids.append(str(failure))
+        yield results.Measured(name, case, None, "", results.Goal("==", 0), ())
 
 
 def _record(options, build, context, measured, name, case):

@@ -32,6 +32,9 @@ def measure(context, case):
         runs += _run(context, _CASES[case])
     if shipped:
         bad = _run(context, ("synchronize", 50, 0))
+    for run in runs + bad:
+        context.say(f"    {run['granter']:>12}  hand-over {_both(run, 'handover_us')}, half a round trip "
+                    f"{_both(run, 'half_round_trip_us')}, {run['granter_cpu']:.1%} of a core")
     suffix = "" if shipped else "_beside"
     for name, goal, quantile in (("handover_ratio", GOAL, "p50"), ("handover_ratio_p99", GOAL_P99, "p99")):
         samples = tuple(_ratio(run, quantile) for run in runs)
@@ -44,6 +47,10 @@ def measure(context, case):
 
 def _ratio(run, quantile):
     return run["handover_us"][quantile] / run["half_round_trip_us"][quantile]
+
+
+def _both(run, what):
+    return f"{run[what]['p50']:.1f} / {run[what]['p99']:.1f} us (p50 / p99)"
 
 
 def _run(context, how):

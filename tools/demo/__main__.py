@@ -31,7 +31,7 @@ def main():
     except KeyboardInterrupt:
         print("demo: interrupted; nothing is left behind", file=sys.stderr)
         return 130
-    except Failed as failure:
+    except (Failed, ValueError) as failure:
         print(f"demo: {failure}", file=sys.stderr)
         return 1
 
