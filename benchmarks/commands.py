@@ -94,10 +94,9 @@ def daemon_command(build, config):
     return [str(build.daemon), "--standalone", "--config", str(config)]
 
 
-def daemon_config(socket, trace, machine, node, settings=()):
-    """The node daemon's configuration, and where its trace goes."""
-    lines = [f"socket: {socket}", f"trace_file: {trace}"]
-    return "\n".join([*lines, *settings]) + "\n"
+def daemon_config(socket, trace, settings=()):
+    """The node daemon's configuration: where it listens, and where its trace goes."""
+    return "\n".join(["socket:", f"  path: {socket}", f"trace_file: {trace}", *settings]) + "\n"
 
 
 def rank_environment(machine, rank, address, port):

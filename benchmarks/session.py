@@ -102,7 +102,7 @@ class _Session:
     def start_arbiters(self):
         for node in range(self.machine.nodes):
             config = self.directory / f"node{node}" / "crossover.yaml"
-            config.write_text(commands.daemon_config(self._socket(node), self.trace_file(node), self.machine, node,
+            config.write_text(commands.daemon_config(self._socket(node), self.trace_file(node),
                                                      self.plan.daemon_settings), encoding="utf-8")
             command = self.nodes.on_node(node, commands.daemon_command(self.build, config))
             self.processes.start(f"arbiter{node}", command, self._environment(node),

@@ -29,7 +29,8 @@ with open(os.path.join(os.environ["SIMGPU_REPORT"], f"{rank}-{options['seed']}.j
 
 _DAEMON = '''
 import json, signal, socket, sys, time
-config = dict(line.split(": ", 1) for line in open(sys.argv[sys.argv.index("--config") + 1]).read().splitlines())
+lines = open(sys.argv[sys.argv.index("--config") + 1]).read().splitlines()
+config = dict(line.strip().split(": ", 1) for line in lines if ": " in line)
 def end(*_):
     with open(config["trace_file"], "w") as trace:
         for event, t in (("arrive", 1), ("hold", 2), ("release", 3)):
@@ -37,7 +38,7 @@ def end(*_):
     sys.exit(0)
 signal.signal(signal.SIGTERM, end)
 listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-listener.bind(config["socket"])
+listener.bind(config["path"])
 while True:
     time.sleep(60)
 '''
