@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include <csignal>
 #include <utility>
 
 #include "common/logging/log.h"
@@ -19,9 +20,12 @@ sigset_t HeededSignals() {
 
 }  // namespace
 
+Daemon::~Daemon() { Stop(); }
+
 bool Daemon::Start(std::vector<Sink*> sinks, std::string* error) {
   const sigset_t set = HeededSignals();
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);  // a log that nobody reads any more is no reason to stop
   logging::SetLevel(config_.log_level);
   if (!config_.trace_file.empty()) {
     trace_ = TraceWriter::Open(config_.trace_file, error);
@@ -68,6 +72,7 @@ void Daemon::Reload(const Reread& reread) {
 }
 
 void Daemon::Stop() {
+  if (!thread_.joinable()) return;
   arbiter_->Stop();
   thread_.join();
   arbiter_.reset();

@@ -21,6 +21,7 @@ class Daemon {
   using Reread = std::function<std::optional<Config>(std::string* error)>;
 
   explicit Daemon(Config config) : config_(std::move(config)) {}
+  ~Daemon();  // stops it
 
   // Opens the trace and the socket. To be called once, before any other thread is made: SIGTERM, SIGINT and
   // SIGHUP are blocked from here on, for Run to take.

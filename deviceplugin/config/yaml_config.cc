@@ -1,0 +1,223 @@
+#include "deviceplugin/config/yaml_config.h"
+
+#include <yaml-cpp/yaml.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <set>
+#include <sstream>
+#include <stdexcept>
+
+#include "deviceplugin/arbiter/messages.h"
+#include "deviceplugin/config/values.h"
+
+namespace crossover::deviceplugin {
+namespace {
+
+// What is wrong with the file; never leaves this file.
+struct Fault : std::runtime_error {
+  Fault(const YAML::Mark& mark, const std::string& text) : std::runtime_error(text), line(mark.line + 1) {}
+  int line;
+};
+
+std::string Printed(const YAML::Node& node) {
+  if (node.IsScalar()) return node.Scalar().empty() ? "\"\"" : node.Scalar();
+  if (node.IsSequence()) return "a list";
+  return node.IsMap() ? "a map" : "nothing";
+}
+
+[[noreturn]] void Reject(const YAML::Node& node, const std::string& key, std::string_view allowed) {
+  throw Fault(node.Mark(), key + ": " + Printed(node) + " is not allowed: " + std::string(allowed));
+}
+
+// The text of a scalar: `take` returns whether it is allowed.
+void Scalar(const YAML::Node& node, const std::string& key, std::string_view allowed,
+            const std::function<bool(const std::string&)>& take) {
+  if (!node.IsScalar() || !take(node.Scalar())) Reject(node, key, allowed);
+}
+
+void Integer(const YAML::Node& node, const std::string& key, std::int64_t low, std::int64_t high,
+             const std::function<void(std::int64_t)>& take) {
+  Scalar(node, key, std::to_string(low) + " to " + std::to_string(high), [&](const std::string& text) {
+    const auto value = ParseInteger(text, low, high);
+    if (value) take(*value);
+    return value.has_value();
+  });
+}
+
+using Handler = std::function<void(const YAML::Node& value, const std::string& key)>;
+using Handlers = std::map<std::string, Handler>;
+
+std::string Names(const Handlers& handlers) {
+  std::string names;
+  for (const auto& [name, handler] : handlers) names += (names.empty() ? "" : ", ") + name;
+  return names;
+}
+
+// Gives each value of a map to its handler. Keys that have none, or that stand twice, are faults.
+void Map(const YAML::Node& node, const std::string& prefix, const Handlers& handlers) {
+  if (!node.IsMap()) Reject(node, prefix.empty() ? "the file" : prefix, "a map of " + Names(handlers));
+  const std::string path = prefix.empty() ? "" : prefix + ".";
+  std::set<std::string> seen;
+  for (const auto& entry : node) {
+    const std::string name = entry.first.IsScalar() ? entry.first.Scalar() : Printed(entry.first);
+    const auto handler = handlers.find(name);
+    if (handler == handlers.end()) {
+      throw Fault(entry.first.Mark(), path + name + ": unknown key; allowed are " + Names(handlers));
+    }
+    if (!seen.insert(name).second) throw Fault(entry.first.Mark(), path + name + ": stands twice");
+    handler->second(entry.second, path + name);
+  }
+}
+
+void ReadSocket(const YAML::Node& node, const std::string& key, arbiter::SocketSettings* socket) {
+  Map(node, key,
+      {{"path",
+        [&](const YAML::Node& value, const std::string& name) {
+          Scalar(value, name, kSocketPathAllowed, [&](const std::string& text) {
+            socket->path = text;
+            return ValidSocketPath(text);
+          });
+        }},
+       {"mode",
+        [&](const YAML::Node& value, const std::string& name) {
+          Scalar(value, name, kSocketModeAllowed, [&](const std::string& text) {
+            const auto mode = ParseFileMode(text);
+            socket->mode = mode.value_or(0);
+            return mode.has_value();
+          });
+        }},
+       {"group", [&](const YAML::Node& value, const std::string& name) {
+          Scalar(value, name, kGroupAllowed, [&](const std::string& text) {
+            socket->group = ParseGroup(text);
+            return socket->group.has_value();
+          });
+        }}});
+}
+
+void ReadGpus(const YAML::Node& node, const std::string& key, std::optional<std::vector<std::string>>* gpus) {
+  gpus->reset();
+  if (node.IsScalar() && node.Scalar() == "all") return;
+  if (!node.IsSequence() || node.size() == 0) Reject(node, key, kGpusAllowed);
+  gpus->emplace();
+  for (const YAML::Node& item : node) {
+    Scalar(item, key, kGpusAllowed, [&](const std::string& text) {
+      gpus->value().push_back(text);
+      return arbiter::ValidGpuUuid(text);
+    });
+  }
+}
+
+void ReadWatchdog(const YAML::Node& node, const std::string& key, turn::WatchdogSettings* watchdog) {
+  Map(node, key,
+      {{"floor_ms",
+        [&](const YAML::Node& value, const std::string& name) {
+          Integer(value, name, 1, 60'000, [&](std::int64_t ms) { watchdog->floor = ms * 1'000'000; });
+        }},
+       {"factor",
+        [&](const YAML::Node& value, const std::string& name) {
+          Integer(value, name, 1, 1000, [&](std::int64_t factor) { watchdog->factor = factor; });
+        }},
+       {"offences", [&](const YAML::Node& value, const std::string& name) {
+          Integer(value, name, 1, 1'000'000,
+                  [&](std::int64_t offences) { watchdog->offences = static_cast<std::uint32_t>(offences); });
+        }}});
+}
+
+void ReadLimits(const YAML::Node& node, const std::string& key, arbiter::Limits* limits) {
+  const auto count = [](std::uint32_t* target) {
+    return [target](const YAML::Node& value, const std::string& name) {
+      Integer(value, name, 1, 65'536, [&](std::int64_t n) { *target = static_cast<std::uint32_t>(n); });
+    };
+  };
+  Map(node, key,
+      {{"connections", count(&limits->connections)},
+       {"connections_per_user", count(&limits->connections_per_user)},
+       {"gpus", count(&limits->gpus)}});
+}
+
+void ReadMetrics(const YAML::Node& node, const std::string& key, std::string* listen) {
+  Map(node, key, {{"listen", [&](const YAML::Node& value, const std::string& name) {
+                     Scalar(value, name, kListenAllowed, [&](const std::string& text) {
+                       *listen = text == "off" ? "" : text;
+                       return text == "off" || ValidListenAddress(text);
+                     });
+                   }}});
+}
+
+Config ReadConfig(const YAML::Node& root) {
+  Config config;
+  if (root.IsNull()) return config;  // an empty file: all defaults
+  arbiter::LiveSettings& live = config.arbiter.live;
+  Map(root, "",
+      {{"socket",
+        [&](const auto& value, const auto& key) { ReadSocket(value, key, &config.arbiter.socket); }},
+       {"limits",
+        [&](const auto& value, const auto& key) { ReadLimits(value, key, &config.arbiter.limits); }},
+       {"metrics",
+        [&](const auto& value, const auto& key) { ReadMetrics(value, key, &config.metrics_listen); }},
+       {"gpus", [&](const auto& value, const auto& key) { ReadGpus(value, key, &live.gpus); }},
+       {"watchdog",
+        [&](const auto& value, const auto& key) { ReadWatchdog(value, key, &live.turn.watchdog); }},
+       {"mode",
+        [&](const auto& value, const auto& key) {
+          Scalar(value, key, kModeAllowed, [&](const std::string& text) {
+            const auto policy = ParsePolicy(text);
+            live.policy = policy.value_or(live.policy);
+            return policy.has_value();
+          });
+        }},
+       {"tie_window_us",
+        [&](const auto& value, const auto& key) {
+          Scalar(value, key, kTieWindowAllowed,
+                 [&](const std::string& text) { return ParseTieWindow(text, &live.turn.policy); });
+        }},
+       {"trace_file",
+        [&](const auto& value, const auto& key) {
+          Scalar(value, key, "an absolute file name", [&](const std::string& text) {
+            config.trace_file = text;
+            return text.size() > 1 && text.front() == '/';
+          });
+        }},
+       {"log_level", [&](const auto& value, const auto& key) {
+          Scalar(value, key, kLogLevelAllowed, [&](const std::string& text) {
+            const auto level = logging::ParseLevel(text);
+            config.log_level = level.value_or(config.log_level);
+            return level.has_value();
+          });
+        }}});
+  return config;
+}
+
+}  // namespace
+
+std::optional<Config> ParseYamlConfig(const std::string& text, const std::string& name, std::string* error) {
+  try {
+    const std::vector<YAML::Node> documents = YAML::LoadAll(text);
+    if (documents.empty()) return Config{};
+    if (documents.size() > 1) throw Fault(documents[1].Mark(), "a second document: one is allowed");
+    return ReadConfig(documents[0]);
+  } catch (const Fault& fault) {
+    *error = name + ":" + std::to_string(fault.line) + ": " + fault.what();
+  } catch (const YAML::Exception& fault) {
+    *error = name + ":" + std::to_string(fault.mark.line + 1) + ": not YAML: " + fault.msg;
+  }
+  return std::nullopt;
+}
+
+std::optional<Config> ReadYamlConfig(const std::string& path, std::string* error) {
+  std::ifstream file(path);
+  std::ostringstream text;
+  if (!file || !(text << file.rdbuf())) {
+    // An empty file leaves nothing to copy, which the stream counts as a failure.
+    if (file.is_open() && file.peek() == std::ifstream::traits_type::eof()) return Config{};
+    *error = path + ": cannot be read: " + std::strerror(errno);
+    return std::nullopt;
+  }
+  return ParseYamlConfig(text.str(), path, error);
+}
+
+}  // namespace crossover::deviceplugin

@@ -1,0 +1,27 @@
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <string>
+
+#include "deviceplugin/standalone.h"
+
+int main(int argc, char** argv) {
+  CLI::App app("Crossover's node daemon: keeps the turns of this machine's GPUs.", "crossover-deviceplugin");
+  bool standalone = false;
+  std::string config;
+  app.add_flag("--standalone", standalone, "serve this machine alone, without Kubernetes");
+  app.add_option("--config", config, "YAML file with the configuration")->required();
+  app.set_version_flag("--version", "crossover-deviceplugin " CROSSOVER_VERSION);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  if (!standalone) {
+    std::fputs(
+        "crossover-deviceplugin: without --standalone it would serve a kubelet, which is not in this "
+        "version\n",
+        stderr);
+    return 2;
+  }
+  return crossover::deviceplugin::RunStandalone(config);
+}

@@ -1,0 +1,202 @@
+#include "deviceplugin/metrics/arbiter_metrics.h"
+
+#include <tuple>
+#include <utility>
+
+namespace crossover::deviceplugin {
+namespace {
+
+using prometheus::ClientMetric;
+using prometheus::MetricFamily;
+using prometheus::MetricType;
+using Labels = std::vector<ClientMetric::Label>;
+
+// Hand-overs take microseconds, turns milliseconds, a stuck neighbour fractions of a second.
+const prometheus::Histogram::BucketBoundaries kSeconds = {0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01,
+                                                          0.025,  0.05,    0.1,    0.25,  0.5,    1,     2.5};
+
+MetricFamily Family(std::string name, std::string help, MetricType type) {
+  return {.name = std::move(name), .help = std::move(help), .type = type, .metric = {}};
+}
+
+void AddCounter(MetricFamily* family, Labels labels, double value) {
+  ClientMetric& metric = family->metric.emplace_back();
+  metric.label = std::move(labels);
+  metric.counter.value = value;
+}
+
+void AddGauge(MetricFamily* family, Labels labels, double value) {
+  ClientMetric& metric = family->metric.emplace_back();
+  metric.label = std::move(labels);
+  metric.gauge.value = value;
+}
+
+void AddHistogram(MetricFamily* family, Labels labels, const prometheus::Histogram& histogram) {
+  ClientMetric& metric = family->metric.emplace_back(histogram.Collect());
+  metric.label = std::move(labels);
+}
+
+double Seconds(turn::Time time) { return static_cast<double>(time) * 1e-9; }
+
+std::uint32_t ReadWord(std::uint32_t& word) { return arbiter::Atomic(word).load(std::memory_order_relaxed); }
+
+const char* ModeName(std::uint32_t mode) {
+  constexpr const char* kNames[] = {"off", "observe", "gate"};
+  return mode < 3 ? kNames[mode] : "invalid";
+}
+const char* PhaseName(std::uint32_t phase) {
+  constexpr const char* kNames[] = {"learning", "locked", "taking"};
+  return phase < 3 ? kNames[phase] : "invalid";
+}
+const char* TransportName(std::uint32_t transport) {
+  constexpr const char* kNames[] = {"none", "gpu_gates", "host_gates"};
+  return transport < 3 ? kNames[transport] : "invalid";
+}
+
+Labels OfClient(const arbiter::Member& member) {
+  return {{"gpu_uuid", member.gpu->uuid}, {"gang", member.gang}};
+}
+
+}  // namespace
+
+ArbiterMetrics::Client::Client(std::shared_ptr<const arbiter::Member> who)
+    : member(std::move(who)), wait(kSeconds), hold(kSeconds) {}
+
+void ArbiterMetrics::set_cpu_seconds(std::function<double()> cpu_seconds) {
+  const std::lock_guard lock(mutex_);
+  cpu_seconds_ = std::move(cpu_seconds);
+}
+
+void ArbiterMetrics::OnEvent(const arbiter::Event& event) {
+  if (event.member == nullptr) return;
+  const std::lock_guard lock(mutex_);
+  const std::uint64_t id = event.member->id;
+  if (event.kind == arbiter::EventKind::kJoin) {
+    clients_.try_emplace(id, event.member);
+    gpus_.try_emplace(event.gpu->uuid);
+    return;
+  }
+  const auto client = clients_.find(id);
+  if (client == clients_.end()) return;
+  if (event.kind == arbiter::EventKind::kLeave) {
+    clients_.erase(client);
+  } else if (event.kind == arbiter::EventKind::kHold) {
+    ++client->second.turns;
+    client->second.wait.Observe(Seconds(event.duration));
+  } else if (event.kind == arbiter::EventKind::kRelease) {
+    client->second.hold.Observe(Seconds(event.duration));
+  }
+}
+
+void ArbiterMetrics::OnStats(const arbiter::GpuInfo& gpu, const turn::Stats& stats) {
+  const std::lock_guard lock(mutex_);
+  gpus_[gpu.uuid] = stats;
+}
+
+void ArbiterMetrics::OnDropped(std::uint64_t events) {
+  const std::lock_guard lock(mutex_);
+  dropped_ += events;
+}
+
+std::vector<MetricFamily> ArbiterMetrics::Collect() const {
+  const std::lock_guard lock(mutex_);
+  Families families;
+  CollectGpus(&families);
+  CollectClients(&families);
+  CollectStates(&families);
+  CollectDaemon(&families);
+  return families;
+}
+
+void ArbiterMetrics::CollectGpus(Families* families) const {
+  MetricFamily handovers =
+      Family("crossover_handovers_total",
+             "Turns begun, by who opened the gate: the client before, or the arbiter.", MetricType::Counter);
+  MetricFamily corrections = Family(
+      "crossover_token_corrections_total",
+      "Times the arbiter took a parked turn back (revoke), replaced a lost one (mint) or removed a surplus "
+      "one (swallow).",
+      MetricType::Counter);
+  MetricFamily openings =
+      Family("crossover_watchdog_openings_total", "Gates opened beside a client that held its turn too long.",
+             MetricType::Counter);
+  MetricFamily rest =
+      Family("crossover_turn_rest_while_ready_seconds_total",
+             "Time nobody had the turn although somebody waited for it.", MetricType::Counter);
+  MetricFamily held_back = Family(
+      "crossover_arrivals_held_back_total",
+      "Polls in which a waiting client was kept back for the one before it in order.", MetricType::Counter);
+  for (const auto& [uuid, stats] : gpus_) {
+    const auto count = [&uuid = uuid](MetricFamily* family, const char* label, const char* value, double n) {
+      Labels labels = {{"gpu_uuid", uuid}};
+      if (label != nullptr) labels.push_back({label, value});
+      AddCounter(family, std::move(labels), n);
+    };
+    count(&handovers, "by", "client", static_cast<double>(stats.handed_over));
+    count(&handovers, "by", "arbiter", static_cast<double>(stats.granted));
+    count(&corrections, "action", "revoke", static_cast<double>(stats.revoked));
+    count(&corrections, "action", "mint", static_cast<double>(stats.minted));
+    count(&corrections, "action", "swallow", static_cast<double>(stats.swallowed));
+    count(&openings, nullptr, nullptr, static_cast<double>(stats.opened));
+    count(&rest, nullptr, nullptr, Seconds(stats.rest_while_ready));
+    count(&held_back, nullptr, nullptr, static_cast<double>(stats.held_back));
+  }
+  for (MetricFamily* family : {&handovers, &corrections, &openings, &rest, &held_back}) {
+    families->push_back(std::move(*family));
+  }
+}
+
+void ArbiterMetrics::CollectClients(Families* families) const {
+  MetricFamily turns = Family("crossover_turns_total", "Turns that a client began.", MetricType::Counter);
+  MetricFamily wait = Family("crossover_turn_wait_seconds",
+                             "From a client's arrival to the start of its turn.", MetricType::Histogram);
+  MetricFamily hold =
+      Family("crossover_turn_hold_seconds", "Length of a client's turns.", MetricType::Histogram);
+  MetricFamily faults =
+      Family("crossover_client_faults_total",
+             "Times a client opened its own gate because nobody else did, as it says.", MetricType::Counter);
+  for (const auto& [id, client] : clients_) {
+    const arbiter::Member& member = *client.member;
+    AddCounter(&turns, OfClient(member), static_cast<double>(client.turns));
+    AddHistogram(&wait, OfClient(member), client.wait);
+    AddHistogram(&hold, OfClient(member), client.hold);
+    AddCounter(&faults, OfClient(member), ReadWord(member.gpu->page->slot(member.slot).faults));
+  }
+  for (MetricFamily* family : {&turns, &wait, &hold, &faults}) families->push_back(std::move(*family));
+}
+
+// How many clients there are of each kind: the words are the page's own, as they stand now.
+void ArbiterMetrics::CollectStates(Families* families) const {
+  using State = std::tuple<std::string, std::string, std::string, std::string>;
+  std::map<State, int> count;
+  for (const auto& [id, client] : clients_) {
+    const arbiter::Member& member = *client.member;
+    crossover_slot& slot = member.gpu->page->slot(member.slot);
+    ++count[{member.gpu->uuid, ModeName(ReadWord(slot.mode)), PhaseName(ReadWord(slot.phase)),
+             TransportName(member.transport)}];
+  }
+  MetricFamily clients = Family(
+      "crossover_clients", "Clients by what they are asked to do, where they are, and how they take turns.",
+      MetricType::Gauge);
+  for (const auto& [state, n] : count) {
+    const auto& [uuid, mode, phase, transport] = state;
+    AddGauge(&clients, {{"gpu_uuid", uuid}, {"mode", mode}, {"phase", phase}, {"transport", transport}}, n);
+  }
+  families->push_back(std::move(clients));
+}
+
+void ArbiterMetrics::CollectDaemon(Families* families) const {
+  if (cpu_seconds_) {
+    MetricFamily cpu = Family("crossover_arbiter_cpu_seconds_total",
+                              "Processor time of the thread that keeps the turns.", MetricType::Counter);
+    AddCounter(&cpu, {}, cpu_seconds_());
+    families->push_back(std::move(cpu));
+  }
+  MetricFamily dropped =
+      Family("crossover_events_dropped_total",
+             "Events that metrics and trace missed because they came too fast.", MetricType::Counter);
+  AddCounter(&dropped, {}, static_cast<double>(dropped_));
+  families->push_back(std::move(dropped));
+}
+
+}  // namespace crossover::deviceplugin

@@ -1,0 +1,57 @@
+// The arbiter's figures for Prometheus. Series of a client go when it goes, those of a GPU stay.
+//
+// Events come on the recorder's thread, scrapes on the server's; one lock between them, which the arbiter's
+// thread never takes.
+#pragma once
+
+#include <prometheus/collectable.h>
+#include <prometheus/histogram.h>
+#include <prometheus/metric_family.h>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "deviceplugin/recorder/recorder.h"
+
+namespace crossover::deviceplugin {
+
+class ArbiterMetrics : public prometheus::Collectable, public Sink {
+ public:
+  // `cpu_seconds`: what the arbiter's thread has used; may be empty. Called on the server's thread.
+  void set_cpu_seconds(std::function<double()> cpu_seconds);
+
+  void OnEvent(const arbiter::Event& event) override;
+  void OnStats(const arbiter::GpuInfo& gpu, const turn::Stats& stats) override;
+  void OnDropped(std::uint64_t events) override;
+
+  std::vector<prometheus::MetricFamily> Collect() const override;
+
+ private:
+  struct Client {
+    explicit Client(std::shared_ptr<const arbiter::Member> who);
+
+    std::shared_ptr<const arbiter::Member> member;
+    std::uint64_t turns = 0;
+    prometheus::Histogram wait;
+    prometheus::Histogram hold;
+  };
+  using Families = std::vector<prometheus::MetricFamily>;
+
+  void CollectGpus(Families* families) const;
+  void CollectClients(Families* families) const;
+  void CollectStates(Families* families) const;
+  void CollectDaemon(Families* families) const;
+
+  mutable std::mutex mutex_;
+  std::map<std::uint64_t, Client> clients_;  // by the member's id
+  std::map<std::string, turn::Stats> gpus_;  // by UUID
+  std::uint64_t dropped_ = 0;
+  std::function<double()> cpu_seconds_;
+};
+
+}  // namespace crossover::deviceplugin
