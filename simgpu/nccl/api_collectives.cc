@@ -1,0 +1,123 @@
+// The calls that move data.
+#include "simgpu/nccl/export.h"
+#include "simgpu/nccl/group.h"
+#include "simgpu/nccl/log.h"
+
+namespace {
+
+using simgpu::nccl::Call;
+using simgpu::nccl::CanReduce;
+using simgpu::nccl::Function;
+using simgpu::nccl::Group;
+using simgpu::nccl::Name;
+using simgpu::nccl::PendingCall;
+using simgpu::nccl::Refuse;
+
+// Empty: the arguments are sound.
+std::string FindFault(const PendingCall& pending, const ncclComm& comm) {
+  const Call& call = pending.call;
+  const int ranks = comm.ranks();
+  if (simgpu::nccl::SizeOf(call.type) == 0)
+    return "datatype " + std::to_string(call.type) + " does not exist";
+  if (Reduces(call.function)) {
+    if (call.op < 0 || call.op >= ncclNumOps) return "op " + std::to_string(call.op) + " does not exist";
+    if (!CanReduce(call.type)) return std::string("reductions of ") + Name(call.type) + " are not supported";
+  }
+  const bool rooted = IsPointToPoint(call.function) || call.function == Function::kBroadcast ||
+                      call.function == Function::kReduce;
+  if (rooted && (call.root < 0 || call.root >= ranks)) {
+    return "rank " + std::to_string(call.root) + " is not in 0.." + std::to_string(ranks - 1);
+  }
+  if (call.count > (std::uint64_t{1} << 48) / static_cast<std::uint64_t>(ranks)) return "count is too large";
+  const bool reads =
+      call.function != Function::kRecv && (call.function != Function::kBroadcast || call.root == comm.rank());
+  const bool writes =
+      call.function != Function::kSend && (call.function != Function::kReduce || call.root == comm.rank());
+  if (call.count > 0 && reads && pending.send == nullptr) return "sendbuff is null";
+  if (call.count > 0 && writes && pending.recv == nullptr) return "recvbuff is null";
+  return "";
+}
+
+ncclResult_t CheckComm(ncclComm_t comm, const Call& call) {
+  if (comm == nullptr || !comm->valid()) {
+    return Refuse(ncclInvalidArgument, std::string(Name(call.function)) + ": comm is not a communicator");
+  }
+  if (comm->finalized()) {
+    return Refuse(ncclInvalidUsage, std::string(Name(call.function)) + ": the communicator was finalized");
+  }
+  const ncclResult_t state = comm->AsyncError();
+  if (state == ncclInProgress && !comm->blocking()) {
+    return Refuse(ncclInvalidArgument, std::string(Name(call.function)) +
+                                           ": the communicator's last operation is still in progress");
+  }
+  return state == ncclSuccess || state == ncclInProgress ? ncclSuccess : Refuse(state, comm->FailureText());
+}
+
+ncclResult_t Enqueue(ncclComm_t comm, const PendingCall& pending) {
+  Group& group = Group::OfThisThread();
+  if (const ncclResult_t result = CheckComm(comm, pending.call); result != ncclSuccess)
+    return group.Spoil(result);
+  if (const std::string fault = FindFault(pending, *comm); !fault.empty()) {
+    return group.Spoil(Refuse(ncclInvalidArgument, std::string(Name(pending.call.function)) + ": " + fault));
+  }
+  if (pending.call.count > 0) group.Add(comm, pending);
+  return ncclSuccess;
+}
+
+ncclResult_t Submit(Function function, const void* send, void* recv, std::size_t count, ncclDataType_t type,
+                    ncclRedOp_t op, int root, ncclComm_t comm, cudaStream_t stream) {
+  Group& group = Group::OfThisThread();
+  group.Start();
+  const ncclResult_t result = Enqueue(comm, {{function, type, op, root, count}, send, recv, stream});
+  const ncclResult_t ended = group.End();
+  return result != ncclSuccess ? result : ended;
+}
+
+}  // namespace
+
+SIMGPU_NCCL_EXPORT(ncclResult_t, AllReduce, const void* sendbuff, void* recvbuff, size_t count,
+                   ncclDataType_t datatype, ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream) {
+  return Submit(Function::kAllReduce, sendbuff, recvbuff, count, datatype, op, -1, comm, stream);
+}
+
+SIMGPU_NCCL_EXPORT(ncclResult_t, Broadcast, const void* sendbuff, void* recvbuff, size_t count,
+                   ncclDataType_t datatype, int root, ncclComm_t comm, cudaStream_t stream) {
+  return Submit(Function::kBroadcast, sendbuff, recvbuff, count, datatype, ncclSum, root, comm, stream);
+}
+
+SIMGPU_NCCL_EXPORT(ncclResult_t, Bcast, void* buff, size_t count, ncclDataType_t datatype, int root,
+                   ncclComm_t comm, cudaStream_t stream) {
+  return Submit(Function::kBroadcast, buff, buff, count, datatype, ncclSum, root, comm, stream);
+}
+
+SIMGPU_NCCL_EXPORT(ncclResult_t, Reduce, const void* sendbuff, void* recvbuff, size_t count,
+                   ncclDataType_t datatype, ncclRedOp_t op, int root, ncclComm_t comm, cudaStream_t stream) {
+  return Submit(Function::kReduce, sendbuff, recvbuff, count, datatype, op, root, comm, stream);
+}
+
+SIMGPU_NCCL_EXPORT(ncclResult_t, AllGather, const void* sendbuff, void* recvbuff, size_t sendcount,
+                   ncclDataType_t datatype, ncclComm_t comm, cudaStream_t stream) {
+  return Submit(Function::kAllGather, sendbuff, recvbuff, sendcount, datatype, ncclSum, -1, comm, stream);
+}
+
+SIMGPU_NCCL_EXPORT(ncclResult_t, ReduceScatter, const void* sendbuff, void* recvbuff, size_t recvcount,
+                   ncclDataType_t datatype, ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream) {
+  return Submit(Function::kReduceScatter, sendbuff, recvbuff, recvcount, datatype, op, -1, comm, stream);
+}
+
+SIMGPU_NCCL_EXPORT(ncclResult_t, Send, const void* sendbuff, size_t count, ncclDataType_t datatype, int peer,
+                   ncclComm_t comm, cudaStream_t stream) {
+  return Submit(Function::kSend, sendbuff, nullptr, count, datatype, ncclSum, peer, comm, stream);
+}
+
+SIMGPU_NCCL_EXPORT(ncclResult_t, Recv, void* recvbuff, size_t count, ncclDataType_t datatype, int peer,
+                   ncclComm_t comm, cudaStream_t stream) {
+  return Submit(Function::kRecv, nullptr, recvbuff, count, datatype, ncclSum, peer, comm, stream);
+}
+
+SIMGPU_NCCL_EXPORT(ncclResult_t, GroupStart, void) {
+  Group::OfThisThread().Start();
+  return ncclSuccess;
+}
+
+SIMGPU_NCCL_EXPORT(ncclResult_t, GroupEnd, void) { return Group::OfThisThread().End(); }

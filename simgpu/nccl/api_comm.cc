@@ -1,0 +1,169 @@
+// The calls that make, ask and end communicators.
+#include <climits>
+#include <cstring>
+#include <utility>
+
+#include "simgpu/nccl/export.h"
+#include "simgpu/nccl/group.h"
+#include "simgpu/nccl/log.h"
+
+namespace {
+
+using simgpu::nccl::Config;
+using simgpu::nccl::Group;
+using simgpu::nccl::Refuse;
+using simgpu::nccl::SetUp;
+
+ncclResult_t CheckComm(const char* function, ncclComm_t comm) {
+  if (comm != nullptr && comm->valid()) return ncclSuccess;
+  return Refuse(ncclInvalidArgument, std::string(function) + ": comm is not a communicator");
+}
+
+// Makes the handle now and joins the others at the end of the group.
+ncclResult_t AddRank(ncclComm_t* handle, int ranks, const ncclUniqueId& id, int rank, const Config& config) {
+  std::unique_ptr<ncclComm> made;
+  const ncclResult_t result = ncclComm::Make(ranks, rank, config, &made);
+  if (result != ncclSuccess) return result;
+  ncclComm* comm = made.release();
+  *handle = comm;
+  Group::OfThisThread().Add(SetUp{comm, config.blocking, [comm, id] { return comm->Join(id); }});
+  return ncclSuccess;
+}
+
+ncclResult_t InitRank(ncclComm_t* handle, int ranks, const ncclUniqueId& id, int rank,
+                      const ncclConfig_t* given) {
+  Config config;
+  std::string error;
+  if (handle == nullptr) return Refuse(ncclInvalidArgument, "CommInitRank: comm is null");
+  *handle = nullptr;
+  if (ranks < 1 || ranks > static_cast<int>(simgpu::nccl::kMaxRanks) || rank < 0 || rank >= ranks) {
+    return Refuse(ncclInvalidArgument, "CommInitRank: rank " + std::to_string(rank) + " of " +
+                                           std::to_string(ranks) + " does not exist");
+  }
+  if (!ReadConfig(given, &config, &error)) return Refuse(ncclInvalidArgument, error);
+  Group& group = Group::OfThisThread();
+  group.Start();
+  const ncclResult_t result = group.Spoil(AddRank(handle, ranks, id, rank, config));
+  const ncclResult_t ended = group.End();
+  return result != ncclSuccess ? result : ended;
+}
+
+// One context per device of this process, for ncclCommInitAll.
+ncclResult_t UseDevice(const simgpu::nccl::Driver& driver, int ordinal) {
+  CUdevice device = 0;
+  CUcontext context = nullptr;
+  CUresult result = driver.cuDeviceGet(&device, ordinal);
+  if (result == CUDA_SUCCESS) result = driver.cuDevicePrimaryCtxRetain(&context, device);
+  if (result == CUDA_SUCCESS) result = driver.cuCtxSetCurrent(context);
+  if (result == CUDA_SUCCESS) return ncclSuccess;
+  return Refuse(ncclUnhandledCudaError,
+                DriverError(driver, ("device " + std::to_string(ordinal)).c_str(), result));
+}
+
+}  // namespace
+
+SIMGPU_NCCL_EXPORT(ncclResult_t, GetUniqueId, ncclUniqueId* uniqueId) {
+  std::string error;
+  if (uniqueId == nullptr) return Refuse(ncclInvalidArgument, "GetUniqueId: uniqueId is null");
+  return simgpu::nccl::StartRoot(uniqueId, &error) ? ncclSuccess : Refuse(ncclSystemError, error);
+}
+
+SIMGPU_NCCL_EXPORT(ncclResult_t, CommInitRank, ncclComm_t* comm, int nranks, ncclUniqueId commId, int rank) {
+  return InitRank(comm, nranks, commId, rank, nullptr);
+}
+
+SIMGPU_NCCL_EXPORT(ncclResult_t, CommInitRankConfig, ncclComm_t* comm, int nranks, ncclUniqueId commId,
+                   int rank, ncclConfig_t* config) {
+  return InitRank(comm, nranks, commId, rank, config);
+}
+
+SIMGPU_NCCL_EXPORT(ncclResult_t, CommInitAll, ncclComm_t* comms, int ndev, const int* devlist) {
+  if (comms == nullptr || ndev < 1)
+    return Refuse(ncclInvalidArgument, "CommInitAll: no communicator asked for");
+  std::string error;
+  const simgpu::nccl::Driver* driver = simgpu::nccl::LoadDriver(&error);
+  if (driver == nullptr) return Refuse(ncclUnhandledCudaError, error);
+  ncclUniqueId id;
+  if (const ncclResult_t result = pncclGetUniqueId(&id); result != ncclSuccess) return result;
+  CUcontext before = nullptr;
+  driver->cuCtxGetCurrent(&before);
+  Group& group = Group::OfThisThread();
+  group.Start();
+  ncclResult_t result = ncclSuccess;
+  for (int i = 0; i < ndev && result == ncclSuccess; ++i) {
+    result = UseDevice(*driver, devlist == nullptr ? i : devlist[i]);
+    if (result == ncclSuccess) result = AddRank(&comms[i], ndev, id, i, Config{});
+  }
+  group.Spoil(result);
+  driver->cuCtxSetCurrent(before);
+  const ncclResult_t ended = group.End();
+  return result != ncclSuccess ? result : ended;
+}
+
+SIMGPU_NCCL_EXPORT(ncclResult_t, CommFinalize, ncclComm_t comm) {
+  if (const ncclResult_t result = CheckComm("CommFinalize", comm); result != ncclSuccess) return result;
+  if (comm->finalized())
+    return Refuse(ncclInvalidUsage, "CommFinalize: the communicator was finalized before");
+  Group& group = Group::OfThisThread();
+  group.Start();
+  group.Add(SetUp{comm, comm->blocking(), [comm] { return comm->Finalize(); }});
+  return group.End();
+}
+
+SIMGPU_NCCL_EXPORT(ncclResult_t, CommDestroy, ncclComm_t comm) {
+  if (comm == nullptr) return ncclSuccess;
+  if (const ncclResult_t result = CheckComm("CommDestroy", comm); result != ncclSuccess) return result;
+  comm->AwaitJob();
+  if (!comm->finalized()) comm->Finalize();  // its failure was reported where it happened
+  delete comm;
+  return ncclSuccess;
+}
+
+SIMGPU_NCCL_EXPORT(ncclResult_t, CommAbort, ncclComm_t comm) {
+  if (comm == nullptr) return ncclSuccess;
+  if (const ncclResult_t result = CheckComm("CommAbort", comm); result != ncclSuccess) return result;
+  comm->Abort();
+  comm->Finalize();
+  delete comm;
+  return ncclSuccess;
+}
+
+SIMGPU_NCCL_EXPORT(ncclResult_t, CommGetAsyncError, ncclComm_t comm, ncclResult_t* asyncError) {
+  if (const ncclResult_t result = CheckComm("CommGetAsyncError", comm); result != ncclSuccess) return result;
+  if (asyncError == nullptr) return Refuse(ncclInvalidArgument, "CommGetAsyncError: asyncError is null");
+  *asyncError = comm->AsyncError();
+  return ncclSuccess;
+}
+
+SIMGPU_NCCL_EXPORT(ncclResult_t, CommCount, const ncclComm_t comm, int* count) {
+  if (const ncclResult_t result = CheckComm("CommCount", comm); result != ncclSuccess) return result;
+  if (count == nullptr) return Refuse(ncclInvalidArgument, "CommCount: count is null");
+  *count = comm->ranks();
+  return ncclSuccess;
+}
+
+SIMGPU_NCCL_EXPORT(ncclResult_t, CommCuDevice, const ncclComm_t comm, int* device) {
+  if (const ncclResult_t result = CheckComm("CommCuDevice", comm); result != ncclSuccess) return result;
+  if (device == nullptr) return Refuse(ncclInvalidArgument, "CommCuDevice: device is null");
+  *device = comm->device();
+  return ncclSuccess;
+}
+
+SIMGPU_NCCL_EXPORT(ncclResult_t, CommUserRank, const ncclComm_t comm, int* rank) {
+  if (const ncclResult_t result = CheckComm("CommUserRank", comm); result != ncclSuccess) return result;
+  if (rank == nullptr) return Refuse(ncclInvalidArgument, "CommUserRank: rank is null");
+  *rank = comm->rank();
+  return ncclSuccess;
+}
+
+// Registration is a matter of speed on real hardware; here it is accepted and means nothing.
+SIMGPU_NCCL_EXPORT(ncclResult_t, CommRegister, const ncclComm_t comm, void* buff, size_t, void** handle) {
+  if (const ncclResult_t result = CheckComm("CommRegister", comm); result != ncclSuccess) return result;
+  if (buff == nullptr || handle == nullptr) return Refuse(ncclInvalidArgument, "CommRegister: null argument");
+  *handle = buff;
+  return ncclSuccess;
+}
+
+SIMGPU_NCCL_EXPORT(ncclResult_t, CommDeregister, const ncclComm_t comm, void*) {
+  return CheckComm("CommDeregister", comm);
+}

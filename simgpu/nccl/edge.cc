@@ -1,0 +1,106 @@
+#include "simgpu/nccl/edge.h"
+
+#include <algorithm>
+
+#include "simgpu/machine/report.h"
+
+namespace simgpu::nccl {
+
+namespace {
+
+// A piece should keep the link busy for about this long: short against a step, long against a wake-up.
+constexpr double kPieceSeconds = 500e-6;
+constexpr std::uint64_t kLeastPieces = 2;  // of a range: one travels while the other is waited for
+constexpr std::uint64_t kMostPieces = 8;
+constexpr std::uint64_t kMaxPieceBytes = 512 * 1024;
+// The receiver's link starts late by the travel time of the announcement. Rather than pay for that with one
+// more wake-up per piece, what would be served within this time counts as served; it never adds up.
+constexpr Nanos kTolerance = 60'000;
+
+}  // namespace
+
+std::uint64_t Outbound::PieceBytes(std::uint64_t range_bytes, std::uint64_t element) const {
+  std::uint64_t pieces = 1;
+  if (link_ != nullptr) {
+    const double ideal = static_cast<double>(range_bytes) / (link_->demand() * kPieceSeconds);
+    pieces = std::clamp(static_cast<std::uint64_t>(ideal), kLeastPieces, kMostPieces);
+  }
+  const std::uint64_t bytes = std::min((range_bytes + pieces - 1) / pieces, kMaxPieceBytes);
+  return std::max((bytes + element - 1) / element, std::uint64_t{1}) * element;
+}
+
+void Outbound::Push(std::uint32_t sequence, const PieceFrame& piece, const std::byte* data) {
+  const Mark mark = link_ == nullptr ? 0 : link_->Extend(static_cast<double>(piece.bytes) * slowdown_);
+  if (announces_) channel_->Send(EncodeAnnounce(sequence, piece));
+  waiting_.push_back({sequence, piece, data, mark});
+}
+
+void Outbound::Advance() {
+  while (!waiting_.empty()) {
+    const Waiting& first = waiting_.front();
+    if (link_ != nullptr) {
+      const Nanos due = link_->ReachedAt(first.mark);
+      if (due == kNever) return;
+      ReportLateness(Late::kRingStep, due, MonotonicNow());
+    }
+    Leave(first);
+    waiting_.pop_front();
+  }
+}
+
+void Outbound::Leave(const Waiting& waiting) {
+  auto frame = EncodePiece(waiting.sequence, waiting.piece, waiting.data);
+  if (corrupt_) frame.back() ^= std::byte{0x40};
+  corrupt_ = false;
+  channel_->Send(std::move(frame));
+}
+
+Nanos Outbound::WakeAt() const {
+  return waiting_.empty() || link_ == nullptr ? kNever : link_->Forecast(waiting_.front().mark);
+}
+
+std::optional<Inbound::Item> Inbound::Next() {
+  if (held_) return Release();
+  while (const auto frame = channel_->Receive()) {
+    Item item{frame->header.kind, frame->header.sequence, {}, {}, {}};
+    if (!Decode(frame->payload, &item)) {
+      broken_ = true;
+      return std::nullopt;
+    }
+    if (item.kind == Kind::kAnnounce) {
+      if (link_ != nullptr) Announced(item.piece.bytes);
+      continue;
+    }
+    if (item.kind == Kind::kCall || link_ == nullptr) return item;
+    if (marks_.empty()) Announced(item.piece.bytes);
+    held_data_.assign(item.data.begin(), item.data.end());
+    item.data = held_data_;
+    held_ = item;
+    return Release();
+  }
+  return std::nullopt;
+}
+
+bool Inbound::Decode(std::span<const std::byte> payload, Item* item) {
+  if (item->kind == Kind::kCall) {
+    const auto call = DecodeCall(payload);
+    if (call) item->call = *call;
+    return call.has_value();
+  }
+  if (item->kind != Kind::kAnnounce && item->kind != Kind::kPiece) return false;
+  const auto piece =
+      item->kind == Kind::kAnnounce ? DecodeAnnounce(payload) : DecodePiece(payload, &item->data);
+  if (piece) item->piece = *piece;
+  return piece.has_value();
+}
+
+std::optional<Inbound::Item> Inbound::Release() {
+  const Nanos due = link_->Forecast(marks_.front());
+  if (due == kNever || due > MonotonicNow() + kTolerance) return std::nullopt;
+  marks_.pop_front();
+  return std::exchange(held_, std::nullopt);
+}
+
+Nanos Inbound::WakeAt() const { return held_ ? link_->Forecast(marks_.front()) - kTolerance : kNever; }
+
+}  // namespace simgpu::nccl

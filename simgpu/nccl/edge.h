@@ -1,0 +1,102 @@
+// Pieces of data on their way between two ranks: shaped by the links of the machine, carried by a channel.
+//
+// The sender gives a piece to its link and announces it at the same moment, so that the receiver's link
+// serves it at the same time as the sender's; the bytes themselves cross the socket when the sender's link
+// has served them. A piece has arrived when its bytes are there and the receiver's link has served them too.
+// Several pieces are given to a link ahead of time: they follow each other without a gap, however late this
+// thread wakes up.
+//
+// A null link is infinitely fast. One thread.
+#pragma once
+
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "simgpu/machine/flow.h"
+#include "simgpu/nccl/channel.h"
+#include "simgpu/nccl/ring.h"
+
+namespace simgpu::nccl {
+
+class Outbound {
+ public:
+  // `slowdown` multiplies the work a piece is for the link (a fault knob; 1 is the truth).
+  Outbound(Channel* channel, Flow* link, bool announces, double slowdown)
+      : channel_(channel), link_(link), announces_(announces), slowdown_(slowdown) {}
+
+  // As many pieces as should wait at the link are waiting.
+  bool full() const { return waiting_.size() >= kAhead; }
+  bool idle() const { return waiting_.empty(); }
+
+  // How long a piece of `range` should be: a multiple of `element`.
+  std::uint64_t PieceBytes(std::uint64_t range_bytes, std::uint64_t element) const;
+
+  void SendCall(std::uint32_t sequence, const Call& call) { channel_->Send(EncodeCall(sequence, call)); }
+  // `data` must stay as it is until the piece has left.
+  void Push(std::uint32_t sequence, const PieceFrame& piece, const std::byte* data);
+  // Lets the pieces go that the link has served.
+  void Advance();
+  // When Advance() has something to do again; kNever when not before Push().
+  Nanos WakeAt() const;
+
+  // The next piece to leave has one bit flipped.
+  void CorruptNext() { corrupt_ = true; }
+  const Channel& channel() const { return *channel_; }
+
+ private:
+  static constexpr std::size_t kAhead = 4;
+  struct Waiting {
+    std::uint32_t sequence;
+    PieceFrame piece;
+    const std::byte* data;
+    Mark mark;
+  };
+  void Leave(const Waiting& waiting);
+
+  Channel* channel_;
+  Flow* link_;
+  bool announces_;
+  double slowdown_;
+  bool corrupt_ = false;
+  std::deque<Waiting> waiting_;
+};
+
+class Inbound {
+ public:
+  Inbound(Channel* channel, Flow* link) : channel_(channel), link_(link) {}
+
+  struct Item {
+    Kind kind;  // kCall or kPiece
+    std::uint32_t sequence;
+    Call call;
+    PieceFrame piece;
+    std::span<const std::byte> data;  // valid until the next call of Next()
+  };
+  // What has arrived next, in order. Nothing: look again at WakeAt() or when the channel is readable.
+  std::optional<Item> Next();
+  Nanos WakeAt() const;
+
+  // Waits for the link, not for the channel.
+  bool holding() const { return held_.has_value(); }
+  // The peer has broken the protocol.
+  bool broken() const { return broken_; }
+  // No more items will come but those that are here.
+  bool closed() const { return broken_ || channel_->closed(); }
+  const Channel& channel() const { return *channel_; }
+
+ private:
+  static bool Decode(std::span<const std::byte> payload, Item* item);
+  std::optional<Item> Release();
+  void Announced(std::uint32_t bytes) { marks_.push_back(link_->Extend(bytes)); }
+
+  Channel* channel_;
+  Flow* link_;
+  bool broken_ = false;
+  std::deque<Mark> marks_;  // of announced pieces, in the order in which they will come
+  // A piece whose bytes are here before the link has served them.
+  std::optional<Item> held_;
+  std::vector<std::byte> held_data_;
+};
+
+}  // namespace simgpu::nccl

@@ -1,0 +1,209 @@
+#include "simgpu/nccl/engine.h"
+
+#include <sys/prctl.h>
+
+#include <algorithm>
+
+#include "common/base/futex.h"
+#include "simgpu/nccl/thread.h"
+
+namespace simgpu::nccl {
+
+namespace {
+
+// A successor may vanish right after its last collective, while we still read ours: for so long it is not
+// taken for dead. Work that was still to be sent to it fails at once.
+constexpr Nanos kGrace = 1'000'000'000;
+// Forecasts of a link can be late when another flow leaves it early: look again after this long.
+constexpr Nanos kLongestSleep = 5'000'000;
+
+bool AtOrPast(std::uint32_t a, std::uint32_t b) { return static_cast<std::int32_t>(a - b) >= 0; }
+
+}  // namespace
+
+Engine::Engine(std::unique_ptr<Network> network, std::uint32_t* done)
+    : network_(std::move(network)), done_(done), thread_(StartThread([this] { Loop(); })) {}
+
+Engine::~Engine() {
+  stop_ = true;
+  wake_.Raise();
+  if (thread_.joinable()) thread_.join();
+}
+
+std::uint32_t Engine::Submit(std::unique_ptr<Task> task) {
+  const std::lock_guard lock(mutex_);
+  if (failure_.result != ncclSuccess) return 0;
+  if (++submitted_ == 0) ++submitted_;  // 0 says no
+  task->number = submitted_;
+  if (task->ring) task->ring_sequence = rings_++;
+  tasks_.push_back(std::move(task));
+  return submitted_;
+}
+
+void Engine::Begin(std::uint32_t number) {
+  begun_ = number;
+  wake_.Raise();
+}
+
+void Engine::Abort(ncclResult_t result, const std::string& text) {
+  Fail({result, text});
+  wake_.Raise();
+}
+
+void Engine::Finish() {
+  finishing_ = true;
+  wake_.Raise();
+  if (thread_.joinable()) thread_.join();
+}
+
+Failure Engine::failure() const {
+  const std::lock_guard lock(mutex_);
+  return failure_;
+}
+
+void Engine::Loop() {
+  prctl(PR_SET_TIMERSLACK, 1);
+  prctl(PR_SET_NAME, "nccl-engine");
+  while (Advance()) Wait();
+}
+
+bool Engine::Advance() {
+  if (stop_) return false;
+  for (Channel* channel : network_->Channels()) {
+    if (channel->open()) channel->Flush();
+  }
+  if (visitor_) network_->AcceptPeers();
+  if (next_speaks_) HearFromNext();
+  if (!failed_) RunTasks();
+  if (!failed_) JudgeNext();
+  if (failed_) Spread();
+  return !(finishing_ && TakeLeave());
+}
+
+void Engine::RunTasks() {
+  while (run_ || StartNext()) {
+    const Run::State state = run_->Advance();
+    if (state == Run::State::kBusy) return;
+    if (state == Run::State::kFailed) return Fail(run_->failure());
+    Complete();
+  }
+}
+
+bool Engine::StartNext() {
+  const std::lock_guard lock(mutex_);
+  if (tasks_.empty() || !AtOrPast(begun_, tasks_.front()->number)) return false;
+  const Task& task = *tasks_.front();
+  if (task.ring && network_->fault().stall == task.ring_sequence) return false;
+  if (task.ring && network_->fault().drop == task.ring_sequence) {
+    for (Channel* channel : network_->Channels()) channel->Cut();
+  }
+  run_ = task.ring ? StartRing(task, *network_) : StartTransfers(task, *network_);
+  return true;
+}
+
+void Engine::Complete() {
+  run_.reset();
+  const std::lock_guard lock(mutex_);
+  const std::uint32_t number = tasks_.front()->number;
+  tasks_.pop_front();
+  if (failure_.result == ncclSuccess) LetKernelsEnd(number);
+}
+
+void Engine::LetKernelsEnd(std::uint32_t number) {
+  crossover::base::StoreWord(done_, number);
+  crossover::base::FutexWakeAll(done_);
+}
+
+void Engine::HearFromNext() {
+  Channel& next = network_->next();
+  if (!next.open() || next_ != Next::kThere) return;
+  while (const auto frame = next.Receive()) {
+    if (frame->header.kind == Kind::kBye) next_ = Next::kLeft;
+    if (frame->header.kind != Kind::kError) continue;
+    if (const auto error = DecodeError(frame->payload)) Fail({error->result, error->text});
+  }
+  if (next_ != Next::kThere || !next.closed()) return;
+  next_ = Next::kLost;
+  next_lost_at_ = MonotonicNow();
+}
+
+// Fails where the successor's absence matters.
+void Engine::JudgeNext() {
+  if (next_ == Next::kThere) return;
+  const bool needed = run_ && run_->sending();
+  const bool late = next_ == Next::kLost && MonotonicNow() >= next_lost_at_ + kGrace;
+  if (!needed && !late) return;
+  const std::string who = network_->Describe((network_->rank() + 1) % network_->ranks());
+  Fail({ncclRemoteError, who + (next_ == Next::kLeft ? " has left the communicator" : ": connection lost")});
+}
+
+void Engine::Fail(const Failure& failure) {
+  const std::lock_guard lock(mutex_);
+  if (failure_.result != ncclSuccess) return;
+  failure_ = failure;
+  failed_ = true;
+  LetKernelsEnd(submitted_);
+}
+
+// Tells the others, once; then only keeps reading, so that nobody is stuck sending to us.
+void Engine::Spread() {
+  if (!spread_) {
+    spread_ = true;
+    run_.reset();
+    const Failure why = failure();
+    if (network_->prev().open()) network_->prev().Send(EncodeError({why.result, why.text}));
+    for (Channel* channel : network_->Channels()) {
+      if (channel != &network_->prev()) channel->FinishSending();
+    }
+  }
+  for (Channel* channel : network_->Channels()) {
+    if (channel->open()) channel->Drain();
+  }
+}
+
+// True when nothing is left to say.
+bool Engine::TakeLeave() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!failed_ && !tasks_.empty()) return false;
+  }
+  if (!failed_ && !said_bye_ && network_->prev().open()) network_->prev().Send(EncodeBye());
+  said_bye_ = true;
+  const auto channels = network_->Channels();
+  return std::all_of(channels.begin(), channels.end(),
+                     [](const Channel* c) { return c->flushed() || c->closed(); });
+}
+
+Nanos Engine::WakeAt() {
+  if (failed_) return kNever;
+  Nanos wake = run_ ? run_->WakeAt() : kNever;
+  if (wake != kNever) wake = std::min(wake, MonotonicNow() + kLongestSleep);
+  if (next_ == Next::kLost) wake = std::min(wake, next_lost_at_ + kGrace);
+  return wake;
+}
+
+void Engine::Wait() {
+  fds_.assign(1, {wake_.fd(), POLLIN, 0});
+  if (network_->listener() >= 0) fds_.push_back({network_->listener(), POLLIN, 0});
+  const auto readers = run_ ? run_->Readers() : std::vector<int>();
+  for (const Channel* channel : network_->Channels()) {
+    if (!channel->open() || channel->closed()) continue;
+    const bool reads = failed_ || channel == &network_->next() ||
+                       std::find(readers.begin(), readers.end(), channel->fd()) != readers.end();
+    const int events = (reads ? POLLIN : 0) | (channel->flushed() ? 0 : POLLOUT);
+    if (events != 0) fds_.push_back({channel->fd(), static_cast<short>(events), 0});
+  }
+  const Nanos wake = WakeAt();
+  const Nanos left = wake == kNever ? 0 : std::max<Nanos>(wake - MonotonicNow(), 0);
+  const timespec timeout{static_cast<time_t>(left / 1'000'000'000), static_cast<long>(left % 1'000'000'000)};
+  ppoll(fds_.data(), fds_.size(), wake == kNever ? nullptr : &timeout, nullptr);
+  if ((fds_[0].revents & POLLIN) != 0) wake_.Clear();
+  visitor_ = next_speaks_ = false;
+  for (const pollfd& entry : fds_) {
+    if (entry.revents == 0) continue;
+    visitor_ = visitor_ || entry.fd == network_->listener();
+    next_speaks_ = next_speaks_ || entry.fd == network_->next().fd();
+  }
+}
+
+}  // namespace simgpu::nccl

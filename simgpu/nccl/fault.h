@@ -1,0 +1,32 @@
+// Faults on demand: SIMGPU_NCCL_FAULT, a comma-separated list, read when a communicator is made. Each process
+// has its own environment, so a fault can be put on one rank.
+//
+//   corrupt_byte:N   one bit of the first piece that this rank sends in its N-th ring collective is flipped
+//   drop:N           this rank's connections are cut at the start of its N-th ring collective
+//   stall:N          this rank never starts its N-th ring collective
+//   slow_link:F      what this rank sends to other nodes takes F times as long
+//
+// N counts from 0, per communicator.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace simgpu::nccl {
+
+struct Fault {
+  std::optional<std::uint32_t> corrupt_byte;
+  std::optional<std::uint32_t> drop;
+  std::optional<std::uint32_t> stall;
+  double slow_link = 1.0;
+};
+
+// False, with one line in *error, where `text` is not such a list.
+bool ParseFault(std::string_view text, Fault* fault, std::string* error);
+
+// From the environment.
+bool LoadFault(Fault* fault, std::string* error);
+
+}  // namespace simgpu::nccl

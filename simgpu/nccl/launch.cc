@@ -1,0 +1,205 @@
+// How calls get onto streams: staging copies around a kernel that holds SMs until the engine has moved the
+// data.
+#include <algorithm>
+
+#include "simgpu/nccl/comm.h"
+#include "simgpu/nccl/log.h"
+
+using simgpu::nccl::Call;
+using simgpu::nccl::PendingCall;
+using simgpu::nccl::Refuse;
+using simgpu::nccl::SizeOf;
+using simgpu::nccl::Staging;
+using simgpu::nccl::Task;
+
+namespace {
+
+CUdeviceptr Address(const void* pointer) { return reinterpret_cast<CUdeviceptr>(pointer); }
+
+// In the order of their first use.
+std::vector<CUstream> StreamsOf(const std::vector<PendingCall>& calls) {
+  std::vector<CUstream> streams;
+  for (const PendingCall& call : calls) {
+    if (std::find(streams.begin(), streams.end(), call.stream) == streams.end())
+      streams.push_back(call.stream);
+  }
+  return streams;
+}
+
+constexpr std::uint64_t RoundUp(std::uint64_t bytes) { return (bytes + 15) / 16 * 16; }
+
+}  // namespace
+
+#define SIMGPU_NCCL_TRY(expression)           \
+  do {                                        \
+    const ncclResult_t tried_ = (expression); \
+    if (tried_ != ncclSuccess) return tried_; \
+  } while (false)
+
+ncclResult_t ncclComm::Check(CUresult result, const char* what) {
+  if (result == CUDA_SUCCESS) return ncclSuccess;
+  return Refuse(ncclUnhandledCudaError, simgpu::nccl::DriverError(driver(), what, result));
+}
+
+ncclResult_t ncclComm::Launch(const std::vector<PendingCall>& calls) {
+  const simgpu::nccl::ScopedContext scope(driver(), context());
+  const auto streams = StreamsOf(calls);
+  SIMGPU_NCCL_TRY(RefuseCapture(streams));
+  if (ranks_ == 1) return LaunchAlone(calls);
+  if (const auto failure = engine_->failure(); failure.result != ncclSuccess) {
+    return Refuse(failure.result, failure.text);
+  }
+  SIMGPU_NCCL_TRY(JoinStreams(streams));
+  const CUstream stream = streams.back();
+  std::vector<PendingCall> transfers;
+  for (const PendingCall& pending : calls) {
+    if (IsPointToPoint(pending.call.function)) {
+      transfers.push_back(pending);
+    } else {
+      SIMGPU_NCCL_TRY(LaunchRing(pending, stream));
+    }
+  }
+  if (!transfers.empty()) SIMGPU_NCCL_TRY(LaunchTransfers(transfers, stream));
+  return PartStreams(streams);
+}
+
+// The kernels of a group run on the stream that came last; what the user put on the others comes before.
+ncclResult_t ncclComm::JoinStreams(const std::vector<CUstream>& streams) {
+  const CUstream last = streams.back();
+  std::string error;
+  for (const CUstream other : streams) {
+    if (other == last) continue;
+    Staging* mark = device_->Acquire(1, &error);
+    if (mark == nullptr) return Refuse(ncclUnhandledCudaError, error);
+    SIMGPU_NCCL_TRY(Check(driver().cuEventRecord(mark->done, other), "cuEventRecord"));
+    SIMGPU_NCCL_TRY(Check(driver().cuStreamWaitEvent(last, mark->done, 0), "cuStreamWaitEvent"));
+  }
+  if (last_event_ != nullptr && last_stream_ != last) {
+    SIMGPU_NCCL_TRY(Check(driver().cuStreamWaitEvent(last, last_event_, 0), "cuStreamWaitEvent"));
+  }
+  return ncclSuccess;
+}
+
+// And what comes after on the others waits for the kernels.
+ncclResult_t ncclComm::PartStreams(const std::vector<CUstream>& streams) {
+  for (const CUstream other : streams) {
+    if (other == streams.back()) continue;
+    SIMGPU_NCCL_TRY(Check(driver().cuStreamWaitEvent(other, last_event_, 0), "cuStreamWaitEvent"));
+  }
+  return ncclSuccess;
+}
+
+ncclResult_t ncclComm::RefuseCapture(const std::vector<CUstream>& streams) {
+  for (const CUstream stream : streams) {
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    const CUresult result = driver().cuStreamIsCapturing(stream, &status);
+    if (result == CUDA_SUCCESS && status == CU_STREAM_CAPTURE_STATUS_NONE) continue;
+    return Refuse(ncclInvalidUsage,
+                  "a stream is being captured into a graph, which this library does not support");
+  }
+  return ncclSuccess;
+}
+
+ncclResult_t ncclComm::LaunchRing(const PendingCall& pending, CUstream stream) {
+  const auto plan = MakePlan(pending.call, rank_, ranks_);
+  std::string error;
+  Staging* staging = device_->Acquire(plan.staging_bytes, &error);
+  if (staging == nullptr) return Refuse(ncclUnhandledCudaError, error);
+  if (plan.input.bytes > 0) {
+    SIMGPU_NCCL_TRY(Check(driver().cuMemcpyDtoHAsync(staging->host + plan.input.offset, Address(pending.send),
+                                                     plan.input.bytes, stream),
+                          "cuMemcpyDtoHAsync"));
+  }
+  auto task = std::make_unique<Task>();
+  task->ring = pending.call;
+  task->staging = staging->host;
+  SIMGPU_NCCL_TRY(Submit(std::move(task), pending.call, stream));
+  if (plan.output.bytes > 0) {
+    SIMGPU_NCCL_TRY(
+        Check(driver().cuMemcpyHtoDAsync(Address(pending.recv), staging->host + plan.output.offset,
+                                         plan.output.bytes, stream),
+              "cuMemcpyHtoDAsync"));
+  }
+  return Record(staging, stream);
+}
+
+ncclResult_t ncclComm::LaunchTransfers(const std::vector<PendingCall>& calls, CUstream stream) {
+  std::uint64_t bytes = 0;
+  for (const PendingCall& pending : calls) bytes += RoundUp(pending.call.count * SizeOf(pending.call.type));
+  std::string error;
+  Staging* staging = device_->Acquire(bytes, &error);
+  if (staging == nullptr) return Refuse(ncclUnhandledCudaError, error);
+  auto task = std::make_unique<Task>();
+  std::byte* next = staging->host;
+  for (const PendingCall& pending : calls) {
+    const std::uint64_t size = pending.call.count * SizeOf(pending.call.type);
+    task->transfers.push_back({pending.call, next, size});
+    if (pending.call.function == simgpu::nccl::Function::kSend) {
+      SIMGPU_NCCL_TRY(
+          Check(driver().cuMemcpyDtoHAsync(next, Address(pending.send), size, stream), "cuMemcpyDtoHAsync"));
+    }
+    next += RoundUp(size);
+  }
+  SIMGPU_NCCL_TRY(Submit(std::move(task), calls.front().call, stream));
+  next = staging->host;
+  for (const PendingCall& pending : calls) {
+    const std::uint64_t size = pending.call.count * SizeOf(pending.call.type);
+    if (pending.call.function == simgpu::nccl::Function::kRecv) {
+      SIMGPU_NCCL_TRY(
+          Check(driver().cuMemcpyHtoDAsync(Address(pending.recv), next, size, stream), "cuMemcpyHtoDAsync"));
+    }
+    next += RoundUp(size);
+  }
+  return Record(staging, stream);
+}
+
+ncclResult_t ncclComm::Submit(std::unique_ptr<Task> task, const Call& call, CUstream stream) {
+  const std::uint32_t number = engine_->Submit(std::move(task));
+  if (number == 0) {
+    const auto failure = engine_->failure();
+    return Refuse(failure.result, failure.text);
+  }
+  const ncclResult_t launched =
+      Check(device_->LaunchKernel(call, engine_.get(), number, stream), "kernel launch");
+  if (launched != ncclSuccess) engine_->Abort(launched, simgpu::nccl::LastError());  // it would never begin
+  return launched;
+}
+
+ncclResult_t ncclComm::Record(Staging* staging, CUstream stream) {
+  last_stream_ = stream;
+  last_event_ = staging->done;
+  return Check(driver().cuEventRecord(staging->done, stream), "cuEventRecord");
+}
+
+// One rank: no kernel, copies.
+ncclResult_t ncclComm::LaunchAlone(const std::vector<PendingCall>& calls) {
+  std::vector<const PendingCall*> sends;
+  std::vector<const PendingCall*> recvs;
+  for (const PendingCall& pending : calls) {
+    if (pending.call.function == simgpu::nccl::Function::kSend) {
+      sends.push_back(&pending);
+    } else if (pending.call.function == simgpu::nccl::Function::kRecv) {
+      recvs.push_back(&pending);
+    } else if (pending.send != pending.recv) {
+      SIMGPU_NCCL_TRY(Check(driver().cuMemcpyDtoDAsync(Address(pending.recv), Address(pending.send),
+                                                       RecvBytes(pending.call, 1), pending.stream),
+                            "cuMemcpyDtoDAsync"));
+    }
+  }
+  if (sends.size() != recvs.size()) {
+    return Refuse(ncclInvalidUsage,
+                  "a group sends to its own rank what it does not receive, or the other way round");
+  }
+  for (std::size_t i = 0; i < sends.size(); ++i) {
+    if (sends[i]->call.count != recvs[i]->call.count || sends[i]->call.type != recvs[i]->call.type) {
+      return Refuse(ncclInvalidUsage, "Send and Recv of a rank to itself differ: " +
+                                          Describe(sends[i]->call) + ", " + Describe(recvs[i]->call));
+    }
+    SIMGPU_NCCL_TRY(Check(driver().cuMemcpyDtoDAsync(Address(recvs[i]->recv), Address(sends[i]->send),
+                                                     SendBytes(sends[i]->call, 1), recvs[i]->stream),
+                          "cuMemcpyDtoDAsync"));
+  }
+  return ncclSuccess;
+}
+
+#undef SIMGPU_NCCL_TRY

@@ -1,0 +1,95 @@
+// ncclCommSplit: ranks of the same colour form a new communicator, in the order of their keys.
+#include <algorithm>
+#include <cstring>
+
+#include "simgpu/nccl/export.h"
+#include "simgpu/nccl/group.h"
+#include "simgpu/nccl/log.h"
+
+namespace {
+
+using simgpu::nccl::Config;
+using simgpu::nccl::Group;
+using simgpu::nccl::Refuse;
+using simgpu::nccl::SetUp;
+
+struct Choice {
+  int color;
+  int key;
+  int rank;  // in the parent
+};
+
+template <typename T>
+ncclResult_t Gather(ncclComm* comm, const T& mine, std::vector<T>* all) {
+  const auto* bytes = reinterpret_cast<const std::byte*>(&mine);
+  std::vector<std::vector<std::byte>> raw;
+  const ncclResult_t result = comm->GatherOnHost({bytes, bytes + sizeof mine}, &raw);
+  if (result != ncclSuccess) return result;
+  all->resize(raw.size());
+  for (std::size_t i = 0; i < raw.size(); ++i) {
+    if (raw[i].size() != sizeof(T))
+      return Refuse(ncclInvalidUsage, "a rank makes another call than CommSplit");
+    std::memcpy(&(*all)[i], raw[i].data(), sizeof(T));
+  }
+  return ncclSuccess;
+}
+
+// The ranks of my colour, in their new order.
+std::vector<Choice> Companions(std::vector<Choice> choices, int color) {
+  std::erase_if(choices, [color](const Choice& choice) { return choice.color != color; });
+  std::stable_sort(choices.begin(), choices.end(),
+                   [](const Choice& a, const Choice& b) { return a.key < b.key; });
+  return choices;
+}
+
+// Two exchanges: who wants what; then the first of each colour says where the others find it.
+ncclResult_t Split(ncclComm* parent, int color, int key, const Config& config, ncclComm_t* handle) {
+  const simgpu::nccl::ScopedContext scope(parent->driver(), parent->context());
+  std::vector<Choice> choices;
+  ncclResult_t result = Gather(parent, Choice{color, key, parent->rank()}, &choices);
+  if (result != ncclSuccess) return result;
+  const auto companions = color < 0 ? std::vector<Choice>() : Companions(choices, color);
+  ncclUniqueId mine{};
+  std::string error;
+  if (!companions.empty() && companions.front().rank == parent->rank() &&
+      !simgpu::nccl::StartRoot(&mine, &error)) {
+    return Refuse(ncclSystemError, error);
+  }
+  std::vector<ncclUniqueId> ids;
+  result = Gather(parent, mine, &ids);
+  if (result != ncclSuccess || companions.empty()) return result;
+
+  const auto self = std::find_if(companions.begin(), companions.end(),
+                                 [&](const Choice& choice) { return choice.rank == parent->rank(); });
+  std::unique_ptr<ncclComm> made;
+  result = ncclComm::Make(static_cast<int>(companions.size()), static_cast<int>(self - companions.begin()),
+                          config, &made);
+  if (result == ncclSuccess) result = made->Join(ids[static_cast<std::size_t>(companions.front().rank)]);
+  if (result == ncclSuccess) *handle = made.release();
+  return result;
+}
+
+}  // namespace
+
+SIMGPU_NCCL_EXPORT(ncclResult_t, CommSplit, ncclComm_t comm, int color, int key, ncclComm_t* newcomm,
+                   ncclConfig_t* config) {
+  if (comm == nullptr || !comm->valid())
+    return Refuse(ncclInvalidArgument, "CommSplit: comm is not a communicator");
+  if (newcomm == nullptr) return Refuse(ncclInvalidArgument, "CommSplit: newcomm is null");
+  if (color < NCCL_SPLIT_NOCOLOR) {
+    return Refuse(ncclInvalidArgument, "CommSplit: color " + std::to_string(color) +
+                                           " is neither NCCL_SPLIT_NOCOLOR nor at least 0");
+  }
+  *newcomm = nullptr;
+  Config chosen = comm->config();
+  std::string error;
+  if (config != nullptr && !ReadConfig(config, &(chosen = Config{}), &error)) {
+    return Refuse(ncclInvalidArgument, error);
+  }
+  Group& group = Group::OfThisThread();
+  group.Start();
+  // The parent stands for the state of the work: the new handle appears when all is done.
+  group.Add(SetUp{comm, comm->blocking(),
+                  [comm, color, key, chosen, newcomm] { return Split(comm, color, key, chosen, newcomm); }});
+  return group.End();
+}
