@@ -1,13 +1,19 @@
-// What ends a rank: one line for the user. Thrown, caught in main.
+// What ends a rank: one line for the user and the exit code. Thrown, caught in Main().
 #pragma once
 
 #include <stdexcept>
+#include <string>
 
 namespace crossover::trainer {
 
 class Failure : public std::runtime_error {
  public:
-  using std::runtime_error::runtime_error;
+  // Code 1: something broke. Code 2: a flag, the environment or the data is wrong.
+  explicit Failure(const std::string& text, int code = 1) : std::runtime_error(text), code_(code) {}
+  int code() const { return code_; }
+
+ private:
+  int code_;
 };
 
 }  // namespace crossover::trainer

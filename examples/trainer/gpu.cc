@@ -27,7 +27,8 @@ Gpu::Gpu(std::uint32_t device, ComputeStream stream, KernelImage image)
   Check(driver_.cuDeviceGetCount(&count), "cuDeviceGetCount");
   if (device >= static_cast<std::uint32_t>(count)) {
     throw Failure("environment: LOCAL_RANK=" + std::to_string(device) + ": this node has " +
-                  std::to_string(count) + " GPUs");
+                      std::to_string(count) + " GPUs",
+                  2);
   }
   Check(driver_.cuDeviceGet(&device_, static_cast<int>(device)), "cuDeviceGet");
   Check(driver_.cuDevicePrimaryCtxRetain(&context_, device_), "cuDevicePrimaryCtxRetain");

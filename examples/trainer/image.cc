@@ -4,11 +4,11 @@
 
 // fatbin.S
 extern "C" const unsigned char trainer_fatbin[];
-extern "C" const unsigned char trainer_fatbin_end[];
+extern "C" const unsigned long long trainer_fatbin_size;
 
 namespace crossover::trainer {
 
-const void* FatbinImage() { return trainer_fatbin == trainer_fatbin_end ? nullptr : trainer_fatbin; }
+const void* FatbinImage() { return trainer_fatbin_size == 0 ? nullptr : trainer_fatbin; }
 
 std::string TextImage() {
   std::string text = "// simgpu 1\n";

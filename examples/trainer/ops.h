@@ -263,7 +263,9 @@ struct Update {
   TRAINER_HD static void Apply(const Call& c, std::uint32_t e) {
     const State& s = c.s;
     const std::uint32_t i = c.a + e;
-    s.velocity[i] = s.momentum * s.velocity[i] + s.average[i];
+    const float velocity = s.momentum * s.velocity[i] + s.average[i];
+    // Arithmetic on denormal numbers, where a dead unit's velocity ends up, is a hundred times slower.
+    s.velocity[i] = fabsf(velocity) < 1e-30f ? 0 : velocity;
     s.parameters[i] -= s.learning_rate * s.velocity[i];
   }
 };

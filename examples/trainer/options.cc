@@ -30,7 +30,7 @@ std::optional<T> ParseNumber(std::string_view text) {
 
 std::string Shown(double value) {
   char text[32];
-  std::snprintf(text, sizeof text, "%g", value);
+  std::snprintf(text, sizeof text, "%.12g", value);
   return text;
 }
 
@@ -78,7 +78,7 @@ const std::vector<Flag>& Flags() {
        Number<std::uint64_t>(&Options::seed, 0, 1'000'000'000)},
       {"batch", "N", "images of one rank in one micro-batch (8)",
        Number<std::uint32_t>(&Options::batch, 1, 256)},
-      {"learning-rate", "X", "of SGD (0.05)", Number<double>(&Options::learning_rate, 0, 10)},
+      {"learning-rate", "X", "of SGD (0.02)", Number<double>(&Options::learning_rate, 0, 10)},
       {"momentum", "X", "of SGD (0.9)", Number<double>(&Options::momentum, 0, 0.999)},
       {"compute-ms", "X", "duration of all kernels of one iteration together (20)",
        Number<double>(&Options::compute_ms, 0, 100'000)},

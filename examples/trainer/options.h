@@ -22,7 +22,7 @@ struct Options {
   std::uint64_t seed = 1;
   std::uint32_t batch = 8;
   std::uint32_t accumulation = 1;
-  double learning_rate = 0.05;
+  double learning_rate = 0.02;
   double momentum = 0.9;
   double compute_ms = 20;
   std::uint64_t gradient_bytes = 0;

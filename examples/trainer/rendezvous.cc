@@ -10,14 +10,13 @@
 #include <set>
 #include <string>
 
-#include "common/base/scoped_fd.h"
+#include "common/base/fd.h"
 #include "examples/trainer/failure.h"
 
 namespace crossover::trainer {
 namespace {
 
-using base::Nanoseconds;
-using base::ScopedFd;
+using base::UniqueFd;
 
 constexpr std::uint64_t kMagic = 0x58524e5452414e31u;
 
@@ -33,14 +32,14 @@ enum class Answer : std::uint32_t { kWelcome = 1, kOtherJob = 2 };
 std::string Endpoint(const Rank& rank) { return rank.master_addr + ":" + std::to_string(rank.master_port); }
 
 // Waits for `events` on `fd` until `deadline`. True if they came.
-bool Poll(int fd, short events, Nanoseconds deadline) {
-  const Nanoseconds left = deadline - base::MonotonicNow();
+bool Poll(int fd, short events, std::int64_t deadline) {
+  const std::int64_t left = deadline - base::MonotonicNs();
   if (left <= 0) return false;
   pollfd entry{fd, events, 0};
-  return poll(&entry, 1, static_cast<int>(left / base::kMillisecond) + 1) > 0;
+  return poll(&entry, 1, static_cast<int>(left / base::kNsPerMs) + 1) > 0;
 }
 
-bool ReadAll(int fd, void* data, std::size_t size, Nanoseconds deadline) {
+bool ReadAll(int fd, void* data, std::size_t size, std::int64_t deadline) {
   auto* at = static_cast<char*>(data);
   while (size > 0) {
     if (!Poll(fd, POLLIN, deadline)) return false;
@@ -70,14 +69,15 @@ void Resolve(const Rank& rank, bool listen, Addresses& addresses) {
   hints.ai_flags = listen ? AI_PASSIVE : 0;
   const std::string port = std::to_string(rank.master_port);
   const int error = getaddrinfo(rank.master_addr.c_str(), port.c_str(), &hints, &addresses.list);
-  if (error != 0) throw Failure("environment: MASTER_ADDR=" + rank.master_addr + ": " + gai_strerror(error));
+  if (error != 0)
+    throw Failure("environment: MASTER_ADDR=" + rank.master_addr + ": " + gai_strerror(error), 2);
 }
 
-ScopedFd Listen(const Rank& rank) {
+UniqueFd Listen(const Rank& rank) {
   Addresses addresses;
   Resolve(rank, true, addresses);
   const addrinfo& address = *addresses.list;
-  ScopedFd fd(socket(address.ai_family, address.ai_socktype | SOCK_CLOEXEC, address.ai_protocol));
+  UniqueFd fd(socket(address.ai_family, address.ai_socktype | SOCK_CLOEXEC, address.ai_protocol));
   const int on = 1;
   setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   if (bind(fd.get(), address.ai_addr, address.ai_addrlen) != 0 || listen(fd.get(), 128) != 0) {
@@ -87,58 +87,58 @@ ScopedFd Listen(const Rank& rank) {
 }
 
 // Tries until somebody listens.
-ScopedFd Connect(const Rank& rank, Nanoseconds deadline) {
+UniqueFd Connect(const Rank& rank, std::int64_t deadline) {
   Addresses addresses;
   Resolve(rank, false, addresses);
   const addrinfo& address = *addresses.list;
   for (;;) {
-    ScopedFd fd(socket(address.ai_family, address.ai_socktype | SOCK_CLOEXEC, address.ai_protocol));
+    UniqueFd fd(socket(address.ai_family, address.ai_socktype | SOCK_CLOEXEC, address.ai_protocol));
     if (connect(fd.get(), address.ai_addr, address.ai_addrlen) == 0) return fd;
-    if (base::MonotonicNow() > deadline) {
+    if (base::MonotonicNs() > deadline) {
       throw Failure("cannot reach rank 0 at " + Endpoint(rank) + ": " + std::strerror(errno));
     }
     usleep(20'000);
   }
 }
 
-void Serve(const Rank& rank, std::uint64_t job, std::span<char> bytes, Nanoseconds deadline) {
-  const ScopedFd listener = Listen(rank);
+void Serve(const Rank& rank, std::uint64_t job, std::span<char> bytes, std::int64_t deadline) {
+  const UniqueFd listener = Listen(rank);
   std::set<std::uint32_t> served;
   while (served.size() + 1 < rank.world) {
     if (!Poll(listener.get(), POLLIN, deadline)) {
       throw Failure(std::to_string(rank.world - 1 - served.size()) + " of " + std::to_string(rank.world) +
                     " ranks did not come to " + Endpoint(rank));
     }
-    const ScopedFd peer(accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    const UniqueFd peer(accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
     Hello hello{};
     // A stranger on this port is ignored.
-    if (!peer || !ReadAll(peer.get(), &hello, sizeof hello, base::MonotonicNow() + 2 * base::kSecond) ||
+    if (!peer || !ReadAll(peer.get(), &hello, sizeof hello, base::MonotonicNs() + 2 * base::kNsPerSecond) ||
         hello.magic != kMagic) {
       continue;
     }
     const bool same = hello.job == job && hello.world == rank.world;
     const Answer answer = same ? Answer::kWelcome : Answer::kOtherJob;
     WriteAll(peer.get(), &answer, sizeof answer);
-    if (!same) throw Failure("rank " + std::to_string(hello.rank) + " was started with other flags");
+    if (!same) throw Failure("rank " + std::to_string(hello.rank) + " was started with other flags", 2);
     if (WriteAll(peer.get(), bytes.data(), bytes.size())) served.insert(hello.rank);
   }
 }
 
 }  // namespace
 
-void ShareFromRankZero(const Rank& rank, std::uint64_t job, std::span<char> bytes, Nanoseconds timeout) {
-  const Nanoseconds deadline = base::MonotonicNow() + timeout;
+void ShareFromRankZero(const Rank& rank, std::uint64_t job, std::span<char> bytes, std::int64_t timeout) {
+  const std::int64_t deadline = base::MonotonicNs() + timeout;
   if (rank.rank == 0) {
     if (rank.world > 1) Serve(rank, job, bytes, deadline);
     return;
   }
-  const ScopedFd fd = Connect(rank, deadline);
+  const UniqueFd fd = Connect(rank, deadline);
   const Hello hello{kMagic, job, rank.rank, rank.world};
   Answer answer{};
   if (!WriteAll(fd.get(), &hello, sizeof hello) || !ReadAll(fd.get(), &answer, sizeof answer, deadline)) {
     throw Failure("rank 0 at " + Endpoint(rank) + " closed the connection");
   }
-  if (answer != Answer::kWelcome) throw Failure("this rank was started with other flags than rank 0");
+  if (answer != Answer::kWelcome) throw Failure("this rank was started with other flags than rank 0", 2);
   if (!ReadAll(fd.get(), bytes.data(), bytes.size(), deadline)) {
     throw Failure("rank 0 at " + Endpoint(rank) + " closed the connection");
   }

@@ -8,9 +8,9 @@ Timeline::Timeline(Gpu& gpu, std::size_t depth) : gpu_(gpu), slots_(depth + 2) {
   // Where the GPU's time stands on the host's clock: an event on the idle stream runs at once.
   known_ = gpu_.MakeEvent(true);
   gpu_.Synchronize(gpu_.compute());
-  const auto before = base::MonotonicNow();
+  const auto before = base::MonotonicNs();
   gpu_.Record(known_, gpu_.compute());
-  known_ns_ = static_cast<double>(before + base::MonotonicNow()) / 2;
+  known_ns_ = static_cast<double>(before + base::MonotonicNs()) / 2;
   gpu_.HostWait(known_);
 }
 

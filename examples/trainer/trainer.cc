@@ -1,10 +1,12 @@
 #include "examples/trainer/trainer.h"
 
+#include <algorithm>
+#include <cerrno>
 #include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
-#include <optional>
 
 #include "examples/trainer/failure.h"
 #include "examples/trainer/log.h"
@@ -35,6 +37,16 @@ std::uint32_t CountLaunches(const Program& program) {
   return launches;
 }
 
+// An output stream without a file if no log is wanted.
+std::ofstream OpenLog(const Options& options, const Rank& rank) {
+  std::ofstream file;
+  if (options.log.empty()) return file;
+  const std::string path = LogPath(options.log, rank.rank);
+  file.open(path);
+  if (!file) throw Failure("--log=" + path + ": " + std::strerror(errno), 2);
+  return file;
+}
+
 // Tells Signals how to unblock this rank, as long as it lives.
 class StuckStopGuard {
  public:
@@ -56,6 +68,7 @@ class Training {
         rank_(rank),
         dataset_(dataset),
         signals_(signals),
+        log_file_(OpenLog(options, rank)),
         order_(OrderImages(dataset.size(), options.seed)),
         plan_(PlanBuckets(options.gradient_bytes, options.early_bytes)),
         program_(TrainingProgram({options.variant, options.loss_point, options.accumulation, plan_.total()})),
@@ -208,21 +221,21 @@ class Training {
     const std::string summary_line = SummaryLine(rank_.rank, summary_);
     if (rank_.rank == 0) std::fputs(summary_line.c_str(), stdout);
     if (options_.log.empty()) return;
-    const std::string path = LogPath(options_.log, rank_.rank);
-    std::ofstream file(path);
+    std::ofstream& file = log_file_;
     for (std::size_t i = 0; i < records_.size(); ++i) {
       file << IterationLine(rank_.rank, records_[i], losses_[i]);
     }
     for (const EvaluationRecord& evaluation : evaluations_) file << EvaluationLine(rank_.rank, evaluation);
     file << summary_line;
     file.close();
-    if (!file) throw Failure("--log=" + path + ": cannot write this file");
+    if (!file) throw Failure("--log=" + options_.log + ": cannot write all of it");
   }
 
   const Options& options_;
   const Rank& rank_;
   const Dataset& dataset_;
   Signals& signals_;
+  std::ofstream log_file_;
   const ImageOrder order_;
   const BucketPlan plan_;
   const Program program_;
@@ -270,7 +283,8 @@ int Main(int argc, char** argv) {
   try {
     return TrainRank(options, std::get<Rank>(rank), std::get<Dataset>(dataset), signals);
   } catch (const Failure& failure) {
-    return Complain("rank " + std::to_string(std::get<Rank>(rank).rank) + ": " + failure.what(), 1);
+    return Complain("rank " + std::to_string(std::get<Rank>(rank).rank) + ": " + failure.what(),
+                    failure.code());
   }
 }
 

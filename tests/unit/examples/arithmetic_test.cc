@@ -40,7 +40,7 @@ class HostRank {
     state.rows = 8;
     state.accumulation = accumulation;
     state.loss_ranks = 1;
-    state.learning_rate = 0.05f;
+    state.learning_rate = 0.02f;
     state.momentum = 0.9f;
     state.train_images = order.train;
     state.held_out_images = order.held_out;
@@ -161,15 +161,15 @@ TEST(ArithmeticTest, GradientsAreThoseOfFiniteDifferences) {
   // The gradient at the initial parameters: one iteration that learns nothing.
   rank.state.learning_rate = 0;
   job.Iterate(0);
-  constexpr float kStep = 1e-2f;
+  constexpr float kStep = 4e-3f;
   int checked = 0;
   for (std::uint32_t parameter = 0; parameter < kParameters; parameter += 37) {
     const float value = rank.state.parameters[parameter];
     const double upper = LossWith(rank, parameter, value + kStep);
     const double middle = LossWith(rank, parameter, value);
     const double lower = LossWith(rank, parameter, value - kStep);
-    // Where a ReLU switches within the step, the two sides differ and the difference says nothing.
-    if (std::abs(upper - 2 * middle + lower) > 2e-4) continue;
+    // Where a ReLU switches within the step, the slopes of its two sides differ and say nothing.
+    if (std::abs(upper - 2 * middle + lower) > 2e-5) continue;
     const double expected = (upper - lower) / (2 * static_cast<double>(kStep));
     EXPECT_NEAR(static_cast<double>(rank.state.gradients[parameter]), expected,
                 2e-3 + 0.02 * std::abs(expected))

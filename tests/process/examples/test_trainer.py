@@ -1,0 +1,245 @@
+"""Training jobs of four ranks on the software GPU. Environment: TRAINER, SIMGPU_LIBRARIES (set by CTest)."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+LAUNCH = os.path.join(ROOT, "examples", "trainer", "launch.py")
+
+MACHINE = """\
+state: {directory}/state
+mode: mps
+node_link_bytes_per_s: 50e6
+gpu_link_bytes_per_s: 1e9
+nodes:
+  - name: node0
+    gpus: 2
+  - name: node1
+    gpus: 2
+"""
+
+QUICK = ["--compute-ms=1", "--iterations=12"]
+
+
+class Machine(unittest.TestCase):
+    """A software machine of its own for each test."""
+
+    def setUp(self):
+        self.directory = tempfile.mkdtemp(prefix="trainer-test-")
+        self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
+        config = os.path.join(self.directory, "machine.yaml")
+        with open(config, "w", encoding="ascii") as file:
+            file.write(MACHINE.format(directory=self.directory))
+        self.environment = dict(os.environ, SIMGPU_CONFIG=config)
+        self.runs = 0
+
+    def start(self, *flags):
+        """Starts a job; its logs go to self.log_dir."""
+        self.runs += 1
+        self.log_dir = os.path.join(self.directory, f"run{self.runs}")
+        command = [sys.executable, LAUNCH, "--nodes=2", "--gpus=2", "--trainer", os.environ["TRAINER"]]
+        command += ["--lib-dir", os.environ["SIMGPU_LIBRARIES"], "--log-dir", self.log_dir, "--", *flags]
+        job = subprocess.Popen(
+            command, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
+        self.addCleanup(self.end, job)
+        return job
+
+    @staticmethod
+    def end(job):
+        if job.poll() is None:
+            job.terminate()
+        job.communicate()
+
+    def logs(self):
+        """For each rank: iterations, evaluations, summary."""
+        result = []
+        for rank in range(4):
+            with open(os.path.join(self.log_dir, f"rank{rank}.jsonl"), encoding="ascii") as log:
+                lines = [json.loads(line) for line in log]
+            self.assertTrue(all(line["rank"] == rank for line in lines))
+            result.append(
+                (
+                    [line for line in lines if "iteration" in line],
+                    [line["evaluation"] for line in lines if "evaluation" in line],
+                    lines[-1]["summary"],
+                )
+            )
+        return result
+
+    def train(self, *flags):
+        job = self.start(*flags)
+        output, _ = job.communicate()
+        self.assertEqual(job.returncode, 0, output)
+        return self.logs()
+
+
+class Training(Machine):
+    def test_four_ranks_learn_and_repeat_themselves_to_the_bit(self):
+        flags = ["--compute-ms=1", "--iterations=200"]
+        first = self.train(*flags)
+        iterations, _, summary = first[0]
+        losses = [float.fromhex(line["loss"]) for line in iterations]
+        self.assertEqual(len(losses), 200)
+        self.assertLess(sum(losses[-20:]), 0.4 * sum(losses[:20]))
+        self.assertGreater(summary["accuracy"], 0.85)
+        self.assertEqual(summary["kernels"], "timed stand-in around real arithmetic")
+        self.assertGreaterEqual(summary["kernels_per_iteration"], 60)
+        self.assertEqual(len({rank[2]["parameters_digest"] for rank in first}), 1)
+        self.assertEqual(len({rank[2]["losses_digest"] for rank in first}), 4)
+        second = self.train(*flags)
+        for one, other in zip(first, second):
+            self.assertEqual([line["loss"] for line in one[0]], [line["loss"] for line in other[0]])
+            self.assertEqual(one[2]["losses_digest"], other[2]["losses_digest"])
+            self.assertEqual(one[2]["parameters_digest"], other[2]["parameters_digest"])
+
+    def test_iterations_follow_each_other_and_contain_their_compute(self):
+        for iterations, _, _ in self.train(*QUICK):
+            self.assertEqual([line["iteration"] for line in iterations], list(range(12)))
+            for line in iterations:
+                self.assertGreater(line["compute_ns"], 0)
+                self.assertLessEqual(line["compute_ns"], line["end_ns"] - line["begin_ns"])
+            for line, following in zip(iterations, iterations[1:]):
+                self.assertLessEqual(abs(line["end_ns"] - following["begin_ns"]), 1)
+
+    def test_jitter_and_padding_do_not_change_the_losses(self):
+        plain = self.train(*QUICK)
+        other = self.train(*QUICK, "--jitter=0.05", "--jitter-seed=7", "--gradient-bytes=100000")
+        seeded = self.train(*QUICK, "--seed=2")
+        for rank in range(4):
+            self.assertEqual(plain[rank][2]["losses_digest"], other[rank][2]["losses_digest"])
+            self.assertNotEqual(plain[rank][2]["losses_digest"], seeded[rank][2]["losses_digest"])
+        # What padding carries counts.
+        self.assertNotEqual(plain[0][2]["parameters_digest"], other[0][2]["parameters_digest"])
+
+
+class Variants(Machine):
+    def test_every_variant_trains_the_same_model(self):
+        plain = self.train(*QUICK)
+        for flags in (
+            ["--variant=one_stream"],
+            ["--stream=own"],
+            ["--stream=per-thread"],
+            ["--stream=per-thread", "--variant=one_stream"],
+            ["--early-bytes=0.5", "--gradient-bytes=60000"],
+            ["--log-every=5"],
+        ):
+            with self.subTest(flags=flags):
+                logs = self.train(*QUICK, *flags)
+                for rank in range(4):
+                    self.assertEqual(plain[rank][2]["losses_digest"], logs[rank][2]["losses_digest"])
+
+    def test_reduced_losses_are_the_mean_over_ranks(self):
+        plain = self.train(*QUICK)
+        for point in ("forward", "step"):
+            with self.subTest(point=point):
+                logs = self.train(*QUICK, "--variant=loss_allreduce", f"--loss-point={point}")
+                self.assertEqual(len({rank[2]["losses_digest"] for rank in logs}), 1)
+                self.assertEqual(plain[0][2]["parameters_digest"], logs[0][2]["parameters_digest"])
+                for i in range(12):
+                    mean = sum(float.fromhex(rank[0][i]["loss"]) for rank in plain) / 4
+                    self.assertAlmostEqual(mean, float.fromhex(logs[0][0][i]["loss"]), places=5)
+
+    def test_buffers_accumulation_and_evaluation(self):
+        logs = self.train(*QUICK, "--variant=broadcast_buffers", "--accumulation=3", "--eval-every=5")
+        self.assertEqual(len({json.dumps(rank[1]) for rank in logs}), 1)
+        self.assertEqual([evaluation["after_iteration"] for evaluation in logs[0][1]], [4, 9])
+        for evaluation in logs[0][1]:
+            # A count of correct answers among all of the 359 held-out images.
+            correct = evaluation["accuracy"] * 359
+            self.assertAlmostEqual(correct, round(correct), delta=1e-3)
+            self.assertGreater(evaluation["accuracy"], 0.05)
+
+
+class Control(Machine):
+    def test_sigterm_ends_a_job_cleanly(self):
+        job = self.start("--compute-ms=2", "--iterations=1000000")
+        self.await_line(job, r"iteration 0 ")
+        job.send_signal(signal.SIGTERM)
+        output, _ = job.communicate()
+        self.assertEqual(job.returncode, 0, output)
+        for iterations, _, summary in self.logs():
+            self.assertTrue(summary["interrupted"])
+            self.assertEqual(summary["iterations"], len(iterations))
+
+    def test_a_pause_file_holds_the_next_iteration(self):
+        pause = os.path.join(self.directory, "pause")
+        with open(pause, "w", encoding="ascii"):
+            pass
+        job = self.start(*QUICK, f"--pause-file={pause}")
+        self.await_line(job, r"trainer: 4 ranks")
+        resumed_ns = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+        os.unlink(pause)
+        output, _ = job.communicate()
+        self.assertEqual(job.returncode, 0, output)
+        for iterations, _, _ in self.logs():
+            self.assertGreater(iterations[0]["begin_ns"], resumed_ns)
+
+    def test_a_lost_rank_ends_the_job(self):
+        job = self.start("--compute-ms=2", "--iterations=1000000")
+        self.await_line(job, r"iteration 0 ")
+        children = subprocess.run(["pgrep", "-P", str(job.pid)], capture_output=True, text=True, check=True)
+        os.kill(int(children.stdout.split()[2]), signal.SIGKILL)
+        output, _ = job.communicate()
+        self.assertEqual(job.returncode, 1, output)
+        self.assertIn("ended with -9", output)
+
+    def await_line(self, job, pattern):
+        for line in job.stdout:
+            if re.search(pattern, line):
+                return
+        self.fail(f"no line with {pattern}")
+
+
+class Refusals(Machine):
+    def run_rank(self, *flags, **environment):
+        variables = dict(
+            self.environment,
+            RANK="0",
+            WORLD_SIZE="1",
+            LOCAL_RANK="0",
+            MASTER_ADDR="127.0.0.1",
+            MASTER_PORT="29500",
+            LD_LIBRARY_PATH=os.environ["SIMGPU_LIBRARIES"],
+        )
+        variables.update(environment)
+        return subprocess.run(
+            [os.environ["TRAINER"], *flags], env=variables, capture_output=True, text=True, check=False
+        )
+
+    def test_what_is_wrong_is_said_in_one_line(self):
+        for flags, environment, words in (
+            (["--batch=0"], {}, "--batch=0: want a whole number from 1 to 256"),
+            (["--speed=3"], {}, "--speed: unknown flag"),
+            (["--data=/nonexistent"], {}, "/nonexistent: No such file"),
+            (["--log=/nonexistent/log"], {}, "--log=/nonexistent/log: No such file"),
+            ([], {"LOCAL_RANK": "2"}, "LOCAL_RANK=2: this node has 2 GPUs"),
+            ([], {"WORLD_SIZE": "none"}, "WORLD_SIZE=none"),
+        ):
+            with self.subTest(words=words):
+                result = self.run_rank(*flags, **environment)
+                self.assertEqual(result.returncode, 2, result.stderr)
+                self.assertIn(words, result.stderr)
+                self.assertEqual(result.stderr.count("\n"), 1)
+
+    def test_help(self):
+        result = self.run_rank("--help")
+        self.assertEqual(result.returncode, 0)
+        self.assertIn("--gradient-bytes", result.stdout)
+
+    def test_no_driver_is_said(self):
+        result = self.run_rank("--iterations=1", LD_LIBRARY_PATH="")
+        self.assertNotEqual(result.returncode, 0)
+        self.assertRegex(result.stderr, r"libcuda.so.1|libnccl.so.2")
+
+
+if __name__ == "__main__":
+    unittest.main()
