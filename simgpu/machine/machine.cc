@@ -74,13 +74,14 @@ bool Machine::Attach(std::string* error) {
   if (!MakeDirectory(config_.state, error) || !MakeDirectory(config_.state + "/clients", error)) return false;
   const std::string path = config_.state + "/state";
   const ScopedFd fd(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
-  // One process at a time attaches; the lock goes with the descriptor.
+  // One process at a time attaches.
   if (!fd || flock(fd.get(), LOCK_EX) != 0) {
     *error = "state: cannot open '" + path + "': " + std::strerror(errno);
     return false;
   }
-  if (!MapState(fd.get(), error)) return false;
-  return clients_.Claim(state_, config_.state, error);
+  const bool attached = MapState(fd.get(), error) && clients_.Claim(state_, config_.state, error);
+  flock(fd.get(), LOCK_UN);  // closing is not enough: the mapping keeps the open file
+  return attached;
 }
 
 bool Machine::MapState(int fd, std::string* error) {

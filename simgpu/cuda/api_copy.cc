@@ -1,0 +1,210 @@
+// Copies and fills. They take no time on the GPU beyond what the host needs for them.
+#include <cstring>
+
+#include "simgpu/cuda/capture.h"
+#include "simgpu/cuda/context.h"
+#include "simgpu/cuda/memory.h"
+
+using namespace simgpu;
+
+namespace {
+
+// Small enough to be a flag that somebody watches: made at its time, and told.
+constexpr std::size_t kFlagBytes = 64;
+// A pageable source up to this size is staged; the call returns at once.
+constexpr std::size_t kStagedBytes = 64 << 10;
+
+enum class Place { kHost, kDevice, kEither };
+
+WorkPtr MakeStore(std::size_t bytes, void* target, std::function<void()> store) {
+  if (bytes > kFlagBytes) return MakeQuietWork(std::move(store));
+  return MakeHostWork([=] {
+    store();
+    const auto begin = reinterpret_cast<std::uintptr_t>(target) & ~std::uintptr_t{3};
+    for (std::uintptr_t word = begin; word < reinterpret_cast<std::uintptr_t>(target) + bytes; word += 4) {
+      WakeWord(reinterpret_cast<const void*>(word));
+    }
+  });
+}
+
+WorkPtr MakeCopy(void* target, const void* source, std::size_t bytes) {
+  return MakeStore(bytes, target, [=] { std::memmove(target, source, bytes); });
+}
+
+bool IsPageable(const void* pointer) { return !FindAllocation(reinterpret_cast<std::uintptr_t>(pointer)); }
+
+bool IsCapturing(const Stream& stream) {
+  if (!AnyCapture()) return false;
+  const std::lock_guard lock(CaptureMutex());
+  return stream.capture != nullptr;
+}
+
+// Device pointers must be ours: with host-backed memory a stray one would do real harm.
+bool Known(Place place, const void* pointer) { return place != Place::kDevice || !IsPageable(pointer); }
+
+CUresult Copy(CUstream handle, bool wait, void* target, Place target_place, const void* source,
+              Place source_place, std::size_t bytes) {
+  StreamPtr stream;
+  if (const CUresult error = FindStream(handle, &stream); error != CUDA_SUCCESS) return error;
+  if (bytes == 0) return CUDA_SUCCESS;
+  if (!Known(target_place, target) || !Known(source_place, source)) return CUDA_ERROR_INVALID_VALUE;
+  if (wait) {
+    if (const CUresult error = RefuseWaitFor(*stream); error != CUDA_SUCCESS) return error;
+    return SubmitAndWait(stream, MakeCopy(target, source, bytes));
+  }
+  const bool capturing = IsCapturing(*stream);
+  if (!capturing && IsPageable(source) && bytes <= kStagedBytes) {
+    const auto* begin = static_cast<const unsigned char*>(source);
+    auto staged = std::make_shared<std::vector<unsigned char>>(begin, begin + bytes);
+    return Submit(stream, CU_GRAPH_NODE_TYPE_MEMCPY,
+                  MakeStore(bytes, target, [=] { std::memcpy(target, staged->data(), bytes); }));
+  }
+  if (!capturing && (IsPageable(source) || IsPageable(target))) {
+    return SubmitAndWait(stream, MakeCopy(target, source, bytes));
+  }
+  return Submit(stream, CU_GRAPH_NODE_TYPE_MEMCPY, MakeCopy(target, source, bytes));
+}
+
+void* At(CUdeviceptr address) { return reinterpret_cast<void*>(address); }
+
+template <typename T>
+CUresult Fill(CUstream handle, CUdeviceptr target, std::size_t pitch, T value, std::size_t width,
+              std::size_t height) {
+  StreamPtr stream;
+  if (const CUresult error = FindStream(handle, &stream); error != CUDA_SUCCESS) return error;
+  if (target % sizeof(T) != 0 || IsPageable(At(target))) return CUDA_ERROR_INVALID_VALUE;
+  const std::size_t bytes = height == 0 ? 0 : pitch * (height - 1) + width * sizeof(T);
+  return Submit(stream, CU_GRAPH_NODE_TYPE_MEMSET, MakeStore(bytes, At(target), [=] {
+                  for (std::size_t row = 0; row < height; ++row) {
+                    auto* begin = reinterpret_cast<T*>(target + row * pitch);
+                    for (std::size_t i = 0; i < width; ++i)
+                      __atomic_store_n(begin + i, value, __ATOMIC_RELEASE);
+                  }
+                }));
+}
+
+}  // namespace
+
+extern "C" {
+
+CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr target, const void* source, size_t bytes, CUstream stream) {
+  return Copy(stream, false, At(target), Place::kDevice, source, Place::kHost, bytes);
+}
+CUresult cuMemcpyDtoHAsync_v2(void* target, CUdeviceptr source, size_t bytes, CUstream stream) {
+  return Copy(stream, false, target, Place::kHost, At(source), Place::kDevice, bytes);
+}
+CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr target, CUdeviceptr source, size_t bytes, CUstream stream) {
+  return Copy(stream, false, At(target), Place::kDevice, At(source), Place::kDevice, bytes);
+}
+CUresult cuMemcpyAsync(CUdeviceptr target, CUdeviceptr source, size_t bytes, CUstream stream) {
+  return Copy(stream, false, At(target), Place::kEither, At(source), Place::kEither, bytes);
+}
+CUresult cuMemcpyPeerAsync(CUdeviceptr target, CUcontext, CUdeviceptr source, CUcontext, size_t bytes,
+                           CUstream stream) {
+  return cuMemcpyDtoDAsync_v2(target, source, bytes, stream);
+}
+
+CUresult cuMemcpyHtoD_v2(CUdeviceptr target, const void* source, size_t bytes) {
+  return Copy(CU_STREAM_LEGACY, true, At(target), Place::kDevice, source, Place::kHost, bytes);
+}
+CUresult cuMemcpyDtoH_v2(void* target, CUdeviceptr source, size_t bytes) {
+  return Copy(CU_STREAM_LEGACY, true, target, Place::kHost, At(source), Place::kDevice, bytes);
+}
+// Between devices the host does not wait.
+CUresult cuMemcpyDtoD_v2(CUdeviceptr target, CUdeviceptr source, size_t bytes) {
+  return cuMemcpyDtoDAsync_v2(target, source, bytes, CU_STREAM_LEGACY);
+}
+CUresult cuMemcpy(CUdeviceptr target, CUdeviceptr source, size_t bytes) {
+  return Copy(CU_STREAM_LEGACY, true, At(target), Place::kEither, At(source), Place::kEither, bytes);
+}
+CUresult cuMemcpyPeer(CUdeviceptr target, CUcontext, CUdeviceptr source, CUcontext, size_t bytes) {
+  return cuMemcpyDtoD_v2(target, source, bytes);
+}
+
+CUresult cuMemsetD8Async(CUdeviceptr target, unsigned char value, size_t count, CUstream stream) {
+  return Fill(stream, target, 0, value, count, 1);
+}
+CUresult cuMemsetD16Async(CUdeviceptr target, unsigned short value, size_t count, CUstream stream) {
+  return Fill(stream, target, 0, value, count, 1);
+}
+CUresult cuMemsetD32Async(CUdeviceptr target, unsigned value, size_t count, CUstream stream) {
+  return Fill(stream, target, 0, value, count, 1);
+}
+CUresult cuMemsetD2D8Async(CUdeviceptr target, size_t pitch, unsigned char value, size_t width, size_t height,
+                           CUstream stream) {
+  return Fill(stream, target, pitch, value, width, height);
+}
+CUresult cuMemsetD2D32Async(CUdeviceptr target, size_t pitch, unsigned value, size_t width, size_t height,
+                            CUstream stream) {
+  return Fill(stream, target, pitch, value, width, height);
+}
+// Fills do not wait either; they are ordered like everything on the legacy stream.
+CUresult cuMemsetD8_v2(CUdeviceptr target, unsigned char value, size_t count) {
+  return cuMemsetD8Async(target, value, count, CU_STREAM_LEGACY);
+}
+CUresult cuMemsetD16_v2(CUdeviceptr target, unsigned short value, size_t count) {
+  return cuMemsetD16Async(target, value, count, CU_STREAM_LEGACY);
+}
+CUresult cuMemsetD32_v2(CUdeviceptr target, unsigned value, size_t count) {
+  return cuMemsetD32Async(target, value, count, CU_STREAM_LEGACY);
+}
+
+CUresult cuMemcpyHtoDAsync_v2_ptsz(CUdeviceptr target, const void* source, size_t bytes, CUstream stream) {
+  return cuMemcpyHtoDAsync_v2(target, source, bytes, PerThread(stream));
+}
+CUresult cuMemcpyDtoHAsync_v2_ptsz(void* target, CUdeviceptr source, size_t bytes, CUstream stream) {
+  return cuMemcpyDtoHAsync_v2(target, source, bytes, PerThread(stream));
+}
+CUresult cuMemcpyDtoDAsync_v2_ptsz(CUdeviceptr target, CUdeviceptr source, size_t bytes, CUstream stream) {
+  return cuMemcpyDtoDAsync_v2(target, source, bytes, PerThread(stream));
+}
+CUresult cuMemcpyAsync_ptsz(CUdeviceptr target, CUdeviceptr source, size_t bytes, CUstream stream) {
+  return cuMemcpyAsync(target, source, bytes, PerThread(stream));
+}
+CUresult cuMemcpyPeerAsync_ptsz(CUdeviceptr target, CUcontext to, CUdeviceptr source, CUcontext from,
+                                size_t bytes, CUstream stream) {
+  return cuMemcpyPeerAsync(target, to, source, from, bytes, PerThread(stream));
+}
+CUresult cuMemcpyHtoD_v2_ptds(CUdeviceptr target, const void* source, size_t bytes) {
+  return Copy(CU_STREAM_PER_THREAD, true, At(target), Place::kDevice, source, Place::kHost, bytes);
+}
+CUresult cuMemcpyDtoH_v2_ptds(void* target, CUdeviceptr source, size_t bytes) {
+  return Copy(CU_STREAM_PER_THREAD, true, target, Place::kHost, At(source), Place::kDevice, bytes);
+}
+CUresult cuMemcpyDtoD_v2_ptds(CUdeviceptr target, CUdeviceptr source, size_t bytes) {
+  return cuMemcpyDtoDAsync_v2(target, source, bytes, CU_STREAM_PER_THREAD);
+}
+CUresult cuMemcpy_ptds(CUdeviceptr target, CUdeviceptr source, size_t bytes) {
+  return Copy(CU_STREAM_PER_THREAD, true, At(target), Place::kEither, At(source), Place::kEither, bytes);
+}
+CUresult cuMemcpyPeer_ptds(CUdeviceptr target, CUcontext, CUdeviceptr source, CUcontext, size_t bytes) {
+  return cuMemcpyDtoD_v2_ptds(target, source, bytes);
+}
+CUresult cuMemsetD8Async_ptsz(CUdeviceptr target, unsigned char value, size_t count, CUstream stream) {
+  return cuMemsetD8Async(target, value, count, PerThread(stream));
+}
+CUresult cuMemsetD16Async_ptsz(CUdeviceptr target, unsigned short value, size_t count, CUstream stream) {
+  return cuMemsetD16Async(target, value, count, PerThread(stream));
+}
+CUresult cuMemsetD32Async_ptsz(CUdeviceptr target, unsigned value, size_t count, CUstream stream) {
+  return cuMemsetD32Async(target, value, count, PerThread(stream));
+}
+CUresult cuMemsetD2D8Async_ptsz(CUdeviceptr target, size_t pitch, unsigned char value, size_t width,
+                                size_t height, CUstream stream) {
+  return cuMemsetD2D8Async(target, pitch, value, width, height, PerThread(stream));
+}
+CUresult cuMemsetD2D32Async_ptsz(CUdeviceptr target, size_t pitch, unsigned value, size_t width,
+                                 size_t height, CUstream stream) {
+  return cuMemsetD2D32Async(target, pitch, value, width, height, PerThread(stream));
+}
+CUresult cuMemsetD8_v2_ptds(CUdeviceptr target, unsigned char value, size_t count) {
+  return cuMemsetD8Async(target, value, count, CU_STREAM_PER_THREAD);
+}
+CUresult cuMemsetD16_v2_ptds(CUdeviceptr target, unsigned short value, size_t count) {
+  return cuMemsetD16Async(target, value, count, CU_STREAM_PER_THREAD);
+}
+CUresult cuMemsetD32_v2_ptds(CUdeviceptr target, unsigned value, size_t count) {
+  return cuMemsetD32Async(target, value, count, CU_STREAM_PER_THREAD);
+}
+
+}  // extern "C"

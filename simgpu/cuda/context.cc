@@ -1,0 +1,238 @@
+#include "simgpu/cuda/context.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <sstream>
+
+#include "simgpu/cuda/capture.h"
+#include "simgpu/cuda/faults.h"
+#include "simgpu/machine/machine.h"
+
+namespace simgpu {
+namespace {
+
+std::atomic<bool> initialized{false};
+std::atomic<std::uint64_t> next_id{1};
+
+std::vector<std::unique_ptr<Device>>& MutableDevices() {
+  static auto* devices = new std::vector<std::unique_ptr<Device>>;
+  return *devices;
+}
+
+// CUDA_VISIBLE_DEVICES: indices or uuids (or their beginnings); the first invalid one ends the list.
+std::vector<int> VisibleGpus(const NodeConfig& node) {
+  std::vector<int> gpus;
+  const char* variable = std::getenv("CUDA_VISIBLE_DEVICES");
+  if (variable == nullptr) {
+    for (std::size_t i = 0; i < node.gpus.size(); ++i) gpus.push_back(static_cast<int>(i));
+    return gpus;
+  }
+  std::istringstream list(variable);
+  std::string item;
+  while (std::getline(list, item, ',')) {
+    int found = -1;
+    for (std::size_t i = 0; i < node.gpus.size() && found < 0; ++i) {
+      const bool by_uuid = item.size() > 4 && node.gpus[i].uuid.compare(0, item.size(), item) == 0;
+      if (by_uuid || item == std::to_string(i)) found = static_cast<int>(i);
+    }
+    if (found < 0 || std::count(gpus.begin(), gpus.end(), found) != 0) break;
+    gpus.push_back(found);
+  }
+  return gpus;
+}
+
+class WaitWork final : public Work {
+ public:
+  explicit WaitWork(RecordPtr record) : record_(std::move(record)) {}
+  void Run(Lane& lane) const override { lane.WaitFor(record_); }
+
+ private:
+  RecordPtr record_;
+};
+
+std::shared_ptr<Lane> LaneFor(Context& context, std::uint64_t id) {
+  const auto queues = static_cast<std::size_t>(Faults().queues);
+  if (queues == 0) return Lane::Start(context.device->gpu);
+  while (context.queues.size() < queues) context.queues.push_back(Lane::Start(context.device->gpu));
+  return context.queues[id % queues];
+}
+
+// Both with context.mutex held.
+void OrderAfterBlockingStreams(Context& context, Stream& legacy) {
+  for (const StreamPtr& other : context.streams) {
+    if (other->blocking && other.get() != &legacy && other->lane != nullptr) {
+      legacy.lane->Enqueue(MakeWait(other->lane->Tail()));
+    }
+  }
+}
+
+void OrderAfterLegacyStream(Context& context, Stream& stream) {
+  if (context.legacy == nullptr) return;
+  const RecordPtr tail = context.legacy->lane->Tail();
+  if (stream.legacy_seen == tail) return;
+  stream.legacy_seen = tail;
+  stream.lane->Enqueue(MakeWait(tail));
+}
+
+}  // namespace
+
+WorkPtr MakeWait(RecordPtr record) { return std::make_shared<WaitWork>(std::move(record)); }
+
+CUresult Initialize() {
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  if (initialized) return CUDA_SUCCESS;
+  Machine* machine = Machine::Get();
+  if (machine == nullptr) return CUDA_ERROR_NO_DEVICE;
+  static std::once_flag once;
+  std::call_once(once, [&] {
+    for (const int gpu : VisibleGpus(machine->node_config())) {
+      auto device = std::make_unique<Device>();
+      device->ordinal = static_cast<int>(MutableDevices().size());
+      device->gpu = gpu;
+      device->config = machine->node_config().gpus[static_cast<std::size_t>(gpu)];
+      MutableDevices().push_back(std::move(device));
+    }
+    // A forked child has none of the parent's threads and, as in life, no CUDA.
+    pthread_atfork(nullptr, nullptr, [] { initialized = false; });
+  });
+  if (MutableDevices().empty()) return CUDA_ERROR_NO_DEVICE;
+  initialized = true;
+  return CUDA_SUCCESS;
+}
+
+CUresult Ready() { return initialized ? CUDA_SUCCESS : CUDA_ERROR_NOT_INITIALIZED; }
+
+const std::vector<std::unique_ptr<Device>>& Devices() { return MutableDevices(); }
+
+Device* FindDevice(CUdevice device) {
+  const auto& devices = Devices();
+  return device >= 0 && static_cast<std::size_t>(device) < devices.size()
+             ? devices[static_cast<std::size_t>(device)].get()
+             : nullptr;
+}
+
+std::shared_ptr<Context> MakeContext(Device* device, unsigned flags, bool primary) {
+  auto context = std::make_shared<Context>();
+  context->device = device;
+  context->flags = flags;
+  context->primary = primary;
+  context->id = next_id++;
+  Handles<Context>().Add(context);
+  return context;
+}
+
+void DestroyContext(const std::shared_ptr<Context>& context) {
+  WaitForAll(context);
+  Handles<Context>().Remove(context.get());
+  const std::lock_guard lock(context->mutex);
+  for (const StreamPtr& stream : context->streams) {
+    Handles<Stream>().Remove(stream.get());
+    stream->lane->Stop();
+  }
+  context->streams.clear();
+  context->legacy = nullptr;
+  context->per_thread.clear();
+}
+
+std::vector<std::weak_ptr<Context>>& ContextStack() {
+  thread_local std::vector<std::weak_ptr<Context>> stack;
+  return stack;
+}
+
+std::shared_ptr<Context> Current() {
+  const auto& stack = ContextStack();
+  return stack.empty() ? nullptr : stack.back().lock();
+}
+
+CUresult RequireContext(std::shared_ptr<Context>* context) {
+  if (const CUresult result = Ready(); result != CUDA_SUCCESS) return result;
+  *context = Current();
+  if (*context != nullptr && Handles<Context>().Find(context->get()) != nullptr) return CUDA_SUCCESS;
+  return *context == nullptr ? CUDA_ERROR_INVALID_CONTEXT : CUDA_ERROR_CONTEXT_IS_DESTROYED;
+}
+
+StreamPtr MakeStream(const std::shared_ptr<Context>& context, unsigned flags, int priority) {
+  auto stream = std::make_shared<Stream>();
+  stream->context = context;
+  stream->device = context->device;
+  stream->flags = flags;
+  stream->blocking = (flags & CU_STREAM_NON_BLOCKING) == 0;
+  stream->priority = priority;
+  stream->id = next_id++;
+  stream->lane = LaneFor(*context, stream->id);
+  context->streams.push_back(stream);
+  return stream;
+}
+
+CUresult FindStream(CUstream handle, StreamPtr* stream) {
+  if (handle != nullptr && handle != CU_STREAM_LEGACY && handle != CU_STREAM_PER_THREAD) {
+    if (const CUresult result = Ready(); result != CUDA_SUCCESS) return result;
+    *stream = Handles<Stream>().Find(handle);
+    return *stream != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+  }
+  std::shared_ptr<Context> context;
+  if (const CUresult result = RequireContext(&context); result != CUDA_SUCCESS) return result;
+  const std::lock_guard lock(context->mutex);
+  StreamPtr& own =
+      handle == CU_STREAM_PER_THREAD ? context->per_thread[std::this_thread::get_id()] : context->legacy;
+  if (own == nullptr) {
+    own = MakeStream(context, CU_STREAM_DEFAULT, 0);
+    own->legacy = handle != CU_STREAM_PER_THREAD;
+  }
+  *stream = own;
+  return CUDA_SUCCESS;
+}
+
+CUresult Submit(const StreamPtr& stream, CUgraphNodeType type, WorkPtr work) {
+  if (AnyCapture()) {
+    bool captured = false;
+    const CUresult result = CaptureWork(*stream, type, work, &captured);
+    if (captured || result != CUDA_SUCCESS) return result;
+  }
+  const std::shared_ptr<Context> context = stream->context.lock();
+  if (context == nullptr) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+  if (!stream->blocking) {
+    stream->lane->Enqueue(std::move(work));
+    return CUDA_SUCCESS;
+  }
+  {
+    const std::lock_guard lock(context->mutex);
+    if (stream->legacy) {
+      OrderAfterBlockingStreams(*context, *stream);
+    } else {
+      OrderAfterLegacyStream(*context, *stream);
+    }
+  }
+  stream->lane->Enqueue(std::move(work));
+  return CUDA_SUCCESS;
+}
+
+RecordPtr TailOf(const StreamPtr& stream) {
+  const std::shared_ptr<Context> context = stream->context.lock();
+  if (stream->legacy && context != nullptr) {
+    const std::lock_guard lock(context->mutex);
+    OrderAfterBlockingStreams(*context, *stream);
+  }
+  return stream->lane->Tail();
+}
+
+void WaitForAll(const std::shared_ptr<Context>& context) {
+  std::vector<StreamPtr> streams;
+  {
+    const std::lock_guard lock(context->mutex);
+    streams = context->streams;
+  }
+  for (const StreamPtr& stream : streams) stream->lane->Tail()->Wait();
+}
+
+CUresult SubmitAndWait(const StreamPtr& stream, WorkPtr work) {
+  const CUresult result = Submit(stream, CU_GRAPH_NODE_TYPE_HOST, std::move(work));
+  if (result == CUDA_SUCCESS) stream->lane->Tail()->Wait();
+  return result;
+}
+
+}  // namespace simgpu

@@ -1,0 +1,68 @@
+#include "simgpu/cuda/faults.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <sstream>
+
+namespace simgpu {
+namespace {
+
+bool ReadCount(const std::string& text, long* count) {
+  if (text.empty() || text.find_first_not_of("0123456789") != std::string::npos || text.size() > 9)
+    return false;
+  *count = std::stol(text);
+  return true;
+}
+
+}  // namespace
+
+bool ParseFaults(const std::string& text, FaultSet* faults, std::string* error) {
+  std::istringstream list(text);
+  std::string item;
+  while (std::getline(list, item, ',')) {
+    if (item.empty()) continue;
+    const std::size_t colon = item.find(':');
+    const std::string name = item.substr(0, colon);
+    const std::string count = colon == std::string::npos ? "" : item.substr(colon + 1);
+    bool good = true;
+    if (item == "memops_unsupported") {
+      faults->memops_unsupported = true;
+    } else if (item == "host_register_fails") {
+      faults->host_register_fails = true;
+    } else if (item == "stuck_stream") {
+      faults->stuck_after = 0;
+    } else if (name == "stuck_stream") {
+      good = ReadCount(count, &faults->stuck_after);
+    } else if (name == "delayed_writes_us") {
+      good = ReadCount(count, &faults->delayed_writes_us);
+    } else if (name == "queues") {
+      good = ReadCount(count, &faults->queues) && faults->queues > 0;
+    } else if (name == "launch_fails") {
+      good = ReadCount(count, &faults->launch_fails_after);
+    } else {
+      good = false;
+    }
+    if (good) continue;
+    *error = "'" + item +
+             "' is none of memops_unsupported, host_register_fails, delayed_writes_us:N, stuck_stream[:N], "
+             "queues:N, launch_fails:N";
+    return false;
+  }
+  return true;
+}
+
+const FaultSet& Faults() {
+  static const FaultSet* faults = [] {
+    auto* result = new FaultSet;
+    std::string error;
+    const char* text = std::getenv("SIMGPU_FAULT");
+    if (text != nullptr && !ParseFaults(text, result, &error)) {
+      std::fprintf(stderr, "simgpu: SIMGPU_FAULT: %s; no fault is injected\n", error.c_str());
+      *result = FaultSet{};
+    }
+    return result;
+  }();
+  return *faults;
+}
+
+}  // namespace simgpu

@@ -1,0 +1,31 @@
+// Faults to inject, from SIMGPU_FAULT: a comma-separated list of
+//   memops_unsupported        stream memory operations return CUDA_ERROR_NOT_SUPPORTED, their attributes 0
+//   host_register_fails       cuMemHostRegister returns CUDA_ERROR_NOT_SUPPORTED
+//   delayed_writes_us:N       a stream's write of a word becomes visible N us later; the stream goes on
+//   stuck_stream[:N]          streams stop working for good after N pieces of work (default 0)
+//   queues:N                  all streams of a GPU share N hardware queues: false dependencies
+//   launch_fails:N            the N-th launch of the process and all after it return CUDA_ERROR_LAUNCH_FAILED
+#pragma once
+
+#include <string>
+
+#include "simgpu/model/fluid.h"
+
+namespace simgpu {
+
+struct FaultSet {
+  bool memops_unsupported = false;
+  bool host_register_fails = false;
+  long delayed_writes_us = 0;
+  long stuck_after = -1;
+  long queues = 0;
+  long launch_fails_after = -1;
+};
+
+// False, with one line in *error, for an unknown fault or a bad number.
+bool ParseFaults(const std::string& text, FaultSet* faults, std::string* error);
+
+// Those of this process. A malformed SIMGPU_FAULT is reported once and ignored as a whole.
+const FaultSet& Faults();
+
+}  // namespace simgpu

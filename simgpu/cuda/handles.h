@@ -1,0 +1,48 @@
+// Objects behind opaque handles: a handle is the object's address, valid from Add() to Remove(). A lookup of
+// anything else gives null, never a crash. Thread-safe.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <unordered_map>
+#include <vector>
+
+namespace simgpu {
+
+template <typename T>
+class HandleTable {
+ public:
+  T* Add(std::shared_ptr<T> object) {
+    const std::unique_lock lock(mutex_);
+    T* handle = object.get();
+    objects_[handle] = std::move(object);
+    return handle;
+  }
+  std::shared_ptr<T> Find(const void* handle) const {
+    const std::shared_lock lock(mutex_);
+    const auto found = objects_.find(handle);
+    return found == objects_.end() ? nullptr : found->second;
+  }
+  std::shared_ptr<T> Remove(const void* handle) {
+    const std::unique_lock lock(mutex_);
+    const auto found = objects_.find(handle);
+    if (found == objects_.end()) return nullptr;
+    std::shared_ptr<T> object = std::move(found->second);
+    objects_.erase(found);
+    return object;
+  }
+
+ private:
+  mutable std::shared_mutex mutex_;
+  std::unordered_map<const void*, std::shared_ptr<T>> objects_;
+};
+
+// One table per kind for the whole process, never destroyed: threads of the application may outlive main().
+template <typename T>
+HandleTable<T>& Handles() {
+  static auto* table = new HandleTable<T>;
+  return *table;
+}
+
+}  // namespace simgpu

@@ -1,0 +1,192 @@
+#include "simgpu/cuda/lane.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <thread>
+
+#include "simgpu/cuda/faults.h"
+#include "simgpu/machine/machine.h"
+#include "simgpu/machine/os.h"
+#include "simgpu/machine/report.h"
+
+namespace simgpu {
+namespace {
+
+// How long before the GPU runs dry a lane looks at its queue again without being asked.
+constexpr Nanos kDozeMargin = 400 * kMicrosecond;
+
+class RecordWork final : public Work {
+ public:
+  explicit RecordWork(RecordPtr record) : record_(std::move(record)) {}
+  void Run(Lane& lane) const override { lane.Anchor(record_); }
+
+ private:
+  RecordPtr record_;
+};
+
+}  // namespace
+
+std::shared_ptr<Lane> Lane::Start(int gpu) {
+  std::shared_ptr<Lane> lane(new Lane(gpu));
+  // The application's signals are not for our threads.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  std::thread([lane] { lane->Loop(); }).detach();
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return lane;
+}
+
+void Lane::Enqueue(WorkPtr work) {
+  std::unique_lock lock(mutex_);
+  if (work->IsLaunch()) WaitForRoom(lock);
+  queue_.push_back(std::move(work));
+  tail_ = nullptr;
+  if (!dozing_) filled_.notify_one();
+}
+
+void Lane::WaitForRoom(std::unique_lock<std::mutex>& lock) {
+  const auto depth = static_cast<std::size_t>(Machine::Get()->config().queue_depth);
+  while (queue_.size() + begun_at_.size() >= depth) {
+    if (begun_at_.empty()) {
+      if (dozing_) filled_.notify_one();
+      emptied_.wait(lock);
+      continue;
+    }
+    const double served = flow_->Served();
+    if (begun_at_.front() <= served) {
+      begun_at_.erase(begun_at_.begin(), std::upper_bound(begun_at_.begin(), begun_at_.end(), served));
+      continue;
+    }
+    const Mark oldest = begun_at_.front();
+    lock.unlock();
+    flow_->WaitServed(oldest);
+    lock.lock();
+  }
+}
+
+RecordPtr Lane::Tail() {
+  const std::lock_guard lock(mutex_);
+  if (tail_ == nullptr) {
+    tail_ = std::make_shared<Record>();
+    queue_.push_back(std::make_shared<RecordWork>(tail_));
+    if (!dozing_) filled_.notify_one();
+  }
+  return tail_;
+}
+
+void Lane::Stop() {
+  const std::lock_guard lock(mutex_);
+  stopping_ = true;
+  filled_.notify_one();
+}
+
+bool Lane::Take(WorkPtr* work) {
+  std::unique_lock lock(mutex_);
+  while (queue_.empty() && !stopping_) {
+    // Whatever comes stands behind the kernels that run now: no need to be woken for it before they end.
+    const Nanos busy_until = flow_ == nullptr ? 0 : flow_->Forecast(mark_);
+    const Nanos doze = busy_until == kNever ? 0 : busy_until - kDozeMargin - MonotonicNow();
+    if (doze <= 0) {
+      filled_.wait(lock);
+    } else {
+      dozing_ = true;
+      filled_.wait_for(lock, std::chrono::nanoseconds(std::min<Nanos>(doze, 10 * kMillisecond)));
+      dozing_ = false;
+    }
+  }
+  if (queue_.empty()) return false;
+  *work = std::move(queue_.front());
+  queue_.pop_front();
+  emptied_.notify_all();
+  return true;
+}
+
+void Lane::Loop() {
+  pthread_setname_np(pthread_self(), "simgpu-stream");
+  SharpenTimers();
+  WorkPtr work;
+  long done = 0;
+  while (Take(&work)) {
+    const long stuck_after = Faults().stuck_after;
+    while (stuck_after >= 0 && done >= stuck_after) pause();
+    ++done;
+    work->Run(*this);
+    work = nullptr;
+    ResolveRecords();
+  }
+  Drain();
+}
+
+Flow* Lane::OpenFlow() {
+  if (flow_ != nullptr) return flow_.get();
+  std::shared_ptr<Flow> flow = Machine::Get()->OpenGpu(gpu_);
+  if (flow == nullptr) {
+    std::fprintf(stderr, "simgpu: GPU %d runs kernels of 128 streams already; this stream's take no time\n",
+                 gpu_);
+    return nullptr;
+  }
+  const std::lock_guard lock(mutex_);
+  flow_ = std::move(flow);
+  return flow_.get();
+}
+
+void Lane::RunKernel(double ns, double sms) {
+  ReportKernel();
+  Flow* flow = OpenFlow();
+  if (flow == nullptr) return;
+  const Mark end = flow->Extend(ns, sms);
+  const std::lock_guard lock(mutex_);
+  begun_at_.push_back(end - ns);
+  mark_ = end;
+}
+
+void Lane::HoldUntil(double sms, Nanos at_least, const std::function<void()>& wait) {
+  ReportKernel();
+  Drain();
+  Flow* flow = OpenFlow();
+  if (flow == nullptr) return wait();
+  const Mark enough = flow->Served() + static_cast<double>(at_least);
+  flow->Hold(sms);
+  wait();
+  flow->WaitServed(enough);
+  // A spinning kernel sees its word only while it runs.
+  flow->WaitActive(kNever);
+  flow->Hold(0);
+  const Mark end = flow->Served();
+  const std::lock_guard lock(mutex_);
+  mark_ = end;
+}
+
+void Lane::Drain() {
+  if (flow_ != nullptr) flow_->WaitServed(mark_);
+}
+
+void Lane::Anchor(const RecordPtr& record) {
+  // On an idle stream an event is reached when the GPU comes to it: now.
+  if (flow_ == nullptr || flow_->ReachedAt(mark_) != kNever)
+    return record->Anchor(nullptr, 0, MonotonicNow());
+  record->Anchor(flow_, mark_, kNever);
+  unresolved_.emplace_back(mark_, record);
+}
+
+// A flow remembers the past only so far: records that nobody asked for yet note their times in time.
+void Lane::ResolveRecords() {
+  if (unresolved_.empty()) return;
+  const double served = flow_->Served();
+  while (!unresolved_.empty() && unresolved_.front().first <= served) {
+    if (const RecordPtr record = unresolved_.front().second.lock()) record->ReachedAt();
+    unresolved_.pop_front();
+  }
+}
+
+void Lane::WaitFor(const RecordPtr& record) {
+  if (record->Precedes(flow_.get(), mark_)) return;
+  record->Wait();
+}
+
+}  // namespace simgpu

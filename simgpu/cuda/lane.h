@@ -1,0 +1,63 @@
+// A hardware queue: a thread that runs work in order against the stream's flow on the GPU. Usually each
+// stream has its own; the fault `queues:N` lets streams share N of them.
+//
+// The thread runs ahead of the GPU: kernels and event records only extend the flow, so that kernels chain on
+// logical time however late the thread is. It comes to a stop at work that needs everything before it to be
+// done (a wait, a copy, a host function): a barrier.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+
+#include "simgpu/cuda/record.h"
+#include "simgpu/cuda/work.h"
+#include "simgpu/machine/flow.h"
+
+namespace simgpu {
+
+class Lane {
+ public:
+  // `gpu` is the GPU's place on this node. The thread lives as long as the process or until Stop().
+  static std::shared_ptr<Lane> Start(int gpu);
+
+  // Blocks while `queue_depth` launches have not begun.
+  void Enqueue(WorkPtr work);
+  // A record of everything enqueued so far; the same one again when nothing was enqueued since.
+  RecordPtr Tail();
+  // Ends the thread once it has run what is queued.
+  void Stop();
+
+  // For work, on the lane's thread only:
+  void RunKernel(double ns, double sms);
+  void HoldUntil(double sms, Nanos at_least, const std::function<void()>& wait);
+  // Waits until all kernels given so far are done.
+  void Drain();
+  void Anchor(const RecordPtr& record);
+  void WaitFor(const RecordPtr& record);
+
+ private:
+  explicit Lane(int gpu) : gpu_(gpu) {}
+  void Loop();
+  // Sleeps until there is work, lazily while the GPU is busy anyway. False when stopped.
+  bool Take(WorkPtr* work);
+  void WaitForRoom(std::unique_lock<std::mutex>& lock);
+  Flow* OpenFlow();
+  void ResolveRecords();
+
+  const int gpu_;
+  std::mutex mutex_;
+  std::condition_variable filled_, emptied_;
+  std::deque<WorkPtr> queue_;
+  std::deque<Mark> begun_at_;  // begin of each launch handed to the flow, until it has been reached
+  RecordPtr tail_;
+  bool stopping_ = false;
+  bool dozing_ = false;  // the thread will look at the queue in time without being woken
+
+  std::shared_ptr<Flow> flow_;  // the lane's thread only; set once
+  Mark mark_ = 0;               // end of the last kernel given
+  std::deque<std::pair<Mark, std::weak_ptr<Record>>> unresolved_;
+};
+
+}  // namespace simgpu
