@@ -16,8 +16,8 @@ fault() {
   status=1
 }
 
-versions=$(objdump -T "$library" | grep -oE '\((GLIBC|GLIBCXX|CXXABI|GCC)_[0-9.]+\)|\s(GLIBC|GLIBCXX|CXXABI|GCC)_[0-9.]+\s' |
-  tr -d '() \t' | sort -u || true)
+symbols=$(readelf -W --dyn-syms "$library" | awk '$1 ~ /^[0-9]+:$/ && $8 != "" {print $7, $8}')
+versions=$(sed -n 's/^UND .*@\(.*\)/\1/p' <<< "$symbols" | sort -u)
 highest=$(sed -n 's/^GLIBC_//p' <<< "$versions" | sort -V | tail -n 1)
 [[ $(printf '%s\n' "${highest:-0}" "$newest" | sort -V | tail -n 1) == "$newest" ]] ||
   fault "needs GLIBC_$highest, allowed is up to GLIBC_$newest"
@@ -28,7 +28,7 @@ needed=$(readelf -d "$library" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p')
 extra=$(grep -vE "$libc" <<< "$needed" | tr '\n' ' ' || true)
 [[ -z ${extra// /} ]] || fault "needs $extra"
 
-exported=$(nm -D --defined-only --format=posix "$library" | awk '$2 != "A" {sub(/@.*/, "", $1); print $1}')
+exported=$(sed -n '/^\(UND\|ABS\) /d; s/^[^ ]* \([^@]*\).*/\1/p' <<< "$symbols")
 strangers=$(grep -vE "$hooks" <<< "$exported" | head -n 5 | tr '\n' ' ' || true)
 [[ -z ${strangers// /} ]] || fault "exports what is no hook: $strangers"
 

@@ -23,6 +23,8 @@ tests() { tools/build.sh dev && tools/test.sh dev; }
 
 tools/install.sh || exit 1
 part lint python3 -B tools/lint/run.py
+part release tools/release.sh
+part bare tools/check_bare.sh
 part fuzz tools/fuzz.sh "${FUZZ_SECONDS:-30}"
 part asan sanitized asan
 part tsan sanitized tsan
