@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs the fuzzers of tests/fuzz: tools/fuzz.sh SECONDS [NAME]; builds them first (preset fuzz).
-# Exits 1 when one of them found something, after all have run; says how many inputs each tried.
+# As many at a time as there are cores. Exits 1 when one of them found something, after all have run.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -31,17 +31,26 @@ run_fuzzer() {  # NAME
   fi
 }
 
-status=0
-found=0
-for program in build/fuzz/bin/fuzz_*; do
-  name=${program##*/fuzz_}
-  [[ -x $program && -f tests/fuzz/fuzz_$name.cc ]] || continue
-  [[ -z $only || $only == "$name" ]] || continue
-  found=$((found + 1))
-  run_fuzzer "$name" || status=1
+names=()
+for source in tests/fuzz/fuzz_*.cc; do
+  name=${source##*/fuzz_}
+  name=${name%.cc}
+  [[ -f $source && ( -z $only || $only == "$name" ) ]] && names+=("$name")
 done
-if ((found == 0)); then
+if ((${#names[@]} == 0)); then
   echo "tools/fuzz.sh: tests/fuzz has no fuzzer${only:+ named $only}" >&2
   exit 2
 fi
+
+status=0
+running=0
+for name in "${names[@]}"; do
+  if ((running == $(nproc))); then
+    wait -n || status=1
+    running=$((running - 1))
+  fi
+  run_fuzzer "$name" &
+  running=$((running + 1))
+done
+while ((running-- > 0)); do wait -n || status=1; done
 exit $status
