@@ -14,7 +14,9 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
+    if (error.get_exit_code() == 0) return app.exit(error);  // help, version
+    std::fprintf(stderr, "crossover-deviceplugin: %s; --help says more\n", error.what());
+    return 2;
   }
   if (!standalone) {
     std::fputs(

@@ -1,0 +1,124 @@
+#include "cli/run/plan.h"
+
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdint>
+#include <filesystem>
+
+#include "common/base/fd.h"
+#include "proto/arbiter_protocol.h"
+
+namespace crossover::cli {
+namespace {
+
+constexpr std::int64_t kMostRanks = 1'000'000;
+
+bool ValidGang(std::string_view gang) {
+  return !gang.empty() && gang.size() < CROSSOVER_GANG_NAME_MAX &&
+         std::all_of(gang.begin(), gang.end(), [](char c) { return c > 0x20 && c < 0x7f; });
+}
+
+bool ValidSize(std::string_view text) {
+  std::int64_t size = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), size);
+  return error == std::errc{} && end == text.data() + text.size() && size >= 1 && size <= kMostRanks;
+}
+
+std::string AbsolutePath(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path absolute = std::filesystem::absolute(path, error);
+  return error ? path : absolute.lexically_normal().string();
+}
+
+std::string Look(const Environment& environment, const std::string& name) {
+  const auto it = environment.find(name);
+  return it == environment.end() ? "" : it->second;
+}
+
+bool SomebodyListens(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  path.copy(address.sun_path, sizeof(address.sun_path) - 1);
+  const base::UniqueFd fd(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  return connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0;
+}
+
+// The dynamic linker splits LD_PRELOAD at spaces and colons and knows no quoting.
+bool Preloadable(std::string_view path) { return path.find_first_of(" :") == std::string_view::npos; }
+
+}  // namespace
+
+std::optional<std::string> FindLibrary(const std::string& program_directory) {
+  constexpr std::array kPlaces = {"/libcrossover.so", "/../lib/libcrossover.so",
+                                  "/../lib/crossover/libcrossover.so"};
+  for (const char* place : kPlaces) {
+    const std::string path = AbsolutePath(program_directory + place);
+    if (access(path.c_str(), R_OK) == 0) return path;
+  }
+  return std::nullopt;
+}
+
+std::string Preload(const std::string& library, std::string_view present) {
+  std::string result = library;
+  while (!present.empty()) {
+    const std::size_t end = std::min(present.find_first_of(" :"), present.size());
+    const std::string_view item = present.substr(0, end);
+    if (!item.empty() && item != library) result.append(":").append(item);
+    present.remove_prefix(std::min(end + 1, present.size()));
+  }
+  return result;
+}
+
+std::variant<RunPlan, RunError> PlanRun(const RunOptions& options, const Environment& environment,
+                                        const std::string& program_directory) {
+  if (!ValidGang(options.gang)) {
+    return RunError{"--gang: \"" + options.gang +
+                    "\" is not allowed: 1 to 127 printable characters without spaces"};
+  }
+  if (options.size < 1 || options.size > kMostRanks) {
+    return RunError{"--size: " + std::to_string(options.size) +
+                    " is not allowed: a number of ranks from 1 to " + std::to_string(kMostRanks)};
+  }
+  if (options.command.empty())
+    return RunError{"a command is missing: crossover run --gang NAME --size N -- COMMAND..."};
+
+  std::string socket = options.socket.empty() ? Look(environment, "CROSSOVER_SOCKET") : options.socket;
+  if (socket.empty()) socket = kDefaultSocket;
+  socket = AbsolutePath(socket);
+  if (socket.size() >= sizeof(sockaddr_un::sun_path)) {
+    return RunError{"--socket: " + socket + " is not allowed: a path of at most 107 bytes"};
+  }
+
+  std::string library = options.library;
+  if (library.empty()) {
+    const auto found = FindLibrary(program_directory);
+    if (!found) {
+      return RunError{
+          "libcrossover.so is neither beside this program nor in ../lib: name it with --library PATH"};
+    }
+    library = *found;
+  }
+  library = AbsolutePath(library);
+  if (access(library.c_str(), R_OK) != 0 || !Preloadable(library)) {
+    return RunError{"--library: " + library +
+                    " is not allowed: a readable file, without spaces and colons in its path"};
+  }
+
+  RunPlan plan;
+  plan.environment = {{"CROSSOVER_GANG", options.gang},
+                      {"CROSSOVER_GANG_SIZE", options.size},
+                      {"CROSSOVER_SOCKET", socket},
+                      {"LD_PRELOAD", Preload(library, Look(environment, "LD_PRELOAD"))}};
+  if (!SomebodyListens(socket)) {
+    plan.warnings.push_back("no daemon listens on " + socket +
+                            ": the job runs without taking turns until one does");
+  }
+  return plan;
+}
+
+}  // namespace crossover::cli
