@@ -80,9 +80,9 @@ std::variant<RunPlan, RunError> PlanRun(const RunOptions& options, const Environ
     return RunError{"--gang: \"" + options.gang +
                     "\" is not allowed: 1 to 127 printable characters without spaces"};
   }
-  if (options.size < 1 || options.size > kMostRanks) {
-    return RunError{"--size: " + std::to_string(options.size) +
-                    " is not allowed: a number of ranks from 1 to " + std::to_string(kMostRanks)};
+  if (!ValidSize(options.size)) {
+    return RunError{"--size: " + options.size + " is not allowed: a number of ranks from 1 to " +
+                    std::to_string(kMostRanks)};
   }
   if (options.command.empty())
     return RunError{"a command is missing: crossover run --gang NAME --size N -- COMMAND..."};
