@@ -5,9 +5,9 @@
 namespace crossover::gates {
 
 Handover ChooseHandover(const crossover_page* page, turn::SlotIndex self, turn::TurnNumber k) {
-  const turn::SlotIndex successor = base::LoadWord(&page->slot[self].successor);
-  if (successor >= CROSSOVER_MAX_CLIENTS || successor == self) return {self, k + 1};
-  return {successor, turn::OpenAny(base::LoadWord(&page->slot[successor].ready))};
+  turn::SlotIndex successor = base::LoadWord(&page->slot[self].successor);
+  if (successor >= CROSSOVER_MAX_CLIENTS) successor = self;
+  return {successor, turn::OpenFor(self, k, successor, base::LoadWord(&page->slot[successor].ready))};
 }
 
 void OpenOwnGate(crossover_page* page, turn::SlotIndex self, turn::TurnNumber about) {

@@ -1,0 +1,98 @@
+#include "tests/unit/sidecar/fake_driver.h"
+
+#include <cstddef>
+#include <sstream>
+
+namespace crossover::test {
+namespace {
+
+std::string Hex(const void* handle) {
+  std::ostringstream text;
+  text << std::hex << reinterpret_cast<std::uintptr_t>(handle);
+  return text.str();
+}
+
+// Registered memory keeps its address, and slots are told apart by number only when it is not slot 0.
+std::uintptr_t registered = 0;
+
+std::string WordAt(CUdeviceptr address) {
+  const std::size_t offset = static_cast<std::size_t>(address - registered);
+  if (offset == offsetof(crossover_page, magic)) return "magic";
+  const std::size_t slot = (offset - offsetof(crossover_page, slot)) / sizeof(crossover_slot);
+  const std::size_t word = (offset - offsetof(crossover_page, slot)) % sizeof(crossover_slot);
+  const char* name = word == offsetof(crossover_slot, ready)  ? "ready"
+                     : word == offsetof(crossover_slot, hold) ? "hold"
+                     : word == offsetof(crossover_slot, rel)  ? "rel"
+                     : word == offsetof(crossover_slot, gate) ? "gate"
+                                                              : "?";
+  return name + (slot == 0 ? std::string() : std::to_string(slot));
+}
+
+CUresult Note(std::string line) {
+  FakeDriver::calls.push_back(std::move(line));
+  return CUDA_SUCCESS;
+}
+
+CUresult BatchMemOp(CUstream stream, unsigned int count, CUstreamBatchMemOpParams* params, unsigned int) {
+  if (!FakeDriver::memops_supported) return CUDA_ERROR_NOT_SUPPORTED;
+  std::string line = "memop " + Hex(stream);
+  for (unsigned int i = 0; i < count; ++i) {
+    const bool waits = params[i].operation == CU_STREAM_MEM_OP_WAIT_VALUE_32;
+    const CUdeviceptr address = waits ? params[i].waitValue.address : params[i].writeValue.address;
+    const cuuint32_t value = waits ? params[i].waitValue.value : params[i].writeValue.value;
+    if (waits && params[i].waitValue.flags != CU_STREAM_WAIT_VALUE_GEQ) return CUDA_ERROR_INVALID_VALUE;
+    line += ' ' + WordAt(address) + (waits ? ">=" : "=") + std::to_string(value);
+  }
+  return Note(line);
+}
+
+}  // namespace
+
+gates::Driver FakeDriver::Table() {
+  gates::Driver driver;
+  driver.CtxGetCurrent = [](CUcontext* current) {
+    *current = context();
+    return CUDA_SUCCESS;
+  };
+  driver.CtxSetCurrent = [](CUcontext) { return CUDA_SUCCESS; };
+  driver.CtxPushCurrent = [](CUcontext) { return Note("push"); };
+  driver.CtxPopCurrent = [](CUcontext*) { return Note("pop"); };
+  driver.ThreadExchangeStreamCaptureMode = [](CUstreamCaptureMode*) { return CUDA_SUCCESS; };
+  driver.StreamCreate = [](CUstream* stream, unsigned int) {
+    *stream = Stream(0xfff0);
+    return CUDA_SUCCESS;
+  };
+  driver.StreamDestroy = [](CUstream) { return CUDA_SUCCESS; };
+  driver.StreamSynchronize = [](CUstream) { return CUDA_SUCCESS; };
+  driver.StreamIsCapturing = [](CUstream stream, CUstreamCaptureStatus* status) {
+    *status = stream == capturing ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
+    return CUDA_SUCCESS;
+  };
+  driver.StreamWaitEvent = [](CUstream stream, CUevent, unsigned int) { return Note("wait " + Hex(stream)); };
+  driver.StreamBatchMemOp = &BatchMemOp;
+  driver.EventCreate = [](CUevent* event, unsigned int) {
+    *event = reinterpret_cast<CUevent>(0xe0);
+    return CUDA_SUCCESS;
+  };
+  driver.EventRecord = [](CUevent, CUstream stream) { return Note("record " + Hex(stream)); };
+  driver.EventSynchronize = [](CUevent) { return Note("synchronize"); };
+  // Runs at once: the stream has nothing else to do.
+  driver.LaunchHostFunc = [](CUstream stream, CUhostFn function, void* data) {
+    Note("hostfunc " + Hex(stream));
+    function(data);
+    return CUDA_SUCCESS;
+  };
+  driver.MemHostRegister = [](void* memory, std::size_t, unsigned int) {
+    if (!registration_works) return CUDA_ERROR_NOT_SUPPORTED;
+    registered = reinterpret_cast<std::uintptr_t>(memory);
+    return CUDA_SUCCESS;
+  };
+  driver.MemHostUnregister = [](void*) { return Note("unregister"); };
+  driver.MemHostGetDevicePointer = [](CUdeviceptr* device, void* memory, unsigned int) {
+    *device = reinterpret_cast<std::uintptr_t>(memory);
+    return CUDA_SUCCESS;
+  };
+  return driver;
+}
+
+}  // namespace crossover::test

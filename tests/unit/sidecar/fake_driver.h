@@ -1,0 +1,33 @@
+// A driver that does nothing but write down what it is asked, as one line per call.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "proto/turnstile.h"
+#include "sidecar/gates/driver.h"
+
+namespace crossover::test {
+
+struct FakeDriver {
+  // What was called, e.g. "record 100", "wait 200", "memop 100 ready=1 gate>=1 hold=1 gate=1".
+  inline static std::vector<std::string> calls;
+  inline static bool memops_supported = true;
+  inline static bool registration_works = true;
+  inline static CUstream capturing = nullptr;
+
+  static void Clear() {
+    calls.clear();
+    memops_supported = true;
+    registration_works = true;
+    capturing = nullptr;
+  }
+
+  // The context that is current on every thread.
+  static CUcontext context() { return reinterpret_cast<CUcontext>(0x77); }
+  static CUstream Stream(std::uintptr_t number) { return reinterpret_cast<CUstream>(number); }
+
+  static gates::Driver Table();
+};
+
+}  // namespace crossover::test

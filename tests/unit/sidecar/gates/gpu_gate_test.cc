@@ -1,0 +1,72 @@
+#include "sidecar/gates/gpu_gate.h"
+
+#include <gmock/gmock.h>
+
+#include "tests/unit/sidecar/fake_driver.h"
+
+namespace crossover::gates {
+namespace {
+
+using test::FakeDriver;
+using ::testing::ElementsAre;
+
+class GpuGateTest : public ::testing::Test {
+ protected:
+  void SetUp() override { FakeDriver::Clear(); }
+
+  const Driver driver_ = FakeDriver::Table();
+  crossover_page page_{};
+  GpuGate gate_;
+};
+
+TEST_F(GpuGateTest, QueuesATurnAsOneBatchEach) {
+  ASSERT_TRUE(gate_.SetUp(&driver_, &page_, 0));
+  FakeDriver::calls.clear();
+  EXPECT_TRUE(gate_.Acquire(FakeDriver::Stream(0x100), 7));
+  EXPECT_TRUE(gate_.Release(FakeDriver::Stream(0x100), 7, {2, 99}));
+  EXPECT_THAT(FakeDriver::calls,
+              ElementsAre("memop 100 ready=7 gate>=7 hold=7 gate=7", "memop 100 gate2=99 rel=7"));
+}
+
+TEST_F(GpuGateTest, RefusedMemoryOperationsLeaveNothingBehind) {
+  FakeDriver::memops_supported = false;
+  EXPECT_FALSE(gate_.SetUp(&driver_, &page_, 0));
+  EXPECT_THAT(FakeDriver::calls, ElementsAre("unregister"));
+}
+
+TEST_F(GpuGateTest, RefusedRegistrationIsNoGate) {
+  FakeDriver::registration_works = false;
+  EXPECT_FALSE(gate_.SetUp(&driver_, &page_, 0));
+}
+
+TEST_F(GpuGateTest, OldDriverWithoutMemoryOperationsIsNoGate) {
+  Driver old = driver_;
+  old.StreamBatchMemOp = nullptr;
+  EXPECT_FALSE(gate_.SetUp(&old, &page_, 0));
+}
+
+TEST(HandoverTest, FollowsTheSuccessorAndOpensWhateverItAsksNext) {
+  crossover_page page{};
+  page.slot[1].successor = 3;
+  page.slot[3].ready = 41;
+  const Handover handover = ChooseHandover(&page, 1, 5);
+  EXPECT_EQ(handover.successor, 3u);
+  EXPECT_TRUE(turn::AtOrPast(handover.open, 42));
+}
+
+TEST(HandoverTest, KeepsTheTurnWhereItIsItsOwnSuccessor) {
+  crossover_page page{};
+  page.slot[1].successor = 1;
+  const Handover handover = ChooseHandover(&page, 1, 5);
+  EXPECT_EQ(handover.successor, 1u);
+  EXPECT_EQ(handover.open, 6u);
+}
+
+TEST(HandoverTest, SuccessorOutOfRangeIsNotFollowed) {
+  crossover_page page{};
+  page.slot[1].successor = 0xffffffffu;
+  EXPECT_EQ(ChooseHandover(&page, 1, 5).successor, 1u);
+}
+
+}  // namespace
+}  // namespace crossover::gates

@@ -1,0 +1,60 @@
+#include "sidecar/gates/host_gate.h"
+
+#include <gmock/gmock.h>
+
+#include <thread>
+
+#include "common/base/futex.h"
+#include "tests/unit/sidecar/fake_driver.h"
+
+namespace crossover::gates {
+namespace {
+
+using test::FakeDriver;
+
+class HostGateTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    FakeDriver::Clear();
+    ASSERT_TRUE(gate_.SetUp(&driver_, &page_, 0));
+  }
+
+  const Driver driver_ = FakeDriver::Table();
+  crossover_page page_{};
+  HostGate gate_;
+};
+
+TEST_F(HostGateTest, WaitsForTheGateAndWritesTheSameWords) {
+  std::thread granter([this] {
+    while (base::LoadWord(&page_.slot[0].ready) != 1) base::FutexWait(&page_.slot[0].ready, 0, 1'000'000);
+    EXPECT_EQ(page_.slot[0].hold, 0u) << "in before the gate is open";
+    OpenOwnGate(&page_, 0, 1);
+  });
+  EXPECT_TRUE(gate_.Acquire(FakeDriver::Stream(0x100), 1));
+  granter.join();
+  EXPECT_EQ(page_.slot[0].hold, 1u);
+  EXPECT_EQ(page_.slot[0].gate, 1u) << "shut for the next turn";
+  EXPECT_EQ(page_.slot[0].faults, 0u);
+}
+
+TEST_F(HostGateTest, AsksOnlyOnceTheStreamIsThere) {
+  page_.slot[0].gate = 1;
+  gate_.Acquire(FakeDriver::Stream(0x100), 1);
+  EXPECT_THAT(FakeDriver::calls, ::testing::ElementsAre("record 100", "synchronize"));
+}
+
+TEST_F(HostGateTest, ReleaseIsAHostFunctionThatOpensTheSuccessor) {
+  EXPECT_TRUE(gate_.Release(FakeDriver::Stream(0x100), 4, {2, 77}));
+  EXPECT_THAT(FakeDriver::calls, ::testing::ElementsAre("hostfunc 100"));
+  EXPECT_EQ(page_.slot[2].gate, 77u);
+  EXPECT_EQ(page_.slot[0].rel, 4u);
+}
+
+TEST_F(HostGateTest, OpensItsOwnGateWhenNobodyDoes) {
+  EXPECT_TRUE(gate_.Acquire(FakeDriver::Stream(0x100), 1));
+  EXPECT_EQ(page_.slot[0].hold, 1u);
+  EXPECT_EQ(page_.slot[0].faults, 1u);
+}
+
+}  // namespace
+}  // namespace crossover::gates

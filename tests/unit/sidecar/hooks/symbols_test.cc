@@ -1,0 +1,57 @@
+#include "sidecar/hooks/symbols.h"
+
+#include <gtest/gtest.h>
+
+#include "sidecar/hooks/cuda_hooks.h"
+
+namespace crossover::hooks {
+namespace {
+
+constexpr std::uint64_t kLegacy = CU_GET_PROC_ADDRESS_LEGACY_STREAM;
+constexpr std::uint64_t kPerThread = CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
+
+void* Wrapper(const char* symbol) { return FindWrapper(symbol).wrapper; }
+
+TEST(SymbolsTest, FindsRowsOfBothTablesByExactName) {
+  EXPECT_EQ(FindWrapper("cuLaunchKernel").library, Library::kCuda);
+  EXPECT_EQ(FindWrapper("ncclAllReduce").library, Library::kNccl);
+  EXPECT_NE(Wrapper("cuLaunchKernel"), Wrapper("cuLaunchKernel_ptsz"));
+  EXPECT_EQ(Wrapper("cuLaunchKerne"), nullptr);
+  EXPECT_EQ(Wrapper("cuMemAlloc_v2"), nullptr);
+}
+
+TEST(SymbolsTest, VersionDecidesBetweenRowsOfOneName) {
+  EXPECT_EQ(MatchByVersion("cuGetProcAddress", 11030, 0), Wrapper("cuGetProcAddress"));
+  EXPECT_EQ(MatchByVersion("cuGetProcAddress", 11999, 0), Wrapper("cuGetProcAddress"));
+  EXPECT_EQ(MatchByVersion("cuGetProcAddress", 12000, 0), Wrapper("cuGetProcAddress_v2"));
+  EXPECT_EQ(MatchByVersion("cuGetProcAddress", 99990, 0), Wrapper("cuGetProcAddress_v2"));
+  EXPECT_EQ(MatchByVersion("cuGetProcAddress", 11020, 0), nullptr);
+  EXPECT_EQ(MatchByVersion("cuStreamDestroy", 3020, 0), Wrapper("cuStreamDestroy"));
+  EXPECT_EQ(MatchByVersion("cuCtxSynchronize", 13000, 0), Wrapper("cuCtxSynchronize_v2"));
+}
+
+TEST(SymbolsTest, FlagsDecideBetweenFlavours) {
+  EXPECT_EQ(MatchByVersion("cuLaunchKernel", 12000, kLegacy), Wrapper("cuLaunchKernel"));
+  EXPECT_EQ(MatchByVersion("cuLaunchKernel", 12000, kPerThread), Wrapper("cuLaunchKernel_ptsz"));
+  EXPECT_EQ(MatchByVersion("cuLaunchKernel", 4000, kPerThread), Wrapper("cuLaunchKernel"))
+      << "older than its per-thread flavour";
+  EXPECT_EQ(MatchByVersion("cuEventQuery", 12000, kPerThread), Wrapper("cuEventQuery"))
+      << "has no per-thread flavour";
+  EXPECT_EQ(MatchByVersion("cuStreamBeginCapture", 12000, kPerThread),
+            Wrapper("cuStreamBeginCapture_v2_ptsz"));
+}
+
+TEST(SymbolsTest, FunctionsOutsideTheTableStayWhatTheyAre) {
+  int anything = 0;
+  EXPECT_EQ(SubstituteForProcAddress("cuMemAlloc", &anything, 12000, 0), &anything);
+  EXPECT_EQ(SubstituteForProcAddress("", &anything, 0, 0), &anything);
+  EXPECT_EQ(SubstituteForProcAddress("cuLaunchKernel", &anything, 3000, 0), &anything) << "an unknown ABI";
+  EXPECT_EQ(SubstituteForProcAddress("cuLaunchKernel", &anything, 12000, 0), Wrapper("cuLaunchKernel"));
+}
+
+TEST(SymbolsTest, WithoutTheRealLibraryAWrapperFailsAndLivesOn) {
+  EXPECT_EQ((CudaWrapper<CudaHook::k_cuCtxSynchronize>::Call()), CUDA_ERROR_NOT_FOUND);
+}
+
+}  // namespace
+}  // namespace crossover::hooks

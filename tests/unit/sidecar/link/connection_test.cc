@@ -1,0 +1,131 @@
+#include "sidecar/link/connection.h"
+
+#include <gmock/gmock.h>
+
+#include "sidecar/link/page.h"
+#include "tests/unit/sidecar/link/fake_arbiter.h"
+
+namespace crossover::link {
+namespace {
+
+using test::SendMessage;
+using test::Turnstile;
+using test::Welcome;
+using ::testing::HasSubstr;
+
+crossover_header UnknownMessage() {
+  crossover_header header = MakeHeader(CROSSOVER_PROFILE, sizeof(crossover_header));
+  header.type = 99;
+  return header;
+}
+
+class ConnectionTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    int ends[2];
+    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+    arbiter_.Reset(ends[0]);
+    connection_ = Connection(base::UniqueFd(ends[1]));
+  }
+
+  // The answer must have been sent: the socket keeps it.
+  bool Join() {
+    const crossover_hello hello{
+        MakeHeader(CROSSOVER_HELLO, sizeof(crossover_hello)), "a", "GPU-1", 2, 1, 3, 1};
+    return connection_.Join(hello, &membership_, reason_, sizeof reason_);
+  }
+
+  base::UniqueFd arbiter_;
+  Connection connection_;
+  Membership membership_;
+  char reason_[CROSSOVER_REASON_MAX] = {};
+};
+
+TEST_F(ConnectionTest, JoinsAndMapsThePageThatCame) {
+  Turnstile turnstile;
+  const crossover_welcome welcome = Welcome(3);
+  SendMessage(arbiter_.get(), &welcome, sizeof welcome, turnstile.fd());
+  ASSERT_TRUE(Join()) << reason_;
+  EXPECT_EQ(membership_.slot, 3u);
+  membership_.page->slot[3].phase = 2;
+  EXPECT_EQ(turnstile.page().slot[3].phase, 2u) << "the same memory";
+}
+
+TEST_F(ConnectionTest, SkipsMessagesOfUnknownType) {
+  Turnstile turnstile;
+  const crossover_header unknown = UnknownMessage();
+  SendMessage(arbiter_.get(), &unknown, sizeof unknown);
+  const crossover_welcome welcome = Welcome(0);
+  SendMessage(arbiter_.get(), &welcome, sizeof welcome, turnstile.fd());
+  EXPECT_TRUE(Join()) << reason_;
+}
+
+TEST_F(ConnectionTest, RefusalGivesItsReason) {
+  const crossover_refused refused{MakeHeader(CROSSOVER_REFUSED, sizeof(crossover_refused)),
+                                  "no slot is free"};
+  SendMessage(arbiter_.get(), &refused, sizeof refused);
+  EXPECT_FALSE(Join());
+  EXPECT_STREQ(reason_, "no slot is free");
+}
+
+TEST_F(ConnectionTest, EndOfFileIsARefusal) {
+  arbiter_.Reset();
+  EXPECT_FALSE(Join());
+}
+
+TEST_F(ConnectionTest, OtherProtocolVersionIsARefusal) {
+  Turnstile turnstile;
+  crossover_welcome welcome = Welcome(0);
+  welcome.header.version = 2;
+  SendMessage(arbiter_.get(), &welcome, sizeof welcome, turnstile.fd());
+  EXPECT_FALSE(Join());
+  EXPECT_THAT(reason_, HasSubstr("version"));
+}
+
+TEST_F(ConnectionTest, SlotOutOfRangeIsRefused) {
+  Turnstile turnstile;
+  const crossover_welcome welcome = Welcome(CROSSOVER_MAX_CLIENTS);
+  SendMessage(arbiter_.get(), &welcome, sizeof welcome, turnstile.fd());
+  EXPECT_FALSE(Join());
+  EXPECT_THAT(reason_, HasSubstr("malformed"));
+}
+
+TEST_F(ConnectionTest, WelcomeWithoutATurnstileIsRefused) {
+  const crossover_welcome welcome = Welcome(0);
+  SendMessage(arbiter_.get(), &welcome, sizeof welcome);
+  EXPECT_FALSE(Join());
+}
+
+TEST_F(ConnectionTest, NoticesTheEnd) {
+  EXPECT_FALSE(connection_.AwaitEnd(0));
+  const crossover_header unknown = UnknownMessage();
+  SendMessage(arbiter_.get(), &unknown, sizeof unknown);
+  EXPECT_FALSE(connection_.AwaitEnd(0)) << "a message is not the end";
+  arbiter_.Reset();
+  EXPECT_TRUE(connection_.AwaitEnd(1000));
+}
+
+TEST(PageTest, TakesOnlySealedPagesOfTheRightSizeAndVersion) {
+  const char* why = nullptr;
+  EXPECT_NE(MapPage(Turnstile().fd(), &why), nullptr);
+  EXPECT_EQ(MapPage(Turnstile(0).fd(), &why), nullptr);
+  EXPECT_THAT(why, HasSubstr("sealed"));
+  EXPECT_EQ(MapPage(Turnstile(F_SEAL_GROW).fd(), &why), nullptr) << "could shrink under our feet";
+  EXPECT_EQ(MapPage(Turnstile(F_SEAL_SHRINK | F_SEAL_GROW, 2 * CROSSOVER_PAGE_BYTES).fd(), &why), nullptr);
+  EXPECT_THAT(why, HasSubstr("size"));
+  EXPECT_EQ(MapPage(STDIN_FILENO, &why), nullptr);
+  const auto spoil = [&](auto change) {
+    Turnstile turnstile;
+    change(turnstile.page());
+    const bool refused = MapPage(turnstile.fd(), &why) == nullptr;
+    EXPECT_THAT(why, HasSubstr("version"));
+    return refused;
+  };
+  EXPECT_TRUE(spoil([](crossover_page& page) { page.magic = 1; }));
+  EXPECT_TRUE(spoil([](crossover_page& page) { page.version = 2; }));
+  EXPECT_TRUE(spoil([](crossover_page& page) { page.bytes = 8; }));
+  EXPECT_TRUE(spoil([](crossover_page& page) { page.clients = 1; }));
+}
+
+}  // namespace
+}  // namespace crossover::link

@@ -1,0 +1,142 @@
+#include "sidecar/link/helper.h"
+
+#include <gmock/gmock.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "common/base/clock.h"
+#include "common/base/futex.h"
+#include "tests/unit/sidecar/link/fake_arbiter.h"
+
+namespace crossover::link {
+namespace {
+
+using test::Listener;
+using test::SendMessage;
+using test::Turnstile;
+using test::Welcome;
+
+// A client that remembers what the helper told it.
+class FakeClient final : public Client {
+ public:
+  void OnThreadStart() override {}
+  std::uint32_t wanted_transport() const override { return CROSSOVER_TRANSPORT_GPU_GATES; }
+  bool Attach(crossover_page*, turn::SlotIndex) override { return Become(true); }
+  void StopTaking() override { stopped = true; }
+  void Detach() override { Become(false); }
+  turn::TurnNumber Asked() const override { return asked; }
+  void FillProfile(crossover_profile* profile) override { profile->turns = 17; }
+
+  void Await(bool attached) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return attached_ == attached; });
+  }
+
+  std::atomic<turn::TurnNumber> asked{0};
+  std::atomic<bool> stopped{false};
+
+ private:
+  bool Become(bool attached) {
+    const std::lock_guard lock(mutex_);
+    attached_ = attached;
+    changed_.notify_all();
+    return true;
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool attached_ = false;
+};
+
+// The helper's thread lives as long as the process: it and what it uses are never destroyed.
+class HelperTest : public ::testing::Test {
+ protected:
+  void Start() {
+    crossover_hello hello{};
+    std::strcpy(hello.gang, "a");
+    helper_->Start(client_, listener_->path(), hello);
+    helper_->Start(client_, "/nowhere", hello);  // has no effect
+  }
+
+  // Lets the client in.
+  base::UniqueFd Admit(Turnstile& turnstile) {
+    crossover_hello hello{};
+    base::UniqueFd connection = listener_->Accept(&hello);
+    EXPECT_STREQ(hello.gang, "a");
+    EXPECT_EQ(hello.transport, static_cast<std::uint32_t>(CROSSOVER_TRANSPORT_GPU_GATES));
+    const crossover_welcome welcome = Welcome(1);
+    SendMessage(connection.get(), &welcome, sizeof welcome, turnstile.fd());
+    client_->Await(true);
+    return connection;
+  }
+
+  Listener* listener_ = new Listener;
+  FakeClient* client_ = new FakeClient;
+  Helper* helper_ = new Helper;
+};
+
+TEST_F(HelperTest, JoinsHoldsItsWordAndSendsProfiles) {
+  Turnstile turnstile;
+  Start();
+  const base::UniqueFd connection = Admit(turnstile);
+  EXPECT_NE(base::LoadWord(&turnstile.page().slot[1].alive), 0u);
+  crossover_profile profile{};
+  ASSERT_EQ(::recv(connection.get(), &profile, sizeof profile, 0), static_cast<ssize_t>(sizeof profile));
+  EXPECT_EQ(profile.header.type, static_cast<std::uint32_t>(CROSSOVER_PROFILE));
+  EXPECT_EQ(profile.turns, 17u);
+}
+
+TEST_F(HelperTest, FailsOpenWhenTheArbiterDiesAndJoinsAgain) {
+  Turnstile turnstile;
+  Start();
+  base::UniqueFd connection = Admit(turnstile);
+  crossover_slot& slot = turnstile.page().slot[1];
+  client_->asked = 5;  // a stream waits for turn 5
+  base::StoreWord(&slot.ready, 5);
+  connection.Reset();
+  // The stream: is let in, and shuts the gate behind itself before it is seen inside.
+  while (!turn::AtOrPast(base::LoadWord(&slot.gate), 5)) base::FutexWait(&slot.gate, 0, base::kNsPerMs);
+  base::StoreWord(&slot.gate, 4);
+  while (!turn::AtOrPast(base::LoadWord(&slot.gate), 5)) base::FutexWait(&slot.gate, 4, base::kNsPerMs);
+  base::StoreWord(&slot.hold, 5);
+  client_->Await(false);
+  EXPECT_TRUE(client_->stopped);
+  EXPECT_EQ(base::LoadWord(&slot.faults), 1u);
+
+  Turnstile next;
+  const base::UniqueFd again = Admit(next);
+  EXPECT_NE(base::LoadWord(&next.page().slot[1].alive), 0u);
+}
+
+TEST_F(HelperTest, FailsOpenWhenTheArbiterHangsWhileATurnIsAwaited) {
+  Turnstile turnstile;
+  Start();
+  const base::UniqueFd connection = Admit(turnstile);
+  client_->asked = 1;
+  crossover_slot& slot = turnstile.page().slot[1];
+  while (!turn::AtOrPast(base::LoadWord(&slot.gate), 1)) base::FutexWait(&slot.gate, 0, base::kNsPerMs);
+  base::StoreWord(&slot.hold, 1);
+  client_->Await(false);
+  char end;
+  while (::recv(connection.get(), &end, 1, 0) > 0) continue;  // the client hung up
+}
+
+TEST_F(HelperTest, RefusedClientTriesAgain) {
+  Start();
+  crossover_hello hello{};
+  const crossover_refused refused{MakeHeader(CROSSOVER_REFUSED, sizeof(crossover_refused)), "not now"};
+  {
+    const base::UniqueFd connection = listener_->Accept(&hello);
+    SendMessage(connection.get(), &refused, sizeof refused);
+  }
+  Turnstile turnstile;
+  const base::UniqueFd connection = Admit(turnstile);
+  EXPECT_FALSE(client_->stopped);
+}
+
+}  // namespace
+}  // namespace crossover::link

@@ -1,0 +1,168 @@
+#include "sidecar/phase/detector.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace crossover::phase {
+namespace {
+
+// A training loop as text: a letter is a collective (the same letter the same call), '.' a compute launch,
+// '|' compute waiting for the last collective, '<' compute waiting for an older one.
+// Answers with one character per collective: '-' not locked, '!' broke the period, 'l' locked, 'E' ends a
+// turn.
+std::string Feed(Detector& detector, const std::string& program) {
+  std::string verdicts;
+  for (const char c : program) {
+    if (c == '.') {
+      detector.OnCompute();
+    } else if (c == '|') {
+      detector.OnJoin();
+    } else if (c == '<') {
+      detector.OnInnerJoin();
+    } else {
+      const Detector::Verdict verdict = detector.OnCollective({1, 0, static_cast<std::uint64_t>(c), 7, 0, 0});
+      verdicts += verdict.broken ? '!' : !verdict.locked ? '-' : verdict.turn_end ? 'E' : 'l';
+    }
+  }
+  return verdicts;
+}
+
+std::string Times(int count, const std::string& text) {
+  std::string repeated;
+  for (int i = 0; i < count; ++i) repeated += text;
+  return repeated;
+}
+
+TEST(DetectorTest, LocksAfterThreeIterationsAndEndsTheTurnAtTheLastBucket) {
+  Detector detector;
+  EXPECT_EQ(Feed(detector, Times(3, "..a.b.c|")), "---------");
+  EXPECT_EQ(Feed(detector, Times(2, "..a.b.c|")), "llEllE");
+  EXPECT_EQ(detector.period(), 3u);
+  EXPECT_EQ(detector.turns_per_period(), 1u);
+}
+
+TEST(DetectorTest, BroadcastOfBuffersIsATurnOfItsOwn) {
+  Detector detector;
+  Feed(detector, Times(3, ".x|.a.b|"));
+  EXPECT_EQ(Feed(detector, ".x|.a.b|"), "ElE");
+  EXPECT_EQ(detector.turns_per_period(), 2u);
+}
+
+TEST(DetectorTest, SynchronousAllReduceOfTheLossIsATurnOfItsOwn) {
+  Detector detector;
+  Feed(detector, Times(3, "..z|.a.b.c|"));
+  EXPECT_EQ(Feed(detector, "..z|.a.b.c|"), "EllE");
+}
+
+TEST(DetectorTest, AccumulationOnlyMakesTheTurnLonger) {
+  Detector detector;
+  Feed(detector, Times(3, "........a.b|"));
+  EXPECT_EQ(Feed(detector, "........a.b|"), "lE");
+}
+
+TEST(DetectorTest, EqualBucketsDoNotHideThePeriod) {
+  Detector detector;
+  Feed(detector, Times(4, ".a.a.a|"));
+  EXPECT_EQ(detector.period(), 3u);
+  EXPECT_EQ(Feed(detector, ".a.a.a|"), "llE");
+}
+
+TEST(DetectorTest, EvaluationSuspendsAndTrainingIsLearnedAgain) {
+  Detector detector;
+  Feed(detector, Times(20, ".a.b|"));
+  EXPECT_EQ(Feed(detector, ".e|.e|"), "!-");
+  EXPECT_FALSE(detector.locked());
+  Feed(detector, Times(4, ".a.b|"));
+  EXPECT_EQ(Feed(detector, ".a.b|"), "lE");
+}
+
+TEST(DetectorTest, RebuiltBucketsAreAnotherPeriod) {
+  Detector detector;
+  Feed(detector, ".a.b.c|");
+  Feed(detector, Times(3, ".d.e|"));
+  EXPECT_EQ(Feed(detector, ".d.e|"), "lE");
+}
+
+TEST(DetectorTest, LayerwiseGatherIsObservedOnly) {
+  Detector detector;
+  EXPECT_EQ(Feed(detector, Times(8, "a|.b|.c|.d|.e|.f|.")).find_first_not_of('-'), std::string::npos);
+}
+
+TEST(DetectorTest, WaitInsideATurnIsObservedOnly) {
+  Detector detector;
+  // Each gather is called one ahead of its use, so compute waits for older ones in the middle of a turn.
+  EXPECT_EQ(Feed(detector, Times(8, "ab<.c<.d<.e|.")).find_first_not_of('-'), std::string::npos);
+}
+
+TEST(DetectorTest, WaitForAnOlderBucketBehindTheLastOneIsNoWaitInsideATurn) {
+  Detector detector;
+  Feed(detector, Times(3, "..a.b.c<|"));
+  EXPECT_EQ(Feed(detector, "..a.b.c<|"), "llE");
+}
+
+TEST(DetectorTest, ShortRunInsideALongIterationFoolsItOnlyOnce) {
+  Detector detector;
+  const std::string verdicts = Feed(detector, Times(12, ".x|.x|.x|.x|.y|"));
+  EXPECT_LE(std::count(verdicts.begin(), verdicts.end(), '!'), 1);
+  EXPECT_EQ(detector.period(), 0u) << "five turns are too many";
+  Detector four;
+  const std::string last = Feed(four, Times(12, ".x|.x|.x|.y|"));
+  EXPECT_LE(std::count(last.begin(), last.end(), '!'), 1);
+  EXPECT_EQ(four.period(), 4u);
+  EXPECT_EQ(last.substr(last.size() - 4), "EEEE");
+}
+
+TEST(DetectorTest, MissingJoinBreaksThePeriod) {
+  Detector detector;
+  Feed(detector, Times(10, ".a.b|"));
+  EXPECT_EQ(Feed(detector, ".a.b"), "lE");  // b was expected to end a turn, and nothing waits for it
+  EXPECT_EQ(Feed(detector, ".a"), "!");
+}
+
+TEST(DetectorTest, EveryFieldOfACallCounts) {
+  const Token token{1, 2, 3, 4, 5, 6};
+  Token other = token;
+  other.communicator = 9;
+  EXPECT_NE(Digest(other), Digest(token));
+  other = token;
+  other.function = 9;
+  EXPECT_NE(Digest(other), Digest(token));
+  other = token;
+  other.count = 9;
+  EXPECT_NE(Digest(other), Digest(token));
+  other = token;
+  other.datatype = 9;
+  EXPECT_NE(Digest(other), Digest(token));
+  other = token;
+  other.op_or_root = 9;
+  EXPECT_NE(Digest(other), Digest(token));
+  other = token;
+  other.root = 9;
+  EXPECT_NE(Digest(other), Digest(token));
+}
+
+TEST(DetectorTest, CollectivesOnTheComputeStreamInARowAreOneTurn) {
+  Detector detector;
+  Feed(detector, Times(3, "...a|b|c|d|e|f|"));
+  EXPECT_EQ(detector.period(), 0u);
+  EXPECT_EQ(Feed(detector, "...a|b|c|d|e|f|"), "EEEEEE");
+  EXPECT_EQ(detector.turns_per_period(), 1u);
+}
+
+TEST(DetectorTest, LongestPeriodIsFoundAndALongerOneIsNot) {
+  const auto iteration = [](std::size_t calls) {
+    std::string program;
+    for (std::size_t i = 0; i < calls; ++i) program += std::string(".") + static_cast<char>('A' + i % 26);
+    return program + '|';
+  };
+  Detector found;
+  Feed(found, Times(4, iteration(Detector::kMaxPeriod)));
+  EXPECT_EQ(found.period(), Detector::kMaxPeriod);
+  Detector lost;
+  Feed(lost, Times(8, iteration(Detector::kMaxPeriod + 1)));
+  EXPECT_EQ(lost.period(), 0u);
+}
+
+}  // namespace
+}  // namespace crossover::phase

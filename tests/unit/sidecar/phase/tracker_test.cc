@@ -1,0 +1,107 @@
+#include "sidecar/phase/tracker.h"
+
+#include <gtest/gtest.h>
+
+namespace crossover::phase {
+namespace {
+
+constexpr StreamKey kCompute = 0x100;
+constexpr StreamKey kSide = 0x200;
+constexpr StreamKey kRelay = 0x300;
+constexpr EventKey kEvent = 0x1000;
+constexpr EventKey kOther = 0x2000;
+
+class TrackerTest : public ::testing::Test {
+ protected:
+  void SetUp() override { tracker_.OnLaunch(kCompute); }
+
+  Tracker tracker_;
+};
+
+TEST_F(TrackerTest, WaitingForAnEventBehindACollectiveJoinsIt) {
+  EXPECT_EQ(tracker_.OnCollective(kSide, 1), 0u);
+  tracker_.OnRecord(kEvent, kSide);
+  EXPECT_EQ(tracker_.OnStreamWait(kCompute, kEvent), 1u);
+  EXPECT_EQ(tracker_.OnStreamWait(kCompute, kEvent), 0u) << "joined already";
+}
+
+TEST_F(TrackerTest, EventRecordedBeforeTheCollectiveDoesNotJoinIt) {
+  tracker_.OnRecord(kEvent, kSide);
+  tracker_.OnCollective(kSide, 1);
+  EXPECT_EQ(tracker_.OnStreamWait(kCompute, kEvent), 0u);
+}
+
+TEST_F(TrackerTest, EventRecordedAnewElsewhereIsForgotten) {
+  tracker_.OnCollective(kSide, 1);
+  tracker_.OnRecord(kEvent, kSide);
+  tracker_.OnRecord(kEvent, kCompute);
+  EXPECT_EQ(tracker_.OnStreamWait(kCompute, kEvent), 0u);
+}
+
+TEST_F(TrackerTest, CollectiveOnAComputeStreamIsJoinedAtOnce) {
+  EXPECT_EQ(tracker_.OnCollective(kCompute, 1), 1u);
+}
+
+TEST_F(TrackerTest, WaitOfAStreamWithoutComputeIsPassedOn) {
+  tracker_.OnCollective(kSide, 1);
+  tracker_.OnRecord(kEvent, kSide);
+  EXPECT_EQ(tracker_.OnStreamWait(kRelay, kEvent), 0u);
+  tracker_.OnRecord(kOther, kRelay);
+  EXPECT_EQ(tracker_.OnStreamWait(kCompute, kOther), 1u);
+}
+
+TEST_F(TrackerTest, HostWaitsJoin) {
+  tracker_.OnCollective(kSide, 1);
+  tracker_.OnRecord(kEvent, kSide);
+  EXPECT_EQ(tracker_.OnHostWaitEvent(kEvent), 1u);
+  tracker_.OnCollective(kSide, 2);
+  EXPECT_EQ(tracker_.OnHostWaitStream(kSide), 2u);
+  tracker_.OnCollective(kSide, 3);
+  EXPECT_EQ(tracker_.OnHostWaitContext(), 3u);
+  EXPECT_EQ(tracker_.OnHostWaitContext(), 0u);
+}
+
+TEST_F(TrackerTest, OlderCollectiveAfterANewerOneIsNothingNew) {
+  tracker_.OnCollective(kSide, 1);
+  tracker_.OnRecord(kEvent, kSide);
+  tracker_.OnCollective(kSide, 2);
+  tracker_.OnRecord(kOther, kSide);
+  EXPECT_EQ(tracker_.OnStreamWait(kCompute, kOther), 2u);
+  EXPECT_EQ(tracker_.OnStreamWait(kCompute, kEvent), 0u);
+}
+
+TEST_F(TrackerTest, DestroyedHandlesAreForgotten) {
+  tracker_.OnCollective(kSide, 1);
+  tracker_.OnRecord(kEvent, kSide);
+  tracker_.ForgetEvent(kEvent);
+  EXPECT_EQ(tracker_.OnStreamWait(kCompute, kEvent), 0u);
+  tracker_.ForgetStream(kCompute);
+  EXPECT_FALSE(tracker_.IsCompute(kCompute));
+}
+
+TEST_F(TrackerTest, TellsThatItIsFullAndStaysAlive) {
+  for (StreamKey stream = 1; stream <= 2 * Tracker::kStreams; ++stream) tracker_.OnLaunch(stream * 0x1000);
+  EXPECT_TRUE(tracker_.full());
+  EXPECT_TRUE(tracker_.IsCompute(kCompute));
+}
+
+TEST_F(TrackerTest, AnyNumberOfEventsBehindJoinedCollectivesFits) {
+  Sequence sequence = 0;
+  for (int iteration = 0; iteration < 2000; ++iteration) {
+    for (EventKey event = 1; event <= 40; ++event) {
+      tracker_.OnCollective(kSide, ++sequence);
+      tracker_.OnRecord(event * 0x40, kSide);
+    }
+    EXPECT_EQ(tracker_.OnStreamWait(kCompute, 40 * 0x40), sequence);
+  }
+  EXPECT_FALSE(tracker_.full());
+}
+
+TEST_F(TrackerTest, TooManyEventsBehindUnjoinedCollectivesAreNoticed) {
+  tracker_.OnCollective(kSide, 1);
+  for (EventKey event = 1; event <= 2 * Tracker::kEvents; ++event) tracker_.OnRecord(event * 0x40, kSide);
+  EXPECT_TRUE(tracker_.full());
+}
+
+}  // namespace
+}  // namespace crossover::phase

@@ -1,0 +1,94 @@
+#include "sidecar/session/config.h"
+
+#include <gmock/gmock.h>
+
+#include <map>
+#include <string>
+
+#include "sidecar/log/log.h"
+
+namespace crossover::session {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+std::map<std::string, std::string> environment;
+
+class ConfigTest : public ::testing::Test {
+ protected:
+  void SetUp() override { environment = {{"CROSSOVER_GANG", "a"}}; }
+  void TearDown() override { log::SetLevel(log::Level::kWarn); }
+
+  // Parses; what was said is in `said_`.
+  Config Parse() {
+    ::testing::internal::CaptureStderr();
+    const Config config = ParseConfig([](const char* name) -> const char* {
+      const auto found = environment.find(name);
+      return found == environment.end() ? nullptr : found->second.c_str();
+    });
+    said_ = ::testing::internal::GetCapturedStderr();
+    return config;
+  }
+
+  std::string said_;
+};
+
+TEST_F(ConfigTest, WithoutAGangItIsInertAndSilent) {
+  environment.clear();
+  EXPECT_FALSE(Parse().active);
+  EXPECT_THAT(said_, IsEmpty());
+}
+
+TEST_F(ConfigTest, KillSwitch) {
+  environment["CROSSOVER_DISABLE"] = "1";
+  EXPECT_FALSE(Parse().active);
+  environment["CROSSOVER_DISABLE"] = "0";
+  EXPECT_TRUE(Parse().active);
+}
+
+TEST_F(ConfigTest, Defaults) {
+  const Config config = Parse();
+  EXPECT_TRUE(config.active);
+  EXPECT_STREQ(config.socket, "/run/crossover/arbiter.sock");
+  EXPECT_EQ(config.gang_size, 0u);
+  EXPECT_TRUE(config.gpu_gates);
+  EXPECT_FALSE(config.launch_blocking);
+}
+
+TEST_F(ConfigTest, TakesWhatIsGiven) {
+  environment.insert({{"CROSSOVER_SOCKET", "/tmp/s"},
+                      {"CROSSOVER_GANG_SIZE", "16"},
+                      {"CROSSOVER_GATES", "host"},
+                      {"CROSSOVER_LOG", "debug"},
+                      {"CUDA_LAUNCH_BLOCKING", "1"}});
+  const Config config = Parse();
+  EXPECT_STREQ(config.gang, "a");
+  EXPECT_STREQ(config.socket, "/tmp/s");
+  EXPECT_EQ(config.gang_size, 16u);
+  EXPECT_FALSE(config.gpu_gates);
+  EXPECT_TRUE(config.launch_blocking);
+  EXPECT_TRUE(config.active);
+}
+
+TEST_F(ConfigTest, MalformedValuesAreNamedInOneLineAndMakeItInert) {
+  const std::pair<std::string, std::string> malformed[] = {{"CROSSOVER_GANG", std::string(200, 'x')},
+                                                           {"CROSSOVER_SOCKET", std::string(108, 's')},
+                                                           {"CROSSOVER_SOCKET", ""},
+                                                           {"CROSSOVER_GANG_SIZE", "0"},
+                                                           {"CROSSOVER_GANG_SIZE", "-1"},
+                                                           {"CROSSOVER_GANG_SIZE", "4x"},
+                                                           {"CROSSOVER_GATES", "gpus"},
+                                                           {"CROSSOVER_LOG", "loud"}};
+  for (const auto& [key, value] : malformed) {
+    environment = {{"CROSSOVER_GANG", "a"}};
+    environment[key] = value;
+    EXPECT_FALSE(Parse().active) << key << '=' << value;
+    EXPECT_THAT(said_, HasSubstr(key));
+    EXPECT_THAT(said_, HasSubstr("allowed"));
+    EXPECT_EQ(std::count(said_.begin(), said_.end(), '\n'), 1) << said_;
+  }
+}
+
+}  // namespace
+}  // namespace crossover::session

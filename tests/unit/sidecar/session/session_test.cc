@@ -1,0 +1,329 @@
+#include "sidecar/session/session.h"
+
+#include <gmock/gmock.h>
+
+#include <cstring>
+
+#include "sidecar/session/attention.h"
+#include "tests/unit/sidecar/fake_driver.h"
+
+namespace crossover::session {
+namespace {
+
+using test::FakeDriver;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+constexpr phase::StreamKey kCompute = 0x100;
+constexpr phase::StreamKey kSide = 0x200;
+constexpr phase::StreamKey kSecond = 0x300;
+constexpr phase::EventKey kEvent = 0x1000;
+constexpr char kComm = 0;
+constexpr char kSingle = 0;
+
+// A session attached to a page of its own, and the steps of a training loop as the hooks report them.
+class SessionTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    FakeDriver::Clear();
+    attention = 0;
+    watching = false;
+    session_.SetUp(&driver_, FakeDriver::context(), true);
+    slot().mode = CROSSOVER_MODE_OBSERVE;
+    session_.OnCommunicator(&kComm, 4);
+    session_.OnCommunicator(&kSingle, 1);
+    ASSERT_TRUE(session_.Attach(&page_, 0));
+    FakeDriver::calls.clear();
+  }
+
+  crossover_slot& slot() { return page_.slot[0]; }
+
+  // What the launch wrapper does.
+  void Launch(phase::StreamKey stream = kCompute) {
+    if (attention != 0) session_.BeforeLaunch(stream);
+  }
+
+  void Collective(std::uint64_t count, phase::StreamKey stream = kSide, const void* comm = &kComm) {
+    session_.BeforeCollective(comm, {0, 0, count, 7, 0, 0}, stream);
+    FakeDriver::calls.push_back("nccl " + std::to_string(count));
+  }
+
+  void Join(phase::StreamKey from = kSide, phase::StreamKey to = kCompute) {
+    session_.OnRecord(kEvent, from);
+    session_.OnStreamWait(to, kEvent);
+  }
+
+  // Two buckets, the first of which overlaps the backward pass.
+  void Iteration() {
+    Launch();
+    Launch();
+    Collective(10);
+    Launch();
+    Collective(20);
+    Join();
+    Launch();
+  }
+
+  void Iterations(int count) {
+    for (int i = 0; i < count; ++i) Iteration();
+  }
+
+  // Learns, is asked to take turns, and stands in its first turn.
+  void TakeTurns() {
+    Iterations(4);
+    ASSERT_EQ(slot().phase, static_cast<std::uint32_t>(CROSSOVER_PHASE_LOCKED));
+    slot().mode = CROSSOVER_MODE_GATE;
+    Iteration();
+    ASSERT_EQ(slot().phase, static_cast<std::uint32_t>(CROSSOVER_PHASE_TAKING));
+    FakeDriver::calls.clear();
+  }
+
+  const gates::Driver driver_ = FakeDriver::Table();
+  crossover_page page_{
+      CROSSOVER_TURNSTILE_MAGIC, 1, sizeof(crossover_page), CROSSOVER_MAX_CLIENTS, 0, {}, {}};
+  Session session_;
+};
+
+TEST_F(SessionTest, ObservesWithoutQueueingAnything) {
+  Iterations(5);
+  EXPECT_EQ(slot().phase, static_cast<std::uint32_t>(CROSSOVER_PHASE_LOCKED));
+  EXPECT_EQ(attention, 0u) << "launches are fast again";
+  for (const std::string& call : FakeDriver::calls) EXPECT_EQ(call.substr(0, 4), "nccl");
+}
+
+TEST_F(SessionTest, ReleasesBeforeTheLastBucketAndAcquiresAtTheFirstLaunchAfterItsJoin) {
+  TakeTurns();
+  Launch();
+  Collective(10);
+  Launch();
+  Collective(20);
+  EXPECT_THAT(FakeDriver::calls, ElementsAre("nccl 10", "memop 100 gate=2 rel=1", "nccl 20"));
+  FakeDriver::calls.clear();
+  Launch();  // between call and join: stays outside
+  EXPECT_THAT(FakeDriver::calls, IsEmpty());
+  Join();
+  EXPECT_THAT(FakeDriver::calls, IsEmpty());
+  Launch();
+  EXPECT_THAT(FakeDriver::calls, ElementsAre("memop 100 ready=2 gate>=2 hold=2 gate=2"));
+  EXPECT_EQ(attention, 0u);
+}
+
+TEST_F(SessionTest, TiesOtherComputeStreamsToTheTurn) {
+  Launch(kSecond);
+  TakeTurns();
+  Iteration();
+  EXPECT_THAT(FakeDriver::calls,
+              ElementsAre("nccl 10", "record 300", "wait 100", "memop 100 gate=2 rel=1", "nccl 20",
+                          "memop 100 ready=2 gate>=2 hold=2 gate=2", "record 100", "wait 300"));
+}
+
+TEST_F(SessionTest, CollectiveOnTheComputeStreamIsJoinedByItself) {
+  const auto iteration = [this] {
+    Launch();
+    Collective(10, kCompute);
+    Launch();
+  };
+  for (int i = 0; i < 5; ++i) iteration();
+  slot().mode = CROSSOVER_MODE_GATE;
+  iteration();
+  FakeDriver::calls.clear();
+  iteration();
+  EXPECT_THAT(FakeDriver::calls,
+              ElementsAre("memop 100 gate=2 rel=1", "nccl 10", "memop 100 ready=2 gate>=2 hold=2 gate=2"));
+}
+
+TEST_F(SessionTest, HostWaitBeginsTheNextTurnOnTheStreamThatLaunches) {
+  TakeTurns();
+  Launch();
+  Collective(10);
+  Launch();
+  Collective(20);
+  FakeDriver::calls.clear();
+  session_.OnHostWaitStream(kSide);
+  Launch();
+  EXPECT_THAT(FakeDriver::calls, ElementsAre("memop 100 ready=2 gate>=2 hold=2 gate=2"));
+}
+
+TEST_F(SessionTest, CommunicatorOfOneRankDoesNotCount) {
+  TakeTurns();
+  Collective(99, kSide, &kSingle);
+  EXPECT_EQ(slot().phase, static_cast<std::uint32_t>(CROSSOVER_PHASE_TAKING));
+  EXPECT_THAT(FakeDriver::calls, ElementsAre("nccl 99"));
+}
+
+TEST_F(SessionTest, MismatchGivesTheTurnBackAtOnceAndLearnsAgain) {
+  TakeTurns();
+  Launch();
+  Collective(77);
+  EXPECT_THAT(FakeDriver::calls, ElementsAre("memop 100 gate=2 rel=1", "nccl 77"));
+  EXPECT_EQ(slot().phase, static_cast<std::uint32_t>(CROSSOVER_PHASE_LEARNING));
+  FakeDriver::calls.clear();
+  Join();
+  Launch();
+  EXPECT_THAT(FakeDriver::calls, IsEmpty());
+}
+
+TEST_F(SessionTest, LeavingGateModeReleasesAndStopsAcquiring) {
+  TakeTurns();
+  slot().mode = CROSSOVER_MODE_OBSERVE;
+  Iteration();
+  EXPECT_THAT(FakeDriver::calls, ElementsAre("memop 100 gate=2 rel=1", "nccl 10", "nccl 20"));
+  EXPECT_EQ(slot().phase, static_cast<std::uint32_t>(CROSSOVER_PHASE_LOCKED));
+}
+
+TEST_F(SessionTest, SwitchedOffWatchesNothing) {
+  TakeTurns();
+  slot().mode = CROSSOVER_MODE_OFF;
+  Iteration();
+  EXPECT_FALSE(watching);
+  EXPECT_EQ(attention, 0u);
+  EXPECT_EQ(slot().phase, static_cast<std::uint32_t>(CROSSOVER_PHASE_LEARNING));
+  EXPECT_THAT(FakeDriver::calls, ElementsAre("memop 100 gate=2 rel=1", "nccl 10", "nccl 20"));
+  slot().mode = CROSSOVER_MODE_OBSERVE;
+  Iterations(4);
+  EXPECT_EQ(slot().phase, static_cast<std::uint32_t>(CROSSOVER_PHASE_LOCKED));
+}
+
+TEST_F(SessionTest, LaunchesInsideNcclAreNotCompute) {
+  TakeTurns();
+  Launch();
+  Collective(10);
+  Launch();
+  Collective(20);
+  Join();
+  FakeDriver::calls.clear();
+  {
+    const InsideNccl inside;
+    Launch(kSide);
+  }
+  EXPECT_THAT(FakeDriver::calls, IsEmpty());
+  Launch();
+  EXPECT_EQ(FakeDriver::calls.size(), 1u);
+}
+
+TEST_F(SessionTest, NothingIsQueuedOnACapturingStream) {
+  TakeTurns();
+  Launch();
+  Collective(10);
+  Launch();
+  Collective(20);
+  Join();
+  FakeDriver::calls.clear();
+  session_.OnBeginCapture();
+  FakeDriver::capturing = FakeDriver::Stream(kSecond);
+  Launch(kSecond);
+  EXPECT_THAT(FakeDriver::calls, IsEmpty());
+  Launch();
+  EXPECT_THAT(FakeDriver::calls, ElementsAre("memop 100 ready=2 gate>=2 hold=2 gate=2"));
+}
+
+TEST_F(SessionTest, CapturedCollectivesMeanObserveOnly) {
+  TakeTurns();
+  session_.OnBeginCapture();
+  FakeDriver::capturing = FakeDriver::Stream(kSide);
+  Collective(10);
+  FakeDriver::capturing = nullptr;
+  session_.OnEndCapture();
+  FakeDriver::calls.clear();
+  Iterations(6);
+  EXPECT_EQ(slot().phase, static_cast<std::uint32_t>(CROSSOVER_PHASE_LEARNING));
+}
+
+TEST_F(SessionTest, DestroyedCommunicatorGivesTheTurnBack) {
+  TakeTurns();
+  session_.OnCommunicatorEnd(&kComm);
+  EXPECT_THAT(FakeDriver::calls, ElementsAre("memop 100 gate=2 rel=1"));
+}
+
+TEST_F(SessionTest, DetachedTakesNothingAndTouchesNothing) {
+  TakeTurns();
+  session_.StopTaking();
+  session_.Detach();
+  const crossover_page before = page_;
+  Iterations(3);
+  EXPECT_EQ(std::memcmp(&before, &page_, sizeof page_), 0);
+  EXPECT_EQ(FakeDriver::calls.size(), 6u) << "the collectives alone";
+}
+
+TEST_F(SessionTest, StopTakingIsObeyedBetweenJoinAndLaunch) {
+  TakeTurns();
+  Launch();
+  Collective(10);
+  Launch();
+  Collective(20);
+  Join();
+  session_.StopTaking();
+  FakeDriver::calls.clear();
+  Launch();
+  EXPECT_THAT(FakeDriver::calls, IsEmpty());
+}
+
+TEST_F(SessionTest, DriverThatStopsAcceptingMeansObserveOnly) {
+  TakeTurns();
+  FakeDriver::memops_supported = false;
+  Iteration();
+  EXPECT_EQ(slot().phase, static_cast<std::uint32_t>(CROSSOVER_PHASE_TAKING)) << "known at the next call";
+  Iteration();
+  EXPECT_EQ(slot().phase, static_cast<std::uint32_t>(CROSSOVER_PHASE_LEARNING));
+}
+
+TEST_F(SessionTest, TurnsGoOnAfterReattachingWhereTheNewPageSays) {
+  TakeTurns();
+  session_.StopTaking();
+  session_.Detach();
+  crossover_page fresh = page_;
+  fresh.slot[0].rel = fresh.slot[0].hold = fresh.slot[0].ready = 41;
+  fresh.slot[0].mode = CROSSOVER_MODE_OBSERVE;
+  ASSERT_TRUE(session_.Attach(&fresh, 0));
+  Iterations(4);
+  fresh.slot[0].mode = CROSSOVER_MODE_GATE;
+  Iterations(1);
+  EXPECT_EQ(session_.Asked(), 42u);
+  session_.StopTaking();
+  session_.Detach();
+}
+
+TEST_F(SessionTest, NewStreamsAreFoundWhileTurnsAreTaken) {
+  TakeTurns();
+  session_.OnStreamCreate();
+  Launch(kSecond);
+  FakeDriver::calls.clear();
+  Iteration();
+  EXPECT_THAT(FakeDriver::calls, ::testing::Contains("wait 300"));
+  Iterations(3);
+  EXPECT_EQ(attention, 0u);
+}
+
+TEST(SessionWithoutGpuGatesTest, FallsBackToHostGatesAndTakesTurns) {
+  FakeDriver::Clear();
+  attention = 0;
+  watching = false;
+  FakeDriver::memops_supported = false;
+  const gates::Driver driver = FakeDriver::Table();
+  crossover_page page{};
+  Session session;
+  session.SetUp(&driver, FakeDriver::context(), true);
+  ::testing::internal::CaptureStderr();
+  ASSERT_TRUE(session.Attach(&page, 0));
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(), ::testing::HasSubstr("host gates"));
+  crossover_profile profile{};
+  session.FillProfile(&profile);
+  EXPECT_EQ(profile.transport, static_cast<std::uint32_t>(CROSSOVER_TRANSPORT_HOST_GATES));
+  session.OnCommunicator(&kComm, 2);
+  page.slot[0].mode = CROSSOVER_MODE_OBSERVE;
+  const auto iteration = [&] {
+    if (attention != 0) session.BeforeLaunch(kCompute);
+    session.BeforeCollective(&kComm, {0, 0, 1, 7, 0, 0}, kCompute);
+    if (attention != 0) session.BeforeLaunch(kCompute);
+  };
+  for (int i = 0; i < 5; ++i) iteration();
+  page.slot[0].mode = CROSSOVER_MODE_GATE;
+  page.slot[0].gate = 1;
+  iteration();
+  EXPECT_EQ(page.slot[0].hold, 1u);
+  iteration();
+  EXPECT_GE(page.slot[0].rel, 1u);
+}
+
+}  // namespace
+}  // namespace crossover::session
