@@ -63,7 +63,7 @@ def _read_proc_stat():
 def load_of(cpu, reports):
     """The load of a run from the reports of its processes; the worst process speaks for all."""
     def worst(kind, quantile):
-        return max((float(r.get(kind, {}).get(quantile, 0.0)) for r in reports), default=0.0)
+        return max((float(r[kind][quantile]) for r in reports if r.get(kind, {}).get("count")), default=0.0)
 
     return Load(cpu, worst("kernel_late_us", "p50"), worst("kernel_late_us", "p99"),
                 worst("ring_step_late_us", "p50"), worst("ring_step_late_us", "p99"))
