@@ -17,8 +17,10 @@ T Read(const void* argument) {
 // args[0], the duration, belongs to the software GPU.
 template <typename Op>
 void Run(void* const* args) {
-  const ops::Call call{*Read<const State*>(args[1]), Read<std::uint64_t>(args[2]),
-                       Read<std::uint32_t>(args[3]), Read<std::uint32_t>(args[4])};
+  const State state =
+      *Read<const State*>(args[1]);  // a copy, so that no store can be one to the state itself
+  const ops::Call call{state, Read<std::uint64_t>(args[2]), Read<std::uint32_t>(args[3]),
+                       Read<std::uint32_t>(args[4])};
   const std::uint32_t count = Op::Count(call);
   for (std::uint32_t e = 0; e < count; ++e) Op::Apply(call, e);
 }

@@ -96,21 +96,24 @@ struct UpdateMean {
   }
 };
 
-// a: layer, b: half of its outputs.
+// a: layer, b: half of its outputs. One element is one row, so that the inner loop is over neighbours.
 struct Linear {
-  TRAINER_HD static std::uint32_t Count(const Call& c) { return c.s.rows * HalfSize(Width(c.a + 1), c.b); }
-  TRAINER_HD static void Apply(const Call& c, std::uint32_t e) {
+  TRAINER_HD static std::uint32_t Count(const Call& c) { return c.s.rows; }
+  TRAINER_HD static void Apply(const Call& c, std::uint32_t row) {
     const State& s = c.s;
     const std::uint32_t inputs = Width(c.a);
     const std::uint32_t outputs = Width(c.a + 1);
-    const std::uint32_t half = HalfSize(outputs, c.b);
-    const std::uint32_t row = e / half;
-    const std::uint32_t output = HalfBegin(outputs, c.b) + e % half;
+    const std::uint32_t begin = HalfBegin(outputs, c.b);
+    const std::uint32_t size = HalfSize(outputs, c.b);
     const float* input = s.activation[c.a] + row * inputs;
-    const float* weight = s.parameters + LayerOffset(c.a) + output;
-    float sum = s.parameters[BiasOffset(c.a) + output];
-    for (std::uint32_t i = 0; i < inputs; ++i) sum += input[i] * weight[i * outputs];
-    s.activation[c.a + 1][row * outputs + output] = sum;
+    const float* bias = s.parameters + BiasOffset(c.a) + begin;
+    float* __restrict output = s.activation[c.a + 1] + row * outputs + begin;
+    for (std::uint32_t j = 0; j < size; ++j) output[j] = bias[j];
+    for (std::uint32_t i = 0; i < inputs; ++i) {
+      const float* weight = s.parameters + LayerOffset(c.a) + i * outputs + begin;
+      const float value = input[i];
+      for (std::uint32_t j = 0; j < size; ++j) output[j] += value * weight[j];
+    }
   }
 };
 
@@ -174,23 +177,24 @@ struct LossGradient {
   }
 };
 
-// a: layer, b: half of its inputs, plus 2 to add to the gradient of the micro-batches before.
+// a: layer, b: half of its inputs, plus 2 to add to the gradient of the micro-batches before. One element is
+// the weights of one input.
 struct WeightGradient {
-  TRAINER_HD static std::uint32_t Count(const Call& c) {
-    return HalfSize(Width(c.a), c.b & 1) * Width(c.a + 1);
-  }
+  TRAINER_HD static std::uint32_t Count(const Call& c) { return HalfSize(Width(c.a), c.b & 1); }
   TRAINER_HD static void Apply(const Call& c, std::uint32_t e) {
     const State& s = c.s;
     const std::uint32_t inputs = Width(c.a);
     const std::uint32_t outputs = Width(c.a + 1);
-    const std::uint32_t input = HalfBegin(inputs, c.b & 1) + e / outputs;
-    const std::uint32_t output = e % outputs;
-    float* gradient = s.gradients + LayerOffset(c.a) + input * outputs + output;
-    float sum = (c.b & 2) ? *gradient : 0;
-    for (std::uint32_t row = 0; row < s.rows; ++row) {
-      sum += s.activation[c.a][row * inputs + input] * s.delta[c.a + 1][row * outputs + output];
+    const std::uint32_t input = HalfBegin(inputs, c.b & 1) + e;
+    float* __restrict gradient = s.gradients + LayerOffset(c.a) + input * outputs;
+    if ((c.b & 2) == 0) {
+      for (std::uint32_t j = 0; j < outputs; ++j) gradient[j] = 0;
     }
-    *gradient = sum;
+    for (std::uint32_t row = 0; row < s.rows; ++row) {
+      const float value = s.activation[c.a][row * inputs + input];
+      const float* delta = s.delta[c.a + 1] + row * outputs;
+      for (std::uint32_t j = 0; j < outputs; ++j) gradient[j] += value * delta[j];
+    }
   }
 };
 
@@ -265,8 +269,9 @@ struct Update {
     const std::uint32_t i = c.a + e;
     const float velocity = s.momentum * s.velocity[i] + s.average[i];
     // Arithmetic on denormal numbers, where a dead unit's velocity ends up, is a hundred times slower.
-    s.velocity[i] = fabsf(velocity) < 1e-30f ? 0 : velocity;
-    s.parameters[i] -= s.learning_rate * s.velocity[i];
+    const float kept = fabsf(velocity) < 1e-30f ? 0 : velocity;
+    s.velocity[i] = kept;
+    s.parameters[i] -= s.learning_rate * kept;
   }
 };
 
