@@ -63,10 +63,6 @@ void Channel::Drain() {
   }
 }
 
-void Channel::FinishSending() {
-  if (open()) shutdown(fd_.get(), SHUT_WR);
-}
-
 void Channel::Cut() {
   if (open()) shutdown(fd_.get(), SHUT_RDWR);
 }

@@ -33,8 +33,6 @@ class Channel {
   // The other side is gone, or has sent what is not a frame. Frames that came before are still received.
   bool closed() const { return closed_ || reader_.broken(); }
 
-  // Says that nothing more will be sent.
-  void FinishSending();
   // Ends both directions at once, without a word.
   void Cut();
 

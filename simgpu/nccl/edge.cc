@@ -61,8 +61,10 @@ Nanos Outbound::WakeAt() const {
 
 std::optional<Inbound::Item> Inbound::Next() {
   if (held_) return Release();
-  while (const auto frame = channel_->Receive()) {
+  while (const auto frame = ended() ? std::nullopt : channel_->Receive()) {
     Item item{frame->header.kind, frame->header.sequence, {}, {}, {}};
+    if (item.kind == Kind::kError) news_ = DecodeError(frame->payload);
+    if (news_) return std::nullopt;
     if (!Decode(frame->payload, &item)) {
       broken_ = true;
       return std::nullopt;

@@ -79,10 +79,12 @@ class Inbound {
 
   // Waits for the link, not for the channel.
   bool holding() const { return held_.has_value(); }
+  // No item will come any more.
+  bool ended() const { return !held_ && (broken_ || news_ || channel_->closed()); }
   // The peer has broken the protocol.
   bool broken() const { return broken_; }
-  // No more items will come but those that are here.
-  bool closed() const { return broken_ || channel_->closed(); }
+  // The peer has said that the communicator has failed.
+  const std::optional<ErrorFrame>& news() const { return news_; }
   const Channel& channel() const { return *channel_; }
 
  private:
@@ -93,6 +95,7 @@ class Inbound {
   Channel* channel_;
   Flow* link_;
   bool broken_ = false;
+  std::optional<ErrorFrame> news_;
   std::deque<Mark> marks_;  // of announced pieces, in the order in which they will come
   // A piece whose bytes are here before the link has served them.
   std::optional<Item> held_;

@@ -142,19 +142,20 @@ void Engine::Fail(const Failure& failure) {
   if (failure_.result != ncclSuccess) return;
   failure_ = failure;
   failed_ = true;
-  LetKernelsEnd(submitted_);
 }
 
-// Tells the others, once; then only keeps reading, so that nobody is stuck sending to us.
+// Tells the others, then lets our own kernels end, once; after that only keeps reading, so that nobody is
+// stuck sending to us.
 void Engine::Spread() {
   if (!spread_) {
     spread_ = true;
     run_.reset();
     const Failure why = failure();
-    if (network_->prev().open()) network_->prev().Send(EncodeError({why.result, why.text}));
     for (Channel* channel : network_->Channels()) {
-      if (channel != &network_->prev()) channel->FinishSending();
+      if (channel->open()) channel->Send(EncodeError({why.result, why.text}));
     }
+    const std::lock_guard lock(mutex_);
+    LetKernelsEnd(submitted_);
   }
   for (Channel* channel : network_->Channels()) {
     if (channel->open()) channel->Drain();

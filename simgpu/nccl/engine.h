@@ -5,7 +5,8 @@
 // word reaches every task ever submitted, later ones are refused, and all ranks that can still be reached are
 // told.
 //
-// Failures travel against the ring, on the otherwise unused direction of the data connections.
+// Failures travel both ways round the ring: along with the data, and on the otherwise unused direction of the
+// data connections, which is the way to ranks that are idle.
 #pragma once
 
 #include <poll.h>

@@ -74,7 +74,7 @@ class RingRun : public Run {
     while (!checked_ || recv_step_ < plan_.steps.size()) {
       const auto item = in.Next();
       if (!item) {
-        return in.closed() ? FailPeer(network_, predecessor(), in.broken()) : State::kBusy;
+        return in.ended() ? FailEnded(network_, predecessor(), in) : State::kBusy;
       }
       const State state = item->kind == Kind::kCall ? Check(*item) : Take(*item);
       if (state == State::kFailed) return state;
@@ -83,7 +83,7 @@ class RingRun : public Run {
   }
 
   State Check(const Inbound::Item& item) {
-    if (checked_ || item.sequence != task_.ring_sequence) return FailPeer(network_, predecessor(), true);
+    if (checked_ || item.sequence != task_.ring_sequence) return FailGarbage(network_, predecessor());
     checked_ = true;
     if (item.call == call_) return State::kDone;
     return Fail(ncclInvalidUsage, "collective " + std::to_string(task_.ring_sequence) +
@@ -93,12 +93,12 @@ class RingRun : public Run {
   }
 
   State Take(const Inbound::Item& item) {
-    if (recv_step_ >= plan_.steps.size()) return FailPeer(network_, predecessor(), true);
+    if (recv_step_ >= plan_.steps.size()) return FailGarbage(network_, predecessor());
     const Step& step = plan_.steps[recv_step_];
     const bool expected = checked_ && item.sequence == task_.ring_sequence &&
                           item.piece.offset == received_ && item.data.size() <= step.recv.bytes - received_ &&
                           item.data.size() % element_ == 0;
-    if (!expected) return FailPeer(network_, predecessor(), true);
+    if (!expected) return FailGarbage(network_, predecessor());
     std::byte* into = task_.staging + step.recv.offset + received_;
     const std::size_t count = item.data.size() / element_;
     if (step.fold) {

@@ -55,10 +55,14 @@ class Run {
     failure_ = {result, std::move(text)};
     return State::kFailed;
   }
-  // A channel has ended or makes no sense any more.
-  State FailPeer(const Network& network, int peer, bool broken) {
-    return Fail(ncclRemoteError, network.Describe(peer) + (broken ? " has sent garbage"
-                                                                  : ": connection lost during a collective"));
+  // What comes from `peer` has ended.
+  State FailEnded(const Network& network, int peer, const Inbound& in) {
+    if (in.news()) return Fail(in.news()->result, in.news()->text);
+    if (in.broken()) return FailGarbage(network, peer);
+    return Fail(ncclRemoteError, network.Describe(peer) + ": connection lost during a collective");
+  }
+  State FailGarbage(const Network& network, int peer) {
+    return Fail(ncclRemoteError, network.Describe(peer) + " has sent what makes no sense");
   }
 
  private:

@@ -126,12 +126,12 @@ class TransferRun : public Run {
     if (in == nullptr) return lane.finished() ? State::kDone : State::kBusy;
     while (!lane.finished()) {
       const auto item = in->Next();
-      if (!item) return in->closed() ? FailPeer(network_, peer, in->broken()) : State::kBusy;
+      if (!item) return in->ended() ? FailEnded(network_, peer, *in) : State::kBusy;
       if (item->kind == Kind::kCall) {
-        if (lane.called) return FailPeer(network_, peer, true);
+        if (lane.called) return FailGarbage(network_, peer);
         lane.Begin(network_.NextFrom(peer));
         const Call& mine = lane.transfer().call;
-        if (item->sequence != lane.sequence) return FailPeer(network_, peer, true);
+        if (item->sequence != lane.sequence) return FailGarbage(network_, peer);
         if (item->call.count != mine.count || item->call.type != mine.type)
           return Differs(peer, item->call, mine);
         continue;
@@ -139,7 +139,7 @@ class TransferRun : public Run {
       const bool expected = lane.called && item->sequence == lane.sequence &&
                             item->piece.offset == lane.moved &&
                             item->data.size() <= lane.transfer().bytes - lane.moved;
-      if (!expected) return FailPeer(network_, peer, true);
+      if (!expected) return FailGarbage(network_, peer);
       std::copy(item->data.begin(), item->data.end(), lane.transfer().data + lane.moved);
       lane.Moved(item->data.size());
     }
