@@ -33,7 +33,9 @@ struct Histogram {
     return count;
   }
   std::size_t Quantile(double q) const {
-    const auto rank = static_cast<std::uint64_t>(q * static_cast<double>(Count()));
+    const std::uint64_t count = Count();
+    if (count == 0) return 0;
+    const auto rank = static_cast<std::uint64_t>(q * static_cast<double>(count - 1));
     std::uint64_t below = 0;
     for (std::size_t us = 0; us < kBuckets; ++us) {
       below += buckets[us].load(std::memory_order_relaxed);

@@ -1,0 +1,136 @@
+#include "simgpu/machine/config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace simgpu {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+TEST(MachineShapeTest, ReadsNodesAndGpus) {
+  std::string error;
+  const auto config = ParseMachineShape("2x3,mode=timeslice,quantum_us=500,state=/tmp/here", &error);
+  ASSERT_TRUE(config) << error;
+  ASSERT_EQ(config->nodes.size(), 2u);
+  EXPECT_EQ(config->nodes[1].name, "node1");
+  ASSERT_EQ(config->nodes[1].gpus.size(), 3u);
+  EXPECT_EQ(config->nodes[1].gpus[2].uuid, "GPU-00000000-0000-0000-0001-000000000002");
+  EXPECT_EQ(config->mode, ShareMode::kTimeslice);
+  EXPECT_EQ(config->quantum_us, 500);
+  EXPECT_EQ(config->state, "/tmp/here");
+}
+
+TEST(MachineShapeTest, RefusesOtherText) {
+  std::string error;
+  for (const char* text : {"", "2", "2x", "x2", "0x1", "2x0", "2x2x2", "65x1", "2x64", "-1x1", "2x2 "}) {
+    EXPECT_FALSE(ParseMachineShape(text, &error)) << text;
+    EXPECT_THAT(error, StartsWith("SIMGPU_MACHINE: ")) << text;
+  }
+  EXPECT_FALSE(ParseMachineShape("2x2,speed=3", &error));
+  EXPECT_THAT(error, HasSubstr("unknown key 'speed'"));
+  EXPECT_FALSE(ParseMachineShape("2x2,mode", &error));
+  EXPECT_THAT(error, HasSubstr("'mode' is not key=value"));
+}
+
+TEST(MachineConfigTest, NumbersAreCheckedAgainstTheirRange) {
+  MachineConfig config;
+  std::string error;
+  EXPECT_FALSE(SetScalar(&config, "launch_us", "-1", &error));
+  EXPECT_EQ(error, "launch_us: '-1' is not a whole number from 0 to 10000");
+  EXPECT_FALSE(SetScalar(&config, "queue_depth", "1.5", &error));
+  EXPECT_FALSE(SetScalar(&config, "queue_depth", "12x", &error));
+  EXPECT_FALSE(SetScalar(&config, "node_link_bytes_per_s", "nan", &error));
+  EXPECT_FALSE(SetScalar(&config, "node_link_bytes_per_s", "0", &error));
+  EXPECT_FALSE(SetScalar(&config, "mode", "fast", &error));
+  EXPECT_EQ(error, "mode: 'fast' is neither 'mps' nor 'timeslice'");
+  EXPECT_TRUE(SetScalar(&config, "node_link_bytes_per_s", "8e6", &error));
+  EXPECT_EQ(config.node_link_bytes_per_s, 8e6);
+  EXPECT_TRUE(SetScalar(&config, "link_sharing", "private", &error));
+  EXPECT_TRUE(config.private_links);
+}
+
+TEST(MachineConfigTest, DigestFollowsWhatIsShared) {
+  std::string error;
+  const auto plain = ParseMachineShape("2x2", &error), slow = ParseMachineShape("2x2,launch_us=10", &error),
+             sliced = ParseMachineShape("2x2,mode=timeslice", &error),
+             small = ParseMachineShape("2x1", &error);
+  EXPECT_EQ(Digest(*plain), Digest(*slow)) << "launch_us is a matter of each process";
+  EXPECT_NE(Digest(*plain), Digest(*sliced));
+  EXPECT_NE(Digest(*plain), Digest(*small));
+}
+
+TEST(MachineConfigTest, TwoGpusMayNotShareAUuid) {
+  std::string error;
+  auto config = ParseMachineShape("1x2", &error);
+  config->nodes[0].gpus[1].uuid = config->nodes[0].gpus[0].uuid;
+  EXPECT_FALSE(CompleteMachine(&*config, &error));
+  EXPECT_THAT(error, HasSubstr("stands for two GPUs"));
+  config->nodes[0].gpus[1].uuid = "GPU-1";
+  EXPECT_FALSE(CompleteMachine(&*config, &error));
+  EXPECT_THAT(error, HasSubstr("'GPU-1' is not of the form"));
+}
+
+TEST(MachineYamlTest, ReadsTheWholeFormat) {
+  std::string error;
+  const auto config = ParseMachineYaml(R"(
+state: /tmp/m1
+mode: timeslice
+quantum_us: 1000
+launch_us: 3
+queue_depth: 64
+link_sharing: private
+node_link_bytes_per_s: 8e6
+gpu_link_bytes_per_s: 1e9
+nccl_ctas: 8
+nodes:
+  - name: left
+    gpus: 2
+  - gpus:
+      - {uuid: GPU-11111111-2222-3333-4444-555555555555, memory_mib: 1024, sms: 8}
+      - {sms: 4}
+)",
+                                       &error);
+  if (error.find("reads no YAML") != std::string::npos) GTEST_SKIP() << error;
+  ASSERT_TRUE(config) << error;
+  EXPECT_EQ(config->state, "/tmp/m1");
+  EXPECT_EQ(config->launch_us, 3);
+  EXPECT_EQ(config->nccl_ctas, 8);
+  ASSERT_EQ(config->nodes.size(), 2u);
+  EXPECT_EQ(config->nodes[0].name, "left");
+  EXPECT_EQ(config->nodes[1].name, "node1");
+  EXPECT_EQ(config->nodes[1].gpus[0].memory_mib, 1024u);
+  EXPECT_EQ(config->nodes[1].gpus[1].uuid, "GPU-00000000-0000-0000-0001-000000000001");
+  EXPECT_EQ(config->nodes[1].gpus[1].sms, 4);
+}
+
+TEST(MachineYamlTest, NamesLineKeyAndWhatIsAllowed) {
+  struct Case {
+    const char* text;
+    const char* complaint;
+  };
+  const Case cases[] = {
+      {"state: /tmp/m\nspeed: 3\nnodes: [{gpus: 1}]", "line 2: unknown key 'speed'; known are state, mode"},
+      {"state: /tmp/m\nmode: fast\nnodes: [{gpus: 1}]",
+       "line 2: mode: 'fast' is neither 'mps' nor 'timeslice'"},
+      {"state: /tmp/m\nnodes:\n  - gpu: 1", "line 3: unknown key 'gpu' of a node; known are name, gpus"},
+      {"state: /tmp/m\nnodes:\n  - gpus: -1", "gpus: '-1' is neither a number from 0 to 64 nor a list"},
+      {"state: /tmp/m\nnodes:\n  - gpus: [{sms: 0}]", "sms: '0' is not a whole number from 1 to 1024"},
+      {"state: /tmp/m\nnodes: 2", "nodes: takes a list"},
+      {"state: /tmp/m", "a machine has 1 to 64 nodes"},
+      {"nodes: [{gpus: 1}]", "state: the directory of the shared state is missing"},
+      {"[1, 2]", "line 1: a machine is a map"},
+      {"state: [", "line "},
+      {"", "a machine is a map"},
+  };
+  for (const Case& one : cases) {
+    std::string error;
+    EXPECT_FALSE(ParseMachineYaml(one.text, &error)) << one.text;
+    if (error.find("reads no YAML") != std::string::npos) GTEST_SKIP() << error;
+    EXPECT_THAT(error, HasSubstr(one.complaint)) << one.text;
+  }
+}
+
+}  // namespace
+}  // namespace simgpu

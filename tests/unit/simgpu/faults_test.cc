@@ -1,0 +1,32 @@
+#include "simgpu/cuda/faults.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace simgpu {
+namespace {
+
+TEST(FaultsTest, ReadsAList) {
+  FaultSet faults;
+  std::string error;
+  ASSERT_TRUE(
+      ParseFaults("memops_unsupported,delayed_writes_us:250,stuck_stream:7,queues:1", &faults, &error));
+  EXPECT_TRUE(faults.memops_unsupported);
+  EXPECT_FALSE(faults.host_register_fails);
+  EXPECT_EQ(faults.delayed_writes_us, 250);
+  EXPECT_EQ(faults.stuck_after, 7);
+  EXPECT_EQ(faults.queues, 1);
+}
+
+TEST(FaultsTest, RefusesWhatItDoesNotKnow) {
+  for (const char* text : {"slow", "delayed_writes_us", "delayed_writes_us:x", "queues:0", "queues:-1",
+                           "memops_unsupported:1", "launch_fails:"}) {
+    FaultSet faults;
+    std::string error;
+    EXPECT_FALSE(ParseFaults(text, &faults, &error)) << text;
+    EXPECT_THAT(error, testing::HasSubstr(std::string("'") + text + "' is none of")) << text;
+  }
+}
+
+}  // namespace
+}  // namespace simgpu

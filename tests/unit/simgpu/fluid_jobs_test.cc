@@ -1,0 +1,140 @@
+// Two training jobs that run freely on one GPU, against closed forms: compute c, then communication m, again
+// and again. These are the baselines that everything is compared with, so they must be right.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <memory>
+#include <vector>
+
+#include "simgpu/model/fluid.h"
+
+namespace simgpu {
+namespace {
+
+constexpr Nanos kMs = 1'000'000;
+
+struct Job {
+  Nanos compute;
+  Nanos communication;
+  double held_sms = 0;  // by the collective while it communicates
+  // Progress:
+  int tenant = -1;
+  double compute_end = 0;
+  bool computing = false;
+  Nanos next = 0;  // when it starts to compute, while it communicates
+  std::vector<Nanos> starts = {};
+};
+
+void StartComputing(Fluid& fluid, Job& job) {
+  fluid.SetSpinning(job.tenant, 0);
+  job.compute_end = fluid.Extend(job.tenant, 132, 1.0, static_cast<double>(job.compute));
+  job.computing = true;
+  job.starts.push_back(fluid.now());
+}
+
+void StartCommunicating(Fluid& fluid, Job& job) {
+  fluid.SetSpinning(job.tenant, job.held_sms);
+  job.computing = false;
+  job.next = fluid.now() + job.communication;
+}
+
+Nanos NextChange(const Fluid& fluid, const Job& job) {
+  return job.computing ? fluid.FinishTime(job.tenant, job.compute_end) : job.next;
+}
+
+// Runs both until `until`; job i starts at offsets[i].
+void RunJobs(ShareMode mode, Nanos quantum, std::vector<Job>& jobs, const std::vector<Nanos>& offsets,
+             Nanos until) {
+  auto fluid = std::make_unique<Fluid>();
+  fluid->Reset(mode, 132, quantum, 0);
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    jobs[i].tenant = fluid->Add(static_cast<std::uint32_t>(i + 1));
+    jobs[i].next = offsets[i];
+  }
+  while (fluid->now() < until) {
+    Nanos next = until;
+    for (const Job& job : jobs) next = std::min(next, NextChange(*fluid, job));
+    fluid->Advance(next);
+    for (Job& job : jobs) {
+      if (job.computing && fluid->Served(job.tenant) >= job.compute_end) {
+        StartCommunicating(*fluid, job);
+      } else if (!job.computing && job.next <= fluid->now()) {
+        StartComputing(*fluid, job);
+      }
+    }
+  }
+}
+
+double MeanStep(const Job& job, std::size_t skip) {
+  const auto steps = static_cast<double>(job.starts.size() - 1 - skip);
+  return static_cast<double>(job.starts.back() - job.starts[skip]) / steps;
+}
+
+// A runs alone for delta, both share while 2 (c - delta) pass, and A is away while B ends: 2c - delta of
+// compute, and the offset reproduces itself as long as delta <= m.
+TEST(FluidJobsTest, EqualJobsSharingKeepTheirOffset) {
+  const Nanos c = 20 * kMs, m = 12 * kMs;
+  for (const Nanos delta : {Nanos{0}, 3 * kMs, 7 * kMs, 12 * kMs}) {
+    std::vector<Job> jobs(2, Job{c, m, 0});
+    RunJobs(ShareMode::kShared, kMs, jobs, {0, delta}, 2000 * kMs);
+    for (const Job& job : jobs) {
+      EXPECT_NEAR(MeanStep(job, 2), static_cast<double>(2 * c + m - delta), 10) << "offset " << delta;
+    }
+  }
+}
+
+// With m >= c and the second job started when the first has done: no overlap of compute, each runs as if
+// alone.
+TEST(FluidJobsTest, InterleavedJobsDoNotSlowEachOther) {
+  std::vector<Job> jobs(2, Job{10 * kMs, 15 * kMs, 0});
+  RunJobs(ShareMode::kShared, kMs, jobs, {0, 12 * kMs}, 1000 * kMs);
+  for (const Job& job : jobs) EXPECT_NEAR(MeanStep(job, 0), 25.0 * kMs, 2);
+}
+
+// In step, and 4 of 132 SMs spin while both communicate: nothing is lost, because nobody computes then.
+TEST(FluidJobsTest, JobsInStepLoseNothingToSpinning) {
+  std::vector<Job> jobs(2, Job{20 * kMs, 12 * kMs, 4});
+  RunJobs(ShareMode::kShared, kMs, jobs, {0, 0}, 2000 * kMs);
+  EXPECT_NEAR(MeanStep(jobs[0], 0), 52.0 * kMs, 2);
+}
+
+// Offset by exactly m, with spinning. While both compute they share; while one communicates the other
+// computes at 128/132. Per step, with x the overlap of computes: x/2 + m * 128/132 = c, step = x + 2m ... by
+// symmetry each job is beside the other's communication for m, so step = 2c + m - delta with delta = 2m *
+// 128/132 - m.
+TEST(FluidJobsTest, SpinningCollectivesCostTheirSms) {
+  const double c = 20.0 * kMs, m = 12.0 * kMs, speed = 128.0 / 132;
+  std::vector<Job> jobs(2, Job{20 * kMs, 12 * kMs, 4});
+  RunJobs(ShareMode::kShared, kMs, jobs, {0, 16 * kMs}, 4000 * kMs);
+  // Compute of one step: beside the other's communication it progresses at `speed` for m, else at one half.
+  const double shared = 2 * (c - speed * m);
+  EXPECT_NEAR(MeanStep(jobs[0], 20), shared + m + m, 0.002 * (shared + 2 * m));
+}
+
+// One process at a time. Two equal jobs without communication: each step takes twice as long.
+TEST(FluidJobsTest, TimeslicingHalvesEqualJobs) {
+  std::vector<Job> jobs(2, Job{20 * kMs, 1, 0});
+  RunJobs(ShareMode::kTimeslice, 2 * kMs, jobs, {0, 0}, 2000 * kMs);
+  for (const Job& job : jobs) EXPECT_NEAR(MeanStep(job, 1), 40.0 * kMs, 0.05 * kMs);
+}
+
+// Spinning burns slices: while A communicates, B gets every other slice only. The sum of both jobs' demands,
+// spinning included, fills the GPU: in step, both compute for 2c and both spin for m.
+TEST(FluidJobsTest, TimeslicingInStep) {
+  std::vector<Job> jobs(2, Job{20 * kMs, 12 * kMs, 4});
+  RunJobs(ShareMode::kTimeslice, 2 * kMs, jobs, {0, 0}, 3000 * kMs);
+  // c of 10 slices each: A ends after 38 ms, B after 40; A spins for 12 ms meanwhile, B too.
+  for (const Job& job : jobs) EXPECT_NEAR(MeanStep(job, 2), 52.0 * kMs, 2.1 * kMs);
+}
+
+// Out of step the collective's slices are burnt: B computes at half speed beside A's communication, so no
+// offset gains anything. In `shared` mode the same offset saves m.
+TEST(FluidJobsTest, TimeslicingGainsNothingFromAnOffset) {
+  std::vector<Job> jobs(2, Job{20 * kMs, 12 * kMs, 4});
+  RunJobs(ShareMode::kTimeslice, 100'000, jobs, {0, 16 * kMs}, 4000 * kMs);
+  // Whoever runs, the other gets half: a step is 2c + m at any offset.
+  for (const Job& job : jobs) EXPECT_NEAR(MeanStep(job, 4), 52.0 * kMs, 0.3 * kMs);
+}
+
+}  // namespace
+}  // namespace simgpu
