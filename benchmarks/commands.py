@@ -85,9 +85,9 @@ def trainer_command(build, job, log):
             f"--seed={job.seed}", f"--log={log}", *job.extra]
 
 
-def shared_command(build, job, ranks, command):
+def shared_command(build, job, ranks, library, command):
     """`command` as a member of a gang that takes turns."""
-    return [str(build.cli), "run", "--gang", job.name, "--size", str(ranks), "--", *command]
+    return [str(build.cli), "run", "--gang", job.name, "--size", str(ranks), "--library", str(library), "--", *command]
 
 
 def daemon_command(build, config):

@@ -159,9 +159,8 @@ class _Session:
         environment = {**self._environment(node),
                        **commands.rank_environment(self.machine, rank, self.nodes.address(0), port)}
         if self.plan.library:
-            command = commands.shared_command(self.build, job, self.machine.ranks, command)
+            command = commands.shared_command(self.build, job, self.machine.ranks, self.plan.library, command)
             environment["CROSSOVER_SOCKET"] = self._socket(node)
-            environment["CROSSOVER_LIBRARY"] = str(self.plan.library)
         self.processes.start(self._rank_name(job, rank), self.nodes.as_client(node, command), environment,
                              self.directory / "logs" / self._rank_name(job, rank))
 

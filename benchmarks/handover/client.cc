@@ -9,12 +9,7 @@
 #include "common/base/futex.h"
 #include "turn/ops.h"
 
-// Kernels of the text image: run for their effect on the software GPU, by name.
-extern "C" void handover_stamp(void* const* parameters) {
-  auto* where = *static_cast<std::int64_t* const*>(parameters[0]);
-  __atomic_store_n(where, crossover::base::MonotonicNs(), __ATOMIC_RELAXED);
-}
-
+// A kernel of the text image: run for its effect on the software GPU, by name.
 extern "C" void handover_grant(void* const* parameters) {
   auto* gate = *static_cast<std::uint32_t* const*>(parameters[0]);
   crossover::bench::StoreAndWake(gate, *static_cast<const std::uint32_t*>(parameters[1]));
@@ -26,7 +21,6 @@ namespace {
 constexpr const char* kImage =
     "// simgpu 1\n"
     "kernel work ns=arg sms=132\n"
-    "kernel stamp ns=1 sms=1 args=8 fn=handover_stamp\n"
     "kernel grant ns=1 sms=1 args=8,4 fn=handover_grant\n";
 
 class Client {
@@ -134,9 +128,11 @@ class Client {
                                     reinterpret_cast<const char*>(&shared_->page));
   }
 
+  // By a host function: it runs at the real time at which the stream comes to it. Kernels may run ahead of
+  // it.
   void Stamp(std::int64_t* where) {
-    void* parameters[] = {&where};
-    gpu_.Launch(stamp_, parameters);
+    const auto stamp = [](void* time) { *static_cast<std::int64_t*>(time) = base::MonotonicNs(); };
+    Check(Cuda().cuLaunchHostFunc(gpu_.stream(), stamp, where), "cuLaunchHostFunc");
   }
 
   SharedPage* shared_;
@@ -145,7 +141,6 @@ class Client {
   Gpu gpu_;
   CUdeviceptr page_;
   CUfunction work_ = gpu_.Kernel("work");
-  CUfunction stamp_ = gpu_.Kernel("stamp");
   CUfunction grant_ = gpu_.Kernel("grant");
 };
 

@@ -24,6 +24,8 @@ struct SharedPage {
   std::uint32_t done;          // how many have ended
   std::uint32_t host_stopped;  // the releasing process's host does not run now
   std::array<std::uint32_t, 2> ping;
+  std::array<std::int64_t, 2> said;  // when `ping` was stored
+  std::int64_t there;                // how long the way there took
 };
 
 // Who opens the next gate.
