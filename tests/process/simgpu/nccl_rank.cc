@@ -1,0 +1,268 @@
+// One rank of a job, as a process of its own: an ordinary program over the CUDA driver and NCCL.
+//
+//   nccl_rank SCENARIO RANK RANKS UNIQUE_ID_IN_HEX
+//
+// Prints one line per fact, "name value"; nccl_process_test.cc starts the ranks and judges.
+#include <cuda.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "simgpu/nccl/nccl.h"
+
+namespace {
+
+void Must(CUresult result, const char* what) {
+  if (result == CUDA_SUCCESS) return;
+  std::fprintf(stderr, "%s: %d\n", what, static_cast<int>(result));
+  std::exit(1);
+}
+
+void Must(ncclResult_t result, const char* what) {
+  if (result == ncclSuccess) return;
+  std::fprintf(stderr, "%s: %s: %s\n", what, ncclGetErrorString(result), ncclGetLastError(nullptr));
+  std::exit(1);
+}
+
+#define MUST(call) Must(call, #call)
+
+struct Job {
+  int rank;
+  int ranks;
+  ncclUniqueId id;
+  CUstream stream = nullptr;
+  ncclComm_t comm = nullptr;
+};
+
+// Device memory that is filled from and read back to the host.
+template <typename T>
+class Buffer {
+ public:
+  explicit Buffer(const std::vector<T>& values) : count_(values.size()) {
+    MUST(cuMemAlloc(&address_, count_ * sizeof(T)));
+    MUST(cuMemcpyHtoD(address_, values.data(), count_ * sizeof(T)));
+  }
+  ~Buffer() { cuMemFree(address_); }
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+  T* get() const { return reinterpret_cast<T*>(address_); }
+  std::vector<T> Read() const {
+    std::vector<T> values(count_);
+    MUST(cuMemcpyDtoH(values.data(), address_, count_ * sizeof(T)));
+    return values;
+  }
+
+ private:
+  std::size_t count_;
+  CUdeviceptr address_ = 0;
+};
+
+double Milliseconds() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) * 1e-6;
+}
+
+// Waits as a framework does: the stream, while looking at the communicator.
+ncclResult_t Await(const Job& job) {
+  ncclResult_t state = ncclSuccess;
+  while (cuStreamQuery(job.stream) == CUDA_ERROR_NOT_READY) usleep(200);
+  MUST(cuStreamSynchronize(job.stream));
+  MUST(ncclCommGetAsyncError(job.comm, &state));
+  return state;
+}
+
+void Say(const char* name, const std::string& value) { std::printf("%s %s\n", name, value.c_str()); }
+void Say(const char* name, double value) { std::printf("%s %.3f\n", name, value); }
+void Say(const char* name, int value) { std::printf("%s %d\n", name, value); }
+
+template <typename T>
+std::string Digest(const std::vector<T>& values) {
+  std::uint64_t hash = 14695981039346656037u;
+  const auto* bytes = reinterpret_cast<const unsigned char*>(values.data());
+  for (std::size_t i = 0; i < values.size() * sizeof(T); ++i) hash = (hash ^ bytes[i]) * 1099511628211u;
+  return std::to_string(hash);
+}
+
+std::vector<float> Inputs(int rank, std::size_t count) {
+  std::vector<float> values(count);
+  for (std::size_t i = 0; i < count; ++i)
+    values[i] = 0.01f * static_cast<float>((i * 7 + 1) % 1009) + static_cast<float>(rank);
+  return values;
+}
+
+// Every collective once, two of them out of place, checked element by element.
+void RunSums(Job& job) {
+  constexpr std::size_t kCount = 5003;
+  const Buffer<float> in(Inputs(job.rank, kCount)), out(std::vector<float>(kCount, -1.0f));
+  MUST(ncclAllReduce(in.get(), out.get(), kCount, ncclFloat32, ncclSum, job.comm, job.stream));
+  MUST(cuStreamSynchronize(job.stream));
+  const auto sums = out.Read();
+  int wrong = 0;
+  for (std::size_t i = 0; i < kCount; ++i) {
+    float sum = 0;
+    for (int r = 0; r < job.ranks; ++r) sum += Inputs(r, kCount)[i];
+    wrong += std::abs(sums[i] - sum) > 1e-3f ? 1 : 0;
+  }
+  Say("wrong_sums", wrong);
+  Say("digest", Digest(sums));
+
+  const auto n = static_cast<std::size_t>(job.ranks);
+  const Buffer<int> one(std::vector<int>(3, job.rank)), all(std::vector<int>(3 * n, -1));
+  MUST(ncclAllGather(one.get(), all.get(), 3, ncclInt32, job.comm, job.stream));
+  const Buffer<int> many(std::vector<int>(2 * n, job.rank + 1)), part(std::vector<int>(2, -1));
+  MUST(ncclReduceScatter(many.get(), part.get(), 2, ncclInt32, ncclSum, job.comm, job.stream));
+  const Buffer<int> told(std::vector<int>(4, job.rank == 1 ? 77 : 0));
+  MUST(ncclBcast(told.get(), 4, ncclInt32, 1, job.comm, job.stream));
+  const Buffer<int> most(std::vector<int>(1, 10 * job.rank));
+  MUST(ncclReduce(most.get(), most.get(), 1, ncclInt32, ncclMax, 0, job.comm, job.stream));
+  MUST(cuStreamSynchronize(job.stream));
+  std::vector<int> expected;
+  for (int r = 0; r < job.ranks; ++r) expected.insert(expected.end(), 3, r);
+  Say("gathered", all.Read() == expected ? 1 : 0);
+  Say("scattered", part.Read() == std::vector<int>(2, job.ranks * (job.ranks + 1) / 2) ? 1 : 0);
+  Say("broadcast", told.Read() == std::vector<int>(4, 77) ? 1 : 0);
+  if (job.rank == 0) Say("reduced", most.Read()[0]);
+}
+
+// Two streams in one group, and point to point both ways at once.
+void RunGroup(Job& job) {
+  CUstream other = nullptr;
+  MUST(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
+  const Buffer<int> a({job.rank}), b({10 * job.rank}), from(std::vector<int>{-1});
+  MUST(ncclGroupStart());
+  MUST(ncclAllReduce(a.get(), a.get(), 1, ncclInt32, ncclSum, job.comm, job.stream));
+  MUST(ncclAllReduce(b.get(), b.get(), 1, ncclInt32, ncclSum, job.comm, other));
+  MUST(ncclGroupEnd());
+  MUST(cuStreamSynchronize(job.stream));
+  MUST(cuStreamSynchronize(other));
+  MUST(ncclGroupStart());
+  MUST(ncclSend(a.get(), 1, ncclInt32, (job.rank + 1) % job.ranks, job.comm, job.stream));
+  MUST(ncclRecv(from.get(), 1, ncclInt32, (job.rank + job.ranks - 1) % job.ranks, job.comm, job.stream));
+  MUST(ncclGroupEnd());
+  MUST(cuStreamSynchronize(job.stream));
+  Say("first", a.Read()[0]);
+  Say("second", b.Read()[0]);
+  Say("received", from.Read()[0]);
+  MUST(cuStreamDestroy(other));
+}
+
+void SayFailure(Job& job, ncclResult_t state) {
+  Say("state", static_cast<int>(state));
+  Say("text", ncclGetLastError(job.comm));
+}
+
+void RunMismatch(Job& job) {
+  const Buffer<float> data(Inputs(job.rank, 100));
+  MUST(ncclAllReduce(data.get(), data.get(), job.rank == 1 ? 50 : 100, ncclFloat32, ncclSum, job.comm,
+                     job.stream));
+  SayFailure(job, Await(job));
+}
+
+// Rank 1 is killed between its collectives; the others must not hang.
+void RunDeath(Job& job) {
+  const Buffer<float> data(Inputs(job.rank, 100));
+  MUST(ncclAllReduce(data.get(), data.get(), 100, ncclFloat32, ncclSum, job.comm, job.stream));
+  MUST(cuStreamSynchronize(job.stream));
+  if (job.rank == 1) raise(SIGKILL);
+  const ncclResult_t result =
+      ncclAllReduce(data.get(), data.get(), 100, ncclFloat32, ncclSum, job.comm, job.stream);
+  SayFailure(job, result != ncclSuccess ? result : Await(job));
+  MUST(ncclCommAbort(std::exchange(job.comm, nullptr)));
+}
+
+void RunSplit(Job& job) {
+  ncclComm_t part = nullptr;
+  const bool takes_part = job.rank != job.ranks - 1;
+  MUST(ncclCommSplit(job.comm, takes_part ? job.rank % 2 : NCCL_SPLIT_NOCOLOR, -job.rank, &part, nullptr));
+  if (!takes_part) return Say("none", part == nullptr ? 1 : 0);
+  const Buffer<int> value({1 << job.rank});
+  MUST(ncclAllReduce(value.get(), value.get(), 1, ncclInt32, ncclSum, part, job.stream));
+  MUST(cuStreamSynchronize(job.stream));
+  int rank = -1;
+  MUST(ncclCommUserRank(part, &rank));
+  Say("rank", rank);
+  Say("sum", value.Read()[0]);
+  MUST(ncclCommDestroy(part));
+}
+
+// The median time of an all-reduce of 60,000 floats.
+void RunTimed(Job& job) {
+  constexpr std::size_t kCount = 60'000;
+  const Buffer<float> data(Inputs(job.rank, kCount));
+  std::vector<double> times;
+  for (int i = 0; i < 7; ++i) {
+    const double begin = Milliseconds();
+    MUST(ncclAllReduce(data.get(), data.get(), kCount, ncclFloat32, ncclAvg, job.comm, job.stream));
+    MUST(cuStreamSynchronize(job.stream));
+    times.push_back(Milliseconds() - begin);
+  }
+  std::sort(times.begin(), times.end());
+  Say("ms", times[times.size() / 2]);
+  Say("digest", Digest(data.Read()));
+}
+
+ncclResult_t AwaitComm(ncclComm_t comm) {
+  ncclResult_t state = ncclInProgress;
+  while (state == ncclInProgress) {
+    MUST(ncclCommGetAsyncError(comm, &state));
+    usleep(100);
+  }
+  return state;
+}
+
+void RunNonBlocking(Job& job) {
+  ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+  config.blocking = 0;
+  const ncclResult_t made = ncclCommInitRankConfig(&job.comm, job.ranks, job.id, job.rank, &config);
+  Say("made", static_cast<int>(made));
+  MUST(AwaitComm(job.comm));
+  const Buffer<int> value({1 << job.rank});
+  const ncclResult_t launched =
+      ncclAllReduce(value.get(), value.get(), 1, ncclInt32, ncclSum, job.comm, job.stream);
+  Say("launched", static_cast<int>(launched));
+  MUST(AwaitComm(job.comm));
+  MUST(cuStreamSynchronize(job.stream));
+  Say("sum", value.Read()[0]);
+}
+
+ncclUniqueId FromHex(const char* text) {
+  ncclUniqueId id{};
+  for (std::size_t i = 0; i < sizeof id.internal; ++i) {
+    const std::string digits(text + 2 * i, 2);
+    id.internal[i] = static_cast<char>(std::strtol(digits.c_str(), nullptr, 16));
+  }
+  return id;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 5 || std::strlen(argv[4]) != 2 * NCCL_UNIQUE_ID_BYTES) return 2;
+  const std::string scenario = argv[1];
+  Job job{std::atoi(argv[2]), std::atoi(argv[3]), FromHex(argv[4])};
+  CUdevice device = 0;
+  CUcontext context = nullptr;
+  MUST(cuInit(0));
+  MUST(cuDeviceGet(&device, 0));
+  MUST(cuDevicePrimaryCtxRetain(&context, device));
+  MUST(cuCtxSetCurrent(context));
+  MUST(cuStreamCreate(&job.stream, CU_STREAM_NON_BLOCKING));
+  const std::map<std::string, void (*)(Job&)> scenarios{
+      {"sums", RunSums},   {"group", RunGroup}, {"mismatch", RunMismatch},      {"death", RunDeath},
+      {"split", RunSplit}, {"timed", RunTimed}, {"nonblocking", RunNonBlocking}};
+  if (scenario != "nonblocking") MUST(ncclCommInitRank(&job.comm, job.ranks, job.id, job.rank));
+  scenarios.at(scenario)(job);
+  MUST(ncclCommDestroy(job.comm));
+  return 0;
+}

@@ -1,0 +1,174 @@
+"""Jobs of several ranks, each a process: correct results, failures that reach everybody, shaped links.
+
+Called with the rank program and the directory of the libraries.
+"""
+
+import ctypes
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+RANK = sys.argv.pop(1)
+LIBRARIES = sys.argv.pop(1)
+
+NODE_LINK = 8e6
+SUCCESS, INVALID_USAGE, REMOTE_ERROR, IN_PROGRESS = 0, 5, 6, 7
+SIGKILLED = -9
+
+
+class Result:
+    """What one rank printed: its facts by name."""
+
+    def __init__(self, process):
+        out, self.err = process.communicate(timeout=60)
+        self.code = process.returncode
+        self.facts = dict(line.split(" ", 1) for line in out.splitlines())
+
+    def __getitem__(self, name):
+        return self.facts[name]
+
+
+class NcclTest(unittest.TestCase):
+    def setUp(self):
+        base = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+        directory = tempfile.TemporaryDirectory(prefix="simgpu-test-", dir=base)
+        self.addCleanup(directory.cleanup)
+        self.directory = directory.name
+
+    def environment(self, nodes, gpus, sharing="shared"):
+        config = os.path.join(self.directory, "machine.yaml")
+        with open(config, "w", encoding="utf-8") as file:
+            file.write(f"state: {self.directory}/state\nnode_link_bytes_per_s: {NODE_LINK}\nlink_sharing: {sharing}\nnodes:\n")
+            for node in range(nodes):
+                file.write(f"  - name: node{node}\n    gpus: {gpus}\n")
+        env = {key: value for key, value in os.environ.items() if not key.startswith(("SIMGPU_", "CUDA_", "NCCL_"))}
+        env.update(LD_LIBRARY_PATH=LIBRARIES, SIMGPU_CONFIG=config, NCCL_SOCKET_IFNAME="lo")
+        return env
+
+    def start(self, scenario, nodes=2, gpus=2, environment=None, ranks=None):
+        """Starts a rank on every GPU; `ranks` adds to the environment of single ones."""
+        environment = environment or self.environment(nodes, gpus)
+        identity = unique_id()
+        processes = []
+        for rank in range(nodes * gpus):
+            env = dict(environment, SIMGPU_NODE=str(rank // gpus), CUDA_VISIBLE_DEVICES=str(rank % gpus))
+            env.update((ranks or {}).get(rank, {}))
+            processes.append(subprocess.Popen(
+                [RANK, scenario, str(rank), str(nodes * gpus), identity],
+                env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
+        for process in processes:
+            self.addCleanup(process.kill)
+        return processes
+
+    def run_job(self, scenario, killed=(), **options):
+        results = [Result(process) for process in self.start(scenario, **options)]
+        for rank, result in enumerate(results):
+            self.assertEqual(result.code, SIGKILLED if rank in killed else 0, result.err)
+        return results
+
+    def test_results(self):
+        for nodes, gpus in (1, 1), (1, 2), (2, 2), (3, 1):
+            if nodes * gpus == 1:
+                continue  # a broadcast from rank 1 needs one
+            with self.subTest(nodes=nodes, gpus=gpus):
+                results = self.run_job("sums", nodes=nodes, gpus=gpus)
+                for result in results:
+                    self.assertEqual(result["wrong_sums"], "0")
+                    self.assertEqual(result["digest"], results[0]["digest"])
+                    for fact in "gathered", "scattered", "broadcast":
+                        self.assertEqual(result[fact], "1", fact)
+                self.assertEqual(results[0]["reduced"], str(10 * (nodes * gpus - 1)))
+
+    def test_corrupted_byte_changes_the_result(self):
+        good = self.run_job("sums")
+        bad = self.run_job("sums", ranks={1: {"SIMGPU_NCCL_FAULT": "corrupt_byte:0"}})
+        self.assertNotEqual(bad[0]["digest"], good[0]["digest"])
+        self.assertEqual(bad[0]["wrong_sums"], "1")
+
+    def test_groups_and_point_to_point(self):
+        for result in self.run_job("group"):
+            self.assertEqual((result["first"], result["second"], result["received"]), ("6", "60", "6"))
+
+    def test_mismatch_is_told_to_everybody(self):
+        for result in self.run_job("mismatch"):
+            self.assertEqual(int(result["state"]), INVALID_USAGE)
+            self.assertIn("AllReduce(count=50, float32, sum)", result["text"])
+            self.assertIn("AllReduce(count=100, float32, sum)", result["text"])
+            self.assertIn("rank 1 (node0, pid", result["text"])
+
+    def test_killed_rank_is_noticed(self):
+        results = self.run_job("death", killed={1})
+        for rank in 0, 2, 3:
+            self.assertEqual(int(results[rank]["state"]), REMOTE_ERROR)
+            self.assertIn("rank 1", results[rank]["text"])
+
+    def test_cut_connections_are_noticed(self):
+        results = self.run_job("mismatch", ranks={3: {"SIMGPU_NCCL_FAULT": "drop:0"}})
+        for result in results:
+            self.assertIn(int(result["state"]), (REMOTE_ERROR, INVALID_USAGE))
+
+    def test_split(self):
+        results = self.run_job("split")
+        # Keys fall with the rank, so the order turns round: {0, 2} and {1}; rank 3 stays out.
+        self.assertEqual([(r["rank"], r["sum"]) for r in results[:3]], [("1", "5"), ("0", "2"), ("0", "5")])
+        self.assertEqual(results[3]["none"], "1")
+
+    def test_non_blocking(self):
+        for result in self.run_job("nonblocking"):
+            self.assertEqual((int(result["made"]), int(result["launched"])), (IN_PROGRESS, IN_PROGRESS))
+            self.assertEqual(result["sum"], "15")
+
+    def expected_ms(self, ranks, jobs=1):
+        return jobs * 2 * (ranks - 1) / ranks * 60_000 * 4 / NODE_LINK * 1e3
+
+    def assert_shaped(self, results, expected):
+        # The link cannot be beaten; how much later it gets is the business of the benchmarks.
+        for result in results:
+            self.assertGreater(float(result["ms"]), 0.97 * expected)
+            self.assertLess(float(result["ms"]), 2 * expected)
+
+    def test_links_are_shaped(self):
+        self.assert_shaped(self.run_job("timed"), self.expected_ms(4))
+
+    def test_jobs_share_links_or_not(self):
+        for sharing, jobs in ("shared", 2), ("private", 1):
+            with self.subTest(sharing=sharing):
+                environment = self.environment(2, 2, sharing)
+                both = [self.start("timed", environment=environment) for _ in range(2)]
+                for job in both:
+                    self.assert_shaped([Result(process) for process in job], self.expected_ms(4, jobs))
+
+    def test_slow_link_fault(self):
+        results = self.run_job("timed", ranks={1: {"SIMGPU_NCCL_FAULT": "slow_link:1.5"}})
+        self.assert_shaped(results, 1.5 * self.expected_ms(4))
+
+    def test_bad_settings_are_refused(self):
+        bad = {"SIMGPU_NCCL_FAULT": "lose:1"}
+        process = self.start("sums", nodes=1, gpus=1, ranks={0: bad})[0]
+        result = Result(process)
+        self.assertEqual(result.code, 1)
+        self.assertIn("SIMGPU_NCCL_FAULT: 'lose:1' is not corrupt_byte:N", result.err)
+
+    def test_symbols_are_weak_and_strong(self):
+        lines = subprocess.run(["nm", "-D", "--defined-only", os.path.join(LIBRARIES, "libnccl.so.2")],
+                               check=True, capture_output=True, text=True).stdout.splitlines()
+        kinds = {name: kind for _, kind, name in (line.split() for line in lines if len(line.split()) == 3)}
+        weak = {name for name in kinds if name.startswith("nccl")}
+        self.assertGreater(len(weak), 25)
+        for name in weak:
+            self.assertEqual((kinds[name], kinds["p" + name]), ("W", "T"), name)
+
+
+def unique_id():
+    identity = ctypes.create_string_buffer(128)
+    if LIBRARY.ncclGetUniqueId(identity) != SUCCESS:
+        raise RuntimeError("ncclGetUniqueId failed")
+    return identity.raw.hex()
+
+
+if __name__ == "__main__":
+    os.environ["NCCL_SOCKET_IFNAME"] = "lo"
+    LIBRARY = ctypes.CDLL(os.path.join(LIBRARIES, "libnccl.so.2"))
+    unittest.main()
