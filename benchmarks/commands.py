@@ -37,7 +37,7 @@ class Build:
 
     @property
     def gpu_libraries(self):
-        """Directory of the software GPU's libcuda.so.1, libnccl.so.2 and libnvidia-ml.so.1, for the loader."""
+        """Directory of the software GPU's libcuda.so.1 and libnccl.so.2, for the loader."""
         return self.top / "simgpu" / "lib"
 
     def program(self, name):
@@ -46,7 +46,7 @@ class Build:
     def missing(self):
         """What a session needs and is not there."""
         needed = [self.trainer, self.daemon, self.cli, self.library]
-        needed += [self.gpu_libraries / name for name in ("libcuda.so.1", "libnccl.so.2", "libnvidia-ml.so.1")]
+        needed += [self.gpu_libraries / name for name in ("libcuda.so.1", "libnccl.so.2")]
         return [str(p) for p in needed if not p.exists()]
 
     def _program(self, name):

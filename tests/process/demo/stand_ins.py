@@ -57,7 +57,7 @@ def make_build(top):
     top = Path(top)
     for name, text in (("trainer", _TRAINER), ("crossover-deviceplugin", _DAEMON), ("crossover", _CLI)):
         _write(top / "bin" / name, f"#!{sys.executable} -IB\n{text}").chmod(0o755)
-    for name in ("libcuda.so.1", "libnccl.so.2", "libnvidia-ml.so.1"):
+    for name in ("libcuda.so.1", "libnccl.so.2"):
         _write(top / "simgpu" / "lib" / name, "")
     _write(top / "lib" / "libcrossover.so", "")
     return Build(top)
