@@ -50,7 +50,7 @@ void Outbound::Advance() {
 
 void Outbound::Leave(const Waiting& waiting) {
   auto frame = EncodePiece(waiting.sequence, waiting.piece, waiting.data);
-  if (corrupt_) frame.back() ^= std::byte{0x40};
+  if (corrupt_) frame.back() ^= std::byte{0x01};
   corrupt_ = false;
   channel_->Send(std::move(frame));
 }
