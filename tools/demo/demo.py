@@ -101,10 +101,13 @@ class Demo:
 
 
 def write(outcome, ours, directory):
-    """The report and the trace; their paths."""
+    """The report, its picture and the trace; the paths of report and trace."""
     directory.mkdir(parents=True, exist_ok=True)
     page, trace = directory / "report.html", directory / "trace.json"
-    page.write_text(report.html(outcome, turns_of(ours.trace)), encoding="utf-8")
+    turns = turns_of(ours.trace)
+    page.write_text(report.html(outcome, turns), encoding="utf-8")
+    if turns:
+        (directory / "turns.svg").write_text(report.picture(turns), encoding="utf-8")
     trace.write_text(json.dumps(perfetto.chrome_trace(ours.trace, ours.jobs.values())), encoding="utf-8")
     return page, trace
 

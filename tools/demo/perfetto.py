@@ -1,5 +1,6 @@
 """A trace that Perfetto and chrome://tracing open: GPUs with who held them, jobs with their iterations. Pure."""
 
+from tools.demo.timeline import short_name
 from tools.demo.turns import gpus_of, turns_of
 
 
@@ -10,7 +11,7 @@ def chrome_trace(events, job_logs):
     origin = min(starts, default=0)
     entries = []
     for number, gpu in enumerate(gpus_of(turns), 1):
-        entries.append(_name("process_name", number, 0, f"GPU {gpu[4:]}"))
+        entries.append(_name("process_name", number, 0, short_name(gpu)))
         entries += _gpu_tracks(number, [t for t in turns if t.gpu == gpu], origin)
         entries += _instants(number, [e for e in events if e.gpu == gpu], origin)
     for number, job in enumerate(job_logs, 1001):

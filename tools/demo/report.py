@@ -15,8 +15,7 @@ h1 { font-size: 1.6em; margin-bottom: 0.1em; } h2 { font-size: 1.15em; margin-to
 table { border-collapse: collapse; } td, th { padding: 0.35em 1em; text-align: right; }
 th { border-bottom: 2px solid #444; } td { border-bottom: 1px solid #ddd; }
 td:first-child, th:first-child { text-align: left; } tr.ours td { font-weight: 600; background: #eef5ee; }
-svg { width: 100%; height: auto; font: 12px system-ui, sans-serif; }
-.tick { stroke: #ddd; stroke-width: 1; } .rule { stroke: #bbb; } li { margin: 0.2em 0; } .bad { color: #b00; }
+svg { width: 100%; height: auto; } li { margin: 0.2em 0; } .bad { color: #b00; }
 """
 
 
@@ -31,6 +30,15 @@ def html(outcome, turns):
         "</body></html>", ""])
 
 
+def picture(turns):
+    """The picture alone, as an SVG file."""
+    return svg(turns, *_window(turns)) + "\n"
+
+
+def _window(turns):
+    return steady_window(turns, PICTURE_MS * 1_000_000)
+
+
 def _headline(outcome):
     last = outcome.rows[-1]
     return (f'<p class="big">{escape(last.name)}: both jobs done <b>{last.gain:.2f} times</b> as fast as one after '
@@ -40,7 +48,7 @@ def _headline(outcome):
 def _picture(turns):
     if not turns:
         return '<p class="bad">No turns were traced.</p>'
-    begin, end = steady_window(turns, PICTURE_MS * 1_000_000)
+    begin, end = _window(turns)
     at_once = most_at_once(turns)
     said = ("no GPU's turn was ever held by two at once" if at_once <= 1 else
             f'<span class="bad">up to {at_once} clients held one GPU\'s turn at once</span>')

@@ -1,10 +1,11 @@
-"""Inline SVG of the turns per GPU. Pure."""
+"""The turns per GPU as SVG, for a page or a file of its own. Pure."""
 
 from html import escape
 
 from tools.demo.turns import gangs_of, gpus_of
 
 COLOURS = ("#2f6db5", "#e0852b", "#3c9d6d", "#a05195")
+_STYLE = ".tick { stroke: #ddd; } .rule { stroke: #bbb; } text { font: 12px sans-serif; fill: #222; }"
 _LEFT, _WIDTH, _ROW, _BAR, _TOP = 130, 1000, 54, 20, 34
 
 
@@ -12,12 +13,12 @@ def svg(turns, begin_ns, end_ns):
     """One row per GPU: filled while a job holds the turn, hatched above while it waits for it."""
     gpus, gangs = gpus_of(turns), gangs_of(turns)
     height = _TOP + _ROW * len(gpus) + 34
-    parts = [f'<svg viewBox="0 0 {_LEFT + _WIDTH + 20} {height}" role="img" '
+    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_LEFT + _WIDTH + 40} {height}" role="img" '
              f'aria-label="turns of {escape(" and ".join(gangs))} on {len(gpus)} GPUs">',
-             _hatches(gangs), _legend(gangs)]
+             f"<style>{_STYLE}</style>", _hatches(gangs), _legend(gangs),
+             _axis(begin_ns, end_ns, _TOP + _ROW * len(gpus))]
     for row, gpu in enumerate(gpus):
         parts.append(_gpu_row(row, gpu, [t for t in turns if t.gpu == gpu], gangs, begin_ns, end_ns))
-    parts.append(_axis(begin_ns, end_ns, _TOP + _ROW * len(gpus)))
     parts.append("</svg>")
     return "\n".join(parts)
 

@@ -11,6 +11,9 @@ ROWS = (table.Row("alone, one after the other", (32.0, 32.4), 1.0, 0.62, None),
 OUTCOME = table.Outcome(("alpha", "<beta>"), ROWS, 40.4, 40.0, 20.0, 12.0, ("a condition & more",), ("a limit",))
 
 
+SVG = "{http://www.w3.org/2000/svg}"
+
+
 class Table(unittest.TestCase):
     def test_columns_line_up(self):
         lines = table.text(OUTCOME).splitlines()
@@ -34,12 +37,12 @@ class Timeline(unittest.TestCase):
 
     def test_is_well_formed_with_one_bar_per_turn(self):
         root = ElementTree.fromstring(self.svg)
-        holds = [t for t in root.iter("title") if "holds" in t.text]
+        holds = [t for t in root.iter(f"{SVG}title") if "holds" in t.text]
         self.assertEqual(len(holds), 10)  # five turns of 20 ms on each of two GPUs
 
     def test_bars_stay_inside_the_picture(self):
-        for bar in ElementTree.fromstring(self.svg).iter("rect"):
-            if bar.find("title") is not None:
+        for bar in ElementTree.fromstring(self.svg).iter(f"{SVG}rect"):
+            if bar.find(f"{SVG}title") is not None:
                 self.assertGreaterEqual(float(bar.get("x")), 130)
                 self.assertLessEqual(float(bar.get("x")) + float(bar.get("width")), 1130.1)
 
