@@ -168,7 +168,7 @@ void Session::BeginTurn(phase::StreamKey launching) {
   if (capturing && turns_.Capturing(launching)) return;  // the graph's launch begins the turn
   armed_ = false;
   SetAttention();
-  if (turns_.page() == nullptr || turns_.holding() || blocked_) return;
+  if (turns_.page() == nullptr || turns_.holding() || blocked_ || observe_reason_ != nullptr) return;
   if (!taking_allowed_.load(std::memory_order_acquire) || Follow() == false || mode_ != CROSSOVER_MODE_GATE) {
     return;
   }
