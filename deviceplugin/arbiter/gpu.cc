@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "deviceplugin/arbiter/pacing.h"
+
 namespace crossover::arbiter {
 namespace {
 
-// How often to look at a GPU at most and at least. While turns are taken the turnstile asks for what it
-// needs; otherwise only the phases are to be watched.
-constexpr turn::Time kShortestPoll = 30 * base::kNsPerUs;
+// The longest time not to look at a GPU: while no turns are taken, only the phases are to be watched.
 constexpr turn::Time kLongestPollTakingTurns = base::kNsPerMs;
 constexpr turn::Time kLongestPollShared = 10 * base::kNsPerMs;
 constexpr turn::Time kLongestPollAlone = 100 * base::kNsPerMs;
@@ -85,7 +85,8 @@ turn::Time Gpu::Poll(turn::Time now) {
   Atomic(info_->page->get()->arbiter_beat).fetch_add(1, std::memory_order_relaxed);
   if (empty()) return turn::kNever;
   ApplyMode(now);
-  const turn::Time wanted = turnstile_.Poll(memory_, now);
+  const turn::Time wanted =
+      PacePoll(now, turnstile_.Poll(memory_, now), turnstile_.policy(), turnstile_.gated());
   PublishHints();
   Report(now);
   const turn::Time longest = mode_ == CROSSOVER_MODE_GATE || SomebodyTakesTurns() ? kLongestPollTakingTurns

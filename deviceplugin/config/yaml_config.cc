@@ -2,13 +2,14 @@
 
 #include <yaml-cpp/yaml.h>
 
+#include <array>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
-#include <fstream>
 #include <functional>
 #include <map>
+#include <memory>
 #include <set>
-#include <sstream>
 #include <stdexcept>
 
 #include "deviceplugin/arbiter/messages.h"
@@ -209,15 +210,19 @@ std::optional<Config> ParseYamlConfig(const std::string& text, const std::string
 }
 
 std::optional<Config> ReadYamlConfig(const std::string& path, std::string* error) {
-  std::ifstream file(path);
-  std::ostringstream text;
-  if (!file || !(text << file.rdbuf())) {
-    // An empty file leaves nothing to copy, which the stream counts as a failure.
-    if (file.is_open() && file.peek() == std::ifstream::traits_type::eof()) return Config{};
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "re"), std::fclose);
+  std::string text;
+  std::array<char, 4096> buffer;
+  while (file != nullptr) {
+    const std::size_t size = std::fread(buffer.data(), 1, buffer.size(), file.get());
+    if (size == 0) break;
+    text.append(buffer.data(), size);
+  }
+  if (file == nullptr || std::ferror(file.get()) != 0) {
     *error = path + ": cannot be read: " + std::strerror(errno);
     return std::nullopt;
   }
-  return ParseYamlConfig(text.str(), path, error);
+  return ParseYamlConfig(text, path, error);
 }
 
 }  // namespace crossover::deviceplugin

@@ -403,7 +403,10 @@ TEST_F(HostileTest, UnknownTypesAreSkippedAndFloodsEnd) {
   ASSERT_TRUE(client.Join("a"));
   for (int i = 0; i < 200 && client.SendBytes(&later, sizeof(later)); ++i) {
   }
-  EXPECT_THAT(client.Receive().reason, HasSubstr("too many messages"));
+  // What we said and nobody read comes first, as ECONNRESET.
+  std::string reason = client.Receive().reason;
+  if (reason.empty()) reason = client.Receive().reason;
+  EXPECT_THAT(reason, HasSubstr("too many messages"));
   ExpectAlive();
 }
 

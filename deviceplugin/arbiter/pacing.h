@@ -1,0 +1,51 @@
+// When to look at a GPU again: densely where something is expected, sparsely where not. Pure.
+//
+// Each look costs a timer and a wake-up, some 5 to 15 us of processor time, whatever it finds: at a look per
+// 100 us the arbiter would take a tenth of a core per GPU. What it is needed for comes at known times: near
+// the end of a turn, and near an arrival. In between, nobody waits for it.
+#pragma once
+
+#include <algorithm>
+
+#include "common/base/clock.h"
+#include "turn/policy.h"
+
+namespace crossover::arbiter {
+
+inline constexpr turn::Time kShortestPoll = 30 * base::kNsPerUs;
+inline constexpr turn::Time kSparsePoll = base::kNsPerMs;
+// The end of a turn, or an arrival, is near within this share of the learned length, and within the least of
+// it.
+inline constexpr turn::Time kMarginShare = 20;
+inline constexpr turn::Time kLeastMargin = 300 * base::kNsPerUs;
+constexpr turn::Time Margin(turn::Time learned) { return std::max(learned / kMarginShare, kLeastMargin); }
+
+// From `wanted`, when the turnstile asks to be polled, to the time to do it: never earlier than `wanted`,
+// later while `policy` expects nothing of the clients in `gated`.
+inline turn::Time PacePoll(turn::Time now, turn::Time wanted, const turn::Policy& policy,
+                           turn::SlotSet gated) {
+  bool somebody_waits = false;
+  bool somebody_holds = false;
+  turn::Time next = now + kSparsePoll;
+  for (const turn::SlotIndex slot : gated) {
+    const turn::Rhythm& rhythm = policy.rhythm(slot);
+    somebody_waits |= rhythm.last.waiting();
+    if (rhythm.held != turn::kNever) {
+      somebody_holds = true;
+      if (rhythm.turn == turn::kNever) return wanted;
+      next = std::min(next, rhythm.held + rhythm.turn - Margin(rhythm.turn));
+    }
+  }
+  if (somebody_holds) return std::max(wanted, next);
+  if (somebody_waits) return wanted;
+  for (const turn::SlotIndex slot : gated) {
+    const turn::Rhythm& rhythm = policy.rhythm(slot);
+    if (rhythm.released == turn::kNever || rhythm.gap == turn::kNever) continue;
+    const turn::Time expected = rhythm.released + rhythm.gap;
+    const turn::Time margin = Margin(rhythm.gap);
+    if (now <= expected + margin) next = std::min(next, expected - margin);
+  }
+  return std::max(wanted, next);
+}
+
+}  // namespace crossover::arbiter

@@ -1,0 +1,125 @@
+#include "cli/run/plan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace crossover::cli {
+namespace {
+
+using ::testing::HasSubstr;
+
+// A place with <root>/bin and <root>/lib/libcrossover.so.
+class PlanTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = std::filesystem::temp_directory_path().string() + "/plan-XXXXXX";
+    root_ = mkdtemp(name.data());
+    std::filesystem::create_directories(root_ + "/bin");
+    std::filesystem::create_directories(root_ + "/lib");
+    std::ofstream(Library()) << "x";
+    options_ = {.gang = "a", .size = "4", .socket = root_ + "/none.sock", .library = "", .command = {"true"}};
+  }
+  void TearDown() override { std::filesystem::remove_all(root_); }
+
+  std::string Library() const { return root_ + "/lib/libcrossover.so"; }
+  RunPlan Plan(const Environment& environment = {}) const {
+    auto result = PlanRun(options_, environment, root_ + "/bin");
+    const auto* error = std::get_if<RunError>(&result);
+    EXPECT_EQ(error, nullptr) << error->text;
+    return std::get<RunPlan>(result);
+  }
+  std::string Error() const {
+    auto result = PlanRun(options_, {}, root_ + "/bin");
+    const auto* error = std::get_if<RunError>(&result);
+    return error == nullptr ? "" : error->text;
+  }
+
+  std::string root_;
+  RunOptions options_;
+};
+
+TEST_F(PlanTest, SetsTheEnvironmentOfARank) {
+  const RunPlan plan = Plan();
+  EXPECT_EQ(plan.environment.at("CROSSOVER_GANG"), "a");
+  EXPECT_EQ(plan.environment.at("CROSSOVER_GANG_SIZE"), "4");
+  EXPECT_EQ(plan.environment.at("CROSSOVER_SOCKET"), root_ + "/none.sock");
+  EXPECT_EQ(plan.environment.at("LD_PRELOAD"), Library());
+}
+
+TEST_F(PlanTest, WarnsWhereNobodyListensAndRunsAnyway) {
+  const RunPlan plan = Plan();
+  ASSERT_EQ(plan.warnings.size(), 1u);
+  EXPECT_THAT(plan.warnings[0], HasSubstr("no daemon listens on " + root_ + "/none.sock"));
+}
+
+TEST_F(PlanTest, TheSocketComesFromTheOptionThenTheEnvironmentThenTheDefault) {
+  EXPECT_EQ(Plan({{"CROSSOVER_SOCKET", "/elsewhere"}}).environment.at("CROSSOVER_SOCKET"),
+            root_ + "/none.sock");
+  options_.socket = "";
+  EXPECT_EQ(Plan({{"CROSSOVER_SOCKET", "/elsewhere"}}).environment.at("CROSSOVER_SOCKET"), "/elsewhere");
+  EXPECT_EQ(Plan({}).environment.at("CROSSOVER_SOCKET"), kDefaultSocket);
+}
+
+TEST_F(PlanTest, ARelativeSocketIsMadeAbsolute) {
+  options_.socket = "here.sock";
+  EXPECT_EQ(Plan().environment.at("CROSSOVER_SOCKET"),
+            (std::filesystem::current_path() / "here.sock").string());
+}
+
+TEST_F(PlanTest, KeepsWhatIsPreloadedAlready) {
+  EXPECT_EQ(Plan({{"LD_PRELOAD", "/x.so /y.so"}}).environment.at("LD_PRELOAD"), Library() + ":/x.so:/y.so");
+}
+
+TEST_F(PlanTest, PrefersTheLibraryBesideTheProgram) {
+  std::ofstream(root_ + "/bin/libcrossover.so") << "x";
+  EXPECT_EQ(Plan().environment.at("LD_PRELOAD"), root_ + "/bin/libcrossover.so");
+}
+
+TEST_F(PlanTest, ErrorsNameOptionValueAndWhatIsAllowed) {
+  options_.size = "0";
+  EXPECT_EQ(Error(), "--size: 0 is not allowed: a number of ranks from 1 to 1000000");
+  options_.size = "4x";
+  EXPECT_THAT(Error(), HasSubstr("--size: 4x"));
+  options_.size = "";
+  EXPECT_THAT(Error(), HasSubstr("--size"));
+  options_.size = "4";
+  options_.gang = "a b";
+  EXPECT_THAT(Error(), HasSubstr("--gang: \"a b\" is not allowed"));
+  options_.gang = std::string(128, 'g');
+  EXPECT_THAT(Error(), HasSubstr("1 to 127"));
+  options_.gang = "a";
+  options_.socket = "/" + std::string(120, 's');
+  EXPECT_THAT(Error(), HasSubstr("at most 107 bytes"));
+  options_.socket = "";
+  options_.library = root_ + "/missing.so";
+  EXPECT_THAT(Error(), HasSubstr("--library: "));
+  options_.library = "";
+  options_.command = {};
+  EXPECT_THAT(Error(), HasSubstr("a command is missing"));
+}
+
+TEST_F(PlanTest, SaysWhereItLookedForTheLibrary) {
+  std::filesystem::remove(Library());
+  EXPECT_THAT(Error(), HasSubstr("--library PATH"));
+}
+
+TEST_F(PlanTest, RefusesALibraryThatLdPreloadCannotName) {
+  std::filesystem::create_directories(root_ + "/with space");
+  options_.library = root_ + "/with space/libcrossover.so";
+  std::ofstream(options_.library) << "x";
+  EXPECT_THAT(Error(), HasSubstr("without spaces and colons"));
+}
+
+TEST(PreloadTest, PutsTheLibraryInFrontOnce) {
+  EXPECT_EQ(Preload("/l.so", ""), "/l.so");
+  EXPECT_EQ(Preload("/l.so", "/l.so"), "/l.so");
+  EXPECT_EQ(Preload("/l.so", "/a.so:/l.so:/b.so"), "/l.so:/a.so:/b.so");
+  EXPECT_EQ(Preload("/l.so", "  /a.so  "), "/l.so:/a.so");
+}
+
+}  // namespace
+}  // namespace crossover::cli

@@ -1,0 +1,215 @@
+// One GPU under the arbiter, with clients that are words in its page and time that stands still.
+#include "deviceplugin/arbiter/gpu.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "deviceplugin/arbiter/pacing.h"
+#include "tests/unit/deviceplugin/recording_observer.h"
+
+namespace crossover::arbiter {
+namespace {
+
+using ::testing::HasSubstr;
+constexpr turn::Time kMs = base::kNsPerMs;
+
+class GpuTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    info_ = std::make_shared<GpuInfo>();
+    std::string error;
+    info_->uuid = "GPU-00000000-0000-0000-0000-000000000000";
+    info_->page = Page::Create(&error);
+    ASSERT_NE(info_->page, nullptr) << error;
+    gpu_ = std::make_unique<Gpu>(info_, turn::Settings{}, Policy::kEnforce, &observer_);
+  }
+  turn::SlotIndex Join(const std::string& gang) {
+    auto member = std::make_shared<Member>();
+    member->gang = gang;
+    const auto joined = gpu_->Join(member, now_);
+    return std::get<std::shared_ptr<const Member>>(joined)->slot;
+  }
+  turn::SlotIndex JoinLocked(const std::string& gang) {
+    const turn::SlotIndex slot = Join(gang);
+    Slot(slot).phase = CROSSOVER_PHASE_LOCKED;
+    return slot;
+  }
+  crossover_slot& Slot(turn::SlotIndex slot) { return info_->page->slot(slot); }
+  turn::Time Poll(int times = 1) {
+    turn::Time next = 0;
+    for (int i = 0; i < times; ++i) next = gpu_->Poll(now_ += kMs / 10);
+    return next;
+  }
+  // The client asks for turn k, and runs as far as its gate lets it.
+  bool Enter(turn::SlotIndex slot, std::uint32_t k) {
+    Slot(slot).ready = k;
+    if (!turn::AtOrPast(Slot(slot).gate, k)) return false;
+    Slot(slot).hold = k;
+    Slot(slot).gate = k;
+    return true;
+  }
+  void Release(turn::SlotIndex slot, std::uint32_t k) {
+    const turn::SlotIndex next = Slot(slot).successor;
+    Slot(next).gate = turn::OpenFor(slot, k, next, Slot(next).ready);
+    Slot(slot).rel = k;
+  }
+
+  std::shared_ptr<GpuInfo> info_;
+  RecordingObserver observer_;
+  std::unique_ptr<Gpu> gpu_;
+  turn::Time now_ = 1'000 * kMs;
+};
+
+TEST_F(GpuTest, ANewcomerIsObservedAtOnce) {
+  const turn::SlotIndex slot = Join("a");
+  EXPECT_EQ(Slot(slot).mode, CROSSOVER_MODE_OBSERVE);
+  EXPECT_EQ(observer_.Count(EventKind::kJoin), 1u);
+}
+
+TEST_F(GpuTest, ANewcomerUngatesTheOthersBeforeItIsWelcome) {
+  const turn::SlotIndex a = JoinLocked("a");
+  const turn::SlotIndex b = JoinLocked("b");
+  Poll();
+  ASSERT_EQ(Slot(a).mode, CROSSOVER_MODE_GATE);
+  ASSERT_EQ(Slot(b).mode, CROSSOVER_MODE_GATE);
+  Join("c");
+  EXPECT_EQ(Slot(a).mode, CROSSOVER_MODE_OBSERVE);
+  EXPECT_EQ(Slot(b).mode, CROSSOVER_MODE_OBSERVE);
+}
+
+TEST_F(GpuTest, GatedClientsHandOverToEachOther) {
+  const turn::SlotIndex a = JoinLocked("a");
+  const turn::SlotIndex b = JoinLocked("b");
+  Poll();
+  EXPECT_EQ(Slot(a).successor, b);
+  EXPECT_EQ(Slot(b).successor, a);
+  EXPECT_EQ(Slot(a).generation, Slot(b).generation);
+  EXPECT_EQ(observer_.Count(EventKind::kMode), 2u);
+}
+
+TEST_F(GpuTest, ALeaverIsNobodysSuccessor) {
+  const turn::SlotIndex a = JoinLocked("a");
+  const turn::SlotIndex b = JoinLocked("b");
+  Poll();
+  const std::uint32_t generation = Slot(a).generation;
+  gpu_->Leave(b, now_);
+  Poll();
+  EXPECT_EQ(Slot(a).successor, a);
+  EXPECT_NE(Slot(a).generation, generation);
+  EXPECT_EQ(Slot(a).mode, CROSSOVER_MODE_OBSERVE);
+  EXPECT_EQ(Slot(b).mode, CROSSOVER_MODE_OFF) << "whoever still maps the slot stops";
+}
+
+TEST_F(GpuTest, OneEntersAndTheOtherFollowsWithoutTheArbiter) {
+  const turn::SlotIndex a = JoinLocked("a");
+  const turn::SlotIndex b = JoinLocked("b");
+  Slot(a).ready = 1;
+  Poll(4);
+  ASSERT_TRUE(Enter(a, 1));
+  Poll();
+  EXPECT_FALSE(Enter(b, 1));
+  Poll();
+  Release(a, 1);
+  EXPECT_TRUE(Enter(b, 1)) << "no poll in between";
+}
+
+TEST_F(GpuTest, AHolderThatLeavesMakesRoomForTheWaiter) {
+  const turn::SlotIndex a = JoinLocked("a");
+  const turn::SlotIndex b = JoinLocked("b");
+  const turn::SlotIndex c = JoinLocked("c");
+  Slot(a).ready = 1;
+  Poll(4);
+  ASSERT_TRUE(Enter(a, 1));
+  Slot(c).ready = 1;
+  Poll();
+  EXPECT_FALSE(Enter(c, 1));
+  gpu_->Leave(a, now_);
+  Poll(4);
+  EXPECT_TRUE(Enter(c, 1));
+  EXPECT_EQ(Slot(c).mode, CROSSOVER_MODE_GATE);
+  EXPECT_FALSE(turn::AtOrPast(Slot(b).gate, 1));
+}
+
+TEST_F(GpuTest, TheLiveSwitchOpensTheGatesOfThoseWhoWait) {
+  const turn::SlotIndex a = JoinLocked("a");
+  const turn::SlotIndex b = JoinLocked("b");
+  Slot(a).ready = 1;
+  Poll(4);
+  ASSERT_TRUE(Enter(a, 1));
+  Poll();
+  ASSERT_FALSE(Enter(b, 1));
+  EXPECT_TRUE(gpu_->SomebodyWaits());
+  gpu_->set_policy(Policy::kOff);
+  Poll();
+  EXPECT_EQ(Slot(a).mode, CROSSOVER_MODE_OFF);
+  EXPECT_EQ(Slot(b).mode, CROSSOVER_MODE_OFF);
+  EXPECT_FALSE(gpu_->SomebodyWaits());
+  EXPECT_TRUE(Enter(b, 1));
+  // Turns that b had enqueued before it saw the switch are let through as well.
+  Slot(b).rel = 1;
+  Enter(b, 2);
+  Poll();
+  EXPECT_TRUE(Enter(b, 2));
+}
+
+TEST_F(GpuTest, AnOffenderEndsTheTakingOfTurnsUntilItLeaves) {
+  turn::Settings settings;
+  settings.watchdog.floor = 5 * kMs;
+  settings.watchdog.offences = 1;
+  gpu_->set_settings(settings);
+  const turn::SlotIndex a = JoinLocked("a");
+  const turn::SlotIndex b = JoinLocked("b");
+  Slot(a).ready = 1;
+  Poll(4);
+  ASSERT_TRUE(Enter(a, 1));
+  Slot(b).ready = 1;
+  Poll(200);
+  EXPECT_EQ(observer_.Count(EventKind::kOpen), 1u);
+  EXPECT_EQ(Slot(b).mode, CROSSOVER_MODE_OBSERVE);
+  ASSERT_EQ(observer_.lines.size(), 1u);
+  EXPECT_THAT(observer_.lines[0], HasSubstr("gang a held its turn too long"));
+  gpu_->Leave(a, now_);
+  JoinLocked("c");
+  Poll();
+  EXPECT_EQ(Slot(b).mode, CROSSOVER_MODE_GATE);
+}
+
+TEST_F(GpuTest, RefusesWhatTheMembershipRefuses) {
+  Join("a");
+  auto again = std::make_shared<Member>();
+  again->gang = "a";
+  const auto outcome = gpu_->Join(again, now_);
+  EXPECT_TRUE(std::holds_alternative<Membership::Refusal>(outcome));
+}
+
+TEST_F(GpuTest, IsLookedAtOftenOnlyWhereItMatters) {
+  EXPECT_EQ(Poll(), turn::kNever);
+  const turn::SlotIndex a = Join("a");
+  EXPECT_EQ(Poll() - now_, 100 * kMs);
+  const turn::SlotIndex b = Join("b");
+  EXPECT_EQ(Poll() - now_, 10 * kMs);
+  Slot(a).phase = Slot(b).phase = CROSSOVER_PHASE_LOCKED;
+  EXPECT_LE(Poll() - now_, kMs);
+  EXPECT_GE(Poll() - now_, kShortestPoll);
+  EXPECT_GT(info_->page->get()->arbiter_beat, 0u);
+}
+
+// Whatever clients write into the page, the arbiter neither crashes nor reads outside it.
+TEST_F(GpuTest, SurvivesAPageOfGarbage) {
+  for (const char* gang : {"a", "b", "c"}) JoinLocked(gang);
+  std::uint32_t state = 12345;
+  auto* words = reinterpret_cast<std::uint32_t*>(info_->page->get());
+  for (int round = 0; round < 3000; ++round) {
+    for (int i = 0; i < 8; ++i) {
+      state = state * 1664525u + 1013904223u;
+      const std::size_t word = (state >> 8) % (sizeof(crossover_page) / 4);
+      words[word] = (state & 1) != 0 ? state : state % 4;
+    }
+    for (turn::SlotIndex slot = 0; slot < 3; ++slot) Slot(slot).phase = CROSSOVER_PHASE_TAKING;
+    Poll();
+  }
+  for (turn::SlotIndex slot = 0; slot < 3; ++slot) EXPECT_LT(Slot(slot).successor, turn::kMaxSlots);
+}
+
+}  // namespace
+}  // namespace crossover::arbiter

@@ -1,0 +1,143 @@
+#include "deviceplugin/arbiter/messages.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <functional>
+
+namespace crossover::arbiter {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr char kUuid[] = "GPU-0123abcd-0000-0000-0000-00000000000f";
+
+crossover_hello GoodHello() {
+  crossover_hello hello{};
+  hello.header = {CROSSOVER_HELLO, sizeof(hello), CROSSOVER_PROTOCOL_VERSION, 0};
+  std::strcpy(hello.gang, "llama-7b/run.3");
+  std::strcpy(hello.gpu_uuid, kUuid);
+  hello.gang_size = 8;
+  hello.rank = 7;
+  hello.pid = 42;
+  hello.transport = CROSSOVER_TRANSPORT_GPU_GATES;
+  return hello;
+}
+
+template <class Wire>
+Message ParseWire(const Wire& wire) {
+  return Parse(std::as_bytes(std::span(&wire, 1)));
+}
+
+std::string Reason(const Message& message) {
+  const auto* broken = std::get_if<Broken>(&message);
+  return broken == nullptr ? "" : broken->reason;
+}
+
+TEST(MessagesTest, TakesAGoodHello) {
+  const Message message = ParseWire(GoodHello());
+  const auto* hello = std::get_if<Hello>(&message);
+  ASSERT_NE(hello, nullptr) << Reason(message);
+  EXPECT_EQ(hello->gang, "llama-7b/run.3");
+  EXPECT_EQ(hello->gpu_uuid, kUuid);
+  EXPECT_EQ(hello->gang_size, 8u);
+  EXPECT_EQ(hello->rank, 7u);
+  EXPECT_EQ(hello->pid, 42u);
+  EXPECT_EQ(hello->transport, CROSSOVER_TRANSPORT_GPU_GATES);
+}
+
+struct Spoiled {
+  const char* name;
+  std::function<void(crossover_hello*)> spoil;
+  const char* reason;
+};
+
+class SpoiledHelloTest : public ::testing::TestWithParam<Spoiled> {};
+
+TEST_P(SpoiledHelloTest, IsBrokenWithItsReason) {
+  crossover_hello hello = GoodHello();
+  GetParam().spoil(&hello);
+  EXPECT_THAT(Reason(ParseWire(hello)), HasSubstr(GetParam().reason));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, SpoiledHelloTest,
+    ::testing::Values(
+        Spoiled{"Version", [](auto* hello) { hello->header.version = 2; },
+                "protocol version 2: 1 is allowed"},
+        Spoiled{"HeaderSize", [](auto* hello) { hello->header.bytes -= 1; }, "size in its header differ"},
+        Spoiled{"EmptyGang", [](auto* hello) { hello->gang[0] = '\0'; }, "gang:"},
+        Spoiled{"OpenEndedGang", [](auto* hello) { std::memset(hello->gang, 'a', sizeof(hello->gang)); },
+                "gang:"},
+        Spoiled{"SpaceInGang", [](auto* hello) { hello->gang[2] = ' '; }, "gang:"},
+        Spoiled{"ControlInGang", [](auto* hello) { hello->gang[2] = '\n'; }, "gang:"},
+        Spoiled{"HighBitInGang", [](auto* hello) { hello->gang[2] = '\xc3'; }, "gang:"},
+        Spoiled{"OpenEndedUuid",
+                [](auto* hello) { std::memset(hello->gpu_uuid, 'a', sizeof(hello->gpu_uuid)); }, "gpu_uuid:"},
+        Spoiled{"UpperCaseUuid", [](auto* hello) { hello->gpu_uuid[5] = 'A'; }, "gpu_uuid:"},
+        Spoiled{"Rank", [](auto* hello) { hello->rank = 8; }, "rank:"},
+        Spoiled{"Transport", [](auto* hello) { hello->transport = 3; }, "transport:"}),
+    [](const auto& instance) { return instance.param.name; });
+
+TEST(MessagesTest, RankIsFreeWhereTheSizeIsUnknown) {
+  crossover_hello hello = GoodHello();
+  hello.gang_size = 0;
+  hello.rank = 12;
+  EXPECT_TRUE(std::holds_alternative<Hello>(ParseWire(hello)));
+}
+
+TEST(MessagesTest, BytesAfterTheNamesDoNotMatter) {
+  crossover_hello hello = GoodHello();
+  hello.gang[sizeof(hello.gang) - 1] = 'x';
+  EXPECT_TRUE(std::holds_alternative<Hello>(ParseWire(hello)));
+}
+
+TEST(MessagesTest, UuidsHaveOneShape) {
+  EXPECT_TRUE(ValidGpuUuid(kUuid));
+  EXPECT_FALSE(ValidGpuUuid(""));
+  EXPECT_FALSE(ValidGpuUuid("GPU-"));
+  EXPECT_FALSE(ValidGpuUuid(std::string(kUuid) + "0"));
+  EXPECT_FALSE(ValidGpuUuid("MIG-0123abcd-0000-0000-0000-00000000000f"));
+  EXPECT_FALSE(ValidGpuUuid("GPU-0123abcd00000-0000-0000-00000000000f"));
+}
+
+TEST(MessagesTest, TakesAProfile) {
+  crossover_profile wire{};
+  wire.header = {CROSSOVER_PROFILE, sizeof(wire), CROSSOVER_PROTOCOL_VERSION, 0};
+  wire.iterations = 1ull << 40;
+  wire.turns_per_period = 2;
+  wire.transport = CROSSOVER_TRANSPORT_HOST_GATES;
+  const Message message = ParseWire(wire);
+  const auto* profile = std::get_if<Profile>(&message);
+  ASSERT_NE(profile, nullptr) << Reason(message);
+  EXPECT_EQ(profile->iterations, 1ull << 40);
+  EXPECT_EQ(profile->turns_per_period, 2u);
+  wire.transport = 9;
+  EXPECT_THAT(Reason(ParseWire(wire)), HasSubstr("transport:"));
+}
+
+TEST(MessagesTest, SizesOfKnownTypesAreExact) {
+  crossover_hello hello = GoodHello();
+  hello.header.bytes = sizeof(hello) - 4;
+  EXPECT_THAT(Reason(Parse(std::as_bytes(std::span(&hello, 1)).first(sizeof(hello) - 4))),
+              HasSubstr("hello of a wrong size"));
+  EXPECT_THAT(Reason(Parse({})), HasSubstr("shorter than its header"));
+}
+
+TEST(MessagesTest, UnknownTypesAreSkipped) {
+  const crossover_header later = {77, sizeof(later), CROSSOVER_PROTOCOL_VERSION, 0};
+  EXPECT_TRUE(std::holds_alternative<Unknown>(ParseWire(later)));
+  // What only the arbiter says is unknown from a client.
+  EXPECT_TRUE(std::holds_alternative<Unknown>(ParseWire(MakeWelcome(0))));
+}
+
+TEST(MessagesTest, LongReasonsAreCutAndTerminated) {
+  const crossover_refused refused = MakeRefused(std::string(1000, 'r'));
+  EXPECT_EQ(std::strlen(refused.reason), sizeof(refused.reason) - 1);
+  EXPECT_EQ(refused.header.bytes, sizeof(refused));
+  EXPECT_EQ(MakeWelcome(7).slot, 7u);
+}
+
+}  // namespace
+}  // namespace crossover::arbiter

@@ -1,0 +1,70 @@
+#include "deviceplugin/arbiter/pacing.h"
+
+#include <gtest/gtest.h>
+
+namespace crossover::arbiter {
+namespace {
+
+constexpr turn::Time kMs = base::kNsPerMs;
+
+// A client with a learned turn of 20 ms and a gap of 12 ms, both ended at 100 ms.
+class PacingTest : public ::testing::Test {
+ protected:
+  void Take(turn::TurnNumber k, turn::Time from, turn::Time to, turn::SlotIndex slot = 0) {
+    Watch(slot, {k, k - 1, k - 1, 0}, from);
+    Watch(slot, {k, k, k - 1, 0}, from);
+    Watch(slot, {k, k, k, 0}, to);
+  }
+  void Watch(turn::SlotIndex slot, turn::ClientWords words, turn::Time now) {
+    policy_.Watch(slot, words, now);
+  }
+  turn::Time Pace(turn::Time now) const { return PacePoll(now, now + kMs / 10, policy_, gated_); }
+  void SetUp() override {
+    policy_.Join(0, 0);
+    policy_.Join(1, 1);
+    Take(1, 48 * kMs, 68 * kMs);
+    Take(2, 80 * kMs, 100 * kMs);
+  }
+
+  turn::Policy policy_;
+  turn::SlotSet gated_{0b11};
+};
+
+TEST_F(PacingTest, SparseInTheMiddleOfALearnedTurn) {
+  Watch(0, {3, 2, 2, 0}, 112 * kMs);
+  Watch(0, {3, 3, 2, 0}, 112 * kMs);
+  EXPECT_EQ(Pace(120 * kMs), 121 * kMs);
+}
+
+TEST_F(PacingTest, DenseNearItsEndAndAfter) {
+  Watch(0, {3, 2, 2, 0}, 112 * kMs);
+  Watch(0, {3, 3, 2, 0}, 112 * kMs);
+  EXPECT_EQ(Pace(131 * kMs), 131 * kMs + kMs / 10);
+  EXPECT_EQ(Pace(140 * kMs), 140 * kMs + kMs / 10);
+  EXPECT_EQ(Pace(130 * kMs + kMs / 2), 131 * kMs) << "not past the point where it gets dense";
+}
+
+TEST_F(PacingTest, DenseInATurnOfUnknownLength) {
+  Watch(1, {1, 0, 0, 0}, 101 * kMs);
+  Watch(1, {1, 1, 0, 0}, 101 * kMs);
+  EXPECT_EQ(Pace(102 * kMs), 102 * kMs + kMs / 10);
+}
+
+TEST_F(PacingTest, DenseWhileSomebodyWaits) {
+  Watch(1, {1, 0, 0, 0}, 101 * kMs);
+  EXPECT_EQ(Pace(102 * kMs), 102 * kMs + kMs / 10);
+}
+
+TEST_F(PacingTest, SparseWhileNobodyIsExpectedAndDenseNearTheArrival) {
+  EXPECT_EQ(Pace(104 * kMs), 105 * kMs);
+  EXPECT_EQ(Pace(112 * kMs), 112 * kMs + kMs / 10);
+  EXPECT_EQ(Pace(111 * kMs), 111 * kMs + 4 * kMs / 10) << "not past the point where it gets dense";
+  EXPECT_EQ(Pace(150 * kMs), 151 * kMs) << "an arrival that is long overdue is not waited for";
+}
+
+TEST_F(PacingTest, NeverEarlierThanTheTurnstileWants) {
+  EXPECT_EQ(PacePoll(104 * kMs, 500 * kMs, policy_, gated_), 500 * kMs);
+}
+
+}  // namespace
+}  // namespace crossover::arbiter

@@ -1,0 +1,140 @@
+#include "deviceplugin/config/yaml_config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace crossover::deviceplugin {
+namespace {
+
+using ::testing::ElementsAre;
+
+std::optional<Config> ParseText(const std::string& text) {
+  std::string error;
+  auto config = ParseYamlConfig(text, "f.yaml", &error);
+  EXPECT_TRUE(config.has_value()) << error;
+  return config;
+}
+
+std::string ErrorOf(const std::string& text) {
+  std::string error;
+  EXPECT_FALSE(ParseYamlConfig(text, "f.yaml", &error).has_value()) << text;
+  return error;
+}
+
+TEST(YamlConfigTest, AnEmptyFileIsTheDefaults) {
+  for (const char* text : {"", "# nothing\n", "---\n"}) {
+    const auto config = ParseText(text);
+    ASSERT_TRUE(config);
+    EXPECT_EQ(config->arbiter.socket.path, "/run/crossover/arbiter.sock");
+    EXPECT_EQ(config->metrics_listen, "");
+  }
+}
+
+TEST(YamlConfigTest, ReadsEveryKey) {
+  const auto config = ParseText(R"(
+socket:
+  path: /tmp/a.sock
+  mode: "0660"
+  group: 0
+limits:
+  connections: 10
+  connections_per_user: 5
+  gpus: 2
+metrics:
+  listen: 127.0.0.1:9465
+gpus:
+  - GPU-00000000-0000-0000-0000-000000000000
+  - GPU-00000000-0000-0000-0000-000000000001
+mode: observe
+tie_window_us: 1500
+watchdog:
+  floor_ms: 100
+  factor: 8
+  offences: 3
+trace_file: /tmp/trace.jsonl
+log_level: warn
+)");
+  ASSERT_TRUE(config);
+  EXPECT_EQ(config->arbiter.socket.path, "/tmp/a.sock");
+  EXPECT_EQ(config->arbiter.socket.mode, 0660u);
+  EXPECT_EQ(config->arbiter.socket.group, gid_t{0});
+  EXPECT_EQ(config->arbiter.limits.connections, 10u);
+  EXPECT_EQ(config->arbiter.limits.connections_per_user, 5u);
+  EXPECT_EQ(config->arbiter.limits.gpus, 2u);
+  EXPECT_EQ(config->metrics_listen, "127.0.0.1:9465");
+  EXPECT_THAT(*config->arbiter.live.gpus, ElementsAre("GPU-00000000-0000-0000-0000-000000000000",
+                                                      "GPU-00000000-0000-0000-0000-000000000001"));
+  EXPECT_EQ(config->arbiter.live.policy, arbiter::Policy::kObserve);
+  EXPECT_EQ(config->arbiter.live.turn.policy.tie_window, 1'500'000);
+  EXPECT_EQ(config->arbiter.live.turn.watchdog.floor, 100'000'000);
+  EXPECT_EQ(config->arbiter.live.turn.watchdog.factor, 8);
+  EXPECT_EQ(config->arbiter.live.turn.watchdog.offences, 3u);
+  EXPECT_EQ(config->trace_file, "/tmp/trace.jsonl");
+  EXPECT_EQ(config->log_level, logging::Level::kWarn);
+}
+
+TEST(YamlConfigTest, AllGpusAndNoMetrics) {
+  const auto config = ParseText("gpus: all\nmetrics: {listen: off}\nmode: off\n");
+  ASSERT_TRUE(config);
+  EXPECT_FALSE(config->arbiter.live.gpus.has_value());
+  EXPECT_EQ(config->metrics_listen, "");
+  EXPECT_EQ(config->arbiter.live.policy, arbiter::Policy::kOff);
+}
+
+TEST(YamlConfigTest, ErrorsNameFileLineKeyValueAndWhatIsAllowed) {
+  EXPECT_EQ(ErrorOf("gpus: all\nmode: on\n"), "f.yaml:2: mode: on is not allowed: enforce, observe or off");
+  EXPECT_EQ(ErrorOf("watchdog:\n  floor_ms: soon\n"),
+            "f.yaml:2: watchdog.floor_ms: soon is not allowed: 1 to 60000");
+  EXPECT_EQ(ErrorOf("watchdog:\n\n  flor_ms: 1\n"),
+            "f.yaml:3: watchdog.flor_ms: unknown key; allowed are factor, floor_ms, offences");
+  EXPECT_EQ(ErrorOf("mode: off\nmode: off\n"), "f.yaml:2: mode: stands twice");
+  EXPECT_EQ(ErrorOf("log_level:\n  - info\n"),
+            "f.yaml:2: log_level: a list is not allowed: error, warn, info or debug");
+  EXPECT_EQ(ErrorOf("metrics: 9465\n"), "f.yaml:1: metrics: 9465 is not allowed: a map of listen");
+}
+
+TEST(YamlConfigTest, RefusesValuesOutOfRange) {
+  for (const char* text : {"socket: {path: relative}",
+                           "socket: {path: ''}",
+                           "socket: {mode: 8}",
+                           "socket: {mode: 0000}",
+                           "socket: {group: nobody-has-this-group}",
+                           "metrics: {listen: 9465}",
+                           "metrics: {listen: ':1'}",
+                           "gpus: []",
+                           "gpus: some",
+                           "gpus: [GPU-1]",
+                           "gpus: [[all]]",
+                           "tie_window_us: 0",
+                           "tie_window_us: -1",
+                           "tie_window_us: 10001",
+                           "watchdog: {floor_ms: 0}",
+                           "watchdog: {factor: 1e3}",
+                           "watchdog: {offences: 99999999999999999999}",
+                           "limits: {gpus: 0}",
+                           "trace_file: relative",
+                           "trace_file:",
+                           "mode:",
+                           "mode: {}",
+                           "log_level: loud"}) {
+    EXPECT_NE(ErrorOf(text), "") << text;
+  }
+}
+
+TEST(YamlConfigTest, RefusesWhatIsNotAMapOrNotYaml) {
+  EXPECT_THAT(ErrorOf("- a\n"), ::testing::HasSubstr("f.yaml:1: the file: a list is not allowed"));
+  EXPECT_THAT(ErrorOf("just words\n"), ::testing::HasSubstr("the file"));
+  EXPECT_THAT(ErrorOf("mode: off\na: [\n"), ::testing::HasSubstr("not YAML"));
+  EXPECT_THAT(ErrorOf("mode: off\n---\nmode: off\n"), ::testing::HasSubstr("second document"));
+  EXPECT_THAT(ErrorOf("? [a]\n: b\n"), ::testing::HasSubstr("unknown key"));
+}
+
+TEST(YamlConfigTest, SaysWhyAFileCannotBeRead) {
+  std::string error;
+  EXPECT_FALSE(ReadYamlConfig("/no/such/file.yaml", &error).has_value());
+  EXPECT_EQ(error, "/no/such/file.yaml: cannot be read: No such file or directory");
+  EXPECT_FALSE(ReadYamlConfig("/", &error).has_value());
+}
+
+}  // namespace
+}  // namespace crossover::deviceplugin
