@@ -48,7 +48,7 @@ CUresult cuStreamSynchronize(CUstream handle) {
 CUresult cuStreamQuery(CUstream handle) {
   FIND_STREAM(handle, stream);
   if (const CUresult error = RefuseWaitFor(*stream); error != CUDA_SUCCESS) return error;
-  return TailOf(stream)->Reached() ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+  return IsIdle(stream) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
 }
 
 CUresult cuStreamGetPriority(CUstream handle, int* priority) {

@@ -220,6 +220,17 @@ RecordPtr TailOf(const StreamPtr& stream) {
   return stream->lane->Tail();
 }
 
+bool IsIdle(const StreamPtr& stream) {
+  const std::shared_ptr<Context> context = stream->context.lock();
+  if (stream->legacy && context != nullptr) {
+    const std::lock_guard lock(context->mutex);
+    for (const StreamPtr& other : context->streams) {
+      if (other->blocking && !other->lane->Idle()) return false;
+    }
+  }
+  return stream->lane->Idle();
+}
+
 void WaitForAll(const std::shared_ptr<Context>& context) {
   std::vector<StreamPtr> streams;
   {

@@ -95,6 +95,8 @@ CUresult FindStream(CUstream handle, StreamPtr* stream);
 CUresult Submit(const StreamPtr& stream, CUgraphNodeType type, WorkPtr work);
 // A record of all that was submitted to the stream, and of what that waits for.
 RecordPtr TailOf(const StreamPtr& stream);
+// True when a wait for the same would return at once.
+bool IsIdle(const StreamPtr& stream);
 void WaitForAll(const std::shared_ptr<Context>& context);
 
 // Submits and waits: what synchronous calls do.

@@ -46,6 +46,7 @@ void Lane::Enqueue(WorkPtr work) {
   if (work->IsLaunch()) WaitForRoom(lock);
   queue_.push_back(std::move(work));
   tail_ = nullptr;
+  used_ = true;
   if (!dozing_) filled_.notify_one();
 }
 
@@ -77,6 +78,14 @@ RecordPtr Lane::Tail() {
     if (!dozing_) filled_.notify_one();
   }
   return tail_;
+}
+
+bool Lane::Idle() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!used_) return true;
+  }
+  return Tail()->Reached();
 }
 
 void Lane::Stop() {
@@ -167,6 +176,11 @@ void Lane::Drain() {
 }
 
 void Lane::Anchor(const RecordPtr& record) {
+  {
+    // Whoever waited for the last event of a stream finds the stream idle.
+    const std::lock_guard lock(mutex_);
+    if (queue_.empty()) tail_ = record;
+  }
   // On an idle stream an event is reached when the GPU comes to it: now.
   if (flow_ == nullptr || flow_->ReachedAt(mark_) != kNever)
     return record->Anchor(nullptr, 0, MonotonicNow());

@@ -26,6 +26,8 @@ class Lane {
   void Enqueue(WorkPtr work);
   // A record of everything enqueued so far; the same one again when nothing was enqueued since.
   RecordPtr Tail();
+  // True when everything enqueued so far is done.
+  bool Idle();
   // Ends the thread once it has run what is queued.
   void Stop();
 
@@ -51,7 +53,8 @@ class Lane {
   std::condition_variable filled_, emptied_;
   std::deque<WorkPtr> queue_;
   std::deque<Mark> begun_at_;  // begin of each launch handed to the flow, until it has been reached
-  RecordPtr tail_;
+  RecordPtr tail_;             // stands behind everything enqueued; null when none does
+  bool used_ = false;          // anything was ever enqueued
   bool stopping_ = false;
   bool dozing_ = false;  // the thread will look at the queue in time without being woken
 

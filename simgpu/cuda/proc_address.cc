@@ -1,11 +1,8 @@
 // cuGetProcAddress(): functions by name, version and kind of default stream.
-// First: it declares all versions.
-#include "simgpu/cuda/api.h"
-
-#include <cudaTypedefs.h>
-
 #include <cstring>
 #include <type_traits>
+
+#include "simgpu/cuda/api.h"
 
 namespace {
 
@@ -18,7 +15,7 @@ struct Function {
 
 constexpr bool IsPerThread(const char* flavour) { return flavour[0] != '\0'; }
 
-#define FUNCTION(name, version, flavour, symbol)                                                \
+#define FUNCTION(name, version, flavour, symbol) \
   static_assert(std::is_same_v<decltype(&symbol), PFN_##name##_v##version##flavour>, #symbol);
 #include "simgpu/cuda/functions.def"
 #undef FUNCTION
