@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -211,7 +212,7 @@ class Control(Machine):
 
 
 class Refusals(Machine):
-    def run_rank(self, *flags, **environment):
+    def start_rank(self, *flags, **environment):
         variables = dict(
             self.environment,
             RANK="0",
@@ -222,9 +223,33 @@ class Refusals(Machine):
             LD_LIBRARY_PATH=os.environ["SIMGPU_LIBRARIES"],
         )
         variables.update(environment)
-        return subprocess.run(
-            [os.environ["TRAINER"], *flags], env=variables, capture_output=True, text=True, check=False
+        rank = subprocess.Popen(
+            [os.environ["TRAINER"], *flags],
+            env=variables,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
         )
+        self.addCleanup(rank.kill)
+        return rank
+
+    def run_rank(self, *flags, **environment):
+        rank = self.start_rank(*flags, **environment)
+        output, errors = rank.communicate()
+        return subprocess.CompletedProcess(rank.args, rank.returncode, output, errors)
+
+    def test_ranks_with_other_flags_are_refused(self):
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = str(probe.getsockname()[1])
+        ranks = [
+            self.start_rank(f"--seed={rank}", WORLD_SIZE="2", RANK=str(rank), LOCAL_RANK=str(rank), MASTER_PORT=port)
+            for rank in range(2)
+        ]
+        for rank in ranks:
+            _, errors = rank.communicate()
+            self.assertEqual(rank.returncode, 2, errors)
+            self.assertIn("started with other flags", errors)
 
     def test_what_is_wrong_is_said_in_one_line(self):
         for flags, environment, words in (
