@@ -1,0 +1,47 @@
+// In place of the library's own: reading the word that every launch reads takes a mutex and makes a system
+// call.
+#pragma once
+
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdint>
+
+namespace crossover::session {
+
+enum Attention : std::uint32_t {
+  kAttendLearning = 1,
+  kAttendAcquire = 2,
+};
+
+class SlowWord {
+ public:
+  std::uint32_t load(std::memory_order order) {
+    pthread_mutex_lock(&mutex_);
+    ::syscall(SYS_getpid);
+    pthread_mutex_unlock(&mutex_);
+    return word_.load(order);
+  }
+  void store(std::uint32_t value, std::memory_order order) { word_.store(value, order); }
+
+ private:
+  pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
+  std::atomic<std::uint32_t> word_{0};
+};
+
+inline constinit SlowWord attention;
+inline constinit std::atomic<bool> watching{false};
+
+inline thread_local constinit int nccl_depth = 0;
+
+class InsideNccl {
+ public:
+  InsideNccl() { ++nccl_depth; }
+  ~InsideNccl() { --nccl_depth; }
+  InsideNccl(const InsideNccl&) = delete;
+  InsideNccl& operator=(const InsideNccl&) = delete;
+};
+
+}  // namespace crossover::session
