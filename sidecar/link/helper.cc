@@ -24,16 +24,19 @@ void Sleep(std::int64_t ns) {
   ::nanosleep(&pause, nullptr);
 }
 
-// Whether the arbiter's passes have stopped while we wait for a turn.
+// Whether the arbiter's passes have stopped and our own wait does not end either. Turns that still go round
+// among the clients need no arbiter.
 class Watch {
  public:
-  explicit Watch(const crossover_page* page) : page_(page) {}
+  Watch(const crossover_page* page, turn::SlotIndex slot) : page_(page), slot_(slot) {}
 
-  bool ArbiterHangs(bool waiting) {
+  bool ArbiterHangs(turn::TurnNumber asked) {
     const std::uint32_t beat = base::LoadWord(&page_->arbiter_beat);
+    const turn::TurnNumber held = base::LoadWord(&page_->slot[slot_].hold);
     const std::int64_t now = base::MonotonicNs();
-    if (beat != beat_ || !waiting) {
+    if (beat != beat_ || held != held_ || turn::AtOrPast(held, asked)) {
       beat_ = beat;
+      held_ = held;
       since_ns_ = now;
     }
     return now - since_ns_ >= kArbiterPatienceNs;
@@ -41,8 +44,10 @@ class Watch {
 
  private:
   const crossover_page* page_;
+  turn::SlotIndex slot_;
   std::uint32_t beat_ = 0;
-  std::int64_t since_ns_ = 0;
+  turn::TurnNumber held_ = 0;
+  std::int64_t since_ns_ = base::MonotonicNs();
 };
 
 }  // namespace
@@ -105,11 +110,11 @@ bool Helper::Join(Connection* connection, Membership* membership) {
 void Helper::Serve(Connection* connection, const Membership& membership) {
   complained_ = false;
   crossover_slot* slot = &membership.page->slot[membership.slot];
-  Watch watch(membership.page);
+  Watch watch(membership.page, membership.slot);
   std::int64_t next_profile_ns = base::MonotonicNs() + kProfileNs;
   while (true) {
     if (connection->AwaitEnd(kTickMs)) break;
-    if (watch.ArbiterHangs(!turn::AtOrPast(base::LoadWord(&slot->hold), client_->Asked()))) break;
+    if (watch.ArbiterHangs(client_->Asked())) break;
     if (base::MonotonicNs() < next_profile_ns) continue;
     next_profile_ns += kProfileNs;
     crossover_profile profile{};

@@ -74,6 +74,11 @@ class HelperTest : public ::testing::Test {
     return connection;
   }
 
+  static void Pause() {
+    const std::uint32_t never = 0;
+    base::FutexWait(&never, 0, base::kNsPerMs);
+  }
+
   Listener* listener_ = new Listener;
   FakeClient* client_ = new FakeClient;
   Helper* helper_ = new Helper;
@@ -123,6 +128,27 @@ TEST_F(HelperTest, FailsOpenWhenTheArbiterHangsWhileATurnIsAwaited) {
   client_->Await(false);
   char end;
   while (::recv(connection.get(), &end, 1, 0) > 0) continue;  // the client hung up
+}
+
+TEST_F(HelperTest, TurnsThatGoRoundNeedNoPassesOfTheArbiter) {
+  Turnstile turnstile;
+  Start();
+  const base::UniqueFd connection = Admit(turnstile);
+  std::atomic<bool> enough{false};
+  // A host runs ahead of its stream: there is always a turn asked for and not had, and never the same one.
+  std::thread stream([&] {
+    while (!enough) {
+      base::StoreWord(&turnstile.page().slot[1].hold, client_->asked++);
+      Pause();
+    }
+  });
+  crossover_profile profile{};
+  for (int seconds = 0; seconds < 2; ++seconds) {
+    EXPECT_EQ(::recv(connection.get(), &profile, sizeof profile, 0), static_cast<ssize_t>(sizeof profile));
+  }
+  enough = true;
+  stream.join();
+  EXPECT_FALSE(client_->stopped);
 }
 
 TEST_F(HelperTest, RefusedClientTriesAgain) {
