@@ -103,6 +103,15 @@ class ProcessTest(unittest.TestCase):
         victim.communicate()
         self.run_probe("simgpu_probe_job", "kernel", 1, machine="1x2")
 
+    @unittest.skipUnless(os.path.exists(os.path.join(PROBES, "simgpu_probe_nvml")), "built without nvml.h")
+    def test_the_node_as_an_agent_sees_it(self):
+        victim = self.start("simgpu_probe_job", "victim")
+        self.assertEqual(victim.stdout.readline(), "running\n")
+        out = self.run_probe("simgpu_probe_nvml", os.path.join(self.directory.name, "state"))
+        self.assertEqual(out.split(), ["1", "GPU-00000000-0000-0000-0000-000000000000", str(1 << 30)])
+        victim.kill()
+        victim.communicate()
+
     def test_unsupported_memory_operations(self):
         word = os.path.join(self.directory.name, "words")
         process = self.start("simgpu_probe_job", "pingpong", word, 0, 2, SIMGPU_FAULT="memops_unsupported")
