@@ -54,7 +54,7 @@ class Demo:
         plan = session.Plan(machine, jobs, library, isolated=self.isolated)
         result = session.run_valid(self.build, plan, MARK, self.keep and self.keep / _slug(what),
                                    lambda text: self.say(f"    {text}"), self._may_repeat)
-        remark = f"void: {result.load.void}" if result.load.void else ""
+        remark = _remark(result)
         self.say(f"  {what}: {time.monotonic() - began:.1f} s, {result.load.cpu:.0%} of all cores"
                  + (f", {remark}" if remark else ""))
         return result
@@ -71,13 +71,13 @@ class Demo:
         steps = tuple(s.step_ms for s in solos)
         best = sum(steps) / bound
         rows = [table.Row("alone, one after the other", steps, 1.0, 1.0 / best, None,
-                          "; ".join(filter(None, (r.load.void and f"void: {r.load.void}" for r in alone))))]
+                          _remark(*alone))]
         names = ("free-running, time-slicing", "free-running, MPS", "Crossover")
         for name, result in zip(names, together):
             shared = evaluate.shared_of([result.job(j.name) for j in jobs], solos, bound, WARM_UP,
                                         [log.digest for log in logs_alone])
             rows.append(table.Row(name, shared.cycles_ms, shared.gain, shared.eta, shared.losses_identical,
-                                  f"void: {result.load.void}" if result.load.void else ""))
+                                  _remark(result)))
         return table.Outcome(
             jobs=tuple(j.name for j in jobs), rows=tuple(rows), bound_ms=bound,
             plain_bound_ms=bounds.cycle_bound(shapes),
@@ -98,6 +98,12 @@ class Demo:
         lines.append(f"with Crossover {ours.load.cpu:.0%} of all cores were used; at p99 kernels came "
                      f"{ours.load.kernel_p99_us:.0f} us late, ring steps {ours.load.ring_p99_us:.0f} us")
         return tuple(lines)
+
+
+def _remark(*results):
+    """Which runs are void, and why; each reason once."""
+    reasons = dict.fromkeys(result.load.void for result in results if result.load.void)
+    return f"void: {'; '.join(reasons)}" if reasons else ""
 
 
 def write(outcome, ours, directory):
