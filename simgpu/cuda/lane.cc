@@ -161,6 +161,7 @@ void Lane::HoldUntil(double sms, Nanos at_least, const std::function<void()>& wa
   if (flow == nullptr) return wait();
   const Mark enough = flow->Served() + static_cast<double>(at_least);
   flow->Hold(sms);
+  flow->WaitActive(kNever);  // it begins when its process has the GPU
   wait();
   flow->WaitServed(enough);
   // A spinning kernel sees its word only while it runs.
