@@ -298,7 +298,7 @@ CUresult cuIpcOpenMemHandle_v2(CUdeviceptr* address, CUipcMemHandle raw, unsigne
   if (const CUresult ready = Ready(); ready != CUDA_SUCCESS) return ready;
   IpcHandle handle;
   std::memcpy(&handle, &raw, sizeof handle);
-  if (address == nullptr || (flags & ~CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS) != 0 ||
+  if (address == nullptr || (flags & ~unsigned{CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS}) != 0 ||
       std::memcmp(handle.magic, kIpcMagic, sizeof kIpcMagic) != 0) {
     return CUDA_ERROR_INVALID_VALUE;
   }

@@ -15,7 +15,7 @@ extern "C" {
 CUresult cuStreamCreateWithPriority(CUstream* result, unsigned flags, int priority) {
   std::shared_ptr<Context> context;
   if (const CUresult error = RequireContext(&context); error != CUDA_SUCCESS) return error;
-  if (result == nullptr || (flags & ~CU_STREAM_NON_BLOCKING) != 0) return CUDA_ERROR_INVALID_VALUE;
+  if (result == nullptr || (flags & ~unsigned{CU_STREAM_NON_BLOCKING}) != 0) return CUDA_ERROR_INVALID_VALUE;
   const std::lock_guard lock(context->mutex);
   const StreamPtr stream = MakeStream(context, flags, std::clamp(priority, -5, 0));
   *result = reinterpret_cast<CUstream>(Handles<Stream>().Add(stream));

@@ -97,9 +97,10 @@ void Lane::Stop() {
 bool Lane::Take(WorkPtr* work) {
   std::unique_lock lock(mutex_);
   while (queue_.empty() && !stopping_) {
-    // Whatever comes stands behind the kernels that run now: no need to be woken for it before they end.
-    const Nanos busy_until = flow_ == nullptr ? 0 : flow_->Forecast(mark_);
-    const Nanos doze = busy_until == kNever ? 0 : busy_until - kDozeMargin - MonotonicNow();
+    // Whatever comes stands behind the kernels that run now: no need to be woken for it before they can end,
+    // which is when they have the GPU for themselves from now on.
+    const double left = flow_ == nullptr ? 0 : mark_ - flow_->Served();
+    const Nanos doze = static_cast<Nanos>(left) - kDozeMargin;
     if (doze <= 0) {
       filled_.wait(lock);
     } else {
@@ -129,6 +130,7 @@ void Lane::Loop() {
     ResolveRecords();
   }
   Drain();
+  ResolveRecords();
 }
 
 Flow* Lane::OpenFlow() {

@@ -172,6 +172,7 @@ void Capture(const Program& program) {
   CUdeviceptr counter;
   OK(cuMemAlloc(&counter, 4));
   OK(cuMemsetD32(counter, 0, 1));
+  OK(cuCtxSynchronize());  // `stream` is not ordered after the legacy stream
   std::uint64_t count = 1;
   void* parameters[] = {&counter, &count};
   const CUfunction add_one = program.Function("add_one");
