@@ -32,7 +32,7 @@ def measure(context, case):
     for job in jobs:
         alone.update(digests((job,)) or {})
     both = digests(jobs, context.build.library)
-    corrupt = digests(jobs[:1], environment={"SIMGPU_NCCL_FAULT": "corrupt_byte:200"})
+    corrupt = digests(jobs[:1], environment={"SIMGPU_NCCL_FAULT": "corrupt_byte:24"})
     complete = both and len(alone) == 2 and all(alone.values())
     value = None if not complete else int(both == alone)
     planted = None if not corrupt or not complete else int(corrupt["alpha"] == alone["alpha"])
