@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -67,6 +68,14 @@ class Buffer {
   std::size_t count_;
   CUdeviceptr address_ = 0;
 };
+
+void UseDevice(int ordinal) {
+  CUdevice device = 0;
+  CUcontext context = nullptr;
+  MUST(cuDeviceGet(&device, ordinal));
+  MUST(cuDevicePrimaryCtxRetain(&context, device));
+  MUST(cuCtxSetCurrent(context));
+}
 
 double Milliseconds() {
   timespec now{};
@@ -184,6 +193,19 @@ void RunDeath(Job& job) {
   MUST(ncclCommAbort(std::exchange(job.comm, nullptr)));
 }
 
+// Rank 0 gives up a collective that never starts on its side.
+void RunAbort(Job& job) {
+  const Buffer<float> data(Inputs(job.rank, 100));
+  const ncclResult_t result =
+      ncclAllReduce(data.get(), data.get(), 100, ncclFloat32, ncclSum, job.comm, job.stream);
+  if (job.rank == 0) {
+    MUST(ncclCommAbort(std::exchange(job.comm, nullptr)));
+    MUST(cuStreamSynchronize(job.stream));
+    return Say("aborted", 1);
+  }
+  SayFailure(job, result != ncclSuccess ? result : Await(job));
+}
+
 void RunSplit(Job& job) {
   ncclComm_t part = nullptr;
   const bool takes_part = job.rank != job.ranks - 1;
@@ -239,6 +261,39 @@ void RunNonBlocking(Job& job) {
   Say("sum", value.Read()[0]);
 }
 
+// One process, one thread, every GPU it sees.
+void RunInitAll(Job& job) {
+  int gpus = 0;
+  MUST(cuDeviceGetCount(&gpus));
+  std::vector<ncclComm_t> comms(static_cast<std::size_t>(gpus));
+  MUST(ncclCommInitAll(comms.data(), gpus, nullptr));
+  std::vector<CUstream> streams(comms.size());
+  std::vector<std::unique_ptr<Buffer<int>>> values;
+  for (std::size_t i = 0; i < comms.size(); ++i) {
+    UseDevice(static_cast<int>(i));
+    MUST(cuStreamCreate(&streams[i], CU_STREAM_NON_BLOCKING));
+    values.push_back(std::make_unique<Buffer<int>>(std::vector<int>{1 << i}));
+  }
+  MUST(ncclGroupStart());
+  for (std::size_t i = 0; i < comms.size(); ++i) {
+    MUST(ncclAllReduce(values[i]->get(), values[i]->get(), 1, ncclInt32, ncclSum, comms[i], streams[i]));
+  }
+  MUST(ncclGroupEnd());
+  int right = 0;
+  for (std::size_t i = 0; i < comms.size(); ++i) {
+    UseDevice(static_cast<int>(i));
+    MUST(cuStreamSynchronize(streams[i]));
+    right += values[i]->Read()[0] == (1 << gpus) - 1 ? 1 : 0;
+  }
+  Say("gpus", gpus);
+  Say("right", right);
+  MUST(ncclGroupStart());
+  for (const ncclComm_t comm : comms) MUST(ncclCommFinalize(comm));
+  MUST(ncclGroupEnd());
+  for (const ncclComm_t comm : comms) MUST(ncclCommDestroy(comm));
+  static_cast<void>(job);
+}
+
 ncclUniqueId FromHex(const char* text) {
   ncclUniqueId id{};
   for (std::size_t i = 0; i < sizeof id.internal; ++i) {
@@ -254,17 +309,15 @@ int main(int argc, char** argv) {
   if (argc != 5 || std::strlen(argv[4]) != 2 * NCCL_UNIQUE_ID_BYTES) return 2;
   const std::string scenario = argv[1];
   Job job{std::atoi(argv[2]), std::atoi(argv[3]), FromHex(argv[4])};
-  CUdevice device = 0;
-  CUcontext context = nullptr;
   MUST(cuInit(0));
-  MUST(cuDeviceGet(&device, 0));
-  MUST(cuDevicePrimaryCtxRetain(&context, device));
-  MUST(cuCtxSetCurrent(context));
+  UseDevice(0);
   MUST(cuStreamCreate(&job.stream, CU_STREAM_NON_BLOCKING));
   const std::map<std::string, void (*)(Job&)> scenarios{
-      {"sums", RunSums},   {"group", RunGroup}, {"mismatch", RunMismatch},      {"death", RunDeath},
-      {"split", RunSplit}, {"timed", RunTimed}, {"nonblocking", RunNonBlocking}};
-  if (scenario != "nonblocking") MUST(ncclCommInitRank(&job.comm, job.ranks, job.id, job.rank));
+      {"sums", RunSums},      {"group", RunGroup}, {"mismatch", RunMismatch}, {"death", RunDeath},
+      {"abort", RunAbort},    {"split", RunSplit}, {"timed", RunTimed},       {"nonblocking", RunNonBlocking},
+      {"initall", RunInitAll}};
+  const bool joins_alone = scenario == "nonblocking" || scenario == "initall";
+  if (!joins_alone) MUST(ncclCommInitRank(&job.comm, job.ranks, job.id, job.rank));
   scenarios.at(scenario)(job);
   MUST(ncclCommDestroy(job.comm));
   return 0;

@@ -69,9 +69,7 @@ class NcclTest(unittest.TestCase):
         return results
 
     def test_results(self):
-        for nodes, gpus in (1, 1), (1, 2), (2, 2), (3, 1):
-            if nodes * gpus == 1:
-                continue  # a broadcast from rank 1 needs one
+        for nodes, gpus in (1, 2), (2, 2), (3, 1):
             with self.subTest(nodes=nodes, gpus=gpus):
                 results = self.run_job("sums", nodes=nodes, gpus=gpus)
                 for result in results:
@@ -103,6 +101,26 @@ class NcclTest(unittest.TestCase):
         for rank in 0, 2, 3:
             self.assertEqual(int(results[rank]["state"]), REMOTE_ERROR)
             self.assertIn("rank 1", results[rank]["text"])
+
+    def test_abort_releases_everybody(self):
+        results = self.run_job("abort", ranks={0: {"SIMGPU_NCCL_FAULT": "stall:0"}})
+        self.assertEqual(results[0]["aborted"], "1")
+        for result in results[1:]:
+            self.assertEqual(int(result["state"]), REMOTE_ERROR)
+            self.assertIn("rank 0 has aborted", result["text"])
+
+    def test_one_process_with_several_gpus(self):
+        process = self.start("initall", nodes=1, gpus=1, environment=self.environment(1, 3),
+                             ranks={0: {"CUDA_VISIBLE_DEVICES": "0,1,2"}})[0]
+        result = Result(process)
+        self.assertEqual(result.code, 0, result.err)
+        self.assertEqual((result["gpus"], result["right"]), ("3", "3"))
+
+    def test_two_ranks_on_one_gpu_are_refused(self):
+        processes = self.start("sums", nodes=1, gpus=2, ranks={1: {"CUDA_VISIBLE_DEVICES": "0"}})
+        for result in map(Result, processes):
+            self.assertEqual(result.code, 1)
+            self.assertIn("duplicate GPU: rank 0 and rank 1", result.err)
 
     def test_cut_connections_are_noticed(self):
         results = self.run_job("mismatch", ranks={3: {"SIMGPU_NCCL_FAULT": "drop:0"}})
