@@ -43,7 +43,7 @@ Nanos Flow::WaitServedUntil(Mark mark, Nanos deadline) {
     const bool reached = fluid.Served(tenant_) >= mark;
     const Nanos when = reached ? fluid.CrossedAt(tenant_, mark) : fluid.FinishTime(tenant_, mark);
     const Nanos now = fluid.now();
-    const std::uint32_t seen = capacity_->changed;
+    const std::uint32_t seen = std::atomic_ref(capacity_->changed).load();
     machine_->Unlock(capacity_);
     if (reached) {
       if (waited && work_per_ns_ > 0) ReportLateness(Late::kKernel, when, MonotonicNow());
@@ -106,7 +106,7 @@ bool Flow::WaitActive(Nanos deadline) {
     const bool active = capacity_->fluid.Active(tenant_);
     const Nanos when = capacity_->fluid.ActiveTime(tenant_);
     const Nanos now = capacity_->fluid.now();
-    const std::uint32_t seen = capacity_->changed;
+    const std::uint32_t seen = std::atomic_ref(capacity_->changed).load();
     machine_->Unlock(capacity_);
     if (active || now >= deadline) return active;
     SleepUntil(std::min({when, deadline, now + kPoll}), seen);

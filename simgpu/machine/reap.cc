@@ -38,7 +38,12 @@ void Machine::ReapDead(bool now) {
     std::atomic_ref token(state_->clients[entry].token);
     std::uint32_t dead = token.load();
     if (dead == 0 || !clients_.EntryIsDead(entry) || !token.compare_exchange_strong(dead, 0)) continue;
-    for (SharedGpu& gpu : state_->gpus) gpu.used_bytes[entry] = 0;
+    for (SharedGpu& gpu : state_->gpus) {
+      if (gpu.memory_bytes == 0) continue;
+      Lock(&gpu.compute);
+      gpu.used_bytes[entry] = 0;
+      Unlock(&gpu.compute);
+    }
     died = true;
   }
   if (!died) return;

@@ -50,6 +50,20 @@ int PlayVictim() {
   return 0;
 }
 
+// Takes the lock of the GPU as often as it can, until killed.
+int PlayHammer() {
+  const Program program;
+  const CUfunction timed = program.Function("timed");
+  const CUstream stream = MakeStream();
+  for (bool said = false;; said = true) {
+    for (unsigned long long ns = 1; ns < 50; ++ns) LaunchTimed(timed, stream, ns * 20);
+    OK(cuStreamSynchronize(stream));
+    if (said) continue;
+    std::printf("running\n");
+    std::fflush(stdout);
+  }
+}
+
 // Prints the time of a kernel of `ns` beside whatever else runs.
 int PlayKernel(unsigned long long ns) {
   const Program program;
@@ -124,6 +138,7 @@ int main(int argc, char** argv) {
     return PlayPingPong(argv[2], static_cast<unsigned>(number(3)), static_cast<unsigned>(number(4)));
   }
   if (part == "victim") return PlayVictim();
+  if (part == "hammer") return PlayHammer();
   if (part == "kernel") return PlayKernel(static_cast<unsigned long long>(number(2)));
   if (part == "job") return PlayJob(number(2), number(3), number(4), static_cast<int>(number(5)));
   if (part == "fork") return PlayFork();

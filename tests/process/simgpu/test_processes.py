@@ -81,6 +81,19 @@ class ProcessTest(unittest.TestCase):
         self.assertLess(float(elapsed), 800.0)  # what it would take to the end beside the other
         self.assertEqual(int(used), 0)
 
+    def test_kills_at_any_instant_harm_nobody(self):
+        for round_number in range(8):
+            hammers = [self.start("simgpu_probe_job", "hammer", machine="1x1,launch_us=0") for _ in range(3)]
+            for hammer in hammers:
+                self.assertEqual(hammer.stdout.readline(), "running\n")
+            time.sleep(0.0037 * round_number)  # another instant each time; nothing waits for it
+            for hammer in hammers:
+                hammer.kill()
+            _, used = self.run_probe("simgpu_probe_job", "kernel", 1_000_000, machine="1x1,launch_us=0").split()
+            for hammer in hammers:
+                hammer.communicate()
+            self.assertEqual(int(used), 0)
+
     def test_no_driver_after_fork(self):
         self.run_probe("simgpu_probe_job", "fork")
 
