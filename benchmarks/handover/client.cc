@@ -48,8 +48,11 @@ class Client {
   }
 
   void TakeTurn(turn::TurnNumber k) {
-    Enqueue(turn::Acquire(self_, k));
+    // The shipped operations in their order; only the time stamp stands between the wait and what follows it.
+    const auto acquire = turn::Acquire(self_, k);
+    Enqueue(std::span(acquire).first(2));
     Stamp(&shared_->times[self_].entered[k]);
+    Enqueue(std::span(acquire).last(2));
     auto nanoseconds = static_cast<std::uint64_t>(options_.hold_us * base::kNsPerUs);
     void* parameters[] = {&nanoseconds};
     gpu_.Launch(work_, parameters);
