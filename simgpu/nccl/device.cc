@@ -183,9 +183,14 @@ CUresult Device::LaunchKernel(const Call& call, Engine* engine, std::uint32_t nu
     if (result != CUDA_SUCCESS) return result;
     static_cast<void>(begin.release());  // CallBegin frees it
   }
+  CUlaunchConfig shape{};
+  shape.gridDimX = static_cast<unsigned>(sms_);
+  shape.gridDimY = shape.gridDimZ = 1;
+  shape.blockDimX = kThreadsPerBlock;
+  shape.blockDimY = shape.blockDimZ = 1;
+  shape.hStream = stream;
   void* parameters[] = {&done_on_device_, &number, &engine};
-  return driver_->cuLaunchKernel(function, static_cast<unsigned>(sms_), 1, 1, kThreadsPerBlock, 1, 1, 0,
-                                 stream, parameters, nullptr);
+  return driver_->cuLaunchKernelEx(&shape, function, parameters, nullptr);
 }
 
 void Device::Synchronize() {

@@ -39,7 +39,7 @@ namespace simgpu::nccl {
   X(cuEventDestroy, 4000)               \
   X(cuStreamWaitEvent, 3020)            \
   X(cuStreamIsCapturing, 10000)         \
-  X(cuLaunchKernel, 4000)               \
+  X(cuLaunchKernelEx, 11060)            \
   X(cuLaunchHostFunc, 10000)            \
   X(cuThreadExchangeStreamCaptureMode, 10010)
 

@@ -62,7 +62,8 @@ std::string KernelName(const Call& call) {
 std::string KernelImage(int sms) {
   std::string image = "// simgpu 1\n";
   for (const std::string& name : AllNames()) {
-    image += "kernel " + name + " ns=0 sms=" + std::to_string(sms) + " args=8,4,8 fn=" + kKernelBegin + " spin\n";
+    image +=
+        "kernel " + name + " ns=0 sms=" + std::to_string(sms) + " args=8,4,8 fn=" + kKernelBegin + " spin\n";
   }
   return image;
 }

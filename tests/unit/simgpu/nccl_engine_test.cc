@@ -240,5 +240,26 @@ TEST_F(NcclEngineTest, RanksThatDisagreeOnTheirNumberAreTold) {
   EXPECT_NE(errors[1].find("nranks"), std::string::npos) << errors[1];
 }
 
+TEST_F(NcclEngineTest, RankThatDiesWhileOthersGatherIsTold) {
+  std::thread survivor([&] {
+    const Rank rank(id_, 3, 0, {});
+    EXPECT_FALSE(rank.joined());
+    EXPECT_EQ(rank.error(), "rank 1 left before all ranks were there");
+  });
+  Join join;
+  join.nonce = DecodeUniqueId(id_)->nonce;
+  join.ranks = 3;
+  join.rank = 1;
+  join.library = 22809;
+  join.self.listener.family = 4;
+  join.self.listener.port = 1;
+  const Cancel never;
+  std::string error;
+  UniqueFd root = Connect(DecodeUniqueId(id_)->root, never, &error);
+  ASSERT_TRUE(SendAll(root.get(), EncodeJoin(join), never, &error)) << error;
+  root.Reset();
+  survivor.join();
+}
+
 }  // namespace
 }  // namespace simgpu::nccl
