@@ -18,11 +18,11 @@ crossover_dlsym_answer Decide(DlsymFunction real, void* handle, const char* name
   const crossover_dlsym_answer untouched = {reinterpret_cast<void*>(real), nullptr};
   if (name == nullptr || !MayBeOurs(name) || handle == RTLD_NEXT) return untouched;
   const Symbol symbol = FindWrapper(name);
-  if (symbol.wrapper == nullptr || !session::GetConfig().active) return untouched;
+  if (symbol.wrapper == nullptr) return untouched;
   const Library from = LibraryOf(caller);
   if (from == Library::kOurs || from == symbol.library) return untouched;
-  // The global scope holds our own exports. A program that looks there whether it has CUDA or NCCL must not
-  // find them where the real library is not there at all.
+  // The global scope holds our own exports, in every process. One that looks there whether it has CUDA or
+  // NCCL must not find them where the real library is not there at all.
   if (handle == RTLD_DEFAULT) {
     if (Loaded(symbol.library)) return untouched;
     return {nullptr, real(RTLD_NEXT, name)};
@@ -31,7 +31,8 @@ crossover_dlsym_answer Decide(DlsymFunction real, void* handle, const char* name
   if (value == nullptr) return {nullptr, nullptr};
   const Library owner = LibraryOf(value);
   if (owner == Library::kOurs && !Loaded(symbol.library)) return {nullptr, real(RTLD_NEXT, name)};
-  return {nullptr, owner == symbol.library ? symbol.wrapper : value};
+  const bool replace = owner == symbol.library && session::GetConfig().active;
+  return {nullptr, replace ? symbol.wrapper : value};
 }
 
 }  // namespace

@@ -1,0 +1,108 @@
+// Looks functions up in every way that programs do, and prints who it got: one line "<question> <answer>".
+#include <cudaTypedefs.h>
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstring>
+#include <string>
+
+namespace {
+
+// The library that `address` lies in, without directory and version.
+std::string Owner(const void* address) {
+  Dl_info info{};
+  if (address == nullptr) return "none";
+  if (dladdr(address, &info) == 0 || info.dli_fname == nullptr) return "unknown";
+  const char* slash = std::strrchr(info.dli_fname, '/');
+  std::string name = slash == nullptr ? info.dli_fname : slash + 1;
+  return name.substr(0, name.find(".so"));
+}
+
+void Say(const std::string& question, const std::string& answer) {
+  std::printf("%s %s\n", question.c_str(), answer.c_str());
+}
+
+// The exact ABI and flavour: what cuGetProcAddress answers must be what dlsym has under the exported name.
+void ProcAddress() {
+  void* driver = dlopen("libcuda.so.1", RTLD_NOW);
+  const auto get = reinterpret_cast<PFN_cuGetProcAddress_v12000>(dlsym(driver, "cuGetProcAddress_v2"));
+  const auto get_first = reinterpret_cast<PFN_cuGetProcAddress_v11030>(dlsym(driver, "cuGetProcAddress"));
+  const auto ask = [&](const char* symbol, const char* name, int version, cuuint64_t flags) {
+    void* function = nullptr;
+    CUdriverProcAddressQueryResult status{};
+    const CUresult result = get(name, &function, version, flags, &status);
+    void* exported = dlsym(driver, symbol);
+    std::string answer = result != CUDA_SUCCESS ? "error" : Owner(function);
+    if (exported == nullptr) answer = "absent";
+    if (function != exported) answer += " other-than-dlsym";
+    Say(symbol,
+        answer + (function != nullptr && status != CU_GET_PROC_ADDRESS_SUCCESS ? " wrong-status" : ""));
+    if (get_first == nullptr) return;
+    void* first = nullptr;
+    get_first(name, &first, version, flags);
+    if (first != function) Say(symbol, "other-than-first-version");
+  };
+  constexpr cuuint64_t kLegacy = CU_GET_PROC_ADDRESS_LEGACY_STREAM;
+  constexpr cuuint64_t kPerThread = CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
+#define CUDA_HOOK(symbol, name, version, flavour, type, policy) ask(#symbol, #name, version, k##flavour);
+#include "sidecar/hooks/cuda_hooks.def"
+#undef CUDA_HOOK
+  ask("cuMemAlloc_v2", "cuMemAlloc", 12000, kLegacy);
+  ask("cuInit", "cuInit", 12000, kLegacy);
+}
+
+// Nothing is there before the real library is.
+void Scopes() {
+  Say("default", Owner(dlsym(RTLD_DEFAULT, "cuLaunchKernel")));
+  Say("main", Owner(dlsym(dlopen(nullptr, RTLD_NOW), "ncclAllReduce")));
+  dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+  Say("default-after", Owner(dlsym(RTLD_DEFAULT, "cuLaunchKernel")));
+  void* missing = dlsym(RTLD_DEFAULT, "cuNoSuchFunction");
+  const char* error = dlerror();
+  Say("missing", missing == nullptr && error != nullptr ? "error-is-kept" : "error-is-lost");
+}
+
+void Nccl(const char* user) {
+  void* library = dlopen(user, RTLD_NOW | RTLD_LOCAL);
+  const auto call = [library](const char* name) {
+    const auto function = reinterpret_cast<int (*)()>(dlsym(library, name));
+    Say(name, function == nullptr ? dlerror() : std::to_string(function()));
+  };
+  call("call_group_start");
+  call("call_group_end");
+  call("call_get_version");
+  void* nccl = dlopen("libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
+  Say("dlsym-start", Owner(dlsym(nccl, "ncclGroupStart")));
+  Say("dlsym-version", Owner(dlsym(nccl, "ncclGetVersion")));
+}
+
+// The real runtime over whatever driver is there.
+void Runtime(const char* path) {
+  void* runtime = dlopen(path, RTLD_NOW);
+  if (runtime == nullptr) return Say("runtime", dlerror());
+  int version = 0;
+  const auto driver_version = reinterpret_cast<int (*)(int*)>(dlsym(runtime, "cudaDriverGetVersion"));
+  Say("driver-version", std::to_string(driver_version(&version)) + ' ' + std::to_string(version));
+  const auto count = reinterpret_cast<int (*)(int*)>(dlsym(runtime, "cudaGetDeviceCount"));
+  int devices = 0;
+  Say("devices", std::to_string(count(&devices)));
+  using EntryPoint = int (*)(const char*, void**, unsigned, unsigned long long, int*);
+  const auto entry = reinterpret_cast<EntryPoint>(dlsym(runtime, "cudaGetDriverEntryPointByVersion"));
+  void* function = nullptr;
+  int status = 0;
+  const int result = entry("cuLaunchKernel", &function, 12000, 0, &status);
+  Say("entry-point", result != 0 ? "refused" : Owner(function));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string what = argc > 1 ? argv[1] : "";
+  if (what == "proc-address") ProcAddress();
+  if (what == "scopes") Scopes();
+  if (what == "nccl" && argc > 2) Nccl(argv[2]);
+  if (what == "runtime" && argc > 2) Runtime(argv[2]);
+  if (what == "getppid") Say("getppid", std::to_string(getppid()));
+  return 0;
+}

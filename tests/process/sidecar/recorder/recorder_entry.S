@@ -1,0 +1,19 @@
+// The recorder's exported names, as jumps: the return address stays the caller's.
+        .macro  entry symbol
+        .globl  \symbol
+        .type   \symbol, @function
+\symbol:
+        movq    recorder_\symbol@GOTPCREL(%rip), %r11
+        jmp     *(%r11)
+        .size   \symbol, . - \symbol
+        .endm
+
+        .text
+#define CUDA_HOOK(symbol, name, version, flavour, type, policy) entry symbol
+#include "sidecar/hooks/cuda_hooks.def"
+#undef CUDA_HOOK
+#define RECORDED(symbol, type) entry symbol
+#include "recorded.def"
+#undef RECORDED
+
+        .section .note.GNU-stack, "", @progbits

@@ -1,0 +1,310 @@
+"""Whole processes with libcrossover.so preloaded: what they look up, what they run, what is recorded of them."""
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+LIBRARY = os.environ.get("LIBRARY", "")
+SIMGPU = os.environ.get("SIMGPU_LIBRARIES", "")
+BIN = Path(os.environ.get("BIN", ""))
+
+
+def run(command, check=True, **environment):
+    """Runs to the end; `environment` adds to a small one. Answers with the finished process."""
+    small = {"PATH": os.environ["PATH"], "HOME": "/nonexistent", "LC_ALL": "C"}
+    done = subprocess.run(command, env={**small, **environment}, capture_output=True, text=True, timeout=120)
+    if check and done.returncode != 0:
+        raise AssertionError(f"{command} ended with {done.returncode}: {done.stderr}")
+    return done
+
+
+class Inert(unittest.TestCase):
+    """Processes that have nothing to do with GPUs do not notice the library."""
+
+    COMMANDS = (["bash", "-c", "echo $((6 * 7)); ls / | wc -l > /dev/null; (exit 3) || true"],
+                [sys.executable, "-c", "import ctypes, json, subprocess; "
+                                       "print(subprocess.run(['echo', 'x'], capture_output=True).stdout)"])
+
+    def test_output_and_status_are_the_same(self):
+        for command in self.COMMANDS:
+            plain = run(command)
+            for gang in ({}, {"CROSSOVER_GANG": "a"}, {"CROSSOVER_GANG": "a", "CROSSOVER_DISABLE": "1"}):
+                preloaded = run(command, LD_PRELOAD=LIBRARY, **gang)
+                self.assertEqual((plain.stdout, plain.stderr), (preloaded.stdout, preloaded.stderr), gang)
+
+    def test_malformed_environment_is_one_line_and_no_harm(self):
+        done = run([os.environ["LOOKUPS"], "nccl", os.environ["NCCL_USER"]], LD_PRELOAD=LIBRARY,
+                   LD_LIBRARY_PATH=os.environ["FAKE_NCCL"], CROSSOVER_GANG="a", CROSSOVER_GATES="maybe")
+        self.assertRegex(done.stderr, r"\Acrossover: CROSSOVER_GATES=maybe: gpu or host is allowed.*\n\Z")
+
+
+def answers(*arguments, preload=(LIBRARY,), **environment):
+    """What the look-up program says: question to answer."""
+    done = run([os.environ["LOOKUPS"], *arguments], LD_PRELOAD=":".join(preload), **environment)
+    return dict(line.split(" ", 1) for line in done.stdout.splitlines())
+
+
+class Lookups(unittest.TestCase):
+
+    def setUp(self):
+        self.gang = {"CROSSOVER_GANG": "a", "SIMGPU_MACHINE": "1x1"}
+
+    def need_simgpu(self):
+        if not (Path(SIMGPU) / "libcuda.so.1").exists():
+            self.skipTest("no libcuda.so.1 of the software GPU was built")
+        self.gang["LD_LIBRARY_PATH"] = SIMGPU
+
+    def test_proc_address_gives_the_exact_version_and_flavour(self):
+        self.need_simgpu()
+        plain = answers("proc-address", preload=(), **self.gang)
+        hooked = answers("proc-address", **self.gang)
+        self.assertGreater(sum(answer == "libcuda" for answer in plain.values()), 20)
+        for symbol, answer in plain.items():
+            expected = answer
+            if answer == "libcuda" and symbol not in ("cuMemAlloc_v2", "cuInit"):
+                expected = "libcrossover"
+            self.assertEqual(hooked[symbol], expected, symbol)
+
+    def test_without_a_gang_nothing_is_replaced(self):
+        self.need_simgpu()
+        del self.gang["CROSSOVER_GANG"]
+        self.assertEqual(answers("scopes", **self.gang)["default"], "none")
+        nccl = answers("nccl", os.environ["NCCL_USER"], **{**self.gang, "LD_LIBRARY_PATH": os.environ["FAKE_NCCL"]})
+        self.assertEqual(nccl["dlsym-start"], "libnccl")
+
+    def test_names_are_not_found_before_their_library(self):
+        self.need_simgpu()
+        self.assertEqual(answers("scopes", **self.gang),
+                         {"default": "none", "main": "none", "default-after": "libcrossover",
+                          "missing": "error-is-kept"})
+
+    def test_nccl_that_is_loaded_locally(self):
+        found = answers("nccl", os.environ["NCCL_USER"], LD_LIBRARY_PATH=os.environ["FAKE_NCCL"], **self.gang)
+        self.assertEqual(found, {"call_group_start": "41", "call_group_end": "42", "call_get_version": "43",
+                                 "dlsym-start": "libcrossover", "dlsym-version": "libnccl"})
+
+    def test_next_in_line_stays_what_it_is(self):
+        other = os.environ["NEXT_IN_LINE"]
+        for order in ((LIBRARY, other), (other, LIBRARY)):
+            said = answers("getppid", preload=order, **self.gang)["getppid"]
+            self.assertEqual(said, f"{os.getpid()}7")
+
+    def test_real_cuda_runtime_starts_as_without_the_library(self):
+        self.need_simgpu()
+        runtime = os.environ["CUDA_RUNTIME"]
+        if not Path(runtime).exists():
+            self.skipTest("no libcudart.so.13")
+        plain = answers("runtime", runtime, preload=(), **self.gang)
+        hooked = answers("runtime", runtime, **self.gang)
+        if plain["entry-point"] == "libcuda":
+            plain["entry-point"] = "libcrossover"
+        self.assertEqual(hooked, plain)
+
+    def test_portable_library_loads_everywhere(self):
+        libraries = sorted(Path(os.environ["PORTABLE"]).glob("*/libcrossover.so"))
+        if not libraries:
+            self.skipTest("crossover_portable was not built")
+        for library in libraries:
+            run([os.environ["CHECK_SYMBOLS"], str(library)])
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Machine:
+    """A software machine of one node with two GPUs, an arbiter where asked for, and jobs of two ranks on it."""
+
+    def __init__(self, test, arbiter=True):
+        self.directory = Path(test.enterContext(tempfile.TemporaryDirectory()) if hasattr(test, "enterContext")
+                              else _directory(test))
+        self.socket = self.directory / "arbiter.sock"
+        self.trace = self.directory / "trace.jsonl"
+        config = self.directory / "machine.yaml"
+        config.write_text(f"state: {self.directory}/state\nmode: mps\nnode_link_bytes_per_s: 8e6\n"
+                          "gpu_link_bytes_per_s: 1.1e7\nnodes:\n  - name: node0\n    gpus: 2\n")
+        self.environment = {"PATH": os.environ["PATH"], "SIMGPU_CONFIG": str(config), "LD_LIBRARY_PATH": SIMGPU}
+        self.arbiter = None
+        if arbiter:
+            self.start_arbiter(test)
+
+    def start_arbiter(self, test):
+        self.arbiter = subprocess.Popen([BIN / "crossover-arbiter", "--socket", self.socket, "--trace", self.trace],
+                                        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        test.addCleanup(_end, self.arbiter)
+        for line in self.arbiter.stderr:
+            if "listening" in line:
+                break
+
+    def start(self, job, library=LIBRARY, options=(), record=None, **extra):
+        """Starts both ranks of a job; answers with them."""
+        port = free_port()
+        ranks = []
+        for rank in ("0", "1"):
+            environment = {**self.environment, "RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": "2",
+                           "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), **extra}
+            if library:
+                environment.update(LD_PRELOAD=library, CROSSOVER_GANG=job, CROSSOVER_GANG_SIZE="2",
+                                   CROSSOVER_SOCKET=str(self.socket))
+            if record:
+                environment.update(CROSSOVER_TEST_RECORD=str(self.directory / record),
+                                   CROSSOVER_TEST_CUDA=f"{SIMGPU}/libcuda.so.1",
+                                   LD_LIBRARY_PATH=f"{os.environ['RECORDER']}:{SIMGPU}")
+            command = [BIN / "trainer", "--compute-ms=10", "--gradient-bytes=65536", "--seed=3",
+                       f"--log={self.directory}/{job}{rank}.log", *options]
+            ranks.append(subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL,
+                                          stderr=subprocess.PIPE, text=True))
+        return ranks
+
+    def finish(self, job, ranks):
+        """Waits for a job; answers with rank 0's summary and what each rank said."""
+        said = [rank.communicate(timeout=120)[1] for rank in ranks]
+        for rank, text in zip(ranks, said):
+            if rank.returncode != 0:
+                raise AssertionError(f"{job} ended with {rank.returncode}: {text}")
+        with open(self.directory / f"{job}0.log", encoding="utf-8") as log:
+            summary = json.loads(log.readlines()[-1])["summary"]
+        return summary, said
+
+    def events(self):
+        if not self.trace.exists():
+            return []
+        return [json.loads(line) for line in self.trace.read_text().splitlines()]
+
+
+def _directory(test):
+    directory = tempfile.TemporaryDirectory()
+    test.addCleanup(directory.cleanup)
+    return directory.name
+
+
+def _end(process):
+    process.kill()
+    process.wait()
+    process.stderr.close()
+
+
+class Turns(unittest.TestCase):
+    """Two trainers on two software GPUs, with the real arbiter."""
+
+    def test_two_jobs_take_turns_and_learn_the_same(self):
+        for variant in ("plain", "broadcast_buffers", "loss_allreduce"):
+            with self.subTest(variant=variant):
+                machine = Machine(self)
+                options = ("--iterations=40", f"--variant={variant}")
+                alone, _ = machine.finish("s", machine.start("s", library=None, options=options))
+                jobs = {name: machine.start(name, options=options) for name in ("a", "b")}
+                for name, ranks in jobs.items():
+                    summary, said = machine.finish(name, ranks)
+                    self.assertEqual(summary["losses_digest"], alone["losses_digest"])
+                    self.assertEqual(said_by_library(said), "")
+                events = [event["event"] for event in machine.events()]
+                self.assertGreater(events.count("hold"), 60, "turns were taken")
+
+    def test_host_gates_take_turns_too(self):
+        machine = Machine(self)
+        jobs = {name: machine.start(name, options=("--iterations=40",), CROSSOVER_GATES="host") for name in "ab"}
+        for name, ranks in jobs.items():
+            machine.finish(name, ranks)
+        self.assertGreater([event["event"] for event in machine.events()].count("hold"), 40)
+
+    def test_without_an_arbiter_everything_passes_and_one_line_says_so(self):
+        machine = Machine(self, arbiter=False)
+        alone, _ = machine.finish("s", machine.start("s", library=None, options=("--iterations=10",)))
+        summary, said = machine.finish("a", machine.start("a", options=("--iterations=10",)))
+        self.assertEqual(summary["losses_digest"], alone["losses_digest"])
+        for text in said:
+            self.assertEqual(len(re.findall(r"^crossover: no arbiter at its socket", text, re.M)), 1, text)
+
+    def test_a_killed_arbiter_is_survived(self):
+        machine = Machine(self)
+        jobs = {name: machine.start(name, options=("--iterations=80",)) for name in ("a", "b")}
+        await_event(machine, "hold", 20)
+        machine.arbiter.send_signal(signal.SIGKILL)
+        for name, ranks in jobs.items():
+            _, said = machine.finish(name, ranks)
+            self.assertIn("the arbiter is lost", said_by_library(said))
+
+    def test_a_killed_job_does_not_hold_the_other_up(self):
+        machine = Machine(self)
+        jobs = {name: machine.start(name, options=("--iterations=80",)) for name in ("a", "b")}
+        await_event(machine, "hold", 20)
+        for rank in jobs["b"]:
+            rank.kill()
+            rank.communicate()
+        machine.finish("a", jobs["a"])
+
+
+def await_event(machine, kind, count):
+    """Until the arbiter has traced so many; the test's own timeout bounds it."""
+    pause = subprocess.Popen(["tail", "-n", "+1", "--retry", "-F", machine.trace], stdout=subprocess.PIPE,
+                             stderr=subprocess.DEVNULL, text=True)
+    seen = 0
+    for line in pause.stdout:
+        seen += f'"event":"{kind}"' in line.replace(" ", "")
+        if seen >= count:
+            break
+    pause.kill()
+    pause.wait()
+    pause.stdout.close()
+
+
+def said_by_library(said):
+    return "\n".join(line for text in said for line in text.splitlines() if line.startswith("crossover:"))
+
+
+def calls(path, whose):
+    """The main thread's calls in a record; handles are numbered as they come up. Queries are left out: how
+    often one polls depends on the time."""
+    names = {}
+    found = []
+    for line in Path(path).read_text().splitlines():
+        thread, owner, function, *arguments = line.split()
+        if owner != whose or function.endswith("Query") or (whose == "user" and thread != "0"):
+            continue
+        numbered = [names.setdefault(a, f"#{len(names)}") if len(a) > 6 and a[0] == "h" else a for a in arguments]
+        found.append(" ".join([function, *numbered]))
+    return found
+
+
+class Recorded(unittest.TestCase):
+    """What reaches the driver, with the library and without."""
+
+    OPTIONS = ("--iterations=30", "--variant=broadcast_buffers")
+
+    def record(self, machine, job, library, options=OPTIONS):
+        machine.finish(job, machine.start(job, library=library, options=options, record=f"{job}.calls."))
+        return machine.directory / f"{job}.calls.0"
+
+    def test_the_users_own_calls_are_the_same_and_in_the_same_order(self):
+        machine = Machine(self)
+        plain = calls(self.record(machine, "s", None), "user")
+        self.assertGreater(len(plain), 1000)
+        other = machine.start("b", options=("--iterations=60", "--variant=broadcast_buffers"))
+        record = self.record(machine, "a", LIBRARY)
+        machine.finish("b", other)
+        self.assertEqual(calls(record, "user"), plain)
+        ours = calls(record, "ours")
+        self.assertGreater(sum(call.startswith("cuStreamBatchMemOp_v2") for call in ours), 20, "turns were taken")
+
+    def test_a_call_left_out_would_be_seen(self):
+        machine = Machine(self, arbiter=False)
+        record = self.record(machine, "s", None, ("--iterations=10",))
+        plain = calls(record, "user")
+        lines = record.read_text().splitlines()
+        dropped = next(i for i, line in enumerate(lines) if line.startswith("0 user cuStreamWaitEvent"))
+        record.write_text("\n".join(lines[:dropped] + lines[dropped + 1:]))
+        self.assertNotEqual(calls(record, "user"), plain)
+
+
+if __name__ == "__main__":
+    unittest.main()
