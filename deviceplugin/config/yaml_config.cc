@@ -1,5 +1,6 @@
 #include "deviceplugin/config/yaml_config.h"
 
+#include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
 #include <array>
@@ -10,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <sstream>
 #include <stdexcept>
 
 #include "deviceplugin/arbiter/messages.h"
@@ -193,14 +195,44 @@ Config ReadConfig(const YAML::Node& root) {
   return config;
 }
 
+// Does nothing but remember where the newest document started.
+class DocumentFinder : public YAML::EventHandler {
+ public:
+  void OnDocumentStart(const YAML::Mark& mark) override { start_ = mark; }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t, const std::string&) override {}
+  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                       YAML::EmitterStyle::value) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {
+  }
+  void OnMapEnd() override {}
+
+  const YAML::Mark& start() const { return start_; }
+
+ private:
+  YAML::Mark start_;
+};
+
+// YAML::Load ignores what follows the first document, and YAML::LoadAll never ends on some texts that are not
+// YAML (an anchor without a node): so the second one is looked for, and no further.
+void CheckOneDocument(const std::string& text) {
+  std::istringstream stream(text);
+  YAML::Parser parser(stream);
+  DocumentFinder finder;
+  if (parser.HandleNextDocument(finder) && parser.HandleNextDocument(finder)) {
+    throw Fault(finder.start(), "a second document: one is allowed");
+  }
+}
+
 }  // namespace
 
 std::optional<Config> ParseYamlConfig(const std::string& text, const std::string& name, std::string* error) {
   try {
-    const std::vector<YAML::Node> documents = YAML::LoadAll(text);
-    if (documents.empty()) return Config{};
-    if (documents.size() > 1) throw Fault(documents[1].Mark(), "a second document: one is allowed");
-    return ReadConfig(documents[0]);
+    CheckOneDocument(text);
+    return ReadConfig(YAML::Load(text));
   } catch (const Fault& fault) {
     *error = name + ":" + std::to_string(fault.line) + ": " + fault.what();
   } catch (const YAML::Exception& fault) {

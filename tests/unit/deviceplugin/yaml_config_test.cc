@@ -126,6 +126,8 @@ TEST(YamlConfigTest, RefusesWhatIsNotAMapOrNotYaml) {
   EXPECT_THAT(ErrorOf("just words\n"), ::testing::HasSubstr("the file"));
   EXPECT_THAT(ErrorOf("mode: off\na: [\n"), ::testing::HasSubstr("not YAML"));
   EXPECT_THAT(ErrorOf("mode: off\n---\nmode: off\n"), ::testing::HasSubstr("second document"));
+  EXPECT_THAT(ErrorOf("{mode: off} trailing"), ::testing::HasSubstr("f.yaml:1: "));
+  EXPECT_NE(ErrorOf("&anchor mode: off {x"), "") << "must end at all";
   EXPECT_THAT(ErrorOf("? [a]\n: b\n"), ::testing::HasSubstr("unknown key"));
 }
 
