@@ -146,7 +146,9 @@ std::optional<MachineConfig> ParseMachineShape(const std::string& shape, std::st
   }
   MachineConfig config;
   for (int node = 0; node < nodes; ++node) config.nodes.push_back(DefaultNode(node, gpus));
-  config.state = "/tmp/simgpu-" + std::to_string(getuid()) + "-" + part;
+  // On a tmpfs where there is one: a page of a disk file stalls its writers while it is written back.
+  const std::string base = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
+  config.state = base + "/simgpu-" + std::to_string(getuid()) + "-" + part;
   while (std::getline(parts, part, ',')) {
     const std::size_t equals = part.find('=');
     if (equals == std::string::npos) {
