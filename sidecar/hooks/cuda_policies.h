@@ -22,7 +22,8 @@ phase::StreamKey KeyOfStream(CUstream stream) {
 }
 
 // A launch of compute. `StreamOf::Get` finds its stream among the arguments. Has no Run(): CudaWrapper itself
-// looks at `attention`, so that the fast path is a load, a branch and a jump with the arguments where they are.
+// looks at `attention`, so that the fast path is a load, a branch and a jump with the arguments where they
+// are.
 template <typename StreamOf>
 struct Launch {
   template <CudaHook kHook, typename... Arguments>
@@ -143,12 +144,13 @@ struct BeginCapture {
   }
 };
 
-// A capture that was invalidated ends with an error, but it ends.
+// A capture that was invalidated or left open ends with an error, but it ends.
 struct EndCapture {
   template <CudaHook kHook>
   static CUresult Run(CUstream stream, CUgraph* graph) {
     const CUresult result = RealCuda<kHook>()(stream, graph);
-    if (result == CUDA_SUCCESS || result == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED) {
+    if (result == CUDA_SUCCESS || result == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED ||
+        result == CUDA_ERROR_STREAM_CAPTURE_UNJOINED) {
       session::TheSession().OnEndCapture();
     }
     return result;

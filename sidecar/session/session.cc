@@ -36,7 +36,7 @@ void Session::BeforeCollective(const void* communicator, phase::Token token, pha
   if (turns_.page() == nullptr || !Follow()) return;
   const Communicator* known = communicators_.Find(communicator);
   if (known == nullptr || known->ranks < 2) return;
-  if (captures_.load(std::memory_order_relaxed) != 0 && turns_.Capturing(stream)) {
+  if (AnyCapture() && turns_.Capturing(stream)) {
     ObserveOnlyLocked("collectives are captured into graphs");
     return;
   }
@@ -149,14 +149,15 @@ void Session::PublishPhase(bool gating) {
 void Session::SetAttention() {
   std::uint32_t why = 0;
   if (watching.load(std::memory_order_relaxed)) {
-    if (!detector_.locked() || called_ < scan_until_) why |= kAttendLearning;
+    const bool learning = !detector_.locked() || called_ < scan_until_;
+    if (learning && observe_reason_ == nullptr) why |= kAttendLearning;
     if (armed_) why |= kAttendAcquire;
   }
   attention.store(why, std::memory_order_relaxed);
 }
 
 void Session::EndTurn() {
-  if (turns_.Release(tracker_, captures_.load(std::memory_order_relaxed) != 0)) return;
+  if (turns_.Release(tracker_, AnyCapture())) return;
   // The token stays with us and the arbiter's watchdog takes it: slow, and safe.
   turns_.Abandon();
   ObserveOnlyLocked("the driver refused to queue a release");
@@ -164,7 +165,7 @@ void Session::EndTurn() {
 
 void Session::BeginTurn(phase::StreamKey launching) {
   const phase::StreamKey stream = joined_stream_ != 0 ? joined_stream_ : launching;
-  const bool capturing = captures_.load(std::memory_order_relaxed) != 0;
+  const bool capturing = AnyCapture();
   if (capturing && turns_.Capturing(launching)) return;  // the graph's launch begins the turn
   armed_ = false;
   SetAttention();
@@ -242,7 +243,7 @@ gates::Gate* Session::ChooseGate(crossover_page* page, turn::SlotIndex slot) {
 
 bool Session::Attach(crossover_page* page, turn::SlotIndex slot) {
   // Set-up would invalidate a capture, or be invalidated by it.
-  while (captures_.load(std::memory_order_relaxed) != 0) {
+  while (AnyCapture()) {
     const timespec pause{0, 10'000'000};
     ::nanosleep(&pause, nullptr);
   }
@@ -261,6 +262,7 @@ bool Session::Attach(crossover_page* page, turn::SlotIndex slot) {
   taking_allowed_.store(true, std::memory_order_release);
   Follow();
   SetAttention();
+  log::Write(log::Level::kInfo, "slot %u of its GPU, %s gates", slot, gate == &gpu_gate_ ? "GPU" : "host");
   return true;
 }
 

@@ -63,6 +63,7 @@ class Session final : public link::Client {
   void FillProfile(crossover_profile* profile) override;
 
  private:
+  bool AnyCapture() const { return captures_.load(std::memory_order_relaxed) > 0; }
   bool Follow();
   void PublishPhase(bool gating);
   void SetAttention();
