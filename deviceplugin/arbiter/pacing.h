@@ -24,6 +24,7 @@ constexpr turn::Time Margin(turn::Time learned) { return std::max(learned / kMar
 // later while `policy` expects nothing of the clients in `gated`.
 inline turn::Time PacePoll(turn::Time now, turn::Time wanted, const turn::Policy& policy,
                            turn::SlotSet gated) {
+  if (gated.Count() == 0) return wanted;  // the rhythms are not kept then
   bool somebody_waits = false;
   bool somebody_holds = false;
   turn::Time next = now + kSparsePoll;

@@ -62,6 +62,10 @@ TEST_F(PacingTest, SparseWhileNobodyIsExpectedAndDenseNearTheArrival) {
   EXPECT_EQ(Pace(150 * kMs), 151 * kMs) << "an arrival that is long overdue is not waited for";
 }
 
+TEST_F(PacingTest, LeavesTheOpenerAloneWhileNobodyIsGated) {
+  EXPECT_EQ(PacePoll(104 * kMs, 104 * kMs + kMs / 5, policy_, turn::SlotSet{}), 104 * kMs + kMs / 5);
+}
+
 TEST_F(PacingTest, NeverEarlierThanTheTurnstileWants) {
   EXPECT_EQ(PacePoll(104 * kMs, 500 * kMs, policy_, gated_), 500 * kMs);
 }

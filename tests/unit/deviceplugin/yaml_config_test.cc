@@ -73,6 +73,23 @@ log_level: warn
   EXPECT_EQ(config->log_level, logging::Level::kWarn);
 }
 
+TEST(YamlConfigTest, TheExampleIsValidAndSaysTheDefaults) {
+  std::string error;
+  const auto example = ReadYamlConfig(EXAMPLE_CONFIG, &error);
+  ASSERT_TRUE(example) << error;
+  const Config defaults;
+  EXPECT_EQ(example->arbiter.socket.path, defaults.arbiter.socket.path);
+  EXPECT_EQ(example->arbiter.socket.mode, defaults.arbiter.socket.mode);
+  EXPECT_EQ(example->arbiter.limits, defaults.arbiter.limits);
+  EXPECT_EQ(example->arbiter.live.policy, defaults.arbiter.live.policy);
+  EXPECT_EQ(example->arbiter.live.gpus, defaults.arbiter.live.gpus);
+  EXPECT_EQ(example->arbiter.live.turn.policy.tie_window, defaults.arbiter.live.turn.policy.tie_window);
+  EXPECT_EQ(example->arbiter.live.turn.watchdog.floor, defaults.arbiter.live.turn.watchdog.floor);
+  EXPECT_EQ(example->arbiter.live.turn.watchdog.factor, defaults.arbiter.live.turn.watchdog.factor);
+  EXPECT_EQ(example->arbiter.live.turn.watchdog.offences, defaults.arbiter.live.turn.watchdog.offences);
+  EXPECT_EQ(example->log_level, defaults.log_level);
+}
+
 TEST(YamlConfigTest, AllGpusAndNoMetrics) {
   const auto config = ParseText("gpus: all\nmetrics: {listen: off}\nmode: off\n");
   ASSERT_TRUE(config);
