@@ -49,8 +49,8 @@ def parse_rank_log(lines):
 
 def parse_trace(lines):
     """The arbiter's trace, in order of time."""
-    events = [TraceEvent(e["t_ns"], e["gpu"], e["slot"], e.get("gang", ""), e["event"])
-              for e in _json_lines(lines) if "event" in e]
+    events = [TraceEvent(e["t_ns"], e["gpu"], e.get("slot", -1), e.get("gang", ""), e["event"])
+              for e in _json_lines(lines) if "event" in e and "gpu" in e]
     return sorted(events, key=lambda e: e.t_ns)
 
 

@@ -29,7 +29,8 @@ class Plan:
     isolated: bool = True
     daemon_settings: tuple = ()
     environment: dict = field(default_factory=dict)
-    # Called with the session while the jobs run: for faults, pauses and probes.
+    # Called with the session before the jobs start, and while they run: for faults, pauses and probes.
+    before: object = None
     during: object = None
 
 
@@ -69,6 +70,8 @@ def _run_in(build, plan, mark, directory):
         session.prepare()
         if plan.library:
             session.start_arbiters()
+        if plan.before:
+            plan.before(session)
         meter = validity.CpuMeter()
         session.start_jobs()
         if plan.during:
@@ -132,9 +135,21 @@ class _Session:
                                  f"words: {self.processes.last_words(self._rank_name(job, 0))}")
                 time.sleep(0.05)
 
+    def wait_for_words(self, words, patience_s=30.0):
+        """Wait until every job's first rank has said certain words."""
+        end = time.monotonic() + patience_s
+        for job in self.plan.jobs:
+            while words not in self._said(job):
+                if time.monotonic() > end or not self.processes.alive(self._rank_name(job, 0)):
+                    raise Failed(f"job {job.name}: no word of '{words}' after {patience_s:.0f} s; its last words: "
+                                 f"{self.processes.last_words(self._rank_name(job, 0))}")
+                time.sleep(0.02)
+
+    def _said(self, job):
+        return (self.directory / "logs" / self._rank_name(job, 0)).read_text(errors="replace")
+
     def _iterations_said(self, job):
-        said = (self.directory / "logs" / self._rank_name(job, 0)).read_text(errors="replace")
-        numbers = re.findall(r"^iteration (\d+) ", said, re.MULTILINE)
+        numbers = re.findall(r"^iteration (\d+) ", self._said(job), re.MULTILINE)
         return int(numbers[-1]) if numbers else 0
 
     def stop_arbiters(self):

@@ -1,91 +1,81 @@
 """eta_start: from any start, iterations 20 to 60 against first come, first served without hand-over costs.
 
-A start is made by pausing both jobs of a running pair and letting them go again, the second after an offset. The
-yardstick plays the compute times of that very stretch. The worst start counts. Control: release after the collective.
+Every start is one of fresh processes and arbiters: both jobs are held before their first iteration and let go, the
+second after an offset. The yardstick plays the same draws of compute time, the second job one turn after the first.
+The worst start counts. Control: release after the collective.
 """
 
 import time
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
-from benchmarks import pairs, reference
+from benchmarks import jitter, pairs, reference
+from benchmarks.machine import SMS
 from benchmarks.results import Goal, Measured, controlled
 
 _GOALS = {0.6: Goal(">=", 0.97), 1.0: Goal(">=", 0.95)}
-_BY_CASE = {f"{ranks}ranks_{ratio:g}": pairs.Shape(ratio, ranks=ranks, jitter=0.05)
+_FIRST, _LAST = 20, 60
+_BY_CASE = {f"{ranks}ranks_{ratio:g}": pairs.Shape(ratio, ranks=ranks, jitter=0.05, iterations=_LAST + 8)
             for ranks in (4, 8) for ratio in (0.6, 1.0)}
 CASES = tuple(_BY_CASE)
-OFFSETS, SAME_INSTANT = 50, 10
-_FIRST, _LAST = 20, 60
-_STARTS_PER_SESSION = 15
-_LEARNED = 60
-# Iterations that a start is given: what is looked at, and a margin for a slow cycle.
-_PER_START = 75
+_OFFSETS, _SAME_INSTANT = 50, 10
+_CONTROL_STARTS = 3
 
 
 def measure(context, case):
     shape = _BY_CASE[case]
     goal = _GOALS[shape.ratio]
     longest = 2 * (1 + shape.ratio) * shape.compute_ms / 1e3
-    starts = [0.0] * SAME_INSTANT + pairs.offsets(OFFSETS, longest)
+    starts = [0.0] * _SAME_INSTANT + pairs.offsets(_OFFSETS, longest)
     alone = pairs.solo(context, replace(shape, jitter=0.0))
-    etas = _sessions(context, shape, context.build.library, starts, alone[0]) if alone else []
+    etas = _etas(context, shape, context.build.library, starts, alone[0]) if alone else []
     bad = context.build.known_bad("late_release")
-    control = _sessions(context, shape, bad, starts[5:15], alone[0]) if alone and bad.exists() else []
-    complete = len(etas) == len(starts)
-    yield Measured("eta_start", case, min(etas) if complete else None, "1, worst start", goal, tuple(etas),
-                   controlled(goal, "release after the collective", min(control, default=None)),
-                   f"{len(starts)} starts; {shape.scope()}")
+    control = _etas(context, shape, bad, starts[-_CONTROL_STARTS:], alone[0]) if alone and bad.exists() else []
+    known = [eta for eta in etas if eta is not None]
+    complete = len(known) == len(starts)
+    yield Measured("eta_start", case, min(known) if complete else None, "1, worst start", goal, tuple(etas),
+                   controlled(goal, "release after the collective", min(filter(None, control), default=None)),
+                   f"{len(starts)} starts; {shape.scope()}", {"worst_known": min(known, default=None)})
 
 
-def _sessions(context, shape, library, starts, alone):
+def _etas(context, shape, library, starts, alone):
     etas = []
-    for begin in range(0, len(starts), _STARTS_PER_SESSION):
-        part = starts[begin:begin + _STARTS_PER_SESSION]
-        found = _session(context, shape, library, part, alone)
-        context.say(f"    {len(etas) + len(found)} of {len(starts)} starts, worst {min(found, default=0):.4f}")
-        etas += found
-        if len(found) < len(part):
-            break
+    for number, offset in enumerate(starts, 1):
+        both = pairs.together(context, shape, library, extra=("--pause-file={session}/hold-{job}",),
+                              before=_hold, during=lambda session: _let_go(session, offset))
+        best = _yardstick_ms(shape, alone.compute_ms, alone.exposed_ms)
+        etas.append(best / measured_ms(list(both.jobs.values())) if both else None)
+        context.say(f"    start {number} of {len(starts)}, offset {offset * 1e3:.0f} ms: "
+                    + ("missed" if etas[-1] is None else f"{etas[-1]:.4f}"))
     return etas
 
 
-def _session(context, shape, library, starts, alone):
-    """eta of each start, all in one pair of jobs."""
-    released = []
-
-    def during(session):
-        session.wait_for_iterations(_LEARNED)
-        for offset in starts:
-            released.append(_restart(session.directory, offset))
-            time.sleep(_PER_START * 0.9 * max(2 * alone.compute_ms, alone.step_ms) / 1e3)
-
-    iterations = (len(starts) + 1) * _PER_START + 2 * _LEARNED
-    longer = replace(shape, iterations=iterations)
-    both = pairs.together(context, longer, library, during=during, extra=("--pause-file={session}/pause-{job}",),
-                          deadline_s=30 + iterations * 0.1)
-    return [eta_of_start(list(both.jobs.values()), t, alone.exposed_ms) for t in released] if both else []
+def _hold(session):
+    for job in session.plan.jobs:
+        (Path(session.directory) / f"hold-{job.name}").touch()
 
 
-def _restart(directory, offset_s):
-    """Pause both jobs, let what is enqueued run out, and let them go. When the first one went, in ns."""
-    files = [Path(directory) / f"pause-{name}" for name in ("alpha", "beta")]
-    for file in files:
-        file.touch()
-    time.sleep(0.4)
-    files[0].unlink()
-    now = time.monotonic_ns()
-    time.sleep(offset_s)
-    files[1].unlink()
-    return now
+def _let_go(session, offset_s):
+    """Let the first job begin, and after the offset the second, once both stand ready."""
+    session.wait_for_words("trainer:")
+    time.sleep(0.5)  # from a rank's first words to its first iteration: connections, the first broadcast
+    for job in session.plan.jobs:
+        (Path(session.directory) / f"hold-{job.name}").unlink()
+        if job is session.plan.jobs[0]:
+            time.sleep(offset_s)
 
 
-def eta_of_start(jobs, released_ns, exposed_ms):
-    """The yardstick's mean cycle over the measured one, iterations 20 to 60 after a start."""
-    firsts = [next(k for k, i in enumerate(job.ranks[0].iterations) if i.begin_ns >= released_ns) for job in jobs]
-    computes = [[[i.compute_ns / 1e6 for i in rank.iterations[first:first + _LAST]] for rank in job.ranks]
-                for job, first in zip(jobs, firsts)]
-    best = reference.cycle(computes, [exposed_ms] * len(jobs), _FIRST, _LAST)
-    measured = [(job.ranks[0].iterations[first + _LAST - 1].end_ns - job.ranks[0].iterations[first + _FIRST - 1].end_ns)
-                / 1e6 / (_LAST - _FIRST) for job, first in zip(jobs, firsts)]
-    return best / (sum(measured) / len(measured))
+@cache
+def _yardstick_ms(shape, compute_ms, exposed_ms):
+    # While one job's collective spins on some multiprocessors, the other's compute has the rest, as in T*.
+    stretched = compute_ms + shape.machine().nccl_ctas / SMS * exposed_ms
+    jobs = [jitter.computes(stretched, shape.jitter, seed, shape.ranks, shape.iterations) for seed in (1, 2)]
+    return reference.cycle(jobs, [exposed_ms] * 2, _FIRST, _LAST)
+
+
+def measured_ms(jobs):
+    """Mean cycle of both jobs over the iterations that count."""
+    spans = [(job.ranks[0].iterations[_LAST - 1].end_ns - job.ranks[0].iterations[_FIRST - 1].end_ns) / 1e6
+             for job in jobs]
+    return sum(spans) / len(spans) / (_LAST - _FIRST)

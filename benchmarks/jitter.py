@@ -1,0 +1,39 @@
+"""The trainer's jitter, draw for draw: what each rank was asked to compute in each iteration. Pure."""
+
+import math
+
+_MASK = (1 << 64) - 1
+
+
+class _SplitMix64:
+    def __init__(self, seed):
+        self._state = seed & _MASK
+
+    def next(self):
+        self._state = (self._state + 0x9e3779b97f4a7c15) & _MASK
+        z = self._state
+        z = ((z ^ (z >> 30)) * 0xbf58476d1ce4e5b9) & _MASK
+        z = ((z ^ (z >> 27)) * 0x94d049bb133111eb) & _MASK
+        return z ^ (z >> 31)
+
+    def uniform(self):
+        return ((self.next() >> 11) + 1) * 2.0 ** -53
+
+    def normal(self):
+        radius = math.sqrt(-2.0 * math.log(self.uniform()))
+        return radius * math.cos(2.0 * math.pi * self.uniform())
+
+
+def factor(deviation, seed, rank, iteration):
+    """By what the compute of `rank` in `iteration` is multiplied: normal(1, deviation), cut at three deviations."""
+    random = _SplitMix64(seed * 0xd1342543de82ef95 + (rank << 40) + iteration)
+    random.next()
+    normal = random.normal()
+    while abs(normal) > 3.0:
+        normal = random.normal()
+    return 1.0 + deviation * normal
+
+
+def computes(compute_ms, deviation, seed, ranks, iterations):
+    """[rank][iteration] of one job, in ms."""
+    return [[compute_ms * factor(deviation, seed, rank, k) for k in range(iterations)] for rank in range(ranks)]
