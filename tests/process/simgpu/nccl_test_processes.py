@@ -40,7 +40,8 @@ class NcclTest(unittest.TestCase):
     def environment(self, nodes, gpus, sharing="shared"):
         config = os.path.join(self.directory, "machine.yaml")
         with open(config, "w", encoding="utf-8") as file:
-            file.write(f"state: {self.directory}/state\nnode_link_bytes_per_s: {NODE_LINK}\nlink_sharing: {sharing}\nnodes:\n")
+            file.write(f"state: {self.directory}/state\nnode_link_bytes_per_s: {NODE_LINK}\n"
+                       f"link_sharing: {sharing}\nnodes:\n")
             for node in range(nodes):
                 file.write(f"  - name: node{node}\n    gpus: {gpus}\n")
         env = {key: value for key, value in os.environ.items() if not key.startswith(("SIMGPU_", "CUDA_", "NCCL_"))}
