@@ -10,4 +10,4 @@ crossover_process_test(
   ${Python3_EXECUTABLE}
   ${CMAKE_CURRENT_SOURCE_DIR}/nccl_test_processes.py
   $<TARGET_FILE:simgpu_nccl_rank>
-  ${SIMGPU_LIBRARY_DIR})
+  $<TARGET_FILE_DIR:simgpu_nccl>)
