@@ -10,8 +10,8 @@ bool LoadDriver(Driver* driver, void* (*find)(const char* symbol)) {
          driver->CtxPushCurrent != nullptr && driver->CtxPopCurrent != nullptr &&
          driver->CtxGetDevice != nullptr && driver->DeviceGetUuid != nullptr &&
          driver->ThreadExchangeStreamCaptureMode != nullptr && driver->StreamIsCapturing != nullptr &&
-         driver->StreamWaitEvent != nullptr && driver->EventCreate != nullptr &&
-         driver->EventRecord != nullptr;
+         driver->StreamQuery != nullptr && driver->StreamWaitEvent != nullptr &&
+         driver->EventCreate != nullptr && driver->EventRecord != nullptr;
 }
 
 }  // namespace crossover::gates

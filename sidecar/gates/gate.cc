@@ -10,6 +10,27 @@ Handover ChooseHandover(const crossover_page* page, turn::SlotIndex self, turn::
   return {successor, turn::OpenFor(self, k, successor, base::LoadWord(&page->slot[successor].ready))};
 }
 
+std::uint32_t* WordOf(crossover_page* page, turn::SlotIndex slot, turn::Word word) {
+  crossover_slot& line = page->slot[slot];
+  switch (word) {
+    case turn::Word::kReady:
+      return &line.ready;
+    case turn::Word::kHold:
+      return &line.hold;
+    case turn::Word::kRel:
+      return &line.rel;
+    case turn::Word::kGate:
+      break;
+  }
+  return &line.gate;
+}
+
+void WriteOnHost(crossover_page* page, const turn::Op& op) {
+  std::uint32_t* word = WordOf(page, op.slot, op.word);
+  base::StoreWord(word, op.value);
+  base::FutexWakeAll(word);
+}
+
 void OpenOwnGate(crossover_page* page, turn::SlotIndex self, turn::TurnNumber about) {
   base::StoreWord(&page->slot[self].gate, turn::OpenAny(about));
   base::FutexWakeAll(&page->slot[self].gate);

@@ -22,6 +22,12 @@ Handover ChooseHandover(const crossover_page* page, turn::SlotIndex self, turn::
 // Opens the gate of slot `self` for whatever turn it asks for next, from the host.
 void OpenOwnGate(crossover_page* page, turn::SlotIndex self, turn::TurnNumber about);
 
+// The word that an operation is about.
+std::uint32_t* WordOf(crossover_page* page, turn::SlotIndex slot, turn::Word word);
+
+// Executes a write here and now, and wakes whoever waits for the word.
+void WriteOnHost(crossover_page* page, const turn::Op& op);
+
 class Gate {
  public:
   // Work queued on `stream` from now on belongs to turn `k`. False: nothing was queued.

@@ -8,21 +8,6 @@ namespace {
 
 constexpr std::int64_t kPatienceNs = base::kNsPerSecond;
 
-std::uint32_t* WordOf(crossover_page* page, turn::SlotIndex slot, turn::Word word) {
-  crossover_slot& line = page->slot[slot];
-  switch (word) {
-    case turn::Word::kReady:
-      return &line.ready;
-    case turn::Word::kHold:
-      return &line.hold;
-    case turn::Word::kRel:
-      return &line.rel;
-    case turn::Word::kGate:
-      break;
-  }
-  return &line.gate;
-}
-
 // Waits until *word is at or past `value`. Stores by a GPU wake nobody: looks again every millisecond.
 bool WaitFor(const std::uint32_t* word, std::uint32_t value, std::int64_t patience_ns) {
   const std::int64_t deadline = base::MonotonicNs() + patience_ns;
@@ -32,12 +17,6 @@ bool WaitFor(const std::uint32_t* word, std::uint32_t value, std::int64_t patien
     if (base::MonotonicNs() >= deadline) return false;
     base::FutexWait(word, seen, base::kNsPerMs);
   }
-}
-
-void Store(crossover_page* page, const turn::Op& op) {
-  std::uint32_t* word = WordOf(page, op.slot, op.word);
-  base::StoreWord(word, op.value);
-  base::FutexWakeAll(word);
 }
 
 }  // namespace
@@ -58,7 +37,7 @@ bool HostGate::Acquire(CUstream stream, turn::TurnNumber k) {
   WaitFor(&page_->slot[self_].rel, k - 1, kPatienceNs);
   for (const turn::Op& op : turn::Acquire(self_, k)) {
     if (op.kind == turn::Op::Kind::kWrite) {
-      Store(page_, op);
+      WriteOnHost(page_, op);
     } else if (!WaitFor(WordOf(page_, op.slot, op.word), op.value, kPatienceNs)) {
       OpenOwnGate(page_, self_, k);
       base::StoreWord(&page_->slot[self_].faults, base::LoadWord(&page_->slot[self_].faults) + 1);
@@ -77,7 +56,7 @@ void HostGate::GiveBack(void* pending) {
   const auto* release = static_cast<const PendingRelease*>(pending);
   const Handover& handover = release->handover;
   for (const turn::Op& op : turn::Release(release->self, release->k, handover.successor, handover.open)) {
-    Store(release->page, op);
+    WriteOnHost(release->page, op);
   }
 }
 

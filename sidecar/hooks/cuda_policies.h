@@ -138,8 +138,9 @@ struct EventDestroy {
 struct BeginCapture {
   template <CudaHook kHook, typename... Arguments>
   static CUresult Run(Arguments... arguments) {
+    session::TheSession().OnBeginCapture();
     const CUresult result = RealCuda<kHook>()(arguments...);
-    if (result == CUDA_SUCCESS) session::TheSession().OnBeginCapture();
+    if (result != CUDA_SUCCESS) session::TheSession().OnEndCapture();
     return result;
   }
 };

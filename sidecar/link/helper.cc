@@ -13,7 +13,6 @@
 namespace crossover::link {
 namespace {
 
-constexpr int kTickMs = 100;
 constexpr std::int64_t kReconnectNs = 500 * base::kNsPerMs;
 constexpr std::int64_t kArbiterPatienceNs = 500 * base::kNsPerMs;
 constexpr std::int64_t kProfileNs = base::kNsPerSecond;
@@ -113,12 +112,12 @@ void Helper::Serve(Connection* connection, const Membership& membership) {
   Watch watch(membership.page, membership.slot);
   std::int64_t next_profile_ns = base::MonotonicNs() + kProfileNs;
   while (true) {
-    if (connection->AwaitEnd(kTickMs)) break;
+    if (connection->AwaitEnd(client_->OnTick())) break;
     if (watch.ArbiterHangs(client_->Asked())) break;
     if (base::MonotonicNs() < next_profile_ns) continue;
     next_profile_ns += kProfileNs;
     crossover_profile profile{};
-    client_->FillProfile(&profile);
+    if (!client_->FillProfile(&profile)) continue;
     profile.header = MakeHeader(CROSSOVER_PROFILE, sizeof profile);
     connection->Send(profile);
   }

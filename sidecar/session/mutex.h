@@ -10,6 +10,7 @@ class Mutex {
  public:
   constexpr Mutex() = default;
   void Lock() { pthread_mutex_lock(&mutex_); }
+  bool TryLock() { return pthread_mutex_trylock(&mutex_) == 0; }
   void Unlock() { pthread_mutex_unlock(&mutex_); }
 
  private:

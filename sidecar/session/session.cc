@@ -1,6 +1,8 @@
 #include "sidecar/session/session.h"
 
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "common/base/futex.h"
 #include "sidecar/log/log.h"
@@ -10,6 +12,13 @@ namespace crossover::session {
 namespace {
 
 constinit Session the_session;
+
+// From the kernel's headers, which may be older than the kernel.
+constexpr int kMembarrierPrivateExpedited = 1 << 3;
+constexpr int kMembarrierRegisterPrivateExpedited = 1 << 4;
+
+// Every thread of the process passes a full memory barrier. Best effort: an old kernel has none.
+void BarrierOnAllThreads() { ::syscall(SYS_membarrier, kMembarrierPrivateExpedited, 0); }
 
 }  // namespace
 
@@ -110,6 +119,12 @@ void Session::OnStreamDestroy(phase::StreamKey stream) {
 void Session::OnEventDestroy(phase::EventKey event) {
   const Locked locked(mutex_);
   tracker_.ForgetEvent(event);
+}
+
+// With the lock: OnTick() looks at streams that must not be captured meanwhile.
+void Session::OnBeginCapture() {
+  const Locked locked(mutex_);
+  captures_.fetch_add(1, std::memory_order_relaxed);
 }
 
 void Session::ObserveOnly(const char* reason) {
@@ -223,6 +238,7 @@ void Session::OnThreadStart() {
   CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
   driver_->ThreadExchangeStreamCaptureMode(&mode);
   driver_->CtxSetCurrent(context_);
+  ::syscall(SYS_membarrier, kMembarrierRegisterPrivateExpedited, 0);
 }
 
 std::uint32_t Session::wanted_transport() const { return transport_; }
@@ -281,14 +297,48 @@ void Session::Detach() {
   mutex_.Unlock();
 }
 
-void Session::FillProfile(crossover_profile* profile) {
-  const Locked locked(mutex_);
+// A turn in which nothing runs while somebody waits (input stall, checkpoint, pause) is given back, and taken
+// again by the next launch. Two ticks in a row, so that a gap between two launches is not taken for idleness.
+int Session::OnTick() {
+  constexpr int kWatchedMs = 20;
+  constexpr int kIdleMs = 100;
+  if (!mutex_.TryLock()) return kWatchedMs;
+  const bool taking = turns_.holding() && !blocked_ && mode_ == CROSSOVER_MODE_GATE;
+  const bool idle = taking && !AnyCapture() && turns_.OthersWait() && turns_.Idle(tracker_);
+  idle_ticks_ = idle ? idle_ticks_ + 1 : 0;
+  if (idle_ticks_ >= 2) YieldIdleTurn();
+  const bool watched = mode_ == CROSSOVER_MODE_GATE;
+  mutex_.Unlock();
+  return watched ? kWatchedMs : kIdleMs;
+}
+
+// Launches look at `attention` alone: once every thread has passed a barrier, none that comes later misses
+// it, and what was queued before is seen by the second look. A launch caught between the two runs outside the
+// turn.
+void Session::YieldIdleTurn() {
+  idle_ticks_ = 0;
+  armed_ = true;
+  joined_stream_ = 0;
+  SetAttention();
+  BarrierOnAllThreads();
+  if (turns_.Idle(tracker_)) {
+    turns_.ReleaseOnHost();
+  } else {
+    armed_ = false;
+    SetAttention();
+  }
+}
+
+bool Session::FillProfile(crossover_profile* profile) {
+  if (!mutex_.TryLock()) return false;
   profile->iterations = detector_.periods_seen();
   profile->turns = turns_.taken();
   profile->launches = slow_launches_;
   profile->period_tokens = detector_.period();
   profile->turns_per_period = detector_.turns_per_period();
   profile->transport = transport_;
+  mutex_.Unlock();
+  return true;
 }
 
 }  // namespace crossover::session

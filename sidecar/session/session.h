@@ -43,7 +43,7 @@ class Session final : public link::Client {
   void OnStreamCreate();
   void OnStreamDestroy(phase::StreamKey stream);
   void OnEventDestroy(phase::EventKey event);
-  void OnBeginCapture() { captures_.fetch_add(1, std::memory_order_relaxed); }
+  void OnBeginCapture();  // before the call; OnEndCapture() if it fails
   void OnEndCapture() { captures_.fetch_sub(1, std::memory_order_relaxed); }
 
   // Turns are not taken from here on, whatever the arbiter asks; `reason` goes into the log once. `reason`
@@ -60,7 +60,8 @@ class Session final : public link::Client {
   void StopTaking() override { taking_allowed_.store(false, std::memory_order_release); }
   turn::TurnNumber Asked() const override { return turns_.asked(); }
   void Detach() override;
-  void FillProfile(crossover_profile* profile) override;
+  int OnTick() override;
+  bool FillProfile(crossover_profile* profile) override;
 
  private:
   bool AnyCapture() const { return captures_.load(std::memory_order_relaxed) > 0; }
@@ -69,6 +70,7 @@ class Session final : public link::Client {
   void SetAttention();
   void EndTurn();
   void BeginTurn(phase::StreamKey launching);
+  void YieldIdleTurn();
   void OnJoin(phase::Sequence sequence, phase::StreamKey stream);
   void Forget();
   void ObserveOnlyLocked(const char* reason);
@@ -88,6 +90,7 @@ class Session final : public link::Client {
   std::uint32_t mode_ = CROSSOVER_MODE_OFF;
   std::uint32_t transport_ = CROSSOVER_TRANSPORT_NONE;
   const char* observe_reason_ = nullptr;
+  int idle_ticks_ = 0;  // in a row, of the turn held
   std::uint64_t slow_launches_ = 0;
   std::atomic<int> captures_{0};  // streams being captured now
   std::atomic<bool> taking_allowed_{false};

@@ -109,6 +109,35 @@ bool Turns::Release(const phase::Tracker& tracker, bool capturing) {
   return true;
 }
 
+bool Turns::Idle(const phase::Tracker& tracker) const {
+  if (!holding_ || base::LoadWord(&page_->slot[slot_].hold) != asked()) return false;
+  const Context context(driver_, context_);
+  CUstream handle = nullptr;
+  if (!context || !HandleOf(stream_, &handle) || driver_->StreamQuery(handle) != CUDA_SUCCESS) return false;
+  for (const phase::StreamState& other : tracker.streams()) {
+    if (!other.compute || other.key == stream_) continue;
+    if (!HandleOf(other.key, &handle) || driver_->StreamQuery(handle) != CUDA_SUCCESS) return false;
+  }
+  return true;
+}
+
+void Turns::ReleaseOnHost() {
+  const turn::TurnNumber k = asked();
+  const gates::Handover handover = gates::ChooseHandover(page_, slot_, k);
+  for (const turn::Op& op : turn::Release(slot_, k, handover.successor, handover.open)) {
+    gates::WriteOnHost(page_, op);
+  }
+  holding_ = false;
+}
+
+bool Turns::OthersWait() const {
+  for (turn::SlotIndex other = 0; other < CROSSOVER_MAX_CLIENTS; ++other) {
+    const crossover_slot& slot = page_->slot[other];
+    if (other != slot_ && base::LoadWord(&slot.ready) != base::LoadWord(&slot.hold)) return true;
+  }
+  return false;
+}
+
 bool Turns::Usable(const phase::StreamState& other, CUstream stream, CUstream* handle) const {
   return other.compute && HandleOf(other.key, handle) && *handle != stream;
 }

@@ -42,6 +42,16 @@ class Turns {
   // Ends the turn behind everything queued so far on the compute streams.
   bool Release(const phase::Tracker& tracker, bool capturing);
 
+  // Whether the turn is held and nothing runs in it: every compute stream has caught up with its host. False
+  // where that cannot be known.
+  bool Idle(const phase::Tracker& tracker) const;
+
+  // Ends an idle turn from here: there is nothing on the GPU to wait for.
+  void ReleaseOnHost();
+
+  // Whether another client of this GPU waits for its turn.
+  bool OthersWait() const;
+
   // The turn is over without a release: nobody waits for one any more.
   void Abandon() { holding_ = false; }
 

@@ -64,6 +64,7 @@ gates::Driver FakeDriver::Table() {
   };
   driver.StreamDestroy = [](CUstream) { return CUDA_SUCCESS; };
   driver.StreamSynchronize = [](CUstream) { return CUDA_SUCCESS; };
+  driver.StreamQuery = [](CUstream stream) { return stream == busy ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS; };
   driver.StreamIsCapturing = [](CUstream stream, CUstreamCaptureStatus* status) {
     *status = stream == capturing ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
     return CUDA_SUCCESS;

@@ -15,12 +15,14 @@ struct FakeDriver {
   inline static bool memops_supported = true;
   inline static bool registration_works = true;
   inline static CUstream capturing = nullptr;
+  inline static CUstream busy = nullptr;
 
   static void Clear() {
     calls.clear();
     memops_supported = true;
     registration_works = true;
     capturing = nullptr;
+    busy = nullptr;
   }
 
   // The context that is current on every thread.

@@ -29,7 +29,11 @@ class FakeClient final : public Client {
   void StopTaking() override { stopped = true; }
   void Detach() override { Become(false); }
   turn::TurnNumber Asked() const override { return asked; }
-  void FillProfile(crossover_profile* profile) override { profile->turns = 17; }
+  int OnTick() override { return 10; }
+  bool FillProfile(crossover_profile* profile) override {
+    profile->turns = 17;
+    return true;
+  }
 
   void Await(bool attached) {
     std::unique_lock lock(mutex_);

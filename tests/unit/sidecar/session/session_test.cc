@@ -296,6 +296,69 @@ TEST_F(SessionTest, NewStreamsAreFoundWhileTurnsAreTaken) {
   EXPECT_EQ(attention, 0u);
 }
 
+class IdleTurnTest : public SessionTest {
+ protected:
+  void SetUp() override {
+    SessionTest::SetUp();
+    TakeTurns();
+    slot().hold = session_.Asked();  // the stream was let in
+    page_.slot[2].ready = 1;         // somebody waits
+    slot().successor = 2;
+  }
+
+  void Ticks() {
+    for (int i = 0; i < 3; ++i) session_.OnTick();
+  }
+
+  bool GivenBack() { return slot().rel == slot().hold; }
+};
+
+TEST_F(IdleTurnTest, IsGivenBackAndTakenAgainByTheNextLaunch) {
+  Ticks();
+  EXPECT_TRUE(GivenBack());
+  EXPECT_NE(page_.slot[2].gate, 0u) << "the one who waits is let in";
+  EXPECT_THAT(FakeDriver::calls, IsEmpty());
+  Launch();
+  EXPECT_THAT(FakeDriver::calls, ElementsAre("memop 100 ready=2 gate>=2 hold=2 gate=2"));
+}
+
+TEST_F(IdleTurnTest, IsKeptWhileWorkIsQueued) {
+  FakeDriver::busy = FakeDriver::Stream(kCompute);
+  Ticks();
+  EXPECT_FALSE(GivenBack());
+}
+
+TEST_F(IdleTurnTest, IsKeptWhileNobodyWaits) {
+  page_.slot[2].hold = 1;
+  Ticks();
+  EXPECT_FALSE(GivenBack());
+}
+
+TEST_F(IdleTurnTest, IsKeptWhileItsAcquireIsNotThroughYet) {
+  slot().hold = session_.Asked() - 1;
+  Ticks();
+  EXPECT_EQ(slot().rel, 0u);
+}
+
+TEST_F(IdleTurnTest, IsKeptDuringACapture) {
+  session_.OnBeginCapture();
+  Ticks();
+  EXPECT_FALSE(GivenBack());
+  session_.OnEndCapture();
+  Ticks();
+  EXPECT_TRUE(GivenBack());
+}
+
+TEST_F(IdleTurnTest, OneIdleMomentIsNoIdleness) {
+  for (int i = 0; i < 5; ++i) {
+    session_.OnTick();
+    FakeDriver::busy = FakeDriver::Stream(kCompute);
+    session_.OnTick();
+    FakeDriver::busy = nullptr;
+  }
+  EXPECT_FALSE(GivenBack());
+}
+
 TEST(SessionWithoutGpuGatesTest, FallsBackToHostGatesAndTakesTurns) {
   FakeDriver::Clear();
   attention = 0;
