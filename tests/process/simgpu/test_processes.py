@@ -52,7 +52,7 @@ class ProcessTest(unittest.TestCase):
         self.run_probe("simgpu_probe_lookup")
 
     def test_small_launch_queue(self):
-        self.run_probe("simgpu_probe_api", machine="1x1,queue_depth=4")
+        self.run_probe("simgpu_probe_api", machine="1x1,queue_depth=8")
 
     def test_two_processes_hand_a_word_to_and_fro(self):
         word = os.path.join(self.directory.name, "words")
