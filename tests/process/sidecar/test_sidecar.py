@@ -124,7 +124,7 @@ def free_port():
 class Machine:
     """A software machine of one node with two GPUs, an arbiter where asked for, and jobs of two ranks on it."""
 
-    def __init__(self, test, arbiter=True):
+    def __init__(self, test, arbiter=True, arbiter_options=()):
         self.directory = Path(test.enterContext(tempfile.TemporaryDirectory()) if hasattr(test, "enterContext")
                               else _directory(test))
         self.socket = self.directory / "arbiter.sock"
@@ -135,11 +135,11 @@ class Machine:
         self.environment = {"PATH": os.environ["PATH"], "SIMGPU_CONFIG": str(config), "LD_LIBRARY_PATH": SIMGPU}
         self.arbiter = None
         if arbiter:
-            self.start_arbiter(test)
+            self.start_arbiter(test, arbiter_options)
 
-    def start_arbiter(self, test):
-        self.arbiter = subprocess.Popen([BIN / "crossover-arbiter", "--socket", self.socket, "--trace", self.trace],
-                                        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    def start_arbiter(self, test, options):
+        command = [BIN / "crossover-arbiter", "--socket", self.socket, "--trace", self.trace, *options]
+        self.arbiter = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         test.addCleanup(_end, self.arbiter)
         for line in self.arbiter.stderr:
             if "listening" in line:
@@ -233,6 +233,18 @@ class Turns(unittest.TestCase):
         for name, ranks in jobs.items():
             _, said = machine.finish(name, ranks)
             self.assertIn("the arbiter is lost", said_by_library(said))
+
+    def test_a_job_that_pauses_in_its_turn_lets_the_other_run(self):
+        machine = Machine(self, arbiter_options=("--watchdog-floor-ms", "20000"))
+        pause = machine.directory / "pause"
+        jobs = {"a": machine.start("a", options=("--iterations=60", f"--pause-file={pause}")),
+                "b": machine.start("b", options=("--iterations=120",))}
+        await_event(machine, "hold", 20)
+        pause.touch()
+        machine.finish("b", jobs["b"])
+        pause.unlink()
+        machine.finish("a", jobs["a"])
+        self.assertNotIn("open", [event["event"] for event in machine.events()], "the watchdog had to")
 
     def test_a_killed_job_does_not_hold_the_other_up(self):
         machine = Machine(self)
