@@ -12,7 +12,7 @@ namespace simgpu {
 namespace {
 
 // Nobody sleeps longer than this: somebody must notice the dead.
-constexpr Nanos kPoll = 10 * kMillisecond;
+constexpr Nanos kPoll = 5 * kMillisecond;
 
 }  // namespace
 

@@ -50,7 +50,7 @@ class Machine {
   // ns during which the GPU had anything to run.
   Nanos BusyTime(int gpu);
 
-  // Removes what dead processes left behind; at most once per 8 ms over all processes unless `now` is set.
+  // Removes what dead processes left behind; at most once per 4 ms over all processes unless `now` is set.
   // Called by waiters.
   void ReapDead(bool now = false);
 

@@ -8,7 +8,7 @@
 namespace simgpu {
 namespace {
 
-constexpr Nanos kReapInterval = 8 * kMillisecond;
+constexpr Nanos kReapInterval = 4 * kMillisecond;
 
 // Something may finish earlier than waiters foresaw: they look again.
 void TellWaiters(SharedCapacity* capacity) {
