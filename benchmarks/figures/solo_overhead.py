@@ -1,23 +1,30 @@
-"""solo_overhead: what a job alone pays for the library. Control: a wrapper with a mutex and a getpid."""
+"""solo_overhead: what a job alone pays for the library. Control: a wrapper with a mutex and a getpid.
+
+Taken where it shows: on a launch-bound job. A compute-bound one hides even the control, so it stands beside.
+"""
 
 from benchmarks import pairs, stats
 from benchmarks.results import Goal, Measured, controlled
 
 GOAL = Goal("<=", 0.005)
 CONTROL = "slow_hooks"
-# Launch-bound: the GPU has almost nothing to do, so that the launch path itself is what a step takes.
-_BY_CASE = {"compute_bound": pairs.Shape(0.6, iterations=150),
-            "launch_bound": pairs.Shape(0.6, compute_ms=0.2, iterations=1500, warm_up=100)}
+# The GPU has almost nothing to do, so that the launch path itself is what a step takes.
+_BY_CASE = {"launch_bound": pairs.Shape(0.6, compute_ms=0.2, iterations=1500, warm_up=100),
+            "compute_bound": pairs.Shape(0.6, iterations=150)}
 CASES = tuple(_BY_CASE)
 
 
 def measure(context, case):
     shape = _BY_CASE[case]
+    scope = f"one job alone; {shape.scope()}"
     value, samples = pairs.median_of(context, lambda: _overhead(context, shape, context.build.library))
+    if case == "compute_bound":
+        yield Measured("solo_overhead_beside", case, value, "1", Goal(), samples, None, scope)
+        return
     bad = context.build.known_bad(CONTROL)
     control = controlled(GOAL, "every hook takes a mutex and calls getpid",
                          _overhead(context, shape, bad) if bad.exists() else None)
-    yield Measured("solo_overhead", case, value, "1", GOAL, samples, control, f"one job alone; {shape.scope()}")
+    yield Measured("solo_overhead", case, value, "1", GOAL, samples, control, scope)
 
 
 def _overhead(context, shape, library):
