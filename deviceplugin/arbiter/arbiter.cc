@@ -72,7 +72,7 @@ turn::Time Arbiter::PollDue(turn::Time now) {
 
 void Arbiter::HandleMail() {
   Mailbox::Content mail = mailbox_.Take();
-  for (const std::uint64_t id : mail.dead) reception_.Close(id, "it was killed");
+  for (const std::uint64_t id : mail.dead) reception_.Close(id, "its process is ending");
   if (mail.settings) Apply(std::move(*mail.settings));
   stop_ |= mail.stop;
 }

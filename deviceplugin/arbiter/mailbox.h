@@ -15,7 +15,7 @@ namespace crossover::arbiter {
 class Mailbox {
  public:
   struct Content {
-    std::vector<std::uint64_t> dead;       // ids of clients whose process was killed
+    std::vector<std::uint64_t> dead;       // ids of clients whose process is ending, killed or not
     std::optional<LiveSettings> settings;  // the newest
     bool stop = false;
   };

@@ -189,7 +189,7 @@ TEST_F(ArbiterTest, AKilledHolderFreesTheNextClient) {
   holder.Kill();
   EXPECT_EQ(waiter.Await(), 't');
   ASSERT_TRUE(daemon_->AwaitLine("gang a rank 0")) << daemon_->seen();
-  ASSERT_TRUE(daemon_->AwaitLine("left: it was killed")) << daemon_->seen();
+  ASSERT_TRUE(daemon_->AwaitLine("left: its process is ending")) << daemon_->seen();
 }
 
 // A fork of the client keeps its socket open, as data loaders do.
