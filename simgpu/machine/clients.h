@@ -23,6 +23,7 @@ class ClientTable final : public Coroner {
   bool Listed(std::uint32_t token) const;
 
   std::uint32_t token() const { return token_; }
+  std::uint64_t process() const { return process_; }
   int entry() const { return static_cast<int>(token_ & 0xff); }
 
  private:

@@ -56,6 +56,8 @@ class Machine {
 
   // Names this process among all that the machine has seen; never 0.
   std::uint32_t token() const { return clients_.token(); }
+  // The same for all libraries of one process, and for no other process.
+  std::uint64_t process() const { return clients_.process(); }
 
  private:
   friend class Flow;

@@ -49,7 +49,6 @@ struct Totals {
   Histogram late[2];
   std::atomic<std::uint64_t> kernels;
   std::atomic<bool> registered;
-  std::array<std::atomic<ReportPart>, 8> parts;
   pid_t process;
 };
 constinit Totals totals{};
@@ -102,13 +101,6 @@ void ReportKernel() {
   totals.kernels.fetch_add(1, std::memory_order_relaxed);
 }
 
-void AddReportPart(ReportPart part) {
-  for (auto& slot : totals.parts) {
-    ReportPart none = nullptr;
-    if (slot.compare_exchange_strong(none, part)) return;
-  }
-}
-
 void WriteReport() {
   const char* directory = std::getenv("SIMGPU_REPORT");
   Machine* machine = Machine::Get();
@@ -123,17 +115,12 @@ void WriteReport() {
   }
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
-  std::fprintf(file, "{\n  \"node\": \"%s\",\n  \"kernels\": %llu,\n", machine->node_config().name.c_str(),
+  std::fprintf(file, "{\n  \"node\": \"%s\",\n  \"process\": \"%016llx\",\n  \"kernels\": %llu,\n",
+               machine->node_config().name.c_str(), static_cast<unsigned long long>(machine->process()),
                static_cast<unsigned long long>(totals.kernels.load()));
   PrintLateness(file, "kernel_late_us", totals.late[0]);
   PrintLateness(file, "ring_step_late_us", totals.late[1]);
   PrintBusy(file, machine);
-  for (const auto& part : totals.parts) {
-    char text[512] = "";
-    if (part.load() == nullptr) break;
-    part.load()(text, sizeof text);
-    std::fprintf(file, "  %s,\n", text);
-  }
   std::fprintf(file, "  \"cpu_s\": %.6f\n}\n", Seconds(usage.ru_utime) + Seconds(usage.ru_stime));
   std::fclose(file);
 }

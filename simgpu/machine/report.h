@@ -16,11 +16,6 @@ void ReportLateness(Late kind, Nanos due, Nanos noticed);
 
 void ReportKernel();
 
-// Registers a line of the report, called when it is written: appends `"key": value` text, no comma. At
-// most 8.
-using ReportPart = void (*)(char* text, int bytes);
-void AddReportPart(ReportPart part);
-
 // Writes the file now. Called at exit by itself; a process that is killed writes none.
 void WriteReport();
 
