@@ -29,7 +29,7 @@ def main(build_dir):
             cwd=tree.ROOT, capture_output=True, text=True, check=False)
         return result.stderr if result.returncode else ""
 
-    return tree.check_all("headers", headers, lambda path: flags_for(path, commands), check)
+    return tree.check_all("headers", headers, lambda path: tree.portable(flags_for(path, commands)), check)
 
 
 if __name__ == "__main__":

@@ -22,7 +22,10 @@ def main(build_dir, only=()):
             cwd=tree.ROOT, capture_output=True, text=True, check=False)
         return "" if result.returncode == 0 else result.stdout + result.stderr
 
-    return tree.check_all("tidy", sources, lambda path: (config, version, tree.flags(commands[path])), check)
+    def salt(path):
+        return config, version, tree.portable(tree.flags(commands[path]))
+
+    return tree.check_all("tidy", sources, salt, check)
 
 
 if __name__ == "__main__":

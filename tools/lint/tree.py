@@ -80,6 +80,11 @@ def flags(command):
     return kept
 
 
+def portable(words):
+    """The same for every checkout: a cache of passes outlives one."""
+    return [word.replace(str(ROOT), "") for word in words]
+
+
 class PassCache:
     """Remembers, outside the checkout, which inputs passed a check; what failed is checked again."""
 
