@@ -87,16 +87,14 @@ const char* EventOwner(const Recorder& recorder, Arguments... arguments) {
   return owner;
 }
 
-// A wrapped function is called by the library whoever called the wrapper: its caller says nothing.
+// A wrapped function may be called by its wrapper, whoever called that: then its caller says nothing.
 template <typename... Arguments>
 void Write(const char* name, bool hooked, const void* caller, Arguments... arguments) {
   Recorder& recorder = The();
   const std::lock_guard lock(recorder.mutex);
   if (thread_number < 0) thread_number = recorder.threads++;
   const char* owner = EventOwner(recorder, arguments...);
-  if (owner == nullptr) owner = OwnerOf(caller);
-  if (hooked && std::strcmp(owner, "ours") == 0 && EventOwner(recorder, arguments...) == nullptr)
-    owner = "user";
+  if (owner == nullptr) owner = hooked ? "user" : OwnerOf(caller);
   if (std::strcmp(name, "cuThreadExchangeStreamCaptureMode") == 0 && std::strcmp(owner, "ours") == 0) {
     our_thread = true;
   }
