@@ -51,7 +51,8 @@ def one(context, shape, library, details):
     shared = rated(shape, alone[0], both)
     details.append({"step_ms": alone[0].step_ms, "c_ms": alone[0].compute_ms, "bound_ms": shared.bound_ms,
                     "plain_bound_ms": plain_bound_ms(shape, alone[0]), "cycle_ms": shared.cycle_ms,
-                    "gain": shared.gain, "load": both.load.as_dict()})
+                    "gain": shared.gain, "turns": sum(e.event == "hold" for e in both.trace),
+                    "load": both.load.as_dict()})
     return shared.eta
 
 
