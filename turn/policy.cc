@@ -24,7 +24,8 @@ Policy::Change Policy::Watch(SlotIndex slot, const ClientWords& words, Time now)
   if (words.rel != before.rel && rhythm.held != kNever) {
     change.released = true;
     change.turn = now - rhythm.held;
-    rhythm.turn = Smooth(rhythm.turn, change.turn);
+    if (!rhythm.odd) rhythm.turn = Smooth(rhythm.turn, change.turn);
+    rhythm.odd = false;
     rhythm.held = kNever;
     rhythm.released = now;
   }

@@ -37,6 +37,7 @@ struct Rhythm {
   Time released = kNever;  // when its last turn was seen to end
   Time gap = kNever;       // from its last release to the arrival after it
   Time turn = kNever;      // length of its last turns, smoothed
+  bool odd = false;        // its present turn is not to be learned
 };
 
 class Policy {
@@ -54,6 +55,9 @@ class Policy {
     Time turn = 0;    // with `released`: since held
   };
   Change Watch(SlotIndex slot, const ClientWords& words, Time now);
+
+  // The present turn of `slot` tells nothing of its usual length.
+  void Disregard(SlotIndex slot) { rhythm_[slot].odd = true; }
 
   // Where an unused token belongs, and when to ask again if nothing changes before.
   struct Wish {

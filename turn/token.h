@@ -49,16 +49,13 @@ class Token {
   template <class Memory>
   Report Step(Memory& memory, SlotSet members, const Snapshot& seen, SlotIndex want);
 
-  // Lets `slot` pass although the token is elsewhere: the watchdog's way out. Step swallows the surplus
-  // once the stuck client gives its turn back.
-  template <class Memory>
-  bool Open(Memory& memory, SlotIndex slot, const ClientWords& words) {
-    return memory.SwapGate(slot, words.gate, words.next());
-  }
-
   bool in_pocket() const { return pocket_; }
 
  private:
+  template <class Memory>
+  static bool Open(Memory& memory, SlotIndex slot, const ClientWords& words) {
+    return memory.SwapGate(slot, words.gate, words.next());
+  }
   template <class Memory>
   bool Revoke(Memory& memory, SlotIndex slot, const ClientWords& words);
   template <class Memory>

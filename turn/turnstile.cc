@@ -14,6 +14,7 @@ void Turnstile::Leave(SlotIndex slot) {
   present_.Remove(slot);
   gated_.Remove(slot);
   offenders_.Remove(slot);
+  suspended_.Remove(slot);
   arbiter_opened_.Remove(slot);
   overruns_[slot] = 0;
   overran_[slot] = 0;
@@ -24,6 +25,7 @@ void Turnstile::SetGated(SlotIndex slot, bool gated) {
     gated_.Add(slot);
   } else {
     gated_.Remove(slot);
+    suspended_.Remove(slot);
   }
 }
 
@@ -66,6 +68,25 @@ void Turnstile::Watch(const Snapshot& seen, Time now) {
   const bool rests = somebody_waits && !somebody_holds;
   if (rests && rested_ && last_poll_ != kNever) stats_.rest_while_ready += now - last_poll_;
   rested_ = rests;
+}
+
+bool Turnstile::Overruns(SlotIndex holder, const Snapshot& seen, Time now) const {
+  const Rhythm& rhythm = policy_.rhythm(holder);
+  if (rhythm.held == kNever || now - rhythm.held < TurnBound(settings_.watchdog, rhythm.turn)) return false;
+  for (SlotIndex slot : gated_) {
+    if (slot != holder && seen.client[slot].waiting()) return true;
+  }
+  return false;
+}
+
+// From now on its token counts as lost: a new one is made, and the old one swallowed when it comes back.
+void Turnstile::Suspend(SlotIndex holder, const Snapshot& seen, Time now) {
+  suspended_.Add(holder);
+  overran_[holder] = seen.client[holder].hold;
+  policy_.Disregard(holder);
+  ++stats_.opened;
+  Note(Event::Kind::kOpen, holder, now);
+  if (++overruns_[holder] >= settings_.watchdog.offences) offenders_.Add(holder);
 }
 
 void Turnstile::NoteStep(const Token::Report& report, Time now) {

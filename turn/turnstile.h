@@ -34,7 +34,7 @@ struct Stats {
   std::uint64_t revoked = 0;
   std::uint64_t minted = 0;
   std::uint64_t swallowed = 0;
-  std::uint64_t opened = 0;     // by the watchdog, beside a stuck holder
+  std::uint64_t opened = 0;     // holders that the watchdog let others in beside
   std::uint64_t held_back = 0;  // arrivals kept waiting for a preferred client
   Time rest_while_ready = 0;    // the token unused while somebody waited
 };
@@ -65,7 +65,7 @@ class Turnstile {
   template <class Memory>
   Time Poll(Memory& memory, Time now);
 
-  SlotIndex successor(SlotIndex slot) const { return policy_.Successor(gated_, slot); }
+  SlotIndex successor(SlotIndex slot) const { return policy_.Successor(active(), slot); }
   SlotSet gated() const { return gated_; }
   SlotSet present() const { return present_; }
   // Clients that overran their bound as often as the watchdog's settings allow.
@@ -85,7 +85,10 @@ class Turnstile {
   template <class Memory>
   void OpenUngated(Memory& memory, bool* outstanding);
   template <class Memory>
-  void Guard(Memory& memory, const Snapshot& seen, SlotIndex holder, Time now);
+  void Readmit(Memory& memory);
+  SlotSet active() const { return SlotSet(gated_.bits() & ~suspended_.bits()); }
+  bool Overruns(SlotIndex holder, const Snapshot& seen, Time now) const;
+  void Suspend(SlotIndex holder, const Snapshot& seen, Time now);
   Time NextPoll(const Token::Place& place, const Policy::Wish& wish, bool outstanding, Time now) const;
 
   Settings settings_;
@@ -94,9 +97,10 @@ class Turnstile {
   SlotSet present_;
   SlotSet gated_;
   SlotSet offenders_;
+  SlotSet suspended_;  // past their bound: the token goes round without them until they give the turn back
   SlotSet arbiter_opened_;  // their next turn counts as granted
   std::uint32_t overruns_[kMaxSlots] = {};
-  TurnNumber overran_[kMaxSlots] = {};  // the turn that the last overrun was counted for
+  TurnNumber overran_[kMaxSlots] = {};  // the turn in which it was suspended last
   Time last_poll_ = kNever;
   bool rested_ = false;
   Stats stats_;
@@ -117,21 +121,10 @@ void Turnstile::OpenUngated(Memory& memory, bool* outstanding) {
 }
 
 template <class Memory>
-void Turnstile::Guard(Memory& memory, const Snapshot& seen, SlotIndex holder, Time now) {
-  const Rhythm& rhythm = policy_.rhythm(holder);
-  if (rhythm.held == kNever || now - rhythm.held < TurnBound(settings_.watchdog, rhythm.turn)) return;
-  const TurnNumber turn = seen.client[holder].hold;
-  if (overran_[holder] == turn) return;
-  SlotIndex next = holder;
-  for (int i = gated_.Count(); i > 0; --i) {
-    next = policy_.Successor(gated_, next);
-    if (next == holder || !seen.client[next].waiting()) continue;
-    if (!token_.Open(memory, next, seen.client[next])) return;
-    overran_[holder] = turn;
-    ++stats_.opened;
-    Note(Event::Kind::kOpen, next, now);
-    if (++overruns_[holder] >= settings_.watchdog.offences) offenders_.Add(holder);
-    return;
+void Turnstile::Readmit(Memory& memory) {
+  for (SlotIndex slot : suspended_) {
+    const ClientWords words = ReadClient(memory, slot);
+    if (!words.holding() || words.hold != overran_[slot]) suspended_.Remove(slot);
   }
 }
 
@@ -139,18 +132,22 @@ template <class Memory>
 Time Turnstile::Poll(Memory& memory, Time now) {
   bool outstanding = false;
   OpenUngated(memory, &outstanding);
+  Readmit(memory);
 
   Snapshot seen;
   Collect(memory, gated_, &seen);
   Watch(seen, now);
-  const Token::Place place = Token::Find(seen, gated_);
+  Token::Place place = Token::Find(seen, active());
+  if (place.holder != kNobody && Overruns(place.holder, seen, now)) {
+    Suspend(place.holder, seen, now);
+    place = Token::Find(seen, active());
+  }
   Policy::Wish wish;
-  if (place.holder == kNobody) wish = policy_.Want(gated_, now);
+  if (place.holder == kNobody) wish = policy_.Want(active(), now);
   // A lost token needs a place even where the policy has no wish.
-  if (wish.slot == kNobody && place.visible == 0 && gated_.Count() > 0) wish.slot = *gated_.begin();
+  if (wish.slot == kNobody && place.visible == 0 && active().Count() > 0) wish.slot = *active().begin();
 
-  NoteStep(token_.Step(memory, gated_, seen, wish.slot), now);
-  if (place.holder != kNobody) Guard(memory, seen, place.holder, now);
+  NoteStep(token_.Step(memory, active(), seen, wish.slot), now);
   if (wish.holds_back) ++stats_.held_back;
   last_poll_ = now;
   return NextPoll(place, wish, outstanding, now);

@@ -1,4 +1,4 @@
-// The explorer by hand, for larger bounds than the unit tests': explore CLIENTS TURNS KILLS LATE OPENINGS
+// The explorer by hand, for larger bounds than the unit tests': explore CLIENTS TURNS KILLS LATE SUSPENSIONS
 // [MAX]
 #include <cstdio>
 #include <cstdlib>
@@ -7,7 +7,7 @@
 
 int main(int argc, char** argv) {
   if (argc < 6) {
-    std::fprintf(stderr, "usage: %s CLIENTS(2-3) TURNS KILLS LATE_WRITES(0|1) OPENINGS [MAX_STATES]\n",
+    std::fprintf(stderr, "usage: %s CLIENTS(2-3) TURNS KILLS LATE_WRITES(0|1) SUSPENSIONS [MAX_STATES]\n",
                  argv[0]);
     return 2;
   }
@@ -19,7 +19,7 @@ int main(int argc, char** argv) {
   options.turns = number(2);
   options.kills = number(3);
   options.late_writes = number(4) != 0;
-  options.openings = number(5);
+  options.suspensions = number(5);
   if (argc > 6) options.max_states = std::strtoull(argv[6], nullptr, 10);
   const auto result = crossover::turn::test::Explore(options);
   std::printf(

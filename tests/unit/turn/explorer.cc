@@ -27,13 +27,13 @@ struct World {
   Token token;
   std::uint8_t members = 0;
   std::uint8_t want = 0;  // a slot, or kMaxClients for nobody
-  std::uint8_t open = 0;  // likewise: whom the watchdog lets in after the pass
   bool in_pass = false;
   std::uint8_t accesses = 0;
   std::uint32_t read[kMaxAccesses] = {};
   std::uint8_t kills = 0;
-  std::uint8_t openings = 0;
-  bool excused = false;  // a watchdog opening or a late write: overlap is then possible
+  std::uint8_t suspended = 0;    // slots that the watchdog took out of the members
+  std::uint8_t suspensions = 0;  // so far
+  bool excused = false;          // a suspension or a late write: overlap is then possible
 };
 
 // Executes one access of the pass beyond those done before, then yields.
@@ -127,9 +127,19 @@ std::uint64_t Mix(std::uint64_t h, std::uint64_t v) {
   return h ^ (h >> 29);
 }
 
-enum class Action : std::uint8_t { kStart, kClient, kKill, kLate, kNotice, kPass, kPassOpen, kArbiter };
-constexpr const char* kActionNames[] = {"start",  "client",     "kill",       "late write of",
-                                        "notice", "pass, want", "pass, open", "arbiter, access"};
+enum class Action : std::uint8_t {
+  kStart,
+  kClient,
+  kKill,
+  kLate,
+  kNotice,
+  kPass,
+  kSuspend,
+  kReadmit,
+  kArbiter
+};
+constexpr const char* kActionNames[] = {"start",      "client",  "kill",    "late write of",  "notice",
+                                        "pass, want", "suspend", "readmit", "arbiter, access"};
 
 // How a state was reached: enough to print the way to a fault.
 struct Step {
@@ -180,9 +190,10 @@ class Explorer {
     std::memcpy(&token, &world.token, sizeof(Token));
     add(token);
     add(static_cast<std::uint64_t>(world.members) | static_cast<std::uint64_t>(world.want) << 8 |
-        static_cast<std::uint64_t>(world.open) << 16 | static_cast<std::uint64_t>(world.in_pass) << 24 |
+        static_cast<std::uint64_t>(world.suspended) << 16 | static_cast<std::uint64_t>(world.in_pass) << 24 |
         static_cast<std::uint64_t>(world.accesses) << 32 | static_cast<std::uint64_t>(world.kills) << 40 |
-        static_cast<std::uint64_t>(world.openings) << 48 | static_cast<std::uint64_t>(world.excused) << 56);
+        static_cast<std::uint64_t>(world.suspensions) << 48 |
+        static_cast<std::uint64_t>(world.excused) << 56);
     for (int i = 0; i < world.accesses; ++i) add(world.read[i]);
     return h;
   }
@@ -302,6 +313,7 @@ class Explorer {
     if (!c.alive && !world.in_pass && (world.members >> i & 1)) {
       World next = world;
       next.members = static_cast<std::uint8_t>(next.members & ~(1u << i));
+      next.suspended = static_cast<std::uint8_t>(next.suspended & ~(1u << i));
       Push(next, Action::kNotice, i);
     }
   }
@@ -323,10 +335,6 @@ class Explorer {
       } else {
         token.Step(memory, members, seen, want);
       }
-      if (world->open < options_.clients && seen.client[world->open].waiting()) {
-        world->excused = true;
-        token.Open(memory, world->open, seen.client[world->open]);
-      }
     } catch (const Yield&) {
       return false;
     }
@@ -340,7 +348,6 @@ class Explorer {
     world->accesses = 0;
     std::fill(std::begin(world->read), std::end(world->read), 0u);
     world->want = 0;
-    world->open = 0;
   }
 
   void ExpandArbiter(const World& world) {
@@ -356,19 +363,27 @@ class Explorer {
       World next = world;
       next.in_pass = true;
       next.want = want;
-      next.open = nobody;
       StepArbiter(&next);
       Push(next, Action::kPass, want);
-      if (world.openings >= options_.openings) continue;
-      for (std::uint8_t open = 0; open < nobody; ++open) {
-        World opened = world;
-        opened.in_pass = true;
-        opened.want = want;
-        opened.open = open;
-        ++opened.openings;
-        StepArbiter(&opened);
-        Push(opened, Action::kPassOpen, open);
-      }
+    }
+    for (std::uint8_t i = 0; i < nobody; ++i) ExpandWatchdog(world, i);
+  }
+
+  // Between passes: a holder is suspended, or readmitted once its turn is over.
+  void ExpandWatchdog(const World& world, std::uint8_t i) {
+    const auto bit = static_cast<std::uint8_t>(1u << i);
+    const bool holding = world.word[i][1] == world.word[i][2] + 1;
+    World next = world;
+    if ((world.members & bit) != 0 && holding && world.suspensions < options_.suspensions) {
+      ++next.suspensions;
+      next.excused = true;
+      next.members = static_cast<std::uint8_t>(next.members & ~bit);
+      next.suspended |= bit;
+      Push(next, Action::kSuspend, i);
+    } else if ((world.suspended & bit) != 0 && !holding) {
+      next.members |= bit;
+      next.suspended = static_cast<std::uint8_t>(next.suspended & ~bit);
+      Push(next, Action::kReadmit, i);
     }
   }
 
@@ -385,7 +400,8 @@ class Explorer {
   void FollowFairly(World world) {
     ++result_.completions;
     for (SlotIndex i = 0; i < options_.clients; ++i) {
-      if (!world.client[i].alive) world.members = static_cast<std::uint8_t>(world.members & ~(1u << i));
+      world.members = static_cast<std::uint8_t>(world.client[i].alive ? world.members | 1u << i
+                                                                      : world.members & ~(1u << i));
       world.client[i].late = false;
     }
     for (int round = 0; round < 40; ++round) {
@@ -405,12 +421,12 @@ class Explorer {
 
   void PassAtOnce(World* world) const {
     world->in_pass = true;
-    world->open = static_cast<std::uint8_t>(options_.clients);
-    world->want = world->open;
+    const auto nobody = static_cast<std::uint8_t>(options_.clients);
+    world->want = nobody;
     for (SlotIndex i = options_.clients; i-- > 0;) {
       const Client& c = world->client[i];
       if (!(world->members >> i & 1)) continue;
-      if (c.step == 1 || world->want == world->open) world->want = static_cast<std::uint8_t>(i);
+      if (c.step == 1 || world->want == nobody) world->want = static_cast<std::uint8_t>(i);
     }
     while (!StepArbiter(world)) {
     }

@@ -1,5 +1,6 @@
 // An exhaustive explorer of one turnstile: every interleaving of its clients' memory operations with the
-// arbiter's loads and stores, with kills, late writes and watchdog openings, on the shipped code.
+// arbiter's loads and stores, with kills, late writes and a watchdog that suspends holders, on the shipped
+// code.
 //
 // Clients execute turn::Acquire and turn::Release one operation at a time. The arbiter is turn::Collect and
 // turn::Token::Step, run again from the start of its pass for each further access: what it read before is
@@ -20,10 +21,10 @@ namespace crossover::turn::test {
 
 struct ExplorerOptions {
   SlotIndex clients = 3;
-  std::uint32_t turns = 2;     // per client
-  std::uint32_t kills = 0;     // at most so many clients are killed, at any instant
-  bool late_writes = false;    // the write that a killed client had in flight lands later
-  std::uint32_t openings = 0;  // at most so many openings by the watchdog, beside a holder
+  std::uint32_t turns = 2;        // per client
+  std::uint32_t kills = 0;        // at most so many clients are killed, at any instant
+  bool late_writes = false;       // the write that a killed client had in flight lands later
+  std::uint32_t suspensions = 0;  // at most so many holders are suspended by the watchdog
   std::uint64_t max_states = 20'000'000;
   // Known-bad variants, to show that the explorer sees them.
   bool bad_rel_before_gate = false;  // Release writes `rel` before it opens the next gate

@@ -29,8 +29,8 @@ TEST(Explorer, OneOfTwoIsKilledAndItsLastWriteComesLate) {
   ExpectNoFault({.clients = 2, .turns = kTurns, .kills = 1, .late_writes = true});
 }
 
-TEST(Explorer, TheWatchdogOpensBesideAHolder) {
-  ExpectNoFault({.clients = 2, .turns = 1, .kills = 1, .late_writes = true, .openings = 1});
+TEST(Explorer, TheWatchdogSuspendsAHolder) {
+  ExpectNoFault({.clients = 2, .turns = 1, .kills = 1, .late_writes = true, .suspensions = 1});
 }
 
 // Controls: each weakened rule must be seen to break something.
