@@ -155,8 +155,8 @@ def _only_child(pid):
 
 @contextlib.contextmanager
 def nodes(count, mark, wanted=True):
-    """A context of (nodes, why they are not isolated): namespaces if they can be had and are wanted."""
-    refused = "" if wanted else "not wanted"
+    """A context of (nodes, who refused to isolate them): namespaces if they can be had and are wanted."""
+    refused = ""
     isolated = Namespaces(count, mark)
     if wanted:
         try:
@@ -164,6 +164,6 @@ def nodes(count, mark, wanted=True):
         except (Refused, OSError) as refusal:
             refused = str(refusal)
     try:
-        yield (Plain() if refused else isolated), refused
+        yield (isolated if wanted and not refused else Plain()), refused
     finally:
         isolated.tear_down()
