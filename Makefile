@@ -13,7 +13,7 @@ install: ## install what the build and the tests need, as far as it is missing
 	@tools/install.sh
 
 build: install ## build everything (preset dev, into build/dev)
-	@tools/build.sh dev
+	@tools/build.sh dev all crossover_portable
 
 demo: install ## two jobs share four software GPUs on two nodes: a table, a report, a trace
 	@tools/build.sh release
@@ -29,7 +29,7 @@ test-unit: build ## the unit tests alone: no root, no namespaces
 	@tools/test.sh unit
 
 bench: install ## measure the figures, with their baselines and controls; ONLY=figure takes one
-	@tools/build.sh bench
+	@tools/build.sh bench all crossover_portable
 	@$(PYTHON) -m benchmarks.run $(if $(ONLY),--only $(ONLY))
 
 lint: install ## formatting, layers, shell, Python, headers, clang-tidy
