@@ -45,7 +45,7 @@ def check_includes(path):
     banned = BANNED.get(folder_of(path, BANNED))
     for quote, name, line in tree.includes(path):
         in_tree = (tree.ROOT / name).is_file()
-        beside = path.startswith("tests/") and (tree.ROOT / path).with_name(name).is_file()
+        beside = path.startswith("tests/") and ((tree.ROOT / path).parent / name).is_file()
         if quote == '"' and not in_tree and not beside:
             yield line, f'"{name}" is not a path from the top of the tree'
         if in_tree and layer and not name.startswith(tuple(f + "/" for f in LAYERS[layer])):
