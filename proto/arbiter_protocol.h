@@ -44,7 +44,8 @@ struct crossover_header {
 
 struct crossover_hello {
   struct crossover_header header;
-  char gang[CROSSOVER_GANG_NAME_MAX]; /* as given to `crossover run`; with Kubernetes the daemon knows better */
+  char gang[CROSSOVER_GANG_NAME_MAX]; /* as given to `crossover run`; with Kubernetes the daemon knows better
+                                       */
   char gpu_uuid[CROSSOVER_UUID_MAX];
   uint32_t gang_size; /* ranks of the whole job; 0 if unknown */
   uint32_t rank;      /* in the job's data-parallel communicator */
@@ -66,12 +67,12 @@ struct crossover_refused {
 /* Sent about once a second while turns are taken or observed. */
 struct crossover_profile {
   struct crossover_header header;
-  uint64_t iterations;      /* periods seen since the connection was made */
-  uint64_t turns;           /* turns enqueued */
-  uint64_t launches;        /* launches that went through the slow path */
-  uint32_t period_tokens;   /* collectives in the learned period, 0 while learning */
+  uint64_t iterations;    /* periods seen since the connection was made */
+  uint64_t turns;         /* turns enqueued */
+  uint64_t launches;      /* launches that went through the slow path */
+  uint32_t period_tokens; /* collectives in the learned period, 0 while learning */
   uint32_t turns_per_period;
-  uint32_t transport;       /* enum crossover_transport */
+  uint32_t transport; /* enum crossover_transport */
   uint32_t reserved;
 };
 

@@ -61,9 +61,9 @@ struct crossover_slot {
   uint32_t generation; /* of the membership; changes when a client joins or leaves */
   uint32_t reserved2[13];
   /* Line 3, written by the client's host for the arbiter. */
-  uint32_t alive; /* raw robust futex word, owned by the client's liveness thread */
-  uint32_t phase; /* enum crossover_phase */
-  uint32_t faults;   /* times the client opened its own gate because nobody else did */
+  uint32_t alive;     /* raw robust futex word, owned by the client's liveness thread */
+  uint32_t phase;     /* enum crossover_phase */
+  uint32_t faults;    /* times the client opened its own gate because nobody else did */
   uint32_t heartbeat; /* counts up while the client's host makes progress */
   uint32_t reserved3[12];
 };
@@ -71,8 +71,8 @@ struct crossover_slot {
 struct crossover_page {
   uint32_t magic;
   uint32_t version;
-  uint32_t bytes; /* sizeof(struct crossover_page) */
-  uint32_t clients; /* CROSSOVER_MAX_CLIENTS */
+  uint32_t bytes;        /* sizeof(struct crossover_page) */
+  uint32_t clients;      /* CROSSOVER_MAX_CLIENTS */
   uint32_t arbiter_beat; /* counts up at each pass of the arbiter: stands still when it hangs */
   uint32_t reserved[59];
   struct crossover_slot slot[CROSSOVER_MAX_CLIENTS];

@@ -28,7 +28,8 @@ constexpr int kCalls = 20000;
 
 // Picoseconds for one call.
 std::int64_t TimePs(LaunchFunction function) {
-  LaunchFunction volatile launch = function;  // an indirect call each time, as through any pointer to the driver
+  LaunchFunction volatile launch =
+      function;  // an indirect call each time, as through any pointer to the driver
   const std::int64_t began = base::MonotonicNs();
   for (int i = 0; i < kCalls; ++i) launch(nullptr, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, nullptr);
   return (base::MonotonicNs() - began) * 1000 / kCalls;

@@ -18,7 +18,8 @@ inline void StoreWord(std::uint32_t* word, std::uint32_t value) {
   __atomic_store_n(word, value, __ATOMIC_RELEASE);
 }
 
-// Sleeps while *word == seen, at most `timeout_ns`. Returns for any reason: the caller looks at the word again.
+// Sleeps while *word == seen, at most `timeout_ns`. Returns for any reason: the caller looks at the word
+// again.
 inline void FutexWait(const std::uint32_t* word, std::uint32_t seen, std::int64_t timeout_ns) {
   timespec timeout{};
   timeout.tv_sec = static_cast<time_t>(timeout_ns / 1'000'000'000);

@@ -23,8 +23,8 @@ std::string Describe(const Member& member) {
 
 }  // namespace
 
-Arbiter::Entry::Entry(std::shared_ptr<const GpuInfo> info, const LiveSettings& live, Observer* observer,
-                      Liveness::OnDead on_dead)
+Arbiter::Entry::Entry(const std::shared_ptr<const GpuInfo>& info, const LiveSettings& live,
+                      Observer* observer, Liveness::OnDead on_dead)
     : gpu(info, live.turn, live.policy, observer), liveness(*info->page, std::move(on_dead)) {}
 
 Arbiter::Arbiter(const Settings& settings, Observer* observer)

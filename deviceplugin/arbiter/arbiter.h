@@ -37,7 +37,7 @@ class Arbiter : private Reception::Desk {
 
  private:
   struct Entry {
-    Entry(std::shared_ptr<const GpuInfo> info, const LiveSettings& live, Observer* observer,
+    Entry(const std::shared_ptr<const GpuInfo>& info, const LiveSettings& live, Observer* observer,
           Liveness::OnDead on_dead);
     Gpu gpu;
     Liveness liveness;

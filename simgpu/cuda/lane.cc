@@ -120,7 +120,8 @@ bool Lane::Take(WorkPtr* work) {
 void Lane::Loop() {
   pthread_setname_np(pthread_self(), "simgpu-stream");
   SharpenTimers();
-  // It stands in for hardware, which does not wait for a processor: first in the queue, where that is allowed.
+  // It stands in for hardware, which does not wait for a processor: first in the queue, where that is
+  // allowed.
   static_cast<void>(setpriority(PRIO_PROCESS, 0, -10));
   WorkPtr work;
   long done = 0;
