@@ -10,7 +10,8 @@ namespace {
 
 // A piece should keep the link busy for about this long: short against a step, long against a wake-up.
 constexpr double kPieceSeconds = 500e-6;
-constexpr std::uint64_t kLeastPieces = 2;  // of a range: one travels while the other is waited for
+constexpr std::uint64_t kLeastPieces = 2;  // of a range: one travels while the other is waited for,
+constexpr double kWholeBelow = 0.5;  // unless it is shorter than so much of a piece: a wake-up costs more
 constexpr std::uint64_t kMostPieces = 8;
 constexpr std::uint64_t kMaxPieceBytes = 512 * 1024;
 // The receiver's link starts late by the travel time of the announcement. Rather than pay for that with one
@@ -23,7 +24,9 @@ std::uint64_t Outbound::PieceBytes(std::uint64_t range_bytes, std::uint64_t elem
   std::uint64_t pieces = 1;
   if (link_ != nullptr) {
     const double ideal = static_cast<double>(range_bytes) / (link_->demand() * kPieceSeconds);
-    pieces = std::clamp(static_cast<std::uint64_t>(ideal), kLeastPieces, kMostPieces);
+    if (ideal >= kWholeBelow) {
+      pieces = std::clamp(static_cast<std::uint64_t>(ideal), kLeastPieces, kMostPieces);
+    }
   }
   const std::uint64_t bytes = std::min((range_bytes + pieces - 1) / pieces, kMaxPieceBytes);
   return std::max((bytes + element - 1) / element, std::uint64_t{1}) * element;
