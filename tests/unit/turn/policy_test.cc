@@ -12,11 +12,17 @@ ClientWords Idle(TurnNumber k) { return {k, k, k, k}; }
 ClientWords Waiting(TurnNumber k) { return {k, k - 1, k - 1, k - 1}; }
 ClientWords Holding(TurnNumber k) { return {k, k, k - 1, k}; }
 
-// One turn of 20 ms from `begin`, then an arrival `gap` after its end.
+// One turn of 20 ms, asked for and begun at `begin`.
 void LiveOneTurn(Policy* policy, SlotIndex slot, TurnNumber k, Time begin) {
   policy->Watch(slot, Waiting(k), begin);
   policy->Watch(slot, Holding(k), begin);
   policy->Watch(slot, Idle(k), begin + 20 * kMs);
+}
+
+// Two turns, the second from `second`: so it is known when to expect a third.
+void LiveTwoTurns(Policy* policy, SlotIndex slot, Time second) {
+  LiveOneTurn(policy, slot, 1, 0);
+  LiveOneTurn(policy, slot, 2, second);
 }
 
 TEST(Policy, FirstComeFirstServedOutsideTheWindow) {
@@ -45,10 +51,7 @@ TEST(Policy, HoldsTheGpuBackOnlyForAPreferredClientExpectedInTheWindow) {
   Policy policy(settings);
   policy.Join(0, 0);
   policy.Join(1, 1);
-  LiveOneTurn(&policy, 0, 1, 0);
-  policy.Watch(0, Waiting(2), 32 * kMs);  // a gap of 12 ms
-  policy.Watch(0, Holding(2), 32 * kMs);
-  policy.Watch(0, Idle(2), 52 * kMs);  // expected again at 64 ms
+  LiveTwoTurns(&policy, 0, 32 * kMs);
 
   policy.Watch(1, Waiting(1), 63 * kMs);
   const Policy::Wish wish = policy.Want(kBoth, 63 * kMs);
@@ -64,10 +67,7 @@ TEST(Policy, DoesNotHoldBackForSomebodyExpectedLater) {
   Policy policy(settings);
   policy.Join(0, 0);
   policy.Join(1, 1);
-  LiveOneTurn(&policy, 0, 1, 0);
-  policy.Watch(0, Waiting(2), 32 * kMs);
-  policy.Watch(0, Holding(2), 32 * kMs);
-  policy.Watch(0, Idle(2), 52 * kMs);
+  LiveTwoTurns(&policy, 0, 32 * kMs);
   policy.Watch(1, Waiting(1), 60 * kMs);
   const Policy::Wish wish = policy.Want(kBoth, 60 * kMs);
   EXPECT_EQ(wish.slot, 1u);
@@ -78,20 +78,14 @@ TEST(Policy, ParksWhereTheNextArrivalIsExpected) {
   Policy policy;
   policy.Join(0, 0);
   policy.Join(1, 1);
-  LiveOneTurn(&policy, 1, 1, 0);
-  policy.Watch(1, Waiting(2), 30 * kMs);
-  policy.Watch(1, Holding(2), 30 * kMs);
-  policy.Watch(1, Idle(2), 50 * kMs);
+  LiveTwoTurns(&policy, 1, 30 * kMs);
   EXPECT_EQ(policy.Want(kBoth, 51 * kMs).slot, 1u);
 }
 
 TEST(Policy, AnOverdueClientIsNoLongerExpected) {
   Policy policy;
   policy.Join(0, 0);
-  LiveOneTurn(&policy, 0, 1, 0);
-  policy.Watch(0, Waiting(2), 30 * kMs);
-  policy.Watch(0, Holding(2), 30 * kMs);
-  policy.Watch(0, Idle(2), 50 * kMs);
+  LiveTwoTurns(&policy, 0, 30 * kMs);
   EXPECT_EQ(policy.Want(SlotSet(0b1), 200 * kMs).slot, kNobody);
 }
 
