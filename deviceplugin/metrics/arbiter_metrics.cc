@@ -117,9 +117,9 @@ void ArbiterMetrics::CollectGpus(Families* families) const {
       "Times the arbiter took a parked turn back (revoke), replaced a lost one (mint) or removed a surplus "
       "one (swallow).",
       MetricType::Counter);
-  MetricFamily openings =
-      Family("crossover_watchdog_openings_total", "Gates opened beside a client that held its turn too long.",
-             MetricType::Counter);
+  MetricFamily openings = Family(
+      "crossover_watchdog_openings_total",
+      "Times that a client held its turn too long and the others went on without it.", MetricType::Counter);
   MetricFamily rest =
       Family("crossover_turn_rest_while_ready_seconds_total",
              "Time nobody had the turn although somebody waited for it.", MetricType::Counter);
