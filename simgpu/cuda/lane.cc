@@ -2,7 +2,6 @@
 
 #include <pthread.h>
 #include <signal.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -119,10 +118,7 @@ bool Lane::Take(WorkPtr* work) {
 
 void Lane::Loop() {
   pthread_setname_np(pthread_self(), "simgpu-stream");
-  SharpenTimers();
-  // It stands in for hardware, which does not wait for a processor: first in the queue, where that is
-  // allowed.
-  static_cast<void>(setpriority(PRIO_PROCESS, 0, -10));
+  ActAsHardware();
   WorkPtr work;
   long done = 0;
   while (Take(&work)) {

@@ -44,6 +44,11 @@ inline void FutexWake(const std::uint32_t* word, int sleepers = INT_MAX) {
 // otherwise.
 void SharpenTimers();
 
+// For threads that stand in for hardware, which does not wait for a processor: sharp timers, and the calling
+// thread goes before every ordinary one (real-time priority; where that is refused, nice -10; where that is
+// refused too, as it is). What it forks is ordinary again.
+void ActAsHardware();
+
 // A descriptor with one owner.
 class ScopedFd {
  public:

@@ -1,7 +1,6 @@
 #include "simgpu/nccl/engine.h"
 
 #include <sys/prctl.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 
@@ -64,10 +63,8 @@ Failure Engine::failure() const {
 }
 
 void Engine::Loop() {
-  SharpenTimers();
   prctl(PR_SET_NAME, "nccl-engine");
-  // This thread stands for hardware, which does not wait for a CPU. Needs a privilege; without it, as it is.
-  static_cast<void>(setpriority(PRIO_PROCESS, 0, -10));
+  ActAsHardware();
   while (Advance()) Wait();
 }
 
@@ -193,7 +190,9 @@ void Engine::Wait() {
   const auto readers = run_ ? run_->Readers() : std::vector<int>();
   for (const Channel* channel : network_->Channels()) {
     if (!channel->open() || channel->closed()) continue;
-    const bool reads = failed_ || channel == &network_->next() ||
+    // What follows a bye is the end, which would wake us for ever.
+    const bool listens = channel == &network_->next() && next_ == Next::kThere;
+    const bool reads = failed_ || listens ||
                        std::find(readers.begin(), readers.end(), channel->fd()) != readers.end();
     const int events = (reads ? POLLIN : 0) | (channel->flushed() ? 0 : POLLOUT);
     if (events != 0) fds_.push_back({channel->fd(), static_cast<short>(events), 0});
