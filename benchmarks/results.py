@@ -3,7 +3,7 @@
 import json
 import operator
 import os
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 
 _SENSES = {">=": operator.ge, "<=": operator.le, "==": operator.eq}
@@ -34,7 +34,8 @@ class Control:
 
 @dataclass(frozen=True)
 class Measured:
-    """One case of a figure, before it is written. `value` None: every try was void or failed; `samples` say why."""
+    """One case of a figure, before it is written. `value` None: every try was void or failed; `remarks` say why.
+    `condition`: under what it was measured, in words."""
 
     figure: str
     case: str
@@ -43,7 +44,7 @@ class Measured:
     goal: Goal
     samples: tuple
     control: object = None
-    scope: str = ""
+    condition: str = ""
     remarks: dict = field(default_factory=dict)
 
     @property
@@ -56,13 +57,18 @@ def controlled(goal, what, value):
     return Control(what, value, value is not None and not goal.met_by(value))
 
 
-def line(measured, where, command):
-    """The JSON object of a result."""
+def line(measured, scope, where, command):
+    """The JSON object of a result. `scope`: "chain" if everything took part, "component" if one part was measured."""
+    control = measured.control
+    remarks = {"condition": measured.condition} if measured.condition else {}
+    if control:
+        remarks["control"] = {"what": control.what, "caught": control.caught}
     entry = {"figure": measured.figure, "case": measured.case, "value": _rounded(measured.value),
              "unit": measured.unit, "goal": str(measured.goal), "ok": measured.ok,
-             "control": asdict(measured.control) if measured.control else None, "scope": measured.scope,
+             "control": _rounded(control.value) if control else None, "scope": scope,
              "where": where, "samples": [_rounded(s) for s in measured.samples], "command": command}
-    return {**entry, **({"remarks": measured.remarks} if measured.remarks else {})}
+    remarks |= measured.remarks
+    return {**entry, **({"remarks": remarks} if remarks else {})}
 
 
 def append(path, entry):

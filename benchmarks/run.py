@@ -67,7 +67,7 @@ def measure(options, figures, cases):
                 continue
             print(f"{name} {case}", flush=True)
             for measured in _measured(context, name, figure, case):
-                good &= _record(options, build, context, measured, name, case)
+                good &= _record(options, build, context, measured, figure, name, case)
     return 0 if good else 1
 
 
@@ -80,10 +80,10 @@ def _measured(context, name, figure, case):
         yield results.Measured(name, case, None, "", results.Goal("==", 0), ())
 
 
-def _record(options, build, context, measured, name, case):
+def _record(options, build, context, measured, figure, name, case):
     command = shlex.join(["python3", "-m", "benchmarks.run", "--build", str(options.build), "--only", name, "--cases",
                           case, "--runs", str(options.runs)])
-    entry = results.line(measured, results.where(), command)
+    entry = results.line(measured, getattr(figure, "SCOPE", "chain"), results.where(), command)
     voids = context.take_voids()
     if voids:
         entry.setdefault("remarks", {})["void_or_failed"] = voids

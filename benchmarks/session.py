@@ -77,12 +77,12 @@ def _run_in(build, plan, mark, directory):
         if plan.during:
             plan.during(session)
         session.wait_for_jobs()
-        cpu = meter.share()
+        cpu, stolen = meter.shares()
         session.stop_arbiters()
     return Result(
         jobs={job.name: session.job_log(job) for job in plan.jobs},
         trace=tuple(logs.read_traces(session.trace_file(n) for n in range(plan.machine.nodes))),
-        load=validity.load_of(cpu, logs.read_reports(directory / "reports")),
+        load=validity.load_of(cpu, stolen, logs.read_reports(directory / "reports")),
         isolation=nodes.says, refused=refused, seconds=time.monotonic() - began)
 
 

@@ -13,9 +13,11 @@ REPEATS = 3
 
 @dataclass(frozen=True)
 class Load:
-    """CPU used (share of all cores, everything on the machine included) and the worst process's lateness."""
+    """CPU used (share of all cores, everything on the machine included), the share that the hypervisor gave to
+    others while we wanted it, and the worst process's lateness."""
 
     cpu: float
+    stolen: float
     kernel_p50_us: float
     kernel_p99_us: float
     ring_p50_us: float
@@ -28,31 +30,34 @@ class Load:
             return f"{self.cpu:.0%} of all cores used, limit {CPU_LIMIT:.0%}"
         for what, late in (("kernels", self.kernel_p99_us), ("ring steps", self.ring_p99_us)):
             if late > LATENESS_P99_LIMIT_US:
-                return f"{what} {late:.0f} us late at p99, limit {LATENESS_P99_LIMIT_US:.0f} us"
+                return (f"{what} {late:.0f} us late at p99, limit {LATENESS_P99_LIMIT_US:.0f} us; "
+                        f"{self.stolen:.1%} of all cores stolen by the hypervisor")
         return ""
 
     def as_dict(self):
-        return {"cpu": round(self.cpu, 3), "kernel_late_us": [self.kernel_p50_us, self.kernel_p99_us],
+        return {"cpu": round(self.cpu, 3), "stolen": round(self.stolen, 4),
+                "kernel_late_us": [self.kernel_p50_us, self.kernel_p99_us],
                 "ring_late_us": [self.ring_p50_us, self.ring_p99_us], "void": self.void}
 
 
 class CpuMeter:
-    """Share of all cores used since it was made, from the kernel's own counters."""
+    """Shares of all cores since it was made, from the kernel's own counters."""
 
     def __init__(self, read=None):
         self._read = read or _read_proc_stat
-        self._busy, self._total = self._read()
+        self._before = self._read()
 
-    def share(self):
-        busy, total = self._read()
-        return (busy - self._busy) / max(1, total - self._total)
+    def shares(self):
+        """(used, stolen)."""
+        busy, stolen, total = (now - before for now, before in zip(self._read(), self._before))
+        return busy / max(1, total), stolen / max(1, total)
 
 
 def parse_proc_stat(text):
-    """(busy, total) clock ticks of all cores."""
+    """(busy, stolen, total) clock ticks of all cores."""
     fields = [int(f) for f in text.splitlines()[0].split()[1:9]]
-    idle = fields[3] + fields[4]
-    return sum(fields) - idle, sum(fields)
+    idle, stolen = fields[3] + fields[4], fields[7]
+    return sum(fields) - idle - stolen, stolen, sum(fields)
 
 
 def _read_proc_stat():
@@ -60,10 +65,10 @@ def _read_proc_stat():
         return parse_proc_stat(file.read())
 
 
-def load_of(cpu, reports):
+def load_of(cpu, stolen, reports):
     """The load of a run from the reports of its processes; the worst process speaks for all."""
     def worst(kind, quantile):
         return max((float(r[kind][quantile]) for r in reports if r.get(kind, {}).get("count")), default=0.0)
 
-    return Load(cpu, worst("kernel_late_us", "p50"), worst("kernel_late_us", "p99"),
+    return Load(cpu, stolen, worst("kernel_late_us", "p50"), worst("kernel_late_us", "p99"),
                 worst("ring_step_late_us", "p50"), worst("ring_step_late_us", "p99"))

@@ -25,6 +25,7 @@ extern "C" {
 #define CROSSOVER_TURNSTILE_MAGIC 0x54534f58u /* "XOST" */
 #define CROSSOVER_TURNSTILE_VERSION 1u
 #define CROSSOVER_MAX_CLIENTS 15 /* clients of one GPU; slots of one page */
+#define CROSSOVER_MAX_TURNS 4    /* turns of one iteration */
 #define CROSSOVER_PAGE_BYTES 4096
 
 /* What the arbiter asks of a client (crossover_slot.mode). */
@@ -57,15 +58,17 @@ struct crossover_slot {
   uint32_t reserved1[15];
   /* Line 2, written by the arbiter for the client's host. */
   uint32_t mode;       /* enum crossover_mode */
-  uint32_t successor;  /* slot whose gate this client opens when it gives a turn back; may be itself */
   uint32_t generation; /* of the membership; changes when a client joins or leaves */
-  uint32_t reserved2[13];
+  /* Slot whose gate this client opens when it gives turn k back, at [k % turns]; may be itself. */
+  uint32_t successor[CROSSOVER_MAX_TURNS];
+  uint32_t reserved2[10];
   /* Line 3, written by the client's host for the arbiter. */
   uint32_t alive;     /* raw robust futex word, owned by the client's liveness thread */
   uint32_t phase;     /* enum crossover_phase */
   uint32_t faults;    /* times the client opened its own gate because nobody else did */
   uint32_t heartbeat; /* counts up while the client's host makes progress */
-  uint32_t reserved3[12];
+  uint32_t turns;     /* of one iteration, 1 to CROSSOVER_MAX_TURNS; 0 while unknown */
+  uint32_t reserved3[11];
 };
 
 struct crossover_page {

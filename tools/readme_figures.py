@@ -4,21 +4,15 @@ One row per figure: how many cases, the range of their values, the goal, how man
 and exits 1 where the README says something else.
 """
 
-import json
 import pathlib
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from benchmarks.keep import newest  # noqa: E402
+
 BEGIN, END = "<!-- figures: tools/readme_figures.py -->\n", "<!-- end of figures -->\n"
-
-
-def newest(path):
-    """The last line kept of each figure and case, in order of first appearance."""
-    entries = {}
-    for line in path.read_text().splitlines():
-        entry = json.loads(line)
-        entries[entry["figure"], entry["case"]] = entry
-    return list(entries.values())
 
 
 def shown(value):
@@ -37,7 +31,7 @@ def row(figure, entries):
 def table():
     figures = {}
     for path in sorted((ROOT / "benchmarks/results").glob("*.jsonl")):
-        for entry in newest(path):
+        for entry in newest(path.read_text().splitlines()):
             figures.setdefault(entry["figure"], []).append(entry)
     places = sorted({e["where"] for entries in figures.values() for e in entries})
     lines = ["| figure | measured | unit | goal | cases that meet it |", "|---|---|---|---|---|"]

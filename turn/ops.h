@@ -13,6 +13,9 @@ namespace crossover::turn {
 using SlotIndex = std::uint32_t;
 using TurnNumber = std::uint32_t;  // counts 1, 2, 3, ... per client, wraps
 
+// Turns of one iteration; jobs with more do not take turns.
+inline constexpr std::uint32_t kMaxTurns = 4;
+
 enum class Word : std::uint8_t { kReady, kHold, kRel, kGate };
 
 struct Op {

@@ -1,68 +1,48 @@
 #include "turn/policy.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace crossover::turn {
-namespace {
-
-// Smooths turn lengths: quick to learn, and one odd turn moves it by a quarter.
-Time Smooth(Time old, Time sample) { return old == kNever ? sample : old + (sample - old) / 4; }
-
-}  // namespace
-
 void Policy::Join(SlotIndex slot, std::uint32_t order) {
   rhythm_[slot] = Rhythm{};
-  rhythm_[slot].order = order;
+  order_[slot] = order;
 }
 
-Policy::Change Policy::Watch(SlotIndex slot, const ClientWords& words, Time now) {
-  Rhythm& rhythm = rhythm_[slot];
-  const ClientWords before = rhythm.last;
-  rhythm.last = words;
-  Change change;
-
-  if (words.rel != before.rel && rhythm.held != kNever) {
-    change.released = true;
-    change.turn = now - rhythm.held;
-    if (!rhythm.odd) rhythm.turn = Smooth(rhythm.turn, change.turn);
-    rhythm.odd = false;
-    rhythm.held = kNever;
-    rhythm.released = now;
-  }
-  const bool asked = words.ready != before.ready && words.ready != words.rel;
-  if (asked && rhythm.arrived == kNever) {
-    change.arrived = true;
-    rhythm.arrived = now;
-    if (rhythm.released != kNever) rhythm.gap = now - rhythm.released;
-  }
-  if (words.holding() && words.hold != before.hold) {
-    change.held = true;
-    change.waited = rhythm.arrived == kNever ? 0 : now - rhythm.arrived;
-    rhythm.held = now;
-    rhythm.arrived = kNever;
-  }
-  if (!words.holding() && !words.waiting()) rhythm.arrived = kNever;
+Rhythm::Change Policy::Watch(SlotIndex slot, const ClientWords& words, Time now) {
+  const Rhythm::Change change = rhythm_[slot].Watch(words, now);
+  if (change.released) gave_back_ = slot;
+  if (change.held) took_ = slot;
   return change;
 }
 
-// When `slot` will ask for its next turn, as far as its last gap tells; kNever when it is unknown or overdue
-// by more than `window`.
+// A client that came back first keeps the turn next time, but only if it kept nobody waiting: else a hint that
+// once was right would shut the others out for ever.
+void Policy::Settle(SlotSet members) {
+  const SlotIndex took = std::exchange(took_, kNobody);
+  if (took == kNobody || gave_back_ == kNobody) return;
+  bool own = took == gave_back_;
+  for (SlotIndex slot : members) own = own && (slot == took || !rhythm_[slot].last().waiting());
+  rhythm_[gave_back_].NoteNextIsOwn(own);
+  gave_back_ = kNobody;
+}
+
+// When `slot` will ask for its next turn, as far as its last such gap tells; kNever when it is unknown or
+// overdue by more than `window`.
 Time Policy::Expected(SlotIndex slot, Time now, Time window) const {
-  const Rhythm& rhythm = rhythm_[slot];
-  if (rhythm.released == kNever || rhythm.gap == kNever || rhythm.last.holding()) return kNever;
-  const Time expected = rhythm.released + rhythm.gap;
-  return expected + window < now ? kNever : expected;
+  const Time expected = rhythm_[slot].next_arrival();
+  return expected == kNever || expected + window < now ? kNever : expected;
 }
 
 bool Policy::Before(SlotIndex a, SlotIndex b) const {
-  const auto key = [this](SlotIndex slot) { return std::pair(rhythm_[slot].order, slot); };
+  const auto key = [this](SlotIndex slot) { return std::pair(order_[slot], slot); };
   return key(a) < key(b);
 }
 
 Time Policy::TieWindow(SlotSet members) const {
   if (settings_.tie_window > 0) return settings_.tie_window;
   Time shortest = kNever;
-  for (SlotIndex slot : members) shortest = std::min(shortest, rhythm_[slot].turn);
+  for (SlotIndex slot : members) shortest = std::min(shortest, rhythm_[slot].longest_turn());
   return shortest == kNever ? 0 : std::min(shortest / 10, kMaxTieWindow);
 }
 
@@ -70,8 +50,8 @@ Policy::Wish Policy::FirstCome(SlotSet members) const {
   Wish wish;
   Time first = kNever;
   for (SlotIndex slot : members) {
-    if (!rhythm_[slot].last.waiting() || rhythm_[slot].arrived >= first) continue;
-    first = rhythm_[slot].arrived;
+    if (!rhythm_[slot].last().waiting() || rhythm_[slot].arrived() >= first) continue;
+    first = rhythm_[slot].arrived();
     wish.slot = slot;
   }
   return wish;
@@ -83,7 +63,7 @@ Policy::Wish Policy::Want(SlotSet members, Time now) const {
   Time first_wait = kNever;
   Time first = kNever;
   for (SlotIndex slot : members) {
-    if (rhythm_[slot].last.waiting()) first_wait = std::min(first_wait, rhythm_[slot].arrived);
+    if (rhythm_[slot].last().waiting()) first_wait = std::min(first_wait, rhythm_[slot].arrived());
     first = std::min(first, Expected(slot, now, window));
   }
   const bool somebody_waits = first_wait != kNever;
@@ -94,8 +74,8 @@ Policy::Wish Policy::Want(SlotSet members, Time now) const {
   Wish wish;
   SlotIndex best_waiting = kNobody;
   for (SlotIndex slot : members) {
-    const bool waiting = rhythm_[slot].last.waiting();
-    const Time arrival = waiting ? rhythm_[slot].arrived : Expected(slot, now, window);
+    const bool waiting = rhythm_[slot].last().waiting();
+    const Time arrival = waiting ? rhythm_[slot].arrived() : Expected(slot, now, window);
     if (arrival > close) continue;
     if (wish.slot == kNobody || Before(slot, wish.slot)) wish.slot = slot;
     if (waiting && (best_waiting == kNobody || Before(slot, best_waiting))) best_waiting = slot;
@@ -110,7 +90,8 @@ Policy::Wish Policy::Want(SlotSet members, Time now) const {
   return wish;
 }
 
-SlotIndex Policy::Successor(SlotSet members, SlotIndex slot) const {
+SlotIndex Policy::Successor(SlotSet members, SlotIndex slot, TurnNumber k) const {
+  if (rhythm_[slot].KeepsAfter(k)) return slot;
   SlotIndex next = kNobody;
   SlotIndex first = slot;
   for (SlotIndex other : members) {

@@ -6,19 +6,18 @@
 // the preferred client is expected inside it. While nobody waits, the token is parked where the next arrival
 // is expected, so that it costs no hand-over at all.
 //
-// Under load the policy is not asked: the holder hands over to `Successor`, the next in the same order.
+// Under load the policy is not asked: the holder hands over to `Successor`, the next in the same order, unless
+// the turn just ended is one after which the same client has come back first, as after a small collective.
 //
 // Pure: time comes in. Not thread-safe. Trivially copyable.
 #pragma once
 
 #include <cstdint>
 
+#include "turn/rhythm.h"
 #include "turn/words.h"
 
 namespace crossover::turn {
-
-using Time = std::int64_t;  // nanoseconds of a monotonic clock; differences too
-inline constexpr Time kNever = INT64_MAX;
 
 struct PolicySettings {
   // The tie window; 0: a tenth of the shortest learned turn, at most kMaxTieWindow.
@@ -28,36 +27,21 @@ struct PolicySettings {
 };
 inline constexpr Time kMaxTieWindow = 2'000'000;
 
-// What the policy knows of one client's rhythm, from watching its words change.
-struct Rhythm {
-  std::uint32_t order = 0;  // place of its gang's name among all; smaller goes first
-  ClientWords last;
-  Time arrived = kNever;   // when its present wait was first seen
-  Time held = kNever;      // when its present turn was first seen
-  Time released = kNever;  // when its last turn was seen to end
-  Time gap = kNever;       // from its last release to the arrival after it
-  Time turn = kNever;      // length of its last turns, smoothed
-  bool odd = false;        // its present turn is not to be learned
-};
-
 class Policy {
  public:
   explicit Policy(const PolicySettings& settings = {}) : settings_(settings) {}
 
   void Join(SlotIndex slot, std::uint32_t order);
-  void SetOrder(SlotIndex slot, std::uint32_t order) { rhythm_[slot].order = order; }
+  void SetOrder(SlotIndex slot, std::uint32_t order) { order_[slot] = order; }
+  void SetTurns(SlotIndex slot, std::uint32_t turns) { rhythm_[slot].SetTurns(turns); }
   void set_settings(const PolicySettings& settings) { settings_ = settings; }
 
-  // Learns from a collect. Call once per collect, before Want.
-  struct Change {
-    bool arrived = false, held = false, released = false;
-    Time waited = 0;  // with `held`: since arrival
-    Time turn = 0;    // with `released`: since held
-  };
-  Change Watch(SlotIndex slot, const ClientWords& words, Time now);
+  // Learns from a collect. Call once per collect for every member, then Settle.
+  Rhythm::Change Watch(SlotIndex slot, const ClientWords& words, Time now);
+  void Settle(SlotSet members);
 
   // The present turn of `slot` tells nothing of its usual length.
-  void Disregard(SlotIndex slot) { rhythm_[slot].odd = true; }
+  void Disregard(SlotIndex slot) { rhythm_[slot].Disregard(); }
 
   // Where an unused token belongs, and when to ask again if nothing changes before.
   struct Wish {
@@ -67,8 +51,9 @@ class Policy {
   };
   Wish Want(SlotSet members, Time now) const;
 
-  // The client to which `slot` should hand over: the next in order, round the ring; itself when alone.
-  SlotIndex Successor(SlotSet members, SlotIndex slot) const;
+  // The client to which `slot` should hand over at the end of its turn `k`: the next in order, round the ring;
+  // itself when alone, or when that is what came after the last such turn.
+  SlotIndex Successor(SlotSet members, SlotIndex slot, TurnNumber k) const;
 
   Time TieWindow(SlotSet members) const;
   const Rhythm& rhythm(SlotIndex slot) const { return rhythm_[slot]; }
@@ -80,6 +65,9 @@ class Policy {
 
   PolicySettings settings_;
   Rhythm rhythm_[kMaxSlots];
+  std::uint32_t order_[kMaxSlots] = {};  // place of the gang's name among all; smaller goes first
+  SlotIndex gave_back_ = kNobody;        // the last turn's client, until the next turn is seen
+  SlotIndex took_ = kNobody;             // the last turn seen to begin, until Settle
 };
 
 }  // namespace crossover::turn

@@ -53,7 +53,7 @@ void Turnstile::Watch(const Snapshot& seen, Time now) {
   bool somebody_holds = false;
   for (SlotIndex slot : gated_) {
     const ClientWords& words = seen.client[slot];
-    const Policy::Change change = policy_.Watch(slot, words, now);
+    const Rhythm::Change change = policy_.Watch(slot, words, now);
     if (change.released) Note(Event::Kind::kRelease, slot, now, change.turn);
     if (change.arrived) Note(Event::Kind::kArrive, slot, now);
     if (change.held) {
@@ -65,6 +65,7 @@ void Turnstile::Watch(const Snapshot& seen, Time now) {
     somebody_waits |= words.waiting();
     somebody_holds |= words.holding();
   }
+  policy_.Settle(active());
   const bool rests = somebody_waits && !somebody_holds;
   if (rests && rested_ && last_poll_ != kNever) stats_.rest_while_ready += now - last_poll_;
   rested_ = rests;
@@ -72,7 +73,7 @@ void Turnstile::Watch(const Snapshot& seen, Time now) {
 
 bool Turnstile::Overruns(SlotIndex holder, const Snapshot& seen, Time now) const {
   const Rhythm& rhythm = policy_.rhythm(holder);
-  if (rhythm.held == kNever || now - rhythm.held < TurnBound(settings_.watchdog, rhythm.turn)) return false;
+  if (rhythm.held() == kNever || now - rhythm.held() < TurnBound(settings_.watchdog, rhythm.longest_turn())) return false;
   for (SlotIndex slot : gated_) {
     if (slot != holder && seen.client[slot].waiting()) return true;
   }
@@ -116,7 +117,7 @@ Time Turnstile::NextPoll(const Token::Place& place, const Policy::Wish& wish, bo
   if (gated_.Count() > 0) {
     Time poll = settings_.poll_idle;
     if (place.holder != kNobody) {
-      const Time turn = policy_.rhythm(place.holder).turn;
+      const Time turn = policy_.rhythm(place.holder).turn();
       poll = std::clamp(turn == kNever ? 0 : turn / 50, settings_.poll_held_min, settings_.poll_held_max);
     }
     wait = std::min(wait, poll);

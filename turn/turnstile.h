@@ -54,6 +54,8 @@ class Turnstile {
   // A client is on the GPU. `order` is the place of its gang's name among those of all clients.
   void Join(SlotIndex slot, std::uint32_t order);
   void SetOrder(SlotIndex slot, std::uint32_t order) { policy_.SetOrder(slot, order); }
+  // How many turns its iteration has, as it says: whatever a word can hold.
+  void SetTurns(SlotIndex slot, std::uint32_t turns) { policy_.SetTurns(slot, turns); }
   // It is gone: closed, killed or thrown out. A token it had is replaced at the next poll.
   void Leave(SlotIndex slot);
   // Whether it takes turns. Waits still outstanding of one that does not are opened, again and again.
@@ -65,7 +67,8 @@ class Turnstile {
   template <class Memory>
   Time Poll(Memory& memory, Time now);
 
-  SlotIndex successor(SlotIndex slot) const { return policy_.Successor(active(), slot); }
+  // To whom `slot` should hand over at the end of its turn `k`. Only a hint: a wrong one costs time.
+  SlotIndex successor(SlotIndex slot, TurnNumber k) const { return policy_.Successor(active(), slot, k); }
   SlotSet gated() const { return gated_; }
   SlotSet present() const { return present_; }
   // Clients that overran their bound as often as the watchdog's settings allow.

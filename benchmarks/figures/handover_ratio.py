@@ -19,6 +19,7 @@ _CASES = {
     "poll_200us": ("poll", 200, 0), "callback": ("callback", 50, 0),
     "stream_throttled": ("stream", 50, 1), "callback_throttled": ("callback", 50, 1),
 }
+SCOPE = "component"
 CASES = tuple(_CASES)
 _TURNS, _HOLD_US = 2000, 300
 _SCOPE = ("2 processes, one software GPU, {turns} turns of {hold} us each; stopped hosts are emulated: host functions "

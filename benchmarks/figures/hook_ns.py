@@ -13,6 +13,7 @@ from benchmarks.results import Goal, Measured, controlled
 GOAL = Goal("<=", 5)
 CLEAN = Goal("==", 0)
 CONTROL = "slow_hooks"
+SCOPE = "component"
 CASES = ("launch",)
 
 

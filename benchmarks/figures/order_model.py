@@ -29,6 +29,7 @@ class _Case:
 _BY_CASE = {str(case): case for case in
             (_Case(gpus, ratio, jitter, start) for gpus in (4, 8, 32, 128) for ratio in (0.6, 1.0)
              for jitter in (0.0, 0.05) for start in _STARTS)}
+SCOPE = "component"
 CASES = tuple(_BY_CASE)
 
 

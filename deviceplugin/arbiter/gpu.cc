@@ -109,6 +109,7 @@ void Gpu::ApplyMode(turn::Time now) {
   std::size_t count = 0;
   for (const turn::SlotIndex slot : membership_.members()) {
     const std::uint32_t phase = Atomic(info_->page->slot(slot).phase).load();
+    turnstile_.SetTurns(slot, Atomic(info_->page->slot(slot).turns).load());
     phases[count++] = offenders_.Has(slot) ? std::uint32_t{CROSSOVER_PHASE_LEARNING} : phase;
   }
   const crossover_mode mode = ModeFor(policy_, {phases.data(), count});
@@ -128,9 +129,12 @@ void Gpu::Reorder() {
 // Where each client should hand over to. Only hints: a wrong one is safe, merely slower.
 void Gpu::PublishHints() {
   for (const turn::SlotIndex slot : membership_.members()) {
-    StoreIfChanged(info_->page->slot(slot).successor,
-                   mode_ == CROSSOVER_MODE_GATE ? turnstile_.successor(slot) : slot);
-    StoreIfChanged(info_->page->slot(slot).generation, membership_.generation());
+    crossover_slot& line = info_->page->slot(slot);
+    for (std::uint32_t position = 0; position < turn::kMaxTurns; ++position) {
+      StoreIfChanged(line.successor[position],
+                     mode_ == CROSSOVER_MODE_GATE ? turnstile_.successor(slot, position) : slot);
+    }
+    StoreIfChanged(line.generation, membership_.generation());
   }
 }
 

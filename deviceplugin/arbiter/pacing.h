@@ -30,20 +30,20 @@ inline turn::Time PacePoll(turn::Time now, turn::Time wanted, const turn::Policy
   turn::Time next = now + kSparsePoll;
   for (const turn::SlotIndex slot : gated) {
     const turn::Rhythm& rhythm = policy.rhythm(slot);
-    somebody_waits |= rhythm.last.waiting();
-    if (rhythm.held != turn::kNever) {
+    somebody_waits |= rhythm.last().waiting();
+    if (rhythm.held() != turn::kNever) {
       somebody_holds = true;
-      if (rhythm.turn == turn::kNever) return wanted;
-      next = std::min(next, rhythm.held + rhythm.turn - Margin(rhythm.turn));
+      if (rhythm.turn() == turn::kNever) return wanted;
+      next = std::min(next, rhythm.held() + rhythm.turn() - Margin(rhythm.turn()));
     }
   }
   if (somebody_holds) return std::max(wanted, next);
   if (somebody_waits) return wanted;
   for (const turn::SlotIndex slot : gated) {
     const turn::Rhythm& rhythm = policy.rhythm(slot);
-    if (rhythm.released == turn::kNever || rhythm.gap == turn::kNever) continue;
-    const turn::Time expected = rhythm.released + rhythm.gap;
-    const turn::Time margin = Margin(rhythm.gap);
+    const turn::Time expected = rhythm.next_arrival();
+    if (expected == turn::kNever) continue;
+    const turn::Time margin = Margin(rhythm.gap());
     if (now <= expected + margin) next = std::min(next, expected - margin);
   }
   return std::max(wanted, next);

@@ -15,6 +15,7 @@ namespace crossover::arbiter {
 namespace {
 
 static_assert(turn::kMaxSlots == CROSSOVER_MAX_CLIENTS, "the turn core and the page agree on the slots");
+static_assert(turn::kMaxTurns == CROSSOVER_MAX_TURNS, "and on the turns");
 
 constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 
@@ -50,10 +51,11 @@ Page::~Page() { munmap(page_, sizeof(crossover_page)); }
 void Page::ResetSlot(turn::SlotIndex index) const {
   crossover_slot& slot = page_->slot[index];
   Atomic(slot.gate).store(0);
-  for (std::uint32_t* word : {&slot.ready, &slot.hold, &slot.rel, &slot.mode, &slot.successor, &slot.alive,
-                              &slot.phase, &slot.faults, &slot.heartbeat}) {
+  for (std::uint32_t* word : {&slot.ready, &slot.hold, &slot.rel, &slot.mode, &slot.alive, &slot.phase,
+                              &slot.faults, &slot.heartbeat, &slot.turns}) {
     Atomic(*word).store(0);
   }
+  for (std::uint32_t& successor : slot.successor) Atomic(successor).store(0);
 }
 
 std::uint32_t& PageMemory::At(turn::SlotIndex index, turn::Word word) const {

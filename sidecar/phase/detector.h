@@ -17,13 +17,14 @@
 #include <cstdint>
 
 #include "sidecar/phase/token.h"
+#include "turn/ops.h"
 
 namespace crossover::phase {
 
 class Detector {
  public:
   static constexpr std::size_t kMaxPeriod = 256;  // collectives per iteration
-  static constexpr std::uint32_t kMaxTurns = 4;   // per period; more are not worth a hand-over each
+  static constexpr std::uint32_t kMaxTurns = turn::kMaxTurns;  // per period
 
   struct Verdict {
     bool locked = false;    // a period is known and this call fits it

@@ -157,6 +157,7 @@ void Session::PublishPhase(bool gating) {
   if (detector_.locked() && observe_reason_ == nullptr) {
     phase = gating ? CROSSOVER_PHASE_TAKING : CROSSOVER_PHASE_LOCKED;
   }
+  base::StoreWord(&slot.turns, detector_.turns_per_period());
   base::StoreWord(&slot.phase, phase);
   base::StoreWord(&slot.heartbeat, base::LoadWord(&slot.heartbeat) + 1);
 }

@@ -157,7 +157,7 @@ void Client::Acquire(std::uint32_t k) const {
 }
 
 void Client::Release(std::uint32_t k) const {
-  const std::uint32_t successor = At(self().successor).load() % CROSSOVER_MAX_CLIENTS;
+  const std::uint32_t successor = At(self().successor[0]).load() % CROSSOVER_MAX_CLIENTS;
   const std::uint32_t ready = At(page_->slot[successor].ready).load();
   for (const turn::Op& op : turn::Release(slot_, k, successor, turn::OpenFor(slot_, k, successor, ready))) {
     Perform(page_, op);

@@ -49,7 +49,7 @@ class GpuTest : public ::testing::Test {
     return true;
   }
   void Release(turn::SlotIndex slot, std::uint32_t k) {
-    const turn::SlotIndex next = Slot(slot).successor;
+    const turn::SlotIndex next = Slot(slot).successor[0];
     Slot(next).gate = turn::OpenFor(slot, k, next, Slot(next).ready);
     Slot(slot).rel = k;
   }
@@ -81,8 +81,8 @@ TEST_F(GpuTest, GatedClientsHandOverToEachOther) {
   const turn::SlotIndex a = JoinLocked("a");
   const turn::SlotIndex b = JoinLocked("b");
   Poll();
-  EXPECT_EQ(Slot(a).successor, b);
-  EXPECT_EQ(Slot(b).successor, a);
+  EXPECT_EQ(Slot(a).successor[0], b);
+  EXPECT_EQ(Slot(b).successor[0], a);
   EXPECT_EQ(Slot(a).generation, Slot(b).generation);
   EXPECT_EQ(observer_.Count(EventKind::kMode), 2u);
 }
@@ -94,7 +94,7 @@ TEST_F(GpuTest, ALeaverIsNobodysSuccessor) {
   const std::uint32_t generation = Slot(a).generation;
   gpu_->Leave(b, now_);
   Poll();
-  EXPECT_EQ(Slot(a).successor, a);
+  EXPECT_EQ(Slot(a).successor[0], a);
   EXPECT_NE(Slot(a).generation, generation);
   EXPECT_EQ(Slot(a).mode, CROSSOVER_MODE_OBSERVE);
   EXPECT_EQ(Slot(b).mode, CROSSOVER_MODE_OFF) << "whoever still maps the slot stops";
@@ -208,7 +208,7 @@ TEST_F(GpuTest, SurvivesAPageOfGarbage) {
     for (turn::SlotIndex slot = 0; slot < 3; ++slot) Slot(slot).phase = CROSSOVER_PHASE_TAKING;
     Poll();
   }
-  for (turn::SlotIndex slot = 0; slot < 3; ++slot) EXPECT_LT(Slot(slot).successor, turn::kMaxSlots);
+  for (turn::SlotIndex slot = 0; slot < 3; ++slot) EXPECT_LT(Slot(slot).successor[0], turn::kMaxSlots);
 }
 
 }  // namespace

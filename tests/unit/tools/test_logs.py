@@ -53,15 +53,15 @@ class Evaluate(unittest.TestCase):
 
 class Validity(unittest.TestCase):
     def test_proc_stat(self):
-        self.assertEqual(validity.parse_proc_stat("cpu  10 0 5 80 5 0 0 0 0 0\ncpu0 1\n"), (15, 100))
+        self.assertEqual(validity.parse_proc_stat("cpu  10 0 5 80 5 0 0 7 0 0\ncpu0 1\n"), (15, 7, 107))
 
     def test_busy_machine_voids(self):
-        self.assertIn("61%", validity.load_of(0.61, []).void)
-        self.assertEqual(validity.load_of(0.59, []).void, "")
+        self.assertIn("61%", validity.load_of(0.61, 0.0, []).void)
+        self.assertEqual(validity.load_of(0.59, 0.0, []).void, "")
 
     def test_late_kernels_void(self):
         report = {"kernel_late_us": {"p50": 60, "p99": 301, "count": 9}}
-        self.assertIn("kernels 301 us", validity.load_of(0.1, [report]).void)
+        self.assertIn("kernels 301 us", validity.load_of(0.1, 0.0, [report]).void)
 
 
 if __name__ == "__main__":

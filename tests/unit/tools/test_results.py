@@ -18,9 +18,11 @@ class Lines(unittest.TestCase):
                         controlled(self.goal, "late release", control))
 
     def test_keys(self):
-        entry = results.line(self.measured(0.98, 0.7), "here", "python3 -m benchmarks.run")
-        self.assertEqual(list(entry), KEYS)
+        entry = results.line(self.measured(0.98, 0.7), "chain", "here", "python3 -m benchmarks.run")
+        self.assertEqual(list(entry), [*KEYS, "remarks"])
         self.assertTrue(entry["ok"])
+        self.assertEqual(entry["control"], 0.7)
+        self.assertEqual(entry["remarks"], {"control": {"what": "late release", "caught": True}})
 
     def test_a_control_that_passes_spoils_the_figure(self):
         self.assertFalse(self.measured(0.98, 0.99).ok)

@@ -157,7 +157,7 @@ class Model {
   void ReleaseTurn(int g, SlotIndex job) {
     Gpu& gpu = gpus_[static_cast<std::size_t>(g)];
     --gpu.computing;
-    const SlotIndex successor = gpu.turnstile.successor(job);
+    const SlotIndex successor = gpu.turnstile.successor(job, gpu.turn[job]);
     const std::uint32_t open =
         OpenFor(job, gpu.turn[job], successor, gpu.memory.Load(successor, Word::kReady));
     for (const Op& op : Release(job, gpu.turn[job], successor, open)) gpu.memory.Perform(op);

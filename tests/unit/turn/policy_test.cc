@@ -108,10 +108,64 @@ TEST(Policy, SuccessorGoesRoundInOrder) {
   policy.Join(1, 0);
   policy.Join(2, 1);
   const SlotSet all(0b111);
-  EXPECT_EQ(policy.Successor(all, 1), 2u);
-  EXPECT_EQ(policy.Successor(all, 2), 0u);
-  EXPECT_EQ(policy.Successor(all, 0), 1u);
-  EXPECT_EQ(policy.Successor(SlotSet(0b1), 0), 0u);
+  EXPECT_EQ(policy.Successor(all, 1, 1), 2u);
+  EXPECT_EQ(policy.Successor(all, 2, 1), 0u);
+  EXPECT_EQ(policy.Successor(all, 0, 1), 1u);
+  EXPECT_EQ(policy.Successor(SlotSet(0b1), 0, 1), 0u);
+}
+
+// An iteration of two turns: after the first the client comes back before anybody else.
+class TwoTurnsTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    for (const SlotIndex slot : {0u, 1u}) {
+      policy_.Join(slot, slot);
+      policy_.SetTurns(slot, 2);
+    }
+  }
+  void Turn(SlotIndex slot, TurnNumber k, Time begin, Time end) {
+    See(slot, Waiting(k), begin);
+    See(slot, Holding(k), begin);
+    See(slot, Idle(k), end);
+  }
+  void See(SlotIndex slot, const ClientWords& words, Time now) {
+    policy_.Watch(slot, words, now);
+    policy_.Settle(kBoth);
+  }
+  Policy policy_;
+};
+
+TEST_F(TwoTurnsTest, WhoComesBackFirstKeepsTheTurnNextTime) {
+  Turn(0, 1, 0, 2 * kMs);
+  Turn(0, 2, 3 * kMs, 20 * kMs);
+  Turn(1, 1, 20 * kMs, 22 * kMs);
+  EXPECT_EQ(policy_.Successor(kBoth, 0, 3), 0u) << "as after turn 1";
+  EXPECT_EQ(policy_.Successor(kBoth, 0, 4), 1u) << "as after turn 2";
+}
+
+TEST_F(TwoTurnsTest, ButNotWhenItKeptSomebodyWaiting) {
+  Turn(0, 1, 0, 2 * kMs);
+  See(1, Waiting(1), 2 * kMs);
+  Turn(0, 2, 3 * kMs, 20 * kMs);
+  EXPECT_EQ(policy_.Successor(kBoth, 0, 3), 1u);
+}
+
+TEST_F(TwoTurnsTest, AHintThatKeptSomebodyWaitingIsDropped) {
+  Turn(0, 1, 0, 2 * kMs);
+  Turn(0, 2, 3 * kMs, 20 * kMs);
+  ASSERT_EQ(policy_.Successor(kBoth, 0, 3), 0u);
+  Turn(1, 1, 20 * kMs, 22 * kMs);
+  Turn(0, 3, 40 * kMs, 42 * kMs);
+  See(1, Waiting(2), 42 * kMs);
+  Turn(0, 4, 43 * kMs, 60 * kMs);
+  EXPECT_EQ(policy_.Successor(kBoth, 0, 5), 1u);
+}
+
+TEST_F(TwoTurnsTest, LooksAfterTheNextTurnOfTheSamePosition) {
+  Turn(0, 1, 0, 2 * kMs);
+  Turn(0, 2, 3 * kMs, 20 * kMs);
+  Turn(0, 3, 40 * kMs, 42 * kMs);
+  EXPECT_EQ(policy_.rhythm(0).next_arrival(), 43 * kMs);
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ TEST_F(TurnstileTest, CountsTurnsAndHandOvers) {
   ASSERT_TRUE(memory_.Enter(0, 1));
   turnstile_.Poll(memory_, 2 * kMs);
   memory_.Ask(1, 1);
-  memory_.Leave(0, 1, turnstile_.successor(0));
+  memory_.Leave(0, 1, turnstile_.successor(0, 1));
   ASSERT_TRUE(memory_.Enter(1, 1));
   turnstile_.Poll(memory_, 20 * kMs);
   EXPECT_EQ(turnstile_.stats().turns, 2u);
@@ -74,7 +74,7 @@ TEST_F(StuckHolderTest, TurnsGoRoundWithoutIt) {
   for (TurnNumber k = 1; k <= 5; ++k) {
     ASSERT_TRUE(memory_.Enter(1, k)) << "turn " << k;
     turnstile_.Poll(memory_, (300 + 20 * k) * kMs);
-    memory_.Leave(1, k, turnstile_.successor(1));
+    memory_.Leave(1, k, turnstile_.successor(1, k));
     memory_.Ask(1, k + 1);
   }
   EXPECT_EQ(turnstile_.stats().opened, 1u);

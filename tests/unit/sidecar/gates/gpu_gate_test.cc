@@ -47,7 +47,7 @@ TEST_F(GpuGateTest, OldDriverWithoutMemoryOperationsIsNoGate) {
 
 TEST(HandoverTest, FollowsTheSuccessorAndOpensWhateverItAsksNext) {
   crossover_page page{};
-  page.slot[1].successor = 3;
+  page.slot[1].successor[0] = 3;
   page.slot[3].ready = 41;
   const Handover handover = ChooseHandover(&page, 1, 5);
   EXPECT_EQ(handover.successor, 3u);
@@ -56,7 +56,7 @@ TEST(HandoverTest, FollowsTheSuccessorAndOpensWhateverItAsksNext) {
 
 TEST(HandoverTest, KeepsTheTurnWhereItIsItsOwnSuccessor) {
   crossover_page page{};
-  page.slot[1].successor = 1;
+  page.slot[1].successor[0] = 1;
   const Handover handover = ChooseHandover(&page, 1, 5);
   EXPECT_EQ(handover.successor, 1u);
   EXPECT_EQ(handover.open, 6u);
@@ -64,7 +64,7 @@ TEST(HandoverTest, KeepsTheTurnWhereItIsItsOwnSuccessor) {
 
 TEST(HandoverTest, SuccessorOutOfRangeIsNotFollowed) {
   crossover_page page{};
-  page.slot[1].successor = 0xffffffffu;
+  page.slot[1].successor[0] = 0xffffffffu;
   EXPECT_EQ(ChooseHandover(&page, 1, 5).successor, 1u);
 }
 

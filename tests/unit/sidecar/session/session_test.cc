@@ -303,7 +303,7 @@ class IdleTurnTest : public SessionTest {
     TakeTurns();
     slot().hold = session_.Asked();  // the stream was let in
     page_.slot[2].ready = 1;         // somebody waits
-    slot().successor = 2;
+    slot().successor[0] = 2;
   }
 
   void Ticks() {

@@ -1,0 +1,71 @@
+// What is known of one client's rhythm, from watching its words change: when it came and went last, how long
+// its turns are, and how long it stays away after each.
+//
+// An iteration may have several turns of unequal length, with unequal gaps behind them. So lengths are kept by
+// *position*: turn k stands at position k % turns. Where the count of turns slips (a turn given back early and
+// taken again), they are learned anew.
+//
+// Pure: time comes in. Not thread-safe. Trivially copyable.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "turn/words.h"
+
+namespace crossover::turn {
+
+using Time = std::int64_t;  // nanoseconds of a monotonic clock; differences too
+inline constexpr Time kNever = INT64_MAX;
+
+class Rhythm {
+ public:
+  struct Change {
+    bool arrived = false, held = false, released = false;
+    Time waited = 0;  // with `held`: since arrival
+    Time turn = 0;    // with `released`: since held
+  };
+  // Learns from a collect.
+  Change Watch(const ClientWords& words, Time now);
+
+  // Turns of an iteration, as the client says: 1 to kMaxTurns, anything else counts as 1.
+  void SetTurns(std::uint32_t turns);
+
+  // The present turn tells nothing of its usual length.
+  void Disregard() { odd_ = true; }
+
+  // The next turn after the last one given back was the client's own, or not, with nobody waiting for it: what
+  // the release at that position should expect.
+  void NoteNextIsOwn(bool own) { learned_[Position(last_.rel)].keeps = own; }
+  bool KeepsAfter(TurnNumber k) const { return learned_[Position(k)].keeps; }
+
+  const ClientWords& last() const { return last_; }
+  Time arrived() const { return arrived_; }    // when its present wait was first seen
+  Time held() const { return held_; }          // when its present turn was first seen
+  Time released() const { return released_; }  // when its last turn was seen to end
+
+  // Learned, kNever while unknown: the length of a turn like the present (or last) one, of its longest, and
+  // when it will ask for its next turn.
+  Time turn() const { return learned_[Position(last_.hold)].turn; }
+  Time longest_turn() const;
+  Time gap() const { return learned_[Position(last_.rel)].gap; }
+  Time next_arrival() const;
+
+ private:
+  struct Learned {
+    Time turn = kNever;  // smoothed
+    Time gap = kNever;   // from the release of the last such turn to the arrival after it
+    bool keeps = false;
+  };
+  std::uint32_t Position(TurnNumber k) const { return k % turns_; }
+
+  ClientWords last_;
+  Time arrived_ = kNever;
+  Time held_ = kNever;
+  Time released_ = kNever;
+  bool odd_ = false;
+  std::uint32_t turns_ = 1;
+  std::array<Learned, kMaxTurns> learned_;
+};
+
+}  // namespace crossover::turn
