@@ -59,12 +59,12 @@ class Build:
 
 # All-reduced in one iteration. Large enough for a link's shape to show in every ring step, small enough for the
 # arithmetic on it to be nothing.
-GRADIENT_BYTES = 131072
+GRADIENT_BYTES = 32768
 
 
 @dataclass(frozen=True)
 class Job:
-    """One training job as the trainer takes it. `{session}` in `extra` stands for the session's directory."""
+    """One training job as the trainer takes it."""
 
     name: str
     seed: int = 1

@@ -79,12 +79,11 @@ def solo(context, shape, library=None):
     return evaluate.solo_of(log, shape.warm_up), log
 
 
-def together(context, shape, library=None, offset_s=0.0, environment=None, before=None, during=None, extra=()):
-    """The Result of both jobs at once; None if no run was valid. `{job}` in `extra` stands for the job's name."""
-    jobs = [shape.job("alpha", 1), replace(shape.job("beta", 2), start_delay_s=offset_s)]
-    jobs = tuple(replace(job, extra=tuple(part.replace("{job}", job.name) for part in extra)) for job in jobs)
+def together(context, shape, library=None, offset_s=0.0, environment=None, during=None):
+    """The Result of both jobs at once; None if no run was valid."""
+    jobs = (shape.job("alpha", 1), replace(shape.job("beta", 2), start_delay_s=offset_s))
     return context.session(session.Plan(shape.machine(), jobs, library, isolated=context.isolated,
-                                        environment=environment or {}, before=before, during=during))
+                                        environment=environment or {}, during=during))
 
 
 def rate(shape, result, alone, bound_ms):

@@ -1,6 +1,7 @@
 """One run of real processes: nodes, their arbiters, the ranks of the jobs; then what they wrote.
 
-The demo and every figure that needs processes use this and nothing else.
+The demo and every figure that needs processes use this and nothing else. All jobs are made ready first and held
+before their first iteration, then let go, each after its offset: starting processes is no part of what is measured.
 """
 
 import itertools
@@ -29,9 +30,7 @@ class Plan:
     isolated: bool = True
     daemon_settings: tuple = ()
     environment: dict = field(default_factory=dict)
-    # Called with the session before the jobs start, and while they run: for faults, pauses and probes.
-    before: object = None
-    during: object = None
+    during: object = None  # called with the session while the jobs run: for faults, pauses and probes
 
 
 @dataclass(frozen=True)
@@ -70,10 +69,9 @@ def _run_in(build, plan, mark, directory):
         session.prepare()
         if plan.library:
             session.start_arbiters()
-        if plan.before:
-            plan.before(session)
-        meter = validity.CpuMeter()
         session.start_jobs()
+        meter = validity.CpuMeter()
+        session.let_go()
         if plan.during:
             plan.during(session)
         session.wait_for_jobs()
@@ -114,12 +112,19 @@ class _Session:
             self._await_socket(node)
 
     def start_jobs(self):
-        for job in sorted(self.plan.jobs, key=lambda j: j.start_delay_s):
-            if job.start_delay_s:
-                time.sleep(job.start_delay_s)
+        """Start all ranks of all jobs, and wait until each job stands before its first iteration."""
+        for job in self.plan.jobs:
+            self._hold(job).touch()
             port = next(_PORTS)
             for rank in range(self.machine.ranks):
                 self._start_rank(job, rank, port)
+        self.wait_for_words("all ranks are ready")
+
+    def let_go(self):
+        began = time.monotonic()
+        for job in sorted(self.plan.jobs, key=lambda j: j.start_delay_s):
+            time.sleep(max(0.0, began + job.start_delay_s - time.monotonic()))
+            self._hold(job).unlink()
 
     def wait_for_jobs(self):
         self.processes.wait([self._rank_name(j, r) for j in self.plan.jobs for r in range(self.machine.ranks)],
@@ -169,8 +174,8 @@ class _Session:
 
     def _start_rank(self, job, rank, port):
         node, _ = self.machine.place(rank)
-        command = [part.replace("{session}", str(self.directory))
-                   for part in commands.trainer_command(self.build, job, self._rank_log(job, rank))]
+        command = commands.trainer_command(self.build, job, self._rank_log(job, rank))
+        command.append(f"--pause-file={self._hold(job)}")
         environment = {**self._environment(node),
                        **commands.rank_environment(self.machine, rank, self.nodes.address(0), port)}
         if self.plan.library:
@@ -196,6 +201,10 @@ class _Session:
                              f"{self.processes.last_words(name)}")
             time.sleep(0.02)
 
+    def _hold(self, job):
+        """While this file exists the job starts no iteration."""
+        return self.directory / f"hold-{job.name}"
+
     def _rank_name(self, job, rank):
         return f"{job.name}-rank{rank}"
 
@@ -213,3 +222,4 @@ def run_valid(build, plan, mark, keep=None, note=lambda text: None, may_repeat=l
         if not result.load.void or tries > validity.REPEATS or not may_repeat(result.seconds):
             return result
         note(f"void ({result.load.void}), again")
+        validity.wait_until_quiet()

@@ -4,11 +4,14 @@ A run with more than 60% of all cores used, or with kernels or ring steps later 
 run is repeated up to three times; after that its figure is missed.
 """
 
+import time
 from dataclasses import dataclass
 
 CPU_LIMIT = 0.60
 LATENESS_P99_LIMIT_US = 300.0
 REPEATS = 3
+# Of all cores, while nothing of ours runs.
+QUIET_USED, QUIET_STOLEN = 0.10, 0.003
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,18 @@ class CpuMeter:
         """(used, stolen)."""
         busy, stolen, total = (now - before for now, before in zip(self._read(), self._before))
         return busy / max(1, total), stolen / max(1, total)
+
+
+def wait_until_quiet(patience_s=90.0, watch_s=2.0):
+    """Wait until nobody else keeps the machine busy and nothing is stolen from it, or until patience ends. Noise from
+    next door comes in bursts of up to a minute: a repeat in the same burst would be void as well."""
+    end = time.monotonic() + patience_s
+    while time.monotonic() < end:
+        meter = CpuMeter()
+        time.sleep(watch_s)
+        used, stolen = meter.shares()
+        if used < QUIET_USED and stolen < QUIET_STOLEN:
+            return
 
 
 def parse_proc_stat(text):

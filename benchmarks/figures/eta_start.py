@@ -1,14 +1,12 @@
 """eta_start: from any start, iterations 20 to 60 against first come, first served without hand-over costs.
 
-Every start is one of fresh processes and arbiters: both jobs are held before their first iteration and let go, the
-second after an offset. The yardstick plays the same draws of compute time, the second job one turn after the first.
-The worst start counts. Control: release after the collective.
+Every start is one of fresh processes and arbiters; the second job is let go an offset after the first. The yardstick
+plays the same draws of compute time, the second job one turn after the first. The worst start counts. Control:
+release after the collective.
 """
 
-import time
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 
 from benchmarks import jitter, pairs, reference
 from benchmarks.machine import SMS
@@ -42,28 +40,12 @@ def measure(context, case):
 def _etas(context, shape, library, starts, alone):
     etas = []
     for number, offset in enumerate(starts, 1):
-        both = pairs.together(context, shape, library, extra=("--pause-file={session}/hold-{job}",),
-                              before=_hold, during=lambda session: _let_go(session, offset))
+        both = pairs.together(context, shape, library, offset)
         best = _yardstick_ms(shape, alone.compute_ms, alone.exposed_ms)
         etas.append(best / measured_ms(list(both.jobs.values())) if both else None)
         context.say(f"    start {number} of {len(starts)}, offset {offset * 1e3:.0f} ms: "
                     + ("missed" if etas[-1] is None else f"{etas[-1]:.4f}"))
     return etas
-
-
-def _hold(session):
-    for job in session.plan.jobs:
-        (Path(session.directory) / f"hold-{job.name}").touch()
-
-
-def _let_go(session, offset_s):
-    """Let the first job begin, and after the offset the second, once both stand ready."""
-    session.wait_for_words("trainer:")
-    time.sleep(0.5)  # from a rank's first words to its first iteration: connections, the first broadcast
-    for job in session.plan.jobs:
-        (Path(session.directory) / f"hold-{job.name}").unlink()
-        if job is session.plan.jobs[0]:
-            time.sleep(offset_s)
 
 
 @cache

@@ -1,5 +1,9 @@
 """handover_ratio and handover_ratio_p99: the direct hand-over against half a futex round trip of the same run.
 
+Like with like: who waits for a turn has slept through the other's, so both sides of the ping-pong sleep as long before
+they answer, each on a core of its own and at the priority of the streams; a processor that has slept takes longer to
+come back. Beside it, without sleep on either side: turns of no length against a tight ping-pong.
+
 The other granters of record 0001 are measured beside it. Control: release after a host synchronisation.
 """
 
@@ -13,16 +17,17 @@ from benchmarks.processes import Failed
 from benchmarks.results import Goal, Measured, controlled
 
 GOAL, GOAL_P99 = Goal("<=", 1.5), Goal("<=", 2.0)
-# Case: (granter, poll interval in us, the releasing host stands still for 100 of every 400 ms).
+_TURNS, _HOLD_US = 2000, 300
+# Case: (granter, length of a turn in us, poll interval in us, the releasing host stands still for 100 of every 400 ms).
 _CASES = {
-    "stream": ("stream", 50, 0), "kernel": ("kernel", 50, 0), "poll_50us": ("poll", 50, 0),
-    "poll_200us": ("poll", 200, 0), "callback": ("callback", 50, 0),
-    "stream_throttled": ("stream", 50, 1), "callback_throttled": ("callback", 50, 1),
+    "stream": ("stream", _HOLD_US, 50, 0), "stream_tight": ("stream", 0, 50, 0), "kernel": ("kernel", _HOLD_US, 50, 0),
+    "poll_50us": ("poll", _HOLD_US, 50, 0), "poll_200us": ("poll", _HOLD_US, 200, 0),
+    "callback": ("callback", _HOLD_US, 50, 0), "stream_throttled": ("stream", _HOLD_US, 50, 1),
+    "callback_throttled": ("callback", _HOLD_US, 50, 1),
 }
 SCOPE = "component"
 CASES = tuple(_CASES)
-_TURNS, _HOLD_US = 2000, 300
-_SCOPE = ("2 processes, one software GPU, {turns} turns of {hold} us each; stopped hosts are emulated: host functions "
+_CONDITION = ("2 processes, one software GPU, {turns} turns of {hold} us each; stopped hosts are emulated: host functions "
           "of the releasing process do not run, its streams go on")
 
 
@@ -32,7 +37,7 @@ def measure(context, case):
     for _ in range(context.runs):
         runs += _run(context, _CASES[case])
     if shipped:
-        bad = _run(context, ("synchronize", 50, 0))
+        bad = _run(context, ("synchronize", _HOLD_US, 50, 0))
     for run in runs + bad:
         context.say(f"    {run['granter']:>12}  hand-over {_shown(run, 'handover_us')}, half a round trip "
                     f"{_shown(run, 'half_round_trip_us')}, paced {_shown(run, 'paced_half_round_trip_us')} us "
@@ -44,15 +49,11 @@ def measure(context, case):
         control = controlled(goal, "release after a host synchronisation",
                              _ratio(bad[0], quantile) if bad else None) if shipped else None
         yield Measured(name + suffix, case, value, "1", goal if shipped else Goal(), samples, control,
-                       _SCOPE.format(turns=_TURNS, hold=_HOLD_US), {"runs": runs})
-    # A ping-pong whose sides sleep as long as a turn before they answer: what a wake-up from real sleep costs here.
-    paced = tuple(_ratio(run, "p50", "paced_half_round_trip_us") for run in runs)
-    yield Measured("handover_ratio_beside", f"{case}_paced", stats.median(paced) if paced else None, "1", Goal(), paced,
-                   None, "against a ping-pong at the pace of the turns")
+                       _CONDITION.format(turns=_TURNS, hold=_CASES[case][1]), {"runs": runs})
 
 
-def _ratio(run, quantile, yardstick="half_round_trip_us"):
-    return run["handover_us"][quantile] / run[yardstick][quantile]
+def _ratio(run, quantile):
+    return run["handover_us"][quantile] / run["paced_half_round_trip_us"][quantile]
 
 
 def _shown(run, what):
@@ -60,13 +61,13 @@ def _shown(run, what):
 
 
 def _run(context, how):
-    granter, poll_us, throttled = how
+    granter, hold_us, poll_us, throttled = how
     with tempfile.TemporaryDirectory(prefix=f"{pairs.MARK}-", dir="/dev/shm") as directory:
         config = Path(directory) / "machine.yaml"
         config.write_text(Machine(nodes=1, gpus_per_node=1).yaml(Path(directory) / "machine"), encoding="utf-8")
         environment = {**os.environ, "LD_LIBRARY_PATH": str(context.build.gpu_libraries), "SIMGPU_CONFIG": str(config)}
         try:
-            return programs.json_lines([context.build.program("handover"), granter, _TURNS, _HOLD_US, poll_us,
+            return programs.json_lines([context.build.program("handover"), granter, _TURNS, hold_us, poll_us,
                                         throttled], environment)
         except Failed as failure:
             context.voids.append(str(failure))

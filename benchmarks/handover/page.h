@@ -10,6 +10,7 @@ namespace crossover::bench {
 
 inline constexpr std::uint32_t kMaxTurns = 20000;
 inline constexpr std::uint32_t kClients = 2;
+inline constexpr std::uint32_t kMaxRounds = 2000;  // of a ping-pong
 
 struct ClientTimes {
   std::array<std::int64_t, kMaxTurns + 1> entered;  // by turn number: first thing after its wait returned
@@ -26,6 +27,7 @@ struct SharedPage {
   std::array<std::uint32_t, 2> ping;
   std::array<std::int64_t, 2> said;  // when `ping` was stored
   std::int64_t there;                // how long the way there took
+  std::array<std::int64_t, kMaxRounds> halves;
 };
 
 // Who opens the next gate.

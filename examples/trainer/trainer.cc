@@ -121,6 +121,9 @@ class Training {
     communicator_.BroadcastFromRankZero(state_.training.parameters, plan_.total(), gpu_.communication());
     communicator_.AllReduceSum(state_.scratch, 1, gpu_.communication());
     gpu_.Synchronize(gpu_.communication());
+    if (rank_.rank != 0) return;
+    std::printf("trainer: all ranks are ready\n");
+    std::fflush(stdout);
   }
 
   void Loop() {

@@ -8,15 +8,19 @@ namespace simgpu::nccl {
 
 namespace {
 
-// A piece should keep the link busy for about this long: short against a step, long against a wake-up.
-constexpr double kPieceSeconds = 500e-6;
+// A piece should keep the link busy for about this long: every piece costs the machine some wake-ups.
+constexpr double kPieceSeconds = 2e-3;
 constexpr std::uint64_t kLeastPieces = 2;  // of a range: one travels while the other is waited for,
 constexpr double kWholeBelow = 0.5;  // unless it is shorter than so much of a piece: a wake-up costs more
 constexpr std::uint64_t kMostPieces = 8;
 constexpr std::uint64_t kMaxPieceBytes = 512 * 1024;
-// The receiver's link starts late by the travel time of the announcement. Rather than pay for that with one
-// more wake-up per piece, what would be served within this time counts as served; it never adds up.
+// What a link will have served within this time counts as served: about what a wake-up takes, so that nobody
+// sleeps for less, and the receiver's link, which starts late by the travel time of the announcement, costs no
+// wake-up of its own. The link still serves one piece after the other, so it never adds up.
 constexpr Nanos kTolerance = 60'000;
+
+bool IsDue(Nanos due) { return due != kNever && due <= MonotonicNow() + kTolerance; }
+Nanos Early(Nanos due) { return due == kNever ? kNever : due - kTolerance; }
 
 }  // namespace
 
@@ -34,18 +38,19 @@ std::uint64_t Outbound::PieceBytes(std::uint64_t range_bytes, std::uint64_t elem
 
 void Outbound::Push(std::uint32_t sequence, const PieceFrame& piece, const std::byte* data) {
   const Mark mark = link_ == nullptr ? 0 : link_->Extend(static_cast<double>(piece.bytes) * slowdown_);
+  const Waiting added{sequence, piece, data, mark};
+  if (waiting_.empty() && (link_ == nullptr || IsDue(link_->Forecast(mark)))) return Leave(added);
   if (announces_) channel_->Send(EncodeAnnounce(sequence, piece));
-  waiting_.push_back({sequence, piece, data, mark});
+  waiting_.push_back(added);
 }
 
 void Outbound::Advance() {
   while (!waiting_.empty()) {
     const Waiting& first = waiting_.front();
-    if (link_ != nullptr) {
-      const Nanos due = link_->ReachedAt(first.mark);
-      if (due == kNever) return;
-      ReportLateness(Late::kRingStep, due, MonotonicNow());
-    }
+    const Nanos reached = link_->ReachedAt(first.mark);
+    if (reached == kNever && !IsDue(link_->Forecast(first.mark))) return;
+    const Nanos now = MonotonicNow();
+    ReportLateness(Late::kRingStep, reached == kNever ? now : reached, now);
     Leave(first);
     waiting_.pop_front();
   }
@@ -59,7 +64,7 @@ void Outbound::Leave(const Waiting& waiting) {
 }
 
 Nanos Outbound::WakeAt() const {
-  return waiting_.empty() || link_ == nullptr ? kNever : link_->Forecast(waiting_.front().mark);
+  return waiting_.empty() ? kNever : Early(link_->Forecast(waiting_.front().mark));
 }
 
 std::optional<Inbound::Item> Inbound::Next() {
@@ -100,12 +105,11 @@ bool Inbound::Decode(std::span<const std::byte> payload, Item* item) {
 }
 
 std::optional<Inbound::Item> Inbound::Release() {
-  const Nanos due = link_->Forecast(marks_.front());
-  if (due == kNever || due > MonotonicNow() + kTolerance) return std::nullopt;
+  if (!IsDue(link_->Forecast(marks_.front()))) return std::nullopt;
   marks_.pop_front();
   return std::exchange(held_, std::nullopt);
 }
 
-Nanos Inbound::WakeAt() const { return held_ ? link_->Forecast(marks_.front()) - kTolerance : kNever; }
+Nanos Inbound::WakeAt() const { return held_ ? Early(link_->Forecast(marks_.front())) : kNever; }
 
 }  // namespace simgpu::nccl

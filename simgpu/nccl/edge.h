@@ -6,6 +6,8 @@
 // Several pieces are given to a link ahead of time: they follow each other without a gap, however late this
 // thread wakes up.
 //
+// A piece that the link serves within a wake-up's time is not announced: its bytes go at once.
+//
 // A null link is infinitely fast. One thread.
 #pragma once
 
