@@ -55,11 +55,13 @@ class Shape:
     early_bytes: float = 0.02
     iterations: int = 90
     warm_up: int = 30
+    queue_depth: int = 1024
 
     def machine(self):
         gpus = self.ranks // 2
         speed = link_speed_for(self.ratio * self.compute_ms / 1e3, GRADIENT_BYTES, self.ranks)
-        return Machine(nodes=2, gpus_per_node=gpus, mode=self.mode, node_link_bytes_per_s=speed)
+        return Machine(nodes=2, gpus_per_node=gpus, mode=self.mode, node_link_bytes_per_s=speed,
+                       queue_depth=self.queue_depth)
 
     def job(self, name, seed):
         return Job(name, seed, self.compute_ms, self.iterations, self.variant, self.jitter, self.early_bytes)

@@ -1,4 +1,5 @@
 #include "benchmarks/driver/gpu.h"
+#include "common/base/clock.h"
 
 namespace crossover::bench {
 
@@ -24,6 +25,11 @@ void Gpu::Launch(CUfunction kernel, void** parameters) const {
 }
 
 void Gpu::Synchronize() const { Check(Cuda().cuStreamSynchronize(stream_), "cuStreamSynchronize"); }
+
+void Gpu::Stamp(std::int64_t* where) const {
+  const auto stamp = [](void* time) { *static_cast<std::int64_t*>(time) = base::MonotonicNs(); };
+  Check(Cuda().cuLaunchHostFunc(stream_, stamp, where), "cuLaunchHostFunc");
+}
 
 CUdeviceptr Gpu::Register(void* memory, std::size_t bytes) {
   CUdeviceptr address = 0;

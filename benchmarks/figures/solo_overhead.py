@@ -8,8 +8,9 @@ from benchmarks.results import Goal, Measured, controlled
 
 GOAL = Goal("<=", 0.005)
 CONTROL = "slow_hooks"
-# The GPU has almost nothing to do, so that the launch path itself is what a step takes.
-_BY_CASE = {"launch_bound": pairs.Shape(0.6, compute_ms=0.2, iterations=1500, warm_up=100),
+# The GPU has almost nothing to do, so that the launch path itself is what a step takes; the host may not run ahead, so
+# that it sleeps while the GPU communicates, which keeps the processors below the limit.
+_BY_CASE = {"launch_bound": pairs.Shape(6.0, compute_ms=0.2, ranks=2, iterations=1500, warm_up=100, queue_depth=8),
             "compute_bound": pairs.Shape(0.6, iterations=150)}
 CASES = tuple(_BY_CASE)
 

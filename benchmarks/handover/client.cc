@@ -51,12 +51,12 @@ class Client {
     // The shipped operations in their order; only the time stamp stands between the wait and what follows it.
     const auto acquire = turn::Acquire(self_, k);
     Enqueue(std::span(acquire).first(2));
-    Stamp(&shared_->times[self_].entered[k]);
+    gpu_.Stamp(&shared_->times[self_].entered[k]);
     Enqueue(std::span(acquire).last(2));
     auto nanoseconds = static_cast<std::uint64_t>(options_.hold_us * base::kNsPerUs);
     void* parameters[] = {&nanoseconds};
     gpu_.Launch(work_, parameters);
-    Stamp(&shared_->times[self_].left[k]);
+    gpu_.Stamp(&shared_->times[self_].left[k]);
     Release(k);
   }
 
@@ -129,13 +129,6 @@ class Client {
     }
     return static_cast<std::size_t>(reinterpret_cast<const char*>(word) -
                                     reinterpret_cast<const char*>(&shared_->page));
-  }
-
-  // By a host function: it runs at the real time at which the stream comes to it. Kernels may run ahead of
-  // it.
-  void Stamp(std::int64_t* where) {
-    const auto stamp = [](void* time) { *static_cast<std::int64_t*>(time) = base::MonotonicNs(); };
-    Check(Cuda().cuLaunchHostFunc(gpu_.stream(), stamp, where), "cuLaunchHostFunc");
   }
 
   SharedPage* shared_;

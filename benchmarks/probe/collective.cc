@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "common/base/clock.h"
 #include "simgpu/nccl/nccl.h"
 
 namespace crossover::bench {
@@ -80,14 +79,16 @@ std::vector<std::int64_t> TimeAllReduces(const Gpu& gpu, const Place& place, std
   const auto all_reduce = [&](std::size_t part) {
     CheckNccl(reduce(data, data, part / sizeof(float), ncclFloat32, ncclSum, comm, gpu.stream()),
               "ncclAllReduce");
-    gpu.Synchronize();
   };
   std::vector<std::int64_t> times;
   for (int i = 0; i < count; ++i) {
     all_reduce(sizeof(float) * static_cast<std::size_t>(place.ranks));  // so that all begin together
-    const std::int64_t began = base::MonotonicNs();
+    std::int64_t began = 0, ended = 0;
+    gpu.Stamp(&began);
     all_reduce(bytes);
-    times.push_back(base::MonotonicNs() - began);
+    gpu.Stamp(&ended);
+    gpu.Synchronize();
+    times.push_back(ended - began);
   }
   CheckNccl(NCCL_CALL(ncclCommDestroy)(comm), "ncclCommDestroy");
   return times;

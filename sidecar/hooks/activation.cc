@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -41,6 +42,17 @@ void InChild() {
   helper.CloseInChild();
 }
 
+// Whether kernels of several processes run on the GPU side by side, so that one job's collective and another's
+// compute can. Drivers before CUDA 12.4 do not say: there the control daemon's pipe tells, as it tells them.
+bool RunsProcessesTogether(CUdevice gpu) {
+  int enabled = 0;
+  if (driver.DeviceGetAttribute(&enabled, CU_DEVICE_ATTRIBUTE_MPS_ENABLED, gpu) == CUDA_SUCCESS) return enabled != 0;
+  const char* directory = ::getenv("CUDA_MPS_PIPE_DIRECTORY");
+  char control[4096];
+  snprintf(control, sizeof control, "%s/control", directory != nullptr ? directory : "/tmp/nvidia-mps");
+  return ::access(control, F_OK) == 0;
+}
+
 bool Start(CUcontext context, CUdevice gpu, int rank) {
   const session::Config& config = session::GetConfig();
   CUuuid uuid{};
@@ -51,7 +63,7 @@ bool Start(CUcontext context, CUdevice gpu, int rank) {
   hello.gang_size = config.gang_size;
   hello.rank = static_cast<std::uint32_t>(rank);
   hello.pid = static_cast<std::uint32_t>(::getpid());
-  session::TheSession().SetUp(&driver, context, config.gpu_gates);
+  session::TheSession().SetUp(&driver, context, config.gpu_gates, RunsProcessesTogether(gpu));
   if (config.launch_blocking) session::TheSession().ObserveOnly("CUDA_LAUNCH_BLOCKING is set");
   if (pthread_atfork(nullptr, nullptr, &InChild) != 0) return false;
   helper.Start(&session::TheSession(), config.socket, hello);

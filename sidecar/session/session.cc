@@ -4,6 +4,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <utility>
+
 #include "common/base/futex.h"
 #include "sidecar/log/log.h"
 #include "sidecar/session/attention.h"
@@ -54,7 +56,8 @@ void Session::BeforeCollective(const void* communicator, phase::Token token, pha
   ++called_;
   const bool gating = verdict.locked && mode_ == CROSSOVER_MODE_GATE && observe_reason_ == nullptr &&
                       taking_allowed_.load(std::memory_order_acquire);
-  if (turns_.holding() && !blocked_ && (verdict.turn_end || !gating)) EndTurn();
+  lasts_ = gating && verdict.turn_end && !overlap_;
+  if (turns_.holding() && !blocked_ && (verdict.turn_end || !gating) && !lasts_) EndTurn();
   if (verdict.turn_end || !gating) {
     armed_ = false;
     awaited_ = gating ? called_ : 0;
@@ -185,6 +188,7 @@ void Session::BeginTurn(phase::StreamKey launching) {
   if (capturing && turns_.Capturing(launching)) return;  // the graph's launch begins the turn
   armed_ = false;
   SetAttention();
+  if (std::exchange(lasts_, false) && turns_.holding() && !blocked_) EndTurn();
   if (turns_.page() == nullptr || turns_.holding() || blocked_ || observe_reason_ != nullptr) return;
   if (!taking_allowed_.load(std::memory_order_acquire) || Follow() == false || mode_ != CROSSOVER_MODE_GATE) {
     return;
@@ -224,14 +228,17 @@ void Session::Forget() {
   scan_until_ = 0;
   awaited_ = 0;
   armed_ = false;
+  lasts_ = false;
   attention.store(0, std::memory_order_relaxed);
 }
 
-void Session::SetUp(const gates::Driver* driver, CUcontext context, bool gpu_gates) {
+void Session::SetUp(const gates::Driver* driver, CUcontext context, bool gpu_gates, bool overlap) {
   const Locked locked(mutex_);
   driver_ = driver;
   context_ = context;
   gpu_gates_wanted_ = gpu_gates;
+  overlap_ = overlap;
+  if (!overlap) log::Write(log::Level::kInfo, "no MPS: turns last until their collectives have ended");
   transport_ = gpu_gates ? CROSSOVER_TRANSPORT_GPU_GATES : CROSSOVER_TRANSPORT_HOST_GATES;
 }
 
@@ -305,7 +312,7 @@ int Session::OnTick() {
   constexpr int kIdleMs = 100;
   if (!mutex_.TryLock()) return kWatchedMs;
   const bool taking = turns_.holding() && !blocked_ && mode_ == CROSSOVER_MODE_GATE;
-  const bool idle = taking && !AnyCapture() && turns_.OthersWait() && turns_.Idle(tracker_);
+  const bool idle = taking && !AnyCapture() && turns_.OthersWait() && turns_.Idle(tracker_, lasts_);
   idle_ticks_ = idle ? idle_ticks_ + 1 : 0;
   if (idle_ticks_ >= 2) YieldIdleTurn();
   const bool watched = mode_ == CROSSOVER_MODE_GATE;
@@ -318,14 +325,14 @@ int Session::OnTick() {
 // turn.
 void Session::YieldIdleTurn() {
   idle_ticks_ = 0;
-  armed_ = true;
+  const bool armed = std::exchange(armed_, true);
   joined_stream_ = 0;
   SetAttention();
   BarrierOnAllThreads();
-  if (turns_.Idle(tracker_)) {
+  if (turns_.Idle(tracker_, lasts_)) {
     turns_.ReleaseOnHost();
   } else {
-    armed_ = false;
+    armed_ = armed;
     SetAttention();
   }
 }

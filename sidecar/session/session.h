@@ -50,8 +50,9 @@ class Session final : public link::Client {
   // must be a literal.
   void ObserveOnly(const char* reason);
 
-  // What turns are taken with. Before the helper thread is started.
-  void SetUp(const gates::Driver* driver, CUcontext context, bool gpu_gates);
+  // What turns are taken with. Before the helper thread is started. `overlap`: collectives of this process and
+  // compute of another run side by side on this GPU; else a turn lasts until its collective has ended.
+  void SetUp(const gates::Driver* driver, CUcontext context, bool gpu_gates, bool overlap);
 
   // --- The helper thread's side.
   void OnThreadStart() override;
@@ -87,6 +88,7 @@ class Session final : public link::Client {
   phase::StreamKey joined_stream_ = 0;  // where that join happened, 0 for the host
   bool armed_ = false;                  // the next compute launch begins a turn
   bool blocked_ = false;                // a thread waits in a gate that blocks
+  bool lasts_ = false;                  // the turn ends where the next one begins, not before its collective
   std::uint32_t mode_ = CROSSOVER_MODE_OFF;
   std::uint32_t transport_ = CROSSOVER_TRANSPORT_NONE;
   const char* observe_reason_ = nullptr;
@@ -99,6 +101,7 @@ class Session final : public link::Client {
   CUcontext context_ = nullptr;
   CUevent event_ = nullptr;
   bool gpu_gates_wanted_ = true;
+  bool overlap_ = true;
   gates::GpuGate gpu_gate_;
   gates::HostGate host_gate_;
 };

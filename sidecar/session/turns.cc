@@ -109,13 +109,14 @@ bool Turns::Release(const phase::Tracker& tracker, bool capturing) {
   return true;
 }
 
-bool Turns::Idle(const phase::Tracker& tracker) const {
+bool Turns::Idle(const phase::Tracker& tracker, bool with_collectives) const {
   if (!holding_ || base::LoadWord(&page_->slot[slot_].hold) != asked()) return false;
   const Context context(driver_, context_);
   CUstream handle = nullptr;
   if (!context || !HandleOf(stream_, &handle) || driver_->StreamQuery(handle) != CUDA_SUCCESS) return false;
   for (const phase::StreamState& other : tracker.streams()) {
-    if (!other.compute || other.key == stream_) continue;
+    const bool counts = other.compute || (other.collective && with_collectives);
+    if (!counts || other.key == stream_) continue;
     if (!HandleOf(other.key, &handle) || driver_->StreamQuery(handle) != CUDA_SUCCESS) return false;
   }
   return true;

@@ -42,9 +42,9 @@ class Turns {
   // Ends the turn behind everything queued so far on the compute streams.
   bool Release(const phase::Tracker& tracker, bool capturing);
 
-  // Whether the turn is held and nothing runs in it: every compute stream has caught up with its host. False
-  // where that cannot be known.
-  bool Idle(const phase::Tracker& tracker) const;
+  // Whether the turn is held and nothing runs in it: every compute stream has caught up with its host, and so
+  // has every stream of collectives if `with_collectives`. False where that cannot be known.
+  bool Idle(const phase::Tracker& tracker, bool with_collectives) const;
 
   // Ends an idle turn from here: there is nothing on the GPU to wait for.
   void ReleaseOnHost();

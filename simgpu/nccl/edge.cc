@@ -11,7 +11,7 @@ namespace {
 // A piece should keep the link busy for about this long: every piece costs the machine some wake-ups.
 constexpr double kPieceSeconds = 2e-3;
 constexpr std::uint64_t kLeastPieces = 2;  // of a range: one travels while the other is waited for,
-constexpr double kWholeBelow = 0.5;  // unless it is shorter than so much of a piece: a wake-up costs more
+constexpr double kWholeBelow = 0.15;  // unless it is shorter than so much of a piece: a wake-up costs more
 constexpr std::uint64_t kMostPieces = 8;
 constexpr std::uint64_t kMaxPieceBytes = 512 * 1024;
 // What a link will have served within this time counts as served: about what a wake-up takes, so that nobody

@@ -28,7 +28,7 @@ class SessionTest : public ::testing::Test {
     FakeDriver::Clear();
     attention = 0;
     watching = false;
-    session_.SetUp(&driver_, FakeDriver::context(), true);
+    session_.SetUp(&driver_, FakeDriver::context(), true, overlap_);
     slot().mode = CROSSOVER_MODE_OBSERVE;
     session_.OnCommunicator(&kComm, 4);
     session_.OnCommunicator(&kSingle, 1);
@@ -78,6 +78,7 @@ class SessionTest : public ::testing::Test {
     FakeDriver::calls.clear();
   }
 
+  bool overlap_ = true;
   const gates::Driver driver_ = FakeDriver::Table();
   crossover_page page_{
       CROSSOVER_TURNSTILE_MAGIC, 1, sizeof(crossover_page), CROSSOVER_MAX_CLIENTS, 0, {}, {}};
@@ -106,6 +107,47 @@ TEST_F(SessionTest, ReleasesBeforeTheLastBucketAndAcquiresAtTheFirstLaunchAfterI
   Launch();
   EXPECT_THAT(FakeDriver::calls, ElementsAre("memop 100 ready=2 gate>=2 hold=2 gate=2"));
   EXPECT_EQ(attention, 0u);
+}
+
+// A GPU that runs one process at a time: a collective beside another job's compute would only slow both down.
+class TimeSlicedSessionTest : public SessionTest {
+ protected:
+  TimeSlicedSessionTest() { overlap_ = false; }
+};
+
+TEST_F(TimeSlicedSessionTest, KeepsTheTurnUntilTheLastBucketIsJoined) {
+  TakeTurns();
+  Launch();
+  Collective(10);
+  Launch();
+  Collective(20);
+  EXPECT_THAT(FakeDriver::calls, ElementsAre("nccl 10", "nccl 20"));
+  FakeDriver::calls.clear();
+  Join();
+  EXPECT_THAT(FakeDriver::calls, IsEmpty());
+  Launch();
+  EXPECT_THAT(FakeDriver::calls,
+              ElementsAre("memop 100 gate=2 rel=1", "memop 100 ready=2 gate>=2 hold=2 gate=2"));
+  EXPECT_EQ(attention, 0u);
+}
+
+TEST_F(TimeSlicedSessionTest, AnIdleTurnIsNotGivenAwayWhileItsCollectiveRuns) {
+  TakeTurns();
+  Launch();
+  Collective(10);
+  Launch();
+  Collective(20);
+  slot().hold = 1;
+  page_.slot[1].ready = 1;
+  FakeDriver::busy = reinterpret_cast<CUstream>(kSide);
+  for (int i = 0; i < 4; ++i) session_.OnTick();
+  EXPECT_EQ(slot().rel, 0u);
+  FakeDriver::busy = nullptr;
+  for (int i = 0; i < 4; ++i) session_.OnTick();
+  EXPECT_EQ(slot().rel, 1u);
+  FakeDriver::calls.clear();
+  Launch();
+  EXPECT_THAT(FakeDriver::calls, ElementsAre("memop 100 ready=2 gate>=2 hold=2 gate=2")) << "and is taken again";
 }
 
 TEST_F(SessionTest, TiesOtherComputeStreamsToTheTurn) {
@@ -367,7 +409,7 @@ TEST(SessionWithoutGpuGatesTest, FallsBackToHostGatesAndTakesTurns) {
   const gates::Driver driver = FakeDriver::Table();
   crossover_page page{};
   Session session;
-  session.SetUp(&driver, FakeDriver::context(), true);
+  session.SetUp(&driver, FakeDriver::context(), true, true);
   ::testing::internal::CaptureStderr();
   ASSERT_TRUE(session.Attach(&page, 0));
   EXPECT_THAT(::testing::internal::GetCapturedStderr(), ::testing::HasSubstr("host gates"));
