@@ -32,6 +32,10 @@ bench: install ## measure the figures, with their baselines and controls; ONLY=f
 	@tools/build.sh bench all crossover_portable
 	@$(PYTHON) -m benchmarks.run $(if $(ONLY),--only $(ONLY))
 
+soak: install ## hours of what the tests do in minutes; ONLY=explore|fuzz|kills takes one part; goes on where it stopped
+	@tools/build.sh bench all crossover_portable
+	@$(PYTHON) -m tools.soak $(if $(ONLY),--part $(ONLY))
+
 lint: install ## formatting, layers, shell, Python, headers, clang-tidy
 	@$(PYTHON) tools/lint/run.py $(ONLY)
 

@@ -40,6 +40,11 @@ class Build:
         """Directory of the software GPU's libcuda.so.1 and libnccl.so.2, for the loader."""
         return self.top / "simgpu" / "lib"
 
+    @property
+    def recorder(self):
+        """Directory of a libcuda.so.1 that writes down what it is asked and asks the software GPU's."""
+        return self.top / "tests" / "process" / "sidecar" / "recorder"
+
     def program(self, name):
         return self._program(name)
 

@@ -66,7 +66,7 @@ class Shape:
     def job(self, name, seed):
         return Job(name, seed, self.compute_ms, self.iterations, self.variant, self.jitter, self.early_bytes)
 
-    def scope(self):
+    def condition(self):
         return (f"2 equal jobs of {self.ranks} ranks on 2 nodes, c = {self.compute_ms:g} ms, m/c = {self.ratio:g}, "
                 f"{self.variant}, {self.mode}, jitter {self.jitter:.0%}, links shared")
 

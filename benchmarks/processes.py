@@ -76,6 +76,10 @@ class Processes:
             if left:
                 time.sleep(0.05)
 
+    def signal(self, name, number):
+        """Send a signal to the process itself, past the wrappers that started it."""
+        _signal_all(_inner_family(self._running[name].pid)[:1], number)
+
     def alive(self, name):
         return self._running[name].poll() is None
 

@@ -29,8 +29,15 @@ class Plan:
     deadline_s: float = 60.0
     isolated: bool = True
     daemon_settings: tuple = ()
-    environment: dict = field(default_factory=dict)
+    environment: dict = field(default_factory=dict)  # added to that of every process; {job} is the job's name
+    # Names of jobs that may end badly, and "arbiters": what a fault is done to. Nothing is read from such a job.
+    expendable: tuple = ()
     during: object = None  # called with the session while the jobs run: for faults, pauses and probes
+
+
+    @property
+    def survivors(self):
+        return [job for job in self.jobs if job.name not in self.expendable]
 
 
 @dataclass(frozen=True)
@@ -78,7 +85,7 @@ def _run_in(build, plan, mark, directory):
         cpu, stolen = meter.shares()
         session.stop_arbiters()
     return Result(
-        jobs={job.name: session.job_log(job) for job in plan.jobs},
+        jobs={job.name: session.job_log(job) for job in plan.survivors},
         trace=tuple(logs.read_traces(session.trace_file(n) for n in range(plan.machine.nodes))),
         load=validity.load_of(cpu, stolen, logs.read_reports(directory / "reports")),
         isolation=nodes.says, refused=refused, seconds=time.monotonic() - began)
@@ -127,7 +134,7 @@ class _Session:
             self._hold(job).unlink()
 
     def wait_for_jobs(self):
-        self.processes.wait([self._rank_name(j, r) for j in self.plan.jobs for r in range(self.machine.ranks)],
+        self.processes.wait([self.rank_name(j, r) for j in self.plan.survivors for r in range(self.machine.ranks)],
                             self.plan.deadline_s)
 
     def wait_for_iterations(self, count, patience_s=30.0):
@@ -135,9 +142,9 @@ class _Session:
         end = time.monotonic() + patience_s
         for job in self.plan.jobs:
             while self._iterations_said(job) < count:
-                if time.monotonic() > end or not self.processes.alive(self._rank_name(job, 0)):
+                if time.monotonic() > end or not self.processes.alive(self.rank_name(job, 0)):
                     raise Failed(f"job {job.name}: fewer than {count} iterations after {patience_s:.0f} s; its last "
-                                 f"words: {self.processes.last_words(self._rank_name(job, 0))}")
+                                 f"words: {self.processes.last_words(self.rank_name(job, 0))}")
                 time.sleep(0.05)
 
     def wait_for_words(self, words, patience_s=30.0):
@@ -145,13 +152,13 @@ class _Session:
         end = time.monotonic() + patience_s
         for job in self.plan.jobs:
             while words not in self._said(job):
-                if time.monotonic() > end or not self.processes.alive(self._rank_name(job, 0)):
+                if time.monotonic() > end or not self.processes.alive(self.rank_name(job, 0)):
                     raise Failed(f"job {job.name}: no word of '{words}' after {patience_s:.0f} s; its last words: "
-                                 f"{self.processes.last_words(self._rank_name(job, 0))}")
+                                 f"{self.processes.last_words(self.rank_name(job, 0))}")
                 time.sleep(0.02)
 
     def _said(self, job):
-        return (self.directory / "logs" / self._rank_name(job, 0)).read_text(errors="replace")
+        return (self.directory / "logs" / self.rank_name(job, 0)).read_text(errors="replace")
 
     def _iterations_said(self, job):
         numbers = re.findall(r"^iteration (\d+) ", self._said(job), re.MULTILINE)
@@ -160,7 +167,7 @@ class _Session:
     def stop_arbiters(self):
         if self.plan.library:
             names = [f"arbiter{node}" for node in range(self.machine.nodes)]
-            for name in names:
+            for name in names if "arbiters" not in self.plan.expendable else ():
                 if not self.processes.alive(name):
                     raise Failed(f"{name} ended early; its last words: {self.processes.last_words(name)}")
             self.processes.stop(names)
@@ -181,8 +188,9 @@ class _Session:
         if self.plan.library:
             command = commands.shared_command(self.build, job, self.machine.ranks, self.plan.library, command)
             environment["CROSSOVER_SOCKET"] = self._socket(node)
-        self.processes.start(self._rank_name(job, rank), self.nodes.as_client(node, command), environment,
-                             self.directory / "logs" / self._rank_name(job, rank))
+        environment = {key: value.replace("{job}", job.name) for key, value in environment.items()}
+        self.processes.start(self.rank_name(job, rank), self.nodes.as_client(node, command), environment,
+                             self.directory / "logs" / self.rank_name(job, rank))
 
     def _environment(self, node):
         return {"LD_LIBRARY_PATH": str(self.build.gpu_libraries), "SIMGPU_CONFIG": str(self._config),
@@ -205,7 +213,7 @@ class _Session:
         """While this file exists the job starts no iteration."""
         return self.directory / f"hold-{job.name}"
 
-    def _rank_name(self, job, rank):
+    def rank_name(self, job, rank):
         return f"{job.name}-rank{rank}"
 
     def _rank_log(self, job, rank):

@@ -35,7 +35,7 @@ def measure(context, case):
     if not beside:
         control = controlled(goal, "release after the collective",
                              one(context, shape, context.build.known_bad(CONTROL), []))
-    yield Measured("eta_beside" if beside else "eta", case, value, "1", goal, samples, control, shape.scope(),
+    yield Measured("eta_beside" if beside else "eta", case, value, "1", goal, samples, control, shape.condition(),
                    {"runs": details})
 
 

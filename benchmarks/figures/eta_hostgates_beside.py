@@ -27,4 +27,4 @@ def measure(context, case):
         return pairs.rate(shape, both, alone[0], evaluate.shared_bound([job] * 2, shape.machine())).eta
 
     value, samples = pairs.median_of(context, one)
-    yield Measured("eta_hostgates_beside", case, value, "1", Goal(), samples, None, shape.scope())
+    yield Measured("eta_hostgates_beside", case, value, "1", Goal(), samples, None, shape.condition())

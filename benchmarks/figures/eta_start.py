@@ -34,7 +34,7 @@ def measure(context, case):
     complete = len(known) == len(starts)
     yield Measured("eta_start", case, min(known) if complete else None, "1, worst start", goal, tuple(etas),
                    controlled(goal, "release after the collective", min(filter(None, control), default=None)),
-                   f"{len(starts)} starts; {shape.scope()}", {"worst_known": min(known, default=None)})
+                   f"{len(starts)} starts; {shape.condition()}", {"worst_known": min(known, default=None)})
 
 
 def _etas(context, shape, library, starts, alone):

@@ -20,4 +20,4 @@ def measure(context, case):
         return pairs.rate(shape, both, alone[0], 1.0).gain if both else None
 
     value, samples = pairs.median_of(context, one)
-    yield Measured("eta_timeslice", case, value, "x back-to-back", GOAL, samples, None, shape.scope())
+    yield Measured("eta_timeslice", case, value, "x back-to-back", GOAL, samples, None, shape.condition())

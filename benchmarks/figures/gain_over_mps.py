@@ -20,7 +20,7 @@ def measure(context, case):
 
     value, samples = pairs.median_of(context, lambda: one(context.build.library))
     control = controlled(goal, "no library on either side", one(None))
-    yield Measured("gain_over_mps", case, value, "x", goal, samples, control, shape.scope())
+    yield Measured("gain_over_mps", case, value, "x", goal, samples, control, shape.condition())
 
 
 def cycle_ms(context, shape, library, offset_s):

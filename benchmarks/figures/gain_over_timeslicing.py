@@ -22,4 +22,4 @@ def measure(context, case):
 
     value, samples = pairs.median_of(context, lambda: one(context.build.library))
     control = controlled(GOAL, "no library: time-slicing against itself", one(None, "timeslice"))
-    yield Measured("gain_over_timeslicing", case, value, "x", GOAL, samples, control, _SHAPE.scope())
+    yield Measured("gain_over_timeslicing", case, value, "x", GOAL, samples, control, _SHAPE.condition())

@@ -1,11 +1,14 @@
-"""losses_identical: every loss of every rank, bit for bit, with and without the library.
+"""losses_identical: every loss of every rank, bit for bit, with and without the library, and the user's own calls too.
 
-Control: one bit flipped on the wire, in one collective of each rank; it must be seen.
+The jobs run on a driver that writes down each call. Controls: one bit flipped on the wire; one event wait removed; one
+call left out of the record. Each must be seen.
 """
 
+import tempfile
 from dataclasses import replace
+from pathlib import Path
 
-from benchmarks import pairs, session
+from benchmarks import pairs, recorded, session
 from benchmarks.results import Goal, Measured, controlled
 
 GOAL = Goal("==", 1)
@@ -15,34 +18,69 @@ _VARIANTS = {
     "evaluation": {"extra": ("--eval-every=20",)},
 }
 CASES = tuple(_VARIANTS)
-# Every bucket on the compute stream: more turns per iteration than are worth a hand-over each.
+# Every bucket on the compute stream: more turns per iteration than are worth a hand-over each, and no event waits.
 _OBSERVED_ONLY = {"one_stream"}
 _SHAPE = pairs.Shape(0.6, compute_ms=10.0, iterations=100)
+# Event waits of one iteration, the last of which joins the last bucket; removed in the iteration named.
+_WAITS = {"broadcast_buffers": 12, "loss_allreduce": 12}
+_WAITS_PLAIN, _REMOVED_IN = 10, 10
 
 
 def measure(context, case):
     jobs = tuple(replace(_SHAPE.job(name, seed), **_VARIANTS[case])
                  for seed, name in enumerate(("alpha", "beta"), 1))
-    machine = _SHAPE.machine()
 
     def run(chosen, library=None, environment=None):
-        return context.session(session.Plan(machine, chosen, library, isolated=context.isolated,
+        return context.session(session.Plan(_SHAPE.machine(), chosen, library, isolated=context.isolated,
                                             environment=environment or {}), timed=False)
 
-    alone = _digests(*(run((job,)) for job in jobs))
-    both = run(jobs, context.build.library)
-    corrupt = run(jobs[:1], environment={"SIMGPU_NCCL_FAULT": "corrupt_byte:24"})
-    turns = sum(event.event == "hold" for event in both.trace) if both else 0
-    # Jobs that were to take turns and merely ran side by side have shown nothing.
-    took_part = (turns > 0) != (case in _OBSERVED_ONLY)
-    complete = both and took_part and len(alone) == 2 and all(alone.values())
-    value = int(_digests(both) == alone) if complete else None
-    planted = int(_digests(corrupt)["alpha"] == alone["alpha"]) if complete and corrupt else None
+    with tempfile.TemporaryDirectory(prefix=f"{pairs.MARK}-") as directory:
+        alone_record, both_record = (_Record(context.build, Path(directory) / name) for name in ("alone", "both"))
+        alone = _digests(run(jobs[:1], environment=alone_record.environment), run(jobs[1:]))
+        both = run(jobs, context.build.library, both_record.environment)
+        turns = sum(event.event == "hold" for event in both.trace) if both else 0
+        # Jobs that were to take turns and merely ran side by side have shown nothing.
+        took_part = (turns > 0) != (case in _OBSERVED_ONLY)
+        complete = both and took_part and len(alone) == 2 and all(alone.values())
+        same_losses = complete and _digests(both) == alone
+        calls = alone_record.calls() if complete else []
+        same_calls = complete and calls == both_record.calls()
+        seen = {"a bit flipped on the wire": _seen(run(jobs[:1], environment={"SIMGPU_NCCL_FAULT": "corrupt_byte:24"}),
+                                                   alone)}
+        if case not in _OBSERVED_ONLY:
+            waits = _WAITS.get(case, _WAITS_PLAIN)
+            fault = f"drop_wait:{waits * _REMOVED_IN + waits - 1}"
+            seen["an event wait removed"] = _seen(run(jobs[:1], environment={"SIMGPU_FAULT": fault}), alone)
+        seen["a call left out of the record"] = complete and alone_record.without_one() not in (None, calls[0])
+    value = int(same_losses and same_calls) if complete else None
     yield Measured("losses_identical", case, value, "yes=1", GOAL, (value,),
-                   controlled(GOAL, "a bit flipped on the wire", planted), f"{case}; {_SHAPE.scope()}",
-                   {"turns": turns, "digests": alone})
+                   controlled(GOAL, "; ".join(seen), 0 if all(seen.values()) else 1), f"{case}; {_SHAPE.condition()}",
+                   {"turns": turns, "digests": alone, "calls": [len(c) for c in calls], "faults_seen": seen})
+
+
+class _Record:
+    """What the ranks of alpha asked of the driver."""
+
+    def __init__(self, build, directory):
+        directory.mkdir()
+        self._files = [directory / f"alpha.{rank}" for rank in range(_SHAPE.ranks)]
+        self.environment = {"CROSSOVER_TEST_RECORD": str(directory / "{job}."),
+                            "CROSSOVER_TEST_CUDA": str(build.gpu_libraries / "libcuda.so.1"),
+                            "LD_LIBRARY_PATH": f"{build.recorder}:{build.gpu_libraries}"}
+
+    def calls(self):
+        return [recorded.calls(file) for file in self._files]
+
+    def without_one(self):
+        # A stream's call that every variant makes.
+        return recorded.without_one(self._files[0], "cuLaunchKernel")
 
 
 def _digests(*results):
     """By job, of all runs that took place."""
     return {name: log.digest for result in results if result for name, log in result.jobs.items()}
+
+
+def _seen(faulty, alone):
+    """Whether a run with a fault planted came out otherwise."""
+    return bool(faulty) and _digests(faulty)["alpha"] != alone.get("alpha")

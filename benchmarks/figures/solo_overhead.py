@@ -17,7 +17,7 @@ CASES = tuple(_BY_CASE)
 
 def measure(context, case):
     shape = _BY_CASE[case]
-    scope = f"one job alone; {shape.scope()}"
+    scope = f"one job alone; {shape.condition()}"
     value, samples = pairs.median_of(context, lambda: _overhead(context, shape, context.build.library))
     if case == "compute_bound":
         yield Measured("solo_overhead_beside", case, value, "1", Goal(), samples, None, scope)

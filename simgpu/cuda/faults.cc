@@ -39,13 +39,15 @@ bool ParseFaults(const std::string& text, FaultSet* faults, std::string* error) 
       good = ReadCount(count, &faults->queues) && faults->queues > 0;
     } else if (name == "launch_fails") {
       good = ReadCount(count, &faults->launch_fails_after);
+    } else if (name == "drop_wait") {
+      good = ReadCount(count, &faults->dropped_wait);
     } else {
       good = false;
     }
     if (good) continue;
     *error = "'" + item +
              "' is none of memops_unsupported, host_register_fails, delayed_writes_us:N, stuck_stream[:N], "
-             "queues:N, launch_fails:N";
+             "queues:N, launch_fails:N, drop_wait:N";
     return false;
   }
   return true;

@@ -1,0 +1,50 @@
+"""The parts of a soak and their units."""
+
+import subprocess
+from dataclasses import dataclass
+from functools import partial
+
+from tools.soak import kills
+
+
+@dataclass(frozen=True)
+class Unit:
+    """`run()` says what went wrong, or nothing."""
+
+    name: str
+    run: object
+
+
+def _command(command, limit_s=1800):
+    try:
+        done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=limit_s,
+                              check=False)
+    except subprocess.TimeoutExpired:
+        return f"still running after {limit_s} s"
+    return "" if done.returncode == 0 else (done.stdout + done.stderr)[-4000:]
+
+
+# CLIENTS TURNS KILLS LATE_WRITES SUSPENSIONS, see tests/unit/turn/explore.cc.
+_BOUNDS = ("2 3 0 0 0", "2 3 1 1 0", "2 2 2 1 0", "2 2 1 1 1", "2 3 0 0 1", "3 1 1 1 1", "3 2 0 0 0")
+_STATES = 60_000_000  # beyond, a bound is cut off: what was seen until then held
+
+
+def explore(build):
+    """The turn core in every interleaving, within larger bounds than the unit tests'."""
+    for bounds in _BOUNDS:
+        yield Unit(bounds.replace(" ", "-"),
+                   partial(_command, [build.program("explore"), *bounds.split(), _STATES]))
+
+
+def fuzz(_build):
+    """Each fuzzer for five minutes."""
+    yield Unit("all", partial(_command, ["tools/fuzz.sh", 300], 3600))
+
+
+def kill(build):
+    """Two jobs, one of which is killed, stopped or loses its arbiters at a random instant, again and again."""
+    for first in range(0, 200, 10):
+        yield Unit(f"seeds-{first}-to-{first + 9}", partial(kills.rounds, build, range(first, first + 10)))
+
+
+PARTS = {"explore": explore, "fuzz": fuzz, "kills": kill}
