@@ -1,5 +1,6 @@
 """Command lines and files of the programs under measurement: the one place that knows their flags."""
 
+import platform
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,7 +25,8 @@ class Build:
 
     @property
     def library(self):
-        return self._first(["lib/libcrossover.so", "sidecar/libcrossover.so"])
+        """What ships, where it was built; else this machine's compiler's."""
+        return self._first([f"portable/{platform.machine()}/libcrossover.so", "lib/libcrossover.so"])
 
     def portable_library(self, architecture):
         """The library that ships."""

@@ -3,7 +3,7 @@
 import random
 from dataclasses import dataclass, field, replace
 
-from benchmarks import evaluate, session, stats
+from benchmarks import evaluate, session, stats, validity
 from benchmarks.commands import GRADIENT_BYTES, Job
 from benchmarks.machine import Machine, link_speed_for
 
@@ -20,6 +20,7 @@ class Context:
     isolated: bool = True
     keep: object = None
     voids: list = field(default_factory=list)
+    runs_taken: list = field(default_factory=list)  # load and conditions of every timed run
 
     def session(self, plan, timed=True):
         """A run that is not void, or None after the allowed repeats; why, is kept in `voids`. Where times do not
@@ -28,14 +29,19 @@ class Context:
             if not timed:
                 return session.run(self.build, plan, MARK, self.keep)
             result = session.run_valid(self.build, plan, MARK, self.keep, self._void)
+            self.runs_taken.append({"jobs": len(plan.jobs), "library": plan.library is not None,
+                                    "isolated": result.isolated, **result.load.as_dict()})
+            self.say(f"      {validity.in_words(result.load)}")
         except session.Failed as failure:
             self._void(str(failure))
             return None
         return None if result.load.void else result
 
-    def take_voids(self):
-        taken, self.voids = self.voids, []
-        return taken
+    def take_notes(self):
+        """What is to be said of the runs since the last call."""
+        notes = {"void_or_failed": self.voids, "loads": self.runs_taken}
+        self.voids, self.runs_taken = [], []
+        return {name: note for name, note in notes.items() if note}
 
     def _void(self, text):
         self.voids.append(text)
@@ -56,12 +62,13 @@ class Shape:
     iterations: int = 90
     warm_up: int = 30
     queue_depth: int = 1024
+    launch_us: int = 5
 
     def machine(self):
         gpus = self.ranks // 2
         speed = link_speed_for(self.ratio * self.compute_ms / 1e3, GRADIENT_BYTES, self.ranks)
         return Machine(nodes=2, gpus_per_node=gpus, mode=self.mode, node_link_bytes_per_s=speed,
-                       queue_depth=self.queue_depth)
+                       queue_depth=self.queue_depth, launch_us=self.launch_us)
 
     def job(self, name, seed):
         return Job(name, seed, self.compute_ms, self.iterations, self.variant, self.jitter, self.early_bytes)

@@ -3,7 +3,9 @@
 import json
 import operator
 import os
+import subprocess
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 _SENSES = {">=": operator.ge, "<=": operator.le, "==": operator.eq}
@@ -66,9 +68,18 @@ def line(measured, scope, where, command):
     entry = {"figure": measured.figure, "case": measured.case, "value": _rounded(measured.value),
              "unit": measured.unit, "goal": str(measured.goal), "ok": measured.ok,
              "control": _rounded(control.value) if control else None, "scope": scope,
-             "where": where, "samples": [_rounded(s) for s in measured.samples], "command": command}
+             "where": where, "samples": [_rounded(s) for s in measured.samples], "command": command,
+             "revision": revision()}
     remarks |= measured.remarks
     return {**entry, **({"remarks": remarks} if remarks else {})}
+
+
+@cache
+def revision():
+    """The sources that were measured."""
+    described = subprocess.run(["git", "describe", "--always", "--dirty", "--abbrev=12"], capture_output=True, text=True,
+                               cwd=Path(__file__).parent, check=False)
+    return described.stdout.strip() or "unknown"
 
 
 def append(path, entry):

@@ -84,9 +84,9 @@ def _record(options, build, context, measured, figure, name, case):
     command = shlex.join(["python3", "-m", "benchmarks.run", "--build", str(options.build), "--only", name, "--cases",
                           case, "--runs", str(options.runs)])
     entry = results.line(measured, getattr(figure, "SCOPE", "chain"), results.where(), command)
-    voids = context.take_voids()
-    if voids:
-        entry.setdefault("remarks", {})["void_or_failed"] = voids
+    notes = context.take_notes()
+    if notes:
+        entry.setdefault("remarks", {}).update(notes)
     results.append((options.out or build.top) / f"{name}.jsonl", entry)
     print(f"  {json.dumps(entry)}", flush=True)
     return measured.ok

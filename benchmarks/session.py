@@ -48,6 +48,7 @@ class Result:
     trace: tuple
     load: validity.Load
     isolation: str
+    isolated: bool
     refused: str
     seconds: float
 
@@ -87,8 +88,9 @@ def _run_in(build, plan, mark, directory):
     return Result(
         jobs={job.name: session.job_log(job) for job in plan.survivors},
         trace=tuple(logs.read_traces(session.trace_file(n) for n in range(plan.machine.nodes))),
-        load=validity.load_of(cpu, stolen, logs.read_reports(directory / "reports")),
-        isolation=nodes.says, refused=refused, seconds=time.monotonic() - began)
+        load=validity.load_of(cpu, stolen, logs.read_reports(directory / "reports"),
+                              len(plan.survivors) * plan.machine.ranks),
+        isolation=nodes.says, isolated=nodes.isolated, refused=refused, seconds=time.monotonic() - began)
 
 
 class _Session:
@@ -220,14 +222,16 @@ class _Session:
         return self.directory / "logs" / f"{job.name}-rank{rank}.jsonl"
 
 
-def run_valid(build, plan, mark, keep=None, note=lambda text: None, may_repeat=lambda seconds: True):
+def run_valid(build, plan, mark, keep=None, note=lambda text: None, may_repeat=lambda seconds: True,
+              patience_s=90.0):
     """Run until a run is not void, at most three times more; the last result may still be void.
 
-    `may_repeat` is asked before each repeat, with the seconds that the void run took.
+    `may_repeat` is asked before each repeat, with the seconds that the void run took. `patience_s`: how long to wait for
+    a quiet machine before it.
     """
     for tries in range(1, validity.REPEATS + 2):
         result = run(build, plan, mark, keep)
         if not result.load.void or tries > validity.REPEATS or not may_repeat(result.seconds):
             return result
         note(f"void ({result.load.void}), again")
-        validity.wait_until_quiet()
+        validity.wait_until_quiet(patience_s)

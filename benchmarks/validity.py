@@ -25,10 +25,13 @@ class Load:
     kernel_p99_us: float
     ring_p50_us: float
     ring_p99_us: float
+    silent: int = 0  # processes of the run that reported no kernels: what is not known cannot be good
 
     @property
     def void(self):
         """Why the run is void, or an empty string."""
+        if self.silent:
+            return f"{self.silent} processes did not report how late their kernels were"
         if self.cpu > CPU_LIMIT:
             return f"{self.cpu:.0%} of all cores used, limit {CPU_LIMIT:.0%}"
         for what, late in (("kernels", self.kernel_p99_us), ("ring steps", self.ring_p99_us)):
@@ -80,10 +83,15 @@ def _read_proc_stat():
         return parse_proc_stat(file.read())
 
 
-def load_of(cpu, stolen, reports):
-    """The load of a run from the reports of its processes; the worst process speaks for all."""
+def load_of(cpu, stolen, reports, processes=0):
+    """The load of a run from the reports of its `processes`, of which the worst speaks for all."""
     def worst(kind, quantile):
         return max((float(r[kind][quantile]) for r in reports if r.get(kind, {}).get("count")), default=0.0)
 
     return Load(cpu, stolen, worst("kernel_late_us", "p50"), worst("kernel_late_us", "p99"),
-                worst("ring_step_late_us", "p50"), worst("ring_step_late_us", "p99"))
+                worst("ring_step_late_us", "p50"), worst("ring_step_late_us", "p99"),
+                max(0, processes - sum(bool(r.get("kernel_late_us", {}).get("count")) for r in reports)))
+
+def in_words(load):
+    return (f"{load.cpu:.0%} of all cores used, {load.stolen:.1%} stolen, kernels {load.kernel_p50_us:.0f} / "
+            f"{load.kernel_p99_us:.0f} us late, ring steps {load.ring_p50_us:.0f} / {load.ring_p99_us:.0f} (p50 / p99)")

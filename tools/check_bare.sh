@@ -51,7 +51,8 @@ fi
 
 [[ $(id -u) == 0 ]] || { echo "check_bare: needs root" >&2; exit 1; }
 make_root
-cuda=$(compgen -G "$cache/cuda-*/lib/python3*/site-packages/nvidia/cu13" | tail -n 1)
+cuda=$(compgen -G "$cache/cuda-*/lib/python3*/site-packages/nvidia/cu13" | tail -n 1) ||
+  { echo "check_bare: no CUDA headers in $cache; tools/install.sh puts them there" >&2; exit 1; }
 scratch=$(mktemp -d -t crossover-bare.XXXXXX)
 trap 'rm -rf "$scratch"' EXIT
 mkdir "$scratch/root"

@@ -87,7 +87,17 @@ void Turnstile::Suspend(SlotIndex holder, const Snapshot& seen, Time now) {
   policy_.Disregard(holder);
   ++stats_.opened;
   Note(Event::Kind::kOpen, holder, now);
+  overran_at_[holder] = now;
   if (++overruns_[holder] >= settings_.watchdog.offences) offenders_.Add(holder);
+}
+
+void Turnstile::Forgive(Time now) {
+  for (SlotIndex slot : present_) {
+    if (overruns_[slot] == 0 || now - overran_at_[slot] < settings_.watchdog.forgive) continue;
+    overruns_[slot] = offenders_.Has(slot) ? settings_.watchdog.offences - 1 : 0;
+    overran_at_[slot] = now;
+    offenders_.Remove(slot);
+  }
 }
 
 void Turnstile::NoteStep(const Token::Report& report, Time now) {

@@ -92,6 +92,7 @@ class Turnstile {
   SlotSet active() const { return SlotSet(gated_.bits() & ~suspended_.bits()); }
   bool Overruns(SlotIndex holder, const Snapshot& seen, Time now) const;
   void Suspend(SlotIndex holder, const Snapshot& seen, Time now);
+  void Forgive(Time now);
   Time NextPoll(const Token::Place& place, const Policy::Wish& wish, bool outstanding, Time now) const;
 
   Settings settings_;
@@ -103,6 +104,7 @@ class Turnstile {
   SlotSet suspended_;  // past their bound: the token goes round without them until they give the turn back
   SlotSet arbiter_opened_;  // their next turn counts as granted
   std::uint32_t overruns_[kMaxSlots] = {};
+  Time overran_at_[kMaxSlots] = {};
   TurnNumber overran_[kMaxSlots] = {};  // the turn in which it was suspended last
   Time last_poll_ = kNever;
   bool rested_ = false;
@@ -136,6 +138,7 @@ Time Turnstile::Poll(Memory& memory, Time now) {
   bool outstanding = false;
   OpenUngated(memory, &outstanding);
   Readmit(memory);
+  Forgive(now);
 
   Snapshot seen;
   Collect(memory, gated_, &seen);

@@ -1,30 +1,38 @@
 """eta_hostgates_beside: host gates on a launch-bound trainer must lose visibly against GPU gates.
 
-Shown beside eta, without a goal: it says what the fallback costs. The library is told to use host gates.
+Shown beside eta: what the fallback costs. `eta_hostgates_loses` is that loss itself, which has a goal: a fallback that
+costs nothing would mean that nothing was measured.
 """
 
 from benchmarks import evaluate, pairs, shapes
 from benchmarks.commands import GRADIENT_BYTES
 from benchmarks.results import Goal, Measured
 
-# About sixty launches of some five microseconds each: a step's compute is hardly longer than its launches.
-_SHAPE = pairs.Shape(0.6, compute_ms=0.8, iterations=1200, warm_up=300)
-_GATES = {"launch_bound_hostgates": "host", "launch_bound_gpugates": "gpu", "c20_hostgates": "host"}
-CASES = tuple(_GATES)
+# Some 65 launches of 25 us: a sixth of a turn passes before the last one is launched, and host gates cannot launch ahead.
+_LAUNCH_BOUND = pairs.Shape(0.6, compute_ms=10.0, ranks=2, iterations=150, warm_up=50, launch_us=25)
+_BY_CASE = {"launch_bound": _LAUNCH_BOUND, "c20": pairs.Shape(0.6)}
+CASES = tuple(_BY_CASE)
+GOAL = Goal("<=", 0.95)
 
 
 def measure(context, case):
-    shape = pairs.Shape(0.6) if case.startswith("c20") else _SHAPE
+    shape = _BY_CASE[case]
 
-    def one():
+    def one(gates):
         alone = pairs.solo(context, shape)
-        both = alone and pairs.together(context, shape, context.build.library,
-                                        environment={"CROSSOVER_GATES": _GATES[case]})
+        both = alone and pairs.together(context, shape, context.build.library, environment={"CROSSOVER_GATES": gates})
         if not both:
             return None
         job = shapes.job_shape(shape.variant, alone[0], GRADIENT_BYTES, shape.early_bytes, shape.ranks,
                                shape.machine().node_link_bytes_per_s)
         return pairs.rate(shape, both, alone[0], evaluate.shared_bound([job] * 2, shape.machine())).eta
 
-    value, samples = pairs.median_of(context, one)
-    yield Measured("eta_hostgates_beside", case, value, "1", Goal(), samples, None, shape.condition())
+    etas = {}
+    for gates in ("host", "gpu"):
+        etas[gates], samples = pairs.median_of(context, lambda: one(gates))
+        yield Measured("eta_hostgates_beside", f"{case}_{gates}gates", etas[gates], "1", Goal(), samples, None,
+                       shape.condition())
+    if case == "launch_bound":
+        loss = etas["host"] / etas["gpu"] if all(etas.values()) else None
+        yield Measured("eta_hostgates_loses", case, loss, "of eta with GPU gates", GOAL, (loss,), None,
+                       shape.condition())

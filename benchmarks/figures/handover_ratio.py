@@ -32,12 +32,12 @@ _CONDITION = ("2 processes, one software GPU, {turns} turns of {hold} us each; s
 
 
 def measure(context, case):
-    shipped = case == "stream"
+    shipped = case in ("stream", "stream_tight")
     runs, bad = [], []
     for _ in range(context.runs):
         runs += _run(context, _CASES[case])
     if shipped:
-        bad = _run(context, ("synchronize", _HOLD_US, 50, 0))
+        bad = _run(context, ("synchronize", _CASES[case][1], 50, 0))
     for run in runs + bad:
         context.say(f"    {run['granter']:>12}  hand-over {_shown(run, 'handover_us')}, half a round trip "
                     f"{_shown(run, 'half_round_trip_us')}, paced {_shown(run, 'paced_half_round_trip_us')} us "

@@ -41,7 +41,7 @@ def measure(context, case):
         turns = sum(event.event == "hold" for event in both.trace) if both else 0
         # Jobs that were to take turns and merely ran side by side have shown nothing.
         took_part = (turns > 0) != (case in _OBSERVED_ONLY)
-        complete = both and took_part and len(alone) == 2 and all(alone.values())
+        complete = both and took_part and len(alone) == 2 and all(set(digest) - {"+"} for digest in alone.values())
         same_losses = complete and _digests(both) == alone
         calls = alone_record.calls() if complete else []
         same_calls = complete and calls == both_record.calls()
@@ -54,7 +54,9 @@ def measure(context, case):
         seen["a call left out of the record"] = complete and alone_record.without_one() not in (None, calls[0])
     value = int(same_losses and same_calls) if complete else None
     yield Measured("losses_identical", case, value, "yes=1", GOAL, (value,),
-                   controlled(GOAL, "; ".join(seen), 0 if all(seen.values()) else 1), f"{case}; {_SHAPE.condition()}",
+                   controlled(GOAL, "; ".join(seen), 0 if all(seen.values()) else 1), 
+                   f"{case}{': watched only, no turns' * (case in _OBSERVED_ONLY)}; "
+                   f"{replace(_SHAPE, variant=jobs[0].variant).condition()}",
                    {"turns": turns, "digests": alone, "calls": [len(c) for c in calls], "faults_seen": seen})
 
 

@@ -40,11 +40,11 @@ def measure(context, name):
     bad = _run(program, case.gpus, case.ratio, 0.0, "trapped", "off", 110, 10)
     control = Control(f"tie rule off: {bad['never']} of {bad['runs']} runs trapped for good", bad["worst"],
                       bad["never"] * 10 >= bad["runs"] * 9)
-    scope = "component: discrete-event model, c = 20 ms, hand-over 100 us"
+    condition = "discrete-event model, c = 20 ms, hand-over 100 us"
     remarks = {"runs": found["runs"], "two clients at once": found["overlaps"]}
-    yield Measured("order_model", name, found["worst"], "iterations", _GOAL, (found["worst"],), control, scope, remarks)
+    yield Measured("order_model", name, found["worst"], "iterations", _GOAL, (found["worst"],), control, condition, remarks)
     yield Measured("order_model_lasts", name, found["least"], "of the reference", _LASTS, (found["least"],),
-                   Control(control.what, bad["least"], not _LASTS.met_by(bad["least"])), scope, remarks)
+                   Control(control.what, bad["least"], not _LASTS.met_by(bad["least"])), condition, remarks)
 
 
 @cache

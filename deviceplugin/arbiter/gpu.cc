@@ -147,7 +147,12 @@ void Gpu::Report(turn::Time now) {
     if (offenders_.Has(slot) || !membership_.members().Has(slot)) continue;
     observer_->OnLog(LogLevel::kWarn, "gpu " + info_->uuid + ": gang " + membership_.gang(slot) +
                                           " held its turn too long again: no turns are taken on this GPU "
-                                          "until it leaves");
+                                          "for a while");
+  }
+  for (const turn::SlotIndex slot : offenders_) {
+    if (turnstile_.offenders().Has(slot) || !membership_.members().Has(slot)) continue;
+    observer_->OnLog(LogLevel::kInfo,
+                     "gpu " + info_->uuid + ": gang " + membership_.gang(slot) + " may take turns again");
   }
   offenders_ = turnstile_.offenders();
   ApplyMode(now);

@@ -124,9 +124,14 @@ void ReadWatchdog(const YAML::Node& node, const std::string& key, turn::Watchdog
         [&](const YAML::Node& value, const std::string& name) {
           Integer(value, name, 1, 1000, [&](std::int64_t factor) { watchdog->factor = factor; });
         }},
-       {"offences", [&](const YAML::Node& value, const std::string& name) {
+       {"offences",
+        [&](const YAML::Node& value, const std::string& name) {
           Integer(value, name, 1, 1'000'000,
                   [&](std::int64_t offences) { watchdog->offences = static_cast<std::uint32_t>(offences); });
+        }},
+       {"forgive_s", [&](const YAML::Node& value, const std::string& name) {
+          Integer(value, name, 1, 1'000'000,
+                  [&](std::int64_t seconds) { watchdog->forgive = seconds * 1'000'000'000; });
         }}});
 }
 

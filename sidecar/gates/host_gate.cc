@@ -6,15 +6,24 @@
 namespace crossover::gates {
 namespace {
 
+// A waiter may wait for the turns of everybody before it, however long; only an arbiter that stands still for
+// so long is taken for gone. It beats at every pass, ten times a second at least.
 constexpr std::int64_t kPatienceNs = base::kNsPerSecond;
 
-// Waits until *word is at or past `value`. Stores by a GPU wake nobody: looks again every millisecond.
-bool WaitFor(const std::uint32_t* word, std::uint32_t value, std::int64_t patience_ns) {
-  const std::int64_t deadline = base::MonotonicNs() + patience_ns;
+// Waits until *word is at or past `value`, as long as `beat` moves. Stores by a GPU wake nobody: looks again
+// every millisecond.
+bool WaitFor(const std::uint32_t* word, std::uint32_t value, const std::uint32_t* beat) {
+  std::uint32_t last_beat = base::LoadWord(beat);
+  std::int64_t deadline = base::MonotonicNs() + kPatienceNs;
   while (true) {
     const std::uint32_t seen = base::LoadWord(word);
     if (turn::AtOrPast(seen, value)) return true;
-    if (base::MonotonicNs() >= deadline) return false;
+    const std::int64_t now = base::MonotonicNs();
+    if (const std::uint32_t now_beat = base::LoadWord(beat); now_beat != last_beat) {
+      last_beat = now_beat;
+      deadline = now + kPatienceNs;
+    }
+    if (now >= deadline) return false;
     base::FutexWait(word, seen, base::kNsPerMs);
   }
 }
@@ -26,7 +35,7 @@ bool HostGate::SetUp(const Driver* driver, crossover_page* page, turn::SlotIndex
   page_ = page;
   self_ = self;
   return driver->LaunchHostFunc != nullptr && driver->EventSynchronize != nullptr &&
-         driver->EventCreate(&reached_, CU_EVENT_DISABLE_TIMING) == CUDA_SUCCESS;
+         (reached_ != nullptr || driver->EventCreate(&reached_, CU_EVENT_DISABLE_TIMING) == CUDA_SUCCESS);
 }
 
 bool HostGate::Acquire(CUstream stream, turn::TurnNumber k) {
@@ -34,11 +43,11 @@ bool HostGate::Acquire(CUstream stream, turn::TurnNumber k) {
       driver_->EventSynchronize(reached_) != CUDA_SUCCESS) {
     return false;
   }
-  WaitFor(&page_->slot[self_].rel, k - 1, kPatienceNs);
+  WaitFor(&page_->slot[self_].rel, k - 1, &page_->arbiter_beat);
   for (const turn::Op& op : turn::Acquire(self_, k)) {
     if (op.kind == turn::Op::Kind::kWrite) {
       WriteOnHost(page_, op);
-    } else if (!WaitFor(WordOf(page_, op.slot, op.word), op.value, kPatienceNs)) {
+    } else if (!WaitFor(WordOf(page_, op.slot, op.word), op.value, &page_->arbiter_beat)) {
       OpenOwnGate(page_, self_, k);
       base::StoreWord(&page_->slot[self_].faults, base::LoadWord(&page_->slot[self_].faults) + 1);
     }

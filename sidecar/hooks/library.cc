@@ -13,8 +13,8 @@ namespace {
 // Versions under which the C library has exported dlsym, oldest first.
 constexpr const char* kDlsymVersions[] = {"GLIBC_2.2.5", "GLIBC_2.17", "GLIBC_2.34"};
 
-constexpr char kCudaName[] = "libcuda.so.1";
-constexpr char kNcclName[] = "libnccl.so.2";
+constexpr char kCudaName[] = "libcuda.so";
+constexpr char kNcclName[] = "libnccl.so";
 
 constinit std::atomic<DlsymFunction> real_dlsym{nullptr};
 
@@ -23,8 +23,12 @@ const char* BaseName(const char* path) {
   return slash == nullptr ? path : slash + 1;
 }
 
-// Matches the name and longer ones: "libcuda.so.1.1", "libnccl.so.2.28.9".
-bool Names(const char* path, const char* name) { return strncmp(BaseName(path), name, strlen(name)) == 0; }
+// Matches the name with whatever version: the loader keeps the name by which the first one asked.
+bool Names(const char* path, const char* name) {
+  const char* base = BaseName(path);
+  const std::size_t length = strlen(name);
+  return strncmp(base, name, length) == 0 && (base[length] == '\0' || base[length] == '.');
+}
 
 const char* NameOf(Library library) { return library == Library::kCuda ? kCudaName : kNcclName; }
 

@@ -7,6 +7,7 @@
 #include "common/base/clock.h"
 #include "common/base/futex.h"
 #include "sidecar/gates/gate.h"
+#include "sidecar/link/page.h"
 #include "sidecar/link/thread.h"
 #include "sidecar/log/log.h"
 
@@ -69,7 +70,7 @@ void* Helper::Run(void* self) { static_cast<Helper*>(self)->Loop(); }
 void Helper::Loop() {
   client_->OnThreadStart();
   hello_.header = MakeHeader(CROSSOVER_HELLO, sizeof hello_);
-  while (true) {
+  while (!given_up_) {
     Connection connection;
     Membership membership;
     if (Join(&connection, &membership)) {
@@ -92,16 +93,24 @@ bool Helper::Join(Connection* connection, Membership* membership) {
   char reason[CROSSOVER_REASON_MAX];
   bool joined = connection->Join(hello_, membership, reason, sizeof reason);
   if (!joined) Complain(reason);
-  if (joined && !liveness_.Start(&membership->page->slot[membership->slot].alive)) {
-    Complain("the kernel refuses a robust futex");
+  if (joined && !Enter(*membership)) {
     joined = false;
-  }
-  if (joined && !client_->Attach(membership->page, membership->slot)) {
-    liveness_.Stop();
-    joined = false;
+    given_up_ = true;
   }
   if (!joined) socket_.store(-1);
   return joined;
+}
+
+bool Helper::Enter(const Membership& membership) {
+  if (!liveness_.Start(&membership.page->slot[membership.slot].alive)) {
+    Complain("the kernel refuses a robust futex");
+  } else if (client_->Attach(membership.page, membership.slot)) {
+    return true;
+  } else {
+    liveness_.Stop();
+  }
+  UnmapPage(membership.page);  // nothing was queued on it
+  return false;
 }
 
 // Until the arbiter is lost. Then: no more turns, nobody left waiting, the page let go, in that order; a turn

@@ -24,8 +24,9 @@ class Helper {
 
  private:
   static void* Run(void* self);
-  [[noreturn]] void Loop();
+  void Loop();
   bool Join(Connection* connection, Membership* membership);
+  bool Enter(const Membership& membership);
   void Serve(Connection* connection, const Membership& membership);
   void OpenUntilNobodyWaits(const Membership& membership);
   void Complain(const char* why);
@@ -37,6 +38,7 @@ class Helper {
   std::atomic<bool> started_{false};
   std::atomic<int> socket_{-1};
   bool complained_ = false;
+  bool given_up_ = false;  // what failed will fail again: asking on would only unsettle the neighbours
 };
 
 }  // namespace crossover::link

@@ -44,4 +44,6 @@ crossover_page* MapPage(int fd, const char** why) {
   return page;
 }
 
+void UnmapPage(crossover_page* page) { ::munmap(page, CROSSOVER_PAGE_BYTES); }
+
 }  // namespace crossover::link

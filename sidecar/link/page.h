@@ -10,4 +10,7 @@ namespace crossover::link {
 // `*why` says what is wrong. The caller keeps `fd`. A forked child does not get the mapping.
 crossover_page* MapPage(int fd, const char** why);
 
+// Only where no GPU work can touch it any more.
+void UnmapPage(crossover_page* page);
+
 }  // namespace crossover::link

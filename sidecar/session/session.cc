@@ -4,6 +4,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "common/base/futex.h"
@@ -114,8 +115,11 @@ void Session::OnStreamCreate() {
   SetAttention();
 }
 
+// Before the stream is gone: nothing of ours may be queued on it, or asked of it, afterwards.
 void Session::OnStreamDestroy(phase::StreamKey stream) {
   const Locked locked(mutex_);
+  if (turns_.holding() && !blocked_ && turns_.stream() == stream) EndTurn();
+  if (joined_stream_ == stream) joined_stream_ = 0;
   tracker_.ForgetStream(stream);
 }
 
@@ -310,11 +314,17 @@ void Session::Detach() {
 int Session::OnTick() {
   constexpr int kWatchedMs = 20;
   constexpr int kIdleMs = 100;
+  constexpr int kIdleTicks = 2;
+  // A turn that lasts until its collective has ended looks idle meanwhile. The collective may never end, where
+  // another job stands in front of one of its ranks and waits for us here: longer than this, and it is given
+  // back all the same.
+  constexpr int kCollectiveTicks = 5;
   if (!mutex_.TryLock()) return kWatchedMs;
   const bool taking = turns_.holding() && !blocked_ && mode_ == CROSSOVER_MODE_GATE;
-  const bool idle = taking && !AnyCapture() && turns_.OthersWait() && turns_.Idle(tracker_, lasts_);
+  const bool idle = taking && !AnyCapture() && turns_.OthersWait() && turns_.Idle(tracker_);
   idle_ticks_ = idle ? idle_ticks_ + 1 : 0;
-  if (idle_ticks_ >= 2) YieldIdleTurn();
+  if (idle_ticks_ >= (lasts_ ? kCollectiveTicks : kIdleTicks)) YieldIdleTurn();
+  if (taking) YieldLongTurn();
   const bool watched = mode_ == CROSSOVER_MODE_GATE;
   mutex_.Unlock();
   return watched ? kWatchedMs : kIdleMs;
@@ -329,12 +339,28 @@ void Session::YieldIdleTurn() {
   joined_stream_ = 0;
   SetAttention();
   BarrierOnAllThreads();
-  if (turns_.Idle(tracker_, lasts_)) {
+  if (turns_.Idle(tracker_)) {
     turns_.ReleaseOnHost();
   } else {
     armed_ = armed;
     SetAttention();
   }
+}
+
+// A turn far longer than the job's turns usually are (an evaluation) while somebody waits goes on after the
+// others' turns: it ends at the next launch, which begins another.
+void Session::YieldLongTurn() {
+  constexpr int kLeastTicks = 6;  // before the arbiter's watchdog looks at it
+  if (turns_.asked() != watched_turn_) {
+    usual_ticks_ = std::max(std::min(held_ticks_, 2 * usual_ticks_ + kLeastTicks), usual_ticks_ * 7 / 8);
+    watched_turn_ = turns_.asked();
+    held_ticks_ = 0;
+  }
+  if (!turns_.holding() || base::LoadWord(&turns_.page()->slot[turns_.slot()].hold) != watched_turn_) return;
+  if (++held_ticks_ <= std::max(kLeastTicks, 2 * usual_ticks_) || lasts_ || !turns_.OthersWait()) return;
+  lasts_ = true;
+  armed_ = true;
+  SetAttention();
 }
 
 bool Session::FillProfile(crossover_profile* profile) {

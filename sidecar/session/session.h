@@ -51,7 +51,8 @@ class Session final : public link::Client {
   void ObserveOnly(const char* reason);
 
   // What turns are taken with. Before the helper thread is started. `overlap`: collectives of this process and
-  // compute of another run side by side on this GPU; else a turn lasts until its collective has ended.
+  // compute of another run side by side on this GPU; else a turn lasts until its collective has ended, or for
+  // too long (docs/design/0004-time-slices.md).
   void SetUp(const gates::Driver* driver, CUcontext context, bool gpu_gates, bool overlap);
 
   // --- The helper thread's side.
@@ -72,6 +73,7 @@ class Session final : public link::Client {
   void EndTurn();
   void BeginTurn(phase::StreamKey launching);
   void YieldIdleTurn();
+  void YieldLongTurn();
   void OnJoin(phase::Sequence sequence, phase::StreamKey stream);
   void Forget();
   void ObserveOnlyLocked(const char* reason);
@@ -88,11 +90,14 @@ class Session final : public link::Client {
   phase::StreamKey joined_stream_ = 0;  // where that join happened, 0 for the host
   bool armed_ = false;                  // the next compute launch begins a turn
   bool blocked_ = false;                // a thread waits in a gate that blocks
-  bool lasts_ = false;                  // the turn ends where the next one begins, not before its collective
+  bool lasts_ = false;                  // the turn ends where the next one begins: at a launch
   std::uint32_t mode_ = CROSSOVER_MODE_OFF;
   std::uint32_t transport_ = CROSSOVER_TRANSPORT_NONE;
   const char* observe_reason_ = nullptr;
   int idle_ticks_ = 0;  // in a row, of the turn held
+  turn::TurnNumber watched_turn_ = 0;
+  int held_ticks_ = 0;   // of the watched turn, on the GPU
+  int usual_ticks_ = 0;  // of the longest among the last turns
   std::uint64_t slow_launches_ = 0;
   std::atomic<int> captures_{0};  // streams being captured now
   std::atomic<bool> taking_allowed_{false};

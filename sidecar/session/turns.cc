@@ -109,14 +109,13 @@ bool Turns::Release(const phase::Tracker& tracker, bool capturing) {
   return true;
 }
 
-bool Turns::Idle(const phase::Tracker& tracker, bool with_collectives) const {
+bool Turns::Idle(const phase::Tracker& tracker) const {
   if (!holding_ || base::LoadWord(&page_->slot[slot_].hold) != asked()) return false;
   const Context context(driver_, context_);
   CUstream handle = nullptr;
   if (!context || !HandleOf(stream_, &handle) || driver_->StreamQuery(handle) != CUDA_SUCCESS) return false;
   for (const phase::StreamState& other : tracker.streams()) {
-    const bool counts = other.compute || (other.collective && with_collectives);
-    if (!counts || other.key == stream_) continue;
+    if (!other.compute || other.key == stream_) continue;
     if (!HandleOf(other.key, &handle) || driver_->StreamQuery(handle) != CUDA_SUCCESS) return false;
   }
   return true;

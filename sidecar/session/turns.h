@@ -42,9 +42,9 @@ class Turns {
   // Ends the turn behind everything queued so far on the compute streams.
   bool Release(const phase::Tracker& tracker, bool capturing);
 
-  // Whether the turn is held and nothing runs in it: every compute stream has caught up with its host, and so
-  // has every stream of collectives if `with_collectives`. False where that cannot be known.
-  bool Idle(const phase::Tracker& tracker, bool with_collectives) const;
+  // Whether the turn is held and nothing runs in it: every compute stream has caught up with its host. False
+  // where that cannot be known.
+  bool Idle(const phase::Tracker& tracker) const;
 
   // Ends an idle turn from here: there is nothing on the GPU to wait for.
   void ReleaseOnHost();
@@ -56,6 +56,8 @@ class Turns {
   void Abandon() { holding_ = false; }
 
   bool holding() const { return holding_; }
+  // The stream of the turn held.
+  phase::StreamKey stream() const { return stream_; }
   bool blocks() const { return gate_ != nullptr && gate_->blocks(); }
   crossover_page* page() const { return page_; }
   turn::SlotIndex slot() const { return slot_; }

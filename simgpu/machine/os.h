@@ -46,7 +46,7 @@ void SharpenTimers();
 
 // For threads that stand in for hardware, which does not wait for a processor: sharp timers, and the calling
 // thread goes before every ordinary one (real-time priority; where that is refused, nice -10; where that is
-// refused too, as it is). What it forks is ordinary again.
+// refused too, or SIMGPU_REALTIME=0 says so, as it is). What it forks is ordinary again.
 void ActAsHardware();
 
 // A descriptor with one owner.

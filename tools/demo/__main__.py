@@ -49,7 +49,9 @@ def show(build, options):
         print(f"  {line}")
     print(f"\nreport: {page}\ntrace:  {trace} (open with https://ui.perfetto.dev)")
     print(f"took {time.monotonic() - began:.0f} s")
-    return 0
+    for fault in outcome.faults:
+        print(f"demo: {fault}", file=sys.stderr)
+    return 1 if outcome.faults else 0
 
 
 def down():

@@ -53,7 +53,7 @@ class Demo:
         self.say(f"  {what} ...")
         plan = session.Plan(machine, jobs, library, isolated=self.isolated)
         result = session.run_valid(self.build, plan, MARK, self.keep and self.keep / _slug(what),
-                                   lambda text: self.say(f"    {text}"), self._may_repeat)
+                                   lambda text: self.say(f"    {text}"), self._may_repeat, patience_s=0.0)
         remark = _remark(result)
         self.say(f"  {what}: {time.monotonic() - began:.1f} s, {result.load.cpu:.0%} of all cores"
                  + (f", {remark}" if remark else ""))
@@ -83,7 +83,8 @@ class Demo:
             plain_bound_ms=bounds.cycle_bound(shapes),
             compute_ms=sum(s.compute_ms for s in solos) / len(solos),
             exposed_ms=sum(s.exposed_ms for s in solos) / len(solos),
-            conditions=self._conditions(machine, logs_alone, together[-1]), notes=NOTES)
+            conditions=self._conditions(machine, logs_alone, together[-1]), notes=NOTES,
+            faults=_faults(rows, together[-1]))
 
     def _conditions(self, machine, logs_alone, ours):
         summary = logs_alone[0].ranks[0].summary
@@ -98,6 +99,15 @@ class Demo:
         lines.append(f"with Crossover {ours.load.cpu:.0%} of all cores were used; at p99 kernels came "
                      f"{ours.load.kernel_p99_us:.0f} us late, ring steps {ours.load.ring_p99_us:.0f} us")
         return tuple(lines)
+
+
+def _faults(rows, ours):
+    """What must not be, however busy the machine is."""
+    faults = [f"{row.name}: the losses are not those of the jobs alone" for row in rows
+              if row.losses is False]
+    if not any(event.event == "hold" for event in ours.trace):
+        faults.append("Crossover: nobody took turns")
+    return tuple(faults)
 
 
 def _remark(*results):

@@ -27,6 +27,7 @@ class Outcome:
     exposed_ms: float
     conditions: tuple
     notes: tuple
+    faults: tuple = ()  # what must not be; a demo that shows one has failed
 
     @property
     def best(self):

@@ -1,6 +1,6 @@
 """Rounds of faults: two jobs take turns, something is done to one of them, and the other must not notice.
 
-What is checked: the survivors end, with the losses that they have alone.
+What is checked: both jobs took turns before, the survivors end, and with the losses that they have alone.
 """
 
 import random
@@ -35,6 +35,9 @@ def _round(build, fault, draw):
         result = session.run(build, plan, _MARK)
     except Failed as failure:
         return str(failure)
+    idle = [name for name in ("alpha", "beta") if sum(e.event == "hold" and e.gang == name for e in result.trace) < 10]
+    if idle:
+        return f"{' and '.join(idle)} took no turns"
     wrong = [name for name, log in result.jobs.items() if log.digest != _digest_alone(build, name)]
     return f"the losses of {' and '.join(wrong)} are not those that it has alone" if wrong else ""
 

@@ -60,7 +60,7 @@ class Lookups(unittest.TestCase):
 
     def need_simgpu(self):
         if not (Path(SIMGPU) / "libcuda.so.1").exists():
-            self.skipTest("no libcuda.so.1 of the software GPU was built")
+            self.fail("no libcuda.so.1 of the software GPU was built")
         self.gang["LD_LIBRARY_PATH"] = SIMGPU
 
     def test_proc_address_gives_the_exact_version_and_flavour(self):
@@ -102,7 +102,7 @@ class Lookups(unittest.TestCase):
         self.need_simgpu()
         runtime = os.environ["CUDA_RUNTIME"]
         if not Path(runtime).exists():
-            self.skipTest("no libcudart.so.13")
+            self.fail("no libcudart.so.13")
         plain = answers("runtime", runtime, preload=(), **self.gang)
         hooked = answers("runtime", runtime, **self.gang)
         if plain["entry-point"] == "libcuda":
@@ -126,13 +126,13 @@ def free_port():
 class Machine:
     """A software machine of one node with two GPUs, an arbiter where asked for, and jobs of two ranks on it."""
 
-    def __init__(self, test, arbiter=True, arbiter_options=()):
+    def __init__(self, test, arbiter=True, arbiter_options=(), mode="mps"):
         self.directory = Path(test.enterContext(tempfile.TemporaryDirectory()) if hasattr(test, "enterContext")
                               else _directory(test))
         self.socket = self.directory / "arbiter.sock"
         self.trace = self.directory / "trace.jsonl"
         config = self.directory / "machine.yaml"
-        config.write_text(f"state: {self.directory}/state\nmode: mps\nnode_link_bytes_per_s: 8e6\n"
+        config.write_text(f"state: {self.directory}/state\nmode: {mode}\nnode_link_bytes_per_s: 8e6\n"
                           "gpu_link_bytes_per_s: 1.1e7\nnodes:\n  - name: node0\n    gpus: 2\n")
         self.environment = {"PATH": os.environ["PATH"], "SIMGPU_CONFIG": str(config), "LD_LIBRARY_PATH": SIMGPU}
         self.arbiter = None
@@ -218,6 +218,23 @@ class Turns(unittest.TestCase):
         for name, ranks in jobs.items():
             machine.finish(name, ranks)
         self.assertGreater([event["event"] for event in machine.events()].count("hold"), 20)
+
+    def test_in_time_slices_turns_last_and_gpus_do_not_wait_for_each_other(self):
+        machine = Machine(self, mode="timeslice")
+        options = ("--iterations=60",)
+        alone, _ = machine.finish("s", machine.start("s", library=None, options=options))
+        pause = machine.directory / "pause"
+        jobs = {"a": machine.start("a", options=(*options, f"--pause-file={pause}")),
+                "b": machine.start("b", options=options)}
+        await_event(machine, "hold", 10)
+        pause.touch()
+        await_event(machine, "hold", 20)
+        pause.unlink()
+        for name, ranks in jobs.items():
+            summary, said = machine.finish(name, ranks)
+            self.assertEqual(summary["losses_digest"], alone["losses_digest"])
+            self.assertEqual(said_by_library(said), "")
+        self.assertNotIn("open", [event["event"] for event in machine.events()], "the watchdog had to")
 
     def test_without_an_arbiter_everything_passes_and_one_line_says_so(self):
         machine = Machine(self, arbiter=False)

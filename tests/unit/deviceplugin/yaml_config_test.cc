@@ -51,6 +51,7 @@ watchdog:
   floor_ms: 100
   factor: 8
   offences: 3
+  forgive_s: 60
 trace_file: /tmp/trace.jsonl
 log_level: warn
 )");
@@ -69,6 +70,7 @@ log_level: warn
   EXPECT_EQ(config->arbiter.live.turn.watchdog.floor, 100'000'000);
   EXPECT_EQ(config->arbiter.live.turn.watchdog.factor, 8);
   EXPECT_EQ(config->arbiter.live.turn.watchdog.offences, 3u);
+  EXPECT_EQ(config->arbiter.live.turn.watchdog.forgive, 60'000'000'000);
   EXPECT_EQ(config->trace_file, "/tmp/trace.jsonl");
   EXPECT_EQ(config->log_level, logging::Level::kWarn);
 }
@@ -103,7 +105,7 @@ TEST(YamlConfigTest, ErrorsNameFileLineKeyValueAndWhatIsAllowed) {
   EXPECT_EQ(ErrorOf("watchdog:\n  floor_ms: soon\n"),
             "f.yaml:2: watchdog.floor_ms: soon is not allowed: 1 to 60000");
   EXPECT_EQ(ErrorOf("watchdog:\n\n  flor_ms: 1\n"),
-            "f.yaml:3: watchdog.flor_ms: unknown key; allowed are factor, floor_ms, offences");
+            "f.yaml:3: watchdog.flor_ms: unknown key; allowed are factor, floor_ms, forgive_s, offences");
   EXPECT_EQ(ErrorOf("mode: off\nmode: off\n"), "f.yaml:2: mode: stands twice");
   EXPECT_EQ(ErrorOf("log_level:\n  - info\n"),
             "f.yaml:2: log_level: a list is not allowed: error, warn, info or debug");

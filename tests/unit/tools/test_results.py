@@ -7,7 +7,7 @@ from benchmarks import results
 from benchmarks.machine import Machine, link_speed_for, ring_all_reduce_seconds
 from benchmarks.results import Goal, Measured, controlled
 
-KEYS = ["figure", "case", "value", "unit", "goal", "ok", "control", "scope", "where", "samples", "command"]
+KEYS = ["figure", "case", "value", "unit", "goal", "ok", "control", "scope", "where", "samples", "command", "revision"]
 
 
 class Lines(unittest.TestCase):

@@ -29,6 +29,13 @@ TEST(Explorer, OneOfTwoIsKilledAndItsLastWriteComesLate) {
   ExpectNoFault({.clients = 2, .turns = kTurns, .kills = 1, .late_writes = true});
 }
 
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+// Sixteen million states: a minute.
+TEST(Explorer, OneOfThreeIsKilledAndItsLastWriteComesLate) {
+  ExpectNoFault({.clients = 3, .turns = 1, .kills = 1, .late_writes = true});
+}
+#endif
+
 TEST(Explorer, TheWatchdogSuspendsAHolder) {
   ExpectNoFault({.clients = 2, .turns = 1, .kills = 1, .late_writes = true, .suspensions = 1});
 }

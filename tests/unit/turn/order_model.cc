@@ -4,6 +4,9 @@
 #include <queue>
 #include <random>
 
+#include "common/base/clock.h"
+#include "deviceplugin/arbiter/pacing.h"
+
 namespace crossover::turn::test {
 namespace {
 
@@ -171,9 +174,12 @@ class Model {
   void Poll(const Event& event) {
     Gpu& gpu = gpus_[static_cast<std::size_t>(event.gpu)];
     if (event.stamp != gpu.poll_stamp) return;
-    const Time next = gpu.turnstile.Poll(gpu.memory, now_);
+    // As the daemon paces itself.
+    const Time wanted = gpu.turnstile.Poll(gpu.memory, now_);
+    const Time next = arbiter::PacePoll(now_, wanted, gpu.turnstile.policy(), gpu.turnstile.gated());
     LetIn(event.gpu);
-    if (next != kNever) Push(std::max(next, now_ + 1), Event::Kind::kPoll, event.gpu, 0, ++gpu.poll_stamp);
+    Push(std::clamp(next, now_ + arbiter::kShortestPoll, now_ + base::kNsPerMs), Event::Kind::kPoll, event.gpu, 0,
+         ++gpu.poll_stamp);
   }
 
   const OrderModelOptions options_;
@@ -202,9 +208,9 @@ int IterationsUntil(const OrderModelResult& result, const OrderModelResult& refe
                     int window) {
   const int last = static_cast<int>(std::min(result.ends[0].size(), result.ends[1].size())) - window;
   for (int first = 1; first <= last; ++first) {
-    if (MeanStep(reference, first, window) / MeanStep(result, first, window) >= share) return first;
+    if (MeanStep(reference, first, window) / MeanStep(result, first, window) >= share) return first + window - 1;
   }
-  return last;
+  return last + window - 1;
 }
 
 OrderModelOptions ReferenceOf(const OrderModelOptions& options) {

@@ -112,6 +112,31 @@ TEST_F(StuckHolderTest, IsNamedTheSecondTimeAndItsLongTurnsAreNotLearned) {
   turnstile_.Poll(memory_, 530 * kMs);
   EXPECT_TRUE(memory_.Enter(1, 2));
   EXPECT_TRUE(turnstile_.offenders().Has(0));
+
+  constexpr Time kForgive = WatchdogSettings{}.forgive;
+  turnstile_.Poll(memory_, 530 * kMs + kForgive - 1);
+  EXPECT_TRUE(turnstile_.offenders().Has(0));
+  turnstile_.Poll(memory_, 530 * kMs + kForgive);
+  EXPECT_FALSE(turnstile_.offenders().Has(0)) << "tried again";
+}
+
+TEST_F(StuckHolderTest, OneLongTurnIsForgottenAfterAWhile) {
+  constexpr Time kForgive = WatchdogSettings{}.forgive;
+  turnstile_.Poll(memory_, 300 * kMs);
+  ASSERT_TRUE(memory_.Enter(1, 1));
+  memory_.Leave(1, 1, 1);
+  memory_.Leave(0, 1, 1);
+  for (int i = 0; i < 4; ++i) turnstile_.Poll(memory_, (310 + i) * kMs);
+  const Time later = kForgive + 320 * kMs;
+  memory_.Ask(0, 2);
+  turnstile_.Poll(memory_, later);
+  turnstile_.Poll(memory_, later + kMs);
+  ASSERT_TRUE(memory_.Enter(0, 2));
+  memory_.Ask(1, 2);
+  turnstile_.Poll(memory_, later + 2 * kMs);
+  turnstile_.Poll(memory_, later + 300 * kMs);
+  EXPECT_EQ(turnstile_.stats().opened, 2u);
+  EXPECT_EQ(turnstile_.offenders().Count(), 0);
 }
 
 TEST_F(TurnstileTest, WaitsOfAClientThatTakesNoTurnsAreOpenedAgainAndAgain) {

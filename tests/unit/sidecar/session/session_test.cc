@@ -131,7 +131,7 @@ TEST_F(TimeSlicedSessionTest, KeepsTheTurnUntilTheLastBucketIsJoined) {
   EXPECT_EQ(attention, 0u);
 }
 
-TEST_F(TimeSlicedSessionTest, AnIdleTurnIsNotGivenAwayWhileItsCollectiveRuns) {
+TEST_F(TimeSlicedSessionTest, GivesTheTurnBackWhenItsCollectiveDoesNotEnd) {
   TakeTurns();
   Launch();
   Collective(10);
@@ -139,15 +139,57 @@ TEST_F(TimeSlicedSessionTest, AnIdleTurnIsNotGivenAwayWhileItsCollectiveRuns) {
   Collective(20);
   slot().hold = 1;
   page_.slot[1].ready = 1;
-  FakeDriver::busy = reinterpret_cast<CUstream>(kSide);
   for (int i = 0; i < 4; ++i) session_.OnTick();
-  EXPECT_EQ(slot().rel, 0u);
-  FakeDriver::busy = nullptr;
-  for (int i = 0; i < 4; ++i) session_.OnTick();
+  EXPECT_EQ(slot().rel, 0u) << "a collective may take as long";
+  session_.OnTick();
   EXPECT_EQ(slot().rel, 1u);
   FakeDriver::calls.clear();
   Launch();
   EXPECT_THAT(FakeDriver::calls, ElementsAre("memop 100 ready=2 gate>=2 hold=2 gate=2")) << "and is taken again";
+}
+
+// An evaluation: launches without collectives, far longer than the turns before it.
+TEST_F(SessionTest, ALongTurnGoesOnBehindTheOthers) {
+  TakeTurns();
+  slot().hold = 1;
+  FakeDriver::busy = reinterpret_cast<CUstream>(kCompute);
+  for (int i = 0; i < 20; ++i) session_.OnTick();
+  Launch();
+  EXPECT_THAT(FakeDriver::calls, IsEmpty()) << "nobody waits";
+  page_.slot[1].ready = 1;
+  session_.OnTick();
+  Launch();
+  Launch();
+  EXPECT_THAT(FakeDriver::calls,
+              ElementsAre("memop 100 gate=2 rel=1", "memop 100 ready=2 gate>=2 hold=2 gate=2"));
+  EXPECT_EQ(attention, 0u);
+}
+
+TEST_F(SessionTest, AJobWhoseTurnsAreAlwaysLongKeepsThem) {
+  FakeDriver::busy = reinterpret_cast<CUstream>(kCompute);
+  TakeTurns();
+  for (turn::TurnNumber k = 1; k <= 6; ++k) {
+    slot().hold = k;
+    page_.slot[1].ready = 0;
+    for (int i = 0; i < 10; ++i) session_.OnTick();
+    Iteration();
+  }
+  slot().hold = 7;
+  page_.slot[1].ready = 1;
+  for (int i = 0; i < 10; ++i) session_.OnTick();
+  FakeDriver::calls.clear();
+  Launch();
+  EXPECT_THAT(FakeDriver::calls, IsEmpty());
+}
+
+TEST_F(SessionTest, ADestroyedStreamIsLeftAlone) {
+  TakeTurns();
+  session_.OnStreamDestroy(kCompute);
+  EXPECT_THAT(FakeDriver::calls, ElementsAre("memop 100 gate=2 rel=1")) << "while it is still there";
+  FakeDriver::calls.clear();
+  session_.OnCommunicatorEnd(&kComm);
+  for (int i = 0; i < 4; ++i) session_.OnTick();
+  EXPECT_THAT(FakeDriver::calls, IsEmpty());
 }
 
 TEST_F(SessionTest, TiesOtherComputeStreamsToTheTurn) {
