@@ -63,18 +63,21 @@ class Processes:
         left = set(names)
         while left:
             for name in sorted(left):
-                code = self._running[name].poll()
-                if code is None:
-                    continue
-                if code != 0:
-                    raise Failed(f"{name} ended with {_outcome(code)}; its last words: {self.last_words(name)}")
-                left.discard(name)
+                if self.ended_well(name):
+                    left.discard(name)
             if left and time.monotonic() > end:
                 slowest = sorted(left)[0]
                 raise Failed(f"{slowest} still runs after {deadline_s:.0f} s; its last words: "
                              f"{self.last_words(slowest)}")
             if left:
                 time.sleep(0.05)
+
+    def ended_well(self, name):
+        """False while it runs; Failed if it ended otherwise."""
+        code = self._running[name].poll()
+        if code:
+            raise Failed(f"{name} ended with {_outcome(code)}; its last words: {self.last_words(name)}")
+        return code == 0
 
     def signal(self, name, number):
         """Send a signal to the process itself, past the wrappers that started it."""

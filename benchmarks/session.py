@@ -154,7 +154,8 @@ class _Session:
         end = time.monotonic() + patience_s
         for job in self.plan.jobs:
             while words not in self._said(job):
-                if time.monotonic() > end or not self.processes.alive(self.rank_name(job, 0)):
+                ended = [self.processes.ended_well(self.rank_name(job, r)) for r in range(self.machine.ranks)]
+                if time.monotonic() > end or ended[0]:
                     raise Failed(f"job {job.name}: no word of '{words}' after {patience_s:.0f} s; its last words: "
                                  f"{self.processes.last_words(self.rank_name(job, 0))}")
                 time.sleep(0.02)

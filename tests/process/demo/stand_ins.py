@@ -14,6 +14,10 @@ assert (int(os.environ["SIMGPU_NODE"]), int(os.environ["LOCAL_RANK"])) == divmod
 assert os.path.exists(os.environ["SIMGPU_CONFIG"]), "no machine"
 if os.environ.get("STAND_IN_FAILS") == str(rank):
     sys.exit("out of memory")
+if rank == 0:
+    print("trainer: all ranks are ready", flush=True)
+while os.path.exists(options["pause-file"]):
+    time.sleep(0.001)
 time.sleep(float(os.environ.get("STAND_IN_SECONDS", 0.05)))
 # All ranks of a session begin at one time, however late this machine starts them.
 t, n = os.stat(os.environ["SIMGPU_CONFIG"]).st_mtime_ns, int(options["iterations"])
