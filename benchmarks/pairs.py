@@ -1,4 +1,4 @@
-"""What most figures are made of: a job alone, and two jobs together, on software GPUs."""
+"""What most figures are made of: a job alone, and two or more together, on software GPUs."""
 
 import random
 from dataclasses import dataclass, field, replace
@@ -8,6 +8,7 @@ from benchmarks.commands import GRADIENT_BYTES, Job
 from benchmarks.machine import Machine, link_speed_for
 
 MARK = "crossover-bench"
+_NAMES = ("alpha", "beta", "gamma", "delta")
 
 
 @dataclass
@@ -50,7 +51,7 @@ class Context:
 
 @dataclass(frozen=True)
 class Shape:
-    """Two equal jobs: the condition that a case names."""
+    """Equal jobs: the condition that a case names."""
 
     ratio: float
     variant: str = "plain"
@@ -63,19 +64,21 @@ class Shape:
     warm_up: int = 30
     queue_depth: int = 1024
     launch_us: int = 5
+    links: str = "shared"
+    jobs: int = 2
 
     def machine(self):
         gpus = self.ranks // 2
         speed = link_speed_for(self.ratio * self.compute_ms / 1e3, GRADIENT_BYTES, self.ranks)
         return Machine(nodes=2, gpus_per_node=gpus, mode=self.mode, node_link_bytes_per_s=speed,
-                       queue_depth=self.queue_depth, launch_us=self.launch_us)
+                       queue_depth=self.queue_depth, launch_us=self.launch_us, link_sharing=self.links)
 
     def job(self, name, seed):
         return Job(name, seed, self.compute_ms, self.iterations, self.variant, self.jitter, self.early_bytes)
 
     def condition(self):
-        return (f"2 equal jobs of {self.ranks} ranks on 2 nodes, c = {self.compute_ms:g} ms, m/c = {self.ratio:g}, "
-                f"{self.variant}, {self.mode}, jitter {self.jitter:.0%}, links shared")
+        return (f"{self.jobs} equal jobs of {self.ranks} ranks on 2 nodes, c = {self.compute_ms:g} ms, "
+                f"m/c = {self.ratio:g}, {self.variant}, {self.mode}, jitter {self.jitter:.0%}, links {self.links}")
 
 
 def solo(context, shape, library=None):
@@ -89,15 +92,16 @@ def solo(context, shape, library=None):
 
 
 def together(context, shape, library=None, offset_s=0.0, environment=None, during=None):
-    """The Result of both jobs at once; None if no run was valid."""
-    jobs = (shape.job("alpha", 1), replace(shape.job("beta", 2), start_delay_s=offset_s))
+    """The Result of all jobs at once, the second an offset after the others; None if no run was valid."""
+    jobs = tuple(shape.job(name, seed) for seed, name in enumerate(_NAMES[:shape.jobs], 1))
+    jobs = (jobs[0], replace(jobs[1], start_delay_s=offset_s), *jobs[2:])
     return context.session(session.Plan(shape.machine(), jobs, library, isolated=context.isolated,
                                         environment=environment or {}, during=during))
 
 
 def rate(shape, result, alone, bound_ms):
-    """`evaluate.Shared` of two jobs that ran together, rated against one job alone."""
-    return evaluate.shared_of(list(result.jobs.values()), [alone, alone], bound_ms, shape.warm_up)
+    """`evaluate.Shared` of jobs that ran together, rated against one job alone."""
+    return evaluate.shared_of(list(result.jobs.values()), [alone] * shape.jobs, bound_ms, shape.warm_up)
 
 
 def median_of(context, measure):

@@ -77,8 +77,8 @@ def line(measured, scope, where, command):
 @cache
 def revision():
     """The sources that were measured."""
-    described = subprocess.run(["git", "describe", "--always", "--dirty", "--abbrev=12"], capture_output=True, text=True,
-                               cwd=Path(__file__).parent, check=False)
+    command = ["git", "describe", "--always", "--dirty", "--abbrev=12"]
+    described = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parent, check=False)
     return described.stdout.strip() or "unknown"
 
 

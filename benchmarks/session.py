@@ -227,8 +227,8 @@ def run_valid(build, plan, mark, keep=None, note=lambda text: None, may_repeat=l
               patience_s=90.0):
     """Run until a run is not void, at most three times more; the last result may still be void.
 
-    `may_repeat` is asked before each repeat, with the seconds that the void run took. `patience_s`: how long to wait for
-    a quiet machine before it.
+    `may_repeat` is asked before each repeat, with the seconds that the void run took. `patience_s`: how long to wait
+    for a quiet machine before it.
     """
     for tries in range(1, validity.REPEATS + 2):
         result = run(build, plan, mark, keep)

@@ -42,7 +42,7 @@ bool Policy::Before(SlotIndex a, SlotIndex b) const {
 Time Policy::TieWindow(SlotSet members) const {
   if (settings_.tie_window > 0) return settings_.tie_window;
   Time shortest = kNever;
-  for (SlotIndex slot : members) shortest = std::min(shortest, rhythm_[slot].longest_turn());
+  for (SlotIndex slot : members) shortest = std::min(shortest, rhythm_[slot].next_turn());
   return shortest == kNever ? 0 : std::min(shortest / 10, kMaxTieWindow);
 }
 

@@ -20,7 +20,8 @@
 namespace crossover::turn {
 
 struct PolicySettings {
-  // The tie window; 0: a tenth of the shortest learned turn, at most kMaxTieWindow.
+  // The tie window; 0: a tenth of the shortest of the turns that come next, at most kMaxTieWindow. A job's small
+  // turn, back within the window of a long one, would lose its place to a neighbour who is not even there.
   Time tie_window = 0;
   // Off: bare first come, first served. Only to show what the rule cures.
   bool tie_rule = true;

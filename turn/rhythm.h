@@ -44,9 +44,10 @@ class Rhythm {
   Time held() const { return held_; }          // when its present turn was first seen
   Time released() const { return released_; }  // when its last turn was seen to end
 
-  // Learned, kNever while unknown: the length of a turn like the present (or last) one, of its longest, and
-  // when it will ask for its next turn.
+  // Learned, kNever while unknown: the length of a turn like the present (or last) one, of the next, of its
+  // longest, and when it will ask for its next turn.
   Time turn() const { return learned_[Position(last_.hold)].turn; }
+  Time next_turn() const { return learned_[Position(last_.hold + 1)].turn; }
   Time longest_turn() const;
   Time gap() const { return learned_[Position(last_.rel)].gap; }
   Time next_arrival() const;

@@ -57,13 +57,13 @@ def one(context, shape, library, details):
 
 
 def rated(shape, alone, both):
-    """evaluate.Shared of two jobs that ran together."""
-    return pairs.rate(shape, both, alone, evaluate.shared_bound([_job(shape, alone)] * 2, shape.machine()))
+    """evaluate.Shared of jobs that ran together."""
+    return pairs.rate(shape, both, alone, evaluate.shared_bound([_job(shape, alone)] * shape.jobs, shape.machine()))
 
 
 def plain_bound_ms(shape, alone):
     """T* if collectives held no multiprocessors."""
-    return evaluate.shared_bound([_job(shape, alone)] * 2, replace(shape.machine(), nccl_ctas=0))
+    return evaluate.shared_bound([_job(shape, alone)] * shape.jobs, replace(shape.machine(), nccl_ctas=0))
 
 
 def _job(shape, alone):

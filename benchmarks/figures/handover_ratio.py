@@ -27,8 +27,8 @@ _CASES = {
 }
 SCOPE = "component"
 CASES = tuple(_CASES)
-_CONDITION = ("2 processes, one software GPU, {turns} turns of {hold} us each; stopped hosts are emulated: host functions "
-          "of the releasing process do not run, its streams go on")
+_CONDITION = ("2 processes, one software GPU, {turns} turns of {hold} us each; stopped hosts are emulated: host "
+              "functions of the releasing process do not run, its streams go on")
 
 
 def measure(context, case):

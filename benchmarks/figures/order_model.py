@@ -42,7 +42,8 @@ def measure(context, name):
                       bad["never"] * 10 >= bad["runs"] * 9)
     condition = "discrete-event model, c = 20 ms, hand-over 100 us"
     remarks = {"runs": found["runs"], "two clients at once": found["overlaps"]}
-    yield Measured("order_model", name, found["worst"], "iterations", _GOAL, (found["worst"],), control, condition, remarks)
+    yield Measured("order_model", name, found["worst"], "iterations", _GOAL, (found["worst"],), control, condition,
+                   remarks)
     yield Measured("order_model_lasts", name, found["least"], "of the reference", _LASTS, (found["least"],),
                    Control(control.what, bad["least"], not _LASTS.met_by(bad["least"])), condition, remarks)
 

@@ -161,6 +161,16 @@ TEST_F(TwoTurnsTest, AHintThatKeptSomebodyWaitingIsDropped) {
   EXPECT_EQ(policy_.Successor(kBoth, 0, 5), 1u);
 }
 
+TEST_F(TwoTurnsTest, ATieIsWithinATenthOfTheTurnThatComesNext) {
+  Turn(0, 1, 0, 2 * kMs);
+  Turn(0, 2, 3 * kMs, 23 * kMs);
+  Turn(1, 1, 30 * kMs, 50 * kMs);
+  Turn(1, 2, 51 * kMs, 71 * kMs);
+  EXPECT_EQ(policy_.TieWindow(kBoth), kMs / 5) << "client 0 comes back for 2 ms";
+  Turn(0, 3, 80 * kMs, 82 * kMs);
+  EXPECT_EQ(policy_.TieWindow(kBoth), 2 * kMs);
+}
+
 TEST_F(TwoTurnsTest, LooksAfterTheNextTurnOfTheSamePosition) {
   Turn(0, 1, 0, 2 * kMs);
   Turn(0, 2, 3 * kMs, 20 * kMs);
