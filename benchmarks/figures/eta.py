@@ -45,27 +45,27 @@ def one(context, shape, library, details):
         context.voids.append(f"{library.name} is not built")
         return None
     alone = pairs.solo(context, shape)
-    both = alone and pairs.together(context, shape, library)
+    plain = alone
+    if alone and shapes.has_small_collective(shape.variant):
+        plain = pairs.solo(context, replace(shape, variant="plain"))
+    both = plain and pairs.together(context, shape, library)
     if not both:
         return None
-    shared = rated(shape, alone[0], both)
+    job = _job(shape, alone[0], plain[0])
+    shared = pairs.rate(shape, both, alone[0], evaluate.shared_bound([job] * shape.jobs, shape.machine()))
     details.append({"step_ms": alone[0].step_ms, "c_ms": alone[0].compute_ms, "bound_ms": shared.bound_ms,
-                    "plain_bound_ms": plain_bound_ms(shape, alone[0]), "cycle_ms": shared.cycle_ms,
+                    "small_ms": job.segments[0].exposed if len(job.segments) > 1 else 0.0,
+                    "plain_bound_ms": _plain_bound_ms(shape, job), "cycle_ms": shared.cycle_ms,
                     "gain": shared.gain, "turns": sum(e.event == "hold" for e in both.trace),
                     "load": both.load.as_dict()})
     return shared.eta
 
 
-def rated(shape, alone, both):
-    """evaluate.Shared of jobs that ran together."""
-    return pairs.rate(shape, both, alone, evaluate.shared_bound([_job(shape, alone)] * shape.jobs, shape.machine()))
-
-
-def plain_bound_ms(shape, alone):
+def _plain_bound_ms(shape, job):
     """T* if collectives held no multiprocessors."""
-    return evaluate.shared_bound([_job(shape, alone)] * shape.jobs, replace(shape.machine(), nccl_ctas=0))
+    return evaluate.shared_bound([job] * shape.jobs, replace(shape.machine(), nccl_ctas=0))
 
 
-def _job(shape, alone):
-    return shapes.job_shape(shape.variant, alone, GRADIENT_BYTES, shape.early_bytes, shape.ranks,
+def _job(shape, alone, plain):
+    return shapes.job_shape(shape.variant, alone, plain, GRADIENT_BYTES, shape.ranks,
                             shape.machine().node_link_bytes_per_s)

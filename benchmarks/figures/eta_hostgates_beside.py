@@ -23,7 +23,7 @@ def measure(context, case):
         both = alone and pairs.together(context, shape, context.build.library, environment={"CROSSOVER_GATES": gates})
         if not both:
             return None
-        job = shapes.job_shape(shape.variant, alone[0], GRADIENT_BYTES, shape.early_bytes, shape.ranks,
+        job = shapes.job_shape(shape.variant, alone[0], alone[0], GRADIENT_BYTES, shape.ranks,
                                shape.machine().node_link_bytes_per_s)
         return pairs.rate(shape, both, alone[0], evaluate.shared_bound([job] * 2, shape.machine())).eta
 

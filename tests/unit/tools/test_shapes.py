@@ -4,8 +4,9 @@ from benchmarks import evaluate, shapes
 
 
 class Shapes(unittest.TestCase):
-    def shape(self, variant, step_ms, early=0.02):
-        return shapes.job_shape(variant, evaluate.Solo(step_ms, 20.0), 120_000, early, 4, 15e6)
+    def shape(self, variant, step_ms, plain_step_ms=32.4):
+        return shapes.job_shape(variant, evaluate.Solo(step_ms, 20.0), evaluate.Solo(plain_step_ms, 20.0), 120_000, 4,
+                                15e6)
 
     def test_plain_is_one_turn(self):
         job = self.shape("plain", 32)
@@ -14,7 +15,7 @@ class Shapes(unittest.TestCase):
         self.assertAlmostEqual(job.link, 12)
 
     def test_early_bytes_stay_on_the_link(self):
-        job = self.shape("plain", 26, early=0.5)
+        job = self.shape("plain", 26)
         self.assertAlmostEqual(job.exposed, 6)
         self.assertAlmostEqual(job.link, 12)
 
@@ -22,7 +23,7 @@ class Shapes(unittest.TestCase):
         job = self.shape("loss_allreduce", 33)
         self.assertEqual([round(s.compute, 6) for s in job.segments], [8, 12])
         self.assertAlmostEqual(job.solo, 33)
-        self.assertAlmostEqual(job.segments[0].exposed, 13 - 12 * 0.98)
+        self.assertAlmostEqual(job.segments[0].exposed, 33 - 32.4)
 
     def test_broadcast_comes_before_forward(self):
         job = self.shape("broadcast_buffers", 33)
