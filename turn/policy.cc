@@ -16,8 +16,8 @@ Rhythm::Change Policy::Watch(SlotIndex slot, const ClientWords& words, Time now)
   return change;
 }
 
-// A client that came back first keeps the turn next time, but only if it kept nobody waiting: else a hint that
-// once was right would shut the others out for ever.
+// A client that came back first keeps the turn next time, but only if it kept nobody waiting: else a hint
+// that once was right would shut the others out for ever.
 void Policy::Settle(SlotSet members) {
   const SlotIndex took = std::exchange(took_, kNobody);
   if (took == kNobody || gave_back_ == kNobody) return;

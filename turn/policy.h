@@ -6,8 +6,9 @@
 // the preferred client is expected inside it. While nobody waits, the token is parked where the next arrival
 // is expected, so that it costs no hand-over at all.
 //
-// Under load the policy is not asked: the holder hands over to `Successor`, the next in the same order, unless
-// the turn just ended is one after which the same client has come back first, as after a small collective.
+// Under load the policy is not asked: the holder hands over to `Successor`, the next in the same order,
+// unless the turn just ended is one after which the same client has come back first, as after a small
+// collective.
 //
 // Pure: time comes in. Not thread-safe. Trivially copyable.
 #pragma once
@@ -20,8 +21,9 @@
 namespace crossover::turn {
 
 struct PolicySettings {
-  // The tie window; 0: a tenth of the shortest of the turns that come next, at most kMaxTieWindow. A job's small
-  // turn, back within the window of a long one, would lose its place to a neighbour who is not even there.
+  // The tie window; 0: a tenth of the shortest of the turns that come next, at most kMaxTieWindow. A job's
+  // small turn, back within the window of a long one, would lose its place to a neighbour who is not even
+  // there.
   Time tie_window = 0;
   // Off: bare first come, first served. Only to show what the rule cures.
   bool tie_rule = true;
@@ -52,8 +54,8 @@ class Policy {
   };
   Wish Want(SlotSet members, Time now) const;
 
-  // The client to which `slot` should hand over at the end of its turn `k`: the next in order, round the ring;
-  // itself when alone, or when that is what came after the last such turn.
+  // The client to which `slot` should hand over at the end of its turn `k`: the next in order, round the
+  // ring; itself when alone, or when that is what came after the last such turn.
   SlotIndex Successor(SlotSet members, SlotIndex slot, TurnNumber k) const;
 
   Time TieWindow(SlotSet members) const;

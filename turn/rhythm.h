@@ -1,9 +1,9 @@
 // What is known of one client's rhythm, from watching its words change: when it came and went last, how long
 // its turns are, and how long it stays away after each.
 //
-// An iteration may have several turns of unequal length, with unequal gaps behind them. So lengths are kept by
-// *position*: turn k stands at position k % turns. Where the count of turns slips (a turn given back early and
-// taken again), they are learned anew.
+// An iteration may have several turns of unequal length, with unequal gaps behind them. So lengths are kept
+// by *position*: turn k stands at position k % turns. Where the count of turns slips (a turn given back early
+// and taken again), they are learned anew.
 //
 // Pure: time comes in. Not thread-safe. Trivially copyable.
 #pragma once
@@ -34,8 +34,8 @@ class Rhythm {
   // The present turn tells nothing of its usual length.
   void Disregard() { odd_ = true; }
 
-  // The next turn after the last one given back was the client's own, or not, with nobody waiting for it: what
-  // the release at that position should expect.
+  // The next turn after the last one given back was the client's own, or not, with nobody waiting for it:
+  // what the release at that position should expect.
   void NoteNextIsOwn(bool own) { learned_[Position(last_.rel)].keeps = own; }
   bool KeepsAfter(TurnNumber k) const { return learned_[Position(k)].keeps; }
 

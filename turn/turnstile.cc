@@ -73,7 +73,8 @@ void Turnstile::Watch(const Snapshot& seen, Time now) {
 
 bool Turnstile::Overruns(SlotIndex holder, const Snapshot& seen, Time now) const {
   const Rhythm& rhythm = policy_.rhythm(holder);
-  if (rhythm.held() == kNever || now - rhythm.held() < TurnBound(settings_.watchdog, rhythm.longest_turn())) return false;
+  if (rhythm.held() == kNever || now - rhythm.held() < TurnBound(settings_.watchdog, rhythm.longest_turn()))
+    return false;
   for (SlotIndex slot : gated_) {
     if (slot != holder && seen.client[slot].waiting()) return true;
   }

@@ -3,7 +3,8 @@
 // A holder may be stopped, stuck or hostile. The bound is on the holder alone: four times its own learned
 // turn, never under a floor that a loaded machine reaches by itself. Past it the others are let in beside it;
 // a client that does it twice is named as an offender, for the membership to ungate. What lies further back
-// than `forgive` is forgotten, and an offender is tried again after as long: once more, and it is named again.
+// than `forgive` is forgotten, and an offender is tried again after as long: once more, and it is named
+// again.
 #pragma once
 
 #include <algorithm>

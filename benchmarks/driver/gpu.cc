@@ -1,4 +1,5 @@
 #include "benchmarks/driver/gpu.h"
+
 #include "common/base/clock.h"
 
 namespace crossover::bench {

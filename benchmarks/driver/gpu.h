@@ -18,7 +18,8 @@ class Gpu {
   // Launches one thread of `kernel` with `parameters`.
   void Launch(CUfunction kernel, void** parameters) const;
   void Synchronize() const;
-  // Writes the time at which the stream comes here: what a stream sees, however late a host's thread is woken.
+  // Writes the time at which the stream comes here: what a stream sees, however late a host's thread is
+  // woken.
   void Stamp(std::int64_t* where) const;
   // Makes `bytes` at `memory` usable by streams; the address that they use.
   static CUdeviceptr Register(void* memory, std::size_t bytes);

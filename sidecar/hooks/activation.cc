@@ -42,12 +42,14 @@ void InChild() {
   helper.CloseInChild();
 }
 
-// Whether kernels of several processes run on the GPU side by side, so that one job's collective and another's
-// compute can (docs/design/0004-time-slices.md). Drivers before CUDA 12.4 do not say: there the control daemon's pipe tells, as it tells them.
+// Whether kernels of several processes run on the GPU side by side, so that one job's collective and
+// another's compute can (docs/design/0004-time-slices.md). Drivers before CUDA 12.4 do not say: there the
+// control daemon's pipe tells, as it tells them.
 bool RunsProcessesTogether(CUdevice gpu) {
   int enabled = 0;
   if (driver.DeviceGetAttribute != nullptr &&
-      driver.DeviceGetAttribute(&enabled, CU_DEVICE_ATTRIBUTE_MPS_ENABLED, gpu) == CUDA_SUCCESS) return enabled != 0;
+      driver.DeviceGetAttribute(&enabled, CU_DEVICE_ATTRIBUTE_MPS_ENABLED, gpu) == CUDA_SUCCESS)
+    return enabled != 0;
   const char* directory = ::getenv("CUDA_MPS_PIPE_DIRECTORY");
   char control[4096];
   snprintf(control, sizeof control, "%s/control", directory != nullptr ? directory : "/tmp/nvidia-mps");

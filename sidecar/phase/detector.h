@@ -23,7 +23,7 @@ namespace crossover::phase {
 
 class Detector {
  public:
-  static constexpr std::size_t kMaxPeriod = 256;  // collectives per iteration
+  static constexpr std::size_t kMaxPeriod = 256;               // collectives per iteration
   static constexpr std::uint32_t kMaxTurns = turn::kMaxTurns;  // per period
 
   struct Verdict {

@@ -315,9 +315,9 @@ int Session::OnTick() {
   constexpr int kWatchedMs = 20;
   constexpr int kIdleMs = 100;
   constexpr int kIdleTicks = 2;
-  // A turn that lasts until its collective has ended looks idle meanwhile. The collective may never end, where
-  // another job stands in front of one of its ranks and waits for us here: longer than this, and it is given
-  // back all the same.
+  // A turn that lasts until its collective has ended looks idle meanwhile. The collective may never end,
+  // where another job stands in front of one of its ranks and waits for us here: longer than this, and it is
+  // given back all the same.
   constexpr int kCollectiveTicks = 5;
   if (!mutex_.TryLock()) return kWatchedMs;
   const bool taking = turns_.holding() && !blocked_ && mode_ == CROSSOVER_MODE_GATE;

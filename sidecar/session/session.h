@@ -50,9 +50,9 @@ class Session final : public link::Client {
   // must be a literal.
   void ObserveOnly(const char* reason);
 
-  // What turns are taken with. Before the helper thread is started. `overlap`: collectives of this process and
-  // compute of another run side by side on this GPU; else a turn lasts until its collective has ended, or for
-  // too long (docs/design/0004-time-slices.md).
+  // What turns are taken with. Before the helper thread is started. `overlap`: collectives of this process
+  // and compute of another run side by side on this GPU; else a turn lasts until its collective has ended, or
+  // for too long (docs/design/0004-time-slices.md).
   void SetUp(const gates::Driver* driver, CUcontext context, bool gpu_gates, bool overlap);
 
   // --- The helper thread's side.

@@ -15,8 +15,8 @@ constexpr double kWholeBelow = 0.15;  // unless it is shorter than so much of a 
 constexpr std::uint64_t kMostPieces = 8;
 constexpr std::uint64_t kMaxPieceBytes = 512 * 1024;
 // What a link will have served within this time counts as served: about what a wake-up takes, so that nobody
-// sleeps for less, and the receiver's link, which starts late by the travel time of the announcement, costs no
-// wake-up of its own. The link still serves one piece after the other, so it never adds up.
+// sleeps for less, and the receiver's link, which starts late by the travel time of the announcement, costs
+// no wake-up of its own. The link still serves one piece after the other, so it never adds up.
 constexpr Nanos kTolerance = 60'000;
 
 bool IsDue(Nanos due) { return due != kNever && due <= MonotonicNow() + kTolerance; }

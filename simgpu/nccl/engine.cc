@@ -192,8 +192,8 @@ void Engine::Wait() {
     if (!channel->open() || channel->closed()) continue;
     // What follows a bye is the end, which would wake us for ever.
     const bool listens = channel == &network_->next() && next_ == Next::kThere;
-    const bool reads = failed_ || listens ||
-                       std::find(readers.begin(), readers.end(), channel->fd()) != readers.end();
+    const bool reads =
+        failed_ || listens || std::find(readers.begin(), readers.end(), channel->fd()) != readers.end();
     const int events = (reads ? POLLIN : 0) | (channel->flushed() ? 0 : POLLOUT);
     if (events != 0) fds_.push_back({channel->fd(), static_cast<short>(events), 0});
   }

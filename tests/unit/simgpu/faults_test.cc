@@ -9,8 +9,8 @@ namespace {
 TEST(FaultsTest, ReadsAList) {
   FaultSet faults;
   std::string error;
-  ASSERT_TRUE(
-      ParseFaults("memops_unsupported,delayed_writes_us:250,stuck_stream:7,queues:1,drop_wait:3", &faults, &error));
+  ASSERT_TRUE(ParseFaults("memops_unsupported,delayed_writes_us:250,stuck_stream:7,queues:1,drop_wait:3",
+                          &faults, &error));
   EXPECT_TRUE(faults.memops_unsupported);
   EXPECT_FALSE(faults.host_register_fails);
   EXPECT_EQ(faults.delayed_writes_us, 250);

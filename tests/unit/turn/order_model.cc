@@ -178,8 +178,8 @@ class Model {
     const Time wanted = gpu.turnstile.Poll(gpu.memory, now_);
     const Time next = arbiter::PacePoll(now_, wanted, gpu.turnstile.policy(), gpu.turnstile.gated());
     LetIn(event.gpu);
-    Push(std::clamp(next, now_ + arbiter::kShortestPoll, now_ + base::kNsPerMs), Event::Kind::kPoll, event.gpu, 0,
-         ++gpu.poll_stamp);
+    Push(std::clamp(next, now_ + arbiter::kShortestPoll, now_ + base::kNsPerMs), Event::Kind::kPoll,
+         event.gpu, 0, ++gpu.poll_stamp);
   }
 
   const OrderModelOptions options_;
@@ -208,7 +208,8 @@ int IterationsUntil(const OrderModelResult& result, const OrderModelResult& refe
                     int window) {
   const int last = static_cast<int>(std::min(result.ends[0].size(), result.ends[1].size())) - window;
   for (int first = 1; first <= last; ++first) {
-    if (MeanStep(reference, first, window) / MeanStep(result, first, window) >= share) return first + window - 1;
+    if (MeanStep(reference, first, window) / MeanStep(result, first, window) >= share)
+      return first + window - 1;
   }
   return last + window - 1;
 }

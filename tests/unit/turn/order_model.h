@@ -38,8 +38,8 @@ OrderModelResult RunOrderModel(const OrderModelOptions& options);
 double MeanStep(const OrderModelResult& result, int first, int window);
 
 // The iteration that ends the first window of `window` that runs at `share` of the reference or better; the
-// number of iterations looked at if none does. `reference` has the same draws, no hand-over cost, and B one turn
-// after A.
+// number of iterations looked at if none does. `reference` has the same draws, no hand-over cost, and B one
+// turn after A.
 int IterationsUntil(const OrderModelResult& result, const OrderModelResult& reference, double share,
                     int window);
 OrderModelOptions ReferenceOf(const OrderModelOptions& options);

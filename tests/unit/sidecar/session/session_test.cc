@@ -145,7 +145,8 @@ TEST_F(TimeSlicedSessionTest, GivesTheTurnBackWhenItsCollectiveDoesNotEnd) {
   EXPECT_EQ(slot().rel, 1u);
   FakeDriver::calls.clear();
   Launch();
-  EXPECT_THAT(FakeDriver::calls, ElementsAre("memop 100 ready=2 gate>=2 hold=2 gate=2")) << "and is taken again";
+  EXPECT_THAT(FakeDriver::calls, ElementsAre("memop 100 ready=2 gate>=2 hold=2 gate=2"))
+      << "and is taken again";
 }
 
 // An evaluation: launches without collectives, far longer than the turns before it.
