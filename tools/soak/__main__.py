@@ -57,7 +57,9 @@ def _sources():
     def git(*arguments):
         return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, check=True).stdout
 
-    return hashlib.sha256(git("rev-parse", "HEAD") + git("diff", "HEAD")).hexdigest()[:16]
+    # Untracked files by name: one that is there and was not, or the other way round, is another tree.
+    state = git("rev-parse", "HEAD") + git("diff", "HEAD") + git("ls-files", "--others", "--exclude-standard")
+    return hashlib.sha256(state).hexdigest()[:16]
 
 
 if __name__ == "__main__":
