@@ -28,6 +28,11 @@ class Build:
         """What ships, where it was built; else this machine's compiler's."""
         return self._first([f"portable/{platform.machine()}/libcrossover.so", "lib/libcrossover.so"])
 
+    @property
+    def native_library(self):
+        """The same sources through this machine's own compiler."""
+        return self.top / "lib" / "libcrossover.so"
+
     def portable_library(self, architecture):
         """The library that ships."""
         return self.top / "portable" / architecture / "libcrossover.so"

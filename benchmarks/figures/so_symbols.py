@@ -19,7 +19,7 @@ ALLOWED = {"libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "librt.so.
 
 def measure(context, case):
     faults = _faults_of(context, context.build.portable_library(case))
-    control = _faults_of(context, context.build.library)
+    control = _faults_of(context, context.build.native_library)
     value = None if faults is None else len(faults)
     yield Measured("so_symbols", case, value, "symbols and libraries too many", GOAL, (value,),
                    controlled(GOAL, "the distribution's compiler", None if control is None else len(control)),

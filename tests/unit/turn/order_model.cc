@@ -208,10 +208,9 @@ int IterationsUntil(const OrderModelResult& result, const OrderModelResult& refe
                     int window) {
   const int last = static_cast<int>(std::min(result.ends[0].size(), result.ends[1].size())) - window;
   for (int first = 1; first <= last; ++first) {
-    if (MeanStep(reference, first, window) / MeanStep(result, first, window) >= share)
-      return first + window - 1;
+    if (MeanStep(reference, first, window) / MeanStep(result, first, window) >= share) return first;
   }
-  return last + window - 1;
+  return last;
 }
 
 OrderModelOptions ReferenceOf(const OrderModelOptions& options) {

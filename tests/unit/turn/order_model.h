@@ -37,9 +37,9 @@ OrderModelResult RunOrderModel(const OrderModelOptions& options);
 // Mean step over iterations [first, first + window), averaged over the two jobs, in ns.
 double MeanStep(const OrderModelResult& result, int first, int window);
 
-// The iteration that ends the first window of `window` that runs at `share` of the reference or better; the
-// number of iterations looked at if none does. `reference` has the same draws, no hand-over cost, and B one
-// turn after A.
+// How many iterations lie before the first window of `window` that runs at `share` of the reference or
+// better; the number of iterations looked at if none does. `reference` has the same draws, no hand-over cost,
+// and B one turn after A.
 int IterationsUntil(const OrderModelResult& result, const OrderModelResult& reference, double share,
                     int window);
 OrderModelOptions ReferenceOf(const OrderModelOptions& options);
