@@ -65,7 +65,10 @@ void Helper::CloseInChild() {
   if (socket >= 0) ::close(socket);
 }
 
-void* Helper::Run(void* self) { static_cast<Helper*>(self)->Loop(); }
+void* Helper::Run(void* self) {
+  static_cast<Helper*>(self)->Loop();
+  return nullptr;
+}
 
 void Helper::Loop() {
   client_->OnThreadStart();
