@@ -26,7 +26,7 @@ class Build:
     @property
     def library(self):
         """What ships, where it was built; else this machine's compiler's."""
-        return self._first([f"portable/{platform.machine()}/libcrossover.so", "lib/libcrossover.so"])
+        return self._first([self.portable_library(platform.machine()), self.native_library])
 
     @property
     def native_library(self):

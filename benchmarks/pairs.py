@@ -3,7 +3,7 @@
 import random
 from dataclasses import dataclass, field, replace
 
-from benchmarks import evaluate, session, stats, validity
+from benchmarks import evaluate, session, stats
 from benchmarks.commands import GRADIENT_BYTES, Job
 from benchmarks.machine import Machine, link_speed_for
 
@@ -32,7 +32,7 @@ class Context:
             result = session.run_valid(self.build, plan, MARK, self.keep, self._void)
             self.runs_taken.append({"jobs": len(plan.jobs), "library": plan.library is not None,
                                     "isolated": result.isolated, **result.load.as_dict()})
-            self.say(f"      {validity.in_words(result.load)}")
+            self.say(f"      {result.load.in_words()}")
         except session.Failed as failure:
             self._void(str(failure))
             return None

@@ -141,22 +141,20 @@ class _Session:
 
     def wait_for_iterations(self, count, patience_s=30.0):
         """Wait until every job has said that it did `count` iterations; it says so ten times in its life."""
-        end = time.monotonic() + patience_s
-        for job in self.plan.jobs:
-            while self._iterations_said(job) < count:
-                if time.monotonic() > end or not self.processes.alive(self.rank_name(job, 0)):
-                    raise Failed(f"job {job.name}: fewer than {count} iterations after {patience_s:.0f} s; its last "
-                                 f"words: {self.processes.last_words(self.rank_name(job, 0))}")
-                time.sleep(0.05)
+        self._await(lambda job: self._iterations_said(job) >= count, f"fewer than {count} iterations", patience_s)
 
     def wait_for_words(self, words, patience_s=30.0):
         """Wait until every job's first rank has said certain words."""
+        self._await(lambda job: words in self._said(job), f"no word of '{words}'", patience_s)
+
+    def _await(self, done, otherwise, patience_s):
+        """Wait until every job is `done`; Failed if it takes too long, or if a rank ends before."""
         end = time.monotonic() + patience_s
         for job in self.plan.jobs:
-            while words not in self._said(job):
+            while not done(job):
                 ended = [self.processes.ended_well(self.rank_name(job, r)) for r in range(self.machine.ranks)]
                 if time.monotonic() > end or ended[0]:
-                    raise Failed(f"job {job.name}: no word of '{words}' after {patience_s:.0f} s; its last words: "
+                    raise Failed(f"job {job.name}: {otherwise} after {patience_s:.0f} s; its last words: "
                                  f"{self.processes.last_words(self.rank_name(job, 0))}")
                 time.sleep(0.02)
 

@@ -40,6 +40,11 @@ class Load:
                         f"{self.stolen:.1%} of all cores stolen by the hypervisor")
         return ""
 
+    def in_words(self):
+        return (f"{self.cpu:.0%} of all cores used, {self.stolen:.1%} stolen, kernels {self.kernel_p50_us:.0f} / "
+                f"{self.kernel_p99_us:.0f} us late, ring steps {self.ring_p50_us:.0f} / {self.ring_p99_us:.0f} "
+                "(p50 / p99)")
+
     def as_dict(self):
         return {"cpu": round(self.cpu, 3), "stolen": round(self.stolen, 4),
                 "kernel_late_us": [self.kernel_p50_us, self.kernel_p99_us],
@@ -91,7 +96,3 @@ def load_of(cpu, stolen, reports, processes=0):
     return Load(cpu, stolen, worst("kernel_late_us", "p50"), worst("kernel_late_us", "p99"),
                 worst("ring_step_late_us", "p50"), worst("ring_step_late_us", "p99"),
                 max(0, processes - sum(bool(r.get("kernel_late_us", {}).get("count")) for r in reports)))
-
-def in_words(load):
-    return (f"{load.cpu:.0%} of all cores used, {load.stolen:.1%} stolen, kernels {load.kernel_p50_us:.0f} / "
-            f"{load.kernel_p99_us:.0f} us late, ring steps {load.ring_p50_us:.0f} / {load.ring_p99_us:.0f} (p50 / p99)")

@@ -16,6 +16,10 @@ using TurnNumber = std::uint32_t;  // counts 1, 2, 3, ... per client, wraps
 // Turns of one iteration; jobs with more do not take turns.
 inline constexpr std::uint32_t kMaxTurns = 4;
 
+// Turns of an iteration, given what a client says: 1 to kMaxTurns, anything else counts as 1. Turn k stands
+// at position k % turns, for the arbiter as for the client.
+constexpr std::uint32_t TurnsOf(std::uint32_t said) { return said < 1 || said > kMaxTurns ? 1 : said; }
+
 enum class Word : std::uint8_t { kReady, kHold, kRel, kGate };
 
 struct Op {

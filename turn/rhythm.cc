@@ -11,9 +11,8 @@ Time Smooth(Time old, Time sample) { return old == kNever ? sample : old + (samp
 }  // namespace
 
 void Rhythm::SetTurns(std::uint32_t turns) {
-  if (turns < 1 || turns > kMaxTurns) turns = 1;
-  if (turns == turns_) return;
-  turns_ = turns;
+  if (TurnsOf(turns) == turns_) return;
+  turns_ = TurnsOf(turns);
   learned_ = {};
 }
 

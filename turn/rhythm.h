@@ -28,7 +28,7 @@ class Rhythm {
   // Learns from a collect.
   Change Watch(const ClientWords& words, Time now);
 
-  // Turns of an iteration, as the client says: 1 to kMaxTurns, anything else counts as 1.
+  // Turns of an iteration, as the client says (TurnsOf).
   void SetTurns(std::uint32_t turns);
 
   // The present turn tells nothing of its usual length.
@@ -40,9 +40,8 @@ class Rhythm {
   bool KeepsAfter(TurnNumber k) const { return learned_[Position(k)].keeps; }
 
   const ClientWords& last() const { return last_; }
-  Time arrived() const { return arrived_; }    // when its present wait was first seen
-  Time held() const { return held_; }          // when its present turn was first seen
-  Time released() const { return released_; }  // when its last turn was seen to end
+  Time arrived() const { return arrived_; }  // when its present wait was first seen
+  Time held() const { return held_; }        // when its present turn was first seen
 
   // Learned, kNever while unknown: the length of a turn like the present (or last) one, of the next, of its
   // longest, and when it will ask for its next turn.
@@ -63,7 +62,7 @@ class Rhythm {
   ClientWords last_;
   Time arrived_ = kNever;
   Time held_ = kNever;
-  Time released_ = kNever;
+  Time released_ = kNever;  // when its last turn was seen to end
   bool odd_ = false;
   std::uint32_t turns_ = 1;
   std::array<Learned, kMaxTurns> learned_;

@@ -39,7 +39,7 @@ def measure(context, case):
                    {"runs": details})
 
 
-def one(context, shape, library, details):
+def one(context, shape, library, details, environment=None):
     """eta of one run: a job alone, then both. None if a run was void or the library is not there."""
     if not library.exists():
         context.voids.append(f"{library.name} is not built")
@@ -48,7 +48,7 @@ def one(context, shape, library, details):
     plain = alone
     if alone and shapes.has_small_collective(shape.variant):
         plain = pairs.solo(context, replace(shape, variant="plain"))
-    both = plain and pairs.together(context, shape, library)
+    both = plain and pairs.together(context, shape, library, environment=environment)
     if not both:
         return None
     job = _job(shape, alone[0], plain[0])

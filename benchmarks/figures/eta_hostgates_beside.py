@@ -4,8 +4,8 @@ Shown beside eta: what the fallback costs. `eta_hostgates_loses` is that loss it
 costs nothing would mean that nothing was measured.
 """
 
-from benchmarks import evaluate, pairs, shapes
-from benchmarks.commands import GRADIENT_BYTES
+from benchmarks import pairs
+from benchmarks.figures import eta
 from benchmarks.results import Goal, Measured
 
 # Some 65 launches of 50 us take longer than the GPU's 2 ms: behind a GPU gate they were made while the last iteration
@@ -20,13 +20,7 @@ def measure(context, case):
     shape = _BY_CASE[case]
 
     def one(gates):
-        alone = pairs.solo(context, shape)
-        both = alone and pairs.together(context, shape, context.build.library, environment={"CROSSOVER_GATES": gates})
-        if not both:
-            return None
-        job = shapes.job_shape(shape.variant, alone[0], alone[0], GRADIENT_BYTES, shape.ranks,
-                               shape.machine().node_link_bytes_per_s)
-        return pairs.rate(shape, both, alone[0], evaluate.shared_bound([job] * 2, shape.machine())).eta
+        return eta.one(context, shape, context.build.library, [], {"CROSSOVER_GATES": gates})
 
     etas = {}
     for gates in ("host", "gpu"):

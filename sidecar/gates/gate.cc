@@ -5,8 +5,7 @@
 namespace crossover::gates {
 
 Handover ChooseHandover(const crossover_page* page, turn::SlotIndex self, turn::TurnNumber k) {
-  std::uint32_t turns = base::LoadWord(&page->slot[self].turns);
-  if (turns < 1 || turns > CROSSOVER_MAX_TURNS) turns = 1;
+  const std::uint32_t turns = turn::TurnsOf(base::LoadWord(&page->slot[self].turns));
   turn::SlotIndex successor = base::LoadWord(&page->slot[self].successor[k % turns]);
   if (successor >= CROSSOVER_MAX_CLIENTS) successor = self;
   return {successor, turn::OpenFor(self, k, successor, base::LoadWord(&page->slot[successor].ready))};

@@ -46,8 +46,8 @@ void Liveness::Hold() {
   base::StoreWord(word, static_cast<std::uint32_t>(::syscall(SYS_gettid)));
   Become(kAlive);
   AwaitChangeFrom(kAlive);
-  ::syscall(SYS_set_robust_list, nullptr,
-            sizeof head);  // the kernel reads it once more when this thread ends
+  // The kernel reads the list once more when this thread ends; ours ends with this function.
+  ::syscall(SYS_set_robust_list, nullptr, sizeof head);
   base::StoreWord(word, 0);
   base::FutexWakeAll(word);
   Become(kIdle);

@@ -40,7 +40,7 @@ void Session::OnCommunicator(const void* communicator, int ranks) {
 void Session::OnCommunicatorEnd(const void* communicator) {
   const Locked locked(mutex_);
   communicators_.Remove(communicator);
-  if (turns_.holding() && !blocked_) EndTurn();
+  EndTurn();
 }
 
 void Session::BeforeCollective(const void* communicator, phase::Token token, phase::StreamKey stream) {
@@ -58,7 +58,7 @@ void Session::BeforeCollective(const void* communicator, phase::Token token, pha
   const bool gating = verdict.locked && mode_ == CROSSOVER_MODE_GATE && observe_reason_ == nullptr &&
                       taking_allowed_.load(std::memory_order_acquire);
   lasts_ = gating && verdict.turn_end && !overlap_;
-  if (turns_.holding() && !blocked_ && (verdict.turn_end || !gating) && !lasts_) EndTurn();
+  if ((verdict.turn_end || !gating) && !lasts_) EndTurn();
   if (verdict.turn_end || !gating) {
     armed_ = false;
     awaited_ = gating ? called_ : 0;
@@ -118,7 +118,7 @@ void Session::OnStreamCreate() {
 // Before the stream is gone: nothing of ours may be queued on it, or asked of it, afterwards.
 void Session::OnStreamDestroy(phase::StreamKey stream) {
   const Locked locked(mutex_);
-  if (turns_.holding() && !blocked_ && turns_.stream() == stream) EndTurn();
+  if (turns_.stream() == stream) EndTurn();
   if (joined_stream_ == stream) joined_stream_ = 0;
   tracker_.ForgetStream(stream);
 }
@@ -149,7 +149,7 @@ bool Session::Follow() {
   const std::uint32_t mode = base::LoadWord(&turns_.page()->slot[turns_.slot()].mode);
   const bool off = mode != CROSSOVER_MODE_OBSERVE && mode != CROSSOVER_MODE_GATE;
   if (off && mode_ != CROSSOVER_MODE_OFF) {
-    if (turns_.holding() && !blocked_) EndTurn();
+    EndTurn();
     Forget();
     PublishPhase(false);
   }
@@ -179,7 +179,9 @@ void Session::SetAttention() {
   attention.store(why, std::memory_order_relaxed);
 }
 
+// Where there is one: a thread that waits in a gate that blocks has none yet.
 void Session::EndTurn() {
+  if (!turns_.holding() || blocked_) return;
   if (turns_.Release(tracker_, AnyCapture())) return;
   // The token stays with us and the arbiter's watchdog takes it: slow, and safe.
   turns_.Abandon();
@@ -192,7 +194,7 @@ void Session::BeginTurn(phase::StreamKey launching) {
   if (capturing && turns_.Capturing(launching)) return;  // the graph's launch begins the turn
   armed_ = false;
   SetAttention();
-  if (std::exchange(lasts_, false) && turns_.holding() && !blocked_) EndTurn();
+  if (std::exchange(lasts_, false)) EndTurn();
   if (turns_.page() == nullptr || turns_.holding() || blocked_ || observe_reason_ != nullptr) return;
   if (!taking_allowed_.load(std::memory_order_acquire) || Follow() == false || mode_ != CROSSOVER_MODE_GATE) {
     return;

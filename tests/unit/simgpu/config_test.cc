@@ -92,7 +92,6 @@ nodes:
       - {sms: 4}
 )",
                                        &error);
-  if (error.find("reads no YAML") != std::string::npos) GTEST_SKIP() << error;
   ASSERT_TRUE(config) << error;
   EXPECT_EQ(config->state, "/tmp/m1");
   EXPECT_EQ(config->launch_us, 3);
@@ -127,7 +126,6 @@ TEST(MachineYamlTest, NamesLineKeyAndWhatIsAllowed) {
   for (const Case& one : cases) {
     std::string error;
     EXPECT_FALSE(ParseMachineYaml(one.text, &error)) << one.text;
-    if (error.find("reads no YAML") != std::string::npos) GTEST_SKIP() << error;
     EXPECT_THAT(error, HasSubstr(one.complaint)) << one.text;
   }
 }

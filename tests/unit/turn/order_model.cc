@@ -4,7 +4,6 @@
 #include <queue>
 #include <random>
 
-#include "common/base/clock.h"
 #include "deviceplugin/arbiter/pacing.h"
 
 namespace crossover::turn::test {
@@ -178,7 +177,7 @@ class Model {
     const Time wanted = gpu.turnstile.Poll(gpu.memory, now_);
     const Time next = arbiter::PacePoll(now_, wanted, gpu.turnstile.policy(), gpu.turnstile.gated());
     LetIn(event.gpu);
-    Push(std::clamp(next, now_ + arbiter::kShortestPoll, now_ + base::kNsPerMs), Event::Kind::kPoll,
+    Push(std::clamp(next, now_ + arbiter::kShortestPoll, now_ + arbiter::kSparsePoll), Event::Kind::kPoll,
          event.gpu, 0, ++gpu.poll_stamp);
   }
 

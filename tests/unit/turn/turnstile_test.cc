@@ -59,6 +59,22 @@ class StuckHolderTest : public TurnstileTest {
     memory_.Ask(1, 1);
     turnstile_.Poll(memory_, 1 * kMs);
   }
+  // The other was let in beside it; both give their turns back, to the other.
+  void BothGiveBack() {
+    ASSERT_TRUE(memory_.Enter(1, 1));
+    memory_.Leave(1, 1, 1);
+    memory_.Leave(0, 1, 1);
+    for (int i = 0; i < 4; ++i) turnstile_.Poll(memory_, (310 + i) * kMs);
+  }
+  // It takes its next turn at `when`, and the other asks for one.
+  void HoldAgain(Time when) {
+    memory_.Ask(0, 2);
+    turnstile_.Poll(memory_, when);
+    turnstile_.Poll(memory_, when + kMs);
+    ASSERT_TRUE(memory_.Enter(0, 2));
+    memory_.Ask(1, 2);
+    turnstile_.Poll(memory_, when + 2 * kMs);
+  }
 };
 
 TEST_F(StuckHolderTest, KeepsTheOthersOutUpToItsBound) {
@@ -87,28 +103,15 @@ TEST_F(StuckHolderTest, ComesBackAndOneTokenIsLeft) {
   memory_.Leave(1, 1, 0);
   for (int i = 0; i < 4; ++i) turnstile_.Poll(memory_, (310 + i) * kMs);
   EXPECT_GE(turnstile_.stats().swallowed, 1u);
-  memory_.Ask(0, 2);
-  turnstile_.Poll(memory_, 320 * kMs);
-  turnstile_.Poll(memory_, 321 * kMs);
-  ASSERT_TRUE(memory_.Enter(0, 2));
-  memory_.Ask(1, 2);
-  turnstile_.Poll(memory_, 322 * kMs);
+  ASSERT_NO_FATAL_FAILURE(HoldAgain(320 * kMs));
   EXPECT_FALSE(memory_.Enter(1, 2));
 }
 
 TEST_F(StuckHolderTest, IsNamedTheSecondTimeAndItsLongTurnsAreNotLearned) {
   turnstile_.Poll(memory_, 300 * kMs);
   EXPECT_EQ(turnstile_.offenders().Count(), 0);
-  ASSERT_TRUE(memory_.Enter(1, 1));
-  memory_.Leave(1, 1, 1);
-  memory_.Leave(0, 1, 1);
-  for (int i = 0; i < 4; ++i) turnstile_.Poll(memory_, (310 + i) * kMs);
-  memory_.Ask(0, 2);
-  turnstile_.Poll(memory_, 320 * kMs);
-  turnstile_.Poll(memory_, 321 * kMs);
-  ASSERT_TRUE(memory_.Enter(0, 2));
-  memory_.Ask(1, 2);
-  turnstile_.Poll(memory_, 322 * kMs);
+  ASSERT_NO_FATAL_FAILURE(BothGiveBack());
+  ASSERT_NO_FATAL_FAILURE(HoldAgain(320 * kMs));
   turnstile_.Poll(memory_, 530 * kMs);
   EXPECT_TRUE(memory_.Enter(1, 2));
   EXPECT_TRUE(turnstile_.offenders().Has(0));
@@ -123,17 +126,9 @@ TEST_F(StuckHolderTest, IsNamedTheSecondTimeAndItsLongTurnsAreNotLearned) {
 TEST_F(StuckHolderTest, OneLongTurnIsForgottenAfterAWhile) {
   constexpr Time kForgive = WatchdogSettings{}.forgive;
   turnstile_.Poll(memory_, 300 * kMs);
-  ASSERT_TRUE(memory_.Enter(1, 1));
-  memory_.Leave(1, 1, 1);
-  memory_.Leave(0, 1, 1);
-  for (int i = 0; i < 4; ++i) turnstile_.Poll(memory_, (310 + i) * kMs);
+  ASSERT_NO_FATAL_FAILURE(BothGiveBack());
   const Time later = kForgive + 320 * kMs;
-  memory_.Ask(0, 2);
-  turnstile_.Poll(memory_, later);
-  turnstile_.Poll(memory_, later + kMs);
-  ASSERT_TRUE(memory_.Enter(0, 2));
-  memory_.Ask(1, 2);
-  turnstile_.Poll(memory_, later + 2 * kMs);
+  ASSERT_NO_FATAL_FAILURE(HoldAgain(later));
   turnstile_.Poll(memory_, later + 300 * kMs);
   EXPECT_EQ(turnstile_.stats().opened, 2u);
   EXPECT_EQ(turnstile_.offenders().Count(), 0);
