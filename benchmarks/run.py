@@ -60,6 +60,7 @@ def measure(options, figures, cases):
     build = Build(options.build.resolve())
     context = Context(build, lambda text: print(text, flush=True), options.runs, not options.no_namespaces,
                       options.keep_logs)
+    results.revision()  # of what is measured, not of what is edited meanwhile
     good = True
     for name, figure in figures:
         for case in figure.CASES:
@@ -88,7 +89,8 @@ def _record(options, build, context, measured, figure, name, case):
     if notes:
         entry.setdefault("remarks", {}).update(notes)
     results.append((options.out or build.top) / f"{name}.jsonl", entry)
-    print(f"  {json.dumps(entry)}", flush=True)
+    shown = {key: value for key, value in entry.items() if key not in ("remarks", "where", "command")}
+    print(f"  {json.dumps(shown)}", flush=True)
     return measured.ok
 
 
