@@ -17,7 +17,7 @@ def _shapes():
         for ratio in _RATIOS:
             yield f"{variant}_{ratio:g}", pairs.Shape(ratio, variant)
     for ratio in _RATIOS:
-        yield f"beside_c5_{ratio:g}", pairs.Shape(ratio, compute_ms=5.0, iterations=240, warm_up=80)
+        yield f"beside_c5_{ratio:g}", pairs.Shape(ratio, compute_ms=5.0, ranks=2, iterations=240, warm_up=80)
     yield "beside_early_half_0.6", pairs.Shape(0.6, early_bytes=0.5)
 
 
@@ -31,12 +31,12 @@ def measure(context, case):
     goal = Goal() if beside else GOAL
     details = []
     value, samples = pairs.median_of(context, lambda: one(context, shape, context.build.library, details))
-    control = None
+    control, control_details = None, []
     if not beside:
         control = controlled(goal, "release after the collective",
-                             one(context, shape, context.build.known_bad(CONTROL), []))
+                             one(context, shape, context.build.known_bad(CONTROL), control_details))
     yield Measured("eta_beside" if beside else "eta", case, value, "1", goal, samples, control, shape.condition(),
-                   {"runs": details})
+                   {"runs": details, **({"control_runs": control_details} if control else {})})
 
 
 def one(context, shape, library, details, environment=None):

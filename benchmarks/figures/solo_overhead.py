@@ -19,7 +19,8 @@ def measure(context, case):
         value, samples = pairs.median_of(context, lambda: _overhead(context, context.build.library))
         control = controlled(GOAL, "the host waits for the GPU at each collective",
                              _overhead(context, context.build.known_bad("timed_phases")))
-        yield Measured("solo_overhead", case, value, "1", GOAL, samples, control, f"one job alone; {_SHAPE.condition()}")
+        yield Measured("solo_overhead", case, value, "1", GOAL, samples, control,
+                       f"one job alone; {_SHAPE.condition()}")
     else:
         value, samples = pairs.median_of(context, lambda: _overhead(context, context.build.known_bad("slow_hooks")))
         yield Measured("solo_overhead_beside", "slow_hooks", value, "1", Goal(), samples, None,
