@@ -12,6 +12,8 @@ int main(int argc, char** argv) {
   CLI::App* run = app.add_subcommand("run", "start a command as a part of a job that takes turns");
   run->add_option("--gang", options.gang, "name of the job: the same for all its ranks")->required();
   run->add_option("--size", options.size, "ranks of the whole job")->required();
+  run->add_option("--priority", options.priority,
+                  "high, normal or low: whose turn comes first (default normal)");
   run->add_option("--socket", options.socket,
                   "the daemon's socket (default $CROSSOVER_SOCKET, else /run/crossover/arbiter.sock)");
   run->add_option("--library", options.library, "libcrossover.so (default: the one beside this program)");

@@ -35,6 +35,13 @@ enum crossover_transport {
   CROSSOVER_TRANSPORT_HOST_GATES = 2
 };
 
+/* Whose turn comes first where it is not the same to everybody. */
+enum crossover_priority {
+  CROSSOVER_PRIORITY_NORMAL = 0,
+  CROSSOVER_PRIORITY_LOW = 1,
+  CROSSOVER_PRIORITY_HIGH = 2
+};
+
 struct crossover_header {
   uint32_t type;
   uint32_t bytes; /* of the whole message, this header included */
@@ -51,6 +58,8 @@ struct crossover_hello {
   uint32_t rank;      /* in the job's data-parallel communicator */
   uint32_t pid;       /* in the client's own namespace: shown, never trusted */
   uint32_t transport; /* enum crossover_transport */
+  uint32_t priority;  /* enum crossover_priority */
+  uint32_t reserved[3];
 };
 
 struct crossover_welcome {
@@ -77,7 +86,7 @@ struct crossover_profile {
 };
 
 CROSSOVER_STATIC_ASSERT(sizeof(struct crossover_header) == 16, "wire size");
-CROSSOVER_STATIC_ASSERT(sizeof(struct crossover_hello) == 16 + 128 + 48 + 16, "wire size");
+CROSSOVER_STATIC_ASSERT(sizeof(struct crossover_hello) == 16 + 128 + 48 + 32, "wire size");
 CROSSOVER_STATIC_ASSERT(sizeof(struct crossover_welcome) == 24, "wire size");
 CROSSOVER_STATIC_ASSERT(sizeof(struct crossover_refused) == 16 + 192, "wire size");
 CROSSOVER_STATIC_ASSERT(sizeof(struct crossover_profile) == 16 + 24 + 16, "wire size");

@@ -26,6 +26,7 @@ extern "C" {
 #define CROSSOVER_TURNSTILE_VERSION 1u
 #define CROSSOVER_MAX_CLIENTS 15 /* clients of one GPU; slots of one page */
 #define CROSSOVER_MAX_TURNS 4    /* turns of one iteration */
+#define CROSSOVER_STRETCH_BITS 10
 #define CROSSOVER_PAGE_BYTES 4096
 
 /* What the arbiter asks of a client (crossover_slot.mode). */
@@ -42,11 +43,11 @@ enum crossover_phase {
   CROSSOVER_PHASE_TAKING = 2    /* it inserts acquire and release operations now */
 };
 
-/* One client. Turn numbers count 1, 2, 3, ... per client and wrap; they are compared cyclically.
- *   idle:    ready == hold == rel
- *   waiting: ready == hold + 1          (it has asked, and not been let in)
- *   holding: hold == rel + 1            (it runs compute)
- * The gate lets turn k pass while (int32_t)(gate - k) >= 0. */
+/* One client. Turns count 1, 2, 3, ... per client and wrap; each has one or more stretches, with yield points
+ * between them. A number k has the turn above CROSSOVER_STRETCH_BITS and the stretch below; numbers are
+ * compared cyclically. idle:    ready == hold == rel waiting: hold == rel, ready is the number after hold (it
+ * has asked, and not been let in) holding: hold is the number after rel                  (it runs compute)
+ * The gate lets k pass while (int32_t)(gate - k) >= 0. */
 struct crossover_slot {
   /* Line 0, written by the client's GPU stream (or its host, with host gates). */
   uint32_t ready; /* number of the turn it asks for */
@@ -59,16 +60,19 @@ struct crossover_slot {
   /* Line 2, written by the arbiter for the client's host. */
   uint32_t mode;       /* enum crossover_mode */
   uint32_t generation; /* of the membership; changes when a client joins or leaves */
-  /* Slot whose gate this client opens when it gives turn k back, at [k % turns]; may be itself. */
+  /* Slot whose gate this client opens when it gives a turn back, by the turn's place in the iteration (turn %
+   * turns); may be itself. */
   uint32_t successor[CROSSOVER_MAX_TURNS];
-  uint32_t reserved2[10];
+  uint32_t stretch_launches; /* launches between two yield points; 0: none in a turn of usual length */
+  uint32_t reserved2[9];
   /* Line 3, written by the client's host for the arbiter. */
-  uint32_t alive;     /* raw robust futex word, owned by the client's liveness thread */
-  uint32_t phase;     /* enum crossover_phase */
-  uint32_t faults;    /* times the client opened its own gate because nobody else did */
-  uint32_t heartbeat; /* counts up while the client's host makes progress */
-  uint32_t turns;     /* of one iteration, 1 to CROSSOVER_MAX_TURNS; 0 while unknown */
-  uint32_t reserved3[11];
+  uint32_t alive;         /* raw robust futex word, owned by the client's liveness thread */
+  uint32_t phase;         /* enum crossover_phase */
+  uint32_t faults;        /* times the client opened its own gate because nobody else did */
+  uint32_t heartbeat;     /* counts up while the client's host makes progress */
+  uint32_t turns;         /* of one iteration, 1 to CROSSOVER_MAX_TURNS; 0 while unknown */
+  uint32_t turn_launches; /* in the longest of its last turns; 0 while unknown */
+  uint32_t reserved3[10];
 };
 
 struct crossover_page {

@@ -1,18 +1,25 @@
 #include "turn/policy.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 namespace crossover::turn {
 void Policy::Join(SlotIndex slot, std::uint32_t order) {
   rhythm_[slot] = Rhythm{};
+  priority_[slot] = Priority::kNormal;
   order_[slot] = order;
+  suffered_.Remove(slot);
+  shares_.Join(slot);
 }
 
 Rhythm::Change Policy::Watch(SlotIndex slot, const ClientWords& words, Time now) {
   const Rhythm::Change change = rhythm_[slot].Watch(words, now);
-  if (change.released) gave_back_ = slot;
+  if (change.released) shares_.Credit(slot, change.turn, DemandOf(slot));
+  if (change.released) gave_back_ = change.yielded ? kNobody : slot;
   if (change.held) took_ = slot;
+  if (change.released) suffered_.Remove(slot);
+  if (change.held && change.waited >= settings_.longest_wait) suffered_.Add(slot);
   return change;
 }
 
@@ -35,7 +42,9 @@ Time Policy::Expected(SlotIndex slot, Time now, Time window) const {
 }
 
 bool Policy::Before(SlotIndex a, SlotIndex b) const {
-  const auto key = [this](SlotIndex slot) { return std::pair(order_[slot], slot); };
+  const auto key = [this](SlotIndex slot) {
+    return std::tuple(-static_cast<int>(priority_[slot]), order_[slot], slot);
+  };
   return key(a) < key(b);
 }
 
@@ -57,8 +66,96 @@ Policy::Wish Policy::FirstCome(SlotSet members) const {
   return wish;
 }
 
+bool Policy::Suffers(SlotIndex slot, Time now) const {
+  const Rhythm& rhythm = rhythm_[slot];
+  return rhythm.last().waiting() && rhythm.arrived() != kNever &&
+         now - rhythm.arrived() >= settings_.longest_wait;
+}
+
+SlotSet Policy::Eligible(SlotSet members) const {
+  Priority highest = Priority::kLow;
+  for (SlotIndex slot : members) {
+    if (rhythm_[slot].last().waiting()) highest = std::max(highest, priority_[slot]);
+  }
+  for (SlotIndex slot : members) {
+    if (priority_[slot] < highest) members.Remove(slot);
+  }
+  return members;
+}
+
+bool Policy::Unequal(SlotSet members) const {
+  constexpr double kTolerated = 0.9;  // of the fair rate
+  if (settings_.quantum == 0) return false;
+  Demand demands[kMaxSlots];
+  std::size_t count = 0;
+  for (SlotIndex slot : members) {
+    demands[count] = DemandOf(slot);
+    if (!demands[count++].known()) return false;
+  }
+  return WholeTurnsRate(demands, count) < kTolerated * FairRate(demands, count);
+}
+
+Policy::Wish Policy::FurthestBehind(SlotSet members) const {
+  Wish wish;
+  for (SlotIndex slot : members) {
+    if (!rhythm_[slot].last().waiting()) continue;
+    if (wish.slot == kNobody || shares_.progress(slot) < shares_.progress(wish.slot)) wish.slot = slot;
+  }
+  return wish;
+}
+
+bool Policy::ShouldPreempt(SlotSet members, SlotIndex holder, Time now) const {
+  const Rhythm& rhythm = rhythm_[holder];
+  if (rhythm.held() == kNever) return false;
+  const Time held = now - rhythm.held();
+  const bool quantum_over = settings_.quantum != 0 && held >= settings_.quantum;
+  if (suffered_.Has(holder) && !quantum_over) return false;
+  // Twice as long as ever: an evaluation, or the like. The others go first, however long it goes on.
+  const bool endless =
+      quantum_over && rhythm.longest_turn() != kNever && rhythm.served() + held > 2 * rhythm.longest_turn();
+  const bool unequal = quantum_over && Unequal(members);
+  const Time progress = shares_.progress(holder) + Shares::ProgressOf(held, DemandOf(holder));
+  for (SlotIndex slot : members) {
+    if (slot == holder || !rhythm_[slot].last().waiting()) continue;
+    if (priority_[slot] > priority_[holder] || (quantum_over && Suffers(slot, now))) return true;
+    if (priority_[slot] < priority_[holder]) continue;
+    if (endless || (unequal && shares_.progress(slot) < progress)) return true;
+  }
+  return false;
+}
+
+Time Policy::StretchWanted(SlotSet members, SlotIndex slot) const {
+  constexpr Time kAtEachLaunch = 300'000;
+  for (SlotIndex other : members) {
+    if (priority_[other] > priority_[slot]) return kAtEachLaunch;
+  }
+  return Unequal(members) ? settings_.quantum : 0;
+}
+
+Time Policy::NextRival(SlotSet members, SlotIndex holder, Time now) const {
+  Time next = kNever;
+  for (SlotIndex slot : members) {
+    if (slot == holder) continue;
+    const Rhythm& rhythm = rhythm_[slot];
+    if (rhythm.last().waiting()) {
+      if (settings_.quantum != 0)
+        next = std::min(next, std::max(now, rhythm_[holder].held() + settings_.quantum));
+    } else if (priority_[slot] > priority_[holder]) {
+      next = std::min(next, rhythm.next_arrival());
+    }
+  }
+  return next;
+}
+
 Policy::Wish Policy::Want(SlotSet members, Time now) const {
   if (!settings_.tie_rule) return FirstCome(members);
+  for (SlotIndex slot : members) {
+    if (Suffers(slot, now)) return FirstCome(members);
+  }
+  members = Eligible(members);
+  if (Unequal(members)) {
+    if (const Wish wish = FurthestBehind(members); wish.slot != kNobody) return wish;
+  }
   const Time window = TieWindow(members);
   Time first_wait = kNever;
   Time first = kNever;

@@ -10,12 +10,17 @@
 // unless the turn just ended is one after which the same client has come back first, as after a small
 // collective.
 //
+// A turn is broken at a yield point (turn/ops.h) for whoever has a higher priority, for whoever has waited
+// for too long, and, where jobs are so unequal that whole turns would starve one (turn/shares.h), after a
+// quantum for whoever is behind its share. Whoever is let in then is chosen by the same rules.
+//
 // Pure: time comes in. Not thread-safe. Trivially copyable.
 #pragma once
 
 #include <cstdint>
 
 #include "turn/rhythm.h"
+#include "turn/shares.h"
 #include "turn/words.h"
 
 namespace crossover::turn {
@@ -27,7 +32,12 @@ struct PolicySettings {
   Time tie_window = 0;
   // Off: bare first come, first served. Only to show what the rule cures.
   bool tie_rule = true;
+  // How long a client may hold the GPU before one that is behind its share is let in. 0: turns stay whole.
+  Time quantum = 5'000'000;
+  // A client that has waited for so long goes before all others, whatever its priority, for one quantum.
+  Time longest_wait = 800'000'000;
 };
+enum class Priority : std::uint8_t { kLow, kNormal, kHigh };
 inline constexpr Time kMaxTieWindow = 2'000'000;
 
 class Policy {
@@ -35,6 +45,7 @@ class Policy {
   explicit Policy(const PolicySettings& settings = {}) : settings_(settings) {}
 
   void Join(SlotIndex slot, std::uint32_t order);
+  void SetPriority(SlotIndex slot, Priority priority) { priority_[slot] = priority; }
   void SetOrder(SlotIndex slot, std::uint32_t order) { order_[slot] = order; }
   void SetTurns(SlotIndex slot, std::uint32_t turns) { rhythm_[slot].SetTurns(turns); }
   void set_settings(const PolicySettings& settings) { settings_ = settings; }
@@ -54,6 +65,15 @@ class Policy {
   };
   Wish Want(SlotSet members, Time now) const;
 
+  // Whether the turn of `holder` should be broken at its next yield point.
+  bool ShouldPreempt(SlotSet members, SlotIndex holder, Time now) const;
+  // How long the stretches of `slot` should be, for ShouldPreempt to be heeded in time; 0: as long as the
+  // turn.
+  Time StretchWanted(SlotSet members, SlotIndex slot) const;
+  // What to look out for while `holder` holds: the arrival of somebody whom it would have to let in. kNever:
+  // nothing.
+  Time NextRival(SlotSet members, SlotIndex holder, Time now) const;
+
   // The client to which `slot` should hand over at the end of its turn `k`: the next in order, round the
   // ring; itself when alone, or when that is what came after the last such turn.
   SlotIndex Successor(SlotSet members, SlotIndex slot, TurnNumber k) const;
@@ -63,11 +83,21 @@ class Policy {
 
  private:
   Wish FirstCome(SlotSet members) const;
+  Wish FurthestBehind(SlotSet members) const;
+  bool Suffers(SlotIndex slot, Time now) const;
+  // Those that waiting clients of a higher priority do not push aside.
+  SlotSet Eligible(SlotSet members) const;
+  // Whether whole turns would starve somebody.
+  bool Unequal(SlotSet members) const;
+  Demand DemandOf(SlotIndex slot) const { return {rhythm_[slot].busy(), rhythm_[slot].away()}; }
   Time Expected(SlotIndex slot, Time now, Time window) const;
   bool Before(SlotIndex a, SlotIndex b) const;
 
   PolicySettings settings_;
   Rhythm rhythm_[kMaxSlots];
+  Shares shares_;
+  Priority priority_[kMaxSlots] = {};
+  SlotSet suffered_;                     // let in for having waited too long
   std::uint32_t order_[kMaxSlots] = {};  // place of the gang's name among all; smaller goes first
   SlotIndex gave_back_ = kNobody;        // the last turn's client, until the next turn is seen
   SlotIndex took_ = kNobody;             // the last turn seen to begin, until Settle

@@ -21,22 +21,25 @@ Rhythm::Change Rhythm::Watch(const ClientWords& words, Time now) {
   last_ = words;
   Change change;
 
-  if (words.rel != before.rel && held_ != kNever) {
+  // Past a yield point that was open to it, a turn goes on as if there were none.
+  const bool goes_on =
+      NextTurn(words.hold) == NextTurn(before.hold) && (words.holding() || (words.yielded() && words.open()));
+  if (words.rel != before.rel && held_ != kNever && !goes_on) {
     change.released = true;
+    change.yielded = words.yielded();
     change.turn = now - held_;
-    Learned& learned = learned_[Position(words.rel)];
-    if (!odd_) learned.turn = Smooth(learned.turn, change.turn);
-    odd_ = false;
+    served_ += change.turn;
     held_ = kNever;
-    released_ = now;
+    if (!change.yielded) EndTurn(words.rel, now);
   }
-  const bool asked = words.ready != before.ready && words.ready != words.rel;
-  if (asked && arrived_ == kNever) {
+  // At a yield point `ready` may have been seen to change before `rel`.
+  const bool asked = words.ready != words.rel && (words.ready != before.ready || change.released);
+  if (asked && arrived_ == kNever && held_ == kNever) {
     change.arrived = true;
     arrived_ = now;
-    if (released_ != kNever) learned_[Position(words.rel)].gap = now - released_;
+    if (released_ != kNever && !words.yielded()) NoteGap(words.rel, now - released_);
   }
-  if (words.holding() && words.hold != before.hold) {
+  if (words.holding() && held_ == kNever && words.hold != before.hold) {
     change.held = true;
     change.waited = arrived_ == kNever ? 0 : now - arrived_;
     held_ = now;
@@ -44,6 +47,29 @@ Rhythm::Change Rhythm::Watch(const ClientWords& words, Time now) {
   }
   if (!words.holding() && !words.waiting()) arrived_ = kNever;
   return change;
+}
+
+void Rhythm::EndTurn(TurnNumber k, Time now) {
+  Learned& learned = learned_[Position(k)];
+  if (!odd_) learned.turn = Smooth(learned.turn, served_);
+  odd_ = false;
+  served_ = 0;
+  released_ = now;
+}
+
+void Rhythm::NoteGap(TurnNumber k, Time gap) {
+  Learned& learned = learned_[Position(k)];
+  learned.gap = gap;
+  learned.usual_gap = Smooth(learned.usual_gap, gap);
+}
+
+Time Rhythm::Sum(Time Learned::*part) const {
+  Time sum = 0;
+  for (std::uint32_t position = 0; position < turns_; ++position) {
+    if (learned_[position].*part == kNever) return kNever;
+    sum += learned_[position].*part;
+  }
+  return sum;
 }
 
 Time Rhythm::longest_turn() const {

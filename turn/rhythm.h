@@ -2,12 +2,14 @@
 // its turns are, and how long it stays away after each.
 //
 // An iteration may have several turns of unequal length, with unequal gaps behind them. So lengths are kept
-// by *position*: turn k stands at position k % turns. Where the count of turns slips (a turn given back early
-// and taken again), they are learned anew.
+// by *position* (PositionOf). Where the count of turns slips (a turn given back early and taken again), they
+// are learned anew. A turn that is broken at a yield point goes on when its client is let in again: what is
+// learned is how long it ran in all.
 //
 // Pure: time comes in. Not thread-safe. Trivially copyable.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -22,8 +24,9 @@ class Rhythm {
  public:
   struct Change {
     bool arrived = false, held = false, released = false;
-    Time waited = 0;  // with `held`: since arrival
-    Time turn = 0;    // with `released`: since held
+    bool yielded = false;  // with `released`: at a yield point, in the middle of its turn
+    Time waited = 0;       // with `held`: since arrival
+    Time turn = 0;         // with `released`: since held
   };
   // Learns from a collect.
   Change Watch(const ClientWords& words, Time now);
@@ -41,28 +44,42 @@ class Rhythm {
 
   const ClientWords& last() const { return last_; }
   Time arrived() const { return arrived_; }  // when its present wait was first seen
-  Time held() const { return held_; }        // when its present turn was first seen
+  Time held() const { return held_; }        // when it was last seen to be let in
+  // How long its present turn has run before that.
+  Time served() const { return served_; }
 
   // Learned, kNever while unknown: the length of a turn like the present (or last) one, of the next, of its
   // longest, and when it will ask for its next turn.
   Time turn() const { return learned_[Position(last_.hold)].turn; }
-  Time next_turn() const { return learned_[Position(last_.hold + 1)].turn; }
+  Time next_turn() const { return learned_[Position(last_.next())].turn; }
+  // When it will give its present turn back.
+  Time next_release() const {
+    return turn() == kNever ? kNever : held_ + std::max<Time>(0, turn() - served_);
+  }
   Time longest_turn() const;
   Time gap() const { return learned_[Position(last_.rel)].gap; }
   Time next_arrival() const;
+  // Of a whole iteration, smoothed: on the GPU, and away from it.
+  Time busy() const { return Sum(&Learned::turn); }
+  Time away() const { return Sum(&Learned::usual_gap); }
 
  private:
   struct Learned {
-    Time turn = kNever;  // smoothed
-    Time gap = kNever;   // from the release of the last such turn to the arrival after it
+    Time turn = kNever;       // smoothed
+    Time gap = kNever;        // from the release of the last such turn to the arrival after it
+    Time usual_gap = kNever;  // the same, smoothed
     bool keeps = false;
   };
-  std::uint32_t Position(TurnNumber k) const { return k % turns_; }
+  void EndTurn(TurnNumber k, Time now);
+  void NoteGap(TurnNumber k, Time gap);
+  Time Sum(Time Learned::*part) const;
+  std::uint32_t Position(TurnNumber k) const { return PositionOf(k, turns_); }
 
   ClientWords last_;
   Time arrived_ = kNever;
   Time held_ = kNever;
   Time released_ = kNever;  // when its last turn was seen to end
+  Time served_ = 0;
   bool odd_ = false;
   std::uint32_t turns_ = 1;
   std::array<Learned, kMaxTurns> learned_;

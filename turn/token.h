@@ -12,6 +12,9 @@
 //            gate before it writes `rel` and writes `hold` before it shuts its own, so there was none.
 //   swallow  more than one in two steps in a row (a hand-over shows two for an instant): take back one that
 //            nobody waits for, also from the open gate of a holder, in the same way as for a move.
+//   preempt  shut the gate that a holder has left open for its own yield points, in the same way: it goes on
+//   to the
+//            next of them and waits there, without a token, which is then replaced.
 //
 // A gate is never changed but from the very value seen: to shut the gate of a client that has just passed
 // it, and has not said so yet, would hide its token. What fails is tried again at the next step.
@@ -49,6 +52,15 @@ class Token {
   template <class Memory>
   Report Step(Memory& memory, SlotSet members, const Snapshot& seen, SlotIndex want);
 
+  // Takes from the holder the right to go on past its next yield point; it then waits like anybody else, and
+  // its token counts as lost. False: it may have passed that point already, or gives its turn back instead.
+  template <class Memory>
+  static bool Preempt(Memory& memory, SlotIndex slot, const ClientWords& seen) {
+    return seen.holding() && seen.gate == LastStretch(seen.hold) && Revoke(memory, slot, seen);
+  }
+  // Whether that has been done to this holder.
+  static bool Preempted(const ClientWords& seen) { return seen.holding() && seen.gate == seen.hold - 1; }
+
   bool in_pocket() const { return pocket_; }
 
  private:
@@ -57,7 +69,7 @@ class Token {
     return memory.SwapGate(slot, words.gate, words.next());
   }
   template <class Memory>
-  bool Revoke(Memory& memory, SlotIndex slot, const ClientWords& words);
+  static bool Revoke(Memory& memory, SlotIndex slot, const ClientWords& words);
   template <class Memory>
   void Swallow(Memory& memory, SlotSet members, const Snapshot& seen, Report* report);
 

@@ -15,6 +15,7 @@ void Turnstile::Leave(SlotIndex slot) {
   gated_.Remove(slot);
   offenders_.Remove(slot);
   suspended_.Remove(slot);
+  preempted_.Remove(slot);
   arbiter_opened_.Remove(slot);
   overruns_[slot] = 0;
   overran_[slot] = 0;
@@ -58,6 +59,7 @@ void Turnstile::Watch(const Snapshot& seen, Time now) {
     if (change.arrived) Note(Event::Kind::kArrive, slot, now);
     if (change.held) {
       Note(Event::Kind::kHold, slot, now, change.waited);
+      preempted_.Remove(slot);
       ++stats_.turns;
       ++(arbiter_opened_.Has(slot) ? stats_.granted : stats_.handed_over);
       arbiter_opened_.Remove(slot);
@@ -101,8 +103,16 @@ void Turnstile::Forgive(Time now) {
   }
 }
 
-void Turnstile::NoteStep(const Token::Report& report, Time now) {
-  if (report.minted) {
+void Turnstile::NoteStep(const Token::Report& report, const Snapshot& seen, Time now) {
+  // The token of a client that has come to its yield point was not lost but left there.
+  bool left = false;
+  for (SlotIndex slot : preempted_) {
+    if (seen.client[slot].holding()) continue;
+    preempted_.Remove(slot);
+    left = left || seen.client[slot].yielded();
+  }
+  if (left && report.minted) ++stats_.preempted;
+  if (report.minted && !left) {
     ++stats_.minted;
     Note(Event::Kind::kMint, report.granted, now);
   }
@@ -130,6 +140,7 @@ Time Turnstile::NextPoll(const Token::Place& place, const Policy::Wish& wish, bo
     if (place.holder != kNobody) {
       const Time turn = policy_.rhythm(place.holder).turn();
       poll = std::clamp(turn == kNever ? 0 : turn / 50, settings_.poll_held_min, settings_.poll_held_max);
+      if (preempted_.Has(place.holder)) poll = settings_.poll_idle;
     }
     wait = std::min(wait, poll);
   }

@@ -31,6 +31,7 @@ struct Stats {
   std::uint64_t turns = 0;
   std::uint64_t handed_over = 0;  // turns begun without the arbiter's help
   std::uint64_t granted = 0;      // turns begun at a gate that the arbiter opened
+  std::uint64_t preempted = 0;    // turns broken at a yield point
   std::uint64_t revoked = 0;
   std::uint64_t minted = 0;
   std::uint64_t swallowed = 0;
@@ -44,7 +45,7 @@ struct Event {
   Kind kind;
   SlotIndex slot;
   Time at;        // when the poll saw it
-  Time duration;  // kHold: the wait before it; kRelease: the turn; else 0
+  Time duration;  // kHold: the wait before it; kRelease: the turn, or its stretch; else 0
 };
 
 class Turnstile {
@@ -56,6 +57,7 @@ class Turnstile {
   void SetOrder(SlotIndex slot, std::uint32_t order) { policy_.SetOrder(slot, order); }
   // How many turns its iteration has, as it says: whatever a word can hold.
   void SetTurns(SlotIndex slot, std::uint32_t turns) { policy_.SetTurns(slot, turns); }
+  void SetPriority(SlotIndex slot, Priority priority) { policy_.SetPriority(slot, priority); }
   // It is gone: closed, killed or thrown out. A token it had is replaced at the next poll.
   void Leave(SlotIndex slot);
   // Whether it takes turns. Waits still outstanding of one that does not are opened, again and again.
@@ -69,6 +71,8 @@ class Turnstile {
 
   // To whom `slot` should hand over at the end of its turn `k`. Only a hint: a wrong one costs time.
   SlotIndex successor(SlotIndex slot, TurnNumber k) const { return policy_.Successor(active(), slot, k); }
+  // How long the stretches of `slot` should be; 0: its turns need no yield points.
+  Time stretch_wanted(SlotIndex slot) const { return policy_.StretchWanted(active(), slot); }
   SlotSet gated() const { return gated_; }
   SlotSet present() const { return present_; }
   // Clients that overran their bound as often as the watchdog's settings allow.
@@ -84,12 +88,14 @@ class Turnstile {
  private:
   void Watch(const Snapshot& seen, Time now);
   void Note(Event::Kind kind, SlotIndex slot, Time at, Time duration = 0);
-  void NoteStep(const Token::Report& report, Time now);
+  void NoteStep(const Token::Report& report, const Snapshot& seen, Time now);
   template <class Memory>
   void OpenUngated(Memory& memory, bool* outstanding);
   template <class Memory>
   void Readmit(Memory& memory);
   SlotSet active() const { return SlotSet(gated_.bits() & ~suspended_.bits()); }
+  template <class Memory>
+  void Preempt(Memory& memory, SlotIndex holder, const ClientWords& seen, Time now);
   bool Overruns(SlotIndex holder, const Snapshot& seen, Time now) const;
   void Suspend(SlotIndex holder, const Snapshot& seen, Time now);
   void Forgive(Time now);
@@ -102,6 +108,7 @@ class Turnstile {
   SlotSet gated_;
   SlotSet offenders_;
   SlotSet suspended_;  // past their bound: the token goes round without them until they give the turn back
+  SlotSet preempted_;  // their tokens are to be replaced as soon as they wait at their yield point
   SlotSet arbiter_opened_;  // their next turn counts as granted
   std::uint32_t overruns_[kMaxSlots] = {};
   Time overran_at_[kMaxSlots] = {};
@@ -134,6 +141,13 @@ void Turnstile::Readmit(Memory& memory) {
 }
 
 template <class Memory>
+void Turnstile::Preempt(Memory& memory, SlotIndex holder, const ClientWords& seen, Time now) {
+  if (preempted_.Has(holder) && Token::Preempted(seen)) return;
+  if (!policy_.ShouldPreempt(active(), holder, now) || !Token::Preempt(memory, holder, seen)) return;
+  preempted_.Add(holder);
+}
+
+template <class Memory>
 Time Turnstile::Poll(Memory& memory, Time now) {
   bool outstanding = false;
   OpenUngated(memory, &outstanding);
@@ -153,7 +167,8 @@ Time Turnstile::Poll(Memory& memory, Time now) {
   // A lost token needs a place even where the policy has no wish.
   if (wish.slot == kNobody && place.visible == 0 && active().Count() > 0) wish.slot = *active().begin();
 
-  NoteStep(token_.Step(memory, active(), seen, wish.slot), now);
+  NoteStep(token_.Step(memory, active(), seen, wish.slot), seen, now);
+  if (place.holder != kNobody) Preempt(memory, place.holder, seen.client[place.holder], now);
   if (wish.holds_back) ++stats_.held_back;
   last_poll_ = now;
   return NextPoll(place, wish, outstanding, now);

@@ -56,18 +56,24 @@ struct ClientWords {
   std::uint32_t rel = 0;
   std::uint32_t gate = 0;
 
-  TurnNumber next() const { return hold + 1; }
+  // What its gate has to reach to let it in.
+  TurnNumber next() const { return waiting() ? ready : NextTurn(hold); }
   // rel <= hold <= ready at any instant and they are read in that order: three equal ones were so when
   // `ready` was read. A read torn by a moving client is none of the three.
   bool idle() const { return rel == hold && hold == ready; }
-  bool waiting() const { return rel == hold && ready == hold + 1; }
-  bool holding() const { return hold == rel + 1; }
-  // Its gate lets its next turn pass. Beside `holding` this is the instant before it shuts the gate, or the
-  // mark of a second token.
-  bool open() const { return AtOrPast(gate, hold + 1); }
+  bool waiting() const { return rel == hold && Follows(ready, hold); }
+  bool holding() const { return Follows(hold, rel); }
+  // Its gate lets it in. Beside `holding`, where the next turn is meant and not the next stretch, this is the
+  // instant before it shuts the gate, or the mark of a second token.
+  bool open() const { return AtOrPast(gate, next()); }
+  // It waits in the middle of its turn, at a yield point.
+  bool yielded() const { return waiting() && ready != NextTurn(hold); }
   bool parked() const { return open() && !holding(); }
 
   friend bool operator==(const ClientWords&, const ClientWords&) = default;
+
+ private:
+  static bool Follows(TurnNumber next, TurnNumber k) { return next == NextTurn(k) || next == NextStretch(k); }
 };
 
 struct Snapshot {

@@ -35,7 +35,7 @@ class Client {
 
   void Run() {
     Announce();
-    for (turn::TurnNumber k = 1; k <= options_.turns; ++k) TakeTurn(k);
+    for (std::uint32_t turn = 1; turn <= options_.turns; ++turn) TakeTurn(turn);
     gpu_.Synchronize();
     __atomic_add_fetch(&shared_->done, 1, __ATOMIC_RELEASE);
   }
@@ -47,16 +47,17 @@ class Client {
     while (base::LoadWord(&shared_->go) == 0) base::FutexWait(&shared_->go, 0, base::kNsPerMs);
   }
 
-  void TakeTurn(turn::TurnNumber k) {
+  void TakeTurn(std::uint32_t turn) {
+    const turn::TurnNumber k = turn::FirstStretch(turn);
     // The shipped operations in their order; only the time stamp stands between the wait and what follows it.
     const auto acquire = turn::Acquire(self_, k);
     Enqueue(std::span(acquire).first(2));
-    gpu_.Stamp(&shared_->times[self_].entered[k]);
+    gpu_.Stamp(&shared_->times[self_].entered[turn]);
     Enqueue(std::span(acquire).last(2));
     auto nanoseconds = static_cast<std::uint64_t>(options_.hold_us * base::kNsPerUs);
     void* parameters[] = {&nanoseconds};
     gpu_.Launch(work_, parameters);
-    gpu_.Stamp(&shared_->times[self_].left[k]);
+    gpu_.Stamp(&shared_->times[self_].left[turn]);
     Release(k);
   }
 

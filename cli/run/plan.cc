@@ -48,6 +48,10 @@ bool SomebodyListens(const std::string& path) {
   return connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0;
 }
 
+bool ValidPriority(std::string_view priority) {
+  return priority.empty() || priority == "high" || priority == "normal" || priority == "low";
+}
+
 // The dynamic linker splits LD_PRELOAD at spaces and colons and knows no quoting.
 bool Preloadable(std::string_view path) { return path.find_first_of(" :") == std::string_view::npos; }
 
@@ -84,6 +88,9 @@ std::variant<RunPlan, RunError> PlanRun(const RunOptions& options, const Environ
     return RunError{"--size: " + options.size + " is not allowed: a number of ranks from 1 to " +
                     std::to_string(kMostRanks)};
   }
+  if (!ValidPriority(options.priority)) {
+    return RunError{"--priority: " + options.priority + " is not allowed: high, normal or low"};
+  }
   if (options.command.empty())
     return RunError{"a command is missing: crossover run --gang NAME --size N -- COMMAND..."};
 
@@ -114,6 +121,7 @@ std::variant<RunPlan, RunError> PlanRun(const RunOptions& options, const Environ
                       {"CROSSOVER_GANG_SIZE", options.size},
                       {"CROSSOVER_SOCKET", socket},
                       {"LD_PRELOAD", Preload(library, Look(environment, "LD_PRELOAD"))}};
+  if (!options.priority.empty()) plan.environment["CROSSOVER_TURN_PRIORITY"] = options.priority;
   if (!SomebodyListens(socket)) {
     plan.warnings.push_back("no daemon listens on " + socket +
                             ": the job runs without taking turns until one does");

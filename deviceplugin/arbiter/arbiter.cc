@@ -151,6 +151,7 @@ std::string Arbiter::OnHello(Connection& connection, const Hello& hello) {
   member->pid = connection.peer().pid;
   member->uid = connection.peer().uid;
   member->transport = hello.transport;
+  member->priority = hello.priority;
   auto joined = entry->gpu.Join(std::move(member), base::MonotonicNs());
   if (const auto* refused = std::get_if<Membership::Refusal>(&joined)) {
     Log(LogLevel::kWarn, "refused gang " + hello.gang + " on gpu " + hello.gpu_uuid + ": " + refused->reason);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "deviceplugin/arbiter/pacing.h"
+#include "proto/arbiter_protocol.h"
 
 namespace crossover::arbiter {
 namespace {
@@ -35,6 +36,11 @@ EventKind KindOf(turn::Event::Kind kind) {
   return EventKind::kOpen;
 }
 
+turn::Priority PriorityOf(std::uint32_t said) {
+  if (said == CROSSOVER_PRIORITY_LOW) return turn::Priority::kLow;
+  return said == CROSSOVER_PRIORITY_HIGH ? turn::Priority::kHigh : turn::Priority::kNormal;
+}
+
 void StoreIfChanged(std::uint32_t& word, std::uint32_t value) {
   if (Atomic(word).load(std::memory_order_relaxed) != value) Atomic(word).store(value);
 }
@@ -61,6 +67,7 @@ std::variant<std::shared_ptr<const Member>, Membership::Refusal> Gpu::Join(std::
 
   info_->page->ResetSlot(slot);
   turnstile_.Join(slot, membership_.Order(slot));
+  turnstile_.SetPriority(slot, PriorityOf(member->priority));
   Reorder();
   Emit(EventKind::kJoin, slot, now);
   // A newcomer has learned nothing yet: this ungates the others before it can start.
@@ -126,7 +133,8 @@ void Gpu::Reorder() {
   for (const turn::SlotIndex slot : membership_.members()) turnstile_.SetOrder(slot, membership_.Order(slot));
 }
 
-// Where each client should hand over to. Only hints: a wrong one is safe, merely slower.
+// Where each client should hand over to, and how often to yield. Only hints: a wrong one is safe, merely
+// slower.
 void Gpu::PublishHints() {
   for (const turn::SlotIndex slot : membership_.members()) {
     crossover_slot& line = info_->page->slot(slot);
@@ -134,6 +142,10 @@ void Gpu::PublishHints() {
       StoreIfChanged(line.successor[position],
                      mode_ == CROSSOVER_MODE_GATE ? turnstile_.successor(slot, position) : slot);
     }
+    const turn::Time stretch = mode_ == CROSSOVER_MODE_GATE ? turnstile_.stretch_wanted(slot) : 0;
+    StoreIfChanged(line.stretch_launches,
+                   LaunchesPerStretch(stretch, turnstile_.policy().rhythm(slot).longest_turn(),
+                                      Atomic(line.turn_launches).load()));
     StoreIfChanged(line.generation, membership_.generation());
   }
 }

@@ -40,7 +40,8 @@ Message ParseHello(const crossover_hello& wire) {
   if (wire.gang_size != 0 && wire.rank >= wire.gang_size)
     return Broken{"rank: less than gang_size is allowed"};
   if (!ValidTransport(wire.transport)) return Broken{"transport: 0 to 2 is allowed"};
-  return Hello{*gang, *uuid, wire.gang_size, wire.rank, wire.pid, wire.transport};
+  if (wire.priority > CROSSOVER_PRIORITY_HIGH) return Broken{"priority: 0 to 2 is allowed"};
+  return Hello{*gang, *uuid, wire.gang_size, wire.rank, wire.pid, wire.transport, wire.priority};
 }
 
 Message ParseProfile(const crossover_profile& wire) {

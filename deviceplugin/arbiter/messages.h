@@ -22,6 +22,7 @@ struct Hello {
   std::uint32_t rank = 0;
   std::uint32_t pid = 0;  // as the client says; never trusted
   std::uint32_t transport = CROSSOVER_TRANSPORT_NONE;
+  std::uint32_t priority = CROSSOVER_PRIORITY_NORMAL;
 };
 
 struct Profile {

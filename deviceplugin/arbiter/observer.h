@@ -29,6 +29,7 @@ struct Member {
   std::uint32_t rank = 0;
   std::int64_t pid = 0;  // as the kernel says, 0 if it cannot
   std::uint32_t uid = 0;
+  std::uint32_t priority = 0;                       // enum crossover_priority
   mutable std::atomic<std::uint32_t> transport{0};  // enum crossover_transport; changes while it lives
 };
 

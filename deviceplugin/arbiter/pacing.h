@@ -20,6 +20,14 @@ inline constexpr turn::Time kMarginShare = 20;
 inline constexpr turn::Time kLeastMargin = 300 * base::kNsPerUs;
 constexpr turn::Time Margin(turn::Time learned) { return std::max(learned / kMarginShare, kLeastMargin); }
 
+// Launches between two yield points of a client whose turns of `launches` launches last `turn`, so that a
+// stretch takes about `wanted`. 0: none. `launches` is what the client says.
+inline std::uint32_t LaunchesPerStretch(turn::Time wanted, turn::Time turn, std::uint32_t launches) {
+  constexpr std::uint32_t kMost = 1u << 24;
+  if (wanted == 0 || turn == turn::kNever || wanted >= turn || launches == 0 || launches > kMost) return 0;
+  return static_cast<std::uint32_t>(std::max<turn::Time>(1, launches * wanted / turn));
+}
+
 // From `wanted`, when the turnstile asks to be polled, to the time to do it: never earlier than `wanted`,
 // later while `policy` expects nothing of the clients in `gated`.
 inline turn::Time PacePoll(turn::Time now, turn::Time wanted, const turn::Policy& policy,
@@ -34,7 +42,9 @@ inline turn::Time PacePoll(turn::Time now, turn::Time wanted, const turn::Policy
     if (rhythm.held() != turn::kNever) {
       somebody_holds = true;
       if (rhythm.turn() == turn::kNever) return wanted;
-      next = std::min(next, rhythm.held() + rhythm.turn() - Margin(rhythm.turn()));
+      next = std::min(next, rhythm.next_release() - Margin(rhythm.turn()));
+      const turn::Time rival = policy.NextRival(gated, slot, now);
+      if (rival != turn::kNever) next = std::min(next, rival);
     }
   }
   if (somebody_holds) return std::max(wanted, next);

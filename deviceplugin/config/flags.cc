@@ -16,6 +16,7 @@ const char kFlagHelp[] = R"(crossover-arbiter: keeps the turns of this machine's
   --mode MODE           enforce, observe or off (default enforce)
   --gpus all|UUID,...   GPUs whose turns are kept (default all)
   --tie-window-us W     auto, off or 1 to 10000 (default auto)
+  --quantum-us Q        off or 1000 to 1000000 (default 5000)
   --watchdog-floor-ms N 1 to 60000 (default 200): shortest turn that counts as stuck
   --trace FILE          append events as JSON lines
   --log-level LEVEL     error, warn, info or debug (default info)
@@ -70,6 +71,8 @@ bool SetTieWindow(Text text, Config* config) {
   return ParseTieWindow(text, &config->arbiter.live.turn.policy);
 }
 
+bool SetQuantum(Text text, Config* config) { return ParseQuantum(text, &config->arbiter.live.turn.policy); }
+
 bool SetWatchdogFloor(Text text, Config* config) {
   const auto floor = ParseInteger(text, 1, 60'000);
   if (floor) config->arbiter.live.turn.watchdog.floor = *floor * 1'000'000;
@@ -100,6 +103,7 @@ constexpr std::array kFlags = {
     Flag{"--mode", SetMode, kModeAllowed},
     Flag{"--gpus", SetGpus, kGpusAllowed},
     Flag{"--tie-window-us", SetTieWindow, kTieWindowAllowed},
+    Flag{"--quantum-us", SetQuantum, kQuantumAllowed},
     Flag{"--watchdog-floor-ms", SetWatchdogFloor, "1 to 60000"},
     Flag{"--trace", SetTrace, "a file name"},
     Flag{"--log-level", SetLogLevel, kLogLevelAllowed},

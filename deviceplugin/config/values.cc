@@ -27,6 +27,12 @@ bool ParseTieWindow(std::string_view text, turn::PolicySettings* settings) {
   return true;
 }
 
+bool ParseQuantum(std::string_view text, turn::PolicySettings* settings) {
+  const auto microseconds = text == "off" ? 0 : ParseInteger(text, 1'000, 1'000'000);
+  if (microseconds) settings->quantum = *microseconds * 1'000;
+  return microseconds.has_value();
+}
+
 bool ValidSocketPath(std::string_view path) {
   return path.size() > 1 && path.size() < sizeof(sockaddr_un::sun_path) && path.front() == '/';
 }

@@ -21,6 +21,9 @@ inline constexpr std::string_view kTieWindowAllowed = "auto, off or 1 to 10000 (
 // Sets both the window and whether the rule is on.
 bool ParseTieWindow(std::string_view text, turn::PolicySettings* settings);
 
+inline constexpr std::string_view kQuantumAllowed = "off or 1000 to 1000000 (microseconds)";
+bool ParseQuantum(std::string_view text, turn::PolicySettings* settings);
+
 inline constexpr std::string_view kSocketPathAllowed = "an absolute path of at most 107 bytes";
 bool ValidSocketPath(std::string_view path);
 

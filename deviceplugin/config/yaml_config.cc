@@ -183,6 +183,16 @@ Config ReadConfig(const YAML::Node& root) {
           Scalar(value, key, kTieWindowAllowed,
                  [&](const std::string& text) { return ParseTieWindow(text, &live.turn.policy); });
         }},
+       {"quantum_us",
+        [&](const auto& value, const auto& key) {
+          Scalar(value, key, kQuantumAllowed,
+                 [&](const std::string& text) { return ParseQuantum(text, &live.turn.policy); });
+        }},
+       {"longest_wait_ms",
+        [&](const auto& value, const auto& key) {
+          Integer(value, key, 1, 60'000,
+                  [&](std::int64_t ms) { live.turn.policy.longest_wait = ms * 1'000'000; });
+        }},
        {"trace_file",
         [&](const auto& value, const auto& key) {
           Scalar(value, key, "an absolute file name", [&](const std::string& text) {

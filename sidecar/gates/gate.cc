@@ -6,7 +6,7 @@ namespace crossover::gates {
 
 Handover ChooseHandover(const crossover_page* page, turn::SlotIndex self, turn::TurnNumber k) {
   const std::uint32_t turns = turn::TurnsOf(base::LoadWord(&page->slot[self].turns));
-  turn::SlotIndex successor = base::LoadWord(&page->slot[self].successor[k % turns]);
+  turn::SlotIndex successor = base::LoadWord(&page->slot[self].successor[turn::PositionOf(k, turns)]);
   if (successor >= CROSSOVER_MAX_CLIENTS) successor = self;
   return {successor, turn::OpenFor(self, k, successor, base::LoadWord(&page->slot[successor].ready))};
 }

@@ -36,6 +36,10 @@ class Gate {
   // Work queued on `stream` so far was turn `k`. Never waits. False: nothing was queued.
   virtual bool Release(CUstream stream, turn::TurnNumber k, Handover handover) = 0;
 
+  // A yield point between stretch `k` of a turn and the next, for gates that do not block. Never waits.
+  // False: nothing was queued.
+  virtual bool Yield(CUstream stream, turn::TurnNumber k) = 0;
+
   // Whether Acquire blocks its caller until the turn comes.
   virtual bool blocks() const = 0;
 

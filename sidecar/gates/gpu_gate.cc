@@ -65,6 +65,8 @@ bool GpuGate::Release(CUstream stream, turn::TurnNumber k, Handover handover) {
   return Enqueue(stream, turn::Release(self_, k, handover.successor, handover.open));
 }
 
+bool GpuGate::Yield(CUstream stream, turn::TurnNumber k) { return Enqueue(stream, turn::Yield(self_, k)); }
+
 CUstreamBatchMemOpParams GpuGate::Translate(const turn::Op& op) const {
   const CUdeviceptr address =
       page_ + offsetof(crossover_page, slot) + op.slot * sizeof(crossover_slot) + OffsetOf(op.word);

@@ -17,6 +17,7 @@ class GpuGate final : public Gate {
 
   bool Acquire(CUstream stream, turn::TurnNumber k) override;
   bool Release(CUstream stream, turn::TurnNumber k, Handover handover) override;
+  bool Yield(CUstream stream, turn::TurnNumber k) override;
   bool blocks() const override { return false; }
 
  private:

@@ -43,7 +43,8 @@ bool HostGate::Acquire(CUstream stream, turn::TurnNumber k) {
       driver_->EventSynchronize(reached_) != CUDA_SUCCESS) {
     return false;
   }
-  WaitFor(&page_->slot[self_].rel, k - 1, &page_->arbiter_beat);
+  // The turn before, which had one stretch, was given back.
+  WaitFor(&page_->slot[self_].rel, turn::FirstStretch((k >> turn::kStretchBits) - 1), &page_->arbiter_beat);
   for (const turn::Op& op : turn::Acquire(self_, k)) {
     if (op.kind == turn::Op::Kind::kWrite) {
       WriteOnHost(page_, op);
@@ -56,7 +57,7 @@ bool HostGate::Acquire(CUstream stream, turn::TurnNumber k) {
 }
 
 bool HostGate::Release(CUstream stream, turn::TurnNumber k, Handover handover) {
-  PendingRelease& pending = pending_[k % kPending];
+  PendingRelease& pending = pending_[(k >> turn::kStretchBits) % kPending];
   pending = {page_, self_, k, handover};
   return driver_->LaunchHostFunc(stream, &HostGate::GiveBack, &pending) == CUDA_SUCCESS;
 }

@@ -19,6 +19,7 @@ class HostGate final : public Gate {
   // which the gate is opened from here and counted as a fault.
   bool Acquire(CUstream stream, turn::TurnNumber k) override;
   bool Release(CUstream stream, turn::TurnNumber k, Handover handover) override;
+  bool Yield(CUstream, turn::TurnNumber) override { return false; }
   bool blocks() const override { return true; }
 
  private:

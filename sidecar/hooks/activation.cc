@@ -64,6 +64,7 @@ bool Start(CUcontext context, CUdevice gpu, int rank) {
   memcpy(hello.gang, config.gang, sizeof hello.gang);
   FormatUuid(uuid, hello.gpu_uuid, sizeof hello.gpu_uuid);
   hello.gang_size = config.gang_size;
+  hello.priority = config.priority;
   hello.rank = static_cast<std::uint32_t>(rank);
   hello.pid = static_cast<std::uint32_t>(::getpid());
   session::TheSession().SetUp(&driver, context, config.gpu_gates, RunsProcessesTogether(gpu));

@@ -10,6 +10,7 @@ namespace crossover::session {
 enum Attention : std::uint32_t {
   kAttendLearning = 1,  // notes which streams compute
   kAttendAcquire = 2,   // the launch begins a turn
+  kAttendCount = 4,     // launches are counted towards the next yield point: no lock is taken for that
 };
 inline constinit std::atomic<std::uint32_t> attention{0};
 

@@ -43,6 +43,17 @@ bool ParseGates(const char* value, bool* gpu_gates) {
   return Refuse("CROSSOVER_GATES", value, "gpu or host is allowed");
 }
 
+bool ParsePriority(const char* value, std::uint32_t* priority) {
+  constexpr const char* kNames[] = {"normal", "low", "high"};  // in order of enum crossover_priority
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    if (strcmp(value, kNames[i]) == 0) {
+      *priority = i;
+      return true;
+    }
+  }
+  return Refuse("CROSSOVER_TURN_PRIORITY", value, "high, normal or low is allowed");
+}
+
 bool ParseLogLevel(const char* value) {
   constexpr const char* kNames[] = {"error", "warn", "info", "debug"};
   for (int level = 0; level < 4; ++level) {
@@ -76,6 +87,9 @@ Config ParseConfig(const char* (*get)(const char* name)) {
   }
   if (const char* gates = get("CROSSOVER_GATES"); valid && gates != nullptr) {
     valid = ParseGates(gates, &parsed.gpu_gates);
+  }
+  if (const char* priority = get("CROSSOVER_TURN_PRIORITY"); valid && priority != nullptr) {
+    valid = ParsePriority(priority, &parsed.priority);
   }
   parsed.launch_blocking = IsOn(get("CUDA_LAUNCH_BLOCKING"));
   parsed.active = valid;

@@ -72,14 +72,20 @@ void Session::BeforeCollective(const void* communicator, phase::Token token, pha
 
 void Session::BeforeLaunch(phase::StreamKey stream) {
   if (nccl_depth > 0) return;
+  std::uint32_t why = attention.load(std::memory_order_relaxed);
+  if (why == kAttendCount && !stretches_.Launch()) return;
   mutex_.Lock();
   ++slow_launches_;
-  const std::uint32_t why = attention.load(std::memory_order_relaxed);
+  why = attention.load(std::memory_order_relaxed);
   if ((why & kAttendLearning) != 0) {
     tracker_.OnLaunch(stream);
     detector_.OnCompute();
   }
-  if ((why & kAttendAcquire) != 0) BeginTurn(stream);
+  if ((why & kAttendAcquire) != 0) {
+    BeginTurn(stream);
+  } else if ((why & kAttendCount) != 0 && stretches_.due()) {
+    MakeYieldPoint(stream);
+  }
   mutex_.Unlock();
 }
 
@@ -175,6 +181,7 @@ void Session::SetAttention() {
     const bool learning = !detector_.locked() || called_ < scan_until_;
     if (learning && observe_reason_ == nullptr) why |= kAttendLearning;
     if (armed_) why |= kAttendAcquire;
+    if (turns_.holding() && !lasts_) why |= kAttendCount;
   }
   attention.store(why, std::memory_order_relaxed);
 }
@@ -182,10 +189,18 @@ void Session::SetAttention() {
 // Where there is one: a thread that waits in a gate that blocks has none yet.
 void Session::EndTurn() {
   if (!turns_.holding() || blocked_) return;
-  if (turns_.Release(tracker_, AnyCapture())) return;
-  // The token stays with us and the arbiter's watchdog takes it: slow, and safe.
-  turns_.Abandon();
-  ObserveOnlyLocked("the driver refused to queue a release");
+  CountTurn();
+  if (!turns_.Release(tracker_, AnyCapture())) {
+    // The token stays with us and the arbiter's watchdog takes it: slow, and safe.
+    turns_.Abandon();
+    ObserveOnlyLocked("the driver refused to queue a release");
+  }
+  SetAttention();
+}
+
+void Session::CountTurn() {
+  stretches_.End();
+  base::StoreWord(&turns_.page()->slot[turns_.slot()].turn_launches, stretches_.usual());
 }
 
 void Session::BeginTurn(phase::StreamKey launching) {
@@ -211,6 +226,28 @@ void Session::BeginTurn(phase::StreamKey launching) {
     begun = turns_.Acquire(stream, launching, tracker_, capturing);
   }
   if (!begun) ObserveOnlyLocked("the driver refused to queue an acquire");
+  if (turns_.holding()) stretches_.Begin(StretchAsked());
+  SetAttention();
+}
+
+// Launches per stretch; anybody may have scribbled on the word.
+std::uint32_t Session::StretchAsked() const {
+  return base::LoadWord(&turns_.page()->slot[turns_.slot()].stretch_launches);
+}
+
+// In the middle of a turn. With a gate that blocks, the turn ends and another begins, where somebody waits.
+void Session::MakeYieldPoint(phase::StreamKey launching) {
+  if (!turns_.holding() || blocked_ || lasts_) return;
+  if (AnyCapture() || (turns_.blocks() && !turns_.OthersWait())) {
+    stretches_.Next(StretchAsked());
+  } else if (turns_.blocks()) {
+    EndTurn();
+    BeginTurn(launching);
+  } else if (turns_.Yield(launching, tracker_)) {
+    stretches_.Next(StretchAsked());
+  } else {
+    ObserveOnlyLocked("the driver refused to queue a yield point");
+  }
 }
 
 void Session::OnJoin(phase::Sequence sequence, phase::StreamKey stream) {
@@ -326,7 +363,6 @@ int Session::OnTick() {
   const bool idle = taking && !AnyCapture() && turns_.OthersWait() && turns_.Idle(tracker_);
   idle_ticks_ = idle ? idle_ticks_ + 1 : 0;
   if (idle_ticks_ >= (lasts_ ? kCollectiveTicks : kIdleTicks)) YieldIdleTurn();
-  if (taking) YieldLongTurn();
   const bool watched = mode_ == CROSSOVER_MODE_GATE;
   mutex_.Unlock();
   return watched ? kWatchedMs : kIdleMs;
@@ -342,27 +378,13 @@ void Session::YieldIdleTurn() {
   SetAttention();
   BarrierOnAllThreads();
   if (turns_.Idle(tracker_)) {
+    CountTurn();
     turns_.ReleaseOnHost();
+    SetAttention();
   } else {
     armed_ = armed;
     SetAttention();
   }
-}
-
-// A turn far longer than the job's turns usually are (an evaluation) while somebody waits goes on after the
-// others' turns: it ends at the next launch, which begins another.
-void Session::YieldLongTurn() {
-  constexpr int kLeastTicks = 6;  // before the arbiter's watchdog looks at it
-  if (turns_.asked() != watched_turn_) {
-    usual_ticks_ = std::max(std::min(held_ticks_, 2 * usual_ticks_ + kLeastTicks), usual_ticks_ * 7 / 8);
-    watched_turn_ = turns_.asked();
-    held_ticks_ = 0;
-  }
-  if (!turns_.holding() || base::LoadWord(&turns_.page()->slot[turns_.slot()].hold) != watched_turn_) return;
-  if (++held_ticks_ <= std::max(kLeastTicks, 2 * usual_ticks_) || lasts_ || !turns_.OthersWait()) return;
-  lasts_ = true;
-  armed_ = true;
-  SetAttention();
 }
 
 bool Session::FillProfile(crossover_profile* profile) {

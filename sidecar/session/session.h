@@ -17,6 +17,7 @@
 #include "sidecar/phase/tracker.h"
 #include "sidecar/session/communicators.h"
 #include "sidecar/session/mutex.h"
+#include "sidecar/session/stretches.h"
 #include "sidecar/session/turns.h"
 
 namespace crossover::session {
@@ -71,9 +72,11 @@ class Session final : public link::Client {
   void PublishPhase(bool gating);
   void SetAttention();
   void EndTurn();
+  void CountTurn();
   void BeginTurn(phase::StreamKey launching);
+  void MakeYieldPoint(phase::StreamKey launching);
+  std::uint32_t StretchAsked() const;
   void YieldIdleTurn();
-  void YieldLongTurn();
   void OnJoin(phase::Sequence sequence, phase::StreamKey stream);
   void Forget();
   void ObserveOnlyLocked(const char* reason);
@@ -84,6 +87,7 @@ class Session final : public link::Client {
   phase::Detector detector_;
   phase::Tracker tracker_;
   Turns turns_;
+  Stretches stretches_;
   phase::Sequence called_ = 0;          // collectives that counted
   phase::Sequence scan_until_ = 0;      // look for new compute streams until then
   phase::Sequence awaited_ = 0;         // turn end whose join begins the next turn, 0 for none
@@ -95,9 +99,6 @@ class Session final : public link::Client {
   std::uint32_t transport_ = CROSSOVER_TRANSPORT_NONE;
   const char* observe_reason_ = nullptr;
   int idle_ticks_ = 0;  // in a row, of the turn held
-  turn::TurnNumber watched_turn_ = 0;
-  int held_ticks_ = 0;   // of the watched turn, on the GPU
-  int usual_ticks_ = 0;  // of the longest among the last turns
   std::uint64_t slow_launches_ = 0;
   std::atomic<int> captures_{0};  // streams being captured now
   std::atomic<bool> taking_allowed_{false};

@@ -69,11 +69,12 @@ bool Turns::Acquire(phase::StreamKey stream, phase::StreamKey launching, const p
   if (capturing && (Capturing(stream) || Capturing(launching))) return false;
   const Context context(driver_, context_);
   if (!context) return false;
-  const turn::TurnNumber k = asked() + 1;
+  const turn::TurnNumber before = asked();
+  const turn::TurnNumber k = turn::NextTurn(before);
   // Stored first: whoever opens this gate in need must never believe that nobody waits.
   asked_.store(k, std::memory_order_release);
   if (!gate_->Acquire(handle, k)) {
-    asked_.store(k - 1, std::memory_order_release);
+    asked_.store(before, std::memory_order_release);
     return false;
   }
   Began(stream);
@@ -84,10 +85,11 @@ bool Turns::WaitForTurn(phase::StreamKey stream) {
   CUstream handle = nullptr;
   const Context context(driver_, context_);
   if (!context || !HandleOf(stream, &handle)) return false;
-  const turn::TurnNumber k = asked() + 1;
+  const turn::TurnNumber before = asked();
+  const turn::TurnNumber k = turn::NextTurn(before);
   asked_.store(k, std::memory_order_release);
   if (gate_->Acquire(handle, k)) return true;
-  asked_.store(k - 1, std::memory_order_release);
+  asked_.store(before, std::memory_order_release);
   return false;
 }
 
@@ -95,6 +97,19 @@ void Turns::Began(phase::StreamKey stream) {
   stream_ = stream;
   holding_ = true;
   ++taken_;
+}
+
+bool Turns::Yield(phase::StreamKey launching, const phase::Tracker& tracker) {
+  CUstream handle = nullptr;
+  const Context context(driver_, context_);
+  if (!context || !HandleOf(stream_, &handle) || !JoinOthers(handle, tracker)) return false;
+  const turn::TurnNumber before = asked();
+  asked_.store(turn::NextStretch(before), std::memory_order_release);
+  if (!gate_->Yield(handle, before)) {
+    asked_.store(before, std::memory_order_release);
+    return false;
+  }
+  return FanOut(handle, launching, tracker);
 }
 
 bool Turns::Release(const phase::Tracker& tracker, bool capturing) {

@@ -39,6 +39,10 @@ class Turns {
   bool WaitForTurn(phase::StreamKey stream);
   void Began(phase::StreamKey stream);
 
+  // A yield point: what is queued from now on, as for Acquire, waits where the arbiter has asked for that,
+  // and goes on otherwise. For gates that do not block.
+  bool Yield(phase::StreamKey launching, const phase::Tracker& tracker);
+
   // Ends the turn behind everything queued so far on the compute streams.
   bool Release(const phase::Tracker& tracker, bool capturing);
 

@@ -22,6 +22,7 @@ crossover_hello Rebuild(const Hello& hello) {
   wire.rank = hello.rank;
   wire.pid = hello.pid;
   wire.transport = hello.transport;
+  wire.priority = hello.priority;
   return wire;
 }
 

@@ -152,11 +152,12 @@ void Client::AwaitMode(std::uint32_t mode) const {
   while (At(self().mode).load() != mode) poll(nullptr, 0, 1);
 }
 
-void Client::Acquire(std::uint32_t k) const {
-  for (const turn::Op& op : turn::Acquire(slot_, k)) Perform(page_, op);
+void Client::Acquire(std::uint32_t turn) const {
+  for (const turn::Op& op : turn::Acquire(slot_, turn::FirstStretch(turn))) Perform(page_, op);
 }
 
-void Client::Release(std::uint32_t k) const {
+void Client::Release(std::uint32_t turn) const {
+  const turn::TurnNumber k = turn::FirstStretch(turn);
   const std::uint32_t successor = At(self().successor[0]).load() % CROSSOVER_MAX_CLIENTS;
   const std::uint32_t ready = At(page_->slot[successor].ready).load();
   for (const turn::Op& op : turn::Release(slot_, k, successor, turn::OpenFor(slot_, k, successor, ready))) {

@@ -51,9 +51,9 @@ class Client {
   void SetPhase(std::uint32_t phase) const;
   void AwaitMode(std::uint32_t mode) const;
 
-  // Turn `k` by host gates.
-  void Acquire(std::uint32_t k) const;
-  void Release(std::uint32_t k) const;
+  // Turn 1, 2, 3, ... by host gates.
+  void Acquire(std::uint32_t turn) const;
+  void Release(std::uint32_t turn) const;
 
  private:
   base::UniqueFd socket_;

@@ -21,7 +21,12 @@ class PlanTest : public ::testing::Test {
     std::filesystem::create_directories(root_ + "/bin");
     std::filesystem::create_directories(root_ + "/lib");
     std::ofstream(Library()) << "x";
-    options_ = {.gang = "a", .size = "4", .socket = root_ + "/none.sock", .library = "", .command = {"true"}};
+    options_ = {.gang = "a",
+                .size = "4",
+                .priority = "",
+                .socket = root_ + "/none.sock",
+                .library = "",
+                .command = {"true"}};
   }
   void TearDown() override { std::filesystem::remove_all(root_); }
 
@@ -41,6 +46,14 @@ class PlanTest : public ::testing::Test {
   std::string root_;
   RunOptions options_;
 };
+
+TEST_F(PlanTest, PriorityIsPassedOnOrRefused) {
+  EXPECT_EQ(Plan().environment.count("CROSSOVER_TURN_PRIORITY"), 0u);
+  options_.priority = "low";
+  EXPECT_EQ(Plan().environment.at("CROSSOVER_TURN_PRIORITY"), "low");
+  options_.priority = "urgent";
+  EXPECT_EQ(Error(), "--priority: urgent is not allowed: high, normal or low");
+}
 
 TEST_F(PlanTest, SetsTheEnvironmentOfARank) {
   const RunPlan plan = Plan();

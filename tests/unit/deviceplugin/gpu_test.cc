@@ -40,15 +40,17 @@ class GpuTest : public ::testing::Test {
     for (int i = 0; i < times; ++i) next = gpu_->Poll(now_ += kMs / 10);
     return next;
   }
-  // The client asks for turn k, and runs as far as its gate lets it.
-  bool Enter(turn::SlotIndex slot, std::uint32_t k) {
+  // The client asks for a turn, and runs as far as its gate lets it.
+  bool Enter(turn::SlotIndex slot, std::uint32_t turn) {
+    const turn::TurnNumber k = turn::FirstStretch(turn);
     Slot(slot).ready = k;
     if (!turn::AtOrPast(Slot(slot).gate, k)) return false;
     Slot(slot).hold = k;
-    Slot(slot).gate = k;
+    Slot(slot).gate = turn::LastStretch(k);
     return true;
   }
-  void Release(turn::SlotIndex slot, std::uint32_t k) {
+  void Release(turn::SlotIndex slot, std::uint32_t turn) {
+    const turn::TurnNumber k = turn::FirstStretch(turn);
     const turn::SlotIndex next = Slot(slot).successor[0];
     Slot(next).gate = turn::OpenFor(slot, k, next, Slot(next).ready);
     Slot(slot).rel = k;
@@ -103,7 +105,7 @@ TEST_F(GpuTest, ALeaverIsNobodysSuccessor) {
 TEST_F(GpuTest, OneEntersAndTheOtherFollowsWithoutTheArbiter) {
   const turn::SlotIndex a = JoinLocked("a");
   const turn::SlotIndex b = JoinLocked("b");
-  Slot(a).ready = 1;
+  Slot(a).ready = turn::FirstStretch(1);
   Poll(4);
   ASSERT_TRUE(Enter(a, 1));
   Poll();
@@ -117,23 +119,23 @@ TEST_F(GpuTest, AHolderThatLeavesMakesRoomForTheWaiter) {
   const turn::SlotIndex a = JoinLocked("a");
   const turn::SlotIndex b = JoinLocked("b");
   const turn::SlotIndex c = JoinLocked("c");
-  Slot(a).ready = 1;
+  Slot(a).ready = turn::FirstStretch(1);
   Poll(4);
   ASSERT_TRUE(Enter(a, 1));
-  Slot(c).ready = 1;
+  Slot(c).ready = turn::FirstStretch(1);
   Poll();
   EXPECT_FALSE(Enter(c, 1));
   gpu_->Leave(a, now_);
   Poll(4);
   EXPECT_TRUE(Enter(c, 1));
   EXPECT_EQ(Slot(c).mode, CROSSOVER_MODE_GATE);
-  EXPECT_FALSE(turn::AtOrPast(Slot(b).gate, 1));
+  EXPECT_FALSE(turn::AtOrPast(Slot(b).gate, turn::FirstStretch(1)));
 }
 
 TEST_F(GpuTest, TheLiveSwitchOpensTheGatesOfThoseWhoWait) {
   const turn::SlotIndex a = JoinLocked("a");
   const turn::SlotIndex b = JoinLocked("b");
-  Slot(a).ready = 1;
+  Slot(a).ready = turn::FirstStretch(1);
   Poll(4);
   ASSERT_TRUE(Enter(a, 1));
   Poll();
@@ -146,7 +148,7 @@ TEST_F(GpuTest, TheLiveSwitchOpensTheGatesOfThoseWhoWait) {
   EXPECT_FALSE(gpu_->SomebodyWaits());
   EXPECT_TRUE(Enter(b, 1));
   // Turns that b had enqueued before it saw the switch are let through as well.
-  Slot(b).rel = 1;
+  Slot(b).rel = turn::FirstStretch(1);
   Enter(b, 2);
   Poll();
   EXPECT_TRUE(Enter(b, 2));
@@ -159,10 +161,10 @@ TEST_F(GpuTest, AnOffenderEndsTheTakingOfTurnsUntilItLeaves) {
   gpu_->set_settings(settings);
   const turn::SlotIndex a = JoinLocked("a");
   const turn::SlotIndex b = JoinLocked("b");
-  Slot(a).ready = 1;
+  Slot(a).ready = turn::FirstStretch(1);
   Poll(4);
   ASSERT_TRUE(Enter(a, 1));
-  Slot(b).ready = 1;
+  Slot(b).ready = turn::FirstStretch(1);
   Poll(200);
   EXPECT_EQ(observer_.Count(EventKind::kOpen), 1u);
   EXPECT_EQ(Slot(b).mode, CROSSOVER_MODE_OBSERVE);

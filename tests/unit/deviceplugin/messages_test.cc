@@ -77,6 +77,7 @@ INSTANTIATE_TEST_SUITE_P(
                 [](auto* hello) { std::memset(hello->gpu_uuid, 'a', sizeof(hello->gpu_uuid)); }, "gpu_uuid:"},
         Spoiled{"UpperCaseUuid", [](auto* hello) { hello->gpu_uuid[5] = 'A'; }, "gpu_uuid:"},
         Spoiled{"Rank", [](auto* hello) { hello->rank = 8; }, "rank:"},
+        Spoiled{"Priority", [](auto* hello) { hello->priority = 3; }, "priority:"},
         Spoiled{"Transport", [](auto* hello) { hello->transport = 3; }, "transport:"}),
     [](const auto& instance) { return instance.param.name; });
 

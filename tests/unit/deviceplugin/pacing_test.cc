@@ -10,13 +10,17 @@ constexpr turn::Time kMs = base::kNsPerMs;
 // A client with a learned turn of 20 ms and a gap of 12 ms, both ended at 100 ms.
 class PacingTest : public ::testing::Test {
  protected:
-  void Take(turn::TurnNumber k, turn::Time from, turn::Time to, turn::SlotIndex slot = 0) {
+  void Take(std::uint32_t k, turn::Time from, turn::Time to, turn::SlotIndex slot = 0) {
     Watch(slot, {k, k - 1, k - 1, 0}, from);
     Watch(slot, {k, k, k - 1, 0}, from);
     Watch(slot, {k, k, k, 0}, to);
   }
-  void Watch(turn::SlotIndex slot, turn::ClientWords words, turn::Time now) {
-    policy_.Watch(slot, words, now);
+  // `turns`: the words, as numbers of turns of one stretch.
+  void Watch(turn::SlotIndex slot, turn::ClientWords turns, turn::Time now) {
+    policy_.Watch(
+        slot,
+        {turn::FirstStretch(turns.ready), turn::FirstStretch(turns.hold), turn::FirstStretch(turns.rel), 0},
+        now);
   }
   turn::Time Pace(turn::Time now) const { return PacePoll(now, now + kMs / 10, policy_, gated_); }
   void SetUp() override {
@@ -68,6 +72,23 @@ TEST_F(PacingTest, LeavesTheOpenerAloneWhileNobodyIsGated) {
 
 TEST_F(PacingTest, NeverEarlierThanTheTurnstileWants) {
   EXPECT_EQ(PacePoll(104 * kMs, 500 * kMs, policy_, gated_), 500 * kMs);
+}
+
+TEST_F(PacingTest, DenseWhenTheQuantumIsOverForSomebodyWhoWaits) {
+  Watch(0, {3, 2, 2, 0}, 112 * kMs);
+  Watch(0, {3, 3, 2, 0}, 112 * kMs);
+  Watch(1, {1, 0, 0, 0}, 113 * kMs);
+  EXPECT_EQ(Pace(116'500'000), 117 * kMs);
+}
+
+TEST(LaunchesPerStretch, AreAShareOfATurnsLaunches) {
+  EXPECT_EQ(LaunchesPerStretch(5 * kMs, 40 * kMs, 80), 10u);
+  EXPECT_EQ(LaunchesPerStretch(kMs / 4, 40 * kMs, 80), 1u) << "a launch at least";
+  EXPECT_EQ(LaunchesPerStretch(0, 40 * kMs, 80), 0u) << "none is wanted";
+  EXPECT_EQ(LaunchesPerStretch(5 * kMs, 4 * kMs, 80), 0u) << "shorter than a stretch";
+  EXPECT_EQ(LaunchesPerStretch(5 * kMs, turn::kNever, 80), 0u);
+  EXPECT_EQ(LaunchesPerStretch(5 * kMs, 40 * kMs, 0), 0u);
+  EXPECT_EQ(LaunchesPerStretch(5 * kMs, 40 * kMs, 0xffffffffu), 0u) << "nobody launches so often";
 }
 
 }  // namespace

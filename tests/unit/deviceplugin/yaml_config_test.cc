@@ -47,6 +47,8 @@ gpus:
   - GPU-00000000-0000-0000-0000-000000000001
 mode: observe
 tie_window_us: 1500
+quantum_us: 2000
+longest_wait_ms: 300
 watchdog:
   floor_ms: 100
   factor: 8
@@ -67,6 +69,8 @@ log_level: warn
                                                       "GPU-00000000-0000-0000-0000-000000000001"));
   EXPECT_EQ(config->arbiter.live.policy, arbiter::Policy::kObserve);
   EXPECT_EQ(config->arbiter.live.turn.policy.tie_window, 1'500'000);
+  EXPECT_EQ(config->arbiter.live.turn.policy.quantum, 2'000'000);
+  EXPECT_EQ(config->arbiter.live.turn.policy.longest_wait, 300'000'000);
   EXPECT_EQ(config->arbiter.live.turn.watchdog.floor, 100'000'000);
   EXPECT_EQ(config->arbiter.live.turn.watchdog.factor, 8);
   EXPECT_EQ(config->arbiter.live.turn.watchdog.offences, 3u);
@@ -86,6 +90,8 @@ TEST(YamlConfigTest, TheExampleIsValidAndSaysTheDefaults) {
   EXPECT_EQ(example->arbiter.live.policy, defaults.arbiter.live.policy);
   EXPECT_EQ(example->arbiter.live.gpus, defaults.arbiter.live.gpus);
   EXPECT_EQ(example->arbiter.live.turn.policy.tie_window, defaults.arbiter.live.turn.policy.tie_window);
+  EXPECT_EQ(example->arbiter.live.turn.policy.quantum, defaults.arbiter.live.turn.policy.quantum);
+  EXPECT_EQ(example->arbiter.live.turn.policy.longest_wait, defaults.arbiter.live.turn.policy.longest_wait);
   EXPECT_EQ(example->arbiter.live.turn.watchdog.floor, defaults.arbiter.live.turn.watchdog.floor);
   EXPECT_EQ(example->arbiter.live.turn.watchdog.factor, defaults.arbiter.live.turn.watchdog.factor);
   EXPECT_EQ(example->arbiter.live.turn.watchdog.offences, defaults.arbiter.live.turn.watchdog.offences);

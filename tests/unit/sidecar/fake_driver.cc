@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <sstream>
 
+#include "turn/ops.h"
+
 namespace crossover::test {
 namespace {
 
@@ -33,6 +35,13 @@ CUresult Note(std::string line) {
   return CUDA_SUCCESS;
 }
 
+// A turn's number; its stretch behind a point, "end" for the last.
+std::string Number(turn::TurnNumber k) {
+  const std::string turn = std::to_string(k >> turn::kStretchBits);
+  if (k == turn::FirstStretch(k >> turn::kStretchBits)) return turn;
+  return turn + '.' + (k == turn::LastStretch(k) ? "end" : std::to_string(k & turn::kStretchMask));
+}
+
 CUresult BatchMemOp(CUstream stream, unsigned int count, CUstreamBatchMemOpParams* params, unsigned int) {
   if (!FakeDriver::memops_supported) return CUDA_ERROR_NOT_SUPPORTED;
   std::string line = "memop " + Hex(stream);
@@ -41,7 +50,7 @@ CUresult BatchMemOp(CUstream stream, unsigned int count, CUstreamBatchMemOpParam
     const CUdeviceptr address = waits ? params[i].waitValue.address : params[i].writeValue.address;
     const cuuint32_t value = waits ? params[i].waitValue.value : params[i].writeValue.value;
     if (waits && params[i].waitValue.flags != CU_STREAM_WAIT_VALUE_GEQ) return CUDA_ERROR_INVALID_VALUE;
-    line += ' ' + WordAt(address) + (waits ? ">=" : "=") + std::to_string(value);
+    line += ' ' + WordAt(address) + (waits ? ">=" : "=") + Number(value);
   }
   return Note(line);
 }

@@ -9,11 +9,14 @@ namespace {
 constexpr int kMaxClients = 3;
 constexpr int kMaxAccesses = 32;
 
-struct Yield {};
+struct Pause {};
 
 struct Client {
-  std::uint8_t step = 0;  // 0-3 Acquire, 4 about to release, 5 second write of Release
+  // 0-3 Acquire, 4 in the turn, about to yield or to release, 5 second write of Release; 6-9 Yield after its
+  // first.
+  std::uint8_t step = 0;
   std::uint8_t turn = 1;
+  std::uint8_t yields = 0;  // in this turn
   std::uint8_t successor = 0;
   bool alive = true;
   bool late = false;  // dead, and its next write is still in flight
@@ -27,6 +30,7 @@ struct World {
   Token token;
   std::uint8_t members = 0;
   std::uint8_t want = 0;  // a slot, or kMaxClients for nobody
+  bool preempts = false;  // the pass ends with an attempt to preempt the holder
   bool in_pass = false;
   std::uint8_t accesses = 0;
   std::uint32_t read[kMaxAccesses] = {};
@@ -36,7 +40,7 @@ struct World {
   bool excused = false;          // a suspension or a late write: overlap is then possible
 };
 
-// Executes one access of the pass beyond those done before, then yields.
+// Executes one access of the pass beyond those done before, then pauses.
 class ReplayMemory {
  public:
   explicit ReplayMemory(World* world) : world_(world) {}
@@ -44,7 +48,7 @@ class ReplayMemory {
     if (position_ < world_->accesses) return world_->read[position_++];
     Fresh();
     world_->read[position_ - 1] = world_->word[slot][static_cast<int>(word)];
-    throw Yield{};
+    throw Pause{};
   }
   bool SwapGate(SlotIndex slot, std::uint32_t expected, std::uint32_t desired) {
     if (position_ < world_->accesses) return world_->read[position_++] != 0;
@@ -53,15 +57,15 @@ class ReplayMemory {
     const bool swapped = gate == expected;
     if (swapped) gate = desired;
     world_->read[position_ - 1] = swapped;
-    throw Yield{};
+    throw Pause{};
   }
-  // A plain store, as a known-bad arbiter would use: yields like any access.
+  // A plain store, as a known-bad arbiter would use: pauses like any access.
   bool StoreGate(SlotIndex slot, std::uint32_t value) {
     if (position_ < world_->accesses) return world_->read[position_++] != 0;
     Fresh();
     world_->word[slot][static_cast<int>(Word::kGate)] = value;
     world_->read[position_ - 1] = 1;
-    throw Yield{};
+    throw Pause{};
   }
 
  private:
@@ -134,12 +138,21 @@ enum class Action : std::uint8_t {
   kLate,
   kNotice,
   kPass,
+  kPreemptingPass,
   kSuspend,
   kReadmit,
   kArbiter
 };
-constexpr const char* kActionNames[] = {"start",      "client",  "kill",    "late write of",  "notice",
-                                        "pass, want", "suspend", "readmit", "arbiter, access"};
+constexpr const char* kActionNames[] = {"start",
+                                        "client",
+                                        "kill",
+                                        "late write of",
+                                        "notice",
+                                        "pass, want",
+                                        "pass that preempts, want",
+                                        "suspend",
+                                        "readmit",
+                                        "arbiter, access"};
 
 // How a state was reached: enough to print the way to a fault.
 struct Step {
@@ -183,7 +196,8 @@ class Explorer {
       const Client& c = world.client[i];
       add(static_cast<std::uint64_t>(c.step) | static_cast<std::uint64_t>(c.turn) << 8 |
           static_cast<std::uint64_t>(c.successor) << 16 | static_cast<std::uint64_t>(c.alive) << 24 |
-          static_cast<std::uint64_t>(c.late) << 25 | static_cast<std::uint64_t>(c.open) << 32);
+          static_cast<std::uint64_t>(c.late) << 25 | static_cast<std::uint64_t>(c.yields) << 26 |
+          static_cast<std::uint64_t>(c.open) << 32);
     }
     std::uint64_t token = 0;
     static_assert(sizeof(Token) <= sizeof(token));
@@ -191,8 +205,8 @@ class Explorer {
     add(token);
     add(static_cast<std::uint64_t>(world.members) | static_cast<std::uint64_t>(world.want) << 8 |
         static_cast<std::uint64_t>(world.suspended) << 16 | static_cast<std::uint64_t>(world.in_pass) << 24 |
-        static_cast<std::uint64_t>(world.accesses) << 32 | static_cast<std::uint64_t>(world.kills) << 40 |
-        static_cast<std::uint64_t>(world.suspensions) << 48 |
+        static_cast<std::uint64_t>(world.preempts) << 25 | static_cast<std::uint64_t>(world.accesses) << 32 |
+        static_cast<std::uint64_t>(world.kills) << 40 | static_cast<std::uint64_t>(world.suspensions) << 48 |
         static_cast<std::uint64_t>(world.excused) << 56);
     for (int i = 0; i < world.accesses; ++i) add(world.read[i]);
     return h;
@@ -206,7 +220,7 @@ class Explorer {
 
   bool InTurn(const World& world, SlotIndex i) const {
     const Client& c = world.client[i];
-    return c.alive && c.step >= 2 && c.step <= 4;
+    return c.alive && ((c.step >= 2 && c.step <= 4) || c.step == 6 || c.step >= 8);
   }
 
   void Check(const World& world) {
@@ -236,10 +250,22 @@ class Explorer {
 
   // ---- clients
 
+  static constexpr std::uint8_t kFirstOfYield = 6;  // the first operation moves a client from step 4 there
+  static constexpr std::uint8_t kPastYield = 10;
+
+  static TurnNumber Number(const Client& c) { return FirstStretch(c.turn) + c.yields; }
+
+  std::array<Op, 5> YieldOf(const World& world, SlotIndex i) const {
+    auto ops = Yield(i, Number(world.client[i]));
+    if (options_.bad_rel_before_ready) std::swap(ops[0], ops[1]);
+    return ops;
+  }
+
   Op NextOp(const World& world, SlotIndex i) const {
     const Client& c = world.client[i];
-    if (c.step < 4) return Acquire(i, c.turn)[c.step];
-    auto release = Release(i, c.turn, c.successor, c.open);
+    if (c.step < 4) return Acquire(i, Number(c))[c.step];
+    if (c.step >= kFirstOfYield) return YieldOf(world, i)[c.step - kFirstOfYield + 1u];
+    auto release = Release(i, Number(c), c.successor, c.open);
     if (options_.bad_rel_before_gate) std::swap(release[0], release[1]);
     return release[c.step - 4u];
   }
@@ -258,12 +284,22 @@ class Explorer {
   void Advance(World* world, SlotIndex i) const {
     Client& c = world->client[i];
     Perform(world, NextOp(*world, i));
-    if (++c.step == 6) {
+    ++c.step;
+    if (c.step == kFirstOfYield) {
       c.step = 0;
       ++c.turn;
+      c.yields = 0;
       c.successor = 0;
       c.open = 0;
+    } else if (c.step == kPastYield) {
+      c.step = 4;
+      ++c.yields;
     }
+  }
+
+  void BeginYield(World* world, SlotIndex i) const {
+    Perform(world, YieldOf(*world, i)[0]);
+    world->client[i].step = kFirstOfYield;
   }
 
   // The successor and the value that opens its gate are fixed when the release is enqueued: any slot, and
@@ -276,6 +312,11 @@ class Explorer {
 
   void ExpandClient(const World& world, SlotIndex i) {
     if (!CanStep(world, i)) return;
+    if (world.client[i].step == 4 && world.client[i].yields < options_.yields) {
+      World next = world;
+      BeginYield(&next, i);
+      Push(next, Action::kClient, i);
+    }
     if (world.client[i].step == 4) {
       for (SlotIndex successor = 0; successor < options_.clients; ++successor) {
         World next = world;
@@ -332,10 +373,12 @@ class Explorer {
       if (options_.bad_blind_revoke || options_.bad_single_collect || options_.bad_blind_swap) {
         BadMemory bad(&memory, options_, &seen);
         token.Step(bad, members, seen, want);
+        if (world->preempts) PreemptHolder(bad, members, seen);
       } else {
         token.Step(memory, members, seen, want);
+        if (world->preempts) PreemptHolder(memory, members, seen);
       }
-    } catch (const Yield&) {
+    } catch (const Pause&) {
       return false;
     }
     world->token = token;
@@ -343,8 +386,15 @@ class Explorer {
     return true;
   }
 
+  template <class Memory>
+  static void PreemptHolder(Memory& memory, SlotSet members, const Snapshot& seen) {
+    const SlotIndex holder = Token::Find(seen, members).holder;
+    if (holder != kNobody) Token::Preempt(memory, holder, seen.client[holder]);
+  }
+
   void EndPass(World* world) const {
     world->in_pass = false;
+    world->preempts = false;
     world->accesses = 0;
     std::fill(std::begin(world->read), std::end(world->read), 0u);
     world->want = 0;
@@ -360,11 +410,15 @@ class Explorer {
     const auto nobody = static_cast<std::uint8_t>(options_.clients);
     for (std::uint8_t want = 0; want <= nobody; ++want) {
       if (want < nobody && !(world.members >> want & 1)) continue;
-      World next = world;
-      next.in_pass = true;
-      next.want = want;
-      StepArbiter(&next);
-      Push(next, Action::kPass, want);
+      for (const bool preempts : {false, true}) {
+        if (preempts && options_.yields == 0) continue;
+        World next = world;
+        next.in_pass = true;
+        next.want = want;
+        next.preempts = preempts;
+        StepArbiter(&next);
+        Push(next, preempts ? Action::kPreemptingPass : Action::kPass, want);
+      }
     }
     for (std::uint8_t i = 0; i < nobody; ++i) ExpandWatchdog(world, i);
   }
@@ -372,7 +426,7 @@ class Explorer {
   // Between passes: a holder is suspended, or readmitted once its turn is over.
   void ExpandWatchdog(const World& world, std::uint8_t i) {
     const auto bit = static_cast<std::uint8_t>(1u << i);
-    const bool holding = world.word[i][1] == world.word[i][2] + 1;
+    const bool holding = WordsOf(world, i).holding();
     World next = world;
     if ((world.members & bit) != 0 && holding && world.suspensions < options_.suspensions) {
       ++next.suspensions;
@@ -426,17 +480,22 @@ class Explorer {
     for (SlotIndex i = options_.clients; i-- > 0;) {
       const Client& c = world->client[i];
       if (!(world->members >> i & 1)) continue;
-      if (c.step == 1 || world->want == nobody) world->want = static_cast<std::uint8_t>(i);
+      if (c.step == 1 || c.step == kFirstOfYield + 1 || world->want == nobody)
+        world->want = static_cast<std::uint8_t>(i);
     }
     while (!StepArbiter(world)) {
     }
+  }
+
+  static ClientWords WordsOf(const World& world, SlotIndex i) {
+    return {world.word[i][0], world.word[i][1], world.word[i][2], world.word[i][3]};
   }
 
   bool OneToken(const World& world) const {
     if (world.members == 0) return true;
     Snapshot seen;
     for (SlotIndex i = 0; i < options_.clients; ++i) {
-      seen.client[i] = {world.word[i][0], world.word[i][1], world.word[i][2], world.word[i][3]};
+      seen.client[i] = WordsOf(world, i);
     }
     return Token::Find(seen, SlotSet(world.members)).visible + (world.token.in_pocket() ? 1 : 0) == 1;
   }

@@ -40,6 +40,16 @@ TEST(Explorer, TheWatchdogSuspendsAHolder) {
   ExpectNoFault({.clients = 2, .turns = 1, .kills = 1, .late_writes = true, .suspensions = 1});
 }
 
+TEST(Explorer, YieldPointsAndPreemption) { ExpectNoFault({.clients = 2, .turns = 1, .yields = 2}); }
+
+TEST(Explorer, OneIsKilledAmongYieldPoints) {
+  ExpectNoFault({.clients = 2, .turns = 1, .yields = 1, .kills = 1, .late_writes = true});
+}
+
+TEST(Explorer, TheWatchdogSuspendsAHolderAtAYieldPoint) {
+  ExpectNoFault({.clients = 2, .turns = 1, .yields = 1, .suspensions = 1});
+}
+
 // Controls: each weakened rule must be seen to break something.
 TEST(ExplorerControl, BlindRevoke) { ExpectFault({.clients = 2, .turns = 2, .bad_blind_revoke = true}); }
 
@@ -48,6 +58,14 @@ TEST(ExplorerControl, SingleCollect) { ExpectFault({.clients = 2, .turns = 2, .b
 TEST(ExplorerControl, StoreInsteadOfSwap) { ExpectFault({.clients = 2, .turns = 2, .bad_blind_swap = true}); }
 
 TEST(ExplorerControl, RelBeforeGate) { ExpectFault({.clients = 2, .turns = 2, .bad_rel_before_gate = true}); }
+
+TEST(ExplorerControl, RelBeforeReadyAtAYieldPoint) {
+  ExpectFault({.clients = 2, .turns = 1, .yields = 1, .bad_rel_before_ready = true});
+}
+
+TEST(ExplorerControl, BlindPreemption) {
+  ExpectFault({.clients = 2, .turns = 1, .yields = 1, .bad_blind_revoke = true});
+}
 
 }  // namespace
 }  // namespace crossover::turn::test

@@ -62,7 +62,7 @@ class Model {
       }
       // The token starts with the client that is to go first.
       const SlotIndex first = options.start_trapped && g % 2 != 0 ? 1 : 0;
-      gpu.memory.word[first][static_cast<int>(Word::kGate)] = 1;
+      gpu.memory.word[first][static_cast<int>(Word::kGate)] = FirstStretch(1);
       Push(static_cast<Time>(random_() % 100'000), Event::Kind::kPoll, g, 0, 0);
     }
     for (SlotIndex job = 0; job < kJobs; ++job) {
@@ -131,7 +131,8 @@ class Model {
 
   void Arrive(int g, SlotIndex job) {
     Gpu& gpu = gpus_[static_cast<std::size_t>(g)];
-    gpu.memory.Perform(Acquire(job, ++gpu.turn[job])[0]);
+    gpu.turn[job] = NextTurn(gpu.turn[job]);
+    gpu.memory.Perform(Acquire(job, gpu.turn[job])[0]);
     LetIn(g);
   }
 

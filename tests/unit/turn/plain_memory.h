@@ -1,6 +1,8 @@
-// A turnstile's words in a plain array, and clients that execute the shipped operations on it.
+// A turnstile's words in a plain array, and clients that execute the shipped operations on it. Clients name
+// turns 1, 2, 3, ...; each is one stretch, but for the ones that Yield() begins.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "turn/words.h"
@@ -17,20 +19,35 @@ class PlainMemory {
   }
   void Set(SlotIndex slot, Word word, std::uint32_t value) { word_[slot][static_cast<int>(word)] = value; }
 
-  void Ask(SlotIndex slot, TurnNumber k) { Do(Acquire(slot, k)[0]); }
-  // Passes the gate if it is open for turn `k`, and takes the turn.
-  bool Enter(SlotIndex slot, TurnNumber k) {
-    if (!AtOrPast(Load(slot, Word::kGate), k)) return false;
-    Do(Acquire(slot, k)[2]);
-    Do(Acquire(slot, k)[3]);
-    return true;
-  }
-  void Leave(SlotIndex slot, TurnNumber k, SlotIndex successor) {
+  void Ask(SlotIndex slot, std::uint32_t turn) { Do(Acquire(slot, FirstStretch(turn))[0]); }
+  // Passes the gate if it is open for the turn, and takes it.
+  bool Enter(SlotIndex slot, std::uint32_t turn) { return Pass(slot, Acquire(slot, FirstStretch(turn))); }
+  void Leave(SlotIndex slot, SlotIndex successor) {
+    const TurnNumber k = Load(slot, Word::kHold);
     const std::uint32_t open = OpenFor(slot, k, successor, Load(successor, Word::kReady));
     for (const Op& op : Release(slot, k, successor, open)) Do(op);
   }
+  // Comes to a yield point. Past it at once where the gate lets it.
+  bool Yield(SlotIndex slot) {
+    const auto ops = turn::Yield(slot, Load(slot, Word::kHold));
+    Do(ops[0]);
+    Do(ops[1]);
+    return Pass(slot, std::array{ops[0], ops[2], ops[3], ops[4]});
+  }
+  // Goes on past the yield point where it waits, if the gate lets it.
+  bool GoOn(SlotIndex slot) {
+    const auto ops = turn::Yield(slot, Load(slot, Word::kHold));
+    return Pass(slot, std::array{ops[0], ops[2], ops[3], ops[4]});
+  }
 
  private:
+  // `ops`: the request, the wait, and what follows it.
+  bool Pass(SlotIndex slot, const std::array<Op, 4>& ops) {
+    if (!AtOrPast(Load(slot, Word::kGate), ops[1].value)) return false;
+    Do(ops[2]);
+    Do(ops[3]);
+    return true;
+  }
   void Do(const Op& op) { Set(op.slot, op.word, op.value); }
   std::uint32_t word_[kMaxSlots][4] = {};
 };

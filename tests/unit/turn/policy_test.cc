@@ -8,12 +8,21 @@ namespace {
 constexpr Time kMs = 1'000'000;
 constexpr SlotSet kBoth(0b11);
 
-ClientWords Idle(TurnNumber k) { return {k, k, k, k}; }
-ClientWords Waiting(TurnNumber k) { return {k, k - 1, k - 1, k - 1}; }
-ClientWords Holding(TurnNumber k) { return {k, k, k - 1, k}; }
+// Turns 1, 2, 3, ... of one stretch each.
+ClientWords Idle(std::uint32_t turn) {
+  const TurnNumber k = FirstStretch(turn);
+  return {k, k, k, LastStretch(k)};
+}
+ClientWords Waiting(std::uint32_t turn) {
+  const TurnNumber before = FirstStretch(turn - 1);
+  return {FirstStretch(turn), before, before, LastStretch(before)};
+}
+ClientWords Holding(std::uint32_t turn) {
+  return {FirstStretch(turn), FirstStretch(turn), FirstStretch(turn - 1), LastStretch(FirstStretch(turn))};
+}
 
 // One turn of 20 ms, asked for and begun at `begin`.
-void LiveOneTurn(Policy* policy, SlotIndex slot, TurnNumber k, Time begin) {
+void LiveOneTurn(Policy* policy, SlotIndex slot, std::uint32_t k, Time begin) {
   policy->Watch(slot, Waiting(k), begin);
   policy->Watch(slot, Holding(k), begin);
   policy->Watch(slot, Idle(k), begin + 20 * kMs);
@@ -108,10 +117,10 @@ TEST(Policy, SuccessorGoesRoundInOrder) {
   policy.Join(1, 0);
   policy.Join(2, 1);
   const SlotSet all(0b111);
-  EXPECT_EQ(policy.Successor(all, 1, 1), 2u);
-  EXPECT_EQ(policy.Successor(all, 2, 1), 0u);
-  EXPECT_EQ(policy.Successor(all, 0, 1), 1u);
-  EXPECT_EQ(policy.Successor(SlotSet(0b1), 0, 1), 0u);
+  EXPECT_EQ(policy.Successor(all, 1, FirstStretch(1)), 2u);
+  EXPECT_EQ(policy.Successor(all, 2, FirstStretch(1)), 0u);
+  EXPECT_EQ(policy.Successor(all, 0, FirstStretch(1)), 1u);
+  EXPECT_EQ(policy.Successor(SlotSet(0b1), 0, FirstStretch(1)), 0u);
 }
 
 // An iteration of two turns: after the first the client comes back before anybody else.
@@ -123,7 +132,7 @@ class TwoTurnsTest : public ::testing::Test {
       policy_.SetTurns(slot, 2);
     }
   }
-  void Turn(SlotIndex slot, TurnNumber k, Time begin, Time end) {
+  void Turn(SlotIndex slot, std::uint32_t k, Time begin, Time end) {
     See(slot, Waiting(k), begin);
     See(slot, Holding(k), begin);
     See(slot, Idle(k), end);
@@ -139,26 +148,26 @@ TEST_F(TwoTurnsTest, WhoComesBackFirstKeepsTheTurnNextTime) {
   Turn(0, 1, 0, 2 * kMs);
   Turn(0, 2, 3 * kMs, 20 * kMs);
   Turn(1, 1, 20 * kMs, 22 * kMs);
-  EXPECT_EQ(policy_.Successor(kBoth, 0, 3), 0u) << "as after turn 1";
-  EXPECT_EQ(policy_.Successor(kBoth, 0, 4), 1u) << "as after turn 2";
+  EXPECT_EQ(policy_.Successor(kBoth, 0, FirstStretch(3)), 0u) << "as after turn 1";
+  EXPECT_EQ(policy_.Successor(kBoth, 0, FirstStretch(4)), 1u) << "as after turn 2";
 }
 
 TEST_F(TwoTurnsTest, ButNotWhenItKeptSomebodyWaiting) {
   Turn(0, 1, 0, 2 * kMs);
   See(1, Waiting(1), 2 * kMs);
   Turn(0, 2, 3 * kMs, 20 * kMs);
-  EXPECT_EQ(policy_.Successor(kBoth, 0, 3), 1u);
+  EXPECT_EQ(policy_.Successor(kBoth, 0, FirstStretch(3)), 1u);
 }
 
 TEST_F(TwoTurnsTest, AHintThatKeptSomebodyWaitingIsDropped) {
   Turn(0, 1, 0, 2 * kMs);
   Turn(0, 2, 3 * kMs, 20 * kMs);
-  ASSERT_EQ(policy_.Successor(kBoth, 0, 3), 0u);
+  ASSERT_EQ(policy_.Successor(kBoth, 0, FirstStretch(3)), 0u);
   Turn(1, 1, 20 * kMs, 22 * kMs);
   Turn(0, 3, 40 * kMs, 42 * kMs);
   See(1, Waiting(2), 42 * kMs);
   Turn(0, 4, 43 * kMs, 60 * kMs);
-  EXPECT_EQ(policy_.Successor(kBoth, 0, 5), 1u);
+  EXPECT_EQ(policy_.Successor(kBoth, 0, FirstStretch(5)), 1u);
 }
 
 TEST_F(TwoTurnsTest, ATieIsWithinATenthOfTheTurnThatComesNext) {

@@ -7,11 +7,20 @@ namespace {
 
 constexpr Time kMs = 1'000'000;
 
-ClientWords Idle(TurnNumber k) { return {k, k, k, k}; }
-ClientWords Waiting(TurnNumber k) { return {k, k - 1, k - 1, k - 1}; }
-ClientWords Holding(TurnNumber k) { return {k, k, k - 1, k}; }
+// Turns 1, 2, 3, ... of one stretch each.
+ClientWords Idle(std::uint32_t turn) {
+  const TurnNumber k = FirstStretch(turn);
+  return {k, k, k, LastStretch(k)};
+}
+ClientWords Waiting(std::uint32_t turn) {
+  const TurnNumber before = FirstStretch(turn - 1);
+  return {FirstStretch(turn), before, before, LastStretch(before)};
+}
+ClientWords Holding(std::uint32_t turn) {
+  return {FirstStretch(turn), FirstStretch(turn), FirstStretch(turn - 1), LastStretch(FirstStretch(turn))};
+}
 
-void LiveOneTurn(Rhythm* rhythm, TurnNumber k, Time begin, Time end) {
+void LiveOneTurn(Rhythm* rhythm, std::uint32_t k, Time begin, Time end) {
   rhythm->Watch(Waiting(k), begin);
   rhythm->Watch(Holding(k), begin);
   rhythm->Watch(Idle(k), end);
@@ -22,7 +31,7 @@ TEST(Rhythm, KnowsNothingAtFirst) {
   EXPECT_EQ(rhythm.turn(), kNever);
   EXPECT_EQ(rhythm.longest_turn(), kNever);
   EXPECT_EQ(rhythm.next_arrival(), kNever);
-  EXPECT_FALSE(rhythm.KeepsAfter(1));
+  EXPECT_FALSE(rhythm.KeepsAfter(FirstStretch(1)));
 }
 
 TEST(Rhythm, TellsWhatChanged) {
@@ -55,10 +64,10 @@ TEST(Rhythm, AnotherNumberOfTurnsIsLearnedAnew) {
   LiveOneTurn(&rhythm, 1, 0, 2 * kMs);
   rhythm.NoteNextIsOwn(true);
   rhythm.SetTurns(1);
-  EXPECT_TRUE(rhythm.KeepsAfter(2)) << "nothing new was said";
+  EXPECT_TRUE(rhythm.KeepsAfter(FirstStretch(2))) << "nothing new was said";
   rhythm.SetTurns(3);
   EXPECT_EQ(rhythm.turn(), kNever);
-  EXPECT_FALSE(rhythm.KeepsAfter(1));
+  EXPECT_FALSE(rhythm.KeepsAfter(FirstStretch(1)));
 }
 
 TEST(Rhythm, NumbersNobodyMeansCountAsOne) {

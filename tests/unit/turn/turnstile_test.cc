@@ -28,7 +28,7 @@ TEST_F(TurnstileTest, CountsTurnsAndHandOvers) {
   ASSERT_TRUE(memory_.Enter(0, 1));
   turnstile_.Poll(memory_, 2 * kMs);
   memory_.Ask(1, 1);
-  memory_.Leave(0, 1, turnstile_.successor(0, 1));
+  memory_.Leave(0, turnstile_.successor(0, FirstStretch(1)));
   ASSERT_TRUE(memory_.Enter(1, 1));
   turnstile_.Poll(memory_, 20 * kMs);
   EXPECT_EQ(turnstile_.stats().turns, 2u);
@@ -62,8 +62,8 @@ class StuckHolderTest : public TurnstileTest {
   // The other was let in beside it; both give their turns back, to the other.
   void BothGiveBack() {
     ASSERT_TRUE(memory_.Enter(1, 1));
-    memory_.Leave(1, 1, 1);
-    memory_.Leave(0, 1, 1);
+    memory_.Leave(1, 1);
+    memory_.Leave(0, 1);
     for (int i = 0; i < 4; ++i) turnstile_.Poll(memory_, (310 + i) * kMs);
   }
   // It takes its next turn at `when`, and the other asks for one.
@@ -87,10 +87,10 @@ TEST_F(StuckHolderTest, KeepsTheOthersOutUpToItsBound) {
 
 TEST_F(StuckHolderTest, TurnsGoRoundWithoutIt) {
   turnstile_.Poll(memory_, 300 * kMs);
-  for (TurnNumber k = 1; k <= 5; ++k) {
+  for (std::uint32_t k = 1; k <= 5; ++k) {
     ASSERT_TRUE(memory_.Enter(1, k)) << "turn " << k;
     turnstile_.Poll(memory_, (300 + 20 * k) * kMs);
-    memory_.Leave(1, k, turnstile_.successor(1, k));
+    memory_.Leave(1, turnstile_.successor(1, FirstStretch(k)));
     memory_.Ask(1, k + 1);
   }
   EXPECT_EQ(turnstile_.stats().opened, 1u);
@@ -99,8 +99,8 @@ TEST_F(StuckHolderTest, TurnsGoRoundWithoutIt) {
 TEST_F(StuckHolderTest, ComesBackAndOneTokenIsLeft) {
   turnstile_.Poll(memory_, 300 * kMs);
   ASSERT_TRUE(memory_.Enter(1, 1));
-  memory_.Leave(0, 1, 1);
-  memory_.Leave(1, 1, 0);
+  memory_.Leave(0, 1);
+  memory_.Leave(1, 0);
   for (int i = 0; i < 4; ++i) turnstile_.Poll(memory_, (310 + i) * kMs);
   EXPECT_GE(turnstile_.stats().swallowed, 1u);
   ASSERT_NO_FATAL_FAILURE(HoldAgain(320 * kMs));
@@ -143,9 +143,9 @@ TEST_F(TurnstileTest, WaitsOfAClientThatTakesNoTurnsAreOpenedAgainAndAgain) {
   turnstile_.SetGated(1, false);
   EXPECT_NE(turnstile_.Poll(memory_, 1 * kMs), kNever);
   EXPECT_TRUE(memory_.Enter(1, 1));
-  memory_.Leave(1, 1, 0);
+  memory_.Leave(1, 0);
   memory_.Ask(1, 2);
-  memory_.Set(1, Word::kGate, 1);  // a late write shuts it
+  memory_.Set(1, Word::kGate, FirstStretch(1));  // a late write shuts it
   turnstile_.Poll(memory_, 2 * kMs);
   EXPECT_TRUE(memory_.Enter(1, 2));
 }

@@ -22,10 +22,13 @@ class GpuGateTest : public ::testing::Test {
 TEST_F(GpuGateTest, QueuesATurnAsOneBatchEach) {
   ASSERT_TRUE(gate_.SetUp(&driver_, &page_, 0));
   FakeDriver::calls.clear();
-  EXPECT_TRUE(gate_.Acquire(FakeDriver::Stream(0x100), 7));
-  EXPECT_TRUE(gate_.Release(FakeDriver::Stream(0x100), 7, {2, 99}));
-  EXPECT_THAT(FakeDriver::calls,
-              ElementsAre("memop 100 ready=7 gate>=7 hold=7 gate=7", "memop 100 gate2=99 rel=7"));
+  const turn::TurnNumber k = turn::FirstStretch(7);
+  EXPECT_TRUE(gate_.Acquire(FakeDriver::Stream(0x100), k));
+  EXPECT_TRUE(gate_.Yield(FakeDriver::Stream(0x100), k));
+  EXPECT_TRUE(gate_.Release(FakeDriver::Stream(0x100), k + 1, {2, turn::FirstStretch(99)}));
+  EXPECT_THAT(FakeDriver::calls, ElementsAre("memop 100 ready=7 gate>=7 hold=7 gate=7.end",
+                                             "memop 100 ready=7.1 rel=7 gate>=7.1 hold=7.1 gate=7.end",
+                                             "memop 100 gate2=99 rel=7.1"));
 }
 
 TEST_F(GpuGateTest, RefusedMemoryOperationsLeaveNothingBehind) {
@@ -48,24 +51,24 @@ TEST_F(GpuGateTest, OldDriverWithoutMemoryOperationsIsNoGate) {
 TEST(HandoverTest, FollowsTheSuccessorAndOpensWhateverItAsksNext) {
   crossover_page page{};
   page.slot[1].successor[0] = 3;
-  page.slot[3].ready = 41;
-  const Handover handover = ChooseHandover(&page, 1, 5);
+  page.slot[3].ready = turn::FirstStretch(41);
+  const Handover handover = ChooseHandover(&page, 1, turn::FirstStretch(5));
   EXPECT_EQ(handover.successor, 3u);
-  EXPECT_TRUE(turn::AtOrPast(handover.open, 42));
+  EXPECT_TRUE(turn::AtOrPast(handover.open, turn::FirstStretch(42)));
 }
 
 TEST(HandoverTest, KeepsTheTurnWhereItIsItsOwnSuccessor) {
   crossover_page page{};
   page.slot[1].successor[0] = 1;
-  const Handover handover = ChooseHandover(&page, 1, 5);
+  const Handover handover = ChooseHandover(&page, 1, turn::FirstStretch(5));
   EXPECT_EQ(handover.successor, 1u);
-  EXPECT_EQ(handover.open, 6u);
+  EXPECT_EQ(handover.open, turn::FirstStretch(6));
 }
 
 TEST(HandoverTest, SuccessorOutOfRangeIsNotFollowed) {
   crossover_page page{};
   page.slot[1].successor[0] = 0xffffffffu;
-  EXPECT_EQ(ChooseHandover(&page, 1, 5).successor, 1u);
+  EXPECT_EQ(ChooseHandover(&page, 1, turn::FirstStretch(5)).successor, 1u);
 }
 
 }  // namespace

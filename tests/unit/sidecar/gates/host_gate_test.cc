@@ -12,6 +12,8 @@ namespace {
 
 using test::FakeDriver;
 
+constexpr turn::TurnNumber kFirst = turn::FirstStretch(1);
+
 class HostGateTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -26,33 +28,34 @@ class HostGateTest : public ::testing::Test {
 
 TEST_F(HostGateTest, WaitsForTheGateAndWritesTheSameWords) {
   std::thread granter([this] {
-    while (base::LoadWord(&page_.slot[0].ready) != 1) base::FutexWait(&page_.slot[0].ready, 0, 1'000'000);
+    while (base::LoadWord(&page_.slot[0].ready) != kFirst)
+      base::FutexWait(&page_.slot[0].ready, 0, 1'000'000);
     EXPECT_EQ(page_.slot[0].hold, 0u) << "in before the gate is open";
-    OpenOwnGate(&page_, 0, 1);
+    OpenOwnGate(&page_, 0, kFirst);
   });
-  EXPECT_TRUE(gate_.Acquire(FakeDriver::Stream(0x100), 1));
+  EXPECT_TRUE(gate_.Acquire(FakeDriver::Stream(0x100), kFirst));
   granter.join();
-  EXPECT_EQ(page_.slot[0].hold, 1u);
-  EXPECT_EQ(page_.slot[0].gate, 1u) << "shut for the next turn";
+  EXPECT_EQ(page_.slot[0].hold, kFirst);
+  EXPECT_EQ(page_.slot[0].gate, turn::LastStretch(kFirst)) << "shut for the next turn";
   EXPECT_EQ(page_.slot[0].faults, 0u);
 }
 
 TEST_F(HostGateTest, AsksOnlyOnceTheStreamIsThere) {
-  page_.slot[0].gate = 1;
-  gate_.Acquire(FakeDriver::Stream(0x100), 1);
+  page_.slot[0].gate = kFirst;
+  gate_.Acquire(FakeDriver::Stream(0x100), kFirst);
   EXPECT_THAT(FakeDriver::calls, ::testing::ElementsAre("record 100", "synchronize"));
 }
 
 TEST_F(HostGateTest, ReleaseIsAHostFunctionThatOpensTheSuccessor) {
-  EXPECT_TRUE(gate_.Release(FakeDriver::Stream(0x100), 4, {2, 77}));
+  EXPECT_TRUE(gate_.Release(FakeDriver::Stream(0x100), turn::FirstStretch(4), {2, 77}));
   EXPECT_THAT(FakeDriver::calls, ::testing::ElementsAre("hostfunc 100"));
   EXPECT_EQ(page_.slot[2].gate, 77u);
-  EXPECT_EQ(page_.slot[0].rel, 4u);
+  EXPECT_EQ(page_.slot[0].rel, turn::FirstStretch(4));
 }
 
 TEST_F(HostGateTest, OpensItsOwnGateWhenNobodyDoes) {
-  EXPECT_TRUE(gate_.Acquire(FakeDriver::Stream(0x100), 1));
-  EXPECT_EQ(page_.slot[0].hold, 1u);
+  EXPECT_TRUE(gate_.Acquire(FakeDriver::Stream(0x100), kFirst));
+  EXPECT_EQ(page_.slot[0].hold, kFirst);
   EXPECT_EQ(page_.slot[0].faults, 1u);
 }
 

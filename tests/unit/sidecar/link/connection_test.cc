@@ -30,8 +30,15 @@ class ConnectionTest : public ::testing::Test {
 
   // The answer must have been sent: the socket keeps it.
   bool Join() {
-    const crossover_hello hello{
-        MakeHeader(CROSSOVER_HELLO, sizeof(crossover_hello)), "a", "GPU-1", 2, 1, 3, 1};
+    const crossover_hello hello{MakeHeader(CROSSOVER_HELLO, sizeof(crossover_hello)),
+                                "a",
+                                "GPU-1",
+                                2,
+                                1,
+                                3,
+                                1,
+                                CROSSOVER_PRIORITY_NORMAL,
+                                {}};
     return connection_.Join(hello, &membership_, reason_, sizeof reason_);
   }
 

@@ -56,6 +56,17 @@ TEST_F(ConfigTest, Defaults) {
   EXPECT_FALSE(config.launch_blocking);
 }
 
+TEST_F(ConfigTest, Priorities) {
+  EXPECT_EQ(Parse().priority, std::uint32_t{CROSSOVER_PRIORITY_NORMAL});
+  environment["CROSSOVER_TURN_PRIORITY"] = "low";
+  EXPECT_EQ(Parse().priority, std::uint32_t{CROSSOVER_PRIORITY_LOW});
+  environment["CROSSOVER_TURN_PRIORITY"] = "high";
+  EXPECT_EQ(Parse().priority, std::uint32_t{CROSSOVER_PRIORITY_HIGH});
+  environment["CROSSOVER_TURN_PRIORITY"] = "urgent";
+  EXPECT_FALSE(Parse().active);
+  EXPECT_THAT(said_, HasSubstr("CROSSOVER_TURN_PRIORITY=urgent: high, normal or low is allowed"));
+}
+
 TEST_F(ConfigTest, TakesWhatIsGiven) {
   environment.insert({{"CROSSOVER_SOCKET", "/tmp/s"},
                       {"CROSSOVER_GANG_SIZE", "16"},

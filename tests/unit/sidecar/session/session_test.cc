@@ -105,8 +105,8 @@ TEST_F(SessionTest, ReleasesBeforeTheLastBucketAndAcquiresAtTheFirstLaunchAfterI
   Join();
   EXPECT_THAT(FakeDriver::calls, IsEmpty());
   Launch();
-  EXPECT_THAT(FakeDriver::calls, ElementsAre("memop 100 ready=2 gate>=2 hold=2 gate=2"));
-  EXPECT_EQ(attention, 0u);
+  EXPECT_THAT(FakeDriver::calls, ElementsAre("memop 100 ready=2 gate>=2 hold=2 gate=2.end"));
+  EXPECT_EQ(attention, std::uint32_t{kAttendCount}) << "launches take no lock again";
 }
 
 // A GPU that runs one process at a time: a collective beside another job's compute would only slow both down.
@@ -127,8 +127,8 @@ TEST_F(TimeSlicedSessionTest, KeepsTheTurnUntilTheLastBucketIsJoined) {
   EXPECT_THAT(FakeDriver::calls, IsEmpty());
   Launch();
   EXPECT_THAT(FakeDriver::calls,
-              ElementsAre("memop 100 gate=2 rel=1", "memop 100 ready=2 gate>=2 hold=2 gate=2"));
-  EXPECT_EQ(attention, 0u);
+              ElementsAre("memop 100 gate=2 rel=1", "memop 100 ready=2 gate>=2 hold=2 gate=2.end"));
+  EXPECT_EQ(attention, std::uint32_t{kAttendCount});
 }
 
 TEST_F(TimeSlicedSessionTest, GivesTheTurnBackWhenItsCollectiveDoesNotEnd) {
@@ -137,50 +137,61 @@ TEST_F(TimeSlicedSessionTest, GivesTheTurnBackWhenItsCollectiveDoesNotEnd) {
   Collective(10);
   Launch();
   Collective(20);
-  slot().hold = 1;
-  page_.slot[1].ready = 1;
+  slot().hold = session_.Asked();
+  page_.slot[1].ready = turn::FirstStretch(1);
   for (int i = 0; i < 4; ++i) session_.OnTick();
   EXPECT_EQ(slot().rel, 0u) << "a collective may take as long";
   session_.OnTick();
-  EXPECT_EQ(slot().rel, 1u);
+  EXPECT_EQ(slot().rel, turn::FirstStretch(1));
   FakeDriver::calls.clear();
   Launch();
-  EXPECT_THAT(FakeDriver::calls, ElementsAre("memop 100 ready=2 gate>=2 hold=2 gate=2"))
+  EXPECT_THAT(FakeDriver::calls, ElementsAre("memop 100 ready=2 gate>=2 hold=2 gate=2.end"))
       << "and is taken again";
 }
 
-// An evaluation: launches without collectives, far longer than the turns before it.
-TEST_F(SessionTest, ALongTurnGoesOnBehindTheOthers) {
+// Where the arbiter wants the turn to be broken.
+TEST_F(SessionTest, MakesYieldPointsBetweenLaunches) {
+  slot().stretch_launches = 2;
+  Launch(kSecond);
   TakeTurns();
-  slot().hold = 1;
-  FakeDriver::busy = reinterpret_cast<CUstream>(kCompute);
-  for (int i = 0; i < 20; ++i) session_.OnTick();
   Launch();
-  EXPECT_THAT(FakeDriver::calls, IsEmpty()) << "nobody waits";
-  page_.slot[1].ready = 1;
-  session_.OnTick();
+  Collective(10);
+  EXPECT_THAT(FakeDriver::calls, ElementsAre("nccl 10")) << "two launches make the first stretch";
+  FakeDriver::calls.clear();
   Launch();
   Launch();
   EXPECT_THAT(FakeDriver::calls,
-              ElementsAre("memop 100 gate=2 rel=1", "memop 100 ready=2 gate>=2 hold=2 gate=2"));
-  EXPECT_EQ(attention, 0u);
+              ElementsAre("record 300", "wait 100", "memop 100 ready=1.1 rel=1 gate>=1.1 hold=1.1 gate=1.end",
+                          "record 100", "wait 300"));
+  FakeDriver::calls.clear();
+  Collective(20);
+  EXPECT_THAT(FakeDriver::calls,
+              ElementsAre("record 300", "wait 100", "memop 100 gate=2 rel=1.1", "nccl 20"));
 }
 
-TEST_F(SessionTest, AJobWhoseTurnsAreAlwaysLongKeepsThem) {
-  FakeDriver::busy = reinterpret_cast<CUstream>(kCompute);
+// An evaluation: launches without collectives, many more than in the turns before it.
+TEST_F(SessionTest, ATurnFarLongerThanEverGetsYieldPoints) {
   TakeTurns();
-  for (turn::TurnNumber k = 1; k <= 6; ++k) {
-    slot().hold = k;
-    page_.slot[1].ready = 0;
-    for (int i = 0; i < 10; ++i) session_.OnTick();
-    Iteration();
-  }
-  slot().hold = 7;
-  page_.slot[1].ready = 1;
-  for (int i = 0; i < 10; ++i) session_.OnTick();
+  Iterations(2);
+  EXPECT_EQ(slot().turn_launches, 3u);
   FakeDriver::calls.clear();
+  for (int i = 0; i < 14; ++i) Launch();
+  EXPECT_THAT(FakeDriver::calls, IsEmpty());
+  for (int i = 0; i < 20; ++i) Launch();
+  EXPECT_THAT(FakeDriver::calls, ElementsAre("memop 100 ready=3.1 rel=3 gate>=3.1 hold=3.1 gate=3.end",
+                                             "memop 100 ready=3.2 rel=3.1 gate>=3.2 hold=3.2 gate=3.end"));
+}
+
+TEST_F(SessionTest, NoYieldPointWhileAnythingIsCaptured) {
+  slot().stretch_launches = 1;
+  TakeTurns();
+  FakeDriver::calls.clear();
+  session_.OnBeginCapture();
   Launch();
   EXPECT_THAT(FakeDriver::calls, IsEmpty());
+  session_.OnEndCapture();
+  Launch();
+  EXPECT_EQ(FakeDriver::calls.size(), 1u);
 }
 
 TEST_F(SessionTest, ADestroyedStreamIsLeftAlone) {
@@ -199,7 +210,7 @@ TEST_F(SessionTest, TiesOtherComputeStreamsToTheTurn) {
   Iteration();
   EXPECT_THAT(FakeDriver::calls,
               ElementsAre("nccl 10", "record 300", "wait 100", "memop 100 gate=2 rel=1", "nccl 20",
-                          "memop 100 ready=2 gate>=2 hold=2 gate=2", "record 100", "wait 300"));
+                          "memop 100 ready=2 gate>=2 hold=2 gate=2.end", "record 100", "wait 300"));
 }
 
 TEST_F(SessionTest, CollectiveOnTheComputeStreamIsJoinedByItself) {
@@ -213,8 +224,8 @@ TEST_F(SessionTest, CollectiveOnTheComputeStreamIsJoinedByItself) {
   iteration();
   FakeDriver::calls.clear();
   iteration();
-  EXPECT_THAT(FakeDriver::calls,
-              ElementsAre("memop 100 gate=2 rel=1", "nccl 10", "memop 100 ready=2 gate>=2 hold=2 gate=2"));
+  EXPECT_THAT(FakeDriver::calls, ElementsAre("memop 100 gate=2 rel=1", "nccl 10",
+                                             "memop 100 ready=2 gate>=2 hold=2 gate=2.end"));
 }
 
 TEST_F(SessionTest, HostWaitBeginsTheNextTurnOnTheStreamThatLaunches) {
@@ -226,7 +237,7 @@ TEST_F(SessionTest, HostWaitBeginsTheNextTurnOnTheStreamThatLaunches) {
   FakeDriver::calls.clear();
   session_.OnHostWaitStream(kSide);
   Launch();
-  EXPECT_THAT(FakeDriver::calls, ElementsAre("memop 100 ready=2 gate>=2 hold=2 gate=2"));
+  EXPECT_THAT(FakeDriver::calls, ElementsAre("memop 100 ready=2 gate>=2 hold=2 gate=2.end"));
 }
 
 TEST_F(SessionTest, CommunicatorOfOneRankDoesNotCount) {
@@ -299,7 +310,7 @@ TEST_F(SessionTest, NothingIsQueuedOnACapturingStream) {
   Launch(kSecond);
   EXPECT_THAT(FakeDriver::calls, IsEmpty());
   Launch();
-  EXPECT_THAT(FakeDriver::calls, ElementsAre("memop 100 ready=2 gate>=2 hold=2 gate=2"));
+  EXPECT_THAT(FakeDriver::calls, ElementsAre("memop 100 ready=2 gate>=2 hold=2 gate=2.end"));
 }
 
 TEST_F(SessionTest, CapturedCollectivesMeanObserveOnly) {
@@ -359,13 +370,13 @@ TEST_F(SessionTest, TurnsGoOnAfterReattachingWhereTheNewPageSays) {
   session_.StopTaking();
   session_.Detach();
   crossover_page fresh = page_;
-  fresh.slot[0].rel = fresh.slot[0].hold = fresh.slot[0].ready = 41;
+  fresh.slot[0].rel = fresh.slot[0].hold = fresh.slot[0].ready = turn::FirstStretch(41);
   fresh.slot[0].mode = CROSSOVER_MODE_OBSERVE;
   ASSERT_TRUE(session_.Attach(&fresh, 0));
   Iterations(4);
   fresh.slot[0].mode = CROSSOVER_MODE_GATE;
   Iterations(1);
-  EXPECT_EQ(session_.Asked(), 42u);
+  EXPECT_EQ(session_.Asked(), turn::FirstStretch(42));
   session_.StopTaking();
   session_.Detach();
 }
@@ -378,7 +389,7 @@ TEST_F(SessionTest, NewStreamsAreFoundWhileTurnsAreTaken) {
   Iteration();
   EXPECT_THAT(FakeDriver::calls, ::testing::Contains("wait 300"));
   Iterations(3);
-  EXPECT_EQ(attention, 0u);
+  EXPECT_EQ(attention, std::uint32_t{kAttendCount});
 }
 
 class IdleTurnTest : public SessionTest {
@@ -404,7 +415,7 @@ TEST_F(IdleTurnTest, IsGivenBackAndTakenAgainByTheNextLaunch) {
   EXPECT_NE(page_.slot[2].gate, 0u) << "the one who waits is let in";
   EXPECT_THAT(FakeDriver::calls, IsEmpty());
   Launch();
-  EXPECT_THAT(FakeDriver::calls, ElementsAre("memop 100 ready=2 gate>=2 hold=2 gate=2"));
+  EXPECT_THAT(FakeDriver::calls, ElementsAre("memop 100 ready=2 gate>=2 hold=2 gate=2.end"));
 }
 
 TEST_F(IdleTurnTest, IsKeptWhileWorkIsQueued) {
@@ -470,7 +481,7 @@ TEST(SessionWithoutGpuGatesTest, FallsBackToHostGatesAndTakesTurns) {
   page.slot[0].mode = CROSSOVER_MODE_GATE;
   page.slot[0].gate = 1;
   iteration();
-  EXPECT_EQ(page.slot[0].hold, 1u);
+  EXPECT_EQ(page.slot[0].hold, turn::FirstStretch(1));
   iteration();
   EXPECT_GE(page.slot[0].rel, 1u);
 }

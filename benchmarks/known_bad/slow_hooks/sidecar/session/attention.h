@@ -14,6 +14,7 @@ namespace crossover::session {
 enum Attention : std::uint32_t {
   kAttendLearning = 1,
   kAttendAcquire = 2,
+  kAttendCount = 4,
 };
 
 class SlowWord {

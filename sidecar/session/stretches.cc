@@ -1,0 +1,37 @@
+#include "sidecar/session/stretches.h"
+
+#include <algorithm>
+
+namespace crossover::session {
+namespace {
+
+constexpr std::int32_t kWithoutEnd = 1 << 30;
+constexpr std::int32_t kLeast = 16;  // launches; below that nothing is an evaluation
+
+}  // namespace
+
+void Stretches::Begin(std::uint32_t asked) {
+  before_ = 0;
+  Arm(asked, usual_ == 0 ? kWithoutEnd : std::max(kLeast, 2 * usual_));
+}
+
+void Stretches::Next(std::uint32_t asked) {
+  before_ += Passed();
+  Arm(asked, std::max(kLeast, usual_ / 4));
+}
+
+void Stretches::End() {
+  const std::int32_t launched = std::min(kWithoutEnd / 4, before_ + Passed());
+  // One evaluation must not make the next turns look short, nor be taken for usual itself.
+  usual_ = usual_ == 0 ? launched : std::max(std::min(launched, 2 * usual_), usual_ - usual_ / 8);
+}
+
+void Stretches::Arm(std::uint32_t asked, std::int32_t otherwise) {
+  length_ = asked == 0 ? otherwise : static_cast<std::int32_t>(std::min<std::uint32_t>(asked, kWithoutEnd));
+  left_.store(length_, std::memory_order_relaxed);
+}
+
+// Threads that launch at once may take it below nothing.
+std::int32_t Stretches::Passed() const { return length_ - left_.load(std::memory_order_relaxed); }
+
+}  // namespace crossover::session

@@ -1,0 +1,162 @@
+// Whose turn is broken at a yield point, and for whom.
+#include <gtest/gtest.h>
+
+#include "turn/policy.h"
+
+namespace crossover::turn::test {
+namespace {
+
+constexpr Time kMs = 1'000'000;
+constexpr SlotSet kBoth(0b11);
+constexpr SlotIndex kShort = 0;
+constexpr SlotIndex kLong = 1;
+
+// Two clients whose rhythms are known: turns of 10 and 40 ms, away for 10 and 8.
+class PreemptionTest : public ::testing::Test {
+ protected:
+  explicit PreemptionTest(PolicySettings settings = {}) : policy_(settings) {}
+  void SetUp() override {
+    policy_.Join(kShort, 0);
+    policy_.Join(kLong, 1);
+    Learn(kShort, 10 * kMs, 10 * kMs);
+    Learn(kLong, 40 * kMs, 8 * kMs);
+  }
+  void Learn(SlotIndex slot, Time busy, Time away) {
+    Arrive(slot, 0);
+    Enter(slot, 0);
+    Leave(slot, busy);
+    Arrive(slot, busy + away);
+    Enter(slot, busy + away);
+    Leave(slot, 2 * busy + away);
+  }
+  void Arrive(SlotIndex slot, Time now) {
+    words_[slot].ready = NextTurn(words_[slot].hold);
+    policy_.Watch(slot, words_[slot], now);
+  }
+  void Enter(SlotIndex slot, Time now) {
+    words_[slot].hold = words_[slot].ready;
+    words_[slot].gate = LastStretch(words_[slot].hold);
+    policy_.Watch(slot, words_[slot], now);
+  }
+  void Leave(SlotIndex slot, Time now) {
+    words_[slot].rel = words_[slot].hold;
+    policy_.Watch(slot, words_[slot], now);
+  }
+  // Waits at a yield point, behind a gate that was shut.
+  void Yield(SlotIndex slot, Time now) {
+    words_[slot].gate = words_[slot].hold - 1;
+    words_[slot].ready = NextStretch(words_[slot].hold);
+    words_[slot].rel = words_[slot].hold;
+    policy_.Watch(slot, words_[slot], now);
+  }
+
+  Policy policy_;
+  ClientWords words_[2];
+};
+
+TEST_F(PreemptionTest, WhoeverIsBehindItsShareGetsItsTurnAfterAQuantum) {
+  Arrive(kLong, 200 * kMs);
+  Enter(kLong, 200 * kMs);
+  EXPECT_FALSE(policy_.ShouldPreempt(kBoth, kLong, 206 * kMs)) << "nobody waits";
+  Arrive(kShort, 204 * kMs);
+  EXPECT_FALSE(policy_.ShouldPreempt(kBoth, kLong, 204 * kMs)) << "the quantum is not over";
+  EXPECT_TRUE(policy_.ShouldPreempt(kBoth, kLong, 206 * kMs));
+  Yield(kLong, 206 * kMs);
+  EXPECT_EQ(policy_.Want(kBoth, 206 * kMs).slot, kShort);
+}
+
+TEST_F(PreemptionTest, WhoeverIsAheadOfItsShareWaits) {
+  Time now = 40 * kMs;
+  for (int i = 0; i < 6; ++i, now += 20 * kMs) {
+    Arrive(kShort, now);
+    Enter(kShort, now);
+    Leave(kShort, now + 10 * kMs);
+  }
+  Arrive(kLong, now);
+  Enter(kLong, now);
+  Arrive(kShort, now + kMs);
+  EXPECT_FALSE(policy_.ShouldPreempt(kBoth, kLong, now + 10 * kMs));
+}
+
+TEST_F(PreemptionTest, ABrokenTurnIsLearnedWhole) {
+  Arrive(kLong, 200 * kMs);
+  Enter(kLong, 200 * kMs);
+  Yield(kLong, 210 * kMs);
+  Enter(kLong, 220 * kMs);
+  Leave(kLong, 250 * kMs);
+  EXPECT_EQ(policy_.rhythm(kLong).longest_turn(), 40 * kMs);
+  EXPECT_EQ(policy_.rhythm(kLong).gap(), 112 * kMs) << "a yield point is no gap";
+}
+
+TEST_F(PreemptionTest, EqualJobsKeepTheirTurnsWhole) {
+  Policy policy;
+  policy_ = policy;
+  words_[0] = words_[1] = {};
+  policy_.Join(0, 0);
+  policy_.Join(1, 1);
+  Learn(0, 20 * kMs, 12 * kMs);
+  Learn(1, 20 * kMs, 12 * kMs);
+  Arrive(1, 200 * kMs);
+  Enter(1, 200 * kMs);
+  Arrive(0, 201 * kMs);
+  EXPECT_FALSE(policy_.ShouldPreempt(kBoth, 1, 219 * kMs));
+  EXPECT_EQ(policy_.StretchWanted(kBoth, 1), 0);
+}
+
+TEST_F(PreemptionTest, AnEndlessTurnIsBrokenEvenAmongEquals) {
+  policy_ = Policy();
+  words_[0] = words_[1] = {};
+  policy_.Join(0, 0);
+  policy_.Join(1, 1);
+  Learn(0, 20 * kMs, 12 * kMs);
+  Learn(1, 20 * kMs, 12 * kMs);
+  Arrive(1, 200 * kMs);
+  Enter(1, 200 * kMs);
+  Arrive(0, 201 * kMs);
+  EXPECT_FALSE(policy_.ShouldPreempt(kBoth, 1, 240 * kMs));
+  EXPECT_TRUE(policy_.ShouldPreempt(kBoth, 1, 241 * kMs));
+}
+
+TEST_F(PreemptionTest, HighPriorityWaitsForTheNextLaunchOnly) {
+  policy_.SetPriority(kShort, Priority::kHigh);
+  EXPECT_GT(policy_.StretchWanted(kBoth, kLong), 0);
+  EXPECT_LT(policy_.StretchWanted(kBoth, kLong), kMs);
+  Arrive(kLong, 200 * kMs);
+  Enter(kLong, 200 * kMs);
+  Arrive(kShort, 200 * kMs + 1);
+  EXPECT_TRUE(policy_.ShouldPreempt(kBoth, kLong, 200 * kMs + 1));
+  Yield(kLong, 201 * kMs);
+  EXPECT_EQ(policy_.Want(kBoth, 201 * kMs).slot, kShort);
+  Enter(kShort, 201 * kMs);
+  EXPECT_FALSE(policy_.ShouldPreempt(kBoth, kShort, 210 * kMs));
+}
+
+TEST_F(PreemptionTest, LowPriorityGetsAQuantumWhenItHasWaitedTooLong) {
+  policy_.SetPriority(kLong, Priority::kLow);
+  Arrive(kShort, 200 * kMs);
+  Enter(kShort, 200 * kMs);
+  Arrive(kLong, 201 * kMs);
+  EXPECT_FALSE(policy_.ShouldPreempt(kBoth, kShort, 1'000 * kMs));
+  EXPECT_TRUE(policy_.ShouldPreempt(kBoth, kShort, 1'001 * kMs));
+  Yield(kShort, 1'001 * kMs);
+  EXPECT_EQ(policy_.Want(kBoth, 1'001 * kMs).slot, kLong) << "although the other has priority";
+  Enter(kLong, 1'001 * kMs);
+  EXPECT_FALSE(policy_.ShouldPreempt(kBoth, kLong, 1'005 * kMs)) << "a quantum is its";
+  EXPECT_TRUE(policy_.ShouldPreempt(kBoth, kLong, 1'006 * kMs));
+}
+
+class WholeTurnsTest : public PreemptionTest {
+ protected:
+  WholeTurnsTest() : PreemptionTest({.quantum = 0}) {}
+};
+
+TEST_F(WholeTurnsTest, WithoutAQuantumTurnsStayWhole) {
+  Arrive(kLong, 200 * kMs);
+  Enter(kLong, 200 * kMs);
+  Arrive(kShort, 201 * kMs);
+  EXPECT_FALSE(policy_.ShouldPreempt(kBoth, kLong, 239 * kMs));
+  EXPECT_EQ(policy_.StretchWanted(kBoth, kLong), 0);
+}
+
+}  // namespace
+}  // namespace crossover::turn::test
