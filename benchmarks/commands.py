@@ -86,20 +86,24 @@ class Job:
     jitter: float = 0.0
     early_bytes: float = 0.02
     start_delay_s: float = 0.0
+    gradient_bytes: int = GRADIENT_BYTES
+    priority: str = ""  # of its turns: high, normal, low
     extra: tuple = ()
 
 
 def trainer_command(build, job, log):
     """One rank of a job; its place comes from the environment."""
     return [str(build.trainer), f"--variant={job.variant}", f"--iterations={job.iterations}",
-            f"--compute-ms={job.compute_ms:g}", f"--gradient-bytes={GRADIENT_BYTES}",
+            f"--compute-ms={job.compute_ms:g}", f"--gradient-bytes={job.gradient_bytes}",
             f"--early-bytes={job.early_bytes:g}", f"--jitter={job.jitter:g}", f"--jitter-seed={job.seed}",
             f"--seed={job.seed}", f"--log={log}", *job.extra]
 
 
 def shared_command(build, job, ranks, library, command):
     """`command` as a member of a gang that takes turns."""
-    return [str(build.cli), "run", "--gang", job.name, "--size", str(ranks), "--library", str(library), "--", *command]
+    priority = ["--priority", job.priority] if job.priority else []
+    return [str(build.cli), "run", "--gang", job.name, "--size", str(ranks), *priority, "--library", str(library), "--",
+            *command]
 
 
 def daemon_command(build, config):

@@ -10,12 +10,16 @@ void Policy::Join(SlotIndex slot, std::uint32_t order) {
   priority_[slot] = Priority::kNormal;
   order_[slot] = order;
   suffered_.Remove(slot);
-  shares_.Join(slot);
+  iteration_offset_[slot] = 0;
+  for (SlotIndex other = 0; other < kMaxSlots; ++other) since_[slot][other] = since_[other][slot] = 0;
 }
 
 Rhythm::Change Policy::Watch(SlotIndex slot, const ClientWords& words, Time now) {
   const Rhythm::Change change = rhythm_[slot].Watch(words, now);
-  if (change.released) shares_.Credit(slot, change.turn, DemandOf(slot));
+  if (change.held && rhythm_[slot].served() == 0) {
+    for (auto& since : since_) ++since[slot];
+  }
+  if (change.released && !change.yielded) std::fill(std::begin(since_[slot]), std::end(since_[slot]), 0u);
   if (change.released) gave_back_ = change.yielded ? kNobody : slot;
   if (change.held) took_ = slot;
   if (change.released) suffered_.Remove(slot);
@@ -95,13 +99,13 @@ bool Policy::Unequal(SlotSet members) const {
   return WholeTurnsRate(demands, count) < kTolerated * FairRate(demands, count);
 }
 
-Policy::Wish Policy::FurthestBehind(SlotSet members) const {
-  Wish wish;
-  for (SlotIndex slot : members) {
-    if (!rhythm_[slot].last().waiting()) continue;
-    if (wish.slot == kNobody || shares_.progress(slot) < shares_.progress(wish.slot)) wish.slot = slot;
-  }
-  return wish;
+std::uint32_t Policy::IterationOf(SlotIndex slot) const {
+  const Rhythm& rhythm = rhythm_[slot];
+  return (rhythm.last().hold >> kStretchBits) / rhythm.turns() + iteration_offset_[slot];
+}
+
+bool Policy::HasTurnsDue(SlotIndex slot, SlotIndex holder) const {
+  return since_[holder][slot] < TurnsDue(DemandOf(slot), DemandOf(holder), IterationOf(holder));
 }
 
 bool Policy::ShouldPreempt(SlotSet members, SlotIndex holder, Time now) const {
@@ -114,12 +118,15 @@ bool Policy::ShouldPreempt(SlotSet members, SlotIndex holder, Time now) const {
   const bool endless =
       quantum_over && rhythm.longest_turn() != kNever && rhythm.served() + held > 2 * rhythm.longest_turn();
   const bool unequal = quantum_over && Unequal(members);
-  const Time progress = shares_.progress(holder) + Shares::ProgressOf(held, DemandOf(holder));
+  // Who is nearly done goes on, and nobody makes way for a turn longer than what is left of its own: two
+  // turns in pieces would end at the same time, and the GPU rest while both communicate.
+  const Time rest = rhythm.rest() == kNever ? kNever : rhythm.rest() - held;
   for (SlotIndex slot : members) {
     if (slot == holder || !rhythm_[slot].last().waiting()) continue;
     if (priority_[slot] > priority_[holder] || (quantum_over && Suffers(slot, now))) return true;
     if (priority_[slot] < priority_[holder]) continue;
-    if (endless || (unequal && shares_.progress(slot) < progress)) return true;
+    if (endless) return true;
+    if (unequal && rhythm_[slot].rest() < rest && HasTurnsDue(slot, holder)) return true;
   }
   return false;
 }
@@ -129,7 +136,8 @@ Time Policy::StretchWanted(SlotSet members, SlotIndex slot) const {
   for (SlotIndex other : members) {
     if (priority_[other] > priority_[slot]) return kAtEachLaunch;
   }
-  return Unequal(members) ? settings_.quantum : 0;
+  // Several to a quantum: it is over between two of them.
+  return Unequal(members) ? settings_.quantum / 4 : 0;
 }
 
 Time Policy::NextRival(SlotSet members, SlotIndex holder, Time now) const {
@@ -154,7 +162,7 @@ Policy::Wish Policy::Want(SlotSet members, Time now) const {
   }
   members = Eligible(members);
   if (Unequal(members)) {
-    if (const Wish wish = FurthestBehind(members); wish.slot != kNobody) return wish;
+    if (const Wish wish = FirstCome(members); wish.slot != kNobody) return wish;
   }
   const Time window = TieWindow(members);
   Time first_wait = kNever;

@@ -32,7 +32,7 @@ struct PolicySettings {
   Time tie_window = 0;
   // Off: bare first come, first served. Only to show what the rule cures.
   bool tie_rule = true;
-  // How long a client may hold the GPU before one that is behind its share is let in. 0: turns stay whole.
+  // How long a client may hold the GPU before one that has turns due is let in. 0: turns stay whole.
   Time quantum = 5'000'000;
   // A client that has waited for so long goes before all others, whatever its priority, for one quantum.
   Time longest_wait = 800'000'000;
@@ -48,6 +48,9 @@ class Policy {
   void SetPriority(SlotIndex slot, Priority priority) { priority_[slot] = priority; }
   void SetOrder(SlotIndex slot, std::uint32_t order) { order_[slot] = order; }
   void SetTurns(SlotIndex slot, std::uint32_t turns) { rhythm_[slot].SetTurns(turns); }
+  // The job's iteration number less that of its turn divided by the turns of an iteration: the same on all
+  // its ranks, as they say.
+  void SetIterationOffset(SlotIndex slot, std::uint32_t offset) { iteration_offset_[slot] = offset; }
   void set_settings(const PolicySettings& settings) { settings_ = settings; }
 
   // Learns from a collect. Call once per collect for every member, then Settle.
@@ -83,19 +86,22 @@ class Policy {
 
  private:
   Wish FirstCome(SlotSet members) const;
-  Wish FurthestBehind(SlotSet members) const;
   bool Suffers(SlotIndex slot, Time now) const;
   // Those that waiting clients of a higher priority do not push aside.
   SlotSet Eligible(SlotSet members) const;
   // Whether whole turns would starve somebody.
   bool Unequal(SlotSet members) const;
+  bool HasTurnsDue(SlotIndex slot, SlotIndex holder) const;
+  std::uint32_t IterationOf(SlotIndex slot) const;
   Demand DemandOf(SlotIndex slot) const { return {rhythm_[slot].busy(), rhythm_[slot].away()}; }
   Time Expected(SlotIndex slot, Time now, Time window) const;
   bool Before(SlotIndex a, SlotIndex b) const;
 
   PolicySettings settings_;
   Rhythm rhythm_[kMaxSlots];
-  Shares shares_;
+  std::uint32_t since_[kMaxSlots][kMaxSlots] =
+      {};  // [j][i]: turns that i began since the last turn of j ended
+  std::uint32_t iteration_offset_[kMaxSlots] = {};
   Priority priority_[kMaxSlots] = {};
   SlotSet suffered_;                     // let in for having waited too long
   std::uint32_t order_[kMaxSlots] = {};  // place of the gang's name among all; smaller goes first

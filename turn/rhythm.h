@@ -33,6 +33,7 @@ class Rhythm {
 
   // Turns of an iteration, as the client says (TurnsOf).
   void SetTurns(std::uint32_t turns);
+  std::uint32_t turns() const { return turns_; }
 
   // The present turn tells nothing of its usual length.
   void Disregard() { odd_ = true; }
@@ -52,10 +53,13 @@ class Rhythm {
   // longest, and when it will ask for its next turn.
   Time turn() const { return learned_[Position(last_.hold)].turn; }
   Time next_turn() const { return learned_[Position(last_.next())].turn; }
-  // When it will give its present turn back.
-  Time next_release() const {
-    return turn() == kNever ? kNever : held_ + std::max<Time>(0, turn() - served_);
+  // How much of its present turn, or of the one it waits for, was still to run when it was let in last.
+  Time rest() const {
+    const Time whole = served_ > 0 || last_.holding() ? turn() : next_turn();
+    return whole == kNever ? kNever : std::max<Time>(0, whole - served_);
   }
+  // When it will give its present turn back.
+  Time next_release() const { return rest() == kNever ? kNever : held_ + rest(); }
   Time longest_turn() const;
   Time gap() const { return learned_[Position(last_.rel)].gap; }
   Time next_arrival() const;

@@ -1,6 +1,7 @@
 #include "turn/shares.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace crossover::turn {
 
@@ -23,20 +24,13 @@ double WholeTurnsRate(const Demand* demands, std::size_t count) {
   return static_cast<double>(shortest) / static_cast<double>(std::max(busy, longest));
 }
 
-void Shares::Join(SlotIndex slot) { progress_[slot] = *std::max_element(progress_.begin(), progress_.end()); }
-
-Time Shares::ProgressOf(Time served, const Demand& demand) {
-  if (!demand.known()) return served;
-  return static_cast<Time>(static_cast<double>(served) / demand.use());
-}
-
-// Nobody saves up for later: a client that stayed away for longer than two of its iterations is owed no more
-// than those.
-void Shares::Credit(SlotIndex slot, Time served, const Demand& demand) {
-  constexpr Time kUnknownIteration = 100'000'000;
-  progress_[slot] += ProgressOf(served, demand);
-  const Time owed = 2 * (demand.known() ? demand.alone() : kUnknownIteration);
-  for (Time& other : progress_) other = std::max(other, progress_[slot] - owed);
+std::uint32_t TurnsDue(const Demand& brief, const Demand& other, std::uint32_t iteration) {
+  constexpr double kMost = 1e6;
+  constexpr double kGoldenRatio = 0.61803398874989485;  // its multiples, modulo 1, are spread evenly
+  const double due = std::min(kMost, static_cast<double>(other.alone()) / static_cast<double>(brief.alone()));
+  const double whole = std::floor(due);
+  const double draw = std::fmod(kGoldenRatio * iteration, 1.0);
+  return static_cast<std::uint32_t>(whole) + (draw < due - whole ? 1 : 0);
 }
 
 }  // namespace crossover::turn

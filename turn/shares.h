@@ -3,20 +3,21 @@
 // A job that needs the GPU for c of each iteration and stays away for m makes u = c / (c + m) use of it when
 // alone. The fluid max-min share lets all run at the same part of their own speed: theta = min(1, 1 / sum u).
 // Turns that go round whole reach it where they are of like length; a short turn behind a long one does not.
-// There, turns are broken at their yield points, and whoever is furthest behind its share goes first.
+// There, a long turn is broken at its yield points, and a job with an iteration of L1 gets in L2 / L1 times
+// per iteration of a job with one of L2: all are slowed down alike.
 //
-// What a client has got is counted in *progress*: nanoseconds of its own time alone, so that equal progress
-// is an equal slowdown.
+// All GPUs of two jobs must decide alike, or each job waits for its own slowest rank. So nothing here is a
+// sum over time: what one arbiter measured a little differently would add up. Whole turns are counted, within
+// one iteration of the longer job, and where the ratio is no whole number its iteration number decides, which
+// all ranks share.
 //
-// Pure. Not thread-safe. Trivially copyable.
+// Pure. Not thread-safe.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 
 #include "turn/rhythm.h"
-#include "turn/words.h"
 
 namespace crossover::turn {
 
@@ -34,20 +35,8 @@ double FairRate(const Demand* demands, std::size_t count);
 // The part of its own speed at which the slowest runs when whole turns go round.
 double WholeTurnsRate(const Demand* demands, std::size_t count);
 
-class Shares {
- public:
-  // A newcomer is as far as whoever is furthest.
-  void Join(SlotIndex slot);
-
-  // `slot` ran for `served`.
-  void Credit(SlotIndex slot, Time served, const Demand& demand);
-
-  // Nanoseconds of its time alone; comparable among clients of one GPU.
-  Time progress(SlotIndex slot) const { return progress_[slot]; }
-  static Time ProgressOf(Time served, const Demand& demand);
-
- private:
-  std::array<Time, kMaxSlots> progress_{};
-};
+// How many turns are due to a client of demand `brief` within iteration number `iteration` of one of demand
+// `other`.
+std::uint32_t TurnsDue(const Demand& brief, const Demand& other, std::uint32_t iteration);
 
 }  // namespace crossover::turn

@@ -57,6 +57,7 @@ class Turnstile {
   void SetOrder(SlotIndex slot, std::uint32_t order) { policy_.SetOrder(slot, order); }
   // How many turns its iteration has, as it says: whatever a word can hold.
   void SetTurns(SlotIndex slot, std::uint32_t turns) { policy_.SetTurns(slot, turns); }
+  void SetIterationOffset(SlotIndex slot, std::uint32_t offset) { policy_.SetIterationOffset(slot, offset); }
   void SetPriority(SlotIndex slot, Priority priority) { policy_.SetPriority(slot, priority); }
   // It is gone: closed, killed or thrown out. A token it had is replaced at the next poll.
   void Leave(SlotIndex slot);

@@ -117,6 +117,7 @@ void Gpu::ApplyMode(turn::Time now) {
   for (const turn::SlotIndex slot : membership_.members()) {
     const std::uint32_t phase = Atomic(info_->page->slot(slot).phase).load();
     turnstile_.SetTurns(slot, Atomic(info_->page->slot(slot).turns).load());
+    turnstile_.SetIterationOffset(slot, Atomic(info_->page->slot(slot).iteration_offset).load());
     phases[count++] = offenders_.Has(slot) ? std::uint32_t{CROSSOVER_PHASE_LEARNING} : phase;
   }
   const crossover_mode mode = ModeFor(policy_, {phases.data(), count});

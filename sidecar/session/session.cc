@@ -45,9 +45,10 @@ void Session::OnCommunicatorEnd(const void* communicator) {
 
 void Session::BeforeCollective(const void* communicator, phase::Token token, phase::StreamKey stream) {
   const Locked locked(mutex_);
-  if (turns_.page() == nullptr || !Follow()) return;
   const Communicator* known = communicators_.Find(communicator);
   if (known == nullptr || known->ranks < 2) return;
+  ++ever_called_;
+  if (turns_.page() == nullptr || !Follow()) return;
   if (AnyCapture() && turns_.Capturing(stream)) {
     ObserveOnlyLocked("collectives are captured into graphs");
     return;
@@ -226,8 +227,21 @@ void Session::BeginTurn(phase::StreamKey launching) {
     begun = turns_.Acquire(stream, launching, tracker_, capturing);
   }
   if (!begun) ObserveOnlyLocked("the driver refused to queue an acquire");
-  if (turns_.holding()) stretches_.Begin(StretchAsked());
+  if (turns_.holding()) {
+    stretches_.Begin(StretchAsked());
+    NumberIteration();
+  }
   SetAttention();
+}
+
+// All arbiters of the job know an iteration by the same number, whenever each of them began to watch.
+void Session::NumberIteration() {
+  if (!detector_.locked()) return;
+  const std::uint64_t iteration = ever_called_ / detector_.period();
+  const std::uint64_t turn =
+      (turns_.asked() >> turn::kStretchBits) / turn::TurnsOf(detector_.turns_per_period());
+  base::StoreWord(&turns_.page()->slot[turns_.slot()].iteration_offset,
+                  static_cast<std::uint32_t>(iteration - turn));
 }
 
 // Launches per stretch; anybody may have scribbled on the word.

@@ -73,6 +73,7 @@ class Session final : public link::Client {
   void SetAttention();
   void EndTurn();
   void CountTurn();
+  void NumberIteration();
   void BeginTurn(phase::StreamKey launching);
   void MakeYieldPoint(phase::StreamKey launching);
   std::uint32_t StretchAsked() const;
@@ -89,6 +90,7 @@ class Session final : public link::Client {
   Turns turns_;
   Stretches stretches_;
   phase::Sequence called_ = 0;          // collectives that counted
+  std::uint64_t ever_called_ = 0;       // watched or not: the same on all ranks of the job
   phase::Sequence scan_until_ = 0;      // look for new compute streams until then
   phase::Sequence awaited_ = 0;         // turn end whose join begins the next turn, 0 for none
   phase::StreamKey joined_stream_ = 0;  // where that join happened, 0 for the host

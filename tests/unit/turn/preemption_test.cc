@@ -54,7 +54,7 @@ class PreemptionTest : public ::testing::Test {
   ClientWords words_[2];
 };
 
-TEST_F(PreemptionTest, WhoeverIsBehindItsShareGetsItsTurnAfterAQuantum) {
+TEST_F(PreemptionTest, WhoeverHasTurnsDueIsLetInAfterAQuantum) {
   Arrive(kLong, 200 * kMs);
   Enter(kLong, 200 * kMs);
   EXPECT_FALSE(policy_.ShouldPreempt(kBoth, kLong, 206 * kMs)) << "nobody waits";
@@ -65,17 +65,36 @@ TEST_F(PreemptionTest, WhoeverIsBehindItsShareGetsItsTurnAfterAQuantum) {
   EXPECT_EQ(policy_.Want(kBoth, 206 * kMs).slot, kShort);
 }
 
-TEST_F(PreemptionTest, WhoeverIsAheadOfItsShareWaits) {
-  Time now = 40 * kMs;
-  for (int i = 0; i < 6; ++i, now += 20 * kMs) {
-    Arrive(kShort, now);
-    Enter(kShort, now);
-    Leave(kShort, now + 10 * kMs);
-  }
+TEST_F(PreemptionTest, WhoeverHasHadItsTurnsWaits) {
+  Time now = 96 * kMs;
   Arrive(kLong, now);
   Enter(kLong, now);
-  Arrive(kShort, now + kMs);
-  EXPECT_FALSE(policy_.ShouldPreempt(kBoth, kLong, now + 10 * kMs));
+  int broken = 0;
+  for (; broken < 10; ++broken) {
+    Arrive(kShort, now += kMs);
+    if (!policy_.ShouldPreempt(kBoth, kLong, now += 5 * kMs)) break;
+    Yield(kLong, now);
+    Enter(kShort, now);
+    Leave(kShort, now += 10 * kMs);
+    Enter(kLong, now);
+  }
+  EXPECT_GE(broken, 1);
+  EXPECT_LE(broken, 4) << "about as often as its iteration is shorter";
+  Leave(kLong, now += kMs);
+  Enter(kShort, now);
+  Leave(kShort, now += 10 * kMs);
+  Arrive(kLong, now);
+  Enter(kLong, now);
+  Arrive(kShort, now += 5 * kMs);
+  EXPECT_TRUE(policy_.ShouldPreempt(kBoth, kLong, now += 5 * kMs)) << "the next iteration";
+}
+
+TEST_F(PreemptionTest, WhoeverIsNearlyDoneGoesOn) {
+  Arrive(kLong, 200 * kMs);
+  Enter(kLong, 200 * kMs);
+  Arrive(kShort, 201 * kMs);
+  EXPECT_TRUE(policy_.ShouldPreempt(kBoth, kLong, 229 * kMs));
+  EXPECT_FALSE(policy_.ShouldPreempt(kBoth, kLong, 231 * kMs)) << "the other would take longer";
 }
 
 TEST_F(PreemptionTest, ABrokenTurnIsLearnedWhole) {

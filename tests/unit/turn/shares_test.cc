@@ -24,36 +24,32 @@ TEST(WholeTurnsRate, IsFairToEqualJobsAndStarvesShortOnes) {
   EXPECT_NEAR(FairRate(unequal, 2), 0.75, 1e-9);
 }
 
-TEST(Shares, ProgressIsTimeAlone) {
-  Shares shares;
-  shares.Join(0);
-  shares.Join(1);
-  shares.Credit(0, 10 * kMs, {10 * kMs, 10 * kMs});
-  shares.Credit(1, 20 * kMs, {40 * kMs, 8 * kMs});
-  EXPECT_EQ(shares.progress(0), 20 * kMs);
-  EXPECT_EQ(shares.progress(1), 24 * kMs);
+TEST(TurnsDue, AreTheRatioOfTheIterationsOnAverage) {
+  const Demand brief{10 * kMs, 10 * kMs};
+  const Demand other{40 * kMs, 8 * kMs};
+  for (const std::uint32_t first : {0u, 12'345u}) {
+    std::uint32_t due = 0;
+    for (std::uint32_t i = 0; i < 100; ++i) {
+      const std::uint32_t turns = TurnsDue(brief, other, first + i);
+      EXPECT_TRUE(turns == 2 || turns == 3);
+      due += turns;
+    }
+    EXPECT_NEAR(due, 240, 3);
+  }
 }
 
-TEST(Shares, WithoutKnowledgeProgressIsTheTimeServed) {
-  Shares shares;
-  shares.Credit(0, 10 * kMs, {});
-  EXPECT_EQ(shares.progress(0), 10 * kMs);
+TEST(TurnsDue, DoNotChangeWithWhatAnotherArbiterMeasuresSlightlyDifferently) {
+  const Demand brief{10 * kMs, 10 * kMs};
+  int same = 0;
+  for (std::uint32_t i = 0; i < 1000; ++i) {
+    same += TurnsDue(brief, {40 * kMs, 8 * kMs}, i) == TurnsDue(brief, {40 * kMs + kMs / 10, 8 * kMs}, i);
+  }
+  EXPECT_GE(same, 990);
 }
 
-TEST(Shares, ANewcomerIsOwedNothing) {
-  Shares shares;
-  shares.Credit(0, 10 * kMs, {10 * kMs, 10 * kMs});
-  shares.Join(1);
-  EXPECT_EQ(shares.progress(1), shares.progress(0));
-}
-
-TEST(Shares, NobodySavesUpForLater) {
-  Shares shares;
-  shares.Join(0);
-  shares.Join(1);
-  const Demand demand{10 * kMs, 10 * kMs};
-  for (int i = 0; i < 100; ++i) shares.Credit(0, 10 * kMs, demand);
-  EXPECT_EQ(shares.progress(0) - shares.progress(1), 40 * kMs) << "two iterations";
+TEST(TurnsDue, OfAnEqualJobIsOne) {
+  const Demand demand{20 * kMs, 12 * kMs};
+  for (std::uint32_t i = 0; i < 100; ++i) EXPECT_EQ(TurnsDue(demand, demand, i), 1u);
 }
 
 }  // namespace

@@ -1,0 +1,127 @@
+"""Jobs of unequal shape on one set of GPUs: how each fares against its fluid max-min share."""
+
+import math
+from dataclasses import dataclass, replace
+
+from benchmarks import evaluate, session
+from benchmarks.commands import GRADIENT_BYTES, Job
+from benchmarks.machine import COLLECTIVE_CTAS, SMS, Machine, link_speed_for
+
+_NAMES = ("alpha", "beta", "gamma", "delta")
+_SECONDS = 6.0  # that all jobs run together, at their fluid rate
+_WARM_UP_S = 2.5
+
+
+@dataclass(frozen=True)
+class Shape:
+    """One job: c and m of an iteration alone. `accumulation`: multiplies its kernels."""
+
+    compute_ms: float
+    exposed_ms: float
+    accumulation: int = 1
+    priority: str = ""
+
+    @property
+    def step_ms(self):
+        return self.compute_ms + self.exposed_ms
+
+    @property
+    def use(self):
+        return self.compute_ms / self.step_ms
+
+    def __str__(self):
+        return f"({self.compute_ms:g}, {self.exposed_ms:g}) ms{' ' + self.priority if self.priority else ''}"
+
+
+@dataclass(frozen=True)
+class Group:
+    """Jobs that share all GPUs of a machine."""
+
+    shapes: tuple
+    ranks: int = 4
+    jitter: float = 0.0
+    mode: str = "mps"
+
+    def machine(self):
+        """Links on which the job that communicates least moves the usual gradients in its time."""
+        speed = link_speed_for(min(s.exposed_ms for s in self.shapes) / 1e3, GRADIENT_BYTES, self.ranks)
+        return Machine(nodes=2, gpus_per_node=self.ranks // 2, mode=self.mode, node_link_bytes_per_s=speed)
+
+    def jobs(self):
+        least = min(s.exposed_ms for s in self.shapes)
+        rate = fluid_rate(self.shapes)
+        for seed, (name, shape) in enumerate(zip(_NAMES, self.shapes), 1):
+            iterations = math.ceil((_WARM_UP_S + _SECONDS) * 1e3 * rate / shape.step_ms)
+            yield Job(name, seed, shape.compute_ms, iterations, jitter=self.jitter,
+                      gradient_bytes=round(GRADIENT_BYTES * shape.exposed_ms / least), priority=shape.priority,
+                      extra=(f"--accumulation={shape.accumulation}",) if shape.accumulation > 1 else ())
+
+    def condition(self):
+        return (f"{' beside '.join(map(str, self.shapes))}, {self.ranks} ranks each on 2 nodes, {self.mode}, "
+                f"jitter {self.jitter:.0%}, links shared")
+
+
+def fluid_rate(jobs):
+    """theta: the part of its own speed at which each job can run, all alike: the GPU serves them all, with what their
+    exposed collectives hold of it, and so does the link."""
+    spinning = COLLECTIVE_CTAS / SMS
+    gpu = sum((j.compute_ms + spinning * j.exposed_ms) / j.step_ms for j in jobs)
+    link = sum(j.exposed_ms / j.step_ms for j in jobs)
+    return min(1.0, 1.0 / gpu, 1.0 / link)
+
+
+def alone(context, group):
+    """evaluate.Solo of each job; None if a run was void."""
+    solos = []
+    for job in group.jobs():
+        # A job alone needs no longer than it takes to see its step.
+        steps = max(12, math.ceil(3000 / (job.compute_ms + 1)))
+        plan = session.Plan(group.machine(), (replace(job, iterations=min(job.iterations, steps)),))
+        result = context.session(plan)
+        if result is None:
+            return None
+        solos.append(evaluate.solo_of(result.job(job.name), 5))
+    return solos
+
+
+def together(context, group, library, settings=()):
+    """The jobs' logs over the time in which all ran, as (name, cycle in ms); None if a run was void."""
+    if not library.exists():
+        context.voids.append(f"{library.name} is not built")
+        return None
+    jobs = tuple(group.jobs())
+    result = context.session(session.Plan(group.machine(), jobs, library, isolated=context.isolated,
+                                          daemon_settings=settings))
+    if result is None:
+        return None
+    spans = [result.job(job.name).span(0) for job in jobs]
+    begin = max(s[0] for s in spans) + int(_WARM_UP_S * 1e9)
+    end = min(s[1] for s in spans)
+    if end - begin < 1e9:
+        context.voids.append(f"the jobs ran together for {(end - begin) / 1e9:.1f} s only")
+        return None
+    return [result.job(job.name).cycle_ms_within(begin, end) for job in jobs]
+
+
+def rates(solos, cycles):
+    """x of each job: the part of its own speed that it ran at."""
+    return [solo.step_ms / cycle for solo, cycle in zip(solos, cycles)]
+
+
+def measured(solos):
+    """Shapes as they were measured alone."""
+    return [Shape(s.compute_ms, s.exposed_ms) for s in solos]
+
+
+def whole_turns(shapes, rounds=200):
+    """Rates of jobs that take whole turns, nobody waiting while the GPU rests: the longest waiting goes first. With two
+    jobs there is nothing else to choose: whoever has just run is away when its turn ends."""
+    free, ready, done = 0.0, [0.0] * len(shapes), [0] * len(shapes)
+    for _ in range(rounds * len(shapes)):
+        job = min(range(len(shapes)), key=lambda j: ready[j])
+        begin = max(free, ready[job])
+        free = begin + shapes[job].compute_ms
+        ready[job] = free + shapes[job].exposed_ms
+        done[job] += 1
+    return [count * shape.step_ms / free for count, shape in zip(done, shapes)]
+
