@@ -31,9 +31,9 @@ def measure(context, case):
             break
     value = None if None in values else sorted(values)[len(values) // 2]
     bad = _one(context, group, context.build.known_bad(CONTROL), settings, whole, [])
-    yield Measured("fair_whole_turns" if whole else "fair", case.removeprefix(_WHOLE), value, "of its share, the worse off",
-                   goal, tuple(values), controlled(goal, "release after the collective", bad), group.condition(),
-                   {"runs": notes})
+    yield Measured("fair_whole_turns" if whole else "fair", case.removeprefix(_WHOLE), value,
+                   "of its share, the worse off", goal, tuple(values),
+                   controlled(goal, "release after the collective", bad), group.condition(), {"runs": notes})
 
 
 def _one(context, group, library, settings, whole, notes):
