@@ -64,6 +64,7 @@ std::variant<std::shared_ptr<const Member>, Membership::Refusal> Gpu::Join(std::
   member->slot = slot;
   member->gpu = info_;
   member_[slot] = member;
+  steps_[slot].Reset();
 
   info_->page->ResetSlot(slot);
   turnstile_.Join(slot, membership_.Order(slot));
@@ -96,6 +97,7 @@ turn::Time Gpu::Poll(turn::Time now) {
       PacePoll(now, turnstile_.Poll(memory_, now), turnstile_.policy(), turnstile_.gated());
   PublishHints();
   Report(now);
+  WatchSteps(now);
   const turn::Time longest = mode_ == CROSSOVER_MODE_GATE || SomebodyTakesTurns() ? kLongestPollTakingTurns
                              : membership_.members().Count() > 1                  ? kLongestPollShared
                                                                                   : kLongestPollAlone;
@@ -169,6 +171,24 @@ void Gpu::Report(turn::Time now) {
   }
   offenders_ = turnstile_.offenders();
   ApplyMode(now);
+}
+
+void Gpu::WatchSteps(turn::Time now) {
+  for (const turn::SlotIndex slot : membership_.members()) {
+    if (mode_ == CROSSOVER_MODE_OFF) {  // nobody counts
+      steps_[slot].Reset();
+      continue;
+    }
+    const auto steps = steps_[slot].Watch(Atomic(info_->page->slot(slot).periods).load(), now);
+    if (!steps) continue;
+    observer_->OnEvent({.kind = EventKind::kStep,
+                        .at = now,
+                        .gpu = info_,
+                        .member = member_[slot],
+                        .duration = steps->each,
+                        .mode = mode_,
+                        .steps = steps->count});
+  }
 }
 
 void Gpu::Emit(EventKind kind, turn::SlotIndex slot, turn::Time at, turn::Time duration) {

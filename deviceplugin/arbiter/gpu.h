@@ -12,6 +12,7 @@
 #include "deviceplugin/arbiter/membership.h"
 #include "deviceplugin/arbiter/mode_rule.h"
 #include "deviceplugin/arbiter/observer.h"
+#include "deviceplugin/arbiter/steps.h"
 #include "turn/turnstile.h"
 
 namespace crossover::arbiter {
@@ -43,6 +44,7 @@ class Gpu {
   void Reorder();
   void PublishHints();
   void Report(turn::Time now);
+  void WatchSteps(turn::Time now);
   void ReportOffenders();
   void Emit(EventKind kind, turn::SlotIndex slot, turn::Time at, turn::Time duration = 0);
   bool SomebodyTakesTurns() const;
@@ -52,6 +54,7 @@ class Gpu {
   Membership membership_;
   turn::Turnstile turnstile_;
   std::array<std::shared_ptr<const Member>, turn::kMaxSlots> member_;
+  std::array<StepCounter, turn::kMaxSlots> steps_;
   turn::SlotSet offenders_;
   crossover_mode mode_ = CROSSOVER_MODE_OBSERVE;
   Policy policy_;

@@ -26,6 +26,8 @@ std::string_view Name(EventKind kind) {
       return "leave";
     case EventKind::kMode:
       return "mode";
+    case EventKind::kStep:
+      return "step";
   }
   return "unknown";
 }

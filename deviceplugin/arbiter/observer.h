@@ -44,7 +44,8 @@ enum class EventKind : std::uint8_t {
   kOpen,
   kJoin,
   kLeave,
-  kMode
+  kMode,
+  kStep
 };
 std::string_view Name(EventKind kind);
 
@@ -53,8 +54,9 @@ struct Event {
   turn::Time at = 0;  // CLOCK_MONOTONIC, when the arbiter saw it
   std::shared_ptr<const GpuInfo> gpu;
   std::shared_ptr<const Member> member;  // null where an event has no client
-  turn::Time duration = 0;               // kHold: the wait before it; kRelease: the turn
+  turn::Time duration = 0;               // kHold: the wait before it; kRelease: the turn; kStep: an iteration
   std::uint32_t mode = 0;                // kMode: enum crossover_mode
+  std::uint32_t steps = 0;               // kStep: iterations since the event before, each `duration` long
 };
 
 enum class LogLevel : std::uint8_t { kError, kWarn, kInfo, kDebug };

@@ -52,7 +52,7 @@ void Page::ResetSlot(turn::SlotIndex index) const {
   crossover_slot& slot = page_->slot[index];
   Atomic(slot.gate).store(0);
   for (std::uint32_t* word : {&slot.ready, &slot.hold, &slot.rel, &slot.mode, &slot.alive, &slot.phase,
-                              &slot.faults, &slot.heartbeat, &slot.turns}) {
+                              &slot.faults, &slot.heartbeat, &slot.turns, &slot.periods}) {
     Atomic(*word).store(0);
   }
   for (std::uint32_t& successor : slot.successor) Atomic(successor).store(0);

@@ -50,6 +50,7 @@ std::unique_ptr<TraceWriter> TraceWriter::Open(const std::string& path, std::str
 }
 
 void TraceWriter::OnEvent(const arbiter::Event& event) {
+  if (event.kind == arbiter::EventKind::kStep) return;  // the trace is about turns
   const std::string line = TraceLine(event) + "\n";
   std::fwrite(line.data(), 1, line.size(), file_.get());
 }

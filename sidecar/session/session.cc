@@ -172,6 +172,7 @@ void Session::PublishPhase(bool gating) {
     phase = gating ? CROSSOVER_PHASE_TAKING : CROSSOVER_PHASE_LOCKED;
   }
   base::StoreWord(&slot.turns, detector_.turns_per_period());
+  base::StoreWord(&slot.periods, static_cast<std::uint32_t>(detector_.periods_seen()));
   base::StoreWord(&slot.phase, phase);
   base::StoreWord(&slot.heartbeat, base::LoadWord(&slot.heartbeat) + 1);
 }

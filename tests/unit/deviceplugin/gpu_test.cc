@@ -196,6 +196,46 @@ TEST_F(GpuTest, IsLookedAtOftenOnlyWhereItMatters) {
   EXPECT_GT(info_->page->get()->arbiter_beat, 0u);
 }
 
+TEST_F(GpuTest, TellsHowLongIterationsTake) {
+  const turn::SlotIndex a = JoinLocked("a");
+  Poll();
+  for (int i = 0; i < 10; ++i) {
+    Slot(a).periods += 2;
+    Poll(200);
+  }
+  EXPECT_EQ(observer_.Count(EventKind::kStep), 8u) << "two in the first 0.1 ms are not believed";
+  const Event& last = observer_.events.back();
+  EXPECT_EQ(last.kind, EventKind::kStep);
+  EXPECT_EQ(last.member->gang, "a");
+  EXPECT_EQ(last.steps, 2u);
+  EXPECT_EQ(last.duration, 10 * kMs);
+}
+
+TEST_F(GpuTest, CountsNoIterationsWhileItIsSwitchedOff) {
+  const turn::SlotIndex a = JoinLocked("a");
+  for (const Policy policy : {Policy::kObserve, Policy::kOff, Policy::kObserve}) {
+    gpu_->set_policy(policy);
+    observer_.events.clear();
+    for (int i = 0; i < 10; ++i) {
+      ++Slot(a).periods;
+      Poll(100);
+    }
+    EXPECT_EQ(observer_.Count(EventKind::kStep) > 0, policy == Policy::kObserve);
+  }
+}
+
+TEST_F(GpuTest, ANewcomerOnTheSameSlotCountsFromTheStart) {
+  for (int round = 0; round < 2 * CROSSOVER_MAX_CLIENTS; ++round) {
+    const turn::SlotIndex a = JoinLocked("a");
+    observer_.events.clear();
+    Poll(1000);  // what it did before nobody asks for: the first advance only says that it is there
+    ++Slot(a).periods;
+    Poll(100);
+    EXPECT_EQ(observer_.Count(EventKind::kStep), 0u);
+    gpu_->Leave(a, now_);
+  }
+}
+
 // Whatever clients write into the page, the arbiter neither crashes nor reads outside it.
 TEST_F(GpuTest, SurvivesAPageOfGarbage) {
   for (const char* gang : {"a", "b", "c"}) JoinLocked(gang);

@@ -64,7 +64,7 @@ TEST_F(PageTest, ASlotIsResetWholeAndNoOther) {
   const crossover_slot& slot = page_->slot(5);
   EXPECT_EQ(slot.ready | slot.hold | slot.rel | slot.gate, 0u);
   EXPECT_EQ(slot.mode | slot.successor[0] | slot.turns, 0u);
-  EXPECT_EQ(slot.alive | slot.phase | slot.faults | slot.heartbeat, 0u);
+  EXPECT_EQ(slot.alive | slot.phase | slot.faults | slot.heartbeat | slot.periods, 0u);
   EXPECT_EQ(page_->slot(4).heartbeat, 77u);
   EXPECT_EQ(page_->slot(6).ready, 77u);
 }

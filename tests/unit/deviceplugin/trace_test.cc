@@ -48,6 +48,7 @@ TEST(TraceTest, AppendsToItsFileThroughTheRecorder) {
     ASSERT_NE(trace, nullptr) << error;
     Recorder recorder({trace.get()});
     for (int i = 0; i < 3; ++i) recorder.OnEvent(EventOf(arbiter::EventKind::kHold));
+    recorder.OnEvent(EventOf(arbiter::EventKind::kStep));  // no part of the trace
   }
   std::ifstream file(path);
   std::string line;

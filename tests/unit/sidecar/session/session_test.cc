@@ -92,6 +92,16 @@ TEST_F(SessionTest, ObservesWithoutQueueingAnything) {
   for (const std::string& call : FakeDriver::calls) EXPECT_EQ(call.substr(0, 4), "nccl");
 }
 
+TEST_F(SessionTest, CountsItsIterationsInThePage) {
+  Iterations(5);
+  const std::uint32_t before = slot().periods;
+  Iterations(7);
+  EXPECT_EQ(slot().periods - before, 7u);
+  slot().mode = CROSSOVER_MODE_GATE;
+  Iterations(3);
+  EXPECT_EQ(slot().periods - before, 10u);
+}
+
 TEST_F(SessionTest, ReleasesBeforeTheLastBucketAndAcquiresAtTheFirstLaunchAfterItsJoin) {
   TakeTurns();
   Launch();
