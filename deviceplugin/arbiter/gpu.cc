@@ -160,12 +160,14 @@ void Gpu::Report(turn::Time now) {
   if (turnstile_.offenders() == offenders_) return;
   for (const turn::SlotIndex slot : turnstile_.offenders()) {
     if (offenders_.Has(slot) || !membership_.members().Has(slot)) continue;
+    Emit(EventKind::kOffend, slot, now);
     observer_->OnLog(LogLevel::kWarn, "gpu " + info_->uuid + ": gang " + membership_.gang(slot) +
                                           " held its turn too long again: no turns are taken on this GPU "
                                           "for a while");
   }
   for (const turn::SlotIndex slot : offenders_) {
     if (turnstile_.offenders().Has(slot) || !membership_.members().Has(slot)) continue;
+    Emit(EventKind::kPardon, slot, now);
     observer_->OnLog(LogLevel::kInfo,
                      "gpu " + info_->uuid + ": gang " + membership_.gang(slot) + " may take turns again");
   }

@@ -19,10 +19,11 @@ std::string Failure(std::string_view what, const std::string& path) {
 }
 
 // Whether a daemon answers at `address`; a file that none does is removed.
-bool Taken(const sockaddr_un& address) {
-  const base::UniqueFd probe(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+bool Taken(const sockaddr_un& address, int type) {
+  const base::UniqueFd probe(socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   const auto* generic = reinterpret_cast<const sockaddr*>(&address);
-  if (connect(probe.get(), generic, sizeof(address)) == 0 || errno == EAGAIN) return true;
+  if (connect(probe.get(), generic, sizeof(address)) == 0 || errno == EAGAIN || errno == EPROTOTYPE)
+    return true;
   struct stat status {};
   if (errno == ECONNREFUSED && lstat(address.sun_path, &status) == 0 && S_ISSOCK(status.st_mode)) {
     unlink(address.sun_path);
@@ -32,7 +33,7 @@ bool Taken(const sockaddr_un& address) {
 
 }  // namespace
 
-bool Listener::Open(const SocketSettings& settings, std::string* error) {
+bool Listener::Open(const SocketSettings& settings, std::string* error, int type) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (settings.path.empty() || settings.path.size() >= sizeof(address.sun_path)) {
@@ -47,11 +48,11 @@ bool Listener::Open(const SocketSettings& settings, std::string* error) {
     *error = Failure("making", directory);
     return false;
   }
-  if (Taken(address)) {
+  if (Taken(address, type)) {
     *error = "socket " + settings.path + ": another daemon listens on it";
     return false;
   }
-  fd_.Reset(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  fd_.Reset(socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   // Nobody else may connect before mode and group are set.
   const mode_t old_mask = umask(0177);
   const bool bound =
@@ -80,13 +81,14 @@ bool Listener::Open(const SocketSettings& settings, std::string* error) {
   return true;
 }
 
-Listener::~Listener() {
+void Listener::Close() {
   struct stat status {};
-  // A later daemon may have put its own socket there.
   if (!path_.empty() && stat(path_.c_str(), &status) == 0 && status.st_dev == device_ &&
       status.st_ino == inode_) {
     unlink(path_.c_str());
   }
+  path_.clear();
+  fd_.Reset();
 }
 
 }  // namespace crossover::arbiter

@@ -1,6 +1,7 @@
-// The arbiter's unix socket: made, guarded against a second daemon, removed.
+// A unix socket of the daemon: made, guarded against a second daemon, removed.
 #pragma once
 
+#include <sys/socket.h>
 #include <sys/types.h>
 
 #include <optional>
@@ -19,14 +20,16 @@ struct SocketSettings {
 class Listener {
  public:
   Listener() = default;
-  ~Listener();
+  ~Listener() { Close(); }
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
 
   // Makes the socket and, if missing, its directory. A socket that nobody listens on any more is replaced;
   // one that somebody does is an error.
-  bool Open(const SocketSettings& settings, std::string* error);
+  bool Open(const SocketSettings& settings, std::string* error, int type = SOCK_SEQPACKET);
   int fd() const { return fd_.get(); }
+  // Stops listening and removes the socket, unless a later daemon has put its own there.
+  void Close();
 
  private:
   base::UniqueFd fd_;

@@ -28,6 +28,10 @@ std::string_view Name(EventKind kind) {
       return "mode";
     case EventKind::kStep:
       return "step";
+    case EventKind::kOffend:
+      return "offend";
+    case EventKind::kPardon:
+      return "pardon";
   }
   return "unknown";
 }

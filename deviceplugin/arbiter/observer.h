@@ -45,7 +45,9 @@ enum class EventKind : std::uint8_t {
   kJoin,
   kLeave,
   kMode,
-  kStep
+  kStep,
+  kOffend,  // it overran too often: no turns on its GPU for a while
+  kPardon   // it may take turns again
 };
 std::string_view Name(EventKind kind);
 

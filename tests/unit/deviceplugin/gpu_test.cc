@@ -167,6 +167,7 @@ TEST_F(GpuTest, AnOffenderEndsTheTakingOfTurnsUntilItLeaves) {
   Slot(b).ready = turn::FirstStretch(1);
   Poll(200);
   EXPECT_EQ(observer_.Count(EventKind::kOpen), 1u);
+  EXPECT_EQ(observer_.Count(EventKind::kOffend), 1u);
   EXPECT_EQ(Slot(b).mode, CROSSOVER_MODE_OBSERVE);
   ASSERT_EQ(observer_.lines.size(), 1u);
   EXPECT_THAT(observer_.lines[0], HasSubstr("gang a held its turn too long"));
