@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "common/logging/log.h"
+#include "deviceplugin/config/values.h"
 
 namespace crossover::deviceplugin {
 namespace {
@@ -36,7 +37,10 @@ bool Daemon::Start(std::vector<Sink*> sinks, std::string* error) {
     sinks.push_back(trace_.get());
   }
   recorder_ = std::make_unique<Recorder>(std::move(sinks));
-  arbiter_ = std::make_unique<arbiter::Arbiter>(config_.arbiter, recorder_.get());
+  {
+    const std::lock_guard lock(live_mutex_);
+    arbiter_ = std::make_unique<arbiter::Arbiter>(config_.arbiter, recorder_.get());
+  }
   if (!arbiter_->Start(error)) return false;
   thread_ = std::thread([this] { arbiter_->Run(); });
   pthread_getcpuclockid(thread_.native_handle(), &arbiter_clock_);
@@ -66,16 +70,46 @@ void Daemon::Reload(const Reread& reread) {
   if (!later.empty()) logging::Warn("in force from the next start only: " + later);
   logging::SetLevel(wanted->log_level);
   config_.log_level = wanted->log_level;
-  config_.arbiter.live = wanted->arbiter.live;
-  arbiter_->Reload(std::move(wanted->arbiter.live));
-  logging::Info("configuration reloaded");
+  const std::lock_guard lock(live_mutex_);
+  config_.arbiter.live = std::move(wanted->arbiter.live);
+  TellArbiter();
+  logging::Info("configuration reloaded" +
+                (switched_ ? ", the mode stays switched to " + std::string(PolicyName(*switched_)) : ""));
+}
+
+void Daemon::TellArbiter() {
+  arbiter::LiveSettings live = config_.arbiter.live;
+  live.policy = switched_.value_or(live.policy);
+  arbiter_->Reload(std::move(live));
+}
+
+ModeSwitch::State Daemon::mode() const {
+  const std::lock_guard lock(live_mutex_);
+  const arbiter::Policy configured = config_.arbiter.live.policy;
+  return {.in_force = switched_.value_or(configured), .configured = configured};
+}
+
+std::optional<arbiter::Policy> Daemon::Switch(std::optional<arbiter::Policy> policy) {
+  const std::lock_guard lock(live_mutex_);
+  if (arbiter_ == nullptr) return std::nullopt;
+  const arbiter::Policy configured = config_.arbiter.live.policy;
+  const arbiter::Policy before = switched_.value_or(configured);
+  switched_ = policy;
+  TellArbiter();
+  logging::Info("mode switched from " + std::string(PolicyName(before)) + " to " +
+                std::string(PolicyName(policy.value_or(configured))) +
+                (policy ? "" : ", as the configuration says"));
+  return before;
 }
 
 void Daemon::Stop() {
   if (!thread_.joinable()) return;
   arbiter_->Stop();
   thread_.join();
-  arbiter_.reset();
+  {
+    const std::lock_guard lock(live_mutex_);
+    arbiter_.reset();
+  }
   recorder_.reset();
   trace_.reset();
   logging::Info("stopped");

@@ -4,24 +4,26 @@
 #include <time.h>
 
 #include <functional>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "deviceplugin/arbiter/arbiter.h"
 #include "deviceplugin/config/config.h"
+#include "deviceplugin/mode_switch.h"
 #include "deviceplugin/recorder/recorder.h"
 #include "deviceplugin/trace/trace_writer.h"
 
 namespace crossover::deviceplugin {
 
-class Daemon {
+class Daemon : public ModeSwitch {
  public:
   // Reads the configuration again; nothing (after saying why in `error`) when it is not valid.
   using Reread = std::function<std::optional<Config>(std::string* error)>;
 
   explicit Daemon(Config config) : config_(std::move(config)) {}
-  ~Daemon();  // stops it
+  ~Daemon() override;  // stops it
 
   // Opens the trace and the socket. To be called once, before any other thread is made: SIGTERM, SIGINT and
   // SIGHUP are blocked from here on, for Run to take.
@@ -31,11 +33,17 @@ class Daemon {
   // Serves until SIGTERM or SIGINT. SIGHUP asks `reread`, if there is one.
   void Run(const Reread& reread);
 
+  State mode() const override;
+  std::optional<arbiter::Policy> Switch(std::optional<arbiter::Policy> policy) override;
+
  private:
   void Reload(const Reread& reread);
   void Stop();
+  void TellArbiter();
 
   Config config_;
+  mutable std::mutex live_mutex_;  // over config_.arbiter.live, switched_, and arbiter_'s coming and going
+  std::optional<arbiter::Policy> switched_;  // in force instead of the configuration's
   std::unique_ptr<TraceWriter> trace_;
   std::unique_ptr<Recorder> recorder_;
   std::unique_ptr<arbiter::Arbiter> arbiter_;

@@ -12,6 +12,7 @@ std::string NeedRestart(const Config& running, const Config& wanted) {
   compare("socket", before.path == after.path && before.mode == after.mode && before.group == after.group);
   compare("limits", running.arbiter.limits == wanted.arbiter.limits);
   compare("metrics", running.metrics_listen == wanted.metrics_listen);
+  compare("api", running.api_socket == wanted.api_socket);
   compare("trace_file", running.trace_file == wanted.trace_file);
   return names;
 }

@@ -14,6 +14,18 @@ std::optional<arbiter::Policy> ParsePolicy(std::string_view text) {
   return std::nullopt;
 }
 
+std::string_view PolicyName(arbiter::Policy policy) {
+  switch (policy) {
+    case arbiter::Policy::kOff:
+      return "off";
+    case arbiter::Policy::kObserve:
+      return "observe";
+    case arbiter::Policy::kEnforce:
+      break;
+  }
+  return "enforce";
+}
+
 bool ParseTieWindow(std::string_view text, turn::PolicySettings* settings) {
   if (text == "auto" || text == "off") {
     settings->tie_rule = text == "auto";

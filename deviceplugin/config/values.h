@@ -16,6 +16,7 @@ namespace crossover::deviceplugin {
 
 inline constexpr std::string_view kModeAllowed = "enforce, observe or off";
 std::optional<arbiter::Policy> ParsePolicy(std::string_view text);
+std::string_view PolicyName(arbiter::Policy policy);
 
 inline constexpr std::string_view kTieWindowAllowed = "auto, off or 1 to 10000 (microseconds)";
 // Sets both the window and whether the rule is on.
@@ -36,6 +37,7 @@ std::optional<gid_t> ParseGroup(const std::string& text);
 inline constexpr std::string_view kGpusAllowed =
     "all or a list of GPU UUIDs (GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx)";
 inline constexpr std::string_view kLogLevelAllowed = "error, warn, info or debug";
+inline constexpr std::string_view kApiSocketAllowed = "an absolute path of at most 107 bytes, or off";
 inline constexpr std::string_view kListenAllowed = "host:port with a port from 0 to 65535, or off";
 bool ValidListenAddress(std::string_view address);
 

@@ -156,9 +156,24 @@ void ReadMetrics(const YAML::Node& node, const std::string& key, std::string* li
                    }}});
 }
 
+void ReadApi(const YAML::Node& node, const std::string& key, std::string* socket) {
+  Map(node, key, {{"socket", [&](const YAML::Node& value, const std::string& name) {
+                     Scalar(value, name, kApiSocketAllowed, [&](const std::string& text) {
+                       *socket = text == "off" ? "" : text;
+                       return socket->empty() || ValidSocketPath(text);
+                     });
+                   }}});
+}
+
+std::string ApiSocketBeside(const std::string& socket) {
+  return socket.substr(0, socket.rfind('/') + 1) + "api.sock";
+}
+
 Config ReadConfig(const YAML::Node& root) {
   Config config;
+  config.api_socket = ApiSocketBeside(config.arbiter.socket.path);
   if (root.IsNull()) return config;  // an empty file: all defaults
+  bool api_named = false;
   arbiter::LiveSettings& live = config.arbiter.live;
   Map(root, "",
       {{"socket",
@@ -167,6 +182,11 @@ Config ReadConfig(const YAML::Node& root) {
         [&](const auto& value, const auto& key) { ReadLimits(value, key, &config.arbiter.limits); }},
        {"metrics",
         [&](const auto& value, const auto& key) { ReadMetrics(value, key, &config.metrics_listen); }},
+       {"api",
+        [&](const auto& value, const auto& key) {
+          ReadApi(value, key, &config.api_socket);
+          api_named = true;
+        }},
        {"gpus", [&](const auto& value, const auto& key) { ReadGpus(value, key, &live.gpus); }},
        {"watchdog",
         [&](const auto& value, const auto& key) { ReadWatchdog(value, key, &live.turn.watchdog); }},
@@ -207,6 +227,7 @@ Config ReadConfig(const YAML::Node& root) {
             return level.has_value();
           });
         }}});
+  if (!api_named) config.api_socket = ApiSocketBeside(config.arbiter.socket.path);
   return config;
 }
 

@@ -31,7 +31,13 @@ BANNED = {
     "sidecar": (LIBRARIES + "|(iostream|fstream|regex|locale)$",
                 "the library lives in users' processes: it links nothing but libc"),
     "deviceplugin/arbiter": (LIBRARIES, "the arbiter core needs only libc and libstdc++"),
+    "deviceplugin/books": (LIBRARIES, "the books need only libc and libstdc++"),
 }
+# Who may include what is generated from a .proto ("proto/x.pb.h"), and gRPC (its headers, "proto/x.grpc.pb.h"):
+# both are heavy, and tie their users to libraries.
+PROTOBUF_USERS = ("deviceplugin/api/", "cli/", "tests/")
+GRPC_USERS = re.compile(r"(deviceplugin/api/(.*\.cc|service\.h)|cli/node/.*\.cc)$")
+GENERATED = re.compile(r"(\.grpc)?\.pb\.h$")
 MAIN_LINES = 50
 
 
@@ -44,7 +50,8 @@ def check_includes(path):
     layer = folder_of(path, LAYERS)
     banned = BANNED.get(folder_of(path, BANNED))
     for quote, name, line in tree.includes(path):
-        in_tree = (tree.ROOT / name).is_file()
+        generated = GENERATED.search(name) and (tree.ROOT / GENERATED.sub(".proto", name)).is_file()
+        in_tree = generated or (tree.ROOT / name).is_file()
         beside = path.startswith("tests/") and ((tree.ROOT / path).parent / name).is_file()
         if quote == '"' and not in_tree and not beside:
             yield line, f'"{name}" is not a path from the top of the tree'
@@ -52,6 +59,10 @@ def check_includes(path):
             yield line, f"{layer} may not include {name}: only {', '.join(LAYERS[layer])}"
         if banned and quote == "<" and re.match(banned[0], name):
             yield line, f"<{name}>: {banned[1]}"
+        if generated and not path.startswith(PROTOBUF_USERS):
+            yield line, f"{name}: only {', '.join(PROTOBUF_USERS)} may include generated messages"
+        if (name.endswith(".grpc.pb.h") or name.startswith(("grpc/", "grpcpp/"))) and not GRPC_USERS.match(path):
+            yield line, f"{name}: gRPC's headers stay behind deviceplugin/api and cli/node"
 
 
 def check_text(path):

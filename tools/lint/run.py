@@ -38,10 +38,11 @@ def check_shell():
 
 def configured(check):
     def configure_and_check():
-        log = subprocess.run(["cmake", "--preset", "dev"], cwd=tree.ROOT, capture_output=True, text=True, check=False)
-        if log.returncode:
-            print(log.stdout + log.stderr, file=sys.stderr)
-            return 1
+        for command in (["cmake", "--preset", "dev"], ["cmake", "--build", BUILD, "--target", "crossover_generated"]):
+            log = subprocess.run(command, cwd=tree.ROOT, capture_output=True, text=True, check=False)
+            if log.returncode:
+                print(log.stdout + log.stderr, file=sys.stderr)
+                return 1
         return check(BUILD)
     return configure_and_check
 

@@ -1,0 +1,49 @@
+// Lets connections in: those of root and of the daemon's own user, and nobody else.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "common/base/fd.h"
+#include "deviceplugin/arbiter/listener.h"
+
+namespace crossover::deviceplugin {
+
+class Door {
+ public:
+  using OnConnection = std::function<void(base::UniqueFd socket)>;
+
+  Door() = default;
+  ~Door();
+  Door(const Door&) = delete;
+  Door& operator=(const Door&) = delete;
+
+  // Makes the socket, without accepting yet. False with the reason in `error`.
+  bool Open(const std::string& path, std::string* error);
+  // Accepts on a thread of its own, which calls `on_connection` with non-blocking sockets.
+  void Accept(OnConnection on_connection);
+  // No connection comes any more; the socket is removed.
+  void Close();
+  // Ends all connections, whatever is still on its way to a peer that does not read. After Close.
+  void HangUp();
+
+ private:
+  static constexpr std::size_t kMostConnections = 64;
+
+  void Run();
+  void Admit();
+  bool Welcome(int socket) const;
+
+  arbiter::Listener listener_;
+  base::UniqueFd stop_;
+  OnConnection on_connection_;
+  std::vector<base::UniqueFd> open_;  // a second descriptor of each connection, while it lives
+  std::thread thread_;
+};
+
+// Whether a user may use the API of a daemon that runs as `own`.
+constexpr bool MayEnter(uid_t user, uid_t own) { return user == 0 || user == own; }
+
+}  // namespace crossover::deviceplugin

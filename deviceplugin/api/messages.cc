@@ -1,0 +1,138 @@
+#include "deviceplugin/api/messages.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "proto/arbiter_protocol.h"
+
+namespace crossover::deviceplugin {
+namespace {
+
+using node::v1::Job;
+
+double Ms(turn::Time time) { return static_cast<double>(time) * 1e-6; }
+double Seconds(turn::Time time) { return static_cast<double>(time) * 1e-9; }
+std::uint32_t Count(std::uint64_t count) { return static_cast<std::uint32_t>(count); }
+
+const char* ModeName(std::uint32_t mode) {
+  constexpr const char* kNames[] = {"off", "observe", "gate"};
+  return mode < 3 ? kNames[mode] : "invalid";
+}
+const char* PhaseName(std::uint32_t phase) {
+  constexpr const char* kNames[] = {"learning", "locked", "taking"};
+  return phase < 3 ? kNames[phase] : "invalid";
+}
+const char* TransportName(std::uint32_t transport) {
+  constexpr const char* kNames[] = {"none", "gpu_gates", "host_gates"};
+  return transport < 3 ? kNames[transport] : "invalid";
+}
+
+}  // namespace
+
+void Fill(const GpuView& view, node::v1::Gpu* gpu) {
+  gpu->set_uuid(view.uuid);
+  gpu->set_mode(view.clients.empty() ? "observe" : ModeName(view.clients.front().words.mode));
+  gpu->set_why_no_turns(view.why_ungated);
+  gpu->set_clients(Count(view.clients.size()));
+  for (const ClientView& client : view.clients) {
+    if (client.words.holding) gpu->add_holders(client.member->gang);
+    if (client.words.waiting) gpu->add_waiting(client.member->gang);
+    if (client.offender) gpu->add_offenders(client.member->gang);
+  }
+  if (view.gain) gpu->set_gain(*view.gain);
+  gpu->set_turns(Count(view.stats.turns));
+  gpu->set_handed_over(Count(view.stats.handed_over));
+  gpu->set_granted(Count(view.stats.granted));
+  gpu->set_watchdog_openings(Count(view.stats.opened));
+  gpu->set_rest_s(Seconds(view.stats.rest_while_ready));
+  if (view.gated_for > 0) {
+    gpu->set_rest_ratio(Seconds(view.stats.rest_while_ready) / Seconds(view.gated_for));
+  }
+}
+
+void Fill(const ClientView& view, node::v1::Client* client) {
+  const arbiter::Member& member = *view.member;
+  client->set_gang(member.gang);
+  client->set_rank(member.rank);
+  client->set_gpu_uuid(member.gpu->uuid);
+  client->set_slot(member.slot);
+  client->set_pid(static_cast<std::uint32_t>(member.pid));
+  client->set_transport(TransportName(member.transport));
+  client->set_phase(PhaseName(view.words.phase));
+  client->set_mode(ModeName(view.words.mode));
+  client->set_connected_s(Seconds(view.connected_for));
+  client->set_learned(view.learned);
+  client->set_holding(view.words.holding);
+  client->set_waiting(view.words.waiting);
+  if (view.holds_for) client->set_holding_ms(Ms(*view.holds_for));
+  if (view.waits_for) client->set_waiting_ms(Ms(*view.waits_for));
+  client->set_turns(Count(view.turns));
+  if (view.wait) client->set_wait_ms(Ms(*view.wait));
+  if (view.hold) client->set_hold_ms(Ms(*view.hold));
+  if (view.step) client->set_step_ms(Ms(*view.step));
+  if (view.alone) {
+    client->mutable_alone()->set_step_ms(Ms(view.alone->each));
+    client->mutable_alone()->set_age_s(Seconds(view.alone->age));
+    client->mutable_alone()->set_source(view.alone->remembered ? "remembered" : "measured");
+  }
+  if (view.slowdown) client->set_slowdown(*view.slowdown);
+  client->set_faults(view.words.faults);
+  client->set_offender(view.offender);
+}
+
+void Fill(const TurnView& view, node::v1::Turn* turn) {
+  turn->set_gpu_uuid(view.member->gpu->uuid);
+  turn->set_gang(view.member->gang);
+  turn->set_rank(view.member->rank);
+  turn->set_slot(view.member->slot);
+  turn->set_asked_s(Seconds(view.asked));
+  turn->set_began_s(Seconds(view.began));
+  if (view.ended != 0) turn->set_ended_s(Seconds(view.ended));
+}
+
+void Fill(const arbiter::Event& event, node::v1::TurnEvent* message) {
+  message->set_at_s(Seconds(event.at));
+  message->set_event(std::string(arbiter::Name(event.kind)));
+  message->set_gpu_uuid(event.gpu->uuid);
+  if (event.member != nullptr) {
+    message->set_gang(event.member->gang);
+    message->set_rank(event.member->rank);
+    message->set_slot(event.member->slot);
+  }
+  if (event.kind == arbiter::EventKind::kHold || event.kind == arbiter::EventKind::kRelease) {
+    message->set_duration_ms(Ms(event.duration));
+  }
+  if (event.kind == arbiter::EventKind::kMode) message->set_mode(ModeName(event.mode));
+}
+
+void FillJobs(const std::vector<GpuView>& views, node::v1::ListJobsResponse* response) {
+  struct Entry {
+    Job job;
+    std::set<std::string> shares_with;
+  };
+  std::map<std::pair<std::string, std::uint32_t>, Entry> jobs;
+  for (const GpuView& gpu : views) {
+    for (const ClientView& client : gpu.clients) {
+      const arbiter::Member& member = *client.member;
+      Entry& entry = jobs[{member.gang, member.uid}];
+      entry.job.set_gang(member.gang);
+      entry.job.set_size(member.gang_size);
+      entry.job.set_uid(member.uid);
+      Fill(client, entry.job.add_clients());
+      if (client.step) entry.job.set_step_ms(std::max(entry.job.step_ms(), Ms(*client.step)));
+      if (client.slowdown) entry.job.set_slowdown(std::max(entry.job.slowdown(), *client.slowdown));
+      for (const ClientView& other : gpu.clients) {
+        if (other.member->id != member.id) entry.shares_with.insert(other.member->gang);
+      }
+    }
+  }
+  for (auto& [key, entry] : jobs) {
+    for (const std::string& gang : entry.shares_with) entry.job.add_shares_with(gang);
+    response->add_jobs()->Swap(&entry.job);
+  }
+}
+
+}  // namespace crossover::deviceplugin

@@ -1,0 +1,123 @@
+#include "deviceplugin/api/service.h"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <string>
+#include <utility>
+
+#include "deviceplugin/api/messages.h"
+#include "deviceplugin/config/values.h"
+
+namespace crossover::deviceplugin {
+namespace {
+
+using grpc::Status;
+using grpc::StatusCode;
+
+constexpr double kMostSeconds = 1e6;
+constexpr std::chrono::milliseconds kLookUp{200};  // how soon a watcher that went away is noticed
+
+std::string Text(arbiter::Policy policy) { return std::string(PolicyName(policy)); }
+
+std::optional<arbiter::Policy> PolicyOf(node::v1::Mode mode) {
+  switch (mode) {
+    case node::v1::MODE_OFF:
+      return arbiter::Policy::kOff;
+    case node::v1::MODE_OBSERVE:
+      return arbiter::Policy::kObserve;
+    case node::v1::MODE_ENFORCE:
+      return arbiter::Policy::kEnforce;
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace
+
+NodeService::NodeService(ApiServer::Backend backend)
+    : backend_(std::move(backend)), started_(base::MonotonicNs()) {}
+
+Status NodeService::ListGpus(grpc::ServerContext*, const node::v1::ListGpusRequest*,
+                             node::v1::ListGpusResponse* response) {
+  const ModeSwitch::State mode = backend_.modes->mode();
+  node::v1::Daemon* daemon = response->mutable_daemon();
+  daemon->set_version(backend_.version);
+  daemon->set_pid(static_cast<std::uint32_t>(getpid()));
+  daemon->set_uptime_s(static_cast<double>(base::MonotonicNs() - started_) * 1e-9);
+  daemon->set_mode(Text(mode.in_force));
+  daemon->set_mode_configured(Text(mode.configured));
+  daemon->set_events_dropped(static_cast<std::uint32_t>(backend_.books->dropped()));
+  daemon->set_arbiter_socket(backend_.arbiter_socket);
+  for (const GpuView& view : backend_.books->Gpus()) Fill(view, response->add_gpus());
+  return Status::OK;
+}
+
+Status NodeService::ListJobs(grpc::ServerContext*, const node::v1::ListJobsRequest*,
+                             node::v1::ListJobsResponse* response) {
+  FillJobs(backend_.books->Gpus(), response);
+  return Status::OK;
+}
+
+Status NodeService::ListTurns(grpc::ServerContext*, const node::v1::ListTurnsRequest* request,
+                              node::v1::ListTurnsResponse* response) {
+  const double seconds = request->seconds();
+  if (!(seconds >= 0 && seconds <= kMostSeconds)) {
+    return {StatusCode::INVALID_ARGUMENT,
+            "seconds: " + std::to_string(seconds) + " is not allowed: 0 to 1000000"};
+  }
+  const turn::Time now = base::MonotonicNs();
+  const turn::Time since = seconds == 0 ? 0 : now - static_cast<turn::Time>(seconds * 1e9);
+  response->set_now_s(static_cast<double>(now) * 1e-9);
+  for (const TurnView& view : backend_.books->Turns(request->gpu_uuid(), since)) {
+    Fill(view, response->add_turns());
+  }
+  return Status::OK;
+}
+
+Status NodeService::SetMode(grpc::ServerContext*, const node::v1::SetModeRequest* request,
+                            node::v1::SetModeResponse* response) {
+  const auto policy = PolicyOf(request->mode());
+  const bool configured =
+      request->to_case() == node::v1::SetModeRequest::kConfigured && request->configured();
+  if (!policy && !configured) {
+    return {StatusCode::INVALID_ARGUMENT, "mode: off, observe or enforce is allowed, or configured: true"};
+  }
+  const auto before = backend_.modes->Switch(policy);
+  if (!before) return {StatusCode::UNAVAILABLE, "the daemon stops"};
+  const ModeSwitch::State now = backend_.modes->mode();
+  response->set_mode_before(Text(*before));
+  response->set_mode(Text(now.in_force));
+  response->set_mode_configured(Text(now.configured));
+  return Status::OK;
+}
+
+Status NodeService::WatchTurns(grpc::ServerContext* context, const node::v1::WatchTurnsRequest* request,
+                               grpc::ServerWriter<node::v1::TurnEvent>* writer) {
+  const auto feed = backend_.books->Watch();
+  if (feed == nullptr) {
+    return {StatusCode::RESOURCE_EXHAUSTED,
+            "at most " + std::to_string(Books::kMostWatchers) + " watchers are served at once"};
+  }
+  node::v1::TurnEvent first;
+  first.set_event("watching");
+  first.set_at_s(static_cast<double>(base::MonotonicNs()) * 1e-9);
+  bool open = writer->Write(first);
+  std::uint64_t dropped = 0;
+  while (open && !context->IsCancelled()) {
+    const TurnFeed::Batch batch = feed->Take(kLookUp);
+    dropped += batch.dropped;
+    for (const arbiter::Event& event : batch.events) {
+      if (!request->gpu_uuid().empty() && event.gpu->uuid != request->gpu_uuid()) continue;
+      node::v1::TurnEvent message;
+      Fill(event, &message);
+      message.set_dropped(static_cast<std::uint32_t>(std::exchange(dropped, 0)));
+      open = writer->Write(message);
+      if (!open) break;
+    }
+    if (batch.ended) break;
+  }
+  return Status::OK;
+}
+
+}  // namespace crossover::deviceplugin

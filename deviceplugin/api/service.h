@@ -1,0 +1,33 @@
+// The calls of the API. Used by server.cc alone: gRPC's headers are heavy.
+#pragma once
+
+#include <ctime>
+
+#include "deviceplugin/api/server.h"
+#include "proto/crossover_node.grpc.pb.h"
+
+namespace crossover::deviceplugin {
+
+class NodeService final : public node::v1::Node::Service {
+ public:
+  explicit NodeService(ApiServer::Backend backend);
+
+  grpc::Status ListGpus(grpc::ServerContext* context, const node::v1::ListGpusRequest* request,
+                        node::v1::ListGpusResponse* response) override;
+  grpc::Status ListJobs(grpc::ServerContext* context, const node::v1::ListJobsRequest* request,
+                        node::v1::ListJobsResponse* response) override;
+  grpc::Status ListTurns(grpc::ServerContext* context, const node::v1::ListTurnsRequest* request,
+                         node::v1::ListTurnsResponse* response) override;
+  grpc::Status SetMode(grpc::ServerContext* context, const node::v1::SetModeRequest* request,
+                       node::v1::SetModeResponse* response) override;
+  // Each watcher has a thread of gRPC's for as long as it watches; one that does not read blocks that thread
+  // and nothing else.
+  grpc::Status WatchTurns(grpc::ServerContext* context, const node::v1::WatchTurnsRequest* request,
+                          grpc::ServerWriter<node::v1::TurnEvent>* writer) override;
+
+ private:
+  const ApiServer::Backend backend_;
+  const turn::Time started_;
+};
+
+}  // namespace crossover::deviceplugin

@@ -1,0 +1,73 @@
+#include "deviceplugin/books/books.h"
+
+#include <algorithm>
+
+namespace crossover::deviceplugin {
+namespace {
+
+Words ReadPage(const arbiter::Member& member) {
+  const arbiter::Page& page = *member.gpu->page;
+  crossover_slot& slot = page.slot(member.slot);
+  const arbiter::PageMemory memory(page);
+  const turn::ClientWords client = turn::ReadClient(memory, member.slot);
+  return {.mode = arbiter::Atomic(slot.mode).load(),
+          .phase = arbiter::Atomic(slot.phase).load(),
+          .faults = arbiter::Atomic(slot.faults).load(),
+          .holding = client.holding(),
+          .waiting = client.waiting()};
+}
+
+}  // namespace
+
+void Books::OnEvent(const arbiter::Event& event) {
+  const std::lock_guard lock(mutex_);
+  ledger_.OnEvent(event);
+  if (!ToldToWatchers(event.kind)) return;
+  for (const auto& weak : feeds_) {
+    if (const auto feed = weak.lock()) feed->Put(event);
+  }
+}
+
+void Books::OnStats(const arbiter::GpuInfo& gpu, const turn::Stats& stats) {
+  const std::lock_guard lock(mutex_);
+  ledger_.OnStats(gpu, stats);
+}
+
+void Books::OnDropped(std::uint64_t events) {
+  const std::lock_guard lock(mutex_);
+  dropped_ += events;
+}
+
+std::vector<GpuView> Books::Gpus() const {
+  const std::lock_guard lock(mutex_);
+  return ledger_.Gpus(base::MonotonicNs(), ReadPage);
+}
+
+std::vector<TurnView> Books::Turns(const std::string& uuid, turn::Time since) const {
+  const std::lock_guard lock(mutex_);
+  return ledger_.Turns(uuid, since);
+}
+
+std::uint64_t Books::dropped() const {
+  const std::lock_guard lock(mutex_);
+  return dropped_;
+}
+
+std::shared_ptr<TurnFeed> Books::Watch() {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(feeds_, [](const auto& weak) { return weak.expired(); });
+  if (ended_ || feeds_.size() >= kMostWatchers) return nullptr;
+  auto feed = std::make_shared<TurnFeed>();
+  feeds_.push_back(feed);
+  return feed;
+}
+
+void Books::EndWatches() {
+  const std::lock_guard lock(mutex_);
+  ended_ = true;
+  for (const auto& weak : feeds_) {
+    if (const auto feed = weak.lock()) feed->End();
+  }
+}
+
+}  // namespace crossover::deviceplugin

@@ -1,0 +1,218 @@
+#include "deviceplugin/books/ledger.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+namespace crossover::deviceplugin {
+namespace {
+
+using arbiter::EventKind;
+
+bool Locked(std::uint32_t phase) {
+  return phase == CROSSOVER_PHASE_LOCKED || phase == CROSSOVER_PHASE_TAKING;
+}
+
+std::optional<double> GainOf(const std::vector<ClientView>& clients) {
+  if (clients.size() < 2) return std::nullopt;
+  double gain = 0;
+  for (const ClientView& client : clients) {
+    if (!client.slowdown) return std::nullopt;
+    gain += 1 / *client.slowdown;
+  }
+  return gain;
+}
+
+}  // namespace
+
+std::string WhyUngated(const std::vector<ClientView>& clients) {
+  if (clients.empty()) return "";
+  const std::uint32_t mode = clients.front().words.mode;
+  if (mode == CROSSOVER_MODE_GATE) return "";
+  if (mode == CROSSOVER_MODE_OFF) return "the daemon's mode is off";
+  if (clients.size() == 1) return "alone on its GPU";
+  for (const ClientView& client : clients) {
+    if (client.offender) return "gang " + client.member->gang + " held its turn too long, too often";
+  }
+  for (const ClientView& client : clients) {
+    if (Locked(client.words.phase)) continue;
+    return "gang " + client.member->gang +
+           (client.learned ? " learns its period anew" : " has not shown a period yet");
+  }
+  return "the daemon's mode is observe";
+}
+
+void Ledger::OnEvent(const arbiter::Event& event) {
+  if (event.member == nullptr) return;
+  if (event.kind == EventKind::kJoin) return Join(event);
+  const auto gpu = gpus_.find(event.gpu->uuid);
+  if (gpu == gpus_.end()) return;
+  const auto found = gpu->second.clients.find(event.member->id);
+  if (found == gpu->second.clients.end()) return;
+  Client* client = &found->second;
+  switch (event.kind) {
+    case EventKind::kLeave:
+      return Leave(event);
+    case EventKind::kArrive:
+    case EventKind::kHold:
+    case EventKind::kRelease:
+      return NoteTurn(&gpu->second, client, event);
+    case EventKind::kStep:
+      return NoteStep(client, event);
+    case EventKind::kMode:
+      return NoteMode(&gpu->second, event);
+    case EventKind::kOffend:
+    case EventKind::kPardon:
+      client->offender = event.kind == EventKind::kOffend;
+      return;
+    default:
+      return;
+  }
+}
+
+void Ledger::OnStats(const arbiter::GpuInfo& gpu, const turn::Stats& stats) {
+  if (const auto found = gpus_.find(gpu.uuid); found != gpus_.end()) found->second.stats = stats;
+}
+
+void Ledger::Join(const arbiter::Event& event) {
+  if (gpus_.size() >= kMostGpus && !gpus_.contains(event.gpu->uuid)) {
+    std::erase_if(gpus_, [](const auto& entry) { return entry.second.clients.empty(); });
+  }
+  Client& client = gpus_[event.gpu->uuid].clients[event.member->id];
+  client.member = event.member;
+  client.joined = client.company_since = event.at;
+  if (const auto memory = memories_.find(JobOf(*event.member)); memory != memories_.end()) {
+    client.alone = memory->second;
+    client.alone->remembered = true;
+  }
+  NoteCompany(event.at);
+}
+
+void Ledger::Leave(const arbiter::Event& event) {
+  Gpu& gpu = gpus_[event.gpu->uuid];
+  const auto client = gpu.clients.find(event.member->id);
+  Remember(client->second);
+  gpu.clients.erase(client);
+  if (gpu.clients.empty()) NoteMode(&gpu, event);
+  NoteCompany(event.at);
+}
+
+void Ledger::NoteTurn(Gpu* gpu, Client* client, const arbiter::Event& event) {
+  if (event.kind == EventKind::kArrive) {
+    client->asked = event.at;
+    return;
+  }
+  if (event.kind == EventKind::kHold) {
+    ++client->turns;
+    client->waits.Add(event.duration);
+    client->waited = event.duration;
+    client->asked = 0;
+    client->held = event.at;
+    return;
+  }
+  client->holds.Add(event.duration);
+  if (client->held == 0) return;
+  gpu->turns.push_back({client->member, client->held - client->waited, client->held, event.at});
+  if (gpu->turns.size() > kTurnsKept) gpu->turns.pop_front();
+  client->held = 0;
+}
+
+void Ledger::NoteStep(Client* client, const arbiter::Event& event) {
+  client->learned = true;
+  // One that was begun in other company tells of neither.
+  if (event.at - event.duration * event.steps < client->company_since) return;
+  client->steps.Add(event.at, event.duration, event.steps);
+  if (client->shares) return;
+  if (const auto mean = client->steps.Mean()) {
+    client->alone = StepAlone{.each = *mean, .age = event.at, .remembered = false};
+  }
+}
+
+void Ledger::NoteMode(Gpu* gpu, const arbiter::Event& event) {
+  const bool gated = event.kind == EventKind::kMode && event.mode == CROSSOVER_MODE_GATE;
+  if (gated && gpu->gated_since == 0) gpu->gated_since = event.at;
+  if (gated || gpu->gated_since == 0) return;
+  gpu->gated += event.at - gpu->gated_since;
+  gpu->gated_since = 0;
+}
+
+// A job that meets another on one of its GPUs is held up on all of them.
+void Ledger::NoteCompany(turn::Time now) {
+  std::set<std::string> sharing;
+  for (const auto& [uuid, gpu] : gpus_) {
+    if (gpu.clients.size() < 2) continue;
+    for (const auto& [id, client] : gpu.clients) sharing.insert(client.member->gang);
+  }
+  for (auto& [uuid, gpu] : gpus_) {
+    for (auto& [id, client] : gpu.clients) {
+      const bool shares = sharing.contains(client.member->gang);
+      if (shares == client.shares) continue;
+      client.shares = shares;
+      client.company_since = now;
+      client.steps.Clear();
+    }
+  }
+}
+
+void Ledger::Remember(const Client& client) {
+  if (!client.alone) return;
+  memories_[JobOf(*client.member)] = *client.alone;
+  if (memories_.size() <= kMostMemories) return;
+  memories_.erase(std::min_element(memories_.begin(), memories_.end(),
+                                   [](const auto& a, const auto& b) { return a.second.age < b.second.age; }));
+}
+
+ClientView Ledger::View(const Client& client, turn::Time now, const Words& words) const {
+  ClientView view;
+  view.member = client.member;
+  view.words = words;
+  view.connected_for = now - client.joined;
+  view.learned = client.learned || client.turns != 0 || Locked(words.phase);
+  view.offender = client.offender;
+  view.shares = client.shares;
+  view.turns = client.turns;
+  if (words.holding && client.held != 0) view.holds_for = now - client.held;
+  if (words.waiting && client.asked != 0) view.waits_for = now - client.asked;
+  view.wait = client.waits.Median();
+  view.hold = client.holds.Median();
+  view.step = client.steps.MeanAt(now);
+  view.alone = client.alone;
+  if (view.alone) view.alone->age = now - view.alone->age;
+  if (view.shares && view.step && view.alone && view.alone->each > 0) {
+    view.slowdown = static_cast<double>(*view.step) / static_cast<double>(view.alone->each);
+  }
+  return view;
+}
+
+std::vector<GpuView> Ledger::Gpus(turn::Time now, const ReadWords& read) const {
+  std::vector<GpuView> views;
+  for (const auto& [uuid, gpu] : gpus_) {
+    GpuView& view = views.emplace_back();
+    view.uuid = uuid;
+    view.stats = gpu.stats;
+    view.gated_for = gpu.gated + (gpu.gated_since == 0 ? 0 : now - gpu.gated_since);
+    for (const auto& [id, client] : gpu.clients)
+      view.clients.push_back(View(client, now, read(*client.member)));
+    std::sort(view.clients.begin(), view.clients.end(),
+              [](const ClientView& a, const ClientView& b) { return a.member->gang < b.member->gang; });
+    view.gain = GainOf(view.clients);
+    view.why_ungated = WhyUngated(view.clients);
+  }
+  return views;
+}
+
+std::vector<TurnView> Ledger::Turns(const std::string& uuid, turn::Time since) const {
+  std::vector<TurnView> turns;
+  for (const auto& [name, gpu] : gpus_) {
+    if (!uuid.empty() && name != uuid) continue;
+    for (const TurnView& turn : gpu.turns) {
+      if (turn.ended >= since) turns.push_back(turn);
+    }
+    for (const auto& [id, client] : gpu.clients) {
+      if (client.held != 0) turns.push_back({client.member, client.held - client.waited, client.held, 0});
+    }
+  }
+  return turns;
+}
+
+}  // namespace crossover::deviceplugin

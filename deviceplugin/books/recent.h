@@ -1,0 +1,55 @@
+// What is kept of a client's last turns and iterations, and what is said of them. Pure; not thread-safe.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+
+#include "common/base/clock.h"
+#include "turn/rhythm.h"
+
+namespace crossover::deviceplugin {
+
+// The last durations of one kind.
+class RecentDurations {
+ public:
+  static constexpr std::size_t kKept = 64;
+
+  void Add(turn::Time duration) { kept_[added_++ % kKept] = duration; }
+  std::optional<turn::Time> Median() const;
+
+ private:
+  std::array<turn::Time, kKept> kept_{};
+  std::size_t added_ = 0;
+};
+
+// The time of an iteration: the mean over those of the last kWindow, or over the last few where iterations
+// are long. The client's host runs ahead of its GPU, so single iterations say little. Stalls (an evaluation,
+// a checkpoint) are no part of it: what took kStall times the median is left out.
+class RecentSteps {
+ public:
+  static constexpr turn::Time kWindow = 10 * base::kNsPerSecond;
+  static constexpr std::size_t kMost = 512;   // reports kept
+  static constexpr std::size_t kFew = 4;      // reports kept however old they are
+  static constexpr std::uint32_t kLeast = 5;  // iterations before anything is said
+  static constexpr turn::Time kStall = 4;
+
+  void Add(turn::Time at, turn::Time each, std::uint32_t count);
+  void Clear() { reports_.clear(); }
+
+  std::optional<turn::Time> Mean() const;
+  // The mean, while iterations still come.
+  std::optional<turn::Time> MeanAt(turn::Time now) const;
+
+ private:
+  struct Report {
+    turn::Time at;
+    turn::Time each;
+    std::uint32_t count;
+  };
+  std::deque<Report> reports_;
+};
+
+}  // namespace crossover::deviceplugin

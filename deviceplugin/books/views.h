@@ -1,0 +1,66 @@
+// What the books say when they are asked: values, as of one instant.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "deviceplugin/arbiter/observer.h"
+
+namespace crossover::deviceplugin {
+
+// What a client's slot of the page says at the instant: claims, which may be anything.
+struct Words {
+  std::uint32_t mode = 0;   // enum crossover_mode
+  std::uint32_t phase = 0;  // enum crossover_phase
+  std::uint32_t faults = 0;
+  bool holding = false;
+  bool waiting = false;
+};
+
+// The time of a client's iteration while no other job was on any of its job's GPUs of this machine.
+struct StepAlone {
+  turn::Time each = 0;
+  turn::Time age = 0;
+  bool remembered = false;  // of an earlier process of the same job
+};
+
+struct ClientView {
+  std::shared_ptr<const arbiter::Member> member;
+  Words words;
+  turn::Time connected_for = 0;
+  bool learned = false;   // has shown a period since it came
+  bool offender = false;  // held its turn too long, too often
+  bool shares = false;    // another job is on one of its job's GPUs of this machine
+  std::uint64_t turns = 0;
+  std::optional<turn::Time> holds_for;  // of the present turn; unset also where it has just begun
+  std::optional<turn::Time> waits_for;
+  std::optional<turn::Time> wait;  // medians of the last turns (RecentDurations)
+  std::optional<turn::Time> hold;
+  std::optional<turn::Time> step;  // RecentSteps
+  std::optional<StepAlone> alone;
+  std::optional<double> slowdown;  // step / alone, while it shares
+};
+
+struct GpuView {
+  std::string uuid;
+  std::vector<ClientView> clients;  // by gang name
+  turn::Stats stats;
+  turn::Time gated_for = 0;  // in all, while turns were taken
+  // Work done per time against one job after the other: the sum over the clients of alone / step. Unset
+  // unless two or more clients share and all of these times are known.
+  std::optional<double> gain;
+  std::string why_ungated;  // empty while turns are taken, and without clients
+};
+
+// A turn that was begun. `ended` is 0 while it lasts.
+struct TurnView {
+  std::shared_ptr<const arbiter::Member> member;
+  turn::Time asked = 0;
+  turn::Time began = 0;
+  turn::Time ended = 0;
+};
+
+}  // namespace crossover::deviceplugin

@@ -1,0 +1,280 @@
+// The books, with events as the arbiter would send them and time that stands still.
+#include "deviceplugin/books/ledger.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace crossover::deviceplugin {
+namespace {
+
+using arbiter::EventKind;
+using MemberPtr = std::shared_ptr<const arbiter::Member>;
+constexpr turn::Time kMs = base::kNsPerMs;
+constexpr turn::Time kSecond = base::kNsPerSecond;
+
+class LedgerTest : public ::testing::Test {
+ protected:
+  MemberPtr Join(const std::string& gang, int gpu = 0, std::uint32_t uid = 1000) {
+    auto member = std::make_shared<arbiter::Member>();
+    member->id = ++last_id_;
+    member->gpu = Gpu(gpu);
+    member->gang = gang;
+    member->gang_size = 2;
+    member->uid = uid;
+    Tell(EventKind::kJoin, member);
+    words_[member->id] = {.mode = CROSSOVER_MODE_GATE, .phase = CROSSOVER_PHASE_TAKING};
+    return member;
+  }
+  std::shared_ptr<const arbiter::GpuInfo> Gpu(int number) {
+    auto& gpu = gpus_[number];
+    if (gpu == nullptr) {
+      gpu = std::make_shared<arbiter::GpuInfo>();
+      gpu->uuid = "GPU-" + std::to_string(number);
+    }
+    return gpu;
+  }
+  void Tell(EventKind kind, const MemberPtr& member, turn::Time duration = 0, std::uint32_t mode = 0) {
+    ledger_.OnEvent(
+        {.kind = kind, .at = now_, .gpu = member->gpu, .member = member, .duration = duration, .mode = mode});
+  }
+  void Steps(std::vector<MemberPtr> members, turn::Time each, int count = 20) {
+    for (int i = 0; i < count; ++i) {
+      now_ += each;
+      for (const MemberPtr& member : members) {
+        ledger_.OnEvent({.kind = EventKind::kStep,
+                         .at = now_,
+                         .gpu = member->gpu,
+                         .member = member,
+                         .duration = each,
+                         .steps = 1});
+      }
+    }
+  }
+  // The member asks, waits, holds, gives back.
+  void Turn(const MemberPtr& member, turn::Time wait, turn::Time hold) {
+    Tell(EventKind::kArrive, member);
+    now_ += wait;
+    Tell(EventKind::kHold, member, wait);
+    now_ += hold;
+    Tell(EventKind::kRelease, member, hold);
+  }
+  std::vector<GpuView> Gpus() {
+    return ledger_.Gpus(now_, [this](const arbiter::Member& member) { return words_[member.id]; });
+  }
+  ClientView Client(const MemberPtr& member) {
+    for (const GpuView& gpu : Gpus()) {
+      for (const ClientView& client : gpu.clients) {
+        if (client.member == member) return client;
+      }
+    }
+    ADD_FAILURE() << member->gang << " is not in the books";
+    return {};
+  }
+
+  Ledger ledger_;
+  std::map<int, std::shared_ptr<arbiter::GpuInfo>> gpus_;
+  std::map<std::uint64_t, Words> words_;
+  std::uint64_t last_id_ = 0;
+  turn::Time now_ = 1000 * kSecond;
+};
+
+TEST_F(LedgerTest, CountsTurnsAndSaysWhatTheyAreLike) {
+  const MemberPtr a = Join("a");
+  for (int i = 0; i < 3; ++i) Turn(a, 4 * kMs, 20 * kMs);
+  const ClientView client = Client(a);
+  EXPECT_EQ(client.turns, 3u);
+  EXPECT_EQ(client.wait, 4 * kMs);
+  EXPECT_EQ(client.hold, 20 * kMs);
+}
+
+TEST_F(LedgerTest, SaysSinceWhenSomebodyHoldsOrWaits) {
+  const MemberPtr a = Join("a");
+  const MemberPtr b = Join("b");
+  Tell(EventKind::kHold, a, 0);
+  words_[a->id].holding = true;
+  now_ += 5 * kMs;
+  Tell(EventKind::kArrive, b);
+  words_[b->id].waiting = true;
+  now_ += 2 * kMs;
+  EXPECT_EQ(Client(a).holds_for, 7 * kMs);
+  EXPECT_EQ(Client(b).waits_for, 2 * kMs);
+  words_[a->id].holding = false;  // the page knows before the events come
+  EXPECT_FALSE(Client(a).holds_for);
+}
+
+TEST_F(LedgerTest, WhatAJobTakesAloneIsKeptWhileItShares) {
+  const MemberPtr a = Join("a");
+  Steps({a}, 30 * kMs);
+  EXPECT_EQ(Client(a).alone->each, 30 * kMs);
+  EXPECT_FALSE(Client(a).slowdown) << "it shares with nobody";
+  const MemberPtr b = Join("b");
+  Steps({a, b}, 40 * kMs);
+  const ClientView client = Client(a);
+  EXPECT_TRUE(client.shares);
+  EXPECT_EQ(client.alone->each, 30 * kMs);
+  EXPECT_FALSE(client.alone->remembered);
+  EXPECT_EQ(client.alone->age, 20 * 40 * kMs);
+  EXPECT_EQ(client.step, 40 * kMs);
+  EXPECT_DOUBLE_EQ(*client.slowdown, 40.0 / 30.0);
+  EXPECT_FALSE(Client(b).alone);
+  EXPECT_FALSE(Client(b).slowdown);
+}
+
+TEST_F(LedgerTest, AnIterationBegunInOtherCompanyCountsForNeither) {
+  const MemberPtr a = Join("a");
+  Steps({a}, 30 * kMs);
+  now_ += 10 * kMs;
+  const MemberPtr b = Join("b");
+  Steps({a}, 300 * kMs, 1);
+  EXPECT_FALSE(Client(a).step) << "the time alone is no time shared";
+  Steps({a}, 40 * kMs);
+  Tell(EventKind::kLeave, b);
+  now_ += 10 * kMs;
+  ledger_.OnEvent(
+      {.kind = EventKind::kStep, .at = now_, .gpu = a->gpu, .member = a, .duration = 40 * kMs, .steps = 1});
+  EXPECT_EQ(Client(a).alone->each, 30 * kMs);
+}
+
+TEST_F(LedgerTest, AJobIsNotAloneWhereAnotherIsOnOneOfItsOtherGpus) {
+  const MemberPtr a0 = Join("a", 0);
+  const MemberPtr a1 = Join("a", 1);
+  Join("b", 1);
+  Steps({a0, a1}, 40 * kMs);
+  EXPECT_TRUE(Client(a0).shares);
+  EXPECT_FALSE(Client(a0).alone);
+  EXPECT_FALSE(Client(a1).alone);
+}
+
+TEST_F(LedgerTest, GainIsTheSumOfAloneOverShared) {
+  const MemberPtr a = Join("a");
+  Steps({a}, 30 * kMs);
+  Tell(EventKind::kLeave, a);
+  const MemberPtr b = Join("b");
+  Steps({b}, 20 * kMs);
+  const MemberPtr again = Join("a");
+  EXPECT_FALSE(Gpus().at(0).gain) << "nothing is known yet of the time they share";
+  Steps({again, b}, 40 * kMs);
+  EXPECT_DOUBLE_EQ(*Gpus().at(0).gain, 30.0 / 40 + 20.0 / 40);
+  EXPECT_TRUE(Client(again).alone->remembered);
+}
+
+TEST_F(LedgerTest, NoGainWithoutAllTimesAlone) {
+  const MemberPtr a = Join("a");
+  Steps({a}, 30 * kMs);
+  const MemberPtr b = Join("b");
+  Steps({a, b}, 40 * kMs);
+  EXPECT_FALSE(Gpus().at(0).gain);
+}
+
+TEST_F(LedgerTest, AnotherUsersJobOfTheSameNameIsNotRemembered) {
+  const MemberPtr a = Join("a", 0, 1000);
+  Steps({a}, 30 * kMs);
+  Tell(EventKind::kLeave, a);
+  EXPECT_FALSE(Client(Join("a", 1, 1001)).alone);
+  EXPECT_TRUE(Client(Join("a", 2, 1000)).alone);
+}
+
+TEST_F(LedgerTest, TurnsOfTheLastMoments) {
+  const MemberPtr a = Join("a");
+  const MemberPtr b = Join("b", 1);
+  Turn(a, 4 * kMs, 20 * kMs);
+  const turn::Time between = now_;
+  now_ += kMs;
+  Turn(b, 0, 10 * kMs);
+  Tell(EventKind::kHold, a, 2 * kMs);
+  auto turns = ledger_.Turns("", 0);
+  ASSERT_EQ(turns.size(), 3u);
+  EXPECT_EQ(turns[0].member, a);
+  EXPECT_EQ(turns[0].ended - turns[0].began, 20 * kMs);
+  EXPECT_EQ(turns[0].began - turns[0].asked, 4 * kMs);
+  EXPECT_EQ(turns[1].ended, 0) << "it lasts";
+  EXPECT_EQ(turns[1].asked, now_ - 2 * kMs);
+  EXPECT_EQ(turns[2].member, b);
+  EXPECT_EQ(ledger_.Turns("GPU-1", 0).size(), 1u);
+  EXPECT_EQ(ledger_.Turns("", between + 1).size(), 2u);
+  EXPECT_TRUE(ledger_.Turns("GPU-7", 0).empty());
+}
+
+TEST_F(LedgerTest, TurnsAreBounded) {
+  const MemberPtr a = Join("a");
+  for (std::size_t i = 0; i < Ledger::kTurnsKept + 10; ++i) Turn(a, kMs, kMs);
+  EXPECT_EQ(ledger_.Turns("", 0).size(), Ledger::kTurnsKept);
+}
+
+TEST_F(LedgerTest, GpusAndMemoriesAreBounded) {
+  for (int i = 0; i < static_cast<int>(Ledger::kMostGpus) + 50; ++i) {
+    const MemberPtr a = Join("gang" + std::to_string(i), i);
+    Steps({a}, 10 * kMs, 6);
+    Tell(EventKind::kLeave, a);
+  }
+  EXPECT_LE(Gpus().size(), Ledger::kMostGpus);
+  EXPECT_FALSE(Client(Join("gang0")).alone) << "the oldest is forgotten";
+  EXPECT_TRUE(Client(Join("gang300")).alone);
+}
+
+TEST_F(LedgerTest, TimeInWhichTurnsAreTaken) {
+  const MemberPtr a = Join("a");
+  const MemberPtr b = Join("b");
+  for (const MemberPtr& member : {a, b}) Tell(EventKind::kMode, member, 0, CROSSOVER_MODE_GATE);
+  now_ += 3 * kSecond;
+  EXPECT_EQ(Gpus().at(0).gated_for, 3 * kSecond);
+  for (const MemberPtr& member : {a, b}) Tell(EventKind::kMode, member, 0, CROSSOVER_MODE_OBSERVE);
+  now_ += 5 * kSecond;
+  EXPECT_EQ(Gpus().at(0).gated_for, 3 * kSecond);
+  Tell(EventKind::kMode, a, 0, CROSSOVER_MODE_GATE);
+  now_ += kSecond;
+  Tell(EventKind::kLeave, a);
+  Tell(EventKind::kLeave, b);
+  now_ += kSecond;
+  EXPECT_EQ(Gpus().at(0).gated_for, 4 * kSecond) << "until the last has left";
+}
+
+TEST_F(LedgerTest, ShowsTheTurnstilesCountersAndOffenders) {
+  const MemberPtr a = Join("a");
+  turn::Stats stats;
+  stats.opened = 4;
+  ledger_.OnStats(*a->gpu, stats);
+  EXPECT_EQ(Gpus().at(0).stats.opened, 4u);
+  Tell(EventKind::kOffend, a);
+  EXPECT_TRUE(Client(a).offender);
+  Tell(EventKind::kPardon, a);
+  EXPECT_FALSE(Client(a).offender);
+}
+
+TEST_F(LedgerTest, StrangersAreIgnored) {
+  auto stranger = std::make_shared<arbiter::Member>();
+  stranger->gpu = Gpu(0);
+  for (const auto kind : {EventKind::kHold, EventKind::kRelease, EventKind::kLeave, EventKind::kStep}) {
+    Tell(kind, stranger);
+  }
+  ledger_.OnEvent({.kind = EventKind::kMint, .at = now_, .gpu = Gpu(0), .member = nullptr});
+  EXPECT_TRUE(Gpus().empty());
+}
+
+// Each reason that jobs run side by side without turns, and the order in which they are looked for.
+TEST_F(LedgerTest, SaysWhyNoTurnsAreTaken) {
+  const auto why = [this] { return Gpus().at(0).why_ungated; };
+  const auto set = [this](std::uint32_t mode, std::uint32_t phase) {
+    for (auto& [id, words] : words_) words = {.mode = mode, .phase = phase};
+  };
+  const MemberPtr a = Join("a");
+  EXPECT_EQ(why(), "") << "turns are taken";
+  set(CROSSOVER_MODE_OFF, CROSSOVER_PHASE_LEARNING);
+  EXPECT_EQ(why(), "the daemon's mode is off");
+  set(CROSSOVER_MODE_OBSERVE, CROSSOVER_PHASE_LEARNING);
+  EXPECT_EQ(why(), "alone on its GPU");
+  const MemberPtr b = Join("b");
+  set(CROSSOVER_MODE_OBSERVE, CROSSOVER_PHASE_LEARNING);
+  EXPECT_EQ(why(), "gang a has not shown a period yet");
+  Steps({a}, 10 * kMs, 1);
+  EXPECT_EQ(why(), "gang a learns its period anew");
+  words_[a->id].phase = CROSSOVER_PHASE_LOCKED;
+  EXPECT_EQ(why(), "gang b has not shown a period yet");
+  words_[b->id].phase = CROSSOVER_PHASE_LOCKED;
+  EXPECT_EQ(why(), "the daemon's mode is observe");
+  Tell(EventKind::kOffend, b);
+  EXPECT_EQ(why(), "gang b held its turn too long, too often");
+}
+
+}  // namespace
+}  // namespace crossover::deviceplugin
