@@ -1,0 +1,111 @@
+#include "cli/app.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "cli/mode/mode.h"
+#include "cli/node/client.h"
+#include "cli/run/run.h"
+#include "cli/timeline/timeline.h"
+#include "cli/top/top.h"
+
+namespace crossover::cli {
+namespace {
+
+using Action = std::function<int()>;
+
+template <class Options>
+CLI::App* Add(CLI::App* app, const char* name, const char* what, Action* action,
+              int (*command)(const Options& options), std::shared_ptr<Options> options) {
+  CLI::App* subcommand = app->add_subcommand(name, what);
+  subcommand->callback(
+      [action, command, options] { *action = [command, options] { return command(*options); }; });
+  return subcommand;
+}
+
+void AddSocket(CLI::App* command, std::string* socket) {
+  *socket = kDefaultApiSocket;
+  command->add_option("--socket", *socket, "the daemon's API socket")->capture_default_str();
+}
+
+void AddRun(CLI::App* app, Action* action) {
+  auto options = std::make_shared<RunOptions>();
+  CLI::App* run =
+      Add(app, "run", "start a command as a part of a job that takes turns", action, Run, options);
+  run->add_option("--gang", options->gang, "name of the job: the same for all its ranks")->required();
+  run->add_option("--size", options->size, "ranks of the whole job")->required();
+  run->add_option("--priority", options->priority,
+                  "high, normal or low: whose turn comes first (default normal)");
+  run->add_option("--socket", options->socket,
+                  "the daemon's socket (default $CROSSOVER_SOCKET, else /run/crossover/arbiter.sock)");
+  run->add_option("--library", options->library, "libcrossover.so (default: the one beside this program)");
+  run->add_option("command", options->command, "the command and its arguments, after --")->required();
+  run->positionals_at_end();
+}
+
+void AddTop(CLI::App* app, Action* action) {
+  auto options = std::make_shared<TopOptions>();
+  CLI::App* top =
+      Add(app, "top", "who holds each GPU, who waits, what sharing costs and gains", action, Top, options);
+  AddSocket(top, &options->socket);
+  top->add_option_function<std::string>(
+         "-o,--output", [options](const std::string& format) { options->json = format == "json"; },
+         "table or json (default table)")
+      ->check(CLI::IsMember({"table", "json"}));
+  top->add_option("-w,--watch", options->watch_s, "again each so many seconds, 0.1 to 3600")
+      ->check(CLI::Range(0.1, 3600.0));
+}
+
+void AddTimeline(CLI::App* app, Action* action) {
+  auto options = std::make_shared<TimelineOptions>();
+  CLI::App* timeline =
+      Add(app, "timeline", "the turns of the last moments, or as they come", action, Timeline, options);
+  AddSocket(timeline, &options->socket);
+  timeline->add_option("--gpu", options->gpu, "UUID of the only GPU to show (default: all)");
+  timeline->add_option("--seconds", options->seconds, "how far back, 0.01 to 3600")
+      ->check(CLI::Range(0.01, 3600.0))
+      ->capture_default_str();
+  timeline
+      ->add_option_function<std::string>(
+          "-o,--output", [options](const std::string& format) { options->json = format == "json"; },
+          "text or json (default text)")
+      ->check(CLI::IsMember({"text", "json"}));
+  timeline->add_flag("--follow", options->follow, "print events as they come; with json, one a line");
+}
+
+void AddMode(CLI::App* app, Action* action) {
+  CLI::App* mode = app->add_subcommand("mode", "switch the taking of turns on this machine, at once");
+  auto socket = std::make_shared<std::string>();
+  auto to = std::make_shared<std::string>();
+  AddSocket(mode, socket.get());
+  mode->add_option("mode", *to, "off, observe, enforce, or configured: back to what the configuration says")
+      ->required()
+      ->check(CLI::IsMember({"off", "observe", "enforce", "configured"}));
+  mode->callback([action, socket, to] { *action = [socket, to] { return SwitchMode(*socket, *to); }; });
+}
+
+}  // namespace
+
+int Main(int argc, char** argv, const char* version) {
+  CLI::App app("Lets training jobs take turns on the same GPUs.", "crossover");
+  app.set_version_flag("--version", std::string("crossover ") + version);
+  app.require_subcommand(1);
+  Action action;
+  AddRun(&app, &action);
+  AddTop(&app, &action);
+  AddTimeline(&app, &action);
+  AddMode(&app, &action);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);  // help, version
+    std::fprintf(stderr, "crossover: %s; --help says more\n", error.what());
+    return 2;
+  }
+  return action();
+}
+
+}  // namespace crossover::cli

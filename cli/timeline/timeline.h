@@ -1,0 +1,19 @@
+// crossover timeline: the turns of the last moments, or as they come.
+#pragma once
+
+#include <string>
+
+namespace crossover::cli {
+
+struct TimelineOptions {
+  std::string socket;
+  std::string gpu;  // empty: all
+  double seconds = 1;
+  bool json = false;
+  bool follow = false;
+};
+
+// Returns the exit code: 1 where the daemon does not answer, or stops while it is followed.
+int Timeline(const TimelineOptions& options);
+
+}  // namespace crossover::cli

@@ -1,0 +1,94 @@
+#include "cli/top/table.h"
+
+#include <vector>
+
+#include "cli/render/table.h"
+#include "proto/crossover_node.pb.h"
+
+namespace crossover::cli {
+namespace {
+
+using node::v1::Client;
+using node::v1::Gpu;
+using node::v1::Top;
+
+std::string DaemonLine(const node::v1::Daemon& daemon) {
+  std::string line =
+      "daemon " + daemon.version() + ", up " + Duration(daemon.uptime_s()) + ", mode " + daemon.mode();
+  if (daemon.mode() != daemon.mode_configured()) line += " (configured: " + daemon.mode_configured() + ")";
+  if (daemon.events_dropped() != 0) {
+    line += ", " + std::to_string(daemon.events_dropped()) + " events missing from these figures";
+  }
+  return line + "\n";
+}
+
+std::string GpuLine(const Gpu& gpu) {
+  std::string line = "GPU " + gpu.uuid() + ": ";
+  if (gpu.clients() == 0) return line + "nobody\n";
+  line += gpu.why_no_turns().empty() ? "turns are taken" : "no turns: " + gpu.why_no_turns();
+  if (gpu.has_gain()) line += "; gain " + Number(gpu.gain(), 2) + "x over one after the other";
+  if (gpu.has_rest_ratio())
+    line += "; rested while somebody waited " + Number(gpu.rest_ratio() * 100, 2) + "%";
+  if (gpu.watchdog_openings() != 0) {
+    line += "; watchdog openings " + std::to_string(gpu.watchdog_openings());
+  }
+  return line + "\n";
+}
+
+std::string Doing(const Client& client) {
+  if (client.holding())
+    return client.has_holding_ms() ? "holds " + Number(client.holding_ms(), 1) + " ms" : "holds";
+  if (client.waiting())
+    return client.has_waiting_ms() ? "waits " + Number(client.waiting_ms(), 1) + " ms" : "waits";
+  return "-";
+}
+
+std::string Alone(const Client& client) {
+  if (!client.has_alone()) return "-";
+  const bool remembered = client.alone().source() == "remembered";
+  return Number(client.alone().step_ms(), 1) + (remembered ? " *" : "");
+}
+
+std::string Age(const Client& client) { return client.has_alone() ? Duration(client.alone().age_s()) : "-"; }
+
+std::vector<std::string> Row(const Client& client) {
+  return {client.gang(),
+          std::to_string(client.rank()),
+          client.pid() == 0 ? "-" : std::to_string(client.pid()),
+          client.offender() ? "offender" : client.phase(),
+          client.transport(),
+          Doing(client),
+          std::to_string(client.turns()),
+          NumberOr(client.has_wait_ms(), client.wait_ms(), 1),
+          NumberOr(client.has_hold_ms(), client.hold_ms(), 1),
+          NumberOr(client.has_step_ms(), client.step_ms(), 1),
+          Alone(client),
+          Age(client),
+          NumberOr(client.has_slowdown(), client.slowdown(), 2, "x")};
+}
+
+}  // namespace
+
+std::string TopTable(const Top& top) {
+  std::string text = DaemonLine(top.daemon());
+  bool any_remembered = false;
+  for (const Gpu& gpu : top.gpus()) {
+    text += "\n" + GpuLine(gpu);
+    std::vector<std::vector<std::string>> rows = {{"GANG", "RANK", "PID", "PHASE", "TRANSPORT", "NOW",
+                                                   "TURNS", "WAIT ms", "HOLD ms", "STEP ms", "ALONE ms",
+                                                   "AGE", "SLOWDOWN"}};
+    for (const auto& job : top.jobs()) {
+      for (const Client& client : job.clients()) {
+        if (client.gpu_uuid() != gpu.uuid()) continue;
+        rows.push_back(Row(client));
+        any_remembered |= client.alone().source() == "remembered";
+      }
+    }
+    if (rows.size() > 1) text += Columns(rows, "  ");
+  }
+  if (top.gpus().empty()) text += "\nno job has connected yet\n";
+  if (any_remembered) text += "\n* of an earlier process of the same gang, user and size\n";
+  return text;
+}
+
+}  // namespace crossover::cli

@@ -1,0 +1,14 @@
+// What `crossover top` shows. Pure.
+#pragma once
+
+#include <string>
+
+namespace crossover::node::v1 {
+class Top;
+}
+
+namespace crossover::cli {
+
+std::string TopTable(const node::v1::Top& top);
+
+}  // namespace crossover::cli

@@ -1,0 +1,50 @@
+#include "cli/top/top.h"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <thread>
+
+#include "cli/node/client.h"
+#include "cli/render/json.h"
+#include "cli/top/table.h"
+#include "proto/crossover_node.pb.h"
+
+namespace crossover::cli {
+namespace {
+
+constexpr char kClearScreen[] = "\033[H\033[2J";
+
+std::string Read(NodeClient* client, node::v1::Top* top) {
+  node::v1::ListGpusResponse gpus;
+  node::v1::ListJobsResponse jobs;
+  if (std::string error = client->ListGpus(&gpus); !error.empty()) return error;
+  if (std::string error = client->ListJobs(&jobs); !error.empty()) return error;
+  top->mutable_daemon()->Swap(gpus.mutable_daemon());
+  top->mutable_gpus()->Swap(gpus.mutable_gpus());
+  top->mutable_jobs()->Swap(jobs.mutable_jobs());
+  return "";
+}
+
+}  // namespace
+
+int Top(const TopOptions& options) {
+  NodeClient client(options.socket);
+  const bool clear = options.watch_s && !options.json && isatty(STDOUT_FILENO) != 0;
+  for (;;) {
+    node::v1::Top top;
+    if (const std::string error = Read(&client, &top); !error.empty()) {
+      std::fprintf(stderr, "crossover top: %s\n", error.c_str());
+      return 1;
+    }
+    const std::string text =
+        options.json ? Json(top, !options.watch_s) + (options.watch_s ? "\n" : "") : TopTable(top);
+    if (std::fputs(((clear ? kClearScreen : "") + text).c_str(), stdout) < 0 || std::fflush(stdout) != 0)
+      return 1;
+    if (!options.watch_s) return 0;
+    std::this_thread::sleep_for(std::chrono::duration<double>(*options.watch_s));
+  }
+}
+
+}  // namespace crossover::cli

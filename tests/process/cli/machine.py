@@ -1,0 +1,94 @@
+"""A software machine with the whole daemon on it, and its command line."""
+
+import json
+import signal
+import subprocess
+import time
+
+from tests.process.sidecar.test_sidecar import BIN, Machine, _end
+
+
+class Node(Machine):
+    """One node with two GPUs and crossover-deviceplugin: what `crossover` says about it."""
+
+    def __init__(self, test, **daemon_options):
+        super().__init__(test, arbiter=False)
+        self.test = test
+        self.api = self.directory / "api.sock"
+        self.config = self.directory / "crossover.yaml"
+        self.running = []
+        self.write_config(**daemon_options)
+        self.start_daemon()
+
+    def write_config(self, **options):
+        lines = ["socket:", f"  path: {self.socket}", f"trace_file: {self.trace}"]
+        lines += [f"{key}: {value}" for key, value in options.items()]
+        self.config.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+    def start_daemon(self):
+        command = [BIN / "crossover-deviceplugin", "--standalone", "--config", self.config]
+        self.daemon = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        self.test.addCleanup(_end, self.daemon)
+        self.await_word("api on ")
+
+    def await_word(self, word):
+        """Reads the daemon's log until a line has `word`."""
+        seen = []
+        for line in self.daemon.stderr:
+            seen.append(line)
+            if word in line:
+                return line
+        raise AssertionError(f"no '{word}' in {seen}")
+
+    def stop_daemon(self, number=signal.SIGTERM):
+        self.daemon.send_signal(number)
+        self.daemon.communicate(timeout=60)
+        return self.daemon.returncode
+
+    def start_job(self, name, iterations=100_000, **options):
+        """Both ranks, killed with the test if they still run."""
+        ranks = self.start(name, options=(f"--iterations={iterations}",), **options)
+        for rank in ranks:
+            self.test.addCleanup(end_quietly, rank)
+        return ranks
+
+    def command(self, *arguments):
+        return [str(BIN / "crossover"), *arguments, "--socket", str(self.api)]
+
+    def ask(self, *arguments, code=0):
+        """Standard output of `crossover ...`, which must end with `code`."""
+        done = subprocess.run(self.command(*arguments), capture_output=True, text=True, timeout=60, check=False)
+        if done.returncode != code:
+            raise AssertionError(f"{arguments} ended with {done.returncode}: {done.stderr}")
+        return done.stdout if code == 0 else done.stderr
+
+    def top(self):
+        return json.loads(self.ask("top", "-o", "json"))
+
+    def await_top(self, holds):
+        """`crossover top` again and again until `holds(top)`; the test's own timeout bounds it."""
+        while True:
+            top = self.top()
+            if holds(top):
+                return top
+            time.sleep(0.05)
+
+
+def clients(top):
+    return [client for job in top["jobs"] for client in job["clients"]]
+
+
+def end_ranks(ranks):
+    """Kills a job and waits until its processes are gone."""
+    for rank in ranks:
+        rank.kill()
+    for rank in ranks:
+        end_quietly(rank)
+
+
+def end_quietly(process):
+    if process.poll() is None:
+        process.kill()
+    process.wait()
+    if process.stderr and not process.stderr.closed:
+        process.stderr.close()
