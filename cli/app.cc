@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "cli/doctor/doctor.h"
 #include "cli/mode/mode.h"
 #include "cli/node/client.h"
 #include "cli/run/run.h"
@@ -31,6 +32,15 @@ void AddSocket(CLI::App* command, std::string* socket) {
   command->add_option("--socket", *socket, "the daemon's API socket")->capture_default_str();
 }
 
+// -o `text`|json; `owner` keeps `json` alive.
+void AddOutput(CLI::App* command, const std::string& text, bool* json, std::shared_ptr<void> owner) {
+  command
+      ->add_option_function<std::string>(
+          "-o,--output", [json, owner](const std::string& format) { *json = format == "json"; },
+          text + " or json (default " + text + ")")
+      ->check(CLI::IsMember({text, std::string("json")}));
+}
+
 void AddRun(CLI::App* app, Action* action) {
   auto options = std::make_shared<RunOptions>();
   CLI::App* run =
@@ -51,10 +61,7 @@ void AddTop(CLI::App* app, Action* action) {
   CLI::App* top =
       Add(app, "top", "who holds each GPU, who waits, what sharing costs and gains", action, Top, options);
   AddSocket(top, &options->socket);
-  top->add_option_function<std::string>(
-         "-o,--output", [options](const std::string& format) { options->json = format == "json"; },
-         "table or json (default table)")
-      ->check(CLI::IsMember({"table", "json"}));
+  AddOutput(top, "table", &options->json, options);
   top->add_option("-w,--watch", options->watch_s, "again each so many seconds, 0.1 to 3600")
       ->check(CLI::Range(0.1, 3600.0));
 }
@@ -68,11 +75,7 @@ void AddTimeline(CLI::App* app, Action* action) {
   timeline->add_option("--seconds", options->seconds, "how far back, 0.01 to 3600")
       ->check(CLI::Range(0.01, 3600.0))
       ->capture_default_str();
-  timeline
-      ->add_option_function<std::string>(
-          "-o,--output", [options](const std::string& format) { options->json = format == "json"; },
-          "text or json (default text)")
-      ->check(CLI::IsMember({"text", "json"}));
+  AddOutput(timeline, "text", &options->json, options);
   timeline->add_flag("--follow", options->follow, "print events as they come; with json, one a line");
 }
 
@@ -87,6 +90,17 @@ void AddMode(CLI::App* app, Action* action) {
   mode->callback([action, socket, to] { *action = [socket, to] { return SwitchMode(*socket, *to); }; });
 }
 
+void AddDoctor(CLI::App* app, Action* action) {
+  auto options = std::make_shared<DoctorOptions>();
+  CLI::App* doctor =
+      Add(app, "doctor", "what keeps jobs of this machine from taking turns", action, Doctor, options);
+  AddSocket(doctor, &options->api_socket);
+  doctor->add_option("--arbiter-socket", options->arbiter_socket,
+                     "where jobs connect (default $CROSSOVER_SOCKET, else /run/crossover/arbiter.sock)");
+  doctor->add_option("--library", options->library, "libcrossover.so (default: the one beside this program)");
+  AddOutput(doctor, "text", &options->json, options);
+}
+
 }  // namespace
 
 int Main(int argc, char** argv, const char* version) {
@@ -98,6 +112,7 @@ int Main(int argc, char** argv, const char* version) {
   AddTop(&app, &action);
   AddTimeline(&app, &action);
   AddMode(&app, &action);
+  AddDoctor(&app, &action);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -13,6 +13,7 @@ class ListTurnsRequest;
 class ListTurnsResponse;
 class SetModeRequest;
 class SetModeResponse;
+class Top;
 class TurnEvent;
 }  // namespace crossover::node::v1
 
@@ -28,6 +29,7 @@ class NodeClient {
   NodeClient(const NodeClient&) = delete;
   NodeClient& operator=(const NodeClient&) = delete;
 
+  std::string ReadTop(node::v1::Top* top);  // ListGpus and ListJobs in one
   std::string ListGpus(node::v1::ListGpusResponse* response);
   std::string ListJobs(node::v1::ListJobsResponse* response);
   std::string ListTurns(const node::v1::ListTurnsRequest& request, node::v1::ListTurnsResponse* response);

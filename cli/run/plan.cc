@@ -6,28 +6,13 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <cstdint>
 #include <filesystem>
 
 #include "common/base/fd.h"
-#include "proto/arbiter_protocol.h"
+#include "common/base/job_environment.h"
 
 namespace crossover::cli {
 namespace {
-
-constexpr std::int64_t kMostRanks = 1'000'000;
-
-bool ValidGang(std::string_view gang) {
-  return !gang.empty() && gang.size() < CROSSOVER_GANG_NAME_MAX &&
-         std::all_of(gang.begin(), gang.end(), [](char c) { return c > 0x20 && c < 0x7f; });
-}
-
-bool ValidSize(std::string_view text) {
-  std::int64_t size = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), size);
-  return error == std::errc{} && end == text.data() + text.size() && size >= 1 && size <= kMostRanks;
-}
 
 std::string AbsolutePath(const std::string& path) {
   std::error_code error;
@@ -46,10 +31,6 @@ bool SomebodyListens(const std::string& path) {
   path.copy(address.sun_path, sizeof(address.sun_path) - 1);
   const base::UniqueFd fd(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   return connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0;
-}
-
-bool ValidPriority(std::string_view priority) {
-  return priority.empty() || priority == "high" || priority == "normal" || priority == "low";
 }
 
 // The dynamic linker splits LD_PRELOAD at spaces and colons and knows no quoting.
@@ -80,24 +61,24 @@ std::string Preload(const std::string& library, std::string_view present) {
 
 std::variant<RunPlan, RunError> PlanRun(const RunOptions& options, const Environment& environment,
                                         const std::string& program_directory) {
-  if (!ValidGang(options.gang)) {
+  if (!base::IsGang(options.gang.c_str())) {
     return RunError{"--gang: \"" + options.gang +
                     "\" is not allowed: 1 to 127 printable characters without spaces"};
   }
-  if (!ValidSize(options.size)) {
+  if (!base::IsGangSize(options.size.c_str())) {
     return RunError{"--size: " + options.size + " is not allowed: a number of ranks from 1 to " +
-                    std::to_string(kMostRanks)};
+                    std::to_string(base::kMostRanks)};
   }
-  if (!ValidPriority(options.priority)) {
+  if (!options.priority.empty() && !base::IsPriority(options.priority.c_str())) {
     return RunError{"--priority: " + options.priority + " is not allowed: high, normal or low"};
   }
   if (options.command.empty())
     return RunError{"a command is missing: crossover run --gang NAME --size N -- COMMAND..."};
 
   std::string socket = options.socket.empty() ? Look(environment, "CROSSOVER_SOCKET") : options.socket;
-  if (socket.empty()) socket = kDefaultSocket;
+  if (socket.empty()) socket = base::kDefaultSocket;
   socket = AbsolutePath(socket);
-  if (socket.size() >= sizeof(sockaddr_un::sun_path)) {
+  if (!base::IsSocket(socket.c_str())) {
     return RunError{"--socket: " + socket + " is not allowed: a path of at most 107 bytes"};
   }
 

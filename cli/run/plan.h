@@ -19,8 +19,6 @@ struct RunOptions {
   std::vector<std::string> command;
 };
 
-inline constexpr std::string_view kDefaultSocket = "/run/crossover/arbiter.sock";
-
 struct RunPlan {
   std::map<std::string, std::string> environment;  // variables to set
   std::vector<std::string> warnings;               // a line each

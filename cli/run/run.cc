@@ -6,31 +6,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <vector>
 
-extern char** environ;  // NOLINT: POSIX's own declaration
+#include "cli/run/self.h"
 
 namespace crossover::cli {
-namespace {
-
-Environment ReadEnvironment() {
-  Environment environment;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string_view text = *entry;
-    const std::size_t equals = text.find('=');
-    if (equals != std::string_view::npos)
-      environment.emplace(text.substr(0, equals), text.substr(equals + 1));
-  }
-  return environment;
-}
-
-std::string ProgramDirectory() {
-  std::error_code error;
-  return std::filesystem::read_symlink("/proc/self/exe", error).parent_path().string();
-}
-
-}  // namespace
 
 int Run(const RunOptions& options) {
   const auto result = PlanRun(options, ReadEnvironment(), ProgramDirectory());

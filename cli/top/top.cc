@@ -16,17 +16,6 @@ namespace {
 
 constexpr char kClearScreen[] = "\033[H\033[2J";
 
-std::string Read(NodeClient* client, node::v1::Top* top) {
-  node::v1::ListGpusResponse gpus;
-  node::v1::ListJobsResponse jobs;
-  if (std::string error = client->ListGpus(&gpus); !error.empty()) return error;
-  if (std::string error = client->ListJobs(&jobs); !error.empty()) return error;
-  top->mutable_daemon()->Swap(gpus.mutable_daemon());
-  top->mutable_gpus()->Swap(gpus.mutable_gpus());
-  top->mutable_jobs()->Swap(jobs.mutable_jobs());
-  return "";
-}
-
 }  // namespace
 
 int Top(const TopOptions& options) {
@@ -34,7 +23,7 @@ int Top(const TopOptions& options) {
   const bool clear = options.watch_s && !options.json && isatty(STDOUT_FILENO) != 0;
   for (;;) {
     node::v1::Top top;
-    if (const std::string error = Read(&client, &top); !error.empty()) {
+    if (const std::string error = client.ReadTop(&top); !error.empty()) {
       std::fprintf(stderr, "crossover top: %s\n", error.c_str());
       return 1;
     }

@@ -4,68 +4,43 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cerrno>
-#include <cstddef>
-
+#include "common/base/job_environment.h"
 #include "sidecar/log/log.h"
 
 namespace crossover::session {
 namespace {
 
-constexpr char kDefaultSocket[] = "/run/crossover/arbiter.sock";
+static_assert(sizeof(Config::gang) == base::kLongestGang + 1);
+static_assert(sizeof(Config::socket) == base::kLongestSocket + 1);
 
-bool Refuse(const char* key, const char* value, const char* allowed) {
-  log::Write(log::Level::kError, "%s=%.64s: %s; the job runs without taking turns", key, value, allowed);
-  return false;
+using Get = const char* (*)(const char* name);
+
+// The variable's value; `otherwise` where it is not set. Null, after a line in the log, for one that is not
+// allowed.
+const char* Read(Get get, const base::JobVariable& variable, const char* otherwise) {
+  const char* value = get(variable.name);
+  if (value == nullptr) value = otherwise;
+  if (variable.allows(value)) return value;
+  log::Write(log::Level::kError, "%s=%.64s: %s; the job runs without taking turns", variable.name, value,
+             variable.allowed);
+  return nullptr;
 }
 
-bool CopyText(const char* key, const char* value, char* to, std::size_t room, const char* allowed) {
-  const std::size_t length = strlen(value);
-  if (length == 0 || length >= room) return Refuse(key, value, allowed);
-  memcpy(to, value, length + 1);
-  return true;
-}
-
-bool ParseSize(const char* value, std::uint32_t* size) {
-  char* end = nullptr;
-  errno = 0;
-  const unsigned long parsed = strtoul(value, &end, 10);
-  if (value[0] < '0' || value[0] > '9' || *end != '\0' || errno != 0 || parsed == 0 || parsed > 1'000'000) {
-    return Refuse("CROSSOVER_GANG_SIZE", value, "a number of ranks from 1 to 1000000 is allowed");
-  }
-  *size = static_cast<std::uint32_t>(parsed);
-  return true;
-}
-
-bool ParseGates(const char* value, bool* gpu_gates) {
-  *gpu_gates = strcmp(value, "gpu") == 0;
-  if (*gpu_gates || strcmp(value, "host") == 0) return true;
-  return Refuse("CROSSOVER_GATES", value, "gpu or host is allowed");
-}
-
-bool ParsePriority(const char* value, std::uint32_t* priority) {
-  constexpr const char* kNames[] = {"normal", "low", "high"};  // in order of enum crossover_priority
-  for (std::uint32_t i = 0; i < 3; ++i) {
-    if (strcmp(value, kNames[i]) == 0) {
-      *priority = i;
-      return true;
-    }
-  }
-  return Refuse("CROSSOVER_TURN_PRIORITY", value, "high, normal or low is allowed");
-}
-
-bool ParseLogLevel(const char* value) {
+bool ReadLogLevel(Get get) {
+  if (get(base::kLogLevel.name) == nullptr) return true;
+  const char* value = Read(get, base::kLogLevel, "");
+  if (value == nullptr) return false;
   constexpr const char* kNames[] = {"error", "warn", "info", "debug"};
   for (int level = 0; level < 4; ++level) {
-    if (strcmp(value, kNames[level]) == 0) {
-      log::SetLevel(static_cast<log::Level>(level));
-      return true;
-    }
+    if (base::Same(value, kNames[level])) log::SetLevel(static_cast<log::Level>(level));
   }
-  return Refuse("CROSSOVER_LOG", value, "error, warn, info or debug is allowed");
+  return true;
 }
 
-bool IsOn(const char* value) { return value != nullptr && value[0] != '\0' && strcmp(value, "0") != 0; }
+std::uint32_t PriorityOf(const char* allowed) {
+  if (base::Same(allowed, "high")) return CROSSOVER_PRIORITY_HIGH;
+  return base::Same(allowed, "low") ? CROSSOVER_PRIORITY_LOW : CROSSOVER_PRIORITY_NORMAL;
+}
 
 Config config;
 pthread_once_t config_once = PTHREAD_ONCE_INIT;
@@ -74,25 +49,27 @@ pthread_once_t config_once = PTHREAD_ONCE_INIT;
 
 Config ParseConfig(const char* (*get)(const char* name)) {
   Config parsed;
-  const char* gang = get("CROSSOVER_GANG");
-  if (gang == nullptr || gang[0] == '\0' || IsOn(get("CROSSOVER_DISABLE"))) return parsed;
-  bool valid = CopyText("CROSSOVER_GANG", gang, parsed.gang, sizeof parsed.gang,
-                        "a name of at most 127 characters is allowed");
-  if (const char* level = get("CROSSOVER_LOG"); valid && level != nullptr) valid = ParseLogLevel(level);
-  const char* socket = get("CROSSOVER_SOCKET");
-  valid = valid && CopyText("CROSSOVER_SOCKET", socket == nullptr ? kDefaultSocket : socket, parsed.socket,
-                            sizeof parsed.socket, "a path of 1 to 107 characters is allowed");
-  if (const char* size = get("CROSSOVER_GANG_SIZE"); valid && size != nullptr) {
-    valid = ParseSize(size, &parsed.gang_size);
+  const char* gang = get(base::kGang.name);
+  if (gang == nullptr || gang[0] == '\0' || base::IsOn(get("CROSSOVER_DISABLE"))) return parsed;
+  gang = Read(get, base::kGang, "");
+  if (gang == nullptr || !ReadLogLevel(get)) return parsed;
+  const char* socket = Read(get, base::kSocket, base::kDefaultSocket);
+  if (socket == nullptr) return parsed;
+  strcpy(parsed.gang, gang);
+  strcpy(parsed.socket, socket);
+  if (get(base::kGangSize.name) != nullptr) {
+    const char* size = Read(get, base::kGangSize, "");
+    if (size == nullptr) return parsed;
+    parsed.gang_size = static_cast<std::uint32_t>(base::GangSizeOf(size));
   }
-  if (const char* gates = get("CROSSOVER_GATES"); valid && gates != nullptr) {
-    valid = ParseGates(gates, &parsed.gpu_gates);
-  }
-  if (const char* priority = get("CROSSOVER_TURN_PRIORITY"); valid && priority != nullptr) {
-    valid = ParsePriority(priority, &parsed.priority);
-  }
-  parsed.launch_blocking = IsOn(get("CUDA_LAUNCH_BLOCKING"));
-  parsed.active = valid;
+  const char* gates = Read(get, base::kGates, "gpu");
+  if (gates == nullptr) return parsed;
+  parsed.gpu_gates = base::Same(gates, "gpu");
+  const char* priority = Read(get, base::kPriority, "normal");
+  if (priority == nullptr) return parsed;
+  parsed.priority = PriorityOf(priority);
+  parsed.launch_blocking = base::IsOn(get("CUDA_LAUNCH_BLOCKING"));
+  parsed.active = true;
   return parsed;
 }
 

@@ -7,6 +7,7 @@ import subprocess
 import unittest
 
 from tests.process.cli.machine import Node, clients, end_quietly, end_ranks
+from tests.process.sidecar.test_sidecar import BIN, SIMGPU
 
 
 def taking_turns(top):
@@ -155,6 +156,77 @@ class Life(unittest.TestCase):
         self.assertEqual(done.returncode, 2)
         self.assertIn(f"api.socket: socket {node.api}: another daemon listens on it", done.stderr)
         self.assertEqual(node.top()["daemon"]["pid"], node.daemon.pid)
+
+
+class Doctor(unittest.TestCase):
+    """The whole machine is looked at: verdicts by check."""
+
+    def doctor(self, node, code=0, **environment):
+        command = [*node.command("doctor", "-o", "json"), "--arbiter-socket", str(node.socket)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False,
+                              env={**os.environ, "LD_LIBRARY_PATH": SIMGPU, **environment})
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        report = json.loads(done.stdout)
+        self.assertEqual(report["verdict"] == "fail", code == 1)
+        return {check["name"]: check for check in report["checks"]}
+
+    def test_a_machine_whose_jobs_take_turns(self):
+        node = Node(self)
+        for name in ("alpha", "beta"):
+            node.start_job(name)
+        node.await_top(all_in_mode("gate"))
+        pipe = node.directory / "mps"
+        pipe.mkdir()
+        (pipe / "control").touch()
+        checks = self.doctor(node, CUDA_MPS_PIPE_DIRECTORY=str(pipe), SIMGPU_MACHINE="1x1")
+        self.assertEqual({name for name, check in checks.items() if check["verdict"] != "ok"} - {"pidfd"}, set(), checks)
+        self.assertEqual(checks["turns"]["seen"], "turns are taken on 2 GPUs")
+
+    def test_a_machine_with_faults(self):
+        node = Node(self, mode="observe")
+        for name in ("alpha", "beta"):
+            node.start_job(name)
+        node.await_top(lambda top: len(clients(top)) == 4 and all(c["phase"] == "locked" for c in clients(top)))
+        checks = self.doctor(node, code=1, CROSSOVER_GATES="maybe", CROSSOVER_DISABLE="1", CUDA_LAUNCH_BLOCKING="1",
+                             CUDA_MPS_PIPE_DIRECTORY="/nowhere", LD_LIBRARY_PATH="/nowhere")
+        self.assertEqual({name for name, check in checks.items() if check["verdict"] == "warn"} - {"pidfd"},
+                         {"disabled", "launch_blocking", "driver", "mps", "mode", "turns"})
+        self.assertEqual(checks["environment"]["verdict"], "fail")
+        self.assertIn("the daemon's mode is observe", checks["turns"]["seen"])
+
+        node.stop_daemon(signal.SIGKILL)
+        checks = self.doctor(node, code=1)
+        self.assertEqual({name for name, check in checks.items() if check["verdict"] == "fail"},
+                         {"arbiter_socket", "api_socket"})
+        node.start_daemon()
+        node.await_top(lambda top: len(clients(top)) == 4)
+        self.assertEqual(self.doctor(node, CUDA_MPS_PIPE_DIRECTORY="/nowhere")["restarts"]["verdict"], "warn")
+
+    def test_a_library_that_does_not_load(self):
+        node = Node(self)
+        text = node.directory / "libcrossover.so"
+        text.write_text("no library", encoding="utf-8")
+        done = subprocess.run(node.command("doctor", "--library", str(text)), capture_output=True, text=True, timeout=60,
+                              check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stdout, r"(?m)^fail +library_fits +.*is not an ELF file")
+        self.assertRegex(done.stdout, r"(?m)^fail +library_loads +.*cannot be preloaded")
+
+
+class BadUsage(unittest.TestCase):
+
+    def test_names_option_value_and_what_is_allowed(self):
+        for arguments, words in ((("top", "-o", "xml"), ("--output", "xml", "table,json")),
+                                 (("top", "-w", "0"), ("--watch", "0", "0.1")),
+                                 (("timeline", "--seconds", "x"), ("--seconds", "x")),
+                                 (("timeline", "--seconds", "0"), ("--seconds", "0", "3600")),
+                                 (("mode", "on"), ("mode", "on", "off,observe,enforce,configured")),
+                                 (("mode",), ("mode is required",)),
+                                 (("doctor", "now"), ("now",))):
+            done = subprocess.run([BIN / "crossover", *arguments], capture_output=True, text=True, timeout=60, check=False)
+            self.assertEqual((done.returncode, done.stdout), (2, ""), arguments)
+            for word in words:
+                self.assertIn(word, done.stderr)
 
 
 @unittest.skipUnless(os.geteuid() == 0, "needs root, to become another user")

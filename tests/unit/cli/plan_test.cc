@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "common/base/job_environment.h"
+
 namespace crossover::cli {
 namespace {
 
@@ -74,7 +76,7 @@ TEST_F(PlanTest, TheSocketComesFromTheOptionThenTheEnvironmentThenTheDefault) {
             root_ + "/none.sock");
   options_.socket = "";
   EXPECT_EQ(Plan({{"CROSSOVER_SOCKET", "/elsewhere"}}).environment.at("CROSSOVER_SOCKET"), "/elsewhere");
-  EXPECT_EQ(Plan({}).environment.at("CROSSOVER_SOCKET"), kDefaultSocket);
+  EXPECT_EQ(Plan({}).environment.at("CROSSOVER_SOCKET"), base::kDefaultSocket);
 }
 
 TEST_F(PlanTest, ARelativeSocketIsMadeAbsolute) {

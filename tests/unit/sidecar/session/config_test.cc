@@ -84,6 +84,8 @@ TEST_F(ConfigTest, TakesWhatIsGiven) {
 
 TEST_F(ConfigTest, MalformedValuesAreNamedInOneLineAndMakeItInert) {
   const std::pair<std::string, std::string> malformed[] = {{"CROSSOVER_GANG", std::string(200, 'x')},
+                                                           {"CROSSOVER_GANG", "two words"},
+                                                           {"CROSSOVER_GANG", "caf\xc3\xa9"},
                                                            {"CROSSOVER_SOCKET", std::string(108, 's')},
                                                            {"CROSSOVER_SOCKET", ""},
                                                            {"CROSSOVER_GANG_SIZE", "0"},

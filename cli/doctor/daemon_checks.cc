@@ -1,0 +1,157 @@
+#include "cli/doctor/daemon_checks.h"
+
+#include <functional>
+#include <utility>
+
+#include "cli/render/table.h"
+#include "proto/crossover_node.pb.h"
+
+namespace crossover::cli {
+namespace {
+
+using node::v1::Client;
+using node::v1::Gpu;
+using node::v1::Top;
+
+// A job learns its period within three iterations: one that takes a minute is long.
+constexpr double kTimeToLearn = 180;
+// The kernel counts a process's start in ticks, and the daemon its life a little after its start.
+constexpr double kClocksDiffer = 0.1;
+
+Finding Say(Verdict verdict, std::string seen, std::string advice = "") {
+  return {.name = "", .verdict = verdict, .seen = std::move(seen), .advice = std::move(advice)};
+}
+
+Finding IfAsked(const Facts& facts, const std::function<Finding(const Top& top)>& judge) {
+  if (facts.daemon == nullptr) return Say(Verdict::kUnknown, "the daemon was not asked");
+  return judge(*facts.daemon);
+}
+
+// The first client of `top` that `wanted` accepts; null if none.
+const Client* Find(const Top& top, const std::function<bool(const Client& client)>& wanted) {
+  for (const auto& job : top.jobs()) {
+    for (const Client& client : job.clients()) {
+      if (wanted(client)) return &client;
+    }
+  }
+  return nullptr;
+}
+
+int ClientsOn(const Top& top, const std::string& uuid) {
+  for (const Gpu& gpu : top.gpus()) {
+    if (gpu.uuid() == uuid) return static_cast<int>(gpu.clients());
+  }
+  return 0;
+}
+
+std::string Named(const Client& client) {
+  return "gang " + client.gang() + " rank " + std::to_string(client.rank()) + " on GPU " + client.gpu_uuid();
+}
+
+}  // namespace
+
+Finding DaemonMode(const Facts& facts) {
+  return IfAsked(facts, [](const Top& top) {
+    const auto& daemon = top.daemon();
+    if (daemon.mode() != daemon.mode_configured()) {
+      return Say(Verdict::kWarn,
+                 "switched to " + daemon.mode() + "; configured is " + daemon.mode_configured(),
+                 "crossover mode configured brings it back");
+    }
+    if (daemon.mode() == "enforce") return Say(Verdict::kOk, "enforce");
+    return Say(Verdict::kWarn, daemon.mode() + ", as configured: no job takes turns",
+               "set mode: enforce in the daemon's configuration and send it SIGHUP");
+  });
+}
+
+Finding JobsTakeTurns(const Facts& facts) {
+  return IfAsked(facts, [](const Top& top) {
+    int taking = 0;
+    for (const Gpu& gpu : top.gpus()) {
+      if (gpu.clients() < 2) continue;
+      if (!gpu.why_no_turns().empty()) {
+        return Say(Verdict::kWarn, "GPU " + gpu.uuid() + ": its jobs are only watched: " + gpu.why_no_turns(),
+                   "CROSSOVER_LOG=info in a job's environment says more");
+      }
+      ++taking;
+    }
+    if (taking == 0) return Say(Verdict::kOk, "no GPU is shared now");
+    return Say(Verdict::kOk, "turns are taken on " + std::to_string(taking) + " GPUs");
+  });
+}
+
+Finding JobsHavePeriods(const Facts& facts) {
+  return IfAsked(facts, [](const Top& top) {
+    const Client* client = Find(top, [&top](const Client& each) {
+      return !each.learned() && each.connected_s() > kTimeToLearn && ClientsOn(top, each.gpu_uuid()) > 1;
+    });
+    if (client == nullptr) return Say(Verdict::kOk, "no job keeps its neighbour from taking turns");
+    return Say(Verdict::kWarn,
+               Named(*client) + " has shown no period in " + Duration(client->connected_s()) +
+                   ", so nobody on that GPU takes turns",
+               "jobs with many small collectives inside compute (tensor or pipeline parallel, SyncBN, FSDP) "
+               "have none: "
+               "put it elsewhere");
+  });
+}
+
+Finding Offenders(const Facts& facts) {
+  return IfAsked(facts, [](const Top& top) {
+    const Client* client = Find(top, [](const Client& each) { return each.offender(); });
+    if (client == nullptr) return Say(Verdict::kOk, "no job held its turn too long too often");
+    return Say(Verdict::kWarn,
+               Named(*client) + " held its turn too long, too often: no turns on that GPU for a while",
+               "see watchdog in the daemon's configuration; a stalled input or a debugger makes such turns");
+  });
+}
+
+Finding WatchdogOpenings(const Facts& facts) {
+  return IfAsked(facts, [](const Top& top) {
+    for (const Gpu& gpu : top.gpus()) {
+      if (gpu.watchdog_openings() == 0) continue;
+      return Say(Verdict::kWarn,
+                 "GPU " + gpu.uuid() + ": " + std::to_string(gpu.watchdog_openings()) +
+                     " times others were let in beside a holder that did not give its turn back",
+                 "the daemon's log names the holder");
+    }
+    return Say(Verdict::kOk, "the watchdog had nothing to do");
+  });
+}
+
+Finding ClientFaults(const Facts& facts) {
+  return IfAsked(facts, [](const Top& top) {
+    const Client* client = Find(top, [](const Client& each) { return each.faults() != 0; });
+    if (client == nullptr) return Say(Verdict::kOk, "no job had to open its own gate");
+    return Say(Verdict::kWarn,
+               Named(*client) + " opened its own gate " + std::to_string(client->faults()) +
+                   " times, as it says, because nobody else did",
+               "is the daemon kept from running (CPU limits, a stopped process)?");
+  });
+}
+
+// A job that is older than the daemon lost an earlier one: it ran without turns in between.
+Finding DaemonRestarts(const Facts& facts) {
+  return IfAsked(facts, [&facts](const Top& top) {
+    const double up = top.daemon().uptime_s();
+    const Client* client = Find(top, [&](const Client& each) {
+      const auto age = facts.process_age_s.find(each.pid());
+      return age != facts.process_age_s.end() && age->second > up + kClocksDiffer;
+    });
+    if (client == nullptr) return Say(Verdict::kOk, "the daemon runs for " + Duration(up));
+    return Say(Verdict::kWarn,
+               "the daemon runs for " + Duration(up) + ", less than " + Named(*client) +
+                   ": it was restarted under it, or started late",
+               "its log says why the one before ended");
+  });
+}
+
+Finding DroppedEvents(const Facts& facts) {
+  return IfAsked(facts, [](const Top& top) {
+    const std::uint32_t dropped = top.daemon().events_dropped();
+    if (dropped == 0) return Say(Verdict::kOk, "no event was dropped");
+    return Say(Verdict::kWarn, std::to_string(dropped) + " events were dropped: figures and traces miss them",
+               "turns themselves are not affected; the machine's processors are too busy");
+  });
+}
+
+}  // namespace crossover::cli

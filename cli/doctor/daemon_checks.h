@@ -1,0 +1,17 @@
+// Checks of what the daemon knows; each is unknown where it was not asked. Used by checks.cc.
+#pragma once
+
+#include "cli/doctor/checks.h"
+
+namespace crossover::cli {
+
+Finding DaemonMode(const Facts& facts);
+Finding JobsTakeTurns(const Facts& facts);
+Finding JobsHavePeriods(const Facts& facts);
+Finding Offenders(const Facts& facts);
+Finding WatchdogOpenings(const Facts& facts);
+Finding ClientFaults(const Facts& facts);
+Finding DaemonRestarts(const Facts& facts);
+Finding DroppedEvents(const Facts& facts);
+
+}  // namespace crossover::cli

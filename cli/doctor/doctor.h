@@ -1,0 +1,18 @@
+// crossover doctor: what keeps the jobs of this machine from taking turns, and what to do about it.
+#pragma once
+
+#include <string>
+
+namespace crossover::cli {
+
+struct DoctorOptions {
+  std::string api_socket;
+  std::string arbiter_socket;  // empty: $CROSSOVER_SOCKET, else the default one
+  std::string library;         // empty: found beside the program
+  bool json = false;
+};
+
+// Returns the exit code: 1 where a check failed.
+int Doctor(const DoctorOptions& options);
+
+}  // namespace crossover::cli

@@ -1,0 +1,76 @@
+// The variables by which a job is told to take turns, and what each may say: one rule for the library that
+// reads them and for whoever sets or checks them. No allocation.
+#pragma once
+
+#include <cstddef>
+
+namespace crossover::base {
+
+inline constexpr std::size_t kLongestGang = 127;
+inline constexpr std::size_t kLongestSocket = 107;  // room of sockaddr_un::sun_path, less the closing zero
+inline constexpr unsigned long kMostRanks = 1'000'000;
+inline constexpr char kDefaultSocket[] = "/run/crossover/arbiter.sock";
+
+constexpr std::size_t LengthOf(const char* text) {
+  std::size_t length = 0;
+  while (text[length] != '\0') ++length;
+  return length;
+}
+
+constexpr bool Same(const char* a, const char* b) {
+  while (*a != '\0' && *a == *b) ++a, ++b;
+  return *a == *b;
+}
+
+constexpr bool IsGang(const char* text) {
+  for (const char* c = text; *c != '\0'; ++c) {
+    if (*c <= ' ' || *c > '~') return false;
+  }
+  return text[0] != '\0' && LengthOf(text) <= kLongestGang;
+}
+
+// The number of ranks, 0 for text that is none.
+constexpr unsigned long GangSizeOf(const char* text) {
+  unsigned long size = 0;
+  for (const char* c = text; *c != '\0'; ++c) {
+    if (*c < '0' || *c > '9') return 0;
+    size = size * 10 + static_cast<unsigned long>(*c - '0');
+    if (size > kMostRanks) return 0;
+  }
+  return size;
+}
+constexpr bool IsGangSize(const char* text) { return GangSizeOf(text) != 0; }
+
+constexpr bool IsSocket(const char* text) { return text[0] != '\0' && LengthOf(text) <= kLongestSocket; }
+constexpr bool IsGates(const char* text) { return Same(text, "gpu") || Same(text, "host"); }
+constexpr bool IsPriority(const char* text) {
+  return Same(text, "high") || Same(text, "normal") || Same(text, "low");
+}
+constexpr bool IsLogLevel(const char* text) {
+  return Same(text, "error") || Same(text, "warn") || Same(text, "info") || Same(text, "debug");
+}
+
+// Of a variable that switches something: unset, empty and 0 are off.
+constexpr bool IsOn(const char* text) { return text != nullptr && text[0] != '\0' && !Same(text, "0"); }
+
+struct JobVariable {
+  const char* name;
+  bool (*allows)(const char* text);
+  const char* allowed;  // in words: what `allows` accepts
+};
+
+inline constexpr JobVariable kGang = {"CROSSOVER_GANG", IsGang,
+                                      "1 to 127 printable characters without spaces are allowed"};
+inline constexpr JobVariable kGangSize = {"CROSSOVER_GANG_SIZE", IsGangSize,
+                                          "a number of ranks from 1 to 1000000 is allowed"};
+inline constexpr JobVariable kSocket = {"CROSSOVER_SOCKET", IsSocket,
+                                        "a path of 1 to 107 characters is allowed"};
+inline constexpr JobVariable kGates = {"CROSSOVER_GATES", IsGates, "gpu or host is allowed"};
+inline constexpr JobVariable kPriority = {"CROSSOVER_TURN_PRIORITY", IsPriority,
+                                          "high, normal or low is allowed"};
+inline constexpr JobVariable kLogLevel = {"CROSSOVER_LOG", IsLogLevel,
+                                          "error, warn, info or debug is allowed"};
+inline constexpr const JobVariable* kJobVariables[] = {&kGang,  &kGangSize, &kSocket,
+                                                       &kGates, &kPriority, &kLogLevel};
+
+}  // namespace crossover::base

@@ -1,0 +1,141 @@
+// What top and timeline print, as people see it.
+#include <gmock/gmock.h>
+#include <google/protobuf/text_format.h>
+#include <gtest/gtest.h>
+
+#include "cli/render/json.h"
+#include "cli/render/table.h"
+#include "cli/timeline/picture.h"
+#include "cli/top/table.h"
+#include "proto/crossover_node.pb.h"
+
+namespace crossover::cli {
+namespace {
+
+using ::testing::HasSubstr;
+
+template <class Message>
+Message Parse(const std::string& text) {
+  Message message;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &message));
+  return message;
+}
+
+constexpr char kShared[] = R"(
+  daemon { version: "1.2.3" pid: 7 uptime_s: 5400 mode: "enforce" mode_configured: "enforce" }
+  gpus {
+    uuid: "GPU-0" mode: "gate" holders: "alpha" waiting: "beta" gain: 1.5714 turns: 200 handed_over: 190 granted: 10
+    rest_s: 0.01 rest_ratio: 0.0012 clients: 2
+  }
+  gpus { uuid: "GPU-1" mode: "observe" }
+  jobs {
+    gang: "alpha" size: 4 uid: 1000
+    clients {
+      gang: "alpha" rank: 0 gpu_uuid: "GPU-0" pid: 4242 transport: "gpu_gates" phase: "taking" mode: "gate"
+      learned: true holding: true holding_ms: 3.14 turns: 100 wait_ms: 1.26 hold_ms: 20.04 step_ms: 41.5
+      alone { step_ms: 32.1 age_s: 75 source: "measured" } slowdown: 1.2928
+    }
+  }
+  jobs {
+    gang: "beta" size: 4 uid: 1000
+    clients {
+      gang: "beta" rank: 12 gpu_uuid: "GPU-0" transport: "host_gates" phase: "taking" mode: "gate"
+      learned: true waiting: true turns: 99 step_ms: 41.5
+      alone { step_ms: 33 age_s: 7200 source: "remembered" }
+    }
+  })";
+
+TEST(TopTableTest, ShowsWhoHoldsWhoWaitsAndWhatItCosts) {
+  EXPECT_EQ(TopTable(Parse<node::v1::Top>(kShared)),
+            R"(daemon 1.2.3, up 90.0 min, mode enforce
+
+GPU GPU-0: turns are taken; gain 1.57x over one after the other; rested while somebody waited 0.12%
+  GANG   RANK   PID  PHASE   TRANSPORT   NOW           TURNS  WAIT ms  HOLD ms  STEP ms  ALONE ms    AGE  SLOWDOWN
+  alpha     0  4242  taking  gpu_gates   holds 3.1 ms    100      1.3     20.0     41.5      32.1   75 s     1.29x
+  beta     12     -  taking  host_gates  waits            99        -        -     41.5    33.0 *  2.0 h         -
+
+GPU GPU-1: nobody
+
+* of an earlier process of the same gang, user and size
+)");
+}
+
+TEST(TopTableTest, SaysWhatIsNotAsItShouldBe) {
+  const std::string text = TopTable(Parse<node::v1::Top>(R"(
+    daemon { version: "1" uptime_s: 5 mode: "off" mode_configured: "enforce" events_dropped: 3 }
+    gpus { uuid: "GPU-0" mode: "off" clients: 1 why_no_turns: "the daemon's mode is off" watchdog_openings: 2 }
+    jobs { gang: "a" clients { gang: "a" gpu_uuid: "GPU-0" phase: "locked" offender: true transport: "none" } })"));
+  EXPECT_THAT(
+      text,
+      HasSubstr("daemon 1, up 5 s, mode off (configured: enforce), 3 events missing from these figures\n"));
+  EXPECT_THAT(text, HasSubstr("GPU GPU-0: no turns: the daemon's mode is off; watchdog openings 2\n"));
+  EXPECT_THAT(text, HasSubstr("  a        0    -  offender  none"));
+}
+
+TEST(TopTableTest, WithoutJobsItSaysSo) { EXPECT_THAT(TopTable({}), HasSubstr("no job has connected yet")); }
+
+// What scripts read: names and kinds stay.
+TEST(TopJsonTest, FieldsThatAreNotKnownAreLeftOutAndOthersAreThere) {
+  EXPECT_EQ(
+      Json(Parse<node::v1::Top>(R"(
+    daemon { version: "1" uptime_s: 5.5 mode: "off" mode_configured: "enforce" arbiter_socket: "/a" }
+    gpus { uuid: "GPU-0" holders: "a" gain: 1.5 }
+    jobs { gang: "a" clients { gang: "a" step_ms: 2.5 } })"),
+           false),
+      R"({"daemon":{"version":"1","pid":0,"uptime_s":5.5,"mode":"off","mode_configured":"enforce",)"
+      R"("events_dropped":0,"arbiter_socket":"/a"},)"
+      R"("gpus":[{"uuid":"GPU-0","mode":"","why_no_turns":"","holders":["a"],"waiting":[],)"
+      R"("turns":0,"handed_over":0,"granted":0,"watchdog_openings":0,"rest_s":0,"offenders":[],"clients":0,"gain":1.5}],)"
+      R"("jobs":[{"gang":"a","size":0,"uid":0,"clients":[{"gang":"a","rank":0,"gpu_uuid":"","slot":0,"pid":0,)"
+      R"("transport":"","phase":"","mode":"","connected_s":0,"learned":false,"holding":false,"waiting":false,)"
+      R"("turns":0,"faults":0,"offender":false,"step_ms":2.5}],"shares_with":[]}]})");
+}
+
+TEST(JsonStringTest, EscapesWhatMustBe) { EXPECT_EQ(JsonString("a\"b\\c\n"), R"("a\"b\\c\u000a")"); }
+
+TEST(ColumnsTest, NumbersStandAtTheRight) {
+  EXPECT_EQ(Columns({{"NAME", "N"}, {"a", "10"}, {"bcd", "-"}}), "NAME   N\na     10\nbcd    -\n");
+}
+
+TEST(PictureTest, FilledWhereItHoldsHatchedWhereItWaits) {
+  const auto turns = Parse<node::v1::ListTurnsResponse>(R"(
+    now_s: 100.2
+    turns { gpu_uuid: "GPU-0" gang: "alpha" asked_s: 99.1 began_s: 99.1 ended_s: 99.4 }
+    turns { gpu_uuid: "GPU-0" gang: "alpha" asked_s: 99.6 began_s: 99.8 }
+    turns { gpu_uuid: "GPU-0" gang: "beta" asked_s: 99.2 began_s: 99.4 ended_s: 99.8 }
+    turns { gpu_uuid: "GPU-1" gang: "beta" asked_s: 98 began_s: 99.5 ended_s: 100 })");
+  EXPECT_EQ(Picture(turns, 1.0, 20),
+            "GPU GPU-0\n"
+            "  alpha  ··██████····░░░░████\n"
+            "  beta   ····░░░░████████····\n"
+            "GPU GPU-1\n"
+            "  beta   ░░░░░░░░░░██████████\n"
+            "         -1000 ms      newest\n"
+            "█ holds the turn  ░ waits for it\n");
+}
+
+TEST(PictureTest, TurnsBeforeTheWindowAreLeftOut) {
+  const auto turns = Parse<node::v1::ListTurnsResponse>(R"(
+    turns { gpu_uuid: "GPU-0" gang: "first" asked_s: 1 began_s: 1 ended_s: 2 }
+    turns { gpu_uuid: "GPU-0" gang: "later" asked_s: 90 began_s: 90 ended_s: 100 })");
+  const std::string text = Picture(turns, 5, 20);
+  EXPECT_THAT(text, HasSubstr("later  ████████████████████\n"));
+  EXPECT_THAT(text, ::testing::Not(HasSubstr("first")));
+  EXPECT_EQ(Picture({}, 1, 20), "no turns were taken\n");
+}
+
+TEST(EventLineTest, OneLineEach) {
+  auto event = Parse<node::v1::TurnEvent>(R"(
+    at_s: 12.5 event: "hold" gpu_uuid: "GPU-0" gang: "alpha" rank: 3 duration_ms: 1.256)");
+  EXPECT_EQ(EventLine(event), "12.500000  GPU GPU-0  alpha rank 3  holds the turn, waited 1.26 ms\n");
+  event.set_event("release");
+  event.set_dropped(4);
+  EXPECT_EQ(EventLine(event),
+            "(4 events were lost here)\n12.500000  GPU GPU-0  alpha rank 3  gives it back after 1.26 ms\n");
+  event.set_dropped(0);
+  event.set_event("arrive");
+  EXPECT_EQ(EventLine(event), "");
+}
+
+}  // namespace
+}  // namespace crossover::cli
