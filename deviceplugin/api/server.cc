@@ -1,5 +1,6 @@
 #include "deviceplugin/api/server.h"
 
+#include <grpc/grpc.h>
 #include <grpc/support/log.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/resource_quota.h>
@@ -30,6 +31,8 @@ void Log(gpr_log_func_args* line) {
 
 std::unique_ptr<grpc::Server> Build(NodeService* service) {
   gpr_set_log_function(Log);
+  // gRPC is never shut down: after a write that did not get through, that takes it ten seconds.
+  grpc_init();
   grpc::ServerBuilder builder;
   grpc::ResourceQuota quota("api");
   quota.SetMaxThreads(kMostThreads);

@@ -156,11 +156,11 @@ void ReadMetrics(const YAML::Node& node, const std::string& key, std::string* li
                    }}});
 }
 
-void ReadApi(const YAML::Node& node, const std::string& key, std::string* socket) {
+void ReadApi(const YAML::Node& node, const std::string& key, std::optional<std::string>* socket) {
   Map(node, key, {{"socket", [&](const YAML::Node& value, const std::string& name) {
                      Scalar(value, name, kApiSocketAllowed, [&](const std::string& text) {
                        *socket = text == "off" ? "" : text;
-                       return socket->empty() || ValidSocketPath(text);
+                       return *socket == "" || ValidSocketPath(text);
                      });
                    }}});
 }
@@ -172,8 +172,8 @@ std::string ApiSocketBeside(const std::string& socket) {
 Config ReadConfig(const YAML::Node& root) {
   Config config;
   config.api_socket = ApiSocketBeside(config.arbiter.socket.path);
+  std::optional<std::string> api_socket;
   if (root.IsNull()) return config;  // an empty file: all defaults
-  bool api_named = false;
   arbiter::LiveSettings& live = config.arbiter.live;
   Map(root, "",
       {{"socket",
@@ -182,11 +182,7 @@ Config ReadConfig(const YAML::Node& root) {
         [&](const auto& value, const auto& key) { ReadLimits(value, key, &config.arbiter.limits); }},
        {"metrics",
         [&](const auto& value, const auto& key) { ReadMetrics(value, key, &config.metrics_listen); }},
-       {"api",
-        [&](const auto& value, const auto& key) {
-          ReadApi(value, key, &config.api_socket);
-          api_named = true;
-        }},
+       {"api", [&](const auto& value, const auto& key) { ReadApi(value, key, &api_socket); }},
        {"gpus", [&](const auto& value, const auto& key) { ReadGpus(value, key, &live.gpus); }},
        {"watchdog",
         [&](const auto& value, const auto& key) { ReadWatchdog(value, key, &live.turn.watchdog); }},
@@ -227,7 +223,7 @@ Config ReadConfig(const YAML::Node& root) {
             return level.has_value();
           });
         }}});
-  if (!api_named) config.api_socket = ApiSocketBeside(config.arbiter.socket.path);
+  config.api_socket = api_socket.value_or(ApiSocketBeside(config.arbiter.socket.path));
   return config;
 }
 

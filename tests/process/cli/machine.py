@@ -57,7 +57,7 @@ class Node(Machine):
 
     def ask(self, *arguments, code=0):
         """Standard output of `crossover ...`, which must end with `code`."""
-        done = subprocess.run(self.command(*arguments), capture_output=True, text=True, timeout=60, check=False)
+        done = finished(self.command(*arguments))
         if done.returncode != code:
             raise AssertionError(f"{arguments} ended with {done.returncode}: {done.stderr}")
         return done.stdout if code == 0 else done.stderr
@@ -72,6 +72,11 @@ class Node(Machine):
             if holds(top):
                 return top
             time.sleep(0.05)
+
+
+def finished(command, environment=None):
+    """A command that ran to its end."""
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, env=environment)
 
 
 def clients(top):

@@ -27,6 +27,7 @@ TEST(YamlConfigTest, AnEmptyFileIsTheDefaults) {
     ASSERT_TRUE(config);
     EXPECT_EQ(config->arbiter.socket.path, "/run/crossover/arbiter.sock");
     EXPECT_EQ(config->metrics_listen, "");
+    EXPECT_EQ(config->api_socket, "/run/crossover/api.sock");
   }
 }
 
@@ -42,6 +43,8 @@ limits:
   gpus: 2
 metrics:
   listen: 127.0.0.1:9465
+api:
+  socket: /tmp/b.sock
 gpus:
   - GPU-00000000-0000-0000-0000-000000000000
   - GPU-00000000-0000-0000-0000-000000000001
@@ -65,6 +68,7 @@ log_level: warn
   EXPECT_EQ(config->arbiter.limits.connections_per_user, 5u);
   EXPECT_EQ(config->arbiter.limits.gpus, 2u);
   EXPECT_EQ(config->metrics_listen, "127.0.0.1:9465");
+  EXPECT_EQ(config->api_socket, "/tmp/b.sock");
   EXPECT_THAT(*config->arbiter.live.gpus, ElementsAre("GPU-00000000-0000-0000-0000-000000000000",
                                                       "GPU-00000000-0000-0000-0000-000000000001"));
   EXPECT_EQ(config->arbiter.live.policy, arbiter::Policy::kObserve);
@@ -77,6 +81,17 @@ log_level: warn
   EXPECT_EQ(config->arbiter.live.turn.watchdog.forgive, 60'000'000'000);
   EXPECT_EQ(config->trace_file, "/tmp/trace.jsonl");
   EXPECT_EQ(config->log_level, logging::Level::kWarn);
+}
+
+TEST(YamlConfigTest, TheApiIsBesideTheSocketUnlessItIsNamedOrOff) {
+  EXPECT_EQ(ParseText("socket: {path: /tmp/x/a.sock}\n")->api_socket, "/tmp/x/api.sock");
+  EXPECT_EQ(ParseText("socket: {path: /tmp/x/a.sock}\napi: {}\n")->api_socket, "/tmp/x/api.sock");
+  EXPECT_EQ(ParseText("api: {socket: /y.sock}\nsocket: {path: /tmp/x/a.sock}\n")->api_socket, "/y.sock");
+  for (const char* off : {"off", "\"\""}) {
+    EXPECT_EQ(ParseText(std::string("api: {socket: ") + off + "}\n")->api_socket, "");
+  }
+  EXPECT_EQ(ErrorOf("api: {socket: relative}\n"),
+            "f.yaml:1: api.socket: relative is not allowed: an absolute path of at most 107 bytes, or off");
 }
 
 TEST(YamlConfigTest, TheExampleIsValidAndSaysTheDefaults) {

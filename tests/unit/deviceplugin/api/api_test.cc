@@ -1,0 +1,241 @@
+// The API's server and the command line's client, over a socket, with books that the test writes.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <future>
+
+#include "cli/node/client.h"
+#include "deviceplugin/api/door.h"
+#include "deviceplugin/api/server.h"
+#include "proto/crossover_node.pb.h"
+
+namespace crossover::deviceplugin {
+namespace {
+
+using cli::NodeClient;
+using ::testing::HasSubstr;
+
+class FakeSwitch : public ModeSwitch {
+ public:
+  State mode() const override {
+    return {.in_force = switched.value_or(configured), .configured = configured};
+  }
+  std::optional<arbiter::Policy> Switch(std::optional<arbiter::Policy> policy) override {
+    if (stopping) return std::nullopt;
+    const arbiter::Policy before = mode().in_force;
+    switched = policy;
+    return before;
+  }
+
+  arbiter::Policy configured = arbiter::Policy::kEnforce;
+  std::optional<arbiter::Policy> switched;
+  bool stopping = false;
+};
+
+class ApiTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = std::filesystem::temp_directory_path().string() + "/api-XXXXXX";
+    directory_ = mkdtemp(name.data());
+    server_ = Start();
+    ASSERT_NE(server_, nullptr) << error_;
+    gpu_ = std::make_shared<arbiter::GpuInfo>();
+    gpu_->uuid = "GPU-0";
+    gpu_->page = arbiter::Page::Create(&error_);
+    auto member = std::make_shared<arbiter::Member>();
+    member->gpu = gpu_;
+    member->id = 1;
+    member->gang = "a";
+    member->rank = 3;
+    member_ = member;
+  }
+  void TearDown() override {
+    server_.reset();
+    std::filesystem::remove_all(directory_);
+  }
+  std::unique_ptr<ApiServer> Start() {
+    return ApiServer::Start(
+        socket(), {.books = &books_, .modes = &modes_, .version = "9", .arbiter_socket = "/a"}, &error_);
+  }
+  std::string socket() const { return directory_ + "/api.sock"; }
+  void Put(arbiter::EventKind kind, turn::Time duration = 0) {
+    books_.OnEvent(
+        {.kind = kind, .at = base::MonotonicNs(), .gpu = gpu_, .member = member_, .duration = duration});
+  }
+
+  std::string directory_;
+  std::string error_;
+  Books books_;
+  FakeSwitch modes_;
+  std::unique_ptr<ApiServer> server_;
+  std::shared_ptr<arbiter::GpuInfo> gpu_;
+  std::shared_ptr<const arbiter::Member> member_;
+};
+
+TEST_F(ApiTest, TheSocketIsTheOwnersAlone) {
+  struct stat status {};
+  ASSERT_EQ(stat(socket().c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0600u);
+  EXPECT_EQ(status.st_uid, geteuid());
+  server_.reset();
+  EXPECT_NE(stat(socket().c_str(), &status), 0) << "and goes with the server";
+}
+
+TEST(DoorTest, RootAndTheDaemonsOwnUserMayEnter) {
+  EXPECT_TRUE(MayEnter(0, 0));
+  EXPECT_TRUE(MayEnter(0, 500));
+  EXPECT_TRUE(MayEnter(500, 500));
+  EXPECT_FALSE(MayEnter(501, 500));
+  EXPECT_FALSE(MayEnter(500, 0));
+}
+
+TEST_F(ApiTest, ALiveServersSocketIsNotTakenAndADeadOnesIs) {
+  EXPECT_EQ(Start(), nullptr);
+  EXPECT_THAT(error_, HasSubstr("another daemon listens on it"));
+  server_.reset();
+  server_ = Start();
+  EXPECT_NE(server_, nullptr) << error_;
+}
+
+TEST_F(ApiTest, AnswersWhatTheBooksSay) {
+  Put(arbiter::EventKind::kJoin);
+  Put(arbiter::EventKind::kHold, 2'000'000);
+  Put(arbiter::EventKind::kRelease, 20'000'000);
+  books_.OnDropped(5);
+  gpu_->page->slot(0).mode = CROSSOVER_MODE_OBSERVE;
+  NodeClient client(socket());
+  node::v1::Top top;
+  ASSERT_EQ(client.ReadTop(&top), "");
+  EXPECT_EQ(top.daemon().version(), "9");
+  EXPECT_EQ(top.daemon().events_dropped(), 5u);
+  EXPECT_EQ(top.daemon().arbiter_socket(), "/a");
+  ASSERT_EQ(top.gpus_size(), 1);
+  EXPECT_EQ(top.gpus(0).why_no_turns(), "alone on its GPU");
+  EXPECT_FALSE(top.gpus(0).has_gain());
+  ASSERT_EQ(top.jobs_size(), 1);
+  const node::v1::Client& shown = top.jobs(0).clients(0);
+  EXPECT_EQ(shown.rank(), 3u);
+  EXPECT_EQ(shown.turns(), 1u);
+  EXPECT_DOUBLE_EQ(shown.hold_ms(), 20);
+  EXPECT_FALSE(shown.has_step_ms());
+  node::v1::ListTurnsResponse turns;
+  ASSERT_EQ(client.ListTurns({}, &turns), "");
+  ASSERT_EQ(turns.turns_size(), 1);
+  EXPECT_NEAR(turns.turns(0).began_s() - turns.turns(0).asked_s(), 0.002, 1e-6);
+}
+
+TEST_F(ApiTest, SwitchesTheModeAndSaysWhatItWas) {
+  NodeClient client(socket());
+  node::v1::SetModeRequest request;
+  node::v1::SetModeResponse response;
+  request.set_mode(node::v1::MODE_OBSERVE);
+  ASSERT_EQ(client.SetMode(request, &response), "");
+  EXPECT_EQ(response.mode_before(), "enforce");
+  EXPECT_EQ(response.mode(), "observe");
+  EXPECT_EQ(modes_.switched, arbiter::Policy::kObserve);
+  request.set_configured(true);
+  ASSERT_EQ(client.SetMode(request, &response), "");
+  EXPECT_EQ(response.mode_before(), "observe");
+  EXPECT_EQ(response.mode(), "enforce");
+  EXPECT_FALSE(modes_.switched);
+}
+
+TEST_F(ApiTest, RefusesWhatIsNotAllowed) {
+  NodeClient client(socket());
+  node::v1::SetModeRequest request;
+  node::v1::SetModeResponse response;
+  EXPECT_THAT(client.SetMode(request, &response), HasSubstr("off, observe or enforce is allowed"));
+  request.set_configured(false);
+  EXPECT_THAT(client.SetMode(request, &response), HasSubstr("off, observe or enforce is allowed"));
+  request.set_mode(static_cast<node::v1::Mode>(77));
+  EXPECT_THAT(client.SetMode(request, &response), HasSubstr("off, observe or enforce is allowed"));
+  EXPECT_FALSE(modes_.switched);
+  modes_.stopping = true;
+  request.set_mode(node::v1::MODE_OFF);
+  EXPECT_THAT(client.SetMode(request, &response), HasSubstr("the daemon stops"));
+  node::v1::ListTurnsRequest turns;
+  node::v1::ListTurnsResponse answer;
+  for (const double seconds : {-1.0, 1e300, std::numeric_limits<double>::quiet_NaN()}) {
+    turns.set_seconds(seconds);
+    EXPECT_THAT(client.ListTurns(turns, &answer), HasSubstr("0 to 1000000")) << seconds;
+  }
+  turns.set_seconds(1);
+  turns.set_gpu_uuid(std::string(100'000, 'x'));
+  EXPECT_THAT(client.ListTurns(turns, &answer), HasSubstr("larger than max"));
+}
+
+// A watcher that reads nothing while more comes than can be kept for it: others are served meanwhile, and
+// what it lost is counted in the stream.
+TEST_F(ApiTest, ASlowWatcherLosesEventsAndIsToldHowMany) {
+  constexpr std::uint64_t kEvents = 50'000;
+  std::promise<void> watching;
+  std::promise<void> all_put;
+  std::uint64_t seen = 0;
+  std::uint64_t dropped = 0;
+  auto watcher = std::async(std::launch::async, [&] {
+    NodeClient client(socket());
+    return client.WatchTurns("", [&](const node::v1::TurnEvent& event) {
+      if (event.event() == "watching") {
+        watching.set_value();
+        all_put.get_future().wait();
+        return true;
+      }
+      ++seen;
+      dropped += event.dropped();
+      return event.event() != "leave";  // the last
+    });
+  });
+  watching.get_future().wait();
+  for (std::uint64_t i = 1; i < kEvents; ++i) Put(arbiter::EventKind::kHold);
+  Put(arbiter::EventKind::kLeave);
+  node::v1::Top top;
+  EXPECT_EQ(NodeClient(socket()).ReadTop(&top), "") << "others are served";
+  all_put.set_value();
+  EXPECT_EQ(watcher.get(), "");
+  EXPECT_GT(dropped, 0u);
+  EXPECT_EQ(seen + dropped, kEvents);
+}
+
+TEST_F(ApiTest, WatchersOfOneGpuSeeNoOther) {
+  std::promise<void> watching;
+  std::vector<std::string> gpus;
+  auto watcher = std::async(std::launch::async, [&] {
+    NodeClient client(socket());
+    return client.WatchTurns("GPU-0", [&](const node::v1::TurnEvent& event) {
+      if (event.event() == "watching") {
+        watching.set_value();
+        return true;
+      }
+      gpus.push_back(event.gpu_uuid());
+      return false;
+    });
+  });
+  watching.get_future().wait();
+  auto other = std::make_shared<arbiter::GpuInfo>();
+  other->uuid = "GPU-1";
+  books_.OnEvent({.kind = arbiter::EventKind::kHold, .at = 1, .gpu = other, .member = nullptr});
+  Put(arbiter::EventKind::kHold);
+  EXPECT_EQ(watcher.get(), "");
+  EXPECT_EQ(gpus, std::vector<std::string>{"GPU-0"});
+}
+
+TEST_F(ApiTest, WatchersAreToldOfTheEnd) {
+  std::promise<void> watching;
+  auto watcher = std::async(std::launch::async, [&] {
+    NodeClient client(socket());
+    return client.WatchTurns("", [&](const node::v1::TurnEvent&) {
+      watching.set_value();
+      return true;
+    });
+  });
+  watching.get_future().wait();
+  server_.reset();
+  EXPECT_EQ(watcher.get(), "the daemon stopped");
+  EXPECT_THAT(NodeClient(socket()).WatchTurns("", {}), HasSubstr("it does not exist"));
+}
+
+}  // namespace
+}  // namespace crossover::deviceplugin
