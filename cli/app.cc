@@ -33,7 +33,7 @@ void AddSocket(CLI::App* command, std::string* socket) {
 }
 
 // -o `text`|json; `owner` keeps `json` alive.
-void AddOutput(CLI::App* command, const std::string& text, bool* json, std::shared_ptr<void> owner) {
+void AddOutput(CLI::App* command, const std::string& text, bool* json, const std::shared_ptr<void>& owner) {
   command
       ->add_option_function<std::string>(
           "-o,--output", [json, owner](const std::string& format) { *json = format == "json"; },
