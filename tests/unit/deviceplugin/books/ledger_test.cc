@@ -125,13 +125,16 @@ TEST_F(LedgerTest, AnIterationBegunInOtherCompanyCountsForNeither) {
   Steps({a}, 30 * kMs);
   now_ += 10 * kMs;
   const MemberPtr b = Join("b");
-  Steps({a}, 300 * kMs, 1);
+  now_ -= 10 * kMs;
+  Steps({a}, 60 * kMs, 1);  // its beginning was alone
   EXPECT_FALSE(Client(a).step) << "the time alone is no time shared";
-  Steps({a}, 40 * kMs);
-  Tell(EventKind::kLeave, b);
+  Steps({a}, 40 * kMs, 5);
+  EXPECT_EQ(Client(a).step, 40 * kMs);
   now_ += 10 * kMs;
-  ledger_.OnEvent(
-      {.kind = EventKind::kStep, .at = now_, .gpu = a->gpu, .member = a, .duration = 40 * kMs, .steps = 1});
+  Tell(EventKind::kLeave, b);
+  now_ -= 10 * kMs;
+  Steps({a}, 60 * kMs, 1);  // its beginning was shared
+  Steps({a}, 30 * kMs, 5);
   EXPECT_EQ(Client(a).alone->each, 30 * kMs);
 }
 
