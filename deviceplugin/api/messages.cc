@@ -13,8 +13,8 @@ namespace {
 
 using node::v1::Job;
 
-double Ms(turn::Time time) { return static_cast<double>(time) * 1e-6; }
-double Seconds(turn::Time time) { return static_cast<double>(time) * 1e-9; }
+double Ms(turn::Time time) { return static_cast<double>(time) / 1e6; }
+double Seconds(turn::Time time) { return static_cast<double>(time) / 1e9; }
 std::uint32_t Count(std::uint64_t count) { return static_cast<std::uint32_t>(count); }
 
 const char* ModeName(std::uint32_t mode) {

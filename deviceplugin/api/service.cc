@@ -44,7 +44,7 @@ Status NodeService::ListGpus(grpc::ServerContext*, const node::v1::ListGpusReque
   node::v1::Daemon* daemon = response->mutable_daemon();
   daemon->set_version(backend_.version);
   daemon->set_pid(static_cast<std::uint32_t>(getpid()));
-  daemon->set_uptime_s(static_cast<double>(base::MonotonicNs() - started_) * 1e-9);
+  daemon->set_uptime_s(static_cast<double>(base::MonotonicNs() - started_) / 1e9);
   daemon->set_mode(Text(mode.in_force));
   daemon->set_mode_configured(Text(mode.configured));
   daemon->set_events_dropped(static_cast<std::uint32_t>(backend_.books->dropped()));
@@ -68,7 +68,7 @@ Status NodeService::ListTurns(grpc::ServerContext*, const node::v1::ListTurnsReq
   }
   const turn::Time now = base::MonotonicNs();
   const turn::Time since = seconds == 0 ? 0 : now - static_cast<turn::Time>(seconds * 1e9);
-  response->set_now_s(static_cast<double>(now) * 1e-9);
+  response->set_now_s(static_cast<double>(now) / 1e9);
   for (const TurnView& view : backend_.books->Turns(request->gpu_uuid(), since)) {
     Fill(view, response->add_turns());
   }
@@ -101,7 +101,7 @@ Status NodeService::WatchTurns(grpc::ServerContext* context, const node::v1::Wat
   }
   node::v1::TurnEvent first;
   first.set_event("watching");
-  first.set_at_s(static_cast<double>(base::MonotonicNs()) * 1e-9);
+  first.set_at_s(static_cast<double>(base::MonotonicNs()) / 1e9);
   bool open = writer->Write(first);
   std::uint64_t dropped = 0;
   while (open && !context->IsCancelled()) {

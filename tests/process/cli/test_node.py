@@ -64,6 +64,17 @@ class Top(unittest.TestCase):
         self.assertIn("turns are taken; gain ", table)
         self.assertRegex(table, r"alpha +0 +\d+ +taking +gpu_gates")
 
+    def test_watches_until_the_daemon_is_gone(self):
+        node = Node(self)
+        watch = subprocess.Popen(node.command("top", "-w", "0.1", "-o", "json"), stdout=subprocess.PIPE,
+                                 stderr=subprocess.PIPE, text=True)
+        self.addCleanup(end_quietly, watch)
+        for _ in range(3):
+            self.assertEqual(json.loads(watch.stdout.readline())["daemon"]["pid"], node.daemon.pid)
+        node.stop_daemon()
+        self.assertIn("crossover top: ", watch.communicate(timeout=60)[1])
+        self.assertEqual(watch.returncode, 1)
+
     def test_the_mode_is_switched_live_and_back(self):
         node = Node(self)
         jobs = [node.start_job(name) for name in ("alpha", "beta")]
