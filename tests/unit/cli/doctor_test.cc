@@ -178,6 +178,8 @@ std::vector<Fault> EnvironmentFaults() {
        set("CROSSOVER_GATES", "maybe")},
       {"environment", Verdict::kFail, "CROSSOVER_GANG=two words", set("CROSSOVER_GANG", "two words")},
       {"environment", Verdict::kFail, "CROSSOVER_GANG_SIZE=0", set("CROSSOVER_GANG_SIZE", "0")},
+      {"environment", Verdict::kFail, "CROSSOVER_TURN_PRIORITY=urgent",
+       set("CROSSOVER_TURN_PRIORITY", "urgent")},
       {"environment", Verdict::kFail, "CROSSOVER_LOG=loud", set("CROSSOVER_LOG", "loud")},
       {"environment", Verdict::kFail, "CROSSOVER_SOCKET=:", set("CROSSOVER_SOCKET", "")},
       {"environment", Verdict::kFail, "LD_PRELOAD names /no/lib.so",
