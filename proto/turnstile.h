@@ -72,7 +72,8 @@ struct crossover_slot {
   uint32_t heartbeat;     /* counts up while the client's host makes progress */
   uint32_t turns;         /* of one iteration, 1 to CROSSOVER_MAX_TURNS; 0 while unknown */
   uint32_t turn_launches; /* in the longest of its last turns; 0 while unknown */
-  /* Number of the job's iteration, the same on all its ranks, less the number of its turn divided by `turns`. */
+  /* Number of the job's iteration, the same on all its ranks, less the number of its turn divided by `turns`.
+   */
   uint32_t iteration_offset;
   uint32_t periods; /* iterations completed since the period was found; wraps, starts anew with each period */
   uint32_t reserved3[8];

@@ -146,8 +146,7 @@ Time Policy::NextRival(SlotSet members, SlotIndex holder, Time now) const {
     if (slot == holder) continue;
     const Rhythm& rhythm = rhythm_[slot];
     if (rhythm.last().waiting()) {
-      if (settings_.quantum != 0)
-        next = std::min(next, std::max(now, rhythm_[holder].held() + settings_.quantum));
+      if (Unequal(members)) next = std::min(next, std::max(now, rhythm_[holder].held() + settings_.quantum));
     } else if (priority_[slot] > priority_[holder]) {
       next = std::min(next, rhythm.next_arrival());
     }

@@ -142,8 +142,9 @@ void Gpu::PublishHints() {
   for (const turn::SlotIndex slot : membership_.members()) {
     crossover_slot& line = info_->page->slot(slot);
     for (std::uint32_t position = 0; position < turn::kMaxTurns; ++position) {
-      StoreIfChanged(line.successor[position],
-                     mode_ == CROSSOVER_MODE_GATE ? turnstile_.successor(slot, position) : slot);
+      StoreIfChanged(line.successor[position], mode_ == CROSSOVER_MODE_GATE
+                                                   ? turnstile_.successor(slot, turn::FirstStretch(position))
+                                                   : slot);
     }
     const turn::Time stretch = mode_ == CROSSOVER_MODE_GATE ? turnstile_.stretch_wanted(slot) : 0;
     StoreIfChanged(line.stretch_launches,

@@ -115,6 +115,25 @@ TEST_F(GpuTest, OneEntersAndTheOtherFollowsWithoutTheArbiter) {
   EXPECT_TRUE(Enter(b, 1)) << "no poll in between";
 }
 
+// After a small collective the client is back before anybody else: its own successor there, and only there.
+TEST_F(GpuTest, EachTurnOfAnIterationHasItsOwnSuccessor) {
+  const turn::SlotIndex a = JoinLocked("a");
+  const turn::SlotIndex b = JoinLocked("b");
+  Slot(a).turns = 2;
+  Slot(a).ready = turn::FirstStretch(1);
+  Poll(4);
+  ASSERT_TRUE(Enter(a, 1));
+  Poll();
+  Slot(a).successor[turn::PositionOf(turn::FirstStretch(1), 2)] = a;
+  Slot(a).gate = turn::FirstStretch(2);
+  Slot(a).rel = turn::FirstStretch(1);
+  Poll();
+  ASSERT_TRUE(Enter(a, 2));
+  Poll();
+  EXPECT_EQ(Slot(a).successor[turn::PositionOf(turn::FirstStretch(1), 2)], a);
+  EXPECT_EQ(Slot(a).successor[turn::PositionOf(turn::FirstStretch(2), 2)], b);
+}
+
 TEST_F(GpuTest, AHolderThatLeavesMakesRoomForTheWaiter) {
   const turn::SlotIndex a = JoinLocked("a");
   const turn::SlotIndex b = JoinLocked("b");
