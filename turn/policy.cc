@@ -16,10 +16,8 @@ void Policy::Join(SlotIndex slot, std::uint32_t order) {
 
 Rhythm::Change Policy::Watch(SlotIndex slot, const ClientWords& words, Time now) {
   const Rhythm::Change change = rhythm_[slot].Watch(words, now);
-  if (change.held && rhythm_[slot].served() == 0) {
-    for (auto& since : since_) ++since[slot];
-  }
-  if (change.released && !change.yielded) std::fill(std::begin(since_[slot]), std::end(since_[slot]), 0u);
+  if (change.held && rhythm_[slot].served() == 0) began_.Add(slot);
+  if (change.released && !change.yielded) ended_.Add(slot);
   if (change.released) gave_back_ = change.yielded ? kNobody : slot;
   if (change.held) took_ = slot;
   if (change.released) suffered_.Remove(slot);
@@ -30,6 +28,7 @@ Rhythm::Change Policy::Watch(SlotIndex slot, const ClientWords& words, Time now)
 // A client that came back first keeps the turn next time, but only if it kept nobody waiting: else a hint
 // that once was right would shut the others out for ever.
 void Policy::Settle(SlotSet members) {
+  CountTurns();
   const SlotIndex took = std::exchange(took_, kNobody);
   if (took == kNobody || gave_back_ == kNobody) return;
   bool own = took == gave_back_;
@@ -102,6 +101,16 @@ bool Policy::Unequal(SlotSet members) const {
 std::uint32_t Policy::IterationOf(SlotIndex slot) const {
   const Rhythm& rhythm = rhythm_[slot];
   return (rhythm.last().hold >> kStretchBits) / rhythm.turns() + iteration_offset_[slot];
+}
+
+// One collect sees both sides of a hand-over: the end comes first.
+void Policy::CountTurns() {
+  for (SlotIndex slot : std::exchange(ended_, SlotSet())) {
+    std::fill(std::begin(since_[slot]), std::end(since_[slot]), 0u);
+  }
+  for (SlotIndex slot : std::exchange(began_, SlotSet())) {
+    for (auto& since : since_) ++since[slot];
+  }
 }
 
 bool Policy::HasTurnsDue(SlotIndex slot, SlotIndex holder) const {

@@ -91,6 +91,7 @@ class Policy {
   SlotSet Eligible(SlotSet members) const;
   // Whether whole turns would starve somebody.
   bool Unequal(SlotSet members) const;
+  void CountTurns();
   bool HasTurnsDue(SlotIndex slot, SlotIndex holder) const;
   std::uint32_t IterationOf(SlotIndex slot) const;
   Demand DemandOf(SlotIndex slot) const { return {rhythm_[slot].busy(), rhythm_[slot].away()}; }
@@ -103,6 +104,7 @@ class Policy {
       {};  // [j][i]: turns that i began since the last turn of j ended
   std::uint32_t iteration_offset_[kMaxSlots] = {};
   Priority priority_[kMaxSlots] = {};
+  SlotSet ended_, began_;                // turns, until Settle
   SlotSet suffered_;                     // let in for having waited too long
   std::uint32_t order_[kMaxSlots] = {};  // place of the gang's name among all; smaller goes first
   SlotIndex gave_back_ = kNobody;        // the last turn's client, until the next turn is seen
