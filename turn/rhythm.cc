@@ -8,6 +8,16 @@ namespace {
 // Quick to learn, and one odd turn moves it by a quarter.
 Time Smooth(Time old, Time sample) { return old == kNever ? sample : old + (sample - old) / 4; }
 
+// For what all GPUs of a job must conclude alike.
+Time SmoothSlow(Time old, Time sample) { return old == kNever ? sample : old + (sample - old) / 16; }
+
+// What makes a gap longer than the job's own communication (a rank that came late, a neighbour on the link)
+// comes and goes, and differs between GPUs that must agree: quick to fall, slow to rise.
+Time SmoothLow(Time old, Time sample) {
+  if (old == kNever || sample <= old) return Smooth(old, sample);
+  return old + (sample - old) / 32;
+}
+
 }  // namespace
 
 void Rhythm::SetTurns(std::uint32_t turns) {
@@ -51,7 +61,10 @@ Rhythm::Change Rhythm::Watch(const ClientWords& words, Time now) {
 
 void Rhythm::EndTurn(TurnNumber k, Time now) {
   Learned& learned = learned_[Position(k)];
-  if (!odd_) learned.turn = Smooth(learned.turn, served_);
+  if (!odd_) {
+    learned.turn = Smooth(learned.turn, served_);
+    learned.usual_turn = SmoothSlow(learned.usual_turn, served_);
+  }
   odd_ = false;
   served_ = 0;
   released_ = now;
@@ -60,7 +73,7 @@ void Rhythm::EndTurn(TurnNumber k, Time now) {
 void Rhythm::NoteGap(TurnNumber k, Time gap) {
   Learned& learned = learned_[Position(k)];
   learned.gap = gap;
-  learned.usual_gap = Smooth(learned.usual_gap, gap);
+  learned.usual_gap = SmoothLow(learned.usual_gap, gap);
 }
 
 Time Rhythm::Sum(Time Learned::*part) const {

@@ -64,14 +64,15 @@ class Rhythm {
   Time gap() const { return learned_[Position(last_.rel)].gap; }
   Time next_arrival() const;
   // Of a whole iteration, smoothed: on the GPU, and away from it.
-  Time busy() const { return Sum(&Learned::turn); }
+  Time busy() const { return Sum(&Learned::usual_turn); }
   Time away() const { return Sum(&Learned::usual_gap); }
 
  private:
   struct Learned {
-    Time turn = kNever;       // smoothed
-    Time gap = kNever;        // from the release of the last such turn to the arrival after it
-    Time usual_gap = kNever;  // the same, smoothed
+    Time turn = kNever;        // smoothed
+    Time usual_turn = kNever;  // smoothed more
+    Time gap = kNever;         // from the release of the last such turn to the arrival after it
+    Time usual_gap = kNever;   // what it is without the delays of others
     bool keeps = false;
   };
   void EndTurn(TurnNumber k, Time now);

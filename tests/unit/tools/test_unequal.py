@@ -1,0 +1,44 @@
+"""Shares of unequal jobs: the fluid rate, and what whole turns give."""
+
+import unittest
+
+from benchmarks import unequal
+from benchmarks.machine import COLLECTIVE_CTAS, SMS
+from benchmarks.unequal import Group, Shape
+
+
+class FluidRate(unittest.TestCase):
+    def test_is_one_until_something_is_full(self):
+        self.assertEqual(unequal.fluid_rate([Shape(10, 30), Shape(10, 30)]), 1.0 / 1.5)  # the link
+        self.assertEqual(unequal.fluid_rate([Shape(10, 10)]), 1.0)
+
+    def test_counts_what_collectives_hold_of_the_gpu(self):
+        spinning = COLLECTIVE_CTAS / SMS
+        use = (10 + spinning * 10) / 20 + (40 + spinning * 8) / 48
+        self.assertAlmostEqual(unequal.fluid_rate([Shape(10, 10), Shape(40, 8)]), 1 / use)
+
+
+class WholeTurns(unittest.TestCase):
+    def test_equal_jobs_get_what_is_due(self):
+        for rate in unequal.whole_turns([Shape(20, 12), Shape(20, 12)]):
+            self.assertAlmostEqual(rate, 32 / 40, places=2)
+
+    def test_a_short_turn_waits_for_the_long_one(self):
+        brief, long = unequal.whole_turns([Shape(10, 10), Shape(40, 8)])
+        self.assertAlmostEqual(brief, 20 / 50, places=2)
+        self.assertAlmostEqual(long, 48 / 50, places=2)
+
+
+class Jobs(unittest.TestCase):
+    def test_bytes_follow_the_communication(self):
+        brief, long = Group((Shape(20, 4), Shape(5, 20, priority="high"))).jobs()
+        self.assertAlmostEqual(long.gradient_bytes / brief.gradient_bytes, 5, places=2)
+        self.assertEqual(long.priority, "high")
+
+    def test_kernels_are_multiplied_where_a_shape_says_so(self):
+        job, _ = Group((Shape(500, 50, accumulation=16), Shape(20, 20))).jobs()
+        self.assertIn("--accumulation=16", job.extra)
+
+
+if __name__ == "__main__":
+    unittest.main()
