@@ -117,6 +117,8 @@ void ArbiterMetrics::CollectGpus(Families* families) const {
       "Times the arbiter took a parked turn back (revoke), replaced a lost one (mint) or removed a surplus "
       "one (swallow).",
       MetricType::Counter);
+  MetricFamily preempted = Family("crossover_turns_preempted_total",
+                                  "Turns broken at a yield point for another client.", MetricType::Counter);
   MetricFamily openings = Family(
       "crossover_watchdog_openings_total",
       "Times that a client held its turn too long and the others went on without it.", MetricType::Counter);
@@ -137,11 +139,12 @@ void ArbiterMetrics::CollectGpus(Families* families) const {
     count(&corrections, "action", "revoke", static_cast<double>(stats.revoked));
     count(&corrections, "action", "mint", static_cast<double>(stats.minted));
     count(&corrections, "action", "swallow", static_cast<double>(stats.swallowed));
+    count(&preempted, nullptr, nullptr, static_cast<double>(stats.preempted));
     count(&openings, nullptr, nullptr, static_cast<double>(stats.opened));
     count(&rest, nullptr, nullptr, Seconds(stats.rest_while_ready));
     count(&held_back, nullptr, nullptr, static_cast<double>(stats.held_back));
   }
-  for (MetricFamily* family : {&handovers, &corrections, &openings, &rest, &held_back}) {
+  for (MetricFamily* family : {&handovers, &corrections, &preempted, &openings, &rest, &held_back}) {
     families->push_back(std::move(*family));
   }
 }

@@ -7,8 +7,9 @@ from functools import partial
 from tools.soak import kills
 
 
-# CLIENTS TURNS KILLS LATE_WRITES SUSPENSIONS, see tests/unit/turn/explore.cc.
-_BOUNDS = ("2 3 0 0 0", "2 3 1 1 0", "2 2 2 1 0", "2 2 1 1 1", "2 3 0 0 1", "3 1 1 1 1", "3 2 0 0 0")
+# CLIENTS TURNS YIELDS KILLS LATE_WRITES SUSPENSIONS, see tests/unit/turn/explore.cc.
+_BOUNDS = ("2 3 0 0 0 0", "2 3 0 1 1 0", "2 2 0 2 1 0", "2 2 0 1 1 1", "2 3 0 0 0 1", "3 1 0 1 1 1", "3 2 0 0 0 0",
+           "2 1 3 0 0 0", "2 1 2 1 1 0", "2 2 1 0 0 0", "3 1 1 0 0 0")
 _STATES = 100_000_000  # a bound with more is not passed, however well it went until there
 _UNIT_LIMIT_S = 480
 

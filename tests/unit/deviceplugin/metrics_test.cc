@@ -106,6 +106,7 @@ TEST_F(MetricsTest, ShowsTheTurnstilesCounters) {
   stats.revoked = 2;
   stats.swallowed = 3;
   stats.opened = 4;
+  stats.preempted = 5;
   stats.rest_while_ready = 1'500'000'000;
   metrics_.OnStats(*gpu_, stats);
   EXPECT_EQ(Find("crossover_handovers_total", {{"gpu_uuid", kUuid}, {"by", "client"}})->counter.value, 90);
@@ -117,6 +118,7 @@ TEST_F(MetricsTest, ShowsTheTurnstilesCounters) {
   EXPECT_EQ(correction("mint"), 1);
   EXPECT_EQ(correction("revoke"), 2);
   EXPECT_EQ(correction("swallow"), 3);
+  EXPECT_EQ(Find("crossover_turns_preempted_total", {{"gpu_uuid", kUuid}})->counter.value, 5);
   EXPECT_EQ(Find("crossover_watchdog_openings_total", {{"gpu_uuid", kUuid}})->counter.value, 4);
   EXPECT_NEAR(Find("crossover_turn_rest_while_ready_seconds_total", {{"gpu_uuid", kUuid}})->counter.value,
               1.5, 1e-9);

@@ -1,13 +1,14 @@
-// The explorer by hand, for larger bounds than the unit tests': explore CLIENTS TURNS KILLS LATE SUSPENSIONS
-// [MAX]. Exit code 1 for a fault, 3 for none among the first MAX states with more to see.
+// The explorer by hand, for larger bounds than the unit tests': explore CLIENTS TURNS YIELDS KILLS LATE
+// SUSPENSIONS [MAX]. Exit code 1 for a fault, 3 for none among the first MAX states with more to see.
 #include <cstdio>
 #include <cstdlib>
 
 #include "tests/unit/turn/explorer.h"
 
 int main(int argc, char** argv) {
-  if (argc < 6) {
-    std::fprintf(stderr, "usage: %s CLIENTS(2-3) TURNS KILLS LATE_WRITES(0|1) SUSPENSIONS [MAX_STATES]\n",
+  if (argc < 7) {
+    std::fprintf(stderr,
+                 "usage: %s CLIENTS(2-3) TURNS YIELDS KILLS LATE_WRITES(0|1) SUSPENSIONS [MAX_STATES]\n",
                  argv[0]);
     return 2;
   }
@@ -17,10 +18,11 @@ int main(int argc, char** argv) {
   crossover::turn::test::ExplorerOptions options;
   options.clients = number(1);
   options.turns = number(2);
-  options.kills = number(3);
-  options.late_writes = number(4) != 0;
-  options.suspensions = number(5);
-  if (argc > 6) options.max_states = std::strtoull(argv[6], nullptr, 10);
+  options.yields = number(3);
+  options.kills = number(4);
+  options.late_writes = number(5) != 0;
+  options.suspensions = number(6);
+  if (argc > 7) options.max_states = std::strtoull(argv[7], nullptr, 10);
   const auto result = crossover::turn::test::Explore(options);
   std::printf(
       "%llu states, %llu followed to the end, %s\n%s\n", static_cast<unsigned long long>(result.states),
