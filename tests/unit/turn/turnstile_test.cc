@@ -49,6 +49,31 @@ TEST_F(TurnstileTest, AKilledHolderIsReplacedAtTheNextPoll) {
   EXPECT_EQ(turnstile_.stats().minted, 2u);
 }
 
+TEST_F(TurnstileTest, ATurnBrokenForAHigherPriorityGoesOnAfterIt) {
+  turnstile_.SetPriority(1, Priority::kHigh);
+  memory_.Ask(0, 1);
+  turnstile_.Poll(memory_, 0);
+  ASSERT_TRUE(memory_.Enter(0, 1));
+  turnstile_.Poll(memory_, 1 * kMs);
+  const std::uint64_t minted = turnstile_.stats().minted;
+  memory_.Ask(1, 1);
+  turnstile_.Poll(memory_, 2 * kMs);
+  EXPECT_FALSE(memory_.Enter(1, 1)) << "until the yield point";
+  EXPECT_FALSE(memory_.Yield(0));
+  turnstile_.Poll(memory_, 3 * kMs);
+  ASSERT_TRUE(memory_.Enter(1, 1));
+  EXPECT_EQ(turnstile_.stats().preempted, 1u);
+  EXPECT_EQ(turnstile_.stats().minted, minted) << "no token was lost";
+  turnstile_.Poll(memory_, 4 * kMs);
+  memory_.Leave(1, turnstile_.successor(1, FirstStretch(1)));
+  EXPECT_TRUE(memory_.GoOn(0));
+  turnstile_.Poll(memory_, 9 * kMs);
+  memory_.Leave(0, 1);
+  turnstile_.Poll(memory_, 10 * kMs);
+  EXPECT_EQ(turnstile_.policy().rhythm(0).longest_turn(), 3 * kMs)
+      << "two and one, without the time it waited";
+}
+
 class StuckHolderTest : public TurnstileTest {
  protected:
   void SetUp() override {
