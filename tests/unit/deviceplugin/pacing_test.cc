@@ -74,11 +74,14 @@ TEST_F(PacingTest, NeverEarlierThanTheTurnstileWants) {
   EXPECT_EQ(PacePoll(104 * kMs, 500 * kMs, policy_, gated_), 500 * kMs);
 }
 
-TEST_F(PacingTest, DenseWhenTheQuantumIsOverForSomebodyWhoWaits) {
+TEST_F(PacingTest, DenseWhenSomebodyOfHigherPriorityIsExpected) {
+  Take(1, 60 * kMs, 65 * kMs, 1);
+  Take(2, 95 * kMs, 100 * kMs, 1);
   Watch(0, {3, 2, 2, 0}, 112 * kMs);
   Watch(0, {3, 3, 2, 0}, 112 * kMs);
-  Watch(1, {1, 0, 0, 0}, 113 * kMs);
-  EXPECT_EQ(Pace(116'500'000), 117 * kMs);
+  EXPECT_EQ(Pace(129'500'000), 130'500'000);
+  policy_.SetPriority(1, turn::Priority::kHigh);
+  EXPECT_EQ(Pace(129'500'000), 130 * kMs);
 }
 
 TEST(LaunchesPerStretch, AreAShareOfATurnsLaunches) {
