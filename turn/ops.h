@@ -18,6 +18,7 @@ using TurnNumber = std::uint32_t;
 inline constexpr int kStretchBits = 10;
 inline constexpr std::uint32_t kStretchMask = (1u << kStretchBits) - 1;
 
+constexpr std::uint32_t TurnOf(TurnNumber k) { return k >> kStretchBits; }
 constexpr TurnNumber FirstStretch(std::uint32_t turn) { return turn << kStretchBits; }
 constexpr TurnNumber NextTurn(TurnNumber k) { return (k | kStretchMask) + 1; }
 // No stretch has this number: a gate that stands there lets all stretches of the turn pass, and not the next
@@ -36,7 +37,7 @@ inline constexpr std::uint32_t kMaxTurns = 4;
 constexpr std::uint32_t TurnsOf(std::uint32_t said) { return said < 1 || said > kMaxTurns ? 1 : said; }
 
 // Where turn `k` stands in an iteration of so many turns, for the arbiter as for the client.
-constexpr std::uint32_t PositionOf(TurnNumber k, std::uint32_t turns) { return (k >> kStretchBits) % turns; }
+constexpr std::uint32_t PositionOf(TurnNumber k, std::uint32_t turns) { return TurnOf(k) % turns; }
 
 enum class Word : std::uint8_t { kReady, kHold, kRel, kGate };
 
@@ -63,7 +64,7 @@ constexpr std::uint32_t OpenFor(SlotIndex self, TurnNumber k, SlotIndex successo
                                 std::uint32_t successor_ready) {
   if (successor == self) return NextTurn(k);
   constexpr std::uint32_t kTag = 0xfff;
-  return (OpenAny(successor_ready) & ~kTag) | ((self << 8 | (k >> kStretchBits & 0xff)) & kTag);
+  return (OpenAny(successor_ready) & ~kTag) | ((self << 8 | (TurnOf(k) & 0xff)) & kTag);
 }
 
 // Take turn `k` of slot `self`. At no instant is the token in neither of two words: a gate at `k` reads as

@@ -100,7 +100,7 @@ bool Policy::Unequal(SlotSet members) const {
 
 std::uint32_t Policy::IterationOf(SlotIndex slot) const {
   const Rhythm& rhythm = rhythm_[slot];
-  return (rhythm.last().hold >> kStretchBits) / rhythm.turns() + iteration_offset_[slot];
+  return TurnOf(rhythm.last().hold) / rhythm.turns() + iteration_offset_[slot];
 }
 
 // One collect sees both sides of a hand-over: the end comes first.
@@ -150,12 +150,13 @@ Time Policy::StretchWanted(SlotSet members, SlotIndex slot) const {
 }
 
 Time Policy::NextRival(SlotSet members, SlotIndex holder, Time now) const {
+  const bool unequal = Unequal(members);
   Time next = kNever;
   for (SlotIndex slot : members) {
     if (slot == holder) continue;
     const Rhythm& rhythm = rhythm_[slot];
     if (rhythm.last().waiting()) {
-      if (Unequal(members)) next = std::min(next, std::max(now, rhythm_[holder].held() + settings_.quantum));
+      if (unequal) next = std::min(next, std::max(now, rhythm_[holder].held() + settings_.quantum));
     } else if (priority_[slot] > priority_[holder]) {
       next = std::min(next, rhythm.next_arrival());
     }

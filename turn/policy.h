@@ -12,7 +12,7 @@
 //
 // A turn is broken at a yield point (turn/ops.h) for whoever has a higher priority, for whoever has waited
 // for too long, and, where jobs are so unequal that whole turns would starve one (turn/shares.h), after a
-// quantum for whoever is behind its share. Whoever is let in then is chosen by the same rules.
+// quantum for whoever has turns due. Whoever is let in then is chosen by the same rules.
 //
 // Pure: time comes in. Not thread-safe. Trivially copyable.
 #pragma once
@@ -100,8 +100,8 @@ class Policy {
 
   PolicySettings settings_;
   Rhythm rhythm_[kMaxSlots];
-  std::uint32_t since_[kMaxSlots][kMaxSlots] =
-      {};  // [j][i]: turns that i began since the last turn of j ended
+  // [j][i]: turns that i began since the last turn of j ended
+  std::uint32_t since_[kMaxSlots][kMaxSlots] = {};
   std::uint32_t iteration_offset_[kMaxSlots] = {};
   Priority priority_[kMaxSlots] = {};
   SlotSet ended_, began_;                // turns, until Settle

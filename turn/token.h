@@ -12,9 +12,8 @@
 //            gate before it writes `rel` and writes `hold` before it shuts its own, so there was none.
 //   swallow  more than one in two steps in a row (a hand-over shows two for an instant): take back one that
 //            nobody waits for, also from the open gate of a holder, in the same way as for a move.
-//   preempt  shut the gate that a holder has left open for its own yield points, in the same way: it goes on
-//   to the
-//            next of them and waits there, without a token, which is then replaced.
+//   preempt  shut the gate that a holder has left open for its own yield points, in the same way: it goes
+//            on to the next of them and waits there, without a token, which is then replaced.
 //
 // A gate is never changed but from the very value seen: to shut the gate of a client that has just passed
 // it, and has not said so yet, would hide its token. What fails is tried again at the next step.

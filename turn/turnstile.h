@@ -143,7 +143,7 @@ void Turnstile::Readmit(Memory& memory) {
 
 template <class Memory>
 void Turnstile::Preempt(Memory& memory, SlotIndex holder, const ClientWords& seen, Time now) {
-  if (preempted_.Has(holder) && Token::Preempted(seen)) return;
+  if (Token::Preempted(seen)) return;
   if (!policy_.ShouldPreempt(active(), holder, now) || !Token::Preempt(memory, holder, seen)) return;
   preempted_.Add(holder);
 }

@@ -17,24 +17,11 @@ double Ms(turn::Time time) { return static_cast<double>(time) / 1e6; }
 double Seconds(turn::Time time) { return static_cast<double>(time) / 1e9; }
 std::uint32_t Count(std::uint64_t count) { return static_cast<std::uint32_t>(count); }
 
-const char* ModeName(std::uint32_t mode) {
-  constexpr const char* kNames[] = {"off", "observe", "gate"};
-  return mode < 3 ? kNames[mode] : "invalid";
-}
-const char* PhaseName(std::uint32_t phase) {
-  constexpr const char* kNames[] = {"learning", "locked", "taking"};
-  return phase < 3 ? kNames[phase] : "invalid";
-}
-const char* TransportName(std::uint32_t transport) {
-  constexpr const char* kNames[] = {"none", "gpu_gates", "host_gates"};
-  return transport < 3 ? kNames[transport] : "invalid";
-}
-
 }  // namespace
 
 void Fill(const GpuView& view, node::v1::Gpu* gpu) {
   gpu->set_uuid(view.uuid);
-  gpu->set_mode(view.clients.empty() ? "observe" : ModeName(view.clients.front().words.mode));
+  gpu->set_mode(view.clients.empty() ? "observe" : arbiter::ModeName(view.clients.front().words.mode));
   gpu->set_why_no_turns(view.why_ungated);
   gpu->set_clients(Count(view.clients.size()));
   for (const ClientView& client : view.clients) {
@@ -60,9 +47,9 @@ void Fill(const ClientView& view, node::v1::Client* client) {
   client->set_gpu_uuid(member.gpu->uuid);
   client->set_slot(member.slot);
   client->set_pid(static_cast<std::uint32_t>(member.pid));
-  client->set_transport(TransportName(member.transport));
-  client->set_phase(PhaseName(view.words.phase));
-  client->set_mode(ModeName(view.words.mode));
+  client->set_transport(arbiter::TransportName(member.transport));
+  client->set_phase(arbiter::PhaseName(view.words.phase));
+  client->set_mode(arbiter::ModeName(view.words.mode));
   client->set_connected_s(Seconds(view.connected_for));
   client->set_learned(view.learned);
   client->set_holding(view.words.holding);
@@ -105,7 +92,7 @@ void Fill(const arbiter::Event& event, node::v1::TurnEvent* message) {
   if (event.kind == arbiter::EventKind::kHold || event.kind == arbiter::EventKind::kRelease) {
     message->set_duration_ms(Ms(event.duration));
   }
-  if (event.kind == arbiter::EventKind::kMode) message->set_mode(ModeName(event.mode));
+  if (event.kind == arbiter::EventKind::kMode) message->set_mode(arbiter::ModeName(event.mode));
 }
 
 void FillJobs(const std::vector<GpuView>& views, node::v1::ListJobsResponse* response) {

@@ -45,7 +45,6 @@ class Gpu {
   void PublishHints();
   void Report(turn::Time now);
   void WatchSteps(turn::Time now);
-  void ReportOffenders();
   void Emit(EventKind kind, turn::SlotIndex slot, turn::Time at, turn::Time duration = 0);
   bool SomebodyTakesTurns() const;
 

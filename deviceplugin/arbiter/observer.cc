@@ -36,4 +36,17 @@ std::string_view Name(EventKind kind) {
   return "unknown";
 }
 
+const char* ModeName(std::uint32_t mode) {
+  constexpr const char* kNames[] = {"off", "observe", "gate"};
+  return mode < 3 ? kNames[mode] : "invalid";
+}
+const char* PhaseName(std::uint32_t phase) {
+  constexpr const char* kNames[] = {"learning", "locked", "taking"};
+  return phase < 3 ? kNames[phase] : "invalid";
+}
+const char* TransportName(std::uint32_t transport) {
+  constexpr const char* kNames[] = {"none", "gpu_gates", "host_gates"};
+  return transport < 3 ? kNames[transport] : "invalid";
+}
+
 }  // namespace crossover::arbiter

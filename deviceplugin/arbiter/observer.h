@@ -51,6 +51,12 @@ enum class EventKind : std::uint8_t {
 };
 std::string_view Name(EventKind kind);
 
+// Of enum crossover_mode, crossover_phase and crossover_transport, in metrics, trace and API alike; "invalid"
+// for what is none: a client may write anything.
+const char* ModeName(std::uint32_t mode);
+const char* PhaseName(std::uint32_t phase);
+const char* TransportName(std::uint32_t transport);
+
 struct Event {
   EventKind kind;
   turn::Time at = 0;  // CLOCK_MONOTONIC, when the arbiter saw it

@@ -40,19 +40,6 @@ double Seconds(turn::Time time) { return static_cast<double>(time) * 1e-9; }
 
 std::uint32_t ReadWord(std::uint32_t& word) { return arbiter::Atomic(word).load(std::memory_order_relaxed); }
 
-const char* ModeName(std::uint32_t mode) {
-  constexpr const char* kNames[] = {"off", "observe", "gate"};
-  return mode < 3 ? kNames[mode] : "invalid";
-}
-const char* PhaseName(std::uint32_t phase) {
-  constexpr const char* kNames[] = {"learning", "locked", "taking"};
-  return phase < 3 ? kNames[phase] : "invalid";
-}
-const char* TransportName(std::uint32_t transport) {
-  constexpr const char* kNames[] = {"none", "gpu_gates", "host_gates"};
-  return transport < 3 ? kNames[transport] : "invalid";
-}
-
 Labels OfClient(const arbiter::Member& member) {
   return {{"gpu_uuid", member.gpu->uuid}, {"gang", member.gang}};
 }
@@ -175,8 +162,8 @@ void ArbiterMetrics::CollectStates(Families* families) const {
   for (const auto& [id, client] : clients_) {
     const arbiter::Member& member = *client.member;
     crossover_slot& slot = member.gpu->page->slot(member.slot);
-    ++count[{member.gpu->uuid, ModeName(ReadWord(slot.mode)), PhaseName(ReadWord(slot.phase)),
-             TransportName(member.transport)}];
+    ++count[{member.gpu->uuid, arbiter::ModeName(ReadWord(slot.mode)),
+             arbiter::PhaseName(ReadWord(slot.phase)), arbiter::TransportName(member.transport)}];
   }
   MetricFamily clients = Family(
       "crossover_clients", "Clients by what they are asked to do, where they are, and how they take turns.",

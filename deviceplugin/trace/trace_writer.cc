@@ -7,17 +7,6 @@
 namespace crossover::deviceplugin {
 namespace {
 
-std::string_view ModeName(std::uint32_t mode) {
-  switch (mode) {
-    case CROSSOVER_MODE_OFF:
-      return "off";
-    case CROSSOVER_MODE_OBSERVE:
-      return "observe";
-    default:
-      return "gate";
-  }
-}
-
 // Names were checked to be printable ASCII when they came in.
 std::string Quoted(std::string_view text) {
   std::string quoted = "\"";
@@ -36,7 +25,7 @@ std::string TraceLine(const arbiter::Event& event) {
     line += ",\"slot\":" + std::to_string(event.member->slot) + ",\"gang\":" + Quoted(event.member->gang);
   }
   line += ",\"event\":" + Quoted(Name(event.kind));
-  if (event.kind == arbiter::EventKind::kMode) line += ",\"mode\":" + Quoted(ModeName(event.mode));
+  if (event.kind == arbiter::EventKind::kMode) line += ",\"mode\":" + Quoted(arbiter::ModeName(event.mode));
   return line + "}";
 }
 

@@ -44,7 +44,7 @@ bool HostGate::Acquire(CUstream stream, turn::TurnNumber k) {
     return false;
   }
   // The turn before, which had one stretch, was given back.
-  WaitFor(&page_->slot[self_].rel, turn::FirstStretch((k >> turn::kStretchBits) - 1), &page_->arbiter_beat);
+  WaitFor(&page_->slot[self_].rel, turn::FirstStretch(turn::TurnOf(k) - 1), &page_->arbiter_beat);
   for (const turn::Op& op : turn::Acquire(self_, k)) {
     if (op.kind == turn::Op::Kind::kWrite) {
       WriteOnHost(page_, op);
@@ -57,7 +57,7 @@ bool HostGate::Acquire(CUstream stream, turn::TurnNumber k) {
 }
 
 bool HostGate::Release(CUstream stream, turn::TurnNumber k, Handover handover) {
-  PendingRelease& pending = pending_[(k >> turn::kStretchBits) % kPending];
+  PendingRelease& pending = pending_[turn::TurnOf(k) % kPending];
   pending = {page_, self_, k, handover};
   return driver_->LaunchHostFunc(stream, &HostGate::GiveBack, &pending) == CUDA_SUCCESS;
 }

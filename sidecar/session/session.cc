@@ -239,8 +239,7 @@ void Session::BeginTurn(phase::StreamKey launching) {
 void Session::NumberIteration() {
   if (!detector_.locked()) return;
   const std::uint64_t iteration = ever_called_ / detector_.period();
-  const std::uint64_t turn =
-      (turns_.asked() >> turn::kStretchBits) / turn::TurnsOf(detector_.turns_per_period());
+  const std::uint64_t turn = turn::TurnOf(turns_.asked()) / turn::TurnsOf(detector_.turns_per_period());
   base::StoreWord(&turns_.page()->slot[turns_.slot()].iteration_offset,
                   static_cast<std::uint32_t>(iteration - turn));
 }

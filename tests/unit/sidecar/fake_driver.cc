@@ -37,8 +37,8 @@ CUresult Note(std::string line) {
 
 // A turn's number; its stretch behind a point, "end" for the last.
 std::string Number(turn::TurnNumber k) {
-  const std::string turn = std::to_string(k >> turn::kStretchBits);
-  if (k == turn::FirstStretch(k >> turn::kStretchBits)) return turn;
+  const std::string turn = std::to_string(turn::TurnOf(k));
+  if (k == turn::FirstStretch(turn::TurnOf(k))) return turn;
   return turn + '.' + (k == turn::LastStretch(k) ? "end" : std::to_string(k & turn::kStretchMask));
 }
 

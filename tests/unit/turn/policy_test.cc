@@ -2,24 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/unit/turn/client_words.h"
+
 namespace crossover::turn::test {
 namespace {
 
 constexpr Time kMs = 1'000'000;
 constexpr SlotSet kBoth(0b11);
-
-// Turns 1, 2, 3, ... of one stretch each.
-ClientWords Idle(std::uint32_t turn) {
-  const TurnNumber k = FirstStretch(turn);
-  return {k, k, k, LastStretch(k)};
-}
-ClientWords Waiting(std::uint32_t turn) {
-  const TurnNumber before = FirstStretch(turn - 1);
-  return {FirstStretch(turn), before, before, LastStretch(before)};
-}
-ClientWords Holding(std::uint32_t turn) {
-  return {FirstStretch(turn), FirstStretch(turn), FirstStretch(turn - 1), LastStretch(FirstStretch(turn))};
-}
 
 // One turn of 20 ms, asked for and begun at `begin`.
 void LiveOneTurn(Policy* policy, SlotIndex slot, std::uint32_t k, Time begin) {

@@ -111,31 +111,26 @@ TEST_F(PreemptionTest, ABrokenTurnIsLearnedWhole) {
   EXPECT_EQ(policy_.rhythm(kLong).gap(), 112 * kMs) << "a yield point is no gap";
 }
 
-TEST_F(PreemptionTest, EqualJobsKeepTheirTurnsWhole) {
-  Policy policy;
-  policy_ = policy;
-  words_[0] = words_[1] = {};
-  policy_.Join(0, 0);
-  policy_.Join(1, 1);
-  Learn(0, 20 * kMs, 12 * kMs);
-  Learn(1, 20 * kMs, 12 * kMs);
-  Arrive(1, 200 * kMs);
-  Enter(1, 200 * kMs);
-  Arrive(0, 201 * kMs);
+// Two alike: one waits since a millisecond after the other was let in.
+class EqualJobsTest : public PreemptionTest {
+ protected:
+  void SetUp() override {
+    for (const SlotIndex slot : {0u, 1u}) {
+      policy_.Join(slot, slot);
+      Learn(slot, 20 * kMs, 12 * kMs);
+    }
+    Arrive(1, 200 * kMs);
+    Enter(1, 200 * kMs);
+    Arrive(0, 201 * kMs);
+  }
+};
+
+TEST_F(EqualJobsTest, KeepTheirTurnsWhole) {
   EXPECT_FALSE(policy_.ShouldPreempt(kBoth, 1, 219 * kMs));
   EXPECT_EQ(policy_.StretchWanted(kBoth, 1), 0);
 }
 
-TEST_F(PreemptionTest, AnEndlessTurnIsBrokenEvenAmongEquals) {
-  policy_ = Policy();
-  words_[0] = words_[1] = {};
-  policy_.Join(0, 0);
-  policy_.Join(1, 1);
-  Learn(0, 20 * kMs, 12 * kMs);
-  Learn(1, 20 * kMs, 12 * kMs);
-  Arrive(1, 200 * kMs);
-  Enter(1, 200 * kMs);
-  Arrive(0, 201 * kMs);
+TEST_F(EqualJobsTest, AnEndlessTurnIsBroken) {
   EXPECT_FALSE(policy_.ShouldPreempt(kBoth, 1, 240 * kMs));
   EXPECT_TRUE(policy_.ShouldPreempt(kBoth, 1, 241 * kMs));
 }
