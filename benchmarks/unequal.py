@@ -10,6 +10,7 @@ from benchmarks.machine import COLLECTIVE_CTAS, SMS, Machine, link_speed_for
 _NAMES = ("alpha", "beta", "gamma", "delta")
 _SECONDS = 6.0  # that all jobs run together, at their fluid rate
 _WARM_UP_S = 2.5
+_WARM_UP_ITERATIONS = 7  # of the longest job: how long its turns are is learned from some of them
 
 
 @dataclass(frozen=True)
@@ -41,24 +42,39 @@ class Group:
     ranks: int = 4
     jitter: float = 0.0
     mode: str = "mps"
+    links: str = "shared"
 
     def machine(self):
         """Links on which the job that communicates least moves the usual gradients in its time."""
         speed = link_speed_for(min(s.exposed_ms for s in self.shapes) / 1e3, GRADIENT_BYTES, self.ranks)
-        return Machine(nodes=2, gpus_per_node=self.ranks // 2, mode=self.mode, node_link_bytes_per_s=speed)
+        return Machine(nodes=2, gpus_per_node=self.ranks // 2, mode=self.mode, node_link_bytes_per_s=speed,
+                       link_sharing=self.links)
+
+    @property
+    def warm_up_s(self):
+        longest = max(s.step_ms for s in self.shapes) / fluid_rate(self.shapes)
+        return max(_WARM_UP_S, _WARM_UP_ITERATIONS * longest / 1e3)
 
     def jobs(self):
         least = min(s.exposed_ms for s in self.shapes)
         rate = fluid_rate(self.shapes)
         for seed, (name, shape) in enumerate(zip(_NAMES, self.shapes), 1):
-            iterations = math.ceil((_WARM_UP_S + _SECONDS) * 1e3 * rate / shape.step_ms)
+            iterations = math.ceil((self.warm_up_s + _SECONDS) * 1e3 * rate / shape.step_ms)
             yield Job(name, seed, shape.compute_ms, iterations, jitter=self.jitter,
                       gradient_bytes=round(GRADIENT_BYTES * shape.exposed_ms / least), priority=shape.priority,
                       extra=(f"--accumulation={shape.accumulation}",) if shape.accumulation > 1 else ())
 
     def condition(self):
         return (f"{' beside '.join(map(str, self.shapes))}, {self.ranks} ranks each on 2 nodes, {self.mode}, "
-                f"jitter {self.jitter:.0%}, links shared")
+                f"jitter {self.jitter:.0%}, links {self.links}")
+
+
+@dataclass(frozen=True)
+class Together:
+    """Jobs that ran together: one number for each."""
+
+    cycles_ms: list
+    longest_waits_ms: list
 
 
 def fluid_rate(jobs):
@@ -85,7 +101,7 @@ def alone(context, group):
 
 
 def together(context, group, library, settings=()):
-    """The jobs' logs over the time in which all ran, as (name, cycle in ms); None if a run was void."""
+    """`Together` of the time in which all ran; None if a run was void."""
     if not library.exists():
         context.voids.append(f"{library.name} is not built")
         return None
@@ -95,12 +111,26 @@ def together(context, group, library, settings=()):
     if result is None:
         return None
     spans = [result.job(job.name).span(0) for job in jobs]
-    begin = max(s[0] for s in spans) + int(_WARM_UP_S * 1e9)
+    begin = max(s[0] for s in spans) + int(group.warm_up_s * 1e9)
     end = min(s[1] for s in spans)
     if end - begin < 1e9:
         context.voids.append(f"the jobs ran together for {(end - begin) / 1e9:.1f} s only")
         return None
-    return [result.job(job.name).cycle_ms_within(begin, end) for job in jobs]
+    return Together([result.job(job.name).cycle_ms_within(begin, end) for job in jobs],
+                    [_longest_wait_ms(result.trace, job.name, begin, end) for job in jobs])
+
+
+def _longest_wait_ms(trace, gang, begin, end):
+    """For a turn, or in the middle of one, on any GPU."""
+    asked, longest = {}, 0.0
+    for event in trace:
+        if event.gang != gang or not begin <= event.t_ns <= end:
+            continue
+        if event.event == "arrive":
+            asked[event.gpu] = event.t_ns
+        elif event.event == "hold" and event.gpu in asked:
+            longest = max(longest, (event.t_ns - asked.pop(event.gpu)) / 1e6)
+    return longest
 
 
 def rates(solos, cycles):
@@ -115,12 +145,14 @@ def measured(solos):
 
 def whole_turns(shapes, rounds=200):
     """Rates of jobs that take whole turns, nobody waiting while the GPU rests: the longest waiting goes first. With two
-    jobs there is nothing else to choose: whoever has just run is away when its turn ends."""
+    jobs there is nothing else to choose: whoever has just run is away when its turn ends. What exposed collectives hold
+    of the GPU comes on top, as in T*."""
+    spinning = COLLECTIVE_CTAS / SMS
     free, ready, done = 0.0, [0.0] * len(shapes), [0] * len(shapes)
     for _ in range(rounds * len(shapes)):
         job = min(range(len(shapes)), key=lambda j: ready[j])
         begin = max(free, ready[job])
-        free = begin + shapes[job].compute_ms
+        free = begin + shapes[job].compute_ms + spinning * shapes[job].exposed_ms
         ready[job] = free + shapes[job].exposed_ms
         done[job] += 1
     return [count * shape.step_ms / free for count, shape in zip(done, shapes)]

@@ -5,19 +5,25 @@
 #include <utility>
 
 namespace crossover::turn {
+namespace {
+
+// So long before a client of a higher priority is expected, the turn of another is broken for it.
+constexpr Time kLead = 300'000;
+
+}  // namespace
+
 void Policy::Join(SlotIndex slot, std::uint32_t order) {
   rhythm_[slot] = Rhythm{};
   priority_[slot] = Priority::kNormal;
   order_[slot] = order;
   suffered_.Remove(slot);
   iteration_offset_[slot] = 0;
-  for (SlotIndex other = 0; other < kMaxSlots; ++other) since_[slot][other] = since_[other][slot] = 0;
+  for (SlotIndex other = 0; other < kMaxSlots; ++other) within_[slot][other] = within_[other][slot] = 0;
 }
 
 Rhythm::Change Policy::Watch(SlotIndex slot, const ClientWords& words, Time now) {
   const Rhythm::Change change = rhythm_[slot].Watch(words, now);
   if (change.held && rhythm_[slot].served() == 0) began_.Add(slot);
-  if (change.released && !change.yielded) ended_.Add(slot);
   if (change.released) gave_back_ = change.yielded ? kNobody : slot;
   if (change.held) took_ = slot;
   if (change.released) suffered_.Remove(slot);
@@ -58,13 +64,25 @@ Time Policy::TieWindow(SlotSet members) const {
   return shortest == kNever ? 0 : std::min(shortest / 10, kMaxTieWindow);
 }
 
-Policy::Wish Policy::FirstCome(SlotSet members) const {
-  Wish wish;
+Policy::Wish Policy::FirstCome(SlotSet members, Time window) const {
   Time first = kNever;
   for (SlotIndex slot : members) {
-    if (!rhythm_[slot].last().waiting() || rhythm_[slot].arrived() >= first) continue;
-    first = rhythm_[slot].arrived();
-    wish.slot = slot;
+    if (rhythm_[slot].last().waiting()) first = std::min(first, rhythm_[slot].arrived());
+  }
+  Wish wish;
+  for (SlotIndex slot : members) {
+    const Time arrived = rhythm_[slot].arrived();
+    if (!rhythm_[slot].last().waiting() || arrived == kNever || arrived - first > window) continue;
+    if (wish.slot == kNobody || Before(slot, wish.slot)) wish.slot = slot;
+  }
+  return wish;
+}
+
+// Kept for whoever is expected any moment and goes before the one that waits.
+Policy::Wish Policy::UnlessDue(SlotSet members, Wish wish, Time now) const {
+  for (SlotIndex slot : members) {
+    if (priority_[slot] <= priority_[wish.slot] || !IsDue(slot, now)) continue;
+    return {.slot = slot, .ask_again = rhythm_[slot].next_arrival() + kLead, .holds_back = true};
   }
   return wish;
 }
@@ -87,15 +105,23 @@ SlotSet Policy::Eligible(SlotSet members) const {
 }
 
 bool Policy::Unequal(SlotSet members) const {
-  constexpr double kTolerated = 0.9;  // of the fair rate
+  for (SlotIndex slot : members) {
+    for (SlotIndex other : members) {
+      if (other != slot && MayBreak(members, slot, other)) return true;
+    }
+  }
+  return false;
+}
+
+bool Policy::MayBreak(SlotSet members, SlotIndex slot, SlotIndex holder) const {
   if (settings_.quantum == 0) return false;
   Demand demands[kMaxSlots];
   std::size_t count = 0;
-  for (SlotIndex slot : members) {
-    demands[count] = DemandOf(slot);
+  for (SlotIndex member : members) {
+    demands[count] = DemandOf(member);
     if (!demands[count++].known()) return false;
   }
-  return WholeTurnsRate(demands, count) < kTolerated * FairRate(demands, count);
+  return WorthBreaking(DemandOf(slot), DemandOf(holder), FairRate(demands, count));
 }
 
 std::uint32_t Policy::IterationOf(SlotIndex slot) const {
@@ -103,18 +129,33 @@ std::uint32_t Policy::IterationOf(SlotIndex slot) const {
   return TurnOf(rhythm.last().hold) / rhythm.turns() + iteration_offset_[slot];
 }
 
-// One collect sees both sides of a hand-over: the end comes first.
+// Both in one collect: nobody was let in within a turn that has only begun.
 void Policy::CountTurns() {
-  for (SlotIndex slot : std::exchange(ended_, SlotSet())) {
-    std::fill(std::begin(since_[slot]), std::end(since_[slot]), 0u);
+  for (SlotIndex slot : began_) {
+    for (auto& within : within_) ++within[slot];
   }
   for (SlotIndex slot : std::exchange(began_, SlotSet())) {
-    for (auto& since : since_) ++since[slot];
+    std::fill(std::begin(within_[slot]), std::end(within_[slot]), 0u);
   }
 }
 
+// The sooner such a turn is done, the more of the absence behind it does the other's turn hide.
+bool Policy::GoesBetween(SlotIndex slot, SlotIndex holder) const {
+  const Rhythm& rhythm = rhythm_[slot];
+  return settings_.quantum != 0 && !rhythm.last().yielded() && rhythm.NextIsBrief(rhythm_[holder].turn());
+}
+
 bool Policy::HasTurnsDue(SlotIndex slot, SlotIndex holder) const {
-  return since_[holder][slot] < TurnsDue(DemandOf(slot), DemandOf(holder), IterationOf(holder));
+  const Demand brief = DemandOf(slot);
+  const Demand other = DemandOf(holder);
+  return brief.known() && other.known() &&
+         within_[holder][slot] < TurnsWithin(brief, other, IterationOf(holder));
+}
+
+// Its turn is to be free when it comes: the last launches of the holder take a moment.
+bool Policy::IsDue(SlotIndex slot, Time now) const {
+  const Time expected = rhythm_[slot].next_arrival();
+  return expected != kNever && now >= expected - kLead && now <= expected + kLead;
 }
 
 bool Policy::ShouldPreempt(SlotSet members, SlotIndex holder, Time now) const {
@@ -126,54 +167,59 @@ bool Policy::ShouldPreempt(SlotSet members, SlotIndex holder, Time now) const {
   // Twice as long as ever: an evaluation, or the like. The others go first, however long it goes on.
   const bool endless =
       quantum_over && rhythm.longest_turn() != kNever && rhythm.served() + held > 2 * rhythm.longest_turn();
-  const bool unequal = quantum_over && Unequal(members);
-  // Who is nearly done goes on, and nobody makes way for a turn longer than what is left of its own: two
-  // turns in pieces would end at the same time, and the GPU rest while both communicate.
-  const Time rest = rhythm.rest() == kNever ? kNever : rhythm.rest() - held;
   for (SlotIndex slot : members) {
-    if (slot == holder || !rhythm_[slot].last().waiting()) continue;
+    if (slot == holder) continue;
+    if (priority_[slot] > priority_[holder] && IsDue(slot, now)) return true;
+    if (!rhythm_[slot].last().waiting()) continue;
     if (priority_[slot] > priority_[holder] || (quantum_over && Suffers(slot, now))) return true;
     if (priority_[slot] < priority_[holder]) continue;
-    if (endless) return true;
-    if (unequal && rhythm_[slot].rest() < rest && HasTurnsDue(slot, holder)) return true;
+    if (endless || GoesBetween(slot, holder)) return true;
+    if (quantum_over && HasTurnsDue(slot, holder) && MayBreak(members, slot, holder)) return true;
   }
   return false;
 }
 
 Time Policy::StretchWanted(SlotSet members, SlotIndex slot) const {
   constexpr Time kAtEachLaunch = 300'000;
+  bool brief = false;
   for (SlotIndex other : members) {
+    if (other == slot) continue;
     if (priority_[other] > priority_[slot]) return kAtEachLaunch;
+    for (std::uint32_t position = 0; position < rhythm_[other].turns(); ++position) {
+      brief = brief || rhythm_[other].Brief(position, rhythm_[slot].longest_turn());
+    }
   }
   // Several to a quantum: it is over between two of them.
-  return Unequal(members) ? settings_.quantum / 4 : 0;
+  return brief || Unequal(members) ? settings_.quantum / 2 : 0;
 }
 
 Time Policy::NextRival(SlotSet members, SlotIndex holder, Time now) const {
-  const bool unequal = Unequal(members);
   Time next = kNever;
   for (SlotIndex slot : members) {
     if (slot == holder) continue;
     const Rhythm& rhythm = rhythm_[slot];
-    if (rhythm.last().waiting()) {
-      if (unequal) next = std::min(next, std::max(now, rhythm_[holder].held() + settings_.quantum));
-    } else if (priority_[slot] > priority_[holder]) {
-      next = std::min(next, rhythm.next_arrival());
+    const bool goes_first = priority_[slot] > priority_[holder];
+    if (goes_first || GoesBetween(slot, holder)) {
+      const Time arrival = rhythm.last().waiting() ? now : rhythm.next_arrival();
+      if (arrival != kNever) next = std::min(next, goes_first ? arrival - kLead : arrival);
+    } else if (rhythm.last().waiting() && HasTurnsDue(slot, holder) && MayBreak(members, slot, holder)) {
+      next = std::min(next, std::max(now, rhythm_[holder].held() + settings_.quantum));
     }
   }
   return next;
 }
 
 Policy::Wish Policy::Want(SlotSet members, Time now) const {
-  if (!settings_.tie_rule) return FirstCome(members);
+  if (!settings_.tie_rule) return FirstCome(members, 0);
   for (SlotIndex slot : members) {
-    if (Suffers(slot, now)) return FirstCome(members);
+    if (Suffers(slot, now)) return FirstCome(members, 0);
   }
   members = Eligible(members);
-  if (Unequal(members)) {
-    if (const Wish wish = FirstCome(members); wish.slot != kNobody) return wish;
-  }
   const Time window = TieWindow(members);
+  if (Unequal(members)) {
+    if (const Wish wish = FirstCome(members, window); wish.slot != kNobody)
+      return UnlessDue(members, wish, now);
+  }
   Time first_wait = kNever;
   Time first = kNever;
   for (SlotIndex slot : members) {

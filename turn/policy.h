@@ -11,8 +11,9 @@
 // collective.
 //
 // A turn is broken at a yield point (turn/ops.h) for whoever has a higher priority, for whoever has waited
-// for too long, and, where jobs are so unequal that whole turns would starve one (turn/shares.h), after a
-// quantum for whoever has turns due. Whoever is let in then is chosen by the same rules.
+// for too long, for a few kernels before a long absence (an input stall), and, where jobs are so unequal that
+// whole turns would starve one (turn/shares.h), after a quantum for whoever has turns due. Whoever is let in
+// then is chosen by the same rules.
 //
 // Pure: time comes in. Not thread-safe. Trivially copyable.
 #pragma once
@@ -85,12 +86,18 @@ class Policy {
   const Rhythm& rhythm(SlotIndex slot) const { return rhythm_[slot]; }
 
  private:
-  Wish FirstCome(SlotSet members) const;
+  Wish FirstCome(SlotSet members, Time window) const;
+  Wish UnlessDue(SlotSet members, Wish wish, Time now) const;
   bool Suffers(SlotIndex slot, Time now) const;
   // Those that waiting clients of a higher priority do not push aside.
   SlotSet Eligible(SlotSet members) const;
-  // Whether whole turns would starve somebody.
+  // Whether whole turns of `holder` would starve `slot`; of anybody, anybody else.
+  bool MayBreak(SlotSet members, SlotIndex slot, SlotIndex holder) const;
   bool Unequal(SlotSet members) const;
+  // Whether it is expected any moment.
+  bool IsDue(SlotIndex slot, Time now) const;
+  // Whether the next turn of `slot` should break that of `holder`, and give it back soon.
+  bool GoesBetween(SlotIndex slot, SlotIndex holder) const;
   void CountTurns();
   bool HasTurnsDue(SlotIndex slot, SlotIndex holder) const;
   std::uint32_t IterationOf(SlotIndex slot) const;
@@ -100,11 +107,11 @@ class Policy {
 
   PolicySettings settings_;
   Rhythm rhythm_[kMaxSlots];
-  // [j][i]: turns that i began since the last turn of j ended
-  std::uint32_t since_[kMaxSlots][kMaxSlots] = {};
+  // [j][i]: turns that i began since j began its last one
+  std::uint32_t within_[kMaxSlots][kMaxSlots] = {};
   std::uint32_t iteration_offset_[kMaxSlots] = {};
   Priority priority_[kMaxSlots] = {};
-  SlotSet ended_, began_;                // turns, until Settle
+  SlotSet began_;                        // turns, until Settle
   SlotSet suffered_;                     // let in for having waited too long
   std::uint32_t order_[kMaxSlots] = {};  // place of the gang's name among all; smaller goes first
   SlotIndex gave_back_ = kNobody;        // the last turn's client, until the next turn is seen

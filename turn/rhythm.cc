@@ -8,8 +8,10 @@ namespace {
 // Quick to learn, and one odd turn moves it by a quarter.
 Time Smooth(Time old, Time sample) { return old == kNever ? sample : old + (sample - old) / 4; }
 
-// For what all GPUs of a job must conclude alike.
-Time SmoothSlow(Time old, Time sample) { return old == kNever ? sample : old + (sample - old) / 16; }
+// For what all GPUs of a job must conclude alike: a mean, of the first samples too.
+Time SmoothSlow(Time old, Time sample, std::uint32_t samples) {
+  return old == kNever ? sample : old + (sample - old) / std::min<std::uint32_t>(samples, 16);
+}
 
 // What makes a gap longer than the job's own communication (a rank that came late, a neighbour on the link)
 // comes and goes, and differs between GPUs that must agree: quick to fall, slow to rise.
@@ -63,7 +65,7 @@ void Rhythm::EndTurn(TurnNumber k, Time now) {
   Learned& learned = learned_[Position(k)];
   if (!odd_) {
     learned.turn = Smooth(learned.turn, served_);
-    learned.usual_turn = SmoothSlow(learned.usual_turn, served_);
+    learned.usual_turn = SmoothSlow(learned.usual_turn, served_, ++learned.turns);
   }
   odd_ = false;
   served_ = 0;
@@ -91,6 +93,13 @@ Time Rhythm::longest_turn() const {
     if (learned.turn != kNever && (longest == kNever || learned.turn > longest)) longest = learned.turn;
   }
   return longest;
+}
+
+bool Rhythm::Brief(std::uint32_t position, Time length) const {
+  constexpr Time kLeastGap = 5'000'000;
+  const Learned& learned = learned_[position];
+  if (turns_ < 2 || length == kNever || learned.turn == kNever || learned.gap == kNever) return false;
+  return learned.turn <= length / 5 && learned.gap >= std::max(length / 4, kLeastGap);
 }
 
 Time Rhythm::next_arrival() const {

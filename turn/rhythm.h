@@ -50,7 +50,7 @@ class Rhythm {
   Time served() const { return served_; }
 
   // Learned, kNever while unknown: the length of a turn like the present (or last) one, of the next, of its
-  // longest, and when it will ask for its next turn.
+  // longest, how long it stays away after the last one, and when it will ask for its next turn.
   Time turn() const { return learned_[Position(last_.hold)].turn; }
   Time next_turn() const { return learned_[Position(last_.next())].turn; }
   // How much of its present turn, or of the one it waits for, was still to run when it was let in last.
@@ -63,6 +63,10 @@ class Rhythm {
   Time longest_turn() const;
   Time gap() const { return learned_[Position(last_.rel)].gap; }
   Time next_arrival() const;
+  // Whether a turn at this place of the iteration (its next one) is so short, and the absence after it so
+  // long, that it should go before a turn of `length`: a few kernels, then a wait for input.
+  bool Brief(std::uint32_t position, Time length) const;
+  bool NextIsBrief(Time length) const { return Brief(Position(last_.next()), length); }
   // Of a whole iteration, smoothed: on the GPU, and away from it.
   Time busy() const { return Sum(&Learned::usual_turn); }
   Time away() const { return Sum(&Learned::usual_gap); }
@@ -71,6 +75,7 @@ class Rhythm {
   struct Learned {
     Time turn = kNever;        // smoothed
     Time usual_turn = kNever;  // smoothed more
+    std::uint32_t turns = 0;   // that usual_turn was learned from
     Time gap = kNever;         // from the release of the last such turn to the arrival after it
     Time usual_gap = kNever;   // what it is without the delays of others
     bool keeps = false;

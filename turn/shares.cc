@@ -11,26 +11,27 @@ double FairRate(const Demand* demands, std::size_t count) {
   return use > 1 ? 1 / use : 1;
 }
 
-double WholeTurnsRate(const Demand* demands, std::size_t count) {
-  Time busy = 0;
-  Time shortest = kNever;
-  Time longest = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    busy += demands[i].busy;
-    shortest = std::min(shortest, demands[i].alone());
-    longest = std::max(longest, demands[i].alone());
-  }
-  if (count == 0) return 1;
-  return static_cast<double>(shortest) / static_cast<double>(std::max(busy, longest));
+bool WorthBreaking(const Demand& brief, const Demand& other, double fair) {
+  constexpr double kLonger = 1.5;   // iterations
+  constexpr double kBusier = 1.25;  // turns
+  constexpr double kTolerated = 1.2;
+  const auto alone = static_cast<double>(brief.alone());
+  // It is back, and waits for the rest of the other's turn.
+  const double behind_whole_turn = alone + static_cast<double>(other.busy - brief.away);
+  return static_cast<double>(other.alone()) > kLonger * alone &&
+         static_cast<double>(other.busy) > kBusier * static_cast<double>(brief.busy) &&
+         behind_whole_turn > kTolerated * alone / fair;
 }
 
-std::uint32_t TurnsDue(const Demand& brief, const Demand& other, std::uint32_t iteration) {
+std::uint32_t TurnsWithin(const Demand& brief, const Demand& other, std::uint32_t iteration) {
   constexpr double kMost = 1e6;
   constexpr double kGoldenRatio = 0.61803398874989485;  // its multiples, modulo 1, are spread evenly
-  const double due = std::min(kMost, static_cast<double>(other.alone()) / static_cast<double>(brief.alone()));
-  const double whole = std::floor(due);
+  const auto brief_alone = static_cast<double>(brief.alone());
+  const double due = std::min(kMost, static_cast<double>(other.alone()) / brief_alone);
   const double draw = std::fmod(kGoldenRatio * iteration, 1.0);
-  return static_cast<std::uint32_t>(whole) + (draw < due - whole ? 1 : 0);
+  const double turns = std::floor(due) + (draw < due - std::floor(due) ? 1 : 0);
+  const double while_away = 1 + std::floor(static_cast<double>(other.away) / brief_alone);
+  return static_cast<std::uint32_t>(std::max(0.0, turns - while_away));
 }
 
 }  // namespace crossover::turn

@@ -87,9 +87,11 @@ bool Turnstile::Overruns(SlotIndex holder, const Snapshot& seen, Time now) const
 void Turnstile::Suspend(SlotIndex holder, const Snapshot& seen, Time now) {
   suspended_.Add(holder);
   overran_[holder] = seen.client[holder].hold;
-  policy_.Disregard(holder);
   ++stats_.opened;
   Note(Event::Kind::kOpen, holder, now);
+  // How long the turns of a newcomer are is known from the first: that one breaks no rule, and is learned.
+  if (policy_.rhythm(holder).turn() == kNever) return;
+  policy_.Disregard(holder);
   overran_at_[holder] = now;
   if (++overruns_[holder] >= settings_.watchdog.offences) offenders_.Add(holder);
 }

@@ -38,9 +38,10 @@ def measure(context, case):
 
 def _one(context, group, library, settings, whole, notes):
     solos = unequal.alone(context, group)
-    cycles = solos and unequal.together(context, group, library, settings)
-    if not cycles:
+    shared = solos and unequal.together(context, group, library, settings)
+    if not shared:
         return None
+    cycles = shared.cycles_ms
     shapes = unequal.measured(solos)
     got = unequal.rates(solos, cycles)
     due = unequal.whole_turns(shapes) if whole else [unequal.fluid_rate(shapes)] * len(shapes)

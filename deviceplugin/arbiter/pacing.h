@@ -14,6 +14,7 @@ namespace crossover::arbiter {
 
 inline constexpr turn::Time kShortestPoll = 30 * base::kNsPerUs;
 inline constexpr turn::Time kSparsePoll = base::kNsPerMs;
+inline constexpr turn::Time kRivalPoll = 100 * base::kNsPerUs;  // while a holder is to make way
 // The end of a turn, or an arrival, is near within this share of the learned length, and within the least of
 // it.
 inline constexpr turn::Time kMarginShare = 20;
@@ -28,14 +29,15 @@ inline std::uint32_t LaunchesPerStretch(turn::Time wanted, turn::Time turn, std:
   return static_cast<std::uint32_t>(std::max<turn::Time>(1, launches * wanted / turn));
 }
 
-// From `wanted`, when the turnstile asks to be polled, to the time to do it: never earlier than `wanted`,
-// later while `policy` expects nothing of the clients in `gated`.
+// From `wanted`, when the turnstile asks to be polled, to the time to do it: earlier only for somebody for
+// whom a turn is to be broken, later while `policy` expects nothing of the clients in `gated`.
 inline turn::Time PacePoll(turn::Time now, turn::Time wanted, const turn::Policy& policy,
                            turn::SlotSet gated) {
   if (gated.Count() == 0) return wanted;  // the rhythms are not kept then
   bool somebody_waits = false;
   bool somebody_holds = false;
   turn::Time next = now + kSparsePoll;
+  turn::Time rival = turn::kNever;
   for (const turn::SlotIndex slot : gated) {
     const turn::Rhythm& rhythm = policy.rhythm(slot);
     somebody_waits |= rhythm.last().waiting();
@@ -43,11 +45,10 @@ inline turn::Time PacePoll(turn::Time now, turn::Time wanted, const turn::Policy
       somebody_holds = true;
       if (rhythm.turn() == turn::kNever) return wanted;
       next = std::min(next, rhythm.next_release() - Margin(rhythm.turn()));
-      const turn::Time rival = policy.NextRival(gated, slot, now);
-      if (rival != turn::kNever) next = std::min(next, rival);
+      rival = std::min(rival, policy.NextRival(gated, slot, now));
     }
   }
-  if (somebody_holds) return std::max(wanted, next);
+  if (somebody_holds) return std::min(std::max(wanted, next), rival > now ? rival : now + kRivalPoll);
   if (somebody_waits) return wanted;
   for (const turn::SlotIndex slot : gated) {
     const turn::Rhythm& rhythm = policy.rhythm(slot);

@@ -35,6 +35,8 @@ struct Options {
   ComputeStream stream = ComputeStream::kLegacy;
   KernelImage kernels = KernelImage::kAuto;
   double start_delay_ms = 0;
+  double stall_ms = 0;
+  std::int64_t stall_rank = -1;
   std::string pause_file;
   std::string log;
   std::uint64_t log_every = 1;

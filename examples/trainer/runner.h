@@ -19,6 +19,8 @@ class Runner {
 
   // Between BeginIteration() and EndIteration() of the timeline.
   void Train(const Program& program, const std::vector<std::uint64_t>& durations, std::uint64_t iteration);
+  // Opens the timeline's next segment where the compute stream had to wait: nothing but a marker runs before.
+  void ResumeCompute();
   // Outside of iterations.
   void Evaluate(const Program& program, const std::vector<std::uint64_t>& durations);
 
@@ -29,8 +31,6 @@ class Runner {
   void IssueOnSide(const Step& step, CUevent ready, CUevent done);
   // The same, and the compute stream waits for it.
   void IssueJoined(const Step& step);
-  // Behind a wait of the compute stream: nothing but the marker runs before the next segment opens.
-  void ResumeCompute();
   void Execute(const Step& step, std::uint64_t duration_ns, std::uint64_t iteration);
 
   Gpu& gpu_;

@@ -22,13 +22,13 @@ CUevent Timeline::RecordNew() {
   return event;
 }
 
-void Timeline::BeginIteration(std::uint64_t iteration, bool follows) {
+void Timeline::BeginIteration(std::uint64_t iteration, bool follows, bool stalled) {
   Slot& slot = current();
   slot.iteration = iteration;
   slot.used = 0;
   slot.segments.clear();
   slot.begin = follows && last_end_ != nullptr ? last_end_ : RecordNew();
-  slot.segments.emplace_back(slot.begin, nullptr);
+  if (!stalled) slot.segments.emplace_back(slot.begin, nullptr);
 }
 
 void Timeline::OpenSegment() { current().segments.emplace_back(RecordNew(), nullptr); }

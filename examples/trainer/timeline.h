@@ -21,8 +21,8 @@ class Timeline {
   Timeline(Gpu& gpu, std::size_t depth);
 
   // All record events on the compute stream. `follows`: the iteration begins where the last one ended, no
-  // event between them.
-  void BeginIteration(std::uint64_t iteration, bool follows);
+  // event between them; its first segment does too, unless it `stalled` first: then OpenSegment begins that.
+  void BeginIteration(std::uint64_t iteration, bool follows, bool stalled);
   void OpenSegment();
   void CloseSegment();
   void EndIteration();

@@ -131,7 +131,7 @@ class Training {
     for (std::uint64_t i = 0; i < options_.iterations; ++i) {
       if (signals_.WaitWhilePaused(options_.pause_file)) follows = false;
       if (signals_.stop()) return;
-      EnqueueIteration(i, follows);
+      EnqueueIteration(i, follows, StallForInput());
       follows = true;
       if (options_.eval_every != 0 && (i + 1) % options_.eval_every == 0) {
         EnqueueEvaluation(i);
@@ -142,9 +142,21 @@ class Training {
     }
   }
 
-  void EnqueueIteration(std::uint64_t i, bool follows) {
+  // As a loop that reads its loss and then waits for a data loader that cannot keep up.
+  // True if it did.
+  bool StallForInput() {
+    if (options_.stall_ms == 0) return false;
+    if (options_.stall_rank >= 0 && static_cast<std::uint64_t>(options_.stall_rank) != rank_.rank)
+      return false;
+    gpu_.Synchronize(gpu_.compute());
+    signals_.Sleep(options_.stall_ms);
+    return true;
+  }
+
+  void EnqueueIteration(std::uint64_t i, bool follows, bool stalled) {
     const double factor = JitterFactor(options_.jitter, options_.jitter_seed, rank_.rank, i);
-    timeline_.BeginIteration(i, follows);
+    timeline_.BeginIteration(i, follows, stalled);
+    if (stalled) runner_.ResumeCompute();
     runner_.Train(program_, Durations(program_, ComputeNs() * factor), i);
     if (i % options_.log_every == 0) {
       gpu_.DownloadAsync(PinnedLoss(i), state_.training.losses + i, sizeof(float));

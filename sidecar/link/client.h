@@ -28,7 +28,7 @@ class Client {
   // Number of the newest turn asked for. Takes no lock.
   virtual turn::TurnNumber Asked() const = 0;
 
-  // Called now and then while attached. Answers in how many milliseconds it wants to be called again.
+  // Called now and then while attached. Answers in how many microseconds it wants to be called again.
   virtual int OnTick() = 0;
 
   // Everything but the header; false if it cannot be had now. Like OnTick(), never waits for a user's thread,

@@ -110,9 +110,10 @@ bool Connection::Join(const crossover_hello& hello, Membership* membership, char
   }
 }
 
-bool Connection::AwaitEnd(int timeout_ms) {
+bool Connection::AwaitEnd(int timeout_us) {
   pollfd readable{fd(), POLLIN, 0};
-  if (::poll(&readable, 1, timeout_ms) <= 0) return false;
+  const timespec timeout{timeout_us / 1'000'000, timeout_us % 1'000'000 * 1000L};
+  if (::ppoll(&readable, 1, &timeout, nullptr) <= 0) return false;
   Message message;
   const Received received = Receive(fd(), &message);
   if (received.bytes < 0) return errno != EAGAIN && errno != EINTR;

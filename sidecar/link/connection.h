@@ -29,7 +29,7 @@ class Connection {
   bool Join(const crossover_hello& hello, Membership* membership, char* reason, std::size_t reason_bytes);
 
   // Waits at most `timeout_ms` for the end of the connection; skips whatever else arrives. True: it ended.
-  bool AwaitEnd(int timeout_ms);
+  bool AwaitEnd(int timeout_us);
 
   // Best effort: a profile that does not fit into the socket now is dropped.
   void Send(const crossover_profile& profile);

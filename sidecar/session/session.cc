@@ -171,7 +171,7 @@ void Session::PublishPhase(bool gating) {
   if (detector_.locked() && observe_reason_ == nullptr) {
     phase = gating ? CROSSOVER_PHASE_TAKING : CROSSOVER_PHASE_LOCKED;
   }
-  base::StoreWord(&slot.turns, detector_.turns_per_period());
+  base::StoreWord(&slot.turns, TurnsPerIteration());
   base::StoreWord(&slot.periods, static_cast<std::uint32_t>(detector_.periods_seen()));
   base::StoreWord(&slot.phase, phase);
   base::StoreWord(&slot.heartbeat, base::LoadWord(&slot.heartbeat) + 1);
@@ -235,11 +235,17 @@ void Session::BeginTurn(phase::StreamKey launching) {
   SetAttention();
 }
 
+// A turn given back in the middle makes two of it.
+std::uint32_t Session::TurnsPerIteration() const {
+  const std::uint32_t turns = detector_.turns_per_period();
+  return idle_watch_.usual() && turns < turn::kMaxTurns ? turns + 1 : turns;
+}
+
 // All arbiters of the job know an iteration by the same number, whenever each of them began to watch.
 void Session::NumberIteration() {
   if (!detector_.locked()) return;
   const std::uint64_t iteration = ever_called_ / detector_.period();
-  const std::uint64_t turn = turn::TurnOf(turns_.asked()) / turn::TurnsOf(detector_.turns_per_period());
+  const std::uint64_t turn = turn::TurnOf(turns_.asked()) / turn::TurnsOf(TurnsPerIteration());
   base::StoreWord(&turns_.page()->slot[turns_.slot()].iteration_offset,
                   static_cast<std::uint32_t>(iteration - turn));
 }
@@ -362,31 +368,34 @@ void Session::Detach() {
   mutex_.Unlock();
 }
 
-// A turn in which nothing runs while somebody waits (input stall, checkpoint, pause) is given back, and taken
-// again by the next launch. Two ticks in a row, so that a gap between two launches is not taken for idleness.
+// A turn in which nothing runs (input stall, checkpoint, pause) is given back, and taken again by the next
+// launch: where stalls are usual at once, so that all ranks do it alike, else if somebody waits.
 int Session::OnTick() {
-  constexpr int kWatchedMs = 20;
-  constexpr int kIdleMs = 100;
-  constexpr int kIdleTicks = 2;
+  constexpr int kNotWatched = 100'000;
+  constexpr int kPatience = 2;
   // A turn that lasts until its collective has ended looks idle meanwhile. The collective may never end,
   // where another job stands in front of one of its ranks and waits for us here: longer than this, and it is
   // given back all the same.
-  constexpr int kCollectiveTicks = 5;
-  if (!mutex_.TryLock()) return kWatchedMs;
+  constexpr int kCollectivePatience = 20;
+  const bool usual = idle_watch_.usual();
+  if (!mutex_.TryLock()) return idle_watch_.next_look();
   const bool taking = turns_.holding() && !blocked_ && mode_ == CROSSOVER_MODE_GATE;
-  const bool idle = taking && !AnyCapture() && turns_.OthersWait() && turns_.Idle(tracker_);
-  idle_ticks_ = idle ? idle_ticks_ + 1 : 0;
-  if (idle_ticks_ >= (lasts_ ? kCollectiveTicks : kIdleTicks)) YieldIdleTurn();
+  const bool idle = taking && !AnyCapture() && turns_.Idle(tracker_);
+  if (taking &&
+      idle_watch_.Look(turns_.asked(), stretches_.launched(), idle && !(lasts_ && usual),
+                       lasts_ ? kCollectivePatience : kPatience) &&
+      (usual || turns_.OthersWait())) {
+    YieldIdleTurn();
+  }
   const bool watched = mode_ == CROSSOVER_MODE_GATE;
   mutex_.Unlock();
-  return watched ? kWatchedMs : kIdleMs;
+  return watched ? idle_watch_.next_look() : kNotWatched;
 }
 
 // Launches look at `attention` alone: once every thread has passed a barrier, none that comes later misses
 // it, and what was queued before is seen by the second look. A launch caught between the two runs outside the
 // turn.
 void Session::YieldIdleTurn() {
-  idle_ticks_ = 0;
   const bool armed = std::exchange(armed_, true);
   joined_stream_ = 0;
   SetAttention();

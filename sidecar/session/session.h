@@ -16,6 +16,7 @@
 #include "sidecar/phase/token.h"
 #include "sidecar/phase/tracker.h"
 #include "sidecar/session/communicators.h"
+#include "sidecar/session/idle_watch.h"
 #include "sidecar/session/mutex.h"
 #include "sidecar/session/stretches.h"
 #include "sidecar/session/turns.h"
@@ -74,6 +75,7 @@ class Session final : public link::Client {
   void EndTurn();
   void CountTurn();
   void NumberIteration();
+  std::uint32_t TurnsPerIteration() const;
   void BeginTurn(phase::StreamKey launching);
   void MakeYieldPoint(phase::StreamKey launching);
   std::uint32_t StretchAsked() const;
@@ -100,7 +102,7 @@ class Session final : public link::Client {
   std::uint32_t mode_ = CROSSOVER_MODE_OFF;
   std::uint32_t transport_ = CROSSOVER_TRANSPORT_NONE;
   const char* observe_reason_ = nullptr;
-  int idle_ticks_ = 0;  // in a row, of the turn held
+  IdleWatch idle_watch_;
   std::uint64_t slow_launches_ = 0;
   std::atomic<int> captures_{0};  // streams being captured now
   std::atomic<bool> taking_allowed_{false};

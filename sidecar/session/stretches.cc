@@ -21,17 +21,14 @@ void Stretches::Next(std::uint32_t asked) {
 }
 
 void Stretches::End() {
-  const std::int32_t launched = std::min(kWithoutEnd / 4, before_ + Passed());
+  const std::int32_t launches = std::min(kWithoutEnd / 4, launched());
   // One evaluation must not make the next turns look short, nor be taken for usual itself.
-  usual_ = usual_ == 0 ? launched : std::max(std::min(launched, 2 * usual_), usual_ - usual_ / 8);
+  usual_ = usual_ == 0 ? launches : std::max(std::min(launches, 2 * usual_), usual_ - usual_ / 8);
 }
 
 void Stretches::Arm(std::uint32_t asked, std::int32_t otherwise) {
   length_ = asked == 0 ? otherwise : static_cast<std::int32_t>(std::min<std::uint32_t>(asked, kWithoutEnd));
   left_.store(length_, std::memory_order_relaxed);
 }
-
-// Threads that launch at once may take it below nothing.
-std::int32_t Stretches::Passed() const { return length_ - left_.load(std::memory_order_relaxed); }
 
 }  // namespace crossover::session

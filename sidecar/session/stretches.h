@@ -28,12 +28,15 @@ class Stretches {
   // The turn ends.
   void End();
 
+  // Launches since the turn began.
+  std::int32_t launched() const { return before_ + Passed(); }
   // Launches in the longest of the last turns; 0 while unknown.
   std::uint32_t usual() const { return static_cast<std::uint32_t>(usual_); }
 
  private:
   void Arm(std::uint32_t asked, std::int32_t otherwise);
-  std::int32_t Passed() const;
+  // Threads that launch at once may take `left_` below nothing.
+  std::int32_t Passed() const { return length_ - left_.load(std::memory_order_relaxed); }
 
   std::atomic<std::int32_t> left_{0};  // launches until the yield point
   std::int32_t length_ = 0;            // of the present stretch

@@ -53,8 +53,8 @@ int main(int argc, char** argv) {
   for (int run = 0; run < runs; ++run) {
     options.seed = static_cast<std::uint64_t>(run) + 1;
     if (!options.start_trapped) options.second_job_starts = static_cast<Time>(random() % cycle);
-    const OrderModelResult result = RunOrderModel(options);
-    const OrderModelResult reference = RunOrderModel(ReferenceOf(options));
+    const JobModelResult result = RunOrderModel(options);
+    const JobModelResult reference = RunOrderModel(ReferenceOf(options));
     const int iterations = IterationsUntil(result, reference, kShare, kWindow);
     worst = std::max(worst, iterations);
     never += iterations >= options.iterations - kWindow;

@@ -8,8 +8,8 @@ namespace crossover::turn::test {
 namespace {
 
 int Healed(OrderModelOptions options) {
-  const OrderModelResult result = RunOrderModel(options);
-  const OrderModelResult reference = RunOrderModel(ReferenceOf(options));
+  const JobModelResult result = RunOrderModel(options);
+  const JobModelResult reference = RunOrderModel(ReferenceOf(options));
   EXPECT_EQ(result.overlaps, 0);
   return IterationsUntil(result, reference, 0.95, 5);
 }
@@ -41,7 +41,7 @@ TEST(OrderModelControl, WithoutTheTieRuleTheTrapLasts) {
 }
 
 TEST(OrderModel, TheTurnNeverRestsLongWhileSomebodyWaits) {
-  const OrderModelResult result = RunOrderModel({.gpus = 8, .jitter = 0.05, .iterations = 60});
+  const JobModelResult result = RunOrderModel({.gpus = 8, .jitter = 0.05, .iterations = 60});
   const double gpu_time = 8.0 * 60 * 40e6;
   EXPECT_LT(static_cast<double>(result.stats.rest_while_ready), 0.01 * gpu_time);
 }

@@ -78,11 +78,19 @@ class StuckHolderTest : public TurnstileTest {
  protected:
   void SetUp() override {
     TurnstileTest::SetUp();
-    memory_.Ask(0, 1);
-    turnstile_.Poll(memory_, 0);
-    ASSERT_TRUE(memory_.Enter(0, 1));
+    ASSERT_NO_FATAL_FAILURE(Hold(1, -30 * kMs));
+    memory_.Leave(0, 0);
+    turnstile_.Poll(memory_, -20 * kMs);
+    ASSERT_NO_FATAL_FAILURE(Hold(2, 0));
     memory_.Ask(1, 1);
     turnstile_.Poll(memory_, 1 * kMs);
+  }
+  void Hold(std::uint32_t turn, Time when) {
+    memory_.Ask(0, turn);
+    turnstile_.Poll(memory_, when - kMs);
+    turnstile_.Poll(memory_, when);
+    ASSERT_TRUE(memory_.Enter(0, turn));
+    turnstile_.Poll(memory_, when);
   }
   // The other was let in beside it; both give their turns back, to the other.
   void BothGiveBack() {
@@ -93,10 +101,7 @@ class StuckHolderTest : public TurnstileTest {
   }
   // It takes its next turn at `when`, and the other asks for one.
   void HoldAgain(Time when) {
-    memory_.Ask(0, 2);
-    turnstile_.Poll(memory_, when);
-    turnstile_.Poll(memory_, when + kMs);
-    ASSERT_TRUE(memory_.Enter(0, 2));
+    ASSERT_NO_FATAL_FAILURE(Hold(3, when + kMs));
     memory_.Ask(1, 2);
     turnstile_.Poll(memory_, when + 2 * kMs);
   }
@@ -146,6 +151,21 @@ TEST_F(StuckHolderTest, IsNamedTheSecondTimeAndItsLongTurnsAreNotLearned) {
   EXPECT_TRUE(turnstile_.offenders().Has(0));
   turnstile_.Poll(memory_, 530 * kMs + kForgive);
   EXPECT_FALSE(turnstile_.offenders().Has(0)) << "tried again";
+}
+
+// How long a newcomer's turns are, nobody could know.
+TEST_F(TurnstileTest, TheFirstTurnMayBeLongAndIsLearned) {
+  memory_.Ask(0, 1);
+  turnstile_.Poll(memory_, 0);
+  ASSERT_TRUE(memory_.Enter(0, 1));
+  memory_.Ask(1, 1);
+  turnstile_.Poll(memory_, 1 * kMs);
+  turnstile_.Poll(memory_, 300 * kMs);
+  EXPECT_EQ(turnstile_.stats().opened, 1u) << "the other need not wait for it";
+  memory_.Leave(0, 1);
+  turnstile_.Poll(memory_, 501 * kMs);
+  EXPECT_EQ(turnstile_.policy().rhythm(0).longest_turn(), 500 * kMs);
+  EXPECT_EQ(turnstile_.offenders().Count(), 0);
 }
 
 TEST_F(StuckHolderTest, OneLongTurnIsForgottenAfterAWhile) {

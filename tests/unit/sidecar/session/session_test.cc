@@ -149,9 +149,9 @@ TEST_F(TimeSlicedSessionTest, GivesTheTurnBackWhenItsCollectiveDoesNotEnd) {
   Collective(20);
   slot().hold = session_.Asked();
   page_.slot[1].ready = turn::FirstStretch(1);
-  for (int i = 0; i < 4; ++i) session_.OnTick();
+  for (int i = 0; i < 15; ++i) session_.OnTick();
   EXPECT_EQ(slot().rel, 0u) << "a collective may take as long";
-  session_.OnTick();
+  for (int i = 0; i < 10; ++i) session_.OnTick();
   EXPECT_EQ(slot().rel, turn::FirstStretch(1));
   FakeDriver::calls.clear();
   Launch();

@@ -1,0 +1,63 @@
+// When a turn in which nothing runs should be given back: an input stall, a checkpoint, a pause.
+//
+// Told now and then how things stand. A gap between two launches is not taken for idleness; how long one has
+// to last depends on whether the job's turns have stalled of late, as every iteration's does where a data
+// loader cannot keep up. Pure; not thread-safe.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "turn/ops.h"
+
+namespace crossover::session {
+
+class IdleWatch {
+ public:
+  constexpr IdleWatch() = default;
+
+  // `launches`: since turn `k` began. `idle`: it is held, and nothing runs in it. True: nothing has for long
+  // enough, `patience` looks in a row.
+  bool Look(turn::TurnNumber k, std::int32_t launches, bool idle, int patience) {
+    if (turn::TurnOf(k) != turn_) {
+      turn_ = turn::TurnOf(k);
+      stalled_ = false;
+      score_ = std::max(0, score_ - 1);
+      looks_ = 0;
+    }
+    const bool stands = launches == launches_ || (usual() && launches == stall_launches_);
+    looks_ = idle && stands ? looks_ + 1 : 0;
+    launches_ = launches;
+    if (looks_ < (usual() ? 1 : patience)) return false;
+    looks_ = 0;
+    stall_launches_ = launches;
+    if (!stalled_) score_ = std::min(kMost, score_ + kStall);
+    stalled_ = true;
+    return true;
+  }
+
+  // When to look again, microseconds. Densely where the turn stands as it did when one stalled last.
+  int next_look() const {
+    constexpr int kRare = 5000, kUsually = 500, kAtStall = 100;
+    if (!usual()) return kRare;
+    return launches_ == stall_launches_ ? kAtStall : kUsually;
+  }
+
+  // Whether turns of this job stall as a rule: then an iteration has one turn more.
+  bool usual() const { return score_ >= kUsual; }
+
+ private:
+  // A stall in each iteration of up to four turns keeps the score up; two of them in a row get it there.
+  static constexpr int kStall = 5;
+  static constexpr int kUsual = 6;
+  static constexpr int kMost = 12;
+
+  std::uint32_t turn_ = 0;
+  std::int32_t launches_ = -1;
+  std::int32_t stall_launches_ = 0;
+  int looks_ = 0;
+  int score_ = 0;
+  bool stalled_ = false;  // this turn
+};
+
+}  // namespace crossover::session

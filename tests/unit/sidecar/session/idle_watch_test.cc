@@ -1,0 +1,60 @@
+#include "sidecar/session/idle_watch.h"
+
+#include <gtest/gtest.h>
+
+namespace crossover::session::test {
+namespace {
+
+using turn::FirstStretch;
+
+// Looks of one turn: `launches` were made, and nothing runs in it.
+bool LookIdle(IdleWatch* watch, std::uint32_t turn, std::int32_t launches) {
+  return watch->Look(FirstStretch(turn), launches, true, 2);
+}
+
+// The turn stalls behind its second launch: looks until it is to be given back.
+int LooksUntilGivenBack(IdleWatch* watch, std::uint32_t turn) {
+  EXPECT_FALSE(watch->Look(FirstStretch(turn), 2, false, 2)) << "busy";
+  for (int looks = 1; looks <= 10; ++looks) {
+    if (LookIdle(watch, turn, 2)) return looks;
+  }
+  return 0;
+}
+
+TEST(IdleWatch, AGapBetweenLaunchesIsNoIdleness) {
+  IdleWatch watch;
+  for (std::int32_t launches = 0; launches < 20; ++launches) EXPECT_FALSE(LookIdle(&watch, 1, launches));
+}
+
+TEST(IdleWatch, ABusyTurnIsKept) {
+  IdleWatch watch;
+  for (int look = 0; look < 20; ++look) EXPECT_FALSE(watch.Look(FirstStretch(1), 5, false, 2));
+}
+
+TEST(IdleWatch, OneStallIsWaitedFor) {
+  IdleWatch watch;
+  EXPECT_EQ(LooksUntilGivenBack(&watch, 1), 2);
+  EXPECT_FALSE(watch.usual());
+}
+
+TEST(IdleWatch, WhereStallsAreUsualTheFirstLookIsEnough) {
+  IdleWatch watch;
+  for (std::uint32_t turn = 1; turn < 9; turn += 2) LooksUntilGivenBack(&watch, turn);
+  EXPECT_TRUE(watch.usual());
+  EXPECT_EQ(LooksUntilGivenBack(&watch, 9), 1);
+  EXPECT_LT(watch.next_look(), 500) << "dense where it stalled last";
+  EXPECT_FALSE(watch.Look(FirstStretch(10), 30, false, 2));
+  EXPECT_GE(watch.next_look(), 500);
+}
+
+TEST(IdleWatch, StallsThatEndAreForgotten) {
+  IdleWatch watch;
+  for (std::uint32_t turn = 1; turn < 20; turn += 2) LooksUntilGivenBack(&watch, turn);
+  ASSERT_TRUE(watch.usual());
+  for (std::uint32_t turn = 20; turn < 32; ++turn) watch.Look(FirstStretch(turn), 30, false, 2);
+  EXPECT_FALSE(watch.usual());
+  EXPECT_EQ(LooksUntilGivenBack(&watch, 40), 2);
+}
+
+}  // namespace
+}  // namespace crossover::session::test

@@ -1,0 +1,373 @@
+#include "tests/unit/turn/job_model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <queue>
+#include <random>
+
+#include "deviceplugin/arbiter/pacing.h"
+
+namespace crossover::turn::test {
+namespace {
+
+struct Memory {
+  std::uint32_t word[kMaxSlots][4] = {};
+  std::uint32_t Load(SlotIndex slot, Word w) const { return word[slot][static_cast<int>(w)]; }
+  bool SwapGate(SlotIndex slot, std::uint32_t expected, std::uint32_t desired) {
+    std::uint32_t& gate = word[slot][static_cast<int>(Word::kGate)];
+    if (gate != expected) return false;
+    gate = desired;
+    return true;
+  }
+  void Perform(const Op& op) {
+    if (op.kind == Op::Kind::kWrite) word[op.slot][static_cast<int>(op.word)] = op.value;
+  }
+  bool Passes(SlotIndex slot, TurnNumber k) const { return AtOrPast(Load(slot, Word::kGate), k); }
+};
+
+// Work that shares something evenly: each piece runs at the same speed.
+class Shared {
+ public:
+  void Start(SlotIndex job, Time work, Time now) {
+    Advance(now);
+    left_[job] = static_cast<double>(work);
+    running_.Add(job);
+  }
+  void Stop(SlotIndex job, Time now) {
+    Advance(now);
+    running_.Remove(job);
+  }
+  void set_capacity(double capacity, Time now) {
+    Advance(now);
+    capacity_ = capacity;
+  }
+  // The piece that is done first, and when.
+  Time Next(SlotIndex* job) const {
+    Time next = kNever;
+    for (SlotIndex slot : running_) {
+      const auto end = at_ + static_cast<Time>(std::ceil(std::max(0.0, left_[slot]) / Speed()));
+      if (end >= next) continue;
+      next = end;
+      *job = slot;
+    }
+    return next;
+  }
+  int running() const { return running_.Count(); }
+  bool Runs(SlotIndex job) const { return running_.Has(job); }
+
+ private:
+  double Speed() const { return capacity_ / std::max(1, running_.Count()); }
+  void Advance(Time now) {
+    for (SlotIndex slot : running_) left_[slot] -= static_cast<double>(now - at_) * Speed();
+    at_ = now;
+  }
+  SlotSet running_;
+  double left_[kMaxSlots] = {};
+  double capacity_ = 1;
+  Time at_ = 0;
+};
+
+struct Event {
+  Time at;
+  std::uint64_t tie;  // random: what happens at the same instant happens in any order
+  enum class Kind : std::uint8_t { kArrive, kStart, kCompute, kLink, kPoll } kind;
+  int gpu;
+  SlotIndex job;
+  std::uint64_t stamp;  // kCompute, kLink, kPoll: outdated if it is not the last
+};
+struct Later {
+  bool operator()(const Event& a, const Event& b) const { return a.at != b.at ? a.at > b.at : a.tie > b.tie; }
+};
+
+// One job's client on one GPU.
+struct Client {
+  TurnNumber k = 0;       // asked for
+  bool starting = false;  // let in, hand-over cost still running
+  bool prologue = false;  // its turn is one
+  Time rest = 0;          // compute of this turn still to run, behind the present stretch
+  Time stretch = 0;       // length of a stretch; 0: the whole turn
+  Time asked = 0;
+};
+
+struct Gpu {
+  Memory memory;
+  Turnstile turnstile;
+  Client client[kMaxSlots];
+  Shared computing;
+  std::uint64_t poll_stamp = 0;
+  std::uint64_t compute_stamp = 0;
+};
+
+class Model {
+ public:
+  explicit Model(const JobModelOptions& options)
+      : options_(options),
+        jobs_(static_cast<SlotIndex>(options.jobs.size())),
+        random_(options.seed),
+        gpus_(static_cast<std::size_t>(options.gpus)) {
+    result_.ends.resize(jobs_);
+    result_.longest_wait.resize(jobs_);
+    Settings settings;
+    settings.policy = options.policy;
+    for (int g = 0; g < options.gpus; ++g) {
+      Gpu& gpu = GpuAt(g);
+      gpu.turnstile.set_settings(settings);
+      for (SlotIndex job = 0; job < jobs_; ++job) {
+        gpu.turnstile.Join(job, job);
+        gpu.turnstile.SetPriority(job, options.jobs[job].priority);
+        gpu.turnstile.SetTurns(job, options.jobs[job].prologue > 0 ? 2 : 1);
+        gpu.turnstile.SetGated(job, true);
+      }
+      // The token starts with the client that is to go first.
+      const SlotIndex first = options.start_trapped && g % 2 != 0 ? 1 : 0;
+      gpu.memory.word[first][static_cast<int>(Word::kGate)] = FirstStretch(1);
+      Push(static_cast<Time>(random_() % 100'000), Event::Kind::kPoll, g, 0, 0);
+    }
+    for (SlotIndex job = 0; job < jobs_; ++job) {
+      left_[job] = options.gpus;
+      StartIteration(job, options.jobs[job].starts);
+    }
+  }
+
+  JobModelResult Run() {
+    while (!queue_.empty() && !Done()) {
+      const Event event = queue_.top();
+      queue_.pop();
+      now_ = event.at;
+      Handle(event);
+    }
+    for (const Gpu& gpu : gpus_) Sum(gpu.turnstile.stats());
+    return std::move(result_);
+  }
+
+ private:
+  Gpu& GpuAt(int g) { return gpus_[static_cast<std::size_t>(g)]; }
+
+  void Handle(const Event& event) {
+    switch (event.kind) {
+      case Event::Kind::kArrive:
+        return Arrive(event.gpu, event.job);
+      case Event::Kind::kStart:
+        return Start(event.gpu, event.job);
+      case Event::Kind::kCompute:
+        if (event.stamp == GpuAt(event.gpu).compute_stamp) EndOfStretch(event.gpu, event.job);
+        return;
+      case Event::Kind::kLink:
+        if (event.stamp == link_stamp_) EndIteration(event.job);
+        return;
+      case Event::Kind::kPoll:
+        if (event.stamp == GpuAt(event.gpu).poll_stamp) Poll(event.gpu);
+        return;
+    }
+  }
+
+  bool Done() const {
+    const auto wanted = static_cast<std::size_t>(options_.iterations);
+    return std::all_of(result_.ends.begin(), result_.ends.end(),
+                       [wanted](const auto& ends) { return ends.size() >= wanted; });
+  }
+
+  void Sum(const Stats& stats) {
+    result_.stats.turns += stats.turns;
+    result_.stats.handed_over += stats.handed_over;
+    result_.stats.granted += stats.granted;
+    result_.stats.preempted += stats.preempted;
+    result_.stats.minted += stats.minted;
+    result_.stats.swallowed += stats.swallowed;
+    result_.stats.rest_while_ready += stats.rest_while_ready;
+  }
+
+  void Push(Time at, Event::Kind kind, int gpu, SlotIndex job, std::uint64_t stamp) {
+    queue_.push({at, random_(), kind, gpu, job, stamp});
+  }
+
+  // The draw of one rank and iteration: the same in a run and in its reference.
+  Time Compute(int gpu, SlotIndex job) const {
+    const JobShape& shape = options_.jobs[job];
+    if (shape.jitter == 0) return shape.compute;
+    std::seed_seq seed{static_cast<std::uint64_t>(gpu), static_cast<std::uint64_t>(job),
+                       static_cast<std::uint64_t>(result_.ends[job].size()), options_.seed};
+    std::mt19937 generator(seed);
+    std::normal_distribution<double> normal(1.0, shape.jitter);
+    const double factor = std::clamp(normal(generator), 1 - 3 * shape.jitter, 1 + 3 * shape.jitter);
+    return static_cast<Time>(static_cast<double>(shape.compute) * factor);
+  }
+
+  void StartIteration(SlotIndex job, Time at) {
+    for (int g = 0; g < options_.gpus; ++g) Push(at, Event::Kind::kArrive, g, job, 0);
+  }
+
+  void Arrive(int g, SlotIndex job) {
+    Gpu& gpu = GpuAt(g);
+    Client& client = gpu.client[job];
+    client.k = NextTurn(client.k);
+    client.asked = now_;
+    client.prologue = options_.jobs[job].prologue > 0 && !client.prologue;
+    client.rest = client.prologue ? options_.jobs[job].prologue : Compute(g, job);
+    client.stretch = StretchOf(gpu, job);
+    gpu.memory.Perform(Acquire(job, client.k)[0]);
+    LetIn(g);
+  }
+
+  // In whole kernels, as the client counts launches.
+  Time StretchOf(const Gpu& gpu, SlotIndex job) const {
+    const JobShape& shape = options_.jobs[job];
+    const auto launches = static_cast<std::uint32_t>(std::max<Time>(1, shape.compute / shape.kernel));
+    const std::uint32_t asked = arbiter::LaunchesPerStretch(
+        gpu.turnstile.stretch_wanted(job), gpu.turnstile.policy().rhythm(job).longest_turn(), launches);
+    return asked * shape.kernel;
+  }
+
+  // Whoever waits at an open gate is on its way in.
+  void LetIn(int g) {
+    Gpu& gpu = GpuAt(g);
+    for (SlotIndex job = 0; job < jobs_; ++job) {
+      const bool waits = gpu.memory.Load(job, Word::kReady) != gpu.memory.Load(job, Word::kHold);
+      Client& client = gpu.client[job];
+      if (!waits || client.starting || !gpu.memory.Passes(job, client.k)) continue;
+      client.starting = true;
+      Push(now_ + options_.hand_over, Event::Kind::kStart, g, job, 0);
+    }
+  }
+
+  void Start(int g, SlotIndex job) {
+    Gpu& gpu = GpuAt(g);
+    Client& client = gpu.client[job];
+    client.starting = false;
+    result_.longest_wait[job] = std::max(result_.longest_wait[job], now_ - client.asked);
+    const auto acquire = Acquire(job, client.k);
+    gpu.memory.Perform(acquire[2]);
+    gpu.memory.Perform(acquire[3]);
+    if (gpu.computing.running() > 0) ++result_.overlaps;
+    StartStretch(g, job);
+  }
+
+  void StartStretch(int g, SlotIndex job) {
+    Gpu& gpu = GpuAt(g);
+    Client& client = gpu.client[job];
+    const Time length = client.stretch == 0 ? client.rest : std::min(client.stretch, client.rest);
+    client.rest -= length;
+    gpu.computing.Start(job, length, now_);
+    Schedule(g);
+  }
+
+  void Schedule(int g) {
+    Gpu& gpu = GpuAt(g);
+    SlotIndex job = 0;
+    const Time next = gpu.computing.Next(&job);
+    if (next != kNever) Push(next, Event::Kind::kCompute, g, job, ++gpu.compute_stamp);
+  }
+
+  void EndOfStretch(int g, SlotIndex job) {
+    Gpu& gpu = GpuAt(g);
+    Client& client = gpu.client[job];
+    gpu.computing.Stop(job, now_);
+    if (client.rest > 0) {
+      YieldTurn(g, job);
+    } else {
+      ReleaseTurn(g, job);
+    }
+    Schedule(g);
+  }
+
+  void YieldTurn(int g, SlotIndex job) {
+    Gpu& gpu = GpuAt(g);
+    Client& client = gpu.client[job];
+    const auto ops = Yield(job, client.k);
+    client.k = NextStretch(client.k);
+    gpu.memory.Perform(ops[0]);
+    gpu.memory.Perform(ops[1]);
+    if (gpu.memory.Passes(job, client.k)) {
+      gpu.memory.Perform(ops[3]);
+      gpu.memory.Perform(ops[4]);
+      StartStretch(g, job);
+    } else {
+      client.asked = now_;
+      LetIn(g);
+    }
+  }
+
+  void ReleaseTurn(int g, SlotIndex job) {
+    Gpu& gpu = GpuAt(g);
+    const Client& client = gpu.client[job];
+    const SlotIndex successor = gpu.turnstile.successor(job, client.k);
+    const std::uint32_t open = OpenFor(job, client.k, successor, gpu.memory.Load(successor, Word::kReady));
+    for (const Op& op : Release(job, client.k, successor, open)) gpu.memory.Perform(op);
+    LetIn(g);
+    if (client.prologue) {
+      Push(now_ + options_.jobs[job].stall, Event::Kind::kArrive, g, job, 0);
+    } else if (--left_[job] == 0) {
+      Communicate(job);
+    }
+  }
+
+  void Communicate(SlotIndex job) {
+    Shared& link = links_[options_.shared_link ? 0 : job];
+    link.Start(job, options_.jobs[job].communicate, now_);
+    ++spinning_;
+    ScheduleLinks();
+  }
+
+  void EndIteration(SlotIndex job) {
+    links_[options_.shared_link ? 0 : job].Stop(job, now_);
+    --spinning_;
+    ScheduleLinks();
+    left_[job] = options_.gpus;
+    result_.ends[job].push_back(now_);
+    StartIteration(job, now_);
+  }
+
+  void ScheduleLinks() {
+    Time first = kNever;
+    SlotIndex job = 0;
+    for (const Shared& link : links_) {
+      SlotIndex candidate = 0;
+      const Time next = link.Next(&candidate);
+      if (next >= first) continue;
+      first = next;
+      job = candidate;
+    }
+    if (first != kNever) Push(first, Event::Kind::kLink, 0, job, ++link_stamp_);
+    if (options_.spinning == 0) return;
+    for (int g = 0; g < options_.gpus; ++g) {
+      GpuAt(g).computing.set_capacity(1 - options_.spinning * spinning_, now_);
+      Schedule(g);
+    }
+  }
+
+  void Poll(int g) {
+    Gpu& gpu = GpuAt(g);
+    // As the daemon paces itself.
+    const Time wanted = gpu.turnstile.Poll(gpu.memory, now_);
+    const Time next = arbiter::PacePoll(now_, wanted, gpu.turnstile.policy(), gpu.turnstile.gated());
+    LetIn(g);
+    Push(std::clamp(next, now_ + arbiter::kShortestPoll, now_ + arbiter::kSparsePoll), Event::Kind::kPoll, g,
+         0, ++gpu.poll_stamp);
+  }
+
+  const JobModelOptions options_;
+  const SlotIndex jobs_;
+  std::mt19937_64 random_;
+  std::vector<Gpu> gpus_;
+  Shared links_[kMaxSlots];
+  int spinning_ = 0;  // collectives that run
+  std::uint64_t link_stamp_ = 0;
+  std::priority_queue<Event, std::vector<Event>, Later> queue_;
+  int left_[kMaxSlots] = {};  // ranks that have not given their turn of this iteration back
+  Time now_ = 0;
+  JobModelResult result_;
+};
+
+}  // namespace
+
+JobModelResult RunJobModel(const JobModelOptions& options) { return Model(options).Run(); }
+
+double MeanStepWithin(const JobModelResult& result, std::size_t job, Time begin, Time end) {
+  const std::vector<Time>& ends = result.ends[job];
+  const auto first = std::lower_bound(ends.begin(), ends.end(), begin);
+  const auto last = std::upper_bound(first, ends.end(), end);
+  if (last - first < 2) return 0;
+  return static_cast<double>(*(last - 1) - *first) / static_cast<double>(last - first - 1);
+}
+
+}  // namespace crossover::turn::test

@@ -1,0 +1,53 @@
+// A discrete-event model of data-parallel jobs that share many GPUs, driving the shipped turnstile.
+//
+// Each GPU has a turnstile of its own with one client of each job. A job's iteration: every rank asks for its
+// turn when the job's last all-reduce ends, computes for c (times a seeded draw) with yield points between
+// its kernels where the arbiter wants some, gives the turn back; the all-reduce starts when the last rank
+// has, and takes m where it has the link for itself. What runs side by side on a GPU, or on a shared link,
+// shares it evenly. Arbiters poll when the turnstile asks them to, each with a phase of its own. Nothing is
+// exchanged between GPUs.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "turn/turnstile.h"
+
+namespace crossover::turn::test {
+
+struct JobShape {
+  Time compute = 20'000'000;
+  Time communicate = 12'000'000;
+  Time prologue = 0;      // a turn before the first of `compute`, if any,
+  Time stall = 0;         // and what follows it: a wait for input
+  double jitter = 0.0;    // sigma of each rank's compute, relative; cut at three sigma
+  Time kernel = 500'000;  // a yield point falls between two of them
+  Time starts = 0;        // when it asks for its first turns
+  Priority priority = Priority::kNormal;
+};
+
+struct JobModelOptions {
+  int gpus = 8;
+  std::vector<JobShape> jobs;
+  Time hand_over = 100'000;  // from an opened gate, or from arrival at an open one, to the start of compute
+  double spinning = 0;       // of a GPU, held by each collective that runs
+  bool shared_link = false;
+  bool start_trapped = false;  // even GPUs begin with the first job, odd ones with the second
+  PolicySettings policy;
+  int iterations = 60;  // of each job
+  std::uint64_t seed = 1;
+};
+
+struct JobModelResult {
+  std::vector<std::vector<Time>> ends;  // [job]: when each iteration ended, its all-reduce included
+  std::vector<Time> longest_wait;       // [job]: of a turn, or in the middle of one
+  Stats stats;                          // summed over GPUs
+  int overlaps = 0;                     // times that two clients computed on one GPU: must be none
+};
+
+JobModelResult RunJobModel(const JobModelOptions& options);
+
+// Mean step of `job` between two instants in which it did some, in ns.
+double MeanStepWithin(const JobModelResult& result, std::size_t job, Time begin, Time end);
+
+}  // namespace crossover::turn::test

@@ -1,0 +1,97 @@
+// One run of the job model, summed up in one JSON line: at what part of its own speed each job runs.
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include "tests/unit/turn/job_model.h"
+
+namespace {
+
+using crossover::turn::Time;
+using namespace crossover::turn::test;
+
+constexpr double kMs = 1e6;
+
+int Fail(const char* program) {
+  std::fprintf(
+      stderr,
+      "usage: %s gpus=N hand_over_us=N quantum_us=N seed=N seconds=N links=private|shared "
+      "job=C_MS,M_MS[,JITTER[,KERNEL_US[,STARTS_MS[,low|normal|high[,PROLOGUE_MS,STALL_MS]]]]] ...\n",
+      program);
+  return 2;
+}
+
+crossover::turn::Priority PriorityOf(const char* name) {
+  if (std::strcmp(name, "low") == 0) return crossover::turn::Priority::kLow;
+  return std::strcmp(name, "high") == 0 ? crossover::turn::Priority::kHigh
+                                        : crossover::turn::Priority::kNormal;
+}
+
+bool ParseJob(const char* text, JobShape* shape) {
+  double compute = 0, communicate = 0, kernel = 500, starts = 0, prologue = 0, stall = 0;
+  char priority[8] = "normal";
+  const int fields = std::sscanf(text, "%lf,%lf,%lf,%lf,%lf,%7[a-z],%lf,%lf", &compute, &communicate,
+                                 &shape->jitter, &kernel, &starts, priority, &prologue, &stall);
+  shape->compute = static_cast<Time>(compute * kMs);
+  shape->communicate = static_cast<Time>(communicate * kMs);
+  shape->prologue = static_cast<Time>(prologue * kMs);
+  shape->stall = static_cast<Time>(stall * kMs);
+  shape->kernel = static_cast<Time>(kernel * 1e3);
+  shape->starts = static_cast<Time>(starts * kMs);
+  shape->priority = PriorityOf(priority);
+  return fields >= 2 && compute > 0 && communicate > 0 && kernel > 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  JobModelOptions options;
+  options.gpus = 4;
+  double seconds = 10;
+  for (int i = 1; i < argc; ++i) {
+    char* value = std::strchr(argv[i], '=');
+    if (value == nullptr) return Fail(argv[0]);
+    const std::string key(argv[i], value++);
+    JobShape shape;
+    if (key == "gpus")
+      options.gpus = std::atoi(value);
+    else if (key == "hand_over_us")
+      options.hand_over = std::atoi(value) * 1000;
+    else if (key == "quantum_us")
+      options.policy.quantum = std::atoi(value) * 1000;
+    else if (key == "seed")
+      options.seed = static_cast<std::uint64_t>(std::atoi(value));
+    else if (key == "seconds")
+      seconds = std::atof(value);
+    else if (key == "links")
+      options.shared_link = std::strcmp(value, "shared") == 0;
+    else if (key == "job" && ParseJob(value, &shape))
+      options.jobs.push_back(shape);
+    else
+      return Fail(argv[0]);
+  }
+  if (options.jobs.empty() || options.gpus < 1) return Fail(argv[0]);
+  double longest = 0;
+  for (const JobShape& job : options.jobs)
+    longest = std::max(longest, static_cast<double>(job.compute + job.communicate));
+  options.iterations = static_cast<int>(seconds * 1e9 / longest / 2);
+
+  const JobModelResult result = RunJobModel(options);
+  Time end = crossover::turn::kNever;
+  for (const auto& ends : result.ends) end = std::min(end, ends.back());
+  std::printf("{\"rates\": [");
+  for (std::size_t job = 0; job < options.jobs.size(); ++job) {
+    const double solo = static_cast<double>(options.jobs[job].compute + options.jobs[job].communicate +
+                                            options.jobs[job].prologue + options.jobs[job].stall);
+    std::printf("%s%.4f", job == 0 ? "" : ", ", solo / MeanStepWithin(result, job, end / 4, end));
+  }
+  std::printf("], \"waits_ms\": [");
+  for (std::size_t job = 0; job < options.jobs.size(); ++job) {
+    std::printf("%s%.1f", job == 0 ? "" : ", ", static_cast<double>(result.longest_wait[job]) / kMs);
+  }
+  std::printf("], \"overlaps\": %d, \"preempted\": %llu}\n", result.overlaps,
+              static_cast<unsigned long long>(result.stats.preempted));
+  return 0;
+}
