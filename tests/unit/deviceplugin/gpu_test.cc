@@ -183,6 +183,12 @@ TEST_F(GpuTest, AnOffenderEndsTheTakingOfTurnsUntilItLeaves) {
   Slot(a).ready = turn::FirstStretch(1);
   Poll(4);
   ASSERT_TRUE(Enter(a, 1));
+  Poll(2);
+  Slot(a).rel = turn::FirstStretch(1);  // how long its turns are is known
+  Poll(4);
+  Slot(a).ready = turn::FirstStretch(2);
+  Poll(4);
+  ASSERT_TRUE(Enter(a, 2));
   Slot(b).ready = turn::FirstStretch(1);
   Poll(200);
   EXPECT_EQ(observer_.Count(EventKind::kOpen), 1u);
