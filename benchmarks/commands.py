@@ -88,6 +88,7 @@ class Job:
     start_delay_s: float = 0.0
     gradient_bytes: int = GRADIENT_BYTES
     priority: str = ""  # of its turns: high, normal, low
+    gang: str = ""  # where it is not the name: a job that is started again
     extra: tuple = ()
 
 
@@ -102,12 +103,16 @@ def trainer_command(build, job, log):
 def shared_command(build, job, ranks, library, command):
     """`command` as a member of a gang that takes turns."""
     priority = ["--priority", job.priority] if job.priority else []
-    return [str(build.cli), "run", "--gang", job.name, "--size", str(ranks), *priority, "--library", str(library), "--",
+    return [str(build.cli), "run", "--gang", job.gang or job.name, "--size", str(ranks), *priority, "--library", str(library), "--",
             *command]
 
 
 def daemon_command(build, config):
     return [str(build.daemon), "--standalone", "--config", str(config)]
+
+
+def top_command(build, api_socket):
+    return [str(build.cli), "top", "-o", "json", "--socket", str(api_socket)]
 
 
 def daemon_config(socket, trace, settings=()):

@@ -83,6 +83,10 @@ class Processes:
         """Send a signal to the process itself, past the wrappers that started it."""
         _signal_all(_inner_family(self._running[name].pid)[:1], number)
 
+    def family(self, name):
+        """IDs of the process and of all that it started."""
+        return family(self._running[name].pid)
+
     def alive(self, name):
         return self._running[name].poll() is None
 

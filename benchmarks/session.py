@@ -5,9 +5,12 @@ before their first iteration, then let go, each after its offset: starting proce
 """
 
 import itertools
+import json
 import os
 import re
 import shutil
+import signal
+import subprocess
 import tempfile
 import time
 from dataclasses import dataclass, field
@@ -33,7 +36,11 @@ class Plan:
     # Names of jobs that may end badly, and "arbiters": what a fault is done to. Nothing is read from such a job.
     expendable: tuple = ()
     during: object = None  # called with the session while the jobs run: for faults, pauses and probes
+    late: tuple = ()  # names of jobs that are not there yet: `during` has them started, with start_late()
 
+    @property
+    def early(self):
+        return [job for job in self.jobs if job.name not in self.late]
 
     @property
     def survivors(self):
@@ -122,16 +129,31 @@ class _Session:
 
     def start_jobs(self):
         """Start all ranks of all jobs, and wait until each job stands before its first iteration."""
-        for job in self.plan.jobs:
+        for job in self.plan.early:
             self._hold(job).touch()
-            port = next(_PORTS)
-            for rank in range(self.machine.ranks):
-                self._start_rank(job, rank, port)
+            self._start_ranks(job)
         self.wait_for_words("all ranks are ready")
+
+    def start_late(self, name):
+        """Start all ranks of a job that is late. When: on the clock of the logs, in ns."""
+        self._start_ranks(next(job for job in self.plan.jobs if job.name == name))
+        return time.monotonic_ns()
+
+    def kill_job(self, name):
+        """kill -9 of all its ranks. When: on the clock of the logs, in ns."""
+        job = next(job for job in self.plan.jobs if job.name == name)
+        for rank in range(self.machine.ranks):
+            self.processes.signal(self.rank_name(job, rank), signal.SIGKILL)
+        return time.monotonic_ns()
+
+    def _start_ranks(self, job):
+        port = next(_PORTS)
+        for rank in range(self.machine.ranks):
+            self._start_rank(job, rank, port)
 
     def let_go(self):
         began = time.monotonic()
-        for job in sorted(self.plan.jobs, key=lambda j: j.start_delay_s):
+        for job in sorted(self.plan.early, key=lambda j: j.start_delay_s):
             time.sleep(max(0.0, began + job.start_delay_s - time.monotonic()))
             self._hold(job).unlink()
 
@@ -150,7 +172,7 @@ class _Session:
     def _await(self, done, otherwise, patience_s):
         """Wait until every job is `done`; Failed if it takes too long, or if a rank ends before."""
         end = time.monotonic() + patience_s
-        for job in self.plan.jobs:
+        for job in self.plan.early:
             while not done(job):
                 ended = [self.processes.ended_well(self.rank_name(job, r)) for r in range(self.machine.ranks)]
                 if time.monotonic() > end or ended[0]:
@@ -176,6 +198,13 @@ class _Session:
     def job_log(self, job):
         ranks = [logs.read_rank_log(self._rank_log(job, rank)) for rank in range(self.machine.ranks)]
         return logs.JobLog(job.name, tuple(ranks))
+
+    def top(self, node=0):
+        """What `crossover top -o json` says on a node."""
+        command = commands.top_command(self.build, Path(self._socket(node)).with_name("api.sock"))
+        done = subprocess.run(self.nodes.on_node(node, command), check=True, capture_output=True, text=True,
+                              env={**os.environ, **self._environment(node)})
+        return json.loads(done.stdout)
 
     def trace_file(self, node):
         return self.directory / f"node{node}" / "trace.jsonl"

@@ -70,6 +70,8 @@ class Rhythm {
   // Of a whole iteration, smoothed: on the GPU, and away from it.
   Time busy() const { return Sum(&Learned::usual_turn); }
   Time away() const { return Sum(&Learned::usual_gap); }
+  // What it would take with nobody beside it.
+  Time alone() const { return busy() == kNever || away() == kNever ? kNever : busy() + away(); }
 
  private:
   struct Learned {

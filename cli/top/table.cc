@@ -45,8 +45,10 @@ std::string Doing(const Client& client) {
 
 std::string Alone(const Client& client) {
   if (!client.has_alone()) return "-";
-  const bool remembered = client.alone().source() == "remembered";
-  return Number(client.alone().step_ms(), 1) + (remembered ? " *" : "");
+  const std::string& source = client.alone().source();
+  return Number(client.alone().step_ms(), 1) + (source == "remembered"  ? " *"
+                                                : source == "estimated" ? " ~"
+                                                                        : "");
 }
 
 std::string Age(const Client& client) { return client.has_alone() ? Duration(client.alone().age_s()) : "-"; }
@@ -72,6 +74,7 @@ std::vector<std::string> Row(const Client& client) {
 std::string TopTable(const Top& top) {
   std::string text = DaemonLine(top.daemon());
   bool any_remembered = false;
+  bool any_estimated = false;
   for (const Gpu& gpu : top.gpus()) {
     text += "\n" + GpuLine(gpu);
     std::vector<std::vector<std::string>> rows = {{"GANG", "RANK", "PID", "PHASE", "TRANSPORT", "NOW",
@@ -82,12 +85,14 @@ std::string TopTable(const Top& top) {
         if (client.gpu_uuid() != gpu.uuid()) continue;
         rows.push_back(Row(client));
         any_remembered |= client.alone().source() == "remembered";
+        any_estimated |= client.alone().source() == "estimated";
       }
     }
     if (rows.size() > 1) text += Columns(rows, "  ");
   }
   if (top.gpus().empty()) text += "\nno job has connected yet\n";
   if (any_remembered) text += "\n* of an earlier process of the same gang, user and size\n";
+  if (any_estimated) text += "\n~ estimated from its turns and the gaps between them\n";
   return text;
 }
 

@@ -15,6 +15,10 @@ using node::v1::Job;
 
 double Ms(turn::Time time) { return static_cast<double>(time) / 1e6; }
 double Seconds(turn::Time time) { return static_cast<double>(time) / 1e9; }
+const char* SourceName(StepAlone::Source source) {
+  constexpr const char* kNames[] = {"measured", "remembered", "estimated"};
+  return kNames[static_cast<std::size_t>(source)];
+}
 std::uint32_t Count(std::uint64_t count) { return static_cast<std::uint32_t>(count); }
 
 }  // namespace
@@ -63,7 +67,7 @@ void Fill(const ClientView& view, node::v1::Client* client) {
   if (view.alone) {
     client->mutable_alone()->set_step_ms(Ms(view.alone->each));
     client->mutable_alone()->set_age_s(Seconds(view.alone->age));
-    client->mutable_alone()->set_source(view.alone->remembered ? "remembered" : "measured");
+    client->mutable_alone()->set_source(SourceName(view.alone->source));
   }
   if (view.slowdown) client->set_slowdown(*view.slowdown);
   client->set_faults(view.words.faults);

@@ -184,13 +184,15 @@ void Gpu::WatchSteps(turn::Time now) {
     }
     const auto steps = steps_[slot].Watch(Atomic(info_->page->slot(slot).periods).load(), now);
     if (!steps) continue;
-    observer_->OnEvent({.kind = EventKind::kStep,
-                        .at = now,
-                        .gpu = info_,
-                        .member = member_[slot],
-                        .duration = steps->each,
-                        .mode = mode_,
-                        .steps = steps->count});
+    observer_->OnEvent(
+        {.kind = EventKind::kStep,
+         .at = now,
+         .gpu = info_,
+         .member = member_[slot],
+         .duration = steps->each,
+         .mode = mode_,
+         .steps = steps->count,
+         .alone = mode_ == CROSSOVER_MODE_GATE ? turnstile_.policy().rhythm(slot).alone() : turn::kNever});
   }
 }
 

@@ -65,6 +65,9 @@ struct Event {
   turn::Time duration = 0;               // kHold: the wait before it; kRelease: the turn; kStep: an iteration
   std::uint32_t mode = 0;                // kMode: enum crossover_mode
   std::uint32_t steps = 0;               // kStep: iterations since the event before, each `duration` long
+  // kStep: what an iteration would take with nobody beside it, as its turns and the gaps between them tell;
+  // kNever while they do not.
+  turn::Time alone = turn::kNever;
 };
 
 enum class LogLevel : std::uint8_t { kError, kWarn, kInfo, kDebug };

@@ -83,7 +83,7 @@ void Ledger::Join(const arbiter::Event& event) {
   client.joined = client.company_since = event.at;
   if (const auto memory = memories_.find(JobOf(*event.member)); memory != memories_.end()) {
     client.alone = memory->second;
-    client.alone->remembered = true;
+    client.alone->source = StepAlone::Source::kRemembered;
   }
   NoteCompany(event.at);
 }
@@ -119,12 +119,16 @@ void Ledger::NoteTurn(Gpu* gpu, Client* client, const arbiter::Event& event) {
 
 void Ledger::NoteStep(Client* client, const arbiter::Event& event) {
   client->learned = true;
+  const bool known = client->alone && client->alone->source != StepAlone::Source::kEstimated;
+  if (client->shares && !known && event.alone != turn::kNever) {
+    client->alone = StepAlone{.each = event.alone, .age = event.at, .source = StepAlone::Source::kEstimated};
+  }
   // One that was begun in other company tells of neither.
   if (event.at - event.duration * event.steps < client->company_since) return;
   client->steps.Add(event.at, event.duration, event.steps);
   if (client->shares) return;
   if (const auto mean = client->steps.Mean()) {
-    client->alone = StepAlone{.each = *mean, .age = event.at, .remembered = false};
+    client->alone = StepAlone{.each = *mean, .age = event.at, .source = StepAlone::Source::kMeasured};
   }
 }
 
@@ -149,13 +153,14 @@ void Ledger::NoteCompany(turn::Time now) {
       if (shares == client.shares) continue;
       client.shares = shares;
       client.company_since = now;
+      if (const auto step = client.steps.MeanAt(now)) client.step_before = step;
       client.steps.Clear();
     }
   }
 }
 
 void Ledger::Remember(const Client& client) {
-  if (!client.alone) return;
+  if (!client.alone || client.alone->source == StepAlone::Source::kEstimated) return;
   memories_[JobOf(*client.member)] = *client.alone;
   if (memories_.size() <= kMostMemories) return;
   memories_.erase(std::min_element(memories_.begin(), memories_.end(),
@@ -175,11 +180,12 @@ ClientView Ledger::View(const Client& client, turn::Time now, const Words& words
   if (words.waiting && client.asked != 0) view.waits_for = now - client.asked;
   view.wait = client.waits.Median();
   view.hold = client.holds.Median();
-  view.step = client.steps.MeanAt(now);
+  const std::optional<turn::Time> step = client.steps.MeanAt(now);
+  view.step = step ? step : client.step_before;
   view.alone = client.alone;
   if (view.alone) view.alone->age = now - view.alone->age;
-  if (view.shares && view.step && view.alone && view.alone->each > 0) {
-    view.slowdown = static_cast<double>(*view.step) / static_cast<double>(view.alone->each);
+  if (view.shares && step && view.alone && view.alone->each > 0) {
+    view.slowdown = static_cast<double>(*step) / static_cast<double>(view.alone->each);
   }
   return view;
 }

@@ -47,7 +47,8 @@ class Ledger {
     RecentDurations waits;
     RecentDurations holds;
     RecentSteps steps;
-    turn::Time company_since = 0;  // when it last came to share, or to be alone
+    std::optional<turn::Time> step_before;  // in the company before this one
+    turn::Time company_since = 0;           // when it last came to share, or to be alone
     bool shares = false;
     bool learned = false;
     bool offender = false;

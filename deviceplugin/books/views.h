@@ -20,11 +20,16 @@ struct Words {
   bool waiting = false;
 };
 
-// The time of a client's iteration while no other job was on any of its job's GPUs of this machine.
+// The time of a client's iteration with no other job on any of its job's GPUs of this machine.
 struct StepAlone {
+  enum class Source : std::uint8_t {
+    kMeasured,    // while that was so
+    kRemembered,  // likewise, of an earlier process of the same job
+    kEstimated    // from its turns and the gaps between them, while it shares
+  };
   turn::Time each = 0;
   turn::Time age = 0;
-  bool remembered = false;  // of an earlier process of the same job
+  Source source = Source::kMeasured;
 };
 
 struct ClientView {
@@ -39,7 +44,8 @@ struct ClientView {
   std::optional<turn::Time> waits_for;
   std::optional<turn::Time> wait;  // medians of the last turns (RecentDurations)
   std::optional<turn::Time> hold;
-  std::optional<turn::Time> step;  // RecentSteps
+  // RecentSteps. Until there are any in its present company: the last one before.
+  std::optional<turn::Time> step;
   std::optional<StepAlone> alone;
   std::optional<double> slowdown;  // step / alone, while it shares
 };

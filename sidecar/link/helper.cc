@@ -66,6 +66,7 @@ void Helper::CloseInChild() {
 }
 
 void* Helper::Run(void* self) {
+  NameThread();
   static_cast<Helper*>(self)->Loop();
   return nullptr;
 }

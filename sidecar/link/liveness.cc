@@ -28,6 +28,7 @@ void Liveness::Stop() {
 }
 
 void* Liveness::Run(void* self) {
+  NameThread();
   static_cast<Liveness*>(self)->Hold();
   return nullptr;
 }

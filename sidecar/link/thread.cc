@@ -28,4 +28,6 @@ bool StartThread(void* (*body)(void*), void* argument) {
   return started;
 }
 
+void NameThread() { pthread_setname_np(pthread_self(), "crossover"); }
+
 }  // namespace crossover::link

@@ -72,6 +72,14 @@ TEST(TopTableTest, SaysWhatIsNotAsItShouldBe) {
   EXPECT_THAT(text, HasSubstr("  a        0    -  offender  none"));
 }
 
+TEST(TopTableTest, MarksWhatIsEstimated) {
+  const std::string text = TopTable(Parse<node::v1::Top>(R"(
+    gpus { uuid: "GPU-0" mode: "gate" clients: 1 }
+    jobs { gang: "a" clients { gang: "a" gpu_uuid: "GPU-0" alone { step_ms: 32 age_s: 1 source: "estimated" } } })"));
+  EXPECT_THAT(text, HasSubstr("32.0 ~"));
+  EXPECT_THAT(text, HasSubstr("\n~ estimated from its turns"));
+}
+
 TEST(TopTableTest, WithoutJobsItSaysSo) { EXPECT_THAT(TopTable({}), HasSubstr("no job has connected yet")); }
 
 // What scripts read: names and kinds stay.

@@ -46,7 +46,8 @@ class LedgerTest : public ::testing::Test {
                          .gpu = member->gpu,
                          .member = member,
                          .duration = each,
-                         .steps = 1});
+                         .steps = 1,
+                         .alone = estimate_});
       }
     }
   }
@@ -74,6 +75,7 @@ class LedgerTest : public ::testing::Test {
   Ledger ledger_;
   std::map<int, std::shared_ptr<arbiter::GpuInfo>> gpus_;
   std::map<std::uint64_t, Words> words_;
+  turn::Time estimate_ = turn::kNever;
   std::uint64_t last_id_ = 0;
   turn::Time now_ = 1000 * kSecond;
 };
@@ -112,7 +114,7 @@ TEST_F(LedgerTest, WhatAJobTakesAloneIsKeptWhileItShares) {
   const ClientView client = Client(a);
   EXPECT_TRUE(client.shares);
   EXPECT_EQ(client.alone->each, 30 * kMs);
-  EXPECT_FALSE(client.alone->remembered);
+  EXPECT_EQ(client.alone->source, StepAlone::Source::kMeasured);
   EXPECT_EQ(client.alone->age, 20 * 40 * kMs);
   EXPECT_EQ(client.step, 40 * kMs);
   EXPECT_DOUBLE_EQ(*client.slowdown, 40.0 / 30.0);
@@ -127,7 +129,8 @@ TEST_F(LedgerTest, AnIterationBegunInOtherCompanyCountsForNeither) {
   const MemberPtr b = Join("b");
   now_ -= 10 * kMs;
   Steps({a}, 60 * kMs, 1);  // its beginning was alone
-  EXPECT_FALSE(Client(a).step) << "the time alone is no time shared";
+  EXPECT_EQ(Client(a).step, 30 * kMs) << "shown until there is another";
+  EXPECT_FALSE(Client(a).slowdown) << "the time alone is no time shared";
   Steps({a}, 40 * kMs, 5);
   EXPECT_EQ(Client(a).step, 40 * kMs);
   now_ += 10 * kMs;
@@ -148,6 +151,22 @@ TEST_F(LedgerTest, AJobIsNotAloneWhereAnotherIsOnOneOfItsOtherGpus) {
   EXPECT_FALSE(Client(a1).alone);
 }
 
+TEST_F(LedgerTest, AJobThatNeverRanAloneIsEstimatedAndForgotten) {
+  const MemberPtr a = Join("a");
+  const MemberPtr b = Join("b");
+  estimate_ = 32 * kMs;
+  Steps({a, b}, 40 * kMs);
+  EXPECT_EQ(Client(a).alone->each, 32 * kMs);
+  EXPECT_EQ(Client(a).alone->source, StepAlone::Source::kEstimated);
+  EXPECT_DOUBLE_EQ(*Client(a).slowdown, 40.0 / 32);
+  Tell(EventKind::kLeave, b);
+  Steps({a}, 33 * kMs);
+  EXPECT_EQ(Client(a).alone->source, StepAlone::Source::kMeasured) << "now it is known";
+  Join("b");
+  Steps({a}, 40 * kMs);
+  EXPECT_EQ(Client(a).alone->each, 33 * kMs);
+}
+
 TEST_F(LedgerTest, GainIsTheSumOfAloneOverShared) {
   const MemberPtr a = Join("a");
   Steps({a}, 30 * kMs);
@@ -158,7 +177,7 @@ TEST_F(LedgerTest, GainIsTheSumOfAloneOverShared) {
   EXPECT_FALSE(Gpus().at(0).gain) << "nothing is known yet of the time they share";
   Steps({again, b}, 40 * kMs);
   EXPECT_DOUBLE_EQ(*Gpus().at(0).gain, 30.0 / 40 + 20.0 / 40);
-  EXPECT_TRUE(Client(again).alone->remembered);
+  EXPECT_EQ(Client(again).alone->source, StepAlone::Source::kRemembered);
 }
 
 TEST_F(LedgerTest, NoGainWithoutAllTimesAlone) {

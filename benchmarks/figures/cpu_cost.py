@@ -1,0 +1,76 @@
+"""cpu_cost: the processor time that turns cost a GPU with two jobs, of one core: the daemon's, the library's own threads',
+and the launches' share at the price of `hook_ns`.
+
+Control, the planted fault: a library whose threads look 10,000 times a second.
+"""
+
+import contextlib
+import json
+import time
+from pathlib import Path
+
+from benchmarks import pairs, stats
+from benchmarks.processes import family
+from benchmarks.results import Goal, Measured, controlled
+
+GOAL = Goal("<=", 0.02)
+_BY_CASE = {"plain_0.6": pairs.Shape(0.6, iterations=150, warm_up=30)}
+CASES = tuple(_BY_CASE)
+_THREAD = "crossover"  # as the library names its threads
+_WATCHED_S = 3.0
+_HOOK_NS = 5  # more than `hook_ns` has ever been
+_RESTLESS = "restless_helper"
+
+
+def measure(context, case):
+    shape = _BY_CASE[case]
+    runs = [_one(context, shape, context.build.library) for _ in range(context.runs)]
+    bad = None if None in runs else _one(context, shape, context.build.known_bad(_RESTLESS))
+    if None in runs:
+        yield Measured("cpu_cost", case, None, "of a core per GPU", GOAL, ())
+        return
+    costs = tuple(r["cost"] for r in runs)
+    yield Measured("cpu_cost", case, stats.median(costs), "of a core per GPU", GOAL, costs,
+                   controlled(GOAL, "threads that look 10,000 times a second", bad and bad["cost"]), shape.condition(),
+                   {"runs": runs})
+
+
+def _one(context, shape, library):
+    seen = {}
+
+    def watch(running):
+        running.wait_for_iterations(shape.warm_up)
+        before = _times(running)
+        began = time.monotonic()
+        time.sleep(_WATCHED_S)
+        after = _times(running)
+        seconds = time.monotonic() - began
+        seen.update({name: (after[name] - before[name]) / 1e9 / seconds / shape.ranks for name in before})
+
+    result = pairs.together(context, shape, library, during=watch)
+    if result is None:
+        return None
+    launches = sum(job.ranks[0].summary["kernels_per_iteration"] / (job.step_ms(shape.warm_up) / 1e3)
+                   for job in result.jobs.values())
+    seen["launches"] = launches * _HOOK_NS / 1e9
+    seen["cost"] = sum(seen.values())
+    context.say(f"    {json.dumps(seen)}")
+    return seen
+
+
+def _times(running):
+    """Nanoseconds on a processor so far: of the daemons, and of the library's threads in all ranks."""
+    daemons = [pid for node in range(running.machine.nodes) for pid in running.processes.family(f"arbiter{node}")]
+    ranks = [pid for job in running.plan.jobs for rank in range(running.machine.ranks)
+             for pid in running.processes.family(running.rank_name(job, rank))]
+    return {"daemon": _on_processor(daemons, lambda name: True),
+            "library": _on_processor(ranks, lambda name: name == _THREAD)}
+
+
+def _on_processor(pids, wanted):
+    total = 0
+    for task in (task for pid in pids for task in Path(f"/proc/{pid}/task").glob("*")):
+        with contextlib.suppress(OSError):
+            if wanted((task / "comm").read_text(encoding="utf-8").strip()):
+                total += int((task / "schedstat").read_text(encoding="ascii").split()[0])
+    return total
