@@ -91,12 +91,14 @@ def solo(context, shape, library=None):
     return evaluate.solo_of(log, shape.warm_up), log
 
 
-def together(context, shape, library=None, offset_s=0.0, environment=None, during=None):
+def together(context, shape, library=None, offset_s=0.0, environment=None, during=None,
+             settings=()):
     """The Result of all jobs at once, the second an offset after the others; None if no run was valid."""
     jobs = tuple(shape.job(name, seed) for seed, name in enumerate(_NAMES[:shape.jobs], 1))
     jobs = (jobs[0], replace(jobs[1], start_delay_s=offset_s), *jobs[2:])
     return context.session(session.Plan(shape.machine(), jobs, library, isolated=context.isolated,
-                                        environment=environment or {}, during=during))
+                                        environment=environment or {}, during=during,
+                                        daemon_settings=settings))
 
 
 def rate(shape, result, alone, bound_ms):

@@ -76,7 +76,9 @@ struct crossover_slot {
    */
   uint32_t iteration_offset;
   uint32_t periods; /* iterations completed since the period was found; wraps, starts anew with each period */
-  uint32_t reserved3[8];
+  uint32_t iteration;  /* number of the job's iteration, the same on all its ranks, as its host counts it */
+  uint32_t turns_last; /* 1: its turns last until their collectives have ended (time-slices) */
+  uint32_t reserved3[6];
 };
 
 struct crossover_page {

@@ -87,6 +87,15 @@ Policy::Wish Policy::UnlessDue(SlotSet members, Wish wish, Time now) const {
   return wish;
 }
 
+bool Policy::Owned(SlotSet members, Time now) const {
+  constexpr Time kPatience = 20'000'000;
+  if (!members.Has(owner_)) return false;
+  const Rhythm& rhythm = rhythm_[owner_];
+  if (rhythm.last().waiting() || rhythm.last().holding()) return true;
+  const Time expected = rhythm.next_arrival();
+  return expected != kNever && now <= expected + std::max(rhythm.gap(), kPatience);
+}
+
 bool Policy::Suffers(SlotIndex slot, Time now) const {
   const Rhythm& rhythm = rhythm_[slot];
   return rhythm.last().waiting() && rhythm.arrived() != kNever &&
@@ -160,7 +169,7 @@ bool Policy::IsDue(SlotIndex slot, Time now) const {
 
 bool Policy::ShouldPreempt(SlotSet members, SlotIndex holder, Time now) const {
   const Rhythm& rhythm = rhythm_[holder];
-  if (rhythm.held() == kNever) return false;
+  if (rhythm.held() == kNever || members.Has(owner_)) return false;
   const Time held = now - rhythm.held();
   const bool quantum_over = settings_.quantum != 0 && held >= settings_.quantum;
   if (suffered_.Has(holder) && !quantum_over) return false;
@@ -180,6 +189,7 @@ bool Policy::ShouldPreempt(SlotSet members, SlotIndex holder, Time now) const {
 }
 
 Time Policy::StretchWanted(SlotSet members, SlotIndex slot) const {
+  if (members.Has(owner_)) return 0;
   constexpr Time kAtEachLaunch = 300'000;
   bool brief = false;
   for (SlotIndex other : members) {
@@ -194,6 +204,7 @@ Time Policy::StretchWanted(SlotSet members, SlotIndex slot) const {
 }
 
 Time Policy::NextRival(SlotSet members, SlotIndex holder, Time now) const {
+  if (members.Has(owner_)) return kNever;
   Time next = kNever;
   for (SlotIndex slot : members) {
     if (slot == holder) continue;
@@ -210,6 +221,7 @@ Time Policy::NextRival(SlotSet members, SlotIndex holder, Time now) const {
 }
 
 Policy::Wish Policy::Want(SlotSet members, Time now) const {
+  if (Owned(members, now)) return {.slot = owner_};
   if (!settings_.tie_rule) return FirstCome(members, 0);
   for (SlotIndex slot : members) {
     if (Suffers(slot, now)) return FirstCome(members, 0);
@@ -251,6 +263,7 @@ Policy::Wish Policy::Want(SlotSet members, Time now) const {
 }
 
 SlotIndex Policy::Successor(SlotSet members, SlotIndex slot, TurnNumber k) const {
+  if (members.Has(owner_)) return owner_;
   if (rhythm_[slot].KeepsAfter(k)) return slot;
   SlotIndex next = kNobody;
   SlotIndex first = slot;

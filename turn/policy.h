@@ -53,6 +53,11 @@ class Policy {
   // its ranks, as they say.
   void SetIterationOffset(SlotIndex slot, std::uint32_t offset) { iteration_offset_[slot] = offset; }
   void set_settings(const PolicySettings& settings) { settings_ = settings; }
+  // From now on turns are this client's, whoever waits, as long as it comes about when it should (on another
+  // GPU of the two jobs the other may have been named: then neither could end a collective); kNobody: no
+  // more.
+  void SetOwner(SlotIndex slot) { owner_ = slot; }
+  SlotIndex owner() const { return owner_; }
 
   // Learns from a collect. Call once per collect for every member, then Settle.
   Rhythm::Change Watch(SlotIndex slot, const ClientWords& words, Time now);
@@ -89,6 +94,8 @@ class Policy {
   Wish FirstCome(SlotSet members, Time window) const;
   Wish UnlessDue(SlotSet members, Wish wish, Time now) const;
   bool Suffers(SlotIndex slot, Time now) const;
+  // Whether `owner_` has the GPU at `now`.
+  bool Owned(SlotSet members, Time now) const;
   // Those that waiting clients of a higher priority do not push aside.
   SlotSet Eligible(SlotSet members) const;
   // Whether whole turns of `holder` would starve `slot`; of anybody, anybody else.
@@ -111,6 +118,7 @@ class Policy {
   std::uint32_t within_[kMaxSlots][kMaxSlots] = {};
   std::uint32_t iteration_offset_[kMaxSlots] = {};
   Priority priority_[kMaxSlots] = {};
+  SlotIndex owner_ = kNobody;            // of all turns
   SlotSet began_;                        // turns, until Settle
   SlotSet suffered_;                     // let in for having waited too long
   std::uint32_t order_[kMaxSlots] = {};  // place of the gang's name among all; smaller goes first

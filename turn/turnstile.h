@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <span>
 
+#include "turn/guard.h"
 #include "turn/policy.h"
 #include "turn/token.h"
 #include "turn/watchdog.h"
@@ -28,6 +29,10 @@ struct Settings {
 };
 
 struct Stats {
+  // What the guard makes of the GPU; rates as it knows them, 0 while it does not.
+  Way way = Way::kTurns;
+  double rate_by_turns = 0, rate_side_by_side = 0;
+  std::uint64_t trials = 0;
   std::uint64_t turns = 0;
   std::uint64_t handed_over = 0;  // turns begun without the arbiter's help
   std::uint64_t granted = 0;      // turns begun at a gate that the arbiter opened
@@ -59,6 +64,7 @@ class Turnstile {
   void SetTurns(SlotIndex slot, std::uint32_t turns) { policy_.SetTurns(slot, turns); }
   void SetIterationOffset(SlotIndex slot, std::uint32_t offset) { policy_.SetIterationOffset(slot, offset); }
   void SetPriority(SlotIndex slot, Priority priority) { policy_.SetPriority(slot, priority); }
+  void SetOwner(SlotIndex slot) { policy_.SetOwner(slot); }
   // It is gone: closed, killed or thrown out. A token it had is replaced at the next poll.
   void Leave(SlotIndex slot);
   // Whether it takes turns. Waits still outstanding of one that does not are opened, again and again.

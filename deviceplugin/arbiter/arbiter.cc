@@ -25,7 +25,9 @@ std::string Describe(const Member& member) {
 
 Arbiter::Entry::Entry(const std::shared_ptr<const GpuInfo>& info, const LiveSettings& live,
                       Observer* observer, Liveness::OnDead on_dead)
-    : gpu(info, live.turn, live.policy, observer), liveness(*info->page, std::move(on_dead)) {}
+    : gpu(info, live.turn, live.policy, observer), liveness(*info->page, std::move(on_dead)) {
+  gpu.set_guard(live.guard);
+}
 
 Arbiter::Arbiter(const Settings& settings, Observer* observer)
     : settings_(settings), observer_(observer), reception_(settings.limits, &poller_, this) {}
@@ -81,6 +83,7 @@ void Arbiter::Apply(LiveSettings settings) {
   settings_.live = std::move(settings);
   for (auto& [uuid, entry] : gpus_) {
     entry->gpu.set_policy(settings_.live.policy);
+    entry->gpu.set_guard(settings_.live.guard);
     entry->gpu.set_settings(settings_.live.turn);
     entry->next_poll = 0;
   }

@@ -1,6 +1,7 @@
 #include "deviceplugin/arbiter/gpu.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <utility>
 
 #include "deviceplugin/arbiter/pacing.h"
@@ -41,6 +42,14 @@ turn::Priority PriorityOf(std::uint32_t said) {
   return said == CROSSOVER_PRIORITY_HIGH ? turn::Priority::kHigh : turn::Priority::kNormal;
 }
 
+// What is done per time, against one after the other.
+std::string Rates(const turn::Guard& guard) {
+  char text[64];
+  std::snprintf(text, sizeof text, "by turns %.2f, side by side %.2f", guard.rate(turn::Way::kTurns),
+                guard.rate(turn::Way::kSideBySide));
+  return text;
+}
+
 void StoreIfChanged(std::uint32_t& word, std::uint32_t value) {
   if (Atomic(word).load(std::memory_order_relaxed) != value) Atomic(word).store(value);
 }
@@ -65,6 +74,7 @@ std::variant<std::shared_ptr<const Member>, Membership::Refusal> Gpu::Join(std::
   member->gpu = info_;
   member_[slot] = member;
   steps_[slot].Reset();
+  guard_.Reset();
 
   info_->page->ResetSlot(slot);
   turnstile_.Join(slot, membership_.Order(slot));
@@ -83,6 +93,7 @@ void Gpu::Leave(turn::SlotIndex slot, turn::Time now) {
   turnstile_.Leave(slot);
   membership_.Leave(slot);
   offenders_.Remove(slot);
+  guard_.Reset();
   Reorder();
   Emit(EventKind::kLeave, slot, now);
   Atomic(info_->page->slot(slot).mode).store(CROSSOVER_MODE_OFF);
@@ -98,9 +109,10 @@ turn::Time Gpu::Poll(turn::Time now) {
   PublishHints();
   Report(now);
   WatchSteps(now);
-  const turn::Time longest = mode_ == CROSSOVER_MODE_GATE || SomebodyTakesTurns() ? kLongestPollTakingTurns
-                             : membership_.members().Count() > 1                  ? kLongestPollShared
-                                                                                  : kLongestPollAlone;
+  const turn::Time longest = mode_ == CROSSOVER_MODE_GATE || guard_.trying() || SomebodyTakesTurns()
+                                 ? kLongestPollTakingTurns
+                             : membership_.members().Count() > 1 ? kLongestPollShared
+                                                                 : kLongestPollAlone;
   return std::clamp(wanted, now + kShortestPoll, now + longest);
 }
 
@@ -116,13 +128,24 @@ bool Gpu::SomebodyWaits() const {
 void Gpu::ApplyMode(turn::Time now) {
   std::array<std::uint32_t, turn::kMaxSlots> phases;
   std::size_t count = 0;
+  // In a slice of its own such a job would keep the GPU while it waits for a rank that does not have its GPU.
+  bool turns_last = false;
   for (const turn::SlotIndex slot : membership_.members()) {
+    turns_last |= Atomic(info_->page->slot(slot).turns_last).load() != 0;
     const std::uint32_t phase = Atomic(info_->page->slot(slot).phase).load();
     turnstile_.SetTurns(slot, Atomic(info_->page->slot(slot).turns).load());
     turnstile_.SetIterationOffset(slot, Atomic(info_->page->slot(slot).iteration_offset).load());
     phases[count++] = offenders_.Has(slot) ? std::uint32_t{CROSSOVER_PHASE_LEARNING} : phase;
   }
-  const crossover_mode mode = ModeFor(policy_, {phases.data(), count});
+  crossover_mode mode = ModeFor(policy_, {phases.data(), count});
+  turn::Guard::Plan plan;
+  if (guarded_ && !turns_last && mode == CROSSOVER_MODE_GATE) {
+    plan = ChooseWay(now);
+  } else {
+    guard_.Reset();
+  }
+  if (plan.way == turn::Way::kSideBySide) mode = CROSSOVER_MODE_OBSERVE;
+  turnstile_.SetOwner(plan.owner);
   const bool changed = mode != mode_;
   mode_ = mode;
   for (const turn::SlotIndex slot : membership_.members()) {
@@ -130,6 +153,27 @@ void Gpu::ApplyMode(turn::Time now) {
     StoreIfChanged(info_->page->slot(slot).mode, mode);
     if (changed) Emit(EventKind::kMode, slot, now);
   }
+}
+
+turn::Guard::Plan Gpu::ChooseWay(turn::Time now) {
+  std::array<turn::Guard::Job, turn::kMaxSlots> jobs;
+  std::size_t count = 0;
+  for (const turn::SlotIndex slot : membership_.members()) {
+    jobs[count++] = {slot, Atomic(info_->page->slot(slot).iteration).load(),
+                     turnstile_.policy().rhythm(slot).alone()};
+  }
+  std::sort(
+      jobs.begin(), jobs.begin() + static_cast<std::ptrdiff_t>(count),
+      [this](const auto& a, const auto& b) { return membership_.Order(a.slot) < membership_.Order(b.slot); });
+  const bool tried = guard_.trying();
+  const turn::Way settled = guard_.settled();
+  const turn::Guard::Plan plan = guard_.Advance({jobs.data(), count}, now);
+  if (guard_.trying() && !tried) ++trials_;
+  if (guard_.settled() != settled) {
+    observer_->OnLog(LogLevel::kInfo, "gpu " + info_->uuid + ": its jobs run " +
+                                          std::string(Name(guard_.settled())) + " now: " + Rates(guard_));
+  }
+  return plan;
 }
 
 void Gpu::Reorder() {
@@ -157,7 +201,14 @@ void Gpu::PublishHints() {
 void Gpu::Report(turn::Time now) {
   const auto events = turnstile_.TakeEvents();
   for (const turn::Event& event : events) Emit(KindOf(event.kind), event.slot, event.at, event.duration);
-  if (!events.empty()) observer_->OnStats(info_, turnstile_.stats());
+  turn::Stats stats = turnstile_.stats();
+  stats.way = guard_.settled();
+  stats.rate_by_turns = guard_.rate(turn::Way::kTurns);
+  stats.rate_side_by_side = guard_.rate(turn::Way::kSideBySide);
+  stats.trials = trials_;
+  if (!events.empty() || stats.way != told_.way || stats.trials != told_.trials)
+    observer_->OnStats(info_, stats);
+  told_ = stats;
   if (turnstile_.offenders() == offenders_) return;
   for (const turn::SlotIndex slot : turnstile_.offenders()) {
     if (offenders_.Has(slot) || !membership_.members().Has(slot)) continue;

@@ -30,8 +30,9 @@ class Gpu {
   // One pass over the page. Returns when the next is due; turn::kNever on a GPU without clients.
   turn::Time Poll(turn::Time now);
 
-  // Both live, in force from the next Poll.
+  // All live, in force from the next Poll.
   void set_policy(Policy policy) { policy_ = policy; }
+  void set_guard(bool on) { guarded_ = on; }
   void set_settings(const turn::Settings& settings) { turnstile_.set_settings(settings); }
 
   bool empty() const { return membership_.members().Count() == 0; }
@@ -41,6 +42,7 @@ class Gpu {
 
  private:
   void ApplyMode(turn::Time now);
+  turn::Guard::Plan ChooseWay(turn::Time now);
   void Reorder();
   void PublishHints();
   void Report(turn::Time now);
@@ -55,6 +57,10 @@ class Gpu {
   std::array<std::shared_ptr<const Member>, turn::kMaxSlots> member_;
   std::array<StepCounter, turn::kMaxSlots> steps_;
   turn::SlotSet offenders_;
+  turn::Guard guard_;
+  bool guarded_ = false;
+  std::uint64_t trials_ = 0;
+  turn::Stats told_;  // last
   crossover_mode mode_ = CROSSOVER_MODE_OBSERVE;
   Policy policy_;
   Observer* observer_;

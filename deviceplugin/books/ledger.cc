@@ -1,6 +1,7 @@
 #include "deviceplugin/books/ledger.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <set>
 #include <utility>
 
@@ -25,7 +26,7 @@ std::optional<double> GainOf(const std::vector<ClientView>& clients) {
 
 }  // namespace
 
-std::string WhyUngated(const std::vector<ClientView>& clients) {
+std::string WhyUngated(const std::vector<ClientView>& clients, const turn::Stats& stats) {
   if (clients.empty()) return "";
   const std::uint32_t mode = clients.front().words.mode;
   if (mode == CROSSOVER_MODE_GATE) return "";
@@ -39,7 +40,11 @@ std::string WhyUngated(const std::vector<ClientView>& clients) {
     return "gang " + client.member->gang +
            (client.learned ? " learns its period anew" : " has not shown a period yet");
   }
-  return "the daemon's mode is observe";
+  if (stats.way != turn::Way::kSideBySide) return "the daemon's mode is observe";
+  char text[96];
+  std::snprintf(text, sizeof text, "side by side is faster: %.2f of one after the other, by turns %.2f",
+                stats.rate_side_by_side, stats.rate_by_turns);
+  return text;
 }
 
 void Ledger::OnEvent(const arbiter::Event& event) {
@@ -202,7 +207,7 @@ std::vector<GpuView> Ledger::Gpus(turn::Time now, const ReadWords& read) const {
     std::sort(view.clients.begin(), view.clients.end(),
               [](const ClientView& a, const ClientView& b) { return a.member->gang < b.member->gang; });
     view.gain = GainOf(view.clients);
-    view.why_ungated = WhyUngated(view.clients);
+    view.why_ungated = WhyUngated(view.clients, view.stats);
   }
   return views;
 }

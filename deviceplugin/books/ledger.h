@@ -78,6 +78,6 @@ class Ledger {
 };
 
 // Why no turns are taken among `clients`, in one line; empty where they are.
-std::string WhyUngated(const std::vector<ClientView>& clients);
+std::string WhyUngated(const std::vector<ClientView>& clients, const turn::Stats& stats);
 
 }  // namespace crossover::deviceplugin

@@ -204,6 +204,13 @@ Config ReadConfig(const YAML::Node& root) {
           Scalar(value, key, kQuantumAllowed,
                  [&](const std::string& text) { return ParseQuantum(text, &live.turn.policy); });
         }},
+       {"guard",
+        [&](const auto& value, const auto& key) {
+          Scalar(value, key, "on or off", [&](const std::string& text) {
+            live.guard = text == "on";
+            return text == "on" || text == "off";
+          });
+        }},
        {"longest_wait_ms",
         [&](const auto& value, const auto& key) {
           Integer(value, key, 1, 60'000,

@@ -115,7 +115,19 @@ void ArbiterMetrics::CollectGpus(Families* families) const {
   MetricFamily held_back = Family(
       "crossover_arrivals_held_back_total",
       "Polls in which a waiting client was kept back for the one before it in order.", MetricType::Counter);
+  MetricFamily trials =
+      Family("crossover_guard_trials_total",
+             "Times that the ways of sharing a GPU were tried against each other.", MetricType::Counter);
+  MetricFamily rates = Family("crossover_guard_rate_ratio",
+                              "Work done per time against one job after the other, as the last trial showed.",
+                              MetricType::Gauge);
   for (const auto& [uuid, stats] : gpus_) {
+    if (stats.rate_by_turns > 0) {
+      AddGauge(&rates, {{"gpu_uuid", uuid}, {"way", "by_turns"}}, stats.rate_by_turns);
+    }
+    if (stats.rate_side_by_side > 0) {
+      AddGauge(&rates, {{"gpu_uuid", uuid}, {"way", "side_by_side"}}, stats.rate_side_by_side);
+    }
     const auto count = [&uuid = uuid](MetricFamily* family, const char* label, const char* value, double n) {
       Labels labels = {{"gpu_uuid", uuid}};
       if (label != nullptr) labels.push_back({label, value});
@@ -130,8 +142,10 @@ void ArbiterMetrics::CollectGpus(Families* families) const {
     count(&openings, nullptr, nullptr, static_cast<double>(stats.opened));
     count(&rest, nullptr, nullptr, Seconds(stats.rest_while_ready));
     count(&held_back, nullptr, nullptr, static_cast<double>(stats.held_back));
+    count(&trials, nullptr, nullptr, static_cast<double>(stats.trials));
   }
-  for (MetricFamily* family : {&handovers, &corrections, &preempted, &openings, &rest, &held_back}) {
+  for (MetricFamily* family :
+       {&handovers, &corrections, &preempted, &openings, &rest, &held_back, &trials, &rates}) {
     families->push_back(std::move(*family));
   }
 }

@@ -172,6 +172,10 @@ void Session::PublishPhase(bool gating) {
     phase = gating ? CROSSOVER_PHASE_TAKING : CROSSOVER_PHASE_LOCKED;
   }
   base::StoreWord(&slot.turns, TurnsPerIteration());
+  base::StoreWord(&slot.turns_last, overlap_ ? 0 : 1);
+  if (detector_.locked()) {
+    base::StoreWord(&slot.iteration, static_cast<std::uint32_t>(ever_called_ / detector_.period()));
+  }
   base::StoreWord(&slot.periods, static_cast<std::uint32_t>(detector_.periods_seen()));
   base::StoreWord(&slot.phase, phase);
   base::StoreWord(&slot.heartbeat, base::LoadWord(&slot.heartbeat) + 1);

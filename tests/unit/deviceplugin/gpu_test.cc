@@ -263,8 +263,65 @@ TEST_F(GpuTest, ANewcomerOnTheSameSlotCountsFromTheStart) {
   }
 }
 
+// Two jobs that never communicate: 10 ms of compute after another, or of both at once where nobody takes
+// turns.
+class GuardedGpuTest : public GpuTest {
+ protected:
+  void SetUp() override {
+    GpuTest::SetUp();
+    gpu_->set_guard(true);
+    for (turn::SlotIndex& slot : slots_) slot = JoinLocked(slot == 0 ? "a" : "b");
+    Poll();
+  }
+  void Run(int rounds) {
+    for (int round = 0; round < rounds; ++round) {
+      if (Slot(slots_[0]).mode != CROSSOVER_MODE_GATE) {
+        Poll(100);
+        for (const turn::SlotIndex slot : slots_) ++Slot(slot).iteration;
+        continue;
+      }
+      for (const turn::SlotIndex slot : slots_) {
+        Poll(2);
+        if (Enter(slot, turn_[slot] + 1)) Compute(slot);
+      }
+    }
+  }
+  void Compute(turn::SlotIndex slot) {
+    ++turn_[slot];
+    Poll(100);
+    Release(slot, turn_[slot]);
+    ++Slot(slot).iteration;
+    Slot(slot).ready = turn::FirstStretch(turn_[slot] + 1);  // it asks at once
+  }
+  turn::SlotIndex slots_[2] = {0, 1};
+  std::uint32_t turn_[turn::kMaxSlots] = {};
+};
+
+TEST_F(GuardedGpuTest, JobsThatRunBetterSideBySideAreLet) {
+  Run(600);
+  EXPECT_GE(observer_.stats.trials, 1u);
+  EXPECT_EQ(Slot(slots_[0]).mode, CROSSOVER_MODE_OBSERVE);
+  ASSERT_FALSE(observer_.lines.empty());
+  EXPECT_THAT(observer_.lines[0], HasSubstr("its jobs run side by side now: by turns "));
+}
+
+TEST_F(GuardedGpuTest, WithoutTheGuardTurnsAreTakenWhateverTheyCost) {
+  gpu_->set_guard(false);
+  Run(600);
+  EXPECT_EQ(Slot(slots_[0]).mode, CROSSOVER_MODE_GATE);
+  EXPECT_EQ(observer_.stats.trials, 0u);
+}
+
+TEST_F(GuardedGpuTest, JobsWhoseTurnsLastAreLeftAlone) {
+  Slot(slots_[1]).turns_last = 1;
+  Run(600);
+  EXPECT_EQ(Slot(slots_[0]).mode, CROSSOVER_MODE_GATE);
+  EXPECT_EQ(observer_.stats.trials, 0u);
+}
+
 // Whatever clients write into the page, the arbiter neither crashes nor reads outside it.
 TEST_F(GpuTest, SurvivesAPageOfGarbage) {
+  gpu_->set_guard(true);
   for (const char* gang : {"a", "b", "c"}) JoinLocked(gang);
   std::uint32_t state = 12345;
   auto* words = reinterpret_cast<std::uint32_t*>(info_->page->get());

@@ -51,6 +51,7 @@ gpus:
 mode: observe
 tie_window_us: 1500
 quantum_us: 2000
+guard: on
 longest_wait_ms: 300
 watchdog:
   floor_ms: 100
@@ -74,6 +75,7 @@ log_level: warn
   EXPECT_EQ(config->arbiter.live.policy, arbiter::Policy::kObserve);
   EXPECT_EQ(config->arbiter.live.turn.policy.tie_window, 1'500'000);
   EXPECT_EQ(config->arbiter.live.turn.policy.quantum, 2'000'000);
+  EXPECT_TRUE(config->arbiter.live.guard);
   EXPECT_EQ(config->arbiter.live.turn.policy.longest_wait, 300'000'000);
   EXPECT_EQ(config->arbiter.live.turn.watchdog.floor, 100'000'000);
   EXPECT_EQ(config->arbiter.live.turn.watchdog.factor, 8);
@@ -103,6 +105,7 @@ TEST(YamlConfigTest, TheExampleIsValidAndSaysTheDefaults) {
   EXPECT_EQ(example->arbiter.socket.mode, defaults.arbiter.socket.mode);
   EXPECT_EQ(example->arbiter.limits, defaults.arbiter.limits);
   EXPECT_EQ(example->arbiter.live.policy, defaults.arbiter.live.policy);
+  EXPECT_EQ(example->arbiter.live.guard, defaults.arbiter.live.guard);
   EXPECT_EQ(example->arbiter.live.gpus, defaults.arbiter.live.gpus);
   EXPECT_EQ(example->arbiter.live.turn.policy.tie_window, defaults.arbiter.live.turn.policy.tie_window);
   EXPECT_EQ(example->arbiter.live.turn.policy.quantum, defaults.arbiter.live.turn.policy.quantum);

@@ -25,12 +25,14 @@ struct Memory {
   bool Passes(SlotIndex slot, TurnNumber k) const { return AtOrPast(Load(slot, Word::kGate), k); }
 };
 
-// Work that shares something evenly: each piece runs at the same speed.
+// Work that shares something evenly: where the pieces want more than there is, all run at the same lower
+// speed.
 class Shared {
  public:
-  void Start(SlotIndex job, Time work, Time now) {
+  void Start(SlotIndex job, Time work, double width, Time now) {
     Advance(now);
     left_[job] = static_cast<double>(work);
+    width_[job] = width;
     running_.Add(job);
   }
   void Stop(SlotIndex job, Time now) {
@@ -56,13 +58,18 @@ class Shared {
   bool Runs(SlotIndex job) const { return running_.Has(job); }
 
  private:
-  double Speed() const { return capacity_ / std::max(1, running_.Count()); }
+  double Speed() const {
+    double wanted = 0;
+    for (SlotIndex slot : running_) wanted += width_[slot];
+    return std::min(1.0, capacity_ / std::max(wanted, 1e-3));
+  }
   void Advance(Time now) {
     for (SlotIndex slot : running_) left_[slot] -= static_cast<double>(now - at_) * Speed();
     at_ = now;
   }
   SlotSet running_;
   double left_[kMaxSlots] = {};
+  double width_[kMaxSlots] = {};
   double capacity_ = 1;
   Time at_ = 0;
 };
@@ -82,6 +89,7 @@ struct Later {
 // One job's client on one GPU.
 struct Client {
   TurnNumber k = 0;       // asked for
+  bool gated = true;      // its turn is one: else it runs without
   bool starting = false;  // let in, hand-over cost still running
   bool prologue = false;  // its turn is one
   Time rest = 0;          // compute of this turn still to run, behind the present stretch
@@ -92,6 +100,7 @@ struct Client {
 struct Gpu {
   Memory memory;
   Turnstile turnstile;
+  Guard guard;
   Client client[kMaxSlots];
   Shared computing;
   std::uint64_t poll_stamp = 0;
@@ -137,6 +146,7 @@ class Model {
       Handle(event);
     }
     for (const Gpu& gpu : gpus_) Sum(gpu.turnstile.stats());
+    result_.guard = gpus_[0].guard;
     return std::move(result_);
   }
 
@@ -200,11 +210,13 @@ class Model {
   void Arrive(int g, SlotIndex job) {
     Gpu& gpu = GpuAt(g);
     Client& client = gpu.client[job];
-    client.k = NextTurn(client.k);
     client.asked = now_;
+    client.gated = gpu.turnstile.gated().Has(job);
     client.prologue = options_.jobs[job].prologue > 0 && !client.prologue;
     client.rest = client.prologue ? options_.jobs[job].prologue : Compute(g, job);
-    client.stretch = StretchOf(gpu, job);
+    client.stretch = client.gated ? StretchOf(gpu, job) : 0;
+    if (!client.gated) return StartStretch(g, job);
+    client.k = NextTurn(client.k);
     gpu.memory.Perform(Acquire(job, client.k)[0]);
     LetIn(g);
   }
@@ -247,7 +259,7 @@ class Model {
     Client& client = gpu.client[job];
     const Time length = client.stretch == 0 ? client.rest : std::min(client.stretch, client.rest);
     client.rest -= length;
-    gpu.computing.Start(job, length, now_);
+    gpu.computing.Start(job, length, options_.jobs[job].width, now_);
     Schedule(g);
   }
 
@@ -290,9 +302,7 @@ class Model {
   void ReleaseTurn(int g, SlotIndex job) {
     Gpu& gpu = GpuAt(g);
     const Client& client = gpu.client[job];
-    const SlotIndex successor = gpu.turnstile.successor(job, client.k);
-    const std::uint32_t open = OpenFor(job, client.k, successor, gpu.memory.Load(successor, Word::kReady));
-    for (const Op& op : Release(job, client.k, successor, open)) gpu.memory.Perform(op);
+    if (client.gated) GiveBack(&gpu, job);
     LetIn(g);
     if (client.prologue) {
       Push(now_ + options_.jobs[job].stall, Event::Kind::kArrive, g, job, 0);
@@ -301,9 +311,16 @@ class Model {
     }
   }
 
+  void GiveBack(Gpu* gpu, SlotIndex job) {
+    const TurnNumber k = gpu->client[job].k;
+    const SlotIndex successor = gpu->turnstile.successor(job, k);
+    const std::uint32_t open = OpenFor(job, k, successor, gpu->memory.Load(successor, Word::kReady));
+    for (const Op& op : Release(job, k, successor, open)) gpu->memory.Perform(op);
+  }
+
   void Communicate(SlotIndex job) {
     Shared& link = links_[options_.shared_link ? 0 : job];
-    link.Start(job, options_.jobs[job].communicate, now_);
+    link.Start(job, options_.jobs[job].communicate, 1, now_);
     ++spinning_;
     ScheduleLinks();
   }
@@ -337,12 +354,27 @@ class Model {
 
   void Poll(int g) {
     Gpu& gpu = GpuAt(g);
+    ChooseWay(&gpu);
     // As the daemon paces itself.
     const Time wanted = gpu.turnstile.Poll(gpu.memory, now_);
     const Time next = arbiter::PacePoll(now_, wanted, gpu.turnstile.policy(), gpu.turnstile.gated());
     LetIn(g);
     Push(std::clamp(next, now_ + arbiter::kShortestPoll, now_ + arbiter::kSparsePoll), Event::Kind::kPoll, g,
          0, ++gpu.poll_stamp);
+  }
+
+  void ChooseWay(Gpu* gpu) {
+    Guard::Plan plan{.way = options_.way};
+    if (options_.guard) {
+      std::vector<Guard::Job> jobs;
+      for (SlotIndex job = 0; job < jobs_; ++job) {
+        jobs.push_back({job, static_cast<std::uint32_t>(result_.ends[job].size()),
+                        gpu->turnstile.policy().rhythm(job).alone()});
+      }
+      plan = gpu->guard.Advance(jobs, now_);
+    }
+    for (SlotIndex job = 0; job < jobs_; ++job) gpu->turnstile.SetGated(job, plan.way != Way::kSideBySide);
+    gpu->turnstile.SetOwner(plan.owner);
   }
 
   const JobModelOptions options_;

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "turn/guard.h"
 #include "turn/turnstile.h"
 
 namespace crossover::turn::test {
@@ -21,6 +22,7 @@ struct JobShape {
   Time prologue = 0;      // a turn before the first of `compute`, if any,
   Time stall = 0;         // and what follows it: a wait for input
   double jitter = 0.0;    // sigma of each rank's compute, relative; cut at three sigma
+  double width = 1;       // of a GPU, that its kernels can use
   Time kernel = 500'000;  // a yield point falls between two of them
   Time starts = 0;        // when it asks for its first turns
   Priority priority = Priority::kNormal;
@@ -34,13 +36,16 @@ struct JobModelOptions {
   bool shared_link = false;
   bool start_trapped = false;  // even GPUs begin with the first job, odd ones with the second
   PolicySettings policy;
-  int iterations = 60;  // of each job
+  bool guard = false;     // chooses the way; else it is
+  Way way = Way::kTurns;  // this one (not kExclusive)
+  int iterations = 60;    // of each job
   std::uint64_t seed = 1;
 };
 
 struct JobModelResult {
   std::vector<std::vector<Time>> ends;  // [job]: when each iteration ended, its all-reduce included
   std::vector<Time> longest_wait;       // [job]: of a turn, or in the middle of one
+  Guard guard;                          // of the first GPU, as it stood at the end
   Stats stats;                          // summed over GPUs
   int overlaps = 0;                     // times that two clients computed on one GPU: must be none
 };

@@ -17,7 +17,8 @@ constexpr double kMs = 1e6;
 int Fail(const char* program) {
   std::fprintf(
       stderr,
-      "usage: %s gpus=N hand_over_us=N quantum_us=N seed=N seconds=N links=private|shared "
+      "usage: %s way=turns|side_by_side|guard width=X gpus=N hand_over_us=N quantum_us=N seed=N seconds=N "
+      "links=private|shared "
       "job=C_MS,M_MS[,JITTER[,KERNEL_US[,STARTS_MS[,low|normal|high[,PROLOGUE_MS,STALL_MS]]]]] ...\n",
       program);
   return 2;
@@ -50,27 +51,35 @@ int main(int argc, char** argv) {
   JobModelOptions options;
   options.gpus = 4;
   double seconds = 10;
+  double width = 1;
   for (int i = 1; i < argc; ++i) {
     char* value = std::strchr(argv[i], '=');
     if (value == nullptr) return Fail(argv[0]);
     const std::string key(argv[i], value++);
     JobShape shape;
-    if (key == "gpus")
+    shape.width = width;
+    if (key == "gpus") {
       options.gpus = std::atoi(value);
-    else if (key == "hand_over_us")
+    } else if (key == "hand_over_us") {
       options.hand_over = std::atoi(value) * 1000;
-    else if (key == "quantum_us")
+    } else if (key == "quantum_us") {
       options.policy.quantum = std::atoi(value) * 1000;
-    else if (key == "seed")
+    } else if (key == "seed") {
       options.seed = static_cast<std::uint64_t>(std::atoi(value));
-    else if (key == "seconds")
+    } else if (key == "seconds") {
       seconds = std::atof(value);
-    else if (key == "links")
+    } else if (key == "links") {
       options.shared_link = std::strcmp(value, "shared") == 0;
-    else if (key == "job" && ParseJob(value, &shape))
+    } else if (key == "way") {
+      options.guard = std::strcmp(value, "guard") == 0;
+      if (std::strcmp(value, "side_by_side") == 0) options.way = crossover::turn::Way::kSideBySide;
+    } else if (key == "width") {
+      width = std::atof(value);
+    } else if (key == "job" && ParseJob(value, &shape)) {
       options.jobs.push_back(shape);
-    else
+    } else {
       return Fail(argv[0]);
+    }
   }
   if (options.jobs.empty() || options.gpus < 1) return Fail(argv[0]);
   double longest = 0;
@@ -85,13 +94,16 @@ int main(int argc, char** argv) {
   for (std::size_t job = 0; job < options.jobs.size(); ++job) {
     const double solo = static_cast<double>(options.jobs[job].compute + options.jobs[job].communicate +
                                             options.jobs[job].prologue + options.jobs[job].stall);
-    std::printf("%s%.4f", job == 0 ? "" : ", ", solo / MeanStepWithin(result, job, end / 4, end));
+    std::printf("%s%.4f", job == 0 ? "" : ", ", solo / MeanStepWithin(result, job, end / 2, end));
   }
   std::printf("], \"waits_ms\": [");
   for (std::size_t job = 0; job < options.jobs.size(); ++job) {
     std::printf("%s%.1f", job == 0 ? "" : ", ", static_cast<double>(result.longest_wait[job]) / kMs);
   }
-  std::printf("], \"overlaps\": %d, \"preempted\": %llu}\n", result.overlaps,
-              static_cast<unsigned long long>(result.stats.preempted));
+  using crossover::turn::Way;
+  std::printf("], \"overlaps\": %d, \"preempted\": %llu, \"way\": %d, \"measured\": [%.4f, %.4f]}\n",
+              result.overlaps, static_cast<unsigned long long>(result.stats.preempted),
+              static_cast<int>(result.guard.settled()), result.guard.rate(Way::kTurns),
+              result.guard.rate(Way::kSideBySide));
   return 0;
 }

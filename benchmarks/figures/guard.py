@@ -1,0 +1,71 @@
+"""guard: work done per time by two jobs whose way of sharing is left to the guard, over one after the other; guard_best:
+over the best of always turns, always side by side, one after the other.
+
+In the job model with the hand-over cost that is measured, and in processes. Controls: always turns, and always side by
+side; each must be worse than the goal somewhere, in its own case.
+"""
+
+import json
+import subprocess
+
+from benchmarks import evaluate, pairs, stats
+from benchmarks.results import Control, Goal, Measured
+
+GOAL = Goal(">=", 0.99)
+_BEST = Goal(">=", 0.97)
+_HAND_OVER_US = 70  # from the store of a release to the first kernel behind the gate, software GPU
+_RATIOS = (0.0, 0.05, 0.1)
+_MODEL = {f"model_{c:g}_{ratio:g}": (c, ratio, 1.0) for c in (0.5, 1, 2) for ratio in _RATIOS}
+_MODEL["model_small_kernels"] = (2, 0.0, 0.4)
+_PROCESSES = {f"{mode}_{c}_{ratio:g}": (mode, c, ratio) for mode in ("mps", "timeslice") for c in (5, 20)
+              for ratio in (0.02, 0.1)}
+CASES = (*_MODEL, *_PROCESSES)
+_WAYS = {"guard": ("guard: on",), "turns": (), "side_by_side": ("mode: observe",)}
+
+
+def measure(context, case):
+    rates = _in_model(context, case) if case in _MODEL else _in_processes(context, case)
+    if rates is None:
+        yield Measured("guard", case, None, "of one after the other", GOAL, ())
+        return
+    condition = f"rates: {json.dumps({way: [round(r, 4) for r in found] for way, found in rates.items()})}"
+    value = stats.median(rates["guard"])
+    turns, beside = stats.median(rates["turns"]), stats.median(rates["side_by_side"])
+    best = max(1.0, turns, beside)
+    worse = min((turns, "always turns"), (beside, "always side by side"))
+    yield Measured("guard", case, value, "of one after the other", GOAL, tuple(rates["guard"]),
+                   Control(worse[1], worse[0], True), condition)
+    yield Measured("guard_best", case, value / best, "of the best way", _BEST, tuple(r / best for r in rates["guard"]),
+                   Control(worse[1], worse[0] / best, True), condition)
+
+
+def _in_model(context, case):
+    compute, ratio, width = _MODEL[case]
+    job = f"job={compute},{max(0.001, compute * ratio)}"
+    rates = {}
+    for way in _WAYS:
+        command = [str(context.build.program("job_model")), f"way={way}", f"width={width}", "gpus=4",
+                   f"hand_over_us={_HAND_OVER_US}", "seconds=10", job, job]
+        done = subprocess.run(command, check=True, capture_output=True, text=True)
+        rates[way] = [sum(json.loads(done.stdout)["rates"])]
+    return rates
+
+
+def _in_processes(context, case):
+    mode, compute, ratio = _PROCESSES[case]
+    # Long enough for the first trial, and as much again.
+    shape = pairs.Shape(ratio, compute_ms=float(compute), mode=mode, iterations=max(160, 2400 // compute),
+                        warm_up=max(90, 1400 // compute), ranks=2)
+    alone = pairs.solo(context, shape)
+    if alone is None:
+        return None
+    rates = {way: [] for way in _WAYS}
+    for _ in range(context.runs):
+        for way, settings in _WAYS.items():
+            result = pairs.together(context, shape, context.build.library, settings=settings)
+            if result is None:
+                return None
+            shared = evaluate.shared_of(list(result.jobs.values()), [alone[0]] * 2, 1.0, shape.warm_up)
+            rates[way].append(shared.gain)
+            context.say(f"    {way}: {shared.gain:.4f}")
+    return rates

@@ -1,0 +1,112 @@
+#include "turn/guard.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+
+#include "tests/unit/turn/job_model.h"
+
+namespace crossover::turn::test {
+namespace {
+
+constexpr Time kMs = 1'000'000;
+
+// Two jobs of 20 ms alone, whose steps depend on how they share, and nobody else's turns.
+class GuardTest : public ::testing::Test {
+ protected:
+  struct Steps {
+    Time by_turns, side_by_side;
+  };
+  // Runs until `iterations` of the first job are done.
+  void Run(const Steps& steps, std::uint32_t iterations) {
+    while (jobs_[0].iteration < iterations) {
+      const Guard::Plan plan = guard_.Advance(jobs_, now_);
+      tried_ |= guard_.trying();
+      now_ += kMs / 2;
+      for (std::size_t i = 0; i < 2; ++i) {
+        Time step = plan.way == Way::kTurns ? steps.by_turns : steps.side_by_side;
+        if (plan.way == Way::kExclusive) step = plan.owner == jobs_[i].slot ? kAlone : kNever;
+        if (step == kNever) continue;
+        done_[i] += static_cast<double>(kMs / 2) / static_cast<double>(step);
+        jobs_[i].iteration = static_cast<std::uint32_t>(done_[i]);
+      }
+    }
+  }
+  static constexpr Time kAlone = 20 * kMs;
+  Guard guard_;
+  std::array<Guard::Job, 2> jobs_ = {{{3, 0, 22 * kMs}, {1, 0, 22 * kMs}}};
+  double done_[2] = {0, 0.5};
+  Time now_ = 0;
+  bool tried_ = false;
+};
+
+TEST_F(GuardTest, WhereTurnsPayNothingElseIsTriedForLong) {
+  Run({30 * kMs, 20 * kMs}, 2000);
+  EXPECT_FALSE(tried_);
+  Run({30 * kMs, 36 * kMs}, 2200);
+  EXPECT_TRUE(tried_);
+  EXPECT_FALSE(guard_.trying());
+  EXPECT_EQ(guard_.settled(), Way::kTurns);
+}
+
+TEST_F(GuardTest, WhereTheyDoNotTheOthersAreTriedSoon) {
+  Run({42 * kMs, 25 * kMs}, 200);
+  EXPECT_EQ(guard_.settled(), Way::kSideBySide);
+  EXPECT_NEAR(guard_.rate(Way::kSideBySide), 1.6, 0.05);
+  EXPECT_NEAR(static_cast<double>(guard_.alone(3)), 20e6, 0.5e6);
+  EXPECT_NEAR(static_cast<double>(guard_.alone(1)), 20e6, 0.5e6);
+}
+
+TEST_F(GuardTest, OneAfterTheOtherWhereTheyHinderEachOther) {
+  Run({50 * kMs, 60 * kMs}, 400);
+  EXPECT_EQ(guard_.settled(), Way::kExclusive);
+  const double before[2] = {done_[0], done_[1]};
+  Run({50 * kMs, 60 * kMs}, 600);
+  EXPECT_NEAR(done_[1] - before[1], done_[0] - before[0], 20) << "in slices of like length";
+}
+
+TEST_F(GuardTest, ALittleBetterIsNotWorthTheChange) {
+  Run({40 * kMs, 39'700'000}, 400);
+  EXPECT_TRUE(tried_);
+  EXPECT_EQ(guard_.settled(), Way::kTurns);
+}
+
+TEST_F(GuardTest, NothingIsTriedWhileNothingIsKnownOfThem) {
+  jobs_[1].alone = kNever;
+  Run({42 * kMs, 25 * kMs}, 3000);
+  EXPECT_FALSE(tried_);
+}
+
+// With the shipped turnstile, on several GPUs that tell each other nothing.
+double RateOf(Time compute, Time communicate, double width, bool guard, Way way) {
+  JobModelOptions options;
+  options.gpus = 4;
+  const JobShape shape{.compute = compute, .communicate = communicate, .width = width};
+  options.jobs = {shape, shape};
+  options.guard = guard;
+  options.way = way;
+  options.iterations = static_cast<int>(5'000 * kMs / (compute + communicate));
+  const JobModelResult result = RunJobModel(options);
+  const Time end = std::min(result.ends[0].back(), result.ends[1].back());
+  const auto alone = static_cast<double>(compute + communicate);
+  return alone / MeanStepWithin(result, 0, end / 2, end) + alone / MeanStepWithin(result, 1, end / 2, end);
+}
+
+TEST(GuardInTheModel, IsNeverWorseThanOneAfterTheOther) {
+  for (const Time compute : {kMs / 2, kMs, 2 * kMs, 5 * kMs, 20 * kMs}) {
+    EXPECT_GE(RateOf(compute, 1'000, 1, true, Way::kTurns), 0.99) << compute / 1000 << " us";
+  }
+  EXPECT_LT(RateOf(kMs / 2, 1'000, 1, false, Way::kTurns), 0.95) << "the control";
+}
+
+TEST(GuardInTheModel, FindsThatSmallKernelsRunWellSideBySide) {
+  EXPECT_GE(RateOf(2 * kMs, 1'000, 0.4, true, Way::kTurns), 1.9);
+}
+
+TEST(GuardInTheModel, FindsThatTurnsPay) {
+  EXPECT_GE(RateOf(20 * kMs, 12 * kMs, 1, true, Way::kTurns), 1.55);
+  EXPECT_LT(RateOf(20 * kMs, 12 * kMs, 1, false, Way::kSideBySide), 1.55) << "the control";
+}
+
+}  // namespace
+}  // namespace crossover::turn::test

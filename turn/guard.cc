@@ -1,0 +1,185 @@
+#include "turn/guard.h"
+
+#include <algorithm>
+
+namespace crossover::turn {
+namespace {
+
+// All lengths are in units of so many iterations of the first job: 8, or 16, 32, ... as it takes to last for
+// kLeastUnit, so that a look now and then is sharp enough. A power of two: what GPUs measure differently
+// seldom makes it another.
+constexpr std::uint32_t kLeastIterations = 8;
+constexpr std::uint32_t kMostIterations = 1024;
+constexpr Time kLeastUnit = 100'000'000;
+// In halves of a unit: what a change of ways disturbs, what is measured behind it, and a slice of the trial
+// in which each job is alone.
+constexpr std::uint32_t kDisturbed = 1;
+constexpr std::uint32_t kMeasured = 3;
+constexpr std::uint32_t kAlone = 2;
+// A trial begins where the first job's iteration passes a multiple of so many units. Sparse enough for trials
+// to cost less than 0.5% of the time; dense once, where turns gain so little that there is little to lose.
+constexpr std::uint32_t kSparse = 256;
+constexpr std::uint32_t kDense = 4;
+constexpr double kLittle = 1.1;
+constexpr Time kUnsure = 6'000'000;  // iterations shorter than this are known too vaguely to tell
+constexpr Time kSlice = 250'000'000;
+constexpr double kBetter = 1.02;  // by less, nothing is changed
+
+// The least power of two, from `least` on, of iterations that last for `wanted`.
+std::uint32_t IterationsFor(Time wanted, Time alone, std::uint32_t least) {
+  std::uint32_t iterations = least;
+  while (iterations < kMostIterations && iterations * alone < wanted) iterations *= 2;
+  return iterations;
+}
+std::uint32_t SliceOf(Time alone) { return IterationsFor(kSlice, alone, 1); }
+
+bool Reached(std::uint32_t iteration, std::uint32_t mark) {
+  return static_cast<std::int32_t>(iteration - mark) >= 0;
+}
+
+}  // namespace
+
+void Guard::Meter::See(std::uint32_t iteration, Time now) {
+  if (from == kNever) {
+    first = iteration;
+    from = now;
+  }
+  last = iteration;
+  to = now;
+}
+
+Guard::Plan Guard::Advance(std::span<const Job> jobs, Time now) {
+  Watch(jobs, now);
+  const std::uint32_t before = iteration_;
+  iteration_ = jobs[0].iteration;
+  switch (step_) {
+    case Step::kSettled:
+      if (settled_ != Way::kExclusive && Measured(jobs)) {
+        if (rate_[static_cast<int>(settled_)] == 0) rated_ = iteration_;
+        rate_[static_cast<int>(settled_)] = RateOf(jobs);
+        Measure(0, jobs);
+      }
+      if (iteration_ != before && TrialIsDue(before)) Begin(Step::kAlone, jobs);
+      break;
+    case Step::kAlone:
+      AdvanceAlone(jobs, now);
+      break;
+    case Step::kTurns:
+    case Step::kSideBySide:
+      if (Measured(jobs)) EndTrial(jobs, now);
+      break;
+  }
+  return ThePlan(jobs);
+}
+
+void Guard::Watch(std::span<const Job> jobs, Time now) {
+  for (const Job& job : jobs) {
+    const bool changed = known_ && seen_[job.slot] != job.iteration;
+    seen_[job.slot] = job.iteration;
+    if (changed && unit_ != 0 && Reached(jobs[0].iteration, measure_from_))
+      meter_[job.slot].See(job.iteration, now);
+  }
+  if (!known_) iteration_ = jobs[0].iteration;
+  known_ = true;
+  const bool all_alone =
+      std::all_of(jobs.begin(), jobs.end(), [](const Job& job) { return job.alone != kNever; });
+  if (unit_ != 0 || !all_alone) return;
+  unit_ = IterationsFor(kLeastUnit, jobs[0].alone, kLeastIterations);
+  vague_ = jobs[0].alone < kUnsure;
+  Measure(kDisturbed, jobs);
+}
+
+// Whether a multiple lies between the iteration seen before and the present one.
+bool Guard::TrialIsDue(std::uint32_t before) const {
+  const double rate = rate_[static_cast<int>(settled_)];
+  if (unit_ == 0) return false;
+  if (settled_ != Way::kExclusive && (rate == 0 || !Reached(iteration_, rated_ + unit_))) return false;
+  const std::uint32_t grid = unit_ * (tried_at_ == kNever && (rate < kLittle || vague_) ? kDense : kSparse);
+  return iteration_ / grid != before / grid;
+}
+
+void Guard::Begin(Step step, std::span<const Job> jobs) {
+  step_ = step;
+  Measure(kDisturbed, jobs);
+  for (const Job& job : jobs) base_[job.slot] = job.iteration;
+}
+
+// From `skip` half units on.
+void Guard::Measure(std::uint32_t skip, std::span<const Job> jobs) {
+  measure_from_ = jobs[0].iteration + skip * unit_ / 2;
+  for (Meter& meter : meter_) meter = Meter();
+}
+
+bool Guard::Measured(std::span<const Job> jobs) const {
+  return unit_ != 0 && Reached(jobs[0].iteration, measure_from_ + kMeasured * unit_ / 2);
+}
+
+// Each job in its turn; the first half of its slice, which the one before disturbs, is not counted.
+void Guard::AdvanceAlone(std::span<const Job> jobs, Time now) {
+  const std::uint32_t slice = kAlone * unit_ / 2;
+  for (const Job& job : jobs) {
+    const std::uint32_t done = job.iteration - base_[job.slot];
+    if (done >= slice) continue;
+    Meter& meter = meter_[job.slot];
+    if (done < slice / 2) meter = Meter();
+    if (done >= slice / 2 && meter.last != job.iteration) meter.See(job.iteration, now);
+    return;
+  }
+  for (const Job& job : jobs) {
+    if (const Time step = meter_[job.slot].step(); step != kNever) alone_[job.slot] = step;
+  }
+  Begin(settled_ == Way::kTurns ? Step::kSideBySide : Step::kTurns, jobs);
+}
+
+void Guard::EndTrial(std::span<const Job> jobs, Time now) {
+  const Way way = step_ == Step::kTurns ? Way::kTurns : Way::kSideBySide;
+  rate_[static_cast<int>(way)] = RateOf(jobs);
+  if (way == Way::kTurns && settled_ == Way::kExclusive) return Begin(Step::kSideBySide, jobs);
+  Settle(jobs, now);
+}
+
+void Guard::Settle(std::span<const Job> jobs, Time now) {
+  rate_[static_cast<int>(Way::kExclusive)] = 1;
+  for (const Way way : {Way::kTurns, Way::kSideBySide, Way::kExclusive}) {
+    if (rate_[static_cast<int>(way)] > kBetter * rate_[static_cast<int>(settled_)]) settled_ = way;
+  }
+  tried_at_ = now;
+  Begin(Step::kSettled, jobs);
+}
+
+Time Guard::AloneOf(const Job& job) const { return alone_[job.slot] > 0 ? alone_[job.slot] : job.alone; }
+
+double Guard::RateOf(std::span<const Job> jobs) const {
+  double rate = 0;
+  for (const Job& job : jobs) {
+    const Time step = meter_[job.slot].step();
+    if (step == kNever || step <= 0 || AloneOf(job) == kNever) return 0;
+    rate += static_cast<double>(AloneOf(job)) / static_cast<double>(step);
+  }
+  return rate;
+}
+
+// Whoever has had the fewest slices, counted from where all began: GPUs that see the same iterations name the
+// same one, whatever they saw before.
+SlotIndex Guard::OwnerOf(std::span<const Job> jobs) const {
+  SlotIndex owner = jobs[0].slot;
+  std::uint32_t fewest = UINT32_MAX;
+  for (const Job& job : jobs) {
+    const std::uint32_t slice = step_ == Step::kAlone ? kAlone * unit_ / 2 : SliceOf(AloneOf(job));
+    const std::uint32_t slices = (job.iteration - base_[job.slot]) / slice;
+    if (slices >= fewest) continue;
+    fewest = slices;
+    owner = job.slot;
+  }
+  return owner;
+}
+
+Guard::Plan Guard::ThePlan(std::span<const Job> jobs) const {
+  const Way way = step_ == Step::kAlone        ? Way::kExclusive
+                  : step_ == Step::kTurns      ? Way::kTurns
+                  : step_ == Step::kSideBySide ? Way::kSideBySide
+                                               : settled_;
+  return {way, way == Way::kExclusive ? OwnerOf(jobs) : kNobody};
+}
+
+}  // namespace crossover::turn

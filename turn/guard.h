@@ -1,0 +1,93 @@
+// Which way the jobs of a GPU share it: by turns, side by side, or exclusively, in slices of whole
+// iterations.
+//
+// Turns pay where a job communicates; where none does, they cost hand-overs and gain nothing; and small
+// kernels of two jobs run side by side faster than by turns. Which it is, is not guessed but tried, rarely:
+// for a few iterations each way, and the rates compared. A rate is the sum over the jobs of alone / step, so
+// one after the other is 1. The same slices tell what each job takes alone.
+//
+// All GPUs of a job must change over together. Everything here is counted in iterations, which all ranks of a
+// job number alike, those of the first job by name; and what is compared are times of whole jobs, which all
+// GPUs see alike. GPUs that differ for once make each other slower, until the next trial.
+//
+// Pure: time comes in. Not thread-safe. Trivially copyable.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "turn/rhythm.h"
+
+namespace crossover::turn {
+
+enum class Way : std::uint8_t { kTurns, kSideBySide, kExclusive };
+constexpr const char* Name(Way way) {
+  constexpr const char* kNames[] = {"by turns", "side by side", "one after the other"};
+  return kNames[static_cast<int>(way)];
+}
+
+class Guard {
+ public:
+  // One job, as it stands.
+  struct Job {
+    SlotIndex slot = kNobody;
+    std::uint32_t iteration = 0;  // its number, the same on all ranks
+    Time alone = kNever;          // of an iteration, as far as is known otherwise
+  };
+  struct Plan {
+    Way way = Way::kTurns;
+    SlotIndex owner = kNobody;  // kExclusive: who has the GPU
+  };
+
+  // `jobs` in order of their gangs' names, the same ones as before or Reset() first. Two at least.
+  Plan Advance(std::span<const Job> jobs, Time now);
+  void Reset() { *this = Guard(); }
+
+  Way settled() const { return settled_; }  // what the last trial was won by
+  bool trying() const { return step_ != Step::kSettled; }
+  // Rates as they were last measured, 0 while unknown, and when the last trial ended.
+  double rate(Way way) const { return rate_[static_cast<int>(way)]; }
+  Time tried_at() const { return tried_at_; }
+  // What an iteration of a client takes alone, as the last trial showed; kNever before.
+  Time alone(SlotIndex slot) const { return slot < kMaxSlots && alone_[slot] > 0 ? alone_[slot] : kNever; }
+
+ private:
+  enum class Step : std::uint8_t { kSettled, kAlone, kTurns, kSideBySide };
+  // One job's iterations between two instants at which its number was seen to change.
+  struct Meter {
+    std::uint32_t first = 0, last = 0;
+    Time from = kNever, to = kNever;
+    void See(std::uint32_t iteration, Time now);
+    Time step() const { return from == kNever || last == first ? kNever : (to - from) / (last - first); }
+  };
+
+  void Watch(std::span<const Job> jobs, Time now);
+  bool TrialIsDue(std::uint32_t iteration) const;
+  void Begin(Step step, std::span<const Job> jobs);
+  void Measure(std::uint32_t skip, std::span<const Job> jobs);
+  bool Measured(std::span<const Job> jobs) const;
+  void AdvanceAlone(std::span<const Job> jobs, Time now);
+  void EndTrial(std::span<const Job> jobs, Time now);
+  void Settle(std::span<const Job> jobs, Time now);
+  SlotIndex OwnerOf(std::span<const Job> jobs) const;
+  Time AloneOf(const Job& job) const;
+  double RateOf(std::span<const Job> jobs) const;
+  Plan ThePlan(std::span<const Job> jobs) const;
+
+  Step step_ = Step::kSettled;
+  Way settled_ = Way::kTurns;
+  Meter meter_[kMaxSlots];
+  std::uint32_t seen_[kMaxSlots] = {};  // iterations
+  bool known_ = false;                  // seen_
+  std::uint32_t unit_ = 0;              // iterations of the first job; 0 until it is known how long they are
+  bool vague_ = false;                  // the other way of knowing `alone` is too rough
+  std::uint32_t iteration_ = 0;         // of the first job, at the last call
+  std::uint32_t measure_from_ = 0;      // iteration of the first job from which on meters run
+  std::uint32_t rated_ = 0;             // iteration of the first job when the settled way was first rated
+  std::uint32_t base_[kMaxSlots] = {};  // iterations when the step began
+  double rate_[3] = {};
+  Time alone_[kMaxSlots] = {};  // 0 while unknown
+  Time tried_at_ = kNever;
+};
+
+}  // namespace crossover::turn
