@@ -103,8 +103,8 @@ def trainer_command(build, job, log):
 def shared_command(build, job, ranks, library, command):
     """`command` as a member of a gang that takes turns."""
     priority = ["--priority", job.priority] if job.priority else []
-    return [str(build.cli), "run", "--gang", job.gang or job.name, "--size", str(ranks), *priority, "--library", str(library), "--",
-            *command]
+    return [str(build.cli), "run", "--gang", job.gang or job.name, "--size", str(ranks), *priority, "--library",
+            str(library), "--", *command]
 
 
 def daemon_command(build, config):

@@ -1,5 +1,5 @@
-"""cpu_cost: the processor time that turns cost a GPU with two jobs, of one core: the daemon's, the library's own threads',
-and the launches' share at the price of `hook_ns`.
+"""cpu_cost: the processor time that turns cost a GPU with two jobs, of one core: the daemon's, the library's own
+threads', and the launches' share at the price of `hook_ns`.
 
 Control, the planted fault: a library whose threads look 10,000 times a second.
 """
@@ -10,7 +10,6 @@ import time
 from pathlib import Path
 
 from benchmarks import pairs, stats
-from benchmarks.processes import family
 from benchmarks.results import Goal, Measured, controlled
 
 GOAL = Goal("<=", 0.02)

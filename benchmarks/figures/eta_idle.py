@@ -48,7 +48,8 @@ def _machine():
 
 def _jobs(one_rank):
     stall = (f"--stall-ms={_STALL_MS}", f"--stall-rank={0 if one_rank else -1}")
-    return tuple(Job(name, seed, _COMPUTE_MS, _ITERATIONS, extra=stall) for seed, name in enumerate(("alpha", "beta"), 1))
+    return tuple(Job(name, seed, _COMPUTE_MS, _ITERATIONS, extra=stall)
+                 for seed, name in enumerate(("alpha", "beta"), 1))
 
 
 def _shape(solo):

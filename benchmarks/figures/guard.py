@@ -1,5 +1,5 @@
-"""guard: work done per time by two jobs whose way of sharing is left to the guard, over one after the other; guard_best:
-over the best of always turns, always side by side, one after the other.
+"""guard: work done per time by two jobs whose way of sharing is left to the guard, over one after the other;
+guard_best: over the best of always turns, always side by side, one after the other.
 
 In the job model with the hand-over cost that is measured, and in processes. Controls: always turns, and always side by
 side; each must be worse than the goal somewhere, in its own case.

@@ -1,5 +1,5 @@
-"""join_iterations: how many iterations a job that comes, goes or comes back needs, from its first turn, until it and those
-that were there run at 0.95 of the bound.
+"""join_iterations: how many iterations a job that comes, goes or comes back needs, from its first turn, until it and
+those that were there run at 0.95 of the bound.
 
 Control, the planted fault: release after the collective, with which they never do. Whoever is there has a step time in
 `crossover top` throughout.
