@@ -9,7 +9,7 @@ import json
 import subprocess
 
 from benchmarks import evaluate, pairs, stats
-from benchmarks.results import Control, Goal, Measured
+from benchmarks.results import Goal, Measured, controlled
 
 GOAL = Goal(">=", 0.99)
 _BEST = Goal(">=", 0.97)
@@ -34,9 +34,9 @@ def measure(context, case):
     best = max(1.0, turns, beside)
     worse = min((turns, "always turns"), (beside, "always side by side"))
     yield Measured("guard", case, value, "of one after the other", GOAL, tuple(rates["guard"]),
-                   Control(worse[1], worse[0], True), condition)
+                   controlled(GOAL, worse[1], worse[0]), condition)
     yield Measured("guard_best", case, value / best, "of the best way", _BEST, tuple(r / best for r in rates["guard"]),
-                   Control(worse[1], worse[0] / best, True), condition)
+                   controlled(_BEST, worse[1], worse[0] / best), condition)
 
 
 def _in_model(context, case):
