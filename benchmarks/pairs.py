@@ -66,6 +66,7 @@ class Shape:
     launch_us: int = 5
     links: str = "shared"
     jobs: int = 2
+    extra: tuple = ()  # arguments of the trainer
 
     def machine(self):
         gpus = self.ranks // 2
@@ -74,7 +75,8 @@ class Shape:
                        queue_depth=self.queue_depth, launch_us=self.launch_us, link_sharing=self.links)
 
     def job(self, name, seed):
-        return Job(name, seed, self.compute_ms, self.iterations, self.variant, self.jitter, self.early_bytes)
+        return Job(name, seed, self.compute_ms, self.iterations, self.variant, self.jitter, self.early_bytes,
+                   extra=self.extra)
 
     def condition(self):
         return (f"{self.jobs} equal jobs of {self.ranks} ranks on 2 nodes, c = {self.compute_ms:g} ms, "

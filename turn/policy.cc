@@ -113,24 +113,29 @@ SlotSet Policy::Eligible(SlotSet members) const {
   return members;
 }
 
-bool Policy::Unequal(SlotSet members) const {
-  for (SlotIndex slot : members) {
-    for (SlotIndex other : members) {
-      if (other != slot && MayBreak(members, slot, other)) return true;
-    }
-  }
-  return false;
-}
-
-bool Policy::MayBreak(SlotSet members, SlotIndex slot, SlotIndex holder) const {
-  if (settings_.quantum == 0) return false;
+double Policy::Fair(SlotSet members) const {
+  if (settings_.quantum == 0) return 0;
   Demand demands[kMaxSlots];
   std::size_t count = 0;
   for (SlotIndex member : members) {
     demands[count] = DemandOf(member);
-    if (!demands[count++].known()) return false;
+    if (!demands[count++].known()) return 0;
   }
-  return WorthBreaking(DemandOf(slot), DemandOf(holder), FairRate(demands, count));
+  return FairRate(demands, count);
+}
+
+bool Policy::MayBreak(SlotIndex slot, SlotIndex holder, double fair) const {
+  return fair > 0 && WorthBreaking(DemandOf(slot), DemandOf(holder), fair);
+}
+
+bool Policy::Unequal(SlotSet members) const {
+  const double fair = Fair(members);
+  for (SlotIndex slot : members) {
+    for (SlotIndex other : members) {
+      if (other != slot && MayBreak(slot, other, fair)) return true;
+    }
+  }
+  return false;
 }
 
 std::uint32_t Policy::IterationOf(SlotIndex slot) const {
@@ -183,7 +188,7 @@ bool Policy::ShouldPreempt(SlotSet members, SlotIndex holder, Time now) const {
     if (priority_[slot] > priority_[holder] || (quantum_over && Suffers(slot, now))) return true;
     if (priority_[slot] < priority_[holder]) continue;
     if (endless || GoesBetween(slot, holder)) return true;
-    if (quantum_over && HasTurnsDue(slot, holder) && MayBreak(members, slot, holder)) return true;
+    if (quantum_over && HasTurnsDue(slot, holder) && MayBreak(slot, holder, Fair(members))) return true;
   }
   return false;
 }
@@ -213,7 +218,8 @@ Time Policy::NextRival(SlotSet members, SlotIndex holder, Time now) const {
     if (goes_first || GoesBetween(slot, holder)) {
       const Time arrival = rhythm.last().waiting() ? now : rhythm.next_arrival();
       if (arrival != kNever) next = std::min(next, goes_first ? arrival - kLead : arrival);
-    } else if (rhythm.last().waiting() && HasTurnsDue(slot, holder) && MayBreak(members, slot, holder)) {
+    } else if (rhythm.last().waiting() && HasTurnsDue(slot, holder) &&
+               MayBreak(slot, holder, Fair(members))) {
       next = std::min(next, std::max(now, rhythm_[holder].held() + settings_.quantum));
     }
   }

@@ -98,8 +98,10 @@ class Policy {
   bool Owned(SlotSet members, Time now) const;
   // Those that waiting clients of a higher priority do not push aside.
   SlotSet Eligible(SlotSet members) const;
-  // Whether whole turns of `holder` would starve `slot`; of anybody, anybody else.
-  bool MayBreak(SlotSet members, SlotIndex slot, SlotIndex holder) const;
+  // FairRate of them; 0 where no turn is to be broken for shares, or somebody's demand is not known yet.
+  double Fair(SlotSet members) const;
+  // Whether whole turns of `holder` would starve `slot`, where `fair` is its share; of anybody, anybody else.
+  bool MayBreak(SlotIndex slot, SlotIndex holder, double fair) const;
   bool Unequal(SlotSet members) const;
   // Whether it is expected any moment.
   bool IsDue(SlotIndex slot, Time now) const;
