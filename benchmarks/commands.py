@@ -88,6 +88,7 @@ class Job:
     start_delay_s: float = 0.0
     gradient_bytes: int = GRADIENT_BYTES
     priority: str = ""  # of its turns: high, normal, low
+    max_slowdown: float = 0  # 0: none
     gang: str = ""  # where it is not the name: a job that is started again
     extra: tuple = ()
 
@@ -103,6 +104,8 @@ def trainer_command(build, job, log):
 def shared_command(build, job, ranks, library, command):
     """`command` as a member of a gang that takes turns."""
     priority = ["--priority", job.priority] if job.priority else []
+    if job.max_slowdown:
+        priority += ["--max-slowdown", f"{job.max_slowdown:.3f}"]
     return [str(build.cli), "run", "--gang", job.gang or job.name, "--size", str(ranks), *priority, "--library",
             str(library), "--", *command]
 

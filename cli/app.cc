@@ -49,6 +49,8 @@ void AddRun(CLI::App* app, Action* action) {
   run->add_option("--size", options->size, "ranks of the whole job")->required();
   run->add_option("--priority", options->priority,
                   "high, normal or low: whose turn comes first (default normal)");
+  run->add_option("--max-slowdown", options->max_slowdown,
+                  "how much slower than alone its iterations may be, 1.05 to 10 (default: as it comes)");
   run->add_option("--socket", options->socket,
                   "the daemon's socket (default $CROSSOVER_SOCKET, else /run/crossover/arbiter.sock)");
   run->add_option("--library", options->library, "libcrossover.so (default: the one beside this program)");

@@ -2,9 +2,10 @@
  *
  * One connection per client, that is per process and GPU. Client: Hello. Arbiter: Welcome, with the
  * turnstile's memfd as the only SCM_RIGHTS descriptor, or Refused and then end of file. After that the
- * connection carries the client's Profile messages and stands for its membership: end of file is a leave.
- * Everything urgent goes through the page. A message of unknown type is skipped by both sides; a message of
- * wrong size or version ends the connection. Fixed width, little endian. */
+ * connection carries the client's Profile messages, now and then a Notice of the arbiter's, and stands for
+ * its membership: end of file is a leave. Everything urgent goes through the page. A message of unknown type
+ * is skipped by both sides; a message of wrong size or version ends the connection. Fixed width, little
+ * endian. */
 #ifndef CROSSOVER_PROTO_ARBITER_PROTOCOL_H_
 #define CROSSOVER_PROTO_ARBITER_PROTOCOL_H_
 
@@ -25,7 +26,8 @@ enum crossover_message {
   CROSSOVER_HELLO = 1,
   CROSSOVER_WELCOME = 2,
   CROSSOVER_REFUSED = 3,
-  CROSSOVER_PROFILE = 4
+  CROSSOVER_PROFILE = 4,
+  CROSSOVER_NOTICE = 5
 };
 
 /* How a client takes turns: shown in metrics. */
@@ -54,12 +56,13 @@ struct crossover_hello {
   char gang[CROSSOVER_GANG_NAME_MAX]; /* as given to `crossover run`; with Kubernetes the daemon knows better
                                        */
   char gpu_uuid[CROSSOVER_UUID_MAX];
-  uint32_t gang_size; /* ranks of the whole job; 0 if unknown */
-  uint32_t rank;      /* in the job's data-parallel communicator */
-  uint32_t pid;       /* in the client's own namespace: shown, never trusted */
-  uint32_t transport; /* enum crossover_transport */
-  uint32_t priority;  /* enum crossover_priority */
-  uint32_t reserved[3];
+  uint32_t gang_size;    /* ranks of the whole job; 0 if unknown */
+  uint32_t rank;         /* in the job's data-parallel communicator */
+  uint32_t pid;          /* in the client's own namespace: shown, never trusted */
+  uint32_t transport;    /* enum crossover_transport */
+  uint32_t priority;     /* enum crossover_priority */
+  uint32_t max_slowdown; /* step together over step alone, in thousandths, 1050 to 10000; 0: none */
+  uint32_t reserved[2];
 };
 
 struct crossover_welcome {
@@ -71,6 +74,12 @@ struct crossover_welcome {
 struct crossover_refused {
   struct crossover_header header;
   char reason[CROSSOVER_REASON_MAX];
+};
+
+/* What whoever started the job should know: one line for its log. */
+struct crossover_notice {
+  struct crossover_header header;
+  char text[2 * CROSSOVER_REASON_MAX];
 };
 
 /* Sent about once a second while turns are taken or observed. */
@@ -89,6 +98,7 @@ CROSSOVER_STATIC_ASSERT(sizeof(struct crossover_header) == 16, "wire size");
 CROSSOVER_STATIC_ASSERT(sizeof(struct crossover_hello) == 16 + 128 + 48 + 32, "wire size");
 CROSSOVER_STATIC_ASSERT(sizeof(struct crossover_welcome) == 24, "wire size");
 CROSSOVER_STATIC_ASSERT(sizeof(struct crossover_refused) == 16 + 192, "wire size");
+CROSSOVER_STATIC_ASSERT(sizeof(struct crossover_notice) == 16 + 384, "wire size");
 CROSSOVER_STATIC_ASSERT(sizeof(struct crossover_profile) == 16 + 24 + 16, "wire size");
 
 #ifdef __cplusplus

@@ -10,6 +10,9 @@ namespace {
 // So long before a client of a higher priority is expected, the turn of another is broken for it.
 constexpr Time kLead = 300'000;
 
+// Who may wait for no longer than this is pressed: a stretch of the other's turn and two hand-overs.
+constexpr Time kReserve = 500'000;
+
 }  // namespace
 
 void Policy::Join(SlotIndex slot, std::uint32_t order) {
@@ -17,6 +20,9 @@ void Policy::Join(SlotIndex slot, std::uint32_t order) {
   priority_[slot] = Priority::kNormal;
   order_[slot] = order;
   suffered_.Remove(slot);
+  pressed_.Remove(slot);
+  pace_[slot] = Pace();
+  known_[slot] = Demand();
   iteration_offset_[slot] = 0;
   for (SlotIndex other = 0; other < kMaxSlots; ++other) within_[slot][other] = within_[other][slot] = 0;
 }
@@ -28,13 +34,53 @@ Rhythm::Change Policy::Watch(SlotIndex slot, const ClientWords& words, Time now)
   if (change.held) took_ = slot;
   if (change.released) suffered_.Remove(slot);
   if (change.held && change.waited >= settings_.longest_wait) suffered_.Add(slot);
+  Keep(slot, change, now);
   return change;
+}
+
+void Policy::Keep(SlotIndex slot, const Rhythm::Change& change, Time now) {
+  const Rhythm& rhythm = rhythm_[slot];
+  Pace& pace = pace_[slot];
+  const std::uint32_t last = rhythm.turns() - 1;
+  if (change.released && !change.yielded && PositionOf(rhythm.last().rel, rhythm.turns()) == last) pace.End();
+  const bool first = PositionOf(rhythm.last().next(), rhythm.turns()) == 0;
+  if (change.arrived && first && !rhythm.last().yielded()) {
+    const Demand demand = DemandOf(slot);
+    pace.Begin(now, demand.known() ? demand.alone() : kNever);
+  }
+  if (change.held) pace.Wait(change.waited);
+}
+
+// What is known tells what the job took alone, without what its neighbours do to it now: to its gaps above
+// all. Where its turns are of another length by now, it is another job that runs under the same name.
+Demand Policy::DemandOf(SlotIndex slot) const {
+  constexpr double kSame = 1.25;
+  const Demand seen = {rhythm_[slot].busy(), rhythm_[slot].away()};
+  const Demand& known = known_[slot];
+  if (!known.known() || !seen.known()) return known.known() ? known : seen;
+  const double ratio = static_cast<double>(seen.busy) / static_cast<double>(known.busy);
+  return ratio < kSame && ratio > 1 / kSame ? known : seen;
+}
+
+Time Policy::Allowance(SlotIndex slot, Time now) const {
+  const Time allowance = pace_[slot].Allowance();
+  if (allowance == kNever) return kNever;
+  const Time arrived = rhythm_[slot].last().waiting() ? rhythm_[slot].arrived() : kNever;
+  return arrived == kNever ? allowance : allowance - (now - arrived);
+}
+
+int Policy::Rank(SlotIndex slot) const {
+  return static_cast<int>(priority_[slot]) + (pressed_.Has(slot) ? static_cast<int>(Priority::kHigh) + 1 : 0);
 }
 
 // A client that came back first keeps the turn next time, but only if it kept nobody waiting: else a hint
 // that once was right would shut the others out for ever.
-void Policy::Settle(SlotSet members) {
+void Policy::Settle(SlotSet members, Time now) {
   CountTurns();
+  pressed_ = SlotSet();
+  for (SlotIndex slot : members) {
+    if (Allowance(slot, now) <= kReserve) pressed_.Add(slot);
+  }
   const SlotIndex took = std::exchange(took_, kNobody);
   if (took == kNobody || gave_back_ == kNobody) return;
   bool own = took == gave_back_;
@@ -51,9 +97,7 @@ Time Policy::Expected(SlotIndex slot, Time now, Time window) const {
 }
 
 bool Policy::Before(SlotIndex a, SlotIndex b) const {
-  const auto key = [this](SlotIndex slot) {
-    return std::tuple(-static_cast<int>(priority_[slot]), order_[slot], slot);
-  };
+  const auto key = [this](SlotIndex slot) { return std::tuple(-Rank(slot), order_[slot], slot); };
   return key(a) < key(b);
 }
 
@@ -81,7 +125,7 @@ Policy::Wish Policy::FirstCome(SlotSet members, Time window) const {
 // Kept for whoever is expected any moment and goes before the one that waits.
 Policy::Wish Policy::UnlessDue(SlotSet members, Wish wish, Time now) const {
   for (SlotIndex slot : members) {
-    if (priority_[slot] <= priority_[wish.slot] || !IsDue(slot, now)) continue;
+    if (Rank(slot) <= Rank(wish.slot) || !IsDue(slot, now)) continue;
     return {.slot = slot, .ask_again = rhythm_[slot].next_arrival() + kLead, .holds_back = true};
   }
   return wish;
@@ -103,12 +147,12 @@ bool Policy::Suffers(SlotIndex slot, Time now) const {
 }
 
 SlotSet Policy::Eligible(SlotSet members) const {
-  Priority highest = Priority::kLow;
+  int highest = 0;
   for (SlotIndex slot : members) {
-    if (rhythm_[slot].last().waiting()) highest = std::max(highest, priority_[slot]);
+    if (rhythm_[slot].last().waiting()) highest = std::max(highest, Rank(slot));
   }
   for (SlotIndex slot : members) {
-    if (priority_[slot] < highest) members.Remove(slot);
+    if (Rank(slot) < highest) members.Remove(slot);
   }
   return members;
 }
@@ -183,10 +227,10 @@ bool Policy::ShouldPreempt(SlotSet members, SlotIndex holder, Time now) const {
       quantum_over && rhythm.longest_turn() != kNever && rhythm.served() + held > 2 * rhythm.longest_turn();
   for (SlotIndex slot : members) {
     if (slot == holder) continue;
-    if (priority_[slot] > priority_[holder] && IsDue(slot, now)) return true;
+    if (Rank(slot) > Rank(holder) && IsDue(slot, now)) return true;
     if (!rhythm_[slot].last().waiting()) continue;
-    if (priority_[slot] > priority_[holder] || (quantum_over && Suffers(slot, now))) return true;
-    if (priority_[slot] < priority_[holder]) continue;
+    if (Rank(slot) > Rank(holder) || (quantum_over && Suffers(slot, now))) return true;
+    if (Rank(slot) < Rank(holder)) continue;
     if (endless || GoesBetween(slot, holder)) return true;
     if (quantum_over && HasTurnsDue(slot, holder) && MayBreak(slot, holder, Fair(members))) return true;
   }
@@ -197,15 +241,23 @@ Time Policy::StretchWanted(SlotSet members, SlotIndex slot) const {
   if (members.Has(owner_)) return 0;
   constexpr Time kAtEachLaunch = 300'000;
   bool brief = false;
+  Time wanted = kNever;
   for (SlotIndex other : members) {
     if (other == slot) continue;
     if (priority_[other] > priority_[slot]) return kAtEachLaunch;
+    // A whole turn of this one would be too long for that one's cap.
+    const Time allowance = pace_[other].Allowance();
+    const Time turn = rhythm_[slot].longest_turn();
+    if (allowance != kNever && (turn == kNever || allowance < turn + kReserve)) {
+      wanted = std::min(wanted, std::max(pace_[other].PerIteration() / 4, kAtEachLaunch));
+    }
     for (std::uint32_t position = 0; position < rhythm_[other].turns(); ++position) {
       brief = brief || rhythm_[other].Brief(position, rhythm_[slot].longest_turn());
     }
   }
   // Several to a quantum: it is over between two of them.
-  return brief || Unequal(members) ? settings_.quantum / 2 : 0;
+  if ((brief || Unequal(members)) && settings_.quantum != 0) wanted = std::min(wanted, settings_.quantum / 2);
+  return wanted == kNever ? 0 : wanted;
 }
 
 Time Policy::NextRival(SlotSet members, SlotIndex holder, Time now) const {
@@ -214,13 +266,16 @@ Time Policy::NextRival(SlotSet members, SlotIndex holder, Time now) const {
   for (SlotIndex slot : members) {
     if (slot == holder) continue;
     const Rhythm& rhythm = rhythm_[slot];
-    const bool goes_first = priority_[slot] > priority_[holder];
+    const bool goes_first = Rank(slot) > Rank(holder);
     if (goes_first || GoesBetween(slot, holder)) {
       const Time arrival = rhythm.last().waiting() ? now : rhythm.next_arrival();
       if (arrival != kNever) next = std::min(next, goes_first ? arrival - kLead : arrival);
     } else if (rhythm.last().waiting() && HasTurnsDue(slot, holder) &&
                MayBreak(slot, holder, Fair(members))) {
       next = std::min(next, std::max(now, rhythm_[holder].held() + settings_.quantum));
+    } else if (rhythm.last().waiting() && pace_[slot].cap() != 0) {
+      const Time allowance = Allowance(slot, now);
+      if (allowance != kNever) next = std::min(next, now + std::max<Time>(0, allowance - kReserve));
     }
   }
   return next;
@@ -271,6 +326,8 @@ Policy::Wish Policy::Want(SlotSet members, Time now) const {
 SlotIndex Policy::Successor(SlotSet members, SlotIndex slot, TurnNumber k) const {
   if (members.Has(owner_)) return owner_;
   if (rhythm_[slot].KeepsAfter(k)) return slot;
+  // Back before a stretch of another's turn would be over.
+  if (pressed_.Has(slot) && std::min(rhythm_[slot].gap(), DemandOf(slot).away) <= 2 * kReserve) return slot;
   SlotIndex next = kNobody;
   SlotIndex first = slot;
   for (SlotIndex other : members) {

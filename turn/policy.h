@@ -13,13 +13,15 @@
 // A turn is broken at a yield point (turn/ops.h) for whoever has a higher priority, for whoever has waited
 // for too long, for a few kernels before a long absence (an input stall), and, where jobs are so unequal that
 // whole turns would starve one (turn/shares.h), after a quantum for whoever has turns due. Whoever is let in
-// then is chosen by the same rules.
+// then is chosen by the same rules. A client that may not wait any longer without breaking its cap on
+// slowdown (turn/caps.h) is *pressed*: for as long, that is more than any priority.
 //
 // Pure: time comes in. Not thread-safe. Trivially copyable.
 #pragma once
 
 #include <cstdint>
 
+#include "turn/caps.h"
 #include "turn/rhythm.h"
 #include "turn/shares.h"
 #include "turn/words.h"
@@ -47,6 +49,10 @@ class Policy {
 
   void Join(SlotIndex slot, std::uint32_t order);
   void SetPriority(SlotIndex slot, Priority priority) { priority_[slot] = priority; }
+  // How much slower than alone its iterations may be, 0 for as slow as comes; and what it is known to need
+  // from elsewhere, better than from its rhythm: from when it was alone.
+  void SetCap(SlotIndex slot, double cap) { pace_[slot].set_cap(cap); }
+  void SetKnown(SlotIndex slot, const Demand& demand) { known_[slot] = demand; }
   void SetOrder(SlotIndex slot, std::uint32_t order) { order_[slot] = order; }
   void SetTurns(SlotIndex slot, std::uint32_t turns) { rhythm_[slot].SetTurns(turns); }
   // The job's iteration number less that of its turn divided by the turns of an iteration: the same on all
@@ -61,7 +67,7 @@ class Policy {
 
   // Learns from a collect. Call once per collect for every member, then Settle.
   Rhythm::Change Watch(SlotIndex slot, const ClientWords& words, Time now);
-  void Settle(SlotSet members);
+  void Settle(SlotSet members, Time now);
 
   // The present turn of `slot` tells nothing of its usual length.
   void Disregard(SlotIndex slot) { rhythm_[slot].Disregard(); }
@@ -89,6 +95,8 @@ class Policy {
 
   Time TieWindow(SlotSet members) const;
   const Rhythm& rhythm(SlotIndex slot) const { return rhythm_[slot]; }
+  // What its job needs of this GPU, as far as is known.
+  Demand DemandOf(SlotIndex slot) const;
 
  private:
   Wish FirstCome(SlotSet members, Time window) const;
@@ -96,7 +104,12 @@ class Policy {
   bool Suffers(SlotIndex slot, Time now) const;
   // Whether `owner_` has the GPU at `now`.
   bool Owned(SlotSet members, Time now) const;
-  // Those that waiting clients of a higher priority do not push aside.
+  // Its priority, and above all of those that it is pressed.
+  int Rank(SlotIndex slot) const;
+  // For how long it may wait yet, for its cap; kNever without one.
+  Time Allowance(SlotIndex slot, Time now) const;
+  void Keep(SlotIndex slot, const Rhythm::Change& change, Time now);
+  // Those that waiting clients of a higher rank do not push aside.
   SlotSet Eligible(SlotSet members) const;
   // FairRate of them; 0 where no turn is to be broken for shares, or somebody's demand is not known yet.
   double Fair(SlotSet members) const;
@@ -110,7 +123,6 @@ class Policy {
   void CountTurns();
   bool HasTurnsDue(SlotIndex slot, SlotIndex holder) const;
   std::uint32_t IterationOf(SlotIndex slot) const;
-  Demand DemandOf(SlotIndex slot) const { return {rhythm_[slot].busy(), rhythm_[slot].away()}; }
   Time Expected(SlotIndex slot, Time now, Time window) const;
   bool Before(SlotIndex a, SlotIndex b) const;
 
@@ -120,6 +132,9 @@ class Policy {
   std::uint32_t within_[kMaxSlots][kMaxSlots] = {};
   std::uint32_t iteration_offset_[kMaxSlots] = {};
   Priority priority_[kMaxSlots] = {};
+  Pace pace_[kMaxSlots];
+  Demand known_[kMaxSlots];              // not from its rhythm
+  SlotSet pressed_;                      // as of the last Settle
   SlotIndex owner_ = kNobody;            // of all turns
   SlotSet began_;                        // turns, until Settle
   SlotSet suffered_;                     // let in for having waited too long

@@ -87,6 +87,13 @@ Time Rhythm::Sum(Time Learned::*part) const {
   return sum;
 }
 
+bool Rhythm::settled() const {
+  constexpr std::uint32_t kEnough = 8;
+  return std::all_of(learned_.begin(), learned_.begin() + turns_, [](const Learned& learned) {
+    return learned.turns >= kEnough && learned.gap != kNever;
+  });
+}
+
 Time Rhythm::longest_turn() const {
   Time longest = kNever;
   for (const Learned& learned : learned_) {

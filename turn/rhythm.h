@@ -67,6 +67,8 @@ class Rhythm {
   // long, that it should go before a turn of `length`: a few kernels, then a wait for input.
   bool Brief(std::uint32_t position, Time length) const;
   bool NextIsBrief(Time length) const { return Brief(Position(last_.next()), length); }
+  // Whether that was learned from more than the first few turns.
+  bool settled() const;
   // Of a whole iteration, smoothed: on the GPU, and away from it.
   Time busy() const { return Sum(&Learned::usual_turn); }
   Time away() const { return Sum(&Learned::usual_gap); }

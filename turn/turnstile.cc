@@ -67,7 +67,7 @@ void Turnstile::Watch(const Snapshot& seen, Time now) {
     somebody_waits |= words.waiting();
     somebody_holds |= words.holding();
   }
-  policy_.Settle(active());
+  policy_.Settle(active(), now);
   const bool rests = somebody_waits && !somebody_holds && !active().Has(policy_.owner());
   if (rests && rested_ && last_poll_ != kNever) stats_.rest_while_ready += now - last_poll_;
   rested_ = rests;

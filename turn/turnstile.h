@@ -64,6 +64,8 @@ class Turnstile {
   void SetTurns(SlotIndex slot, std::uint32_t turns) { policy_.SetTurns(slot, turns); }
   void SetIterationOffset(SlotIndex slot, std::uint32_t offset) { policy_.SetIterationOffset(slot, offset); }
   void SetPriority(SlotIndex slot, Priority priority) { policy_.SetPriority(slot, priority); }
+  void SetCap(SlotIndex slot, double cap) { policy_.SetCap(slot, cap); }
+  void SetKnown(SlotIndex slot, const Demand& demand) { policy_.SetKnown(slot, demand); }
   void SetOwner(SlotIndex slot) { policy_.SetOwner(slot); }
   // It is gone: closed, killed or thrown out. A token it had is replaced at the next poll.
   void Leave(SlotIndex slot);

@@ -72,6 +72,10 @@ std::variant<RunPlan, RunError> PlanRun(const RunOptions& options, const Environ
   if (!options.priority.empty() && !base::IsPriority(options.priority.c_str())) {
     return RunError{"--priority: " + options.priority + " is not allowed: high, normal or low"};
   }
+  if (!options.max_slowdown.empty() && !base::IsSlowdown(options.max_slowdown.c_str())) {
+    return RunError{"--max-slowdown: " + options.max_slowdown +
+                    " is not allowed: a number from 1.05 to 10 with at most three decimals"};
+  }
   if (options.command.empty())
     return RunError{"a command is missing: crossover run --gang NAME --size N -- COMMAND..."};
 
@@ -103,6 +107,7 @@ std::variant<RunPlan, RunError> PlanRun(const RunOptions& options, const Environ
                       {"CROSSOVER_SOCKET", socket},
                       {"LD_PRELOAD", Preload(library, Look(environment, "LD_PRELOAD"))}};
   if (!options.priority.empty()) plan.environment["CROSSOVER_TURN_PRIORITY"] = options.priority;
+  if (!options.max_slowdown.empty()) plan.environment["CROSSOVER_MAX_SLOWDOWN"] = options.max_slowdown;
   if (!SomebodyListens(socket)) {
     plan.warnings.push_back("no daemon listens on " + socket +
                             ": the job runs without taking turns until one does");

@@ -12,10 +12,11 @@ namespace crossover::cli {
 
 struct RunOptions {
   std::string gang;
-  std::string size;      // as given: a number
-  std::string priority;  // high, normal, low; empty: as the environment says
-  std::string socket;    // empty: $CROSSOVER_SOCKET, else the default one
-  std::string library;   // empty: found beside the program
+  std::string size;          // as given: a number
+  std::string priority;      // high, normal, low; empty: as the environment says
+  std::string max_slowdown;  // likewise
+  std::string socket;        // empty: $CROSSOVER_SOCKET, else the default one
+  std::string library;       // empty: found beside the program
   std::vector<std::string> command;
 };
 

@@ -53,6 +53,11 @@ std::string Alone(const Client& client) {
 
 std::string Age(const Client& client) { return client.has_alone() ? Duration(client.alone().age_s()) : "-"; }
 
+std::string Cap(const Client& client) {
+  if (!client.has_max_slowdown()) return "-";
+  return Number(client.max_slowdown(), 2) + (client.max_slowdown_refused() ? "x !" : "x");
+}
+
 std::vector<std::string> Row(const Client& client) {
   return {client.gang(),
           std::to_string(client.rank()),
@@ -66,7 +71,8 @@ std::vector<std::string> Row(const Client& client) {
           NumberOr(client.has_step_ms(), client.step_ms(), 1),
           Alone(client),
           Age(client),
-          NumberOr(client.has_slowdown(), client.slowdown(), 2, "x")};
+          NumberOr(client.has_slowdown(), client.slowdown(), 2, "x"),
+          Cap(client)};
 }
 
 }  // namespace
@@ -75,16 +81,18 @@ std::string TopTable(const Top& top) {
   std::string text = DaemonLine(top.daemon());
   bool any_remembered = false;
   bool any_estimated = false;
+  bool any_refused = false;
   for (const Gpu& gpu : top.gpus()) {
     text += "\n" + GpuLine(gpu);
     std::vector<std::vector<std::string>> rows = {{"GANG", "RANK", "PID", "PHASE", "TRANSPORT", "NOW",
                                                    "TURNS", "WAIT ms", "HOLD ms", "STEP ms", "ALONE ms",
-                                                   "AGE", "SLOWDOWN"}};
+                                                   "AGE", "SLOWDOWN", "CAP"}};
     for (const auto& job : top.jobs()) {
       for (const Client& client : job.clients()) {
         if (client.gpu_uuid() != gpu.uuid()) continue;
         rows.push_back(Row(client));
         any_remembered |= client.alone().source() == "remembered";
+        any_refused |= client.max_slowdown_refused();
         any_estimated |= client.alone().source() == "estimated";
       }
     }
@@ -93,6 +101,7 @@ std::string TopTable(const Top& top) {
   if (top.gpus().empty()) text += "\nno job has connected yet\n";
   if (any_remembered) text += "\n* of an earlier process of the same gang, user and size\n";
   if (any_estimated) text += "\n~ estimated from its turns and the gaps between them\n";
+  if (any_refused) text += "\n! cannot be kept beside the caps of those that were here before\n";
   return text;
 }
 

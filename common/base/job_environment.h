@@ -46,6 +46,25 @@ constexpr bool IsGates(const char* text) { return Same(text, "gpu") || Same(text
 constexpr bool IsPriority(const char* text) {
   return Same(text, "high") || Same(text, "normal") || Same(text, "low");
 }
+// A slowdown in thousandths, from text like 1.2 or 1.25; 0 for text that is none.
+inline constexpr unsigned kLeastSlowdown = 1050;
+inline constexpr unsigned kMostSlowdown = 10'000;
+constexpr unsigned SlowdownOf(const char* text) {
+  unsigned thousandths = 0;
+  unsigned unit = 1000;
+  const char* c = text;
+  for (; *c >= '0' && *c <= '9' && thousandths <= kMostSlowdown; ++c) {
+    thousandths = thousandths * 10 + static_cast<unsigned>(*c - '0') * 1000;
+  }
+  if (c == text) return 0;
+  if (*c == '.') {
+    for (++c; *c >= '0' && *c <= '9' && unit > 1; ++c)
+      thousandths += static_cast<unsigned>(*c - '0') * (unit /= 10);
+    if (unit == 1000) return 0;
+  }
+  return *c == '\0' && thousandths >= kLeastSlowdown && thousandths <= kMostSlowdown ? thousandths : 0;
+}
+constexpr bool IsSlowdown(const char* text) { return SlowdownOf(text) != 0; }
 constexpr bool IsLogLevel(const char* text) {
   return Same(text, "error") || Same(text, "warn") || Same(text, "info") || Same(text, "debug");
 }
@@ -68,9 +87,11 @@ inline constexpr JobVariable kSocket = {"CROSSOVER_SOCKET", IsSocket,
 inline constexpr JobVariable kGates = {"CROSSOVER_GATES", IsGates, "gpu or host is allowed"};
 inline constexpr JobVariable kPriority = {"CROSSOVER_TURN_PRIORITY", IsPriority,
                                           "high, normal or low is allowed"};
+inline constexpr JobVariable kMaxSlowdown = {
+    "CROSSOVER_MAX_SLOWDOWN", IsSlowdown, "a number from 1.05 to 10 with at most three decimals is allowed"};
 inline constexpr JobVariable kLogLevel = {"CROSSOVER_LOG", IsLogLevel,
                                           "error, warn, info or debug is allowed"};
-inline constexpr const JobVariable* kJobVariables[] = {&kGang,  &kGangSize, &kSocket,
-                                                       &kGates, &kPriority, &kLogLevel};
+inline constexpr const JobVariable* kJobVariables[] = {&kGang,     &kGangSize,    &kSocket,  &kGates,
+                                                       &kPriority, &kMaxSlowdown, &kLogLevel};
 
 }  // namespace crossover::base

@@ -72,6 +72,8 @@ void Fill(const ClientView& view, node::v1::Client* client) {
   if (view.slowdown) client->set_slowdown(*view.slowdown);
   client->set_faults(view.words.faults);
   client->set_offender(view.offender);
+  if (member.max_slowdown != 0) client->set_max_slowdown(member.max_slowdown);
+  client->set_max_slowdown_refused(view.cap_refused);
 }
 
 void Fill(const TurnView& view, node::v1::Turn* turn) {

@@ -66,7 +66,11 @@ void Arbiter::Run() {
 turn::Time Arbiter::PollDue(turn::Time now) {
   turn::Time next = turn::kNever;
   for (auto& [uuid, entry] : gpus_) {
-    if (entry->next_poll <= now) entry->next_poll = entry->gpu.Poll(now);
+    if (entry->next_poll <= now) {
+      entry->next_poll = entry->gpu.Poll(now);
+      for (const Gpu::Notice& notice : entry->gpu.TakeNotices())
+        reception_.SendNotice(notice.client, notice.text);
+    }
     next = std::min(next, entry->next_poll);
   }
   return next;
@@ -155,6 +159,7 @@ std::string Arbiter::OnHello(Connection& connection, const Hello& hello) {
   member->uid = connection.peer().uid;
   member->transport = hello.transport;
   member->priority = hello.priority;
+  member->max_slowdown = hello.max_slowdown / 1000.0;
   auto joined = entry->gpu.Join(std::move(member), base::MonotonicNs());
   if (const auto* refused = std::get_if<Membership::Refusal>(&joined)) {
     Log(LogLevel::kWarn, "refused gang " + hello.gang + " on gpu " + hello.gpu_uuid + ": " + refused->reason);

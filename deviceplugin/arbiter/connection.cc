@@ -47,4 +47,10 @@ void Connection::SendRefused(std::string_view reason) {
   [[maybe_unused]] const ssize_t sent = send(socket_.get(), &wire, sizeof(wire), MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
+void Connection::SendNotice(std::string_view text) {
+  const crossover_notice wire = MakeNotice(text);
+  // It stands in the daemon's log too.
+  [[maybe_unused]] const ssize_t sent = send(socket_.get(), &wire, sizeof(wire), MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
 }  // namespace crossover::arbiter

@@ -50,6 +50,7 @@ class Connection {
   // False when the peer does not take it; it never blocks.
   bool SendWelcome(std::uint32_t slot, int page_fd);
   void SendRefused(std::string_view reason);
+  void SendNotice(std::string_view text);
 
   std::uint64_t id() const { return id_; }
   int fd() const { return socket_.get(); }

@@ -79,6 +79,9 @@ std::variant<std::shared_ptr<const Member>, Membership::Refusal> Gpu::Join(std::
   info_->page->ResetSlot(slot);
   turnstile_.Join(slot, membership_.Order(slot));
   turnstile_.SetPriority(slot, PriorityOf(member->priority));
+  promises_.Join(slot, member->gang, member->max_slowdown, now);
+  turnstile_.SetCap(slot, member->max_slowdown);
+  turnstile_.SetKnown(slot, member->known);
   Reorder();
   Emit(EventKind::kJoin, slot, now);
   // A newcomer has learned nothing yet: this ungates the others before it can start.
@@ -93,6 +96,7 @@ void Gpu::Leave(turn::SlotIndex slot, turn::Time now) {
   turnstile_.Leave(slot);
   membership_.Leave(slot);
   offenders_.Remove(slot);
+  promises_.Leave(slot);
   guard_.Reset();
   Reorder();
   Emit(EventKind::kLeave, slot, now);
@@ -107,6 +111,7 @@ turn::Time Gpu::Poll(turn::Time now) {
   const turn::Time wanted =
       PacePoll(now, turnstile_.Poll(memory_, now), turnstile_.policy(), turnstile_.gated());
   PublishHints();
+  if (promises_.pending()) JudgePromises(now);
   Report(now);
   WatchSteps(now);
   const turn::Time longest = mode_ == CROSSOVER_MODE_GATE || guard_.trying() || SomebodyTakesTurns()
@@ -139,7 +144,8 @@ void Gpu::ApplyMode(turn::Time now) {
   }
   crossover_mode mode = ModeFor(policy_, {phases.data(), count});
   turn::Guard::Plan plan;
-  if (guarded_ && !turns_last && mode == CROSSOVER_MODE_GATE) {
+  // Side by side nobody's slowdown is in our hands.
+  if (guarded_ && !turns_last && !promises_.any() && mode == CROSSOVER_MODE_GATE) {
     plan = ChooseWay(now);
   } else {
     guard_.Reset();
@@ -174,6 +180,22 @@ turn::Guard::Plan Gpu::ChooseWay(turn::Time now) {
                                           std::string(Name(guard_.settled())) + " now: " + Rates(guard_));
   }
   return plan;
+}
+
+void Gpu::JudgePromises(turn::Time now) {
+  const auto changes = promises_.Judge([this](turn::SlotIndex slot) {
+    const bool settled = turnstile_.policy().rhythm(slot).settled() || member_[slot]->known.known();
+    return settled ? turnstile_.policy().DemandOf(slot) : turn::Demand();
+  });
+  for (const Promises::Change& change : changes) {
+    const bool refused = !change.refusal.empty();
+    const std::string text = refused ? change.refusal : "max-slowdown is kept from now on";
+    observer_->OnLog(refused ? LogLevel::kWarn : LogLevel::kInfo,
+                     "gpu " + info_->uuid + ": gang " + member_[change.slot]->gang + ": " + text);
+    notices_.push_back({member_[change.slot]->id, text});
+    Emit(refused ? EventKind::kRefuseCap : EventKind::kGrantCap, change.slot, now);
+  }
+  for (const turn::SlotIndex slot : membership_.members()) turnstile_.SetCap(slot, promises_.cap(slot));
 }
 
 void Gpu::Reorder() {

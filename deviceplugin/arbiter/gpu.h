@@ -7,11 +7,14 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <variant>
+#include <vector>
 
 #include "deviceplugin/arbiter/membership.h"
 #include "deviceplugin/arbiter/mode_rule.h"
 #include "deviceplugin/arbiter/observer.h"
+#include "deviceplugin/arbiter/promises.h"
 #include "deviceplugin/arbiter/steps.h"
 #include "turn/turnstile.h"
 
@@ -30,6 +33,13 @@ class Gpu {
   // One pass over the page. Returns when the next is due; turn::kNever on a GPU without clients.
   turn::Time Poll(turn::Time now);
 
+  // What clients are to be told, since the last call.
+  struct Notice {
+    std::uint64_t client;  // Member::id
+    std::string text;
+  };
+  std::vector<Notice> TakeNotices() { return std::exchange(notices_, {}); }
+
   // All live, in force from the next Poll.
   void set_policy(Policy policy) { policy_ = policy; }
   void set_guard(bool on) { guarded_ = on; }
@@ -43,6 +53,7 @@ class Gpu {
  private:
   void ApplyMode(turn::Time now);
   turn::Guard::Plan ChooseWay(turn::Time now);
+  void JudgePromises(turn::Time now);
   void Reorder();
   void PublishHints();
   void Report(turn::Time now);
@@ -57,6 +68,8 @@ class Gpu {
   std::array<std::shared_ptr<const Member>, turn::kMaxSlots> member_;
   std::array<StepCounter, turn::kMaxSlots> steps_;
   turn::SlotSet offenders_;
+  Promises promises_;
+  std::vector<Notice> notices_;
   turn::Guard guard_;
   bool guarded_ = false;
   std::uint64_t trials_ = 0;

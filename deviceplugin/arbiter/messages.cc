@@ -4,6 +4,8 @@
 #include <cstring>
 #include <optional>
 
+#include "common/base/job_environment.h"
+
 namespace crossover::arbiter {
 namespace {
 
@@ -18,6 +20,11 @@ std::optional<std::string> Text(const char (&field)[kSize]) {
   const void* end = std::memchr(field, 0, kSize);
   if (end == nullptr) return std::nullopt;
   return std::string(field, static_cast<const char*>(end));
+}
+
+template <std::size_t kSize>
+void CopyCut(std::string_view text, char (&field)[kSize]) {
+  std::memcpy(field, text.data(), std::min(text.size(), kSize - 1));
 }
 
 template <class Wire>
@@ -41,7 +48,11 @@ Message ParseHello(const crossover_hello& wire) {
     return Broken{"rank: less than gang_size is allowed"};
   if (!ValidTransport(wire.transport)) return Broken{"transport: 0 to 2 is allowed"};
   if (wire.priority > CROSSOVER_PRIORITY_HIGH) return Broken{"priority: 0 to 2 is allowed"};
-  return Hello{*gang, *uuid, wire.gang_size, wire.rank, wire.pid, wire.transport, wire.priority};
+  if (wire.max_slowdown != 0 &&
+      (wire.max_slowdown < base::kLeastSlowdown || wire.max_slowdown > base::kMostSlowdown))
+    return Broken{"max_slowdown: 0, or 1050 to 10000 thousandths, is allowed"};
+  return Hello{*gang,    *uuid,          wire.gang_size, wire.rank,
+               wire.pid, wire.transport, wire.priority,  wire.max_slowdown};
 }
 
 Message ParseProfile(const crossover_profile& wire) {
@@ -92,8 +103,14 @@ crossover_welcome MakeWelcome(std::uint32_t slot) {
 crossover_refused MakeRefused(std::string_view reason) {
   crossover_refused wire{};
   wire.header = HeaderOf<crossover_refused>(CROSSOVER_REFUSED);
-  const std::size_t length = std::min(reason.size(), sizeof(wire.reason) - 1);
-  std::memcpy(wire.reason, reason.data(), length);
+  CopyCut(reason, wire.reason);
+  return wire;
+}
+
+crossover_notice MakeNotice(std::string_view text) {
+  crossover_notice wire{};
+  wire.header = HeaderOf<crossover_notice>(CROSSOVER_NOTICE);
+  CopyCut(text, wire.text);
   return wire;
 }
 

@@ -23,6 +23,7 @@ struct Hello {
   std::uint32_t pid = 0;  // as the client says; never trusted
   std::uint32_t transport = CROSSOVER_TRANSPORT_NONE;
   std::uint32_t priority = CROSSOVER_PRIORITY_NORMAL;
+  std::uint32_t max_slowdown = 0;  // thousandths; 0: none
 };
 
 struct Profile {
@@ -52,5 +53,6 @@ bool ValidGpuUuid(std::string_view uuid);
 crossover_welcome MakeWelcome(std::uint32_t slot);
 // Cuts a reason that is too long.
 crossover_refused MakeRefused(std::string_view reason);
+crossover_notice MakeNotice(std::string_view text);  // likewise
 
 }  // namespace crossover::arbiter

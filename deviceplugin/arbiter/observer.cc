@@ -32,6 +32,10 @@ std::string_view Name(EventKind kind) {
       return "offend";
     case EventKind::kPardon:
       return "pardon";
+    case EventKind::kGrantCap:
+      return "grant_cap";
+    case EventKind::kRefuseCap:
+      return "refuse_cap";
   }
   return "unknown";
 }

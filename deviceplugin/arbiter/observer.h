@@ -30,6 +30,8 @@ struct Member {
   std::int64_t pid = 0;  // as the kernel says, 0 if it cannot
   std::uint32_t uid = 0;
   std::uint32_t priority = 0;                       // enum crossover_priority
+  turn::Demand known;                               // from a profile, if there is one
+  double max_slowdown = 0;                          // step together over step alone; 0: none
   mutable std::atomic<std::uint32_t> transport{0};  // enum crossover_transport; changes while it lives
 };
 
@@ -46,8 +48,10 @@ enum class EventKind : std::uint8_t {
   kLeave,
   kMode,
   kStep,
-  kOffend,  // it overran too often: no turns on its GPU for a while
-  kPardon   // it may take turns again
+  kOffend,    // it overran too often: no turns on its GPU for a while
+  kPardon,    // it may take turns again
+  kGrantCap,  // its cap on slowdown is kept again
+  kRefuseCap  // its cap on slowdown cannot be kept beside the others'
 };
 std::string_view Name(EventKind kind);
 

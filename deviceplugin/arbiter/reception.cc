@@ -135,6 +135,10 @@ turn::Time Reception::next_tick() const {
   return accept_again_ == 0 ? hello : std::min(hello, accept_again_);
 }
 
+void Reception::SendNotice(std::uint64_t id, std::string_view text) {
+  if (const auto it = connections_.find(id); it != connections_.end()) it->second.SendNotice(text);
+}
+
 void Reception::Close(std::uint64_t id, std::string_view why) {
   if (const auto it = connections_.find(id); it != connections_.end()) Close(it, why);
 }

@@ -46,6 +46,8 @@ class Reception {
   // When Tick is wanted; turn::kNever if not.
   turn::Time next_tick() const;
 
+  // For the client with that connection, if it is still there.
+  void SendNotice(std::uint64_t id, std::string_view text);
   void Close(std::uint64_t id, std::string_view why);
   void CloseAll(std::string_view why);
   std::size_t connections() const { return connections_.size(); }

@@ -66,6 +66,10 @@ void Ledger::OnEvent(const arbiter::Event& event) {
       return NoteStep(client, event);
     case EventKind::kMode:
       return NoteMode(&gpu->second, event);
+    case EventKind::kGrantCap:
+    case EventKind::kRefuseCap:
+      client->cap_refused = event.kind == EventKind::kRefuseCap;
+      return;
     case EventKind::kOffend:
     case EventKind::kPardon:
       client->offender = event.kind == EventKind::kOffend;
@@ -179,6 +183,7 @@ ClientView Ledger::View(const Client& client, turn::Time now, const Words& words
   view.connected_for = now - client.joined;
   view.learned = client.learned || client.turns != 0 || Locked(words.phase);
   view.offender = client.offender;
+  view.cap_refused = client.cap_refused;
   view.shares = client.shares;
   view.turns = client.turns;
   if (words.holding && client.held != 0) view.holds_for = now - client.held;

@@ -52,6 +52,7 @@ class Ledger {
     bool shares = false;
     bool learned = false;
     bool offender = false;
+    bool cap_refused = false;
     std::optional<StepAlone> alone;  // its `age` stands for the instant of the last iteration
   };
   struct Gpu {

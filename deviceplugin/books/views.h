@@ -36,9 +36,10 @@ struct ClientView {
   std::shared_ptr<const arbiter::Member> member;
   Words words;
   turn::Time connected_for = 0;
-  bool learned = false;   // has shown a period since it came
-  bool offender = false;  // held its turn too long, too often
-  bool shares = false;    // another job is on one of its job's GPUs of this machine
+  bool learned = false;      // has shown a period since it came
+  bool offender = false;     // held its turn too long, too often
+  bool cap_refused = false;  // its cap on slowdown cannot be kept here
+  bool shares = false;       // another job is on one of its job's GPUs of this machine
   std::uint64_t turns = 0;
   std::optional<turn::Time> holds_for;  // of the present turn; unset also where it has just begun
   std::optional<turn::Time> waits_for;

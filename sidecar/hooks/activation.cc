@@ -65,6 +65,7 @@ bool Start(CUcontext context, CUdevice gpu, int rank) {
   FormatUuid(uuid, hello.gpu_uuid, sizeof hello.gpu_uuid);
   hello.gang_size = config.gang_size;
   hello.priority = config.priority;
+  hello.max_slowdown = config.max_slowdown;
   hello.rank = static_cast<std::uint32_t>(rank);
   hello.pid = static_cast<std::uint32_t>(::getpid());
   session::TheSession().SetUp(&driver, context, config.gpu_gates, RunsProcessesTogether(gpu));

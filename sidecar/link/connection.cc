@@ -9,6 +9,7 @@
 #include <cerrno>
 
 #include "sidecar/link/page.h"
+#include "sidecar/log/log.h"
 
 namespace crossover::link {
 namespace {
@@ -19,6 +20,7 @@ union Message {
   crossover_header header;
   crossover_welcome welcome;
   crossover_refused refused;
+  crossover_notice notice;
   char bytes[1024];
 };
 
@@ -117,7 +119,12 @@ bool Connection::AwaitEnd(int timeout_us) {
   Message message;
   const Received received = Receive(fd(), &message);
   if (received.bytes < 0) return errno != EAGAIN && errno != EINTR;
-  return !Valid(received, message);
+  if (!Valid(received, message)) return true;
+  if (message.header.type == CROSSOVER_NOTICE && message.header.bytes == sizeof message.notice) {
+    message.notice.text[sizeof message.notice.text - 1] = '\0';
+    log::Write(log::Level::kWarn, "%s", message.notice.text);
+  }
+  return false;
 }
 
 void Connection::Send(const crossover_profile& profile) {

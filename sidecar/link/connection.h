@@ -28,7 +28,8 @@ class Connection {
   // holds why, as a line of text.
   bool Join(const crossover_hello& hello, Membership* membership, char* reason, std::size_t reason_bytes);
 
-  // Waits at most `timeout_ms` for the end of the connection; skips whatever else arrives. True: it ended.
+  // Waits at most `timeout_us` for the end of the connection; writes notices into the log, and skips whatever
+  // else arrives. True: it ended.
   bool AwaitEnd(int timeout_us);
 
   // Best effort: a profile that does not fit into the socket now is dropped.

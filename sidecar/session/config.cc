@@ -68,6 +68,11 @@ Config ParseConfig(const char* (*get)(const char* name)) {
   const char* priority = Read(get, base::kPriority, "normal");
   if (priority == nullptr) return parsed;
   parsed.priority = PriorityOf(priority);
+  if (get(base::kMaxSlowdown.name) != nullptr) {
+    const char* slowdown = Read(get, base::kMaxSlowdown, "");
+    if (slowdown == nullptr) return parsed;
+    parsed.max_slowdown = base::SlowdownOf(slowdown);
+  }
   parsed.launch_blocking = base::IsOn(get("CUDA_LAUNCH_BLOCKING"));
   parsed.active = true;
   return parsed;

@@ -13,6 +13,7 @@ struct Config {
   char socket[108] = {};  // room of sockaddr_un::sun_path
   std::uint32_t gang_size = 0;
   std::uint32_t priority = CROSSOVER_PRIORITY_NORMAL;
+  std::uint32_t max_slowdown = 0;  // thousandths; 0: none
   bool gpu_gates = true;
   bool launch_blocking = false;  // CUDA_LAUNCH_BLOCKING: every launch waits, so a turn could never be queued
 };

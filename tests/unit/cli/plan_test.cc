@@ -26,6 +26,7 @@ class PlanTest : public ::testing::Test {
     options_ = {.gang = "a",
                 .size = "4",
                 .priority = "",
+                .max_slowdown = "",
                 .socket = root_ + "/none.sock",
                 .library = "",
                 .command = {"true"}};
@@ -48,6 +49,15 @@ class PlanTest : public ::testing::Test {
   std::string root_;
   RunOptions options_;
 };
+
+TEST_F(PlanTest, CapIsPassedOnOrRefused) {
+  EXPECT_EQ(Plan().environment.count("CROSSOVER_MAX_SLOWDOWN"), 0u);
+  options_.max_slowdown = "1.25";
+  EXPECT_EQ(Plan().environment.at("CROSSOVER_MAX_SLOWDOWN"), "1.25");
+  options_.max_slowdown = "1.01";
+  EXPECT_EQ(Error(),
+            "--max-slowdown: 1.01 is not allowed: a number from 1.05 to 10 with at most three decimals");
+}
 
 TEST_F(PlanTest, PriorityIsPassedOnOrRefused) {
   EXPECT_EQ(Plan().environment.count("CROSSOVER_TURN_PRIORITY"), 0u);

@@ -34,6 +34,7 @@ constexpr char kShared[] = R"(
       gang: "alpha" rank: 0 gpu_uuid: "GPU-0" pid: 4242 transport: "gpu_gates" phase: "taking" mode: "gate"
       learned: true holding: true holding_ms: 3.14 turns: 100 wait_ms: 1.26 hold_ms: 20.04 step_ms: 41.5
       alone { step_ms: 32.1 age_s: 75 source: "measured" } slowdown: 1.2928
+      max_slowdown: 1.5
     }
   }
   jobs {
@@ -41,7 +42,7 @@ constexpr char kShared[] = R"(
     clients {
       gang: "beta" rank: 12 gpu_uuid: "GPU-0" transport: "host_gates" phase: "taking" mode: "gate"
       learned: true waiting: true turns: 99 step_ms: 41.5
-      alone { step_ms: 33 age_s: 7200 source: "remembered" }
+      alone { step_ms: 33 age_s: 7200 source: "remembered" } max_slowdown: 1.25 max_slowdown_refused: true
     }
   })";
 
@@ -50,13 +51,15 @@ TEST(TopTableTest, ShowsWhoHoldsWhoWaitsAndWhatItCosts) {
             R"(daemon 1.2.3, up 90.0 min, mode enforce
 
 GPU GPU-0: turns are taken; gain 1.57x over one after the other; rested while somebody waited 0.12%
-  GANG   RANK   PID  PHASE   TRANSPORT   NOW           TURNS  WAIT ms  HOLD ms  STEP ms  ALONE ms    AGE  SLOWDOWN
-  alpha     0  4242  taking  gpu_gates   holds 3.1 ms    100      1.3     20.0     41.5      32.1   75 s     1.29x
-  beta     12     -  taking  host_gates  waits            99        -        -     41.5    33.0 *  2.0 h         -
+  GANG   RANK   PID  PHASE   TRANSPORT   NOW           TURNS  WAIT ms  HOLD ms  STEP ms  ALONE ms    AGE  SLOWDOWN      CAP
+  alpha     0  4242  taking  gpu_gates   holds 3.1 ms    100      1.3     20.0     41.5      32.1   75 s     1.29x    1.50x
+  beta     12     -  taking  host_gates  waits            99        -        -     41.5    33.0 *  2.0 h         -  1.25x !
 
 GPU GPU-1: nobody
 
 * of an earlier process of the same gang, user and size
+
+! cannot be kept beside the caps of those that were here before
 )");
 }
 
@@ -96,7 +99,7 @@ TEST(TopJsonTest, FieldsThatAreNotKnownAreLeftOutAndOthersAreThere) {
       R"("turns":0,"handed_over":0,"granted":0,"watchdog_openings":0,"rest_s":0,"offenders":[],"clients":0,"gain":1.5}],)"
       R"("jobs":[{"gang":"a","size":0,"uid":0,"clients":[{"gang":"a","rank":0,"gpu_uuid":"","slot":0,"pid":0,)"
       R"("transport":"","phase":"","mode":"","connected_s":0,"learned":false,"holding":false,"waiting":false,)"
-      R"("turns":0,"faults":0,"offender":false,"step_ms":2.5}],"shares_with":[]}]})");
+      R"("turns":0,"faults":0,"offender":false,"max_slowdown_refused":false,"step_ms":2.5}],"shares_with":[]}]})");
 }
 
 TEST(JsonStringTest, EscapesWhatMustBe) { EXPECT_EQ(JsonString("a\"b\\c\n"), R"("a\"b\\c\u000a")"); }

@@ -202,6 +202,34 @@ TEST_F(GpuTest, AnOffenderEndsTheTakingOfTurnsUntilItLeaves) {
   EXPECT_EQ(Slot(b).mode, CROSSOVER_MODE_GATE);
 }
 
+// From profiles: at once.
+TEST_F(GpuTest, ACapThatCannotBeKeptIsRefusedWithTheReason) {
+  const auto join = [this](const std::string& gang, std::uint64_t id) {
+    auto member = std::make_shared<Member>();
+    member->id = id;
+    member->gang = gang;
+    member->max_slowdown = 1.2;
+    member->known = {.busy = 20 * kMs, .away = 2 * kMs};
+    return std::get<std::shared_ptr<const Member>>(gpu_->Join(member, now_))->slot;
+  };
+  const turn::SlotIndex a = join("a", 7);
+  Poll();
+  EXPECT_TRUE(gpu_->TakeNotices().empty());
+  join("b", 8);
+  Poll(2);
+  EXPECT_EQ(observer_.Count(EventKind::kRefuseCap), 1u);
+  const auto notices = gpu_->TakeNotices();
+  ASSERT_EQ(notices.size(), 1u);
+  EXPECT_EQ(notices[0].client, 8u);
+  EXPECT_THAT(notices[0].text, HasSubstr("beside a (1.20)"));
+  EXPECT_THAT(observer_.lines.back(), HasSubstr("gang b: max-slowdown 1.20 refused"));
+
+  gpu_->Leave(a, now_);
+  Poll();
+  EXPECT_EQ(observer_.Count(EventKind::kGrantCap), 1u);
+  EXPECT_EQ(gpu_->TakeNotices().at(0).text, "max-slowdown is kept from now on");
+}
+
 TEST_F(GpuTest, RefusesWhatTheMembershipRefuses) {
   Join("a");
   auto again = std::make_shared<Member>();

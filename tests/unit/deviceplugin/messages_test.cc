@@ -78,6 +78,8 @@ INSTANTIATE_TEST_SUITE_P(
         Spoiled{"UpperCaseUuid", [](auto* hello) { hello->gpu_uuid[5] = 'A'; }, "gpu_uuid:"},
         Spoiled{"Rank", [](auto* hello) { hello->rank = 8; }, "rank:"},
         Spoiled{"Priority", [](auto* hello) { hello->priority = 3; }, "priority:"},
+        Spoiled{"SmallSlowdown", [](auto* hello) { hello->max_slowdown = 1049; }, "max_slowdown:"},
+        Spoiled{"LargeSlowdown", [](auto* hello) { hello->max_slowdown = 10'001; }, "max_slowdown:"},
         Spoiled{"Transport", [](auto* hello) { hello->transport = 3; }, "transport:"}),
     [](const auto& instance) { return instance.param.name; });
 

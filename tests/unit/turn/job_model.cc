@@ -125,6 +125,8 @@ class Model {
         gpu.turnstile.Join(job, job);
         gpu.turnstile.SetPriority(job, options.jobs[job].priority);
         gpu.turnstile.SetTurns(job, options.jobs[job].prologue > 0 ? 2 : 1);
+        gpu.turnstile.SetCap(job, options.jobs[job].cap);
+        if (options.jobs[job].profiled) gpu.turnstile.SetKnown(job, options.jobs[job].demand());
         gpu.turnstile.SetGated(job, true);
       }
       // The token starts with the client that is to go first.

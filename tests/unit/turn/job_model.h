@@ -26,6 +26,10 @@ struct JobShape {
   Time kernel = 500'000;  // a yield point falls between two of them
   Time starts = 0;        // when it asks for its first turns
   Priority priority = Priority::kNormal;
+  double cap = 0;         // on its slowdown; 0: none
+  bool profiled = false;  // what it needs is known from elsewhere
+
+  Demand demand() const { return {prologue + compute, stall + communicate}; }
 };
 
 struct JobModelOptions {

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <vector>
 
 #include "tests/unit/turn/job_model.h"
 
@@ -18,7 +19,7 @@ int Fail(const char* program) {
   std::fprintf(
       stderr,
       "usage: %s way=turns|side_by_side|guard width=X gpus=N hand_over_us=N quantum_us=N seed=N seconds=N "
-      "links=private|shared "
+      "links=private|shared caps=X,Y "
       "job=C_MS,M_MS[,JITTER[,KERNEL_US[,STARTS_MS[,low|normal|high[,PROLOGUE_MS,STALL_MS]]]]] ...\n",
       program);
   return 2;
@@ -28,6 +29,24 @@ crossover::turn::Priority PriorityOf(const char* name) {
   if (std::strcmp(name, "low") == 0) return crossover::turn::Priority::kLow;
   return std::strcmp(name, "high") == 0 ? crossover::turn::Priority::kHigh
                                         : crossover::turn::Priority::kNormal;
+}
+
+// The caps of the jobs, in their order, of whom each but the first is refused its own if it cannot be kept
+// beside those before it. Returns how many are refused.
+int SetCaps(const std::vector<double>& caps, JobModelOptions* options, double* needed) {
+  int refused = 0;
+  std::vector<crossover::turn::CappedDemand> demands;
+  for (std::size_t job = 0; job < options->jobs.size(); ++job) {
+    JobShape& shape = options->jobs[job];
+    shape.cap = job < caps.size() ? caps[job] : 0;
+    shape.profiled = shape.cap != 0;
+    demands.push_back({shape.demand(), shape.cap});
+    *needed = crossover::turn::PartNeeded(demands, options->hand_over);
+    if (job == 0 || *needed <= crossover::turn::kPromised) continue;
+    shape.cap = demands.back().cap = 0;
+    ++refused;
+  }
+  return refused;
 }
 
 bool ParseJob(const char* text, JobShape* shape) {
@@ -52,6 +71,7 @@ int main(int argc, char** argv) {
   options.gpus = 4;
   double seconds = 10;
   double width = 1;
+  std::vector<double> caps;
   for (int i = 1; i < argc; ++i) {
     char* value = std::strchr(argv[i], '=');
     if (value == nullptr) return Fail(argv[0]);
@@ -73,6 +93,11 @@ int main(int argc, char** argv) {
     } else if (key == "way") {
       options.guard = std::strcmp(value, "guard") == 0;
       if (std::strcmp(value, "side_by_side") == 0) options.way = crossover::turn::Way::kSideBySide;
+    } else if (key == "caps") {
+      for (char* end = value; *value != '\0'; value = *end == ',' ? end + 1 : end) {
+        caps.push_back(std::strtod(value, &end));
+        if (end == value) return Fail(argv[0]);
+      }
     } else if (key == "width") {
       width = std::atof(value);
     } else if (key == "job" && ParseJob(value, &shape)) {
@@ -82,6 +107,8 @@ int main(int argc, char** argv) {
     }
   }
   if (options.jobs.empty() || options.gpus < 1) return Fail(argv[0]);
+  double needed = 0;
+  const int refused = SetCaps(caps, &options, &needed);
   double longest = 0;
   for (const JobShape& job : options.jobs)
     longest = std::max(longest, static_cast<double>(job.compute + job.communicate));
@@ -101,9 +128,11 @@ int main(int argc, char** argv) {
     std::printf("%s%.1f", job == 0 ? "" : ", ", static_cast<double>(result.longest_wait[job]) / kMs);
   }
   using crossover::turn::Way;
-  std::printf("], \"overlaps\": %d, \"preempted\": %llu, \"way\": %d, \"measured\": [%.4f, %.4f]}\n",
-              result.overlaps, static_cast<unsigned long long>(result.stats.preempted),
-              static_cast<int>(result.guard.settled()), result.guard.rate(Way::kTurns),
-              result.guard.rate(Way::kSideBySide));
+  std::printf(
+      "], \"needed\": %.4f, \"refused\": %d, \"overlaps\": %d, \"preempted\": %llu, \"way\": %d, "
+      "\"measured\": [%.4f, %.4f]}\n",
+      needed, refused, result.overlaps, static_cast<unsigned long long>(result.stats.preempted),
+      static_cast<int>(result.guard.settled()), result.guard.rate(Way::kTurns),
+      result.guard.rate(Way::kSideBySide));
   return 0;
 }

@@ -128,7 +128,7 @@ class TwoTurnsTest : public ::testing::Test {
   }
   void See(SlotIndex slot, const ClientWords& words, Time now) {
     policy_.Watch(slot, words, now);
-    policy_.Settle(kBoth);
+    policy_.Settle(kBoth, now);
   }
   Policy policy_;
 };

@@ -32,18 +32,18 @@ class PreemptionTest : public ::testing::Test {
   void Arrive(SlotIndex slot, Time now) {
     words_[slot].ready = NextTurn(words_[slot].hold);
     policy_.Watch(slot, words_[slot], now);
-    policy_.Settle(kBoth);
+    policy_.Settle(kBoth, now);
   }
   void Enter(SlotIndex slot, Time now) {
     words_[slot].hold = words_[slot].ready;
     words_[slot].gate = LastStretch(words_[slot].hold);
     policy_.Watch(slot, words_[slot], now);
-    policy_.Settle(kBoth);
+    policy_.Settle(kBoth, now);
   }
   void Leave(SlotIndex slot, Time now) {
     words_[slot].rel = words_[slot].hold;
     policy_.Watch(slot, words_[slot], now);
-    policy_.Settle(kBoth);
+    policy_.Settle(kBoth, now);
   }
   // Waits at a yield point, behind a gate that was shut.
   void Yield(SlotIndex slot, Time now) {
@@ -51,7 +51,7 @@ class PreemptionTest : public ::testing::Test {
     words_[slot].ready = NextStretch(words_[slot].hold);
     words_[slot].rel = words_[slot].hold;
     policy_.Watch(slot, words_[slot], now);
-    policy_.Settle(kBoth);
+    policy_.Settle(kBoth, now);
   }
 
   Policy policy_;

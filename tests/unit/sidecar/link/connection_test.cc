@@ -38,6 +38,7 @@ class ConnectionTest : public ::testing::Test {
                                 3,
                                 1,
                                 CROSSOVER_PRIORITY_NORMAL,
+                                0,
                                 {}};
     return connection_.Join(hello, &membership_, reason_, sizeof reason_);
   }
@@ -110,6 +111,15 @@ TEST_F(ConnectionTest, NoticesTheEnd) {
   EXPECT_FALSE(connection_.AwaitEnd(0)) << "a message is not the end";
   arbiter_.Reset();
   EXPECT_TRUE(connection_.AwaitEnd(1000));
+}
+
+TEST_F(ConnectionTest, NoticesGoIntoTheLog) {
+  crossover_notice notice{MakeHeader(CROSSOVER_NOTICE, sizeof(crossover_notice)), "max-slowdown refused"};
+  memset(notice.text + 32, 'x', sizeof notice.text - 32);
+  SendMessage(arbiter_.get(), &notice, sizeof notice);
+  ::testing::internal::CaptureStderr();
+  EXPECT_FALSE(connection_.AwaitEnd(1000));
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(), HasSubstr("max-slowdown refused\n"));
 }
 
 TEST(PageTest, TakesOnlySealedPagesOfTheRightSizeAndVersion) {

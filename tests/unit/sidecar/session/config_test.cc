@@ -67,6 +67,22 @@ TEST_F(ConfigTest, Priorities) {
   EXPECT_THAT(said_, HasSubstr("CROSSOVER_TURN_PRIORITY=urgent: high, normal or low is allowed"));
 }
 
+TEST_F(ConfigTest, CapsOnSlowdown) {
+  EXPECT_EQ(Parse().max_slowdown, 0u);
+  for (const auto& [text, thousandths] : std::map<std::string, std::uint32_t>{
+           {"1.05", 1050}, {"1.2", 1200}, {"1.125", 1125}, {"2", 2000}, {"10", 10'000}, {"10.000", 10'000}}) {
+    environment["CROSSOVER_MAX_SLOWDOWN"] = text;
+    EXPECT_TRUE(Parse().active) << text;
+    EXPECT_EQ(Parse().max_slowdown, thousandths) << text;
+  }
+  for (const char* text :
+       {"", "1", "1.04", "10.001", "1.", ".5", "1.2345", "1,2", "-2", "99999999999999999999", "2x"}) {
+    environment["CROSSOVER_MAX_SLOWDOWN"] = text;
+    EXPECT_FALSE(Parse().active) << text;
+  }
+  EXPECT_THAT(said_, HasSubstr("CROSSOVER_MAX_SLOWDOWN=2x: a number from 1.05 to 10"));
+}
+
 TEST_F(ConfigTest, TakesWhatIsGiven) {
   environment.insert({{"CROSSOVER_SOCKET", "/tmp/s"},
                       {"CROSSOVER_GANG_SIZE", "16"},

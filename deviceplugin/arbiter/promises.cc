@@ -1,0 +1,98 @@
+#include "deviceplugin/arbiter/promises.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+#include "common/base/clock.h"
+
+namespace crossover::arbiter {
+namespace {
+
+// Jobs whose ranks join within this of each other began together.
+constexpr turn::Time kTogether = 5 * base::kNsPerSecond;
+// Of a hand-over for which the arbiter has to look at the page first.
+constexpr turn::Time kHandOver = 150 * base::kNsPerUs;
+
+std::string Fixed(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2f", value);
+  return text;
+}
+
+}  // namespace
+
+void Promises::Join(turn::SlotIndex slot, std::string gang, double cap, turn::Time now) {
+  client_[slot] = {.gang = std::move(gang), .cap = cap, .joined = now, .refused = false};
+  present_.Add(slot);
+  pending_ = any();
+}
+
+void Promises::Leave(turn::SlotIndex slot) {
+  present_.Remove(slot);
+  client_[slot] = {};
+  pending_ = any();
+}
+
+bool Promises::any() const {
+  for (const turn::SlotIndex slot : present_) {
+    if (client_[slot].cap != 0) return true;
+  }
+  return false;
+}
+
+std::vector<turn::SlotIndex> Promises::BySeniority() const {
+  std::vector<turn::SlotIndex> slots;
+  for (const turn::SlotIndex slot : present_) slots.push_back(slot);
+  std::sort(slots.begin(), slots.end(), [this](turn::SlotIndex a, turn::SlotIndex b) {
+    return std::pair(client_[a].joined, a) < std::pair(client_[b].joined, b);
+  });
+  // Those who began together, by name. A chain of joins counts as one beginning.
+  for (auto first = slots.begin(); first != slots.end();) {
+    auto last = std::next(first);
+    while (last != slots.end() && client_[*last].joined - client_[*std::prev(last)].joined <= kTogether)
+      ++last;
+    std::sort(first, last,
+              [this](turn::SlotIndex a, turn::SlotIndex b) { return client_[a].gang < client_[b].gang; });
+    first = last;
+  }
+  return slots;
+}
+
+std::vector<Promises::Change> Promises::Judge(const DemandOf& demand) {
+  std::vector<Change> changes;
+  for (const turn::SlotIndex slot : present_) {
+    if (!demand(slot).known()) return changes;
+  }
+  pending_ = false;
+  std::vector<turn::SlotIndex> before;
+  std::vector<turn::CappedDemand> promised;
+  for (const turn::SlotIndex slot : BySeniority()) {
+    Client& client = client_[slot];
+    if (client.cap == 0) continue;
+    promised.push_back({demand(slot), client.cap});
+    const double part = turn::PartNeeded(promised, kHandOver);
+    const bool refused = !before.empty() && part > turn::kPromised;
+    if (refused != client.refused) changes.push_back({slot, refused ? Reason(slot, before, part) : ""});
+    client.refused = refused;
+    if (refused) {
+      promised.pop_back();
+    } else {
+      before.push_back(slot);
+    }
+  }
+  return changes;
+}
+
+std::string Promises::Reason(turn::SlotIndex newcomer, const std::vector<turn::SlotIndex>& before,
+                             double part) const {
+  std::string others;
+  for (const turn::SlotIndex slot : before) {
+    others += (others.empty() ? "" : ", ") + client_[slot].gang + " (" + Fixed(client_[slot].cap) + ")";
+  }
+  return "max-slowdown " + Fixed(client_[newcomer].cap) + " refused: beside " + others + " it would take " +
+         Fixed(part) + " of what this GPU has, " + Fixed(turn::kPromised) +
+         " can be promised; the job runs on what they leave";
+}
+
+}  // namespace crossover::arbiter
