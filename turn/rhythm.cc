@@ -1,6 +1,7 @@
 #include "turn/rhythm.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace crossover::turn {
 namespace {
@@ -65,7 +66,13 @@ void Rhythm::EndTurn(TurnNumber k, Time now) {
   Learned& learned = learned_[Position(k)];
   if (!odd_) {
     learned.turn = Smooth(learned.turn, served_);
+    const Time before = learned.usual_turn;
     learned.usual_turn = SmoothSlow(learned.usual_turn, served_, ++learned.turns);
+    // From the means before and after: the distance from either alone would be biased.
+    const double square = before == kNever ? 0
+                                           : static_cast<double>(served_ - before) *
+                                                 static_cast<double>(served_ - learned.usual_turn);
+    learned.variance += (square - learned.variance) / std::min<std::uint32_t>(learned.turns, 16);
   }
   odd_ = false;
   served_ = 0;
@@ -88,10 +95,19 @@ Time Rhythm::Sum(Time Learned::*part) const {
 }
 
 bool Rhythm::settled() const {
-  constexpr std::uint32_t kEnough = 8;
   return std::all_of(learned_.begin(), learned_.begin() + turns_, [](const Learned& learned) {
-    return learned.turns >= kEnough && learned.gap != kNever;
+    return learned.turns >= kEnoughTurns && learned.gap != kNever;
   });
+}
+
+double Rhythm::jitter() const {
+  double variance = 0;
+  for (std::uint32_t position = 0; position < turns_; ++position) {
+    if (learned_[position].turns < kEnoughTurns) return -1;
+    variance += learned_[position].variance;
+  }
+  const Time whole = busy();
+  return whole > 0 ? std::sqrt(variance) / static_cast<double>(whole) : -1;
 }
 
 Time Rhythm::longest_turn() const {

@@ -72,6 +72,10 @@ class Rhythm {
   // Of a whole iteration, smoothed: on the GPU, and away from it.
   Time busy() const { return Sum(&Learned::usual_turn); }
   Time away() const { return Sum(&Learned::usual_gap); }
+  // How much its compute varies from one iteration to the next: the spread of its turns over busy(), 0.1 for
+  // a tenth. Negative until each turn of the iteration was seen kJitterTurns times.
+  static constexpr std::uint32_t kJitterTurns = 8;
+  double jitter() const;
   // What it would take with nobody beside it.
   Time alone() const { return busy() == kNever || away() == kNever ? kNever : busy() + away(); }
 
@@ -79,7 +83,8 @@ class Rhythm {
   struct Learned {
     Time turn = kNever;        // smoothed
     Time usual_turn = kNever;  // smoothed more
-    std::uint32_t turns = 0;   // that usual_turn was learned from
+    double variance = 0;       // of turns around usual_turn, ns^2, smoothed alike
+    std::uint32_t turns = 0;   // that these two were learned from
     Time gap = kNever;         // from the release of the last such turn to the arrival after it
     Time usual_gap = kNever;   // what it is without the delays of others
     bool keeps = false;

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
 #include "tests/unit/turn/client_words.h"
 
 namespace crossover::turn::test {
@@ -77,6 +79,49 @@ TEST(Rhythm, ATurnToBeDisregardedIsNotLearned) {
   rhythm.Disregard();
   rhythm.Watch(Idle(2), 900 * kMs);
   EXPECT_EQ(rhythm.turn(), 20 * kMs);
+}
+
+// `lengths` one after the other, 5 ms apart.
+Rhythm AfterTurns(const std::vector<Time>& lengths, std::uint32_t turns = 1) {
+  Rhythm rhythm;
+  rhythm.SetTurns(turns);
+  Time now = 0;
+  for (std::uint32_t k = 0; k < lengths.size(); ++k) {
+    LiveOneTurn(&rhythm, k + 1, now, now + lengths[k]);
+    now += lengths[k] + 5 * kMs;
+  }
+  return rhythm;
+}
+
+TEST(Rhythm, JitterIsTheSpreadOfComputeOverItsLength) {
+  std::vector<Time> lengths;
+  for (int i = 0; i < 64; ++i) lengths.push_back((i % 2 == 0 ? 18 : 22) * kMs);
+  EXPECT_NEAR(AfterTurns(lengths).jitter(), 0.1, 0.01);
+  EXPECT_EQ(AfterTurns(std::vector<Time>(64, 20 * kMs)).jitter(), 0);
+}
+
+TEST(Rhythm, JitterIsUnknownAfterFewTurns) {
+  EXPECT_LT(Rhythm().jitter(), 0);
+  EXPECT_LT(AfterTurns(std::vector<Time>(Rhythm::kJitterTurns - 1, 20 * kMs)).jitter(), 0);
+  EXPECT_EQ(AfterTurns(std::vector<Time>(Rhythm::kJitterTurns, 20 * kMs)).jitter(), 0);
+  EXPECT_LT(AfterTurns(std::vector<Time>(2 * Rhythm::kJitterTurns - 1, 20 * kMs), 2).jitter(), 0);
+}
+
+TEST(Rhythm, JitterIsOfTheIterationWhateverItsTurnsAreLike) {
+  std::vector<Time> lengths;  // 2 and 18 ms each time: unequal turns are no jitter
+  for (int i = 0; i < 64; ++i) lengths.push_back((i % 2 == 0 ? 2 : 18) * kMs);
+  EXPECT_EQ(AfterTurns(lengths, 2).jitter(), 0);
+  for (std::size_t i = 1; i < lengths.size(); i += 4) lengths[i] += 4 * kMs;  // 18 and 22 ms by turns
+  EXPECT_NEAR(AfterTurns(lengths, 2).jitter(), 2.0 / 22, 0.01);
+}
+
+TEST(Rhythm, ATurnToBeDisregardedIsNoJitter) {
+  Rhythm rhythm = AfterTurns(std::vector<Time>(20, 20 * kMs));
+  rhythm.Watch(Waiting(21), 1000 * kMs);
+  rhythm.Watch(Holding(21), 1000 * kMs);
+  rhythm.Disregard();
+  rhythm.Watch(Idle(21), 1900 * kMs);
+  EXPECT_EQ(rhythm.jitter(), 0);
 }
 
 }  // namespace
