@@ -85,4 +85,16 @@ bool ClientTable::EntryIsDead(int entry) const {
   return fcntl(fd.get(), F_GETLK, &lock) == 0 && lock.l_type == F_UNLCK;
 }
 
+// The kernel says who holds a lock in the terms of whoever asks.
+pid_t ClientTable::PidOf(int entry) const {
+  SharedClient& client = state_->clients[entry];
+  if (TokenOf(client).load() == 0) return 0;
+  if (client.process == process_) return getpid();
+  const ScopedFd fd(open(FileOf(entry).c_str(), O_RDWR | O_CLOEXEC));
+  if (!fd) return 0;
+  struct flock lock = WholeFile();
+  if (fcntl(fd.get(), F_GETLK, &lock) != 0 || lock.l_type == F_UNLCK) return 0;
+  return lock.l_pid > 0 ? lock.l_pid : 0;
+}
+
 }  // namespace simgpu

@@ -1,6 +1,8 @@
 // The table of processes of a machine: who we are, and who is dead. See state.h for how liveness works.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <string>
 
@@ -19,6 +21,9 @@ class ClientTable final : public Coroner {
   bool IsDead(std::uint32_t token) override;
   // True when an entry names a process that is gone. Opens the entry's lock file: a few system calls.
   bool EntryIsDead(int entry) const;
+  // Process of an entry, in this process's PID namespace; 0 when it is gone, or in a namespace that cannot be
+  // seen from here.
+  pid_t PidOf(int entry) const;
   // True when `token` still has its entry; no system call.
   bool Listed(std::uint32_t token) const;
 

@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -226,6 +228,22 @@ std::uint64_t Machine::UsedMemory(int gpu) {
   for (const std::uint64_t by_client : shared->used_bytes) used += by_client;
   Unlock(&shared->compute);
   return used;
+}
+
+std::map<pid_t, std::uint64_t> Machine::UsedMemoryByProcess(int gpu) {
+  ReapDead(true);
+  SharedGpu* shared = Gpu(gpu);
+  std::array<std::uint64_t, kMaxClients> used{};
+  Lock(&shared->compute);
+  std::copy(std::begin(shared->used_bytes), std::end(shared->used_bytes), used.begin());
+  Unlock(&shared->compute);
+  std::map<pid_t, std::uint64_t> by_process;
+  for (int entry = 0; entry < kMaxClients; ++entry) {
+    const std::uint64_t bytes = used[static_cast<std::size_t>(entry)];
+    const pid_t pid = bytes == 0 ? 0 : clients_.PidOf(entry);
+    if (pid != 0) by_process[pid] += bytes;
+  }
+  return by_process;
 }
 
 Nanos Machine::BusyTime(int gpu) {

@@ -3,7 +3,10 @@
 // mount namespaces as long as its directory is the same.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -47,6 +50,8 @@ class Machine {
   bool ChargeMemory(int gpu, std::uint64_t bytes);
   void ReturnMemory(int gpu, std::uint64_t bytes);
   std::uint64_t UsedMemory(int gpu);
+  // By process, in this process's PID namespace; those that cannot be seen from it are left out.
+  std::map<pid_t, std::uint64_t> UsedMemoryByProcess(int gpu);
   // ns during which the GPU had anything to run.
   Nanos BusyTime(int gpu);
 

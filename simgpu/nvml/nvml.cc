@@ -263,10 +263,22 @@ nvmlReturn_t nvmlDeviceGetCudaComputeCapability(nvmlDevice_t handle, int* major,
   return NVML_SUCCESS;
 }
 
-// Clients live in PID namespaces of their own: there are no process ids to tell.
-nvmlReturn_t nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t handle, unsigned*, nvmlProcessInfo_t*) {
+// Of processes in PID namespaces that the caller cannot see there is no id to tell.
+nvmlReturn_t nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t handle, unsigned* count,
+                                                     nvmlProcessInfo_t* infos) {
   FIND_DEVICE(handle, device);
-  return NVML_ERROR_NOT_SUPPORTED;
+  if (count == nullptr || (*count > 0 && infos == nullptr)) return NVML_ERROR_INVALID_ARGUMENT;
+  const auto processes = Machine::Get()->UsedMemoryByProcess(device->gpu);
+  const unsigned room = *count;
+  *count = static_cast<unsigned>(processes.size());
+  if (room < *count) return NVML_ERROR_INSUFFICIENT_SIZE;
+  for (const auto& [pid, bytes] : processes) {
+    *infos++ = {.pid = static_cast<unsigned>(pid),
+                .usedGpuMemory = bytes,
+                .gpuInstanceId = 0xffffffff,
+                .computeInstanceId = 0xffffffff};
+  }
+  return NVML_SUCCESS;
 }
 
 nvmlReturn_t nvmlDeviceGetSupportedEventTypes(nvmlDevice_t handle, unsigned long long* types) {

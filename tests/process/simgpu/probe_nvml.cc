@@ -31,6 +31,15 @@ int main(int argc, char** argv) {
   OK(nvmlDeviceGetHandleByUUID(uuid, &same));
   nvmlMemory_t memory{};
   OK(nvmlDeviceGetMemoryInfo(device, &memory));
+  unsigned processes = 0;
+  if (nvmlDeviceGetComputeRunningProcesses(device, &processes, nullptr) != NVML_ERROR_INSUFFICIENT_SIZE ||
+      processes != 1) {
+    return Fail(__LINE__, NVML_SUCCESS);
+  }
+  nvmlProcessInfo_t process[4] = {};
+  processes = 4;
+  OK(nvmlDeviceGetComputeRunningProcesses(device, &processes, process));
+  if (processes != 1) return Fail(__LINE__, NVML_SUCCESS);
   OK(nvmlDeviceGetMigMode(device, &current, &pending));
   if (same != device || current != 0 || memory.total != 81920ULL << 20) return Fail(__LINE__, NVML_SUCCESS);
   nvmlEventSet_t set;
@@ -43,6 +52,6 @@ int main(int argc, char** argv) {
   if (event.device != device || event.eventData != 79) return Fail(__LINE__, NVML_SUCCESS);
   OK(nvmlEventSetFree(set));
   OK(nvmlShutdown());
-  std::printf("%u %s %llu\n", count, uuid, memory.used);
+  std::printf("%u %s %llu %u %llu\n", count, uuid, memory.used, process[0].pid, process[0].usedGpuMemory);
   return 0;
 }

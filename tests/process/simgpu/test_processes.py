@@ -121,7 +121,8 @@ class ProcessTest(unittest.TestCase):
         victim = self.start("simgpu_probe_job", "victim")
         self.assertEqual(victim.stdout.readline(), "running\n")
         out = self.run_probe("simgpu_probe_nvml", os.path.join(self.directory.name, "state"))
-        self.assertEqual(out.split(), ["1", "GPU-00000000-0000-0000-0000-000000000000", str(1 << 30)])
+        self.assertEqual(out.split(), ["1", "GPU-00000000-0000-0000-0000-000000000000", str(1 << 30),
+                                       str(victim.pid), str(1 << 30)])
         victim.kill()
         victim.communicate()
 

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <map>
 #include <string>
 #include <thread>
 
@@ -88,6 +89,15 @@ TEST_F(FlowTest, MemoryIsLimited) {
   EXPECT_EQ(machine->UsedMemory(1), 0u);
   machine->ReturnMemory(0, all);
   EXPECT_EQ(machine->UsedMemory(0), 0u);
+}
+
+TEST_F(FlowTest, MemoryIsToldByProcess) {
+  Machine* machine = Machine::Get();
+  EXPECT_TRUE(machine->UsedMemoryByProcess(0).empty());
+  ASSERT_TRUE(machine->ChargeMemory(0, 1000));
+  EXPECT_EQ(machine->UsedMemoryByProcess(0), (std::map<pid_t, std::uint64_t>{{getpid(), 1000}}));
+  EXPECT_TRUE(machine->UsedMemoryByProcess(1).empty());
+  machine->ReturnMemory(0, 1000);
 }
 
 TEST_F(FlowTest, GpusAreFoundByUuid) {
