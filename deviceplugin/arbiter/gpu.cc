@@ -257,15 +257,19 @@ void Gpu::WatchSteps(turn::Time now) {
     }
     const auto steps = steps_[slot].Watch(Atomic(info_->page->slot(slot).periods).load(), now);
     if (!steps) continue;
-    observer_->OnEvent(
-        {.kind = EventKind::kStep,
-         .at = now,
-         .gpu = info_,
-         .member = member_[slot],
-         .duration = steps->each,
-         .mode = mode_,
-         .steps = steps->count,
-         .alone = mode_ == CROSSOVER_MODE_GATE ? turnstile_.policy().rhythm(slot).alone() : turn::kNever});
+    Event event{.kind = EventKind::kStep,
+                .at = now,
+                .gpu = info_,
+                .member = member_[slot],
+                .duration = steps->each,
+                .mode = mode_,
+                .steps = steps->count};
+    if (mode_ == CROSSOVER_MODE_GATE) {
+      const turn::Rhythm& rhythm = turnstile_.policy().rhythm(slot);
+      event.demand = {.busy = rhythm.busy(), .away = rhythm.away()};
+      event.jitter = rhythm.jitter();
+    }
+    observer_->OnEvent(event);
   }
 }
 

@@ -9,6 +9,7 @@
 
 #include "common/base/clock.h"
 #include "deviceplugin/arbiter/page.h"
+#include "turn/shares.h"
 #include "turn/turnstile.h"
 
 namespace crossover::arbiter {
@@ -29,8 +30,8 @@ struct Member {
   std::uint32_t rank = 0;
   std::int64_t pid = 0;  // as the kernel says, 0 if it cannot
   std::uint32_t uid = 0;
-  std::uint32_t priority = 0;                       // enum crossover_priority
-  turn::Demand known;                               // from a profile, if there is one
+  std::uint32_t priority = 0;  // enum crossover_priority
+  turn::Demand known;  // as learned of an earlier process of the same job; unknown where there was none
   double max_slowdown = 0;                          // step together over step alone; 0: none
   mutable std::atomic<std::uint32_t> transport{0};  // enum crossover_transport; changes while it lives
 };
@@ -69,9 +70,10 @@ struct Event {
   turn::Time duration = 0;               // kHold: the wait before it; kRelease: the turn; kStep: an iteration
   std::uint32_t mode = 0;                // kMode: enum crossover_mode
   std::uint32_t steps = 0;               // kStep: iterations since the event before, each `duration` long
-  // kStep: what an iteration would take with nobody beside it, as its turns and the gaps between them tell;
-  // kNever while they do not.
-  turn::Time alone = turn::kNever;
+  // kStep: what an iteration needs with nobody beside it, and how much its compute varies (Rhythm::jitter),
+  // as its turns and the gaps between them tell; unknown and negative while they do not.
+  turn::Demand demand = {};
+  double jitter = -1;
 };
 
 enum class LogLevel : std::uint8_t { kError, kWarn, kInfo, kDebug };

@@ -38,6 +38,31 @@ void Books::OnDropped(std::uint64_t events) {
   dropped_ += events;
 }
 
+void Books::Teach(const JobProfile& profile) {
+  const std::lock_guard lock(mutex_);
+  ledger_.Teach(profile);
+}
+
+void Books::NoteMemory(const arbiter::Member& member, std::uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  ledger_.NoteMemory(member, bytes, base::MonotonicNs());
+}
+
+std::optional<JobProfile> Books::Profile(const JobKey& job) const {
+  const std::lock_guard lock(mutex_);
+  return ledger_.Profile(job);
+}
+
+bool Books::Here(const JobKey& job) const {
+  const std::lock_guard lock(mutex_);
+  return ledger_.Here(job);
+}
+
+std::vector<std::shared_ptr<const arbiter::Member>> Books::Members() const {
+  const std::lock_guard lock(mutex_);
+  return ledger_.Members();
+}
+
 std::vector<GpuView> Books::Gpus() const {
   const std::lock_guard lock(mutex_);
   return ledger_.Gpus(base::MonotonicNs(), ReadPage);

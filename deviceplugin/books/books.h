@@ -24,6 +24,14 @@ class Books : public Sink {
   void OnStats(const arbiter::GpuInfo& gpu, const turn::Stats& stats) override;
   void OnDropped(std::uint64_t events) override;
 
+  void Teach(const JobProfile& profile);
+  void NoteMemory(const arbiter::Member& member, std::uint64_t bytes);
+
+  // Of Ledger.
+  std::optional<JobProfile> Profile(const JobKey& job) const;
+  bool Here(const JobKey& job) const;
+  std::vector<std::shared_ptr<const arbiter::Member>> Members() const;
+
   // As of now; what the page says of each client is read at once, the rest is up to a recorder's round old.
   std::vector<GpuView> Gpus() const;
   std::vector<TurnView> Turns(const std::string& uuid, turn::Time since) const;

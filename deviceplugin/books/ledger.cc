@@ -14,6 +14,23 @@ bool Locked(std::uint32_t phase) {
   return phase == CROSSOVER_PHASE_LOCKED || phase == CROSSOVER_PHASE_TAKING;
 }
 
+FigureSource SourceOf(StepAlone::Source source) {
+  switch (source) {
+    case StepAlone::Source::kMeasured:
+      return FigureSource::kMeasured;
+    case StepAlone::Source::kRemembered:
+      return FigureSource::kRemembered;
+    case StepAlone::Source::kEstimated:
+      break;
+  }
+  return FigureSource::kEstimated;
+}
+
+// What was measured may be remembered; an estimate is made anew.
+bool Memorable(const JobProfile& profile) {
+  return profile.step_alone && profile.step_alone->source != FigureSource::kEstimated;
+}
+
 std::optional<double> GainOf(const std::vector<ClientView>& clients) {
   if (clients.size() < 2) return std::nullopt;
   double gain = 0;
@@ -90,9 +107,10 @@ void Ledger::Join(const arbiter::Event& event) {
   Client& client = gpus_[event.gpu->uuid].clients[event.member->id];
   client.member = event.member;
   client.joined = client.company_since = event.at;
-  if (const auto memory = memories_.find(JobOf(*event.member)); memory != memories_.end()) {
-    client.alone = memory->second;
-    client.alone->source = StepAlone::Source::kRemembered;
+  if (const auto memory = memories_.find(JobOf(*event.member));
+      memory != memories_.end() && Memorable(memory->second)) {
+    const Figure<turn::Time>& step = *memory->second.step_alone;
+    client.alone = StepAlone{.each = step.value, .age = step.at, .source = StepAlone::Source::kRemembered};
   }
   NoteCompany(event.at);
 }
@@ -129,9 +147,15 @@ void Ledger::NoteTurn(Gpu* gpu, Client* client, const arbiter::Event& event) {
 void Ledger::NoteStep(Client* client, const arbiter::Event& event) {
   client->learned = true;
   const bool known = client->alone && client->alone->source != StepAlone::Source::kEstimated;
-  if (client->shares && !known && event.alone != turn::kNever) {
-    client->alone = StepAlone{.each = event.alone, .age = event.at, .source = StepAlone::Source::kEstimated};
+  if (client->shares && !known && event.demand.known()) {
+    client->alone =
+        StepAlone{.each = event.demand.alone(), .age = event.at, .source = StepAlone::Source::kEstimated};
   }
+  if (event.demand.known()) {
+    client->profile.compute = {event.demand.busy, event.at, FigureSource::kTurns};
+    client->profile.away = {event.demand.away, event.at, FigureSource::kTurns};
+  }
+  if (event.jitter >= 0) client->profile.jitter = {event.jitter, event.at, FigureSource::kTurns};
   // One that was begun in other company tells of neither.
   if (event.at - event.duration * event.steps < client->company_since) return;
   client->steps.Add(event.at, event.duration, event.steps);
@@ -168,12 +192,70 @@ void Ledger::NoteCompany(turn::Time now) {
   }
 }
 
+JobProfile Ledger::LearnedBy(const Client& client) {
+  JobProfile learned = client.profile;
+  if (client.alone) {
+    learned.step_alone = {client.alone->each, client.alone->age, SourceOf(client.alone->source)};
+  }
+  return learned;
+}
+
 void Ledger::Remember(const Client& client) {
-  if (!client.alone || client.alone->source == StepAlone::Source::kEstimated) return;
-  memories_[JobOf(*client.member)] = *client.alone;
+  const JobKey job = JobOf(*client.member);
+  JobProfile& memory = memories_[job];
+  memory.job = job;
+  Learn(LearnedBy(client), client.joined, &memory);
+  if (memory.empty()) memories_.erase(job);
+  Forget();
+}
+
+void Ledger::Forget() {
   if (memories_.size() <= kMostMemories) return;
-  memories_.erase(std::min_element(memories_.begin(), memories_.end(),
-                                   [](const auto& a, const auto& b) { return a.second.age < b.second.age; }));
+  memories_.erase(std::min_element(memories_.begin(), memories_.end(), [](const auto& a, const auto& b) {
+    return a.second.newest() < b.second.newest();
+  }));
+}
+
+void Ledger::Teach(const JobProfile& profile) {
+  memories_[profile.job] = profile;
+  Forget();
+}
+
+void Ledger::NoteMemory(const arbiter::Member& member, std::uint64_t bytes, turn::Time now) {
+  const auto gpu = gpus_.find(member.gpu->uuid);
+  if (gpu == gpus_.end()) return;
+  const auto client = gpu->second.clients.find(member.id);
+  if (client == gpu->second.clients.end()) return;
+  auto& peak = client->second.profile.peak_memory;
+  if (bytes > 0 && (!peak || bytes > peak->value)) peak = {bytes, now, FigureSource::kNvml};
+}
+
+std::optional<JobProfile> Ledger::Profile(const JobKey& job) const {
+  JobProfile profile;
+  if (const auto memory = memories_.find(job); memory != memories_.end()) profile = memory->second;
+  profile.job = job;
+  if (Here(job) && Memorable(profile)) profile.step_alone->source = FigureSource::kRemembered;
+  for (const auto& [uuid, gpu] : gpus_) {
+    for (const auto& [id, client] : gpu.clients) {
+      if (JobOf(*client.member) == job) Learn(LearnedBy(client), client.joined, &profile);
+    }
+  }
+  if (profile.empty()) return std::nullopt;
+  return profile;
+}
+
+bool Ledger::Here(const JobKey& job) const {
+  const std::vector<std::shared_ptr<const arbiter::Member>> members = Members();
+  return std::any_of(members.begin(), members.end(),
+                     [&job](const auto& member) { return JobOf(*member) == job; });
+}
+
+std::vector<std::shared_ptr<const arbiter::Member>> Ledger::Members() const {
+  std::vector<std::shared_ptr<const arbiter::Member>> members;
+  for (const auto& [uuid, gpu] : gpus_) {
+    for (const auto& [id, client] : gpu.clients) members.push_back(client.member);
+  }
+  return members;
 }
 
 ClientView Ledger::View(const Client& client, turn::Time now, const Words& words) const {

@@ -12,26 +12,34 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "deviceplugin/books/recent.h"
 #include "deviceplugin/books/views.h"
+#include "deviceplugin/profiles/job_profile.h"
 
 namespace crossover::deviceplugin {
 
 class Ledger {
  public:
-  static constexpr std::size_t kTurnsKept = 4096;  // of each GPU
-  static constexpr std::size_t kMostGpus = 256;    // those without clients go first
-  static constexpr std::size_t kMostMemories = 256;
+  static constexpr std::size_t kTurnsKept = 4096;     // of each GPU
+  static constexpr std::size_t kMostGpus = 256;       // those without clients go first
+  static constexpr std::size_t kMostMemories = 4096;  // the oldest go first
 
   using ReadWords = std::function<Words(const arbiter::Member& member)>;
 
   void OnEvent(const arbiter::Event& event);
   void OnStats(const arbiter::GpuInfo& gpu, const turn::Stats& stats);
+  // What an earlier daemon knew of a job.
+  void Teach(const JobProfile& profile);
+  // What a client has allocated on its GPU: the most of it counts.
+  void NoteMemory(const arbiter::Member& member, std::uint64_t bytes, turn::Time now);
 
   std::vector<GpuView> Gpus(turn::Time now, const ReadWords& read) const;  // by UUID
+  // What is known of a job, by its clients here or from before; nothing of one that showed nothing yet.
+  std::optional<JobProfile> Profile(const JobKey& job) const;
+  bool Here(const JobKey& job) const;  // it has clients
+  std::vector<std::shared_ptr<const arbiter::Member>> Members() const;
   // Turns that had not ended before `since`, on one GPU (all, if `uuid` is empty), each GPU's in order of
   // their beginning. Those that last stand last.
   std::vector<TurnView> Turns(const std::string& uuid, turn::Time since) const;
@@ -54,6 +62,7 @@ class Ledger {
     bool offender = false;
     bool cap_refused = false;
     std::optional<StepAlone> alone;  // its `age` stands for the instant of the last iteration
+    JobProfile profile;              // but for the step alone
   };
   struct Gpu {
     std::map<std::uint64_t, Client> clients;  // by the member's id
@@ -62,9 +71,6 @@ class Ledger {
     turn::Time gated = 0;        // before gated_since
     turn::Time gated_since = 0;  // 0: no turns are taken
   };
-  using Job = std::tuple<std::string, std::uint32_t, std::uint32_t>;  // gang, user, size
-  static Job JobOf(const arbiter::Member& member) { return {member.gang, member.uid, member.gang_size}; }
-
   void Join(const arbiter::Event& event);
   void Leave(const arbiter::Event& event);
   void NoteTurn(Gpu* gpu, Client* client, const arbiter::Event& event);
@@ -72,10 +78,12 @@ class Ledger {
   void NoteMode(Gpu* gpu, const arbiter::Event& event);
   void NoteCompany(turn::Time now);
   void Remember(const Client& client);
+  void Forget();  // what is too much
+  static JobProfile LearnedBy(const Client& client);
   ClientView View(const Client& client, turn::Time now, const Words& words) const;
 
   std::map<std::string, Gpu> gpus_;
-  std::map<Job, StepAlone> memories_;
+  std::map<JobKey, JobProfile> memories_;  // of jobs that have left, and of what those here were before
 };
 
 // Why no turns are taken among `clients`, in one line; empty where they are.

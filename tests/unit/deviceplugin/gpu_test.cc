@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "deviceplugin/arbiter/pacing.h"
 #include "tests/unit/deviceplugin/recording_observer.h"
 
@@ -263,6 +265,33 @@ TEST_F(GpuTest, TellsHowLongIterationsTake) {
   EXPECT_EQ(last.member->gang, "a");
   EXPECT_EQ(last.steps, 2u);
   EXPECT_EQ(last.duration, 10 * kMs);
+}
+
+TEST_F(GpuTest, TellsWhatAnIterationNeedsWhileTurnsAreTaken) {
+  const turn::SlotIndex a = JoinLocked("a");
+  Poll();
+  const auto iterations = [&](std::uint32_t first, std::uint32_t last) {
+    for (std::uint32_t k = first; k <= last; ++k) {
+      while (!Enter(a, k)) Poll();
+      Poll(200);
+      Release(a, k);
+      ++Slot(a).periods;
+      Poll(100);
+    }
+  };
+  iterations(1, 5);
+  EXPECT_FALSE(observer_.events.back().demand.known()) << "nobody takes turns";
+  JoinLocked("b");
+  Poll();
+  iterations(6, 30);
+  const auto last = std::find_if(observer_.events.rbegin(), observer_.events.rend(),
+                                 [](const Event& event) { return event.kind == EventKind::kStep; });
+  ASSERT_NE(last, observer_.events.rend());
+  ASSERT_TRUE(last->demand.known());
+  EXPECT_NEAR(static_cast<double>(last->demand.busy), 20e6, 0.5e6);
+  EXPECT_NEAR(static_cast<double>(last->demand.away), 10e6, 0.5e6);
+  EXPECT_GE(last->jitter, 0);
+  EXPECT_LT(last->jitter, 0.05);
 }
 
 TEST_F(GpuTest, CountsNoIterationsWhileItIsSwitchedOff) {

@@ -47,7 +47,8 @@ class LedgerTest : public ::testing::Test {
                          .member = member,
                          .duration = each,
                          .steps = 1,
-                         .alone = estimate_});
+                         .demand = estimate_,
+                         .jitter = jitter_});
       }
     }
   }
@@ -75,7 +76,8 @@ class LedgerTest : public ::testing::Test {
   Ledger ledger_;
   std::map<int, std::shared_ptr<arbiter::GpuInfo>> gpus_;
   std::map<std::uint64_t, Words> words_;
-  turn::Time estimate_ = turn::kNever;
+  turn::Demand estimate_;
+  double jitter_ = -1;
   std::uint64_t last_id_ = 0;
   turn::Time now_ = 1000 * kSecond;
 };
@@ -154,7 +156,7 @@ TEST_F(LedgerTest, AJobIsNotAloneWhereAnotherIsOnOneOfItsOtherGpus) {
 TEST_F(LedgerTest, AJobThatNeverRanAloneIsEstimatedAndForgotten) {
   const MemberPtr a = Join("a");
   const MemberPtr b = Join("b");
-  estimate_ = 32 * kMs;
+  estimate_ = {.busy = 20 * kMs, .away = 12 * kMs};
   Steps({a, b}, 40 * kMs);
   EXPECT_EQ(Client(a).alone->each, 32 * kMs);
   EXPECT_EQ(Client(a).alone->source, StepAlone::Source::kEstimated);
@@ -224,14 +226,99 @@ TEST_F(LedgerTest, TurnsAreBounded) {
 }
 
 TEST_F(LedgerTest, GpusAndMemoriesAreBounded) {
-  for (int i = 0; i < static_cast<int>(Ledger::kMostGpus) + 50; ++i) {
+  constexpr int kJobs = static_cast<int>(Ledger::kMostMemories) + 50;
+  for (int i = 0; i < kJobs; ++i) {
     const MemberPtr a = Join("gang" + std::to_string(i), i);
     Steps({a}, 10 * kMs, 6);
     Tell(EventKind::kLeave, a);
   }
   EXPECT_LE(Gpus().size(), Ledger::kMostGpus);
   EXPECT_FALSE(Client(Join("gang0")).alone) << "the oldest is forgotten";
-  EXPECT_TRUE(Client(Join("gang300")).alone);
+  EXPECT_TRUE(Client(Join("gang" + std::to_string(kJobs - 1))).alone);
+}
+
+class LedgerProfileTest : public LedgerTest {
+ protected:
+  static JobKey JobNamed(const std::string& gang) { return {.gang = gang, .uid = 1000, .size = 2}; }
+};
+
+TEST_F(LedgerProfileTest, NothingIsKnownOfAJobThatShowedNothing) {
+  EXPECT_FALSE(ledger_.Profile(JobNamed("a")));
+  const MemberPtr a = Join("a");
+  EXPECT_TRUE(ledger_.Here(JobNamed("a")));
+  EXPECT_FALSE(ledger_.Profile(JobNamed("a")));
+  Tell(EventKind::kLeave, a);
+  EXPECT_FALSE(ledger_.Here(JobNamed("a")));
+  EXPECT_FALSE(ledger_.Profile(JobNamed("a")));
+}
+
+TEST_F(LedgerProfileTest, KnowsWhatTurnsAndTheDriverTell) {
+  const MemberPtr a = Join("a");
+  Join("b");
+  estimate_ = {.busy = 20 * kMs, .away = 12 * kMs};
+  jitter_ = 0.05;
+  Steps({a}, 40 * kMs);
+  const turn::Time learned = now_;
+  estimate_ = {};  // turns end: what they told is still known
+  jitter_ = -1;
+  Steps({a}, 40 * kMs);
+  ledger_.NoteMemory(*a, 5000, now_);
+  ledger_.NoteMemory(*a, 7000, now_);
+  ledger_.NoteMemory(*a, 6000, now_ + 1);
+  ledger_.NoteMemory(*a, 0, now_ + 1);
+  const JobProfile expected = {.job = JobNamed("a"),
+                               .step_alone = {{32 * kMs, learned, FigureSource::kEstimated}},
+                               .compute = {{20 * kMs, learned, FigureSource::kTurns}},
+                               .away = {{12 * kMs, learned, FigureSource::kTurns}},
+                               .jitter = {{0.05, learned, FigureSource::kTurns}},
+                               .peak_memory = {{7000, now_, FigureSource::kNvml}}};
+  EXPECT_EQ(ledger_.Profile(JobNamed("a")), expected);
+  Tell(EventKind::kLeave, a);
+  EXPECT_EQ(ledger_.Profile(JobNamed("a")), expected) << "also when it has left";
+  EXPECT_FALSE(ledger_.Profile(JobNamed("b")));
+}
+
+TEST_F(LedgerProfileTest, WhatIsNotLearnedThisTimeStaysAsItWas) {
+  MemberPtr a = Join("a");
+  Steps({a}, 30 * kMs);
+  ledger_.NoteMemory(*a, 7000, now_);
+  const turn::Time then = now_;
+  Tell(EventKind::kLeave, a);
+  now_ += kSecond;
+  a = Join("a");
+  EXPECT_EQ(ledger_.Profile(JobNamed("a"))->step_alone->source, FigureSource::kRemembered);
+  ledger_.NoteMemory(*a, 5000, now_);
+  EXPECT_EQ(ledger_.Profile(JobNamed("a"))->peak_memory->value, 5000u) << "it needs less now";
+  Tell(EventKind::kLeave, a);
+  EXPECT_EQ(ledger_.Profile(JobNamed("a"))->step_alone,
+            (Figure<turn::Time>{30 * kMs, then, FigureSource::kMeasured}));
+}
+
+TEST_F(LedgerProfileTest, TheSlowestRankCounts) {
+  const MemberPtr a0 = Join("a", 0);
+  const MemberPtr a1 = Join("a", 1);
+  ledger_.NoteMemory(*a0, 7000, now_);
+  ledger_.NoteMemory(*a1, 5000, now_);
+  Tell(EventKind::kLeave, a0);
+  EXPECT_EQ(ledger_.Profile(JobNamed("a"))->peak_memory->value, 7000u);
+  Tell(EventKind::kLeave, a1);
+  EXPECT_EQ(ledger_.Profile(JobNamed("a"))->peak_memory->value, 7000u);
+}
+
+TEST_F(LedgerProfileTest, WhatAnEarlierDaemonKnewIsRemembered) {
+  const turn::Time long_ago = -3600 * kSecond;  // before this boot
+  JobProfile profile;
+  profile.job = JobNamed("a");
+  profile.step_alone = {30 * kMs, long_ago, FigureSource::kMeasured};
+  ledger_.Teach(profile);
+  profile.job = JobNamed("b");
+  profile.step_alone->source = FigureSource::kEstimated;
+  ledger_.Teach(profile);
+  const ClientView client = Client(Join("a"));
+  EXPECT_EQ(client.alone->each, 30 * kMs);
+  EXPECT_EQ(client.alone->source, StepAlone::Source::kRemembered);
+  EXPECT_EQ(client.alone->age, now_ - long_ago);
+  EXPECT_FALSE(Client(Join("b")).alone) << "an estimate is made anew";
 }
 
 TEST_F(LedgerTest, TimeInWhichTurnsAreTaken) {

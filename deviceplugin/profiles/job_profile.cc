@@ -1,0 +1,58 @@
+#include "deviceplugin/profiles/job_profile.h"
+
+#include <algorithm>
+
+namespace crossover::deviceplugin {
+namespace {
+
+template <class T>
+bool Replaces(const Figure<T>& fresh, const std::optional<Figure<T>>& known, turn::Time since) {
+  return !known || known->at < since || known->value < fresh.value;
+}
+
+template <class T>
+void LearnFigure(const std::optional<Figure<T>>& fresh, turn::Time since, std::optional<Figure<T>>* known) {
+  if (fresh && Replaces(*fresh, *known, since)) *known = fresh;
+}
+
+void LearnStep(const std::optional<Figure<turn::Time>>& fresh, turn::Time since,
+               std::optional<Figure<turn::Time>>* known) {
+  if (!fresh || fresh->source == FigureSource::kRemembered) return;
+  const bool estimated = fresh->source == FigureSource::kEstimated;
+  const bool was_estimated = *known && (*known)->source == FigureSource::kEstimated;
+  if (*known && estimated && !was_estimated) return;
+  if (!estimated && was_estimated) known->reset();
+  LearnFigure(fresh, since, known);
+}
+
+}  // namespace
+
+turn::Time JobProfile::newest() const {
+  turn::Time newest = -turn::kNever;
+  const auto look = [&newest](const auto& figure) {
+    if (figure) newest = std::max(newest, figure->at);
+  };
+  look(step_alone);
+  look(compute);
+  look(away);
+  look(jitter);
+  look(peak_memory);
+  return newest;
+}
+
+turn::Demand JobProfile::demand() const {
+  if (!compute || !away) return {};
+  return {.busy = compute->value, .away = away->value};
+}
+
+void Learn(const JobProfile& fresh, turn::Time since, JobProfile* known) {
+  LearnStep(fresh.step_alone, since, &known->step_alone);
+  if (fresh.compute && Replaces(*fresh.compute, known->compute, since)) {
+    known->compute = fresh.compute;
+    known->away = fresh.away;
+  }
+  LearnFigure(fresh.jitter, since, &known->jitter);
+  LearnFigure(fresh.peak_memory, since, &known->peak_memory);
+}
+
+}  // namespace crossover::deviceplugin
