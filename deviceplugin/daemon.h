@@ -22,7 +22,9 @@ class Daemon : public ModeSwitch {
   // Reads the configuration again; nothing (after saying why in `error`) when it is not valid.
   using Reread = std::function<std::optional<Config>(std::string* error)>;
 
-  explicit Daemon(Config config) : config_(std::move(config)) {}
+  // `profiles`, which may be null, outlives it.
+  explicit Daemon(Config config, const arbiter::ProfileSource* profiles = nullptr)
+      : config_(std::move(config)), profiles_(profiles) {}
   ~Daemon() override;  // stops it
 
   // Opens the trace and the socket. To be called once, before any other thread is made: SIGTERM, SIGINT and
@@ -42,6 +44,7 @@ class Daemon : public ModeSwitch {
   void TellArbiter();
 
   Config config_;
+  const arbiter::ProfileSource* profiles_;
   mutable std::mutex live_mutex_;  // over config_.arbiter.live, switched_, and arbiter_'s coming and going
   std::optional<arbiter::Policy> switched_;  // in force instead of the configuration's
   std::unique_ptr<TraceWriter> trace_;

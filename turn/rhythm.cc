@@ -9,9 +9,6 @@ namespace {
 // Quick to learn, and one odd turn moves it by a quarter.
 Time Smooth(Time old, Time sample) { return old == kNever ? sample : old + (sample - old) / 4; }
 
-// Turns at each position before what was learned of them is settled.
-constexpr std::uint32_t kEnoughTurns = 8;
-
 // For what all GPUs of a job must conclude alike: a mean, of the first samples too.
 Time SmoothSlow(Time old, Time sample, std::uint32_t samples) {
   return old == kNever ? sample : old + (sample - old) / std::min<std::uint32_t>(samples, 16);

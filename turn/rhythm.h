@@ -68,13 +68,13 @@ class Rhythm {
   bool Brief(std::uint32_t position, Time length) const;
   bool NextIsBrief(Time length) const { return Brief(Position(last_.next()), length); }
   // Whether that was learned from more than the first few turns.
+  static constexpr std::uint32_t kEnoughTurns = 8;  // at each position
   bool settled() const;
   // Of a whole iteration, smoothed: on the GPU, and away from it.
   Time busy() const { return Sum(&Learned::usual_turn); }
   Time away() const { return Sum(&Learned::usual_gap); }
   // How much its compute varies from one iteration to the next: the spread of its turns over busy(), 0.1 for
-  // a tenth. Negative until each turn of the iteration was seen kJitterTurns times.
-  static constexpr std::uint32_t kJitterTurns = 8;
+  // a tenth. Negative until each turn of the iteration has settled.
   double jitter() const;
   // What it would take with nobody beside it.
   Time alone() const { return busy() == kNever || away() == kNever ? kNever : busy() + away(); }

@@ -29,8 +29,11 @@ Arbiter::Entry::Entry(const std::shared_ptr<const GpuInfo>& info, const LiveSett
   gpu.set_guard(live.guard);
 }
 
-Arbiter::Arbiter(const Settings& settings, Observer* observer)
-    : settings_(settings), observer_(observer), reception_(settings.limits, &poller_, this) {}
+Arbiter::Arbiter(const Settings& settings, Observer* observer, const ProfileSource* profiles)
+    : settings_(settings),
+      observer_(observer),
+      profiles_(profiles),
+      reception_(settings.limits, &poller_, this) {}
 
 Arbiter::~Arbiter() { reception_.CloseAll("the daemon stops"); }
 
@@ -160,6 +163,9 @@ std::string Arbiter::OnHello(Connection& connection, const Hello& hello) {
   member->transport = hello.transport;
   member->priority = hello.priority;
   member->max_slowdown = hello.max_slowdown / 1000.0;
+  if (profiles_ != nullptr) {
+    member->known = profiles_->Find(member->gang, member->uid, member->gang_size).value_or(turn::Demand());
+  }
   auto joined = entry->gpu.Join(std::move(member), base::MonotonicNs());
   if (const auto* refused = std::get_if<Membership::Refusal>(&joined)) {
     Log(LogLevel::kWarn, "refused gang " + hello.gang + " on gpu " + hello.gpu_uuid + ": " + refused->reason);

@@ -15,6 +15,7 @@
 #include "deviceplugin/arbiter/mailbox.h"
 #include "deviceplugin/arbiter/observer.h"
 #include "deviceplugin/arbiter/poller.h"
+#include "deviceplugin/arbiter/profile_source.h"
 #include "deviceplugin/arbiter/reception.h"
 #include "deviceplugin/arbiter/settings.h"
 
@@ -22,8 +23,8 @@ namespace crossover::arbiter {
 
 class Arbiter : private Reception::Desk {
  public:
-  // `observer` outlives the arbiter.
-  Arbiter(const Settings& settings, Observer* observer);
+  // `observer` and `profiles` outlive the arbiter; without `profiles`, nothing is known of newcomers.
+  Arbiter(const Settings& settings, Observer* observer, const ProfileSource* profiles = nullptr);
   ~Arbiter() override;
 
   // Opens the socket; clients may connect from here on.
@@ -60,6 +61,7 @@ class Arbiter : private Reception::Desk {
 
   Settings settings_;
   Observer* observer_;
+  const ProfileSource* profiles_;
   Mailbox mailbox_;
   Poller poller_;
   Entries gpus_;

@@ -102,9 +102,9 @@ TEST(Rhythm, JitterIsTheSpreadOfComputeOverItsLength) {
 
 TEST(Rhythm, JitterIsUnknownAfterFewTurns) {
   EXPECT_LT(Rhythm().jitter(), 0);
-  EXPECT_LT(AfterTurns(std::vector<Time>(Rhythm::kJitterTurns - 1, 20 * kMs)).jitter(), 0);
-  EXPECT_EQ(AfterTurns(std::vector<Time>(Rhythm::kJitterTurns, 20 * kMs)).jitter(), 0);
-  EXPECT_LT(AfterTurns(std::vector<Time>(2 * Rhythm::kJitterTurns - 1, 20 * kMs), 2).jitter(), 0);
+  EXPECT_LT(AfterTurns(std::vector<Time>(Rhythm::kEnoughTurns - 1, 20 * kMs)).jitter(), 0);
+  EXPECT_EQ(AfterTurns(std::vector<Time>(Rhythm::kEnoughTurns, 20 * kMs)).jitter(), 0);
+  EXPECT_LT(AfterTurns(std::vector<Time>(2 * Rhythm::kEnoughTurns - 1, 20 * kMs), 2).jitter(), 0);
 }
 
 TEST(Rhythm, JitterIsOfTheIterationWhateverItsTurnsAreLike) {
