@@ -35,7 +35,7 @@ BANNED = {
 }
 # Who may include what is generated from a .proto ("proto/x.pb.h"), and gRPC (its headers, "proto/x.grpc.pb.h"):
 # both are heavy, and tie their users to libraries.
-PROTOBUF_USERS = ("deviceplugin/api/", "cli/", "tests/")
+PROTOBUF_USERS = ("deviceplugin/api/", "deviceplugin/profiles/", "cli/", "tests/")
 GRPC_USERS = re.compile(r"(deviceplugin/api/(.*\.cc|service\.h)|cli/node/.*\.cc)$")
 GENERATED = re.compile(r"(\.grpc)?\.pb\.h$")
 MAIN_LINES = 50

@@ -1,0 +1,212 @@
+#include "deviceplugin/profiles/messages.h"
+
+#include <google/protobuf/util/json_util.h>
+#include <time.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <stdexcept>
+#include <type_traits>
+
+#include "deviceplugin/arbiter/messages.h"
+#include "proto/crossover_node.pb.h"
+
+namespace crossover::deviceplugin {
+namespace {
+
+constexpr std::array<const char*, 5> kSources = {"measured", "remembered", "estimated", "turns", "nvml"};
+constexpr double kLongestMs = 86'400'000;  // a day
+constexpr double kMostBytes = 1ULL << 50;
+constexpr double kLastSecond = 7'000'000'000;  // in 2191
+constexpr double kNsPerMs = 1e6;
+constexpr double kUsPerSecond = 1e6;  // instants are whole microseconds: a double has room for these
+
+// What is wrong with a file; never leaves this file.
+struct Fault : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+template <class T>
+void FillFigure(const std::optional<Figure<T>>& figure, double unit, const Clocks& now,
+                node::v1::Figure* (node::v1::JobProfile::*field)(), node::v1::JobProfile* message) {
+  if (!figure) return;
+  node::v1::Figure* out = (message->*field)();
+  out->set_value(static_cast<double>(figure->value) / unit);
+  out->set_source(kSources[static_cast<std::size_t>(figure->source)]);
+  out->set_learned_at_s(static_cast<double>((now.wall - now.monotonic + figure->at) / base::kNsPerUs) /
+                        kUsPerSecond);
+}
+
+std::string Printed(double value) {
+  std::array<char, 40> text;
+  std::snprintf(text.data(), text.size(), "%.10g", value);
+  return text.data();
+}
+
+[[noreturn]] void Reject(const std::string& key, const std::string& value, const std::string& allowed) {
+  throw Fault(key + ": " + value + " is not allowed: " + allowed);
+}
+
+void CheckRange(const std::string& key, double value, double low, double high) {
+  // Also what is no number.
+  if (!(value >= low && value <= high)) Reject(key, Printed(value), Printed(low) + " to " + Printed(high));
+}
+
+FigureSource SourceOf(const std::string& key, const std::string& text, FigureSource first,
+                      FigureSource last) {
+  std::string allowed;
+  for (auto i = static_cast<std::size_t>(first); i <= static_cast<std::size_t>(last); ++i) {
+    if (text == kSources[i]) return static_cast<FigureSource>(i);
+    allowed += (allowed.empty() ? "" : ", ") + std::string(kSources[i]);
+  }
+  // It goes to the log: only what is fit to.
+  Reject(key, text.empty() || !arbiter::ValidGangName(text) ? "a value" : text, allowed);
+}
+
+struct Allowed {
+  double low = 0;
+  double high = 0;
+  FigureSource first = FigureSource::kTurns;
+  FigureSource last = FigureSource::kTurns;
+};
+
+template <class T>
+std::optional<Figure<T>> ReadFigure(const std::string& key, bool has, const node::v1::Figure& figure,
+                                    double unit, const Allowed& allowed, const Clocks& now) {
+  if (!has) return std::nullopt;
+  CheckRange(key + ".value", figure.value(), allowed.low, allowed.high);
+  CheckRange(key + ".learned_at_s", figure.learned_at_s(), 0, kLastSecond);
+  const turn::Time wall = std::llround(figure.learned_at_s() * kUsPerSecond) * base::kNsPerUs;
+  T value{};
+  if constexpr (std::is_integral_v<T>) {
+    value = static_cast<T>(std::llround(figure.value() * unit));
+  } else {
+    value = figure.value() * unit;
+  }
+  return Figure<T>{.value = value,
+                   .at = std::min(now.monotonic, wall - (now.wall - now.monotonic)),
+                   .source = SourceOf(key + ".source", figure.source(), allowed.first, allowed.last)};
+}
+
+JobProfile ReadProfile(const node::v1::JobProfile& message, const Clocks& now) {
+  if (!arbiter::ValidGangName(message.gang())) {
+    Reject("gang", message.gang().empty() ? "\"\"" : "a value", "1 to 127 printable characters, no spaces");
+  }
+  const Allowed steps = {1e-6, kLongestMs, FigureSource::kMeasured, FigureSource::kEstimated};
+  const Allowed compute = {1e-6, kLongestMs};
+  const Allowed away = {0, kLongestMs};
+  const Allowed jitter = {0, 1000};
+  const Allowed memory = {1, kMostBytes, FigureSource::kNvml, FigureSource::kNvml};
+  JobProfile profile;
+  profile.job = {.gang = message.gang(), .uid = message.uid(), .size = message.size()};
+  profile.step_alone = ReadFigure<turn::Time>("step_alone_ms", message.has_step_alone_ms(),
+                                              message.step_alone_ms(), kNsPerMs, steps, now);
+  profile.compute = ReadFigure<turn::Time>("compute_ms", message.has_compute_ms(), message.compute_ms(),
+                                           kNsPerMs, compute, now);
+  profile.away =
+      ReadFigure<turn::Time>("away_ms", message.has_away_ms(), message.away_ms(), kNsPerMs, away, now);
+  profile.jitter = ReadFigure<double>("jitter", message.has_jitter(), message.jitter(), 1, jitter, now);
+  profile.peak_memory = ReadFigure<std::uint64_t>("peak_memory_bytes", message.has_peak_memory_bytes(),
+                                                  message.peak_memory_bytes(), 1, memory, now);
+  if (profile.compute.has_value() != profile.away.has_value()) {
+    Reject(profile.compute ? "away_ms" : "compute_ms", "nothing", "a figure, where the other one is");
+  }
+  return profile;
+}
+
+// One line, whatever the parser has to say of foreign bytes.
+std::string OneLine(std::string_view text) {
+  constexpr std::size_t kMost = 300;
+  std::string line(text.substr(0, kMost));
+  std::replace_if(
+      line.begin(), line.end(), [](unsigned char c) { return c < 0x20 || c > 0x7e; }, '?');
+  return line;
+}
+
+turn::Time WallNs() {
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  return turn::Time{now.tv_sec} * base::kNsPerSecond + now.tv_nsec;
+}
+
+std::uint64_t Hash(std::string_view text) {  // FNV-1a
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const unsigned char c : text) hash = (hash ^ c) * 0x100000001b3;
+  return hash;
+}
+
+bool Plain(unsigned char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' ||
+         c == '.';
+}
+
+}  // namespace
+
+Clocks Clocks::Now() { return {.monotonic = base::MonotonicNs(), .wall = WallNs()}; }
+
+void Fill(const JobProfile& profile, const Clocks& now, node::v1::JobProfile* message) {
+  using Message = node::v1::JobProfile;
+  message->set_gang(profile.job.gang);
+  message->set_uid(profile.job.uid);
+  message->set_size(profile.job.size);
+  FillFigure(profile.compute, kNsPerMs, now, &Message::mutable_compute_ms, message);
+  FillFigure(profile.away, kNsPerMs, now, &Message::mutable_away_ms, message);
+  FillFigure(profile.jitter, 1, now, &Message::mutable_jitter, message);
+  FillFigure(profile.step_alone, kNsPerMs, now, &Message::mutable_step_alone_ms, message);
+  FillFigure(profile.peak_memory, 1, now, &Message::mutable_peak_memory_bytes, message);
+}
+
+std::string ProfileText(const JobProfile& profile, const Clocks& now) {
+  node::v1::JobProfile message;
+  Fill(profile, now, &message);
+  google::protobuf::util::JsonPrintOptions options;
+  options.add_whitespace = true;
+  options.always_print_primitive_fields = true;
+  options.preserve_proto_field_names = true;
+  std::string text;
+  static_cast<void>(google::protobuf::util::MessageToJsonString(message, &text, options));
+  return text;
+}
+
+std::optional<JobProfile> ParseProfile(std::string_view text, const std::string& name, const Clocks& now,
+                                       std::string* error) {
+  constexpr std::size_t kMostText = 64 << 10;
+  if (text.size() > kMostText) {
+    *error = name + ": " + std::to_string(text.size()) + " bytes are not allowed: at most 65536";
+    return std::nullopt;
+  }
+  node::v1::JobProfile message;
+  const auto status = google::protobuf::util::JsonStringToMessage({text.data(), text.size()}, &message, {});
+  if (!status.ok()) {
+    const auto what = status.message();
+    *error = name + ": not a profile as ProfileText writes it: " + OneLine({what.data(), what.size()});
+    return std::nullopt;
+  }
+  try {
+    return ReadProfile(message, now);
+  } catch (const Fault& fault) {
+    *error = name + ": " + fault.what();
+    return std::nullopt;
+  }
+}
+
+std::string ProfileFileName(const JobKey& job) {
+  constexpr std::size_t kLongest = 150;
+  constexpr std::size_t kKept = 120;
+  std::string gang;
+  std::array<char, 24> text;
+  for (const unsigned char c : job.gang) {
+    std::snprintf(text.data(), text.size(), Plain(c) ? "%c" : "%%%02x", c);
+    gang += text.data();
+  }
+  if (gang.size() > kLongest) {
+    std::snprintf(text.data(), text.size(), "~%016llx", static_cast<unsigned long long>(Hash(job.gang)));
+    gang = gang.substr(0, kKept) + text.data();
+  }
+  return std::to_string(job.uid) + "-" + std::to_string(job.size) + "-" + gang + ".json";
+}
+
+}  // namespace crossover::deviceplugin

@@ -1,0 +1,213 @@
+#include "deviceplugin/profiles/store.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+#include "common/base/fd.h"
+#include "common/logging/log.h"
+#include "deviceplugin/profiles/messages.h"
+
+namespace crossover::deviceplugin {
+namespace {
+
+constexpr std::string_view kSuffix = ".json";
+constexpr std::string_view kTemporary = ".tmp";  // with a dot before the name
+constexpr std::size_t kMostRead = 1 << 20;
+
+std::string Because(const std::string& what) { return what + ": " + std::strerror(errno); }
+
+bool MakeDirectories(const std::string& path, std::string* error) {
+  for (std::size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
+    const bool last = end == std::string::npos;
+    const std::string part = path.substr(0, end);
+    if (mkdir(part.c_str(), last ? 0700 : 0755) != 0 && errno != EEXIST) {
+      *error = Because(part + " cannot be made");
+      return false;
+    }
+    if (last) return true;
+  }
+}
+
+bool CheckDirectory(const std::string& path, std::string* error) {
+  struct stat status {};
+  if (stat(path.c_str(), &status) != 0) {
+    *error = Because(path);
+  } else if (!S_ISDIR(status.st_mode)) {
+    *error = path + " is no directory";
+  } else if (status.st_uid != geteuid() || (status.st_mode & 022) != 0) {
+    *error = path + " is not allowed: a directory of the daemon's user that nobody else may write";
+  } else {
+    return true;
+  }
+  return false;
+}
+
+bool WriteAll(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = write(fd, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return false;
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return true;
+}
+
+std::optional<std::string> ReadFile(const std::string& path) {
+  // Whatever lies there: no waiting for a pipe, no link to elsewhere.
+  const base::UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  if (!fd) return std::nullopt;
+  std::string text;
+  std::array<char, 4096> buffer;
+  for (;;) {
+    const ssize_t size = read(fd.get(), buffer.data(), buffer.size());
+    if (size < 0) return std::nullopt;
+    if (size == 0 || text.size() > kMostRead) return text;
+    text.append(buffer.data(), static_cast<std::size_t>(size));
+  }
+}
+
+std::vector<std::string> Names(const std::string& directory) {
+  std::vector<std::string> names;
+  const std::unique_ptr<DIR, int (*)(DIR*)> listing(opendir(directory.c_str()), closedir);
+  while (listing != nullptr) {
+    const dirent* entry = readdir(listing.get());  // NOLINT(concurrency-mt-unsafe): a listing of our own
+    if (entry == nullptr) break;
+    names.emplace_back(entry->d_name);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+}  // namespace
+
+std::unique_ptr<ProfileStore> ProfileStore::Open(const std::string& directory, std::string* error,
+                                                 std::size_t most) {
+  if (!MakeDirectories(directory, error) || !CheckDirectory(directory, error)) return nullptr;
+  auto store = std::unique_ptr<ProfileStore>(new ProfileStore(directory, most));
+  if (!store->Write(".writable", "", error)) return nullptr;
+  unlink((directory + "/.writable").c_str());
+  store->ReadAll();
+  return store;
+}
+
+void ProfileStore::ReadAll() {
+  for (const std::string& name : Names(directory_)) {
+    if (name.front() == '.' && name.ends_with(kTemporary)) unlink((directory_ + "/" + name).c_str());
+    if (name.front() != '.' && name.ends_with(kSuffix)) ReadOne(name);
+  }
+  std::vector<JobKey> surplus;
+  {
+    const std::lock_guard lock(mutex_);
+    surplus = TakeSurplus();
+  }
+  for (const JobKey& job : surplus) unlink((directory_ + "/" + ProfileFileName(job)).c_str());
+}
+
+void ProfileStore::ReadOne(const std::string& file) {
+  const std::string path = directory_ + "/" + file;
+  const std::optional<std::string> text = ReadFile(path);
+  std::string error = text ? "" : Because(path + " cannot be read");
+  std::optional<JobProfile> profile;
+  if (text) profile = ParseProfile(*text, path, Clocks::Now(), &error);
+  if (profile && ProfileFileName(profile->job) != file) {
+    error = path + ": gang: " + profile->job.gang + " is not allowed: its file is " +
+            ProfileFileName(profile->job);
+    profile.reset();
+  }
+  if (profile) {
+    const std::lock_guard lock(mutex_);
+    profiles_[profile->job] = *profile;
+    return;
+  }
+  logging::Warn("profile not read, set aside as *.broken: " + error);
+  SetAside(path);
+}
+
+void ProfileStore::SetAside(const std::string& path) {
+  std::string aside = path + ".broken";
+  for (int i = 1; access(aside.c_str(), F_OK) == 0; ++i) aside = path + "." + std::to_string(i) + ".broken";
+  if (rename(path.c_str(), aside.c_str()) != 0) {
+    logging::Warn(Because("profiles: " + path + " cannot be set aside"));
+  }
+}
+
+std::vector<JobKey> ProfileStore::TakeSurplus() {
+  std::vector<JobKey> surplus;
+  while (profiles_.size() > most_) {
+    std::map<std::uint32_t, std::size_t> count;
+    for (const auto& [job, profile] : profiles_) ++count[job.uid];
+    const auto most = std::max_element(count.begin(), count.end(),
+                                       [](const auto& a, const auto& b) { return a.second < b.second; });
+    auto oldest = profiles_.end();
+    for (auto it = profiles_.begin(); it != profiles_.end(); ++it) {
+      if (it->first.uid != most->first) continue;
+      if (oldest == profiles_.end() || it->second.newest() < oldest->second.newest()) oldest = it;
+    }
+    surplus.push_back(oldest->first);
+    profiles_.erase(oldest);
+  }
+  return surplus;
+}
+
+std::vector<JobProfile> ProfileStore::All() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<JobProfile> all;
+  for (const auto& [job, profile] : profiles_) all.push_back(profile);
+  return all;
+}
+
+std::optional<turn::Demand> ProfileStore::Find(const std::string& gang, std::uint32_t uid,
+                                               std::uint32_t size) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = profiles_.find({.gang = gang, .uid = uid, .size = size});
+  if (found == profiles_.end() || !found->second.demand().known()) return std::nullopt;
+  return found->second.demand();
+}
+
+void ProfileStore::Put(const JobProfile& profile) {
+  const std::lock_guard files_lock(files_mutex_);
+  std::vector<JobKey> surplus;
+  {
+    const std::lock_guard lock(mutex_);
+    profiles_[profile.job] = profile;
+    surplus = TakeSurplus();
+  }
+  for (const JobKey& job : surplus) unlink((directory_ + "/" + ProfileFileName(job)).c_str());
+  std::string error;
+  if (Write(ProfileFileName(profile.job), ProfileText(profile, Clocks::Now()), &error)) {
+    complained_ = false;
+    return;
+  }
+  ++write_failures_;
+  if (!std::exchange(complained_, true)) logging::Warn("profile not written: " + error);
+}
+
+bool ProfileStore::Write(const std::string& file, const std::string& text, std::string* error) const {
+  const std::string path = directory_ + "/" + file;
+  const std::string temporary = directory_ + "/." + file + std::string(kTemporary);
+  unlink(temporary.c_str());
+  base::UniqueFd fd(open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (!fd) {
+    *error = Because(temporary + " cannot be made");
+    return false;
+  }
+  if (!WriteAll(fd.get(), text) || fsync(fd.get()) != 0 || rename(temporary.c_str(), path.c_str()) != 0) {
+    *error = Because(path + " cannot be written");
+    unlink(temporary.c_str());
+    return false;
+  }
+  const base::UniqueFd directory(open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (directory) fsync(directory.get());
+  return true;
+}
+
+}  // namespace crossover::deviceplugin

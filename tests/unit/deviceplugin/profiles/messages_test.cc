@@ -1,0 +1,95 @@
+#include "deviceplugin/profiles/messages.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "tests/unit/deviceplugin/profiles/sample.h"
+
+namespace crossover::deviceplugin {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+constexpr Clocks kNow = {.monotonic = 5'000'000'000, .wall = 1'800'000'000'000'000'000};
+
+std::string ErrorOf(const std::string& text) {
+  std::string error;
+  EXPECT_FALSE(ParseProfile(text, "/p/f.json", kNow, &error)) << text;
+  return error;
+}
+
+TEST(ProfileMessagesTest, WhatIsWrittenIsRead) {
+  for (const turn::Time at : {turn::Time{4'000'000'000}, turn::Time{-7'200'000'000'000}}) {
+    std::string error;
+    EXPECT_EQ(ParseProfile(ProfileText(Sample("a/b", at), kNow), "f", kNow, &error), Sample("a/b", at))
+        << error;
+  }
+}
+
+TEST(ProfileMessagesTest, FiguresThatAreNotKnownAreLeftOut) {
+  JobProfile profile;
+  profile.job.gang = "a";
+  profile.peak_memory = {7, 0, FigureSource::kNvml};
+  std::string error;
+  EXPECT_EQ(ParseProfile(ProfileText(profile, kNow), "f", kNow, &error), profile) << error;
+}
+
+TEST(ProfileMessagesTest, AgesGoOnAfterARestart) {
+  const std::string text = ProfileText(Sample("a", 4'000'000'000), kNow);  // a second ago
+  const Clocks after_a_boot = {.monotonic = 1'000'000'000, .wall = kNow.wall + 60'000'000'000};
+  std::string error;
+  EXPECT_EQ(ParseProfile(text, "f", after_a_boot, &error)->newest(), -60'000'000'000);
+  const Clocks clock_set_back = {.monotonic = 1'000'000'000, .wall = kNow.wall - 60'000'000'000};
+  EXPECT_EQ(ParseProfile(text, "f", clock_set_back, &error)->newest(), 1'000'000'000) << "no age is negative";
+}
+
+TEST(ProfileMessagesTest, ErrorsNameFileKeyValueAndWhatIsAllowed) {
+  const std::string figure = R"(, "source": "turns", "learned_at_s": 1})";
+  EXPECT_EQ(ErrorOf(R"({"gang": "a", "jitter": {"value": -3)" + figure + "}"),
+            "/p/f.json: jitter.value: -3 is not allowed: 0 to 1000");
+  EXPECT_EQ(ErrorOf(R"({"gang": "a", "jitter": {"value": "NaN")" + figure + "}"),
+            "/p/f.json: jitter.value: nan is not allowed: 0 to 1000");
+  EXPECT_EQ(ErrorOf(R"({"gang": "a", "peak_memory_bytes": {"value": 3)" + figure + "}"),
+            "/p/f.json: peak_memory_bytes.source: turns is not allowed: nvml");
+  EXPECT_EQ(ErrorOf(R"({"gang": "a", "step_alone_ms": {"value": 3)" + figure + "}"),
+            "/p/f.json: step_alone_ms.source: turns is not allowed: measured, remembered, estimated");
+  EXPECT_EQ(ErrorOf(R"({"gang": "a", "compute_ms": {"value": 3)" + figure + "}"),
+            "/p/f.json: away_ms: nothing is not allowed: a figure, where the other one is");
+  EXPECT_EQ(ErrorOf(R"({"gang": "a", "jitter": {"value": 0, "source": "turns", "learned_at_s": -1}})"),
+            "/p/f.json: jitter.learned_at_s: -1 is not allowed: 0 to 7000000000");
+  EXPECT_EQ(ErrorOf("{}"), "/p/f.json: gang: \"\" is not allowed: 1 to 127 printable characters, no spaces");
+  EXPECT_EQ(ErrorOf(R"({"gang": "a\nb"})"),
+            "/p/f.json: gang: a value is not allowed: 1 to 127 printable characters, no spaces");
+  const std::string unknown = ErrorOf(R"({"gang": "a", "compute_mss": 3})");
+  EXPECT_THAT(unknown, StartsWith("/p/f.json: "));
+  EXPECT_THAT(unknown, HasSubstr("compute_mss"));
+  EXPECT_THAT(ErrorOf(R"({"gang": "a", "uid": -1})"), HasSubstr("-1"));
+  for (const char* text : {"", "{", "[]", "null", "\xff\xfe", "{\"gang\": \"a\"} x"}) {
+    EXPECT_THAT(ErrorOf(text), StartsWith("/p/f.json: ")) << text;
+  }
+  EXPECT_THAT(ErrorOf(std::string(100'000, ' ')), HasSubstr("100000 bytes are not allowed: at most 65536"));
+}
+
+TEST(ProfileFileNameTest, IsSafeAndOfOneJobOnly) {
+  EXPECT_EQ(ProfileFileName({.gang = "llama-7b_v1.2", .uid = 1000, .size = 4}), "1000-4-llama-7b_v1.2.json");
+  EXPECT_EQ(ProfileFileName({.gang = "../a%", .uid = 0, .size = 0}), "0-0-..%2fa%25.json");
+  const std::string long_name(127, '/');
+  std::set<std::string> names;
+  for (const std::string& gang : {std::string("a"), std::string("A"), std::string("a/"), std::string("a%2f"),
+                                  long_name, long_name.substr(1), long_name.substr(1) + "a"}) {
+    for (const std::uint32_t uid : {0u, 1u, 0xffffffffu}) {
+      for (const std::uint32_t size : {0u, 1u, 0xffffffffu}) {
+        const std::string name = ProfileFileName({.gang = gang, .uid = uid, .size = size});
+        EXPECT_LT(name.size(), 200u);
+        EXPECT_EQ(name.find('/'), std::string::npos);
+        EXPECT_TRUE(names.insert(name).second) << name;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace crossover::deviceplugin
