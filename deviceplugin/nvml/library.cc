@@ -1,0 +1,118 @@
+#include "deviceplugin/nvml/library.h"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace crossover::deviceplugin {
+namespace {
+
+// As in nvml.h, whose layout of these never changes: a new one gets a new function.
+using Device = struct nvmlDevice_st*;
+using Result = int;
+constexpr Result kSuccess = 0;
+constexpr Result kInsufficientSize = 7;
+constexpr unsigned long long kNotAvailable = ~0ULL;
+
+struct ProcessInfo {
+  unsigned pid;
+  unsigned long long used_bytes;
+  unsigned gpu_instance;
+  unsigned compute_instance;
+};
+static_assert(sizeof(ProcessInfo) == 24);
+
+using ListProcesses = Result (*)(Device device, unsigned* count, ProcessInfo* infos);
+
+template <class Function>
+bool Find(void* library, const char* name, Function* function) {
+  *function = reinterpret_cast<Function>(dlsym(library, name));
+  return *function != nullptr;
+}
+
+// Processes may come between two calls: there is room for some more.
+bool List(ListProcesses list, Device device, std::vector<ProcessInfo>* infos) {
+  constexpr int kTries = 4;
+  constexpr unsigned kSpare = 8;
+  constexpr unsigned kMost = 1 << 16;
+  infos->resize(64);
+  for (int i = 0; i < kTries; ++i) {
+    auto count = static_cast<unsigned>(infos->size());
+    const Result result = list(device, &count, infos->data());
+    if (result == kSuccess) {
+      infos->resize(std::min<std::size_t>(count, infos->size()));
+      return true;
+    }
+    if (result != kInsufficientSize || count > kMost) return false;
+    infos->resize(count + kSpare);
+  }
+  return false;
+}
+
+}  // namespace
+
+struct NvmlLibrary::Functions {
+  void* library = nullptr;
+  Result (*start)() = nullptr;
+  Result (*stop)() = nullptr;
+  const char* (*describe)(Result result) = nullptr;
+  Result (*find)(const char* uuid, Device* device) = nullptr;
+  ListProcesses list = nullptr;
+  ListProcesses list_mps = nullptr;  // null where the library is older than that
+  bool started = false;
+
+  ~Functions() {
+    if (started) stop();
+    if (library != nullptr) dlclose(library);
+  }
+};
+
+NvmlLibrary::NvmlLibrary(std::unique_ptr<Functions> functions) : functions_(std::move(functions)) {}
+NvmlLibrary::~NvmlLibrary() = default;
+
+std::unique_ptr<NvmlLibrary> NvmlLibrary::Load(const std::string& name, std::string* error) {
+  auto functions = std::make_unique<Functions>();
+  functions->library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (functions->library == nullptr) {
+    *error = dlerror();  // NOLINT(concurrency-mt-unsafe): of this thread
+    return nullptr;
+  }
+  void* library = functions->library;
+  if (!Find(library, "nvmlInit_v2", &functions->start) || !Find(library, "nvmlShutdown", &functions->stop) ||
+      !Find(library, "nvmlErrorString", &functions->describe) ||
+      !Find(library, "nvmlDeviceGetHandleByUUID", &functions->find) ||
+      !Find(library, "nvmlDeviceGetComputeRunningProcesses_v3", &functions->list)) {
+    *error = name + ": it has no nvmlDeviceGetComputeRunningProcesses_v3: the driver is too old";
+    return nullptr;
+  }
+  Find(library, "nvmlDeviceGetMPSComputeRunningProcesses_v3", &functions->list_mps);
+  if (const Result result = functions->start(); result != kSuccess) {
+    *error = name + ": " + functions->describe(result);
+    return nullptr;
+  }
+  functions->started = true;
+  return std::unique_ptr<NvmlLibrary>(new NvmlLibrary(std::move(functions)));
+}
+
+std::optional<std::map<pid_t, std::uint64_t>> NvmlLibrary::MemoryByProcess(
+    const std::string& gpu_uuid) const {
+  Device device = nullptr;
+  if (functions_->find(gpu_uuid.c_str(), &device) != kSuccess) return std::nullopt;
+  std::map<pid_t, std::uint64_t> bytes;
+  bool answered = false;
+  for (const ListProcesses list : {functions_->list, functions_->list_mps}) {
+    std::vector<ProcessInfo> infos;
+    if (list == nullptr || !List(list, device, &infos)) continue;
+    answered = true;
+    for (const ProcessInfo& info : infos) {
+      if (info.used_bytes == kNotAvailable) continue;
+      std::uint64_t& known = bytes[static_cast<pid_t>(info.pid)];
+      known = std::max<std::uint64_t>(known, info.used_bytes);  // in both lists it is the same memory
+    }
+  }
+  if (!answered) return std::nullopt;
+  return bytes;
+}
+
+}  // namespace crossover::deviceplugin

@@ -1,0 +1,37 @@
+// The few questions to the NVIDIA driver's management library that the daemon has. The library is looked up
+// when it is needed: nothing is linked, and a machine without it lacks what it would say and nothing else.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace crossover::deviceplugin {
+
+// Not thread-safe.
+class NvmlLibrary {
+ public:
+  static constexpr char kName[] = "libnvidia-ml.so.1";
+
+  // Null where it cannot be loaded or does not start, with the reason in `error`.
+  static std::unique_ptr<NvmlLibrary> Load(const std::string& name, std::string* error);
+  ~NvmlLibrary();
+  NvmlLibrary(const NvmlLibrary&) = delete;
+  NvmlLibrary& operator=(const NvmlLibrary&) = delete;
+
+  // Bytes that each process has allocated on a GPU, also as a client of MPS; by process id. Processes of
+  // which the driver does not know it are left out. Nothing where the driver does not answer.
+  std::optional<std::map<pid_t, std::uint64_t>> MemoryByProcess(const std::string& gpu_uuid) const;
+
+ private:
+  struct Functions;
+  explicit NvmlLibrary(std::unique_ptr<Functions> functions);
+
+  std::unique_ptr<Functions> functions_;
+};
+
+}  // namespace crossover::deviceplugin

@@ -1,0 +1,83 @@
+#include "deviceplugin/nvml/memory_watch.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace crossover::deviceplugin {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::unique_ptr<NvmlLibrary> Load(const std::string& name) {
+  std::string error;
+  auto library = NvmlLibrary::Load(name, &error);
+  EXPECT_NE(library, nullptr) << error;
+  return library;
+}
+
+TEST(NvmlLibraryTest, AMachineWithoutItSaysSo) {
+  std::string error;
+  EXPECT_EQ(NvmlLibrary::Load("libno-such-library.so.1", &error), nullptr);
+  EXPECT_THAT(error, HasSubstr("libno-such-library.so.1"));
+  EXPECT_EQ(NvmlLibrary::Load("libm.so.6", &error), nullptr);
+  EXPECT_THAT(error, HasSubstr("libm.so.6: it has no nvmlDeviceGetComputeRunningProcesses_v3"));
+}
+
+TEST(NvmlLibraryTest, ListsProcessesWithAndWithoutMps) {
+  const auto nvml = Load(FAKE_NVML);
+  const auto bytes = nvml->MemoryByProcess("GPU-0");
+  ASSERT_TRUE(bytes);
+  EXPECT_EQ(bytes->size(), 100u);
+  EXPECT_EQ(bytes->at(1000), 30u) << "in both lists: not twice";
+  EXPECT_EQ(bytes->count(1001), 0u) << "the driver does not know";
+  EXPECT_EQ(bytes->at(1099), 10u) << "also where there are many";
+  EXPECT_EQ(bytes->at(7), 40u);
+  EXPECT_FALSE(nvml->MemoryByProcess("GPU-1"));
+}
+
+class MemoryWatchTest : public ::testing::Test {
+ protected:
+  void Join(const std::string& gang, const std::string& uuid, std::int64_t pid) {
+    auto gpu = std::make_shared<arbiter::GpuInfo>();
+    gpu->uuid = uuid;
+    auto member = std::make_shared<arbiter::Member>();
+    member->id = ++last_id_;
+    member->gpu = gpu;
+    member->gang = gang;
+    member->pid = pid;
+    arbiter::Event event{};
+    event.kind = arbiter::EventKind::kJoin;
+    event.gpu = gpu;
+    event.member = member;
+    books_.OnEvent(event);
+  }
+  std::optional<std::uint64_t> Peak(const std::string& gang) const {
+    const auto profile = books_.Profile({.gang = gang});
+    if (!profile) return std::nullopt;
+    return profile->peak_memory->value;
+  }
+
+  Books books_;
+  std::uint64_t last_id_ = 0;
+};
+
+TEST_F(MemoryWatchTest, TellsTheBooksOfEachClientsProcess) {
+  Join("a", "GPU-0", 7);
+  Join("b", "GPU-0", 1002);
+  Join("hidden", "GPU-0", 0);
+  Join("other", "GPU-0", 8);
+  Join("elsewhere", "GPU-1", 7);
+  LookAtMemory(*Load(FAKE_NVML), &books_);
+  EXPECT_EQ(Peak("a"), 40u);
+  EXPECT_EQ(Peak("b"), 10u);
+  for (const char* gang : {"hidden", "other", "elsewhere"}) EXPECT_FALSE(Peak(gang)) << gang;
+}
+
+TEST_F(MemoryWatchTest, LooksByItselfUntilItEnds) {
+  Join("a", "GPU-0", 7);
+  const MemoryWatch watch(Load(FAKE_NVML), &books_);
+  while (!Peak("a")) std::this_thread::yield();
+}
+
+}  // namespace
+}  // namespace crossover::deviceplugin
