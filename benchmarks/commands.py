@@ -120,7 +120,10 @@ def top_command(build, api_socket):
 
 def daemon_config(socket, trace, settings=()):
     """The node daemon's configuration: where it listens, and where its trace goes."""
-    return "\n".join(["socket:", f"  path: {socket}", f"trace_file: {trace}", *settings]) + "\n"
+    lines = ["socket:", f"  path: {socket}", f"trace_file: {trace}", *settings]
+    if not any(line.startswith("profiles:") for line in settings):
+        lines.append("profiles: off")  # what one run learns must not help the next
+    return "\n".join(lines) + "\n"
 
 
 def rank_environment(machine, rank, address, port):

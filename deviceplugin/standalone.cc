@@ -4,6 +4,8 @@
 
 #include <cstdio>
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "deviceplugin/api/server.h"
 #include "deviceplugin/books/books.h"
@@ -11,6 +13,8 @@
 #include "deviceplugin/daemon.h"
 #include "deviceplugin/metrics/arbiter_metrics.h"
 #include "deviceplugin/metrics/server.h"
+#include "deviceplugin/nvml/memory_watch.h"
+#include "deviceplugin/profiles/keeper.h"
 
 namespace crossover::deviceplugin {
 namespace {
@@ -26,6 +30,32 @@ int Fail(const std::string& error) {
   return 2;
 }
 
+// Null where there is no driver: nobody's memory is known then.
+std::unique_ptr<MemoryWatch> WatchMemory(Books* books) {
+  std::string why;
+  auto nvml = NvmlLibrary::Load(NvmlLibrary::kName, &why);
+  if (nvml != nullptr) return std::make_unique<MemoryWatch>(std::move(nvml), books);
+  logging::Info("peak memory of jobs stays unknown: " + why);
+  return nullptr;
+}
+
+// What outlives the daemon: where profiles are kept.
+struct Profiles {
+  std::unique_ptr<ProfileStore> store;  // null: nowhere
+  std::unique_ptr<ProfileKeeper> keeper;
+
+  bool Open(const std::string& directory, Books* books, std::string* error) {
+    if (directory.empty()) return true;
+    store = ProfileStore::Open(directory, error);
+    if (store == nullptr) {
+      *error = "profiles: " + *error;
+      return false;
+    }
+    keeper = std::make_unique<ProfileKeeper>(books, store.get());
+    return true;
+  }
+};
+
 }  // namespace
 
 int RunStandalone(const std::string& config_path) {
@@ -35,8 +65,19 @@ int RunStandalone(const std::string& config_path) {
 
   const auto metrics = std::make_shared<ArbiterMetrics>();
   Books books;
-  Daemon daemon(*config);
-  if (!daemon.Start({metrics.get(), &books}, &error)) return Fail(error);
+  logging::SetLevel(config->log_level);
+  Profiles profiles;
+  if (!profiles.Open(config->profiles, &books, &error)) return Fail(error);
+  std::vector<Sink*> sinks = {metrics.get(), &books};
+  if (profiles.keeper) sinks.push_back(profiles.keeper.get());
+  Daemon daemon(*config, profiles.store.get());
+  if (!daemon.Start(std::move(sinks), &error)) return Fail(error);
+  const std::unique_ptr<MemoryWatch> memory = profiles.store ? WatchMemory(&books) : nullptr;
+  if (profiles.store) {
+    metrics->set_profile_failures([store = profiles.store.get()] { return store->write_failures(); });
+    logging::Info("profiles of " + std::to_string(profiles.store->All().size()) + " jobs in " +
+                  config->profiles);
+  }
   metrics->set_cpu_seconds([clock = daemon.arbiter_clock()] { return ReadSeconds(clock); });
 
   std::unique_ptr<MetricsServer> server;

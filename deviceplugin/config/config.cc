@@ -14,6 +14,7 @@ std::string NeedRestart(const Config& running, const Config& wanted) {
   compare("metrics", running.metrics_listen == wanted.metrics_listen);
   compare("api", running.api_socket == wanted.api_socket);
   compare("trace_file", running.trace_file == wanted.trace_file);
+  compare("profiles", running.profiles == wanted.profiles);
   return names;
 }
 

@@ -10,9 +10,10 @@ namespace crossover::deviceplugin {
 
 struct Config {
   arbiter::Settings arbiter;
-  std::string metrics_listen;  // host:port; empty: no metrics
-  std::string api_socket;      // path; empty: no API
-  std::string trace_file;      // empty: none
+  std::string metrics_listen;                            // host:port; empty: no metrics
+  std::string api_socket;                                // path; empty: no API
+  std::string trace_file;                                // empty: none
+  std::string profiles = "/var/lib/crossover/profiles";  // of the standalone daemon; a directory; empty: none
   logging::Level log_level = logging::Level::kInfo;
 };
 

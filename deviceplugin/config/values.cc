@@ -70,6 +70,11 @@ bool ValidListenAddress(std::string_view address) {
          ParseInteger(address.substr(colon + 1), 0, 65'535).has_value();
 }
 
+bool ValidDirectory(std::string_view path) {
+  constexpr std::size_t kMost = 3000;  // of PATH_MAX: files in it have names too
+  return path.size() > 1 && path.size() <= kMost && path.front() == '/' && path.find('\0') == path.npos;
+}
+
 std::optional<std::int64_t> ParseInteger(std::string_view text, std::int64_t low, std::int64_t high) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);

@@ -41,6 +41,9 @@ inline constexpr std::string_view kApiSocketAllowed = "an absolute path of at mo
 inline constexpr std::string_view kListenAllowed = "host:port with a port from 0 to 65535, or off";
 bool ValidListenAddress(std::string_view address);
 
+inline constexpr std::string_view kProfilesAllowed = "an absolute path of at most 3000 bytes, or off";
+bool ValidDirectory(std::string_view path);
+
 // Decimal digits only, within [low, high].
 std::optional<std::int64_t> ParseInteger(std::string_view text, std::int64_t low, std::int64_t high);
 

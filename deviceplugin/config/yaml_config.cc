@@ -223,6 +223,13 @@ Config ReadConfig(const YAML::Node& root) {
             return text.size() > 1 && text.front() == '/';
           });
         }},
+       {"profiles",
+        [&](const auto& value, const auto& key) {
+          Scalar(value, key, kProfilesAllowed, [&](const std::string& text) {
+            config.profiles = text == "off" ? "" : text;
+            return text == "off" || ValidDirectory(text);
+          });
+        }},
        {"log_level", [&](const auto& value, const auto& key) {
           Scalar(value, key, kLogLevelAllowed, [&](const std::string& text) {
             const auto level = logging::ParseLevel(text);

@@ -54,6 +54,11 @@ void ArbiterMetrics::set_cpu_seconds(std::function<double()> cpu_seconds) {
   cpu_seconds_ = std::move(cpu_seconds);
 }
 
+void ArbiterMetrics::set_profile_failures(std::function<std::uint64_t()> failures) {
+  const std::lock_guard lock(mutex_);
+  profile_failures_ = std::move(failures);
+}
+
 void ArbiterMetrics::OnEvent(const arbiter::Event& event) {
   if (event.member == nullptr) return;
   const std::lock_guard lock(mutex_);
@@ -195,6 +200,12 @@ void ArbiterMetrics::CollectDaemon(Families* families) const {
                               "Processor time of the thread that keeps the turns.", MetricType::Counter);
     AddCounter(&cpu, {}, cpu_seconds_());
     families->push_back(std::move(cpu));
+  }
+  if (profile_failures_) {
+    MetricFamily failures = Family("crossover_profile_write_failures_total",
+                                   "Times that a job's profile could not be written.", MetricType::Counter);
+    AddCounter(&failures, {}, static_cast<double>(profile_failures_()));
+    families->push_back(std::move(failures));
   }
   MetricFamily dropped =
       Family("crossover_events_dropped_total",

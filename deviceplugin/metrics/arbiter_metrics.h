@@ -24,6 +24,8 @@ class ArbiterMetrics : public prometheus::Collectable, public Sink {
  public:
   // `cpu_seconds`: what the arbiter's thread has used; may be empty. Called on the server's thread.
   void set_cpu_seconds(std::function<double()> cpu_seconds);
+  // Profiles that could not be written so far; may be empty. Likewise.
+  void set_profile_failures(std::function<std::uint64_t()> failures);
 
   void OnEvent(const arbiter::Event& event) override;
   void OnStats(const arbiter::GpuInfo& gpu, const turn::Stats& stats) override;
@@ -52,6 +54,7 @@ class ArbiterMetrics : public prometheus::Collectable, public Sink {
   std::map<std::string, turn::Stats> gpus_;  // by UUID
   std::uint64_t dropped_ = 0;
   std::function<double()> cpu_seconds_;
+  std::function<std::uint64_t()> profile_failures_;
 };
 
 }  // namespace crossover::deviceplugin

@@ -17,6 +17,7 @@ void Check(const deviceplugin::Config& config) {
   bool good = deviceplugin::ValidSocketPath(config.arbiter.socket.path);
   good &= config.arbiter.socket.mode >= 0600 && config.arbiter.socket.mode <= 0777;
   good &= config.metrics_listen.empty() || deviceplugin::ValidListenAddress(config.metrics_listen);
+  good &= config.profiles.empty() || deviceplugin::ValidDirectory(config.profiles);
   good &= config.arbiter.live.turn.watchdog.floor > 0 && config.arbiter.live.turn.watchdog.factor > 0;
   good &= config.arbiter.limits.connections > 0 && config.arbiter.limits.gpus > 0;
   if (config.arbiter.live.gpus) {

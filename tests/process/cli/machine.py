@@ -22,14 +22,14 @@ class Node(Machine):
 
     def write_config(self, **options):
         lines = ["socket:", f"  path: {self.socket}", f"trace_file: {self.trace}"]
-        lines += [f"{key}: {value}" for key, value in options.items()]
+        lines += [f"{key}: {value}" for key, value in {"profiles": "off", **options}.items()]
         self.config.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
-    def start_daemon(self):
+    def start_daemon(self, until="api on "):
         command = [BIN / "crossover-deviceplugin", "--standalone", "--config", self.config]
         self.daemon = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         self.test.addCleanup(_end, self.daemon)
-        self.await_word("api on ")
+        self.await_word(until)
 
     def await_word(self, word):
         """Reads the daemon's log until a line has `word`."""

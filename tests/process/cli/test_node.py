@@ -167,7 +167,8 @@ class Life(unittest.TestCase):
     def test_a_live_daemons_socket_is_not_taken(self):
         node = Node(self)
         other = node.directory / "other.yaml"
-        other.write_text(f"socket: {{path: {node.directory}/other.sock}}\napi: {{socket: {node.api}}}\n")
+        other.write_text(f"socket: {{path: {node.directory}/other.sock}}\napi: {{socket: {node.api}}}\n"
+                         "profiles: off\n")
         done = finished([*node.daemon.args[:3], other])
         self.assertEqual(done.returncode, 2)
         self.assertIn(f"api.socket: socket {node.api}: another daemon listens on it", done.stderr)

@@ -23,7 +23,7 @@ class StandaloneTest : public ::testing::Test {
  protected:
   void WriteConfig(const std::string& mode) const {
     std::ofstream(config()) << "socket: {path: " << socket() << "}\nmetrics: {listen: 127.0.0.1:0}\n"
-                            << "mode: " << mode << "\n";
+                            << "mode: " << mode << "\nprofiles: off\n";
   }
   void StartDaemon() {
     WriteConfig("enforce");

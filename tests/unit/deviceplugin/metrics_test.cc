@@ -140,5 +140,12 @@ TEST_F(MetricsTest, EventsOfUnknownClientsAndOfNoneAreIgnored) {
   EXPECT_EQ(Find("crossover_turns_total", OfGang("")), nullptr);
 }
 
+TEST_F(MetricsTest, FailedProfilesAreCountedWhereProfilesAreKept) {
+  EXPECT_EQ(Find("crossover_profile_write_failures_total", {}), nullptr);
+  metrics_.set_profile_failures([] { return std::uint64_t{3}; });
+  ASSERT_NE(Find("crossover_profile_write_failures_total", {}), nullptr);
+  EXPECT_EQ(Find("crossover_profile_write_failures_total", {})->counter.value, 3);
+}
+
 }  // namespace
 }  // namespace crossover::deviceplugin

@@ -28,6 +28,7 @@ TEST(YamlConfigTest, AnEmptyFileIsTheDefaults) {
     EXPECT_EQ(config->arbiter.socket.path, "/run/crossover/arbiter.sock");
     EXPECT_EQ(config->metrics_listen, "");
     EXPECT_EQ(config->api_socket, "/run/crossover/api.sock");
+    EXPECT_EQ(config->profiles, "/var/lib/crossover/profiles");
   }
 }
 
@@ -59,6 +60,7 @@ watchdog:
   offences: 3
   forgive_s: 60
 trace_file: /tmp/trace.jsonl
+profiles: /tmp/profiles
 log_level: warn
 )");
   ASSERT_TRUE(config);
@@ -82,6 +84,7 @@ log_level: warn
   EXPECT_EQ(config->arbiter.live.turn.watchdog.offences, 3u);
   EXPECT_EQ(config->arbiter.live.turn.watchdog.forgive, 60'000'000'000);
   EXPECT_EQ(config->trace_file, "/tmp/trace.jsonl");
+  EXPECT_EQ(config->profiles, "/tmp/profiles");
   EXPECT_EQ(config->log_level, logging::Level::kWarn);
 }
 
@@ -94,6 +97,16 @@ TEST(YamlConfigTest, TheApiIsBesideTheSocketUnlessItIsNamedOrOff) {
   }
   EXPECT_EQ(ErrorOf("api: {socket: relative}\n"),
             "f.yaml:1: api.socket: relative is not allowed: an absolute path of at most 107 bytes, or off");
+}
+
+TEST(YamlConfigTest, ProfilesAreKeptInADirectoryOrNot) {
+  EXPECT_EQ(ParseText("profiles: off\n")->profiles, "");
+  EXPECT_EQ(ErrorOf("profiles: here\n"),
+            "f.yaml:1: profiles: here is not allowed: an absolute path of at most 3000 bytes, or off");
+  EXPECT_EQ(ErrorOf("profiles: /\n"),
+            "f.yaml:1: profiles: / is not allowed: an absolute path of at most 3000 bytes, or off");
+  ErrorOf("profiles: [/a]\n");
+  ErrorOf("profiles: /" + std::string(3000, 'x') + "\n");
 }
 
 TEST(YamlConfigTest, TheExampleIsValidAndSaysTheDefaults) {
@@ -113,6 +126,7 @@ TEST(YamlConfigTest, TheExampleIsValidAndSaysTheDefaults) {
   EXPECT_EQ(example->arbiter.live.turn.watchdog.floor, defaults.arbiter.live.turn.watchdog.floor);
   EXPECT_EQ(example->arbiter.live.turn.watchdog.factor, defaults.arbiter.live.turn.watchdog.factor);
   EXPECT_EQ(example->arbiter.live.turn.watchdog.offences, defaults.arbiter.live.turn.watchdog.offences);
+  EXPECT_EQ(example->profiles, defaults.profiles);
   EXPECT_EQ(example->log_level, defaults.log_level);
 }
 
