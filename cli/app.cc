@@ -9,6 +9,7 @@
 #include "cli/doctor/doctor.h"
 #include "cli/mode/mode.h"
 #include "cli/node/client.h"
+#include "cli/profiles/profiles.h"
 #include "cli/run/run.h"
 #include "cli/timeline/timeline.h"
 #include "cli/top/top.h"
@@ -92,6 +93,14 @@ void AddMode(CLI::App* app, Action* action) {
   mode->callback([action, socket, to] { *action = [socket, to] { return SwitchMode(*socket, *to); }; });
 }
 
+void AddProfiles(CLI::App* app, Action* action) {
+  auto options = std::make_shared<ProfilesOptions>();
+  CLI::App* profiles =
+      Add(app, "profiles", "what is remembered of jobs that ran on this machine", action, Profiles, options);
+  AddSocket(profiles, &options->socket);
+  AddOutput(profiles, "table", &options->json, options);
+}
+
 void AddDoctor(CLI::App* app, Action* action) {
   auto options = std::make_shared<DoctorOptions>();
   CLI::App* doctor =
@@ -114,6 +123,7 @@ int Main(int argc, char** argv, const char* version) {
   AddTop(&app, &action);
   AddTimeline(&app, &action);
   AddMode(&app, &action);
+  AddProfiles(&app, &action);
   AddDoctor(&app, &action);
   try {
     app.parse(argc, argv);

@@ -91,6 +91,7 @@ int RunStandalone(const std::string& config_path) {
     api = ApiServer::Start(config->api_socket,
                            {.books = &books,
                             .modes = &daemon,
+                            .profiles = profiles.store.get(),
                             .version = CROSSOVER_VERSION,
                             .arbiter_socket = config->arbiter.socket.path},
                            &error);

@@ -107,6 +107,11 @@ std::string NodeClient::ListTurns(const node::v1::ListTurnsRequest& request,
       parts_->Ask([&](auto* context) { return parts_->stub->ListTurns(context, request, response); }));
 }
 
+std::string NodeClient::ListProfiles(node::v1::ListProfilesResponse* response) {
+  if (std::string complaint = Complaint(); !complaint.empty()) return complaint;
+  return Text(parts_->Ask([&](auto* context) { return parts_->stub->ListProfiles(context, {}, response); }));
+}
+
 std::string NodeClient::SetMode(const node::v1::SetModeRequest& request,
                                 node::v1::SetModeResponse* response) {
   if (std::string complaint = Complaint(); !complaint.empty()) return complaint;

@@ -9,6 +9,7 @@
 namespace crossover::node::v1 {
 class ListGpusResponse;
 class ListJobsResponse;
+class ListProfilesResponse;
 class ListTurnsRequest;
 class ListTurnsResponse;
 class SetModeRequest;
@@ -33,6 +34,7 @@ class NodeClient {
   std::string ListGpus(node::v1::ListGpusResponse* response);
   std::string ListJobs(node::v1::ListJobsResponse* response);
   std::string ListTurns(const node::v1::ListTurnsRequest& request, node::v1::ListTurnsResponse* response);
+  std::string ListProfiles(node::v1::ListProfilesResponse* response);
   std::string SetMode(const node::v1::SetModeRequest& request, node::v1::SetModeResponse* response);
   // Until `on_event` returns false (then without a complaint) or the daemon ends the stream.
   std::string WatchTurns(const std::string& gpu_uuid,

@@ -10,6 +10,7 @@
 
 #include "deviceplugin/books/books.h"
 #include "deviceplugin/mode_switch.h"
+#include "deviceplugin/profiles/store.h"
 
 namespace crossover::deviceplugin {
 
@@ -18,6 +19,7 @@ class ApiServer {
   struct Backend {  // all outlive the server
     Books* books = nullptr;
     ModeSwitch* modes = nullptr;
+    const ProfileStore* profiles = nullptr;  // may be null: they are off
     std::string version;
     std::string arbiter_socket;
   };

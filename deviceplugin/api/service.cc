@@ -8,6 +8,7 @@
 
 #include "deviceplugin/api/messages.h"
 #include "deviceplugin/config/values.h"
+#include "deviceplugin/profiles/messages.h"
 
 namespace crossover::deviceplugin {
 namespace {
@@ -56,6 +57,11 @@ Status NodeService::ListGpus(grpc::ServerContext*, const node::v1::ListGpusReque
 Status NodeService::ListJobs(grpc::ServerContext*, const node::v1::ListJobsRequest*,
                              node::v1::ListJobsResponse* response) {
   FillJobs(backend_.books->Gpus(), response);
+  const Clocks now = Clocks::Now();
+  for (node::v1::Job& job : *response->mutable_jobs()) {
+    const auto profile = backend_.books->Profile({.gang = job.gang(), .uid = job.uid(), .size = job.size()});
+    if (profile) Fill(*profile, now, job.mutable_profile());
+  }
   return Status::OK;
 }
 
@@ -89,6 +95,15 @@ Status NodeService::SetMode(grpc::ServerContext*, const node::v1::SetModeRequest
   response->set_mode_before(Text(*before));
   response->set_mode(Text(now.in_force));
   response->set_mode_configured(Text(now.configured));
+  return Status::OK;
+}
+
+Status NodeService::ListProfiles(grpc::ServerContext*, const node::v1::ListProfilesRequest*,
+                                 node::v1::ListProfilesResponse* response) {
+  if (backend_.profiles == nullptr) return Status::OK;
+  response->set_directory(backend_.profiles->directory());
+  const Clocks now = Clocks::Now();
+  for (const JobProfile& profile : backend_.profiles->All()) Fill(profile, now, response->add_profiles());
   return Status::OK;
 }
 

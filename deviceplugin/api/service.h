@@ -20,6 +20,8 @@ class NodeService final : public node::v1::Node::Service {
                          node::v1::ListTurnsResponse* response) override;
   grpc::Status SetMode(grpc::ServerContext* context, const node::v1::SetModeRequest* request,
                        node::v1::SetModeResponse* response) override;
+  grpc::Status ListProfiles(grpc::ServerContext* context, const node::v1::ListProfilesRequest* request,
+                            node::v1::ListProfilesResponse* response) override;
   // Each watcher has a thread of gRPC's for as long as it watches; one that does not read blocks that thread
   // and nothing else.
   grpc::Status WatchTurns(grpc::ServerContext* context, const node::v1::WatchTurnsRequest* request,

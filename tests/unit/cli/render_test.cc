@@ -3,6 +3,7 @@
 #include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 
+#include "cli/profiles/table.h"
 #include "cli/render/json.h"
 #include "cli/render/table.h"
 #include "cli/timeline/picture.h"
@@ -84,6 +85,31 @@ TEST(TopTableTest, MarksWhatIsEstimated) {
 }
 
 TEST(TopTableTest, WithoutJobsItSaysSo) { EXPECT_THAT(TopTable({}), HasSubstr("no job has connected yet")); }
+
+TEST(ProfilesTableTest, ShowsWhatIsKnownAndHowOldItIs) {
+  EXPECT_EQ(ProfilesTable(Parse<node::v1::ListProfilesResponse>(R"(
+    directory: "/p"
+    profiles {
+      gang: "alpha" uid: 1000 size: 4
+      compute_ms { value: 20.04 source: "turns" learned_at_s: 1000 }
+      away_ms { value: 12 source: "turns" learned_at_s: 1000 }
+      jitter { value: 0.052 source: "turns" learned_at_s: 1000 }
+      step_alone_ms { value: 32.1 source: "measured" learned_at_s: 400 }
+      peak_memory_bytes { value: 1073741824 source: "nvml" learned_at_s: 1060 }
+    }
+    profiles { gang: "beta" uid: 0 step_alone_ms { value: 7 source: "estimated" learned_at_s: 9999 } })"),
+                          1075),
+            "GANG   USER  RANKS  C ms  M ms  JITTER  ALONE ms  MEMORY MiB   AGE\n"
+            "alpha  1000      4  20.0  12.0    5.2%      32.1        1024  15 s\n"
+            "beta      0      -     -     -       -     7.0 ~           -   0 s\n"
+            "\n~ estimated from its turns and the gaps between them\n");
+}
+
+TEST(ProfilesTableTest, SaysWhyThereAreNone) {
+  EXPECT_THAT(ProfilesTable({}, 0), HasSubstr("profiles are off"));
+  EXPECT_THAT(ProfilesTable(Parse<node::v1::ListProfilesResponse>(R"(directory: "/p")"), 0),
+              HasSubstr("no job has left a profile yet in /p\n"));
+}
 
 // What scripts read: names and kinds stay.
 TEST(TopJsonTest, FieldsThatAreNotKnownAreLeftOutAndOthersAreThere) {

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <ctime>
 #include <filesystem>
 #include <future>
 
@@ -58,7 +59,9 @@ class ApiTest : public ::testing::Test {
   }
   std::unique_ptr<ApiServer> Start() {
     return ApiServer::Start(
-        socket(), {.books = &books_, .modes = &modes_, .version = "9", .arbiter_socket = "/a"}, &error_);
+        socket(),
+        {.books = &books_, .modes = &modes_, .profiles = nullptr, .version = "9", .arbiter_socket = "/a"},
+        &error_);
   }
   std::string socket() const { return directory_ + "/api.sock"; }
   void Put(arbiter::EventKind kind, turn::Time duration = 0) {
@@ -125,6 +128,41 @@ TEST_F(ApiTest, AnswersWhatTheBooksSay) {
   ASSERT_EQ(client.ListTurns({}, &turns), "");
   ASSERT_EQ(turns.turns_size(), 1);
   EXPECT_NEAR(turns.turns(0).began_s() - turns.turns(0).asked_s(), 0.002, 1e-6);
+}
+
+TEST_F(ApiTest, TellsWhatIsKnownOfAJob) {
+  Put(arbiter::EventKind::kJoin);
+  node::v1::ListJobsResponse jobs;
+  ASSERT_EQ(NodeClient(socket()).ListJobs(&jobs), "");
+  EXPECT_FALSE(jobs.jobs(0).has_profile());
+  books_.NoteMemory(*member_, 5000);
+  ASSERT_EQ(NodeClient(socket()).ListJobs(&jobs), "");
+  EXPECT_EQ(jobs.jobs(0).profile().peak_memory_bytes().value(), 5000);
+  EXPECT_FALSE(jobs.jobs(0).profile().has_compute_ms());
+}
+
+TEST_F(ApiTest, ListsTheProfilesThatAreKept) {
+  node::v1::ListProfilesResponse response;
+  ASSERT_EQ(NodeClient(socket()).ListProfiles(&response), "");
+  EXPECT_EQ(response.directory(), "") << "they are off";
+  server_.reset();
+  const auto store = ProfileStore::Open(directory_ + "/profiles", &error_);
+  ASSERT_NE(store, nullptr) << error_;
+  JobProfile profile;
+  profile.job = {.gang = "a", .uid = 7, .size = 4};
+  profile.peak_memory = {5000, base::MonotonicNs(), FigureSource::kNvml};
+  store->Put(profile);
+  server_ = ApiServer::Start(
+      socket(),
+      {.books = &books_, .modes = &modes_, .profiles = store.get(), .version = "9", .arbiter_socket = "/a"},
+      &error_);
+  ASSERT_EQ(NodeClient(socket()).ListProfiles(&response), "");
+  EXPECT_EQ(response.directory(), store->directory());
+  ASSERT_EQ(response.profiles_size(), 1);
+  EXPECT_EQ(response.profiles(0).uid(), 7u);
+  EXPECT_EQ(response.profiles(0).peak_memory_bytes().value(), 5000);
+  EXPECT_NEAR(response.profiles(0).peak_memory_bytes().learned_at_s(),
+              static_cast<double>(std::time(nullptr)), 60);
 }
 
 TEST_F(ApiTest, SwitchesTheModeAndSaysWhatItWas) {

@@ -1,0 +1,59 @@
+#include "cli/profiles/table.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "cli/render/table.h"
+#include "proto/crossover_node.pb.h"
+
+namespace crossover::cli {
+namespace {
+
+using node::v1::JobProfile;
+
+constexpr double kMiB = 1 << 20;
+
+std::string Step(const JobProfile& profile) {
+  if (!profile.has_step_alone_ms()) return "-";
+  const auto& step = profile.step_alone_ms();
+  return Number(step.value(), 1) + (step.source() == "estimated" ? " ~" : "");
+}
+
+// Of what was learned last.
+std::string Age(const JobProfile& profile, double now_s) {
+  double learned = 0;
+  for (const auto* figure :
+       {&profile.compute_ms(), &profile.jitter(), &profile.step_alone_ms(), &profile.peak_memory_bytes()}) {
+    learned = std::max(learned, figure->learned_at_s());
+  }
+  return Duration(std::max(0.0, now_s - learned));
+}
+
+std::vector<std::string> Row(const JobProfile& profile, double now_s) {
+  return {profile.gang(),
+          std::to_string(profile.uid()),
+          profile.size() == 0 ? "-" : std::to_string(profile.size()),
+          NumberOr(profile.has_compute_ms(), profile.compute_ms().value(), 1),
+          NumberOr(profile.has_away_ms(), profile.away_ms().value(), 1),
+          NumberOr(profile.has_jitter(), profile.jitter().value() * 100, 1, "%"),
+          Step(profile),
+          NumberOr(profile.has_peak_memory_bytes(), profile.peak_memory_bytes().value() / kMiB, 0),
+          Age(profile, now_s)};
+}
+
+}  // namespace
+
+std::string ProfilesTable(const node::v1::ListProfilesResponse& response, double now_s) {
+  if (response.directory().empty()) return "profiles are off (`profiles` in the daemon's file)\n";
+  if (response.profiles().empty()) return "no job has left a profile yet in " + response.directory() + "\n";
+  std::vector<std::vector<std::string>> rows = {
+      {"GANG", "USER", "RANKS", "C ms", "M ms", "JITTER", "ALONE ms", "MEMORY MiB", "AGE"}};
+  bool any_estimated = false;
+  for (const JobProfile& profile : response.profiles()) {
+    rows.push_back(Row(profile, now_s));
+    any_estimated |= profile.step_alone_ms().source() == "estimated";
+  }
+  return Columns(rows) + (any_estimated ? "\n~ estimated from its turns and the gaps between them\n" : "");
+}
+
+}  // namespace crossover::cli

@@ -1,0 +1,106 @@
+"""What is learned of jobs outlives them and the daemon: with the real daemon and real jobs on software GPUs."""
+
+import json
+import os
+import signal
+import unittest
+
+from tests.process.cli.machine import Node, clients, end_ranks, finished
+from tests.process.sidecar.test_sidecar import BIN
+
+COMPUTE_MS = 10  # as the trainers are told: Machine.start
+AWAY_MS = 65536 / 1.1e7 * 1e3  # their gradients over the link between two GPUs
+
+
+class Profiles(unittest.TestCase):
+
+    def node(self):
+        """With a driver for the daemon to ask, and profiles in a directory of this test's own."""
+        node = Node(self, profiles="off")
+        node.stop_daemon()
+        self.directory = node.directory / "profiles"
+        node.write_config(profiles=self.directory)
+        for name in ("SIMGPU_CONFIG", "LD_LIBRARY_PATH"):
+            os.environ[name] = node.environment[name]
+            self.addCleanup(os.environ.pop, name)
+        node.start_daemon()
+        return node
+
+    def profiles(self, node):
+        listed = json.loads(node.ask("profiles", "-o", "json"))
+        self.assertEqual(listed["directory"], str(self.directory))
+        return {profile["gang"]: profile for profile in listed["profiles"]}
+
+    def await_profiles(self, node, *names):
+        while not set(names) <= set(profiles := self.profiles(node)):
+            pass
+        return profiles
+
+    def share(self, node):
+        """Runs alpha alone, then beside beta until everything is known of both; ends them."""
+        jobs = [node.start_job("alpha")]
+        node.await_top(lambda top: len(clients(top)) == 2 and all("alone" in client for client in clients(top)))
+        jobs.append(node.start_job("beta"))
+        wanted = {"compute_ms", "away_ms", "jitter", "step_alone_ms", "peak_memory_bytes"}
+        node.await_top(lambda top: len(top["jobs"]) == 2 and all(
+            wanted <= set(job.get("profile", ())) and all(client["turns"] > 100 for client in job["clients"])
+            for job in top["jobs"]))
+        for ranks in jobs:
+            end_ranks(ranks)
+        return self.await_profiles(node, "alpha", "beta")
+
+    def test_outlive_jobs_and_a_killed_daemon(self):
+        node = self.node()
+        for name, profile in self.share(node).items():
+            self.assertEqual((profile["uid"], profile["size"]), (os.geteuid(), 2))
+            self.assertAlmostEqual(profile["compute_ms"]["value"], COMPUTE_MS, delta=COMPUTE_MS / 10)
+            self.assertAlmostEqual(profile["away_ms"]["value"], AWAY_MS, delta=AWAY_MS / 4)
+            self.assertLess(profile["jitter"]["value"], 0.5)
+            self.assertGreater(profile["peak_memory_bytes"]["value"], 0)
+            file = self.directory / f"{os.geteuid()}-2-{name}.json"
+            self.assertEqual(file.stat().st_mode & 0o777, 0o600)
+            self.assertEqual(json.loads(file.read_text(encoding="utf-8")), profile)
+        before = self.profiles(node)
+        self.assertEqual(before["alpha"]["step_alone_ms"]["source"], "measured")
+        self.assertEqual(before["beta"]["step_alone_ms"]["source"], "estimated")
+
+        node.stop_daemon(signal.SIGKILL)
+        broken = self.directory / "0-2-gamma.json"
+        broken.write_text('{"gang": "gamma", "jitter": {"value": -1}}', encoding="utf-8")
+        node.start_daemon(until="jitter.value: -1 is not allowed: 0 to 1000")
+        node.await_word("api on ")
+        self.assertFalse(broken.exists())
+        self.assertTrue(broken.with_name("0-2-gamma.json.broken").exists())
+        for name, profile in self.profiles(node).items():
+            for key, figure in before[name].items():
+                if isinstance(figure, dict):
+                    self.assertAlmostEqual(profile[key]["value"], figure["value"])
+                    self.assertAlmostEqual(profile[key]["learned_at_s"], figure["learned_at_s"], delta=0.001)
+        self.assertRegex(node.ask("profiles"), r"(?m)^alpha +\d+ +2 +\d+\.\d +\d+\.\d +\d+\.\d% +\d+\.\d +\d+ ")
+
+        node.start_job("alpha")
+        top = node.await_top(clients)
+        self.assertEqual(clients(top)[0]["alone"]["source"], "remembered")
+        self.assertEqual(top["jobs"][0]["profile"]["step_alone_ms"]["source"], "remembered")
+
+    def test_a_daemon_that_stops_keeps_what_it_learned(self):
+        node = self.node()
+        node.start_job("alpha")
+        node.await_top(lambda top: len(clients(top)) == 2 and all("alone" in client for client in clients(top)))
+        self.assertEqual(node.stop_daemon(), 0)
+        self.assertTrue((self.directory / f"{os.geteuid()}-2-alpha.json").exists())
+
+    def test_a_directory_that_cannot_be_made_is_an_error(self):
+        node = Node(self)
+        node.stop_daemon()
+        node.write_config(profiles=node.config / "profiles")
+        done = finished([BIN / "crossover-deviceplugin", "--standalone", "--config", node.config])
+        self.assertEqual(done.returncode, 2)
+        self.assertIn(f"profiles: {node.config}/profiles cannot be made: Not a directory", done.stderr)
+
+    def test_off_means_off(self):
+        self.assertIn("profiles are off", Node(self).ask("profiles"))
+
+
+if __name__ == "__main__":
+    unittest.main()
