@@ -36,8 +36,8 @@ void FillFigure(const std::optional<Figure<T>>& figure, double unit, const Clock
   node::v1::Figure* out = (message->*field)();
   out->set_value(static_cast<double>(figure->value) / unit);
   out->set_source(kSources[static_cast<std::size_t>(figure->source)]);
-  out->set_learned_at_s(static_cast<double>((now.wall - now.monotonic + figure->at) / base::kNsPerUs) /
-                        kUsPerSecond);
+  const turn::Time learned_us = (now.wall - now.monotonic + figure->at) / base::kNsPerUs;
+  out->set_learned_at_s(static_cast<double>(learned_us) / kUsPerSecond);
 }
 
 std::string Printed(double value) {
@@ -134,7 +134,7 @@ turn::Time WallNs() {
 
 std::uint64_t Hash(std::string_view text) {  // FNV-1a
   std::uint64_t hash = 0xcbf29ce484222325;
-  for (const unsigned char c : text) hash = (hash ^ c) * 0x100000001b3;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
   return hash;
 }
 
@@ -198,8 +198,9 @@ std::string ProfileFileName(const JobKey& job) {
   constexpr std::size_t kKept = 120;
   std::string gang;
   std::array<char, 24> text;
-  for (const unsigned char c : job.gang) {
-    std::snprintf(text.data(), text.size(), Plain(c) ? "%c" : "%%%02x", c);
+  for (const char c : job.gang) {
+    const auto byte = static_cast<unsigned char>(c);
+    std::snprintf(text.data(), text.size(), Plain(byte) ? "%c" : "%%%02x", byte);
     gang += text.data();
   }
   if (gang.size() > kLongest) {

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import time
 import unittest
 
 from tests.process.cli.machine import Node, clients, end_ranks, finished
@@ -31,22 +32,26 @@ class Profiles(unittest.TestCase):
         self.assertEqual(listed["directory"], str(self.directory))
         return {profile["gang"]: profile for profile in listed["profiles"]}
 
+    def file(self, name):
+        return self.directory / f"{os.geteuid()}-2-{name}.json"
+
     def await_profiles(self, node, *names):
-        while not set(names) <= set(profiles := self.profiles(node)):
-            pass
+        """Until they are written: they are known a moment before."""
+        while not (set(names) <= set(profiles := self.profiles(node)) and
+                   all(self.file(name).exists() for name in names)):
+            time.sleep(0.05)
         return profiles
 
     def share(self, node):
         """Runs alpha alone, then beside beta until everything is known of both; ends them."""
-        jobs = [node.start_job("alpha")]
+        ranks = node.start_job("alpha")
         node.await_top(lambda top: len(clients(top)) == 2 and all("alone" in client for client in clients(top)))
-        jobs.append(node.start_job("beta"))
+        ranks += node.start_job("beta")
         wanted = {"compute_ms", "away_ms", "jitter", "step_alone_ms", "peak_memory_bytes"}
         node.await_top(lambda top: len(top["jobs"]) == 2 and all(
             wanted <= set(job.get("profile", ())) and all(client["turns"] > 100 for client in job["clients"])
             for job in top["jobs"]))
-        for ranks in jobs:
-            end_ranks(ranks)
+        end_ranks(ranks)  # at once: neither is alone at the end
         return self.await_profiles(node, "alpha", "beta")
 
     def test_outlive_jobs_and_a_killed_daemon(self):
@@ -57,9 +62,8 @@ class Profiles(unittest.TestCase):
             self.assertAlmostEqual(profile["away_ms"]["value"], AWAY_MS, delta=AWAY_MS / 4)
             self.assertLess(profile["jitter"]["value"], 0.5)
             self.assertGreater(profile["peak_memory_bytes"]["value"], 0)
-            file = self.directory / f"{os.geteuid()}-2-{name}.json"
-            self.assertEqual(file.stat().st_mode & 0o777, 0o600)
-            self.assertEqual(json.loads(file.read_text(encoding="utf-8")), profile)
+            self.assertEqual(self.file(name).stat().st_mode & 0o777, 0o600)
+            self.assertEqual(json.loads(self.file(name).read_text(encoding="utf-8")), profile)
         before = self.profiles(node)
         self.assertEqual(before["alpha"]["step_alone_ms"]["source"], "measured")
         self.assertEqual(before["beta"]["step_alone_ms"]["source"], "estimated")
@@ -88,7 +92,7 @@ class Profiles(unittest.TestCase):
         node.start_job("alpha")
         node.await_top(lambda top: len(clients(top)) == 2 and all("alone" in client for client in clients(top)))
         self.assertEqual(node.stop_daemon(), 0)
-        self.assertTrue((self.directory / f"{os.geteuid()}-2-alpha.json").exists())
+        self.assertTrue(self.file("alpha").exists())
 
     def test_a_directory_that_cannot_be_made_is_an_error(self):
         node = Node(self)
