@@ -31,8 +31,8 @@ struct Member {
   std::int64_t pid = 0;  // as the kernel says, 0 if it cannot
   std::uint32_t uid = 0;
   std::uint32_t priority = 0;  // enum crossover_priority
-  turn::Demand known;  // as learned of an earlier process of the same job; unknown where there was none
-  double max_slowdown = 0;                          // step together over step alone; 0: none
+  turn::Demand known;       // as learned of an earlier process of the same job; unknown where there was none
+  double max_slowdown = 0;  // step together over step alone; 0: none
   mutable std::atomic<std::uint32_t> transport{0};  // enum crossover_transport; changes while it lives
 };
 
