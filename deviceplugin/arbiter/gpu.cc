@@ -142,10 +142,10 @@ void Gpu::ApplyMode(turn::Time now) {
     turnstile_.SetIterationOffset(slot, Atomic(info_->page->slot(slot).iteration_offset).load());
     phases[count++] = offenders_.Has(slot) ? std::uint32_t{CROSSOVER_PHASE_LEARNING} : phase;
   }
-  crossover_mode mode = ModeFor(policy_, {phases.data(), count});
+  crossover_mode mode = ModeFor(policy_, {phases.data(), count}, !turns_last && ToBeMeasured());
   turn::Guard::Plan plan;
   // Side by side nobody's slowdown is in our hands.
-  if (guarded_ && !turns_last && !promises_.any() && mode == CROSSOVER_MODE_GATE) {
+  if (guarded_ && count > 1 && !turns_last && !promises_.any() && mode == CROSSOVER_MODE_GATE) {
     plan = ChooseWay(now);
   } else {
     guard_.Reset();
@@ -159,6 +159,13 @@ void Gpu::ApplyMode(turn::Time now) {
     StoreIfChanged(info_->page->slot(slot).mode, mode);
     if (changed) Emit(EventKind::kMode, slot, now);
   }
+}
+
+// So that whoever comes later meets a job whose needs are known, and its profile has them even if nobody comes.
+bool Gpu::ToBeMeasured() const {
+  if (membership_.members().Count() != 1) return false;
+  const turn::SlotIndex slot = *membership_.members().begin();
+  return !member_[slot]->known.known() && !turnstile_.policy().rhythm(slot).settled();
 }
 
 turn::Guard::Plan Gpu::ChooseWay(turn::Time now) {

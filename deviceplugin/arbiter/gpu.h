@@ -52,6 +52,7 @@ class Gpu {
 
  private:
   void ApplyMode(turn::Time now);
+  bool ToBeMeasured() const;
   turn::Guard::Plan ChooseWay(turn::Time now);
   void JudgePromises(turn::Time now);
   void Reorder();

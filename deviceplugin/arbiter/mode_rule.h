@@ -16,10 +16,11 @@ enum class Policy : std::uint8_t {
 };
 
 // `phases`: what each client of the GPU says of itself (enum crossover_phase); anything else counts as
-// learning. Gated beside ungated would help neither, so one client that cannot take turns ungates all.
-constexpr crossover_mode ModeFor(Policy policy, std::span<const std::uint32_t> phases) {
+// learning. Gated beside ungated would help neither, so one client that cannot take turns ungates all. `measure`:
+// one that is alone takes turns too, with itself: how long they are is not seen otherwise.
+constexpr crossover_mode ModeFor(Policy policy, std::span<const std::uint32_t> phases, bool measure = false) {
   if (policy == Policy::kOff) return CROSSOVER_MODE_OFF;
-  if (policy == Policy::kObserve || phases.size() < 2) return CROSSOVER_MODE_OBSERVE;
+  if (policy == Policy::kObserve || phases.size() < (measure ? 1 : 2)) return CROSSOVER_MODE_OBSERVE;
   for (const std::uint32_t phase : phases) {
     if (phase != CROSSOVER_PHASE_LOCKED && phase != CROSSOVER_PHASE_TAKING) return CROSSOVER_MODE_OBSERVE;
   }

@@ -28,6 +28,7 @@ class GpuTest : public ::testing::Test {
   turn::SlotIndex Join(const std::string& gang) {
     auto member = std::make_shared<Member>();
     member->gang = gang;
+    member->known = known_;
     const auto joined = gpu_->Join(member, now_);
     return std::get<std::shared_ptr<const Member>>(joined)->slot;
   }
@@ -58,6 +59,7 @@ class GpuTest : public ::testing::Test {
     Slot(slot).rel = k;
   }
 
+  turn::Demand known_ = {.busy = 20 * kMs, .away = 10 * kMs};  // of whoever joins
   std::shared_ptr<GpuInfo> info_;
   RecordingObserver observer_;
   std::unique_ptr<Gpu> gpu_;
@@ -202,6 +204,36 @@ TEST_F(GpuTest, AnOffenderEndsTheTakingOfTurnsUntilItLeaves) {
   JoinLocked("c");
   Poll();
   EXPECT_EQ(Slot(b).mode, CROSSOVER_MODE_GATE);
+}
+
+TEST_F(GpuTest, WhoIsAloneAndUnknownIsMeasured) {
+  known_ = {};
+  const turn::SlotIndex a = Join("a");
+  Poll();
+  EXPECT_EQ(Slot(a).mode, CROSSOVER_MODE_OBSERVE) << "it is still learning";
+  Slot(a).phase = CROSSOVER_PHASE_LOCKED;
+  Poll();
+  for (std::uint32_t k = 1; k <= turn::Rhythm::kEnoughTurns; ++k) {
+    EXPECT_EQ(Slot(a).mode, CROSSOVER_MODE_GATE) << "turn " << k;
+    while (!Enter(a, k)) Poll();
+    Poll(200);
+    EXPECT_EQ(Slot(a).successor[0], a);
+    Release(a, k);
+    Poll(100);
+  }
+  EXPECT_EQ(Slot(a).mode, CROSSOVER_MODE_OBSERVE);
+}
+
+TEST_F(GpuTest, NobodyIsMeasuredInTimeSlicesOrWhereNoTurnsAreTaken) {
+  known_ = {};
+  const turn::SlotIndex a = JoinLocked("a");
+  Slot(a).turns_last = 1;
+  Poll();
+  EXPECT_EQ(Slot(a).mode, CROSSOVER_MODE_OBSERVE);
+  Slot(a).turns_last = 0;
+  gpu_->set_policy(Policy::kObserve);
+  Poll();
+  EXPECT_EQ(Slot(a).mode, CROSSOVER_MODE_OBSERVE);
 }
 
 // From profiles: at once.
