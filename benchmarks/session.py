@@ -31,7 +31,7 @@ class Plan:
     library: object = None
     deadline_s: float = 60.0
     isolated: bool = True
-    daemon_settings: tuple = ()
+    daemon_settings: tuple = ()  # lines; {node} is the node's number
     environment: dict = field(default_factory=dict)  # added to that of every process; {job} is the job's name
     # Names of jobs that may end badly, and "arbiters": what a fault is done to. Nothing is read from such a job.
     expendable: tuple = ()
@@ -119,8 +119,9 @@ class _Session:
     def start_arbiters(self):
         for node in range(self.machine.nodes):
             config = self.directory / f"node{node}" / "crossover.yaml"
-            config.write_text(commands.daemon_config(self._socket(node), self.trace_file(node),
-                                                     self.plan.daemon_settings), encoding="utf-8")
+            settings = [line.replace("{node}", str(node)) for line in self.plan.daemon_settings]
+            config.write_text(commands.daemon_config(self._socket(node), self.trace_file(node), settings),
+                              encoding="utf-8")
             command = self.nodes.on_node(node, commands.daemon_command(self.build, config))
             self.processes.start(f"arbiter{node}", command, self._environment(node),
                                  self.directory / "logs" / f"arbiter{node}")

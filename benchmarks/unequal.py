@@ -21,6 +21,7 @@ class Shape:
     exposed_ms: float
     accumulation: int = 1
     priority: str = ""
+    max_slowdown: float = 0  # 0: none
 
     @property
     def step_ms(self):
@@ -62,6 +63,7 @@ class Group:
             iterations = math.ceil((self.warm_up_s + _SECONDS) * 1e3 * rate / shape.step_ms)
             yield Job(name, seed, shape.compute_ms, iterations, jitter=self.jitter,
                       gradient_bytes=round(GRADIENT_BYTES * shape.exposed_ms / least), priority=shape.priority,
+                      max_slowdown=shape.max_slowdown,
                       extra=(f"--accumulation={shape.accumulation}",) if shape.accumulation > 1 else ())
 
     def condition(self):
@@ -75,6 +77,7 @@ class Together:
 
     cycles_ms: list
     longest_waits_ms: list
+    refused: tuple = ()  # names of jobs whose caps were
 
 
 def fluid_rate(jobs):
@@ -86,13 +89,14 @@ def fluid_rate(jobs):
     return min(1.0, 1.0 / gpu, 1.0 / link)
 
 
-def alone(context, group):
-    """evaluate.Solo of each job; None if a run was void."""
+def alone(context, group, library=None, settings=()):
+    """evaluate.Solo of each job; None if a run was void. `library`: under a daemon with these `settings`."""
     solos = []
     for job in group.jobs():
         # A job alone needs no longer than it takes to see its step.
         steps = max(12, math.ceil(3000 / (job.compute_ms + 1)))
-        plan = session.Plan(group.machine(), (replace(job, iterations=min(job.iterations, steps)),))
+        plan = session.Plan(group.machine(), (replace(job, iterations=min(job.iterations, steps)),), library,
+                            isolated=context.isolated, daemon_settings=settings)
         result = context.session(plan)
         if result is None:
             return None
@@ -117,7 +121,8 @@ def together(context, group, library, settings=()):
         context.voids.append(f"the jobs ran together for {(end - begin) / 1e9:.1f} s only")
         return None
     return Together([result.job(job.name).cycle_ms_within(begin, end) for job in jobs],
-                    [_longest_wait_ms(result.trace, job.name, begin, end) for job in jobs])
+                    [_longest_wait_ms(result.trace, job.name, begin, end) for job in jobs],
+                    tuple(sorted({e.gang for e in result.trace if e.event == "refuse_cap"})))
 
 
 def _longest_wait_ms(trace, gang, begin, end):

@@ -15,6 +15,7 @@ constexpr Time kLeastUnit = 100'000'000;
 // in which each job is alone.
 constexpr std::uint32_t kDisturbed = 1;
 constexpr std::uint32_t kMeasured = 3;
+constexpr std::uint32_t kMeasuredLong = 10;
 constexpr std::uint32_t kAlone = 2;
 // A trial begins where the first job's iteration passes a multiple of so many units. Sparse enough for trials
 // to cost less than 0.5% of the time; dense once, where turns gain so little that there is little to lose.
@@ -24,6 +25,7 @@ constexpr double kLittle = 1.1;
 constexpr Time kUnsure = 6'000'000;  // iterations shorter than this are known too vaguely to tell
 constexpr Time kSlice = 250'000'000;
 constexpr double kBetter = 1.02;  // by less, nothing is changed
+constexpr double kWorthTurns = 1.01;
 
 // The least power of two, from `least` on, of iterations that last for `wanted`.
 std::uint32_t IterationsFor(Time wanted, Time alone, std::uint32_t least) {
@@ -48,6 +50,12 @@ void Guard::Meter::See(std::uint32_t iteration, Time now) {
   to = now;
 }
 
+void Guard::Reset() {
+  const bool exclusive = exclusive_;
+  *this = Guard();
+  exclusive_ = exclusive;
+}
+
 Guard::Plan Guard::Advance(std::span<const Job> jobs, Time now) {
   Watch(jobs, now);
   const std::uint32_t before = iteration_;
@@ -59,7 +67,7 @@ Guard::Plan Guard::Advance(std::span<const Job> jobs, Time now) {
         rate_[static_cast<int>(settled_)] = RateOf(jobs);
         Measure(0, jobs);
       }
-      if (iteration_ != before && TrialIsDue(before)) Begin(Step::kAlone, jobs);
+      if (iteration_ != before && TrialIsDue(before)) Begin(exclusive_ ? Step::kAlone : TheOther(), jobs);
       break;
     case Step::kAlone:
       AdvanceAlone(jobs, now);
@@ -104,6 +112,8 @@ void Guard::Begin(Step step, std::span<const Job> jobs) {
   for (const Job& job : jobs) base_[job.slot] = job.iteration;
 }
 
+Guard::Step Guard::TheOther() const { return settled_ == Way::kTurns ? Step::kSideBySide : Step::kTurns; }
+
 // From `skip` half units on.
 void Guard::Measure(std::uint32_t skip, std::span<const Job> jobs) {
   measure_from_ = jobs[0].iteration + skip * unit_ / 2;
@@ -111,7 +121,8 @@ void Guard::Measure(std::uint32_t skip, std::span<const Job> jobs) {
 }
 
 bool Guard::Measured(std::span<const Job> jobs) const {
-  return unit_ != 0 && Reached(jobs[0].iteration, measure_from_ + kMeasured * unit_ / 2);
+  const std::uint32_t halves = exclusive_ ? kMeasured : kMeasuredLong;
+  return unit_ != 0 && Reached(jobs[0].iteration, measure_from_ + halves * unit_ / 2);
 }
 
 // Each job in its turn; the first half of its slice, which the one before disturbs, is not counted.
@@ -128,7 +139,7 @@ void Guard::AdvanceAlone(std::span<const Job> jobs, Time now) {
   for (const Job& job : jobs) {
     if (const Time step = meter_[job.slot].step(); step != kNever) alone_[job.slot] = step;
   }
-  Begin(settled_ == Way::kTurns ? Step::kSideBySide : Step::kTurns, jobs);
+  Begin(TheOther(), jobs);
 }
 
 void Guard::EndTrial(std::span<const Job> jobs, Time now) {
@@ -139,10 +150,11 @@ void Guard::EndTrial(std::span<const Job> jobs, Time now) {
 }
 
 void Guard::Settle(std::span<const Job> jobs, Time now) {
-  rate_[static_cast<int>(Way::kExclusive)] = 1;
+  rate_[static_cast<int>(Way::kExclusive)] = exclusive_ ? 1 : 0;
   for (const Way way : {Way::kTurns, Way::kSideBySide, Way::kExclusive}) {
-    if (rate_[static_cast<int>(way)] > kBetter * rate_[static_cast<int>(settled_)]) settled_ = way;
+    if (rate(way) > kBetter * rate(settled_)) settled_ = way;
   }
+  if (!exclusive_ && rate(Way::kTurns) < kWorthTurns * rate(Way::kSideBySide)) settled_ = Way::kSideBySide;
   tried_at_ = now;
   Begin(Step::kSettled, jobs);
 }

@@ -41,7 +41,11 @@ class Guard {
 
   // `jobs` in order of their gangs' names, the same ones as before or Reset() first. Two at least.
   Plan Advance(std::span<const Job> jobs, Time now);
-  void Reset() { *this = Guard(); }
+  void Reset();
+  // Off where one after the other cannot be had (in time-slices, where a turn lasts until all ranks have come
+  // to its end). What is left there is much the same for all jobs, so that it is measured for longer, and
+  // turns are only kept where they are worth something.
+  void set_exclusive(bool on) { exclusive_ = on; }
 
   Way settled() const { return settled_; }  // what the last trial was won by
   bool trying() const { return step_ != Step::kSettled; }
@@ -64,6 +68,7 @@ class Guard {
   void Watch(std::span<const Job> jobs, Time now);
   bool TrialIsDue(std::uint32_t iteration) const;
   void Begin(Step step, std::span<const Job> jobs);
+  Step TheOther() const;
   void Measure(std::uint32_t skip, std::span<const Job> jobs);
   bool Measured(std::span<const Job> jobs) const;
   void AdvanceAlone(std::span<const Job> jobs, Time now);
@@ -74,6 +79,7 @@ class Guard {
   double RateOf(std::span<const Job> jobs) const;
   Plan ThePlan(std::span<const Job> jobs) const;
 
+  bool exclusive_ = true;
   Step step_ = Step::kSettled;
   Way settled_ = Way::kTurns;
   Meter meter_[kMaxSlots];

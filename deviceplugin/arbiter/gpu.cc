@@ -133,7 +133,6 @@ bool Gpu::SomebodyWaits() const {
 void Gpu::ApplyMode(turn::Time now) {
   std::array<std::uint32_t, turn::kMaxSlots> phases;
   std::size_t count = 0;
-  // In a slice of its own such a job would keep the GPU while it waits for a rank that does not have its GPU.
   bool turns_last = false;
   for (const turn::SlotIndex slot : membership_.members()) {
     turns_last |= Atomic(info_->page->slot(slot).turns_last).load() != 0;
@@ -145,7 +144,10 @@ void Gpu::ApplyMode(turn::Time now) {
   crossover_mode mode = ModeFor(policy_, {phases.data(), count}, !turns_last && ToBeMeasured());
   turn::Guard::Plan plan;
   // Side by side nobody's slowdown is in our hands.
-  if (guarded_ && count > 1 && !turns_last && !promises_.any() && mode == CROSSOVER_MODE_GATE) {
+  if (guarded_ && count > 1 && !promises_.any() && mode == CROSSOVER_MODE_GATE) {
+    // In a slice of its own such a job would keep the GPU while it waits for a rank that does not have its
+    // own.
+    guard_.set_exclusive(!turns_last);
     plan = ChooseWay(now);
   } else {
     guard_.Reset();
@@ -161,7 +163,8 @@ void Gpu::ApplyMode(turn::Time now) {
   }
 }
 
-// So that whoever comes later meets a job whose needs are known, and its profile has them even if nobody comes.
+// So that whoever comes later meets a job whose needs are known, and its profile has them even if nobody
+// comes.
 bool Gpu::ToBeMeasured() const {
   if (membership_.members().Count() != 1) return false;
   const turn::SlotIndex slot = *membership_.members().begin();

@@ -16,8 +16,8 @@ enum class Policy : std::uint8_t {
 };
 
 // `phases`: what each client of the GPU says of itself (enum crossover_phase); anything else counts as
-// learning. Gated beside ungated would help neither, so one client that cannot take turns ungates all. `measure`:
-// one that is alone takes turns too, with itself: how long they are is not seen otherwise.
+// learning. Gated beside ungated would help neither, so one client that cannot take turns ungates all.
+// `measure`: one that is alone takes turns too, with itself: how long they are is not seen otherwise.
 constexpr crossover_mode ModeFor(Policy policy, std::span<const std::uint32_t> phases, bool measure = false) {
   if (policy == Policy::kOff) return CROSSOVER_MODE_OFF;
   if (policy == Policy::kObserve || phases.size() < (measure ? 1 : 2)) return CROSSOVER_MODE_OBSERVE;

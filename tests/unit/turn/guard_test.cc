@@ -25,6 +25,7 @@ class GuardTest : public ::testing::Test {
       now_ += kMs / 2;
       for (std::size_t i = 0; i < 2; ++i) {
         Time step = plan.way == Way::kTurns ? steps.by_turns : steps.side_by_side;
+        EXPECT_TRUE(exclusive_ || plan.way != Way::kExclusive);
         if (plan.way == Way::kExclusive) step = plan.owner == jobs_[i].slot ? kAlone : kNever;
         if (step == kNever) continue;
         done_[i] += static_cast<double>(kMs / 2) / static_cast<double>(step);
@@ -38,6 +39,7 @@ class GuardTest : public ::testing::Test {
   double done_[2] = {0, 0.5};
   Time now_ = 0;
   bool tried_ = false;
+  bool exclusive_ = true;
 };
 
 TEST_F(GuardTest, WhereTurnsPayNothingElseIsTriedForLong) {
@@ -68,6 +70,18 @@ TEST_F(GuardTest, OneAfterTheOtherWhereTheyHinderEachOther) {
 TEST_F(GuardTest, ALittleBetterIsNotWorthTheChange) {
   Run({40 * kMs, 39'700'000}, 400);
   EXPECT_TRUE(tried_);
+  EXPECT_EQ(guard_.settled(), Way::kTurns);
+}
+
+// Time-slices: nobody is ever alone, and turns that are worth nothing are left off.
+TEST_F(GuardTest, WithoutExclusiveSlicesItIsTurnsOrNothing) {
+  guard_.set_exclusive(false);
+  exclusive_ = false;
+  Run({40 * kMs, 40 * kMs}, 300);
+  EXPECT_TRUE(tried_);
+  EXPECT_EQ(guard_.settled(), Way::kSideBySide);
+  guard_.Reset();
+  Run({40 * kMs, 41 * kMs}, 600);
   EXPECT_EQ(guard_.settled(), Way::kTurns);
 }
 

@@ -1,0 +1,124 @@
+"""max_slowdown: how many caps on slowdown are broken by seeded pairs of jobs: in the job model, and in processes.
+
+c from 2 to 200 ms, m/c from 0 to 1, caps from 1.1 to 2. What each job needs is known from a run alone, as a profile. Of
+a pair that cannot keep both caps the second is refused its own when it joins, and is not counted; the first keeps its
+cap all the same. Beside it: how many pairs were refused, and how many of those the fluid bound would have let.
+
+Control: the same pairs without their caps.
+"""
+
+import json
+import math
+import random
+import shutil
+import subprocess
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+
+from benchmarks import unequal
+from benchmarks.results import Goal, Measured, controlled
+from benchmarks.unequal import Group, Shape
+
+GOAL = Goal("<=", 0)
+_PAIRS = {"harness": 200, "processes": 10}
+_HAND_OVER_US = 70  # from the store of a release to the first kernel behind the gate, software GPU
+_LEAST_EXPOSED_MS = 0.5  # in processes: a collective of a few hundred bytes
+CASES = tuple(_PAIRS)
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    shapes: tuple
+    slowdowns: tuple
+    refused: bool  # the second
+
+    @property
+    def broken(self):
+        held = self.shapes[:1] if self.refused else self.shapes
+        return sum(slowdown > shape.max_slowdown for shape, slowdown in zip(held, self.slowdowns))
+
+    @property
+    def promises(self):
+        return 1 if self.refused else 2
+
+    @property
+    def fluid(self):
+        return sum(shape.use / shape.max_slowdown for shape in self.shapes) <= 1
+
+    def says(self):
+        return {"jobs": [[round(s.compute_ms, 2), round(s.exposed_ms, 2), round(s.max_slowdown, 3)] for s in self.shapes],
+                "slowdowns": [round(s, 3) for s in self.slowdowns], "refused": self.refused}
+
+
+def measure(context, case):
+    run = _in_model if case == "harness" else _in_processes
+    pairs = [_pair(seed) for seed in range(_PAIRS[case])]
+    outcomes = run(context, pairs, caps=True)
+    bad = None if None in outcomes else run(context, pairs, caps=False)
+    if None in outcomes:
+        yield Measured("max_slowdown", case, None, "caps broken", GOAL, ())
+        return
+    refused = [o for o in outcomes if o.refused]
+    remarks = {"pairs": len(pairs), "promises": sum(o.promises for o in outcomes), "refused": len(refused),
+               "refused though the fluid bound lets them": sum(o.fluid for o in refused),
+               "broken": [o.says() for o in outcomes if o.broken]}
+    if case == "processes":
+        remarks["all"] = [o.says() for o in outcomes]
+    broken_without = None if None in bad else sum(o.broken for o in bad)
+    yield Measured("max_slowdown", case, sum(o.broken for o in outcomes), "caps broken", GOAL,
+                   tuple(o.broken for o in outcomes), controlled(GOAL, "without caps", broken_without),
+                   "c 2-200 ms, m/c 0-1, caps 1.1-2, seeds from 0", remarks)
+
+
+def _pair(seed):
+    draw = random.Random(seed)
+    shapes = []
+    for _ in range(2):
+        compute = math.exp(draw.uniform(math.log(2), math.log(200)))
+        exposed = max(0.01, compute * draw.uniform(0, 1))
+        shapes.append(Shape(compute, exposed, max_slowdown=draw.uniform(1.1, 2)))
+    return tuple(shapes)
+
+
+def _in_model(context, pairs, caps):
+    def one(numbered):
+        seed, shapes = numbered
+        command = [str(context.build.program("job_model")), "gpus=4", f"hand_over_us={_HAND_OVER_US}", "seconds=40",
+                   f"seed={seed}"]
+        if caps:
+            command.append("caps=" + ",".join(f"{s.max_slowdown:.4f}" for s in shapes))
+        command += [f"job={s.compute_ms:.4f},{s.exposed_ms:.4f}" for s in shapes]
+        found = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+        return _Outcome(shapes, tuple(1 / rate for rate in found["rates"]), bool(found["refused"]))
+
+    with ThreadPoolExecutor() as threads:
+        return list(threads.map(one, enumerate(pairs)))
+
+
+def _in_processes(context, pairs, caps):
+    outcomes = []
+    for shapes in pairs:
+        shapes = tuple(replace(s, exposed_ms=max(s.exposed_ms, _LEAST_EXPOSED_MS)) for s in shapes)
+        outcomes.append(_one(context, shapes, caps))
+        context.say(f"    {outcomes[-1] and outcomes[-1].says()}")
+        if outcomes[-1] is None:
+            break
+    return outcomes
+
+
+def _one(context, shapes, caps):
+    """Each alone, under a daemon that keeps its profile; then both."""
+    profiles = tempfile.mkdtemp(prefix="crossover-profiles-")
+    try:
+        settings = (f"profiles: {profiles}/{{node}}",)
+        capped = tuple(s if caps else replace(s, max_slowdown=0) for s in shapes)
+        group = Group(capped, ranks=2, links="private")
+        solos = unequal.alone(context, group, context.build.library, settings)
+        shared = solos and unequal.together(context, group, context.build.library, settings)
+    finally:
+        shutil.rmtree(profiles)
+    if not shared:
+        return None
+    slowdowns = tuple(cycle / solo.step_ms for cycle, solo in zip(shared.cycles_ms, solos))
+    return _Outcome(shapes, slowdowns, shared.refused != ())
