@@ -47,8 +47,8 @@ class _Outcome:
         return sum(shape.use / shape.max_slowdown for shape in self.shapes) <= 1
 
     def says(self):
-        return {"jobs": [[round(s.compute_ms, 2), round(s.exposed_ms, 2), round(s.max_slowdown, 3)] for s in self.shapes],
-                "slowdowns": [round(s, 3) for s in self.slowdowns], "refused": self.refused}
+        jobs = [[round(x, 3) for x in (s.compute_ms, s.exposed_ms, s.max_slowdown)] for s in self.shapes]
+        return {"jobs": jobs, "slowdowns": [round(s, 3) for s in self.slowdowns], "refused": self.refused}
 
 
 def measure(context, case):
