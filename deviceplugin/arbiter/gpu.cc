@@ -79,6 +79,8 @@ std::variant<std::shared_ptr<const Member>, Membership::Refusal> Gpu::Join(std::
   info_->page->ResetSlot(slot);
   turnstile_.Join(slot, membership_.Order(slot));
   turnstile_.SetPriority(slot, PriorityOf(member->priority));
+  if (member->known.known()) measured_.Add(slot);
+  if (membership_.members().Count() > 1) shared_ = membership_.members();
   promises_.Join(slot, member->gang, member->max_slowdown, now);
   turnstile_.SetCap(slot, member->max_slowdown);
   turnstile_.SetKnown(slot, member->known);
@@ -97,6 +99,8 @@ void Gpu::Leave(turn::SlotIndex slot, turn::Time now) {
   membership_.Leave(slot);
   offenders_.Remove(slot);
   promises_.Leave(slot);
+  measured_.Remove(slot);
+  shared_.Remove(slot);
   guard_.Reset();
   Reorder();
   Emit(EventKind::kLeave, slot, now);
@@ -141,7 +145,7 @@ void Gpu::ApplyMode(turn::Time now) {
     turnstile_.SetIterationOffset(slot, Atomic(info_->page->slot(slot).iteration_offset).load());
     phases[count++] = offenders_.Has(slot) ? std::uint32_t{CROSSOVER_PHASE_LEARNING} : phase;
   }
-  crossover_mode mode = ModeFor(policy_, {phases.data(), count}, !turns_last && ToBeMeasured());
+  crossover_mode mode = ModeFor(policy_, {phases.data(), count}, !turns_last && Measure());
   turn::Guard::Plan plan;
   // Side by side nobody's slowdown is in our hands.
   if (guarded_ && count > 1 && !promises_.any() && mode == CROSSOVER_MODE_GATE) {
@@ -163,12 +167,16 @@ void Gpu::ApplyMode(turn::Time now) {
   }
 }
 
-// So that whoever comes later meets a job whose needs are known, and its profile has them even if nobody
-// comes.
-bool Gpu::ToBeMeasured() const {
+// Whether somebody is to take turns with itself, so that whoever comes later meets a job whose needs are
+// known, and its profile has them even if nobody comes. In company its gaps are longer than its own.
+bool Gpu::Measure() {
   if (membership_.members().Count() != 1) return false;
   const turn::SlotIndex slot = *membership_.members().begin();
-  return !member_[slot]->known.known() && !turnstile_.policy().rhythm(slot).settled();
+  if (measured_.Has(slot)) return false;
+  if (!turnstile_.policy().rhythm(slot).settled()) return true;
+  measured_.Add(slot);
+  if (!shared_.Has(slot)) turnstile_.SetKnown(slot, turnstile_.policy().DemandOf(slot));
+  return false;
 }
 
 turn::Guard::Plan Gpu::ChooseWay(turn::Time now) {
@@ -194,7 +202,7 @@ turn::Guard::Plan Gpu::ChooseWay(turn::Time now) {
 
 void Gpu::JudgePromises(turn::Time now) {
   const auto changes = promises_.Judge([this](turn::SlotIndex slot) {
-    const bool settled = turnstile_.policy().rhythm(slot).settled() || member_[slot]->known.known();
+    const bool settled = turnstile_.policy().rhythm(slot).settled() || measured_.Has(slot);
     return settled ? turnstile_.policy().DemandOf(slot) : turn::Demand();
   });
   for (const Promises::Change& change : changes) {
@@ -276,7 +284,7 @@ void Gpu::WatchSteps(turn::Time now) {
                 .steps = steps->count};
     if (mode_ == CROSSOVER_MODE_GATE) {
       const turn::Rhythm& rhythm = turnstile_.policy().rhythm(slot);
-      event.demand = {.busy = rhythm.busy(), .away = rhythm.away()};
+      event.demand = turnstile_.policy().DemandOf(slot);
       event.jitter = rhythm.jitter();
     }
     observer_->OnEvent(event);

@@ -52,7 +52,7 @@ class Gpu {
 
  private:
   void ApplyMode(turn::Time now);
-  bool ToBeMeasured() const;
+  bool Measure();
   turn::Guard::Plan ChooseWay(turn::Time now);
   void JudgePromises(turn::Time now);
   void Reorder();
@@ -69,6 +69,8 @@ class Gpu {
   std::array<std::shared_ptr<const Member>, turn::kMaxSlots> member_;
   std::array<StepCounter, turn::kMaxSlots> steps_;
   turn::SlotSet offenders_;
+  turn::SlotSet measured_;  // nothing more is to be learned of them alone
+  turn::SlotSet shared_;    // have had company
   Promises promises_;
   std::vector<Notice> notices_;
   turn::Guard guard_;

@@ -13,8 +13,10 @@ COMPUTE_MS = 10  # as the trainers are told: Machine.start
 AWAY_MS = 65536 / 1.1e7 * 1e3  # their gradients over the link between two GPUs
 
 
-def is_near(profile, key, expected, tolerance):
-    return abs(profile[key]["value"] / expected - 1) < tolerance
+def is_near(profile, key, expected, least, most):
+    """Within wide bounds upwards: what else the machine does makes turns longer. How exact the figures are is measured
+    elsewhere."""
+    return least <= profile[key]["value"] / expected <= most
 
 
 class Profiles(unittest.TestCase):
@@ -67,8 +69,8 @@ class Profiles(unittest.TestCase):
         ranks += node.start_job("beta")
         wanted = {"compute_ms", "away_ms", "jitter", "step_alone_ms", "peak_memory_bytes"}
         node.await_top(lambda top: len(top["jobs"]) == 2 and all(
-            wanted <= set(job.get("profile", ())) and is_near(job["profile"], "compute_ms", COMPUTE_MS, 0.1) and
-            is_near(job["profile"], "away_ms", AWAY_MS, 0.25) for job in top["jobs"]))
+            wanted <= set(job.get("profile", ())) and is_near(job["profile"], "compute_ms", COMPUTE_MS, 0.9, 2) and
+            is_near(job["profile"], "away_ms", AWAY_MS, 0.75, 3) for job in top["jobs"]))
         end_ranks(ranks)  # at once: neither is alone at the end
         return self.await_profiles(node, "alpha", "beta")
 
