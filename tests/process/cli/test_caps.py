@@ -18,8 +18,8 @@ def of_gang(top, gang):
 
 
 def spared(top, least=0.0, most=9.0):
-    """Whether the ratio of beta's step to alpha's, which compute alike, lies between on each GPU. A ratio: a busy machine
-    slows both."""
+    """Whether the ratio of beta's step to alpha's, which compute alike, lies between on each GPU. A ratio: a busy
+    machine slows both."""
     steps = {(client["gang"], client["rank"]): client.get("step_ms", 0) for client in clients(top)}
     return len(steps) == 4 and all(least <= steps["beta", rank] / (steps["alpha", rank] or 1e9) <= most
                                    for rank in (0, 1))
