@@ -170,9 +170,8 @@ void Gpu::ApplyMode(turn::Time now) {
 // Whether somebody is to take turns with itself, so that whoever comes later meets a job whose needs are
 // known, and its profile has them even if nobody comes. In company its gaps are longer than its own.
 bool Gpu::Measure() {
-  if (membership_.members().Count() != 1) return false;
   const turn::SlotIndex slot = *membership_.members().begin();
-  if (measured_.Has(slot)) return false;
+  if (membership_.members().Count() != 1 || slot >= turn::kMaxSlots || measured_.Has(slot)) return false;
   if (!turnstile_.policy().rhythm(slot).settled()) return true;
   measured_.Add(slot);
   if (!shared_.Has(slot)) turnstile_.SetKnown(slot, turnstile_.policy().DemandOf(slot));
