@@ -85,7 +85,10 @@ def _measured(context, name, figure, case):
 def _record(options, build, context, measured, figure, name, case):
     command = shlex.join(["python3", "-m", "benchmarks.run", "--build", str(options.build), "--only", name, "--cases",
                           case, "--runs", str(options.runs)])
-    entry = results.line(measured, getattr(figure, "SCOPE", "chain"), results.where(), command)
+    scope = getattr(figure, "SCOPE", "chain")  # of all cases, or of each
+    if isinstance(scope, dict):
+        scope = scope[measured.case]
+    entry = results.line(measured, scope, results.where(), command)
     notes = context.take_notes()
     if notes:
         entry.setdefault("remarks", {}).update(notes)

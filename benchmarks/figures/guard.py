@@ -19,6 +19,7 @@ _MODEL = {f"model_{c:g}_{ratio:g}": (c, ratio, 1.0) for c in (0.5, 1, 2) for rat
 _MODEL["model_small_kernels"] = (2, 0.0, 0.4)
 _PROCESSES = {f"{mode}_{c}_{ratio:g}": (mode, c, ratio) for mode in ("mps", "timeslice") for c in (5, 20)
               for ratio in (0.02, 0.1)}
+SCOPE = {**dict.fromkeys(_MODEL, "component"), **dict.fromkeys(_PROCESSES, "chain")}
 CASES = (*_MODEL, *_PROCESSES)
 _WAYS = {"guard": ("guard: on",), "turns": (), "side_by_side": ("mode: observe",)}
 
