@@ -6,14 +6,12 @@ side; each must be worse than the goal somewhere, in its own case.
 """
 
 import json
-import subprocess
 
-from benchmarks import evaluate, pairs, stats
+from benchmarks import evaluate, job_model, pairs, stats
 from benchmarks.results import Goal, Measured, controlled
 
 GOAL = Goal(">=", 0.99)
 _BEST = Goal(">=", 0.97)
-_HAND_OVER_US = 70  # from the store of a release to the first kernel behind the gate, software GPU
 _RATIOS = (0.0, 0.05, 0.1)
 _MODEL = {f"model_{c:g}_{ratio:g}": (c, ratio, 1.0) for c in (0.5, 1, 2) for ratio in _RATIOS}
 _MODEL["model_small_kernels"] = (2, 0.0, 0.4)
@@ -42,14 +40,8 @@ def measure(context, case):
 
 def _in_model(context, case):
     compute, ratio, width = _MODEL[case]
-    job = f"job={compute},{max(0.001, compute * ratio)}"
-    rates = {}
-    for way in _WAYS:
-        command = [str(context.build.program("job_model")), f"way={way}", f"width={width}", "gpus=4",
-                   f"hand_over_us={_HAND_OVER_US}", "seconds=10", job, job]
-        done = subprocess.run(command, check=True, capture_output=True, text=True)
-        rates[way] = [sum(json.loads(done.stdout)["rates"])]
-    return rates
+    job = (compute, max(0.001, compute * ratio))
+    return {way: [sum(job_model.run(context.build, (job, job), 10, way=way, width=width)["rates"])] for way in _WAYS}
 
 
 def _in_processes(context, case):

@@ -7,22 +7,19 @@ cap all the same. Beside it: how many pairs were refused, and how many of those 
 Control: the same pairs without their caps.
 """
 
-import json
 import math
 import random
 import shutil
-import subprocess
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
-from benchmarks import unequal
+from benchmarks import job_model, unequal
 from benchmarks.results import Goal, Measured, controlled
 from benchmarks.unequal import Group, Shape
 
 GOAL = Goal("<=", 0)
 _PAIRS = {"harness": 200, "processes": 10}
-_HAND_OVER_US = 70  # from the store of a release to the first kernel behind the gate, software GPU
 _LEAST_EXPOSED_MS = 0.5  # in processes: a collective of a few hundred bytes
 SCOPE = {"harness": "component", "processes": "chain"}
 CASES = tuple(_PAIRS)
@@ -85,12 +82,9 @@ def _pair(seed):
 def _in_model(context, pairs, caps):
     def one(numbered):
         seed, shapes = numbered
-        command = [str(context.build.program("job_model")), "gpus=4", f"hand_over_us={_HAND_OVER_US}", "seconds=40",
-                   f"seed={seed}"]
-        if caps:
-            command.append("caps=" + ",".join(f"{s.max_slowdown:.4f}" for s in shapes))
-        command += [f"job={s.compute_ms:.4f},{s.exposed_ms:.4f}" for s in shapes]
-        found = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+        asked = {"caps": ",".join(f"{s.max_slowdown:.4f}" for s in shapes)} if caps else {}
+        jobs = [(s.compute_ms, s.exposed_ms) for s in shapes]
+        found = job_model.run(context.build, jobs, 40, seed=seed, **asked)
         return _Outcome(shapes, tuple(1 / rate for rate in found["rates"]), bool(found["refused"]))
 
     with ThreadPoolExecutor() as threads:

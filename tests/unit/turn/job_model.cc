@@ -6,24 +6,14 @@
 #include <random>
 
 #include "deviceplugin/arbiter/pacing.h"
+#include "tests/unit/turn/plain_memory.h"
 
 namespace crossover::turn::test {
 namespace {
 
-struct Memory {
-  std::uint32_t word[kMaxSlots][4] = {};
-  std::uint32_t Load(SlotIndex slot, Word w) const { return word[slot][static_cast<int>(w)]; }
-  bool SwapGate(SlotIndex slot, std::uint32_t expected, std::uint32_t desired) {
-    std::uint32_t& gate = word[slot][static_cast<int>(Word::kGate)];
-    if (gate != expected) return false;
-    gate = desired;
-    return true;
-  }
-  void Perform(const Op& op) {
-    if (op.kind == Op::Kind::kWrite) word[op.slot][static_cast<int>(op.word)] = op.value;
-  }
-  bool Passes(SlotIndex slot, TurnNumber k) const { return AtOrPast(Load(slot, Word::kGate), k); }
-};
+bool Passes(const PlainMemory& memory, SlotIndex slot, TurnNumber k) {
+  return AtOrPast(memory.Load(slot, Word::kGate), k);
+}
 
 // Work that shares something evenly: where the pieces want more than there is, all run at the same lower
 // speed.
@@ -98,7 +88,7 @@ struct Client {
 };
 
 struct Gpu {
-  Memory memory;
+  PlainMemory memory;
   Turnstile turnstile;
   Guard guard;
   Client client[kMaxSlots];
@@ -131,7 +121,7 @@ class Model {
       }
       // The token starts with the client that is to go first.
       const SlotIndex first = options.start_trapped && g % 2 != 0 ? 1 : 0;
-      gpu.memory.word[first][static_cast<int>(Word::kGate)] = FirstStretch(1);
+      gpu.memory.Set(first, Word::kGate, FirstStretch(1));
       Push(static_cast<Time>(random_() % 100'000), Event::Kind::kPoll, g, 0, 0);
     }
     for (SlotIndex job = 0; job < jobs_; ++job) {
@@ -219,7 +209,7 @@ class Model {
     client.stretch = client.gated ? StretchOf(gpu, job) : 0;
     if (!client.gated) return StartStretch(g, job);
     client.k = NextTurn(client.k);
-    gpu.memory.Perform(Acquire(job, client.k)[0]);
+    gpu.memory.Do(Acquire(job, client.k)[0]);
     LetIn(g);
   }
 
@@ -238,7 +228,7 @@ class Model {
     for (SlotIndex job = 0; job < jobs_; ++job) {
       const bool waits = gpu.memory.Load(job, Word::kReady) != gpu.memory.Load(job, Word::kHold);
       Client& client = gpu.client[job];
-      if (!waits || client.starting || !gpu.memory.Passes(job, client.k)) continue;
+      if (!waits || client.starting || !Passes(gpu.memory, job, client.k)) continue;
       client.starting = true;
       Push(now_ + options_.hand_over, Event::Kind::kStart, g, job, 0);
     }
@@ -250,8 +240,8 @@ class Model {
     client.starting = false;
     result_.longest_wait[job] = std::max(result_.longest_wait[job], now_ - client.asked);
     const auto acquire = Acquire(job, client.k);
-    gpu.memory.Perform(acquire[2]);
-    gpu.memory.Perform(acquire[3]);
+    gpu.memory.Do(acquire[2]);
+    gpu.memory.Do(acquire[3]);
     if (gpu.computing.running() > 0) ++result_.overlaps;
     StartStretch(g, job);
   }
@@ -289,11 +279,11 @@ class Model {
     Client& client = gpu.client[job];
     const auto ops = Yield(job, client.k);
     client.k = NextStretch(client.k);
-    gpu.memory.Perform(ops[0]);
-    gpu.memory.Perform(ops[1]);
-    if (gpu.memory.Passes(job, client.k)) {
-      gpu.memory.Perform(ops[3]);
-      gpu.memory.Perform(ops[4]);
+    gpu.memory.Do(ops[0]);
+    gpu.memory.Do(ops[1]);
+    if (Passes(gpu.memory, job, client.k)) {
+      gpu.memory.Do(ops[3]);
+      gpu.memory.Do(ops[4]);
       StartStretch(g, job);
     } else {
       client.asked = now_;
@@ -317,7 +307,7 @@ class Model {
     const TurnNumber k = gpu->client[job].k;
     const SlotIndex successor = gpu->turnstile.successor(job, k);
     const std::uint32_t open = OpenFor(job, k, successor, gpu->memory.Load(successor, Word::kReady));
-    for (const Op& op : Release(job, k, successor, open)) gpu->memory.Perform(op);
+    for (const Op& op : Release(job, k, successor, open)) gpu->memory.Do(op);
   }
 
   void Communicate(SlotIndex job) {

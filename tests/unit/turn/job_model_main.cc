@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "deviceplugin/arbiter/promises.h"
 #include "tests/unit/turn/job_model.h"
 
 namespace {
@@ -31,20 +32,20 @@ crossover::turn::Priority PriorityOf(const char* name) {
                                         : crossover::turn::Priority::kNormal;
 }
 
-// The caps of the jobs, in their order, of whom each but the first is refused its own if it cannot be kept
-// beside those before it. Returns how many are refused.
-int SetCaps(const std::vector<double>& caps, JobModelOptions* options, double* needed) {
+// The caps of jobs that came one after the other, as far as the daemon promises them. Returns how many it
+// refuses.
+int SetCaps(const std::vector<double>& caps, std::vector<JobShape>* jobs) {
+  constexpr Time kLater = 60'000'000'000;
+  crossover::arbiter::Promises promises;
+  for (crossover::turn::SlotIndex job = 0; job < jobs->size(); ++job) {
+    promises.Join(job, std::to_string(job), job < caps.size() ? caps[job] : 0, job * kLater);
+  }
+  promises.Judge([&jobs](crossover::turn::SlotIndex job) { return (*jobs)[job].demand(); });
   int refused = 0;
-  std::vector<crossover::turn::CappedDemand> demands;
-  for (std::size_t job = 0; job < options->jobs.size(); ++job) {
-    JobShape& shape = options->jobs[job];
-    shape.cap = job < caps.size() ? caps[job] : 0;
-    shape.profiled = shape.cap != 0;
-    demands.push_back({shape.demand(), shape.cap});
-    *needed = crossover::turn::PartNeeded(demands, options->hand_over);
-    if (job == 0 || *needed <= crossover::turn::kPromised) continue;
-    shape.cap = demands.back().cap = 0;
-    ++refused;
+  for (crossover::turn::SlotIndex job = 0; job < jobs->size(); ++job) {
+    (*jobs)[job].cap = promises.cap(job);
+    (*jobs)[job].profiled = job < caps.size();
+    refused += promises.refused(job) ? 1 : 0;
   }
   return refused;
 }
@@ -107,8 +108,7 @@ int main(int argc, char** argv) {
     }
   }
   if (options.jobs.empty() || options.gpus < 1) return Fail(argv[0]);
-  double needed = 0;
-  const int refused = SetCaps(caps, &options, &needed);
+  const int refused = SetCaps(caps, &options.jobs);
   double longest = 0;
   for (const JobShape& job : options.jobs)
     longest = std::max(longest, static_cast<double>(job.compute + job.communicate));
@@ -129,9 +129,9 @@ int main(int argc, char** argv) {
   }
   using crossover::turn::Way;
   std::printf(
-      "], \"needed\": %.4f, \"refused\": %d, \"overlaps\": %d, \"preempted\": %llu, \"way\": %d, "
+      "], \"refused\": %d, \"overlaps\": %d, \"preempted\": %llu, \"way\": %d, "
       "\"measured\": [%.4f, %.4f]}\n",
-      needed, refused, result.overlaps, static_cast<unsigned long long>(result.stats.preempted),
+      refused, result.overlaps, static_cast<unsigned long long>(result.stats.preempted),
       static_cast<int>(result.guard.settled()), result.guard.rate(Way::kTurns),
       result.guard.rate(Way::kSideBySide));
   return 0;

@@ -18,6 +18,8 @@ class PlainMemory {
     return true;
   }
   void Set(SlotIndex slot, Word word, std::uint32_t value) { word_[slot][static_cast<int>(word)] = value; }
+  // An operation that writes.
+  void Do(const Op& op) { Set(op.slot, op.word, op.value); }
 
   void Ask(SlotIndex slot, std::uint32_t turn) { Do(Acquire(slot, FirstStretch(turn))[0]); }
   // Passes the gate if it is open for the turn, and takes it.
@@ -48,7 +50,6 @@ class PlainMemory {
     Do(ops[3]);
     return true;
   }
-  void Do(const Op& op) { Set(op.slot, op.word, op.value); }
   std::uint32_t word_[kMaxSlots][4] = {};
 };
 
