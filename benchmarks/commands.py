@@ -103,10 +103,10 @@ def trainer_command(build, job, log):
 
 def shared_command(build, job, ranks, library, command):
     """`command` as a member of a gang that takes turns."""
-    priority = ["--priority", job.priority] if job.priority else []
+    wishes = ["--priority", job.priority] if job.priority else []
     if job.max_slowdown:
-        priority += ["--max-slowdown", f"{job.max_slowdown:.3f}"]
-    return [str(build.cli), "run", "--gang", job.gang or job.name, "--size", str(ranks), *priority, "--library",
+        wishes += ["--max-slowdown", f"{job.max_slowdown:.3f}"]
+    return [str(build.cli), "run", "--gang", job.gang or job.name, "--size", str(ranks), *wishes, "--library",
             str(library), "--", *command]
 
 
