@@ -46,9 +46,12 @@ constexpr bool IsGates(const char* text) { return Same(text, "gpu") || Same(text
 constexpr bool IsPriority(const char* text) {
   return Same(text, "high") || Same(text, "normal") || Same(text, "low");
 }
-// A slowdown in thousandths, from text like 1.2 or 1.25; 0 for text that is none.
-inline constexpr unsigned kLeastSlowdown = 1050;
+// In thousandths.
 inline constexpr unsigned kMostSlowdown = 10'000;
+constexpr bool AllowedSlowdown(unsigned thousandths) {
+  return thousandths >= 1050 && thousandths <= kMostSlowdown;
+}
+// From text like 1.2 or 1.25; 0 for text that is none.
 constexpr unsigned SlowdownOf(const char* text) {
   unsigned thousandths = 0;
   unsigned unit = 1000;
@@ -62,7 +65,7 @@ constexpr unsigned SlowdownOf(const char* text) {
       thousandths += static_cast<unsigned>(*c - '0') * (unit /= 10);
     if (unit == 1000) return 0;
   }
-  return *c == '\0' && thousandths >= kLeastSlowdown && thousandths <= kMostSlowdown ? thousandths : 0;
+  return *c == '\0' && AllowedSlowdown(thousandths) ? thousandths : 0;
 }
 constexpr bool IsSlowdown(const char* text) { return SlowdownOf(text) != 0; }
 constexpr bool IsLogLevel(const char* text) {
