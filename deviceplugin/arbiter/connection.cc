@@ -7,6 +7,15 @@
 #include <cstring>
 
 namespace crossover::arbiter {
+namespace {
+
+// Whoever does not take it is not waited for.
+template <class Wire>
+void SendIfTaken(int socket, const Wire& wire) {
+  [[maybe_unused]] const ssize_t sent = send(socket, &wire, sizeof(wire), MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+}  // namespace
 
 Connection::Received Connection::Receive(turn::Time now) {
   std::array<std::byte, kLongestMessage> buffer;
@@ -42,15 +51,13 @@ bool Connection::SendWelcome(std::uint32_t slot, int page_fd) {
 }
 
 void Connection::SendRefused(std::string_view reason) {
-  const crossover_refused wire = MakeRefused(reason);
   // Whoever does not read it learns from the end of file.
-  [[maybe_unused]] const ssize_t sent = send(socket_.get(), &wire, sizeof(wire), MSG_DONTWAIT | MSG_NOSIGNAL);
+  SendIfTaken(socket_.get(), MakeRefused(reason));
 }
 
 void Connection::SendNotice(std::string_view text) {
-  const crossover_notice wire = MakeNotice(text);
   // It stands in the daemon's log too.
-  [[maybe_unused]] const ssize_t sent = send(socket_.get(), &wire, sizeof(wire), MSG_DONTWAIT | MSG_NOSIGNAL);
+  SendIfTaken(socket_.get(), MakeNotice(text));
 }
 
 }  // namespace crossover::arbiter

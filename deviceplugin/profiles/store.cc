@@ -109,7 +109,7 @@ void ProfileStore::ReadAll() {
     const std::lock_guard lock(mutex_);
     surplus = TakeSurplus();
   }
-  for (const JobKey& job : surplus) unlink((directory_ + "/" + ProfileFileName(job)).c_str());
+  RemoveFiles(surplus);
 }
 
 void ProfileStore::ReadOne(const std::string& file) {
@@ -158,6 +158,10 @@ std::vector<JobKey> ProfileStore::TakeSurplus() {
   return surplus;
 }
 
+void ProfileStore::RemoveFiles(const std::vector<JobKey>& jobs) const {
+  for (const JobKey& job : jobs) unlink((directory_ + "/" + ProfileFileName(job)).c_str());
+}
+
 std::vector<JobProfile> ProfileStore::All() const {
   const std::lock_guard lock(mutex_);
   std::vector<JobProfile> all;
@@ -181,7 +185,7 @@ void ProfileStore::Put(const JobProfile& profile) {
     profiles_[profile.job] = profile;
     surplus = TakeSurplus();
   }
-  for (const JobKey& job : surplus) unlink((directory_ + "/" + ProfileFileName(job)).c_str());
+  RemoveFiles(surplus);
   std::string error;
   if (Write(ProfileFileName(profile.job), ProfileText(profile, Clocks::Now()), &error)) {
     complained_ = false;

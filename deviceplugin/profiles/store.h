@@ -44,6 +44,7 @@ class ProfileStore : public arbiter::ProfileSource {
   void ReadOne(const std::string& file);
   void SetAside(const std::string& path);
   std::vector<JobKey> TakeSurplus();  // with mutex_ held
+  void RemoveFiles(const std::vector<JobKey>& jobs) const;
   bool Write(const std::string& file, const std::string& text, std::string* error) const;
 
   const std::string directory_;
