@@ -28,6 +28,7 @@ struct Demand {
   bool known() const { return busy != kNever && away != kNever && busy > 0; }
   Time alone() const { return busy + away; }  // its iteration with nobody beside it
   double use() const { return static_cast<double>(busy) / static_cast<double>(alone()); }
+  friend bool operator==(const Demand&, const Demand&) = default;
 };
 
 // The part of its own speed at which each of `demands` can run, all alike. 1 for none.

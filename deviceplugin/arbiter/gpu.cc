@@ -282,9 +282,10 @@ void Gpu::WatchSteps(turn::Time now) {
                 .mode = mode_,
                 .steps = steps->count};
     if (mode_ == CROSSOVER_MODE_GATE) {
-      const turn::Rhythm& rhythm = turnstile_.policy().rhythm(slot);
       event.demand = turnstile_.policy().DemandOf(slot);
-      event.jitter = rhythm.jitter();
+      // What its profile says is not learned now: it keeps its age.
+      if (event.demand == member_[slot]->known) event.demand = {};
+      event.jitter = turnstile_.policy().rhythm(slot).jitter();
     }
     observer_->OnEvent(event);
   }

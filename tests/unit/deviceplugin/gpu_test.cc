@@ -300,6 +300,7 @@ TEST_F(GpuTest, TellsHowLongIterationsTake) {
 }
 
 TEST_F(GpuTest, TellsWhatAnIterationNeedsWhileTurnsAreTaken) {
+  known_ = {.busy = kMs, .away = kMs};  // of another job that had its name
   const turn::SlotIndex a = JoinLocked("a");
   Poll();
   const auto iterations = [&](std::uint32_t first, std::uint32_t last) {
