@@ -13,6 +13,9 @@ constexpr Time kLead = 300'000;
 // Who may wait for no longer than this is pressed: a stretch of the other's turn and two hand-overs.
 constexpr Time kReserve = 500'000;
 
+// What a turn that lasts until its collective has ended does not reach but in an evaluation.
+constexpr Time kLongHold = 100'000'000;
+
 }  // namespace
 
 void Policy::Join(SlotIndex slot, std::uint32_t order) {
@@ -74,7 +77,8 @@ int Policy::Rank(SlotIndex slot) const {
 }
 
 // A client that came back first keeps the turn next time, but only if it kept nobody waiting: else a hint
-// that once was right would shut the others out for ever.
+// that once was right would shut the others out for ever. Nor if another holds a turn too (it was suspended,
+// and came back): two that pass their tokens to themselves never leave one where it can be swallowed.
 void Policy::Settle(SlotSet members, Time now) {
   CountTurns();
   pressed_ = SlotSet();
@@ -83,8 +87,11 @@ void Policy::Settle(SlotSet members, Time now) {
   }
   const SlotIndex took = std::exchange(took_, kNobody);
   if (took == kNobody || gave_back_ == kNobody) return;
-  bool own = took == gave_back_;
-  for (SlotIndex slot : members) own = own && (slot == took || !rhythm_[slot].last().waiting());
+  bool own = took == gave_back_ && !turns_last_;
+  for (SlotIndex slot : members) {
+    const ClientWords& words = rhythm_[slot].last();
+    own = own && (slot == took || (!words.waiting() && !words.holding()));
+  }
   rhythm_[gave_back_].NoteNextIsOwn(own);
   gave_back_ = kNobody;
 }
@@ -99,6 +106,14 @@ Time Policy::Expected(SlotIndex slot, Time now, Time window) const {
 bool Policy::Before(SlotIndex a, SlotIndex b) const {
   const auto key = [this](SlotIndex slot) { return std::tuple(-Rank(slot), order_[slot], slot); };
   return key(a) < key(b);
+}
+
+SlotIndex Policy::First(SlotSet members) const {
+  SlotIndex first = kNobody;
+  for (SlotIndex slot : members) {
+    if (first == kNobody || Before(slot, first)) first = slot;
+  }
+  return first;
 }
 
 Time Policy::TieWindow(SlotSet members) const {
@@ -220,13 +235,14 @@ bool Policy::ShouldPreempt(SlotSet members, SlotIndex holder, Time now) const {
   const Rhythm& rhythm = rhythm_[holder];
   if (rhythm.held() == kNever || members.Has(owner_)) return false;
   const Time held = now - rhythm.held();
-  const bool quantum_over = settings_.quantum != 0 && held >= settings_.quantum;
+  const bool quantum_over = settings_.quantum != 0 && held >= (turns_last_ ? kLongHold : settings_.quantum);
   if (suffered_.Has(holder) && !quantum_over) return false;
   // Twice as long as ever: an evaluation, or the like. The others go first, however long it goes on.
   const bool endless =
       quantum_over && rhythm.longest_turn() != kNever && rhythm.served() + held > 2 * rhythm.longest_turn();
   for (SlotIndex slot : members) {
     if (slot == holder) continue;
+    if (turns_last_ && !(endless && rhythm_[slot].last().waiting())) continue;
     if (Rank(slot) > Rank(holder) && IsDue(slot, now)) return true;
     if (!rhythm_[slot].last().waiting()) continue;
     if (Rank(slot) > Rank(holder) || (quantum_over && Suffers(slot, now))) return true;
@@ -238,7 +254,7 @@ bool Policy::ShouldPreempt(SlotSet members, SlotIndex holder, Time now) const {
 }
 
 Time Policy::StretchWanted(SlotSet members, SlotIndex slot) const {
-  if (members.Has(owner_)) return 0;
+  if (members.Has(owner_) || turns_last_) return 0;
   constexpr Time kAtEachLaunch = 300'000;
   bool brief = false;
   Time wanted = kNever;
@@ -261,7 +277,7 @@ Time Policy::StretchWanted(SlotSet members, SlotIndex slot) const {
 }
 
 Time Policy::NextRival(SlotSet members, SlotIndex holder, Time now) const {
-  if (members.Has(owner_)) return kNever;
+  if (members.Has(owner_) || turns_last_) return kNever;
   Time next = kNever;
   for (SlotIndex slot : members) {
     if (slot == holder) continue;
@@ -325,16 +341,16 @@ Policy::Wish Policy::Want(SlotSet members, Time now) const {
 
 SlotIndex Policy::Successor(SlotSet members, SlotIndex slot, TurnNumber k) const {
   if (members.Has(owner_)) return owner_;
-  if (rhythm_[slot].KeepsAfter(k)) return slot;
+  if (!turns_last_ && rhythm_[slot].KeepsAfter(k)) return slot;
   // Back before a stretch of another's turn would be over.
   if (pressed_.Has(slot) && std::min(rhythm_[slot].gap(), DemandOf(slot).away) <= 2 * kReserve) return slot;
-  SlotIndex next = kNobody;
-  SlotIndex first = slot;
+  SlotSet after;
   for (SlotIndex other : members) {
-    if (Before(other, first)) first = other;
-    if (Before(slot, other) && (next == kNobody || Before(other, next))) next = other;
+    if (Before(slot, other)) after.Add(other);
   }
-  return next == kNobody ? first : next;
+  if (after.Count() > 0) return First(after);
+  members.Add(slot);
+  return First(members);
 }
 
 }  // namespace crossover::turn

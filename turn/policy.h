@@ -59,6 +59,11 @@ class Policy {
   // its ranks, as they say.
   void SetIterationOffset(SlotIndex slot, std::uint32_t offset) { iteration_offset_[slot] = offset; }
   void set_settings(const PolicySettings& settings) { settings_ = settings; }
+  // Whether a turn ends with its last collective (in time-slices), and not where that begins. Then two GPUs
+  // that let different jobs in hold up both: nobody keeps the turn by a hint that was baked an iteration ago,
+  // and a turn is not broken, by whatever claim, unless it is an evaluation.
+  void SetTurnsLast(bool last) { turns_last_ = last; }
+  bool turns_last() const { return turns_last_; }
   // From now on turns are this client's, whoever waits, as long as it comes about when it should (on another
   // GPU of the two jobs the other may have been named: then neither could end a collective); kNobody: no
   // more.
@@ -94,6 +99,9 @@ class Policy {
   SlotIndex Successor(SlotSet members, SlotIndex slot, TurnNumber k) const;
 
   Time TieWindow(SlotSet members) const;
+  // Who goes first of two that come at the same time, and of all: the same on all GPUs. kNobody: of none.
+  bool Before(SlotIndex a, SlotIndex b) const;
+  SlotIndex First(SlotSet members) const;
   const Rhythm& rhythm(SlotIndex slot) const { return rhythm_[slot]; }
   // What its job needs of this GPU, as far as is known.
   Demand DemandOf(SlotIndex slot) const;
@@ -124,7 +132,6 @@ class Policy {
   bool HasTurnsDue(SlotIndex slot, SlotIndex holder) const;
   std::uint32_t IterationOf(SlotIndex slot) const;
   Time Expected(SlotIndex slot, Time now, Time window) const;
-  bool Before(SlotIndex a, SlotIndex b) const;
 
   PolicySettings settings_;
   Rhythm rhythm_[kMaxSlots];
@@ -135,6 +142,7 @@ class Policy {
   Pace pace_[kMaxSlots];
   Demand known_[kMaxSlots];              // not from its rhythm
   SlotSet pressed_;                      // as of the last Settle
+  bool turns_last_ = false;
   SlotIndex owner_ = kNobody;            // of all turns
   SlotSet began_;                        // turns, until Settle
   SlotSet suffered_;                     // let in for having waited too long

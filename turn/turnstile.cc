@@ -19,6 +19,7 @@ void Turnstile::Leave(SlotIndex slot) {
   arbiter_opened_.Remove(slot);
   overruns_[slot] = 0;
   overran_[slot] = 0;
+  resumed_at_[slot] = 0;
 }
 
 void Turnstile::SetGated(SlotIndex slot, bool gated) {
@@ -55,7 +56,10 @@ void Turnstile::Watch(const Snapshot& seen, Time now) {
   for (SlotIndex slot : gated_) {
     const ClientWords& words = seen.client[slot];
     const Rhythm::Change change = policy_.Watch(slot, words, now);
-    if (change.released) Note(Event::Kind::kRelease, slot, now, change.turn);
+    if (change.released) {
+      Note(Event::Kind::kRelease, slot, now, change.turn);
+      if (policy_.turns_last() && active().Has(slot)) Resume(now);
+    }
     if (change.arrived) Note(Event::Kind::kArrive, slot, now);
     if (change.held) {
       Note(Event::Kind::kHold, slot, now, change.waited);
@@ -73,12 +77,17 @@ void Turnstile::Watch(const Snapshot& seen, Time now) {
   rested_ = rests;
 }
 
+// Where turns last until a collective has ended, two GPUs may have let in the other's job each: their holders
+// wait for each other's ranks. Only one of them must change over, so the one that goes first waits longer.
 bool Turnstile::Overruns(SlotIndex holder, const Snapshot& seen, Time now) const {
   const Rhythm& rhythm = policy_.rhythm(holder);
-  if (rhythm.held() == kNever || now - rhythm.held() < TurnBound(settings_.watchdog, rhythm.longest_turn()))
-    return false;
+  if (rhythm.held() == kNever) return false;
+  const Time bound = TurnBound(settings_.watchdog, rhythm.longest_turn());
+  const Time held = now - std::max(rhythm.held(), resumed_at_[holder]);
+  if (held < bound) return false;
   for (SlotIndex slot : gated_) {
-    if (slot != holder && seen.client[slot].waiting()) return true;
+    if (slot == holder || !seen.client[slot].waiting()) continue;
+    if (!policy_.turns_last() || policy_.Before(slot, holder) || held >= 2 * bound) return true;
   }
   return false;
 }
@@ -93,7 +102,14 @@ void Turnstile::Suspend(SlotIndex holder, const Snapshot& seen, Time now) {
   if (policy_.rhythm(holder).turn() == kNever) return;
   policy_.Disregard(holder);
   overran_at_[holder] = now;
-  if (++overruns_[holder] >= settings_.watchdog.offences) offenders_.Add(holder);
+  const std::uint32_t lenience = policy_.turns_last() ? 4 : 1;
+  if (++overruns_[holder] >= lenience * settings_.watchdog.offences) offenders_.Add(holder);
+}
+
+// The others have had a turn beside them.
+void Turnstile::Resume(Time now) {
+  for (SlotIndex slot : suspended_) resumed_at_[slot] = now;
+  suspended_ = SlotSet();
 }
 
 void Turnstile::Forgive(Time now) {

@@ -66,6 +66,10 @@ class Turnstile {
   void SetPriority(SlotIndex slot, Priority priority) { policy_.SetPriority(slot, priority); }
   void SetCap(SlotIndex slot, double cap) { policy_.SetCap(slot, cap); }
   void SetKnown(SlotIndex slot, const Demand& demand) { policy_.SetKnown(slot, demand); }
+  // Whether turns last until their collectives have ended. A holder past its bound then probably waits for a
+  // rank of its own that stands behind another job on another GPU: the others get one turn beside it, not all
+  // of them until it is back, and it is not blamed as soon.
+  void SetTurnsLast(bool last) { policy_.SetTurnsLast(last); }
   void SetOwner(SlotIndex slot) { policy_.SetOwner(slot); }
   // It is gone: closed, killed or thrown out. A token it had is replaced at the next poll.
   void Leave(SlotIndex slot);
@@ -79,7 +83,9 @@ class Turnstile {
   Time Poll(Memory& memory, Time now);
 
   // To whom `slot` should hand over at the end of its turn `k`. Only a hint: a wrong one costs time.
-  SlotIndex successor(SlotIndex slot, TurnNumber k) const { return policy_.Successor(active(), slot, k); }
+  SlotIndex successor(SlotIndex slot, TurnNumber k) const {
+    return policy_.Successor(policy_.turns_last() ? gated_ : active(), slot, k);
+  }
   // How long the stretches of `slot` should be; 0: its turns need no yield points.
   Time stretch_wanted(SlotIndex slot) const { return policy_.StretchWanted(active(), slot); }
   SlotSet gated() const { return gated_; }
@@ -107,6 +113,7 @@ class Turnstile {
   void Preempt(Memory& memory, SlotIndex holder, const ClientWords& seen, Time now);
   bool Overruns(SlotIndex holder, const Snapshot& seen, Time now) const;
   void Suspend(SlotIndex holder, const Snapshot& seen, Time now);
+  void Resume(Time now);
   void Forgive(Time now);
   Time NextPoll(const Token::Place& place, const Policy::Wish& wish, bool outstanding, Time now) const;
 
@@ -121,6 +128,7 @@ class Turnstile {
   SlotSet arbiter_opened_;  // their next turn counts as granted
   std::uint32_t overruns_[kMaxSlots] = {};
   Time overran_at_[kMaxSlots] = {};
+  Time resumed_at_[kMaxSlots] = {};
   TurnNumber overran_[kMaxSlots] = {};  // the turn in which it was suspended last
   Time last_poll_ = kNever;
   bool rested_ = false;
@@ -174,7 +182,7 @@ Time Turnstile::Poll(Memory& memory, Time now) {
   Policy::Wish wish;
   if (place.holder == kNobody) wish = policy_.Want(active(), now);
   // A lost token needs a place even where the policy has no wish.
-  if (wish.slot == kNobody && place.visible == 0 && active().Count() > 0) wish.slot = *active().begin();
+  if (wish.slot == kNobody && place.visible == 0) wish.slot = policy_.First(active());
 
   NoteStep(token_.Step(memory, active(), seen, wish.slot), seen, now);
   if (place.holder != kNobody) Preempt(memory, place.holder, seen.client[place.holder], now);

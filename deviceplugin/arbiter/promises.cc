@@ -59,12 +59,37 @@ std::vector<turn::SlotIndex> Promises::BySeniority() const {
   return slots;
 }
 
-std::vector<Promises::Change> Promises::Judge(const DemandOf& demand) {
-  std::vector<Change> changes;
+std::vector<Promises::Change> Promises::Judge(const DemandOf& demand, bool turns_last) {
   for (const turn::SlotIndex slot : present_) {
-    if (!demand(slot).known()) return changes;
+    if (!demand(slot).known()) return {};
   }
   pending_ = false;
+  return turns_last ? JudgeWholeTurns(demand) : JudgeBySeniority(demand);
+}
+
+std::vector<Promises::Change> Promises::JudgeWholeTurns(const DemandOf& demand) {
+  std::vector<Change> changes;
+  double cycle = 0;
+  for (const turn::SlotIndex slot : present_) cycle += static_cast<double>(demand(slot).alone());
+  for (const turn::SlotIndex slot : present_) {
+    Client& client = client_[slot];
+    if (client.cap == 0) continue;
+    const double slowdown = cycle / static_cast<double>(demand(slot).alone());
+    const bool refused = slowdown > turn::kPromised * client.cap;
+    if (refused != client.refused) {
+      changes.push_back({slot, refused ? "max-slowdown " + Fixed(client.cap) +
+                                             " refused: without MPS the jobs of a GPU run one iteration each, "
+                                             "this one " +
+                                             Fixed(slowdown) + " times slower than alone"
+                                       : ""});
+    }
+    client.refused = refused;
+  }
+  return changes;
+}
+
+std::vector<Promises::Change> Promises::JudgeBySeniority(const DemandOf& demand) {
+  std::vector<Change> changes;
   std::vector<turn::SlotIndex> before;
   std::vector<turn::CappedDemand> promised;
   for (const turn::SlotIndex slot : BySeniority()) {

@@ -2,6 +2,9 @@
 // stand, and a newcomer whose own cannot be kept beside them is refused it, with the reason. It still runs,
 // on what the others leave: their caps hold, whoever comes.
 //
+// Where turns last until their collectives have ended (in time-slices) they are not broken, and the jobs run
+// one iteration each by turns: a cap below what that makes of a job is refused it, whoever was here before.
+//
 // All GPUs of the jobs must judge alike. Who was here before is told by the instants of joining where they
 // lie clearly apart, else by the names.
 //
@@ -34,7 +37,7 @@ class Promises {
   bool pending() const { return pending_; }
   // Judges once per company, as soon as every demand is known; until then all caps stand. Returns what it
   // changed.
-  std::vector<Change> Judge(const DemandOf& demand);
+  std::vector<Change> Judge(const DemandOf& demand, bool turns_last = false);
 
   bool any() const;
   // In force: 0 where there is none, or it was refused.
@@ -48,6 +51,8 @@ class Promises {
     turn::Time joined = 0;
     bool refused = false;
   };
+  std::vector<Change> JudgeBySeniority(const DemandOf& demand);
+  std::vector<Change> JudgeWholeTurns(const DemandOf& demand);
   std::vector<turn::SlotIndex> BySeniority() const;
   std::string Reason(turn::SlotIndex newcomer, const std::vector<turn::SlotIndex>& before, double part) const;
 

@@ -3,6 +3,10 @@
 // Told now and then how things stand. A gap between two launches is not taken for idleness; how long one has
 // to last depends on whether the job's turns have stalled of late, as every iteration's does where a data
 // loader cannot keep up. Pure; not thread-safe.
+//
+// Turns that last until their collectives have ended look idle meanwhile. Given back by one rank alone, in
+// the middle, such a turn lets a job in here whose other ranks wait behind ours elsewhere: nobody can go on.
+// They are given back only when nothing has moved for long.
 #pragma once
 
 #include <algorithm>
@@ -16,9 +20,12 @@ class IdleWatch {
  public:
   constexpr IdleWatch() = default;
 
+  // Whether turns last until their collectives have ended.
+  void set_turns_last(bool last) { turns_last_ = last; }
+
   // `launches`: since turn `k` began. `idle`: it is held, and nothing runs in it. True: nothing has for long
-  // enough, `patience` looks in a row.
-  bool Look(turn::TurnNumber k, std::int32_t launches, bool idle, int patience) {
+  // enough.
+  bool Look(turn::TurnNumber k, std::int32_t launches, bool idle) {
     if (turn::TurnOf(k) != turn_) {
       turn_ = turn::TurnOf(k);
       stalled_ = false;
@@ -28,7 +35,7 @@ class IdleWatch {
     const bool stands = launches == launches_ || (usual() && launches == stall_launches_);
     looks_ = idle && stands ? looks_ + 1 : 0;
     launches_ = launches;
-    if (looks_ < (usual() ? 1 : patience)) return false;
+    if (looks_ < Patience()) return false;
     looks_ = 0;
     stall_launches_ = launches;
     if (!stalled_) score_ = std::min(kMost, score_ + kStall);
@@ -44,9 +51,15 @@ class IdleWatch {
   }
 
   // Whether turns of this job stall as a rule: then an iteration has one turn more.
-  bool usual() const { return score_ >= kUsual; }
+  bool usual() const { return !turns_last_ && score_ >= kUsual; }
 
  private:
+  // Idle looks in a row.
+  int Patience() const {
+    constexpr int kOdd = 2, kCollective = 20;
+    return turns_last_ ? kCollective : usual() ? 1 : kOdd;
+  }
+
   // A stall in each iteration of up to four turns keeps the score up; two of them in a row get it there.
   static constexpr int kStall = 5;
   static constexpr int kUsual = 6;
@@ -57,6 +70,7 @@ class IdleWatch {
   std::int32_t stall_launches_ = 0;
   int looks_ = 0;
   int score_ = 0;
+  bool turns_last_ = false;
   bool stalled_ = false;  // this turn
 };
 

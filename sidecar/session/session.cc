@@ -305,6 +305,7 @@ void Session::SetUp(const gates::Driver* driver, CUcontext context, bool gpu_gat
   context_ = context;
   gpu_gates_wanted_ = gpu_gates;
   overlap_ = overlap;
+  idle_watch_.set_turns_last(!overlap);
   if (!overlap) log::Write(log::Level::kInfo, "no MPS: turns last until their collectives have ended");
   transport_ = gpu_gates ? CROSSOVER_TRANSPORT_GPU_GATES : CROSSOVER_TRANSPORT_HOST_GATES;
 }
@@ -376,18 +377,11 @@ void Session::Detach() {
 // launch: where stalls are usual at once, so that all ranks do it alike, else if somebody waits.
 int Session::OnTick() {
   constexpr int kNotWatched = 100'000;
-  constexpr int kPatience = 2;
-  // A turn that lasts until its collective has ended looks idle meanwhile. The collective may never end,
-  // where another job stands in front of one of its ranks and waits for us here: longer than this, and it is
-  // given back all the same.
-  constexpr int kCollectivePatience = 20;
   const bool usual = idle_watch_.usual();
   if (!mutex_.TryLock()) return idle_watch_.next_look();
   const bool taking = turns_.holding() && !blocked_ && mode_ == CROSSOVER_MODE_GATE;
   const bool idle = taking && !AnyCapture() && turns_.Idle(tracker_);
-  if (taking &&
-      idle_watch_.Look(turns_.asked(), stretches_.launched(), idle && !(lasts_ && usual),
-                       lasts_ ? kCollectivePatience : kPatience) &&
+  if (taking && idle_watch_.Look(turns_.asked(), stretches_.launched(), idle) &&
       (usual || turns_.OthersWait())) {
     YieldIdleTurn();
   }

@@ -91,5 +91,24 @@ TEST_F(PromisesTest, OneWithoutACapTakesWhatIsLeft) {
   EXPECT_EQ(promises_.cap(0), 1.2);
 }
 
+// In time-slices: one iteration each, 25 ms of 75.
+TEST_F(PromisesTest, WhereTurnsAreWholeACapIsRefusedWhoeverCameFirst) {
+  demand_[1].away = 30 * kMs;
+  promises_.Join(0, "a", 2.5, 0);
+  promises_.Join(1, "b", 2, kLater);
+  const auto demand = [this](turn::SlotIndex slot) { return demand_[slot]; };
+  auto changes = promises_.Judge(demand, true);
+  ASSERT_EQ(changes.size(), 1u);
+  EXPECT_EQ(changes[0].slot, 0u);
+  EXPECT_THAT(changes[0].refusal, HasSubstr("2.50 refused: without MPS"));
+  EXPECT_THAT(changes[0].refusal, HasSubstr("3.00 times slower"));
+  EXPECT_FALSE(promises_.refused(1));
+
+  promises_.Leave(1);
+  changes = promises_.Judge(demand, true);
+  ASSERT_EQ(changes.size(), 1u);
+  EXPECT_TRUE(changes[0].refusal.empty()) << "alone again";
+}
+
 }  // namespace
 }  // namespace crossover::arbiter

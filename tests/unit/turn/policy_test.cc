@@ -141,6 +141,13 @@ TEST_F(TwoTurnsTest, WhoComesBackFirstKeepsTheTurnNextTime) {
   EXPECT_EQ(policy_.Successor(kBoth, 0, FirstStretch(4)), 1u) << "as after turn 2";
 }
 
+TEST_F(TwoTurnsTest, NobodyKeepsTheTurnWhereTurnsLast) {
+  policy_.SetTurnsLast(true);
+  Turn(0, 1, 0, 2 * kMs);
+  Turn(0, 2, 3 * kMs, 20 * kMs);
+  EXPECT_EQ(policy_.Successor(kBoth, 0, FirstStretch(3)), 1u);
+}
+
 TEST_F(TwoTurnsTest, ButNotWhenItKeptSomebodyWaiting) {
   Turn(0, 1, 0, 2 * kMs);
   See(1, Waiting(1), 2 * kMs);

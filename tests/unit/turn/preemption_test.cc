@@ -126,6 +126,19 @@ TEST_F(EqualJobsTest, AnEndlessTurnIsBroken) {
   EXPECT_TRUE(policy_.ShouldPreempt(kBoth, 1, 241 * kMs));
 }
 
+// Another GPU's rank of the same job would wait for it in a collective, before a job whose rank waits here.
+TEST_F(PreemptionTest, TurnsThatLastStayWhole) {
+  policy_.SetTurnsLast(true);
+  policy_.SetPriority(kShort, Priority::kHigh);
+  EXPECT_EQ(policy_.StretchWanted(kBoth, kLong), 0);
+  Arrive(kLong, 200 * kMs);
+  Enter(kLong, 200 * kMs);
+  Arrive(kShort, 201 * kMs);
+  EXPECT_FALSE(policy_.ShouldPreempt(kBoth, kLong, 290 * kMs)) << "its collective may take as long";
+  policy_.SetPriority(kShort, Priority::kNormal);
+  EXPECT_TRUE(policy_.ShouldPreempt(kBoth, kLong, 301 * kMs)) << "an evaluation";
+}
+
 TEST_F(PreemptionTest, HighPriorityWaitsForTheNextLaunchOnly) {
   policy_.SetPriority(kShort, Priority::kHigh);
   EXPECT_GT(policy_.StretchWanted(kBoth, kLong), 0);

@@ -93,11 +93,11 @@ class StuckHolderTest : public TurnstileTest {
     turnstile_.Poll(memory_, when);
   }
   // The other was let in beside it; both give their turns back, to the other.
-  void BothGiveBack() {
+  void BothGiveBack(Time when = 310 * kMs) {
     ASSERT_TRUE(memory_.Enter(1, 1));
     memory_.Leave(1, 1);
     memory_.Leave(0, 1);
-    for (int i = 0; i < 4; ++i) turnstile_.Poll(memory_, (310 + i) * kMs);
+    for (int i = 0; i < 4; ++i) turnstile_.Poll(memory_, when + i * kMs);
   }
   // It takes its next turn at `when`, and the other asks for one.
   void HoldAgain(Time when) {
@@ -135,6 +135,80 @@ TEST_F(StuckHolderTest, ComesBackAndOneTokenIsLeft) {
   EXPECT_GE(turnstile_.stats().swallowed, 1u);
   ASSERT_NO_FATAL_FAILURE(HoldAgain(320 * kMs));
   EXPECT_FALSE(memory_.Enter(1, 2));
+}
+
+// The holder on another GPU waits for its rank here, and this one for its rank there.
+TEST_F(StuckHolderTest, WhoGoesFirstIsSuspendedLaterWhereTurnsLast) {
+  turnstile_.SetTurnsLast(true);
+  turnstile_.Poll(memory_, 300 * kMs);
+  EXPECT_FALSE(memory_.Enter(1, 1)) << "on the other GPU 0 is let in";
+  turnstile_.SetOrder(0, 2);
+  turnstile_.Poll(memory_, 301 * kMs);
+  EXPECT_TRUE(memory_.Enter(1, 1));
+}
+
+TEST_F(StuckHolderTest, WhoGoesFirstIsSuspendedInTheEndWhereTurnsLast) {
+  turnstile_.SetTurnsLast(true);
+  turnstile_.Poll(memory_, 399 * kMs);
+  EXPECT_FALSE(memory_.Enter(1, 1));
+  turnstile_.Poll(memory_, 400 * kMs);
+  EXPECT_TRUE(memory_.Enter(1, 1));
+}
+
+TEST_F(StuckHolderTest, OnlyOneTurnIsTakenBesideItWhereTurnsLast) {
+  turnstile_.SetTurnsLast(true);
+  turnstile_.Poll(memory_, 400 * kMs);
+  ASSERT_TRUE(memory_.Enter(1, 1));
+  turnstile_.Poll(memory_, 410 * kMs);
+  EXPECT_EQ(turnstile_.successor(1, FirstStretch(1)), 0u) << "it is back before this turn's release is read";
+  memory_.Leave(1, 0);
+  memory_.Ask(1, 2);
+  for (int i = 0; i < 4; ++i) turnstile_.Poll(memory_, (415 + i) * kMs);
+  EXPECT_FALSE(memory_.Enter(1, 2)) << "its turn is the stuck one's own";
+  memory_.Leave(0, 1);
+  EXPECT_TRUE(memory_.Enter(1, 2));
+}
+
+TEST_F(StuckHolderTest, IsBlamedLaterWhereTurnsLast) {
+  turnstile_.SetTurnsLast(true);
+  turnstile_.Poll(memory_, 400 * kMs);
+  ASSERT_NO_FATAL_FAILURE(BothGiveBack(410 * kMs));
+  ASSERT_NO_FATAL_FAILURE(HoldAgain(420 * kMs));
+  turnstile_.Poll(memory_, 900 * kMs);
+  EXPECT_EQ(turnstile_.stats().opened, 2u);
+  EXPECT_EQ(turnstile_.offenders().Count(), 0) << "another GPU may be why";
+}
+
+// Turns without a gap, as in time-slices: no poll sees a client between two of its turns.
+TEST_F(StuckHolderTest, ComesBackToOneThatPassesToItself) {
+  turnstile_.Poll(memory_, 300 * kMs);
+  ASSERT_TRUE(memory_.Enter(1, 1));
+  std::uint32_t turn[] = {2, 1};
+  bool holds[] = {true, true};
+  const auto next = [&](SlotIndex slot) {
+    if (holds[slot]) {
+      memory_.Leave(slot, turnstile_.successor(slot, FirstStretch(turn[slot])));
+      memory_.Ask(slot, ++turn[slot]);
+    }
+    holds[slot] = memory_.Enter(slot, turn[slot]);
+  };
+  Time now = 300 * kMs;
+  const auto poll = [&] {
+    for (int i = 0; i < 4; ++i) turnstile_.Poll(memory_, now += kMs);
+  };
+  poll();
+  for (int i = 0; i < 3; ++i) {
+    next(1);
+    poll();
+    ASSERT_TRUE(holds[1]) << "it has nobody to pass to";
+  }
+  for (int i = 0; i < 3; ++i) {
+    for (const SlotIndex slot : {0u, 1u}) {
+      next(slot);
+      poll();
+    }
+  }
+  EXPECT_NE(holds[0], holds[1]) << "a second token";
 }
 
 TEST_F(StuckHolderTest, IsNamedTheSecondTimeAndItsLongTurnsAreNotLearned) {

@@ -9,13 +9,13 @@ using turn::FirstStretch;
 
 // Looks of one turn: `launches` were made, and nothing runs in it.
 bool LookIdle(IdleWatch* watch, std::uint32_t turn, std::int32_t launches) {
-  return watch->Look(FirstStretch(turn), launches, true, 2);
+  return watch->Look(FirstStretch(turn), launches, true);
 }
 
 // The turn stalls behind its second launch: looks until it is to be given back.
 int LooksUntilGivenBack(IdleWatch* watch, std::uint32_t turn) {
-  EXPECT_FALSE(watch->Look(FirstStretch(turn), 2, false, 2)) << "busy";
-  for (int looks = 1; looks <= 10; ++looks) {
+  EXPECT_FALSE(watch->Look(FirstStretch(turn), 2, false)) << "busy";
+  for (int looks = 1; looks <= 30; ++looks) {
     if (LookIdle(watch, turn, 2)) return looks;
   }
   return 0;
@@ -28,7 +28,7 @@ TEST(IdleWatch, AGapBetweenLaunchesIsNoIdleness) {
 
 TEST(IdleWatch, ABusyTurnIsKept) {
   IdleWatch watch;
-  for (int look = 0; look < 20; ++look) EXPECT_FALSE(watch.Look(FirstStretch(1), 5, false, 2));
+  for (int look = 0; look < 20; ++look) EXPECT_FALSE(watch.Look(FirstStretch(1), 5, false));
 }
 
 TEST(IdleWatch, OneStallIsWaitedFor) {
@@ -43,7 +43,7 @@ TEST(IdleWatch, WhereStallsAreUsualTheFirstLookIsEnough) {
   EXPECT_TRUE(watch.usual());
   EXPECT_EQ(LooksUntilGivenBack(&watch, 9), 1);
   EXPECT_LT(watch.next_look(), 500) << "dense where it stalled last";
-  EXPECT_FALSE(watch.Look(FirstStretch(10), 30, false, 2));
+  EXPECT_FALSE(watch.Look(FirstStretch(10), 30, false));
   EXPECT_GE(watch.next_look(), 500);
 }
 
@@ -51,9 +51,16 @@ TEST(IdleWatch, StallsThatEndAreForgotten) {
   IdleWatch watch;
   for (std::uint32_t turn = 1; turn < 20; turn += 2) LooksUntilGivenBack(&watch, turn);
   ASSERT_TRUE(watch.usual());
-  for (std::uint32_t turn = 20; turn < 32; ++turn) watch.Look(FirstStretch(turn), 30, false, 2);
+  for (std::uint32_t turn = 20; turn < 32; ++turn) watch.Look(FirstStretch(turn), 30, false);
   EXPECT_FALSE(watch.usual());
   EXPECT_EQ(LooksUntilGivenBack(&watch, 40), 2);
+}
+
+TEST(IdleWatch, TurnsThatLastAreGivenBackLateAndNeverAsARule) {
+  IdleWatch watch;
+  watch.set_turns_last(true);
+  for (std::uint32_t turn = 1; turn < 20; turn += 2) EXPECT_EQ(LooksUntilGivenBack(&watch, turn), 20);
+  EXPECT_FALSE(watch.usual());
 }
 
 }  // namespace
