@@ -77,6 +77,8 @@ void ArbiterMetrics::OnEvent(const arbiter::Event& event) {
     client->second.wait.Observe(Seconds(event.duration));
   } else if (event.kind == arbiter::EventKind::kRelease) {
     client->second.hold.Observe(Seconds(event.duration));
+  } else if (event.kind == arbiter::EventKind::kRefuseCap || event.kind == arbiter::EventKind::kGrantCap) {
+    client->second.cap_refused = event.kind == arbiter::EventKind::kRefuseCap;
   }
 }
 
@@ -164,14 +166,20 @@ void ArbiterMetrics::CollectClients(Families* families) const {
   MetricFamily faults =
       Family("crossover_client_faults_total",
              "Times a client opened its own gate because nobody else did, as it says.", MetricType::Counter);
+  MetricFamily refused =
+      Family("crossover_cap_refused",
+             "1 while a client's cap on slowdown cannot be kept, 0 while it can; of those that have one.",
+             MetricType::Gauge);
   for (const auto& [id, client] : clients_) {
     const arbiter::Member& member = *client.member;
+    if (member.max_slowdown != 0) AddGauge(&refused, OfClient(member), client.cap_refused ? 1 : 0);
     AddCounter(&turns, OfClient(member), static_cast<double>(client.turns));
     AddHistogram(&wait, OfClient(member), client.wait);
     AddHistogram(&hold, OfClient(member), client.hold);
     AddCounter(&faults, OfClient(member), ReadWord(member.gpu->page->slot(member.slot).faults));
   }
-  for (MetricFamily* family : {&turns, &wait, &hold, &faults}) families->push_back(std::move(*family));
+  for (MetricFamily* family : {&turns, &wait, &hold, &faults, &refused})
+    families->push_back(std::move(*family));
 }
 
 // How many clients there are of each kind: the words are the page's own, as they stand now.

@@ -39,6 +39,7 @@ class ArbiterMetrics : public prometheus::Collectable, public Sink {
 
     std::shared_ptr<const arbiter::Member> member;
     std::uint64_t turns = 0;
+    bool cap_refused = false;
     prometheus::Histogram wait;
     prometheus::Histogram hold;
   };

@@ -21,12 +21,14 @@ class MetricsTest : public ::testing::Test {
     gpu_->page = arbiter::Page::Create(&error);
     ASSERT_NE(gpu_->page, nullptr) << error;
   }
-  std::shared_ptr<const arbiter::Member> Join(const std::string& gang, turn::SlotIndex slot) {
+  std::shared_ptr<const arbiter::Member> Join(const std::string& gang, turn::SlotIndex slot,
+                                              double max_slowdown = 0) {
     auto member = std::make_shared<arbiter::Member>();
     member->id = slot + 1;
     member->gpu = gpu_;
     member->slot = slot;
     member->gang = gang;
+    member->max_slowdown = max_slowdown;
     member->transport = CROSSOVER_TRANSPORT_GPU_GATES;
     Tell(arbiter::EventKind::kJoin, member);
     return member;
@@ -70,6 +72,17 @@ TEST_F(MetricsTest, CountsTurnsAndTheirWaitsAndLengths) {
   const auto hold = Find("crossover_turn_hold_seconds", OfGang("a"))->histogram;
   EXPECT_EQ(hold.sample_count, 1u);
   EXPECT_NEAR(hold.sample_sum, 0.020, 1e-9);
+}
+
+TEST_F(MetricsTest, TellsWhoseCapIsRefused) {
+  const auto a = Join("a", 0, 1.2);
+  Join("b", 1);
+  EXPECT_EQ(Find("crossover_cap_refused", OfGang("a"))->gauge.value, 0);
+  EXPECT_EQ(Find("crossover_cap_refused", OfGang("b")), nullptr) << "it has none";
+  Tell(arbiter::EventKind::kRefuseCap, a);
+  EXPECT_EQ(Find("crossover_cap_refused", OfGang("a"))->gauge.value, 1);
+  Tell(arbiter::EventKind::kGrantCap, a);
+  EXPECT_EQ(Find("crossover_cap_refused", OfGang("a"))->gauge.value, 0);
 }
 
 TEST_F(MetricsTest, SeriesOfAClientGoWithIt) {
