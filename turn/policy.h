@@ -140,8 +140,8 @@ class Policy {
   std::uint32_t iteration_offset_[kMaxSlots] = {};
   Priority priority_[kMaxSlots] = {};
   Pace pace_[kMaxSlots];
-  Demand known_[kMaxSlots];              // not from its rhythm
-  SlotSet pressed_;                      // as of the last Settle
+  Demand known_[kMaxSlots];  // not from its rhythm
+  SlotSet pressed_;          // as of the last Settle
   bool turns_last_ = false;
   SlotIndex owner_ = kNobody;            // of all turns
   SlotSet began_;                        // turns, until Settle
