@@ -1,8 +1,8 @@
 """guard: work done per time by two jobs whose way of sharing is left to the guard, over one after the other;
 guard_best: over the best of always turns, always side by side, one after the other.
 
-In the job model with the hand-over cost that is measured, and in processes. Controls: always turns where hand-overs cost
-more than they bring, always side by side where turns pay. Elsewhere no way is bad, and there is nothing to be caught.
+In the job model with the hand-over cost that is measured, and in processes. Controls: always turns where hand-overs
+cost more than they bring, always side by side where turns pay. Elsewhere no way is bad: nothing is there to be caught.
 """
 
 import json

@@ -77,11 +77,12 @@ std::vector<Promises::Change> Promises::JudgeWholeTurns(const DemandOf& demand) 
     const double slowdown = cycle / static_cast<double>(demand(slot).alone());
     const bool refused = slowdown > turn::kPromised * client.cap;
     if (refused != client.refused) {
-      changes.push_back({slot, refused ? "max-slowdown " + Fixed(client.cap) +
-                                             " refused: without MPS the jobs of a GPU run one iteration each, "
-                                             "this one " +
-                                             Fixed(slowdown) + " times slower than alone"
-                                       : ""});
+      changes.push_back({slot, refused
+                                   ? "max-slowdown " + Fixed(client.cap) +
+                                         " refused: without MPS the jobs of a GPU run one iteration each, "
+                                         "this one " +
+                                         Fixed(slowdown) + " times slower than alone"
+                                   : ""});
     }
     client.refused = refused;
   }

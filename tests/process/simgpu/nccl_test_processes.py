@@ -142,26 +142,33 @@ class NcclTest(unittest.TestCase):
     def expected_ms(self, ranks, jobs=1):
         return jobs * 2 * (ranks - 1) / ranks * 60_000 * 4 / NODE_LINK * 1e3
 
-    def assert_shaped(self, results, expected):
-        # The link cannot be beaten; how much later it gets is the business of the benchmarks.
-        for result in results:
-            self.assertGreater(float(result["ms"]), 0.97 * expected)
-            self.assertLess(float(result["ms"]), 2 * expected)
+    def assert_shaped(self, run, expected):
+        """The link cannot be beaten, by any of the `run`s; that it is not half as fast, one of them must show: the
+        others may have met with a busy machine."""
+        for _ in range(8):
+            slowest = 0.0
+            for result in run():
+                self.assertGreater(float(result["ms"]), 0.97 * expected)
+                slowest = max(slowest, float(result["ms"]))
+            if slowest < 1.6 * expected:
+                return
+        self.fail(f"{slowest} ms, {expected} ms are expected")
 
     def test_links_are_shaped(self):
-        self.assert_shaped(self.run_job("timed"), self.expected_ms(4))
+        self.assert_shaped(lambda: self.run_job("timed"), self.expected_ms(4))
 
     def test_jobs_share_links_or_not(self):
-        for sharing, jobs in ("shared", 2), ("private", 1):
-            with self.subTest(sharing=sharing):
-                environment = self.environment(2, 2, sharing)
-                both = [self.start("timed", environment=environment) for _ in range(2)]
-                for job in both:
-                    self.assert_shaped([Result(process) for process in job], self.expected_ms(4, jobs))
+        def both(sharing):
+            environment = self.environment(2, 2, sharing)
+            jobs = [self.start("timed", environment=environment) for _ in range(2)]
+            return [Result(process) for job in jobs for process in job]
+
+        self.assert_shaped(lambda: both("shared"), self.expected_ms(4, 2))
+        self.assert_shaped(lambda: both("private"), self.expected_ms(4, 1))
 
     def test_slow_link_fault(self):
-        results = self.run_job("timed", ranks={1: {"SIMGPU_NCCL_FAULT": "slow_link:1.5"}})
-        self.assert_shaped(results, 1.5 * self.expected_ms(4))
+        slow = {1: {"SIMGPU_NCCL_FAULT": "slow_link:1.5"}}
+        self.assert_shaped(lambda: self.run_job("timed", ranks=slow), 1.5 * self.expected_ms(4))
 
     def test_bad_settings_are_refused(self):
         bad = {"SIMGPU_NCCL_FAULT": "lose:1"}
