@@ -83,11 +83,11 @@ void Policy::Settle(SlotSet members, Time now) {
   CountTurns();
   pressed_ = SlotSet();
   for (SlotIndex slot : members) {
-    if (Allowance(slot, now) <= kReserve) pressed_.Add(slot);
+    if (!turns_last_ && Allowance(slot, now) <= kReserve) pressed_.Add(slot);
   }
   const SlotIndex took = std::exchange(took_, kNobody);
   if (took == kNobody || gave_back_ == kNobody) return;
-  bool own = took == gave_back_ && !turns_last_;
+  bool own = took == gave_back_;
   for (SlotIndex slot : members) {
     const ClientWords& words = rhythm_[slot].last();
     own = own && (slot == took || (!words.waiting() && !words.holding()));

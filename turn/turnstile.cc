@@ -13,13 +13,9 @@ void Turnstile::Join(SlotIndex slot, std::uint32_t order) {
 void Turnstile::Leave(SlotIndex slot) {
   present_.Remove(slot);
   gated_.Remove(slot);
-  offenders_.Remove(slot);
-  suspended_.Remove(slot);
   preempted_.Remove(slot);
   arbiter_opened_.Remove(slot);
-  overruns_[slot] = 0;
-  overran_[slot] = 0;
-  resumed_at_[slot] = 0;
+  watchdog_.Forget(slot);
 }
 
 void Turnstile::SetGated(SlotIndex slot, bool gated) {
@@ -27,13 +23,26 @@ void Turnstile::SetGated(SlotIndex slot, bool gated) {
     gated_.Add(slot);
   } else {
     gated_.Remove(slot);
-    suspended_.Remove(slot);
+    watchdog_.Readmit(slot);
   }
 }
 
 void Turnstile::set_settings(const Settings& settings) {
   settings_ = settings;
   policy_.set_settings(settings.policy);
+  watchdog_.set_settings(settings.watchdog);
+}
+
+void Turnstile::SetTurnsLast(bool last) {
+  policy_.SetTurnsLast(last);
+  watchdog_.set_turns_last(last);
+}
+
+// A surplus token is swallowed where it lies open. Clients that hold one each and pass them round in step
+// never leave one open: all are sent to the same successor, who can take but one.
+SlotIndex Turnstile::successor(SlotIndex slot, TurnNumber k) const {
+  if (surplus_) return policy_.First(active());
+  return policy_.Successor(watchdog_.turns_last() ? gated_ : active(), slot, k);
 }
 
 std::span<const Event> Turnstile::TakeEvents() {
@@ -53,12 +62,14 @@ void Turnstile::Note(Event::Kind kind, SlotIndex slot, Time at, Time duration) {
 void Turnstile::Watch(const Snapshot& seen, Time now) {
   bool somebody_waits = false;
   bool somebody_holds = false;
+  const bool several = holders_.Count() > 1;
+  holders_ = {};
   for (SlotIndex slot : gated_) {
     const ClientWords& words = seen.client[slot];
     const Rhythm::Change change = policy_.Watch(slot, words, now);
     if (change.released) {
       Note(Event::Kind::kRelease, slot, now, change.turn);
-      if (policy_.turns_last() && active().Has(slot)) Resume(now);
+      if (active().Has(slot)) watchdog_.TurnEnded(now);
     }
     if (change.arrived) Note(Event::Kind::kArrive, slot, now);
     if (change.held) {
@@ -70,55 +81,42 @@ void Turnstile::Watch(const Snapshot& seen, Time now) {
     }
     somebody_waits |= words.waiting();
     somebody_holds |= words.holding();
+    if (words.holding() && active().Has(slot)) holders_.Add(slot);
   }
   policy_.Settle(active(), now);
+  surplus_ = several && holders_.Count() > 1;
   const bool rests = somebody_waits && !somebody_holds && !active().Has(policy_.owner());
   if (rests && rested_ && last_poll_ != kNever) stats_.rest_while_ready += now - last_poll_;
   rested_ = rests;
 }
 
-// Where turns last until a collective has ended, two GPUs may have let in the other's job each: their holders
-// wait for each other's ranks. Only one of them must change over, so the one that goes first waits longer.
 bool Turnstile::Overruns(SlotIndex holder, const Snapshot& seen, Time now) const {
   const Rhythm& rhythm = policy_.rhythm(holder);
   if (rhythm.held() == kNever) return false;
-  const Time bound = TurnBound(settings_.watchdog, rhythm.longest_turn());
-  const Time held = now - std::max(rhythm.held(), resumed_at_[holder]);
-  if (held < bound) return false;
+  bool waited_for = false;
+  bool goes_first = true;
+  Time longest = rhythm.longest_turn();
   for (SlotIndex slot : gated_) {
-    if (slot == holder || !seen.client[slot].waiting()) continue;
-    if (!policy_.turns_last() || policy_.Before(slot, holder) || held >= 2 * bound) return true;
+    if (slot == holder) continue;
+    if (seen.client[slot].waiting()) {
+      waited_for = true;
+      goes_first = goes_first && policy_.Before(holder, slot);
+    }
+    const Time other = policy_.rhythm(slot).longest_turn();
+    if (watchdog_.turns_last() && other != kNever)
+      longest = longest == kNever ? other : std::max(longest, other);
   }
-  return false;
+  return waited_for && watchdog_.Over(holder, rhythm.held(), longest, goes_first, now);
 }
 
 // From now on its token counts as lost: a new one is made, and the old one swallowed when it comes back.
 void Turnstile::Suspend(SlotIndex holder, const Snapshot& seen, Time now) {
-  suspended_.Add(holder);
-  overran_[holder] = seen.client[holder].hold;
+  // How long the turns of a newcomer are is known from the first: that one breaks no rule, and is learned.
+  const bool known = policy_.rhythm(holder).turn() != kNever;
+  if (known) policy_.Disregard(holder);
+  watchdog_.Suspend(holder, seen.client[holder].hold, known, now);
   ++stats_.opened;
   Note(Event::Kind::kOpen, holder, now);
-  // How long the turns of a newcomer are is known from the first: that one breaks no rule, and is learned.
-  if (policy_.rhythm(holder).turn() == kNever) return;
-  policy_.Disregard(holder);
-  overran_at_[holder] = now;
-  const std::uint32_t lenience = policy_.turns_last() ? 4 : 1;
-  if (++overruns_[holder] >= lenience * settings_.watchdog.offences) offenders_.Add(holder);
-}
-
-// The others have had a turn beside them.
-void Turnstile::Resume(Time now) {
-  for (SlotIndex slot : suspended_) resumed_at_[slot] = now;
-  suspended_ = SlotSet();
-}
-
-void Turnstile::Forgive(Time now) {
-  for (SlotIndex slot : present_) {
-    if (overruns_[slot] == 0 || now - overran_at_[slot] < settings_.watchdog.forgive) continue;
-    overruns_[slot] = offenders_.Has(slot) ? settings_.watchdog.offences - 1 : 0;
-    overran_at_[slot] = now;
-    offenders_.Remove(slot);
-  }
 }
 
 void Turnstile::NoteStep(const Token::Report& report, const Snapshot& seen, Time now) {

@@ -55,7 +55,8 @@ struct Event {
 
 class Turnstile {
  public:
-  explicit Turnstile(const Settings& settings = {}) : settings_(settings), policy_(settings.policy) {}
+  explicit Turnstile(const Settings& settings = {})
+      : settings_(settings), policy_(settings.policy), watchdog_(settings.watchdog) {}
 
   // A client is on the GPU. `order` is the place of its gang's name among those of all clients.
   void Join(SlotIndex slot, std::uint32_t order);
@@ -66,10 +67,8 @@ class Turnstile {
   void SetPriority(SlotIndex slot, Priority priority) { policy_.SetPriority(slot, priority); }
   void SetCap(SlotIndex slot, double cap) { policy_.SetCap(slot, cap); }
   void SetKnown(SlotIndex slot, const Demand& demand) { policy_.SetKnown(slot, demand); }
-  // Whether turns last until their collectives have ended. A holder past its bound then probably waits for a
-  // rank of its own that stands behind another job on another GPU: the others get one turn beside it, not all
-  // of them until it is back, and it is not blamed as soon.
-  void SetTurnsLast(bool last) { policy_.SetTurnsLast(last); }
+  // Whether turns last until their collectives have ended: see turn/policy.h and turn/watchdog.h.
+  void SetTurnsLast(bool last);
   void SetOwner(SlotIndex slot) { policy_.SetOwner(slot); }
   // It is gone: closed, killed or thrown out. A token it had is replaced at the next poll.
   void Leave(SlotIndex slot);
@@ -83,15 +82,12 @@ class Turnstile {
   Time Poll(Memory& memory, Time now);
 
   // To whom `slot` should hand over at the end of its turn `k`. Only a hint: a wrong one costs time.
-  SlotIndex successor(SlotIndex slot, TurnNumber k) const {
-    return policy_.Successor(policy_.turns_last() ? gated_ : active(), slot, k);
-  }
+  SlotIndex successor(SlotIndex slot, TurnNumber k) const;
   // How long the stretches of `slot` should be; 0: its turns need no yield points.
   Time stretch_wanted(SlotIndex slot) const { return policy_.StretchWanted(active(), slot); }
   SlotSet gated() const { return gated_; }
   SlotSet present() const { return present_; }
-  // Clients that overran their bound as often as the watchdog's settings allow.
-  SlotSet offenders() const { return offenders_; }
+  SlotSet offenders() const { return watchdog_.offenders(); }
   const Stats& stats() const { return stats_; }
   const Policy& policy() const { return policy_; }
 
@@ -108,28 +104,23 @@ class Turnstile {
   void OpenUngated(Memory& memory, bool* outstanding);
   template <class Memory>
   void Readmit(Memory& memory);
-  SlotSet active() const { return SlotSet(gated_.bits() & ~suspended_.bits()); }
+  SlotSet active() const { return SlotSet(gated_.bits() & ~watchdog_.suspended().bits()); }
   template <class Memory>
   void Preempt(Memory& memory, SlotIndex holder, const ClientWords& seen, Time now);
   bool Overruns(SlotIndex holder, const Snapshot& seen, Time now) const;
   void Suspend(SlotIndex holder, const Snapshot& seen, Time now);
-  void Resume(Time now);
-  void Forgive(Time now);
   Time NextPoll(const Token::Place& place, const Policy::Wish& wish, bool outstanding, Time now) const;
 
   Settings settings_;
   Token token_;
   Policy policy_;
+  Watchdog watchdog_;
   SlotSet present_;
   SlotSet gated_;
-  SlotSet offenders_;
-  SlotSet suspended_;  // past their bound: the token goes round without them until they give the turn back
-  SlotSet preempted_;  // their tokens are to be replaced as soon as they wait at their yield point
+  SlotSet holders_;         // as of the last poll, without the suspended
+  bool surplus_ = false;    // several of them, at the last two polls
+  SlotSet preempted_;       // their tokens are to be replaced as soon as they wait at their yield point
   SlotSet arbiter_opened_;  // their next turn counts as granted
-  std::uint32_t overruns_[kMaxSlots] = {};
-  Time overran_at_[kMaxSlots] = {};
-  Time resumed_at_[kMaxSlots] = {};
-  TurnNumber overran_[kMaxSlots] = {};  // the turn in which it was suspended last
   Time last_poll_ = kNever;
   bool rested_ = false;
   Stats stats_;
@@ -151,10 +142,7 @@ void Turnstile::OpenUngated(Memory& memory, bool* outstanding) {
 
 template <class Memory>
 void Turnstile::Readmit(Memory& memory) {
-  for (SlotIndex slot : suspended_) {
-    const ClientWords words = ReadClient(memory, slot);
-    if (!words.holding() || words.hold != overran_[slot]) suspended_.Remove(slot);
-  }
+  for (SlotIndex slot : watchdog_.suspended()) watchdog_.See(slot, ReadClient(memory, slot));
 }
 
 template <class Memory>
@@ -169,7 +157,7 @@ Time Turnstile::Poll(Memory& memory, Time now) {
   bool outstanding = false;
   OpenUngated(memory, &outstanding);
   Readmit(memory);
-  Forgive(now);
+  watchdog_.Forgive(present_, now);
 
   Snapshot seen;
   Collect(memory, gated_, &seen);

@@ -1,16 +1,23 @@
-// When a turn has lasted too long.
+// When a turn has lasted too long, and what becomes of whoever holds it.
 //
 // A holder may be stopped, stuck or hostile. The bound is on the holder alone: four times its own learned
-// turn, never under a floor that a loaded machine reaches by itself. Past it the others are let in beside it;
-// a client that does it twice is named as an offender, for the membership to ungate. What lies further back
-// than `forgive` is forgotten, and an offender is tried again after as long: once more, and it is named
-// again.
+// turn, never under a floor that a loaded machine reaches by itself. Past it the holder is suspended: the
+// others go round without it until it gives that turn back. A client that overruns twice is named as an
+// offender, for the membership to ungate. What lies further back than `forgive` is forgotten, and an offender
+// is tried again after as long: once more, and it is named again.
+//
+// Where turns last until their collectives have ended, the holder probably waits for a rank of its own that
+// stands behind another job on another GPU, whose rank waits here. So the bound is the same for all clients
+// of the GPU, and twice as long for whoever goes before all that wait: only one of the two GPUs changes over.
+// The others have one turn, then it is the holder's again, once: if it is still there at the next bound it is
+// stuck by itself. And it takes four times as many offences to be named.
+//
+// Pure: time comes in. Not thread-safe. Trivially copyable.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 
-#include "turn/policy.h"
+#include "turn/rhythm.h"
 
 namespace crossover::turn {
 
@@ -21,9 +28,47 @@ struct WatchdogSettings {
   Time forgive = 300'000'000'000;
 };
 
-inline Time TurnBound(const WatchdogSettings& settings, Time learned_turn) {
-  if (learned_turn == kNever) return settings.floor;
-  return std::max(settings.floor, settings.factor * learned_turn);
-}
+class Watchdog {
+ public:
+  explicit Watchdog(const WatchdogSettings& settings = {}) : settings_(settings) {}
+  void set_settings(const WatchdogSettings& settings) { settings_ = settings; }
+  void set_turns_last(bool last) { turns_last_ = last; }
+  bool turns_last() const { return turns_last_; }
+
+  // Nothing is held against the client any more.
+  void Forget(SlotIndex slot);
+  void Readmit(SlotIndex slot) { suspended_.Remove(slot); }
+
+  // Whether `holder`, let in at `held`, is past its bound. `longest`: the longest learned turn of the holder
+  // or, where turns last, of all clients; kNever while unknown. `goes_first`: before all that wait.
+  bool Over(SlotIndex holder, Time held, Time longest, bool goes_first, Time now) const;
+  // Suspends it in its turn `k`. Not `blamed`: a newcomer, of whom nobody could know how long its turns are.
+  void Suspend(SlotIndex holder, TurnNumber k, bool blamed, Time now);
+  // What is seen of a suspended client: it is back once it has given that turn back.
+  void See(SlotIndex slot, const ClientWords& words);
+  // Somebody who is not suspended has had a turn.
+  void TurnEnded(Time now);
+  void Forgive(SlotSet present, Time now);
+
+  SlotSet suspended() const { return suspended_; }
+  // Clients that overran their bound as often as the settings allow.
+  SlotSet offenders() const { return offenders_; }
+
+ private:
+  struct Client {
+    std::uint32_t offences = 0;
+    Time offended = 0;     // when last
+    TurnNumber turn = 0;   // in which it was suspended last
+    bool resumed = false;  // in that turn
+    Time resumed_at = 0;
+  };
+  std::uint32_t Allowed() const { return settings_.offences * (turns_last_ ? 4 : 1); }
+
+  WatchdogSettings settings_;
+  bool turns_last_ = false;
+  SlotSet suspended_;
+  SlotSet offenders_;
+  Client client_[kMaxSlots];
+};
 
 }  // namespace crossover::turn

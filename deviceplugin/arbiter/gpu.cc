@@ -146,6 +146,7 @@ void Gpu::ApplyMode(turn::Time now) {
     phases[count++] = offenders_.Has(slot) ? std::uint32_t{CROSSOVER_PHASE_LEARNING} : phase;
   }
   turnstile_.SetTurnsLast(turns_last);
+  promises_.SetTurnsLast(turns_last);
   crossover_mode mode = ModeFor(policy_, {phases.data(), count}, !turns_last && Measure());
   turn::Guard::Plan plan;
   // Side by side nobody's slowdown is in our hands.
@@ -201,11 +202,11 @@ turn::Guard::Plan Gpu::ChooseWay(turn::Time now) {
 }
 
 void Gpu::JudgePromises(turn::Time now) {
-  const auto demand = [this](turn::SlotIndex slot) {
-    const bool settled = turnstile_.policy().rhythm(slot).settled() || measured_.Has(slot);
-    return settled ? turnstile_.policy().DemandOf(slot) : turn::Demand();
-  };
-  const auto changes = promises_.Judge(demand, turnstile_.policy().turns_last());
+  const auto changes = promises_.Judge([this](turn::SlotIndex slot) -> Promises::Need {
+    const turn::Rhythm& rhythm = turnstile_.policy().rhythm(slot);
+    if (!rhythm.settled() && !measured_.Has(slot)) return {};
+    return {turnstile_.policy().DemandOf(slot), rhythm.turns()};
+  });
   for (const Promises::Change& change : changes) {
     const bool refused = !change.refusal.empty();
     const std::string text = refused ? change.refusal : "max-slowdown is kept from now on";

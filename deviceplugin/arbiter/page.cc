@@ -51,8 +51,10 @@ Page::~Page() { munmap(page_, sizeof(crossover_page)); }
 void Page::ResetSlot(turn::SlotIndex index) const {
   crossover_slot& slot = page_->slot[index];
   Atomic(slot.gate).store(0);
-  for (std::uint32_t* word : {&slot.ready, &slot.hold, &slot.rel, &slot.mode, &slot.alive, &slot.phase,
-                              &slot.faults, &slot.heartbeat, &slot.turns, &slot.periods}) {
+  for (std::uint32_t* word :
+       {&slot.ready, &slot.hold, &slot.rel, &slot.mode, &slot.stretch_launches, &slot.alive, &slot.phase,
+        &slot.faults, &slot.heartbeat, &slot.turns, &slot.turn_launches, &slot.iteration_offset,
+        &slot.periods, &slot.iteration, &slot.turns_last}) {
     Atomic(*word).store(0);
   }
   for (std::uint32_t& successor : slot.successor) Atomic(successor).store(0);

@@ -34,6 +34,12 @@ void Promises::Leave(turn::SlotIndex slot) {
   pending_ = any();
 }
 
+void Promises::SetTurnsLast(bool last) {
+  if (last == turns_last_) return;
+  turns_last_ = last;
+  pending_ = any();
+}
+
 bool Promises::any() const {
   for (const turn::SlotIndex slot : present_) {
     if (client_[slot].cap != 0) return true;
@@ -59,44 +65,48 @@ std::vector<turn::SlotIndex> Promises::BySeniority() const {
   return slots;
 }
 
-std::vector<Promises::Change> Promises::Judge(const DemandOf& demand, bool turns_last) {
+std::vector<Promises::Change> Promises::Judge(const NeedOf& need) {
   for (const turn::SlotIndex slot : present_) {
-    if (!demand(slot).known()) return {};
+    if (!need(slot).demand.known()) return {};
   }
   pending_ = false;
-  return turns_last ? JudgeWholeTurns(demand) : JudgeBySeniority(demand);
+  return turns_last_ ? JudgeWholeTurns(need) : JudgeBySeniority(need);
 }
 
-std::vector<Promises::Change> Promises::JudgeWholeTurns(const DemandOf& demand) {
+// Each of a job's turns waits for one turn of every other.
+std::vector<Promises::Change> Promises::JudgeWholeTurns(const NeedOf& need) {
+  const auto turn = [&need](turn::SlotIndex slot) {
+    const Need its = need(slot);
+    return static_cast<double>(its.demand.alone()) / its.turns;
+  };
   std::vector<Change> changes;
-  double cycle = 0;
-  for (const turn::SlotIndex slot : present_) cycle += static_cast<double>(demand(slot).alone());
+  double round = 0;
+  for (const turn::SlotIndex slot : present_) round += turn(slot);
   for (const turn::SlotIndex slot : present_) {
     Client& client = client_[slot];
     if (client.cap == 0) continue;
-    const double slowdown = cycle / static_cast<double>(demand(slot).alone());
+    const double slowdown = round / turn(slot);
     const bool refused = slowdown > turn::kPromised * client.cap;
     if (refused != client.refused) {
-      changes.push_back({slot, refused
-                                   ? "max-slowdown " + Fixed(client.cap) +
-                                         " refused: without MPS the jobs of a GPU run one iteration each, "
-                                         "this one " +
-                                         Fixed(slowdown) + " times slower than alone"
-                                   : ""});
+      changes.push_back(
+          {slot, refused ? "max-slowdown " + Fixed(client.cap) +
+                               " refused: without MPS the jobs of a GPU take whole turns, this one is " +
+                               Fixed(slowdown) + " times slower than alone"
+                         : ""});
     }
     client.refused = refused;
   }
   return changes;
 }
 
-std::vector<Promises::Change> Promises::JudgeBySeniority(const DemandOf& demand) {
+std::vector<Promises::Change> Promises::JudgeBySeniority(const NeedOf& need) {
   std::vector<Change> changes;
   std::vector<turn::SlotIndex> before;
   std::vector<turn::CappedDemand> promised;
   for (const turn::SlotIndex slot : BySeniority()) {
     Client& client = client_[slot];
     if (client.cap == 0) continue;
-    promised.push_back({demand(slot), client.cap});
+    promised.push_back({need(slot).demand, client.cap});
     const double part = turn::PartNeeded(promised, kHandOver);
     const bool refused = !before.empty() && part > turn::kPromised;
     if (refused != client.refused) changes.push_back({slot, refused ? Reason(slot, before, part) : ""});

@@ -2,8 +2,8 @@
 // stand, and a newcomer whose own cannot be kept beside them is refused it, with the reason. It still runs,
 // on what the others leave: their caps hold, whoever comes.
 //
-// Where turns last until their collectives have ended (in time-slices) they are not broken, and the jobs run
-// one iteration each by turns: a cap below what that makes of a job is refused it, whoever was here before.
+// Where turns last until their collectives have ended (in time-slices) they are not broken, and the jobs take
+// one turn each: a cap below what that makes of a job is refused it, whoever was here before.
 //
 // All GPUs of the jobs must judge alike. Who was here before is told by the instants of joining where they
 // lie clearly apart, else by the names.
@@ -27,17 +27,22 @@ class Promises {
     turn::SlotIndex slot;
     std::string refusal;  // one line, for whoever started the job; empty where its cap is in force again
   };
-  using DemandOf = std::function<turn::Demand(turn::SlotIndex slot)>;
+  struct Need {
+    turn::Demand demand;
+    std::uint32_t turns = 1;  // of an iteration
+  };
+  using NeedOf = std::function<Need(turn::SlotIndex slot)>;
 
   // `cap`: step together over step alone; 0 for none.
   void Join(turn::SlotIndex slot, std::string gang, double cap, turn::Time now);
   void Leave(turn::SlotIndex slot);
+  void SetTurnsLast(bool last);
 
-  // Whether Judge has something to do: the company changed, and somebody in it has a cap.
+  // Whether Judge has something to do: the company or the rule changed, and somebody has a cap.
   bool pending() const { return pending_; }
   // Judges once per company, as soon as every demand is known; until then all caps stand. Returns what it
   // changed.
-  std::vector<Change> Judge(const DemandOf& demand, bool turns_last = false);
+  std::vector<Change> Judge(const NeedOf& need);
 
   bool any() const;
   // In force: 0 where there is none, or it was refused.
@@ -51,13 +56,14 @@ class Promises {
     turn::Time joined = 0;
     bool refused = false;
   };
-  std::vector<Change> JudgeBySeniority(const DemandOf& demand);
-  std::vector<Change> JudgeWholeTurns(const DemandOf& demand);
+  std::vector<Change> JudgeBySeniority(const NeedOf& need);
+  std::vector<Change> JudgeWholeTurns(const NeedOf& need);
   std::vector<turn::SlotIndex> BySeniority() const;
   std::string Reason(turn::SlotIndex newcomer, const std::vector<turn::SlotIndex>& before, double part) const;
 
   std::array<Client, turn::kMaxSlots> client_;
   turn::SlotSet present_;
+  bool turns_last_ = false;
   bool pending_ = false;
 };
 

@@ -4,9 +4,9 @@
 // to last depends on whether the job's turns have stalled of late, as every iteration's does where a data
 // loader cannot keep up. Pure; not thread-safe.
 //
-// Turns that last until their collectives have ended look idle meanwhile. Given back by one rank alone, in
-// the middle, such a turn lets a job in here whose other ranks wait behind ours elsewhere: nobody can go on.
-// They are given back only when nothing has moved for long.
+// Where turns last until their collectives have ended, one that a single rank gives back in the middle lets a
+// job in here whose other ranks wait behind ours elsewhere: nobody can go on. There a turn is given back only
+// when nothing has moved for long.
 #pragma once
 
 #include <algorithm>

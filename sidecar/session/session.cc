@@ -380,7 +380,8 @@ int Session::OnTick() {
   const bool usual = idle_watch_.usual();
   if (!mutex_.TryLock()) return idle_watch_.next_look();
   const bool taking = turns_.holding() && !blocked_ && mode_ == CROSSOVER_MODE_GATE;
-  const bool idle = taking && !AnyCapture() && turns_.Idle(tracker_);
+  // A turn that lasts until its collective has ended waits for other ranks: the arbiter sees to that.
+  const bool idle = taking && !lasts_ && !AnyCapture() && turns_.Idle(tracker_);
   if (taking && idle_watch_.Look(turns_.asked(), stretches_.launched(), idle) &&
       (usual || turns_.OthersWait())) {
     YieldIdleTurn();

@@ -37,6 +37,15 @@ class GpuTest : public ::testing::Test {
     Slot(slot).phase = CROSSOVER_PHASE_LOCKED;
     return slot;
   }
+  // With a profile.
+  turn::SlotIndex JoinCapped(const std::string& gang, std::uint64_t id, double max_slowdown) {
+    auto member = std::make_shared<Member>();
+    member->id = id;
+    member->gang = gang;
+    member->max_slowdown = max_slowdown;
+    member->known = {.busy = 20 * kMs, .away = 2 * kMs};
+    return std::get<std::shared_ptr<const Member>>(gpu_->Join(member, now_))->slot;
+  }
   crossover_slot& Slot(turn::SlotIndex slot) { return info_->page->slot(slot); }
   turn::Time Poll(int times = 1) {
     turn::Time next = 0;
@@ -238,18 +247,10 @@ TEST_F(GpuTest, NobodyIsMeasuredInTimeSlicesOrWhereNoTurnsAreTaken) {
 
 // From profiles: at once.
 TEST_F(GpuTest, ACapThatCannotBeKeptIsRefusedWithTheReason) {
-  const auto join = [this](const std::string& gang, std::uint64_t id) {
-    auto member = std::make_shared<Member>();
-    member->id = id;
-    member->gang = gang;
-    member->max_slowdown = 1.2;
-    member->known = {.busy = 20 * kMs, .away = 2 * kMs};
-    return std::get<std::shared_ptr<const Member>>(gpu_->Join(member, now_))->slot;
-  };
-  const turn::SlotIndex a = join("a", 7);
+  const turn::SlotIndex a = JoinCapped("a", 7, 1.2);
   Poll();
   EXPECT_TRUE(gpu_->TakeNotices().empty());
-  join("b", 8);
+  JoinCapped("b", 8, 1.2);
   Poll(2);
   EXPECT_EQ(observer_.Count(EventKind::kRefuseCap), 1u);
   const auto notices = gpu_->TakeNotices();
@@ -262,6 +263,29 @@ TEST_F(GpuTest, ACapThatCannotBeKeptIsRefusedWithTheReason) {
   Poll();
   EXPECT_EQ(observer_.Count(EventKind::kGrantCap), 1u);
   EXPECT_EQ(gpu_->TakeNotices().at(0).text, "max-slowdown is kept from now on");
+}
+
+// As the page says, of anybody.
+TEST_F(GpuTest, WhereTurnsLastCapsAreJudgedByWholeTurns) {
+  const turn::SlotIndex a = JoinCapped("a", 7, 2.2);
+  JoinCapped("b", 8, 2.2);
+  Poll(2);
+  EXPECT_EQ(observer_.Count(EventKind::kRefuseCap), 0u);
+  Slot(a).turns_last = 1;
+  Poll(2);
+  EXPECT_EQ(observer_.Count(EventKind::kRefuseCap), 0u) << "twice slower, and a tenth to spare";
+  JoinCapped("c", 9, 0);
+  Poll(2);
+  EXPECT_EQ(observer_.Count(EventKind::kRefuseCap), 2u);
+  EXPECT_THAT(gpu_->TakeNotices().at(0).text, HasSubstr("without MPS"));
+}
+
+TEST_F(GpuTest, ASlotIsCleanForItsNextClient) {
+  for (turn::SlotIndex slot = 0; slot < turn::kMaxSlots; ++slot)
+    Slot(slot).turns_last = Slot(slot).turn_launches = 9;
+  const turn::SlotIndex slot = Join("a");
+  EXPECT_EQ(Slot(slot).turns_last, 0u);
+  EXPECT_EQ(Slot(slot).turn_launches, 0u);
 }
 
 TEST_F(GpuTest, RefusesWhatTheMembershipRefuses) {

@@ -15,12 +15,19 @@ constexpr turn::Time kLater = 60 * base::kNsPerSecond;
 class PromisesTest : public ::testing::Test {
  protected:
   std::vector<Promises::Change> Judge() {
-    return promises_.Judge([this](turn::SlotIndex slot) { return demand_[slot]; });
+    return promises_.Judge([this](turn::SlotIndex slot) -> Promises::Need {
+      return {demand_[slot], turns_[slot]};
+    });
   }
   // Half of the time on the GPU.
   std::array<turn::Demand, turn::kMaxSlots> demand_ = [] {
     std::array<turn::Demand, turn::kMaxSlots> all;
     all.fill({.busy = 20 * kMs, .away = 5 * kMs});
+    return all;
+  }();
+  std::array<std::uint32_t, turn::kMaxSlots> turns_ = [] {
+    std::array<std::uint32_t, turn::kMaxSlots> all;
+    all.fill(1);
     return all;
   }();
   Promises promises_;
@@ -91,13 +98,13 @@ TEST_F(PromisesTest, OneWithoutACapTakesWhatIsLeft) {
   EXPECT_EQ(promises_.cap(0), 1.2);
 }
 
-// In time-slices: one iteration each, 25 ms of 75.
+// In time-slices: one turn each, 25 ms and 50.
 TEST_F(PromisesTest, WhereTurnsAreWholeACapIsRefusedWhoeverCameFirst) {
   demand_[1].away = 30 * kMs;
+  promises_.SetTurnsLast(true);
   promises_.Join(0, "a", 2.5, 0);
   promises_.Join(1, "b", 2, kLater);
-  const auto demand = [this](turn::SlotIndex slot) { return demand_[slot]; };
-  auto changes = promises_.Judge(demand, true);
+  auto changes = Judge();
   ASSERT_EQ(changes.size(), 1u);
   EXPECT_EQ(changes[0].slot, 0u);
   EXPECT_THAT(changes[0].refusal, HasSubstr("2.50 refused: without MPS"));
@@ -105,9 +112,30 @@ TEST_F(PromisesTest, WhereTurnsAreWholeACapIsRefusedWhoeverCameFirst) {
   EXPECT_FALSE(promises_.refused(1));
 
   promises_.Leave(1);
-  changes = promises_.Judge(demand, true);
+  changes = Judge();
   ASSERT_EQ(changes.size(), 1u);
   EXPECT_TRUE(changes[0].refusal.empty()) << "alone again";
+}
+
+TEST_F(PromisesTest, WhereTurnsAreWholeEachOfThemWaits) {
+  turns_[0] = 2;
+  promises_.SetTurnsLast(true);
+  promises_.Join(0, "a", 2.5, 0);
+  promises_.Join(1, "b", 2.5, kLater);
+  Judge();
+  EXPECT_TRUE(promises_.refused(0)) << "two turns of the other in each iteration: 3 times slower";
+  EXPECT_FALSE(promises_.refused(1)) << "half an iteration of the other: 1.5";
+}
+
+TEST_F(PromisesTest, AreJudgedAgainWhenTheRuleChanges) {
+  promises_.Join(0, "a", 2.5, 0);
+  promises_.Join(1, "b", 2, kLater);
+  Judge();
+  EXPECT_FALSE(promises_.refused(0));
+  promises_.SetTurnsLast(true);
+  EXPECT_TRUE(promises_.pending());
+  EXPECT_EQ(Judge().size(), 1u);
+  EXPECT_TRUE(promises_.refused(1)) << "twice slower, and nothing to spare";
 }
 
 }  // namespace

@@ -40,7 +40,9 @@ int SetCaps(const std::vector<double>& caps, std::vector<JobShape>* jobs) {
   for (crossover::turn::SlotIndex job = 0; job < jobs->size(); ++job) {
     promises.Join(job, std::to_string(job), job < caps.size() ? caps[job] : 0, job * kLater);
   }
-  promises.Judge([&jobs](crossover::turn::SlotIndex job) { return (*jobs)[job].demand(); });
+  promises.Judge([&jobs](crossover::turn::SlotIndex job) -> crossover::arbiter::Promises::Need {
+    return {(*jobs)[job].demand(), 1};
+  });
   int refused = 0;
   for (crossover::turn::SlotIndex job = 0; job < jobs->size(); ++job) {
     (*jobs)[job].cap = promises.cap(job);

@@ -141,7 +141,7 @@ TEST_F(TimeSlicedSessionTest, KeepsTheTurnUntilTheLastBucketIsJoined) {
   EXPECT_EQ(attention, std::uint32_t{kAttendCount});
 }
 
-TEST_F(TimeSlicedSessionTest, GivesTheTurnBackWhenItsCollectiveDoesNotEnd) {
+TEST_F(TimeSlicedSessionTest, KeepsTheTurnHoweverLongItsCollectiveTakes) {
   TakeTurns();
   Launch();
   Collective(10);
@@ -149,8 +149,17 @@ TEST_F(TimeSlicedSessionTest, GivesTheTurnBackWhenItsCollectiveDoesNotEnd) {
   Collective(20);
   slot().hold = session_.Asked();
   page_.slot[1].ready = turn::FirstStretch(1);
+  for (int i = 0; i < 50; ++i) session_.OnTick();
+  EXPECT_EQ(slot().rel, 0u);
+}
+
+TEST_F(TimeSlicedSessionTest, GivesAnIdleTurnBackLate) {
+  TakeTurns();
+  Launch();
+  slot().hold = session_.Asked();
+  page_.slot[1].ready = turn::FirstStretch(1);
   for (int i = 0; i < 15; ++i) session_.OnTick();
-  EXPECT_EQ(slot().rel, 0u) << "a collective may take as long";
+  EXPECT_EQ(slot().rel, 0u) << "the other ranks may be in the collective by now";
   for (int i = 0; i < 10; ++i) session_.OnTick();
   EXPECT_EQ(slot().rel, turn::FirstStretch(1));
   FakeDriver::calls.clear();

@@ -1,0 +1,55 @@
+#include "turn/watchdog.h"
+
+#include <algorithm>
+
+namespace crossover::turn {
+
+void Watchdog::Forget(SlotIndex slot) {
+  suspended_.Remove(slot);
+  offenders_.Remove(slot);
+  client_[slot] = {};
+}
+
+bool Watchdog::Over(SlotIndex holder, Time held, Time longest, bool goes_first, Time now) const {
+  const Time usual = longest == kNever ? 0 : settings_.factor * longest;
+  const Time bound = std::max(settings_.floor, usual) * (turns_last_ && goes_first ? 2 : 1);
+  return now - std::max(held, client_[holder].resumed_at) >= bound;
+}
+
+void Watchdog::Suspend(SlotIndex holder, TurnNumber k, bool blamed, Time now) {
+  Client& client = client_[holder];
+  suspended_.Add(holder);
+  const bool again = client.resumed && client.turn == k;
+  client.turn = k;
+  client.resumed = again;
+  if (!blamed || again) return;
+  client.offended = now;
+  if (++client.offences >= Allowed()) offenders_.Add(holder);
+}
+
+void Watchdog::See(SlotIndex slot, const ClientWords& words) {
+  if (!words.holding() || words.hold != client_[slot].turn) suspended_.Remove(slot);
+}
+
+void Watchdog::TurnEnded(Time now) {
+  if (!turns_last_) return;
+  for (SlotIndex slot : suspended_) {
+    Client& client = client_[slot];
+    if (client.resumed) continue;
+    client.resumed = true;
+    client.resumed_at = now;
+    suspended_.Remove(slot);
+  }
+}
+
+void Watchdog::Forgive(SlotSet present, Time now) {
+  for (SlotIndex slot : present) {
+    Client& client = client_[slot];
+    if (client.offences == 0 || now - client.offended < settings_.forgive) continue;
+    client.offences = offenders_.Has(slot) ? Allowed() - 1 : 0;
+    client.offended = now;
+    offenders_.Remove(slot);
+  }
+}
+
+}  // namespace crossover::turn
