@@ -18,6 +18,8 @@ namespace {
 
 // How long before the GPU runs dry a lane looks at its queue again without being asked.
 constexpr Nanos kDozeMargin = 400 * kMicrosecond;
+// A thread that is later than this makes its run void anyway.
+constexpr Nanos kMostOwed = 300 * kMicrosecond;
 
 class RecordWork final : public Work {
  public:
@@ -96,6 +98,7 @@ void Lane::Stop() {
 
 bool Lane::Take(WorkPtr* work) {
   std::unique_lock lock(mutex_);
+  const bool empty = queue_.empty();
   while (queue_.empty() && !stopping_) {
     // Whatever comes stands behind the kernels that run now: no need to be woken for it before they can end,
     // which is when they have the GPU for themselves from now on.
@@ -108,6 +111,10 @@ bool Lane::Take(WorkPtr* work) {
       filled_.wait_for(lock, std::chrono::nanoseconds(std::min<Nanos>(doze, 10 * kMillisecond)));
       dozing_ = false;
     }
+  }
+  if (empty) {
+    owed_ = 0;  // the GPU would have had to wait as well
+    filled_at_ = MonotonicNow();
   }
   if (queue_.empty()) return false;
   *work = std::move(queue_.front());
@@ -150,6 +157,9 @@ void Lane::RunKernel(double ns, double sms) {
   ReportKernel();
   Flow* flow = OpenFlow();
   if (flow == nullptr) return;
+  const double made_up = std::min(owed_, ns / 2);
+  owed_ -= made_up;
+  ns -= made_up;
   const Mark end = flow->Extend(ns, sms);
   const std::lock_guard lock(mutex_);
   begun_at_.push_back(end - ns);
@@ -176,6 +186,15 @@ void Lane::HoldUntil(double sms, Nanos at_least, const std::function<void()>& wa
 
 void Lane::Drain() {
   if (flow_ != nullptr) flow_->WaitServed(mark_);
+}
+
+void Lane::PassedIn(bool waited) {
+  owed_ = 0;
+  if (waited || flow_ == nullptr) return;
+  const Nanos ended = flow_->ReachedAt(mark_);
+  if (ended == kNever) return;
+  const Nanos late = MonotonicNow() - std::max(ended, filled_at_);
+  owed_ = static_cast<double>(std::clamp<Nanos>(late, 0, kMostOwed));
 }
 
 void Lane::Anchor(const RecordPtr& record) {

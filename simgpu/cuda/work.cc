@@ -39,12 +39,13 @@ std::uint64_t Load(CUdeviceptr address, bool wide) {
               : __atomic_load_n(reinterpret_cast<const std::uint32_t*>(address), __ATOMIC_ACQUIRE);
 }
 
-// Sleeps on the low half of the word, which changes with every value that counts up.
-void WaitWord(CUdeviceptr address, std::uint64_t wanted, unsigned flags, bool wide) {
+// Sleeps on the low half of the word, which changes with every value that counts up. Whether it had to.
+bool WaitWord(CUdeviceptr address, std::uint64_t wanted, unsigned flags, bool wide) {
+  if (Satisfied(Load(address, wide), wanted, flags, wide)) return false;
   SharpenTimers();
   for (;;) {
     const std::uint64_t value = Load(address, wide);
-    if (Satisfied(value, wanted, flags, wide)) return;
+    if (Satisfied(value, wanted, flags, wide)) return true;
     FutexWait(reinterpret_cast<const std::uint32_t*>(address), static_cast<std::uint32_t>(value),
               MonotonicNow() + kWordPoll);
   }
@@ -172,18 +173,22 @@ class MemoryWork final : public Work {
       : operations_(std::move(operations)) {}
   void Run(Lane& lane) const override {
     lane.Drain();
-    for (const CUstreamBatchMemOpParams& operation : operations_) RunOne(operation);
+    bool waited = false;
+    for (const CUstreamBatchMemOpParams& operation : operations_) waited |= RunOne(operation);
+    lane.PassedIn(waited);
   }
 
  private:
-  static void RunOne(const CUstreamBatchMemOpParams& operation) {
+  // Whether it had to wait.
+  static bool RunOne(const CUstreamBatchMemOpParams& operation) {
     const bool wide = operation.operation == CU_STREAM_MEM_OP_WAIT_VALUE_64 ||
                       operation.operation == CU_STREAM_MEM_OP_WRITE_VALUE_64;
     if (operation.operation == CU_STREAM_MEM_OP_WAIT_VALUE_32 ||
         operation.operation == CU_STREAM_MEM_OP_WAIT_VALUE_64) {
       const auto& wait = operation.waitValue;
-      WaitWord(wait.address, wide ? wait.value64 : wait.value, wait.flags, wide);
-    } else if (operation.operation == CU_STREAM_MEM_OP_WRITE_VALUE_32 ||
+      return WaitWord(wait.address, wide ? wait.value64 : wait.value, wait.flags, wide);
+    }
+    if (operation.operation == CU_STREAM_MEM_OP_WRITE_VALUE_32 ||
                operation.operation == CU_STREAM_MEM_OP_WRITE_VALUE_64) {
       const auto& write = operation.writeValue;
       const std::uint64_t value = wide ? write.value64 : write.value;
@@ -195,6 +200,7 @@ class MemoryWork final : public Work {
     } else {
       std::atomic_thread_fence(std::memory_order_seq_cst);
     }
+    return false;
   }
 
   std::vector<CUstreamBatchMemOpParams> operations_;
