@@ -271,8 +271,12 @@ Time Policy::StretchWanted(SlotSet members, SlotIndex slot) const {
       brief = brief || rhythm_[other].Brief(position, rhythm_[slot].longest_turn());
     }
   }
-  // Several to a quantum: it is over between two of them.
-  if ((brief || Unequal(members)) && settings_.quantum != 0) wanted = std::min(wanted, settings_.quantum / 2);
+  if (settings_.quantum != 0) {
+    // On several GPUs the unluckiest visitor counts, and the absence behind it.
+    if (brief) wanted = std::min(wanted, settings_.quantum / 4);
+    // Several to a quantum: it is over between two of them.
+    if (Unequal(members)) wanted = std::min(wanted, settings_.quantum / 2);
+  }
   return wanted == kNever ? 0 : wanted;
 }
 
