@@ -3,9 +3,9 @@
 //
 // The thread runs ahead of the GPU: kernels and event records only extend the flow, so that kernels chain on
 // logical time however late the thread is. It comes to a stop at work that needs everything before it to be
-// done (a wait, a copy, a host function): a barrier. Memory operations that find what they wait for stop a GPU
-// for next to nothing, but they stop the thread until it is woken: the kernel behind them, if it is queued by
-// then, makes up for that.
+// done (a wait, a copy, a host function): a barrier. Memory operations that find what they wait for stop a
+// GPU for next to nothing, but they stop the thread until it is woken: the kernel behind them, if it is
+// queued by then, makes up for that.
 #pragma once
 
 #include <condition_variable>
@@ -38,8 +38,8 @@ class Lane {
   void HoldUntil(double sms, Nanos at_least, const std::function<void()>& wait);
   // Waits until all kernels given so far are done.
   void Drain();
-  // The work just run took the GPU no time, or, if it `waited`, as long as it took. By how much the thread was
-  // too late for it is taken off the next kernels.
+  // The work just run took the GPU no time, or, if it `waited`, as long as it took. By how much the thread
+  // was too late for it is taken off the next kernels.
   void PassedIn(bool waited);
   void Anchor(const RecordPtr& record);
   void WaitFor(const RecordPtr& record);

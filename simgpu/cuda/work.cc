@@ -189,7 +189,7 @@ class MemoryWork final : public Work {
       return WaitWord(wait.address, wide ? wait.value64 : wait.value, wait.flags, wide);
     }
     if (operation.operation == CU_STREAM_MEM_OP_WRITE_VALUE_32 ||
-               operation.operation == CU_STREAM_MEM_OP_WRITE_VALUE_64) {
+        operation.operation == CU_STREAM_MEM_OP_WRITE_VALUE_64) {
       const auto& write = operation.writeValue;
       const std::uint64_t value = wide ? write.value64 : write.value;
       if (Faults().delayed_writes_us > 0) {

@@ -190,7 +190,8 @@ void MemoryOperations() {
   OK(cuMemFreeHost(words));
 }
 
-// The thread behind the stream is woken after each kernel, some tens of microseconds late; the GPU would not be.
+// The thread behind the stream is woken after each kernel, some tens of microseconds late; the GPU would not
+// be.
 void MemoryOperationsThatNeedNotWait(const Program& program) {
   constexpr int kKernels = 40;
   const CUstream stream = MakeStream();
