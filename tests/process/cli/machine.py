@@ -22,7 +22,9 @@ class Node(Machine):
 
     def write_config(self, **options):
         lines = ["socket:", f"  path: {self.socket}", f"trace_file: {self.trace}"]
-        lines += [f"{key}: {value}" for key, value in {"profiles": "off", **options}.items()]
+        # Where the machine stands still for a while, the jobs are not to blame: turns would stop for minutes.
+        settings = {"profiles": "off", "watchdog": "{offences: 1000}", **options}
+        lines += [f"{key}: {value}" for key, value in settings.items()]
         self.config.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
     def start_daemon(self, until="api on "):
