@@ -77,8 +77,7 @@ int Policy::Rank(SlotIndex slot) const {
 }
 
 // A client that came back first keeps the turn next time, but only if it kept nobody waiting: else a hint
-// that once was right would shut the others out for ever. Nor if another holds a turn too (it was suspended,
-// and came back): two that pass their tokens to themselves never leave one where it can be swallowed.
+// that once was right would shut the others out for ever.
 void Policy::Settle(SlotSet members, Time now) {
   CountTurns();
   pressed_ = SlotSet();
@@ -88,10 +87,7 @@ void Policy::Settle(SlotSet members, Time now) {
   const SlotIndex took = std::exchange(took_, kNobody);
   if (took == kNobody || gave_back_ == kNobody) return;
   bool own = took == gave_back_;
-  for (SlotIndex slot : members) {
-    const ClientWords& words = rhythm_[slot].last();
-    own = own && (slot == took || (!words.waiting() && !words.holding()));
-  }
+  for (SlotIndex slot : members) own = own && (slot == took || !rhythm_[slot].last().waiting());
   rhythm_[gave_back_].NoteNextIsOwn(own);
   gave_back_ = kNobody;
 }

@@ -63,7 +63,6 @@ class Policy {
   // that let different jobs in hold up both: nobody keeps the turn by a hint that was baked an iteration ago,
   // and a turn is not broken, by whatever claim, unless it is an evaluation.
   void SetTurnsLast(bool last) { turns_last_ = last; }
-  bool turns_last() const { return turns_last_; }
   // From now on turns are this client's, whoever waits, as long as it comes about when it should (on another
   // GPU of the two jobs the other may have been named: then neither could end a collective); kNobody: no
   // more.
