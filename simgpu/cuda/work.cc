@@ -41,11 +41,10 @@ std::uint64_t Load(CUdeviceptr address, bool wide) {
 
 // Sleeps on the low half of the word, which changes with every value that counts up. Whether it had to.
 bool WaitWord(CUdeviceptr address, std::uint64_t wanted, unsigned flags, bool wide) {
-  if (Satisfied(Load(address, wide), wanted, flags, wide)) return false;
   SharpenTimers();
-  for (;;) {
+  for (bool waited = false;; waited = true) {
     const std::uint64_t value = Load(address, wide);
-    if (Satisfied(value, wanted, flags, wide)) return true;
+    if (Satisfied(value, wanted, flags, wide)) return waited;
     FutexWait(reinterpret_cast<const std::uint32_t*>(address), static_cast<std::uint32_t>(value),
               MonotonicNow() + kWordPoll);
   }

@@ -35,7 +35,7 @@ class Caps(unittest.TestCase):
         return ranks
 
     def test_the_first_keeps_its_cap_and_the_second_is_told_why_it_gets_none(self):
-        node = Node(self, profiles="off")
+        node = Node(self)
         node.stop_daemon()
         node.write_config(profiles=node.directory / "profiles")
         node.start_daemon()
