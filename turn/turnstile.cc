@@ -74,6 +74,7 @@ void Turnstile::Watch(const Snapshot& seen, Time now) {
     if (change.arrived) Note(Event::Kind::kArrive, slot, now);
     if (change.held) {
       Note(Event::Kind::kHold, slot, now, change.waited);
+      watchdog_.Held(slot);
       preempted_.Remove(slot);
       ++stats_.turns;
       ++(arbiter_opened_.Has(slot) ? stats_.granted : stats_.handed_over);

@@ -122,6 +122,7 @@ class Turnstile {
   SlotSet preempted_;       // their tokens are to be replaced as soon as they wait at their yield point
   SlotSet arbiter_opened_;  // their next turn counts as granted
   Time last_poll_ = kNever;
+  Time due_ = kNever;  // the next
   bool rested_ = false;
   Stats stats_;
   std::array<Event, kMaxEvents> events_;
@@ -158,6 +159,7 @@ Time Turnstile::Poll(Memory& memory, Time now) {
   OpenUngated(memory, &outstanding);
   Readmit(memory);
   watchdog_.Forgive(present_, now);
+  if (due_ != kNever) watchdog_.Polled(due_, now);
 
   Snapshot seen;
   Collect(memory, gated_, &seen);
@@ -176,7 +178,8 @@ Time Turnstile::Poll(Memory& memory, Time now) {
   if (place.holder != kNobody) Preempt(memory, place.holder, seen.client[place.holder], now);
   if (wish.holds_back) ++stats_.held_back;
   last_poll_ = now;
-  return NextPoll(place, wish, outstanding, now);
+  due_ = NextPoll(place, wish, outstanding, now);
+  return due_;
 }
 
 }  // namespace crossover::turn

@@ -13,7 +13,8 @@ void Watchdog::Forget(SlotIndex slot) {
 bool Watchdog::Over(SlotIndex holder, Time held, Time longest, bool goes_first, Time now) const {
   const Time usual = longest == kNever ? 0 : settings_.factor * longest;
   const Time bound = std::max(settings_.floor, usual) * (turns_last_ && goes_first ? 2 : 1);
-  return now - std::max(held, client_[holder].resumed_at) >= bound;
+  const Client& client = client_[holder];
+  return now - std::max(held, client.resumed_at) - (lost_ - client.lost) >= bound;
 }
 
 void Watchdog::Suspend(SlotIndex holder, TurnNumber k, bool blamed, Time now) {
@@ -38,6 +39,7 @@ void Watchdog::TurnEnded(Time now) {
     if (client.resumed) continue;
     client.resumed = true;
     client.resumed_at = now;
+    client.lost = lost_;
     suspended_.Remove(slot);
   }
 }

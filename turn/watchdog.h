@@ -6,6 +6,9 @@
 // offender, for the membership to ungate. What lies further back than `forgive` is forgotten, and an offender
 // is tried again after as long: once more, and it is named again.
 //
+// Only time in which the arbiter itself ran counts. Polls that come late show a machine that stands still, or
+// a daemon that was throttled or stopped: the holder may have had no more of it.
+//
 // Where turns last until their collectives have ended, the holder probably waits for a rank of its own that
 // stands behind another job on another GPU, whose rank waits here. So the bound is the same for all clients
 // of the GPU, and twice as long for whoever goes before all that wait: only one of the two GPUs changes over.
@@ -26,6 +29,7 @@ struct WatchdogSettings {
   std::int64_t factor = 4;
   std::uint32_t offences = 2;
   Time forgive = 300'000'000'000;
+  Time late = 5'000'000;  // a poll later than this shows that time was lost; less is ordinary scheduling
 };
 
 class Watchdog {
@@ -39,6 +43,12 @@ class Watchdog {
   void Forget(SlotIndex slot);
   void Readmit(SlotIndex slot) { suspended_.Remove(slot); }
 
+  // A poll wanted at `due` came at `now`.
+  void Polled(Time due, Time now) {
+    if (now - due > settings_.late) lost_ += now - due;
+  }
+  // It was let in.
+  void Held(SlotIndex slot) { client_[slot].lost = lost_; }
   // Whether `holder`, let in at `held`, is past its bound. `longest`: the longest learned turn of the holder
   // or, where turns last, of all clients; kNever while unknown. `goes_first`: before all that wait.
   bool Over(SlotIndex holder, Time held, Time longest, bool goes_first, Time now) const;
@@ -61,11 +71,13 @@ class Watchdog {
     TurnNumber turn = 0;   // in which it was suspended last
     bool resumed = false;  // in that turn
     Time resumed_at = 0;
+    Time lost = 0;  // by the arbiter, until its bound began
   };
   std::uint32_t Allowed() const { return settings_.offences * (turns_last_ ? 4 : 1); }
 
   WatchdogSettings settings_;
   bool turns_last_ = false;
+  Time lost_ = 0;
   SlotSet suspended_;
   SlotSet offenders_;
   Client client_[kMaxSlots];

@@ -16,21 +16,28 @@ class TurnstileTest : public ::testing::Test {
       turnstile_.Join(slot, slot);
       turnstile_.SetGated(slot, true);
     }
-    turnstile_.Poll(memory_, 0);
+    Poll(0);
   }
+  // Polls whenever it wants to be polled, up to then.
+  void RunUntil(Time end) {
+    while (due_ < end) Poll(due_);
+    Poll(end);
+  }
+  Time Poll(Time now) { return due_ = turnstile_.Poll(memory_, now); }
+  Time due_ = 0;
   PlainMemory memory_;
   Turnstile turnstile_;
 };
 
 TEST_F(TurnstileTest, CountsTurnsAndHandOvers) {
   memory_.Ask(0, 1);
-  turnstile_.Poll(memory_, 1 * kMs);
+  Poll(1 * kMs);
   ASSERT_TRUE(memory_.Enter(0, 1));
-  turnstile_.Poll(memory_, 2 * kMs);
+  Poll(2 * kMs);
   memory_.Ask(1, 1);
   memory_.Leave(0, turnstile_.successor(0, FirstStretch(1)));
   ASSERT_TRUE(memory_.Enter(1, 1));
-  turnstile_.Poll(memory_, 20 * kMs);
+  Poll(20 * kMs);
   EXPECT_EQ(turnstile_.stats().turns, 2u);
   EXPECT_EQ(turnstile_.stats().granted, 1u);
   EXPECT_EQ(turnstile_.stats().handed_over, 1u);
@@ -38,13 +45,13 @@ TEST_F(TurnstileTest, CountsTurnsAndHandOvers) {
 
 TEST_F(TurnstileTest, AKilledHolderIsReplacedAtTheNextPoll) {
   memory_.Ask(0, 1);
-  turnstile_.Poll(memory_, 0);
+  Poll(0);
   ASSERT_TRUE(memory_.Enter(0, 1));
   memory_.Ask(1, 1);
-  turnstile_.Poll(memory_, 1 * kMs);
+  Poll(1 * kMs);
   EXPECT_FALSE(memory_.Enter(1, 1));
   turnstile_.Leave(0);
-  turnstile_.Poll(memory_, 2 * kMs);
+  Poll(2 * kMs);
   EXPECT_TRUE(memory_.Enter(1, 1));
   EXPECT_EQ(turnstile_.stats().minted, 2u);
 }
@@ -52,24 +59,24 @@ TEST_F(TurnstileTest, AKilledHolderIsReplacedAtTheNextPoll) {
 TEST_F(TurnstileTest, ATurnBrokenForAHigherPriorityGoesOnAfterIt) {
   turnstile_.SetPriority(1, Priority::kHigh);
   memory_.Ask(0, 1);
-  turnstile_.Poll(memory_, 0);
+  Poll(0);
   ASSERT_TRUE(memory_.Enter(0, 1));
-  turnstile_.Poll(memory_, 1 * kMs);
+  Poll(1 * kMs);
   const std::uint64_t minted = turnstile_.stats().minted;
   memory_.Ask(1, 1);
-  turnstile_.Poll(memory_, 2 * kMs);
+  Poll(2 * kMs);
   EXPECT_FALSE(memory_.Enter(1, 1)) << "until the yield point";
   EXPECT_FALSE(memory_.Yield(0));
-  turnstile_.Poll(memory_, 3 * kMs);
+  Poll(3 * kMs);
   ASSERT_TRUE(memory_.Enter(1, 1));
   EXPECT_EQ(turnstile_.stats().preempted, 1u);
   EXPECT_EQ(turnstile_.stats().minted, minted) << "no token was lost";
-  turnstile_.Poll(memory_, 4 * kMs);
+  Poll(4 * kMs);
   memory_.Leave(1, turnstile_.successor(1, FirstStretch(1)));
   EXPECT_TRUE(memory_.GoOn(0));
-  turnstile_.Poll(memory_, 9 * kMs);
+  Poll(9 * kMs);
   memory_.Leave(0, 1);
-  turnstile_.Poll(memory_, 10 * kMs);
+  Poll(10 * kMs);
   EXPECT_EQ(turnstile_.policy().rhythm(0).longest_turn(), 3 * kMs)
       << "two and one, without the time it waited";
 }
@@ -80,46 +87,46 @@ class StuckHolderTest : public TurnstileTest {
     TurnstileTest::SetUp();
     ASSERT_NO_FATAL_FAILURE(Hold(1, -30 * kMs));
     memory_.Leave(0, 0);
-    turnstile_.Poll(memory_, -20 * kMs);
+    Poll(-20 * kMs);
     ASSERT_NO_FATAL_FAILURE(Hold(2, 0));
     memory_.Ask(1, 1);
-    turnstile_.Poll(memory_, 1 * kMs);
+    Poll(1 * kMs);
   }
   void Hold(std::uint32_t turn, Time when) {
     memory_.Ask(0, turn);
-    turnstile_.Poll(memory_, when - kMs);
-    turnstile_.Poll(memory_, when);
+    Poll(when - kMs);
+    Poll(when);
     ASSERT_TRUE(memory_.Enter(0, turn));
-    turnstile_.Poll(memory_, when);
+    Poll(when);
   }
   // The other was let in beside it; both give their turns back, to the other.
   void BothGiveBack() {
     ASSERT_TRUE(memory_.Enter(1, 1));
     memory_.Leave(1, 1);
     memory_.Leave(0, 1);
-    for (int i = 0; i < 4; ++i) turnstile_.Poll(memory_, (310 + i) * kMs);
+    for (int i = 0; i < 4; ++i) Poll((310 + i) * kMs);
   }
   // It takes its next turn at `when`, and the other asks for one.
   void HoldAgain(Time when) {
     ASSERT_NO_FATAL_FAILURE(Hold(3, when + kMs));
     memory_.Ask(1, 2);
-    turnstile_.Poll(memory_, when + 2 * kMs);
+    Poll(when + 2 * kMs);
   }
 };
 
 TEST_F(StuckHolderTest, KeepsTheOthersOutUpToItsBound) {
-  turnstile_.Poll(memory_, 150 * kMs);
+  RunUntil(150 * kMs);
   EXPECT_FALSE(memory_.Enter(1, 1));
-  turnstile_.Poll(memory_, 300 * kMs);
+  RunUntil(300 * kMs);
   EXPECT_TRUE(memory_.Enter(1, 1));
   EXPECT_EQ(turnstile_.stats().opened, 1u);
 }
 
 TEST_F(StuckHolderTest, TurnsGoRoundWithoutIt) {
-  turnstile_.Poll(memory_, 300 * kMs);
+  RunUntil(300 * kMs);
   for (std::uint32_t k = 1; k <= 5; ++k) {
     ASSERT_TRUE(memory_.Enter(1, k)) << "turn " << k;
-    turnstile_.Poll(memory_, (300 + 20 * k) * kMs);
+    Poll((300 + 20 * k) * kMs);
     memory_.Leave(1, turnstile_.successor(1, FirstStretch(k)));
     memory_.Ask(1, k + 1);
   }
@@ -127,43 +134,54 @@ TEST_F(StuckHolderTest, TurnsGoRoundWithoutIt) {
 }
 
 TEST_F(StuckHolderTest, ComesBackAndOneTokenIsLeft) {
-  turnstile_.Poll(memory_, 300 * kMs);
+  RunUntil(300 * kMs);
   ASSERT_TRUE(memory_.Enter(1, 1));
   memory_.Leave(0, 1);
   memory_.Leave(1, 0);
-  for (int i = 0; i < 4; ++i) turnstile_.Poll(memory_, (310 + i) * kMs);
+  for (int i = 0; i < 4; ++i) Poll((310 + i) * kMs);
   EXPECT_GE(turnstile_.stats().swallowed, 1u);
   ASSERT_NO_FATAL_FAILURE(HoldAgain(320 * kMs));
   EXPECT_FALSE(memory_.Enter(1, 2));
 }
 
+// The machine stood still, or the daemon was stopped or throttled: so the holder may have been.
+TEST_F(StuckHolderTest, ThatNobodyPolledIsNotHeldAgainstIt) {
+  RunUntil(100 * kMs);
+  Poll(1100 * kMs);
+  EXPECT_FALSE(memory_.Enter(1, 1));
+  RunUntil(1195 * kMs);
+  EXPECT_FALSE(memory_.Enter(1, 1));
+  RunUntil(1210 * kMs);
+  EXPECT_TRUE(memory_.Enter(1, 1)) << "but two hundred in which it was seen to hold are enough";
+}
+
 // The holder on another GPU waits for its rank here, and this one for its rank there.
 TEST_F(StuckHolderTest, WhoGoesFirstIsSuspendedLaterWhereTurnsLast) {
   turnstile_.SetTurnsLast(true);
-  turnstile_.Poll(memory_, 300 * kMs);
+  RunUntil(300 * kMs);
   EXPECT_FALSE(memory_.Enter(1, 1)) << "on the other GPU 0 is let in";
   turnstile_.SetOrder(0, 2);
-  turnstile_.Poll(memory_, 301 * kMs);
+  Poll(301 * kMs);
   EXPECT_TRUE(memory_.Enter(1, 1));
 }
 
 TEST_F(StuckHolderTest, WhoGoesFirstIsSuspendedInTheEndWhereTurnsLast) {
   turnstile_.SetTurnsLast(true);
-  turnstile_.Poll(memory_, 399 * kMs);
+  RunUntil(399 * kMs);
   EXPECT_FALSE(memory_.Enter(1, 1));
-  turnstile_.Poll(memory_, 400 * kMs);
+  RunUntil(400 * kMs);
   EXPECT_TRUE(memory_.Enter(1, 1));
 }
 
 TEST_F(StuckHolderTest, OnlyOneTurnIsTakenBesideItWhereTurnsLast) {
   turnstile_.SetTurnsLast(true);
-  turnstile_.Poll(memory_, 400 * kMs);
+  RunUntil(400 * kMs);
   ASSERT_TRUE(memory_.Enter(1, 1));
-  turnstile_.Poll(memory_, 410 * kMs);
+  Poll(410 * kMs);
   EXPECT_EQ(turnstile_.successor(1, FirstStretch(1)), 0u) << "it is back before this turn's release is read";
   memory_.Leave(1, 0);
   memory_.Ask(1, 2);
-  for (int i = 0; i < 4; ++i) turnstile_.Poll(memory_, (415 + i) * kMs);
+  for (int i = 0; i < 4; ++i) Poll((415 + i) * kMs);
   EXPECT_FALSE(memory_.Enter(1, 2)) << "its turn is the stuck one's own";
   memory_.Leave(0, 1);
   EXPECT_TRUE(memory_.Enter(1, 2));
@@ -171,7 +189,7 @@ TEST_F(StuckHolderTest, OnlyOneTurnIsTakenBesideItWhereTurnsLast) {
 
 // Turns without a gap, as in time-slices: no poll sees a client between two of its turns.
 TEST_F(StuckHolderTest, ComesBackToOneThatPassesToItself) {
-  turnstile_.Poll(memory_, 300 * kMs);
+  RunUntil(300 * kMs);
   ASSERT_TRUE(memory_.Enter(1, 1));
   std::uint32_t turn[] = {2, 1};
   bool holds[] = {true, true};
@@ -184,7 +202,7 @@ TEST_F(StuckHolderTest, ComesBackToOneThatPassesToItself) {
   };
   Time now = 300 * kMs;
   const auto poll = [&] {
-    for (int i = 0; i < 4; ++i) turnstile_.Poll(memory_, now += kMs);
+    for (int i = 0; i < 4; ++i) Poll(now += kMs);
   };
   poll();
   for (int i = 0; i < 3; ++i) {
@@ -202,18 +220,18 @@ TEST_F(StuckHolderTest, ComesBackToOneThatPassesToItself) {
 }
 
 TEST_F(StuckHolderTest, IsNamedTheSecondTimeAndItsLongTurnsAreNotLearned) {
-  turnstile_.Poll(memory_, 300 * kMs);
+  RunUntil(300 * kMs);
   EXPECT_EQ(turnstile_.offenders().Count(), 0);
   ASSERT_NO_FATAL_FAILURE(BothGiveBack());
   ASSERT_NO_FATAL_FAILURE(HoldAgain(320 * kMs));
-  turnstile_.Poll(memory_, 530 * kMs);
+  RunUntil(530 * kMs);
   EXPECT_TRUE(memory_.Enter(1, 2));
   EXPECT_TRUE(turnstile_.offenders().Has(0));
 
   constexpr Time kForgive = WatchdogSettings{}.forgive;
-  turnstile_.Poll(memory_, 530 * kMs + kForgive - 1);
+  Poll(500 * kMs + kForgive);
   EXPECT_TRUE(turnstile_.offenders().Has(0));
-  turnstile_.Poll(memory_, 530 * kMs + kForgive);
+  Poll(530 * kMs + kForgive);
   EXPECT_FALSE(turnstile_.offenders().Has(0)) << "tried again";
 }
 
@@ -236,7 +254,7 @@ TEST_F(TurnstileTest, TokensThatFollowEachOtherMerge) {
   ASSERT_TRUE(holds[0] && !holds[1] && holds[2]);
   Time now = kMs;
   const auto poll = [&] {
-    for (int i = 0; i < 4; ++i) turnstile_.Poll(memory_, now += kMs);
+    for (int i = 0; i < 4; ++i) Poll(now += kMs);
   };
   poll();
   // Whoever was let in first ends first.
@@ -269,63 +287,63 @@ TEST_F(TurnstileTest, ATokenThatNobodyIsExpectedForWaitsForWhoGoesFirst) {
 // How long a newcomer's turns are, nobody could know.
 TEST_F(TurnstileTest, TheFirstTurnMayBeLongAndIsLearned) {
   memory_.Ask(0, 1);
-  turnstile_.Poll(memory_, 0);
+  Poll(0);
   ASSERT_TRUE(memory_.Enter(0, 1));
   memory_.Ask(1, 1);
-  turnstile_.Poll(memory_, 1 * kMs);
-  turnstile_.Poll(memory_, 300 * kMs);
+  Poll(1 * kMs);
+  RunUntil(300 * kMs);
   EXPECT_EQ(turnstile_.stats().opened, 1u) << "the other need not wait for it";
   memory_.Leave(0, 1);
-  turnstile_.Poll(memory_, 501 * kMs);
+  Poll(501 * kMs);
   EXPECT_EQ(turnstile_.policy().rhythm(0).longest_turn(), 500 * kMs);
   EXPECT_EQ(turnstile_.offenders().Count(), 0);
 }
 
 TEST_F(StuckHolderTest, OneLongTurnIsForgottenAfterAWhile) {
   constexpr Time kForgive = WatchdogSettings{}.forgive;
-  turnstile_.Poll(memory_, 300 * kMs);
+  RunUntil(300 * kMs);
   ASSERT_NO_FATAL_FAILURE(BothGiveBack());
   const Time later = kForgive + 320 * kMs;
   ASSERT_NO_FATAL_FAILURE(HoldAgain(later));
-  turnstile_.Poll(memory_, later + 300 * kMs);
+  RunUntil(later + 300 * kMs);
   EXPECT_EQ(turnstile_.stats().opened, 2u);
   EXPECT_EQ(turnstile_.offenders().Count(), 0);
 }
 
 TEST_F(TurnstileTest, WaitsOfAClientThatTakesNoTurnsAreOpenedAgainAndAgain) {
   memory_.Ask(0, 1);
-  turnstile_.Poll(memory_, 0);
+  Poll(0);
   ASSERT_TRUE(memory_.Enter(0, 1));
   memory_.Ask(1, 1);
   turnstile_.SetGated(0, false);
   turnstile_.SetGated(1, false);
-  EXPECT_NE(turnstile_.Poll(memory_, 1 * kMs), kNever);
+  EXPECT_NE(Poll(1 * kMs), kNever);
   EXPECT_TRUE(memory_.Enter(1, 1));
   memory_.Leave(1, 0);
   memory_.Ask(1, 2);
   memory_.Set(1, Word::kGate, FirstStretch(1));  // a late write shuts it
-  turnstile_.Poll(memory_, 2 * kMs);
+  Poll(2 * kMs);
   EXPECT_TRUE(memory_.Enter(1, 2));
 }
 
 TEST_F(TurnstileTest, SleepsWhileNobodyTakesTurns) {
   turnstile_.SetGated(0, false);
   turnstile_.SetGated(1, false);
-  EXPECT_EQ(turnstile_.Poll(memory_, 1 * kMs), kNever);
+  EXPECT_EQ(Poll(1 * kMs), kNever);
 }
 
 TEST_F(TurnstileTest, EventsTellTheStoryOnce) {
   memory_.Ask(0, 1);
-  turnstile_.Poll(memory_, 1 * kMs);
+  Poll(1 * kMs);
   (void)turnstile_.TakeEvents();
   ASSERT_TRUE(memory_.Enter(0, 1));
-  turnstile_.Poll(memory_, 2 * kMs);
+  Poll(2 * kMs);
   const auto events = turnstile_.TakeEvents();
   ASSERT_EQ(events.size(), 1u);
   EXPECT_EQ(events[0].kind, Event::Kind::kHold);
   EXPECT_EQ(events[0].slot, 0u);
   EXPECT_EQ(events[0].duration, 1 * kMs);
-  turnstile_.Poll(memory_, 3 * kMs);
+  Poll(3 * kMs);
   EXPECT_TRUE(turnstile_.TakeEvents().empty());
 }
 

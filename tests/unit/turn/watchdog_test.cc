@@ -22,6 +22,17 @@ TEST(Watchdog, TheBoundIsFourUsualTurnsAndNeverUnderTheFloor) {
   EXPECT_TRUE(watchdog.Over(0, 0, 100 * kMs, false, 400 * kMs));
 }
 
+TEST(Watchdog, TimeLostByLatePollsDoesNotCountInTheTurnInWhichItWasLost) {
+  Watchdog watchdog;
+  watchdog.Held(0);
+  watchdog.Polled(10 * kMs, 510 * kMs);
+  watchdog.Polled(520 * kMs, 523 * kMs);
+  EXPECT_FALSE(watchdog.Over(0, 0, kNever, true, kFloor + 500 * kMs - 1));
+  EXPECT_TRUE(watchdog.Over(0, 0, kNever, true, kFloor + 500 * kMs)) << "a little late is ordinary";
+  watchdog.Held(0);
+  EXPECT_TRUE(watchdog.Over(0, 600 * kMs, kNever, true, 600 * kMs + kFloor)) << "its next turn";
+}
+
 TEST(Watchdog, WhoIsSuspendedIsBackWhenItsTurnIs) {
   Watchdog watchdog;
   watchdog.Suspend(0, FirstStretch(5), true, kFloor);
