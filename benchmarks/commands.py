@@ -39,7 +39,7 @@ class Build:
 
     def known_bad(self, name):
         """A test library with one planted fault: libcrossover_<name>.so."""
-        file = f"libcrossover_{name}.so"
+        file = _KNOWN_BAD_PREFIX + f"{name}.so"
         return self._first([f"lib/{file}", f"sidecar/{file}", f"tests/process/sidecar/{file}"])
 
     @property
@@ -69,6 +69,7 @@ class Build:
         return next((c for c in candidates if c.exists()), candidates[0])
 
 
+_KNOWN_BAD_PREFIX = "libcrossover_"
 # All-reduced in one iteration. Large enough for a link's shape to show in every ring step, small enough for the
 # arithmetic on it to be nothing.
 GRADIENT_BYTES = 32768
@@ -116,6 +117,10 @@ def daemon_command(build, config):
 
 def top_command(build, api_socket):
     return [str(build.cli), "top", "-o", "json", "--socket", str(api_socket)]
+
+
+def is_known_bad(library):
+    return library is not None and library.name.startswith(_KNOWN_BAD_PREFIX)
 
 
 def daemon_config(socket, trace, settings=()):

@@ -120,6 +120,8 @@ class _Session:
         for node in range(self.machine.nodes):
             config = self.directory / f"node{node}" / "crossover.yaml"
             settings = [line.replace("{node}", str(node)) for line in self.plan.daemon_settings]
+            if commands.is_known_bad(self.plan.library):
+                settings.append("guard: off")  # it would find a way around the planted fault
             config.write_text(commands.daemon_config(self._socket(node), self.trace_file(node), settings),
                               encoding="utf-8")
             command = self.nodes.on_node(node, commands.daemon_command(self.build, config))

@@ -1,26 +1,32 @@
 #include "turn/guard.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace crossover::turn {
 namespace {
 
 // All lengths are in units of so many iterations of the first job: 8, or 16, 32, ... as it takes to last for
-// kLeastUnit, so that a look now and then is sharp enough. A power of two: what GPUs measure differently
-// seldom makes it another.
+// kLeastUnit and for 8 of the longest job, so that a look now and then is sharp enough. A power of two: what
+// GPUs measure differently seldom makes it another.
 constexpr std::uint32_t kLeastIterations = 8;
 constexpr std::uint32_t kMostIterations = 1024;
 constexpr Time kLeastUnit = 100'000'000;
-// In halves of a unit: what a change of ways disturbs, what is measured behind it, and a slice of the trial
-// in which each job is alone.
+// In halves of a unit: what a change of ways disturbs, and what is measured behind it.
 constexpr std::uint32_t kDisturbed = 1;
 constexpr std::uint32_t kMeasured = 3;
 constexpr std::uint32_t kMeasuredLong = 10;
-constexpr std::uint32_t kAlone = 2;
-// A trial begins where the first job's iteration passes a multiple of so many units. Sparse enough for trials
-// to cost less than 0.5% of the time; dense once, where turns gain so little that there is little to lose.
-constexpr std::uint32_t kSparse = 256;
+// How long each job is alone in a trial, or its least iterations: never longer than a unit. Not at all where
+// the others would wait too long; what is known otherwise of so long a job is sharp enough.
+constexpr Time kLeastSolo = 64'000'000;
+constexpr Time kMostSolo = 600'000'000;
+// A trial begins where the first job's iteration passes a multiple of so many units: sparse enough for nobody
+// to be alone for more than 0.5% of the time. Soon, where turns gain so little that there is little to lose,
+// and then ever more rarely. What a trial has changed is tried again soon: it may have met a bad moment.
+constexpr std::uint32_t kSparseEach = 256;  // for each job
 constexpr std::uint32_t kDense = 4;
+constexpr std::uint32_t kAgain = 16;
+constexpr std::uint32_t kRarer = 4;
 constexpr double kLittle = 1.1;
 constexpr Time kUnsure = 6'000'000;  // iterations shorter than this are known too vaguely to tell
 constexpr Time kSlice = 250'000'000;
@@ -34,6 +40,13 @@ std::uint32_t IterationsFor(Time wanted, Time alone, std::uint32_t least) {
   return iterations;
 }
 std::uint32_t SliceOf(Time alone) { return IterationsFor(kSlice, alone, 1); }
+std::uint32_t SoloOf(Time alone) {
+  if (kLeastIterations * alone > kMostSolo) return 0;
+  return IterationsFor(kLeastSolo, alone, kLeastIterations);
+}
+std::uint32_t SparseFor(std::size_t jobs) {
+  return kSparseEach * std::bit_ceil(static_cast<std::uint32_t>(jobs));
+}
 
 bool Reached(std::uint32_t iteration, std::uint32_t mark) {
   return static_cast<std::int32_t>(iteration - mark) >= 0;
@@ -67,7 +80,8 @@ Guard::Plan Guard::Advance(std::span<const Job> jobs, Time now) {
         rate_[static_cast<int>(settled_)] = RateOf(jobs);
         Measure(0, jobs);
       }
-      if (iteration_ != before && TrialIsDue(before)) Begin(exclusive_ ? Step::kAlone : TheOther(), jobs);
+      if (iteration_ != before && TrialIsDue(jobs.size(), before))
+        Begin(exclusive_ ? Step::kAlone : TheOther(), jobs);
       break;
     case Step::kAlone:
       AdvanceAlone(jobs, now);
@@ -89,20 +103,26 @@ void Guard::Watch(std::span<const Job> jobs, Time now) {
   }
   if (!known_) iteration_ = jobs[0].iteration;
   known_ = true;
-  const bool all_alone =
-      std::all_of(jobs.begin(), jobs.end(), [](const Job& job) { return job.alone != kNever; });
-  if (unit_ != 0 || !all_alone) return;
-  unit_ = IterationsFor(kLeastUnit, jobs[0].alone, kLeastIterations);
+  if (unit_ != 0) return;
+  Time longest = 0;
+  for (const Job& job : jobs) longest = std::max(longest, job.alone);
+  if (longest == kNever) return;
+  unit_ = IterationsFor(std::max(kLeastUnit, kLeastIterations * longest), jobs[0].alone, kLeastIterations);
   vague_ = jobs[0].alone < kUnsure;
   Measure(kDisturbed, jobs);
 }
 
+std::uint32_t Guard::Spacing(std::size_t jobs) const {
+  if (spacing_ != 0) return spacing_;
+  return rate(settled_) < kLittle || vague_ ? kDense : SparseFor(jobs);
+}
+
 // Whether a multiple lies between the iteration seen before and the present one.
-bool Guard::TrialIsDue(std::uint32_t before) const {
+bool Guard::TrialIsDue(std::size_t jobs, std::uint32_t before) const {
   const double rate = rate_[static_cast<int>(settled_)];
   if (unit_ == 0) return false;
   if (settled_ != Way::kExclusive && (rate == 0 || !Reached(iteration_, rated_ + unit_))) return false;
-  const std::uint32_t grid = unit_ * (tried_at_ == kNever && (rate < kLittle || vague_) ? kDense : kSparse);
+  const std::uint32_t grid = unit_ * Spacing(jobs);
   return iteration_ / grid != before / grid;
 }
 
@@ -127,8 +147,8 @@ bool Guard::Measured(std::span<const Job> jobs) const {
 
 // Each job in its turn; the first half of its slice, which the one before disturbs, is not counted.
 void Guard::AdvanceAlone(std::span<const Job> jobs, Time now) {
-  const std::uint32_t slice = kAlone * unit_ / 2;
   for (const Job& job : jobs) {
+    const std::uint32_t slice = SoloOf(job.alone);
     const std::uint32_t done = job.iteration - base_[job.slot];
     if (done >= slice) continue;
     Meter& meter = meter_[job.slot];
@@ -151,11 +171,14 @@ void Guard::EndTrial(std::span<const Job> jobs, Time now) {
 
 void Guard::Settle(std::span<const Job> jobs, Time now) {
   rate_[static_cast<int>(Way::kExclusive)] = exclusive_ ? 1 : 0;
+  const Way before = settled_;
+  const std::uint32_t spacing = Spacing(jobs.size());
   for (const Way way : {Way::kTurns, Way::kSideBySide, Way::kExclusive}) {
     if (rate(way) > kBetter * rate(settled_)) settled_ = way;
   }
   if (!exclusive_ && rate(Way::kTurns) < kWorthTurns * rate(Way::kSideBySide)) settled_ = Way::kSideBySide;
   tried_at_ = now;
+  spacing_ = settled_ != before ? kAgain : std::min(kRarer * spacing, SparseFor(jobs.size()));
   Begin(Step::kSettled, jobs);
 }
 
@@ -177,7 +200,8 @@ SlotIndex Guard::OwnerOf(std::span<const Job> jobs) const {
   SlotIndex owner = jobs[0].slot;
   std::uint32_t fewest = UINT32_MAX;
   for (const Job& job : jobs) {
-    const std::uint32_t slice = step_ == Step::kAlone ? kAlone * unit_ / 2 : SliceOf(AloneOf(job));
+    const std::uint32_t slice = step_ == Step::kAlone ? SoloOf(job.alone) : SliceOf(AloneOf(job));
+    if (slice == 0) continue;
     const std::uint32_t slices = (job.iteration - base_[job.slot]) / slice;
     if (slices >= fewest) continue;
     fewest = slices;

@@ -66,7 +66,8 @@ class Guard {
   };
 
   void Watch(std::span<const Job> jobs, Time now);
-  bool TrialIsDue(std::uint32_t iteration) const;
+  std::uint32_t Spacing(std::size_t jobs) const;
+  bool TrialIsDue(std::size_t jobs, std::uint32_t before) const;
   void Begin(Step step, std::span<const Job> jobs);
   Step TheOther() const;
   void Measure(std::uint32_t skip, std::span<const Job> jobs);
@@ -87,6 +88,7 @@ class Guard {
   bool known_ = false;                  // seen_
   std::uint32_t unit_ = 0;              // iterations of the first job; 0 until it is known how long they are
   bool vague_ = false;                  // the other way of knowing `alone` is too rough
+  std::uint32_t spacing_ = 0;           // units between trials; 0 before the first
   std::uint32_t iteration_ = 0;         // of the first job, at the last call
   std::uint32_t measure_from_ = 0;      // iteration of the first job from which on meters run
   std::uint32_t rated_ = 0;             // iteration of the first job when the settled way was first rated

@@ -23,7 +23,7 @@ _PROCESSES = {f"{mode}_{c}_{ratio:g}": (mode, c, ratio) for mode in ("mps", "tim
               for ratio in (0.02, 0.1)}
 SCOPE = {**dict.fromkeys(_MODEL, "component"), **dict.fromkeys(_PROCESSES, "chain")}
 CASES = (*_MODEL, *_PROCESSES)
-_WAYS = {"guard": ("guard: on",), "turns": (), "side_by_side": ("mode: observe",)}
+_WAYS = {"guard": ("guard: on",), "turns": ("guard: off",), "side_by_side": ("mode: observe",)}
 
 
 def measure(context, case):

@@ -149,8 +149,7 @@ void Gpu::ApplyMode(turn::Time now) {
   promises_.SetTurnsLast(turns_last);
   crossover_mode mode = ModeFor(policy_, {phases.data(), count}, !turns_last && Measure());
   turn::Guard::Plan plan;
-  // Side by side nobody's slowdown is in our hands.
-  if (guarded_ && count > 1 && !promises_.any() && mode == CROSSOVER_MODE_GATE) {
+  if (mode == CROSSOVER_MODE_GATE && Guarded()) {
     // In a slice of its own such a job would keep the GPU while it waits for a rank that does not have its
     // own.
     guard_.set_exclusive(!turns_last);
@@ -167,6 +166,16 @@ void Gpu::ApplyMode(turn::Time now) {
     StoreIfChanged(info_->page->slot(slot).mode, mode);
     if (changed) Emit(EventKind::kMode, slot, now);
   }
+}
+
+// Whether the guard may choose: side by side, and in slices of others, nobody's slowdown is in our hands.
+bool Gpu::Guarded() const {
+  if (!guarded_ || promises_.any() || membership_.members().Count() < 2) return false;
+  const std::uint32_t priority = member_[*membership_.members().begin()]->priority;
+  for (const turn::SlotIndex slot : membership_.members()) {
+    if (member_[slot]->priority != priority) return false;
+  }
+  return true;
 }
 
 // Whether somebody is to take turns with itself, so that whoever comes later meets a job whose needs are

@@ -53,6 +53,7 @@ class Gpu {
  private:
   void ApplyMode(turn::Time now);
   bool Measure();
+  bool Guarded() const;
   turn::Guard::Plan ChooseWay(turn::Time now);
   void JudgePromises(turn::Time now);
   void Reorder();

@@ -25,9 +25,9 @@ struct Limits {
 struct LiveSettings {
   Policy policy = Policy::kEnforce;
   turn::Settings turn;
-  // Whether the jobs of a GPU may be let run side by side, or one after the other, where that is faster. Not
-  // in time-slices. Off until its figures have been taken in processes (docs/design/0006-guard.md).
-  bool guard = false;
+  // Whether the jobs of a GPU may be let run side by side, or one after the other, where that is faster
+  // (docs/design/0006-guard.md).
+  bool guard = true;
   // UUIDs of the GPUs whose turns are kept; unset: any that a client names. Clients that are on a GPU already
   // stay there.
   std::optional<std::vector<std::string>> gpus;

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "deviceplugin/arbiter/pacing.h"
+#include "proto/arbiter_protocol.h"
 #include "tests/unit/deviceplugin/recording_observer.h"
 
 namespace crossover::arbiter {
@@ -29,6 +30,7 @@ class GpuTest : public ::testing::Test {
     auto member = std::make_shared<Member>();
     member->gang = gang;
     member->known = known_;
+    member->priority = priority_;
     const auto joined = gpu_->Join(member, now_);
     return std::get<std::shared_ptr<const Member>>(joined)->slot;
   }
@@ -68,7 +70,9 @@ class GpuTest : public ::testing::Test {
     Slot(slot).rel = k;
   }
 
-  turn::Demand known_ = {.busy = 20 * kMs, .away = 10 * kMs};  // of whoever joins
+  // Of whoever joins.
+  turn::Demand known_ = {.busy = 20 * kMs, .away = 10 * kMs};
+  crossover_priority priority_ = CROSSOVER_PRIORITY_NORMAL;
   std::shared_ptr<GpuInfo> info_;
   RecordingObserver observer_;
   std::unique_ptr<Gpu> gpu_;
@@ -423,6 +427,15 @@ TEST_F(GuardedGpuTest, WithoutTheGuardTurnsAreTakenWhateverTheyCost) {
   gpu_->set_guard(false);
   Run(600);
   EXPECT_EQ(Slot(slots_[0]).mode, CROSSOVER_MODE_GATE);
+  EXPECT_EQ(observer_.stats.trials, 0u);
+}
+
+// A higher priority is a promise of the turns.
+TEST_F(GuardedGpuTest, TurnsAreTakenWherePrioritiesDiffer) {
+  gpu_->Leave(slots_[1], now_);
+  priority_ = CROSSOVER_PRIORITY_HIGH;
+  slots_[1] = JoinLocked("b");
+  Run(600);
   EXPECT_EQ(observer_.stats.trials, 0u);
 }
 

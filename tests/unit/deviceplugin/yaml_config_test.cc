@@ -52,7 +52,7 @@ gpus:
 mode: observe
 tie_window_us: 1500
 quantum_us: 2000
-guard: on
+guard: off
 longest_wait_ms: 300
 watchdog:
   floor_ms: 100
@@ -77,7 +77,7 @@ log_level: warn
   EXPECT_EQ(config->arbiter.live.policy, arbiter::Policy::kObserve);
   EXPECT_EQ(config->arbiter.live.turn.policy.tie_window, 1'500'000);
   EXPECT_EQ(config->arbiter.live.turn.policy.quantum, 2'000'000);
-  EXPECT_TRUE(config->arbiter.live.guard);
+  EXPECT_FALSE(config->arbiter.live.guard);
   EXPECT_EQ(config->arbiter.live.turn.policy.longest_wait, 300'000'000);
   EXPECT_EQ(config->arbiter.live.turn.watchdog.floor, 100'000'000);
   EXPECT_EQ(config->arbiter.live.turn.watchdog.factor, 8);

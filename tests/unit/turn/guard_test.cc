@@ -23,6 +23,7 @@ class GuardTest : public ::testing::Test {
       const Guard::Plan plan = guard_.Advance(jobs_, now_);
       tried_ |= guard_.trying();
       now_ += kMs / 2;
+      if (guard_.trying() && plan.way == Way::kExclusive) solo_ += kMs / 2;
       for (std::size_t i = 0; i < 2; ++i) {
         Time step = plan.way == Way::kTurns ? steps.by_turns : steps.side_by_side;
         EXPECT_TRUE(exclusive_ || plan.way != Way::kExclusive);
@@ -39,13 +40,14 @@ class GuardTest : public ::testing::Test {
   double done_[2] = {0, 0.5};
   Time now_ = 0;
   bool tried_ = false;
+  Time solo_ = 0;  // somebody was alone in a trial
   bool exclusive_ = true;
 };
 
 TEST_F(GuardTest, WhereTurnsPayNothingElseIsTriedForLong) {
-  Run({30 * kMs, 20 * kMs}, 2000);
+  Run({30 * kMs, 20 * kMs}, 4000);
   EXPECT_FALSE(tried_);
-  Run({30 * kMs, 36 * kMs}, 2200);
+  Run({30 * kMs, 36 * kMs}, 4200);
   EXPECT_TRUE(tried_);
   EXPECT_FALSE(guard_.trying());
   EXPECT_EQ(guard_.settled(), Way::kTurns);
@@ -65,6 +67,30 @@ TEST_F(GuardTest, OneAfterTheOtherWhereTheyHinderEachOther) {
   const double before[2] = {done_[0], done_[1]};
   Run({50 * kMs, 60 * kMs}, 600);
   EXPECT_NEAR(done_[1] - before[1], done_[0] - before[0], 20) << "in slices of like length";
+}
+
+TEST_F(GuardTest, WhatWasFoundInABadMomentIsTriedAgainSoon) {
+  Run({50 * kMs, 60 * kMs}, 60);
+  ASSERT_EQ(guard_.settled(), Way::kExclusive);
+  Run({36 * kMs, 60 * kMs}, 200);
+  EXPECT_EQ(guard_.settled(), Way::kTurns);
+}
+
+TEST_F(GuardTest, JobsAreAloneForHalfAPercentOfTheTimeInTheLongRun) {
+  Run({40 * kMs, 41 * kMs}, 4000);
+  const Time before = now_;
+  solo_ = 0;
+  Run({40 * kMs, 41 * kMs}, 20'000);
+  EXPECT_GT(solo_, 0);
+  EXPECT_LE(solo_, (now_ - before) / 200);
+}
+
+TEST_F(GuardTest, NobodyWaitsForASecondWhileAnotherIsAlone) {
+  jobs_[0].alone = 200 * kMs;
+  Run({420 * kMs, 250 * kMs}, 200);
+  EXPECT_TRUE(tried_);
+  EXPECT_EQ(guard_.alone(3), kNever);
+  EXPECT_NEAR(static_cast<double>(guard_.alone(1)), 20e6, 0.5e6);
 }
 
 TEST_F(GuardTest, ALittleBetterIsNotWorthTheChange) {
