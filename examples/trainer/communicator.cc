@@ -1,6 +1,11 @@
 #include "examples/trainer/communicator.h"
 
+#include <dlfcn.h>
+
+#include <chrono>
+#include <span>
 #include <string>
+#include <thread>
 
 #include "examples/trainer/failure.h"
 #include "examples/trainer/rendezvous.h"
@@ -14,35 +19,104 @@ void Check(ncclResult_t result, const char* call) {
 
 }  // namespace
 
-Communicator::Communicator(const Rank& rank, std::uint64_t job) {
-  ncclUniqueId id{};
-  if (rank.rank == 0) Check(ncclGetUniqueId(&id), "ncclGetUniqueId");
-  ShareFromRankZero(rank, job, id.internal);
-  Check(ncclCommInitRank(&comm_, static_cast<int>(rank.world), id, static_cast<int>(rank.rank)),
-        "ncclCommInitRank");
+Communicator::Communicator(const Rank& rank, std::uint64_t job, NcclUse use)
+    : rank_(rank), job_(job), use_(use) {
+  if (use == NcclUse::kConfig) {
+    all_reduce_config_ = reinterpret_cast<AllReduceConfig>(::dlsym(RTLD_DEFAULT, "ncclAllReduceConfig"));
+    if (all_reduce_config_ == nullptr)
+      throw Failure("--nccl=config: this NCCL has no ncclAllReduceConfig", 2);
+  }
+  Create();
 }
 
 Communicator::~Communicator() {
   const std::lock_guard lock(mutex_);
-  if (!aborted_) ncclCommDestroy(comm_);
+  if (aborted_) return;
+  if (broadcasts_ != comm_) ncclCommDestroy(broadcasts_);
+  ncclCommDestroy(comm_);
+}
+
+void Communicator::Create() {
+  ncclUniqueId ids[2] = {};
+  if (rank_.rank == 0) {
+    for (ncclUniqueId& id : ids) Check(ncclGetUniqueId(&id), "ncclGetUniqueId");
+  }
+  ShareFromRankZero(rank_, job_, std::span(reinterpret_cast<char*>(ids), sizeof ids));
+  comm_ = Join(ids[0]);
+  broadcasts_ = use_ == NcclUse::kTwo ? Join(ids[1]) : comm_;
+  if (use_ != NcclUse::kSplit) return;
+  ncclComm_t whole = comm_;
+  Check(ncclCommSplit(whole, 0, static_cast<int>(rank_.rank), &comm_, nullptr), "ncclCommSplit");
+  Check(ncclCommDestroy(whole), "ncclCommDestroy");
+  broadcasts_ = comm_;
+}
+
+ncclComm_t Communicator::Join(const ncclUniqueId& id) const {
+  ncclComm_t comm = nullptr;
+  ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+  config.blocking = use_ == NcclUse::kNonBlocking ? 0 : 1;
+  const auto world = static_cast<int>(rank_.world);
+  const auto rank = static_cast<int>(rank_.rank);
+  if (use_ == NcclUse::kPlain) {
+    Check(ncclCommInitRank(&comm, world, id, rank), "ncclCommInitRank");
+  } else {
+    const ncclResult_t result = ncclCommInitRankConfig(&comm, world, id, rank, &config);
+    Check(Await(comm, result), "ncclCommInitRankConfig");
+  }
+  return comm;
+}
+
+ncclResult_t Communicator::Await(ncclComm_t comm, ncclResult_t result) const {
+  while (result == ncclInProgress) {
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+    Check(ncclCommGetAsyncError(comm, &result), "ncclCommGetAsyncError");
+  }
+  return result;
+}
+
+template <typename Call>
+void Communicator::InGroup(ncclComm_t comm, const char* name, Call call) {
+  Check(ncclGroupStart(), "ncclGroupStart");
+  const ncclResult_t result = call();
+  if (result != ncclInProgress) Check(result, name);
+  Check(Await(comm, ncclGroupEnd()), "ncclGroupEnd");
 }
 
 void Communicator::AllReduceSum(float* data, std::size_t count, cudaStream_t stream) {
-  Check(ncclGroupStart(), "ncclGroupStart");
-  Check(ncclAllReduce(data, data, count, ncclFloat32, ncclSum, comm_, stream), "ncclAllReduce");
-  Check(ncclGroupEnd(), "ncclGroupEnd");
+  InGroup(comm_, "ncclAllReduce", [&] {
+    return all_reduce_config_ != nullptr
+               ? all_reduce_config_(data, data, count, ncclFloat32, ncclSum, comm_, stream, nullptr)
+               : ncclAllReduce(data, data, count, ncclFloat32, ncclSum, comm_, stream);
+  });
 }
 
 void Communicator::BroadcastFromRankZero(float* data, std::size_t count, cudaStream_t stream) {
-  Check(ncclGroupStart(), "ncclGroupStart");
-  Check(ncclBroadcast(data, data, count, ncclFloat32, 0, comm_, stream), "ncclBroadcast");
-  Check(ncclGroupEnd(), "ncclGroupEnd");
+  InGroup(broadcasts_, "ncclBroadcast",
+          [&] { return ncclBroadcast(data, data, count, ncclFloat32, 0, broadcasts_, stream); });
+}
+
+void Communicator::AllGather(const float* mine, float* all, std::size_t count, cudaStream_t stream) {
+  InGroup(comm_, "ncclAllGather",
+          [&] { return ncclAllGather(mine, all, count, ncclFloat32, comm_, stream); });
+}
+
+void Communicator::ReduceScatterSum(const float* all, float* mine, std::size_t count, cudaStream_t stream) {
+  InGroup(comm_, "ncclReduceScatter",
+          [&] { return ncclReduceScatter(all, mine, count, ncclFloat32, ncclSum, comm_, stream); });
+}
+
+void Communicator::Renew() {
+  Abort();
+  const std::lock_guard lock(mutex_);
+  Create();
+  aborted_ = false;
 }
 
 void Communicator::Abort() {
   const std::lock_guard lock(mutex_);
   if (aborted_) return;
   aborted_ = true;
+  if (broadcasts_ != comm_) ncclCommAbort(broadcasts_);
   ncclCommAbort(comm_);
 }
 

@@ -1,5 +1,5 @@
-// The job's NCCL communicator. Every collective is wrapped in a group, as PyTorch does it. One thread uses
-// it; Abort() alone may be called from another. Calls throw Failure.
+// The job's NCCL communicator, or two of them. Every collective is wrapped in a group, as PyTorch does it.
+// One thread uses it; Abort() alone may be called from another. Calls throw Failure.
 #pragma once
 
 #include <nccl.h>
@@ -14,7 +14,7 @@ namespace crossover::trainer {
 class Communicator {
  public:
   // Ends when all ranks have come. `job`: see ShareFromRankZero().
-  Communicator(const Rank& rank, std::uint64_t job);
+  Communicator(const Rank& rank, std::uint64_t job, NcclUse use);
   ~Communicator();
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
@@ -22,12 +22,33 @@ class Communicator {
   // In place, float32.
   void AllReduceSum(float* data, std::size_t count, cudaStream_t stream);
   void BroadcastFromRankZero(float* data, std::size_t count, cudaStream_t stream);
+  // `count` floats from each rank, or for each.
+  void AllGather(const float* mine, float* all, std::size_t count, cudaStream_t stream);
+  void ReduceScatterSum(const float* all, float* mine, std::size_t count, cudaStream_t stream);
+
+  // Aborts the communicator and makes another, as elastic jobs do. Nothing may be under way.
+  void Renew();
 
   // Ends collectives that wait for ranks that will not come.
   void Abort();
 
  private:
+  using AllReduceConfig = ncclResult_t (*)(const void*, void*, std::size_t, ncclDataType_t, ncclRedOp_t,
+                                           ncclComm_t, cudaStream_t, const void* settings);
+
+  void Create();
+  ncclComm_t Join(const ncclUniqueId& id) const;
+  // The result of a call on `comm`, once it is known.
+  ncclResult_t Await(ncclComm_t comm, ncclResult_t result) const;
+  template <typename Call>
+  void InGroup(ncclComm_t comm, const char* name, Call call);
+
+  const Rank& rank_;
+  const std::uint64_t job_;
+  const NcclUse use_;
+  AllReduceConfig all_reduce_config_ = nullptr;
   ncclComm_t comm_ = nullptr;
+  ncclComm_t broadcasts_ = nullptr;  // the same one, or one of its own
   std::mutex mutex_;
   bool aborted_ = false;
 };

@@ -63,6 +63,8 @@ DeviceState MakeDeviceState(Gpu& gpu, const Options& options, const Rank& rank, 
   state.losses = Zeroed<float>(gpu, options.iterations);
   state.metrics = Zeroed<float>(gpu, evaluations * 3);
   result.scratch = Zeroed<float>(gpu, 1);
+  result.shard = Zeroed<float>(gpu, kShard);
+  result.layer = Zeroed<float>(gpu, kShard * rank.world);
 
   result.evaluation = state;
   result.evaluation.evaluation = 1;

@@ -16,7 +16,11 @@ struct DeviceState {
   const State* training_on_device = nullptr;
   const State* evaluation_on_device = nullptr;
   float* scratch = nullptr;  // one float, for barriers
+  float* shard = nullptr;    // kShard floats of zeros, what a rank has of a layer
+  float* layer = nullptr;    // kShard floats from each rank
 };
+
+inline constexpr std::size_t kShard = 256;
 
 // Images of one evaluation batch of a rank.
 inline constexpr std::uint32_t kEvaluationRows = 32;

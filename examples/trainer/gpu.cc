@@ -1,5 +1,8 @@
 #include "examples/trainer/gpu.h"
 
+#include <chrono>
+#include <thread>
+
 #include "examples/trainer/failure.h"
 #include "examples/trainer/image.h"
 
@@ -117,6 +120,20 @@ void Gpu::Launch(Kernel kernel, std::uint64_t duration_ns, const State* state, s
         "cuLaunchKernel");
 }
 
+void Gpu::BeginGraph() {
+  Check(driver_.cuStreamBeginCapture(compute_, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL), "cuStreamBeginCapture");
+}
+
+void Gpu::LaunchGraph() {
+  CUgraph graph = nullptr;
+  CUgraphExec exec = nullptr;
+  Check(driver_.cuStreamEndCapture(compute_, &graph), "cuStreamEndCapture");
+  Check(driver_.cuGraphInstantiateWithFlags(&exec, graph, 0), "cuGraphInstantiateWithFlags");
+  Check(driver_.cuGraphLaunch(exec, compute_), "cuGraphLaunch");
+  Check(driver_.cuGraphExecDestroy(exec), "cuGraphExecDestroy");
+  Check(driver_.cuGraphDestroy(graph), "cuGraphDestroy");
+}
+
 CUevent Gpu::MakeEvent(bool timing) {
   CUevent event = nullptr;
   Check(driver_.cuEventCreate(&event, timing ? CU_EVENT_BLOCKING_SYNC : CU_EVENT_DISABLE_TIMING),
@@ -134,6 +151,14 @@ void Gpu::StreamWait(CUstream stream, CUevent event) {
 }
 
 void Gpu::HostWait(CUevent event) { Check(driver_.cuEventSynchronize(event), "cuEventSynchronize"); }
+
+void Gpu::HostPoll(CUevent event) {
+  for (;;) {
+    const CUresult result = driver_.cuEventQuery(event);
+    if (result != CUDA_ERROR_NOT_READY) return Check(result, "cuEventQuery");
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+  }
+}
 
 double Gpu::ElapsedNs(CUevent from, CUevent to) {
   float milliseconds = 0;

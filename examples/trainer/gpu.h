@@ -38,10 +38,15 @@ class Gpu {
   void Launch(Kernel kernel, std::uint64_t duration_ns, const State* state, std::uint64_t iteration,
               std::uint32_t a, std::uint32_t b);
 
+  // What is launched on the compute stream in between is captured, then launched as one graph.
+  void BeginGraph();
+  void LaunchGraph();
+
   CUevent MakeEvent(bool timing);  // owned by this object
   void Record(CUevent event, CUstream stream);
   void StreamWait(CUstream stream, CUevent event);
   void HostWait(CUevent event);
+  void HostPoll(CUevent event);  // as Horovod does
   double ElapsedNs(CUevent from, CUevent to);
   void Synchronize(CUstream stream);
 

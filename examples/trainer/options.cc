@@ -86,11 +86,13 @@ const std::vector<Flag>& Flags() {
        Number<std::uint64_t>(&Options::gradient_bytes, 0, 1'000'000'000)},
       {"early-bytes", "X", "share of these bytes in the buckets that overlap backward (0.02)",
        Number<double>(&Options::early_bytes, 0, 0.9)},
-      {"variant", "NAME", "plain, one_stream, broadcast_buffers or loss_allreduce (plain)",
+      {"variant", "NAME", "plain, one_stream, broadcast_buffers, loss_allreduce, sync_bn or sharded (plain)",
        Choice<Variant>(&Options::variant, {{"plain", Variant::kPlain},
                                            {"one_stream", Variant::kOneStream},
                                            {"broadcast_buffers", Variant::kBroadcastBuffers},
-                                           {"loss_allreduce", Variant::kLossAllreduce}})},
+                                           {"loss_allreduce", Variant::kLossAllreduce},
+                                           {"sync_bn", Variant::kSyncBatchNorm},
+                                           {"sharded", Variant::kSharded}})},
       {"loss-point", "WHEN", "loss_allreduce: after the forward pass or after the step (forward)",
        Choice<LossPoint>(&Options::loss_point,
                          {{"forward", LossPoint::kForward}, {"step", LossPoint::kStep}})},
@@ -106,6 +108,19 @@ const std::vector<Flag>& Flags() {
        Choice<ComputeStream>(&Options::stream, {{"legacy", ComputeStream::kLegacy},
                                                 {"own", ComputeStream::kOwn},
                                                 {"per-thread", ComputeStream::kPerThread}})},
+      {"nccl", "NAME", "plain; config: calls with settings; nonblocking, split or two communicators (plain)",
+       Choice<NcclUse>(&Options::nccl, {{"plain", NcclUse::kPlain},
+                                        {"config", NcclUse::kConfig},
+                                        {"nonblocking", NcclUse::kNonBlocking},
+                                        {"split", NcclUse::kSplit},
+                                        {"two", NcclUse::kTwo}})},
+      {"join", "WHO",
+       "waits for the buckets: the compute stream, or the host by polling: stream or host (stream)",
+       Choice<Join>(&Options::join, {{"stream", Join::kStream}, {"host", Join::kHost}})},
+      {"launch", "WHAT", "kernels, or graphs: what lies between two collectives is captured first (kernels)",
+       Choice<LaunchBy>(&Options::launch, {{"kernels", LaunchBy::kKernels}, {"graphs", LaunchBy::kGraphs}})},
+      {"loader", "NAME", "none, or fork: a child process that reads batches, one for each iteration (none)",
+       Choice<Loader>(&Options::loader, {{"none", Loader::kNone}, {"fork", Loader::kFork}})},
       {"kernels", "NAME", "fatbin, text, or auto: the first of them that loads (auto)",
        Choice<KernelImage>(
            &Options::kernels,
@@ -116,6 +131,12 @@ const std::vector<Flag>& Flags() {
        Number<double>(&Options::stall_ms, 0, 1e5)},
       {"stall-rank", "N", "only this rank does so; -1: all (-1)",
        Number<std::int64_t>(&Options::stall_rank, -1, 100'000)},
+      {"abort-every", "N", "abort the communicator after every N iterations and make another; 0: never (0)",
+       Number<std::uint64_t>(&Options::abort_every, 0, 100'000'000)},
+      {"leave-after", "N", "end without a word after N iterations; 0: never (0)",
+       Number<std::uint64_t>(&Options::leave_after, 0, 100'000'000)},
+      {"leave-rank", "N", "only this rank does so; -1: all (-1)",
+       Number<std::int64_t>(&Options::leave_rank, -1, 100'000)},
       {"pause-file", "FILE", "while FILE exists, start no iteration; SIGUSR1 pauses, SIGUSR2 resumes too",
        Text(&Options::pause_file)},
       {"log", "FILE", "write one JSON line for each iteration; {rank} stands for the rank",
@@ -157,6 +178,10 @@ std::string_view Name(Variant variant) {
       return "broadcast_buffers";
     case Variant::kLossAllreduce:
       return "loss_allreduce";
+    case Variant::kSyncBatchNorm:
+      return "sync_bn";
+    case Variant::kSharded:
+      return "sharded";
   }
   return "";
 }
@@ -190,6 +215,9 @@ std::variant<Options, HelpWanted, UsageError> ParseOptions(const std::vector<std
     if (const auto allowed = flag->set(options, value)) {
       return UsageError{"--" + name + "=" + value + ": want " + *allowed};
     }
+  }
+  if (options.launch == LaunchBy::kGraphs && options.stream != ComputeStream::kOwn) {
+    return UsageError{"--launch=graphs: the legacy stream cannot be captured: want --stream=own"};
   }
   return options;
 }

@@ -9,7 +9,15 @@
 
 namespace crossover::trainer {
 
-enum class Variant { kPlain, kOneStream, kBroadcastBuffers, kLossAllreduce };
+enum class Variant { kPlain, kOneStream, kBroadcastBuffers, kLossAllreduce, kSyncBatchNorm, kSharded };
+// How the job's communicator is made and called.
+enum class NcclUse { kPlain, kConfig, kNonBlocking, kSplit, kTwo };
+enum class Join { kStream, kHost };  // who waits for the buckets
+enum class LaunchBy {
+  kKernels,
+  kGraphs
+};  // graphs: what lies between two collectives is captured, then launched
+enum class Loader { kNone, kFork };
 enum class ComputeStream { kLegacy, kOwn, kPerThread };
 enum class KernelImage { kAuto, kFatbin, kText };
 enum class LossPoint { kForward, kStep };
@@ -33,10 +41,17 @@ struct Options {
   double jitter = 0;
   std::uint64_t jitter_seed = 0;
   ComputeStream stream = ComputeStream::kLegacy;
+  NcclUse nccl = NcclUse::kPlain;
+  Join join = Join::kStream;
+  LaunchBy launch = LaunchBy::kKernels;
+  Loader loader = Loader::kNone;
   KernelImage kernels = KernelImage::kAuto;
   double start_delay_ms = 0;
   double stall_ms = 0;
   std::int64_t stall_rank = -1;
+  std::uint64_t abort_every = 0;
+  std::uint64_t leave_after = 0;
+  std::int64_t leave_rank = -1;
   std::string pause_file;
   std::string log;
   std::uint64_t log_every = 1;

@@ -23,12 +23,24 @@ void Spread(Program& program, std::size_t begin, double share) {
   }
 }
 
-void Forward(Program& program, std::uint32_t batch, bool update_mean) {
+void Collective(Program& program, StepKind kind) { program.push_back({kind}); }
+
+// What the layers of a variant exchange among themselves: zeros, in the pattern of the real thing.
+struct LayerExchange {
+  explicit LayerExchange(Variant variant)
+      : statistics(variant == Variant::kSyncBatchNorm), shards(variant == Variant::kSharded) {}
+  bool statistics;  // after a layer's forward pass
+  bool shards;      // parameters before a layer's passes, gradients after its backward pass
+};
+
+void Forward(Program& program, std::uint32_t batch, bool update_mean, LayerExchange exchange) {
   Launch(program, Kernel::kLoadBatch, batch);
   if (update_mean) Launch(program, Kernel::kUpdateMean);
   for (std::uint32_t layer = 0; layer < kLayers; ++layer) {
+    if (exchange.shards) Collective(program, StepKind::kGatherLayer);
     Launch(program, Kernel::kLinear, layer, 0);
     Launch(program, Kernel::kLinear, layer, 1);
+    if (exchange.statistics) Collective(program, StepKind::kReduceStats);
     if (layer + 1 < kLayers) Launch(program, Kernel::kRelu, layer + 1);
   }
   Launch(program, Kernel::kSoftmax);
@@ -36,14 +48,16 @@ void Forward(Program& program, std::uint32_t batch, bool update_mean) {
 }
 
 // `add`: to the gradients of earlier micro-batches. `reduce`: each bucket as soon as it is ready.
-void Backward(Program& program, bool add, bool reduce) {
+void Backward(Program& program, bool add, bool reduce, LayerExchange exchange) {
   const std::uint32_t add_bit = add ? 2 : 0;
   Launch(program, Kernel::kLossGradient);
   for (std::uint32_t bucket = 0; bucket < kBuckets; ++bucket) {
     const std::uint32_t layer = ReadyAfterLayer(bucket);
+    if (exchange.shards) Collective(program, StepKind::kGatherLayer);
     Launch(program, Kernel::kWeightGradient, layer, 0 | add_bit);
     Launch(program, Kernel::kWeightGradient, layer, 1 | add_bit);
     Launch(program, Kernel::kBiasGradient, layer, add_bit);
+    if (exchange.shards) Collective(program, StepKind::kScatterLayer);
     if (reduce) {
       Launch(program, Kernel::kPack, bucket);
       program.push_back({StepKind::kReduceBucket, Kernel::kMarker, bucket, 0, 0});
@@ -64,23 +78,22 @@ void Optimizer(Program& program, std::uint32_t total_parameters) {
   Launch(program, Kernel::kUpdate, kParameters, total_parameters);
 }
 
-void Collective(Program& program, StepKind kind) { program.push_back({kind}); }
-
 }  // namespace
 
 Program TrainingProgram(const ProgramOptions& options) {
   Program program;
   const bool buffers = options.variant == Variant::kBroadcastBuffers;
   const bool loss = options.variant == Variant::kLossAllreduce;
+  const LayerExchange exchange(options.variant);
   if (buffers) Collective(program, StepKind::kSyncBuffers);
   for (std::uint32_t micro = 0; micro < options.accumulation; ++micro) {
     const bool last = micro + 1 == options.accumulation;
     std::size_t begin = program.size();
-    Forward(program, micro, buffers);
+    Forward(program, micro, buffers, exchange);
     Spread(program, begin, kForwardShare / options.accumulation);
     if (last && loss && options.loss_point == LossPoint::kForward) Collective(program, StepKind::kReduceLoss);
     begin = program.size();
-    Backward(program, micro > 0, last);
+    Backward(program, micro > 0, last, exchange);
     Spread(program, begin, kBackwardShare / options.accumulation);
   }
   Collective(program, StepKind::kJoinBuckets);
@@ -96,7 +109,7 @@ Program EvaluationProgram(std::uint32_t batches, std::uint32_t number) {
   Program program;
   for (std::uint32_t batch = 0; batch < batches; ++batch) {
     const std::size_t begin = program.size();
-    Forward(program, batch, false);
+    Forward(program, batch, false, LayerExchange(Variant::kPlain));
     Spread(program, begin, kForwardShare);
   }
   Collective(program, StepKind::kReduceMetric);

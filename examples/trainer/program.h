@@ -36,6 +36,9 @@ enum class StepKind : std::uint8_t {
   kSyncBuffers,   // broadcast of the model's buffers from rank 0, joined
   kReduceLoss,    // all-reduce of the loss, joined
   kReduceMetric,  // all-reduce of the evaluation's sums, joined
+  kReduceStats,   // all-reduce of a layer's statistics, joined
+  kGatherLayer,   // all-gather of a layer's parameters, joined
+  kScatterLayer,  // reduce-scatter of a layer's gradients, joined
 };
 
 struct Step {

@@ -3,13 +3,15 @@
 namespace crossover::trainer {
 
 Runner::Runner(Gpu& gpu, Communicator& communicator, Timeline& timeline, const DeviceState& state,
-               const BucketPlan& plan, bool one_stream)
+               const BucketPlan& plan, const Options& options)
     : gpu_(gpu),
       communicator_(communicator),
       timeline_(timeline),
       state_(state),
       plan_(plan),
-      one_stream_(one_stream),
+      one_stream_(options.variant == Variant::kOneStream),
+      host_joins_(options.join == Join::kHost),
+      graphs_(options.launch == LaunchBy::kGraphs),
       ready_(gpu.MakeEvent(false)),
       done_(gpu.MakeEvent(false)) {
   for (std::uint32_t b = 0; b < kBuckets; ++b) {
@@ -22,11 +24,13 @@ void Runner::Train(const Program& program, const std::vector<std::uint64_t>& dur
                    std::uint64_t iteration) {
   evaluating_ = false;
   for (std::size_t i = 0; i < program.size(); ++i) Execute(program[i], durations[i], iteration);
+  FlushGraph();
 }
 
 void Runner::Evaluate(const Program& program, const std::vector<std::uint64_t>& durations) {
   evaluating_ = true;
   for (std::size_t i = 0; i < program.size(); ++i) Execute(program[i], durations[i], 0);
+  FlushGraph();
 }
 
 void Runner::Issue(const Step& step, cudaStream_t stream) {
@@ -40,6 +44,12 @@ void Runner::Issue(const Step& step, cudaStream_t stream) {
       return communicator_.AllReduceSum(state.loss, 1, stream);
     case StepKind::kReduceMetric:
       return communicator_.AllReduceSum(state.metric, 3, stream);
+    case StepKind::kReduceStats:
+      return communicator_.AllReduceSum(state_.scratch, 1, stream);
+    case StepKind::kGatherLayer:
+      return communicator_.AllGather(state_.shard, state_.layer, kShard, stream);
+    case StepKind::kScatterLayer:
+      return communicator_.ReduceScatterSum(state_.layer, state_.shard, kShard, stream);
     case StepKind::kLaunch:
     case StepKind::kJoinBuckets:
       return;
@@ -69,9 +79,29 @@ void Runner::IssueJoined(const Step& step) {
   ResumeCompute();
 }
 
+void Runner::JoinBuckets() {
+  timeline_.CloseSegment();
+  for (CUevent done : bucket_done_) {
+    if (host_joins_) {
+      gpu_.HostPoll(done);
+    } else {
+      gpu_.StreamWait(gpu_.compute(), done);
+    }
+  }
+  ResumeCompute();
+}
+
+void Runner::FlushGraph() {
+  if (capturing_) gpu_.LaunchGraph();
+  capturing_ = false;
+}
+
 void Runner::Execute(const Step& step, std::uint64_t duration_ns, std::uint64_t iteration) {
+  if (step.kind != StepKind::kLaunch) FlushGraph();
   switch (step.kind) {
     case StepKind::kLaunch: {
+      if (graphs_ && !capturing_) gpu_.BeginGraph();
+      capturing_ = graphs_;
       const State* state = evaluating_ ? state_.evaluation_on_device : state_.training_on_device;
       return gpu_.Launch(step.kernel, duration_ns, state, iteration, step.a, step.b);
     }
@@ -79,13 +109,14 @@ void Runner::Execute(const Step& step, std::uint64_t duration_ns, std::uint64_t 
       if (one_stream_) return IssueJoined(step);
       return IssueOnSide(step, bucket_ready_[step.a], bucket_done_[step.a]);
     case StepKind::kJoinBuckets:
-      if (one_stream_) return;
-      timeline_.CloseSegment();
-      for (CUevent done : bucket_done_) gpu_.StreamWait(gpu_.compute(), done);
-      return ResumeCompute();
+      if (!one_stream_) JoinBuckets();
+      return;
     case StepKind::kSyncBuffers:
     case StepKind::kReduceLoss:
     case StepKind::kReduceMetric:
+    case StepKind::kReduceStats:
+    case StepKind::kGatherLayer:
+    case StepKind::kScatterLayer:
       return IssueJoined(step);
   }
 }

@@ -7,6 +7,7 @@
 #include "examples/trainer/communicator.h"
 #include "examples/trainer/device_state.h"
 #include "examples/trainer/gpu.h"
+#include "examples/trainer/options.h"
 #include "examples/trainer/program.h"
 #include "examples/trainer/timeline.h"
 
@@ -15,7 +16,7 @@ namespace crossover::trainer {
 class Runner {
  public:
   Runner(Gpu& gpu, Communicator& communicator, Timeline& timeline, const DeviceState& state,
-         const BucketPlan& plan, bool one_stream);
+         const BucketPlan& plan, const Options& options);
 
   // Between BeginIteration() and EndIteration() of the timeline.
   void Train(const Program& program, const std::vector<std::uint64_t>& durations, std::uint64_t iteration);
@@ -31,6 +32,9 @@ class Runner {
   void IssueOnSide(const Step& step, CUevent ready, CUevent done);
   // The same, and the compute stream waits for it.
   void IssueJoined(const Step& step);
+  void JoinBuckets();
+  // Launches what has been captured since the last collective.
+  void FlushGraph();
   void Execute(const Step& step, std::uint64_t duration_ns, std::uint64_t iteration);
 
   Gpu& gpu_;
@@ -39,6 +43,9 @@ class Runner {
   const DeviceState& state_;
   const BucketPlan& plan_;
   const bool one_stream_;
+  const bool host_joins_;
+  const bool graphs_;
+  bool capturing_ = false;
   bool evaluating_ = false;
   std::array<CUevent, kBuckets> bucket_ready_;
   std::array<CUevent, kBuckets> bucket_done_;

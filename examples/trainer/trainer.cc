@@ -1,5 +1,8 @@
 #include "examples/trainer/trainer.h"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cinttypes>
@@ -73,11 +76,11 @@ class Training {
         plan_(PlanBuckets(options.gradient_bytes, options.early_bytes)),
         program_(TrainingProgram({options.variant, options.loss_point, options.accumulation, plan_.total()})),
         gpu_(rank.local_rank, options.stream, options.kernels),
-        communicator_(rank, JobDigest(options)),
+        communicator_(rank, JobDigest(options), options.nccl),
         guard_(signals, communicator_),
         state_(MakeDeviceState(gpu_, options, rank, dataset, order_, plan_, EvaluationCount(options))),
         timeline_(gpu_, options.log_every + 2),
-        runner_(gpu_, communicator_, timeline_, state_, plan_, options.variant == Variant::kOneStream),
+        runner_(gpu_, communicator_, timeline_, state_, plan_, options),
         pinned_losses_(static_cast<float*>(gpu_.AllocateHost(kPinned * sizeof(float)))),
         losses_(options.iterations) {}
 
@@ -131,6 +134,9 @@ class Training {
     for (std::uint64_t i = 0; i < options_.iterations; ++i) {
       if (signals_.WaitWhilePaused(options_.pause_file)) follows = false;
       if (signals_.stop()) return;
+      LeaveIfWanted(i);
+      if (RenewIfWanted(i)) follows = false;
+      if (options_.loader == Loader::kFork) LoadInAnotherProcess();
       EnqueueIteration(i, follows, StallForInput());
       follows = true;
       if (options_.eval_every != 0 && (i + 1) % options_.eval_every == 0) {
@@ -151,6 +157,33 @@ class Training {
     gpu_.Synchronize(gpu_.compute());
     signals_.Sleep(options_.stall_ms);
     return true;
+  }
+
+  // As a rank that was killed for memory, or ran off the end of its data.
+  void LeaveIfWanted(std::uint64_t i) const {
+    const bool this_rank =
+        options_.leave_rank < 0 || static_cast<std::uint64_t>(options_.leave_rank) == rank_.rank;
+    if (options_.leave_after != 0 && i == options_.leave_after && this_rank) std::_Exit(0);
+  }
+
+  bool RenewIfWanted(std::uint64_t i) {
+    if (options_.abort_every == 0 || i == 0 || i % options_.abort_every != 0) return false;
+    gpu_.Synchronize(gpu_.compute());
+    gpu_.Synchronize(gpu_.communication());
+    communicator_.Renew();
+    return true;
+  }
+
+  // As a data loader with worker processes: a fork of a process that has a GPU, which must not touch it.
+  void LoadInAnotherProcess() const {
+    const pid_t child = ::fork();
+    if (child < 0) throw Failure(std::string("fork: ") + std::strerror(errno));
+    if (child == 0) {
+      std::_Exit(Digest(dataset_.images.data(), dataset_.images.size()) == 0 ? 1 : 0);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    if (status != 0) throw Failure("the data loader's process failed");
   }
 
   void EnqueueIteration(std::uint64_t i, bool follows, bool stalled) {

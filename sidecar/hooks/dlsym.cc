@@ -23,8 +23,9 @@ crossover_dlsym_answer Decide(DlsymFunction real, void* handle, const char* name
   if (from == Library::kOurs || from == symbol.library) return untouched;
   // The global scope holds our own exports, in every process. One that looks there whether it has CUDA or
   // NCCL must not find them where the real library is not there at all.
+  // Nor a function that a real library of an older version does not have.
   if (handle == RTLD_DEFAULT) {
-    if (Loaded(symbol.library)) return untouched;
+    if (FindSymbol(symbol.library, name) != nullptr) return untouched;
     return {nullptr, real(RTLD_NEXT, name)};
   }
   void* value = real(handle, name);

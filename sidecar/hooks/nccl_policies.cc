@@ -59,10 +59,14 @@ void AfterCommInitAll(const NcclComm* comms, int devices) {
   for (int i = 0; i < devices; ++i) session::TheSession().OnCommunicator(comms[i], devices);
 }
 
-// The child's size is known once it is used: a split inside a group has not happened yet.
-void AfterCommSplit(NcclComm, NcclResult result, const void* config) {
+// The child is met at its first collective: a split inside a group has not happened yet.
+void AfterCommDerived(NcclResult result, const void* config) {
   if (!Active()) return;
   if (NonBlocking(result, config)) session::TheSession().ObserveOnly(kNonBlocking);
+}
+
+void BeforeUngateable(const char* what) {
+  if (Active()) session::TheSession().ObserveOnly(what);
 }
 
 void BeforeCommEnd(NcclComm comm) {

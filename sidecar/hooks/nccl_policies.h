@@ -2,6 +2,9 @@
 // function that it stands in for; it calls the real one exactly once and returns its result.
 #pragma once
 
+#include <tuple>
+#include <utility>
+
 #include "sidecar/hooks/nccl_table.h"
 #include "sidecar/phase/token.h"
 #include "sidecar/session/attention.h"
@@ -39,16 +42,53 @@ inline CollectiveCall Describe(const void*, std::size_t count, NcclDataType type
   return {comm, stream, {0, 0, count, static_cast<std::uint32_t>(type), root, 0}};
 }
 
+// With settings of the call at the end.
+template <typename... Arguments>
+CollectiveCall DescribeConfigured(Arguments... arguments) {
+  const auto all = std::make_tuple(arguments...);
+  const auto plain = [&all]<std::size_t... kIndex>(std::index_sequence<kIndex...>) {
+    return Describe(std::get<kIndex>(all)...);
+  };
+  return plain(std::make_index_sequence<sizeof...(Arguments) - 1>());
+}
+
 void BeforeCollective(NcclHook hook, CollectiveCall call);
 void AfterCommInit(NcclComm comm, int ranks, int rank, NcclResult result, const void* config);
 void AfterCommInitAll(const NcclComm* comms, int devices);
-void AfterCommSplit(NcclComm comm, NcclResult result, const void* config);
+void AfterCommDerived(NcclResult result, const void* config);
 void BeforeCommEnd(NcclComm comm);
+void BeforeUngateable(const char* what);
 
 struct Collective {
   template <NcclHook kHook, typename... Arguments>
   static NcclResult Run(Arguments... arguments) {
     BeforeCollective(kHook, Describe(arguments...));
+    return CallNccl<kHook>(arguments...);
+  }
+};
+
+// The same token as its plain twin, with which ranks may mix it.
+template <NcclHook kTwin>
+struct CollectiveLike {
+  template <NcclHook kHook, typename... Arguments>
+  static NcclResult Run(Arguments... arguments) {
+    BeforeCollective(kTwin, DescribeConfigured(arguments...));
+    return CallNccl<kHook>(arguments...);
+  }
+};
+
+struct OneSided {
+  template <NcclHook kHook, typename... Arguments>
+  static NcclResult Run(Arguments... arguments) {
+    BeforeUngateable("one-sided communication");
+    return CallNccl<kHook>(arguments...);
+  }
+};
+
+struct DeviceSided {
+  template <NcclHook kHook, typename... Arguments>
+  static NcclResult Run(Arguments... arguments) {
+    BeforeUngateable("kernels that communicate");
     return CallNccl<kHook>(arguments...);
   }
 };
@@ -76,6 +116,15 @@ struct CommInitRank {
   }
 };
 
+struct CommInitRankScalable {
+  template <NcclHook kHook>
+  static NcclResult Run(NcclComm* comm, int ranks, int rank, int ids, NcclUniqueId* id, void* config) {
+    const NcclResult result = CallNccl<kHook>(comm, ranks, rank, ids, id, config);
+    if (comm != nullptr) AfterCommInit(*comm, ranks, rank, result, config);
+    return result;
+  }
+};
+
 struct CommInitAll {
   template <NcclHook kHook>
   static NcclResult Run(NcclComm* comms, int devices, const int* list) {
@@ -89,16 +138,35 @@ struct CommSplit {
   template <NcclHook kHook>
   static NcclResult Run(NcclComm comm, int color, int key, NcclComm* child, void* config) {
     const NcclResult result = CallNccl<kHook>(comm, color, key, child, config);
-    if (child != nullptr) AfterCommSplit(*child, result, config);
+    AfterCommDerived(result, config);
+    return result;
+  }
+};
+
+struct CommShrink {
+  template <NcclHook kHook>
+  static NcclResult Run(NcclComm comm, int* excluded, int count, NcclComm* child, void* config, int flags) {
+    const NcclResult result = CallNccl<kHook>(comm, excluded, count, child, config, flags);
+    AfterCommDerived(result, config);
+    return result;
+  }
+};
+
+struct CommGrow {
+  template <NcclHook kHook>
+  static NcclResult Run(NcclComm comm, int ranks, const NcclUniqueId* id, int rank, NcclComm* grown,
+                        void* config) {
+    const NcclResult result = CallNccl<kHook>(comm, ranks, id, rank, grown, config);
+    AfterCommDerived(result, config);
     return result;
   }
 };
 
 struct CommEnd {
-  template <NcclHook kHook>
-  static NcclResult Run(NcclComm comm) {
+  template <NcclHook kHook, typename... Flags>
+  static NcclResult Run(NcclComm comm, Flags... flags) {
     BeforeCommEnd(comm);
-    return CallNccl<kHook>(comm);
+    return CallNccl<kHook>(comm, flags...);
   }
 };
 

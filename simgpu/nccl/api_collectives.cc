@@ -115,6 +115,35 @@ SIMGPU_NCCL_EXPORT(ncclResult_t, Recv, void* recvbuff, size_t count, ncclDataTyp
   return Submit(Function::kRecv, nullptr, recvbuff, count, datatype, ncclSum, peer, comm, stream);
 }
 
+SIMGPU_NCCL_EXPORT(ncclResult_t, AllReduceConfig, const void* sendbuff, void* recvbuff, size_t count,
+                   ncclDataType_t datatype, ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream,
+                   const ncclCollConfig_t*) {
+  return pncclAllReduce(sendbuff, recvbuff, count, datatype, op, comm, stream);
+}
+
+SIMGPU_NCCL_EXPORT(ncclResult_t, BroadcastConfig, const void* sendbuff, void* recvbuff, size_t count,
+                   ncclDataType_t datatype, int root, ncclComm_t comm, cudaStream_t stream,
+                   const ncclCollConfig_t*) {
+  return pncclBroadcast(sendbuff, recvbuff, count, datatype, root, comm, stream);
+}
+
+SIMGPU_NCCL_EXPORT(ncclResult_t, ReduceConfig, const void* sendbuff, void* recvbuff, size_t count,
+                   ncclDataType_t datatype, ncclRedOp_t op, int root, ncclComm_t comm, cudaStream_t stream,
+                   const ncclCollConfig_t*) {
+  return pncclReduce(sendbuff, recvbuff, count, datatype, op, root, comm, stream);
+}
+
+SIMGPU_NCCL_EXPORT(ncclResult_t, AllGatherConfig, const void* sendbuff, void* recvbuff, size_t sendcount,
+                   ncclDataType_t datatype, ncclComm_t comm, cudaStream_t stream, const ncclCollConfig_t*) {
+  return pncclAllGather(sendbuff, recvbuff, sendcount, datatype, comm, stream);
+}
+
+SIMGPU_NCCL_EXPORT(ncclResult_t, ReduceScatterConfig, const void* sendbuff, void* recvbuff, size_t recvcount,
+                   ncclDataType_t datatype, ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream,
+                   const ncclCollConfig_t*) {
+  return pncclReduceScatter(sendbuff, recvbuff, recvcount, datatype, op, comm, stream);
+}
+
 SIMGPU_NCCL_EXPORT(ncclResult_t, GroupStart, void) {
   Group::OfThisThread().Start();
   return ncclSuccess;

@@ -170,6 +170,20 @@ NCCL_FUNCTION(Send, const void* sendbuff, size_t count, ncclDataType_t datatype,
 NCCL_FUNCTION(Recv, void* recvbuff, size_t count, ncclDataType_t datatype, int peer, ncclComm_t comm,
               cudaStream_t stream);
 
+/* With settings of one call, as NCCL has them since 2.31; all settings are ignored. */
+typedef struct ncclCollConfig ncclCollConfig_t;
+NCCL_FUNCTION(AllReduceConfig, const void* sendbuff, void* recvbuff, size_t count, ncclDataType_t datatype,
+              ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream, const ncclCollConfig_t* config);
+NCCL_FUNCTION(BroadcastConfig, const void* sendbuff, void* recvbuff, size_t count, ncclDataType_t datatype,
+              int root, ncclComm_t comm, cudaStream_t stream, const ncclCollConfig_t* config);
+NCCL_FUNCTION(ReduceConfig, const void* sendbuff, void* recvbuff, size_t count, ncclDataType_t datatype,
+              ncclRedOp_t op, int root, ncclComm_t comm, cudaStream_t stream, const ncclCollConfig_t* config);
+NCCL_FUNCTION(AllGatherConfig, const void* sendbuff, void* recvbuff, size_t sendcount,
+              ncclDataType_t datatype, ncclComm_t comm, cudaStream_t stream, const ncclCollConfig_t* config);
+NCCL_FUNCTION(ReduceScatterConfig, const void* sendbuff, void* recvbuff, size_t recvcount,
+              ncclDataType_t datatype, ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream,
+              const ncclCollConfig_t* config);
+
 /* Groups: nothing is launched before the outermost end. */
 NCCL_FUNCTION(GroupStart, void);
 NCCL_FUNCTION(GroupEnd, void);

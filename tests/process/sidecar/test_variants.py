@@ -1,0 +1,81 @@
+"""Trainers of many kinds beside a plain one: who takes turns, who is only watched, and that nobody is harmed."""
+
+import unittest
+
+from tests.process.sidecar.test_sidecar import Machine, said_by_library
+
+_ITERATIONS, _WATCHED_ITERATIONS = 80, 30
+
+
+class Variants(unittest.TestCase):
+    """Each kind beside a plain job, with the real arbiter. Its losses are those that it has without the library."""
+
+    def beside_a_plain_job(self, iterations, options):
+        """(turns that it took, what its ranks said of turns) once both jobs have ended."""
+        options = (f"--iterations={iterations}", *options)
+        machine = Machine(self)
+        alone, _ = machine.finish("s", machine.start("s", library=None, options=options))
+        plain = machine.start("b", options=(f"--iterations={2 * iterations}",))
+        summary, said = machine.finish("a", machine.start("a", options=options))
+        _, said_by_plain = machine.finish("b", plain)
+        self.assertEqual(summary["losses_digest"], alone["losses_digest"])
+        self.assertEqual(said_by_library(said_by_plain), "", "the plain job was not told off")
+        events = machine.events()
+        self.assertNotIn("open", [event["event"] for event in events], "the watchdog had to")
+        return sum(event["event"] == "hold" and event["gang"] == "a" for event in events), said_by_library(said)
+
+    def assert_takes_turns(self, *options):
+        turns, said = self.beside_a_plain_job(_ITERATIONS, options)
+        self.assertEqual(said, "")
+        self.assertGreater(turns, 40, "turns on both GPUs")
+
+    def assert_is_watched(self, reason, *options):
+        turns, said = self.beside_a_plain_job(_WATCHED_ITERATIONS, options)
+        self.assertIn(reason, said)
+        self.assertEqual(turns, 0)
+
+    def test_gradients_joined_by_polling_on_the_host(self):
+        self.assert_takes_turns("--join=host")
+
+    def test_per_thread_default_stream(self):
+        self.assert_takes_turns("--stream=per-thread")
+
+    def test_graphs_of_compute(self):
+        self.assert_takes_turns("--launch=graphs", "--stream=own")
+
+    def test_forked_data_loaders(self):
+        self.assert_takes_turns("--loader=fork")
+
+    def test_calls_with_settings(self):
+        self.assert_takes_turns("--nccl=config")
+
+    def test_a_split_communicator(self):
+        self.assert_takes_turns("--nccl=split")
+
+    def test_two_communicators(self):
+        self.assert_takes_turns("--nccl=two", "--variant=broadcast_buffers")
+
+    def test_communicators_that_are_aborted_and_made_again(self):
+        self.assert_takes_turns("--abort-every=40")
+
+    def test_collectives_between_all_layers(self):
+        for variant in ("one_stream", "sync_bn", "sharded"):
+            with self.subTest(variant=variant):
+                self.assert_is_watched("", f"--variant={variant}")
+
+    def test_non_blocking_communicators(self):
+        self.assert_is_watched("a communicator is non-blocking", "--nccl=nonblocking")
+
+    def test_a_rank_that_leaves_early_takes_its_own_job_along_and_no_other(self):
+        machine = Machine(self)
+        leaving = machine.start("a", options=(f"--iterations={_ITERATIONS}", "--leave-after=30", "--leave-rank=1"))
+        _, said = machine.finish("b", machine.start("b", options=(f"--iterations={_ITERATIONS}",)))
+        self.assertEqual(said_by_library(said), "")
+        self.assertEqual([rank.wait(60) for rank in reversed(leaving)], [0, 1])
+        self.assertIn("rank 0: nccl", leaving[0].stderr.read())
+        for rank in leaving:
+            rank.stderr.close()
+
+
+if __name__ == "__main__":
+    unittest.main()
