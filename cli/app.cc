@@ -52,6 +52,8 @@ void AddRun(CLI::App* app, Action* action) {
                   "high, normal or low: whose turn comes first (default normal)");
   run->add_option("--max-slowdown", options->max_slowdown,
                   "how much slower than alone its iterations may be, 1.05 to 10 (default: as it comes)");
+  run->add_option("--gpu-memory", options->gpu_memory,
+                  "how much of each GPU's memory a rank may have, such as 20Gi (default: all)");
   run->add_option("--socket", options->socket,
                   "the daemon's socket (default $CROSSOVER_SOCKET, else /run/crossover/arbiter.sock)");
   run->add_option("--library", options->library, "libcrossover.so (default: the one beside this program)");

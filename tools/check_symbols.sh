@@ -7,7 +7,7 @@ set -euo pipefail
 library=${1:?usage: tools/check_symbols.sh LIBRARY}
 readonly newest=2.17
 readonly libc='^(libc\.so\.6|libm\.so\.6|libdl\.so\.2|libpthread\.so\.0|librt\.so\.1|ld-linux-[-a-z0-9_]*\.so\.[0-9])$'
-readonly hooks='^(cu[A-Z]|nccl|dlsym$|crossover_)'
+readonly hooks='^(cu[A-Z]|nccl|nvml|dlsym$|crossover_)'
 [[ -r $library ]] || { echo "check_symbols: cannot read '$library'" >&2; exit 2; }
 
 status=0

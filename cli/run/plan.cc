@@ -76,6 +76,11 @@ std::variant<RunPlan, RunError> PlanRun(const RunOptions& options, const Environ
     return RunError{"--max-slowdown: " + options.max_slowdown +
                     " is not allowed: a number from 1.05 to 10 with at most three decimals"};
   }
+  if (!options.gpu_memory.empty() && !base::IsGpuMemory(options.gpu_memory.c_str())) {
+    return RunError{
+        "--gpu-memory: " + options.gpu_memory +
+        " is not allowed: bytes, or a number with K, M, G, T, Ki, Mi, Gi or Ti, from 16Mi to 1024Ti"};
+  }
   if (options.command.empty())
     return RunError{"a command is missing: crossover run --gang NAME --size N -- COMMAND..."};
 
@@ -108,6 +113,7 @@ std::variant<RunPlan, RunError> PlanRun(const RunOptions& options, const Environ
                       {"LD_PRELOAD", Preload(library, Look(environment, "LD_PRELOAD"))}};
   if (!options.priority.empty()) plan.environment["CROSSOVER_TURN_PRIORITY"] = options.priority;
   if (!options.max_slowdown.empty()) plan.environment["CROSSOVER_MAX_SLOWDOWN"] = options.max_slowdown;
+  if (!options.gpu_memory.empty()) plan.environment["CROSSOVER_GPU_MEMORY"] = options.gpu_memory;
   if (!SomebodyListens(socket)) {
     plan.warnings.push_back("no daemon listens on " + socket +
                             ": the job runs without taking turns until one does");

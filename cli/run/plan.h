@@ -15,6 +15,7 @@ struct RunOptions {
   std::string size;          // as given: a number
   std::string priority;      // high, normal, low; empty: as the environment says
   std::string max_slowdown;  // likewise
+  std::string gpu_memory;    // likewise
   std::string socket;        // empty: $CROSSOVER_SOCKET, else the default one
   std::string library;       // empty: found beside the program
   std::vector<std::string> command;

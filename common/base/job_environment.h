@@ -68,6 +68,31 @@ constexpr unsigned SlowdownOf(const char* text) {
   return *c == '\0' && AllowedSlowdown(thousandths) ? thousandths : 0;
 }
 constexpr bool IsSlowdown(const char* text) { return SlowdownOf(text) != 0; }
+// Bytes from text like 1000000000, 512Mi or 20Gi; 0 for text that is none.
+inline constexpr unsigned long long kLeastGpuMemory = 16ull << 20;
+inline constexpr unsigned long long kMostGpuMemory = 1ull << 50;
+constexpr unsigned long long GpuMemoryOf(const char* text) {
+  unsigned long long bytes = 0;
+  const char* c = text;
+  for (; *c >= '0' && *c <= '9'; ++c) {
+    bytes = bytes * 10 + static_cast<unsigned long long>(*c - '0');
+    if (bytes > kMostGpuMemory) return 0;
+  }
+  if (c == text) return 0;
+  constexpr const char* kUnits = "KMGT";
+  for (const char* unit = kUnits; *unit != '\0'; ++unit) {
+    if (*c != *unit) continue;
+    const bool binary = *++c == 'i';
+    if (binary) ++c;
+    for (const char* u = kUnits; u <= unit; ++u) {
+      bytes *= binary ? 1024 : 1000;
+      if (bytes > kMostGpuMemory) return 0;
+    }
+    break;
+  }
+  return *c == '\0' && bytes >= kLeastGpuMemory ? bytes : 0;
+}
+constexpr bool IsGpuMemory(const char* text) { return GpuMemoryOf(text) != 0; }
 constexpr bool IsLogLevel(const char* text) {
   return Same(text, "error") || Same(text, "warn") || Same(text, "info") || Same(text, "debug");
 }
@@ -92,9 +117,12 @@ inline constexpr JobVariable kPriority = {"CROSSOVER_TURN_PRIORITY", IsPriority,
                                           "high, normal or low is allowed"};
 inline constexpr JobVariable kMaxSlowdown = {
     "CROSSOVER_MAX_SLOWDOWN", IsSlowdown, "a number from 1.05 to 10 with at most three decimals is allowed"};
+inline constexpr JobVariable kGpuMemory = {
+    "CROSSOVER_GPU_MEMORY", IsGpuMemory,
+    "bytes, or a number with K, M, G, T, Ki, Mi, Gi or Ti, from 16Mi to 1024Ti are allowed"};
 inline constexpr JobVariable kLogLevel = {"CROSSOVER_LOG", IsLogLevel,
                                           "error, warn, info or debug is allowed"};
-inline constexpr const JobVariable* kJobVariables[] = {&kGang,     &kGangSize,    &kSocket,  &kGates,
-                                                       &kPriority, &kMaxSlowdown, &kLogLevel};
+inline constexpr const JobVariable* kJobVariables[] = {&kGang,     &kGangSize,    &kSocket,    &kGates,
+                                                       &kPriority, &kMaxSlowdown, &kGpuMemory, &kLogLevel};
 
 }  // namespace crossover::base

@@ -3,6 +3,7 @@
 
 #include "sidecar/hooks/cuda_policies.h"
 #include "sidecar/hooks/cuda_table.h"
+#include "sidecar/hooks/memory_policies.h"
 
 namespace crossover::hooks {
 

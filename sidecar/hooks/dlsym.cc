@@ -11,7 +11,8 @@ namespace {
 
 // All names in the tables begin so; nearly all names that are looked up do not.
 bool MayBeOurs(const char* name) {
-  return (name[0] == 'c' && name[1] == 'u') || (name[0] == 'n' && name[1] == 'c' && name[2] == 'c');
+  if (name[0] == 'c') return name[1] == 'u';
+  return name[0] == 'n' && ((name[1] == 'c' && name[2] == 'c') || (name[1] == 'v' && name[2] == 'm'));
 }
 
 crossover_dlsym_answer Decide(DlsymFunction real, void* handle, const char* name, void* caller) {

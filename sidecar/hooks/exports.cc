@@ -2,6 +2,7 @@
 
 #include "sidecar/hooks/cuda_hooks.h"
 #include "sidecar/hooks/nccl_hooks.h"
+#include "sidecar/hooks/nvml_hooks.h"
 
 namespace crossover::hooks {
 
@@ -18,5 +19,12 @@ namespace crossover::hooks {
       &NcclWrapper<NcclHook::k_##symbol>::Call;
 #include "sidecar/hooks/nccl_hooks.def"
 #undef NCCL_HOOK
+
+#define NVML_HOOK(symbol, memory)                                                         \
+  extern "C" NvmlWrapper<NvmlHook::k_##symbol>::Function const crossover_export_##symbol; \
+  NvmlWrapper<NvmlHook::k_##symbol>::Function const crossover_export_##symbol =           \
+      &NvmlWrapper<NvmlHook::k_##symbol>::Call;
+#include "sidecar/hooks/nvml_hooks.def"
+#undef NVML_HOOK
 
 }  // namespace crossover::hooks

@@ -29,5 +29,8 @@
 #define NCCL_HOOK(symbol, type, policy) export_hook symbol
 #include "sidecar/hooks/nccl_hooks.def"
 #undef NCCL_HOOK
+#define NVML_HOOK(symbol, memory) export_hook symbol
+#include "sidecar/hooks/nvml_hooks.def"
+#undef NVML_HOOK
 
         .section .note.GNU-stack, "", %progbits

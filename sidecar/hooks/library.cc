@@ -15,6 +15,7 @@ constexpr const char* kDlsymVersions[] = {"GLIBC_2.2.5", "GLIBC_2.17", "GLIBC_2.
 
 constexpr char kCudaName[] = "libcuda.so";
 constexpr char kNcclName[] = "libnccl.so";
+constexpr char kNvmlName[] = "libnvidia-ml.so";
 
 constinit std::atomic<DlsymFunction> real_dlsym{nullptr};
 
@@ -30,7 +31,10 @@ bool Names(const char* path, const char* name) {
   return strncmp(base, name, length) == 0 && (base[length] == '\0' || base[length] == '.');
 }
 
-const char* NameOf(Library library) { return library == Library::kCuda ? kCudaName : kNcclName; }
+const char* NameOf(Library library) {
+  if (library == Library::kNvml) return kNvmlName;
+  return library == Library::kCuda ? kCudaName : kNcclName;
+}
 
 struct Search {
   const char* name;
@@ -77,6 +81,7 @@ Library LibraryOf(const void* address) {
   }
   if (Names(object.dli_fname, kCudaName)) return Library::kCuda;
   if (Names(object.dli_fname, kNcclName)) return Library::kNccl;
+  if (Names(object.dli_fname, kNvmlName)) return Library::kNvml;
   return Library::kOther;
 }
 

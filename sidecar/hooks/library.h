@@ -9,7 +9,7 @@ using DlsymFunction = void* (*)(void* handle, const char* name);
 DlsymFunction RealDlsym();
 
 // Which library an address lies in, as far as we care.
-enum class Library { kOther, kCuda, kNccl, kOurs };
+enum class Library { kOther, kCuda, kNccl, kNvml, kOurs };
 Library LibraryOf(const void* address);
 
 // Whether the library is in the process, however it was loaded.

@@ -7,6 +7,7 @@
 
 #include "sidecar/hooks/cuda_hooks.h"
 #include "sidecar/hooks/nccl_hooks.h"
+#include "sidecar/hooks/nvml_hooks.h"
 #include "sidecar/session/config.h"
 
 namespace crossover::hooks {
@@ -65,6 +66,18 @@ constexpr NcclRow kNcclRows[] = {
 #undef NCCL_HOOK
 };
 
+struct NvmlRow {
+  const char* symbol;
+  void* wrapper;
+};
+
+const NvmlRow kNvmlRows[] = {
+#define NVML_HOOK(symbol, memory) \
+  {#symbol, reinterpret_cast<void*>(&NvmlWrapper<NvmlHook::k_##symbol>::Call)},
+#include "sidecar/hooks/nvml_hooks.def"
+#undef NVML_HOOK
+};
+
 }  // namespace
 
 void* FindRealCuda(CudaHook hook) { return RealOf(static_cast<std::size_t>(hook)); }
@@ -75,6 +88,9 @@ Symbol FindWrapper(const char* name) {
   }
   for (const NcclRow& row : kNcclRows) {
     if (strcmp(row.symbol, name) == 0) return {Library::kNccl, row.wrapper()};
+  }
+  for (const NvmlRow& row : kNvmlRows) {
+    if (strcmp(row.symbol, name) == 0) return {Library::kNvml, row.wrapper};
   }
   return {};
 }

@@ -73,6 +73,11 @@ Config ParseConfig(const char* (*get)(const char* name)) {
     if (slowdown == nullptr) return parsed;
     parsed.max_slowdown = base::SlowdownOf(slowdown);
   }
+  if (get(base::kGpuMemory.name) != nullptr) {
+    const char* bytes = Read(get, base::kGpuMemory, "");
+    if (bytes == nullptr) return parsed;
+    parsed.gpu_memory = base::GpuMemoryOf(bytes);
+  }
   parsed.launch_blocking = base::IsOn(get("CUDA_LAUNCH_BLOCKING"));
   parsed.active = true;
   return parsed;

@@ -48,7 +48,7 @@ void ProcAddress() {
 #define CUDA_HOOK(symbol, name, version, flavour, type, policy) ask(#symbol, #name, version, k##flavour);
 #include "sidecar/hooks/cuda_hooks.def"
 #undef CUDA_HOOK
-  ask("cuMemAlloc_v2", "cuMemAlloc", 12000, kLegacy);
+  ask("cuMemHostAlloc", "cuMemHostAlloc", 12000, kLegacy);
   ask("cuInit", "cuInit", 12000, kLegacy);
 }
 

@@ -27,6 +27,7 @@ class PlanTest : public ::testing::Test {
                 .size = "4",
                 .priority = "",
                 .max_slowdown = "",
+                .gpu_memory = "",
                 .socket = root_ + "/none.sock",
                 .library = "",
                 .command = {"true"}};
@@ -57,6 +58,22 @@ TEST_F(PlanTest, CapIsPassedOnOrRefused) {
   options_.max_slowdown = "1.01";
   EXPECT_EQ(Error(),
             "--max-slowdown: 1.01 is not allowed: a number from 1.05 to 10 with at most three decimals");
+}
+
+TEST_F(PlanTest, MemoryIsPassedOnOrRefused) {
+  EXPECT_EQ(Plan().environment.count("CROSSOVER_GPU_MEMORY"), 0u);
+  for (const char* allowed : {"20Gi", "512Mi", "16Mi", "20G", "1024Ti", "17000000"}) {
+    options_.gpu_memory = allowed;
+    EXPECT_EQ(Plan().environment.at("CROSSOVER_GPU_MEMORY"), allowed);
+  }
+  for (const char* refused :
+       {"20GB", "Gi", "15Mi", "0", "1025Ti", "99999999999999999999999", "-1", "1.5Gi", "20Gii"}) {
+    options_.gpu_memory = refused;
+    EXPECT_EQ(Error(),
+              "--gpu-memory: " + options_.gpu_memory +
+                  " is not allowed: bytes, or a number with K, M, G, T, Ki, Mi, Gi or Ti, from 16Mi to "
+                  "1024Ti");
+  }
 }
 
 TEST_F(PlanTest, PriorityIsPassedOnOrRefused) {

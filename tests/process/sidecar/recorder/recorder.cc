@@ -64,7 +64,10 @@ const char* OwnerOf(const void* address) {
 template <typename T>
 std::string Text(T value) {
   char text[24] = "";
-  if constexpr (std::is_integral_v<T> || std::is_enum_v<T>) {
+  constexpr auto kLeastAddress = CUdeviceptr{1} << 40;  // which has the type of a number
+  if constexpr (std::is_same_v<T, CUdeviceptr>) {
+    std::snprintf(text, sizeof text, value < kLeastAddress ? " %llu" : " h%llx", value);
+  } else if constexpr (std::is_integral_v<T> || std::is_enum_v<T>) {
     std::snprintf(text, sizeof text, " %lld", static_cast<long long>(value));
   } else if constexpr (std::is_same_v<T, CUstream> || std::is_same_v<T, CUevent> ||
                        std::is_same_v<T, CUfunction> || std::is_same_v<T, CUgraphExec>) {

@@ -17,7 +17,7 @@ TEST(SymbolsTest, FindsRowsOfBothTablesByExactName) {
   EXPECT_EQ(FindWrapper("ncclAllReduce").library, Library::kNccl);
   EXPECT_NE(Wrapper("cuLaunchKernel"), Wrapper("cuLaunchKernel_ptsz"));
   EXPECT_EQ(Wrapper("cuLaunchKerne"), nullptr);
-  EXPECT_EQ(Wrapper("cuMemAlloc_v2"), nullptr);
+  EXPECT_EQ(Wrapper("cuMemHostAlloc"), nullptr);
 }
 
 TEST(SymbolsTest, VersionDecidesBetweenRowsOfOneName) {
@@ -43,7 +43,7 @@ TEST(SymbolsTest, FlagsDecideBetweenFlavours) {
 
 TEST(SymbolsTest, FunctionsOutsideTheTableStayWhatTheyAre) {
   int anything = 0;
-  EXPECT_EQ(SubstituteForProcAddress("cuMemAlloc", &anything, 12000, 0), &anything);
+  EXPECT_EQ(SubstituteForProcAddress("cuMemHostAlloc", &anything, 12000, 0), &anything);
   EXPECT_EQ(SubstituteForProcAddress("", &anything, 0, 0), &anything);
   EXPECT_EQ(SubstituteForProcAddress("cuLaunchKernel", &anything, 3000, 0), &anything) << "an unknown ABI";
   EXPECT_EQ(SubstituteForProcAddress("cuLaunchKernel", &anything, 12000, 0), Wrapper("cuLaunchKernel"));

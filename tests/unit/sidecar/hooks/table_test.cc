@@ -32,6 +32,9 @@ std::set<std::string> Rows() {
 #define NCCL_HOOK(symbol, type, policy) #symbol,
 #include "sidecar/hooks/nccl_hooks.def"
 #undef NCCL_HOOK
+#define NVML_HOOK(symbol, memory) #symbol,
+#include "sidecar/hooks/nvml_hooks.def"
+#undef NVML_HOOK
   };
 }
 

@@ -1,0 +1,90 @@
+#include "sidecar/hooks/memory_policies.h"
+
+#include <atomic>
+
+#include "sidecar/hooks/activation.h"
+#include "sidecar/hooks/library.h"
+#include "sidecar/hooks/nvml_hooks.h"
+#include "sidecar/log/log.h"
+#include "sidecar/session/config.h"
+
+namespace crossover::hooks {
+namespace {
+
+using CtxGetDevice = CUresult(CUDAAPI*)(CUdevice*);
+
+constinit std::atomic<CtxGetDevice> ctx_get_device{nullptr};
+constinit std::atomic<bool> limited{false};
+constinit std::atomic<bool> told{false};
+
+std::uint64_t BytesOf(CUarray_format format) {
+  switch (format) {
+    case CU_AD_FORMAT_UNSIGNED_INT8:
+    case CU_AD_FORMAT_SIGNED_INT8:
+      return 1;
+    case CU_AD_FORMAT_UNSIGNED_INT16:
+    case CU_AD_FORMAT_SIGNED_INT16:
+    case CU_AD_FORMAT_HALF:
+      return 2;
+    default:
+      return 4;
+  }
+}
+
+std::uint64_t AtLeastOne(std::size_t extent) { return extent == 0 ? 1 : extent; }
+
+}  // namespace
+
+bool CountsMemory() {
+  if (!Active()) return false;
+  if (!limited.load(std::memory_order_acquire)) {
+    memory::TheLedger().SetLimit(session::GetConfig().gpu_memory);
+    limited.store(true, std::memory_order_release);
+  }
+  return true;
+}
+
+std::int32_t CurrentDevice() {
+  CtxGetDevice find = ctx_get_device.load(std::memory_order_acquire);
+  if (find == nullptr) {
+    find = reinterpret_cast<CtxGetDevice>(FindSymbol(Library::kCuda, "cuCtxGetDevice"));
+    ctx_get_device.store(find, std::memory_order_release);
+  }
+  CUdevice device = -1;
+  return find != nullptr && find(&device) == CUDA_SUCCESS ? device : -1;
+}
+
+void TellRefusal(std::size_t bytes) {
+  if (told.exchange(true, std::memory_order_relaxed)) return;
+  log::Write(log::Level::kWarn,
+             "%zu bytes of GPU memory refused: this job may have %llu on each GPU (CROSSOVER_GPU_MEMORY)",
+             bytes, static_cast<unsigned long long>(memory::TheLedger().limit()));
+}
+
+std::uint64_t BytesOf(const CUDA_ARRAY_DESCRIPTOR& array) {
+  return AtLeastOne(array.Width) * AtLeastOne(array.Height) * array.NumChannels * BytesOf(array.Format);
+}
+
+std::uint64_t BytesOf(const CUDA_ARRAY3D_DESCRIPTOR& array, unsigned levels) {
+  if ((array.Flags & (CUDA_ARRAY3D_SPARSE | CUDA_ARRAY3D_DEFERRED_MAPPING)) != 0) return 0;
+  const bool layered = (array.Flags & (CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_CUBEMAP)) != 0;
+  std::uint64_t texels = 0;
+  for (unsigned level = 0; level < levels && level < 32; ++level) {
+    const std::uint64_t depth = layered ? AtLeastOne(array.Depth) : AtLeastOne(array.Depth >> level);
+    texels += AtLeastOne(array.Width >> level) * AtLeastOne(array.Height >> level) * depth;
+  }
+  return texels * array.NumChannels * BytesOf(array.Format);
+}
+
+std::uint64_t MemoryBudget() { return CountsMemory() ? memory::TheLedger().limit() : 0; }
+
+void ShowBudget(std::uint64_t budget, unsigned long long* total, unsigned long long* free_bytes,
+                unsigned long long* used) {
+  const std::uint64_t ours = memory::TheLedger().used_everywhere();
+  if (ours != 0) *used = ours;
+  if (*total > budget) *total = budget;
+  if (*used > *total) *used = *total;
+  if (*free_bytes > *total - *used) *free_bytes = *total - *used;
+}
+
+}  // namespace crossover::hooks

@@ -1,0 +1,207 @@
+// What the wrappers of allocating functions do around the real call: they keep the books of memory/ledger.h,
+// refuse what is over the budget as the driver refuses what it does not have, and show the budget as all
+// there is. Each Run() calls the real function at most once; not at all where the budget is used up.
+#pragma once
+
+#include "sidecar/hooks/cuda_table.h"
+#include "sidecar/memory/ledger.h"
+
+namespace crossover::hooks {
+
+// Whether books are kept in this process.
+bool CountsMemory();
+// The device of the calling thread's context; -1: none, nothing is counted.
+std::int32_t CurrentDevice();
+// Says once that the budget was reached.
+void TellRefusal(std::size_t bytes);
+std::uint64_t BytesOf(const CUDA_ARRAY_DESCRIPTOR& array);
+std::uint64_t BytesOf(const CUDA_ARRAY3D_DESCRIPTOR& array, unsigned levels = 1);
+
+// Room for an allocation that is being made; given back unless Keep() is called.
+class Room {
+ public:
+  Room(std::int32_t device, std::uint64_t bytes)
+      : device_(device), bytes_(bytes), ok_(memory::TheLedger().Reserve(device, bytes)) {
+    if (!ok_) TellRefusal(bytes);
+  }
+  ~Room() {
+    if (ok_ && !kept_) memory::TheLedger().Return(device_, bytes_);
+  }
+  Room(const Room&) = delete;
+  Room& operator=(const Room&) = delete;
+  bool ok() const { return ok_; }
+
+  template <typename Address>
+  void Keep(Address address) {
+    kept_ = true;
+    memory::TheLedger().Keep((std::uint64_t)address, device_, bytes_);
+  }
+  void KeepHandle(CUmemGenericAllocationHandle handle) {
+    kept_ = true;
+    memory::TheLedger().Create(handle, device_, bytes_);
+  }
+
+ private:
+  const std::int32_t device_;
+  const std::uint64_t bytes_;
+  const bool ok_;
+  bool kept_ = false;
+};
+
+struct Allocate {
+  template <CudaHook kHook, typename... Rest>
+  static CUresult Run(CUdeviceptr* address, std::size_t bytes, Rest... rest) {
+    if (address == nullptr || !CountsMemory()) return RealCuda<kHook>()(address, bytes, rest...);
+    Room room(CurrentDevice(), bytes);
+    if (!room.ok()) return CUDA_ERROR_OUT_OF_MEMORY;
+    const CUresult result = RealCuda<kHook>()(address, bytes, rest...);
+    if (result == CUDA_SUCCESS) room.Keep(*address);
+    return result;
+  }
+};
+
+// How wide a row becomes is the driver's choice: known only afterwards.
+struct AllocatePitch {
+  template <CudaHook kHook>
+  static CUresult Run(CUdeviceptr* address, std::size_t* pitch, std::size_t width, std::size_t height,
+                      unsigned element) {
+    const auto real = RealCuda<kHook>();
+    if (address == nullptr || pitch == nullptr || !CountsMemory())
+      return real(address, pitch, width, height, element);
+    const std::int32_t device = CurrentDevice();
+    {
+      const Room least(device, width * height);
+      if (!least.ok()) return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    const CUresult result = real(address, pitch, width, height, element);
+    if (result != CUDA_SUCCESS) return result;
+    Room room(device, *pitch * height);
+    if (room.ok()) {
+      room.Keep(*address);
+      return result;
+    }
+    RealCuda<CudaHook::k_cuMemFree_v2>()(*address);
+    *address = 0;
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  }
+};
+
+struct Free {
+  template <CudaHook kHook, typename Address, typename... Rest>
+  static CUresult Run(Address address, Rest... rest) {
+    memory::Record record;
+    if (!CountsMemory() || !memory::TheLedger().Forget((std::uint64_t)address, &record))
+      return RealCuda<kHook>()(address, rest...);
+    const CUresult result = RealCuda<kHook>()(address, rest...);
+    if (result == CUDA_SUCCESS) {
+      memory::TheLedger().Return(record.device, record.bytes);
+    } else {
+      memory::TheLedger().Keep(record.key, record.device, record.bytes);
+    }
+    return result;
+  }
+};
+
+struct CreateMemory {
+  template <CudaHook kHook>
+  static CUresult Run(CUmemGenericAllocationHandle* handle, std::size_t bytes,
+                      const CUmemAllocationProp* properties, unsigned long long flags) {
+    const auto real = RealCuda<kHook>();
+    if (handle == nullptr || properties == nullptr || !CountsMemory() ||
+        properties->location.type != CU_MEM_LOCATION_TYPE_DEVICE)
+      return real(handle, bytes, properties, flags);
+    Room room(properties->location.id, bytes);
+    if (!room.ok()) return CUDA_ERROR_OUT_OF_MEMORY;
+    const CUresult result = real(handle, bytes, properties, flags);
+    if (result == CUDA_SUCCESS) room.KeepHandle(*handle);
+    return result;
+  }
+};
+
+struct ReleaseMemory {
+  template <CudaHook kHook>
+  static CUresult Run(CUmemGenericAllocationHandle handle) {
+    if (CountsMemory()) memory::TheLedger().Release(handle);
+    return RealCuda<kHook>()(handle);
+  }
+};
+
+struct RetainMemory {
+  template <CudaHook kHook>
+  static CUresult Run(CUmemGenericAllocationHandle* handle, void* address) {
+    const CUresult result = RealCuda<kHook>()(handle, address);
+    if (result == CUDA_SUCCESS && CountsMemory())
+      memory::TheLedger().Retain(*handle, reinterpret_cast<std::uintptr_t>(address));
+    return result;
+  }
+};
+
+struct MapMemory {
+  template <CudaHook kHook>
+  static CUresult Run(CUdeviceptr address, std::size_t bytes, std::size_t offset,
+                      CUmemGenericAllocationHandle handle, unsigned long long flags) {
+    const bool counts = CountsMemory();
+    if (counts && !memory::TheLedger().ReserveMapping()) return CUDA_ERROR_OUT_OF_MEMORY;
+    const CUresult result = RealCuda<kHook>()(address, bytes, offset, handle, flags);
+    if (counts && result == CUDA_SUCCESS) memory::TheLedger().Map(address, bytes, handle);
+    return result;
+  }
+};
+
+struct UnmapMemory {
+  template <CudaHook kHook>
+  static CUresult Run(CUdeviceptr address, std::size_t bytes) {
+    const CUresult result = RealCuda<kHook>()(address, bytes);
+    if (result == CUDA_SUCCESS && CountsMemory()) memory::TheLedger().Unmap(address, bytes);
+    return result;
+  }
+};
+
+struct CreateArray {
+  template <CudaHook kHook, typename Array, typename Descriptor, typename... Levels>
+  static CUresult Run(Array* array, const Descriptor* descriptor, Levels... levels) {
+    if (array == nullptr || descriptor == nullptr || !CountsMemory())
+      return RealCuda<kHook>()(array, descriptor, levels...);
+    Room room(CurrentDevice(), BytesOf(*descriptor, levels...));
+    if (!room.ok()) return CUDA_ERROR_OUT_OF_MEMORY;
+    const CUresult result = RealCuda<kHook>()(array, descriptor, levels...);
+    if (result == CUDA_SUCCESS) room.Keep(*array);
+    return result;
+  }
+};
+
+struct MemoryInfo {
+  template <CudaHook kHook>
+  static CUresult Run(std::size_t* free_bytes, std::size_t* total) {
+    const CUresult result = RealCuda<kHook>()(free_bytes, total);
+    const std::uint64_t limit = CountsMemory() ? memory::TheLedger().limit() : 0;
+    if (result != CUDA_SUCCESS || limit == 0) return result;
+    const std::uint64_t used = memory::TheLedger().used(CurrentDevice());
+    if (free_bytes != nullptr) *free_bytes = Least(*free_bytes, limit - Least(limit, used));
+    if (total != nullptr) *total = Least(*total, limit);
+    return result;
+  }
+  static std::uint64_t Least(std::uint64_t a, std::uint64_t b) { return a < b ? a : b; }
+};
+
+struct TotalMemory {
+  template <CudaHook kHook>
+  static CUresult Run(std::size_t* bytes, CUdevice device) {
+    const CUresult result = RealCuda<kHook>()(bytes, device);
+    const std::uint64_t limit = CountsMemory() ? memory::TheLedger().limit() : 0;
+    if (result == CUDA_SUCCESS && limit != 0) *bytes = MemoryInfo::Least(*bytes, limit);
+    return result;
+  }
+};
+
+// All that was allocated in the device's primary context is gone.
+struct ResetContext {
+  template <CudaHook kHook>
+  static CUresult Run(CUdevice device) {
+    const CUresult result = RealCuda<kHook>()(device);
+    if (result == CUDA_SUCCESS && CountsMemory()) memory::TheLedger().Reset(device);
+    return result;
+  }
+};
+
+}  // namespace crossover::hooks

@@ -1,0 +1,173 @@
+#include "sidecar/memory/ledger.h"
+
+#include <algorithm>
+
+namespace crossover::memory {
+namespace {
+
+constinit Ledger the_ledger;
+
+// More than threads that allocate at once: each adds one record after its reservation.
+constexpr std::size_t kRoom = 256;
+// Mappings lie on multiples of it, on every GPU.
+constexpr std::uint64_t kLeastMapping = 65536;
+
+// Handles may be any number, 0 too.
+std::uint64_t KeyOfHandle(std::uint64_t handle) { return handle + 1; }
+
+}  // namespace
+
+Ledger& TheLedger() { return the_ledger; }
+
+void Ledger::SetLimit(std::uint64_t bytes) {
+  const session::Locked locked(mutex_);
+  limit_ = bytes;
+}
+
+std::uint64_t Ledger::limit() const {
+  const session::Locked locked(mutex_);
+  return limit_;
+}
+
+bool Ledger::Reserve(std::int32_t device, std::uint64_t bytes) {
+  if (!Counted(device)) return true;
+  const session::Locked locked(mutex_);
+  Device& d = device_[device];
+  const bool fits = limit_ == 0 || (bytes <= limit_ && d.used <= limit_ - bytes);
+  if (!fits || !addresses_.MakeRoom(kRoom) || !handles_.MakeRoom(kRoom) || !allocations_.MakeRoom(kRoom)) {
+    ++refused_;
+    return false;
+  }
+  d.used += bytes;
+  d.peak = std::max(d.peak, d.used);
+  return true;
+}
+
+void Ledger::Return(std::int32_t device, std::uint64_t bytes) {
+  const session::Locked locked(mutex_);
+  ReturnLocked(device, bytes);
+}
+
+void Ledger::ReturnLocked(std::int32_t device, std::uint64_t bytes) {
+  if (Counted(device)) device_[device].used -= std::min(device_[device].used, bytes);
+}
+
+void Ledger::Keep(std::uint64_t address, std::int32_t device, std::uint64_t bytes) {
+  if (address == 0 || !Counted(device)) return;
+  const session::Locked locked(mutex_);
+  addresses_.Put({.key = address, .bytes = bytes, .device = device});
+}
+
+bool Ledger::Forget(std::uint64_t address, Record* record) {
+  if (address == 0) return false;
+  const session::Locked locked(mutex_);
+  return addresses_.Remove(address, record);
+}
+
+void Ledger::Create(std::uint64_t handle, std::int32_t device, std::uint64_t bytes) {
+  if (!Counted(device)) return;
+  const session::Locked locked(mutex_);
+  const std::uint64_t allocation = ++last_allocation_;
+  allocations_.Put({.key = allocation, .bytes = bytes, .device = device, .handles = 1});
+  handles_.Put({.key = KeyOfHandle(handle), .allocation = allocation, .device = device});
+}
+
+// A handle that was released may come back under another number while a mapping keeps what it stood for.
+void Ledger::Retain(std::uint64_t handle, std::uint64_t address) {
+  const session::Locked locked(mutex_);
+  const Record* known = handles_.Find(KeyOfHandle(handle));
+  const std::uint64_t allocation = known != nullptr ? known->allocation : AllocationAt(address);
+  Record* const found = allocations_.Find(allocation);
+  if (found == nullptr) return;
+  const Record record = {.key = KeyOfHandle(handle), .allocation = allocation, .device = found->device};
+  if (handles_.Put(record)) ++found->handles;
+}
+
+void Ledger::Release(std::uint64_t handle) {
+  const session::Locked locked(mutex_);
+  const std::uint64_t key = KeyOfHandle(handle);
+  const Record* known = handles_.Find(key);
+  Record* const found = known == nullptr ? nullptr : allocations_.Find(known->allocation);
+  if (found == nullptr) return;
+  const std::uint64_t allocation = found->key;
+  Record removed;
+  if (--found->handles == 0) handles_.Remove(key, &removed);
+  EndIfUnused(allocation);
+}
+
+bool Ledger::ReserveMapping() {
+  const session::Locked locked(mutex_);
+  return mappings_.MakeRoom(kRoom);
+}
+
+void Ledger::Map(std::uint64_t address, std::uint64_t bytes, std::uint64_t handle) {
+  if (address == 0) return;
+  const session::Locked locked(mutex_);
+  const Record* known = handles_.Find(KeyOfHandle(handle));
+  const std::uint64_t allocation = known == nullptr ? 0 : known->allocation;  // 0: another process's
+  Record* const found = allocations_.Find(allocation);
+  if (mappings_.Put({.key = address, .bytes = bytes, .allocation = allocation}) && found != nullptr)
+    ++found->mappings;
+}
+
+// A range may hold several mappings, whole ones.
+void Ledger::Unmap(std::uint64_t address, std::uint64_t bytes) {
+  const session::Locked locked(mutex_);
+  for (std::uint64_t at = address; at - address < bytes;) {
+    Record mapping;
+    if (at == 0 || !mappings_.Remove(at, &mapping)) {
+      at += kLeastMapping;
+      continue;
+    }
+    at += std::max(mapping.bytes, kLeastMapping);
+    if (Record* const found = allocations_.Find(mapping.allocation)) {
+      --found->mappings;
+      EndIfUnused(mapping.allocation);
+    }
+  }
+}
+
+std::uint64_t Ledger::AllocationAt(std::uint64_t address) {
+  const Record* mapping = mappings_.Containing(address);
+  return mapping == nullptr ? 0 : mapping->allocation;
+}
+
+void Ledger::EndIfUnused(std::uint64_t allocation) {
+  const Record* found = allocations_.Find(allocation);
+  if (found == nullptr || found->handles != 0 || found->mappings != 0) return;
+  Record removed;
+  allocations_.Remove(allocation, &removed);
+  ReturnLocked(removed.device, removed.bytes);
+}
+
+void Ledger::Reset(std::int32_t device) {
+  if (!Counted(device)) return;
+  const session::Locked locked(mutex_);
+  ReturnLocked(device, addresses_.RemoveDevice(device));
+}
+
+std::uint64_t Ledger::used(std::int32_t device) const {
+  if (!Counted(device)) return 0;
+  const session::Locked locked(mutex_);
+  return device_[device].used;
+}
+
+std::uint64_t Ledger::used_everywhere() const {
+  const session::Locked locked(mutex_);
+  std::uint64_t used = 0;
+  for (const Device& device : device_) used += device.used;
+  return used;
+}
+
+std::uint64_t Ledger::peak(std::int32_t device) const {
+  if (!Counted(device)) return 0;
+  const session::Locked locked(mutex_);
+  return device_[device].peak;
+}
+
+std::uint64_t Ledger::refused() const {
+  const session::Locked locked(mutex_);
+  return refused_;
+}
+
+}  // namespace crossover::memory

@@ -1,0 +1,153 @@
+#include "sidecar/memory/ledger.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+namespace crossover::memory {
+namespace {
+
+constexpr std::uint64_t kMiB = 1 << 20;
+constexpr std::uint64_t kAt = 1ull << 40;  // some address
+
+class LedgerTest : public ::testing::Test {
+ protected:
+  void Allocate(std::uint64_t address, std::uint64_t bytes, std::int32_t device = 0) {
+    ASSERT_TRUE(ledger_.Reserve(device, bytes));
+    ledger_.Keep(address, device, bytes);
+  }
+  void CreateOf(std::uint64_t handle, std::uint64_t bytes) {
+    ASSERT_TRUE(ledger_.Reserve(0, bytes));
+    ledger_.Create(handle, 0, bytes);
+  }
+  Ledger ledger_;
+};
+
+TEST_F(LedgerTest, TheLimitIsReachedAndNotPassed) {
+  ledger_.SetLimit(10 * kMiB);
+  Allocate(kAt, 10 * kMiB - 1);
+  EXPECT_FALSE(ledger_.Reserve(0, 2));
+  EXPECT_TRUE(ledger_.Reserve(0, 1));
+  EXPECT_FALSE(ledger_.Reserve(0, 1));
+  EXPECT_FALSE(ledger_.Reserve(0, UINT64_MAX)) << "no wrap-around";
+  EXPECT_TRUE(ledger_.Reserve(1, 10 * kMiB)) << "of each GPU";
+  EXPECT_EQ(ledger_.refused(), 3u);
+  ledger_.Return(0, 1);
+  EXPECT_EQ(ledger_.used(0), 10 * kMiB - 1);
+  EXPECT_EQ(ledger_.peak(0), 10 * kMiB);
+}
+
+TEST_F(LedgerTest, AnAddressThatIsBeingFreedCountsUntilItIs) {
+  Allocate(kAt, kMiB);
+  Record record;
+  ASSERT_TRUE(ledger_.Forget(kAt, &record));
+  EXPECT_EQ(ledger_.used(0), kMiB);
+  Allocate(kAt, 3 * kMiB);  // the driver has given it out again already
+  ledger_.Return(record.device, record.bytes);
+  EXPECT_EQ(ledger_.used(0), 3 * kMiB);
+  EXPECT_FALSE(ledger_.Forget(kAt + 1, &record)) << "not ours: another process's, or from before";
+}
+
+TEST_F(LedgerTest, PhysicalMemoryLivesWithItsLastMapping) {
+  CreateOf(7, 4 * kMiB);
+  ledger_.Map(kAt, 4 * kMiB, 7);
+  ledger_.Release(7);
+  EXPECT_EQ(ledger_.used(0), 4 * kMiB);
+  ledger_.Unmap(kAt, 4 * kMiB);
+  EXPECT_EQ(ledger_.used(0), 0u);
+}
+
+TEST_F(LedgerTest, PhysicalMemoryLivesWithItsLastHandle) {
+  CreateOf(7, 4 * kMiB);
+  ledger_.Map(kAt, 4 * kMiB, 7);
+  ledger_.Retain(7, kAt);
+  ledger_.Unmap(kAt, 4 * kMiB);
+  ledger_.Release(7);
+  EXPECT_EQ(ledger_.used(0), 4 * kMiB);
+  ledger_.Release(7);
+  EXPECT_EQ(ledger_.used(0), 0u);
+  ledger_.Release(7);
+  EXPECT_EQ(ledger_.used(0), 0u) << "the driver refuses that one";
+}
+
+TEST_F(LedgerTest, AHandleNumberThatComesBackIsAnotherAllocation) {
+  CreateOf(0, kMiB);
+  ledger_.Map(kAt, kMiB, 0);
+  ledger_.Release(0);
+  CreateOf(0, 2 * kMiB);
+  ledger_.Unmap(kAt, kMiB);
+  EXPECT_EQ(ledger_.used(0), 2 * kMiB);
+  ledger_.Release(0);
+  EXPECT_EQ(ledger_.used(0), 0u);
+}
+
+TEST_F(LedgerTest, AReleasedHandleComesBackUnderAnotherNumber) {
+  CreateOf(7, kMiB);
+  ledger_.Map(kAt, kMiB, 7);
+  ledger_.Release(7);
+  ledger_.Retain(8, kAt + 4096);
+  ledger_.Unmap(kAt, kMiB);
+  EXPECT_EQ(ledger_.used(0), kMiB);
+  ledger_.Release(8);
+  EXPECT_EQ(ledger_.used(0), 0u);
+}
+
+TEST_F(LedgerTest, OneUnmapMayEndSeveralMappings) {
+  CreateOf(1, kMiB);
+  CreateOf(2, 2 * kMiB);
+  ledger_.Map(kAt, kMiB, 1);
+  ledger_.Map(kAt + kMiB, kMiB, 99);  // imported from another process: not counted
+  ledger_.Map(kAt + 2 * kMiB, 2 * kMiB, 2);
+  ledger_.Release(1);
+  ledger_.Release(2);
+  EXPECT_EQ(ledger_.used(0), 3 * kMiB);
+  ledger_.Unmap(kAt, 4 * kMiB);
+  EXPECT_EQ(ledger_.used(0), 0u);
+}
+
+TEST_F(LedgerTest, AResetDeviceHasNothing) {
+  Allocate(kAt, kMiB);
+  Allocate(kAt + kMiB, kMiB, 1);
+  ledger_.Reset(0);
+  EXPECT_EQ(ledger_.used(0), 0u);
+  EXPECT_EQ(ledger_.used(1), kMiB);
+  EXPECT_EQ(ledger_.used_everywhere(), kMiB);
+}
+
+TEST_F(LedgerTest, UnknownDevicesAreNotCounted) {
+  EXPECT_TRUE(ledger_.Reserve(-1, UINT64_MAX));
+  ledger_.Keep(kAt, -1, kMiB);
+  ledger_.Return(kMostDevices, kMiB);
+  EXPECT_EQ(ledger_.used(-1), 0u);
+}
+
+TEST_F(LedgerTest, ThreadsNeverPassTheLimitTogether) {
+  constexpr std::uint64_t kLimit = 64;
+  ledger_.SetLimit(kLimit);
+  std::atomic<std::uint64_t> held{0};
+  std::atomic<bool> passed{false};
+  std::vector<std::thread> threads;
+  for (std::uint64_t t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      for (std::uint64_t i = 0; i < 20'000; ++i) {
+        const std::uint64_t bytes = 1 + (i * 7 + t) % 30;
+        if (!ledger_.Reserve(0, bytes)) continue;
+        if (held.fetch_add(bytes) + bytes > kLimit) passed = true;
+        const std::uint64_t address = kAt + t;
+        ledger_.Keep(address, 0, bytes);
+        Record record;
+        if (!ledger_.Forget(address, &record) || record.bytes != bytes) passed = true;
+        held.fetch_sub(bytes);
+        ledger_.Return(0, bytes);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_FALSE(passed);
+  EXPECT_EQ(ledger_.used(0), 0u);
+}
+
+}  // namespace
+}  // namespace crossover::memory

@@ -1,0 +1,66 @@
+#include "sidecar/memory/table.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <unordered_map>
+
+namespace crossover::memory {
+namespace {
+
+// Against the standard library's, with keys that collide: multiples of a large power of two, as addresses
+// are.
+TEST(TableTest, KnowsWhatAMapWouldKnow) {
+  std::mt19937 random(7);
+  Table table;
+  std::unordered_map<std::uint64_t, std::uint64_t> map;
+  for (int round = 0; round < 200'000; ++round) {
+    const std::uint64_t key = (1 + random() % 3000) << 21;
+    if (random() % 2 == 0) {
+      map[key] = random();
+      ASSERT_TRUE(table.Put({.key = key, .bytes = map[key]}));
+      continue;
+    }
+    Record removed;
+    ASSERT_EQ(table.Remove(key, &removed), map.contains(key));
+    if (map.contains(key)) {
+      ASSERT_EQ(removed.bytes, map[key]);
+      map.erase(key);
+    }
+  }
+  EXPECT_EQ(table.size(), map.size());
+  for (const auto& [key, bytes] : map) {
+    ASSERT_NE(table.Find(key), nullptr);
+    EXPECT_EQ(table.Find(key)->bytes, bytes);
+  }
+}
+
+TEST(TableTest, AnEmptyOneHasNothing) {
+  Table table;
+  Record removed;
+  EXPECT_EQ(table.Find(1), nullptr);
+  EXPECT_FALSE(table.Remove(1, &removed));
+  EXPECT_EQ(table.Containing(1), nullptr);
+  EXPECT_EQ(table.RemoveDevice(0), 0u);
+}
+
+TEST(TableTest, RemovesAllOfADevice) {
+  Table table;
+  for (std::uint64_t key = 1; key <= 1000; ++key)
+    ASSERT_TRUE(table.Put({.key = key << 21, .bytes = 1, .device = static_cast<std::int32_t>(key % 4)}));
+  EXPECT_EQ(table.RemoveDevice(2), 250u);
+  EXPECT_EQ(table.RemoveDevice(2), 0u);
+  EXPECT_EQ(table.size(), 750u);
+  for (std::uint64_t key = 1; key <= 1000; ++key) EXPECT_EQ(table.Find(key << 21) == nullptr, key % 4 == 2);
+}
+
+TEST(TableTest, FindsWhatHoldsAnAddress) {
+  Table table;
+  ASSERT_TRUE(table.Put({.key = 4096, .bytes = 100}));
+  EXPECT_EQ(table.Containing(4195), table.Find(4096));
+  EXPECT_EQ(table.Containing(4196), nullptr);
+  EXPECT_EQ(table.Containing(4095), nullptr);
+}
+
+}  // namespace
+}  // namespace crossover::memory
