@@ -1,7 +1,7 @@
 """Command lines and files of the programs under measurement: the one place that knows their flags."""
 
 import platform
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 
@@ -92,6 +92,9 @@ class Job:
     max_slowdown: float = 0  # 0: none
     gang: str = ""  # where it is not the name: a job that is started again
     extra: tuple = ()
+    environment: dict = field(default_factory=dict, hash=False)
+    environment_rank: int = None  # only of this rank
+    unhooked_rank: int = None  # which runs without the library
 
 
 def trainer_command(build, job, log):

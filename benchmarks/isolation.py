@@ -36,8 +36,9 @@ class Plain:
         """Where the arbiter of a node listens."""
         return str(directory / f"node{node}" / "arbiter.sock")
 
-    def has_file(self, node, path):
-        return os.path.exists(path)
+    def reach(self, node, path):
+        """Where a node's file is seen from here."""
+        return path
 
     def on_node(self, node, command):
         """`command`, run on a node."""
@@ -93,8 +94,8 @@ class Namespaces:
     def socket(self, node, directory):
         return "/run/crossover/arbiter.sock"
 
-    def has_file(self, node, path):
-        return os.path.exists(f"/proc/{self._pids[node]}/root{path}")
+    def reach(self, node, path):
+        return f"/proc/{self._pids[node]}/root{path}"
 
     def on_node(self, node, command):
         return _enter(self._pids[node], ["--net", "--mount", "--pid"], command)

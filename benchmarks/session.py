@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
 import time
@@ -52,6 +53,7 @@ class Result:
     """What a run left behind."""
 
     jobs: dict
+    said: dict  # by job: what each rank wrote on its standard streams
     trace: tuple
     load: validity.Load
     isolation: str
@@ -94,6 +96,7 @@ def _run_in(build, plan, mark, directory):
         session.stop_arbiters()
     return Result(
         jobs={job.name: session.job_log(job) for job in plan.survivors},
+        said={job.name: session.words(job) for job in plan.jobs},
         trace=tuple(logs.read_traces(session.trace_file(n) for n in range(plan.machine.nodes))),
         load=validity.load_of(cpu, stolen, logs.read_reports(directory / "reports"),
                               len(plan.survivors) * plan.machine.ranks),
@@ -124,11 +127,19 @@ class _Session:
                 settings.append("guard: off")  # it would find a way around the planted fault
             config.write_text(commands.daemon_config(self._socket(node), self.trace_file(node), settings),
                               encoding="utf-8")
-            command = self.nodes.on_node(node, commands.daemon_command(self.build, config))
-            self.processes.start(f"arbiter{node}", command, self._environment(node),
-                                 self.directory / "logs" / f"arbiter{node}")
+            self._start_arbiter(node)
         for node in range(self.machine.nodes):
             self._await_socket(node)
+
+    def restart_arbiter(self, node):
+        """Another in place of one that was killed."""
+        self._start_arbiter(node)
+
+    def _start_arbiter(self, node):
+        config = self.directory / f"node{node}" / "crossover.yaml"
+        command = self.nodes.on_node(node, commands.daemon_command(self.build, config))
+        self.processes.start(f"arbiter{node}", command, self._environment(node),
+                             self.directory / "logs" / f"arbiter{node}")
 
     def start_jobs(self):
         """Start all ranks of all jobs, and wait until each job stands before its first iteration."""
@@ -183,8 +194,11 @@ class _Session:
                                  f"{self.processes.last_words(self.rank_name(job, 0))}")
                 time.sleep(0.02)
 
-    def _said(self, job):
-        return (self.directory / "logs" / self.rank_name(job, 0)).read_text(errors="replace")
+    def _said(self, job, rank=0):
+        return (self.directory / "logs" / self.rank_name(job, rank)).read_text(errors="replace")
+
+    def words(self, job):
+        return tuple(self._said(job, rank) for rank in range(self.machine.ranks))
 
     def _iterations_said(self, job):
         numbers = re.findall(r"^iteration (\d+) ", self._said(job), re.MULTILINE)
@@ -209,6 +223,15 @@ class _Session:
                               env={**os.environ, **self._environment(node)})
         return json.loads(done.stdout)
 
+    def trace(self, node):
+        return logs.read_traces([self.trace_file(node)])
+
+    def connect(self, node):
+        """A connection to a node's arbiter."""
+        client = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        client.connect(self.nodes.reach(node, self._socket(node)))
+        return client
+
     def trace_file(self, node):
         return self.directory / f"node{node}" / "trace.jsonl"
 
@@ -218,9 +241,11 @@ class _Session:
         command.append(f"--pause-file={self._hold(job)}")
         environment = {**self._environment(node),
                        **commands.rank_environment(self.machine, rank, self.nodes.address(0), port)}
-        if self.plan.library:
+        if self.plan.library and rank != job.unhooked_rank:
             command = commands.shared_command(self.build, job, self.machine.ranks, self.plan.library, command)
             environment["CROSSOVER_SOCKET"] = self._socket(node)
+        if job.environment_rank in (None, rank):
+            environment |= job.environment
         environment = {key: value.replace("{job}", job.name) for key, value in environment.items()}
         self.processes.start(self.rank_name(job, rank), self.nodes.as_client(node, command), environment,
                              self.directory / "logs" / self.rank_name(job, rank))
@@ -236,7 +261,7 @@ class _Session:
         """Wait until an arbiter listens. Its socket may lie in the node's own mounts, so ask from there."""
         end = time.monotonic() + 5.0
         name = f"arbiter{node}"
-        while not self.nodes.has_file(node, self._socket(node)):
+        while not os.path.exists(self.nodes.reach(node, self._socket(node))):
             if not self.processes.alive(name) or time.monotonic() > end:
                 raise Failed(f"{name} does not listen at {self._socket(node)}; its last words: "
                              f"{self.processes.last_words(name)}")

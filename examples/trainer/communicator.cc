@@ -26,7 +26,7 @@ Communicator::Communicator(const Rank& rank, std::uint64_t job, NcclUse use)
     if (all_reduce_config_ == nullptr)
       throw Failure("--nccl=config: this NCCL has no ncclAllReduceConfig", 2);
   }
-  Create();
+  Create(Agree());
 }
 
 Communicator::~Communicator() {
@@ -36,12 +36,16 @@ Communicator::~Communicator() {
   ncclCommDestroy(comm_);
 }
 
-void Communicator::Create() {
-  ncclUniqueId ids[2] = {};
+Communicator::Ids Communicator::Agree() const {
+  Ids ids = {};
   if (rank_.rank == 0) {
     for (ncclUniqueId& id : ids) Check(ncclGetUniqueId(&id), "ncclGetUniqueId");
   }
-  ShareFromRankZero(rank_, job_, std::span(reinterpret_cast<char*>(ids), sizeof ids));
+  ShareFromRankZero(rank_, job_, std::span(reinterpret_cast<char*>(ids.data()), sizeof ids));
+  return ids;
+}
+
+void Communicator::Create(const Ids& ids) {
   comm_ = Join(ids[0]);
   broadcasts_ = use_ == NcclUse::kTwo ? Join(ids[1]) : comm_;
   if (use_ != NcclUse::kSplit) return;
@@ -105,10 +109,12 @@ void Communicator::ReduceScatterSum(const float* all, float* mine, std::size_t c
           [&] { return ncclReduceScatter(all, mine, count, ncclFloat32, ncclSum, comm_, stream); });
 }
 
+// Aborted only when all ranks have come this far: until then some may want their last result.
 void Communicator::Renew() {
+  const Ids ids = Agree();
   Abort();
   const std::lock_guard lock(mutex_);
-  Create();
+  Create(ids);
   aborted_ = false;
 }
 

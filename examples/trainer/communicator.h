@@ -4,6 +4,7 @@
 
 #include <nccl.h>
 
+#include <array>
 #include <cstdint>
 #include <mutex>
 
@@ -36,7 +37,10 @@ class Communicator {
   using AllReduceConfig = ncclResult_t (*)(const void*, void*, std::size_t, ncclDataType_t, ncclRedOp_t,
                                            ncclComm_t, cudaStream_t, const void* settings);
 
-  void Create();
+  using Ids = std::array<ncclUniqueId, 2>;  // of as many communicators as there may be
+
+  Ids Agree() const;
+  void Create(const Ids& ids);
   ncclComm_t Join(const ncclUniqueId& id) const;
   // The result of a call on `comm`, once it is known.
   ncclResult_t Await(ncclComm_t comm, ncclResult_t result) const;

@@ -7,7 +7,7 @@
 
 #include <cerrno>
 #include <cstring>
-#include <set>
+#include <map>
 #include <string>
 
 #include "common/base/fd.h"
@@ -103,13 +103,13 @@ UniqueFd Connect(const Rank& rank, std::int64_t deadline) {
 
 void Serve(const Rank& rank, std::uint64_t job, std::span<char> bytes, std::int64_t deadline) {
   const UniqueFd listener = Listen(rank);
-  std::set<std::uint32_t> served;
-  while (served.size() + 1 < rank.world) {
+  std::map<std::uint32_t, UniqueFd> peers;
+  while (peers.size() + 1 < rank.world) {
     if (!Poll(listener.get(), POLLIN, deadline)) {
-      throw Failure(std::to_string(rank.world - 1 - served.size()) + " of " + std::to_string(rank.world) +
+      throw Failure(std::to_string(rank.world - 1 - peers.size()) + " of " + std::to_string(rank.world) +
                     " ranks did not come to " + Endpoint(rank));
     }
-    const UniqueFd peer(accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    UniqueFd peer(accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
     Hello hello{};
     // A stranger on this port is ignored.
     if (!peer || !ReadAll(peer.get(), &hello, sizeof hello, base::MonotonicNs() + 2 * base::kNsPerSecond) ||
@@ -120,8 +120,9 @@ void Serve(const Rank& rank, std::uint64_t job, std::span<char> bytes, std::int6
     const Answer answer = same ? Answer::kWelcome : Answer::kOtherJob;
     WriteAll(peer.get(), &answer, sizeof answer);
     if (!same) throw Failure("rank " + std::to_string(hello.rank) + " was started with other flags", 2);
-    if (WriteAll(peer.get(), bytes.data(), bytes.size())) served.insert(hello.rank);
+    peers.insert_or_assign(hello.rank, std::move(peer));
   }
+  for (const auto& [number, peer] : peers) WriteAll(peer.get(), bytes.data(), bytes.size());
 }
 
 }  // namespace

@@ -10,8 +10,9 @@
 
 namespace crossover::trainer {
 
-// Rank 0 hands `bytes` to every other rank, which receives them into its own `bytes`; returns when this rank
-// is done. `job` must be the same on all ranks (a digest of the settings that must agree). Throws Failure.
+// Rank 0 hands `bytes` to every other rank, which receives them into its own `bytes`; nobody returns before
+// all have come. `job` must be the same on all ranks (a digest of the settings that must agree). Throws
+// Failure.
 void ShareFromRankZero(const Rank& rank, std::uint64_t job, std::span<char> bytes,
                        std::int64_t timeout = 120 * base::kNsPerSecond);
 

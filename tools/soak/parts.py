@@ -4,7 +4,7 @@ import subprocess
 from dataclasses import dataclass
 from functools import partial
 
-from tools.soak import kills
+from benchmarks import faults
 
 
 # CLIENTS TURNS YIELDS KILLS LATE_WRITES SUSPENSIONS, see tests/unit/turn/explore.cc.
@@ -44,9 +44,16 @@ def fuzz(_build):
 
 
 def kill(build):
-    """Two jobs, one of which is killed, stopped or loses its arbiters at a random instant, again and again."""
-    for first in range(0, 200, 10):
-        yield Unit(f"seeds-{first}-to-{first + 9}", partial(kills.rounds, build, range(first, first + 10)))
+    """Two jobs, one of which loses a rank, all of them or an arbiter at a random instant, again and again."""
+    kills = [name for name in faults.ROWS if name.startswith(("kill", "restart"))]
+    for first in range(0, 250, 5):
+        yield Unit(f"seeds-{first}-to-{first + 4}", partial(faults.rounds, build, kills, range(first, first + 5)))
 
 
-PARTS = {"explore": explore, "fuzz": fuzz, "kills": kill}
+def fault(build):
+    """Every kind of fault at 20 moments."""
+    for name in faults.ROWS:
+        yield Unit(name.replace(" ", "-"), partial(faults.rounds, build, [name], range(20)))
+
+
+PARTS = {"explore": explore, "fuzz": fuzz, "kills": kill, "faults": fault}

@@ -53,8 +53,8 @@ class Nodes(unittest.TestCase):
             path = nodes.socket(0, None)
             self.assertEqual(path, nodes.socket(1, None))
             output(nodes.on_node(0, ["touch", path]))
-            self.assertTrue(nodes.has_file(0, path))
-            self.assertFalse(nodes.has_file(1, path))
+            self.assertTrue(Path(nodes.reach(0, path)).exists())
+            self.assertFalse(Path(nodes.reach(1, path)).exists())
 
     def test_nothing_stays(self):
         before = interfaces()

@@ -1,0 +1,228 @@
+"""Rounds of faults: two jobs take turns, something is wrong with one of them or is done to it, and neither its
+neighbour nor, where it can go on at all, the job itself must suffer.
+
+What is checked in each round: whoever can end does, with the losses that it has alone, and says what is degraded in at
+most one line; both jobs took turns, unless the fault forbids it.
+"""
+
+import random
+import re
+import signal
+import socket
+import struct
+import time
+from dataclasses import dataclass, field, replace
+from functools import cache
+from mmap import mmap
+
+from benchmarks import pairs, session
+from benchmarks.processes import Failed
+
+_SHAPE = pairs.Shape(0.6, compute_ms=10.0, iterations=80)
+_MARK = "crossover-fault"
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One row. The struck job is the second, beta."""
+
+    name: str
+    environment: dict = field(default_factory=dict)  # of the struck job
+    rank: int = None  # only of this rank
+    extra: tuple = ()  # arguments of its trainer
+    unhooked: int = None  # a rank without the library
+    shape: dict = field(default_factory=dict)  # of the machine and of both jobs
+    strike: object = None  # called with the running session and a source of chance
+    job_ends: bool = True  # the struck job ends as it does alone
+    arbiters_end: bool = True  # they live to the end
+    says: str = ""  # what the library says of it, once in each process that it concerns; a regular expression
+    takes_turns: bool = True
+
+
+def play(build, fault, seed):
+    """What went wrong in one round, or nothing."""
+    draw = random.Random(f"{fault.name} {seed}")
+    shape = replace(_SHAPE, **fault.shape)
+    struck = replace(shape.job("beta", 2), environment=fault.environment, environment_rank=fault.rank,
+                     unhooked_rank=fault.unhooked, extra=fault.extra, start_delay_s=draw.uniform(0, 0.3))
+    expendable = (() if fault.job_ends else ("beta",)) + (() if fault.arbiters_end else ("arbiters",))
+    plan = session.Plan(shape.machine(), (shape.job("alpha", 1), struck), build.library, expendable=expendable,
+                        during=fault.strike and (lambda running: fault.strike(running, draw)))
+    try:
+        result = session.run(build, plan, _MARK)
+    except Failed as failure:
+        return str(failure)
+    wrong = [job.name for job in plan.survivors if result.job(job.name).digest != _digest_alone(build, shape, job)]
+    if wrong:
+        return f"the losses of {' and '.join(wrong)} are not those that it has alone"
+    return _turns_amiss(result, fault) or _words_amiss(result, fault)
+
+
+def _turns_amiss(result, fault):
+    if not fault.takes_turns:
+        return ""
+    idle = [name for name in ("alpha", "beta") if sum(e.event == "hold" and e.gang == name for e in result.trace) < 10]
+    return f"{' and '.join(idle)} took no turns" if idle else ""
+
+
+def _words_amiss(result, fault):
+    """A degraded mode is said once; nothing is said of what is none."""
+    for rank, said in enumerate(result.said["beta"]):
+        lines = re.findall(r"^crossover: .*$", said, re.MULTILINE)
+        expected = bool(fault.says) and (fault.rank is None or fault.rank == rank) and fault.unhooked != rank
+        matching = [line for line in lines if fault.says and re.search(fault.says, line)]
+        if expected and len(matching) != 1:
+            return f"rank {rank} said '{fault.says}' {len(matching)} times: {lines}"
+        if len(lines) > 2:
+            return f"rank {rank} said more than it should: {lines}"
+    return ""
+
+
+@cache
+def _digest_alone(build, shape, job):
+    plain = replace(job, environment={}, environment_rank=None, unhooked_rank=None, start_delay_s=0.0)
+    return session.run(build, session.Plan(shape.machine(), (plain,)), _MARK).job(job.name).digest
+
+
+# --- What is done while they run.
+
+
+def _under_way(running, draw):
+    """Some instant of some cycle."""
+    running.wait_for_iterations(draw.choice((8, 16, 24)))
+    time.sleep(draw.uniform(0.0, 0.06))  # about two cycles: anywhere in a turn, or between two
+
+
+def _ranks(running):
+    return [running.rank_name(running.plan.jobs[1], rank) for rank in range(running.machine.ranks)]
+
+
+def _kill_one(running, draw):
+    _under_way(running, draw)
+    running.processes.signal(draw.choice(_ranks(running)), signal.SIGKILL)
+
+
+def _kill_all(running, draw):
+    _under_way(running, draw)
+    for rank in _ranks(running):
+        running.processes.signal(rank, signal.SIGKILL)
+
+
+def _stop_one(running, draw):
+    _under_way(running, draw)
+    _stop_for(running, [draw.choice(_ranks(running))], draw.uniform(0.01, 1.5))
+
+
+def _stop_for(running, names, seconds):
+    for name in names:
+        running.processes.signal(name, signal.SIGSTOP)
+    time.sleep(seconds)
+    for name in names:
+        running.processes.signal(name, signal.SIGCONT)
+
+
+def _throttle(names):
+    """As a CPU limit that is used up: on for 20 ms of each 100."""
+    def strike(running, draw):
+        _under_way(running, draw)
+        for _ in range(8):
+            _stop_for(running, names(running), 0.08)
+            time.sleep(0.02)
+    return strike
+
+
+def _arbiters(running):
+    return [f"arbiter{node}" for node in range(running.machine.nodes)]
+
+
+def _kill_arbiter(running, draw):
+    _under_way(running, draw)
+    running.processes.signal(draw.choice(_arbiters(running)), signal.SIGKILL)
+
+
+def _stop_arbiter(running, draw):
+    _under_way(running, draw)
+    _stop_for(running, [draw.choice(_arbiters(running))], draw.uniform(0.05, 1.0))
+
+
+def _restart_arbiter(running, draw):
+    _under_way(running, draw)
+    node = draw.randrange(running.machine.nodes)
+    running.processes.signal(f"arbiter{node}", signal.SIGKILL)
+    time.sleep(draw.uniform(0.0, 0.2))
+    running.restart_arbiter(node)
+
+
+def _signal_storm(running, draw):
+    """Signals that the program handles, so that system calls return early."""
+    _under_way(running, draw)
+    end = time.monotonic() + 0.5
+    while time.monotonic() < end:
+        running.processes.signal(draw.choice(_ranks(running)), signal.SIGUSR2)
+        time.sleep(0.002)
+
+
+# struct crossover_hello and its answer: see proto/arbiter_protocol.h.
+_HELLO = struct.Struct("<4I128s48s6I8x")
+_VERSION, _TYPE_HELLO = 1, 1
+
+
+def _scribble(running, draw):
+    """A client that joins as itself and then writes over the page of everybody."""
+    _under_way(running, draw)
+    node = draw.randrange(running.machine.nodes)
+    uuid = next(e.gpu for e in running.trace(node))
+    with running.connect(node) as client:
+        client.sendall(_HELLO.pack(_TYPE_HELLO, _HELLO.size, _VERSION, 0, b"scribbler", uuid.encode(), 1, 0, 1, 0, 0,
+                                   0))
+        _, descriptors, _, _ = socket.recv_fds(client, 4096, 1)
+        if not descriptors:
+            raise Failed("the arbiter welcomed no scribbler")
+        with open(descriptors[0], "r+b", buffering=0) as file, mmap(file.fileno(), 0) as page:
+            for _ in range(draw.randrange(1, 200)):
+                at = draw.randrange(len(page) // 4) * 4
+                page[at:at + 4] = struct.pack("<I", draw.choice((0, 1, 0xffffffff, draw.getrandbits(32))))
+                time.sleep(0.001)
+
+
+_HOST_GATES = "host gates instead"
+ROWS = {row.name: row for row in (
+    Fault("kill one rank", strike=_kill_one, job_ends=False),
+    Fault("kill all ranks", strike=_kill_all, job_ends=False),
+    Fault("stop one rank for a while", strike=_stop_one),
+    Fault("throttle all ranks", strike=_throttle(_ranks)),
+    Fault("kill an arbiter", strike=_kill_arbiter, arbiters_end=False),
+    Fault("restart an arbiter", strike=_restart_arbiter),
+    Fault("stop an arbiter for a while", strike=_stop_arbiter),
+    Fault("throttle the arbiters", strike=_throttle(_arbiters)),
+    Fault("scribble over the page", strike=_scribble),
+    Fault("signals all the time", strike=_signal_storm),
+    Fault("no arbiter", {"CROSSOVER_SOCKET": "/nonexistent/arbiter.sock"}, says="no arbiter at its socket",
+          takes_turns=False),
+    Fault("one rank without an arbiter", {"CROSSOVER_SOCKET": "/nonexistent/arbiter.sock"}, rank=1,
+          says="no arbiter at its socket", takes_turns=False),
+    Fault("one rank without the library", unhooked=1, takes_turns=False),
+    Fault("memory operations unsupported", {"SIMGPU_FAULT": "memops_unsupported"}, says=_HOST_GATES),
+    Fault("host registration refused", {"SIMGPU_FAULT": "host_register_fails"}, says=_HOST_GATES),
+    Fault("writes that come late", {"SIMGPU_FAULT": "delayed_writes_us:2000"}),
+    Fault("a stuck stream", {"SIMGPU_FAULT": "stuck_stream:2000"}, rank=0, job_ends=False),
+    Fault("one hardware queue", {"SIMGPU_FAULT": "queues:1"}),
+    Fault("launches that fail", {"SIMGPU_FAULT": "launch_fails:2000"}, rank=0, job_ends=False),
+    Fault("a short launch queue", shape={"queue_depth": 16}),
+    Fault("launches that block", {"CUDA_LAUNCH_BLOCKING": "1"}, says="CUDA_LAUNCH_BLOCKING is set", takes_turns=False),
+    Fault("forks all the time", extra=("--loader=fork",)),
+    Fault("graphs are captured while the neighbour comes", extra=("--launch=graphs", "--stream=own")),
+    Fault("communicators are aborted", extra=("--abort-every=30",)),
+)}
+# Whatever is planted here must be seen: a wait of the user's that the driver leaves out.
+CONTROL = Fault("a wait left out", {"SIMGPU_FAULT": "drop_wait:400"}, rank=0)
+
+
+def rounds(build, names, seeds):
+    """What went wrong in the first bad round of these rows, or nothing."""
+    for name in names:
+        for seed in seeds:
+            wrong = play(build, ROWS[name], seed)
+            if wrong:
+                return f"{name}, seed {seed}: {wrong}"
+    return ""

@@ -1,0 +1,25 @@
+"""fault_matrix: rounds with wrong losses, hangs, missing turns or untold degradation, of 20 at random moments for each
+kind of fault.
+
+Control: a wait of the user's that the driver leaves out, which must be seen in the losses.
+"""
+
+from benchmarks import faults
+from benchmarks.results import Goal, Measured, controlled
+
+GOAL = Goal("==", 0)
+CASES = tuple(name.replace(" ", "_") for name in faults.ROWS)
+_MOMENTS = 20
+
+
+def measure(context, case):
+    fault = faults.ROWS[case.replace("_", " ")]
+    wrong = {}
+    for seed in range(_MOMENTS):
+        found = faults.play(context.build, fault, seed)
+        if found:
+            wrong[seed] = found
+            context.say(f"    moment {seed}: {found}")
+    seen = faults.play(context.build, faults.CONTROL, 0)
+    yield Measured("fault_matrix", case, len(wrong), f"bad rounds of {_MOMENTS}", GOAL, (len(wrong),),
+                   controlled(GOAL, "a wait left out", int("losses" in seen)), fault.name, {"wrong": wrong})

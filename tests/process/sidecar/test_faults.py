@@ -1,0 +1,29 @@
+"""Each kind of fault of benchmarks/faults.py once; `make soak ONLY=faults` plays them at twenty moments."""
+
+import os
+import unittest
+from pathlib import Path
+
+from benchmarks import faults
+from benchmarks.commands import Build
+
+_BUILD = Build(Path(os.environ.get("BUILD", "")))
+
+
+class Faults(unittest.TestCase):
+
+    def test_what_is_planted_is_seen(self):
+        self.assertIn("losses of beta", faults.play(_BUILD, faults.CONTROL, 0))
+
+
+def _one(name):
+    def test(self):
+        self.assertEqual(faults.play(_BUILD, faults.ROWS[name], 0), "")
+    return test
+
+
+for _name in faults.ROWS:
+    setattr(Faults, "test_" + _name.replace(" ", "_"), _one(_name))
+
+if __name__ == "__main__":
+    unittest.main()
