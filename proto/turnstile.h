@@ -78,7 +78,13 @@ struct crossover_slot {
   uint32_t periods; /* iterations completed since the period was found; wraps, starts anew with each period */
   uint32_t iteration;  /* number of the job's iteration, the same on all its ranks, as its host counts it */
   uint32_t turns_last; /* 1: its turns last until their collectives have ended (time-slices) */
-  uint32_t reserved3[6];
+  uint32_t
+      watch_reason; /* why it takes no turns whatever is asked: common/base/watch_reason.h; 0: it would */
+  /* Of the GPU's memory, in its own books. */
+  uint32_t memory_budget_mib; /* 0: none */
+  uint32_t memory_used_mib;
+  uint32_t memory_refusals; /* allocations over the budget; wraps */
+  uint32_t reserved3[2];
 };
 
 struct crossover_page {

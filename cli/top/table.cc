@@ -62,7 +62,9 @@ std::vector<std::string> Row(const Client& client) {
   return {client.gang(),
           std::to_string(client.rank()),
           client.pid() == 0 ? "-" : std::to_string(client.pid()),
-          client.offender() ? "offender" : client.phase(),
+          client.offender()               ? "offender"
+          : client.watched_only().empty() ? client.phase()
+                                          : "watched",
           client.transport(),
           Doing(client),
           std::to_string(client.turns()),
@@ -80,6 +82,7 @@ std::vector<std::string> Row(const Client& client) {
 std::string TopTable(const Top& top) {
   std::string text = DaemonLine(top.daemon());
   bool any_remembered = false;
+  std::string watched;
   bool any_estimated = false;
   bool any_refused = false;
   for (const Gpu& gpu : top.gpus()) {
@@ -91,6 +94,9 @@ std::string TopTable(const Top& top) {
       for (const Client& client : job.clients()) {
         if (client.gpu_uuid() != gpu.uuid()) continue;
         rows.push_back(Row(client));
+        if (!client.watched_only().empty())
+          watched += "\n" + client.gang() + " rank " + std::to_string(client.rank()) +
+                     " takes no turns: " + client.watched_only() + "\n";
         any_remembered |= client.alone().source() == "remembered";
         any_refused |= client.max_slowdown_refused();
         any_estimated |= client.alone().source() == "estimated";
@@ -101,6 +107,7 @@ std::string TopTable(const Top& top) {
   if (top.gpus().empty()) text += "\nno job has connected yet\n";
   if (any_remembered) text += "\n* of an earlier process of the same gang, user and size\n";
   if (any_estimated) text += "\n~ estimated from its turns and the gaps between them\n";
+  text += watched;
   if (any_refused) text += "\n! cannot be kept beside the caps of those that were here before\n";
   return text;
 }

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "common/base/watch_reason.h"
 #include "proto/arbiter_protocol.h"
 
 namespace crossover::deviceplugin {
@@ -74,6 +75,9 @@ void Fill(const ClientView& view, node::v1::Client* client) {
   client->set_offender(view.offender);
   if (member.max_slowdown != 0) client->set_max_slowdown(member.max_slowdown);
   client->set_max_slowdown_refused(view.cap_refused);
+  client->set_watched_only(base::Text(base::WatchReason{view.words.watch_reason}));
+  if (view.words.memory_budget_mib != 0) client->set_memory_budget_mib(view.words.memory_budget_mib);
+  if (view.words.memory_used_mib != 0) client->set_memory_used_mib(view.words.memory_used_mib);
 }
 
 void Fill(const TurnView& view, node::v1::Turn* turn) {

@@ -13,6 +13,9 @@ Words ReadPage(const arbiter::Member& member) {
   return {.mode = arbiter::Atomic(slot.mode).load(),
           .phase = arbiter::Atomic(slot.phase).load(),
           .faults = arbiter::Atomic(slot.faults).load(),
+          .watch_reason = arbiter::Atomic(slot.watch_reason).load(),
+          .memory_budget_mib = arbiter::Atomic(slot.memory_budget_mib).load(),
+          .memory_used_mib = arbiter::Atomic(slot.memory_used_mib).load(),
           .holding = client.holding(),
           .waiting = client.waiting()};
 }

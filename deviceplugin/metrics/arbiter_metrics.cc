@@ -3,6 +3,8 @@
 #include <tuple>
 #include <utility>
 
+#include "common/base/watch_reason.h"
+
 namespace crossover::deviceplugin {
 namespace {
 
@@ -39,6 +41,8 @@ void AddHistogram(MetricFamily* family, Labels labels, const prometheus::Histogr
 double Seconds(turn::Time time) { return static_cast<double>(time) * 1e-9; }
 
 std::uint32_t ReadWord(std::uint32_t& word) { return arbiter::Atomic(word).load(std::memory_order_relaxed); }
+
+double BytesOf(std::uint32_t mib) { return static_cast<double>(mib) * 1048576; }
 
 Labels OfClient(const arbiter::Member& member) {
   return {{"gpu_uuid", member.gpu->uuid}, {"gang", member.gang}};
@@ -97,6 +101,7 @@ std::vector<MetricFamily> ArbiterMetrics::Collect() const {
   Families families;
   CollectGpus(&families);
   CollectClients(&families);
+  CollectClaims(&families);
   CollectStates(&families);
   CollectDaemon(&families);
   return families;
@@ -163,9 +168,6 @@ void ArbiterMetrics::CollectClients(Families* families) const {
                              "From a client's arrival to the start of its turn.", MetricType::Histogram);
   MetricFamily hold =
       Family("crossover_turn_hold_seconds", "Length of a client's turns.", MetricType::Histogram);
-  MetricFamily faults =
-      Family("crossover_client_faults_total",
-             "Times a client opened its own gate because nobody else did, as it says.", MetricType::Counter);
   MetricFamily refused =
       Family("crossover_cap_refused",
              "1 while a client's cap on slowdown cannot be kept, 0 while it can; of those that have one.",
@@ -176,9 +178,43 @@ void ArbiterMetrics::CollectClients(Families* families) const {
     AddCounter(&turns, OfClient(member), static_cast<double>(client.turns));
     AddHistogram(&wait, OfClient(member), client.wait);
     AddHistogram(&hold, OfClient(member), client.hold);
-    AddCounter(&faults, OfClient(member), ReadWord(member.gpu->page->slot(member.slot).faults));
   }
-  for (MetricFamily* family : {&turns, &wait, &hold, &faults, &refused})
+  for (MetricFamily* family : {&turns, &wait, &hold, &refused}) families->push_back(std::move(*family));
+}
+
+// What clients say of themselves in their slots of the page, as it stands now: it may be anything.
+void ArbiterMetrics::CollectClaims(Families* families) const {
+  MetricFamily faults =
+      Family("crossover_client_faults_total",
+             "Times a client opened its own gate because nobody else did, as it says.", MetricType::Counter);
+  MetricFamily used =
+      Family("crossover_memory_used_bytes",
+             "GPU memory that a client asked for and has not freed, in its own books.", MetricType::Gauge);
+  MetricFamily budget =
+      Family("crossover_memory_budget_bytes",
+             "GPU memory that a client may have; of those that have a budget.", MetricType::Gauge);
+  MetricFamily refusals =
+      Family("crossover_memory_refusals_total",
+             "Allocations that were refused because they were over a client's budget.", MetricType::Counter);
+  MetricFamily watched = Family(
+      "crossover_client_watched_only",
+      "1 for a client that takes no turns whatever is asked of it, and why, as it says.", MetricType::Gauge);
+  for (const auto& [id, client] : clients_) {
+    const arbiter::Member& member = *client.member;
+    crossover_slot& slot = member.gpu->page->slot(member.slot);
+    AddCounter(&faults, OfClient(member), ReadWord(slot.faults));
+    AddGauge(&used, OfClient(member), BytesOf(ReadWord(slot.memory_used_mib)));
+    if (const std::uint32_t mib = ReadWord(slot.memory_budget_mib); mib != 0) {
+      AddGauge(&budget, OfClient(member), BytesOf(mib));
+      AddCounter(&refusals, OfClient(member), ReadWord(slot.memory_refusals));
+    }
+    const base::WatchReason why{ReadWord(slot.watch_reason)};
+    if (why == base::WatchReason::kNone) continue;
+    auto labels = OfClient(member);
+    labels.push_back({"reason", base::Text(why)});
+    AddGauge(&watched, labels, 1);
+  }
+  for (MetricFamily* family : {&faults, &used, &budget, &refusals, &watched})
     families->push_back(std::move(*family));
 }
 

@@ -47,6 +47,7 @@ class ArbiterMetrics : public prometheus::Collectable, public Sink {
 
   void CollectGpus(Families* families) const;
   void CollectClients(Families* families) const;
+  void CollectClaims(Families* families) const;
   void CollectStates(Families* families) const;
   void CollectDaemon(Families* families) const;
 

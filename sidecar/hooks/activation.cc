@@ -8,13 +8,13 @@
 
 #include <atomic>
 
+#include "common/base/mutex.h"
 #include "sidecar/gates/driver.h"
 #include "sidecar/hooks/library.h"
 #include "sidecar/link/helper.h"
 #include "sidecar/log/log.h"
 #include "sidecar/session/attention.h"
 #include "sidecar/session/config.h"
-#include "sidecar/session/mutex.h"
 #include "sidecar/session/session.h"
 
 namespace crossover::hooks {
@@ -22,7 +22,7 @@ namespace {
 
 constinit gates::Driver driver;
 constinit link::Helper helper;
-constinit session::Mutex mutex;
+constinit base::Mutex mutex;
 constinit bool started = false;  // with `mutex`
 constinit CUdevice device = -1;  // with `mutex`
 constinit std::atomic<bool> forked{false};
@@ -69,7 +69,7 @@ bool Start(CUcontext context, CUdevice gpu, int rank) {
   hello.rank = static_cast<std::uint32_t>(rank);
   hello.pid = static_cast<std::uint32_t>(::getpid());
   session::TheSession().SetUp(&driver, context, config.gpu_gates, RunsProcessesTogether(gpu));
-  if (config.launch_blocking) session::TheSession().ObserveOnly("CUDA_LAUNCH_BLOCKING is set");
+  if (config.launch_blocking) session::TheSession().ObserveOnly(base::WatchReason::kLaunchBlocking);
   if (pthread_atfork(nullptr, nullptr, &InChild) != 0) return false;
   helper.Start(&session::TheSession(), config.socket, hello);
   return true;
@@ -82,7 +82,7 @@ bool Active() { return session::GetConfig().active && !forked.load(std::memory_o
 void OnCommunicator(const void* comm, int ranks, int rank) {
   session::TheSession().OnCommunicator(comm, ranks);
   if (ranks < 2) return;
-  const session::Locked locked(mutex);
+  const base::Locked locked(mutex);
   if (!started &&
       !gates::LoadDriver(&driver, [](const char* name) { return FindSymbol(Library::kCuda, name); })) {
     started = true;
@@ -96,7 +96,7 @@ void OnCommunicator(const void* comm, int ranks, int rank) {
     return;
   }
   if (started) {
-    if (gpu != device) session::TheSession().ObserveOnly("one process drives several GPUs");
+    if (gpu != device) session::TheSession().ObserveOnly(base::WatchReason::kSeveralGpus);
     return;
   }
   started = true;

@@ -10,7 +10,7 @@
 namespace crossover::hooks {
 namespace {
 
-constexpr const char* kNonBlocking = "a communicator is non-blocking";
+constexpr auto kNonBlocking = base::WatchReason::kNonBlocking;
 
 bool NonBlocking(NcclResult result, const void* config) {
   if (result == kNcclInProgress) return true;
@@ -55,7 +55,7 @@ void AfterCommInit(NcclComm comm, int ranks, int rank, NcclResult result, const 
 
 void AfterCommInitAll(const NcclComm* comms, int devices) {
   if (!Active()) return;
-  if (devices > 1) session::TheSession().ObserveOnly("one process drives several GPUs");
+  if (devices > 1) session::TheSession().ObserveOnly(base::WatchReason::kSeveralGpus);
   for (int i = 0; i < devices; ++i) session::TheSession().OnCommunicator(comms[i], devices);
 }
 
@@ -65,8 +65,8 @@ void AfterCommDerived(NcclResult result, const void* config) {
   if (NonBlocking(result, config)) session::TheSession().ObserveOnly(kNonBlocking);
 }
 
-void BeforeUngateable(const char* what) {
-  if (Active()) session::TheSession().ObserveOnly(what);
+void BeforeUngateable(base::WatchReason why) {
+  if (Active()) session::TheSession().ObserveOnly(why);
 }
 
 void BeforeCommEnd(NcclComm comm) {

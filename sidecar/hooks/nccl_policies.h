@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "common/base/watch_reason.h"
 #include "sidecar/hooks/nccl_table.h"
 #include "sidecar/phase/token.h"
 #include "sidecar/session/attention.h"
@@ -57,7 +58,7 @@ void AfterCommInit(NcclComm comm, int ranks, int rank, NcclResult result, const 
 void AfterCommInitAll(const NcclComm* comms, int devices);
 void AfterCommDerived(NcclResult result, const void* config);
 void BeforeCommEnd(NcclComm comm);
-void BeforeUngateable(const char* what);
+void BeforeUngateable(base::WatchReason why);
 
 struct Collective {
   template <NcclHook kHook, typename... Arguments>
@@ -80,7 +81,7 @@ struct CollectiveLike {
 struct OneSided {
   template <NcclHook kHook, typename... Arguments>
   static NcclResult Run(Arguments... arguments) {
-    BeforeUngateable("one-sided communication");
+    BeforeUngateable(base::WatchReason::kOneSided);
     return CallNccl<kHook>(arguments...);
   }
 };
@@ -88,7 +89,7 @@ struct OneSided {
 struct DeviceSided {
   template <NcclHook kHook, typename... Arguments>
   static NcclResult Run(Arguments... arguments) {
-    BeforeUngateable("kernels that communicate");
+    BeforeUngateable(base::WatchReason::kDeviceSided);
     return CallNccl<kHook>(arguments...);
   }
 };

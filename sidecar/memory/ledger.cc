@@ -20,18 +20,18 @@ std::uint64_t KeyOfHandle(std::uint64_t handle) { return handle + 1; }
 Ledger& TheLedger() { return the_ledger; }
 
 void Ledger::SetLimit(std::uint64_t bytes) {
-  const session::Locked locked(mutex_);
+  const base::Locked locked(mutex_);
   limit_ = bytes;
 }
 
 std::uint64_t Ledger::limit() const {
-  const session::Locked locked(mutex_);
+  const base::Locked locked(mutex_);
   return limit_;
 }
 
 bool Ledger::Reserve(std::int32_t device, std::uint64_t bytes) {
   if (!Counted(device)) return true;
-  const session::Locked locked(mutex_);
+  const base::Locked locked(mutex_);
   Device& d = device_[device];
   const bool fits = limit_ == 0 || (bytes <= limit_ && d.used <= limit_ - bytes);
   if (!fits || !addresses_.MakeRoom(kRoom) || !handles_.MakeRoom(kRoom) || !allocations_.MakeRoom(kRoom)) {
@@ -44,7 +44,7 @@ bool Ledger::Reserve(std::int32_t device, std::uint64_t bytes) {
 }
 
 void Ledger::Return(std::int32_t device, std::uint64_t bytes) {
-  const session::Locked locked(mutex_);
+  const base::Locked locked(mutex_);
   ReturnLocked(device, bytes);
 }
 
@@ -54,19 +54,19 @@ void Ledger::ReturnLocked(std::int32_t device, std::uint64_t bytes) {
 
 void Ledger::Keep(std::uint64_t address, std::int32_t device, std::uint64_t bytes) {
   if (address == 0 || !Counted(device)) return;
-  const session::Locked locked(mutex_);
+  const base::Locked locked(mutex_);
   addresses_.Put({.key = address, .bytes = bytes, .device = device});
 }
 
 bool Ledger::Forget(std::uint64_t address, Record* record) {
   if (address == 0) return false;
-  const session::Locked locked(mutex_);
+  const base::Locked locked(mutex_);
   return addresses_.Remove(address, record);
 }
 
 void Ledger::Create(std::uint64_t handle, std::int32_t device, std::uint64_t bytes) {
   if (!Counted(device)) return;
-  const session::Locked locked(mutex_);
+  const base::Locked locked(mutex_);
   const std::uint64_t allocation = ++last_allocation_;
   allocations_.Put({.key = allocation, .bytes = bytes, .device = device, .handles = 1});
   handles_.Put({.key = KeyOfHandle(handle), .allocation = allocation, .device = device});
@@ -74,7 +74,7 @@ void Ledger::Create(std::uint64_t handle, std::int32_t device, std::uint64_t byt
 
 // A handle that was released may come back under another number while a mapping keeps what it stood for.
 void Ledger::Retain(std::uint64_t handle, std::uint64_t address) {
-  const session::Locked locked(mutex_);
+  const base::Locked locked(mutex_);
   const Record* known = handles_.Find(KeyOfHandle(handle));
   const std::uint64_t allocation = known != nullptr ? known->allocation : AllocationAt(address);
   Record* const found = allocations_.Find(allocation);
@@ -84,7 +84,7 @@ void Ledger::Retain(std::uint64_t handle, std::uint64_t address) {
 }
 
 void Ledger::Release(std::uint64_t handle) {
-  const session::Locked locked(mutex_);
+  const base::Locked locked(mutex_);
   const std::uint64_t key = KeyOfHandle(handle);
   const Record* known = handles_.Find(key);
   Record* const found = known == nullptr ? nullptr : allocations_.Find(known->allocation);
@@ -96,13 +96,13 @@ void Ledger::Release(std::uint64_t handle) {
 }
 
 bool Ledger::ReserveMapping() {
-  const session::Locked locked(mutex_);
+  const base::Locked locked(mutex_);
   return mappings_.MakeRoom(kRoom);
 }
 
 void Ledger::Map(std::uint64_t address, std::uint64_t bytes, std::uint64_t handle) {
   if (address == 0) return;
-  const session::Locked locked(mutex_);
+  const base::Locked locked(mutex_);
   const Record* known = handles_.Find(KeyOfHandle(handle));
   const std::uint64_t allocation = known == nullptr ? 0 : known->allocation;  // 0: another process's
   Record* const found = allocations_.Find(allocation);
@@ -112,7 +112,7 @@ void Ledger::Map(std::uint64_t address, std::uint64_t bytes, std::uint64_t handl
 
 // A range may hold several mappings, whole ones.
 void Ledger::Unmap(std::uint64_t address, std::uint64_t bytes) {
-  const session::Locked locked(mutex_);
+  const base::Locked locked(mutex_);
   for (std::uint64_t at = address; at - address < bytes;) {
     Record mapping;
     if (at == 0 || !mappings_.Remove(at, &mapping)) {
@@ -142,18 +142,18 @@ void Ledger::EndIfUnused(std::uint64_t allocation) {
 
 void Ledger::Reset(std::int32_t device) {
   if (!Counted(device)) return;
-  const session::Locked locked(mutex_);
+  const base::Locked locked(mutex_);
   ReturnLocked(device, addresses_.RemoveDevice(device));
 }
 
 std::uint64_t Ledger::used(std::int32_t device) const {
   if (!Counted(device)) return 0;
-  const session::Locked locked(mutex_);
+  const base::Locked locked(mutex_);
   return device_[device].used;
 }
 
 std::uint64_t Ledger::used_everywhere() const {
-  const session::Locked locked(mutex_);
+  const base::Locked locked(mutex_);
   std::uint64_t used = 0;
   for (const Device& device : device_) used += device.used;
   return used;
@@ -161,12 +161,12 @@ std::uint64_t Ledger::used_everywhere() const {
 
 std::uint64_t Ledger::peak(std::int32_t device) const {
   if (!Counted(device)) return 0;
-  const session::Locked locked(mutex_);
+  const base::Locked locked(mutex_);
   return device_[device].peak;
 }
 
 std::uint64_t Ledger::refused() const {
-  const session::Locked locked(mutex_);
+  const base::Locked locked(mutex_);
   return refused_;
 }
 

@@ -12,8 +12,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "common/base/mutex.h"
 #include "sidecar/memory/table.h"
-#include "sidecar/session/mutex.h"
 
 namespace crossover::memory {
 
@@ -64,7 +64,7 @@ class Ledger {
   std::uint64_t AllocationAt(std::uint64_t address);
   void EndIfUnused(std::uint64_t allocation);
 
-  mutable session::Mutex mutex_;
+  mutable base::Mutex mutex_;
   std::uint64_t limit_ = 0;
   std::uint64_t refused_ = 0;
   std::uint64_t last_allocation_ = 0;

@@ -9,6 +9,7 @@
 
 #include "common/base/futex.h"
 #include "sidecar/log/log.h"
+#include "sidecar/memory/ledger.h"
 #include "sidecar/session/attention.h"
 
 namespace crossover::session {
@@ -28,35 +29,35 @@ void BarrierOnAllThreads() { ::syscall(SYS_membarrier, kMembarrierPrivateExpedit
 Session& TheSession() { return the_session; }
 
 bool Session::Knows(const void* communicator) {
-  const Locked locked(mutex_);
+  const base::Locked locked(mutex_);
   return communicators_.Find(communicator) != nullptr;
 }
 
 void Session::OnCommunicator(const void* communicator, int ranks) {
-  const Locked locked(mutex_);
-  if (!communicators_.Add(communicator, ranks)) ObserveOnlyLocked("more communicators than can be tracked");
+  const base::Locked locked(mutex_);
+  if (!communicators_.Add(communicator, ranks)) ObserveOnlyLocked(base::WatchReason::kCommunicators);
 }
 
 void Session::OnCommunicatorEnd(const void* communicator) {
-  const Locked locked(mutex_);
+  const base::Locked locked(mutex_);
   communicators_.Remove(communicator);
   EndTurn();
 }
 
 void Session::BeforeCollective(const void* communicator, phase::Token token, phase::StreamKey stream) {
-  const Locked locked(mutex_);
+  const base::Locked locked(mutex_);
   const Communicator* known = communicators_.Find(communicator);
   if (known == nullptr || known->ranks < 2) return;
   ++ever_called_;
   if (turns_.page() == nullptr || !Follow()) return;
   if (AnyCapture() && turns_.Capturing(stream)) {
-    ObserveOnlyLocked("collectives are captured into graphs");
+    ObserveOnlyLocked(base::WatchReason::kCaptured);
     return;
   }
   token.communicator = known->index;
   const phase::Detector::Verdict verdict = detector_.OnCollective(token);
   ++called_;
-  const bool gating = verdict.locked && mode_ == CROSSOVER_MODE_GATE && observe_reason_ == nullptr &&
+  const bool gating = verdict.locked && mode_ == CROSSOVER_MODE_GATE && !watched_only() &&
                       taking_allowed_.load(std::memory_order_acquire);
   lasts_ = gating && verdict.turn_end && !overlap_;
   if ((verdict.turn_end || !gating) && !lasts_) EndTurn();
@@ -67,7 +68,7 @@ void Session::BeforeCollective(const void* communicator, phase::Token token, pha
   PublishPhase(gating);
   const phase::Sequence joined = tracker_.OnCollective(stream, called_);
   if (joined != 0) OnJoin(joined, stream);
-  if (tracker_.full()) ObserveOnlyLocked("more streams or events than can be tracked");
+  if (tracker_.full()) ObserveOnlyLocked(base::WatchReason::kStreams);
   SetAttention();
 }
 
@@ -91,64 +92,66 @@ void Session::BeforeLaunch(phase::StreamKey stream) {
 }
 
 void Session::OnRecord(phase::EventKey event, phase::StreamKey stream) {
-  const Locked locked(mutex_);
+  const base::Locked locked(mutex_);
   tracker_.OnRecord(event, stream);
 }
 
 void Session::OnStreamWait(phase::StreamKey stream, phase::EventKey event) {
-  const Locked locked(mutex_);
+  const base::Locked locked(mutex_);
   OnJoin(tracker_.OnStreamWait(stream, event), stream);
 }
 
 void Session::OnHostWaitEvent(phase::EventKey event) {
-  const Locked locked(mutex_);
+  const base::Locked locked(mutex_);
   OnJoin(tracker_.OnHostWaitEvent(event), 0);
 }
 
 void Session::OnHostWaitStream(phase::StreamKey stream) {
-  const Locked locked(mutex_);
+  const base::Locked locked(mutex_);
   OnJoin(tracker_.OnHostWaitStream(stream), 0);
 }
 
 void Session::OnHostWaitContext() {
-  const Locked locked(mutex_);
+  const base::Locked locked(mutex_);
   OnJoin(tracker_.OnHostWaitContext(), 0);
 }
 
 // A stream that nobody has launched on yet: for a period, look where launches go.
 void Session::OnStreamCreate() {
-  const Locked locked(mutex_);
+  const base::Locked locked(mutex_);
   scan_until_ = called_ + 2 * detector_.period();
   SetAttention();
 }
 
 // Before the stream is gone: nothing of ours may be queued on it, or asked of it, afterwards.
 void Session::OnStreamDestroy(phase::StreamKey stream) {
-  const Locked locked(mutex_);
+  const base::Locked locked(mutex_);
   if (turns_.stream() == stream) EndTurn();
   if (joined_stream_ == stream) joined_stream_ = 0;
   tracker_.ForgetStream(stream);
 }
 
 void Session::OnEventDestroy(phase::EventKey event) {
-  const Locked locked(mutex_);
+  const base::Locked locked(mutex_);
   tracker_.ForgetEvent(event);
 }
 
 // With the lock: OnTick() looks at streams that must not be captured meanwhile.
 void Session::OnBeginCapture() {
-  const Locked locked(mutex_);
+  const base::Locked locked(mutex_);
   captures_.fetch_add(1, std::memory_order_relaxed);
 }
 
-void Session::ObserveOnly(const char* reason) {
-  const Locked locked(mutex_);
+void Session::ObserveOnly(base::WatchReason reason) {
+  const base::Locked locked(mutex_);
   ObserveOnlyLocked(reason);
 }
 
-void Session::ObserveOnlyLocked(const char* reason) {
-  if (observe_reason_ == nullptr) log::Write(log::Level::kWarn, "takes no turns: %s", reason);
-  observe_reason_ = reason;
+// The first reason stays.
+void Session::ObserveOnlyLocked(base::WatchReason reason) {
+  if (watched_only()) return;
+  watch_reason_ = reason;
+  log::Write(log::Level::kWarn, "takes no turns: %s", base::Text(reason));
 }
 
 // Reads what the arbiter asks. False: nothing is watched now.
@@ -168,7 +171,7 @@ bool Session::Follow() {
 void Session::PublishPhase(bool gating) {
   crossover_slot& slot = turns_.page()->slot[turns_.slot()];
   std::uint32_t phase = CROSSOVER_PHASE_LEARNING;
-  if (detector_.locked() && observe_reason_ == nullptr) {
+  if (detector_.locked() && !watched_only()) {
     phase = gating ? CROSSOVER_PHASE_TAKING : CROSSOVER_PHASE_LOCKED;
   }
   base::StoreWord(&slot.turns, TurnsPerIteration());
@@ -177,6 +180,7 @@ void Session::PublishPhase(bool gating) {
     base::StoreWord(&slot.iteration, static_cast<std::uint32_t>(ever_called_ / detector_.period()));
   }
   base::StoreWord(&slot.periods, static_cast<std::uint32_t>(detector_.periods_seen()));
+  base::StoreWord(&slot.watch_reason, static_cast<std::uint32_t>(watch_reason_));
   base::StoreWord(&slot.phase, phase);
   base::StoreWord(&slot.heartbeat, base::LoadWord(&slot.heartbeat) + 1);
 }
@@ -185,7 +189,7 @@ void Session::SetAttention() {
   std::uint32_t why = 0;
   if (watching.load(std::memory_order_relaxed)) {
     const bool learning = !detector_.locked() || called_ < scan_until_;
-    if (learning && observe_reason_ == nullptr) why |= kAttendLearning;
+    if (learning && !watched_only()) why |= kAttendLearning;
     if (armed_) why |= kAttendAcquire;
     if (turns_.holding() && !lasts_) why |= kAttendCount;
   }
@@ -199,7 +203,7 @@ void Session::EndTurn() {
   if (!turns_.Release(tracker_, AnyCapture())) {
     // The token stays with us and the arbiter's watchdog takes it: slow, and safe.
     turns_.Abandon();
-    ObserveOnlyLocked("the driver refused to queue a release");
+    ObserveOnlyLocked(base::WatchReason::kDriver);
   }
   SetAttention();
 }
@@ -216,7 +220,7 @@ void Session::BeginTurn(phase::StreamKey launching) {
   armed_ = false;
   SetAttention();
   if (std::exchange(lasts_, false)) EndTurn();
-  if (turns_.page() == nullptr || turns_.holding() || blocked_ || observe_reason_ != nullptr) return;
+  if (turns_.page() == nullptr || turns_.holding() || blocked_ || watched_only()) return;
   if (!taking_allowed_.load(std::memory_order_acquire) || Follow() == false || mode_ != CROSSOVER_MODE_GATE) {
     return;
   }
@@ -231,7 +235,7 @@ void Session::BeginTurn(phase::StreamKey launching) {
   } else {
     begun = turns_.Acquire(stream, launching, tracker_, capturing);
   }
-  if (!begun) ObserveOnlyLocked("the driver refused to queue an acquire");
+  if (!begun) ObserveOnlyLocked(base::WatchReason::kDriver);
   if (turns_.holding()) {
     stretches_.Begin(StretchAsked());
     NumberIteration();
@@ -270,7 +274,7 @@ void Session::MakeYieldPoint(phase::StreamKey launching) {
   } else if (turns_.Yield(launching, tracker_)) {
     stretches_.Next(StretchAsked());
   } else {
-    ObserveOnlyLocked("the driver refused to queue a yield point");
+    ObserveOnlyLocked(base::WatchReason::kDriver);
   }
 }
 
@@ -300,7 +304,7 @@ void Session::Forget() {
 }
 
 void Session::SetUp(const gates::Driver* driver, CUcontext context, bool gpu_gates, bool overlap) {
-  const Locked locked(mutex_);
+  const base::Locked locked(mutex_);
   driver_ = driver;
   context_ = context;
   gpu_gates_wanted_ = gpu_gates;
@@ -348,7 +352,7 @@ bool Session::Attach(crossover_page* page, turn::SlotIndex slot) {
     log::Write(log::Level::kWarn, "takes no turns: the driver supports neither GPU gates nor host gates");
     return false;
   }
-  const Locked locked(mutex_);
+  const base::Locked locked(mutex_);
   Forget();
   turns_.Attach(driver_, context_, page, slot, gate, event_);
   taking_allowed_.store(true, std::memory_order_release);
@@ -409,8 +413,18 @@ void Session::YieldIdleTurn() {
   }
 }
 
+void Session::PublishMemory() {
+  const auto mib = [](std::uint64_t bytes) { return static_cast<std::uint32_t>(bytes >> 20); };
+  const memory::Ledger& ledger = memory::TheLedger();
+  crossover_slot& slot = turns_.page()->slot[turns_.slot()];
+  base::StoreWord(&slot.memory_budget_mib, mib(ledger.limit()));
+  base::StoreWord(&slot.memory_used_mib, mib(ledger.used_everywhere()));
+  base::StoreWord(&slot.memory_refusals, static_cast<std::uint32_t>(ledger.refused()));
+}
+
 bool Session::FillProfile(crossover_profile* profile) {
   if (!mutex_.TryLock()) return false;
+  if (turns_.page() != nullptr) PublishMemory();
   profile->iterations = detector_.periods_seen();
   profile->turns = turns_.taken();
   profile->launches = slow_launches_;

@@ -8,6 +8,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "common/base/mutex.h"
+#include "common/base/watch_reason.h"
 #include "sidecar/gates/driver.h"
 #include "sidecar/gates/gpu_gate.h"
 #include "sidecar/gates/host_gate.h"
@@ -17,7 +19,6 @@
 #include "sidecar/phase/tracker.h"
 #include "sidecar/session/communicators.h"
 #include "sidecar/session/idle_watch.h"
-#include "sidecar/session/mutex.h"
 #include "sidecar/session/stretches.h"
 #include "sidecar/session/turns.h"
 
@@ -48,9 +49,9 @@ class Session final : public link::Client {
   void OnBeginCapture();  // before the call; OnEndCapture() if it fails
   void OnEndCapture() { captures_.fetch_sub(1, std::memory_order_relaxed); }
 
-  // Turns are not taken from here on, whatever the arbiter asks; `reason` goes into the log once. `reason`
-  // must be a literal.
-  void ObserveOnly(const char* reason);
+  // Turns are not taken from here on, whatever the arbiter asks; the first reason goes into the log and the
+  // page.
+  void ObserveOnly(base::WatchReason reason);
 
   // What turns are taken with. Before the helper thread is started. `overlap`: collectives of this process
   // and compute of another run side by side on this GPU; else a turn lasts until its collective has ended, or
@@ -82,10 +83,12 @@ class Session final : public link::Client {
   void YieldIdleTurn();
   void OnJoin(phase::Sequence sequence, phase::StreamKey stream);
   void Forget();
-  void ObserveOnlyLocked(const char* reason);
+  void ObserveOnlyLocked(base::WatchReason reason);
+  bool watched_only() const { return watch_reason_ != base::WatchReason::kNone; }
+  void PublishMemory();
   gates::Gate* ChooseGate(crossover_page* page, turn::SlotIndex slot);
 
-  Mutex mutex_;
+  base::Mutex mutex_;
   Communicators communicators_;
   phase::Detector detector_;
   phase::Tracker tracker_;
@@ -101,7 +104,7 @@ class Session final : public link::Client {
   bool lasts_ = false;                  // the turn ends where the next one begins: at a launch
   std::uint32_t mode_ = CROSSOVER_MODE_OFF;
   std::uint32_t transport_ = CROSSOVER_TRANSPORT_NONE;
-  const char* observe_reason_ = nullptr;
+  base::WatchReason watch_reason_ = base::WatchReason::kNone;
   IdleWatch idle_watch_;
   std::uint64_t slow_launches_ = 0;
   std::atomic<int> captures_{0};  // streams being captured now

@@ -84,6 +84,15 @@ TEST(TopTableTest, MarksWhatIsEstimated) {
   EXPECT_THAT(text, HasSubstr("\n~ estimated from its turns"));
 }
 
+TEST(TopTableTest, SaysWhoOnlyWatchesAndWhy) {
+  const std::string text = TopTable(Parse<node::v1::Top>(R"(
+    gpus { uuid: "GPU-0" mode: "observe" clients: 1 }
+    jobs { gang: "a" clients { gang: "a" rank: 3 gpu_uuid: "GPU-0" phase: "learning"
+                               watched_only: "one-sided communication" } })"));
+  EXPECT_THAT(text, HasSubstr("  a        3    -  watched  "));
+  EXPECT_THAT(text, HasSubstr("\na rank 3 takes no turns: one-sided communication\n"));
+}
+
 TEST(TopTableTest, WithoutJobsItSaysSo) { EXPECT_THAT(TopTable({}), HasSubstr("no job has connected yet")); }
 
 TEST(ProfilesTableTest, ShowsWhatIsKnownAndHowOldItIs) {
@@ -125,7 +134,7 @@ TEST(TopJsonTest, FieldsThatAreNotKnownAreLeftOutAndOthersAreThere) {
       R"("turns":0,"handed_over":0,"granted":0,"watchdog_openings":0,"rest_s":0,"offenders":[],"clients":0,"gain":1.5}],)"
       R"("jobs":[{"gang":"a","size":0,"uid":0,"clients":[{"gang":"a","rank":0,"gpu_uuid":"","slot":0,"pid":0,)"
       R"("transport":"","phase":"","mode":"","connected_s":0,"learned":false,"holding":false,"waiting":false,)"
-      R"("turns":0,"faults":0,"offender":false,"max_slowdown_refused":false,"step_ms":2.5}],"shares_with":[]}]})");
+      R"("turns":0,"faults":0,"offender":false,"max_slowdown_refused":false,"watched_only":"","step_ms":2.5}],"shares_with":[]}]})");
 }
 
 TEST(JsonStringTest, EscapesWhatMustBe) { EXPECT_EQ(JsonString("a\"b\\c\n"), R"("a\"b\\c\u000a")"); }

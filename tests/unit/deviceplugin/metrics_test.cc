@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "common/base/watch_reason.h"
 #include "deviceplugin/metrics/arbiter_metrics.h"
 #include "proto/arbiter_protocol.h"
 
@@ -109,6 +110,32 @@ TEST_F(MetricsTest, ClientsAreCountedByWhatTheirPageSays) {
   gpu_->page->slot(1).phase = 1'000'000;  // a client may write anything
   EXPECT_EQ(Find("crossover_clients", taking)->gauge.value, 1);
   EXPECT_EQ(Find("crossover_client_faults_total", OfGang("b"))->counter.value, 5);
+}
+
+TEST_F(MetricsTest, WhoOnlyWatchesSaysWhy) {
+  Join("a", 0);
+  Join("b", 1);
+  auto labels = OfGang("b");
+  labels.push_back({"reason", "one-sided communication"});
+  EXPECT_EQ(Find("crossover_client_watched_only", labels), nullptr);
+  gpu_->page->slot(1).watch_reason = static_cast<std::uint32_t>(base::WatchReason::kOneSided);
+  EXPECT_EQ(Find("crossover_client_watched_only", labels)->gauge.value, 1);
+  labels.back().value = "invalid";
+  gpu_->page->slot(1).watch_reason = 1'000'000;
+  EXPECT_EQ(Find("crossover_client_watched_only", labels)->gauge.value, 1);
+}
+
+TEST_F(MetricsTest, MemoryIsShownAgainstItsBudget) {
+  Join("a", 0);
+  Join("b", 1);
+  gpu_->page->slot(0).memory_used_mib = 3;
+  gpu_->page->slot(1).memory_budget_mib = 1024;
+  gpu_->page->slot(1).memory_refusals = 7;
+  EXPECT_EQ(Find("crossover_memory_used_bytes", OfGang("a"))->gauge.value, 3 << 20);
+  EXPECT_EQ(Find("crossover_memory_used_bytes", OfGang("b"))->gauge.value, 0);
+  EXPECT_EQ(Find("crossover_memory_budget_bytes", OfGang("a")), nullptr) << "it has none";
+  EXPECT_EQ(Find("crossover_memory_budget_bytes", OfGang("b"))->gauge.value, 1 << 30);
+  EXPECT_EQ(Find("crossover_memory_refusals_total", OfGang("b"))->counter.value, 7);
 }
 
 TEST_F(MetricsTest, ShowsTheTurnstilesCounters) {

@@ -65,6 +65,7 @@ TEST_F(PageTest, ASlotIsResetWholeAndNoOther) {
   EXPECT_EQ(slot.ready | slot.hold | slot.rel | slot.gate, 0u);
   EXPECT_EQ(slot.mode | slot.successor[0] | slot.turns, 0u);
   EXPECT_EQ(slot.alive | slot.phase | slot.faults | slot.heartbeat | slot.periods, 0u);
+  EXPECT_EQ(slot.watch_reason | slot.memory_budget_mib | slot.memory_used_mib | slot.memory_refusals, 0u);
   EXPECT_EQ(page_->slot(4).heartbeat, 77u);
   EXPECT_EQ(page_->slot(6).ready, 77u);
 }

@@ -378,10 +378,13 @@ TEST_F(SessionTest, DriverThatStopsAcceptingMeansObserveOnly) {
   FakeDriver::memops_supported = false;
   Iteration();
   EXPECT_EQ(slot().phase, static_cast<std::uint32_t>(CROSSOVER_PHASE_LEARNING));
+  EXPECT_EQ(slot().watch_reason, static_cast<std::uint32_t>(base::WatchReason::kDriver));
+  session_.ObserveOnly(base::WatchReason::kOneSided);
   FakeDriver::memops_supported = true;
   FakeDriver::calls.clear();
   Iterations(5);
   EXPECT_EQ(FakeDriver::calls.size(), 10u) << "the collectives alone";
+  EXPECT_EQ(slot().watch_reason, static_cast<std::uint32_t>(base::WatchReason::kDriver)) << "the first stays";
 }
 
 TEST_F(SessionTest, TurnsGoOnAfterReattachingWhereTheNewPageSays) {

@@ -4,7 +4,7 @@
 
 #include <pthread.h>
 
-namespace crossover::session {
+namespace crossover::base {
 
 class Mutex {
  public:
@@ -28,4 +28,4 @@ class Locked {
   Mutex& mutex_;
 };
 
-}  // namespace crossover::session
+}  // namespace crossover::base

@@ -1,0 +1,41 @@
+// Why a client is only watched, though turns are asked of it: what the library says of itself in its slot of
+// the page (crossover_slot.watch_reason), and in its log.
+#pragma once
+
+#include <cstdint>
+
+namespace crossover::base {
+
+enum class WatchReason : std::uint32_t {
+  kNone = 0,
+  kNonBlocking = 1,
+  kSeveralGpus = 2,
+  kCommunicators = 3,
+  kStreams = 4,
+  kCaptured = 5,
+  kOneSided = 6,
+  kDeviceSided = 7,
+  kLaunchBlocking = 8,
+  kDriver = 9,
+};
+inline constexpr std::uint32_t kWatchReasons = 10;
+
+// In words; `reason` may be anything.
+constexpr const char* Text(WatchReason reason) {
+  constexpr const char* kTexts[kWatchReasons] = {
+      "",
+      "a communicator is non-blocking",
+      "one process drives several GPUs",
+      "more communicators than can be tracked",
+      "more streams or events than can be tracked",
+      "collectives are captured into graphs",
+      "one-sided communication",
+      "kernels that communicate",
+      "CUDA_LAUNCH_BLOCKING is set",
+      "the driver refused to queue an operation",
+  };
+  const auto index = static_cast<std::uint32_t>(reason);
+  return index < kWatchReasons ? kTexts[index] : "invalid";
+}
+
+}  // namespace crossover::base
