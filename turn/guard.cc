@@ -21,12 +21,11 @@ constexpr std::uint32_t kMeasuredLong = 10;
 constexpr Time kLeastSolo = 64'000'000;
 constexpr Time kMostSolo = 600'000'000;
 // A trial begins where the first job's iteration passes a multiple of so many units: sparse enough for nobody
-// to be alone for more than 0.5% of the time. Soon, where turns gain so little that there is little to lose,
-// and then ever more rarely. What a trial has changed is tried again soon: it may have met a bad moment.
+// to be alone for more than 0.5% of the time. Soon, where turns gain so little that there is little to lose.
+// The outcome of that one, and what any trial has changed, is looked at again: it may have met a bad moment.
 constexpr std::uint32_t kSparseEach = 256;  // for each job
 constexpr std::uint32_t kDense = 4;
 constexpr std::uint32_t kAgain = 16;
-constexpr std::uint32_t kRarer = 4;
 constexpr double kLittle = 1.1;
 constexpr Time kUnsure = 6'000'000;  // iterations shorter than this are known too vaguely to tell
 constexpr Time kSlice = 250'000'000;
@@ -178,7 +177,7 @@ void Guard::Settle(std::span<const Job> jobs, Time now) {
   }
   if (!exclusive_ && rate(Way::kTurns) < kWorthTurns * rate(Way::kSideBySide)) settled_ = Way::kSideBySide;
   tried_at_ = now;
-  spacing_ = settled_ != before ? kAgain : std::min(kRarer * spacing, SparseFor(jobs.size()));
+  spacing_ = settled_ != before || spacing == kDense ? kAgain : SparseFor(jobs.size());
   Begin(Step::kSettled, jobs);
 }
 

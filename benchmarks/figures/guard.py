@@ -1,7 +1,8 @@
 """guard: work done per time by two jobs whose way of sharing is left to the guard, over one after the other;
 guard_best: over the best of always turns, always side by side, one after the other.
 
-In the job model with the hand-over cost that is measured, and in processes. Controls: always turns where hand-overs
+In the job model with the hand-over cost that is measured, over the second half of 20 s (the first trial and its
+confirmation lie before it), and in processes. Controls: always turns where hand-overs
 cost more than they bring, always side by side where turns pay. Elsewhere no way is bad: nothing is there to be caught.
 """
 
@@ -51,7 +52,7 @@ def _control(goal, case, rates, reference):
 def _in_model(context, case):
     compute, ratio, width = _MODEL[case]
     job = (compute, max(0.001, compute * ratio))
-    return {way: [sum(job_model.run(context.build, (job, job), 10, way=way, width=width)["rates"])] for way in _WAYS}
+    return {way: [sum(job_model.run(context.build, (job, job), 20, way=way, width=width)["rates"])] for way in _WAYS}
 
 
 def _in_processes(context, case):
