@@ -40,7 +40,7 @@ std::uint32_t IterationsFor(Time wanted, Time alone, std::uint32_t least) {
 }
 std::uint32_t SliceOf(Time alone) { return IterationsFor(kSlice, alone, 1); }
 std::uint32_t SoloOf(Time alone) {
-  if (kLeastIterations * alone > kMostSolo) return 0;
+  if (alone > kMostSolo / kLeastIterations) return 0;
   return IterationsFor(kLeastSolo, alone, kLeastIterations);
 }
 std::uint32_t SparseFor(std::size_t jobs) {

@@ -78,21 +78,17 @@ struct CollectiveLike {
   }
 };
 
-struct OneSided {
+// What turns cannot be taken beside.
+template <base::WatchReason kReason>
+struct Ungateable {
   template <NcclHook kHook, typename... Arguments>
   static NcclResult Run(Arguments... arguments) {
-    BeforeUngateable(base::WatchReason::kOneSided);
+    BeforeUngateable(kReason);
     return CallNccl<kHook>(arguments...);
   }
 };
-
-struct DeviceSided {
-  template <NcclHook kHook, typename... Arguments>
-  static NcclResult Run(Arguments... arguments) {
-    BeforeUngateable(base::WatchReason::kDeviceSided);
-    return CallNccl<kHook>(arguments...);
-  }
-};
+using OneSided = Ungateable<base::WatchReason::kOneSided>;
+using DeviceSided = Ungateable<base::WatchReason::kDeviceSided>;
 
 // Nothing to do but to know that we are inside.
 struct Inside {
@@ -135,30 +131,13 @@ struct CommInitAll {
   }
 };
 
-struct CommSplit {
-  template <NcclHook kHook>
-  static NcclResult Run(NcclComm comm, int color, int key, NcclComm* child, void* config) {
-    const NcclResult result = CallNccl<kHook>(comm, color, key, child, config);
-    AfterCommDerived(result, config);
-    return result;
-  }
-};
-
-struct CommShrink {
-  template <NcclHook kHook>
-  static NcclResult Run(NcclComm comm, int* excluded, int count, NcclComm* child, void* config, int flags) {
-    const NcclResult result = CallNccl<kHook>(comm, excluded, count, child, config, flags);
-    AfterCommDerived(result, config);
-    return result;
-  }
-};
-
-struct CommGrow {
-  template <NcclHook kHook>
-  static NcclResult Run(NcclComm comm, int ranks, const NcclUniqueId* id, int rank, NcclComm* grown,
-                        void* config) {
-    const NcclResult result = CallNccl<kHook>(comm, ranks, id, rank, grown, config);
-    AfterCommDerived(result, config);
+// Makes a communicator of another, with the settings at that place among the arguments.
+template <std::size_t kConfig>
+struct CommDerived {
+  template <NcclHook kHook, typename... Arguments>
+  static NcclResult Run(Arguments... arguments) {
+    const NcclResult result = CallNccl<kHook>(arguments...);
+    AfterCommDerived(result, std::get<kConfig>(std::make_tuple(arguments...)));
     return result;
   }
 };

@@ -51,7 +51,7 @@ bool Table::Put(const Record& record) {
 }
 
 Record* Table::Find(std::uint64_t key) {
-  if (capacity_ == 0) return nullptr;
+  if (key == 0 || capacity_ == 0) return nullptr;  // an empty place has that key
   Record& record = records_[PlaceOf(key)];
   return record.key == key ? &record : nullptr;
 }

@@ -44,6 +44,15 @@ TEST(TableTest, AnEmptyOneHasNothing) {
   EXPECT_EQ(table.RemoveDevice(0), 0u);
 }
 
+TEST(TableTest, TheKeyOfEmptyPlacesIsNobodys) {
+  Table table;
+  ASSERT_TRUE(table.Put({.key = 1}));
+  Record removed;
+  EXPECT_EQ(table.Find(0), nullptr);
+  EXPECT_FALSE(table.Remove(0, &removed));
+  EXPECT_EQ(table.size(), 1u);
+}
+
 TEST(TableTest, RemovesAllOfADevice) {
   Table table;
   for (std::uint64_t key = 1; key <= 1000; ++key)
