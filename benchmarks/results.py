@@ -53,6 +53,11 @@ class Measured:
     def ok(self):
         return self.goal.met_by(self.value) and (self.control is None or self.control.caught)
 
+    @property
+    def void(self):
+        """Nothing was found out: of the figure, or of its control."""
+        return self.value is None or (self.control is not None and self.control.value is None)
+
 
 def controlled(goal, what, value):
     """A control and whether the goal catches it. A control that could not be measured is not caught."""

@@ -8,9 +8,10 @@ import importlib
 import json
 import shlex
 import sys
+import time
 from pathlib import Path
 
-from benchmarks import results
+from benchmarks import results, validity
 from benchmarks.arguments import Parser
 from benchmarks.commands import Build
 from benchmarks.pairs import Context
@@ -31,6 +32,9 @@ def main(arguments=None):
     parser.add_argument("--only", default="", help="figures, separated by commas")
     parser.add_argument("--cases", default="", help="cases of them, separated by commas")
     parser.add_argument("--runs", type=int, default=5, help="runs that make a median (%(default)s)")
+    parser.add_argument("--patience", type=float, default=0.0,
+                        help="minutes for which a case waits for a quiet machine, and in which it is taken again "
+                        "while it is void (%(default)s)")
     parser.add_argument("--no-namespaces", action="store_true", help="run all nodes as plain processes")
     parser.add_argument("--keep-logs", type=Path, help="copy the last run's files to this directory")
     parser.add_argument("--list", action="store_true", help="name the figures and their cases, and end")
@@ -69,9 +73,20 @@ def measure(options, figures, cases):
             if cases and case not in cases:
                 continue
             print(f"{name} {case}", flush=True)
-            for measured in _measured(context, name, figure, case):
+            for measured in take(context, name, figure, case, options.patience * 60):
                 good &= _record(options, build, context, measured, figure, name, case)
     return 0 if good else 1
+
+
+def take(context, name, figure, case, patience_s):
+    """The lines of a case. Without patience the first try is the last, void or not."""
+    end = time.monotonic() + patience_s
+    while True:
+        validity.wait_until_quiet(end - time.monotonic())
+        lines = list(_measured(context, name, figure, case))
+        if not any(line.void for line in lines) or time.monotonic() >= end:
+            return lines
+        context.say("    void: again when the machine is quiet")
 
 
 def _measured(context, name, figure, case):
