@@ -56,7 +56,7 @@ def main(arguments=None):
     if options.runs < 1:
         parser.error(f"--runs {options.runs}: at least 1")
     try:
-        with interruptible():
+        with interruptible(), validity.awake():
             return measure(options, list(zip(wanted, figures)), cases)
     except KeyboardInterrupt:
         return 130
