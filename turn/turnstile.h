@@ -159,6 +159,7 @@ Time Turnstile::Poll(Memory& memory, Time now) {
   OpenUngated(memory, &outstanding);
   Readmit(memory);
   watchdog_.Forgive(present_, now);
+  watchdog_.NameStuck(now);
   if (due_ != kNever) watchdog_.Polled(due_, now);
 
   Snapshot seen;

@@ -22,6 +22,8 @@ void Watchdog::Suspend(SlotIndex holder, TurnNumber k, bool blamed, Time now) {
   suspended_.Add(holder);
   const bool again = client.resumed && client.turn == k;
   client.turn = k;
+  client.suspended = now;
+  client.lost_when_suspended = lost_;
   client.resumed = again;
   if (!blamed || again) return;
   client.offended = now;
@@ -41,6 +43,19 @@ void Watchdog::TurnEnded(Time now) {
     client.resumed_at = now;
     client.lost = lost_;
     suspended_.Remove(slot);
+  }
+}
+
+void Watchdog::NameStuck(Time now) {
+  constexpr int kFloors = 50;
+  if (turns_last_) return;
+  for (SlotIndex slot : suspended_) {
+    Client& client = client_[slot];
+    if (now - client.suspended - (lost_ - client.lost_when_suspended) >= kFloors * settings_.floor) {
+      client.offences = Allowed();
+      client.offended = now;
+      offenders_.Add(slot);
+    }
   }
 }
 

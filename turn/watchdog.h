@@ -5,6 +5,7 @@
 // others go round without it until it gives that turn back. A client that overruns twice is named as an
 // offender, for the membership to ungate. What lies further back than `forgive` is forgotten, and an offender
 // is tried again after as long: once more, and it is named again.
+// Whoever never gives it back is named as well, after fifty times the floor.
 //
 // Only time in which the arbiter itself ran counts. Polls that come late show a machine that stands still, or
 // a daemon that was throttled or stopped: the holder may have had no more of it.
@@ -59,6 +60,9 @@ class Watchdog {
   // Somebody who is not suspended has had a turn.
   void TurnEnded(Time now);
   void Forgive(SlotSet present, Time now);
+  // Names those that are still in the turn in which they were suspended. Not where turns last: there they may
+  // wait for another GPU.
+  void NameStuck(Time now);
 
   SlotSet suspended() const { return suspended_; }
   // Clients that overran their bound as often as the settings allow.
@@ -67,7 +71,9 @@ class Watchdog {
  private:
   struct Client {
     std::uint32_t offences = 0;
-    Time offended = 0;     // when last
+    Time offended = 0;   // when last
+    Time suspended = 0;  // likewise
+    Time lost_when_suspended = 0;
     TurnNumber turn = 0;   // in which it was suspended last
     bool resumed = false;  // in that turn
     Time resumed_at = 0;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 namespace crossover::arbiter {
 namespace {
@@ -52,7 +53,8 @@ void Arbiter::Run() {
   while (!stop_) {
     const turn::Time now = base::MonotonicNs();
     reception_.Tick(now);
-    const turn::Time next = std::min(PollDue(now), reception_.next_tick());
+    for (const std::string& uuid : quarantine_.TakeReleased(now)) Release(uuid);
+    const turn::Time next = std::min({PollDue(now), reception_.next_tick(), quarantine_.next_release()});
     const turn::Time timeout = next == turn::kNever ? turn::kNever : next - base::MonotonicNs();
     for (const std::uint64_t tag : poller_.Wait(timeout)) {
       if (tag == kMailTag) {
@@ -68,15 +70,59 @@ void Arbiter::Run() {
 
 turn::Time Arbiter::PollDue(turn::Time now) {
   turn::Time next = turn::kNever;
-  for (auto& [uuid, entry] : gpus_) {
+  std::vector<std::string> damaged;
+  for (auto& [key, entry] : gpus_) {
     if (entry->next_poll <= now) {
       entry->next_poll = entry->gpu.Poll(now);
       for (const Gpu::Notice& notice : entry->gpu.TakeNotices())
         reception_.SendNotice(notice.client, notice.text);
     }
+    if (entry->gpu.damaged() && !entry->gpu.empty()) damaged.push_back(key);
     next = std::min(next, entry->next_poll);
   }
+  for (const std::string& key : damaged) OnDamage(key, now);
   return next;
+}
+
+// Its clients come back, and then see a fresh page: see Quarantine.
+void Arbiter::OnDamage(const std::string& key, turn::Time now) {
+  const Gpu& gpu = gpus_.at(key)->gpu;
+  const auto members = gpu.Members();
+  const std::string uuid = gpu.info().uuid;
+  std::string gangs;
+  for (const auto& member : members) gangs += (gangs.empty() ? "" : ", ") + member->gang;
+  Event event{.kind = EventKind::kDamage, .at = now, .gpu = members.front()->gpu, .member = nullptr};
+  if (key != uuid) {  // nobody else has ever had this page
+    event.member = members.front();
+    quarantine_.Convict(uuid, gangs, members.front()->uid, now);
+    Log(LogLevel::kWarn, "gpu " + uuid + ": gang " + gangs + " (uid " + std::to_string(members.front()->uid) +
+                             ", pid " + std::to_string(members.front()->pid) +
+                             ") writes over its turnstile: it is turned away for a while");
+  } else {
+    quarantine_.Begin(uuid, now);
+    Log(LogLevel::kWarn,
+        "gpu " + uuid + ": one of " + gangs +
+            " writes over the turnstile: no turns are taken on this GPU until it is known who");
+  }
+  observer_->OnEvent(event);
+  CloseAll(key, "the turnstile was written over");
+  gpus_.erase(key);
+}
+
+void Arbiter::Release(const std::string& uuid) {
+  std::vector<std::string> apart;
+  for (const auto& [key, entry] : gpus_) {
+    if (entry->gpu.info().uuid == uuid && key != uuid) apart.push_back(key);
+  }
+  for (const std::string& key : apart) {
+    CloseAll(key, "its GPU's clients share a turnstile again");
+    gpus_.erase(key);
+  }
+  Log(LogLevel::kInfo, "gpu " + uuid + ": its clients share a turnstile again");
+}
+
+void Arbiter::CloseAll(const std::string& key, const std::string& why) {
+  for (const auto& member : gpus_.at(key)->gpu.Members()) reception_.Close(member->id, why);
 }
 
 void Arbiter::HandleMail() {
@@ -127,28 +173,47 @@ bool Arbiter::MakeRoom() {
   return true;
 }
 
-Arbiter::Entry* Arbiter::FindOrMake(const std::string& uuid, std::string* refusal) {
+// Where the client is to join: on a page of its own while its GPU is in quarantine.
+Arbiter::Entry* Arbiter::EntryFor(const Connection& connection, const Hello& hello, std::string* refusal) {
+  const turn::Time away = quarantine_.TurnedAwayFor(hello.gang, connection.peer().uid, base::MonotonicNs());
+  if (away > 0) {
+    *refusal = "it has written over a turnstile: turned away for " +
+               std::to_string(away / base::kNsPerSecond + 1) + " s more";
+    return nullptr;
+  }
+  const std::string& uuid = hello.gpu_uuid;
+  if (!quarantine_.Has(uuid)) return FindOrMake(uuid, uuid, refusal);
+  const auto of_gpu = [&uuid](const auto& entry) { return entry.second->gpu.info().uuid == uuid; };
+  if (std::count_if(gpus_.begin(), gpus_.end(), of_gpu) >= CROSSOVER_MAX_CLIENTS) {
+    *refusal = "gpu " + uuid + ": " + std::to_string(CROSSOVER_MAX_CLIENTS) + " clients are there already";
+    return nullptr;
+  }
+  return FindOrMake(uuid, uuid + "/" + std::to_string(connection.id()), refusal);
+}
+
+Arbiter::Entry* Arbiter::FindOrMake(const std::string& uuid, const std::string& key, std::string* refusal) {
   if (!Allowed(uuid)) {
     *refusal = "gpu " + uuid + " is not among the GPUs of the configuration";
     return nullptr;
   }
-  if (const auto it = gpus_.find(uuid); it != gpus_.end()) return it->second.get();
+  if (const auto it = gpus_.find(key); it != gpus_.end()) return it->second.get();
   if (!MakeRoom()) {
     *refusal = "more than " + std::to_string(settings_.limits.gpus) + " GPUs are in use";
     return nullptr;
   }
   auto info = std::make_shared<GpuInfo>();
   info->uuid = uuid;
+  info->key = key;
   info->page = Page::Create(refusal);
   if (info->page == nullptr) return nullptr;
   auto entry = std::make_unique<Entry>(std::move(info), settings_.live, observer_,
                                        [this](std::uint64_t id) { mailbox_.PutDead(id); });
-  return gpus_.emplace(uuid, std::move(entry)).first->second.get();
+  return gpus_.emplace(key, std::move(entry)).first->second.get();
 }
 
 std::string Arbiter::OnHello(Connection& connection, const Hello& hello) {
   std::string refusal;
-  Entry* entry = FindOrMake(hello.gpu_uuid, &refusal);
+  Entry* entry = EntryFor(connection, hello, &refusal);
   if (entry == nullptr) {
     Log(LogLevel::kWarn, "refused gang " + hello.gang + ": " + refusal);
     return refusal;
@@ -184,14 +249,19 @@ void Arbiter::OnProfile(Connection& connection, const Profile& profile) {
 
 void Arbiter::OnGone(const Connection& connection, std::string_view why) {
   const Member& member = *connection.member;
-  const auto it = gpus_.find(member.gpu->uuid);
+  const auto it = gpus_.find(member.gpu->key);
   if (it == gpus_.end()) return;
   Entry& entry = *it->second;
   entry.liveness.Unwatch(member.slot);
   entry.gpu.Leave(member.slot, base::MonotonicNs());
+  Log(LogLevel::kInfo, Describe(member) + " left: " + std::string(why));
+  // Of a page that one client had, nobody else is to have anything; and of one that is written over neither.
+  if (entry.gpu.empty() && (entry.gpu.damaged() || member.gpu->key != member.gpu->uuid)) {
+    gpus_.erase(it);
+    return;
+  }
   // Whoever waited for it must not wait for the next regular poll.
   entry.next_poll = entry.gpu.Poll(base::MonotonicNs());
-  Log(LogLevel::kInfo, Describe(member) + " left: " + std::string(why));
 }
 
 }  // namespace crossover::arbiter

@@ -16,6 +16,7 @@
 #include "deviceplugin/arbiter/observer.h"
 #include "deviceplugin/arbiter/poller.h"
 #include "deviceplugin/arbiter/profile_source.h"
+#include "deviceplugin/arbiter/quarantine.h"
 #include "deviceplugin/arbiter/reception.h"
 #include "deviceplugin/arbiter/settings.h"
 
@@ -50,7 +51,11 @@ class Arbiter : private Reception::Desk {
   void OnProfile(Connection& connection, const Profile& profile) override;
   void OnGone(const Connection& connection, std::string_view why) override;
 
-  Entry* FindOrMake(const std::string& uuid, std::string* refusal);
+  Entry* EntryFor(const Connection& connection, const Hello& hello, std::string* refusal);
+  Entry* FindOrMake(const std::string& uuid, const std::string& key, std::string* refusal);
+  void OnDamage(const std::string& key, turn::Time now);
+  void Release(const std::string& uuid);
+  void CloseAll(const std::string& key, const std::string& why);
   bool Allowed(const std::string& uuid) const;
   bool MakeRoom();
   turn::Time PollDue(turn::Time now);
@@ -64,7 +69,8 @@ class Arbiter : private Reception::Desk {
   const ProfileSource* profiles_;
   Mailbox mailbox_;
   Poller poller_;
-  Entries gpus_;
+  Entries gpus_;  // by GpuInfo::key
+  Quarantine quarantine_;
   Reception reception_;  // after gpus_: its clients leave their GPUs when it goes
   bool stop_ = false;
 };

@@ -50,16 +50,13 @@ std::string Rates(const turn::Guard& guard) {
   return text;
 }
 
-void StoreIfChanged(std::uint32_t& word, std::uint32_t value) {
-  if (Atomic(word).load(std::memory_order_relaxed) != value) Atomic(word).store(value);
-}
-
 }  // namespace
 
 Gpu::Gpu(std::shared_ptr<const GpuInfo> info, const turn::Settings& settings, Policy policy,
          Observer* observer)
     : info_(std::move(info)),
       memory_(*info_->page),
+      page_guard_(*info_->page),
       turnstile_(settings),
       mode_(ModeFor(policy, {})),
       policy_(policy),
@@ -77,6 +74,7 @@ std::variant<std::shared_ptr<const Member>, Membership::Refusal> Gpu::Join(std::
   guard_.Reset();
 
   info_->page->ResetSlot(slot);
+  page_guard_.Reset(slot);
   turnstile_.Join(slot, membership_.Order(slot));
   turnstile_.SetPriority(slot, PriorityOf(member->priority));
   if (member->known.known()) measured_.Add(slot);
@@ -88,7 +86,7 @@ std::variant<std::shared_ptr<const Member>, Membership::Refusal> Gpu::Join(std::
   Emit(EventKind::kJoin, slot, now);
   // A newcomer has learned nothing yet: this ungates the others before it can start.
   ApplyMode(now);
-  Atomic(info_->page->slot(slot).mode).store(mode_);
+  page_guard_.Store(info_->page->slot(slot).mode, mode_);
   PublishHints();
   return std::shared_ptr<const Member>(std::move(member));
 }
@@ -104,13 +102,14 @@ void Gpu::Leave(turn::SlotIndex slot, turn::Time now) {
   guard_.Reset();
   Reorder();
   Emit(EventKind::kLeave, slot, now);
-  Atomic(info_->page->slot(slot).mode).store(CROSSOVER_MODE_OFF);
+  page_guard_.Store(info_->page->slot(slot).mode, CROSSOVER_MODE_OFF);
   member_[slot] = nullptr;
 }
 
 turn::Time Gpu::Poll(turn::Time now) {
   Atomic(info_->page->get()->arbiter_beat).fetch_add(1, std::memory_order_relaxed);
   if (empty()) return turn::kNever;
+  page_guard_.Look(membership_.members(), now);
   ApplyMode(now);
   const turn::Time wanted =
       PacePoll(now, turnstile_.Poll(memory_, now), turnstile_.policy(), turnstile_.gated());
@@ -123,6 +122,12 @@ turn::Time Gpu::Poll(turn::Time now) {
                              : membership_.members().Count() > 1 ? kLongestPollShared
                                                                  : kLongestPollAlone;
   return std::clamp(wanted, now + kShortestPoll, now + longest);
+}
+
+std::vector<std::shared_ptr<const Member>> Gpu::Members() const {
+  std::vector<std::shared_ptr<const Member>> members;
+  for (const turn::SlotIndex slot : membership_.members()) members.push_back(member_[slot]);
+  return members;
 }
 
 bool Gpu::SomebodyWaits() const {
@@ -163,7 +168,7 @@ void Gpu::ApplyMode(turn::Time now) {
   mode_ = mode;
   for (const turn::SlotIndex slot : membership_.members()) {
     turnstile_.SetGated(slot, mode == CROSSOVER_MODE_GATE);
-    StoreIfChanged(info_->page->slot(slot).mode, mode);
+    page_guard_.Store(info_->page->slot(slot).mode, mode);
     if (changed) Emit(EventKind::kMode, slot, now);
   }
 }
@@ -237,15 +242,15 @@ void Gpu::PublishHints() {
   for (const turn::SlotIndex slot : membership_.members()) {
     crossover_slot& line = info_->page->slot(slot);
     for (std::uint32_t position = 0; position < turn::kMaxTurns; ++position) {
-      StoreIfChanged(line.successor[position], mode_ == CROSSOVER_MODE_GATE
-                                                   ? turnstile_.successor(slot, turn::FirstStretch(position))
-                                                   : slot);
+      page_guard_.Store(
+          line.successor[position],
+          mode_ == CROSSOVER_MODE_GATE ? turnstile_.successor(slot, turn::FirstStretch(position)) : slot);
     }
     const turn::Time stretch = mode_ == CROSSOVER_MODE_GATE ? turnstile_.stretch_wanted(slot) : 0;
-    StoreIfChanged(line.stretch_launches,
-                   LaunchesPerStretch(stretch, turnstile_.policy().rhythm(slot).longest_turn(),
-                                      Atomic(line.turn_launches).load()));
-    StoreIfChanged(line.generation, membership_.generation());
+    page_guard_.Store(line.stretch_launches,
+                      LaunchesPerStretch(stretch, turnstile_.policy().rhythm(slot).longest_turn(),
+                                         Atomic(line.turn_launches).load()));
+    page_guard_.Store(line.generation, membership_.generation());
   }
 }
 

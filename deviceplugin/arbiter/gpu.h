@@ -14,6 +14,7 @@
 #include "deviceplugin/arbiter/membership.h"
 #include "deviceplugin/arbiter/mode_rule.h"
 #include "deviceplugin/arbiter/observer.h"
+#include "deviceplugin/arbiter/page_guard.h"
 #include "deviceplugin/arbiter/promises.h"
 #include "deviceplugin/arbiter/steps.h"
 #include "turn/turnstile.h"
@@ -46,6 +47,9 @@ class Gpu {
   void set_settings(const turn::Settings& settings) { turnstile_.set_settings(settings); }
 
   bool empty() const { return membership_.members().Count() == 0; }
+  // Somebody has written over the page: nothing on it can be trusted any more.
+  bool damaged() const { return page_guard_.damaged(); }
+  std::vector<std::shared_ptr<const Member>> Members() const;
   // Somebody waits at a shut gate: it is too early to stop.
   bool SomebodyWaits() const;
   const GpuInfo& info() const { return *info_; }
@@ -65,6 +69,7 @@ class Gpu {
 
   std::shared_ptr<const GpuInfo> info_;
   PageMemory memory_;
+  PageGuard page_guard_;
   Membership membership_;
   turn::Turnstile turnstile_;
   std::array<std::shared_ptr<const Member>, turn::kMaxSlots> member_;

@@ -36,6 +36,8 @@ std::string_view Name(EventKind kind) {
       return "grant_cap";
     case EventKind::kRefuseCap:
       return "refuse_cap";
+    case EventKind::kDamage:
+      return "damage";
   }
   return "unknown";
 }

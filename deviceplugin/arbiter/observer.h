@@ -17,6 +17,7 @@ namespace crossover::arbiter {
 // One GPU, for as long as anybody refers to it. Immutable but for the page's own words.
 struct GpuInfo {
   std::string uuid;
+  std::string key;  // of its page: the UUID, but for a client that is kept apart from the others
   std::unique_ptr<Page> page;
 };
 
@@ -49,10 +50,11 @@ enum class EventKind : std::uint8_t {
   kLeave,
   kMode,
   kStep,
-  kOffend,    // it overran too often: no turns on its GPU for a while
-  kPardon,    // it may take turns again
-  kGrantCap,  // its cap on slowdown is kept again
-  kRefuseCap  // its cap on slowdown cannot be kept beside the others'
+  kOffend,     // it overran too often: no turns on its GPU for a while
+  kPardon,     // it may take turns again
+  kGrantCap,   // its cap on slowdown is kept again
+  kRefuseCap,  // its cap on slowdown cannot be kept beside the others'
+  kDamage      // the turnstile was written over: by `member`, or by some client of it
 };
 std::string_view Name(EventKind kind);
 

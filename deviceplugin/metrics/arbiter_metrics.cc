@@ -1,5 +1,6 @@
 #include "deviceplugin/metrics/arbiter_metrics.h"
 
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -12,6 +13,8 @@ using prometheus::ClientMetric;
 using prometheus::MetricFamily;
 using prometheus::MetricType;
 using Labels = std::vector<ClientMetric::Label>;
+
+constexpr std::size_t kMostGpus = 64;  // that are remembered
 
 // Hand-overs take microseconds, turns milliseconds, a stuck neighbour fractions of a second.
 const prometheus::Histogram::BucketBoundaries kSeconds = {0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01,
@@ -64,10 +67,12 @@ void ArbiterMetrics::set_profile_failures(std::function<std::uint64_t()> failure
 }
 
 void ArbiterMetrics::OnEvent(const arbiter::Event& event) {
-  if (event.member == nullptr) return;
   const std::lock_guard lock(mutex_);
+  if (event.kind == arbiter::EventKind::kDamage) ++gpus_[event.gpu->uuid].damages;
+  if (event.member == nullptr) return;
   const std::uint64_t id = event.member->id;
   if (event.kind == arbiter::EventKind::kJoin) {
+    MakeRoom(event.gpu->uuid);
     clients_.try_emplace(id, event.member);
     gpus_.try_emplace(event.gpu->uuid);
     return;
@@ -88,7 +93,16 @@ void ArbiterMetrics::OnEvent(const arbiter::Event& event) {
 
 void ArbiterMetrics::OnStats(const arbiter::GpuInfo& gpu, const turn::Stats& stats) {
   const std::lock_guard lock(mutex_);
-  gpus_[gpu.uuid] = stats;
+  MakeRoom(gpu.uuid);
+  gpus_[gpu.uuid].stats = stats;
+}
+
+// Clients name the GPUs, so that one of them could name very many: those without clients make room.
+void ArbiterMetrics::MakeRoom(const std::string& uuid) {
+  if (gpus_.size() < kMostGpus || gpus_.count(uuid) != 0) return;
+  std::set<std::string> used;
+  for (const auto& [id, client] : clients_) used.insert(client.member->gpu->uuid);
+  std::erase_if(gpus_, [&used](const auto& entry) { return used.count(entry.first) == 0; });
 }
 
 void ArbiterMetrics::OnDropped(std::uint64_t events) {
@@ -133,7 +147,11 @@ void ArbiterMetrics::CollectGpus(Families* families) const {
   MetricFamily rates = Family("crossover_guard_rate_ratio",
                               "Work done per time against one job after the other, as the last trial showed.",
                               MetricType::Gauge);
-  for (const auto& [uuid, stats] : gpus_) {
+  MetricFamily damages = Family("crossover_turnstile_damages_total",
+                                "Times that the turnstile of a GPU was written over by one of its clients.",
+                                MetricType::Counter);
+  for (const auto& [uuid, gpu] : gpus_) {
+    const turn::Stats& stats = gpu.stats;
     if (stats.rate_by_turns > 0) {
       AddGauge(&rates, {{"gpu_uuid", uuid}, {"way", "by_turns"}}, stats.rate_by_turns);
     }
@@ -155,9 +173,10 @@ void ArbiterMetrics::CollectGpus(Families* families) const {
     count(&rest, nullptr, nullptr, Seconds(stats.rest_while_ready));
     count(&held_back, nullptr, nullptr, static_cast<double>(stats.held_back));
     count(&trials, nullptr, nullptr, static_cast<double>(stats.trials));
+    count(&damages, nullptr, nullptr, static_cast<double>(gpu.damages));
   }
   for (MetricFamily* family :
-       {&handovers, &corrections, &preempted, &openings, &rest, &held_back, &trials, &rates}) {
+       {&handovers, &corrections, &preempted, &openings, &rest, &held_back, &trials, &rates, &damages}) {
     families->push_back(std::move(*family));
   }
 }

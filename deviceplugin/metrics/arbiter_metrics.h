@@ -43,8 +43,13 @@ class ArbiterMetrics : public prometheus::Collectable, public Sink {
     prometheus::Histogram wait;
     prometheus::Histogram hold;
   };
+  struct Gpu {
+    turn::Stats stats;
+    std::uint64_t damages = 0;
+  };
   using Families = std::vector<prometheus::MetricFamily>;
 
+  void MakeRoom(const std::string& uuid);
   void CollectGpus(Families* families) const;
   void CollectClients(Families* families) const;
   void CollectClaims(Families* families) const;
@@ -53,7 +58,7 @@ class ArbiterMetrics : public prometheus::Collectable, public Sink {
 
   mutable std::mutex mutex_;
   std::map<std::uint64_t, Client> clients_;  // by the member's id
-  std::map<std::string, turn::Stats> gpus_;  // by UUID
+  std::map<std::string, Gpu> gpus_;          // by UUID
   std::uint64_t dropped_ = 0;
   std::function<double()> cpu_seconds_;
   std::function<std::uint64_t()> profile_failures_;

@@ -17,6 +17,9 @@ namespace {
 constexpr std::int64_t kReconnectNs = 500 * base::kNsPerMs;
 constexpr std::int64_t kArbiterPatienceNs = 500 * base::kNsPerMs;
 constexpr std::int64_t kProfileNs = base::kNsPerSecond;
+constexpr std::int64_t kOpenAgainNs = 20 * base::kNsPerMs;
+// More than a host can be ahead of its GPU.
+constexpr std::int64_t kLeftoverNs = 60 * base::kNsPerSecond;
 
 void Sleep(std::int64_t ns) {
   const timespec pause{static_cast<time_t>(ns / base::kNsPerSecond),
@@ -83,7 +86,10 @@ void Helper::Loop() {
       connection.Close();
       liveness_.Stop();
     }
-    Sleep(kReconnectNs);
+    for (std::int64_t slept = 0; slept < kReconnectNs; slept += kOpenAgainNs) {
+      OpenLeftover();
+      Sleep(kOpenAgainNs);
+    }
   }
 }
 
@@ -117,8 +123,7 @@ bool Helper::Enter(const Membership& membership) {
   return false;
 }
 
-// Until the arbiter is lost. Then: no more turns, nobody left waiting, the page let go, in that order; a turn
-// that a thread asked for while we stopped is opened by the second pass.
+// Until the arbiter is lost.
 void Helper::Serve(Connection* connection, const Membership& membership) {
   complained_ = false;
   crossover_slot* slot = &membership.page->slot[membership.slot];
@@ -127,6 +132,7 @@ void Helper::Serve(Connection* connection, const Membership& membership) {
   while (true) {
     if (connection->AwaitEnd(client_->OnTick())) break;
     if (watch.ArbiterHangs(client_->Asked())) break;
+    OpenLeftover();
     if (base::MonotonicNs() < next_profile_ns) continue;
     next_profile_ns += kProfileNs;
     crossover_profile profile{};
@@ -134,21 +140,38 @@ void Helper::Serve(Connection* connection, const Membership& membership) {
     profile.header = MakeHeader(CROSSOVER_PROFILE, sizeof profile);
     connection->Send(profile);
   }
-  client_->StopTaking();
   base::StoreWord(&slot->faults, base::LoadWord(&slot->faults) + 1);
+  Leave(membership);
+}
+
+// No more turns, nobody left waiting, the page let go, in that order; a turn that a thread asked for while we
+// stopped is opened by the second pass.
+void Helper::Leave(const Membership& membership) {
+  client_->StopTaking();
   Complain("the arbiter is lost");
   OpenUntilNobodyWaits(membership);
   client_->Detach();
   OpenUntilNobodyWaits(membership);
+  leftover_ = membership;
+  leftover_asked_ = client_->Asked();
+  leftover_until_ns_ = base::MonotonicNs() + kLeftoverNs;
 }
 
-// A stream shuts the gate behind itself, with a store that may land after ours: open until none waits.
+// A stream shuts the gate behind itself, with a store that may land after ours: open until none waits. Not
+// for ever: where somebody writes over the words, none of them tells.
 void Helper::OpenUntilNobodyWaits(const Membership& membership) {
+  constexpr int kRounds = 1000;
   const crossover_slot* slot = &membership.page->slot[membership.slot];
-  for (int round = 0; !turn::AtOrPast(base::LoadWord(&slot->hold), client_->Asked()); ++round) {
+  for (int round = 0; round < kRounds; ++round) {
+    if (turn::AtOrPast(base::LoadWord(&slot->hold), client_->Asked())) return;
     gates::OpenOwnGate(membership.page, membership.slot, client_->Asked());
-    Sleep(round < 1000 ? base::kNsPerMs : 20 * base::kNsPerMs);
+    Sleep(base::kNsPerMs);
   }
+}
+
+void Helper::OpenLeftover() {
+  if (leftover_.page == nullptr || base::MonotonicNs() > leftover_until_ns_) return;
+  gates::OpenOwnGate(leftover_.page, leftover_.slot, leftover_asked_);
 }
 
 // Once per loss, not once per try.

@@ -28,7 +28,9 @@ class Helper {
   bool Join(Connection* connection, Membership* membership);
   bool Enter(const Membership& membership);
   void Serve(Connection* connection, const Membership& membership);
+  void Leave(const Membership& membership);
   void OpenUntilNobodyWaits(const Membership& membership);
+  void OpenLeftover();
   void Complain(const char* why);
 
   Client* client_ = nullptr;
@@ -37,6 +39,11 @@ class Helper {
   Liveness liveness_;
   std::atomic<bool> started_{false};
   std::atomic<int> socket_{-1};
+  // The turnstile that was left last: whoever wrote over its words may have hidden from us that a stream
+  // still waits at it.
+  Membership leftover_;
+  turn::TurnNumber leftover_asked_ = 0;
+  std::int64_t leftover_until_ns_ = 0;
   bool complained_ = false;
   bool given_up_ = false;  // what failed will fail again: asking on would only unsettle the neighbours
 };

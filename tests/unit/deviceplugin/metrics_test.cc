@@ -138,6 +138,13 @@ TEST_F(MetricsTest, MemoryIsShownAgainstItsBudget) {
   EXPECT_EQ(Find("crossover_memory_refusals_total", OfGang("b"))->counter.value, 7);
 }
 
+TEST_F(MetricsTest, CountsDamagesWhoeverDidThem) {
+  Tell(arbiter::EventKind::kDamage, nullptr);
+  const auto a = Join("a", 0);
+  Tell(arbiter::EventKind::kDamage, a);
+  EXPECT_EQ(Find("crossover_turnstile_damages_total", {{"gpu_uuid", kUuid}})->counter.value, 2);
+}
+
 TEST_F(MetricsTest, ShowsTheTurnstilesCounters) {
   turn::Stats stats;
   stats.handed_over = 90;

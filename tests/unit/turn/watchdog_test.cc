@@ -57,6 +57,29 @@ TEST(Watchdog, NobodyIsBlamedForAFirstTurn) {
   EXPECT_EQ(watchdog.offenders().Count(), 0);
 }
 
+TEST(Watchdog, WhoNeverGivesItsTurnBackIsNamedAndNamedAgain) {
+  Watchdog watchdog;
+  watchdog.Suspend(0, FirstStretch(5), false, 0);
+  watchdog.Polled(kMs, 1001 * kMs);  // a second was lost
+  watchdog.NameStuck(50 * kFloor + 999 * kMs);
+  EXPECT_FALSE(watchdog.offenders().Has(0));
+  watchdog.NameStuck(50 * kFloor + 1000 * kMs);
+  EXPECT_TRUE(watchdog.offenders().Has(0));
+  const Time later = 2 * WatchdogSettings().forgive;
+  watchdog.Forgive(kBoth, later);
+  EXPECT_FALSE(watchdog.offenders().Has(0));
+  watchdog.NameStuck(later);
+  EXPECT_TRUE(watchdog.offenders().Has(0));
+}
+
+TEST(Watchdog, WhereTurnsLastNobodyIsNamedForWaiting) {
+  Watchdog watchdog;
+  watchdog.set_turns_last(true);
+  watchdog.Suspend(0, FirstStretch(5), true, 0);
+  watchdog.NameStuck(1000 * kFloor);
+  EXPECT_FALSE(watchdog.offenders().Has(0));
+}
+
 class TurnsLastTest : public ::testing::Test {
  protected:
   void SetUp() override { watchdog_.set_turns_last(true); }

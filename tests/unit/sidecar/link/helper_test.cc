@@ -130,6 +130,23 @@ TEST_F(HelperTest, FailsOpenWhenTheArbiterDiesAndJoinsAgain) {
   EXPECT_NE(base::LoadWord(&next.page().slot[1].alive), 0u);
 }
 
+TEST_F(HelperTest, OpensATurnstileThatItHasLeftWhateverItsWordsSay) {
+  Turnstile turnstile;
+  Start();
+  base::UniqueFd connection = Admit(turnstile);
+  crossover_slot& slot = turnstile.page().slot[1];
+  client_->asked = 5;  // a stream waits for turn 5, and somebody has written that it was let in
+  base::StoreWord(&slot.hold, 5);
+  connection.Reset();
+  client_->Await(false);
+  Turnstile next;
+  const base::UniqueFd again = Admit(next);  // it takes turns elsewhere
+  for (int times = 0; times < 2; ++times) {
+    base::StoreWord(&slot.gate, 4);
+    while (!turn::AtOrPast(base::LoadWord(&slot.gate), 5)) base::FutexWait(&slot.gate, 4, base::kNsPerMs);
+  }
+}
+
 TEST_F(HelperTest, FailsOpenWhenTheArbiterHangsWhileATurnIsAwaited) {
   Turnstile turnstile;
   Start();
