@@ -8,14 +8,11 @@ most one line; both jobs took turns, unless the fault forbids it.
 import random
 import re
 import signal
-import socket
-import struct
 import time
 from dataclasses import dataclass, field, replace
 from functools import cache
-from mmap import mmap
 
-from benchmarks import pairs, session
+from benchmarks import pairs, session, wire
 from benchmarks.processes import Failed
 
 _SHAPE = pairs.Shape(0.6, compute_ms=10.0, iterations=80)
@@ -162,27 +159,16 @@ def _signal_storm(running, draw):
         time.sleep(0.002)
 
 
-# struct crossover_hello and its answer: see proto/arbiter_protocol.h.
-_HELLO = struct.Struct("<4I128s48s6I8x")
-_VERSION, _TYPE_HELLO = 1, 1
-
-
 def _scribble(running, draw):
     """A client that joins as itself and then writes over the page of everybody."""
     _under_way(running, draw)
     node = draw.randrange(running.machine.nodes)
     uuid = next(e.gpu for e in running.trace(node))
     with running.connect(node) as client:
-        client.sendall(_HELLO.pack(_TYPE_HELLO, _HELLO.size, _VERSION, 0, b"scribbler", uuid.encode(), 1, 0, 1, 0, 0,
-                                   0))
-        _, descriptors, _, _ = socket.recv_fds(client, 4096, 1)
-        if not descriptors:
-            raise Failed("the arbiter welcomed no scribbler")
-        with open(descriptors[0], "r+b", buffering=0) as file, mmap(file.fileno(), 0) as page:
-            for _ in range(draw.randrange(1, 200)):
-                at = draw.randrange(len(page) // 4) * 4
-                page[at:at + 4] = struct.pack("<I", draw.choice((0, 1, 0xffffffff, draw.getrandbits(32))))
-                time.sleep(0.001)
+        page = wire.join(client, "scribbler", uuid, size=1)
+        for _ in range(draw.randrange(1, 200)):
+            page.scribble(draw.randrange(wire.PAGE_BYTES // 4), draw.choice((0, 1, 0xffffffff, draw.getrandbits(32))))
+            time.sleep(0.001)
 
 
 _HOST_GATES = "host gates instead"

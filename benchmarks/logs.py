@@ -32,6 +32,7 @@ class TraceEvent:
     slot: int
     gang: str
     event: str
+    mode: str = ""  # of the event "mode": off, observe or gate
 
 
 def parse_rank_log(lines):
@@ -49,7 +50,7 @@ def parse_rank_log(lines):
 
 def parse_trace(lines):
     """The arbiter's trace, in order of time."""
-    events = [TraceEvent(e["t_ns"], e["gpu"], e.get("slot", -1), e.get("gang", ""), e["event"])
+    events = [TraceEvent(e["t_ns"], e["gpu"], e.get("slot", -1), e.get("gang", ""), e["event"], e.get("mode", ""))
               for e in _json_lines(lines) if "event" in e and "gpu" in e]
     return sorted(events, key=lambda e: e.t_ns)
 
@@ -74,6 +75,22 @@ def read_reports(directory):
     for path in sorted(Path(directory).glob("*.json")):
         reports += list(_json_lines([path.read_text(encoding="utf-8").replace("\n", " ")]))
     return reports
+
+
+class TraceTail:
+    """A growing trace, read on from where it was left."""
+
+    def __init__(self, path):
+        self._path, self._read, self._rest = Path(path), 0, ""
+
+    def news(self):
+        """The events written since the last call, in order of time."""
+        with open(self._path, encoding="utf-8") as file:
+            file.seek(self._read)
+            text = self._rest + file.read()
+            self._read = file.tell()
+        *lines, self._rest = text.split("\n")
+        return parse_trace(lines)
 
 
 @dataclass(frozen=True)

@@ -80,8 +80,11 @@ class Processes:
         return code == 0
 
     def signal(self, name, number):
-        """Send a signal to the process itself, past the wrappers that started it."""
-        _signal_all(_inner_family(self._running[name].pid)[:1], number)
+        """Send a signal to the process itself, past the wrappers that started it. When: on the clock of the logs."""
+        process = _inner_family(self._running[name].pid)[:1]
+        sent_ns = time.monotonic_ns()
+        _signal_all(process, number)
+        return sent_ns
 
     def family(self, name):
         """IDs of the process and of all that it started."""

@@ -20,6 +20,7 @@ from pathlib import Path
 from benchmarks import commands, isolation, logs, validity
 from benchmarks.processes import Failed, Processes
 
+_TOP = Path(__file__).resolve().parent.parent
 _PORTS = itertools.count(29500 + os.getpid() % 500 * 20)
 
 
@@ -125,7 +126,7 @@ class _Session:
             settings = [line.replace("{node}", str(node)) for line in self.plan.daemon_settings]
             if commands.is_known_bad(self.plan.library):
                 settings.append("guard: off")  # it would find a way around the planted fault
-            config.write_text(commands.daemon_config(self._socket(node), self.trace_file(node), settings),
+            config.write_text(commands.daemon_config(self.socket(node), self.trace_file(node), settings),
                               encoding="utf-8")
             self._start_arbiter(node)
         for node in range(self.machine.nodes):
@@ -195,7 +196,8 @@ class _Session:
                 time.sleep(0.02)
 
     def _said(self, job, rank=0):
-        return (self.directory / "logs" / self.rank_name(job, rank)).read_text(errors="replace")
+        log = self.directory / "logs" / self.rank_name(job, rank)
+        return log.read_text(errors="replace") if log.exists() else ""
 
     def words(self, job):
         return tuple(self._said(job, rank) for rank in range(self.machine.ranks))
@@ -218,7 +220,7 @@ class _Session:
 
     def top(self, node=0):
         """What `crossover top -o json` says on a node."""
-        command = commands.top_command(self.build, Path(self._socket(node)).with_name("api.sock"))
+        command = commands.top_command(self.build, Path(self.socket(node)).with_name("api.sock"))
         done = subprocess.run(self.nodes.on_node(node, command), check=True, capture_output=True, text=True,
                               env={**os.environ, **self._environment(node)})
         return json.loads(done.stdout)
@@ -226,11 +228,28 @@ class _Session:
     def trace(self, node):
         return logs.read_traces([self.trace_file(node)])
 
+    def start_client(self, node, name, command):
+        """Any program as a pod's process of a node; its Python modules are ours. Wait until it says "ready"."""
+        log = self.directory / "logs" / name
+        environment = {**self._environment(node), "PYTHONPATH": str(_TOP)}
+        self.processes.start(name, self.nodes.as_client(node, command), environment, log)
+        end = time.monotonic() + 10.0
+        while "ready" not in log.read_text(errors="replace"):
+            if not self.processes.alive(name) or time.monotonic() > end:
+                raise Failed(f"{name} is not ready; its last words: {self.processes.last_words(name)}")
+            time.sleep(0.02)
+
     def connect(self, node):
         """A connection to a node's arbiter."""
         client = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        client.connect(self.nodes.reach(node, self._socket(node)))
+        client.connect(self.nodes.reach(node, self.socket(node)))
         return client
+
+    def trace_tail(self, node):
+        """The trace of a node's arbiter from here on."""
+        tail = logs.TraceTail(self.trace_file(node))
+        tail.news()
+        return tail
 
     def trace_file(self, node):
         return self.directory / f"node{node}" / "trace.jsonl"
@@ -243,7 +262,7 @@ class _Session:
                        **commands.rank_environment(self.machine, rank, self.nodes.address(0), port)}
         if self.plan.library and rank != job.unhooked_rank:
             command = commands.shared_command(self.build, job, self.machine.ranks, self.plan.library, command)
-            environment["CROSSOVER_SOCKET"] = self._socket(node)
+            environment["CROSSOVER_SOCKET"] = self.socket(node)
         if job.environment_rank in (None, rank):
             environment |= job.environment
         environment = {key: value.replace("{job}", job.name) for key, value in environment.items()}
@@ -254,16 +273,17 @@ class _Session:
         return {"LD_LIBRARY_PATH": str(self.build.gpu_libraries), "SIMGPU_CONFIG": str(self._config),
                 "SIMGPU_NODE": str(node), "SIMGPU_REPORT": str(self.directory / "reports"), **self.plan.environment}
 
-    def _socket(self, node):
+    def socket(self, node):
+        """Where the arbiter of a node listens, as its processes see it."""
         return self.nodes.socket(node, self.directory)
 
     def _await_socket(self, node):
         """Wait until an arbiter listens. Its socket may lie in the node's own mounts, so ask from there."""
         end = time.monotonic() + 5.0
         name = f"arbiter{node}"
-        while not os.path.exists(self.nodes.reach(node, self._socket(node))):
+        while not os.path.exists(self.nodes.reach(node, self.socket(node))):
             if not self.processes.alive(name) or time.monotonic() > end:
-                raise Failed(f"{name} does not listen at {self._socket(node)}; its last words: "
+                raise Failed(f"{name} does not listen at {self.socket(node)}; its last words: "
                              f"{self.processes.last_words(name)}")
             time.sleep(0.02)
 

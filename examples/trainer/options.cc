@@ -137,6 +137,8 @@ const std::vector<Flag>& Flags() {
        Number<std::uint64_t>(&Options::leave_after, 0, 100'000'000)},
       {"leave-rank", "N", "only this rank does so; -1: all (-1)",
        Number<std::int64_t>(&Options::leave_rank, -1, 100'000)},
+      {"host-memory-mib", "N", "host memory kept in use, as frameworks and loaders do (0)",
+       Number<std::uint32_t>(&Options::host_memory_mib, 0, 1'000'000)},
       {"pause-file", "FILE", "while FILE exists, start no iteration; SIGUSR1 pauses, SIGUSR2 resumes too",
        Text(&Options::pause_file)},
       {"log", "FILE", "write one JSON line for each iteration; {rank} stands for the rank",

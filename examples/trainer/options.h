@@ -52,6 +52,7 @@ struct Options {
   std::uint64_t abort_every = 0;
   std::uint64_t leave_after = 0;
   std::int64_t leave_rank = -1;
+  std::uint32_t host_memory_mib = 0;
   std::string pause_file;
   std::string log;
   std::uint64_t log_every = 1;

@@ -82,7 +82,8 @@ class Training {
         timeline_(gpu_, options.log_every + 2),
         runner_(gpu_, communicator_, timeline_, state_, plan_, options),
         pinned_losses_(static_cast<float*>(gpu_.AllocateHost(kPinned * sizeof(float)))),
-        losses_(options.iterations) {}
+        losses_(options.iterations),
+        host_memory_(std::size_t{options.host_memory_mib} << 20, 1) {}
 
   void Run() {
     PrintStart();
@@ -295,6 +296,7 @@ class Training {
   Runner runner_;
   float* pinned_losses_;
   std::vector<float> losses_;
+  const std::vector<char> host_memory_;  // nothing but there
   std::vector<IterationRecord> records_;
   std::vector<EvaluationRecord> evaluations_;
   std::uint64_t enqueued_ = 0;

@@ -6,6 +6,8 @@ from benchmarks import unequal
 from benchmarks.machine import COLLECTIVE_CTAS, SMS
 from benchmarks.unequal import Group, Shape
 
+SPINNING = COLLECTIVE_CTAS / SMS  # the part of a GPU that a collective holds
+
 
 class FluidRate(unittest.TestCase):
     def test_is_one_until_something_is_full(self):
@@ -13,20 +15,21 @@ class FluidRate(unittest.TestCase):
         self.assertEqual(unequal.fluid_rate([Shape(10, 10)]), 1.0)
 
     def test_counts_what_collectives_hold_of_the_gpu(self):
-        spinning = COLLECTIVE_CTAS / SMS
-        use = (10 + spinning * 10) / 20 + (40 + spinning * 8) / 48
+        use = (10 + SPINNING * 10) / 20 + (40 + SPINNING * 8) / 48
         self.assertAlmostEqual(unequal.fluid_rate([Shape(10, 10), Shape(40, 8)]), 1 / use)
 
 
 class WholeTurns(unittest.TestCase):
     def test_equal_jobs_get_what_is_due(self):
+        cycle = 2 * (20 + SPINNING * 12)
         for rate in unequal.whole_turns([Shape(20, 12), Shape(20, 12)]):
-            self.assertAlmostEqual(rate, 32 / 40, places=2)
+            self.assertAlmostEqual(rate, 32 / cycle, places=3)
 
     def test_a_short_turn_waits_for_the_long_one(self):
         brief, long = unequal.whole_turns([Shape(10, 10), Shape(40, 8)])
-        self.assertAlmostEqual(brief, 20 / 50, places=2)
-        self.assertAlmostEqual(long, 48 / 50, places=2)
+        cycle = 10 + 40 + SPINNING * (10 + 8)
+        self.assertAlmostEqual(brief, 20 / cycle, places=3)
+        self.assertAlmostEqual(long, 48 / cycle, places=3)
 
 
 class Jobs(unittest.TestCase):

@@ -1,0 +1,81 @@
+"""hostile: the rate of a job beside a client that means harm, over its rate with nothing else on its GPUs and without
+the library. Beside it: whether who can be told to be at fault is named and ungated, and how much the arbiters grow.
+
+Control: the same under a watchdog that waits for ten seconds before it opens anything.
+"""
+
+import contextlib
+import time
+from pathlib import Path
+
+from benchmarks import hostile, pairs, session
+from benchmarks.results import Goal, Measured, controlled
+
+GOAL, NAMED_GOAL, MEMORY_GOAL = Goal(">=", 0.95), Goal(">=", 1), Goal("<=", 1.0)
+CASES = tuple(hostile.WAYS)
+_SHAPE = pairs.Shape(0.6, compute_ms=10.0, iterations=1200, warm_up=30)
+_GANG = "mallory"
+_NAMED = ("scribbles", "holds")  # of a careful forger nothing shows who it is; a flood is refused and nothing more
+_PATIENT = ("watchdog: {floor_ms: 10000}",)
+
+
+def measure(context, case):
+    alone = pairs.solo(context, _SHAPE)
+    runs = [alone and _one(context, case, alone[0]) for _ in range(context.runs)]
+    bad = alone and _one(context, "holds", alone[0], _PATIENT)
+    if None in runs:
+        yield Measured("hostile", case, None, "of its own rate", GOAL, ())
+        return
+    rates = tuple(run["rate"] for run in runs)
+    yield Measured("hostile", case, min(rates), "of its own rate, worst run", GOAL, rates,
+                   controlled(GOAL, "a client that holds for ever, a watchdog of 10 s", bad and bad["rate"]),
+                   _SHAPE.condition(), {"runs": runs})
+    if case in _NAMED:
+        yield Measured("hostile_named", case, min(run["named"] for run in runs), "GPUs of its GPUs", NAMED_GOAL,
+                       tuple(run["named"] for run in runs), None, _SHAPE.condition())
+    growth = tuple(run["grown_mib"] for run in runs)
+    yield Measured("hostile_memory", case, max(growth), "MiB that an arbiter grew by", MEMORY_GOAL, growth, None,
+                   _SHAPE.condition())
+
+
+def _one(context, case, alone, settings=()):
+    seen = {}
+
+    def attack(running):
+        running.wait_for_iterations(_SHAPE.iterations // 10)
+        for node in range(running.machine.nodes):
+            gpus = [running.machine.uuid(node, gpu) for gpu in range(running.machine.gpus_per_node)]
+            running.start_client(node, f"hostile{node}", hostile.command(case, running.socket(node), _GANG, gpus))
+        seen["began_ns"] = time.monotonic_ns()
+        time.sleep(2.0)  # what it needs to stand
+        seen["before"] = _resident_mib(running)
+        running.wait_for_iterations(_SHAPE.iterations // 10 * 9)
+        seen["after"], seen["ended_ns"] = _resident_mib(running), time.monotonic_ns()
+        running.processes.stop([f"hostile{node}" for node in range(running.machine.nodes)])
+
+    plan = session.Plan(_SHAPE.machine(), (_SHAPE.job("alpha", 1),), context.build.library,
+                        isolated=context.isolated, during=attack, daemon_settings=settings)
+    result = context.session(plan)
+    if result is None:
+        return None
+    cycle = result.job("alpha").cycle_ms_within(seen["began_ns"], seen["ended_ns"])
+    offends = {e.gpu for e in result.trace if e.event in ("offend", "damage") and e.gang == _GANG}
+    return {"rate": alone.step_ms / cycle, "named": len(offends) / plan.machine.ranks,
+            "turns": sum(e.event == "hold" and e.gang == "alpha" for e in result.trace),
+            "grown_mib": max(after - before for before, after in zip(seen["before"], seen["after"])),
+            "said": sorted({line for rank in result.said["alpha"] for line in rank.splitlines()
+                            if line.startswith("crossover:")})}
+
+
+def _resident_mib(running):
+    """Of each node's arbiter."""
+    return [max(_resident_of(pid) for pid in running.processes.family(f"arbiter{node}"))
+            for node in range(running.machine.nodes)]
+
+
+def _resident_of(pid):
+    with contextlib.suppress(OSError):
+        for line in Path(f"/proc/{pid}/status").read_text(encoding="ascii").splitlines():
+            if line.startswith("VmRSS:"):
+                return int(line.split()[1]) / 1024
+    return 0.0

@@ -1,0 +1,168 @@
+"""Kills: jobs whose ranks are killed one by one and that are started again, beside one that must not notice.
+
+`play` is a run of that; `hand_overs`, `false_deaths` say what its trace tells. The last two are pure.
+"""
+
+import random
+import signal
+import time
+from collections import defaultdict
+from dataclasses import dataclass, field, replace
+from functools import cache
+
+from benchmarks import session
+from benchmarks.pairs import Shape
+from benchmarks.processes import Failed
+
+SURVIVOR = "alpha"
+_VICTIMS = ("beta", "gamma", "delta")
+_MARK = "crossover-kill"
+_PATIENCE_S = 20.0  # for a job to take turns on all its GPUs
+_LONGEST_PAUSE_S = 0.06  # between two kills: about two cycles, so anywhere in a turn or between two
+# So that tearing it down takes the kernel a while, as of any real trainer.
+_HEAVY = ("--host-memory-mib=256",)
+_STEPS_PER_ROUND = 160  # of the survivor: more than it gets done while its neighbours are killed and started
+
+
+@dataclass(frozen=True)
+class Kill:
+    t_ns: int
+    gpu: str
+    gang: str
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """`wrong`: what went wrong, in words; empty if nothing did. `hand_over_ms`: from the kill of a holder, or from the
+    moment at which the next client was ready, if that came later, until that one held the turn."""
+
+    kills: tuple
+    wrong: str
+    hand_over_ms: tuple
+    false_deaths: int
+
+
+@dataclass
+class Scenario:
+    """Rounds of: start the victims, wait until they take turns, kill their ranks in random order at random instants."""
+
+    jobs: int
+    rounds: int
+    seed: int
+    kills: list = field(default_factory=list)
+    early: str = ""  # why it ended before its last round
+
+    def __post_init__(self):
+        self.shape = Shape(0.6, compute_ms=10.0, iterations=self.rounds * _STEPS_PER_ROUND, jobs=self.jobs)
+        self.victims = [[replace(self.shape.job(f"{gang}{number}", number), gang=gang, extra=_HEAVY)
+                         for gang in _VICTIMS[:self.jobs - 1]] for number in range(self.rounds)]
+
+    def plan(self, library, isolated, settings=(), environment=None):
+        mortal = tuple(job for round_ in self.victims for job in round_)
+        names = tuple(job.name for job in mortal)
+        survivor = replace(self.shape.job(SURVIVOR, 99), environment=environment or {})
+        return session.Plan(self.shape.machine(), (survivor, *mortal), library, isolated=isolated, late=names,
+                            expendable=names, during=self._during, daemon_settings=settings)
+
+    def _during(self, running):
+        draw = random.Random(self.seed)
+        tails = [running.trace_tail(node) for node in range(running.machine.nodes)]
+        for jobs in self.victims:
+            if not running.processes.alive(f"{SURVIVOR}-rank0"):
+                self.early = f"the survivor ended after {len(self.kills)} kills"
+                return
+            for job in jobs:
+                running.start_late(job.name)
+            _await_turns(running, tails, {job.gang for job in jobs})
+            ranks = [(job, rank) for job in jobs for rank in range(running.machine.ranks)]
+            for job, rank in draw.sample(ranks, len(ranks)):
+                time.sleep(draw.uniform(0, _LONGEST_PAUSE_S))
+                sent_ns = running.processes.signal(running.rank_name(job, rank), signal.SIGKILL)
+                self.kills.append(Kill(sent_ns, running.machine.uuid(*running.machine.place(rank)), job.gang))
+
+
+def play(build, scenario, library, isolated=True, settings=(), environment=None):
+    """One run. A survivor that hangs or has wrong losses, and a victim that never takes turns, are what is wrong."""
+    plan = scenario.plan(library, isolated, settings, environment)
+    try:
+        result = session.run(build, plan, _MARK)
+    except Failed as failure:
+        return Outcome(tuple(scenario.kills), str(failure), (), 0)
+    wrong = scenario.early
+    if result.job(SURVIVOR).digest != _digest_alone(build, plan.machine, replace(plan.jobs[0], environment={})):
+        wrong = "the survivor's losses are not those that it has alone"
+    return Outcome(tuple(scenario.kills), wrong, tuple(hand_overs(result.trace, scenario.kills)),
+                   false_deaths(result.trace, scenario.kills, result.job(SURVIVOR).span(0)[1]))
+
+
+@cache
+def _digest_alone(build, machine, job):
+    """Of a hurried run: how long kernels and transfers take has no part in the losses."""
+    hurried = replace(machine, node_link_bytes_per_s=1e9)
+    alone = session.Plan(hurried, (replace(job, compute_ms=0.5),))
+    return session.run(build, alone, _MARK).job(SURVIVOR).digest
+
+
+def _await_turns(running, tails, gangs):
+    """Wait until each gang has had a turn on every GPU since the tails were last read."""
+    machine = running.machine
+    missing = {(machine.uuid(*machine.place(rank)), gang) for rank in range(machine.ranks) for gang in gangs}
+    end = time.monotonic() + _PATIENCE_S
+    for tail in tails:
+        tail.news()
+    while missing:
+        for tail in tails:
+            missing -= {(event.gpu, event.gang) for event in tail.news() if event.event == "hold"}
+        if time.monotonic() > end:
+            raise Failed(f"no turns for {_PATIENCE_S:.0f} s: {sorted(missing)}")
+        time.sleep(0.01)
+
+
+def hand_overs(trace, kills):
+    """Milliseconds from each kill that hit a holder until the next client that was ready had the turn, or, where no
+    other was left to take turns with, until its gate was opened for good. None where nobody was ready within a second.
+    """
+    by_gpu = defaultdict(list)
+    for event in trace:
+        by_gpu[event.gpu].append(event)
+    for kill in kills:
+        holder, found = None, None
+        asked = {}  # by slot: when it asked for a turn that it has not had yet
+        for event in by_gpu[kill.gpu]:
+            dead = event.t_ns > kill.t_ns
+            if dead and (holder != kill.gang or event.t_ns - kill.t_ns > 1e9):
+                break
+            if event.event == "arrive":
+                asked[event.slot] = event.t_ns
+            elif event.event == "hold":
+                arrived = asked.pop(event.slot, event.t_ns)
+                if dead and event.gang != kill.gang:
+                    found = (event.t_ns - max(kill.t_ns, arrived)) / 1e6
+                    break
+                holder = event.gang
+            elif event.event == "mode" and event.mode != "gate":
+                if dead and event.gang != kill.gang and event.slot in asked:
+                    found = (event.t_ns - kill.t_ns) / 1e6
+                if dead:
+                    break
+                holder = None
+            elif event.event in ("release", "leave"):
+                asked.pop(event.slot, None)
+                if not dead and event.gang == holder:
+                    holder = None
+        if found is not None:
+            yield found
+
+
+def false_deaths(trace, kills, survivor_end_ns):
+    """Clients that were given up although nobody had killed any of their job's ranks: of a job that has lost one, the
+    others may end by themselves."""
+    joined, count = {}, 0
+    for event in trace:
+        if event.event == "join":
+            joined[event.gpu, event.slot] = event.t_ns
+        elif event.event == "leave":
+            since = joined.pop((event.gpu, event.slot), 0)
+            lost_one = any(k.gang == event.gang and since <= k.t_ns <= event.t_ns for k in kills)
+            count += not lost_one and not (event.gang == SURVIVOR and event.t_ns >= survivor_end_ns)
+    return count

@@ -1,0 +1,102 @@
+"""Restarts of the arbiter under two jobs that take turns: who stops, how soon turns are back, and whether the daemon's
+books are right then."""
+
+import random
+import signal
+import time
+from dataclasses import dataclass, field
+
+from benchmarks import session
+from benchmarks.pairs import Shape
+from benchmarks.processes import Failed
+
+_MARK = "crossover-restart"
+_SETTLED_S = 0.5  # that jobs take turns between two kills, at most
+_LONGEST_AWAY_S = 0.2
+PATIENCE_S = 5.0  # for turns to come back
+_ITERATIONS_PER_KILL = 110  # more than a job gets done between two kills
+
+
+@dataclass
+class Scenario:
+    """One run with `kills` kills of the arbiter of a random node, each started again at once or soon."""
+
+    kills: int
+    seed: int
+    resumed_ms: list = field(default_factory=list)  # from each start of an arbiter
+    books: list = field(default_factory=list)  # what was wrong with them
+
+    def __post_init__(self):
+        self.shape = Shape(0.6, compute_ms=10.0, iterations=self.kills * _ITERATIONS_PER_KILL)
+
+    def plan(self, library, isolated=True, environment=None):
+        jobs = tuple(self.shape.job(name, seed) for seed, name in enumerate(("alpha", "beta"), 1))
+        return session.Plan(self.shape.machine(), jobs, library, isolated=isolated, expendable=("arbiters",),
+                            environment=environment or {}, during=self._during)
+
+    def _during(self, running):
+        draw = random.Random(self.seed)
+        tails = [running.trace_tail(node) for node in range(running.machine.nodes)]
+        for node, tail in enumerate(tails):
+            _until_turns(running, node, tail, 0)
+        for _ in range(self.kills):
+            node = draw.randrange(running.machine.nodes)
+            time.sleep(draw.uniform(0, _SETTLED_S))
+            running.processes.signal(f"arbiter{node}", signal.SIGKILL)
+            time.sleep(draw.choice((0.0, draw.uniform(0, _LONGEST_AWAY_S))))
+            tails[node].news()
+            started_ns = time.monotonic_ns()
+            running.restart_arbiter(node)
+            back_ns = _until_turns(running, node, tails[node], started_ns)
+            self.resumed_ms.append((back_ns - started_ns) / 1e6)
+            self.books += wrong_in_books(running.top(node), running.machine, node)
+
+
+def play(build, scenario, library, isolated=True, environment=None):
+    """What went wrong in the run, or nothing."""
+    plan = scenario.plan(library, isolated, environment)
+    try:
+        result = session.run(build, plan, _MARK)
+    except Failed as failure:
+        return str(failure)
+    alone = session.Plan(plan.machine, plan.jobs, isolated=isolated)  # without the library: nothing can be restarted
+    expected = session.run(build, alone, _MARK)
+    wrong = [job.name for job in plan.jobs if result.job(job.name).digest != expected.job(job.name).digest]
+    return f"wrong losses: {' and '.join(wrong)}" if wrong else ""
+
+
+def _until_turns(running, node, tail, since_ns):
+    """Wait until both jobs have had a turn on every GPU of a node. When the last of them began."""
+    wanted = {(running.machine.uuid(node, gpu), job.name)
+              for gpu in range(running.machine.gpus_per_node) for job in running.plan.jobs}
+    end = time.monotonic() + PATIENCE_S
+    last_ns = since_ns
+    while wanted:
+        for event in tail.news():
+            if event.event == "hold" and event.t_ns > since_ns and (event.gpu, event.gang) in wanted:
+                wanted.discard((event.gpu, event.gang))
+                last_ns = event.t_ns
+        if time.monotonic() > end:
+            raise Failed(f"no turns within {PATIENCE_S:.0f} s: {sorted(wanted)}")
+        time.sleep(0.005)
+    return last_ns
+
+
+def wrong_in_books(top, machine, node):
+    """What `crossover top -o json` of a node says amiss of alpha and beta, each with all ranks, that take turns there
+    and nowhere else since the daemon began."""
+    expected = {(name, rank, machine.uuid(node, gpu)) for name in ("alpha", "beta")
+                for rank in range(machine.ranks) for where, gpu in [machine.place(rank)] if where == node}
+    clients = [client for job in top["jobs"] for client in job["clients"]]
+    found = {(client["gang"], client["rank"], client["gpu_uuid"]) for client in clients}
+    wrong = [f"clients {sorted(found)}"] if found != expected or len(clients) != len(expected) else []
+    for client in clients:
+        who = f"{client['gang']} rank {client['rank']}"
+        if client["phase"] != "taking" or client["offender"] or client["turns"] < 1:
+            wrong.append(f"{who}: phase {client['phase']}, offender {client['offender']}, {client['turns']} turns")
+        if client["connected_s"] > top["daemon"]["uptime_s"]:
+            wrong.append(f"{who} has been connected for longer than the daemon has run")
+    for gpu in top["gpus"]:
+        if len(gpu["holders"]) > 1 or gpu["offenders"] or gpu["clients"] != 2 or gpu["watchdog_openings"]:
+            wrong.append(f"gpu {gpu}")
+    return wrong

@@ -1,0 +1,76 @@
+"""The arbiter's protocol and the turnstile's layout, for clients that no library would make. See
+proto/arbiter_protocol.h and proto/turnstile.h."""
+
+import contextlib
+import socket
+import struct
+from mmap import mmap
+
+from benchmarks.processes import Failed
+
+PAGE_BYTES = 4096
+MAX_CLIENTS = 15
+MODE_OBSERVE, MODE_GATE = 1, 2
+PHASE_TAKING = 2
+OWNER_DIED = 0x40000000  # of a robust futex
+# Offsets of the words of a slot.
+READY, HOLD, REL, GATE, MODE, ALIVE, PHASE, TURNS = 0, 4, 8, 64, 128, 192, 196, 208
+_SLOT_BYTES = 256
+_STRETCH_BITS = 10
+_VERSION, _HELLO_TYPE, _WELCOME_TYPE = 1, 1, 2
+_HEADER = struct.Struct("<4I")
+_HELLO = struct.Struct("<4I128s48s6I8x")
+_WELCOME = struct.Struct("<4I2I")
+_PATIENCE_S = 5.0
+
+
+class Page:
+    """The page of a GPU's turns, and our slot of it. Not closed: it ends with its process."""
+
+    def __init__(self, memory, slot):
+        self.memory, self.slot = memory, slot
+
+    def read(self, slot, word):
+        return struct.unpack_from("<I", self.memory, self._at(slot, word))[0]
+
+    def write(self, slot, word, value):
+        struct.pack_into("<I", self.memory, self._at(slot, word), value & 0xffffffff)
+
+    def scribble(self, index, value):
+        """Any word of the page."""
+        struct.pack_into("<I", self.memory, 4 * index, value & 0xffffffff)
+
+    @staticmethod
+    def _at(slot, word):
+        return _SLOT_BYTES * (1 + slot) + word
+
+
+def hello(gang, gpu, size=0, rank=0):
+    """The message with which a client asks to be let in."""
+    return _HELLO.pack(_HELLO_TYPE, _HELLO.size, _VERSION, 0, gang.encode(), gpu.encode(), size, rank, 1, 0, 0, 0)
+
+
+def profile_bytes():
+    """A well-formed message of a type that no client may send first."""
+    return _HEADER.pack(4, 56, _VERSION, 0) + bytes(40)
+
+
+def join(client, gang, gpu, size=0, rank=0):
+    """The Page that the arbiter at the other end of `client` gives to a client of that name. Failed if it does not."""
+    client.settimeout(_PATIENCE_S)
+    client.sendall(hello(gang, gpu, size, rank))
+    message, descriptors, _, _ = socket.recv_fds(client, 4096, 1)
+    if not descriptors:
+        raise Failed(f"the arbiter did not welcome {gang}: {message[_HEADER.size:].rstrip(bytes(1))!r}")
+    with contextlib.closing(open(descriptors[0], "r+b", buffering=0)) as file:
+        return Page(mmap(file.fileno(), PAGE_BYTES), _WELCOME.unpack(message)[4])
+
+
+def next_turn(number):
+    """The number of the turn after that of `number`, at its first stretch."""
+    return ((number >> _STRETCH_BITS) + 1) << _STRETCH_BITS & 0xffffffff
+
+
+def at_or_past(gate, number):
+    """Whether a gate lets a turn pass: numbers are compared cyclically."""
+    return (gate - number) & 0xffffffff < 0x80000000

@@ -1,0 +1,120 @@
+"""What traces tell of killed clients, and `crossover top` of a daemon that was started again."""
+
+import copy
+import unittest
+
+from benchmarks import kills, restarts, wire
+from benchmarks.kills import Kill
+from benchmarks.logs import TraceEvent
+from benchmarks.machine import Machine
+
+MS = 1_000_000
+SLOTS = {"alpha": 0, "beta": 1}
+
+
+def trace(*events):
+    return [TraceEvent(round(at * MS), "gpu", SLOTS[gang], gang, *event.split()) for at, gang, event in events]
+
+
+class HandOvers(unittest.TestCase):
+    def found(self, events, at):
+        return list(kills.hand_overs(trace(*events), [Kill(round(at * MS), "gpu", "beta")]))
+
+    def test_counts_from_the_kill_of_a_holder(self):
+        events = [(0, "beta", "arrive"), (1, "beta", "hold"), (2, "alpha", "arrive"), (5.5, "alpha", "hold")]
+        self.assertEqual(self.found(events, 5), [0.5])
+
+    def test_counts_from_when_the_next_was_ready(self):
+        events = [(1, "beta", "hold"), (9, "alpha", "arrive"), (9.25, "alpha", "hold")]
+        self.assertEqual(self.found(events, 5), [0.25])
+
+    def test_a_kill_of_one_that_did_not_hold_tells_nothing(self):
+        events = [(1, "beta", "hold"), (2, "beta", "release"), (3, "alpha", "hold"), (9, "alpha", "arrive"),
+                  (9.5, "alpha", "hold")]
+        self.assertEqual(self.found(events, 5), [])
+
+    def test_the_last_one_left_takes_no_turns(self):
+        events = [(1, "beta", "hold"), (2, "alpha", "arrive"), (5.25, "beta", "leave"), (5.25, "alpha", "mode observe"),
+                  (50, "alpha", "arrive"), (57, "alpha", "hold")]
+        self.assertEqual(self.found(events, 5), [0.25])
+        del events[1]
+        self.assertEqual(self.found(events, 5), [])
+
+    def test_nobody_ready_tells_nothing(self):
+        self.assertEqual(self.found([(1, "beta", "hold"), (2000, "alpha", "hold")], 5), [])
+
+
+class FalseDeaths(unittest.TestCase):
+    killed = [Kill(5 * MS, "another gpu", "beta")]
+
+    def count(self, *events):
+        return kills.false_deaths(trace(*events), self.killed, 100 * MS)
+
+    def test_a_job_that_lost_a_rank_may_lose_all(self):
+        self.assertEqual(self.count((1, "beta", "join"), (6, "beta", "leave")), 0)
+
+    def test_nobody_killed_it(self):
+        self.assertEqual(self.count((1, "beta", "join"), (4, "beta", "leave")), 1)
+        self.assertEqual(self.count((1, "beta", "join"), (6, "beta", "leave"), (7, "beta", "join"),
+                                    (8, "beta", "leave")), 1)
+
+    def test_the_survivor_leaves_at_its_end(self):
+        self.assertEqual(self.count((1, "alpha", "join"), (101, "alpha", "leave")), 0)
+        self.assertEqual(self.count((1, "alpha", "join"), (99, "alpha", "leave")), 1)
+
+
+class Books(unittest.TestCase):
+    machine = Machine()
+
+    def top(self):
+        def client(gang, rank):
+            return {"gang": gang, "rank": rank, "gpu_uuid": self.machine.uuid(0, rank), "phase": "taking",
+                    "offender": False, "turns": 3, "connected_s": 0.5}
+
+        gpus = [{"uuid": self.machine.uuid(0, gpu), "holders": ["alpha"], "offenders": [], "clients": 2,
+                 "watchdog_openings": 0} for gpu in (0, 1)]
+        return {"daemon": {"uptime_s": 1.0}, "gpus": gpus,
+                "jobs": [{"gang": gang, "clients": [client(gang, rank) for rank in (0, 1)]}
+                         for gang in ("alpha", "beta")]}
+
+    def test_right_books(self):
+        self.assertEqual(restarts.wrong_in_books(self.top(), self.machine, 0), [])
+
+    def test_of_another_node(self):
+        self.assertTrue(restarts.wrong_in_books(self.top(), self.machine, 1))
+
+    def test_whatever_is_wrong_is_seen(self):
+        def ghost(top):
+            top["jobs"][0]["clients"].append(top["jobs"][0]["clients"][0])
+
+        def missing(top):
+            top["jobs"].pop()
+
+        def remembers(top):
+            top["jobs"][0]["clients"][0]["connected_s"] = 60.0
+
+        def without_turns(top):
+            top["jobs"][1]["clients"][1]["turns"] = 0
+
+        def two_holders(top):
+            top["gpus"][0]["holders"] = ["alpha", "beta"]
+
+        for spoil in (ghost, missing, remembers, without_turns, two_holders):
+            top = copy.deepcopy(self.top())
+            spoil(top)
+            self.assertTrue(restarts.wrong_in_books(top, self.machine, 0), spoil.__name__)
+
+
+class Turns(unittest.TestCase):
+    def test_the_next_turn_begins_with_its_first_stretch(self):
+        self.assertEqual(wire.next_turn(5 << 10 | 3), 6 << 10)
+        self.assertEqual(wire.next_turn(0xffffffff), 0)
+
+    def test_numbers_are_compared_cyclically(self):
+        self.assertTrue(wire.at_or_past(5, 5))
+        self.assertFalse(wire.at_or_past(4, 5))
+        self.assertTrue(wire.at_or_past(2, 0xffffffff))
+
+
+if __name__ == "__main__":
+    unittest.main()
