@@ -1,0 +1,202 @@
+#include "deviceplugin/plugin/plugin.h"
+
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/resource_quota.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+
+#include "common/logging/log.h"
+#include "deviceplugin/plugin/directory_watch.h"
+
+namespace crossover::deviceplugin {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr char kVersion[] = "v1beta1";
+constexpr char kKubeletSocket[] = "kubelet.sock";
+constexpr char kOwnSocket[] = "crossover.sock";
+constexpr std::chrono::seconds kRegisterWithin{10};  // the kubelet dials back within that
+constexpr std::chrono::seconds kStreamWithin{10};    // after it has answered
+constexpr milliseconds kFarewell{500};
+constexpr milliseconds kLook{200};
+// An old stream's end must have reached the kubelet before the next registration does.
+constexpr milliseconds kShortestPause{200};
+constexpr milliseconds kLongestPause{30'000};
+constexpr int kMostThreads = 16;
+
+}  // namespace
+
+Plugin::Plugin(Settings settings, SlotService* service)
+    : settings_(std::move(settings)),
+      service_(service),
+      stop_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      thread_([this] { Run(); }) {}
+
+Plugin::~Plugin() {
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const ssize_t written = write(stop_.get(), &one, sizeof one);
+  thread_.join();
+}
+
+Plugin::Status Plugin::status() const {
+  const std::lock_guard lock(mutex_);
+  Status status = status_;
+  status.registered = status.registered && service_->streams() > 0;
+  return status;
+}
+
+std::string Plugin::KubeletSocket() const { return settings_.directory + "/" + kKubeletSocket; }
+std::string Plugin::OwnSocket() const { return settings_.directory + "/" + kOwnSocket; }
+
+void Plugin::Run() {
+  prctl(PR_SET_NAME, "xo-kubelet");
+  milliseconds pause = kShortestPause;
+  for (;;) {
+    DirectoryWatch watch;
+    std::string error;
+    if (!watch.Open(settings_.directory, &error)) NoteFailure(error);
+    const std::uint64_t before = status().registrations;
+    if (watch.fd() >= 0 && ServeOnce() == Next::kStop) return;
+    const bool registered = status().registrations != before;
+    pause = registered ? kShortestPause : std::min(2 * pause, kLongestPause);
+    if (Pause(&watch, pause) == Next::kStop) return;
+  }
+}
+
+// From the making of our socket until it is lost.
+Plugin::Next Plugin::ServeOnce() {
+  DirectoryWatch watch;  // opened before anything that it is to see the end of
+  std::string error;
+  if (!watch.Open(settings_.directory, &error)) {
+    NoteFailure(error);
+    return Next::kAgain;
+  }
+  const std::unique_ptr<grpc::Server> server = Listen();
+  if (server == nullptr) {
+    NoteFailure("listening on " + OwnSocket() + " failed");
+    return Next::kAgain;
+  }
+  watch.Take();  // our own doing
+  Next next = Next::kAgain;
+  if (Register(&error)) {
+    {
+      const std::lock_guard lock(mutex_);
+      status_.registered = true;
+      ++status_.registrations;
+      status_.error.clear();
+    }
+    logging::Info("registered " + settings_.resource + " with the kubelet");
+    next = AwaitLoss(&watch);
+  } else {
+    NoteFailure(error);
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    status_.registered = false;
+  }
+  service_->Stop();
+  server->Shutdown(std::chrono::system_clock::now() + kFarewell);
+  server->Wait();
+  unlink(OwnSocket().c_str());
+  return next;
+}
+
+std::unique_ptr<grpc::Server> Plugin::Listen() {
+  unlink(OwnSocket().c_str());
+  service_->Start();
+  grpc::ServerBuilder builder;
+  grpc::ResourceQuota quota("kubelet");
+  quota.SetMaxThreads(kMostThreads);
+  builder.SetResourceQuota(quota);
+  builder.SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);
+  builder.SetSyncServerOption(grpc::ServerBuilder::MIN_POLLERS, 1);
+  builder.SetSyncServerOption(grpc::ServerBuilder::MAX_POLLERS, 2);
+  builder.AddListeningPort("unix://" + OwnSocket(), grpc::InsecureServerCredentials());
+  builder.RegisterService(service_);
+  std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
+  if (server != nullptr) chmod(OwnSocket().c_str(), 0600);
+  return server;
+}
+
+bool Plugin::Register(std::string* error) {
+  grpc::ChannelArguments arguments;
+  arguments.SetString(GRPC_ARG_DEFAULT_AUTHORITY, "localhost");
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // else a failed connection holds up the next one
+  const auto channel =
+      grpc::CreateCustomChannel("unix://" + KubeletSocket(), grpc::InsecureChannelCredentials(), arguments);
+  const auto kubelet = v1beta1::Registration::NewStub(channel);
+  v1beta1::RegisterRequest request;
+  request.set_version(kVersion);
+  request.set_endpoint(kOwnSocket);
+  request.set_resource_name(settings_.resource);
+  request.mutable_options()->set_get_preferred_allocation_available(true);
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + kRegisterWithin);
+  v1beta1::Empty response;
+  const grpc::Status status = kubelet->Register(&context, request, &response);
+  if (!status.ok()) *error = "registering with " + KubeletSocket() + ": " + status.error_message();
+  return status.ok();
+}
+
+Plugin::Next Plugin::AwaitLoss(DirectoryWatch* watch) {
+  const auto registered = std::chrono::steady_clock::now();
+  const std::uint64_t streams_before = service_->streams_begun();
+  for (;;) {
+    std::array<pollfd, 2> fds = {{{stop_.get(), POLLIN, 0}, {watch->fd(), POLLIN, 0}}};
+    poll(fds.data(), fds.size(), static_cast<int>(kLook.count()));
+    if (fds[0].revents != 0) return Next::kStop;
+    for (const DirectoryWatch::Change& change : watch->Take()) {
+      const bool kubelet_came =
+          change.kind == DirectoryWatch::Change::Kind::kCame && change.name == kKubeletSocket;
+      const bool ours_left = change.kind == DirectoryWatch::Change::Kind::kLeft && change.name == kOwnSocket;
+      const bool gone = change.kind == DirectoryWatch::Change::Kind::kDirectoryGone;
+      if (!kubelet_came && !ours_left && !gone) continue;
+      logging::Info(kubelet_came ? "the kubelet has started anew: registering again"
+                                 : "our socket was removed: registering again");
+      return Next::kAgain;
+    }
+    if (service_->streams() > 0) continue;
+    const bool had_one = service_->streams_begun() != streams_before;
+    if (had_one || std::chrono::steady_clock::now() - registered > kStreamWithin) {
+      logging::Info("the kubelet no longer listens: registering again");
+      return Next::kAgain;
+    }
+  }
+}
+
+Plugin::Next Plugin::Pause(DirectoryWatch* watch, milliseconds patience) {
+  const auto end = std::chrono::steady_clock::now() + patience;
+  bool kubelet_came = false;
+  for (;;) {
+    const auto left = std::chrono::duration_cast<milliseconds>(end - std::chrono::steady_clock::now());
+    if (left.count() <= 0) return Next::kAgain;
+    std::array<pollfd, 2> fds = {{{stop_.get(), POLLIN, 0}, {kubelet_came ? -1 : watch->fd(), POLLIN, 0}}};
+    poll(fds.data(), fds.size(),
+         static_cast<int>(std::min(left, kubelet_came ? kShortestPause : left).count()));
+    if (fds[0].revents != 0) return Next::kStop;
+    if (kubelet_came) return Next::kAgain;
+    if (watch->fd() < 0) continue;
+    for (const DirectoryWatch::Change& change : watch->Take()) {
+      // It is not listening yet: a moment more.
+      kubelet_came |= change.kind == DirectoryWatch::Change::Kind::kCame && change.name == kKubeletSocket;
+      if (change.kind == DirectoryWatch::Change::Kind::kDirectoryGone) return Next::kAgain;
+    }
+  }
+}
+
+void Plugin::NoteFailure(const std::string& error) {
+  const std::lock_guard lock(mutex_);
+  ++status_.failures;
+  if (status_.error == error) return;  // said once, not with each try
+  status_.error = error;
+  logging::Warn(error);
+}
+
+}  // namespace crossover::deviceplugin

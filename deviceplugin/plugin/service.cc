@@ -1,0 +1,130 @@
+#include "deviceplugin/plugin/service.h"
+
+#include <google/protobuf/repeated_ptr_field.h>
+
+#include "common/logging/log.h"
+#include "deviceplugin/plugin/preference.h"
+
+namespace crossover::deviceplugin {
+namespace {
+
+constexpr char kHealthy[] = "Healthy";
+constexpr char kUnhealthy[] = "Unhealthy";
+// How long a stream that a kubelet has dropped may go unnoticed.
+constexpr std::chrono::milliseconds kLookAtStream{250};
+
+using Texts = google::protobuf::RepeatedPtrField<std::string>;
+
+std::vector<DeviceId> Parsed(const Texts& texts) {
+  std::vector<DeviceId> ids;
+  for (const std::string& text : texts) {
+    if (auto id = ParseDeviceId(text)) ids.push_back(*std::move(id));
+  }
+  return ids;
+}
+
+void Fill(const DeviceList::Gpus& gpus, v1beta1::ListAndWatchResponse* response) {
+  for (const auto& [uuid, gpu] : gpus) {
+    for (std::uint32_t slot = 0; slot < gpu.slots; ++slot) {
+      v1beta1::Device* device = response->add_devices();
+      device->set_id(Text({uuid, slot}));
+      device->set_health(gpu.healthy ? kHealthy : kUnhealthy);
+    }
+  }
+}
+
+void Fill(const Allocation& allocation, v1beta1::ContainerAllocateResponse* response) {
+  for (const auto& [name, value] : allocation.environment) (*response->mutable_envs())[name] = value;
+  for (const Mount& mount : allocation.mounts) {
+    v1beta1::Mount* wire = response->add_mounts();
+    wire->set_container_path(mount.container_path);
+    wire->set_host_path(mount.host_path);
+    wire->set_read_only(mount.read_only);
+  }
+  for (const std::string& file : allocation.device_files) {
+    v1beta1::DeviceSpec* wire = response->add_devices();
+    wire->set_container_path(file);
+    wire->set_host_path(file);
+    wire->set_permissions("rw");
+  }
+  for (const std::string& name : allocation.cdi_names) response->add_cdi_devices()->set_name(name);
+}
+
+std::map<std::string, AllocatableGpu> Allocatable(const DeviceList::Gpus& gpus) {
+  std::map<std::string, AllocatableGpu> allocatable;
+  for (const auto& [uuid, gpu] : gpus) allocatable.emplace(uuid, gpu.gpu);
+  return allocatable;
+}
+
+}  // namespace
+
+grpc::Status SlotService::GetDevicePluginOptions(grpc::ServerContext* /*context*/,
+                                                 const v1beta1::Empty* /*request*/,
+                                                 v1beta1::DevicePluginOptions* response) {
+  response->set_get_preferred_allocation_available(true);
+  return grpc::Status::OK;
+}
+
+grpc::Status SlotService::ListAndWatch(grpc::ServerContext* context, const v1beta1::Empty* /*request*/,
+                                       grpc::ServerWriter<v1beta1::ListAndWatchResponse>* writer) {
+  ++streams_;
+  ++streams_begun_;
+  std::uint64_t version = 0;
+  while (!context->IsCancelled() && !stopping_) {
+    const std::uint64_t now = devices_->version();
+    if (now != version) {
+      version = now;
+      v1beta1::ListAndWatchResponse response;
+      Fill(devices_->gpus(), &response);
+      if (!writer->Write(response)) break;
+    }
+    devices_->AwaitChange(version, kLookAtStream);
+  }
+  --streams_;
+  return grpc::Status::OK;
+}
+
+grpc::Status SlotService::GetPreferredAllocation(grpc::ServerContext* /*context*/,
+                                                 const v1beta1::PreferredAllocationRequest* request,
+                                                 v1beta1::PreferredAllocationResponse* response) {
+  for (const auto& container : request->container_requests()) {
+    v1beta1::ContainerPreferredAllocationResponse* answer = response->add_container_responses();
+    if (container.allocation_size() <= 0) continue;
+    Choice choice;
+    choice.available = Parsed(container.available_deviceids());
+    choice.must_include = Parsed(container.must_include_deviceids());
+    choice.count = static_cast<std::size_t>(container.allocation_size());
+    if (assigned_) choice.assigned = assigned_(choice.count);
+    for (const DeviceId& id : Prefer(choice)) answer->add_deviceids(Text(id));
+  }
+  return grpc::Status::OK;
+}
+
+grpc::Status SlotService::Allocate(grpc::ServerContext* /*context*/, const v1beta1::AllocateRequest* request,
+                                   v1beta1::AllocateResponse* response) {
+  const auto gpus = Allocatable(devices_->gpus());
+  for (const auto& container : request->container_requests()) {
+    const std::vector<std::string> ids(container.devices_ids().begin(), container.devices_ids().end());
+    const auto outcome = deviceplugin::Allocate(ids, gpus, settings_);
+    if (const auto* refused = std::get_if<AllocationRefused>(&outcome)) {
+      logging::Warn("allocate: " + refused->reason);
+      return {grpc::StatusCode::FAILED_PRECONDITION, "crossover: " + refused->reason};
+    }
+    Fill(std::get<Allocation>(outcome), response->add_container_responses());
+  }
+  if (on_allocate_) on_allocate_();
+  return grpc::Status::OK;
+}
+
+grpc::Status SlotService::PreStartContainer(grpc::ServerContext* /*context*/,
+                                            const v1beta1::PreStartContainerRequest* /*request*/,
+                                            v1beta1::PreStartContainerResponse* /*response*/) {
+  return grpc::Status::OK;
+}
+
+void SlotService::Stop() {
+  stopping_ = true;
+  devices_->Interrupt();
+}
+
+}  // namespace crossover::deviceplugin

@@ -1,0 +1,100 @@
+#include "deviceplugin/plugin/allocation.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace crossover::deviceplugin {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Pair;
+using testing::UnorderedElementsAre;
+
+constexpr char kA[] = "GPU-00000000-0000-0000-0000-00000000000a";
+constexpr char kB[] = "GPU-00000000-0000-0000-0000-00000000000b";
+
+class AllocateTest : public ::testing::Test {
+ protected:
+  AllocateTest() {
+    settings_.library_directory = "/var/lib/crossover/lib/1";
+    settings_.socket_directory = "/run/crossover/arbiter";
+  }
+  Allocation Allowed(const std::vector<std::string>& ids) {
+    const auto outcome = Allocate(ids, gpus_, settings_);
+    EXPECT_TRUE(std::holds_alternative<Allocation>(outcome)) << std::get<AllocationRefused>(outcome).reason;
+    return std::holds_alternative<Allocation>(outcome) ? std::get<Allocation>(outcome) : Allocation();
+  }
+  std::string Refused(const std::vector<std::string>& ids) {
+    const auto outcome = Allocate(ids, gpus_, settings_);
+    EXPECT_TRUE(std::holds_alternative<AllocationRefused>(outcome));
+    return std::holds_alternative<AllocationRefused>(outcome) ? std::get<AllocationRefused>(outcome).reason
+                                                              : "";
+  }
+  static std::string Slot(const char* gpu, int slot) {
+    return std::string(gpu) + "::" + std::to_string(slot);
+  }
+
+  std::map<std::string, AllocatableGpu> gpus_ = {
+      {kA, {.device_files = {"/dev/nvidia0", "/dev/nvidiactl"}}},
+      {kB, {.device_files = {"/dev/nvidia1", "/dev/nvidiactl"}}},
+  };
+  AllocationSettings settings_;
+};
+
+TEST_F(AllocateTest, CdiNamesOfTheGpusInOneOrder) {
+  const Allocation allocation = Allowed({Slot(kB, 1), Slot(kA, 0)});
+  EXPECT_THAT(allocation.cdi_names,
+              ElementsAre(std::string("nvidia.com/gpu=") + kA, std::string("nvidia.com/gpu=") + kB));
+  EXPECT_THAT(allocation.environment, ElementsAre(Pair("NVIDIA_VISIBLE_DEVICES", "void")));
+  EXPECT_THAT(allocation.device_files, IsEmpty());
+}
+
+TEST_F(AllocateTest, DeviceFilesOnceEach) {
+  settings_.devices = DeviceStrategy::kDeviceNodes;
+  settings_.driver_root = "/home/kubernetes/bin/nvidia";
+  const Allocation allocation = Allowed({Slot(kA, 0), Slot(kB, 0)});
+  EXPECT_THAT(allocation.device_files, ElementsAre("/dev/nvidia0", "/dev/nvidia1", "/dev/nvidiactl"));
+  EXPECT_THAT(allocation.mounts, Contains(Mount{"/usr/local/nvidia", "/home/kubernetes/bin/nvidia", true}));
+  EXPECT_THAT(allocation.environment, ElementsAre(Pair("NVIDIA_VISIBLE_DEVICES", "void")));
+  EXPECT_THAT(allocation.cdi_names, IsEmpty());
+}
+
+TEST_F(AllocateTest, TheEnvironmentNamesTheGpus) {
+  settings_.devices = DeviceStrategy::kEnvironment;
+  const Allocation allocation = Allowed({Slot(kB, 0), Slot(kA, 1)});
+  EXPECT_THAT(allocation.environment,
+              ElementsAre(Pair("NVIDIA_VISIBLE_DEVICES", std::string(kA) + "," + kB)));
+}
+
+TEST_F(AllocateTest, TheLibraryComesByTheLoadersOwnFile) {
+  EXPECT_THAT(
+      Allowed({Slot(kA, 0)}).mounts,
+      UnorderedElementsAre(Mount{"/opt/crossover", "/var/lib/crossover/lib/1", true},
+                           Mount{"/run/crossover", "/run/crossover/arbiter", true},
+                           Mount{"/etc/ld.so.preload", "/var/lib/crossover/lib/1/ld.so.preload", true}));
+}
+
+TEST_F(AllocateTest, OrByTheEnvironment) {
+  settings_.injection = Injection::kEnvironment;
+  const Allocation allocation = Allowed({Slot(kA, 0)});
+  EXPECT_THAT(allocation.environment, Contains(Pair("LD_PRELOAD", "/opt/crossover/libcrossover.so")));
+  EXPECT_EQ(allocation.mounts.size(), 2u);
+}
+
+TEST_F(AllocateTest, RefusesTwoSlotsOfOneGpu) {
+  EXPECT_THAT(Refused({Slot(kA, 0), Slot(kB, 0), Slot(kA, 1)}),
+              HasSubstr(std::string("two slots of GPU ") + kA));
+  EXPECT_THAT(Refused({Slot(kA, 0), Slot(kA, 0)}), HasSubstr("two slots"));
+}
+
+TEST_F(AllocateTest, RefusesWhatIsNotHere) {
+  EXPECT_THAT(Refused({}), HasSubstr("at least one is allowed"));
+  EXPECT_THAT(Refused({"nonsense"}), HasSubstr("nonsense: GPU-<uuid>::<slot> is allowed"));
+  EXPECT_THAT(Refused({"GPU-00000000-0000-0000-0000-00000000000c::0"}), HasSubstr("no such GPU"));
+}
+
+}  // namespace
+}  // namespace crossover::deviceplugin
