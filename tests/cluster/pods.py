@@ -1,0 +1,17 @@
+"""Pods for tests."""
+
+
+def restricted(name, image, command, node=None, **more):
+    """A pod as the level "restricted" of Pod Security wants it, and stricter: nothing can be written."""
+    return {
+        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": name},
+        "spec": {
+            "restartPolicy": "Never", "terminationGracePeriodSeconds": 0,
+            **({"nodeSelector": {"kubernetes.io/hostname": node}} if node else {}),
+            "securityContext": {"runAsNonRoot": True, "runAsUser": 65532, "runAsGroup": 65532,
+                                "seccompProfile": {"type": "RuntimeDefault"}},
+            "containers": [{
+                "name": "main", "image": image, "imagePullPolicy": "Never", "command": command,
+                "securityContext": {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True,
+                                    "capabilities": {"drop": ["ALL"]}}}],
+            **more}}

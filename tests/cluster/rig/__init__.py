@@ -1,0 +1,14 @@
+"""A real Kubernetes for tests, two nodes on one machine, up in seconds: see ../README.md.
+
+    with Cluster() as cluster:
+        cluster.namespace("shop")
+        cluster.image_of("crossover.test/tool:1", {"/bin/tool": "build/dev/bin/tool"}, ["/bin/tool"])
+        cluster.apply(pod)
+        cluster.wait_for("pod", "first", phase("Succeeded"), "shop")
+"""
+
+from tests.cluster.rig.cluster import Cluster
+from tests.cluster.rig.kubectl import gone, phase, true
+from tests.cluster.rig.programs import Refused
+
+__all__ = ["Cluster", "Refused", "gone", "phase", "true"]

@@ -1,0 +1,157 @@
+"""The cluster as a context: up on entry, gone without a trace on exit."""
+
+import contextlib
+import os
+import subprocess
+from pathlib import Path
+
+from benchmarks.processes import Failed, Processes, dying_with_parent
+from tests.cluster.rig import images, namespaces, removal, servers
+from tests.cluster.rig.configuration import PAUSE_IMAGE
+from tests.cluster.rig.control_plane import ControlPlane
+from tests.cluster.rig.kubectl import Kubectl, true
+from tests.cluster.rig.node import Node
+from tests.cluster.rig.programs import Programs, Refused
+from tests.cluster.rig.setup import SERVER, Setup
+
+
+class Cluster:
+    """A Kubernetes of `nodes` nodes in namespaces of its own. Start it in a thread that outlives it: when a thread
+    ends, the kernel ends the processes that it started.
+
+    service_routing  run kube-proxy: services of other than the API server can be reached at their addresses
+    extenders        the scheduler's, as in KubeSchedulerConfiguration
+    kubelet          settings of KubeletConfiguration, over those of configuration.py
+    kube_version     another than KUBE_VERSION or the installer's default
+    """
+
+    def __init__(self, nodes=2, service_routing=False, extenders=(), kubelet=None, kube_version=None):
+        self._numbers = range(1, nodes + 1)
+        self._service_routing = service_routing
+        self._extenders = extenders
+        self._kubelet = kubelet or {}
+        self._kube_version = kube_version
+        self._stack = contextlib.ExitStack()
+
+    def __enter__(self):
+        if os.geteuid() != 0:
+            raise Refused("a cluster needs root, for namespaces, mounts and cgroups")
+        programs = Programs(self._kube_version)
+        with contextlib.ExitStack() as stack:
+            self._set_up(programs, stack)
+            try:
+                self._start()
+            except Failed:
+                self.setup.check()  # a daemon that has ended says more than what waited for it
+                raise
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(self, *exc):
+        self._stack.close()
+
+    @property
+    def address(self):
+        """Of the control plane; what `start` starts listens there, for the API server, scheduler and pods."""
+        return namespaces.CONTROL_PLANE
+
+    @property
+    def server(self):
+        """The API server, by an address that the control plane and the nodes reach."""
+        return SERVER
+
+    def enter(self, command, kinds=("net", "mount", "pid")):
+        """`command`, run beside the control plane: in the cluster's network, mount and PID namespaces."""
+        return self._namespace.enter(command, kinds)
+
+    def start(self, name, command, env=None):
+        """Start a program of a test beside the control plane, a webhook say. Its output: `directory`/log/NAME.log."""
+        self.processes.start(name, self.enter(command), env=env, log=self.setup.logs / f"{name}.log")
+
+    def wait_for_servers(self, *urls, deadline_s=120.0):
+        """Until all of them answer GET with 200; they are asked from beside the control plane."""
+        servers.wait_for(self.setup, self, urls, deadline_s)
+
+    def namespace(self, name, enforce="restricted"):
+        """A namespace with a level of Pod Security, and with the service account without which no pod can be made."""
+        self.kubectl.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {
+            "name": name, "labels": {"pod-security.kubernetes.io/enforce": enforce}}})
+        self.kubectl.wait_for("serviceaccount", "default", bool, name)
+
+    def image_of(self, name, files, command=(), nodes=None):
+        """An image of programs and files (images.py) on all nodes, or on some. Tag it other than "latest"."""
+        archive = self.directory / f"{name.replace('/', '_')}.tar"
+        images.image_of(archive, name, files, command)
+        self.load_image(archive, nodes)
+        archive.unlink()
+
+    def load_image(self, archive, nodes=None):
+        running = [subprocess.Popen(dying_with_parent(node.load_image(archive)), stdin=subprocess.DEVNULL,
+                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT) for node in nodes or self.nodes]
+        for process in running:
+            output, _ = process.communicate()
+            if process.returncode != 0:
+                raise Failed(f"image {archive}: {output.decode(errors='replace').strip()[-500:]}")
+
+    def _set_up(self, programs, stack):
+        self.directory = removal.new_directory()
+        # First in, last out: it removes what the others leave, and all of it should this process be killed.
+        stack.callback(removal.Janitor(self.directory).finish)
+        self.processes = stack.enter_context(Processes(self.directory.name))
+        self.setup = Setup(self.directory, programs, self.processes, self._kubelet)
+        stack.callback(self._save_logs)
+        self._namespace = namespaces.cluster(self.setup.mark, self.setup.pause)
+        stack.callback(self._namespace.end)
+        self.nodes = [Node(number, self.setup) for number in self._numbers]
+        for node in self.nodes:
+            stack.callback(node.end)
+        self.control_plane = ControlPlane(self.setup, self._namespace)
+        self.kubectl = Kubectl(self.setup, self._namespace)
+        self.apply, self.get, self.wait_for = self.kubectl.apply, self.kubectl.get, self.kubectl.wait_for
+        self.logs, self.events = self.kubectl.logs, self.kubectl.events
+
+    def _start(self):
+        """As much at once as can be: two cores are busy throughout."""
+        self._namespace.wait()
+        self.control_plane.start_store()
+        self.setup.issue(self.nodes)
+        self.control_plane.start_api_server()
+        for node in self.nodes:
+            node.begin(self._namespace)
+        for node in self.nodes:
+            node.wait()
+        namespaces.wire(self._namespace, {node.number: node for node in self.nodes})
+        for node in self.nodes:
+            node.start_containerd()
+        for node in self.nodes:
+            node.wait_for_containerd()
+        self.wait_for_servers(f"{SERVER}/livez/ping")
+        self.control_plane.start_controllers()
+        for node in self.nodes:
+            node.start_kubelet()
+        images.image_of(self.directory / "pause.tar", PAUSE_IMAGE, {"/pause": self.setup.pause}, ["/pause"])
+        self.load_image(self.directory / "pause.tar")
+        self.wait_for_servers(f"{SERVER}/readyz")
+        self.control_plane.start_scheduler(self._extenders)
+        if self._service_routing:
+            self._start_proxies()
+        self._wait_until_ready()
+
+    def _start_proxies(self):
+        for node in self.nodes:
+            node.start_proxy()
+        self.control_plane.start_proxy(self.nodes[0].name)
+
+    def _wait_until_ready(self):
+        self.wait_for_servers("https://127.0.0.1:10259/healthz")
+        for place in (self, *self.nodes) if self._service_routing else ():
+            servers.wait_for(self.setup, place, ["http://127.0.0.1:10256/healthz"], 60.0)
+        for node in self.nodes:
+            self.wait_for("node", node.name, true("Ready"))
+        self.wait_for("serviceaccount", "default", bool, "default")
+
+    def _save_logs(self):
+        """For a look at what failed: CROSSOVER_CLUSTER_LOGS names a directory that gets a copy of all logs."""
+        wanted = os.environ.get("CROSSOVER_CLUSTER_LOGS")
+        if wanted:
+            self.setup.keep_logs(Path(wanted) / self.directory.name)

@@ -1,0 +1,104 @@
+"""kubectl, and the few things that tests do with it all the time."""
+
+import json
+import os
+import subprocess
+import time
+
+from benchmarks.processes import Failed, dying_with_parent
+from tests.cluster.rig.watch import watch
+
+
+class Kubectl:
+    """Runs kubectl in a cluster's network."""
+
+    def __init__(self, setup, namespace):
+        self._setup = setup
+        self._namespace = namespace
+
+    def __call__(self, *words, input=None, user="admin", check=True, timeout_s=60.0):
+        """What it prints. Failed if kubectl fails. `user`: "admin", or a node's name for that node's credentials.
+
+        With check=False the finished process instead, whatever its exit code.
+        """
+        done = subprocess.run(dying_with_parent(self.command(words, user)), env=self._environment(), input=input,
+                              stdin=subprocess.DEVNULL if input is None else None, capture_output=True, text=True,
+                              timeout=timeout_s, check=False)
+        if not check:
+            return done
+        if done.returncode != 0:
+            raise Failed(f"kubectl {' '.join(words)}: {done.stderr.strip()}")
+        return done.stdout
+
+    def command(self, words, user="admin"):
+        return self._namespace.enter([self._setup.programs.path("kubectl"), "--kubeconfig",
+                                      str(self._setup.kubeconfig(user)), *words], ("net",))
+
+    def apply(self, objects):
+        """Create or change one object or several (dicts)."""
+        items = objects if isinstance(objects, list) else [objects]
+        self("apply", "--server-side", "--force-conflicts", "-f", "-",
+             input=json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+
+    def get(self, kind, name=None, namespace=None):
+        """An object, None if there is none of that name; without a name the list of all of them."""
+        words = ["get", kind, *([name] if name else []), *_in(namespace), "-o", "json", "--ignore-not-found"]
+        text = self(*words)
+        if name:
+            return json.loads(text) if text else None
+        return json.loads(text)["items"] if text else []
+
+    def wait_for(self, kind, name, condition, namespace=None, timeout_s=60.0):
+        """Wait until `condition(object)`, with None for one that is not there; the object. By events, not by asking."""
+        end = time.monotonic() + timeout_s
+        words = ["get", kind, "--field-selector", f"metadata.name={name}", *_in(namespace), "-o", "json",
+                 "--watch", "--output-watch-events"]
+        latest = self.get(kind, name, namespace)
+        while not condition(latest):
+            left = end - time.monotonic()
+            if left <= 0:
+                raise Failed(self._last_seen(kind, name, namespace, latest, timeout_s))
+            # A change between the look and the watch shows in neither: it is looked again now and then.
+            for event, latest in watch(self.command(words), self._environment(), min(left, 5.0)):
+                latest = None if event == "DELETED" else latest
+                if condition(latest):
+                    return latest
+            latest = self.get(kind, name, namespace)
+        return latest
+
+    def logs(self, pod, namespace=None, container=None):
+        return self("logs", pod, *_in(namespace), *(["-c", container] if container else []))
+
+    def events(self, namespace=None, about=None):
+        """Lines "OBJECT REASON: MESSAGE", the oldest first; `about` one object alone, by its name."""
+        items = sorted(self.get("events", namespace=namespace), key=lambda e: e["metadata"]["creationTimestamp"])
+        return [f"{e['involvedObject']['kind']}/{e['involvedObject'].get('name', '')} {e.get('reason', '')}: "
+                f"{e.get('message', '')}" for e in items if about in (None, e["involvedObject"].get("name"))]
+
+    def _environment(self):
+        return {**os.environ, "KUBECACHEDIR": str(self._setup.directory / "kubectl-cache")}
+
+    def _last_seen(self, kind, name, namespace, latest, timeout_s):
+        state = json.dumps(latest.get("status", {})) if latest else "it does not exist"
+        events = "; ".join(self.events(namespace, name)[-5:]) or "none"
+        return f"{kind} {name} is not as awaited after {timeout_s:.0f} s: {state}; events: {events}"
+
+
+def _in(namespace):
+    return ["--namespace", namespace] if namespace else []
+
+
+def phase(*wanted):
+    """A condition: a pod, or a namespace, is in one of these phases."""
+    return lambda thing: thing is not None and thing.get("status", {}).get("phase") in wanted
+
+
+def true(condition):
+    """A condition: one of the object's conditions, Ready say, is True."""
+    return lambda thing: thing is not None and any(
+        c["type"] == condition and c["status"] == "True" for c in thing.get("status", {}).get("conditions", ()))
+
+
+def gone(thing):
+    """A condition: there is no such object."""
+    return thing is None

@@ -1,0 +1,108 @@
+"""Namespaces of a cluster, each kept by one process that does nothing else.
+
+One network, mount and PID namespace for the whole: it holds the control plane and, in network and mount namespaces
+of their own, the nodes. Its first process ends with the one that made it, and the kernel then ends every process in
+it, containers and their shims too; with them go mounts and interfaces, none of which the host ever saw.
+
+    10.77.0.1   the control plane, on the bridge br0         10.78.N.0/24   pods of node N
+    10.77.0.1N  node N, on its eth0                          10.79.0.0/24   services; 10.79.0.1 is the API server
+"""
+
+import os
+import signal
+import subprocess
+import time
+
+from benchmarks.processes import MARK, dying_with_parent
+from tests.cluster.rig.programs import Refused
+
+CONTROL_PLANE = "10.77.0.1"
+SERVICES = "10.79.0.0/24"
+API_SERVICE = "10.79.0.1"
+
+
+def node_address(number):
+    return f"10.77.0.{10 + number}"
+
+
+def pods_of(number):
+    return f"10.78.{number}.0/24"
+
+
+class Namespace:
+    """Namespaces and their keeper, which dies with this process."""
+
+    def __init__(self, mark, command, depth):
+        """`command` prints "ready" when they are set up; `depth` counts the forks down to the keeper itself."""
+        self._process = subprocess.Popen(dying_with_parent(command), env={**os.environ, MARK: mark}, text=True,
+                                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self._depth = depth
+        self.pid = 0
+
+    def wait(self):
+        """Until they are set up. Refused, with the tool's own words, if that is not allowed here."""
+        first = self._process.stdout.readline().strip()
+        if first != "ready":
+            raise Refused(f"namespaces: {first or 'unshare ended without a word'}; this needs root")
+        self.pid = self._process.pid
+        for _ in range(self._depth):
+            self.pid = _only_child(self.pid)
+
+    def end(self):
+        """End the keeper: everything in its PID namespace has ended when this returns."""
+        if self._process.poll() is None:
+            os.kill(self.pid or self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        self._process.stdout.close()
+
+    def enter(self, command, kinds=("net", "mount", "pid")):
+        """`command`, run in them; with "pid" it also ends with the cluster."""
+        return ["nsenter", "--target", str(self.pid), *(f"--{kind}" for kind in kinds), "--", *command]
+
+
+def cluster(mark, pause):
+    """The cluster's own namespaces; `pause` is the program that keeps them."""
+    # A /run of its own: iptables keeps its lock there.
+    script = (f"mount -t tmpfs tmpfs /run && ip link set lo up && ip link add br0 type bridge && "
+              f"ip addr add {CONTROL_PLANE}/24 dev br0 && ip addr add {API_SERVICE}/32 dev br0 && "
+              f"ip link set br0 up && ip route add {SERVICES} dev br0 && echo ready && exec {pause}")
+    kinds = ["--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]
+    return Namespace(mark, ["unshare", *kinds, "--", "sh", "-c", script], depth=1)
+
+
+def node(mark, parent, script):
+    """A node's: a network and a mount namespace within the cluster's."""
+    return Namespace(mark, parent.enter(["unshare", "--net", "--mount", "--", "sh", "-c", script]), depth=1)
+
+
+def wire(switch, nodes):
+    """Cables from the control plane to the nodes, and routes to each other's pods. `nodes`: number to namespace."""
+    here, ends = [], {number: [] for number in nodes}
+    for number, each in nodes.items():
+        here += [f"link add port{number} type veth peer name eth0 netns {each.pid}",
+                 f"link set port{number} master br0 up",
+                 f"route add {pods_of(number)} via {node_address(number)}"]
+        ends[number] += ["link set lo up", f"addr add {node_address(number)}/24 dev eth0", "link set eth0 up",
+                         f"route add default via {CONTROL_PLANE}"]
+        ends[number] += [f"route add {pods_of(other)} via {node_address(other)}" for other in nodes if other != number]
+    _ip(switch, here)
+    for number, each in nodes.items():
+        _ip(each, ends[number])
+
+
+def _ip(namespace, commands):
+    done = subprocess.run(namespace.enter(["ip", "-batch", "-"], ("net",)), input="\n".join(commands) + "\n",
+                          capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise Refused(f"ip: {done.stderr.strip()}")
+
+
+def _only_child(pid):
+    """The child of a process that has just forked once."""
+    for _ in range(400):
+        with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+            children = file.read().split()
+        if children:
+            return int(children[0])
+        time.sleep(0.005)
+    raise Refused(f"process {pid} has not forked")

@@ -1,0 +1,125 @@
+"""A node: its namespaces, its containerd, its kubelet, and if wanted its kube-proxy.
+
+It sees the machine's files, but for those that make it a node: /run, /var/lib, /var/log and /etc/cdi are its own and
+empty at first, /etc is the machine's with the node's changes on top. The kubelet's own directory can only be had so:
+where it listens for device plugins is a constant.
+"""
+
+import json
+import socket
+import time
+from pathlib import Path
+
+from benchmarks.processes import Failed
+from tests.cluster.rig import cgroups, configuration, namespaces
+
+_OWN = {"run": "/run", "lib": "/var/lib", "log": "/var/log", "cdi": "/etc/cdi"}
+# A kubelet sets these for the whole machine unless it finds them so. In a node, files stand in for them.
+_TUNABLES = {"vm/overcommit_memory": 1, "vm/panic_on_oom": 0, "kernel/panic": 10, "kernel/panic_on_oops": 1,
+             "kernel/keys/root_maxkeys": 1000000, "kernel/keys/root_maxbytes": 25000000}
+
+
+class Node:
+    """One node. `directory` is on the machine; `reach` finds a file of the node from outside."""
+
+    def __init__(self, number, setup):
+        self.number = number
+        self.name = f"node-{number}"
+        self.address = namespaces.node_address(number)
+        self.directory = setup.directory / self.name
+        self.cgroup = f"{setup.directory.name}-{self.name}"
+        self._setup = setup
+        self._namespace = None
+
+    def begin(self, parent):
+        """Set the node's namespaces going, in those of the cluster; `wait` waits for them."""
+        for folder in (*_OWN, "etc", "etc.work", "tunables", "cni", "containerd"):
+            (self.directory / folder).mkdir(parents=True)
+        (self.directory / "lib/kubelet").mkdir()
+        # The machine's may be a link into the /run that the node does not see; there is nobody to ask anyway.
+        (self.directory / "etc/resolv.conf").write_text("", encoding="ascii")
+        cgroups.make(self.cgroup)
+        script = [*self._mounts(), "echo 1 > /proc/sys/net/ipv4/ip_forward", "echo ready", f"exec {self._setup.pause}"]
+        self._namespace = namespaces.node(self._setup.mark, parent, " && ".join(script))
+        return self
+
+    def wait(self):
+        self._namespace.wait()
+
+    def end(self):
+        if self._namespace:
+            self._namespace.end()
+
+    @property
+    def pid(self):
+        """A process in the node's namespaces, for `nsenter`."""
+        return self._namespace.pid
+
+    def enter(self, command, kinds=("net", "mount", "pid")):
+        """`command`, run on the node: in its network and mount namespaces and in the cluster's PID namespace."""
+        return self._namespace.enter(command, kinds)
+
+    def reach(self, path):
+        """Where a file of the node is seen from outside."""
+        return Path(f"/proc/{self.pid}/root{path}")
+
+    def start_containerd(self):
+        config = self.directory / "containerd.toml"
+        config.write_text(configuration.containerd(self.directory / "containerd", self.directory / "cni",
+                                                   self._setup.programs), encoding="utf-8")
+        network = configuration.pod_network(namespaces.pods_of(self.number))
+        (self.directory / "cni/10-pods.conflist").write_text(json.dumps(network), encoding="utf-8")
+        self._start("containerd", ["--config", str(config)])
+
+    def wait_for_containerd(self, deadline_s=30.0):
+        """A client that finds no socket waits for ten seconds before it tries again; so none is started before."""
+        end = time.monotonic() + deadline_s
+        while True:
+            with socket.socket(socket.AF_UNIX) as probe:
+                if probe.connect_ex(str(self._socket)) == 0:
+                    return
+            if time.monotonic() > end:
+                raise Failed(f"containerd of {self.name} does not listen: {self._last_words('containerd')}")
+            time.sleep(0.02)
+
+    def load_image(self, archive):
+        """The command that brings an image (images.py) to the node."""
+        return [self._setup.programs.path("ctr"), "--address", str(self._socket), "--namespace", "k8s.io",
+                "images", "import", str(archive)]
+
+    def start_kubelet(self):
+        config = self.directory / "kubelet.json"
+        config.write_text(json.dumps(configuration.kubelet(self, self._setup)), encoding="utf-8")
+        self._start("kubelet", [
+            "--config", str(config), "--kubeconfig", str(self._setup.kubeconfig(self.name)),
+            "--hostname-override", self.name, "--node-ip", self.address,
+            "--cert-dir", str(self.directory / "kubelet-pki"), "--v", "2"])
+
+    def stop_kubelet(self):
+        """End it, as an upgrade or a crash does; pods run on. `start_kubelet` starts it again."""
+        self._setup.processes.stop([f"kubelet-{self.number}"], 10.0)
+
+    def start_proxy(self):
+        self._setup.start_proxy(self.name, self.address, self.enter)
+
+    @property
+    def _socket(self):
+        return self.directory / "run/containerd/containerd.sock"
+
+    def _start(self, program, arguments):
+        self._setup.start(f"{program}-{self.number}", self.enter([self._setup.programs.path(program), *arguments]))
+
+    def _last_words(self, program):
+        return self._setup.processes.last_words(f"{program}-{self.number}")
+
+    def _mounts(self):
+        """Commands that give a new mount namespace the node's own files."""
+        at = self.directory
+        for key, value in _TUNABLES.items():
+            (at / "tunables" / key.replace("/", ".")).write_text(f"{value}\n", encoding="ascii")
+        # Shared within the node alone: what a pod mounts with propagation reaches the others.
+        return ["mount --make-rshared /",
+                f"mount -t overlay -o lowerdir=/etc,upperdir={at}/etc,workdir={at}/etc.work overlay /etc",
+                "mkdir -p /etc/cdi",
+                *(f"mount --bind {at}/{name} {path}" for name, path in _OWN.items()),
+                *(f"mount --bind {at}/tunables/{key.replace('/', '.')} /proc/sys/{key}" for key in _TUNABLES)]

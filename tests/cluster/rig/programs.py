@@ -1,0 +1,64 @@
+"""Where the programs of a cluster lie: what tools/install/cluster.sh made, else what the machine has."""
+
+import os
+import re
+import shutil
+from pathlib import Path
+
+TREE = Path(__file__).resolve().parents[3]
+
+
+class Refused(RuntimeError):
+    """A cluster cannot be had here; the text says why and what would help."""
+
+
+class Programs:
+    """The programs of one version of Kubernetes; by default of KUBE_VERSION, else of the one that is installed."""
+
+    def __init__(self, kube_version=None):
+        self.kube_version = kube_version or _version("KUBE_VERSION")
+        cache = Path(os.environ.get("CROSSOVER_CACHE") or Path.home() / ".cache" / "crossover")
+        unpacked = cache / "cluster-debian-12"
+        self._kube = cache / f"kube-{self.kube_version}"
+        self._containerd = cache / f"containerd-{_version('CONTAINERD_VERSION')}"
+        self._folders = [self._kube, self._containerd, unpacked / "usr/bin", unpacked / "usr/sbin",
+                         *map(Path, os.environ.get("PATH", "").split(":")), Path("/usr/sbin"), Path("/sbin")]
+        self._cni = [unpacked / "usr/lib/cni", Path("/opt/cni/bin"), Path("/usr/lib/cni")]
+        self.check()
+
+    @property
+    def search_path(self):
+        """For PATH."""
+        return ":".join(map(str, self._folders))
+
+    @property
+    def cni(self):
+        """The folder of the network plugins."""
+        return next((folder for folder in self._cni if (folder / "ptp").exists()), None)
+
+    def path(self, name):
+        found = shutil.which(name, path=self.search_path)
+        if not found:
+            raise Refused(f"the program {name} is missing: tools/install.sh --cluster")
+        return found
+
+    def check(self):
+        """Refused, with the names of all that is missing."""
+        built = {self._kube: ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kube-proxy", "kubelet",
+                              "kubectl"), self._containerd: ("containerd", "containerd-shim-runc-v2", "ctr")}
+        missing = [str(folder / name) for folder, names in built.items() for name in names
+                   if not os.access(folder / name, os.X_OK)]
+        missing += [name for name in ("etcd", "runc", "openssl", "gcc", "ip", "mount", "nsenter", "setpriv", "unshare")
+                    if not shutil.which(name, path=self.search_path)]
+        if not self.cni:
+            missing.append("the CNI plugins ptp and host-local")
+        if missing:
+            raise Refused(f"missing: {', '.join(missing)}; to install: tools/install.sh --cluster")
+
+
+def _version(variable):
+    """A version by environment variable; else the installer's default, so that it stands in one place."""
+    if os.environ.get(variable):
+        return os.environ[variable]
+    installer = (TREE / "tools/install/cluster.sh").read_text(encoding="utf-8")
+    return re.search(rf"{variable}:-([0-9.]+)", installer).group(1)

@@ -1,0 +1,77 @@
+"""What is left of a cluster goes when its owner does, however the owner ends.
+
+One small process per cluster, apart from it: it waits for its standard input to end, which only its owner holds, and
+then ends the cluster's processes and removes its cgroups and its directory. While it lives it holds a lock in that
+directory; a directory whose lock is free belongs to nobody, and the next cluster's start removes it.
+"""
+
+import contextlib
+import fcntl
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from benchmarks.processes import Failed, kill_marked
+from tests.cluster.rig import cgroups
+from tests.cluster.rig.programs import TREE
+
+PREFIX = "crossover-cluster-"
+LOCK = "lock"
+_SHARED_MEMORY = "/dev/shm"
+
+
+def new_directory():
+    """A directory for a cluster: in memory if there is room and programs may be started from there."""
+    base = _SHARED_MEMORY if _has_room(_SHARED_MEMORY) else tempfile.gettempdir()
+    sweep(base)
+    directory = Path(tempfile.mkdtemp(prefix=PREFIX, dir=base))
+    directory.chmod(0o711)  # what pods are given of it has to be reachable for their users
+    return directory
+
+
+class Janitor:
+    """Started with the cluster's directory; its name is the mark of the processes and begins the cgroups' names."""
+
+    def __init__(self, directory):
+        # A session of its own, so that Ctrl-C in a terminal does not end it with its owner.
+        self._process = subprocess.Popen([sys.executable, "-B", "-m", "tests.cluster.rig.janitor", str(directory)],
+                                         cwd=TREE, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                         start_new_session=True)
+        if self._process.stdout.readline() != "ready\n":
+            raise Failed("the janitor of the cluster did not start")
+
+    def finish(self):
+        """Have everything removed now. Failed if something stayed."""
+        left, _ = self._process.communicate()
+        if left:
+            raise Failed(f"the cluster left behind: {left.strip()}")
+
+
+def clean(directory):
+    """Remove a cluster; the names of what could not be removed."""
+    kill_marked(directory.name, 10.0)
+    left = [str(group) for group in cgroups.remove(directory.name)]
+    end = time.monotonic() + 10.0
+    while not left and directory.exists() and time.monotonic() < end:
+        # Unmounting goes on for a moment after the last process of a mount namespace has ended.
+        shutil.rmtree(directory, ignore_errors=True)
+    return left + ([str(directory)] if directory.exists() else [])
+
+
+def sweep(base):
+    """Remove the clusters under `base` that have lost both owner and janitor, to a `kill -9` of either say."""
+    for directory in Path(base).glob(f"{PREFIX}*"):
+        with contextlib.suppress(OSError), open(directory / LOCK, encoding="ascii") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            clean(directory)
+
+
+def _has_room(path):
+    with contextlib.suppress(OSError):
+        state = os.statvfs(path)
+        return state.f_bavail * state.f_frsize >= 2 << 30 and not state.f_flag & os.ST_NOEXEC
+    return False

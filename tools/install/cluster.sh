@@ -1,0 +1,189 @@
+#!/usr/bin/env bash
+# Installs what the test cluster (tests/cluster/) is made of, as far as it is missing, into
+# ${CROSSOVER_CACHE:-~/.cache/crossover}, one folder per version:
+#   - kube-VERSION and containerd-VERSION, built from their Go modules: pinned by the go.mod and go.sum of
+#     tools/install/NAME-VERSION where that folder exists, by the version alone elsewhere;
+#   - cluster-debian-12: etcd, runc and the CNI plugins, from the packages of tools/install/cluster-debian-12.txt;
+#     the others of that list are installed, which needs root.
+# Quick when nothing is missing, safe to run twice at once, and never writes into the checkout (but for --pin).
+#
+# Needs Go 1.21 or later (https://go.dev/dl; Debian 12's own is too old): with GOTOOLCHAIN=auto, which is Go's default,
+# it fetches the compiler that a version asks for. Kubernetes 1.36 asks for Go 1.26, 1.34 for 1.24, 1.31 for 1.22.
+#
+#   tools/install/cluster.sh           install: some six minutes on two cores, 5 GB for Go's caches
+#   tools/install/cluster.sh --check   change nothing: exit 1 and say what is missing
+#   tools/install/cluster.sh --pin     write the go.mod and go.sum of the versions asked for into tools/install
+#
+#   KUBE_VERSION, CONTAINERD_VERSION   other versions than the ones below
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+readonly here
+readonly kube_version=${KUBE_VERSION:-1.36.3}
+readonly containerd_version=${CONTAINERD_VERSION:-2.3.7}
+readonly cache=${CROSSOVER_CACHE:-$HOME/.cache/crossover}
+readonly packages=$here/cluster-debian-12.txt
+readonly unpacked=$cache/cluster-debian-12
+
+readonly kube_programs=(kube-apiserver kube-controller-manager kube-scheduler kube-proxy kubelet kubectl)
+readonly kube_module=k8s.io/kubernetes
+readonly containerd_programs=(containerd containerd-shim-runc-v2 ctr)
+readonly containerd_module=github.com/containerd/containerd/v2
+
+say() { printf 'install: %s\n' "$*" >&2; }
+
+# Runs a command in silence; if it fails, what it said is shown.
+quietly() {
+  local output
+  output=$("$@" 2>&1) && return 0
+  printf '%s\n' "$output" | tail -n 30 >&2
+  say "failed: $*"
+  return 1
+}
+
+listed() { sed -n -E "s/^$1([a-z0-9.+-]+)\$/\\1/p" "$packages"; }
+
+missing_packages() {
+  comm -23 <(listed '' | sort) <(dpkg-query -W -f '${db:Status-Abbrev}${Package}\n' | sed -n 's/^ii *//p' | sort -u)
+}
+
+install_packages() {
+  local missing
+  mapfile -t missing < <(missing_packages)
+  ((${#missing[@]})) || return 0
+  if [[ $(id -u) != 0 || $mode == --check ]]; then
+    say "missing Debian packages; as root: apt-get install --no-install-recommends ${missing[*]}"
+    return 1
+  fi
+  say "apt-get install ${missing[*]}"
+  export DEBIAN_FRONTEND=noninteractive
+  quietly apt-get -qq update && quietly apt-get -qq install -y --no-install-recommends "${missing[@]}"
+}
+
+unpack_packages() {
+  cmp -s "$packages" "$unpacked/.installed" && return 0
+  if [[ $mode == --check ]]; then
+    say "missing or outdated: $unpacked (tools/install.sh --cluster makes it)"
+    return 1
+  fi
+  local work=$unpacked.part file names
+  mapfile -t names < <(listed 'unpack ')
+  say "unpacking ${names[*]} into $unpacked"
+  rm -rf "$work" && mkdir -p "$work/deb" || return 1
+  # The lists may be older than the archive; only root can renew them.
+  [[ $(id -u) != 0 ]] || quietly apt-get -qq update || return 1
+  (cd "$work/deb" && quietly apt-get -qq -o APT::Sandbox::User=root download "${names[@]}") || return 1
+  for file in "$work"/deb/*.deb; do
+    quietly dpkg-deb -x "$file" "$work" || return 1
+  done
+  rm -rf "$work/deb" "$unpacked"
+  cp "$packages" "$work/.installed" && mv "$work" "$unpacked"
+}
+
+# Elsewhere than on Debian 12 the programs have to be there already.
+system_programs() {
+  local id=none program status=0
+  # shellcheck source=/dev/null
+  [[ -r /etc/os-release ]] && id=$(. /etc/os-release && echo "${ID:-}-${VERSION_ID:-}")
+  if [[ $id == debian-12 ]] && command -v dpkg-query > /dev/null; then
+    install_packages || status=1
+    unpack_packages || status=1
+    return $status
+  fi
+  for program in etcd runc iptables openssl; do
+    command -v "$program" > /dev/null && continue
+    say "this is $id, not debian-12: install $program yourself (and the CNI plugins, into /opt/cni/bin)"
+    status=1
+  done
+  return $status
+}
+
+# new_module NAME VERSION MODULE: a go.mod in this directory that asks for one version of a module.
+# shellcheck disable=SC2317  # `quietly` calls it
+new_module() {
+  local name=$1 version=$2 module=$3 replaced
+  go mod init "crossover.test/$name" && go mod edit -go=1.21 -require="$module@v$version" || return 1
+  [[ $name == kube ]] || return 0
+  # The parts of Kubernetes name each other by v0.0.0 and a folder of its own tree; as modules they are v0.MINOR.PATCH.
+  replaced=$(go mod download -json "$module@v$version" | sed -n 's/.*"GoMod": "\(.*\)".*/\1/p')
+  awk '$1 ~ /^k8s\.io\// && $2 == "v0.0.0" {print $1}' "$replaced" | sort -u |
+    xargs -I{} echo "-replace={}={}@v0.${version#*.}" | xargs go mod edit
+}
+
+# module NAME VERSION MODULE PROGRAM...: a module in this directory that can build the programs.
+module() {
+  local name=$1 version=$2 module=$3 pins=$here/$1-$2
+  shift 3
+  { printf '//go:build tools\n\npackage tools\n\nimport (\n'
+    printf "\t_ \"$module/cmd/%s\"\n" "$@"
+    printf ')\n'; } > tools.go
+  if [[ -e $pins/go.sum && $mode != --pin ]]; then
+    cp "$pins/go.mod" "$pins/go.sum" .
+  else
+    quietly new_module "$name" "$version" "$module" && quietly go mod tidy
+  fi
+}
+
+is_built() {  # NAME VERSION PROGRAM...
+  local pins=$here/$1-$2 out=$cache/$1-$2 program
+  shift 2
+  for program in "$@"; do
+    [[ -x $out/$program ]] || return 1
+  done
+  [[ ! -e $pins/go.sum ]] || cmp -s "$pins/go.sum" "$out/go.sum"
+}
+
+# build NAME VERSION MODULE LDFLAGS PROGRAM...
+build() {
+  local name=$1 version=$2 module=$3 ldflags=$4 out=$cache/$1-$2 work
+  shift 4
+  [[ $mode == --pin ]] || ! is_built "$name" "$version" "$@" || return 0
+  if [[ $mode == --check ]]; then
+    say "missing or outdated: $out (tools/install.sh --cluster makes it)"
+    return 1
+  fi
+  if ! command -v go > /dev/null; then
+    say "Go 1.21 or later is needed to build $name $version: see https://go.dev/dl"
+    return 1
+  fi
+  if [[ $mode == --pin ]]; then say "pinning $name $version"; else say "building $name $version into $out"; fi
+  work=$out.part
+  rm -rf "$work" && mkdir -p "$work" && cd "$work" || return 1
+  module "$name" "$version" "$module" "$@" || return 1
+  if [[ $mode == --pin ]]; then
+    mkdir -p "$here/$name-$version" && cp go.mod go.sum "$here/$name-$version/" && rm -rf "$work"
+    return
+  fi
+  CGO_ENABLED=0 quietly go build -trimpath -tags "no_btrfs no_devmapper no_zfs no_aufs" \
+    -ldflags "-s -w $ldflags" -o ./ "${@/#/$module/cmd/}" || return 1
+  rm -rf "$out" && mv "$work" "$out"
+}
+
+build_all() {
+  local v=k8s.io/component-base/version minor=${kube_version#*.}
+  build containerd "$containerd_version" "$containerd_module" \
+    "-X $containerd_module/version.Version=v$containerd_version" "${containerd_programs[@]}" || return 1
+  # Without these flags the API server calls itself v0.0.0, and clients compare versions.
+  build kube "$kube_version" "$kube_module" \
+    "-X $v.gitVersion=v$kube_version -X $v.gitMajor=1 -X $v.gitMinor=${minor%%.*} -X $v.gitTreeState=clean" \
+    "${kube_programs[@]}"
+}
+
+mode=${1:-}
+case $mode in
+  "" | --check | --pin) ;;
+  *)
+    say "unknown argument '$mode': allowed are --check and --pin"
+    exit 2
+    ;;
+esac
+
+if [[ $mode != --check ]]; then
+  mkdir -p "$cache"
+  exec 9> "$cache/.cluster.lock"
+  flock 9
+fi
+status=0
+[[ $mode == --pin ]] || system_programs || status=1
+build_all || status=1
+exit $status
