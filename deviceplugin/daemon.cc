@@ -39,7 +39,7 @@ bool Daemon::Start(std::vector<Sink*> sinks, std::string* error) {
   recorder_ = std::make_unique<Recorder>(std::move(sinks));
   {
     const std::lock_guard lock(live_mutex_);
-    arbiter_ = std::make_unique<arbiter::Arbiter>(config_.arbiter, recorder_.get(), profiles_);
+    arbiter_ = std::make_unique<arbiter::Arbiter>(config_.arbiter, recorder_.get(), profiles_, identities_);
   }
   if (!arbiter_->Start(error)) return false;
   thread_ = std::thread([this] { arbiter_->Run(); });

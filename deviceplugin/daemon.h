@@ -22,9 +22,10 @@ class Daemon : public ModeSwitch {
   // Reads the configuration again; nothing (after saying why in `error`) when it is not valid.
   using Reread = std::function<std::optional<Config>(std::string* error)>;
 
-  // `profiles`, which may be null, outlives it.
-  explicit Daemon(Config config, const arbiter::ProfileSource* profiles = nullptr)
-      : config_(std::move(config)), profiles_(profiles) {}
+  // `profiles` and `identities`, which may be null, outlive it.
+  explicit Daemon(Config config, const arbiter::ProfileSource* profiles = nullptr,
+                  const arbiter::IdentitySource* identities = nullptr)
+      : config_(std::move(config)), profiles_(profiles), identities_(identities) {}
   ~Daemon() override;  // stops it
 
   // Opens the trace and the socket. To be called once, before any other thread is made: SIGTERM, SIGINT and
@@ -45,6 +46,7 @@ class Daemon : public ModeSwitch {
 
   Config config_;
   const arbiter::ProfileSource* profiles_;
+  const arbiter::IdentitySource* identities_;
   mutable std::mutex live_mutex_;  // over config_.arbiter.live, switched_, and arbiter_'s coming and going
   std::optional<arbiter::Policy> switched_;  // in force instead of the configuration's
   std::unique_ptr<TraceWriter> trace_;

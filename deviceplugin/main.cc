@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <string>
 
+#include "deviceplugin/node.h"
 #include "deviceplugin/standalone.h"
 
 int main(int argc, char** argv) {
@@ -18,12 +19,6 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "crossover-deviceplugin: %s; --help says more\n", error.what());
     return 2;
   }
-  if (!standalone) {
-    std::fputs(
-        "crossover-deviceplugin: without --standalone it would serve a kubelet, which is not in this "
-        "version\n",
-        stderr);
-    return 2;
-  }
-  return crossover::deviceplugin::RunStandalone(config);
+  return standalone ? crossover::deviceplugin::RunStandalone(config)
+                    : crossover::deviceplugin::RunOnNode(config);
 }

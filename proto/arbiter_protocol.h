@@ -53,8 +53,8 @@ struct crossover_header {
 
 struct crossover_hello {
   struct crossover_header header;
-  char gang[CROSSOVER_GANG_NAME_MAX]; /* as given to `crossover run`; with Kubernetes the daemon knows better
-                                       */
+  char gang[CROSSOVER_GANG_NAME_MAX]; /* as given to `crossover run`; in a pod, where the daemon knows better,
+                                         it may be empty */
   char gpu_uuid[CROSSOVER_UUID_MAX];
   uint32_t gang_size;    /* ranks of the whole job; 0 if unknown */
   uint32_t rank;         /* in the job's data-parallel communicator */

@@ -30,10 +30,12 @@ Arbiter::Entry::Entry(const std::shared_ptr<const GpuInfo>& info, const LiveSett
   gpu.set_guard(live.guard);
 }
 
-Arbiter::Arbiter(const Settings& settings, Observer* observer, const ProfileSource* profiles)
+Arbiter::Arbiter(const Settings& settings, Observer* observer, const ProfileSource* profiles,
+                 const IdentitySource* identities)
     : settings_(settings),
       observer_(observer),
       profiles_(profiles),
+      identities_(identities),
       reception_(settings.limits, &poller_, this) {}
 
 Arbiter::~Arbiter() { reception_.CloseAll("the daemon stops"); }
@@ -212,6 +214,19 @@ Arbiter::Entry* Arbiter::FindOrMake(const std::string& uuid, const std::string& 
 }
 
 std::string Arbiter::OnHello(Connection& connection, const Hello& hello) {
+  if (identities_ != nullptr) {
+    const auto identified = identities_->Identify(connection.peer(), hello);
+    if (const auto* unknown = std::get_if<Unidentified>(&identified)) {
+      Log(LogLevel::kWarn, "refused a client of gpu " + hello.gpu_uuid + ": " + unknown->reason);
+      return unknown->reason;
+    }
+    return Welcome(connection, std::get<Hello>(identified));
+  }
+  if (hello.gang.empty()) return "gang: 1 to 127 printable characters without spaces are allowed";
+  return Welcome(connection, hello);
+}
+
+std::string Arbiter::Welcome(Connection& connection, const Hello& hello) {
   std::string refusal;
   Entry* entry = EntryFor(connection, hello, &refusal);
   if (entry == nullptr) {

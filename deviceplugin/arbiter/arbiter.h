@@ -11,6 +11,7 @@
 #include <unordered_map>
 
 #include "deviceplugin/arbiter/gpu.h"
+#include "deviceplugin/arbiter/identity_source.h"
 #include "deviceplugin/arbiter/liveness.h"
 #include "deviceplugin/arbiter/mailbox.h"
 #include "deviceplugin/arbiter/observer.h"
@@ -24,8 +25,10 @@ namespace crossover::arbiter {
 
 class Arbiter : private Reception::Desk {
  public:
-  // `observer` and `profiles` outlive the arbiter; without `profiles`, nothing is known of newcomers.
-  Arbiter(const Settings& settings, Observer* observer, const ProfileSource* profiles = nullptr);
+  // All outlive the arbiter. Without `profiles`, nothing is known of newcomers; without `identities`, they
+  // are who they say.
+  Arbiter(const Settings& settings, Observer* observer, const ProfileSource* profiles = nullptr,
+          const IdentitySource* identities = nullptr);
   ~Arbiter() override;
 
   // Opens the socket; clients may connect from here on.
@@ -48,6 +51,7 @@ class Arbiter : private Reception::Desk {
   using Entries = std::unordered_map<std::string, std::unique_ptr<Entry>>;
 
   std::string OnHello(Connection& connection, const Hello& hello) override;
+  std::string Welcome(Connection& connection, const Hello& hello);
   void OnProfile(Connection& connection, const Profile& profile) override;
   void OnGone(const Connection& connection, std::string_view why) override;
 
@@ -67,6 +71,7 @@ class Arbiter : private Reception::Desk {
   Settings settings_;
   Observer* observer_;
   const ProfileSource* profiles_;
+  const IdentitySource* identities_;
   Mailbox mailbox_;
   Poller poller_;
   Entries gpus_;  // by GpuInfo::key

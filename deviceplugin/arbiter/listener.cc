@@ -18,6 +18,15 @@ std::string Failure(std::string_view what, const std::string& path) {
   return std::string(what) + " " + path + ": " + std::strerror(errno);
 }
 
+// With all that it lies in.
+bool MakeDirectories(const std::string& path) {
+  for (std::size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
+    const std::string part = path.substr(0, end);
+    if (!part.empty() && mkdir(part.c_str(), 0755) != 0 && errno != EEXIST) return false;
+    if (end == std::string::npos) return true;
+  }
+}
+
 // Whether a daemon answers at `address`; a file that none does is removed.
 bool Taken(const sockaddr_un& address, int type) {
   const base::UniqueFd probe(socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
@@ -43,8 +52,7 @@ bool Listener::Open(const SocketSettings& settings, std::string* error, int type
   settings.path.copy(address.sun_path, sizeof(address.sun_path) - 1);
 
   const std::string directory = settings.path.substr(0, settings.path.rfind('/'));
-  if (directory != settings.path && !directory.empty() && mkdir(directory.c_str(), 0755) != 0 &&
-      errno != EEXIST) {
+  if (directory != settings.path && !MakeDirectories(directory)) {
     *error = Failure("making", directory);
     return false;
   }

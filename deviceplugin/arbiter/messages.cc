@@ -40,8 +40,8 @@ bool ValidTransport(std::uint32_t transport) { return transport <= CROSSOVER_TRA
 Message ParseHello(const crossover_hello& wire) {
   const auto gang = Text(wire.gang);
   const auto uuid = Text(wire.gpu_uuid);
-  if (!gang || !ValidGangName(*gang)) {
-    return Broken{"gang: 1 to 127 printable characters without spaces are allowed"};
+  if (!gang || (!gang->empty() && !ValidGangName(*gang))) {
+    return Broken{"gang: at most 127 printable characters without spaces are allowed"};
   }
   if (!uuid || !ValidGpuUuid(*uuid)) return Broken{"gpu_uuid: \"GPU-\" and a lower-case UUID are allowed"};
   if (wire.gang_size != 0 && wire.rank >= wire.gang_size)

@@ -1,80 +1,16 @@
 #include "deviceplugin/config/yaml_config.h"
 
-#include <yaml-cpp/eventhandler.h>
-#include <yaml-cpp/yaml.h>
-
-#include <array>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
-#include <functional>
-#include <map>
-#include <memory>
-#include <set>
-#include <sstream>
-#include <stdexcept>
-
 #include "deviceplugin/arbiter/messages.h"
 #include "deviceplugin/config/values.h"
+#include "deviceplugin/config/yaml_keys.h"
 
 namespace crossover::deviceplugin {
 namespace {
 
-// What is wrong with the file; never leaves this file.
-struct Fault : std::runtime_error {
-  Fault(const YAML::Mark& mark, const std::string& text) : std::runtime_error(text), line(mark.line + 1) {}
-  int line;
-};
-
-std::string Printed(const YAML::Node& node) {
-  if (node.IsScalar()) return node.Scalar().empty() ? "\"\"" : node.Scalar();
-  if (node.IsSequence()) return "a list";
-  return node.IsMap() ? "a map" : "nothing";
-}
-
-[[noreturn]] void Reject(const YAML::Node& node, const std::string& key, std::string_view allowed) {
-  throw Fault(node.Mark(), key + ": " + Printed(node) + " is not allowed: " + std::string(allowed));
-}
-
-// The text of a scalar: `take` returns whether it is allowed.
-void Scalar(const YAML::Node& node, const std::string& key, std::string_view allowed,
-            const std::function<bool(const std::string&)>& take) {
-  if (!node.IsScalar() || !take(node.Scalar())) Reject(node, key, allowed);
-}
-
-void Integer(const YAML::Node& node, const std::string& key, std::int64_t low, std::int64_t high,
-             const std::function<void(std::int64_t)>& take) {
-  Scalar(node, key, std::to_string(low) + " to " + std::to_string(high), [&](const std::string& text) {
-    const auto value = ParseInteger(text, low, high);
-    if (value) take(*value);
-    return value.has_value();
-  });
-}
-
-using Handler = std::function<void(const YAML::Node& value, const std::string& key)>;
-using Handlers = std::map<std::string, Handler>;
-
-std::string Names(const Handlers& handlers) {
-  std::string names;
-  for (const auto& [name, handler] : handlers) names += (names.empty() ? "" : ", ") + name;
-  return names;
-}
-
-// Gives each value of a map to its handler. Keys that have none, or that stand twice, are faults.
-void Map(const YAML::Node& node, const std::string& prefix, const Handlers& handlers) {
-  if (!node.IsMap()) Reject(node, prefix.empty() ? "the file" : prefix, "a map of " + Names(handlers));
-  const std::string path = prefix.empty() ? "" : prefix + ".";
-  std::set<std::string> seen;
-  for (const auto& entry : node) {
-    const std::string name = entry.first.IsScalar() ? entry.first.Scalar() : Printed(entry.first);
-    const auto handler = handlers.find(name);
-    if (handler == handlers.end()) {
-      throw Fault(entry.first.Mark(), path + name + ": unknown key; allowed are " + Names(handlers));
-    }
-    if (!seen.insert(name).second) throw Fault(entry.first.Mark(), path + name + ": stands twice");
-    handler->second(entry.second, path + name);
-  }
-}
+using yaml::Integer;
+using yaml::Map;
+using yaml::Reject;
+using yaml::Scalar;
 
 void ReadSocket(const YAML::Node& node, const std::string& key, arbiter::SocketSettings* socket) {
   Map(node, key,
@@ -169,13 +105,15 @@ std::string ApiSocketBeside(const std::string& socket) {
   return socket.substr(0, socket.rfind('/') + 1) + "api.sock";
 }
 
-Config ReadConfig(const YAML::Node& root) {
+}  // namespace
+
+Config ReadConfig(const YAML::Node& root, yaml::Handlers handlers) {
   Config config;
   config.api_socket = ApiSocketBeside(config.arbiter.socket.path);
   std::optional<std::string> api_socket;
   if (root.IsNull()) return config;  // an empty file: all defaults
   arbiter::LiveSettings& live = config.arbiter.live;
-  Map(root, "",
+  handlers.merge(yaml::Handlers(
       {{"socket",
         [&](const auto& value, const auto& key) { ReadSocket(value, key, &config.arbiter.socket); }},
        {"limits",
@@ -236,71 +174,25 @@ Config ReadConfig(const YAML::Node& root) {
             config.log_level = level.value_or(config.log_level);
             return level.has_value();
           });
-        }}});
+        }}}));
+  Map(root, "", handlers);
   config.api_socket = api_socket.value_or(ApiSocketBeside(config.arbiter.socket.path));
   return config;
 }
 
-// Does nothing but remember where the newest document started.
-class DocumentFinder : public YAML::EventHandler {
- public:
-  void OnDocumentStart(const YAML::Mark& mark) override { start_ = mark; }
-  void OnDocumentEnd() override {}
-  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
-  void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
-  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t, const std::string&) override {}
-  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
-                       YAML::EmitterStyle::value) override {}
-  void OnSequenceEnd() override {}
-  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {
-  }
-  void OnMapEnd() override {}
-
-  const YAML::Mark& start() const { return start_; }
-
- private:
-  YAML::Mark start_;
-};
-
-// YAML::Load ignores what follows the first document, and YAML::LoadAll never ends on some texts that are not
-// YAML (an anchor without a node): so the second one is looked for, and no further.
-void CheckOneDocument(const std::string& text) {
-  std::istringstream stream(text);
-  YAML::Parser parser(stream);
-  DocumentFinder finder;
-  if (parser.HandleNextDocument(finder) && parser.HandleNextDocument(finder)) {
-    throw Fault(finder.start(), "a second document: one is allowed");
-  }
-}
-
-}  // namespace
-
 std::optional<Config> ParseYamlConfig(const std::string& text, const std::string& name, std::string* error) {
-  try {
-    CheckOneDocument(text);
-    return ReadConfig(YAML::Load(text));
-  } catch (const Fault& fault) {
-    *error = name + ":" + std::to_string(fault.line) + ": " + fault.what();
-  } catch (const YAML::Exception& fault) {
-    *error = name + ":" + std::to_string(fault.mark.line + 1) + ": not YAML: " + fault.msg;
+  Config config;
+  if (!yaml::Parse(
+          text, name, [&config](const YAML::Node& root) { config = ReadConfig(root); }, error)) {
+    return std::nullopt;
   }
-  return std::nullopt;
+  return config;
 }
 
 std::optional<Config> ReadYamlConfig(const std::string& path, std::string* error) {
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "re"), std::fclose);
-  std::string text;
-  std::array<char, 4096> buffer;
-  while (file != nullptr) {
-    const std::size_t size = std::fread(buffer.data(), 1, buffer.size(), file.get());
-    if (size == 0) break;
-    text.append(buffer.data(), size);
-  }
-  if (file == nullptr || std::ferror(file.get()) != 0) {
-    *error = path + ": cannot be read: " + std::strerror(errno);
-    return std::nullopt;
-  }
-  return ParseYamlConfig(text, path, error);
+  const auto text = yaml::ReadFile(path, error);
+  if (!text) return std::nullopt;
+  return ParseYamlConfig(*text, path, error);
 }
 
 }  // namespace crossover::deviceplugin

@@ -23,6 +23,14 @@ struct ProcessInfo {
 };
 static_assert(sizeof(ProcessInfo) == 24);
 
+struct Memory {
+  unsigned long long total;
+  unsigned long long free;
+  unsigned long long used;
+};
+constexpr unsigned kUuidBytes = 96;
+constexpr unsigned kNameBytes = 96;
+
 using ListProcesses = Result (*)(Device device, unsigned* count, ProcessInfo* infos);
 
 template <class Function>
@@ -61,6 +69,14 @@ struct NvmlLibrary::Functions {
   ListProcesses list = nullptr;
   ListProcesses list_mps = nullptr;  // null where the library is older than that
   bool started = false;
+  bool inventories = false;  // it has all of these
+  Result (*count)(unsigned* count) = nullptr;
+  Result (*at)(unsigned index, Device* device) = nullptr;
+  Result (*uuid)(Device device, char* text, unsigned bytes) = nullptr;
+  Result (*name)(Device device, char* text, unsigned bytes) = nullptr;
+  Result (*minor)(Device device, unsigned* minor) = nullptr;
+  Result (*memory)(Device device, Memory* memory) = nullptr;
+  Result (*mig)(Device device, unsigned* current, unsigned* pending) = nullptr;  // null: too old for such
 
   ~Functions() {
     if (started) stop();
@@ -87,12 +103,47 @@ std::unique_ptr<NvmlLibrary> NvmlLibrary::Load(const std::string& name, std::str
     return nullptr;
   }
   Find(library, "nvmlDeviceGetMPSComputeRunningProcesses_v3", &functions->list_mps);
+  functions->inventories = Find(library, "nvmlDeviceGetCount_v2", &functions->count) &&
+                           Find(library, "nvmlDeviceGetHandleByIndex_v2", &functions->at) &&
+                           Find(library, "nvmlDeviceGetUUID", &functions->uuid) &&
+                           Find(library, "nvmlDeviceGetName", &functions->name) &&
+                           Find(library, "nvmlDeviceGetMinorNumber", &functions->minor) &&
+                           Find(library, "nvmlDeviceGetMemoryInfo", &functions->memory);
+  Find(library, "nvmlDeviceGetMigMode", &functions->mig);
   if (const Result result = functions->start(); result != kSuccess) {
     *error = name + ": " + functions->describe(result);
     return nullptr;
   }
   functions->started = true;
   return std::unique_ptr<NvmlLibrary>(new NvmlLibrary(std::move(functions)));
+}
+
+std::optional<std::vector<NvmlLibrary::Gpu>> NvmlLibrary::Gpus() const {
+  unsigned count = 0;
+  if (!functions_->inventories || functions_->count(&count) != kSuccess) return std::nullopt;
+  std::vector<Gpu> gpus;
+  for (unsigned index = 0; index < count; ++index) {
+    Device device = nullptr;
+    char uuid[kUuidBytes] = {};
+    char name[kNameBytes] = {};
+    Memory memory{};
+    Gpu gpu;
+    if (functions_->at(index, &device) != kSuccess ||
+        functions_->uuid(device, uuid, sizeof uuid - 1) != kSuccess ||
+        functions_->minor(device, &gpu.minor) != kSuccess) {
+      continue;  // it has fallen off the bus
+    }
+    functions_->name(device, name, sizeof name - 1);
+    functions_->memory(device, &memory);
+    unsigned now = 0;
+    unsigned later = 0;
+    gpu.mig = functions_->mig != nullptr && functions_->mig(device, &now, &later) == kSuccess && now != 0;
+    gpu.uuid = uuid;
+    gpu.name = name;
+    gpu.memory_bytes = memory.total;
+    gpus.push_back(std::move(gpu));
+  }
+  return gpus;
 }
 
 std::optional<std::map<pid_t, std::uint64_t>> NvmlLibrary::MemoryByProcess(

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace crossover::deviceplugin {
 
@@ -22,6 +23,16 @@ class NvmlLibrary {
   ~NvmlLibrary();
   NvmlLibrary(const NvmlLibrary&) = delete;
   NvmlLibrary& operator=(const NvmlLibrary&) = delete;
+
+  struct Gpu {
+    std::string uuid;
+    std::string name;
+    unsigned minor = 0;  // of /dev/nvidia<minor>
+    std::uint64_t memory_bytes = 0;
+    bool mig = false;  // split into instances: such a GPU is left alone
+  };
+  // Those that answer, in the driver's order. Nothing where the driver does not say how many there are.
+  std::optional<std::vector<Gpu>> Gpus() const;
 
   // Bytes that each process has allocated on a GPU, also as a client of MPS; by process id. Processes of
   // which the driver does not know it are left out. Nothing where the driver does not answer.

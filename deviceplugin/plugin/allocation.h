@@ -23,7 +23,7 @@ enum class DeviceStrategy {
 enum class Injection {
   kPreloadFile,  // a file over /etc/ld.so.preload: whatever the container's environment, and also for ranks
                  // that come in through sshd
-  kEnvironment  // LD_PRELOAD, which the container's own environment overrides
+  kEnvironment   // LD_PRELOAD, which the container's own environment overrides
 };
 
 struct AllocationSettings {

@@ -73,6 +73,27 @@ void Resolve(const Rank& rank, bool listen, Addresses& addresses) {
     throw Failure("environment: MASTER_ADDR=" + rank.master_addr + ": " + gai_strerror(error), 2);
 }
 
+// The port of `address` on all addresses of this machine.
+sockaddr_storage Anywhere(const addrinfo& address) {
+  sockaddr_storage anywhere{};
+  std::memcpy(&anywhere, address.ai_addr, address.ai_addrlen);
+  if (address.ai_family == AF_INET6) {
+    reinterpret_cast<sockaddr_in6*>(&anywhere)->sin6_addr = in6addr_any;
+  } else {
+    reinterpret_cast<sockaddr_in*>(&anywhere)->sin_addr.s_addr = htonl(INADDR_ANY);
+  }
+  return anywhere;
+}
+
+// On a cluster MASTER_ADDR may be a service's in front of this rank: no address of ours, and then any will
+// do.
+bool Bind(int fd, const addrinfo& address) {
+  if (bind(fd, address.ai_addr, address.ai_addrlen) == 0) return true;
+  if (errno != EADDRNOTAVAIL) return false;
+  const sockaddr_storage anywhere = Anywhere(address);
+  return bind(fd, reinterpret_cast<const sockaddr*>(&anywhere), address.ai_addrlen) == 0;
+}
+
 UniqueFd Listen(const Rank& rank) {
   Addresses addresses;
   Resolve(rank, true, addresses);
@@ -80,7 +101,7 @@ UniqueFd Listen(const Rank& rank) {
   UniqueFd fd(socket(address.ai_family, address.ai_socktype | SOCK_CLOEXEC, address.ai_protocol));
   const int on = 1;
   setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  if (bind(fd.get(), address.ai_addr, address.ai_addrlen) != 0 || listen(fd.get(), 128) != 0) {
+  if (!Bind(fd.get(), address) || listen(fd.get(), 128) != 0) {
     throw Failure("cannot listen on " + Endpoint(rank) + ": " + std::strerror(errno));
   }
   return fd;

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/base/job_environment.h"
 #include "sidecar/log/log.h"
@@ -47,11 +48,14 @@ pthread_once_t config_once = PTHREAD_ONCE_INIT;
 
 }  // namespace
 
-Config ParseConfig(const char* (*get)(const char* name)) {
+Config ParseConfig(const char* (*get)(const char* name), bool (*exists)(const char* path)) {
   Config parsed;
   const char* gang = get(base::kGang.name);
-  if (gang == nullptr || gang[0] == '\0' || base::IsOn(get("CROSSOVER_DISABLE"))) return parsed;
-  gang = Read(get, base::kGang, "");
+  const bool named = gang != nullptr && gang[0] != '\0';
+  if (base::IsOn(get("CROSSOVER_DISABLE"))) return parsed;
+  // In a pod nobody names a gang: who has put the daemon's socket there knows it.
+  if (!named && !exists(base::kDefaultSocket)) return parsed;
+  gang = named ? Read(get, base::kGang, "") : "";
   if (gang == nullptr || !ReadLogLevel(get)) return parsed;
   const char* socket = Read(get, base::kSocket, base::kDefaultSocket);
   if (socket == nullptr) return parsed;
@@ -84,8 +88,10 @@ Config ParseConfig(const char* (*get)(const char* name)) {
 }
 
 const Config& GetConfig() {
-  pthread_once(&config_once,
-               [] { config = ParseConfig([](const char* name) -> const char* { return getenv(name); }); });
+  pthread_once(&config_once, [] {
+    config = ParseConfig([](const char* name) -> const char* { return getenv(name); },
+                         [](const char* path) { return access(path, F_OK) == 0; });
+  });
   return config;
 }
 

@@ -8,9 +8,11 @@
 namespace crossover::session {
 
 struct Config {
-  bool active = false;  // a gang is named, the kill switch is off, and every value is well-formed
-  char gang[CROSSOVER_GANG_NAME_MAX] = {};
-  char socket[108] = {};  // room of sockaddr_un::sun_path
+  // A gang is named, or the daemon's socket is where it is in pods; the kill switch is off, and every value
+  // is well-formed.
+  bool active = false;
+  char gang[CROSSOVER_GANG_NAME_MAX] = {};  // may be empty in a pod
+  char socket[108] = {};                    // room of sockaddr_un::sun_path
   std::uint32_t gang_size = 0;
   std::uint32_t priority = CROSSOVER_PRIORITY_NORMAL;
   std::uint32_t max_slowdown = 0;  // thousandths; 0: none
@@ -19,8 +21,8 @@ struct Config {
   bool launch_blocking = false;  // CUDA_LAUNCH_BLOCKING: every launch waits, so a turn could never be queued
 };
 
-// Parses an environment given by `get`, which answers like getenv().
-Config ParseConfig(const char* (*get)(const char* name));
+// Parses an environment given by `get`, which answers like getenv(); `exists` tells whether there is a file.
+Config ParseConfig(const char* (*get)(const char* name), bool (*exists)(const char* path));
 
 // The process's own. Thread-safe.
 const Config& GetConfig();

@@ -54,6 +54,7 @@ bool ClientTable::Claim(SharedState* state, const std::string& directory, std::s
       *error = FileOf(entry) + ": " + std::strerror(errno);
       return false;
     }
+    fchmod(fd.get(), 0666);  // the next may be another user's
     struct flock lock = WholeFile();
     if (fcntl(fd.get(), F_SETLK, &lock) != 0) continue;
     lock_fd_ = fd.release();

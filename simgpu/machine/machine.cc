@@ -26,7 +26,11 @@ std::string& LastError() {
 }
 
 bool MakeDirectory(const std::string& path, std::string* error) {
-  if (mkdir(path.c_str(), 0777) == 0 || errno == EEXIST) return true;
+  if (mkdir(path.c_str(), 0777) == 0) {
+    chmod(path.c_str(), 0777);  // any user may use the GPUs, whatever the mask of the first
+    return true;
+  }
+  if (errno == EEXIST) return true;
   *error = "state: cannot make '" + path + "': " + std::strerror(errno);
   return false;
 }
@@ -76,6 +80,7 @@ bool Machine::Attach(std::string* error) {
   if (!MakeDirectory(config_.state, error) || !MakeDirectory(config_.state + "/clients", error)) return false;
   const std::string path = config_.state + "/state";
   const ScopedFd fd(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
+  fchmod(fd.get(), 0666);  // refused where it is another user's, who has done so
   // One process at a time attaches.
   if (!fd || flock(fd.get(), LOCK_EX) != 0) {
     *error = "state: cannot open '" + path + "': " + std::strerror(errno);

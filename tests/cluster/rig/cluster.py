@@ -78,10 +78,10 @@ class Cluster:
             "name": name, "labels": {"pod-security.kubernetes.io/enforce": enforce}}})
         self.kubectl.wait_for("serviceaccount", "default", bool, name)
 
-    def image_of(self, name, files, command=(), nodes=None):
+    def image_of(self, name, files, command=(), nodes=None, provided=()):
         """An image of programs and files (images.py) on all nodes, or on some. Tag it other than "latest"."""
         archive = self.directory / f"{name.replace('/', '_')}.tar"
-        images.image_of(archive, name, files, command)
+        images.image_of(archive, name, files, command, provided=provided)
         self.load_image(archive, nodes)
         archive.unlink()
 

@@ -15,13 +15,14 @@ _ACCOUNTS = {"/etc/passwd": f"root:x:0:0:root:/root:/sbin/nologin\nnonroot:x:{US
 _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 
 
-def image_of(archive, name, files, command=(), user=USER):
-    """Write an image. `files`: path in the image to a file or folder here; programs bring their shared libraries."""
+def image_of(archive, name, files, command=(), user=USER, provided=()):
+    """Write an image. `files`: path in the image to a file or folder here; programs bring their shared libraries, but
+    for those `provided` by something else, a device say."""
     everything = {}
     for inside, source in files.items():
         everything.update(_tree(inside, Path(source)))
     for source in list(everything.values()):
-        everything.update({str(library): library for library in libraries(source)})
+        everything.update({str(library): library for library in libraries(source, provided)})
     layer = _layer({**_ACCOUNTS, **everything})
     digest = hashlib.sha256(layer).hexdigest()
     config = json.dumps({
@@ -40,13 +41,14 @@ def image_of(archive, name, files, command=(), user=USER):
     return archive
 
 
-def libraries(program):
+def libraries(program, provided=()):
     """The shared libraries of a program or library, the loader among them; none of a static one, or of another file."""
     with open(program, "rb") as file:
         if file.read(4) != b"\x7fELF":
             return []
     listing = subprocess.run(["ldd", str(program)], capture_output=True, text=True, check=False).stdout
-    if "not found" in listing:
+    missing = [name for name in re.findall(r"(\S+) => not found", listing) if name not in provided]
+    if missing:
         raise FileNotFoundError(f"{program}: {listing.strip()}")
     # "libc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x...)" and "/lib64/ld-linux-x86-64.so.2 (0x...)"
     return [Path(path) for path in re.findall(r"(?:=>\s+|^\s+)(/\S+) \(0x", listing, re.MULTILINE)]

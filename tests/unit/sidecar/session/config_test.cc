@@ -14,19 +14,25 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 std::map<std::string, std::string> environment;
+bool in_a_pod = false;
 
 class ConfigTest : public ::testing::Test {
  protected:
-  void SetUp() override { environment = {{"CROSSOVER_GANG", "a"}}; }
+  void SetUp() override {
+    environment = {{"CROSSOVER_GANG", "a"}};
+    in_a_pod = false;
+  }
   void TearDown() override { log::SetLevel(log::Level::kWarn); }
 
   // Parses; what was said is in `said_`.
   Config Parse() {
     ::testing::internal::CaptureStderr();
-    const Config config = ParseConfig([](const char* name) -> const char* {
-      const auto found = environment.find(name);
-      return found == environment.end() ? nullptr : found->second.c_str();
-    });
+    const Config config = ParseConfig(
+        [](const char* name) -> const char* {
+          const auto found = environment.find(name);
+          return found == environment.end() ? nullptr : found->second.c_str();
+        },
+        [](const char* path) { return in_a_pod && std::string(path) == "/run/crossover/arbiter.sock"; });
     said_ = ::testing::internal::GetCapturedStderr();
     return config;
   }
@@ -38,6 +44,17 @@ TEST_F(ConfigTest, WithoutAGangItIsInertAndSilent) {
   environment.clear();
   EXPECT_FALSE(Parse().active);
   EXPECT_THAT(said_, IsEmpty());
+}
+
+TEST_F(ConfigTest, InAPodTheDaemonKnowsTheGang) {
+  environment.clear();
+  in_a_pod = true;
+  const Config config = Parse();
+  EXPECT_TRUE(config.active);
+  EXPECT_STREQ(config.gang, "");
+  EXPECT_STREQ(config.socket, "/run/crossover/arbiter.sock");
+  environment["CROSSOVER_DISABLE"] = "1";
+  EXPECT_FALSE(Parse().active);
 }
 
 TEST_F(ConfigTest, KillSwitch) {

@@ -1,0 +1,12 @@
+// The keys of every daemon's configuration.
+#pragma once
+
+#include "deviceplugin/config/config.h"
+#include "deviceplugin/config/yaml_map.h"
+
+namespace crossover::deviceplugin {
+
+// Of a document's top. `handlers`: of keys beside those of every daemon. Throws yaml::Fault.
+Config ReadConfig(const YAML::Node& root, yaml::Handlers handlers = {});
+
+}  // namespace crossover::deviceplugin

@@ -1,0 +1,98 @@
+#include "deviceplugin/inject/library_store.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <system_error>
+
+#include "common/base/fd.h"
+#include "common/base/names.h"
+
+namespace crossover::deviceplugin {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kLibrary[] = "libcrossover.so";
+constexpr char kPreload[] = "ld.so.preload";
+
+std::optional<std::string> ReadFile(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (!file) return std::nullopt;
+  return text.str();
+}
+
+// Of FNV-1a, 64 bits: tells versions apart, proves nothing.
+std::string DigestOf(const std::string& bytes) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const char c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  char digits[17];
+  std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(hash));
+  return digits;
+}
+
+bool WriteFile(const std::string& path, const std::string& bytes, mode_t mode) {
+  const base::UniqueFd file(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode));
+  if (!file) return false;
+  for (std::size_t done = 0; done < bytes.size();) {
+    const ssize_t size = write(file.get(), bytes.data() + done, bytes.size() - done);
+    if (size <= 0) return false;
+    done += static_cast<std::size_t>(size);
+  }
+  return fchmod(file.get(), mode) == 0 && fsync(file.get()) == 0;  // whatever the mask of the daemon
+}
+
+bool RunsNothing(const std::string& directory) {
+  struct statvfs status {};
+  return statvfs(directory.c_str(), &status) == 0 && (status.f_flag & ST_NOEXEC) != 0;
+}
+
+}  // namespace
+
+std::optional<std::string> InstallLibrary(const std::string& library, const std::string& host_directory,
+                                          std::string* error) {
+  const auto bytes = ReadFile(library);
+  if (!bytes) {
+    *error = library + ": cannot be read: " + std::strerror(errno);
+    return std::nullopt;
+  }
+  const std::string versions = host_directory + "/lib";
+  const std::string directory = versions + "/" + DigestOf(*bytes);
+  const std::string draft = directory + ".new." + std::to_string(getpid());
+  std::error_code failure;
+  fs::create_directories(versions, failure);
+  if (!failure && !fs::exists(directory)) {
+    fs::create_directories(draft, failure);
+    const std::string preload = std::string(base::kLibraryDirectory) + "/" + kLibrary + "\n";
+    const bool written = !failure && WriteFile(draft + "/" + kLibrary, *bytes, 0555) &&
+                         WriteFile(draft + "/" + kPreload, preload, 0444) && chmod(draft.c_str(), 0755) == 0;
+    if (!written || std::rename(draft.c_str(), directory.c_str()) != 0) {
+      if (!failure) failure = std::error_code(errno, std::generic_category());
+      std::error_code ignored;
+      fs::remove_all(draft, ignored);
+      if (fs::exists(directory, ignored)) failure.clear();  // another daemon was quicker
+    }
+  }
+  if (failure) {
+    *error = versions + ": " + failure.message();
+    return std::nullopt;
+  }
+  if (RunsNothing(directory)) {
+    *error = directory + ": its file system is mounted noexec: no process could load the library from there";
+    return std::nullopt;
+  }
+  return directory;
+}
+
+}  // namespace crossover::deviceplugin

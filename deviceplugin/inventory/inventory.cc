@@ -1,0 +1,26 @@
+#include "deviceplugin/inventory/inventory.h"
+
+namespace crossover::deviceplugin {
+namespace {
+
+// Shared by all GPUs of a node.
+constexpr const char* kSharedDeviceFiles[] = {"/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools"};
+
+}  // namespace
+
+DeviceList::Gpus Advertise(const std::vector<NvmlLibrary::Gpu>& gpus, std::uint32_t slots,
+                           std::vector<std::string>* left_out) {
+  DeviceList::Gpus advertised;
+  for (const NvmlLibrary::Gpu& gpu : gpus) {
+    if (gpu.mig) {
+      left_out->push_back(gpu.uuid);
+      continue;
+    }
+    AllocatableGpu allocatable{.device_files = {"/dev/nvidia" + std::to_string(gpu.minor)}};
+    for (const char* file : kSharedDeviceFiles) allocatable.device_files.emplace_back(file);
+    advertised.emplace(gpu.uuid, AdvertisedGpu{std::move(allocatable), slots, true});
+  }
+  return advertised;
+}
+
+}  // namespace crossover::deviceplugin

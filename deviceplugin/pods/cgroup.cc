@@ -1,0 +1,95 @@
+#include "deviceplugin/pods/cgroup.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <cctype>
+#include <fstream>
+#include <sstream>
+
+namespace crossover::deviceplugin {
+namespace {
+
+constexpr std::string_view kKubelets = "kubepods";
+constexpr std::string_view kSlice = ".slice";
+constexpr std::string_view kPod = "pod";
+
+bool StartsWith(std::string_view text, std::string_view start) {
+  return text.substr(0, start.size()) == start;
+}
+bool EndsWith(std::string_view text, std::string_view end) {
+  return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
+}
+
+// A UUID, or the 32 digits by which a kubelet knows pods that are not from the API server.
+bool IsUid(std::string_view text) {
+  const auto is_digit = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
+  if (text.size() == 32) return std::all_of(text.begin(), text.end(), is_digit);
+  constexpr std::string_view kShape = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
+  return std::equal(text.begin(), text.end(), kShape.begin(), kShape.end(),
+                    [&](char c, char shape) { return shape == 'x' ? is_digit(c) : c == shape; });
+}
+
+// Of one folder of a path: pod<uid>, or kubepods-<class>-pod<uid, with underscores>.slice under systemd.
+std::optional<std::string> UidOfFolder(std::string_view folder) {
+  std::string uid;
+  if (EndsWith(folder, kSlice)) {
+    const std::size_t pod = folder.rfind("-pod");
+    if (!StartsWith(folder, kKubelets) || pod == std::string_view::npos) return std::nullopt;
+    uid = folder.substr(pod + 4, folder.size() - pod - 4 - kSlice.size());
+    std::replace(uid.begin(), uid.end(), '_', '-');
+  } else if (StartsWith(folder, kPod)) {
+    uid = folder.substr(kPod.size());
+  }
+  if (!IsUid(uid)) return std::nullopt;
+  return uid;
+}
+
+std::optional<std::string> UidOfPath(std::string_view path) {
+  bool below_kubelet = false;
+  while (!path.empty()) {
+    const std::size_t slash = path.find('/');
+    const std::string_view folder = path.substr(0, slash);
+    path = slash == std::string_view::npos ? "" : path.substr(slash + 1);
+    if (below_kubelet) {
+      if (auto uid = UidOfFolder(folder)) return uid;
+    }
+    below_kubelet |= folder == kKubelets || folder == "kubepods.slice";
+  }
+  return std::nullopt;
+}
+
+bool Ended(const arbiter::Peer& peer) {
+  pollfd process{peer.pidfd.get(), POLLIN, 0};
+  return poll(&process, 1, 0) != 0;
+}
+
+}  // namespace
+
+std::optional<std::string> PodUidOf(std::string_view cgroups) {
+  std::optional<std::string> found;
+  while (!cgroups.empty()) {
+    const std::size_t feed = cgroups.find('\n');
+    std::string_view line = cgroups.substr(0, feed);
+    cgroups = feed == std::string_view::npos ? "" : cgroups.substr(feed + 1);
+    // hierarchy:controllers:path
+    for (int colon = 0; colon < 2; ++colon) line = line.substr(std::min(line.find(':'), line.size() - 1) + 1);
+    auto uid = UidOfPath(line);
+    if (!uid) continue;
+    if (found && found != uid) return std::nullopt;
+    found = std::move(uid);
+  }
+  return found;
+}
+
+std::optional<std::string> PodUidOf(const arbiter::Peer& peer) {
+  // Without a descriptor of the process itself, whose end would show, its number proves nothing.
+  if (peer.pid <= 0 || !peer.pidfd) return std::nullopt;
+  std::ifstream file("/proc/" + std::to_string(peer.pid) + "/cgroup");
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (!file || Ended(peer)) return std::nullopt;
+  return PodUidOf(text.str());
+}
+
+}  // namespace crossover::deviceplugin

@@ -1,0 +1,31 @@
+// What a kubelet has handed out, from its own file: the only place where pods, containers and device IDs
+// meet.
+//
+// Not an interface that anybody promises, though unchanged for years: whoever reads it goes on without it. It
+// has everything that was handed out before the call under way, and may still have what belonged to pods that
+// are gone.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace crossover::deviceplugin {
+
+struct HandedOut {
+  std::string pod_uid;
+  std::string container;
+  std::vector<std::string> ids;  // sorted
+
+  friend bool operator==(const HandedOut&, const HandedOut&) = default;
+};
+
+// The devices of `resource`. Nothing for text that is no such file. Pure.
+std::optional<std::vector<HandedOut>> ParseCheckpoint(std::string_view text, const std::string& resource);
+
+// Of the file in a kubelet's device plugin directory. Nothing where it cannot be read.
+std::optional<std::vector<HandedOut>> ReadCheckpoint(const std::string& directory,
+                                                     const std::string& resource);
+
+}  // namespace crossover::deviceplugin

@@ -1,0 +1,40 @@
+#include "deviceplugin/pods/identity.h"
+
+#include "common/base/job_environment.h"
+#include "common/base/names.h"
+#include "deviceplugin/pods/cgroup.h"
+#include "proto/arbiter_protocol.h"
+
+namespace crossover::deviceplugin {
+
+arbiter::Hello HelloOf(const Pod& pod, const arbiter::Hello& hello) {
+  arbiter::Hello known = hello;
+  known.gang = GangOf(pod);
+  const std::string& size = pod.Annotation(base::kGangSizeAnnotation);
+  if (base::IsGangSize(size.c_str()))
+    known.gang_size = static_cast<std::uint32_t>(base::GangSizeOf(size.c_str()));
+  const std::string& priority = pod.Annotation(base::kTurnPriorityAnnotation);
+  if (priority == "high") known.priority = CROSSOVER_PRIORITY_HIGH;
+  if (priority == "normal") known.priority = CROSSOVER_PRIORITY_NORMAL;
+  if (priority == "low") known.priority = CROSSOVER_PRIORITY_LOW;
+  const std::string& slowdown = pod.Annotation(base::kMaxSlowdownAnnotation);
+  if (base::IsSlowdown(slowdown.c_str())) known.max_slowdown = base::SlowdownOf(slowdown.c_str());
+  return known;
+}
+
+std::variant<arbiter::Hello, arbiter::Unidentified> PodIdentity::Identify(const arbiter::Peer& peer,
+                                                                          const arbiter::Hello& hello) const {
+  const std::string process = "process " + std::to_string(peer.pid);
+  const auto uid = PodUidOf(peer);
+  if (!uid) return arbiter::Unidentified{process + " belongs to no pod of this node"};
+  const auto pod = pods_->Find(*uid);
+  if (!pod || pod->over)
+    return arbiter::Unidentified{"pod " + *uid + " of " + process + " is not known here"};
+  if (pod->Annotation(base::kModeAnnotation) == "off") {
+    return arbiter::Unidentified{std::string(base::kModeAnnotation) + " of pod " + pod->name_space + "/" +
+                                 pod->name + " is off"};
+  }
+  return HelloOf(*pod, hello);
+}
+
+}  // namespace crossover::deviceplugin

@@ -1,0 +1,115 @@
+#include "deviceplugin/pods/pod.h"
+
+#include <charconv>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "common/base/job_environment.h"
+#include "common/base/names.h"
+
+namespace crossover::deviceplugin {
+namespace {
+
+using nlohmann::json;
+
+// Labels that name the job to which a pod belongs, the most telling first.
+constexpr const char* kOwnerLabels[] = {"jobset.sigs.k8s.io/jobset-name", "training.kubeflow.org/job-name",
+                                        "leaderworkerset.sigs.k8s.io/name", "batch.kubernetes.io/job-name",
+                                        "job-name"};
+
+const json& At(const json& object, const char* key) {
+  static const json nothing;
+  if (!object.is_object()) return nothing;
+  const auto found = object.find(key);
+  return found == object.end() ? nothing : *found;
+}
+
+std::string Text(const json& value) { return value.is_string() ? value.get<std::string>() : ""; }
+
+// A count as Kubernetes writes those of whole devices: digits.
+std::size_t CountOf(const json& quantity) {
+  const std::string text = Text(quantity);
+  std::size_t count = 0;
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), count);
+  return parsed.ec == std::errc() && parsed.ptr == text.data() + text.size() ? count : 0;
+}
+
+void AddContainers(const json& containers, Pod* pod) {
+  if (!containers.is_array()) return;
+  for (const json& container : containers) {
+    const std::size_t slots = CountOf(At(At(At(container, "resources"), "limits"), base::kSlotResource));
+    pod->containers.push_back({Text(At(container, "name")), slots});
+  }
+}
+
+// Of FNV-1a, 64 bits.
+std::string Hash(const std::string& text) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  char digits[17];
+  std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(hash));
+  return digits;
+}
+
+}  // namespace
+
+const std::string& Pod::Annotation(const char* key) const {
+  static const std::string empty;
+  const auto found = annotations.find(key);
+  return found == annotations.end() ? empty : found->second;
+}
+
+std::optional<Pod> ParsePod(const json& object) {
+  const json& metadata = At(object, "metadata");
+  Pod pod;
+  pod.uid = Text(At(metadata, "uid"));
+  pod.name_space = Text(At(metadata, "namespace"));
+  pod.name = Text(At(metadata, "name"));
+  if (pod.uid.empty() || pod.name_space.empty() || pod.name.empty()) return std::nullopt;
+  pod.created = Text(At(metadata, "creationTimestamp"));
+  const std::string phase = Text(At(At(object, "status"), "phase"));
+  pod.over = phase == "Succeeded" || phase == "Failed";
+  const json& annotations = At(metadata, "annotations");
+  if (annotations.is_object()) {
+    constexpr std::string_view kOurs = CROSSOVER_DOMAIN "/";
+    for (const auto& [key, value] : annotations.items()) {
+      if (key.compare(0, kOurs.size(), kOurs) == 0) pod.annotations.emplace(key, Text(value));
+    }
+  }
+  for (const char* label : kOwnerLabels) {
+    pod.owner = Text(At(At(metadata, "labels"), label));
+    if (!pod.owner.empty()) break;
+  }
+  AddContainers(At(At(object, "spec"), "initContainers"), &pod);
+  AddContainers(At(At(object, "spec"), "containers"), &pod);
+  return pod;
+}
+
+std::string GangOf(const Pod& pod) {
+  std::string gang = pod.Annotation(base::kGangAnnotation);
+  if (gang.empty()) gang = pod.owner.empty() ? pod.name : pod.owner;
+  gang = pod.name_space + "/" + gang;
+  const std::string whole = gang;
+  for (char& c : gang) {
+    if (c <= ' ' || c > '~') c = '?';
+  }
+  if (gang == whole && gang.size() <= base::kLongestGang) return gang;
+  const std::string hash = "-" + Hash(whole);
+  return gang.substr(0, base::kLongestGang - hash.size()) + hash;
+}
+
+std::map<std::string, std::vector<std::string>> AssignmentOf(const Pod& pod) {
+  std::map<std::string, std::vector<std::string>> assignment;
+  const json parsed = json::parse(pod.Annotation(base::kAssignmentAnnotation), nullptr, false);
+  const json& containers = At(parsed, "containers");
+  if (!containers.is_object()) return assignment;
+  for (const auto& [name, gpus] : containers.items()) {
+    if (!gpus.is_array()) continue;
+    for (const json& gpu : gpus) {
+      if (gpu.is_string()) assignment[name].push_back(gpu.get<std::string>());
+    }
+  }
+  return assignment;
+}
+
+}  // namespace crossover::deviceplugin

@@ -1,0 +1,46 @@
+// What the daemon wants to know of a pod of its node.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace crossover::deviceplugin {
+
+struct PodContainer {
+  std::string name;
+  std::size_t slots = 0;  // it asks for
+};
+
+struct Pod {
+  std::string uid;
+  std::string name_space;
+  std::string name;
+  std::string created;                             // when: text of the API server, which sorts as time does
+  std::uint64_t arrival = 0;                       // on this node, as the daemon saw it: larger is later
+  bool over = false;                               // it has ended, whether it did its work or not
+  std::map<std::string, std::string> annotations;  // ours
+  std::vector<PodContainer> containers;  // in the order in which a kubelet asks: those that initialise first
+  // By which its gang is known where no annotation says it: from the labels of whoever made it.
+  std::string owner;
+
+  // An annotation of ours by its full name; empty where it is not set.
+  const std::string& Annotation(const char* key) const;
+};
+
+// Nothing for what is no pod, or lacks its names.
+std::optional<Pod> ParsePod(const nlohmann::json& object);
+
+// "namespace/gang": of the annotation, or the owner, or the pod alone. At most 127 printable characters;
+// longer ones are cut and end in a hash of the whole.
+std::string GangOf(const Pod& pod);
+
+// GPUs that each container is to have, from the assignment annotation: {"containers": {"name": ["GPU-.."]}}.
+// Empty where there is none, or none that can be read.
+std::map<std::string, std::vector<std::string>> AssignmentOf(const Pod& pod);
+
+}  // namespace crossover::deviceplugin

@@ -1,0 +1,70 @@
+#include "deviceplugin/pods/pod_table.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace crossover::deviceplugin {
+
+void PodTable::OnList(const nlohmann::json& items) {
+  std::vector<Pod> pods;
+  for (const nlohmann::json& item : items) {
+    if (auto pod = ParsePod(item)) pods.push_back(*std::move(pod));
+  }
+  std::set<std::string> there;
+  for (const Pod& pod : pods) there.insert(pod.uid);
+  const std::lock_guard lock(mutex_);
+  std::erase_if(pods_, [&there](const auto& entry) { return there.count(entry.first) == 0; });
+  for (Pod& pod : pods) Put(std::move(pod));
+}
+
+void PodTable::OnChange(const nlohmann::json& object) {
+  auto pod = ParsePod(object);
+  if (!pod) return;
+  const std::lock_guard lock(mutex_);
+  Put(*std::move(pod));
+}
+
+void PodTable::Put(Pod pod) {
+  const auto known = pods_.find(pod.uid);
+  pod.arrival = known == pods_.end() ? ++arrivals_ : known->second.arrival;
+  pods_.insert_or_assign(pod.uid, std::move(pod));
+}
+
+void PodTable::OnDelete(const nlohmann::json& object) {
+  const auto pod = ParsePod(object);
+  if (!pod) return;
+  const std::lock_guard lock(mutex_);
+  pods_.erase(pod->uid);
+}
+
+std::optional<Pod> PodTable::Find(const std::string& uid) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = pods_.find(uid);
+  if (found == pods_.end()) return std::nullopt;
+  return found->second;
+}
+
+std::vector<Pod> PodTable::All() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<Pod> pods;
+  for (const auto& [uid, pod] : pods_) pods.push_back(pod);
+  return pods;
+}
+
+std::vector<std::string> PodTable::AssignedTo(std::size_t slots, const Done& done) const {
+  std::vector<Pod> pods = All();
+  std::sort(pods.begin(), pods.end(), [](const Pod& a, const Pod& b) {
+    return std::tie(a.created, a.arrival) < std::tie(b.created, b.arrival);
+  });
+  for (const Pod& pod : pods) {
+    const auto assignment = AssignmentOf(pod);
+    for (const PodContainer& container : pod.containers) {
+      const auto assigned = assignment.find(container.name);
+      if (pod.over || container.slots != slots || assigned == assignment.end()) continue;
+      if (done.count({pod.uid, container.name}) == 0) return assigned->second;
+    }
+  }
+  return {};
+}
+
+}  // namespace crossover::deviceplugin

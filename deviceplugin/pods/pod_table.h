@@ -1,0 +1,42 @@
+// The pods of this node, as the API server has them. Thread-safe.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/kube/list_watch.h"
+#include "deviceplugin/pods/pod.h"
+
+namespace crossover::deviceplugin {
+
+class PodTable : public kube::ListWatch::Handler {
+ public:
+  void OnList(const nlohmann::json& items) override;
+  void OnChange(const nlohmann::json& object) override;
+  void OnDelete(const nlohmann::json& object) override;
+
+  std::optional<Pod> Find(const std::string& uid) const;
+  std::vector<Pod> All() const;
+
+  // The GPUs that the container which a kubelet admits now is to have, which the kubelet does not say: those
+  // of the first container, in the order in which kubelets admit, that asks for so many slots, was assigned
+  // GPUs and has none yet. Empty where there is none. `done`: pod UIDs and containers that have theirs.
+  using Done = std::set<std::pair<std::string, std::string>>;
+  std::vector<std::string> AssignedTo(std::size_t slots, const Done& done) const;
+
+ private:
+  mutable std::mutex mutex_;
+  void Put(Pod pod);
+
+  std::map<std::string, Pod> pods_;  // by UID
+  std::uint64_t arrivals_ = 0;
+};
+
+}  // namespace crossover::deviceplugin

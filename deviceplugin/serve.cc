@@ -1,0 +1,102 @@
+#include "deviceplugin/serve.h"
+
+#include <time.h>
+
+#include <cstdio>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "deviceplugin/api/server.h"
+#include "deviceplugin/books/books.h"
+#include "deviceplugin/daemon.h"
+#include "deviceplugin/metrics/arbiter_metrics.h"
+#include "deviceplugin/metrics/server.h"
+#include "deviceplugin/nvml/memory_watch.h"
+#include "deviceplugin/profiles/keeper.h"
+
+namespace crossover::deviceplugin {
+namespace {
+
+double ReadSeconds(clockid_t clock) {
+  timespec used{};
+  clock_gettime(clock, &used);
+  return static_cast<double>(used.tv_sec) + static_cast<double>(used.tv_nsec) * 1e-9;
+}
+
+// Null where there is no driver: nobody's memory is known then.
+std::unique_ptr<MemoryWatch> WatchMemory(Books* books) {
+  std::string why;
+  auto nvml = NvmlLibrary::Load(NvmlLibrary::kName, &why);
+  if (nvml != nullptr) return std::make_unique<MemoryWatch>(std::move(nvml), books);
+  logging::Info("peak memory of jobs stays unknown: " + why);
+  return nullptr;
+}
+
+// What outlives the daemon: where profiles are kept.
+struct Profiles {
+  std::unique_ptr<ProfileStore> store;  // null: nowhere
+  std::unique_ptr<ProfileKeeper> keeper;
+
+  bool Open(const std::string& directory, Books* books, std::string* error) {
+    if (directory.empty()) return true;
+    store = ProfileStore::Open(directory, error);
+    if (store == nullptr) {
+      *error = "profiles: " + *error;
+      return false;
+    }
+    keeper = std::make_unique<ProfileKeeper>(books, store.get());
+    return true;
+  }
+};
+
+}  // namespace
+
+int Fail(const std::string& error) {
+  std::fprintf(stderr, "crossover-deviceplugin: %s\n", error.c_str());
+  return 2;
+}
+
+int Serve(const Config& config, const Extras& extras) {
+  std::string error;
+  const auto metrics = std::make_shared<ArbiterMetrics>();
+  Books books;
+  logging::SetLevel(config.log_level);
+  Profiles profiles;
+  if (!profiles.Open(config.profiles, &books, &error)) return Fail(error);
+  std::vector<Sink*> sinks = {metrics.get(), &books};
+  if (profiles.keeper) sinks.push_back(profiles.keeper.get());
+  Daemon daemon(config, profiles.store.get(), extras.identities);
+  if (!daemon.Start(std::move(sinks), &error)) return Fail(error);
+  const std::shared_ptr<void> companion = extras.on_started ? extras.on_started() : nullptr;
+  const std::unique_ptr<MemoryWatch> memory = profiles.store ? WatchMemory(&books) : nullptr;
+  if (profiles.store) {
+    metrics->set_profile_failures([store = profiles.store.get()] { return store->write_failures(); });
+    logging::Info("profiles of " + std::to_string(profiles.store->All().size()) + " jobs in " +
+                  config.profiles);
+  }
+  metrics->set_cpu_seconds([clock = daemon.arbiter_clock()] { return ReadSeconds(clock); });
+
+  std::unique_ptr<MetricsServer> server;
+  if (!config.metrics_listen.empty()) {
+    server = MetricsServer::Start(config.metrics_listen, metrics, &error);
+    if (server == nullptr) return Fail(error);
+    logging::Info("metrics on port " + std::to_string(server->port()));
+  }
+  std::unique_ptr<ApiServer> api;
+  if (!config.api_socket.empty()) {
+    api = ApiServer::Start(config.api_socket,
+                           {.books = &books,
+                            .modes = &daemon,
+                            .profiles = profiles.store.get(),
+                            .version = CROSSOVER_VERSION,
+                            .arbiter_socket = config.arbiter.socket.path},
+                           &error);
+    if (api == nullptr) return Fail(error);
+    logging::Info("api on " + config.api_socket);
+  }
+  daemon.Run(extras.reread);
+  return 0;
+}
+
+}  // namespace crossover::deviceplugin

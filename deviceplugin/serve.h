@@ -1,0 +1,30 @@
+// What every node daemon does, whoever it serves: turns, books, profiles, metrics, its API.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "deviceplugin/arbiter/identity_source.h"
+#include "deviceplugin/config/config.h"
+#include "deviceplugin/daemon.h"
+
+namespace crossover::deviceplugin {
+
+// Of a daemon that does more.
+struct Extras {
+  const arbiter::IdentitySource* identities = nullptr;  // outlives the daemon
+  // Called once clients can connect and signals are blocked: threads are made from here on. What it returns
+  // lives until the daemon stops.
+  std::function<std::shared_ptr<void>()> on_started;
+  Daemon::Reread reread;  // the configuration, at SIGHUP
+};
+
+// Serves until told to stop. Returns the program's exit code: 2 where something is wrong with what the
+// configuration names.
+int Serve(const Config& config, const Extras& extras);
+
+// Says why the program ends. Its exit code.
+int Fail(const std::string& error);
+
+}  // namespace crossover::deviceplugin

@@ -1,0 +1,119 @@
+"""Training jobs on a test cluster: Indexed Jobs of one rank per pod, each with one slot, bound by the test itself."""
+
+import json
+
+from benchmarks import logs
+from tests.cluster.node_daemon import SLOT
+from tests.cluster.pods import restricted
+from tests.cluster.rig import images, phase
+
+IMAGE = "crossover.test/trainer:1"
+_PORT = 29500
+_INDEX = "batch.kubernetes.io/job-completion-index"
+_LOG = "/out/log.jsonl"
+_DATA = "/usr/share/trainer/digits.csv"
+
+
+def load_image(cluster, build, data, name=IMAGE, files=()):
+    """The trainer, a shell, and what else a test wants in it."""
+    programs = {"/usr/bin/trainer": build.trainer, "/bin/sh": "/bin/sh", "/bin/cat": "/bin/cat", _DATA: data}
+    # All parts of the C library, as in any image that has one: the preloaded library was built when there were more.
+    parts = {str(path): path for path in images.libraries(build.library)}
+    cluster.image_of(name, {**parts, **programs, **dict(files)}, provided=("libnccl.so.2",))  # of the software GPU
+
+
+def _has_devices(pod):
+    """Its kubelet has admitted it, or has not and never will."""
+    return bool(pod["status"].get("containerStatuses")) or phase("Running", "Succeeded", "Failed")(pod)
+
+
+class TrainingJob:
+    """One job of `ranks` ranks: its Indexed Job, and the service by which ranks find the first."""
+
+    def __init__(self, cluster, namespace, job, ranks, annotations=None, environment=None, image=IMAGE):
+        self.name, self._cluster, self._namespace, self._ranks = job.name, cluster, namespace, ranks
+        self._job, self._image = job, image
+        self._annotations = {"crossover.dev/share": "true", **(annotations or {})}
+        self._environment = environment or {}
+
+    def create(self):
+        for item in (self._service(), self._indexed_job()):
+            self._cluster.kubectl("create", "--namespace", self._namespace, "--filename", "-", input=json.dumps(item))
+
+    def bind(self, gpus):
+        """Bind every pod as soon as it is there. `gpus`: by rank, (node, UUID).
+
+        Of two pods on one node that are to have different GPUs, the second waits until the first has its own: a
+        kubelet does not say for which pod it asks.
+        """
+        before = {}
+        for rank, (node, uuid) in enumerate(gpus):
+            pod = self._pod(rank)
+            if node.name in before:
+                self._cluster.wait_for("pod", before[node.name], _has_devices, self._namespace)
+            before[node.name] = pod["metadata"]["name"]
+            assignment = json.dumps({"containers": {"main": [uuid]}})
+            binding = {"apiVersion": "v1", "kind": "Binding",
+                       "metadata": {"name": pod["metadata"]["name"], "uid": pod["metadata"]["uid"],
+                                    "annotations": {"crossover.dev/assignment": assignment}},
+                       "target": {"apiVersion": "v1", "kind": "Node", "name": node.name}}
+            path = f"/api/v1/namespaces/{self._namespace}/pods/{pod['metadata']['name']}/binding"
+            self._cluster.kubectl("create", "--raw", path, "--filename", "-", input=json.dumps(binding))
+
+    def finish(self):
+        """Wait until all pods have ended; the job's log. Raises where one has not ended well."""
+        ranks = []
+        for rank in range(self._ranks):
+            name = self._pod(rank)["metadata"]["name"]
+            done = self._cluster.wait_for("pod", name, phase("Succeeded", "Failed"), self._namespace, timeout_s=120)
+            said = self._cluster.logs(name, self._namespace) if done["status"].get("containerStatuses") else ""
+            if done["status"]["phase"] != "Succeeded":
+                raise AssertionError(f"pod {name} failed: {done['status'].get('message', '')} {said[-500:]} "
+                                     f"{self._cluster.events(self._namespace, name)}")
+            ranks.append(logs.parse_rank_log(said.splitlines()))
+        return logs.JobLog(self.name, tuple(ranks))
+
+    def _pod(self, rank):
+        """The pod of a rank, once the Job has made it."""
+        def made(job):
+            self._pods = self._cluster.get("pods", namespace=self._namespace)
+            return job is not None and self._find(rank) is not None
+
+        self._cluster.wait_for("job", self.name, made, self._namespace)
+        return self._find(rank)
+
+    def _find(self, rank):
+        for pod in self._pods:
+            labels = pod["metadata"]["labels"]
+            if labels.get("batch.kubernetes.io/job-name") == self.name and labels.get(_INDEX) == str(rank):
+                return pod
+        return None
+
+    def _service(self):
+        return {"apiVersion": "v1", "kind": "Service", "metadata": {"name": self.name},
+                "spec": {"selector": {"batch.kubernetes.io/job-name": self.name, _INDEX: "0"},
+                         "ports": [{"port": _PORT}], "publishNotReadyAddresses": True}}
+
+    def _indexed_job(self):
+        job = self._job
+        flags = [f"--variant={job.variant}", f"--iterations={job.iterations}", f"--compute-ms={job.compute_ms:g}",
+                 f"--gradient-bytes={job.gradient_bytes}", f"--early-bytes={job.early_bytes:g}", f"--seed={job.seed}",
+                 f"--jitter-seed={job.seed}", f"--data={_DATA}", f"--log={_LOG}", *job.extra]
+        script = f"/usr/bin/trainer {' '.join(flags)} && cat {_LOG}"
+        pod = restricted(self.name, self._image, ["/bin/sh", "-c", script])
+        spec = pod["spec"] | {"schedulerName": "by-hand", "volumes": [{"name": "out", "emptyDir": {}}]}
+        container = spec["containers"][0]
+        container |= {"resources": {"limits": {SLOT: "1"}}, "volumeMounts": [{"name": "out", "mountPath": "/out"}],
+                      "env": self._variables()}
+        spec["containers"] = [container]
+        return {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": self.name},
+                "spec": {"completions": self._ranks, "parallelism": self._ranks, "completionMode": "Indexed",
+                         "backoffLimit": 3,  # so that a pod that failed stays for a look
+                         "template": {"metadata": {"annotations": self._annotations}, "spec": spec}}}
+
+    def _variables(self):
+        index = {"fieldRef": {"fieldPath": f"metadata.annotations['{_INDEX}']"}}
+        service = self.name.upper().replace("-", "_")
+        plain = {"WORLD_SIZE": str(self._ranks), "LOCAL_RANK": "0", "MASTER_ADDR": f"$({service}_SERVICE_HOST)",
+                 "MASTER_PORT": str(_PORT), **self._environment}
+        return [{"name": "RANK", "valueFrom": index}, *({"name": k, "value": v} for k, v in plain.items())]
