@@ -7,6 +7,7 @@
 #   tools/install.sh           install
 #   tools/install.sh --check   change nothing: exit 1 and say what is missing
 #   tools/install.sh --cuda    the Python packages only, for a machine with a toolchain of its own
+#   tools/install.sh --cluster what the tests in tests/cluster need beyond: Kubernetes and containerd, built once
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -82,8 +83,9 @@ case $mode in
     exit $status
     ;;
   --cuda) install_cuda ;;
+  --cluster) "$here/install/cluster.sh" ;;
   *)
-    say "unknown argument '$mode': allowed are --check and --cuda"
+    say "unknown argument '$mode': allowed are --check, --cuda and --cluster"
     exit 2
     ;;
 esac

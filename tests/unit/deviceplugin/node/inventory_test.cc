@@ -1,0 +1,26 @@
+#include "deviceplugin/inventory/inventory.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace crossover::deviceplugin {
+namespace {
+
+using testing::ElementsAre;
+
+TEST(AdvertiseTest, EveryGpuButThoseThatAreSplit) {
+  std::vector<std::string> left_out;
+  const DeviceList::Gpus gpus =
+      Advertise({{.uuid = "GPU-a", .name = "x", .minor = 3, .memory_bytes = 1, .mig = false},
+                 {.uuid = "GPU-b", .name = "x", .minor = 4, .memory_bytes = 1, .mig = true}},
+                5, &left_out);
+  ASSERT_EQ(gpus.size(), 1u);
+  EXPECT_EQ(gpus.at("GPU-a").slots, 5u);
+  EXPECT_TRUE(gpus.at("GPU-a").healthy);
+  EXPECT_THAT(gpus.at("GPU-a").gpu.device_files,
+              ElementsAre("/dev/nvidia3", "/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools"));
+  EXPECT_THAT(left_out, ElementsAre("GPU-b"));
+}
+
+}  // namespace
+}  // namespace crossover::deviceplugin

@@ -1,0 +1,81 @@
+#include "deviceplugin/inject/library_store.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+namespace crossover::deviceplugin {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+class LibraryStoreTest : public ::testing::Test {
+ protected:
+  LibraryStoreTest() {
+    char name[] = "/tmp/crossover-store-XXXXXX";
+    top_ = mkdtemp(name);
+  }
+  ~LibraryStoreTest() override { fs::remove_all(top_); }
+
+  std::string Library(const std::string& content) {
+    std::ofstream(top_ + "/built.so") << content;
+    return top_ + "/built.so";
+  }
+  static std::string Read(const std::string& path) {
+    std::ostringstream text;
+    text << std::ifstream(path).rdbuf();
+    return text.str();
+  }
+  static mode_t ModeOf(const std::string& path) {
+    struct stat status {};
+    stat(path.c_str(), &status);
+    return status.st_mode & 0777;
+  }
+
+  std::string top_;
+  std::string error_;
+};
+
+TEST_F(LibraryStoreTest, AContainerFindsTheLibraryAndTheFileThatNamesIt) {
+  const auto directory = InstallLibrary(Library("one"), top_ + "/host", &error_);
+  ASSERT_TRUE(directory) << error_;
+  EXPECT_EQ(Read(*directory + "/libcrossover.so"), "one");
+  EXPECT_EQ(Read(*directory + "/ld.so.preload"), "/opt/crossover/libcrossover.so\n");
+  EXPECT_EQ(ModeOf(*directory), 0755u) << "any user's processes load it";
+  EXPECT_EQ(ModeOf(*directory + "/libcrossover.so"), 0555u);
+  EXPECT_EQ(ModeOf(*directory + "/ld.so.preload"), 0444u);
+}
+
+TEST_F(LibraryStoreTest, AVersionIsMadeOnceAndStaysAsItIs) {
+  const auto first = InstallLibrary(Library("one"), top_ + "/host", &error_);
+  ASSERT_TRUE(first);
+  std::ofstream(*first + "/mark") << "x";
+  EXPECT_EQ(InstallLibrary(Library("one"), top_ + "/host", &error_), first);
+  EXPECT_EQ(Read(*first + "/mark"), "x");
+  const auto second = InstallLibrary(Library("two"), top_ + "/host", &error_);
+  EXPECT_NE(second, first);
+  EXPECT_EQ(Read(*first + "/libcrossover.so"), "one") << "containers may still start with it";
+}
+
+TEST_F(LibraryStoreTest, LeavesNoDraftBehind) {
+  ASSERT_TRUE(InstallLibrary(Library("one"), top_ + "/host", &error_));
+  int entries = 0;
+  for ([[maybe_unused]] const auto& entry : fs::directory_iterator(top_ + "/host/lib")) ++entries;
+  EXPECT_EQ(entries, 1);
+}
+
+TEST_F(LibraryStoreTest, SaysWhatIsWrong) {
+  EXPECT_FALSE(InstallLibrary(top_ + "/none.so", top_ + "/host", &error_));
+  EXPECT_THAT(error_, HasSubstr("none.so: cannot be read"));
+  std::ofstream(top_ + "/file") << "x";
+  EXPECT_FALSE(InstallLibrary(Library("one"), top_ + "/file", &error_));
+  EXPECT_THAT(error_, HasSubstr(top_ + "/file/lib: "));
+}
+
+}  // namespace
+}  // namespace crossover::deviceplugin

@@ -1,0 +1,77 @@
+#include "deviceplugin/config/node_yaml.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace crossover::deviceplugin {
+namespace {
+
+using testing::HasSubstr;
+
+NodeConfig Allowed(const std::string& text) {
+  std::string error;
+  const auto config = ParseNodeYamlConfig(text, "file", &error);
+  EXPECT_TRUE(config) << error;
+  return config.value_or(NodeConfig());
+}
+
+std::string Refused(const std::string& text) {
+  std::string error;
+  EXPECT_FALSE(ParseNodeYamlConfig(text, "file", &error)) << text;
+  return error;
+}
+
+TEST(NodeYamlTest, Defaults) {
+  const NodeConfig config = Allowed("");
+  EXPECT_EQ(config.node.slots_per_gpu, 2u);
+  EXPECT_EQ(config.node.allocation.devices, DeviceStrategy::kCdi);
+  EXPECT_EQ(config.node.allocation.injection, Injection::kPreloadFile);
+  EXPECT_EQ(config.node.kubelet_directory, "/var/lib/kubelet");
+}
+
+TEST(NodeYamlTest, TheExampleSaysTheDefaults) {
+  std::string error;
+  const auto example = ReadNodeYamlConfig(EXAMPLE_CONFIG, &error);
+  ASSERT_TRUE(example) << error;
+  const NodeSettings defaults;
+  EXPECT_EQ(example->node.slots_per_gpu, defaults.slots_per_gpu);
+  EXPECT_EQ(example->node.allocation.cdi_kind, defaults.allocation.cdi_kind);
+  EXPECT_EQ(example->node.host_directory, defaults.host_directory);
+  EXPECT_EQ(example->node.kubelet_directory, defaults.kubelet_directory);
+  EXPECT_EQ(example->node.library, defaults.library);
+}
+
+TEST(NodeYamlTest, KeysOfEveryDaemonAndOfANode) {
+  const NodeConfig config = Allowed(
+      "mode: observe\n"
+      "node:\n"
+      "  name: n1\n"
+      "  slots_per_gpu: 4\n"
+      "  devices: device-nodes\n"
+      "  driver_root: /opt/driver\n"
+      "  injection: environment\n"
+      "  api_server: {server: https://a:1, ca_file: /ca, token_file: /token}\n");
+  EXPECT_EQ(config.daemon.arbiter.live.policy, arbiter::Policy::kObserve);
+  EXPECT_EQ(config.node.name, "n1");
+  EXPECT_EQ(config.node.slots_per_gpu, 4u);
+  EXPECT_EQ(config.node.allocation.devices, DeviceStrategy::kDeviceNodes);
+  EXPECT_EQ(config.node.allocation.driver_root, "/opt/driver");
+  EXPECT_EQ(config.node.allocation.injection, Injection::kEnvironment);
+  EXPECT_EQ(config.node.api_server.server, "https://a:1");
+}
+
+TEST(NodeYamlTest, WhatIsWrongIsToldWithItsLineKeyValueAndWhatIsAllowed) {
+  EXPECT_EQ(Refused("node:\n  slots_per_gpu: 0\n"), "file:2: node.slots_per_gpu: 0 is not allowed: 1 to 100");
+  EXPECT_EQ(Refused("node:\n  devices: usb\n"),
+            "file:2: node.devices: usb is not allowed: cdi or device-nodes or environment");
+  EXPECT_THAT(Refused("node: {injection: magic}"), HasSubstr("environment or preload-file"));
+  EXPECT_THAT(Refused("node: {host_directory: here}"), HasSubstr("an absolute path"));
+  EXPECT_THAT(Refused("node: {colour: red}"),
+              HasSubstr("node.colour: unknown key; allowed are api_server, cdi_kind"));
+  EXPECT_THAT(Refused("node: 3"), HasSubstr("a map of"));
+  EXPECT_THAT(Refused("colour: red"), HasSubstr("colour: unknown key; allowed are api, "));
+  EXPECT_THAT(Refused("node: {api_server: {port: 1}}"), HasSubstr("node.api_server.port: unknown key"));
+}
+
+}  // namespace
+}  // namespace crossover::deviceplugin

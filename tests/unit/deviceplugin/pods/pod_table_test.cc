@@ -1,0 +1,75 @@
+#include "deviceplugin/pods/pod_table.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace crossover::deviceplugin {
+namespace {
+
+using nlohmann::json;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+json Made(const std::string& uid, const std::string& created, const std::string& gpu, int slots = 1) {
+  const json assignment = {{"containers", {{"main", json::array({gpu})}}}};
+  return {
+      {"metadata",
+       {{"uid", uid},
+        {"namespace", "team"},
+        {"name", uid},
+        {"creationTimestamp", created},
+        {"annotations", {{"crossover.dev/assignment", assignment.dump()}}}}},
+      {"spec",
+       {{"containers",
+         json::array({{{"name", "main"},
+                       {"resources", {{"limits", {{"crossover.dev/slot", std::to_string(slots)}}}}}}})}}}};
+}
+
+TEST(PodTableTest, KeepsUpWithWhatItIsTold) {
+  PodTable table;
+  table.OnList(json::array({Made("a", "1", "G"), Made("b", "1", "G")}));
+  EXPECT_TRUE(table.Find("a"));
+  table.OnDelete(Made("a", "1", "G"));
+  table.OnChange(Made("c", "1", "G"));
+  table.OnChange(json("nonsense"));
+  EXPECT_FALSE(table.Find("a"));
+  EXPECT_TRUE(table.Find("b"));
+  table.OnList(json::array({Made("c", "1", "G")}));
+  EXPECT_FALSE(table.Find("b")) << "it went while nobody watched";
+  EXPECT_EQ(table.All().size(), 1u);
+}
+
+TEST(PodTableTest, TheOldestThatHasNoneYetComesFirst) {
+  PodTable table;
+  table.OnChange(Made("late", "2026-01-02", "G2"));
+  table.OnChange(Made("early", "2026-01-01", "G1"));
+  EXPECT_THAT(table.AssignedTo(1, {}), ElementsAre("G1"));
+  EXPECT_THAT(table.AssignedTo(1, {{"early", "main"}}), ElementsAre("G2"));
+  EXPECT_THAT(table.AssignedTo(1, {{"early", "main"}, {"late", "main"}}), IsEmpty());
+}
+
+TEST(PodTableTest, OfTheSameSecondWhoeverCameToTheNodeFirst) {
+  PodTable table;
+  table.OnChange(Made("z", "1", "G1"));
+  table.OnChange(Made("a", "1", "G2"));
+  table.OnList(json::array({Made("a", "1", "G2"), Made("z", "1", "G1")}));
+  EXPECT_THAT(table.AssignedTo(1, {}), ElementsAre("G1")) << "a list in another order changes nothing";
+}
+
+TEST(PodTableTest, OthersDoNotCount) {
+  PodTable table;
+  table.OnChange(Made("two", "1", "G1", 2));
+  json over = Made("over", "1", "G2");
+  over["status"]["phase"] = "Failed";
+  table.OnChange(over);
+  json plain = Made("plain", "1", "G3");
+  plain["metadata"].erase("annotations");
+  table.OnChange(plain);
+  EXPECT_THAT(table.AssignedTo(1, {}), IsEmpty());
+  EXPECT_THAT(table.AssignedTo(2, {}), ElementsAre("G1"));
+}
+
+}  // namespace
+}  // namespace crossover::deviceplugin

@@ -1,0 +1,113 @@
+#include "deviceplugin/pods/pod.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace crossover::deviceplugin {
+namespace {
+
+using nlohmann::json;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Pair;
+
+json Object() {
+  return json::parse(R"({
+    "metadata": {"uid": "u", "namespace": "team", "name": "train-0-x", "creationTimestamp": "2026-01-02T03:04:05Z",
+      "annotations": {"crossover.dev/gang": "big", "other.dev/x": "y"},
+      "labels": {"batch.kubernetes.io/job-name": "train"}},
+    "spec": {
+      "initContainers": [{"name": "warm", "resources": {"limits": {"crossover.dev/slot": "2"}}}],
+      "containers": [{"name": "main", "resources": {"limits": {"crossover.dev/slot": "1", "cpu": "500m"}}},
+                     {"name": "side"}]},
+    "status": {"phase": "Running"}})");
+}
+
+TEST(PodTest, WhatTheDaemonWantsToKnow) {
+  const auto pod = ParsePod(Object());
+  ASSERT_TRUE(pod);
+  EXPECT_EQ(pod->uid, "u");
+  EXPECT_EQ(pod->created, "2026-01-02T03:04:05Z");
+  EXPECT_FALSE(pod->over);
+  EXPECT_THAT(pod->annotations, ElementsAre(Pair("crossover.dev/gang", "big"))) << "ours alone";
+  ASSERT_EQ(pod->containers.size(), 3u);
+  EXPECT_EQ(pod->containers[0].name, "warm");
+  EXPECT_EQ(pod->containers[0].slots, 2u);
+  EXPECT_EQ(pod->containers[1].slots, 1u);
+  EXPECT_EQ(pod->containers[2].slots, 0u);
+}
+
+TEST(PodTest, OneThatHasEnded) {
+  for (const char* phase : {"Succeeded", "Failed"}) {
+    json object = Object();
+    object["status"]["phase"] = phase;
+    EXPECT_TRUE(ParsePod(object)->over) << phase;
+  }
+}
+
+TEST(PodTest, WhatIsNoneIsNone) {
+  for (const char* text : {"null", "3", "{}", R"({"metadata": {"uid": 3, "namespace": "a", "name": "b"}})",
+                           R"({"metadata": {"uid": "u", "namespace": "a"}})"}) {
+    EXPECT_EQ(ParsePod(json::parse(text)), std::nullopt) << text;
+  }
+}
+
+TEST(PodTest, OddPartsAreLeftOut) {
+  json object = Object();
+  object["metadata"]["annotations"] = 3;
+  object["metadata"]["labels"] = nullptr;
+  object["spec"]["containers"] =
+      json::parse(R"([3, {"resources": {"limits": {"crossover.dev/slot": "1k"}}}])");
+  object["spec"]["initContainers"] = "x";
+  const auto pod = ParsePod(object);
+  ASSERT_TRUE(pod);
+  EXPECT_THAT(pod->annotations, IsEmpty());
+  ASSERT_EQ(pod->containers.size(), 2u);
+  EXPECT_EQ(pod->containers[1].slots, 0u);
+}
+
+TEST(GangTest, OfTheAnnotationElseTheOwnerElseThePodAlone) {
+  json object = Object();
+  EXPECT_EQ(GangOf(*ParsePod(object)), "team/big");
+  object["metadata"]["annotations"].clear();
+  EXPECT_EQ(GangOf(*ParsePod(object)), "team/train");
+  object["metadata"]["labels"]["jobset.sigs.k8s.io/jobset-name"] = "set";
+  EXPECT_EQ(GangOf(*ParsePod(object)), "team/set") << "the job is a part of it";
+  object["metadata"]["labels"].clear();
+  EXPECT_EQ(GangOf(*ParsePod(object)), "team/train-0-x");
+}
+
+TEST(GangTest, NamesThatAreNoneAreMadeOneAndStayApart) {
+  const auto named = [](const std::string& name) {
+    Pod pod;
+    pod.name_space = "team";
+    pod.annotations["crossover.dev/gang"] = name;
+    return GangOf(pod);
+  };
+  const std::string longest(300, 'a');
+  EXPECT_EQ(named(longest).size(), 127u);
+  EXPECT_NE(named(longest), named(longest + "b"));
+  EXPECT_THAT(named("a b"), HasSubstr("team/a?b-"));
+  EXPECT_NE(named("a b"), named("a?b"));
+}
+
+TEST(AssignmentTest, ByContainer) {
+  Pod pod;
+  pod.annotations["crossover.dev/assignment"] = R"({"containers": {"main": ["GPU-b", "GPU-a"], "side": []}})";
+  EXPECT_THAT(AssignmentOf(pod), ElementsAre(Pair("main", ElementsAre("GPU-b", "GPU-a"))));
+}
+
+TEST(AssignmentTest, WhatCannotBeReadIsNone) {
+  for (const char* text : {"", "{", "[]", R"({"containers": 3})", R"({"containers": {"main": 3}})",
+                           R"({"containers": {"main": [3]}})"}) {
+    Pod pod;
+    pod.annotations["crossover.dev/assignment"] = text;
+    EXPECT_THAT(AssignmentOf(pod), IsEmpty()) << text;
+  }
+}
+
+}  // namespace
+}  // namespace crossover::deviceplugin
