@@ -12,6 +12,7 @@
 #include "deviceplugin/inventory/inventory.h"
 #include "deviceplugin/nvml/library.h"
 #include "deviceplugin/plugin/plugin.h"
+#include "deviceplugin/plugin/service.h"
 #include "deviceplugin/pods/checkpoint.h"
 #include "deviceplugin/pods/identity.h"
 #include "deviceplugin/pods/pod_table.h"

@@ -90,9 +90,10 @@ int Main(int argc, char** argv) {
   const auto ms = [](std::int64_t ns, std::int64_t processes) {
     return static_cast<double>(ns) / 1e6 / static_cast<double>(processes);
   };
+  const std::int64_t processes = blocks * kBlock;
   std::printf("{\"processes\": %lld, \"added_ms\": %.4f, \"with_ms\": %.4f, \"without_ms\": %.4f}\n",
-              static_cast<long long>(blocks * kBlock), ms(Quantile(added, 0.5), kBlock),
-              ms(total_with, blocks * kBlock), ms(total_without, blocks * kBlock));
+              static_cast<long long>(processes), ms(Quantile(added, 0.5), kBlock), ms(total_with, processes),
+              ms(total_without, processes));
   return 0;
 }
 

@@ -13,6 +13,7 @@
 
 #include "common/logging/log.h"
 #include "deviceplugin/plugin/directory_watch.h"
+#include "deviceplugin/plugin/service.h"
 
 namespace crossover::deviceplugin {
 namespace {

@@ -14,8 +14,6 @@
 #include <thread>
 
 #include "common/base/fd.h"
-#include "deviceplugin/plugin/device_list.h"
-#include "deviceplugin/plugin/service.h"
 
 namespace grpc {
 class Server;
@@ -24,6 +22,7 @@ class Server;
 namespace crossover::deviceplugin {
 
 class DirectoryWatch;
+class SlotService;
 
 class Plugin {
  public:

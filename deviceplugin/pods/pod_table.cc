@@ -1,6 +1,7 @@
 #include "deviceplugin/pods/pod_table.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <tuple>
 
 namespace crossover::deviceplugin {

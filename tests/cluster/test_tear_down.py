@@ -59,7 +59,12 @@ class TearDown(unittest.TestCase):
         other.kill()
         other.wait()
         self.assertTrue(directory.exists())
-        removal.sweep(directory.parent)
+
+        def swept():
+            removal.sweep(directory.parent)  # once the janitor has died, of which a kill is but the beginning
+            return not directory.exists()
+
+        until(swept, _PATIENCE_S)
         self.assert_gone(directory)
 
     def test_interrupted(self):

@@ -35,8 +35,9 @@ BANNED = {
 }
 # Who may include what is generated from a .proto ("proto/x.pb.h"), and gRPC (its headers, "proto/x.grpc.pb.h"):
 # both are heavy, and tie their users to libraries.
-PROTOBUF_USERS = ("deviceplugin/api/", "deviceplugin/profiles/", "cli/", "tests/")
-GRPC_USERS = re.compile(r"(deviceplugin/api/(.*\.cc|service\.h)|cli/node/.*\.cc)$")
+PROTOBUF_USERS = ("deviceplugin/api/", "deviceplugin/plugin/", "deviceplugin/profiles/", "cli/", "tests/")
+GRPC_USERS = re.compile(
+    r"(deviceplugin/(api|plugin)/(.*\.cc|service\.h)|cli/node/.*\.cc|tests/unit/.*/plugin_test\.cc)$")
 GENERATED = re.compile(r"(\.grpc)?\.pb\.h$")
 MAIN_LINES = 50
 
@@ -62,7 +63,7 @@ def check_includes(path):
         if generated and not path.startswith(PROTOBUF_USERS):
             yield line, f"{name}: only {', '.join(PROTOBUF_USERS)} may include generated messages"
         if (name.endswith(".grpc.pb.h") or name.startswith(("grpc/", "grpcpp/"))) and not GRPC_USERS.match(path):
-            yield line, f"{name}: gRPC's headers stay behind deviceplugin/api and cli/node"
+            yield line, f"{name}: gRPC's headers stay behind deviceplugin/api, deviceplugin/plugin and cli/node"
 
 
 def check_text(path):

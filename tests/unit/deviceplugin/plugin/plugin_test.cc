@@ -11,6 +11,8 @@
 #include <mutex>
 #include <thread>
 
+#include "deviceplugin/plugin/service.h"
+
 namespace crossover::deviceplugin {
 namespace {
 
