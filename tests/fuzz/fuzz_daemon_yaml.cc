@@ -1,11 +1,12 @@
-// libs: crossover_daemon_yaml
+// libs: crossover_daemon_yaml crossover::node
 // The node daemon's configuration: a text is either refused with a line that names the file, or every value
-// of what comes out is one that is allowed.
+// of what comes out is one that is allowed; and what a standalone daemon takes, one on a node takes alike.
 #include <cstddef>
 #include <cstdint>
 #include <string>
 
 #include "deviceplugin/arbiter/messages.h"
+#include "deviceplugin/config/node_yaml.h"
 #include "deviceplugin/config/values.h"
 #include "deviceplugin/config/yaml_config.h"
 
@@ -27,13 +28,25 @@ void Check(const deviceplugin::Config& config) {
   if (!good) __builtin_trap();
 }
 
+void CheckNode(const deviceplugin::NodeSettings& node) {
+  bool good = node.slots_per_gpu >= 1 && node.slots_per_gpu <= deviceplugin::kMostSlotsPerGpu;
+  good &= deviceplugin::ValidDirectory(node.host_directory);
+  good &= deviceplugin::ValidDirectory(node.kubelet_directory) && deviceplugin::ValidDirectory(node.library);
+  good &= !node.allocation.cdi_kind.empty();
+  if (!good) __builtin_trap();
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::string error;
-  const auto config =
-      deviceplugin::ParseYamlConfig(std::string(reinterpret_cast<const char*>(data), size), "f", &error);
+  const std::string text(reinterpret_cast<const char*>(data), size);
+  const auto config = deviceplugin::ParseYamlConfig(text, "f", &error);
   if (config) Check(*config);
   if (!config && error.compare(0, 2, "f:") != 0) __builtin_trap();
+  const auto on_node = deviceplugin::ParseNodeYamlConfig(text, "f", &error);
+  if (on_node) Check(on_node->daemon);
+  if (on_node) CheckNode(on_node->node);
+  if (!on_node && (config || error.compare(0, 2, "f:") != 0)) __builtin_trap();
   return 0;
 }

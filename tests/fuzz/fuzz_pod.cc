@@ -1,0 +1,30 @@
+// libs: crossover::pods
+// A pod as an API server may send it, and all that is made of it.
+#include <cstdint>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "common/base/job_environment.h"
+#include "deviceplugin/arbiter/messages.h"
+#include "deviceplugin/pods/identity.h"
+#include "deviceplugin/pods/pod_table.h"
+
+using crossover::deviceplugin::ParsePod;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  const nlohmann::json object = nlohmann::json::parse(text, nullptr, false);
+  crossover::deviceplugin::PodTable table;
+  table.OnChange(object);
+  table.OnList(object);
+  table.OnChange(object);
+  for (const auto& pod : table.All()) {
+    if (!crossover::arbiter::ValidGangName(GangOf(pod))) std::abort();
+    if (HelloOf(pod, {}).gang.empty()) std::abort();
+    AssignmentOf(pod);
+  }
+  table.AssignedTo(1, {});
+  table.OnDelete(object);
+  return 0;
+}
