@@ -148,17 +148,28 @@ def measured(solos):
     return [Shape(s.compute_ms, s.exposed_ms) for s in solos]
 
 
-def whole_turns(shapes, rounds=200):
+def whole_turns(shapes, links="private", rounds=400):
     """Rates of jobs that take whole turns, nobody waiting while the GPU rests: the longest waiting goes first. With two
     jobs there is nothing else to choose: whoever has just run is away when its turn ends. What exposed collectives hold
-    of the GPU comes on top, as in T*."""
+    of the GPU comes on top, as in T*. On shared links jobs that communicate at once do so at an equal part of the
+    speed."""
     spinning = COLLECTIVE_CTAS / SMS
-    free, ready, done = 0.0, [0.0] * len(shapes), [0] * len(shapes)
-    for _ in range(rounds * len(shapes)):
-        job = min(range(len(shapes)), key=lambda j: ready[j])
-        begin = max(free, ready[job])
-        free = begin + shapes[job].compute_ms + spinning * shapes[job].exposed_ms
-        ready[job] = free + shapes[job].exposed_ms
-        done[job] += 1
-    return [count * shape.step_ms / free for count, shape in zip(done, shapes)]
-
+    now, done, runs, ends = 0.0, [0] * len(shapes), None, 0.0
+    waiting, away = list(range(len(shapes))), {}  # in order of arrival; what each has left to communicate
+    while sum(done) < rounds * len(shapes):
+        if runs is None and waiting:
+            runs = waiting.pop(0)
+            ends = now + shapes[runs].compute_ms + spinning * shapes[runs].exposed_ms
+        slower = max(1, len(away)) if links == "shared" else 1
+        back = min((left * slower for left in away.values()), default=math.inf)
+        step = min(back, ends - now if runs is not None else math.inf)
+        now += step
+        for job in away:
+            away[job] -= step / slower
+        for job in [job for job, left in away.items() if left <= 1e-9]:
+            del away[job]
+            waiting.append(job)
+            done[job] += 1
+        if runs is not None and ends - now <= 1e-9:
+            away[runs], runs = shapes[runs].exposed_ms, None
+    return [count * shape.step_ms / now for count, shape in zip(done, shapes)]

@@ -44,6 +44,6 @@ def _one(context, group, library, settings, whole, notes):
     cycles = shared.cycles_ms
     shapes = unequal.measured(solos)
     got = unequal.rates(solos, cycles)
-    due = unequal.whole_turns(shapes) if whole else [unequal.fluid_rate(shapes)] * len(shapes)
+    due = unequal.whole_turns(shapes, group.links) if whole else [unequal.fluid_rate(shapes)] * len(shapes)
     notes.append({"rate": got, "due": due, "cycle_ms": cycles, "alone_ms": [s.step_ms for s in solos]})
     return min(g / d for g, d in zip(got, due))
