@@ -4,7 +4,7 @@ import subprocess
 from dataclasses import dataclass
 from functools import partial
 
-from benchmarks import faults
+from benchmarks import faults, kills
 
 
 # CLIENTS TURNS YIELDS KILLS LATE_WRITES SUSPENSIONS, see tests/unit/turn/explore.cc.
@@ -50,10 +50,22 @@ def kill(build):
         yield Unit(f"seeds-{first}-to-{first + 4}", partial(faults.rounds, build, kills, range(first, first + 5)))
 
 
+def churn(build):
+    """Jobs beside one, two or three whose ranks are killed and that are started again: 20 runs of each."""
+    for jobs in (2, 3, 4):
+        for seed in range(20):
+            yield Unit(f"{jobs}-jobs-seed-{seed}", partial(_churn, build, jobs, seed))
+
+
+def _churn(build, jobs, seed):
+    outcome = kills.play(build, kills.Scenario(jobs, 6, 1000 + seed), build.library)
+    return outcome.wrong or (f"{outcome.false_deaths} clients were given up alive" if outcome.false_deaths else "")
+
+
 def fault(build):
     """Every kind of fault at 20 moments."""
     for name in faults.ROWS:
         yield Unit(name.replace(" ", "-"), partial(faults.rounds, build, [name], range(20)))
 
 
-PARTS = {"explore": explore, "fuzz": fuzz, "kills": kill, "faults": fault}
+PARTS = {"explore": explore, "fuzz": fuzz, "kills": kill, "churn": churn, "faults": fault}
