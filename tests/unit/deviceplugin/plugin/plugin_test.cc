@@ -129,6 +129,10 @@ class PluginTest : public ::testing::Test {
     std::filesystem::remove_all(directory_);
   }
   void Start() { plugin_ = std::make_unique<Plugin>(Plugin::Settings{directory_, kResource}, &service_); }
+  // The kubelet listens before its answer to the registration is here.
+  void AwaitRegistered() const {
+    while (!plugin_->status().registered) std::this_thread::yield();
+  }
   static std::string Slot(const char* gpu, int slot) {
     return std::string(gpu) + "::" + std::to_string(slot);
   }
@@ -148,7 +152,7 @@ TEST_F(PluginTest, AdvertisesSlotsAndEveryChangeOfThem) {
   devices_.Set(
       {{kA, {.gpu = {}, .slots = 2, .healthy = false}}, {kB, {.gpu = {}, .slots = 1, .healthy = true}}});
   kubelet.AwaitList({"-" + Slot(kA, 0), "-" + Slot(kA, 1), Slot(kB, 0)});
-  EXPECT_TRUE(plugin_->status().registered);
+  AwaitRegistered();
 }
 
 TEST_F(PluginTest, WaitsForAKubeletThatIsNotThereYet) {
@@ -157,6 +161,7 @@ TEST_F(PluginTest, WaitsForAKubeletThatIsNotThereYet) {
   EXPECT_THAT(plugin_->status().error, testing::HasSubstr("registering with " + directory_));
   Kubelet kubelet(directory_);
   kubelet.AwaitList(Both());
+  AwaitRegistered();
   EXPECT_THAT(plugin_->status().error, IsEmpty());
 }
 
