@@ -6,6 +6,15 @@
 namespace crossover::deviceplugin {
 namespace {
 
+// The arbiter's socket lies in a directory of its own: containers get that directory, and nothing else of
+// ours.
+Config DefaultsOnNode() {
+  Config config;
+  config.arbiter.socket.path = "/run/crossover/arbiter/arbiter.sock";
+  config.api_socket = "/run/crossover/api.sock";
+  return config;
+}
+
 constexpr std::string_view kPathAllowed = "an absolute path of at most 3000 bytes";
 constexpr std::string_view kServerAllowed = "https://host:port";
 
@@ -83,7 +92,9 @@ std::optional<NodeConfig> ParseNodeYamlConfig(const std::string& text, const std
   const yaml::Handler read_node = [&config](const YAML::Node& value, const std::string& key) {
     ReadNode(value, key, &config.node);
   };
-  const auto read = [&](const YAML::Node& root) { config.daemon = ReadConfig(root, {{"node", read_node}}); };
+  const auto read = [&](const YAML::Node& root) {
+    config.daemon = ReadConfig(root, DefaultsOnNode(), {{"node", read_node}});
+  };
   if (!yaml::Parse(text, name, read, error)) return std::nullopt;
   return config;
 }

@@ -107,11 +107,9 @@ std::string ApiSocketBeside(const std::string& socket) {
 
 }  // namespace
 
-Config ReadConfig(const YAML::Node& root, yaml::Handlers handlers) {
-  Config config;
-  config.api_socket = ApiSocketBeside(config.arbiter.socket.path);
+Config ReadConfig(const YAML::Node& root, Config config, yaml::Handlers handlers) {
   std::optional<std::string> api_socket;
-  if (root.IsNull()) return config;  // an empty file: all defaults
+  if (!config.api_socket.empty()) api_socket = config.api_socket;
   arbiter::LiveSettings& live = config.arbiter.live;
   handlers.merge(yaml::Handlers(
       {{"socket",
@@ -175,7 +173,7 @@ Config ReadConfig(const YAML::Node& root, yaml::Handlers handlers) {
             return level.has_value();
           });
         }}}));
-  Map(root, "", handlers);
+  if (!root.IsNull()) Map(root, "", handlers);  // an empty file: all defaults
   config.api_socket = api_socket.value_or(ApiSocketBeside(config.arbiter.socket.path));
   return config;
 }

@@ -29,11 +29,22 @@ TEST(NodeYamlTest, Defaults) {
   EXPECT_EQ(config.node.kubelet_directory, "/var/lib/kubelet");
 }
 
+TEST(NodeYamlTest, TheArbitersSocketIsAloneInItsDirectory) {
+  for (const char* text : {"", "mode: observe", "socket: {mode: 0660}"}) {
+    const Config config = Allowed(text).daemon;
+    EXPECT_EQ(config.arbiter.socket.path, "/run/crossover/arbiter/arbiter.sock") << text;
+    EXPECT_EQ(config.api_socket, "/run/crossover/api.sock") << text;
+  }
+  EXPECT_EQ(Allowed("api: {socket: off}").daemon.api_socket, "");
+}
+
 TEST(NodeYamlTest, TheExampleSaysTheDefaults) {
   std::string error;
   const auto example = ReadNodeYamlConfig(EXAMPLE_CONFIG, &error);
   ASSERT_TRUE(example) << error;
   const NodeSettings defaults;
+  EXPECT_EQ(example->daemon.arbiter.socket.path, Allowed("").daemon.arbiter.socket.path);
+  EXPECT_EQ(example->daemon.api_socket, Allowed("").daemon.api_socket);
   EXPECT_EQ(example->node.slots_per_gpu, defaults.slots_per_gpu);
   EXPECT_EQ(example->node.allocation.cdi_kind, defaults.allocation.cdi_kind);
   EXPECT_EQ(example->node.host_directory, defaults.host_directory);
