@@ -64,7 +64,7 @@ void Plugin::Run() {
     std::string error;
     if (!watch.Open(settings_.directory, &error)) NoteFailure(error);
     const std::uint64_t before = status().registrations;
-    if (watch.fd() >= 0 && ServeOnce() == Next::kStop) return;
+    if (watch.fd() >= 0 && ServeOnce(&watch) == Next::kStop) return;
     const bool registered = status().registrations != before;
     pause = registered ? kShortestPause : std::min(2 * pause, kLongestPause);
     if (Pause(&watch, pause) == Next::kStop) return;
@@ -72,19 +72,14 @@ void Plugin::Run() {
 }
 
 // From the making of our socket until it is lost.
-Plugin::Next Plugin::ServeOnce() {
-  DirectoryWatch watch;  // opened before anything that it is to see the end of
+Plugin::Next Plugin::ServeOnce(DirectoryWatch* watch) {
   std::string error;
-  if (!watch.Open(settings_.directory, &error)) {
-    NoteFailure(error);
-    return Next::kAgain;
-  }
   const std::unique_ptr<grpc::Server> server = Listen();
   if (server == nullptr) {
     NoteFailure("listening on " + OwnSocket() + " failed");
     return Next::kAgain;
   }
-  watch.Take();  // our own doing
+  watch->Take();  // our own doing
   Next next = Next::kAgain;
   if (Register(&error)) {
     {
@@ -94,7 +89,7 @@ Plugin::Next Plugin::ServeOnce() {
       status_.error.clear();
     }
     logging::Info("registered " + settings_.resource + " with the kubelet");
-    next = AwaitLoss(&watch);
+    next = AwaitLoss(watch);
   } else {
     NoteFailure(error);
   }

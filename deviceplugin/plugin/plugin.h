@@ -47,7 +47,7 @@ class Plugin {
   enum class Next { kStop, kAgain };
 
   void Run();
-  Next ServeOnce();
+  Next ServeOnce(DirectoryWatch* watch);
   std::unique_ptr<grpc::Server> Listen();
   bool Register(std::string* error);
   Next AwaitLoss(DirectoryWatch* watch);
