@@ -24,8 +24,8 @@ namespace {
 // What a daemon of a node has beside the arbiter, while that serves.
 class NodeServices {
  public:
-  NodeServices(const NodeSettings& settings, AllocationSettings allocation, PodTable* pods)
-      : service_(&devices_, std::move(allocation),
+  NodeServices(const NodeSettings& settings, PodTable* pods)
+      : service_(&devices_, settings.allocation,
                  [this, pods](std::size_t slots) { return pods->AssignedTo(slots, HandedOutAlready()); }),
         plugins_(settings.kubelet_directory + "/device-plugins"),
         pods_(settings.api_server, "/api/v1/pods?fieldSelector=spec.nodeName%3D" + settings.name, pods) {
@@ -106,9 +106,7 @@ int RunOnNode(const std::string& config_path) {
   const PodIdentity identity(&pods);
   Extras extras;
   extras.identities = &identity;
-  extras.on_started = [&] {
-    return std::make_shared<NodeServices>(config->node, config->node.allocation, &pods);
-  };
+  extras.on_started = [&] { return std::make_shared<NodeServices>(config->node, &pods); };
   extras.reread = [&config_path](std::string* why) -> std::optional<Config> {
     auto again = ReadNodeYamlConfig(config_path, why);
     if (!again) return std::nullopt;

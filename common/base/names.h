@@ -9,10 +9,8 @@ namespace crossover::base {
 inline constexpr char kSlotResource[] = CROSSOVER_DOMAIN "/slot";
 
 // On the pod template, set by users.
-inline constexpr char kShareAnnotation[] = CROSSOVER_DOMAIN "/share";
 inline constexpr char kGangAnnotation[] = CROSSOVER_DOMAIN "/gang";
 inline constexpr char kGangSizeAnnotation[] = CROSSOVER_DOMAIN "/gang-size";
-inline constexpr char kGpuMemoryAnnotation[] = CROSSOVER_DOMAIN "/gpu-memory";
 inline constexpr char kTurnPriorityAnnotation[] = CROSSOVER_DOMAIN "/turn-priority";
 inline constexpr char kMaxSlowdownAnnotation[] = CROSSOVER_DOMAIN "/max-slowdown";
 inline constexpr char kModeAnnotation[] = CROSSOVER_DOMAIN "/mode";

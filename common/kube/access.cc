@@ -1,7 +1,6 @@
 #include "common/kube/access.h"
 
 #include <cstdlib>
-#include <string_view>
 
 namespace crossover::kube {
 namespace {

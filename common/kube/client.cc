@@ -4,7 +4,6 @@
 
 #include <fstream>
 #include <mutex>
-#include <sstream>
 
 namespace crossover::kube {
 namespace {
@@ -50,7 +49,6 @@ struct Client::Transfer {
   char error[CURL_ERROR_SIZE] = {};
 
   Transfer(const Access& access, const std::string& path, const OnLine* lines) : on_line(lines) {
-    StartLibraryOnce();
     easy.reset(curl_easy_init());
     Set(CURLOPT_URL, (access.server + path).c_str());
     if (!access.ca_file.empty()) Set(CURLOPT_CAINFO, access.ca_file.c_str());

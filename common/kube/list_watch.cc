@@ -3,9 +3,9 @@
 #include <sys/prctl.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <random>
 
+#include "common/kube/json.h"
 #include "common/logging/log.h"
 
 namespace crossover::kube {
@@ -18,17 +18,7 @@ constexpr milliseconds kShortestPause{200};
 constexpr milliseconds kLongestPause{30'000};
 constexpr int kGone = 410;
 
-// Never throws: what is not there is null or empty.
-const json& At(const json& object, const char* key) {
-  static const json nothing;
-  const auto found = object.is_object() ? object.find(key) : object.end();
-  return object.is_object() && found != object.end() ? *found : nothing;
-}
-
-std::string VersionOf(const json& object) {
-  const json& version = At(At(object, "metadata"), "resourceVersion");
-  return version.is_string() ? version.get<std::string>() : "";
-}
+std::string VersionOf(const json& object) { return Text(At(At(object, "metadata"), "resourceVersion")); }
 
 }  // namespace
 

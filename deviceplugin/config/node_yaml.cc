@@ -1,5 +1,6 @@
 #include "deviceplugin/config/node_yaml.h"
 
+#include "common/files/read_file.h"
 #include "deviceplugin/config/values.h"
 #include "deviceplugin/config/yaml_keys.h"
 
@@ -100,7 +101,7 @@ std::optional<NodeConfig> ParseNodeYamlConfig(const std::string& text, const std
 }
 
 std::optional<NodeConfig> ReadNodeYamlConfig(const std::string& path, std::string* error) {
-  const auto text = yaml::ReadFile(path, error);
+  const auto text = files::ReadFile(path, error);
   if (!text) return std::nullopt;
   return ParseNodeYamlConfig(*text, path, error);
 }

@@ -1,5 +1,6 @@
 #include "deviceplugin/config/yaml_config.h"
 
+#include "common/files/read_file.h"
 #include "deviceplugin/arbiter/messages.h"
 #include "deviceplugin/config/values.h"
 #include "deviceplugin/config/yaml_keys.h"
@@ -188,7 +189,7 @@ std::optional<Config> ParseYamlConfig(const std::string& text, const std::string
 }
 
 std::optional<Config> ReadYamlConfig(const std::string& path, std::string* error) {
-  const auto text = yaml::ReadFile(path, error);
+  const auto text = files::ReadFile(path, error);
   if (!text) return std::nullopt;
   return ParseYamlConfig(*text, path, error);
 }

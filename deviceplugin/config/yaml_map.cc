@@ -2,11 +2,6 @@
 
 #include <yaml-cpp/eventhandler.h>
 
-#include <array>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
-#include <memory>
 #include <set>
 #include <sstream>
 
@@ -106,22 +101,6 @@ bool Parse(const std::string& text, const std::string& name,
     *error = name + ":" + std::to_string(fault.mark.line + 1) + ": not YAML: " + fault.msg;
   }
   return false;
-}
-
-std::optional<std::string> ReadFile(const std::string& path, std::string* error) {
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "re"), std::fclose);
-  std::string text;
-  std::array<char, 4096> buffer;
-  while (file != nullptr) {
-    const std::size_t size = std::fread(buffer.data(), 1, buffer.size(), file.get());
-    if (size == 0) break;
-    text.append(buffer.data(), size);
-  }
-  if (file == nullptr || std::ferror(file.get()) != 0) {
-    *error = path + ": cannot be read: " + std::strerror(errno);
-    return std::nullopt;
-  }
-  return text;
 }
 
 }  // namespace crossover::deviceplugin::yaml

@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -38,6 +37,5 @@ void Map(const YAML::Node& node, const std::string& prefix, const Handlers& hand
 // the file's.
 bool Parse(const std::string& text, const std::string& name,
            const std::function<void(const YAML::Node&)>& read, std::string* error);
-std::optional<std::string> ReadFile(const std::string& path, std::string* error);
 
 }  // namespace crossover::deviceplugin::yaml

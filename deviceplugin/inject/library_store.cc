@@ -6,16 +6,14 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdint>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <system_error>
 
 #include "common/base/fd.h"
+#include "common/base/hash.h"
 #include "common/base/names.h"
+#include "common/files/read_file.h"
 
 namespace crossover::deviceplugin {
 namespace {
@@ -24,23 +22,6 @@ namespace fs = std::filesystem;
 
 constexpr char kLibrary[] = "libcrossover.so";
 constexpr char kPreload[] = "ld.so.preload";
-
-std::optional<std::string> ReadFile(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (!file) return std::nullopt;
-  return text.str();
-}
-
-// Of FNV-1a, 64 bits: tells versions apart, proves nothing.
-std::string DigestOf(const std::string& bytes) {
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for (const char c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  char digits[17];
-  std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(hash));
-  return digits;
-}
 
 bool WriteFile(const std::string& path, const std::string& bytes, mode_t mode) {
   const base::UniqueFd file(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode));
@@ -62,13 +43,10 @@ bool RunsNothing(const std::string& directory) {
 
 std::optional<std::string> InstallLibrary(const std::string& library, const std::string& host_directory,
                                           std::string* error) {
-  const auto bytes = ReadFile(library);
-  if (!bytes) {
-    *error = library + ": cannot be read: " + std::strerror(errno);
-    return std::nullopt;
-  }
+  const auto bytes = files::ReadFile(library, error);
+  if (!bytes) return std::nullopt;
   const std::string versions = host_directory + "/lib";
-  const std::string directory = versions + "/" + DigestOf(*bytes);
+  const std::string directory = versions + "/" + base::HexOf(base::Hash(*bytes)).data();
   const std::string draft = directory + ".new." + std::to_string(getpid());
   std::error_code failure;
   fs::create_directories(versions, failure);

@@ -3,9 +3,8 @@
 #include <poll.h>
 
 #include <algorithm>
-#include <cctype>
-#include <fstream>
-#include <sstream>
+
+#include "common/files/read_file.h"
 
 namespace crossover::deviceplugin {
 namespace {
@@ -85,11 +84,10 @@ std::optional<std::string> PodUidOf(std::string_view cgroups) {
 std::optional<std::string> PodUidOf(const arbiter::Peer& peer) {
   // Without a descriptor of the process itself, whose end would show, its number proves nothing.
   if (peer.pid <= 0 || !peer.pidfd) return std::nullopt;
-  std::ifstream file("/proc/" + std::to_string(peer.pid) + "/cgroup");
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (!file || Ended(peer)) return std::nullopt;
-  return PodUidOf(text.str());
+  std::string why;
+  const auto text = files::ReadFile("/proc/" + std::to_string(peer.pid) + "/cgroup", &why);
+  if (!text || Ended(peer)) return std::nullopt;
+  return PodUidOf(*text);
 }
 
 }  // namespace crossover::deviceplugin

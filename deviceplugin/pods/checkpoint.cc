@@ -1,25 +1,18 @@
 #include "deviceplugin/pods/checkpoint.h"
 
 #include <algorithm>
-#include <fstream>
-#include <nlohmann/json.hpp>
-#include <sstream>
+
+#include "common/files/read_file.h"
+#include "common/kube/json.h"
 
 namespace crossover::deviceplugin {
 namespace {
 
+using kube::At;
+using kube::Text;
 using nlohmann::json;
 
 constexpr char kFile[] = "/kubelet_internal_checkpoint";
-
-const json& At(const json& object, const char* key) {
-  static const json nothing;
-  if (!object.is_object()) return nothing;
-  const auto found = object.find(key);
-  return found == object.end() ? nothing : *found;
-}
-
-std::string Text(const json& value) { return value.is_string() ? value.get<std::string>() : ""; }
 
 // {"<NUMA node, or -1>": ["id", ..], ..}
 std::vector<std::string> Ids(const json& by_node) {
@@ -52,11 +45,10 @@ std::optional<std::vector<HandedOut>> ParseCheckpoint(std::string_view text, con
 
 std::optional<std::vector<HandedOut>> ReadCheckpoint(const std::string& directory,
                                                      const std::string& resource) {
-  std::ifstream file(directory + kFile);
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (!file) return std::nullopt;
-  return ParseCheckpoint(text.str(), resource);
+  std::string why;
+  const auto text = files::ReadFile(directory + kFile, &why);
+  if (!text) return std::nullopt;
+  return ParseCheckpoint(*text, resource);
 }
 
 }  // namespace crossover::deviceplugin

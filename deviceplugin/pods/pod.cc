@@ -1,30 +1,23 @@
 #include "deviceplugin/pods/pod.h"
 
 #include <charconv>
-#include <cstdio>
-#include <nlohmann/json.hpp>
 
+#include "common/base/hash.h"
 #include "common/base/job_environment.h"
 #include "common/base/names.h"
+#include "common/kube/json.h"
 
 namespace crossover::deviceplugin {
 namespace {
 
+using kube::At;
+using kube::Text;
 using nlohmann::json;
 
 // Labels that name the job to which a pod belongs, the most telling first.
 constexpr const char* kOwnerLabels[] = {"jobset.sigs.k8s.io/jobset-name", "training.kubeflow.org/job-name",
                                         "leaderworkerset.sigs.k8s.io/name", "batch.kubernetes.io/job-name",
                                         "job-name"};
-
-const json& At(const json& object, const char* key) {
-  static const json nothing;
-  if (!object.is_object()) return nothing;
-  const auto found = object.find(key);
-  return found == object.end() ? nothing : *found;
-}
-
-std::string Text(const json& value) { return value.is_string() ? value.get<std::string>() : ""; }
 
 // A count as Kubernetes writes those of whole devices: digits.
 std::size_t CountOf(const json& quantity) {
@@ -40,15 +33,6 @@ void AddContainers(const json& containers, Pod* pod) {
     const std::size_t slots = CountOf(At(At(At(container, "resources"), "limits"), base::kSlotResource));
     pod->containers.push_back({Text(At(container, "name")), slots});
   }
-}
-
-// Of FNV-1a, 64 bits.
-std::string Hash(const std::string& text) {
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  char digits[17];
-  std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(hash));
-  return digits;
 }
 
 }  // namespace
@@ -94,7 +78,7 @@ std::string GangOf(const Pod& pod) {
     if (c <= ' ' || c > '~') c = '?';
   }
   if (gang == whole && gang.size() <= base::kLongestGang) return gang;
-  const std::string hash = "-" + Hash(whole);
+  const std::string hash = std::string("-") + base::HexOf(base::Hash(whole)).data();
   return gang.substr(0, base::kLongestGang - hash.size()) + hash;
 }
 

@@ -1,8 +1,6 @@
 // The pods of this node, as the API server has them. Thread-safe.
 #pragma once
 
-#include <condition_variable>
-#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>

@@ -11,6 +11,7 @@
 #include <stdexcept>
 #include <type_traits>
 
+#include "common/base/hash.h"
 #include "deviceplugin/arbiter/messages.h"
 #include "proto/crossover_node.pb.h"
 
@@ -132,12 +133,6 @@ turn::Time WallNs() {
   return turn::Time{now.tv_sec} * base::kNsPerSecond + now.tv_nsec;
 }
 
-std::uint64_t Hash(std::string_view text) {  // FNV-1a
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  return hash;
-}
-
 bool Plain(unsigned char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' ||
          c == '.';
@@ -204,8 +199,7 @@ std::string ProfileFileName(const JobKey& job) {
     gang += text.data();
   }
   if (gang.size() > kLongest) {
-    std::snprintf(text.data(), text.size(), "~%016llx", static_cast<unsigned long long>(Hash(job.gang)));
-    gang = gang.substr(0, kKept) + text.data();
+    gang = gang.substr(0, kKept) + "~" + base::HexOf(base::Hash(job.gang)).data();
   }
   return std::to_string(job.uid) + "-" + std::to_string(job.size) + "-" + gang + ".json";
 }
