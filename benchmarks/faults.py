@@ -10,7 +10,6 @@ import re
 import signal
 import time
 from dataclasses import dataclass, field, replace
-from functools import cache
 
 from benchmarks import pairs, session, wire
 from benchmarks.processes import Failed
@@ -49,7 +48,8 @@ def play(build, fault, seed):
         result = session.run(build, plan, _MARK)
     except Failed as failure:
         return str(failure)
-    wrong = [job.name for job in plan.survivors if result.job(job.name).digest != _digest_alone(build, shape, job)]
+    wrong = [job.name for job in plan.survivors
+             if result.job(job.name).digest != session.digest_alone(build, plan.machine, job)]
     if wrong:
         return f"the losses of {' and '.join(wrong)} are not those that it has alone"
     return _turns_amiss(result, fault) or _words_amiss(result, fault)
@@ -73,12 +73,6 @@ def _words_amiss(result, fault):
         if len(lines) > 2:
             return f"rank {rank} said more than it should: {lines}"
     return ""
-
-
-@cache
-def _digest_alone(build, shape, job):
-    plain = replace(job, environment={}, environment_rank=None, unhooked_rank=None, start_delay_s=0.0)
-    return session.run(build, session.Plan(shape.machine(), (plain,)), _MARK).job(job.name).digest
 
 
 # --- What is done while they run.

@@ -10,9 +10,8 @@ import os
 import shutil
 import signal
 import subprocess
-import time
 
-from benchmarks.processes import MARK, dying_with_parent
+from benchmarks.processes import MARK, dying_with_parent, only_child
 
 _KEEPER = ("mount -t tmpfs -o size=1m tmpfs /run && mkdir -p /run/crossover && ip link set lo up && "
            "echo ready && exec sleep infinity")
@@ -124,7 +123,12 @@ class Namespaces:
         first = keeper.stdout.readline().strip()
         if first != "ready":
             raise Refused(first or "unshare ended without a word")
-        return _only_child(keeper.pid) if "--fork" in namespaces else keeper.pid
+        if "--fork" not in namespaces:
+            return keeper.pid
+        child = only_child(keeper.pid, 1.0)
+        if not child:
+            raise Refused(f"process {keeper.pid} has not forked")
+        return child
 
     def _wire(self, pid, node):
         """A cable from the switch to the node's eth0. Both ends are born inside: the host never sees them."""
@@ -141,17 +145,6 @@ class Namespaces:
 
 def _enter(pid, namespaces, command):
     return ["nsenter", "--target", str(pid), *namespaces, "--", *command]
-
-
-def _only_child(pid):
-    """The child of a process that has just forked once."""
-    for _ in range(200):
-        with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
-            children = file.read().split()
-        if children:
-            return int(children[0])
-        time.sleep(0.005)
-    raise Refused(f"process {pid} has not forked")
 
 
 @contextlib.contextmanager

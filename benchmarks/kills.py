@@ -8,7 +8,6 @@ import signal
 import time
 from collections import defaultdict
 from dataclasses import dataclass, field, replace
-from functools import cache
 
 from benchmarks import session
 from benchmarks.pairs import Shape
@@ -73,12 +72,12 @@ class Scenario:
                 return
             for job in jobs:
                 running.start_late(job.name)
-            _await_turns(running, tails, {job.gang for job in jobs})
             ranks = [(job, rank) for job in jobs for rank in range(running.machine.ranks)]
+            running.wait_for_turns(tails, {(running.gpu_of(rank), job.gang) for job, rank in ranks}, _PATIENCE_S)
             for job, rank in draw.sample(ranks, len(ranks)):
                 time.sleep(draw.uniform(0, _LONGEST_PAUSE_S))
                 sent_ns = running.processes.signal(running.rank_name(job, rank), signal.SIGKILL)
-                self.kills.append(Kill(sent_ns, running.machine.uuid(*running.machine.place(rank)), job.gang))
+                self.kills.append(Kill(sent_ns, running.gpu_of(rank), job.gang))
 
 
 def play(build, scenario, library, isolated=True, settings=(), environment=None):
@@ -89,33 +88,10 @@ def play(build, scenario, library, isolated=True, settings=(), environment=None)
     except Failed as failure:
         return Outcome(tuple(scenario.kills), str(failure), (), 0)
     wrong = scenario.early
-    if result.job(SURVIVOR).digest != _digest_alone(build, plan.machine, replace(plan.jobs[0], environment={})):
+    if result.job(SURVIVOR).digest != session.digest_alone(build, plan.machine, plan.jobs[0]):
         wrong = "the survivor's losses are not those that it has alone"
     return Outcome(tuple(scenario.kills), wrong, tuple(hand_overs(result.trace, scenario.kills)),
                    false_deaths(result.trace, scenario.kills, result.job(SURVIVOR).span(0)[1]))
-
-
-@cache
-def _digest_alone(build, machine, job):
-    """Of a hurried run: how long kernels and transfers take has no part in the losses."""
-    hurried = replace(machine, node_link_bytes_per_s=1e9)
-    alone = session.Plan(hurried, (replace(job, compute_ms=0.5),))
-    return session.run(build, alone, _MARK).job(SURVIVOR).digest
-
-
-def _await_turns(running, tails, gangs):
-    """Wait until each gang has had a turn on every GPU since the tails were last read."""
-    machine = running.machine
-    missing = {(machine.uuid(*machine.place(rank)), gang) for rank in range(machine.ranks) for gang in gangs}
-    end = time.monotonic() + _PATIENCE_S
-    for tail in tails:
-        tail.news()
-    while missing:
-        for tail in tails:
-            missing -= {(event.gpu, event.gang) for event in tail.news() if event.event == "hold"}
-        if time.monotonic() > end:
-            raise Failed(f"no turns for {_PATIENCE_S:.0f} s: {sorted(missing)}")
-        time.sleep(0.01)
 
 
 def hand_overs(trace, kills):

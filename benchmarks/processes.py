@@ -120,6 +120,17 @@ def family(pid):
     return [member for child in children for member in family(child)] + [pid]
 
 
+def only_child(pid, patience_s):
+    """The child of a process that forks once; None if it has not by then."""
+    end = time.monotonic() + patience_s
+    while time.monotonic() < end:
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()
+        if children:
+            return int(children[0])
+        time.sleep(0.005)
+    return None
+
+
 def _inner_family(pid):
     """All descendants, or the process itself if it has none.
 

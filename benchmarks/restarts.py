@@ -38,17 +38,15 @@ class Scenario:
         draw = random.Random(self.seed)
         tails = [running.trace_tail(node) for node in range(running.machine.nodes)]
         for node, tail in enumerate(tails):
-            _until_turns(running, node, tail, 0)
+            _wait_for_turns(running, node, tail)
         for _ in range(self.kills):
             node = draw.randrange(running.machine.nodes)
             time.sleep(draw.uniform(0, _SETTLED_S))
             running.processes.signal(f"arbiter{node}", signal.SIGKILL)
             time.sleep(draw.choice((0.0, draw.uniform(0, _LONGEST_AWAY_S))))
-            tails[node].news()
             started_ns = time.monotonic_ns()
             running.restart_arbiter(node)
-            back_ns = _until_turns(running, node, tails[node], started_ns)
-            self.resumed_ms.append((back_ns - started_ns) / 1e6)
+            self.resumed_ms.append((_wait_for_turns(running, node, tails[node]) - started_ns) / 1e6)
             self.books += wrong_in_books(running.top(node), running.machine, node)
 
 
@@ -59,27 +57,15 @@ def play(build, scenario, library, isolated=True, environment=None):
         result = session.run(build, plan, _MARK)
     except Failed as failure:
         return str(failure)
-    alone = session.Plan(plan.machine, plan.jobs, isolated=isolated)  # without the library: nothing can be restarted
-    expected = session.run(build, alone, _MARK)
-    wrong = [job.name for job in plan.jobs if result.job(job.name).digest != expected.job(job.name).digest]
+    wrong = [job.name for job in plan.jobs
+             if result.job(job.name).digest != session.digest_alone(build, plan.machine, job)]
     return f"wrong losses: {' and '.join(wrong)}" if wrong else ""
 
 
-def _until_turns(running, node, tail, since_ns):
-    """Wait until both jobs have had a turn on every GPU of a node. When the last of them began."""
-    wanted = {(running.machine.uuid(node, gpu), job.name)
-              for gpu in range(running.machine.gpus_per_node) for job in running.plan.jobs}
-    end = time.monotonic() + PATIENCE_S
-    last_ns = since_ns
-    while wanted:
-        for event in tail.news():
-            if event.event == "hold" and event.t_ns > since_ns and (event.gpu, event.gang) in wanted:
-                wanted.discard((event.gpu, event.gang))
-                last_ns = event.t_ns
-        if time.monotonic() > end:
-            raise Failed(f"no turns within {PATIENCE_S:.0f} s: {sorted(wanted)}")
-        time.sleep(0.005)
-    return last_ns
+def _wait_for_turns(running, node, tail):
+    """Wait until both jobs have a turn on every GPU of a node; when the last of them began."""
+    gpus = [running.machine.uuid(node, gpu) for gpu in range(running.machine.gpus_per_node)]
+    return running.wait_for_turns([tail], {(gpu, job.name) for gpu in gpus for job in running.plan.jobs}, PATIENCE_S)
 
 
 def wrong_in_books(top, machine, node):

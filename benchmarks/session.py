@@ -14,7 +14,8 @@ import socket
 import subprocess
 import tempfile
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 
 from benchmarks import commands, isolation, logs, validity
@@ -251,6 +252,21 @@ class _Session:
         tail.news()
         return tail
 
+    def wait_for_turns(self, tails, wanted, patience_s):
+        """Wait until each (GPU, gang) of `wanted` begins a turn, from now on; when the last of them did. `tails`: of
+        the traces in which that shows."""
+        since_ns = latest_ns = time.monotonic_ns()
+        missing = set(wanted)
+        while missing:
+            for event in (event for tail in tails for event in tail.news()):
+                if event.event == "hold" and event.t_ns > since_ns and (event.gpu, event.gang) in missing:
+                    missing.discard((event.gpu, event.gang))
+                    latest_ns = max(latest_ns, event.t_ns)
+            if time.monotonic_ns() - since_ns > patience_s * 1e9:
+                raise Failed(f"no turns for {patience_s:.0f} s: {sorted(missing)}")
+            time.sleep(0.005)
+        return latest_ns
+
     def trace_file(self, node):
         return self.directory / f"node{node}" / "trace.jsonl"
 
@@ -291,11 +307,24 @@ class _Session:
         """While this file exists the job starts no iteration."""
         return self.directory / f"hold-{job.name}"
 
+    def gpu_of(self, rank):
+        """The UUID of a rank's GPU."""
+        return self.machine.uuid(*self.machine.place(rank))
+
     def rank_name(self, job, rank):
         return f"{job.name}-rank{rank}"
 
     def _rank_log(self, job, rank):
         return self.directory / "logs" / f"{job.name}-rank{rank}.jsonl"
+
+
+@cache
+def digest_alone(build, machine, job):
+    """Of the losses that a job has with nobody beside it and without the library. Of a hurried run: how long kernels
+    and transfers take has no part in them."""
+    plain = replace(job, compute_ms=0.5, start_delay_s=0.0, environment={}, environment_rank=None, unhooked_rank=None)
+    alone = Plan(replace(machine, node_link_bytes_per_s=1e9), (plain,))
+    return run(build, alone, "crossover-alone").job(job.name).digest
 
 
 def run_valid(build, plan, mark, keep=None, note=lambda text: None, may_repeat=lambda seconds: True,

@@ -45,9 +45,9 @@ def fuzz(_build):
 
 def kill(build):
     """Two jobs, one of which loses a rank, all of them or an arbiter at a random instant, again and again."""
-    kills = [name for name in faults.ROWS if name.startswith(("kill", "restart"))]
+    deadly = [name for name in faults.ROWS if name.startswith(("kill", "restart"))]
     for first in range(0, 250, 5):
-        yield Unit(f"seeds-{first}-to-{first + 4}", partial(faults.rounds, build, kills, range(first, first + 5)))
+        yield Unit(f"seeds-{first}-to-{first + 4}", partial(faults.rounds, build, deadly, range(first, first + 5)))
 
 
 def churn(build):

@@ -11,9 +11,8 @@ it, containers and their shims too; with them go mounts and interfaces, none of 
 import os
 import signal
 import subprocess
-import time
 
-from benchmarks.processes import MARK, dying_with_parent
+from benchmarks.processes import MARK, dying_with_parent, only_child
 from tests.cluster.rig.programs import Refused
 
 CONTROL_PLANE = "10.77.0.1"
@@ -46,7 +45,9 @@ class Namespace:
             raise Refused(f"namespaces: {first or 'unshare ended without a word'}; this needs root")
         self.pid = self._process.pid
         for _ in range(self._depth):
-            self.pid = _only_child(self.pid)
+            parent, self.pid = self.pid, only_child(self.pid, 2.0)
+            if not self.pid:
+                raise Refused(f"process {parent} has not forked")
 
     def end(self):
         """End the keeper: everything in its PID namespace has ended when this returns."""
@@ -95,14 +96,3 @@ def _ip(namespace, commands):
                           capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise Refused(f"ip: {done.stderr.strip()}")
-
-
-def _only_child(pid):
-    """The child of a process that has just forked once."""
-    for _ in range(400):
-        with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
-            children = file.read().split()
-        if children:
-            return int(children[0])
-        time.sleep(0.005)
-    raise Refused(f"process {pid} has not forked")
