@@ -18,12 +18,10 @@ readonly cache=${CROSSOVER_CACHE:-$HOME/.cache/crossover}
 readonly cuda_root=$cache/cuda-$cuda_version
 readonly stamp=$cuda_root/.installed  # a copy of the pins, written last
 
-say() { printf 'install: %s\n' "$*" >&2; }
+# shellcheck source=tools/install/debian.sh
+. "$here/install/debian.sh"
 
-missing_packages() {
-  comm -23 <(grep -v -e '^#' -e '^$' "$here/install/debian-12.txt" | sort) \
-           <(dpkg-query -W -f '${db:Status-Abbrev}${Package}\n' | sed -n 's/^ii *//p' | sort -u)
-}
+listed_packages() { grep -v -e '^#' -e '^$' "$here/install/debian-12.txt"; }
 
 require_debian_12() {
   local id=none
@@ -33,26 +31,6 @@ require_debian_12() {
   say "this is $id, the package list is for debian-12: install the like of $here/install/debian-12.txt"
   say "and a CUDA toolkit yourself, or build the 'gpu' preset, which needs a C++ compiler, CMake and CUDA only"
   exit 1
-}
-
-install_packages() {
-  local missing
-  mapfile -t missing < <(missing_packages)
-  ((${#missing[@]})) || return 0
-  if [[ $(id -u) != 0 || $mode == --check ]]; then
-    say "missing Debian packages; as root: apt-get install --no-install-recommends ${missing[*]}"
-    return 1
-  fi
-  say "apt-get install ${missing[*]}"
-  export DEBIAN_FRONTEND=noninteractive
-  local attempt
-  for attempt in 1 2 3; do
-    if apt-get -qq update && apt-get -qq install -y --no-install-recommends "${missing[@]}" > /dev/null; then
-      return 0
-    fi
-    say "apt-get failed (attempt $attempt of 3)"
-  done
-  return 1
 }
 
 install_cuda() {
@@ -78,7 +56,7 @@ case $mode in
   "" | --check)
     require_debian_12
     status=0
-    install_packages || status=1
+    listed_packages | install_packages || status=1
     install_cuda || status=1
     exit $status
     ;;

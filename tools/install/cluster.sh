@@ -33,7 +33,8 @@ readonly kube_module=k8s.io/kubernetes
 readonly containerd_programs=(containerd containerd-shim-runc-v2 ctr)
 readonly containerd_module=github.com/containerd/containerd/v2
 
-say() { printf 'install: %s\n' "$*" >&2; }
+# shellcheck source=tools/install/debian.sh
+. "$here/debian.sh"
 
 # Runs a command in silence; if it fails, what it said is shown.
 quietly() {
@@ -45,23 +46,6 @@ quietly() {
 }
 
 listed() { sed -n -E "s/^$1([a-z0-9.+-]+)\$/\\1/p" "$packages"; }
-
-missing_packages() {
-  comm -23 <(listed '' | sort) <(dpkg-query -W -f '${db:Status-Abbrev}${Package}\n' | sed -n 's/^ii *//p' | sort -u)
-}
-
-install_packages() {
-  local missing
-  mapfile -t missing < <(missing_packages)
-  ((${#missing[@]})) || return 0
-  if [[ $(id -u) != 0 || $mode == --check ]]; then
-    say "missing Debian packages; as root: apt-get install --no-install-recommends ${missing[*]}"
-    return 1
-  fi
-  say "apt-get install ${missing[*]}"
-  export DEBIAN_FRONTEND=noninteractive
-  quietly apt-get -qq update && quietly apt-get -qq install -y --no-install-recommends "${missing[@]}"
-}
 
 unpack_packages() {
   cmp -s "$packages" "$unpacked/.installed" && return 0
@@ -89,7 +73,7 @@ system_programs() {
   # shellcheck source=/dev/null
   [[ -r /etc/os-release ]] && id=$(. /etc/os-release && echo "${ID:-}-${VERSION_ID:-}")
   if [[ $id == debian-12 ]] && command -v dpkg-query > /dev/null; then
-    install_packages || status=1
+    listed '' | install_packages || status=1
     unpack_packages || status=1
     return $status
   fi
