@@ -115,12 +115,13 @@ TEST_F(StandaloneTest, ErrorsOfTheCommandLineAndTheFileEndWithTwo) {
     EXPECT_EQ(program.Wait(), 2);
     return program.seen();
   };
-  EXPECT_THAT(run({"--config", config()}), HasSubstr("a kubelet, which is not in this version"));
+  EXPECT_THAT(run({"--config", "/no/such.yaml"}), HasSubstr("/no/such.yaml: cannot be read"));
   EXPECT_THAT(run({"--standalone", "--config", "/no/such.yaml"}), HasSubstr("/no/such.yaml: cannot be read"));
   EXPECT_THAT(run({"--standalone"}), HasSubstr("--config is required"));
   WriteConfig("nonsense");
   EXPECT_THAT(run({"--standalone", "--config", config()}),
               HasSubstr("config.yaml:3: mode: nonsense is not allowed"));
+  EXPECT_THAT(run({"--config", config()}), HasSubstr("config.yaml:3: mode: nonsense is not allowed"));
   std::ofstream(config()) << "socket: {path: " << socket() << "}\nmetrics: {listen: '203.0.113.1:80'}\n";
   EXPECT_THAT(run({"--standalone", "--config", config()}), HasSubstr("metrics.listen: 203.0.113.1:80"));
 }
