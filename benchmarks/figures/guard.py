@@ -1,9 +1,9 @@
 """guard: work done per time by two jobs whose way of sharing is left to the guard, over one after the other;
 guard_best: over the best of always turns, always side by side, one after the other.
 
-In the job model with the hand-over cost that is measured, over the second half of 20 s (the first trial and its
-confirmation lie before it), and in processes. Controls: always turns where hand-overs
-cost more than they bring, always side by side where turns pay. Elsewhere no way is bad: nothing is there to be caught.
+Over the second half of 20 s, as the first trial and its confirmation lie before it: in the job model with the hand-over
+cost that is measured, and in processes. Controls: always turns where hand-overs cost more than they bring, always side
+by side where turns pay. Elsewhere no way is bad: nothing is there to be caught.
 """
 
 import json
@@ -24,6 +24,7 @@ _PROCESSES = {f"{mode}_{c}_{ratio:g}": (mode, c, ratio) for mode in ("mps", "tim
               for ratio in (0.02, 0.1)}
 SCOPE = {**dict.fromkeys(_MODEL, "component"), **dict.fromkeys(_PROCESSES, "chain")}
 CASES = (*_MODEL, *_PROCESSES)
+_SECONDS = 20
 _WAYS = {"guard": ("guard: on",), "turns": ("guard: off",), "side_by_side": ("mode: observe",)}
 
 
@@ -52,14 +53,14 @@ def _control(goal, case, rates, reference):
 def _in_model(context, case):
     compute, ratio, width = _MODEL[case]
     job = (compute, max(0.001, compute * ratio))
-    return {way: [sum(job_model.run(context.build, (job, job), 20, way=way, width=width)["rates"])] for way in _WAYS}
+    return {way: [sum(job_model.run(context.build, (job, job), _SECONDS, way=way, width=width)["rates"])] for way in _WAYS}
 
 
 def _in_processes(context, case):
     mode, compute, ratio = _PROCESSES[case]
-    # Long enough for the first trial, and as much again.
-    shape = pairs.Shape(ratio, compute_ms=float(compute), mode=mode, iterations=max(160, 2400 // compute),
-                        warm_up=max(90, 1400 // compute), ranks=2)
+    iterations = _SECONDS * 1000 // (2 * compute)
+    shape = pairs.Shape(ratio, compute_ms=float(compute), mode=mode, iterations=iterations, warm_up=iterations // 2,
+                        ranks=2)
     alone = pairs.solo(context, shape)
     if alone is None:
         return None
