@@ -7,19 +7,21 @@ namespace crossover::turn {
 namespace {
 
 // All lengths are in units of so many iterations of the first job: 8, or 16, 32, ... as it takes to last for
-// kLeastUnit and for 8 of the longest job, so that a look now and then is sharp enough. A power of two: what
-// GPUs measure differently seldom makes it another.
+// kLeastUnit and for 6 of the longest job, so that a look now and then is sharp enough. How long they are is
+// measured over kLearned of them, in the same iterations on all GPUs; a power of two, so that what they measure
+// differently seldom makes it another.
 constexpr std::uint32_t kLeastIterations = 8;
 constexpr std::uint32_t kMostIterations = 1024;
+constexpr std::uint32_t kLearned = 16;
 constexpr Time kLeastUnit = 100'000'000;
+constexpr Time kLeastOfLongest = 6;  // equal jobs are far from where it would matter
 // In halves of a unit: what a change of ways disturbs, and what is measured behind it.
 constexpr std::uint32_t kDisturbed = 1;
 constexpr std::uint32_t kMeasured = 3;
 constexpr std::uint32_t kMeasuredLong = 10;
-// How long each job is alone in a trial, or its least iterations: never longer than a unit. Not at all where
-// the others would wait too long; what is known otherwise of so long a job is sharp enough.
-constexpr Time kLeastSolo = 64'000'000;
-constexpr Time kMostSolo = 600'000'000;
+// Each job is alone in a trial for as many iterations as last kLeastUnit when shared, so no longer than a unit. Not at
+// all where the others would wait too long; what is estimated of so long a job is sharp enough.
+constexpr Time kMostSolo = 800'000'000;
 // A trial begins where the first job's iteration passes a multiple of so many units: sparse enough for nobody
 // to be alone for more than 0.5% of the time. Soon, where turns gain so little that there is little to lose.
 // The outcome of that one, and what any trial has changed, is looked at again: it may have met a bad moment.
@@ -27,22 +29,22 @@ constexpr std::uint32_t kSparseEach = 256;  // for each job
 constexpr std::uint32_t kDense = 4;
 constexpr std::uint32_t kAgain = 16;
 constexpr double kLittle = 1.1;
-constexpr Time kUnsure = 6'000'000;  // iterations shorter than this are known too vaguely to tell
+constexpr Time kUnsure = 12'000'000;  // shared iterations shorter than this are known too vaguely to tell
 constexpr Time kSlice = 250'000'000;
-constexpr double kBetter = 1.02;  // by less, nothing is changed
+// By less, nothing is changed; more, and jobs might be slower by 1% than one after the other, for what is measured of a
+// way behind a change is a little less than it gives in the long run.
+constexpr double kBetter = 1.0075;
 constexpr double kWorthTurns = 1.01;
+// Where the settled way gives less than this of what its trial gave, other GPUs have settled for another.
+constexpr double kStillTheSame = 0.95;
 
-// The least power of two, from `least` on, of iterations that last for `wanted`.
-std::uint32_t IterationsFor(Time wanted, Time alone, std::uint32_t least) {
+// The least power of two, from `least` on, of iterations of this length that last for `wanted`.
+std::uint32_t IterationsFor(Time wanted, Time length, std::uint32_t least) {
   std::uint32_t iterations = least;
-  while (iterations < kMostIterations && iterations * alone < wanted) iterations *= 2;
+  while (iterations < kMostIterations && iterations * length < wanted) iterations *= 2;
   return iterations;
 }
 std::uint32_t SliceOf(Time alone) { return IterationsFor(kSlice, alone, 1); }
-std::uint32_t SoloOf(Time alone) {
-  if (alone > kMostSolo / kLeastIterations) return 0;
-  return IterationsFor(kLeastSolo, alone, kLeastIterations);
-}
 std::uint32_t SparseFor(std::size_t jobs) {
   return kSparseEach * std::bit_ceil(static_cast<std::uint32_t>(jobs));
 }
@@ -74,11 +76,7 @@ Guard::Plan Guard::Advance(std::span<const Job> jobs, Time now) {
   iteration_ = jobs[0].iteration;
   switch (step_) {
     case Step::kSettled:
-      if (settled_ != Way::kExclusive && Measured(jobs)) {
-        if (rate_[static_cast<int>(settled_)] == 0) rated_ = iteration_;
-        rate_[static_cast<int>(settled_)] = RateOf(jobs);
-        Measure(0, jobs);
-      }
+      if (settled_ != Way::kExclusive && Measured(jobs)) Rate(jobs);
       if (iteration_ != before && TrialIsDue(jobs.size(), before))
         Begin(exclusive_ ? Step::kAlone : TheOther(), jobs);
       break;
@@ -97,18 +95,40 @@ void Guard::Watch(std::span<const Job> jobs, Time now) {
   for (const Job& job : jobs) {
     const bool changed = known_ && seen_[job.slot] != job.iteration;
     seen_[job.slot] = job.iteration;
-    if (changed && unit_ != 0 && Reached(jobs[0].iteration, measure_from_))
+    if (changed && metering_ && Reached(jobs[0].iteration, measure_from_))
       meter_[job.slot].See(job.iteration, now);
   }
   if (!known_) iteration_ = jobs[0].iteration;
   known_ = true;
-  if (unit_ != 0) return;
+  if (unit_ == 0) LearnUnit(jobs);
+}
+
+// Once all jobs can be rated at all.
+void Guard::LearnUnit(std::span<const Job> jobs) {
+  if (!metering_) {
+    for (const Job& job : jobs) {
+      if (job.alone == kNever) return;
+    }
+    metering_ = true;
+    Measure(0, jobs);
+    measure_from_ = (jobs[0].iteration / kLeastIterations + 2) * kLeastIterations;
+  }
+  if (!Reached(jobs[0].iteration, measure_from_ + kLearned)) return;
   Time longest = 0;
-  for (const Job& job : jobs) longest = std::max(longest, job.alone);
-  if (longest == kNever) return;
-  unit_ = IterationsFor(std::max(kLeastUnit, kLeastIterations * longest), jobs[0].alone, kLeastIterations);
-  vague_ = jobs[0].alone < kUnsure;
+  for (const Job& job : jobs) {
+    shared_[job.slot] = meter_[job.slot].step();
+    longest = std::max(longest, shared_[job.slot]);
+  }
+  if (longest == kNever) return;  // none of the longest job has ended yet
+  const Time first = shared_[jobs[0].slot];
+  unit_ = IterationsFor(std::max(kLeastUnit, kLeastOfLongest * longest), first, kLeastIterations);
+  vague_ = first < kUnsure;
   Measure(kDisturbed, jobs);
+}
+
+std::uint32_t Guard::SoloOf(SlotIndex slot) const {
+  if (shared_[slot] > kMostSolo / kLeastIterations) return 0;
+  return IterationsFor(kLeastUnit, shared_[slot], kLeastIterations);
 }
 
 std::uint32_t Guard::Spacing(std::size_t jobs) const {
@@ -140,14 +160,14 @@ void Guard::Measure(std::uint32_t skip, std::span<const Job> jobs) {
 }
 
 bool Guard::Measured(std::span<const Job> jobs) const {
-  const std::uint32_t halves = exclusive_ ? kMeasured : kMeasuredLong;
+  const std::uint32_t halves = exclusive_ || promised_ != 0 ? kMeasured : kMeasuredLong;
   return unit_ != 0 && Reached(jobs[0].iteration, measure_from_ + halves * unit_ / 2);
 }
 
 // Each job in its turn; the first half of its slice, which the one before disturbs, is not counted.
 void Guard::AdvanceAlone(std::span<const Job> jobs, Time now) {
   for (const Job& job : jobs) {
-    const std::uint32_t slice = SoloOf(job.alone);
+    const std::uint32_t slice = SoloOf(job.slot);
     const std::uint32_t done = job.iteration - base_[job.slot];
     if (done >= slice) continue;
     Meter& meter = meter_[job.slot];
@@ -158,12 +178,32 @@ void Guard::AdvanceAlone(std::span<const Job> jobs, Time now) {
   for (const Job& job : jobs) {
     if (const Time step = meter_[job.slot].step(); step != kNever) alone_[job.slot] = step;
   }
+  if (settled_ != Way::kExclusive) rate_[static_cast<int>(settled_)] = RateOf(jobs, settled_step_);
   Begin(TheOther(), jobs);
+}
+
+void Guard::Rate(std::span<const Job> jobs) {
+  if (rate(settled_) == 0) rated_ = iteration_;
+  for (const Job& job : jobs) settled_step_[job.slot] = meter_[job.slot].step();
+  const double rate = Metered(jobs);
+  rate_[static_cast<int>(settled_)] = rate;
+  const bool others_differ = rate < kStillTheSame * promised_;
+  promised_ = 0;
+  if (others_differ) {
+    settled_ = exclusive_ ? Way::kTurns : Way::kSideBySide;
+    spacing_ = differed_ ? SparseFor(jobs.size()) : kAgain;
+    differed_ = true;
+    Begin(Step::kSettled, jobs);
+    unit_ = 0;
+    metering_ = false;
+    return;
+  }
+  Measure(0, jobs);
 }
 
 void Guard::EndTrial(std::span<const Job> jobs, Time now) {
   const Way way = step_ == Step::kTurns ? Way::kTurns : Way::kSideBySide;
-  rate_[static_cast<int>(way)] = RateOf(jobs);
+  rate_[static_cast<int>(way)] = Metered(jobs);
   if (way == Way::kTurns && settled_ == Way::kExclusive) return Begin(Step::kSideBySide, jobs);
   Settle(jobs, now);
 }
@@ -176,6 +216,7 @@ void Guard::Settle(std::span<const Job> jobs, Time now) {
     if (rate(way) > kBetter * rate(settled_)) settled_ = way;
   }
   if (!exclusive_ && rate(Way::kTurns) < kWorthTurns * rate(Way::kSideBySide)) settled_ = Way::kSideBySide;
+  promised_ = rate(settled_);
   tried_at_ = now;
   spacing_ = settled_ != before || spacing == kDense ? kAgain : SparseFor(jobs.size());
   Begin(Step::kSettled, jobs);
@@ -183,10 +224,16 @@ void Guard::Settle(std::span<const Job> jobs, Time now) {
 
 Time Guard::AloneOf(const Job& job) const { return alone_[job.slot] > 0 ? alone_[job.slot] : job.alone; }
 
-double Guard::RateOf(std::span<const Job> jobs) const {
+double Guard::Metered(std::span<const Job> jobs) const {
+  Time steps[kMaxSlots] = {};
+  for (const Job& job : jobs) steps[job.slot] = meter_[job.slot].step();
+  return RateOf(jobs, steps);
+}
+
+double Guard::RateOf(std::span<const Job> jobs, const Time (&steps)[kMaxSlots]) const {
   double rate = 0;
   for (const Job& job : jobs) {
-    const Time step = meter_[job.slot].step();
+    const Time step = steps[job.slot];
     if (step == kNever || step <= 0 || AloneOf(job) == kNever) return 0;
     rate += static_cast<double>(AloneOf(job)) / static_cast<double>(step);
   }
@@ -199,7 +246,7 @@ SlotIndex Guard::OwnerOf(std::span<const Job> jobs) const {
   SlotIndex owner = jobs[0].slot;
   std::uint32_t fewest = UINT32_MAX;
   for (const Job& job : jobs) {
-    const std::uint32_t slice = step_ == Step::kAlone ? SoloOf(job.alone) : SliceOf(AloneOf(job));
+    const std::uint32_t slice = step_ == Step::kAlone ? SoloOf(job.slot) : SliceOf(AloneOf(job));
     if (slice == 0) continue;
     const std::uint32_t slices = (job.iteration - base_[job.slot]) / slice;
     if (slices >= fewest) continue;

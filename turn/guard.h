@@ -7,8 +7,9 @@
 // one after the other is 1. The same slices tell what each job takes alone.
 //
 // All GPUs of a job must change over together. Everything here is counted in iterations, which all ranks of a
-// job number alike, those of the first job by name; and what is compared are times of whole jobs, which all
-// GPUs see alike. GPUs that differ for once make each other slower, until the next trial.
+// job number alike, those of the first job by name; how many, and what is compared, comes from times of whole jobs,
+// which all GPUs see alike (what a job takes alone they estimate, each for itself). Where two ways are as good as each other a hair decides, and GPUs may settle differently; they make
+// each other slower than any way by itself is. All of them see that, go back to where they began, and try again.
 //
 // Pure: time comes in. Not thread-safe. Trivially copyable.
 #pragma once
@@ -32,7 +33,7 @@ class Guard {
   struct Job {
     SlotIndex slot = kNobody;
     std::uint32_t iteration = 0;  // its number, the same on all ranks
-    Time alone = kNever;          // of an iteration, as far as is known otherwise
+    Time alone = kNever;          // of an iteration, as it is estimated here
   };
   struct Plan {
     Way way = Way::kTurns;
@@ -66,6 +67,7 @@ class Guard {
   };
 
   void Watch(std::span<const Job> jobs, Time now);
+  void LearnUnit(std::span<const Job> jobs);
   std::uint32_t Spacing(std::size_t jobs) const;
   bool TrialIsDue(std::size_t jobs, std::uint32_t before) const;
   void Begin(Step step, std::span<const Job> jobs);
@@ -75,9 +77,12 @@ class Guard {
   void AdvanceAlone(std::span<const Job> jobs, Time now);
   void EndTrial(std::span<const Job> jobs, Time now);
   void Settle(std::span<const Job> jobs, Time now);
+  void Rate(std::span<const Job> jobs);
   SlotIndex OwnerOf(std::span<const Job> jobs) const;
   Time AloneOf(const Job& job) const;
-  double RateOf(std::span<const Job> jobs) const;
+  std::uint32_t SoloOf(SlotIndex slot) const;
+  double RateOf(std::span<const Job> jobs, const Time (&steps)[kMaxSlots]) const;
+  double Metered(std::span<const Job> jobs) const;
   Plan ThePlan(std::span<const Job> jobs) const;
 
   bool exclusive_ = true;
@@ -86,12 +91,17 @@ class Guard {
   Meter meter_[kMaxSlots];
   std::uint32_t seen_[kMaxSlots] = {};  // iterations
   bool known_ = false;                  // seen_
+  bool metering_ = false;
   std::uint32_t unit_ = 0;              // iterations of the first job; 0 until it is known how long they are
-  bool vague_ = false;                  // the other way of knowing `alone` is too rough
+  Time shared_[kMaxSlots] = {};         // how long an iteration was then, of each
+  bool vague_ = false;                  // estimates of `alone` are too rough
   std::uint32_t spacing_ = 0;           // units between trials; 0 before the first
   std::uint32_t iteration_ = 0;         // of the first job, at the last call
   std::uint32_t measure_from_ = 0;      // iteration of the first job from which on meters run
   std::uint32_t rated_ = 0;             // iteration of the first job when the settled way was first rated
+  Time settled_step_[kMaxSlots] = {};   // of each job, when the settled way was last rated
+  double promised_ = 0;                 // the settled way's rate in its trial; 0 once that was looked at again
+  bool differed_ = false;               // from other GPUs, once at least
   std::uint32_t base_[kMaxSlots] = {};  // iterations when the step began
   double rate_[3] = {};
   Time alone_[kMaxSlots] = {};  // 0 while unknown
