@@ -23,7 +23,7 @@ demo-down: ## end what a killed demo may have left behind
 	@$(PYTHON) -m tools.demo --down
 
 test: build ## every test that runs here, those on a real Kubernetes among them (as root)
-	@[ "$$(id -u)" != 0 ] || tools/install.sh --cluster
+	@[ "$$(id -u)" != 0 ] || { tools/install.sh --images && tools/install.sh --cluster; }
 	@tools/test.sh dev
 
 test-unit: build ## the unit tests alone: no root, no namespaces

@@ -21,7 +21,7 @@ foreach(architecture x86_64 aarch64)
     COMMAND ${CROSSOVER_ZIG_PYTHON} -m ziglang c++ -target ${architecture}-linux-gnu.2.17 -std=c++20 -O2 -g0 -fPIC
             -shared -s ${CROSSOVER_SIDECAR_OPTIONS} -I${PROJECT_SOURCE_DIR} -isystem ${CROSSOVER_CUDA_INCLUDE}
             ${sources} -o ${library} -Wl,-z,nodelete -Wl,--no-undefined
-            -Wl,--version-script=${CMAKE_CURRENT_SOURCE_DIR}/crossover.map -ldl -lpthread
+            -Wl,--version-script=${CMAKE_CURRENT_SOURCE_DIR}/crossover.map -Wl,--as-needed
     DEPENDS ${sources} ${headers} ${CMAKE_CURRENT_SOURCE_DIR}/crossover.map
     COMMENT "Linking libcrossover.so for ${architecture}, glibc 2.17"
     VERBATIM)

@@ -19,7 +19,10 @@ part() {  # NAME COMMAND...
 }
 
 sanitized() { tools/build.sh "$1" && tools/test.sh "$1"; }
-tests() { tools/install.sh --cluster && tools/build.sh dev all crossover_portable && tools/test.sh dev; }
+tests() {
+  tools/install.sh --images && tools/install.sh --cluster && tools/build.sh dev all crossover_portable &&
+    tools/test.sh dev
+}
 
 tools/install.sh || exit 1
 part lint python3 -B tools/lint/run.py

@@ -8,6 +8,7 @@
 #   tools/install.sh --check   change nothing: exit 1 and say what is missing
 #   tools/install.sh --cuda    the Python packages only, for a machine with a toolchain of its own
 #   tools/install.sh --cluster what the tests in tests/cluster need beyond: Kubernetes and containerd, built once
+#   tools/install.sh --images  C libraries of other images, for tests that run programs with them
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -62,8 +63,9 @@ case $mode in
     ;;
   --cuda) install_cuda ;;
   --cluster) "$here/install/cluster.sh" ;;
+  --images) "$here/install/images.sh" ;;
   *)
-    say "unknown argument '$mode': allowed are --check, --cuda and --cluster"
+    say "unknown argument '$mode': allowed are --check, --cuda, --cluster and --images"
     exit 2
     ;;
 esac

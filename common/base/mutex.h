@@ -4,6 +4,8 @@
 
 #include <pthread.h>
 
+#include "common/base/optional_libc.h"
+
 namespace crossover::base {
 
 class Mutex {

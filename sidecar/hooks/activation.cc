@@ -1,6 +1,5 @@
 #include "sidecar/hooks/activation.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +8,7 @@
 #include <atomic>
 
 #include "common/base/mutex.h"
+#include "common/base/optional_libc.h"
 #include "sidecar/gates/driver.h"
 #include "sidecar/hooks/library.h"
 #include "sidecar/link/helper.h"

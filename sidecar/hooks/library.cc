@@ -7,6 +7,9 @@
 
 #include <atomic>
 
+#include "common/base/optional_libc.h"
+#include "sidecar/hooks/elf.h"
+
 namespace crossover::hooks {
 namespace {
 
@@ -60,15 +63,37 @@ bool FindObject(Library library, Search* search) {
   return search->found;
 }
 
+bool Contains(const dl_phdr_info& object, const void* address) {
+  const auto offset = reinterpret_cast<ElfW(Addr)>(address) - object.dlpi_addr;
+  for (std::size_t i = 0; i < object.dlpi_phnum; ++i) {
+    const ElfW(Phdr)& part = object.dlpi_phdr[i];
+    if (part.p_type == PT_LOAD && offset - part.p_vaddr < part.p_memsz) return true;
+  }
+  return false;
+}
+
+// The first dlsym that is not our own.
+int VisitForDlsym(dl_phdr_info* info, std::size_t, void* argument) {
+  if (Contains(*info, reinterpret_cast<const void*>(&VisitForDlsym))) return 0;
+  void* found = FindInObject(*info, "dlsym");
+  *static_cast<DlsymFunction*>(argument) = reinterpret_cast<DlsymFunction>(found);
+  return found != nullptr;
+}
+
 }  // namespace
 
 DlsymFunction RealDlsym() {
   DlsymFunction found = real_dlsym.load(std::memory_order_acquire);
-  for (const char* version : kDlsymVersions) {
-    if (found != nullptr) break;
-    found = reinterpret_cast<DlsymFunction>(dlvsym(RTLD_NEXT, "dlsym", version));
-    real_dlsym.store(found, std::memory_order_release);
+  if (found != nullptr) return found;
+  if (dlvsym == nullptr) {
+    dl_iterate_phdr(&VisitForDlsym, &found);
+  } else {
+    for (const char* version : kDlsymVersions) {
+      if (found != nullptr) break;
+      found = reinterpret_cast<DlsymFunction>(dlvsym(RTLD_NEXT, "dlsym", version));
+    }
   }
+  real_dlsym.store(found, std::memory_order_release);
   return found;
 }
 

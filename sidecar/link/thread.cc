@@ -5,6 +5,8 @@
 
 #include <cstddef>
 
+#include "common/base/optional_libc.h"
+
 namespace crossover::link {
 namespace {
 

@@ -1,11 +1,14 @@
 #include "sidecar/session/config.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include <atomic>
+
 #include "common/base/job_environment.h"
+#include "common/base/mutex.h"
+#include "common/base/optional_libc.h"
 #include "sidecar/log/log.h"
 
 namespace crossover::session {
@@ -44,7 +47,8 @@ std::uint32_t PriorityOf(const char* allowed) {
 }
 
 Config config;
-pthread_once_t config_once = PTHREAD_ONCE_INIT;
+constinit base::Mutex config_mutex;
+constinit std::atomic<bool> config_read{false};
 
 }  // namespace
 
@@ -88,10 +92,16 @@ Config ParseConfig(const char* (*get)(const char* name), bool (*exists)(const ch
 }
 
 const Config& GetConfig() {
-  pthread_once(&config_once, [] {
-    config = ParseConfig([](const char* name) -> const char* { return getenv(name); },
-                         [](const char* path) { return access(path, F_OK) == 0; });
-  });
+  if (config_read.load(std::memory_order_acquire)) return config;
+  const base::Locked locked(config_mutex);
+  if (config_read.load(std::memory_order_relaxed)) return config;
+  config = ParseConfig([](const char* name) -> const char* { return getenv(name); },
+                       [](const char* path) { return access(path, F_OK) == 0; });
+  if (config.active && !base::ThreadsAreThere()) {
+    log::Write(log::Level::kWarn, "takes no turns: this program was started without libpthread");
+    config.active = false;
+  }
+  config_read.store(true, std::memory_order_release);
   return config;
 }
 

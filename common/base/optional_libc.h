@@ -1,0 +1,30 @@
+// Functions that a C library may keep elsewhere, or not have: before 2.34 glibc has them in libpthread and libdl,
+// musl has no dlvsym. Declared weak, so that what is built for old ones needs libc.so.6 and nothing else: a preload
+// that needs a library which the image lacks stops every program of the image.
+// A source that calls one of them includes this. Who gets there without threads has asked ThreadsAreThere() before.
+#pragma once
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
+
+#pragma weak dladdr
+#pragma weak dlclose
+#pragma weak dlopen
+#pragma weak dlvsym
+#pragma weak pthread_atfork
+#pragma weak pthread_attr_setstacksize
+#pragma weak pthread_create
+#pragma weak pthread_mutex_trylock
+#pragma weak pthread_setname_np
+#pragma weak pthread_sigmask
+
+namespace crossover::base {
+
+// False in a process that was started without libpthread under an old glibc.
+inline bool ThreadsAreThere() {
+  return pthread_atfork != nullptr && pthread_attr_setstacksize != nullptr && pthread_create != nullptr &&
+         pthread_mutex_trylock != nullptr && pthread_setname_np != nullptr && pthread_sigmask != nullptr;
+}
+
+}  // namespace crossover::base

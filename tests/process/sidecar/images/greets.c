@@ -1,0 +1,7 @@
+/* A program that needs nothing but the C library. */
+#include <stdio.h>
+
+int main(void) {
+  puts("hello");
+  return 0;
+}
