@@ -42,6 +42,10 @@ class Build:
         file = _KNOWN_BAD_PREFIX + f"{name}.so"
         return self._first([f"lib/{file}", f"sidecar/{file}", f"tests/process/sidecar/{file}"])
 
+    def test_library(self, name):
+        """A library to be preloaded that the tests build."""
+        return self._first([f"tests/process/sidecar/lib{name}.so"])
+
     @property
     def gpu_libraries(self):
         """Directory of the software GPU's libcuda.so.1 and libnccl.so.2, for the loader."""

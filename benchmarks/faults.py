@@ -5,13 +5,14 @@ What is checked in each round: whoever can end does, with the losses that it has
 most one line; both jobs took turns, unless the fault forbids it.
 """
 
+import contextlib
 import random
 import re
 import signal
 import time
 from dataclasses import dataclass, field, replace
 
-from benchmarks import pairs, session, wire
+from benchmarks import cgroups, impostor, pairs, session, wire
 from benchmarks.processes import Failed
 
 _SHAPE = pairs.Shape(0.6, compute_ms=10.0, iterations=80)
@@ -28,6 +29,9 @@ class Fault:
     extra: tuple = ()  # arguments of its trainer
     unhooked: int = None  # a rank without the library
     shape: dict = field(default_factory=dict)  # of the machine and of both jobs
+    impostor: str = ""  # what the job finds in place of an arbiter: see impostor.WAYS
+    preload: str = ""  # a library of the build's tests, in all processes
+    needs_root: bool = False
     strike: object = None  # called with the running session and a source of chance
     job_ends: bool = True  # the struck job ends as it does alone
     arbiters_end: bool = True  # they live to the end
@@ -39,15 +43,18 @@ def play(build, fault, seed):
     """What went wrong in one round, or nothing."""
     draw = random.Random(f"{fault.name} {seed}")
     shape = replace(_SHAPE, **fault.shape)
-    struck = replace(shape.job("beta", 2), environment=fault.environment, environment_rank=fault.rank,
-                     unhooked_rank=fault.unhooked, extra=fault.extra, start_delay_s=draw.uniform(0, 0.3))
-    expendable = (() if fault.job_ends else ("beta",)) + (() if fault.arbiters_end else ("arbiters",))
-    plan = session.Plan(shape.machine(), (shape.job("alpha", 1), struck), build.library, expendable=expendable,
-                        during=fault.strike and (lambda running: fault.strike(running, draw)))
-    try:
-        result = session.run(build, plan, _MARK)
-    except Failed as failure:
-        return str(failure)
+    with impostor.serving(fault.impostor) if fault.impostor else contextlib.nullcontext() as socket:
+        environment = fault.environment | ({"CROSSOVER_SOCKET": socket} if socket else {})
+        struck = replace(shape.job("beta", 2), environment=environment, environment_rank=fault.rank,
+                         unhooked_rank=fault.unhooked, extra=fault.extra, start_delay_s=draw.uniform(0, 0.3))
+        expendable = (() if fault.job_ends else ("beta",)) + (() if fault.arbiters_end else ("arbiters",))
+        everywhere = {"LD_PRELOAD": str(build.test_library(fault.preload))} if fault.preload else {}
+        plan = session.Plan(shape.machine(), (shape.job("alpha", 1), struck), build.library, expendable=expendable,
+                            environment=everywhere, during=fault.strike and (lambda run: fault.strike(run, draw)))
+        try:
+            result = session.run(build, plan, _MARK)
+        except Failed as failure:
+            return str(failure)
     wrong = [job.name for job in plan.survivors
              if result.job(job.name).digest != session.digest_alone(build, plan.machine, job)]
     if wrong:
@@ -110,6 +117,31 @@ def _stop_for(running, names, seconds):
     time.sleep(seconds)
     for name in names:
         running.processes.signal(name, signal.SIGCONT)
+
+
+def _freeze_one(running, draw):
+    _under_way(running, draw)
+    cgroups.freeze(running.processes.family(draw.choice(_ranks(running)))[0], draw.uniform(0.01, 1.5))
+
+
+def _limit_memory(running, draw):
+    """The kernel kills a rank that takes too much."""
+    rank = draw.choice(_ranks(running))
+    with cgroups.memory_limit(running.processes.family(rank)[0], draw.randrange(40, 200)):
+        end = time.monotonic() + 20.0
+        while running.processes.alive(rank):
+            if time.monotonic() > end:
+                raise Failed(f"{rank} lives on past its memory limit")
+            time.sleep(0.02)
+
+
+def _leave_well(running, _draw):
+    """All ranks of the job end of themselves, without an error."""
+    end = time.monotonic() + 20.0
+    while not all(running.processes.ended_well(rank) for rank in _ranks(running)):
+        if time.monotonic() > end:
+            raise Failed("a rank that called exit() runs on")
+        time.sleep(0.02)
 
 
 def _throttle(names):
@@ -193,6 +225,17 @@ ROWS = {row.name: row for row in (
     Fault("forks all the time", extra=("--loader=fork",)),
     Fault("graphs are captured while the neighbour comes", extra=("--launch=graphs", "--stream=own")),
     Fault("communicators are aborted", extra=("--abort-every=30",)),
+    Fault("threads that come and go", extra=("--launch=threads",)),
+    Fault("exit in the midst of launches", extra=("--leave-after=30", "--leave=launching"), strike=_leave_well,
+          job_ends=False),
+    Fault("exec in the midst of launches", extra=("--start-over-after=30",)),
+    Fault("clocks that jump", preload="jumping_clock"),
+    Fault("a frozen container", strike=_freeze_one, needs_root=True),
+    Fault("a memory limit is reached", extra=("--grow-after=20",), strike=_limit_memory, job_ends=False,
+          needs_root=True),
+    *(Fault(name, impostor=name, says=says, takes_turns=False) for name, (_, says) in impostor.WAYS.items()),
+    Fault("one rank finds a newer arbiter", impostor="newer arbiter", rank=1, says="of another version",
+          takes_turns=False),
 )}
 # Whatever is planted here must be seen: a wait of the user's that the driver leaves out.
 CONTROL = Fault("a wait left out", {"SIMGPU_FAULT": "drop_wait:400"}, rank=0)

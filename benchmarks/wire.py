@@ -9,6 +9,7 @@ from mmap import mmap
 from benchmarks.processes import Failed
 
 PAGE_BYTES = 4096
+PAGE_MAGIC, PAGE_VERSION = 0x54534f58, 1
 MAX_CLIENTS = 15
 MODE_OBSERVE, MODE_GATE = 1, 2
 PHASE_TAKING = 2
@@ -48,6 +49,11 @@ class Page:
 def hello(gang, gpu, size=0, rank=0):
     """The message with which a client asks to be let in."""
     return _HELLO.pack(_HELLO_TYPE, _HELLO.size, _VERSION, 0, gang.encode(), gpu.encode(), size, rank, 1, 0, 0, 0)
+
+
+def welcome(slot=0, version=0):
+    """The message with which an arbiter lets a client in; `version`: off ours by so much."""
+    return _WELCOME.pack(_WELCOME_TYPE, _WELCOME.size, _VERSION + version, 0, slot, 0)
 
 
 def profile_bytes():

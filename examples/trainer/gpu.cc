@@ -54,6 +54,8 @@ Gpu::~Gpu() {
   if (context_) driver_.cuDevicePrimaryCtxRelease(device_);
 }
 
+void Gpu::MakeCurrent() { Check(driver_.cuCtxSetCurrent(context_), "cuCtxSetCurrent"); }
+
 void Gpu::Check(CUresult result, const char* call) const {
   if (result == CUDA_SUCCESS) return;
   const char* name = nullptr;

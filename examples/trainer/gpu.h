@@ -38,6 +38,9 @@ class Gpu {
   void Launch(Kernel kernel, std::uint64_t duration_ns, const State* state, std::uint64_t iteration,
               std::uint32_t a, std::uint32_t b);
 
+  // The calling thread owns it from now on.
+  void MakeCurrent();
+
   // What is launched on the compute stream in between is captured, then launched as one graph.
   void BeginGraph();
   void LaunchGraph();

@@ -117,8 +117,12 @@ const std::vector<Flag>& Flags() {
       {"join", "WHO",
        "waits for the buckets: the compute stream, or the host by polling: stream or host (stream)",
        Choice<Join>(&Options::join, {{"stream", Join::kStream}, {"host", Join::kHost}})},
-      {"launch", "WHAT", "kernels, or graphs: what lies between two collectives is captured first (kernels)",
-       Choice<LaunchBy>(&Options::launch, {{"kernels", LaunchBy::kKernels}, {"graphs", LaunchBy::kGraphs}})},
+      {"launch", "WHAT",
+       "kernels; graphs: what lies between two collectives is captured first; or threads: each iteration is "
+       "launched by a thread of its own (kernels)",
+       Choice<LaunchBy>(&Options::launch, {{"kernels", LaunchBy::kKernels},
+                                           {"graphs", LaunchBy::kGraphs},
+                                           {"threads", LaunchBy::kThreads}})},
       {"loader", "NAME", "none, or fork: a child process that reads batches, one for each iteration (none)",
        Choice<Loader>(&Options::loader, {{"none", Loader::kNone}, {"fork", Loader::kFork}})},
       {"kernels", "NAME", "fatbin, text, or auto: the first of them that loads (auto)",
@@ -137,8 +141,16 @@ const std::vector<Flag>& Flags() {
        Number<std::uint64_t>(&Options::leave_after, 0, 100'000'000)},
       {"leave-rank", "N", "only this rank does so; -1: all (-1)",
        Number<std::int64_t>(&Options::leave_rank, -1, 100'000)},
+      {"leave", "HOW", "at-once, or launching: by exit() of another thread, in the midst of it (at-once)",
+       Choice<Leave>(&Options::leave,
+                     {{"at-once", Leave::kAtOnce}, {"launching", Leave::kWhileLaunching}})},
+      {"start-over-after", "N",
+       "after N iterations become another such program, by exec, which trains from the start; 0: never (0)",
+       Number<std::uint64_t>(&Options::start_over_after, 0, 100'000'000)},
       {"host-memory-mib", "N", "host memory kept in use, as frameworks and loaders do (0)",
        Number<std::uint32_t>(&Options::host_memory_mib, 0, 1'000'000)},
+      {"grow-after", "N", "from N iterations on take ever more host memory, as a leak does; 0: never (0)",
+       Number<std::uint64_t>(&Options::grow_after, 0, 100'000'000)},
       {"pause-file", "FILE", "while FILE exists, start no iteration; SIGUSR1 pauses, SIGUSR2 resumes too",
        Text(&Options::pause_file)},
       {"log", "FILE", "write one JSON line for each iteration; {rank} stands for the rank",
@@ -217,6 +229,7 @@ std::variant<Options, HelpWanted, UsageError> ParseOptions(const std::vector<std
     if (const auto allowed = flag->set(options, value)) {
       return UsageError{"--" + name + "=" + value + ": want " + *allowed};
     }
+    if (name != "start-over-after") options.again.push_back("--" + name + "=" + value);
   }
   if (options.launch == LaunchBy::kGraphs && options.stream != ComputeStream::kOwn) {
     return UsageError{"--launch=graphs: the legacy stream cannot be captured: want --stream=own"};

@@ -13,10 +13,9 @@ enum class Variant { kPlain, kOneStream, kBroadcastBuffers, kLossAllreduce, kSyn
 // How the job's communicator is made and called.
 enum class NcclUse { kPlain, kConfig, kNonBlocking, kSplit, kTwo };
 enum class Join { kStream, kHost };  // who waits for the buckets
-enum class LaunchBy {
-  kKernels,
-  kGraphs
-};  // graphs: what lies between two collectives is captured, then launched
+// Graphs: what lies between two collectives is captured, then launched. Threads: each iteration by another one.
+enum class LaunchBy { kKernels, kGraphs, kThreads };
+enum class Leave { kAtOnce, kWhileLaunching };
 enum class Loader { kNone, kFork };
 enum class ComputeStream { kLegacy, kOwn, kPerThread };
 enum class KernelImage { kAuto, kFatbin, kText };
@@ -52,12 +51,16 @@ struct Options {
   std::uint64_t abort_every = 0;
   std::uint64_t leave_after = 0;
   std::int64_t leave_rank = -1;
+  Leave leave = Leave::kAtOnce;
+  std::uint64_t start_over_after = 0;
   std::uint32_t host_memory_mib = 0;
+  std::uint64_t grow_after = 0;
   std::string pause_file;
   std::string log;
   std::uint64_t log_every = 1;
   double link_bytes_per_s = 0;
   std::string data;
+  std::vector<std::string> again;  // the arguments of a program that starts over, and will not do so again
 };
 
 // The environment that torchrun gives each rank.

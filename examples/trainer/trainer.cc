@@ -9,7 +9,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <fstream>
+#include <thread>
 
 #include "examples/trainer/failure.h"
 #include "examples/trainer/log.h"
@@ -92,6 +94,7 @@ class Training {
       Loop();
       Finish();
     } catch (const Failure&) {
+      if (options_.start_over_after != 0) StartOver();  // others have, and this rank notices it so
       if (!signals_.stop()) throw;  // else: the others left, and what was enqueued cannot end any more
     }
     summary_.interrupted = signals_.stop() && records_.size() < options_.iterations;
@@ -100,6 +103,7 @@ class Training {
 
  private:
   static constexpr std::uint64_t kPinned = 4;
+  static constexpr std::size_t kLeak = 16 << 20;  // bytes in an iteration
 
   double ComputeNs() const { return options_.compute_ms * 1e6; }
   std::uint64_t EarlyBytes() const { return std::uint64_t{plan_.begin[kEarlyBuckets]} * sizeof(float); }
@@ -136,9 +140,16 @@ class Training {
       if (signals_.WaitWhilePaused(options_.pause_file)) follows = false;
       if (signals_.stop()) return;
       LeaveIfWanted(i);
+      if (options_.start_over_after != 0 && i == options_.start_over_after) StartOver();
       if (RenewIfWanted(i)) follows = false;
+      if (options_.grow_after != 0 && i >= options_.grow_after) host_memory_.resize(host_memory_.size() + kLeak, 1);
       if (options_.loader == Loader::kFork) LoadInAnotherProcess();
-      EnqueueIteration(i, follows, StallForInput());
+      const bool stalled = StallForInput();
+      if (options_.launch == LaunchBy::kThreads) {
+        OnAThreadOfItsOwn([&] { EnqueueIteration(i, follows, stalled); });
+      } else {
+        EnqueueIteration(i, follows, stalled);
+      }
       follows = true;
       if (options_.eval_every != 0 && (i + 1) % options_.eval_every == 0) {
         EnqueueEvaluation(i);
@@ -164,7 +175,33 @@ class Training {
   void LeaveIfWanted(std::uint64_t i) const {
     const bool this_rank =
         options_.leave_rank < 0 || static_cast<std::uint64_t>(options_.leave_rank) == rank_.rank;
-    if (options_.leave_after != 0 && i == options_.leave_after && this_rank) std::_Exit(0);
+    if (options_.leave_after == 0 || i != options_.leave_after || !this_rank) return;
+    if (options_.leave == Leave::kAtOnce) std::_Exit(0);
+    std::thread([] { std::exit(0); }).detach();  // which this thread is not asked about
+  }
+
+  // As an elastic agent's worker, which execs itself when the world has changed: nothing is cleaned up.
+  void StartOver() const {
+    std::vector<char*> arguments = {const_cast<char*>("trainer")};
+    for (const std::string& argument : options_.again) arguments.push_back(const_cast<char*>(argument.c_str()));
+    arguments.push_back(nullptr);
+    ::execv("/proc/self/exe", arguments.data());
+    throw Failure(std::string("exec: ") + std::strerror(errno));
+  }
+
+  // As a framework whose worker threads come and go: what it throws is thrown here.
+  template <typename Work>
+  void OnAThreadOfItsOwn(Work work) {
+    std::exception_ptr failure;
+    std::thread([&] {
+      try {
+        gpu_.MakeCurrent();
+        work();
+      } catch (...) {
+        failure = std::current_exception();
+      }
+    }).join();
+    if (failure) std::rethrow_exception(failure);
   }
 
   bool RenewIfWanted(std::uint64_t i) {
@@ -296,7 +333,7 @@ class Training {
   Runner runner_;
   float* pinned_losses_;
   std::vector<float> losses_;
-  const std::vector<char> host_memory_;  // nothing but there
+  std::vector<char> host_memory_;  // nothing but there
   std::vector<IterationRecord> records_;
   std::vector<EvaluationRecord> evaluations_;
   std::uint64_t enqueued_ = 0;
