@@ -26,24 +26,28 @@ _PATIENCE_S = 5.0
 
 
 class Page:
-    """The page of a GPU's turns, and our slot of it. Not closed: it ends with its process."""
+    """The page of a GPU's turns, and our slot of it. Not closed: it ends with its process.
+
+    Each word is written at once: struct.pack_into clears the bytes first, and the arbiter would see that.
+    """
 
     def __init__(self, memory, slot):
-        self.memory, self.slot = memory, slot
+        self.slot = slot
+        self._words = memoryview(memory).cast("I")
 
     def read(self, slot, word):
-        return struct.unpack_from("<I", self.memory, self._at(slot, word))[0]
+        return self._words[self._at(slot, word)]
 
     def write(self, slot, word, value):
-        struct.pack_into("<I", self.memory, self._at(slot, word), value & 0xffffffff)
+        self._words[self._at(slot, word)] = value & 0xffffffff
 
     def scribble(self, index, value):
         """Any word of the page."""
-        struct.pack_into("<I", self.memory, 4 * index, value & 0xffffffff)
+        self._words[index] = value & 0xffffffff
 
     @staticmethod
     def _at(slot, word):
-        return _SLOT_BYTES * (1 + slot) + word
+        return (_SLOT_BYTES * (1 + slot) + word) // 4
 
 
 def hello(gang, gpu, size=0, rank=0):

@@ -8,8 +8,8 @@ namespace {
 
 // All lengths are in units of so many iterations of the first job: 8, or 16, 32, ... as it takes to last for
 // kLeastUnit and for 6 of the longest job, so that a look now and then is sharp enough. How long they are is
-// measured over kLearned of them, in the same iterations on all GPUs; a power of two, so that what they measure
-// differently seldom makes it another.
+// measured over kLearned of them, in the same iterations on all GPUs; a power of two, so that what they
+// measure differently seldom makes it another.
 constexpr std::uint32_t kLeastIterations = 8;
 constexpr std::uint32_t kMostIterations = 1024;
 constexpr std::uint32_t kLearned = 16;
@@ -19,8 +19,8 @@ constexpr Time kLeastOfLongest = 6;  // equal jobs are far from where it would m
 constexpr std::uint32_t kDisturbed = 1;
 constexpr std::uint32_t kMeasured = 3;
 constexpr std::uint32_t kMeasuredLong = 10;
-// Each job is alone in a trial for as many iterations as last kLeastUnit when shared, so no longer than a unit. Not at
-// all where the others would wait too long; what is estimated of so long a job is sharp enough.
+// Each job is alone in a trial for as many iterations as last kLeastUnit when shared, so no longer than a
+// unit. Not at all where the others would wait too long; what is estimated of so long a job is sharp enough.
 constexpr Time kMostSolo = 800'000'000;
 // A trial begins where the first job's iteration passes a multiple of so many units: sparse enough for nobody
 // to be alone for more than 0.5% of the time. Soon, where turns gain so little that there is little to lose.
@@ -31,8 +31,8 @@ constexpr std::uint32_t kAgain = 16;
 constexpr double kLittle = 1.1;
 constexpr Time kUnsure = 12'000'000;  // shared iterations shorter than this are known too vaguely to tell
 constexpr Time kSlice = 250'000'000;
-// By less, nothing is changed; more, and jobs might be slower by 1% than one after the other, for what is measured of a
-// way behind a change is a little less than it gives in the long run.
+// By less, nothing is changed; more, and jobs might be slower by 1% than one after the other, for what is
+// measured of a way behind a change is a little less than it gives in the long run.
 constexpr double kBetter = 1.0075;
 constexpr double kWorthTurns = 1.01;
 // Where the settled way gives less than this of what its trial gave, other GPUs have settled for another.

@@ -7,9 +7,10 @@
 // one after the other is 1. The same slices tell what each job takes alone.
 //
 // All GPUs of a job must change over together. Everything here is counted in iterations, which all ranks of a
-// job number alike, those of the first job by name; how many, and what is compared, comes from times of whole jobs,
-// which all GPUs see alike (what a job takes alone they estimate, each for itself). Where two ways are as good as each other a hair decides, and GPUs may settle differently; they make
-// each other slower than any way by itself is. All of them see that, go back to where they began, and try again.
+// job number alike, those of the first job by name; how many, and what is compared, comes from times of whole
+// jobs, which all GPUs see alike (what a job takes alone they estimate, each for itself). Where two ways are
+// as good as each other a hair decides, and GPUs may settle differently; they make each other slower than any
+// way by itself is. All of them see that, go back to where they began, and try again.
 //
 // Pure: time comes in. Not thread-safe. Trivially copyable.
 #pragma once
@@ -92,16 +93,16 @@ class Guard {
   std::uint32_t seen_[kMaxSlots] = {};  // iterations
   bool known_ = false;                  // seen_
   bool metering_ = false;
-  std::uint32_t unit_ = 0;              // iterations of the first job; 0 until it is known how long they are
-  Time shared_[kMaxSlots] = {};         // how long an iteration was then, of each
-  bool vague_ = false;                  // estimates of `alone` are too rough
-  std::uint32_t spacing_ = 0;           // units between trials; 0 before the first
-  std::uint32_t iteration_ = 0;         // of the first job, at the last call
-  std::uint32_t measure_from_ = 0;      // iteration of the first job from which on meters run
-  std::uint32_t rated_ = 0;             // iteration of the first job when the settled way was first rated
-  Time settled_step_[kMaxSlots] = {};   // of each job, when the settled way was last rated
-  double promised_ = 0;                 // the settled way's rate in its trial; 0 once that was looked at again
-  bool differed_ = false;               // from other GPUs, once at least
+  std::uint32_t unit_ = 0;             // iterations of the first job; 0 until it is known how long they are
+  Time shared_[kMaxSlots] = {};        // how long an iteration was then, of each
+  bool vague_ = false;                 // estimates of `alone` are too rough
+  std::uint32_t spacing_ = 0;          // units between trials; 0 before the first
+  std::uint32_t iteration_ = 0;        // of the first job, at the last call
+  std::uint32_t measure_from_ = 0;     // iteration of the first job from which on meters run
+  std::uint32_t rated_ = 0;            // iteration of the first job when the settled way was first rated
+  Time settled_step_[kMaxSlots] = {};  // of each job, when the settled way was last rated
+  double promised_ = 0;                // the settled way's rate in its trial; 0 once that was looked at again
+  bool differed_ = false;              // from other GPUs, once at least
   std::uint32_t base_[kMaxSlots] = {};  // iterations when the step began
   double rate_[3] = {};
   Time alone_[kMaxSlots] = {};  // 0 while unknown

@@ -53,7 +53,8 @@ def _control(goal, case, rates, reference):
 def _in_model(context, case):
     compute, ratio, width = _MODEL[case]
     job = (compute, max(0.001, compute * ratio))
-    return {way: [sum(job_model.run(context.build, (job, job), _SECONDS, way=way, width=width)["rates"])] for way in _WAYS}
+    runs = {way: job_model.run(context.build, (job, job), _SECONDS, way=way, width=width) for way in _WAYS}
+    return {way: [sum(run["rates"])] for way, run in runs.items()}
 
 
 def _in_processes(context, case):

@@ -99,12 +99,12 @@ void Arbiter::OnDamage(const std::string& key, turn::Time now) {
     quarantine_.Convict(uuid, gangs, members.front()->uid, now);
     Log(LogLevel::kWarn, "gpu " + uuid + ": gang " + gangs + " (uid " + std::to_string(members.front()->uid) +
                              ", pid " + std::to_string(members.front()->pid) +
-                             ") writes over its turnstile: it is turned away for a while");
+                             ") writes over its turnstile (" + gpu.evidence() +
+                             "): it is turned away for a while");
   } else {
     quarantine_.Begin(uuid, now);
-    Log(LogLevel::kWarn,
-        "gpu " + uuid + ": one of " + gangs +
-            " writes over the turnstile: no turns are taken on this GPU until it is known who");
+    Log(LogLevel::kWarn, "gpu " + uuid + ": one of " + gangs + " writes over the turnstile (" +
+                             gpu.evidence() + "): no turns are taken on this GPU until it is known who");
   }
   observer_->OnEvent(event);
   CloseAll(key, "the turnstile was written over");

@@ -49,6 +49,7 @@ class Gpu {
   bool empty() const { return membership_.members().Count() == 0; }
   // Somebody has written over the page: nothing on it can be trusted any more.
   bool damaged() const { return page_guard_.damaged(); }
+  std::string evidence() const { return page_guard_.evidence(); }
   std::vector<std::shared_ptr<const Member>> Members() const;
   // Somebody waits at a shut gate: it is too early to stop.
   bool SomebodyWaits() const;

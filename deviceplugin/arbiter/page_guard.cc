@@ -1,6 +1,7 @@
 #include "deviceplugin/arbiter/page_guard.h"
 
 #include <algorithm>
+#include <cstdio>
 
 namespace crossover::arbiter {
 namespace {
@@ -48,7 +49,7 @@ void PageGuard::Reset(turn::SlotIndex slot) {
 void PageGuard::Store(std::uint32_t& word, std::uint32_t value) {
   std::uint32_t& expected = expected_[IndexOf(word)];
   const std::uint32_t found = Read(word);
-  damaged_ |= found != expected;
+  if (found != expected) Suspect(word, found, expected);
   expected = value;
   if (found != value) Atomic(word).store(value);
 }
@@ -59,7 +60,6 @@ void PageGuard::Look(turn::SlotSet members, turn::Time now) {
     went_back_ = 0;
   }
   for (const turn::SlotIndex slot : members) LookAtCounters(slot);
-  damaged_ |= went_back_ >= kTooOften;
   if (now < next_look_) return;
   next_look_ = now + kLookPeriod;
   LookAtConstants();
@@ -70,14 +70,28 @@ void PageGuard::LookAtCounters(turn::SlotIndex slot) {
   const std::array<std::uint32_t*, kCounters> words = {&line.ready, &line.hold, &line.rel};
   for (std::size_t i = 0; i < kCounters; ++i) {
     const std::uint32_t found = Read(*words[i]);
-    if (!turn::AtOrPast(found, seen_[slot][i])) ++went_back_;
+    if (!turn::AtOrPast(found, seen_[slot][i]) && ++went_back_ >= kTooOften)
+      Suspect(*words[i], found, seen_[slot][i]);
     seen_[slot][i] = found;
   }
 }
 
 void PageGuard::LookAtConstants() {
-  ForEachConstant(*page_.get(),
-                  [this](std::uint32_t& word) { damaged_ |= Read(word) != expected_[IndexOf(word)]; });
+  ForEachConstant(*page_.get(), [this](std::uint32_t& word) {
+    const std::uint32_t found = Read(word);
+    if (found != expected_[IndexOf(word)]) Suspect(word, found, expected_[IndexOf(word)]);
+  });
+}
+
+void PageGuard::Suspect(const std::uint32_t& word, std::uint32_t found, std::uint32_t belongs) {
+  if (!damaged()) evidence_ = {IndexOf(word), found, belongs};
+}
+
+std::string PageGuard::evidence() const {
+  char text[64];
+  std::snprintf(text, sizeof text, "at byte %zu stands %#x where %#x belongs",
+                evidence_.word * sizeof(std::uint32_t), evidence_.found, evidence_.belongs);
+  return damaged() ? text : "";
 }
 
 }  // namespace crossover::arbiter

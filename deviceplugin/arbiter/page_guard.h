@@ -12,6 +12,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include "common/base/clock.h"
 #include "deviceplugin/arbiter/page.h"
@@ -33,13 +34,23 @@ class PageGuard {
   void Look(turn::SlotSet members, turn::Time now);
 
   // It was written over. Stays so.
-  bool damaged() const { return damaged_; }
+  bool damaged() const { return evidence_.word != kNoWord; }
+  // What showed it, for people.
+  std::string evidence() const;
 
  private:
   static constexpr std::size_t kWords = sizeof(crossover_page) / sizeof(std::uint32_t);
   static constexpr std::size_t kCounters = 3;
 
+  static constexpr std::size_t kNoWord = kWords;
+  struct Evidence {
+    std::size_t word = kNoWord;
+    std::uint32_t found = 0;
+    std::uint32_t belongs = 0;
+  };
+
   std::size_t IndexOf(const std::uint32_t& word) const;
+  void Suspect(const std::uint32_t& word, std::uint32_t found, std::uint32_t belongs);
   void LookAtCounters(turn::SlotIndex slot);
   void LookAtConstants();
 
@@ -49,7 +60,7 @@ class PageGuard {
   turn::Time next_look_ = 0;
   turn::Time window_ = 0;  // in which `went_back_` counts
   int went_back_ = 0;
-  bool damaged_ = false;
+  Evidence evidence_;  // the first
 };
 
 }  // namespace crossover::arbiter

@@ -13,7 +13,8 @@ enum class Variant { kPlain, kOneStream, kBroadcastBuffers, kLossAllreduce, kSyn
 // How the job's communicator is made and called.
 enum class NcclUse { kPlain, kConfig, kNonBlocking, kSplit, kTwo };
 enum class Join { kStream, kHost };  // who waits for the buckets
-// Graphs: what lies between two collectives is captured, then launched. Threads: each iteration by another one.
+// Graphs: what lies between two collectives is captured, then launched. Threads: each iteration by another
+// one.
 enum class LaunchBy { kKernels, kGraphs, kThreads };
 enum class Leave { kAtOnce, kWhileLaunching };
 enum class Loader { kNone, kFork };

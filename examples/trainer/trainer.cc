@@ -142,7 +142,8 @@ class Training {
       LeaveIfWanted(i);
       if (options_.start_over_after != 0 && i == options_.start_over_after) StartOver();
       if (RenewIfWanted(i)) follows = false;
-      if (options_.grow_after != 0 && i >= options_.grow_after) host_memory_.resize(host_memory_.size() + kLeak, 1);
+      if (options_.grow_after != 0 && i >= options_.grow_after)
+        host_memory_.resize(host_memory_.size() + kLeak, 1);
       if (options_.loader == Loader::kFork) LoadInAnotherProcess();
       const bool stalled = StallForInput();
       if (options_.launch == LaunchBy::kThreads) {
@@ -183,7 +184,8 @@ class Training {
   // As an elastic agent's worker, which execs itself when the world has changed: nothing is cleaned up.
   void StartOver() const {
     std::vector<char*> arguments = {const_cast<char*>("trainer")};
-    for (const std::string& argument : options_.again) arguments.push_back(const_cast<char*>(argument.c_str()));
+    for (const std::string& argument : options_.again)
+      arguments.push_back(const_cast<char*>(argument.c_str()));
     arguments.push_back(nullptr);
     ::execv("/proc/self/exe", arguments.data());
     throw Failure(std::string("exec: ") + std::strerror(errno));

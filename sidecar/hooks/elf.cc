@@ -67,7 +67,8 @@ void* FindInObject(const dl_phdr_info& object, const char* name) {
   for (;; ++index) {
     const ElfW(Word) found = chain[index - first];
     const ElfW(Sym)& symbol = tables.symbols[index];
-    if ((found | 1) == (hash | 1) && strcmp(tables.strings + symbol.st_name, name) == 0 && IsFunction(symbol)) {
+    if ((found | 1) == (hash | 1) && strcmp(tables.strings + symbol.st_name, name) == 0 &&
+        IsFunction(symbol)) {
       return reinterpret_cast<void*>(object.dlpi_addr + symbol.st_value);
     }
     if ((found & 1) != 0) return nullptr;

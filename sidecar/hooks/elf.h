@@ -1,13 +1,13 @@
-// A function of an object that the process has loaded, read from the object's own table of symbols: for where the
-// loader's look-ups cannot be asked.
+// A function of an object that the process has loaded, read from the object's own table of symbols: for where
+// the loader's look-ups cannot be asked.
 #pragma once
 
 struct dl_phdr_info;
 
 namespace crossover::hooks {
 
-// The address of what `object` defines under this name, of whatever version; null where it defines nothing of it or has no
-// GNU hash table. Takes no lock, allocates nothing.
+// The address of what `object` defines under this name, of whatever version; null where it defines nothing of
+// it or has no GNU hash table. Takes no lock, allocates nothing.
 void* FindInObject(const dl_phdr_info& object, const char* name);
 
 }  // namespace crossover::hooks

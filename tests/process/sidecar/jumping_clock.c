@@ -1,5 +1,5 @@
-/* The time of day as on a machine whose clock is set again and again: by up to an hour, forth and back, at every
- * look. What counts from some start, and nobody sets, is as it is. */
+/* The time of day as on a machine whose clock is set again and again: by up to an hour, forth and back, at
+ * every look. What counts from some start, and nobody sets, is as it is. */
 #define _GNU_SOURCE
 #include <stddef.h>
 #include <sys/syscall.h>
@@ -11,7 +11,8 @@ static time_t jump(long draw) { return draw % 7200 - 3600; }
 
 int clock_gettime(clockid_t clock, struct timespec* now) {
   const long status = syscall(SYS_clock_gettime, clock, now);
-  if (status == 0 && (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE)) now->tv_sec += jump(now->tv_nsec);
+  if (status == 0 && (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE))
+    now->tv_sec += jump(now->tv_nsec);
   return (int)status;
 }
 

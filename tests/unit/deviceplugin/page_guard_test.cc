@@ -57,10 +57,12 @@ TEST_F(PageGuardTest, AWordThatOnlyTheArbiterWrites) {
   slot().mode = CROSSOVER_MODE_OFF;
   guard_.Store(slot().mode, CROSSOVER_MODE_GATE);
   EXPECT_TRUE(guard_.damaged());
+  EXPECT_EQ(guard_.evidence(), "at byte 1152 stands 0 where 0x2 belongs");
   EXPECT_EQ(slot().mode, static_cast<std::uint32_t>(CROSSOVER_MODE_GATE)) << "it is mended all the same";
 }
 
 TEST_F(PageGuardTest, AWordThatNobodyWrites) {
+  EXPECT_EQ(guard_.evidence(), "");
   page_->slot(9).reserved1[4] = 1;  // also of a slot that nobody has
   EXPECT_TRUE(Look());
 }

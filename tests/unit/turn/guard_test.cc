@@ -111,8 +111,9 @@ TEST_F(GuardTest, WithoutExclusiveSlicesItIsTurnsOrNothing) {
   EXPECT_EQ(guard_.settled(), Way::kTurns);
 }
 
-// Two GPUs of two jobs of 20 ms, in time-slices. In trials the clock of the second may be off by `difference`, so that
-// it finds turns worth more or less than the first does; it estimates jobs to take `estimate` alone.
+// Two GPUs of two jobs of 20 ms, in time-slices. In trials the clock of the second may be off by
+// `difference`, so that it finds turns worth more or less than the first does; it estimates jobs to take
+// `estimate` alone.
 class TwoGpus {
  public:
   explicit TwoGpus(double difference, Time estimate = kAlone) : difference_(difference) {
@@ -171,7 +172,8 @@ TEST(TwoGpusTest, ThatEstimateDifferentlyTryAtTheSameTime) {
     TwoGpus gpus(0.0, estimate);
     EXPECT_LT(gpus.Run(39 * kMs, 40 * kMs, 4000), 0.002) << estimate;
   }
-  TwoGpus hopeful(0.0, 28 * kMs);  // one finds too little in it to wait, the other does not: it tries alone, twice
+  TwoGpus hopeful(0.0,
+                  28 * kMs);  // one finds too little in it to wait, the other does not: it tries alone, twice
   hopeful.Run(39 * kMs, 40 * kMs, 400);
   EXPECT_LT(hopeful.Run(39 * kMs, 40 * kMs, 4000), 0.002);
 }
