@@ -2,12 +2,12 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
-.PHONY: help install build demo demo-down test test-unit bench soak lint format fuzz ci release clean
+.PHONY: help install build demo demo-down test test-unit test-frameworks bench soak lint format fuzz ci release clean
 
 PYTHON := python3 -B
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 install: ## install what the build and the tests need, as far as it is missing
 	@tools/install.sh
@@ -25,6 +25,11 @@ demo-down: ## end what a killed demo may have left behind
 test: build ## every test that runs here, those on a real Kubernetes among them (as root)
 	@[ "$$(id -u)" != 0 ] || { tools/install.sh --images && tools/install.sh --cluster; }
 	@tools/test.sh dev
+
+test-frameworks: build ## PyTorch, JAX and NVIDIA's own libraries under the library, without a GPU (6 GB of downloads)
+	@tools/install.sh --frameworks
+	@$(PYTHON) -m unittest -v tests.frameworks.test_libraries tests.frameworks.test_torch tests.frameworks.test_programs
+	@$(MAKE) bench ONLY=framework_time
 
 test-unit: build ## the unit tests alone: no root, no namespaces
 	@tools/test.sh unit

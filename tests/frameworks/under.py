@@ -1,0 +1,59 @@
+"""Running programs as they are, and under the library that ships."""
+
+import os
+import platform
+import re
+import subprocess
+from pathlib import Path
+
+TOP = Path(__file__).resolve().parents[2]
+BUILD = Path(os.environ.get("BUILD") or TOP / "build" / "dev")
+LIBRARY = BUILD / "portable" / platform.machine() / "libcrossover.so"
+SOFTWARE_GPU = BUILD / "simgpu" / "lib"
+CACHE = Path(os.environ.get("CROSSOVER_CACHE") or Path.home() / ".cache" / "crossover") / "frameworks-1"
+PYTHON = CACHE / "bin" / "python"
+SITE = CACHE / "lib" / "python3.11" / "site-packages"
+PROGRAMS = TOP / "tests" / "frameworks" / "programs"
+_PATIENCE_S = 300
+
+
+def environment(preloaded, **more):
+    """A small one. The library is active: whatever it does it may do here, and it would say where it finds no arbiter."""
+    small = {"PATH": os.environ["PATH"], "HOME": "/nonexistent", "LC_ALL": "C.UTF-8", "OMP_NUM_THREADS": "1",
+             "PYTHONDONTWRITEBYTECODE": "1", "PYTHONHASHSEED": "0"}
+    if preloaded:
+        small |= {"LD_PRELOAD": str(LIBRARY), "CROSSOVER_GANG": "frameworks", "CROSSOVER_GANG_SIZE": "2",
+                  "CROSSOVER_SOCKET": "/nonexistent/arbiter.sock"}
+    return small | more
+
+
+def run(command, preloaded, **more):
+    """What it said and how it ended: (status, standard output, standard error)."""
+    done = subprocess.run([str(word) for word in command], env=environment(preloaded, **more), stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, timeout=_PATIENCE_S, check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+def assert_unharmed(test, command, **more):
+    """It ends well, and nothing that it says tells whether the library is there. Answers with what it says."""
+    plain, hooked = run(command, False, **more), run(command, True, **more)
+    test.assertEqual(plain[0], 0, plain[2])
+    test.assertEqual(hooked, plain)
+    return plain[1]
+
+
+def hooked_symbols():
+    """The driver's functions that the library stands before."""
+    return re.findall(r"^CUDA_HOOK\((\w+),", (TOP / "sidecar/hooks/cuda_hooks.def").read_text(encoding="utf-8"), re.MULTILINE)
+
+
+def program(name, *arguments):
+    """The command line of one of programs/."""
+    return [PYTHON, "-B", PROGRAMS / name, *arguments]
+
+
+def require(test):
+    """Fail with a hint where something was not built or installed."""
+    for needed, how in ((LIBRARY, "build crossover_portable"), (PYTHON, "tools/install.sh --frameworks")):
+        if not needed.exists():
+            test.fail(f"no {needed}: {how}")
