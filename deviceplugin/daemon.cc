@@ -59,6 +59,12 @@ void Daemon::Run(const Reread& reread) {
   Stop();
 }
 
+bool Daemon::alive() {
+  constexpr std::chrono::milliseconds kPatience{2000};
+  const std::lock_guard lock(live_mutex_);
+  return arbiter_ != nullptr && arbiter_->Answers(kPatience);
+}
+
 void Daemon::Reload(const Reread& reread) {
   std::string error;
   std::optional<Config> wanted = reread(&error);

@@ -33,6 +33,8 @@ class Daemon : public ModeSwitch {
   bool Start(std::vector<Sink*> sinks, std::string* error);
   // CPU clock of the arbiter's thread, once started.
   clockid_t arbiter_clock() const { return arbiter_clock_; }
+  // Whether turns are being kept: the arbiter's thread answers within a moment.
+  bool alive();
   // Serves until SIGTERM or SIGINT. SIGHUP asks `reread`, if there is one.
   void Run(const Reread& reread);
 

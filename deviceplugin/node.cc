@@ -8,9 +8,10 @@
 #include "common/base/names.h"
 #include "common/kube/list_watch.h"
 #include "deviceplugin/config/node_yaml.h"
+#include "deviceplugin/inject/library_keeper.h"
 #include "deviceplugin/inject/library_store.h"
-#include "deviceplugin/inventory/inventory.h"
-#include "deviceplugin/nvml/library.h"
+#include "deviceplugin/inventory/gpu_watch.h"
+#include "deviceplugin/metrics/node_metrics.h"
 #include "deviceplugin/plugin/plugin.h"
 #include "deviceplugin/plugin/service.h"
 #include "deviceplugin/pods/checkpoint.h"
@@ -22,33 +23,49 @@ namespace crossover::deviceplugin {
 namespace {
 
 // What a daemon of a node has beside the arbiter, while that serves.
-class NodeServices {
+class NodeServices : public Companion {
  public:
   NodeServices(const NodeSettings& settings, PodTable* pods)
-      : service_(&devices_, settings.allocation,
+      : gpus_({.slots_per_gpu = settings.slots_per_gpu, .quiet = std::chrono::seconds(settings.quiet_after_error_s)},
+              &devices_),
+        service_(&devices_, settings.allocation,
                  [this, pods](std::size_t slots) { return pods->AssignedTo(slots, HandedOutAlready()); }),
         plugins_(settings.kubelet_directory + "/device-plugins"),
-        pods_(settings.api_server, "/api/v1/pods?fieldSelector=spec.nodeName%3D" + settings.name, pods) {
-    devices_.Set(FindGpus(settings.slots_per_gpu));
-    plugin_ = std::make_unique<Plugin>(Plugin::Settings{plugins_, base::kSlotResource}, &service_);
+        table_(pods),
+        pods_(settings.api_server, "/api/v1/pods?fieldSelector=spec.nodeName%3D" + settings.name, pods),
+        plugin_(Plugin::Settings{plugins_, base::kSlotResource}, &service_),
+        library_(settings.host_directory, settings.allocation.library_directory, [this] { return AnswersInUse(); }) {}
+
+  std::shared_ptr<prometheus::Collectable> metrics() override {
+    return std::make_shared<NodeMetrics>([this] { return State(); });
   }
+  std::vector<std::string> Missing() override { return deviceplugin::Missing(State()); }
 
  private:
-  // None where there is no driver: the kubelet is told so.
-  static DeviceList::Gpus FindGpus(std::uint32_t slots) {
-    std::string why;
-    const auto nvml = NvmlLibrary::Load(NvmlLibrary::kName, &why);
-    const auto gpus = nvml != nullptr ? nvml->Gpus() : std::nullopt;
-    if (!gpus) {
-      logging::Warn("no GPUs: " + (nvml != nullptr ? "the driver does not list them" : why));
-      return {};
+  NodeState State() const {
+    NodeState state;
+    for (const auto& [uuid, gpu] : devices_.gpus()) state.gpus[uuid] = {gpu.slots, gpu.healthy};
+    state.xids = gpus_.xids();
+    const Plugin::Status plugin = plugin_.status();
+    state.registered = plugin.registered;
+    state.registrations = plugin.registrations;
+    state.registration_failures = plugin.failures;
+    state.allocations = service_.allocations();
+    state.refusals = service_.refusals();
+    state.pods_known = pods_.synced();
+    state.pods = table_->All().size();
+    return state;
+  }
+
+  // What containers of pods that are there were answered; a kubelet may still keep what others were.
+  std::optional<std::string> AnswersInUse() const {
+    const auto handed_out = ReadCheckpoint(plugins_, base::kSlotResource);
+    if (!handed_out || !pods_.synced()) return std::nullopt;
+    std::string answers;
+    for (const HandedOut& entry : *handed_out) {
+      if (table_->Find(entry.pod_uid)) answers += entry.answer + "\n";
     }
-    std::vector<std::string> left_out;
-    DeviceList::Gpus advertised = Advertise(*gpus, slots, &left_out);
-    for (const std::string& uuid : left_out)
-      logging::Warn("gpu " + uuid + " is split into instances: left alone");
-    logging::Info(std::to_string(advertised.size()) + " GPUs of " + std::to_string(slots) + " slots each");
-    return advertised;
+    return answers;
   }
 
   PodTable::Done HandedOutAlready() const {
@@ -61,10 +78,13 @@ class NodeServices {
   }
 
   DeviceList devices_;
+  GpuWatch gpus_;
   SlotService service_;
   const std::string plugins_;  // the kubelet's directory for them
+  PodTable* table_;
   kube::ListWatch pods_;
-  std::unique_ptr<Plugin> plugin_;  // last: it uses the others
+  Plugin plugin_;
+  LibraryKeeper library_;  // last: these use the others
 };
 
 std::string NodeName() {
@@ -106,7 +126,7 @@ int RunOnNode(const std::string& config_path) {
   const PodIdentity identity(&pods);
   Extras extras;
   extras.identities = &identity;
-  extras.on_started = [&] { return std::make_shared<NodeServices>(config->node, &pods); };
+  extras.on_started = [&] { return std::make_unique<NodeServices>(config->node, &pods); };
   extras.reread = [&config_path](std::string* why) -> std::optional<Config> {
     auto again = ReadNodeYamlConfig(config_path, why);
     if (!again) return std::nullopt;

@@ -68,7 +68,7 @@ int Serve(const Config& config, const Extras& extras) {
   if (profiles.keeper) sinks.push_back(profiles.keeper.get());
   Daemon daemon(config, profiles.store.get(), extras.identities);
   if (!daemon.Start(std::move(sinks), &error)) return Fail(error);
-  const std::shared_ptr<void> companion = extras.on_started ? extras.on_started() : nullptr;
+  const std::unique_ptr<Companion> companion = extras.on_started ? extras.on_started() : nullptr;
   const std::unique_ptr<MemoryWatch> memory = profiles.store ? WatchMemory(&books) : nullptr;
   if (profiles.store) {
     metrics->set_profile_failures([store = profiles.store.get()] { return store->write_failures(); });
@@ -79,7 +79,12 @@ int Serve(const Config& config, const Extras& extras) {
 
   std::unique_ptr<MetricsServer> server;
   if (!config.metrics_listen.empty()) {
-    server = MetricsServer::Start(config.metrics_listen, metrics, &error);
+    MetricsServer::Sources sources{.metrics = {metrics}, .alive = [&daemon] { return daemon.alive(); }, .missing = {}};
+    if (companion != nullptr) {
+      sources.metrics.push_back(companion->metrics());
+      sources.missing = [other = companion.get()] { return other->Missing(); };
+    }
+    server = MetricsServer::Start(config.metrics_listen, std::move(sources), &error);
     if (server == nullptr) return Fail(error);
     logging::Info("metrics on port " + std::to_string(server->port()));
   }

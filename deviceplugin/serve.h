@@ -4,19 +4,33 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "deviceplugin/arbiter/identity_source.h"
 #include "deviceplugin/config/config.h"
 #include "deviceplugin/daemon.h"
 
+namespace prometheus {
+class Collectable;
+}
+
 namespace crossover::deviceplugin {
+
+// What a daemon has that does more, while it serves.
+class Companion {
+ public:
+  virtual ~Companion() = default;
+  virtual std::shared_ptr<prometheus::Collectable> metrics() = 0;
+  // What it needs from others and has not, a line each. From any thread.
+  virtual std::vector<std::string> Missing() = 0;
+};
 
 // Of a daemon that does more.
 struct Extras {
   const arbiter::IdentitySource* identities = nullptr;  // outlives the daemon
   // Called once clients can connect and signals are blocked: threads are made from here on. What it returns
   // lives until the daemon stops.
-  std::function<std::shared_ptr<void>()> on_started;
+  std::function<std::unique_ptr<Companion>()> on_started;
   Daemon::Reread reread;  // the configuration, at SIGHUP
 };
 

@@ -70,6 +70,18 @@ void Arbiter::Run() {
   reception_.CloseAll("the daemon stops");
 }
 
+bool Arbiter::Answers(std::chrono::milliseconds patience) {
+  constexpr std::chrono::milliseconds kLook{1};
+  const std::uint64_t before = answered_.load();
+  mailbox_.PutPing();
+  const auto end = std::chrono::steady_clock::now() + patience;
+  while (answered_.load() == before) {
+    if (std::chrono::steady_clock::now() >= end) return false;
+    std::this_thread::sleep_for(kLook);
+  }
+  return true;
+}
+
 turn::Time Arbiter::PollDue(turn::Time now) {
   turn::Time next = turn::kNever;
   std::vector<std::string> damaged;
@@ -132,6 +144,7 @@ void Arbiter::HandleMail() {
   for (const std::uint64_t id : mail.dead) reception_.Close(id, "its process is ending");
   if (mail.settings) Apply(std::move(*mail.settings));
   stop_ |= mail.stop;
+  if (mail.ping) answered_.fetch_add(1);
 }
 
 void Arbiter::Apply(LiveSettings settings) {

@@ -4,6 +4,8 @@
 // ever taken between a store of a client and its consequence.
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -38,6 +40,8 @@ class Arbiter : private Reception::Desk {
 
   // From any thread.
   void Stop() { mailbox_.PutStop(); }
+  // Whether its thread takes a pass within `patience`.
+  bool Answers(std::chrono::milliseconds patience);
   void Reload(LiveSettings settings) { mailbox_.PutSettings(std::move(settings)); }
 
  private:
@@ -78,6 +82,7 @@ class Arbiter : private Reception::Desk {
   Quarantine quarantine_;
   Reception reception_;  // after gpus_: its clients leave their GPUs when it goes
   bool stop_ = false;
+  std::atomic<std::uint64_t> answered_{0};
 };
 
 }  // namespace crossover::arbiter

@@ -39,6 +39,14 @@ void Mailbox::PutStop() {
   Ring();
 }
 
+void Mailbox::PutPing() {
+  {
+    const std::lock_guard lock(mutex_);
+    content_.ping = true;
+  }
+  Ring();
+}
+
 Mailbox::Content Mailbox::Take() {
   std::uint64_t count = 0;
   [[maybe_unused]] const ssize_t size = read(fd_.get(), &count, sizeof(count));

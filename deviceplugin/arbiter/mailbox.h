@@ -18,6 +18,7 @@ class Mailbox {
     std::vector<std::uint64_t> dead;       // ids of clients whose process is ending, killed or not
     std::optional<LiveSettings> settings;  // the newest
     bool stop = false;
+    bool ping = false;  // somebody asks whether mail is read
   };
 
   bool Open(std::string* error);
@@ -26,6 +27,7 @@ class Mailbox {
   void PutDead(std::uint64_t id);
   void PutSettings(LiveSettings settings);
   void PutStop();
+  void PutPing();
   Content Take();
 
  private:

@@ -17,6 +17,7 @@ Config DefaultsOnNode() {
 }
 
 constexpr std::string_view kPathAllowed = "an absolute path of at most 3000 bytes";
+constexpr std::int64_t kLongestQuiet = 86'400;
 constexpr std::string_view kServerAllowed = "https://host:port";
 
 yaml::Handler Path(std::string* path) {
@@ -67,6 +68,12 @@ void ReadNode(const YAML::Node& node, const std::string& key, NodeSettings* sett
         [&](const YAML::Node& value, const std::string& name) {
           yaml::Integer(value, name, 1, kMostSlotsPerGpu, [&](std::int64_t slots) {
             settings->slots_per_gpu = static_cast<std::uint32_t>(slots);
+          });
+        }},
+       {"quiet_after_error_s",
+        [&](const YAML::Node& value, const std::string& name) {
+          yaml::Integer(value, name, 0, kLongestQuiet, [&](std::int64_t seconds) {
+            settings->quiet_after_error_s = static_cast<std::uint32_t>(seconds);
           });
         }},
        {"devices",

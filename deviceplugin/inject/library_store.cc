@@ -22,6 +22,7 @@ namespace fs = std::filesystem;
 
 constexpr char kLibrary[] = "libcrossover.so";
 constexpr char kPreload[] = "ld.so.preload";
+constexpr char kVersions[] = "/lib";
 
 bool WriteFile(const std::string& path, const std::string& bytes, mode_t mode) {
   const base::UniqueFd file(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode));
@@ -45,7 +46,7 @@ std::optional<std::string> InstallLibrary(const std::string& library, const std:
                                           std::string* error) {
   const auto bytes = files::ReadFile(library, error);
   if (!bytes) return std::nullopt;
-  const std::string versions = host_directory + "/lib";
+  const std::string versions = host_directory + kVersions;
   const std::string directory = versions + "/" + base::HexOf(base::Hash(*bytes)).data();
   const std::string draft = directory + ".new." + std::to_string(getpid());
   std::error_code failure;
@@ -71,6 +72,24 @@ std::optional<std::string> InstallLibrary(const std::string& library, const std:
     return std::nullopt;
   }
   return directory;
+}
+
+std::vector<std::string> CollectLibraries(const std::string& host_directory, const std::string& current,
+                                          const std::string& named, std::chrono::seconds age) {
+  std::vector<std::string> removed;
+  std::error_code failure;
+  std::vector<fs::path> old;
+  for (const fs::directory_entry& entry : fs::directory_iterator(host_directory + kVersions, failure)) {
+    const std::string name = entry.path().filename();
+    const bool used = entry.path() == current || named.find(name) != std::string::npos;
+    const auto made = entry.last_write_time(failure);
+    if (!used && !failure && fs::file_time_type::clock::now() - made >= age) old.push_back(entry.path());
+  }
+  for (const fs::path& path : old) {
+    fs::remove_all(path, failure);
+    if (!failure) removed.push_back(path);
+  }
+  return removed;
 }
 
 }  // namespace crossover::deviceplugin

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/base/watch_reason.h"
+#include "deviceplugin/metrics/families.h"
 
 namespace crossover::deviceplugin {
 namespace {
@@ -12,29 +13,12 @@ namespace {
 using prometheus::ClientMetric;
 using prometheus::MetricFamily;
 using prometheus::MetricType;
-using Labels = std::vector<ClientMetric::Label>;
 
 constexpr std::size_t kMostGpus = 64;  // that are remembered
 
 // Hand-overs take microseconds, turns milliseconds, a stuck neighbour fractions of a second.
 const prometheus::Histogram::BucketBoundaries kSeconds = {0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01,
                                                           0.025,  0.05,    0.1,    0.25,  0.5,    1,     2.5};
-
-MetricFamily Family(std::string name, std::string help, MetricType type) {
-  return {.name = std::move(name), .help = std::move(help), .type = type, .metric = {}};
-}
-
-void AddCounter(MetricFamily* family, Labels labels, double value) {
-  ClientMetric& metric = family->metric.emplace_back();
-  metric.label = std::move(labels);
-  metric.counter.value = value;
-}
-
-void AddGauge(MetricFamily* family, Labels labels, double value) {
-  ClientMetric& metric = family->metric.emplace_back();
-  metric.label = std::move(labels);
-  metric.gauge.value = value;
-}
 
 void AddHistogram(MetricFamily* family, Labels labels, const prometheus::Histogram& histogram) {
   ClientMetric& metric = family->metric.emplace_back(histogram.Collect());

@@ -1,32 +1,105 @@
 #include "deviceplugin/metrics/server.h"
 
-#include <prometheus/exposer.h>
+#include <CivetServer.h>
+#include <prometheus/collectable.h>
+#include <prometheus/text_serializer.h>
 
 #include <exception>
+#include <string_view>
 #include <utility>
 
 namespace crossover::deviceplugin {
+namespace {
 
-std::unique_ptr<MetricsServer> MetricsServer::Start(const std::string& listen,
-                                                    const std::shared_ptr<prometheus::Collectable>& metrics,
-                                                    std::string* error) {
+constexpr char kThreads[] = "2";
+
+struct Answer {
+  bool good = true;
+  std::string text;
+  std::string_view type = "text/plain; charset=utf-8";
+};
+
+void Send(mg_connection* connection, const Answer& answer) {
+  mg_printf(connection,
+            "HTTP/1.1 %s\r\nContent-Type: %.*s\r\nContent-Length: %zu\r\nConnection: close\r\n\r\n",
+            answer.good ? "200 OK" : "503 Service Unavailable", static_cast<int>(answer.type.size()), answer.type.data(),
+            answer.text.size());
+  mg_write(connection, answer.text.data(), answer.text.size());
+}
+
+class Page : public CivetHandler {
+ public:
+  explicit Page(std::function<Answer()> make) : make_(std::move(make)) {}
+  bool handleGet(CivetServer* /*server*/, mg_connection* connection) override {
+    Send(connection, make_());
+    return true;
+  }
+
+ private:
+  std::function<Answer()> make_;
+};
+
+Answer Metrics(const MetricsServer::Sources& sources) {
+  std::vector<prometheus::MetricFamily> families;
+  for (const auto& source : sources.metrics) {
+    for (auto& family : source->Collect()) families.push_back(std::move(family));
+  }
+  return {.text = prometheus::TextSerializer().Serialize(families), .type = "text/plain; version=0.0.4; charset=utf-8"};
+}
+
+Answer Health(const MetricsServer::Sources& sources) {
+  const bool alive = !sources.alive || sources.alive();
+  return {.good = alive, .text = alive ? "ok\n" : "no turns are kept\n"};
+}
+
+Answer Readiness(const MetricsServer::Sources& sources) {
+  Answer answer;
+  for (const std::string& line : sources.missing ? sources.missing() : std::vector<std::string>()) {
+    answer.good = false;
+    answer.text += line + "\n";
+  }
+  if (answer.good) answer.text = "ok\n";
+  return answer;
+}
+
+}  // namespace
+
+class MetricsServer::Pages {
+ public:
+  explicit Pages(Sources sources) : sources_(std::move(sources)) {}
+  void AddTo(CivetServer* server) {
+    server->addHandler("/metrics$", metrics_);
+    server->addHandler("/healthz$", health_);
+    server->addHandler("/readyz$", readiness_);
+  }
+
+ private:
+  const Sources sources_;
+  Page metrics_{[this] { return Metrics(sources_); }};
+  Page health_{[this] { return Health(sources_); }};
+  Page readiness_{[this] { return Readiness(sources_); }};
+};
+
+MetricsServer::MetricsServer() = default;
+MetricsServer::~MetricsServer() { server_.reset(); }
+
+std::unique_ptr<MetricsServer> MetricsServer::Start(const std::string& listen, Sources sources, std::string* error) {
+  std::unique_ptr<MetricsServer> made(new MetricsServer);
+  made->pages_ = std::make_unique<Pages>(std::move(sources));
   try {
-    auto exposer = std::make_unique<prometheus::Exposer>(listen, 2);
-    exposer->RegisterCollectable(metrics);
-    return std::unique_ptr<MetricsServer>(new MetricsServer(std::move(exposer)));
+    made->server_ = std::make_unique<CivetServer>(
+        std::vector<std::string>{"listening_ports", listen, "num_threads", kThreads});
   } catch (const std::exception&) {
     *error =
         "metrics.listen: " + listen + ": cannot listen there (in use, or not an address of this machine)";
     return nullptr;
   }
+  made->pages_->AddTo(made->server_.get());
+  return made;
 }
 
-MetricsServer::MetricsServer(std::unique_ptr<prometheus::Exposer> exposer) : exposer_(std::move(exposer)) {}
-
-MetricsServer::~MetricsServer() = default;
-
 int MetricsServer::port() const {
-  const std::vector<int> ports = exposer_->GetListeningPorts();
+  const std::vector<int> ports = server_->getListeningPorts();
   return ports.empty() ? 0 : ports.front();
 }
 

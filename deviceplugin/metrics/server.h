@@ -1,29 +1,39 @@
-// Serves /metrics over HTTP.
+// What the daemon says over HTTP: /metrics, /healthz (it keeps turns: else it should be started anew), /readyz (it has
+// all that it needs from others).
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
+class CivetServer;
 namespace prometheus {
 class Collectable;
-class Exposer;
 }  // namespace prometheus
 
 namespace crossover::deviceplugin {
 
 class MetricsServer {
  public:
+  // Called on threads of the server.
+  struct Sources {
+    std::vector<std::shared_ptr<prometheus::Collectable>> metrics;
+    std::function<bool()> alive;
+    std::function<std::vector<std::string>()> missing;  // what it needs and has not, a line each; may be null: nothing
+  };
+
   // Listens on host:port; null on failure, with the reason in `error`.
-  static std::unique_ptr<MetricsServer> Start(const std::string& listen,
-                                              const std::shared_ptr<prometheus::Collectable>& metrics,
-                                              std::string* error);
+  static std::unique_ptr<MetricsServer> Start(const std::string& listen, Sources sources, std::string* error);
   ~MetricsServer();
   int port() const;  // the one it has, where 0 was asked for
 
  private:
-  explicit MetricsServer(std::unique_ptr<prometheus::Exposer> exposer);
+  class Pages;
+  MetricsServer();
 
-  std::unique_ptr<prometheus::Exposer> exposer_;
+  std::unique_ptr<Pages> pages_;
+  std::unique_ptr<CivetServer> server_;  // before pages_ goes
 };
 
 }  // namespace crossover::deviceplugin

@@ -31,6 +31,32 @@ struct Memory {
 constexpr unsigned kUuidBytes = 96;
 constexpr unsigned kNameBytes = 96;
 
+struct FieldValue {
+  unsigned field;
+  unsigned scope;
+  long long timestamp;
+  long long latency;
+  unsigned type;
+  Result result;
+  union {
+    unsigned number;
+    unsigned long long longest;
+  } value;
+};
+static_assert(sizeof(FieldValue) == 40);
+constexpr unsigned kRecoveryAction = 230;  // NVML_FI_DEV_GET_GPU_RECOVERY_ACTION; its value 0: none
+
+using EventSet = struct nvmlEventSet_st*;
+struct EventData {
+  Device device;
+  unsigned long long type;
+  unsigned long long data;
+  unsigned gpu_instance;
+  unsigned compute_instance;
+};
+static_assert(sizeof(EventData) == 32);
+constexpr unsigned long long kXidEvent = 8;  // nvmlEventTypeXidCriticalError
+
 using ListProcesses = Result (*)(Device device, unsigned* count, ProcessInfo* infos);
 
 template <class Function>
@@ -77,8 +103,15 @@ struct NvmlLibrary::Functions {
   Result (*minor)(Device device, unsigned* minor) = nullptr;
   Result (*memory)(Device device, Memory* memory) = nullptr;
   Result (*mig)(Device device, unsigned* current, unsigned* pending) = nullptr;  // null: too old for such
+  Result (*fields)(Device device, int count, FieldValue* values) = nullptr;      // likewise
+  Result (*make_events)(EventSet* set) = nullptr;
+  Result (*free_events)(EventSet set) = nullptr;
+  Result (*watch_events)(Device device, unsigned long long types, EventSet set) = nullptr;
+  Result (*await_event)(EventSet set, EventData* data, unsigned timeout_ms) = nullptr;
+  EventSet events = nullptr;
 
   ~Functions() {
+    if (events != nullptr) free_events(events);
     if (started) stop();
     if (library != nullptr) dlclose(library);
   }
@@ -110,6 +143,11 @@ std::unique_ptr<NvmlLibrary> NvmlLibrary::Load(const std::string& name, std::str
                            Find(library, "nvmlDeviceGetMinorNumber", &functions->minor) &&
                            Find(library, "nvmlDeviceGetMemoryInfo", &functions->memory);
   Find(library, "nvmlDeviceGetMigMode", &functions->mig);
+  Find(library, "nvmlDeviceGetFieldValues", &functions->fields);
+  Find(library, "nvmlEventSetCreate", &functions->make_events);
+  Find(library, "nvmlEventSetFree", &functions->free_events);
+  Find(library, "nvmlDeviceRegisterEvents", &functions->watch_events);
+  Find(library, "nvmlEventSetWait_v2", &functions->await_event);
   if (const Result result = functions->start(); result != kSuccess) {
     *error = name + ": " + functions->describe(result);
     return nullptr;
@@ -138,12 +176,51 @@ std::optional<std::vector<NvmlLibrary::Gpu>> NvmlLibrary::Gpus() const {
     unsigned now = 0;
     unsigned later = 0;
     gpu.mig = functions_->mig != nullptr && functions_->mig(device, &now, &later) == kSuccess && now != 0;
+    FieldValue action{};
+    action.field = kRecoveryAction;
+    if (functions_->fields != nullptr && functions_->fields(device, 1, &action) == kSuccess &&
+        action.result == kSuccess) {
+      gpu.wants_reset = action.value.number != 0;
+    }
     gpu.uuid = uuid;
     gpu.name = name;
     gpu.memory_bytes = memory.total;
     gpus.push_back(std::move(gpu));
   }
   return gpus;
+}
+
+bool NvmlLibrary::WatchXids() {
+  Functions& nvml = *functions_;
+  unsigned count = 0;
+  if (nvml.events != nullptr) nvml.free_events(nvml.events);
+  nvml.events = nullptr;
+  if (!nvml.inventories || nvml.make_events == nullptr || nvml.free_events == nullptr ||
+      nvml.watch_events == nullptr || nvml.await_event == nullptr || nvml.count(&count) != kSuccess ||
+      nvml.make_events(&nvml.events) != kSuccess) {
+    return false;
+  }
+  unsigned watched = 0;
+  for (unsigned index = 0; index < count; ++index) {
+    Device device = nullptr;
+    if (nvml.at(index, &device) == kSuccess && nvml.watch_events(device, kXidEvent, nvml.events) == kSuccess) ++watched;
+  }
+  if (watched > 0) return true;
+  nvml.free_events(nvml.events);
+  nvml.events = nullptr;
+  return false;
+}
+
+bool NvmlLibrary::watches_xids() const { return functions_->events != nullptr; }
+
+std::optional<NvmlLibrary::Xid> NvmlLibrary::NextXid(std::chrono::milliseconds patience) const {
+  EventData event{};
+  char uuid[kUuidBytes] = {};
+  if (functions_->await_event(functions_->events, &event, static_cast<unsigned>(patience.count())) != kSuccess ||
+      (event.type & kXidEvent) == 0 || functions_->uuid(event.device, uuid, sizeof uuid - 1) != kSuccess) {
+    return std::nullopt;
+  }
+  return Xid{.gpu_uuid = uuid, .xid = static_cast<unsigned>(event.data)};
 }
 
 std::optional<std::map<pid_t, std::uint64_t>> NvmlLibrary::MemoryByProcess(

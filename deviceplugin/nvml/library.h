@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -30,9 +31,20 @@ class NvmlLibrary {
     unsigned minor = 0;  // of /dev/nvidia<minor>
     std::uint64_t memory_bytes = 0;
     bool mig = false;  // split into instances: such a GPU is left alone
+    std::optional<bool> wants_reset;  // or its node rebooted; nothing: a driver before 565, which does not say
   };
   // Those that answer, in the driver's order. Nothing where the driver does not say how many there are.
   std::optional<std::vector<Gpu>> Gpus() const;
+
+  struct Xid {
+    std::string gpu_uuid;
+    unsigned xid = 0;
+  };
+  // From now on errors of all GPUs that there are now are kept for NextXid(). False where none supports that.
+  bool WatchXids();
+  bool watches_xids() const;
+  // The next error, if one comes within `patience`; sooner without one where the driver fails.
+  std::optional<Xid> NextXid(std::chrono::milliseconds patience) const;
 
   // Bytes that each process has allocated on a GPU, also as a client of MPS; by process id. Processes of
   // which the driver does not know it are left out. Nothing where the driver does not answer.

@@ -38,6 +38,8 @@ struct AllocationSettings {
 // A GPU of this node, as far as handing it out goes.
 struct AllocatableGpu {
   std::vector<std::string> device_files;  // kDeviceNodes: all that are its own or shared by all
+
+  friend bool operator==(const AllocatableGpu&, const AllocatableGpu&) = default;
 };
 
 struct Mount {

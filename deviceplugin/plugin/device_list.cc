@@ -5,6 +5,7 @@ namespace crossover::deviceplugin {
 void DeviceList::Set(Gpus gpus) {
   {
     const std::lock_guard lock(mutex_);
+    if (gpus == gpus_) return;
     gpus_ = std::move(gpus);
     ++version_;
   }

@@ -18,6 +18,8 @@ struct AdvertisedGpu {
   AllocatableGpu gpu;
   std::uint32_t slots = 0;  // 0: withheld
   bool healthy = true;
+
+  friend bool operator==(const AdvertisedGpu&, const AdvertisedGpu&) = default;
 };
 
 class DeviceList {

@@ -107,11 +107,13 @@ grpc::Status SlotService::Allocate(grpc::ServerContext* /*context*/, const v1bet
     const std::vector<std::string> ids(container.devices_ids().begin(), container.devices_ids().end());
     const auto outcome = deviceplugin::Allocate(ids, gpus, settings_);
     if (const auto* refused = std::get_if<AllocationRefused>(&outcome)) {
+      ++refusals_;
       logging::Warn("allocate: " + refused->reason);
       return {grpc::StatusCode::FAILED_PRECONDITION, "crossover: " + refused->reason};
     }
     Fill(std::get<Allocation>(outcome), response->add_container_responses());
   }
+  allocations_ += static_cast<std::uint64_t>(request->container_requests_size());
   if (on_allocate_) on_allocate_();
   return grpc::Status::OK;
 }

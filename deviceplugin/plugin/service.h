@@ -49,6 +49,9 @@ class SlotService final : public v1beta1::DevicePlugin::Service {
   int streams() const { return streams_.load(); }
   // Such streams that have begun since the service was made.
   std::uint64_t streams_begun() const { return streams_begun_.load(); }
+  // Containers that were answered with slots, and that were refused.
+  std::uint64_t allocations() const { return allocations_.load(); }
+  std::uint64_t refusals() const { return refusals_.load(); }
   // Streams may begin, before a server is made of it; they end, and no more begin, before the server is shut
   // down.
   void Start() { stopping_ = false; }
@@ -61,6 +64,8 @@ class SlotService final : public v1beta1::DevicePlugin::Service {
   OnAllocate on_allocate_;
   std::atomic<int> streams_{0};
   std::atomic<std::uint64_t> streams_begun_{0};
+  std::atomic<std::uint64_t> allocations_{0};
+  std::atomic<std::uint64_t> refusals_{0};
   std::atomic<bool> stopping_{false};
 };
 

@@ -1,6 +1,7 @@
 #include "deviceplugin/pods/checkpoint.h"
 
 #include <algorithm>
+#include <cstdint>
 
 #include "common/files/read_file.h"
 #include "common/kube/json.h"
@@ -27,6 +28,24 @@ std::vector<std::string> Ids(const json& by_node) {
   return ids;
 }
 
+// Base64, as JSON has bytes; stops at what is none.
+std::string Decoded(std::string_view text) {
+  constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string bytes;
+  std::uint32_t bits = 0;
+  int held = 0;
+  for (const char c : text) {
+    const std::size_t digit = kDigits.find(c);
+    if (digit == std::string_view::npos) break;
+    bits = bits << 6 | static_cast<std::uint32_t>(digit);
+    held += 6;
+    if (held < 8) continue;
+    held -= 8;
+    bytes += static_cast<char>(bits >> held & 0xff);
+  }
+  return bytes;
+}
+
 }  // namespace
 
 std::optional<std::vector<HandedOut>> ParseCheckpoint(std::string_view text, const std::string& resource) {
@@ -38,7 +57,8 @@ std::optional<std::vector<HandedOut>> ParseCheckpoint(std::string_view text, con
   for (const json& entry : entries.is_array() ? entries : json::array()) {
     if (Text(At(entry, "ResourceName")) != resource) continue;
     handed_out.push_back(
-        {Text(At(entry, "PodUID")), Text(At(entry, "ContainerName")), Ids(At(entry, "DeviceIDs"))});
+        {Text(At(entry, "PodUID")), Text(At(entry, "ContainerName")), Ids(At(entry, "DeviceIDs")),
+         Decoded(Text(At(entry, "AllocResp")))});
   }
   return handed_out;
 }

@@ -25,9 +25,10 @@ def permissions():
 class NodeDaemons:
     """One per node, as a process of the node."""
 
-    def __init__(self, cluster, gpus, build, settings=()):
+    def __init__(self, cluster, gpus, build, settings=(), node_settings=()):
+        """`settings`: of the configuration; `node_settings`: of its part for nodes."""
         self._cluster, self._gpus, self._build = cluster, gpus, build
-        self._settings = settings
+        self._settings, self._node_settings = dict(settings), dict(node_settings)
         self._directory = cluster.directory / "daemons"
         self._directory.mkdir()
 
@@ -77,5 +78,5 @@ class NodeDaemons:
                 "node": {"name": node.name, "library": str(self._build.library),
                          "api_server": {"server": self._cluster.server,
                                         "ca_file": str(self._cluster.setup.certificates.authority),
-                                        "token_file": str(self._directory / "token")}},
-                **dict(self._settings)}
+                                        "token_file": str(self._directory / "token")}, **self._node_settings},
+                **self._settings}

@@ -48,6 +48,11 @@ class SoftwareGpus:
     def uuids(self, number):
         return [self.machine.uuid(number, gpu) for gpu in range(self.machine.gpus_per_node)]
 
+    def say_xid(self, number, gpu, xid):
+        """Have the driver of a node report an error of one of its GPUs."""
+        with (self._state / "state" / "health").open("a", encoding="ascii") as health:
+            health.write(f"{self.machine.uuid(number, gpu)} xid {xid}\n")
+
     def _variables(self, number):
         return {"SIMGPU_CONFIG": str(self._config), "SIMGPU_NODE": str(number)}
 

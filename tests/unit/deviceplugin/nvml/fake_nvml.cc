@@ -1,7 +1,27 @@
-// A management library that knows one GPU and three processes: one of them only as a client of MPS.
+// A management library that knows a hundred processes, one of them only as a client of MPS, and up to two GPUs, of which
+// a test can say what becomes of them.
+#include <atomic>
+#include <chrono>
+#include <cstdio>
 #include <cstring>
+#include <thread>
+
+namespace {
+
+std::atomic<unsigned> gpus{2};
+std::atomic<unsigned> lost{0};         // the second does not answer
+std::atomic<unsigned> wants_reset{0};  // the first
+std::atomic<unsigned> xid{0};          // of the first, for whoever waits next
+int gpu[2];
+
+}  // namespace
 
 extern "C" {
+
+void fake_nvml_gpus(unsigned count) { gpus = count; }
+void fake_nvml_lost(unsigned is) { lost = is; }
+void fake_nvml_wants_reset(unsigned is) { wants_reset = is; }
+void fake_nvml_xid(unsigned number) { xid = number; }
 
 struct Info {
   unsigned pid;
@@ -13,8 +33,7 @@ int nvmlInit_v2() { return 0; }
 int nvmlShutdown() { return 0; }
 const char* nvmlErrorString(int) { return "an error"; }
 int nvmlDeviceGetHandleByUUID(const char* uuid, void** device) {
-  static int gpu;
-  *device = &gpu;
+  *device = &gpu[0];
   return std::strcmp(uuid, "GPU-0") == 0 ? 0 : 6;
 }
 
@@ -34,6 +53,68 @@ int nvmlDeviceGetMPSComputeRunningProcesses_v3(void*, unsigned* count, Info* inf
   infos[0] = {1000, 30, 0, 0};
   infos[1] = {7, 40, 0, 0};
   return 0;
+}
+
+int nvmlDeviceGetCount_v2(unsigned* count) {
+  *count = gpus;
+  return 0;
+}
+int nvmlDeviceGetHandleByIndex_v2(unsigned index, void** device) {
+  *device = &gpu[index];
+  return index == 1 && lost != 0 ? 15 : 0;
+}
+int nvmlDeviceGetUUID(void* device, char* uuid, unsigned bytes) {
+  std::snprintf(uuid, bytes, "GPU-%d", device == &gpu[0] ? 0 : 1);
+  return 0;
+}
+int nvmlDeviceGetName(void*, char* name, unsigned bytes) {
+  std::snprintf(name, bytes, "a GPU");
+  return 0;
+}
+int nvmlDeviceGetMinorNumber(void* device, unsigned* minor) {
+  *minor = device == &gpu[0] ? 0 : 1;
+  return 0;
+}
+int nvmlDeviceGetMemoryInfo(void*, unsigned long long* memory) {
+  memory[0] = memory[1] = 1 << 30;
+  memory[2] = 0;
+  return 0;
+}
+
+struct FieldValue {
+  unsigned field, scope;
+  long long timestamp, latency;
+  unsigned type;
+  int result;
+  unsigned long long value;
+};
+int nvmlDeviceGetFieldValues(void* device, int, FieldValue* values) {
+  values->result = values->field == 230 ? 0 : 3;
+  values->value = device == &gpu[0] ? wants_reset.load() : 0;
+  return 0;
+}
+
+struct EventData {
+  void* device;
+  unsigned long long type, data;
+  unsigned gpu_instance, compute_instance;
+};
+int nvmlEventSetCreate(void** set) {
+  *set = &gpu;
+  return 0;
+}
+int nvmlEventSetFree(void*) { return 0; }
+int nvmlDeviceRegisterEvents(void*, unsigned long long types, void*) { return types == 8 ? 0 : 3; }
+int nvmlEventSetWait_v2(void*, EventData* data, unsigned timeout_ms) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms);
+  for (;;) {
+    if (const unsigned number = xid.exchange(0); number != 0) {
+      *data = {&gpu[0], 8, number, ~0u, ~0u};
+      return 0;
+    }
+    if (std::chrono::steady_clock::now() >= end) return 10;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
 }
 
 }  // extern "C"

@@ -21,8 +21,8 @@ constexpr char kFile[] = R"({"Data":{"PodDeviceEntries":[
 
 TEST(CheckpointTest, EntriesOfOneResource) {
   EXPECT_THAT(ParseCheckpoint(kFile, kSlot),
-              testing::Optional(ElementsAre(HandedOut{"u1", "main", {"GPU-a::1", "GPU-b::0"}},
-                                            HandedOut{"u2", "side", {"GPU-a::0"}})));
+              testing::Optional(ElementsAre(HandedOut{"u1", "main", {"GPU-a::1", "GPU-b::0"}, std::string("\n\0", 2)},
+                                            HandedOut{"u2", "side", {"GPU-a::0"}, ""})));
   EXPECT_THAT(ParseCheckpoint(kFile, "example.com/other"), testing::Optional(IsEmpty()));
 }
 
@@ -36,7 +36,20 @@ TEST(CheckpointTest, OddEntriesAreNoReasonToFail) {
   EXPECT_THAT(ParseCheckpoint(R"({"Data":{"PodDeviceEntries":[7,{},{"ResourceName":"crossover.dev/slot",
       "DeviceIDs":{"0":3,"1":["x",4]}}]}})",
                               kSlot),
-              testing::Optional(ElementsAre(HandedOut{"", "", {"x"}})));
+              testing::Optional(ElementsAre(HandedOut{"", "", {"x"}, ""})));
+}
+
+TEST(CheckpointTest, WhatWeAnswered) {
+  const auto answer = [](const std::string& base64) {
+    const std::string file = R"({"Data":{"PodDeviceEntries":[{"ResourceName":"crossover.dev/slot","AllocResp":")" + base64 +
+                             R"("}]}})";
+    return ParseCheckpoint(file, kSlot)->front().answer;
+  };
+  EXPECT_EQ(answer("L3Zhci9saWIvY3Jvc3NvdmVyL2xpYi8wMTIz"), "/var/lib/crossover/lib/0123");
+  EXPECT_EQ(answer("L3Zhcg=="), "/var");
+  EXPECT_EQ(answer("/+8="), "\xff\xef");
+  EXPECT_EQ(answer("L3Zh!cg"), "/va") << "no more than what is base64";
+  EXPECT_EQ(answer(""), "");
 }
 
 TEST(CheckpointTest, NoSuchFile) {

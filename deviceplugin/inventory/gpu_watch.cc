@@ -1,0 +1,127 @@
+#include "deviceplugin/inventory/gpu_watch.h"
+
+#include <sys/prctl.h>
+
+#include <algorithm>
+
+#include "common/base/clock.h"
+#include "common/logging/log.h"
+#include "deviceplugin/inventory/inventory.h"
+
+namespace crossover::deviceplugin {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kPatience{500};  // of one wait for an event, and so of the end of the daemon
+constexpr milliseconds kBreath{50};     // between two: a driver may fail at once
+
+}  // namespace
+
+GpuWatch::GpuWatch(Settings settings, DeviceList* devices)
+    : settings_(std::move(settings)), devices_(devices), health_(std::chrono::nanoseconds(settings_.quiet).count()) {
+  Look();
+  thread_ = std::thread([this] { Run(); });
+}
+
+GpuWatch::~GpuWatch() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  wake_.notify_one();
+  thread_.join();
+}
+
+GpuWatch::Xids GpuWatch::xids() const {
+  const std::lock_guard lock(mutex_);
+  return xids_;
+}
+
+void GpuWatch::Run() {
+  prctl(PR_SET_NAME, "xo-gpus");
+  while (!Stopping()) {
+    AwaitXids();
+    if (Stopping()) return;
+    Look();
+  }
+}
+
+bool GpuWatch::Stopping() {
+  const std::lock_guard lock(mutex_);
+  return stop_;
+}
+
+void GpuWatch::Look() {
+  std::string why;
+  if (nvml_ == nullptr) nvml_ = NvmlLibrary::Load(settings_.library, &why);
+  const auto gpus = nvml_ != nullptr ? nvml_->Gpus() : std::nullopt;
+  if (!gpus && why.empty()) why = "the driver does not list them";
+  if (!gpus && why != complaint_) logging::Warn("no GPUs: " + why);
+  complaint_ = why;
+  std::vector<Health::Answer> answers;
+  for (const NvmlLibrary::Gpu& gpu : gpus.value_or(std::vector<NvmlLibrary::Gpu>())) {
+    answers.push_back({gpu.uuid, gpu.wants_reset});
+    const auto same = std::find_if(known_.begin(), known_.end(), [&](const auto& k) { return k.uuid == gpu.uuid; });
+    if (same == known_.end()) {
+      known_.push_back(gpu);
+    } else {
+      *same = gpu;
+    }
+  }
+  if (answers.size() > watched_ && !nvml_->WatchXids()) logging::Warn("the driver does not tell of errors of GPUs");
+  watched_ = std::max(watched_, answers.size());
+  health_.OnLook(answers, base::MonotonicNs());
+  Publish();
+}
+
+// Until it is time to look again.
+void GpuWatch::AwaitXids() {
+  const auto end = std::chrono::steady_clock::now() + settings_.look;
+  while (!Stopping()) {
+    const auto left = std::chrono::duration_cast<milliseconds>(end - std::chrono::steady_clock::now());
+    if (left.count() <= 0) return;
+    const milliseconds patience = std::min(left, kPatience);
+    if (nvml_ == nullptr || !nvml_->watches_xids()) {
+      std::unique_lock lock(mutex_);
+      wake_.wait_for(lock, left, [this] { return stop_; });
+      continue;
+    }
+    const auto event = nvml_->NextXid(patience);
+    if (!event) {
+      std::unique_lock lock(mutex_);
+      wake_.wait_for(lock, kBreath, [this] { return stop_; });
+      continue;
+    }
+    logging::Warn("gpu " + event->gpu_uuid + ": Xid " + std::to_string(event->xid) +
+                  (BlamesTheGpu(event->xid) ? "" : ", of a program"));
+    health_.OnXid(event->gpu_uuid, event->xid, base::MonotonicNs());
+    Publish();
+  }
+}
+
+void GpuWatch::Publish() {
+  std::vector<std::string> left_out;
+  DeviceList::Gpus advertised = Advertise(known_, settings_.slots_per_gpu, &left_out);
+  std::map<std::string, std::string> faults;
+  for (const std::string& uuid : left_out) faults[uuid] = "it is split into instances";
+  for (auto& [uuid, gpu] : advertised) {
+    const std::string fault = health_.Fault(uuid);
+    gpu.healthy = fault.empty();
+    if (!fault.empty()) faults[uuid] = fault;
+  }
+  for (const auto& [uuid, fault] : faults) {
+    if (faults_[uuid] != fault) logging::Warn("gpu " + uuid + " is withheld: " + fault);
+  }
+  for (const auto& [uuid, fault] : faults_) {
+    if (!fault.empty() && !faults.contains(uuid)) logging::Info("gpu " + uuid + " is given out again");
+  }
+  faults_ = std::move(faults);
+  {
+    const std::lock_guard lock(mutex_);
+    xids_ = health_.xids();
+  }
+  devices_->Set(std::move(advertised));
+}
+
+}  // namespace crossover::deviceplugin

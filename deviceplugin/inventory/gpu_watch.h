@@ -1,0 +1,62 @@
+// Keeps the list of GPUs that are advertised as the driver has them: those that come, go, err and recover. On a thread
+// of its own.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "deviceplugin/inventory/health.h"
+#include "deviceplugin/nvml/library.h"
+#include "deviceplugin/plugin/device_list.h"
+
+namespace crossover::deviceplugin {
+
+class GpuWatch {
+ public:
+  struct Settings {
+    std::uint32_t slots_per_gpu = 2;
+    std::chrono::seconds quiet{300};  // after an error of a GPU, before it is given out again
+    std::chrono::milliseconds look{10'000};
+    std::string library = NvmlLibrary::kName;
+  };
+
+  // The list is as the driver has it when this returns. `devices` outlives it.
+  GpuWatch(Settings settings, DeviceList* devices);
+  ~GpuWatch();
+
+  // How often each Xid came, by GPU and Xid.
+  using Xids = std::map<std::pair<std::string, unsigned>, std::uint64_t>;
+  Xids xids() const;
+
+ private:
+  void Run();
+  void Look();
+  void AwaitXids();
+  void Publish();
+  bool Stopping();
+
+  const Settings settings_;
+  DeviceList* devices_;
+  std::unique_ptr<NvmlLibrary> nvml_;  // null: no driver yet
+  std::string complaint_;
+  std::vector<NvmlLibrary::Gpu> known_;  // GPUs that have ever answered, as they did last
+  std::size_t watched_ = 0;              // of them, for errors
+  Health health_;
+  std::map<std::string, std::string> faults_;  // as they were published
+  mutable std::mutex mutex_;                   // over xids_ and stop_
+  Xids xids_;
+  std::condition_variable wake_;
+  bool stop_ = false;
+  std::thread thread_;  // last: it uses the others
+};
+
+}  // namespace crossover::deviceplugin

@@ -1,0 +1,32 @@
+// Building metric families by hand: what is collected when it is asked for needs no registry.
+#pragma once
+
+#include <prometheus/client_metric.h>
+#include <prometheus/metric_family.h>
+#include <prometheus/metric_type.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace crossover::deviceplugin {
+
+using Labels = std::vector<prometheus::ClientMetric::Label>;
+
+inline prometheus::MetricFamily Family(std::string name, std::string help, prometheus::MetricType type) {
+  return {.name = std::move(name), .help = std::move(help), .type = type, .metric = {}};
+}
+
+inline void AddCounter(prometheus::MetricFamily* family, Labels labels, double value) {
+  prometheus::ClientMetric& metric = family->metric.emplace_back();
+  metric.label = std::move(labels);
+  metric.counter.value = value;
+}
+
+inline void AddGauge(prometheus::MetricFamily* family, Labels labels, double value) {
+  prometheus::ClientMetric& metric = family->metric.emplace_back();
+  metric.label = std::move(labels);
+  metric.gauge.value = value;
+}
+
+}  // namespace crossover::deviceplugin

@@ -1,0 +1,47 @@
+// What the daemon of a node says of the slots that it gives out, and of those whom it needs for that.
+#pragma once
+
+#include <prometheus/collectable.h>
+#include <prometheus/metric_family.h>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace crossover::deviceplugin {
+
+// As it stands.
+struct NodeState {
+  struct Gpu {
+    std::uint32_t slots = 0;
+    bool healthy = true;
+  };
+  std::map<std::string, Gpu> gpus;  // that are advertised
+  // How often each Xid came, by GPU and Xid.
+  std::map<std::pair<std::string, unsigned>, std::uint64_t> xids;
+  bool registered = false;  // with the kubelet, and it listens
+  std::uint64_t registrations = 0;
+  std::uint64_t registration_failures = 0;
+  std::uint64_t allocations = 0;  // containers that got slots
+  std::uint64_t refusals = 0;     // that were refused
+  bool pods_known = false;        // the API server is being watched
+  std::uint64_t pods = 0;         // of this node
+};
+
+// What is missing of what the node needs, a line each: see NodeState.
+std::vector<std::string> Missing(const NodeState& state);
+
+class NodeMetrics : public prometheus::Collectable {
+ public:
+  // `look` is called on threads that serve metrics.
+  explicit NodeMetrics(std::function<NodeState()> look) : look_(std::move(look)) {}
+  std::vector<prometheus::MetricFamily> Collect() const override;
+
+ private:
+  const std::function<NodeState()> look_;
+};
+
+}  // namespace crossover::deviceplugin

@@ -1,0 +1,104 @@
+#include "deviceplugin/metrics/server.h"
+
+#include <arpa/inet.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <prometheus/collectable.h>
+#include <prometheus/metric_family.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <atomic>
+
+#include "common/base/fd.h"
+#include "deviceplugin/metrics/families.h"
+
+namespace crossover::deviceplugin {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+class One : public prometheus::Collectable {
+ public:
+  explicit One(std::string name) : name_(std::move(name)) {}
+  std::vector<prometheus::MetricFamily> Collect() const override {
+    auto family = Family(name_, "Help.", prometheus::MetricType::Gauge);
+    AddGauge(&family, {{"label", "a \"b\""}}, 2);
+    return {family};
+  }
+
+ private:
+  const std::string name_;
+};
+
+class MetricsServerTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    server_ = MetricsServer::Start("127.0.0.1:0",
+                                   {.metrics = {std::make_shared<One>("first"), std::make_shared<One>("second")},
+                                    .alive = [this] { return alive_.load(); },
+                                    .missing =
+                                        [this] {
+                                          return ready_ ? std::vector<std::string>()
+                                                        : std::vector<std::string>{"no kubelet", "no API server"};
+                                        }},
+                                   &error_);
+    ASSERT_NE(server_, nullptr) << error_;
+  }
+  // The whole answer.
+  std::string Get(const std::string& path) const {
+    const base::UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(static_cast<std::uint16_t>(server_->port()));
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    if (connect(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0) return "no connection";
+    const std::string request = "GET " + path + " HTTP/1.0\r\n\r\n";
+    if (write(fd.get(), request.data(), request.size()) < 0) return "no request";
+    std::string answer;
+    char buffer[4096];
+    for (ssize_t size; (size = read(fd.get(), buffer, sizeof buffer)) > 0;)
+      answer.append(buffer, static_cast<std::size_t>(size));
+    return answer;
+  }
+
+  std::string error_;
+  std::atomic<bool> alive_{true}, ready_{true};
+  std::unique_ptr<MetricsServer> server_;
+};
+
+TEST_F(MetricsServerTest, AllMetricsOnOnePage) {
+  const std::string page = Get("/metrics");
+  EXPECT_THAT(page, StartsWith("HTTP/1.1 200 OK\r\nContent-Type: text/plain; version=0.0.4"));
+  EXPECT_THAT(page, HasSubstr("first{label=\"a \\\"b\\\"\"} 2\n"));
+  EXPECT_THAT(page, HasSubstr("# TYPE second gauge\n"));
+}
+
+TEST_F(MetricsServerTest, HealthIsWhetherItKeepsTurns) {
+  EXPECT_THAT(Get("/healthz"), StartsWith("HTTP/1.1 200 OK"));
+  alive_ = false;
+  EXPECT_THAT(Get("/healthz"), StartsWith("HTTP/1.1 503 "));
+}
+
+TEST_F(MetricsServerTest, ReadinessNamesWhatIsMissing) {
+  EXPECT_THAT(Get("/readyz"), HasSubstr("\r\n\r\nok\n"));
+  ready_ = false;
+  EXPECT_THAT(Get("/readyz"), StartsWith("HTTP/1.1 503 "));
+  EXPECT_THAT(Get("/readyz"), HasSubstr("no kubelet\nno API server\n"));
+}
+
+TEST_F(MetricsServerTest, NothingElseIsThere) {
+  for (const char* path : {"/", "/metrics/x", "/../etc/passwd", "/healthzz"}) {
+    EXPECT_THAT(Get(path), HasSubstr(" 404 Not Found\r\n")) << path;
+  }
+}
+
+TEST_F(MetricsServerTest, APortThatIsTakenIsAnError) {
+  const std::string taken = "127.0.0.1:" + std::to_string(server_->port());
+  EXPECT_EQ(MetricsServer::Start(taken, {}, &error_), nullptr);
+  EXPECT_THAT(error_, HasSubstr("metrics.listen: " + taken));
+}
+
+}  // namespace
+}  // namespace crossover::deviceplugin

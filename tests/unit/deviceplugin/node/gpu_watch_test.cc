@@ -1,0 +1,86 @@
+#include "deviceplugin/inventory/gpu_watch.h"
+
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+
+namespace crossover::deviceplugin {
+namespace {
+
+using std::chrono::milliseconds;
+
+class GpuWatchTest : public ::testing::Test {
+ protected:
+  GpuWatchTest() : fake_(dlopen(FAKE_NVML, RTLD_NOW | RTLD_LOCAL)) { Knob("fake_nvml_gpus", 2); }
+  ~GpuWatchTest() override {
+    watch_.reset();
+    dlclose(fake_);
+  }
+  // Sets something of the library that the watch has loaded, too.
+  void Knob(const char* name, unsigned value) { reinterpret_cast<void (*)(unsigned)>(dlsym(fake_, name))(value); }
+
+  void Start() {
+    watch_ = std::make_unique<GpuWatch>(
+        GpuWatch::Settings{
+            .slots_per_gpu = 3, .quiet = std::chrono::seconds(0), .look = milliseconds(20), .library = FAKE_NVML},
+        &devices_);
+  }
+  // Waits until the list is so. Times out with the test.
+  void Await(const std::function<bool(const DeviceList::Gpus&)>& done) {
+    std::uint64_t version = 0;
+    while (!done(devices_.gpus())) version = devices_.AwaitChange(version, milliseconds(50));
+  }
+  bool Healthy(const char* uuid) const { return devices_.gpus().at(uuid).healthy; }
+
+  void* fake_;
+  DeviceList devices_;
+  std::unique_ptr<GpuWatch> watch_;
+};
+
+TEST_F(GpuWatchTest, TheListIsThereFromTheStart) {
+  Start();
+  const auto gpus = devices_.gpus();
+  ASSERT_EQ(gpus.size(), 2u);
+  EXPECT_EQ(gpus.at("GPU-0").slots, 3u);
+  EXPECT_TRUE(Healthy("GPU-0"));
+}
+
+TEST_F(GpuWatchTest, AGpuThatErrsIsWithheldAndComesBack) {
+  Start();
+  Knob("fake_nvml_wants_reset", 1);
+  Knob("fake_nvml_xid", 79);  // of the first
+  Await([](const auto& gpus) { return !gpus.at("GPU-0").healthy; });
+  EXPECT_TRUE(Healthy("GPU-1"));
+  EXPECT_EQ(watch_->xids().at({"GPU-0", 79}), 1u);
+  Knob("fake_nvml_wants_reset", 0);
+  Await([](const auto& gpus) { return gpus.at("GPU-0").healthy; });
+}
+
+TEST_F(GpuWatchTest, AnErrorOfAProgramWithholdsNothing) {
+  Start();
+  const std::uint64_t before = devices_.version();
+  Knob("fake_nvml_xid", 31);
+  while (watch_->xids().empty()) std::this_thread::sleep_for(milliseconds(1));
+  EXPECT_EQ(devices_.version(), before);
+}
+
+TEST_F(GpuWatchTest, AGpuThatFallsOffTheBusStaysListed) {
+  Start();
+  Knob("fake_nvml_lost", 1);
+  Await([](const auto& gpus) { return !gpus.at("GPU-1").healthy; });
+  EXPECT_EQ(devices_.gpus().size(), 2u) << "the kubelet refuses to start its containers again, and says why";
+  Knob("fake_nvml_lost", 0);
+  Await([](const auto& gpus) { return gpus.at("GPU-1").healthy; });
+}
+
+TEST_F(GpuWatchTest, GpusThatComeLaterAreAdvertised) {
+  Knob("fake_nvml_gpus", 0);
+  Start();
+  EXPECT_TRUE(devices_.gpus().empty());
+  Knob("fake_nvml_gpus", 2);
+  Await([](const auto& gpus) { return gpus.size() == 2; });
+}
+
+}  // namespace
+}  // namespace crossover::deviceplugin

@@ -1,0 +1,42 @@
+#include "deviceplugin/metrics/node_metrics.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <prometheus/text_serializer.h>
+
+namespace crossover::deviceplugin {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+TEST(NodeMetricsTest, WhatIsKnownIsShownZerosToo) {
+  NodeState state;
+  state.gpus = {{"GPU-a", {4, true}}, {"GPU-b", {4, false}}};
+  state.xids = {{{"GPU-b", 79}, 1}, {{"GPU-a", 31}, 2}};
+  state.registered = true;
+  state.registrations = 3;
+  state.allocations = 5;
+  const std::string text =
+      prometheus::TextSerializer().Serialize(NodeMetrics([&state] { return state; }).Collect());
+  for (const char* line :
+       {"crossover_slots{gpu_uuid=\"GPU-a\"} 4\n", "crossover_gpu_healthy{gpu_uuid=\"GPU-b\"} 0\n",
+        "crossover_gpu_xids_total{gpu_uuid=\"GPU-b\",xid=\"79\",blames=\"gpu\"} 1\n",
+        "crossover_gpu_xids_total{gpu_uuid=\"GPU-a\",xid=\"31\",blames=\"program\"} 2\n",
+        "crossover_kubelet_registered 1\n", "crossover_kubelet_registrations_total 3\n",
+        "crossover_kubelet_registration_failures_total 0\n", "crossover_allocations_total{outcome=\"refused\"} 0\n",
+        "crossover_allocations_total{outcome=\"handed_out\"} 5\n", "crossover_pods_known 0\n"}) {
+    EXPECT_THAT(text, HasSubstr(line));
+  }
+}
+
+TEST(NodeMetricsTest, WhatIsMissingIsSaidInWords) {
+  NodeState state;
+  EXPECT_THAT(Missing(state), ElementsAre(HasSubstr("kubelet"), HasSubstr("API server")));
+  state.registered = state.pods_known = true;
+  EXPECT_THAT(Missing(state), IsEmpty());
+}
+
+}  // namespace
+}  // namespace crossover::deviceplugin
