@@ -187,18 +187,22 @@ void Guard::Rate(std::span<const Job> jobs) {
   for (const Job& job : jobs) settled_step_[job.slot] = meter_[job.slot].step();
   const double rate = Metered(jobs);
   rate_[static_cast<int>(settled_)] = rate;
-  const bool others_differ = rate < kStillTheSame * promised_;
+  const bool others_differ = rate > 0 && rate < kStillTheSame * promised_;
+  if (promised_ != 0 && !others_differ) differed_ = false;
   promised_ = 0;
-  if (others_differ) {
-    settled_ = exclusive_ ? Way::kTurns : Way::kSideBySide;
-    spacing_ = differed_ ? SparseFor(jobs.size()) : kAgain;
-    differed_ = true;
-    Begin(Step::kSettled, jobs);
-    unit_ = 0;
-    metering_ = false;
-    return;
-  }
+  if (others_differ && !exclusive_) return StartAgain(jobs);
   Measure(0, jobs);
+}
+
+// From where all GPUs began, with nothing known of what was measured while they differed.
+void Guard::StartAgain(std::span<const Job> jobs) {
+  settled_ = Way::kSideBySide;
+  spacing_ = differed_ ? SparseFor(jobs.size()) : kAgain;
+  differed_ = true;
+  for (double& known : rate_) known = 0;
+  unit_ = 0;
+  metering_ = false;
+  Begin(Step::kSettled, jobs);
 }
 
 void Guard::EndTrial(std::span<const Job> jobs, Time now) {

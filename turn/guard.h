@@ -10,7 +10,8 @@
 // job number alike, those of the first job by name; how many, and what is compared, comes from times of whole
 // jobs, which all GPUs see alike (what a job takes alone they estimate, each for itself). Where two ways are
 // as good as each other a hair decides, and GPUs may settle differently; they make each other slower than any
-// way by itself is. All of them see that, go back to where they began, and try again.
+// way by itself is. In time-slices, where that is worst, all of them see it in their first look behind the
+// trial, run side by side, and try again; elsewhere the next trial ends it.
 //
 // Pure: time comes in. Not thread-safe. Trivially copyable.
 #pragma once
@@ -79,6 +80,7 @@ class Guard {
   void EndTrial(std::span<const Job> jobs, Time now);
   void Settle(std::span<const Job> jobs, Time now);
   void Rate(std::span<const Job> jobs);
+  void StartAgain(std::span<const Job> jobs);
   SlotIndex OwnerOf(std::span<const Job> jobs) const;
   Time AloneOf(const Job& job) const;
   std::uint32_t SoloOf(SlotIndex slot) const;

@@ -75,6 +75,8 @@ class Policy {
 
   // The present turn of `slot` tells nothing of its usual length.
   void Disregard(SlotIndex slot) { rhythm_[slot].Disregard(); }
+  // `slot` takes no turns for a while.
+  void Pause(SlotIndex slot) { rhythm_[slot].Pause(); }
 
   // Where an unused token belongs, and when to ask again if nothing changes before.
   struct Wish {

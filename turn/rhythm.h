@@ -37,6 +37,13 @@ class Rhythm {
 
   // The present turn tells nothing of its usual length.
   void Disregard() { odd_ = true; }
+  // It will not be watched for a while: neither the turn under way when it is again, nor the gap since it
+  // was, tells anything.
+  void Pause() {
+    arrived_ = held_ = released_ = kNever;
+    served_ = 0;
+    odd_ = true;
+  }
 
   // The next turn after the last one given back was the client's own, or not, with nobody waiting for it:
   // what the release at that position should expect.

@@ -22,6 +22,7 @@ void Turnstile::SetGated(SlotIndex slot, bool gated) {
   if (gated && present_.Has(slot)) {
     gated_.Add(slot);
   } else {
+    if (gated_.Has(slot)) policy_.Pause(slot);
     gated_.Remove(slot);
     watchdog_.Readmit(slot);
   }

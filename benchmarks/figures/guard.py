@@ -1,7 +1,7 @@
 """guard: work done per time by two jobs whose way of sharing is left to the guard, over one after the other;
 guard_best: over the best of always turns, always side by side, one after the other.
 
-Over the second half of 20 s, as the first trial and its confirmation lie before it: in the job model with the hand-over
+Over the second half of 26 s, as the first trial and its confirmation lie before it: in the job model with the hand-over
 cost that is measured, and in processes. Controls: always turns where hand-overs cost more than they bring, always side
 by side where turns pay. Elsewhere no way is bad: nothing is there to be caught.
 """
@@ -24,7 +24,7 @@ _PROCESSES = {f"{mode}_{c}_{ratio:g}": (mode, c, ratio) for mode in ("mps", "tim
               for ratio in (0.02, 0.1)}
 SCOPE = {**dict.fromkeys(_MODEL, "component"), **dict.fromkeys(_PROCESSES, "chain")}
 CASES = (*_MODEL, *_PROCESSES)
-_SECONDS = 20
+_SECONDS = 26
 _WAYS = {"guard": ("guard: on",), "turns": ("guard: off",), "side_by_side": ("mode: observe",)}
 
 

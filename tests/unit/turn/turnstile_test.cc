@@ -326,6 +326,40 @@ TEST_F(TurnstileTest, WaitsOfAClientThatTakesNoTurnsAreOpenedAgainAndAgain) {
   EXPECT_TRUE(memory_.Enter(1, 2));
 }
 
+// Time-slices: the bound is that of the longest turn of all.
+TEST_F(TurnstileTest, ATurnThatWasHeldWhileNobodyTookTurnsIsNotLearned) {
+  turnstile_.SetTurnsLast(true);
+  for (TurnNumber k = 1; k <= 4; ++k) {
+    memory_.Ask(0, k);
+    RunUntil(k * 100 * kMs);
+    ASSERT_TRUE(memory_.Enter(0, k));
+    RunUntil(k * 100 * kMs + 20 * kMs);
+    memory_.Leave(0, 0);
+  }
+  memory_.Ask(0, 5);
+  RunUntil(500 * kMs);
+  ASSERT_TRUE(memory_.Enter(0, 5));
+  RunUntil(505 * kMs);
+  turnstile_.SetGated(0, false);
+  turnstile_.SetGated(1, false);
+  memory_.Leave(0, 0);
+  memory_.Ask(0, 6);
+  ASSERT_TRUE(memory_.Enter(0, 6));
+  Poll(4000 * kMs);
+  for (const SlotIndex slot : {0u, 1u}) turnstile_.SetGated(slot, true);
+  RunUntil(4010 * kMs);
+  memory_.Leave(0, 0);
+  RunUntil(4020 * kMs);
+  EXPECT_LE(turnstile_.policy().rhythm(0).longest_turn(), 21 * kMs);
+  EXPECT_LE(turnstile_.policy().rhythm(0).gap(), 100 * kMs);
+  memory_.Ask(0, 7);
+  RunUntil(4030 * kMs);
+  ASSERT_TRUE(memory_.Enter(0, 7));
+  memory_.Ask(1, 1);
+  RunUntil(4450 * kMs);
+  EXPECT_TRUE(memory_.Enter(1, 1)) << "a holder that is stuck is gone round within twice the floor";
+}
+
 TEST_F(TurnstileTest, SleepsWhileNobodyTakesTurns) {
   turnstile_.SetGated(0, false);
   turnstile_.SetGated(1, false);
