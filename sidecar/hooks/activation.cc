@@ -70,7 +70,7 @@ bool Start(CUcontext context, CUdevice gpu, int rank) {
   hello.pid = static_cast<std::uint32_t>(::getpid());
   session::TheSession().SetUp(&driver, context, config.gpu_gates, RunsProcessesTogether(gpu));
   if (config.launch_blocking) session::TheSession().ObserveOnly(base::WatchReason::kLaunchBlocking);
-  if (pthread_atfork(nullptr, nullptr, &InChild) != 0) return false;
+  if (!base::AtFork(&InChild)) return false;
   helper.Start(&session::TheSession(), config.socket, hello);
   return true;
 }

@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include "common/base/optional_libc.h"
 #include "sidecar/hooks/library.h"
 #include "sidecar/hooks/symbols.h"
 #include "sidecar/session/config.h"
@@ -43,5 +44,6 @@ crossover_dlsym_answer Decide(DlsymFunction real, void* handle, const char* name
 extern "C" crossover_dlsym_answer crossover_dlsym(void* handle, const char* name, void* caller) {
   const crossover::hooks::DlsymFunction real = crossover::hooks::RealDlsym();
   if (real == nullptr) return {nullptr, nullptr};
+  if (!crossover::base::LoaderIsThere()) return {reinterpret_cast<void*>(real), nullptr};
   return crossover::hooks::Decide(real, handle, name, caller);
 }

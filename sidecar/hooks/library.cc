@@ -118,7 +118,7 @@ bool Loaded(Library library) {
 void* FindSymbol(Library library, const char* name) {
   const DlsymFunction find = RealDlsym();
   Search search;
-  if (find == nullptr || !FindObject(library, &search)) return nullptr;
+  if (find == nullptr || !base::LoaderIsThere() || !FindObject(library, &search)) return nullptr;
   void* handle = dlopen(search.path, RTLD_LAZY | RTLD_NOLOAD);
   if (handle == nullptr) return nullptr;
   void* symbol = nullptr;
