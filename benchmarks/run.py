@@ -21,8 +21,8 @@ from benchmarks.processes import Failed, interruptible
 FIGURES = ("simgpu_error", "eta", "losses_identical", "solo_overhead", "gain_over_timeslicing", "gain_over_mps",
            "eta_timeslice", "eta_start", "eta_many", "eta_idle", "fair", "priority", "max_slowdown", "guard",
            "join_iterations", "solo_estimate_error", "cpu_cost", "handover_ratio", "hook_ns", "so_symbols",
-           "budget_error", "fault_matrix", "kills", "arbiter_restarts", "hostile", "idle_process", "framework_time",
-           "order_model", "eta_hostgates_beside")
+           "budget_error", "fault_matrix", "kills", "arbiter_restarts", "hostile", "charged", "idle_process",
+           "framework_time", "order_model", "eta_hostgates_beside")
 
 
 def main(arguments=None):

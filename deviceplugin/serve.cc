@@ -79,7 +79,8 @@ int Serve(const Config& config, const Extras& extras) {
 
   std::unique_ptr<MetricsServer> server;
   if (!config.metrics_listen.empty()) {
-    MetricsServer::Sources sources{.metrics = {metrics}, .alive = [&daemon] { return daemon.alive(); }, .missing = {}};
+    MetricsServer::Sources sources{
+        .metrics = {metrics}, .alive = [&daemon] { return daemon.alive(); }, .missing = {}};
     if (companion != nullptr) {
       sources.metrics.push_back(companion->metrics());
       sources.missing = [other = companion.get()] { return other->Missing(); };

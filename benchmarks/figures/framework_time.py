@@ -33,7 +33,7 @@ def measure(context, case):
     busy = _run(command, context.build.top / "lib" / "libbusy_preload.so")
     plain = stats.median([without[0] for _, without in pairs])
     ratios = tuple(hooked[0] / without[0] for hooked, without in pairs)
-    condition = f"{_PAIRS} trainings each way by turns; {plain:.2f} s without"
+    condition = f"on the CPU: no GPU, no arbiter; {_PAIRS} trainings each way by turns; {plain:.2f} s without"
     yield Measured("framework_time", case, stats.median(ratios), "of that without the library", GOAL, ratios,
                    controlled(GOAL, "a preload whose thread works for a tenth of the time", busy[0] / plain), condition)
     wall = tuple(hooked[1] / without[1] for hooked, without in pairs)

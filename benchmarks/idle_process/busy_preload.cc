@@ -1,5 +1,5 @@
-// What a careless preload does in a process that has nothing to do with GPUs: a thread that looks around, a tenth of the
-// time.
+// What a careless preload does in a process that has nothing to do with GPUs: a thread that looks around, a
+// tenth of the time.
 #include <chrono>
 #include <thread>
 

@@ -249,6 +249,8 @@ std::string Arbiter::Welcome(Connection& connection, const Hello& hello) {
   auto member = std::make_shared<Member>();
   member->id = connection.id();
   member->gang = hello.gang;
+  member->name_space = hello.name_space;
+  member->pod = hello.pod;
   member->gang_size = hello.gang_size;
   member->rank = hello.rank;
   member->pid = connection.peer().pid;

@@ -24,6 +24,9 @@ struct Hello {
   std::uint32_t transport = CROSSOVER_TRANSPORT_NONE;
   std::uint32_t priority = CROSSOVER_PRIORITY_NORMAL;
   std::uint32_t max_slowdown = 0;  // thousandths; 0: none
+  // Never of the wire: filled in where it is known who the client is.
+  std::string name_space;
+  std::string pod;
 };
 
 struct Profile {

@@ -27,6 +27,8 @@ struct Member {
   std::shared_ptr<const GpuInfo> gpu;
   turn::SlotIndex slot = 0;
   std::string gang;
+  std::string name_space;  // of its pod; empty where it has none
+  std::string pod;
   std::uint32_t gang_size = 0;
   std::uint32_t rank = 0;
   std::int64_t pid = 0;  // as the kernel says, 0 if it cannot

@@ -67,6 +67,8 @@ std::optional<std::string> InstallLibrary(const std::string& library, const std:
     *error = versions + ": " + failure.message();
     return std::nullopt;
   }
+  fs::last_write_time(directory, fs::file_time_type::clock::now(),
+                      failure);  // in use from now on: see CollectLibraries
   if (RunsNothing(directory)) {
     *error = directory + ": its file system is mounted noexec: no process could load the library from there";
     return std::nullopt;
@@ -86,7 +88,10 @@ std::vector<std::string> CollectLibraries(const std::string& host_directory, con
     if (!used && !failure && fs::file_time_type::clock::now() - made >= age) old.push_back(entry.path());
   }
   for (const fs::path& path : old) {
-    fs::remove_all(path, failure);
+    // Aside first: what is half removed must not be taken for a version.
+    const std::string aside = path.string() + ".old";
+    fs::rename(path, aside, failure);
+    if (!failure) fs::remove_all(aside, failure);
     if (!failure) removed.push_back(path);
   }
   return removed;

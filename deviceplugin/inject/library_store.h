@@ -16,8 +16,8 @@ namespace crossover::deviceplugin {
 std::optional<std::string> InstallLibrary(const std::string& library, const std::string& host_directory,
                                           std::string* error);
 
-// Removes the versions under `host_directory`, drafts of them too, that are not `current`, whose name does not occur in
-// `named`, and that are at least so old. Answers with what it has removed.
+// Removes the versions under `host_directory`, drafts of them too, that are not `current`, whose name does
+// not occur in `named`, and that were last installed at least so long ago. Answers with what it has removed.
 std::vector<std::string> CollectLibraries(const std::string& host_directory, const std::string& current,
                                           const std::string& named, std::chrono::seconds age);
 

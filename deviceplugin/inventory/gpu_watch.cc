@@ -19,7 +19,9 @@ constexpr milliseconds kBreath{50};     // between two: a driver may fail at onc
 }  // namespace
 
 GpuWatch::GpuWatch(Settings settings, DeviceList* devices)
-    : settings_(std::move(settings)), devices_(devices), health_(std::chrono::nanoseconds(settings_.quiet).count()) {
+    : settings_(std::move(settings)),
+      devices_(devices),
+      health_(std::chrono::nanoseconds(settings_.quiet).count()) {
   Look();
   thread_ = std::thread([this] { Run(); });
 }
@@ -62,17 +64,32 @@ void GpuWatch::Look() {
   std::vector<Health::Answer> answers;
   for (const NvmlLibrary::Gpu& gpu : gpus.value_or(std::vector<NvmlLibrary::Gpu>())) {
     answers.push_back({gpu.uuid, gpu.wants_reset});
-    const auto same = std::find_if(known_.begin(), known_.end(), [&](const auto& k) { return k.uuid == gpu.uuid; });
+    const auto same =
+        std::find_if(known_.begin(), known_.end(), [&](const auto& k) { return k.uuid == gpu.uuid; });
     if (same == known_.end()) {
       known_.push_back(gpu);
     } else {
       *same = gpu;
     }
   }
-  if (answers.size() > watched_ && !nvml_->WatchXids()) logging::Warn("the driver does not tell of errors of GPUs");
-  watched_ = std::max(watched_, answers.size());
   health_.OnLook(answers, base::MonotonicNs());
   Publish();
+  WatchErrorsOf(answers);
+}
+
+// A driver that was loaded anew answers nobody who knew the old one, and may not list what has come since:
+// where something is amiss the next look begins afresh.
+void GpuWatch::WatchErrorsOf(const std::vector<Health::Answer>& answers) {
+  std::set<std::string> there;
+  for (const Health::Answer& answer : answers) there.insert(answer.uuid);
+  if (nvml_ == nullptr || answers.size() < known_.size() || answers.empty()) {
+    watched_.clear();
+    nvml_.reset();
+    return;
+  }
+  if (there == watched_) return;
+  if (!nvml_->WatchXids()) logging::Warn("the driver does not tell of errors of GPUs");
+  watched_ = std::move(there);
 }
 
 // Until it is time to look again.

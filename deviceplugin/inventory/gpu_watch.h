@@ -1,5 +1,5 @@
-// Keeps the list of GPUs that are advertised as the driver has them: those that come, go, err and recover. On a thread
-// of its own.
+// Keeps the list of GPUs that are advertised as the driver has them: those that come, go, err and recover. On
+// a thread of its own.
 #pragma once
 
 #include <atomic>
@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 #include <utility>
@@ -40,6 +41,7 @@ class GpuWatch {
  private:
   void Run();
   void Look();
+  void WatchErrorsOf(const std::vector<Health::Answer>& answers);
   void AwaitXids();
   void Publish();
   bool Stopping();
@@ -49,7 +51,7 @@ class GpuWatch {
   std::unique_ptr<NvmlLibrary> nvml_;  // null: no driver yet
   std::string complaint_;
   std::vector<NvmlLibrary::Gpu> known_;  // GPUs that have ever answered, as they did last
-  std::size_t watched_ = 0;              // of them, for errors
+  std::set<std::string> watched_;        // of them, for errors
   Health health_;
   std::map<std::string, std::string> faults_;  // as they were published
   mutable std::mutex mutex_;                   // over xids_ and stop_

@@ -1,5 +1,6 @@
-// Which GPUs can be given out, by what the driver says of them. An error that a program makes by itself says nothing of
-// the GPU; after another one it is withheld until it has been quiet for a while and the driver does not want it reset.
+// Which GPUs can be given out, by what the driver says of them. An error that a program makes by itself says
+// nothing of the GPU; after another one it is withheld until it has been quiet for a while and the driver
+// does not want it reset.
 //
 // Pure: time comes in, in ns of any clock. Not thread-safe.
 #pragma once
@@ -13,8 +14,8 @@
 
 namespace crossover::deviceplugin {
 
-// Whether an Xid tells of a fault in the program that ran (NVIDIA's "XID Errors": 13, 31, 43, 45, 68, 109) or only
-// announces what is told otherwise (154).
+// Whether an Xid tells of a fault in the program that ran (NVIDIA's "XID Errors": 13, 31, 43, 45, 68, 109) or
+// only announces what is told otherwise (154).
 bool BlamesTheGpu(unsigned xid);
 
 class Health {
@@ -42,8 +43,8 @@ class Health {
   struct Gpu {
     bool answers = true;
     std::optional<bool> wants_reset;
-    unsigned xid = 0;      // the last that blames the GPU; 0: none, or long ago
-    Time erred = 0;        // when that came
+    unsigned xid = 0;          // the last that blames the GPU; 0: none, or long ago
+    Time erred = 0;            // when that came
     bool needs_reset = false;  // by that Xid
   };
 

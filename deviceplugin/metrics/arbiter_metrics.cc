@@ -14,7 +14,8 @@ using prometheus::ClientMetric;
 using prometheus::MetricFamily;
 using prometheus::MetricType;
 
-constexpr std::size_t kMostGpus = 64;  // that are remembered
+constexpr std::size_t kMostGpus = 64;                        // that are remembered
+constexpr turn::Time kLatestEvent = 2 * base::kNsPerSecond;  // comes no later than that
 
 // Hand-overs take microseconds, turns milliseconds, a stuck neighbour fractions of a second.
 const prometheus::Histogram::BucketBoundaries kSeconds = {0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01,
@@ -32,7 +33,12 @@ std::uint32_t ReadWord(std::uint32_t& word) { return arbiter::Atomic(word).load(
 double BytesOf(std::uint32_t mib) { return static_cast<double>(mib) * 1048576; }
 
 Labels OfClient(const arbiter::Member& member) {
-  return {{"gpu_uuid", member.gpu->uuid}, {"gang", member.gang}};
+  Labels labels = {{"gpu_uuid", member.gpu->uuid}, {"gang", member.gang}};
+  if (!member.pod.empty()) {
+    labels.push_back({"namespace", member.name_space});
+    labels.push_back({"pod", member.pod});
+  }
+  return labels;
 }
 
 }  // namespace
@@ -52,6 +58,7 @@ void ArbiterMetrics::set_profile_failures(std::function<std::uint64_t()> failure
 
 void ArbiterMetrics::OnEvent(const arbiter::Event& event) {
   const std::lock_guard lock(mutex_);
+  charges_.OnEvent(event);
   if (event.kind == arbiter::EventKind::kDamage) ++gpus_[event.gpu->uuid].damages;
   if (event.member == nullptr) return;
   const std::uint64_t id = event.member->id;
@@ -98,6 +105,8 @@ std::vector<MetricFamily> ArbiterMetrics::Collect() const {
   const std::lock_guard lock(mutex_);
   Families families;
   CollectGpus(&families);
+  charges_.Advance(base::MonotonicNs() - kLatestEvent);
+  CollectCharges(&families);
   CollectClients(&families);
   CollectClaims(&families);
   CollectStates(&families);
@@ -163,6 +172,20 @@ void ArbiterMetrics::CollectGpus(Families* families) const {
        {&handovers, &corrections, &preempted, &openings, &rest, &held_back, &trials, &rates, &damages}) {
     families->push_back(std::move(*family));
   }
+}
+
+void ArbiterMetrics::CollectCharges(Families* families) const {
+  MetricFamily seconds =
+      Family("crossover_charged_gpu_seconds_total",
+             "Time of a GPU that a job is charged for: its turns, and its part of the time in which nobody "
+             "has one.",
+             MetricType::Counter);
+  for (const auto& [job, charged] : charges_.Charged()) {
+    Labels labels = {{"gpu_uuid", job.gpu_uuid}, {"gang", job.gang}};
+    if (!job.name_space.empty()) labels.push_back({"namespace", job.name_space});
+    AddCounter(&seconds, std::move(labels), Seconds(charged));
+  }
+  families->push_back(std::move(seconds));
 }
 
 void ArbiterMetrics::CollectClients(Families* families) const {

@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "deviceplugin/metrics/charges.h"
 #include "deviceplugin/recorder/recorder.h"
 
 namespace crossover::deviceplugin {
@@ -51,6 +52,7 @@ class ArbiterMetrics : public prometheus::Collectable, public Sink {
 
   void MakeRoom(const std::string& uuid);
   void CollectGpus(Families* families) const;
+  void CollectCharges(Families* families) const;
   void CollectClients(Families* families) const;
   void CollectClaims(Families* families) const;
   void CollectStates(Families* families) const;
@@ -59,6 +61,7 @@ class ArbiterMetrics : public prometheus::Collectable, public Sink {
   mutable std::mutex mutex_;
   std::map<std::uint64_t, Client> clients_;  // by the member's id
   std::map<std::string, Gpu> gpus_;          // by UUID
+  mutable Charges charges_;                  // time passes when it is asked for
   std::uint64_t dropped_ = 0;
   std::function<double()> cpu_seconds_;
   std::function<std::uint64_t()> profile_failures_;

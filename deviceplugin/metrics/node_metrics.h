@@ -29,6 +29,8 @@ struct NodeState {
   std::uint64_t refusals = 0;     // that were refused
   bool pods_known = false;        // the API server is being watched
   std::uint64_t pods = 0;         // of this node
+  std::uint64_t drifts = 0;       // containers with other GPUs than they were assigned
+  std::uint64_t collisions = 0;   // GPUs with two ranks of a gang
 };
 
 // What is missing of what the node needs, a line each: see NodeState.

@@ -11,7 +11,9 @@
 namespace crossover::deviceplugin {
 namespace {
 
-constexpr char kThreads[] = "2";
+// Whoever connects and says nothing has a thread until it is told to go: probes must find one.
+constexpr char kThreads[] = "8";
+constexpr char kSilenceMs[] = "2000";
 
 struct Answer {
   bool good = true;
@@ -22,8 +24,8 @@ struct Answer {
 void Send(mg_connection* connection, const Answer& answer) {
   mg_printf(connection,
             "HTTP/1.1 %s\r\nContent-Type: %.*s\r\nContent-Length: %zu\r\nConnection: close\r\n\r\n",
-            answer.good ? "200 OK" : "503 Service Unavailable", static_cast<int>(answer.type.size()), answer.type.data(),
-            answer.text.size());
+            answer.good ? "200 OK" : "503 Service Unavailable", static_cast<int>(answer.type.size()),
+            answer.type.data(), answer.text.size());
   mg_write(connection, answer.text.data(), answer.text.size());
 }
 
@@ -44,7 +46,8 @@ Answer Metrics(const MetricsServer::Sources& sources) {
   for (const auto& source : sources.metrics) {
     for (auto& family : source->Collect()) families.push_back(std::move(family));
   }
-  return {.text = prometheus::TextSerializer().Serialize(families), .type = "text/plain; version=0.0.4; charset=utf-8"};
+  return {.text = prometheus::TextSerializer().Serialize(families),
+          .type = "text/plain; version=0.0.4; charset=utf-8"};
 }
 
 Answer Health(const MetricsServer::Sources& sources) {
@@ -83,12 +86,13 @@ class MetricsServer::Pages {
 MetricsServer::MetricsServer() = default;
 MetricsServer::~MetricsServer() { server_.reset(); }
 
-std::unique_ptr<MetricsServer> MetricsServer::Start(const std::string& listen, Sources sources, std::string* error) {
+std::unique_ptr<MetricsServer> MetricsServer::Start(const std::string& listen, Sources sources,
+                                                    std::string* error) {
   std::unique_ptr<MetricsServer> made(new MetricsServer);
   made->pages_ = std::make_unique<Pages>(std::move(sources));
   try {
-    made->server_ = std::make_unique<CivetServer>(
-        std::vector<std::string>{"listening_ports", listen, "num_threads", kThreads});
+    made->server_ = std::make_unique<CivetServer>(std::vector<std::string>{
+        "listening_ports", listen, "num_threads", kThreads, "request_timeout_ms", kSilenceMs});
   } catch (const std::exception&) {
     *error =
         "metrics.listen: " + listen + ": cannot listen there (in use, or not an address of this machine)";

@@ -1,5 +1,5 @@
-// What the daemon says over HTTP: /metrics, /healthz (it keeps turns: else it should be started anew), /readyz (it has
-// all that it needs from others).
+// What the daemon says over HTTP: /metrics, /healthz (it keeps turns: else it should be started anew),
+// /readyz (it has all that it needs from others).
 #pragma once
 
 #include <functional>
@@ -20,7 +20,8 @@ class MetricsServer {
   struct Sources {
     std::vector<std::shared_ptr<prometheus::Collectable>> metrics;
     std::function<bool()> alive;
-    std::function<std::vector<std::string>()> missing;  // what it needs and has not, a line each; may be null: nothing
+    std::function<std::vector<std::string>()>
+        missing;  // what it needs and has not, a line each; may be null: nothing
   };
 
   // Listens on host:port; null on failure, with the reason in `error`.

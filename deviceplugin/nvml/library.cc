@@ -45,6 +45,7 @@ struct FieldValue {
 };
 static_assert(sizeof(FieldValue) == 40);
 constexpr unsigned kRecoveryAction = 230;  // NVML_FI_DEV_GET_GPU_RECOVERY_ACTION; its value 0: none
+constexpr unsigned kDrainPeers = 3;        // NVML_GPU_RECOVERY_ACTION_DRAIN_P2P: no reset
 
 using EventSet = struct nvmlEventSet_st*;
 struct EventData {
@@ -109,6 +110,7 @@ struct NvmlLibrary::Functions {
   Result (*watch_events)(Device device, unsigned long long types, EventSet set) = nullptr;
   Result (*await_event)(EventSet set, EventData* data, unsigned timeout_ms) = nullptr;
   EventSet events = nullptr;
+  std::map<Device, std::string> watched;  // UUIDs: a GPU that errs may not say its own any more
 
   ~Functions() {
     if (events != nullptr) free_events(events);
@@ -180,7 +182,7 @@ std::optional<std::vector<NvmlLibrary::Gpu>> NvmlLibrary::Gpus() const {
     action.field = kRecoveryAction;
     if (functions_->fields != nullptr && functions_->fields(device, 1, &action) == kSuccess &&
         action.result == kSuccess) {
-      gpu.wants_reset = action.value.number != 0;
+      gpu.wants_reset = action.value.number != 0 && action.value.number != kDrainPeers;
     }
     gpu.uuid = uuid;
     gpu.name = name;
@@ -195,17 +197,21 @@ bool NvmlLibrary::WatchXids() {
   unsigned count = 0;
   if (nvml.events != nullptr) nvml.free_events(nvml.events);
   nvml.events = nullptr;
+  nvml.watched.clear();
   if (!nvml.inventories || nvml.make_events == nullptr || nvml.free_events == nullptr ||
       nvml.watch_events == nullptr || nvml.await_event == nullptr || nvml.count(&count) != kSuccess ||
       nvml.make_events(&nvml.events) != kSuccess) {
     return false;
   }
-  unsigned watched = 0;
   for (unsigned index = 0; index < count; ++index) {
     Device device = nullptr;
-    if (nvml.at(index, &device) == kSuccess && nvml.watch_events(device, kXidEvent, nvml.events) == kSuccess) ++watched;
+    char uuid[kUuidBytes] = {};
+    if (nvml.at(index, &device) == kSuccess && nvml.uuid(device, uuid, sizeof uuid - 1) == kSuccess &&
+        nvml.watch_events(device, kXidEvent, nvml.events) == kSuccess) {
+      nvml.watched.emplace(device, uuid);
+    }
   }
-  if (watched > 0) return true;
+  if (!nvml.watched.empty()) return true;
   nvml.free_events(nvml.events);
   nvml.events = nullptr;
   return false;
@@ -215,12 +221,14 @@ bool NvmlLibrary::watches_xids() const { return functions_->events != nullptr; }
 
 std::optional<NvmlLibrary::Xid> NvmlLibrary::NextXid(std::chrono::milliseconds patience) const {
   EventData event{};
-  char uuid[kUuidBytes] = {};
-  if (functions_->await_event(functions_->events, &event, static_cast<unsigned>(patience.count())) != kSuccess ||
-      (event.type & kXidEvent) == 0 || functions_->uuid(event.device, uuid, sizeof uuid - 1) != kSuccess) {
+  if (functions_->await_event(functions_->events, &event, static_cast<unsigned>(patience.count())) !=
+          kSuccess ||
+      (event.type & kXidEvent) == 0) {
     return std::nullopt;
   }
-  return Xid{.gpu_uuid = uuid, .xid = static_cast<unsigned>(event.data)};
+  const auto gpu = functions_->watched.find(event.device);
+  if (gpu == functions_->watched.end()) return std::nullopt;
+  return Xid{.gpu_uuid = gpu->second, .xid = static_cast<unsigned>(event.data)};
 }
 
 std::optional<std::map<pid_t, std::uint64_t>> NvmlLibrary::MemoryByProcess(

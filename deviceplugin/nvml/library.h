@@ -31,7 +31,8 @@ class NvmlLibrary {
     unsigned minor = 0;  // of /dev/nvidia<minor>
     std::uint64_t memory_bytes = 0;
     bool mig = false;  // split into instances: such a GPU is left alone
-    std::optional<bool> wants_reset;  // or its node rebooted; nothing: a driver before 565, which does not say
+    std::optional<bool>
+        wants_reset;  // or its node rebooted; nothing: a driver before 565, which does not say
   };
   // Those that answer, in the driver's order. Nothing where the driver does not say how many there are.
   std::optional<std::vector<Gpu>> Gpus() const;

@@ -1,7 +1,5 @@
 #include "deviceplugin/nvml/memory_watch.h"
 
-#include <sys/prctl.h>
-
 #include <chrono>
 #include <map>
 #include <string>
@@ -26,25 +24,6 @@ void LookAtMemory(const NvmlLibrary& nvml, Books* books) {
 }
 
 MemoryWatch::MemoryWatch(std::unique_ptr<NvmlLibrary> nvml, Books* books)
-    : nvml_(std::move(nvml)), books_(books), thread_([this] { Run(); }) {}
-
-MemoryWatch::~MemoryWatch() {
-  {
-    const std::lock_guard lock(mutex_);
-    stop_ = true;
-  }
-  wake_.notify_one();
-  thread_.join();
-}
-
-void MemoryWatch::Run() {
-  prctl(PR_SET_NAME, "xo-memory");
-  std::unique_lock lock(mutex_);
-  while (!wake_.wait_for(lock, kPeriod, [this] { return stop_; })) {
-    lock.unlock();
-    LookAtMemory(*nvml_, books_);
-    lock.lock();
-  }
-}
+    : nvml_(std::move(nvml)), rounds_("xo-memory", kPeriod, [this, books] { LookAtMemory(*nvml_, books); }) {}
 
 }  // namespace crossover::deviceplugin

@@ -1,11 +1,9 @@
 // Tells the books once a second how much memory each client has on its GPU, on a thread of its own.
 #pragma once
 
-#include <condition_variable>
 #include <memory>
-#include <mutex>
-#include <thread>
 
+#include "common/threads/rounds.h"
 #include "deviceplugin/books/books.h"
 #include "deviceplugin/nvml/library.h"
 
@@ -18,17 +16,10 @@ class MemoryWatch {
  public:
   // `books` outlives it.
   MemoryWatch(std::unique_ptr<NvmlLibrary> nvml, Books* books);
-  ~MemoryWatch();
 
  private:
-  void Run();
-
   std::unique_ptr<NvmlLibrary> nvml_;
-  Books* books_;
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  bool stop_ = false;
-  std::thread thread_;  // last: it uses the others
+  threads::Rounds rounds_;
 };
 
 }  // namespace crossover::deviceplugin

@@ -56,9 +56,8 @@ std::optional<std::vector<HandedOut>> ParseCheckpoint(std::string_view text, con
   const json& entries = At(data, "PodDeviceEntries");
   for (const json& entry : entries.is_array() ? entries : json::array()) {
     if (Text(At(entry, "ResourceName")) != resource) continue;
-    handed_out.push_back(
-        {Text(At(entry, "PodUID")), Text(At(entry, "ContainerName")), Ids(At(entry, "DeviceIDs")),
-         Decoded(Text(At(entry, "AllocResp")))});
+    handed_out.push_back({Text(At(entry, "PodUID")), Text(At(entry, "ContainerName")),
+                          Ids(At(entry, "DeviceIDs")), Decoded(Text(At(entry, "AllocResp")))});
   }
   return handed_out;
 }

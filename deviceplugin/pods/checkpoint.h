@@ -17,7 +17,7 @@ struct HandedOut {
   std::string pod_uid;
   std::string container;
   std::vector<std::string> ids;  // sorted
-  std::string answer;            // what we answered, as it went over the wire: the kubelet answers with it again
+  std::string answer;  // what we answered, as it went over the wire: the kubelet answers with it again
 
   friend bool operator==(const HandedOut&, const HandedOut&) = default;
 };

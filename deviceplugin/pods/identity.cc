@@ -10,6 +10,8 @@ namespace crossover::deviceplugin {
 arbiter::Hello HelloOf(const Pod& pod, const arbiter::Hello& hello) {
   arbiter::Hello known = hello;
   known.gang = GangOf(pod);
+  known.name_space = pod.name_space;
+  known.pod = pod.name;
   const std::string& size = pod.Annotation(base::kGangSizeAnnotation);
   if (base::IsGangSize(size.c_str()))
     known.gang_size = static_cast<std::uint32_t>(base::GangSizeOf(size.c_str()));

@@ -29,6 +29,14 @@ logging::Level LevelOf(arbiter::LogLevel level) {
   return logging::Level::kDebug;
 }
 
+// Who comes and goes: whoever missed that would keep accounts of the dead.
+template <class Item>
+bool MustBeKnown(const Item& item) {
+  const auto* event = std::get_if<arbiter::Event>(&item);
+  return event != nullptr &&
+         (event->kind == arbiter::EventKind::kJoin || event->kind == arbiter::EventKind::kLeave);
+}
+
 }  // namespace
 
 Recorder::Recorder(std::vector<Sink*> sinks) : sinks_(std::move(sinks)), thread_([this] { Run(); }) {}
@@ -52,7 +60,7 @@ void Recorder::OnStats(const std::shared_ptr<const arbiter::GpuInfo>& gpu, const
 
 void Recorder::Put(Item item) {
   const std::lock_guard lock(mutex_);
-  if (items_.size() < kMostItems) {
+  if (items_.size() < (MustBeKnown(item) ? 2 * kMostItems : kMostItems)) {
     items_.push_back(std::move(item));
   } else {
     ++dropped_;

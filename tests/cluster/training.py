@@ -5,7 +5,7 @@ import json
 from benchmarks import logs
 from tests.cluster.node_daemon import SLOT
 from tests.cluster.pods import restricted
-from tests.cluster.rig import images, phase
+from tests.cluster.rig import phase
 
 IMAGE = "crossover.test/trainer:1"
 _PORT = 29500
@@ -17,9 +17,7 @@ _DATA = "/usr/share/trainer/digits.csv"
 def load_image(cluster, build, data, name=IMAGE, files=()):
     """The trainer, a shell, and what else a test wants in it."""
     programs = {"/usr/bin/trainer": build.trainer, "/bin/sh": "/bin/sh", "/bin/cat": "/bin/cat", _DATA: data}
-    # All parts of the C library, as in any image that has one: the preloaded library was built when there were more.
-    parts = {str(path): path for path in images.libraries(build.library)}
-    cluster.image_of(name, {**parts, **programs, **dict(files)}, provided=("libnccl.so.2",))  # of the software GPU
+    cluster.image_of(name, {**programs, **dict(files)}, provided=("libnccl.so.2",))  # of the software GPU
 
 
 def _has_devices(pod):

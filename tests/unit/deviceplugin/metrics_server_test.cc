@@ -1,5 +1,3 @@
-#include "deviceplugin/metrics/server.h"
-
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,6 +10,7 @@
 
 #include "common/base/fd.h"
 #include "deviceplugin/metrics/families.h"
+#include "deviceplugin/metrics/server.h"
 
 namespace crossover::deviceplugin {
 namespace {
@@ -35,15 +34,16 @@ class One : public prometheus::Collectable {
 class MetricsServerTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    server_ = MetricsServer::Start("127.0.0.1:0",
-                                   {.metrics = {std::make_shared<One>("first"), std::make_shared<One>("second")},
-                                    .alive = [this] { return alive_.load(); },
-                                    .missing =
-                                        [this] {
-                                          return ready_ ? std::vector<std::string>()
-                                                        : std::vector<std::string>{"no kubelet", "no API server"};
-                                        }},
-                                   &error_);
+    server_ =
+        MetricsServer::Start("127.0.0.1:0",
+                             {.metrics = {std::make_shared<One>("first"), std::make_shared<One>("second")},
+                              .alive = [this] { return alive_.load(); },
+                              .missing =
+                                  [this] {
+                                    return ready_ ? std::vector<std::string>()
+                                                  : std::vector<std::string>{"no kubelet", "no API server"};
+                                  }},
+                             &error_);
     ASSERT_NE(server_, nullptr) << error_;
   }
   // The whole answer.
@@ -53,7 +53,8 @@ class MetricsServerTest : public ::testing::Test {
     address.sin_family = AF_INET;
     address.sin_port = htons(static_cast<std::uint16_t>(server_->port()));
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    if (connect(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0) return "no connection";
+    if (connect(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0)
+      return "no connection";
     const std::string request = "GET " + path + " HTTP/1.0\r\n\r\n";
     if (write(fd.get(), request.data(), request.size()) < 0) return "no request";
     std::string answer;

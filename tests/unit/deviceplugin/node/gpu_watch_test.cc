@@ -15,16 +15,21 @@ class GpuWatchTest : public ::testing::Test {
   GpuWatchTest() : fake_(dlopen(FAKE_NVML, RTLD_NOW | RTLD_LOCAL)) { Knob("fake_nvml_gpus", 2); }
   ~GpuWatchTest() override {
     watch_.reset();
+    for (const char* name : {"fake_nvml_lost", "fake_nvml_old", "fake_nvml_wants_reset", "fake_nvml_xid"})
+      Knob(name, 0);
     dlclose(fake_);
   }
   // Sets something of the library that the watch has loaded, too.
-  void Knob(const char* name, unsigned value) { reinterpret_cast<void (*)(unsigned)>(dlsym(fake_, name))(value); }
+  void Knob(const char* name, unsigned value) {
+    reinterpret_cast<void (*)(unsigned)>(dlsym(fake_, name))(value);
+  }
 
   void Start() {
-    watch_ = std::make_unique<GpuWatch>(
-        GpuWatch::Settings{
-            .slots_per_gpu = 3, .quiet = std::chrono::seconds(0), .look = milliseconds(20), .library = FAKE_NVML},
-        &devices_);
+    watch_ = std::make_unique<GpuWatch>(GpuWatch::Settings{.slots_per_gpu = 3,
+                                                           .quiet = std::chrono::seconds(0),
+                                                           .look = milliseconds(20),
+                                                           .library = FAKE_NVML},
+                                        &devices_);
   }
   // Waits until the list is so. Times out with the test.
   void Await(const std::function<bool(const DeviceList::Gpus&)>& done) {
@@ -46,13 +51,19 @@ TEST_F(GpuWatchTest, TheListIsThereFromTheStart) {
   EXPECT_TRUE(Healthy("GPU-0"));
 }
 
-TEST_F(GpuWatchTest, AGpuThatErrsIsWithheldAndComesBack) {
+TEST_F(GpuWatchTest, AGpuThatErrsIsWithheld) {
+  Knob("fake_nvml_old", 1);
   Start();
-  Knob("fake_nvml_wants_reset", 1);
   Knob("fake_nvml_xid", 79);  // of the first
   Await([](const auto& gpus) { return !gpus.at("GPU-0").healthy; });
   EXPECT_TRUE(Healthy("GPU-1"));
   EXPECT_EQ(watch_->xids().at({"GPU-0", 79}), 1u);
+}
+
+TEST_F(GpuWatchTest, AGpuThatTheDriverWantsResetIsWithheldUntilItIs) {
+  Start();
+  Knob("fake_nvml_wants_reset", 1);
+  Await([](const auto& gpus) { return !gpus.at("GPU-0").healthy; });
   Knob("fake_nvml_wants_reset", 0);
   Await([](const auto& gpus) { return gpus.at("GPU-0").healthy; });
 }
@@ -62,6 +73,7 @@ TEST_F(GpuWatchTest, AnErrorOfAProgramWithholdsNothing) {
   const std::uint64_t before = devices_.version();
   Knob("fake_nvml_xid", 31);
   while (watch_->xids().empty()) std::this_thread::sleep_for(milliseconds(1));
+  watch_.reset();  // what it does about it is done by then
   EXPECT_EQ(devices_.version(), before);
 }
 
@@ -72,6 +84,9 @@ TEST_F(GpuWatchTest, AGpuThatFallsOffTheBusStaysListed) {
   EXPECT_EQ(devices_.gpus().size(), 2u) << "the kubelet refuses to start its containers again, and says why";
   Knob("fake_nvml_lost", 0);
   Await([](const auto& gpus) { return gpus.at("GPU-1").healthy; });
+  Knob("fake_nvml_old", 1);
+  Knob("fake_nvml_xid", 48);
+  Await([](const auto& gpus) { return !gpus.at("GPU-0").healthy; });  // errors are told of as before
 }
 
 TEST_F(GpuWatchTest, GpusThatComeLaterAreAdvertised) {

@@ -10,10 +10,10 @@ using testing::ElementsAre;
 
 TEST(AdvertiseTest, EveryGpuButThoseThatAreSplit) {
   std::vector<std::string> left_out;
-  const DeviceList::Gpus gpus =
-      Advertise({{.uuid = "GPU-a", .name = "x", .minor = 3, .memory_bytes = 1, .mig = false, .wants_reset = {}},
-                 {.uuid = "GPU-b", .name = "x", .minor = 4, .memory_bytes = 1, .mig = true, .wants_reset = {}}},
-                5, &left_out);
+  const DeviceList::Gpus gpus = Advertise(
+      {{.uuid = "GPU-a", .name = "x", .minor = 3, .memory_bytes = 1, .mig = false, .wants_reset = {}},
+       {.uuid = "GPU-b", .name = "x", .minor = 4, .memory_bytes = 1, .mig = true, .wants_reset = {}}},
+      5, &left_out);
   ASSERT_EQ(gpus.size(), 1u);
   EXPECT_EQ(gpus.at("GPU-a").slots, 5u);
   EXPECT_TRUE(gpus.at("GPU-a").healthy);

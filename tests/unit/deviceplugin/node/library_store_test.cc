@@ -80,10 +80,12 @@ TEST_F(LibraryStoreTest, SaysWhatIsWrong) {
 TEST_F(LibraryStoreTest, VersionsThatNobodyHasAreCollected) {
   const std::string host = top_ + "/host";
   std::vector<std::string> versions;
-  for (const char* content : {"one", "two", "three"}) versions.push_back(*InstallLibrary(Library(content), host, &error_));
+  for (const char* content : {"one", "two", "three"})
+    versions.push_back(*InstallLibrary(Library(content), host, &error_));
   fs::create_directories(host + "/lib/draft.new.7");
   const std::string named = "\x12\x20" + versions[0] + "\x18\x01";  // as it stands in a message
-  EXPECT_THAT(CollectLibraries(host, versions[2], named, std::chrono::hours(1)), testing::IsEmpty()) << "too young";
+  EXPECT_THAT(CollectLibraries(host, versions[2], named, std::chrono::hours(1)), testing::IsEmpty())
+      << "too young";
   EXPECT_THAT(CollectLibraries(host, versions[2], named, std::chrono::seconds(0)),
               testing::UnorderedElementsAre(versions[1], host + "/lib/draft.new.7"));
   EXPECT_TRUE(fs::exists(versions[0] + "/libcrossover.so")) << "a container still has it";

@@ -18,6 +18,7 @@ TEST(NodeMetricsTest, WhatIsKnownIsShownZerosToo) {
   state.registered = true;
   state.registrations = 3;
   state.allocations = 5;
+  state.drifts = 6;
   const std::string text =
       prometheus::TextSerializer().Serialize(NodeMetrics([&state] { return state; }).Collect());
   for (const char* line :
@@ -25,8 +26,10 @@ TEST(NodeMetricsTest, WhatIsKnownIsShownZerosToo) {
         "crossover_gpu_xids_total{gpu_uuid=\"GPU-b\",xid=\"79\",blames=\"gpu\"} 1\n",
         "crossover_gpu_xids_total{gpu_uuid=\"GPU-a\",xid=\"31\",blames=\"program\"} 2\n",
         "crossover_kubelet_registered 1\n", "crossover_kubelet_registrations_total 3\n",
-        "crossover_kubelet_registration_failures_total 0\n", "crossover_allocations_total{outcome=\"refused\"} 0\n",
-        "crossover_allocations_total{outcome=\"handed_out\"} 5\n", "crossover_pods_known 0\n"}) {
+        "crossover_kubelet_registration_failures_total 0\n",
+        "crossover_allocations_total{outcome=\"refused\"} 0\n",
+        "crossover_allocations_total{outcome=\"handed_out\"} 5\n", "crossover_pods_known 0\n",
+        "crossover_assignment_drifts 6\n", "crossover_gang_collisions 0\n"}) {
     EXPECT_THAT(text, HasSubstr(line));
   }
 }

@@ -1,5 +1,5 @@
-// A management library that knows a hundred processes, one of them only as a client of MPS, and up to two GPUs, of which
-// a test can say what becomes of them.
+// A management library that knows a hundred processes, one of them only as a client of MPS, and up to two
+// GPUs, of which a test can say what becomes of them.
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -11,6 +11,7 @@ namespace {
 std::atomic<unsigned> gpus{2};
 std::atomic<unsigned> lost{0};         // the second does not answer
 std::atomic<unsigned> wants_reset{0};  // the first
+std::atomic<unsigned> old{0};          // it does not say whether it wants a reset
 std::atomic<unsigned> xid{0};          // of the first, for whoever waits next
 int gpu[2];
 
@@ -21,6 +22,7 @@ extern "C" {
 void fake_nvml_gpus(unsigned count) { gpus = count; }
 void fake_nvml_lost(unsigned is) { lost = is; }
 void fake_nvml_wants_reset(unsigned is) { wants_reset = is; }
+void fake_nvml_old(unsigned is) { old = is; }
 void fake_nvml_xid(unsigned number) { xid = number; }
 
 struct Info {
@@ -89,7 +91,7 @@ struct FieldValue {
   unsigned long long value;
 };
 int nvmlDeviceGetFieldValues(void* device, int, FieldValue* values) {
-  values->result = values->field == 230 ? 0 : 3;
+  values->result = values->field == 230 && old == 0 ? 0 : 3;
   values->value = device == &gpu[0] ? wants_reset.load() : 0;
   return 0;
 }

@@ -20,9 +20,10 @@ constexpr char kFile[] = R"({"Data":{"PodDeviceEntries":[
   "RegisteredDevices":{"crossover.dev/slot":["GPU-a::0","GPU-a::1"]}},"Checksum":1893223})";
 
 TEST(CheckpointTest, EntriesOfOneResource) {
-  EXPECT_THAT(ParseCheckpoint(kFile, kSlot),
-              testing::Optional(ElementsAre(HandedOut{"u1", "main", {"GPU-a::1", "GPU-b::0"}, std::string("\n\0", 2)},
-                                            HandedOut{"u2", "side", {"GPU-a::0"}, ""})));
+  EXPECT_THAT(
+      ParseCheckpoint(kFile, kSlot),
+      testing::Optional(ElementsAre(HandedOut{"u1", "main", {"GPU-a::1", "GPU-b::0"}, std::string("\n\0", 2)},
+                                    HandedOut{"u2", "side", {"GPU-a::0"}, ""})));
   EXPECT_THAT(ParseCheckpoint(kFile, "example.com/other"), testing::Optional(IsEmpty()));
 }
 
@@ -41,8 +42,9 @@ TEST(CheckpointTest, OddEntriesAreNoReasonToFail) {
 
 TEST(CheckpointTest, WhatWeAnswered) {
   const auto answer = [](const std::string& base64) {
-    const std::string file = R"({"Data":{"PodDeviceEntries":[{"ResourceName":"crossover.dev/slot","AllocResp":")" + base64 +
-                             R"("}]}})";
+    const std::string file =
+        R"({"Data":{"PodDeviceEntries":[{"ResourceName":"crossover.dev/slot","AllocResp":")" + base64 +
+        R"("}]}})";
     return ParseCheckpoint(file, kSlot)->front().answer;
   };
   EXPECT_EQ(answer("L3Zhci9saWIvY3Jvc3NvdmVyL2xpYi8wMTIz"), "/var/lib/crossover/lib/0123");

@@ -32,6 +32,8 @@ Pod MadePod(std::map<std::string, std::string> annotations) {
 TEST(HelloOfTest, TheGangIsThePodsWhateverItSays) {
   const arbiter::Hello hello = HelloOf(MadePod({}), Claim());
   EXPECT_EQ(hello.gang, "team/train");
+  EXPECT_EQ(hello.name_space, "team");
+  EXPECT_EQ(hello.pod, "train-0");
   EXPECT_EQ(hello.rank, 3u);
   EXPECT_EQ(hello.gang_size, 64u) << "of which nobody knows better";
 }

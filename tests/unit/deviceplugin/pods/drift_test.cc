@@ -1,0 +1,59 @@
+#include "deviceplugin/pods/drift.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace crossover::deviceplugin {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+Pod MadePod(const std::string& name, const std::string& assignment = "", const std::string& owner = "train") {
+  Pod pod;
+  pod.uid = "uid-" + name;
+  pod.name_space = "team";
+  pod.name = name;
+  pod.owner = owner;
+  if (!assignment.empty()) pod.annotations["crossover.dev/assignment"] = assignment;
+  return pod;
+}
+
+TEST(DriftTest, ContainersThatHaveWhatTheyWereAssignedHaveNotDrifted) {
+  const std::vector<Pod> pods = {MadePod("a", R"({"containers": {"main": ["GPU-2", "GPU-1"]}})"),
+                                 MadePod("free")};
+  EXPECT_THAT(FindDrift(pods, {{"uid-a", "main", {"GPU-1::0", "GPU-2::3"}, ""},
+                               {"uid-a", "side", {"GPU-7::0"}, ""},
+                               {"uid-free", "main", {"GPU-7::1"}, ""},
+                               {"uid-of-one-that-is-gone", "main", {"GPU-1::1"}, ""}}),
+              IsEmpty());
+}
+
+TEST(DriftTest, OthersAreNamedWithBoth) {
+  const std::vector<Pod> pods = {MadePod("a", R"({"containers": {"main": ["GPU-1", "GPU-2"]}})")};
+  EXPECT_THAT(FindDrift(pods, {{"uid-a", "main", {"GPU-1::0", "GPU-3::0"}, ""}}),
+              ElementsAre(Drift{"team/a/main", {"GPU-1", "GPU-2"}, {"GPU-1", "GPU-3"}}));
+  std::vector<Pod> over = pods;
+  over[0].over = true;
+  EXPECT_THAT(FindDrift(over, {{"uid-a", "main", {"GPU-1::0", "GPU-3::0"}, ""}}), IsEmpty());
+}
+
+TEST(CollisionTest, TwoRanksOfAGangOnOneGpu) {
+  std::vector<Pod> pods = {MadePod("a-0"), MadePod("a-1"), MadePod("b-0", "", "other")};
+  const std::vector<HandedOut> handed_out = {{"uid-a-0", "main", {"GPU-1::0"}, ""},
+                                             {"uid-a-1", "main", {"GPU-1::1"}, ""},
+                                             {"uid-b-0", "main", {"GPU-1::2"}, ""}};
+  EXPECT_THAT(FindCollisions(pods, handed_out),
+              ElementsAre(Collision{"team/train", "GPU-1", {"team/a-0", "team/a-1"}}));
+  pods[0].over = true;
+  EXPECT_THAT(FindCollisions(pods, handed_out), IsEmpty()) << "the one took the place of the other";
+}
+
+TEST(CollisionTest, TwoContainersOfOnePodAreOneRank) {
+  EXPECT_THAT(FindCollisions({MadePod("a-0")},
+                             {{"uid-a-0", "main", {"GPU-1::0"}, ""}, {"uid-a-0", "side", {"GPU-1::1"}, ""}}),
+              IsEmpty());
+}
+
+}  // namespace
+}  // namespace crossover::deviceplugin
