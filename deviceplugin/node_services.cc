@@ -11,6 +11,7 @@
 namespace crossover::deviceplugin {
 namespace {
 
+constexpr std::chrono::milliseconds kPatience{200};  // the kubelet admits no other pod meanwhile
 constexpr std::chrono::seconds kDriftPeriod{1};
 constexpr std::chrono::minutes kLibraryPeriod{10};
 // Since a version was last installed: another daemon may just have begun to hand it out.
@@ -36,8 +37,7 @@ NodeServices::NodeServices(const NodeSettings& settings, PodTable* pods)
       gpus_({.slots_per_gpu = settings.slots_per_gpu,
              .quiet = std::chrono::seconds(settings.quiet_after_error_s)},
             &devices_),
-      service_(&devices_, settings.allocation,
-               [this](std::size_t slots) { return table_->AssignedTo(slots, HandedOutAlready()); }),
+      service_(&devices_, settings.allocation, [this](std::size_t slots) { return AssignmentOfNext(slots); }),
       pods_(settings.api_server, "/api/v1/pods?fieldSelector=spec.nodeName%3D" + settings.name, pods),
       plugin_({plugins_, base::kSlotResource}, &service_),
       drift_rounds_("xo-drift", kDriftPeriod, [this] { CompareWithKubelet(); }),
@@ -79,6 +79,13 @@ PodTable::Done NodeServices::HandedOutAlready() const {
     done.emplace(entry.pod_uid, entry.container);
   }
   return done;
+}
+
+// Of the container that the kubelet admits now.
+std::vector<std::string> NodeServices::AssignmentOfNext(std::size_t slots) const {
+  const PodTable::Done done = HandedOutAlready();
+  if (pods_.synced()) table_->AwaitOne(slots, done, kPatience);
+  return table_->AssignedTo(slots, done);
 }
 
 // Says each difference once.

@@ -36,6 +36,7 @@ class NodeServices : public Companion {
   // What the kubelet has handed out; nothing where that, or whose pods are there, is not known now.
   std::optional<std::vector<HandedOut>> HandedOutNow() const;
   PodTable::Done HandedOutAlready() const;
+  std::vector<std::string> AssignmentOfNext(std::size_t slots) const;
   void CompareWithKubelet();
   void CollectOldLibraries() const;
 

@@ -1,5 +1,5 @@
-"""charged: GPU time that jobs are charged for (crossover_charged_gpu_seconds_total), summed over the jobs of a GPU, over
-the time for which the GPU had any: the most of all GPUs, while jobs come, are killed and come again.
+"""charged: GPU time that jobs are charged for (crossover_charged_gpu_seconds_total), summed over a GPU's jobs, over
+the time for which anybody was there: the most of all GPUs, while jobs come, are killed and come again.
 
 Control: every job is charged for all of the time for which it is there. charged_beside: the least of all GPUs.
 """

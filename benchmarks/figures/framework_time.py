@@ -48,8 +48,8 @@ def _run(command, library):
     if library:
         environment["LD_PRELOAD"] = str(library)
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
-    done = subprocess.run([str(word) for word in command], env=environment, stdin=subprocess.DEVNULL, capture_output=True,
-                          text=True, check=False)
+    done = subprocess.run([str(word) for word in command], env=environment, stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise Failed(f"{command[2]} ended with {done.returncode}: {done.stderr[-300:]}")
     after = resource.getrusage(resource.RUSAGE_CHILDREN)

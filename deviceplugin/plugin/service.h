@@ -19,7 +19,7 @@ namespace crossover::deviceplugin {
 class SlotService final : public v1beta1::DevicePlugin::Service {
  public:
   // Which GPUs the container that is being admitted now is to have, if that can be told from how many slots
-  // it asks for. Answers within a moment; empty where it cannot be told.
+  // it asks for. Answers within 200 ms; empty where it cannot be told.
   using Assigned = std::function<std::vector<std::string>(std::size_t slots)>;
   // After an answer to Allocate, that what a kubelet did may be compared with what was wanted.
   using OnAllocate = std::function<void()>;

@@ -29,6 +29,7 @@ void PodTable::Put(Pod pod) {
   const auto known = pods_.find(pod.uid);
   pod.arrival = known == pods_.end() ? ++arrivals_ : known->second.arrival;
   pods_.insert_or_assign(pod.uid, std::move(pod));
+  came_.notify_all();
 }
 
 void PodTable::OnDelete(const nlohmann::json& object) {
@@ -50,6 +51,21 @@ std::vector<Pod> PodTable::All() const {
   std::vector<Pod> pods;
   for (const auto& [uid, pod] : pods_) pods.push_back(pod);
   return pods;
+}
+
+bool PodTable::Expects(std::size_t slots, const Done& done) const {
+  return std::any_of(pods_.begin(), pods_.end(), [&](const auto& entry) {
+    const Pod& pod = entry.second;
+    return !pod.over &&
+           std::any_of(pod.containers.begin(), pod.containers.end(), [&](const PodContainer& container) {
+             return container.slots == slots && done.count({pod.uid, container.name}) == 0;
+           });
+  });
+}
+
+void PodTable::AwaitOne(std::size_t slots, const Done& done, std::chrono::milliseconds patience) const {
+  std::unique_lock lock(mutex_);
+  came_.wait_for(lock, patience, [&] { return Expects(slots, done); });
 }
 
 std::vector<std::string> PodTable::AssignedTo(std::size_t slots, const Done& done) const {

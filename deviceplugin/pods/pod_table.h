@@ -1,6 +1,8 @@
 // The pods of this node, as the API server has them. Thread-safe.
 #pragma once
 
+#include <chrono>
+#include <condition_variable>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -28,10 +30,16 @@ class PodTable : public kube::ListWatch::Handler {
   // GPUs and has none yet. Empty where there is none. `done`: pod UIDs and containers that have theirs.
   using Done = std::set<std::pair<std::string, std::string>>;
   std::vector<std::string> AssignedTo(std::size_t slots, const Done& done) const;
+  // Waits until a pod is known that asks for so many slots and has none yet, for at most `patience`: a
+  // kubelet may hear of a pod before we do.
+  void AwaitOne(std::size_t slots, const Done& done, std::chrono::milliseconds patience) const;
 
  private:
-  mutable std::mutex mutex_;
   void Put(Pod pod);
+  bool Expects(std::size_t slots, const Done& done) const;
+
+  mutable std::mutex mutex_;
+  mutable std::condition_variable came_;
 
   std::map<std::string, Pod> pods_;  // by UID
   std::uint64_t arrivals_ = 0;

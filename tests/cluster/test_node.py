@@ -76,6 +76,12 @@ class Node(unittest.TestCase):
         self.cluster.kubectl("create", "--namespace", _NAMESPACE, "--filename", "-", input=json.dumps(pod))
         self.cluster.wait_for("pod", name, phase("Running"), _NAMESPACE)
 
+    def delete_pods(self):
+        self.cluster.kubectl("delete", "pods", "--all", "--namespace", _NAMESPACE, "--now")
+
+    def tearDown(self):
+        self.delete_pods()
+
     def test_it_is_ready_and_says_what_it_gives_out(self):
         uuid = self.gpus.uuids(0)[0]
         self.assertEqual(self.get("/healthz"), (200, "ok\n"))
@@ -105,7 +111,7 @@ class Node(unittest.TestCase):
         self.wait_for_metric("crossover_assignment_drifts 1")
         self.assertIn("crossover_gang_collisions 0", self.get("/metrics")[1].splitlines())
         self.assertIn(f"{_NAMESPACE}/pod-2/main has {other} and was assigned {wanted}", self.daemons.said(self.node))
-        self.cluster.kubectl("delete", "pods", "--all", "--namespace", _NAMESPACE, "--now")
+        self.delete_pods()
         self.wait_for_metric("crossover_assignment_drifts 0")
 
     def test_two_ranks_of_a_gang_on_a_gpu_are_named_and_counted(self):
@@ -114,7 +120,7 @@ class Node(unittest.TestCase):
         self.wait_for_metric("crossover_gang_collisions 1")
         self.assertIn(f"has several ranks of gang {_NAMESPACE}/one: {_NAMESPACE}/rank-0, {_NAMESPACE}/rank-1",
                       self.daemons.said(self.node))
-        self.cluster.kubectl("delete", "pods", "--all", "--namespace", _NAMESPACE, "--now")
+        self.delete_pods()
         self.wait_for_metric("crossover_gang_collisions 0")
 
     def test_without_a_kubelet_it_is_not_ready(self):

@@ -69,14 +69,16 @@ class Debuggers(unittest.TestCase):
 
     def test_py_spy(self):
         tool = under.CACHE / "bin" / "py-spy"
-        done = subprocess.run([tool, "dump", "--pid", str(self.training.pid)], capture_output=True, text=True, check=False)
+        done = subprocess.run([tool, "dump", "--pid", str(self.training.pid)], capture_output=True, text=True,
+                              check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("train_torch.py", done.stdout)
         self.assert_goes_on()
 
     def test_gdb(self):
         done = subprocess.run(["gdb", "-nx", "-batch", "-p", str(self.training.pid), "-ex", "info sharedlibrary", "-ex",
-                               "thread apply all backtrace 3", "-ex", "detach"], capture_output=True, text=True, check=False)
+                               "thread apply all backtrace 3", "-ex", "detach"], capture_output=True, text=True,
+                              check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn(str(under.LIBRARY), done.stdout)
         self.assertIn("libtorch_cpu.so", done.stdout)

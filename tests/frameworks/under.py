@@ -18,7 +18,7 @@ _PATIENCE_S = 300
 
 
 def environment(preloaded, **more):
-    """A small one. The library is active: whatever it does it may do here, and it would say where it finds no arbiter."""
+    """A small one. The library is active: it may do whatever it does, and would say where it finds no arbiter."""
     small = {"PATH": os.environ["PATH"], "HOME": "/nonexistent", "LC_ALL": "C.UTF-8", "OMP_NUM_THREADS": "1",
              "PYTHONDONTWRITEBYTECODE": "1", "PYTHONHASHSEED": "0"}
     if preloaded:
@@ -44,7 +44,8 @@ def assert_unharmed(test, command, **more):
 
 def hooked_symbols():
     """The driver's functions that the library stands before."""
-    return re.findall(r"^CUDA_HOOK\((\w+),", (TOP / "sidecar/hooks/cuda_hooks.def").read_text(encoding="utf-8"), re.MULTILINE)
+    table = (TOP / "sidecar/hooks/cuda_hooks.def").read_text(encoding="utf-8")
+    return re.findall(r"^CUDA_HOOK\((\w+),", table, re.MULTILINE)
 
 
 def program(name, *arguments):

@@ -1,8 +1,8 @@
 """pointers.py LIBRARY SYMBOLS FUNCTION...: loads a library of CUDA, calls functions of it, and says which functions of
 the driver it keeps pointers to: lines "<where in the library's data> <symbol> <the library that it lies in>".
 
-SYMBOLS, with commas between them, are those that may lie elsewhere than in the driver. A function that is called gets one
-pointer, to a few zeros, and a few zeros behind; what it answers does not matter.
+SYMBOLS, with commas between them, are those that may lie elsewhere than in the driver. A function that is called gets
+one pointer, to a few zeros, and a few zeros behind; what it answers does not matter.
 """
 
 import bisect

@@ -1,4 +1,7 @@
-"""Trains a small network on the CPU, and shows each loss to the last bit; with --for-ever until it is killed; --long: for seconds."""
+"""Trains a small network on the CPU, and shows each loss to the last bit.
+
+--long: for seconds; --for-ever: until it is killed.
+"""
 
 import itertools
 import sys

@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 namespace crossover::deviceplugin {
 namespace {
@@ -69,6 +71,29 @@ TEST(PodTableTest, OthersDoNotCount) {
   table.OnChange(plain);
   EXPECT_THAT(table.AssignedTo(1, {}), IsEmpty());
   EXPECT_THAT(table.AssignedTo(2, {}), ElementsAre("G1"));
+}
+
+TEST(PodTableTest, APodThatTheKubeletHeardOfFirstIsWaitedFor) {
+  constexpr std::chrono::seconds kLong{60};
+  PodTable table;
+  table.OnList(json::array({Made("a", "1", "G")}));
+  const PodTable::Done done = {{"a", "main"}};
+  std::thread later([&table] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    table.OnChange(Made("other", "2", "H", 2));
+    table.OnChange(Made("b", "2", "H"));
+  });
+  table.AwaitOne(1, done, kLong);
+  EXPECT_THAT(table.AssignedTo(1, done), ElementsAre("H"));
+  later.join();
+}
+
+TEST(PodTableTest, NobodyIsWaitedForWhereOneIsKnownNorForLong) {
+  PodTable table;
+  table.OnList(json::array({Made("a", "1", "G")}));
+  table.AwaitOne(1, {}, std::chrono::hours(1));
+  table.AwaitOne(1, {{"a", "main"}}, std::chrono::milliseconds(5));
+  table.AwaitOne(2, {}, std::chrono::milliseconds(5));
 }
 
 }  // namespace
