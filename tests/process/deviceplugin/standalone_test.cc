@@ -31,7 +31,9 @@ class StandaloneTest : public ::testing::Test {
         std::vector<std::string>{DEVICEPLUGIN_PROGRAM, "--standalone", "--config", config()});
     ASSERT_TRUE(daemon_->AwaitLine("metrics on port ")) << daemon_->seen();
   }
-  std::string Scrape() const {
+  std::string Scrape() const { return Get("/metrics"); }
+  // The daemon's whole answer.
+  std::string Get(const std::string& path) const {
     const std::string& seen = daemon_->seen();
     const std::string marker = "metrics on port ";
     const int port = std::stoi(seen.substr(seen.find(marker) + marker.size()));
@@ -42,7 +44,7 @@ class StandaloneTest : public ::testing::Test {
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     if (connect(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0)
       return "no connection";
-    const std::string request = "GET /metrics HTTP/1.0\r\n\r\n";
+    const std::string request = "GET " + path + " HTTP/1.0\r\n\r\n";
     if (write(fd.get(), request.data(), request.size()) < 0) return "no request";
     std::string answer;
     std::array<char, 4096> buffer;
@@ -105,7 +107,15 @@ TEST_F(StandaloneTest, MetricsFollowTheTurns) {
     AwaitMetric("mode=\"gate\",phase=\"taking\",transport=\"host_gates\"} 2");
   }
   AwaitMetric("crossover_handovers_total");
-  while (Scrape().find("gang=\"a\"") != std::string::npos) usleep(20'000);
+  const std::string turns = "crossover_turns_total{gpu_uuid=\"" + std::string(kGpu) + "\",gang=\"a\"}";
+  while (Scrape().find(turns) != std::string::npos) usleep(20'000);
+  AwaitMetric("crossover_charged_gpu_seconds_total{gpu_uuid=\"" + std::string(kGpu) + "\",gang=\"a\"}");
+}
+
+TEST_F(StandaloneTest, ProbesAreAnswered) {
+  StartDaemon();
+  EXPECT_THAT(Get("/healthz"), HasSubstr("\r\n\r\nok\n"));
+  EXPECT_THAT(Get("/readyz"), HasSubstr("\r\n\r\nok\n"));
 }
 
 TEST_F(StandaloneTest, ErrorsOfTheCommandLineAndTheFileEndWithTwo) {
