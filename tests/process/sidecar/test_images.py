@@ -99,6 +99,18 @@ class Images(unittest.TestCase):
         self.assertEqual(hooked, plain)
         self.check_takes_part(*self.both("musl", "looks_up", **GANG))
 
+    def test_the_library_for_aarch64(self):
+        """By an emulator of the processor, with Debian's C library for it."""
+        library = LIBRARY.parent.parent / "aarch64" / LIBRARY.name
+        said = []
+        for preload in (str(library), ""):
+            done = subprocess.run(["qemu-aarch64-static", "-L", ROOTS / "arm64", "-E", f"LD_PRELOAD={preload}", "-E",
+                                   f"LD_LIBRARY_PATH={PROGRAMS / 'arm64'}", "-E", "CROSSOVER_GANG=a",
+                                   PROGRAMS / "arm64" / "looks_up"], capture_output=True, text=True, check=False)
+            self.assertEqual(done.returncode, 0, done)
+            said.append((done.stdout, done.stderr))
+        self.check_takes_part(*said)
+
     def test_a_static_program(self):
         hooked, plain = self.both("static", "greets", **GANG)
         self.assertEqual(hooked, plain)
