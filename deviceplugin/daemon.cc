@@ -39,7 +39,7 @@ bool Daemon::Start(std::vector<Sink*> sinks, std::string* error) {
   recorder_ = std::make_unique<Recorder>(std::move(sinks));
   {
     const std::lock_guard lock(live_mutex_);
-    arbiter_ = std::make_shared<arbiter::Arbiter>(config_.arbiter, recorder_.get(), profiles_, identities_);
+    arbiter_ = std::make_unique<arbiter::Arbiter>(config_.arbiter, recorder_.get(), profiles_, identities_);
   }
   if (!arbiter_->Start(error)) return false;
   thread_ = std::thread([this] { arbiter_->Run(); });
@@ -61,12 +61,8 @@ void Daemon::Run(const Reread& reread) {
 
 bool Daemon::alive() {
   constexpr std::chrono::milliseconds kPatience{2000};
-  std::shared_ptr<arbiter::Arbiter> arbiter;
-  {
-    const std::lock_guard lock(live_mutex_);
-    arbiter = arbiter_;
-  }
-  return arbiter != nullptr && arbiter->Answers(kPatience);
+  const std::lock_guard lock(live_mutex_);  // it must not outlive its observer
+  return arbiter_ != nullptr && arbiter_->Answers(kPatience);
 }
 
 void Daemon::Reload(const Reread& reread) {

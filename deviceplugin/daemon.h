@@ -53,7 +53,7 @@ class Daemon : public ModeSwitch {
   std::optional<arbiter::Policy> switched_;  // in force instead of the configuration's
   std::unique_ptr<TraceWriter> trace_;
   std::unique_ptr<Recorder> recorder_;
-  std::shared_ptr<arbiter::Arbiter> arbiter_;
+  std::unique_ptr<arbiter::Arbiter> arbiter_;
   std::thread thread_;
   clockid_t arbiter_clock_{};
 };

@@ -3,6 +3,7 @@
 #include <sys/prctl.h>
 
 #include <algorithm>
+#include <thread>
 #include <utility>
 #include <vector>
 

@@ -35,7 +35,7 @@ GpuWatch::~GpuWatch() {
   thread_.join();
 }
 
-GpuWatch::Xids GpuWatch::xids() const {
+Health::Xids GpuWatch::xids() const {
   const std::lock_guard lock(mutex_);
   return xids_;
 }
@@ -56,7 +56,11 @@ bool GpuWatch::Stopping() {
 
 void GpuWatch::Look() {
   std::string why;
-  if (nvml_ == nullptr) nvml_ = NvmlLibrary::Load(settings_.library, &why);
+  if (afresh_) nvml_.reset();
+  if (nvml_ == nullptr) {
+    watched_.clear();
+    nvml_ = NvmlLibrary::Load(settings_.library, &why);
+  }
   const auto gpus = nvml_ != nullptr ? nvml_->Gpus() : std::nullopt;
   if (!gpus && why.empty()) why = "the driver does not list them";
   if (!gpus && why != complaint_) logging::Warn("no GPUs: " + why);
@@ -82,12 +86,8 @@ void GpuWatch::Look() {
 void GpuWatch::WatchErrorsOf(const std::vector<Health::Answer>& answers) {
   std::set<std::string> there;
   for (const Health::Answer& answer : answers) there.insert(answer.uuid);
-  if (nvml_ == nullptr || answers.size() < known_.size() || answers.empty()) {
-    watched_.clear();
-    nvml_.reset();
-    return;
-  }
-  if (there == watched_) return;
+  afresh_ = answers.empty() || answers.size() < known_.size();
+  if (answers.empty() || there == watched_) return;
   if (!nvml_->WatchXids()) logging::Warn("the driver does not tell of errors of GPUs");
   watched_ = std::move(there);
 }

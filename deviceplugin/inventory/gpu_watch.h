@@ -2,7 +2,6 @@
 // a thread of its own.
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -12,7 +11,6 @@
 #include <set>
 #include <string>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "deviceplugin/inventory/health.h"
@@ -34,9 +32,7 @@ class GpuWatch {
   GpuWatch(Settings settings, DeviceList* devices);
   ~GpuWatch();
 
-  // How often each Xid came, by GPU and Xid.
-  using Xids = std::map<std::pair<std::string, unsigned>, std::uint64_t>;
-  Xids xids() const;
+  Health::Xids xids() const;
 
  private:
   void Run();
@@ -49,13 +45,14 @@ class GpuWatch {
   const Settings settings_;
   DeviceList* devices_;
   std::unique_ptr<NvmlLibrary> nvml_;  // null: no driver yet
+  bool afresh_ = false;                // it is to be loaded anew
   std::string complaint_;
   std::vector<NvmlLibrary::Gpu> known_;  // GPUs that have ever answered, as they did last
   std::set<std::string> watched_;        // of them, for errors
   Health health_;
   std::map<std::string, std::string> faults_;  // as they were published
   mutable std::mutex mutex_;                   // over xids_ and stop_
-  Xids xids_;
+  Health::Xids xids_;
   std::condition_variable wake_;
   bool stop_ = false;
   std::thread thread_;  // last: it uses the others

@@ -37,7 +37,8 @@ class Health {
   // Why the GPU is withheld; empty: it is not. Of GPUs that were never seen, nothing is known against them.
   std::string Fault(const std::string& uuid) const;
   // How often each Xid came, by GPU and Xid.
-  const std::map<std::pair<std::string, unsigned>, std::uint64_t>& xids() const { return xids_; }
+  using Xids = std::map<std::pair<std::string, unsigned>, std::uint64_t>;
+  const Xids& xids() const { return xids_; }
 
  private:
   struct Gpu {
@@ -50,7 +51,7 @@ class Health {
 
   const Time quiet_;
   std::map<std::string, Gpu> gpus_;
-  std::map<std::pair<std::string, unsigned>, std::uint64_t> xids_;
+  Xids xids_;
 };
 
 }  // namespace crossover::deviceplugin

@@ -1,6 +1,5 @@
 #include "deviceplugin/metrics/node_metrics.h"
 
-#include "deviceplugin/inventory/health.h"
 #include "deviceplugin/metrics/families.h"
 
 namespace crossover::deviceplugin {

@@ -8,8 +8,9 @@
 #include <functional>
 #include <map>
 #include <string>
-#include <utility>
 #include <vector>
+
+#include "deviceplugin/inventory/health.h"
 
 namespace crossover::deviceplugin {
 
@@ -20,8 +21,7 @@ struct NodeState {
     bool healthy = true;
   };
   std::map<std::string, Gpu> gpus;  // that are advertised
-  // How often each Xid came, by GPU and Xid.
-  std::map<std::pair<std::string, unsigned>, std::uint64_t> xids;
+  Health::Xids xids;
   bool registered = false;  // with the kubelet, and it listens
   std::uint64_t registrations = 0;
   std::uint64_t registration_failures = 0;

@@ -84,7 +84,7 @@ class MetricsServer::Pages {
 };
 
 MetricsServer::MetricsServer() = default;
-MetricsServer::~MetricsServer() { server_.reset(); }
+MetricsServer::~MetricsServer() = default;
 
 std::unique_ptr<MetricsServer> MetricsServer::Start(const std::string& listen, Sources sources,
                                                     std::string* error) {

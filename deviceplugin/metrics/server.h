@@ -34,7 +34,7 @@ class MetricsServer {
   MetricsServer();
 
   std::unique_ptr<Pages> pages_;
-  std::unique_ptr<CivetServer> server_;  // before pages_ goes
+  std::unique_ptr<CivetServer> server_;  // last: it uses them
 };
 
 }  // namespace crossover::deviceplugin

@@ -81,6 +81,8 @@ TEST_F(GpuWatchTest, AGpuThatFallsOffTheBusStaysListed) {
   Start();
   Knob("fake_nvml_lost", 1);
   Await([](const auto& gpus) { return !gpus.at("GPU-1").healthy; });
+  Knob("fake_nvml_xid", 31);
+  while (watch_->xids().empty()) std::this_thread::sleep_for(milliseconds(1));  // of the one that is left
   EXPECT_EQ(devices_.gpus().size(), 2u) << "the kubelet refuses to start its containers again, and says why";
   Knob("fake_nvml_lost", 0);
   Await([](const auto& gpus) { return gpus.at("GPU-1").healthy; });
