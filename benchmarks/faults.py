@@ -55,8 +55,7 @@ def play(build, fault, seed):
             result = session.run(build, plan, _MARK)
         except Failed as failure:
             return str(failure)
-    wrong = [job.name for job in plan.survivors
-             if result.job(job.name).digest != session.digest_alone(build, plan.machine, job)]
+    wrong = session.with_wrong_losses(build, plan, result)
     if wrong:
         return f"the losses of {' and '.join(wrong)} are not those that it has alone"
     return _turns_amiss(result, fault) or _words_amiss(result, fault)

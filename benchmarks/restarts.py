@@ -57,8 +57,7 @@ def play(build, scenario, library, isolated=True, environment=None):
         result = session.run(build, plan, _MARK)
     except Failed as failure:
         return str(failure)
-    wrong = [job.name for job in plan.jobs
-             if result.job(job.name).digest != session.digest_alone(build, plan.machine, job)]
+    wrong = session.with_wrong_losses(build, plan, result)
     return f"wrong losses: {' and '.join(wrong)}" if wrong else ""
 
 

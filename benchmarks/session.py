@@ -327,6 +327,12 @@ def digest_alone(build, machine, job):
     return run(build, alone, "crossover-alone").job(job.name).digest
 
 
+def with_wrong_losses(build, plan, result):
+    """Names of the jobs that ended with other losses than they have alone."""
+    return [job.name for job in plan.survivors
+            if result.job(job.name).digest != digest_alone(build, plan.machine, job)]
+
+
 def run_valid(build, plan, mark, keep=None, note=lambda text: None, may_repeat=lambda seconds: True,
               patience_s=90.0):
     """Run until a run is not void, at most three times more; the last result may still be void.

@@ -68,22 +68,14 @@ NodeState NodeServices::State() const {
 }
 
 std::optional<std::vector<HandedOut>> NodeServices::HandedOutNow() const {
-  if (!pods_.synced()) return std::nullopt;
   return ReadCheckpoint(plugins_, base::kSlotResource);
-}
-
-PodTable::Done NodeServices::HandedOutAlready() const {
-  PodTable::Done done;
-  for (const HandedOut& entry :
-       ReadCheckpoint(plugins_, base::kSlotResource).value_or(std::vector<HandedOut>())) {
-    done.emplace(entry.pod_uid, entry.container);
-  }
-  return done;
 }
 
 // Of the container that the kubelet admits now.
 std::vector<std::string> NodeServices::AssignmentOfNext(std::size_t slots) const {
-  const PodTable::Done done = HandedOutAlready();
+  PodTable::Done done;
+  for (const HandedOut& entry : HandedOutNow().value_or(std::vector<HandedOut>()))
+    done.emplace(entry.pod_uid, entry.container);
   if (pods_.synced()) table_->AwaitOne(slots, done, kPatience);
   return table_->AssignedTo(slots, done);
 }
@@ -91,7 +83,7 @@ std::vector<std::string> NodeServices::AssignmentOfNext(std::size_t slots) const
 // Says each difference once.
 void NodeServices::CompareWithKubelet() {
   const auto handed_out = HandedOutNow();
-  if (!handed_out) return;
+  if (!handed_out || !pods_.synced()) return;
   const std::vector<Pod> pods = table_->All();
   std::vector<Drift> drifts = FindDrift(pods, *handed_out);
   std::vector<Collision> collisions = FindCollisions(pods, *handed_out);
@@ -113,7 +105,7 @@ void NodeServices::CompareWithKubelet() {
 // A version is used as long as the kubelet would answer a container with it again. It forgets those of pods
 // that are gone.
 void NodeServices::CollectOldLibraries() const {
-  const auto handed_out = ReadCheckpoint(plugins_, base::kSlotResource);
+  const auto handed_out = HandedOutNow();
   if (!handed_out) return;
   std::string answers;
   for (const HandedOut& entry : *handed_out) answers += entry.answer + "\n";

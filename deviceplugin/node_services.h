@@ -33,9 +33,8 @@ class NodeServices : public Companion {
 
  private:
   NodeState State() const;
-  // What the kubelet has handed out; nothing where that, or whose pods are there, is not known now.
+  // What the kubelet has handed out; nothing where that is not known now.
   std::optional<std::vector<HandedOut>> HandedOutNow() const;
-  PodTable::Done HandedOutAlready() const;
   std::vector<std::string> AssignmentOfNext(std::size_t slots) const;
   void CompareWithKubelet();
   void CollectOldLibraries() const;

@@ -1,7 +1,8 @@
 // Functions that a C library may keep elsewhere, or not have: before 2.34 glibc has them in libpthread and
 // libdl, musl has no dlvsym. Declared weak, so that what is built for old ones needs libc.so.6 and nothing
 // else: a preload that needs a library which the image lacks stops every program of the image. A source that
-// calls one of them includes this. Who gets there has asked one of these before.
+// calls one of them includes this, and asks LoaderIsThere() or ThreadsAreThere() first, or stands behind
+// whoever did.
 #pragma once
 
 #include <dlfcn.h>

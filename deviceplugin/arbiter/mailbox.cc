@@ -15,36 +15,30 @@ bool Mailbox::Open(std::string* error) {
   return static_cast<bool>(fd_);
 }
 
-void Mailbox::PutDead(std::uint64_t id) {
+template <class Change>
+void Mailbox::Put(Change change) {
   {
     const std::lock_guard lock(mutex_);
-    content_.dead.push_back(id);
+    change(&content_);
   }
-  Ring();
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const ssize_t size = write(fd_.get(), &one, sizeof(one));
+}
+
+void Mailbox::PutDead(std::uint64_t id) {
+  Put([id](Content* content) { content->dead.push_back(id); });
 }
 
 void Mailbox::PutSettings(LiveSettings settings) {
-  {
-    const std::lock_guard lock(mutex_);
-    content_.settings = std::move(settings);
-  }
-  Ring();
+  Put([&settings](Content* content) { content->settings = std::move(settings); });
 }
 
 void Mailbox::PutStop() {
-  {
-    const std::lock_guard lock(mutex_);
-    content_.stop = true;
-  }
-  Ring();
+  Put([](Content* content) { content->stop = true; });
 }
 
 void Mailbox::PutPing() {
-  {
-    const std::lock_guard lock(mutex_);
-    content_.ping = true;
-  }
-  Ring();
+  Put([](Content* content) { content->ping = true; });
 }
 
 Mailbox::Content Mailbox::Take() {
@@ -52,11 +46,6 @@ Mailbox::Content Mailbox::Take() {
   [[maybe_unused]] const ssize_t size = read(fd_.get(), &count, sizeof(count));
   const std::lock_guard lock(mutex_);
   return std::exchange(content_, Content{});
-}
-
-void Mailbox::Ring() {
-  const std::uint64_t one = 1;
-  [[maybe_unused]] const ssize_t size = write(fd_.get(), &one, sizeof(one));
 }
 
 }  // namespace crossover::arbiter

@@ -31,7 +31,9 @@ class Mailbox {
   Content Take();
 
  private:
-  void Ring();
+  // Changes what lies there, and rings.
+  template <class Change>
+  void Put(Change change);
 
   base::UniqueFd fd_;
   std::mutex mutex_;

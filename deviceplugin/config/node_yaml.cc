@@ -29,6 +29,13 @@ yaml::Handler Path(std::string* path) {
   };
 }
 
+yaml::Handler Number(std::uint32_t* target, std::int64_t low, std::int64_t high) {
+  return [=](const YAML::Node& value, const std::string& key) {
+    yaml::Integer(value, key, low, high,
+                  [target](std::int64_t number) { *target = static_cast<std::uint32_t>(number); });
+  };
+}
+
 yaml::Handler Text(std::string* target, std::string_view allowed) {
   return [target, allowed](const YAML::Node& value, const std::string& key) {
     yaml::Scalar(value, key, allowed, [target](const std::string& text) {
@@ -64,18 +71,8 @@ void ReadNode(const YAML::Node& node, const std::string& key, NodeSettings* sett
   yaml::Map(
       node, key,
       {{"name", Text(&settings->name, "the node's name")},
-       {"slots_per_gpu",
-        [&](const YAML::Node& value, const std::string& name) {
-          yaml::Integer(value, name, 1, kMostSlotsPerGpu, [&](std::int64_t slots) {
-            settings->slots_per_gpu = static_cast<std::uint32_t>(slots);
-          });
-        }},
-       {"quiet_after_error_s",
-        [&](const YAML::Node& value, const std::string& name) {
-          yaml::Integer(value, name, 0, kLongestQuiet, [&](std::int64_t seconds) {
-            settings->quiet_after_error_s = static_cast<std::uint32_t>(seconds);
-          });
-        }},
+       {"slots_per_gpu", Number(&settings->slots_per_gpu, 1, kMostSlotsPerGpu)},
+       {"quiet_after_error_s", Number(&settings->quiet_after_error_s, 0, kLongestQuiet)},
        {"devices",
         Word<DeviceStrategy>(&allocation.devices, {{"cdi", DeviceStrategy::kCdi},
                                                    {"device-nodes", DeviceStrategy::kDeviceNodes},

@@ -114,7 +114,6 @@ grpc::Status SlotService::Allocate(grpc::ServerContext* /*context*/, const v1bet
     Fill(std::get<Allocation>(outcome), response->add_container_responses());
   }
   allocations_ += static_cast<std::uint64_t>(request->container_requests_size());
-  if (on_allocate_) on_allocate_();
   return grpc::Status::OK;
 }
 

@@ -21,16 +21,10 @@ class SlotService final : public v1beta1::DevicePlugin::Service {
   // Which GPUs the container that is being admitted now is to have, if that can be told from how many slots
   // it asks for. Answers within 200 ms; empty where it cannot be told.
   using Assigned = std::function<std::vector<std::string>(std::size_t slots)>;
-  // After an answer to Allocate, that what a kubelet did may be compared with what was wanted.
-  using OnAllocate = std::function<void()>;
 
   // `devices` outlives it.
-  SlotService(DeviceList* devices, AllocationSettings settings, Assigned assigned,
-              OnAllocate on_allocate = {})
-      : devices_(devices),
-        settings_(std::move(settings)),
-        assigned_(std::move(assigned)),
-        on_allocate_(std::move(on_allocate)) {}
+  SlotService(DeviceList* devices, AllocationSettings settings, Assigned assigned)
+      : devices_(devices), settings_(std::move(settings)), assigned_(std::move(assigned)) {}
 
   grpc::Status GetDevicePluginOptions(grpc::ServerContext* context, const v1beta1::Empty* request,
                                       v1beta1::DevicePluginOptions* response) override;
@@ -61,7 +55,6 @@ class SlotService final : public v1beta1::DevicePlugin::Service {
   DeviceList* devices_;
   AllocationSettings settings_;
   Assigned assigned_;
-  OnAllocate on_allocate_;
   std::atomic<int> streams_{0};
   std::atomic<std::uint64_t> streams_begun_{0};
   std::atomic<std::uint64_t> allocations_{0};
