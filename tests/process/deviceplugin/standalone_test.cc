@@ -1,15 +1,12 @@
 // crossover-deviceplugin and `crossover run` as a workstation runs them.
-#include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
 #include <signal.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
-#include <array>
 #include <fstream>
 
+#include "tests/http_get.h"
 #include "tests/process/deviceplugin/client.h"
 #include "tests/process/deviceplugin/processes.h"
 
@@ -37,21 +34,7 @@ class StandaloneTest : public ::testing::Test {
     const std::string& seen = daemon_->seen();
     const std::string marker = "metrics on port ";
     const int port = std::stoi(seen.substr(seen.find(marker) + marker.size()));
-    const base::UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(static_cast<std::uint16_t>(port));
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    if (connect(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0)
-      return "no connection";
-    const std::string request = "GET " + path + " HTTP/1.0\r\n\r\n";
-    if (write(fd.get(), request.data(), request.size()) < 0) return "no request";
-    std::string answer;
-    std::array<char, 4096> buffer;
-    for (ssize_t size; (size = read(fd.get(), buffer.data(), buffer.size())) > 0;) {
-      answer.append(buffer.data(), static_cast<std::size_t>(size));
-    }
-    return answer;
+    return test::HttpGet(port, path);
   }
   // Scrapes until `text` is there: events reach the figures a moment later.
   void AwaitMetric(const std::string& text) const {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "proto/turnstile.h"
+#include "tests/unit/deviceplugin/made_member.h"
 
 namespace crossover::deviceplugin {
 namespace {
@@ -20,12 +21,7 @@ class ChargesTest : public ::testing::Test {
   using Client = std::shared_ptr<const arbiter::Member>;
 
   Client Join(const std::string& gang, turn::Time at, const std::string& uuid = "GPU-0") {
-    auto gpu = std::make_shared<arbiter::GpuInfo>();
-    gpu->uuid = uuid;
-    auto member = std::make_shared<arbiter::Member>();
-    member->id = ++last_id_;
-    member->gpu = gpu;
-    member->gang = gang;
+    const Client member = arbiter::MadeMember(++last_id_, gang, uuid);
     Tell(EventKind::kJoin, member, at);
     return member;
   }

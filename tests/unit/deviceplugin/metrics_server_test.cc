@@ -1,16 +1,13 @@
-#include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <prometheus/collectable.h>
 #include <prometheus/metric_family.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <atomic>
 
-#include "common/base/fd.h"
 #include "deviceplugin/metrics/families.h"
 #include "deviceplugin/metrics/server.h"
+#include "tests/http_get.h"
 
 namespace crossover::deviceplugin {
 namespace {
@@ -46,23 +43,7 @@ class MetricsServerTest : public ::testing::Test {
                              &error_);
     ASSERT_NE(server_, nullptr) << error_;
   }
-  // The whole answer.
-  std::string Get(const std::string& path) const {
-    const base::UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(static_cast<std::uint16_t>(server_->port()));
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    if (connect(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0)
-      return "no connection";
-    const std::string request = "GET " + path + " HTTP/1.0\r\n\r\n";
-    if (write(fd.get(), request.data(), request.size()) < 0) return "no request";
-    std::string answer;
-    char buffer[4096];
-    for (ssize_t size; (size = read(fd.get(), buffer, sizeof buffer)) > 0;)
-      answer.append(buffer, static_cast<std::size_t>(size));
-    return answer;
-  }
+  std::string Get(const std::string& path) const { return test::HttpGet(server_->port(), path); }
 
   std::string error_;
   std::atomic<bool> alive_{true}, ready_{true};

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/unit/deviceplugin/made_member.h"
+
 namespace crossover::deviceplugin {
 namespace {
 
@@ -38,16 +40,11 @@ TEST(NvmlLibraryTest, ListsProcessesWithAndWithoutMps) {
 class MemoryWatchTest : public ::testing::Test {
  protected:
   void Join(const std::string& gang, const std::string& uuid, std::int64_t pid) {
-    auto gpu = std::make_shared<arbiter::GpuInfo>();
-    gpu->uuid = uuid;
-    auto member = std::make_shared<arbiter::Member>();
-    member->id = ++last_id_;
-    member->gpu = gpu;
-    member->gang = gang;
+    const auto member = arbiter::MadeMember(++last_id_, gang, uuid);
     member->pid = pid;
     arbiter::Event event{};
     event.kind = arbiter::EventKind::kJoin;
-    event.gpu = gpu;
+    event.gpu = member->gpu;
     event.member = member;
     books_.OnEvent(event);
   }

@@ -1,0 +1,32 @@
+// One request to a server of this machine, over a connection of its own.
+#pragma once
+
+#include <arpa/inet.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <string>
+
+#include "common/base/fd.h"
+
+namespace crossover::test {
+
+// The whole answer, its head included; what went wrong, where there is none.
+inline std::string HttpGet(int port, const std::string& path) {
+  const base::UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<std::uint16_t>(port));
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  if (connect(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0) return "no connection";
+  const std::string request = "GET " + path + " HTTP/1.0\r\n\r\n";
+  if (write(fd.get(), request.data(), request.size()) < 0) return "no request";
+  std::string answer;
+  char buffer[4096];
+  for (ssize_t size; (size = read(fd.get(), buffer, sizeof buffer)) > 0;)
+    answer.append(buffer, static_cast<std::size_t>(size));
+  return answer;
+}
+
+}  // namespace crossover::test
