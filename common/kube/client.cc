@@ -48,13 +48,13 @@ struct Client::Transfer {
   std::string rest;                 // of a line that is not complete
   char error[CURL_ERROR_SIZE] = {};
 
-  Transfer(const Access& access, const std::string& path, const OnLine* lines) : on_line(lines) {
+  Transfer(const Access& access, const std::string& path, const std::string& accept, const OnLine* lines)
+      : on_line(lines) {
     easy.reset(curl_easy_init());
     Set(CURLOPT_URL, (access.server + path).c_str());
     if (!access.ca_file.empty()) Set(CURLOPT_CAINFO, access.ca_file.c_str());
-    AddHeader("Accept: application/json");
+    AddHeader("Accept: " + accept);
     if (!access.token_file.empty()) AddHeader("Authorization: Bearer " + FirstLine(access.token_file));
-    Set(CURLOPT_HTTPHEADER, headers.get());
     Set(CURLOPT_PROTOCOLS_STR, "https,http");
     Set(CURLOPT_PROXY, "");  // an API server is reached directly
     Set(CURLOPT_CONNECTTIMEOUT, kConnectWithinS);
@@ -77,6 +77,7 @@ struct Client::Transfer {
   }
   void AddHeader(const std::string& header) {
     headers.reset(curl_slist_append(headers.release(), header.c_str()));
+    Set(CURLOPT_HTTPHEADER, headers.get());
   }
 
   void Finish(CURLcode code) {
@@ -114,15 +115,25 @@ Client::Client(Access access) : access_(std::move(access)) {
 
 Client::~Client() { curl_multi_cleanup(multi_); }
 
-Response Client::Get(const std::string& path) const {
-  Transfer transfer(access_, path, nullptr);
+Response Client::Get(const std::string& path, const std::string& accept) const {
+  Transfer transfer(access_, path, accept, nullptr);
   transfer.Finish(curl_easy_perform(transfer.easy.get()));
   return std::move(transfer.response);
 }
 
-Response Client::Watch(const std::string& path, const OnLine& on_line) {
+Response Client::Send(const Request& request) const {
+  Transfer transfer(access_, request.path, kJson, nullptr);
+  transfer.AddHeader("Content-Type: " + request.content_type);
+  transfer.Set(CURLOPT_CUSTOMREQUEST, request.method.c_str());
+  transfer.Set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
+  transfer.Set(CURLOPT_POSTFIELDS, request.body.c_str());
+  transfer.Finish(curl_easy_perform(transfer.easy.get()));
+  return std::move(transfer.response);
+}
+
+Response Client::Watch(const std::string& path, const OnLine& on_line, const std::string& accept) {
   constexpr int kLookMs = 1000;
-  Transfer transfer(access_, path, &on_line);
+  Transfer transfer(access_, path, accept, &on_line);
   curl_multi_add_handle(multi_, transfer.easy.get());
   CURLcode code = CURLE_ABORTED_BY_CALLBACK;
   for (int running = 1; running > 0 && !stopped_;) {

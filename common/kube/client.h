@@ -21,20 +21,29 @@ struct Response {
 class Client {
  public:
   static constexpr std::size_t kMostBytes = 64u << 20;
+  static constexpr char kJson[] = "application/json";
 
   explicit Client(Access access);
   ~Client();
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
-  // `path` with its query, percent-encoded.
-  Response Get(const std::string& path) const;
+  // `path` with its query, percent-encoded. `accept`: content types, the best first.
+  Response Get(const std::string& path, const std::string& accept = kJson) const;
+
+  struct Request {
+    std::string method;  // POST, PATCH, DELETE, ..
+    std::string path;
+    std::string body;
+    std::string content_type = kJson;
+  };
+  Response Send(const Request& request) const;
 
   // Calls `on_line` with each line of the answer as it comes, until the server ends it, it falls silent,
   // Stop() is called, or `on_line` returns false. The answer of another status than 200 is not split: it is
   // the Response's body.
   using OnLine = std::function<bool(std::string_view line)>;
-  Response Watch(const std::string& path, const OnLine& on_line);
+  Response Watch(const std::string& path, const OnLine& on_line, const std::string& accept = kJson);
 
   // Ends a Watch that is under way and all later ones. From any thread.
   void Stop();

@@ -22,8 +22,12 @@ std::string VersionOf(const json& object) { return Text(At(At(object, "metadata"
 
 }  // namespace
 
-ListWatch::ListWatch(Access access, std::string path, Handler* handler)
-    : client_(std::move(access)), path_(std::move(path)), handler_(handler), thread_([this] { Run(); }) {}
+ListWatch::ListWatch(Access access, std::string path, Handler* handler, Wanted wanted)
+    : client_(std::move(access)),
+      path_(std::move(path)),
+      wanted_(wanted),
+      handler_(handler),
+      thread_([this] { Run(); }) {}
 
 ListWatch::~ListWatch() {
   {
@@ -60,8 +64,13 @@ bool ListWatch::Pause(milliseconds pause) {
   return !wake_.wait_for(lock, pause, [this] { return stop_; });
 }
 
+std::string ListWatch::Accepted(const std::string& metadata) const {
+  if (wanted_ == Wanted::kAll) return Client::kJson;
+  return std::string(Client::kJson) + ";as=" + metadata + ";g=meta.k8s.io;v=v1," + Client::kJson;
+}
+
 bool ListWatch::List() {
-  const Response response = client_.Get(path_);
+  const Response response = client_.Get(path_, Accepted("PartialObjectMetadataList"));
   if (response.status != 200) {
     Complain(response.status == 0
                  ? response.error
@@ -86,7 +95,8 @@ void ListWatch::Watch() {
   const char separator = path_.find('?') == std::string::npos ? '?' : '&';
   const std::string path =
       path_ + separator + "watch=1&allowWatchBookmarks=true&timeoutSeconds=300&resourceVersion=" + version_;
-  const Response response = client_.Watch(path, [this](std::string_view line) { return OnLine(line); });
+  const Response response = client_.Watch(path, [this](std::string_view line) { return OnLine(line); },
+                                          Accepted("PartialObjectMetadata"));
   if (response.status == 200) return;
   if (response.status == kGone) {
     version_.clear();

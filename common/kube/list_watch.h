@@ -26,9 +26,14 @@ class ListWatch {
     virtual void OnDelete(const nlohmann::json& object) = 0;
   };
 
+  enum class Wanted {
+    kAll,
+    kMetadata,  // of each object, where the server can leave out the rest
+  };
+
   // `path`: of the list, with its selectors, such as /api/v1/pods?fieldSelector=spec.nodeName%3Dx. `handler`
   // outlives it.
-  ListWatch(Access access, std::string path, Handler* handler);
+  ListWatch(Access access, std::string path, Handler* handler, Wanted wanted = Wanted::kAll);
   ~ListWatch();
 
   // The watch stands, or was ended by the server a moment ago in good order.
@@ -36,6 +41,7 @@ class ListWatch {
 
  private:
   void Run();
+  std::string Accepted(const std::string& metadata) const;
   bool List();
   void Watch();
   bool OnLine(std::string_view line);
@@ -44,6 +50,7 @@ class ListWatch {
 
   Client client_;
   const std::string path_;
+  const Wanted wanted_;
   Handler* handler_;
   std::string version_;  // resourceVersion to go on from; empty: list anew
   std::string complaint_;

@@ -1,0 +1,152 @@
+#include "common/kube/events.h"
+
+#include <pthread.h>
+#include <time.h>
+
+#include <array>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "common/base/hash.h"
+#include "common/logging/log.h"
+
+namespace crossover::kube {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr std::size_t kLongestNote = 1024;
+constexpr int kTries = 3;
+constexpr milliseconds kPause{1000};
+constexpr std::size_t kLongestName = 200;  // of an object, in its event's
+constexpr int kTooMany = 429;
+
+// The API server wants exactly six digits.
+std::string MicroTime(std::int64_t seconds, std::int64_t micros) {
+  const time_t whole = seconds;
+  tm broken{};
+  gmtime_r(&whole, &broken);
+  std::array<char, 32> day{};
+  std::strftime(day.data(), day.size(), "%Y-%m-%dT%H:%M:%S", &broken);
+  std::array<char, 48> text{};
+  std::snprintf(text.data(), text.size(), "%s.%06dZ", day.data(), static_cast<int>(micros));
+  return text.data();
+}
+
+}  // namespace
+
+std::string BodyOf(const Event& event, const std::string& reporter, const std::string& instance,
+                   const std::string& name, std::int64_t seconds, std::int64_t micros) {
+  const Regarding& about = event.regarding;
+  nlohmann::json regarding = {{"kind", about.kind}, {"name", about.name}, {"apiVersion", "v1"}};
+  if (!about.name_space.empty()) regarding["namespace"] = about.name_space;
+  if (!about.uid.empty()) regarding["uid"] = about.uid;
+  const nlohmann::json body = {
+      {"apiVersion", "events.k8s.io/v1"},
+      {"kind", "Event"},
+      {"metadata",
+       {{"name", name}, {"namespace", about.name_space.empty() ? "default" : about.name_space}}},
+      {"eventTime", MicroTime(seconds, micros)},
+      {"reportingController", reporter},
+      {"reportingInstance", instance},
+      {"type", event.warning ? "Warning" : "Normal"},
+      {"reason", event.reason},
+      {"action", event.action},
+      {"note", event.note.substr(0, kLongestNote)},
+      {"regarding", regarding}};
+  return body.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+Events::Events(Access access, std::string reporter, std::string instance)
+    : client_(std::move(access)),
+      reporter_(std::move(reporter)),
+      instance_(std::move(instance)),
+      thread_([this] { Run(); }) {
+  pthread_setname_np(thread_.native_handle(), "xo-events");
+}
+
+Events::~Events() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  wake_.notify_one();
+  thread_.join();
+}
+
+void Events::Tell(Event event) {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto now = std::chrono::steady_clock::now();
+    if (now - forgotten_ > kForget) {
+      told_.clear();
+      forgotten_ = now;
+    }
+    if (told_.contains(event)) return;
+    if (waiting_.size() >= kMostWaiting) {
+      ++lost_;
+      return;
+    }
+    if (told_.size() < kMostWaiting) told_.insert(event);
+    waiting_.push_back(std::move(event));
+  }
+  wake_.notify_one();
+}
+
+std::uint64_t Events::lost() const {
+  const std::lock_guard lock(mutex_);
+  return lost_;
+}
+
+bool Events::Pause(milliseconds pause) {
+  std::unique_lock lock(mutex_);
+  return !wake_.wait_for(lock, pause, [this] { return stop_; });
+}
+
+void Events::Run() {
+  for (;;) {
+    Event event;
+    {
+      std::unique_lock lock(mutex_);
+      wake_.wait(lock, [this] { return stop_ || !waiting_.empty(); });
+      if (stop_) return;
+      event = std::move(waiting_.front());
+      waiting_.pop_front();
+    }
+    Outcome outcome = Post(event);
+    for (int tries = 1; outcome == Outcome::kAgain && tries < kTries; ++tries) {
+      if (!Pause(kPause)) return;
+      outcome = Post(event);
+    }
+    if (outcome == Outcome::kTold) continue;
+    const std::lock_guard lock(mutex_);
+    ++lost_;
+  }
+}
+
+Events::Outcome Events::Post(const Event& event) {
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  const Regarding& about = event.regarding;
+  const std::string name_space = about.name_space.empty() ? "default" : about.name_space;
+  const std::string name = about.name.substr(0, kLongestName) + "." +
+                           base::HexOf(base::Hash(instance_ + std::to_string(now.tv_sec) +
+                                                  std::to_string(now.tv_nsec) + std::to_string(++number_)))
+                               .data();
+  const Response response =
+      client_.Send({.method = "POST",
+                    .path = "/apis/events.k8s.io/v1/namespaces/" + name_space + "/events",
+                    .body = BodyOf(event, reporter_, instance_, name, now.tv_sec, now.tv_nsec / 1000)});
+  if (response.status == 201) {
+    complaint_.clear();
+    return Outcome::kTold;
+  }
+  const std::string why =
+      response.status == 0 ? response.error : "status " + std::to_string(response.status);
+  if (why != complaint_) logging::Warn("telling of events: " + why + " " + response.body.substr(0, 200));
+  complaint_ = why;
+  const bool ours = response.status >= 400 && response.status < 500 && response.status != kTooMany;
+  return ours ? Outcome::kRefused : Outcome::kAgain;
+}
+
+}  // namespace crossover::kube

@@ -1,0 +1,113 @@
+#include "common/process/run.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+
+#include "common/base/fd.h"
+
+extern char** environ;
+
+namespace crossover::process {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+struct Pipe {
+  base::UniqueFd read, write;
+
+  bool Open() {
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) return false;
+    read.Reset(ends[0]);
+    write.Reset(ends[1]);
+    return true;
+  }
+};
+
+std::vector<char*> Pointers(std::vector<std::string>* texts) {
+  std::vector<char*> pointers;
+  for (std::string& text : *texts) pointers.push_back(text.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+std::vector<std::string> Environment(const std::vector<std::pair<std::string, std::string>>& variables) {
+  std::vector<std::string> all;
+  for (const auto& [name, value] : variables) all.push_back(name + "=" + value);
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string text = *entry;
+    bool replaced = false;
+    for (const auto& [name, value] : variables) replaced |= text.compare(0, name.size() + 1, name + "=") == 0;
+    if (!replaced) all.push_back(text);
+  }
+  return all;
+}
+
+// 0 where it cannot be started. Signals that we block are none that it should.
+pid_t Spawn(std::vector<std::string> command, std::vector<std::string> environment, int in, int out) {
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, in, STDIN_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t none;
+  sigemptyset(&none);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+  pid_t pid = 0;
+  const auto arguments = Pointers(&command);
+  const auto variables = Pointers(&environment);
+  if (posix_spawnp(&pid, arguments.front(), &actions, &attributes, arguments.data(), variables.data()) != 0)
+    pid = 0;
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&actions);
+  return pid;
+}
+
+// Until the program closes its output. False where that takes too long.
+bool Collect(int fd, steady_clock::time_point end, std::string* output) {
+  char buffer[4096];
+  for (;;) {
+    const auto left = std::chrono::duration_cast<milliseconds>(end - steady_clock::now());
+    pollfd readable{fd, POLLIN, 0};
+    if (left.count() <= 0 || poll(&readable, 1, static_cast<int>(left.count())) <= 0) return false;
+    const ssize_t size = read(fd, buffer, sizeof buffer);
+    if (size <= 0) return size == 0;
+    if (output->size() < kMostOutput) output->append(buffer, static_cast<std::size_t>(size));
+  }
+}
+
+}  // namespace
+
+std::optional<Outcome> Run(const std::vector<std::string>& command,
+                           const std::vector<std::pair<std::string, std::string>>& variables,
+                           const std::string& input, milliseconds patience) {
+  const auto end = steady_clock::now() + patience;
+  Pipe in, out;
+  if (!in.Open() || !out.Open()) return std::nullopt;
+  // What does not fit into the pipe would block: these are lines of commands.
+  fcntl(in.write.get(), F_SETFL, O_NONBLOCK);
+  [[maybe_unused]] const ssize_t written = write(in.write.get(), input.data(), input.size());
+  const pid_t pid = Spawn(command, Environment(variables), in.read.get(), out.write.get());
+  in.read.Reset();
+  in.write.Reset();
+  out.write.Reset();
+  if (pid == 0) return std::nullopt;
+  Outcome outcome;
+  const bool ended = Collect(out.read.get(), end, &outcome.output);
+  if (!ended) kill(pid, SIGKILL);
+  int status = 0;
+  if (waitpid(pid, &status, 0) != pid || !ended) return std::nullopt;
+  outcome.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return outcome;
+}
+
+}  // namespace crossover::process

@@ -1,0 +1,92 @@
+#include "common/kube/events.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "tests/unit/common/kube/server.h"
+
+namespace crossover::kube {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+Event About(const std::string& pod, const std::string& note = "something") {
+  return {.regarding = {"Pod", "team", pod, "u"}, .reason = "Reason", .action = "Act", .note = note};
+}
+
+class EventsTest : public ::testing::Test {
+ protected:
+  std::unique_ptr<Events> Start() {
+    return std::make_unique<Events>(Access{.server = server_.url(), .ca_file = "", .token_file = ""},
+                                    "crossover.dev/test", "node-1");
+  }
+  // Waits until so many were given up.
+  static void AwaitLost(const Events& events, std::uint64_t count) {
+    while (events.lost() < count) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+
+  Server server_;
+};
+
+TEST_F(EventsTest, WhatTheApiServerIsSent) {
+  server_.Answer(201, "{}");
+  const auto events = Start();
+  events->Tell(About("p"));
+  const std::string request = server_.AwaitRequest(0);
+  EXPECT_THAT(request, HasSubstr("POST /apis/events.k8s.io/v1/namespaces/team/events HTTP/1.1"));
+  EXPECT_THAT(request, HasSubstr("Content-Type: application/json"));
+  const json body = json::parse(request.substr(request.find("\r\n\r\n") + 4));
+  EXPECT_EQ(body["regarding"]["name"], "p");
+  EXPECT_EQ(body["reportingInstance"], "node-1");
+  EXPECT_EQ(body["type"], "Warning");
+}
+
+TEST_F(EventsTest, TheTimeHasSixDigitsAndAnObjectOfTheClusterIsOfNamespaceDefault) {
+  const json body = json::parse(
+      BodyOf({.regarding = {"Node", "", "n", ""}, .warning = false, .reason = "R", .action = "A", .note = ""},
+             "us", "here", "n.1", 1'700'000'000, 42));
+  EXPECT_EQ(body["eventTime"], "2023-11-14T22:13:20.000042Z");
+  EXPECT_EQ(body["metadata"]["namespace"], "default");
+  EXPECT_EQ(body["type"], "Normal");
+  EXPECT_FALSE(body["regarding"].contains("namespace"));
+}
+
+TEST_F(EventsTest, ALongNoteIsCutAndBytesThatAreNoTextAreReplaced) {
+  const json body = json::parse(BodyOf(About("p", std::string(3000, 'x')), "us", "here", "p.1", 0, 0));
+  EXPECT_EQ(body["note"].get<std::string>().size(), 1024u);
+  EXPECT_NO_THROW(json::parse(BodyOf(About("p", "\xff"), "us", "here", "p.1", 0, 0)));
+}
+
+TEST_F(EventsTest, TheSameIsToldOnce) {
+  server_.Answer(201, "{}");
+  server_.Answer(201, "{}");
+  const auto events = Start();
+  events->Tell(About("p"));
+  events->Tell(About("p"));
+  events->Tell(About("q"));
+  EXPECT_THAT(server_.AwaitRequest(1), HasSubstr("\"name\":\"q\""));
+}
+
+TEST_F(EventsTest, OneThatIsRefusedIsLostAndCounted) {
+  server_.Answer(403, "{}");
+  const auto events = Start();
+  events->Tell(About("p"));
+  AwaitLost(*events, 1);
+}
+
+TEST_F(EventsTest, AServerThatIsBusyIsAskedAgain) {
+  server_.Answer(500, "{}");
+  server_.Answer(201, "{}");
+  const auto events = Start();
+  events->Tell(About("p"));
+  server_.AwaitRequest(1);
+  EXPECT_EQ(events->lost(), 0u);
+}
+
+}  // namespace
+}  // namespace crossover::kube

@@ -1,0 +1,42 @@
+#include "common/process/run.h"
+
+#include <gtest/gtest.h>
+
+namespace crossover::process {
+namespace {
+
+using std::chrono::milliseconds;
+constexpr milliseconds kPatience{60'000};
+
+TEST(RunTest, WhatItReadsAndWrites) {
+  const auto outcome = process::Run({"cat"}, {}, "one\ntwo\n", kPatience);
+  ASSERT_TRUE(outcome);
+  EXPECT_EQ(outcome->status, 0);
+  EXPECT_EQ(outcome->output, "one\ntwo\n");
+}
+
+TEST(RunTest, VariablesComeBesideOurOwnAndBeforeThem) {
+  const auto outcome = process::Run({"sh", "-c", "echo $MADE-${PATH:+set}"}, {{"MADE", "x y"}}, "", kPatience);
+  ASSERT_TRUE(outcome);
+  EXPECT_EQ(outcome->output, "x y-set\n");
+  EXPECT_EQ(process::Run({"/bin/sh", "-c", "echo $PATH"}, {{"PATH", "/nowhere"}}, "", kPatience)->output, "/nowhere\n");
+}
+
+TEST(RunTest, ItsExitStatusAndTheSignalThatEndedIt) {
+  EXPECT_EQ(process::Run({"sh", "-c", "exit 3"}, {}, "", kPatience)->status, 3);
+  EXPECT_EQ(process::Run({"sh", "-c", "kill -9 $$"}, {}, "", kPatience)->status, 128 + 9);
+}
+
+TEST(RunTest, OneThatIsNotThereOrDoesNotEnd) {
+  EXPECT_FALSE(process::Run({"/nonexistent/program"}, {}, "", kPatience));
+  EXPECT_FALSE(process::Run({"sleep", "1000"}, {}, "", milliseconds(50)));
+}
+
+TEST(RunTest, WhatIsTooMuchIsLeftOut) {
+  const auto outcome = process::Run({"sh", "-c", "yes | head -c 3000000"}, {}, "", kPatience);
+  ASSERT_TRUE(outcome);
+  EXPECT_LT(outcome->output.size(), kMostOutput + 4096);
+}
+
+}  // namespace
+}  // namespace crossover::process
