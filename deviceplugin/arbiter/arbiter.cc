@@ -25,9 +25,9 @@ std::string Describe(const Member& member) {
 
 }  // namespace
 
-Arbiter::Entry::Entry(const std::shared_ptr<const GpuInfo>& info, const LiveSettings& live,
+Arbiter::Entry::Entry(const std::shared_ptr<const GpuInfo>& info, const LiveSettings& live, Policy policy,
                       Observer* observer, Liveness::OnDead on_dead)
-    : gpu(info, live.turn, live.policy, observer), liveness(*info->page, std::move(on_dead)) {
+    : gpu(info, live.turn, policy, observer), liveness(*info->page, std::move(on_dead)) {
   gpu.set_guard(live.guard);
 }
 
@@ -144,17 +144,41 @@ void Arbiter::HandleMail() {
   Mailbox::Content mail = mailbox_.Take();
   for (const std::uint64_t id : mail.dead) reception_.Close(id, "its process is ending");
   if (mail.settings) Apply(std::move(*mail.settings));
+  if (mail.review) ReviewAll();
   stop_ |= mail.stop;
   if (mail.ping) answered_.fetch_add(1);
 }
 
 void Arbiter::Apply(LiveSettings settings) {
   settings_.live = std::move(settings);
-  for (auto& [uuid, entry] : gpus_) {
-    entry->gpu.set_policy(settings_.live.policy);
+  for (auto& [key, entry] : gpus_) {
+    entry->gpu.set_policy(PolicyOn(entry->gpu.info().uuid));
     entry->gpu.set_guard(settings_.live.guard);
     entry->gpu.set_settings(settings_.live.turn);
     entry->next_poll = 0;
+  }
+}
+
+Policy Arbiter::PolicyOn(const std::string& uuid) const {
+  const LiveSettings& live = settings_.live;
+  return live.held.contains(uuid) ? Stricter(live.policy, Policy::kObserve) : live.policy;
+}
+
+// Whoever may not stay is told why, and asks again.
+void Arbiter::ReviewAll() {
+  if (identities_ == nullptr) return;
+  std::vector<std::pair<std::uint64_t, std::string>> away;
+  for (auto& [key, entry] : gpus_) {
+    for (const auto& member : entry->gpu.Members()) {
+      const Standing standing = identities_->StandingOf(*member);
+      if (standing.policy == Policy::kOff) away.emplace_back(member->id, standing.reason);
+      member->observed = standing.policy == Policy::kObserve;
+    }
+    entry->next_poll = 0;
+  }
+  for (const auto& [id, reason] : away) {
+    reception_.SendNotice(id, "takes no turns: " + reason);
+    reception_.Close(id, reason);
   }
 }
 
@@ -222,7 +246,7 @@ Arbiter::Entry* Arbiter::FindOrMake(const std::string& uuid, const std::string& 
   info->key = key;
   info->page = Page::Create(refusal);
   if (info->page == nullptr) return nullptr;
-  auto entry = std::make_unique<Entry>(std::move(info), settings_.live, observer_,
+  auto entry = std::make_unique<Entry>(std::move(info), settings_.live, PolicyOn(uuid), observer_,
                                        [this](std::uint64_t id) { mailbox_.PutDead(id); });
   return gpus_.emplace(key, std::move(entry)).first->second.get();
 }
@@ -231,8 +255,7 @@ std::string Arbiter::OnHello(Connection& connection, const Hello& hello) {
   if (identities_ != nullptr) {
     const auto identified = identities_->Identify(connection.peer(), hello);
     if (const auto* unknown = std::get_if<Unidentified>(&identified)) {
-      Log(LogLevel::kWarn, "refused a client of gpu " + hello.gpu_uuid + ": " + unknown->reason);
-      return unknown->reason;
+      return Refuse(connection, "a client of gpu " + hello.gpu_uuid, unknown->reason);
     }
     return Welcome(connection, std::get<Hello>(identified));
   }
@@ -240,18 +263,20 @@ std::string Arbiter::OnHello(Connection& connection, const Hello& hello) {
   return Welcome(connection, hello);
 }
 
+// It asks again twice a second: that is a line of the log once.
+std::string Arbiter::Refuse(const Connection& connection, const std::string& who, const std::string& reason) {
+  if (refusals_.IsNews(connection.peer().pid, who + reason, base::MonotonicNs()))
+    Log(LogLevel::kWarn, "refused " + who + ": " + reason);
+  return reason;
+}
+
 std::string Arbiter::Welcome(Connection& connection, const Hello& hello) {
-  std::string refusal;
-  Entry* entry = EntryFor(connection, hello, &refusal);
-  if (entry == nullptr) {
-    Log(LogLevel::kWarn, "refused gang " + hello.gang + ": " + refusal);
-    return refusal;
-  }
   auto member = std::make_shared<Member>();
   member->id = connection.id();
   member->gang = hello.gang;
   member->name_space = hello.name_space;
   member->pod = hello.pod;
+  member->pod_uid = hello.pod_uid;
   member->gang_size = hello.gang_size;
   member->rank = hello.rank;
   member->pid = connection.peer().pid;
@@ -259,13 +284,20 @@ std::string Arbiter::Welcome(Connection& connection, const Hello& hello) {
   member->transport = hello.transport;
   member->priority = hello.priority;
   member->max_slowdown = hello.max_slowdown / 1000.0;
+  if (identities_ != nullptr) {
+    const Standing standing = identities_->StandingOf(*member);
+    if (standing.policy == Policy::kOff) return Refuse(connection, "gang " + hello.gang, standing.reason);
+    member->observed = standing.policy == Policy::kObserve;
+  }
+  std::string refusal;
+  Entry* entry = EntryFor(connection, hello, &refusal);
+  if (entry == nullptr) return Refuse(connection, "gang " + hello.gang, refusal);
   if (profiles_ != nullptr) {
     member->known = profiles_->Find(member->gang, member->uid, member->gang_size).value_or(turn::Demand());
   }
   auto joined = entry->gpu.Join(std::move(member), base::MonotonicNs());
   if (const auto* refused = std::get_if<Membership::Refusal>(&joined)) {
-    Log(LogLevel::kWarn, "refused gang " + hello.gang + " on gpu " + hello.gpu_uuid + ": " + refused->reason);
-    return refused->reason;
+    return Refuse(connection, "gang " + hello.gang + " on gpu " + hello.gpu_uuid, refused->reason);
   }
   connection.member = std::get<std::shared_ptr<const Member>>(joined);
   entry->liveness.Watch(connection.member->slot, connection.id());

@@ -21,6 +21,7 @@
 #include "deviceplugin/arbiter/profile_source.h"
 #include "deviceplugin/arbiter/quarantine.h"
 #include "deviceplugin/arbiter/reception.h"
+#include "deviceplugin/arbiter/said.h"
 #include "deviceplugin/arbiter/settings.h"
 
 namespace crossover::arbiter {
@@ -43,11 +44,13 @@ class Arbiter : private Reception::Desk {
   // Whether its thread takes a pass within `patience`.
   bool Answers(std::chrono::milliseconds patience);
   void Reload(LiveSettings settings) { mailbox_.PutSettings(std::move(settings)); }
+  // What clients may do has changed: see IdentitySource.
+  void Review() { mailbox_.PutReview(); }
 
  private:
   struct Entry {
-    Entry(const std::shared_ptr<const GpuInfo>& info, const LiveSettings& live, Observer* observer,
-          Liveness::OnDead on_dead);
+    Entry(const std::shared_ptr<const GpuInfo>& info, const LiveSettings& live, Policy policy,
+          Observer* observer, Liveness::OnDead on_dead);
     Gpu gpu;
     Liveness liveness;
     turn::Time next_poll = 0;
@@ -56,6 +59,7 @@ class Arbiter : private Reception::Desk {
 
   std::string OnHello(Connection& connection, const Hello& hello) override;
   std::string Welcome(Connection& connection, const Hello& hello);
+  std::string Refuse(const Connection& connection, const std::string& who, const std::string& reason);
   void OnProfile(Connection& connection, const Profile& profile) override;
   void OnGone(const Connection& connection, std::string_view why) override;
 
@@ -69,6 +73,8 @@ class Arbiter : private Reception::Desk {
   turn::Time PollDue(turn::Time now);
   void HandleMail();
   void Apply(LiveSettings settings);
+  void ReviewAll();
+  Policy PolicyOn(const std::string& uuid) const;
   void OpenGatesAndWait();
   void Log(LogLevel level, std::string line) { observer_->OnLog(level, std::move(line)); }
 
@@ -80,6 +86,7 @@ class Arbiter : private Reception::Desk {
   Poller poller_;
   Entries gpus_;  // by GpuInfo::key
   Quarantine quarantine_;
+  Said refusals_;  // by process
   Reception reception_;  // after gpus_: its clients leave their GPUs when it goes
   bool stop_ = false;
   std::atomic<std::uint64_t> answered_{0};

@@ -148,7 +148,8 @@ void Gpu::ApplyMode(turn::Time now) {
     const std::uint32_t phase = Atomic(info_->page->slot(slot).phase).load();
     turnstile_.SetTurns(slot, Atomic(info_->page->slot(slot).turns).load());
     turnstile_.SetIterationOffset(slot, Atomic(info_->page->slot(slot).iteration_offset).load());
-    phases[count++] = offenders_.Has(slot) ? std::uint32_t{CROSSOVER_PHASE_LEARNING} : phase;
+    const bool ungated = offenders_.Has(slot) || member_[slot]->observed;
+    phases[count++] = ungated ? std::uint32_t{CROSSOVER_PHASE_LEARNING} : phase;
   }
   turnstile_.SetTurnsLast(turns_last);
   promises_.SetTurnsLast(turns_last);

@@ -33,6 +33,10 @@ void Mailbox::PutSettings(LiveSettings settings) {
   Put([&settings](Content* content) { content->settings = std::move(settings); });
 }
 
+void Mailbox::PutReview() {
+  Put([](Content* content) { content->review = true; });
+}
+
 void Mailbox::PutStop() {
   Put([](Content* content) { content->stop = true; });
 }

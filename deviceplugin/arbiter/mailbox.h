@@ -17,6 +17,7 @@ class Mailbox {
   struct Content {
     std::vector<std::uint64_t> dead;       // ids of clients whose process is ending, killed or not
     std::optional<LiveSettings> settings;  // the newest
+    bool review = false;  // what clients may do has changed
     bool stop = false;
     bool ping = false;  // somebody asks whether mail is read
   };
@@ -26,6 +27,7 @@ class Mailbox {
 
   void PutDead(std::uint64_t id);
   void PutSettings(LiveSettings settings);
+  void PutReview();
   void PutStop();
   void PutPing();
   Content Take();

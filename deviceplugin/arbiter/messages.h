@@ -27,6 +27,7 @@ struct Hello {
   // Never of the wire: filled in where it is known who the client is.
   std::string name_space;
   std::string pod;
+  std::string pod_uid;
 };
 
 struct Profile {

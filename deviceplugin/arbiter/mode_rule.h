@@ -15,6 +15,9 @@ enum class Policy : std::uint8_t {
   kEnforce   // turns are taken wherever they can be
 };
 
+// The stricter of two.
+constexpr Policy Stricter(Policy a, Policy b) { return a < b ? a : b; }
+
 // `phases`: what each client of the GPU says of itself (enum crossover_phase); anything else counts as
 // learning. Gated beside ungated would help neither, so one client that cannot take turns ungates all.
 // `measure`: one that is alone takes turns too, with itself: how long they are is not seen otherwise.

@@ -29,6 +29,7 @@ struct Member {
   std::string gang;
   std::string name_space;  // of its pod; empty where it has none
   std::string pod;
+  std::string pod_uid;
   std::uint32_t gang_size = 0;
   std::uint32_t rank = 0;
   std::int64_t pid = 0;  // as the kernel says, 0 if it cannot
@@ -36,7 +37,9 @@ struct Member {
   std::uint32_t priority = 0;  // enum crossover_priority
   turn::Demand known;       // as learned of an earlier process of the same job; unknown where there was none
   double max_slowdown = 0;  // step together over step alone; 0: none
-  mutable std::atomic<std::uint32_t> transport{0};  // enum crossover_transport; changes while it lives
+  // Both change while it lives.
+  mutable std::atomic<std::uint32_t> transport{0};  // enum crossover_transport
+  mutable std::atomic<bool> observed{false};        // whoever started it wants it to be watched only
 };
 
 enum class EventKind : std::uint8_t {

@@ -1,6 +1,7 @@
 // What an arbiter is told at its start, and what it may be told again while it runs.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,6 +32,8 @@ struct LiveSettings {
   // UUIDs of the GPUs whose turns are kept; unset: any that a client names. Clients that are on a GPU already
   // stay there.
   std::optional<std::vector<std::string>> gpus;
+  // On which no turns are taken for now, by UUID, and why.
+  std::map<std::string, std::string> held;
 };
 
 struct Settings {

@@ -50,6 +50,9 @@ std::string WhyUngated(const std::vector<ClientView>& clients, const turn::Stats
   if (mode == CROSSOVER_MODE_OFF) return "the daemon's mode is off";
   if (clients.size() == 1) return "alone on its GPU";
   for (const ClientView& client : clients) {
+    if (client.member->observed) return "gang " + client.member->gang + " is to be watched only, by its mode";
+  }
+  for (const ClientView& client : clients) {
     if (client.offender) return "gang " + client.member->gang + " held its turn too long, too often";
   }
   for (const ClientView& client : clients) {

@@ -79,6 +79,20 @@ class GpuTest : public ::testing::Test {
   turn::Time now_ = 1'000 * kMs;
 };
 
+TEST_F(GpuTest, OneThatIsToBeWatchedOnlyUngatesAll) {
+  const turn::SlotIndex a = JoinLocked("a");
+  const turn::SlotIndex b = JoinLocked("b");
+  Poll();
+  ASSERT_EQ(Slot(a).mode, CROSSOVER_MODE_GATE);
+  gpu_->Members()[1]->observed = true;
+  Poll();
+  EXPECT_EQ(Slot(a).mode, CROSSOVER_MODE_OBSERVE);
+  EXPECT_EQ(Slot(b).mode, CROSSOVER_MODE_OBSERVE);
+  gpu_->Members()[1]->observed = false;
+  Poll();
+  EXPECT_EQ(Slot(a).mode, CROSSOVER_MODE_GATE);
+}
+
 TEST_F(GpuTest, ANewcomerIsObservedAtOnce) {
   const turn::SlotIndex slot = Join("a");
   EXPECT_EQ(Slot(slot).mode, CROSSOVER_MODE_OBSERVE);
