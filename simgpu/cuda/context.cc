@@ -9,6 +9,7 @@
 
 #include "simgpu/cuda/capture.h"
 #include "simgpu/cuda/faults.h"
+#include "simgpu/cuda/mps.h"
 #include "simgpu/machine/machine.h"
 
 namespace simgpu {
@@ -85,6 +86,7 @@ CUresult Initialize() {
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
   if (initialized) return CUDA_SUCCESS;
+  if (!ConnectToMps()) return CUDA_ERROR_MPS_CONNECTION_FAILED;
   Machine* machine = Machine::Get();
   if (machine == nullptr) return CUDA_ERROR_NO_DEVICE;
   static std::once_flag once;

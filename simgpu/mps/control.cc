@@ -1,0 +1,146 @@
+// nvidia-cuda-mps-control for software GPUs:
+//
+//     nvidia-cuda-mps-control -f [-M]     the control daemon; -M: one server for all users
+//     nvidia-cuda-mps-control             sends the lines of its standard input to the daemon: get_server_list,
+//                                         get_client_list SERVER, terminate_client SERVER CLIENT, quit
+//
+// CUDA_MPS_PIPE_DIRECTORY says where its socket is. SIMGPU_MPS_STRICT=1: a client that is killed takes the other
+// clients of its server along, as may happen in life.
+#include <poll.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "simgpu/mps/protocol.h"
+#include "simgpu/mps/servers.h"
+
+namespace simgpu::mps {
+namespace {
+
+constexpr char kPidFile[] = "/nvidia-cuda-mps-control.pid";
+
+std::string Directory() {
+  const char* directory = std::getenv(kDirectoryVariable);
+  return directory != nullptr ? directory : kDefaultDirectory;
+}
+
+sockaddr_un AddressOf(const std::string& directory) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::snprintf(address.sun_path, sizeof address.sun_path, "%s/control", directory.c_str());
+  return address;
+}
+
+int Listen(const std::string& directory) {
+  mkdir(directory.c_str(), 0755);
+  const sockaddr_un address = AddressOf(directory);
+  unlink(address.sun_path);
+  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 || listen(fd, 64) != 0) return -1;
+  chmod(address.sun_path, 0666);
+  std::ofstream(directory + kPidFile) << getpid() << "\n";
+  return fd;
+}
+
+std::string ReadLine(int fd) {
+  std::string line;
+  for (char byte = 0; recv(fd, &byte, 1, 0) == 1 && byte != '\n';) line += byte;
+  return line;
+}
+
+// One connection: a client, or a command. False: the daemon is to end.
+bool Accept(int listener, Servers* servers) {
+  const int fd = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
+  if (fd < 0) return true;
+  const timeval patience{1, 0};
+  setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  char kind = 0;
+  if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && recv(fd, &kind, 1, 0) == 1 && kind == kClient) {
+    servers->AddClient(fd, peer.pid, peer.uid);
+    return true;
+  }
+  bool stays = true;
+  if (kind == kCommand) {
+    const std::string line = ReadLine(fd);
+    stays = line != "quit";
+    const std::string answer = stays ? servers->Execute(line) : "";
+    send(fd, answer.data(), answer.size(), MSG_NOSIGNAL);
+  }
+  close(fd);
+  return stays;
+}
+
+int Serve(bool multi_user) {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int signal : {SIGCHLD, SIGTERM, SIGINT}) sigaddset(&signals, signal);
+  sigprocmask(SIG_BLOCK, &signals, nullptr);
+  const int told = signalfd(-1, &signals, SFD_CLOEXEC);
+  const int listener = Listen(Directory());
+  if (listener < 0) {
+    std::fprintf(stderr, "nvidia-cuda-mps-control: %s: %s\n", Directory().c_str(), std::strerror(errno));
+    return 1;
+  }
+  Servers servers(multi_user, std::getenv("SIMGPU_MPS_STRICT") != nullptr);
+  for (;;) {
+    std::vector<pollfd> fds = {{told, POLLIN, 0}, {listener, POLLIN, 0}};
+    for (const int connection : servers.connections()) fds.push_back({connection, POLLIN, 0});
+    poll(fds.data(), fds.size(), -1);
+    signalfd_siginfo signal{};
+    if (fds[0].revents != 0 && read(told, &signal, sizeof signal) == sizeof signal) {
+      if (signal.ssi_signo != SIGCHLD) return 0;
+      for (pid_t server; (server = waitpid(-1, nullptr, WNOHANG)) > 0;) servers.OnServerEnd(server);
+    }
+    for (std::size_t i = 2; i < fds.size(); ++i) {
+      if (fds[i].revents != 0) servers.OnReadable(fds[i].fd);
+    }
+    if (fds[1].revents != 0 && !Accept(listener, &servers)) return 0;
+  }
+}
+
+// Asks the daemon for each line of the standard input.
+int Ask() {
+  for (std::string line; std::getline(std::cin, line);) {
+    const sockaddr_un address = AddressOf(Directory());
+    const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+      std::fprintf(stderr, "Cannot find MPS control daemon process\n");
+      return 1;
+    }
+    line = kCommand + line + "\n";
+    send(fd, line.data(), line.size(), MSG_NOSIGNAL);
+    char buffer[4096];
+    for (ssize_t got; (got = recv(fd, buffer, sizeof buffer, 0)) > 0;)
+      std::cout.write(buffer, got);
+    close(fd);
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace simgpu::mps
+
+int main(int argc, char** argv) {
+  bool daemon = false;
+  bool multi_user = false;
+  for (int i = 1; i < argc; ++i) {
+    daemon |= std::strcmp(argv[i], "-f") == 0;
+    multi_user |= std::strcmp(argv[i], "-M") == 0;
+  }
+  return daemon ? simgpu::mps::Serve(multi_user) : simgpu::mps::Ask();
+}

@@ -1,0 +1,136 @@
+#include "simgpu/mps/servers.h"
+
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <sstream>
+
+#include "simgpu/mps/protocol.h"
+
+namespace simgpu::mps {
+
+Servers::~Servers() {
+  for (const auto& [server, uid] : servers_) kill(server, SIGKILL);
+}
+
+void Servers::AddClient(int connection, pid_t pid, uid_t uid) {
+  clients_.push_back({connection, pid, uid});
+  Serve();
+  if (clients_.back().server != 0) return;
+  std::printf("client %d of user %u waits\n", static_cast<int>(pid), uid);
+  std::fflush(stdout);
+}
+
+std::vector<int> Servers::connections() const {
+  std::vector<int> all;
+  for (const Client& client : clients_) all.push_back(client.connection);
+  return all;
+}
+
+// Gives a server to whoever waits and may have one, in the order in which they came.
+void Servers::Serve() {
+  for (auto client = clients_.begin(); client != clients_.end(); ++client) {
+    if (client->server != 0) continue;
+    client->server = ServerFor(client->uid);
+    if (client->server == 0) return;
+    send(client->connection, &kGo, 1, MSG_NOSIGNAL);
+  }
+}
+
+// 0 where another user is served.
+pid_t Servers::ServerFor(uid_t uid) {
+  for (const auto& [server, of] : servers_) {
+    if (multi_user_ || of == uid) return server;
+  }
+  if (!servers_.empty()) {
+    const pid_t server = servers_.begin()->first;
+    const bool busy = std::any_of(clients_.begin(), clients_.end(),
+                                  [server](const Client& client) { return client.server == server; });
+    if (busy) return 0;
+    servers_.erase(server);
+    kill(server, SIGKILL);
+  }
+  return StartServer(multi_user_ ? 0 : uid);
+}
+
+pid_t Servers::StartServer(uid_t uid) {
+  const pid_t server = fork();
+  if (server == 0) {
+    prctl(PR_SET_NAME, "nvidia-cuda-mps-server");
+    if (setuid(uid) != 0) _exit(1);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);  // which a change of the user undoes
+    for (;;) pause();
+  }
+  servers_[server] = uid;
+  return server;
+}
+
+void Servers::OnReadable(int connection) {
+  const auto client = std::find_if(clients_.begin(), clients_.end(),
+                                   [=](const Client& c) { return c.connection == connection; });
+  if (client == clients_.end()) return;
+  char byte = 0;
+  if (recv(connection, &byte, 1, MSG_DONTWAIT) > 0) {
+    client->said_bye |= byte == kBye;
+    return;
+  }
+  const pid_t server = client->server;
+  const bool killed = server != 0 && !client->said_bye;
+  Drop(client, false);
+  if (killed && strict_) EndClientsOf(server);
+  Serve();
+}
+
+void Servers::OnServerEnd(pid_t server) {
+  if (servers_.erase(server) == 0) return;
+  EndClientsOf(server);
+  Serve();
+}
+
+void Servers::EndClientsOf(pid_t server) {
+  for (auto client = clients_.begin(); client != clients_.end();) {
+    const auto next = std::next(client);
+    if (client->server == server) Drop(client, true);
+    client = next;
+  }
+}
+
+void Servers::Drop(Clients::iterator client, bool tell) {
+  if (tell) send(client->connection, &kEnd, 1, MSG_NOSIGNAL);
+  close(client->connection);
+  clients_.erase(client);
+}
+
+std::string Servers::Execute(const std::string& line) {
+  std::istringstream words(line);
+  std::string verb;
+  pid_t server = 0;
+  pid_t pid = 0;
+  words >> verb >> server >> pid;
+  std::string answer;
+  if (verb == "get_server_list") {
+    for (const auto& [known, uid] : servers_) answer += std::to_string(known) + "\n";
+  } else if (verb == "get_client_list") {
+    for (const Client& client : clients_) {
+      if (client.server == server && server != 0) answer += std::to_string(client.pid) + "\n";
+    }
+  } else if (verb == "terminate_client") {
+    const auto client = std::find_if(clients_.begin(), clients_.end(), [=](const Client& c) {
+      return c.server == server && c.pid == pid;
+    });
+    if (client == clients_.end()) return "Failed to find client\n";
+    Drop(client, true);
+    Serve();
+  } else {
+    answer = "Unrecognized command\n";
+  }
+  return answer;
+}
+
+}  // namespace simgpu::mps
