@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <utility>
@@ -85,26 +86,48 @@ void Daemon::Reload(const Reread& reread) {
 
 void Daemon::TellArbiter() {
   arbiter::LiveSettings live = config_.arbiter.live;
-  live.policy = switched_.value_or(live.policy);
+  live.policy = InForce();
+  live.held = limits_.held;
   arbiter_->Reload(std::move(live));
 }
 
+arbiter::Policy Daemon::InForce() const {
+  return arbiter::Stricter(switched_.value_or(config_.arbiter.live.policy), limits_.policy);
+}
+
+void Daemon::Limit(TurnLimits limits) {
+  const std::lock_guard lock(live_mutex_);
+  if (arbiter_ == nullptr || limits == limits_) return;
+  const arbiter::Policy before = InForce();
+  limits_ = std::move(limits);
+  TellArbiter();
+  if (before == InForce()) return;
+  logging::Info("mode changed from " + std::string(PolicyName(before)) + " to " +
+                std::string(PolicyName(InForce())) + (limits_.by.empty() ? "" : ": " + limits_.by));
+}
+
+void Daemon::Review() {
+  const std::lock_guard lock(live_mutex_);
+  if (arbiter_ != nullptr) arbiter_->Review();
+}
+
+void Daemon::RequestReload() { kill(getpid(), SIGHUP); }
+
 ModeSwitch::State Daemon::mode() const {
   const std::lock_guard lock(live_mutex_);
-  const arbiter::Policy configured = config_.arbiter.live.policy;
-  return {.in_force = switched_.value_or(configured), .configured = configured};
+  return {.in_force = InForce(), .configured = config_.arbiter.live.policy, .limits = limits_};
 }
 
 std::optional<arbiter::Policy> Daemon::Switch(std::optional<arbiter::Policy> policy) {
   const std::lock_guard lock(live_mutex_);
   if (arbiter_ == nullptr) return std::nullopt;
-  const arbiter::Policy configured = config_.arbiter.live.policy;
-  const arbiter::Policy before = switched_.value_or(configured);
+  const arbiter::Policy before = InForce();
   switched_ = policy;
   TellArbiter();
+  const bool limited = InForce() != policy.value_or(config_.arbiter.live.policy);
   logging::Info("mode switched from " + std::string(PolicyName(before)) + " to " +
-                std::string(PolicyName(policy.value_or(configured))) +
-                (policy ? "" : ", as the configuration says"));
+                std::string(PolicyName(InForce())) + (policy ? "" : ", as the configuration says") +
+                (limited ? ", and no further: " + limits_.by : ""));
   return before;
 }
 

@@ -17,7 +17,7 @@
 
 namespace crossover::deviceplugin {
 
-class Daemon : public ModeSwitch {
+class Daemon : public ModeSwitch, public Limited {
  public:
   // Reads the configuration again; nothing (after saying why in `error`) when it is not valid.
   using Reread = std::function<std::optional<Config>(std::string* error)>;
@@ -40,17 +40,23 @@ class Daemon : public ModeSwitch {
 
   State mode() const override;
   std::optional<arbiter::Policy> Switch(std::optional<arbiter::Policy> policy) override;
+  void Limit(TurnLimits limits) override;
+  void Review() override;
+  void RequestReload() override;
 
  private:
   void Reload(const Reread& reread);
   void Stop();
   void TellArbiter();
+  arbiter::Policy InForce() const;
 
   Config config_;
   const arbiter::ProfileSource* profiles_;
   const arbiter::IdentitySource* identities_;
-  mutable std::mutex live_mutex_;  // over config_.arbiter.live, switched_, and arbiter_'s coming and going
+  // Over config_.arbiter.live, switched_, limits_, and arbiter_'s coming and going.
+  mutable std::mutex live_mutex_;
   std::optional<arbiter::Policy> switched_;  // in force instead of the configuration's
+  TurnLimits limits_;
   std::unique_ptr<TraceWriter> trace_;
   std::unique_ptr<Recorder> recorder_;
   std::unique_ptr<arbiter::Arbiter> arbiter_;

@@ -2,14 +2,17 @@
 #include <cstdio>
 #include <string>
 
+#include "deviceplugin/check.h"
 #include "deviceplugin/node.h"
 #include "deviceplugin/standalone.h"
 
 int main(int argc, char** argv) {
   CLI::App app("Crossover's node daemon: keeps the turns of this machine's GPUs.", "crossover-deviceplugin");
   bool standalone = false;
+  bool check = false;
   std::string config;
   app.add_flag("--standalone", standalone, "serve this machine alone, without Kubernetes");
+  app.add_flag("--check", check, "say whether the file is valid, and end");
   app.add_option("--config", config, "YAML file with the configuration")->required();
   app.set_version_flag("--version", "crossover-deviceplugin " CROSSOVER_VERSION);
   try {
@@ -19,6 +22,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "crossover-deviceplugin: %s; --help says more\n", error.what());
     return 2;
   }
+  if (check) return crossover::deviceplugin::CheckConfig(config, standalone);
   return standalone ? crossover::deviceplugin::RunStandalone(config)
                     : crossover::deviceplugin::RunOnNode(config);
 }

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "deviceplugin/arbiter/mode_rule.h"
+#include "deviceplugin/turn_limits.h"
 
 namespace crossover::deviceplugin {
 
@@ -12,13 +13,14 @@ class ModeSwitch {
   struct State {
     arbiter::Policy in_force = arbiter::Policy::kEnforce;
     arbiter::Policy configured = arbiter::Policy::kEnforce;
+    TurnLimits limits;
   };
   virtual ~ModeSwitch() = default;
 
   // All of these from any thread.
   virtual State mode() const = 0;
-  // `policy` is in force from now on, until the next call: also over a configuration that is read again.
-  // Without one, what the configuration says. Returns what was in force before; nothing when it is too late,
+  // `policy` is in force from now on, until the next call: also over a configuration that is read again, but
+  // not beyond the limits. Without one, what the configuration says. Returns what was in force before; nothing when it is too late,
   // because the daemon stops.
   virtual std::optional<arbiter::Policy> Switch(std::optional<arbiter::Policy> policy) = 0;
 };

@@ -1,32 +1,34 @@
 #include "deviceplugin/node.h"
 
+#include <atomic>
 #include <cstdlib>
 #include <memory>
 #include <optional>
 
-#include "deviceplugin/config/node_yaml.h"
+#include "common/logging/log.h"
+#include "deviceplugin/config/config_file.h"
 #include "deviceplugin/inject/library_store.h"
 #include "deviceplugin/node_services.h"
 #include "deviceplugin/pods/identity.h"
-#include "deviceplugin/pods/pod_table.h"
 #include "deviceplugin/serve.h"
 
 namespace crossover::deviceplugin {
 namespace {
 
-std::string NodeName() {
-  const char* name = std::getenv("NODE_NAME");  // NOLINT(concurrency-mt-unsafe): there is one thread yet
-  return name != nullptr ? name : "";
+std::string Variable(const char* name) {
+  const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): nobody sets any
+  return value != nullptr ? value : "";
 }
 
 // What follows from the environment and the rest of the settings.
 bool Complete(NodeConfig* config, std::string* error) {
   NodeSettings& node = config->node;
-  if (node.name.empty()) node.name = NodeName();
+  if (node.name.empty()) node.name = Variable("NODE_NAME");
   if (node.name.empty()) {
     *error = "node.name: not set, and neither is NODE_NAME in the environment: the node's name is allowed";
     return false;
   }
+  if (node.name_space.empty()) node.name_space = Variable("POD_NAMESPACE");
   if (node.api_server.server.empty()) {
     const auto access = kube::InClusterAccess(error);
     if (!access) {
@@ -35,11 +37,11 @@ bool Complete(NodeConfig* config, std::string* error) {
     }
     node.api_server = *access;
   }
-  const auto library = InstallLibrary(node.library, node.host_directory, error);
+  const auto library = InstallLibrary(node.live.library, node.host_directory, error);
   if (!library) return false;
-  node.allocation.library_directory = *library;
+  node.live.allocation.library_directory = *library;
   const std::string& socket = config->daemon.arbiter.socket.path;
-  node.allocation.socket_directory = socket.substr(0, socket.rfind('/'));
+  node.live.allocation.socket_directory = socket.substr(0, socket.rfind('/'));
   return true;
 }
 
@@ -47,16 +49,38 @@ bool Complete(NodeConfig* config, std::string* error) {
 
 int RunOnNode(const std::string& config_path) {
   std::string error;
-  std::optional<NodeConfig> config = ReadNodeYamlConfig(config_path, &error);
+  ConfigFile file(config_path);
+  std::optional<NodeConfig> config = file.Read("", &error);
   if (!config || !Complete(&*config, &error)) return Fail(error);
-  PodTable pods;
-  const PodIdentity identity(&pods);
+  // Set while it serves.
+  std::atomic<Limited*> daemon{nullptr};
+  NodeServices* services = nullptr;
+  const auto review = [&daemon] {
+    if (Limited* serving = daemon) serving->Review();
+  };
+  PodTable pods(review);
+  Namespaces namespaces(review);
+  const PodIdentity identity(&pods, &namespaces);
   Extras extras;
   extras.identities = &identity;
-  extras.on_started = [&] { return std::make_unique<NodeServices>(config->node, &pods); };
-  extras.reread = [&config_path](std::string* why) -> std::optional<Config> {
-    auto again = ReadNodeYamlConfig(config_path, why);
+  extras.on_started = [&](Daemon* started, const Books& books) {
+    daemon = started;
+    auto made = std::make_unique<NodeServices>(
+        config->node, NodeServices::Surroundings{.pods = &pods,
+                                                 .namespaces = &namespaces,
+                                                 .config = &file,
+                                                 .books = &books,
+                                                 .modes = started,
+                                                 .daemon = started});
+    services = made.get();
+    return made;
+  };
+  extras.reread = [&](std::string* why) -> std::optional<Config> {
+    auto again = file.Read(services->Choice(), why);
     if (!again) return std::nullopt;
+    const std::string later = NeedRestart(config->node, again->node);
+    if (!later.empty()) logging::Warn("in force from the next start only: " + later);
+    services->Apply(again->node.live);
     return std::move(again->daemon);
   };
   return Serve(config->daemon, extras);

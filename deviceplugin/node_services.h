@@ -1,56 +1,109 @@
-// What a daemon of a node has beside the arbiter: slots for the kubelet, the pods of the node, GPUs that err,
-// versions of the library.
+// What a daemon of a node has beside the arbiter: slots for the kubelet, the pods of the node, GPUs that err
+// or that others use, switches, versions of the library, and what the cluster is told of all that.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "common/kube/events.h"
 #include "common/kube/list_watch.h"
 #include "common/threads/rounds.h"
+#include "deviceplugin/books/books.h"
+#include "deviceplugin/config/config_file.h"
 #include "deviceplugin/config/node_settings.h"
 #include "deviceplugin/inventory/gpu_watch.h"
 #include "deviceplugin/metrics/node_metrics.h"
+#include "deviceplugin/occupants/watch.h"
 #include "deviceplugin/plugin/device_list.h"
 #include "deviceplugin/plugin/plugin.h"
 #include "deviceplugin/plugin/service.h"
 #include "deviceplugin/pods/checkpoint.h"
-#include "deviceplugin/pods/drift.h"
 #include "deviceplugin/pods/pod_table.h"
+#include "deviceplugin/publish/publisher.h"
+#include "deviceplugin/reconcile/kubelet_check.h"
 #include "deviceplugin/serve.h"
+#include "deviceplugin/sharing/watch.h"
+#include "deviceplugin/switches/namespaces.h"
+#include "deviceplugin/switches/own_node.h"
 
 namespace crossover::deviceplugin {
 
 class NodeServices : public Companion {
  public:
-  // Everything runs from here on. `pods`, which it fills, outlives it.
-  NodeServices(const NodeSettings& settings, PodTable* pods);
+  // All outlive it. `pods` and `namespaces` are filled by it.
+  struct Surroundings {
+    PodTable* pods;
+    Namespaces* namespaces;
+    const ConfigFile* config;
+    const Books* books;
+    ModeSwitch* modes;
+    Limited* daemon;
+  };
+
+  // Everything runs from here on.
+  NodeServices(const NodeSettings& settings, const Surroundings& around);
 
   std::shared_ptr<prometheus::Collectable> metrics() override;
   std::vector<std::string> Missing() override;
 
+  // In force from now on.
+  void Apply(const NodeLiveSettings& live);
+  // Which of the named configurations this node wants.
+  std::string Choice() const { return node_.wishes().configuration; }
+
  private:
   NodeState State() const;
-  // What the kubelet has handed out; nothing where that is not known now.
-  std::optional<std::vector<HandedOut>> HandedOutNow() const;
+  GpuNode Report() const;
+  std::map<std::string, std::vector<GpuNode::Holder>> HoldersByGpu() const;
+  std::optional<Checkpoint> ReadKubelet() const;
   std::vector<std::string> AssignmentOfNext(std::size_t slots) const;
-  void CompareWithKubelet();
+  std::vector<std::string> Uuids() const;
+  std::optional<OccupantJudge::Known> KnownOccupants() const;
+  void OnWishes();
+  std::uint32_t Slots(const NodeLiveSettings& live) const;
+  AllocationSettings AllocationNow() const;
+  void PutIntoForce();
+  void Round();
+  void CheckKubelet(const Checkpoint& kubelet);
+  void Restart(const Pod& pod);
+  void Restrain(const Checkpoint& kubelet);
+  std::map<std::string, std::string> HeldByUnhooked();
+  void TellOfFaults();
   void CollectOldLibraries() const;
 
-  const NodeSettings settings_;
+  const NodeSettings settings_;  // but for what is live
+  const Surroundings around_;
   const std::string plugins_;  // the kubelet's directory for them
-  PodTable* table_;
+  const kube::Client client_;
+  kube::Events events_;
+  std::string choice_;  // of the named configurations, as it was asked for; of the node's watch alone
+  OwnNode node_;
+  SharingWatch sharing_;
+  mutable std::mutex mutex_;  // over live_
+  NodeLiveSettings live_;     // its library directory is that of the version that is there
   DeviceList devices_;
   GpuWatch gpus_;
   SlotService service_;
+  KubeletCheck check_;
   kube::ListWatch pods_;
+  kube::ListWatch namespaces_;
+  kube::ListWatch own_node_;
+  OccupantWatch occupants_;
   Plugin plugin_;
-  mutable std::mutex mutex_;  // over what the kubelet did otherwise than was wanted
-  std::vector<Drift> drifts_;
-  std::vector<Collision> collisions_;
-  threads::Rounds drift_rounds_;  // last: these use the others
+  // Of the round alone.
+  SharingChoice choice_in_force_;
+  // As they were told.
+  std::map<std::string, std::string> faults_;            // of GPUs
+  std::set<std::pair<pid_t, std::string>> unhooked_;     // processes and GPUs
+  Publisher publisher_;
+  threads::Rounds rounds_;  // last: these use the others
   threads::Rounds library_rounds_;
 };
 

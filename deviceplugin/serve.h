@@ -16,6 +16,8 @@ class Collectable;
 
 namespace crossover::deviceplugin {
 
+class Books;
+
 // What a daemon has that does more, while it serves.
 class Companion {
  public:
@@ -30,7 +32,7 @@ struct Extras {
   const arbiter::IdentitySource* identities = nullptr;  // outlives the daemon
   // Called once clients can connect and signals are blocked: threads are made from here on. What it returns
   // lives until the daemon stops.
-  std::function<std::unique_ptr<Companion>()> on_started;
+  std::function<std::unique_ptr<Companion>(Daemon* daemon, const Books& books)> on_started;
   Daemon::Reread reread;  // the configuration, at SIGHUP
 };
 

@@ -21,6 +21,8 @@ int SwitchMode(const std::string& socket, const std::string& to) {
   }
   std::printf("mode %s, was %s; configured: %s\n", response.mode().c_str(), response.mode_before().c_str(),
               response.mode_configured().c_str());
+  if (!response.mode_limited_by().empty())
+    std::printf("no more than that: %s\n", response.mode_limited_by().c_str());
   return 0;
 }
 

@@ -15,7 +15,10 @@ using node::v1::Top;
 std::string DaemonLine(const node::v1::Daemon& daemon) {
   std::string line =
       "daemon " + daemon.version() + ", up " + Duration(daemon.uptime_s()) + ", mode " + daemon.mode();
-  if (daemon.mode() != daemon.mode_configured()) line += " (configured: " + daemon.mode_configured() + ")";
+  if (daemon.mode() != daemon.mode_configured()) {
+    line += " (configured: " + daemon.mode_configured() +
+            (daemon.mode_limited_by().empty() ? "" : "; " + daemon.mode_limited_by()) + ")";
+  }
   if (daemon.events_dropped() != 0) {
     line += ", " + std::to_string(daemon.events_dropped()) + " events missing from these figures";
   }

@@ -48,9 +48,15 @@ Status NodeService::ListGpus(grpc::ServerContext*, const node::v1::ListGpusReque
   daemon->set_uptime_s(static_cast<double>(base::MonotonicNs() - started_) / 1e9);
   daemon->set_mode(Text(mode.in_force));
   daemon->set_mode_configured(Text(mode.configured));
+  if (!mode.limits.by.empty()) daemon->set_mode_limited_by(mode.limits.by);
   daemon->set_events_dropped(static_cast<std::uint32_t>(backend_.books->dropped()));
   daemon->set_arbiter_socket(backend_.arbiter_socket);
-  for (const GpuView& view : backend_.books->Gpus()) Fill(view, response->add_gpus());
+  for (const GpuView& view : backend_.books->Gpus()) {
+    Fill(view, response->add_gpus());
+    const auto held = mode.limits.held.find(view.uuid);
+    if (held != mode.limits.held.end() && view.clients.size() > 1)
+      response->mutable_gpus()->rbegin()->set_why_no_turns(held->second);
+  }
   return Status::OK;
 }
 
@@ -95,6 +101,7 @@ Status NodeService::SetMode(grpc::ServerContext*, const node::v1::SetModeRequest
   response->set_mode_before(Text(*before));
   response->set_mode(Text(now.in_force));
   response->set_mode_configured(Text(now.configured));
+  if (!now.limits.by.empty()) response->set_mode_limited_by(now.limits.by);
   return Status::OK;
 }
 

@@ -1,5 +1,9 @@
 #include "deviceplugin/config/node_yaml.h"
 
+#include <algorithm>
+#include <cctype>
+#include <utility>
+
 #include "common/files/read_file.h"
 #include "deviceplugin/config/values.h"
 #include "deviceplugin/config/yaml_keys.h"
@@ -18,6 +22,7 @@ Config DefaultsOnNode() {
 
 constexpr std::string_view kPathAllowed = "an absolute path of at most 3000 bytes";
 constexpr std::int64_t kLongestQuiet = 86'400;
+constexpr char kNamedKey[] = "configurations";
 constexpr std::string_view kServerAllowed = "https://host:port";
 
 yaml::Handler Path(std::string* path) {
@@ -66,39 +71,109 @@ void ReadApiServer(const YAML::Node& node, const std::string& key, kube::Access*
              {"token_file", Path(&access->token_file)}});
 }
 
+yaml::Handlers LiveKeys(NodeLiveSettings* live) {
+  AllocationSettings& allocation = live->allocation;
+  return {{"slots_per_gpu", Number(&live->slots_per_gpu, 1, kMostSlotsPerGpu)},
+          {"quiet_after_error_s", Number(&live->quiet_after_error_s, 0, kLongestQuiet)},
+          {"devices",
+           Word<DeviceStrategy>(&allocation.devices, {{"cdi", DeviceStrategy::kCdi},
+                                                      {"device-nodes", DeviceStrategy::kDeviceNodes},
+                                                      {"environment", DeviceStrategy::kEnvironment}})},
+          {"cdi_kind", Text(&allocation.cdi_kind, "vendor/class of the CDI devices")},
+          {"driver_root", Path(&allocation.driver_root)},
+          {"injection", Word<Injection>(&allocation.injection, {{"preload-file", Injection::kPreloadFile},
+                                                                {"environment", Injection::kEnvironment}})},
+          {"sharing", Word<Sharing>(&live->sharing, {{"auto", Sharing::kAuto},
+                                                     {"mps", Sharing::kMps},
+                                                     {"timeslice", Sharing::kTimeslice},
+                                                     {"exclusive", Sharing::kExclusive}})},
+          {"library", Path(&live->library)}};
+}
+
 void ReadNode(const YAML::Node& node, const std::string& key, NodeSettings* settings) {
-  AllocationSettings& allocation = settings->allocation;
-  yaml::Map(
-      node, key,
+  yaml::Handlers keys = LiveKeys(&settings->live);
+  keys.merge(yaml::Handlers(
       {{"name", Text(&settings->name, "the node's name")},
-       {"slots_per_gpu", Number(&settings->slots_per_gpu, 1, kMostSlotsPerGpu)},
-       {"quiet_after_error_s", Number(&settings->quiet_after_error_s, 0, kLongestQuiet)},
-       {"devices",
-        Word<DeviceStrategy>(&allocation.devices, {{"cdi", DeviceStrategy::kCdi},
-                                                   {"device-nodes", DeviceStrategy::kDeviceNodes},
-                                                   {"environment", DeviceStrategy::kEnvironment}})},
-       {"cdi_kind", Text(&allocation.cdi_kind, "vendor/class of the CDI devices")},
-       {"driver_root", Path(&allocation.driver_root)},
-       {"injection", Word<Injection>(&allocation.injection, {{"preload-file", Injection::kPreloadFile},
-                                                             {"environment", Injection::kEnvironment}})},
+       {"namespace", Text(&settings->name_space, "the name of a namespace")},
        {"host_directory", Path(&settings->host_directory)},
        {"kubelet_directory", Path(&settings->kubelet_directory)},
-       {"library", Path(&settings->library)},
+       {"mps_directory", Path(&settings->mps_directory)},
+       {"mps_control", Text(&settings->mps_control, "a program's name or path")},
        {"api_server", [&](const YAML::Node& value, const std::string& name) {
           ReadApiServer(value, name, &settings->api_server);
-        }}});
+        }}}));
+  yaml::Map(node, key, keys);
+}
+
+// What a label's value may be.
+bool ValidName(const std::string& name) {
+  constexpr std::size_t kLongest = 63;
+  constexpr std::string_view kWithin = "-_.";
+  const auto plain = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };
+  return !name.empty() && name.size() <= kLongest && plain(name.front()) && plain(name.back()) &&
+         std::all_of(name.begin(), name.end(),
+                     [&](char c) { return plain(c) || kWithin.find(c) != std::string_view::npos; });
+}
+
+// Each says in what it differs from the configuration without a name, which is complete by now.
+void ReadNamed(const YAML::Node& node, const std::string& key, NodeConfig* config) {
+  if (!node.IsMap()) yaml::Reject(node, key, "a map of names and configurations");
+  yaml::Handlers names;
+  for (const auto& entry : node) {
+    const std::string name = entry.first.IsScalar() ? entry.first.Scalar() : "";
+    if (!ValidName(name))
+      yaml::Reject(entry.first, key, "names of 1 to 63 letters, digits and, within, -, _ and .");
+    names.emplace(name, [config, name](const YAML::Node& value, const std::string& at) {
+      NodeConfig::Named named{config->daemon, config->node.live};
+      const yaml::Handler read_node = [&named](const YAML::Node& of_node, const std::string& node_key) {
+        yaml::Map(of_node, node_key, LiveKeys(&named.live));
+      };
+      ReadLiveConfig(value, at, &named.daemon, {{"node", read_node}});
+      config->named.emplace(name, std::move(named));
+    });
+  }
+  yaml::Map(node, key, names);
 }
 
 }  // namespace
 
+std::string NeedRestart(const NodeSettings& running, const NodeSettings& wanted) {
+  std::string names;
+  const auto compare = [&names](const char* name, const std::string& before, const std::string& after) {
+    if (!after.empty() && before != after) names += (names.empty() ? "node." : ", node.") + std::string(name);
+  };
+  compare("name", running.name, wanted.name);
+  compare("namespace", running.name_space, wanted.name_space);
+  compare("host_directory", running.host_directory, wanted.host_directory);
+  compare("kubelet_directory", running.kubelet_directory, wanted.kubelet_directory);
+  compare("mps_directory", running.mps_directory, wanted.mps_directory);
+  compare("mps_control", running.mps_control, wanted.mps_control);
+  compare("api_server", running.api_server.server, wanted.api_server.server);
+  return names;
+}
+
+bool NodeConfig::Choose(const std::string& name) {
+  const auto found = named.find(name);
+  if (found == named.end()) return false;
+  daemon = found->second.daemon;
+  node.live = found->second.live;
+  return true;
+}
+
 std::optional<NodeConfig> ParseNodeYamlConfig(const std::string& text, const std::string& name,
                                               std::string* error) {
   NodeConfig config;
+  config.daemon = DefaultsOnNode();
+  std::optional<YAML::Node> named;
   const yaml::Handler read_node = [&config](const YAML::Node& value, const std::string& key) {
     ReadNode(value, key, &config.node);
   };
+  const yaml::Handler keep_named = [&named](const YAML::Node& value, const std::string&) {
+    named = value;
+  };
   const auto read = [&](const YAML::Node& root) {
-    config.daemon = ReadConfig(root, DefaultsOnNode(), {{"node", read_node}});
+    ReadConfig(root, &config.daemon, {{"node", read_node}, {kNamedKey, keep_named}});
+    if (named) ReadNamed(*named, kNamedKey, &config);
   };
   if (!yaml::Parse(text, name, read, error)) return std::nullopt;
   return config;

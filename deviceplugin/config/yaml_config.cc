@@ -102,87 +102,99 @@ void ReadApi(const YAML::Node& node, const std::string& key, std::optional<std::
                    }}});
 }
 
+// Of what can change while the daemon runs.
+yaml::Handlers LiveKeys(Config* config) {
+  arbiter::LiveSettings* live = &config->arbiter.live;
+  return {
+      {"gpus", [live](const auto& value, const auto& key) { ReadGpus(value, key, &live->gpus); }},
+      {"watchdog", [live](const auto& value, const auto& key) { ReadWatchdog(value, key, &live->turn.watchdog); }},
+      {"mode",
+       [live](const auto& value, const auto& key) {
+         Scalar(value, key, kModeAllowed, [&](const std::string& text) {
+           const auto policy = ParsePolicy(text);
+           live->policy = policy.value_or(live->policy);
+           return policy.has_value();
+         });
+       }},
+      {"tie_window_us",
+       [live](const auto& value, const auto& key) {
+         Scalar(value, key, kTieWindowAllowed,
+                [&](const std::string& text) { return ParseTieWindow(text, &live->turn.policy); });
+       }},
+      {"quantum_us",
+       [live](const auto& value, const auto& key) {
+         Scalar(value, key, kQuantumAllowed,
+                [&](const std::string& text) { return ParseQuantum(text, &live->turn.policy); });
+       }},
+      {"guard",
+       [live](const auto& value, const auto& key) {
+         Scalar(value, key, "on or off", [&](const std::string& text) {
+           live->guard = text == "on";
+           return text == "on" || text == "off";
+         });
+       }},
+      {"longest_wait_ms",
+       [live](const auto& value, const auto& key) {
+         Integer(value, key, 1, 60'000,
+                 [&](std::int64_t ms) { live->turn.policy.longest_wait = ms * 1'000'000; });
+       }},
+      {"log_level", [config](const auto& value, const auto& key) {
+         Scalar(value, key, kLogLevelAllowed, [&](const std::string& text) {
+           const auto level = logging::ParseLevel(text);
+           config->log_level = level.value_or(config->log_level);
+           return level.has_value();
+         });
+       }}};
+}
+
+// Of the rest.
+yaml::Handlers FixedKeys(Config* config, std::optional<std::string>* api_socket) {
+  return {{"socket",
+           [config](const auto& value, const auto& key) { ReadSocket(value, key, &config->arbiter.socket); }},
+          {"limits",
+           [config](const auto& value, const auto& key) { ReadLimits(value, key, &config->arbiter.limits); }},
+          {"metrics",
+           [config](const auto& value, const auto& key) { ReadMetrics(value, key, &config->metrics_listen); }},
+          {"api", [api_socket](const auto& value, const auto& key) { ReadApi(value, key, api_socket); }},
+          {"trace_file",
+           [config](const auto& value, const auto& key) {
+             Scalar(value, key, "an absolute file name", [&](const std::string& text) {
+               config->trace_file = text;
+               return text.size() > 1 && text.front() == '/';
+             });
+           }},
+          {"profiles", [config](const auto& value, const auto& key) {
+             Scalar(value, key, kProfilesAllowed, [&](const std::string& text) {
+               config->profiles = text == "off" ? "" : text;
+               return text == "off" || ValidDirectory(text);
+             });
+           }}};
+}
+
 std::string ApiSocketBeside(const std::string& socket) {
   return socket.substr(0, socket.rfind('/') + 1) + "api.sock";
 }
 
 }  // namespace
 
-Config ReadConfig(const YAML::Node& root, Config config, yaml::Handlers handlers) {
+void ReadConfig(const YAML::Node& root, Config* config, yaml::Handlers handlers) {
   std::optional<std::string> api_socket;
-  if (!config.api_socket.empty()) api_socket = config.api_socket;
-  arbiter::LiveSettings& live = config.arbiter.live;
-  handlers.merge(yaml::Handlers(
-      {{"socket",
-        [&](const auto& value, const auto& key) { ReadSocket(value, key, &config.arbiter.socket); }},
-       {"limits",
-        [&](const auto& value, const auto& key) { ReadLimits(value, key, &config.arbiter.limits); }},
-       {"metrics",
-        [&](const auto& value, const auto& key) { ReadMetrics(value, key, &config.metrics_listen); }},
-       {"api", [&](const auto& value, const auto& key) { ReadApi(value, key, &api_socket); }},
-       {"gpus", [&](const auto& value, const auto& key) { ReadGpus(value, key, &live.gpus); }},
-       {"watchdog",
-        [&](const auto& value, const auto& key) { ReadWatchdog(value, key, &live.turn.watchdog); }},
-       {"mode",
-        [&](const auto& value, const auto& key) {
-          Scalar(value, key, kModeAllowed, [&](const std::string& text) {
-            const auto policy = ParsePolicy(text);
-            live.policy = policy.value_or(live.policy);
-            return policy.has_value();
-          });
-        }},
-       {"tie_window_us",
-        [&](const auto& value, const auto& key) {
-          Scalar(value, key, kTieWindowAllowed,
-                 [&](const std::string& text) { return ParseTieWindow(text, &live.turn.policy); });
-        }},
-       {"quantum_us",
-        [&](const auto& value, const auto& key) {
-          Scalar(value, key, kQuantumAllowed,
-                 [&](const std::string& text) { return ParseQuantum(text, &live.turn.policy); });
-        }},
-       {"guard",
-        [&](const auto& value, const auto& key) {
-          Scalar(value, key, "on or off", [&](const std::string& text) {
-            live.guard = text == "on";
-            return text == "on" || text == "off";
-          });
-        }},
-       {"longest_wait_ms",
-        [&](const auto& value, const auto& key) {
-          Integer(value, key, 1, 60'000,
-                  [&](std::int64_t ms) { live.turn.policy.longest_wait = ms * 1'000'000; });
-        }},
-       {"trace_file",
-        [&](const auto& value, const auto& key) {
-          Scalar(value, key, "an absolute file name", [&](const std::string& text) {
-            config.trace_file = text;
-            return text.size() > 1 && text.front() == '/';
-          });
-        }},
-       {"profiles",
-        [&](const auto& value, const auto& key) {
-          Scalar(value, key, kProfilesAllowed, [&](const std::string& text) {
-            config.profiles = text == "off" ? "" : text;
-            return text == "off" || ValidDirectory(text);
-          });
-        }},
-       {"log_level", [&](const auto& value, const auto& key) {
-          Scalar(value, key, kLogLevelAllowed, [&](const std::string& text) {
-            const auto level = logging::ParseLevel(text);
-            config.log_level = level.value_or(config.log_level);
-            return level.has_value();
-          });
-        }}}));
+  if (!config->api_socket.empty()) api_socket = config->api_socket;
+  handlers.merge(FixedKeys(config, &api_socket));
+  handlers.merge(LiveKeys(config));
   if (!root.IsNull()) Map(root, "", handlers);  // an empty file: all defaults
-  config.api_socket = api_socket.value_or(ApiSocketBeside(config.arbiter.socket.path));
-  return config;
+  config->api_socket = api_socket.value_or(ApiSocketBeside(config->arbiter.socket.path));
+}
+
+void ReadLiveConfig(const YAML::Node& node, const std::string& key, Config* config, yaml::Handlers handlers) {
+  handlers.merge(LiveKeys(config));
+  if (!node.IsNull()) Map(node, key, handlers);
 }
 
 std::optional<Config> ParseYamlConfig(const std::string& text, const std::string& name, std::string* error) {
   Config config;
   if (!yaml::Parse(
-          text, name, [&config](const YAML::Node& root) { config = ReadConfig(root); }, error)) {
+          text, name, [&config](const YAML::Node& root) { ReadConfig(root, &config); }, error)) {
     return std::nullopt;
   }
   return config;

@@ -21,6 +21,7 @@ constexpr milliseconds kBreath{50};     // between two: a driver may fail at onc
 GpuWatch::GpuWatch(Settings settings, DeviceList* devices)
     : settings_(std::move(settings)),
       devices_(devices),
+      slots_per_gpu_(settings_.slots_per_gpu),
       health_(std::chrono::nanoseconds(settings_.quiet).count()) {
   Look();
   thread_ = std::thread([this] { Run(); });
@@ -37,7 +38,32 @@ GpuWatch::~GpuWatch() {
 
 Health::Xids GpuWatch::xids() const {
   const std::lock_guard lock(mutex_);
-  return xids_;
+  return health_.xids();
+}
+
+std::vector<NvmlLibrary::Gpu> GpuWatch::gpus() const {
+  const std::lock_guard lock(mutex_);
+  return known_;
+}
+
+std::map<std::string, std::string> GpuWatch::faults() const {
+  const std::lock_guard lock(mutex_);
+  return faults_;
+}
+
+void GpuWatch::Set(std::uint32_t slots_per_gpu, std::chrono::seconds quiet) {
+  const std::lock_guard lock(mutex_);
+  slots_per_gpu_ = slots_per_gpu;
+  health_.set_quiet(std::chrono::nanoseconds(quiet).count());
+  Publish();
+}
+
+void GpuWatch::Withhold(std::map<std::string, std::string> gpus, std::string all) {
+  const std::lock_guard lock(mutex_);
+  if (gpus == withheld_ && all == all_withheld_) return;
+  withheld_ = std::move(gpus);
+  all_withheld_ = std::move(all);
+  Publish();
 }
 
 void GpuWatch::Run() {
@@ -66,6 +92,7 @@ void GpuWatch::Look() {
   if (!gpus && why != complaint_) logging::Warn("no GPUs: " + why);
   complaint_ = why;
   std::vector<Health::Answer> answers;
+  std::unique_lock lock(mutex_);
   for (const NvmlLibrary::Gpu& gpu : gpus.value_or(std::vector<NvmlLibrary::Gpu>())) {
     answers.push_back({gpu.uuid, gpu.wants_reset});
     const auto same =
@@ -78,15 +105,16 @@ void GpuWatch::Look() {
   }
   health_.OnLook(answers, base::MonotonicNs());
   Publish();
+  const bool some_missing = answers.size() < known_.size();
+  lock.unlock();
+  // A driver that was loaded anew answers nobody who knew the old one, and may not list what has come since.
+  afresh_ = answers.empty() || some_missing;
   WatchErrorsOf(answers);
 }
 
-// A driver that was loaded anew answers nobody who knew the old one, and may not list what has come since:
-// where something is amiss the next look begins afresh.
 void GpuWatch::WatchErrorsOf(const std::vector<Health::Answer>& answers) {
   std::set<std::string> there;
   for (const Health::Answer& answer : answers) there.insert(answer.uuid);
-  afresh_ = answers.empty() || answers.size() < known_.size();
   if (answers.empty() || there == watched_) return;
   if (!nvml_->WatchXids()) logging::Warn("the driver does not tell of errors of GPUs");
   watched_ = std::move(there);
@@ -112,6 +140,7 @@ void GpuWatch::AwaitXids() {
     }
     logging::Warn("gpu " + event->gpu_uuid + ": Xid " + std::to_string(event->xid) +
                   (BlamesTheGpu(event->xid) ? "" : ", of a program"));
+    const std::lock_guard lock(mutex_);
     health_.OnXid(event->gpu_uuid, event->xid, base::MonotonicNs());
     Publish();
   }
@@ -119,11 +148,14 @@ void GpuWatch::AwaitXids() {
 
 void GpuWatch::Publish() {
   std::vector<std::string> left_out;
-  DeviceList::Gpus advertised = Advertise(known_, settings_.slots_per_gpu, &left_out);
+  DeviceList::Gpus advertised = Advertise(known_, slots_per_gpu_, &left_out);
   std::map<std::string, std::string> faults;
   for (const std::string& uuid : left_out) faults[uuid] = "it is split into instances";
   for (auto& [uuid, gpu] : advertised) {
-    const std::string fault = health_.Fault(uuid);
+    std::string fault = health_.Fault(uuid);
+    if (const auto found = withheld_.find(uuid); fault.empty() && found != withheld_.end())
+      fault = found->second;
+    if (fault.empty()) fault = all_withheld_;
     gpu.healthy = fault.empty();
     if (!fault.empty()) faults[uuid] = fault;
   }
@@ -134,10 +166,6 @@ void GpuWatch::Publish() {
     if (!fault.empty() && !faults.contains(uuid)) logging::Info("gpu " + uuid + " is given out again");
   }
   faults_ = std::move(faults);
-  {
-    const std::lock_guard lock(mutex_);
-    xids_ = health_.xids();
-  }
   devices_->Set(std::move(advertised));
 }
 

@@ -33,13 +33,23 @@ class GpuWatch {
   ~GpuWatch();
 
   Health::Xids xids() const;
+  // Those that have ever answered, as they did last.
+  std::vector<NvmlLibrary::Gpu> gpus() const;
+  // Why GPUs are withheld, by UUID.
+  std::map<std::string, std::string> faults() const;
+
+  // All of these from any thread; the list is changed when they return.
+  void Set(std::uint32_t slots_per_gpu, std::chrono::seconds quiet);
+  // GPUs that are not to be given out for other reasons than their health, by UUID. `all`: why none is; empty
+  // where they are.
+  void Withhold(std::map<std::string, std::string> gpus, std::string all);
 
  private:
   void Run();
   void Look();
   void WatchErrorsOf(const std::vector<Health::Answer>& answers);
   void AwaitXids();
-  void Publish();
+  void Publish();  // with the lock
   bool Stopping();
 
   const Settings settings_;
@@ -47,12 +57,14 @@ class GpuWatch {
   std::unique_ptr<NvmlLibrary> nvml_;  // null: no driver yet
   bool afresh_ = false;                // it is to be loaded anew
   std::string complaint_;
+  std::set<std::string> watched_;  // for errors
+  mutable std::mutex mutex_;       // over what follows
+  std::uint32_t slots_per_gpu_;
   std::vector<NvmlLibrary::Gpu> known_;  // GPUs that have ever answered, as they did last
-  std::set<std::string> watched_;        // of them, for errors
   Health health_;
+  std::map<std::string, std::string> withheld_;
+  std::string all_withheld_;
   std::map<std::string, std::string> faults_;  // as they were published
-  mutable std::mutex mutex_;                   // over xids_ and stop_
-  Health::Xids xids_;
   std::condition_variable wake_;
   bool stop_ = false;
   std::thread thread_;  // last: it uses the others

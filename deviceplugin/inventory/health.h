@@ -29,6 +29,7 @@ class Health {
   };
 
   explicit Health(Time quiet) : quiet_(quiet) {}
+  void set_quiet(Time quiet) { quiet_ = quiet; }
 
   void OnXid(const std::string& uuid, unsigned xid, Time now);
   // Once for each look at all GPUs: whoever is not among them does not answer.
@@ -49,7 +50,7 @@ class Health {
     bool needs_reset = false;  // by that Xid
   };
 
-  const Time quiet_;
+  Time quiet_;
   std::map<std::string, Gpu> gpus_;
   Xids xids_;
 };

@@ -1,5 +1,8 @@
 #include "deviceplugin/metrics/node_metrics.h"
 
+#include <functional>
+
+#include "deviceplugin/config/values.h"
 #include "deviceplugin/metrics/families.h"
 
 namespace crossover::deviceplugin {
@@ -16,6 +19,62 @@ MetricFamily Single(std::string name, std::string help, MetricType type, double 
   return family;
 }
 
+// One value of each GPU.
+MetricFamily OfGpus(std::string name, std::string help, const NodeState& state,
+                    const std::function<double(const NodeState::Gpu&)>& value) {
+  MetricFamily family = Family(std::move(name), std::move(help), MetricType::Gauge);
+  for (const auto& [uuid, gpu] : state.gpus) AddGauge(&family, {{"gpu_uuid", uuid}}, value(gpu));
+  return family;
+}
+
+MetricFamily Xids(const Health::Xids& xids) {
+  MetricFamily family =
+      Family("crossover_gpu_xids_total",
+             "Errors that the driver reported, and whether they blame the GPU or a program.",
+             MetricType::Counter);
+  for (const auto& [key, count] : xids) {
+    AddCounter(&family,
+               {{"gpu_uuid", key.first},
+                {"xid", std::to_string(key.second)},
+                {"blames", BlamesTheGpu(key.second) ? "gpu" : "program"}},
+               Number(count));
+  }
+  return family;
+}
+
+MetricFamily Allocations(const NodeState& state) {
+  MetricFamily family =
+      Family("crossover_allocations_total", "Containers for which the kubelet asked for slots, by outcome.",
+             MetricType::Counter);
+  AddCounter(&family, {{"outcome", "handed_out"}}, Number(state.allocations));
+  AddCounter(&family, {{"outcome", "refused"}}, Number(state.refusals));
+  return family;
+}
+
+// 1 for that which is in force.
+MetricFamily Mode(const NodeState& state) {
+  MetricFamily family =
+      Family("crossover_node_mode", "1 for the mode that is in force on the node.", MetricType::Gauge);
+  for (const auto policy : {arbiter::Policy::kOff, arbiter::Policy::kObserve, arbiter::Policy::kEnforce})
+    AddGauge(&family, {{"mode", std::string(PolicyName(policy))}}, state.mode == policy ? 1 : 0);
+  return family;
+}
+
+MetricFamily SharingInfo(const NodeState& state) {
+  MetricFamily family =
+      Family("crossover_sharing_info", "How several jobs share a GPU of the node.", MetricType::Gauge);
+  AddGauge(&family, {{"sharing", state.sharing}}, 1);
+  return family;
+}
+
+MetricFamily Configuration(const NodeState& state) {
+  MetricFamily family = Family("crossover_configuration_info",
+                               "Which of the named configurations holds; none: an empty name.",
+                               MetricType::Gauge);
+  AddGauge(&family, {{"configuration", state.configuration}}, 1);
+  return family;
+}
+
 }  // namespace
 
 std::vector<std::string> Missing(const NodeState& state) {
@@ -27,49 +86,55 @@ std::vector<std::string> Missing(const NodeState& state) {
 
 std::vector<MetricFamily> NodeMetrics::Collect() const {
   const NodeState state = look_();
-  MetricFamily slots =
-      Family("crossover_slots", "Slots of a GPU that are advertised to the kubelet.", MetricType::Gauge);
-  MetricFamily healthy =
-      Family("crossover_gpu_healthy", "Whether a GPU's slots are given out.", MetricType::Gauge);
-  MetricFamily xids = Family("crossover_gpu_xids_total",
-                             "Errors that the driver reported, and whether they blame the GPU or a program.",
-                             MetricType::Counter);
-  for (const auto& [uuid, gpu] : state.gpus) {
-    AddGauge(&slots, {{"gpu_uuid", uuid}}, gpu.slots);
-    AddGauge(&healthy, {{"gpu_uuid", uuid}}, gpu.healthy ? 1 : 0);
-  }
-  for (const auto& [key, count] : state.xids) {
-    AddCounter(&xids,
-               {{"gpu_uuid", key.first},
-                {"xid", std::to_string(key.second)},
-                {"blames", BlamesTheGpu(key.second) ? "gpu" : "program"}},
-               Number(count));
-  }
-  MetricFamily allocations =
-      Family("crossover_allocations_total", "Containers for which the kubelet asked for slots, by outcome.",
-             MetricType::Counter);
-  AddCounter(&allocations, {{"outcome", "handed_out"}}, Number(state.allocations));
-  AddCounter(&allocations, {{"outcome", "refused"}}, Number(state.refusals));
-  std::vector<MetricFamily> families = {slots, healthy, xids, allocations};
-  families.push_back(Single("crossover_kubelet_registered",
-                            "Whether the kubelet knows our slots and listens.", MetricType::Gauge,
-                            state.registered ? 1 : 0));
-  families.push_back(Single("crossover_kubelet_registrations_total",
-                            "Times that the kubelet was told of our slots.", MetricType::Counter,
-                            Number(state.registrations)));
-  families.push_back(Single("crossover_kubelet_registration_failures_total", "Times that this failed.",
-                            MetricType::Counter, Number(state.registration_failures)));
-  families.push_back(Single("crossover_pods_known",
-                            "Whether the API server's pods of this node are kept up with.", MetricType::Gauge,
-                            state.pods_known ? 1 : 0));
-  families.push_back(
-      Single("crossover_node_pods", "Pods of this node.", MetricType::Gauge, Number(state.pods)));
-  families.push_back(Single("crossover_assignment_drifts",
-                            "Containers to which the kubelet gave other GPUs than they were assigned.",
-                            MetricType::Gauge, Number(state.drifts)));
-  families.push_back(Single("crossover_gang_collisions", "GPUs on which two ranks of one gang are.",
-                            MetricType::Gauge, Number(state.collisions)));
-  return families;
+  const auto gauge = [](const char* name, const char* help, double value) {
+    return Single(name, help, MetricType::Gauge, value);
+  };
+  const auto counter = [](const char* name, const char* help, std::uint64_t value) {
+    return Single(name, help, MetricType::Counter, Number(value));
+  };
+  return {
+      OfGpus("crossover_slots", "Slots of a GPU that are advertised to the kubelet.", state,
+             [](const NodeState::Gpu& gpu) { return gpu.slots; }),
+      OfGpus("crossover_gpu_healthy", "Whether a GPU's slots are given out.", state,
+             [](const NodeState::Gpu& gpu) { return gpu.healthy ? 1 : 0; }),
+      OfGpus("crossover_gpu_used_by_others", "Whether somebody uses a GPU who has no slot of it.", state,
+             [](const NodeState::Gpu& gpu) { return gpu.used_by_others ? 1 : 0; }),
+      OfGpus("crossover_gpu_unhooked_processes", "Processes of pods with a slot that take no part.", state,
+             [](const NodeState::Gpu& gpu) { return gpu.unhooked; }),
+      OfGpus("crossover_gpu_held", "Whether turns are kept off a GPU for a fault in who is on it.", state,
+             [](const NodeState::Gpu& gpu) { return gpu.held ? 1 : 0; }),
+      Xids(state.xids),
+      Allocations(state),
+      Mode(state),
+      SharingInfo(state),
+      Configuration(state),
+      gauge("crossover_kubelet_registered", "Whether the kubelet knows our slots and listens.",
+            state.registered ? 1 : 0),
+      counter("crossover_kubelet_registrations_total", "Times that the kubelet was told of our slots.",
+              state.registrations),
+      counter("crossover_kubelet_registration_failures_total", "Times that this failed.",
+              state.registration_failures),
+      gauge("crossover_pods_known", "Whether the API server's pods of this node are kept up with.",
+            state.pods_known ? 1 : 0),
+      gauge("crossover_node_pods", "Pods of this node.", Number(state.pods)),
+      gauge("crossover_assignment_drifts",
+            "Containers to which the kubelet gave other GPUs than they were assigned.", Number(state.drifts)),
+      gauge("crossover_gang_collisions", "GPUs on which two ranks of one gang are.",
+            Number(state.collisions)),
+      gauge("crossover_slot_doubles", "Slots that the kubelet gave to two pods.", Number(state.doubles)),
+      counter("crossover_misplaced_pods_deleted_total", "Pods that were deleted to be made anew elsewhere.",
+              state.restarts),
+      gauge("crossover_mps_alive", "Whether the control daemon of MPS runs.", state.mps_alive ? 1 : 0),
+      counter("crossover_mps_clients_terminated_total",
+              "Clients that were ended through MPS before their pod was killed.", state.mps_terminated),
+      gauge("crossover_maintenance", "Whether the node takes no pods and no turns, by its annotation.",
+            state.maintenance ? 1 : 0),
+      gauge("crossover_config_valid", "Whether the configuration was valid when it was last read.",
+            state.config_valid ? 1 : 0),
+      counter("crossover_events_lost_total", "Events of ours that the API server never got.",
+              state.events_lost),
+      counter("crossover_publish_failures_total", "Times that the GPUNode could not be published.",
+              state.publish_failures)};
 }
 
 }  // namespace crossover::deviceplugin

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "deviceplugin/arbiter/mode_rule.h"
 #include "deviceplugin/inventory/health.h"
 
 namespace crossover::deviceplugin {
@@ -19,6 +20,9 @@ struct NodeState {
   struct Gpu {
     std::uint32_t slots = 0;
     bool healthy = true;
+    bool used_by_others = false;  // somebody is on it who does not have it from us
+    std::uint32_t unhooked = 0;   // processes that have it from us, and take no part
+    bool held = false;            // no turns are taken on it, for now
   };
   std::map<std::string, Gpu> gpus;  // that are advertised
   Health::Xids xids;
@@ -31,6 +35,17 @@ struct NodeState {
   std::uint64_t pods = 0;         // of this node
   std::uint64_t drifts = 0;       // containers with other GPUs than they were assigned
   std::uint64_t collisions = 0;   // GPUs with two ranks of a gang
+  std::uint64_t doubles = 0;      // slots that two pods have
+  std::uint64_t restarts = 0;     // pods that were made anew for that
+  arbiter::Policy mode = arbiter::Policy::kEnforce;  // in force
+  std::string sharing;  // mps, timeslice or exclusive
+  bool mps_alive = false;
+  std::uint64_t mps_terminated = 0;  // clients
+  bool maintenance = false;
+  bool config_valid = true;
+  std::string configuration;  // which of the named ones
+  std::uint64_t events_lost = 0;
+  std::uint64_t publish_failures = 0;
 };
 
 // What is missing of what the node needs, a line each: see NodeState.

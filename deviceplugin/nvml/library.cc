@@ -231,24 +231,34 @@ std::optional<NvmlLibrary::Xid> NvmlLibrary::NextXid(std::chrono::milliseconds p
   return Xid{.gpu_uuid = gpu->second, .xid = static_cast<unsigned>(event.data)};
 }
 
-std::optional<std::map<pid_t, std::uint64_t>> NvmlLibrary::MemoryByProcess(
-    const std::string& gpu_uuid) const {
+std::optional<NvmlLibrary::ProcessMemory> NvmlLibrary::Processes(const std::string& gpu_uuid) const {
   Device device = nullptr;
   if (functions_->find(gpu_uuid.c_str(), &device) != kSuccess) return std::nullopt;
-  std::map<pid_t, std::uint64_t> bytes;
+  ProcessMemory processes;
   bool answered = false;
   for (const ListProcesses list : {functions_->list, functions_->list_mps}) {
     std::vector<ProcessInfo> infos;
     if (list == nullptr || !List(list, device, &infos)) continue;
     answered = true;
     for (const ProcessInfo& info : infos) {
+      std::optional<std::uint64_t>& known = processes[static_cast<pid_t>(info.pid)];
       if (info.used_bytes == kNotAvailable) continue;
-      std::uint64_t& known = bytes[static_cast<pid_t>(info.pid)];
-      known = std::max<std::uint64_t>(known, info.used_bytes);  // in both lists it is the same memory
+      known = std::max<std::uint64_t>(known.value_or(0), info.used_bytes);  // in both lists it is the same
     }
   }
   if (!answered) return std::nullopt;
-  return bytes;
+  return processes;
+}
+
+std::optional<std::map<pid_t, std::uint64_t>> NvmlLibrary::MemoryByProcess(
+    const std::string& gpu_uuid) const {
+  const auto processes = Processes(gpu_uuid);
+  if (!processes) return std::nullopt;
+  std::map<pid_t, std::uint64_t> known;
+  for (const auto& [pid, bytes] : *processes) {
+    if (bytes) known.emplace(pid, *bytes);
+  }
+  return known;
 }
 
 }  // namespace crossover::deviceplugin

@@ -47,8 +47,11 @@ class NvmlLibrary {
   // The next error, if one comes within `patience`; sooner without one where the driver fails.
   std::optional<Xid> NextXid(std::chrono::milliseconds patience) const;
 
-  // Bytes that each process has allocated on a GPU, also as a client of MPS; by process id. Processes of
-  // which the driver does not know it are left out. Nothing where the driver does not answer.
+  // Processes with a context on a GPU, also those that are clients of MPS, by process id, and the bytes that
+  // each has allocated, where the driver knows. Nothing where the driver does not answer.
+  using ProcessMemory = std::map<pid_t, std::optional<std::uint64_t>>;
+  std::optional<ProcessMemory> Processes(const std::string& gpu_uuid) const;
+  // Of those whose memory is known.
   std::optional<std::map<pid_t, std::uint64_t>> MemoryByProcess(const std::string& gpu_uuid) const;
 
  private:

@@ -47,6 +47,15 @@ void AddLibrary(const AllocationSettings& settings, Allocation* allocation) {
   }
 }
 
+// Clients of MPS meet its server in both.
+void AddMps(const AllocationSettings& settings, Allocation* allocation) {
+  if (settings.mps_directory.empty()) return;
+  const std::string pipe = std::string(base::kMpsDirectory) + "/pipe";
+  allocation->environment["CUDA_MPS_PIPE_DIRECTORY"] = pipe;
+  allocation->mounts.push_back({pipe, settings.mps_directory + "/pipe", false});
+  allocation->mounts.push_back({"/dev/shm", settings.mps_directory + "/shm", false});
+}
+
 }  // namespace
 
 std::variant<Allocation, AllocationRefused> Allocate(std::span<const std::string> ids,
@@ -70,6 +79,7 @@ std::variant<Allocation, AllocationRefused> Allocate(std::span<const std::string
   Allocation allocation;
   AddDevices(uuids, gpus, settings, &allocation);
   AddLibrary(settings, &allocation);
+  AddMps(settings, &allocation);
   return allocation;
 }
 

@@ -33,6 +33,7 @@ struct AllocationSettings {
   Injection injection = Injection::kPreloadFile;
   std::string library_directory;  // on the host, of this version: libcrossover.so and ld.so.preload
   std::string socket_directory;   // on the host: the arbiter's
+  std::string mps_directory;      // on the host: of MPS's `pipe` and `shm`; empty: containers get none
 };
 
 // A GPU of this node, as far as handing it out goes.

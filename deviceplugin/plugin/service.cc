@@ -103,9 +103,14 @@ grpc::Status SlotService::GetPreferredAllocation(grpc::ServerContext* /*context*
 grpc::Status SlotService::Allocate(grpc::ServerContext* /*context*/, const v1beta1::AllocateRequest* request,
                                    v1beta1::AllocateResponse* response) {
   const auto gpus = Allocatable(devices_->gpus());
+  AllocationSettings settings;
+  {
+    const std::lock_guard lock(mutex_);
+    settings = settings_;
+  }
   for (const auto& container : request->container_requests()) {
     const std::vector<std::string> ids(container.devices_ids().begin(), container.devices_ids().end());
-    const auto outcome = deviceplugin::Allocate(ids, gpus, settings_);
+    const auto outcome = deviceplugin::Allocate(ids, gpus, settings);
     if (const auto* refused = std::get_if<AllocationRefused>(&outcome)) {
       ++refusals_;
       logging::Warn("allocate: " + refused->reason);
@@ -121,6 +126,11 @@ grpc::Status SlotService::PreStartContainer(grpc::ServerContext* /*context*/,
                                             const v1beta1::PreStartContainerRequest* /*request*/,
                                             v1beta1::PreStartContainerResponse* /*response*/) {
   return grpc::Status::OK;
+}
+
+void SlotService::Set(AllocationSettings settings) {
+  const std::lock_guard lock(mutex_);
+  settings_ = std::move(settings);
 }
 
 void SlotService::Stop() {

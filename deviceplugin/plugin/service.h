@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,9 @@ class SlotService final : public v1beta1::DevicePlugin::Service {
                                  const v1beta1::PreStartContainerRequest* request,
                                  v1beta1::PreStartContainerResponse* response) override;
 
+  // Of allocations from now on. From any thread.
+  void Set(AllocationSettings settings);
+
   // Streams of ListAndWatch that are open: a kubelet that holds none has lost us.
   int streams() const { return streams_.load(); }
   // Such streams that have begun since the service was made.
@@ -53,6 +57,7 @@ class SlotService final : public v1beta1::DevicePlugin::Service {
 
  private:
   DeviceList* devices_;
+  std::mutex mutex_;  // over settings_
   AllocationSettings settings_;
   Assigned assigned_;
   std::atomic<int> streams_{0};

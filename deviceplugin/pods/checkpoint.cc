@@ -15,15 +15,18 @@ using nlohmann::json;
 
 constexpr char kFile[] = "/kubelet_internal_checkpoint";
 
+void Append(const json& list, std::vector<std::string>* ids) {
+  if (!list.is_array()) return;
+  for (const json& id : list) {
+    if (id.is_string()) ids->push_back(id.get<std::string>());
+  }
+}
+
 // {"<NUMA node, or -1>": ["id", ..], ..}
 std::vector<std::string> Ids(const json& by_node) {
   std::vector<std::string> ids;
   if (!by_node.is_object()) return ids;
-  for (const auto& [node, list] : by_node.items()) {
-    for (const json& id : list.is_array() ? list : json::array()) {
-      if (id.is_string()) ids.push_back(id.get<std::string>());
-    }
-  }
+  for (const auto& [node, list] : by_node.items()) Append(list, &ids);
   std::sort(ids.begin(), ids.end());
   return ids;
 }
@@ -48,22 +51,26 @@ std::string Decoded(std::string_view text) {
 
 }  // namespace
 
-std::optional<std::vector<HandedOut>> ParseCheckpoint(std::string_view text, const std::string& resource) {
+std::optional<Checkpoint> ParseCheckpoint(std::string_view text, const std::string& resource) {
   const json file = json::parse(text, nullptr, false);
   const json& data = At(file, "Data");
   if (!data.is_object()) return std::nullopt;
-  std::vector<HandedOut> handed_out;
+  Checkpoint checkpoint;
   const json& entries = At(data, "PodDeviceEntries");
   for (const json& entry : entries.is_array() ? entries : json::array()) {
     if (Text(At(entry, "ResourceName")) != resource) continue;
-    handed_out.push_back({Text(At(entry, "PodUID")), Text(At(entry, "ContainerName")),
-                          Ids(At(entry, "DeviceIDs")), Decoded(Text(At(entry, "AllocResp")))});
+    checkpoint.handed_out.push_back({Text(At(entry, "PodUID")), Text(At(entry, "ContainerName")),
+                                     Ids(At(entry, "DeviceIDs")), Decoded(Text(At(entry, "AllocResp")))});
   }
-  return handed_out;
+  const json& registered = At(data, "RegisteredDevices");
+  if (!registered.is_object()) return checkpoint;
+  for (const auto& [name, ids] : registered.items()) {
+    if (name != resource) Append(ids, &checkpoint.registered[name]);
+  }
+  return checkpoint;
 }
 
-std::optional<std::vector<HandedOut>> ReadCheckpoint(const std::string& directory,
-                                                     const std::string& resource) {
+std::optional<Checkpoint> ReadCheckpoint(const std::string& directory, const std::string& resource) {
   std::string why;
   const auto text = files::ReadFile(directory + kFile, &why);
   if (!text) return std::nullopt;

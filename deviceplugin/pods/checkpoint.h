@@ -6,6 +6,7 @@
 // are gone.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,11 +23,15 @@ struct HandedOut {
   friend bool operator==(const HandedOut&, const HandedOut&) = default;
 };
 
-// The devices of `resource`. Nothing for text that is no such file. Pure.
-std::optional<std::vector<HandedOut>> ParseCheckpoint(std::string_view text, const std::string& resource);
+struct Checkpoint {
+  std::vector<HandedOut> handed_out;                           // of our resource
+  std::map<std::string, std::vector<std::string>> registered;  // IDs of other resources, healthy once
+};
+
+// Nothing for text that is no such file. `resource`: ours. Pure.
+std::optional<Checkpoint> ParseCheckpoint(std::string_view text, const std::string& resource);
 
 // Of the file in a kubelet's device plugin directory. Nothing where it cannot be read.
-std::optional<std::vector<HandedOut>> ReadCheckpoint(const std::string& directory,
-                                                     const std::string& resource);
+std::optional<Checkpoint> ReadCheckpoint(const std::string& directory, const std::string& resource);
 
 }  // namespace crossover::deviceplugin

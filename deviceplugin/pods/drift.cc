@@ -5,6 +5,8 @@
 #include <set>
 #include <utility>
 
+#include "deviceplugin/pods/slot_uuid.h"
+
 namespace crossover::deviceplugin {
 namespace {
 
@@ -14,16 +16,20 @@ const Pod* Find(const std::vector<Pod>& pods, const std::string& uid) {
   return found == pods.end() ? nullptr : &*found;
 }
 
-// "GPU-<uuid>::<slot>" without the slot.
-std::string UuidOf(const std::string& id) { return id.substr(0, id.find("::")); }
-
 std::vector<std::string> GpusOf(const HandedOut& entry) {
   std::set<std::string> uuids;
-  for (const std::string& id : entry.ids) uuids.insert(UuidOf(id));
+  for (const std::string& id : entry.ids) uuids.insert(UuidOfSlot(id));
   return {uuids.begin(), uuids.end()};
 }
 
-std::string NameOf(const Pod& pod) { return pod.name_space + "/" + pod.name; }
+// Their UIDs, as they came.
+std::vector<std::string> InOrder(const std::set<const Pod*>& pods) {
+  std::vector<const Pod*> sorted(pods.begin(), pods.end());
+  std::sort(sorted.begin(), sorted.end(), [](const Pod* a, const Pod* b) { return CameBefore(*a, *b); });
+  std::vector<std::string> uids;
+  for (const Pod* pod : sorted) uids.push_back(pod->uid);
+  return uids;
+}
 
 }  // namespace
 
@@ -35,7 +41,7 @@ std::vector<Drift> FindDrift(const std::vector<Pod>& pods, const std::vector<Han
     const auto assignment = AssignmentOf(*pod);
     const auto assigned = assignment.find(entry.container);
     if (assigned == assignment.end()) continue;
-    Drift drift{NameOf(*pod) + "/" + entry.container, assigned->second, GpusOf(entry)};
+    Drift drift{pod->uid, entry.container, assigned->second, GpusOf(entry)};
     std::sort(drift.assigned.begin(), drift.assigned.end());
     if (drift.assigned != drift.given) drifts.push_back(std::move(drift));
   }
@@ -44,17 +50,31 @@ std::vector<Drift> FindDrift(const std::vector<Pod>& pods, const std::vector<Han
 
 std::vector<Collision> FindCollisions(const std::vector<Pod>& pods,
                                       const std::vector<HandedOut>& handed_out) {
-  std::map<std::pair<std::string, std::string>, std::set<std::string>> ranks;  // by gang and GPU
+  std::map<std::pair<std::string, std::string>, std::set<const Pod*>> ranks;  // by gang and GPU
   for (const HandedOut& entry : handed_out) {
     const Pod* pod = Find(pods, entry.pod_uid);
     if (pod == nullptr || pod->over) continue;
-    for (const std::string& uuid : GpusOf(entry)) ranks[{GangOf(*pod), uuid}].insert(NameOf(*pod));
+    for (const std::string& uuid : GpusOf(entry)) ranks[{GangOf(*pod), uuid}].insert(pod);
   }
   std::vector<Collision> collisions;
-  for (const auto& [key, names] : ranks) {
-    if (names.size() > 1) collisions.push_back({key.first, key.second, {names.begin(), names.end()}});
+  for (const auto& [key, on_it] : ranks) {
+    if (on_it.size() > 1) collisions.push_back({key.first, key.second, InOrder(on_it)});
   }
   return collisions;
+}
+
+std::vector<Double> FindDoubles(const std::vector<Pod>& pods, const std::vector<HandedOut>& handed_out) {
+  std::map<std::string, std::set<const Pod*>> holders;  // by ID
+  for (const HandedOut& entry : handed_out) {
+    const Pod* pod = Find(pods, entry.pod_uid);
+    if (pod == nullptr || pod->over) continue;
+    for (const std::string& id : entry.ids) holders[id].insert(pod);
+  }
+  std::vector<Double> doubles;
+  for (const auto& [id, have_it] : holders) {
+    if (have_it.size() > 1) doubles.push_back({id, InOrder(have_it)});
+  }
+  return doubles;
 }
 
 }  // namespace crossover::deviceplugin

@@ -12,7 +12,8 @@
 namespace crossover::deviceplugin {
 
 struct Drift {
-  std::string container;              // namespace/pod/container
+  std::string pod_uid;
+  std::string container;
   std::vector<std::string> assigned;  // UUIDs, sorted
   std::vector<std::string> given;
 
@@ -25,10 +26,21 @@ std::vector<Drift> FindDrift(const std::vector<Pod>& pods, const std::vector<Han
 struct Collision {
   std::string gang;
   std::string gpu_uuid;
-  std::vector<std::string> pods;  // namespace/name, sorted: two at least
+  std::vector<std::string> pods;  // UIDs, the one that came first in front: two at least
 
   friend bool operator==(const Collision&, const Collision&) = default;
 };
+
+// An ID that several pods have: a kubelet may give it out twice when a pod ends meanwhile.
+struct Double {
+  std::string id;
+  std::vector<std::string> pods;  // UIDs, the one that came first in front: two at least
+
+  friend bool operator==(const Double&, const Double&) = default;
+};
+
+// Containers of one pod may have one ID after the other. Pods that are over do not count.
+std::vector<Double> FindDoubles(const std::vector<Pod>& pods, const std::vector<HandedOut>& handed_out);
 
 // Pods of one gang on one GPU; those that are over do not count.
 std::vector<Collision> FindCollisions(const std::vector<Pod>& pods, const std::vector<HandedOut>& handed_out);

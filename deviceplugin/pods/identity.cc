@@ -2,6 +2,7 @@
 
 #include "common/base/job_environment.h"
 #include "common/base/names.h"
+#include "deviceplugin/config/values.h"
 #include "deviceplugin/pods/cgroup.h"
 #include "proto/arbiter_protocol.h"
 
@@ -12,6 +13,7 @@ arbiter::Hello HelloOf(const Pod& pod, const arbiter::Hello& hello) {
   known.gang = GangOf(pod);
   known.name_space = pod.name_space;
   known.pod = pod.name;
+  known.pod_uid = pod.uid;
   const std::string& size = pod.Annotation(base::kGangSizeAnnotation);
   if (base::IsGangSize(size.c_str()))
     known.gang_size = static_cast<std::uint32_t>(base::GangSizeOf(size.c_str()));
@@ -27,16 +29,27 @@ arbiter::Hello HelloOf(const Pod& pod, const arbiter::Hello& hello) {
 std::variant<arbiter::Hello, arbiter::Unidentified> PodIdentity::Identify(const arbiter::Peer& peer,
                                                                           const arbiter::Hello& hello) const {
   const std::string process = "process " + std::to_string(peer.pid);
+  if (!peer.pidfd) return arbiter::Unidentified{process + " has just begun, or its end cannot be seen"};
   const auto uid = PodUidOf(peer);
   if (!uid) return arbiter::Unidentified{process + " belongs to no pod of this node"};
   const auto pod = pods_->Find(*uid);
   if (!pod || pod->over)
     return arbiter::Unidentified{"pod " + *uid + " of " + process + " is not known here"};
-  if (pod->Annotation(base::kModeAnnotation) == "off") {
-    return arbiter::Unidentified{std::string(base::kModeAnnotation) + " of pod " + pod->name_space + "/" +
-                                 pod->name + " is off"};
-  }
   return HelloOf(*pod, hello);
+}
+
+arbiter::Standing PodIdentity::StandingOf(const arbiter::Member& member) const {
+  const auto pod = pods_->Find(member.pod_uid);
+  if (!pod || pod->over) return {arbiter::Policy::kOff, "pod " + member.pod_uid + " is no more"};
+  const auto says = [](const std::string& whose, arbiter::Policy mode) {
+    return arbiter::Standing{mode, std::string(base::kModeAnnotation) + " of " + whose + " is " +
+                                       std::string(PolicyName(mode))};
+  };
+  const arbiter::Policy of_pod = ModeIn(pod->annotations);
+  const arbiter::Policy of_namespace = namespaces_->ModeOf(pod->name_space);
+  if (of_namespace < of_pod) return says("namespace " + pod->name_space, of_namespace);
+  if (of_pod < arbiter::Policy::kEnforce) return says("pod " + pod->name_space + "/" + pod->name, of_pod);
+  return {};
 }
 
 }  // namespace crossover::deviceplugin

@@ -5,19 +5,22 @@
 
 #include "deviceplugin/arbiter/identity_source.h"
 #include "deviceplugin/pods/pod_table.h"
+#include "deviceplugin/switches/namespaces.h"
 
 namespace crossover::deviceplugin {
 
 class PodIdentity : public arbiter::IdentitySource {
  public:
-  // `pods` outlives it.
-  explicit PodIdentity(const PodTable* pods) : pods_(pods) {}
+  // Both outlive it.
+  PodIdentity(const PodTable* pods, const Namespaces* namespaces) : pods_(pods), namespaces_(namespaces) {}
 
   std::variant<arbiter::Hello, arbiter::Unidentified> Identify(const arbiter::Peer& peer,
                                                                const arbiter::Hello& hello) const override;
+  arbiter::Standing StandingOf(const arbiter::Member& member) const override;
 
  private:
   const PodTable* pods_;
+  const Namespaces* namespaces_;
 };
 
 // What `hello` becomes in a pod: its gang, and of its wishes those that annotations say. An annotation that

@@ -1,11 +1,14 @@
 #include "deviceplugin/pods/pod.h"
 
+#include <algorithm>
 #include <charconv>
+#include <tuple>
 
 #include "common/base/hash.h"
 #include "common/base/job_environment.h"
 #include "common/base/names.h"
 #include "common/kube/json.h"
+#include "deviceplugin/switches/modes.h"
 
 namespace crossover::deviceplugin {
 namespace {
@@ -35,7 +38,20 @@ void AddContainers(const json& containers, Pod* pod) {
   }
 }
 
+bool IsControlled(const json& owners) {
+  return owners.is_array() && std::any_of(owners.begin(), owners.end(), [](const json& owner) {
+           const json& controls = At(owner, "controller");
+           return controls.is_boolean() && controls.get<bool>();
+         });
+}
+
 }  // namespace
+
+std::string NameOf(const Pod& pod) { return pod.name_space + "/" + pod.name; }
+
+bool CameBefore(const Pod& a, const Pod& b) {
+  return std::tie(a.created, a.arrival) < std::tie(b.created, b.arrival);
+}
 
 const std::string& Pod::Annotation(const char* key) const {
   static const std::string empty;
@@ -53,13 +69,11 @@ std::optional<Pod> ParsePod(const json& object) {
   pod.created = Text(At(metadata, "creationTimestamp"));
   const std::string phase = Text(At(At(object, "status"), "phase"));
   pod.over = phase == "Succeeded" || phase == "Failed";
-  const json& annotations = At(metadata, "annotations");
-  if (annotations.is_object()) {
-    constexpr std::string_view kOurs = CROSSOVER_DOMAIN "/";
-    for (const auto& [key, value] : annotations.items()) {
-      if (key.compare(0, kOurs.size(), kOurs) == 0) pod.annotations.emplace(key, Text(value));
-    }
-  }
+  const json& grace = At(metadata, "deletionGracePeriodSeconds");
+  if (!Text(At(metadata, "deletionTimestamp")).empty())
+    pod.grace_s = grace.is_number_integer() ? grace.get<std::int64_t>() : 0;
+  pod.annotations = OursOf(object, "annotations");
+  pod.controlled = IsControlled(At(metadata, "ownerReferences"));
   for (const char* label : kOwnerLabels) {
     pod.owner = Text(At(At(metadata, "labels"), label));
     if (!pod.owner.empty()) break;

@@ -23,14 +23,21 @@ struct Pod {
   std::string created;                             // when: text of the API server, which sorts as time does
   std::uint64_t arrival = 0;                       // on this node, as the daemon saw it: larger is later
   bool over = false;                               // it has ended, whether it did its work or not
+  std::optional<std::int64_t> grace_s;             // it is being deleted: how long it was given when that began
   std::map<std::string, std::string> annotations;  // ours
   std::vector<PodContainer> containers;  // in the order in which a kubelet asks: those that initialise first
   // By which its gang is known where no annotation says it: from the labels of whoever made it.
   std::string owner;
+  bool controlled = false;  // whoever made it makes another when it goes
 
   // An annotation of ours by its full name; empty where it is not set.
   const std::string& Annotation(const char* key) const;
 };
+
+// namespace/name
+std::string NameOf(const Pod& pod);
+// In the order in which kubelets admit.
+bool CameBefore(const Pod& a, const Pod& b);
 
 // Nothing for what is no pod, or lacks its names.
 std::optional<Pod> ParsePod(const nlohmann::json& object);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <tuple>
 
 namespace crossover::deviceplugin {
 
@@ -13,16 +12,26 @@ void PodTable::OnList(const nlohmann::json& items) {
   }
   std::set<std::string> there;
   for (const Pod& pod : pods) there.insert(pod.uid);
-  const std::lock_guard lock(mutex_);
-  std::erase_if(pods_, [&there](const auto& entry) { return there.count(entry.first) == 0; });
-  for (Pod& pod : pods) Put(std::move(pod));
+  {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(pods_, [&there](const auto& entry) { return there.count(entry.first) == 0; });
+    for (Pod& pod : pods) Put(std::move(pod));
+  }
+  TellOfChange();
 }
 
 void PodTable::OnChange(const nlohmann::json& object) {
   auto pod = ParsePod(object);
   if (!pod) return;
-  const std::lock_guard lock(mutex_);
-  Put(*std::move(pod));
+  {
+    const std::lock_guard lock(mutex_);
+    Put(*std::move(pod));
+  }
+  TellOfChange();
+}
+
+void PodTable::TellOfChange() const {
+  if (on_change_) on_change_();
 }
 
 void PodTable::Put(Pod pod) {
@@ -35,8 +44,11 @@ void PodTable::Put(Pod pod) {
 void PodTable::OnDelete(const nlohmann::json& object) {
   const auto pod = ParsePod(object);
   if (!pod) return;
-  const std::lock_guard lock(mutex_);
-  pods_.erase(pod->uid);
+  {
+    const std::lock_guard lock(mutex_);
+    pods_.erase(pod->uid);
+  }
+  TellOfChange();
 }
 
 std::optional<Pod> PodTable::Find(const std::string& uid) const {
@@ -70,9 +82,7 @@ void PodTable::AwaitOne(std::size_t slots, const Done& done, std::chrono::millis
 
 std::vector<std::string> PodTable::AssignedTo(std::size_t slots, const Done& done) const {
   std::vector<Pod> pods = All();
-  std::sort(pods.begin(), pods.end(), [](const Pod& a, const Pod& b) {
-    return std::tie(a.created, a.arrival) < std::tie(b.created, b.arrival);
-  });
+  std::sort(pods.begin(), pods.end(), CameBefore);
   for (const Pod& pod : pods) {
     const auto assignment = AssignmentOf(pod);
     for (const PodContainer& container : pod.containers) {

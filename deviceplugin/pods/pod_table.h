@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -18,6 +19,9 @@ namespace crossover::deviceplugin {
 
 class PodTable : public kube::ListWatch::Handler {
  public:
+  // `on_change`, if any, is called after each change of a pod, on the thread of the watch.
+  explicit PodTable(std::function<void()> on_change = {}) : on_change_(std::move(on_change)) {}
+
   void OnList(const nlohmann::json& items) override;
   void OnChange(const nlohmann::json& object) override;
   void OnDelete(const nlohmann::json& object) override;
@@ -36,11 +40,12 @@ class PodTable : public kube::ListWatch::Handler {
 
  private:
   void Put(Pod pod);
+  void TellOfChange() const;
   bool Expects(std::size_t slots, const Done& done) const;
 
+  const std::function<void()> on_change_;
   mutable std::mutex mutex_;
   mutable std::condition_variable came_;
-
   std::map<std::string, Pod> pods_;  // by UID
   std::uint64_t arrivals_ = 0;
 };

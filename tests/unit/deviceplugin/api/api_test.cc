@@ -22,7 +22,7 @@ using ::testing::HasSubstr;
 class FakeSwitch : public ModeSwitch {
  public:
   State mode() const override {
-    return {.in_force = switched.value_or(configured), .configured = configured};
+    return {.in_force = switched.value_or(configured), .configured = configured, .limits = {}};
   }
   std::optional<arbiter::Policy> Switch(std::optional<arbiter::Policy> policy) override {
     if (stopping) return std::nullopt;

@@ -51,6 +51,27 @@ TEST_F(GpuWatchTest, TheListIsThereFromTheStart) {
   EXPECT_TRUE(Healthy("GPU-0"));
 }
 
+TEST_F(GpuWatchTest, WhatIsWithheldForOtherReasonsIsToo) {
+  Start();
+  watch_->Withhold({{"GPU-1", "used by somebody"}}, "");
+  EXPECT_TRUE(Healthy("GPU-0"));
+  EXPECT_FALSE(Healthy("GPU-1"));
+  EXPECT_EQ(watch_->faults().at("GPU-1"), "used by somebody");
+  watch_->Withhold({}, "maintenance");
+  EXPECT_FALSE(Healthy("GPU-0"));
+  EXPECT_FALSE(Healthy("GPU-1"));
+  watch_->Withhold({}, "");
+  EXPECT_TRUE(Healthy("GPU-0"));
+  EXPECT_TRUE(watch_->faults().empty());
+}
+
+TEST_F(GpuWatchTest, SlotsChangeWhileItRuns) {
+  Start();
+  watch_->Set(5, std::chrono::seconds(0));
+  EXPECT_EQ(devices_.gpus().at("GPU-0").slots, 5u);
+  EXPECT_EQ(watch_->gpus().size(), 2u);
+}
+
 TEST_F(GpuWatchTest, AGpuThatErrsIsWithheld) {
   Knob("fake_nvml_old", 1);
   Start();

@@ -23,9 +23,9 @@ std::string Refused(const std::string& text) {
 
 TEST(NodeYamlTest, Defaults) {
   const NodeConfig config = Allowed("");
-  EXPECT_EQ(config.node.slots_per_gpu, 2u);
-  EXPECT_EQ(config.node.allocation.devices, DeviceStrategy::kCdi);
-  EXPECT_EQ(config.node.allocation.injection, Injection::kPreloadFile);
+  EXPECT_EQ(config.node.live.slots_per_gpu, 2u);
+  EXPECT_EQ(config.node.live.allocation.devices, DeviceStrategy::kCdi);
+  EXPECT_EQ(config.node.live.allocation.injection, Injection::kPreloadFile);
   EXPECT_EQ(config.node.kubelet_directory, "/var/lib/kubelet");
 }
 
@@ -45,11 +45,11 @@ TEST(NodeYamlTest, TheExampleSaysTheDefaults) {
   const NodeSettings defaults;
   EXPECT_EQ(example->daemon.arbiter.socket.path, Allowed("").daemon.arbiter.socket.path);
   EXPECT_EQ(example->daemon.api_socket, Allowed("").daemon.api_socket);
-  EXPECT_EQ(example->node.slots_per_gpu, defaults.slots_per_gpu);
-  EXPECT_EQ(example->node.allocation.cdi_kind, defaults.allocation.cdi_kind);
+  EXPECT_EQ(example->node.live.slots_per_gpu, defaults.live.slots_per_gpu);
+  EXPECT_EQ(example->node.live.allocation.cdi_kind, defaults.live.allocation.cdi_kind);
   EXPECT_EQ(example->node.host_directory, defaults.host_directory);
   EXPECT_EQ(example->node.kubelet_directory, defaults.kubelet_directory);
-  EXPECT_EQ(example->node.library, defaults.library);
+  EXPECT_EQ(example->node.live.library, defaults.live.library);
 }
 
 TEST(NodeYamlTest, KeysOfEveryDaemonAndOfANode) {
@@ -64,11 +64,56 @@ TEST(NodeYamlTest, KeysOfEveryDaemonAndOfANode) {
       "  api_server: {server: https://a:1, ca_file: /ca, token_file: /token}\n");
   EXPECT_EQ(config.daemon.arbiter.live.policy, arbiter::Policy::kObserve);
   EXPECT_EQ(config.node.name, "n1");
-  EXPECT_EQ(config.node.slots_per_gpu, 4u);
-  EXPECT_EQ(config.node.allocation.devices, DeviceStrategy::kDeviceNodes);
-  EXPECT_EQ(config.node.allocation.driver_root, "/opt/driver");
-  EXPECT_EQ(config.node.allocation.injection, Injection::kEnvironment);
+  EXPECT_EQ(config.node.live.slots_per_gpu, 4u);
+  EXPECT_EQ(config.node.live.allocation.devices, DeviceStrategy::kDeviceNodes);
+  EXPECT_EQ(config.node.live.allocation.driver_root, "/opt/driver");
+  EXPECT_EQ(config.node.live.allocation.injection, Injection::kEnvironment);
   EXPECT_EQ(config.node.api_server.server, "https://a:1");
+}
+
+TEST(NodeYamlTest, NamedConfigurationsDifferInWhatTheySay) {
+  // The one without a name counts, wherever it stands.
+  NodeConfig config = Allowed(
+      "configurations:\n"
+      "  a100:\n"
+      "    mode: observe\n"
+      "    node: {slots_per_gpu: 4}\n"
+      "  empty:\n"
+      "node: {slots_per_gpu: 3, injection: environment}\n"
+      "quantum_us: 7000\n");
+  EXPECT_EQ(config.node.live.slots_per_gpu, 3u);
+  ASSERT_TRUE(config.Choose("empty"));
+  EXPECT_EQ(config.node.live.slots_per_gpu, 3u);
+  ASSERT_TRUE(config.Choose("a100"));
+  EXPECT_EQ(config.node.live.slots_per_gpu, 4u);
+  EXPECT_EQ(config.node.live.allocation.injection, Injection::kEnvironment);
+  EXPECT_EQ(config.daemon.arbiter.live.policy, arbiter::Policy::kObserve);
+  EXPECT_EQ(config.daemon.arbiter.live.turn.policy.quantum, 7'000'000);
+  EXPECT_FALSE(config.Choose("h100"));
+  EXPECT_EQ(config.node.live.slots_per_gpu, 4u) << "as it was";
+}
+
+TEST(NodeYamlTest, NamedConfigurationsAreValidatedWithTheRest) {
+  EXPECT_EQ(Refused("mode: off\nconfigurations:\n  a:\n    node:\n      slots_per_gpu: 101\n"),
+            "file:5: configurations.a.node.slots_per_gpu: 101 is not allowed: 1 to 100");
+  EXPECT_THAT(Refused("configurations: {a: {node: {name: n}}}"),
+              HasSubstr("configurations.a.node.name: unknown key; allowed are cdi_kind"))
+      << "what cannot change while the daemon runs";
+  EXPECT_THAT(Refused("configurations: {a: {socket: {path: /x}}}"), HasSubstr("configurations.a.socket: unknown key"));
+  EXPECT_THAT(Refused("configurations: {-a: {}}"), HasSubstr("names of 1 to 63 letters"));
+  EXPECT_THAT(Refused("configurations: {a: {}, a: {}}"), HasSubstr("configurations.a: stands twice"));
+  EXPECT_THAT(Refused("configurations: 3"), HasSubstr("a map of names and configurations"));
+}
+
+TEST(NodeYamlTest, WhatIsInForceOnlyFromTheNextStartIsNamed) {
+  NodeSettings running;
+  running.name = "from-the-environment";
+  NodeSettings wanted;
+  EXPECT_EQ(NeedRestart(running, wanted), "");
+  wanted.kubelet_directory = "/elsewhere";
+  wanted.name_space = "other";
+  wanted.live.slots_per_gpu = 9;
+  EXPECT_EQ(NeedRestart(running, wanted), "node.namespace, node.kubelet_directory");
 }
 
 TEST(NodeYamlTest, WhatIsWrongIsToldWithItsLineKeyValueAndWhatIsAllowed) {

@@ -8,6 +8,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
+using testing::Pair;
 
 constexpr char kSlot[] = "crossover.dev/slot";
 
@@ -20,24 +21,31 @@ constexpr char kFile[] = R"({"Data":{"PodDeviceEntries":[
   "RegisteredDevices":{"crossover.dev/slot":["GPU-a::0","GPU-a::1"]}},"Checksum":1893223})";
 
 TEST(CheckpointTest, EntriesOfOneResource) {
-  EXPECT_THAT(
-      ParseCheckpoint(kFile, kSlot),
-      testing::Optional(ElementsAre(HandedOut{"u1", "main", {"GPU-a::1", "GPU-b::0"}, std::string("\n\0", 2)},
-                                    HandedOut{"u2", "side", {"GPU-a::0"}, ""})));
-  EXPECT_THAT(ParseCheckpoint(kFile, "example.com/other"), testing::Optional(IsEmpty()));
+  EXPECT_THAT(ParseCheckpoint(kFile, kSlot)->handed_out,
+              ElementsAre(HandedOut{"u1", "main", {"GPU-a::1", "GPU-b::0"}, std::string("\n\0", 2)},
+                          HandedOut{"u2", "side", {"GPU-a::0"}, ""}));
+  EXPECT_THAT(ParseCheckpoint(kFile, "example.com/other")->handed_out, IsEmpty());
+}
+
+TEST(CheckpointTest, WhatOthersHaveRegistered) {
+  EXPECT_THAT(ParseCheckpoint(kFile, kSlot)->registered, IsEmpty());
+  EXPECT_THAT(ParseCheckpoint(kFile, "example.com/other")->registered,
+              ElementsAre(Pair(kSlot, ElementsAre("GPU-a::0", "GPU-a::1"))));
 }
 
 TEST(CheckpointTest, NothingHandedOutYet) {
-  EXPECT_THAT(
-      ParseCheckpoint(R"({"Data":{"PodDeviceEntries":null,"RegisteredDevices":{}},"Checksum":1})", kSlot),
-      testing::Optional(IsEmpty()));
+  const auto checkpoint =
+      ParseCheckpoint(R"({"Data":{"PodDeviceEntries":null,"RegisteredDevices":{}},"Checksum":1})", kSlot);
+  ASSERT_TRUE(checkpoint);
+  EXPECT_THAT(checkpoint->handed_out, IsEmpty());
 }
 
 TEST(CheckpointTest, OddEntriesAreNoReasonToFail) {
   EXPECT_THAT(ParseCheckpoint(R"({"Data":{"PodDeviceEntries":[7,{},{"ResourceName":"crossover.dev/slot",
-      "DeviceIDs":{"0":3,"1":["x",4]}}]}})",
-                              kSlot),
-              testing::Optional(ElementsAre(HandedOut{"", "", {"x"}, ""})));
+      "DeviceIDs":{"0":3,"1":["x",4]}}],"RegisteredDevices":7}})",
+                              kSlot)
+                  ->handed_out,
+              ElementsAre(HandedOut{"", "", {"x"}, ""}));
 }
 
 TEST(CheckpointTest, WhatWeAnswered) {
@@ -45,7 +53,7 @@ TEST(CheckpointTest, WhatWeAnswered) {
     const std::string file =
         R"({"Data":{"PodDeviceEntries":[{"ResourceName":"crossover.dev/slot","AllocResp":")" + base64 +
         R"("}]}})";
-    return ParseCheckpoint(file, kSlot)->front().answer;
+    return ParseCheckpoint(file, kSlot)->handed_out.front().answer;
   };
   EXPECT_EQ(answer("L3Zhci9saWIvY3Jvc3NvdmVyL2xpYi8wMTIz"), "/var/lib/crossover/lib/0123");
   EXPECT_EQ(answer("L3Zhcg=="), "/var");
@@ -56,9 +64,9 @@ TEST(CheckpointTest, WhatWeAnswered) {
 
 TEST(CheckpointTest, NoSuchFile) {
   for (const char* text : {"", "{", "[]", "{}", R"({"Data":3})", "\xff"}) {
-    EXPECT_EQ(ParseCheckpoint(text, kSlot), std::nullopt) << text;
+    EXPECT_FALSE(ParseCheckpoint(text, kSlot)) << text;
   }
-  EXPECT_EQ(ReadCheckpoint("/nonexistent", kSlot), std::nullopt);
+  EXPECT_FALSE(ReadCheckpoint("/nonexistent", kSlot));
 }
 
 }  // namespace

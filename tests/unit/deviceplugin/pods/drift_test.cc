@@ -32,7 +32,7 @@ TEST(DriftTest, ContainersThatHaveWhatTheyWereAssignedHaveNotDrifted) {
 TEST(DriftTest, OthersAreNamedWithBoth) {
   const std::vector<Pod> pods = {MadePod("a", R"({"containers": {"main": ["GPU-1", "GPU-2"]}})")};
   EXPECT_THAT(FindDrift(pods, {{"uid-a", "main", {"GPU-1::0", "GPU-3::0"}, ""}}),
-              ElementsAre(Drift{"team/a/main", {"GPU-1", "GPU-2"}, {"GPU-1", "GPU-3"}}));
+              ElementsAre(Drift{"uid-a", "main", {"GPU-1", "GPU-2"}, {"GPU-1", "GPU-3"}}));
   std::vector<Pod> over = pods;
   over[0].over = true;
   EXPECT_THAT(FindDrift(over, {{"uid-a", "main", {"GPU-1::0", "GPU-3::0"}, ""}}), IsEmpty());
@@ -44,9 +44,38 @@ TEST(CollisionTest, TwoRanksOfAGangOnOneGpu) {
                                              {"uid-a-1", "main", {"GPU-1::1"}, ""},
                                              {"uid-b-0", "main", {"GPU-1::2"}, ""}};
   EXPECT_THAT(FindCollisions(pods, handed_out),
-              ElementsAre(Collision{"team/train", "GPU-1", {"team/a-0", "team/a-1"}}));
+              ElementsAre(Collision{"team/train", "GPU-1", {"uid-a-0", "uid-a-1"}}));
   pods[0].over = true;
   EXPECT_THAT(FindCollisions(pods, handed_out), IsEmpty()) << "the one took the place of the other";
+}
+
+TEST(CollisionTest, WhicheverCameLastStandsLast) {
+  std::vector<Pod> pods = {MadePod("a-0"), MadePod("a-1"), MadePod("a-2")};
+  pods[0].created = "2026-01-01T00:00:02Z";
+  pods[1].created = pods[2].created = "2026-01-01T00:00:01Z";
+  pods[1].arrival = 8;
+  pods[2].arrival = 7;
+  const auto collisions = FindCollisions(pods, {{"uid-a-0", "main", {"GPU-1::0"}, ""},
+                                                {"uid-a-1", "main", {"GPU-1::1"}, ""},
+                                                {"uid-a-2", "main", {"GPU-1::2"}, ""}});
+  ASSERT_EQ(collisions.size(), 1u);
+  EXPECT_THAT(collisions[0].pods, ElementsAre("uid-a-2", "uid-a-1", "uid-a-0"));
+}
+
+TEST(DoubleTest, ASlotOfTwoPods) {
+  std::vector<Pod> pods = {MadePod("a", "", "one"), MadePod("b", "", "other")};
+  const std::vector<HandedOut> handed_out = {{"uid-a", "main", {"GPU-1::0", "GPU-2::0"}, ""},
+                                             {"uid-b", "main", {"GPU-1::0"}, ""},
+                                             {"uid-of-one-that-is-gone", "main", {"GPU-2::0"}, ""}};
+  EXPECT_THAT(FindDoubles(pods, handed_out), ElementsAre(Double{"GPU-1::0", {"uid-a", "uid-b"}}));
+  pods[0].over = true;
+  EXPECT_THAT(FindDoubles(pods, handed_out), IsEmpty());
+}
+
+TEST(DoubleTest, AContainerMayHaveTheSlotOfOneThatInitialised) {
+  EXPECT_THAT(FindDoubles({MadePod("a")},
+                          {{"uid-a", "init", {"GPU-1::0"}, ""}, {"uid-a", "main", {"GPU-1::0"}, ""}}),
+              IsEmpty());
 }
 
 TEST(CollisionTest, TwoContainersOfOnePodAreOneRank) {

@@ -5,6 +5,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <nlohmann/json.hpp>
+
 #include "proto/arbiter_protocol.h"
 
 namespace crossover::deviceplugin {
@@ -60,13 +62,58 @@ TEST(HelloOfTest, AnAnnotationThatIsNotAllowedCountsAsNotSet) {
 
 TEST(PodIdentityTest, AProcessOfNoPodIsRefused) {
   const PodTable pods;
+  const Namespaces namespaces([] {});
   arbiter::Peer self;
   self.pid = getpid();
   self.pidfd.Reset(static_cast<int>(syscall(SYS_pidfd_open, self.pid, 0)));
-  const auto outcome = PodIdentity(&pods).Identify(self, Claim());
+  const auto outcome = PodIdentity(&pods, &namespaces).Identify(self, Claim());
   ASSERT_TRUE(std::holds_alternative<arbiter::Unidentified>(outcome));
   EXPECT_THAT(std::get<arbiter::Unidentified>(outcome).reason,
               testing::HasSubstr("belongs to no pod of this node"));
+}
+
+// A pod of namespace `team` whose mode is `pod`, in one whose mode is `name_space`; empty: none.
+arbiter::Standing StandingIn(const std::string& pod, const std::string& name_space,
+                             const std::string& phase = "Running") {
+  PodTable pods;
+  Namespaces namespaces([] {});
+  const auto object = [](const char* name, const std::string& mode) {
+    nlohmann::json made = {{"metadata", {{"name", name}, {"namespace", "team"}, {"uid", "u"}}}};
+    if (!mode.empty()) made["metadata"]["annotations"] = {{"crossover.dev/mode", mode}};
+    return made;
+  };
+  nlohmann::json of_pod = object("train-0", pod);
+  of_pod["status"] = {{"phase", phase}};
+  pods.OnChange(of_pod);
+  namespaces.OnChange(object("team", name_space));
+  arbiter::Member member;
+  member.pod_uid = "u";
+  return PodIdentity(&pods, &namespaces).StandingOf(member);
+}
+
+TEST(PodIdentityTest, TheStricterOfPodAndNamespaceHolds) {
+  EXPECT_EQ(StandingIn("", "").policy, arbiter::Policy::kEnforce);
+  EXPECT_EQ(StandingIn("enforce", "off").policy, arbiter::Policy::kOff) << "a pod does not undo what its namespace says";
+  EXPECT_EQ(StandingIn("enforce", "off").reason, "crossover.dev/mode of namespace team is off");
+  EXPECT_EQ(StandingIn("off", "observe").reason, "crossover.dev/mode of pod team/train-0 is off");
+  EXPECT_EQ(StandingIn("observe", "").policy, arbiter::Policy::kObserve);
+  EXPECT_EQ(StandingIn("Off", "").policy, arbiter::Policy::kEnforce) << "what is not allowed is not set";
+}
+
+TEST(PodIdentityTest, ClientsOfPodsThatAreNoMoreMayNotStay) {
+  EXPECT_EQ(StandingIn("", "", "Failed").policy, arbiter::Policy::kOff);
+  const PodTable pods;
+  const Namespaces namespaces([] {});
+  EXPECT_EQ(PodIdentity(&pods, &namespaces).StandingOf(arbiter::Member()).policy, arbiter::Policy::kOff);
+}
+
+TEST(PodIdentityTest, AProcessWhoseNumberMayBeAnothersIsRefused) {
+  const PodTable pods;
+  const Namespaces namespaces([] {});
+  arbiter::Peer self;
+  self.pid = getpid();
+  EXPECT_TRUE(std::holds_alternative<arbiter::Unidentified>(
+      PodIdentity(&pods, &namespaces).Identify(self, Claim())));
 }
 
 }  // namespace

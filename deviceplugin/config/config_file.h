@@ -1,0 +1,43 @@
+// The configuration's file of a node, as it is and as it changes. Thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "deviceplugin/config/node_yaml.h"
+
+namespace crossover::deviceplugin {
+
+class ConfigFile {
+ public:
+  struct State {
+    bool valid = true;      // as it was last read
+    std::string chosen;     // of its named configurations; empty: none is
+    std::uint64_t reads = 0;
+  };
+
+  explicit ConfigFile(std::string path) : path_(std::move(path)) {}
+
+  // `choice`: which of its named configurations is to hold; one that is not there counts as none, and is said.
+  std::optional<NodeConfig> Read(const std::string& choice, std::string* error);
+  // It is another than was last read, whether that was valid or not: also where it is a link to another.
+  bool Changed() const;
+  State state() const;
+
+ private:
+  struct Stamp {
+    std::uint64_t device = 0, inode = 0, size = 0;
+    std::int64_t changed_ns = 0;
+    friend bool operator==(const Stamp&, const Stamp&) = default;
+  };
+  static Stamp StampOf(const std::string& path);
+
+  const std::string path_;
+  mutable std::mutex mutex_;
+  Stamp stamp_;
+  State state_;
+};
+
+}  // namespace crossover::deviceplugin

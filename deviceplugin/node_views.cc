@@ -1,0 +1,101 @@
+// What a node's services show of themselves.
+#include <utility>
+
+#include "deviceplugin/config/values.h"
+#include "deviceplugin/node_services.h"
+#include "deviceplugin/pods/slot_uuid.h"
+
+namespace crossover::deviceplugin {
+
+std::shared_ptr<prometheus::Collectable> NodeServices::metrics() {
+  return std::make_shared<NodeMetrics>([this] { return State(); });
+}
+
+std::vector<std::string> NodeServices::Missing() { return deviceplugin::Missing(State()); }
+
+NodeState NodeServices::State() const {
+  NodeState state;
+  for (const auto& [uuid, gpu] : devices_.gpus()) state.gpus[uuid] = {gpu.slots, gpu.healthy};
+  state.xids = gpus_.xids();
+  const Plugin::Status plugin = plugin_.status();
+  state.registered = plugin.registered;
+  state.registrations = plugin.registrations;
+  state.registration_failures = plugin.failures;
+  state.allocations = service_.allocations();
+  state.refusals = service_.refusals();
+  state.pods_known = pods_.synced();
+  state.pods = around_.pods->All().size();
+  const KubeletCheck::Found found = check_.found();
+  state.drifts = found.drifts.size();
+  state.collisions = found.collisions.size();
+  state.doubles = found.doubles.size();
+  state.restarts = check_.restarts();
+  const OccupantJudge::Verdicts verdicts = occupants_.verdicts();
+  for (const auto& [uuid, who] : verdicts.strangers) state.gpus[uuid].used_by_others = true;
+  for (const Occupant& occupant : verdicts.unhooked) ++state.gpus[occupant.gpu_uuid].unhooked;
+  const ModeSwitch::State mode = around_.modes->mode();
+  for (const auto& [uuid, why] : mode.limits.held) state.gpus[uuid].held = true;
+  state.mode = mode.in_force;
+  const SharingWatch::State sharing = sharing_.state();
+  state.sharing = std::string(Name(sharing.choice.sharing));
+  state.mps_alive = sharing.mps.alive;
+  state.mps_terminated = sharing.terminated;
+  state.maintenance = node_.wishes().maintenance;
+  const ConfigFile::State config = around_.config->state();
+  state.config_valid = config.valid;
+  state.configuration = config.chosen;
+  state.events_lost = events_.lost();
+  state.publish_failures = publisher_.failures();
+  return state;
+}
+
+GpuNode NodeServices::Report() const {
+  const ModeSwitch::State mode = around_.modes->mode();
+  const OwnNode::Wishes wishes = node_.wishes();
+  const SharingWatch::State sharing = sharing_.state();
+  GpuNode report{.name = settings_.name,
+                 .node_uid = node_.uid(),
+                 .version = CROSSOVER_VERSION,
+                 .mode = std::string(PolicyName(mode.in_force)),
+                 .mode_limited_by = mode.limits.by,
+                 .configuration = around_.config->state().chosen,
+                 .maintenance = wishes.maintenance,
+                 .sharing = std::string(Name(sharing.choice.sharing)),
+                 .sharing_reason = sharing.choice.reason,
+                 .mps_multi_user = sharing.mps.multi_user,
+                 .mps_served = sharing.served,
+                 .gpus = {}};
+  const auto faults = gpus_.faults();
+  const auto text_of = [](const std::map<std::string, std::string>& texts, const std::string& uuid) {
+    const auto found = texts.find(uuid);
+    return found == texts.end() ? std::string() : found->second;
+  };
+  std::map<std::string, std::vector<GpuNode::Holder>> holders = HoldersByGpu();
+  const auto advertised = devices_.gpus();
+  for (const NvmlLibrary::Gpu& gpu : gpus_.gpus()) {
+    const auto found = advertised.find(gpu.uuid);
+    report.gpus.push_back({.uuid = gpu.uuid,
+                           .model = gpu.name,
+                           .memory_bytes = gpu.memory_bytes,
+                           .slots = found == advertised.end() ? 0 : found->second.slots,
+                           .withheld = text_of(faults, gpu.uuid),
+                           .no_turns = text_of(mode.limits.held, gpu.uuid),
+                           .holders = std::move(holders[gpu.uuid])});
+  }
+  return report;
+}
+
+std::map<std::string, std::vector<GpuNode::Holder>> NodeServices::HoldersByGpu() const {
+  std::map<std::string, std::vector<GpuNode::Holder>> by_gpu;
+  for (const HandedOut& entry : ReadKubelet().value_or(Checkpoint()).handed_out) {
+    const auto pod = around_.pods->Find(entry.pod_uid);
+    if (!pod || pod->over) continue;
+    std::map<std::string, std::vector<std::string>> slots;
+    for (const std::string& id : entry.ids) slots[UuidOfSlot(id)].push_back(id);
+    for (const auto& [uuid, ids] : slots)
+      by_gpu[uuid].push_back({pod->name_space, pod->name, entry.container, GangOf(*pod), ids});
+  }
+  return by_gpu;
+}
+
+}  // namespace crossover::deviceplugin

@@ -1,0 +1,42 @@
+// What follows from who is on the GPUs: a GPU that somebody from outside uses is not given out, and no turns
+// are taken beside a process that takes part in none.
+//
+// Pure: time comes in, in ns of any clock. Not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "deviceplugin/occupants/occupant.h"
+
+namespace crossover::deviceplugin {
+
+class OccupantJudge {
+ public:
+  using Time = std::int64_t;
+  // A process that looks around and goes is none of our business.
+  static constexpr Time kStranger = 5'000'000'000;
+  // A job that has opened its GPU makes its communicators, and is heard of, within that.
+  static constexpr Time kUnheard = 30'000'000'000;
+
+  struct Known {
+    std::set<std::pair<std::string, std::string>> holders;  // pod UID and GPU: what the kubelet has given out
+    std::set<std::pair<std::int64_t, std::string>> clients;  // process and GPU: who takes part
+  };
+  struct Verdicts {
+    std::map<std::string, std::string> strangers;  // by GPU: who uses it without having it from us
+    std::vector<Occupant> unhooked;                // have it from us, and take no part
+  };
+
+  // Once for each look: a process that is not among them has left its GPU.
+  Verdicts Judge(const std::vector<Occupant>& occupants, const Known& known, Time now);
+
+ private:
+  std::map<std::pair<pid_t, std::string>, Time> since_;  // each process on each GPU
+};
+
+}  // namespace crossover::deviceplugin

@@ -1,0 +1,28 @@
+// Who is on a GPU, as the driver has it.
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "deviceplugin/nvml/library.h"
+
+namespace crossover::deviceplugin {
+
+// A process with a context on a GPU.
+struct Occupant {
+  std::string gpu_uuid;
+  pid_t pid = 0;
+  std::string program;                 // its name, as the kernel has it
+  std::optional<std::string> pod_uid;  // nothing: it belongs to no pod of this node
+  bool has_library = false;            // ours is in it
+};
+
+// All of these GPUs. Nothing of processes that end meanwhile, or that this daemon cannot see. `library`: the
+// name of our file.
+std::vector<Occupant> LookForOccupants(const NvmlLibrary& nvml, const std::vector<std::string>& gpu_uuids,
+                                       const std::string& library);
+
+}  // namespace crossover::deviceplugin

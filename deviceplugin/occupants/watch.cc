@@ -1,0 +1,33 @@
+#include "deviceplugin/occupants/watch.h"
+
+#include <utility>
+
+#include "common/base/clock.h"
+
+namespace crossover::deviceplugin {
+namespace {
+
+constexpr std::chrono::seconds kPeriod{2};
+
+}  // namespace
+
+OccupantWatch::OccupantWatch(Sources sources)
+    : sources_(std::move(sources)), rounds_("xo-occupants", kPeriod, [this] { Round(); }) {}
+
+void OccupantWatch::Round() {
+  std::string why;
+  if (nvml_ == nullptr) nvml_ = NvmlLibrary::Load(sources_.driver, &why);
+  const auto known = sources_.known();
+  if (nvml_ == nullptr || !known) return;
+  const auto occupants = LookForOccupants(*nvml_, sources_.gpu_uuids(), sources_.library);
+  auto verdicts = judge_.Judge(occupants, *known, base::MonotonicNs());
+  const std::lock_guard lock(mutex_);
+  verdicts_ = std::move(verdicts);
+}
+
+OccupantJudge::Verdicts OccupantWatch::verdicts() const {
+  const std::lock_guard lock(mutex_);
+  return verdicts_;
+}
+
+}  // namespace crossover::deviceplugin

@@ -1,0 +1,43 @@
+// Looks every two seconds at who is on the GPUs, on a thread of its own. Thread-safe.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/threads/rounds.h"
+#include "deviceplugin/nvml/library.h"
+#include "deviceplugin/occupants/judge.h"
+
+namespace crossover::deviceplugin {
+
+class OccupantWatch {
+ public:
+  struct Sources {
+    std::function<std::vector<std::string>()> gpu_uuids;
+    // Nothing while it is not known: nobody is judged then.
+    std::function<std::optional<OccupantJudge::Known>()> known;
+    std::string library;  // the name of our file
+    std::string driver = NvmlLibrary::kName;
+  };
+
+  // The sources are asked on the watch's thread.
+  explicit OccupantWatch(Sources sources);
+
+  OccupantJudge::Verdicts verdicts() const;
+
+ private:
+  void Round();
+
+  const Sources sources_;
+  std::unique_ptr<NvmlLibrary> nvml_;  // null: no driver yet
+  OccupantJudge judge_;
+  mutable std::mutex mutex_;
+  OccupantJudge::Verdicts verdicts_;
+  threads::Rounds rounds_;  // last: it uses the others
+};
+
+}  // namespace crossover::deviceplugin

@@ -1,0 +1,10 @@
+// Of which GPU a slot is, as a kubelet names it: "GPU-<uuid>::<slot>" without the slot.
+#pragma once
+
+#include <string>
+
+namespace crossover::deviceplugin {
+
+inline std::string UuidOfSlot(const std::string& id) { return id.substr(0, id.find("::")); }
+
+}  // namespace crossover::deviceplugin

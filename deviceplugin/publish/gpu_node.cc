@@ -1,0 +1,76 @@
+#include "deviceplugin/publish/gpu_node.h"
+
+#include <nlohmann/json.hpp>
+
+namespace crossover::deviceplugin {
+namespace {
+
+using nlohmann::json;
+
+std::string Dumped(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
+
+json HoldersOf(const GpuNode::Gpu& gpu) {
+  json holders = json::array();
+  for (const GpuNode::Holder& holder : gpu.holders) {
+    holders.push_back({{"namespace", holder.name_space},
+                       {"pod", holder.pod},
+                       {"container", holder.container},
+                       {"gang", holder.gang},
+                       {"slots", holder.slots}});
+  }
+  return holders;
+}
+
+json GpuOf(const GpuNode::Gpu& gpu) {
+  json object = {{"uuid", gpu.uuid},
+                 {"model", gpu.model},
+                 {"memoryBytes", gpu.memory_bytes},
+                 {"slots", gpu.slots},
+                 {"healthy", gpu.withheld.empty()},
+                 {"holders", HoldersOf(gpu)}};
+  if (!gpu.withheld.empty()) object["withheld"] = gpu.withheld;
+  if (!gpu.no_turns.empty()) object["noTurns"] = gpu.no_turns;
+  return object;
+}
+
+}  // namespace
+
+std::string BodyOf(const GpuNode& node) {
+  json status = {{"version", node.version}, {"mode", node.mode}, {"maintenance", node.maintenance},
+                 {"gpus", json::array()}};
+  if (!node.sharing.empty()) {
+    status["sharing"] = {{"kind", node.sharing}, {"reason", node.sharing_reason}};
+    if (node.sharing == "mps") status["sharing"]["multiUser"] = node.mps_multi_user;
+    if (node.mps_served) status["sharing"]["servedUser"] = *node.mps_served;
+  }
+  std::uint64_t healthy = 0, slots = 0, used = 0;
+  for (const GpuNode::Gpu& gpu : node.gpus) {
+    status["gpus"].push_back(GpuOf(gpu));
+    healthy += gpu.withheld.empty() ? 1 : 0;
+    slots += gpu.slots;
+    for (const GpuNode::Holder& holder : gpu.holders) used += holder.slots.size();
+  }
+  status["healthyGPUs"] = healthy;
+  status["slots"] = slots;
+  status["usedSlots"] = used;
+  if (!node.mode_limited_by.empty()) status["modeLimitedBy"] = node.mode_limited_by;
+  if (!node.configuration.empty()) status["configuration"] = node.configuration;
+  json metadata = {{"name", node.name}};
+  if (!node.node_uid.empty()) {  // it goes with the node
+    metadata["ownerReferences"] = {
+        {{"apiVersion", "v1"}, {"kind", "Node"}, {"name", node.name}, {"uid", node.node_uid}}};
+  }
+  return Dumped({{"apiVersion", "crossover.dev/v1alpha1"},
+                 {"kind", "GPUNode"},
+                 {"metadata", metadata},
+                 {"status", status}});
+}
+
+std::string UrgentPartOf(const GpuNode& node) {
+  json part = {{"mode", node.mode}, {"maintenance", node.maintenance}, {"sharing", node.sharing}};
+  for (const GpuNode::Gpu& gpu : node.gpus)
+    part["gpus"].push_back({gpu.uuid, gpu.slots, gpu.withheld.empty(), HoldersOf(gpu)});
+  return Dumped(part);
+}
+
+}  // namespace crossover::deviceplugin

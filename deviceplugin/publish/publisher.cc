@@ -1,0 +1,61 @@
+#include "deviceplugin/publish/publisher.h"
+
+#include <utility>
+
+#include "common/logging/log.h"
+
+namespace crossover::deviceplugin {
+namespace {
+
+using std::chrono::seconds;
+using std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds kLook{500};
+constexpr seconds kCalm{30};             // between two that nobody waits for
+constexpr std::chrono::minutes kAnew{10};  // somebody may have removed it
+constexpr seconds kAfterFailure{5};
+constexpr char kPath[] = "/apis/crossover.dev/v1alpha1/gpunodes/";
+constexpr char kApply[] = "?fieldManager=crossover-deviceplugin&force=true";
+
+}  // namespace
+
+Publisher::Publisher(kube::Access access, std::function<GpuNode()> look)
+    : client_(std::move(access)), look_(std::move(look)), rounds_("xo-publish", kLook, [this] { Round(); }) {}
+
+void Publisher::Round() {
+  const auto now = steady_clock::now();
+  if (now < again_) return;
+  const GpuNode node = look_();
+  std::string body = BodyOf(node);
+  std::string urgent = UrgentPartOf(node);
+  const bool wanted = published_.empty() || urgent != urgent_ ||
+                      (body != published_ && now - when_ >= kCalm) || now - when_ >= kAnew;
+  if (!wanted) return;
+  if (!Publish(node, body)) {
+    ++failures_;
+    again_ = now + kAfterFailure;
+    return;
+  }
+  published_ = std::move(body);
+  urgent_ = std::move(urgent);
+  when_ = now;
+}
+
+bool Publisher::Publish(const GpuNode& node, const std::string& body) {
+  const kube::Response response = client_.Send({.method = "PATCH",
+                                                .path = kPath + node.name + kApply,
+                                                .body = body,
+                                                .content_type = "application/apply-patch+yaml"});
+  const bool done = response.status == 200 || response.status == 201;
+  std::string complaint;
+  if (!done) {
+    complaint = response.status == 0 ? response.error
+                                     : "status " + std::to_string(response.status) + ": " +
+                                           response.body.substr(0, 300);
+  }
+  if (!done && complaint != complaint_) logging::Warn("publishing the GPUNode of this node: " + complaint);
+  complaint_ = std::move(complaint);
+  return done;
+}
+
+}  // namespace crossover::deviceplugin

@@ -1,0 +1,39 @@
+// Keeps a node's GPUNode up to date: at once when what can be given out changes, else every half minute at
+// most. On a thread of its own.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "common/kube/client.h"
+#include "common/threads/rounds.h"
+#include "deviceplugin/publish/gpu_node.h"
+
+namespace crossover::deviceplugin {
+
+class Publisher {
+ public:
+  // `look` is called on the publisher's thread.
+  Publisher(kube::Access access, std::function<GpuNode()> look);
+
+  std::uint64_t failures() const { return failures_; }
+
+ private:
+  void Round();
+  bool Publish(const GpuNode& node, const std::string& body);
+
+  const kube::Client client_;
+  const std::function<GpuNode()> look_;
+  std::atomic<std::uint64_t> failures_{0};
+  // Of the thread alone.
+  std::string published_, urgent_;
+  std::chrono::steady_clock::time_point when_;
+  std::chrono::steady_clock::time_point again_;
+  std::string complaint_;
+  threads::Rounds rounds_;  // last: it uses the others
+};
+
+}  // namespace crossover::deviceplugin

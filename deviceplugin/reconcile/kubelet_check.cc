@@ -1,0 +1,116 @@
+#include "deviceplugin/reconcile/kubelet_check.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "common/logging/log.h"
+#include "deviceplugin/pods/slot_uuid.h"
+
+namespace crossover::deviceplugin {
+namespace {
+
+std::string Joined(const std::vector<std::string>& words) {
+  std::string joined;
+  for (const std::string& word : words) joined += (joined.empty() ? "" : ", ") + word;
+  return joined;
+}
+
+template <class T>
+bool Among(const std::vector<T>& known, const T& one) {
+  return std::find(known.begin(), known.end(), one) != known.end();
+}
+
+const Pod& Find(const std::vector<Pod>& pods, const std::string& uid) {
+  return *std::find_if(pods.begin(), pods.end(), [&uid](const Pod& pod) { return pod.uid == uid; });
+}
+
+std::string NamesOf(const std::vector<Pod>& pods, const std::vector<std::string>& uids) {
+  std::vector<std::string> names;
+  for (const std::string& uid : uids) names.push_back(NameOf(Find(pods, uid)));
+  std::sort(names.begin(), names.end());
+  return Joined(names);
+}
+
+kube::Event About(const Pod& pod, std::string reason, std::string note) {
+  return {.regarding = {"Pod", pod.name_space, pod.name, pod.uid},
+          .reason = std::move(reason),
+          .action = "CompareSlots",
+          .note = std::move(note)};
+}
+
+}  // namespace
+
+void KubeletCheck::Say(const Drift& drift, const Pod& pod) const {
+  const std::string has = " has " + Joined(drift.given) + " and was assigned " + Joined(drift.assigned);
+  logging::Warn(NameOf(pod) + "/" + drift.container + has);
+  tell_(About(pod, "OtherGpus", "container " + drift.container + has + ": the kubelet chose otherwise"));
+}
+
+std::vector<Pod> KubeletCheck::Look(const std::vector<Pod>& pods, const std::vector<HandedOut>& handed_out,
+                                    Time now) {
+  Found found{.drifts = FindDrift(pods, handed_out),
+              .collisions = FindCollisions(pods, handed_out),
+              .doubles = FindDoubles(pods, handed_out)};
+  const std::lock_guard lock(mutex_);
+  for (const Drift& drift : found.drifts) {
+    if (!Among(found_.drifts, drift)) Say(drift, Find(pods, drift.pod_uid));
+  }
+  std::set<std::string> misplaced;  // UIDs
+  for (const Collision& collision : found.collisions) {
+    misplaced.insert(collision.pods.back());
+    if (Among(found_.collisions, collision)) continue;
+    const std::string what = "gpu " + collision.gpu_uuid + " has several ranks of gang " + collision.gang +
+                             ": " + NamesOf(pods, collision.pods);
+    logging::Error(what);
+    tell_(About(Find(pods, collision.pods.back()), "TwoRanksOnOneGpu", what));
+  }
+  for (const Double& twice : found.doubles) {
+    misplaced.insert(twice.pods.back());
+    if (Among(found_.doubles, twice)) continue;
+    const std::string what = "slot " + twice.id + " was handed out twice, to " + NamesOf(pods, twice.pods);
+    logging::Error(what);
+    tell_(About(Find(pods, twice.pods.back()), "SlotHandedOutTwice", what));
+  }
+  found_ = std::move(found);
+  std::vector<Pod> again;
+  for (const std::string& uid : misplaced) {
+    const Pod& pod = Find(pods, uid);
+    if (!pod.controlled || !MayRestart(GangOf(pod), now)) continue;
+    ++restarted_;
+    again.push_back(pod);
+  }
+  return again;
+}
+
+bool KubeletCheck::MayRestart(const std::string& gang, Time now) {
+  std::erase_if(restarts_, [now](const auto& entry) { return now - entry.second.last > kForgetRestarts; });
+  Restarts& restarts = restarts_[gang];
+  if (restarts.count >= kMostRestarts) return false;
+  if (restarts.count > 0 && now - restarts.last < kBetweenRestarts) return false;
+  ++restarts.count;
+  restarts.last = now;
+  return true;
+}
+
+KubeletCheck::Found KubeletCheck::found() const {
+  const std::lock_guard lock(mutex_);
+  return found_;
+}
+
+std::uint64_t KubeletCheck::restarts() const {
+  const std::lock_guard lock(mutex_);
+  return restarted_;
+}
+
+std::map<std::string, std::string> KubeletCheck::held() const {
+  const std::lock_guard lock(mutex_);
+  std::map<std::string, std::string> held;
+  for (const Collision& collision : found_.collisions)
+    held.emplace(collision.gpu_uuid, "two ranks of gang " + collision.gang + " are on it");
+  for (const Double& twice : found_.doubles)
+    held.emplace(UuidOfSlot(twice.id), "slot " + twice.id + " was handed out twice");
+  return held;
+}
+
+}  // namespace crossover::deviceplugin

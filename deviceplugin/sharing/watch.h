@@ -1,0 +1,50 @@
+// Keeps up with how the GPUs are shared, once a second and on a thread of its own: whether MPS is there, whom
+// it serves, which of its clients are to be ended. Thread-safe.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "common/threads/rounds.h"
+#include "deviceplugin/mps/control.h"
+#include "deviceplugin/mps/farewell.h"
+#include "deviceplugin/sharing/choice.h"
+
+namespace crossover::deviceplugin {
+
+class SharingWatch {
+ public:
+  struct State {
+    SharingChoice choice;
+    MpsControl::State mps;
+    std::optional<uid_t> served;    // by the one server of MPS that there is, if there is
+    std::uint64_t terminated = 0;  // clients, through MPS
+  };
+
+  // The choice is made when this returns. `pods`, of the node, is called on the watch's thread.
+  SharingWatch(MpsControl::Settings mps, Sharing wanted, std::function<std::vector<Pod>()> pods);
+
+  State state() const;
+  void Want(Sharing sharing);  // from the next round on
+
+ private:
+  void Round();
+  void Choose();
+  void AskWhomMpsServes();
+  void SayFarewell();
+
+  const MpsControl control_;
+  const std::function<std::vector<Pod>()> pods_;
+  Farewell farewell_;      // of the thread alone, like since_asked_
+  int since_asked_ = 0;    // rounds
+  std::atomic<Sharing> wanted_;
+  mutable std::mutex mutex_;
+  State state_;
+  threads::Rounds rounds_;  // last: it uses the others
+};
+
+}  // namespace crossover::deviceplugin

@@ -1,0 +1,28 @@
+// What the switches of a node and of the cluster come to. Pure.
+#pragma once
+
+#include <string>
+
+#include "common/base/names.h"
+#include "deviceplugin/config/values.h"
+#include "deviceplugin/switches/own_node.h"
+#include "deviceplugin/turn_limits.h"
+
+namespace crossover::deviceplugin {
+
+// `cluster`: the mode of the namespace `installation`, which holds everywhere. But for the GPUs that are held.
+inline TurnLimits LimitsOf(const OwnNode::Wishes& node, arbiter::Policy cluster,
+                           const std::string& installation) {
+  TurnLimits limits;
+  const auto limit = [&limits](arbiter::Policy policy, const std::string& by) {
+    if (policy < limits.policy) limits = {policy, by, {}};
+  };
+  const std::string mode = base::kModeAnnotation;
+  limit(node.mode, mode + " of this node is " + std::string(PolicyName(node.mode)));
+  limit(cluster, mode + " of namespace " + installation + ", which holds for the whole cluster, is " +
+                     std::string(PolicyName(cluster)));
+  if (node.maintenance) limit(arbiter::Policy::kOff, "this node is in maintenance");
+  return limits;
+}
+
+}  // namespace crossover::deviceplugin

@@ -1,0 +1,55 @@
+#include "deviceplugin/switches/own_node.h"
+
+#include "common/base/names.h"
+#include "common/kube/json.h"
+#include "common/logging/log.h"
+
+namespace crossover::deviceplugin {
+
+void OwnNode::OnList(const nlohmann::json& items) {
+  for (const nlohmann::json& item : items) OnChange(item);
+}
+
+void OwnNode::OnChange(const nlohmann::json& object) {
+  const Annotations annotations = OursOf(object, "annotations");
+  const Annotations labels = OursOf(object, "labels");
+  Wishes wishes;
+  wishes.mode = ModeIn(annotations);
+  if (const auto found = annotations.find(base::kMaintenanceAnnotation); found != annotations.end())
+    wishes.maintenance = found->second == "true";
+  if (const auto found = labels.find(base::kConfigurationLabel); found != labels.end())
+    wishes.configuration = found->second;
+  std::map<std::string, std::string> allocatable;
+  const nlohmann::json& amounts = kube::At(kube::At(object, "status"), "allocatable");
+  if (amounts.is_object()) {
+    for (const auto& [resource, amount] : amounts.items()) allocatable.emplace(resource, kube::Text(amount));
+  }
+  const std::string fault = FaultIn(annotations);
+  if (fault != fault_ && !fault.empty()) logging::Warn("this node's object: " + fault);
+  fault_ = fault;
+  {
+    const std::lock_guard lock(mutex_);
+    uid_ = kube::Text(kube::At(kube::At(object, "metadata"), "uid"));
+    allocatable_ = std::move(allocatable);
+    if (wishes == wishes_) return;
+    wishes_ = std::move(wishes);
+  }
+  on_change_();
+}
+
+OwnNode::Wishes OwnNode::wishes() const {
+  const std::lock_guard lock(mutex_);
+  return wishes_;
+}
+
+std::map<std::string, std::string> OwnNode::allocatable() const {
+  const std::lock_guard lock(mutex_);
+  return allocatable_;
+}
+
+std::string OwnNode::uid() const {
+  const std::lock_guard lock(mutex_);
+  return uid_;
+}
+
+}  // namespace crossover::deviceplugin

@@ -1,0 +1,66 @@
+#include "deviceplugin/publish/gpu_node.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace crossover::deviceplugin {
+namespace {
+
+using nlohmann::json;
+
+GpuNode Made() {
+  return {.name = "n1",
+          .node_uid = "u",
+          .version = "1",
+          .mode = "observe",
+          .mode_limited_by = "somebody",
+          .configuration = "",
+          .sharing = "mps",
+          .sharing_reason = "it runs",
+          .mps_served = 1000,
+          .gpus = {{.uuid = "GPU-a",
+                    .model = "H100",
+                    .memory_bytes = 80,
+                    .slots = 2,
+                    .withheld = "",
+                    .no_turns = "",
+                    .holders = {{"team", "p", "main", "team/g", {"GPU-a::0", "GPU-a::1"}}}},
+                   {.uuid = "GPU-b", .model = "", .slots = 2, .withheld = "Xid 79", .no_turns = "", .holders = {}}}};
+}
+
+TEST(GpuNodeTest, WhatIsApplied) {
+  const json body = json::parse(BodyOf(Made()));
+  EXPECT_EQ(body["kind"], "GPUNode");
+  EXPECT_EQ(body["metadata"]["ownerReferences"][0]["uid"], "u");
+  const json& status = body["status"];
+  EXPECT_EQ(status["healthyGPUs"], 1);
+  EXPECT_EQ(status["slots"], 4);
+  EXPECT_EQ(status["usedSlots"], 2);
+  EXPECT_EQ(status["modeLimitedBy"], "somebody");
+  EXPECT_FALSE(status.contains("configuration"));
+  EXPECT_EQ(status["sharing"], json::parse(R"({"kind":"mps","reason":"it runs","multiUser":false,"servedUser":1000})"));
+  EXPECT_EQ(status["gpus"][0]["holders"][0]["gang"], "team/g");
+  EXPECT_EQ(status["gpus"][1]["withheld"], "Xid 79");
+  EXPECT_EQ(status["gpus"][1]["healthy"], false);
+}
+
+TEST(GpuNodeTest, OnlyWhatWhoeverPlacesJobsNeedsIsUrgent) {
+  GpuNode node = Made();
+  const std::string before = UrgentPartOf(node);
+  node.version = "2";
+  node.gpus[0].no_turns = "something";
+  node.gpus[1].withheld = "Xid 48";
+  EXPECT_EQ(UrgentPartOf(node), before);
+  node.gpus[1].withheld = "";
+  EXPECT_NE(UrgentPartOf(node), before);
+  node = Made();
+  node.gpus[0].holders.clear();
+  EXPECT_NE(UrgentPartOf(node), before);
+  node = Made();
+  node.maintenance = true;
+  EXPECT_NE(UrgentPartOf(node), before);
+}
+
+}  // namespace
+}  // namespace crossover::deviceplugin

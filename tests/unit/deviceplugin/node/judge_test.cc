@@ -1,0 +1,66 @@
+#include "deviceplugin/occupants/judge.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace crossover::deviceplugin {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+constexpr OccupantJudge::Time kSecond = 1'000'000'000;
+
+Occupant Process(pid_t pid, std::optional<std::string> pod, const char* program = "python") {
+  return {.gpu_uuid = "GPU-1", .pid = pid, .program = program, .pod_uid = std::move(pod)};
+}
+
+class OccupantJudgeTest : public ::testing::Test {
+ protected:
+  OccupantJudge::Verdicts At(int second, const std::vector<Occupant>& occupants) {
+    return judge_.Judge(occupants, known_, second * kSecond);
+  }
+  OccupantJudge judge_;
+  OccupantJudge::Known known_{.holders = {{"ours", "GPU-1"}}, .clients = {{7, "GPU-1"}}};
+};
+
+TEST_F(OccupantJudgeTest, WhoeverStaysWithoutASlotTakesTheGpu) {
+  const std::vector<Occupant> stranger = {Process(5, std::nullopt)};
+  EXPECT_THAT(At(0, stranger).strangers, IsEmpty());
+  EXPECT_THAT(At(4, stranger).strangers, IsEmpty()) << "it may only look around";
+  EXPECT_THAT(At(5, stranger).strangers.at("GPU-1"), HasSubstr("python (pid 5, of no pod)"));
+  EXPECT_THAT(At(6, {}).strangers, IsEmpty());
+  EXPECT_THAT(At(7, stranger).strangers, IsEmpty()) << "another, whatever its number";
+}
+
+TEST_F(OccupantJudgeTest, APodWithoutASlotOfTheGpuIsAStranger) {
+  const std::vector<Occupant> occupants = {Process(5, "other")};
+  At(0, occupants);
+  EXPECT_THAT(At(5, occupants).strangers.at("GPU-1"), HasSubstr("of pod other, which has no slot"));
+  Occupant elsewhere = Process(6, "ours");
+  elsewhere.gpu_uuid = "GPU-2";
+  At(6, {elsewhere});
+  EXPECT_THAT(At(11, {elsewhere}).strangers, SizeIs(1)) << "it has a slot of another";
+}
+
+TEST_F(OccupantJudgeTest, WhoeverHasASlotAndIsNotHeardOfIsUnhooked) {
+  const std::vector<Occupant> occupants = {Process(7, "ours"), Process(8, "ours")};
+  At(0, occupants);
+  EXPECT_THAT(At(29, occupants).unhooked, IsEmpty());
+  const auto verdicts = At(30, occupants);
+  ASSERT_THAT(verdicts.unhooked, SizeIs(1));
+  EXPECT_EQ(verdicts.unhooked[0].pid, 8);
+  EXPECT_THAT(verdicts.strangers, IsEmpty());
+  known_.clients.insert({8, "GPU-1"});
+  EXPECT_THAT(At(31, occupants).unhooked, IsEmpty()) << "it has joined";
+}
+
+TEST_F(OccupantJudgeTest, TheServerOfMpsIsNobody) {
+  const std::vector<Occupant> occupants = {Process(5, std::nullopt, "nvidia-cuda-mps")};
+  At(0, occupants);
+  EXPECT_THAT(At(60, occupants).strangers, IsEmpty());
+}
+
+}  // namespace
+}  // namespace crossover::deviceplugin

@@ -1,0 +1,90 @@
+#include "deviceplugin/reconcile/kubelet_check.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace crossover::deviceplugin {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr KubeletCheck::Time kSecond = 1'000'000'000;
+
+Pod MadePod(const std::string& name, const std::string& owner, std::uint64_t arrival) {
+  Pod pod;
+  pod.uid = "uid-" + name;
+  pod.name_space = "team";
+  pod.name = name;
+  pod.owner = owner;
+  pod.arrival = arrival;
+  pod.controlled = true;
+  return pod;
+}
+
+class KubeletCheckTest : public ::testing::Test {
+ protected:
+  std::vector<std::string> Look(int second) {
+    std::vector<std::string> names;
+    for (const Pod& pod : check_.Look(pods_, handed_out_, second * kSecond)) names.push_back(pod.name);
+    return names;
+  }
+
+  // Two ranks of one gang on one GPU; the first came last.
+  std::vector<Pod> pods_ = {MadePod("a-0", "a", 2), MadePod("a-1", "a", 1)};
+  std::vector<HandedOut> handed_out_ = {{"uid-a-0", "main", {"GPU-1::0"}, ""},
+                                        {"uid-a-1", "main", {"GPU-1::1"}, ""}};
+  std::vector<kube::Event> told_;
+  KubeletCheck check_{[this](kube::Event event) { told_.push_back(std::move(event)); }};
+};
+
+TEST_F(KubeletCheckTest, TwoRanksOnOneGpuAreToldOnceAndTheLaterIsMadeAnew) {
+  EXPECT_THAT(Look(0), ElementsAre("a-0"));
+  EXPECT_THAT(Look(1), IsEmpty()) << "it is on its way";
+  ASSERT_EQ(told_.size(), 1u);
+  EXPECT_EQ(told_[0].reason, "TwoRanksOnOneGpu");
+  EXPECT_EQ(told_[0].regarding.name, "a-0");
+  EXPECT_THAT(told_[0].note, HasSubstr("team/a-0, team/a-1"));
+  EXPECT_THAT(check_.held(), ElementsAre(testing::Pair("GPU-1", HasSubstr("two ranks of gang team/a"))));
+  EXPECT_EQ(check_.restarts(), 1u);
+}
+
+TEST_F(KubeletCheckTest, AKubeletThatDoesTheSameAgainIsNotFoughtForEver) {
+  EXPECT_EQ(Look(0).size() + Look(29).size(), 1u);
+  EXPECT_EQ(Look(30).size(), 1u);
+  EXPECT_EQ(Look(60).size(), 1u);
+  EXPECT_EQ(Look(90).size() + Look(3600).size(), 0u);
+  EXPECT_EQ(Look(60 + 3601).size(), 1u) << "long ago";
+}
+
+TEST_F(KubeletCheckTest, APodThatNobodyWouldMakeAnewStays) {
+  pods_[0].controlled = false;
+  EXPECT_THAT(Look(0), IsEmpty());
+  EXPECT_EQ(told_.size(), 1u);
+}
+
+TEST_F(KubeletCheckTest, ASlotOfTwoPods) {
+  pods_[1].owner = "b";
+  handed_out_[1].ids = handed_out_[0].ids;
+  EXPECT_THAT(Look(0), ElementsAre("a-0"));
+  EXPECT_EQ(told_[0].reason, "SlotHandedOutTwice");
+  EXPECT_EQ(check_.found().doubles.size(), 1u);
+  EXPECT_TRUE(check_.held().contains("GPU-1"));
+  handed_out_.pop_back();
+  EXPECT_THAT(Look(1), IsEmpty());
+  EXPECT_THAT(check_.held(), IsEmpty());
+}
+
+TEST_F(KubeletCheckTest, OtherGpusThanWereAssignedAreNoReasonToRestart) {
+  pods_[0].owner = "b";
+  pods_[0].annotations["crossover.dev/assignment"] = R"({"containers": {"main": ["GPU-9"]}})";
+  EXPECT_THAT(Look(0), IsEmpty());
+  EXPECT_THAT(Look(1), IsEmpty());
+  ASSERT_EQ(told_.size(), 1u);
+  EXPECT_EQ(told_[0].note, "container main has GPU-1 and was assigned GPU-9: the kubelet chose otherwise");
+  EXPECT_THAT(check_.held(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace crossover::deviceplugin

@@ -1,0 +1,97 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "deviceplugin/mps/control.h"
+#include "deviceplugin/mps/farewell.h"
+#include "deviceplugin/sharing/choice.h"
+#include "deviceplugin/sharing/outside_mps.h"
+
+namespace crossover::deviceplugin {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::Pair;
+
+constexpr Farewell::Time kSecond = 1'000'000'000;
+
+TEST(ChooseSharingTest, WhatIsSaidHolds) {
+  for (const Sharing wanted : {Sharing::kTimeslice, Sharing::kExclusive}) {
+    for (const bool alive : {false, true}) {
+      const SharingChoice choice = ChooseSharing(wanted, alive, false);
+      EXPECT_EQ(choice.sharing, wanted);
+      EXPECT_EQ(choice.withheld, "");
+    }
+  }
+  EXPECT_EQ(ChooseSharing(Sharing::kMps, true, false).withheld, "");
+  EXPECT_EQ(ChooseSharing(Sharing::kMps, false, false).withheld, "the control daemon of MPS does not run");
+}
+
+TEST(ChooseSharingTest, ByItselfMpsWhereItRunsElseOneSlot) {
+  EXPECT_EQ(ChooseSharing(Sharing::kAuto, true, false).sharing, Sharing::kMps);
+  EXPECT_EQ(ChooseSharing(Sharing::kAuto, false, false).sharing, Sharing::kExclusive);
+  const SharingChoice lost = ChooseSharing(Sharing::kAuto, false, true);
+  EXPECT_EQ(lost.sharing, Sharing::kMps) << "pods have it";
+  EXPECT_NE(lost.withheld, "");
+}
+
+Pod Leaving(const std::string& uid, std::int64_t grace_s) {
+  Pod pod;
+  pod.uid = uid;
+  pod.grace_s = grace_s;
+  return pod;
+}
+
+std::vector<std::string> UidsOf(const std::vector<Pod>& pods) {
+  std::vector<std::string> uids;
+  for (const Pod& pod : pods) uids.push_back(pod.uid);
+  return uids;
+}
+
+TEST(FarewellTest, ShortlyBeforeTheKillAndOnce) {
+  Farewell farewell;
+  const std::vector<Pod> pods = {Leaving("a", 30), Leaving("b", 1), Pod()};
+  EXPECT_THAT(UidsOf(farewell.Due(pods, 0)), ElementsAre("b"));
+  EXPECT_THAT(UidsOf(farewell.Due(pods, 27 * kSecond)), IsEmpty());
+  EXPECT_THAT(UidsOf(farewell.Due(pods, 28 * kSecond)), ElementsAre("a"));
+  EXPECT_THAT(UidsOf(farewell.Due(pods, 29 * kSecond)), IsEmpty());
+}
+
+TEST(FarewellTest, OneThatHasEndedNeedsNone) {
+  Farewell farewell;
+  std::vector<Pod> pods = {Leaving("a", 0)};
+  pods[0].over = true;
+  EXPECT_THAT(farewell.Due(pods, 0), IsEmpty());
+}
+
+TEST(OutsideMpsTest, WhoeverWasAnsweredWithoutIt) {
+  std::vector<Pod> pods = {Leaving("a", 0), Leaving("b", 0)};
+  pods[0].name_space = "team";
+  pods[0].name = "old";
+  const std::vector<HandedOut> handed_out = {{"a", "main", {"GPU-1::0", "GPU-2::0"}, "/run/crossover"},
+                                             {"b", "main", {"GPU-3::0"}, "\n/run/crossover-mps/pipe"},
+                                             {"gone", "main", {"GPU-4::0"}, ""}};
+  EXPECT_THAT(FindOutsideMps(pods, handed_out),
+              ElementsAre(Pair("GPU-1", "pod team/old is on it, which came before MPS"),
+                          Pair("GPU-2", testing::_)));
+  pods[0].over = true;
+  EXPECT_THAT(FindOutsideMps(pods, handed_out), IsEmpty());
+}
+
+TEST(MpsControlTest, Pids) {
+  EXPECT_THAT(ParsePids("12\n345\n"), ElementsAre(12, 345));
+  EXPECT_THAT(ParsePids("12"), ElementsAre(12));
+  EXPECT_THAT(ParsePids("Server not found\n-3\n0\n7x\n\n9\n"), ElementsAre(9));
+  EXPECT_THAT(ParsePids(""), IsEmpty());
+}
+
+TEST(MpsControlTest, WhereThereIsNoneNothingIsAlive) {
+  const MpsControl control({.pipe_directory = "/nonexistent", .program = "/nonexistent"});
+  EXPECT_FALSE(control.Look().alive);
+  EXPECT_FALSE(control.Servers());
+  EXPECT_FALSE(control.Clients(1));
+  EXPECT_FALSE(control.Terminate(1, 2));
+}
+
+}  // namespace
+}  // namespace crossover::deviceplugin
