@@ -1,86 +1,17 @@
 """The node daemon beside a real kubelet: what becomes of slots when GPUs err, and what it says of itself."""
 
-import json
-import os
-import subprocess
-import sys
-import time
 import unittest
-from pathlib import Path
 
-from benchmarks import pairs
-from benchmarks.commands import Build
-from benchmarks.processes import Failed
-from tests.cluster.node_daemon import SLOT, NodeDaemons
-from tests.cluster.pods import restricted
-from tests.cluster.rig import Cluster, phase
-from tests.cluster.software_gpus import SoftwareGpus
+from tests.cluster.node_case import NAMESPACE, NodeCase
 
-_NAMESPACE, _SHELL = "team", "crossover.test/shell:1"
 _QUIET_S = 5  # longer than a kubelet needs to tell the API server
-_METRICS = "127.0.0.1:9401"
-_PATIENCE_S = 60.0
-_GET = """
-import http.client, sys
-connection = http.client.HTTPConnection(sys.argv[1], timeout=10)
-connection.request("GET", sys.argv[2])
-answer = connection.getresponse()
-print(answer.status, answer.read().decode(), end="")
-"""
 
 
-class Node(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        build = Build(Path(os.environ["BUILD"]))
-        cls.cluster = Cluster()
-        cls.cluster.__enter__()
-        cls.addClassCleanup(cls.cluster.__exit__)
-        cls.gpus = SoftwareGpus(cls.cluster.directory, pairs.Shape(0.6).machine(), build.gpu_libraries)
-        cls.daemons = NodeDaemons(cls.cluster, cls.gpus, build, settings={"metrics": {"listen": _METRICS}},
-                                  node_settings={"quiet_after_error_s": _QUIET_S})
-        cls.daemons.start()
-        cls.node = cls.cluster.nodes[0]
-        cls.cluster.namespace(_NAMESPACE)
-        cls.cluster.image_of(_SHELL, {"/bin/sleep": "/bin/sleep"})
-
-    def get(self, path):
-        """(status, text) of a page of the daemon's."""
-        done = subprocess.run(self.node.enter([sys.executable, "-c", _GET, _METRICS, path]), capture_output=True,
-                              text=True, check=True)
-        status, text = done.stdout.split(" ", 1)
-        return int(status), text
-
-    def wait_for_metric(self, line):
-        end = time.monotonic() + _PATIENCE_S
-        while line not in self.get("/metrics")[1].splitlines():
-            if time.monotonic() > end:
-                raise Failed(f"no '{line}' in {self.get('/metrics')[1]}")
-            time.sleep(0.1)
-
-    def wait_for_slots(self, allocatable):
-        def so(node):
-            status = node["status"]
-            return status["allocatable"].get(SLOT) == str(allocatable) and status["capacity"].get(SLOT) == "4"
-        self.cluster.wait_for("node", self.node.name, so)
+class Node(NodeCase):
+    NODE_SETTINGS = {"quiet_after_error_s": _QUIET_S}
 
     def xid(self, number, gpu=0):
         self.gpus.say_xid(0, gpu, number)
-
-    def run_with_slot(self, name, gang, uuid):
-        """A pod of a gang that was assigned a GPU, once it runs."""
-        pod = restricted(name, _SHELL, ["/bin/sleep", "1000"], self.node.name)
-        assignment = json.dumps({"containers": {"main": [uuid]}})
-        pod["metadata"]["annotations"] = {"crossover.dev/gang": gang, "crossover.dev/assignment": assignment}
-        pod["spec"]["containers"][0]["resources"] = {"limits": {SLOT: "1"}}
-        self.cluster.kubectl("create", "--namespace", _NAMESPACE, "--filename", "-", input=json.dumps(pod))
-        self.cluster.wait_for("pod", name, phase("Running"), _NAMESPACE)
-
-    def delete_pods(self):
-        self.cluster.kubectl("delete", "pods", "--all", "--namespace", _NAMESPACE, "--now")
-
-    def tearDown(self):
-        self.delete_pods()
 
     def test_it_is_ready_and_says_what_it_gives_out(self):
         uuid = self.gpus.uuids(0)[0]
@@ -110,7 +41,8 @@ class Node(unittest.TestCase):
             self.run_with_slot(f"pod-{number}", f"gang-{number}", wanted)
         self.wait_for_metric("crossover_assignment_drifts 1")
         self.assertIn("crossover_gang_collisions 0", self.get("/metrics")[1].splitlines())
-        self.assertIn(f"{_NAMESPACE}/pod-2/main has {other} and was assigned {wanted}", self.daemons.said(self.node))
+        self.assertIn(f"{NAMESPACE}/pod-2/main has {other} and was assigned {wanted}", self.daemons.said(self.node))
+        self.wait_for_event("pod-2", "OtherGpus", NAMESPACE)
         self.delete_pods()
         self.wait_for_metric("crossover_assignment_drifts 0")
 
@@ -118,10 +50,28 @@ class Node(unittest.TestCase):
         for number in range(2):
             self.run_with_slot(f"rank-{number}", "one", self.gpus.uuids(0)[0])
         self.wait_for_metric("crossover_gang_collisions 1")
-        self.assertIn(f"has several ranks of gang {_NAMESPACE}/one: {_NAMESPACE}/rank-0, {_NAMESPACE}/rank-1",
+        self.assertIn(f"has several ranks of gang {NAMESPACE}/one: {NAMESPACE}/rank-0, {NAMESPACE}/rank-1",
                       self.daemons.said(self.node))
+        self.wait_for_event("rank-1", "TwoRanksOnOneGpu", NAMESPACE)
+        self.wait_for_metric(f'crossover_gpu_held{{gpu_uuid="{self.gpus.uuids(0)[0]}"}} 1')
         self.delete_pods()
         self.wait_for_metric("crossover_gang_collisions 0")
+        self.wait_for_metric(f'crossover_gpu_held{{gpu_uuid="{self.gpus.uuids(0)[0]}"}} 0')
+
+    def test_what_is_given_out_is_published(self):
+        uuid = self.gpus.uuids(0)[0]
+        self.run_with_slot("published", "one", uuid)
+
+        def published(node):
+            gpus = {gpu["uuid"]: gpu for gpu in node["status"]["gpus"]} if node else {}
+            holders = gpus.get(uuid, {}).get("holders", [])
+            return [(h["pod"], h["gang"]) for h in holders] == [("published", f"{NAMESPACE}/one")]
+        node = self.cluster.wait_for("gpunode", self.node.name, published)
+        self.assertEqual((node["status"]["slots"], node["status"]["usedSlots"]), (4, 1))
+        self.assertEqual(node["metadata"]["ownerReferences"][0]["name"], self.node.name)
+        self.assertIn("enforce", self.cluster.kubectl("get", "gpunodes", self.node.name))
+        self.delete_pods()
+        self.cluster.wait_for("gpunode", self.node.name, lambda n: n["status"]["usedSlots"] == 0)
 
     def test_without_a_kubelet_it_is_not_ready(self):
         self.node.stop_kubelet()

@@ -46,7 +46,7 @@ class TrainingJob:
         """
         before = {}
         for rank, (node, uuid) in enumerate(gpus):
-            pod = self._pod(rank)
+            pod = self.pod(rank)
             if node.name in before:
                 self._cluster.wait_for("pod", before[node.name], _has_devices, self._namespace)
             before[node.name] = pod["metadata"]["name"]
@@ -62,7 +62,7 @@ class TrainingJob:
         """Wait until all pods have ended; the job's log. Raises where one has not ended well."""
         ranks = []
         for rank in range(self._ranks):
-            name = self._pod(rank)["metadata"]["name"]
+            name = self.pod(rank)["metadata"]["name"]
             done = self._cluster.wait_for("pod", name, phase("Succeeded", "Failed"), self._namespace, timeout_s=120)
             said = self._cluster.logs(name, self._namespace) if done["status"].get("containerStatuses") else ""
             if done["status"]["phase"] != "Succeeded":
@@ -71,7 +71,7 @@ class TrainingJob:
             ranks.append(logs.parse_rank_log(said.splitlines()))
         return logs.JobLog(self.name, tuple(ranks))
 
-    def _pod(self, rank):
+    def pod(self, rank):
         """The pod of a rank, once the Job has made it."""
         def made(job):
             self._pods = self._cluster.get("pods", namespace=self._namespace)

@@ -1,0 +1,27 @@
+// A program that uses a GPU and nothing of ours: a context and some memory, until it is killed.
+//
+//     gpu_user [DEVICE [crash]]      crash: dies at once, as programs do that have a fault
+#include <cuda.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+int main(int argc, char** argv) {
+  CUdevice device = 0;
+  CUcontext context = nullptr;
+  CUdeviceptr memory = 0;
+  const int number = argc > 1 ? std::atoi(argv[1]) : 0;
+  if (cuInit(0) != CUDA_SUCCESS || cuDeviceGet(&device, number) != CUDA_SUCCESS ||
+      cuDevicePrimaryCtxRetain(&context, device) != CUDA_SUCCESS || cuCtxSetCurrent(context) != CUDA_SUCCESS ||
+      cuMemAlloc(&memory, 1 << 20) != CUDA_SUCCESS) {
+    std::fprintf(stderr, "the driver refuses\n");
+    return 1;
+  }
+  std::puts("on the GPU");
+  std::fflush(stdout);
+  // The first process of a container gets no signal of its own; a fault is the kernel's.
+  if (argc > 2 && std::strcmp(argv[2], "crash") == 0) *static_cast<volatile int*>(nullptr) = 1;
+  for (;;) pause();
+}

@@ -1,0 +1,104 @@
+"""A cluster with a daemon on each node, and what tests of one of them want."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+import unittest
+from pathlib import Path
+
+from benchmarks import pairs
+from benchmarks.commands import Build
+from benchmarks.processes import Failed
+from tests.cluster.node_daemon import SLOT, NodeDaemons
+from tests.cluster.pods import restricted
+from tests.cluster.rig import Cluster, phase
+from tests.cluster.software_gpus import SoftwareGpus
+
+NAMESPACE, SHELL = "team", "crossover.test/shell:1"
+_METRICS = "127.0.0.1:9401"
+_PATIENCE_S = 60.0
+_GET = """
+import http.client, sys
+connection = http.client.HTTPConnection(sys.argv[1], timeout=10)
+connection.request("GET", sys.argv[2])
+answer = connection.getresponse()
+print(answer.status, answer.read().decode(), end="")
+"""
+
+
+class NodeCase(unittest.TestCase):
+    """Two nodes of two GPUs with two slots each; tests look at the first."""
+
+    SERVICE_ROUTING = False
+    MPS = True  # its control daemon runs on each node
+    SETTINGS, NODE_SETTINGS = {}, {}  # of the daemons' configuration, over the defaults
+
+    @classmethod
+    def setUpClass(cls):
+        cls.build = Build(Path(os.environ["BUILD"]))
+        cls.cluster = Cluster(service_routing=cls.SERVICE_ROUTING)
+        cls.cluster.__enter__()
+        cls.addClassCleanup(cls.cluster.__exit__)
+        cls.gpus = SoftwareGpus(cls.cluster.directory, pairs.Shape(0.6).machine(), cls.build.gpu_libraries)
+        cls.daemons = NodeDaemons(cls.cluster, cls.gpus, cls.build,
+                                  settings={"metrics": {"listen": _METRICS}, **cls.SETTINGS},
+                                  node_settings=cls.NODE_SETTINGS, mps=cls.MPS)
+        cls.daemons.start()
+        cls.node = cls.cluster.nodes[0]
+        cls.cluster.namespace(NAMESPACE)
+        cls.cluster.image_of(SHELL, {"/bin/sleep": "/bin/sleep"})
+
+    def get(self, path):
+        """(status, text) of a page of the daemon's."""
+        done = subprocess.run(self.node.enter([sys.executable, "-c", _GET, _METRICS, path]), capture_output=True,
+                              text=True, check=True)
+        status, text = done.stdout.split(" ", 1)
+        return int(status), text
+
+    def await_true(self, condition, what):
+        end = time.monotonic() + _PATIENCE_S
+        while not condition():
+            if time.monotonic() > end:
+                raise Failed(f"{what}; the daemon: {self.daemons.said(self.node)[-2000:]}")
+            time.sleep(0.1)
+
+    def wait_for_metric(self, line):
+        self.await_true(lambda: line in self.get("/metrics")[1].splitlines(), f"no '{line}'")
+
+    def wait_for_words(self, words, after=0):
+        """In the daemon's log, from some place on."""
+        self.await_true(lambda: words in self.daemons.said(self.node)[after:], f"no '{words}'")
+
+    def wait_for_event(self, about, reason, namespace=None):
+        self.await_true(lambda: any(reason in line for line in self.cluster.events(namespace, about)),
+                        f"no event {reason} of {about}")
+
+    def wait_for_slots(self, allocatable, capacity=4):
+        def so(node):
+            status = node["status"]
+            return (status["allocatable"].get(SLOT) == str(allocatable)
+                    and status["capacity"].get(SLOT) == str(capacity))
+        self.cluster.wait_for("node", self.node.name, so)
+
+    def annotate(self, kind, name, **annotations):
+        """With annotations of ours; those that are None go."""
+        words = [f"crossover.dev/{key}-" if value is None else f"crossover.dev/{key}={value}"
+                 for key, value in annotations.items()]
+        self.cluster.kubectl("annotate", "--overwrite", kind, name, *words)
+
+    def run_with_slot(self, name, gang, uuid):
+        """A pod of a gang that was assigned a GPU, once it runs."""
+        pod = restricted(name, SHELL, ["/bin/sleep", "1000"], self.node.name)
+        assignment = json.dumps({"containers": {"main": [uuid]}})
+        pod["metadata"]["annotations"] = {"crossover.dev/gang": gang, "crossover.dev/assignment": assignment}
+        pod["spec"]["containers"][0]["resources"] = {"limits": {SLOT: "1"}}
+        self.cluster.kubectl("create", "--namespace", NAMESPACE, "--filename", "-", input=json.dumps(pod))
+        self.cluster.wait_for("pod", name, phase("Running"), NAMESPACE)
+
+    def delete_pods(self):
+        self.cluster.kubectl("delete", "pods", "--all", "--namespace", NAMESPACE, "--now")
+
+    def tearDown(self):
+        self.delete_pods()

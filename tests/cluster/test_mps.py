@@ -1,0 +1,90 @@
+"""GPUs that are shared through MPS: a control daemon on the node, pods that are its clients, and what becomes of them
+when it dies or one of them is killed.
+"""
+
+import json
+import unittest
+
+from tests.cluster.node_case import NAMESPACE, NodeCase
+from tests.cluster.node_daemon import SLOT, MpsDaemon
+from tests.cluster.pods import restricted
+from tests.cluster.rig import gone, phase
+
+_USER = "crossover.test/gpu-user:1"
+
+
+class Mps(NodeCase):
+    NODE_SETTINGS = {"sharing": "auto"}
+    MPS = False  # on this node by hand
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.cluster.image_of(_USER, {"/usr/bin/gpu_user": cls.build.program("gpu_user")},
+                             provided=("libcuda.so.1",))
+
+    def setUp(self):
+        self.mps = MpsDaemon(self.cluster, self.node, self.build)
+        self.mps.start(strict=True)
+        self.wait_for_slots(4)
+
+    def tearDown(self):
+        super().tearDown()
+        for pod in self.cluster.get("pods", namespace=NAMESPACE):
+            self.cluster.wait_for("pod", pod["metadata"]["name"], gone, NAMESPACE)
+        self.mps.stop()
+
+    def start_user(self, name, *arguments, user=65532, grace_s=0):
+        """A pod that has a context on the node's first GPU."""
+        pod = restricted(name, _USER, ["/usr/bin/gpu_user", "0", *arguments], self.node.name)
+        pod["spec"]["securityContext"] |= {"runAsUser": user}
+        pod["spec"]["terminationGracePeriodSeconds"] = grace_s
+        pod["metadata"]["annotations"] = {
+            "crossover.dev/gang": name,
+            "crossover.dev/assignment": json.dumps({"containers": {"main": [self.gpus.uuids(0)[0]]}})}
+        pod["spec"]["containers"][0]["resources"] = {"limits": {SLOT: "1"}}
+        self.cluster.kubectl("create", "--namespace", NAMESPACE, "--filename", "-", input=json.dumps(pod))
+        self.cluster.wait_for("pod", name, phase("Running", "Failed"), NAMESPACE)
+
+    def works(self, name):
+        return "on the GPU" in self.cluster.logs(name, NAMESPACE)
+
+    def wait_until_it_works(self, name):
+        self.await_true(lambda: self.works(name), f"{name} is not on its GPU")
+
+    def test_pods_are_clients_and_one_user_is_served_at_a_time(self):
+        self.start_user("first")
+        self.wait_until_it_works("first")
+        self.cluster.wait_for("gpunode", self.node.name, lambda n: n["status"]["sharing"].get("servedUser") == 65532)
+        self.start_user("foreign", user=1234)
+        self.await_true(lambda: "of user 1234 waits" in self.mps.said(), "the other user does not wait")
+        self.assertFalse(self.works("foreign"))
+        self.cluster.kubectl("delete", "pod", "first", "--namespace", NAMESPACE, "--wait=false")
+        self.wait_until_it_works("foreign")
+        self.cluster.wait_for("gpunode", self.node.name, lambda n: n["status"]["sharing"].get("servedUser") == 1234)
+
+    def test_a_pod_that_is_killed_leaves_its_neighbour_alone(self):
+        """Its client is ended through MPS shortly before; else the server would take the neighbour along."""
+        self.start_user("stays")
+        self.start_user("leaves", grace_s=3)
+        for name in ("stays", "leaves"):
+            self.wait_until_it_works(name)
+        self.cluster.kubectl("delete", "pod", "leaves", "--namespace", NAMESPACE, "--wait=false")
+        self.cluster.wait_for("pod", "leaves", gone, NAMESPACE)
+        self.wait_for_metric("crossover_mps_clients_terminated_total 1")
+        self.assertEqual(self.cluster.get("pod", "stays", NAMESPACE)["status"]["phase"], "Running")
+        self.start_user("crashes", "crash")  # not through MPS: what the end through it is for
+        self.cluster.wait_for("pod", "stays", phase("Failed"), NAMESPACE)
+
+    def test_without_its_control_daemon_nothing_is_given_out(self):
+        self.mps.stop()
+        self.wait_for_slots(0)
+        self.wait_for_metric("crossover_mps_alive 0")
+        self.wait_for_metric('crossover_sharing_info{sharing="mps"} 1')
+        self.wait_for_words("nothing is given out: the control daemon of MPS does not run")
+        self.mps.start()
+        self.wait_for_slots(4)
+
+
+if __name__ == "__main__":
+    unittest.main()
