@@ -20,8 +20,8 @@ class ModeSwitch {
   // All of these from any thread.
   virtual State mode() const = 0;
   // `policy` is in force from now on, until the next call: also over a configuration that is read again, but
-  // not beyond the limits. Without one, what the configuration says. Returns what was in force before; nothing when it is too late,
-  // because the daemon stops.
+  // not beyond the limits. Without one, what the configuration says. Returns what was in force before;
+  // nothing when it is too late, because the daemon stops.
   virtual std::optional<arbiter::Policy> Switch(std::optional<arbiter::Policy> policy) = 0;
 };
 

@@ -65,13 +65,13 @@ int RunOnNode(const std::string& config_path) {
   extras.identities = &identity;
   extras.on_started = [&](Daemon* started, const Books& books) {
     daemon = started;
-    auto made = std::make_unique<NodeServices>(
-        config->node, NodeServices::Surroundings{.pods = &pods,
-                                                 .namespaces = &namespaces,
-                                                 .config = &file,
-                                                 .books = &books,
-                                                 .modes = started,
-                                                 .daemon = started});
+    auto made =
+        std::make_unique<NodeServices>(config->node, NodeServices::Surroundings{.pods = &pods,
+                                                                                .namespaces = &namespaces,
+                                                                                .config = &file,
+                                                                                .books = &books,
+                                                                                .modes = started,
+                                                                                .daemon = started});
     services = made.get();
     return made;
   };

@@ -38,8 +38,7 @@ NodeServices::NodeServices(const NodeSettings& settings, const Surroundings& aro
       live_(settings.live),
       gpus_({.slots_per_gpu = Slots(live_), .quiet = std::chrono::seconds(live_.quiet_after_error_s)},
             &devices_),
-      service_(&devices_, AllocationNow(),
-               [this](std::size_t slots) { return AssignmentOfNext(slots); }),
+      service_(&devices_, AllocationNow(), [this](std::size_t slots) { return AssignmentOfNext(slots); }),
       check_([this](kube::Event event) { events_.Tell(std::move(event)); }),
       pods_(settings.api_server, "/api/v1/pods?fieldSelector=spec.nodeName%3D" + settings.name, around.pods),
       namespaces_(settings.api_server, "/api/v1/namespaces", around.namespaces,
@@ -137,15 +136,15 @@ void NodeServices::CheckKubelet(const Checkpoint& kubelet) {
 }
 
 void NodeServices::Restart(const Pod& pod) {
-  const kube::Response response =
-      client_.Send({.method = "DELETE",
-                    .path = "/api/v1/namespaces/" + pod.name_space + "/pods/" + pod.name,
-                    .body = R"({"apiVersion":"v1","kind":"DeleteOptions","preconditions":{"uid":")" + pod.uid +
-                            "\"}}"});
+  const kube::Response response = client_.Send(
+      {.method = "DELETE",
+       .path = "/api/v1/namespaces/" + pod.name_space + "/pods/" + pod.name,
+       .body = R"({"apiVersion":"v1","kind":"DeleteOptions","preconditions":{"uid":")" + pod.uid + "\"}}"});
   const bool done = response.status == 200 || response.status == 202;
-  logging::Warn("pod " + NameOf(pod) + (done ? " is made anew: it must not stay on its GPU"
-                                             : " was not deleted: status " + std::to_string(response.status) +
-                                                   " " + response.error));
+  logging::Warn("pod " + NameOf(pod) +
+                (done
+                     ? " is made anew: it must not stay on its GPU"
+                     : " was not deleted: status " + std::to_string(response.status) + " " + response.error));
 }
 
 // What must not be given out, and where no turns may be taken.
@@ -213,8 +212,7 @@ void NodeServices::CollectOldLibraries() const {
     const std::lock_guard lock(mutex_);
     current = live_.allocation.library_directory;
   }
-  for (const std::string& removed :
-       CollectLibraries(settings_.host_directory, current, answers, kLeastAge))
+  for (const std::string& removed : CollectLibraries(settings_.host_directory, current, answers, kLeastAge))
     logging::Info(removed + ": no container has this version any more: removed");
 }
 

@@ -100,8 +100,8 @@ class NodeServices : public Companion {
   // Of the round alone.
   SharingChoice choice_in_force_;
   // As they were told.
-  std::map<std::string, std::string> faults_;            // of GPUs
-  std::set<std::pair<pid_t, std::string>> unhooked_;     // processes and GPUs
+  std::map<std::string, std::string> faults_;         // of GPUs
+  std::set<std::pair<pid_t, std::string>> unhooked_;  // processes and GPUs
   Publisher publisher_;
   threads::Rounds rounds_;  // last: these use the others
   threads::Rounds library_rounds_;

@@ -68,7 +68,7 @@ int Serve(const Config& config, const Extras& extras) {
   if (profiles.keeper) sinks.push_back(profiles.keeper.get());
   Daemon daemon(config, profiles.store.get(), extras.identities);
   if (!daemon.Start(std::move(sinks), &error)) return Fail(error);
-  const std::unique_ptr<Companion> companion = 
+  const std::unique_ptr<Companion> companion =
       extras.on_started ? extras.on_started(&daemon, books) : nullptr;
   const std::unique_ptr<MemoryWatch> memory = profiles.store ? WatchMemory(&books) : nullptr;
   if (profiles.store) {

@@ -44,8 +44,7 @@ std::string BodyOf(const Event& event, const std::string& reporter, const std::s
   const nlohmann::json body = {
       {"apiVersion", "events.k8s.io/v1"},
       {"kind", "Event"},
-      {"metadata",
-       {{"name", name}, {"namespace", about.name_space.empty() ? "default" : about.name_space}}},
+      {"metadata", {{"name", name}, {"namespace", about.name_space.empty() ? "default" : about.name_space}}},
       {"eventTime", MicroTime(seconds, micros)},
       {"reportingController", reporter},
       {"reportingInstance", instance},
@@ -141,8 +140,7 @@ Events::Outcome Events::Post(const Event& event) {
     complaint_.clear();
     return Outcome::kTold;
   }
-  const std::string why =
-      response.status == 0 ? response.error : "status " + std::to_string(response.status);
+  const std::string why = response.status == 0 ? response.error : "status " + std::to_string(response.status);
   if (why != complaint_) logging::Warn("telling of events: " + why + " " + response.body.substr(0, 200));
   complaint_ = why;
   const bool ours = response.status >= 400 && response.status < 500 && response.status != kTooMany;

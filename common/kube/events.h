@@ -16,7 +16,7 @@ namespace crossover::kube {
 
 // Which object an event is about.
 struct Regarding {
-  std::string kind;  // Pod or Node
+  std::string kind;        // Pod or Node
   std::string name_space;  // empty: of the cluster
   std::string name;
   std::string uid;  // may be empty

@@ -23,11 +23,9 @@ std::string VersionOf(const json& object) { return Text(At(At(object, "metadata"
 }  // namespace
 
 ListWatch::ListWatch(Access access, std::string path, Handler* handler, Wanted wanted)
-    : client_(std::move(access)),
-      path_(std::move(path)),
-      wanted_(wanted),
-      handler_(handler),
-      thread_([this] { Run(); }) {}
+    : client_(std::move(access)), path_(std::move(path)), wanted_(wanted), handler_(handler), thread_([this] {
+        Run();
+      }) {}
 
 ListWatch::~ListWatch() {
   {
@@ -95,8 +93,8 @@ void ListWatch::Watch() {
   const char separator = path_.find('?') == std::string::npos ? '?' : '&';
   const std::string path =
       path_ + separator + "watch=1&allowWatchBookmarks=true&timeoutSeconds=300&resourceVersion=" + version_;
-  const Response response = client_.Watch(path, [this](std::string_view line) { return OnLine(line); },
-                                          Accepted("PartialObjectMetadata"));
+  const Response response = client_.Watch(
+      path, [this](std::string_view line) { return OnLine(line); }, Accepted("PartialObjectMetadata"));
   if (response.status == 200) return;
   if (response.status == kGone) {
     version_.clear();

@@ -86,7 +86,7 @@ class Arbiter : private Reception::Desk {
   Poller poller_;
   Entries gpus_;  // by GpuInfo::key
   Quarantine quarantine_;
-  Said refusals_;  // by process
+  Said refusals_;        // by process
   Reception reception_;  // after gpus_: its clients leave their GPUs when it goes
   bool stop_ = false;
   std::atomic<std::uint64_t> answered_{0};

@@ -17,7 +17,7 @@ class Mailbox {
   struct Content {
     std::vector<std::uint64_t> dead;       // ids of clients whose process is ending, killed or not
     std::optional<LiveSettings> settings;  // the newest
-    bool review = false;  // what clients may do has changed
+    bool review = false;                   // what clients may do has changed
     bool stop = false;
     bool ping = false;  // somebody asks whether mail is read
   };

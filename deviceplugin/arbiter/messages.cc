@@ -50,8 +50,9 @@ Message ParseHello(const crossover_hello& wire) {
   if (wire.priority > CROSSOVER_PRIORITY_HIGH) return Broken{"priority: 0 to 2 is allowed"};
   if (wire.max_slowdown != 0 && !base::AllowedSlowdown(wire.max_slowdown))
     return Broken{"max_slowdown: 0, or 1050 to 10000 thousandths, is allowed"};
-  return Hello{*gang,          *uuid,         wire.gang_size,    wire.rank, wire.pid,
-               wire.transport, wire.priority, wire.max_slowdown, {}, {}, {}};
+  return Hello{
+      *gang, *uuid, wire.gang_size, wire.rank, wire.pid, wire.transport, wire.priority, wire.max_slowdown, {},
+      {},    {}};
 }
 
 Message ParseProfile(const crossover_profile& wire) {

@@ -19,9 +19,9 @@ struct Peer {
 
 std::optional<Peer> IdentifyPeer(int socket);
 
-// Of the process that a connection was made by which has just been accepted, where the kernel tells its number
-// alone (before 6.5), and that number may be another's by now. Invalid unless the process was there a second
-// ago: one whose number is new would have to have come while the connection waited for us.
+// Of the process that a connection was made by which has just been accepted, where the kernel tells its
+// number alone (before 6.5), and that number may be another's by now. Invalid unless the process was there a
+// second ago: one whose number is new would have to have come while the connection waited for us.
 base::UniqueFd OpenByNumber(pid_t pid);
 
 }  // namespace crossover::arbiter

@@ -13,14 +13,15 @@ namespace crossover::deviceplugin {
 class ConfigFile {
  public:
   struct State {
-    bool valid = true;      // as it was last read
-    std::string chosen;     // of its named configurations; empty: none is
+    bool valid = true;   // as it was last read
+    std::string chosen;  // of its named configurations; empty: none is
     std::uint64_t reads = 0;
   };
 
   explicit ConfigFile(std::string path) : path_(std::move(path)) {}
 
-  // `choice`: which of its named configurations is to hold; one that is not there counts as none, and is said.
+  // `choice`: which of its named configurations is to hold; one that is not there counts as none, and is
+  // said.
   std::optional<NodeConfig> Read(const std::string& choice, std::string* error);
   // It is another than was last read, whether that was valid or not: also where it is a link to another.
   bool Changed() const;

@@ -13,8 +13,8 @@ namespace crossover::deviceplugin {
 // Of a node, and in force from the moment it is told.
 struct NodeLiveSettings {
   std::uint32_t slots_per_gpu = 2;
-  std::uint32_t quiet_after_error_s = 300;                     // of a GPU, before its slots are given out again
-  AllocationSettings allocation;                               // its directories follow from the others
+  std::uint32_t quiet_after_error_s = 300;  // of a GPU, before its slots are given out again
+  AllocationSettings allocation;            // its directories follow from the others
   Sharing sharing = Sharing::kAuto;
   std::string library = "/usr/lib/crossover/libcrossover.so";  // what is put into containers
 };
@@ -27,9 +27,9 @@ struct NodeSettings {
   // Of the host, and mounted at the same place where the daemon is in a container: ours, and the kubelet's.
   std::string host_directory = "/var/lib/crossover";
   std::string kubelet_directory = "/var/lib/kubelet";
-  std::string mps_directory = "/run/crossover/mps";        // of the host, too: `pipe` and `shm` of MPS
-  std::string mps_control = "nvidia-cuda-mps-control";     // the program that speaks to its control daemon
-  kube::Access api_server;  // its server empty: as a pod has it
+  std::string mps_directory = "/run/crossover/mps";     // of the host, too: `pipe` and `shm` of MPS
+  std::string mps_control = "nvidia-cuda-mps-control";  // the program that speaks to its control daemon
+  kube::Access api_server;                              // its server empty: as a pod has it
   NodeLiveSettings live;
 };
 

@@ -73,35 +73,34 @@ void ReadApiServer(const YAML::Node& node, const std::string& key, kube::Access*
 
 yaml::Handlers LiveKeys(NodeLiveSettings* live) {
   AllocationSettings& allocation = live->allocation;
-  return {{"slots_per_gpu", Number(&live->slots_per_gpu, 1, kMostSlotsPerGpu)},
-          {"quiet_after_error_s", Number(&live->quiet_after_error_s, 0, kLongestQuiet)},
-          {"devices",
-           Word<DeviceStrategy>(&allocation.devices, {{"cdi", DeviceStrategy::kCdi},
-                                                      {"device-nodes", DeviceStrategy::kDeviceNodes},
-                                                      {"environment", DeviceStrategy::kEnvironment}})},
-          {"cdi_kind", Text(&allocation.cdi_kind, "vendor/class of the CDI devices")},
-          {"driver_root", Path(&allocation.driver_root)},
-          {"injection", Word<Injection>(&allocation.injection, {{"preload-file", Injection::kPreloadFile},
-                                                                {"environment", Injection::kEnvironment}})},
-          {"sharing", Word<Sharing>(&live->sharing, {{"auto", Sharing::kAuto},
-                                                     {"mps", Sharing::kMps},
-                                                     {"timeslice", Sharing::kTimeslice},
-                                                     {"exclusive", Sharing::kExclusive}})},
-          {"library", Path(&live->library)}};
+  return {
+      {"slots_per_gpu", Number(&live->slots_per_gpu, 1, kMostSlotsPerGpu)},
+      {"quiet_after_error_s", Number(&live->quiet_after_error_s, 0, kLongestQuiet)},
+      {"devices", Word<DeviceStrategy>(&allocation.devices, {{"cdi", DeviceStrategy::kCdi},
+                                                             {"device-nodes", DeviceStrategy::kDeviceNodes},
+                                                             {"environment", DeviceStrategy::kEnvironment}})},
+      {"cdi_kind", Text(&allocation.cdi_kind, "vendor/class of the CDI devices")},
+      {"driver_root", Path(&allocation.driver_root)},
+      {"injection", Word<Injection>(&allocation.injection, {{"preload-file", Injection::kPreloadFile},
+                                                            {"environment", Injection::kEnvironment}})},
+      {"sharing", Word<Sharing>(&live->sharing, {{"auto", Sharing::kAuto},
+                                                 {"mps", Sharing::kMps},
+                                                 {"timeslice", Sharing::kTimeslice},
+                                                 {"exclusive", Sharing::kExclusive}})},
+      {"library", Path(&live->library)}};
 }
 
 void ReadNode(const YAML::Node& node, const std::string& key, NodeSettings* settings) {
   yaml::Handlers keys = LiveKeys(&settings->live);
-  keys.merge(yaml::Handlers(
-      {{"name", Text(&settings->name, "the node's name")},
-       {"namespace", Text(&settings->name_space, "the name of a namespace")},
-       {"host_directory", Path(&settings->host_directory)},
-       {"kubelet_directory", Path(&settings->kubelet_directory)},
-       {"mps_directory", Path(&settings->mps_directory)},
-       {"mps_control", Text(&settings->mps_control, "a program's name or path")},
-       {"api_server", [&](const YAML::Node& value, const std::string& name) {
-          ReadApiServer(value, name, &settings->api_server);
-        }}}));
+  keys.merge(yaml::Handlers({{"name", Text(&settings->name, "the node's name")},
+                             {"namespace", Text(&settings->name_space, "the name of a namespace")},
+                             {"host_directory", Path(&settings->host_directory)},
+                             {"kubelet_directory", Path(&settings->kubelet_directory)},
+                             {"mps_directory", Path(&settings->mps_directory)},
+                             {"mps_control", Text(&settings->mps_control, "a program's name or path")},
+                             {"api_server", [&](const YAML::Node& value, const std::string& name) {
+                                ReadApiServer(value, name, &settings->api_server);
+                              }}}));
   yaml::Map(node, key, keys);
 }
 
@@ -168,9 +167,7 @@ std::optional<NodeConfig> ParseNodeYamlConfig(const std::string& text, const std
   const yaml::Handler read_node = [&config](const YAML::Node& value, const std::string& key) {
     ReadNode(value, key, &config.node);
   };
-  const yaml::Handler keep_named = [&named](const YAML::Node& value, const std::string&) {
-    named = value;
-  };
+  const yaml::Handler keep_named = [&named](const YAML::Node& value, const std::string&) { named = value; };
   const auto read = [&](const YAML::Node& root) {
     ReadConfig(root, &config.daemon, {{"node", read_node}, {kNamedKey, keep_named}});
     if (named) ReadNamed(*named, kNamedKey, &config);

@@ -1,5 +1,5 @@
-// The configuration of a daemon that serves a kubelet: every daemon's keys, the map `node`, and configurations
-// of other names for nodes that are labelled with them.
+// The configuration of a daemon that serves a kubelet: every daemon's keys, the map `node`, and
+// configurations of other names for nodes that are labelled with them.
 #pragma once
 
 #include <map>

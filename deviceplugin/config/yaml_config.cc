@@ -105,46 +105,46 @@ void ReadApi(const YAML::Node& node, const std::string& key, std::optional<std::
 // Of what can change while the daemon runs.
 yaml::Handlers LiveKeys(Config* config) {
   arbiter::LiveSettings* live = &config->arbiter.live;
-  return {
-      {"gpus", [live](const auto& value, const auto& key) { ReadGpus(value, key, &live->gpus); }},
-      {"watchdog", [live](const auto& value, const auto& key) { ReadWatchdog(value, key, &live->turn.watchdog); }},
-      {"mode",
-       [live](const auto& value, const auto& key) {
-         Scalar(value, key, kModeAllowed, [&](const std::string& text) {
-           const auto policy = ParsePolicy(text);
-           live->policy = policy.value_or(live->policy);
-           return policy.has_value();
-         });
-       }},
-      {"tie_window_us",
-       [live](const auto& value, const auto& key) {
-         Scalar(value, key, kTieWindowAllowed,
-                [&](const std::string& text) { return ParseTieWindow(text, &live->turn.policy); });
-       }},
-      {"quantum_us",
-       [live](const auto& value, const auto& key) {
-         Scalar(value, key, kQuantumAllowed,
-                [&](const std::string& text) { return ParseQuantum(text, &live->turn.policy); });
-       }},
-      {"guard",
-       [live](const auto& value, const auto& key) {
-         Scalar(value, key, "on or off", [&](const std::string& text) {
-           live->guard = text == "on";
-           return text == "on" || text == "off";
-         });
-       }},
-      {"longest_wait_ms",
-       [live](const auto& value, const auto& key) {
-         Integer(value, key, 1, 60'000,
-                 [&](std::int64_t ms) { live->turn.policy.longest_wait = ms * 1'000'000; });
-       }},
-      {"log_level", [config](const auto& value, const auto& key) {
-         Scalar(value, key, kLogLevelAllowed, [&](const std::string& text) {
-           const auto level = logging::ParseLevel(text);
-           config->log_level = level.value_or(config->log_level);
-           return level.has_value();
-         });
-       }}};
+  return {{"gpus", [live](const auto& value, const auto& key) { ReadGpus(value, key, &live->gpus); }},
+          {"watchdog",
+           [live](const auto& value, const auto& key) { ReadWatchdog(value, key, &live->turn.watchdog); }},
+          {"mode",
+           [live](const auto& value, const auto& key) {
+             Scalar(value, key, kModeAllowed, [&](const std::string& text) {
+               const auto policy = ParsePolicy(text);
+               live->policy = policy.value_or(live->policy);
+               return policy.has_value();
+             });
+           }},
+          {"tie_window_us",
+           [live](const auto& value, const auto& key) {
+             Scalar(value, key, kTieWindowAllowed,
+                    [&](const std::string& text) { return ParseTieWindow(text, &live->turn.policy); });
+           }},
+          {"quantum_us",
+           [live](const auto& value, const auto& key) {
+             Scalar(value, key, kQuantumAllowed,
+                    [&](const std::string& text) { return ParseQuantum(text, &live->turn.policy); });
+           }},
+          {"guard",
+           [live](const auto& value, const auto& key) {
+             Scalar(value, key, "on or off", [&](const std::string& text) {
+               live->guard = text == "on";
+               return text == "on" || text == "off";
+             });
+           }},
+          {"longest_wait_ms",
+           [live](const auto& value, const auto& key) {
+             Integer(value, key, 1, 60'000,
+                     [&](std::int64_t ms) { live->turn.policy.longest_wait = ms * 1'000'000; });
+           }},
+          {"log_level", [config](const auto& value, const auto& key) {
+             Scalar(value, key, kLogLevelAllowed, [&](const std::string& text) {
+               const auto level = logging::ParseLevel(text);
+               config->log_level = level.value_or(config->log_level);
+               return level.has_value();
+             });
+           }}};
 }
 
 // Of the rest.
@@ -153,8 +153,8 @@ yaml::Handlers FixedKeys(Config* config, std::optional<std::string>* api_socket)
            [config](const auto& value, const auto& key) { ReadSocket(value, key, &config->arbiter.socket); }},
           {"limits",
            [config](const auto& value, const auto& key) { ReadLimits(value, key, &config->arbiter.limits); }},
-          {"metrics",
-           [config](const auto& value, const auto& key) { ReadMetrics(value, key, &config->metrics_listen); }},
+          {"metrics", [config](const auto& value,
+                               const auto& key) { ReadMetrics(value, key, &config->metrics_listen); }},
           {"api", [api_socket](const auto& value, const auto& key) { ReadApi(value, key, api_socket); }},
           {"trace_file",
            [config](const auto& value, const auto& key) {

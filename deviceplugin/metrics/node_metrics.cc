@@ -28,10 +28,9 @@ MetricFamily OfGpus(std::string name, std::string help, const NodeState& state,
 }
 
 MetricFamily Xids(const Health::Xids& xids) {
-  MetricFamily family =
-      Family("crossover_gpu_xids_total",
-             "Errors that the driver reported, and whether they blame the GPU or a program.",
-             MetricType::Counter);
+  MetricFamily family = Family(
+      "crossover_gpu_xids_total",
+      "Errors that the driver reported, and whether they blame the GPU or a program.", MetricType::Counter);
   for (const auto& [key, count] : xids) {
     AddCounter(&family,
                {{"gpu_uuid", key.first},
@@ -68,9 +67,9 @@ MetricFamily SharingInfo(const NodeState& state) {
 }
 
 MetricFamily Configuration(const NodeState& state) {
-  MetricFamily family = Family("crossover_configuration_info",
-                               "Which of the named configurations holds; none: an empty name.",
-                               MetricType::Gauge);
+  MetricFamily family =
+      Family("crossover_configuration_info", "Which of the named configurations holds; none: an empty name.",
+             MetricType::Gauge);
   AddGauge(&family, {{"configuration", state.configuration}}, 1);
   return family;
 }

@@ -29,16 +29,16 @@ struct NodeState {
   bool registered = false;  // with the kubelet, and it listens
   std::uint64_t registrations = 0;
   std::uint64_t registration_failures = 0;
-  std::uint64_t allocations = 0;  // containers that got slots
-  std::uint64_t refusals = 0;     // that were refused
-  bool pods_known = false;        // the API server is being watched
-  std::uint64_t pods = 0;         // of this node
-  std::uint64_t drifts = 0;       // containers with other GPUs than they were assigned
-  std::uint64_t collisions = 0;   // GPUs with two ranks of a gang
-  std::uint64_t doubles = 0;      // slots that two pods have
-  std::uint64_t restarts = 0;     // pods that were made anew for that
+  std::uint64_t allocations = 0;                     // containers that got slots
+  std::uint64_t refusals = 0;                        // that were refused
+  bool pods_known = false;                           // the API server is being watched
+  std::uint64_t pods = 0;                            // of this node
+  std::uint64_t drifts = 0;                          // containers with other GPUs than they were assigned
+  std::uint64_t collisions = 0;                      // GPUs with two ranks of a gang
+  std::uint64_t doubles = 0;                         // slots that two pods have
+  std::uint64_t restarts = 0;                        // pods that were made anew for that
   arbiter::Policy mode = arbiter::Policy::kEnforce;  // in force
-  std::string sharing;  // mps, timeslice or exclusive
+  std::string sharing;                               // mps, timeslice or exclusive
   bool mps_alive = false;
   std::uint64_t mps_terminated = 0;  // clients
   bool maintenance = false;

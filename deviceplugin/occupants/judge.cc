@@ -21,11 +21,11 @@ OccupantJudge::Verdicts OccupantJudge::Judge(const std::vector<Occupant>& occupa
   for (const Occupant& occupant : occupants) {
     const std::pair key(occupant.pid, occupant.gpu_uuid);
     const auto before = since_.find(key);
-    const Time for_so_long = now - since.emplace(key, before == since_.end() ? now : before->second).first->second;
+    const Time for_so_long =
+        now - since.emplace(key, before == since_.end() ? now : before->second).first->second;
     if (occupant.program.substr(0, kMpsServer.size()) == kMpsServer) continue;
     const bool ours = occupant.pod_uid && known.holders.contains({*occupant.pod_uid, occupant.gpu_uuid});
-    if (!ours && for_so_long >= kStranger)
-      verdicts.strangers.emplace(occupant.gpu_uuid, Describe(occupant));
+    if (!ours && for_so_long >= kStranger) verdicts.strangers.emplace(occupant.gpu_uuid, Describe(occupant));
     if (ours && for_so_long >= kUnheard && !known.clients.contains({occupant.pid, occupant.gpu_uuid}))
       verdicts.unhooked.push_back(occupant);
   }

@@ -42,8 +42,8 @@ arbiter::Standing PodIdentity::StandingOf(const arbiter::Member& member) const {
   const auto pod = pods_->Find(member.pod_uid);
   if (!pod || pod->over) return {arbiter::Policy::kOff, "pod " + member.pod_uid + " is no more"};
   const auto says = [](const std::string& whose, arbiter::Policy mode) {
-    return arbiter::Standing{mode, std::string(base::kModeAnnotation) + " of " + whose + " is " +
-                                       std::string(PolicyName(mode))};
+    return arbiter::Standing{
+        mode, std::string(base::kModeAnnotation) + " of " + whose + " is " + std::string(PolicyName(mode))};
   };
   const arbiter::Policy of_pod = ModeIn(pod->annotations);
   const arbiter::Policy of_namespace = namespaces_->ModeOf(pod->name_space);

@@ -20,10 +20,10 @@ struct Pod {
   std::string uid;
   std::string name_space;
   std::string name;
-  std::string created;                             // when: text of the API server, which sorts as time does
-  std::uint64_t arrival = 0;                       // on this node, as the daemon saw it: larger is later
-  bool over = false;                               // it has ended, whether it did its work or not
-  std::optional<std::int64_t> grace_s;             // it is being deleted: how long it was given when that began
+  std::string created;                  // when: text of the API server, which sorts as time does
+  std::uint64_t arrival = 0;            // on this node, as the daemon saw it: larger is later
+  bool over = false;                    // it has ended, whether it did its work or not
+  std::optional<std::int64_t> grace_s;  // it is being deleted: how long it was given when that began
   std::map<std::string, std::string> annotations;  // ours
   std::vector<PodContainer> containers;  // in the order in which a kubelet asks: those that initialise first
   // By which its gang is known where no annotation says it: from the labels of whoever made it.

@@ -36,7 +36,9 @@ json GpuOf(const GpuNode::Gpu& gpu) {
 }  // namespace
 
 std::string BodyOf(const GpuNode& node) {
-  json status = {{"version", node.version}, {"mode", node.mode}, {"maintenance", node.maintenance},
+  json status = {{"version", node.version},
+                 {"mode", node.mode},
+                 {"maintenance", node.maintenance},
                  {"gpus", json::array()}};
   if (!node.sharing.empty()) {
     status["sharing"] = {{"kind", node.sharing}, {"reason", node.sharing_reason}};

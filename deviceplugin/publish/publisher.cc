@@ -11,7 +11,7 @@ using std::chrono::seconds;
 using std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kLook{500};
-constexpr seconds kCalm{30};             // between two that nobody waits for
+constexpr seconds kCalm{30};               // between two that nobody waits for
 constexpr std::chrono::minutes kAnew{10};  // somebody may have removed it
 constexpr seconds kAfterFailure{5};
 constexpr char kPath[] = "/apis/crossover.dev/v1alpha1/gpunodes/";
@@ -49,9 +49,9 @@ bool Publisher::Publish(const GpuNode& node, const std::string& body) {
   const bool done = response.status == 200 || response.status == 201;
   std::string complaint;
   if (!done) {
-    complaint = response.status == 0 ? response.error
-                                     : "status " + std::to_string(response.status) + ": " +
-                                           response.body.substr(0, 300);
+    complaint = response.status == 0
+                    ? response.error
+                    : "status " + std::to_string(response.status) + ": " + response.body.substr(0, 300);
   }
   if (!done && complaint != complaint_) logging::Warn("publishing the GPUNode of this node: " + complaint);
   complaint_ = std::move(complaint);

@@ -1,5 +1,5 @@
-// Compares what the kubelet has handed out with what was wanted, says what differs, once, and finds what is to
-// be done about it. Thread-safe.
+// Compares what the kubelet has handed out with what was wanted, says what differs, once, and finds what is
+// to be done about it. Thread-safe.
 #pragma once
 
 #include <cstdint>

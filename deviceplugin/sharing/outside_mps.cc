@@ -13,7 +13,8 @@ std::map<std::string, std::string> FindOutsideMps(const std::vector<Pod>& pods,
   for (const HandedOut& entry : handed_out) {
     const auto pod = std::find_if(pods.begin(), pods.end(),
                                   [&entry](const Pod& known) { return known.uid == entry.pod_uid; });
-    if (pod == pods.end() || pod->over || entry.answer.find(base::kMpsDirectory) != std::string::npos) continue;
+    if (pod == pods.end() || pod->over || entry.answer.find(base::kMpsDirectory) != std::string::npos)
+      continue;
     for (const std::string& id : entry.ids)
       outside.emplace(UuidOfSlot(id), "pod " + NameOf(*pod) + " is on it, which came before MPS");
   }

@@ -22,8 +22,7 @@ std::optional<std::string> PodOf(pid_t pid) {
 
 }  // namespace
 
-SharingWatch::SharingWatch(MpsControl::Settings mps, Sharing wanted,
-                           std::function<std::vector<Pod>()> pods)
+SharingWatch::SharingWatch(MpsControl::Settings mps, Sharing wanted, std::function<std::vector<Pod>()> pods)
     : control_(std::move(mps)),
       pods_(std::move(pods)),
       wanted_(wanted),

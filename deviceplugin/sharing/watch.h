@@ -21,7 +21,7 @@ class SharingWatch {
   struct State {
     SharingChoice choice;
     MpsControl::State mps;
-    std::optional<uid_t> served;    // by the one server of MPS that there is, if there is
+    std::optional<uid_t> served;   // by the one server of MPS that there is, if there is
     std::uint64_t terminated = 0;  // clients, through MPS
   };
 
@@ -39,8 +39,8 @@ class SharingWatch {
 
   const MpsControl control_;
   const std::function<std::vector<Pod>()> pods_;
-  Farewell farewell_;      // of the thread alone, like since_asked_
-  int since_asked_ = 0;    // rounds
+  Farewell farewell_;    // of the thread alone, like since_asked_
+  int since_asked_ = 0;  // rounds
   std::atomic<Sharing> wanted_;
   mutable std::mutex mutex_;
   State state_;

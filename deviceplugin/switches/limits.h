@@ -10,7 +10,8 @@
 
 namespace crossover::deviceplugin {
 
-// `cluster`: the mode of the namespace `installation`, which holds everywhere. But for the GPUs that are held.
+// `cluster`: the mode of the namespace `installation`, which holds everywhere. But for the GPUs that are
+// held.
 inline TurnLimits LimitsOf(const OwnNode::Wishes& node, arbiter::Policy cluster,
                            const std::string& installation) {
   TurnLimits limits;

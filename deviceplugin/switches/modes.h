@@ -1,5 +1,5 @@
-// Off switches: the annotation `crossover.dev/mode` on a pod, a namespace, a node, and on the namespace of the
-// installation, where it holds for the whole cluster. The strictest holds. Pure.
+// Off switches: the annotation `crossover.dev/mode` on a pod, a namespace, a node, and on the namespace of
+// the installation, where it holds for the whole cluster. The strictest holds. Pure.
 #pragma once
 
 #include <map>

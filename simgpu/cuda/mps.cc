@@ -47,7 +47,8 @@ bool Receive(int fd, char wanted) {
 
 void SayBye() {
   const int fd = connection.exchange(-1);
-  if (fd >= 0) [[maybe_unused]] const ssize_t sent = send(fd, &mps::kBye, 1, MSG_NOSIGNAL);
+  if (fd >= 0) [[maybe_unused]]
+    const ssize_t sent = send(fd, &mps::kBye, 1, MSG_NOSIGNAL);
 }
 
 }  // namespace
@@ -57,7 +58,8 @@ bool ConnectToMps() {
   static bool good = true;
   std::call_once(once, [] {
     const char* directory = std::getenv(mps::kDirectoryVariable);
-    const std::string path = std::string(directory != nullptr ? directory : mps::kDefaultDirectory) + "/control";
+    const std::string path =
+        std::string(directory != nullptr ? directory : mps::kDefaultDirectory) + "/control";
     if (access(path.c_str(), F_OK) != 0) return;
     const int fd = Connect(path);
     good = fd >= 0 && send(fd, &mps::kClient, 1, MSG_NOSIGNAL) == 1 && Receive(fd, mps::kGo);

@@ -1,11 +1,12 @@
 // nvidia-cuda-mps-control for software GPUs:
 //
 //     nvidia-cuda-mps-control -f [-M]     the control daemon; -M: one server for all users
-//     nvidia-cuda-mps-control             sends the lines of its standard input to the daemon: get_server_list,
+//     nvidia-cuda-mps-control             sends the lines of its standard input to the daemon:
+//     get_server_list,
 //                                         get_client_list SERVER, terminate_client SERVER CLIENT, quit
 //
-// CUDA_MPS_PIPE_DIRECTORY says where its socket is. SIMGPU_MPS_STRICT=1: a client that is killed takes the other
-// clients of its server along, as may happen in life.
+// CUDA_MPS_PIPE_DIRECTORY says where its socket is. SIMGPU_MPS_STRICT=1: a client that is killed takes the
+// other clients of its server along, as may happen in life.
 #include <poll.h>
 #include <signal.h>
 #include <sys/signalfd.h>
@@ -49,7 +50,8 @@ int Listen(const std::string& directory) {
   const sockaddr_un address = AddressOf(directory);
   unlink(address.sun_path);
   const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 || listen(fd, 64) != 0) return -1;
+  if (bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 || listen(fd, 64) != 0)
+    return -1;
   chmod(address.sun_path, 0666);
   std::ofstream(directory + kPidFile) << getpid() << "\n";
   return fd;
@@ -70,7 +72,8 @@ bool Accept(int listener, Servers* servers) {
   ucred peer{};
   socklen_t size = sizeof peer;
   char kind = 0;
-  if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && recv(fd, &kind, 1, 0) == 1 && kind == kClient) {
+  if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && recv(fd, &kind, 1, 0) == 1 &&
+      kind == kClient) {
     servers->AddClient(fd, peer.pid, peer.uid);
     return true;
   }
@@ -125,8 +128,7 @@ int Ask() {
     line = kCommand + line + "\n";
     send(fd, line.data(), line.size(), MSG_NOSIGNAL);
     char buffer[4096];
-    for (ssize_t got; (got = recv(fd, buffer, sizeof buffer, 0)) > 0;)
-      std::cout.write(buffer, got);
+    for (ssize_t got; (got = recv(fd, buffer, sizeof buffer, 0)) > 0;) std::cout.write(buffer, got);
     close(fd);
   }
   return 0;

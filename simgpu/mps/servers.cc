@@ -121,9 +121,8 @@ std::string Servers::Execute(const std::string& line) {
       if (client.server == server && server != 0) answer += std::to_string(client.pid) + "\n";
     }
   } else if (verb == "terminate_client") {
-    const auto client = std::find_if(clients_.begin(), clients_.end(), [=](const Client& c) {
-      return c.server == server && c.pid == pid;
-    });
+    const auto client = std::find_if(clients_.begin(), clients_.end(),
+                                     [=](const Client& c) { return c.server == server && c.pid == pid; });
     if (client == clients_.end()) return "Failed to find client\n";
     Drop(client, true);
     Serve();

@@ -14,8 +14,8 @@ int main(int argc, char** argv) {
   CUdeviceptr memory = 0;
   const int number = argc > 1 ? std::atoi(argv[1]) : 0;
   if (cuInit(0) != CUDA_SUCCESS || cuDeviceGet(&device, number) != CUDA_SUCCESS ||
-      cuDevicePrimaryCtxRetain(&context, device) != CUDA_SUCCESS || cuCtxSetCurrent(context) != CUDA_SUCCESS ||
-      cuMemAlloc(&memory, 1 << 20) != CUDA_SUCCESS) {
+      cuDevicePrimaryCtxRetain(&context, device) != CUDA_SUCCESS ||
+      cuCtxSetCurrent(context) != CUDA_SUCCESS || cuMemAlloc(&memory, 1 << 20) != CUDA_SUCCESS) {
     std::fprintf(stderr, "the driver refuses\n");
     return 1;
   }

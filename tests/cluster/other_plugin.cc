@@ -1,4 +1,5 @@
-// A device plugin as others are: registers a resource with a kubelet and lists its devices until it is killed.
+// A device plugin as others are: registers a resource with a kubelet and lists its devices until it is
+// killed.
 //
 //     other_plugin DIRECTORY RESOURCE ID...
 #include <grpcpp/grpcpp.h>

@@ -37,7 +37,8 @@ BANNED = {
 # both are heavy, and tie their users to libraries.
 PROTOBUF_USERS = ("deviceplugin/api/", "deviceplugin/plugin/", "deviceplugin/profiles/", "cli/", "tests/")
 GRPC_USERS = re.compile(
-    r"(deviceplugin/(api|plugin)/(.*\.cc|service\.h)|cli/node/.*\.cc|tests/unit/.*/plugin_test\.cc|tests/cluster/other_plugin\.cc)$")
+    r"(deviceplugin/(api|plugin)/(.*\.cc|service\.h)|cli/node/.*\.cc|"
+    r"tests/(unit/.*/plugin_test|cluster/other_plugin)\.cc)$")
 GENERATED = re.compile(r"(\.grpc)?\.pb\.h$")
 MAIN_LINES = 50
 

@@ -16,10 +16,12 @@ TEST(RunTest, WhatItReadsAndWrites) {
 }
 
 TEST(RunTest, VariablesComeBesideOurOwnAndBeforeThem) {
-  const auto outcome = process::Run({"sh", "-c", "echo $MADE-${PATH:+set}"}, {{"MADE", "x y"}}, "", kPatience);
+  const auto outcome =
+      process::Run({"sh", "-c", "echo $MADE-${PATH:+set}"}, {{"MADE", "x y"}}, "", kPatience);
   ASSERT_TRUE(outcome);
   EXPECT_EQ(outcome->output, "x y-set\n");
-  EXPECT_EQ(process::Run({"/bin/sh", "-c", "echo $PATH"}, {{"PATH", "/nowhere"}}, "", kPatience)->output, "/nowhere\n");
+  EXPECT_EQ(process::Run({"/bin/sh", "-c", "echo $PATH"}, {{"PATH", "/nowhere"}}, "", kPatience)->output,
+            "/nowhere\n");
 }
 
 TEST(RunTest, ItsExitStatusAndTheSignalThatEndedIt) {

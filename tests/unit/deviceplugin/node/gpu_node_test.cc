@@ -10,23 +10,25 @@ namespace {
 using nlohmann::json;
 
 GpuNode Made() {
-  return {.name = "n1",
-          .node_uid = "u",
-          .version = "1",
-          .mode = "observe",
-          .mode_limited_by = "somebody",
-          .configuration = "",
-          .sharing = "mps",
-          .sharing_reason = "it runs",
-          .mps_served = 1000,
-          .gpus = {{.uuid = "GPU-a",
-                    .model = "H100",
-                    .memory_bytes = 80,
-                    .slots = 2,
-                    .withheld = "",
-                    .no_turns = "",
-                    .holders = {{"team", "p", "main", "team/g", {"GPU-a::0", "GPU-a::1"}}}},
-                   {.uuid = "GPU-b", .model = "", .slots = 2, .withheld = "Xid 79", .no_turns = "", .holders = {}}}};
+  return {
+      .name = "n1",
+      .node_uid = "u",
+      .version = "1",
+      .mode = "observe",
+      .mode_limited_by = "somebody",
+      .configuration = "",
+      .sharing = "mps",
+      .sharing_reason = "it runs",
+      .mps_served = 1000,
+      .gpus = {
+          {.uuid = "GPU-a",
+           .model = "H100",
+           .memory_bytes = 80,
+           .slots = 2,
+           .withheld = "",
+           .no_turns = "",
+           .holders = {{"team", "p", "main", "team/g", {"GPU-a::0", "GPU-a::1"}}}},
+          {.uuid = "GPU-b", .model = "", .slots = 2, .withheld = "Xid 79", .no_turns = "", .holders = {}}}};
 }
 
 TEST(GpuNodeTest, WhatIsApplied) {
@@ -39,7 +41,8 @@ TEST(GpuNodeTest, WhatIsApplied) {
   EXPECT_EQ(status["usedSlots"], 2);
   EXPECT_EQ(status["modeLimitedBy"], "somebody");
   EXPECT_FALSE(status.contains("configuration"));
-  EXPECT_EQ(status["sharing"], json::parse(R"({"kind":"mps","reason":"it runs","multiUser":false,"servedUser":1000})"));
+  EXPECT_EQ(status["sharing"],
+            json::parse(R"({"kind":"mps","reason":"it runs","multiUser":false,"servedUser":1000})"));
   EXPECT_EQ(status["gpus"][0]["holders"][0]["gang"], "team/g");
   EXPECT_EQ(status["gpus"][1]["withheld"], "Xid 79");
   EXPECT_EQ(status["gpus"][1]["healthy"], false);

@@ -13,7 +13,8 @@ using testing::IsEmpty;
 
 TEST(NodeMetricsTest, WhatIsKnownIsShownZerosToo) {
   NodeState state;
-  state.gpus = {{"GPU-a", {.slots = 4}}, {"GPU-b", {.slots = 4, .healthy = false, .used_by_others = true, .unhooked = 2}}};
+  state.gpus = {{"GPU-a", {.slots = 4}},
+                {"GPU-b", {.slots = 4, .healthy = false, .used_by_others = true, .unhooked = 2}}};
   state.mode = arbiter::Policy::kObserve;
   state.xids = {{{"GPU-b", 79}, 1}, {{"GPU-a", 31}, 2}};
   state.registered = true;
@@ -22,20 +23,26 @@ TEST(NodeMetricsTest, WhatIsKnownIsShownZerosToo) {
   state.drifts = 6;
   const std::string text =
       prometheus::TextSerializer().Serialize(NodeMetrics([&state] { return state; }).Collect());
-  for (const char* line :
-       {"crossover_slots{gpu_uuid=\"GPU-a\"} 4\n", "crossover_gpu_healthy{gpu_uuid=\"GPU-b\"} 0\n",
-        "crossover_gpu_xids_total{gpu_uuid=\"GPU-b\",xid=\"79\",blames=\"gpu\"} 1\n",
-        "crossover_gpu_xids_total{gpu_uuid=\"GPU-a\",xid=\"31\",blames=\"program\"} 2\n",
-        "crossover_kubelet_registered 1\n", "crossover_kubelet_registrations_total 3\n",
-        "crossover_kubelet_registration_failures_total 0\n",
-        "crossover_allocations_total{outcome=\"refused\"} 0\n",
-        "crossover_allocations_total{outcome=\"handed_out\"} 5\n", "crossover_pods_known 0\n",
-        "crossover_assignment_drifts 6\n", "crossover_gang_collisions 0\n", "crossover_slot_doubles 0\n",
-        "crossover_gpu_used_by_others{gpu_uuid=\"GPU-b\"} 1\n",
-        "crossover_gpu_unhooked_processes{gpu_uuid=\"GPU-b\"} 2\n",
-        "crossover_gpu_held{gpu_uuid=\"GPU-a\"} 0\n", "crossover_node_mode{mode=\"observe\"} 1\n",
-        "crossover_node_mode{mode=\"enforce\"} 0\n", "crossover_config_valid 1\n",
-        "crossover_configuration_info{configuration=\"\"} 1\n"}) {
+  for (const char* line : {"crossover_slots{gpu_uuid=\"GPU-a\"} 4\n",
+                           "crossover_gpu_healthy{gpu_uuid=\"GPU-b\"} 0\n",
+                           "crossover_gpu_xids_total{gpu_uuid=\"GPU-b\",xid=\"79\",blames=\"gpu\"} 1\n",
+                           "crossover_gpu_xids_total{gpu_uuid=\"GPU-a\",xid=\"31\",blames=\"program\"} 2\n",
+                           "crossover_kubelet_registered 1\n",
+                           "crossover_kubelet_registrations_total 3\n",
+                           "crossover_kubelet_registration_failures_total 0\n",
+                           "crossover_allocations_total{outcome=\"refused\"} 0\n",
+                           "crossover_allocations_total{outcome=\"handed_out\"} 5\n",
+                           "crossover_pods_known 0\n",
+                           "crossover_assignment_drifts 6\n",
+                           "crossover_gang_collisions 0\n",
+                           "crossover_slot_doubles 0\n",
+                           "crossover_gpu_used_by_others{gpu_uuid=\"GPU-b\"} 1\n",
+                           "crossover_gpu_unhooked_processes{gpu_uuid=\"GPU-b\"} 2\n",
+                           "crossover_gpu_held{gpu_uuid=\"GPU-a\"} 0\n",
+                           "crossover_node_mode{mode=\"observe\"} 1\n",
+                           "crossover_node_mode{mode=\"enforce\"} 0\n",
+                           "crossover_config_valid 1\n",
+                           "crossover_configuration_info{configuration=\"\"} 1\n"}) {
     EXPECT_THAT(text, HasSubstr(line));
   }
 }

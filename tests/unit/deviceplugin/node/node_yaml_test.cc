@@ -99,7 +99,8 @@ TEST(NodeYamlTest, NamedConfigurationsAreValidatedWithTheRest) {
   EXPECT_THAT(Refused("configurations: {a: {node: {name: n}}}"),
               HasSubstr("configurations.a.node.name: unknown key; allowed are cdi_kind"))
       << "what cannot change while the daemon runs";
-  EXPECT_THAT(Refused("configurations: {a: {socket: {path: /x}}}"), HasSubstr("configurations.a.socket: unknown key"));
+  EXPECT_THAT(Refused("configurations: {a: {socket: {path: /x}}}"),
+              HasSubstr("configurations.a.socket: unknown key"));
   EXPECT_THAT(Refused("configurations: {-a: {}}"), HasSubstr("names of 1 to 63 letters"));
   EXPECT_THAT(Refused("configurations: {a: {}, a: {}}"), HasSubstr("configurations.a: stands twice"));
   EXPECT_THAT(Refused("configurations: 3"), HasSubstr("a map of names and configurations"));

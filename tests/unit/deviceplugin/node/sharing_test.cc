@@ -71,9 +71,9 @@ TEST(OutsideMpsTest, WhoeverWasAnsweredWithoutIt) {
   const std::vector<HandedOut> handed_out = {{"a", "main", {"GPU-1::0", "GPU-2::0"}, "/run/crossover"},
                                              {"b", "main", {"GPU-3::0"}, "\n/run/crossover-mps/pipe"},
                                              {"gone", "main", {"GPU-4::0"}, ""}};
-  EXPECT_THAT(FindOutsideMps(pods, handed_out),
-              ElementsAre(Pair("GPU-1", "pod team/old is on it, which came before MPS"),
-                          Pair("GPU-2", testing::_)));
+  EXPECT_THAT(
+      FindOutsideMps(pods, handed_out),
+      ElementsAre(Pair("GPU-1", "pod team/old is on it, which came before MPS"), Pair("GPU-2", testing::_)));
   pods[0].over = true;
   EXPECT_THAT(FindOutsideMps(pods, handed_out), IsEmpty());
 }

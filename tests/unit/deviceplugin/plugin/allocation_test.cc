@@ -88,7 +88,8 @@ TEST_F(AllocateTest, ClientsOfMpsMeetItsServer) {
   settings_.mps_directory = "/run/crossover/mps";
   const Allocation allocation = Allowed({Slot(kA, 0)});
   EXPECT_THAT(allocation.environment, Contains(Pair("CUDA_MPS_PIPE_DIRECTORY", "/run/crossover-mps/pipe")));
-  EXPECT_THAT(allocation.mounts, Contains(Mount{"/run/crossover-mps/pipe", "/run/crossover/mps/pipe", false}));
+  EXPECT_THAT(allocation.mounts,
+              Contains(Mount{"/run/crossover-mps/pipe", "/run/crossover/mps/pipe", false}));
   EXPECT_THAT(allocation.mounts, Contains(Mount{"/dev/shm", "/run/crossover/mps/shm", false}));
 }
 

@@ -73,9 +73,9 @@ TEST(DoubleTest, ASlotOfTwoPods) {
 }
 
 TEST(DoubleTest, AContainerMayHaveTheSlotOfOneThatInitialised) {
-  EXPECT_THAT(FindDoubles({MadePod("a")},
-                          {{"uid-a", "init", {"GPU-1::0"}, ""}, {"uid-a", "main", {"GPU-1::0"}, ""}}),
-              IsEmpty());
+  EXPECT_THAT(
+      FindDoubles({MadePod("a")}, {{"uid-a", "init", {"GPU-1::0"}, ""}, {"uid-a", "main", {"GPU-1::0"}, ""}}),
+      IsEmpty());
 }
 
 TEST(CollisionTest, TwoContainersOfOnePodAreOneRank) {

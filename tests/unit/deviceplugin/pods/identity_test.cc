@@ -93,7 +93,8 @@ arbiter::Standing StandingIn(const std::string& pod, const std::string& name_spa
 
 TEST(PodIdentityTest, TheStricterOfPodAndNamespaceHolds) {
   EXPECT_EQ(StandingIn("", "").policy, arbiter::Policy::kEnforce);
-  EXPECT_EQ(StandingIn("enforce", "off").policy, arbiter::Policy::kOff) << "a pod does not undo what its namespace says";
+  EXPECT_EQ(StandingIn("enforce", "off").policy, arbiter::Policy::kOff)
+      << "a pod does not undo what its namespace says";
   EXPECT_EQ(StandingIn("enforce", "off").reason, "crossover.dev/mode of namespace team is off");
   EXPECT_EQ(StandingIn("off", "observe").reason, "crossover.dev/mode of pod team/train-0 is off");
   EXPECT_EQ(StandingIn("observe", "").policy, arbiter::Policy::kObserve);
@@ -112,8 +113,8 @@ TEST(PodIdentityTest, AProcessWhoseNumberMayBeAnothersIsRefused) {
   const Namespaces namespaces([] {});
   arbiter::Peer self;
   self.pid = getpid();
-  EXPECT_TRUE(std::holds_alternative<arbiter::Unidentified>(
-      PodIdentity(&pods, &namespaces).Identify(self, Claim())));
+  EXPECT_TRUE(
+      std::holds_alternative<arbiter::Unidentified>(PodIdentity(&pods, &namespaces).Identify(self, Claim())));
 }
 
 }  // namespace

@@ -25,8 +25,9 @@ TEST(ModesTest, WhatIsNotAllowedIsNamed) {
 }
 
 TEST(ModesTest, OnlyOursCount) {
-  EXPECT_EQ(OursOf(Object("x", {{"crossover.dev/mode", "off"}, {"other.dev/mode", "on"}}), "annotations").size(),
-            1u);
+  EXPECT_EQ(
+      OursOf(Object("x", {{"crossover.dev/mode", "off"}, {"other.dev/mode", "on"}}), "annotations").size(),
+      1u);
   EXPECT_TRUE(OursOf(json(3), "annotations").empty());
 }
 
@@ -71,8 +72,10 @@ TEST(LimitsTest, TheStrictestHoldsAndIsNamed) {
             "crossover.dev/mode of namespace system, which holds for the whole cluster, is off");
   EXPECT_EQ(LimitsOf({.mode = Policy::kObserve, .configuration = ""}, Policy::kEnforce, "system").by,
             "crossover.dev/mode of this node is observe");
-  EXPECT_EQ(LimitsOf({.mode = Policy::kObserve, .maintenance = true, .configuration = ""}, Policy::kEnforce, "s").policy,
-            Policy::kOff);
+  EXPECT_EQ(
+      LimitsOf({.mode = Policy::kObserve, .maintenance = true, .configuration = ""}, Policy::kEnforce, "s")
+          .policy,
+      Policy::kOff);
 }
 
 }  // namespace
