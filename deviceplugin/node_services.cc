@@ -94,11 +94,16 @@ std::optional<Checkpoint> NodeServices::ReadKubelet() const {
   return ReadCheckpoint(plugins_, base::kSlotResource);
 }
 
+// Which containers have had theirs.
+PodTable::Done NodeServices::NoteDone(const Checkpoint& kubelet) const {
+  PodTable::Done done;
+  for (const HandedOut& entry : kubelet.handed_out) done.emplace(entry.pod_uid, entry.container);
+  return around_.pods->EverDone(done);
+}
+
 // Of the container that the kubelet admits now.
 std::vector<std::string> NodeServices::AssignmentOfNext(std::size_t slots) const {
-  PodTable::Done done;
-  for (const HandedOut& entry : ReadKubelet().value_or(Checkpoint()).handed_out)
-    done.emplace(entry.pod_uid, entry.container);
+  const PodTable::Done done = NoteDone(ReadKubelet().value_or(Checkpoint()));
   if (pods_.synced()) around_.pods->AwaitOne(slots, done, kPatience);
   return around_.pods->AssignedTo(slots, done);
 }
@@ -125,6 +130,7 @@ void NodeServices::Round() {
   const SharingChoice choice = sharing_.state().choice;
   if (std::exchange(choice_in_force_, choice) != choice) PutIntoForce();
   const Checkpoint kubelet = ReadKubelet().value_or(Checkpoint());
+  NoteDone(kubelet);
   if (pods_.synced()) CheckKubelet(kubelet);
   Restrain(kubelet);
   TellOfFaults();

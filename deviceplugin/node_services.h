@@ -63,6 +63,7 @@ class NodeServices : public Companion {
   GpuNode Report() const;
   std::map<std::string, std::vector<GpuNode::Holder>> HoldersByGpu() const;
   std::optional<Checkpoint> ReadKubelet() const;
+  PodTable::Done NoteDone(const Checkpoint& kubelet) const;
   std::vector<std::string> AssignmentOfNext(std::size_t slots) const;
   std::vector<std::string> Uuids() const;
   std::optional<OccupantJudge::Known> KnownOccupants() const;

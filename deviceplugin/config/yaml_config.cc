@@ -97,7 +97,7 @@ void ReadApi(const YAML::Node& node, const std::string& key, std::optional<std::
   Map(node, key, {{"socket", [&](const YAML::Node& value, const std::string& name) {
                      Scalar(value, name, kApiSocketAllowed, [&](const std::string& text) {
                        *socket = text == "off" ? "" : text;
-                       return *socket == "" || ValidSocketPath(text);
+                       return text == "off" || ValidSocketPath(text);
                      });
                    }}});
 }

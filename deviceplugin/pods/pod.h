@@ -36,7 +36,7 @@ struct Pod {
 
 // namespace/name
 std::string NameOf(const Pod& pod);
-// In the order in which kubelets admit.
+// Which of two is older.
 bool CameBefore(const Pod& a, const Pod& b);
 
 // Nothing for what is no pod, or lacks its names.

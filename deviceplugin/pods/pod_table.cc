@@ -10,6 +10,8 @@ void PodTable::OnList(const nlohmann::json& items) {
   for (const nlohmann::json& item : items) {
     if (auto pod = ParsePod(item)) pods.push_back(*std::move(pod));
   }
+  // In which order those that are new were bound is not known; a kubelet that starts takes this one, too.
+  std::stable_sort(pods.begin(), pods.end(), [](const Pod& a, const Pod& b) { return a.created < b.created; });
   std::set<std::string> there;
   for (const Pod& pod : pods) there.insert(pod.uid);
   {
@@ -75,6 +77,13 @@ bool PodTable::Expects(std::size_t slots, const Done& done) const {
   });
 }
 
+PodTable::Done PodTable::EverDone(const Done& done) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(had_, [this](const auto& entry) { return !pods_.contains(entry.first); });
+  had_.insert(done.begin(), done.end());
+  return had_;
+}
+
 void PodTable::AwaitOne(std::size_t slots, const Done& done, std::chrono::milliseconds patience) const {
   std::unique_lock lock(mutex_);
   came_.wait_for(lock, patience, [&] { return Expects(slots, done); });
@@ -82,7 +91,8 @@ void PodTable::AwaitOne(std::size_t slots, const Done& done, std::chrono::millis
 
 std::vector<std::string> PodTable::AssignedTo(std::size_t slots, const Done& done) const {
   std::vector<Pod> pods = All();
-  std::sort(pods.begin(), pods.end(), CameBefore);
+  // A kubelet admits pods as it hears that they are bound, which is not the order of their creation.
+  std::sort(pods.begin(), pods.end(), [](const Pod& a, const Pod& b) { return a.arrival < b.arrival; });
   for (const Pod& pod : pods) {
     const auto assignment = AssignmentOf(pod);
     for (const PodContainer& container : pod.containers) {

@@ -33,6 +33,9 @@ class PodTable : public kube::ListWatch::Handler {
   // of the first container, in the order in which kubelets admit, that asks for so many slots, was assigned
   // GPUs and has none yet. Empty where there is none. `done`: pod UIDs and containers that have theirs.
   using Done = std::set<std::pair<std::string, std::string>>;
+  // `done`, and what was among it before, of pods that are still known: a kubelet forgets what a pod had when
+  // it ends, before the API server hears of that.
+  Done EverDone(const Done& done);
   std::vector<std::string> AssignedTo(std::size_t slots, const Done& done) const;
   // Waits until a pod is known that asks for so many slots and has none yet, for at most `patience`: a
   // kubelet may hear of a pod before we do.
@@ -47,6 +50,7 @@ class PodTable : public kube::ListWatch::Handler {
   mutable std::mutex mutex_;
   mutable std::condition_variable came_;
   std::map<std::string, Pod> pods_;  // by UID
+  Done had_;
   std::uint64_t arrivals_ = 0;
 };
 

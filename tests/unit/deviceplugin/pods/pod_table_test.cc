@@ -43,21 +43,31 @@ TEST(PodTableTest, KeepsUpWithWhatItIsTold) {
   EXPECT_EQ(table.All().size(), 1u);
 }
 
-TEST(PodTableTest, TheOldestThatHasNoneYetComesFirst) {
+TEST(PodTableTest, WhicheverWasBoundFirstAndHasNoneYetComesFirst) {
   PodTable table;
-  table.OnChange(Made("late", "2026-01-02", "G2"));
-  table.OnChange(Made("early", "2026-01-01", "G1"));
+  table.OnChange(Made("bound first", "2026-01-02", "G1"));
+  table.OnChange(Made("made first", "2026-01-01", "G2"));
   EXPECT_THAT(table.AssignedTo(1, {}), ElementsAre("G1"));
-  EXPECT_THAT(table.AssignedTo(1, {{"early", "main"}}), ElementsAre("G2"));
-  EXPECT_THAT(table.AssignedTo(1, {{"early", "main"}, {"late", "main"}}), IsEmpty());
+  EXPECT_THAT(table.AssignedTo(1, {{"bound first", "main"}}), ElementsAre("G2"));
+  EXPECT_THAT(table.AssignedTo(1, {{"bound first", "main"}, {"made first", "main"}}), IsEmpty());
 }
 
-TEST(PodTableTest, OfTheSameSecondWhoeverCameToTheNodeFirst) {
+TEST(PodTableTest, OfAListWhicheverWasMadeFirst) {
   PodTable table;
-  table.OnChange(Made("z", "1", "G1"));
-  table.OnChange(Made("a", "1", "G2"));
-  table.OnList(json::array({Made("a", "1", "G2"), Made("z", "1", "G1")}));
-  EXPECT_THAT(table.AssignedTo(1, {}), ElementsAre("G1")) << "a list in another order changes nothing";
+  table.OnChange(Made("known", "3", "G1"));
+  table.OnList(json::array({Made("b", "2", "G3"), Made("a", "1", "G2"), Made("known", "3", "G1")}));
+  EXPECT_THAT(table.AssignedTo(1, {}), ElementsAre("G1")) << "a list changes nothing of what was known";
+  EXPECT_THAT(table.AssignedTo(1, {{"known", "main"}}), ElementsAre("G2"));
+}
+
+TEST(PodTableTest, WhatAContainerHadIsRememberedUntilItsPodIsGone) {
+  PodTable table;
+  table.OnChange(Made("a", "1", "G1"));
+  const PodTable::Done had = {{"a", "main"}};
+  EXPECT_EQ(table.EverDone(had), had);
+  EXPECT_EQ(table.EverDone({}), had) << "the kubelet has forgotten it";
+  table.OnDelete(Made("a", "1", "G1"));
+  EXPECT_THAT(table.EverDone({}), IsEmpty());
 }
 
 TEST(PodTableTest, OthersDoNotCount) {
