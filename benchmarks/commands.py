@@ -42,9 +42,9 @@ class Build:
         file = _KNOWN_BAD_PREFIX + f"{name}.so"
         return self._first([f"lib/{file}", f"sidecar/{file}", f"tests/process/sidecar/{file}"])
 
-    def test_library(self, name):
+    def test_library(self, name, place="tests/process/sidecar"):
         """A library to be preloaded that the tests build."""
-        return self._first([f"tests/process/sidecar/lib{name}.so"])
+        return self._first([f"{place}/lib{name}.so"])
 
     @property
     def gpu_libraries(self):

@@ -9,7 +9,7 @@ from benchmarks.commands import Build
 from tests.cluster.node_daemon import NodeDaemons
 from tests.cluster.rig import Cluster
 from tests.cluster.software_gpus import SoftwareGpus
-from tests.cluster.training import TrainingJob, load_image
+from tests.cluster.training import OWN_PRELOAD, TrainingJob, load_image
 
 _NAMESPACE = "team"
 _SHAPE = pairs.Shape(0.6, compute_ms=20.0, iterations=150, warm_up=40)
@@ -35,9 +35,11 @@ class Chain(unittest.TestCase):
         return self.cluster.nodes[number], self.gpus.machine.uuid(number, gpu)
 
     def run_jobs(self, names):
-        """Jobs of these names at once, each with a rank on every GPU; their logs."""
+        """Jobs of these names at once, each with a rank on every GPU, the second with a library of its own preloaded;
+        their logs."""
         ranks = self.gpus.machine.ranks
-        jobs = [TrainingJob(self.cluster, _NAMESPACE, _SHAPE.job(name, seed), ranks)
+        jobs = [TrainingJob(self.cluster, _NAMESPACE, _SHAPE.job(name, seed), ranks,
+                            environment=OWN_PRELOAD if seed == 2 else None)
                 for seed, name in enumerate(names, 1)]
         for job in jobs:
             job.create()
@@ -45,6 +47,8 @@ class Chain(unittest.TestCase):
             job.bind([self.place(rank) for rank in range(ranks)])
         found = [job.finish() for job in jobs]
         self.daemons.check()
+        for job in jobs[1:]:
+            self.assertGreaterEqual(job.own_preloads, ranks, "the image's own LD_PRELOAD")
         return found
 
     def test_two_jobs_take_turns(self):

@@ -8,6 +8,7 @@ from tests.cluster.pods import restricted
 from tests.cluster.rig import phase
 
 IMAGE = "crossover.test/trainer:1"
+OWN_PRELOAD = {"LD_PRELOAD": "/usr/lib/own_preload.so"}  # an image's environment, of which we may take nothing
 _PORT = 29500
 _INDEX = "batch.kubernetes.io/job-completion-index"
 _LOG = "/out/log.jsonl"
@@ -15,8 +16,9 @@ _DATA = "/usr/share/trainer/digits.csv"
 
 
 def load_image(cluster, build, data, name=IMAGE, files=()):
-    """The trainer, a shell, and what else a test wants in it."""
-    programs = {"/usr/bin/trainer": build.trainer, "/bin/sh": "/bin/sh", "/bin/cat": "/bin/cat", _DATA: data}
+    """The trainer, a shell, a library that containers may preload, and what else a test wants in it."""
+    programs = {"/usr/bin/trainer": build.trainer, "/bin/sh": "/bin/sh", "/bin/cat": "/bin/cat", _DATA: data,
+                OWN_PRELOAD["LD_PRELOAD"]: build.test_library("own_preload", "tests/cluster")}
     cluster.image_of(name, {**programs, **dict(files)}, provided=("libnccl.so.2",))  # of the software GPU
 
 
@@ -33,6 +35,7 @@ class TrainingJob:
         self._job, self._image = job, image
         self._annotations = {"crossover.dev/share": "true", **(annotations or {})}
         self._environment = environment or {}
+        self.own_preloads = 0  # programs of its pods in which the image's own library was
 
     def create(self):
         for item in (self._service(), self._indexed_job()):
@@ -68,7 +71,9 @@ class TrainingJob:
             if done["status"]["phase"] != "Succeeded":
                 raise AssertionError(f"pod {name} failed: {done['status'].get('message', '')} {said[-500:]} "
                                      f"{self._cluster.events(self._namespace, name)}")
-            ranks.append(logs.parse_rank_log(said.splitlines()))
+            lines = said.splitlines()
+            self.own_preloads += sum(line == "own preload was here" for line in lines)
+            ranks.append(logs.parse_rank_log([line for line in lines if line.startswith("{")]))
         return logs.JobLog(self.name, tuple(ranks))
 
     def pod(self, rank):

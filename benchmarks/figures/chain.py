@@ -1,0 +1,130 @@
+"""chain: two jobs of pods on a real Kubernetes, from kubelets' slots to turns: eta by the trainers' own step times,
+against a job that ran alone on the same nodes minutes before. The second job's image preloads a library of its own.
+
+chain_daemon_error: how far the daemon's own figure of the gain is from that of the trainers'.
+
+Control: the same with a library that passes its turn on only when the collective has ended.
+"""
+
+import json
+import subprocess
+import time
+from pathlib import Path
+
+from benchmarks import cluster, evaluate, pairs, shapes, stats
+from benchmarks.commands import GRADIENT_BYTES
+from benchmarks.processes import Failed
+from benchmarks.results import Goal, Measured, controlled
+from tests.cluster.training import OWN_PRELOAD, TrainingJob, load_image
+
+GOAL = Goal(">=", 0.95)
+_ERROR_GOAL = Goal("<=", 0.03)
+CASES = ("kube_1.36",)
+_SHAPE = pairs.Shape(0.6, compute_ms=20.0, iterations=300, warm_up=60)
+_DATA = Path(__file__).resolve().parents[2] / "examples" / "data" / "digits.csv"
+_API = "/run/crossover/api.sock"
+_LOOKS, _PAUSE_S, _PATIENCE_S = 12, 0.5, 30.0
+
+
+def measure(context, case):
+    with cluster.running(context.build, _SHAPE.machine(), service_routing=True) as running:
+        load_image(running.cluster, context.build, _DATA)
+        jobs = _Jobs(context, running)
+        solo = evaluate.solo_of(jobs.run("alone")[0], _SHAPE.warm_up)
+        job = shapes.job_shape(_SHAPE.variant, solo, solo, GRADIENT_BYTES, _SHAPE.ranks,
+                               _SHAPE.machine().node_link_bytes_per_s)
+        bound = evaluate.shared_bound([job] * 2, _SHAPE.machine())
+        idle = _Idle()
+        shared = [jobs.run_pair(number, solo, bound) for number in range(context.runs)]
+        idle_share = idle.share()
+        for node in running.cluster.nodes:
+            running.daemons.configure(node, node_settings={"library": str(context.build.known_bad("late_release"))})
+            _await_words(running, node, "configuration reloaded")
+        late, _ = jobs.run_pair("late", solo, bound)
+    etas = [found.eta for found, _ in shared]
+    condition = _SHAPE.condition() + ", pods of Indexed Jobs, placed by hand, MPS"
+    notes = {"cpu_idle_share": idle_share, "solo_step_ms": solo.step_ms,
+             "cycles_ms": [found.cycle_ms for found, _ in shared],
+             "losses_identical": all(found.losses_identical for found, _ in shared)}
+    yield Measured("chain", case, stats.median(etas), "1", GOAL, tuple(etas),
+                   controlled(GOAL, "release after the collective", late.eta), condition, notes)
+    errors = [abs(gain / found.gain - 1) for found, gain in shared]
+    yield Measured("chain_daemon_error", case, stats.median(errors), "of the gain", _ERROR_GOAL, tuple(errors), None,
+                   condition, {"daemon": [gain for _, gain in shared], "trainers": [found.gain for found, _ in shared]})
+
+
+def _await_words(running, node, words, patience_s=20.0):
+    end = time.monotonic() + patience_s
+    while words not in running.daemons.said(node):
+        if time.monotonic() > end:
+            raise Failed(f"the daemon of {node.name} does not say '{words}'")
+        time.sleep(0.05)
+
+
+class _Jobs:
+    """Runs jobs with a rank on every GPU."""
+
+    def __init__(self, context, running):
+        self._context, self._running = context, running
+        self._machine = running.gpus.machine
+        self._digest = None
+
+    def run(self, *names, during=lambda: None):
+        places = [self._machine.place(rank) for rank in range(self._machine.ranks)]
+        jobs = [TrainingJob(self._running.cluster, cluster.NAMESPACE, _SHAPE.job(name, seed), self._machine.ranks,
+                            environment=OWN_PRELOAD if seed == 2 else None)
+                for seed, name in enumerate(names, 1)]
+        for job in jobs:
+            job.create()
+        for job in jobs:
+            job.bind([(self._running.cluster.nodes[number], self._machine.uuid(number, gpu))
+                      for number, gpu in places])
+        during()
+        found = [job.finish() for job in jobs]
+        self._running.daemons.check()
+        self._digest = self._digest or found[0].digest
+        return found
+
+    def run_pair(self, number, solo, bound):
+        """(`evaluate.Shared`, the gain that the daemon shows while they run)."""
+        gains = []
+        found = self.run(f"alpha-{number}", f"beta-{number}", during=lambda: gains.extend(self._gains()))
+        logs = dict(zip(("alpha", "beta"), found))
+        shared = pairs.rate(_SHAPE, _Result(logs), solo, bound)
+        self._context.say(f"    run {number}: eta {shared.eta:.4f}, gain {shared.gain:.3f}, the daemon says {gains}")
+        return shared, stats.median(gains)
+
+    def _gains(self):
+        """Of the first node's GPUs, some seconds after both have learned."""
+        node = self._running.cluster.nodes[0]
+        command = node.enter([str(self._context.build.cli), "top", "-o", "json", "--socket", _API])
+        known, end = [], time.monotonic() + _PATIENCE_S
+        while len(known) < _LOOKS and time.monotonic() < end:
+            time.sleep(_PAUSE_S)
+            top = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+            gpus = top.get("gpus", [])
+            gains = [gpu["gain"] for gpu in gpus if "gain" in gpu]
+            if gpus and len(gains) == len(gpus) and all(gpu["mode"] == "gate" for gpu in gpus):
+                known.append(stats.mean(gains))
+        return known[len(known) // 2:]  # its steps are means over ten seconds
+
+
+class _Result:
+    def __init__(self, jobs):
+        self.jobs = jobs
+
+
+class _Idle:
+    """The share of all cores' time that nobody used, since it was made."""
+
+    def __init__(self):
+        self._before = self._now()
+
+    @staticmethod
+    def _now():
+        fields = [int(word) for word in Path("/proc/stat").read_text(encoding="ascii").splitlines()[0].split()[1:9]]
+        return sum(fields), fields[3] + fields[4]
+
+    def share(self):
+        (total, idle), (before, idle_before) = self._now(), self._before
+        return round((idle - idle_before) / max(1, total - before), 3)

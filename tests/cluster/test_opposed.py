@@ -1,0 +1,133 @@
+"""Pods and nodes that do not suit us: each pod runs, or is refused with a reason that one can act on, and no GPU is
+given out twice. What other plugins and other users of MPS do: test_owner.py, test_mps.py.
+"""
+
+import json
+import os
+import unittest
+from pathlib import Path
+
+from tests.cluster.node_case import NAMESPACE, NodeCase
+from tests.cluster.node_daemon import SLOT
+from tests.cluster.pods import restricted
+from tests.cluster.rig import phase
+
+_CACHE = Path(os.environ.get("CROSSOVER_CACHE") or Path.home() / ".cache" / "crossover")
+_MUSL = _CACHE / "images-1/musl/lib/ld-musl-x86_64.so.1"
+_OURS = "/opt/crossover/libcrossover.so"
+
+
+class Opposed(NodeCase):
+    def programs(self, image):
+        return self.build.top / "tests/process/sidecar/images" / image
+
+    def load(self, name, files, provided=()):
+        image = f"crossover.test/{name}:1"
+        self.cluster.image_of(image, files, provided=provided)
+        return image
+
+    def create(self, name, image, command, slots=1, **spec):
+        pod = restricted(name, image, command, self.node.name, **spec)
+        pod["spec"]["containers"][0]["resources"] = {"limits": {SLOT: str(slots)}}
+        self.cluster.kubectl("create", "--namespace", NAMESPACE, "--filename", "-", input=json.dumps(pod))
+
+    def run_to_its_end(self, name, image, command):
+        """What it wrote, once it has ended well."""
+        self.create(name, image, command)
+        pod = self.cluster.wait_for("pod", name, phase("Succeeded", "Failed"), NAMESPACE)
+        said = self.cluster.logs(name, NAMESPACE)
+        self.assertEqual(pod["status"]["phase"], "Succeeded", said)
+        return said
+
+    def test_an_image_with_musl(self):
+        image = self.load("musl", {"/greets": self.programs("musl") / "greets", "/lib/ld-musl-x86_64.so.1": _MUSL},
+                          provided=("libc.musl-x86_64.so.1", "libc.so"))
+        self.assertEqual(self.run_to_its_end("musl", image, ["/greets"]), "hello\n")
+
+    def test_a_static_program(self):
+        image = self.load("static", {"/greets": self.programs("static") / "greets"})
+        self.assertEqual(self.run_to_its_end("static", image, ["/greets"]), "hello\n")
+
+    def test_a_process_without_any_environment_has_the_library(self):
+        """As ranks have none of the container's that come in through sshd."""
+        image = self.load("plain", {"/bin/cat": "/bin/cat", "/usr/bin/env": "/usr/bin/env"})
+        said = self.run_to_its_end("no-environment", image, ["/usr/bin/env", "-i", "/bin/cat", "/proc/self/maps"])
+        self.assertIn(_OURS, said)
+
+    def test_an_image_that_preloads_by_the_loaders_file_keeps_that_where_ours_comes_by_the_environment(self):
+        own = self.build.test_library("own_preload", "tests/cluster")
+        preload = Path(self.cluster.directory) / "ld.so.preload"
+        preload.write_text("/usr/lib/own_preload.so\n", encoding="ascii")
+        image = self.load("own-preload", {"/bin/cat": "/bin/cat", "/usr/lib/own_preload.so": own,
+                                          "/etc/ld.so.preload": preload})
+        command = ["/bin/cat", "/proc/self/maps"]
+        said = self.run_to_its_end("hides-its-own", image, command)
+        self.assertIn(_OURS, said)
+        self.assertNotIn("/usr/lib/own_preload.so", said)
+        seen = len(self.daemons.said(self.node))
+        self.daemons.configure(self.node, node_settings={"injection": "environment"})
+        self.wait_for_words("configuration reloaded", seen)
+        said = self.run_to_its_end("keeps-its-own", image, command)
+        self.assertIn(_OURS, said)
+        self.assertIn("/usr/lib/own_preload.so", said)
+        seen = len(self.daemons.said(self.node))
+        self.daemons.configure(self.node)
+        self.wait_for_words("configuration reloaded", seen)
+
+    def test_a_pod_with_a_user_namespace_of_its_own_runs_or_says_why_not(self):
+        image = self.load("users", {"/bin/cat": "/bin/cat"})
+        self.create("users", image, ["/bin/cat", "/proc/self/maps"], hostUsers=False)
+
+        def decided(pod):
+            waiting = pod["status"].get("containerStatuses", [{}])[0].get("state", {}).get("waiting", {})
+            return phase("Succeeded", "Failed")(pod) or waiting.get("message") or any(
+                "user namespaces" in line for line in self.cluster.events(NAMESPACE, "users"))
+
+        pod = self.cluster.wait_for("pod", "users", decided, NAMESPACE)
+        if pod["status"]["phase"] == "Succeeded":
+            self.assertIn(_OURS, self.cluster.logs("users", NAMESPACE))
+        else:
+            said = "\n".join(self.cluster.events(NAMESPACE, "users"))
+            self.assertRegex(said, "(?i)user namespace|userns|idmap")
+
+    def test_two_slots_where_there_is_one_gpu_left_are_refused_in_words(self):
+        """A container's slots are of different GPUs; more than there are cannot be had."""
+        image = self.load("greedy", {"/bin/sleep": "/bin/sleep"})
+        self.create("greedy", image, ["/bin/sleep", "1000"], slots=3)
+        pod = self.cluster.wait_for("pod", "greedy", phase("Failed"), NAMESPACE)
+        self.assertIn("two slots of GPU", pod["status"]["message"])
+        self.assertIn("ask for fewer crossover.dev/slot", pod["status"]["message"])
+
+    def test_the_daemon_is_upgraded_under_a_pod(self):
+        """Its container starts again with the version that it had, also after its kubelet; new pods get the new one."""
+        image = self.load("upgraded", {"/bin/sh": "/bin/sh", "/bin/cat": "/bin/cat", "/bin/sleep": "/bin/sleep"})
+        shows = ["/bin/sh", "-c", "cat /proc/self/mountinfo; sleep 1000 & wait"]
+        self.create("old", image, shows, restartPolicy="Always")
+        self.cluster.wait_for("pod", "old", phase("Running"), NAMESPACE)
+        before = self.version_of("old")
+        self.daemons.end_on(0)
+        self.daemons.start_on(0, library=str(self.build.native_library))
+        self.node.stop_kubelet()
+        self.node.start_kubelet()
+        self.wait_for_slots(4)
+        self.create("new", image, shows)
+        self.cluster.wait_for("pod", "new", phase("Running"), NAMESPACE)
+        self.assertNotEqual(self.version_of("new"), before)
+        end = "kill -TERM $(cat /proc/1/task/1/children)"  # what its first process waits for
+        self.cluster.kubectl("exec", "old", "--namespace", NAMESPACE, "--", "/bin/sh", "-c", end)
+        self.cluster.wait_for("pod", "old", lambda pod: pod["status"]["containerStatuses"][0]["restartCount"] == 1
+                              and pod["status"]["containerStatuses"][0]["ready"], NAMESPACE)
+        self.assertEqual(self.version_of("old"), before)
+        self.daemons.end_on(0)
+        self.daemons.start_on(0)
+        self.wait_for_slots(4)
+
+    def version_of(self, pod):
+        """The directory of the host that its containers have the library from."""
+        self.await_true(lambda: " /opt/crossover " in self.cluster.logs(pod, NAMESPACE), f"{pod} says nothing")
+        line = next(line for line in self.cluster.logs(pod, NAMESPACE).splitlines() if " /opt/crossover " in line)
+        return line.split()[3]
+
+
+if __name__ == "__main__":
+    unittest.main()
