@@ -22,7 +22,7 @@ _PAUSE_S = 0.001
 _HELD_OPEN = 50
 
 
-def _connect(path):
+def connect(path):
     client = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     client.connect(path)
     return client
@@ -36,7 +36,7 @@ class _Member:
         self.join()
 
     def join(self):
-        self.socket = _connect(self._path)
+        self.socket = connect(self._path)
         self.page = wire.join(self.socket, *self._hello)
         self.page.write(self.page.slot, wire.TURNS, 1)
         self.page.write(self.page.slot, wire.PHASE, wire.PHASE_TAKING)
@@ -52,7 +52,7 @@ class _Member:
                 self.join()
 
 
-def _join_all(path, gang, gpus):
+def join_all(path, gang, gpus):
     members = [_Member(path, gang, gpu, len(gpus), rank) for rank, gpu in enumerate(gpus)]
     print("ready", flush=True)
     return members
@@ -74,7 +74,7 @@ def scribbles(path, gang, gpus, draw):
         value = draw.choice((0, 1, 0xffffffff, draw.getrandbits(32)))
         member.page.scribble(draw.randrange(wire.PAGE_BYTES // 4), value)
 
-    _for_ever(_join_all(path, gang, gpus), harm)
+    _for_ever(join_all(path, gang, gpus), harm)
 
 
 def forges(path, gang, gpus, draw):
@@ -85,7 +85,7 @@ def forges(path, gang, gpus, draw):
             if slot != page.slot and page.read(slot, wire.ALIVE):
                 _forge(page, slot, draw)
 
-    _for_ever(_join_all(path, gang, gpus), harm)
+    _for_ever(join_all(path, gang, gpus), harm)
 
 
 def _forge(page, slot, draw):
@@ -103,14 +103,14 @@ def holds(path, gang, gpus, _draw):
         if wire.at_or_past(page.read(page.slot, wire.GATE), member.wanted):
             page.write(page.slot, wire.HOLD, member.wanted)
 
-    _for_ever(_join_all(path, gang, gpus), harm)
+    _for_ever(join_all(path, gang, gpus), harm)
 
 
 def floods(path, gang, gpus, draw):
-    kept = [member.socket for member in _join_all(path, gang, gpus)]
+    kept = [member.socket for member in join_all(path, gang, gpus)]
     while True:
         with contextlib.suppress(OSError):
-            client = _connect(path)
+            client = connect(path)
             client.setblocking(False)
             elsewhere = f"GPU-{uuid.UUID(int=draw.getrandbits(128))}"
             client.send(draw.choice((draw.randbytes(draw.randrange(1, 4096)), wire.profile_bytes(),

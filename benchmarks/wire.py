@@ -15,7 +15,7 @@ MODE_OBSERVE, MODE_GATE = 1, 2
 PHASE_TAKING = 2
 OWNER_DIED = 0x40000000  # of a robust futex
 # Offsets of the words of a slot.
-READY, HOLD, REL, GATE, MODE, ALIVE, PHASE, TURNS = 0, 4, 8, 64, 128, 192, 196, 208
+READY, HOLD, REL, GATE, MODE, SUCCESSOR, ALIVE, PHASE, TURNS = 0, 4, 8, 64, 128, 136, 192, 196, 208
 _SLOT_BYTES = 256
 _STRETCH_BITS = 10
 _VERSION, _HELLO_TYPE, _WELCOME_TYPE = 1, 1, 2
@@ -79,6 +79,19 @@ def join(client, gang, gpu, size=0, rank=0):
 def next_turn(number):
     """The number of the turn after that of `number`, at its first stretch."""
     return ((number >> _STRETCH_BITS) + 1) << _STRETCH_BITS & 0xffffffff
+
+
+def last_stretch(number):
+    """Where a gate stands open for all stretches of the turn of `number`, and for no other turn."""
+    return number | (1 << _STRETCH_BITS) - 1
+
+
+def opening(slot, number, successor, ready):
+    """What a client in `slot` writes to its successor's gate when it gives the turn of `number` back; `ready`: the
+    successor's word. See turn/ops.h."""
+    if successor == slot:
+        return next_turn(number)
+    return (ready + (1 << 30) & 0xfffff000) | (slot << 8 | number >> _STRETCH_BITS & 0xff)
 
 
 def at_or_past(gate, number):

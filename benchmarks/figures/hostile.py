@@ -22,32 +22,38 @@ _PATIENT = ("watchdog: {floor_ms: 10000}", *_GUARD_OFF)
 
 
 def measure(context, case):
+    yield from measure_as("hostile", context, case, hostile.command)
+
+
+def measure_as(figure, context, case, command, settings=()):
+    """The lines of a way to do harm, under the name of a figure. `command`: as hostile.command; `settings`: of the
+    arbiters."""
     alone = pairs.solo(context, _SHAPE)
-    runs = [alone and _one(context, case, alone[0]) for _ in range(context.runs)]
-    bad = alone and _one(context, "holds", alone[0], _PATIENT)
+    runs = [alone and _one(context, case, alone[0], command, (*_GUARD_OFF, *settings)) for _ in range(context.runs)]
+    bad = alone and _one(context, "holds", alone[0], hostile.command, _PATIENT)
     if None in runs:
-        yield Measured("hostile", case, None, "of its own rate", GOAL, ())
+        yield Measured(figure, case, None, "of its own rate", GOAL, ())
         return
     rates = tuple(run["rate"] for run in runs)
-    yield Measured("hostile", case, min(rates), "of its own rate, worst run", GOAL, rates,
+    yield Measured(figure, case, min(rates), "of its own rate, worst run", GOAL, rates,
                    controlled(GOAL, "a client that holds for ever, a watchdog of 10 s", bad and bad["rate"]),
                    _SHAPE.condition(), {"runs": runs})
     if case in _NAMED:
-        yield Measured("hostile_named", case, min(run["named"] for run in runs), "GPUs of its GPUs", NAMED_GOAL,
+        yield Measured(f"{figure}_named", case, min(run["named"] for run in runs), "GPUs of its GPUs", NAMED_GOAL,
                        tuple(run["named"] for run in runs), None, _SHAPE.condition())
     growth = tuple(run["grown_mib"] for run in runs)
-    yield Measured("hostile_memory", case, max(growth), "MiB that an arbiter grew by", MEMORY_GOAL, growth, None,
+    yield Measured(f"{figure}_memory", case, max(growth), "MiB that an arbiter grew by", MEMORY_GOAL, growth, None,
                    _SHAPE.condition())
 
 
-def _one(context, case, alone, settings=_GUARD_OFF):
+def _one(context, case, alone, command, settings):
     seen = {}
 
     def attack(running):
         running.wait_for_iterations(_SHAPE.iterations // 10)
         for node in range(running.machine.nodes):
             gpus = [running.machine.uuid(node, gpu) for gpu in range(running.machine.gpus_per_node)]
-            running.start_client(node, f"hostile{node}", hostile.command(case, running.socket(node), _GANG, gpus))
+            running.start_client(node, f"hostile{node}", command(case, running.socket(node), _GANG, gpus))
         seen["began_ns"] = time.monotonic_ns()
         time.sleep(2.0)  # what it needs to stand
         seen["before"] = _resident_mib(running)

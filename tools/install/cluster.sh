@@ -3,6 +3,8 @@
 # ${CROSSOVER_CACHE:-~/.cache/crossover}, one folder per version:
 #   - kube-VERSION and containerd-VERSION, built from their Go modules: pinned by the go.mod and go.sum of
 #     tools/install/NAME-VERSION where that folder exists, by the version alone elsewhere;
+#   - device-manager-VERSION: the device manager of a kubelet of that version alone (tests/kubelet), where
+#     tools/install/kube-VERSION pins what it is built from;
 #   - cluster-debian-12: etcd, runc and the CNI plugins, from the packages of tools/install/cluster-debian-12.txt;
 #     the others of that list are installed, which needs root.
 # Quick when nothing is missing, safe to run twice at once, and never writes into the checkout (but for --pin).
@@ -30,8 +32,10 @@ readonly unpacked=$cache/cluster-debian-12
 
 readonly kube_programs=(kube-apiserver kube-controller-manager kube-scheduler kube-proxy kubelet kubectl)
 readonly kube_module=k8s.io/kubernetes
+readonly device_manager=$here/../../tests/kubelet
 readonly containerd_programs=(containerd containerd-shim-runc-v2 ctr)
 readonly containerd_module=github.com/containerd/containerd/v2
+readonly go_tags="no_btrfs no_devmapper no_zfs no_aufs"
 
 # shellcheck source=tools/install/debian.sh
 . "$here/debian.sh"
@@ -154,8 +158,30 @@ build() {
     mkdir -p "$here/$name-$version" && cp go.mod go.sum "$here/$name-$version/" && rm -rf "$work"
     return
   fi
-  CGO_ENABLED=0 quietly go build -trimpath -tags "no_btrfs no_devmapper no_zfs no_aufs" \
+  CGO_ENABLED=0 quietly go build -trimpath -tags "$go_tags" \
     -ldflags "-s -w $ldflags" -o ./ "${@/#/$module/cmd/}" || return 1
+  rm -rf "$out" && mv "$work" "$out"
+}
+
+# The folder has a copy of all that it was built from.
+build_device_manager() {
+  local out=$cache/device-manager-$kube_version work file stale=0
+  local sources=("$device_manager"/*.go "$here/kube-$kube_version"/go.{mod,sum})
+  [[ $mode != --pin && -e $here/kube-$kube_version/go.sum ]] || return 0
+  [[ -x $out/device-manager ]] || stale=1
+  for file in "${sources[@]}"; do
+    cmp -s "$file" "$out/${file##*/}" || stale=1
+  done
+  ((stale)) || return 0
+  if [[ $mode == --check ]]; then
+    say "missing or outdated: $out (tools/install.sh --cluster makes it)"
+    return 1
+  fi
+  find_go || return 1
+  say "building the device manager of a kubelet $kube_version into $out"
+  work=$out.part
+  rm -rf "$work" && mkdir -p "$work" && cd "$work" && cp "${sources[@]}" . || return 1
+  CGO_ENABLED=0 quietly go build -trimpath -tags "$go_tags" -ldflags "-s -w" -o device-manager . || return 1
   rm -rf "$out" && mv "$work" "$out"
 }
 
@@ -166,7 +192,8 @@ build_all() {
   # Without these flags the API server calls itself v0.0.0, and clients compare versions.
   build kube "$kube_version" "$kube_module" \
     "-X $v.gitVersion=v$kube_version -X $v.gitMajor=1 -X $v.gitMinor=${minor%%.*} -X $v.gitTreeState=clean" \
-    "${kube_programs[@]}"
+    "${kube_programs[@]}" || return 1
+  build_device_manager
 }
 
 mode=${1:-}

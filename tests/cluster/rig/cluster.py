@@ -7,6 +7,7 @@ from pathlib import Path
 
 from benchmarks.processes import Failed, Processes, dying_with_parent
 from tests.cluster.rig import images, namespaces, removal, servers
+from tests.cluster.rig.api import Api
 from tests.cluster.rig.configuration import PAUSE_IMAGE
 from tests.cluster.rig.control_plane import ControlPlane
 from tests.cluster.rig.kubectl import Kubectl, true
@@ -67,6 +68,10 @@ class Cluster:
     def start(self, name, command, env=None):
         """Start a program of a test beside the control plane, a webhook say. Its output: `directory`/log/NAME.log."""
         self.processes.start(name, self.enter(command), env=env, log=self.setup.logs / f"{name}.log")
+
+    def api(self):
+        """The API server, asked as the administrator and without kubectl."""
+        return Api(self._namespace.pid, self.setup.certificates)
 
     def wait_for_servers(self, *urls, deadline_s=120.0):
         """Until all of them answer GET with 200; they are asked from beside the control plane."""

@@ -6,6 +6,7 @@ where it listens for device plugins is a constant.
 """
 
 import json
+import signal
 import socket
 import time
 from pathlib import Path
@@ -95,9 +96,12 @@ class Node:
             "--hostname-override", self.name, "--node-ip", self.address,
             "--cert-dir", str(self.directory / "kubelet-pki"), "--v", "2"])
 
-    def stop_kubelet(self):
+    def stop_kubelet(self, kill=False):
         """End it, as an upgrade or a crash does; pods run on. `start_kubelet` starts it again."""
-        self._setup.processes.stop([f"kubelet-{self.number}"], 10.0)
+        name = f"kubelet-{self.number}"
+        if kill:
+            self._setup.processes.signal(name, signal.SIGKILL)
+        self._setup.processes.stop([name], 10.0)
 
     def start_proxy(self):
         self._setup.start_proxy(self.name, self.address, self.enter)

@@ -1,0 +1,109 @@
+"""A kubelet's real device manager as a process (tests/kubelet), and how to speak with it."""
+
+import contextlib
+import json
+import os
+import re
+import subprocess
+import threading
+import time
+from pathlib import Path
+
+from benchmarks.processes import MARK, Failed, dying_with_parent
+
+_INSTALLER = Path(__file__).resolve().parents[1] / "tools/install/cluster.sh"
+_LOOK_S = 0.02
+
+
+def program():
+    """Where the installer puts it. Failed where it is not."""
+    cache = Path(os.environ.get("CROSSOVER_CACHE") or Path.home() / ".cache" / "crossover")
+    version = re.search(r"KUBE_VERSION:-([0-9.]+)", _INSTALLER.read_text(encoding="utf-8")).group(1)
+    path = cache / f"device-manager-{version}" / "device-manager"
+    if not os.access(path, os.X_OK):
+        raise Failed(f"missing: {path}; to install: tools/install.sh --cluster")
+    return path
+
+
+class DeviceManager:
+    """`enter` makes a command run in the node's mount namespace. `running`: (pod UID, container) that ran before."""
+
+    def __init__(self, enter, log, mark, running=()):
+        with open(log, "wb") as output:
+            self._process = subprocess.Popen(dying_with_parent(enter([str(program())])), env={**os.environ, MARK: mark},
+                                             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=output, text=True)
+        self._log = log
+        self._answers = {}
+        self._came = threading.Condition()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+        self._tell(do="start", running=[{"pod": pod, "container": name} for pod, name in running])
+
+    def kill(self):
+        self._process.kill()
+        self._process.wait()
+        self._reader.join()
+        with contextlib.suppress(OSError):
+            self._process.stdin.close()
+        self._process.stdout.close()
+
+    def admit(self, manifest):
+        """The pod is admitted after those that were told before; `verdict` has what became of it."""
+        self._tell(do="admit", pod=manifest)
+
+    def end(self, uid):
+        self._tell(do="end", uid=uid)
+
+    def synced(self):
+        self._tell(do="synced")
+
+    def end_amid(self, uid, resource):
+        """A pod ends while devices are handed out, if that is so within a moment, and somebody lists what pods have."""
+        self._tell(do="end_amid", uid=uid, resource=resource)
+
+    def slots(self, resource):
+        """How many are allocatable."""
+        self._tell(do="slots", resource=resource)
+        return self._await("slots", 10.0)["slots"]
+
+    def wait_for_slots(self, resource, wanted, patience_s):
+        end = time.monotonic() + patience_s
+        while (seen := self.slots(resource)) != wanted:
+            if time.monotonic() > end:
+                raise Failed(f"the kubelet has {seen} of {wanted} slots after {patience_s:.0f} s")
+            time.sleep(_LOOK_S)
+
+    def verdict(self, uid, patience_s):
+        """{"containers": {name: {"ids", "devices"}}} or {"rejected": why}."""
+        return self._await(uid, patience_s)
+
+    def _tell(self, **what):
+        try:
+            self._process.stdin.write(json.dumps(what) + "\n")
+            self._process.stdin.flush()
+        except OSError:
+            raise Failed(f"the device manager ended: {self._last_words()}") from None
+
+    def _await(self, key, patience_s):
+        with self._came:
+            if not self._came.wait_for(lambda: key in self._answers or None in self._answers, patience_s):
+                raise Failed(f"the device manager has not answered about {key} within {patience_s:.0f} s")
+            if key not in self._answers:
+                raise Failed(f"the device manager ended: {self._last_words()}")
+            return self._answers.pop(key)
+
+    def _read(self):
+        for line in self._process.stdout:
+            try:
+                answer = json.loads(line)
+            except ValueError:
+                break  # killed in the middle of it
+            with self._came:
+                self._answers[answer.get("pod", "slots")] = answer
+                self._came.notify_all()
+        with self._came:
+            self._answers[None] = {}
+            self._came.notify_all()
+
+    def _last_words(self):
+        return " | ".join(Path(self._log).read_text(errors="replace").splitlines()[-3:]) or "(none)"

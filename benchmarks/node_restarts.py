@@ -1,0 +1,64 @@
+"""Restarts of the kubelets and node daemons of a cluster."""
+
+import socket
+import time
+
+from benchmarks.processes import Failed
+
+_KUBELET_SOCKET = "/var/lib/kubelet/device-plugins/kubelet.sock"
+_PATIENCE_S = 60.0
+
+
+def restart(running, number, what, kill, draw):
+    """Restart "kubelet", "daemon" or "both" of a node; the time on the monotonic clock from which both are up.
+
+    A daemon counts as up from the moment at which it is started: what it needs to be ready is its own affair. A kubelet
+    counts from the moment at which it listens for plugins: before, nobody could have given it anything.
+    """
+    steps = {"kubelet": ["kubelet"], "daemon": ["daemon"], "both": draw.sample(["kubelet", "daemon"], 2)}[what]
+    for step in steps:
+        _end(running, number, step, kill)
+    time.sleep(draw.uniform(0.0, 0.5))
+    ups = [_start(running, number, step) for step in draw.sample(steps, len(steps))]
+    if "kubelet" in steps:
+        _await_kubelet(running.cluster.nodes[number])
+        ups.append(time.monotonic())
+    return max(ups)
+
+
+def restart_late(running, number, stands_still_s):
+    """A known-bad restart: the new daemon stands still before it does anything for the kubelet."""
+    running.daemons.end_on(number)
+    up = time.monotonic()
+    running.daemons.start_on(number)
+    running.daemons.freeze(number)
+    time.sleep(stands_still_s)
+    running.daemons.thaw(number)
+    return up
+
+
+def _end(running, number, step, kill):
+    if step == "daemon":
+        running.daemons.end_on(number, kill)
+    else:
+        running.cluster.nodes[number].stop_kubelet(kill)
+
+
+def _start(running, number, step):
+    began = time.monotonic()
+    if step == "daemon":
+        running.daemons.start_on(number)
+    else:
+        running.cluster.nodes[number].start_kubelet()
+    return began
+
+
+def _await_kubelet(node):
+    end = time.monotonic() + _PATIENCE_S
+    while True:
+        with socket.socket(socket.AF_UNIX) as probe:
+            if probe.connect_ex(str(node.reach(_KUBELET_SOCKET))) == 0:
+                return
+        if time.monotonic() > end:
+            raise Failed(f"the kubelet of {node.name} does not listen for plugins after {_PATIENCE_S:.0f} s")
+        time.sleep(0.005)

@@ -1,0 +1,98 @@
+"""What becomes of pods, as far as the events of the API server show it: which ones were lost."""
+
+import threading
+from dataclasses import dataclass
+
+from benchmarks.processes import Failed
+
+_PATIENCE_S = 90.0
+
+
+@dataclass
+class _Seen:
+    """A pod, as far as events have shown it."""
+
+    name: str
+    owner: str
+    since: float
+    node: str = ""
+    ran: bool = False
+    over: bool = False
+    told: bool = False  # what is amiss with it is said once
+
+
+class PodFates:
+    """What pods of the namespace have come to. Fed by a watch."""
+
+    def __init__(self):
+        self.lost, self.turned_down = [], []  # in words
+        self._pods, self._let_go, self._broken = {}, set(), ""
+        self._changed = threading.Condition()
+
+    def on_event(self, when, kind, pod):
+        with self._changed:
+            if kind == "ERROR":
+                self._broken = str(pod)
+            else:
+                self._note(when, kind, pod)
+            self._changed.notify_all()
+
+    def let_go(self, name):
+        """We are about to end a pod, or the pods of an owner, by this name."""
+        with self._changed:
+            self._let_go.add(name)
+
+    def blame(self, what):
+        with self._changed:
+            self.lost.append(what)
+
+    def names(self, wanted):
+        """Of the pods for which `wanted` holds."""
+        with self._changed:
+            return sorted(pod.name for pod in self._pods.values() if wanted(pod))
+
+    def await_that(self, condition, what, patience_s=_PATIENCE_S):
+        """Until `condition` holds of the list of pods. Failed if it never does."""
+        with self._changed:
+            met = self._changed.wait_for(lambda: self._broken or condition(list(self._pods.values())), patience_s)
+            if not met or self._broken:
+                raise Failed(self._broken or f"{what}: not within {patience_s:.0f} s")
+
+    def _note(self, when, kind, pod):
+        metadata, status = pod["metadata"], pod.get("status", {})
+        owner = metadata.get("ownerReferences", [{}])[0].get("name", "")
+        seen = self._pods.setdefault(metadata["uid"], _Seen(metadata["name"], owner, when))
+        seen.node = pod["spec"].get("nodeName", "")
+        seen.ran |= any(_began(each) for each in status.get("containerStatuses", []))
+        seen.over = status.get("phase") in ("Succeeded", "Failed")
+        ours = bool({seen.name, seen.owner} & self._let_go)
+        if not seen.told and not ours:
+            self._judge(seen, kind, status)
+        if kind == "DELETED":
+            del self._pods[metadata["uid"]]
+
+    def _judge(self, seen, kind, status):
+        containers = status.get("containerStatuses", [])
+        amiss = ""
+        if any(each.get("restartCount") for each in containers):
+            amiss = "its container has started anew: " + _ends(containers, "lastState")
+        if status.get("phase") == "Failed":
+            amiss = f"{status.get('reason', 'Failed')}: {status.get('message') or _ends(containers, 'state')}"
+        elif kind == "DELETED":
+            amiss = "vanished"
+        if amiss:
+            seen.told = True
+            (self.lost if seen.ran else self.turned_down).append(f"{seen.name} on {seen.node}: {amiss}")
+
+
+def _began(container):
+    """Whether a container has ever run. One whose start fails, because its kubelet ends in the middle of it say, is
+    shown as terminated."""
+    ends = [container.get(state, {}).get("terminated") for state in ("state", "lastState")]
+    return "running" in container.get("state", {}) or any(end and end.get("reason") != "StartError" for end in ends)
+
+
+def _ends(containers, state):
+    """How containers have ended."""
+    ends = [each[state]["terminated"] for each in containers if "terminated" in each.get(state, {})]
+    return "; ".join(f"exit code {end['exitCode']} {end.get('reason', '')} {end.get('message', '')}" for end in ends)

@@ -1,0 +1,149 @@
+"""As much of an API server as a node daemon needs, over plain HTTP: the pods of one node, to be listed and watched. Of
+all else there is nothing, and whatever is told is taken."""
+
+import json
+import sys
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import parse_qs, urlsplit
+
+_BOOKMARK_S = 30.0  # a watch that says nothing for longer is taken for dead
+
+
+class _Http(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request, client_address):
+        if not isinstance(sys.exc_info()[1], OSError):  # a client that was killed is no error
+            super().handle_error(request, client_address)
+
+
+class PodServer:
+    """A context. `shown` makes what clients see of a pod, or None where they are not to see it. `unwanted`: names of
+    pods that a client has asked to delete, which is left to others."""
+
+    def __init__(self, shown=lambda pod: pod):
+        self._shown = shown
+        self.unwanted = []
+        self._pods = {}  # by UID
+        self._events = []  # (when watches may tell, line), the version of each being its place, from 1
+        self._changed = threading.Condition()
+        self._closed = False
+        server = self
+
+        class Answers(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True
+
+            def do_GET(self):
+                server._answer(self)
+
+            def do_POST(self):
+                server._take(self, 201)
+
+            def do_PATCH(self):
+                server._take(self, 200)
+
+            def do_DELETE(self):
+                server.unwanted.append(self.path.rsplit("/", 1)[-1])
+                server._take(self, 200)
+
+            def log_message(self, *_):
+                pass
+
+        self._http = _Http(("127.0.0.1", 0), Answers)
+        self._thread = threading.Thread(target=self._http.serve_forever, daemon=True)
+
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self._http.server_address[1]}"
+
+    def __enter__(self):
+        self._thread.start()
+        return self
+
+    def __exit__(self, *exc):
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+        self._http.shutdown()
+        self._http.server_close()
+
+    def put(self, pod, lag_s=0.0):
+        """A pod is new, or another than before; watches tell so after `lag_s`, and after what they have to tell first.
+        """
+        with self._changed:
+            known = pod["metadata"]["uid"] in self._pods
+            self._pods[pod["metadata"]["uid"]] = self._tell("MODIFIED" if known else "ADDED", pod, lag_s)
+
+    def delete(self, uid, lag_s=0.0):
+        with self._changed:
+            self._tell("DELETED", self._pods.pop(uid), lag_s)
+
+    def _tell(self, kind, pod, lag_s):
+        version = len(self._events) + 1
+        pod = {**pod, "metadata": {**pod["metadata"], "resourceVersion": str(version)}}
+        shown = self._shown(pod)
+        event = {"type": kind, "object": shown} if shown else _bookmark(version)
+        due = max(time.monotonic() + lag_s, self._events[-1][0] if self._events else 0.0)
+        self._events.append((due, json.dumps(event).encode() + b"\n"))
+        self._changed.notify_all()
+        return pod
+
+    def _answer(self, request):
+        url = urlsplit(request.path)
+        query, pods = parse_qs(url.query), url.path == "/api/v1/pods"
+        if "watch" in query:
+            self._watch(request, int(query["resourceVersion"][0]), self._events if pods else [])
+            return
+        with self._changed:
+            items = [shown for shown in map(self._shown, self._pods.values()) if shown] if pods else []
+            version = len(self._events) if pods else 0
+        _answer(request, 200, {"kind": "List", "apiVersion": "v1", "items": items,
+                               "metadata": {"resourceVersion": str(version)}})
+
+    def _take(self, request, status):
+        request.rfile.read(int(request.headers.get("Content-Length", 0)))
+        _answer(request, status, {})
+
+    def _watch(self, request, version, events):
+        _begin(request, 200, ("Transfer-Encoding", "chunked"))
+        try:
+            while (line := self._next(version, events)) is not None:
+                if line:
+                    version += 1
+                line = line or json.dumps(_bookmark(version)).encode() + b"\n"
+                request.wfile.write(b"%x\r\n%s\r\n" % (len(line), line))
+        except OSError:
+            pass  # the client has gone
+        request.close_connection = True
+
+    def _next(self, version, events):
+        """The event after `version` once it may be told; nothing where none comes; None when it is over."""
+        end = time.monotonic() + _BOOKMARK_S
+        with self._changed:
+            while not self._closed:
+                now = time.monotonic()
+                due = events[version][0] if version < len(events) else end
+                if now >= due:
+                    return events[version][1] if version < len(events) else b""
+                self._changed.wait(due - now)
+        return None
+
+
+def _bookmark(version):
+    return {"type": "BOOKMARK", "object": {"kind": "Pod", "metadata": {"resourceVersion": str(version)}}}
+
+
+def _answer(request, status, what):
+    body = json.dumps(what).encode()
+    _begin(request, status, ("Content-Length", str(len(body))))
+    request.wfile.write(body)
+
+
+def _begin(request, status, *headers):
+    request.send_response(status)
+    for header in (("Content-Type", "application/json"), *headers):
+        request.send_header(*header)
+    request.end_headers()

@@ -1,0 +1,121 @@
+"""Faults under a Churn: pods that die at any moment, a daemon and a kubelet that are killed, and a kubelet that gives
+one ID to two pods; and audits: what is so, compared with what the daemon says.
+
+A kubelet forgets what it is just handing out when somebody lists pods' resources after a pod has ended: the next pod
+may get the same. Here both happen while it hands out.
+"""
+
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+
+from benchmarks.slot_churn import Churn
+from benchmarks.slot_pods import gpus_of
+
+DOUBLES, DRIFTS = "crossover_slot_doubles", "crossover_assignment_drifts"
+_LONGEST_WAIT_S = 0.008  # about as long as the admission of two pods
+_PATIENCE_S = 5.0  # for the daemon to say what is so: it compares once a second
+_LOOK_S = 0.05
+_KINDS = (*["deaths"] * 8, *["none"] * 3, "unborn", "unborn", "daemon", "kubelet", "both")
+
+
+@dataclass
+class Findings:
+    """Over all audits: IDs that two live pods held, those of them that the daemon did not count or did not name, and
+    those of which it had no pod deleted; containers that had other GPUs than they were assigned, and how many more than
+    it counted. `provoked`: by kind."""
+
+    audits: int = 0
+    doubles: int = 0
+    unnamed_doubles: int = 0
+    unmended_doubles: int = 0
+    drifts: int = 0
+    uncounted_drifts: int = 0
+    false_alarms: int = 0
+    provoked: Counter = field(default_factory=Counter)
+
+    def remarks(self):
+        return {**vars(self), "provoked": dict(self.provoked)}
+
+
+class FaultyChurn:
+    def __init__(self, node, seed, habits):
+        self.node = node
+        self.churn = Churn(node, seed, habits)
+        self.findings = Findings()
+        self._draw = self.churn.draw
+
+    def burst(self, most):
+        kind = self._draw.choice(_KINDS)
+        self.findings.provoked[kind] += 1
+        during = {"none": lambda: None, "deaths": self._deaths, "unborn": self._unborn}
+        self.churn.burst(most, during.get(kind, lambda: self._restart(kind)), kind != "deaths")
+        if self._draw.random() < 0.9:  # else the next come while something is away
+            self.node.wait_until_served()
+
+    def audit(self):
+        """Nothing happens until the daemon says what is so, or has had its time."""
+        self.node.wait_until_served()
+        doubles, drifts = doubles_of(self.churn.alive), drifts_of(self.churn.alive)
+        end = time.monotonic() + _PATIENCE_S
+        while not self._agrees(doubles, drifts) and time.monotonic() < end:
+            time.sleep(_LOOK_S)
+        metrics, said = self.node.metrics(), self.node.said()
+        counted = metrics.get(DOUBLES, 0)
+        named = sum(each in said for each in doubles)
+        found = self.findings
+        found.audits += 1
+        found.doubles += len(doubles)
+        found.unmended_doubles += sum(not self._mended(each) for each in doubles)
+        found.unnamed_doubles += int(max(0, len(doubles) - min(counted, named)))
+        found.drifts += drifts
+        found.uncounted_drifts += int(max(0, drifts - metrics.get(DRIFTS, 0)))
+        found.false_alarms += int(max(0, counted - len(doubles)) + max(0, metrics.get(DRIFTS, 0) - drifts))
+        for uid in [uid for uid, running in self.churn.alive.items() if running.pod.name in self.node.pods.unwanted]:
+            self.churn.end(uid)
+
+    def _agrees(self, doubles, drifts):
+        metrics, said = self.node.metrics(), self.node.said()
+        return (metrics.get(DOUBLES) == len(doubles) and metrics.get(DRIFTS) == drifts
+                and all(each in said and self._mended(each) for each in doubles))
+
+    def _mended(self, twice):
+        """The daemon has asked to delete one of the pods that have the ID."""
+        unwanted = self.node.pods.unwanted
+        return any(running.pod.name in unwanted for running in self.churn.alive.values() if twice in running.all_ids)
+
+    def _deaths(self):
+        """A pod ends while devices are handed out. No other: the kubelet would remember."""
+        for uid in self._some(self.churn.alive, 1):
+            time.sleep(self._draw.uniform(0, _LONGEST_WAIT_S))
+            self.churn.end(uid, amid=True)
+
+    def _unborn(self):
+        """Pods are deleted while they are admitted, or before."""
+        for uid in self._some(self.churn.pending, 3):
+            self.churn.doom(uid)
+
+    def _restart(self, kind):
+        time.sleep(self._draw.uniform(0, _LONGEST_WAIT_S))
+        if kind in ("daemon", "both"):
+            self.node.kill_daemon()
+        if kind in ("kubelet", "both"):
+            self.churn.restart_kubelet()
+        if kind in ("daemon", "both"):
+            self.node.start_daemon()
+
+    def _some(self, uids, most):
+        uids = sorted(uids)
+        return self._draw.sample(uids, min(len(uids), self._draw.randint(1, most)))
+
+
+def doubles_of(alive):
+    """IDs that more than one of the pods hold. `alive`: a Churn's."""
+    holders = Counter(each for running in alive.values() for each in running.all_ids)
+    return sorted(each for each, count in holders.items() if count > 1)
+
+
+def drifts_of(alive):
+    """How many containers have other GPUs than they were assigned."""
+    return sum(sorted(set(gpus_of(running.ids[container.name]))) != sorted(container.gpus)
+               for running in alive.values() for container in running.pod.containers)

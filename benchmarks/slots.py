@@ -1,0 +1,77 @@
+"""Slots of a cluster's nodes: when all of them are there, and whether all of them can be had."""
+
+import contextlib
+import json
+import threading
+import time
+
+from benchmarks.cluster import PODS, allocatable, slot_pod
+from benchmarks.processes import Failed
+from tests.cluster.node_daemon import SLOT
+
+STATUS_INTERVAL_S = 1.0  # of the kubelets: tests/cluster/rig/configuration.py
+_SETTLED_S = 2.5 * STATUS_INTERVAL_S  # what an older status still shows has been replaced by then
+_PATIENCE_S = 60.0
+_FILLED_WITHIN_S = 20.0
+_CHECKPOINT = "/var/lib/kubelet/device-plugins/kubelet_internal_checkpoint"
+
+
+class Slots:
+    """When the slots of each node were all there, and when not. Fed by a watch."""
+
+    def __init__(self, full):
+        self._full = full
+        self._changes = {}  # by node: (when, slots)
+        self._broken = ""
+        self._changed = threading.Condition()
+
+    def on_event(self, when, kind, node):
+        with self._changed:
+            if kind == "ERROR":
+                self._broken = str(node)
+            else:
+                changes = self._changes.setdefault(node["metadata"]["name"], [])
+                if not changes or changes[-1][1] != allocatable(node):
+                    changes.append((when, allocatable(node)))
+            self._changed.notify_all()
+
+    def await_count(self, node, count):
+        with self._changed:
+            if not self._changed.wait_for(lambda: self._changes[node][-1][1] == count, _PATIENCE_S):
+                raise Failed(f"{node} has {self._changes[node][-1][1]} slots after {_PATIENCE_S:.0f} s, not {count}")
+
+    def back_after_s(self, node, began, up):
+        """Seconds from `up` until the slots that something took away after `began` were all back and stayed; 0 if the
+        API never showed them away, or only before. Waits for that."""
+        end = up + _PATIENCE_S
+        while True:
+            with self._changed:
+                when, slots = self._changes[node][-1]
+                if self._broken or time.monotonic() > end:
+                    raise Failed(self._broken or f"{node} has {slots} slots {_PATIENCE_S:.0f} s later")
+                settled = max(when, up) + _SETTLED_S
+                if slots == self._full and time.monotonic() >= settled:
+                    return max(0.0, when - up) if when > began else 0.0
+                self._changed.wait(max(0.01, min(settled - time.monotonic(), 1.0)))
+
+
+def leaked(running, pods, image):
+    """Of all slots of the cluster, with no pod there, how many could not be had by as many pods at once, or were had
+    by two of them. The pods stay."""
+    total = running.daemons.slots
+    for node in running.cluster.nodes:
+        for number in range(total):
+            running.api.create(PODS, slot_pod(f"fills-{node.name}-{number}", image, ["/bin/sleep", "10000"], node.name))
+    wanted = total * len(running.cluster.nodes)
+    with contextlib.suppress(Failed):  # that is what is to be found out
+        pods.await_that(lambda seen: sum(pod.ran and not pod.over for pod in seen) >= wanted, "every slot has a pod",
+                        _FILLED_WITHIN_S)
+    run = {pod["metadata"]["uid"] for pod in running.api.get(PODS)["items"] if pod["status"]["phase"] == "Running"}
+    return wanted - sum(len(_held(node, run)) for node in running.cluster.nodes)
+
+
+def _held(node, uids):
+    """IDs of the slots that the kubelet of a node has given to pods."""
+    entries = json.loads(node.reach(_CHECKPOINT).read_text(encoding="utf-8"))["Data"]["PodDeviceEntries"]
+    return {slot for entry in entries or () if entry["PodUID"] in uids and entry["ResourceName"] == SLOT
+            for slots in entry["DeviceIDs"].values() for slot in slots}

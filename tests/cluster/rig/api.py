@@ -1,0 +1,124 @@
+"""The API server, asked without a program in between: a request takes milliseconds, where kubectl takes a tenth of a
+second of a core. For figures, which must not measure how busy they keep the machine themselves.
+"""
+
+import contextlib
+import ctypes
+import http.client
+import json
+import os
+import socket
+import ssl
+import threading
+import time
+
+from benchmarks.processes import Failed
+from tests.cluster.rig.namespaces import CONTROL_PLANE
+
+_PATIENCE_S = 30.0
+_CLONE_NEWNET = 0x40000000
+
+
+class Api:
+    """As the administrator; `namespace_pid`: a process in the cluster's network namespace. For one thread at a time."""
+
+    def __init__(self, namespace_pid, certificates):
+        self._pid = namespace_pid
+        self._tls = ssl.create_default_context(cafile=str(certificates.authority))
+        self._tls.load_cert_chain(str(certificates.crt("admin")), str(certificates.key("admin")))
+        self._connection = None
+
+    def get(self, path):
+        return self._call("GET", path)
+
+    def create(self, path, thing):
+        return self._call("POST", path, thing)
+
+    def delete(self, path):
+        """None if it is gone already. What depends on it goes, too."""
+        return self._call("DELETE", path, {"apiVersion": "v1", "kind": "DeleteOptions",
+                                           "propagationPolicy": "Background"})
+
+    def connect(self):
+        """A connection of its own, for a watch."""
+        connection = http.client.HTTPSConnection(CONTROL_PLANE, timeout=_PATIENCE_S, context=self._tls)
+        plain = _connected_in(self._pid, (CONTROL_PLANE, 443))
+        connection.sock = self._tls.wrap_socket(plain, server_hostname=CONTROL_PLANE)
+        return connection
+
+    def _call(self, method, path, body=None):
+        self._connection = self._connection or self.connect()
+        text = json.dumps(body) if body else None
+        try:
+            self._connection.request(method, path, text, {"Content-Type": "application/json"} if body else {})
+            answer = self._connection.getresponse()
+            status, said = answer.status, answer.read()
+        except (OSError, http.client.HTTPException) as failure:
+            self._connection = None
+            raise Failed(f"{method} {path}: {failure}") from failure
+        if status == 404 and method == "DELETE":
+            return None
+        if status >= 300:
+            raise Failed(f"{method} {path}: status {status}: {said.decode(errors='replace')[:300]}")
+        return json.loads(said)
+
+
+class Watch:
+    """Follows a collection from its state of now, in a thread of its own: `on_event(when, kind, object)`, where `when`
+    is the monotonic clock at which the event arrived, in seconds. What is there already comes as ADDED."""
+
+    def __init__(self, api, path, on_event):
+        self._api, self._path, self._on_event = api, path, on_event
+        listed = api.get(path)
+        for thing in listed["items"]:
+            on_event(time.monotonic(), "ADDED", thing)
+        self._version = listed["metadata"]["resourceVersion"]
+        self._connection = api.connect()
+        self._connection.sock.settimeout(None)
+        self._stopped = False
+        self._thread = threading.Thread(target=self._follow, daemon=True)
+        self._thread.start()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        self._stopped = True
+        with contextlib.suppress(OSError):
+            self._connection.sock.shutdown(socket.SHUT_RDWR)
+        self._thread.join()
+        self._connection.close()
+
+    def _follow(self):
+        with contextlib.suppress(OSError, http.client.HTTPException, ValueError):
+            self._connection.request("GET", f"{self._path}?watch=1&resourceVersion={self._version}&timeoutSeconds=7200")
+            answer = self._connection.getresponse()
+            while line := answer.readline():
+                event = json.loads(line)
+                self._on_event(time.monotonic(), event["type"], event["object"])
+        if not self._stopped:
+            self._on_event(time.monotonic(), "ERROR", {"message": f"the watch of {self._path} has ended"})
+
+
+def _connected_in(pid, address):
+    """A socket in the network namespace of a process. A socket stays where it was made; the thread that made it ends,
+    since what it has entered it cannot be trusted to leave."""
+    made = []
+
+    def enter_and_connect():
+        with open(f"/proc/{pid}/ns/net", "rb") as namespace:
+            if ctypes.CDLL(None, use_errno=True).setns(namespace.fileno(), _CLONE_NEWNET) != 0:
+                made.append(OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno())))
+                return
+        try:
+            made.append(socket.create_connection(address, _PATIENCE_S))
+        except OSError as failure:
+            made.append(failure)
+
+    thread = threading.Thread(target=enter_and_connect)
+    thread.start()
+    thread.join()
+    if isinstance(made[0], OSError):
+        raise made[0]
+    made[0].setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return made[0]
