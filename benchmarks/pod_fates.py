@@ -1,7 +1,7 @@
 """What becomes of pods, as far as the events of the API server show it: which ones were lost."""
 
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from benchmarks.processes import Failed
 
@@ -18,7 +18,7 @@ class _Seen:
     node: str = ""
     ran: bool = False
     over: bool = False
-    told: bool = False  # what is amiss with it is said once
+    told: set = field(default_factory=set)  # True: that it was lost; False: that it was turned down
 
 
 class PodFates:
@@ -66,30 +66,38 @@ class PodFates:
         seen.ran |= any(_began(each) for each in status.get("containerStatuses", []))
         seen.over = status.get("phase") in ("Succeeded", "Failed")
         ours = bool({seen.name, seen.owner} & self._let_go)
-        if not seen.told and not ours:
+        if not ours:
             self._judge(seen, kind, status)
         if kind == "DELETED":
             del self._pods[metadata["uid"]]
 
     def _judge(self, seen, kind, status):
         containers = status.get("containerStatuses", [])
-        amiss = ""
-        if any(each.get("restartCount") for each in containers):
-            amiss = "its container has started anew: " + _ends(containers, "lastState")
+        anew = [each for each in containers if each.get("restartCount")]
+        lost, amiss = seen.ran, ""
+        if anew:
+            amiss = "its container has started anew: " + _ends(anew, "lastState")
+            lost = any(_ended_after_it_ran(each, "lastState") for each in anew)
         if status.get("phase") == "Failed":
+            lost = seen.ran
             amiss = f"{status.get('reason', 'Failed')}: {status.get('message') or _ends(containers, 'state')}"
         elif kind == "DELETED":
-            amiss = "vanished"
-        if amiss:
-            seen.told = True
-            (self.lost if seen.ran else self.turned_down).append(f"{seen.name} on {seen.node}: {amiss}")
+            amiss, lost = "vanished", seen.ran
+        if amiss and lost not in seen.told:
+            seen.told.add(lost)
+            (self.lost if lost else self.turned_down).append(f"{seen.name} on {seen.node}: {amiss}")
 
 
 def _began(container):
-    """Whether a container has ever run. One whose start fails, because its kubelet ends in the middle of it say, is
-    shown as terminated."""
-    ends = [container.get(state, {}).get("terminated") for state in ("state", "lastState")]
-    return "running" in container.get("state", {}) or any(end and end.get("reason") != "StartError" for end in ends)
+    """Whether a container has ever run."""
+    return "running" in container.get("state", {}) or any(_ended_after_it_ran(container, state)
+                                                          for state in ("state", "lastState"))
+
+
+def _ended_after_it_ran(container, state):
+    """One whose start fails, because its kubelet ends in the middle of it say, is shown as terminated, too."""
+    end = container.get(state, {}).get("terminated")
+    return bool(end) and end.get("reason") != "StartError"
 
 
 def _ends(containers, state):

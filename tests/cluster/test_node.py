@@ -1,5 +1,6 @@
 """The node daemon beside a real kubelet: what becomes of slots when GPUs err, and what it says of itself."""
 
+import subprocess
 import unittest
 
 from tests.cluster.node_case import NAMESPACE, NodeCase
@@ -22,6 +23,17 @@ class Node(NodeCase):
         for line in (f'crossover_slots{{gpu_uuid="{uuid}"}} 2', f'crossover_gpu_healthy{{gpu_uuid="{uuid}"}} 1',
                      "crossover_kubelet_registered 1", "crossover_kubelet_registrations_total 1"):
             self.wait_for_metric(line)
+
+    def test_its_metrics_are_as_prometheus_wants_them(self):
+        """In name, unit and help, by Prometheus' own judgement."""
+        self.run_with_slot("one", "one", self.gpus.uuids(0)[0])
+        promtool = self.cluster.setup.programs.path("promtool")
+        text = self.get("/metrics")[1]
+        done = subprocess.run([promtool, "check", "metrics"], input=text, capture_output=True, text=True, check=False)
+        self.assertEqual((done.returncode, done.stdout + done.stderr), (0, ""))
+        bad = text.replace("crossover_allocations_total", "crossover_allocations")  # a counter without its ending
+        done = subprocess.run([promtool, "check", "metrics"], input=bad, capture_output=True, text=True, check=False)
+        self.assertNotEqual(done.returncode, 0)
 
     def test_an_error_of_a_program_takes_nothing_away_and_one_of_a_gpu_its_slots_for_a_while(self):
         uuid = self.gpus.uuids(0)[1]

@@ -35,6 +35,14 @@ class Fates(unittest.TestCase):
         self.assertEqual(self.fates.lost, [])
         self.assertEqual(self.fates.turned_down, ["one on node-1: Failed: exit code 128 StartError context canceled"])
 
+    def test_one_that_could_be_started_the_second_time_is_no_loss_until_it_ends(self):
+        failed = {"restartCount": 1, "lastState": {"terminated": {"exitCode": 128, "reason": "StartError"}}}
+        self.tell(("ADDED", pod("Running", container={**failed, "state": {"running": {}}})))
+        self.assertEqual((len(self.fates.lost), len(self.fates.turned_down)), (0, 1))
+        ended = {"terminated": {"exitCode": 1, "reason": "Error"}}
+        self.tell(("MODIFIED", pod("Failed", container={**failed, "state": ended})))
+        self.assertEqual((len(self.fates.lost), len(self.fates.turned_down)), (1, 1))
+
     def test_a_container_that_starts_anew_and_a_pod_that_vanishes_are_losses(self):
         anew = {"restartCount": 1, "state": {}, "lastState": {"terminated": {"exitCode": 137, "reason": "Error"}}}
         self.tell(("ADDED", pod("Running", container=anew)), ("ADDED", pod("Running", uid="2", name="two")),
