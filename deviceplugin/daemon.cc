@@ -29,6 +29,7 @@ bool Daemon::Start(std::vector<Sink*> sinks, std::string* error) {
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
   std::signal(SIGPIPE, SIG_IGN);  // a log that nobody reads any more is no reason to stop
   logging::SetLevel(config_.log_level);
+  logging::SetFormat(config_.log_format);
   if (!config_.trace_file.empty()) {
     trace_ = TraceWriter::Open(config_.trace_file, error);
     if (trace_ == nullptr) {
@@ -76,6 +77,7 @@ void Daemon::Reload(const Reread& reread) {
   const std::string later = NeedRestart(config_, *wanted);
   if (!later.empty()) logging::Warn("in force from the next start only: " + later);
   logging::SetLevel(wanted->log_level);
+  logging::SetFormat(wanted->log_format);
   config_.log_level = wanted->log_level;
   const std::lock_guard lock(live_mutex_);
   config_.arbiter.live = std::move(wanted->arbiter.live);

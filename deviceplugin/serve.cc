@@ -62,6 +62,7 @@ int Serve(const Config& config, const Extras& extras) {
   const auto metrics = std::make_shared<ArbiterMetrics>();
   Books books;
   logging::SetLevel(config.log_level);
+  logging::SetFormat(config.log_format);
   Profiles profiles;
   if (!profiles.Open(config.profiles, &books, &error)) return Fail(error);
   std::vector<Sink*> sinks = {metrics.get(), &books};

@@ -14,6 +14,7 @@ namespace {
 constexpr std::array<std::string_view, 4> kNames = {"error", "warn", "info", "debug"};
 
 std::atomic<Level> max_level{Level::kInfo};
+std::atomic<Format> the_format{Format::kText};
 
 std::string Timestamp() {
   timespec now{};
@@ -26,7 +27,32 @@ std::string Timestamp() {
   return text.data();
 }
 
+// Whatever may stand in a JSON text; bytes that are no ASCII become escapes of their values.
+void AppendEscaped(std::string_view text, std::string* json) {
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      json->append({'\\', c});
+    } else if (byte < 0x20 || byte >= 0x7f) {
+      std::array<char, 8> escape{};
+      std::snprintf(escape.data(), escape.size(), "\\u%04x", byte);
+      json->append(escape.data());
+    } else {
+      json->push_back(c);
+    }
+  }
+}
+
 }  // namespace
+
+std::string Line(Format format, std::string_view time, Level level, std::string_view message) {
+  const std::string_view name = kNames[static_cast<std::size_t>(level)];
+  std::string line;
+  if (format == Format::kText) return line.append(time).append(" ").append(name).append(" ").append(message) + "\n";
+  line.append(R"({"time":")").append(time).append(R"(","level":")").append(name).append(R"(","message":")");
+  AppendEscaped(message, &line);
+  return line + "\"}\n";
+}
 
 std::optional<Level> ParseLevel(std::string_view name) {
   for (std::size_t i = 0; i < kNames.size(); ++i) {
@@ -36,11 +62,11 @@ std::optional<Level> ParseLevel(std::string_view name) {
 }
 
 void SetLevel(Level level) { max_level = level; }
+void SetFormat(Format format) { the_format = format; }
 
 void Write(Level level, std::string_view line) {
   if (level > max_level.load(std::memory_order_relaxed)) return;
-  std::string text = Timestamp();
-  text.append(" ").append(kNames[static_cast<std::size_t>(level)]).append(" ").append(line).append("\n");
+  const std::string text = Line(the_format.load(std::memory_order_relaxed), Timestamp(), level, line);
   // One write per line: lines of several threads do not mix.
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace crossover::logging {
@@ -11,6 +12,15 @@ enum class Level : std::uint8_t { kError, kWarn, kInfo, kDebug };
 
 std::optional<Level> ParseLevel(std::string_view name);  // "error", "warn", "info", "debug"
 void SetLevel(Level level);
+
+enum class Format : std::uint8_t {
+  kText,  // TIME LEVEL MESSAGE
+  kJson   // an object with "time", "level" and "message"
+};
+void SetFormat(Format format);
+// A line as it is written, with its end.
+std::string Line(Format format, std::string_view time, Level level, std::string_view message);
+
 void Write(Level level, std::string_view line);
 
 inline void Error(std::string_view line) { Write(Level::kError, line); }

@@ -15,6 +15,7 @@ struct Config {
   std::string trace_file;                                // empty: none
   std::string profiles = "/var/lib/crossover/profiles";  // of the standalone daemon; a directory; empty: none
   logging::Level log_level = logging::Level::kInfo;
+  logging::Format log_format = logging::Format::kText;
 };
 
 // Names of the settings that differ and are in force only from the next start, separated by commas.

@@ -138,6 +138,13 @@ yaml::Handlers LiveKeys(Config* config) {
              Integer(value, key, 1, 60'000,
                      [&](std::int64_t ms) { live->turn.policy.longest_wait = ms * 1'000'000; });
            }},
+          {"log_format",
+           [config](const auto& value, const auto& key) {
+             Scalar(value, key, "text or json", [&](const std::string& text) {
+               config->log_format = text == "json" ? logging::Format::kJson : logging::Format::kText;
+               return text == "json" || text == "text";
+             });
+           }},
           {"log_level", [config](const auto& value, const auto& key) {
              Scalar(value, key, kLogLevelAllowed, [&](const std::string& text) {
                const auto level = logging::ParseLevel(text);

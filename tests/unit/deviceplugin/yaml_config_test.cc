@@ -62,6 +62,7 @@ watchdog:
 trace_file: /tmp/trace.jsonl
 profiles: /tmp/profiles
 log_level: warn
+log_format: json
 )");
   ASSERT_TRUE(config);
   EXPECT_EQ(config->arbiter.socket.path, "/tmp/a.sock");
@@ -86,6 +87,7 @@ log_level: warn
   EXPECT_EQ(config->trace_file, "/tmp/trace.jsonl");
   EXPECT_EQ(config->profiles, "/tmp/profiles");
   EXPECT_EQ(config->log_level, logging::Level::kWarn);
+  EXPECT_EQ(config->log_format, logging::Format::kJson);
 }
 
 TEST(YamlConfigTest, TheApiIsBesideTheSocketUnlessItIsNamedOrOff) {
