@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from benchmarks.processes import Failed
 
 _PATIENCE_S = 90.0
+_NOT_STARTED = "StartError"  # because its kubelet ended in the middle of it, say
 
 
 @dataclass
@@ -77,7 +78,7 @@ class PodFates:
         lost, amiss = seen.ran, ""
         if anew:
             amiss = "its container has started anew: " + _ends(anew, "lastState")
-            lost = any(_ended_after_it_ran(each, "lastState") for each in anew)
+            lost = any(_reason(each, "lastState") != _NOT_STARTED for each in anew)
         if status.get("phase") == "Failed":
             lost = seen.ran
             amiss = f"{status.get('reason', 'Failed')}: {status.get('message') or _ends(containers, 'state')}"
@@ -89,15 +90,15 @@ class PodFates:
 
 
 def _began(container):
-    """Whether a container has ever run."""
-    return "running" in container.get("state", {}) or any(_ended_after_it_ran(container, state)
-                                                          for state in ("state", "lastState"))
+    """Whether a container has ever run, as far as the API shows. What a kubelet turns down it shows a moment later as
+    terminated, too, for a reason that it does not know."""
+    reasons = {_reason(container, state) for state in ("state", "lastState")}
+    return "running" in container.get("state", {}) or bool(reasons - {None, _NOT_STARTED, "ContainerStatusUnknown"})
 
 
-def _ended_after_it_ran(container, state):
-    """One whose start fails, because its kubelet ends in the middle of it say, is shown as terminated, too."""
-    end = container.get(state, {}).get("terminated")
-    return bool(end) and end.get("reason") != "StartError"
+def _reason(container, state):
+    """Of its end; None if it has not ended."""
+    return container.get(state, {}).get("terminated", {}).get("reason")
 
 
 def _ends(containers, state):

@@ -25,7 +25,9 @@ class Fates(unittest.TestCase):
         self.assertEqual(self.fates.turned_down, [])
 
     def test_one_that_never_began_was_turned_down(self):
-        self.tell(("ADDED", pod("Pending")), ("MODIFIED", pod("Failed", reason="UnexpectedAdmissionError")))
+        unknown = {"state": {"terminated": {"exitCode": 137, "reason": "ContainerStatusUnknown"}}}
+        self.tell(("ADDED", pod("Pending")), ("MODIFIED", pod("Failed", reason="UnexpectedAdmissionError")),
+                  ("MODIFIED", pod("Failed", container=unknown)))
         self.assertEqual(self.fates.lost, [])
         self.assertEqual(self.fates.turned_down, ["one on node-1: UnexpectedAdmissionError: "])
 
