@@ -40,13 +40,12 @@ class PodServer:
                 server._answer(self)
 
             def do_POST(self):
+                *_, name, what = self.path.split("/")
+                if what == "eviction":
+                    server.unwanted.append(name)
                 server._take(self, 201)
 
             def do_PATCH(self):
-                server._take(self, 200)
-
-            def do_DELETE(self):
-                server.unwanted.append(self.path.rsplit("/", 1)[-1])
                 server._take(self, 200)
 
             def log_message(self, *_):

@@ -67,6 +67,11 @@ bool Daemon::alive() {
   return arbiter_ != nullptr && arbiter_->Answers(kPatience);
 }
 
+arbiter::Arbiter::Refusals Daemon::refusals() const {
+  const std::lock_guard lock(live_mutex_);
+  return arbiter_ != nullptr ? arbiter_->refusals() : arbiter::Arbiter::Refusals();
+}
+
 void Daemon::Reload(const Reread& reread) {
   std::string error;
   std::optional<Config> wanted = reread(&error);

@@ -35,6 +35,7 @@ class Daemon : public ModeSwitch, public Limited {
   clockid_t arbiter_clock() const { return arbiter_clock_; }
   // Whether turns are being kept: the arbiter's thread answers within a moment.
   bool alive();
+  arbiter::Arbiter::Refusals refusals() const;
   // Serves until SIGTERM or SIGINT. SIGHUP asks `reread`, if there is one.
   void Run(const Reread& reread);
 

@@ -5,10 +5,12 @@
 #include <memory>
 #include <optional>
 
+#include "common/files/read_file.h"
 #include "common/logging/log.h"
 #include "deviceplugin/config/config_file.h"
 #include "deviceplugin/inject/library_store.h"
 #include "deviceplugin/node_services.h"
+#include "deviceplugin/pods/cgroup.h"
 #include "deviceplugin/pods/identity.h"
 #include "deviceplugin/serve.h"
 
@@ -29,6 +31,13 @@ bool Complete(NodeConfig* config, std::string* error) {
     return false;
   }
   if (node.name_space.empty()) node.name_space = Variable("POD_NAMESPACE");
+  if (node.name_space.empty())
+    logging::Warn(
+        "node.namespace: not set, and neither is POD_NAMESPACE: there is no switch for the whole cluster");
+  if (node.cgroup_root.empty()) {
+    std::string why;
+    node.cgroup_root = KubeletsRootIn(files::ReadFile("/proc/self/cgroup", &why).value_or(""));
+  }
   if (node.api_server.server.empty()) {
     const auto access = kube::InClusterAccess(error);
     if (!access) {
@@ -60,7 +69,8 @@ int RunOnNode(const std::string& config_path) {
   };
   PodTable pods(review);
   Namespaces namespaces(review);
-  const PodIdentity identity(&pods, &namespaces);
+  SlotBook slots;
+  const PodIdentity identity(&pods, &namespaces, &slots, config->node.cgroup_root);
   Extras extras;
   extras.identities = &identity;
   extras.on_started = [&](Daemon* started, const Books& books) {
@@ -68,6 +78,7 @@ int RunOnNode(const std::string& config_path) {
     auto made =
         std::make_unique<NodeServices>(config->node, NodeServices::Surroundings{.pods = &pods,
                                                                                 .namespaces = &namespaces,
+                                                                                .slots = &slots,
                                                                                 .config = &file,
                                                                                 .books = &books,
                                                                                 .modes = started,

@@ -18,7 +18,7 @@ namespace crossover::deviceplugin {
 namespace {
 
 constexpr std::chrono::milliseconds kPatience{200};  // the kubelet admits no other pod meanwhile
-constexpr std::chrono::seconds kPeriod{1};
+constexpr std::chrono::milliseconds kPeriod{500};
 constexpr std::chrono::minutes kLibraryPeriod{10};
 // Since a version was last installed: another daemon may just have begun to hand it out.
 constexpr std::chrono::hours kLeastAge{1};
@@ -33,10 +33,13 @@ NodeServices::NodeServices(const NodeSettings& settings, const Surroundings& aro
       client_(settings.api_server),
       events_(settings.api_server, kReporter, settings.name),
       node_([this] { OnWishes(); }),
-      sharing_({settings.mps_directory + "/pipe", settings.mps_control}, settings.live.sharing,
-               [pods = around.pods] { return pods->All(); }),
+      sharing_(
+          {settings.mps_directory + "/pipe", settings.mps_control}, settings.live.sharing,
+          [pods = around.pods] { return pods->All(); }, settings.cgroup_root),
       live_(settings.live),
-      gpus_({.slots_per_gpu = Slots(live_), .quiet = std::chrono::seconds(live_.quiet_after_error_s)},
+      gpus_({.slots_per_gpu = Slots(live_),
+             .quiet = std::chrono::seconds(live_.quiet_after_error_s),
+             .withheld = "it is not known yet who else uses it"},
             &devices_),
       service_(&devices_, AllocationNow(), [this](std::size_t slots) { return AssignmentOfNext(slots); }),
       check_([this](kube::Event event) { events_.Tell(std::move(event)); }),
@@ -46,9 +49,9 @@ NodeServices::NodeServices(const NodeSettings& settings, const Surroundings& aro
       own_node_(settings.api_server, "/api/v1/nodes?fieldSelector=metadata.name%3D" + settings.name, &node_),
       occupants_({.gpu_uuids = [this] { return Uuids(); },
                   .known = [this] { return KnownOccupants(); },
-                  .library = "libcrossover.so"}),
+                  .library = "libcrossover.so",
+                  .cgroup_root = settings.cgroup_root}),
       plugin_({plugins_, base::kSlotResource}, &service_),
-      choice_in_force_(sharing_.state().choice),
       publisher_(settings.api_server, [this] { return Report(); }),
       rounds_("xo-node", kPeriod, [this] { Round(); }),
       library_rounds_("xo-library", kLibraryPeriod, [this] { CollectOldLibraries(); }) {}
@@ -79,6 +82,7 @@ AllocationSettings NodeServices::AllocationNow() const {
 }
 
 void NodeServices::PutIntoForce() {
+  const std::lock_guard one_at_a_time(force_mutex_);
   service_.Set(AllocationNow());
   const std::lock_guard lock(mutex_);
   gpus_.Set(Slots(live_), std::chrono::seconds(live_.quiet_after_error_s));
@@ -94,16 +98,22 @@ std::optional<Checkpoint> NodeServices::ReadKubelet() const {
   return ReadCheckpoint(plugins_, base::kSlotResource);
 }
 
-// Which containers have had theirs.
+// Which containers have had theirs, and which pods have what.
 PodTable::Done NodeServices::NoteDone(const Checkpoint& kubelet) const {
   PodTable::Done done;
-  for (const HandedOut& entry : kubelet.handed_out) done.emplace(entry.pod_uid, entry.container);
+  SlotBook::Holders holders;
+  for (const HandedOut& entry : kubelet.handed_out) {
+    done.emplace(entry.pod_uid, entry.container);
+    for (const std::string& id : entry.ids) holders.emplace(entry.pod_uid, UuidOfSlot(id));
+  }
+  around_.slots->Set(std::move(holders));
   return around_.pods->EverDone(done);
 }
 
 // Of the container that the kubelet admits now.
 std::vector<std::string> NodeServices::AssignmentOfNext(std::size_t slots) const {
-  const PodTable::Done done = NoteDone(ReadKubelet().value_or(Checkpoint()));
+  const auto kubelet = ReadKubelet();
+  const PodTable::Done done = kubelet ? NoteDone(*kubelet) : around_.pods->EverDone({});
   if (pods_.synced()) around_.pods->AwaitOne(slots, done, kPatience);
   return around_.pods->AssignedTo(slots, done);
 }
@@ -121,55 +131,73 @@ std::optional<OccupantJudge::Known> NodeServices::KnownOccupants() const {
   for (const HandedOut& entry : kubelet->handed_out) {
     for (const std::string& id : entry.ids) known.holders.emplace(entry.pod_uid, UuidOfSlot(id));
   }
+  known.mps_servers = sharing_.state().servers;
   for (const auto& member : around_.books->Members()) known.clients.emplace(member->pid, member->gpu->uuid);
   return known;
 }
 
+// What is not known now stays as it was found last: nothing is given out, and nobody made anew, for want of
+// knowledge.
 void NodeServices::Round() {
   if (around_.config->Changed()) around_.daemon->RequestReload();
   const SharingChoice choice = sharing_.state().choice;
-  if (std::exchange(choice_in_force_, choice) != choice) PutIntoForce();
-  const Checkpoint kubelet = ReadKubelet().value_or(Checkpoint());
-  NoteDone(kubelet);
-  if (pods_.synced()) CheckKubelet(kubelet);
-  Restrain(kubelet);
+  if (choice_in_force_ != choice) PutIntoForce();
+  choice_in_force_ = choice;
+  const auto kubelet = ReadKubelet();
+  std::vector<Pod> misplaced;
+  if (kubelet) NoteDone(*kubelet);
+  if (kubelet && pods_.synced())
+    misplaced = check_.Look(around_.pods->All(), kubelet->handed_out, base::MonotonicNs());
+  LimitTurns();
+  if (kubelet && pods_.synced() && own_node_.synced()) {
+    withheld_ = FindOthers(*kubelet);
+    looked_ = true;
+  }
+  if (looked_) {
+    const bool maintenance = node_.wishes().maintenance;
+    gpus_.Withhold(withheld_, maintenance ? "the node is in maintenance" : choice.withheld);
+  }
   TellOfFaults();
+  for (const Pod& pod : misplaced) MakeAnew(pod);
 }
 
-void NodeServices::CheckKubelet(const Checkpoint& kubelet) {
-  const auto again = check_.Look(around_.pods->All(), kubelet.handed_out, base::MonotonicNs());
-  for (const Pod& pod : again) Restart(pod);
-}
-
-void NodeServices::Restart(const Pod& pod) {
-  const kube::Response response = client_.Send(
-      {.method = "DELETE",
-       .path = "/api/v1/namespaces/" + pod.name_space + "/pods/" + pod.name,
-       .body = R"({"apiVersion":"v1","kind":"DeleteOptions","preconditions":{"uid":")" + pod.uid + "\"}}"});
-  const bool done = response.status == 200 || response.status == 202;
+// By eviction, which heeds budgets for disruptions and is no failure of the pod's.
+void NodeServices::MakeAnew(const Pod& pod) {
+  const kube::Response response =
+      client_.Send({.method = "POST",
+                    .path = "/api/v1/namespaces/" + pod.name_space + "/pods/" + pod.name + "/eviction",
+                    .body = R"({"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":")" + pod.name +
+                            R"(","namespace":")" + pod.name_space +
+                            R"("},"deleteOptions":{"preconditions":{"uid":")" + pod.uid + "\"}}}"});
+  const bool done = response.status == 200 || response.status == 201;
   logging::Warn("pod " + NameOf(pod) +
                 (done
                      ? " is made anew: it must not stay on its GPU"
-                     : " was not deleted: status " + std::to_string(response.status) + " " + response.error));
+                     : " was not evicted: status " + std::to_string(response.status) + " " + response.error));
 }
 
-// What must not be given out, and where no turns may be taken.
-void NodeServices::Restrain(const Checkpoint& kubelet) {
-  const OwnNode::Wishes wishes = node_.wishes();
-  std::map<std::string, std::string> withheld = FindRivals(kubelet.registered, node_.allocatable(), Uuids());
-  for (const auto& [uuid, who] : occupants_.verdicts().strangers) withheld.emplace(uuid, "used by " + who);
-  const SharingChoice choice = sharing_.state().choice;
-  if (choice.sharing == Sharing::kMps && pods_.synced())
-    withheld.merge(FindOutsideMps(around_.pods->All(), kubelet.handed_out));
-  gpus_.Withhold(std::move(withheld), wishes.maintenance ? "the node is in maintenance" : choice.withheld);
+// GPUs that are not for us to give out, and why.
+std::map<std::string, std::string> NodeServices::FindOthers(const Checkpoint& kubelet) const {
+  std::map<std::string, std::string> others = FindRivals(kubelet.registered, node_.allocatable(), Uuids());
+  for (const auto& [uuid, who] : occupants_.verdicts().strangers) others.emplace(uuid, "used by " + who);
+  if (sharing_.state().choice.sharing == Sharing::kMps)
+    others.merge(FindOutsideMps(around_.pods->All(), kubelet.handed_out));
+  return others;
+}
 
+void NodeServices::LimitTurns() {
   const arbiter::Policy cluster = settings_.name_space.empty()
                                       ? arbiter::Policy::kEnforce
                                       : around_.namespaces->ModeOf(settings_.name_space);
-  TurnLimits limits = LimitsOf(wishes, cluster, settings_.name_space);
+  TurnLimits limits = LimitsOf(node_.wishes(), cluster, settings_.name_space);
   limits.held = check_.held();
   limits.held.merge(HeldByUnhooked());
   around_.daemon->Limit(std::move(limits));
+}
+
+bool NodeServices::IsOff(const Pod& pod) const {
+  return ModeIn(pod.annotations) == arbiter::Policy::kOff ||
+         around_.namespaces->ModeOf(pod.name_space) == arbiter::Policy::kOff;
 }
 
 std::map<std::string, std::string> NodeServices::HeldByUnhooked() {
@@ -178,11 +206,14 @@ std::map<std::string, std::string> NodeServices::HeldByUnhooked() {
   for (const Occupant& occupant : occupants_.verdicts().unhooked) {
     const auto pod = around_.pods->Find(*occupant.pod_uid);
     const std::string name = pod ? NameOf(*pod) : *occupant.pod_uid;
+    const bool off = pod && IsOff(*pod);
     const std::string what = occupant.program + " of pod " + name + " uses it and takes no part" +
-                             (occupant.has_library ? "" : ": the library is not in it");
+                             (off                    ? ": its mode is off"
+                              : occupant.has_library ? ""
+                                                     : ": the library is not in it");
     held.emplace(occupant.gpu_uuid, what);
     unhooked.emplace(occupant.pid, occupant.gpu_uuid);
-    if (!pod || unhooked_.contains({occupant.pid, occupant.gpu_uuid})) continue;
+    if (!pod || off || unhooked_.contains({occupant.pid, occupant.gpu_uuid})) continue;
     logging::Warn("no turns are taken on gpu " + occupant.gpu_uuid + ": " + what);
     events_.Tell({.regarding = {"Pod", pod->name_space, pod->name, pod->uid},
                   .reason = "TakesNoPart",

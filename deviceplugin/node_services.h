@@ -2,6 +2,7 @@
 // or that others use, switches, versions of the library, and what the cluster is told of all that.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -26,6 +27,7 @@
 #include "deviceplugin/plugin/service.h"
 #include "deviceplugin/pods/checkpoint.h"
 #include "deviceplugin/pods/pod_table.h"
+#include "deviceplugin/pods/slot_book.h"
 #include "deviceplugin/publish/publisher.h"
 #include "deviceplugin/reconcile/kubelet_check.h"
 #include "deviceplugin/serve.h"
@@ -37,10 +39,11 @@ namespace crossover::deviceplugin {
 
 class NodeServices : public Companion {
  public:
-  // All outlive it. `pods` and `namespaces` are filled by it.
+  // All outlive it. `pods`, `namespaces` and `slots` are filled by it.
   struct Surroundings {
     PodTable* pods;
     Namespaces* namespaces;
+    SlotBook* slots;
     const ConfigFile* config;
     const Books* books;
     ModeSwitch* modes;
@@ -60,8 +63,8 @@ class NodeServices : public Companion {
 
  private:
   NodeState State() const;
-  GpuNode Report() const;
-  std::map<std::string, std::vector<GpuNode::Holder>> HoldersByGpu() const;
+  std::optional<GpuNode> Report() const;
+  std::map<std::string, std::vector<GpuNode::Holder>> HoldersByGpu(const Checkpoint& kubelet) const;
   std::optional<Checkpoint> ReadKubelet() const;
   PodTable::Done NoteDone(const Checkpoint& kubelet) const;
   std::vector<std::string> AssignmentOfNext(std::size_t slots) const;
@@ -72,9 +75,10 @@ class NodeServices : public Companion {
   AllocationSettings AllocationNow() const;
   void PutIntoForce();
   void Round();
-  void CheckKubelet(const Checkpoint& kubelet);
-  void Restart(const Pod& pod);
-  void Restrain(const Checkpoint& kubelet);
+  void MakeAnew(const Pod& pod);
+  std::map<std::string, std::string> FindOthers(const Checkpoint& kubelet) const;
+  void LimitTurns();
+  bool IsOff(const Pod& pod) const;
   std::map<std::string, std::string> HeldByUnhooked();
   void TellOfFaults();
   void CollectOldLibraries() const;
@@ -87,6 +91,7 @@ class NodeServices : public Companion {
   std::string choice_;  // of the named configurations, as it was asked for; of the node's watch alone
   OwnNode node_;
   SharingWatch sharing_;
+  std::mutex force_mutex_;    // PutIntoForce is for one thread at a time
   mutable std::mutex mutex_;  // over live_
   NodeLiveSettings live_;     // its library directory is that of the version that is there
   DeviceList devices_;
@@ -98,8 +103,10 @@ class NodeServices : public Companion {
   kube::ListWatch own_node_;
   OccupantWatch occupants_;
   Plugin plugin_;
+  std::atomic<bool> looked_{false};  // all that can be known was known once
   // Of the round alone.
-  SharingChoice choice_in_force_;
+  std::optional<SharingChoice> choice_in_force_;
+  std::map<std::string, std::string> withheld_;  // as FindOthers() was when all was known
   // As they were told.
   std::map<std::string, std::string> faults_;         // of GPUs
   std::set<std::pair<pid_t, std::string>> unhooked_;  // processes and GPUs

@@ -24,6 +24,8 @@ NodeState NodeServices::State() const {
   state.allocations = service_.allocations();
   state.refusals = service_.refusals();
   state.pods_known = pods_.synced();
+  state.namespaces_known = namespaces_.synced();
+  state.node_known = own_node_.synced();
   state.pods = around_.pods->All().size();
   const KubeletCheck::Found found = check_.found();
   state.drifts = found.drifts.size();
@@ -49,7 +51,9 @@ NodeState NodeServices::State() const {
   return state;
 }
 
-GpuNode NodeServices::Report() const {
+std::optional<GpuNode> NodeServices::Report() const {
+  const auto kubelet = ReadKubelet();
+  if (!kubelet || !looked_ || !pods_.synced()) return std::nullopt;
   const ModeSwitch::State mode = around_.modes->mode();
   const OwnNode::Wishes wishes = node_.wishes();
   const SharingWatch::State sharing = sharing_.state();
@@ -70,7 +74,7 @@ GpuNode NodeServices::Report() const {
     const auto found = texts.find(uuid);
     return found == texts.end() ? std::string() : found->second;
   };
-  std::map<std::string, std::vector<GpuNode::Holder>> holders = HoldersByGpu();
+  std::map<std::string, std::vector<GpuNode::Holder>> holders = HoldersByGpu(*kubelet);
   const auto advertised = devices_.gpus();
   for (const NvmlLibrary::Gpu& gpu : gpus_.gpus()) {
     const auto found = advertised.find(gpu.uuid);
@@ -85,9 +89,10 @@ GpuNode NodeServices::Report() const {
   return report;
 }
 
-std::map<std::string, std::vector<GpuNode::Holder>> NodeServices::HoldersByGpu() const {
+std::map<std::string, std::vector<GpuNode::Holder>> NodeServices::HoldersByGpu(
+    const Checkpoint& kubelet) const {
   std::map<std::string, std::vector<GpuNode::Holder>> by_gpu;
-  for (const HandedOut& entry : ReadKubelet().value_or(Checkpoint()).handed_out) {
+  for (const HandedOut& entry : kubelet.handed_out) {
     const auto pod = around_.pods->Find(entry.pod_uid);
     if (!pod || pod->over) continue;
     std::map<std::string, std::vector<std::string>> slots;

@@ -77,6 +77,7 @@ int Serve(const Config& config, const Extras& extras) {
     logging::Info("profiles of " + std::to_string(profiles.store->All().size()) + " jobs in " +
                   config.profiles);
   }
+  metrics->set_refusals([&daemon] { return daemon.refusals(); });
   metrics->set_cpu_seconds([clock = daemon.arbiter_clock()] { return ReadSeconds(clock); });
 
   std::unique_ptr<MetricsServer> server;

@@ -3,10 +3,9 @@ that stayed undone, while kubelets and node daemons of a real Kubernetes are res
 
 `restarts_leaked`: slots that cannot be had afterwards by as many pods at once. `restarts_back_s`: from when kubelet and
 daemon are both up until all slots are back in the node's API object, the slowest time. `restarts_rejected_beside`: pods
-that never began, and that their owners replaced. No plugin can help it: a kubelet turns down what is bound to it while
-it has no plugin, what it had admitted and not yet started before it was restarted, and what finds all slots taken since
-a kubelet that has just started still counts those of pods that ended while it was away; and a container whose kubelet
-ends while it is being started fails, with slots or without.
+that never began, and that their owners replaced. A kubelet turns down what is bound to it while it has no plugin, whose
+absence the API shows a status interval later, and what finds no slot free just after it has started itself; a container
+whose kubelet ends while it is being started fails. Whoever calls those lost, too, adds the two figures.
 
 Controls: a pod's processes are killed; a daemon that comes back with one slot less per GPU; one that stands still for
 three seconds when it comes back.

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <time.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <nlohmann/json.hpp>
@@ -16,8 +17,9 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::size_t kLongestNote = 1024;
-constexpr int kTries = 3;
+constexpr int kTries = 12;  // some five minutes
 constexpr milliseconds kPause{1000};
+constexpr milliseconds kLongestPause{30'000};
 constexpr std::size_t kLongestName = 200;  // of an object, in its event's
 constexpr int kTooMany = 429;
 
@@ -113,12 +115,15 @@ void Events::Run() {
       waiting_.pop_front();
     }
     Outcome outcome = Post(event);
+    milliseconds pause = kPause;
     for (int tries = 1; outcome == Outcome::kAgain && tries < kTries; ++tries) {
-      if (!Pause(kPause)) return;
+      if (!Pause(pause)) return;
+      pause = std::min(2 * pause, kLongestPause);
       outcome = Post(event);
     }
     if (outcome == Outcome::kTold) continue;
     const std::lock_guard lock(mutex_);
+    told_.erase(event);
     ++lost_;
   }
 }

@@ -48,7 +48,8 @@ void AppendEscaped(std::string_view text, std::string* json) {
 std::string Line(Format format, std::string_view time, Level level, std::string_view message) {
   const std::string_view name = kNames[static_cast<std::size_t>(level)];
   std::string line;
-  if (format == Format::kText) return line.append(time).append(" ").append(name).append(" ").append(message) + "\n";
+  if (format == Format::kText)
+    return line.append(time).append(" ").append(name).append(" ").append(message) + "\n";
   line.append(R"({"time":")").append(time).append(R"(","level":")").append(name).append(R"(","message":")");
   AppendEscaped(message, &line);
   return line + "\"}\n";

@@ -4,9 +4,11 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 
 #include "common/base/fd.h"
@@ -85,6 +87,14 @@ bool Collect(int fd, steady_clock::time_point end, std::string* output) {
   }
 }
 
+// Without taking its status.
+bool AwaitEnd(pid_t pid, steady_clock::time_point end) {
+  const base::UniqueFd process(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+  const auto left = std::chrono::duration_cast<milliseconds>(end - steady_clock::now());
+  pollfd ended{process.get(), POLLIN, 0};
+  return poll(&ended, 1, static_cast<int>(std::max<std::int64_t>(left.count(), 0))) > 0;
+}
+
 }  // namespace
 
 std::optional<Outcome> Run(const std::vector<std::string>& command,
@@ -102,7 +112,7 @@ std::optional<Outcome> Run(const std::vector<std::string>& command,
   out.write.Reset();
   if (pid == 0) return std::nullopt;
   Outcome outcome;
-  const bool ended = Collect(out.read.get(), end, &outcome.output);
+  const bool ended = Collect(out.read.get(), end, &outcome.output) && AwaitEnd(pid, end);
   if (!ended) kill(pid, SIGKILL);
   int status = 0;
   if (waitpid(pid, &status, 0) != pid || !ended) return std::nullopt;

@@ -3,6 +3,7 @@
 #include <sys/prctl.h>
 
 #include <algorithm>
+#include <functional>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -251,6 +252,17 @@ Arbiter::Entry* Arbiter::FindOrMake(const std::string& uuid, const std::string& 
   return gpus_.emplace(key, std::move(entry)).first->second.get();
 }
 
+std::string Arbiter::AccountOf(const Peer& peer) const {
+  return identities_ != nullptr ? identities_->AccountOf(peer) : "user " + std::to_string(peer.uid);
+}
+
+void Arbiter::OnTooMany(const std::string& account) {
+  too_many_.fetch_add(1);
+  const auto whom = static_cast<std::int64_t>(std::hash<std::string>()(account));
+  if (said_too_many_.IsNews(whom, "", base::MonotonicNs()))
+    Log(LogLevel::kWarn, "refused connections of " + account + ": too many");
+}
+
 std::string Arbiter::OnHello(Connection& connection, const Hello& hello) {
   if (identities_ != nullptr) {
     const auto identified = identities_->Identify(connection.peer(), hello);
@@ -265,7 +277,8 @@ std::string Arbiter::OnHello(Connection& connection, const Hello& hello) {
 
 // It asks again twice a second: that is a line of the log once.
 std::string Arbiter::Refuse(const Connection& connection, const std::string& who, const std::string& reason) {
-  if (refusals_.IsNews(connection.peer().pid, who + reason, base::MonotonicNs()))
+  not_allowed_.fetch_add(1);
+  if (said_refusals_.IsNews(connection.peer().pid, who + reason, base::MonotonicNs()))
     Log(LogLevel::kWarn, "refused " + who + ": " + reason);
   return reason;
 }

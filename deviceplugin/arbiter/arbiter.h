@@ -41,6 +41,12 @@ class Arbiter : private Reception::Desk {
 
   // From any thread.
   void Stop() { mailbox_.PutStop(); }
+  // Connections that were refused: too many, or a client that may not join. From any thread.
+  struct Refusals {
+    std::uint64_t too_many = 0;
+    std::uint64_t not_allowed = 0;
+  };
+  Refusals refusals() const { return {too_many_.load(), not_allowed_.load()}; }
   // Whether its thread takes a pass within `patience`.
   bool Answers(std::chrono::milliseconds patience);
   void Reload(LiveSettings settings) { mailbox_.PutSettings(std::move(settings)); }
@@ -57,6 +63,8 @@ class Arbiter : private Reception::Desk {
   };
   using Entries = std::unordered_map<std::string, std::unique_ptr<Entry>>;
 
+  std::string AccountOf(const Peer& peer) const override;
+  void OnTooMany(const std::string& account) override;
   std::string OnHello(Connection& connection, const Hello& hello) override;
   std::string Welcome(Connection& connection, const Hello& hello);
   std::string Refuse(const Connection& connection, const std::string& who, const std::string& reason);
@@ -86,10 +94,13 @@ class Arbiter : private Reception::Desk {
   Poller poller_;
   Entries gpus_;  // by GpuInfo::key
   Quarantine quarantine_;
-  Said refusals_;        // by process
+  Said said_refusals_;   // by process
+  Said said_too_many_;   // by account
   Reception reception_;  // after gpus_: its clients leave their GPUs when it goes
   bool stop_ = false;
   std::atomic<std::uint64_t> answered_{0};
+  std::atomic<std::uint64_t> too_many_{0};
+  std::atomic<std::uint64_t> not_allowed_{0};
 };
 
 }  // namespace crossover::arbiter

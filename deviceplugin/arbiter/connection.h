@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <variant>
 
@@ -39,8 +40,14 @@ class RateLimit {
 
 class Connection {
  public:
-  Connection(std::uint64_t id, base::UniqueFd socket, Peer peer, turn::Time hello_deadline)
-      : id_(id), socket_(std::move(socket)), peer_(std::move(peer)), hello_deadline_(hello_deadline) {}
+  // `account`: on which it counts.
+  Connection(std::uint64_t id, base::UniqueFd socket, Peer peer, std::string account,
+             turn::Time hello_deadline)
+      : id_(id),
+        socket_(std::move(socket)),
+        peer_(std::move(peer)),
+        account_(std::move(account)),
+        hello_deadline_(hello_deadline) {}
 
   struct Nothing {};      // to be asked again when the socket is readable
   struct EndOfStream {};  // the peer closed, or is gone
@@ -55,6 +62,7 @@ class Connection {
   std::uint64_t id() const { return id_; }
   int fd() const { return socket_.get(); }
   const Peer& peer() const { return peer_; }
+  const std::string& account() const { return account_; }
   turn::Time hello_deadline() const { return hello_deadline_; }
 
   // Set once the client has a slot.
@@ -64,6 +72,7 @@ class Connection {
   std::uint64_t id_;
   base::UniqueFd socket_;
   Peer peer_;
+  std::string account_;
   turn::Time hello_deadline_;
   RateLimit rate_;
 };

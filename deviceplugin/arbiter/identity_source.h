@@ -30,6 +30,8 @@ class IdentitySource {
   virtual std::variant<Hello, Unidentified> Identify(const Peer& peer, const Hello& hello) const = 0;
   // Asked when a client joins, and of all again whenever the arbiter is told to.
   virtual Standing StandingOf(const Member& member) const = 0;
+  // On whose account a connection is, before it has said anything: each has so many.
+  virtual std::string AccountOf(const Peer& peer) const { return "user " + std::to_string(peer.uid); }
 };
 
 }  // namespace crossover::arbiter

@@ -58,20 +58,18 @@ void Reception::Admit(base::UniqueFd socket, turn::Time now) {
   std::optional<Peer> peer = IdentifyPeer(socket.get());
   if (!peer) return;
   const std::uint64_t id = next_id_++;
-  Connection connection(id, std::move(socket), std::move(*peer), now + limits_.hello_within);
-  std::uint32_t& of_user = per_user_[connection.peer().uid];
-  if (connections_.size() >= limits_.connections || of_user >= limits_.connections_per_user) {
-    connection.SendRefused(of_user >= limits_.connections_per_user ? "too many connections of this user"
-                                                                   : "too many connections");
-    if (of_user == 0) per_user_.erase(connection.peer().uid);
+  const std::string account = desk_->AccountOf(*peer);
+  Connection connection(id, std::move(socket), std::move(*peer), account, now + limits_.hello_within);
+  const auto known = per_account_.find(account);
+  const bool too_many = known != per_account_.end() && known->second >= limits_.connections_per_user;
+  if (connections_.size() >= limits_.connections || too_many) {
+    connection.SendRefused(too_many ? "too many connections of " + account : "too many connections");
+    desk_->OnTooMany(account);
     return;
   }
-  if (!poller_->Add(connection.fd(), SocketTag(id))) {
-    if (of_user == 0) per_user_.erase(connection.peer().uid);
-    return;
-  }
+  if (!poller_->Add(connection.fd(), SocketTag(id))) return;
   if (connection.peer().pidfd) poller_->Add(connection.peer().pidfd.get(), ProcessTag(id));
-  ++of_user;
+  ++per_account_[account];
   silent_.emplace(id, connection.hello_deadline());
   connections_.emplace(id, std::move(connection));
 }
@@ -154,8 +152,8 @@ void Reception::Close(Connections::iterator it, std::string_view why) {
   poller_->Remove(connection.fd());
   if (connection.peer().pidfd) poller_->Remove(connection.peer().pidfd.get());
   silent_.erase(it->first);
-  const auto user = per_user_.find(connection.peer().uid);
-  if (--user->second == 0) per_user_.erase(user);
+  const auto account = per_account_.find(connection.account());
+  if (--account->second == 0) per_account_.erase(account);
   connections_.erase(it);
 }
 

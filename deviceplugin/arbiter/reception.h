@@ -24,6 +24,9 @@ class Reception {
   class Desk {
    public:
     virtual ~Desk() = default;
+    // On whose account a connection is.
+    virtual std::string AccountOf(const Peer& peer) const = 0;
+    virtual void OnTooMany(const std::string& account) = 0;
     // Gives the client a slot (connection.member) and returns an empty string, or why it has none.
     virtual std::string OnHello(Connection& connection, const Hello& hello) = 0;
     virtual void OnProfile(Connection& connection, const Profile& profile) = 0;
@@ -68,7 +71,7 @@ class Reception {
   Desk* desk_;
   Listener listener_;
   Connections connections_;
-  std::unordered_map<uid_t, std::uint32_t> per_user_;
+  std::unordered_map<std::string, std::uint32_t> per_account_;
   std::map<std::uint64_t, turn::Time> silent_;  // no hello yet: id and deadline, both growing
   std::uint64_t next_id_ = 1;
   turn::Time accept_again_ = 0;  // not 0: out of descriptors, accepting is suspended until then

@@ -29,7 +29,10 @@ struct NodeSettings {
   std::string kubelet_directory = "/var/lib/kubelet";
   std::string mps_directory = "/run/crossover/mps";     // of the host, too: `pipe` and `shm` of MPS
   std::string mps_control = "nvidia-cuda-mps-control";  // the program that speaks to its control daemon
-  kube::Access api_server;                              // its server empty: as a pod has it
+  // Where the kubelet's control groups are, without the first slash; unset: as this process' own, where it is
+  // a pod's, else the top.
+  std::string cgroup_root;
+  kube::Access api_server;  // its server empty: as a pod has it
   NodeLiveSettings live;
 };
 

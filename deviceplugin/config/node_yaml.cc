@@ -96,6 +96,7 @@ void ReadNode(const YAML::Node& node, const std::string& key, NodeSettings* sett
                              {"namespace", Text(&settings->name_space, "the name of a namespace")},
                              {"host_directory", Path(&settings->host_directory)},
                              {"kubelet_directory", Path(&settings->kubelet_directory)},
+                             {"cgroup_root", Text(&settings->cgroup_root, "a path without its first slash")},
                              {"mps_directory", Path(&settings->mps_directory)},
                              {"mps_control", Text(&settings->mps_control, "a program's name or path")},
                              {"api_server", [&](const YAML::Node& value, const std::string& name) {
@@ -145,6 +146,7 @@ std::string NeedRestart(const NodeSettings& running, const NodeSettings& wanted)
   compare("namespace", running.name_space, wanted.name_space);
   compare("host_directory", running.host_directory, wanted.host_directory);
   compare("kubelet_directory", running.kubelet_directory, wanted.kubelet_directory);
+  compare("cgroup_root", running.cgroup_root, wanted.cgroup_root);
   compare("mps_directory", running.mps_directory, wanted.mps_directory);
   compare("mps_control", running.mps_control, wanted.mps_control);
   compare("api_server", running.api_server.server, wanted.api_server.server);

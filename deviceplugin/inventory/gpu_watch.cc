@@ -23,6 +23,7 @@ GpuWatch::GpuWatch(Settings settings, DeviceList* devices)
       devices_(devices),
       slots_per_gpu_(settings_.slots_per_gpu),
       health_(std::chrono::nanoseconds(settings_.quiet).count()) {
+  all_withheld_ = settings_.withheld;
   Look();
   thread_ = std::thread([this] { Run(); });
 }

@@ -26,6 +26,7 @@ class GpuWatch {
     std::chrono::seconds quiet{300};  // after an error of a GPU, before it is given out again
     std::chrono::milliseconds look{10'000};
     std::string library = NvmlLibrary::kName;
+    std::string withheld;  // why nothing is given out until Withhold() is called; empty: it is
   };
 
   // The list is as the driver has it when this returns. `devices` outlives it.

@@ -6,7 +6,8 @@
 namespace crossover::deviceplugin {
 namespace {
 
-constexpr std::string_view kNvidia = "nvidia.com/";
+constexpr std::string_view kNvidias =
+    "nvidia.com/gpu";  // also nvidia.com/gpu.shared; NICs have the domain, too
 constexpr std::string_view kUuid = "GPU-";
 constexpr std::string_view kInstance = "MIG-";  // of a GPU that is split: we leave it alone
 
@@ -26,7 +27,9 @@ std::map<std::string, std::string> FindRivals(
   for (const auto& [resource, ids] : registered) {
     const auto count = allocatable.find(resource);
     if (ids.empty() || count == allocatable.end() || count->second == "0") continue;
-    const bool all = resource.compare(0, kNvidia.size(), kNvidia) == 0 && NamesNoGpu(ids);
+    const bool all = (resource == kNvidias ||
+                      resource.compare(0, kNvidias.size() + 1, std::string(kNvidias) + ".") == 0) &&
+                     NamesNoGpu(ids);
     for (const std::string& uuid : uuids) {
       const bool named =
           std::any_of(ids.begin(), ids.end(), [&uuid](const std::string& id) { return Contains(id, uuid); });

@@ -51,6 +51,11 @@ void ArbiterMetrics::set_cpu_seconds(std::function<double()> cpu_seconds) {
   cpu_seconds_ = std::move(cpu_seconds);
 }
 
+void ArbiterMetrics::set_refusals(std::function<arbiter::Arbiter::Refusals()> refusals) {
+  const std::lock_guard lock(mutex_);
+  refusals_ = std::move(refusals);
+}
+
 void ArbiterMetrics::set_profile_failures(std::function<std::uint64_t()> failures) {
   const std::lock_guard lock(mutex_);
   profile_failures_ = std::move(failures);
@@ -270,6 +275,14 @@ void ArbiterMetrics::CollectDaemon(Families* families) const {
                               "Processor time of the thread that keeps the turns.", MetricType::Counter);
     AddCounter(&cpu, {}, cpu_seconds_());
     families->push_back(std::move(cpu));
+  }
+  if (refusals_) {
+    MetricFamily refused = Family("crossover_refused_clients_total",
+                                  "Connections that were refused, by reason.", MetricType::Counter);
+    const arbiter::Arbiter::Refusals refusals = refusals_();
+    AddCounter(&refused, {{"reason", "too_many"}}, static_cast<double>(refusals.too_many));
+    AddCounter(&refused, {{"reason", "not_allowed"}}, static_cast<double>(refusals.not_allowed));
+    families->push_back(std::move(refused));
   }
   if (profile_failures_) {
     MetricFamily failures = Family("crossover_profile_write_failures_total",

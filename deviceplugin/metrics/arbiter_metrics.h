@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "deviceplugin/arbiter/arbiter.h"
 #include "deviceplugin/metrics/charges.h"
 #include "deviceplugin/recorder/recorder.h"
 
@@ -27,6 +28,9 @@ class ArbiterMetrics : public prometheus::Collectable, public Sink {
   void set_cpu_seconds(std::function<double()> cpu_seconds);
   // Profiles that could not be written so far; may be empty. Likewise.
   void set_profile_failures(std::function<std::uint64_t()> failures);
+
+  // Likewise.
+  void set_refusals(std::function<arbiter::Arbiter::Refusals()> refusals);
 
   void OnEvent(const arbiter::Event& event) override;
   void OnStats(const arbiter::GpuInfo& gpu, const turn::Stats& stats) override;
@@ -64,6 +68,7 @@ class ArbiterMetrics : public prometheus::Collectable, public Sink {
   mutable Charges charges_;                  // time passes when it is asked for
   std::uint64_t dropped_ = 0;
   std::function<double()> cpu_seconds_;
+  std::function<arbiter::Arbiter::Refusals()> refusals_;
   std::function<std::uint64_t()> profile_failures_;
 };
 

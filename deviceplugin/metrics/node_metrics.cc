@@ -80,6 +80,12 @@ std::vector<std::string> Missing(const NodeState& state) {
   std::vector<std::string> missing;
   if (!state.registered) missing.emplace_back("the kubelet does not listen: no slots are given out");
   if (!state.pods_known) missing.emplace_back("the API server is not reached: new pods take no turns");
+  const bool reached = state.pods_known;  // else that says it all
+  if (reached && !state.namespaces_known)
+    missing.emplace_back("namespaces cannot be watched: their modes and the cluster's are not heeded");
+  if (reached && !state.node_known)
+    missing.emplace_back(
+        "this node's object cannot be watched: its mode, maintenance and label are not heeded");
   return missing;
 }
 
@@ -115,6 +121,10 @@ std::vector<MetricFamily> NodeMetrics::Collect() const {
               state.registration_failures),
       gauge("crossover_pods_known", "Whether the API server's pods of this node are kept up with.",
             state.pods_known ? 1 : 0),
+      gauge("crossover_namespaces_known", "Whether namespaces and their modes are kept up with.",
+            state.namespaces_known ? 1 : 0),
+      gauge("crossover_node_known", "Whether the API server's object of this node is kept up with.",
+            state.node_known ? 1 : 0),
       gauge("crossover_node_pods", "Pods of this node.", Number(state.pods)),
       gauge("crossover_assignment_drifts",
             "Containers to which the kubelet gave other GPUs than they were assigned.", Number(state.drifts)),

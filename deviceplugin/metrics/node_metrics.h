@@ -32,6 +32,8 @@ struct NodeState {
   std::uint64_t allocations = 0;                     // containers that got slots
   std::uint64_t refusals = 0;                        // that were refused
   bool pods_known = false;                           // the API server is being watched
+  bool namespaces_known = false;                     // likewise
+  bool node_known = false;                           // likewise, this node's object
   std::uint64_t pods = 0;                            // of this node
   std::uint64_t drifts = 0;                          // containers with other GPUs than they were assigned
   std::uint64_t collisions = 0;                      // GPUs with two ranks of a gang

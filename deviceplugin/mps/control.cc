@@ -46,7 +46,11 @@ std::vector<pid_t> ParsePids(std::string_view lines) {
 MpsControl::State MpsControl::Look() const {
   std::string why;
   const auto pids = ParsePids(files::ReadFile(settings_.pipe_directory + kPidFile, &why).value_or(""));
-  if (pids.empty() || ReadOf(pids.front(), "comm").compare(0, kName.size(), kName) != 0) return {};
+  // The directory is open to its clients: a process that is not root's is not the daemon, whatever is
+  // written.
+  if (pids.empty() || ReadOf(pids.front(), "comm").compare(0, kName.size(), kName) != 0 ||
+      UidIn(ReadOf(pids.front(), "status")).value_or(1) != 0)
+    return {};
   // Its arguments, each with a zero behind it.
   const std::string arguments = std::string(1, '\0') + ReadOf(pids.front(), "cmdline");
   using std::string_literals::operator""s;

@@ -1,21 +1,24 @@
 #include "deviceplugin/mps/farewell.h"
 
+#include <algorithm>
+#include <utility>
+
 namespace crossover::deviceplugin {
 
 std::vector<Pod> Farewell::Due(const std::vector<Pod>& pods, Time now) {
   constexpr Time kSecond = 1'000'000'000;
   std::vector<Pod> due;
-  std::map<std::string, Leaving> leaving;
+  std::map<std::string, Time> ends;
   for (const Pod& pod : pods) {
     if (!pod.grace_s || pod.over) continue;
-    const auto known = leaving_.find(pod.uid);
-    Leaving& entry = leaving[pod.uid];
-    entry = known == leaving_.end() ? Leaving{now + *pod.grace_s * kSecond, false} : known->second;
-    if (entry.told || now < entry.end - kBefore) continue;
-    entry.told = true;
-    due.push_back(pod);
+    const Time said = now + *pod.grace_s * kSecond;
+    const auto known = ends_.find(pod.uid);
+    // It may be shortened while it runs, and is not longer than it was when that began.
+    const Time end = known == ends_.end() ? said : std::min(known->second, said);
+    ends.emplace(pod.uid, end);
+    if (now >= end - kBefore) due.push_back(pod);
   }
-  leaving_ = std::move(leaving);
+  ends_ = std::move(ends);
   return due;
 }
 

@@ -16,15 +16,11 @@ class Farewell {
   using Time = std::int64_t;
   static constexpr Time kBefore = 2'000'000'000;  // the kubelet's kill
 
-  // Pods whose clients are to be ended now, each once. `now`: ns of any clock.
+  // Pods whose clients are to be ended now, until they are gone. `now`: ns of any clock.
   std::vector<Pod> Due(const std::vector<Pod>& pods, Time now);
 
  private:
-  struct Leaving {
-    Time end = 0;  // of its grace
-    bool told = false;
-  };
-  std::map<std::string, Leaving> leaving_;  // by UID
+  std::map<std::string, Time> ends_;  // of their grace, by UID
 };
 
 }  // namespace crossover::deviceplugin

@@ -3,9 +3,6 @@
 namespace crossover::deviceplugin {
 namespace {
 
-// Holds a context of its own for all clients of MPS. The kernel cuts names at 15 characters.
-constexpr std::string_view kMpsServer = "nvidia-cuda-mps";
-
 std::string Describe(const Occupant& occupant) {
   return occupant.program + " (pid " + std::to_string(occupant.pid) +
          (occupant.pod_uid ? ", of pod " + *occupant.pod_uid + ", which has no slot of it" : ", of no pod") +
@@ -23,7 +20,7 @@ OccupantJudge::Verdicts OccupantJudge::Judge(const std::vector<Occupant>& occupa
     const auto before = since_.find(key);
     const Time for_so_long =
         now - since.emplace(key, before == since_.end() ? now : before->second).first->second;
-    if (occupant.program.substr(0, kMpsServer.size()) == kMpsServer) continue;
+    if (known.mps_servers.contains(occupant.pid)) continue;
     const bool ours = occupant.pod_uid && known.holders.contains({*occupant.pod_uid, occupant.gpu_uuid});
     if (!ours && for_so_long >= kStranger) verdicts.strangers.emplace(occupant.gpu_uuid, Describe(occupant));
     if (ours && for_so_long >= kUnheard && !known.clients.contains({occupant.pid, occupant.gpu_uuid}))

@@ -26,6 +26,7 @@ class OccupantJudge {
   struct Known {
     std::set<std::pair<std::string, std::string>> holders;  // pod UID and GPU: what the kubelet has given out
     std::set<std::pair<std::int64_t, std::string>> clients;  // process and GPU: who takes part
+    std::set<pid_t> mps_servers;  // each with a context of its own for all of its clients
   };
   struct Verdicts {
     std::map<std::string, std::string> strangers;  // by GPU: who uses it without having it from us

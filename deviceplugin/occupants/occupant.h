@@ -20,9 +20,11 @@ struct Occupant {
   bool has_library = false;            // ours is in it
 };
 
-// All of these GPUs. Nothing of processes that end meanwhile, or that this daemon cannot see. `library`: the
-// name of our file.
-std::vector<Occupant> LookForOccupants(const NvmlLibrary& nvml, const std::vector<std::string>& gpu_uuids,
-                                       const std::string& library);
+// All of these GPUs; nothing where the driver does not answer for one. Without processes that end meanwhile,
+// or that this daemon cannot see. `library`: the name of our file; `cgroup_root`: the kubelet's (cgroup.h).
+std::optional<std::vector<Occupant>> LookForOccupants(const NvmlLibrary& nvml,
+                                                      const std::vector<std::string>& gpu_uuids,
+                                                      const std::string& library,
+                                                      const std::string& cgroup_root);
 
 }  // namespace crossover::deviceplugin

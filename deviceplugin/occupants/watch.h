@@ -20,7 +20,8 @@ class OccupantWatch {
     std::function<std::vector<std::string>()> gpu_uuids;
     // Nothing while it is not known: nobody is judged then.
     std::function<std::optional<OccupantJudge::Known>()> known;
-    std::string library;  // the name of our file
+    std::string library;      // the name of our file
+    std::string cgroup_root;  // the kubelet's
     std::string driver = NvmlLibrary::kName;
   };
 

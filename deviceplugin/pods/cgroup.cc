@@ -29,12 +29,18 @@ bool IsUid(std::string_view text) {
                     [&](char c, char shape) { return shape == 'x' ? is_digit(c) : c == shape; });
 }
 
-// Of one folder of a path: pod<uid>, or kubepods-<class>-pod<uid, with underscores>.slice under systemd.
+// The kubelet's own, below its root: under systemd the names of what is above come before.
+bool IsKubelets(std::string_view folder) {
+  return folder == kKubelets || folder == "kubepods.slice" || EndsWith(folder, "-kubepods.slice");
+}
+
+// Of one folder of a path: pod<uid>, or ..kubepods-<class>-pod<uid, with underscores>.slice under systemd.
 std::optional<std::string> UidOfFolder(std::string_view folder) {
   std::string uid;
   if (EndsWith(folder, kSlice)) {
     const std::size_t pod = folder.rfind("-pod");
-    if (!StartsWith(folder, kKubelets) || pod == std::string_view::npos) return std::nullopt;
+    if (folder.find(kKubelets) == std::string_view::npos || pod == std::string_view::npos)
+      return std::nullopt;
     uid = folder.substr(pod + 4, folder.size() - pod - 4 - kSlice.size());
     std::replace(uid.begin(), uid.end(), '_', '-');
   } else if (StartsWith(folder, kPod)) {
@@ -44,18 +50,45 @@ std::optional<std::string> UidOfFolder(std::string_view folder) {
   return uid;
 }
 
-std::optional<std::string> UidOfPath(std::string_view path) {
-  bool below_kubelet = false;
-  while (!path.empty()) {
-    const std::size_t slash = path.find('/');
-    const std::string_view folder = path.substr(0, slash);
-    path = slash == std::string_view::npos ? "" : path.substr(slash + 1);
-    if (below_kubelet) {
-      if (auto uid = UidOfFolder(folder)) return uid;
-    }
-    below_kubelet |= folder == kKubelets || folder == "kubepods.slice";
+std::string_view TakeFolder(std::string_view* path) {
+  const std::size_t slash = path->find('/');
+  const std::string_view folder = path->substr(0, slash);
+  *path = slash == std::string_view::npos ? "" : path->substr(slash + 1);
+  return folder;
+}
+
+// The kubelet's group, then perhaps one for a class of pods, then the pod's. Whatever stands deeper is the
+// pod's own doing, and whatever stands elsewhere somebody else's.
+std::optional<std::string> UidOfPath(std::string_view path, std::string_view root) {
+  if (StartsWith(path, "/")) path.remove_prefix(1);
+  // As it is seen from a group below: the kernel leaves out what both have in common, the kubelet's own too.
+  bool from_below = false;
+  while (StartsWith(path, "../")) {
+    from_below = true;
+    path.remove_prefix(3);
   }
-  return std::nullopt;
+  while (!from_below && !root.empty()) {
+    if (TakeFolder(&path) != TakeFolder(&root)) return std::nullopt;
+  }
+  std::string_view folder = TakeFolder(&path);
+  if (IsKubelets(folder)) {
+    folder = TakeFolder(&path);
+  } else if (!from_below) {
+    return std::nullopt;
+  }
+  if (auto uid = UidOfFolder(folder)) return uid;
+  const bool is_class = folder.find("burstable") != std::string_view::npos ||
+                        folder.find("besteffort") != std::string_view::npos;
+  return is_class ? UidOfFolder(TakeFolder(&path)) : std::nullopt;
+}
+
+// Takes one line, hierarchy:controllers:path.
+std::string_view PathOfLine(std::string_view* cgroups) {
+  const std::size_t feed = cgroups->find('\n');
+  std::string_view line = cgroups->substr(0, feed);
+  *cgroups = feed == std::string_view::npos ? "" : cgroups->substr(feed + 1);
+  for (int colon = 0; colon < 2; ++colon) line = line.substr(std::min(line.find(':'), line.size() - 1) + 1);
+  return line;
 }
 
 bool Ended(const arbiter::Peer& peer) {
@@ -65,15 +98,23 @@ bool Ended(const arbiter::Peer& peer) {
 
 }  // namespace
 
-std::optional<std::string> PodUidOf(std::string_view cgroups) {
+std::string KubeletsRootIn(std::string_view cgroups) {
+  while (!cgroups.empty()) {
+    std::string_view path = PathOfLine(&cgroups);
+    std::string root;
+    while (!path.empty()) {
+      const std::string_view folder = TakeFolder(&path);
+      if (IsKubelets(folder)) return root;
+      if (!folder.empty()) root += (root.empty() ? "" : "/") + std::string(folder);
+    }
+  }
+  return "";
+}
+
+std::optional<std::string> PodUidOf(std::string_view cgroups, std::string_view root) {
   std::optional<std::string> found;
   while (!cgroups.empty()) {
-    const std::size_t feed = cgroups.find('\n');
-    std::string_view line = cgroups.substr(0, feed);
-    cgroups = feed == std::string_view::npos ? "" : cgroups.substr(feed + 1);
-    // hierarchy:controllers:path
-    for (int colon = 0; colon < 2; ++colon) line = line.substr(std::min(line.find(':'), line.size() - 1) + 1);
-    auto uid = UidOfPath(line);
+    auto uid = UidOfPath(PathOfLine(&cgroups), root);
     if (!uid) continue;
     if (found && found != uid) return std::nullopt;
     found = std::move(uid);
@@ -81,13 +122,19 @@ std::optional<std::string> PodUidOf(std::string_view cgroups) {
   return found;
 }
 
-std::optional<std::string> PodUidOf(const arbiter::Peer& peer) {
+std::optional<std::string> PodUidOf(const arbiter::Peer& peer, std::string_view root) {
   // Without a descriptor of the process itself, whose end would show, its number proves nothing.
   if (peer.pid <= 0 || !peer.pidfd) return std::nullopt;
   std::string why;
   const auto text = files::ReadFile("/proc/" + std::to_string(peer.pid) + "/cgroup", &why);
   if (!text || Ended(peer)) return std::nullopt;
-  return PodUidOf(*text);
+  return PodUidOf(*text, root);
+}
+
+std::optional<std::string> PodUidOf(pid_t pid, std::string_view root) {
+  std::string why;
+  const auto text = files::ReadFile("/proc/" + std::to_string(pid) + "/cgroup", &why);
+  return text ? PodUidOf(*text, root) : std::nullopt;
 }
 
 }  // namespace crossover::deviceplugin

@@ -1,6 +1,9 @@
 #include "deviceplugin/pods/checkpoint.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cstdint>
 
 #include "common/files/read_file.h"
@@ -72,7 +75,9 @@ std::optional<Checkpoint> ParseCheckpoint(std::string_view text, const std::stri
 
 std::optional<Checkpoint> ReadCheckpoint(const std::string& directory, const std::string& resource) {
   std::string why;
-  const auto text = files::ReadFile(directory + kFile, &why);
+  const std::string path = directory + kFile;
+  if (access(path.c_str(), F_OK) != 0 && errno == ENOENT) return Checkpoint();
+  const auto text = files::ReadFile(path, &why);
   if (!text) return std::nullopt;
   return ParseCheckpoint(*text, resource);
 }

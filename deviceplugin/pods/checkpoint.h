@@ -31,7 +31,8 @@ struct Checkpoint {
 // Nothing for text that is no such file. `resource`: ours. Pure.
 std::optional<Checkpoint> ParseCheckpoint(std::string_view text, const std::string& resource);
 
-// Of the file in a kubelet's device plugin directory. Nothing where it cannot be read.
+// Of the file in a kubelet's device plugin directory; an empty one where there is none, as of a kubelet that
+// has not handed out anything yet. Nothing where it cannot be read.
 std::optional<Checkpoint> ReadCheckpoint(const std::string& directory, const std::string& resource);
 
 }  // namespace crossover::deviceplugin

@@ -30,12 +30,21 @@ std::variant<arbiter::Hello, arbiter::Unidentified> PodIdentity::Identify(const 
                                                                           const arbiter::Hello& hello) const {
   const std::string process = "process " + std::to_string(peer.pid);
   if (!peer.pidfd) return arbiter::Unidentified{process + " has just begun, or its end cannot be seen"};
-  const auto uid = PodUidOf(peer);
+  const auto uid = PodUidOf(peer, cgroup_root_);
   if (!uid) return arbiter::Unidentified{process + " belongs to no pod of this node"};
   const auto pod = pods_->Find(*uid);
   if (!pod || pod->over)
     return arbiter::Unidentified{"pod " + *uid + " of " + process + " is not known here"};
+  if (!slots_->Holds(pod->uid, hello.gpu_uuid)) {
+    return arbiter::Unidentified{"pod " + NameOf(*pod) + " has no slot of gpu " + hello.gpu_uuid};
+  }
   return HelloOf(*pod, hello);
+}
+
+// Pods share users, but not connections.
+std::string PodIdentity::AccountOf(const arbiter::Peer& peer) const {
+  const auto uid = PodUidOf(peer, cgroup_root_);
+  return uid ? "pod " + *uid : IdentitySource::AccountOf(peer);
 }
 
 arbiter::Standing PodIdentity::StandingOf(const arbiter::Member& member) const {

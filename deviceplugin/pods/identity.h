@@ -2,25 +2,32 @@
 #pragma once
 
 #include <string>
+#include <utility>
 
 #include "deviceplugin/arbiter/identity_source.h"
 #include "deviceplugin/pods/pod_table.h"
+#include "deviceplugin/pods/slot_book.h"
 #include "deviceplugin/switches/namespaces.h"
 
 namespace crossover::deviceplugin {
 
 class PodIdentity : public arbiter::IdentitySource {
  public:
-  // Both outlive it.
-  PodIdentity(const PodTable* pods, const Namespaces* namespaces) : pods_(pods), namespaces_(namespaces) {}
+  // All outlive it. `cgroup_root`: the kubelet's (cgroup.h).
+  PodIdentity(const PodTable* pods, const Namespaces* namespaces, const SlotBook* slots,
+              std::string cgroup_root)
+      : pods_(pods), namespaces_(namespaces), slots_(slots), cgroup_root_(std::move(cgroup_root)) {}
 
   std::variant<arbiter::Hello, arbiter::Unidentified> Identify(const arbiter::Peer& peer,
                                                                const arbiter::Hello& hello) const override;
   arbiter::Standing StandingOf(const arbiter::Member& member) const override;
+  std::string AccountOf(const arbiter::Peer& peer) const override;
 
  private:
   const PodTable* pods_;
   const Namespaces* namespaces_;
+  const SlotBook* slots_;
+  const std::string cgroup_root_;
 };
 
 // What `hello` becomes in a pod: its gang, and of its wishes those that annotations say. An annotation that

@@ -11,7 +11,8 @@ void PodTable::OnList(const nlohmann::json& items) {
     if (auto pod = ParsePod(item)) pods.push_back(*std::move(pod));
   }
   // In which order those that are new were bound is not known; a kubelet that starts takes this one, too.
-  std::stable_sort(pods.begin(), pods.end(), [](const Pod& a, const Pod& b) { return a.created < b.created; });
+  std::stable_sort(pods.begin(), pods.end(),
+                   [](const Pod& a, const Pod& b) { return a.created < b.created; });
   std::set<std::string> there;
   for (const Pod& pod : pods) there.insert(pod.uid);
   {

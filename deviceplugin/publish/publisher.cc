@@ -19,19 +19,20 @@ constexpr char kApply[] = "?fieldManager=crossover-deviceplugin&force=true";
 
 }  // namespace
 
-Publisher::Publisher(kube::Access access, std::function<GpuNode()> look)
+Publisher::Publisher(kube::Access access, std::function<std::optional<GpuNode>()> look)
     : client_(std::move(access)), look_(std::move(look)), rounds_("xo-publish", kLook, [this] { Round(); }) {}
 
 void Publisher::Round() {
   const auto now = steady_clock::now();
   if (now < again_) return;
-  const GpuNode node = look_();
-  std::string body = BodyOf(node);
-  std::string urgent = UrgentPartOf(node);
+  const auto node = look_();
+  if (!node) return;
+  std::string body = BodyOf(*node);
+  std::string urgent = UrgentPartOf(*node);
   const bool wanted = published_.empty() || urgent != urgent_ ||
                       (body != published_ && now - when_ >= kCalm) || now - when_ >= kAnew;
   if (!wanted) return;
-  if (!Publish(node, body)) {
+  if (!Publish(*node, body)) {
     ++failures_;
     again_ = now + kAfterFailure;
     return;

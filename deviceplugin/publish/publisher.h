@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "common/kube/client.h"
@@ -16,8 +17,8 @@ namespace crossover::deviceplugin {
 
 class Publisher {
  public:
-  // `look` is called on the publisher's thread.
-  Publisher(kube::Access access, std::function<GpuNode()> look);
+  // `look` is called on the publisher's thread; nothing: not all is known now.
+  Publisher(kube::Access access, std::function<std::optional<GpuNode>()> look);
 
   std::uint64_t failures() const { return failures_; }
 
@@ -26,7 +27,7 @@ class Publisher {
   bool Publish(const GpuNode& node, const std::string& body);
 
   const kube::Client client_;
-  const std::function<GpuNode()> look_;
+  const std::function<std::optional<GpuNode>()> look_;
   std::atomic<std::uint64_t> failures_{0};
   // Of the thread alone.
   std::string published_, urgent_;

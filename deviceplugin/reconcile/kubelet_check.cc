@@ -57,8 +57,18 @@ std::vector<Pod> KubeletCheck::Look(const std::vector<Pod>& pods, const std::vec
     if (!Among(found_.drifts, drift)) Say(drift, Find(pods, drift.pod_uid));
   }
   std::set<std::string> misplaced;  // UIDs
+  const auto somebody_leaves = [&pods](const std::vector<std::string>& uids) {
+    return std::any_of(uids.begin(), uids.end(),
+                       [&pods](const std::string& uid) { return Find(pods, uid).grace_s.has_value(); });
+  };
+  const auto has_drifted = [&found](const std::string& uid) {
+    return std::any_of(found.drifts.begin(), found.drifts.end(),
+                       [&uid](const Drift& drift) { return drift.pod_uid == uid; });
+  };
   for (const Collision& collision : found.collisions) {
-    misplaced.insert(collision.pods.back());
+    // Where nobody has placed them otherwise they would come to the same GPU again.
+    if (has_drifted(collision.pods.back()) && !somebody_leaves(collision.pods))
+      misplaced.insert(collision.pods.back());
     if (Among(found_.collisions, collision)) continue;
     const std::string what = "gpu " + collision.gpu_uuid + " has several ranks of gang " + collision.gang +
                              ": " + NamesOf(pods, collision.pods);
@@ -66,7 +76,7 @@ std::vector<Pod> KubeletCheck::Look(const std::vector<Pod>& pods, const std::vec
     tell_(About(Find(pods, collision.pods.back()), "TwoRanksOnOneGpu", what));
   }
   for (const Double& twice : found.doubles) {
-    misplaced.insert(twice.pods.back());
+    if (!somebody_leaves(twice.pods)) misplaced.insert(twice.pods.back());
     if (Among(found_.doubles, twice)) continue;
     const std::string what = "slot " + twice.id + " was handed out twice, to " + NamesOf(pods, twice.pods);
     logging::Error(what);
@@ -84,8 +94,9 @@ std::vector<Pod> KubeletCheck::Look(const std::vector<Pod>& pods, const std::vec
 }
 
 bool KubeletCheck::MayRestart(const std::string& gang, Time now) {
-  std::erase_if(restarts_, [now](const auto& entry) { return now - entry.second.last > kForgetRestarts; });
+  std::erase_if(restarts_, [now](const auto& entry) { return now - entry.second.seen > kForgetRestarts; });
   Restarts& restarts = restarts_[gang];
+  restarts.seen = now;
   if (restarts.count >= kMostRestarts) return false;
   if (restarts.count > 0 && now - restarts.last < kBetweenRestarts) return false;
   ++restarts.count;

@@ -17,8 +17,8 @@ namespace crossover::deviceplugin {
 class KubeletCheck {
  public:
   using Time = std::int64_t;
-  // How often a gang is restarted for one kind of fault, and how long that takes at least: a kubelet that
-  // does the same again and again is not helped.
+  // How often pods of a gang are made anew until it has been well for a while, and how long is between two: a
+  // kubelet that does the same again and again is not helped.
   static constexpr int kMostRestarts = 3;
   static constexpr Time kBetweenRestarts = 30'000'000'000;
   static constexpr Time kForgetRestarts = 3'600'000'000'000;
@@ -34,8 +34,9 @@ class KubeletCheck {
   // `tell` is called for each difference that is new.
   explicit KubeletCheck(std::function<void(kube::Event)> tell) : tell_(std::move(tell)) {}
 
-  // Pods that are to be made anew elsewhere: of those that must not be where they are, whichever came last,
-  // where whoever made it makes another. `now`: ns of any clock.
+  // Pods that are to be made anew elsewhere: of those that must not be where they are, and were not meant to
+  // be, whichever came last, where whoever made it makes another, and none of them is leaving already. `now`:
+  // ns of any clock.
   std::vector<Pod> Look(const std::vector<Pod>& pods, const std::vector<HandedOut>& handed_out, Time now);
 
   Found found() const;
@@ -47,6 +48,7 @@ class KubeletCheck {
   struct Restarts {
     int count = 0;
     Time last = 0;
+    Time seen = 0;  // when it last had to be
   };
 
   void Say(const Drift& drift, const Pod& pod) const;

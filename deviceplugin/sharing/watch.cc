@@ -1,10 +1,10 @@
 #include "deviceplugin/sharing/watch.h"
 
+#include <algorithm>
 #include <set>
 #include <utility>
 
 #include "common/base/clock.h"
-#include "common/files/read_file.h"
 #include "common/logging/log.h"
 #include "deviceplugin/pods/cgroup.h"
 
@@ -14,21 +14,18 @@ namespace {
 constexpr std::chrono::seconds kPeriod{1};
 constexpr int kAskEvery = 5;  // rounds: that runs a program
 
-std::optional<std::string> PodOf(pid_t pid) {
-  std::string why;
-  const auto groups = files::ReadFile("/proc/" + std::to_string(pid) + "/cgroup", &why);
-  return groups ? PodUidOf(*groups) : std::nullopt;
-}
-
 }  // namespace
 
-SharingWatch::SharingWatch(MpsControl::Settings mps, Sharing wanted, std::function<std::vector<Pod>()> pods)
+SharingWatch::SharingWatch(MpsControl::Settings mps, Sharing wanted, std::function<std::vector<Pod>()> pods,
+                           std::string cgroup_root)
     : control_(std::move(mps)),
       pods_(std::move(pods)),
+      cgroup_root_(std::move(cgroup_root)),
       wanted_(wanted),
       state_{.choice = ChooseSharing(wanted, control_.Look().alive, false),
              .mps = control_.Look(),
-             .served = {}},
+             .served = {},
+             .servers = {}},
       rounds_("xo-sharing", kPeriod, [this] { Round(); }) {
   logging::Info("sharing: " + std::string(Name(state_.choice.sharing)) + ": " + state_.choice.reason);
 }
@@ -67,7 +64,10 @@ void SharingWatch::AskWhomMpsServes() {
   const auto servers = control_.Servers();
   const std::lock_guard lock(mutex_);
   state_.served.reset();
-  if (servers && servers->size() == 1) state_.served = servers->front().uid;
+  state_.servers.clear();
+  if (!servers) return;
+  if (servers->size() == 1) state_.served = servers->front().uid;
+  for (const MpsControl::Server& server : *servers) state_.servers.insert(server.pid);
 }
 
 void SharingWatch::SayFarewell() {
@@ -78,16 +78,22 @@ void SharingWatch::SayFarewell() {
   const auto servers = control_.Servers();
   if (!servers) return;
   for (const MpsControl::Server& server : *servers) {
-    const auto clients = control_.Clients(server.pid);
-    for (const pid_t client : clients.value_or(std::vector<pid_t>())) {
-      const auto pod = PodOf(client);
-      if (!pod || !uids.contains(*pod) || !control_.Terminate(server.pid, client)) continue;
-      logging::Info("process " + std::to_string(client) + " of pod " + *pod +
-                    ", which is about to be killed, was ended through MPS");
-      const std::lock_guard lock(mutex_);
-      ++state_.terminated;
+    for (const pid_t client : control_.Clients(server.pid).value_or(std::vector<pid_t>())) {
+      const auto pod = PodUidOf(client, cgroup_root_);
+      if (pod && uids.contains(*pod)) End(server.pid, client, *pod);
     }
   }
+}
+
+// Its answer says little: whether the client is gone is seen in the list.
+void SharingWatch::End(pid_t server, pid_t client, const std::string& pod) {
+  control_.Terminate(server, client);
+  const auto left = control_.Clients(server);
+  if (!left || std::find(left->begin(), left->end(), client) != left->end()) return;
+  logging::Info("process " + std::to_string(client) + " of pod " + pod +
+                ", which is about to be killed, was ended through MPS");
+  const std::lock_guard lock(mutex_);
+  ++state_.terminated;
 }
 
 }  // namespace crossover::deviceplugin

@@ -7,6 +7,8 @@
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "common/threads/rounds.h"
@@ -22,11 +24,14 @@ class SharingWatch {
     SharingChoice choice;
     MpsControl::State mps;
     std::optional<uid_t> served;   // by the one server of MPS that there is, if there is
+    std::set<pid_t> servers;       // of MPS
     std::uint64_t terminated = 0;  // clients, through MPS
   };
 
   // The choice is made when this returns. `pods`, of the node, is called on the watch's thread.
-  SharingWatch(MpsControl::Settings mps, Sharing wanted, std::function<std::vector<Pod>()> pods);
+  // `cgroup_root`: the kubelet's (cgroup.h).
+  SharingWatch(MpsControl::Settings mps, Sharing wanted, std::function<std::vector<Pod>()> pods,
+               std::string cgroup_root);
 
   State state() const;
   void Want(Sharing sharing);  // from the next round on
@@ -36,9 +41,11 @@ class SharingWatch {
   void Choose();
   void AskWhomMpsServes();
   void SayFarewell();
+  void End(pid_t server, pid_t client, const std::string& pod);
 
   const MpsControl control_;
   const std::function<std::vector<Pod>()> pods_;
+  const std::string cgroup_root_;
   Farewell farewell_;    // of the thread alone, like since_asked_
   int since_asked_ = 0;  // rounds
   std::atomic<Sharing> wanted_;

@@ -88,12 +88,17 @@ class NodeCase(unittest.TestCase):
                  for key, value in annotations.items()]
         self.cluster.kubectl("annotate", "--overwrite", kind, name, *words)
 
-    def run_with_slot(self, name, gang, uuid):
-        """A pod of a gang that was assigned a GPU, once it runs."""
+    def pod_with_slot(self, name, gang, uuid):
+        """A pod of a gang that was assigned a GPU."""
         pod = restricted(name, SHELL, ["/bin/sleep", "1000"], self.node.name)
         assignment = json.dumps({"containers": {"main": [uuid]}})
         pod["metadata"]["annotations"] = {"crossover.dev/gang": gang, "crossover.dev/assignment": assignment}
         pod["spec"]["containers"][0]["resources"] = {"limits": {SLOT: "1"}}
+        return pod
+
+    def run_with_slot(self, name, gang, uuid):
+        """Such a pod, once it runs."""
+        pod = self.pod_with_slot(name, gang, uuid)
         self.cluster.kubectl("create", "--namespace", NAMESPACE, "--filename", "-", input=json.dumps(pod))
         self.cluster.wait_for("pod", name, phase("Running"), NAMESPACE)
 

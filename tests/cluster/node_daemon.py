@@ -18,11 +18,11 @@ _CRDS = Path(__file__).resolve().parents[2] / "manifests" / "crds"
 
 
 def permissions():
-    """What the daemon may do: read pods, namespaces and nodes, delete pods that are misplaced, tell of events, and
+    """What the daemon may do: read pods, namespaces and nodes, evict pods that are misplaced, tell of events, and
     publish its node's GPUNode."""
     subject = {"kind": "ServiceAccount", "name": _ACCOUNT, "namespace": NAMESPACE}
     rules = [{"apiGroups": [""], "resources": ["pods", "namespaces", "nodes"], "verbs": ["get", "list", "watch"]},
-             {"apiGroups": [""], "resources": ["pods"], "verbs": ["delete"]},
+             {"apiGroups": [""], "resources": ["pods/eviction"], "verbs": ["create"]},
              {"apiGroups": ["events.k8s.io"], "resources": ["events"], "verbs": ["create"]},
              {"apiGroups": ["crossover.dev"], "resources": ["gpunodes"], "verbs": ["get", "create", "patch"]}]
     return [
@@ -164,7 +164,7 @@ class NodeDaemons:
                 "api": {"socket": "/run/crossover/api.sock"},
                 "trace_file": str(self._trace_file(node)),
                 "profiles": "off",
-                "node": {"name": node.name, "namespace": NAMESPACE, "library": str(self._build.library),
+                "node": {"name": node.name, "namespace": NAMESPACE, "cgroup_root": node.cgroup, "library": str(self._build.library),
                          "mps_control": str(self._build.program("nvidia-cuda-mps-control")),
                          "api_server": {"server": self._cluster.server,
                                         "ca_file": str(self._cluster.setup.certificates.authority),

@@ -1,5 +1,6 @@
 """The node daemon beside a real kubelet: what becomes of slots when GPUs err, and what it says of itself."""
 
+import json
 import subprocess
 import unittest
 
@@ -69,6 +70,23 @@ class Node(NodeCase):
         self.delete_pods()
         self.wait_for_metric("crossover_gang_collisions 0")
         self.wait_for_metric(f'crossover_gpu_held{{gpu_uuid="{self.gpus.uuids(0)[0]}"}} 0')
+
+    def test_a_pod_that_the_kubelet_put_beside_another_of_its_gang_is_made_anew(self):
+        """Both of the other GPU's slots are taken, so that it gets one of the GPU that it must not have."""
+        uuids = self.gpus.uuids(0)
+        self.run_with_slot("first", "one", uuids[0])
+        for number in range(2):
+            self.run_with_slot(f"other-{number}", f"other-{number}", uuids[1])
+        pod = self.pod_with_slot("second", "one", uuids[1])
+        replica_set = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"name": "second"}, "spec": {
+            "replicas": 1, "selector": {"matchLabels": {"app": "second"}}, "template": {
+                "metadata": {"labels": {"app": "second"}, "annotations": pod["metadata"]["annotations"]},
+                "spec": pod["spec"] | {"restartPolicy": "Always"}}}}
+        self.cluster.kubectl("create", "--namespace", NAMESPACE, "--filename", "-", input=json.dumps(replica_set))
+        self.wait_for_words("is made anew: it must not stay on its GPU")
+        self.wait_for_metric("crossover_misplaced_pods_deleted_total 1")
+        self.assertEqual(self.cluster.get("pod", "first", NAMESPACE)["status"]["phase"], "Running", "it came first")
+        self.cluster.kubectl("delete", "replicaset", "second", "--namespace", NAMESPACE)
 
     def test_what_is_given_out_is_published(self):
         uuid = self.gpus.uuids(0)[0]

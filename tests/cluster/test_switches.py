@@ -1,6 +1,7 @@
 """What administrators tell a node's daemon while it runs: switches, maintenance, configurations."""
 
 import os
+import time
 import unittest
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from tests.cluster.node_case import NAMESPACE, NodeCase
 from tests.cluster.training import TrainingJob, load_image
 
 _SHAPE = pairs.Shape(0.6, compute_ms=20.0, iterations=400, warm_up=40)  # long enough to be switched off and on
+_LIVE_WITHIN_S = 5.0  # what is promised of switches
 _SYSTEM = node_daemon.NAMESPACE
 
 
@@ -36,14 +38,18 @@ class Switches(NodeCase):
                 here = ("--namespace", NAMESPACE) if kind == "pod" else ()
                 seen = len(self.daemons.said(self.node))
                 self.cluster.kubectl("annotate", *here, kind, name, "crossover.dev/mode=off")
+                began = time.monotonic()
                 self.wait_for_words(f"left: crossover.dev/mode of {whose} is off", seen)
+                self.assertLess(time.monotonic() - began, _LIVE_WITHIN_S)
                 seen = len(self.daemons.said(self.node))
                 self.cluster.kubectl("annotate", *here, kind, name, "crossover.dev/mode-")
                 self.wait_for_words("joined", seen)
         for kind, name in (("node", self.node.name), ("namespace", _SYSTEM)):
             with self.subTest(kind):
                 self.annotate(kind, name, mode="off")
+                began = time.monotonic()
                 self.wait_for_metric('crossover_node_mode{mode="off"} 1')
+                self.assertLess(time.monotonic() - began, _LIVE_WITHIN_S)
                 self.annotate(kind, name, mode=None)
                 self.wait_for_metric('crossover_node_mode{mode="enforce"} 1')
         job.finish()  # fails where a rank has

@@ -32,6 +32,8 @@ TEST(RunTest, ItsExitStatusAndTheSignalThatEndedIt) {
 TEST(RunTest, OneThatIsNotThereOrDoesNotEnd) {
   EXPECT_FALSE(process::Run({"/nonexistent/program"}, {}, "", kPatience));
   EXPECT_FALSE(process::Run({"sleep", "1000"}, {}, "", milliseconds(50)));
+  EXPECT_FALSE(process::Run({"sh", "-c", "exec sleep 1000 >&-"}, {}, "", milliseconds(50)))
+      << "which says no more";
 }
 
 TEST(RunTest, WhatIsTooMuchIsLeftOut) {

@@ -28,7 +28,8 @@ class GpuWatchTest : public ::testing::Test {
     watch_ = std::make_unique<GpuWatch>(GpuWatch::Settings{.slots_per_gpu = 3,
                                                            .quiet = std::chrono::seconds(0),
                                                            .look = milliseconds(20),
-                                                           .library = FAKE_NVML},
+                                                           .library = FAKE_NVML,
+                                                           .withheld = ""},
                                         &devices_);
   }
   // Waits until the list is so. Times out with the test.

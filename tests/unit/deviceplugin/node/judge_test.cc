@@ -22,7 +22,7 @@ class OccupantJudgeTest : public ::testing::Test {
     return judge_.Judge(occupants, known_, second * kSecond);
   }
   OccupantJudge judge_;
-  OccupantJudge::Known known_{.holders = {{"ours", "GPU-1"}}, .clients = {{7, "GPU-1"}}};
+  OccupantJudge::Known known_{.holders = {{"ours", "GPU-1"}}, .clients = {{7, "GPU-1"}}, .mps_servers = {}};
 };
 
 TEST_F(OccupantJudgeTest, WhoeverStaysWithoutASlotTakesTheGpu) {
@@ -56,10 +56,12 @@ TEST_F(OccupantJudgeTest, WhoeverHasASlotAndIsNotHeardOfIsUnhooked) {
   EXPECT_THAT(At(31, occupants).unhooked, IsEmpty()) << "it has joined";
 }
 
-TEST_F(OccupantJudgeTest, TheServerOfMpsIsNobody) {
-  const std::vector<Occupant> occupants = {Process(5, std::nullopt, "nvidia-cuda-mps")};
+TEST_F(OccupantJudgeTest, TheServerOfMpsIsNobodyAndANameIsNoServer) {
+  const std::vector<Occupant> occupants = {Process(5, std::nullopt, "nvidia-cuda-mps"),
+                                           Process(6, "other", "nvidia-cuda-mps")};
+  known_.mps_servers = {5};
   At(0, occupants);
-  EXPECT_THAT(At(60, occupants).strangers, IsEmpty());
+  EXPECT_THAT(At(60, occupants).strangers.at("GPU-1"), HasSubstr("pid 6"));
 }
 
 }  // namespace

@@ -31,7 +31,19 @@ class KubeletCheckTest : public ::testing::Test {
     return names;
   }
 
-  // Two ranks of one gang on one GPU; the first came last.
+  // Two ranks of one gang on one GPU; the first came last, and was assigned another.
+  KubeletCheckTest() {
+    pods_[0].annotations["crossover.dev/assignment"] = R"({"containers": {"main": ["GPU-9"]}})";
+  }
+  // Those that are not of drift.
+  std::vector<kube::Event> Told() const {
+    std::vector<kube::Event> told;
+    for (const kube::Event& event : told_) {
+      if (event.reason != "OtherGpus") told.push_back(event);
+    }
+    return told;
+  }
+
   std::vector<Pod> pods_ = {MadePod("a-0", "a", 2), MadePod("a-1", "a", 1)};
   std::vector<HandedOut> handed_out_ = {{"uid-a-0", "main", {"GPU-1::0"}, ""},
                                         {"uid-a-1", "main", {"GPU-1::1"}, ""}};
@@ -42,10 +54,11 @@ class KubeletCheckTest : public ::testing::Test {
 TEST_F(KubeletCheckTest, TwoRanksOnOneGpuAreToldOnceAndTheLaterIsMadeAnew) {
   EXPECT_THAT(Look(0), ElementsAre("a-0"));
   EXPECT_THAT(Look(1), IsEmpty()) << "it is on its way";
-  ASSERT_EQ(told_.size(), 1u);
-  EXPECT_EQ(told_[0].reason, "TwoRanksOnOneGpu");
-  EXPECT_EQ(told_[0].regarding.name, "a-0");
-  EXPECT_THAT(told_[0].note, HasSubstr("team/a-0, team/a-1"));
+  const auto told = Told();
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told[0].reason, "TwoRanksOnOneGpu");
+  EXPECT_EQ(told[0].regarding.name, "a-0");
+  EXPECT_THAT(told[0].note, HasSubstr("team/a-0, team/a-1"));
   EXPECT_THAT(check_.held(), ElementsAre(testing::Pair("GPU-1", HasSubstr("two ranks of gang team/a"))));
   EXPECT_EQ(check_.restarts(), 1u);
 }
@@ -54,17 +67,34 @@ TEST_F(KubeletCheckTest, AKubeletThatDoesTheSameAgainIsNotFoughtForEver) {
   EXPECT_EQ(Look(0).size() + Look(29).size(), 1u);
   EXPECT_EQ(Look(30).size(), 1u);
   EXPECT_EQ(Look(60).size(), 1u);
-  EXPECT_EQ(Look(90).size() + Look(3600).size(), 0u);
-  EXPECT_EQ(Look(60 + 3601).size(), 1u) << "long ago";
+  EXPECT_EQ(Look(90).size() + Look(3600).size() + Look(7000).size(), 0u) << "it goes on";
+  EXPECT_EQ(Look(7000 + 3601).size(), 1u) << "it had been well for long";
 }
 
 TEST_F(KubeletCheckTest, APodThatNobodyWouldMakeAnewStays) {
   pods_[0].controlled = false;
   EXPECT_THAT(Look(0), IsEmpty());
-  EXPECT_EQ(told_.size(), 1u);
+  EXPECT_EQ(Told().size(), 1u);
+}
+
+TEST_F(KubeletCheckTest, RanksThatNobodyPlacedOtherwiseWouldComeToTheSameGpuAgain) {
+  pods_[0].annotations.clear();
+  EXPECT_THAT(Look(0), IsEmpty());
+  EXPECT_EQ(Told().size(), 1u);
+  EXPECT_TRUE(check_.held().contains("GPU-1"));
+}
+
+TEST_F(KubeletCheckTest, WhereOneIsLeavingNobodyIsMadeAnew) {
+  pods_[1].grace_s = 30;
+  EXPECT_THAT(Look(0), IsEmpty()) << "the other has come in its place";
+  EXPECT_TRUE(check_.held().contains("GPU-1")) << "as long as both are there";
+  pods_[1].grace_s.reset();
+  pods_[0].grace_s = 30;
+  EXPECT_THAT(Look(31), IsEmpty()) << "it is being deleted";
 }
 
 TEST_F(KubeletCheckTest, ASlotOfTwoPods) {
+  pods_[0].annotations.clear();
   pods_[1].owner = "b";
   handed_out_[1].ids = handed_out_[0].ids;
   EXPECT_THAT(Look(0), ElementsAre("a-0"));

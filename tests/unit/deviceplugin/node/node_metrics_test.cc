@@ -51,6 +51,8 @@ TEST(NodeMetricsTest, WhatIsMissingIsSaidInWords) {
   NodeState state;
   EXPECT_THAT(Missing(state), ElementsAre(HasSubstr("kubelet"), HasSubstr("API server")));
   state.registered = state.pods_known = true;
+  EXPECT_THAT(Missing(state), ElementsAre(HasSubstr("namespaces"), HasSubstr("this node's object")));
+  state.namespaces_known = state.node_known = true;
   EXPECT_THAT(Missing(state), IsEmpty());
 }
 

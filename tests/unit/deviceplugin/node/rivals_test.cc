@@ -24,6 +24,11 @@ TEST(RivalsTest, GpusThatAnotherPluginNames) {
 TEST(RivalsTest, NvidiasWithoutUuidsHaveThemAll) {
   EXPECT_EQ(FindRivals({{"nvidia.com/gpu", {"nvidia0"}}}, {{"nvidia.com/gpu", "1"}}, kOurs).size(), 2u);
   EXPECT_THAT(FindRivals({{"example.com/nic", {"0", "1"}}}, {{"example.com/nic", "2"}}, kOurs), IsEmpty());
+  EXPECT_EQ(FindRivals({{"nvidia.com/gpu.shared", {"0"}}}, {{"nvidia.com/gpu.shared", "1"}}, kOurs).size(),
+            2u);
+  EXPECT_THAT(FindRivals({{"nvidia.com/hostdev", {"0000:3b:00.0"}}}, {{"nvidia.com/hostdev", "1"}}, kOurs),
+              IsEmpty())
+      << "of its network operator";
   EXPECT_THAT(FindRivals({{"nvidia.com/mig-1g.10gb", {"MIG-x"}}}, {{"nvidia.com/mig-1g.10gb", "1"}}, kOurs),
               IsEmpty());
 }

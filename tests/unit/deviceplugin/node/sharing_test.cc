@@ -48,13 +48,20 @@ std::vector<std::string> UidsOf(const std::vector<Pod>& pods) {
   return uids;
 }
 
-TEST(FarewellTest, ShortlyBeforeTheKillAndOnce) {
+TEST(FarewellTest, ShortlyBeforeTheKillAndUntilItIsGone) {
   Farewell farewell;
   const std::vector<Pod> pods = {Leaving("a", 30), Leaving("b", 1), Pod()};
   EXPECT_THAT(UidsOf(farewell.Due(pods, 0)), ElementsAre("b"));
-  EXPECT_THAT(UidsOf(farewell.Due(pods, 27 * kSecond)), IsEmpty());
-  EXPECT_THAT(UidsOf(farewell.Due(pods, 28 * kSecond)), ElementsAre("a"));
-  EXPECT_THAT(UidsOf(farewell.Due(pods, 29 * kSecond)), IsEmpty());
+  EXPECT_THAT(UidsOf(farewell.Due({pods[0]}, 27 * kSecond)), IsEmpty());
+  EXPECT_THAT(UidsOf(farewell.Due({pods[0]}, 28 * kSecond)), ElementsAre("a"));
+  EXPECT_THAT(UidsOf(farewell.Due({pods[0]}, 29 * kSecond)), ElementsAre("a"));
+}
+
+TEST(FarewellTest, AGraceThatIsShortenedCounts) {
+  Farewell farewell;
+  EXPECT_THAT(farewell.Due({Leaving("a", 60)}, 0), IsEmpty());
+  EXPECT_THAT(farewell.Due({Leaving("a", 5)}, kSecond), IsEmpty());
+  EXPECT_THAT(UidsOf(farewell.Due({Leaving("a", 5)}, 4 * kSecond)), ElementsAre("a"));
 }
 
 TEST(FarewellTest, OneThatHasEndedNeedsNone) {

@@ -63,10 +63,11 @@ TEST(HelloOfTest, AnAnnotationThatIsNotAllowedCountsAsNotSet) {
 TEST(PodIdentityTest, AProcessOfNoPodIsRefused) {
   const PodTable pods;
   const Namespaces namespaces([] {});
+  const SlotBook slots;
   arbiter::Peer self;
   self.pid = getpid();
   self.pidfd.Reset(static_cast<int>(syscall(SYS_pidfd_open, self.pid, 0)));
-  const auto outcome = PodIdentity(&pods, &namespaces).Identify(self, Claim());
+  const auto outcome = PodIdentity(&pods, &namespaces, &slots, "").Identify(self, Claim());
   ASSERT_TRUE(std::holds_alternative<arbiter::Unidentified>(outcome));
   EXPECT_THAT(std::get<arbiter::Unidentified>(outcome).reason,
               testing::HasSubstr("belongs to no pod of this node"));
@@ -77,6 +78,7 @@ arbiter::Standing StandingIn(const std::string& pod, const std::string& name_spa
                              const std::string& phase = "Running") {
   PodTable pods;
   Namespaces namespaces([] {});
+  const SlotBook slots;
   const auto object = [](const char* name, const std::string& mode) {
     nlohmann::json made = {{"metadata", {{"name", name}, {"namespace", "team"}, {"uid", "u"}}}};
     if (!mode.empty()) made["metadata"]["annotations"] = {{"crossover.dev/mode", mode}};
@@ -88,7 +90,7 @@ arbiter::Standing StandingIn(const std::string& pod, const std::string& name_spa
   namespaces.OnChange(object("team", name_space));
   arbiter::Member member;
   member.pod_uid = "u";
-  return PodIdentity(&pods, &namespaces).StandingOf(member);
+  return PodIdentity(&pods, &namespaces, &slots, "").StandingOf(member);
 }
 
 TEST(PodIdentityTest, TheStricterOfPodAndNamespaceHolds) {
@@ -105,16 +107,28 @@ TEST(PodIdentityTest, ClientsOfPodsThatAreNoMoreMayNotStay) {
   EXPECT_EQ(StandingIn("", "", "Failed").policy, arbiter::Policy::kOff);
   const PodTable pods;
   const Namespaces namespaces([] {});
-  EXPECT_EQ(PodIdentity(&pods, &namespaces).StandingOf(arbiter::Member()).policy, arbiter::Policy::kOff);
+  const SlotBook slots;
+  EXPECT_EQ(PodIdentity(&pods, &namespaces, &slots, "").StandingOf(arbiter::Member()).policy,
+            arbiter::Policy::kOff);
+}
+
+TEST(SlotBookTest, WhoHasASlotOfWhat) {
+  SlotBook slots;
+  EXPECT_TRUE(slots.Holds("u", "GPU-1")) << "nothing is known yet";
+  slots.Set({{"u", "GPU-1"}});
+  EXPECT_TRUE(slots.Holds("u", "GPU-1"));
+  EXPECT_FALSE(slots.Holds("u", "GPU-2"));
+  EXPECT_FALSE(slots.Holds("v", "GPU-1"));
 }
 
 TEST(PodIdentityTest, AProcessWhoseNumberMayBeAnothersIsRefused) {
   const PodTable pods;
   const Namespaces namespaces([] {});
+  const SlotBook slots;
   arbiter::Peer self;
   self.pid = getpid();
-  EXPECT_TRUE(
-      std::holds_alternative<arbiter::Unidentified>(PodIdentity(&pods, &namespaces).Identify(self, Claim())));
+  EXPECT_TRUE(std::holds_alternative<arbiter::Unidentified>(
+      PodIdentity(&pods, &namespaces, &slots, "").Identify(self, Claim())));
 }
 
 }  // namespace
