@@ -25,7 +25,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   if (check) return crossover::deviceplugin::CheckConfig(config, standalone);
-  mallopt(M_ARENA_MAX, 2);  // one for each core would keep what threads that serve metrics once needed
+  mallopt(M_ARENA_MAX, 1);  // more would keep, each for itself, what threads that serve metrics once needed
   mallopt(M_TRIM_THRESHOLD, 128 << 10);
   return standalone ? crossover::deviceplugin::RunStandalone(config)
                     : crossover::deviceplugin::RunOnNode(config);
