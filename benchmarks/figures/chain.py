@@ -48,8 +48,9 @@ def measure(context, case):
              "losses_identical": all(found.losses_identical for found, _ in shared)}
     yield Measured("chain", case, stats.median(etas), "1", GOAL, tuple(etas),
                    controlled(GOAL, "release after the collective", late.eta), condition, notes)
-    errors = [abs(gain / found.gain - 1) for found, gain in shared]
-    yield Measured("chain_daemon_error", case, stats.median(errors), "of the gain", _ERROR_GOAL, tuple(errors), None,
+    errors = [abs(gain / found.gain - 1) if gain else None for found, gain in shared]
+    error = None if None in errors else stats.median(errors)
+    yield Measured("chain_daemon_error", case, error, "of the gain", _ERROR_GOAL, tuple(errors), None,
                    condition, {"daemon": [gain for _, gain in shared], "trainers": [found.gain for found, _ in shared]})
 
 
@@ -92,7 +93,7 @@ class _Jobs:
         logs = dict(zip(("alpha", "beta"), found))
         shared = pairs.rate(_SHAPE, _Result(logs), solo, bound)
         self._context.say(f"    run {number}: eta {shared.eta:.4f}, gain {shared.gain:.3f}, the daemon says {gains}")
-        return shared, stats.median(gains)
+        return shared, stats.median(gains) if gains else None
 
     def _gains(self):
         """Of the first node's GPUs, some seconds after both have learned."""
