@@ -48,7 +48,8 @@ class Programs:
                               "kubectl"), self._containerd: ("containerd", "containerd-shim-runc-v2", "ctr")}
         missing = [str(folder / name) for folder, names in built.items() for name in names
                    if not os.access(folder / name, os.X_OK)]
-        missing += [name for name in ("etcd", "runc", "promtool", "openssl", "gcc", "ip", "mount", "nsenter", "setpriv", "unshare")
+        missing += [name for name in ("etcd", "runc", "promtool", "openssl", "gcc", "ip", "mount", "nsenter", "setpriv",
+                                      "unshare")
                     if not shutil.which(name, path=self.search_path)]
         if not self.cni:
             missing.append("the CNI plugins ptp and host-local")
