@@ -10,8 +10,9 @@ import random
 import threading
 import time
 
-from benchmarks.cluster import NAMESPACE, PODS, slot_pod
+from benchmarks.cluster import NAMESPACE, PODS
 from benchmarks.processes import Failed
+from tests.cluster.pods import with_slots
 
 IMAGE = "crossover.test/sleep:1"
 STAYING, REPLACED, LANES = 2, 2, 2  # pods of each kind on a node; Jobs at a time
@@ -35,7 +36,7 @@ class Churn:
         """Returns when all pods of the beginning run."""
         for node in self._nodes:
             for number in range(STAYING):
-                self._api.create(PODS, slot_pod(f"stays-{node}-{number}", IMAGE, ["/bin/sleep", "10000"], node))
+                self._api.create(PODS, with_slots(f"stays-{node}-{number}", IMAGE, ["/bin/sleep", "10000"], node))
             self._api.create(_REPLICA_SETS, _replica_set(f"replaced-{node}", node))
             for lane in range(LANES):
                 self._next_job(node, lane)
@@ -98,14 +99,15 @@ class Churn:
 
 
 def _replica_set(name, node):
-    pod = slot_pod(name, IMAGE, ["/bin/sleep", "10000"], node, restartPolicy="Always", terminationGracePeriodSeconds=1)
+    pod = with_slots(name, IMAGE, ["/bin/sleep", "10000"], node, restartPolicy="Always",
+                     terminationGracePeriodSeconds=1)
     return {"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"name": name},
             "spec": {"replicas": REPLACED, "selector": {"matchLabels": {"set": name}},
                      "template": {"metadata": {"labels": {"set": name}}, "spec": pod["spec"]}}}
 
 
 def _job(name, node, lane, seconds):
-    pod = slot_pod(name, IMAGE, ["/bin/sleep", f"{seconds:.2f}"], node)
+    pod = with_slots(name, IMAGE, ["/bin/sleep", f"{seconds:.2f}"], node)
     return {"apiVersion": "batch/v1", "kind": "Job",
             "metadata": {"name": name, "annotations": {"lane": f"{node} {lane}"}},
             "spec": {"template": {"spec": pod["spec"]}}}

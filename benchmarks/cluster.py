@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.processes import Failed
-from tests.cluster.node_daemon import SLOT, NodeDaemons
-from tests.cluster.pods import restricted
+from tests.cluster.node_daemon import NodeDaemons
+from tests.cluster.pods import SLOT, with_slots
 from tests.cluster.rig import Cluster, Refused, cgroups, phase
 from tests.cluster.software_gpus import SoftwareGpus
 
@@ -77,20 +77,13 @@ def await_words(running, name, words, patience_s=20.0):
 
 def new_pod(running, node, name, image, slots=1, gpus=(), gang=""):
     """A pod that sleeps with slots, of certain GPUs where that is wished, and runs: its UID and its control groups."""
-    pod = slot_pod(name, image, ["/bin/sleep", "10000"], node.name, slots)
+    pod = with_slots(name, image, ["/bin/sleep", "10000"], node.name, slots)
     pod["metadata"]["annotations"] = {
         **({"crossover.dev/gang": gang} if gang else {}),
         **({"crossover.dev/assignment": json.dumps({"containers": {"main": list(gpus)}})} if gpus else {})}
     uid = running.api.create(PODS, pod)["metadata"]["uid"]
     running.cluster.wait_for("pod", name, phase("Running"), NAMESPACE)
     return uid, groups_of(node, uid)
-
-
-def slot_pod(name, image, command, node=None, slots=1, **more):
-    """A pod that asks for slots; `more`: of its spec."""
-    pod = restricted(name, image, command, node, **more)
-    pod["spec"]["containers"][0]["resources"] = {"limits": {SLOT: str(slots)}}
-    return pod
 
 
 def allocatable(node):

@@ -11,7 +11,8 @@ import time
 import uuid
 from dataclasses import dataclass
 
-RESOURCE = "crossover.dev/slot"
+from tests.cluster.pods import SLOT as RESOURCE
+
 ASSIGNMENT = "crossover.dev/assignment"
 NAMESPACE = "team"
 INIT, SIDECAR, MAIN = "init", "sidecar", "main"

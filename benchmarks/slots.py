@@ -5,9 +5,9 @@ import json
 import threading
 import time
 
-from benchmarks.cluster import PODS, allocatable, slot_pod
+from benchmarks.cluster import PODS, allocatable
 from benchmarks.processes import Failed
-from tests.cluster.node_daemon import SLOT
+from tests.cluster.pods import SLOT, with_slots
 
 STATUS_INTERVAL_S = 1.0  # of the kubelets: tests/cluster/rig/configuration.py
 _SETTLED_S = 2.5 * STATUS_INTERVAL_S  # what an older status still shows has been replaced by then
@@ -61,7 +61,8 @@ def leaked(running, pods, image):
     total = running.daemons.slots
     for node in running.cluster.nodes:
         for number in range(total):
-            running.api.create(PODS, slot_pod(f"fills-{node.name}-{number}", image, ["/bin/sleep", "10000"], node.name))
+            pod = with_slots(f"fills-{node.name}-{number}", image, ["/bin/sleep", "10000"], node.name)
+            running.api.create(PODS, pod)
     wanted = total * len(running.cluster.nodes)
     with contextlib.suppress(Failed):  # that is what is to be found out
         pods.await_that(lambda seen: sum(pod.ran and not pod.over for pod in seen) >= wanted, "every slot has a pod",

@@ -10,7 +10,6 @@
 #include "deviceplugin/config/values.h"
 #include "deviceplugin/inject/library_store.h"
 #include "deviceplugin/inventory/rivals.h"
-#include "deviceplugin/pods/slot_uuid.h"
 #include "deviceplugin/sharing/outside_mps.h"
 #include "deviceplugin/switches/limits.h"
 
@@ -101,12 +100,8 @@ std::optional<Checkpoint> NodeServices::ReadKubelet() const {
 // Which containers have had theirs, and which pods have what.
 PodTable::Done NodeServices::NoteDone(const Checkpoint& kubelet) const {
   PodTable::Done done;
-  SlotBook::Holders holders;
-  for (const HandedOut& entry : kubelet.handed_out) {
-    done.emplace(entry.pod_uid, entry.container);
-    for (const std::string& id : entry.ids) holders.emplace(entry.pod_uid, UuidOfSlot(id));
-  }
-  around_.slots->Set(std::move(holders));
+  for (const HandedOut& entry : kubelet.handed_out) done.emplace(entry.pod_uid, entry.container);
+  around_.slots->Set(HoldersOf(kubelet.handed_out));
   return around_.pods->EverDone(done);
 }
 
@@ -128,9 +123,7 @@ std::optional<OccupantJudge::Known> NodeServices::KnownOccupants() const {
   const auto kubelet = ReadKubelet();
   if (!kubelet || !pods_.synced()) return std::nullopt;
   OccupantJudge::Known known;
-  for (const HandedOut& entry : kubelet->handed_out) {
-    for (const std::string& id : entry.ids) known.holders.emplace(entry.pod_uid, UuidOfSlot(id));
-  }
+  known.holders = HoldersOf(kubelet->handed_out);
   known.mps_servers = sharing_.state().servers;
   for (const auto& member : around_.books->Members()) known.clients.emplace(member->pid, member->gpu->uuid);
   return known;
@@ -170,10 +163,9 @@ void NodeServices::MakeAnew(const Pod& pod) {
                             R"(","namespace":")" + pod.name_space +
                             R"("},"deleteOptions":{"preconditions":{"uid":")" + pod.uid + "\"}}}"});
   const bool done = response.status == 200 || response.status == 201;
-  logging::Warn("pod " + NameOf(pod) +
-                (done
-                     ? " is made anew: it must not stay on its GPU"
-                     : " was not evicted: status " + std::to_string(response.status) + " " + response.error));
+  logging::Warn(
+      "pod " + NameOf(pod) +
+      (done ? " is made anew: it must not stay on its GPU" : " was not evicted: " + WhyNot(response)));
 }
 
 // GPUs that are not for us to give out, and why.

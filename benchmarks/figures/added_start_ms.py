@@ -15,7 +15,7 @@ from benchmarks import cluster, stats
 from benchmarks.machine import Machine
 from benchmarks.processes import Failed
 from benchmarks.results import Goal, Measured, controlled
-from tests.cluster.pods import restricted
+from tests.cluster.pods import restricted, with_slots
 from tests.cluster.rig.api import Watch
 
 GOAL = Goal("<=", 150.0)
@@ -88,7 +88,7 @@ class _Starts:
         node = self._running.cluster.nodes[0].name
         if not with_slot:
             return restricted(name, _IMAGE, ["/bin/sleep", "1000"], node)
-        pod = cluster.slot_pod(name, _IMAGE, ["/bin/sleep", "1000"], node)
+        pod = with_slots(name, _IMAGE, ["/bin/sleep", "1000"], node)
         assignment = {"containers": {"main": [self._draw.choice(self._running.gpus.uuids(0))]}}
         pod["metadata"]["annotations"] = {"crossover.dev/assignment": json.dumps(assignment)}
         return pod

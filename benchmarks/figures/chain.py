@@ -45,7 +45,7 @@ def measure(context, case):
     condition = _SHAPE.condition() + ", pods of Indexed Jobs, placed by hand, MPS"
     notes = {"cpu_idle_share": idle_share, "solo_step_ms": solo.step_ms,
              "cycles_ms": [found.cycle_ms for found, _ in shared],
-             "losses_identical": all(found.losses_identical for found, _ in shared)}
+             "losses_identical": jobs.losses_identical}
     yield Measured("chain", case, stats.median(etas), "1", GOAL, tuple(etas),
                    controlled(GOAL, "release after the collective", late.eta), condition, notes)
     errors = [abs(gain / found.gain - 1) if gain else None for found, gain in shared]
@@ -67,19 +67,18 @@ class _Jobs:
 
     def __init__(self, context, running):
         self._context, self._running = context, running
-        self._machine = running.gpus.machine
-        self._digest = None
+        self.losses_identical = True
+        self._digest = None  # of the losses of the first job, which the first of each pair repeats
 
     def run(self, *names, during=lambda: None):
-        places = [self._machine.place(rank) for rank in range(self._machine.ranks)]
-        jobs = [TrainingJob(self._running.cluster, cluster.NAMESPACE, _SHAPE.job(name, seed), self._machine.ranks,
+        machine = self._running.gpus.machine
+        jobs = [TrainingJob(self._running.cluster, cluster.NAMESPACE, _SHAPE.job(name, seed), machine.ranks,
                             environment=OWN_PRELOAD if seed == 2 else None)
                 for seed, name in enumerate(names, 1)]
         for job in jobs:
             job.create()
         for job in jobs:
-            job.bind([(self._running.cluster.nodes[number], self._machine.uuid(number, gpu))
-                      for number, gpu in places])
+            job.bind_everywhere(machine)
         during()
         found = [job.finish() for job in jobs]
         self._running.daemons.check()
@@ -90,8 +89,9 @@ class _Jobs:
         """(`evaluate.Shared`, the gain that the daemon shows while they run)."""
         gains = []
         found = self.run(f"alpha-{number}", f"beta-{number}", during=lambda: gains.extend(self._gains()))
-        logs = dict(zip(("alpha", "beta"), found))
-        shared = pairs.rate(_SHAPE, _Result(logs), solo, bound)
+        if found[0].digest != self._digest:
+            self.losses_identical = False
+        shared = evaluate.shared_of(found, [solo] * 2, bound, _SHAPE.warm_up)
         self._context.say(f"    run {number}: eta {shared.eta:.4f}, gain {shared.gain:.3f}, the daemon says {gains}")
         return shared, stats.median(gains) if gains else None
 
@@ -108,11 +108,6 @@ class _Jobs:
             if gpus and len(gains) == len(gpus) and all(gpu["mode"] == "gate" for gpu in gpus):
                 known.append(stats.mean(gains))
         return known[len(known) // 2:]  # its steps are means over ten seconds
-
-
-class _Result:
-    def __init__(self, jobs):
-        self.jobs = jobs
 
 
 class _Idle:

@@ -95,8 +95,7 @@ def _mistakes_of_value(checker, path):
     name, line = ".".join(path), 1 + len(path)
     yield _Mistake(_nested(path, "{a: 1}"), name, line, "a map")
     yield _Mistake(_nested(path, '""'), name, line, '""')
-    list_item = "[x]"
-    yield _Mistake(_nested(path, list_item), name, line)
+    yield _Mistake(_nested(path, "[x]"), name, line)
     if name.removeprefix(f"{_NAMED}.some.") not in _FREE:
         yield _Mistake(_nested(path, "it/means nothing"), name, line, "it/means nothing")
     twice = _nested(path, "1") + f"{'  ' * (len(path) - 1)}{path[-1]}: 1\n"

@@ -14,7 +14,6 @@ inline constexpr char kGangSizeAnnotation[] = CROSSOVER_DOMAIN "/gang-size";
 inline constexpr char kTurnPriorityAnnotation[] = CROSSOVER_DOMAIN "/turn-priority";
 inline constexpr char kMaxSlowdownAnnotation[] = CROSSOVER_DOMAIN "/max-slowdown";
 inline constexpr char kModeAnnotation[] = CROSSOVER_DOMAIN "/mode";
-inline constexpr char kGpuMemoryAnnotation[] = CROSSOVER_DOMAIN "/gpu-memory";
 // On a node, set by administrators: "true" ends turns and takes no new pods; which of the daemon's named
 // configurations holds.
 inline constexpr char kMaintenanceAnnotation[] = CROSSOVER_DOMAIN "/maintenance";

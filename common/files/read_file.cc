@@ -24,4 +24,9 @@ std::optional<std::string> ReadFile(const std::string& path, std::string* error)
   return text;
 }
 
+std::optional<std::string> ReadOfProcess(pid_t pid, const char* file) {
+  std::string why;
+  return ReadFile("/proc/" + std::to_string(pid) + "/" + file, &why);
+}
+
 }  // namespace crossover::files

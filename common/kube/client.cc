@@ -39,6 +39,12 @@ std::string FirstLine(const std::string& path) {
 
 }  // namespace
 
+std::string WhyNot(const Response& response) {
+  constexpr std::size_t kMuch = 300;
+  if (response.status == 0) return response.error;
+  return "status " + std::to_string(response.status) + ": " + response.body.substr(0, kMuch);
+}
+
 // One request on its way.
 struct Client::Transfer {
   Easy easy;

@@ -18,6 +18,9 @@ struct Response {
   std::string error;  // why there was none
 };
 
+// Why an answer is not the one that was wanted, in words.
+std::string WhyNot(const Response& response);
+
 class Client {
  public:
   static constexpr std::size_t kMostBytes = 64u << 20;

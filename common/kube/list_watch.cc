@@ -70,9 +70,7 @@ std::string ListWatch::Accepted(const std::string& metadata) const {
 bool ListWatch::List() {
   const Response response = client_.Get(path_, Accepted("PartialObjectMetadataList"));
   if (response.status != 200) {
-    Complain(response.status == 0
-                 ? response.error
-                 : "status " + std::to_string(response.status) + ": " + response.body.substr(0, 300));
+    Complain(WhyNot(response));
     return false;
   }
   const json list = json::parse(response.body, nullptr, false);

@@ -253,7 +253,7 @@ Arbiter::Entry* Arbiter::FindOrMake(const std::string& uuid, const std::string& 
 }
 
 std::string Arbiter::AccountOf(const Peer& peer) const {
-  return identities_ != nullptr ? identities_->AccountOf(peer) : "user " + std::to_string(peer.uid);
+  return identities_ != nullptr ? identities_->AccountOf(peer) : AccountOfUser(peer);
 }
 
 void Arbiter::OnTooMany(const std::string& account) {

@@ -21,6 +21,9 @@ struct Standing {
   std::string reason;  // where that is less than kEnforce
 };
 
+// The account of whoever is known by the user alone.
+inline std::string AccountOfUser(const Peer& peer) { return "user " + std::to_string(peer.uid); }
+
 // Called on the arbiter's thread, between polls: answers at once.
 class IdentitySource {
  public:
@@ -31,7 +34,7 @@ class IdentitySource {
   // Asked when a client joins, and of all again whenever the arbiter is told to.
   virtual Standing StandingOf(const Member& member) const = 0;
   // On whose account a connection is, before it has said anything: each has so many.
-  virtual std::string AccountOf(const Peer& peer) const { return "user " + std::to_string(peer.uid); }
+  virtual std::string AccountOf(const Peer& peer) const { return AccountOfUser(peer); }
 };
 
 }  // namespace crossover::arbiter

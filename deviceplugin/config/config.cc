@@ -1,11 +1,13 @@
 #include "deviceplugin/config/config.h"
 
+#include "common/text/list.h"
+
 namespace crossover::deviceplugin {
 
 std::string NeedRestart(const Config& running, const Config& wanted) {
   std::string names;
   const auto compare = [&names](const char* name, bool same) {
-    if (!same) names += (names.empty() ? "" : ", ") + std::string(name);
+    if (!same) text::AddTo(&names, name);
   };
   const arbiter::SocketSettings& before = running.arbiter.socket;
   const arbiter::SocketSettings& after = wanted.arbiter.socket;

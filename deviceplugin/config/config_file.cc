@@ -5,6 +5,7 @@
 #include "common/base/clock.h"
 #include "common/base/names.h"
 #include "common/logging/log.h"
+#include "common/text/list.h"
 
 namespace crossover::deviceplugin {
 
@@ -23,7 +24,7 @@ std::optional<NodeConfig> ConfigFile::Read(const std::string& choice, std::strin
   const bool found = choice.empty() || !config || config->Choose(choice);
   if (!found) {
     std::string names;
-    for (const auto& [name, named] : config->named) names += (names.empty() ? "" : ", ") + name;
+    for (const auto& [name, named] : config->named) text::AddTo(&names, name);
     logging::Warn("label " + std::string(base::kConfigurationLabel) + " of this node: " + choice +
                   " is none of " + path_ + ": there " + (names.empty() ? "are none" : "is " + names));
   }
@@ -31,7 +32,6 @@ std::optional<NodeConfig> ConfigFile::Read(const std::string& choice, std::strin
   stamp_ = stamp;
   state_.valid = config.has_value();
   if (config) state_.chosen = found ? choice : "";
-  ++state_.reads;
   return config;
 }
 

@@ -15,7 +15,6 @@ class ConfigFile {
   struct State {
     bool valid = true;   // as it was last read
     std::string chosen;  // of its named configurations; empty: none is
-    std::uint64_t reads = 0;
   };
 
   explicit ConfigFile(std::string path) : path_(std::move(path)) {}

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/files/read_file.h"
+#include "common/text/list.h"
 #include "deviceplugin/config/values.h"
 #include "deviceplugin/config/yaml_keys.h"
 
@@ -140,7 +141,7 @@ void ReadNamed(const YAML::Node& node, const std::string& key, NodeConfig* confi
 std::string NeedRestart(const NodeSettings& running, const NodeSettings& wanted) {
   std::string names;
   const auto compare = [&names](const char* name, const std::string& before, const std::string& after) {
-    if (!after.empty() && before != after) names += (names.empty() ? "node." : ", node.") + std::string(name);
+    if (!after.empty() && before != after) text::AddTo(&names, std::string("node.") + name);
   };
   compare("name", running.name, wanted.name);
   compare("namespace", running.name_space, wanted.name_space);

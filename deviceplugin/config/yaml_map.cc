@@ -5,6 +5,7 @@
 #include <set>
 #include <sstream>
 
+#include "common/text/list.h"
 #include "deviceplugin/config/values.h"
 
 namespace crossover::deviceplugin::yaml {
@@ -18,7 +19,7 @@ std::string Printed(const YAML::Node& node) {
 
 std::string Names(const Handlers& handlers) {
   std::string names;
-  for (const auto& [name, handler] : handlers) names += (names.empty() ? "" : ", ") + name;
+  for (const auto& [name, handler] : handlers) text::AddTo(&names, name);
   return names;
 }
 

@@ -12,10 +12,7 @@ constexpr std::chrono::seconds kPatience{2};
 constexpr char kPidFile[] = "/nvidia-cuda-mps-control.pid";
 constexpr std::string_view kName = "nvidia-cuda-mps";  // the kernel cuts names at 15 characters
 
-std::string ReadOf(pid_t pid, const char* file) {
-  std::string why;
-  return files::ReadFile("/proc/" + std::to_string(pid) + "/" + file, &why).value_or("");
-}
+std::string ReadOf(pid_t pid, const char* file) { return files::ReadOfProcess(pid, file).value_or(""); }
 
 // The first of the numbers after "Uid:".
 std::optional<uid_t> UidIn(const std::string& status) {

@@ -17,14 +17,16 @@ struct Occupant {
   pid_t pid = 0;
   std::string program;                 // its name, as the kernel has it
   std::optional<std::string> pod_uid;  // nothing: it belongs to no pod of this node
-  bool has_library = false;            // ours is in it
+  bool has_library = false;            // ours is in it; told of those alone that take no part
 };
 
 // All of these GPUs; nothing where the driver does not answer for one. Without processes that end meanwhile,
-// or that this daemon cannot see. `library`: the name of our file; `cgroup_root`: the kubelet's (cgroup.h).
+// or that this daemon cannot see. `cgroup_root`: the kubelet's (cgroup.h).
 std::optional<std::vector<Occupant>> LookForOccupants(const NvmlLibrary& nvml,
                                                       const std::vector<std::string>& gpu_uuids,
-                                                      const std::string& library,
                                                       const std::string& cgroup_root);
+
+// Whether a process has loaded the file of that name: the kernel's list of what it has may be long.
+bool HasLibrary(pid_t pid, const std::string& library);
 
 }  // namespace crossover::deviceplugin

@@ -19,13 +19,14 @@ void OccupantWatch::Round() {
   if (nvml_ == nullptr) nvml_ = NvmlLibrary::Load(sources_.driver, &why);
   const auto known = sources_.known();
   if (nvml_ == nullptr || !known) return;
-  const auto occupants =
-      LookForOccupants(*nvml_, sources_.gpu_uuids(), sources_.library, sources_.cgroup_root);
+  const auto occupants = LookForOccupants(*nvml_, sources_.gpu_uuids(), sources_.cgroup_root);
   if (!occupants) {  // what was found last stands; a driver that was loaded anew wants to be asked anew
     nvml_.reset();
     return;
   }
   auto verdicts = judge_.Judge(*occupants, *known, base::MonotonicNs());
+  for (Occupant& occupant : verdicts.unhooked)
+    occupant.has_library = HasLibrary(occupant.pid, sources_.library);
   const std::lock_guard lock(mutex_);
   verdicts_ = std::move(verdicts);
 }

@@ -125,15 +125,13 @@ std::optional<std::string> PodUidOf(std::string_view cgroups, std::string_view r
 std::optional<std::string> PodUidOf(const arbiter::Peer& peer, std::string_view root) {
   // Without a descriptor of the process itself, whose end would show, its number proves nothing.
   if (peer.pid <= 0 || !peer.pidfd) return std::nullopt;
-  std::string why;
-  const auto text = files::ReadFile("/proc/" + std::to_string(peer.pid) + "/cgroup", &why);
+  const auto text = files::ReadOfProcess(peer.pid, "cgroup");
   if (!text || Ended(peer)) return std::nullopt;
   return PodUidOf(*text, root);
 }
 
 std::optional<std::string> PodUidOf(pid_t pid, std::string_view root) {
-  std::string why;
-  const auto text = files::ReadFile("/proc/" + std::to_string(pid) + "/cgroup", &why);
+  const auto text = files::ReadOfProcess(pid, "cgroup");
   return text ? PodUidOf(*text, root) : std::nullopt;
 }
 

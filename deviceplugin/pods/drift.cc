@@ -10,12 +10,6 @@
 namespace crossover::deviceplugin {
 namespace {
 
-const Pod* Find(const std::vector<Pod>& pods, const std::string& uid) {
-  const auto found =
-      std::find_if(pods.begin(), pods.end(), [&uid](const Pod& pod) { return pod.uid == uid; });
-  return found == pods.end() ? nullptr : &*found;
-}
-
 std::vector<std::string> GpusOf(const HandedOut& entry) {
   std::set<std::string> uuids;
   for (const std::string& id : entry.ids) uuids.insert(UuidOfSlot(id));
@@ -36,7 +30,7 @@ std::vector<std::string> InOrder(const std::set<const Pod*>& pods) {
 std::vector<Drift> FindDrift(const std::vector<Pod>& pods, const std::vector<HandedOut>& handed_out) {
   std::vector<Drift> drifts;
   for (const HandedOut& entry : handed_out) {
-    const Pod* pod = Find(pods, entry.pod_uid);
+    const Pod* pod = FindPod(pods, entry.pod_uid);
     if (pod == nullptr || pod->over) continue;
     const auto assignment = AssignmentOf(*pod);
     const auto assigned = assignment.find(entry.container);
@@ -52,7 +46,7 @@ std::vector<Collision> FindCollisions(const std::vector<Pod>& pods,
                                       const std::vector<HandedOut>& handed_out) {
   std::map<std::pair<std::string, std::string>, std::set<const Pod*>> ranks;  // by gang and GPU
   for (const HandedOut& entry : handed_out) {
-    const Pod* pod = Find(pods, entry.pod_uid);
+    const Pod* pod = FindPod(pods, entry.pod_uid);
     if (pod == nullptr || pod->over) continue;
     for (const std::string& uuid : GpusOf(entry)) ranks[{GangOf(*pod), uuid}].insert(pod);
   }
@@ -66,7 +60,7 @@ std::vector<Collision> FindCollisions(const std::vector<Pod>& pods,
 std::vector<Double> FindDoubles(const std::vector<Pod>& pods, const std::vector<HandedOut>& handed_out) {
   std::map<std::string, std::set<const Pod*>> holders;  // by ID
   for (const HandedOut& entry : handed_out) {
-    const Pod* pod = Find(pods, entry.pod_uid);
+    const Pod* pod = FindPod(pods, entry.pod_uid);
     if (pod == nullptr || pod->over) continue;
     for (const std::string& id : entry.ids) holders[id].insert(pod);
   }

@@ -47,6 +47,12 @@ bool IsControlled(const json& owners) {
 
 }  // namespace
 
+const Pod* FindPod(const std::vector<Pod>& pods, const std::string& uid) {
+  const auto found =
+      std::find_if(pods.begin(), pods.end(), [&uid](const Pod& pod) { return pod.uid == uid; });
+  return found == pods.end() ? nullptr : &*found;
+}
+
 std::string NameOf(const Pod& pod) { return pod.name_space + "/" + pod.name; }
 
 bool CameBefore(const Pod& a, const Pod& b) {

@@ -34,6 +34,8 @@ struct Pod {
   const std::string& Annotation(const char* key) const;
 };
 
+// The one with that UID; null where there is none.
+const Pod* FindPod(const std::vector<Pod>& pods, const std::string& uid);
 // namespace/name
 std::string NameOf(const Pod& pod);
 // Which of two is older.

@@ -6,14 +6,26 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
+
+#include "deviceplugin/pods/checkpoint.h"
+#include "deviceplugin/pods/slot_uuid.h"
 
 namespace crossover::deviceplugin {
 
+using SlotHolders = std::set<std::pair<std::string, std::string>>;  // pod UID and GPU
+
+inline SlotHolders HoldersOf(const std::vector<HandedOut>& handed_out) {
+  SlotHolders holders;
+  for (const HandedOut& entry : handed_out) {
+    for (const std::string& id : entry.ids) holders.emplace(entry.pod_uid, UuidOfSlot(id));
+  }
+  return holders;
+}
+
 class SlotBook {
  public:
-  using Holders = std::set<std::pair<std::string, std::string>>;  // pod UID and GPU
-
-  void Set(Holders holders) {
+  void Set(SlotHolders holders) {
     const std::lock_guard lock(mutex_);
     holders_ = std::move(holders);
   }
@@ -25,7 +37,7 @@ class SlotBook {
 
  private:
   mutable std::mutex mutex_;
-  std::optional<Holders> holders_;
+  std::optional<SlotHolders> holders_;
 };
 
 }  // namespace crossover::deviceplugin

@@ -12,6 +12,7 @@
 #include <type_traits>
 
 #include "common/base/hash.h"
+#include "common/text/list.h"
 #include "deviceplugin/arbiter/messages.h"
 #include "proto/crossover_node.pb.h"
 
@@ -61,7 +62,7 @@ FigureSource SourceOf(const std::string& key, const std::string& text, FigureSou
   std::string allowed;
   for (auto i = static_cast<std::size_t>(first); i <= static_cast<std::size_t>(last); ++i) {
     if (text == kSources[i]) return static_cast<FigureSource>(i);
-    allowed += (allowed.empty() ? "" : ", ") + std::string(kSources[i]);
+    text::AddTo(&allowed, kSources[i]);
   }
   // It goes to the log: only what is fit to.
   Reject(key, text.empty() || !arbiter::ValidGangName(text) ? "a value" : text, allowed);

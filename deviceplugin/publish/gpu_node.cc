@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "common/base/names.h"
+
 namespace crossover::deviceplugin {
 namespace {
 
@@ -62,7 +64,7 @@ std::string BodyOf(const GpuNode& node) {
     metadata["ownerReferences"] = {
         {{"apiVersion", "v1"}, {"kind", "Node"}, {"name", node.name}, {"uid", node.node_uid}}};
   }
-  return Dumped({{"apiVersion", "crossover.dev/v1alpha1"},
+  return Dumped({{"apiVersion", CROSSOVER_DOMAIN "/v1alpha1"},
                  {"kind", "GPUNode"},
                  {"metadata", metadata},
                  {"status", status}});

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "common/base/names.h"
 #include "common/logging/log.h"
 
 namespace crossover::deviceplugin {
@@ -14,7 +15,7 @@ constexpr std::chrono::milliseconds kLook{500};
 constexpr seconds kCalm{30};               // between two that nobody waits for
 constexpr std::chrono::minutes kAnew{10};  // somebody may have removed it
 constexpr seconds kAfterFailure{5};
-constexpr char kPath[] = "/apis/crossover.dev/v1alpha1/gpunodes/";
+constexpr char kPath[] = "/apis/" CROSSOVER_DOMAIN "/v1alpha1/gpunodes/";
 constexpr char kApply[] = "?fieldManager=crossover-deviceplugin&force=true";
 
 }  // namespace
@@ -48,12 +49,7 @@ bool Publisher::Publish(const GpuNode& node, const std::string& body) {
                                                 .body = body,
                                                 .content_type = "application/apply-patch+yaml"});
   const bool done = response.status == 200 || response.status == 201;
-  std::string complaint;
-  if (!done) {
-    complaint = response.status == 0
-                    ? response.error
-                    : "status " + std::to_string(response.status) + ": " + response.body.substr(0, 300);
-  }
+  std::string complaint = done ? "" : WhyNot(response);
   if (!done && complaint != complaint_) logging::Warn("publishing the GPUNode of this node: " + complaint);
   complaint_ = std::move(complaint);
   return done;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/logging/log.h"
+#include "common/text/list.h"
 #include "deviceplugin/pods/slot_uuid.h"
 
 namespace crossover::deviceplugin {
@@ -12,7 +13,7 @@ namespace {
 
 std::string Joined(const std::vector<std::string>& words) {
   std::string joined;
-  for (const std::string& word : words) joined += (joined.empty() ? "" : ", ") + word;
+  for (const std::string& word : words) text::AddTo(&joined, word);
   return joined;
 }
 
@@ -21,13 +22,9 @@ bool Among(const std::vector<T>& known, const T& one) {
   return std::find(known.begin(), known.end(), one) != known.end();
 }
 
-const Pod& Find(const std::vector<Pod>& pods, const std::string& uid) {
-  return *std::find_if(pods.begin(), pods.end(), [&uid](const Pod& pod) { return pod.uid == uid; });
-}
-
 std::string NamesOf(const std::vector<Pod>& pods, const std::vector<std::string>& uids) {
   std::vector<std::string> names;
-  for (const std::string& uid : uids) names.push_back(NameOf(Find(pods, uid)));
+  for (const std::string& uid : uids) names.push_back(NameOf(*FindPod(pods, uid)));
   std::sort(names.begin(), names.end());
   return Joined(names);
 }
@@ -54,12 +51,12 @@ std::vector<Pod> KubeletCheck::Look(const std::vector<Pod>& pods, const std::vec
               .doubles = FindDoubles(pods, handed_out)};
   const std::lock_guard lock(mutex_);
   for (const Drift& drift : found.drifts) {
-    if (!Among(found_.drifts, drift)) Say(drift, Find(pods, drift.pod_uid));
+    if (!Among(found_.drifts, drift)) Say(drift, *FindPod(pods, drift.pod_uid));
   }
   std::set<std::string> misplaced;  // UIDs
   const auto somebody_leaves = [&pods](const std::vector<std::string>& uids) {
     return std::any_of(uids.begin(), uids.end(),
-                       [&pods](const std::string& uid) { return Find(pods, uid).grace_s.has_value(); });
+                       [&pods](const std::string& uid) { return FindPod(pods, uid)->grace_s.has_value(); });
   };
   const auto has_drifted = [&found](const std::string& uid) {
     return std::any_of(found.drifts.begin(), found.drifts.end(),
@@ -73,19 +70,19 @@ std::vector<Pod> KubeletCheck::Look(const std::vector<Pod>& pods, const std::vec
     const std::string what = "gpu " + collision.gpu_uuid + " has several ranks of gang " + collision.gang +
                              ": " + NamesOf(pods, collision.pods);
     logging::Error(what);
-    tell_(About(Find(pods, collision.pods.back()), "TwoRanksOnOneGpu", what));
+    tell_(About(*FindPod(pods, collision.pods.back()), "TwoRanksOnOneGpu", what));
   }
   for (const Double& twice : found.doubles) {
     if (!somebody_leaves(twice.pods)) misplaced.insert(twice.pods.back());
     if (Among(found_.doubles, twice)) continue;
     const std::string what = "slot " + twice.id + " was handed out twice, to " + NamesOf(pods, twice.pods);
     logging::Error(what);
-    tell_(About(Find(pods, twice.pods.back()), "SlotHandedOutTwice", what));
+    tell_(About(*FindPod(pods, twice.pods.back()), "SlotHandedOutTwice", what));
   }
   found_ = std::move(found);
   std::vector<Pod> again;
   for (const std::string& uid : misplaced) {
-    const Pod& pod = Find(pods, uid);
+    const Pod& pod = *FindPod(pods, uid);
     if (!pod.controlled || !MayRestart(GangOf(pod), now)) continue;
     ++restarted_;
     again.push_back(pod);

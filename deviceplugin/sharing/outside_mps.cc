@@ -1,7 +1,5 @@
 #include "deviceplugin/sharing/outside_mps.h"
 
-#include <algorithm>
-
 #include "common/base/names.h"
 #include "deviceplugin/pods/slot_uuid.h"
 
@@ -11,10 +9,8 @@ std::map<std::string, std::string> FindOutsideMps(const std::vector<Pod>& pods,
                                                   const std::vector<HandedOut>& handed_out) {
   std::map<std::string, std::string> outside;
   for (const HandedOut& entry : handed_out) {
-    const auto pod = std::find_if(pods.begin(), pods.end(),
-                                  [&entry](const Pod& known) { return known.uid == entry.pod_uid; });
-    if (pod == pods.end() || pod->over || entry.answer.find(base::kMpsDirectory) != std::string::npos)
-      continue;
+    const Pod* pod = FindPod(pods, entry.pod_uid);
+    if (pod == nullptr || pod->over || entry.answer.find(base::kMpsDirectory) != std::string::npos) continue;
     for (const std::string& id : entry.ids)
       outside.emplace(UuidOfSlot(id), "pod " + NameOf(*pod) + " is on it, which came before MPS");
   }

@@ -14,6 +14,13 @@ namespace {
 constexpr std::chrono::seconds kPeriod{1};
 constexpr int kAskEvery = 5;  // rounds: that runs a program
 
+SharingWatch::State Begin(const MpsControl& control, Sharing wanted) {
+  SharingWatch::State state;
+  state.mps = control.Look();
+  state.choice = ChooseSharing(wanted, state.mps.alive, false);
+  return state;
+}
+
 }  // namespace
 
 SharingWatch::SharingWatch(MpsControl::Settings mps, Sharing wanted, std::function<std::vector<Pod>()> pods,
@@ -22,10 +29,7 @@ SharingWatch::SharingWatch(MpsControl::Settings mps, Sharing wanted, std::functi
       pods_(std::move(pods)),
       cgroup_root_(std::move(cgroup_root)),
       wanted_(wanted),
-      state_{.choice = ChooseSharing(wanted, control_.Look().alive, false),
-             .mps = control_.Look(),
-             .served = {},
-             .servers = {}},
+      state_(Begin(control_, wanted)),
       rounds_("xo-sharing", kPeriod, [this] { Round(); }) {
   logging::Info("sharing: " + std::string(Name(state_.choice.sharing)) + ": " + state_.choice.reason);
 }

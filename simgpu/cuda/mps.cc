@@ -73,6 +73,4 @@ bool ConnectToMps() {
   return good;
 }
 
-bool IsMpsClient() { return connection.load() >= 0; }
-
 }  // namespace simgpu

@@ -8,7 +8,4 @@ namespace simgpu {
 // False where there is a pipe and nobody answers. Once per process; thread-safe.
 bool ConnectToMps();
 
-// Whether there is such a connection.
-bool IsMpsClient();
-
 }  // namespace simgpu

@@ -11,8 +11,8 @@ from pathlib import Path
 from benchmarks import pairs
 from benchmarks.commands import Build
 from benchmarks.processes import Failed
-from tests.cluster.node_daemon import SLOT, NodeDaemons
-from tests.cluster.pods import restricted
+from tests.cluster.node_daemon import NodeDaemons
+from tests.cluster.pods import SLOT, with_slots
 from tests.cluster.rig import Cluster, phase
 from tests.cluster.software_gpus import SoftwareGpus
 
@@ -90,10 +90,9 @@ class NodeCase(unittest.TestCase):
 
     def pod_with_slot(self, name, gang, uuid):
         """A pod of a gang that was assigned a GPU."""
-        pod = restricted(name, SHELL, ["/bin/sleep", "1000"], self.node.name)
+        pod = with_slots(name, SHELL, ["/bin/sleep", "1000"], self.node.name)
         assignment = json.dumps({"containers": {"main": [uuid]}})
         pod["metadata"]["annotations"] = {"crossover.dev/gang": gang, "crossover.dev/assignment": assignment}
-        pod["spec"]["containers"][0]["resources"] = {"limits": {SLOT: "1"}}
         return pod
 
     def run_with_slot(self, name, gang, uuid):

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from benchmarks import logs
 from benchmarks.processes import Failed
+from tests.cluster.pods import SLOT
 
 NAMESPACE = "crossover-system"
 _ACCOUNT = "crossover-deviceplugin"
-SLOT = "crossover.dev/slot"
 _MPS = "/run/crossover/mps"
 _ENDS_WITHIN_S = 10.0
 _CRDS = Path(__file__).resolve().parents[2] / "manifests" / "crds"

@@ -1,5 +1,7 @@
 """Pods for tests."""
 
+SLOT = "crossover.dev/slot"
+
 
 def restricted(name, image, command, node=None, **more):
     """A pod as the level "restricted" of Pod Security wants it, and stricter: nothing can be written."""
@@ -15,3 +17,10 @@ def restricted(name, image, command, node=None, **more):
                 "securityContext": {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True,
                                     "capabilities": {"drop": ["ALL"]}}}],
             **more}}
+
+
+def with_slots(name, image, command, node=None, slots=1, **more):
+    """Such a pod that asks for slots; `more`: of its spec."""
+    pod = restricted(name, image, command, node, **more)
+    pod["spec"]["containers"][0]["resources"] = {"limits": {SLOT: str(slots)}}
+    return pod

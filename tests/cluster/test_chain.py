@@ -30,10 +30,6 @@ class Chain(unittest.TestCase):
         cls.cluster.namespace(_NAMESPACE)
         load_image(cls.cluster, build, Path(os.environ["TRAINER_DATA"]))
 
-    def place(self, rank):
-        number, gpu = self.gpus.machine.place(rank)
-        return self.cluster.nodes[number], self.gpus.machine.uuid(number, gpu)
-
     def run_jobs(self, names):
         """Jobs of these names at once, each with a rank on every GPU, the second with a library of its own preloaded;
         their logs."""
@@ -44,7 +40,7 @@ class Chain(unittest.TestCase):
         for job in jobs:
             job.create()
         for job in jobs:
-            job.bind([self.place(rank) for rank in range(ranks)])
+            job.bind_everywhere(self.gpus.machine)
         found = [job.finish() for job in jobs]
         self.daemons.check()
         for job in jobs[1:]:
@@ -58,7 +54,7 @@ class Chain(unittest.TestCase):
         for number in range(_TRIES):
             jobs = self.run_jobs([f"alpha-{number}", f"beta-{number}"])
             self.assertEqual(jobs[0].digest, alone.digest, "the losses of the job that was alone before")
-            shared = pairs.rate(_SHAPE, _Result(jobs), solo, 1.0)
+            shared = evaluate.shared_of(jobs, [solo] * 2, 1.0, _SHAPE.warm_up)
             cycles.append(shared.cycle_ms)
             if self._turns_alternate(number) and min(cycles) < 0.9 * 2 * solo.step_ms:
                 return
@@ -76,13 +72,6 @@ class Chain(unittest.TestCase):
                 if len(holds) < 60 or changes < 0.8 * len(holds):
                     return False
         return True
-
-
-class _Result:
-    """Of jobs that ran together, as the figures have it."""
-
-    def __init__(self, jobs):
-        self.jobs = {job.name: job for job in jobs}
 
 
 if __name__ == "__main__":

@@ -6,8 +6,8 @@ import json
 import unittest
 
 from tests.cluster.node_case import NAMESPACE, NodeCase
-from tests.cluster.node_daemon import SLOT, MpsDaemon
-from tests.cluster.pods import restricted
+from tests.cluster.node_daemon import MpsDaemon
+from tests.cluster.pods import with_slots
 from tests.cluster.rig import gone, phase
 
 _USER = "crossover.test/gpu-user:1"
@@ -36,13 +36,12 @@ class Mps(NodeCase):
 
     def start_user(self, name, *arguments, user=65532, grace_s=0):
         """A pod that has a context on the node's first GPU."""
-        pod = restricted(name, _USER, ["/usr/bin/gpu_user", "0", *arguments], self.node.name)
+        pod = with_slots(name, _USER, ["/usr/bin/gpu_user", "0", *arguments], self.node.name)
         pod["spec"]["securityContext"] |= {"runAsUser": user}
         pod["spec"]["terminationGracePeriodSeconds"] = grace_s
         pod["metadata"]["annotations"] = {
             "crossover.dev/gang": name,
             "crossover.dev/assignment": json.dumps({"containers": {"main": [self.gpus.uuids(0)[0]]}})}
-        pod["spec"]["containers"][0]["resources"] = {"limits": {SLOT: "1"}}
         self.cluster.kubectl("create", "--namespace", NAMESPACE, "--filename", "-", input=json.dumps(pod))
         self.cluster.wait_for("pod", name, phase("Running", "Failed"), NAMESPACE)
 

@@ -8,8 +8,7 @@ import unittest
 from pathlib import Path
 
 from tests.cluster.node_case import NAMESPACE, NodeCase
-from tests.cluster.node_daemon import SLOT
-from tests.cluster.pods import restricted
+from tests.cluster.pods import with_slots
 from tests.cluster.rig import phase
 
 _CACHE = Path(os.environ.get("CROSSOVER_CACHE") or Path.home() / ".cache" / "crossover")
@@ -27,8 +26,7 @@ class Opposed(NodeCase):
         return image
 
     def create(self, name, image, command, slots=1, **spec):
-        pod = restricted(name, image, command, self.node.name, **spec)
-        pod["spec"]["containers"][0]["resources"] = {"limits": {SLOT: str(slots)}}
+        pod = with_slots(name, image, command, self.node.name, slots, **spec)
         self.cluster.kubectl("create", "--namespace", NAMESPACE, "--filename", "-", input=json.dumps(pod))
 
     def run_to_its_end(self, name, image, command):

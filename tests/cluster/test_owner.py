@@ -41,12 +41,10 @@ class Owner(NodeCase):
 
     def test_no_turns_are_taken_beside_a_process_that_takes_no_part(self):
         load_image(self.cluster, self.build, Path(os.environ["TRAINER_DATA"]))
-        ranks = self.gpus.machine.ranks
-        job = TrainingJob(self.cluster, NAMESPACE, _SHAPE.job("silent", 1), ranks,
+        job = TrainingJob(self.cluster, NAMESPACE, _SHAPE.job("silent", 1), self.gpus.machine.ranks,
                           environment={"CROSSOVER_DISABLE": "1"})
         job.create()
-        places = [self.gpus.machine.place(rank) for rank in range(ranks)]
-        job.bind([(self.cluster.nodes[number], self.gpus.machine.uuid(number, gpu)) for number, gpu in places])
+        job.bind_everywhere(self.gpus.machine)
         for uuid in self.gpus.uuids(0):
             self.wait_for_metric(f'crossover_gpu_unhooked_processes{{gpu_uuid="{uuid}"}} 1')
             self.wait_for_metric(f'crossover_gpu_held{{gpu_uuid="{uuid}"}} 1')

@@ -19,17 +19,12 @@ class Switches(NodeCase):
     SERVICE_ROUTING = True
     SETTINGS = {"configurations": {"many": {"node": {"slots_per_gpu": 3}}}}
 
-    def place(self, rank):
-        number, gpu = self.gpus.machine.place(rank)
-        return self.cluster.nodes[number], self.gpus.machine.uuid(number, gpu)
-
     def test_off_and_on_again_while_a_job_runs(self):
         """By its pod, its namespace, the node and the cluster; the job never notices."""
         load_image(self.cluster, self.build, Path(os.environ["TRAINER_DATA"]))
-        ranks = self.gpus.machine.ranks
-        job = TrainingJob(self.cluster, NAMESPACE, _SHAPE.job("switched", 1), ranks)
+        job = TrainingJob(self.cluster, NAMESPACE, _SHAPE.job("switched", 1), self.gpus.machine.ranks)
         job.create()
-        job.bind([self.place(rank) for rank in range(ranks)])
+        job.bind_everywhere(self.gpus.machine)
         self.wait_for_words(f"gang {NAMESPACE}/switched rank 0")
         pod = job.pod(0)["metadata"]["name"]
         for kind, name, whose in (("pod", pod, f"pod {NAMESPACE}/{pod}"),

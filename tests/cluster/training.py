@@ -3,8 +3,7 @@
 import json
 
 from benchmarks import logs
-from tests.cluster.node_daemon import SLOT
-from tests.cluster.pods import restricted
+from tests.cluster.pods import SLOT, restricted
 from tests.cluster.rig import phase
 
 IMAGE = "crossover.test/trainer:1"
@@ -60,6 +59,11 @@ class TrainingJob:
                        "target": {"apiVersion": "v1", "kind": "Node", "name": node.name}}
             path = f"/api/v1/namespaces/{self._namespace}/pods/{pod['metadata']['name']}/binding"
             self._cluster.kubectl("create", "--raw", path, "--filename", "-", input=json.dumps(binding))
+
+    def bind_everywhere(self, machine):
+        """A rank on each GPU of a machine (benchmarks.machine), in its order."""
+        places = [machine.place(rank) for rank in range(self._ranks)]
+        self.bind([(self._cluster.nodes[number], machine.uuid(number, gpu)) for number, gpu in places])
 
     def finish(self):
         """Wait until all pods have ended; the job's log. Raises where one has not ended well."""
