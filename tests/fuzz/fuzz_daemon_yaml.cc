@@ -28,12 +28,26 @@ void Check(const deviceplugin::Config& config) {
   if (!good) __builtin_trap();
 }
 
-void CheckNode(const deviceplugin::NodeSettings& node) {
-  bool good = node.slots_per_gpu >= 1 && node.slots_per_gpu <= deviceplugin::kMostSlotsPerGpu;
-  good &= deviceplugin::ValidDirectory(node.host_directory);
-  good &= deviceplugin::ValidDirectory(node.kubelet_directory) && deviceplugin::ValidDirectory(node.library);
-  good &= !node.allocation.cdi_kind.empty();
+void CheckLive(const deviceplugin::NodeLiveSettings& live) {
+  bool good = live.slots_per_gpu >= 1 && live.slots_per_gpu <= deviceplugin::kMostSlotsPerGpu;
+  good &= deviceplugin::ValidDirectory(live.library) && !live.allocation.cdi_kind.empty();
   if (!good) __builtin_trap();
+}
+
+void CheckNode(const deviceplugin::NodeConfig& config) {
+  const deviceplugin::NodeSettings& node = config.node;
+  bool good = deviceplugin::ValidDirectory(node.host_directory);
+  good &= deviceplugin::ValidDirectory(node.kubelet_directory);
+  good &= deviceplugin::ValidDirectory(node.mps_directory) && !node.mps_control.empty();
+  if (!good) __builtin_trap();
+  Check(config.daemon);
+  CheckLive(node.live);
+  for (const auto& [name, named] : config.named) {
+    Check(named.daemon);
+    CheckLive(named.live);
+    deviceplugin::NodeConfig chosen = config;
+    if (name.empty() || !chosen.Choose(name)) __builtin_trap();
+  }
 }
 
 }  // namespace
@@ -45,8 +59,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (config) Check(*config);
   if (!config && error.compare(0, 2, "f:") != 0) __builtin_trap();
   const auto on_node = deviceplugin::ParseNodeYamlConfig(text, "f", &error);
-  if (on_node) Check(on_node->daemon);
-  if (on_node) CheckNode(on_node->node);
+  if (on_node) CheckNode(*on_node);
   if (!on_node && (config || error.compare(0, 2, "f:") != 0)) __builtin_trap();
   return 0;
 }
