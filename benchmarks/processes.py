@@ -177,6 +177,24 @@ def interruptible():
             signal.signal(each, handler)
 
 
+def until_interrupted():
+    """Wait for ever, within `interruptible`.
+
+    Not by a sleep or a pause: a signal that comes just before the system call does not cut it short. What the
+    signal writes into the pipe does.
+    """
+    wakeup, written = os.pipe()
+    os.set_blocking(written, False)
+    before = signal.set_wakeup_fd(written)
+    try:
+        while True:
+            os.read(wakeup, 1)
+    finally:
+        signal.set_wakeup_fd(before)
+        os.close(wakeup)
+        os.close(written)
+
+
 def find_marked(mark_prefix):
     """Process IDs, outside this one, whose environment carries a mark that starts with `mark_prefix`."""
     wanted = f"{MARK}={mark_prefix}".encode()
@@ -196,11 +214,11 @@ def find_marked(mark_prefix):
 def kill_marked(mark_prefix, patience_s=3.0):
     """Kill what `find_marked` finds until nothing is left; how many there were."""
     killed = set()
+    empty_looks = 0  # one alone says little: a process shows no environment at the moment of its exec
     end = time.monotonic() + patience_s
-    while time.monotonic() < end:
+    while time.monotonic() < end and empty_looks < 2:
         found = find_marked(mark_prefix)
-        if not found:
-            break
+        empty_looks = 0 if found else empty_looks + 1
         for pid in found:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGKILL)

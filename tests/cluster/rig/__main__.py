@@ -3,11 +3,10 @@
 import argparse
 import contextlib
 import shlex
-import signal
 import sys
 import time
 
-from benchmarks.processes import Failed, interruptible
+from benchmarks.processes import Failed, interruptible, until_interrupted
 from tests.cluster.rig import Cluster, Refused
 
 
@@ -24,7 +23,7 @@ def main():
             for node in cluster.nodes:
                 print(f"  alias {node.name}='{shlex.join(node.enter([]))}'   # {node.name} ls /run/crossover")
             print("\nCtrl-C ends it.", flush=True)
-            signal.pause()
+            until_interrupted()
     return 0
 
 

@@ -7,10 +7,9 @@ Says "up" once all runs, then waits.
 
 import sys
 import tempfile
-import time
 
 from benchmarks import isolation
-from benchmarks.processes import Processes, interruptible
+from benchmarks.processes import Processes, interruptible, until_interrupted
 
 
 def main():
@@ -20,8 +19,7 @@ def main():
         for node in range(2):
             processes.start(f"rank{node}", nodes.as_client(node, ["sleep", "600"]))
         print("up", flush=True)
-        while True:
-            time.sleep(600)
+        until_interrupted()
 
 
 if __name__ == "__main__":

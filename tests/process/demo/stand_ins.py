@@ -33,19 +33,16 @@ with open(os.path.join(os.environ["SIMGPU_REPORT"], f"{rank}-{options['seed']}.j
 '''
 
 _DAEMON = '''
-import json, signal, socket, sys, time
+import json, signal, socket, sys
 lines = open(sys.argv[sys.argv.index("--config") + 1]).read().splitlines()
 config = dict(line.strip().split(": ", 1) for line in lines if ": " in line)
-def end(*_):
-    with open(config["trace_file"], "w") as trace:
-        for event, t in (("arrive", 1), ("hold", 2), ("release", 3)):
-            print(json.dumps({"t_ns": t, "gpu": "GPU-a", "slot": 0, "gang": "alpha", "event": event}), file=trace)
-    sys.exit(0)
-signal.signal(signal.SIGTERM, end)
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
 listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 listener.bind(config["path"])
-while True:
-    time.sleep(60)
+signal.sigwait({signal.SIGTERM})
+with open(config["trace_file"], "w") as trace:
+    for event, t in (("arrive", 1), ("hold", 2), ("release", 3)):
+        print(json.dumps({"t_ns": t, "gpu": "GPU-a", "slot": 0, "gang": "alpha", "event": event}), file=trace)
 '''
 
 _CLI = '''

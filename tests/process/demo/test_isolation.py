@@ -34,8 +34,11 @@ class Nodes(unittest.TestCase):
         with two_nodes(self.mark) as nodes:
             with subprocess.Popen(nodes.as_client(0, [sys.executable, "-c", serve]), stdout=subprocess.PIPE,
                                   text=True) as server:
-                self.assertEqual(server.stdout.readline(), "up\n")
-                self.assertEqual(output(nodes.as_client(1, [sys.executable, "-c", ask])), "hello\n")
+                try:
+                    self.assertEqual(server.stdout.readline(), "up\n")
+                    self.assertEqual(output(nodes.as_client(1, [sys.executable, "-c", ask])), "hello\n")
+                finally:
+                    server.kill()
             self.assertNotIn("10.77.0", Path("/proc/net/fib_trie").read_text(encoding="ascii"))
 
     def test_each_client_sees_only_itself(self):
@@ -117,6 +120,7 @@ class KilledDriver(unittest.TestCase):
         mark = f"escaped-{os.getpid()}"
         stray = subprocess.Popen(["setsid", "sleep", "600"], env={**os.environ, "CROSSOVER_SESSION": mark})
         self.addCleanup(stray.wait)
+        self.addCleanup(stray.kill)
         self.assertTrue(until(lambda: stray.pid in find_marked(mark)))
         self.assertEqual(kill_marked(mark), 1)
 
