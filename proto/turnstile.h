@@ -63,8 +63,9 @@ struct crossover_slot {
   /* Slot whose gate this client opens when it gives a turn back, by the turn's place in the iteration (turn %
    * turns); may be itself. */
   uint32_t successor[CROSSOVER_MAX_TURNS];
-  uint32_t stretch_launches; /* launches between two yield points; 0: none in a turn of usual length */
-  uint32_t reserved2[9];
+  /* Launches between two yield points, by the turn's place likewise; 0: none in a turn of usual length. */
+  uint32_t stretch_launches[CROSSOVER_MAX_TURNS];
+  uint32_t reserved2[6];
   /* Line 3, written by the client's host for the arbiter. */
   uint32_t alive;         /* raw robust futex word, owned by the client's liveness thread */
   uint32_t phase;         /* enum crossover_phase */

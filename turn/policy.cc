@@ -249,9 +249,10 @@ bool Policy::ShouldPreempt(SlotSet members, SlotIndex holder, Time now) const {
   return false;
 }
 
-Time Policy::StretchWanted(SlotSet members, SlotIndex slot) const {
+Time Policy::StretchWanted(SlotSet members, SlotIndex slot, std::uint32_t position) const {
   if (members.Has(owner_) || turns_last_) return 0;
   constexpr Time kAtEachLaunch = 300'000;
+  const Time longest = rhythm_[slot].longest_turn();
   bool brief = false;
   Time wanted = kNever;
   for (SlotIndex other : members) {
@@ -259,17 +260,18 @@ Time Policy::StretchWanted(SlotSet members, SlotIndex slot) const {
     if (priority_[other] > priority_[slot]) return kAtEachLaunch;
     // A whole turn of this one would be too long for that one's cap.
     const Time allowance = pace_[other].Allowance();
-    const Time turn = rhythm_[slot].longest_turn();
-    if (allowance != kNever && (turn == kNever || allowance < turn + kReserve)) {
+    if (allowance != kNever && (longest == kNever || allowance < longest + kReserve)) {
       wanted = std::min(wanted, std::max(pace_[other].PerIteration() / 4, kAtEachLaunch));
     }
-    for (std::uint32_t position = 0; position < rhythm_[other].turns(); ++position) {
-      brief = brief || rhythm_[other].Brief(position, rhythm_[slot].longest_turn());
+    for (std::uint32_t turn = 0; turn < rhythm_[other].turns(); ++turn) {
+      brief = brief || rhythm_[other].Brief(turn, longest);
     }
   }
-  if (settings_.quantum != 0) {
+  // A turn of a few kernels is over before another's could begin.
+  if (settings_.quantum != 0 && !rhythm_[slot].Brief(position, longest)) {
     // On several GPUs the unluckiest visitor counts, and the absence behind it.
-    if (brief) wanted = std::min(wanted, settings_.quantum / 4);
+    constexpr Time kPerVisit = 10;
+    if (brief) wanted = std::min(wanted, settings_.quantum / kPerVisit);
     // Several to a quantum: it is over between two of them.
     if (Unequal(members)) wanted = std::min(wanted, settings_.quantum / 2);
   }

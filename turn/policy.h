@@ -88,9 +88,9 @@ class Policy {
 
   // Whether the turn of `holder` should be broken at its next yield point.
   bool ShouldPreempt(SlotSet members, SlotIndex holder, Time now) const;
-  // How long the stretches of `slot` should be, for ShouldPreempt to be heeded in time; 0: as long as the
-  // turn.
-  Time StretchWanted(SlotSet members, SlotIndex slot) const;
+  // How long the stretches of `slot` should be in its turns at a place of the iteration, for ShouldPreempt to
+  // be heeded in time; 0: as long as the turn.
+  Time StretchWanted(SlotSet members, SlotIndex slot, std::uint32_t position) const;
   // What to look out for while `holder` holds: the arrival of somebody whom it would have to let in. kNever:
   // nothing.
   Time NextRival(SlotSet members, SlotIndex holder, Time now) const;

@@ -83,8 +83,11 @@ class Turnstile {
 
   // To whom `slot` should hand over at the end of its turn `k`. Only a hint: a wrong one costs time.
   SlotIndex successor(SlotIndex slot, TurnNumber k) const;
-  // How long the stretches of `slot` should be; 0: its turns need no yield points.
-  Time stretch_wanted(SlotIndex slot) const { return policy_.StretchWanted(active(), slot); }
+  // How long the stretches of `slot` should be in its turns at a place of the iteration; 0: they need no
+  // yield points.
+  Time stretch_wanted(SlotIndex slot, std::uint32_t position) const {
+    return policy_.StretchWanted(active(), slot, position);
+  }
   SlotSet gated() const { return gated_; }
   SlotSet present() const { return present_; }
   SlotSet offenders() const { return watchdog_.offenders(); }

@@ -246,11 +246,11 @@ void Gpu::PublishHints() {
       page_guard_.Store(
           line.successor[position],
           mode_ == CROSSOVER_MODE_GATE ? turnstile_.successor(slot, turn::FirstStretch(position)) : slot);
+      const turn::Time stretch = mode_ == CROSSOVER_MODE_GATE ? turnstile_.stretch_wanted(slot, position) : 0;
+      page_guard_.Store(line.stretch_launches[position],
+                        LaunchesPerStretch(stretch, turnstile_.policy().rhythm(slot).longest_turn(),
+                                           Atomic(line.turn_launches).load()));
     }
-    const turn::Time stretch = mode_ == CROSSOVER_MODE_GATE ? turnstile_.stretch_wanted(slot) : 0;
-    page_guard_.Store(line.stretch_launches,
-                      LaunchesPerStretch(stretch, turnstile_.policy().rhythm(slot).longest_turn(),
-                                         Atomic(line.turn_launches).load()));
     page_guard_.Store(line.generation, membership_.generation());
   }
 }

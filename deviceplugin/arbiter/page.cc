@@ -52,13 +52,14 @@ void Page::ResetSlot(turn::SlotIndex index) const {
   crossover_slot& slot = page_->slot[index];
   Atomic(slot.gate).store(0);
   for (std::uint32_t* word :
-       {&slot.ready, &slot.hold, &slot.rel, &slot.mode, &slot.stretch_launches, &slot.alive, &slot.phase,
-        &slot.faults, &slot.heartbeat, &slot.turns, &slot.turn_launches, &slot.iteration_offset,
-        &slot.periods, &slot.iteration, &slot.turns_last, &slot.watch_reason, &slot.memory_budget_mib,
-        &slot.memory_used_mib, &slot.memory_refusals}) {
+       {&slot.ready, &slot.hold, &slot.rel, &slot.mode, &slot.alive, &slot.phase, &slot.faults,
+        &slot.heartbeat, &slot.turns, &slot.turn_launches, &slot.iteration_offset, &slot.periods,
+        &slot.iteration, &slot.turns_last, &slot.watch_reason, &slot.memory_budget_mib, &slot.memory_used_mib,
+        &slot.memory_refusals}) {
     Atomic(*word).store(0);
   }
   for (std::uint32_t& successor : slot.successor) Atomic(successor).store(0);
+  for (std::uint32_t& launches : slot.stretch_launches) Atomic(launches).store(0);
 }
 
 std::uint32_t& PageMemory::At(turn::SlotIndex index, turn::Word word) const {

@@ -40,10 +40,9 @@ std::size_t PageGuard::IndexOf(const std::uint32_t& word) const {
 void PageGuard::Reset(turn::SlotIndex slot) {
   seen_[slot] = {};
   crossover_slot& line = page_.slot(slot);
-  for (std::uint32_t* word : {&line.mode, &line.generation, &line.stretch_launches}) {
-    expected_[IndexOf(*word)] = Read(*word);
-  }
+  for (std::uint32_t* word : {&line.mode, &line.generation}) expected_[IndexOf(*word)] = Read(*word);
   for (std::uint32_t& word : line.successor) expected_[IndexOf(word)] = Read(word);
+  for (std::uint32_t& word : line.stretch_launches) expected_[IndexOf(word)] = Read(word);
 }
 
 void PageGuard::Store(std::uint32_t& word, std::uint32_t value) {

@@ -258,9 +258,10 @@ void Session::NumberIteration() {
                   static_cast<std::uint32_t>(iteration - turn));
 }
 
-// Launches per stretch; anybody may have scribbled on the word.
+// Launches per stretch in the present turn; anybody may have scribbled on the word.
 std::uint32_t Session::StretchAsked() const {
-  return base::LoadWord(&turns_.page()->slot[turns_.slot()].stretch_launches);
+  const std::uint32_t position = turn::PositionOf(turns_.asked(), turn::TurnsOf(TurnsPerIteration()));
+  return base::LoadWord(&turns_.page()->slot[turns_.slot()].stretch_launches[position]);
 }
 
 // In the middle of a turn. With a gate that blocks, the turn ends and another begins, where somebody waits.

@@ -206,19 +206,21 @@ class Model {
     client.gated = gpu.turnstile.gated().Has(job);
     client.prologue = options_.jobs[job].prologue > 0 && !client.prologue;
     client.rest = client.prologue ? options_.jobs[job].prologue : Compute(g, job);
-    client.stretch = client.gated ? StretchOf(gpu, job) : 0;
+    client.stretch = 0;
     if (!client.gated) return StartStretch(g, job);
     client.k = NextTurn(client.k);
+    client.stretch = StretchOf(gpu, job, client.k);
     gpu.memory.Do(Acquire(job, client.k)[0]);
     LetIn(g);
   }
 
   // In whole kernels, as the client counts launches.
-  Time StretchOf(const Gpu& gpu, SlotIndex job) const {
+  Time StretchOf(const Gpu& gpu, SlotIndex job, TurnNumber k) const {
     const JobShape& shape = options_.jobs[job];
+    const Rhythm& rhythm = gpu.turnstile.policy().rhythm(job);
     const auto launches = static_cast<std::uint32_t>(std::max<Time>(1, shape.compute / shape.kernel));
     const std::uint32_t asked = arbiter::LaunchesPerStretch(
-        gpu.turnstile.stretch_wanted(job), gpu.turnstile.policy().rhythm(job).longest_turn(), launches);
+        gpu.turnstile.stretch_wanted(job, PositionOf(k, rhythm.turns())), rhythm.longest_turn(), launches);
     return asked * shape.kernel;
   }
 

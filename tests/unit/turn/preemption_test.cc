@@ -118,7 +118,7 @@ class EqualJobsTest : public PreemptionTest {
 
 TEST_F(EqualJobsTest, KeepTheirTurnsWhole) {
   EXPECT_FALSE(policy_.ShouldPreempt(kBoth, 1, 219 * kMs));
-  EXPECT_EQ(policy_.StretchWanted(kBoth, 1), 0);
+  EXPECT_EQ(policy_.StretchWanted(kBoth, 1, 0), 0);
 }
 
 TEST_F(EqualJobsTest, AnEndlessTurnIsBroken) {
@@ -130,7 +130,7 @@ TEST_F(EqualJobsTest, AnEndlessTurnIsBroken) {
 TEST_F(PreemptionTest, TurnsThatLastStayWhole) {
   policy_.SetTurnsLast(true);
   policy_.SetPriority(kShort, Priority::kHigh);
-  EXPECT_EQ(policy_.StretchWanted(kBoth, kLong), 0);
+  EXPECT_EQ(policy_.StretchWanted(kBoth, kLong, 0), 0);
   Arrive(kLong, 200 * kMs);
   Enter(kLong, 200 * kMs);
   Arrive(kShort, 201 * kMs);
@@ -141,8 +141,8 @@ TEST_F(PreemptionTest, TurnsThatLastStayWhole) {
 
 TEST_F(PreemptionTest, HighPriorityWaitsForTheNextLaunchOnly) {
   policy_.SetPriority(kShort, Priority::kHigh);
-  EXPECT_GT(policy_.StretchWanted(kBoth, kLong), 0);
-  EXPECT_LT(policy_.StretchWanted(kBoth, kLong), kMs);
+  EXPECT_GT(policy_.StretchWanted(kBoth, kLong, 0), 0);
+  EXPECT_LT(policy_.StretchWanted(kBoth, kLong, 0), kMs);
   Arrive(kLong, 200 * kMs);
   Enter(kLong, 200 * kMs);
   Arrive(kShort, 200 * kMs + 1);
@@ -167,6 +167,37 @@ TEST_F(PreemptionTest, LowPriorityGetsAQuantumWhenItHasWaitedTooLong) {
   EXPECT_TRUE(policy_.ShouldPreempt(kBoth, kLong, 1'006 * kMs));
 }
 
+// A few kernels before a wait for input: they are let in between two kernels of the other's turn, and nobody
+// between theirs.
+TEST(VisitsTest, AreMadeWayForAndStayWhole) {
+  Policy policy;
+  ClientWords words[2];
+  const auto watch = [&](SlotIndex slot, Time now) {
+    policy.Watch(slot, words[slot], now);
+    policy.Settle(kBoth, now);
+  };
+  for (const SlotIndex slot : {0u, 1u}) {
+    policy.Join(slot, slot);
+    policy.SetTurns(slot, 2);
+    Time now = 0;
+    for (int turn = 1; turn <= 8; ++turn) {
+      const bool visit = turn % 2 == 0;
+      words[slot].ready = NextTurn(words[slot].hold);
+      watch(slot, now);
+      words[slot].hold = words[slot].ready;
+      watch(slot, now);
+      words[slot].rel = words[slot].hold;
+      watch(slot, now += visit ? 2 * kMs : 18 * kMs);
+      now += visit ? 15 * kMs : 12 * kMs;
+    }
+  }
+  EXPECT_EQ(policy.StretchWanted(kBoth, 0, 0), 0) << "the visit";
+  EXPECT_GT(policy.StretchWanted(kBoth, 0, 1), 0);
+  EXPECT_LE(policy.StretchWanted(kBoth, 0, 1), kMs / 2);
+  policy.SetPriority(1, Priority::kHigh);
+  EXPECT_GT(policy.StretchWanted(kBoth, 0, 0), 0) << "but for who has priority";
+}
+
 class WholeTurnsTest : public PreemptionTest {
  protected:
   WholeTurnsTest() : PreemptionTest({.quantum = 0}) {}
@@ -177,7 +208,7 @@ TEST_F(WholeTurnsTest, WithoutAQuantumTurnsStayWhole) {
   Enter(kLong, 200 * kMs);
   Arrive(kShort, 201 * kMs);
   EXPECT_FALSE(policy_.ShouldPreempt(kBoth, kLong, 239 * kMs));
-  EXPECT_EQ(policy_.StretchWanted(kBoth, kLong), 0);
+  EXPECT_EQ(policy_.StretchWanted(kBoth, kLong, 0), 0);
 }
 
 }  // namespace

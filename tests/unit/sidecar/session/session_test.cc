@@ -170,7 +170,7 @@ TEST_F(TimeSlicedSessionTest, GivesAnIdleTurnBackLate) {
 
 // Where the arbiter wants the turn to be broken.
 TEST_F(SessionTest, MakesYieldPointsBetweenLaunches) {
-  slot().stretch_launches = 2;
+  slot().stretch_launches[0] = 2;
   Launch(kSecond);
   TakeTurns();
   Launch();
@@ -188,6 +188,35 @@ TEST_F(SessionTest, MakesYieldPointsBetweenLaunches) {
               ElementsAre("record 300", "wait 100", "memop 100 gate=2 rel=1.1", "nccl 20"));
 }
 
+// As long as they are asked for at that turn's place in the iteration.
+TEST_F(SessionTest, ShortTurnsOfAnIterationNeedNoYieldPoints) {
+  const auto iteration = [this] {
+    Launch();
+    Launch();
+    Collective(5);
+    Join();
+    Launch();
+    Launch();
+    Collective(20);
+    Join();
+  };
+  for (int i = 0; i < 5; ++i) iteration();
+  slot().mode = CROSSOVER_MODE_GATE;
+  for (int i = 0; i < 2; ++i) iteration();
+  ASSERT_EQ(slot().phase, static_cast<std::uint32_t>(CROSSOVER_PHASE_TAKING));
+  ASSERT_EQ(slot().turns, 2u);
+  slot().stretch_launches[0] = 1;
+  FakeDriver::calls.clear();
+  for (int i = 0; i < 3; ++i) iteration();
+  int broken[] = {0, 0};
+  for (const std::string& call : FakeDriver::calls) {
+    const auto point = call.find(".1 rel=");
+    if (point != std::string::npos) ++broken[(call[point - 1] - '0') % 2];
+  }
+  EXPECT_GE(broken[0], 2);
+  EXPECT_EQ(broken[1], 0);
+}
+
 // An evaluation: launches without collectives, many more than in the turns before it.
 TEST_F(SessionTest, ATurnFarLongerThanEverGetsYieldPoints) {
   TakeTurns();
@@ -202,7 +231,7 @@ TEST_F(SessionTest, ATurnFarLongerThanEverGetsYieldPoints) {
 }
 
 TEST_F(SessionTest, NoYieldPointWhileAnythingIsCaptured) {
-  slot().stretch_launches = 1;
+  slot().stretch_launches[0] = 1;
   TakeTurns();
   FakeDriver::calls.clear();
   session_.OnBeginCapture();
