@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 namespace crossover::turn {
 namespace {
@@ -27,6 +28,9 @@ constexpr Time kMostSolo = 800'000'000;
 // The outcome of that one, and what any trial has changed, is looked at again: it may have met a bad moment.
 constexpr std::uint32_t kSparseEach = 256;  // for each job
 constexpr std::uint32_t kDense = 4;
+// What jobs take alone is known of those that met before either was ever alone, from then on, and not only as
+// an estimate.
+constexpr std::uint32_t kLook = 64;
 constexpr std::uint32_t kAgain = 16;
 constexpr double kLittle = 1.1;
 constexpr Time kUnsure = 12'000'000;  // shared iterations shorter than this are known too vaguely to tell
@@ -77,8 +81,11 @@ Guard::Plan Guard::Advance(std::span<const Job> jobs, Time now) {
   switch (step_) {
     case Step::kSettled:
       if (settled_ != Way::kExclusive && Measured(jobs)) Rate(jobs);
-      if (iteration_ != before && TrialIsDue(jobs.size(), before))
-        Begin(exclusive_ ? Step::kAlone : TheOther(), jobs);
+      if (iteration_ != before) {
+        const bool trial = TrialIsDue(jobs.size(), before);
+        looking_ = !trial && LookIsDue(jobs, before);
+        if (trial || looking_) Begin(exclusive_ ? Step::kAlone : TheOther(), jobs);
+      }
       break;
     case Step::kAlone:
       AdvanceAlone(jobs, now);
@@ -136,13 +143,23 @@ std::uint32_t Guard::Spacing(std::size_t jobs) const {
   return rate(settled_) < kLittle || vague_ ? kDense : SparseFor(jobs);
 }
 
+// Whether the settled way is known for as long as it takes to compare it.
+bool Guard::CanBegin() const {
+  if (unit_ == 0) return false;
+  return settled_ == Way::kExclusive || (rate(settled_) != 0 && Reached(iteration_, rated_ + unit_));
+}
+
 // Whether a multiple lies between the iteration seen before and the present one.
 bool Guard::TrialIsDue(std::size_t jobs, std::uint32_t before) const {
-  const double rate = rate_[static_cast<int>(settled_)];
-  if (unit_ == 0) return false;
-  if (settled_ != Way::kExclusive && (rate == 0 || !Reached(iteration_, rated_ + unit_))) return false;
+  if (!CanBegin()) return false;
   const std::uint32_t grid = unit_ * Spacing(jobs);
   return iteration_ / grid != before / grid;
+}
+
+bool Guard::LookIsDue(std::span<const Job> jobs, std::uint32_t before) const {
+  if (!CanBegin() || !exclusive_ || iteration_ / (unit_ * kLook) == before / (unit_ * kLook)) return false;
+  return std::any_of(jobs.begin(), jobs.end(),
+                     [this](const Job& job) { return alone_[job.slot] == 0 && SoloOf(job.slot) != 0; });
 }
 
 void Guard::Begin(Step step, std::span<const Job> jobs) {
@@ -178,8 +195,9 @@ void Guard::AdvanceAlone(std::span<const Job> jobs, Time now) {
   for (const Job& job : jobs) {
     if (const Time step = meter_[job.slot].step(); step != kNever) alone_[job.slot] = step;
   }
+  alone_at_ = now;
   if (settled_ != Way::kExclusive) rate_[static_cast<int>(settled_)] = RateOf(jobs, settled_step_);
-  Begin(TheOther(), jobs);
+  Begin(std::exchange(looking_, false) ? Step::kSettled : TheOther(), jobs);
 }
 
 void Guard::Rate(std::span<const Job> jobs) {

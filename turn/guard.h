@@ -4,7 +4,8 @@
 // Turns pay where a job communicates; where none does, they cost hand-overs and gain nothing; and small
 // kernels of two jobs run side by side faster than by turns. Which it is, is not guessed but tried, rarely:
 // for a few iterations each way, and the rates compared. A rate is the sum over the jobs of alone / step, so
-// one after the other is 1. The same slices tell what each job takes alone.
+// one after the other is 1. The same slices tell what each job takes alone; where turns clearly pay, that is
+// looked at by itself, once, long before the first trial.
 //
 // All GPUs of a job must change over together. Everything here is counted in iterations, which all ranks of a
 // job number alike, those of the first job by name; how many, and what is compared, comes from times of whole
@@ -51,12 +52,13 @@ class Guard {
   void set_exclusive(bool on) { exclusive_ = on; }
 
   Way settled() const { return settled_; }  // what the last trial was won by
-  bool trying() const { return step_ != Step::kSettled; }
+  bool trying() const { return step_ != Step::kSettled && !looking_; }
   // Rates as they were last measured, 0 while unknown, and when the last trial ended.
   double rate(Way way) const { return rate_[static_cast<int>(way)]; }
   Time tried_at() const { return tried_at_; }
-  // What an iteration of a client takes alone, as the last trial showed; kNever before.
+  // What an iteration of a client takes alone, as was measured last, and when that was; kNever before.
   Time alone(SlotIndex slot) const { return slot < kMaxSlots && alone_[slot] > 0 ? alone_[slot] : kNever; }
+  Time alone_at() const { return alone_at_; }
 
  private:
   enum class Step : std::uint8_t { kSettled, kAlone, kTurns, kSideBySide };
@@ -71,7 +73,9 @@ class Guard {
   void Watch(std::span<const Job> jobs, Time now);
   void LearnUnit(std::span<const Job> jobs);
   std::uint32_t Spacing(std::size_t jobs) const;
+  bool CanBegin() const;
   bool TrialIsDue(std::size_t jobs, std::uint32_t before) const;
+  bool LookIsDue(std::span<const Job> jobs, std::uint32_t before) const;
   void Begin(Step step, std::span<const Job> jobs);
   Step TheOther() const;
   void Measure(std::uint32_t skip, std::span<const Job> jobs);
@@ -90,6 +94,7 @@ class Guard {
 
   bool exclusive_ = true;
   Step step_ = Step::kSettled;
+  bool looking_ = false;  // in kAlone: no other way is tried behind it
   Way settled_ = Way::kTurns;
   Meter meter_[kMaxSlots];
   std::uint32_t seen_[kMaxSlots] = {};  // iterations
@@ -108,6 +113,7 @@ class Guard {
   std::uint32_t base_[kMaxSlots] = {};  // iterations when the step began
   double rate_[3] = {};
   Time alone_[kMaxSlots] = {};  // 0 while unknown
+  Time alone_at_ = kNever;
   Time tried_at_ = kNever;
 };
 

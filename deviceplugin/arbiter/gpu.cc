@@ -207,7 +207,12 @@ turn::Guard::Plan Gpu::ChooseWay(turn::Time now) {
       [this](const auto& a, const auto& b) { return membership_.Order(a.slot) < membership_.Order(b.slot); });
   const bool tried = guard_.trying();
   const turn::Way settled = guard_.settled();
+  const turn::Time measured_at = guard_.alone_at();
   const turn::Guard::Plan plan = guard_.Advance({jobs.data(), count}, now);
+  for (std::size_t i = 0; guard_.alone_at() != measured_at && i < count; ++i) {
+    const turn::Time alone = guard_.alone(jobs[i].slot);
+    if (alone != turn::kNever) Emit(EventKind::kMeasure, jobs[i].slot, now, alone);
+  }
   if (guard_.trying() && !tried) ++trials_;
   if (guard_.settled() != settled) {
     observer_->OnLog(LogLevel::kInfo, "gpu " + info_->uuid + ": its jobs run " +

@@ -28,6 +28,8 @@ std::string_view Name(EventKind kind) {
       return "mode";
     case EventKind::kStep:
       return "step";
+    case EventKind::kMeasure:
+      return "measure";
     case EventKind::kOffend:
       return "offend";
     case EventKind::kPardon:

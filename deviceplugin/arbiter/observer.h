@@ -55,6 +55,7 @@ enum class EventKind : std::uint8_t {
   kLeave,
   kMode,
   kStep,
+  kMeasure,    // its step alone, while the others were kept waiting for that
   kOffend,     // it overran too often: no turns on its GPU for a while
   kPardon,     // it may take turns again
   kGrantCap,   // its cap on slowdown is kept again
@@ -74,7 +75,7 @@ struct Event {
   turn::Time at = 0;  // CLOCK_MONOTONIC, when the arbiter saw it
   std::shared_ptr<const GpuInfo> gpu;
   std::shared_ptr<const Member> member;  // null where an event has no client
-  turn::Time duration = 0;               // kHold: the wait before it; kRelease: the turn; kStep: an iteration
+  turn::Time duration = 0;               // kHold: the wait before it; kRelease: the turn; kStep, kMeasure: an iteration
   std::uint32_t mode = 0;                // kMode: enum crossover_mode
   std::uint32_t steps = 0;               // kStep: iterations since the event before, each `duration` long
   // kStep: what an iteration needs with nobody beside it, and how much its compute varies (Rhythm::jitter),

@@ -11,6 +11,7 @@ bool ToldToWatchers(arbiter::EventKind kind) {
     case arbiter::EventKind::kMint:
     case arbiter::EventKind::kSwallow:
     case arbiter::EventKind::kStep:
+    case arbiter::EventKind::kMeasure:
       return false;
     default:
       return true;

@@ -84,6 +84,9 @@ void Ledger::OnEvent(const arbiter::Event& event) {
       return NoteTurn(&gpu->second, client, event);
     case EventKind::kStep:
       return NoteStep(client, event);
+    case EventKind::kMeasure:
+      client->alone = StepAlone{.each = event.duration, .age = event.at, .source = StepAlone::Source::kMeasured};
+      return;
     case EventKind::kMode:
       return NoteMode(&gpu->second, event);
     case EventKind::kGrantCap:

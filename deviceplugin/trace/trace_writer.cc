@@ -39,7 +39,8 @@ std::unique_ptr<TraceWriter> TraceWriter::Open(const std::string& path, std::str
 }
 
 void TraceWriter::OnEvent(const arbiter::Event& event) {
-  if (event.kind == arbiter::EventKind::kStep) return;  // the trace is about turns
+  // The trace is about turns.
+  if (event.kind == arbiter::EventKind::kStep || event.kind == arbiter::EventKind::kMeasure) return;
   const std::string line = TraceLine(event) + "\n";
   std::fwrite(line.data(), 1, line.size(), file_.get());
 }

@@ -432,6 +432,7 @@ class GuardedGpuTest : public GpuTest {
 TEST_F(GuardedGpuTest, JobsThatRunBetterSideBySideAreLet) {
   Run(600);
   EXPECT_GE(observer_.stats.trials, 1u);
+  EXPECT_GE(observer_.Count(EventKind::kMeasure), 2u) << "what each takes alone";
   EXPECT_EQ(Slot(slots_[0]).mode, CROSSOVER_MODE_OBSERVE);
   ASSERT_FALSE(observer_.lines.empty());
   EXPECT_THAT(observer_.lines[0], HasSubstr("its jobs run side by side now: by turns "));

@@ -21,9 +21,9 @@ class GuardTest : public ::testing::Test {
   void Run(const Steps& steps, std::uint32_t iterations) {
     while (jobs_[0].iteration < iterations) {
       const Guard::Plan plan = guard_.Advance(jobs_, now_);
-      tried_ |= guard_.trying();
+      tried_ |= plan.way == Way::kSideBySide;
       now_ += kMs / 2;
-      if (guard_.trying() && plan.way == Way::kExclusive) solo_ += kMs / 2;
+      if (guard_.settled() != Way::kExclusive && plan.way == Way::kExclusive) solo_ += kMs / 2;
       for (std::size_t i = 0; i < 2; ++i) {
         Time step = plan.way == Way::kTurns ? steps.by_turns : steps.side_by_side;
         EXPECT_TRUE(exclusive_ || plan.way != Way::kExclusive);
@@ -51,6 +51,29 @@ TEST_F(GuardTest, WhereTurnsPayNothingElseIsTriedForLong) {
   EXPECT_TRUE(tried_);
   EXPECT_FALSE(guard_.trying());
   EXPECT_EQ(guard_.settled(), Way::kTurns);
+}
+
+TEST_F(GuardTest, WhatTheyTakeAloneIsLookedAtEarlyAndOnce) {
+  Run({30 * kMs, 36 * kMs}, 500);
+  EXPECT_EQ(guard_.alone(3), kNever);
+  EXPECT_EQ(guard_.alone_at(), kNever);
+  EXPECT_EQ(solo_, 0);
+  Run({30 * kMs, 36 * kMs}, 600);
+  EXPECT_NEAR(static_cast<double>(guard_.alone(3)), 20e6, 0.5e6);
+  EXPECT_NEAR(static_cast<double>(guard_.alone(1)), 20e6, 0.5e6) << "22 ms were estimated";
+  EXPECT_NEAR(guard_.rate(Way::kTurns), 40.0 / 30, 0.04);
+  EXPECT_LE(solo_, 18 * kAlone) << "eight iterations of each";
+  const Time looked = solo_;
+  Run({30 * kMs, 36 * kMs}, 4000);
+  EXPECT_EQ(solo_, looked);
+  EXPECT_FALSE(tried_);
+}
+
+TEST_F(GuardTest, WithoutExclusiveSlicesNobodyIsEverAlone) {
+  guard_.set_exclusive(false);
+  exclusive_ = false;
+  Run({30 * kMs, 36 * kMs}, 4000);
+  EXPECT_EQ(guard_.alone_at(), kNever);
 }
 
 TEST_F(GuardTest, WhereTheyDoNotTheOthersAreTriedSoon) {

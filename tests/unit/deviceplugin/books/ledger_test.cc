@@ -169,6 +169,21 @@ TEST_F(LedgerTest, AJobThatNeverRanAloneIsEstimatedAndForgotten) {
   EXPECT_EQ(Client(a).alone->each, 33 * kMs);
 }
 
+TEST_F(LedgerTest, WhatWasMeasuredInATrialIsBetterThanAnEstimate) {
+  const MemberPtr a = Join("a");
+  const MemberPtr b = Join("b");
+  estimate_ = {.busy = 20 * kMs, .away = 12 * kMs};
+  Steps({a, b}, 40 * kMs);
+  Tell(EventKind::kMeasure, a, 31 * kMs);
+  EXPECT_EQ(Client(a).alone->each, 31 * kMs);
+  EXPECT_EQ(Client(a).alone->source, StepAlone::Source::kMeasured);
+  EXPECT_EQ(Client(b).alone->source, StepAlone::Source::kEstimated);
+  Steps({a, b}, 40 * kMs);
+  EXPECT_EQ(Client(a).alone->each, 31 * kMs) << "no estimate takes its place";
+  Tell(EventKind::kLeave, a);
+  EXPECT_EQ(Client(Join("a")).alone->source, StepAlone::Source::kRemembered);
+}
+
 TEST_F(LedgerTest, GainIsTheSumOfAloneOverShared) {
   const MemberPtr a = Join("a");
   Steps({a}, 30 * kMs);
