@@ -8,6 +8,7 @@
 #   tools/install.sh --check   change nothing: exit 1 and say what is missing
 #   tools/install.sh --cuda    the Python packages only, for a machine with a toolchain of its own
 #   tools/install.sh --cluster what the tests in tests/cluster need beyond: Kubernetes and containerd, built once
+#   tools/install.sh --matrix  the other versions of Kubernetes and containerd that `make test-matrix` takes
 #   tools/install.sh --frameworks  PyTorch, JAX and what else tests/frameworks runs
 #   tools/install.sh --images  C libraries of other images, for tests that run programs with them
 set -euo pipefail
@@ -64,10 +65,11 @@ case $mode in
     ;;
   --cuda) install_cuda ;;
   --cluster) "$here/install/cluster.sh" ;;
+  --matrix) "$here/install/matrix.sh" ;;
   --images) "$here/install/images.sh" ;;
   --frameworks) "$here/install/frameworks.sh" ;;
   *)
-    say "unknown argument '$mode': allowed are --check, --cuda, --cluster, --images and --frameworks"
+    say "unknown argument '$mode': allowed are --check, --cuda, --cluster, --matrix, --images and --frameworks"
     exit 2
     ;;
 esac

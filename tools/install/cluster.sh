@@ -2,9 +2,9 @@
 # Installs what the test cluster (tests/cluster/) is made of, as far as it is missing, into
 # ${CROSSOVER_CACHE:-~/.cache/crossover}, one folder per version:
 #   - kube-VERSION and containerd-VERSION, built from their Go modules: pinned by the go.mod and go.sum of
-#     tools/install/NAME-VERSION where that folder exists, by the version alone elsewhere;
-#   - device-manager-VERSION: the device manager of a kubelet of that version alone (tests/kubelet), where
-#     tools/install/kube-VERSION pins what it is built from;
+#     tools/install/NAME-VERSION where that folder exists, by the version alone elsewhere. A folder with a debian-12.txt
+#     instead names Debian's packages: what they hold is unpacked, nothing is installed;
+#   - device-manager-VERSION: the device manager of a kubelet alone (tests/kubelet), of the version below;
 #   - cluster-debian-12: etcd, runc and the CNI plugins, from the packages of tools/install/cluster-debian-12.txt;
 #     the others of that list are installed, which needs root.
 # Quick when nothing is missing, safe to run twice at once, and never writes into the checkout (but for --pin).
@@ -17,13 +17,13 @@
 #   tools/install/cluster.sh --check   change nothing: exit 1 and say what is missing
 #   tools/install/cluster.sh --pin     write the go.mod and go.sum of the versions asked for into tools/install
 #
-#   KUBE_VERSION, CONTAINERD_VERSION   other versions than the ones below
+#   KUBE_VERSION, CONTAINERD_VERSION   other versions than the ones below. 1.31 is the one of tools/install that begins so
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 readonly here
-readonly kube_version=${KUBE_VERSION:-1.36.3}
-readonly containerd_version=${CONTAINERD_VERSION:-2.3.7}
+readonly kube_default=1.36.3
+readonly containerd_default=2.3.7
 readonly cache=${CROSSOVER_CACHE:-$HOME/.cache/crossover}
 readonly go_version=1.26.6
 readonly go_root=$cache/go-$go_version
@@ -40,6 +40,17 @@ readonly go_tags="no_btrfs no_devmapper no_zfs no_aufs"
 # shellcheck source=tools/install/debian.sh
 . "$here/debian.sh"
 
+# pinned NAME VERSION: the version of tools/install that is VERSION or begins so; else VERSION itself.
+pinned() {
+  local folder
+  for folder in "$here/$1-$2" "$here/$1-$2".*; do
+    [[ -d $folder ]] && printf '%s\n' "${folder#"$here/$1-"}" && return
+  done
+  [[ $2 =~ ^[0-9]+\.[0-9]+\.[0-9]+$ ]] && printf '%s\n' "$2" && return
+  say "${1^^}_VERSION: '$2' is not a whole version, such as 1.36.3, and begins none of those in $here"
+  return 2
+}
+
 # Runs a command in silence; if it fails, what it said is shown.
 quietly() {
   local output
@@ -51,39 +62,46 @@ quietly() {
 
 listed() { sed -n -E "s/^$1([a-z0-9.+-]+)\$/\\1/p" "$packages"; }
 
-unpack_packages() {
-  cmp -s "$packages" "$unpacked/.installed" && return 0
+# unpack LIST FOLDER NAME...: the files of Debian's packages into a folder, unless it was made from the same list.
+unpack() {
+  local list=$1 out=$2 work=$2.part file
+  shift 2
+  cmp -s "$list" "$out/.installed" && return 0
   if [[ $mode == --check ]]; then
-    say "missing or outdated: $unpacked (tools/install.sh --cluster makes it)"
+    say "missing or outdated: $out (tools/install.sh makes it)"
     return 1
   fi
-  local work=$unpacked.part file names
-  mapfile -t names < <(listed 'unpack ')
-  say "unpacking ${names[*]} into $unpacked"
+  say "unpacking $* into $out"
   rm -rf "$work" && mkdir -p "$work/deb" || return 1
   # The lists may be older than the archive; only root can renew them.
   [[ $(id -u) != 0 ]] || quietly apt-get -qq update || return 1
-  (cd "$work/deb" && quietly apt-get -qq -o APT::Sandbox::User=root download "${names[@]}") || return 1
+  (cd "$work/deb" && quietly apt-get -qq -o APT::Sandbox::User=root download "$@") || return 1
   for file in "$work"/deb/*.deb; do
     quietly dpkg-deb -x "$file" "$work" || return 1
   done
-  rm -rf "$work/deb" "$unpacked"
-  cp "$packages" "$work/.installed" && mv "$work" "$unpacked"
+  rm -rf "$work/deb" "$out"
+  cp "$list" "$work/.installed" && mv "$work" "$out"
+}
+
+is_debian_12() {
+  local id=none
+  # shellcheck source=/dev/null
+  [[ -r /etc/os-release ]] && id=$(. /etc/os-release && echo "${ID:-}-${VERSION_ID:-}")
+  [[ $id == debian-12 ]] && command -v dpkg-query > /dev/null
 }
 
 # Elsewhere than on Debian 12 the programs have to be there already.
 system_programs() {
-  local id=none program status=0
-  # shellcheck source=/dev/null
-  [[ -r /etc/os-release ]] && id=$(. /etc/os-release && echo "${ID:-}-${VERSION_ID:-}")
-  if [[ $id == debian-12 ]] && command -v dpkg-query > /dev/null; then
+  local program status=0 names
+  if is_debian_12; then
     listed '' | install_packages || status=1
-    unpack_packages || status=1
+    mapfile -t names < <(listed 'unpack ')
+    unpack "$packages" "$unpacked" "${names[@]}" || status=1
     return $status
   fi
   for program in etcd runc iptables openssl; do
     command -v "$program" > /dev/null && continue
-    say "this is $id, not debian-12: install $program yourself (and the CNI plugins, into /opt/cni/bin)"
+    say "this is not Debian 12: install $program yourself (and the CNI plugins, into /opt/cni/bin)"
     status=1
   done
   return $status
@@ -155,7 +173,8 @@ build() {
   rm -rf "$work" && mkdir -p "$work" && cd "$work" || return 1
   module "$name" "$version" "$module" "$@" || return 1
   if [[ $mode == --pin ]]; then
-    mkdir -p "$here/$name-$version" && cp go.mod go.sum "$here/$name-$version/" && rm -rf "$work"
+    # Out of the folder before it goes: no Go can be asked for anything from one that is gone.
+    mkdir -p "$here/$name-$version" && cp go.mod go.sum "$here/$name-$version/" && cd "$here" && rm -rf "$work"
     return
   fi
   CGO_ENABLED=0 quietly go build -trimpath -tags "$go_tags" \
@@ -167,7 +186,8 @@ build() {
 build_device_manager() {
   local out=$cache/device-manager-$kube_version work file stale=0
   local sources=("$device_manager"/*.go "$here/kube-$kube_version"/go.{mod,sum})
-  [[ $mode != --pin && -e $here/kube-$kube_version/go.sum ]] || return 0
+  # Its sources call what is no interface of Kubernetes, and differs from version to version.
+  [[ $mode != --pin && $kube_version == "$kube_default" ]] || return 0
   [[ -x $out/device-manager ]] || stale=1
   for file in "${sources[@]}"; do
     cmp -s "$file" "$out/${file##*/}" || stale=1
@@ -185,10 +205,25 @@ build_device_manager() {
   rm -rf "$out" && mv "$work" "$out"
 }
 
+install_containerd() {
+  local list=$here/containerd-$containerd_version/debian-12.txt names
+  if [[ ! -e $list ]]; then
+    build containerd "$containerd_version" "$containerd_module" \
+      "-X $containerd_module/version.Version=v$containerd_version" "${containerd_programs[@]}"
+  elif [[ $mode == --pin ]]; then
+    return 0
+  elif is_debian_12; then
+    mapfile -t names < <(grep -v '^#' "$list")
+    unpack "$list" "$cache/containerd-$containerd_version" "${names[@]}"
+  else
+    say "containerd $containerd_version is Debian 12's, and this is not: it cannot be had here"
+    return 1
+  fi
+}
+
 build_all() {
   local v=k8s.io/component-base/version minor=${kube_version#*.}
-  build containerd "$containerd_version" "$containerd_module" \
-    "-X $containerd_module/version.Version=v$containerd_version" "${containerd_programs[@]}" || return 1
+  install_containerd || return 1
   # Without these flags the API server calls itself v0.0.0, and clients compare versions.
   build kube "$kube_version" "$kube_module" \
     "-X $v.gitVersion=v$kube_version -X $v.gitMajor=1 -X $v.gitMinor=${minor%%.*} -X $v.gitTreeState=clean" \
@@ -204,6 +239,10 @@ case $mode in
     exit 2
     ;;
 esac
+
+kube_version=$(pinned kube "${KUBE_VERSION:-$kube_default}") || exit 2
+containerd_version=$(pinned containerd "${CONTAINERD_VERSION:-$containerd_default}") || exit 2
+readonly kube_version containerd_version
 
 if [[ $mode != --check ]]; then
   mkdir -p "$cache"

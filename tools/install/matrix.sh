@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# Installs what `make test-matrix` runs on, as far as it is missing: every version of Kubernetes and containerd that has
+# a folder here. See cluster.sh, which does it, into the cache, and nothing system-wide.
+#
+#   tools/install/matrix.sh           install: some five minutes for each Kubernetes on two cores, once
+#   tools/install/matrix.sh --check   change nothing: exit 1 and say what is missing
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+readonly here
+
+status=0
+for folder in "$here"/kube-*/; do
+  version=$(basename "$folder")
+  KUBE_VERSION=${version#kube-} "$here/cluster.sh" "$@" || status=1
+done
+for folder in "$here"/containerd-*/; do
+  version=$(basename "$folder")
+  CONTAINERD_VERSION=${version#containerd-} "$here/cluster.sh" "$@" || status=1
+done
+exit $status
