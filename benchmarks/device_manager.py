@@ -3,23 +3,20 @@
 import contextlib
 import json
 import os
-import re
 import subprocess
 import threading
 import time
 from pathlib import Path
 
 from benchmarks.processes import MARK, Failed, dying_with_parent
+from tests.cluster.rig import versions
 
-_INSTALLER = Path(__file__).resolve().parents[1] / "tools/install/cluster.sh"
 _LOOK_S = 0.02
 
 
 def program():
     """Where the installer puts it. Failed where it is not."""
-    cache = Path(os.environ.get("CROSSOVER_CACHE") or Path.home() / ".cache" / "crossover")
-    version = re.search(r"KUBE_VERSION:-([0-9.]+)", _INSTALLER.read_text(encoding="utf-8")).group(1)
-    path = cache / f"device-manager-{version}" / "device-manager"
+    path = versions.cache() / f"device-manager-{versions.default('kube')}" / "device-manager"
     if not os.access(path, os.X_OK):
         raise Failed(f"missing: {path}; to install: tools/install.sh --cluster")
     return path

@@ -11,7 +11,7 @@ from unittest import mock
 from tests.cluster import leftovers
 from tests.cluster.pods import restricted
 from tests.cluster.rig import Cluster, Refused, phase, removal
-from tests.cluster.rig.programs import TREE
+from tests.cluster.rig.versions import TREE
 from tests.process.demo.leftovers import until
 
 _PATIENCE_S = 30.0

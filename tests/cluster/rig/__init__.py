@@ -9,6 +9,6 @@
 
 from tests.cluster.rig.cluster import Cluster
 from tests.cluster.rig.kubectl import gone, phase, true
-from tests.cluster.rig.programs import Refused
+from tests.cluster.rig.versions import Refused
 
 __all__ = ["Cluster", "Refused", "gone", "phase", "true"]

@@ -6,14 +6,15 @@ import subprocess
 from pathlib import Path
 
 from benchmarks.processes import Failed, Processes, dying_with_parent
-from tests.cluster.rig import images, namespaces, removal, servers
+from tests.cluster.rig import images, namespaces, removal, servers, versions
 from tests.cluster.rig.api import Api
-from tests.cluster.rig.configuration import PAUSE_IMAGE
+from tests.cluster.rig.containerd import PAUSE_IMAGE
 from tests.cluster.rig.control_plane import ControlPlane
 from tests.cluster.rig.kubectl import Kubectl, true
 from tests.cluster.rig.node import Node
-from tests.cluster.rig.programs import Programs, Refused
+from tests.cluster.rig.programs import Programs
 from tests.cluster.rig.setup import SERVER, Setup
+from tests.cluster.rig.versions import Refused
 
 
 class Cluster:
@@ -23,21 +24,24 @@ class Cluster:
     service_routing  run kube-proxy: services of other than the API server can be reached at their addresses
     extenders        the scheduler's, as in KubeSchedulerConfiguration
     kubelet          settings of KubeletConfiguration, over those of configuration.py
-    kube_version     another than KUBE_VERSION or the installer's default
+    kube_version, containerd_version  others than KUBE_VERSION and CONTAINERD_VERSION or the installer's defaults, by
+                     their beginning: "1.31". What is none of those that versions.py knows is Refused
     """
 
-    def __init__(self, nodes=2, service_routing=False, extenders=(), kubelet=None, kube_version=None):
+    def __init__(self, nodes=2, service_routing=False, extenders=(), kubelet=None, kube_version=None,
+                 containerd_version=None):
         self._numbers = range(1, nodes + 1)
         self._service_routing = service_routing
         self._extenders = extenders
         self._kubelet = kubelet or {}
         self._kube_version = kube_version
+        self._containerd_version = containerd_version
         self._stack = contextlib.ExitStack()
 
     def __enter__(self):
         if os.geteuid() != 0:
             raise Refused("a cluster needs root, for namespaces, mounts and cgroups")
-        programs = Programs(self._kube_version)
+        programs = Programs(self._kube_version, self._containerd_version)
         with contextlib.ExitStack() as stack:
             self._set_up(programs, stack)
             try:
@@ -60,6 +64,11 @@ class Cluster:
     def server(self):
         """The API server, by an address that the control plane and the nodes reach."""
         return SERVER
+
+    @property
+    def has_cdi(self):
+        """Whether containers can be given CDI devices."""
+        return versions.has_cdi(self.setup.programs.containerd_version)
 
     def enter(self, command, kinds=("net", "mount", "pid")):
         """`command`, run beside the control plane: in the cluster's network, mount and PID namespaces."""

@@ -1,50 +1,6 @@
-"""What the nodes' daemons are told. Kubernetes reads JSON where it reads YAML."""
+"""What the nodes' daemons are told (containerd: containerd.py). Kubernetes reads JSON where it reads YAML."""
 
-_CONTAINERD = """version = 3
-root = "{root}"
-state = "/run/containerd"
-oom_score = 0
-disabled_plugins = ["io.containerd.tracing.processor.v1.otlp", "io.containerd.snapshotter.v1.erofs",
-                    "io.containerd.nri.v1.nri"]
-[grpc]
-  address = "/run/containerd/containerd.sock"
-[plugins.'io.containerd.internal.v1.opt']
-  path = "{root}/opt"
-[plugins.'io.containerd.cri.v1.images']
-  snapshotter = "overlayfs"
-  [plugins.'io.containerd.cri.v1.images'.pinned_images]
-    sandbox = "{pause}"
-[plugins.'io.containerd.grpc.v1.cri']
-  stream_server_address = "127.0.0.1"
-  stream_server_port = "0"
-[plugins.'io.containerd.cri.v1.runtime']
-  # No profiles to load here; RuntimeDefault seccomp is another matter, and on.
-  disable_apparmor = true
-  # Without CAP_SYS_RESOURCE no process may be protected from running out of memory, and every sandbox would fail.
-  restrict_oom_score_adj = true
-  enable_cdi = true
-  cdi_spec_dirs = ["/etc/cdi", "/run/cdi"]
-  # Elsewhere a file per pod would be made in the machine's /run/netns.
-  netns_mounts_under_state_dir = true
-  [plugins.'io.containerd.cri.v1.runtime'.cni]
-    bin_dirs = ["{plugins}"]
-    conf_dir = "{cni}"
-  [plugins.'io.containerd.cri.v1.runtime'.containerd]
-    default_runtime_name = "runc"
-    [plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.runc]
-      runtime_type = "io.containerd.runc.v2"
-      [plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.runc.options]
-        BinaryName = "{runc}"
-        SystemdCgroup = false
-"""
-
-PAUSE_IMAGE = "crossover.test/pause:1"
 _SOCKET = "unix:///run/containerd/containerd.sock"
-
-
-def containerd(root, cni, programs):
-    """The text of containerd's configuration."""
-    return _CONTAINERD.format(root=root, cni=cni, pause=PAUSE_IMAGE, plugins=programs.cni, runc=programs.path("runc"))
 
 
 def pod_network(subnet):

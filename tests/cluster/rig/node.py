@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 from benchmarks.processes import Failed
-from tests.cluster.rig import cgroups, configuration, namespaces
+from tests.cluster.rig import cgroups, configuration, containerd, namespaces
 
 _OWN = {"run": "/run", "lib": "/var/lib", "log": "/var/log", "cdi": "/etc/cdi"}
 # A kubelet sets these for the whole machine unless it finds them so. In a node, files stand in for them.
@@ -66,7 +66,7 @@ class Node:
 
     def start_containerd(self):
         config = self.directory / "containerd.toml"
-        config.write_text(configuration.containerd(self.directory / "containerd", self.directory / "cni",
+        config.write_text(containerd.configuration(self.directory / "containerd", self.directory / "cni",
                                                    self._setup.programs), encoding="utf-8")
         network = configuration.pod_network(namespaces.pods_of(self.number))
         (self.directory / "cni/10-pods.conflist").write_text(json.dumps(network), encoding="utf-8")

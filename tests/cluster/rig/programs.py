@@ -1,26 +1,25 @@
 """Where the programs of a cluster lie: what tools/install/cluster.sh made, else what the machine has."""
 
 import os
-import re
 import shutil
 from pathlib import Path
 
-TREE = Path(__file__).resolve().parents[3]
-
-
-class Refused(RuntimeError):
-    """A cluster cannot be had here; the text says why and what would help."""
+from tests.cluster.rig import versions
+from tests.cluster.rig.versions import Refused
 
 
 class Programs:
-    """The programs of one version of Kubernetes; by default of KUBE_VERSION, else of the one that is installed."""
+    """The programs of one version of Kubernetes and one of containerd: see versions.py."""
 
-    def __init__(self, kube_version=None):
-        self.kube_version = kube_version or _version("KUBE_VERSION")
-        cache = Path(os.environ.get("CROSSOVER_CACHE") or Path.home() / ".cache" / "crossover")
+    def __init__(self, kube_version=None, containerd_version=None):
+        self.kube_version = versions.kubernetes(kube_version)
+        self.containerd_version = versions.containerd(containerd_version)
+        cache = versions.cache()
         unpacked = cache / "cluster-debian-12"
         self._kube = cache / f"kube-{self.kube_version}"
-        self._containerd = cache / f"containerd-{_version('CONTAINERD_VERSION')}"
+        self._containerd = cache / f"containerd-{self.containerd_version}"
+        if (self._containerd / "usr/bin").is_dir():
+            self._containerd /= "usr/bin"  # a package of Debian's, unpacked
         self._folders = [self._kube, self._containerd, unpacked / "usr/bin", unpacked / "usr/sbin",
                          *map(Path, os.environ.get("PATH", "").split(":")), Path("/usr/sbin"), Path("/sbin")]
         self._cni = [unpacked / "usr/lib/cni", Path("/opt/cni/bin"), Path("/usr/lib/cni")]
@@ -54,12 +53,5 @@ class Programs:
         if not self.cni:
             missing.append("the CNI plugins ptp and host-local")
         if missing:
-            raise Refused(f"missing: {', '.join(missing)}; to install: tools/install.sh --cluster")
-
-
-def _version(variable):
-    """A version by environment variable; else the installer's default, so that it stands in one place."""
-    if os.environ.get(variable):
-        return os.environ[variable]
-    installer = (TREE / "tools/install/cluster.sh").read_text(encoding="utf-8")
-    return re.search(rf"{variable}:-([0-9.]+)", installer).group(1)
+            raise Refused(f"missing: {', '.join(missing)}; to install: tools/install.sh --cluster "
+                          "(all versions: --matrix)")

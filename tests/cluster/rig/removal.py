@@ -17,7 +17,7 @@ from pathlib import Path
 
 from benchmarks.processes import Failed, kill_marked
 from tests.cluster.rig import cgroups
-from tests.cluster.rig.programs import TREE
+from tests.cluster.rig.versions import TREE
 
 PREFIX = "crossover-cluster-"
 LOCK = "lock"

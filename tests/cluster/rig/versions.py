@@ -1,0 +1,64 @@
+"""Which versions of Kubernetes and containerd a cluster can be of: those that tools/install has a folder for."""
+
+import os
+import re
+from pathlib import Path
+
+TREE = Path(__file__).resolve().parents[3]
+_INSTALL = TREE / "tools/install"
+_WITHOUT_CDI = ("1.6",)  # of containerd; 1.7 has it, switched off
+
+
+class Refused(RuntimeError):
+    """A cluster cannot be had here; the text says why and what would help."""
+
+
+def cache():
+    """Where the installer puts programs, a folder for each version."""
+    return Path(os.environ.get("CROSSOVER_CACHE") or Path.home() / ".cache" / "crossover")
+
+
+def kubernetes(wanted=None):
+    """The version of Kubernetes that is meant by `wanted`, else by KUBE_VERSION, else the installer's default."""
+    return _chosen("kube", wanted)
+
+
+def containerd(wanted=None):
+    """Likewise, CONTAINERD_VERSION."""
+    return _chosen("containerd", wanted)
+
+
+def default(name):
+    """The installer's, so that it stands in one place."""
+    installer = (_INSTALL / "cluster.sh").read_text(encoding="utf-8")
+    return re.search(rf"{name}_default=([0-9.]+)", installer).group(1)
+
+
+def has_cdi(containerd_version):
+    """Whether this containerd gives containers CDI devices."""
+    return not any(_begins(containerd_version, old) for old in _WITHOUT_CDI)
+
+
+def known(name):
+    """All that are allowed, the newest first: pinned by tools/install, or built from their version alone."""
+    folders = [*_INSTALL.glob(f"{name}-*"), *cache().glob(f"{name}-*")]
+    versions = {folder.name.partition("-")[2] for folder in folders if not folder.name.endswith(".part")}
+    return sorted(versions, key=_numbers, reverse=True)
+
+
+def _chosen(name, wanted):
+    variable = f"{name.upper()}_VERSION"
+    text = wanted or os.environ.get(variable) or default(name)
+    for version in known(name):
+        if _begins(version, text):
+            return version
+    raise Refused(f"{variable}: {text} is none of {', '.join(known(name))}, nor the beginning of one; "
+                  "tools/install/cluster.sh makes others")
+
+
+def _begins(version, text):
+    return version == text or version.startswith(f"{text}.")
+
+
+def _numbers(version):
+    return [int(part) for part in re.findall("[0-9]+", version)]
