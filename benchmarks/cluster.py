@@ -34,7 +34,7 @@ def running(build, machine, settings=(), node_settings=(), kubelet=None, service
     """A cluster with as many nodes as `machine`, all slots there. `kubelet`: settings of KubeletConfiguration."""
     try:
         with Cluster(nodes=machine.nodes, kubelet=kubelet, service_routing=service_routing) as cluster:
-            gpus = SoftwareGpus(cluster.directory, machine, build.gpu_libraries)
+            gpus = SoftwareGpus(cluster, machine, build.gpu_libraries)
             daemons = NodeDaemons(cluster, gpus, build, settings, node_settings)
             daemons.start()
             cluster.namespace(NAMESPACE)

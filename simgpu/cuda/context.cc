@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <sstream>
 
 #include "simgpu/cuda/capture.h"
 #include "simgpu/cuda/faults.h"
 #include "simgpu/cuda/mps.h"
+#include "simgpu/cuda/visible.h"
 #include "simgpu/machine/machine.h"
 
 namespace simgpu {
@@ -21,28 +21,6 @@ std::atomic<std::uint64_t> next_id{1};
 std::vector<std::unique_ptr<Device>>& MutableDevices() {
   static auto* devices = new std::vector<std::unique_ptr<Device>>;
   return *devices;
-}
-
-// CUDA_VISIBLE_DEVICES: indices or uuids (or their beginnings); the first invalid one ends the list.
-std::vector<int> VisibleGpus(const NodeConfig& node) {
-  std::vector<int> gpus;
-  const char* variable = std::getenv("CUDA_VISIBLE_DEVICES");
-  if (variable == nullptr) {
-    for (std::size_t i = 0; i < node.gpus.size(); ++i) gpus.push_back(static_cast<int>(i));
-    return gpus;
-  }
-  std::istringstream list(variable);
-  std::string item;
-  while (std::getline(list, item, ',')) {
-    int found = -1;
-    for (std::size_t i = 0; i < node.gpus.size() && found < 0; ++i) {
-      const bool by_uuid = item.size() > 4 && node.gpus[i].uuid.compare(0, item.size(), item) == 0;
-      if (by_uuid || item == std::to_string(i)) found = static_cast<int>(i);
-    }
-    if (found < 0 || std::count(gpus.begin(), gpus.end(), found) != 0) break;
-    gpus.push_back(found);
-  }
-  return gpus;
 }
 
 class WaitWork final : public Work {
@@ -91,7 +69,9 @@ CUresult Initialize() {
   if (machine == nullptr) return CUDA_ERROR_NO_DEVICE;
   static std::once_flag once;
   std::call_once(once, [&] {
-    for (const int gpu : VisibleGpus(machine->node_config())) {
+    const auto may_open = [&](int gpu) { return !machine->config().device_files || MayOpenDeviceFile(gpu); };
+    for (const int gpu :
+         VisibleGpus(machine->node_config().gpus, may_open, std::getenv("CUDA_VISIBLE_DEVICES"))) {
       auto device = std::make_unique<Device>();
       device->ordinal = static_cast<int>(MutableDevices().size());
       device->gpu = gpu;

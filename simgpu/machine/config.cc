@@ -126,10 +126,12 @@ bool SetScalar(MachineConfig* config, const std::string& key, const std::string&
     return SetNumber(key, value, 1, 1e15, false, &config->gpu_link_bytes_per_s, error);
   }
   if (key == "nccl_ctas") return SetWhole(key, value, 1, 1024, &config->nccl_ctas, error);
+  if (key == "node") return SetWhole(key, value, 0, kMaxNodes - 1, &config->node, error);
+  if (key == "device_files") return SetChoice(key, value, "false", "true", &config->device_files, error);
   *error =
       "unknown key '" + key +
       "'; known are state, mode, quantum_us, launch_us, queue_depth, link_sharing, node_link_bytes_per_s, "
-      "gpu_link_bytes_per_s, nccl_ctas, nodes";
+      "gpu_link_bytes_per_s, nccl_ctas, node, device_files, nodes";
   return false;
 }
 
@@ -199,6 +201,11 @@ bool CompleteMachine(MachineConfig* config, std::string* error) {
   if (config->nodes.empty() || config->nodes.size() > kMaxNodes || gpus == 0 || gpus > kMaxGpus) {
     *error = "nodes: a machine has 1 to 64 nodes and 1 to 64 GPUs in all, this one " +
              std::to_string(config->nodes.size()) + " nodes and " + std::to_string(gpus) + " GPUs";
+    return false;
+  }
+  if (config->node >= static_cast<int>(config->nodes.size())) {
+    *error = Quoted("node", std::to_string(config->node)) + " is not a node's number from 0 to " +
+             std::to_string(config->nodes.size() - 1);
     return false;
   }
   if (config->state.empty()) {

@@ -36,6 +36,7 @@ bool MakeDirectory(const std::string& path, std::string* error) {
 }
 
 bool ReadNode(const MachineConfig& config, int* node, std::string* error) {
+  *node = config.node;
   const char* text = std::getenv("SIMGPU_NODE");
   if (text == nullptr || *text == '\0') return true;
   char* end = nullptr;

@@ -41,7 +41,7 @@ class NodeCase(unittest.TestCase):
         cls.cluster = Cluster(service_routing=cls.SERVICE_ROUTING)
         cls.cluster.__enter__()
         cls.addClassCleanup(cls.cluster.__exit__)
-        cls.gpus = SoftwareGpus(cls.cluster.directory, pairs.Shape(0.6).machine(), cls.build.gpu_libraries)
+        cls.gpus = SoftwareGpus(cls.cluster, pairs.Shape(0.6).machine(), cls.build.gpu_libraries)
         cls.daemons = NodeDaemons(cls.cluster, cls.gpus, cls.build,
                                   settings={"metrics": {"listen": _METRICS}, **cls.SETTINGS},
                                   node_settings=cls.NODE_SETTINGS, mps=cls.MPS)

@@ -170,5 +170,5 @@ class NodeDaemons:
                          "api_server": {"server": self._cluster.server,
                                         "ca_file": str(self._cluster.setup.certificates.authority),
                                         "token_file": str(self._directory / "token")},
-                         **self._node_settings, **node_settings},
+                         **self._gpus.node_settings(node), **self._node_settings, **node_settings},
                 **self._settings}

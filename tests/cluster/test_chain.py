@@ -24,7 +24,7 @@ class Chain(unittest.TestCase):
         cls.cluster = Cluster(service_routing=True)
         cls.cluster.__enter__()
         cls.addClassCleanup(cls.cluster.__exit__)
-        cls.gpus = SoftwareGpus(cls.cluster.directory, machine, build.gpu_libraries)
+        cls.gpus = SoftwareGpus(cls.cluster, machine, build.gpu_libraries)
         cls.daemons = NodeDaemons(cls.cluster, cls.gpus, build)
         cls.daemons.start()
         cls.cluster.namespace(_NAMESPACE)

@@ -37,6 +37,7 @@ class Cluster:
         self._kube_version = kube_version
         self._containerd_version = containerd_version
         self._stack = contextlib.ExitStack()
+        self.image_environment = {}  # of images that are made after it was set
 
     def __enter__(self):
         if os.geteuid() != 0:
@@ -95,7 +96,7 @@ class Cluster:
     def image_of(self, name, files, command=(), nodes=None, provided=()):
         """An image of programs and files (images.py) on all nodes, or on some. Tag it other than "latest"."""
         archive = self.directory / f"{name.replace('/', '_')}.tar"
-        images.image_of(archive, name, files, command, provided=provided)
+        images.image_of(archive, name, files, command, provided=provided, environment=self.image_environment)
         self.load_image(archive, nodes)
         archive.unlink()
 

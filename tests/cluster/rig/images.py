@@ -12,10 +12,11 @@ from pathlib import Path
 USER = 65532  # what images without a shell commonly call nonroot
 _ACCOUNTS = {"/etc/passwd": f"root:x:0:0:root:/root:/sbin/nologin\nnonroot:x:{USER}:{USER}:nonroot:/:/sbin/nologin\n",
              "/etc/group": f"root:x:0:\nnonroot:x:{USER}:\n", "/etc/nsswitch.conf": "hosts: files dns\n"}
+_ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"}
 _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 
 
-def image_of(archive, name, files, command=(), user=USER, provided=()):
+def image_of(archive, name, files, command=(), user=USER, provided=(), environment=None):
     """Write an image. `files`: path in the image to a file or folder here; programs bring their shared libraries, but
     for those `provided` by something else, a device say."""
     everything = {}
@@ -29,7 +30,7 @@ def image_of(archive, name, files, command=(), user=USER, provided=()):
         "architecture": _ARCHITECTURES.get(os.uname().machine, os.uname().machine), "os": "linux",
         "created": "1970-01-01T00:00:00Z",
         "config": {"Cmd": list(command), "User": f"{user}:{user}", "WorkingDir": "/",
-                   "Env": ["PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"]},
+                   "Env": [f"{key}={value}" for key, value in {**_ENVIRONMENT, **(environment or {})}.items()]},
         "rootfs": {"type": "layers", "diff_ids": [f"sha256:{digest}"]},
         "history": [{"created": "1970-01-01T00:00:00Z"}]}).encode()
     config_name = f"{hashlib.sha256(config).hexdigest()}.json"

@@ -6,8 +6,10 @@ where it listens for device plugins is a constant.
 """
 
 import json
+import os
 import signal
 import socket
+import stat
 import time
 from pathlib import Path
 
@@ -63,6 +65,22 @@ class Node:
     def reach(self, path):
         """Where a file of the node is seen from outside."""
         return Path(f"/proc/{self.pid}/root{path}")
+
+    def make_device_files(self, names):
+        """Character devices in /dev, which is the node's own from then on: null devices under these names. What was
+        mounted in /dev/shm before is not seen there any more."""
+        at = self.directory
+        (at / "dev").mkdir()
+        (at / "dev.work").mkdir()
+        for name in names:
+            os.mknod(at / "dev" / name, stat.S_IFCHR | 0o666, os.stat(os.devnull).st_rdev)
+            (at / "dev" / name).chmod(0o666)
+        # What is mounted below is hidden by the new mount, and is reached by descriptors that were open before.
+        inner = {3: "/dev/shm", 4: "/dev/pts"}
+        script = [f"exec {' '.join(f'{fd}< {path}' for fd, path in inner.items())}",
+                  f"mount -t overlay -o lowerdir=/dev,upperdir={at}/dev,workdir={at}/dev.work overlay /dev",
+                  *(f"mount --no-canonicalize --bind /proc/self/fd/{fd} {path}" for fd, path in inner.items())]
+        self._setup.run(self.enter(["sh", "-c", " && ".join(script)]))
 
     def start_containerd(self):
         config = self.directory / "containerd.toml"

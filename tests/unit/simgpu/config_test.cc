@@ -49,6 +49,19 @@ TEST(MachineConfigTest, NumbersAreCheckedAgainstTheirRange) {
   EXPECT_EQ(config.node_link_bytes_per_s, 8e6);
   EXPECT_TRUE(SetScalar(&config, "link_sharing", "private", &error));
   EXPECT_TRUE(config.private_links);
+  EXPECT_FALSE(SetScalar(&config, "device_files", "yes", &error));
+  EXPECT_EQ(error, "device_files: 'yes' is neither 'false' nor 'true'");
+  EXPECT_TRUE(SetScalar(&config, "device_files", "true", &error));
+  EXPECT_TRUE(config.device_files);
+}
+
+TEST(MachineConfigTest, TheNodeIsOneOfTheMachine) {
+  std::string error;
+  const auto config = ParseMachineShape("2x1,node=1", &error);
+  ASSERT_TRUE(config) << error;
+  EXPECT_EQ(config->node, 1);
+  EXPECT_FALSE(ParseMachineShape("2x1,node=2", &error));
+  EXPECT_THAT(error, HasSubstr("node: '2' is not a node's number from 0 to 1"));
 }
 
 TEST(MachineConfigTest, DigestFollowsWhatIsShared) {

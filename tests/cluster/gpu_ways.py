@@ -1,0 +1,68 @@
+"""Two ways by which containers get software GPUs, those by which they get real ones: as CDI devices, or by a node's device
+files and its driver's folder, where containerd knows no CDI.
+"""
+
+import json
+import os
+import subprocess
+
+_LIBRARIES = "/usr/lib/software-gpu"
+_ROOT = "/usr/local/nvidia"  # where the node daemon mounts a driver_root; NVIDIA's images look for libraries there
+_SHARED_FILES = ("nvidiactl", "nvidia-uvm", "nvidia-uvm-tools")
+
+
+class Cdi:
+    """The node's CDI specification names every GPU, and what a container needs of the driver."""
+
+    image_environment = {}
+
+    def __init__(self, gpus):
+        self._gpus = gpus
+
+    def install(self, number, node):
+        path = node.reach("/etc/cdi/software-gpus.json")
+        path.write_text(json.dumps(self._specification(number)), encoding="utf-8")
+
+    def node_settings(self, _node):
+        return {"devices": "cdi"}
+
+    def _specification(self, number):
+        state = str(self._gpus.state)
+        variables = {"LD_LIBRARY_PATH": _LIBRARIES, **self._gpus.variables(number)}
+        mounts = [{"hostPath": str(self._gpus.driver), "containerPath": _LIBRARIES, "options": ["ro", "rbind"]},
+                  {"hostPath": state, "containerPath": state, "options": ["rw", "rbind"]}]
+        return {"cdiVersion": "0.6.0", "kind": "nvidia.com/gpu",
+                "containerEdits": {"env": [f"{name}={value}" for name, value in variables.items()], "mounts": mounts},
+                "devices": [{"name": uuid, "containerEdits": {"env": [f"CUDA_VISIBLE_DEVICES={uuid}"]}}
+                            for uuid in self._gpus.uuids(number)]}
+
+
+class DriverRoot:
+    """A driver's folder on each node, and the device files of its GPUs: a container sees those GPUs whose files it has.
+    Images look for the driver where it is mounted, as NVIDIA's do.
+    """
+
+    image_environment = {"LD_LIBRARY_PATH": f"{_ROOT}/lib64", "SIMGPU_CONFIG": f"{_ROOT}/machine.yaml"}
+
+    def __init__(self, gpus):
+        self._gpus = gpus
+
+    def install(self, number, node):
+        root = self._root(node)
+        (root / "lib64").mkdir(parents=True)
+        for file in self._gpus.driver.iterdir():
+            os.link(file, root / "lib64" / file.name)
+        machine = self._gpus.machine
+        (root / "machine.yaml").write_text(
+            f"{machine.yaml(f'{_ROOT}/gpus/state')}node: {number}\ndevice_files: true\n", encoding="utf-8")
+        node.make_device_files([*(f"nvidia{gpu}" for gpu in range(machine.gpus_per_node)), *_SHARED_FILES])
+        # A mount of its own, which stays writable where a container has the folder around it read-only.
+        (root / "gpus").mkdir()
+        subprocess.run(node.enter(["mount", "--bind", str(self._gpus.state), str(root / "gpus")]), check=True)
+
+    def node_settings(self, node):
+        return {"devices": "device-nodes", "driver_root": str(self._root(node))}
+
+    @staticmethod
+    def _root(node):
+        return node.directory / "driver"
