@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
-.PHONY: help install build demo demo-down test test-unit test-frameworks bench soak lint format fuzz ci release clean
+.PHONY: help install build demo demo-down test test-unit test-frameworks test-matrix bench soak lint format fuzz ci release clean
 
 PYTHON := python3 -B
 
@@ -30,6 +30,10 @@ test-frameworks: build ## PyTorch, JAX and NVIDIA's own libraries under the libr
 	@tools/install.sh --frameworks
 	@$(PYTHON) -m unittest -v tests.frameworks.test_libraries tests.frameworks.test_torch tests.frameworks.test_programs
 	@$(MAKE) bench ONLY=framework_time
+
+test-matrix: build ## the tests on Kubernetes 1.34 and 1.31, and on containerd 1.6 (as root); ONLY=1.31 takes one
+	@tools/install.sh --cluster && tools/install.sh --matrix && tools/install.sh --images
+	@$(PYTHON) -m tools.matrix $(if $(ONLY),--only $(ONLY))
 
 test-unit: build ## the unit tests alone: no root, no namespaces
 	@tools/test.sh unit

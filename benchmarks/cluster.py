@@ -30,10 +30,13 @@ class Running:
 
 
 @contextlib.contextmanager
-def running(build, machine, settings=(), node_settings=(), kubelet=None, service_routing=False):
-    """A cluster with as many nodes as `machine`, all slots there. `kubelet`: settings of KubeletConfiguration."""
+def running(build, machine, settings=(), node_settings=(), kubelet=None, service_routing=False,
+            kube_version=None, containerd_version=None):
+    """A cluster with as many nodes as `machine`, all slots there. `kubelet`: settings of KubeletConfiguration;
+    versions: see `Cluster`."""
     try:
-        with Cluster(nodes=machine.nodes, kubelet=kubelet, service_routing=service_routing) as cluster:
+        with Cluster(nodes=machine.nodes, kubelet=kubelet, service_routing=service_routing,
+                     kube_version=kube_version, containerd_version=containerd_version) as cluster:
             gpus = SoftwareGpus(cluster, machine, build.gpu_libraries)
             daemons = NodeDaemons(cluster, gpus, build, settings, node_settings)
             daemons.start()

@@ -4,6 +4,9 @@ against a job that ran alone on the same nodes minutes before. The second job's 
 chain_daemon_error: how far the daemon's own figure of the gain is from that of the trainers', once it has measured what
 each job takes alone.
 
+kube_*, containerd_*: on this version of one, and the usual one of the other. Versions that `make test` does not need are
+measured where they are installed (tools/install.sh --matrix), or when they are asked for by name.
+
 Control: the same with a library that passes its turn on only when the collective has ended.
 """
 
@@ -16,19 +19,30 @@ from benchmarks import cluster, evaluate, pairs, shapes, stats
 from benchmarks.commands import GRADIENT_BYTES
 from benchmarks.processes import Failed
 from benchmarks.results import Goal, Measured, controlled
+from tests.cluster.rig.programs import Programs
+from tests.cluster.rig.versions import Refused
 from tests.cluster.training import OWN_PRELOAD, TrainingJob, load_image
 
 GOAL = Goal(">=", 0.95)
 _ERROR_GOAL = Goal("<=", 0.03)
-CASES = ("kube_1.36",)
+CASES = ("kube_1.36", "kube_1.34", "kube_1.31", "containerd_1.6")
 _SHAPE = pairs.Shape(0.6, compute_ms=20.0, iterations=900, warm_up=60)
 _DATA = Path(__file__).resolve().parents[2] / "examples" / "data" / "digits.csv"
 _API = "/run/crossover/api.sock"
 _LOOKS, _PAUSE_S, _PATIENCE_S = 12, 0.5, 60.0
 
 
+def left_out(case):
+    """Why a case is not measured unless it is asked for by name; empty: it is."""
+    try:
+        Programs(**_versions(case))
+    except Refused as refusal:
+        return str(refusal)
+    return ""
+
+
 def measure(context, case):
-    with cluster.running(context.build, _SHAPE.machine(), service_routing=True) as running:
+    with cluster.running(context.build, _SHAPE.machine(), service_routing=True, **_versions(case)) as running:
         load_image(running.cluster, context.build, _DATA)
         jobs = _Jobs(context, running)
         solo = evaluate.solo_of(jobs.run("alone")[0], _SHAPE.warm_up)
@@ -43,16 +57,24 @@ def measure(context, case):
             _await_words(running, node, "configuration reloaded")
         late, _ = jobs.run_pair("late", solo, bound)
     etas = [found.eta for found, _ in shared]
+    programs = running.cluster.setup.programs
     condition = _SHAPE.condition() + ", pods of Indexed Jobs, placed by hand, MPS"
     notes = {"cpu_idle_share": idle_share, "solo_step_ms": solo.step_ms,
              "cycles_ms": [found.cycle_ms for found, _ in shared],
-             "losses_identical": jobs.losses_identical}
+             "losses_identical": jobs.losses_identical, "kubernetes": programs.kube_version,
+             "containerd": programs.containerd_version}
     yield Measured("chain", case, stats.median(etas), "1", GOAL, tuple(etas),
                    controlled(GOAL, "release after the collective", late.eta), condition, notes)
     errors = [abs(gain / found.gain - 1) if gain else None for found, gain in shared]
     error = None if None in errors else stats.median(errors)
     yield Measured("chain_daemon_error", case, error, "of the gain", _ERROR_GOAL, tuple(errors), None,
                    condition, {"daemon": [gain for _, gain in shared], "trainers": [found.gain for found, _ in shared]})
+
+
+def _versions(case):
+    """For a cluster of this case: "kube_1.31" is {"kube_version": "1.31"}."""
+    name, version = case.split("_")
+    return {f"{name}_version": version}
 
 
 def _await_words(running, node, words, patience_s=20.0):

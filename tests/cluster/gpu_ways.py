@@ -1,4 +1,4 @@
-"""Two ways by which containers get software GPUs, those by which they get real ones: as CDI devices, or by a node's device
+"""Two ways by which containers get software GPUs, which are those of real ones: as CDI devices, or by a node's device
 files and its driver's folder, where containerd knows no CDI.
 """
 

@@ -4,7 +4,6 @@ machine.
 """
 
 import shutil
-from pathlib import Path
 
 from tests.cluster import gpu_ways
 from tests.cluster.rig import images

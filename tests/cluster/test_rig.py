@@ -8,7 +8,7 @@ from pathlib import Path
 
 from benchmarks.processes import Failed
 from tests.cluster.pods import restricted
-from tests.cluster.rig import Cluster, gone, phase, servers, true
+from tests.cluster.rig import Cluster, gone, phase, servers, true, versions
 from tests.process.demo.leftovers import until
 
 _SHELL = "crossover.test/shell:1"
@@ -42,6 +42,18 @@ class Rig(unittest.TestCase):
         nodes = self.cluster.get("nodes")
         self.assertEqual(sorted(node["metadata"]["name"] for node in nodes), ["node-1", "node-2"])
         self.assertTrue(all(true("Ready")(node) for node in nodes))
+
+    def test_it_is_of_the_versions_that_were_asked_for(self):
+        programs = self.cluster.setup.programs
+        kubernetes = f"v{programs.kube_version}"
+        for node in self.cluster.get("nodes"):
+            info = node["status"]["nodeInfo"]
+            self.assertEqual(info["kubeletVersion"], kubernetes)
+            name, version = info["containerRuntimeVersion"].split("://")
+            self.assertEqual(name, "containerd")
+            self.assertTrue(versions.begins(version, programs.containerd_version), version)
+        server = json.loads(self.cluster.kubectl("get", "--raw", "/version"))
+        self.assertEqual(server["gitVersion"], kubernetes)
 
     def test_restricted_pods_run_on_each_node(self):
         look = "id -u; cat /proc/self/status; echo x 2> /dev/null > /x || echo read-only"

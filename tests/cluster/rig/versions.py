@@ -36,28 +36,37 @@ def default(name):
 
 def has_cdi(containerd_version):
     """Whether this containerd gives containers CDI devices."""
-    return not any(_begins(containerd_version, old) for old in _WITHOUT_CDI)
+    return not any(begins(containerd_version, old) for old in _WITHOUT_CDI)
 
 
 def known(name):
-    """All that are allowed, the newest first: pinned by tools/install, or built from their version alone."""
-    folders = [*_INSTALL.glob(f"{name}-*"), *cache().glob(f"{name}-*")]
-    versions = {folder.name.partition("-")[2] for folder in folders if not folder.name.endswith(".part")}
-    return sorted(versions, key=_numbers, reverse=True)
+    """All that are allowed, the newest first: pinned, or in the cache since somebody asked the installer for them."""
+    return _of_folders([*_INSTALL.glob(f"{name}-*"), *cache().glob(f"{name}-*")])
+
+
+def pinned(name):
+    """Those of tools/install, the newest first."""
+    return _of_folders(_INSTALL.glob(f"{name}-*"))
 
 
 def _chosen(name, wanted):
     variable = f"{name.upper()}_VERSION"
     text = wanted or os.environ.get(variable) or default(name)
-    for version in known(name):
-        if _begins(version, text):
+    for version in (*pinned(name), *known(name)):
+        if begins(version, text):
             return version
     raise Refused(f"{variable}: {text} is none of {', '.join(known(name))}, nor the beginning of one; "
                   "tools/install/cluster.sh makes others")
 
 
-def _begins(version, text):
+def begins(version, text):
+    """Whether a version is meant by a text: itself, or its beginning up to a point."""
     return version == text or version.startswith(f"{text}.")
+
+
+def _of_folders(folders):
+    versions = {folder.name.partition("-")[2] for folder in folders if not folder.name.endswith(".part")}
+    return sorted(versions, key=_numbers, reverse=True)
 
 
 def _numbers(version):

@@ -1,0 +1,90 @@
+"""The tests on a real Kubernetes, on the versions that `make test` leaves out: `python3 -m tools.matrix [--only 1.31]`.
+
+Every version that tools/install has a folder for is taken once, the other program being the default's. Ends with a line
+for each combination. Exit code 0 if every test of every combination ran and passed, 1 if one did not.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import xml.etree.ElementTree
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.arguments import Parser
+from tests.cluster.rig import versions
+
+# Of tests/cluster: what depends on a kubelet, an API server or containerd. The others are of the rig or a part alone.
+TESTS = tuple(f"cluster.{name}" for name in (
+    "test_rig", "test_node", "test_mps", "test_opposed", "test_owner", "test_switches", "test_chain"))
+
+
+@dataclass(frozen=True)
+class Combination:
+    kubernetes: str
+    containerd: str
+
+    def __str__(self):
+        return f"Kubernetes {self.kubernetes}, containerd {self.containerd}"
+
+    def has(self, version):
+        """Whether one of the two is meant by it: 1.31, or 1.31.0."""
+        return any(versions.begins(own, version) for own in (self.kubernetes, self.containerd))
+
+
+def combinations():
+    usual = Combination(versions.default("kube"), versions.default("containerd"))
+    every = [Combination(version, usual.containerd) for version in versions.pinned("kube")]
+    every += [Combination(usual.kubernetes, version) for version in versions.pinned("containerd")]
+    return [combination for combination in every if combination != usual]
+
+
+def main(arguments=None):
+    parser = Parser(prog="tools.matrix", description=__doc__.partition("\n")[0])
+    parser.add_argument("--build", type=Path, default=Path("build/dev"), help="build directory (%(default)s)")
+    parser.add_argument("--only", default="", help="the combinations with this version of either (all)")
+    options = parser.parse_args(arguments)
+    wanted = [each for each in combinations() if not options.only or each.has(options.only)]
+    if not wanted:
+        parser.error(f"--only {options.only}: no such combination; there are {'; '.join(map(str, combinations()))}")
+    results = {}
+    for combination in wanted:
+        print(f"\n== {combination}", flush=True)
+        began = time.monotonic()
+        failed = [name for name, passed in run_tests(options.build, combination).items() if not passed]
+        results[combination] = f"FAILED: {', '.join(failed)}" if failed else "passed"
+        results[combination] += f" ({len(TESTS) - len(failed)} of {len(TESTS)}, {time.monotonic() - began:.0f} s)"
+    print()
+    for combination, result in results.items():
+        print(f"matrix: {combination}: {result}")
+    return 1 if any(result.startswith("FAILED") for result in results.values()) else 0
+
+
+def run_tests(build, combination):
+    """By name, whether each of TESTS passed. One that ctest does not know has not."""
+    pattern = "|".join(name.replace(".", r"\.") for name in TESTS)
+    with tempfile.TemporaryDirectory(prefix="crossover-matrix-") as directory:
+        report = Path(directory) / "report.xml"
+        subprocess.run(["ctest", "--test-dir", str(build), "-R", f"^({pattern})$", "--output-on-failure",
+                        "--output-junit", str(report)],
+                       env={**os.environ, "KUBE_VERSION": combination.kubernetes,
+                            "CONTAINERD_VERSION": combination.containerd}, check=False)
+        return passed(report)
+
+
+def passed(report):
+    """What run_tests answers, of a report of ctest's; none has passed where there is no report."""
+    states = {}
+    if report.exists():
+        states = {case.get("name"): case.get("status")
+                  for case in xml.etree.ElementTree.parse(report).getroot().iter("testcase")}
+    return {name: states.get(name) == "run" for name in TESTS}  # so ctest calls one that ran and passed
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)
