@@ -4,8 +4,8 @@ against a job that ran alone on the same nodes minutes before. The second job's 
 chain_daemon_error: how far the daemon's own figure of the gain is from that of the trainers', once it has measured what
 each job takes alone.
 
-kube_*, containerd_*: on this version of one, and the usual one of the other. Versions that `make test` does not need are
-measured where they are installed (tools/install.sh --matrix), or when they are asked for by name.
+kube_*, containerd_*: on this version of one, and the usual one of the other. What `make test` does not need is
+measured where it is installed (tools/install.sh --matrix), or when it is asked for by name.
 
 Control: the same with a library that passes its turn on only when the collective has ended.
 """
