@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 
-_LIBRARIES = "/usr/lib/software-gpu"
+LIBRARIES = "/usr/lib/software-gpu"
 _ROOT = "/usr/local/nvidia"  # where the node daemon mounts a driver_root; NVIDIA's images look for libraries there
 _SHARED_FILES = ("nvidiactl", "nvidia-uvm", "nvidia-uvm-tools")
 
@@ -28,8 +28,8 @@ class Cdi:
 
     def _specification(self, number):
         state = str(self._gpus.state)
-        variables = {"LD_LIBRARY_PATH": _LIBRARIES, **self._gpus.variables(number)}
-        mounts = [{"hostPath": str(self._gpus.driver), "containerPath": _LIBRARIES, "options": ["ro", "rbind"]},
+        variables = {"LD_LIBRARY_PATH": LIBRARIES, **self._gpus.variables(number)}
+        mounts = [{"hostPath": str(self._gpus.driver), "containerPath": LIBRARIES, "options": ["ro", "rbind"]},
                   {"hostPath": state, "containerPath": state, "options": ["rw", "rbind"]}]
         return {"cdiVersion": "0.6.0", "kind": "nvidia.com/gpu",
                 "containerEdits": {"env": [f"{name}={value}" for name, value in variables.items()], "mounts": mounts},

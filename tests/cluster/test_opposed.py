@@ -7,6 +7,7 @@ import os
 import unittest
 from pathlib import Path
 
+from tests.cluster import gpu_ways
 from tests.cluster.node_case import NAMESPACE, NodeCase
 from tests.cluster.pods import with_slots
 from tests.cluster.rig import phase
@@ -87,6 +88,21 @@ class Opposed(NodeCase):
         else:
             said = "\n".join(self.cluster.events(NAMESPACE, "users"))
             self.assertRegex(said, "(?i)user namespace|userns|idmap")
+
+    def test_cdi_devices_reach_containers_where_containerd_has_them(self):
+        """1.6 has none, and says nothing: a container starts without its GPU. There the daemon is told otherwise."""
+        if not self.cluster.has_cdi:
+            gpu_ways.Cdi(self.gpus).install(0, self.node)
+        image = self.load("by-cdi", {"/bin/cat": "/bin/cat"})
+        seen = len(self.daemons.said(self.node))
+        self.daemons.configure(self.node, node_settings={"devices": "cdi"})
+        self.wait_for_words("configuration reloaded", seen)
+        said = self.run_to_its_end("by-cdi", image, ["/bin/cat", "/proc/self/mountinfo"])
+        self.assertIn(" /opt/crossover ", said, "which comes without CDI")
+        self.assertEqual(f" {gpu_ways.LIBRARIES} " in said, self.cluster.has_cdi)
+        seen = len(self.daemons.said(self.node))
+        self.daemons.configure(self.node)
+        self.wait_for_words("configuration reloaded", seen)
 
     def test_two_slots_where_there_is_one_gpu_left_are_refused_in_words(self):
         """A container's slots are of different GPUs; more than there are cannot be had."""

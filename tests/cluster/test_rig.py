@@ -154,13 +154,17 @@ def _container(pod):
 
 
 def _service(name, namespace, address, port):
-    """A service, and the one address it leads to."""
+    """A service, and the one address it leads to: as API servers look for it now, and as those of 1.31 do."""
     metadata = {"name": name, "namespace": namespace, "labels": {"kubernetes.io/service-name": name}}
     return [{"apiVersion": "v1", "kind": "Service", "metadata": metadata,
              "spec": {"ports": [{"name": "https", "port": 443, "targetPort": port}]}},
             {"apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "metadata": metadata, "addressType": "IPv4",
              "ports": [{"name": "https", "port": port, "protocol": "TCP"}],
-             "endpoints": [{"addresses": [address], "conditions": {"ready": True}}]}]
+             "endpoints": [{"addresses": [address], "conditions": {"ready": True}}]},
+            {"apiVersion": "v1", "kind": "Endpoints",
+             "metadata": {"name": name, "namespace": namespace,
+                          "labels": {"endpointslice.kubernetes.io/skip-mirror": "true"}},
+             "subsets": [{"addresses": [{"ip": address}], "ports": [{"name": "https", "port": port}]}]}]
 
 
 def _webhook(service, namespace, authority):
