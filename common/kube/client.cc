@@ -3,7 +3,9 @@
 #include <curl/curl.h>
 
 #include <fstream>
+#include <memory>
 #include <mutex>
+#include <utility>
 
 namespace crossover::kube {
 namespace {
@@ -18,6 +20,11 @@ struct EasyCloser {
   void operator()(CURL* easy) const { curl_easy_cleanup(easy); }
 };
 using Easy = std::unique_ptr<CURL, EasyCloser>;
+
+struct MultiCloser {
+  void operator()(CURLM* multi) const { curl_multi_cleanup(multi); }
+};
+using Multi = std::unique_ptr<CURLM, MultiCloser>;
 
 struct HeadersCloser {
   void operator()(curl_slist* headers) const { curl_slist_free_all(headers); }
@@ -114,17 +121,11 @@ struct Client::Transfer {
   }
 };
 
-Client::Client(Access access) : access_(std::move(access)) {
-  StartLibraryOnce();
-  multi_ = curl_multi_init();
-}
-
-Client::~Client() { curl_multi_cleanup(multi_); }
+Client::Client(Access access) : access_(std::move(access)) { StartLibraryOnce(); }
 
 Response Client::Get(const std::string& path, const std::string& accept) const {
   Transfer transfer(access_, path, accept, nullptr);
-  transfer.Finish(curl_easy_perform(transfer.easy.get()));
-  return std::move(transfer.response);
+  return Perform(&transfer);
 }
 
 Response Client::Send(const Request& request) const {
@@ -133,31 +134,48 @@ Response Client::Send(const Request& request) const {
   transfer.Set(CURLOPT_CUSTOMREQUEST, request.method.c_str());
   transfer.Set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
   transfer.Set(CURLOPT_POSTFIELDS, request.body.c_str());
-  transfer.Finish(curl_easy_perform(transfer.easy.get()));
-  return std::move(transfer.response);
+  return Perform(&transfer);
 }
 
-Response Client::Watch(const std::string& path, const OnLine& on_line, const std::string& accept) {
-  constexpr int kLookMs = 1000;
+Response Client::Watch(const std::string& path, const OnLine& on_line, const std::string& accept) const {
   Transfer transfer(access_, path, accept, &on_line);
-  curl_multi_add_handle(multi_, transfer.easy.get());
+  return Perform(&transfer);
+}
+
+Response Client::Perform(Transfer* transfer) const {
+  constexpr int kLookMs = 1000;
+  const Multi multi(curl_multi_init());
+  {
+    const std::lock_guard lock(mutex_);
+    under_way_.insert(multi.get());
+  }
+  const auto stopped = [this] {
+    const std::lock_guard lock(mutex_);
+    return stopped_;
+  };
+  curl_multi_add_handle(multi.get(), transfer->easy.get());
   CURLcode code = CURLE_ABORTED_BY_CALLBACK;
-  for (int running = 1; running > 0 && !stopped_;) {
-    if (curl_multi_perform(multi_, &running) != CURLM_OK) break;
+  for (int running = 1; running > 0 && !stopped();) {
+    if (curl_multi_perform(multi.get(), &running) != CURLM_OK) break;
     int left = 0;
-    while (const CURLMsg* message = curl_multi_info_read(multi_, &left)) {
+    while (const CURLMsg* message = curl_multi_info_read(multi.get(), &left)) {
       if (message->msg == CURLMSG_DONE) code = message->data.result;
     }
-    if (running > 0) curl_multi_poll(multi_, nullptr, 0, kLookMs, nullptr);
+    if (running > 0) curl_multi_poll(multi.get(), nullptr, 0, kLookMs, nullptr);
   }
-  curl_multi_remove_handle(multi_, transfer.easy.get());
-  transfer.Finish(code);
-  return std::move(transfer.response);
+  {
+    const std::lock_guard lock(mutex_);
+    under_way_.erase(multi.get());
+  }
+  curl_multi_remove_handle(multi.get(), transfer->easy.get());
+  transfer->Finish(code);
+  return std::move(transfer->response);
 }
 
 void Client::Stop() {
+  const std::lock_guard lock(mutex_);
   stopped_ = true;
-  curl_multi_wakeup(multi_);
+  for (void* multi : under_way_) curl_multi_wakeup(multi);
 }
 
 }  // namespace crossover::kube

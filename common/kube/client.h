@@ -1,10 +1,10 @@
-// HTTPS to an API server: one request, or a watch that goes on for minutes. Thread-safe but for Watch(),
-// which is for one thread at a time.
+// HTTPS to an API server: one request, or a watch that goes on for minutes. Thread-safe. An API server that
+// accepts a request and never answers holds up its caller for half a minute, unless Stop() is called.
 #pragma once
 
-#include <atomic>
 #include <functional>
-#include <memory>
+#include <mutex>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -27,7 +27,7 @@ class Client {
   static constexpr char kJson[] = "application/json";
 
   explicit Client(Access access);
-  ~Client();
+  ~Client() = default;
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
@@ -46,17 +46,21 @@ class Client {
   // Stop() is called, or `on_line` returns false. The answer of another status than 200 is not split: it is
   // the Response's body.
   using OnLine = std::function<bool(std::string_view line)>;
-  Response Watch(const std::string& path, const OnLine& on_line, const std::string& accept = kJson);
+  Response Watch(const std::string& path, const OnLine& on_line, const std::string& accept = kJson) const;
 
-  // Ends a Watch that is under way and all later ones. From any thread.
+  // Ends whatever is under way, and all later requests before they begin: their Response has no status. From
+  // any thread.
   void Stop();
 
  private:
   struct Transfer;
 
-  Access access_;
-  std::atomic<bool> stopped_{false};
-  void* multi_;  // CURLM of Watch()
+  Response Perform(Transfer* transfer) const;
+
+  const Access access_;
+  mutable std::mutex mutex_;
+  mutable std::set<void*> under_way_;  // the CURLM of each request
+  bool stopped_ = false;
 };
 
 }  // namespace crossover::kube

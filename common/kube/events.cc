@@ -22,6 +22,7 @@ constexpr milliseconds kPause{1000};
 constexpr milliseconds kLongestPause{30'000};
 constexpr std::size_t kLongestName = 200;  // of an object, in its event's
 constexpr int kTooMany = 429;
+constexpr int kIsThere = 409;
 
 // The API server wants exactly six digits.
 std::string MicroTime(std::int64_t seconds, std::int64_t micros) {
@@ -72,6 +73,7 @@ Events::~Events() {
     stop_ = true;
   }
   wake_.notify_one();
+  client_.Stop();
   thread_.join();
 }
 
@@ -97,6 +99,11 @@ void Events::Tell(Event event) {
 std::uint64_t Events::lost() const {
   const std::lock_guard lock(mutex_);
   return lost_;
+}
+
+bool Events::Stopping() {
+  const std::lock_guard lock(mutex_);
+  return stop_;
 }
 
 bool Events::Pause(milliseconds pause) {
@@ -128,25 +135,33 @@ void Events::Run() {
   }
 }
 
+// Of the event's own object. What is to be told once has the same name whoever tells it.
+std::string Events::NameFor(const Event& event, const timespec& now) {
+  const Regarding& about = event.regarding;
+  const std::string what =
+      event.once_in_cluster
+          ? about.kind + "/" + about.uid + "/" + event.reason + "/" + event.note
+          : instance_ + std::to_string(now.tv_sec) + std::to_string(now.tv_nsec) + std::to_string(++number_);
+  return about.name.substr(0, kLongestName) + "." + base::HexOf(base::Hash(what)).data();
+}
+
 Events::Outcome Events::Post(const Event& event) {
   timespec now{};
   clock_gettime(CLOCK_REALTIME, &now);
   const Regarding& about = event.regarding;
   const std::string name_space = about.name_space.empty() ? "default" : about.name_space;
-  const std::string name = about.name.substr(0, kLongestName) + "." +
-                           base::HexOf(base::Hash(instance_ + std::to_string(now.tv_sec) +
-                                                  std::to_string(now.tv_nsec) + std::to_string(++number_)))
-                               .data();
+  const std::string name = NameFor(event, now);
   const Response response =
       client_.Send({.method = "POST",
                     .path = "/apis/events.k8s.io/v1/namespaces/" + name_space + "/events",
                     .body = BodyOf(event, reporter_, instance_, name, now.tv_sec, now.tv_nsec / 1000)});
-  if (response.status == 201) {
+  if (response.status == 201 || (response.status == kIsThere && event.once_in_cluster)) {
     complaint_.clear();
     return Outcome::kTold;
   }
   const std::string why = response.status == 0 ? response.error : "status " + std::to_string(response.status);
-  if (why != complaint_) logging::Warn("telling of events: " + why + " " + response.body.substr(0, 200));
+  if (why != complaint_ && !Stopping())
+    logging::Warn("telling of events: " + why + " " + response.body.substr(0, 200));
   complaint_ = why;
   const bool ours = response.status >= 400 && response.status < 500 && response.status != kTooMany;
   return ours ? Outcome::kRefused : Outcome::kAgain;

@@ -1,6 +1,8 @@
 // Tells users what happened to their objects: events of the API server, on a thread of its own.
 #pragma once
 
+#include <time.h>
+
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -16,7 +18,7 @@ namespace crossover::kube {
 
 // Which object an event is about.
 struct Regarding {
-  std::string kind;        // Pod or Node
+  std::string kind;        // Pod, Node or Namespace
   std::string name_space;  // empty: of the cluster
   std::string name;
   std::string uid;  // may be empty
@@ -30,6 +32,9 @@ struct Event {
   std::string reason;  // one word, such as SlotsWithheld
   std::string action;  // what was done, likewise one word
   std::string note;    // at most 1024 bytes; longer ones are cut
+  // Others tell the same of the same object: whoever comes first does, as long as the API server remembers
+  // it.
+  bool once_in_cluster = false;
 
   friend auto operator<=>(const Event&, const Event&) = default;
 };
@@ -59,6 +64,8 @@ class Events {
   void Run();
   Outcome Post(const Event& event);
   bool Pause(std::chrono::milliseconds pause);
+  bool Stopping();
+  std::string NameFor(const Event& event, const timespec& now);
 
   Client client_;
   const std::string reporter_;

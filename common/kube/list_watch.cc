@@ -57,6 +57,11 @@ void ListWatch::Run() {
   }
 }
 
+bool ListWatch::Stopping() {
+  const std::lock_guard lock(mutex_);
+  return stop_;
+}
+
 bool ListWatch::Pause(milliseconds pause) {
   std::unique_lock lock(mutex_);
   return !wake_.wait_for(lock, pause, [this] { return stop_; });
@@ -122,7 +127,7 @@ bool ListWatch::OnLine(std::string_view line) {
 }
 
 void ListWatch::Complain(const std::string& what) {
-  if (what == complaint_) return;  // said once, not with each try
+  if (what == complaint_ || Stopping()) return;  // said once, not with each try
   complaint_ = what;
   logging::Warn("listing " + path_ + ": " + what);
 }

@@ -47,6 +47,7 @@ class ListWatch {
   bool OnLine(std::string_view line);
   void Complain(const std::string& what);
   bool Pause(std::chrono::milliseconds pause);
+  bool Stopping();
 
   Client client_;
   const std::string path_;

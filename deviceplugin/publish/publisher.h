@@ -19,6 +19,8 @@ class Publisher {
  public:
   // `look` is called on the publisher's thread; nothing: not all is known now.
   Publisher(kube::Access access, std::function<std::optional<GpuNode>()> look);
+  // What has not been published by then is not.
+  ~Publisher() { client_.Stop(); }
 
   std::uint64_t failures() const { return failures_; }
 
@@ -26,7 +28,7 @@ class Publisher {
   void Round();
   bool Publish(const GpuNode& node, const std::string& body);
 
-  const kube::Client client_;
+  kube::Client client_;
   const std::function<std::optional<GpuNode>()> look_;
   std::atomic<std::uint64_t> failures_{0};
   // Of the thread alone.

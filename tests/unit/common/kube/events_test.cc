@@ -79,6 +79,37 @@ TEST_F(EventsTest, OneThatIsRefusedIsLostAndCounted) {
   AwaitLost(*events, 1);
 }
 
+TEST_F(EventsTest, WhatOthersTellTooHasOneNameAndIsToldWhenItIsThere) {
+  Event event = About("p");
+  event.once_in_cluster = true;
+  std::string names[2];
+  for (const char* node : {"node-1", "node-2"}) {
+    server_.Answer(node == std::string("node-1") ? 201 : 409, "{}");
+    Events events(Access{.server = server_.url(), .ca_file = "", .token_file = ""}, "us", node);
+    events.Tell(event);
+    const std::size_t number = node == std::string("node-1") ? 0 : 1;
+    const std::string request = server_.AwaitRequest(number);
+    names[number] = json::parse(request.substr(request.find("\r\n\r\n") + 4))["metadata"]["name"];
+    EXPECT_EQ(events.lost(), 0u);
+  }
+  EXPECT_EQ(names[0], names[1]);
+}
+
+TEST_F(EventsTest, OneThatIsThereThoughNobodyElseTellsItIsLost) {
+  server_.Answer(409, "{}");
+  const auto events = Start();
+  events->Tell(About("p"));
+  AwaitLost(*events, 1);
+}
+
+// Half a minute, were it waited for: the test's own limit.
+TEST_F(EventsTest, AServerThatNeverAnswersHoldsUpNobodyAtTheEnd) {
+  auto events = Start();
+  events->Tell(About("p"));
+  server_.AwaitRequest(0);
+  events.reset();
+}
+
 TEST_F(EventsTest, AServerThatIsBusyIsAskedAgain) {
   server_.Answer(500, "{}");
   server_.Answer(201, "{}");

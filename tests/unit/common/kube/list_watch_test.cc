@@ -102,6 +102,12 @@ TEST_F(ListWatchTest, ALineThatIsNoEventEndsTheWatch) {
   EXPECT_THAT(recorder_.Await(2), ElementsAre("list []", "list []"));
 }
 
+TEST_F(ListWatchTest, StopsInTheMiddleOfAList) {
+  auto watch = Start();
+  server_.AwaitRequest(0);  // which is never answered
+  watch.reset();
+}
+
 TEST_F(ListWatchTest, StopsInTheMiddleOfAWatch) {
   server_.Answer(200, List("7"));
   auto watch = Start();
