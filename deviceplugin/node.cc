@@ -73,14 +73,14 @@ int RunOnNode(const std::string& config_path) {
   const PodIdentity identity(&pods, &namespaces, &slots, config->node.cgroup_root);
   Extras extras;
   extras.identities = &identity;
-  extras.on_started = [&](Daemon* started, const Books& books) {
+  extras.on_started = [&](Daemon* started, Books* books) {
     daemon = started;
     auto made =
         std::make_unique<NodeServices>(config->node, NodeServices::Surroundings{.pods = &pods,
                                                                                 .namespaces = &namespaces,
                                                                                 .slots = &slots,
                                                                                 .config = &file,
-                                                                                .books = &books,
+                                                                                .books = books,
                                                                                 .modes = started,
                                                                                 .daemon = started});
     services = made.get();

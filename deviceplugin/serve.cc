@@ -70,7 +70,7 @@ int Serve(const Config& config, const Extras& extras) {
   Daemon daemon(config, profiles.store.get(), extras.identities);
   if (!daemon.Start(std::move(sinks), &error)) return Fail(error);
   const std::unique_ptr<Companion> companion =
-      extras.on_started ? extras.on_started(&daemon, books) : nullptr;
+      extras.on_started ? extras.on_started(&daemon, &books) : nullptr;
   const std::unique_ptr<MemoryWatch> memory = profiles.store ? WatchMemory(&books) : nullptr;
   if (profiles.store) {
     metrics->set_profile_failures([store = profiles.store.get()] { return store->write_failures(); });

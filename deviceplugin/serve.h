@@ -32,7 +32,7 @@ struct Extras {
   const arbiter::IdentitySource* identities = nullptr;  // outlives the daemon
   // Called once clients can connect and signals are blocked: threads are made from here on. What it returns
   // lives until the daemon stops.
-  std::function<std::unique_ptr<Companion>(Daemon* daemon, const Books& books)> on_started;
+  std::function<std::unique_ptr<Companion>(Daemon* daemon, Books* books)> on_started;
   Daemon::Reread reread;  // the configuration, at SIGHUP
 };
 

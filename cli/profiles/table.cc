@@ -26,11 +26,12 @@ std::string Age(const JobProfile& profile, double now_s) {
        {&profile.compute_ms(), &profile.jitter(), &profile.step_alone_ms(), &profile.peak_memory_bytes()}) {
     learned = std::max(learned, figure->learned_at_s());
   }
+  if (learned == 0) return "-";  // it was never undisturbed
   return Duration(std::max(0.0, now_s - learned));
 }
 
 std::vector<std::string> Row(const JobProfile& profile, double now_s) {
-  return {profile.gang(),
+  return {profile.gang() + (profile.has_disturbed_at_s() ? " !" : ""),
           std::to_string(profile.uid()),
           profile.size() == 0 ? "-" : std::to_string(profile.size()),
           NumberOr(profile.has_compute_ms(), profile.compute_ms().value(), 1),
@@ -48,12 +49,15 @@ std::string ProfilesTable(const node::v1::ListProfilesResponse& response, double
   if (response.profiles().empty()) return "no job has left a profile yet in " + response.directory() + "\n";
   std::vector<std::vector<std::string>> rows = {
       {"GANG", "USER", "RANKS", "C ms", "M ms", "JITTER", "ALONE ms", "MEMORY MiB", "AGE"}};
-  bool any_estimated = false;
+  bool any_estimated = false, any_disturbed = false;
   for (const JobProfile& profile : response.profiles()) {
     rows.push_back(Row(profile, now_s));
     any_estimated |= profile.step_alone_ms().source() == "estimated";
+    any_disturbed |= profile.has_disturbed_at_s();
   }
-  return Columns(rows) + (any_estimated ? "\n~ estimated from its turns and the gaps between them\n" : "");
+  return Columns(rows) + (any_estimated ? "\n~ estimated from its turns and the gaps between them\n" : "") +
+         (any_disturbed ? "\n! has run beside a process that took no part: nothing was learned of it then\n"
+                        : "");
 }
 
 }  // namespace crossover::cli

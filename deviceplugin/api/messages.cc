@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "common/base/watch_reason.h"
+#include "deviceplugin/books/ledger.h"
 #include "proto/arbiter_protocol.h"
 
 namespace crossover::deviceplugin {
@@ -22,12 +23,22 @@ const char* SourceName(StepAlone::Source source) {
 }
 std::uint32_t Count(std::uint64_t count) { return static_cast<std::uint32_t>(count); }
 
+// Each reason for itself keeps turns away. What the books say of a GPU on which nothing else is wrong is not
+// true of one that is held: its clients are watched for that, and perhaps not alone.
+std::string WhyNoTurns(const GpuView& view, const std::string& held, arbiter::Policy in_force) {
+  const std::string& books = view.why_ungated;
+  if (held.empty() || view.clients.empty()) return books;
+  const bool follows = books.empty() || books == kAloneOnItsGpu ||
+                       (books == kDaemonObserves && in_force == arbiter::Policy::kEnforce);
+  return follows ? held : held + "; " + books;
+}
+
 }  // namespace
 
-void Fill(const GpuView& view, node::v1::Gpu* gpu) {
+void Fill(const GpuView& view, const std::string& held, arbiter::Policy in_force, node::v1::Gpu* gpu) {
   gpu->set_uuid(view.uuid);
   gpu->set_mode(view.clients.empty() ? "observe" : arbiter::ModeName(view.clients.front().words.mode));
-  gpu->set_why_no_turns(view.why_ungated);
+  gpu->set_why_no_turns(WhyNoTurns(view, held, in_force));
   gpu->set_clients(Count(view.clients.size()));
   for (const ClientView& client : view.clients) {
     if (client.words.holding) gpu->add_holders(client.member->gang);

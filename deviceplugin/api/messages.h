@@ -1,12 +1,18 @@
 // From what the books say to what goes over the wire. Pure.
 #pragma once
 
+#include <string>
+#include <vector>
+
+#include "deviceplugin/arbiter/mode_rule.h"
 #include "deviceplugin/books/views.h"
 #include "proto/crossover_node.pb.h"
 
 namespace crossover::deviceplugin {
 
-void Fill(const GpuView& view, node::v1::Gpu* gpu);
+// `held`: why turns are kept off the GPU, whoever is on it; empty: they are not. `in_force`: the daemon's
+// mode.
+void Fill(const GpuView& view, const std::string& held, arbiter::Policy in_force, node::v1::Gpu* gpu);
 void Fill(const ClientView& view, node::v1::Client* client);
 void Fill(const TurnView& view, node::v1::Turn* turn);
 void Fill(const arbiter::Event& event, node::v1::TurnEvent* message);

@@ -52,10 +52,8 @@ Status NodeService::ListGpus(grpc::ServerContext*, const node::v1::ListGpusReque
   daemon->set_events_dropped(static_cast<std::uint32_t>(backend_.books->dropped()));
   daemon->set_arbiter_socket(backend_.arbiter_socket);
   for (const GpuView& view : backend_.books->Gpus()) {
-    Fill(view, response->add_gpus());
     const auto held = mode.limits.held.find(view.uuid);
-    if (held != mode.limits.held.end() && view.clients.size() > 1)
-      response->mutable_gpus()->rbegin()->set_why_no_turns(held->second);
+    Fill(view, held == mode.limits.held.end() ? "" : held->second, mode.in_force, response->add_gpus());
   }
   return Status::OK;
 }

@@ -1,6 +1,7 @@
 #include "deviceplugin/books/books.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace crossover::deviceplugin {
 namespace {
@@ -49,6 +50,11 @@ void Books::Teach(const JobProfile& profile) {
 void Books::NoteMemory(const arbiter::Member& member, std::uint64_t bytes) {
   const std::lock_guard lock(mutex_);
   ledger_.NoteMemory(member, bytes, base::MonotonicNs());
+}
+
+void Books::NoteUnheard(Unheard unheard) {
+  const std::lock_guard lock(mutex_);
+  ledger_.NoteUnheard(std::move(unheard), base::MonotonicNs());
 }
 
 std::optional<JobProfile> Books::Profile(const JobKey& job) const {

@@ -26,6 +26,7 @@ class Books : public Sink {
 
   void Teach(const JobProfile& profile);
   void NoteMemory(const arbiter::Member& member, std::uint64_t bytes);
+  void NoteUnheard(Unheard unheard);
 
   // Of Ledger.
   std::optional<JobProfile> Profile(const JobKey& job) const;

@@ -48,7 +48,7 @@ std::string WhyUngated(const std::vector<ClientView>& clients, const turn::Stats
   const std::uint32_t mode = clients.front().words.mode;
   if (mode == CROSSOVER_MODE_GATE) return "";
   if (mode == CROSSOVER_MODE_OFF) return "the daemon's mode is off";
-  if (clients.size() == 1) return "alone on its GPU";
+  if (clients.size() == 1) return kAloneOnItsGpu;
   for (const ClientView& client : clients) {
     if (client.member->observed) return "gang " + client.member->gang + " is to be watched only, by its mode";
   }
@@ -60,7 +60,7 @@ std::string WhyUngated(const std::vector<ClientView>& clients, const turn::Stats
     return "gang " + client.member->gang +
            (client.learned ? " learns its period anew" : " has not shown a period yet");
   }
-  if (stats.way != turn::Way::kSideBySide) return "the daemon's mode is observe";
+  if (stats.way != turn::Way::kSideBySide) return kDaemonObserves;
   char text[96];
   std::snprintf(text, sizeof text, "side by side is faster: %.2f of one after the other, by turns %.2f",
                 stats.rate_side_by_side, stats.rate_by_turns);
@@ -118,6 +118,8 @@ void Ledger::Join(const arbiter::Event& event) {
     const Figure<turn::Time>& step = *memory->second.step_alone;
     client.alone = StepAlone{.each = step.value, .age = step.at, .source = StepAlone::Source::kRemembered};
   }
+  Vouch(&client);
+  unheard_.processes.erase({event.member->pid, event.gpu->uuid});
   NoteCompany(event.at);
 }
 
@@ -150,8 +152,7 @@ void Ledger::NoteTurn(Gpu* gpu, Client* client, const arbiter::Event& event) {
   client->held = 0;
 }
 
-void Ledger::NoteStep(Client* client, const arbiter::Event& event) {
-  client->learned = true;
+void Ledger::LearnFrom(const arbiter::Event& event, Client* client) {
   const bool known = client->alone && client->alone->source != StepAlone::Source::kEstimated;
   if (client->shares && !known && event.demand.known()) {
     client->alone =
@@ -162,6 +163,11 @@ void Ledger::NoteStep(Client* client, const arbiter::Event& event) {
     client->profile.away = {event.demand.away, event.at, FigureSource::kTurns};
   }
   if (event.jitter >= 0) client->profile.jitter = {event.jitter, event.at, FigureSource::kTurns};
+}
+
+void Ledger::NoteStep(Client* client, const arbiter::Event& event) {
+  client->learned = true;
+  if (!client->disturbed) LearnFrom(event, client);
   // One that was begun in other company tells of neither.
   if (event.at - event.duration * event.steps < client->company_since) return;
   client->steps.Add(event.at, event.duration, event.steps);
@@ -181,19 +187,63 @@ void Ledger::NoteMode(Gpu* gpu, const arbiter::Event& event) {
 
 // A job that meets another on one of its GPUs is held up on all of them.
 void Ledger::NoteCompany(turn::Time now) {
-  std::set<std::string> sharing;
+  const std::set<std::string> disturbed = DisturbedGangs();
+  std::set<std::string> sharing = disturbed;
   for (const auto& [uuid, gpu] : gpus_) {
     if (gpu.clients.size() < 2) continue;
     for (const auto& [id, client] : gpu.clients) sharing.insert(client.member->gang);
   }
   for (auto& [uuid, gpu] : gpus_) {
     for (auto& [id, client] : gpu.clients) {
+      const bool is_disturbed = disturbed.contains(client.member->gang);
+      if (is_disturbed && !client.disturbed) Unlearn(&client);
+      client.disturbed = is_disturbed;
       const bool shares = sharing.contains(client.member->gang);
       if (shares == client.shares) continue;
       client.shares = shares;
       client.company_since = now;
       if (const auto step = client.steps.MeanAt(now)) client.step_before = step;
       client.steps.Clear();
+    }
+  }
+}
+
+std::set<std::string> Ledger::DisturbedGangs() const {
+  std::set<std::string> gangs = unheard_.gangs;
+  for (const auto& [pid, uuid] : unheard_.processes) {
+    const auto gpu = gpus_.find(uuid);
+    if (gpu == gpus_.end()) continue;
+    for (const auto& [id, client] : gpu->second.clients) gangs.insert(client.member->gang);
+  }
+  return gangs;
+}
+
+void Ledger::Vouch(Client* client) {
+  client->vouched_alone = client->alone;
+  client->vouched_profile = client->profile;
+}
+
+// But for its memory, of which the driver knows whose it is.
+void Ledger::Unlearn(Client* client) {
+  const auto peak_memory = client->profile.peak_memory;
+  client->alone = client->vouched_alone;
+  client->profile = client->vouched_profile;
+  client->profile.peak_memory = peak_memory;
+}
+
+void Ledger::NoteUnheard(Unheard unheard, turn::Time now) {
+  unheard_ = std::move(unheard);
+  NoteCompany(now);
+  std::set<std::string> marked = unheard_.gangs;
+  for (const std::string& uuid : unheard_.found_out) {
+    const auto gpu = gpus_.find(uuid);
+    if (gpu == gpus_.end()) continue;
+    for (const auto& [id, client] : gpu->second.clients) marked.insert(client.member->gang);
+  }
+  for (auto& [uuid, gpu] : gpus_) {
+    for (auto& [id, client] : gpu.clients) {
+      if (!client.disturbed) Vouch(&client);
+      if (marked.contains(client.member->gang)) client.profile.disturbed = now;
     }
   }
 }

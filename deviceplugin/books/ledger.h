@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,9 @@ class Ledger {
   void Teach(const JobProfile& profile);
   // What a client has allocated on its GPU: the most of it counts.
   void NoteMemory(const arbiter::Member& member, std::uint64_t bytes, turn::Time now);
+  // In place of what was told before. Nothing is learned beside such processes, and what was learned since
+  // the last call, when they may have come, is forgotten; jobs beside those that were found out are marked.
+  void NoteUnheard(Unheard unheard, turn::Time now);
 
   std::vector<GpuView> Gpus(turn::Time now, const ReadWords& read) const;  // by UUID
   // What is known of a job, by its clients here or from before; nothing of one that showed nothing yet.
@@ -58,11 +62,15 @@ class Ledger {
     std::optional<turn::Time> step_before;  // in the company before this one
     turn::Time company_since = 0;           // when it last came to share, or to be alone
     bool shares = false;
+    bool disturbed = false;  // by somebody unheard
     bool learned = false;
     bool offender = false;
     bool cap_refused = false;
     std::optional<StepAlone> alone;  // its `age` stands for the instant of the last iteration
     JobProfile profile;              // but for the step alone
+    // What had been learned at the last look at which nobody unheard was beside it.
+    std::optional<StepAlone> vouched_alone;
+    JobProfile vouched_profile;
   };
   struct Gpu {
     std::map<std::uint64_t, Client> clients;  // by the member's id
@@ -77,15 +85,23 @@ class Ledger {
   void NoteStep(Client* client, const arbiter::Event& event);
   void NoteMode(Gpu* gpu, const arbiter::Event& event);
   void NoteCompany(turn::Time now);
+  std::set<std::string> DisturbedGangs() const;
+  static void LearnFrom(const arbiter::Event& event, Client* client);
+  static void Vouch(Client* client);
+  static void Unlearn(Client* client);
   void Remember(const Client& client);
   void Forget();  // what is too much
   static JobProfile LearnedBy(const Client& client);
   ClientView View(const Client& client, turn::Time now, const Words& words) const;
 
   std::map<std::string, Gpu> gpus_;
+  Unheard unheard_;
   std::map<JobKey, JobProfile> memories_;  // of jobs that have left, and of what those here were before
 };
 
+// What WhyUngated says where nothing is wrong with any client.
+inline constexpr char kAloneOnItsGpu[] = "alone on its GPU";
+inline constexpr char kDaemonObserves[] = "the daemon's mode is observe";
 // Why no turns are taken among `clients`, in one line; empty where they are.
 std::string WhyUngated(const std::vector<ClientView>& clients, const turn::Stats& stats);
 

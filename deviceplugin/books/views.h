@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "deviceplugin/arbiter/observer.h"
@@ -20,6 +22,14 @@ struct Words {
   std::uint32_t memory_budget_mib = 0, memory_used_mib = 0;
   bool holding = false;
   bool waiting = false;
+};
+
+// Who is on the GPUs without being a client, as the driver lists processes: beside them nothing is learned of
+// jobs, since what is measured then is not what a job takes by itself or in turns.
+struct Unheard {
+  std::set<std::pair<std::int64_t, std::string>> processes;  // and GPUs; some may still become clients
+  std::set<std::string> found_out;  // GPUs with one that takes no part, or that does not belong there
+  std::set<std::string> gangs;      // with such a process on any GPU
 };
 
 // The time of a client's iteration with no other job on any of its job's GPUs of this machine.

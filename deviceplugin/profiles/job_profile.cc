@@ -37,6 +37,7 @@ turn::Time JobProfile::newest() const {
   look(away);
   look(jitter);
   look(peak_memory);
+  if (disturbed) newest = std::max(newest, *disturbed);
   return newest;
 }
 
@@ -53,6 +54,8 @@ void Learn(const JobProfile& fresh, turn::Time since, JobProfile* known) {
   }
   LearnFigure(fresh.jitter, since, &known->jitter);
   LearnFigure(fresh.peak_memory, since, &known->peak_memory);
+  if (fresh.disturbed)
+    known->disturbed = std::max(*fresh.disturbed, known->disturbed.value_or(*fresh.disturbed));
 }
 
 }  // namespace crossover::deviceplugin

@@ -49,10 +49,13 @@ struct JobProfile {
   std::optional<Figure<double>> jitter;       // of compute, over compute
   // Of the rank that needs most, on one GPU.
   std::optional<Figure<std::uint64_t>> peak_memory;
+  // When it last ran beside a process that took no part, on the clock of Figure::at: but for its memory
+  // nothing was learned of it then.
+  std::optional<turn::Time> disturbed;
 
   friend bool operator==(const JobProfile&, const JobProfile&) = default;
 
-  bool empty() const { return !step_alone && !compute && !jitter && !peak_memory; }
+  bool empty() const { return !step_alone && !compute && !jitter && !peak_memory && !disturbed; }
   turn::Time newest() const;  // instant of what was learned last; turn::kNever of an empty one, negated
   turn::Demand demand() const;
 };

@@ -31,6 +31,10 @@ struct Fault : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+double WallSeconds(turn::Time at, const Clocks& now) {
+  return static_cast<double>((now.wall - now.monotonic + at) / base::kNsPerUs) / kUsPerSecond;
+}
+
 template <class T>
 void FillFigure(const std::optional<Figure<T>>& figure, double unit, const Clocks& now,
                 node::v1::Figure* (node::v1::JobProfile::*field)(), node::v1::JobProfile* message) {
@@ -38,8 +42,7 @@ void FillFigure(const std::optional<Figure<T>>& figure, double unit, const Clock
   node::v1::Figure* out = (message->*field)();
   out->set_value(static_cast<double>(figure->value) / unit);
   out->set_source(kSources[static_cast<std::size_t>(figure->source)]);
-  const turn::Time learned_us = (now.wall - now.monotonic + figure->at) / base::kNsPerUs;
-  out->set_learned_at_s(static_cast<double>(learned_us) / kUsPerSecond);
+  out->set_learned_at_s(WallSeconds(figure->at, now));
 }
 
 std::string Printed(double value) {
@@ -75,13 +78,18 @@ struct Allowed {
   FigureSource last = FigureSource::kTurns;
 };
 
+turn::Time ReadInstant(const std::string& key, double seconds, const Clocks& now) {
+  CheckRange(key, seconds, 0, kLastSecond);
+  const turn::Time wall = std::llround(seconds * kUsPerSecond) * base::kNsPerUs;
+  return std::min(now.monotonic, wall - (now.wall - now.monotonic));
+}
+
 template <class T>
 std::optional<Figure<T>> ReadFigure(const std::string& key, bool has, const node::v1::Figure& figure,
                                     double unit, const Allowed& allowed, const Clocks& now) {
   if (!has) return std::nullopt;
   CheckRange(key + ".value", figure.value(), allowed.low, allowed.high);
-  CheckRange(key + ".learned_at_s", figure.learned_at_s(), 0, kLastSecond);
-  const turn::Time wall = std::llround(figure.learned_at_s() * kUsPerSecond) * base::kNsPerUs;
+  const turn::Time at = ReadInstant(key + ".learned_at_s", figure.learned_at_s(), now);
   T value{};
   if constexpr (std::is_integral_v<T>) {
     value = static_cast<T>(std::llround(figure.value() * unit));
@@ -89,7 +97,7 @@ std::optional<Figure<T>> ReadFigure(const std::string& key, bool has, const node
     value = figure.value() * unit;
   }
   return Figure<T>{.value = value,
-                   .at = std::min(now.monotonic, wall - (now.wall - now.monotonic)),
+                   .at = at,
                    .source = SourceOf(key + ".source", figure.source(), allowed.first, allowed.last)};
 }
 
@@ -113,6 +121,8 @@ JobProfile ReadProfile(const node::v1::JobProfile& message, const Clocks& now) {
   profile.jitter = ReadFigure<double>("jitter", message.has_jitter(), message.jitter(), 1, jitter, now);
   profile.peak_memory = ReadFigure<std::uint64_t>("peak_memory_bytes", message.has_peak_memory_bytes(),
                                                   message.peak_memory_bytes(), 1, memory, now);
+  if (message.has_disturbed_at_s())
+    profile.disturbed = ReadInstant("disturbed_at_s", message.disturbed_at_s(), now);
   if (profile.compute.has_value() != profile.away.has_value()) {
     Reject(profile.compute ? "away_ms" : "compute_ms", "nothing", "a figure, where the other one is");
   }
@@ -153,6 +163,7 @@ void Fill(const JobProfile& profile, const Clocks& now, node::v1::JobProfile* me
   FillFigure(profile.jitter, 1, now, &Message::mutable_jitter, message);
   FillFigure(profile.step_alone, kNsPerMs, now, &Message::mutable_step_alone_ms, message);
   FillFigure(profile.peak_memory, 1, now, &Message::mutable_peak_memory_bytes, message);
+  if (profile.disturbed) message->set_disturbed_at_s(WallSeconds(*profile.disturbed, now));
 }
 
 std::string ProfileText(const JobProfile& profile, const Clocks& now) {

@@ -114,6 +114,15 @@ TEST(ProfilesTableTest, ShowsWhatIsKnownAndHowOldItIs) {
             "\n~ estimated from its turns and the gaps between them\n");
 }
 
+TEST(ProfilesTableTest, MarksJobsThatWereDisturbed) {
+  const std::string table = ProfilesTable(Parse<node::v1::ListProfilesResponse>(R"(
+    directory: "/p" profiles { gang: "alpha" disturbed_at_s: 1000 } profiles { gang: "beta" })"),
+                                          1075);
+  EXPECT_THAT(table, HasSubstr("alpha !"));
+  EXPECT_THAT(table, Not(HasSubstr("beta !")));
+  EXPECT_THAT(table, HasSubstr("! has run beside a process that took no part"));
+}
+
 TEST(ProfilesTableTest, SaysWhyThereAreNone) {
   EXPECT_THAT(ProfilesTable({}, 0), HasSubstr("profiles are off"));
   EXPECT_THAT(ProfilesTable(Parse<node::v1::ListProfilesResponse>(R"(directory: "/p")"), 0),

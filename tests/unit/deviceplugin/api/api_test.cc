@@ -10,6 +10,7 @@
 
 #include "cli/node/client.h"
 #include "deviceplugin/api/door.h"
+#include "deviceplugin/api/messages.h"
 #include "deviceplugin/api/server.h"
 #include "proto/crossover_node.pb.h"
 
@@ -128,6 +129,31 @@ TEST_F(ApiTest, AnswersWhatTheBooksSay) {
   ASSERT_EQ(client.ListTurns({}, &turns), "");
   ASSERT_EQ(turns.turns_size(), 1);
   EXPECT_NEAR(turns.turns(0).began_s() - turns.turns(0).asked_s(), 0.002, 1e-6);
+}
+
+std::string WhyNoTurns(std::string books, const std::string& held, std::size_t clients,
+                       arbiter::Policy in_force = arbiter::Policy::kEnforce) {
+  GpuView view;
+  auto member = std::make_shared<arbiter::Member>();
+  view.clients.resize(clients);
+  for (ClientView& client : view.clients) client.member = member;
+  view.why_ungated = std::move(books);
+  node::v1::Gpu gpu;
+  Fill(view, held, in_force, &gpu);
+  return gpu.why_no_turns();
+}
+
+TEST(WhyNoTurnsTest, AGpuThatIsHeldAndWhatElseIsWrongWithIt) {
+  EXPECT_EQ(WhyNoTurns("gang a learns its period anew", "", 2), "gang a learns its period anew");
+  EXPECT_EQ(WhyNoTurns("gang a learns its period anew", "held", 2), "held; gang a learns its period anew");
+  EXPECT_EQ(WhyNoTurns("alone on its GPU", "held", 1), "held") << "somebody is there who is no client";
+  EXPECT_EQ(WhyNoTurns("alone on its GPU", "", 1), "alone on its GPU");
+  EXPECT_EQ(WhyNoTurns("the daemon's mode is observe", "held", 2), "held") << "its mode is enforce";
+  EXPECT_EQ(WhyNoTurns("the daemon's mode is observe", "held", 2, arbiter::Policy::kObserve),
+            "held; the daemon's mode is observe");
+  EXPECT_EQ(WhyNoTurns("the daemon's mode is off", "held", 2, arbiter::Policy::kOff),
+            "held; the daemon's mode is off");
+  EXPECT_EQ(WhyNoTurns("", "held", 0), "");
 }
 
 TEST_F(ApiTest, TellsWhatIsKnownOfAJob) {

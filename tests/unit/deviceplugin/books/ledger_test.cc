@@ -286,11 +286,63 @@ TEST_F(LedgerProfileTest, KnowsWhatTurnsAndTheDriverTell) {
                                .compute = {{20 * kMs, learned, FigureSource::kTurns}},
                                .away = {{12 * kMs, learned, FigureSource::kTurns}},
                                .jitter = {{0.05, learned, FigureSource::kTurns}},
-                               .peak_memory = {{7000, now_, FigureSource::kNvml}}};
+                               .peak_memory = {{7000, now_, FigureSource::kNvml}},
+                               .disturbed = {}};
   EXPECT_EQ(ledger_.Profile(JobNamed("a")), expected);
   Tell(EventKind::kLeave, a);
   EXPECT_EQ(ledger_.Profile(JobNamed("a")), expected) << "also when it has left";
   EXPECT_FALSE(ledger_.Profile(JobNamed("b")));
+}
+
+TEST_F(LedgerProfileTest, NothingIsLearnedBesideAProcessThatIsNotHeardOf) {
+  const Unheard somebody = {.processes = {{77, "GPU-0"}}, .found_out = {}, .gangs = {}};
+  const MemberPtr a = Join("a");
+  estimate_ = {.busy = 20 * kMs, .away = 10 * kMs};
+  Steps({a}, 30 * kMs);
+  ledger_.NoteUnheard({}, now_);
+  const auto good = ledger_.Profile(JobNamed("a"));
+  estimate_ = {.busy = 50 * kMs, .away = 10 * kMs};
+  Steps({a}, 60 * kMs, 400);  // it came since the last look
+  EXPECT_EQ(ledger_.Profile(JobNamed("a"))->step_alone->value, 60 * kMs) << "nobody knows yet";
+  ledger_.NoteUnheard(somebody, now_);
+  EXPECT_EQ(ledger_.Profile(JobNamed("a")), good) << "what was learned beside it is forgotten";
+  Steps({a}, 60 * kMs, 400);
+  EXPECT_EQ(ledger_.Profile(JobNamed("a")), good);
+  EXPECT_TRUE(Client(a).shares);
+  ledger_.NoteUnheard({}, now_);
+  Steps({a}, 33 * kMs);
+  EXPECT_EQ(ledger_.Profile(JobNamed("a"))->step_alone->value, 33 * kMs);
+  EXPECT_FALSE(ledger_.Profile(JobNamed("a"))->disturbed) << "it was not found out";
+}
+
+TEST_F(LedgerProfileTest, JobsBesideAProcessThatWasFoundOutAreMarked) {
+  const MemberPtr a = Join("a", 0);
+  const MemberPtr b = Join("b", 1);
+  Steps({a, b}, 30 * kMs);
+  const turn::Time found = now_;
+  ledger_.NoteUnheard({.processes = {{77, "GPU-0"}}, .found_out = {"GPU-0"}, .gangs = {}}, found);
+  ledger_.NoteMemory(*a, 7000, now_);
+  Tell(EventKind::kLeave, a);
+  EXPECT_EQ(ledger_.Profile(JobNamed("a"))->disturbed, found);
+  EXPECT_EQ(ledger_.Profile(JobNamed("a"))->peak_memory->value, 7000u) << "whose it is the driver knows";
+  EXPECT_FALSE(ledger_.Profile(JobNamed("a"))->step_alone) << "nobody vouches for it";
+  EXPECT_FALSE(ledger_.Profile(JobNamed("b"))->disturbed) << "on another GPU";
+  EXPECT_TRUE(ledger_.Profile(JobNamed("b"))->step_alone);
+}
+
+TEST_F(LedgerProfileTest, AJobWhoseRankTakesNoPartIsMarkedOnItsOtherGpusToo) {
+  const MemberPtr a = Join("a", 1);
+  ledger_.NoteUnheard({.processes = {{77, "GPU-0"}}, .found_out = {"GPU-0"}, .gangs = {"a"}}, now_);
+  Steps({a}, 30 * kMs);
+  EXPECT_EQ(ledger_.Profile(JobNamed("a"))->disturbed, now_ - 20 * 30 * kMs);
+  EXPECT_FALSE(ledger_.Profile(JobNamed("a"))->step_alone);
+}
+
+TEST_F(LedgerProfileTest, AProcessThatJoinsIsHeardOf) {
+  ledger_.NoteUnheard({.processes = {{0, "GPU-0"}}, .found_out = {}, .gangs = {}}, now_);
+  const MemberPtr a = Join("a");  // of process 0
+  Steps({a}, 30 * kMs);
+  EXPECT_EQ(Client(a).alone->each, 30 * kMs);
 }
 
 TEST_F(LedgerProfileTest, WhatIsNotLearnedThisTimeStaysAsItWas) {

@@ -20,6 +20,20 @@ TEST(JobProfileTest, FiguresThatWereLearnedReplaceOlderOnes) {
   EXPECT_EQ(known.newest(), 100);
 }
 
+TEST(JobProfileTest, WhenItWasDisturbedLastStays) {
+  JobProfile known = Sample("a", 10);
+  Learn({}, 50, &known);
+  EXPECT_EQ(known.disturbed, 10);
+  JobProfile fresh;
+  for (const turn::Time at : {70, 60}) {
+    fresh.disturbed = at;
+    Learn(fresh, 50, &known);
+  }
+  EXPECT_EQ(known.disturbed, 70);
+  EXPECT_FALSE(fresh.empty()) << "it is worth keeping";
+  EXPECT_EQ(known.step_alone, Sample("a", 10).step_alone);
+}
+
 TEST(JobProfileTest, OfItsRanksTheSlowestCounts) {
   JobProfile known;
   JobProfile rank;

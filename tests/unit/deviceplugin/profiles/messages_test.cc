@@ -37,6 +37,17 @@ TEST(ProfileMessagesTest, FiguresThatAreNotKnownAreLeftOut) {
   EXPECT_EQ(ParseProfile(ProfileText(profile, kNow), "f", kNow, &error), profile) << error;
 }
 
+TEST(ProfileMessagesTest, WhetherItWasDisturbedIsAMomentOrNothing) {
+  JobProfile profile;
+  profile.job.gang = "a";
+  std::string error;
+  EXPECT_FALSE(ParseProfile(ProfileText(profile, kNow), "f", kNow, &error)->disturbed);
+  profile.disturbed = 4'000'000'000;
+  EXPECT_EQ(ParseProfile(ProfileText(profile, kNow), "f", kNow, &error)->disturbed, 4'000'000'000);
+  EXPECT_EQ(ErrorOf(R"({"gang": "a", "disturbed_at_s": -1})"),
+            "/p/f.json: disturbed_at_s: -1 is not allowed: 0 to 7000000000");
+}
+
 TEST(ProfileMessagesTest, AgesGoOnAfterARestart) {
   const std::string text = ProfileText(Sample("a", 4'000'000'000), kNow);  // a second ago
   const Clocks after_a_boot = {.monotonic = 1'000'000'000, .wall = kNow.wall + 60'000'000'000};

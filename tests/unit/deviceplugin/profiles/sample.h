@@ -11,7 +11,8 @@ inline JobProfile Sample(const std::string& gang, turn::Time at = 0, std::uint32
           .compute = {{20'000'001, at, FigureSource::kTurns}},
           .away = {{12'000'000, at, FigureSource::kTurns}},
           .jitter = {{0.0512345, at, FigureSource::kTurns}},
-          .peak_memory = {{(1ULL << 36) + 1, at, FigureSource::kNvml}}};
+          .peak_memory = {{(1ULL << 36) + 1, at, FigureSource::kNvml}},
+          .disturbed = at};
 }
 
 }  // namespace crossover::deviceplugin
