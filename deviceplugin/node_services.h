@@ -25,13 +25,15 @@
 #include "deviceplugin/plugin/device_list.h"
 #include "deviceplugin/plugin/plugin.h"
 #include "deviceplugin/plugin/service.h"
-#include "deviceplugin/pods/checkpoint.h"
+#include "deviceplugin/pods/checkpoint_file.h"
 #include "deviceplugin/pods/pod_table.h"
 #include "deviceplugin/pods/slot_book.h"
 #include "deviceplugin/publish/publisher.h"
+#include "deviceplugin/reconcile/evictor.h"
 #include "deviceplugin/reconcile/kubelet_check.h"
 #include "deviceplugin/serve.h"
 #include "deviceplugin/sharing/watch.h"
+#include "deviceplugin/switches/mistyped.h"
 #include "deviceplugin/switches/namespaces.h"
 #include "deviceplugin/switches/own_node.h"
 
@@ -45,13 +47,15 @@ class NodeServices : public Companion {
     Namespaces* namespaces;
     SlotBook* slots;
     const ConfigFile* config;
-    const Books* books;
+    Books* books;
     ModeSwitch* modes;
     Limited* daemon;
   };
 
   // Everything runs from here on.
   NodeServices(const NodeSettings& settings, const Surroundings& around);
+  // Requests to the API server that are under way are ended, not waited for.
+  ~NodeServices() override { evictor_.Stop(); }
 
   std::shared_ptr<prometheus::Collectable> metrics() override;
   std::vector<std::string> Missing() override;
@@ -65,7 +69,6 @@ class NodeServices : public Companion {
   NodeState State() const;
   std::optional<GpuNode> Report() const;
   std::map<std::string, std::vector<GpuNode::Holder>> HoldersByGpu(const Checkpoint& kubelet) const;
-  std::optional<Checkpoint> ReadKubelet() const;
   PodTable::Done NoteDone(const Checkpoint& kubelet) const;
   std::vector<std::string> AssignmentOfNext(std::size_t slots) const;
   std::vector<std::string> Uuids() const;
@@ -74,26 +77,31 @@ class NodeServices : public Companion {
   std::uint32_t Slots(const NodeLiveSettings& live) const;
   AllocationSettings AllocationNow() const;
   void PutIntoForce();
+  void KeepHeldSlots();
   void Round();
-  void MakeAnew(const Pod& pod);
-  std::map<std::string, std::string> FindOthers(const Checkpoint& kubelet) const;
-  void LimitTurns();
+  void WithholdGpus(const Checkpoint* kubelet, const SharingChoice& choice);
+  std::map<std::string, std::string> FindOthers(const Checkpoint& kubelet);
+  void LimitTurns(const Checkpoint* kubelet);
   bool IsOff(const Pod& pod) const;
-  std::map<std::string, std::string> HeldByUnhooked();
+  std::map<std::string, std::string> HeldByUnhooked(const Checkpoint& kubelet);
+  void OnJudged(const OccupantJudge::Verdicts& verdicts);
   void TellOfFaults();
+  void TellOfSwitches();
   void CollectOldLibraries() const;
 
   const NodeSettings settings_;  // but for what is live
   const Surroundings around_;
   const std::string plugins_;  // the kubelet's directory for them
-  const kube::Client client_;
+  const CheckpointFile kubelet_;
+  Evictor evictor_;
   kube::Events events_;
   std::string choice_;  // of the named configurations, as it was asked for; of the node's watch alone
   OwnNode node_;
   SharingWatch sharing_;
   std::mutex force_mutex_;    // PutIntoForce is for one thread at a time
-  mutable std::mutex mutex_;  // over live_
+  mutable std::mutex mutex_;  // over what follows
   NodeLiveSettings live_;     // its library directory is that of the version that is there
+  std::map<std::string, std::set<std::string>> pods_of_rivals_;  // by GPU, as they were found last
   DeviceList devices_;
   GpuWatch gpus_;
   SlotService service_;
@@ -104,12 +112,15 @@ class NodeServices : public Companion {
   OccupantWatch occupants_;
   Plugin plugin_;
   std::atomic<bool> looked_{false};  // all that can be known was known once
+  Mistyped mistyped_;
   // Of the round alone.
   std::optional<SharingChoice> choice_in_force_;
   std::map<std::string, std::string> withheld_;  // as FindOthers() was when all was known
   // As they were told.
-  std::map<std::string, std::string> faults_;         // of GPUs
-  std::set<std::pair<pid_t, std::string>> unhooked_;  // processes and GPUs
+  std::map<std::string, std::string> faults_;             // of GPUs
+  std::map<std::string, std::string> held_by_unhooked_;   // GPUs without turns
+  std::set<kube::Event> told_of_unhooked_;                // to pods
+  std::set<std::pair<pid_t, std::string>> named_in_log_;  // processes and GPUs; of the occupants' watch alone
   Publisher publisher_;
   threads::Rounds rounds_;  // last: these use the others
   threads::Rounds library_rounds_;

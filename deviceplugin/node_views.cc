@@ -31,7 +31,13 @@ NodeState NodeServices::State() const {
   state.drifts = found.drifts.size();
   state.collisions = found.collisions.size();
   state.doubles = found.doubles.size();
-  state.restarts = check_.restarts();
+  state.evictions = evictor_.accepted();
+  state.refused_evictions = evictor_.refused();
+  state.mistyped_switches = mistyped_.counts();
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [uuid, names] : pods_of_rivals_) state.gpus[uuid].pods_of_rivals = names.size();
+  }
   const OccupantJudge::Verdicts verdicts = occupants_.verdicts();
   for (const auto& [uuid, who] : verdicts.strangers) state.gpus[uuid].used_by_others = true;
   for (const Occupant& occupant : verdicts.unhooked) ++state.gpus[occupant.gpu_uuid].unhooked;
@@ -52,7 +58,7 @@ NodeState NodeServices::State() const {
 }
 
 std::optional<GpuNode> NodeServices::Report() const {
-  const auto kubelet = ReadKubelet();
+  const auto kubelet = kubelet_.Read();
   if (!kubelet || !looked_ || !pods_.synced()) return std::nullopt;
   const ModeSwitch::State mode = around_.modes->mode();
   const OwnNode::Wishes wishes = node_.wishes();

@@ -2,9 +2,10 @@
 
 #include <sys/stat.h>
 
+#include <utility>
+
 #include "common/base/clock.h"
 #include "common/base/names.h"
-#include "common/logging/log.h"
 #include "common/text/list.h"
 
 namespace crossover::deviceplugin {
@@ -22,16 +23,20 @@ std::optional<NodeConfig> ConfigFile::Read(const std::string& choice, std::strin
   const Stamp stamp = StampOf(path_);  // before: what is written meanwhile shows as a change
   auto config = ReadNodeYamlConfig(path_, error);
   const bool found = choice.empty() || !config || config->Choose(choice);
+  std::string fault;
   if (!found) {
     std::string names;
     for (const auto& [name, named] : config->named) text::AddTo(&names, name);
-    logging::Warn("label " + std::string(base::kConfigurationLabel) + " of this node: " + choice +
-                  " is none of " + path_ + ": there " + (names.empty() ? "are none" : "is " + names));
+    fault = std::string(base::kConfigurationLabel) + ": " + choice + " is not allowed: " +
+            (names.empty() ? path_ + " names no configurations" : names + ", as " + path_ + " names them");
   }
   const std::lock_guard lock(mutex_);
   stamp_ = stamp;
   state_.valid = config.has_value();
-  if (config) state_.chosen = found ? choice : "";
+  if (config) {
+    state_.chosen = found ? choice : "";
+    state_.fault = std::move(fault);
+  }
   return config;
 }
 

@@ -15,6 +15,7 @@ class ConfigFile {
   struct State {
     bool valid = true;   // as it was last read
     std::string chosen;  // of its named configurations; empty: none is
+    std::string fault;   // of the choice: one that is not there; empty: none
   };
 
   explicit ConfigFile(std::string path) : path_(std::move(path)) {}

@@ -67,6 +67,13 @@ void GpuWatch::Withhold(std::map<std::string, std::string> gpus, std::string all
   Publish();
 }
 
+void GpuWatch::Keep(HeldSlots held) {
+  const std::lock_guard lock(mutex_);
+  if (held == held_) return;
+  held_ = std::move(held);
+  Publish();
+}
+
 void GpuWatch::Run() {
   prctl(PR_SET_NAME, "xo-gpus");
   while (!Stopping()) {
@@ -147,16 +154,26 @@ void GpuWatch::AwaitXids() {
   }
 }
 
+// Why a GPU is withheld. Notes what is held of it, where that says which numbers are advertised.
+std::string GpuWatch::FaultOf(const std::string& uuid, AdvertisedGpu* gpu) const {
+  const auto held = held_.find(uuid);
+  if (held != held_.end() && *held->second.rbegin() >= gpu->slots) gpu->held = held->second;
+  if (std::string fault = health_.Fault(uuid); !fault.empty()) return fault;
+  if (const auto found = withheld_.find(uuid); found != withheld_.end()) return found->second;
+  if (gpu->held.size() > gpu->slots) {
+    return "pods have " + std::to_string(gpu->held.size()) + " slots of it, and it has " +
+           std::to_string(gpu->slots) + " now";
+  }
+  return all_withheld_;
+}
+
 void GpuWatch::Publish() {
   std::vector<std::string> left_out;
   DeviceList::Gpus advertised = Advertise(known_, slots_per_gpu_, &left_out);
   std::map<std::string, std::string> faults;
   for (const std::string& uuid : left_out) faults[uuid] = "it is split into instances";
   for (auto& [uuid, gpu] : advertised) {
-    std::string fault = health_.Fault(uuid);
-    if (const auto found = withheld_.find(uuid); fault.empty() && found != withheld_.end())
-      fault = found->second;
-    if (fault.empty()) fault = all_withheld_;
+    const std::string fault = FaultOf(uuid, &gpu);
     gpu.healthy = fault.empty();
     if (!fault.empty()) faults[uuid] = fault;
   }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "deviceplugin/inventory/health.h"
+#include "deviceplugin/inventory/held_slots.h"
 #include "deviceplugin/nvml/library.h"
 #include "deviceplugin/plugin/device_list.h"
 
@@ -44,13 +45,17 @@ class GpuWatch {
   // GPUs that are not to be given out for other reasons than their health, by UUID. `all`: why none is; empty
   // where they are.
   void Withhold(std::map<std::string, std::string> gpus, std::string all);
+  // Slots that pods have. A GPU gets no more pods than it has slots now, whatever the numbers of theirs;
+  // while more are held, as of a time when there were more, it is withheld.
+  void Keep(HeldSlots held);
 
  private:
   void Run();
   void Look();
   void WatchErrorsOf(const std::vector<Health::Answer>& answers);
   void AwaitXids();
-  void Publish();  // with the lock
+  void Publish();                                                          // with the lock
+  std::string FaultOf(const std::string& uuid, AdvertisedGpu* gpu) const;  // likewise
   bool Stopping();
 
   const Settings settings_;
@@ -65,6 +70,7 @@ class GpuWatch {
   Health health_;
   std::map<std::string, std::string> withheld_;
   std::string all_withheld_;
+  HeldSlots held_;
   std::map<std::string, std::string> faults_;  // as they were published
   std::condition_variable wake_;
   bool stop_ = false;

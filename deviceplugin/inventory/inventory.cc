@@ -18,7 +18,7 @@ DeviceList::Gpus Advertise(const std::vector<NvmlLibrary::Gpu>& gpus, std::uint3
     }
     AllocatableGpu allocatable{.device_files = {"/dev/nvidia" + std::to_string(gpu.minor)}};
     for (const char* file : kSharedDeviceFiles) allocatable.device_files.emplace_back(file);
-    advertised.emplace(gpu.uuid, AdvertisedGpu{std::move(allocatable), slots, true});
+    advertised.emplace(gpu.uuid, AdvertisedGpu{.gpu = std::move(allocatable), .slots = slots});
   }
   return advertised;
 }

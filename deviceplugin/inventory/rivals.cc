@@ -18,6 +18,17 @@ bool NamesNoGpu(const std::vector<std::string>& ids) {
                       [](const std::string& id) { return Contains(id, kUuid) || Contains(id, kInstance); });
 }
 
+// Of NVIDIA's resources, whose devices may have other names than UUIDs.
+bool StandsForAll(const std::string& resource, const std::vector<std::string>& ids) {
+  return (resource == kNvidias ||
+          resource.compare(0, kNvidias.size() + 1, std::string(kNvidias) + ".") == 0) &&
+         NamesNoGpu(ids);
+}
+
+bool Names(const std::vector<std::string>& ids, const std::string& uuid) {
+  return std::any_of(ids.begin(), ids.end(), [&uuid](const std::string& id) { return Contains(id, uuid); });
+}
+
 }  // namespace
 
 std::map<std::string, std::string> FindRivals(
@@ -27,16 +38,27 @@ std::map<std::string, std::string> FindRivals(
   for (const auto& [resource, ids] : registered) {
     const auto count = allocatable.find(resource);
     if (ids.empty() || count == allocatable.end() || count->second == "0") continue;
-    const bool all = (resource == kNvidias ||
-                      resource.compare(0, kNvidias.size() + 1, std::string(kNvidias) + ".") == 0) &&
-                     NamesNoGpu(ids);
+    const bool all = StandsForAll(resource, ids);
     for (const std::string& uuid : uuids) {
-      const bool named =
-          std::any_of(ids.begin(), ids.end(), [&uuid](const std::string& id) { return Contains(id, uuid); });
-      if (all || named) rivals.emplace(uuid, "another device plugin gives it out, as " + resource);
+      if (all || Names(ids, uuid)) rivals.emplace(uuid, "another device plugin gives it out, as " + resource);
     }
   }
   return rivals;
+}
+
+std::map<std::string, std::set<std::string>> FindPodsOfRivals(const std::vector<HandedOutByOthers>& by_others,
+                                                              const std::vector<Pod>& pods,
+                                                              const std::vector<std::string>& uuids) {
+  std::map<std::string, std::set<std::string>> found;
+  for (const HandedOutByOthers& entry : by_others) {
+    const Pod* pod = FindPod(pods, entry.pod_uid);
+    if (pod == nullptr || pod->over || entry.ids.empty()) continue;
+    const bool all = StandsForAll(entry.resource, entry.ids);
+    for (const std::string& uuid : uuids) {
+      if (all || Names(entry.ids, uuid)) found[uuid].insert(NameOf(*pod) + ", as " + entry.resource);
+    }
+  }
+  return found;
 }
 
 }  // namespace crossover::deviceplugin

@@ -50,6 +50,16 @@ MetricFamily Allocations(const NodeState& state) {
   return family;
 }
 
+MetricFamily MistypedSwitches(const NodeState& state) {
+  MetricFamily family =
+      Family("crossover_mistyped_switches",
+             "Switches that are not heeded, since their value is not allowed, by what they stand on.",
+             MetricType::Gauge);
+  for (const auto& [kind, count] : state.mistyped_switches)
+    AddGauge(&family, {{"kind", kind}}, Number(count));
+  return family;
+}
+
 // 1 for that which is in force.
 MetricFamily Mode(const NodeState& state) {
   MetricFamily family =
@@ -108,6 +118,8 @@ std::vector<MetricFamily> NodeMetrics::Collect() const {
              [](const NodeState::Gpu& gpu) { return gpu.unhooked; }),
       OfGpus("crossover_gpu_held", "Whether turns are kept off a GPU for a fault in who is on it.", state,
              [](const NodeState::Gpu& gpu) { return gpu.held ? 1 : 0; }),
+      OfGpus("crossover_gpu_pods_of_other_plugins", "Pods that have a GPU from another device plugin.", state,
+             [](const NodeState::Gpu& gpu) { return Number(gpu.pods_of_rivals); }),
       Xids(state.xids),
       Allocations(state),
       Mode(state),
@@ -131,8 +143,11 @@ std::vector<MetricFamily> NodeMetrics::Collect() const {
       gauge("crossover_gang_collisions", "GPUs on which two ranks of one gang are.",
             Number(state.collisions)),
       gauge("crossover_slot_doubles", "Slots that the kubelet gave to two pods.", Number(state.doubles)),
-      counter("crossover_misplaced_pods_deleted_total", "Pods that were deleted to be made anew elsewhere.",
-              state.restarts),
+      counter("crossover_misplaced_pods_deleted_total", "Pods that were evicted to be made anew elsewhere.",
+              state.evictions),
+      counter("crossover_misplaced_pods_refused_total",
+              "Times that the API server did not accept such an eviction.", state.refused_evictions),
+      MistypedSwitches(state),
       gauge("crossover_mps_alive", "Whether the control daemon of MPS runs.", state.mps_alive ? 1 : 0),
       counter("crossover_mps_clients_terminated_total",
               "Clients that were ended through MPS before their pod was killed.", state.mps_terminated),

@@ -20,27 +20,30 @@ struct NodeState {
   struct Gpu {
     std::uint32_t slots = 0;
     bool healthy = true;
-    bool used_by_others = false;  // somebody is on it who does not have it from us
-    std::uint32_t unhooked = 0;   // processes that have it from us, and take no part
-    bool held = false;            // no turns are taken on it, for now
+    bool used_by_others = false;       // somebody is on it who does not have it from us
+    std::uint32_t unhooked = 0;        // processes that have it from us, and take no part
+    bool held = false;                 // no turns are taken on it, for now
+    std::uint64_t pods_of_rivals = 0;  // that have it from another device plugin
   };
   std::map<std::string, Gpu> gpus;  // that are advertised
   Health::Xids xids;
   bool registered = false;  // with the kubelet, and it listens
   std::uint64_t registrations = 0;
   std::uint64_t registration_failures = 0;
-  std::uint64_t allocations = 0;                     // containers that got slots
-  std::uint64_t refusals = 0;                        // that were refused
-  bool pods_known = false;                           // the API server is being watched
-  bool namespaces_known = false;                     // likewise
-  bool node_known = false;                           // likewise, this node's object
-  std::uint64_t pods = 0;                            // of this node
-  std::uint64_t drifts = 0;                          // containers with other GPUs than they were assigned
-  std::uint64_t collisions = 0;                      // GPUs with two ranks of a gang
-  std::uint64_t doubles = 0;                         // slots that two pods have
-  std::uint64_t restarts = 0;                        // pods that were made anew for that
-  arbiter::Policy mode = arbiter::Policy::kEnforce;  // in force
-  std::string sharing;                               // mps, timeslice or exclusive
+  std::uint64_t allocations = 0;        // containers that got slots
+  std::uint64_t refusals = 0;           // that were refused
+  bool pods_known = false;              // the API server is being watched
+  bool namespaces_known = false;        // likewise
+  bool node_known = false;              // likewise, this node's object
+  std::uint64_t pods = 0;               // of this node
+  std::uint64_t drifts = 0;             // containers with other GPUs than they were assigned
+  std::uint64_t collisions = 0;         // GPUs with two ranks of a gang
+  std::uint64_t doubles = 0;            // slots that two pods have
+  std::uint64_t evictions = 0;          // of pods that were made anew for that
+  std::uint64_t refused_evictions = 0;  // that the API server did not accept
+  std::map<std::string, std::uint64_t> mistyped_switches;  // by kind of the object
+  arbiter::Policy mode = arbiter::Policy::kEnforce;        // in force
+  std::string sharing;                                     // mps, timeslice or exclusive
   bool mps_alive = false;
   std::uint64_t mps_terminated = 0;  // clients
   bool maintenance = false;

@@ -1,15 +1,11 @@
 #include "deviceplugin/occupants/judge.h"
 
 namespace crossover::deviceplugin {
-namespace {
 
-std::string Describe(const Occupant& occupant) {
-  return occupant.program + " (pid " + std::to_string(occupant.pid) +
-         (occupant.pod_uid ? ", of pod " + *occupant.pod_uid + ", which has no slot of it" : ", of no pod") +
-         ")";
+std::string OccupantJudge::Describe(const Occupant& stranger) {
+  if (!stranger.pod_uid) return "used by a process of no pod";
+  return "used by a process of pod " + *stranger.pod_uid + ", which has no slot of it";
 }
-
-}  // namespace
 
 OccupantJudge::Verdicts OccupantJudge::Judge(const std::vector<Occupant>& occupants, const Known& known,
                                              Time now) {
@@ -22,9 +18,10 @@ OccupantJudge::Verdicts OccupantJudge::Judge(const std::vector<Occupant>& occupa
         now - since.emplace(key, before == since_.end() ? now : before->second).first->second;
     if (known.mps_servers.contains(occupant.pid)) continue;
     const bool ours = occupant.pod_uid && known.holders.contains({*occupant.pod_uid, occupant.gpu_uuid});
-    if (!ours && for_so_long >= kStranger) verdicts.strangers.emplace(occupant.gpu_uuid, Describe(occupant));
-    if (ours && for_so_long >= kUnheard && !known.clients.contains({occupant.pid, occupant.gpu_uuid}))
-      verdicts.unhooked.push_back(occupant);
+    if (!ours && for_so_long >= kStranger) verdicts.strangers.emplace(occupant.gpu_uuid, occupant);
+    if (known.clients.contains({occupant.pid, occupant.gpu_uuid})) continue;
+    verdicts.unheard.push_back(occupant);
+    if (ours && for_so_long >= kUnheard) verdicts.unhooked.push_back(occupant);
   }
   since_ = std::move(since);
   return verdicts;

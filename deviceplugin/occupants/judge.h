@@ -29,9 +29,13 @@ class OccupantJudge {
     std::set<pid_t> mps_servers;  // each with a context of its own for all of its clients
   };
   struct Verdicts {
-    std::map<std::string, std::string> strangers;  // by GPU: who uses it without having it from us
-    std::vector<Occupant> unhooked;                // have it from us, and take no part
+    std::map<std::string, Occupant> strangers;  // by GPU: who uses it without having it from us
+    std::vector<Occupant> unhooked;             // have it from us, and take no part
+    std::vector<Occupant> unheard;              // all that are no clients, or not yet
   };
+
+  // A stranger, without what is another's each time: numbers and names of processes.
+  static std::string Describe(const Occupant& stranger);
 
   // Once for each look: a process that is not among them has left its GPU.
   Verdicts Judge(const std::vector<Occupant>& occupants, const Known& known, Time now);

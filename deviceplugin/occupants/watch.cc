@@ -27,6 +27,7 @@ void OccupantWatch::Round() {
   auto verdicts = judge_.Judge(*occupants, *known, base::MonotonicNs());
   for (Occupant& occupant : verdicts.unhooked)
     occupant.has_library = HasLibrary(occupant.pid, sources_.library);
+  sources_.on_judged(verdicts);
   const std::lock_guard lock(mutex_);
   verdicts_ = std::move(verdicts);
 }

@@ -20,8 +20,9 @@ class OccupantWatch {
     std::function<std::vector<std::string>()> gpu_uuids;
     // Nothing while it is not known: nobody is judged then.
     std::function<std::optional<OccupantJudge::Known>()> known;
-    std::string library;      // the name of our file
-    std::string cgroup_root;  // the kubelet's
+    std::function<void(const OccupantJudge::Verdicts&)> on_judged;  // each time
+    std::string library;                                            // the name of our file
+    std::string cgroup_root;                                        // the kubelet's
     std::string driver = NvmlLibrary::kName;
   };
 

@@ -2,6 +2,12 @@
 
 namespace crossover::deviceplugin {
 
+std::set<std::uint32_t> NumbersOf(const AdvertisedGpu& gpu) {
+  std::set<std::uint32_t> numbers = gpu.held;
+  for (std::uint32_t number = 0; numbers.size() < gpu.slots; ++number) numbers.insert(number);
+  return numbers;
+}
+
 void DeviceList::Set(Gpus gpus) {
   {
     const std::lock_guard lock(mutex_);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -13,14 +14,20 @@
 
 namespace crossover::deviceplugin {
 
-// One GPU as it is advertised: `slots` IDs, all healthy or none.
+// One GPU as it is advertised: all its IDs are healthy, or none.
 struct AdvertisedGpu {
   AllocatableGpu gpu;
   std::uint32_t slots = 0;  // 0: withheld
   bool healthy = true;
+  // Numbers of slots that pods have, where some are beyond `slots`, which was larger when they came.
+  std::set<std::uint32_t> held = {};
 
   friend bool operator==(const AdvertisedGpu&, const AdvertisedGpu&) = default;
 };
+
+// The numbers that are advertised: those that are held, and the first of the others, `slots` in all; all that
+// are held, where these are more.
+std::set<std::uint32_t> NumbersOf(const AdvertisedGpu& gpu);
 
 class DeviceList {
  public:

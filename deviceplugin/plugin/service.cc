@@ -25,7 +25,7 @@ std::vector<DeviceId> Parsed(const Texts& texts) {
 
 void Fill(const DeviceList::Gpus& gpus, v1beta1::ListAndWatchResponse* response) {
   for (const auto& [uuid, gpu] : gpus) {
-    for (std::uint32_t slot = 0; slot < gpu.slots; ++slot) {
+    for (const std::uint32_t slot : NumbersOf(gpu)) {
       v1beta1::Device* device = response->add_devices();
       device->set_id(Text({uuid, slot}));
       device->set_health(gpu.healthy ? kHealthy : kUnhealthy);

@@ -1,12 +1,8 @@
 #include "deviceplugin/pods/checkpoint.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cstdint>
 
-#include "common/files/read_file.h"
 #include "common/kube/json.h"
 
 namespace crossover::deviceplugin {
@@ -15,8 +11,6 @@ namespace {
 using kube::At;
 using kube::Text;
 using nlohmann::json;
-
-constexpr char kFile[] = "/kubelet_internal_checkpoint";
 
 void Append(const json& list, std::vector<std::string>* ids) {
   if (!list.is_array()) return;
@@ -61,7 +55,11 @@ std::optional<Checkpoint> ParseCheckpoint(std::string_view text, const std::stri
   Checkpoint checkpoint;
   const json& entries = At(data, "PodDeviceEntries");
   for (const json& entry : entries.is_array() ? entries : json::array()) {
-    if (Text(At(entry, "ResourceName")) != resource) continue;
+    const std::string name = Text(At(entry, "ResourceName"));
+    if (name != resource) {
+      checkpoint.by_others.push_back({name, Text(At(entry, "PodUID")), Ids(At(entry, "DeviceIDs"))});
+      continue;
+    }
     checkpoint.handed_out.push_back({Text(At(entry, "PodUID")), Text(At(entry, "ContainerName")),
                                      Ids(At(entry, "DeviceIDs")), Decoded(Text(At(entry, "AllocResp")))});
   }
@@ -71,15 +69,6 @@ std::optional<Checkpoint> ParseCheckpoint(std::string_view text, const std::stri
     if (name != resource) Append(ids, &checkpoint.registered[name]);
   }
   return checkpoint;
-}
-
-std::optional<Checkpoint> ReadCheckpoint(const std::string& directory, const std::string& resource) {
-  std::string why;
-  const std::string path = directory + kFile;
-  if (access(path.c_str(), F_OK) != 0 && errno == ENOENT) return Checkpoint();
-  const auto text = files::ReadFile(path, &why);
-  if (!text) return std::nullopt;
-  return ParseCheckpoint(*text, resource);
 }
 
 }  // namespace crossover::deviceplugin

@@ -23,16 +23,22 @@ struct HandedOut {
   friend bool operator==(const HandedOut&, const HandedOut&) = default;
 };
 
+// Of another resource.
+struct HandedOutByOthers {
+  std::string resource;
+  std::string pod_uid;
+  std::vector<std::string> ids;  // sorted
+
+  friend bool operator==(const HandedOutByOthers&, const HandedOutByOthers&) = default;
+};
+
 struct Checkpoint {
-  std::vector<HandedOut> handed_out;                           // of our resource
+  std::vector<HandedOut> handed_out;  // of our resource
+  std::vector<HandedOutByOthers> by_others;
   std::map<std::string, std::vector<std::string>> registered;  // IDs of other resources, healthy once
 };
 
 // Nothing for text that is no such file. `resource`: ours. Pure.
 std::optional<Checkpoint> ParseCheckpoint(std::string_view text, const std::string& resource);
-
-// Of the file in a kubelet's device plugin directory; an empty one where there is none, as of a kubelet that
-// has not handed out anything yet. Nothing where it cannot be read.
-std::optional<Checkpoint> ReadCheckpoint(const std::string& directory, const std::string& resource);
 
 }  // namespace crossover::deviceplugin

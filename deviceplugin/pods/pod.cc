@@ -79,6 +79,7 @@ std::optional<Pod> ParsePod(const json& object) {
   if (!Text(At(metadata, "deletionTimestamp")).empty())
     pod.grace_s = grace.is_number_integer() ? grace.get<std::int64_t>() : 0;
   pod.annotations = OursOf(object, "annotations");
+  pod.switch_faults = FaultsIn(pod.annotations, OursOf(object, "labels"));
   pod.controlled = IsControlled(At(metadata, "ownerReferences"));
   for (const char* label : kOwnerLabels) {
     pod.owner = Text(At(At(metadata, "labels"), label));

@@ -25,6 +25,7 @@ struct Pod {
   bool over = false;                    // it has ended, whether it did its work or not
   std::optional<std::int64_t> grace_s;  // it is being deleted: how long it was given when that began
   std::map<std::string, std::string> annotations;  // ours
+  std::vector<std::string> switch_faults;          // what is wrong with its switches (FaultsIn)
   std::vector<PodContainer> containers;  // in the order in which a kubelet asks: those that initialise first
   // By which its gang is known where no annotation says it: from the labels of whoever made it.
   std::string owner;

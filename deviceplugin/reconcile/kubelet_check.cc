@@ -84,7 +84,6 @@ std::vector<Pod> KubeletCheck::Look(const std::vector<Pod>& pods, const std::vec
   for (const std::string& uid : misplaced) {
     const Pod& pod = *FindPod(pods, uid);
     if (!pod.controlled || !MayRestart(GangOf(pod), now)) continue;
-    ++restarted_;
     again.push_back(pod);
   }
   return again;
@@ -104,11 +103,6 @@ bool KubeletCheck::MayRestart(const std::string& gang, Time now) {
 KubeletCheck::Found KubeletCheck::found() const {
   const std::lock_guard lock(mutex_);
   return found_;
-}
-
-std::uint64_t KubeletCheck::restarts() const {
-  const std::lock_guard lock(mutex_);
-  return restarted_;
 }
 
 std::map<std::string, std::string> KubeletCheck::held() const {

@@ -40,7 +40,6 @@ class KubeletCheck {
   std::vector<Pod> Look(const std::vector<Pod>& pods, const std::vector<HandedOut>& handed_out, Time now);
 
   Found found() const;
-  std::uint64_t restarts() const;
   // GPUs on which no turns are to be taken, and why.
   std::map<std::string, std::string> held() const;
 
@@ -58,7 +57,6 @@ class KubeletCheck {
   mutable std::mutex mutex_;
   Found found_;
   std::map<std::string, Restarts> restarts_;  // by gang
-  std::uint64_t restarted_ = 0;
 };
 
 }  // namespace crossover::deviceplugin

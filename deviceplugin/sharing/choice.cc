@@ -16,20 +16,22 @@ std::string_view Name(Sharing sharing) {
   return "exclusive";
 }
 
-SharingChoice ChooseSharing(Sharing wanted, bool mps_alive, bool was_mps) {
+SharingChoice ChooseSharing(Sharing wanted, const MpsHistory& mps) {
   constexpr char kGone[] = "the control daemon of MPS does not run";
   switch (wanted) {
     case Sharing::kTimeslice:
     case Sharing::kExclusive:
       return {wanted, "as configured", ""};
     case Sharing::kMps:
-      return {wanted, "as configured", mps_alive ? "" : kGone};
+      return {wanted, "as configured", mps.alive ? "" : kGone};
     case Sharing::kAuto:
       break;
   }
-  if (mps_alive) return {Sharing::kMps, "the control daemon of MPS runs", ""};
-  if (was_mps) return {Sharing::kMps, "the control daemon of MPS has run", kGone};
-  return {Sharing::kExclusive, std::string(kGone) + ": sharing gains nothing without", ""};
+  if (mps.alive) return {Sharing::kMps, "the control daemon of MPS runs", ""};
+  if (mps.needed) return {Sharing::kMps, "pods were started under MPS", kGone};
+  if (mps.was_there) return {Sharing::kMps, "the control daemon of MPS ran a moment ago", kGone};
+  return {Sharing::kExclusive, std::string(kGone) + ", and no pod needs it: sharing gains nothing without",
+          ""};
 }
 
 }  // namespace crossover::deviceplugin

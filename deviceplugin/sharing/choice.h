@@ -24,8 +24,14 @@ struct SharingChoice {
   friend bool operator==(const SharingChoice&, const SharingChoice&) = default;
 };
 
-// `was_mps`: it was chosen before. Pods have it from then on, and get no neighbours without it: where its
-// daemon goes, nothing is given out until it is back.
-SharingChoice ChooseSharing(Sharing wanted, bool mps_alive, bool was_mps);
+struct MpsHistory {
+  bool alive = false;      // its control daemon runs
+  bool was_there = false;  // it ran a moment ago, and may only be starting anew
+  bool needed = false;     // a pod that lives was started as its client
+};
+
+// Pods that were started under MPS get no neighbours without it: where its daemon goes, nothing is given out
+// until it is back or they are gone.
+SharingChoice ChooseSharing(Sharing wanted, const MpsHistory& mps);
 
 }  // namespace crossover::deviceplugin

@@ -17,7 +17,7 @@ constexpr int kAskEvery = 5;  // rounds: that runs a program
 SharingWatch::State Begin(const MpsControl& control, Sharing wanted) {
   SharingWatch::State state;
   state.mps = control.Look();
-  state.choice = ChooseSharing(wanted, state.mps.alive, false);
+  state.choice = ChooseSharing(wanted, {.alive = state.mps.alive});
   return state;
 }
 
@@ -41,6 +41,11 @@ SharingWatch::State SharingWatch::state() const {
 
 void SharingWatch::Want(Sharing sharing) { wanted_ = sharing; }
 
+void SharingWatch::NoteNeed(bool needed) {
+  needed_ = needed;
+  need_known_ = true;
+}
+
 void SharingWatch::Round() {
   Choose();
   if (!state().mps.alive) return;
@@ -50,10 +55,19 @@ void SharingWatch::Round() {
 
 void SharingWatch::Choose() {
   const MpsControl::State mps = control_.Look();
+  const std::int64_t now = base::MonotonicNs();
+  if (mps.alive) {
+    gone_since_.reset();
+  } else if (!gone_since_) {
+    gone_since_ = now;
+  }
   SharingChoice choice;
   {
     const std::lock_guard lock(mutex_);
-    choice = ChooseSharing(wanted_, mps.alive, state_.choice.sharing == Sharing::kMps);
+    const bool chosen = state_.choice.sharing == Sharing::kMps;
+    choice = ChooseSharing(wanted_, {.alive = mps.alive,
+                                     .was_there = chosen && gone_since_ && now - *gone_since_ < kMayComeBack,
+                                     .needed = need_known_ ? needed_.load() : chosen});
     state_.mps = mps;
     if (!mps.alive) state_.served.reset();
     if (choice == state_.choice) return;

@@ -33,8 +33,14 @@ class SharingWatch {
   SharingWatch(MpsControl::Settings mps, Sharing wanted, std::function<std::vector<Pod>()> pods,
                std::string cgroup_root);
 
+  // A control daemon that goes is waited for so long, as one that starts anew, also where no pod needs it.
+  static constexpr std::int64_t kMayComeBack = 30'000'000'000;  // ns
+
   State state() const;
   void Want(Sharing sharing);  // from the next round on
+  // Whether pods that live were started under MPS, as is found out now and then. Until it is first known,
+  // what was chosen stays.
+  void NoteNeed(bool needed);
 
  private:
   void Round();
@@ -46,9 +52,12 @@ class SharingWatch {
   const MpsControl control_;
   const std::function<std::vector<Pod>()> pods_;
   const std::string cgroup_root_;
-  Farewell farewell_;    // of the thread alone, like since_asked_
-  int since_asked_ = 0;  // rounds
+  Farewell farewell_;                       // of the thread alone, like since_asked_
+  int since_asked_ = 0;                     // rounds
+  std::optional<std::int64_t> gone_since_;  // MPS; likewise
   std::atomic<Sharing> wanted_;
+  std::atomic<bool> needed_{false};
+  std::atomic<bool> need_known_{false};
   mutable std::mutex mutex_;
   State state_;
   threads::Rounds rounds_;  // last: it uses the others

@@ -9,8 +9,21 @@ namespace {
 
 constexpr std::string_view kOurs = CROSSOVER_DOMAIN "/";
 
-std::string NotAllowed(const std::string& key, const std::string& value, std::string_view allowed) {
-  return key + ": " + value + " is not allowed: " + std::string(allowed);
+// Written by anybody.
+std::string Shown(const std::string& value) {
+  constexpr std::size_t kMuch = 60;
+  std::string shown = value.substr(0, kMuch) + (value.size() > kMuch ? ".." : "");
+  for (char& c : shown) {
+    if (c < ' ' || c > '~') c = '?';
+  }
+  return shown;
+}
+
+void Check(const Annotations& annotations, const char* key, bool (*is_allowed)(const std::string&),
+           std::string_view allowed, std::vector<std::string>* faults) {
+  const auto found = annotations.find(key);
+  if (found == annotations.end() || is_allowed(found->second)) return;
+  faults->push_back(found->first + ": " + Shown(found->second) + " is not allowed: " + std::string(allowed));
 }
 
 }  // namespace
@@ -31,14 +44,19 @@ arbiter::Policy ModeIn(const Annotations& annotations) {
   return ParsePolicy(mode->second).value_or(arbiter::Policy::kEnforce);
 }
 
-std::string FaultIn(const Annotations& annotations) {
-  const auto mode = annotations.find(base::kModeAnnotation);
-  if (mode != annotations.end() && !ParsePolicy(mode->second))
-    return NotAllowed(mode->first, mode->second, kModeAllowed);
-  const auto maintenance = annotations.find(base::kMaintenanceAnnotation);
-  if (maintenance != annotations.end() && maintenance->second != "true" && maintenance->second != "false")
-    return NotAllowed(maintenance->first, maintenance->second, "true or false");
-  return "";
+std::vector<std::string> FaultsIn(const Annotations& annotations, const Annotations& labels) {
+  std::vector<std::string> faults;
+  Check(
+      annotations, base::kModeAnnotation,
+      [](const std::string& text) { return ParsePolicy(text).has_value(); }, kModeAllowed, &faults);
+  Check(
+      annotations, base::kMaintenanceAnnotation,
+      [](const std::string& text) { return text == "true" || text == "false"; }, "true or false", &faults);
+  for (const char* key : {base::kModeAnnotation, base::kMaintenanceAnnotation}) {
+    if (const auto label = labels.find(key); label != labels.end())
+      faults.push_back(label->first + ": " + Shown(label->second) + " is a label: an annotation is allowed");
+  }
+  return faults;
 }
 
 }  // namespace crossover::deviceplugin

@@ -1,7 +1,8 @@
 #include "deviceplugin/switches/namespaces.h"
 
+#include <utility>
+
 #include "common/kube/json.h"
-#include "common/logging/log.h"
 
 namespace crossover::deviceplugin {
 namespace {
@@ -12,53 +13,54 @@ std::string NameOf(const nlohmann::json& object) {
 
 }  // namespace
 
-void Namespaces::Take(const nlohmann::json& object, Modes* modes) {
+void Namespaces::Take(const nlohmann::json& object, Known* known) {
   const std::string name = NameOf(object);
-  const Annotations ours = OursOf(object, "annotations");
-  const arbiter::Policy mode = ModeIn(ours);
-  modes->erase(name);
-  if (mode != arbiter::Policy::kEnforce) modes->emplace(name, mode);
-  const std::string fault = FaultIn(ours);
-  if (fault.empty()) {
-    faults_.erase(name);
-  } else if (faults_[name] != fault) {
-    faults_[name] = fault;
-    logging::Warn("namespace " + name + ": " + fault);
-  }
+  const Annotations annotations = OursOf(object, "annotations");
+  const arbiter::Policy mode = ModeIn(annotations);
+  known->modes.erase(name);
+  if (mode != arbiter::Policy::kEnforce) known->modes.emplace(name, mode);
+  std::vector<std::string> faults = FaultsIn(annotations, OursOf(object, "labels"));
+  known->faults.erase(name);
+  if (!faults.empty()) known->faults.emplace(name, std::move(faults));
 }
 
-void Namespaces::Replace(Modes modes) {
+void Namespaces::Replace(Known known) {
   {
     const std::lock_guard lock(mutex_);
-    if (modes == modes_) return;
-    modes_ = std::move(modes);
+    std::swap(known, known_);
+    if (known.modes == known_.modes) return;
   }
   on_change_();
 }
 
 void Namespaces::OnList(const nlohmann::json& items) {
-  Modes modes;
-  for (const nlohmann::json& item : items) Take(item, &modes);
-  Replace(std::move(modes));
+  Known known;
+  for (const nlohmann::json& item : items) Take(item, &known);
+  Replace(std::move(known));
 }
 
 void Namespaces::OnChange(const nlohmann::json& object) {
-  Modes modes = modes_;  // nobody else writes it
-  Take(object, &modes);
-  Replace(std::move(modes));
+  Known known = known_;  // nobody else writes it
+  Take(object, &known);
+  Replace(std::move(known));
 }
 
 void Namespaces::OnDelete(const nlohmann::json& object) {
-  Modes modes = modes_;
-  modes.erase(NameOf(object));
-  faults_.erase(NameOf(object));
-  Replace(std::move(modes));
+  Known known = known_;
+  known.modes.erase(NameOf(object));
+  known.faults.erase(NameOf(object));
+  Replace(std::move(known));
 }
 
 arbiter::Policy Namespaces::ModeOf(const std::string& name) const {
   const std::lock_guard lock(mutex_);
-  const auto found = modes_.find(name);
-  return found == modes_.end() ? arbiter::Policy::kEnforce : found->second;
+  const auto found = known_.modes.find(name);
+  return found == known_.modes.end() ? arbiter::Policy::kEnforce : found->second;
+}
+
+Namespaces::Faults Namespaces::faults() const {
+  const std::lock_guard lock(mutex_);
+  return known_.faults;
 }
 
 }  // namespace crossover::deviceplugin

@@ -5,6 +5,7 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "common/kube/list_watch.h"
 #include "deviceplugin/switches/modes.h"
@@ -21,17 +22,23 @@ class Namespaces : public kube::ListWatch::Handler {
   void OnDelete(const nlohmann::json& object) override;
 
   arbiter::Policy ModeOf(const std::string& name) const;
+  // What is wrong with the switches of namespaces (FaultsIn), by name; those without faults are left out.
+  using Faults = std::map<std::string, std::vector<std::string>>;
+  Faults faults() const;
 
  private:
   using Modes = std::map<std::string, arbiter::Policy>;  // but those that are kEnforce
+  struct Known {
+    Modes modes;
+    Faults faults;
+  };
 
-  void Take(const nlohmann::json& object, Modes* modes);
-  void Replace(Modes modes);
+  static void Take(const nlohmann::json& object, Known* known);
+  void Replace(Known known);
 
   const std::function<void()> on_change_;
-  std::map<std::string, std::string> faults_;  // as they were said; of the watch's thread alone
   mutable std::mutex mutex_;
-  Modes modes_;
+  Known known_;  // written by the watch's thread alone
 };
 
 }  // namespace crossover::deviceplugin

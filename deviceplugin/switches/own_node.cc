@@ -2,7 +2,6 @@
 
 #include "common/base/names.h"
 #include "common/kube/json.h"
-#include "common/logging/log.h"
 
 namespace crossover::deviceplugin {
 
@@ -24,13 +23,11 @@ void OwnNode::OnChange(const nlohmann::json& object) {
   if (amounts.is_object()) {
     for (const auto& [resource, amount] : amounts.items()) allocatable.emplace(resource, kube::Text(amount));
   }
-  const std::string fault = FaultIn(annotations);
-  if (fault != fault_ && !fault.empty()) logging::Warn("this node's object: " + fault);
-  fault_ = fault;
   {
     const std::lock_guard lock(mutex_);
     uid_ = kube::Text(kube::At(kube::At(object, "metadata"), "uid"));
     allocatable_ = std::move(allocatable);
+    faults_ = FaultsIn(annotations, labels);
     if (wishes == wishes_) return;
     wishes_ = std::move(wishes);
   }
@@ -45,6 +42,11 @@ OwnNode::Wishes OwnNode::wishes() const {
 std::map<std::string, std::string> OwnNode::allocatable() const {
   const std::lock_guard lock(mutex_);
   return allocatable_;
+}
+
+std::vector<std::string> OwnNode::faults() const {
+  const std::lock_guard lock(mutex_);
+  return faults_;
 }
 
 std::string OwnNode::uid() const {

@@ -5,6 +5,7 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "common/kube/list_watch.h"
 #include "deviceplugin/switches/modes.h"
@@ -30,16 +31,17 @@ class OwnNode : public kube::ListWatch::Handler {
   void OnDelete(const nlohmann::json&) override {}
 
   Wishes wishes() const;
-  std::string uid() const;  // empty: not known yet
+  std::string uid() const;                  // empty: not known yet
+  std::vector<std::string> faults() const;  // of its switches (FaultsIn)
   // How much there is of each resource, as text.
   std::map<std::string, std::string> allocatable() const;
 
  private:
   const std::function<void()> on_change_;
-  std::string fault_;  // as it was said; of the watch's thread alone
   mutable std::mutex mutex_;
   Wishes wishes_;
   std::string uid_;
+  std::vector<std::string> faults_;
   std::map<std::string, std::string> allocatable_;
 };
 

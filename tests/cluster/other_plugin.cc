@@ -36,6 +36,11 @@ class Service final : public v1beta1::DevicePlugin::Service {
     while (!context->IsCancelled()) std::this_thread::sleep_for(std::chrono::milliseconds(100));
     return grpc::Status::OK;
   }
+  grpc::Status Allocate(grpc::ServerContext*, const v1beta1::AllocateRequest* request,
+                        v1beta1::AllocateResponse* response) override {
+    for (int i = 0; i < request->container_requests_size(); ++i) response->add_container_responses();
+    return grpc::Status::OK;
+  }
 
  private:
   const std::vector<std::string> ids_;

@@ -84,6 +84,25 @@ class Mps(NodeCase):
         self.mps.start()
         self.wait_for_slots(4)
 
+    def wait_for_reason(self, sharing, reason):
+        def so(node):
+            said = node["status"]["sharing"]
+            return said["kind"] == sharing and reason in said["reason"]
+        self.cluster.wait_for("gpunode", self.node.name, so)
+
+    def test_it_is_forgotten_where_no_pod_needs_it_and_not_before(self):
+        self.run_with_slot("needs-it", "one", self.gpus.uuids(0)[0])
+        self.mps.stop()
+        self.wait_for_reason("mps", "pods were started under MPS")
+        self.wait_for_slots(0)
+        self.delete_pods()
+        self.wait_for_reason("exclusive", "and no pod needs it")
+        self.wait_for_slots(2, capacity=2)
+        self.run_with_slot("alone", "two", self.gpus.uuids(0)[0])
+        self.mps.start()
+        self.wait_for_words("pod team/alone is on it, which was started without MPS")
+        self.wait_for_slots(2)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -82,7 +82,14 @@ class Node(NodeCase):
             "replicas": 1, "selector": {"matchLabels": {"app": "second"}}, "template": {
                 "metadata": {"labels": {"app": "second"}, "annotations": pod["metadata"]["annotations"]},
                 "spec": pod["spec"] | {"restartPolicy": "Always"}}}}
-        self.cluster.kubectl("create", "--namespace", NAMESPACE, "--filename", "-", input=json.dumps(replica_set))
+        budget = {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "second"}, "spec": {
+            "maxUnavailable": 0, "selector": {"matchLabels": {"app": "second"}}}}
+        for made in (budget, replica_set):
+            self.cluster.kubectl("create", "--namespace", NAMESPACE, "--filename", "-", input=json.dumps(made))
+        self.wait_for_words("was not evicted: status 429")
+        self.wait_for_metric("crossover_misplaced_pods_refused_total 1")
+        self.wait_for_metric("crossover_misplaced_pods_deleted_total 0")
+        self.cluster.kubectl("delete", "poddisruptionbudget", "second", "--namespace", NAMESPACE)
         self.wait_for_words("is made anew: it must not stay on its GPU")
         self.wait_for_metric("crossover_misplaced_pods_deleted_total 1")
         self.assertEqual(self.cluster.get("pod", "first", NAMESPACE)["status"]["phase"], "Running", "it came first")

@@ -1,13 +1,18 @@
 """One owner per GPU: slots are withheld where others give it out or use it, turns where somebody takes no part."""
 
+import json
 import os
+import subprocess
 import unittest
 from pathlib import Path
 
 from benchmarks import pairs
-from tests.cluster.node_case import NAMESPACE, NodeCase
+from tests.cluster.node_case import NAMESPACE, SHELL, NodeCase
+from tests.cluster.pods import with_slots
+from tests.cluster.rig import phase
 from tests.cluster.training import TrainingJob, load_image
 
+_OTHERS = "others"
 _PLUGINS = "/var/lib/kubelet/device-plugins"
 _SHAPE = pairs.Shape(0.6, compute_ms=20.0, iterations=3000, warm_up=40)  # longer than a client may be unheard of
 
@@ -28,6 +33,27 @@ class Owner(NodeCase):
         self.cluster.processes.stop(["other-plugin"])
         self.wait_for_slots(4)
 
+    def test_gpus_that_pods_have_from_another_plugin_are_withheld_until_these_are_gone(self):
+        shared = self.gpus.uuids(0)[1]
+        self.cluster.processes.start(
+            "leaving-plugin",
+            self.node.enter([os.environ["OTHER_PLUGIN"], _PLUGINS, "nvidia.com/gpu", shared]),
+            log=self.cluster.setup.logs / "leaving-plugin.log")
+        self.wait_for_slots(2)
+        pod = with_slots("rivals", SHELL, ["/bin/sleep", "1000"], self.node.name)
+        pod["spec"]["containers"][0]["resources"] = {"limits": {"nvidia.com/gpu": "1"}}
+        self.cluster.kubectl("create", "--namespace", NAMESPACE, "--filename", "-", input=json.dumps(pod))
+        self.cluster.wait_for("pod", "rivals", phase("Running"), NAMESPACE)
+        self.wait_for_metric(f'crossover_gpu_pods_of_other_plugins{{gpu_uuid="{shared}"}} 1')
+        self.cluster.processes.stop(["leaving-plugin"])
+        why = f"another device plugin has given it to pod {NAMESPACE}/rivals, as nvidia.com/gpu"
+        self.wait_for_words(f"gpu {shared} is withheld: {why}")
+        self.await_true(lambda: any(why in line for line in self.cluster.events("default", self.node.name)), "no event")
+        self.wait_for_slots(2)
+        self.delete_pods()
+        self.wait_for_slots(4)
+        self.wait_for_metric(f'crossover_gpu_pods_of_other_plugins{{gpu_uuid="{shared}"}} 0')
+
     def test_a_gpu_that_somebody_from_outside_uses_is_withheld(self):
         uuid = self.gpus.uuids(0)[1]
         self.cluster.processes.start(
@@ -39,18 +65,42 @@ class Owner(NodeCase):
         self.wait_for_slots(4)
         self.wait_for_metric(f'crossover_gpu_used_by_others{{gpu_uuid="{uuid}"}} 0')
 
+    def profile(self, gang):
+        """What the daemon knows of a job that runs."""
+        command = [str(self.build.program("crossover")), "top", "-o", "json", "--socket", "/run/crossover/api.sock"]
+        top = json.loads(subprocess.run(self.node.enter(command), capture_output=True, text=True, check=True).stdout)
+        return next((job.get("profile", {}) for job in top["jobs"] if job["gang"] == gang), {})
+
     def test_no_turns_are_taken_beside_a_process_that_takes_no_part(self):
         load_image(self.cluster, self.build, Path(os.environ["TRAINER_DATA"]))
+        self.cluster.namespace(_OTHERS)
         job = TrainingJob(self.cluster, NAMESPACE, _SHAPE.job("silent", 1), self.gpus.machine.ranks,
                           environment={"CROSSOVER_DISABLE": "1"})
         job.create()
         job.bind_everywhere(self.gpus.machine)
+        first, second = self.gpus.uuids(0)
+        self.run_with_slot("mate", "mate", first)
+        beside = TrainingJob(self.cluster, _OTHERS, _SHAPE.job("beside", 1), 1)
+        beside.create()
+        beside.bind([(self.node, second)])
         for uuid in self.gpus.uuids(0):
             self.wait_for_metric(f'crossover_gpu_unhooked_processes{{gpu_uuid="{uuid}"}} 1')
             self.wait_for_metric(f'crossover_gpu_held{{gpu_uuid="{uuid}"}} 1')
-        self.wait_for_event(job.pod(0)["metadata"]["name"], "TakesNoPart", NAMESPACE)
+        silent = job.pod(0)["metadata"]["name"]
+        self.wait_for_event(silent, "TakesNoPart", NAMESPACE)
+        told = f"no turns are taken on gpu {first}: pod {NAMESPACE}/{silent} uses it and takes no part"
+        self.await_true(lambda: f"Pod/mate NeighbourTakesNoPart: {told}" in self.cluster.events(NAMESPACE, "mate"),
+                        "its neighbour is not told")
+        far = beside.pod(0)["metadata"]["name"]
+        told = f"no turns are taken on gpu {second}: another job uses it and takes no part"
+        self.await_true(lambda: f"Pod/{far} NeighbourTakesNoPart: {told}" in self.cluster.events(_OTHERS, far),
+                        "the job of another namespace is not told")
+        self.await_true(lambda: "disturbed_at_s" in self.profile(f"{_OTHERS}/beside"), "its profile is not marked")
+        self.assertNotIn("step_alone_ms", self.profile(f"{_OTHERS}/beside"), "it has never been alone")
         self.wait_for_slots(4)
         self.cluster.kubectl("delete", "job", "silent", "--namespace", NAMESPACE, "--now")
+        self.await_true(lambda: "step_alone_ms" in self.profile(f"{_OTHERS}/beside"), "nothing is learned again")
+        self.cluster.kubectl("delete", "job", "beside", "--namespace", _OTHERS, "--now")
         self.wait_for_metric(f'crossover_gpu_held{{gpu_uuid="{self.gpus.uuids(0)[0]}"}} 0')
 
 

@@ -50,9 +50,28 @@ class Switches(NodeCase):
         job.finish()  # fails where a rank has
 
     def test_a_switch_that_is_mistyped_is_named(self):
-        self.annotate("node", self.node.name, mode="Off")
-        self.wait_for_words("this node's object: crossover.dev/mode: Off is not allowed: enforce, observe or off")
-        self.annotate("node", self.node.name, mode=None)
+        """Where it stands, once: also that of a namespace, which the daemons of all nodes find."""
+        wrong = "crossover.dev/mode: Off is not allowed: enforce, observe or off"
+        self.run_with_slot("mistyped", "one", self.gpus.uuids(0)[0])
+        places = (("node", self.node.name, (), "default"), ("namespace", NAMESPACE, (), NAMESPACE),
+                  ("pod", "mistyped", ("--namespace", NAMESPACE), NAMESPACE))
+        for kind, name, here, home in places:
+            with self.subTest(kind):
+                self.cluster.kubectl("annotate", *here, kind, name, "crossover.dev/mode=Off")
+                self.wait_for_metric(f'crossover_mistyped_switches{{kind="{kind.capitalize()}"}} 1')
+                self.await_true(lambda home=home, name=name: self.told(home, name, wrong), f"no event of the {kind}")
+                if kind == "namespace":
+                    other = self.cluster.nodes[1]
+                    self.await_true(lambda: f"{NAMESPACE}: {wrong}" in self.daemons.said(other), "one daemon finds it")
+                else:
+                    self.assertIn("MistypedSwitch", self.cluster.kubectl("describe", *here, kind, name))
+                self.cluster.kubectl("annotate", *here, kind, name, "crossover.dev/mode-")
+                self.wait_for_metric(f'crossover_mistyped_switches{{kind="{kind.capitalize()}"}} 0')
+                self.assertEqual(len(self.told(home, name, wrong)), 1)
+        self.wait_for_metric("crossover_events_lost_total 0")
+
+    def told(self, namespace, about, what):
+        return [line for line in self.cluster.events(namespace, about) if "MistypedSwitch" in line and what in line]
 
     def test_a_node_in_maintenance_takes_no_pods_and_no_turns(self):
         self.run_with_slot("stays", "one", self.gpus.uuids(0)[0])
@@ -72,10 +91,41 @@ class Switches(NodeCase):
         self.wait_for_slots(6, capacity=6)
         self.wait_for_metric('crossover_configuration_info{configuration="many"} 1')
         self.cluster.kubectl("label", "--overwrite", "node", self.node.name, "crossover.dev/configuration=none")
-        self.wait_for_words("none is none of")
+        self.wait_for_words("crossover.dev/configuration: none is not allowed: many, as ")
+        self.wait_for_event(self.node.name, "MistypedSwitch", "default")
         self.wait_for_slots(4)
         self.cluster.kubectl("label", "node", self.node.name, "crossover.dev/configuration-")
         self.wait_for_metric('crossover_configuration_info{configuration=""} 1')
+
+    def pods_on(self, uuid):
+        """Names of the pods that hold a GPU, as the daemon publishes it."""
+        gpus = self.cluster.get("gpunode", self.node.name)["status"]["gpus"]
+        return sorted(h["pod"] for gpu in gpus if gpu["uuid"] == uuid for h in gpu.get("holders", []))
+
+    def test_fewer_slots_are_counted_by_the_pods_that_are_there(self):
+        """Whatever the numbers of their slots: no GPU gets more pods than it may have now."""
+        first, second = self.gpus.uuids(0)
+        self.daemons.configure(self.node, node_settings={"slots_per_gpu": 3})
+        self.wait_for_slots(6, capacity=6)
+        for number in range(3):
+            self.run_with_slot(f"pod-{number}", f"gang-{number}", first)
+        self.cluster.kubectl("delete", "pod", "pod-0", "--namespace", NAMESPACE, "--now")
+        self.await_true(lambda: self.pods_on(first) == ["pod-1", "pod-2"], "pod-0 is still there")
+        self.daemons.configure(self.node, node_settings={"slots_per_gpu": 2})
+        self.wait_for_slots(4)
+        self.run_with_slot("third", "third", first)
+        self.await_true(lambda: self.pods_on(first) + self.pods_on(second) == ["pod-1", "pod-2", "third"],
+                        "a third pod came to a GPU of two slots")
+        self.daemons.configure(self.node, node_settings={"sharing": "exclusive"})
+        self.wait_for_words(f"gpu {first} is withheld: pods have 2 slots of it, and it has 1 now")
+        self.wait_for_slots(1, capacity=3)
+        self.wait_for_event(self.node.name, "SlotsWithheld", "default")
+        self.cluster.kubectl("delete", "pod", "pod-1", "--namespace", NAMESPACE, "--now")
+        self.wait_for_slots(2, capacity=2)
+        self.assertEqual(self.pods_on(first), ["pod-2"])
+        self.delete_pods()
+        self.daemons.configure(self.node)
+        self.wait_for_slots(4)
 
     def test_a_file_that_changes_is_in_force_and_one_that_is_not_valid_is_not(self):
         self.daemons.configure(self.node, node_settings={"slots_per_gpu": 5})

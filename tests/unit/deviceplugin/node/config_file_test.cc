@@ -58,8 +58,11 @@ TEST_F(ConfigFileTest, AFileThatIsNotValidIsNotReadAgainAndAgain) {
 TEST_F(ConfigFileTest, OneOfItsNamedConfigurations) {
   EXPECT_EQ(file_.Read("big", &error_)->node.live.slots_per_gpu, 7u);
   EXPECT_EQ(file_.state().chosen, "big");
+  EXPECT_EQ(file_.state().fault, "");
   EXPECT_EQ(file_.Read("none", &error_)->node.live.slots_per_gpu, 3u) << "the one without a name";
   EXPECT_EQ(file_.state().chosen, "");
+  EXPECT_EQ(file_.state().fault, "crossover.dev/configuration: none is not allowed: big, as " +
+                                     (dir_ / "config.yaml").string() + " names them");
   EXPECT_TRUE(file_.state().valid);
 }
 

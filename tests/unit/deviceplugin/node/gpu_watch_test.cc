@@ -1,6 +1,7 @@
 #include "deviceplugin/inventory/gpu_watch.h"
 
 #include <dlfcn.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -71,6 +72,32 @@ TEST_F(GpuWatchTest, SlotsChangeWhileItRuns) {
   watch_->Set(5, std::chrono::seconds(0));
   EXPECT_EQ(devices_.gpus().at("GPU-0").slots, 5u);
   EXPECT_EQ(watch_->gpus().size(), 2u);
+}
+
+TEST_F(GpuWatchTest, FewerSlotsThanPodsHaveAreCountedByThePodsThatAreThere) {
+  Start();
+  watch_->Keep({{"GPU-0", {1, 2}}});
+  EXPECT_THAT(NumbersOf(devices_.gpus().at("GPU-0")), testing::ElementsAre(0u, 1u, 2u));
+  watch_->Set(2, std::chrono::seconds(0));
+  EXPECT_TRUE(Healthy("GPU-0"));
+  EXPECT_THAT(NumbersOf(devices_.gpus().at("GPU-0")), testing::ElementsAre(1u, 2u)) << "both are taken";
+  watch_->Set(1, std::chrono::seconds(0));
+  EXPECT_FALSE(Healthy("GPU-0")) << "whoever comes when one of them goes would be a second";
+  EXPECT_EQ(watch_->faults().at("GPU-0"), "pods have 2 slots of it, and it has 1 now");
+  EXPECT_TRUE(Healthy("GPU-1"));
+  watch_->Keep({{"GPU-0", {2}}});
+  EXPECT_TRUE(Healthy("GPU-0"));
+  EXPECT_THAT(NumbersOf(devices_.gpus().at("GPU-0")), testing::ElementsAre(2u));
+  watch_->Keep({});
+  EXPECT_THAT(NumbersOf(devices_.gpus().at("GPU-0")), testing::ElementsAre(0u));
+}
+
+TEST_F(GpuWatchTest, APodThatComesOrGoesIsNothingNewToTheKubelet) {
+  Start();
+  const std::uint64_t before = devices_.version();
+  watch_->Keep({{"GPU-0", {2}}});
+  watch_->Keep({});
+  EXPECT_EQ(devices_.version(), before);
 }
 
 TEST_F(GpuWatchTest, AGpuThatErrsIsWithheld) {

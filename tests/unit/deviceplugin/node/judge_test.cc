@@ -6,7 +6,6 @@
 namespace crossover::deviceplugin {
 namespace {
 
-using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
@@ -29,7 +28,7 @@ TEST_F(OccupantJudgeTest, WhoeverStaysWithoutASlotTakesTheGpu) {
   const std::vector<Occupant> stranger = {Process(5, std::nullopt)};
   EXPECT_THAT(At(0, stranger).strangers, IsEmpty());
   EXPECT_THAT(At(4, stranger).strangers, IsEmpty()) << "it may only look around";
-  EXPECT_THAT(At(5, stranger).strangers.at("GPU-1"), HasSubstr("python (pid 5, of no pod)"));
+  EXPECT_EQ(At(5, stranger).strangers.at("GPU-1").pid, 5);
   EXPECT_THAT(At(6, {}).strangers, IsEmpty());
   EXPECT_THAT(At(7, stranger).strangers, IsEmpty()) << "another, whatever its number";
 }
@@ -37,7 +36,7 @@ TEST_F(OccupantJudgeTest, WhoeverStaysWithoutASlotTakesTheGpu) {
 TEST_F(OccupantJudgeTest, APodWithoutASlotOfTheGpuIsAStranger) {
   const std::vector<Occupant> occupants = {Process(5, "other")};
   At(0, occupants);
-  EXPECT_THAT(At(5, occupants).strangers.at("GPU-1"), HasSubstr("of pod other, which has no slot"));
+  EXPECT_EQ(At(5, occupants).strangers.at("GPU-1").pod_uid, "other");
   Occupant elsewhere = Process(6, "ours");
   elsewhere.gpu_uuid = "GPU-2";
   At(6, {elsewhere});
@@ -61,7 +60,20 @@ TEST_F(OccupantJudgeTest, TheServerOfMpsIsNobodyAndANameIsNoServer) {
                                            Process(6, "other", "nvidia-cuda-mps")};
   known_.mps_servers = {5};
   At(0, occupants);
-  EXPECT_THAT(At(60, occupants).strangers.at("GPU-1"), HasSubstr("pid 6"));
+  EXPECT_EQ(At(60, occupants).strangers.at("GPU-1").pid, 6);
+  EXPECT_THAT(At(61, occupants).unheard, SizeIs(1)) << "the server is nobody";
+}
+
+TEST_F(OccupantJudgeTest, WhoeverIsNoClientIsUnheardFromTheFirstLook) {
+  EXPECT_THAT(At(0, {Process(7, "ours")}).unheard, IsEmpty());
+  EXPECT_THAT(At(1, {Process(7, "ours"), Process(8, "ours"), Process(9, std::nullopt)}).unheard, SizeIs(2));
+}
+
+TEST(DescribeTest, TheSameFaultHasTheSameWords) {
+  EXPECT_EQ(OccupantJudge::Describe(Process(5, std::nullopt, "python")),
+            OccupantJudge::Describe(Process(6, std::nullopt, "bash")));
+  EXPECT_EQ(OccupantJudge::Describe(Process(5, "other")),
+            "used by a process of pod other, which has no slot of it");
 }
 
 }  // namespace

@@ -39,5 +39,32 @@ TEST(RivalsTest, OneThatIsGoneIsNone) {
   EXPECT_THAT(FindRivals(registered, {}, kOurs), IsEmpty());
 }
 
+class PodsOfRivalsTest : public ::testing::Test {
+ protected:
+  PodsOfRivalsTest() {
+    pod_.uid = "u";
+    pod_.name_space = "team";
+    pod_.name = "p";
+  }
+  auto Find(const std::string& resource, std::vector<std::string> ids, const std::string& uid = "u") {
+    return FindPodsOfRivals({{resource, uid, std::move(ids)}}, {pod_}, kOurs);
+  }
+  Pod pod_;
+};
+
+TEST_F(PodsOfRivalsTest, ThoseThatLiveHaveTheirGpusWhetherThePluginIsThereOrNot) {
+  EXPECT_THAT(Find("nvidia.com/gpu", {"GPU-b"}),
+              ElementsAre(Pair("GPU-b", ElementsAre("team/p, as nvidia.com/gpu"))));
+  EXPECT_EQ(Find("nvidia.com/gpu", {"nvidia0"}).size(), 2u) << "which one is not known";
+  EXPECT_THAT(Find("example.com/nic", {"0"}), IsEmpty());
+  EXPECT_THAT(Find("nvidia.com/gpu", {}), IsEmpty());
+}
+
+TEST_F(PodsOfRivalsTest, ThoseThatAreOverOrGoneHaveNone) {
+  EXPECT_THAT(Find("nvidia.com/gpu", {"GPU-b"}, "gone"), IsEmpty());
+  pod_.over = true;
+  EXPECT_THAT(Find("nvidia.com/gpu", {"GPU-b"}), IsEmpty());
+}
+
 }  // namespace
 }  // namespace crossover::deviceplugin

@@ -4,7 +4,7 @@
 #include "deviceplugin/mps/control.h"
 #include "deviceplugin/mps/farewell.h"
 #include "deviceplugin/sharing/choice.h"
-#include "deviceplugin/sharing/outside_mps.h"
+#include "deviceplugin/sharing/pods_under_mps.h"
 
 namespace crossover::deviceplugin {
 namespace {
@@ -18,21 +18,30 @@ constexpr Farewell::Time kSecond = 1'000'000'000;
 TEST(ChooseSharingTest, WhatIsSaidHolds) {
   for (const Sharing wanted : {Sharing::kTimeslice, Sharing::kExclusive}) {
     for (const bool alive : {false, true}) {
-      const SharingChoice choice = ChooseSharing(wanted, alive, false);
+      const SharingChoice choice = ChooseSharing(wanted, {.alive = alive, .needed = true});
       EXPECT_EQ(choice.sharing, wanted);
       EXPECT_EQ(choice.withheld, "");
     }
   }
-  EXPECT_EQ(ChooseSharing(Sharing::kMps, true, false).withheld, "");
-  EXPECT_EQ(ChooseSharing(Sharing::kMps, false, false).withheld, "the control daemon of MPS does not run");
+  EXPECT_EQ(ChooseSharing(Sharing::kMps, {.alive = true}).withheld, "");
+  EXPECT_EQ(ChooseSharing(Sharing::kMps, {}).withheld, "the control daemon of MPS does not run");
 }
 
 TEST(ChooseSharingTest, ByItselfMpsWhereItRunsElseOneSlot) {
-  EXPECT_EQ(ChooseSharing(Sharing::kAuto, true, false).sharing, Sharing::kMps);
-  EXPECT_EQ(ChooseSharing(Sharing::kAuto, false, false).sharing, Sharing::kExclusive);
-  const SharingChoice lost = ChooseSharing(Sharing::kAuto, false, true);
-  EXPECT_EQ(lost.sharing, Sharing::kMps) << "pods have it";
-  EXPECT_NE(lost.withheld, "");
+  EXPECT_EQ(ChooseSharing(Sharing::kAuto, {.alive = true}).sharing, Sharing::kMps);
+  EXPECT_EQ(ChooseSharing(Sharing::kAuto, {}).sharing, Sharing::kExclusive);
+}
+
+TEST(ChooseSharingTest, ByItselfMpsThatIsGoneIsWaitedForWhileAPodHasItOrItMayComeBack) {
+  for (const MpsHistory& mps : {MpsHistory{.needed = true}, MpsHistory{.was_there = true}}) {
+    const SharingChoice lost = ChooseSharing(Sharing::kAuto, mps);
+    EXPECT_EQ(lost.sharing, Sharing::kMps);
+    EXPECT_EQ(lost.withheld, "the control daemon of MPS does not run");
+  }
+  const SharingChoice again = ChooseSharing(Sharing::kAuto, {});
+  EXPECT_EQ(again.withheld, "") << "nobody needs it";
+  EXPECT_EQ(again.reason,
+            "the control daemon of MPS does not run, and no pod needs it: sharing gains nothing without");
 }
 
 Pod Leaving(const std::string& uid, std::int64_t grace_s) {
@@ -71,18 +80,23 @@ TEST(FarewellTest, OneThatHasEndedNeedsNone) {
   EXPECT_THAT(farewell.Due(pods, 0), IsEmpty());
 }
 
-TEST(OutsideMpsTest, WhoeverWasAnsweredWithoutIt) {
+TEST(PodsUnderMpsTest, WhoeverSharesInAnotherWayThanNewcomers) {
   std::vector<Pod> pods = {Leaving("a", 0), Leaving("b", 0)};
-  pods[0].name_space = "team";
+  pods[0].name_space = pods[1].name_space = "team";
   pods[0].name = "old";
+  pods[1].name = "client";
   const std::vector<HandedOut> handed_out = {{"a", "main", {"GPU-1::0", "GPU-2::0"}, "/run/crossover"},
                                              {"b", "main", {"GPU-3::0"}, "\n/run/crossover-mps/pipe"},
-                                             {"gone", "main", {"GPU-4::0"}, ""}};
-  EXPECT_THAT(
-      FindOutsideMps(pods, handed_out),
-      ElementsAre(Pair("GPU-1", "pod team/old is on it, which came before MPS"), Pair("GPU-2", testing::_)));
-  pods[0].over = true;
-  EXPECT_THAT(FindOutsideMps(pods, handed_out), IsEmpty());
+                                             {"gone", "main", {"GPU-4::0"}, "\n/run/crossover-mps/pipe"}};
+  EXPECT_THAT(FindOtherSharing(pods, handed_out, true),
+              ElementsAre(Pair("GPU-1", "pod team/old is on it, which was started without MPS"),
+                          Pair("GPU-2", testing::_)));
+  EXPECT_THAT(FindOtherSharing(pods, handed_out, false),
+              ElementsAre(Pair("GPU-3", "pod team/client is on it, which is a client of MPS")));
+  EXPECT_TRUE(AnyUnderMps(pods, handed_out));
+  pods[0].over = pods[1].over = true;
+  EXPECT_THAT(FindOtherSharing(pods, handed_out, true), IsEmpty());
+  EXPECT_FALSE(AnyUnderMps(pods, handed_out)) << "nobody who lives";
 }
 
 TEST(MpsControlTest, Pids) {

@@ -1,8 +1,10 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
 #include "deviceplugin/switches/limits.h"
+#include "deviceplugin/switches/mistyped.h"
 #include "deviceplugin/switches/namespaces.h"
 #include "deviceplugin/switches/own_node.h"
 
@@ -11,17 +13,31 @@ namespace {
 
 using arbiter::Policy;
 using nlohmann::json;
+using testing::ElementsAre;
+using testing::IsEmpty;
 
 json Object(const std::string& name, const json& annotations, const json& labels = json::object()) {
   return {{"metadata", {{"name", name}, {"uid", "u"}, {"annotations", annotations}, {"labels", labels}}}};
 }
 
 TEST(ModesTest, WhatIsNotAllowedIsNamed) {
-  EXPECT_EQ(FaultIn({{"crossover.dev/mode", "off"}, {"crossover.dev/maintenance", "true"}}), "");
-  EXPECT_EQ(FaultIn({{"crossover.dev/mode", "Off"}}),
-            "crossover.dev/mode: Off is not allowed: enforce, observe or off");
-  EXPECT_EQ(FaultIn({{"crossover.dev/maintenance", "yes"}}),
-            "crossover.dev/maintenance: yes is not allowed: true or false");
+  EXPECT_THAT(FaultsIn({{"crossover.dev/mode", "off"}, {"crossover.dev/maintenance", "true"}}, {}),
+              IsEmpty());
+  EXPECT_THAT(FaultsIn({{"crossover.dev/mode", "Off"}, {"crossover.dev/maintenance", "yes"}}, {}),
+              ElementsAre("crossover.dev/mode: Off is not allowed: enforce, observe or off",
+                          "crossover.dev/maintenance: yes is not allowed: true or false"));
+}
+
+TEST(ModesTest, ASwitchThatIsALabelIsNamedWhateverItSays) {
+  EXPECT_THAT(FaultsIn({}, {{"crossover.dev/mode", "off"}}),
+              ElementsAre("crossover.dev/mode: off is a label: an annotation is allowed"));
+  EXPECT_THAT(FaultsIn({}, {{"crossover.dev/configuration", "big"}}), IsEmpty());
+}
+
+TEST(ModesTest, WhatAnybodyWroteIsCutAndPrintable) {
+  EXPECT_THAT(FaultsIn({{"crossover.dev/mode", "a\nb" + std::string(5000, 'x')}}, {}),
+              ElementsAre("crossover.dev/mode: a?b" + std::string(57, 'x') +
+                          ".. is not allowed: enforce, observe or off"));
 }
 
 TEST(ModesTest, OnlyOursCount) {
@@ -44,6 +60,10 @@ TEST(NamespacesTest, ModesComeAndGo) {
   EXPECT_EQ(namespaces.ModeOf("b"), Policy::kObserve);
   namespaces.OnChange(Object("a", json::object()));
   EXPECT_EQ(namespaces.ModeOf("a"), Policy::kEnforce);
+  namespaces.OnChange(Object("c", {{"crossover.dev/mode", "on"}}));
+  EXPECT_EQ(namespaces.faults().at("c").size(), 1u);
+  namespaces.OnDelete(Object("c", json::object()));
+  EXPECT_THAT(namespaces.faults(), IsEmpty());
   namespaces.OnDelete(Object("b", json::object()));
   EXPECT_EQ(namespaces.ModeOf("b"), Policy::kEnforce);
   EXPECT_EQ(changes, 4);
@@ -64,6 +84,70 @@ TEST(OwnNodeTest, WishesOfItsAnnotationsAndLabels) {
   node.OnChange(Object("n", json::object()));
   EXPECT_EQ(node.wishes(), OwnNode::Wishes());
   EXPECT_EQ(changes, 2);
+}
+
+TEST(OwnNodeTest, FaultsComeAndGoWithoutBeingWishes) {
+  int changes = 0;
+  OwnNode node([&changes] { ++changes; });
+  node.OnChange(Object("n", {{"crossover.dev/mode", "of"}}));
+  EXPECT_EQ(node.faults().size(), 1u);
+  node.OnChange(Object("n", json::object()));
+  EXPECT_THAT(node.faults(), IsEmpty());
+  EXPECT_EQ(changes, 0);
+}
+
+class MistypedTest : public ::testing::Test {
+ protected:
+  // "kind namespace/name: note"
+  std::vector<std::string> Look() {
+    std::vector<std::string> told;
+    for (const kube::Event& event : mistyped_.Look(switches_)) {
+      EXPECT_EQ(event.reason, "MistypedSwitch");
+      EXPECT_TRUE(event.warning);
+      EXPECT_EQ(event.once_in_cluster, event.regarding.kind == "Namespace") << "every node finds it";
+      told.push_back(event.regarding.kind + " " + event.regarding.name_space + "/" + event.regarding.name +
+                     ": " + event.note);
+    }
+    return told;
+  }
+  static Pod MadePod(const char* mode) {
+    const json object = {{"metadata",
+                          {{"name", "p"},
+                           {"namespace", "team"},
+                           {"uid", "u"},
+                           {"annotations", {{"crossover.dev/mode", mode}}}}}};
+    return *ParsePod(object);
+  }
+  Mistyped::Switches switches_{.pods = {}, .namespaces = {}, .node = "n", .of_node = {}};
+  Mistyped mistyped_;
+};
+
+TEST_F(MistypedTest, EachIsToldOnceWhereItStands) {
+  switches_.pods = {MadePod("Off")};
+  switches_.of_node = {"a"};
+  switches_.namespaces = {{"team", {"b"}}};
+  EXPECT_THAT(Look(),
+              ElementsAre("Namespace team/team: b; it counts as not set", "Node /n: a; it counts as not set",
+                          "Pod team/p: crossover.dev/mode: Off is not allowed: enforce, observe or off; "
+                          "it counts as not set"));
+  EXPECT_THAT(Look(), IsEmpty());
+  EXPECT_EQ(mistyped_.counts(),
+            (std::map<std::string, std::uint64_t>{{"Namespace", 1}, {"Node", 1}, {"Pod", 1}}));
+}
+
+TEST_F(MistypedTest, AnotherValueIsToldAgainAndOneThatIsRightIsForgotten) {
+  switches_.pods = {MadePod("Off")};
+  Look();
+  switches_.pods = {MadePod("OFF")};
+  EXPECT_EQ(Look().size(), 1u);
+  switches_.pods = {MadePod("off")};
+  EXPECT_THAT(Look(), IsEmpty());
+  EXPECT_EQ(mistyped_.counts().at("Pod"), 0u);
+  switches_.pods = {MadePod("OFF")};
+  EXPECT_EQ(Look().size(), 1u);
+  switches_.pods[0].over = true;
+  Look();
+  EXPECT_EQ(mistyped_.counts().at("Pod"), 0u);
 }
 
 TEST(LimitsTest, TheStrictestHoldsAndIsNamed) {

@@ -1,0 +1,151 @@
+// What a node's services do twice a second: compare, withhold, limit, and tell.
+#include <utility>
+
+#include "common/base/clock.h"
+#include "common/logging/log.h"
+#include "deviceplugin/inventory/held_slots.h"
+#include "deviceplugin/inventory/rivals.h"
+#include "deviceplugin/node_services.h"
+#include "deviceplugin/occupants/notices.h"
+#include "deviceplugin/sharing/pods_under_mps.h"
+#include "deviceplugin/switches/limits.h"
+
+namespace crossover::deviceplugin {
+
+// What is not known now stays as it was found last: nothing is given out, and nobody made anew, for want of
+// knowledge.
+void NodeServices::Round() {
+  if (around_.config->Changed()) around_.daemon->RequestReload();
+  const SharingChoice choice = sharing_.state().choice;
+  if (choice_in_force_ != choice) PutIntoForce();
+  choice_in_force_ = choice;
+  auto kubelet = kubelet_.Read();
+  if (kubelet) NoteDone(*kubelet);
+  if (!pods_.synced()) kubelet.reset();  // without pods it says nothing
+  std::vector<Pod> misplaced;
+  if (kubelet) misplaced = check_.Look(around_.pods->All(), kubelet->handed_out, base::MonotonicNs());
+  LimitTurns(kubelet.get());
+  WithholdGpus(kubelet.get(), choice);
+  TellOfFaults();
+  TellOfSwitches();
+  for (const Pod& pod : misplaced) evictor_.Evict(pod);
+}
+
+// `kubelet`: null where it is not known which pods have what.
+void NodeServices::WithholdGpus(const Checkpoint* kubelet, const SharingChoice& choice) {
+  if (kubelet != nullptr) {
+    const std::vector<Pod> pods = around_.pods->All();
+    gpus_.Keep(FindHeldSlots(pods, kubelet->handed_out));
+    sharing_.NoteNeed(AnyUnderMps(pods, kubelet->handed_out));
+  }
+  if (kubelet != nullptr && own_node_.synced()) {
+    withheld_ = FindOthers(*kubelet);
+    looked_ = true;
+  }
+  if (looked_) {
+    const bool maintenance = node_.wishes().maintenance;
+    gpus_.Withhold(withheld_, maintenance ? "the node is in maintenance" : choice.withheld);
+  }
+}
+
+// GPUs that are not for us to give out, and why.
+std::map<std::string, std::string> NodeServices::FindOthers(const Checkpoint& kubelet) {
+  const std::vector<Pod> pods = around_.pods->All();
+  std::map<std::string, std::string> others = FindRivals(kubelet.registered, node_.allocatable(), Uuids());
+  auto pods_of_rivals = FindPodsOfRivals(kubelet.by_others, pods, Uuids());
+  for (const auto& [uuid, names] : pods_of_rivals)
+    others.emplace(uuid, "another device plugin has given it to pod " + *names.begin());
+  for (const auto& [uuid, who] : occupants_.verdicts().strangers)
+    others.emplace(uuid, OccupantJudge::Describe(who));
+  const Sharing sharing = sharing_.state().choice.sharing;
+  if (sharing != Sharing::kExclusive)  // whoever has its one slot is alone
+    others.merge(FindOtherSharing(pods, kubelet.handed_out, sharing == Sharing::kMps));
+  const std::lock_guard lock(mutex_);
+  pods_of_rivals_ = std::move(pods_of_rivals);
+  return others;
+}
+
+// `kubelet`: null where it is not known which pods have what.
+void NodeServices::LimitTurns(const Checkpoint* kubelet) {
+  const arbiter::Policy cluster = settings_.name_space.empty()
+                                      ? arbiter::Policy::kEnforce
+                                      : around_.namespaces->ModeOf(settings_.name_space);
+  TurnLimits limits = LimitsOf(node_.wishes(), cluster, settings_.name_space);
+  limits.held = check_.held();
+  if (kubelet != nullptr) held_by_unhooked_ = HeldByUnhooked(*kubelet);
+  for (const auto& [uuid, why] : held_by_unhooked_) limits.held.emplace(uuid, why);
+  around_.daemon->Limit(std::move(limits));
+}
+
+bool NodeServices::IsOff(const Pod& pod) const {
+  return ModeIn(pod.annotations) == arbiter::Policy::kOff ||
+         around_.namespaces->ModeOf(pod.name_space) == arbiter::Policy::kOff;
+}
+
+std::map<std::string, std::string> NodeServices::HeldByUnhooked(const Checkpoint& kubelet) {
+  UnhookedNotices notices =
+      NoticesOf(occupants_.verdicts().unhooked, around_.pods->All(), HoldersOf(kubelet.handed_out),
+                [this](const Pod& pod) { return IsOff(pod); });
+  for (const auto& [uuid, why] : notices.held) {
+    const auto before = held_by_unhooked_.find(uuid);
+    if (before == held_by_unhooked_.end() || before->second != why)
+      logging::Warn("no turns are taken on gpu " + uuid + ": " + why);
+  }
+  for (const kube::Event& event : notices.events) {
+    if (!told_of_unhooked_.contains(event)) events_.Tell(event);
+  }
+  told_of_unhooked_ = {notices.events.begin(), notices.events.end()};
+  return std::move(notices.held);
+}
+
+// On the thread of the occupants' watch. Which processes they are is for the log alone: what others are told
+// stays the same as long as the fault does.
+void NodeServices::OnJudged(const OccupantJudge::Verdicts& verdicts) {
+  std::set<std::pair<pid_t, std::string>> named;
+  const auto name = [&](const Occupant& occupant, const char* what) {
+    const std::pair key(occupant.pid, occupant.gpu_uuid);
+    named.insert(key);
+    if (named_in_log_.contains(key)) return;
+    logging::Warn("process " + std::to_string(occupant.pid) + " (" + occupant.program + ") uses gpu " +
+                  occupant.gpu_uuid + what);
+  };
+  Unheard unheard;
+  for (const auto& [uuid, stranger] : verdicts.strangers) {
+    name(stranger, " and has no slot of it");
+    unheard.found_out.insert(uuid);
+  }
+  for (const Occupant& occupant : verdicts.unhooked) {
+    name(occupant, " and takes no part");
+    unheard.found_out.insert(occupant.gpu_uuid);
+    if (const auto pod = around_.pods->Find(*occupant.pod_uid)) unheard.gangs.insert(GangOf(*pod));
+  }
+  for (const Occupant& occupant : verdicts.unheard)
+    unheard.processes.emplace(occupant.pid, occupant.gpu_uuid);
+  named_in_log_ = std::move(named);
+  around_.books->NoteUnheard(std::move(unheard));
+}
+
+void NodeServices::TellOfFaults() {
+  auto faults = gpus_.faults();
+  for (const auto& [uuid, fault] : faults) {
+    const auto before = faults_.find(uuid);
+    if (before != faults_.end() && before->second == fault) continue;
+    events_.Tell({.regarding = {"Node", "", settings_.name, settings_.name},
+                  .reason = "SlotsWithheld",
+                  .action = "WithholdSlots",
+                  .note = "gpu " + uuid + ": " + fault});
+  }
+  faults_ = std::move(faults);
+}
+
+void NodeServices::TellOfSwitches() {
+  std::vector<std::string> of_node = node_.faults();
+  if (const std::string fault = around_.config->state().fault; !fault.empty()) of_node.push_back(fault);
+  for (kube::Event& event : mistyped_.Look({.pods = around_.pods->All(),
+                            .namespaces = around_.namespaces->faults(),
+                            .node = settings_.name,
+                            .of_node = std::move(of_node)}))
+    events_.Tell(std::move(event));
+}
+
+}  // namespace crossover::deviceplugin

@@ -1,0 +1,55 @@
+#include "deviceplugin/occupants/notices.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace crossover::deviceplugin {
+namespace {
+
+constexpr char kTakesNoPart[] = " uses it and takes no part";
+
+kube::Event About(const Pod& pod, std::string reason, const std::string& gpu, const std::string& why) {
+  return {.regarding = {"Pod", pod.name_space, pod.name, pod.uid},
+          .reason = std::move(reason),
+          .action = "HoldTurns",
+          .note = "no turns are taken on gpu " + gpu + ": " + why};
+}
+
+void TellNeighbours(const std::string& gpu, const std::string& culprit_uid, const Pod* culprit,
+                    const std::vector<Pod>& pods, const SlotHolders& holders,
+                    std::vector<kube::Event>* events) {
+  for (const Pod& pod : pods) {
+    if (pod.over || pod.uid == culprit_uid || !holders.contains({pod.uid, gpu})) continue;
+    const bool known_there = culprit != nullptr && culprit->name_space == pod.name_space;
+    kube::Event event = About(pod, "NeighbourTakesNoPart", gpu,
+                              (known_there ? "pod " + NameOf(*culprit) : "another job") + kTakesNoPart);
+    if (std::find(events->begin(), events->end(), event) == events->end())
+      events->push_back(std::move(event));
+  }
+}
+
+}  // namespace
+
+UnhookedNotices NoticesOf(const std::vector<Occupant>& unhooked, const std::vector<Pod>& pods,
+                          const SlotHolders& holders, const std::function<bool(const Pod&)>& is_off) {
+  std::map<std::pair<std::string, std::string>, bool>
+      culprits;  // GPU, pod: all its processes have the library
+  for (const Occupant& occupant : unhooked) {
+    const auto [found, is_new] = culprits.emplace(std::pair(occupant.gpu_uuid, *occupant.pod_uid), true);
+    found->second &= occupant.has_library;
+  }
+  UnhookedNotices notices;
+  for (const auto& [culprit, has_library] : culprits) {
+    const auto& [gpu, uid] = culprit;
+    const Pod* pod = FindPod(pods, uid);
+    const bool off = pod != nullptr && is_off(*pod);
+    const char* why = off ? ": its mode is off" : has_library ? "" : ": the library is not in it";
+    const std::string what = "pod " + (pod != nullptr ? NameOf(*pod) : uid) + kTakesNoPart + why;
+    notices.held.emplace(gpu, what);
+    if (pod != nullptr && !off) notices.events.push_back(About(*pod, "TakesNoPart", gpu, what));
+    TellNeighbours(gpu, uid, pod, pods, holders, &notices.events);
+  }
+  return notices;
+}
+
+}  // namespace crossover::deviceplugin

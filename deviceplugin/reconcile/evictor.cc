@@ -1,0 +1,26 @@
+#include "deviceplugin/reconcile/evictor.h"
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "common/logging/log.h"
+
+namespace crossover::deviceplugin {
+
+void Evictor::Evict(const Pod& pod) {
+  const nlohmann::json eviction = {{"apiVersion", "policy/v1"},
+                                   {"kind", "Eviction"},
+                                   {"metadata", {{"name", pod.name}, {"namespace", pod.name_space}}},
+                                   {"deleteOptions", {{"preconditions", {{"uid", pod.uid}}}}}};
+  const kube::Response response =
+      client_.Send({.method = "POST",
+                    .path = "/api/v1/namespaces/" + pod.name_space + "/pods/" + pod.name + "/eviction",
+                    .body = eviction.dump()});
+  const bool done = response.status == 200 || response.status == 201;
+  ++(done ? accepted_ : refused_);
+  logging::Warn(
+      "pod " + NameOf(pod) +
+      (done ? " is made anew: it must not stay on its GPU" : " was not evicted: " + WhyNot(response)));
+}
+
+}  // namespace crossover::deviceplugin

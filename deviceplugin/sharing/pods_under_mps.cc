@@ -1,0 +1,41 @@
+#include "deviceplugin/sharing/pods_under_mps.h"
+
+#include <algorithm>
+
+#include "common/base/names.h"
+#include "deviceplugin/pods/slot_uuid.h"
+
+namespace crossover::deviceplugin {
+namespace {
+
+bool IsUnderMps(const HandedOut& entry) {
+  return entry.answer.find(base::kMpsDirectory) != std::string::npos;
+}
+
+// Null: it is over, or gone.
+const Pod* LivingPod(const std::vector<Pod>& pods, const HandedOut& entry) {
+  const Pod* pod = FindPod(pods, entry.pod_uid);
+  return pod == nullptr || pod->over ? nullptr : pod;
+}
+
+}  // namespace
+
+std::map<std::string, std::string> FindOtherSharing(const std::vector<Pod>& pods,
+                                                    const std::vector<HandedOut>& handed_out, bool mps) {
+  const char* why = mps ? " is on it, which was started without MPS" : " is on it, which is a client of MPS";
+  std::map<std::string, std::string> others;
+  for (const HandedOut& entry : handed_out) {
+    const Pod* pod = LivingPod(pods, entry);
+    if (pod == nullptr || IsUnderMps(entry) == mps) continue;
+    for (const std::string& id : entry.ids) others.emplace(UuidOfSlot(id), "pod " + NameOf(*pod) + why);
+  }
+  return others;
+}
+
+bool AnyUnderMps(const std::vector<Pod>& pods, const std::vector<HandedOut>& handed_out) {
+  return std::any_of(handed_out.begin(), handed_out.end(), [&pods](const HandedOut& entry) {
+    return IsUnderMps(entry) && LivingPod(pods, entry) != nullptr;
+  });
+}
+
+}  // namespace crossover::deviceplugin
