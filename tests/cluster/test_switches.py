@@ -114,8 +114,8 @@ class Switches(NodeCase):
         self.daemons.configure(self.node, node_settings={"slots_per_gpu": 2})
         self.wait_for_slots(4)
         self.run_with_slot("third", "third", first)
-        self.await_true(lambda: self.pods_on(first) + self.pods_on(second) == ["pod-1", "pod-2", "third"],
-                        "a third pod came to a GPU of two slots")
+        self.await_true(lambda: len(self.pods_on(first) + self.pods_on(second)) == 3, "one has no slot")
+        self.assertEqual(self.pods_on(second), ["third"], "the first GPU has two slots and two pods")
         self.daemons.configure(self.node, node_settings={"sharing": "exclusive"})
         self.wait_for_words(f"gpu {first} is withheld: pods have 2 slots of it, and it has 1 now")
         self.wait_for_slots(1, capacity=3)

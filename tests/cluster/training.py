@@ -91,7 +91,7 @@ class TrainingJob:
 
     def _find(self, rank):
         for pod in self._pods:
-            labels = pod["metadata"]["labels"]
+            labels = pod["metadata"].get("labels", {})
             if labels.get("batch.kubernetes.io/job-name") == self.name and labels.get(_INDEX) == str(rank):
                 return pod
         return None

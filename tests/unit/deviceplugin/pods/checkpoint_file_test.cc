@@ -8,12 +8,16 @@
 #include <filesystem>
 #include <fstream>
 
+#include "common/base/fd.h"
+
 namespace crossover::deviceplugin {
 namespace {
 
 namespace fs = std::filesystem;
 
 constexpr char kSlot[] = "crossover.dev/slot";
+constexpr char kBegin[] = R"({"Data":{"PodDeviceEntries":[{"PodUID":")";
+constexpr off_t kPodAt = sizeof kBegin - 1;
 
 class CheckpointFileTest : public ::testing::Test {
  protected:
@@ -26,7 +30,7 @@ class CheckpointFileTest : public ::testing::Test {
   // As a kubelet does: another file in place of the one before. All of these are of one size.
   void Write(char pod) const {
     const fs::path draft = dir_ / "draft";
-    std::ofstream(draft) << R"({"Data":{"PodDeviceEntries":[{"PodUID":")" << pod
+    std::ofstream(draft) << kBegin << pod
                          << R"(","ContainerName":"c","ResourceName":"crossover.dev/slot",)"
                          << R"("DeviceIDs":{"0":["GPU-a::0"]},"AllocResp":""}]}})";
     fs::rename(draft, path_);
@@ -69,9 +73,34 @@ TEST_F(CheckpointFileTest, OneThatStaysIsParsedOnceAndOneThatComesInItsPlaceIsSe
   EXPECT_EQ(PodOf(file), "none");
 }
 
-// The inode comes back, the size is the same, and the clock of the file system goes in steps of milliseconds:
-// whoever compares these alone is shown what was there before.
+// The clock of the file system goes in steps of milliseconds: whoever compares times, size and inode alone is
+// shown what was there before. In place, so that the inode is the same.
 TEST_F(CheckpointFileTest, ManyWithinOneTickOfTheClockAreAllSeen) {
+  const CheckpointFile file(dir_, kSlot);
+  Write('a');
+  const base::UniqueFd over(open(path_.c_str(), O_WRONLY | O_CLOEXEC));
+  for (int i = 0; i < 2000; ++i) {
+    const char pod = static_cast<char>('a' + i % 26);
+    ASSERT_EQ(pwrite(over.get(), &pod, 1, kPodAt), 1);
+    ASSERT_EQ(PodOf(file), std::string(1, pod)) << i;
+  }
+}
+
+// Where the kernel's times are finer than its clock's steps the test before cannot fail: this can.
+TEST_F(CheckpointFileTest, OneThatIsTooYoungToBeToldFromTheNextIsNotKept) {
+  const CheckpointFile file(dir_, kSlot);
+  Write('a');
+  Settle(file);
+  const std::uint64_t settled = file.parsed();
+  timespec soon[] = {{}, {}};
+  clock_gettime(CLOCK_REALTIME, &soon[1]);
+  soon[1].tv_sec += 3600;
+  ASSERT_EQ(utimensat(AT_FDCWD, path_.c_str(), soon, 0), 0);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(PodOf(file), "a");
+  EXPECT_EQ(file.parsed(), settled + 3);
+}
+
+TEST_F(CheckpointFileTest, EachOfManyThatComeInPlaceOfTheOneBeforeIsSeen) {
   const CheckpointFile file(dir_, kSlot);
   for (int i = 0; i < 2000; ++i) {
     const char pod = static_cast<char>('a' + i % 26);
@@ -80,17 +109,15 @@ TEST_F(CheckpointFileTest, ManyWithinOneTickOfTheClockAreAllSeen) {
   }
 }
 
-// The same without another file: written over in place, and its time of writing set back.
+// Written over in place, and its time of writing set back.
 TEST_F(CheckpointFileTest, OneThatIsWrittenOverIsSeenWhateverItsTimeOfWriting) {
   const CheckpointFile file(dir_, kSlot);
   Write('a');
   Settle(file);
   struct stat before {};
   ASSERT_EQ(stat(path_.c_str(), &before), 0);
-  std::fstream over(path_);
-  over.seekp(std::string(R"({"Data":{"PodDeviceEntries":[{"PodUID":")").size());
-  over << 'b';
-  over.close();
+  const base::UniqueFd over(open(path_.c_str(), O_WRONLY | O_CLOEXEC));
+  ASSERT_EQ(pwrite(over.get(), "b", 1, kPodAt), 1);
   const timespec times[] = {before.st_atim, before.st_mtim};
   ASSERT_EQ(utimensat(AT_FDCWD, path_.c_str(), times, 0), 0);
   EXPECT_EQ(PodOf(file), "b");
