@@ -109,6 +109,7 @@ class NodeServices : public Companion {
   kube::ListWatch pods_;
   kube::ListWatch namespaces_;
   kube::ListWatch own_node_;
+  std::set<std::pair<pid_t, std::string>> named_in_log_;  // processes and GPUs; of the occupants' watch alone
   OccupantWatch occupants_;
   Plugin plugin_;
   std::atomic<bool> looked_{false};  // all that can be known was known once
@@ -117,10 +118,9 @@ class NodeServices : public Companion {
   std::optional<SharingChoice> choice_in_force_;
   std::map<std::string, std::string> withheld_;  // as FindOthers() was when all was known
   // As they were told.
-  std::map<std::string, std::string> faults_;             // of GPUs
-  std::map<std::string, std::string> held_by_unhooked_;   // GPUs without turns
-  std::set<kube::Event> told_of_unhooked_;                // to pods
-  std::set<std::pair<pid_t, std::string>> named_in_log_;  // processes and GPUs; of the occupants' watch alone
+  std::map<std::string, std::string> faults_;            // of GPUs
+  std::map<std::string, std::string> held_by_unhooked_;  // GPUs without turns
+  std::set<kube::Event> told_of_unhooked_;               // to pods
   Publisher publisher_;
   threads::Rounds rounds_;  // last: these use the others
   threads::Rounds library_rounds_;

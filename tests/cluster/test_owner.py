@@ -80,9 +80,9 @@ class Owner(NodeCase):
         job.bind_everywhere(self.gpus.machine)
         first, second = self.gpus.uuids(0)
         self.run_with_slot("mate", "mate", first)
-        beside = TrainingJob(self.cluster, _OTHERS, _SHAPE.job("beside", 1), 1)
+        beside = TrainingJob(self.cluster, _OTHERS, _SHAPE.job("beside", 2), 2)
         beside.create()
-        beside.bind([(self.node, second)])
+        beside.bind([(self.node, second), (self.cluster.nodes[1], self.gpus.uuids(1)[0])])
         for uuid in self.gpus.uuids(0):
             self.wait_for_metric(f'crossover_gpu_unhooked_processes{{gpu_uuid="{uuid}"}} 1')
             self.wait_for_metric(f'crossover_gpu_held{{gpu_uuid="{uuid}"}} 1')

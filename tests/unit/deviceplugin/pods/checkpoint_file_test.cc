@@ -30,8 +30,7 @@ class CheckpointFileTest : public ::testing::Test {
   // As a kubelet does: another file in place of the one before. All of these are of one size.
   void Write(char pod) const {
     const fs::path draft = dir_ / "draft";
-    std::ofstream(draft) << kBegin << pod
-                         << R"(","ContainerName":"c","ResourceName":"crossover.dev/slot",)"
+    std::ofstream(draft) << kBegin << pod << R"(","ContainerName":"c","ResourceName":"crossover.dev/slot",)"
                          << R"("DeviceIDs":{"0":["GPU-a::0"]},"AllocResp":""}]}})";
     fs::rename(draft, path_);
   }
