@@ -32,7 +32,8 @@ struct Fault : std::runtime_error {
 };
 
 double WallSeconds(turn::Time at, const Clocks& now) {
-  return static_cast<double>((now.wall - now.monotonic + at) / base::kNsPerUs) / kUsPerSecond;
+  const turn::Time us = (now.wall - now.monotonic + at) / base::kNsPerUs;
+  return static_cast<double>(us) / kUsPerSecond;
 }
 
 template <class T>
