@@ -17,8 +17,9 @@ enum class WatchReason : std::uint32_t {
   kDeviceSided = 7,
   kLaunchBlocking = 8,
   kDriver = 9,
+  kTwoNccls = 10,
 };
-inline constexpr std::uint32_t kWatchReasons = 10;
+inline constexpr std::uint32_t kWatchReasons = 11;
 
 // In words; `reason` may be anything.
 constexpr const char* Text(WatchReason reason) {
@@ -33,6 +34,7 @@ constexpr const char* Text(WatchReason reason) {
       "kernels that communicate",
       "CUDA_LAUNCH_BLOCKING is set",
       "the driver refused to queue an operation",
+      "NCCL is linked into the program and loaded as a library too",
   };
   const auto index = static_cast<std::uint32_t>(reason);
   return index < kWatchReasons ? kTexts[index] : "invalid";

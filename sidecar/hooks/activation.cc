@@ -7,6 +7,7 @@
 
 #include <atomic>
 
+#include "common/base/job_environment.h"
 #include "common/base/mutex.h"
 #include "common/base/optional_libc.h"
 #include "sidecar/gates/driver.h"
@@ -75,13 +76,35 @@ bool Start(CUcontext context, CUdevice gpu, int rank) {
   return true;
 }
 
-}  // namespace
+// Ways in which this process has been seen to use NCCL. Two libraries know nothing of each other, nor do their
+// sequences of calls stand in an order that is the same on all ranks.
+enum NcclKind : unsigned { kLoaded = 1, kLinked = 2, kLinkedPerhaps = 4 };
+constinit std::atomic<unsigned> nccl_kinds{0};
 
-bool Active() { return session::GetConfig().active && !forked.load(std::memory_order_relaxed); }
+void OnNccl(NcclKind kind) {
+  const unsigned before = nccl_kinds.fetch_or(kind, std::memory_order_relaxed);
+  const unsigned now = before | kind;
+  if (now == before) return;
+  if ((now & kLinked) != 0 && (now & kLoaded) != 0) {
+    session::TheSession().ObserveOnly(base::WatchReason::kTwoNccls);
+  }
+  session::TheSession().WatchKernels(now != kLoaded);
+}
 
-void OnCommunicator(const void* comm, int ranks, int rank) {
-  session::TheSession().OnCommunicator(comm, ranks);
-  if (ranks < 2) return;
+// As launchers of jobs tell it, for the arbiter's messages; 0 where none does.
+int RankOfLauncher(std::uint32_t ranks) {
+  for (const char* name : {"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"}) {
+    const char* text = ::getenv(name);
+    if (text == nullptr || *text < '0' || *text > '9') continue;
+    char* end = nullptr;
+    const unsigned long rank = ::strtoul(text, &end, 10);
+    return *end == '\0' && (ranks == 0 ? rank <= base::kMostRanks : rank < ranks) ? static_cast<int>(rank) : 0;
+  }
+  return 0;
+}
+
+// A communicator of at least two ranks on the thread's GPU.
+void Meet(int rank) {
   const base::Locked locked(mutex);
   if (!started &&
       !gates::LoadDriver(&driver, [](const char* name) { return FindSymbol(Library::kCuda, name); })) {
@@ -102,6 +125,28 @@ void OnCommunicator(const void* comm, int ranks, int rank) {
   started = true;
   device = gpu;
   if (!Start(context, gpu, rank)) log::Write(log::Level::kWarn, "takes no turns: set-up failed");
+}
+
+}  // namespace
+
+bool Active() { return session::GetConfig().active && !forked.load(std::memory_order_relaxed); }
+
+void OnCommunicator(const void* comm, int ranks, int rank) {
+  session::TheSession().OnCommunicator(comm, ranks);
+  if (ranks < 2) return;
+  OnNccl(kLoaded);
+  Meet(rank);
+}
+
+void ExpectLinkedNccl() { OnNccl(kLinkedPerhaps); }
+
+// Kernels are launched for communicators of several ranks alone; of how many is not known.
+void OnLinkedNccl(CUcontext context) {
+  log::Write(log::Level::kInfo, "NCCL is part of the program: collectives are known by their kernels");
+  constexpr int kSeveral = 2;
+  session::TheSession().OnCommunicator(context, kSeveral);
+  OnNccl(kLinked);
+  Meet(RankOfLauncher(session::GetConfig().gang_size));
 }
 
 }  // namespace crossover::hooks

@@ -2,12 +2,22 @@
 // CROSSOVER_GANG names, and never before. Until then, and in a forked child, everything passes untouched.
 #pragma once
 
+#include <cudaTypedefs.h>
+
 namespace crossover::hooks {
 
 // Whether anything is to be watched in this process at all.
 bool Active();
 
-// The calling thread made, or uses for the first time, a communicator of `ranks` ranks on its current GPU.
+// The calling thread made, or uses for the first time, a communicator of `ranks` ranks on its current GPU, through
+// our wrappers.
 void OnCommunicator(const void* comm, int ranks, int rank);
+
+// An NCCL that is linked into the program may be used: its kernels were looked up. From now on launches are looked
+// at, whatever other NCCL is called.
+void ExpectLinkedNccl();
+
+// The calling thread launches kernels of such an NCCL in this context, its current one, for the first time.
+void OnLinkedNccl(CUcontext context);
 
 }  // namespace crossover::hooks

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "sidecar/hooks/cuda_table.h"
+#include "sidecar/hooks/nccl_kernels.h"
 #include "sidecar/session/attention.h"
 #include "sidecar/session/session.h"
 
@@ -21,41 +22,86 @@ phase::StreamKey KeyOfStream(CUstream stream) {
   return session::KeyOf(stream, CudaTraits<kHook>::kFlavour);
 }
 
-// A launch of compute. `StreamOf::Get` finds its stream among the arguments. Has no Run(): CudaWrapper itself
-// looks at `attention`, so that the fast path is a load, a branch and a jump with the arguments where they
-// are.
-template <typename StreamOf>
+// What is launched: a kernel on so many blocks, or a graph (no function).
+struct Launched {
+  CUstream stream = nullptr;
+  CUfunction function = nullptr;
+  unsigned blocks = 0;
+};
+
+// A launch of compute, or of one of NCCL's kernels. `Form::Get` reads its arguments. Has no Run(): CudaWrapper
+// itself looks at `attention`, so that the fast path is a load, a branch and a jump with the arguments where
+// they are.
+template <typename Form>
 struct Launch {
   template <CudaHook kHook, typename... Arguments>
   [[gnu::noinline, gnu::cold]] static CUresult Slow(Arguments... arguments) {
-    session::TheSession().BeforeLaunch(KeyOfStream<kHook>(StreamOf::Get(arguments...)));
+    const Launched launched = Form::Get(arguments...);
+    if (session::nccl_depth > 0) return RealCuda<kHook>()(arguments...);
+    const std::uint16_t kernel = MayBeNccl(launched.function) ? NcclKernelOf(launched.function) : 0;
+    if (kernel != 0) {
+      BeforeNcclKernel(kernel, launched.blocks, KeyOfStream<kHook>(launched.stream));
+    } else {
+      session::TheSession().BeforeLaunch(KeyOfStream<kHook>(launched.stream));
+    }
     return RealCuda<kHook>()(arguments...);
+  }
+
+  static bool MayBeNccl(CUfunction function) {
+    return function != nullptr &&
+           (session::attention.load(std::memory_order_relaxed) & session::kAttendKernels) != 0;
   }
 };
 
 template <typename Policy>
 inline constexpr bool kIsLaunch = false;
-template <typename StreamOf>
-inline constexpr bool kIsLaunch<Launch<StreamOf>> = true;
+template <typename Form>
+inline constexpr bool kIsLaunch<Launch<Form>> = true;
 
-template <std::size_t kIndex>
-struct StreamAt {
-  template <typename... Arguments>
-  static CUstream Get(Arguments... arguments) {
-    return std::get<kIndex>(std::tuple<Arguments...>(arguments...));
+struct GraphForm {
+  static Launched Get(CUgraphExec, CUstream stream) { return {stream, nullptr, 0}; }
+};
+
+struct ArgumentsForm {
+  template <typename... Rest>
+  static Launched Get(CUfunction function, unsigned blocks, unsigned, unsigned, unsigned, unsigned, unsigned,
+                      unsigned, CUstream stream, Rest...) {
+    return {stream, function, blocks};
   }
 };
 
-struct StreamInConfig {
-  template <typename... Arguments>
-  static CUstream Get(const CUlaunchConfig* config, Arguments...) {
-    return config == nullptr ? nullptr : config->hStream;
+struct ConfigForm {
+  template <typename... Rest>
+  static Launched Get(const CUlaunchConfig* config, CUfunction function, Rest...) {
+    if (config == nullptr) return {};
+    return {config->hStream, function, config->gridDimX};
   }
 };
 
-using LaunchOnArgument1 = Launch<StreamAt<1>>;
-using LaunchOnArgument8 = Launch<StreamAt<8>>;
-using LaunchOnConfig = Launch<StreamInConfig>;
+using LaunchGraph = Launch<GraphForm>;
+using LaunchKernel = Launch<ArgumentsForm>;
+using LaunchWithConfig = Launch<ConfigForm>;
+
+// A kernel is looked up by its name. The caller is that of the wrapper.
+struct NameKernel {
+  template <CudaHook kHook, typename Handle, typename Container>
+  [[gnu::always_inline]] static CUresult Run(Handle* handle, Container container, const char* name) {
+    const CUresult result = RealCuda<kHook>()(handle, container, name);
+    if (result == CUDA_SUCCESS && handle != nullptr && name != nullptr) {
+      OnKernelName(*handle, name, __builtin_return_address(0));
+    }
+    return result;
+  }
+};
+
+// A handle may be given out again, for another kernel.
+struct UnloadKernels {
+  template <CudaHook kHook, typename Container>
+  static CUresult Run(Container container) {
+    ForgetKernels();
+    return RealCuda<kHook>()(container);
+  }
+};
 
 struct StreamWaitEvent {
   template <CudaHook kHook>

@@ -29,7 +29,7 @@ Sequence Tracker::OnStreamWait(StreamKey stream, EventKey event) {
 
 Sequence Tracker::OnHostWaitEvent(EventKey event) {
   const Event* recorded = FindEvent(event);
-  return recorded == nullptr ? 0 : Join(recorded->last);
+  return recorded == nullptr || recorded->of_nccl ? 0 : Join(recorded->last);
 }
 
 Sequence Tracker::OnHostWaitStream(StreamKey stream) {
@@ -42,8 +42,9 @@ Sequence Tracker::OnHostWaitContext() { return Join(newest_); }
 // Only events behind a collective that compute has not joined yet can ever tell something new: all others
 // need no entry, which keeps the table to a few per iteration.
 void Tracker::OnRecord(EventKey event, StreamKey stream) {
-  const StreamState* state = Find(stream);
+  StreamState* state = Find(stream);
   const Sequence last = state == nullptr ? 0 : state->last;
+  const bool of_nccl = state != nullptr && std::exchange(state->finishing, false);
   if (last <= joined_) {
     ForgetEvent(event);
     return;
@@ -54,7 +55,12 @@ void Tracker::OnRecord(EventKey event, StreamKey stream) {
     full_ = true;
     return;
   }
-  *entry = {event, last};
+  *entry = {event, last, of_nccl};
+}
+
+void Tracker::OnNcclKernel(StreamKey stream) {
+  StreamState* state = Find(stream);
+  if (state != nullptr) state->finishing = true;
 }
 
 void Tracker::OnLaunch(StreamKey stream) {

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 namespace crossover::phase {
 
@@ -20,6 +21,7 @@ struct StreamState {
   Sequence last = 0;        // newest collective that later work on this stream comes after
   bool compute = false;     // kernels of the user were launched on it
   bool collective = false;  // collectives were issued on it
+  bool finishing = false;   // NCCL has launched a kernel on it and not recorded its event yet
 };
 
 class Tracker {
@@ -33,6 +35,12 @@ class Tracker {
   Sequence OnHostWaitEvent(EventKey event);
   Sequence OnHostWaitStream(StreamKey stream);
   Sequence OnHostWaitContext();
+
+  // A collective that OnCollective() told of is a kernel launched from within NCCL, where nothing tells NCCL's own
+  // calls of the driver from the user's. The first event recorded on its stream behind it is then NCCL's own
+  // (ncclLaunchFinish). What waits for that event on the GPU comes after the collective all the same; but NCCL looks
+  // at it from the host whenever it likes, which joins nothing and is not the same on all ranks.
+  void OnNcclKernel(StreamKey stream);
 
   void OnRecord(EventKey event, StreamKey stream);
   void OnLaunch(StreamKey stream);
@@ -52,9 +60,11 @@ class Tracker {
   struct Event {
     EventKey key = 0;
     Sequence last = 0;
+    bool of_nccl = false;
   };
 
   const StreamState* Find(StreamKey stream) const;
+  StreamState* Find(StreamKey stream) { return const_cast<StreamState*>(std::as_const(*this).Find(stream)); }
   StreamState* FindOrAdd(StreamKey stream);
   Event* FindEvent(EventKey event);
   Event* FreeEvent(EventKey event);

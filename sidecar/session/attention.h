@@ -11,8 +11,10 @@ enum Attention : std::uint32_t {
   kAttendLearning = 1,  // notes which streams compute
   kAttendAcquire = 2,   // the launch begins a turn
   kAttendCount = 4,     // launches are counted towards the next yield point: no lock is taken for that
+  kAttendKernels = 8,   // a launch may be one of NCCL's own kernels, and nothing else tells of it: see hooks/nccl_kernels.h
 };
-inline constinit std::atomic<std::uint32_t> attention{0};
+// At first nobody knows whether NCCL will be called or is part of the program.
+inline constinit std::atomic<std::uint32_t> attention{kAttendKernels};
 
 // Whether calls that order streams are of interest: an arbiter asked us to watch.
 inline constinit std::atomic<bool> watching{false};

@@ -72,10 +72,22 @@ void Session::BeforeCollective(const void* communicator, phase::Token token, pha
   SetAttention();
 }
 
+void Session::BeforeNcclKernel(const void* communicator, phase::Token token, phase::StreamKey stream) {
+  BeforeCollective(communicator, token, stream);
+  const base::Locked locked(mutex_);
+  if (watching.load(std::memory_order_relaxed)) tracker_.OnNcclKernel(stream);
+}
+
+void Session::WatchKernels(bool watch) {
+  const base::Locked locked(mutex_);
+  watch_kernels_ = watch;
+  SetAttention();
+}
+
 void Session::BeforeLaunch(phase::StreamKey stream) {
   if (nccl_depth > 0) return;
-  std::uint32_t why = attention.load(std::memory_order_relaxed);
-  if (why == kAttendCount && !stretches_.Launch()) return;
+  std::uint32_t why = attention.load(std::memory_order_relaxed) & ~kAttendKernels;
+  if (why == 0 || (why == kAttendCount && !stretches_.Launch())) return;
   mutex_.Lock();
   ++slow_launches_;
   why = attention.load(std::memory_order_relaxed);
@@ -186,7 +198,7 @@ void Session::PublishPhase(bool gating) {
 }
 
 void Session::SetAttention() {
-  std::uint32_t why = 0;
+  std::uint32_t why = watch_kernels_ ? std::uint32_t{kAttendKernels} : 0;
   if (watching.load(std::memory_order_relaxed)) {
     const bool learning = !detector_.locked() || called_ < scan_until_;
     if (learning && !watched_only()) why |= kAttendLearning;
@@ -301,7 +313,7 @@ void Session::Forget() {
   awaited_ = 0;
   armed_ = false;
   lasts_ = false;
-  attention.store(0, std::memory_order_relaxed);
+  attention.store(watch_kernels_ ? std::uint32_t{kAttendKernels} : 0, std::memory_order_relaxed);
 }
 
 void Session::SetUp(const gates::Driver* driver, CUcontext context, bool gpu_gates, bool overlap) {

@@ -36,6 +36,12 @@ class Session final : public link::Client {
   // A collective is about to be called: gives the turn back if it ends here.
   void BeforeCollective(const void* communicator, phase::Token token, phase::StreamKey stream);
 
+  // The same where NCCL is seen by its kernels alone: one of them is about to be launched. `communicator`: that of
+  // all kernels in this context.
+  void BeforeNcclKernel(const void* communicator, phase::Token token, phase::StreamKey stream);
+  // Whether launches are to be looked at for such kernels.
+  void WatchKernels(bool watch);
+
   // --- The user's side: the driver.
   void BeforeLaunch(phase::StreamKey stream);  // only when `attention` asks for it
   void OnRecord(phase::EventKey event, phase::StreamKey stream);
@@ -107,6 +113,7 @@ class Session final : public link::Client {
   base::WatchReason watch_reason_ = base::WatchReason::kNone;
   IdleWatch idle_watch_;
   std::uint64_t slow_launches_ = 0;
+  bool watch_kernels_ = true;
   std::atomic<int> captures_{0};  // streams being captured now
   std::atomic<bool> taking_allowed_{false};
 

@@ -147,7 +147,7 @@ class Machine:
             if "listening" in line:
                 break
 
-    def start(self, job, library=LIBRARY, options=(), record=None, **extra):
+    def start(self, job, library=LIBRARY, options=(), record=None, program="trainer", **extra):
         """Starts both ranks of a job; answers with them."""
         port = free_port()
         ranks = []
@@ -161,7 +161,7 @@ class Machine:
                 environment.update(CROSSOVER_TEST_RECORD=str(self.directory / record),
                                    CROSSOVER_TEST_CUDA=f"{SIMGPU}/libcuda.so.1",
                                    LD_LIBRARY_PATH=f"{os.environ['RECORDER']}:{SIMGPU}")
-            command = [BIN / "trainer", "--compute-ms=10", "--gradient-bytes=65536", "--seed=3",
+            command = [BIN / program, "--compute-ms=10", "--gradient-bytes=65536", "--seed=3",
                        f"--log={self.directory}/{job}{rank}.log", *options]
             ranks.append(subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL,
                                           stderr=subprocess.PIPE, text=True))

@@ -15,6 +15,7 @@ enum Attention : std::uint32_t {
   kAttendLearning = 1,
   kAttendAcquire = 2,
   kAttendCount = 4,
+  kAttendKernels = 8,
 };
 
 class SlowWord {

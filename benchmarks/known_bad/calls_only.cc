@@ -1,0 +1,4 @@
+// The fault: NCCL is looked for among the calls alone. A program that has it linked in makes none.
+#include "sidecar/hooks/nccl_kernels.h"
+
+extern "C" std::uint16_t __wrap__ZN9crossover5hooks12NcclKernelOfEP9CUfunc_st(CUfunction) { return 0; }

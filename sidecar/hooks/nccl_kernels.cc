@@ -1,0 +1,153 @@
+#include "sidecar/hooks/nccl_kernels.h"
+
+#include <string.h>
+
+#include <array>
+#include <atomic>
+
+#include "sidecar/hooks/activation.h"
+#include "sidecar/hooks/library.h"
+#include "sidecar/session/session.h"
+
+namespace crossover::hooks {
+namespace {
+
+// A handle is an address: its upper 16 bits are clear on every system that the driver runs on, and hold here what
+// the handle is known to be. One word each, so that readers need no lock.
+constexpr int kKindShift = 48;
+constexpr std::size_t kEntries = 4096;  // a power of two
+constexpr std::size_t kProbes = 8;
+
+constinit std::array<std::atomic<std::uint64_t>, kEntries> known{};
+
+std::uint64_t KeyOf(const void* handle) { return reinterpret_cast<std::uintptr_t>(handle); }
+std::size_t PlaceOf(std::uint64_t key, std::size_t probe) {
+  return (static_cast<std::size_t>((key * 0x9e3779b97f4a7c15u) >> 40) + probe) % kEntries;
+}
+constexpr std::uint64_t HandleIn(std::uint64_t entry) { return entry & ((std::uint64_t{1} << kKindShift) - 1); }
+
+bool Find(std::uint64_t key, std::uint16_t* kind) {
+  for (std::size_t probe = 0; probe < kProbes; ++probe) {
+    const std::uint64_t entry = known[PlaceOf(key, probe)].load(std::memory_order_relaxed);
+    if (HandleIn(entry) != key) continue;
+    *kind = static_cast<std::uint16_t>(entry >> kKindShift);
+    return true;
+  }
+  return false;
+}
+
+// Where all places are taken, the first goes: it is asked for again.
+void Remember(std::uint64_t key, std::uint16_t kind) {
+  if (HandleIn(key) != key) return;
+  std::atomic<std::uint64_t>* place = &known[PlaceOf(key, 0)];
+  for (std::size_t probe = 0; probe < kProbes; ++probe) {
+    std::atomic<std::uint64_t>& candidate = known[PlaceOf(key, probe)];
+    const std::uint64_t there = HandleIn(candidate.load(std::memory_order_relaxed));
+    if (there != 0 && there != key) continue;
+    place = &candidate;
+    break;
+  }
+  place->store(key | static_cast<std::uint64_t>(kind) << kKindShift, std::memory_order_relaxed);
+}
+
+template <typename Function>
+class DriverFunction {
+ public:
+  constexpr explicit DriverFunction(const char* name) : name_(name) {}
+  // Null where the driver has none; looked for once.
+  Function Get() {
+    if (!looked_.load(std::memory_order_acquire)) {
+      function_.store(reinterpret_cast<Function>(FindSymbol(Library::kCuda, name_)), std::memory_order_relaxed);
+      looked_.store(true, std::memory_order_release);
+    }
+    return function_.load(std::memory_order_relaxed);
+  }
+
+ private:
+  const char* const name_;
+  std::atomic<Function> function_{nullptr};
+  std::atomic<bool> looked_{false};
+};
+
+// Since CUDA 12.3.
+constinit DriverFunction<PFN_cuFuncGetName_v12030> function_name("cuFuncGetName");
+constinit DriverFunction<PFN_cuKernelGetName_v12030> kernel_name("cuKernelGetName");
+constinit DriverFunction<PFN_cuCtxGetCurrent_v4000> current_context("cuCtxGetCurrent");
+
+// A launch takes either kind of handle. Null where the driver cannot tell.
+const char* NameOf(CUfunction function) {
+  const char* name = nullptr;
+  if (function_name.Get() != nullptr && function_name.Get()(&name, function) == CUDA_SUCCESS) return name;
+  if (kernel_name.Get() != nullptr &&
+      kernel_name.Get()(&name, reinterpret_cast<CUkernel>(function)) == CUDA_SUCCESS) {
+    return name;
+  }
+  return nullptr;
+}
+
+constexpr bool IsLetterOrDigit(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+}  // namespace
+
+std::uint16_t NcclKernelNamed(const char* name) {
+  constexpr char kNccl[] = "nccl", kKernel[] = "Kernel";
+  if (name[0] == '_' && name[1] == 'Z') {
+    for (name += 2; *name >= '0' && *name <= '9';) ++name;
+  }
+  if (strncmp(name, kNccl, sizeof kNccl - 1) != 0) return 0;
+  const char* end = name;
+  while (IsLetterOrDigit(*end)) ++end;
+  const std::size_t length = static_cast<std::size_t>(end - name);
+  constexpr std::size_t kLength = sizeof kKernel - 1;
+  if (*end != '_' || length < kLength || strncmp(end - kLength, kKernel, kLength) != 0) return 0;
+  std::uint32_t digest = 2166136261u;
+  for (; *name != '\0'; ++name) digest = (digest ^ static_cast<unsigned char>(*name)) * 16777619u;
+  const auto folded = static_cast<std::uint16_t>(digest ^ (digest >> 16));
+  return folded == 0 ? 1 : folded;
+}
+
+std::uint16_t NcclKernelOf(CUfunction function) {
+  const std::uint64_t key = KeyOf(reinterpret_cast<const void*>(function));
+  std::uint16_t kernel = 0;
+  if (Find(key, &kernel)) return kernel;
+  if (!Active()) {
+    session::TheSession().WatchKernels(false);
+    return 0;
+  }
+  const char* name = NameOf(function);
+  if (name != nullptr) kernel = NcclKernelNamed(name);
+  Remember(key, kernel);
+  return kernel;
+}
+
+void OnKernelName(void* handle, const char* name, const void* caller) {
+  const std::uint16_t kernel = NcclKernelNamed(name);
+  if (kernel == 0 || !Active()) return;
+  Remember(KeyOf(handle), kernel);
+  if (LibraryOf(caller) != Library::kNccl) ExpectLinkedNccl();
+}
+
+// Where the driver does not tell names, what is known of NCCL's kernels could not be learned again.
+void ForgetKernels() {
+  const bool all = function_name.Get() != nullptr;
+  for (std::atomic<std::uint64_t>& entry : known) {
+    if (all || entry.load(std::memory_order_relaxed) >> kKindShift == 0) entry.store(0, std::memory_order_relaxed);
+  }
+}
+
+void BeforeNcclKernel(std::uint16_t kernel, unsigned blocks, phase::StreamKey stream) {
+  CUcontext context = nullptr;
+  if (!Active() || current_context.Get() == nullptr || current_context.Get()(&context) != CUDA_SUCCESS ||
+      context == nullptr) {
+    return;
+  }
+  if (!session::TheSession().Knows(context)) OnLinkedNccl(context);
+  phase::Token token;
+  token.function = kernel;
+  token.count = blocks;
+  session::TheSession().BeforeNcclKernel(context, token, stream);
+}
+
+}  // namespace crossover::hooks
