@@ -18,8 +18,9 @@ enum class WatchReason : std::uint32_t {
   kLaunchBlocking = 8,
   kDriver = 9,
   kTwoNccls = 10,
+  kAlike = 11,
 };
-inline constexpr std::uint32_t kWatchReasons = 11;
+inline constexpr std::uint32_t kWatchReasons = 12;
 
 // In words; `reason` may be anything.
 constexpr const char* Text(WatchReason reason) {
@@ -35,6 +36,7 @@ constexpr const char* Text(WatchReason reason) {
       "CUDA_LAUNCH_BLOCKING is set",
       "the driver refused to queue an operation",
       "NCCL is linked into the program and loaded as a library too",
+      "NCCL is linked into the program, and its kernels are all alike",
   };
   const auto index = static_cast<std::uint32_t>(reason);
   return index < kWatchReasons ? kTexts[index] : "invalid";

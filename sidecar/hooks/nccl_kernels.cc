@@ -36,17 +36,18 @@ bool Find(std::uint64_t key, std::uint16_t* kind) {
   return false;
 }
 
-// Where all places are taken, the first goes: it is asked for again.
+// Where all places are taken, one that holds no kernel of NCCL's goes: it is asked for again.
 void Remember(std::uint64_t key, std::uint16_t kind) {
   if (HandleIn(key) != key) return;
-  std::atomic<std::uint64_t>* place = &known[PlaceOf(key, 0)];
+  std::atomic<std::uint64_t>* place = nullptr;
   for (std::size_t probe = 0; probe < kProbes; ++probe) {
     std::atomic<std::uint64_t>& candidate = known[PlaceOf(key, probe)];
-    const std::uint64_t there = HandleIn(candidate.load(std::memory_order_relaxed));
-    if (there != 0 && there != key) continue;
-    place = &candidate;
-    break;
+    const std::uint64_t entry = candidate.load(std::memory_order_relaxed);
+    const bool free = entry == 0 || HandleIn(entry) == key;
+    if (free || (place == nullptr && entry >> kKindShift == 0)) place = &candidate;
+    if (free) break;
   }
+  if (place == nullptr) place = &known[PlaceOf(key, 0)];
   place->store(key | static_cast<std::uint64_t>(kind) << kKindShift, std::memory_order_relaxed);
 }
 

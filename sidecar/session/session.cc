@@ -57,7 +57,7 @@ void Session::BeforeCollective(const void* communicator, phase::Token token, pha
   token.communicator = known->index;
   const phase::Detector::Verdict verdict = detector_.OnCollective(token);
   ++called_;
-  const bool gating = verdict.locked && mode_ == CROSSOVER_MODE_GATE && !watched_only() &&
+  const bool gating = verdict.locked && !AllAlike() && mode_ == CROSSOVER_MODE_GATE && !watched_only() &&
                       taking_allowed_.load(std::memory_order_acquire);
   lasts_ = gating && verdict.turn_end && !overlap_;
   if ((verdict.turn_end || !gating) && !lasts_) EndTurn();
@@ -73,6 +73,10 @@ void Session::BeforeCollective(const void* communicator, phase::Token token, pha
 }
 
 void Session::BeforeNcclKernel(const void* communicator, phase::Token token, phase::StreamKey stream) {
+  {
+    const base::Locked locked(mutex_);
+    by_kernels_ = true;
+  }
   BeforeCollective(communicator, token, stream);
   const base::Locked locked(mutex_);
   if (watching.load(std::memory_order_relaxed)) tracker_.OnNcclKernel(stream);
@@ -166,6 +170,21 @@ void Session::ObserveOnlyLocked(base::WatchReason reason) {
   log::Write(log::Level::kWarn, "takes no turns: %s", base::Text(reason));
 }
 
+// Kernels that are all alike and all joined look like an iteration each, where they may be one of many layers: a
+// turn for each would be too short by far. What moves more or less would tell, and is not known.
+bool Session::AllAlike() {
+  if (!by_kernels_ || detector_.period() != 1) {
+    alike_ = 0;
+    return false;
+  }
+  // From here on no period that would be found can explain them.
+  if (alike_ < phase::Detector::kMaxPeriod && ++alike_ == phase::Detector::kMaxPeriod && !said_alike_) {
+    said_alike_ = true;
+    log::Write(log::Level::kWarn, "takes no turns: %s", base::Text(base::WatchReason::kAlike));
+  }
+  return true;
+}
+
 // Reads what the arbiter asks. False: nothing is watched now.
 bool Session::Follow() {
   const std::uint32_t mode = base::LoadWord(&turns_.page()->slot[turns_.slot()].mode);
@@ -183,7 +202,7 @@ bool Session::Follow() {
 void Session::PublishPhase(bool gating) {
   crossover_slot& slot = turns_.page()->slot[turns_.slot()];
   std::uint32_t phase = CROSSOVER_PHASE_LEARNING;
-  if (detector_.locked() && !watched_only()) {
+  if (detector_.locked() && !watched_only() && alike_ == 0) {
     phase = gating ? CROSSOVER_PHASE_TAKING : CROSSOVER_PHASE_LOCKED;
   }
   base::StoreWord(&slot.turns, TurnsPerIteration());
@@ -192,7 +211,9 @@ void Session::PublishPhase(bool gating) {
     base::StoreWord(&slot.iteration, static_cast<std::uint32_t>(ever_called_ / detector_.period()));
   }
   base::StoreWord(&slot.periods, static_cast<std::uint32_t>(detector_.periods_seen()));
-  base::StoreWord(&slot.watch_reason, static_cast<std::uint32_t>(watch_reason_));
+  const bool alike = !watched_only() && alike_ == phase::Detector::kMaxPeriod;
+  base::StoreWord(&slot.watch_reason,
+                  static_cast<std::uint32_t>(alike ? base::WatchReason::kAlike : watch_reason_));
   base::StoreWord(&slot.phase, phase);
   base::StoreWord(&slot.heartbeat, base::LoadWord(&slot.heartbeat) + 1);
 }
@@ -313,6 +334,7 @@ void Session::Forget() {
   awaited_ = 0;
   armed_ = false;
   lasts_ = false;
+  alike_ = 0;
   attention.store(watch_kernels_ ? std::uint32_t{kAttendKernels} : 0, std::memory_order_relaxed);
 }
 

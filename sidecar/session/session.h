@@ -77,6 +77,7 @@ class Session final : public link::Client {
  private:
   bool AnyCapture() const { return captures_.load(std::memory_order_relaxed) > 0; }
   bool Follow();
+  bool AllAlike();
   void PublishPhase(bool gating);
   void SetAttention();
   void EndTurn();
@@ -114,6 +115,9 @@ class Session final : public link::Client {
   IdleWatch idle_watch_;
   std::uint64_t slow_launches_ = 0;
   bool watch_kernels_ = true;
+  bool by_kernels_ = false;  // tokens are kernels: how much they move is not known
+  bool said_alike_ = false;
+  std::uint32_t alike_ = 0;  // tokens in a row that made a period of one, by kernels
   std::atomic<int> captures_{0};  // streams being captured now
   std::atomic<bool> taking_allowed_{false};
 

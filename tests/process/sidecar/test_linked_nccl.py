@@ -1,8 +1,12 @@
 """Trainers that have NCCL linked into them: the library sees their collectives as kernels alone."""
 
+import os
+import subprocess
+import tempfile
 import unittest
+from pathlib import Path
 
-from tests.process.sidecar.test_sidecar import Machine, said_by_library
+from tests.process.sidecar.test_sidecar import BIN, LIBRARY, SIMGPU, Machine, run, said_by_library
 
 _LINKED = "trainer_static_nccl"
 _ITERATIONS, _WATCHED_ITERATIONS = 80, 30
@@ -35,8 +39,8 @@ class Linked(unittest.TestCase):
             with self.subTest(variant=variant):
                 self.assert_takes_turns(f"--variant={variant}")
 
-    def assert_is_watched(self, reason, *options):
-        turns, said, _ = self.jobs(options, iterations=_WATCHED_ITERATIONS)
+    def assert_is_watched(self, reason, *options, iterations=_WATCHED_ITERATIONS):
+        turns, said, _ = self.jobs(options, iterations=iterations)
         self.assertIn(reason, said)
         self.assertEqual(turns, 0)
 
@@ -74,9 +78,58 @@ class Linked(unittest.TestCase):
         self.assert_takes_turns("--abort-every=40")
 
     def test_collectives_between_all_layers(self):
-        for variant in ("one_stream", "sync_bn", "sharded"):
+        for variant in ("sync_bn", "sharded"):
             with self.subTest(variant=variant):
                 self.assert_is_watched("", f"--variant={variant}")
+
+    def test_kernels_that_are_all_alike(self):
+        self.assert_is_watched("its kernels are all alike", "--variant=one_stream", iterations=60)
+
+    def test_without_a_look_at_kernels_no_turn_would_be_taken(self):
+        library = BIN.parent / "lib/libcrossover_calls_only.so"
+        if not library.exists():
+            self.skipTest("built with the benchmarks")
+        turns, *_ = self.jobs((), iterations=_WATCHED_ITERATIONS, library=str(library))
+        self.assertEqual(turns, 0)
+
+
+class Refused(unittest.TestCase):
+    """Where its kernels do not tell enough, the library says so and watches."""
+
+    TWO = "crossover: takes no turns: NCCL is linked into the program and loaded as a library too"
+    SEVERAL = "crossover: takes no turns: one process drives several GPUs"
+
+    def setUp(self):
+        self.environment = {"SIMGPU_MACHINE": "1x2", "LD_LIBRARY_PATH": SIMGPU, "CROSSOVER_GANG": "a",
+                            "CROSSOVER_SOCKET": "/nonexistent", "LD_PRELOAD": LIBRARY}
+
+    def ranks(self, scenario):
+        """Both ranks to their end; answers with what each wrote."""
+        with tempfile.TemporaryDirectory() as directory:
+            environment = {**os.environ, **self.environment}
+            command = [os.environ["LINKED_NCCL"], scenario, str(Path(directory) / "ids")]
+            ranks = [subprocess.Popen([*command, rank], env=environment, stdout=subprocess.PIPE,
+                                      stderr=subprocess.PIPE, text=True) for rank in "01"]
+            written = [rank.communicate(timeout=60) for rank in ranks]
+        self.assertEqual([rank.returncode for rank in ranks], [0, 0], written)
+        return written
+
+    def test_an_nccl_in_the_program_and_another_beside_it(self):
+        for order in ("linked-first", "loaded-first"):
+            for output, said in self.ranks(order):
+                self.assertEqual(sorted(output.splitlines()), ["linked 3", "loaded 3"], order)
+                self.assertEqual(said.count(self.TWO), 1, said)
+
+    def test_one_of_them_alone_is_no_reason(self):
+        for alone in ("linked", "loaded"):
+            for output, said in self.ranks(alone):
+                self.assertEqual(output, f"{alone} 3\n")
+                self.assertNotIn("takes no turns", said)
+
+    def test_several_gpus_of_one_process(self):
+        done = run([os.environ["LINKED_NCCL"], "several-gpus"], **self.environment)
+        self.assertEqual(done.stdout, "linked 3\nlinked 3\n")
+        self.assertEqual(done.stderr.count(self.SEVERAL), 1, done.stderr)
 
 
 if __name__ == "__main__":

@@ -50,6 +50,23 @@ TEST_F(TrackerTest, WaitOfAStreamWithoutComputeIsPassedOn) {
   EXPECT_EQ(tracker_.OnStreamWait(kCompute, kOther), 1u);
 }
 
+// What ncclLaunchFinish records, and what the user records behind it.
+TEST_F(TrackerTest, NcclLooksAtItsOwnEventAndJoinsNothing) {
+  tracker_.OnCollective(kSide, 1);
+  tracker_.OnNcclKernel(kSide);
+  tracker_.OnRecord(kOther, kSide);
+  tracker_.OnRecord(kEvent, kSide);
+  EXPECT_EQ(tracker_.OnHostWaitEvent(kOther), 0u) << "NCCL's";
+  EXPECT_EQ(tracker_.OnHostWaitEvent(kEvent), 1u) << "the user's";
+}
+
+TEST_F(TrackerTest, StreamsWaitForNcclsOwnEventAsForAnyOther) {
+  tracker_.OnCollective(kSide, 1);
+  tracker_.OnNcclKernel(kSide);
+  tracker_.OnRecord(kOther, kSide);
+  EXPECT_EQ(tracker_.OnStreamWait(kCompute, kOther), 1u);
+}
+
 TEST_F(TrackerTest, HostWaitsJoin) {
   tracker_.OnCollective(kSide, 1);
   tracker_.OnRecord(kEvent, kSide);

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "sidecar/session/attention.h"
@@ -28,6 +29,7 @@ class SessionTest : public ::testing::Test {
     FakeDriver::Clear();
     attention = 0;
     watching = false;
+    session_.WatchKernels(false);
     session_.SetUp(&driver_, FakeDriver::context(), true, overlap_);
     slot().mode = CROSSOVER_MODE_OBSERVE;
     session_.OnCommunicator(&kComm, 4);
@@ -506,6 +508,89 @@ TEST_F(IdleTurnTest, OneIdleMomentIsNoIdleness) {
   EXPECT_FALSE(GivenBack());
 }
 
+// NCCL is linked into the program: its collectives are known as kernels.
+class LinkedNcclTest : public SessionTest {
+ protected:
+  static constexpr phase::EventKey kOfNccl = 0x2000;
+
+  void SetUp() override {
+    SessionTest::SetUp();
+    session_.WatchKernels(true);
+  }
+
+  void Kernel(std::uint64_t blocks, phase::StreamKey stream = kSide) {
+    session_.BeforeNcclKernel(&kComm, {0, 77, blocks, 0, 0, 0}, stream);
+    FakeDriver::calls.push_back("kernel");
+    session_.OnRecord(kOfNccl, stream);
+  }
+
+  // Two buckets; NCCL finds out that the first has ended while it is called for the second.
+  void LinkedIteration() {
+    Launch();
+    Kernel(4);
+    Launch();
+    session_.OnHostWaitEvent(kOfNccl);
+    Kernel(4);
+    Join();
+    Launch();
+  }
+
+  // Compute and every collective on one stream.
+  void AlikeIteration() {
+    Launch();
+    Kernel(4, kCompute);
+  }
+};
+
+TEST_F(LinkedNcclTest, ReleasesBeforeTheKernelOfTheLastBucket) {
+  for (int i = 0; i < 4; ++i) LinkedIteration();
+  slot().mode = CROSSOVER_MODE_GATE;
+  LinkedIteration();
+  ASSERT_EQ(slot().phase, static_cast<std::uint32_t>(CROSSOVER_PHASE_TAKING));
+  FakeDriver::calls.clear();
+  LinkedIteration();
+  EXPECT_THAT(FakeDriver::calls, ElementsAre("kernel", "memop 100 gate=2 rel=1", "kernel",
+                                             "memop 100 ready=2 gate>=2 hold=2 gate=2.end"));
+}
+
+TEST_F(LinkedNcclTest, LaunchesThatAreOnlyLookedAtTakeNoLock) {
+  for (int i = 0; i < 5; ++i) LinkedIteration();
+  EXPECT_EQ(attention, std::uint32_t{kAttendKernels});
+  crossover_profile before{}, after{};
+  ASSERT_TRUE(session_.FillProfile(&before));
+  Launch();
+  ASSERT_TRUE(session_.FillProfile(&after));
+  EXPECT_EQ(after.launches, before.launches);
+  session_.WatchKernels(false);
+  EXPECT_EQ(attention, 0u);
+}
+
+TEST_F(LinkedNcclTest, KernelsThatAreAllAlikeAreWatchedOnly) {
+  slot().mode = CROSSOVER_MODE_GATE;
+  ::testing::internal::CaptureStderr();
+  for (std::size_t i = 0; i < 100; ++i) AlikeIteration();
+  EXPECT_EQ(slot().phase, static_cast<std::uint32_t>(CROSSOVER_PHASE_LEARNING));
+  EXPECT_EQ(slot().watch_reason, 0u) << "a longer period may still be found";
+  for (std::size_t i = 0; i < 1000; ++i) AlikeIteration();
+  EXPECT_EQ(slot().watch_reason, static_cast<std::uint32_t>(base::WatchReason::kAlike));
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(), ::testing::EndsWith("its kernels are all alike\n"));
+  EXPECT_EQ(std::count(FakeDriver::calls.begin(), FakeDriver::calls.end(), "kernel"),
+            static_cast<std::ptrdiff_t>(FakeDriver::calls.size()))
+      << "nothing was queued";
+  // What does not repeat so any more may be gated yet.
+  for (int i = 0; i < 6; ++i) Kernel(8), LinkedIteration();
+  EXPECT_EQ(slot().watch_reason, 0u);
+}
+
+TEST_F(LinkedNcclTest, CallsThatAreAllAlikeAreAnIterationEach) {
+  slot().mode = CROSSOVER_MODE_GATE;
+  for (int i = 0; i < 6; ++i) {
+    Launch();
+    Collective(4, kCompute);
+  }
+  EXPECT_EQ(slot().phase, static_cast<std::uint32_t>(CROSSOVER_PHASE_TAKING)) << "how much they move is known";
+}
+
 TEST(SessionWithoutGpuGatesTest, FallsBackToHostGatesAndTakesTurns) {
   FakeDriver::Clear();
   attention = 0;
@@ -514,6 +599,7 @@ TEST(SessionWithoutGpuGatesTest, FallsBackToHostGatesAndTakesTurns) {
   const gates::Driver driver = FakeDriver::Table();
   crossover_page page{};
   Session session;
+  session.WatchKernels(false);
   session.SetUp(&driver, FakeDriver::context(), true, true);
   ::testing::internal::CaptureStderr();
   ASSERT_TRUE(session.Attach(&page, 0));

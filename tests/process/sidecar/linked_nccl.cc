@@ -1,0 +1,150 @@
+// A program with NCCL linked into it, which can open another as a library too.
+//
+//   sidecar_linked_nccl linked|loaded|linked-first|loaded-first FILE RANK   one of two ranks, one GPU each
+//   sidecar_linked_nccl several-gpus                                        both ranks in this process
+//
+// Sums 1 and 2 over the ranks with each, and prints "linked SUM" and "loaded SUM". FILE: where rank 0 leaves the
+// unique ids.
+#include <cuda.h>
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include "simgpu/nccl/nccl.h"
+
+namespace {
+
+constexpr int kRanks = 2;
+
+void Must(int result, const char* what) {
+  if (result == 0) return;
+  std::fprintf(stderr, "%s: %d\n", what, result);
+  std::exit(1);
+}
+
+#define MUST(call) Must(static_cast<int>(call), #call)
+
+// The calls that are made, of either NCCL.
+struct Nccl {
+  const char* name;
+  decltype(&ncclGetUniqueId) get_unique_id;
+  decltype(&ncclCommInitRank) comm_init_rank;
+  decltype(&ncclAllReduce) all_reduce;
+  decltype(&ncclCommDestroy) comm_destroy;
+};
+
+constexpr Nccl kLinked = {"linked", &ncclGetUniqueId, &ncclCommInitRank, &ncclAllReduce, &ncclCommDestroy};
+
+template <typename Function>
+void LookUp(void* library, const char* name, Function* function) {
+  *function = reinterpret_cast<Function>(dlsym(library, name));
+  Must(*function == nullptr ? 1 : 0, name);
+}
+
+Nccl Load() {
+  void* library = dlopen("libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
+  Must(library == nullptr ? 1 : 0, "dlopen libnccl.so.2");
+  Nccl nccl{"loaded", nullptr, nullptr, nullptr, nullptr};
+  LookUp(library, "ncclGetUniqueId", &nccl.get_unique_id);
+  LookUp(library, "ncclCommInitRank", &nccl.comm_init_rank);
+  LookUp(library, "ncclAllReduce", &nccl.all_reduce);
+  LookUp(library, "ncclCommDestroy", &nccl.comm_destroy);
+  return nccl;
+}
+
+void UseDevice(int ordinal) {
+  CUdevice device = 0;
+  CUcontext context = nullptr;
+  MUST(cuDeviceGet(&device, ordinal));
+  MUST(cuDevicePrimaryCtxRetain(&context, device));
+  MUST(cuCtxSetCurrent(context));
+}
+
+// Rank 0's id, by way of a file that appears whole.
+ncclUniqueId Share(const Nccl& nccl, const std::string& path, int rank) {
+  ncclUniqueId id{};
+  const std::string fresh = path + ".new";
+  if (rank == 0) {
+    MUST(nccl.get_unique_id(&id));
+    std::FILE* file = std::fopen(fresh.c_str(), "wb");
+    Must(file == nullptr || std::fwrite(&id, sizeof id, 1, file) != 1 || std::fclose(file) != 0, "write the id");
+    MUST(std::rename(fresh.c_str(), path.c_str()));
+    return id;
+  }
+  std::FILE* file = nullptr;
+  while ((file = std::fopen(path.c_str(), "rb")) == nullptr) usleep(1000);
+  Must(std::fread(&id, sizeof id, 1, file) != 1, "read the id");
+  std::fclose(file);
+  return id;
+}
+
+struct Sum {
+  CUstream stream = nullptr;
+  CUdeviceptr value = 0;
+
+  explicit Sum(int rank) {
+    const int mine = rank + 1;
+    MUST(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    MUST(cuMemAlloc(&value, sizeof mine));
+    MUST(cuMemcpyHtoD(value, &mine, sizeof mine));
+  }
+  int* address() const { return reinterpret_cast<int*>(value); }
+  void Print(const char* name) const {
+    int sum = 0;
+    MUST(cuStreamSynchronize(stream));
+    MUST(cuMemcpyDtoH(&sum, value, sizeof sum));
+    std::printf("%s %d\n", name, sum);
+  }
+};
+
+void AddUp(const Nccl& nccl, const std::string& path, int rank) {
+  const ncclUniqueId id = Share(nccl, path + "." + nccl.name, rank);
+  ncclComm_t comm = nullptr;
+  MUST(nccl.comm_init_rank(&comm, kRanks, id, rank));
+  const Sum sum(rank);
+  MUST(nccl.all_reduce(sum.address(), sum.address(), 1, ncclInt32, ncclSum, comm, sum.stream));
+  sum.Print(nccl.name);
+  MUST(nccl.comm_destroy(comm));
+}
+
+void AddUpOnTwoGpus() {
+  ncclComm_t comms[kRanks];
+  MUST(ncclCommInitAll(comms, kRanks, nullptr));
+  std::string printed;
+  UseDevice(0);
+  const Sum first(0);
+  UseDevice(1);
+  const Sum second(1);
+  MUST(ncclGroupStart());
+  MUST(ncclAllReduce(first.address(), first.address(), 1, ncclInt32, ncclSum, comms[0], first.stream));
+  MUST(ncclAllReduce(second.address(), second.address(), 1, ncclInt32, ncclSum, comms[1], second.stream));
+  MUST(ncclGroupEnd());
+  second.Print("linked");
+  UseDevice(0);
+  first.Print("linked");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string scenario = argc > 1 ? argv[1] : "";
+  MUST(cuInit(0));
+  if (scenario == "several-gpus") {
+    AddUpOnTwoGpus();
+    return 0;
+  }
+  if (argc != 4) return 2;
+  const int rank = std::atoi(argv[3]);
+  UseDevice(rank);
+  if (scenario == "linked" || scenario == "linked-first") AddUp(kLinked, argv[2], rank);
+  if (scenario != "linked") {
+    const Nccl loaded = Load();
+    if (scenario == "loaded-first") AddUp(loaded, argv[2], rank), AddUp(kLinked, argv[2], rank);
+    if (scenario != "loaded-first") AddUp(loaded, argv[2], rank);
+  }
+  return 0;
+}
