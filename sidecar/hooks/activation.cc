@@ -76,8 +76,8 @@ bool Start(CUcontext context, CUdevice gpu, int rank) {
   return true;
 }
 
-// Ways in which this process has been seen to use NCCL. Two libraries know nothing of each other, nor do their
-// sequences of calls stand in an order that is the same on all ranks.
+// Ways in which this process has been seen to use NCCL. Two libraries know nothing of each other, nor do
+// their sequences of calls stand in an order that is the same on all ranks.
 enum NcclKind : unsigned { kLoaded = 1, kLinked = 2, kLinkedPerhaps = 4 };
 constinit std::atomic<unsigned> nccl_kinds{0};
 
@@ -98,7 +98,8 @@ int RankOfLauncher(std::uint32_t ranks) {
     if (text == nullptr || *text < '0' || *text > '9') continue;
     char* end = nullptr;
     const unsigned long rank = ::strtoul(text, &end, 10);
-    return *end == '\0' && (ranks == 0 ? rank <= base::kMostRanks : rank < ranks) ? static_cast<int>(rank) : 0;
+    return *end == '\0' && (ranks == 0 ? rank <= base::kMostRanks : rank < ranks) ? static_cast<int>(rank)
+                                                                                  : 0;
   }
   return 0;
 }

@@ -9,12 +9,12 @@ namespace crossover::hooks {
 // Whether anything is to be watched in this process at all.
 bool Active();
 
-// The calling thread made, or uses for the first time, a communicator of `ranks` ranks on its current GPU, through
-// our wrappers.
+// The calling thread made, or uses for the first time, a communicator of `ranks` ranks on its current GPU,
+// through our wrappers.
 void OnCommunicator(const void* comm, int ranks, int rank);
 
-// An NCCL that is linked into the program may be used: its kernels were looked up. From now on launches are looked
-// at, whatever other NCCL is called.
+// An NCCL that is linked into the program may be used: its kernels were looked up. From now on launches are
+// looked at, whatever other NCCL is called.
 void ExpectLinkedNccl();
 
 // The calling thread launches kernels of such an NCCL in this context, its current one, for the first time.

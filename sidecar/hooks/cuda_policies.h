@@ -29,9 +29,9 @@ struct Launched {
   unsigned blocks = 0;
 };
 
-// A launch of compute, or of one of NCCL's kernels. `Form::Get` reads its arguments. Has no Run(): CudaWrapper
-// itself looks at `attention`, so that the fast path is a load, a branch and a jump with the arguments where
-// they are.
+// A launch of compute, or of one of NCCL's kernels. `Form::Get` reads its arguments. Has no Run():
+// CudaWrapper itself looks at `attention`, so that the fast path is a load, a branch and a jump with the
+// arguments where they are.
 template <typename Form>
 struct Launch {
   template <CudaHook kHook, typename... Arguments>

@@ -12,8 +12,8 @@
 namespace crossover::hooks {
 namespace {
 
-// A handle is an address: its upper 16 bits are clear on every system that the driver runs on, and hold here what
-// the handle is known to be. One word each, so that readers need no lock.
+// A handle is an address: its upper 16 bits are clear on every system that the driver runs on, and hold here
+// what the handle is known to be. One word each, so that readers need no lock.
 constexpr int kKindShift = 48;
 constexpr std::size_t kEntries = 4096;  // a power of two
 constexpr std::size_t kProbes = 8;
@@ -24,7 +24,9 @@ std::uint64_t KeyOf(const void* handle) { return reinterpret_cast<std::uintptr_t
 std::size_t PlaceOf(std::uint64_t key, std::size_t probe) {
   return (static_cast<std::size_t>((key * 0x9e3779b97f4a7c15u) >> 40) + probe) % kEntries;
 }
-constexpr std::uint64_t HandleIn(std::uint64_t entry) { return entry & ((std::uint64_t{1} << kKindShift) - 1); }
+constexpr std::uint64_t HandleIn(std::uint64_t entry) {
+  return entry & ((std::uint64_t{1} << kKindShift) - 1);
+}
 
 bool Find(std::uint64_t key, std::uint16_t* kind) {
   for (std::size_t probe = 0; probe < kProbes; ++probe) {
@@ -58,7 +60,8 @@ class DriverFunction {
   // Null where the driver has none; looked for once.
   Function Get() {
     if (!looked_.load(std::memory_order_acquire)) {
-      function_.store(reinterpret_cast<Function>(FindSymbol(Library::kCuda, name_)), std::memory_order_relaxed);
+      function_.store(reinterpret_cast<Function>(FindSymbol(Library::kCuda, name_)),
+                      std::memory_order_relaxed);
       looked_.store(true, std::memory_order_release);
     }
     return function_.load(std::memory_order_relaxed);
@@ -134,7 +137,8 @@ void OnKernelName(void* handle, const char* name, const void* caller) {
 void ForgetKernels() {
   const bool all = function_name.Get() != nullptr;
   for (std::atomic<std::uint64_t>& entry : known) {
-    if (all || entry.load(std::memory_order_relaxed) >> kKindShift == 0) entry.store(0, std::memory_order_relaxed);
+    if (all || entry.load(std::memory_order_relaxed) >> kKindShift == 0)
+      entry.store(0, std::memory_order_relaxed);
   }
 }
 

@@ -1,9 +1,9 @@
-// NCCL by its kernels: where it is linked into the program, its calls are no symbols that anybody could stand in
-// for, but each of its collectives comes through the driver as a kernel with a name of its own.
+// NCCL by its kernels: where it is linked into the program, its calls are no symbols that anybody could stand
+// in for, but each of its collectives comes through the driver as a kernel with a name of its own.
 //
-// The launch is seen before it happens, in the thread that launches, on a stream that is known: a turn can end
-// there as in front of the call. Which communicator it is and how much it moves is not known: tokens are told apart
-// by kernel and number of blocks. docs/design/0011-linked-nccl.md.
+// The launch is seen before it happens, in the thread that launches, on a stream that is known: a turn can
+// end there as in front of the call. Which communicator it is and how much it moves is not known: tokens are
+// told apart by kernel and number of blocks. docs/design/0011-linked-nccl.md.
 #pragma once
 
 #include <cudaTypedefs.h>
@@ -18,8 +18,8 @@ namespace crossover::hooks {
 // since 2.7. 0: none of NCCL's kernels; else nearly always another number for another name.
 std::uint16_t NcclKernelNamed(const char* name);
 
-// The same for a function or a kernel's handle that is about to be launched. The driver is asked once for each;
-// later calls are a look-up without a lock. Thread-safe.
+// The same for a function or a kernel's handle that is about to be launched. The driver is asked once for
+// each; later calls are a look-up without a lock. Thread-safe.
 std::uint16_t NcclKernelOf(CUfunction function);
 
 // The program has asked for the kernel of that name, and got this handle.

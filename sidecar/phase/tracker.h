@@ -36,10 +36,11 @@ class Tracker {
   Sequence OnHostWaitStream(StreamKey stream);
   Sequence OnHostWaitContext();
 
-  // A collective that OnCollective() told of is a kernel launched from within NCCL, where nothing tells NCCL's own
-  // calls of the driver from the user's. The first event recorded on its stream behind it is then NCCL's own
-  // (ncclLaunchFinish). What waits for that event on the GPU comes after the collective all the same; but NCCL looks
-  // at it from the host whenever it likes, which joins nothing and is not the same on all ranks.
+  // A collective that OnCollective() told of is a kernel launched from within NCCL, where nothing tells
+  // NCCL's own calls of the driver from the user's. The first event recorded on its stream behind it is then
+  // NCCL's own (ncclLaunchFinish). What waits for that event on the GPU comes after the collective all the
+  // same; but NCCL looks at it from the host whenever it likes, which joins nothing and is not the same on
+  // all ranks.
   void OnNcclKernel(StreamKey stream);
 
   void OnRecord(EventKey event, StreamKey stream);

@@ -11,7 +11,8 @@ enum Attention : std::uint32_t {
   kAttendLearning = 1,  // notes which streams compute
   kAttendAcquire = 2,   // the launch begins a turn
   kAttendCount = 4,     // launches are counted towards the next yield point: no lock is taken for that
-  kAttendKernels = 8,   // a launch may be one of NCCL's own kernels, and nothing else tells of it: see hooks/nccl_kernels.h
+  kAttendKernels =
+      8,  // a launch may be one of NCCL's own kernels, and nothing else tells of it: see hooks/nccl_kernels.h
 };
 // At first nobody knows whether NCCL will be called or is part of the program.
 inline constinit std::atomic<std::uint32_t> attention{kAttendKernels};

@@ -170,8 +170,8 @@ void Session::ObserveOnlyLocked(base::WatchReason reason) {
   log::Write(log::Level::kWarn, "takes no turns: %s", base::Text(reason));
 }
 
-// Kernels that are all alike and all joined look like an iteration each, where they may be one of many layers: a
-// turn for each would be too short by far. What moves more or less would tell, and is not known.
+// Kernels that are all alike and all joined look like an iteration each, where they may be one of many
+// layers: a turn for each would be too short by far. What moves more or less would tell, and is not known.
 bool Session::AllAlike() {
   if (!by_kernels_ || detector_.period() != 1) {
     alike_ = 0;

@@ -36,8 +36,8 @@ class Session final : public link::Client {
   // A collective is about to be called: gives the turn back if it ends here.
   void BeforeCollective(const void* communicator, phase::Token token, phase::StreamKey stream);
 
-  // The same where NCCL is seen by its kernels alone: one of them is about to be launched. `communicator`: that of
-  // all kernels in this context.
+  // The same where NCCL is seen by its kernels alone: one of them is about to be launched. `communicator`:
+  // that of all kernels in this context.
   void BeforeNcclKernel(const void* communicator, phase::Token token, phase::StreamKey stream);
   // Whether launches are to be looked at for such kernels.
   void WatchKernels(bool watch);
@@ -117,7 +117,7 @@ class Session final : public link::Client {
   bool watch_kernels_ = true;
   bool by_kernels_ = false;  // tokens are kernels: how much they move is not known
   bool said_alike_ = false;
-  std::uint32_t alike_ = 0;  // tokens in a row that made a period of one, by kernels
+  std::uint32_t alike_ = 0;       // tokens in a row that made a period of one, by kernels
   std::atomic<int> captures_{0};  // streams being captured now
   std::atomic<bool> taking_allowed_{false};
 

@@ -4,8 +4,11 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <set>
+#include <string_view>
 
 #include "simgpu/nccl/log.h"
+#include "simgpu/nccl/profiler.h"
 
 using simgpu::nccl::Device;
 using simgpu::nccl::Failure;
@@ -13,6 +16,7 @@ using simgpu::nccl::Kind;
 using simgpu::nccl::Meeting;
 using simgpu::nccl::Member;
 using simgpu::nccl::Network;
+using simgpu::nccl::Profiler;
 using simgpu::nccl::Refuse;
 
 namespace {
@@ -54,7 +58,16 @@ std::string FindDuplicateGpu(const std::vector<Member>& members) {
   return "";
 }
 
+int CountNodes(const std::vector<Member>& members) {
+  std::set<std::string_view> nodes;
+  for (const Member& member : members) nodes.insert(member.node);
+  return static_cast<int>(nodes.size());
+}
+
 }  // namespace
+
+ncclComm::ncclComm(int ranks, int rank, const simgpu::nccl::Config& config)
+    : ranks_(ranks), rank_(rank), config_(config) {}
 
 ncclResult_t ncclComm::Make(int ranks, int rank, const simgpu::nccl::Config& config,
                             std::unique_ptr<ncclComm>* made) {
@@ -91,6 +104,8 @@ ncclResult_t ncclComm::Join(const ncclUniqueId& id) {
   if (const std::string duplicate = FindDuplicateGpu(meeting.members); !duplicate.empty()) {
     return Refuse(ncclInvalidUsage, duplicate);
   }
+  profiler_ = Profiler::Open(std::hash<std::string_view>()({id.internal, sizeof id.internal}),
+                             CountNodes(meeting.members), ranks_, rank_);
   if (ranks_ == 1) return ncclSuccess;
   control_.next = std::move(meeting.control_next);
   control_.prev = std::move(meeting.control_prev.fd);

@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,8 @@ struct PendingCall {
   void* recv = nullptr;
   CUstream stream = nullptr;
 };
+
+class Profiler;
 
 // What the ranks of a communicator exchange on their hosts, apart from the GPU's streams.
 struct ControlRing {
@@ -75,8 +78,7 @@ struct ncclComm {
 
  private:
   static constexpr std::uint64_t kMagic = 0x4d4d4f434c434e53;
-  ncclComm(int ranks, int rank, const simgpu::nccl::Config& config)
-      : ranks_(ranks), rank_(rank), config_(config) {}
+  ncclComm(int ranks, int rank, const simgpu::nccl::Config& config);
 
   ncclResult_t LaunchAlone(const std::vector<simgpu::nccl::PendingCall>& calls);
   ncclResult_t LaunchRing(const simgpu::nccl::PendingCall& pending, CUstream stream);
@@ -84,8 +86,9 @@ struct ncclComm {
   ncclResult_t RefuseCapture(const std::vector<CUstream>& streams);
   ncclResult_t JoinStreams(const std::vector<CUstream>& streams);
   ncclResult_t PartStreams(const std::vector<CUstream>& streams);
-  ncclResult_t Submit(std::unique_ptr<simgpu::nccl::Task> task, const simgpu::nccl::Call& call,
-                      CUstream stream);
+  // Of all that `calls` ask for.
+  ncclResult_t Submit(std::unique_ptr<simgpu::nccl::Task> task,
+                      std::span<const simgpu::nccl::PendingCall> calls, CUstream stream);
   ncclResult_t Record(simgpu::nccl::Staging* staging, CUstream stream);
   ncclResult_t Check(CUresult result, const char* what);
 
@@ -99,7 +102,8 @@ struct ncclComm {
   int gpu_ = -1;  // of this node
   simgpu::nccl::Cancel cancel_;
   simgpu::nccl::ControlRing control_;
-  std::unique_ptr<simgpu::nccl::Engine> engine_;  // none before Join(), nor for a single rank
+  std::unique_ptr<simgpu::nccl::Profiler> profiler_;  // where the user has a plugin
+  std::unique_ptr<simgpu::nccl::Engine> engine_;      // none before Join(), nor for a single rank
   std::atomic<bool> finalized_{false};
 
   // Kernels of one communicator run one after the other, whatever streams they are on.

@@ -48,6 +48,7 @@ class Device {
   CUcontext context() const { return context_; }
   int ordinal() const { return ordinal_; }
   const std::string& uuid() const { return uuid_; }
+  int sms() const { return sms_; }
   std::uint32_t* done_word() const { return done_; }
 
   // nullptr, with *error, where memory is out.

@@ -1,5 +1,5 @@
-// NCCL's own way to export: pncclX is the function, ncclX a weak name for it that tools may take. In the static
-// library nothing is exported: whoever links it has the calls to itself.
+// NCCL's own way to export: pncclX is the function, ncclX a weak name for it that tools may take. In the
+// static library nothing is exported: whoever links it has the calls to itself.
 #pragma once
 
 #include "simgpu/nccl/nccl.h"
@@ -10,8 +10,8 @@
 #define SIMGPU_NCCL_VISIBILITY visibility("default")
 #endif
 
-#define SIMGPU_NCCL_EXPORT(result, name, ...)                                        \
+#define SIMGPU_NCCL_EXPORT(result, name, ...)                                         \
   extern "C" __attribute__((SIMGPU_NCCL_VISIBILITY)) result pnccl##name(__VA_ARGS__); \
   extern "C" __attribute__((SIMGPU_NCCL_VISIBILITY, weak, alias("pnccl" #name)))      \
-  result nccl##name(__VA_ARGS__);                                                    \
+  result nccl##name(__VA_ARGS__);                                                     \
   extern "C" result pnccl##name(__VA_ARGS__)

@@ -4,8 +4,8 @@
 
 #include "simgpu/nccl/comm.h"
 #include "simgpu/nccl/log.h"
+#include "simgpu/nccl/profiler.h"
 
-using simgpu::nccl::Call;
 using simgpu::nccl::PendingCall;
 using simgpu::nccl::Refuse;
 using simgpu::nccl::SizeOf;
@@ -113,7 +113,7 @@ ncclResult_t ncclComm::LaunchRing(const PendingCall& pending, CUstream stream) {
   auto task = std::make_unique<Task>();
   task->ring = pending.call;
   task->staging = staging->host;
-  SIMGPU_NCCL_TRY(Submit(std::move(task), pending.call, stream));
+  SIMGPU_NCCL_TRY(Submit(std::move(task), std::span(&pending, 1), stream));
   if (plan.output.bytes > 0) {
     SIMGPU_NCCL_TRY(
         Check(driver().cuMemcpyHtoDAsync(Address(pending.recv), staging->host + plan.output.offset,
@@ -140,7 +140,7 @@ ncclResult_t ncclComm::LaunchTransfers(const std::vector<PendingCall>& calls, CU
     }
     next += RoundUp(size);
   }
-  SIMGPU_NCCL_TRY(Submit(std::move(task), calls.front().call, stream));
+  SIMGPU_NCCL_TRY(Submit(std::move(task), calls, stream));
   next = staging->host;
   for (const PendingCall& pending : calls) {
     const std::uint64_t size = pending.call.count * SizeOf(pending.call.type);
@@ -153,15 +153,17 @@ ncclResult_t ncclComm::LaunchTransfers(const std::vector<PendingCall>& calls, CU
   return Record(staging, stream);
 }
 
-ncclResult_t ncclComm::Submit(std::unique_ptr<Task> task, const Call& call, CUstream stream) {
+ncclResult_t ncclComm::Submit(std::unique_ptr<Task> task, std::span<const PendingCall> calls,
+                              CUstream stream) {
   const std::uint32_t number = engine_->Submit(std::move(task));
   if (number == 0) {
     const auto failure = engine_->failure();
     return Refuse(failure.result, failure.text);
   }
   const ncclResult_t launched =
-      Check(device_->LaunchKernel(call, engine_.get(), number, stream), "kernel launch");
+      Check(device_->LaunchKernel(calls.front().call, engine_.get(), number, stream), "kernel launch");
   if (launched != ncclSuccess) engine_->Abort(launched, simgpu::nccl::LastError());  // it would never begin
+  if (launched == ncclSuccess && profiler_) profiler_->Launched(calls, device_->sms());
   return launched;
 }
 

@@ -3,8 +3,8 @@
 //   sidecar_linked_nccl linked|loaded|linked-first|loaded-first FILE RANK   one of two ranks, one GPU each
 //   sidecar_linked_nccl several-gpus                                        both ranks in this process
 //
-// Sums 1 and 2 over the ranks with each, and prints "linked SUM" and "loaded SUM". FILE: where rank 0 leaves the
-// unique ids.
+// Sums 1 and 2 over the ranks with each, and prints "linked SUM" and "loaded SUM". FILE: where rank 0 leaves
+// the unique ids.
 #include <cuda.h>
 #include <dlfcn.h>
 #include <unistd.h>
@@ -71,7 +71,8 @@ ncclUniqueId Share(const Nccl& nccl, const std::string& path, int rank) {
   if (rank == 0) {
     MUST(nccl.get_unique_id(&id));
     std::FILE* file = std::fopen(fresh.c_str(), "wb");
-    Must(file == nullptr || std::fwrite(&id, sizeof id, 1, file) != 1 || std::fclose(file) != 0, "write the id");
+    Must(file == nullptr || std::fwrite(&id, sizeof id, 1, file) != 1 || std::fclose(file) != 0,
+         "write the id");
     MUST(std::rename(fresh.c_str(), path.c_str()));
     return id;
   }

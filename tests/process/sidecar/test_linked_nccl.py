@@ -85,10 +85,31 @@ class Linked(unittest.TestCase):
     def test_kernels_that_are_all_alike(self):
         self.assert_is_watched("its kernels are all alike", "--variant=one_stream", iterations=60)
 
+    def profiled(self, machine, job, **start):
+        """What a plugin of the user's has written of both ranks, while another job takes turns with this one."""
+        path = machine.directory / f"{job}.profiled"
+        machine.finish(job, machine.start(job, NCCL_PROFILER_PLUGIN=os.environ["PROFILER"], PROFILED=str(path),
+                                          options=(f"--iterations={_WATCHED_ITERATIONS}",), **start))
+        return {rank: Path(f"{path}.{rank}.0").read_text(encoding="utf-8").splitlines() for rank in "01"}
+
+    def test_a_plugin_of_the_users_hears_what_it_would_without_us(self):
+        for program in (_LINKED, "trainer"):
+            with self.subTest(program=program):
+                machine = Machine(self)
+                plain = self.profiled(machine, "s", library=None, program=program)
+                other = machine.start("b", options=(f"--iterations={2 * _ITERATIONS}",), program=program)
+                beside = self.profiled(machine, "a", program=program)
+                machine.finish("b", other)
+                self.assertEqual(beside, plain)
+                for events in plain.values():
+                    self.assertEqual((events[0], events[-1]), ("init 1 2 " + events[0][-1], "finalize"))
+                    self.assertGreater(sum(event.startswith("start ") for event in events), _WATCHED_ITERATIONS)
+                self.assertIn("hold", [event["event"] for event in machine.events()], "turns were taken")
+
     def test_without_a_look_at_kernels_no_turn_would_be_taken(self):
         library = BIN.parent / "lib/libcrossover_calls_only.so"
         if not library.exists():
-            self.skipTest("built with the benchmarks")
+            self.fail("no libcrossover_calls_only.so was built")
         turns, *_ = self.jobs((), iterations=_WATCHED_ITERATIONS, library=str(library))
         self.assertEqual(turns, 0)
 

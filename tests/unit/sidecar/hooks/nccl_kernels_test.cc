@@ -23,8 +23,9 @@ TEST(NcclKernelsTest, NamesOfAllVersionsAreKnown) {
 }
 
 TEST(NcclKernelsTest, OtherNamesAreNot) {
-  for (const char* name : {"", "_Z", "_Z12", "nccl", "ncclDevKernel", "ncclKernels_sum", "my_ncclDevKernel_AllReduce",
-                           "_ZN4mine13ncclDevKernel_AllReduceEv", "Kernel_", "gradient_kernel"}) {
+  for (const char* name :
+       {"", "_Z", "_Z12", "nccl", "ncclDevKernel", "ncclKernels_sum", "my_ncclDevKernel_AllReduce",
+        "_ZN4mine13ncclDevKernel_AllReduceEv", "Kernel_", "gradient_kernel"}) {
     EXPECT_EQ(NcclKernelNamed(name), 0) << name;
   }
 }

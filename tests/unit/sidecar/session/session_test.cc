@@ -588,7 +588,8 @@ TEST_F(LinkedNcclTest, CallsThatAreAllAlikeAreAnIterationEach) {
     Launch();
     Collective(4, kCompute);
   }
-  EXPECT_EQ(slot().phase, static_cast<std::uint32_t>(CROSSOVER_PHASE_TAKING)) << "how much they move is known";
+  EXPECT_EQ(slot().phase, static_cast<std::uint32_t>(CROSSOVER_PHASE_TAKING))
+      << "how much they move is known";
 }
 
 TEST(SessionWithoutGpuGatesTest, FallsBackToHostGatesAndTakesTurns) {
