@@ -38,18 +38,20 @@ struct Launch {
   [[gnu::noinline, gnu::cold]] static CUresult Slow(Arguments... arguments) {
     const Launched launched = Form::Get(arguments...);
     if (session::nccl_depth > 0) return RealCuda<kHook>()(arguments...);
-    const std::uint16_t kernel = MayBeNccl(launched.function) ? NcclKernelOf(launched.function) : 0;
+    const std::uint32_t why = session::attention.load(std::memory_order_relaxed);
+    const std::uint16_t kernel = (why & session::kAttendKernels) != 0 ? NcclKernelIn(launched.function) : 0;
     if (kernel != 0) {
       BeforeNcclKernel(kernel, launched.blocks, KeyOfStream<kHook>(launched.stream));
-    } else {
+    } else if (why != session::kAttendKernels) {
       session::TheSession().BeforeLaunch(KeyOfStream<kHook>(launched.stream));
     }
     return RealCuda<kHook>()(arguments...);
   }
 
-  static bool MayBeNccl(CUfunction function) {
-    return function != nullptr &&
-           (session::attention.load(std::memory_order_relaxed) & session::kAttendKernels) != 0;
+  static std::uint16_t NcclKernelIn(CUfunction function) {
+    if (function != nullptr) return NcclKernelOf(function);
+    LooksForKernels();
+    return 0;
   }
 };
 

@@ -112,14 +112,17 @@ std::uint16_t NcclKernelNamed(const char* name) {
   return folded == 0 ? 1 : folded;
 }
 
+bool LooksForKernels() {
+  if (Active()) return true;
+  session::TheSession().WatchKernels(false);
+  return false;
+}
+
 std::uint16_t NcclKernelOf(CUfunction function) {
   const std::uint64_t key = KeyOf(reinterpret_cast<const void*>(function));
   std::uint16_t kernel = 0;
   if (Find(key, &kernel)) return kernel;
-  if (!Active()) {
-    session::TheSession().WatchKernels(false);
-    return 0;
-  }
+  if (!LooksForKernels()) return 0;
   const char* name = NameOf(function);
   if (name != nullptr) kernel = NcclKernelNamed(name);
   Remember(key, kernel);

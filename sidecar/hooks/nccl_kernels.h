@@ -22,6 +22,9 @@ std::uint16_t NcclKernelNamed(const char* name);
 // each; later calls are a look-up without a lock. Thread-safe.
 std::uint16_t NcclKernelOf(CUfunction function);
 
+// Whether kernels of NCCL are looked for in this process at all; if not, launches do not ask again.
+bool LooksForKernels();
+
 // The program has asked for the kernel of that name, and got this handle.
 void OnKernelName(void* handle, const char* name, const void* caller);
 inline void OnKernelName(CUfunction handle, const char* name, const void* caller) {

@@ -300,8 +300,9 @@ class Recorded(unittest.TestCase):
 
     OPTIONS = ("--iterations=30", "--variant=broadcast_buffers")
 
-    def record(self, machine, job, library, options=OPTIONS):
-        machine.finish(job, machine.start(job, library=library, options=options, record=f"{job}.calls."))
+    def record(self, machine, job, library, options=OPTIONS, program="trainer"):
+        machine.finish(job, machine.start(job, library=library, options=options, record=f"{job}.calls.",
+                                          program=program))
         return machine.directory / f"{job}.calls.0"
 
     def test_the_users_own_calls_are_the_same_and_in_the_same_order(self):
@@ -315,6 +316,24 @@ class Recorded(unittest.TestCase):
         self.assertEqual(calls(record, "user"), plain)
         ours = calls(record, "ours")
         self.assertGreater(sum(call.startswith("cuStreamBatchMemOp_v2") for call in ours), 10, "turns were taken")
+
+    def test_nor_is_anything_added_to_an_nccl_that_is_linked_in(self):
+        """Its calls are the program's own. How many buffers with an event it makes, and which it takes, depends on
+        the time."""
+        def functions(record, whose="user"):
+            names = [call.split()[0] for call in calls(record, whose)]
+            return [name for name in names if not name.startswith(("cuEventCreate", "cuEventDestroy"))]
+
+        machine = Machine(self)
+        program = "trainer_static_nccl"
+        plain = functions(self.record(machine, "s", None, program=program))
+        self.assertGreater(len(plain), 1000)
+        other = machine.start("b", options=("--iterations=200", "--variant=broadcast_buffers"), program=program)
+        await_event(machine, "join", 2)
+        record = self.record(machine, "a", LIBRARY, program=program)
+        machine.finish("b", other)
+        self.assertEqual(functions(record), plain)
+        self.assertGreater(functions(record, "ours").count("cuStreamBatchMemOp_v2"), 10, "turns were taken")
 
     def test_a_call_left_out_would_be_seen(self):
         machine = Machine(self, arbiter=False)

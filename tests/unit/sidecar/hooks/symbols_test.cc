@@ -53,5 +53,11 @@ TEST(SymbolsTest, WithoutTheRealLibraryAWrapperFailsAndLivesOn) {
   EXPECT_EQ((CudaWrapper<CudaHook::k_cuCtxSynchronize>::Call()), CUDA_ERROR_NOT_FOUND);
 }
 
+TEST(LaunchTest, WithoutAGangTheFirstLaunchIsTheLastThatIsLookedAt) {
+  EXPECT_NE(session::attention, 0u);
+  EXPECT_EQ((CudaWrapper<CudaHook::k_cuGraphLaunch>::Call(nullptr, nullptr)), CUDA_ERROR_NOT_FOUND);
+  EXPECT_EQ(session::attention, 0u);
+}
+
 }  // namespace
 }  // namespace crossover::hooks
