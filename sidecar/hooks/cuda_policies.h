@@ -136,6 +136,15 @@ struct HostWaitEvent {
   }
 };
 
+struct HostSeesEvent {
+  template <CudaHook kHook>
+  static CUresult Run(CUevent event) {
+    const CUresult result = RealCuda<kHook>()(event);
+    if (Observing() && result == CUDA_SUCCESS) session::TheSession().OnHostSawEvent(KeyOfEvent(event));
+    return result;
+  }
+};
+
 struct HostWaitStream {
   template <CudaHook kHook>
   static CUresult Run(CUstream stream) {
@@ -143,6 +152,16 @@ struct HostWaitStream {
     if (Observing() && result == CUDA_SUCCESS) {
       session::TheSession().OnHostWaitStream(KeyOfStream<kHook>(stream));
     }
+    return result;
+  }
+};
+
+struct HostSeesStream {
+  template <CudaHook kHook>
+  static CUresult Run(CUstream stream) {
+    const CUresult result = RealCuda<kHook>()(stream);
+    if (Observing() && result == CUDA_SUCCESS)
+      session::TheSession().OnHostSawStream(KeyOfStream<kHook>(stream));
     return result;
   }
 };

@@ -67,7 +67,8 @@ void Session::BeforeCollective(const void* communicator, phase::Token token, pha
   }
   PublishPhase(gating);
   const phase::Sequence joined = tracker_.OnCollective(stream, called_);
-  if (joined != 0) OnJoin(joined, stream);
+  ++since_wait_;
+  if (joined != 0) OnWait(joined, stream);
   if (tracker_.full()) ObserveOnlyLocked(base::WatchReason::kStreams);
   SetAttention();
 }
@@ -114,22 +115,32 @@ void Session::OnRecord(phase::EventKey event, phase::StreamKey stream) {
 
 void Session::OnStreamWait(phase::StreamKey stream, phase::EventKey event) {
   const base::Locked locked(mutex_);
-  OnJoin(tracker_.OnStreamWait(stream, event), stream);
+  OnWait(tracker_.OnStreamWait(stream, event), stream);
 }
 
 void Session::OnHostWaitEvent(phase::EventKey event) {
   const base::Locked locked(mutex_);
-  OnJoin(tracker_.OnHostWaitEvent(event), 0);
+  OnWait(tracker_.OnHostWaitEvent(event), 0);
 }
 
 void Session::OnHostWaitStream(phase::StreamKey stream) {
   const base::Locked locked(mutex_);
-  OnJoin(tracker_.OnHostWaitStream(stream), 0);
+  OnWait(tracker_.OnHostWaitStream(stream), 0);
 }
 
 void Session::OnHostWaitContext() {
   const base::Locked locked(mutex_);
-  OnJoin(tracker_.OnHostWaitContext(), 0);
+  OnWait(tracker_.OnHostWaitContext(), 0);
+}
+
+void Session::OnHostSawEvent(phase::EventKey event) {
+  const base::Locked locked(mutex_);
+  if (since_wait_ >= kJoinsBySeeing) OnJoin(tracker_.OnHostWaitEvent(event), 0);
+}
+
+void Session::OnHostSawStream(phase::StreamKey stream) {
+  const base::Locked locked(mutex_);
+  if (since_wait_ >= kJoinsBySeeing) OnJoin(tracker_.OnHostWaitStream(stream), 0);
 }
 
 // A stream that nobody has launched on yet: for a period, look where launches go.
@@ -312,6 +323,12 @@ void Session::MakeYieldPoint(phase::StreamKey launching) {
   }
 }
 
+// A join by something that does wait.
+void Session::OnWait(phase::Sequence sequence, phase::StreamKey stream) {
+  if (sequence != 0) since_wait_ = 0;
+  OnJoin(sequence, stream);
+}
+
 void Session::OnJoin(phase::Sequence sequence, phase::StreamKey stream) {
   if (sequence == 0) return;
   if (sequence == called_) {
@@ -329,6 +346,7 @@ void Session::OnJoin(phase::Sequence sequence, phase::StreamKey stream) {
 void Session::Forget() {
   detector_.Reset();
   tracker_.Reset();
+  since_wait_ = kJoinsBySeeing - kShowsOne;
   called_ = 0;
   scan_until_ = 0;
   awaited_ = 0;

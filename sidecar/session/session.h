@@ -49,6 +49,11 @@ class Session final : public link::Client {
   void OnHostWaitEvent(phase::EventKey event);
   void OnHostWaitStream(phase::StreamKey stream);
   void OnHostWaitContext();
+  // The host has asked, without waiting, whether an event or a stream is done, and it is. What a job waits
+  // for so, other threads only look at (PyTorch's watchdog does, at every collective, when it comes round):
+  // it counts in jobs that have no other way to wait.
+  void OnHostSawEvent(phase::EventKey event);
+  void OnHostSawStream(phase::StreamKey stream);
   void OnStreamCreate();
   void OnStreamDestroy(phase::StreamKey stream);
   void OnEventDestroy(phase::EventKey event);
@@ -89,6 +94,7 @@ class Session final : public link::Client {
   std::uint32_t StretchAsked() const;
   void YieldIdleTurn();
   void OnJoin(phase::Sequence sequence, phase::StreamKey stream);
+  void OnWait(phase::Sequence sequence, phase::StreamKey stream);
   void Forget();
   void ObserveOnlyLocked(base::WatchReason reason);
   bool watched_only() const { return watch_reason_ != base::WatchReason::kNone; }
@@ -101,6 +107,11 @@ class Session final : public link::Client {
   phase::Tracker tracker_;
   Turns turns_;
   Stretches stretches_;
+  // Collectives since one was last waited for, in a way that waits; a job is given some to show one.
+  static constexpr std::uint64_t kShowsOne = 64;
+  static constexpr std::uint64_t kJoinsBySeeing = phase::Detector::kMaxPeriod;
+  std::uint64_t since_wait_ = kJoinsBySeeing - kShowsOne;
+
   phase::Sequence called_ = 0;          // collectives that counted
   std::uint64_t ever_called_ = 0;       // watched or not: the same on all ranks of the job
   phase::Sequence scan_until_ = 0;      // look for new compute streams until then

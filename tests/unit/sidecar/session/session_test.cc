@@ -508,6 +508,52 @@ TEST_F(IdleTurnTest, OneIdleMomentIsNoIdleness) {
   EXPECT_FALSE(GivenBack());
 }
 
+// Another thread of the user's looks, when it comes round, whether collectives have ended.
+class WatchdogTest : public SessionTest {
+ protected:
+  static constexpr phase::EventKey kEnd = 0x5000;
+
+  void WatchedIteration() {
+    Launch();
+    Collective(10);
+    session_.OnRecord(kEnd, kSide);
+    Launch();
+    random_ = random_ * 1103515245u + 12345u;
+    if ((random_ >> 16) % 3 == 0) session_.OnHostSawEvent(kEnd);
+    if ((random_ >> 18) % 3 == 0) session_.OnHostSawStream(kSide);
+    Collective(20);
+    Join();
+    Launch();
+  }
+
+  unsigned random_ = 1;
+};
+
+TEST_F(WatchdogTest, LooksAndNobodyHasWaited) {
+  for (int i = 0; i < 4; ++i) WatchedIteration();
+  for (int i = 0; i < 1000; ++i) {
+    WatchedIteration();
+    ASSERT_EQ(slot().phase, static_cast<std::uint32_t>(CROSSOVER_PHASE_LOCKED)) << i;
+  }
+}
+
+TEST_F(WatchdogTest, JobsThatWaitByLookingAreFoundOut) {
+  const auto iteration = [&] {
+    Launch();
+    Collective(10);
+    Launch();
+    Collective(20);
+    session_.OnRecord(kEnd, kSide);
+    session_.OnHostSawEvent(kEnd);
+    Launch();
+  };
+  for (int i = 0; i < 50; ++i) iteration();
+  EXPECT_EQ(slot().phase, static_cast<std::uint32_t>(CROSSOVER_PHASE_LOCKED));
+  slot().mode = CROSSOVER_MODE_GATE;
+  iteration();
+  EXPECT_EQ(slot().phase, static_cast<std::uint32_t>(CROSSOVER_PHASE_TAKING));
+}
+
 // NCCL is linked into the program: its collectives are known as kernels.
 class LinkedNcclTest : public SessionTest {
  protected:
@@ -529,11 +575,18 @@ class LinkedNcclTest : public SessionTest {
     Launch();
     Kernel(4);
     Launch();
-    session_.OnHostWaitEvent(kOfNccl);
+    session_.OnHostSawEvent(kOfNccl);
     Kernel(4);
-    Join();
+    if (polls_) {
+      session_.OnRecord(kEvent, kSide);
+      session_.OnHostSawEvent(kEvent);
+    } else {
+      Join();
+    }
     Launch();
   }
+
+  bool polls_ = false;  // the job itself waits by asking again and again
 
   // Compute and every collective on one stream.
   void AlikeIteration() {
@@ -551,6 +604,15 @@ TEST_F(LinkedNcclTest, ReleasesBeforeTheKernelOfTheLastBucket) {
   LinkedIteration();
   EXPECT_THAT(FakeDriver::calls, ElementsAre("kernel", "memop 100 gate=2 rel=1", "kernel",
                                              "memop 100 ready=2 gate>=2 hold=2 gate=2.end"));
+}
+
+TEST_F(LinkedNcclTest, WhatNcclLooksAtIsNoWaitInAJobThatPollsEither) {
+  polls_ = true;
+  for (int i = 0; i < 100; ++i) LinkedIteration();
+  EXPECT_EQ(slot().phase, static_cast<std::uint32_t>(CROSSOVER_PHASE_LOCKED));
+  crossover_profile profile{};
+  ASSERT_TRUE(session_.FillProfile(&profile));
+  EXPECT_EQ(profile.period_tokens, 2u);
 }
 
 TEST_F(LinkedNcclTest, LaunchesThatAreOnlyLookedAtTakeNoLock) {
