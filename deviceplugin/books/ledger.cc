@@ -85,6 +85,7 @@ void Ledger::OnEvent(const arbiter::Event& event) {
     case EventKind::kStep:
       return NoteStep(client, event);
     case EventKind::kMeasure:
+      if (client->disturbed) return;
       client->alone = StepAlone{.each = event.duration, .age = event.at, .source = StepAlone::Source::kMeasured};
       return;
     case EventKind::kMode:
