@@ -34,7 +34,8 @@ crossover_dlsym_answer Decide(DlsymFunction real, void* handle, const char* name
   if (value == nullptr) return {nullptr, nullptr};
   const Library owner = LibraryOf(value);
   if (owner == Library::kOurs && !Loaded(symbol.library)) return {nullptr, real(RTLD_NEXT, name)};
-  const bool replace = owner == symbol.library && session::GetConfig().active;
+  // A library of another namespace (dlmopen) is not the one that our wrapper goes on to.
+  const bool replace = owner == symbol.library && session::GetConfig().active && InOurNamespace(value);
   return {nullptr, replace ? symbol.wrapper : value};
 }
 

@@ -72,6 +72,8 @@ bool Contains(const dl_phdr_info& object, const void* address) {
   return false;
 }
 
+int VisitForAddress(dl_phdr_info* info, std::size_t, void* argument) { return Contains(*info, argument); }
+
 // The first dlsym that is not our own.
 int VisitForDlsym(dl_phdr_info* info, std::size_t, void* argument) {
   if (Contains(*info, reinterpret_cast<const void*>(&VisitForDlsym))) return 0;
@@ -108,6 +110,10 @@ Library LibraryOf(const void* address) {
   if (Names(object.dli_fname, kNcclName)) return Library::kNccl;
   if (Names(object.dli_fname, kNvmlName)) return Library::kNvml;
   return Library::kOther;
+}
+
+bool InOurNamespace(const void* address) {
+  return dl_iterate_phdr(&VisitForAddress, const_cast<void*>(address)) != 0;
 }
 
 bool Loaded(Library library) {

@@ -12,6 +12,10 @@ DlsymFunction RealDlsym();
 enum class Library { kOther, kCuda, kNccl, kNvml, kOurs };
 Library LibraryOf(const void* address);
 
+// Whether an address lies in an object that was loaded beside us, and not by dlmopen() into another
+// namespace.
+bool InOurNamespace(const void* address);
+
 // Whether the library is in the process, however it was loaded.
 bool Loaded(Library library);
 

@@ -77,6 +77,40 @@ void Nccl(const char* user) {
   Say("dlsym-version", Owner(dlsym(nccl, "ncclGetVersion")));
 }
 
+// A plugin, loaded as `how` says, and the driver as it reaches it.
+void Caller(const std::string& how, const char* path) {
+  void* plugin = how == "namespace"
+                     ? dlmopen(LM_ID_NEWLM, path, RTLD_NOW)
+                     : dlopen(path, RTLD_NOW | (how == "deepbind" ? RTLD_DEEPBIND : RTLD_LOCAL));
+  if (plugin == nullptr) return Say("plugin", dlerror());
+  for (const char* way : {"linked", "dlsym", "proc_address", "export_table"}) {
+    const std::string name = std::string("caller_") + way;
+    const auto ask = reinterpret_cast<void* (*)()>(dlsym(plugin, name.c_str()));
+    Say(way, ask == nullptr ? dlerror() : Owner(ask()));
+  }
+}
+
+// A driver of another namespace is another driver: its functions are not those that our wrappers go on to.
+// Asked for before and after this namespace has one of its own.
+void OtherDriver() {
+  void* other = dlmopen(LM_ID_NEWLM, "libcuda.so.1", RTLD_NOW);
+  if (other == nullptr) return Say("other", dlerror());
+  const auto ask = [other](const char* question) {
+    void* function = dlsym(other, "cuLaunchKernel");
+    Say(question, Owner(function));
+    const auto get = reinterpret_cast<PFN_cuGetProcAddress_v12000>(dlsym(other, "cuGetProcAddress_v2"));
+    void* answer = nullptr;
+    CUdriverProcAddressQueryResult status{};
+    const CUresult result = get("cuLaunchKernel", &answer, 12000, CU_GET_PROC_ADDRESS_LEGACY_STREAM, &status);
+    Say(std::string(question) + "-proc",
+        result == CUDA_SUCCESS && answer == function ? "the-same" : "another");
+  };
+  ask("alone");
+  void* own = dlopen("libcuda.so.1", RTLD_NOW);
+  ask("beside");
+  Say("own", Owner(dlsym(own, "cuLaunchKernel")));
+}
+
 // The real runtime over whatever driver is there.
 void Runtime(const char* path) {
   void* runtime = dlopen(path, RTLD_NOW);
@@ -103,6 +137,8 @@ int main(int argc, char** argv) {
   if (what == "scopes") Scopes();
   if (what == "nccl" && argc > 2) Nccl(argv[2]);
   if (what == "runtime" && argc > 2) Runtime(argv[2]);
+  if (what == "caller" && argc > 3) Caller(argv[2], argv[3]);
+  if (what == "other-driver") OtherDriver();
   if (what == "getppid") Say("getppid", std::to_string(getppid()));
   return 0;
 }

@@ -1,0 +1,38 @@
+/* A hook of the driver as it should not be, preloaded in front of ours: it asks cuGetProcAddress for the
+ * flavour of the legacy default stream, whichever the caller wants. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef int (*GetProcAddress)(const char*, void**, int, unsigned long long, void*);
+typedef void* (*Dlsym)(void*, const char*);
+
+static GetProcAddress next_get;
+
+static int without_flags(const char* name, void** function, int version, unsigned long long flags,
+                         void* status) {
+  (void)flags;
+  const int result = next_get(name, function, version, 0, status);
+  /* The runtime asks it for itself, and goes on with that one. */
+  if (result == 0 && version >= 12000 && strcmp(name, "cuGetProcAddress") == 0)
+    *function = (void*)without_flags;
+  return result;
+}
+
+/* The dlsym of the library that NEXT_HOOK names, which the loader would not find by the C library's version.
+ */
+static Dlsym next_dlsym(void) {
+  Dlsym real = (Dlsym)dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5");
+  if (real == NULL) real = (Dlsym)dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.17");
+  return (Dlsym)real(dlopen(getenv("NEXT_HOOK"), RTLD_NOW | RTLD_NOLOAD), "dlsym");
+}
+
+void* dlsym(void* handle, const char* name) {
+  static Dlsym next;
+  if (next == NULL) next = next_dlsym();
+  void* found = next(handle, name);
+  if (found == NULL || strcmp(name, "cuGetProcAddress_v2") != 0) return found;
+  next_get = (GetProcAddress)found;
+  return (void*)without_flags;
+}
