@@ -7,6 +7,7 @@
 #include "deviceplugin/inventory/rivals.h"
 #include "deviceplugin/node_services.h"
 #include "deviceplugin/occupants/notices.h"
+#include "deviceplugin/plugin/cdi.h"
 #include "deviceplugin/sharing/pods_under_mps.h"
 #include "deviceplugin/switches/limits.h"
 
@@ -42,10 +43,15 @@ void NodeServices::WithholdGpus(const Checkpoint* kubelet, const SharingChoice& 
     withheld_ = FindOthers(*kubelet);
     looked_ = true;
   }
-  if (looked_) {
-    const bool maintenance = node_.wishes().maintenance;
-    gpus_.Withhold(withheld_, maintenance ? "the node is in maintenance" : choice.withheld);
-  }
+  if (looked_) gpus_.Withhold(withheld_, WhyNone(choice));
+}
+
+// Why no GPU is to be given out; empty: they are.
+std::string NodeServices::WhyNone(const SharingChoice& choice) const {
+  if (node_.wishes().maintenance) return "the node is in maintenance";
+  const bool by_cdi = AllocationNow().devices == DeviceStrategy::kCdi;
+  const std::string no_cdi = by_cdi ? WhyNoCdi(node_.runtime()) : "";
+  return no_cdi.empty() ? choice.withheld : no_cdi;
 }
 
 // GPUs that are not for us to give out, and why.

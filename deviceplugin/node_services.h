@@ -80,6 +80,7 @@ class NodeServices : public Companion {
   void KeepHeldSlots();
   void Round();
   void WithholdGpus(const Checkpoint* kubelet, const SharingChoice& choice);
+  std::string WhyNone(const SharingChoice& choice) const;
   std::map<std::string, std::string> FindOthers(const Checkpoint& kubelet);
   void LimitTurns(const Checkpoint* kubelet);
   bool IsOff(const Pod& pod) const;

@@ -19,13 +19,15 @@ void OwnNode::OnChange(const nlohmann::json& object) {
   if (const auto found = labels.find(base::kConfigurationLabel); found != labels.end())
     wishes.configuration = found->second;
   std::map<std::string, std::string> allocatable;
-  const nlohmann::json& amounts = kube::At(kube::At(object, "status"), "allocatable");
+  const nlohmann::json& status = kube::At(object, "status");
+  const nlohmann::json& amounts = kube::At(status, "allocatable");
   if (amounts.is_object()) {
     for (const auto& [resource, amount] : amounts.items()) allocatable.emplace(resource, kube::Text(amount));
   }
   {
     const std::lock_guard lock(mutex_);
     uid_ = kube::Text(kube::At(kube::At(object, "metadata"), "uid"));
+    runtime_ = kube::Text(kube::At(kube::At(status, "nodeInfo"), "containerRuntimeVersion"));
     allocatable_ = std::move(allocatable);
     faults_ = FaultsIn(annotations, labels);
     if (wishes == wishes_) return;
@@ -47,6 +49,11 @@ std::map<std::string, std::string> OwnNode::allocatable() const {
 std::vector<std::string> OwnNode::faults() const {
   const std::lock_guard lock(mutex_);
   return faults_;
+}
+
+std::string OwnNode::runtime() const {
+  const std::lock_guard lock(mutex_);
+  return runtime_;
 }
 
 std::string OwnNode::uid() const {

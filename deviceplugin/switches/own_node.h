@@ -33,6 +33,7 @@ class OwnNode : public kube::ListWatch::Handler {
   Wishes wishes() const;
   std::string uid() const;                  // empty: not known yet
   std::vector<std::string> faults() const;  // of its switches (FaultsIn)
+  std::string runtime() const;              // of containers, as its kubelet says; empty: not known yet
   // How much there is of each resource, as text.
   std::map<std::string, std::string> allocatable() const;
 
@@ -41,6 +42,7 @@ class OwnNode : public kube::ListWatch::Handler {
   mutable std::mutex mutex_;
   Wishes wishes_;
   std::string uid_;
+  std::string runtime_;
   std::vector<std::string> faults_;
   std::map<std::string, std::string> allocatable_;
 };

@@ -75,10 +75,12 @@ TEST(OwnNodeTest, WishesOfItsAnnotationsAndLabels) {
   json object = Object("n", {{"crossover.dev/mode", "off"}, {"crossover.dev/maintenance", "true"}},
                        {{"crossover.dev/configuration", "big"}});
   object["status"]["allocatable"] = {{"nvidia.com/gpu", "2"}};
+  object["status"]["nodeInfo"] = {{"containerRuntimeVersion", "containerd://2.3.7"}};
   node.OnList(json::array({object}));
   EXPECT_EQ(node.wishes(), (OwnNode::Wishes{Policy::kOff, true, "big"}));
   EXPECT_EQ(node.uid(), "u");
   EXPECT_EQ(node.allocatable().at("nvidia.com/gpu"), "2");
+  EXPECT_EQ(node.runtime(), "containerd://2.3.7");
   node.OnChange(object);
   EXPECT_EQ(changes, 1);
   node.OnChange(Object("n", json::object()));
