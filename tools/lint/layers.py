@@ -17,17 +17,20 @@ LAYERS = {
     "sidecar": ["sidecar", "turn", "common/base", "proto"],
     "deviceplugin/arbiter": ["deviceplugin/arbiter", "turn", "common/base", "proto"],
     "deviceplugin": ["deviceplugin", "turn", "common", "proto"],
+    "extender/placement": ["extender/placement", "common/base"],
+    "extender": ["extender", "common", "proto"],
     "cli": ["cli", "common", "proto"],
     "simgpu": ["simgpu", "common/base"],
     "examples": ["examples", "common/base", "simgpu/include"],
 }
-PRODUCT = ("proto/", "common/", "turn/", "sidecar/", "deviceplugin/", "cli/")
+PRODUCT = ("proto/", "common/", "turn/", "sidecar/", "deviceplugin/", "extender/", "cli/")
 
 # System headers that a layer may not include, and why.
 LIBRARIES = r"(grpc|prometheus|yaml-cpp|spdlog|fmt|CLI|nlohmann|simdjson|google|cpprest|boost)/"
+IMPURE = r"(thread|mutex|chrono|iostream|fstream|future|condition_variable|unistd\.h|time\.h|sys/.*|cuda.*)$"
 BANNED = {
-    "turn": (r"(thread|mutex|chrono|iostream|fstream|future|condition_variable|unistd\.h|time\.h|sys/.*|cuda.*)$",
-             "turn is pure: no clock, no I/O, no threads"),
+    "turn": (IMPURE, "turn is pure: no clock, no I/O, no threads"),
+    "extender/placement": (LIBRARIES + "|" + IMPURE, "placement is pure: no clock, no I/O, no threads"),
     "sidecar": (LIBRARIES + "|(iostream|fstream|regex|locale)$",
                 "the library lives in users' processes: it links nothing but libc"),
     "deviceplugin/arbiter": (LIBRARIES, "the arbiter core needs only libc and libstdc++"),

@@ -1,0 +1,162 @@
+#include "extender/placement/engine.h"
+
+#include <algorithm>
+#include <set>
+
+#include "extender/placement/fill.h"
+#include "extender/placement/partners.h"
+#include "extender/placement/queue.h"
+
+namespace crossover::placement {
+namespace {
+
+using Gangs = std::vector<const Gang*>;
+
+class Round {
+ public:
+  Round(const State& state, double now_s, const Terms& terms)
+      : terms_(terms), now_s_(now_s), filler_(Occupancy(state), terms) {}
+
+  Decision Run(const std::vector<Gang>& waiting) {
+    Gangs sound = Sound(waiting);
+    const bool roomy = terms_.settings.sharing == Sharing::kWhenFull && PlaceAllAlone(sound);
+    if (!roomy) Place(std::move(sound));
+    for (const Step& step : filler_.steps()) decision_.plans.push_back(PlanOf(step));
+    return std::move(decision_);
+  }
+
+ private:
+  Queue QueueOf(const Gangs& waiting) const {
+    return {filler_.occupancy(), waiting, now_s_, terms_.settings};
+  }
+
+  // Those that can be decided about; the others are refused.
+  Gangs Sound(const std::vector<Gang>& waiting) {
+    Gangs sound;
+    std::set<std::string_view> seen;
+    for (const Gang& gang : waiting) {
+      std::string fault = Malformed(gang);
+      if (fault.empty() && (!seen.insert(gang.id).second || filler_.occupancy().Holds(gang.id))) {
+        fault = "it is there twice";
+      }
+      if (fault.empty()) {
+        sound.push_back(&gang);
+      } else {
+        decision_.refusals.push_back({gang.id, Reason::kMalformed, fault});
+      }
+    }
+    return sound;
+  }
+
+  // Whether there was room; else nothing is done.
+  bool PlaceAllAlone(const Gangs& waiting) {
+    long needed = 0;
+    for (const Gang* gang : waiting) needed += gang->gpus();
+    if (needed > filler_.occupancy().free_gpus()) return false;
+    Filler trial = filler_;
+    Queue queue = QueueOf(waiting);
+    while (const Gang* gang = queue.Next()) {
+      if (!trial.Open(*gang)) return false;
+      queue.Charge(*gang);
+    }
+    filler_ = std::move(trial);
+    return true;
+  }
+
+  void Place(const Gangs& waiting) {
+    const Gangs patient = PlaceStarving(waiting);
+    const Gangs rest = PlaceMatched(patient);
+    Queue queue = QueueOf(rest);
+    while (const Gang* gang = queue.Next()) {
+      if (!filler_.JoinBest(*gang)) decision_.refusals.push_back(Explain(filler_.occupancy(), *gang, terms_));
+    }
+  }
+
+  // Those that have waited for too long get what there is, and GPUs are kept for the first that finds none.
+  // Returns the others.
+  Gangs PlaceStarving(const Gangs& waiting) {
+    Gangs others;
+    Queue queue = QueueOf(waiting);
+    while (const Gang* gang = queue.Next()) {
+      if (!queue.Starves(*gang)) {
+        others.push_back(gang);
+      } else if (!filler_.Open(*gang) && !filler_.JoinBest(*gang)) {
+        decision_.refusals.push_back(Explain(filler_.occupancy(), *gang, terms_));
+        if (!decision_.kept) KeepFor(*gang);
+      }
+    }
+    return others;
+  }
+
+  void KeepFor(const Gang& gang) {
+    const std::vector<GpuRef> gpus = filler_.Keep(gang);
+    if (gpus.empty()) return;
+    const int any = static_cast<int>(gpus.size());
+    decision_.kept = Kept{gang.id, SeatsOn(filler_.occupancy().state(), gpus, any)};
+  }
+
+  // In the order of the queue, each with its partner; returns those that got nothing.
+  Gangs PlaceMatched(const Gangs& waiting) {
+    const std::map<const Gang*, Partner> partners = Match(waiting);
+    Gangs rest;
+    Queue queue = QueueOf(waiting);
+    while (const Gang* gang = queue.Next()) {
+      const auto found = partners.find(gang);
+      const Partner partner = found == partners.end() ? Partner{} : found->second;
+      const bool joined = partner.group >= 0 && filler_.Join(*gang, partner.group);
+      if (!joined && !OpenWith(*gang, partner.gang, queue)) {
+        rest.push_back(gang);
+      } else {
+        queue.Charge(*gang);
+      }
+    }
+    return rest;
+  }
+
+  bool OpenWith(const Gang& gang, const Gang* partner, Queue& queue) {
+    if (partner != nullptr && filler_.Open(gang, partner)) {
+      if (filler_.Join(*partner, filler_.last())) {
+        queue.Take(*partner);
+        queue.Charge(*partner);
+      }
+      return true;
+    }
+    return filler_.Open(gang);
+  }
+
+  // By number of GPUs. Two that wait are matched only where there is a set for them.
+  std::map<const Gang*, Partner> Match(const Gangs& waiting) const {
+    std::map<int, Gangs> by_count;
+    for (const Gang* gang : waiting) by_count[gang->gpus()].push_back(gang);
+    std::map<const Gang*, Partner> partners;
+    for (const auto& [count, gangs] : by_count) {
+      const bool pairs = count <= filler_.occupancy().free_gpus();
+      partners.merge(ChoosePartners(filler_.occupancy(), gangs, pairs, terms_));
+    }
+    return partners;
+  }
+
+  Plan PlanOf(const Step& step) const {
+    Plan plan{.gang = step.gang->id,
+              .seats = SeatsOn(filler_.occupancy().state(), step.gpus, step.gang->gpus_per_pod),
+              .beside = {},
+              .prediction = step.prediction};
+    for (const Gang* gang : step.beside) plan.beside.push_back(gang->id);
+    return plan;
+  }
+
+  Terms terms_;
+  double now_s_;
+  Filler filler_;
+  Decision decision_;
+};
+
+}  // namespace
+
+Decision Decide(const State& state, const std::vector<Gang>& waiting, double now_s, const Settings& settings,
+                const Fitness& fitness) {
+  const History history(state.observed);
+  return Round(state, now_s, Terms{history, settings, fitness}).Run(waiting);
+}
+
+}  // namespace crossover::placement

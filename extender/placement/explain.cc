@@ -1,0 +1,187 @@
+#include "extender/placement/explain.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <map>
+#include <set>
+
+#include "extender/placement/memory.h"
+#include "extender/placement/partners.h"
+#include "extender/placement/sets.h"
+
+namespace crossover::placement {
+namespace {
+
+std::string Number(double value) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.3g", value);
+  return text.data();
+}
+
+std::string Gib(Bytes bytes) { return Number(static_cast<double>(bytes) / (1u << 30)) + " GiB"; }
+
+std::string Count(long count, const std::string& one) {
+  return std::to_string(count) + " " + one + (count == 1 ? "" : "s");
+}
+
+std::string NameOf(const Gang& peer, const Gang& newcomer) {
+  return peer.space == newcomer.space ? peer.name : "another job";
+}
+
+// What keeps nodes from taking its pods, the most frequent first: "2 nodes: too little CPU".
+std::string NodesSay(const Occupancy& occupancy, const Gang& gang, const Terms& terms) {
+  std::map<std::string, long> said;
+  for (int n = 0; n < static_cast<int>(occupancy.state().nodes.size()); ++n) {
+    const Node& node = occupancy.node(n);
+    const Fit fit = terms.fitness(gang, n, occupancy.planned(n));
+    if (!node.open) {
+      ++said["closed to new pods"];
+    } else if (static_cast<int>(node.gpus.size()) < gang.gpus_per_pod) {
+      ++said["fewer than " + Count(gang.gpus_per_pod, "GPU") + ", which one pod needs"];
+    } else if (fit.never || fit.pods == 0) {
+      ++said[fit.why];
+    }
+  }
+  std::multimap<long, std::string, std::greater<>> by_count;
+  for (const auto& [why, count] : said) by_count.emplace(count, why);
+  std::string text;
+  for (const auto& [count, why] : by_count) text += "; " + Count(count, "node") + ": " + why;
+  return text;
+}
+
+// What stands between it and the jobs that have as many GPUs as it needs: each reason once, with an example.
+std::string JobsSay(const Occupancy& occupancy, const Gang& gang, const Terms& terms) {
+  std::map<Rule, std::pair<long, std::string>> said;
+  for (const Group& group : occupancy.groups()) {
+    if (static_cast<int>(group.gpus.size()) != gang.gpus()) continue;
+    const auto broken = WhyNotJoin(occupancy, group, gang, terms);
+    if (!broken) continue;
+    auto& [count, example] = said[broken->rule];
+    if (count++ == 0) {
+      example = NameOf(broken->peer != nullptr ? *broken->peer : *group.gangs.front(), gang) + ": " +
+                Words(*broken, group, gang, terms.settings);
+    }
+  }
+  std::string text;
+  for (const auto& [rule, entry] : said) {
+    text += "; not beside " + entry.second;
+    if (entry.first > 1) text += " (and " + std::to_string(entry.first - 1) + " more)";
+  }
+  return text;
+}
+
+Bytes LargestGpu(const State& state) {
+  Bytes largest = 0;
+  for (const Node& node : state.nodes) {
+    for (const Gpu& gpu : node.gpus) largest = std::max(largest, gpu.memory);
+  }
+  return largest;
+}
+
+long GpusOf(const Occupancy& occupancy, bool kept) {
+  long count = 0;
+  for (int n = 0; n < static_cast<int>(occupancy.state().nodes.size()); ++n) {
+    for (int g = 0; g < static_cast<int>(occupancy.node(n).gpus.size()); ++g) {
+      count += !kept || (occupancy.Kept({n, g}) && !occupancy.Busy({n, g}));
+    }
+  }
+  return count;
+}
+
+}  // namespace
+
+std::string Malformed(const Gang& gang) {
+  if (gang.id.empty()) return "it has no identity";
+  if (gang.pods <= 0) return "it has " + Count(gang.pods, "pod") + "; at least 1 is needed";
+  if (gang.gpus_per_pod <= 0)
+    return "its pods ask for " + Count(gang.gpus_per_pod, "GPU") + "; at least 1 is needed";
+  if (gang.max_slowdown != 0 && !(gang.max_slowdown >= 1)) {
+    return "its max-slowdown is " + Number(gang.max_slowdown) + "; at least 1 is needed";
+  }
+  const Profile& profile = gang.profile;
+  if (!(profile.compute_s >= 0) || !(profile.exposed_s >= 0) || !(profile.link_s >= 0) ||
+      !(profile.spinning >= 0 && profile.spinning <= 1)) {
+    return "its profile has values out of range";
+  }
+  return {};
+}
+
+Refusal Explain(const Occupancy& occupancy, const Gang& gang, const Terms& terms) {
+  const std::string needs = "needs " + Count(gang.gpus(), "GPU");
+  const long all = GpusOf(occupancy, false);
+  if (gang.gpus() > all)
+    return {gang.id, Reason::kTooMuch, needs + "; the cluster has " + std::to_string(all)};
+  const Bytes cap = CapOf(gang, terms.settings);
+  const Bytes largest = LargestGpu(occupancy.state());
+  if (cap > 0 && cap + terms.settings.context_reserve > largest) {
+    return {gang.id, Reason::kMemory,
+            "needs " + Gib(cap + terms.settings.context_reserve) + " of GPU memory; the largest GPU has " +
+                Gib(largest)};
+  }
+  Wanted wanted{.gangs = {&gang}};
+  if (cap > 0) wanted.memory = cap + terms.settings.context_reserve;
+  const std::string nodes = NodesSay(occupancy, gang, terms);
+  const std::string jobs = JobsSay(occupancy, gang, terms);
+  const Occupancy empty_handed(occupancy.state());  // nothing kept
+  if (FindEver(empty_handed, wanted, terms.fitness).empty()) {
+    return {gang.id, Reason::kNodes, needs + "; no nodes will ever fit its pods" + nodes};
+  }
+  const long free = occupancy.free_gpus();
+  const std::string is_free = needs + "; " + std::to_string(free) + (free == 1 ? " is free" : " are free");
+  if (free >= gang.gpus()) {
+    return {gang.id, Reason::kScattered, is_free + ", but not where its pods fit" + nodes + jobs};
+  }
+  const long kept = GpusOf(occupancy, true);
+  if (kept > 0 && free + kept >= gang.gpus()) {
+    return {
+        gang.id, Reason::kKept,
+        is_free + ", and " + std::to_string(kept) + " are kept for a job that has waited for longer" + jobs};
+  }
+  return {gang.id, Reason::kFull, is_free + jobs};
+}
+
+std::string Words(const Broken& broken, const Group& group, const Gang& newcomer, const Settings& settings) {
+  std::vector<const Gang*> all = group.gangs;
+  all.push_back(&newcomer);
+  switch (broken.rule) {
+    case Rule::kTwoRanks:
+      return "it is this very job, and a job is on a GPU once";
+    case Rule::kSameCount:
+      return "it has another number of GPUs";
+    case Rule::kSlots:
+      return "its GPUs have no slot left";
+    case Rule::kExclusive:
+      return newcomer.exclusive ? "this job asks for whole GPUs" : "it asked for whole GPUs";
+    case Rule::kConsent:
+      return "both must allow it: crossover.dev/share-with: cluster";
+    case Rule::kUser:
+      return "it runs as another user ID, and MPS serves one at a time on those nodes: use the same "
+             "runAsUser";
+    case Rule::kLearning:
+      return std::string(broken.peer == &newcomer ? "this job's" : "its") +
+             " need of GPU memory is not known yet: set crossover.dev/gpu-memory, or let it run alone once";
+    case Rule::kMemory:
+      return "together they need " + Gib(MemoryOf(all, settings)) + " of GPU memory, and there are " +
+             Gib(group.site.memory) + ": lower crossover.dev/gpu-memory";
+    case Rule::kHistory:
+      return "they lost by it when they last met";
+    case Rule::kSlowdown:
+      return "a crossover.dev/max-slowdown could not be kept";
+    case Rule::kGain: {
+      const double gain = Predict(all, group.site.spans, settings.efficiency).gain;
+      return "they would gain too little by it: " + Number(gain) + " times one after the other, and " +
+             Number(settings.min_gain) + " is asked for";
+    }
+    case Rule::kClosed:
+      return "its GPUs take nobody more at present";
+    case Rule::kShape:
+      return "its GPUs are not on nodes in multiples of " + std::to_string(newcomer.gpus_per_pod) +
+             ", which one pod needs";
+    case Rule::kNodes:
+      return "its nodes have no room for the pods otherwise";
+  }
+  return {};
+}
+
+}  // namespace crossover::placement

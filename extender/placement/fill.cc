@@ -1,0 +1,80 @@
+#include "extender/placement/fill.h"
+
+#include <algorithm>
+#include <array>
+
+#include "extender/placement/memory.h"
+#include "extender/placement/sets.h"
+
+namespace crossover::placement {
+namespace {
+
+Wanted WantedBy(std::vector<const Gang*> gangs, const Settings& settings) {
+  Wanted wanted{.gangs = std::move(gangs)};
+  wanted.slots = static_cast<int>(wanted.gangs.size());
+  const Gang& first = *wanted.gangs.front();
+  if (wanted.gangs.size() > 1 || CapOf(first, settings) > 0) {
+    wanted.memory = MemoryOf(wanted.gangs, settings);
+  }
+  wanted.many_users =
+      std::ranges::any_of(wanted.gangs, [&](const Gang* gang) { return gang->uid != first.uid; });
+  return wanted;
+}
+
+}  // namespace
+
+bool Filler::Open(const Gang& gang, const Gang* with) {
+  std::vector<const Gang*> gangs{&gang};
+  if (with != nullptr) gangs.push_back(with);
+  std::vector<GpuRef> gpus = FindFree(occupancy_, WantedBy(gangs, terms_->settings), terms_->fitness);
+  if (gpus.empty()) return false;
+  const std::array alone{&gang};
+  steps_.push_back({&gang, gpus, {}, Predict(alone, false, terms_->settings.efficiency)});
+  occupancy_.Open(gang, std::move(gpus));
+  return true;
+}
+
+bool Filler::Join(const Gang& gang, int index) {
+  const Group& group = occupancy_.groups()[static_cast<std::size_t>(index)];
+  Prediction prediction;
+  if (WhyNotJoin(occupancy_, group, gang, *terms_, &prediction)) return false;
+  steps_.push_back({&gang, group.gpus, group.gangs, std::move(prediction)});
+  occupancy_.Join(index, gang);
+  return true;
+}
+
+bool Filler::JoinBest(const Gang& gang) {
+  int best = -1;
+  double most = 0;
+  for (int g = 0; g < static_cast<int>(occupancy_.groups().size()); ++g) {
+    const Group& group = occupancy_.groups()[static_cast<std::size_t>(g)];
+    if (static_cast<int>(group.gpus.size()) != gang.gpus()) continue;
+    Prediction together;
+    if (WhyNotJoin(occupancy_, group, gang, *terms_, &together)) continue;
+    const double before = Predict(group.gangs, group.site.spans, terms_->settings.efficiency).gain;
+    if (together.gain - before <= most) continue;
+    most = together.gain - before;
+    best = g;
+  }
+  return best >= 0 && Join(gang, best);
+}
+
+std::vector<GpuRef> Filler::Keep(const Gang& gang) {
+  std::vector<GpuRef> gpus = FindEver(occupancy_, WantedBy({&gang}, terms_->settings), terms_->fitness);
+  occupancy_.Keep(gpus);
+  return gpus;
+}
+
+std::vector<Seat> SeatsOn(const State& state, std::span<const GpuRef> gpus, int gpus_per_pod) {
+  std::vector<Seat> seats;
+  for (const GpuRef ref : gpus) {
+    const Node& node = state.nodes[static_cast<std::size_t>(ref.node)];
+    const bool full = seats.empty() || seats.back().node != node.name ||
+                      static_cast<int>(seats.back().gpus.size()) == gpus_per_pod;
+    if (full) seats.push_back({.node = node.name, .gpus = {}});
+    seats.back().gpus.push_back(node.gpus[static_cast<std::size_t>(ref.gpu)].uuid);
+  }
+  return seats;
+}
+
+}  // namespace crossover::placement

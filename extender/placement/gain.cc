@@ -1,0 +1,120 @@
+#include "extender/placement/gain.h"
+
+#include <algorithm>
+
+namespace crossover::placement {
+namespace {
+
+// What one job needs of the GPU and of the link per unit of its rate, and the rate it may not fall below.
+struct Need {
+  double gpu = 0;
+  double link = 0;
+  double floor = 0;
+};
+
+Need NeedOf(const Gang& gang, bool spans) {
+  Need need;
+  if (gang.profile.known()) {
+    const Profile& profile = gang.profile;
+    need.gpu = (profile.compute_s + profile.spinning * profile.exposed_s) / profile.alone_s();
+    if (spans) need.link = std::min(1.0, profile.link_s / profile.alone_s());
+  } else {
+    need.gpu = UsualBusyPart(spans);
+    if (spans) need.link = 1 - need.gpu;
+  }
+  if (gang.max_slowdown > 0) need.floor = std::min(1.0, 1 / gang.max_slowdown);
+  return need;
+}
+
+// Rates of jobs that share: nobody's is above `top`, and of the GPU and of the link there is `top` to have.
+class Rates {
+ public:
+  Rates(std::span<const Need> needs, double top) : needs_(needs), top_(top) {}
+
+  double At(const Need& need, double level) const { return std::max(need.floor, std::min(level, top_)); }
+  bool Fits(double level) const {
+    double gpu = 0, link = 0;
+    for (const Need& need : needs_) {
+      gpu += need.gpu * At(need, level);
+      link += need.link * At(need, level);
+    }
+    return gpu <= top_ && link <= top_;
+  }
+  // The highest level that fits: nobody could have more without taking from somebody who has less.
+  double Fair() const {
+    if (Fits(top_)) return top_;
+    double gpu = 0, link = 0, floor = 0;
+    for (const Need& need : needs_) {
+      gpu += need.gpu;
+      link += need.link;
+      floor = std::max(floor, need.floor);
+    }
+    const double level = top_ / std::max(gpu, link);
+    if (level >= floor) return level;
+    double low = 0, high = top_;
+    for (int i = 0; i < 40; ++i) {
+      const double middle = (low + high) / 2;
+      (Fits(middle) ? low : high) = middle;
+    }
+    return low;
+  }
+  // Those with a cap can keep it, and something is left for the others and for what no one foresees.
+  bool CapsKept() const {
+    double gpu = 0;
+    for (const Need& need : needs_) {
+      if (need.floor > top_) return false;
+      gpu += need.gpu * need.floor;
+    }
+    return gpu <= kPromised * top_ && Fits(0);
+  }
+
+ private:
+  std::span<const Need> needs_;
+  double top_;
+};
+
+}  // namespace
+
+// Published profiles: pairs on one node gain 1.13 at best, pairs across nodes 1.41 with links of their own.
+double UsualBusyPart(bool spans) { return spans ? 1 / 1.41 : 1 / 1.13; }
+
+double LockstepCycle(std::span<const Gang* const> gangs) {
+  double gpu = 0, alone = 0, link = 0;
+  for (const Gang* gang : gangs) {
+    gpu += gang->profile.compute_s + gang->profile.spinning * gang->profile.exposed_s;
+    alone = std::max(alone, gang->profile.alone_s());
+    link += gang->profile.link_s;
+  }
+  return std::max({gpu, alone, link});
+}
+
+Prediction Predict(std::span<const Gang* const> gangs, bool spans, double efficiency) {
+  Prediction found;
+  std::vector<Need> needs;
+  double alone = 0;
+  for (const Gang* gang : gangs) {
+    needs.push_back(NeedOf(*gang, spans));
+    alone += gang->profile.alone_s();
+    found.source = std::min(found.source, gang->profile.known() ? gang->profile.source : Source::kUnknown);
+  }
+  if (found.source != Source::kUnknown) {
+    found.cycle_s = LockstepCycle(gangs);
+    found.lockstep_gain = alone / found.cycle_s;
+  }
+  if (gangs.size() < 2) {
+    found.slowdown.assign(gangs.size(), 1);
+    return found;
+  }
+  const Rates rates(needs, efficiency);
+  const double level = rates.Fair();
+  found.gain = 0;
+  for (const Need& need : needs) {
+    const double rate = rates.At(need, level);
+    found.gain += rate;
+    found.slowdown.push_back(rate > 0 ? 1 / rate : 0);
+  }
+  found.caps_kept = rates.CapsKept();
+  return found;
+}
+
+}  // namespace crossover::placement

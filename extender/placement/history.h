@@ -1,0 +1,30 @@
+// What pairs of jobs gained before. Pure; keeps views of the observations that it was made of.
+#pragma once
+
+#include <algorithm>
+#include <map>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "extender/placement/model.h"
+
+namespace crossover::placement {
+
+class History {
+ public:
+  explicit History(std::span<const Observed> observed) {
+    for (const Observed& o : observed) gain_[std::minmax<std::string_view>(o.key, o.other)] = o.gain;
+  }
+  // 0: they never met.
+  double GainOf(const Gang& gang, const Gang& other) const {
+    if (gain_.empty() || gang.key.empty() || other.key.empty()) return 0;
+    const auto found = gain_.find(std::minmax<std::string_view>(gang.key, other.key));
+    return found == gain_.end() ? 0 : found->second;
+  }
+
+ private:
+  std::map<std::pair<std::string_view, std::string_view>, double> gain_;
+};
+
+}  // namespace crossover::placement

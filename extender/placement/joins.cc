@@ -1,0 +1,43 @@
+#include "extender/placement/joins.h"
+
+#include <algorithm>
+#include <map>
+
+namespace crossover::placement {
+namespace {
+
+std::map<int, int> GpusByNode(const Group& group) {
+  std::map<int, int> count;
+  for (const GpuRef ref : group.gpus) ++count[ref.node];
+  return count;
+}
+
+}  // namespace
+
+bool BreaksShape(const Group& group, const Gang& newcomer) {
+  return std::ranges::any_of(GpusByNode(group),
+                             [&](const auto& entry) { return entry.second % newcomer.gpus_per_pod != 0; });
+}
+
+bool BreaksNodes(const Occupancy& occupancy, const Group& group, const Gang& newcomer, const Fitness& fitness,
+                 std::string* why) {
+  for (const auto& [node, gpus] : GpusByNode(group)) {
+    const Fit fit = fitness(newcomer, node, occupancy.planned(node));
+    if (!fit.never && fit.pods >= gpus / newcomer.gpus_per_pod) continue;
+    if (why != nullptr) *why = fit.why;
+    return true;
+  }
+  return false;
+}
+
+std::optional<Broken> WhyNotJoin(const Occupancy& occupancy, const Group& group, const Gang& newcomer,
+                                 const Terms& terms, Prediction* prediction) {
+  const Meeting meeting{group.gangs, newcomer, group.site, terms.history, terms.settings};
+  if (const auto broken = FirstBroken(meeting, prediction)) return broken;
+  if (occupancy.Closed(group)) return Broken{Rule::kClosed};
+  if (BreaksShape(group, newcomer)) return Broken{Rule::kShape};
+  if (BreaksNodes(occupancy, group, newcomer, terms.fitness)) return Broken{Rule::kNodes};
+  return std::nullopt;
+}
+
+}  // namespace crossover::placement

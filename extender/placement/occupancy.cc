@@ -1,0 +1,131 @@
+#include "extender/placement/occupancy.h"
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+
+namespace crossover::placement {
+namespace {
+
+using Names = std::map<std::pair<std::string_view, std::string_view>, GpuRef>;
+
+Names NamesOf(const State& state) {
+  Names names;
+  for (int n = 0; n < static_cast<int>(state.nodes.size()); ++n) {
+    const Node& node = state.nodes[static_cast<std::size_t>(n)];
+    for (int g = 0; g < static_cast<int>(node.gpus.size()); ++g) {
+      names[{node.name, node.gpus[static_cast<std::size_t>(g)].uuid}] = {n, g};
+    }
+  }
+  return names;
+}
+
+// The GPUs of a gang that are there. `whole`: all of them are, and each once.
+std::vector<GpuRef> GpusOf(const Placed& placed, const Names& names, bool& whole) {
+  std::vector<GpuRef> gpus;
+  std::size_t said = 0;
+  for (const Seat& seat : placed.seats) {
+    said += seat.gpus.size();
+    for (const std::string& uuid : seat.gpus) {
+      const auto found = names.find({seat.node, uuid});
+      if (found != names.end()) gpus.push_back(found->second);
+    }
+  }
+  std::ranges::sort(gpus);
+  gpus.erase(std::ranges::unique(gpus).begin(), gpus.end());
+  whole = gpus.size() == said && !gpus.empty();
+  return gpus;
+}
+
+}  // namespace
+
+Occupancy::Occupancy(const State& state) : state_(&state), planned_(state.nodes.size()) {
+  for (const Node& node : state.nodes) use_.emplace_back(node.gpus.size());
+  const Names names = NamesOf(state);
+  std::map<std::vector<GpuRef>, std::size_t> by_set;
+  for (const Placed& placed : state.placed) {
+    bool whole = false;
+    std::vector<GpuRef> gpus = GpusOf(placed, names, whole);
+    const auto [entry, added] = by_set.try_emplace(gpus, groups_.size());
+    if (added) groups_.push_back({.gangs = {}, .gpus = gpus, .site = SiteOf(gpus), .shut = false});
+    Group& group = groups_[entry->second];
+    group.gangs.push_back(&placed.gang);
+    group.shut |= !whole;
+    for (const GpuRef ref : gpus) ++At(ref).gangs;
+  }
+  ShutOverlapping();
+}
+
+void Occupancy::ShutOverlapping() {
+  for (Group& group : groups_) {
+    const int gangs = static_cast<int>(group.gangs.size());
+    for (const GpuRef ref : group.gpus) {
+      group.shut |= At(ref).gangs != gangs || !gpu(ref).healthy || !node(ref.node).open;
+    }
+  }
+}
+
+bool Occupancy::Free(GpuRef ref) const {
+  return !Busy(ref) && !Kept(ref) && gpu(ref).healthy && gpu(ref).slots > 0 && node(ref.node).open;
+}
+
+int Occupancy::free_gpus() const {
+  int count = 0;
+  for (int n = 0; n < static_cast<int>(use_.size()); ++n) {
+    for (int g = 0; g < static_cast<int>(use_[static_cast<std::size_t>(n)].size()); ++g)
+      count += Free({n, g});
+  }
+  return count;
+}
+
+bool Occupancy::Closed(const Group& group) const {
+  return group.shut || std::ranges::any_of(group.gpus, [&](GpuRef ref) { return Kept(ref); });
+}
+
+bool Occupancy::Holds(const std::string& gang) const {
+  return std::ranges::any_of(groups_, [&](const Group& group) {
+    return std::ranges::any_of(group.gangs, [&](const Gang* held) { return held->id == gang; });
+  });
+}
+
+int Occupancy::Open(const Gang& gang, std::vector<GpuRef> gpus) {
+  std::ranges::sort(gpus);
+  const Site site = SiteOf(gpus);
+  groups_.push_back({.gangs = {}, .gpus = std::move(gpus), .site = site, .shut = false});
+  const int index = static_cast<int>(groups_.size()) - 1;
+  Join(index, gang);
+  return index;
+}
+
+void Occupancy::Join(int index, const Gang& gang) {
+  Group& group = groups_[static_cast<std::size_t>(index)];
+  group.gangs.push_back(&gang);
+  for (const GpuRef ref : group.gpus) ++At(ref).gangs;
+  Plan(gang, group);
+}
+
+void Occupancy::Plan(const Gang& gang, const Group& group) {
+  std::map<int, int> gpus;
+  for (const GpuRef ref : group.gpus) ++gpus[ref.node];
+  for (const auto& [node, count] : gpus) {
+    planned_[static_cast<std::size_t>(node)].push_back({&gang, count / gang.gpus_per_pod});
+  }
+}
+
+void Occupancy::Keep(std::span<const GpuRef> gpus) {
+  for (const GpuRef ref : gpus) At(ref).kept = true;
+}
+
+Site Occupancy::SiteOf(std::span<const GpuRef> gpus) const {
+  if (gpus.empty()) return {};
+  Site site{.slots = gpu(gpus.front()).slots, .memory = gpu(gpus.front()).memory};
+  for (const GpuRef ref : gpus) {
+    site.slots = std::min(site.slots, gpu(ref).slots);
+    site.memory = std::min(site.memory, gpu(ref).memory);
+    site.one_user |= node(ref.node).one_user;
+    site.spans |= ref.node != gpus.front().node;
+  }
+  return site;
+}
+
+}  // namespace crossover::placement

@@ -1,0 +1,42 @@
+// In which order waiting gangs are served.
+//
+// Those that have waited for too long come first, the oldest before others. Then by priority; then the
+// namespace that has the fewest GPUs, shared ones counted in parts, each GPU that is given out on the way
+// included; then who came first. Pure.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <set>
+#include <string_view>
+
+#include "extender/placement/occupancy.h"
+
+namespace crossover::placement {
+
+class Queue {
+ public:
+  Queue(const Occupancy& occupancy, std::span<const Gang* const> waiting, double now_s,
+        const Settings& settings);
+
+  // The next to be served that was neither served nor taken; null: none is left.
+  const Gang* Next();
+  // It is served out of its order.
+  void Take(const Gang& gang) { taken_.insert(&gang); }
+  // It got its GPUs.
+  void Charge(const Gang& gang) { used_[gang.space] += gang.gpus(); }
+  bool Starves(const Gang& gang) const { return gang.arrived_s + starvation_s_ <= now_s_; }
+
+ private:
+  using Line = std::vector<const Gang*>;  // the first to be served is at the back
+  const Gang* Pop(Line& line);
+
+  double now_s_;
+  double starvation_s_;
+  Line starving_;
+  std::map<Priority, std::map<std::string_view, Line>, std::greater<>> lines_;
+  std::map<std::string_view, double> used_;
+  std::set<const Gang*> taken_;
+};
+
+}  // namespace crossover::placement

@@ -1,0 +1,79 @@
+#include "extender/placement/rules.h"
+
+#include "extender/placement/consent.h"
+#include "extender/placement/memory.h"
+
+namespace crossover::placement {
+namespace {
+
+std::vector<const Gang*> All(const Meeting& meeting) {
+  std::vector<const Gang*> gangs(meeting.there.begin(), meeting.there.end());
+  gangs.push_back(&meeting.newcomer);
+  return gangs;
+}
+
+// What can be said about two of them alone.
+std::optional<Rule> BrokenByPair(const Gang& there, const Meeting& meeting) {
+  const Gang& newcomer = meeting.newcomer;
+  if (BreaksTwoRanks(there, newcomer)) return Rule::kTwoRanks;
+  if (BreaksSameCount(there, newcomer)) return Rule::kSameCount;
+  if (BreaksExclusive(there, newcomer)) return Rule::kExclusive;
+  if (!MayMeet(there, newcomer, meeting.settings)) return Rule::kConsent;
+  if (BreaksUser(there, newcomer, meeting.site)) return Rule::kUser;
+  if (CapOf(there, meeting.settings) == 0) return Rule::kLearning;
+  if (BreaksHistory(there, newcomer, meeting.history)) return Rule::kHistory;
+  return std::nullopt;
+}
+
+}  // namespace
+
+bool BreaksTwoRanks(const Gang& there, const Gang& newcomer) { return there.id == newcomer.id; }
+
+bool BreaksSameCount(const Gang& there, const Gang& newcomer) { return there.gpus() != newcomer.gpus(); }
+
+bool BreaksSlots(const Meeting& meeting) {
+  return static_cast<int>(meeting.there.size()) + 1 > meeting.site.slots;
+}
+
+bool BreaksExclusive(const Gang& there, const Gang& newcomer) {
+  return there.exclusive || newcomer.exclusive;
+}
+
+bool BreaksUser(const Gang& there, const Gang& newcomer, const Site& site) {
+  return site.one_user && there.uid != newcomer.uid;
+}
+
+bool BreaksMemory(const Meeting& meeting) {
+  return MemoryOf(All(meeting), meeting.settings) > meeting.site.memory;
+}
+
+bool BreaksHistory(const Gang& there, const Gang& newcomer, const History& history) {
+  const double gain = history.GainOf(there, newcomer);
+  return gain > 0 && gain < 1;
+}
+
+bool BreaksGain(const Prediction& together, double before, const Settings& settings) {
+  return together.gain < settings.min_gain || together.gain <= before;
+}
+
+std::optional<Broken> FirstBroken(const Meeting& meeting, Prediction* prediction) {
+  for (const Gang* there : meeting.there) {
+    if (const auto rule = BrokenByPair(*there, meeting)) return Broken{*rule, there};
+  }
+  if (BreaksSlots(meeting)) return Broken{Rule::kSlots};
+  if (CapOf(meeting.newcomer, meeting.settings) == 0) return Broken{Rule::kLearning, &meeting.newcomer};
+  const Gang* peer = meeting.there.empty() ? nullptr : meeting.there.front();
+  if (BreaksMemory(meeting)) return Broken{Rule::kMemory, peer};
+
+  const bool spans = meeting.site.spans;
+  const double efficiency = meeting.settings.efficiency;
+  Prediction together = Predict(All(meeting), spans, efficiency);
+  if (!together.caps_kept) return Broken{Rule::kSlowdown, peer};
+  if (BreaksGain(together, Predict(meeting.there, spans, efficiency).gain, meeting.settings)) {
+    return Broken{Rule::kGain, peer};
+  }
+  if (prediction != nullptr) *prediction = std::move(together);
+  return std::nullopt;
+}
+
+}  // namespace crossover::placement

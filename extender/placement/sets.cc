@@ -1,0 +1,150 @@
+#include "extender/placement/sets.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <tuple>
+
+namespace crossover::placement {
+namespace {
+
+// What one node could give, in units.
+struct Offer {
+  int node = 0;
+  int units = 0;
+  int idle = 0;  // of those, how many without anybody on them
+  std::vector<GpuRef> gpus;
+};
+
+// The choice of some offers, and how good it is: smaller is better.
+struct Choice {
+  std::vector<const Offer*> offers;
+  int busy = 0;  // units
+  int nodes = 0;
+  int left = 0;  // units that remain on the chosen nodes
+  auto Rank() const { return std::tuple(busy, nodes, left); }
+};
+
+bool Usable(const Occupancy& occupancy, GpuRef ref, const Wanted& wanted, bool ever) {
+  const Gpu& gpu = occupancy.gpu(ref);
+  if (gpu.slots < wanted.slots || gpu.memory < wanted.memory) return false;
+  if (wanted.many_users && occupancy.node(ref.node).one_user) return false;
+  if (!ever) return occupancy.Free(ref);
+  return gpu.healthy && occupancy.node(ref.node).open && !occupancy.Kept(ref);
+}
+
+Offer OfferOf(const Occupancy& occupancy, int node, const Wanted& wanted, const Fitness& fitness, bool ever) {
+  Offer offer;
+  offer.node = node;
+  const int gpus = static_cast<int>(occupancy.node(node).gpus.size());
+  for (int g = 0; g < gpus; ++g) {
+    if (Usable(occupancy, {node, g}, wanted, ever)) offer.gpus.push_back({node, g});
+  }
+  const int unit = UnitOf(wanted.gangs);
+  offer.units = static_cast<int>(offer.gpus.size()) / unit;
+  if (offer.units == 0) return offer;
+  for (const Gang* gang : wanted.gangs) {
+    const Fit fit = fitness(*gang, node, occupancy.planned(node));
+    if (ever && !fit.never) continue;
+    offer.units = std::min(offer.units, fit.never ? 0 : fit.pods * gang->gpus_per_pod / unit);
+  }
+  std::ranges::stable_partition(offer.gpus, [&](GpuRef ref) { return !occupancy.Busy(ref); });
+  const auto idle = std::ranges::count_if(offer.gpus, [&](GpuRef ref) { return !occupancy.Busy(ref); });
+  offer.idle = std::min(offer.units, static_cast<int>(idle) / unit);
+  return offer;
+}
+
+auto Size(const Offer& offer) { return std::pair(offer.idle, offer.units); }
+
+// Of offers within one domain, the fewest busy GPUs and then the fewest nodes: the largest offers, and in the
+// end the smallest that suffices.
+std::optional<Choice> Choose(std::vector<const Offer*> offers, int units) {
+  std::ranges::sort(offers, [](const Offer* a, const Offer* b) {
+    return Size(*a) != Size(*b) ? Size(*a) > Size(*b) : a->node < b->node;
+  });
+  Choice choice;
+  while (units > 0 && !offers.empty()) {
+    const auto suffices = [&](const Offer* o) { return o->idle >= units; };
+    auto next = offers.begin();
+    if (suffices(*next)) next = std::ranges::find_if_not(offers, suffices) - 1;
+    while (next != offers.begin() && Size(**(next - 1)) == Size(**next)) --next;
+    const Offer& offer = **next;
+    const int taken = std::min(units, offer.units);
+    choice.offers.push_back(&offer);
+    choice.busy += std::max(0, taken - offer.idle);
+    choice.left += offer.units - taken;
+    ++choice.nodes;
+    units -= taken;
+    offers.erase(next);
+  }
+  if (units > 0) return std::nullopt;
+  return choice;
+}
+
+// The domain of a node at a level: level 0 is the whole cluster, and each level is within the one before.
+std::vector<std::string> DomainOf(const Node& node, std::size_t level) {
+  const std::size_t length = std::min(level, node.domains.size());
+  return {node.domains.begin(), node.domains.begin() + static_cast<std::ptrdiff_t>(length)};
+}
+
+std::optional<Choice> ChooseAt(const Occupancy& occupancy, const std::vector<Offer>& offers,
+                               std::size_t level, int units) {
+  std::map<std::vector<std::string>, std::vector<const Offer*>> by_domain;
+  for (const Offer& offer : offers) {
+    const Node& node = occupancy.node(offer.node);
+    if (node.domains.size() >= level) by_domain[DomainOf(node, level)].push_back(&offer);
+  }
+  std::optional<Choice> best;
+  for (auto& [domain, members] : by_domain) {
+    const std::optional<Choice> choice = Choose(std::move(members), units);
+    if (choice && (!best || choice->Rank() < best->Rank())) best = choice;
+  }
+  return best;
+}
+
+std::vector<GpuRef> Find(const Occupancy& occupancy, const Wanted& wanted, const Fitness& fitness,
+                         bool ever) {
+  const int unit = UnitOf(wanted.gangs);
+  const int count = wanted.gangs.front()->gpus();
+  if (count % unit != 0) return {};
+  std::vector<Offer> offers;
+  std::size_t levels = 0;
+  for (int n = 0; n < static_cast<int>(occupancy.state().nodes.size()); ++n) {
+    Offer offer = OfferOf(occupancy, n, wanted, fitness, ever);
+    if (offer.units == 0) continue;
+    levels = std::max(levels, occupancy.node(n).domains.size());
+    offers.push_back(std::move(offer));
+  }
+  for (std::size_t level = levels + 1; level-- > 0;) {
+    const std::optional<Choice> choice = ChooseAt(occupancy, offers, level, count / unit);
+    if (!choice) continue;
+    std::vector<GpuRef> gpus;
+    for (const Offer* offer : choice->offers) {
+      const int missing = count - static_cast<int>(gpus.size());
+      const int taken = std::min(missing, offer->units * unit);
+      gpus.insert(gpus.end(), offer->gpus.begin(), offer->gpus.begin() + taken);
+    }
+    std::ranges::sort(gpus);
+    return gpus;
+  }
+  return {};
+}
+
+}  // namespace
+
+int UnitOf(std::span<const Gang* const> gangs) {
+  int unit = 1;
+  for (const Gang* gang : gangs) unit = std::lcm(unit, gang->gpus_per_pod);
+  return unit;
+}
+
+std::vector<GpuRef> FindFree(const Occupancy& occupancy, const Wanted& wanted, const Fitness& fitness) {
+  return Find(occupancy, wanted, fitness, false);
+}
+
+std::vector<GpuRef> FindEver(const Occupancy& occupancy, const Wanted& wanted, const Fitness& fitness) {
+  return Find(occupancy, wanted, fitness, true);
+}
+
+}  // namespace crossover::placement

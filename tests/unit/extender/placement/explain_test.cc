@@ -1,0 +1,196 @@
+// Every reason there is, and the words of every rule.
+#include "extender/placement/explain.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/extender/placement/cluster.h"
+
+namespace crossover::placement {
+namespace {
+
+class ExplainTest : public ::testing::Test {
+ protected:
+  // What the engine says of the gang, which must not be placed.
+  Refusal Refused(const Gang& gang, const Fitness& fitness = FitsAnywhere) {
+    const Decision decision = Decide(state_, {gang}, 0, settings_, fitness);
+    EXPECT_TRUE(decision.plans.empty());
+    if (decision.refusals.size() != 1) return {};
+    return decision.refusals[0];
+  }
+  // All GPUs have this gang.
+  void Run(Gang gang) {
+    gang.pods = 4;
+    state_.placed = {OnAll(gang, state_.nodes)};
+  }
+  // That the gang, beside the one that runs, is refused with these words.
+  void Expect(const Gang& running, const Gang& newcomer, const std::string& words) {
+    Run(running);
+    const Refusal refusal = Refused(newcomer);
+    EXPECT_EQ(refusal.reason, Reason::kFull);
+    EXPECT_NE(refusal.text.find(words), std::string::npos) << refusal.text;
+  }
+  State state_{.nodes = Nodes(2, 2), .placed = {}, .observed = {}};
+  Settings settings_;
+  Gang a_ = Job("a"), b_ = Job("b");
+};
+
+TEST_F(ExplainTest, Malformed) {
+  a_.pods = 0;
+  EXPECT_EQ(Refused(a_).text, "it has 0 pods; at least 1 is needed");
+  EXPECT_EQ(Refused(a_).reason, Reason::kMalformed);
+  b_.gpus_per_pod = -1;
+  EXPECT_EQ(Refused(b_).text, "its pods ask for -1 GPUs; at least 1 is needed");
+  Gang c = Job("c");
+  c.max_slowdown = 0.5;
+  EXPECT_EQ(Refused(c).text, "its max-slowdown is 0.5; at least 1 is needed");
+  Gang d = Job("d");
+  d.profile.exposed_s = -1;
+  EXPECT_EQ(Refused(d).text, "its profile has values out of range");
+  EXPECT_EQ(Refused(Job("")).text, "it has no identity");
+}
+
+TEST_F(ExplainTest, TooMuch) {
+  EXPECT_EQ(Refused(Job("a", 5)).text, "needs 5 GPUs; the cluster has 4");
+  EXPECT_EQ(Refused(Job("a", 5)).reason, Reason::kTooMuch);
+}
+
+TEST_F(ExplainTest, TooMuchMemory) {
+  a_.memory_cap = 80 * kGib;
+  EXPECT_EQ(Refused(a_).text, "needs 80.5 GiB of GPU memory; the largest GPU has 80 GiB");
+  EXPECT_EQ(Refused(a_).reason, Reason::kMemory);
+}
+
+TEST_F(ExplainTest, NoNodes) {
+  const Fitness never = [](const Gang&, int node, std::span<const Planned>) {
+    return Fit{.pods = 0, .never = true, .why = node == 0 ? "tainted gpu=broken" : "too little CPU"};
+  };
+  const Refusal refusal = Refused(a_, never);
+  EXPECT_EQ(refusal.reason, Reason::kNodes);
+  EXPECT_EQ(
+      refusal.text,
+      "needs 4 GPUs; no nodes will ever fit its pods; 1 node: tainted gpu=broken; 1 node: too little CPU");
+  Gang wide = Job("w", 1);
+  wide.gpus_per_pod = 3;
+  EXPECT_EQ(Refused(wide).text,
+            "needs 3 GPUs; no nodes will ever fit its pods; 2 nodes: fewer than 3 GPUs, which one pod needs");
+  state_.nodes[0].open = false;
+  EXPECT_NE(Refused(a_).text.find("1 node: closed to new pods"), std::string::npos);
+}
+
+TEST_F(ExplainTest, Scattered) {
+  state_.placed = {On(Job("r", 2), {{"n0", {"n0-0"}}, {"n1", {"n1-0"}}})};
+  Gang wide = Job("w", 1);
+  wide.gpus_per_pod = 2;
+  const Refusal refusal = Refused(wide);
+  EXPECT_EQ(refusal.reason, Reason::kScattered);
+  EXPECT_EQ(
+      refusal.text,
+      "needs 2 GPUs; 2 are free, but not where its pods fit; not beside name-of-r: its GPUs are not on nodes "
+      "in multiples of 2, which one pod needs");
+}
+
+TEST_F(ExplainTest, Kept) {
+  state_.placed = {On(Job("r", 1), {{"n0", {"n0-0"}}})};
+  state_.placed[0].gang.exclusive = true;
+  Gang small = Job("s", 1);
+  small.arrived_s = 3000;
+  const Decision decision = Decide(state_, {a_, small}, 3000, settings_);
+  const Refusal* refusal = RefusalOf(decision, "s");
+  ASSERT_NE(refusal, nullptr);
+  EXPECT_EQ(refusal->reason, Reason::kKept);
+  EXPECT_EQ(refusal->text,
+            "needs 1 GPU; 0 are free, and 3 are kept for a job that has waited for longer; not beside "
+            "name-of-r: it "
+            "asked for whole GPUs");
+}
+
+TEST_F(ExplainTest, Full) {
+  Run(a_);
+  EXPECT_EQ(Refused(Job("b", 2)).text, "needs 2 GPUs; 0 are free");
+}
+
+TEST_F(ExplainTest, WholeGpus) {
+  b_.exclusive = true;
+  Expect(a_, b_, "not beside name-of-a: this job asks for whole GPUs");
+  Expect(b_, a_, "not beside name-of-b: it asked for whole GPUs");
+}
+
+TEST_F(ExplainTest, ConsentWithoutANameThatIsNotTheirsToKnow) {
+  b_.space = "others";
+  Expect(a_, b_, "not beside another job: both must allow it: crossover.dev/share-with: cluster");
+}
+
+TEST_F(ExplainTest, Users) {
+  for (Node& node : state_.nodes) node.one_user = true;
+  b_.uid = 1000;
+  Expect(a_, b_, "MPS serves one at a time on those nodes: use the same runAsUser");
+}
+
+TEST_F(ExplainTest, Learning) {
+  b_.memory_cap = 0;
+  b_.profile.source = Source::kUnknown;
+  Expect(a_, b_, "this job's need of GPU memory is not known yet: set crossover.dev/gpu-memory");
+  Expect(b_, a_, "its need of GPU memory is not known yet");
+}
+
+TEST_F(ExplainTest, Memory) {
+  b_.memory_cap = 60 * kGib;
+  Expect(a_, b_,
+         "together they need 81 GiB of GPU memory, and there are 80 GiB: lower crossover.dev/gpu-memory");
+}
+
+TEST_F(ExplainTest, History) {
+  a_.key = "x", b_.key = "y";
+  state_.observed = {{"x", "y", 0.9}};
+  Expect(a_, b_, "they lost by it when they last met");
+}
+
+TEST_F(ExplainTest, Slowdown) {
+  a_.max_slowdown = b_.max_slowdown = 1.02;
+  Expect(a_, b_, "a crossover.dev/max-slowdown could not be kept");
+}
+
+TEST_F(ExplainTest, Gain) {
+  a_.profile.exposed_s = b_.profile.exposed_s = 0;
+  Expect(a_, b_, "they would gain too little by it: 0.95 times one after the other, and 1.05 is asked for");
+}
+
+TEST_F(ExplainTest, Slots) {
+  state_.nodes[0].gpus[0].slots = 1;
+  Expect(a_, b_, "its GPUs have no slot left");
+}
+
+TEST_F(ExplainTest, Closed) {
+  Run(a_);
+  state_.nodes[0].gpus[0].healthy = false;
+  state_.nodes.push_back(Nodes(3, 4)[2]);
+  state_.placed.push_back(OnAll(Job("c"), {state_.nodes[2]}));
+  state_.placed.back().gang.exclusive = true;
+  EXPECT_NE(Refused(b_).text.find("its GPUs take nobody more at present"), std::string::npos);
+}
+
+TEST_F(ExplainTest, Nodes) {
+  Run(a_);
+  const Fitness full = [](const Gang&, int, std::span<const Planned>) {
+    return Fit{.pods = 0, .never = false, .why = "too little CPU"};
+  };
+  const std::string text = Refused(b_, full).text;
+  EXPECT_NE(text.find("its nodes have no room for the pods otherwise"), std::string::npos) << text;
+}
+
+TEST_F(ExplainTest, EachReasonOnceWithAnExample) {
+  state_.placed = {On(Job("r", 1), {{"n0", {"n0-0"}}}), On(Job("s", 1), {{"n0", {"n0-1"}}}),
+                   On(Job("t", 2), {{"n1", {"n1-0"}}, {"n1", {"n1-1"}}})};
+  for (Placed& placed : state_.placed) placed.gang.exclusive = true;
+  EXPECT_EQ(Refused(Job("b", 1)).text,
+            "needs 1 GPU; 0 are free; not beside name-of-r: it asked for whole GPUs (and 1 more)");
+}
+
+// Those that the engine never has to say, because it asks for them nowhere.
+TEST_F(ExplainTest, WordsForTheRest) {
+  const Group group{.gangs = {&a_}, .gpus = {}, .site = {}, .shut = false};
+  for (const Rule rule : {Rule::kTwoRanks, Rule::kSameCount}) EXPECT_NE(Words({rule}, group, b_, {}), "");
+}
+
+}  // namespace
+}  // namespace crossover::placement

@@ -1,0 +1,29 @@
+#include "extender/placement/memory.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+
+#include "tests/unit/extender/placement/cluster.h"
+
+namespace crossover::placement {
+namespace {
+
+TEST(CapTest, DeclaredElseMeasuredWithAMarginElseNone) {
+  Gang gang = Job("g");
+  gang.profile.peak_memory = 10 * kGib;
+  EXPECT_EQ(CapOf(gang, {}), 20 * kGib);
+  gang.memory_cap = 0;
+  EXPECT_EQ(CapOf(gang, {}), 11 * kGib);
+  gang.profile.source = Source::kHinted;
+  EXPECT_EQ(CapOf(gang, {}), 0u) << "nobody measured it";
+}
+
+TEST(MemoryTest, IsTheSumWithContexts) {
+  const Gang a = Job("a"), b = Job("b");
+  const std::array both{&a, &b};
+  EXPECT_EQ(MemoryOf(both, {}), 41 * kGib);
+}
+
+}  // namespace
+}  // namespace crossover::placement

@@ -1,0 +1,76 @@
+#include "extender/placement/partners.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/extender/placement/cluster.h"
+
+namespace crossover::placement {
+namespace {
+
+class PartnersTest : public ::testing::Test {
+ protected:
+  static Gang Of(const std::string& id, double compute_ms, double exposed_ms) {
+    Gang gang = Job(id);
+    gang.profile.compute_s = compute_ms / 1000;
+    gang.profile.exposed_s = exposed_ms / 1000;
+    return gang;
+  }
+  std::map<const Gang*, Partner> Chosen(const std::vector<const Gang*>& waiting, bool pairs = true) {
+    const History history({});
+    const Occupancy occupancy(state_);
+    const Fitness anywhere = FitsAnywhere;
+    return ChoosePartners(occupancy, waiting, pairs, {history, settings_, anywhere});
+  }
+  State state_{.nodes = Nodes(2, 4), .placed = {}, .observed = {}};
+  Settings settings_;
+};
+
+// Greedily the two that are exposed the most would meet, and the busy ones be left with each other.
+TEST_F(PartnersTest, TheBestOfAllTogetherNotOfTheFirst) {
+  const Gang busy = Of("busy", 40, 10), busier = Of("busier", 40, 10), idle = Of("idle", 10, 40),
+             idler = Of("idler", 10, 40);
+  auto chosen = Chosen({&busy, &busier, &idle, &idler});
+  EXPECT_TRUE(chosen[&busy].gang == &idle || chosen[&busy].gang == &idler);
+  EXPECT_EQ(chosen[chosen[&busy].gang].gang, &busy);
+}
+
+TEST_F(PartnersTest, WhoWaitsWithWhoRuns) {
+  state_.placed = {OnAll(Of("running", 40, 10), {state_.nodes[1]})};
+  const Gang a = Of("a", 10, 40), b = Of("b", 30, 20);
+  auto chosen = Chosen({&a, &b}, false);
+  EXPECT_EQ(chosen[&a].group, 0);
+  EXPECT_FALSE(chosen.contains(&b)) << "one slot is left";
+}
+
+TEST_F(PartnersTest, NobodyWhereARuleIsInTheWay) {
+  Gang a = Of("a", 10, 40), b = Of("b", 10, 40);
+  b.space = "others";
+  EXPECT_TRUE(Chosen({&a, &b}).empty());
+}
+
+// Of two that would gain as much, the one on two nodes.
+TEST_F(PartnersTest, GangsThatSpanNodesArePreferred) {
+  state_.placed = {
+      OnAll(Of("near", 20, 20), {state_.nodes[0]}),
+      On(Of("far", 20, 20), {{"n1", {"n1-0"}}, {"n1", {"n1-1"}}, {"n2", {"n2-0"}}, {"n2", {"n2-1"}}})};
+  state_.nodes = Nodes(3, 4);
+  const Gang a = Of("a", 20, 20);
+  EXPECT_EQ(Chosen({&a}, false)[&a].group, 1);
+  settings_.spanning_bonus = -0.5;
+  EXPECT_EQ(Chosen({&a}, false)[&a].group, 0);
+}
+
+TEST_F(PartnersTest, TheBestSiteOfTheCluster) {
+  state_.nodes[0].one_user = true;
+  state_.nodes[1].gpus[2].slots = 4;
+  state_.nodes[1].gpus[1].memory = 100 * kGib;
+  const Site site = BestSite(state_, 4);
+  EXPECT_EQ(site.slots, 4);
+  EXPECT_EQ(site.memory, 100 * kGib);
+  EXPECT_FALSE(site.one_user);
+  EXPECT_FALSE(site.spans);
+  EXPECT_TRUE(BestSite(state_, 5).spans);
+}
+
+}  // namespace
+}  // namespace crossover::placement

@@ -1,0 +1,135 @@
+#include "extender/placement/rules.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/extender/placement/cluster.h"
+
+namespace crossover::placement {
+namespace {
+
+// Two jobs that break nothing, to begin with.
+class RulesTest : public ::testing::Test {
+ protected:
+  std::optional<Rule> Broken(const std::vector<Observed>& observed = {}) {
+    const History history(observed);
+    const std::vector<const Gang*> there{&there_};
+    const auto broken = FirstBroken({there, newcomer_, site_, history, settings_}, &prediction_);
+    return broken ? std::optional(broken->rule) : std::nullopt;
+  }
+  Gang there_ = Job("there"), newcomer_ = Job("newcomer");
+  Site site_{.slots = 2, .memory = 80 * kGib, .one_user = false, .spans = true};
+  Settings settings_;
+  Prediction prediction_;
+};
+
+TEST_F(RulesTest, JobsThatGainMayMeet) {
+  EXPECT_EQ(Broken(), std::nullopt);
+  EXPECT_NEAR(prediction_.gain, 1.9, 1e-9);
+}
+
+TEST_F(RulesTest, AGangIsOnAGpuOnce) {
+  newcomer_.id = there_.id;
+  EXPECT_EQ(Broken(), Rule::kTwoRanks);
+}
+
+TEST_F(RulesTest, IdenticalSetsNeedEqualCounts) {
+  newcomer_.pods = 2;
+  EXPECT_EQ(Broken(), Rule::kSameCount);
+  newcomer_.gpus_per_pod = 2;
+  EXPECT_EQ(Broken(), std::nullopt) << "two pods of two GPUs are four, too";
+}
+
+TEST_F(RulesTest, EverybodyNeedsASlot) {
+  site_.slots = 1;
+  EXPECT_EQ(Broken(), Rule::kSlots);
+}
+
+TEST_F(RulesTest, NobodyIsBesideWhoWantsWholeGpus) {
+  newcomer_.exclusive = true;
+  EXPECT_EQ(Broken(), Rule::kExclusive);
+  newcomer_.exclusive = false;
+  there_.exclusive = true;
+  EXPECT_EQ(Broken(), Rule::kExclusive);
+}
+
+TEST_F(RulesTest, BothConsent) {
+  newcomer_.space = "others";
+  EXPECT_EQ(Broken(), Rule::kConsent);
+  newcomer_.consent = there_.consent = Consent::kCluster;
+  EXPECT_EQ(Broken(), std::nullopt);
+}
+
+TEST_F(RulesTest, OneUserWhereMpsServesOne) {
+  newcomer_.uid = 1000;
+  EXPECT_EQ(Broken(), std::nullopt);
+  site_.one_user = true;
+  EXPECT_EQ(Broken(), Rule::kUser);
+}
+
+TEST_F(RulesTest, WhoHasNoLimitIsAlone) {
+  newcomer_.memory_cap = 0;
+  newcomer_.profile.source = Source::kUnknown;
+  EXPECT_EQ(Broken(), Rule::kLearning);
+  std::swap(newcomer_, there_);
+  EXPECT_EQ(Broken(), Rule::kLearning);
+}
+
+TEST_F(RulesTest, WhoWasLearntMayMeet) {
+  newcomer_.memory_cap = 0;
+  newcomer_.profile.peak_memory = 30 * kGib;
+  EXPECT_EQ(Broken(), std::nullopt);
+}
+
+TEST_F(RulesTest, CapsFitWithWhatContextsTake) {
+  site_.memory = 41 * kGib;
+  EXPECT_EQ(Broken(), std::nullopt);
+  site_.memory -= 1;
+  EXPECT_EQ(Broken(), Rule::kMemory);
+}
+
+TEST_F(RulesTest, APairThatLostIsNotMadeAgain) {
+  there_.key = "bert", newcomer_.key = "gpt";
+  EXPECT_EQ(Broken({{"bert", "gpt", 0.97}}), Rule::kHistory);
+  EXPECT_EQ(Broken({{"gpt", "bert", 0.97}}), Rule::kHistory);
+  EXPECT_EQ(Broken({{"gpt", "bert", 1.02}}), std::nullopt);
+  EXPECT_EQ(Broken({{"gpt", "gpt", 0.5}}), std::nullopt);
+  there_.key = newcomer_.key = "";
+  EXPECT_EQ(Broken({{"", "", 0.5}}), std::nullopt) << "jobs without a key are not all the same job";
+}
+
+TEST_F(RulesTest, CapsOnSlowdownsAreKept) {
+  there_.max_slowdown = 1.1;
+  EXPECT_EQ(Broken(), std::nullopt);
+  newcomer_.profile.exposed_s = there_.profile.exposed_s = 0.002;
+  newcomer_.max_slowdown = 1.5;
+  EXPECT_EQ(Broken(), Rule::kSlowdown);
+}
+
+TEST_F(RulesTest, ItIsWorthIt) {
+  newcomer_.profile.exposed_s = there_.profile.exposed_s = 0;
+  EXPECT_EQ(Broken(), Rule::kGain);
+}
+
+// Two that fill the GPU: a third would only take from them.
+TEST_F(RulesTest, AThirdHasToAddSomething) {
+  const History history({});
+  site_.slots = 3;
+  const Gang other = Job("other");
+  const std::vector<const Gang*> there{&there_, &other};
+  EXPECT_EQ(FirstBroken({there, newcomer_, site_, history, settings_})->rule, Rule::kGain);
+  newcomer_.profile.compute_s = 0.001;
+  newcomer_.profile.exposed_s = 0.019;
+  EXPECT_FALSE(FirstBroken({there, newcomer_, site_, history, settings_}).has_value());
+}
+
+TEST_F(RulesTest, SaysWithWhom) {
+  const History history({});
+  Gang third = Job("third");
+  third.exclusive = true;
+  const std::vector<const Gang*> there{&there_, &third};
+  site_.slots = 3;
+  EXPECT_EQ(FirstBroken({there, newcomer_, site_, history, settings_})->peer, &third);
+}
+
+}  // namespace
+}  // namespace crossover::placement

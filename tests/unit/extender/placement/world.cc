@@ -1,0 +1,152 @@
+#include "tests/unit/extender/placement/world.h"
+
+#include <algorithm>
+
+#include "tests/unit/extender/placement/referee.h"
+
+namespace crossover::placement {
+
+World::World(std::uint64_t seed, const Lies& lies) : random_(seed), lies_(lies) {
+  state_.nodes = Nodes(2 + Random(3), 2 + Random(3));
+  const int slots = 2 + Random(3);
+  const bool mixed = Random(3) == 0;
+  for (Node& node : state_.nodes) {
+    node.one_user = Random(2) == 0;
+    if (Random(2) == 0)
+      node.domains = {"zone" + std::to_string(Random(2)), "rack" + std::to_string(Random(2))};
+    for (Gpu& gpu : node.gpus) {
+      gpu.slots = mixed && Random(4) == 0 ? 1 : slots;
+      gpu.memory = (mixed && Random(3) == 0 ? 40 : 80) * kGib;
+    }
+  }
+  settings_.sharing = Random(2) == 0 ? Sharing::kWhenFull : Sharing::kAlways;
+  if (Random(2) == 0) settings_.namespace_groups = {{"alpha", "beta"}, {"gamma"}};
+}
+
+void World::Arrive() {
+  static const char* const kSpaces[] = {"alpha", "beta", "gamma"};
+  Gang gang;
+  gang.id = "g" + std::to_string(gangs_++);
+  gang.space = kSpaces[Random(3)];
+  gang.name = gang.space + "-" + gang.id + "-";
+  gang.key = gang.space + std::to_string(Random(3));
+  gang.pods = 1 << Random(3);
+  gang.gpus_per_pod = 1 + Random(4) / 3;
+  gang.exclusive = Random(10) == 0;
+  gang.consent = Random(3) == 0 ? Consent::kNamespace : Consent::kCluster;
+  gang.priority = static_cast<Priority>(Random(3));
+  gang.max_slowdown = Random(3) == 0 ? 1.1 + 0.1 * Random(15) : 0;
+  gang.memory_cap = Random(4) == 0 ? 0 : static_cast<Bytes>(5 + Random(30)) * kGib;
+  gang.uid = static_cast<std::uint32_t>(1000 + Random(4) / 3);
+  gang.arrived_s = now_s_;
+  gang.profile.compute_s = 0.001 * (1 + Random(20));
+  gang.profile.exposed_s = 0.001 * Random(40);
+  gang.profile.link_s = gang.profile.exposed_s * Random(2);
+  gang.profile.spinning = 0.1 * Random(3);
+  gang.profile.peak_memory = static_cast<Bytes>(5 + Random(30)) * kGib;
+  gang.profile.source = learnt_.contains(gang.key) ? Source::kMeasured : static_cast<Source>(Random(2));
+  waiting_.push_back(gang);
+}
+
+void World::End() {
+  if (state_.placed.empty()) return;
+  const auto ended = state_.placed.begin() + Random(static_cast<int>(state_.placed.size()));
+  if (Random(3) == 0) {  // and comes again
+    waiting_.push_back(ended->gang);
+    waiting_.back().arrived_s = now_s_;
+  }
+  state_.placed.erase(ended);
+}
+
+// Its pods are gone for the cluster at once, or only after somebody has seen to it.
+void World::LoseNode() {
+  if (state_.nodes.size() < 2) return;
+  const auto node = state_.nodes.begin() + Random(static_cast<int>(state_.nodes.size()));
+  lost_.push_back(*node);
+  if (Random(2) == 0) {
+    std::erase_if(state_.placed, [&](const Placed& placed) {
+      return std::ranges::any_of(placed.seats, [&](const Seat& seat) { return seat.node == node->name; });
+    });
+  }
+  state_.nodes.erase(node);
+}
+
+void World::ReturnNode() {
+  if (lost_.empty()) return;
+  state_.nodes.push_back(lost_.back());
+  lost_.pop_back();
+}
+
+void World::ChangeNode() {
+  Node& node = state_.nodes[static_cast<std::size_t>(Random(static_cast<int>(state_.nodes.size())))];
+  if (Random(2) == 0) {
+    node.open = !node.open;
+  } else {
+    Gpu& gpu = node.gpus[static_cast<std::size_t>(Random(static_cast<int>(node.gpus.size())))];
+    gpu.healthy = !gpu.healthy;
+  }
+}
+
+void World::Learn() {
+  if (state_.placed.empty()) return;
+  const auto learnt = state_.placed.begin() + Random(static_cast<int>(state_.placed.size()));
+  learnt_.insert(learnt->gang.key);
+  if (Random(4) == 0) state_.observed.push_back({learnt->gang.key, "alpha0", 0.8 + 0.1 * Random(8)});
+}
+
+std::string World::Decide() {
+  State told = state_;
+  std::vector<Gang> asked = waiting_;
+  for (Placed& placed : told.placed) lies_.about_gang(placed.gang);
+  for (Gang& gang : asked) lies_.about_gang(gang);
+  for (Node& node : told.nodes) lies_.about_node(node);
+  Decision decision = placement::Decide(told, asked, now_s_, settings_);
+  lies_.in_decision(decision);
+  std::string fault = FaultOf(state_, waiting_, decision, settings_);
+  for (const Refusal& refusal : decision.refusals) reasons_.insert(refusal.reason);
+  CarryOut(decision);
+  return fault;
+}
+
+// Each bind may fail; whoever's does waits again.
+void World::CarryOut(const Decision& decision) {
+  for (const Plan& plan : decision.plans) {
+    met_ += !plan.beside.empty();
+    if (Random(8) == 0) continue;
+    const auto gang = std::ranges::find(waiting_, plan.gang, &Gang::id);
+    state_.placed.push_back({*gang, plan.seats});
+    waiting_.erase(gang);
+  }
+}
+
+std::string World::Step() {
+  now_s_ += 60 * Random(20);
+  switch (Random(16)) {
+    case 0:
+      LoseNode();
+      break;
+    case 1:
+      ReturnNode();
+      break;
+    case 2:
+      ChangeNode();
+      break;
+    case 3:
+      Learn();
+      break;
+    case 4:
+    case 5:
+    case 6:
+      End();
+      break;
+    case 7:
+    case 8:
+    case 9:
+      return Decide();
+    default:
+      Arrive();
+  }
+  return "";
+}
+
+}  // namespace crossover::placement

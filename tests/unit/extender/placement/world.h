@@ -1,0 +1,57 @@
+// A cluster to which things happen at random, with the engine deciding and a referee watching.
+#pragma once
+
+#include <functional>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tests/unit/extender/placement/cluster.h"
+
+namespace crossover::placement {
+
+// What is told to the engine in place of the truth; nothing by default.
+struct Lies {
+  std::function<void(Gang&)> about_gang = [](Gang&) {};
+  std::function<void(Node&)> about_node = [](Node&) {};
+  std::function<void(Decision&)> in_decision = [](Decision&) {};
+};
+
+class World {
+ public:
+  World(std::uint64_t seed, const Lies& lies);
+
+  // One thing happens: a gang comes or ends, a node is lost, comes back, is cordoned, a GPU fails or heals,
+  // a job's profile is learnt, or the engine decides; then some binds fail. The fault of what came of it, or
+  // "".
+  std::string Step();
+
+  int met() const { return met_; }  // plans that put a gang beside another one
+  const std::set<Reason>& reasons() const { return reasons_; }
+
+ private:
+  int Random(int below) { return static_cast<int>(random_() % static_cast<unsigned>(below)); }
+  void Arrive();
+  void End();
+  void LoseNode();
+  void ReturnNode();
+  void ChangeNode();
+  void Learn();
+  std::string Decide();
+  void CarryOut(const Decision& decision);
+
+  std::mt19937_64 random_;
+  Lies lies_;
+  Settings settings_;
+  State state_;
+  std::vector<Node> lost_;
+  std::vector<Gang> waiting_;
+  std::set<std::string> learnt_;
+  double now_s_ = 0;
+  int gangs_ = 0;
+  int met_ = 0;
+  std::set<Reason> reasons_;
+};
+
+}  // namespace crossover::placement
