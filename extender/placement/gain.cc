@@ -5,10 +5,11 @@
 namespace crossover::placement {
 namespace {
 
-// What one job needs of the GPU and of the link per unit of its rate, and the rate it may not fall below.
+// What one job needs of the GPU, the link and the host per unit of its rate, and the rate it may not fall below.
 struct Need {
   double gpu = 0;
   double link = 0;
+  double host = 0;
   double floor = 0;
 };
 
@@ -18,6 +19,7 @@ Need NeedOf(const Gang& gang, bool spans) {
     const Profile& profile = gang.profile;
     need.gpu = (profile.compute_s + profile.spinning * profile.exposed_s) / profile.alone_s();
     if (spans) need.link = std::min(1.0, profile.link_s / profile.alone_s());
+    need.host = std::min(1.0, profile.host_s / profile.alone_s());
   } else {
     need.gpu = UsualBusyPart(spans);
     if (spans) need.link = 1 - need.gpu;
@@ -26,30 +28,32 @@ Need NeedOf(const Gang& gang, bool spans) {
   return need;
 }
 
-// Rates of jobs that share: nobody's is above `top`, and of the GPU and of the link there is `top` to have.
+// Rates of jobs that share: nobody's is above `top`, and of the GPU, the link and the host there is `top` to have.
 class Rates {
  public:
   Rates(std::span<const Need> needs, double top) : needs_(needs), top_(top) {}
 
   double At(const Need& need, double level) const { return std::max(need.floor, std::min(level, top_)); }
   bool Fits(double level) const {
-    double gpu = 0, link = 0;
+    double gpu = 0, link = 0, host = 0;
     for (const Need& need : needs_) {
       gpu += need.gpu * At(need, level);
       link += need.link * At(need, level);
+      host += need.host * At(need, level);
     }
-    return gpu <= top_ && link <= top_;
+    return std::max({gpu, link, host}) <= top_;
   }
   // The highest level that fits: nobody could have more without taking from somebody who has less.
   double Fair() const {
     if (Fits(top_)) return top_;
-    double gpu = 0, link = 0, floor = 0;
+    double gpu = 0, link = 0, host = 0, floor = 0;
     for (const Need& need : needs_) {
       gpu += need.gpu;
       link += need.link;
+      host += need.host;
       floor = std::max(floor, need.floor);
     }
-    const double level = top_ / std::max(gpu, link);
+    const double level = top_ / std::max({gpu, link, host});
     if (level >= floor) return level;
     double low = 0, high = top_;
     for (int i = 0; i < 40; ++i) {
@@ -79,13 +83,14 @@ class Rates {
 double UsualBusyPart(bool spans) { return spans ? 1 / 1.41 : 1 / 1.13; }
 
 double LockstepCycle(std::span<const Gang* const> gangs) {
-  double gpu = 0, alone = 0, link = 0;
+  double gpu = 0, alone = 0, link = 0, host = 0;
   for (const Gang* gang : gangs) {
+    host += gang->profile.host_s;
     gpu += gang->profile.compute_s + gang->profile.spinning * gang->profile.exposed_s;
     alone = std::max(alone, gang->profile.alone_s());
     link += gang->profile.link_s;
   }
-  return std::max({gpu, alone, link});
+  return std::max({gpu, alone, link, host});
 }
 
 Prediction Predict(std::span<const Gang* const> gangs, bool spans, double efficiency) {

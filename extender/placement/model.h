@@ -21,6 +21,7 @@ struct Profile {
   double compute_s = 0;  // c: busy on the GPU
   double exposed_s = 0;  // m: off the GPU, waiting
   double link_s = 0;     // l: what the link alone needs for all of the iteration's bytes
+  double host_s = 0;     // what its node's CPUs alone need, where jobs have no CPUs of their own; else 0
   double spinning = 0;   // part of the GPU that collectives hold while they are exposed, 0 to 1
   Bytes peak_memory = 0;
 

@@ -59,6 +59,13 @@ TEST(PredictTest, LinksCountWhereGpusAreOnSeveralNodes) {
   EXPECT_NEAR(Pair(wire, wire, false).gain, 2, 1e-9);
 }
 
+TEST(PredictTest, JobsThatShareCpusGainLess) {
+  Gang a = Of(5, 45);
+  EXPECT_NEAR(Pair(a, a, false).gain, 2, 1e-9);
+  a.profile.host_s = 0.040;
+  EXPECT_NEAR(Pair(a, a, false).gain, 1.25, 1e-9);
+}
+
 // For jobs of equal iterations fair rates are those of the cycle.
 TEST(PredictTest, IsTheClosedFormForEqualIterations) {
   std::mt19937_64 random(1);

@@ -1,0 +1,42 @@
+#include <algorithm>
+#include <map>
+
+#include "benchmarks/placement/muri.h"
+#include "benchmarks/placement/nodes.h"
+#include "benchmarks/placement/policies.h"
+
+namespace crossover::benchmarks {
+namespace {
+
+class Exclusive : public Policy {
+ public:
+  Exclusive(const Cluster& cluster, bool stops) : cluster_(cluster), stops_(stops) {}
+
+  std::vector<Run> Decide(const std::vector<Live>& live, double) override {
+    std::vector<Live> order = live;
+    if (stops_) {
+      std::ranges::stable_sort(order, {}, [](const Live& l) { return l.left * l.job->iteration_s; });
+    } else {  // first those that have GPUs, the large ones first: all fit again
+      std::ranges::stable_sort(order, {}, [](const Live& l) { return l.running ? -l.job->gpus : 0; });
+    }
+    Nodes nodes(cluster_);
+    std::vector<Run> runs;
+    for (const Live& one : order) {
+      if (!nodes.Take(one.job->gpus)) continue;
+      const bool starts = stops_ || !one.running;
+      runs.push_back({one.job, one.job->iteration_s * kAlonePenalty, starts ? StartOf(*one.job) : 0});
+    }
+    return runs;
+  }
+
+ private:
+  Cluster cluster_;
+  bool stops_;
+};
+
+}  // namespace
+
+std::unique_ptr<Policy> MakeFifo(const Cluster& cluster) { return std::make_unique<Exclusive>(cluster, false); }
+std::unique_ptr<Policy> MakeShortest(const Cluster& cluster) { return std::make_unique<Exclusive>(cluster, true); }
+
+}  // namespace crossover::benchmarks
