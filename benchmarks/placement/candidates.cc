@@ -11,7 +11,8 @@ std::vector<Live> ShortestFirst(std::vector<Live> live) {
   return live;
 }
 
-std::map<int, std::vector<Live>> Candidates(const std::vector<Live>& sorted, const Cluster& cluster, int together) {
+std::map<int, std::vector<Live>> Candidates(const std::vector<Live>& sorted, const Cluster& cluster,
+                                            int together) {
   std::map<int, std::vector<Live>> by_count;
   for (const Live& live : sorted) by_count[live.job->gpus].push_back(live);
   std::map<int, std::size_t> chosen, seen;

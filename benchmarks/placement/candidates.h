@@ -15,6 +15,7 @@ inline double GpuTimeLeft(const Live& live) { return live.left * live.job->itera
 std::vector<Live> ShortestFirst(std::vector<Live> live);
 
 // By GPU count, each shortest first. `sorted`: shortest first.
-std::map<int, std::vector<Live>> Candidates(const std::vector<Live>& sorted, const Cluster& cluster, int together);
+std::map<int, std::vector<Live>> Candidates(const std::vector<Live>& sorted, const Cluster& cluster,
+                                            int together);
 
 }  // namespace crossover::benchmarks

@@ -18,7 +18,8 @@ std::map<std::string, std::vector<const Job*>> ByGpus(const std::vector<Placed>&
                                                       const std::vector<Live>& live) {
   std::map<std::string, std::vector<const Job*>> groups;
   for (const Placed& one : placed) {
-    const auto found = std::ranges::find_if(live, [&](const Live& l) { return std::to_string(l.job->id) == one.gang.id; });
+    const auto found =
+        std::ranges::find_if(live, [&](const Live& l) { return std::to_string(l.job->id) == one.gang.id; });
     groups[one.seats.front().gpus.front()].push_back(found->job);
   }
   return groups;
@@ -62,7 +63,8 @@ class Shipped : public Engine {
 
   std::vector<Run> Decide(const std::vector<Live>& live, double now_s) override {
     std::erase_if(state_.placed, [&](const Placed& placed) {
-      return std::ranges::none_of(live, [&](const Live& l) { return std::to_string(l.job->id) == placed.gang.id; });
+      return std::ranges::none_of(live,
+                                  [&](const Live& l) { return std::to_string(l.job->id) == placed.gang.id; });
     });
     std::vector<Gang> waiting;
     for (const Live& one : live) {

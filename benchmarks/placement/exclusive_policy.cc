@@ -36,7 +36,11 @@ class Exclusive : public Policy {
 
 }  // namespace
 
-std::unique_ptr<Policy> MakeFifo(const Cluster& cluster) { return std::make_unique<Exclusive>(cluster, false); }
-std::unique_ptr<Policy> MakeShortest(const Cluster& cluster) { return std::make_unique<Exclusive>(cluster, true); }
+std::unique_ptr<Policy> MakeFifo(const Cluster& cluster) {
+  return std::make_unique<Exclusive>(cluster, false);
+}
+std::unique_ptr<Policy> MakeShortest(const Cluster& cluster) {
+  return std::make_unique<Exclusive>(cluster, true);
+}
 
 }  // namespace crossover::benchmarks

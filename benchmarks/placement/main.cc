@@ -1,4 +1,5 @@
-// placement_trace TRACE.csv POLICY [--nodes=8] [--gpus=8] [--efficiency=0.95] [--starvation=1800] [--min-gain=1.05]
+// placement_trace TRACE.csv POLICY [--nodes=8] [--gpus=8] [--efficiency=0.95] [--starvation=1800]
+// [--min-gain=1.05]
 //                           [--seed=1]
 // One JSON line: what the policy makes of the trace.
 #include <cstdio>
@@ -78,9 +79,11 @@ int main(int argc, char** argv) {
     const std::vector<Job> jobs = ReadTrace(options.trace);
     const std::unique_ptr<Policy> policy = PolicyOf(options);
     const Outcome outcome = Simulate(jobs, *policy);
-    std::printf("{\"policy\": \"%s\", \"jobs\": %zu, \"completion_s\": %.3f, \"makespan_s\": %.3f, \"slowdown\": %.4f}\n",
-                options.policy.c_str(), outcome.jobs.size(), outcome.mean_completion_s(), outcome.makespan_s(),
-                outcome.mean_slowdown());
+    std::printf(
+        "{\"policy\": \"%s\", \"jobs\": %zu, \"completion_s\": %.3f, \"makespan_s\": %.3f, \"slowdown\": "
+        "%.4f}\n",
+        options.policy.c_str(), outcome.jobs.size(), outcome.mean_completion_s(), outcome.makespan_s(),
+        outcome.mean_slowdown());
     return 0;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "placement_trace: %s\n", error.what());

@@ -10,8 +10,8 @@ namespace {
 constexpr std::size_t kLoad = 0, kCompute = 1, kSend = 2;
 constexpr int kPlaces = 4;  // in a round: three stages, and one in which loading may go on
 
-// By steps: in step i the job at place (i + 1) sends, the one at (i + 2) computes, and the one at (i + 3) ends
-// a load that it began a step earlier. Two rounds bring it into rhythm.
+// By steps: in step i the job at place (i + 1) sends, the one at (i + 2) computes, and the one at (i + 3)
+// ends a load that it began a step earlier. Two rounds bring it into rhythm.
 double CycleInOrder(const std::vector<const Job*>& order) {
   constexpr int kSteps = 2 * kPlaces;
   const int count = static_cast<int>(order.size());
@@ -55,10 +55,10 @@ double PublishedCycle(std::span<const Job* const> jobs) { return IdealCycle(jobs
 
 double StartOf(const Job& job) {
   static const std::map<std::string, std::array<double, 6>> kStart = {
-      {"vgg16", {7, 7, 8, 9, 9, 10}},        {"vgg19", {7, 7, 8, 9, 10, 10}},
-      {"resnet18", {4, 5, 5, 7, 7, 7}},      {"shufflenet_v2_x1_0", {4, 4, 5, 5, 7, 8}},
-      {"bert", {10, 10, 10, 10, 10, 10}},    {"gpt2", {10, 10, 10, 10, 10, 10}},
-      {"a2c", {38, 39, 39, 46, 46, 46}},     {"dqn", {5, 5, 6, 6, 8, 8}}};
+      {"vgg16", {7, 7, 8, 9, 9, 10}},     {"vgg19", {7, 7, 8, 9, 10, 10}},
+      {"resnet18", {4, 5, 5, 7, 7, 7}},   {"shufflenet_v2_x1_0", {4, 4, 5, 5, 7, 8}},
+      {"bert", {10, 10, 10, 10, 10, 10}}, {"gpt2", {10, 10, 10, 10, 10, 10}},
+      {"a2c", {38, 39, 39, 46, 46, 46}},  {"dqn", {5, 5, 6, 6, 8, 8}}};
   const auto found = kStart.find(job.model);
   if (found == kStart.end()) return 10;
   const auto size = static_cast<std::size_t>(std::lround(std::log2(job.gpus)));

@@ -1,5 +1,5 @@
-// How jobs interleave by Muri's model: stages of loading, computing and communicating, one job behind another,
-// each stage one job's at a time.
+// How jobs interleave by Muri's model: stages of loading, computing and communicating, one job behind
+// another, each stage one job's at a time.
 #pragma once
 
 #include <span>

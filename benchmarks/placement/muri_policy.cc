@@ -1,5 +1,5 @@
-// Muri-S, as published with its simulator: shortest remaining GPU time first, jobs of equal GPU counts grouped
-// by rounds of matching as far as GPUs are short, everything decided anew at each event.
+// Muri-S, as published with its simulator: shortest remaining GPU time first, jobs of equal GPU counts
+// grouped by rounds of matching as far as GPUs are short, everything decided anew at each event.
 #include <algorithm>
 #include <functional>
 
@@ -88,7 +88,8 @@ class Muri : public Policy {
   }
 
   // Those that would be slower together than one after the other are apart again. Shortest first.
-  static std::vector<Pack> Unpack(const std::map<int, std::vector<Pack>>& packs, const std::vector<Live>& live) {
+  static std::vector<Pack> Unpack(const std::map<int, std::vector<Pack>>& packs,
+                                  const std::vector<Live>& live) {
     std::vector<Pack> after;
     for (const auto& [gpus, group] : packs) {
       for (const Pack& pack : group) {

@@ -28,9 +28,9 @@ struct Run {
 class Policy {
  public:
   virtual ~Policy() = default;
-  // Those that run from `now_s` until the next job comes or ends; all others wait. `live` in order of arrival.
+  // Those that run from `now_s` until the next job comes or ends; all others wait. `live` in order of
+  // arrival.
   virtual std::vector<Run> Decide(const std::vector<Live>& live, double now_s) = 0;
 };
-
 
 }  // namespace crossover::benchmarks

@@ -16,7 +16,8 @@ class RandomPairs : public Policy {
 
   std::vector<Run> Decide(const std::vector<Live>& live, double) override {
     for (Pair& pair : pairs_) {
-      std::erase_if(pair, [&](const Job* job) { return std::ranges::find(live, job, &Live::job) == live.end(); });
+      std::erase_if(pair,
+                    [&](const Job* job) { return std::ranges::find(live, job, &Live::job) == live.end(); });
     }
     std::erase_if(pairs_, [](const Pair& pair) { return pair.empty(); });
     std::ranges::stable_sort(pairs_, {}, [](const Pair& pair) { return -pair.front()->gpus; });

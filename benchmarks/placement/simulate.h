@@ -11,9 +11,9 @@ struct Ended {
 };
 
 struct Outcome {
-  std::vector<Ended> jobs;    // in order of their ends
+  std::vector<Ended> jobs;  // in order of their ends
   double mean_completion_s() const;
-  double makespan_s() const;  // from 0 on
+  double makespan_s() const;     // from 0 on
   double mean_slowdown() const;  // completion over what the job takes alone
 };
 

@@ -100,8 +100,8 @@ std::string Malformed(const Gang& gang) {
     return "its max-slowdown is " + Number(gang.max_slowdown) + "; at least 1 is needed";
   }
   const Profile& profile = gang.profile;
-  if (!(profile.compute_s >= 0) || !(profile.exposed_s >= 0) || !(profile.link_s >= 0) || !(profile.host_s >= 0) ||
-      !(profile.spinning >= 0 && profile.spinning <= 1)) {
+  if (!(profile.compute_s >= 0) || !(profile.exposed_s >= 0) || !(profile.link_s >= 0) ||
+      !(profile.host_s >= 0) || !(profile.spinning >= 0 && profile.spinning <= 1)) {
     return "its profile has values out of range";
   }
   return {};

@@ -5,7 +5,8 @@
 namespace crossover::placement {
 namespace {
 
-// What one job needs of the GPU, the link and the host per unit of its rate, and the rate it may not fall below.
+// What one job needs of the GPU, the link and the host per unit of its rate, and the rate it may not fall
+// below.
 struct Need {
   double gpu = 0;
   double link = 0;
@@ -28,7 +29,8 @@ Need NeedOf(const Gang& gang, bool spans) {
   return need;
 }
 
-// Rates of jobs that share: nobody's is above `top`, and of the GPU, the link and the host there is `top` to have.
+// Rates of jobs that share: nobody's is above `top`, and of the GPU, the link and the host there is `top` to
+// have.
 class Rates {
  public:
   Rates(std::span<const Need> needs, double top) : needs_(needs), top_(top) {}

@@ -2,9 +2,10 @@
 //
 // In lock step each job does one iteration per cycle, and the cycle takes
 //   T* = max(sum c + sum (spinning m), max (c + m), sum l, sum h),
-// l where they share a link, h where they share a host's CPUs. Turns are not in lock step: jobs of unequal iterations get equal *rates* (step
-// alone over step together), the largest that the GPU and the link allow, and a job with a cap on its
-// slowdown never less than that asks for. For jobs of equal iterations both are the same.
+// l where they share a link, h where they share a host's CPUs. Turns are not in lock step: jobs of unequal
+// iterations get equal *rates* (step alone over step together), the largest that the GPU and the link allow,
+// and a job with a cap on its slowdown never less than that asks for. For jobs of equal iterations both are
+// the same.
 //
 // Pure.
 #pragma once

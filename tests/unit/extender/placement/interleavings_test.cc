@@ -55,6 +55,8 @@ struct Planted {
   Lies lies;
 };
 
+void PrintTo(const Planted& planted, std::ostream* out) { *out << planted.fault; }
+
 class PlantedTest : public ::testing::TestWithParam<Planted> {};
 
 TEST_P(PlantedTest, IsSeen) {
