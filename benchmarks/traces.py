@@ -29,6 +29,15 @@ class Trace:
         return found
 
 
+def left_out(trace):
+    """Why a figure of it is not measured unless asked for by name; empty: it is."""
+    try:
+        trace.path()
+    except Failed as failure:
+        return str(failure)
+    return ""
+
+
 MURI_CLUSTER = Trace("cluster_exp_trace-data_cluster_trace.csv",
                      "github.com/Rivendile/Muri, cluster_exp/trace-data/cluster_trace.csv",
                      "fe73b5e39c75ea73b3115d1d4fc7b19e482f7db13c1256a0756bf54bdc3befef")
