@@ -102,7 +102,8 @@ void Guard::Watch(std::span<const Job> jobs, Time now) {
   for (const Job& job : jobs) {
     const bool changed = known_ && seen_[job.slot] != job.iteration;
     seen_[job.slot] = job.iteration;
-    if (changed && metering_ && Reached(jobs[0].iteration, measure_from_))
+    // Each of those that are alone has a time of its own (AdvanceAlone).
+    if (changed && metering_ && step_ != Step::kAlone && Reached(jobs[0].iteration, measure_from_))
       meter_[job.slot].See(job.iteration, now);
   }
   if (!known_) iteration_ = jobs[0].iteration;
@@ -181,16 +182,16 @@ bool Guard::Measured(std::span<const Job> jobs) const {
   return unit_ != 0 && Reached(jobs[0].iteration, measure_from_ + halves * unit_ / 2);
 }
 
-// Each job in its turn; the first half of its slice, which the one before disturbs, is not counted.
+// Each job in its turn; the first half of its slice, which the one before disturbs, is not counted, and
+// neither is what its host, which runs ahead, counts in the next one's.
 void Guard::AdvanceAlone(std::span<const Job> jobs, Time now) {
   for (const Job& job : jobs) {
     const std::uint32_t slice = SoloOf(job.slot);
     const std::uint32_t done = job.iteration - base_[job.slot];
-    if (done >= slice) continue;
     Meter& meter = meter_[job.slot];
     if (done < slice / 2) meter = Meter();
-    if (done >= slice / 2 && meter.last != job.iteration) meter.See(job.iteration, now);
-    return;
+    if (done >= slice / 2 && done <= slice && meter.last != job.iteration) meter.See(job.iteration, now);
+    if (done < slice) return;
   }
   for (const Job& job : jobs) {
     if (const Time step = meter_[job.slot].step(); step != kNever) alone_[job.slot] = step;

@@ -75,9 +75,9 @@ struct Event {
   turn::Time at = 0;  // CLOCK_MONOTONIC, when the arbiter saw it
   std::shared_ptr<const GpuInfo> gpu;
   std::shared_ptr<const Member> member;  // null where an event has no client
-  turn::Time duration = 0;               // kHold: the wait before it; kRelease: the turn; kStep, kMeasure: an iteration
-  std::uint32_t mode = 0;                // kMode: enum crossover_mode
-  std::uint32_t steps = 0;               // kStep: iterations since the event before, each `duration` long
+  turn::Time duration = 0;  // kHold: the wait before it; kRelease: the turn; kStep, kMeasure: an iteration
+  std::uint32_t mode = 0;   // kMode: enum crossover_mode
+  std::uint32_t steps = 0;  // kStep: iterations since the event before, each `duration` long
   // kStep: what an iteration needs with nobody beside it, and how much its compute varies (Rhythm::jitter),
   // as its turns and the gaps between them tell; unknown and negative while they do not.
   turn::Demand demand = {};

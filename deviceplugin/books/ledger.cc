@@ -86,7 +86,8 @@ void Ledger::OnEvent(const arbiter::Event& event) {
       return NoteStep(client, event);
     case EventKind::kMeasure:
       if (client->disturbed) return;
-      client->alone = StepAlone{.each = event.duration, .age = event.at, .source = StepAlone::Source::kMeasured};
+      client->alone =
+          StepAlone{.each = event.duration, .age = event.at, .source = StepAlone::Source::kMeasured};
       return;
     case EventKind::kMode:
       return NoteMode(&gpu->second, event);

@@ -23,7 +23,7 @@ namespace crossover::deviceplugin {
 
 class Ledger {
  public:
-  static constexpr std::size_t kTurnsKept = 4096;     // of each GPU
+  static constexpr std::size_t kTurnsKept = 2048;     // of each GPU
   static constexpr std::size_t kMostGpus = 256;       // those without clients go first
   static constexpr std::size_t kMostMemories = 4096;  // the oldest go first
 

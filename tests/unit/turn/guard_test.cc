@@ -28,7 +28,14 @@ class GuardTest : public ::testing::Test {
         Time step = plan.way == Way::kTurns ? steps.by_turns : steps.side_by_side;
         EXPECT_TRUE(exclusive_ || plan.way != Way::kExclusive);
         if (plan.way == Way::kExclusive) step = plan.owner == jobs_[i].slot ? kAlone : kNever;
-        if (step == kNever) continue;
+        if (step == kNever) {
+          // A host that runs ahead counts one more, some time after its turn to be alone.
+          kept_waiting_[i] += kMs / 2;
+          if (runs_ahead_ && kept_waiting_[i] == 3 * kAlone)
+            jobs_[i].iteration = static_cast<std::uint32_t>(++done_[i]);
+          continue;
+        }
+        kept_waiting_[i] = 0;
         done_[i] += static_cast<double>(kMs / 2) / static_cast<double>(step);
         jobs_[i].iteration = static_cast<std::uint32_t>(done_[i]);
       }
@@ -42,6 +49,8 @@ class GuardTest : public ::testing::Test {
   bool tried_ = false;
   Time solo_ = 0;  // somebody was alone in a trial
   bool exclusive_ = true;
+  bool runs_ahead_ = false;
+  Time kept_waiting_[2] = {};
 };
 
 TEST_F(GuardTest, WhereTurnsPayNothingElseIsTriedForLong) {
@@ -67,6 +76,13 @@ TEST_F(GuardTest, WhatTheyTakeAloneIsLookedAtEarlyAndOnce) {
   Run({30 * kMs, 36 * kMs}, 4000);
   EXPECT_EQ(solo_, looked);
   EXPECT_FALSE(tried_);
+}
+
+TEST_F(GuardTest, WhatAHostCountsBehindItsSliceIsNotMeasured) {
+  runs_ahead_ = true;
+  Run({30 * kMs, 36 * kMs}, 600);
+  EXPECT_NEAR(static_cast<double>(guard_.alone(3)), 20e6, 0.5e6);
+  EXPECT_NEAR(static_cast<double>(guard_.alone(1)), 20e6, 0.5e6);
 }
 
 TEST_F(GuardTest, WithoutExclusiveSlicesNobodyIsEverAlone) {
