@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
 #include <utility>
 
 namespace crossover::turn {
@@ -69,9 +70,11 @@ void Guard::Meter::See(std::uint32_t iteration, Time now) {
 }
 
 void Guard::Reset() {
-  const bool exclusive = exclusive_;
-  *this = Guard();
-  exclusive_ = exclusive;
+  Guard anew;
+  anew.exclusive_ = exclusive_;
+  std::copy(std::begin(alone_), std::end(alone_), std::begin(anew.alone_));
+  std::copy(std::begin(alone_at_), std::end(alone_at_), std::begin(anew.alone_at_));
+  *this = anew;
 }
 
 Guard::Plan Guard::Advance(std::span<const Job> jobs, Time now) {
@@ -194,9 +197,11 @@ void Guard::AdvanceAlone(std::span<const Job> jobs, Time now) {
     if (done < slice) return;
   }
   for (const Job& job : jobs) {
-    if (const Time step = meter_[job.slot].step(); step != kNever) alone_[job.slot] = step;
+    const Time step = meter_[job.slot].step();
+    if (step == kNever) continue;
+    alone_[job.slot] = step;
+    alone_at_[job.slot] = now;
   }
-  alone_at_ = now;
   if (settled_ != Way::kExclusive) rate_[static_cast<int>(settled_)] = RateOf(jobs, settled_step_);
   Begin(std::exchange(looking_, false) ? Step::kSettled : TheOther(), jobs);
 }

@@ -45,7 +45,10 @@ class Guard {
 
   // `jobs` in order of their gangs' names, the same ones as before or Reset() first. Two at least.
   Plan Advance(std::span<const Job> jobs, Time now);
+  // Begins anew, but for what is known of jobs alone.
   void Reset();
+  // Another job has the slot from now on.
+  void Forget(SlotIndex slot) { alone_[slot] = 0; }
   // Off where one after the other cannot be had (in time-slices, where a turn lasts until all ranks have come
   // to its end). What is left there is much the same for all jobs, so that it is measured for longer, and
   // turns are only kept where they are worth something.
@@ -58,7 +61,7 @@ class Guard {
   Time tried_at() const { return tried_at_; }
   // What an iteration of a client takes alone, as was measured last, and when that was; kNever before.
   Time alone(SlotIndex slot) const { return slot < kMaxSlots && alone_[slot] > 0 ? alone_[slot] : kNever; }
-  Time alone_at() const { return alone_at_; }
+  Time alone_at(SlotIndex slot) const { return alone(slot) == kNever ? kNever : alone_at_[slot]; }
 
  private:
   enum class Step : std::uint8_t { kSettled, kAlone, kTurns, kSideBySide };
@@ -113,7 +116,7 @@ class Guard {
   std::uint32_t base_[kMaxSlots] = {};  // iterations when the step began
   double rate_[3] = {};
   Time alone_[kMaxSlots] = {};  // 0 while unknown
-  Time alone_at_ = kNever;
+  Time alone_at_[kMaxSlots] = {};
   Time tried_at_ = kNever;
 };
 

@@ -72,6 +72,7 @@ std::variant<std::shared_ptr<const Member>, Membership::Refusal> Gpu::Join(std::
   member_[slot] = member;
   steps_[slot].Reset();
   guard_.Reset();
+  guard_.Forget(slot);
 
   info_->page->ResetSlot(slot);
   page_guard_.Reset(slot);
@@ -207,11 +208,10 @@ turn::Guard::Plan Gpu::ChooseWay(turn::Time now) {
       [this](const auto& a, const auto& b) { return membership_.Order(a.slot) < membership_.Order(b.slot); });
   const bool tried = guard_.trying();
   const turn::Way settled = guard_.settled();
-  const turn::Time measured_at = guard_.alone_at();
   const turn::Guard::Plan plan = guard_.Advance({jobs.data(), count}, now);
-  for (std::size_t i = 0; guard_.alone_at() != measured_at && i < count; ++i) {
-    const turn::Time alone = guard_.alone(jobs[i].slot);
-    if (alone != turn::kNever) Emit(EventKind::kMeasure, jobs[i].slot, now, alone);
+  for (std::size_t i = 0; i < count; ++i) {
+    const turn::SlotIndex slot = jobs[i].slot;
+    if (guard_.alone_at(slot) == now) Emit(EventKind::kMeasure, slot, now, guard_.alone(slot));
   }
   if (guard_.trying() && !tried) ++trials_;
   if (guard_.settled() != settled) {

@@ -12,11 +12,11 @@ OccupantJudge::Verdicts OccupantJudge::Judge(const std::vector<Occupant>& occupa
   Verdicts verdicts;
   std::map<std::pair<pid_t, std::string>, Time> since;
   for (const Occupant& occupant : occupants) {
+    if (known.mps_servers.contains(occupant.pid)) continue;
     const std::pair key(occupant.pid, occupant.gpu_uuid);
     const auto before = since_.find(key);
     const Time for_so_long =
         now - since.emplace(key, before == since_.end() ? now : before->second).first->second;
-    if (known.mps_servers.contains(occupant.pid)) continue;
     const bool ours = occupant.pod_uid && known.holders.contains({*occupant.pod_uid, occupant.gpu_uuid});
     if (!ours && for_so_long >= kStranger) verdicts.strangers.emplace(occupant.gpu_uuid, occupant);
     if (known.clients.contains({occupant.pid, occupant.gpu_uuid})) continue;

@@ -69,7 +69,10 @@ void SharingWatch::Choose() {
                                      .was_there = chosen && gone_since_ && now - *gone_since_ < kMayComeBack,
                                      .needed = need_known_ ? needed_.load() : chosen});
     state_.mps = mps;
-    if (!mps.alive) state_.served.reset();
+    if (!mps.alive) {
+      state_.served.reset();
+      state_.servers.clear();
+    }
     if (choice == state_.choice) return;
     state_.choice = choice;
   }
@@ -80,10 +83,10 @@ void SharingWatch::Choose() {
 void SharingWatch::AskWhomMpsServes() {
   if (since_asked_++ % kAskEvery != 0) return;
   const auto servers = control_.Servers();
+  if (!servers) return;  // once: they are who they were
   const std::lock_guard lock(mutex_);
   state_.served.reset();
   state_.servers.clear();
-  if (!servers) return;
   if (servers->size() == 1) state_.served = servers->front().uid;
   for (const MpsControl::Server& server : *servers) state_.servers.insert(server.pid);
 }

@@ -104,14 +104,14 @@ class Linked(unittest.TestCase):
                 for events in plain.values():
                     self.assertEqual((events[0], events[-1]), ("init 1 2 " + events[0][-1], "finalize"))
                     self.assertGreater(sum(event.startswith("start ") for event in events), _WATCHED_ITERATIONS)
-                self.assertIn("hold", [event["event"] for event in machine.events()], "turns were taken")
+                self.assertIn(("hold", "a"), [(event["event"], event.get("gang")) for event in machine.events()])
 
     def test_without_a_look_at_kernels_no_turn_would_be_taken(self):
         library = BIN.parent / "lib/libcrossover_calls_only.so"
         if not library.exists():
             self.fail("no libcrossover_calls_only.so was built")
-        turns, *_ = self.jobs((), iterations=_WATCHED_ITERATIONS, library=str(library))
-        self.assertEqual(turns, 0)
+        turns, *_ = self.jobs((), library=str(library))
+        self.assertEqual(turns, 0, "with as many iterations as above")
 
 
 class Refused(unittest.TestCase):

@@ -65,7 +65,7 @@ TEST_F(GuardTest, WhereTurnsPayNothingElseIsTriedForLong) {
 TEST_F(GuardTest, WhatTheyTakeAloneIsLookedAtEarlyAndOnce) {
   Run({30 * kMs, 36 * kMs}, 500);
   EXPECT_EQ(guard_.alone(3), kNever);
-  EXPECT_EQ(guard_.alone_at(), kNever);
+  EXPECT_EQ(guard_.alone_at(3), kNever);
   EXPECT_EQ(solo_, 0);
   Run({30 * kMs, 36 * kMs}, 600);
   EXPECT_NEAR(static_cast<double>(guard_.alone(3)), 20e6, 0.5e6);
@@ -73,9 +73,15 @@ TEST_F(GuardTest, WhatTheyTakeAloneIsLookedAtEarlyAndOnce) {
   EXPECT_NEAR(guard_.rate(Way::kTurns), 40.0 / 30, 0.04);
   EXPECT_LE(solo_, 18 * kAlone) << "eight iterations of each";
   const Time looked = solo_;
+  Run({30 * kMs, 36 * kMs}, 1500);
+  guard_.Reset();  // an evaluation
   Run({30 * kMs, 36 * kMs}, 4000);
   EXPECT_EQ(solo_, looked);
   EXPECT_FALSE(tried_);
+  guard_.Reset();
+  guard_.Forget(1);  // another job
+  Run({30 * kMs, 36 * kMs}, 4700);
+  EXPECT_GT(solo_, looked);
 }
 
 TEST_F(GuardTest, WhatAHostCountsBehindItsSliceIsNotMeasured) {
@@ -89,7 +95,7 @@ TEST_F(GuardTest, WithoutExclusiveSlicesNobodyIsEverAlone) {
   guard_.set_exclusive(false);
   exclusive_ = false;
   Run({30 * kMs, 36 * kMs}, 4000);
-  EXPECT_EQ(guard_.alone_at(), kNever);
+  EXPECT_EQ(guard_.alone_at(3), kNever);
 }
 
 TEST_F(GuardTest, WhereTheyDoNotTheOthersAreTriedSoon) {

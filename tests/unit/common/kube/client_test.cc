@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <thread>
 
 #include "tests/unit/common/kube/server.h"
@@ -22,15 +23,21 @@ TEST_F(ClientTest, WhatTheServerAnswers) {
   EXPECT_EQ(response.body, "nothing");
 }
 
+// By itself a request ends after 30 s.
+constexpr std::chrono::seconds kSoon{10};
+
 // That a request is really under way shows in that the server has it.
 TEST_F(ClientTest, RequestsThatAreNotAnsweredAreEndedByStop) {
   Response got, sent;
   std::thread get([&] { got = client_.Get("/x"); });
   server_.AwaitRequest(0);
   std::thread send([&] { sent = client_.Send({.method = "POST", .path = "/y", .body = "{}"}); });
+  server_.AwaitRequest(1);
+  const auto begin = std::chrono::steady_clock::now();
   client_.Stop();
   get.join();
   send.join();
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, kSoon);
   EXPECT_EQ(got.status, 0);
   EXPECT_EQ(sent.status, 0);
   EXPECT_NE(got.error, "");

@@ -107,7 +107,10 @@ TEST_F(EventsTest, AServerThatNeverAnswersHoldsUpNobodyAtTheEnd) {
   auto events = Start();
   events->Tell(About("p"));
   server_.AwaitRequest(0);
+  const auto begin = std::chrono::steady_clock::now();
   events.reset();
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10))
+      << "by itself it ends after 30";
 }
 
 TEST_F(EventsTest, AServerThatIsBusyIsAskedAgain) {

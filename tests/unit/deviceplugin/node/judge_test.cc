@@ -62,6 +62,9 @@ TEST_F(OccupantJudgeTest, TheServerOfMpsIsNobodyAndANameIsNoServer) {
   At(0, occupants);
   EXPECT_EQ(At(60, occupants).strangers.at("GPU-1").pid, 6);
   EXPECT_THAT(At(61, occupants).unheard, SizeIs(1)) << "the server is nobody";
+  known_.mps_servers.clear();
+  EXPECT_EQ(At(62, {occupants[0]}).strangers.size(), 0u)
+      << "nor a stranger as soon as it is not known to be one";
 }
 
 TEST_F(OccupantJudgeTest, WhoeverIsNoClientIsUnheardFromTheFirstLook) {
