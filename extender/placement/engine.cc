@@ -18,9 +18,9 @@ class Round {
       : terms_(terms), now_s_(now_s), filler_(Occupancy(state), terms) {}
 
   Decision Run(const std::vector<Gang>& waiting) {
-    Gangs sound = Sound(waiting);
+    const Gangs sound = Sound(waiting);
     const bool roomy = terms_.settings.sharing == Sharing::kWhenFull && PlaceAllAlone(sound);
-    if (!roomy) Place(std::move(sound));
+    if (!roomy) Place(sound);
     for (const Step& step : filler_.steps()) decision_.plans.push_back(PlanOf(step));
     return std::move(decision_);
   }

@@ -32,7 +32,7 @@ std::vector<GpuRef> GpusOf(const Placed& placed, const Names& names, bool& whole
     }
   }
   std::ranges::sort(gpus);
-  gpus.erase(std::ranges::unique(gpus).begin(), gpus.end());
+  gpus.erase(std::unique(gpus.begin(), gpus.end()), gpus.end());
   whole = gpus.size() == said && !gpus.empty();
   return gpus;
 }

@@ -49,7 +49,8 @@ Offer OfferOf(const Occupancy& occupancy, int node, const Wanted& wanted, const 
     if (ever && !fit.never) continue;
     offer.units = std::min(offer.units, fit.never ? 0 : fit.pods * gang->gpus_per_pod / unit);
   }
-  std::ranges::stable_partition(offer.gpus, [&](GpuRef ref) { return !occupancy.Busy(ref); });
+  std::stable_partition(offer.gpus.begin(), offer.gpus.end(),
+                        [&](GpuRef ref) { return !occupancy.Busy(ref); });
   const auto idle = std::ranges::count_if(offer.gpus, [&](GpuRef ref) { return !occupancy.Busy(ref); });
   offer.idle = std::min(offer.units, static_cast<int>(idle) / unit);
   return offer;
