@@ -128,7 +128,8 @@ class _Jobs:
             top = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
             gpus = top.get("gpus", [])
             gains = [gpu["gain"] for gpu in gpus if "gain" in gpu]
-            sources = {client.get("alone", {}).get("source") for job in top.get("jobs", []) for client in job["clients"]}
+            clients = [client for job in top.get("jobs", []) for client in job["clients"]]
+            sources = {client.get("alone", {}).get("source") for client in clients}
             if sources == {"measured"} and gpus and len(gains) == len(gpus):
                 known.append(stats.mean(gains))
         return known[len(known) // 2:]  # its steps are means over ten seconds
