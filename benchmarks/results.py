@@ -95,15 +95,15 @@ def append(path, entry):
         file.write(json.dumps(entry) + "\n")
 
 
-def where():
-    """The machine, in words that say nothing about whose it is."""
+def where(gpus="software GPUs"):
+    """The machine and what stood for its GPUs, in words that say nothing about whose it is."""
     model = "unknown processor"
     with open("/proc/cpuinfo", encoding="utf-8") as file:
         for row in file:
             if row.startswith("model name"):
                 model = row.split(":", 1)[1].strip()
                 break
-    return f"{os.cpu_count()} cores of {model}, Linux {os.uname().release.split('-')[0]}, software GPUs"
+    return f"{os.cpu_count()} cores of {model}, Linux {os.uname().release.split('-')[0]}, {gpus}"
 
 
 def _rounded(value):

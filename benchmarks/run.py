@@ -115,7 +115,8 @@ def _record(options, build, context, measured, figure, name, case):
     scope = getattr(figure, "SCOPE", "chain")  # of all cases, or of each
     if isinstance(scope, dict):
         scope = scope[measured.case]
-    entry = results.line(measured, scope, results.where(), command)
+    where = results.where(getattr(figure, "GPUS", "software GPUs"))
+    entry = results.line(measured, scope, where, command)
     notes = context.take_notes()
     if notes:
         entry.setdefault("remarks", {}).update(notes)

@@ -6,7 +6,7 @@ together. As it ships: two together, nobody is stopped or moved, nobody knows ho
 Control: pairs of running jobs by chance, over Muri-S.
 """
 
-from benchmarks.figures.muri import EFFICIENCY, left_out, play
+from benchmarks.figures.muri import EFFICIENCY, GPUS, left_out, play
 from benchmarks.results import Control, Goal, Measured
 from benchmarks.traces import MURI_CLUSTER
 
@@ -15,7 +15,7 @@ CASES = ("completion_s", "makespan_s")
 _GOAL = Goal("<=", 0.9999)
 # No bound on waiting: what it costs is seen beside.
 _NO_BOUND = "--starvation=1e18"
-__all__ = ["CASES", "SCOPE", "left_out", "measure"]
+__all__ = ["CASES", "GPUS", "SCOPE", "left_out", "measure"]
 
 
 def measure(context, case):

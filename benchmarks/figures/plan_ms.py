@@ -7,6 +7,7 @@ from benchmarks.programs import json_lines
 from benchmarks.results import Goal, Measured, controlled
 
 SCOPE = "component"
+GPUS = "no GPUs"
 CASES = ("same", "mixed")
 _GOAL = Goal("<=", 1000)
 
