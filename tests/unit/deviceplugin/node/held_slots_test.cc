@@ -16,7 +16,7 @@ constexpr char kUuid[] = "GPU-6ef1bb6c-6ef1-6ef1-6ef1-6ef1bb6c0000";
 
 TEST(HeldSlotsTest, OfPodsThatLive) {
   Pod pod;
-  pod.uid = "u";
+  pod.uid = std::string("u");  // assigned as it is, g++ 12 sees an overlap where there is none
   const std::string id = kUuid;
   const std::vector<HandedOut> handed_out = {{"u", "a", {id + "::0", id + "::2"}, ""},
                                              {"u", "b", {id + "::2"}, ""},
