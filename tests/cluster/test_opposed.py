@@ -3,17 +3,15 @@ given out twice. What other plugins and other users of MPS do: test_owner.py, te
 """
 
 import json
-import os
 import unittest
 from pathlib import Path
 
 from tests.cluster import gpu_ways
 from tests.cluster.node_case import NAMESPACE, NodeCase
 from tests.cluster.pods import SLOT, with_slots
-from tests.cluster.rig import phase
+from tests.cluster.rig import phase, versions
 
-_CACHE = Path(os.environ.get("CROSSOVER_CACHE") or Path.home() / ".cache" / "crossover")
-_MUSL = _CACHE / "images-1/musl/lib/ld-musl-x86_64.so.1"
+_MUSL = versions.cache() / "images-1/musl/lib/ld-musl-x86_64.so.1"
 _OURS = "/opt/crossover/libcrossover.so"
 
 

@@ -15,6 +15,7 @@
 #include <string>
 
 #include "simgpu/nccl/nccl.h"
+#include "tests/process/use_device.h"
 
 namespace {
 
@@ -54,14 +55,6 @@ Nccl Load() {
   LookUp(library, "ncclAllReduce", &nccl.all_reduce);
   LookUp(library, "ncclCommDestroy", &nccl.comm_destroy);
   return nccl;
-}
-
-void UseDevice(int ordinal) {
-  CUdevice device = 0;
-  CUcontext context = nullptr;
-  MUST(cuDeviceGet(&device, ordinal));
-  MUST(cuDevicePrimaryCtxRetain(&context, device));
-  MUST(cuCtxSetCurrent(context));
 }
 
 // Rank 0's id, by way of a file that appears whole.
@@ -116,16 +109,16 @@ void AddUpOnTwoGpus() {
   ncclComm_t comms[kRanks];
   MUST(ncclCommInitAll(comms, kRanks, nullptr));
   std::string printed;
-  UseDevice(0);
+  MUST(UseDevice(0));
   const Sum first(0);
-  UseDevice(1);
+  MUST(UseDevice(1));
   const Sum second(1);
   MUST(ncclGroupStart());
   MUST(ncclAllReduce(first.address(), first.address(), 1, ncclInt32, ncclSum, comms[0], first.stream));
   MUST(ncclAllReduce(second.address(), second.address(), 1, ncclInt32, ncclSum, comms[1], second.stream));
   MUST(ncclGroupEnd());
   second.Print("linked");
-  UseDevice(0);
+  MUST(UseDevice(0));
   first.Print("linked");
 }
 
@@ -140,7 +133,7 @@ int main(int argc, char** argv) {
   }
   if (argc != 4) return 2;
   const int rank = std::atoi(argv[3]);
-  UseDevice(rank);
+  MUST(UseDevice(rank));
   if (scenario == "linked" || scenario == "linked-first") AddUp(kLinked, argv[2], rank);
   if (scenario != "linked") {
     const Nccl loaded = Load();

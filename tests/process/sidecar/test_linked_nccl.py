@@ -6,7 +6,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from tests.process.sidecar.test_sidecar import BIN, LIBRARY, SIMGPU, Machine, run, said_by_library
+from tests.process.sidecar.test_sidecar import BIN, LIBRARY, SIMGPU, Machine, run, run_beside
 
 _LINKED = "trainer_static_nccl"
 _ITERATIONS, _WATCHED_ITERATIONS = 80, 30
@@ -17,17 +17,7 @@ class Linked(unittest.TestCase):
 
     def jobs(self, options, programs=(_LINKED, _LINKED), iterations=_ITERATIONS, **extra):
         """Two jobs at once; answers with (turns of the first, what it said, what the second said)."""
-        machine = Machine(self)
-        options = (f"--iterations={iterations}", *options)
-        alone, _ = machine.finish("s", machine.start("s", library=None, options=options, program=programs[0]))
-        other = machine.start("b", options=(f"--iterations={2 * iterations}",), program=programs[1], **extra)
-        summary, said = machine.finish("a", machine.start("a", options=options, program=programs[0], **extra))
-        _, said_by_other = machine.finish("b", other)
-        self.assertEqual(summary["losses_digest"], alone["losses_digest"])
-        events = machine.events()
-        self.assertNotIn("open", [event["event"] for event in events], "the watchdog had to")
-        turns = sum(event["event"] == "hold" and event["gang"] == "a" for event in events)
-        return turns, said_by_library(said), said_by_library(said_by_other)
+        return run_beside(self, iterations, options, programs=programs, **extra)
 
     def assert_takes_turns(self, *options, programs=(_LINKED, _LINKED), **extra):
         turns, *said = self.jobs(options, programs, **extra)

@@ -183,6 +183,23 @@ class Machine:
         return [json.loads(line) for line in self.trace.read_text().splitlines()]
 
 
+def run_beside(test, iterations, options=(), beside=(), programs=("trainer", "trainer"), **extra):
+    """A job, and another with the options `beside` that runs for twice as long, with the real arbiter. The losses of the
+    first are those that it has without the library, and the watchdog opens no gate. Answers with (turns of the first, what
+    it said of turns, what the other said)."""
+    machine = Machine(test)
+    options, beside = (f"--iterations={iterations}", *options), (f"--iterations={2 * iterations}", *beside)
+    alone, _ = machine.finish("s", machine.start("s", library=None, options=options, program=programs[0]))
+    other = machine.start("b", options=beside, program=programs[1], **extra)
+    summary, said = machine.finish("a", machine.start("a", options=options, program=programs[0], **extra))
+    _, said_by_other = machine.finish("b", other)
+    test.assertEqual(summary["losses_digest"], alone["losses_digest"])
+    events = machine.events()
+    test.assertNotIn("open", [event["event"] for event in events], "the watchdog had to")
+    turns = sum(event["event"] == "hold" and event["gang"] == "a" for event in events)
+    return turns, said_by_library(said), said_by_library(said_by_other)
+
+
 def _directory(test):
     directory = tempfile.TemporaryDirectory()
     test.addCleanup(directory.cleanup)

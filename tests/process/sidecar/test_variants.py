@@ -2,7 +2,7 @@
 
 import unittest
 
-from tests.process.sidecar.test_sidecar import Machine, said_by_library
+from tests.process.sidecar.test_sidecar import Machine, run_beside, said_by_library
 
 _ITERATIONS, _WATCHED_ITERATIONS = 80, 30
 
@@ -12,17 +12,9 @@ class Variants(unittest.TestCase):
 
     def beside_a_plain_job(self, iterations, options):
         """(turns that it took, what its ranks said of turns) once both jobs have ended."""
-        options = (f"--iterations={iterations}", *options)
-        machine = Machine(self)
-        alone, _ = machine.finish("s", machine.start("s", library=None, options=options))
-        plain = machine.start("b", options=(f"--iterations={2 * iterations}",))
-        summary, said = machine.finish("a", machine.start("a", options=options))
-        _, said_by_plain = machine.finish("b", plain)
-        self.assertEqual(summary["losses_digest"], alone["losses_digest"])
-        self.assertEqual(said_by_library(said_by_plain), "", "the plain job was not told off")
-        events = machine.events()
-        self.assertNotIn("open", [event["event"] for event in events], "the watchdog had to")
-        return sum(event["event"] == "hold" and event["gang"] == "a" for event in events), said_by_library(said)
+        turns, said, said_by_plain = run_beside(self, iterations, options)
+        self.assertEqual(said_by_plain, "", "the plain job was not told off")
+        return turns, said
 
     def assert_takes_turns(self, *options):
         turns, said = self.beside_a_plain_job(_ITERATIONS, options)

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "simgpu/nccl/nccl.h"
+#include "tests/process/use_device.h"
 
 namespace {
 
@@ -68,14 +69,6 @@ class Buffer {
   std::size_t count_;
   CUdeviceptr address_ = 0;
 };
-
-void UseDevice(int ordinal) {
-  CUdevice device = 0;
-  CUcontext context = nullptr;
-  MUST(cuDeviceGet(&device, ordinal));
-  MUST(cuDevicePrimaryCtxRetain(&context, device));
-  MUST(cuCtxSetCurrent(context));
-}
 
 double Milliseconds() {
   timespec now{};
@@ -270,7 +263,7 @@ void RunInitAll(Job& job) {
   std::vector<CUstream> streams(comms.size());
   std::vector<std::unique_ptr<Buffer<int>>> values;
   for (std::size_t i = 0; i < comms.size(); ++i) {
-    UseDevice(static_cast<int>(i));
+    MUST(UseDevice(static_cast<int>(i)));
     MUST(cuStreamCreate(&streams[i], CU_STREAM_NON_BLOCKING));
     values.push_back(std::make_unique<Buffer<int>>(std::vector<int>{1 << i}));
   }
@@ -281,7 +274,7 @@ void RunInitAll(Job& job) {
   MUST(ncclGroupEnd());
   int right = 0;
   for (std::size_t i = 0; i < comms.size(); ++i) {
-    UseDevice(static_cast<int>(i));
+    MUST(UseDevice(static_cast<int>(i)));
     MUST(cuStreamSynchronize(streams[i]));
     right += values[i]->Read()[0] == (1 << gpus) - 1 ? 1 : 0;
   }
@@ -310,7 +303,7 @@ int main(int argc, char** argv) {
   const std::string scenario = argv[1];
   Job job{std::atoi(argv[2]), std::atoi(argv[3]), FromHex(argv[4])};
   MUST(cuInit(0));
-  UseDevice(0);
+  MUST(UseDevice(0));
   MUST(cuStreamCreate(&job.stream, CU_STREAM_NON_BLOCKING));
   const std::map<std::string, void (*)(Job&)> scenarios{
       {"sums", RunSums},      {"group", RunGroup}, {"mismatch", RunMismatch}, {"death", RunDeath},

@@ -30,6 +30,14 @@ class EventsTest : public ::testing::Test {
     while (events.lost() < count) std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
 
+  // An event whose request is answered with this status.
+  void IsLostAt(int status) {
+    server_.Answer(status, "{}");
+    const auto events = Start();
+    events->Tell(About("p"));
+    AwaitLost(*events, 1);
+  }
+
   Server server_;
 };
 
@@ -72,12 +80,7 @@ TEST_F(EventsTest, TheSameIsToldOnce) {
   EXPECT_THAT(server_.AwaitRequest(1), HasSubstr("\"name\":\"q\""));
 }
 
-TEST_F(EventsTest, OneThatIsRefusedIsLostAndCounted) {
-  server_.Answer(403, "{}");
-  const auto events = Start();
-  events->Tell(About("p"));
-  AwaitLost(*events, 1);
-}
+TEST_F(EventsTest, OneThatIsRefusedIsLostAndCounted) { IsLostAt(403); }
 
 TEST_F(EventsTest, WhatOthersTellTooHasOneNameAndIsToldWhenItIsThere) {
   Event event = About("p");
@@ -95,14 +98,8 @@ TEST_F(EventsTest, WhatOthersTellTooHasOneNameAndIsToldWhenItIsThere) {
   EXPECT_EQ(names[0], names[1]);
 }
 
-TEST_F(EventsTest, OneThatIsThereThoughNobodyElseTellsItIsLost) {
-  server_.Answer(409, "{}");
-  const auto events = Start();
-  events->Tell(About("p"));
-  AwaitLost(*events, 1);
-}
+TEST_F(EventsTest, OneThatIsThereThoughNobodyElseTellsItIsLost) { IsLostAt(409); }
 
-// Half a minute, were it waited for: the test's own limit.
 TEST_F(EventsTest, AServerThatNeverAnswersHoldsUpNobodyAtTheEnd) {
   auto events = Start();
   events->Tell(About("p"));
