@@ -42,13 +42,8 @@ class Engine : public Policy {
   // `stops`: each starts again.
   std::vector<Run> Runs(const std::vector<Live>& live, bool stops) const {
     std::vector<Run> runs;
-    for (const auto& [gpu, jobs] : ByGpus(state_.placed, live)) {
-      const std::vector<double> iteration_s = Together(jobs, cluster_, settings_.efficiency);
-      for (std::size_t i = 0; i < jobs.size(); ++i) {
-        const bool running = std::ranges::find(live, jobs[i], &Live::job)->running;
-        runs.push_back({jobs[i], iteration_s[i], stops || !running ? StartOf(*jobs[i]) : 0});
-      }
-    }
+    for (const auto& [gpu, jobs] : ByGpus(state_.placed, live))
+      AddRuns(jobs, live, cluster_, settings_.efficiency, stops, &runs);
     return runs;
   }
 

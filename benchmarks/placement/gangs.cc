@@ -23,18 +23,19 @@ placement::Gang GangOf(const Job& job) {
   return gang;
 }
 
-std::vector<double> Together(std::span<const Job* const> jobs, const Cluster& cluster, double efficiency) {
+void AddRuns(std::span<const Job* const> together, const std::vector<Live>& live, const Cluster& cluster,
+             double efficiency, bool stops, std::vector<Run>* runs) {
   std::vector<placement::Gang> gangs;
-  for (const Job* job : jobs) gangs.push_back(GangOf(*job));
+  for (const Job* job : together) gangs.push_back(GangOf(*job));
   std::vector<const placement::Gang*> pointers;
   for (const placement::Gang& gang : gangs) pointers.push_back(&gang);
-  const bool spans = jobs.front()->gpus > cluster.gpus_per_node;
+  const bool spans = together.front()->gpus > cluster.gpus_per_node;
   const std::vector<double> slowdown = placement::Predict(pointers, spans, efficiency).slowdown;
-  std::vector<double> iteration_s;
-  for (std::size_t i = 0; i < jobs.size(); ++i) {
-    iteration_s.push_back(jobs[i]->iteration_s * kAlonePenalty * slowdown[i]);
+  for (std::size_t i = 0; i < together.size(); ++i) {
+    const Job* job = together[i];
+    const bool starts = stops || !std::ranges::find(live, job, &Live::job)->running;
+    runs->push_back({job, job->iteration_s * kAlonePenalty * slowdown[i], starts ? StartOf(*job) : 0});
   }
-  return iteration_s;
 }
 
 placement::State StateOf(const Cluster& cluster, int slots) {

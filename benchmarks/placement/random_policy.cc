@@ -2,7 +2,6 @@
 #include <random>
 
 #include "benchmarks/placement/gangs.h"
-#include "benchmarks/placement/muri.h"
 #include "benchmarks/placement/nodes.h"
 #include "benchmarks/placement/policies.h"
 
@@ -46,13 +45,7 @@ class RandomPairs : public Policy {
   }
   std::vector<Run> Runs(const std::vector<Live>& live) const {
     std::vector<Run> runs;
-    for (const Pair& pair : pairs_) {
-      const std::vector<double> iteration_s = Together(pair, cluster_, efficiency_);
-      for (std::size_t i = 0; i < pair.size(); ++i) {
-        const bool running = std::ranges::find(live, pair[i], &Live::job)->running;
-        runs.push_back({pair[i], iteration_s[i], running ? 0 : StartOf(*pair[i])});
-      }
-    }
+    for (const Pair& pair : pairs_) AddRuns(pair, live, cluster_, efficiency_, false, &runs);
     return runs;
   }
 

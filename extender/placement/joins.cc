@@ -1,18 +1,8 @@
 #include "extender/placement/joins.h"
 
 #include <algorithm>
-#include <map>
 
 namespace crossover::placement {
-namespace {
-
-std::map<int, int> GpusByNode(const Group& group) {
-  std::map<int, int> count;
-  for (const GpuRef ref : group.gpus) ++count[ref.node];
-  return count;
-}
-
-}  // namespace
 
 bool BreaksShape(const Group& group, const Gang& newcomer) {
   return std::ranges::any_of(GpusByNode(group),

@@ -39,6 +39,12 @@ std::vector<GpuRef> GpusOf(const Placed& placed, const Names& names, bool& whole
 
 }  // namespace
 
+std::map<int, int> GpusByNode(const Group& group) {
+  std::map<int, int> count;
+  for (const GpuRef ref : group.gpus) ++count[ref.node];
+  return count;
+}
+
 Occupancy::Occupancy(const State& state) : state_(&state), planned_(state.nodes.size()) {
   for (const Node& node : state.nodes) use_.emplace_back(node.gpus.size());
   const Names names = NamesOf(state);
@@ -105,9 +111,7 @@ void Occupancy::Join(int index, const Gang& gang) {
 }
 
 void Occupancy::Plan(const Gang& gang, const Group& group) {
-  std::map<int, int> gpus;
-  for (const GpuRef ref : group.gpus) ++gpus[ref.node];
-  for (const auto& [node, count] : gpus) {
+  for (const auto& [node, count] : GpusByNode(group)) {
     planned_[static_cast<std::size_t>(node)].push_back({&gang, count / gang.gpus_per_pod});
   }
 }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <compare>
+#include <map>
 #include <span>
 #include <utility>
 #include <vector>
@@ -26,6 +27,9 @@ struct Group {
   Site site;
   bool shut = false;
 };
+
+// How many GPUs of a group each of its nodes has.
+std::map<int, int> GpusByNode(const Group& group);
 
 // How many pods of a gang were planned on a node since the State was taken.
 struct Planned {
