@@ -127,44 +127,31 @@ struct EventRecord {
   }
 };
 
-struct HostWaitEvent {
+// The host has waited for an event, or has seen that it is done: kTell says which.
+template <void (session::Session::*kTell)(phase::EventKey)>
+struct HostAsksEvent {
   template <CudaHook kHook>
   static CUresult Run(CUevent event) {
     const CUresult result = RealCuda<kHook>()(event);
-    if (Observing() && result == CUDA_SUCCESS) session::TheSession().OnHostWaitEvent(KeyOfEvent(event));
+    if (Observing() && result == CUDA_SUCCESS) (session::TheSession().*kTell)(KeyOfEvent(event));
     return result;
   }
 };
+using HostWaitEvent = HostAsksEvent<&session::Session::OnHostWaitEvent>;
+using HostSeesEvent = HostAsksEvent<&session::Session::OnHostSawEvent>;
 
-struct HostSeesEvent {
-  template <CudaHook kHook>
-  static CUresult Run(CUevent event) {
-    const CUresult result = RealCuda<kHook>()(event);
-    if (Observing() && result == CUDA_SUCCESS) session::TheSession().OnHostSawEvent(KeyOfEvent(event));
-    return result;
-  }
-};
-
-struct HostWaitStream {
+// Likewise, of all that a stream has to do.
+template <void (session::Session::*kTell)(phase::StreamKey)>
+struct HostAsksStream {
   template <CudaHook kHook>
   static CUresult Run(CUstream stream) {
     const CUresult result = RealCuda<kHook>()(stream);
-    if (Observing() && result == CUDA_SUCCESS) {
-      session::TheSession().OnHostWaitStream(KeyOfStream<kHook>(stream));
-    }
+    if (Observing() && result == CUDA_SUCCESS) (session::TheSession().*kTell)(KeyOfStream<kHook>(stream));
     return result;
   }
 };
-
-struct HostSeesStream {
-  template <CudaHook kHook>
-  static CUresult Run(CUstream stream) {
-    const CUresult result = RealCuda<kHook>()(stream);
-    if (Observing() && result == CUDA_SUCCESS)
-      session::TheSession().OnHostSawStream(KeyOfStream<kHook>(stream));
-    return result;
-  }
-};
+using HostWaitStream = HostAsksStream<&session::Session::OnHostWaitStream>;
+using HostSeesStream = HostAsksStream<&session::Session::OnHostSawStream>;
 
 struct HostWaitContext {
   template <CudaHook kHook, typename... Context>

@@ -5,6 +5,7 @@
 #include <array>
 #include <atomic>
 
+#include "common/base/hash.h"
 #include "sidecar/hooks/activation.h"
 #include "sidecar/hooks/library.h"
 #include "sidecar/session/session.h"
@@ -106,8 +107,8 @@ std::uint16_t NcclKernelNamed(const char* name) {
   const std::size_t length = static_cast<std::size_t>(end - name);
   constexpr std::size_t kLength = sizeof kKernel - 1;
   if (*end != '_' || length < kLength || strncmp(end - kLength, kKernel, kLength) != 0) return 0;
-  std::uint32_t digest = 2166136261u;
-  for (; *name != '\0'; ++name) digest = (digest ^ static_cast<unsigned char>(*name)) * 16777619u;
+  std::uint64_t digest = base::Hash(name);
+  digest ^= digest >> 32;
   const auto folded = static_cast<std::uint16_t>(digest ^ (digest >> 16));
   return folded == 0 ? 1 : folded;
 }
