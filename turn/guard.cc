@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <iterator>
 #include <utility>
 
 namespace crossover::turn {
@@ -29,10 +28,9 @@ constexpr Time kMostSolo = 800'000'000;
 // The outcome of that one, and what any trial has changed, is looked at again: it may have met a bad moment.
 constexpr std::uint32_t kSparseEach = 256;  // for each job
 constexpr std::uint32_t kDense = 4;
-// What jobs take alone is known of those that met before either was ever alone, from then on, and not only as
-// an estimate.
-constexpr std::uint32_t kLook = 64;
 constexpr std::uint32_t kAgain = 16;
+// What jobs take alone is looked at where such a multiple is passed, and it is not known of all of them yet.
+constexpr std::uint32_t kLook = 64;
 constexpr double kLittle = 1.1;
 constexpr Time kUnsure = 12'000'000;  // shared iterations shorter than this are known too vaguely to tell
 constexpr Time kSlice = 250'000'000;
@@ -72,8 +70,8 @@ void Guard::Meter::See(std::uint32_t iteration, Time now) {
 void Guard::Reset() {
   Guard anew;
   anew.exclusive_ = exclusive_;
-  std::copy(std::begin(alone_), std::end(alone_), std::begin(anew.alone_));
-  std::copy(std::begin(alone_at_), std::end(alone_at_), std::begin(anew.alone_at_));
+  anew.alone_ = alone_;
+  anew.alone_at_ = alone_at_;
   *this = anew;
 }
 

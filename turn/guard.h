@@ -17,6 +17,7 @@
 // Pure: time comes in. Not thread-safe. Trivially copyable.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 
@@ -115,8 +116,8 @@ class Guard {
   bool differed_ = false;              // from other GPUs, once at least
   std::uint32_t base_[kMaxSlots] = {};  // iterations when the step began
   double rate_[3] = {};
-  Time alone_[kMaxSlots] = {};  // 0 while unknown
-  Time alone_at_[kMaxSlots] = {};
+  std::array<Time, kMaxSlots> alone_ = {};  // 0 while unknown
+  std::array<Time, kMaxSlots> alone_at_ = {};
   Time tried_at_ = kNever;
 };
 

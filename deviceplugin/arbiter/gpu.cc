@@ -247,14 +247,17 @@ void Gpu::Reorder() {
 void Gpu::PublishHints() {
   for (const turn::SlotIndex slot : membership_.members()) {
     crossover_slot& line = info_->page->slot(slot);
+    const turn::Rhythm& rhythm = turnstile_.policy().rhythm(slot);
     for (std::uint32_t position = 0; position < turn::kMaxTurns; ++position) {
       page_guard_.Store(
           line.successor[position],
           mode_ == CROSSOVER_MODE_GATE ? turnstile_.successor(slot, turn::FirstStretch(position)) : slot);
-      const turn::Time stretch = mode_ == CROSSOVER_MODE_GATE ? turnstile_.stretch_wanted(slot, position) : 0;
-      page_guard_.Store(line.stretch_launches[position],
-                        LaunchesPerStretch(stretch, turnstile_.policy().rhythm(slot).longest_turn(),
-                                           Atomic(line.turn_launches).load()));
+      // Weighed at each poll, and so for those turns alone that there are.
+      const bool asked = mode_ == CROSSOVER_MODE_GATE && position < rhythm.turns();
+      const turn::Time stretch = asked ? turnstile_.stretch_wanted(slot, position) : 0;
+      page_guard_.Store(
+          line.stretch_launches[position],
+          LaunchesPerStretch(stretch, rhythm.longest_turn(), Atomic(line.turn_launches).load()));
     }
     page_guard_.Store(line.generation, membership_.generation());
   }
