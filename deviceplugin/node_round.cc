@@ -23,24 +23,25 @@ void NodeServices::Round() {
   auto kubelet = kubelet_.Read();
   if (kubelet) NoteDone(*kubelet);
   if (!pods_.synced()) kubelet.reset();  // without pods it says nothing
+  const std::vector<Pod> pods = around_.pods->All();
   std::vector<Pod> misplaced;
-  if (kubelet) misplaced = check_.Look(around_.pods->All(), kubelet->handed_out, base::MonotonicNs());
-  LimitTurns(kubelet.get());
-  WithholdGpus(kubelet.get(), choice);
+  if (kubelet) misplaced = check_.Look(pods, kubelet->handed_out, base::MonotonicNs());
+  LimitTurns(kubelet.get(), pods);
+  WithholdGpus(kubelet.get(), pods, choice);
   TellOfFaults();
-  TellOfSwitches();
+  TellOfSwitches(pods);
   for (const Pod& pod : misplaced) evictor_.Evict(pod);
 }
 
 // `kubelet`: null where it is not known which pods have what.
-void NodeServices::WithholdGpus(const Checkpoint* kubelet, const SharingChoice& choice) {
+void NodeServices::WithholdGpus(const Checkpoint* kubelet, const std::vector<Pod>& pods,
+                                const SharingChoice& choice) {
   if (kubelet != nullptr) {
-    const std::vector<Pod> pods = around_.pods->All();
     gpus_.Keep(FindHeldSlots(pods, kubelet->handed_out));
     sharing_.NoteNeed(AnyUnderMps(pods, kubelet->handed_out));
   }
   if (kubelet != nullptr && own_node_.synced()) {
-    withheld_ = FindOthers(*kubelet);
+    withheld_ = FindOthers(*kubelet, pods, choice.sharing);
     looked_ = true;
   }
   if (looked_) gpus_.Withhold(withheld_, WhyNone(choice));
@@ -55,15 +56,15 @@ std::string NodeServices::WhyNone(const SharingChoice& choice) const {
 }
 
 // GPUs that are not for us to give out, and why.
-std::map<std::string, std::string> NodeServices::FindOthers(const Checkpoint& kubelet) {
-  const std::vector<Pod> pods = around_.pods->All();
-  std::map<std::string, std::string> others = FindRivals(kubelet.registered, node_.allocatable(), Uuids());
-  auto pods_of_rivals = FindPodsOfRivals(kubelet.by_others, pods, Uuids());
+std::map<std::string, std::string> NodeServices::FindOthers(const Checkpoint& kubelet,
+                                                            const std::vector<Pod>& pods, Sharing sharing) {
+  const std::vector<std::string> uuids = Uuids();
+  std::map<std::string, std::string> others = FindRivals(kubelet.registered, node_.allocatable(), uuids);
+  auto pods_of_rivals = FindPodsOfRivals(kubelet.by_others, pods, uuids);
   for (const auto& [uuid, names] : pods_of_rivals)
     others.emplace(uuid, "another device plugin has given it to pod " + *names.begin());
   for (const auto& [uuid, who] : occupants_.verdicts().strangers)
     others.emplace(uuid, OccupantJudge::Describe(who));
-  const Sharing sharing = sharing_.state().choice.sharing;
   if (sharing != Sharing::kExclusive)  // whoever has its one slot is alone
     others.merge(FindOtherSharing(pods, kubelet.handed_out, sharing == Sharing::kMps));
   const std::lock_guard lock(mutex_);
@@ -72,13 +73,13 @@ std::map<std::string, std::string> NodeServices::FindOthers(const Checkpoint& ku
 }
 
 // `kubelet`: null where it is not known which pods have what.
-void NodeServices::LimitTurns(const Checkpoint* kubelet) {
+void NodeServices::LimitTurns(const Checkpoint* kubelet, const std::vector<Pod>& pods) {
   const arbiter::Policy cluster = settings_.name_space.empty()
                                       ? arbiter::Policy::kEnforce
                                       : around_.namespaces->ModeOf(settings_.name_space);
   TurnLimits limits = LimitsOf(node_.wishes(), cluster, settings_.name_space);
   limits.held = check_.held();
-  if (kubelet != nullptr) held_by_unhooked_ = HeldByUnhooked(*kubelet);
+  if (kubelet != nullptr) held_by_unhooked_ = HeldByUnhooked(*kubelet, pods);
   for (const auto& [uuid, why] : held_by_unhooked_) limits.held.emplace(uuid, why);
   around_.daemon->Limit(std::move(limits));
 }
@@ -88,10 +89,10 @@ bool NodeServices::IsOff(const Pod& pod) const {
          around_.namespaces->ModeOf(pod.name_space) == arbiter::Policy::kOff;
 }
 
-std::map<std::string, std::string> NodeServices::HeldByUnhooked(const Checkpoint& kubelet) {
-  UnhookedNotices notices =
-      NoticesOf(occupants_.verdicts().unhooked, around_.pods->All(), HoldersOf(kubelet.handed_out),
-                [this](const Pod& pod) { return IsOff(pod); });
+std::map<std::string, std::string> NodeServices::HeldByUnhooked(const Checkpoint& kubelet,
+                                                                const std::vector<Pod>& pods) {
+  UnhookedNotices notices = NoticesOf(occupants_.verdicts().unhooked, pods, HoldersOf(kubelet.handed_out),
+                                      [this](const Pod& pod) { return IsOff(pod); });
   for (const auto& [uuid, why] : notices.held) {
     const auto before = held_by_unhooked_.find(uuid);
     if (before == held_by_unhooked_.end() || before->second != why)
@@ -144,14 +145,14 @@ void NodeServices::TellOfFaults() {
   faults_ = std::move(faults);
 }
 
-void NodeServices::TellOfSwitches() {
+void NodeServices::TellOfSwitches(const std::vector<Pod>& pods) {
   std::vector<std::string> of_node = node_.faults();
   if (const std::string fault = around_.config->state().fault; !fault.empty()) of_node.push_back(fault);
-  for (kube::Event& event : mistyped_.Look({.pods = around_.pods->All(),
-                            .namespaces = around_.namespaces->faults(),
-                            .node = settings_.name,
-                            .of_node = std::move(of_node)}))
-    events_.Tell(std::move(event));
+  const Mistyped::Switches switches = {.pods = pods,
+                                       .namespaces = around_.namespaces->faults(),
+                                       .node = settings_.name,
+                                       .of_node = std::move(of_node)};
+  for (kube::Event& event : mistyped_.Look(switches)) events_.Tell(std::move(event));
 }
 
 }  // namespace crossover::deviceplugin

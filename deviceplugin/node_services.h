@@ -79,15 +79,16 @@ class NodeServices : public Companion {
   void PutIntoForce();
   void KeepHeldSlots();
   void Round();
-  void WithholdGpus(const Checkpoint* kubelet, const SharingChoice& choice);
+  void WithholdGpus(const Checkpoint* kubelet, const std::vector<Pod>& pods, const SharingChoice& choice);
   std::string WhyNone(const SharingChoice& choice) const;
-  std::map<std::string, std::string> FindOthers(const Checkpoint& kubelet);
-  void LimitTurns(const Checkpoint* kubelet);
+  std::map<std::string, std::string> FindOthers(const Checkpoint& kubelet, const std::vector<Pod>& pods,
+                                                Sharing sharing);
+  void LimitTurns(const Checkpoint* kubelet, const std::vector<Pod>& pods);
   bool IsOff(const Pod& pod) const;
-  std::map<std::string, std::string> HeldByUnhooked(const Checkpoint& kubelet);
+  std::map<std::string, std::string> HeldByUnhooked(const Checkpoint& kubelet, const std::vector<Pod>& pods);
   void OnJudged(const OccupantJudge::Verdicts& verdicts);
   void TellOfFaults();
-  void TellOfSwitches();
+  void TellOfSwitches(const std::vector<Pod>& pods);
   void CollectOldLibraries() const;
 
   const NodeSettings settings_;  // but for what is live

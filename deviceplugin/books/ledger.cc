@@ -210,13 +210,15 @@ void Ledger::NoteCompany(turn::Time now) {
   }
 }
 
+void Ledger::AddGangsOn(const std::string& uuid, std::set<std::string>* gangs) const {
+  const auto gpu = gpus_.find(uuid);
+  if (gpu == gpus_.end()) return;
+  for (const auto& [id, client] : gpu->second.clients) gangs->insert(client.member->gang);
+}
+
 std::set<std::string> Ledger::DisturbedGangs() const {
   std::set<std::string> gangs = unheard_.gangs;
-  for (const auto& [pid, uuid] : unheard_.processes) {
-    const auto gpu = gpus_.find(uuid);
-    if (gpu == gpus_.end()) continue;
-    for (const auto& [id, client] : gpu->second.clients) gangs.insert(client.member->gang);
-  }
+  for (const auto& [pid, uuid] : unheard_.processes) AddGangsOn(uuid, &gangs);
   return gangs;
 }
 
@@ -237,11 +239,7 @@ void Ledger::NoteUnheard(Unheard unheard, turn::Time now) {
   unheard_ = std::move(unheard);
   NoteCompany(now);
   std::set<std::string> marked = unheard_.gangs;
-  for (const std::string& uuid : unheard_.found_out) {
-    const auto gpu = gpus_.find(uuid);
-    if (gpu == gpus_.end()) continue;
-    for (const auto& [id, client] : gpu->second.clients) marked.insert(client.member->gang);
-  }
+  for (const std::string& uuid : unheard_.found_out) AddGangsOn(uuid, &marked);
   for (auto& [uuid, gpu] : gpus_) {
     for (auto& [id, client] : gpu.clients) {
       if (!client.disturbed) Vouch(&client);

@@ -85,6 +85,7 @@ class Ledger {
   void NoteStep(Client* client, const arbiter::Event& event);
   void NoteMode(Gpu* gpu, const arbiter::Event& event);
   void NoteCompany(turn::Time now);
+  void AddGangsOn(const std::string& uuid, std::set<std::string>* gangs) const;
   std::set<std::string> DisturbedGangs() const;
   static void LearnFrom(const arbiter::Event& event, Client* client);
   static void Vouch(Client* client);

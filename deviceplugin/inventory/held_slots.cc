@@ -7,8 +7,8 @@ namespace crossover::deviceplugin {
 HeldSlots FindHeldSlots(const std::vector<Pod>& pods, const std::vector<HandedOut>& handed_out) {
   HeldSlots held;
   for (const HandedOut& entry : handed_out) {
-    const Pod* pod = FindPod(pods, entry.pod_uid);
-    if (pod == nullptr || pod->over) continue;
+    const Pod* pod = FindLiving(pods, entry.pod_uid);
+    if (pod == nullptr) continue;
     for (const std::string& text : entry.ids) {
       if (const auto id = ParseDeviceId(text)) held[id->gpu].insert(id->slot);
     }

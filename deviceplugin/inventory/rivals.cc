@@ -51,8 +51,8 @@ std::map<std::string, std::set<std::string>> FindPodsOfRivals(const std::vector<
                                                               const std::vector<std::string>& uuids) {
   std::map<std::string, std::set<std::string>> found;
   for (const HandedOutByOthers& entry : by_others) {
-    const Pod* pod = FindPod(pods, entry.pod_uid);
-    if (pod == nullptr || pod->over || entry.ids.empty()) continue;
+    const Pod* pod = FindLiving(pods, entry.pod_uid);
+    if (pod == nullptr || entry.ids.empty()) continue;
     const bool all = StandsForAll(entry.resource, entry.ids);
     for (const std::string& uuid : uuids) {
       if (all || Names(entry.ids, uuid)) found[uuid].insert(NameOf(*pod) + ", as " + entry.resource);

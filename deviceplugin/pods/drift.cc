@@ -30,8 +30,8 @@ std::vector<std::string> InOrder(const std::set<const Pod*>& pods) {
 std::vector<Drift> FindDrift(const std::vector<Pod>& pods, const std::vector<HandedOut>& handed_out) {
   std::vector<Drift> drifts;
   for (const HandedOut& entry : handed_out) {
-    const Pod* pod = FindPod(pods, entry.pod_uid);
-    if (pod == nullptr || pod->over) continue;
+    const Pod* pod = FindLiving(pods, entry.pod_uid);
+    if (pod == nullptr) continue;
     const auto assignment = AssignmentOf(*pod);
     const auto assigned = assignment.find(entry.container);
     if (assigned == assignment.end()) continue;
@@ -46,8 +46,8 @@ std::vector<Collision> FindCollisions(const std::vector<Pod>& pods,
                                       const std::vector<HandedOut>& handed_out) {
   std::map<std::pair<std::string, std::string>, std::set<const Pod*>> ranks;  // by gang and GPU
   for (const HandedOut& entry : handed_out) {
-    const Pod* pod = FindPod(pods, entry.pod_uid);
-    if (pod == nullptr || pod->over) continue;
+    const Pod* pod = FindLiving(pods, entry.pod_uid);
+    if (pod == nullptr) continue;
     for (const std::string& uuid : GpusOf(entry)) ranks[{GangOf(*pod), uuid}].insert(pod);
   }
   std::vector<Collision> collisions;
@@ -60,8 +60,8 @@ std::vector<Collision> FindCollisions(const std::vector<Pod>& pods,
 std::vector<Double> FindDoubles(const std::vector<Pod>& pods, const std::vector<HandedOut>& handed_out) {
   std::map<std::string, std::set<const Pod*>> holders;  // by ID
   for (const HandedOut& entry : handed_out) {
-    const Pod* pod = FindPod(pods, entry.pod_uid);
-    if (pod == nullptr || pod->over) continue;
+    const Pod* pod = FindLiving(pods, entry.pod_uid);
+    if (pod == nullptr) continue;
     for (const std::string& id : entry.ids) holders[id].insert(pod);
   }
   std::vector<Double> doubles;

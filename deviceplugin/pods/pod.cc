@@ -53,6 +53,11 @@ const Pod* FindPod(const std::vector<Pod>& pods, const std::string& uid) {
   return found == pods.end() ? nullptr : &*found;
 }
 
+const Pod* FindLiving(const std::vector<Pod>& pods, const std::string& uid) {
+  const Pod* pod = FindPod(pods, uid);
+  return pod == nullptr || pod->over ? nullptr : pod;
+}
+
 std::string NameOf(const Pod& pod) { return pod.name_space + "/" + pod.name; }
 
 bool CameBefore(const Pod& a, const Pod& b) {

@@ -37,6 +37,8 @@ struct Pod {
 
 // The one with that UID; null where there is none.
 const Pod* FindPod(const std::vector<Pod>& pods, const std::string& uid);
+// Likewise; null, too, where it is over.
+const Pod* FindLiving(const std::vector<Pod>& pods, const std::string& uid);
 // namespace/name
 std::string NameOf(const Pod& pod);
 // Which of two is older.

@@ -12,12 +12,6 @@ bool IsUnderMps(const HandedOut& entry) {
   return entry.answer.find(base::kMpsDirectory) != std::string::npos;
 }
 
-// Null: it is over, or gone.
-const Pod* LivingPod(const std::vector<Pod>& pods, const HandedOut& entry) {
-  const Pod* pod = FindPod(pods, entry.pod_uid);
-  return pod == nullptr || pod->over ? nullptr : pod;
-}
-
 }  // namespace
 
 std::map<std::string, std::string> FindOtherSharing(const std::vector<Pod>& pods,
@@ -25,7 +19,7 @@ std::map<std::string, std::string> FindOtherSharing(const std::vector<Pod>& pods
   const char* why = mps ? " is on it, which was started without MPS" : " is on it, which is a client of MPS";
   std::map<std::string, std::string> others;
   for (const HandedOut& entry : handed_out) {
-    const Pod* pod = LivingPod(pods, entry);
+    const Pod* pod = FindLiving(pods, entry.pod_uid);
     if (pod == nullptr || IsUnderMps(entry) == mps) continue;
     for (const std::string& id : entry.ids) others.emplace(UuidOfSlot(id), "pod " + NameOf(*pod) + why);
   }
@@ -34,7 +28,7 @@ std::map<std::string, std::string> FindOtherSharing(const std::vector<Pod>& pods
 
 bool AnyUnderMps(const std::vector<Pod>& pods, const std::vector<HandedOut>& handed_out) {
   return std::any_of(handed_out.begin(), handed_out.end(), [&pods](const HandedOut& entry) {
-    return IsUnderMps(entry) && LivingPod(pods, entry) != nullptr;
+    return IsUnderMps(entry) && FindLiving(pods, entry.pod_uid) != nullptr;
   });
 }
 
