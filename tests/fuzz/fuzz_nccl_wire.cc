@@ -55,7 +55,7 @@ void DecodePayload(const FrameReader::Frame& frame) {
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* input, std::size_t size) {
   ncclUniqueId id{};
-  std::memcpy(id.internal, input, std::min(size, sizeof id.internal));
+  if (size > 0) std::memcpy(id.internal, input, std::min(size, sizeof id.internal));
   if (const auto where = DecodeUniqueId(id)) Require(where->root.port > 0 && where->root.port < 65536);
 
   FrameReader reader;

@@ -8,14 +8,16 @@ import tree
 
 
 def flags_for(header, commands):
-    """Flags of the source nearest to the header in the tree."""
+    """Flags of the header's own source, else of one that includes it, else of the nearest in the tree."""
     def shared_prefix(source):
         return len(os.path.commonpath([os.path.dirname(header) or ".", os.path.dirname(source) or "."]))
 
     candidates = [f for f in commands if f.endswith(".cc")]
     own = header.rsplit(".", 1)[0] + ".cc"
-    nearest = own if own in commands else max(sorted(candidates), key=shared_prefix)
-    return tree.flags(commands[nearest])
+    if own not in commands:
+        users = [f for f in candidates if header in (name for _, name, _ in tree.includes(f))]
+        own = max(sorted(users or candidates), key=shared_prefix)
+    return tree.flags(commands[own])
 
 
 def main(build_dir):

@@ -184,9 +184,9 @@ class Machine:
 
 
 def run_beside(test, iterations, options=(), beside=(), programs=("trainer", "trainer"), **extra):
-    """A job, and another with the options `beside` that runs for twice as long, with the real arbiter. The losses of the
-    first are those that it has without the library, and the watchdog opens no gate. Answers with (turns of the first, what
-    it said of turns, what the other said)."""
+    """A job, and another with the options `beside` that runs for twice as long, with the real arbiter. The losses of
+    the first are those that it has without the library, and the watchdog opens no gate. Answers with (turns of the
+    first, what it said of turns, what the other said)."""
     machine = Machine(test)
     options, beside = (f"--iterations={iterations}", *options), (f"--iterations={2 * iterations}", *beside)
     alone, _ = machine.finish("s", machine.start("s", library=None, options=options, program=programs[0]))
