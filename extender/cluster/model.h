@@ -1,0 +1,140 @@
+// What the extender knows of a cluster's objects: the little of each that it decides by.
+//
+// Plain values, read from what the API server says; nothing in them is trusted to fit together. Instants are
+// seconds since 1970, memory is in bytes.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace crossover::extender {
+
+using Labels = std::map<std::string, std::string>;
+
+// CPU in thousandths; what else a pod asks for or a node has, by the resource's name.
+struct Resources {
+  std::int64_t milli_cpu = 0;
+  std::int64_t memory = 0;
+  std::map<std::string, std::int64_t> others;  // slots are among them
+};
+
+struct Toleration {
+  std::string key;     // empty: any
+  std::string effect;  // empty: any
+  std::string value;
+  bool exists = false;  // whatever the value
+};
+
+struct Taint {
+  std::string key, value, effect;
+};
+
+// One expression of a node selector.
+struct Requirement {
+  std::string key;
+  std::string op;  // In, NotIn, Exists, DoesNotExist, Gt, Lt
+  std::vector<std::string> values;
+  bool of_field = false;  // metadata.name, not a label
+};
+
+// Who made a pod and makes another when it goes.
+struct Owner {
+  std::string api_version, kind, name, uid;
+};
+
+struct Container {
+  std::string name;
+  int slots = 0;
+  bool init = false;
+  bool sidecar = false;  // initialises, and stays
+};
+
+// Whether a scheduler found a node, in its own words: the condition PodScheduled.
+struct Scheduled {
+  bool yes = false;
+  std::string reason;  // Unschedulable, SchedulingGated, ..
+  std::string message;
+  double at_s = 0;
+};
+
+struct Pod {
+  std::string uid, name_space, name;
+  std::string version;  // resourceVersion
+  double created_s = 0;
+  Labels labels;
+  Labels annotations;
+  std::optional<Owner> owner;
+  std::string node;  // where it is bound to; empty: nowhere
+  std::string scheduler;
+  std::vector<std::string> gates;
+  bool over = false;      // Succeeded or Failed
+  bool running = false;   // its phase is Running
+  bool deleting = false;  // has a deletionTimestamp
+  Scheduled scheduled;
+  std::vector<Container> containers;  // those that initialise first
+  Resources requests;                 // of the whole pod, as a scheduler counts them
+  Labels node_selector;
+  // Required node affinity: one of the terms must hold, all requirements of it. None: anywhere.
+  std::vector<std::vector<Requirement>> affinity;
+  std::vector<Toleration> tolerations;
+  std::optional<std::uint32_t> user;  // runAsUser of the containers that ask for slots; nothing: the image's
+  std::int32_t priority = 0;          // spec.priority
+
+  // Of all containers that are there at once: GPUs it gets.
+  int slots() const;
+};
+
+struct Node {
+  std::string name;
+  std::string uid;
+  Labels labels;
+  std::vector<Taint> taints;
+  Resources allocatable;
+  bool cordoned = false;
+  bool ready = false;
+};
+
+// A node's GPUs, as its daemon publishes them.
+struct GpuNode {
+  struct Holder {
+    std::string name_space, pod, container;
+    int slots = 0;
+  };
+  struct Gpu {
+    std::string uuid;
+    std::uint64_t memory = 0;
+    int slots = 0;
+    bool healthy = false;
+    std::string withheld;  // why not
+    std::vector<Holder> holders;
+  };
+
+  std::string name;
+  std::string mode;
+  bool maintenance = false;
+  std::string sharing;  // mps, timeslice or exclusive
+  bool multi_user = false;
+  std::vector<Gpu> gpus;
+  Resources requested;  // by its pods that are not ours, as the daemon sees them
+};
+
+// What is known of the jobs with one key in one namespace. Seconds of one iteration alone, means over ranks.
+struct JobProfile {
+  struct Meeting {
+    std::string name_space, key;
+    double gain = 0;
+  };
+  std::string name_space, name;
+  std::string key;
+  bool hinted = false;  // by a user; else measured
+  double compute_s = 0, exposed_s = 0;
+  double jitter = 0;
+  std::uint64_t peak_memory = 0;
+  int gpus = 0;  // that its gang had
+  std::vector<Meeting> meetings;
+};
+
+}  // namespace crossover::extender

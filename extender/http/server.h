@@ -1,0 +1,48 @@
+// An HTTP listener: routes by path alone, answers later without holding a thread.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+namespace crossover::extender {
+
+struct HttpRequest {
+  std::string method;
+  std::string path;  // without the query
+  std::string query;
+  std::string body;
+  std::string authorization;  // the header; empty: none
+};
+
+struct HttpAnswer {
+  int status = 200;
+  std::string body;
+  std::string content_type = "application/json";
+};
+
+class HttpServer {
+ public:
+  using Reply = std::function<void(HttpAnswer)>;
+  // Called on one of a few threads shared by all requests: it must not wait. `reply` once, from any thread.
+  using Handler = std::function<void(const HttpRequest& request, Reply reply)>;
+
+  struct Settings {
+    std::string address = "127.0.0.1";
+    int port = 0;
+    // PEM files; empty: plain HTTP. Read anew when their contents change.
+    std::string certificate_file, key_file;
+    std::size_t most_bytes = 16u << 20;  // of a request's body; larger ones are answered with 413
+  };
+
+  // Serves from here on. Throws std::runtime_error, naming address and port, where it cannot listen.
+  HttpServer(const Settings& settings, std::map<std::string, Handler> handlers_by_path);
+  ~HttpServer();  // what has not been answered is answered with 503
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace crossover::extender
