@@ -40,13 +40,14 @@ class Decider {
   // Of each node, 0 to 10, in their order.
   virtual std::vector<int> Prioritize(const PodRef& pod, std::span<const std::string_view> nodes) = 0;
 
-  // `done` is called once, from any thread, perhaps before Bind returns: "" when the pod is bound, else why it
-  // is not. It is called within `Decider`'s own deadline, whatever happens.
+  // `done` is called once, from any thread, perhaps before Bind returns: "" when the pod is bound, else why
+  // it is not. It is called within `Decider`'s own deadline, whatever happens.
   using Done = std::function<void(const std::string& error)>;
   virtual void Bind(const PodRef& pod, const std::string& node, Done done) = 0;
 
   // Which of the nodes may be freed by evicting these pods: those that hold no part of a gang.
-  virtual std::map<std::string, Victims> Preempt(const PodRef& pod, std::map<std::string, Victims> by_node) = 0;
+  virtual std::map<std::string, Victims> Preempt(const PodRef& pod,
+                                                 std::map<std::string, Victims> by_node) = 0;
 };
 
 }  // namespace crossover::extender
