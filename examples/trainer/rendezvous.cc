@@ -107,14 +107,27 @@ UniqueFd Listen(const Rank& rank) {
   return fd;
 }
 
-// Tries until somebody listens.
+// 0, or why nobody answered.
+int TryToConnect(int fd, const addrinfo& address, std::int64_t deadline) {
+  if (connect(fd, address.ai_addr, address.ai_addrlen) == 0) return 0;
+  if (errno != EINPROGRESS) return errno;
+  if (!Poll(fd, POLLOUT, deadline)) return ETIMEDOUT;
+  int error = 0;
+  socklen_t size = sizeof error;
+  return getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) == 0 ? error : errno;
+}
+
+// Tries until somebody listens, from a new port each time: what was sent to a service's address before the
+// routes to its pods were there is not sent to them later either.
 UniqueFd Connect(const Rank& rank, std::int64_t deadline) {
   Addresses addresses;
   Resolve(rank, false, addresses);
   const addrinfo& address = *addresses.list;
   for (;;) {
-    UniqueFd fd(socket(address.ai_family, address.ai_socktype | SOCK_CLOEXEC, address.ai_protocol));
-    if (connect(fd.get(), address.ai_addr, address.ai_addrlen) == 0) return fd;
+    UniqueFd fd(
+        socket(address.ai_family, address.ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, address.ai_protocol));
+    errno = TryToConnect(fd.get(), address, base::MonotonicNs() + base::kNsPerSecond);
+    if (errno == 0) return fd;
     if (base::MonotonicNs() > deadline) {
       throw Failure("cannot reach rank 0 at " + Endpoint(rank) + ": " + std::strerror(errno));
     }
