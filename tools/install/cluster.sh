@@ -4,6 +4,7 @@
 #   - kube-VERSION and containerd-VERSION, built from their Go modules: pinned by the go.mod and go.sum of
 #     tools/install/NAME-VERSION where that folder exists, by the version alone elsewhere. A folder with a debian-12.txt
 #     instead names Debian's packages: what they hold is unpacked, nothing is installed;
+#   - kwok-VERSION: nodes that are objects alone, by the thousand; built likewise;
 #   - device-manager-VERSION: the device manager of a kubelet alone (tests/kubelet), of the version below;
 #   - cluster-debian-12: etcd, runc and the CNI plugins, from the packages of tools/install/cluster-debian-12.txt;
 #     the others of that list are installed, which needs root.
@@ -25,6 +26,7 @@ readonly here
 readonly kube_default=1.36.3
 readonly containerd_default=2.3.7
 readonly cache=${CROSSOVER_CACHE:-$HOME/.cache/crossover}
+readonly kwok_version=0.8.0
 readonly go_version=1.26.6
 readonly go_root=$cache/go-$go_version
 readonly packages=$here/cluster-debian-12.txt
@@ -35,6 +37,7 @@ readonly kube_module=k8s.io/kubernetes
 readonly device_manager=$here/../../tests/kubelet
 readonly containerd_programs=(containerd containerd-shim-runc-v2 ctr)
 readonly containerd_module=github.com/containerd/containerd/v2
+readonly kwok_module=sigs.k8s.io/kwok
 readonly go_tags="no_btrfs no_devmapper no_zfs no_aufs"
 
 # shellcheck source=tools/install/debian.sh
@@ -228,6 +231,7 @@ build_all() {
   build kube "$kube_version" "$kube_module" \
     "-X $v.gitVersion=v$kube_version -X $v.gitMajor=1 -X $v.gitMinor=${minor%%.*} -X $v.gitTreeState=clean" \
     "${kube_programs[@]}" || return 1
+  build kwok "$kwok_version" "$kwok_module" "" kwok || return 1
   build_device_manager
 }
 
