@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 
 MARK = "CROSSOVER_SESSION"
+_WRAPPERS = ("nsenter", "unshare", "setpriv")  # what a command is entered with here, and what forks
 _SETPRIV = shutil.which("setpriv")
 
 
@@ -81,9 +82,9 @@ class Processes:
 
     def signal(self, name, number):
         """Send a signal to the process itself, past the wrappers that started it. When: on the clock of the logs."""
-        process = _inner_family(self._running[name].pid)[:1]
+        process = _unwrapped(self._running[name].pid)
         sent_ns = time.monotonic_ns()
-        _signal_all(process, number)
+        _signal_all([process], number)
         return sent_ns
 
     def family(self, name):
@@ -138,6 +139,16 @@ def _inner_family(pid):
     namespaces standing until the machine's init comes round to reap it.
     """
     return family(pid)[:-1] or [pid]
+
+
+def _unwrapped(pid):
+    """The process that wrappers wait for. It may have children of its own, so the youngest will not do."""
+    while Path(f"/proc/{pid}/comm").read_text(encoding="ascii").strip() in _WRAPPERS:
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()
+        if not children:
+            break
+        pid = int(children[0])
+    return pid
 
 
 def _wait_or_kill(process, end):

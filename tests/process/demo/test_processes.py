@@ -49,6 +49,17 @@ class Running(unittest.TestCase):
             processes.stop(["arbiter"])
             self.assertIn("bye", self.log.read_text())
 
+    def test_a_signal_is_for_the_process_and_not_for_what_it_has_started(self):
+        script = "trap 'echo heard; exit' TERM; echo up; while :; do sleep 600; done"
+        with Processes(self.mark) as processes:
+            processes.start("daemon", ["setpriv", "--nnp", "--", "sh", "-c", script], log=self.log)
+            self.assertTrue(until(lambda: "up" in self.log.read_text() and len(processes.family("daemon")) > 1))
+            sleeping = processes.family("daemon")[0]
+            processes.signal("daemon", signal.SIGTERM)
+            os.kill(sleeping, signal.SIGKILL)  # a shell attends to signals once what it waits for has ended
+            self.assertTrue(until(lambda: not processes.alive("daemon")))
+            self.assertIn("heard", self.log.read_text())
+
     def test_the_way_out_ends_everything(self):
         with Processes(self.mark) as processes:
             stubborn = processes.start("stubborn", ["sh", "-c", "trap '' TERM; echo up; exec sleep 600"],
