@@ -26,7 +26,7 @@ readonly here
 readonly kube_default=1.36.3
 readonly containerd_default=2.3.7
 readonly cache=${CROSSOVER_CACHE:-$HOME/.cache/crossover}
-readonly kwok_version=0.8.0
+readonly kwok_default=0.8.0
 readonly go_version=1.26.6
 readonly go_root=$cache/go-$go_version
 readonly packages=$here/cluster-debian-12.txt
@@ -231,7 +231,7 @@ build_all() {
   build kube "$kube_version" "$kube_module" \
     "-X $v.gitVersion=v$kube_version -X $v.gitMajor=1 -X $v.gitMinor=${minor%%.*} -X $v.gitTreeState=clean" \
     "${kube_programs[@]}" || return 1
-  build kwok "$kwok_version" "$kwok_module" "" kwok || return 1
+  build kwok "$kwok_default" "$kwok_module" "" kwok || return 1
   build_device_manager
 }
 

@@ -34,6 +34,10 @@ class Api:
     def create(self, path, thing):
         return self._call("POST", path, thing)
 
+    def apply(self, path, thing):
+        """Create or change it, as an owner of these fields."""
+        return self._call("PATCH", f"{path}?fieldManager=test&force=true", thing, "application/apply-patch+yaml")
+
     def delete(self, path):
         """None if it is gone already. What depends on it goes, too."""
         return self._call("DELETE", path, {"apiVersion": "v1", "kind": "DeleteOptions",
@@ -46,11 +50,11 @@ class Api:
         connection.sock = self._tls.wrap_socket(plain, server_hostname=CONTROL_PLANE)
         return connection
 
-    def _call(self, method, path, body=None):
+    def _call(self, method, path, body=None, kind="application/json"):
         self._connection = self._connection or self.connect()
         text = json.dumps(body) if body else None
         try:
-            self._connection.request(method, path, text, {"Content-Type": "application/json"} if body else {})
+            self._connection.request(method, path, text, {"Content-Type": kind} if body else {})
             answer = self._connection.getresponse()
             status, said = answer.status, answer.read()
         except (OSError, http.client.HTTPException) as failure:

@@ -1,0 +1,85 @@
+"""Nodes that are objects alone: KWOK plays their kubelets. Thousands cost no more than their objects do.
+
+Pods on them are Running at once. One with the annotation crossover.test/runs-for, a duration such as "5s", Succeeds
+after it. They have no device plugin and no daemon: whoever needs GPUs on them publishes GPUNodes (fake_gpus.py).
+"""
+
+import json
+
+_FAKE = {"kwok.x-k8s.io/node": "fake"}
+RUNS_FOR = "crossover.test/runs-for"
+
+
+def start(cluster):
+    """KWOK, for the nodes that `create_nodes` makes."""
+    config = cluster.directory / "kwok.json"
+    config.write_text("\n---\n".join(json.dumps(stage) for stage in _STAGES), encoding="utf-8")
+    cluster.start("kwok", [
+        cluster.setup.programs.path("kwok"), "--kubeconfig", str(cluster.setup.kubeconfig("admin")),
+        "--config", str(config), "--manage-nodes-with-annotation-selector", "kwok.x-k8s.io/node=fake",
+        "--node-lease-duration-seconds", "40", "--cidr", "10.200.0.0/16"])
+
+
+def create_nodes(api, names, resources, labels=None):
+    """`resources`: what each has to give, as Kubernetes writes it, CPU, memory and pods unless said otherwise."""
+    resources = {"cpu": "64", "memory": "512Gi", "pods": "110", **resources}
+    for name in names:
+        api.create("/api/v1/nodes", {
+            "apiVersion": "v1", "kind": "Node",
+            "metadata": {"name": name, "annotations": _FAKE,
+                         "labels": {"kubernetes.io/hostname": name, "type": "kwok", **(labels or {})}},
+            "spec": {}, "status": {"capacity": resources, "allocatable": resources}})
+
+
+def _stage(name, kind, conditions, status=None, delay=None, **following):
+    chosen = [{"key": key, "operator": operator, **({"values": values} if values else {})}
+              for key, operator, values in conditions]
+    return {"apiVersion": "kwok.x-k8s.io/v1alpha1", "kind": "Stage", "metadata": {"name": name},
+            "spec": {"resourceRef": {"apiGroup": "v1", "kind": kind}, "selector": {"matchExpressions": chosen},
+                     **({"delay": delay} if delay else {}),
+                     "next": {**({"statusTemplate": status} if status else {}), **following}}}
+
+
+_IS_READY = '.status.conditions.[] | select( .type == "Ready" ) | .status'
+_NOT_LEAVING = (".metadata.deletionTimestamp", "DoesNotExist", None)
+_NODE_IS_READY = """
+{{ $now := Now }}
+conditions:
+{{ range NodeConditions }}
+- {lastHeartbeatTime: {{ $now | Quote }}, lastTransitionTime: {{ $now | Quote }}, message: {{ .message | Quote }},
+   reason: {{ .reason | Quote }}, status: {{ .status | Quote }}, type: {{ .type | Quote }}}
+{{ end }}
+phase: Running
+"""
+_POD_RUNS = """
+{{ $now := Now }}
+phase: Running
+startTime: {{ $now | Quote }}
+conditions:
+- {type: Initialized, status: "True", lastTransitionTime: {{ $now | Quote }}}
+- {type: Ready, status: "True", lastTransitionTime: {{ $now | Quote }}}
+- {type: ContainersReady, status: "True", lastTransitionTime: {{ $now | Quote }}}
+containerStatuses:
+{{ range .spec.containers }}
+- {name: {{ .name | Quote }}, image: {{ .image | Quote }}, imageID: "", ready: true, restartCount: 0,
+   state: {running: {startedAt: {{ $now | Quote }}}}}
+{{ end }}
+"""
+_POD_HAS_ENDED = """
+{{ $now := Now }}
+phase: Succeeded
+containerStatuses:
+{{ range .spec.containers }}
+- {name: {{ .name | Quote }}, image: {{ .image | Quote }}, imageID: "", ready: false, restartCount: 0,
+   state: {terminated: {exitCode: 0, reason: Completed, startedAt: {{ $now | Quote }}, finishedAt: {{ $now | Quote }}}}}
+{{ end }}
+"""
+_STAGES = (
+    _stage("node-comes", "Node", [(_IS_READY, "NotIn", ["True"])], _NODE_IS_READY),
+    _stage("pod-runs", "Pod", [_NOT_LEAVING, (".status.phase", "In", ["Pending"])], _POD_RUNS),
+    _stage("pod-ends", "Pod", [_NOT_LEAVING, (".status.phase", "In", ["Running"]),
+                               (f'.metadata.annotations["{RUNS_FOR}"]', "Exists", None)], _POD_HAS_ENDED,
+           delay={"durationMilliseconds": 0,
+                  "durationFrom": {"expressionFrom": f'.metadata.annotations["{RUNS_FOR}"]'}}),
+    _stage("pod-goes", "Pod", [(".metadata.deletionTimestamp", "Exists", None)], delete=True),
+)
