@@ -25,6 +25,7 @@ struct Client {
 
 struct World {
   std::uint32_t word[kMaxClients][4] = {};
+  std::uint32_t copy[kMaxClients] = {};  // of the gates, where clients wait at one
   Client client[kMaxClients];
   // The arbiter's pass: its state when the pass began, what it chose, what it has accessed so far.
   Token token;
@@ -56,6 +57,7 @@ class ReplayMemory {
     std::uint32_t& gate = world_->word[slot][static_cast<int>(Word::kGate)];
     const bool swapped = gate == expected;
     if (swapped) gate = desired;
+    if (swapped && AtOrPast(desired, expected)) world_->copy[slot] = desired;
     world_->read[position_ - 1] = swapped;
     throw Pause{};
   }
@@ -193,6 +195,7 @@ class Explorer {
     };
     for (SlotIndex i = 0; i < options_.clients; ++i) {
       for (std::uint32_t word : world.word[i]) add(word);
+      if (options_.bad_gate_copy) add(world.copy[i]);
       const Client& c = world.client[i];
       add(static_cast<std::uint64_t>(c.step) | static_cast<std::uint64_t>(c.turn) << 8 |
           static_cast<std::uint64_t>(c.successor) << 16 | static_cast<std::uint64_t>(c.alive) << 24 |
@@ -274,11 +277,15 @@ class Explorer {
     const Client& c = world.client[i];
     if (!c.alive || c.turn > options_.turns) return false;
     const Op op = NextOp(world, i);
+    if (options_.bad_gate_copy && op.kind == Op::Kind::kWaitGeq)
+      return AtOrPast(world.copy[op.slot], op.value);
     return op.kind == Op::Kind::kWrite || AtOrPast(world.word[op.slot][static_cast<int>(op.word)], op.value);
   }
 
   static void Perform(World* world, const Op& op) {
-    if (op.kind == Op::Kind::kWrite) world->word[op.slot][static_cast<int>(op.word)] = op.value;
+    if (op.kind != Op::Kind::kWrite) return;
+    world->word[op.slot][static_cast<int>(op.word)] = op.value;
+    if (op.word == Word::kGate) world->copy[op.slot] = op.value;
   }
 
   void Advance(World* world, SlotIndex i) const {

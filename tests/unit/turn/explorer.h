@@ -29,10 +29,13 @@ struct ExplorerOptions {
   std::uint32_t suspensions = 0;  // at most so many holders are suspended by the watchdog
   std::uint64_t max_states = 20'000'000;
   // Known-bad variants, to show that the explorer sees them.
-  bool bad_rel_before_gate = false;   // Release writes `rel` before it opens the next gate
-  bool bad_blind_revoke = false;      // the arbiter shuts a gate without reading `ready` after it
-  bool bad_single_collect = false;    // a lost token is replaced after one look
-  bool bad_blind_swap = false;        // the arbiter stores to gates instead of swapping them
+  bool bad_rel_before_gate = false;  // Release writes `rel` before it opens the next gate
+  bool bad_blind_revoke = false;     // the arbiter shuts a gate without reading `ready` after it
+  bool bad_single_collect = false;   // a lost token is replaced after one look
+  bool bad_blind_swap = false;       // the arbiter stores to gates instead of swapping them
+  // A client waits at a copy of its gate that follows every opening at once, and that the arbiter cannot
+  // shut: a gate word in device memory, which no CPU reaches.
+  bool bad_gate_copy = false;
   bool bad_rel_before_ready = false;  // a yield point writes `rel` before it asks for the next stretch
 };
 

@@ -63,6 +63,13 @@ TEST(ExplorerControl, RelBeforeReadyAtAYieldPoint) {
   ExpectFault({.clients = 2, .turns = 1, .yields = 1, .bad_rel_before_ready = true});
 }
 
+// Why the word that a client waits for is never anywhere but where the arbiter can swap it.
+TEST(ExplorerControl, GateThatTheArbiterCannotShut) {
+  const ExplorerResult result = Explore({.clients = 2, .turns = 2, .bad_gate_copy = true});
+  EXPECT_TRUE(result.fault.value_or("").starts_with("two clients hold the turn"))
+      << result.fault.value_or("");
+}
+
 TEST(ExplorerControl, BlindPreemption) {
   ExpectFault({.clients = 2, .turns = 1, .yields = 1, .bad_blind_revoke = true});
 }
