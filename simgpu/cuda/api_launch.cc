@@ -121,10 +121,16 @@ CUresult CheckOperation(const CUstreamBatchMemOpParams& operation) {
   return good ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
+bool MemoryOperationsFail() {
+  static std::atomic<long> calls{0};
+  const FaultSet& faults = Faults();
+  return faults.memops_unsupported || (faults.memops_fail_after >= 0 && ++calls > faults.memops_fail_after);
+}
+
 CUresult MemoryOperations(CUstream handle, const CUstreamBatchMemOpParams* operations, unsigned count) {
   StreamPtr stream;
   if (const CUresult error = FindStream(handle, &stream); error != CUDA_SUCCESS) return error;
-  if (Faults().memops_unsupported) return CUDA_ERROR_NOT_SUPPORTED;
+  if (MemoryOperationsFail()) return CUDA_ERROR_NOT_SUPPORTED;
   for (unsigned i = 0; i < count; ++i) {
     if (const CUresult error = CheckOperation(operations[i]); error != CUDA_SUCCESS) return error;
   }

@@ -35,6 +35,8 @@ bool ParseFaults(const std::string& text, FaultSet* faults, std::string* error) 
       good = ReadCount(count, &faults->stuck_after);
     } else if (name == "delayed_writes_us") {
       good = ReadCount(count, &faults->delayed_writes_us);
+    } else if (name == "memops_fail") {
+      good = ReadCount(count, &faults->memops_fail_after);
     } else if (name == "queues") {
       good = ReadCount(count, &faults->queues) && faults->queues > 0;
     } else if (name == "launch_fails") {
@@ -46,8 +48,8 @@ bool ParseFaults(const std::string& text, FaultSet* faults, std::string* error) 
     }
     if (good) continue;
     *error = "'" + item +
-             "' is none of memops_unsupported, host_register_fails, delayed_writes_us:N, stuck_stream[:N], "
-             "queues:N, launch_fails:N, drop_wait:N";
+             "' is none of memops_unsupported, memops_fail:N, host_register_fails, delayed_writes_us:N, "
+             "stuck_stream[:N], queues:N, launch_fails:N, drop_wait:N";
     return false;
   }
   return true;

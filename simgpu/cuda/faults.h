@@ -1,5 +1,7 @@
 // Faults to inject, from SIMGPU_FAULT: a comma-separated list of
 //   memops_unsupported        stream memory operations return CUDA_ERROR_NOT_SUPPORTED, their attributes 0
+//   memops_fail:N            the N-th memory operation of a stream and all after it return
+//                             CUDA_ERROR_NOT_SUPPORTED, those before are carried out
 //   host_register_fails       cuMemHostRegister returns CUDA_ERROR_NOT_SUPPORTED
 //   delayed_writes_us:N       a stream's write of a word becomes visible N us later; the stream goes on
 //   stuck_stream[:N]          streams stop working for good after N pieces of work (default 0)
@@ -16,6 +18,7 @@ namespace simgpu {
 
 struct FaultSet {
   bool memops_unsupported = false;
+  long memops_fail_after = -1;
   bool host_register_fails = false;
   long delayed_writes_us = 0;
   long stuck_after = -1;
