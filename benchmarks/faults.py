@@ -197,6 +197,7 @@ def _scribble(running, draw):
 
 
 _HOST_GATES = "host gates instead"
+_RELAY = {"CROSSOVER_GATES": "relay"}
 ROWS = {row.name: row for row in (
     Fault("kill one rank", strike=_kill_one, job_ends=False),
     Fault("kill all ranks", strike=_kill_all, job_ends=False),
@@ -215,6 +216,17 @@ ROWS = {row.name: row for row in (
     Fault("one rank without the library", unhooked=1, takes_turns=False),
     Fault("memory operations unsupported", {"SIMGPU_FAULT": "memops_unsupported"}, says=_HOST_GATES),
     Fault("host registration refused", {"SIMGPU_FAULT": "host_register_fails"}, says=_HOST_GATES),
+    Fault("memory operations refused from some moment on", {"SIMGPU_FAULT": "memops_fail:60"}, says=_HOST_GATES),
+    Fault("relayed gates", _RELAY),
+    Fault("relayed gates without memory operations", _RELAY | {"SIMGPU_FAULT": "memops_unsupported"}, says=_HOST_GATES),
+    Fault("relayed gates without host registration", _RELAY | {"SIMGPU_FAULT": "host_register_fails"}),
+    Fault("relayed gates that are refused from some moment on", _RELAY | {"SIMGPU_FAULT": "memops_fail:60"},
+          says=_HOST_GATES),
+    Fault("relayed gates on one hardware queue", _RELAY | {"SIMGPU_FAULT": "queues:1"}),
+    Fault("relayed gates and one rank is killed", _RELAY, strike=_kill_one, job_ends=False),
+    Fault("relayed gates and one rank stops for a while", _RELAY, strike=_stop_one),
+    Fault("relayed gates and an arbiter is restarted", _RELAY, strike=_restart_arbiter),
+    Fault("relayed gates and an arbiter is killed", _RELAY, strike=_kill_arbiter, arbiters_end=False),
     Fault("writes that come late", {"SIMGPU_FAULT": "delayed_writes_us:2000"}),
     Fault("a stuck stream", {"SIMGPU_FAULT": "stuck_stream:2000"}, rank=0, job_ends=False),
     Fault("one hardware queue", {"SIMGPU_FAULT": "queues:1"}),

@@ -34,7 +34,8 @@ enum crossover_message {
 enum crossover_transport {
   CROSSOVER_TRANSPORT_NONE = 0,
   CROSSOVER_TRANSPORT_GPU_GATES = 1,
-  CROSSOVER_TRANSPORT_HOST_GATES = 2
+  CROSSOVER_TRANSPORT_HOST_GATES = 2,
+  CROSSOVER_TRANSPORT_RELAYED_GATES = 3 /* the GPU waits for a word that a thread of the client opens */
 };
 
 /* Whose turn comes first where it is not the same to everybody. */

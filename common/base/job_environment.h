@@ -42,7 +42,9 @@ constexpr unsigned long GangSizeOf(const char* text) {
 constexpr bool IsGangSize(const char* text) { return GangSizeOf(text) != 0; }
 
 constexpr bool IsSocket(const char* text) { return text[0] != '\0' && LengthOf(text) <= kLongestSocket; }
-constexpr bool IsGates(const char* text) { return Same(text, "gpu") || Same(text, "host"); }
+constexpr bool IsGates(const char* text) {
+  return Same(text, "gpu") || Same(text, "relay") || Same(text, "host");
+}
 constexpr bool IsPriority(const char* text) {
   return Same(text, "high") || Same(text, "normal") || Same(text, "low");
 }
@@ -112,7 +114,7 @@ inline constexpr JobVariable kGangSize = {"CROSSOVER_GANG_SIZE", IsGangSize,
                                           "a number of ranks from 1 to 1000000 is allowed"};
 inline constexpr JobVariable kSocket = {"CROSSOVER_SOCKET", IsSocket,
                                         "a path of 1 to 107 characters is allowed"};
-inline constexpr JobVariable kGates = {"CROSSOVER_GATES", IsGates, "gpu or host is allowed"};
+inline constexpr JobVariable kGates = {"CROSSOVER_GATES", IsGates, "gpu, relay or host is allowed"};
 inline constexpr JobVariable kPriority = {"CROSSOVER_TURN_PRIORITY", IsPriority,
                                           "high, normal or low is allowed"};
 inline constexpr JobVariable kMaxSlowdown = {

@@ -320,7 +320,12 @@ std::string Arbiter::Welcome(Connection& connection, const Hello& hello) {
 }
 
 void Arbiter::OnProfile(Connection& connection, const Profile& profile) {
-  connection.member->transport = profile.transport;
+  const Member& member = *connection.member;
+  const std::uint32_t before = member.transport.exchange(profile.transport);
+  if (before == profile.transport) return;
+  ++member.transport_changes;
+  Log(LogLevel::kInfo, Describe(member) + " takes turns by " + TransportName(profile.transport) +
+                           " now, not by " + TransportName(before));
 }
 
 void Arbiter::OnGone(const Connection& connection, std::string_view why) {

@@ -35,7 +35,7 @@ std::optional<Wire> Copy(std::span<const std::byte> bytes) {
   return wire;
 }
 
-bool ValidTransport(std::uint32_t transport) { return transport <= CROSSOVER_TRANSPORT_HOST_GATES; }
+bool ValidTransport(std::uint32_t transport) { return transport <= CROSSOVER_TRANSPORT_RELAYED_GATES; }
 
 Message ParseHello(const crossover_hello& wire) {
   const auto gang = Text(wire.gang);
@@ -46,7 +46,7 @@ Message ParseHello(const crossover_hello& wire) {
   if (!uuid || !ValidGpuUuid(*uuid)) return Broken{"gpu_uuid: \"GPU-\" and a lower-case UUID are allowed"};
   if (wire.gang_size != 0 && wire.rank >= wire.gang_size)
     return Broken{"rank: less than gang_size is allowed"};
-  if (!ValidTransport(wire.transport)) return Broken{"transport: 0 to 2 is allowed"};
+  if (!ValidTransport(wire.transport)) return Broken{"transport: 0 to 3 is allowed"};
   if (wire.priority > CROSSOVER_PRIORITY_HIGH) return Broken{"priority: 0 to 2 is allowed"};
   if (wire.max_slowdown != 0 && !base::AllowedSlowdown(wire.max_slowdown))
     return Broken{"max_slowdown: 0, or 1050 to 10000 thousandths, is allowed"};
@@ -56,7 +56,7 @@ Message ParseHello(const crossover_hello& wire) {
 }
 
 Message ParseProfile(const crossover_profile& wire) {
-  if (!ValidTransport(wire.transport)) return Broken{"transport: 0 to 2 is allowed"};
+  if (!ValidTransport(wire.transport)) return Broken{"transport: 0 to 3 is allowed"};
   return Profile{wire.iterations,       wire.turns,    wire.launches, wire.period_tokens,
                  wire.turns_per_period, wire.transport};
 }

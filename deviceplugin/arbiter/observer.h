@@ -37,9 +37,10 @@ struct Member {
   std::uint32_t priority = 0;  // enum crossover_priority
   turn::Demand known;       // as learned of an earlier process of the same job; unknown where there was none
   double max_slowdown = 0;  // step together over step alone; 0: none
-  // Both change while it lives.
+  // These change while it lives.
   mutable std::atomic<std::uint32_t> transport{0};  // enum crossover_transport
-  mutable std::atomic<bool> observed{false};        // whoever started it wants it to be watched only
+  mutable std::atomic<std::uint32_t> transport_changes{0};
+  mutable std::atomic<bool> observed{false};  // whoever started it wants it to be watched only
 };
 
 enum class EventKind : std::uint8_t {

@@ -227,6 +227,9 @@ void ArbiterMetrics::CollectClaims(Families* families) const {
   MetricFamily refusals =
       Family("crossover_memory_refusals_total",
              "Allocations that were refused because they were over a client's budget.", MetricType::Counter);
+  MetricFamily changes = Family("crossover_transport_changes_total",
+                                "Times that a client went over to another way of taking turns than it had.",
+                                MetricType::Counter);
   MetricFamily watched = Family(
       "crossover_client_watched_only",
       "1 for a client that takes no turns whatever is asked of it, and why, as it says.", MetricType::Gauge);
@@ -234,6 +237,7 @@ void ArbiterMetrics::CollectClaims(Families* families) const {
     const arbiter::Member& member = *client.member;
     crossover_slot& slot = member.gpu->page->slot(member.slot);
     AddCounter(&faults, OfClient(member), ReadWord(slot.faults));
+    AddCounter(&changes, OfClient(member), member.transport_changes);
     AddGauge(&used, OfClient(member), BytesOf(ReadWord(slot.memory_used_mib)));
     if (const std::uint32_t mib = ReadWord(slot.memory_budget_mib); mib != 0) {
       AddGauge(&budget, OfClient(member), BytesOf(mib));
@@ -245,7 +249,7 @@ void ArbiterMetrics::CollectClaims(Families* families) const {
     labels.push_back({"reason", base::Text(why)});
     AddGauge(&watched, labels, 1);
   }
-  for (MetricFamily* family : {&faults, &used, &budget, &refusals, &watched})
+  for (MetricFamily* family : {&faults, &changes, &used, &budget, &refusals, &watched})
     families->push_back(std::move(*family));
 }
 

@@ -1,4 +1,4 @@
-// How a client takes its turn and gives it back: one interface, two transports.
+// How a client takes its turn and gives it back: one interface, three transports.
 #pragma once
 
 #include <cudaTypedefs.h>

@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-#include "common/base/futex.h"
+#include "sidecar/gates/probe.h"
 
 namespace crossover::gates {
 namespace {
@@ -24,10 +24,8 @@ std::size_t OffsetOf(turn::Word word) {
 }  // namespace
 
 bool GpuGate::SetUp(const Driver* driver, crossover_page* page, turn::SlotIndex self) {
-  if (driver->StreamBatchMemOp == nullptr || driver->MemHostRegister == nullptr ||
-      driver->MemHostUnregister == nullptr || driver->MemHostGetDevicePointer == nullptr ||
-      driver->StreamCreate == nullptr || driver->StreamDestroy == nullptr ||
-      driver->StreamSynchronize == nullptr) {
+  if (!HasMemoryOperations(*driver) || driver->MemHostRegister == nullptr ||
+      driver->MemHostUnregister == nullptr) {
     return false;
   }
   driver_ = driver;
@@ -36,25 +34,13 @@ bool GpuGate::SetUp(const Driver* driver, crossover_page* page, turn::SlotIndex 
                               CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP) != CUDA_SUCCESS) {
     return false;
   }
-  if (driver->MemHostGetDevicePointer(&page_, page, 0) == CUDA_SUCCESS && Probe()) return true;
+  // The page's magic word has the awaited value already.
+  if (driver->MemHostGetDevicePointer(&page_, page, 0) == CUDA_SUCCESS &&
+      ProbeWait(*driver, page_ + offsetof(crossover_page, magic), CROSSOVER_TURNSTILE_MAGIC)) {
+    return true;
+  }
   driver->MemHostUnregister(page);
   return false;
-}
-
-// What a driver says about memory operations and what it accepts differ between versions: one operation that
-// changes nothing, on a stream of our own, is the truth. The page's magic word has the awaited value already.
-bool GpuGate::Probe() const {
-  CUstream stream = nullptr;
-  if (driver_->StreamCreate(&stream, CU_STREAM_NON_BLOCKING) != CUDA_SUCCESS) return false;
-  CUstreamBatchMemOpParams params{};
-  params.waitValue.operation = CU_STREAM_MEM_OP_WAIT_VALUE_32;
-  params.waitValue.address = page_ + offsetof(crossover_page, magic);
-  params.waitValue.value = CROSSOVER_TURNSTILE_MAGIC;
-  params.waitValue.flags = CU_STREAM_WAIT_VALUE_GEQ;
-  const bool works = driver_->StreamBatchMemOp(stream, 1, &params, 0) == CUDA_SUCCESS &&
-                     driver_->StreamSynchronize(stream) == CUDA_SUCCESS;
-  driver_->StreamDestroy(stream);
-  return works;
 }
 
 bool GpuGate::Acquire(CUstream stream, turn::TurnNumber k) {
@@ -70,18 +56,12 @@ bool GpuGate::Yield(CUstream stream, turn::TurnNumber k) { return Enqueue(stream
 CUstreamBatchMemOpParams GpuGate::Translate(const turn::Op& op) const {
   const CUdeviceptr address =
       page_ + offsetof(crossover_page, slot) + op.slot * sizeof(crossover_slot) + OffsetOf(op.word);
+  if (op.kind == turn::Op::Kind::kWaitGeq) return WaitParams(address, op.value);
   CUstreamBatchMemOpParams params{};
-  if (op.kind == turn::Op::Kind::kWaitGeq) {
-    params.waitValue.operation = CU_STREAM_MEM_OP_WAIT_VALUE_32;
-    params.waitValue.address = address;
-    params.waitValue.value = op.value;
-    params.waitValue.flags = CU_STREAM_WAIT_VALUE_GEQ;
-  } else {
-    params.writeValue.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
-    params.writeValue.address = address;
-    params.writeValue.value = op.value;
-    params.writeValue.flags = CU_STREAM_WRITE_VALUE_DEFAULT;
-  }
+  params.writeValue.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
+  params.writeValue.address = address;
+  params.writeValue.value = op.value;
+  params.writeValue.flags = CU_STREAM_WRITE_VALUE_DEFAULT;
   return params;
 }
 

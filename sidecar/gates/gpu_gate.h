@@ -24,7 +24,6 @@ class GpuGate final : public Gate {
   CUstreamBatchMemOpParams Translate(const turn::Op& op) const;
   template <std::size_t kCount>
   bool Enqueue(CUstream stream, const std::array<turn::Op, kCount>& ops) const;
-  bool Probe() const;
 
   const Driver* driver_ = nullptr;
   CUdeviceptr page_ = 0;

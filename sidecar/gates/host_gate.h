@@ -4,6 +4,7 @@
 
 #include "sidecar/gates/driver.h"
 #include "sidecar/gates/gate.h"
+#include "sidecar/gates/host_steps.h"
 
 namespace crossover::gates {
 
@@ -23,22 +24,11 @@ class HostGate final : public Gate {
   bool blocks() const override { return true; }
 
  private:
-  static constexpr std::size_t kPending = 16;  // releases queued and not executed; one per turn at most
-
-  struct PendingRelease {
-    crossover_page* page = nullptr;
-    turn::SlotIndex self = 0;
-    turn::TurnNumber k = 0;
-    Handover handover;
-  };
-
-  static void CUDA_CB GiveBack(void* pending);
-
   const Driver* driver_ = nullptr;
   crossover_page* page_ = nullptr;
   turn::SlotIndex self_ = 0;
   CUevent reached_ = nullptr;
-  std::array<PendingRelease, kPending> pending_{};
+  HostReleases releases_;
 };
 
 }  // namespace crossover::gates

@@ -69,7 +69,7 @@ bool Start(CUcontext context, CUdevice gpu, int rank) {
   hello.max_slowdown = config.max_slowdown;
   hello.rank = static_cast<std::uint32_t>(rank);
   hello.pid = static_cast<std::uint32_t>(::getpid());
-  session::TheSession().SetUp(&driver, context, config.gpu_gates, RunsProcessesTogether(gpu));
+  session::TheSession().SetUp(&driver, context, config.transport, RunsProcessesTogether(gpu));
   if (config.launch_blocking) session::TheSession().ObserveOnly(base::WatchReason::kLaunchBlocking);
   if (!base::AtFork(&InChild)) return false;
   helper.Start(&session::TheSession(), config.socket, hello);

@@ -46,6 +46,11 @@ std::uint32_t PriorityOf(const char* allowed) {
   return base::Same(allowed, "low") ? CROSSOVER_PRIORITY_LOW : CROSSOVER_PRIORITY_NORMAL;
 }
 
+std::uint32_t TransportOf(const char* allowed) {
+  if (base::Same(allowed, "relay")) return CROSSOVER_TRANSPORT_RELAYED_GATES;
+  return base::Same(allowed, "host") ? CROSSOVER_TRANSPORT_HOST_GATES : CROSSOVER_TRANSPORT_GPU_GATES;
+}
+
 Config config;
 constinit base::Mutex config_mutex;
 constinit std::atomic<bool> config_read{false};
@@ -72,7 +77,7 @@ Config ParseConfig(const char* (*get)(const char* name), bool (*exists)(const ch
   }
   const char* gates = Read(get, base::kGates, "gpu");
   if (gates == nullptr) return parsed;
-  parsed.gpu_gates = base::Same(gates, "gpu");
+  parsed.transport = TransportOf(gates);
   const char* priority = Read(get, base::kPriority, "normal");
   if (priority == nullptr) return parsed;
   parsed.priority = PriorityOf(priority);

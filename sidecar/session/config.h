@@ -15,9 +15,9 @@ struct Config {
   char socket[108] = {};                    // room of sockaddr_un::sun_path
   std::uint32_t gang_size = 0;
   std::uint32_t priority = CROSSOVER_PRIORITY_NORMAL;
-  std::uint32_t max_slowdown = 0;  // thousandths; 0: none
-  std::uint64_t gpu_memory = 0;    // bytes on each GPU; 0: no limit
-  bool gpu_gates = true;
+  std::uint32_t max_slowdown = 0;                           // thousandths; 0: none
+  std::uint64_t gpu_memory = 0;                             // bytes on each GPU; 0: no limit
+  std::uint32_t transport = CROSSOVER_TRANSPORT_GPU_GATES;  // to be tried first
   bool launch_blocking = false;  // CUDA_LAUNCH_BLOCKING: every launch waits, so a turn could never be queued
 };
 

@@ -244,7 +244,7 @@ void Session::SetAttention() {
 void Session::EndTurn() {
   if (!turns_.holding() || blocked_) return;
   CountTurn();
-  if (!turns_.Release(tracker_, AnyCapture())) {
+  if (!turns_.Release(tracker_, AnyCapture()) && !(FallBack() && turns_.Release(tracker_, AnyCapture()))) {
     // The token stays with us and the arbiter's watchdog takes it: slow, and safe.
     turns_.Abandon();
     ObserveOnlyLocked(base::WatchReason::kDriver);
@@ -258,7 +258,6 @@ void Session::CountTurn() {
 }
 
 void Session::BeginTurn(phase::StreamKey launching) {
-  const phase::StreamKey stream = joined_stream_ != 0 ? joined_stream_ : launching;
   const bool capturing = AnyCapture();
   if (capturing && turns_.Capturing(launching)) return;  // the graph's launch begins the turn
   armed_ = false;
@@ -268,23 +267,41 @@ void Session::BeginTurn(phase::StreamKey launching) {
   if (!taking_allowed_.load(std::memory_order_acquire) || Follow() == false || mode_ != CROSSOVER_MODE_GATE) {
     return;
   }
-  bool begun = false;
-  if (turns_.blocks()) {
-    blocked_ = true;
-    mutex_.Unlock();
-    begun = turns_.WaitForTurn(launching);
-    mutex_.Lock();
-    blocked_ = false;
-    if (begun && turns_.page() != nullptr) turns_.Began(launching);
-  } else {
-    begun = turns_.Acquire(stream, launching, tracker_, capturing);
-  }
-  if (!begun) ObserveOnlyLocked(base::WatchReason::kDriver);
+  if (!TakeTurn(launching, capturing)) ObserveOnlyLocked(base::WatchReason::kDriver);
   if (turns_.holding()) {
     stretches_.Begin(StretchAsked());
     NumberIteration();
   }
   SetAttention();
+}
+
+bool Session::TakeTurn(phase::StreamKey launching, bool capturing) {
+  if (turns_.blocks()) return WaitForTurn(launching);
+  const phase::StreamKey stream = joined_stream_ != 0 ? joined_stream_ : launching;
+  if (turns_.Acquire(stream, launching, tracker_, capturing)) return true;
+  return !turns_.holding() && FallBack() && WaitForTurn(launching);
+}
+
+// Without the lock: the helper is to see to the arbiter meanwhile.
+bool Session::WaitForTurn(phase::StreamKey launching) {
+  blocked_ = true;
+  mutex_.Unlock();
+  const bool begun = turns_.WaitForTurn(launching);
+  mutex_.Lock();
+  blocked_ = false;
+  if (begun && turns_.page() != nullptr) turns_.Began(launching);
+  return begun;
+}
+
+// The driver took operations of this gate before, and does not any more. False: there is nothing to go on
+// with.
+bool Session::FallBack() {
+  if (!turns_.gate_refused() || turns_.blocks() || !host_gate_works_ || AnyCapture()) return false;
+  log::Write(log::Level::kWarn,
+             "the driver refuses stream memory operations from now on; host gates instead");
+  transport_ = CROSSOVER_TRANSPORT_HOST_GATES;
+  turns_.Change(&host_gate_);
+  return true;
 }
 
 // A turn given back in the middle makes two of it.
@@ -317,6 +334,8 @@ void Session::MakeYieldPoint(phase::StreamKey launching) {
     EndTurn();
     BeginTurn(launching);
   } else if (turns_.Yield(launching, tracker_)) {
+    stretches_.Next(StretchAsked());
+  } else if (FallBack()) {
     stretches_.Next(StretchAsked());
   } else {
     ObserveOnlyLocked(base::WatchReason::kDriver);
@@ -356,15 +375,14 @@ void Session::Forget() {
   attention.store(watch_kernels_ ? std::uint32_t{kAttendKernels} : 0, std::memory_order_relaxed);
 }
 
-void Session::SetUp(const gates::Driver* driver, CUcontext context, bool gpu_gates, bool overlap) {
+void Session::SetUp(const gates::Driver* driver, CUcontext context, std::uint32_t transport, bool overlap) {
   const base::Locked locked(mutex_);
   driver_ = driver;
   context_ = context;
-  gpu_gates_wanted_ = gpu_gates;
   overlap_ = overlap;
   idle_watch_.set_turns_last(!overlap);
   if (!overlap) log::Write(log::Level::kInfo, "no MPS: turns last until their collectives have ended");
-  transport_ = gpu_gates ? CROSSOVER_TRANSPORT_GPU_GATES : CROSSOVER_TRANSPORT_HOST_GATES;
+  transport_ = transport;
 }
 
 void Session::OnThreadStart() {
@@ -376,18 +394,20 @@ void Session::OnThreadStart() {
 
 std::uint32_t Session::wanted_transport() const { return transport_; }
 
+// The transport asked for, or that of the turnstile before; what failed once is not tried again.
 gates::Gate* Session::ChooseGate(crossover_page* page, turn::SlotIndex slot) {
-  if (gpu_gates_wanted_) {
-    if (gpu_gate_.SetUp(driver_, page, slot)) {
-      transport_ = CROSSOVER_TRANSPORT_GPU_GATES;
-      return &gpu_gate_;
-    }
+  host_gate_works_ = host_gate_.SetUp(driver_, page, slot);
+  if (transport_ == CROSSOVER_TRANSPORT_GPU_GATES) {
+    if (gpu_gate_.SetUp(driver_, page, slot)) return &gpu_gate_;
     log::Write(log::Level::kWarn,
                "the driver refuses stream memory operations on the turnstile; host gates instead");
-    gpu_gates_wanted_ = false;
+  } else if (transport_ == CROSSOVER_TRANSPORT_RELAYED_GATES) {
+    if (relay_gate_.SetUp(driver_, page, slot)) return &relay_gate_;
+    log::Write(log::Level::kWarn,
+               "the driver refuses stream memory operations on its own memory; host gates instead");
   }
   transport_ = CROSSOVER_TRANSPORT_HOST_GATES;
-  return host_gate_.SetUp(driver_, page, slot) ? &host_gate_ : nullptr;
+  return host_gate_works_ ? &host_gate_ : nullptr;
 }
 
 bool Session::Attach(crossover_page* page, turn::SlotIndex slot) {
@@ -411,7 +431,8 @@ bool Session::Attach(crossover_page* page, turn::SlotIndex slot) {
   taking_allowed_.store(true, std::memory_order_release);
   Follow();
   SetAttention();
-  log::Write(log::Level::kInfo, "slot %u of its GPU, %s gates", slot, gate == &gpu_gate_ ? "GPU" : "host");
+  constexpr const char* kNames[] = {"no", "GPU", "host", "relayed"};
+  log::Write(log::Level::kInfo, "slot %u of its GPU, %s gates", slot, kNames[transport_]);
   return true;
 }
 

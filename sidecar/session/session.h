@@ -13,6 +13,7 @@
 #include "sidecar/gates/driver.h"
 #include "sidecar/gates/gpu_gate.h"
 #include "sidecar/gates/host_gate.h"
+#include "sidecar/gates/relay_gate.h"
 #include "sidecar/link/client.h"
 #include "sidecar/phase/detector.h"
 #include "sidecar/phase/token.h"
@@ -64,10 +65,11 @@ class Session final : public link::Client {
   // page.
   void ObserveOnly(base::WatchReason reason);
 
-  // What turns are taken with. Before the helper thread is started. `overlap`: collectives of this process
-  // and compute of another run side by side on this GPU; else a turn lasts until its collective has ended, or
-  // for too long (docs/design/0004-time-slices.md).
-  void SetUp(const gates::Driver* driver, CUcontext context, bool gpu_gates, bool overlap);
+  // What turns are taken with. Before the helper thread is started. `transport`: enum crossover_transport,
+  // what is tried first. `overlap`: collectives of this process and compute of another run side by side on
+  // this GPU; else a turn lasts until its collective has ended, or for too long
+  // (docs/design/0004-time-slices.md).
+  void SetUp(const gates::Driver* driver, CUcontext context, std::uint32_t transport, bool overlap);
 
   // --- The helper thread's side.
   void OnThreadStart() override;
@@ -100,6 +102,9 @@ class Session final : public link::Client {
   bool watched_only() const { return watch_reason_ != base::WatchReason::kNone; }
   void PublishMemory();
   gates::Gate* ChooseGate(crossover_page* page, turn::SlotIndex slot);
+  bool TakeTurn(phase::StreamKey launching, bool capturing);
+  bool WaitForTurn(phase::StreamKey launching);
+  bool FallBack();
 
   base::Mutex mutex_;
   Communicators communicators_;
@@ -135,9 +140,10 @@ class Session final : public link::Client {
   const gates::Driver* driver_ = nullptr;
   CUcontext context_ = nullptr;
   CUevent event_ = nullptr;
-  bool gpu_gates_wanted_ = true;
+  bool host_gate_works_ = false;
   bool overlap_ = true;
   gates::GpuGate gpu_gate_;
+  gates::RelayGate relay_gate_;
   gates::HostGate host_gate_;
 };
 

@@ -73,7 +73,8 @@ bool Turns::Acquire(phase::StreamKey stream, phase::StreamKey launching, const p
   const turn::TurnNumber k = turn::NextTurn(before);
   // Stored first: whoever opens this gate in need must never believe that nobody waits.
   asked_.store(k, std::memory_order_release);
-  if (!gate_->Acquire(handle, k)) {
+  gate_refused_ = !gate_->Acquire(handle, k);
+  if (gate_refused_) {
     asked_.store(before, std::memory_order_release);
     return false;
   }
@@ -105,7 +106,8 @@ bool Turns::Yield(phase::StreamKey launching, const phase::Tracker& tracker) {
   if (!context || !HandleOf(stream_, &handle) || !JoinOthers(handle, tracker)) return false;
   const turn::TurnNumber before = asked();
   asked_.store(turn::NextStretch(before), std::memory_order_release);
-  if (!gate_->Yield(handle, before)) {
+  gate_refused_ = !gate_->Yield(handle, before);
+  if (gate_refused_) {
     asked_.store(before, std::memory_order_release);
     return false;
   }
@@ -119,7 +121,8 @@ bool Turns::Release(const phase::Tracker& tracker, bool capturing) {
   if (!context) return false;
   if (!capturing && !JoinOthers(handle, tracker)) return false;
   const turn::TurnNumber k = asked();
-  if (!gate_->Release(handle, k, gates::ChooseHandover(page_, slot_, k))) return false;
+  gate_refused_ = !gate_->Release(handle, k, gates::ChooseHandover(page_, slot_, k));
+  if (gate_refused_) return false;
   holding_ = false;
   return true;
 }

@@ -62,6 +62,10 @@ class Turns {
   bool holding() const { return holding_; }
   // The stream of the turn held.
   phase::StreamKey stream() const { return stream_; }
+  // Whether what was refused last was refused by the gate itself, and not by something else of the driver's.
+  bool gate_refused() const { return gate_refused_; }
+  // What turns are taken through from now on; one that is held goes on, and is given back through it.
+  void Change(gates::Gate* gate) { gate_ = gate; }
   bool blocks() const { return gate_ != nullptr && gate_->blocks(); }
   crossover_page* page() const { return page_; }
   turn::SlotIndex slot() const { return slot_; }
@@ -89,6 +93,7 @@ class Turns {
   std::atomic<turn::TurnNumber> asked_{0};
   phase::StreamKey stream_ = 0;  // of the turn held
   bool holding_ = false;
+  bool gate_refused_ = false;
   std::uint64_t taken_ = 0;
 };
 

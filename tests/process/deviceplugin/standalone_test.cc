@@ -13,6 +13,7 @@
 namespace crossover::testing {
 namespace {
 
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -93,6 +94,23 @@ TEST_F(StandaloneTest, MetricsFollowTheTurns) {
   const std::string turns = "crossover_turns_total{gpu_uuid=\"" + std::string(kGpu) + "\",gang=\"a\"}";
   while (Scrape().find(turns) != std::string::npos) usleep(20'000);
   AwaitMetric("crossover_charged_gpu_seconds_total{gpu_uuid=\"" + std::string(kGpu) + "\",gang=\"a\"}");
+}
+
+TEST_F(StandaloneTest, AClientThatGoesOverToAnotherTransportIsCounted) {
+  StartDaemon();
+  Client a(socket());
+  ASSERT_TRUE(a.Join("a"));
+  AwaitMetric("transport=\"host_gates\"} 1");
+  crossover_profile profile{};
+  profile.header = {CROSSOVER_PROFILE, sizeof profile, CROSSOVER_PROTOCOL_VERSION, 0};
+  for (const std::uint32_t transport : {CROSSOVER_TRANSPORT_HOST_GATES, CROSSOVER_TRANSPORT_RELAYED_GATES,
+                                        CROSSOVER_TRANSPORT_RELAYED_GATES}) {
+    profile.transport = transport;
+    ASSERT_TRUE(a.SendBytes(&profile, sizeof profile));
+  }
+  AwaitMetric("transport=\"relayed_gates\"} 1");
+  EXPECT_TRUE(daemon_->AwaitLine("takes turns by relayed_gates now, not by host_gates"));
+  EXPECT_THAT(Scrape(), ContainsRegex("crossover_transport_changes_total\\{[^}]*\\} 1"));
 }
 
 TEST_F(StandaloneTest, ProbesAreAnswered) {

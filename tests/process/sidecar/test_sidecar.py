@@ -44,7 +44,7 @@ class Inert(unittest.TestCase):
     def test_malformed_environment_is_one_line_and_no_harm(self):
         done = run([os.environ["LOOKUPS"], "nccl", os.environ["NCCL_USER"]], LD_PRELOAD=LIBRARY,
                    LD_LIBRARY_PATH=os.environ["FAKE_NCCL"], CROSSOVER_GANG="a", CROSSOVER_GATES="maybe")
-        self.assertRegex(done.stderr, r"\Acrossover: CROSSOVER_GATES=maybe: gpu or host is allowed.*\n\Z")
+        self.assertRegex(done.stderr, r"\Acrossover: CROSSOVER_GATES=maybe: gpu, relay or host is allowed.*\n\Z")
 
 
 def answers(*arguments, preload=(LIBRARY,), **environment):

@@ -174,7 +174,7 @@ std::vector<Fault> EnvironmentFaults() {
     return [=](Facts* facts) { facts->environment[name] = value; };
   };
   return {
-      {"environment", Verdict::kFail, "CROSSOVER_GATES=maybe: gpu or host is allowed",
+      {"environment", Verdict::kFail, "CROSSOVER_GATES=maybe: gpu, relay or host is allowed",
        set("CROSSOVER_GATES", "maybe")},
       {"environment", Verdict::kFail, "CROSSOVER_GANG=two words", set("CROSSOVER_GANG", "two words")},
       {"environment", Verdict::kFail, "CROSSOVER_GANG_SIZE=0", set("CROSSOVER_GANG_SIZE", "0")},

@@ -87,7 +87,7 @@ INSTANTIATE_TEST_SUITE_P(
         Spoiled{"Priority", [](auto* hello) { hello->priority = 3; }, "priority:"},
         Spoiled{"SmallSlowdown", [](auto* hello) { hello->max_slowdown = 1049; }, "max_slowdown:"},
         Spoiled{"LargeSlowdown", [](auto* hello) { hello->max_slowdown = 10'001; }, "max_slowdown:"},
-        Spoiled{"Transport", [](auto* hello) { hello->transport = 3; }, "transport:"}),
+        Spoiled{"Transport", [](auto* hello) { hello->transport = 4; }, "transport:"}),
     [](const auto& instance) { return instance.param.name; });
 
 TEST(MessagesTest, RankIsFreeWhereTheSizeIsUnknown) {

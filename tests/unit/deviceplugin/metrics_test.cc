@@ -112,6 +112,18 @@ TEST_F(MetricsTest, ClientsAreCountedByWhatTheirPageSays) {
   EXPECT_EQ(Find("crossover_client_faults_total", OfGang("b"))->counter.value, 5);
 }
 
+TEST_F(MetricsTest, ChangesOfTheTransportAreCounted) {
+  const auto a = Join("a", 0);
+  EXPECT_EQ(Find("crossover_transport_changes_total", OfGang("a"))->counter.value, 0);
+  a->transport = CROSSOVER_TRANSPORT_RELAYED_GATES;
+  ++a->transport_changes;
+  EXPECT_EQ(Find("crossover_transport_changes_total", OfGang("a"))->counter.value, 1);
+  EXPECT_NE(
+      Find("crossover_clients",
+           {{"gpu_uuid", kUuid}, {"mode", "off"}, {"phase", "learning"}, {"transport", "relayed_gates"}}),
+      nullptr);
+}
+
 TEST_F(MetricsTest, WhoOnlyWatchesSaysWhy) {
   Join("a", 0);
   Join("b", 1);

@@ -1,7 +1,9 @@
 #include "tests/unit/sidecar/fake_driver.h"
 
+#include <array>
 #include <cstddef>
 #include <sstream>
+#include <utility>
 
 #include "turn/ops.h"
 
@@ -17,7 +19,13 @@ std::string Hex(const void* handle) {
 // Registered memory keeps its address, and slots are told apart by number only when it is not slot 0.
 std::uintptr_t registered = 0;
 
+// What the driver gives out as its own memory: one page, over and over.
+alignas(64) std::array<char, 4096> allocated;
+
+std::vector<std::pair<CUhostFn, void*>> queued;
+
 std::string WordAt(CUdeviceptr address) {
+  if (address - reinterpret_cast<std::uintptr_t>(allocated.data()) < allocated.size()) return "open";
   const std::size_t offset = static_cast<std::size_t>(address - registered);
   if (offset == offsetof(crossover_page, magic)) return "magic";
   const std::size_t slot = (offset - offsetof(crossover_page, slot)) / sizeof(crossover_slot);
@@ -57,6 +65,12 @@ CUresult BatchMemOp(CUstream stream, unsigned int count, CUstreamBatchMemOpParam
 
 }  // namespace
 
+void FakeDriver::RunHostFunctions() {
+  for (const auto& [function, data] : std::exchange(queued, {})) function(data);
+}
+
+void FakeDriver::ForgetHostFunctions() { queued.clear(); }
+
 gates::Driver FakeDriver::Table() {
   gates::Driver driver;
   driver.CtxGetCurrent = [](CUcontext* current) {
@@ -88,8 +102,14 @@ gates::Driver FakeDriver::Table() {
   driver.EventSynchronize = [](CUevent) { return Note("synchronize"); };
   // Runs at once: the stream has nothing else to do.
   driver.LaunchHostFunc = [](CUstream stream, CUhostFn function, void* data) {
+    if (!host_functions_work) return CUDA_ERROR_NOT_SUPPORTED;
     Note("hostfunc " + Hex(stream));
-    function(data);
+    queued.emplace_back(function, data);
+    if (host_functions_run) RunHostFunctions();
+    return CUDA_SUCCESS;
+  };
+  driver.MemHostAlloc = [](void** memory, std::size_t, unsigned int) {
+    *memory = allocated.data();
     return CUDA_SUCCESS;
   };
   driver.MemHostRegister = [](void* memory, std::size_t, unsigned int) {

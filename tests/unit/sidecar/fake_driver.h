@@ -14,13 +14,18 @@ struct FakeDriver {
   inline static std::vector<std::string> calls;
   inline static bool memops_supported = true;
   inline static bool registration_works = true;
+  inline static bool host_functions_work = true;
+  inline static bool host_functions_run = true;  // at once; else when RunHostFunctions() is called
   inline static CUstream capturing = nullptr;
   inline static CUstream busy = nullptr;
 
   static void Clear() {
     calls.clear();
+    ForgetHostFunctions();
     memops_supported = true;
     registration_works = true;
+    host_functions_work = true;
+    host_functions_run = true;
     capturing = nullptr;
     busy = nullptr;
   }
@@ -28,6 +33,10 @@ struct FakeDriver {
   // The context that is current on every thread.
   static CUcontext context() { return reinterpret_cast<CUcontext>(0x77); }
   static CUstream Stream(std::uintptr_t number) { return reinterpret_cast<CUstream>(number); }
+
+  // The stream comes to the host functions that were queued while they did not run.
+  static void RunHostFunctions();
+  static void ForgetHostFunctions();
 
   static gates::Driver Table();
 };

@@ -69,7 +69,7 @@ TEST_F(ConfigTest, Defaults) {
   EXPECT_TRUE(config.active);
   EXPECT_STREQ(config.socket, "/run/crossover/arbiter.sock");
   EXPECT_EQ(config.gang_size, 0u);
-  EXPECT_TRUE(config.gpu_gates);
+  EXPECT_EQ(config.transport, static_cast<std::uint32_t>(CROSSOVER_TRANSPORT_GPU_GATES));
   EXPECT_FALSE(config.launch_blocking);
 }
 
@@ -110,9 +110,14 @@ TEST_F(ConfigTest, TakesWhatIsGiven) {
   EXPECT_STREQ(config.gang, "a");
   EXPECT_STREQ(config.socket, "/tmp/s");
   EXPECT_EQ(config.gang_size, 16u);
-  EXPECT_FALSE(config.gpu_gates);
+  EXPECT_EQ(config.transport, static_cast<std::uint32_t>(CROSSOVER_TRANSPORT_HOST_GATES));
   EXPECT_TRUE(config.launch_blocking);
   EXPECT_TRUE(config.active);
+}
+
+TEST_F(ConfigTest, RelayedGates) {
+  environment["CROSSOVER_GATES"] = "relay";
+  EXPECT_EQ(Parse().transport, static_cast<std::uint32_t>(CROSSOVER_TRANSPORT_RELAYED_GATES));
 }
 
 TEST_F(ConfigTest, MalformedValuesAreNamedInOneLineAndMakeItInert) {

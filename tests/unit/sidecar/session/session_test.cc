@@ -30,7 +30,7 @@ class SessionTest : public ::testing::Test {
     attention = 0;
     watching = false;
     session_.WatchKernels(false);
-    session_.SetUp(&driver_, FakeDriver::context(), true, overlap_);
+    session_.SetUp(&driver_, FakeDriver::context(), CROSSOVER_TRANSPORT_GPU_GATES, overlap_);
     slot().mode = CROSSOVER_MODE_OBSERVE;
     session_.OnCommunicator(&kComm, 4);
     session_.OnCommunicator(&kSingle, 1);
@@ -407,11 +407,13 @@ TEST_F(SessionTest, StopTakingIsObeyedBetweenJoinAndLaunch) {
 TEST_F(SessionTest, DriverThatStopsAcceptingMeansObserveOnly) {
   TakeTurns();
   FakeDriver::memops_supported = false;
+  FakeDriver::host_functions_work = false;
   Iteration();
   EXPECT_EQ(slot().phase, static_cast<std::uint32_t>(CROSSOVER_PHASE_LEARNING));
   EXPECT_EQ(slot().watch_reason, static_cast<std::uint32_t>(base::WatchReason::kDriver));
   session_.ObserveOnly(base::WatchReason::kOneSided);
   FakeDriver::memops_supported = true;
+  FakeDriver::host_functions_work = true;
   FakeDriver::calls.clear();
   Iterations(5);
   EXPECT_EQ(FakeDriver::calls.size(), 10u) << "the collectives alone";
@@ -654,6 +656,53 @@ TEST_F(LinkedNcclTest, CallsThatAreAllAlikeAreAnIterationEach) {
       << "how much they move is known";
 }
 
+// The launching thread waits from here on, and the turns go on.
+class SessionThatFallsBackTest : public SessionTest {
+ protected:
+  void ExpectHostGates() {
+    crossover_profile profile{};
+    ASSERT_TRUE(session_.FillProfile(&profile));
+    EXPECT_EQ(profile.transport, static_cast<std::uint32_t>(CROSSOVER_TRANSPORT_HOST_GATES));
+    EXPECT_EQ(slot().watch_reason, 0u);
+    slot().gate = turn::OpenAny(slot().ready);
+    const std::uint32_t before = slot().hold;
+    Iteration();
+    EXPECT_EQ(slot().hold, turn::NextTurn(before));
+    Collective(10);
+    Collective(20);
+    EXPECT_EQ(slot().rel, slot().hold);
+  }
+};
+
+TEST_F(SessionThatFallsBackTest, WhereATurnCannotBeTaken) {
+  TakeTurns();
+  Collective(10);
+  Collective(20);
+  Join();
+  FakeDriver::memops_supported = false;
+  slot().rel = turn::FirstStretch(1);  // what the stream would have written
+  slot().gate = turn::OpenAny(0);
+  ::testing::internal::CaptureStderr();
+  Launch();
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(), ::testing::EndsWith("host gates instead\n"));
+  EXPECT_EQ(slot().hold, turn::FirstStretch(2)) << "this turn is taken already";
+  ExpectHostGates();
+}
+
+TEST_F(SessionThatFallsBackTest, WhereATurnCannotBeGivenBack) {
+  TakeTurns();
+  FakeDriver::memops_supported = false;
+  Collective(10);
+  ::testing::internal::CaptureStderr();
+  Collective(20);
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(), ::testing::EndsWith("host gates instead\n"));
+  EXPECT_EQ(slot().rel, turn::FirstStretch(1)) << "the neighbour waits for it";
+  Join();
+  slot().gate = turn::OpenAny(0);
+  Launch();
+  ExpectHostGates();
+}
+
 TEST(SessionWithoutGpuGatesTest, FallsBackToHostGatesAndTakesTurns) {
   FakeDriver::Clear();
   attention = 0;
@@ -663,7 +712,7 @@ TEST(SessionWithoutGpuGatesTest, FallsBackToHostGatesAndTakesTurns) {
   crossover_page page{};
   Session session;
   session.WatchKernels(false);
-  session.SetUp(&driver, FakeDriver::context(), true, true);
+  session.SetUp(&driver, FakeDriver::context(), CROSSOVER_TRANSPORT_GPU_GATES, true);
   ::testing::internal::CaptureStderr();
   ASSERT_TRUE(session.Attach(&page, 0));
   EXPECT_THAT(::testing::internal::GetCapturedStderr(), ::testing::HasSubstr("host gates"));

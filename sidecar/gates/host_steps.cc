@@ -1,0 +1,61 @@
+#include "sidecar/gates/host_steps.h"
+
+#include "common/base/clock.h"
+#include "common/base/futex.h"
+
+namespace crossover::gates {
+namespace {
+
+// The arbiter beats at every pass, ten times a second at least.
+constexpr std::int64_t kPatienceNs = base::kNsPerSecond;
+
+}  // namespace
+
+// Stores by a GPU wake nobody: looks again every millisecond.
+bool WaitFor(const std::uint32_t* word, std::uint32_t value, const std::uint32_t* beat) {
+  std::uint32_t last_beat = base::LoadWord(beat);
+  std::int64_t deadline = base::MonotonicNs() + kPatienceNs;
+  while (true) {
+    const std::uint32_t seen = base::LoadWord(word);
+    if (turn::AtOrPast(seen, value)) return true;
+    const std::int64_t now = base::MonotonicNs();
+    if (const std::uint32_t now_beat = base::LoadWord(beat); now_beat != last_beat) {
+      last_beat = now_beat;
+      deadline = now + kPatienceNs;
+    }
+    if (now >= deadline) return false;
+    base::FutexWait(word, seen, base::kNsPerMs);
+  }
+}
+
+void CarryOut(crossover_page* page, turn::SlotIndex self, turn::TurnNumber k, const turn::Op* ops,
+              std::size_t count) {
+  for (const turn::Op* op = ops; op != ops + count; ++op) {
+    if (op->kind == turn::Op::Kind::kWrite) {
+      WriteOnHost(page, *op);
+    } else if (!WaitFor(WordOf(page, op->slot, op->word), op->value, &page->arbiter_beat)) {
+      OpenOwnGate(page, self, k);
+      base::StoreWord(&page->slot[self].faults, base::LoadWord(&page->slot[self].faults) + 1);
+    }
+  }
+}
+
+bool HostReleases::Queue(const Driver& driver, CUstream stream, crossover_page* page, turn::SlotIndex self,
+                         turn::TurnNumber k, Handover handover) {
+  Pending& pending = pending_[turn::TurnOf(k) % kPending];
+  if (base::LoadWord(&pending.queued) != 0) return false;
+  pending = {page, self, k, handover, 1};
+  if (driver.LaunchHostFunc(stream, &HostReleases::GiveBack, &pending) == CUDA_SUCCESS) return true;
+  base::StoreWord(&pending.queued, 0);
+  return false;
+}
+
+void HostReleases::GiveBack(void* pending) {
+  auto* release = static_cast<Pending*>(pending);
+  const auto ops =
+      turn::Release(release->self, release->k, release->handover.successor, release->handover.open);
+  CarryOut(release->page, release->self, release->k, ops.data(), ops.size());
+  base::StoreWord(&release->queued, 0);
+}
+
+}  // namespace crossover::gates

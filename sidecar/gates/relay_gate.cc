@@ -1,0 +1,122 @@
+#include "sidecar/gates/relay_gate.h"
+
+#include <cstring>
+
+#include "common/base/clock.h"
+#include "common/base/futex.h"
+#include "sidecar/gates/probe.h"
+#include "sidecar/link/thread.h"
+
+namespace crossover::gates {
+
+bool RelayGate::SetUp(const Driver* driver, crossover_page* page, turn::SlotIndex self) {
+  if (!HasMemoryOperations(*driver) || driver->MemHostAlloc == nullptr || driver->LaunchHostFunc == nullptr)
+    return false;
+  driver_ = driver;
+  page_ = page;
+  self_ = self;
+  if (lines_ == nullptr) {
+    void* memory = nullptr;
+    if (driver->MemHostAlloc(&memory, sizeof(Line) * kLines,
+                             CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP) != CUDA_SUCCESS ||
+        driver->MemHostGetDevicePointer(&lines_on_gpu_, memory, 0) != CUDA_SUCCESS) {
+      return false;
+    }
+    memset(memory, 0, sizeof(Line) * kLines);
+    lines_ = static_cast<Line*>(memory);
+  }
+  line_ = (line_ + 1) % kLines;
+  const std::uint32_t now = base::LoadWord(&page->slot[self].rel);
+  base::StoreWord(&lines_[line_].open, now);
+  if (!ProbeWait(*driver, lines_on_gpu_ + line_ * sizeof(Line), now)) return false;
+  started_ = started_ || link::StartThread(&RelayGate::Relay, this);
+  return started_;
+}
+
+bool RelayGate::Acquire(CUstream stream, turn::TurnNumber k) {
+  const auto ops = turn::Acquire(self_, k);
+  return Enqueue(stream, k, ops.data(), ops.size());
+}
+
+bool RelayGate::Release(CUstream stream, turn::TurnNumber k, Handover handover) {
+  return releases_.Queue(*driver_, stream, page_, self_, k, handover);
+}
+
+bool RelayGate::Yield(CUstream stream, turn::TurnNumber k) {
+  const auto ops = turn::Yield(self_, k);
+  return Enqueue(stream, turn::NextStretch(k), ops.data(), ops.size());
+}
+
+// The wait is refused once the asking is queued: where the stream has not reached that yet it is withdrawn,
+// and nothing was queued. Where it has, the turn will be taken, and the stream does not wait for it.
+bool RelayGate::Enqueue(CUstream stream, turn::TurnNumber k, const turn::Op* ops, std::size_t count) {
+  Ask& ask = asks_[next_ask_];
+  if (ask.state.load(std::memory_order_acquire) != kFree) return false;
+  next_ask_ = (next_ask_ + 1) % kAsks;
+  ask.gate = this;
+  ask.page = page_;
+  ask.line = &lines_[line_];
+  ask.self = self_;
+  ask.k = k;
+  ask.count = static_cast<std::uint32_t>(count);
+  ask.before_wait = 0;
+  for (std::size_t i = 0; i < count; ++i) ask.ops[i] = ops[i];
+  while (ops[ask.before_wait].kind == turn::Op::Kind::kWrite) ++ask.before_wait;
+  ask.state.store(kQueued, std::memory_order_release);
+  if (driver_->LaunchHostFunc(stream, &RelayGate::OnReached, &ask) != CUDA_SUCCESS) {
+    ask.state.store(kFree, std::memory_order_release);
+    return false;
+  }
+  CUstreamBatchMemOpParams wait = WaitParams(lines_on_gpu_ + line_ * sizeof(Line), k);
+  if (driver_->StreamBatchMemOp(stream, 1, &wait, 0) == CUDA_SUCCESS) return true;
+  std::uint32_t state = kQueued;
+  return !ask.state.compare_exchange_strong(state, kWithdrawn);
+}
+
+// On the driver's thread, which carries out the host functions of other streams too: never blocks.
+void RelayGate::OnReached(void* passed) {
+  Ask* ask = static_cast<Ask*>(passed);
+  std::uint32_t state = kQueued;
+  if (!ask->state.compare_exchange_strong(state, kAsked)) {
+    ask->state.store(kFree, std::memory_order_release);
+    return;
+  }
+  RelayGate* gate = ask->gate;
+  CarryOut(ask->page, ask->self, ask->k, ask->ops.data(), ask->before_wait);
+  ask->next = gate->asked_.load(std::memory_order_relaxed);
+  while (!gate->asked_.compare_exchange_weak(ask->next, ask, std::memory_order_release)) {
+  }
+  __atomic_fetch_add(&gate->bell_, 1, __ATOMIC_RELEASE);
+  base::FutexWakeAll(&gate->bell_);
+}
+
+void* RelayGate::Relay(void* self) {
+  link::NameThread();
+  auto* gate = static_cast<RelayGate*>(self);
+  while (true) {
+    const std::uint32_t heard = base::LoadWord(&gate->bell_);
+    Ask* asked = gate->asked_.exchange(nullptr, std::memory_order_acquire);
+    if (asked == nullptr) base::FutexWait(&gate->bell_, heard, 3600 * base::kNsPerSecond);
+    Ask* oldest = nullptr;
+    while (asked != nullptr) {
+      Ask* const next = asked->next;
+      asked->next = oldest;
+      oldest = asked;
+      asked = next;
+    }
+    while (oldest != nullptr) {
+      Ask* const next = oldest->next;
+      gate->Pass(oldest);
+      oldest = next;
+    }
+  }
+}
+
+void RelayGate::Pass(Ask* ask) {
+  CarryOut(ask->page, ask->self, ask->k, ask->ops.data() + ask->before_wait, ask->count - ask->before_wait);
+  base::StoreWord(&ask->line->open, ask->k);
+  base::FutexWakeAll(&ask->line->open);
+  ask->state.store(kFree, std::memory_order_release);
+}
+
+}  // namespace crossover::gates

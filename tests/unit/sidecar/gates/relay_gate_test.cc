@@ -1,0 +1,160 @@
+#include "sidecar/gates/relay_gate.h"
+
+#include <gmock/gmock.h>
+
+#include <deque>
+
+#include "common/base/clock.h"
+#include "common/base/futex.h"
+#include "tests/unit/sidecar/fake_driver.h"
+
+namespace crossover::gates {
+namespace {
+
+using test::FakeDriver;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+constexpr turn::TurnNumber kFirst = turn::FirstStretch(1);
+CUstream Stream() { return FakeDriver::Stream(0x100); }
+
+// The relay's thread lives as long as the process, and so does its gate.
+class RelayGateTest : public ::testing::Test {
+ protected:
+  void SetUp() override { FakeDriver::Clear(); }
+
+  static void Await(const std::uint32_t* word, std::uint32_t value) {
+    while (base::LoadWord(word) != value) base::FutexWait(word, base::LoadWord(word), base::kNsPerMs);
+  }
+
+  // A client of slot 0, its gate shut.
+  void Join(crossover_page* page) {
+    ASSERT_TRUE(gate_.SetUp(&driver_, page, 0));
+    FakeDriver::calls.clear();
+  }
+
+  const Driver driver_ = FakeDriver::Table();
+  // The relay may still look at them.
+  struct Kept {
+    crossover_page page{};
+    RelayGate gate;
+  };
+  static Kept& Keep() {
+    static auto* kept = new std::deque<Kept>;
+    return kept->emplace_back();
+  }
+  Kept& kept_ = Keep();
+  crossover_page& page_ = kept_.page;
+  RelayGate& gate_ = kept_.gate;
+};
+
+TEST_F(RelayGateTest, TheStreamAsksAndWaitsAtAWordOfItsOwn) {
+  Join(&page_);
+  page_.slot[0].gate = kFirst;
+  EXPECT_TRUE(gate_.Acquire(Stream(), kFirst));
+  EXPECT_THAT(FakeDriver::calls, ElementsAre("hostfunc 100", "memop 100 open>=1"));
+  Await(&page_.slot[0].gate, turn::LastStretch(kFirst));
+  EXPECT_EQ(page_.slot[0].ready, kFirst);
+  EXPECT_EQ(page_.slot[0].hold, kFirst);
+}
+
+TEST_F(RelayGateTest, TheRelayWaitsForTheGate) {
+  Join(&page_);
+  EXPECT_TRUE(gate_.Acquire(Stream(), kFirst));
+  Await(&page_.slot[0].ready, kFirst);
+  EXPECT_EQ(base::LoadWord(&page_.slot[0].hold), 0u) << "in before the gate is open";
+  OpenOwnGate(&page_, 0, kFirst);
+  Await(&page_.slot[0].hold, kFirst);
+}
+
+TEST_F(RelayGateTest, AsksOnlyOnceTheStreamIsThere) {
+  Join(&page_);
+  FakeDriver::host_functions_run = false;
+  page_.slot[0].gate = kFirst;
+  EXPECT_TRUE(gate_.Acquire(Stream(), kFirst));
+  EXPECT_EQ(base::LoadWord(&page_.slot[0].ready), 0u);
+  FakeDriver::RunHostFunctions();
+  Await(&page_.slot[0].hold, kFirst);
+}
+
+TEST_F(RelayGateTest, YieldsAndGivesBackWhereTheStreamIs) {
+  Join(&page_);
+  page_.slot[0].hold = kFirst;
+  page_.slot[0].gate = turn::LastStretch(kFirst);
+  EXPECT_TRUE(gate_.Yield(Stream(), kFirst));
+  EXPECT_EQ(page_.slot[0].rel, kFirst);
+  Await(&page_.slot[0].hold, kFirst + 1);
+  EXPECT_TRUE(gate_.Release(Stream(), kFirst + 1, {2, 77}));
+  EXPECT_THAT(FakeDriver::calls, ElementsAre("hostfunc 100", "memop 100 open>=1.1", "hostfunc 100"));
+  EXPECT_EQ(page_.slot[2].gate, 77u);
+  EXPECT_EQ(page_.slot[0].rel, kFirst + 1);
+}
+
+TEST_F(RelayGateTest, OpensTheGateWhenTheArbiterStandsStill) {
+  Join(&page_);
+  EXPECT_TRUE(gate_.Acquire(Stream(), kFirst));
+  Await(&page_.slot[0].hold, kFirst);
+  EXPECT_EQ(page_.slot[0].faults, 1u);
+}
+
+TEST_F(RelayGateTest, ARefusedWaitWithdrawsTheAsking) {
+  Join(&page_);
+  FakeDriver::host_functions_run = false;
+  FakeDriver::memops_supported = false;
+  EXPECT_FALSE(gate_.Acquire(Stream(), kFirst));
+  FakeDriver::RunHostFunctions();
+  EXPECT_EQ(base::LoadWord(&page_.slot[0].ready), 0u) << "a turn that nobody takes";
+}
+
+// The asking is under way: to say that nothing was queued would have the turn taken twice.
+TEST_F(RelayGateTest, ARefusedWaitBehindAnAskingLetsTheStreamGoOn) {
+  Join(&page_);
+  FakeDriver::memops_supported = false;
+  page_.slot[0].gate = kFirst;
+  EXPECT_TRUE(gate_.Acquire(Stream(), kFirst));
+  Await(&page_.slot[0].hold, kFirst);
+}
+
+TEST_F(RelayGateTest, WhatIsQueuedForOneTurnstileStaysThere) {
+  Join(&page_);
+  FakeDriver::host_functions_run = false;
+  EXPECT_TRUE(gate_.Acquire(Stream(), turn::FirstStretch(9)));
+  crossover_page& next = Keep().page;
+  Join(&next);
+  EXPECT_TRUE(gate_.Acquire(Stream(), kFirst));
+  page_.slot[0].gate = turn::FirstStretch(9);
+  next.slot[0].gate = kFirst;
+  FakeDriver::RunHostFunctions();
+  Await(&page_.slot[0].hold, turn::FirstStretch(9));
+  Await(&next.slot[0].hold, kFirst);
+}
+
+TEST_F(RelayGateTest, MoreTurnsThanCanBeQueuedAreRefused) {
+  Join(&page_);
+  FakeDriver::host_functions_run = false;
+  std::uint32_t turns = 0;
+  while (turns < 10'000 && gate_.Acquire(Stream(), turn::FirstStretch(turns + 1))) ++turns;
+  EXPECT_EQ(turns, 512u);
+  FakeDriver::Clear();
+}
+
+TEST_F(RelayGateTest, DriverThatRefusesIsNoGate) {
+  FakeDriver::memops_supported = false;
+  EXPECT_FALSE(gate_.SetUp(&driver_, &page_, 0));
+  FakeDriver::memops_supported = true;
+  Driver old = driver_;
+  old.MemHostAlloc = nullptr;
+  EXPECT_FALSE(gate_.SetUp(&old, &page_, 0));
+  old = driver_;
+  old.LaunchHostFunc = nullptr;
+  EXPECT_FALSE(gate_.SetUp(&old, &page_, 0));
+}
+
+TEST_F(RelayGateTest, NeedsNoRegisteredMemory) {
+  FakeDriver::registration_works = false;
+  EXPECT_TRUE(gate_.SetUp(&driver_, &page_, 0));
+  EXPECT_THAT(FakeDriver::calls, ::testing::Not(::testing::Contains("unregister")));
+}
+
+}  // namespace
+}  // namespace crossover::gates
