@@ -4,6 +4,7 @@
 #pragma once
 
 #include "sidecar/hooks/cuda_table.h"
+#include "sidecar/hooks/nccl_kernels.h"
 #include "sidecar/memory/ledger.h"
 
 namespace crossover::hooks {
@@ -198,6 +199,7 @@ struct TotalMemory {
 struct ResetContext {
   template <CudaHook kHook>
   static CUresult Run(CUdevice device) {
+    ForgetKernels();
     const CUresult result = RealCuda<kHook>()(device);
     if (result == CUDA_SUCCESS && CountsMemory()) memory::TheLedger().Reset(device);
     return result;

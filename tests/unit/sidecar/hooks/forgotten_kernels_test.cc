@@ -1,0 +1,67 @@
+// What is known of a program's kernels ends with their context. With a driver that tells names, so in a process of its
+// own: nccl_kernels_test.cc has none.
+#include <cuda.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "sidecar/hooks/nccl_kernels.h"
+#include "sidecar/hooks/symbols.h"
+
+namespace crossover::hooks {
+namespace {
+
+constexpr char kImage[] =
+    "// simgpu 1\nkernel ncclDevKernel_AllReduce_Sum_f32_RING_LL ns=1000 sms=1\nkernel gradient ns=1000 sms=1\n";
+
+// The function as a hooked program reaches it.
+template <typename Function>
+CUresult Hooked(const char* symbol, Function argument) {
+  const auto wrapper = reinterpret_cast<CUresult (*)(Function)>(FindWrapper(symbol).wrapper);
+  return wrapper == nullptr ? CUDA_ERROR_NOT_FOUND : wrapper(argument);
+}
+
+class ForgottenKernelsTest : public ::testing::TestWithParam<std::string> {
+ protected:
+  static void SetUpTestSuite() {
+    setenv("CROSSOVER_GANG", "a", 1);
+    setenv("SIMGPU_MACHINE", "1x1", 1);
+    ASSERT_EQ(cuInit(0), CUDA_SUCCESS);
+  }
+
+  void Load() {
+    ASSERT_EQ(cuModuleLoadData(&module_, kImage), CUDA_SUCCESS);
+    ASSERT_EQ(cuModuleGetFunction(&function_, module_, "ncclDevKernel_AllReduce_Sum_f32_RING_LL"), CUDA_SUCCESS);
+  }
+
+  CUmodule module_ = nullptr;
+  CUfunction function_ = nullptr;
+};
+
+TEST_P(ForgottenKernelsTest, WithTheirContext) {
+  CUcontext context = nullptr;
+  const std::string symbol = GetParam();
+  const bool primary = symbol.find("Primary") != std::string::npos;
+  if (primary) {
+    ASSERT_EQ(cuDevicePrimaryCtxRetain(&context, 0), CUDA_SUCCESS);
+    ASSERT_EQ(cuCtxSetCurrent(context), CUDA_SUCCESS);
+  } else {
+    ASSERT_EQ(cuCtxCreate(&context, nullptr, 0, 0), CUDA_SUCCESS);
+  }
+  Load();
+  ASSERT_NE(NcclKernelOf(function_), 0);
+  ASSERT_EQ(cuModuleUnload(module_), CUDA_SUCCESS);  // past us, as what is in a context goes with it
+  ASSERT_NE(NcclKernelOf(function_), 0) << "nobody has told us";
+  EXPECT_EQ(primary ? Hooked(symbol.c_str(), CUdevice{0}) : Hooked(symbol.c_str(), context), CUDA_SUCCESS);
+  EXPECT_EQ(NcclKernelOf(function_), 0) << "whatever has this handle next would be taken for NCCL's";
+}
+
+INSTANTIATE_TEST_SUITE_P(Ends, ForgottenKernelsTest,
+                         ::testing::Values("cuCtxDestroy_v2", "cuDevicePrimaryCtxRelease",
+                                           "cuDevicePrimaryCtxRelease_v2", "cuDevicePrimaryCtxReset",
+                                           "cuDevicePrimaryCtxReset_v2"),
+                         [](const auto& test) { return test.param; });
+
+}  // namespace
+}  // namespace crossover::hooks
