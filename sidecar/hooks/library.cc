@@ -125,7 +125,8 @@ void* FindSymbol(Library library, const char* name) {
   const DlsymFunction find = RealDlsym();
   Search search;
   if (find == nullptr || !base::LoaderIsThere() || !FindObject(library, &search)) return nullptr;
-  void* handle = dlopen(search.path, RTLD_LAZY | RTLD_NOLOAD);
+  // What we find is remembered, and called long after: from here on the library stays, whoever closes it.
+  void* handle = dlopen(search.path, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
   if (handle == nullptr) return nullptr;
   void* symbol = nullptr;
   if (library == Library::kNccl) {

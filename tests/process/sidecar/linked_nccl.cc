@@ -1,7 +1,7 @@
 // A program with NCCL linked into it, which can open another as a library too.
 //
 //   sidecar_linked_nccl linked|loaded|linked-first|loaded-first FILE RANK   one of two ranks, one GPU each
-//   sidecar_linked_nccl several-gpus                                        both ranks in this process
+//   sidecar_linked_nccl several-gpus|several-gpus-loaded                    both ranks in this process
 //
 // Sums 1 and 2 over the ranks with each, and prints "linked SUM" and "loaded SUM". FILE: where rank 0 leaves
 // the unique ids.
@@ -36,9 +36,13 @@ struct Nccl {
   decltype(&ncclCommInitRank) comm_init_rank;
   decltype(&ncclAllReduce) all_reduce;
   decltype(&ncclCommDestroy) comm_destroy;
+  decltype(&ncclCommInitAll) comm_init_all;
+  decltype(&ncclGroupStart) group_start;
+  decltype(&ncclGroupEnd) group_end;
 };
 
-constexpr Nccl kLinked = {"linked", &ncclGetUniqueId, &ncclCommInitRank, &ncclAllReduce, &ncclCommDestroy};
+constexpr Nccl kLinked = {"linked", &ncclGetUniqueId, &ncclCommInitRank, &ncclAllReduce, &ncclCommDestroy,
+                          &ncclCommInitAll, &ncclGroupStart, &ncclGroupEnd};
 
 template <typename Function>
 void LookUp(void* library, const char* name, Function* function) {
@@ -49,11 +53,14 @@ void LookUp(void* library, const char* name, Function* function) {
 Nccl Load() {
   void* library = dlopen("libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
   Must(library == nullptr ? 1 : 0, "dlopen libnccl.so.2");
-  Nccl nccl{"loaded", nullptr, nullptr, nullptr, nullptr};
+  Nccl nccl{"loaded", nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr};
   LookUp(library, "ncclGetUniqueId", &nccl.get_unique_id);
   LookUp(library, "ncclCommInitRank", &nccl.comm_init_rank);
   LookUp(library, "ncclAllReduce", &nccl.all_reduce);
   LookUp(library, "ncclCommDestroy", &nccl.comm_destroy);
+  LookUp(library, "ncclCommInitAll", &nccl.comm_init_all);
+  LookUp(library, "ncclGroupStart", &nccl.group_start);
+  LookUp(library, "ncclGroupEnd", &nccl.group_end);
   return nccl;
 }
 
@@ -105,21 +112,20 @@ void AddUp(const Nccl& nccl, const std::string& path, int rank) {
   MUST(nccl.comm_destroy(comm));
 }
 
-void AddUpOnTwoGpus() {
+void AddUpOnTwoGpus(const Nccl& nccl) {
   ncclComm_t comms[kRanks];
-  MUST(ncclCommInitAll(comms, kRanks, nullptr));
-  std::string printed;
+  MUST(nccl.comm_init_all(comms, kRanks, nullptr));
   MUST(UseDevice(0));
   const Sum first(0);
   MUST(UseDevice(1));
   const Sum second(1);
-  MUST(ncclGroupStart());
-  MUST(ncclAllReduce(first.address(), first.address(), 1, ncclInt32, ncclSum, comms[0], first.stream));
-  MUST(ncclAllReduce(second.address(), second.address(), 1, ncclInt32, ncclSum, comms[1], second.stream));
-  MUST(ncclGroupEnd());
-  second.Print("linked");
+  MUST(nccl.group_start());
+  MUST(nccl.all_reduce(first.address(), first.address(), 1, ncclInt32, ncclSum, comms[0], first.stream));
+  MUST(nccl.all_reduce(second.address(), second.address(), 1, ncclInt32, ncclSum, comms[1], second.stream));
+  MUST(nccl.group_end());
+  second.Print(nccl.name);
   MUST(UseDevice(0));
-  first.Print("linked");
+  first.Print(nccl.name);
 }
 
 }  // namespace
@@ -128,7 +134,11 @@ int main(int argc, char** argv) {
   const std::string scenario = argc > 1 ? argv[1] : "";
   MUST(cuInit(0));
   if (scenario == "several-gpus") {
-    AddUpOnTwoGpus();
+    AddUpOnTwoGpus(kLinked);
+    return 0;
+  }
+  if (scenario == "several-gpus-loaded") {
+    AddUpOnTwoGpus(Load());
     return 0;
   }
   if (argc != 4) return 2;

@@ -1,6 +1,7 @@
 // Looks functions up in every way that programs do, and prints who it got: one line "<question> <answer>".
 #include <cudaTypedefs.h>
 #include <dlfcn.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -77,6 +78,22 @@ void Nccl(const char* user) {
   Say("dlsym-version", Owner(dlsym(nccl, "ncclGetVersion")));
 }
 
+// A library that the program closes and opens again. Where it was something else lies meanwhile, if it is gone: it comes
+// back at another address.
+void Reload() {
+  void* library = dlopen("libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
+  const auto call = [&library] { return reinterpret_cast<int (*)()>(dlsym(library, "ncclGroupEnd"))(); };
+  Say("before", std::to_string(call()));
+  Dl_info object{};
+  dladdr(dlsym(library, "ncclGetVersion"), &object);
+  dlclose(library);
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  void* there = mmap(object.dli_fbase, page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+  Say("meanwhile", there == object.dli_fbase ? "gone" : "there");
+  library = dlopen("libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
+  Say("after", std::to_string(call()));
+}
+
 // A plugin, loaded as `how` says, and the driver as it reaches it.
 void Caller(const std::string& how, const char* path) {
   void* plugin = how == "namespace"
@@ -136,6 +153,7 @@ int main(int argc, char** argv) {
   if (what == "proc-address") ProcAddress();
   if (what == "scopes") Scopes();
   if (what == "nccl" && argc > 2) Nccl(argv[2]);
+  if (what == "reload") Reload();
   if (what == "runtime" && argc > 2) Runtime(argv[2]);
   if (what == "caller" && argc > 3) Caller(argv[2], argv[3]);
   if (what == "other-driver") OtherDriver();

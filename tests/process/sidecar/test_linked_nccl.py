@@ -138,9 +138,10 @@ class Refused(unittest.TestCase):
                 self.assertNotIn("takes no turns", said)
 
     def test_several_gpus_of_one_process(self):
-        done = run([os.environ["LINKED_NCCL"], "several-gpus"], **self.environment)
-        self.assertEqual(done.stdout, "linked 3\nlinked 3\n")
-        self.assertEqual(done.stderr.count(self.SEVERAL), 1, done.stderr)
+        for scenario, name in (("several-gpus", "linked"), ("several-gpus-loaded", "loaded")):
+            done = run([os.environ["LINKED_NCCL"], scenario], **self.environment)
+            self.assertEqual(done.stdout, f"{name} 3\n{name} 3\n")
+            self.assertEqual(done.stderr.count(self.SEVERAL), 1, done.stderr)
 
 
 if __name__ == "__main__":

@@ -92,6 +92,13 @@ class Lookups(unittest.TestCase):
         self.assertEqual(found, {"call_group_start": "41", "call_group_end": "42", "call_get_version": "43",
                                  "dlsym-start": "libcrossover", "dlsym-version": "libnccl"})
 
+    def test_a_library_that_is_closed_and_opened_again(self):
+        self.gang["LD_LIBRARY_PATH"] = os.environ["FAKE_NCCL"]
+        expected = {"before": "42", "meanwhile": "gone", "after": "42"}
+        self.assertEqual(answers("reload", preload=(), **self.gang), expected)
+        # What our wrappers go on to is never unmapped.
+        self.assertEqual(answers("reload", **self.gang), {**expected, "meanwhile": "there"})
+
     def test_next_in_line_stays_what_it_is(self):
         other = os.environ["NEXT_IN_LINE"]
         for order in ((LIBRARY, other), (other, LIBRARY)):
