@@ -72,17 +72,17 @@ class Round {
     }
   }
 
-  // Those that have waited for too long get what there is, and GPUs are kept for the first that finds none.
-  // Returns the others.
+  // Those that have waited for too long get what there is, the oldest first, until GPUs are kept for one that
+  // finds none. Returns the others: they meet whoever they gain most with, on what is left.
   Gangs PlaceStarving(const Gangs& waiting) {
     Gangs others;
     Queue queue = QueueOf(waiting);
     while (const Gang* gang = queue.Next()) {
-      if (!queue.Starves(*gang)) {
+      if (decision_.kept || !queue.Starves(*gang)) {
         others.push_back(gang);
       } else if (!filler_.Open(*gang) && !filler_.JoinBest(*gang)) {
         decision_.refusals.push_back(Explain(filler_.occupancy(), *gang, terms_));
-        if (!decision_.kept) KeepFor(*gang);
+        KeepFor(*gang);
       }
     }
     return others;

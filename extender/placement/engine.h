@@ -2,7 +2,8 @@
 //
 // All or nothing per gang, on one identical set of GPUs with whoever it meets. Nothing that has GPUs is moved
 // or stopped. A decision is the plans in the order in which they are to be carried out, each on top of those
-// before; whoever carries them out tells the next State of reservations as of gangs that run.
+// before; whoever carries them out tells the next State of reservations as of gangs that run, and what was
+// kept.
 //
 // Deterministic and pure: no clock, no I/O, no threads; one decision at a time may run per object it is
 // given.
@@ -23,16 +24,10 @@ struct Plan {
   Prediction prediction;            // of `beside` in their order, and of the gang itself, last
 };
 
-// GPUs that nobody else gets until this gang has waited long enough.
-struct Kept {
-  std::string gang;
-  std::vector<Seat> gpus;  // by node
-};
-
 struct Decision {
   std::vector<Plan> plans;
   std::vector<Refusal> refusals;  // in the order in which they were served
-  std::optional<Kept> kept;
+  std::optional<Kept> kept;       // to be told in the next State
 };
 
 // `waiting` and `state` must outlive the call. `now_s`: on the clock of Gang::arrived_s.

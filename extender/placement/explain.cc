@@ -121,16 +121,16 @@ Refusal Explain(const Occupancy& occupancy, const Gang& gang, const Terms& terms
   }
   Wanted wanted{.gangs = {&gang}};
   if (cap > 0) wanted.memory = cap + terms.settings.context_reserve;
-  const std::string nodes = NodesSay(occupancy, gang, terms);
-  const std::string jobs = JobsSay(occupancy, gang, terms);
-  const Occupancy empty_handed(occupancy.state());  // nothing kept
-  if (FindEver(empty_handed, wanted, terms.fitness).empty()) {
-    return {gang.id, Reason::kNodes, needs + "; no nodes will ever fit its pods" + nodes};
+  if (FindEver(occupancy, wanted, terms.fitness).empty()) {
+    return {gang.id, Reason::kNodes,
+            needs + "; no nodes will ever fit its pods" + NodesSay(occupancy, gang, terms)};
   }
+  const std::string jobs = JobsSay(occupancy, gang, terms);
   const long free = occupancy.free_gpus();
   const std::string is_free = needs + "; " + std::to_string(free) + (free == 1 ? " is free" : " are free");
   if (free >= gang.gpus()) {
-    return {gang.id, Reason::kScattered, is_free + ", but not where its pods fit" + nodes + jobs};
+    return {gang.id, Reason::kScattered,
+            is_free + ", but not where its pods fit" + NodesSay(occupancy, gang, terms) + jobs};
   }
   const long kept = GpusOf(occupancy, true);
   if (kept > 0 && free + kept >= gang.gpus()) {
@@ -168,11 +168,9 @@ std::string Words(const Broken& broken, const Group& group, const Gang& newcomer
       return "they lost by it when they last met";
     case Rule::kSlowdown:
       return "a crossover.dev/max-slowdown could not be kept";
-    case Rule::kGain: {
-      const double gain = Predict(all, group.site.spans, settings.efficiency).gain;
-      return "they would gain too little by it: " + Number(gain) + " times one after the other, and " +
+    case Rule::kGain:
+      return "they would gain too little by it: " + Number(broken.gain) + " times one after the other, and " +
              Number(settings.min_gain) + " is asked for";
-    }
     case Rule::kClosed:
       return "its GPUs take nobody more at present";
     case Rule::kShape:

@@ -26,6 +26,7 @@ Wanted WantedBy(std::vector<const Gang*> gangs, const Settings& settings) {
 bool Filler::Open(const Gang& gang, const Gang* with) {
   std::vector<const Gang*> gangs{&gang};
   if (with != nullptr) gangs.push_back(with);
+  if (gang.gpus() > occupancy_.free_gpus()) return false;
   std::vector<GpuRef> gpus = FindFree(occupancy_, WantedBy(gangs, terms_->settings), terms_->fitness);
   if (gpus.empty()) return false;
   const std::array alone{&gang};
@@ -49,9 +50,10 @@ bool Filler::JoinBest(const Gang& gang) {
   for (int g = 0; g < static_cast<int>(occupancy_.groups().size()); ++g) {
     const Group& group = occupancy_.groups()[static_cast<std::size_t>(g)];
     if (static_cast<int>(group.gpus.size()) != gang.gpus()) continue;
+    if (static_cast<int>(group.gangs.size()) >= group.site.slots) continue;
     Prediction together;
     if (WhyNotJoin(occupancy_, group, gang, *terms_, &together)) continue;
-    const double before = Predict(group.gangs, group.site.spans, terms_->settings.efficiency).gain;
+    const double before = Expect(group.gangs, group.site.spans, terms_->history, terms_->settings).gain;
     if (together.gain - before <= most) continue;
     most = together.gain - before;
     best = g;
@@ -60,7 +62,15 @@ bool Filler::JoinBest(const Gang& gang) {
 }
 
 std::vector<GpuRef> Filler::Keep(const Gang& gang) {
-  std::vector<GpuRef> gpus = FindEver(occupancy_, WantedBy({&gang}, terms_->settings), terms_->fitness);
+  Wanted wanted = WantedBy({&gang}, terms_->settings);
+  std::vector<GpuRef> gpus;
+  const std::optional<Kept>& before = occupancy_.state().kept;
+  if (before && before->gang == gang.id) {
+    wanted.among = RefsOf(occupancy_.state(), before->gpus);
+    if (!wanted.among.empty()) gpus = FindEver(occupancy_, wanted, terms_->fitness);
+    wanted.among.clear();
+  }
+  if (gpus.empty()) gpus = FindEver(occupancy_, wanted, terms_->fitness);
   occupancy_.Keep(gpus);
   return gpus;
 }

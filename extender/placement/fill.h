@@ -26,7 +26,8 @@ class Filler {
   bool Join(const Gang& gang, int group);
   // To the group where that adds the most.
   bool JoinBest(const Gang& gang);
-  // Keeps GPUs that it could have if nobody were there; they are returned.
+  // Keeps GPUs that it could have if nobody were there: those that were kept for it before, if they still
+  // will do. They are returned.
   std::vector<GpuRef> Keep(const Gang& gang);
 
   const Occupancy& occupancy() const { return occupancy_; }

@@ -1,6 +1,9 @@
 #include "extender/placement/gain.h"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
+#include <memory_resource>
 
 namespace crossover::placement {
 namespace {
@@ -97,7 +100,11 @@ double LockstepCycle(std::span<const Gang* const> gangs) {
 
 Prediction Predict(std::span<const Gang* const> gangs, bool spans, double efficiency) {
   Prediction found;
-  std::vector<Need> needs;
+  alignas(Need) std::array<std::byte, 8 * sizeof(Need)>
+      room;  // of hundreds of thousands of pairs each is asked about
+  std::pmr::monotonic_buffer_resource memory(room.data(), room.size());
+  std::pmr::vector<Need> needs(&memory);
+  needs.reserve(gangs.size());
   double alone = 0;
   for (const Gang* gang : gangs) {
     needs.push_back(NeedOf(*gang, spans));
@@ -115,6 +122,7 @@ Prediction Predict(std::span<const Gang* const> gangs, bool spans, double effici
   const Rates rates(needs, efficiency);
   const double level = rates.Fair();
   found.gain = 0;
+  found.slowdown.reserve(needs.size());
   for (const Need& need : needs) {
     const double rate = rates.At(need, level);
     found.gain += rate;

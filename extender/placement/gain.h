@@ -24,6 +24,7 @@ struct Prediction {
   std::vector<double> slowdown;       // of each, in their order: 1 / rate
   bool caps_kept = true;              // there is a way to keep all caps on slowdowns
   Source source = Source::kMeasured;  // the least known of the profiles
+  bool met = false;                   // the gain is what they reached when they met before (expect.h)
 };
 
 // Of the GPU's time, what may be promised to jobs with caps; the rest covers what no one foresees.

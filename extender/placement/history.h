@@ -1,4 +1,5 @@
-// What pairs of jobs gained before. Pure; keeps views of the observations that it was made of.
+// What pairs of jobs gained before; of two observations of one pair the later one counts. Pure; keeps views
+// of the observations that it was made of.
 #pragma once
 
 #include <algorithm>
@@ -16,6 +17,7 @@ class History {
   explicit History(std::span<const Observed> observed) {
     for (const Observed& o : observed) gain_[std::minmax<std::string_view>(o.key, o.other)] = o.gain;
   }
+  bool empty() const { return gain_.empty(); }
   // 0: they never met.
   double GainOf(const Gang& gang, const Gang& other) const {
     if (gain_.empty() || gang.key.empty() || other.key.empty()) return 0;

@@ -5,13 +5,13 @@
 namespace crossover::placement {
 
 bool BreaksShape(const Group& group, const Gang& newcomer) {
-  return std::ranges::any_of(GpusByNode(group),
-                             [&](const auto& entry) { return entry.second % newcomer.gpus_per_pod != 0; });
+  return std::ranges::any_of(group.by_node,
+                             [&](const OnNode& on) { return on.gpus % newcomer.gpus_per_pod != 0; });
 }
 
 bool BreaksNodes(const Occupancy& occupancy, const Group& group, const Gang& newcomer, const Fitness& fitness,
                  std::string* why) {
-  for (const auto& [node, gpus] : GpusByNode(group)) {
+  for (const auto& [node, gpus] : group.by_node) {
     const Fit fit = fitness(newcomer, node, occupancy.planned(node));
     if (!fit.never && fit.pods >= gpus / newcomer.gpus_per_pod) continue;
     if (why != nullptr) *why = fit.why;

@@ -8,23 +8,17 @@
 #include <cstdint>
 
 namespace crossover::placement {
-namespace {
-
-bool Counts(const Edge& edge, int vertices) {
-  return edge.weight > 0 && edge.a != edge.b && edge.a >= 0 && edge.b >= 0 && edge.a < vertices &&
-         edge.b < vertices;
-}
-
-}  // namespace
 
 // In whole numbers: with floating ones the algorithm's duals drift, and it need not end.
-std::vector<int> HeaviestMatching(int vertices, const std::vector<Edge>& edges) {
+std::vector<int> HeaviestMatching(int vertices, const std::vector<Edge>& edges, std::vector<double>* prices) {
+  if (prices != nullptr) prices->assign(static_cast<std::size_t>(std::max(vertices, 0)), 0);
   double heaviest = 0;
   for (const Edge& edge : edges) {
     if (Counts(edge, vertices)) heaviest = std::max(heaviest, edge.weight);
   }
   if (heaviest == 0) return {};
 
+  const double units = static_cast<double>(1LL << 40) / heaviest;
   using Graph = lemon::SmartGraph;
   Graph graph;
   graph.reserveNode(vertices);
@@ -34,10 +28,11 @@ std::vector<int> HeaviestMatching(int vertices, const std::vector<Edge>& edges) 
   for (std::size_t i = 0; i < edges.size(); ++i) {
     if (!Counts(edges[i], vertices)) continue;
     const Graph::Edge added = graph.addEdge(Graph::nodeFromId(edges[i].a), Graph::nodeFromId(edges[i].b));
-    weight[added] = static_cast<std::int64_t>(edges[i].weight / heaviest * static_cast<double>(1LL << 40));
+    weight[added] = static_cast<std::int64_t>(edges[i].weight * units);
     place.push_back(static_cast<int>(i));
   }
-  lemon::MaxWeightedMatching<Graph, Graph::EdgeMap<std::int64_t>> matching(graph, weight);
+  using Matching = lemon::MaxWeightedMatching<Graph, Graph::EdgeMap<std::int64_t>>;
+  Matching matching(graph, weight);
   matching.run();
 
   std::vector<int> chosen;
@@ -45,6 +40,10 @@ std::vector<int> HeaviestMatching(int vertices, const std::vector<Edge>& edges) 
     if (matching.matching(edge)) chosen.push_back(place[static_cast<std::size_t>(Graph::id(edge))]);
   }
   std::sort(chosen.begin(), chosen.end());
+  for (int i = 0; prices != nullptr && i < vertices; ++i) {
+    const auto value = static_cast<double>(matching.nodeValue(Graph::nodeFromId(i)));
+    (*prices)[static_cast<std::size_t>(i)] = value / (Matching::dualScale * units);
+  }
   return chosen;
 }
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -73,10 +74,19 @@ struct Seat {
   std::vector<std::string> gpus;
 };
 
-// A gang that has GPUs: running, or with a reservation.
+// A gang that has GPUs: running, or with a reservation. A gang that is partly bound has the seats of its
+// bound pods and of its reservations alike; a seat whose pod is gone is its own for as long as it is told
+// here. With fewer seats than pods nobody new comes beside it.
 struct Placed {
   Gang gang;
   std::vector<Seat> seats;
+  std::optional<double> started_s{};  // when it got them, where that is known
+};
+
+// GPUs that nobody else gets until this gang has them.
+struct Kept {
+  std::string gang;
+  std::vector<Seat> gpus;  // by node
 };
 
 // What two jobs gained when they last met, by keys of their profiles.
@@ -90,6 +100,7 @@ struct State {
   std::vector<Node> nodes;
   std::vector<Placed> placed;
   std::vector<Observed> observed;
+  std::optional<Kept> kept{};  // as the last decision had it: the same GPUs are kept on
 };
 
 }  // namespace crossover::placement

@@ -39,10 +39,20 @@ std::vector<GpuRef> GpusOf(const Placed& placed, const Names& names, bool& whole
 
 }  // namespace
 
-std::map<int, int> GpusByNode(const Group& group) {
-  std::map<int, int> count;
-  for (const GpuRef ref : group.gpus) ++count[ref.node];
-  return count;
+std::vector<GpuRef> RefsOf(const State& state, std::span<const Seat> seats) {
+  std::vector<GpuRef> refs;
+  for (const Seat& seat : seats) {
+    const auto node = std::ranges::find(state.nodes, seat.node, &Node::name);
+    if (node == state.nodes.end()) continue;
+    for (const std::string& uuid : seat.gpus) {
+      const auto gpu = std::ranges::find(node->gpus, uuid, &Gpu::uuid);
+      if (gpu == node->gpus.end()) continue;
+      const auto n = node - state.nodes.begin(), g = gpu - node->gpus.begin();
+      refs.push_back({static_cast<int>(n), static_cast<int>(g)});
+    }
+  }
+  std::ranges::sort(refs);
+  return refs;
 }
 
 Occupancy::Occupancy(const State& state) : state_(&state), planned_(state.nodes.size()) {
@@ -53,9 +63,10 @@ Occupancy::Occupancy(const State& state) : state_(&state), planned_(state.nodes.
     bool whole = false;
     std::vector<GpuRef> gpus = GpusOf(placed, names, whole);
     const auto [entry, added] = by_set.try_emplace(gpus, groups_.size());
-    if (added) groups_.push_back({.gangs = {}, .gpus = gpus, .site = SiteOf(gpus), .shut = false});
+    if (added) groups_.push_back(GroupOn(gpus));
     Group& group = groups_[entry->second];
     group.gangs.push_back(&placed.gang);
+    held_.insert(placed.gang.id);
     group.shut |= !whole;
     for (const GpuRef ref : gpus) ++At(ref).gangs;
   }
@@ -88,16 +99,9 @@ bool Occupancy::Closed(const Group& group) const {
   return group.shut || std::ranges::any_of(group.gpus, [&](GpuRef ref) { return Kept(ref); });
 }
 
-bool Occupancy::Holds(const std::string& gang) const {
-  return std::ranges::any_of(groups_, [&](const Group& group) {
-    return std::ranges::any_of(group.gangs, [&](const Gang* held) { return held->id == gang; });
-  });
-}
-
 int Occupancy::Open(const Gang& gang, std::vector<GpuRef> gpus) {
   std::ranges::sort(gpus);
-  const Site site = SiteOf(gpus);
-  groups_.push_back({.gangs = {}, .gpus = std::move(gpus), .site = site, .shut = false});
+  groups_.push_back(GroupOn(std::move(gpus)));
   const int index = static_cast<int>(groups_.size()) - 1;
   Join(index, gang);
   return index;
@@ -106,18 +110,30 @@ int Occupancy::Open(const Gang& gang, std::vector<GpuRef> gpus) {
 void Occupancy::Join(int index, const Gang& gang) {
   Group& group = groups_[static_cast<std::size_t>(index)];
   group.gangs.push_back(&gang);
+  held_.insert(gang.id);
   for (const GpuRef ref : group.gpus) ++At(ref).gangs;
   Plan(gang, group);
 }
 
 void Occupancy::Plan(const Gang& gang, const Group& group) {
-  for (const auto& [node, count] : GpusByNode(group)) {
+  for (const auto& [node, count] : group.by_node) {
     planned_[static_cast<std::size_t>(node)].push_back({&gang, count / gang.gpus_per_pod});
   }
 }
 
 void Occupancy::Keep(std::span<const GpuRef> gpus) {
   for (const GpuRef ref : gpus) At(ref).kept = true;
+}
+
+Group Occupancy::GroupOn(std::vector<GpuRef> gpus) const {
+  Group group{.gangs = {}, .gpus = std::move(gpus), .site = {}};
+  group.site = SiteOf(group.gpus);
+  for (const GpuRef ref : group.gpus) {
+    if (group.by_node.empty() || group.by_node.back().node != ref.node)
+      group.by_node.push_back({ref.node, 0});
+    ++group.by_node.back().gpus;
+  }
+  return group;
 }
 
 Site Occupancy::SiteOf(std::span<const GpuRef> gpus) const {

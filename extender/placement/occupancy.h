@@ -5,9 +5,11 @@
 // are cheap enough to try something on one. Keeps pointers to the gangs that it is told of.
 #pragma once
 
+#include <algorithm>
 #include <compare>
-#include <map>
+#include <set>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -21,15 +23,23 @@ struct GpuRef {
   auto operator<=>(const GpuRef&) const = default;
 };
 
-struct Group {
-  std::vector<const Gang*> gangs;
-  std::vector<GpuRef> gpus;  // ascending
-  Site site;
-  bool shut = false;
+struct OnNode {
+  int node = 0;
+  int gpus = 0;
 };
 
-// How many GPUs of a group each of its nodes has.
-std::map<int, int> GpusByNode(const Group& group);
+struct Group {
+  std::vector<const Gang*> gangs;
+  std::vector<GpuRef> gpus;       // ascending
+  std::vector<OnNode> by_node{};  // ascending; how many of them each node has
+  Site site;
+  bool shut = false;
+
+  bool Has(GpuRef ref) const { return std::ranges::binary_search(gpus, ref); }
+};
+
+// Those GPUs of seats that are there, ascending.
+std::vector<GpuRef> RefsOf(const State& state, std::span<const Seat> seats);
 
 // How many pods of a gang were planned on a node since the State was taken.
 struct Planned {
@@ -54,7 +64,7 @@ class Occupancy {
   int free_gpus() const;
   // Nobody may join: it is shut, or some of its GPUs are kept for another gang.
   bool Closed(const Group& group) const;
-  bool Holds(const std::string& gang) const;
+  bool Holds(const std::string& gang) const { return held_.contains(gang); }
 
   // A new group of one, on free GPUs; its index.
   int Open(const Gang& gang, std::vector<GpuRef> gpus);
@@ -71,6 +81,7 @@ class Occupancy {
     return use_[static_cast<std::size_t>(ref.node)][static_cast<std::size_t>(ref.gpu)];
   }
   Use& At(GpuRef ref) { return const_cast<Use&>(std::as_const(*this).At(ref)); }
+  Group GroupOn(std::vector<GpuRef> gpus) const;
   Site SiteOf(std::span<const GpuRef> gpus) const;
   void Plan(const Gang& gang, const Group& group);
   void ShutOverlapping();
@@ -79,6 +90,7 @@ class Occupancy {
   std::vector<std::vector<Use>> use_;
   std::vector<std::vector<Planned>> planned_;
   std::vector<Group> groups_;
+  std::set<std::string_view> held_;
 };
 
 }  // namespace crossover::placement

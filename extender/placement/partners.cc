@@ -4,7 +4,7 @@
 #include <array>
 #include <numeric>
 
-#include "extender/placement/matching.h"
+#include "extender/placement/nearly.h"
 
 namespace crossover::placement {
 namespace {
@@ -31,7 +31,7 @@ void AddJoins(const Occupancy& occupancy, std::span<const Gang* const> waiting,
               const std::vector<int>& groups, const Terms& terms, std::vector<Edge>& edges) {
   for (std::size_t g = 0; g < groups.size(); ++g) {
     const Group& group = occupancy.groups()[static_cast<std::size_t>(groups[g])];
-    const double before = Predict(group.gangs, group.site.spans, terms.settings.efficiency).gain;
+    const double before = Expect(group.gangs, group.site.spans, terms.history, terms.settings).gain;
     for (std::size_t a = 0; a < waiting.size(); ++a) {
       Prediction together;
       if (WhyNotJoin(occupancy, group, *waiting[a], terms, &together)) continue;
@@ -76,7 +76,7 @@ std::map<const Gang*, Partner> ChoosePartners(const Occupancy& occupancy,
 
   std::map<const Gang*, Partner> partners;
   const int vertices = static_cast<int>(waiting.size() + groups.size());
-  for (const int chosen : HeaviestMatching(vertices, edges)) {
+  for (const int chosen : NearlyHeaviestMatching(vertices, edges).edges) {
     const Edge& edge = edges[static_cast<std::size_t>(chosen)];
     const Gang* gang = waiting[static_cast<std::size_t>(edge.a)];
     const std::size_t other = static_cast<std::size_t>(edge.b);

@@ -1,9 +1,9 @@
 // Who would best meet whom: waiting gangs of one GPU count with each other and with those that run.
 //
-// The heaviest matching of the graph in which an edge is a pair that breaks no rule, and its weight what
-// meeting adds to the rate at which the GPUs work: the gain of two that wait, less the one that the first
-// would reach alone; the gain of a group with its newcomer less the one it has. Gains on GPUs of several
-// nodes count for a little more: there meeting is worth most. Pure.
+// The heaviest matching (nearly, where gangs are many) of the graph in which an edge is a pair that breaks no
+// rule, and its weight what meeting adds to the rate at which the GPUs work: the gain of two that wait, less
+// the one that the first would reach alone; the gain of a group with its newcomer less the one it has. Gains
+// on GPUs of several nodes count for a little more: there meeting is worth most. Pure.
 #pragma once
 
 #include <map>

@@ -25,14 +25,14 @@ class Queue {
   void Take(const Gang& gang) { taken_.insert(&gang); }
   // It got its GPUs.
   void Charge(const Gang& gang) { used_[gang.space] += gang.gpus(); }
-  bool Starves(const Gang& gang) const { return gang.arrived_s + starvation_s_ <= now_s_; }
+  bool Starves(const Gang& gang) const { return gang.arrived_s + patience_s_ <= now_s_; }
 
  private:
   using Line = std::vector<const Gang*>;  // the first to be served is at the back
   const Gang* Pop(Line& line);
 
   double now_s_;
-  double starvation_s_;
+  double patience_s_;
   Line starving_;
   std::map<Priority, std::map<std::string_view, Line>, std::greater<>> lines_;
   std::map<std::string_view, double> used_;

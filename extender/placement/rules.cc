@@ -1,15 +1,35 @@
 #include "extender/placement/rules.h"
 
+#include <array>
+#include <cstddef>
+#include <memory_resource>
+#include <vector>
+
 #include "extender/placement/consent.h"
 #include "extender/placement/memory.h"
 
 namespace crossover::placement {
 namespace {
 
-std::vector<const Gang*> All(const Meeting& meeting) {
-  std::vector<const Gang*> gangs(meeting.there.begin(), meeting.there.end());
-  gangs.push_back(&meeting.newcomer);
-  return gangs;
+// What those that are there reach, and what all of them would: pairs are asked about by the hundred thousand.
+struct Outlook {
+  double before = 1;
+  Prediction together;
+};
+
+Outlook OutlookOf(const Meeting& meeting) {
+  const bool spans = meeting.site.spans;
+  alignas(const Gang*) std::array<std::byte, 16 * sizeof(const Gang*)> room;
+  std::pmr::monotonic_buffer_resource memory(room.data(), room.size());
+  std::pmr::vector<const Gang*> all(&memory);
+  all.reserve(meeting.there.size() + 1);
+  all.assign(meeting.there.begin(), meeting.there.end());
+  all.push_back(&meeting.newcomer);
+  Outlook outlook{.together = Expect(all, spans, meeting.history, meeting.settings)};
+  if (meeting.there.size() > 1) {
+    outlook.before = Expect(meeting.there, spans, meeting.history, meeting.settings).gain;
+  }
+  return outlook;
 }
 
 // What can be said about two of them alone.
@@ -44,7 +64,9 @@ bool BreaksUser(const Gang& there, const Gang& newcomer, const Site& site) {
 }
 
 bool BreaksMemory(const Meeting& meeting) {
-  return MemoryOf(All(meeting), meeting.settings) > meeting.site.memory;
+  const std::array newcomer{&meeting.newcomer};
+  return MemoryOf(meeting.there, meeting.settings) + MemoryOf(newcomer, meeting.settings) >
+         meeting.site.memory;
 }
 
 bool BreaksHistory(const Gang& there, const Gang& newcomer, const History& history) {
@@ -65,14 +87,12 @@ std::optional<Broken> FirstBroken(const Meeting& meeting, Prediction* prediction
   const Gang* peer = meeting.there.empty() ? nullptr : meeting.there.front();
   if (BreaksMemory(meeting)) return Broken{Rule::kMemory, peer};
 
-  const bool spans = meeting.site.spans;
-  const double efficiency = meeting.settings.efficiency;
-  Prediction together = Predict(All(meeting), spans, efficiency);
-  if (!together.caps_kept) return Broken{Rule::kSlowdown, peer};
-  if (BreaksGain(together, Predict(meeting.there, spans, efficiency).gain, meeting.settings)) {
-    return Broken{Rule::kGain, peer};
+  Outlook outlook = OutlookOf(meeting);
+  if (!outlook.together.caps_kept) return Broken{Rule::kSlowdown, peer};
+  if (BreaksGain(outlook.together, outlook.before, meeting.settings)) {
+    return Broken{Rule::kGain, peer, outlook.together.gain};
   }
-  if (prediction != nullptr) *prediction = std::move(together);
+  if (prediction != nullptr) *prediction = std::move(outlook.together);
   return std::nullopt;
 }
 

@@ -10,9 +10,7 @@
 #include <optional>
 #include <span>
 
-#include "extender/placement/gain.h"
-#include "extender/placement/history.h"
-#include "extender/placement/settings.h"
+#include "extender/placement/expect.h"
 
 namespace crossover::placement {
 
@@ -54,6 +52,7 @@ struct Meeting {
 struct Broken {
   Rule rule;
   const Gang* peer = nullptr;  // with whom; null where it is nobody's in particular
+  double gain = 0;             // kGain: what they may expect
 };
 
 bool BreaksTwoRanks(const Gang& there, const Gang& newcomer);

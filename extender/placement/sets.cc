@@ -30,8 +30,9 @@ bool Usable(const Occupancy& occupancy, GpuRef ref, const Wanted& wanted, bool e
   const Gpu& gpu = occupancy.gpu(ref);
   if (gpu.slots < wanted.slots || gpu.memory < wanted.memory) return false;
   if (wanted.many_users && occupancy.node(ref.node).one_user) return false;
+  if (!wanted.among.empty() && !std::ranges::binary_search(wanted.among, ref)) return false;
   if (!ever) return occupancy.Free(ref);
-  return gpu.healthy && occupancy.node(ref.node).open && !occupancy.Kept(ref);
+  return gpu.healthy && occupancy.node(ref.node).open;
 }
 
 Offer OfferOf(const Occupancy& occupancy, int node, const Wanted& wanted, const Fitness& fitness, bool ever) {

@@ -16,7 +16,8 @@ struct Wanted {
   std::vector<const Gang*> gangs;
   int slots = 1;
   Bytes memory = 0;
-  bool many_users = false;  // they run as different users
+  bool many_users = false;      // they run as different users
+  std::vector<GpuRef> among{};  // ascending: these alone come into question; empty: all
 };
 
 // The GPUs that a node can give without splitting a pod of any of them: multiples of this.
@@ -25,8 +26,8 @@ int UnitOf(std::span<const Gang* const> gangs);
 // Free GPUs, ascending; none where there is no such set.
 std::vector<GpuRef> FindFree(const Occupancy& occupancy, const Wanted& wanted, const Fitness& fitness);
 
-// GPUs that the gang could have were nobody on them, as few of them busy as can be; none where the cluster
-// has no such set.
+// GPUs that the gang could have were nobody on them and nothing kept, as few of them busy as can be; none
+// where the cluster has no such set.
 std::vector<GpuRef> FindEver(const Occupancy& occupancy, const Wanted& wanted, const Fitness& fitness);
 
 }  // namespace crossover::placement

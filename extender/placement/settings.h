@@ -22,8 +22,10 @@ struct Settings {
   double memory_margin = 0.10;       // added to a measured peak
   Bytes context_reserve = 1u << 29;  // of each GPU, for each of its clients
   double spanning_bonus = 0.05;      // on what is gained by jobs that span nodes
-  double starvation_s =
-      1800;  // a gang that waits for longer goes before all others, and GPUs are kept for it
+  // A gang that has waited for longer than this, and for longer than `starvation_runs` times as long as those
+  // that run have run, goes before all others, and GPUs are kept for it.
+  double starvation_s = 1800;
+  double starvation_runs = 1;
 };
 
 }  // namespace crossover::placement

@@ -91,7 +91,9 @@ TEST_F(RulesTest, APairThatLostIsNotMadeAgain) {
   there_.key = "bert", newcomer_.key = "gpt";
   EXPECT_EQ(Broken({{"bert", "gpt", 0.97}}), Rule::kHistory);
   EXPECT_EQ(Broken({{"gpt", "bert", 0.97}}), Rule::kHistory);
-  EXPECT_EQ(Broken({{"gpt", "bert", 1.02}}), std::nullopt);
+  EXPECT_EQ(Broken({{"gpt", "bert", 1.06}}), std::nullopt);
+  EXPECT_NEAR(prediction_.gain, 1.06, 1e-9);
+  EXPECT_EQ(Broken({{"gpt", "bert", 1.02}}), Rule::kGain) << "whatever is predicted";
   EXPECT_EQ(Broken({{"gpt", "gpt", 0.5}}), std::nullopt);
   there_.key = newcomer_.key = "";
   EXPECT_EQ(Broken({{"", "", 0.5}}), std::nullopt) << "jobs without a key are not all the same job";

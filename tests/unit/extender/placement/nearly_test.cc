@@ -1,0 +1,76 @@
+#include "extender/placement/nearly.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tests/unit/extender/placement/graphs.h"
+
+namespace crossover::placement {
+namespace {
+
+constexpr double kPart = 0.99;
+
+// With 0 for `exact_edges`: all of it is what large graphs get.
+TEST(NearlyHeaviestMatchingTest, IsWithinOnePercentOfBruteForce) {
+  for (std::uint64_t seed = 0; seed < 20'000; ++seed) {
+    const Instance instance = SmallInstance(seed);
+    const Nearly found = NearlyHeaviestMatching(instance.vertices, instance.edges, kPart, 0);
+    const double best = BruteForce(instance);
+    ASSERT_TRUE(IsMatching(instance.edges, found.edges)) << "seed " << seed;
+    ASSERT_GE(WeightOf(instance.edges, found.edges), kPart * best - 1e-12) << "seed " << seed;
+    ASSERT_GE(found.bound, best * (1 - 1e-9)) << "seed " << seed;
+  }
+}
+
+// The bound that it tells is one, it keeps its promise by it, and it does so without looking at most edges.
+TEST(NearlyHeaviestMatchingTest, IsWithinOnePercentOfExactForGangs) {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    const Instance instance = GangInstance(seed, 60 + static_cast<int>(seed % 100));
+    const double best = WeightOf(instance.edges, HeaviestMatching(instance.vertices, instance.edges));
+    const Nearly found = NearlyHeaviestMatching(instance.vertices, instance.edges, kPart, 0);
+    const double weight = WeightOf(instance.edges, found.edges);
+    ASSERT_TRUE(IsMatching(instance.edges, found.edges)) << "seed " << seed;
+    ASSERT_GE(found.bound, best * (1 - 1e-9)) << "seed " << seed;
+    ASSERT_GE(weight, kPart * found.bound * (1 - 1e-9)) << "seed " << seed;
+    ASSERT_GE(weight, kPart * best * (1 - 1e-9)) << "seed " << seed;
+  }
+}
+
+TEST(NearlyHeaviestMatchingTest, MostEdgesAreNeverLookedAt) {
+  for (std::uint64_t seed = 1; seed < 4; ++seed) {
+    const Instance instance = GangInstance(seed, 600);
+    const Nearly found = NearlyHeaviestMatching(instance.vertices, instance.edges, kPart);
+    EXPECT_LT(found.looked_at, static_cast<int>(instance.edges.size() / 4)) << "seed " << seed;
+    EXPECT_GE(WeightOf(instance.edges, found.edges), kPart * found.bound * (1 - 1e-9)) << "seed " << seed;
+  }
+}
+
+// What is known to be bad misses the percent: so it can be missed.
+TEST(NearlyHeaviestMatchingTest, GreedyAndFavouritesAreNot) {
+  int greedy = 0, favourites = 0;
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    const Instance instance = GangInstance(seed, 100);
+    const double best = WeightOf(instance.edges, HeaviestMatching(instance.vertices, instance.edges));
+    greedy += WeightOf(instance.edges, Greedy(instance)) < kPart * best;
+    favourites += WeightOf(instance.edges, OfFavourites(instance, 6)) < kPart * best;
+  }
+  EXPECT_GT(greedy, 50);
+  EXPECT_GT(favourites, 50);
+}
+
+TEST(NearlyHeaviestMatchingTest, TheSameGraphHasTheSameMatching) {
+  const Instance instance = GangInstance(7, 300);
+  EXPECT_EQ(NearlyHeaviestMatching(instance.vertices, instance.edges).edges,
+            NearlyHeaviestMatching(instance.vertices, instance.edges).edges);
+}
+
+TEST(NearlyHeaviestMatchingTest, EdgesWithoutWeightAreAbsent) {
+  EXPECT_TRUE(NearlyHeaviestMatching(0, {}, kPart, 0).edges.empty());
+  EXPECT_TRUE(NearlyHeaviestMatching(3, {{0, 1, 0}, {1, 2, -1}}, kPart, 0).edges.empty());
+  EXPECT_EQ(NearlyHeaviestMatching(3, {{0, 0, 5}, {0, 7, 5}, {-1, 1, 5}, {1, 2, 1}}, kPart, 0).edges,
+            (std::vector<int>{3}));
+}
+
+}  // namespace
+}  // namespace crossover::placement

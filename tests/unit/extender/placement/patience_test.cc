@@ -1,0 +1,45 @@
+#include "extender/placement/patience.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/extender/placement/cluster.h"
+
+namespace crossover::placement {
+namespace {
+
+class PatienceTest : public ::testing::Test {
+ protected:
+  void Runs(int gpus, std::optional<double> started_s) {
+    state_.placed.push_back({.gang = Job("r", gpus), .seats = {}, .started_s = started_s});
+  }
+  State state_;
+  Settings settings_;
+};
+
+TEST_F(PatienceTest, IsWhatAdministratorsSayWhereNothingRuns) {
+  EXPECT_EQ(PatienceOf(state_, 1e6, settings_), 1800);
+}
+
+TEST_F(PatienceTest, GrowsWithHowLongThoseThatRunHaveRun) {
+  Runs(1, 0);
+  Runs(3, 80'000);
+  EXPECT_EQ(PatienceOf(state_, 100'000, settings_), (100'000 + 3 * 20'000) / 4.0);
+  settings_.starvation_runs = 0.5;
+  EXPECT_EQ(PatienceOf(state_, 100'000, settings_), (100'000 + 3 * 20'000) / 8.0);
+  settings_.starvation_runs = 0;
+  EXPECT_EQ(PatienceOf(state_, 100'000, settings_), 1800);
+}
+
+TEST_F(PatienceTest, IsNeverLess) {
+  Runs(4, 99'000);
+  EXPECT_EQ(PatienceOf(state_, 100'000, settings_), 1800);
+}
+
+TEST_F(PatienceTest, WhoseStartIsNotKnownDoesNotCount) {
+  Runs(4, 0);
+  Runs(4, std::nullopt);
+  EXPECT_EQ(PatienceOf(state_, 100'000, settings_), 100'000);
+}
+
+}  // namespace
+}  // namespace crossover::placement
