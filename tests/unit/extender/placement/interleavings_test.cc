@@ -1,5 +1,5 @@
-// 100,000 random interleavings of arrivals, ends, lost and returning nodes, failing GPUs, failed binds and
-// decisions: nothing that the rules forbid ever comes of them. And that the referee would see it.
+// 100,000 random interleavings of arrivals, ends, lost and returning nodes, failing GPUs, lost pods, failed
+// binds and decisions: nothing that the rules forbid ever comes of them. And that the referee would see it.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,6 +19,7 @@ struct Outcome {
   std::string fault;
   std::uint64_t seed = 0;
   int met = 0;
+  int replaced = 0;
   std::set<Reason> reasons;
 };
 
@@ -29,6 +30,7 @@ Outcome Interleave(std::uint64_t first, int count, const Lies& lies) {
     World world(seed, lies);
     for (int step = 0; step < kSteps && outcome.fault.empty(); ++step) outcome.fault = world.Step();
     outcome.met += world.met();
+    outcome.replaced += world.replaced();
     outcome.reasons.insert(world.reasons().begin(), world.reasons().end());
     outcome.seed = seed;
     if (!outcome.fault.empty()) break;
@@ -45,6 +47,7 @@ TEST_P(InterleavingsTest, KeepAllRules) {
   const Outcome outcome = Interleave(first, kEach, {});
   EXPECT_EQ(outcome.fault, "") << "seed " << outcome.seed;
   EXPECT_GT(outcome.met, kEach / 10) << "jobs hardly ever met: this shows nothing";
+  EXPECT_GT(outcome.replaced, kEach / 10) << "pods hardly ever got seats again: this shows nothing";
   EXPECT_GE(outcome.reasons.size(), 5u);
 }
 INSTANTIATE_TEST_SUITE_P(All, InterleavingsTest, ::testing::Range(0, kWorlds));
@@ -85,6 +88,18 @@ Planted InDecision(const std::string& fault, std::function<void(Decision&)> lie)
   return planted;
 }
 
+Planted InReplacement(const std::string& fault, std::function<void(Replacement&)> lie) {
+  Planted planted{.fault = fault, .lies = {}};
+  planted.lies.in_replacement = std::move(lie);
+  return planted;
+}
+// The first GPU becomes the one before it on its node, or the one after it.
+void MoveSeat(Replacement& found) {
+  if (found.seats.empty() || found.seats.front().gpus.size() != 1) return;
+  std::string& gpu = found.seats.front().gpus.front();
+  gpu.back() = gpu.back() == '0' ? '1' : static_cast<char>(gpu.back() - 1);
+}
+
 void RepeatGpu(Decision& decision) {
   for (Plan& plan : decision.plans) {
     if (plan.seats.size() > 1) plan.seats[1] = plan.seats[0];
@@ -107,7 +122,7 @@ void LeaveSet(Decision& decision) {
 }
 
 std::string NameOf(const ::testing::TestParamInfo<Planted>& planted) {
-  std::string name = planted.param.fault;
+  std::string name = std::to_string(planted.index) + " " + planted.param.fault;
   std::ranges::replace_if(
       name, [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); }, '_');
   return name;
@@ -131,7 +146,13 @@ INSTANTIATE_TEST_SUITE_P(
                                for (Gpu& gpu : n.gpus) gpu.healthy = true;
                              }),
                       InDecision("two ranks", RepeatGpu), InDecision("half a gang", LoseSeat),
-                      InDecision("not identical", LeaveSet),
+                      InDecision("not identical", LeaveSet), InReplacement("two ranks", MoveSeat),
+                      InReplacement("not identical", MoveSeat),
+                      InReplacement("half a gang",
+                                    [](Replacement& r) {
+                                      if (r.seats.size() > 1) r.seats.pop_back();
+                                    }),
+                      InReplacement("neither seats nor a reason", [](Replacement& r) { r.refusal.reset(); }),
                       InDecision("0 answers", [](Decision& d) { d.refusals.clear(); }),
                       InDecision("2 answers",
                                  [](Decision& d) {

@@ -35,8 +35,15 @@ const Gpu* GpuOf(const State& state, const Name& name) {
   return found == node->gpus.end() ? nullptr : &*found;
 }
 
-std::string FaultOfSeats(const State& state, const Gang& gang, const std::vector<Seat>& seats) {
-  if (static_cast<int>(seats.size()) != gang.pods) return "half a gang";
+// One gang may lack pods; all together have no more GPUs than one.
+bool OneSet(const Client& a, const Client& b) {
+  Set both = a.set;
+  both.insert(b.set.begin(), b.set.end());
+  return static_cast<int>(both.size()) <= a.gang->gpus();
+}
+
+std::string FaultOfSeats(const State& state, const Gang& gang, const std::vector<Seat>& seats, int pods) {
+  if (static_cast<int>(seats.size()) != pods) return "half a gang";
   std::size_t said = 0;
   for (const Seat& seat : seats) {
     said += seat.gpus.size();
@@ -92,13 +99,16 @@ std::string FaultOfGpu(const State& state, const Name& name, const std::vector<c
   const Gpu* gpu = GpuOf(state, name);
   if (gpu == nullptr || clients.size() < 2) return "";
   if (static_cast<int>(clients.size()) > gpu->slots) return "more clients than slots";
+  Set all;
+  for (const Client* client : clients) all.insert(client->set.begin(), client->set.end());
   std::set<std::string> nodes;
-  for (const auto& [node, uuid] : clients.front()->set) nodes.insert(node);
+  for (const auto& [node, uuid] : all) nodes.insert(node);
+  const bool whole = static_cast<int>(all.size()) == clients.front()->gang->gpus();
   Bytes memory = 0;
   double promised = 0;
   for (std::size_t i = 0; i < clients.size(); ++i) {
     const Gang& gang = *clients[i]->gang;
-    if (clients[i]->set != clients.front()->set) return "sets that are not identical";
+    if (!OneSet(*clients[i], *clients.front())) return "sets that are not identical";
     if (Limit(gang, settings) == 0) return "somebody beside a gang without a limit";
     memory += Limit(gang, settings) + settings.context_reserve;
     promised += Promised(gang, nodes.size() > 1);
@@ -109,7 +119,7 @@ std::string FaultOfGpu(const State& state, const Name& name, const std::vector<c
     }
   }
   if (memory > gpu->memory) return "more memory than there is";
-  return promised > 0.95 ? "a cap on slowdown that cannot be kept" : "";
+  return whole && promised > 0.95 ? "a cap on slowdown that cannot be kept" : "";
 }
 
 std::string FaultOfAll(const State& state, const std::vector<Client>& clients, const Settings& settings) {
@@ -147,7 +157,7 @@ std::string FaultOf(const State& state, const std::vector<Gang>& waiting, const 
     const auto gang = std::ranges::find(waiting, plan.gang, &Gang::id);
     if (gang == waiting.end()) return "a plan for nobody";
     ++answers[plan.gang];
-    std::string fault = FaultOfSeats(state, *gang, plan.seats);
+    std::string fault = FaultOfSeats(state, *gang, plan.seats, gang->pods);
     if (!fault.empty()) return fault + ": " + plan.gang;
     clients.push_back({&*gang, SetOf(plan.seats)});
   }
@@ -158,6 +168,23 @@ std::string FaultOf(const State& state, const std::vector<Gang>& waiting, const 
   }
   for (const Gang& gang : waiting) {
     if (answers[gang.id] != 1) return std::to_string(answers[gang.id]) + " answers for " + gang.id;
+  }
+  return FaultOfAll(state, clients, settings);
+}
+
+std::string FaultOf(const State& state, const std::string& gang, const Replacement& found,
+                    const Settings& settings) {
+  if (found.refusal.has_value() != found.seats.empty()) return "neither seats nor a reason, or both";
+  if (found.refusal) return found.refusal->text.empty() ? "no reason" : "";
+  std::vector<Client> clients;
+  for (const Placed& placed : state.placed) {
+    clients.push_back({&placed.gang, SetOf(placed.seats)});
+    if (placed.gang.id != gang) continue;
+    const int lacking = placed.gang.pods - static_cast<int>(placed.seats.size());
+    std::string fault = FaultOfSeats(state, placed.gang, found.seats, lacking);
+    if (!fault.empty()) return fault + ": " + gang;
+    clients.back().set.merge(SetOf(found.seats));
+    if (static_cast<int>(clients.back().set.size()) != placed.gang.gpus()) return "two ranks on one GPU";
   }
   return FaultOfAll(state, clients, settings);
 }

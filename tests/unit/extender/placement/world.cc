@@ -94,6 +94,37 @@ void World::Learn() {
   if (Random(4) == 0) state_.observed.push_back({learnt->gang.key, "alpha0", 0.8 + 0.1 * Random(8)});
 }
 
+void World::LosePod() {
+  if (state_.placed.empty()) return;
+  auto& seats = state_.placed[static_cast<std::size_t>(Random(static_cast<int>(state_.placed.size())))].seats;
+  if (seats.size() > 1) seats.erase(seats.begin() + Random(static_cast<int>(seats.size())));
+}
+
+// The first gang that lacks pods, whose GPUs are all there. It is told with its seats alone, or with one more
+// that is vacant.
+std::string World::Mend() {
+  for (Placed& placed : state_.placed) {
+    const auto there = [&](const Seat& seat) {
+      return std::ranges::count(state_.nodes, seat.node, &Node::name) > 0;
+    };
+    if (static_cast<int>(placed.seats.size()) == placed.gang.pods) continue;
+    if (!std::ranges::all_of(placed.seats, there)) continue;
+    State told = state_;
+    std::vector<int> vacant;
+    if (placed.seats.size() > 1 && Random(2) == 0) {
+      vacant = {0};
+      placed.seats.erase(placed.seats.begin());
+    }
+    Replacement found = Replace(told, placed.gang.id, vacant, settings_);
+    lies_.in_replacement(found);
+    std::string fault = FaultOf(state_, placed.gang.id, found, settings_);
+    placed.seats.insert(placed.seats.end(), found.seats.begin(), found.seats.end());
+    replaced_ += !found.seats.empty();
+    return fault;
+  }
+  return "";
+}
+
 std::string World::Decide() {
   State told = state_;
   std::vector<Gang> asked = waiting_;
@@ -121,7 +152,7 @@ void World::CarryOut(const Decision& decision) {
 
 std::string World::Step() {
   now_s_ += 60 * Random(20);
-  switch (Random(16)) {
+  switch (Random(18)) {
     case 0:
       LoseNode();
       break;
@@ -134,6 +165,11 @@ std::string World::Step() {
     case 3:
       Learn();
       break;
+    case 16:
+      LosePod();
+      break;
+    case 17:
+      return Mend();
     case 4:
     case 5:
     case 6:
