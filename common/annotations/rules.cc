@@ -23,9 +23,9 @@ constexpr Rule kOfPods[] = {
      "bytes, or a number with K, M, G, T, Ki, Mi, Gi or Ti, from 16Mi to 1024Ti"},
     {base::kProfileKeyAnnotation, base::IsGang, kPrintable},
     {base::kTurnPriorityAnnotation, base::IsPriority, "high, normal or low"},
-    {base::kMaxSlowdownAnnotation, base::IsSlowdown,
-     "a number from 1.05 to 10 with at most three decimals"},
-    {base::kShareWithAnnotation, [](const char* text) { return Same(text, "namespace") || Same(text, "cluster"); },
+    {base::kMaxSlowdownAnnotation, base::IsSlowdown, "a number from 1.05 to 10 with at most three decimals"},
+    {base::kShareWithAnnotation,
+     [](const char* text) { return Same(text, "namespace") || Same(text, "cluster"); },
      "namespace or cluster"},
     {base::kModeAnnotation,
      [](const char* text) { return Same(text, "enforce") || Same(text, "observe") || Same(text, "off"); },
@@ -73,10 +73,9 @@ std::optional<std::string> FaultOf(const std::string& key, const std::string& va
 std::string NearestTo(std::string_view key) {
   constexpr std::size_t kMuch = 100;  // whoever wrote more has mistyped nothing
   key = key.substr(0, kMuch);
-  const auto nearest =
-      std::min_element(std::begin(kOfPods), std::end(kOfPods), [key](const Rule& a, const Rule& b) {
-        return Distance(key, a.key) < Distance(key, b.key);
-      });
+  const auto nearest = std::min_element(
+      std::begin(kOfPods), std::end(kOfPods),
+      [key](const Rule& a, const Rule& b) { return Distance(key, a.key) < Distance(key, b.key); });
   return nearest->key;
 }
 

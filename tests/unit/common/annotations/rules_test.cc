@@ -56,7 +56,8 @@ TEST(RulesTest, TheNearestKeyIsFound) {
 
 TEST(OursTest, OnlyOursCountAndAnythingCanBeThere) {
   const nlohmann::json object = {
-      {"metadata", {{"annotations", {{"crossover.dev/a", "1"}, {"crossover.devil/a", "2"}, {"crossover.dev/b", 3}}}}}};
+      {"metadata",
+       {{"annotations", {{"crossover.dev/a", "1"}, {"crossover.devil/a", "2"}, {"crossover.dev/b", 3}}}}}};
   EXPECT_EQ(OursOf(object, "annotations"), (Annotations{{"crossover.dev/a", "1"}, {"crossover.dev/b", ""}}));
   EXPECT_TRUE(OursOf(object, "labels").empty());
   EXPECT_TRUE(OursOf(nlohmann::json(3), "labels").empty());

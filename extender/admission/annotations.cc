@@ -1,0 +1,68 @@
+#include "extender/admission/annotations.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "common/annotations/rules.h"
+#include "common/base/hash.h"
+#include "common/base/names.h"
+
+namespace crossover::extender::admission {
+namespace {
+
+using annotations::Annotations;
+using annotations::Shown;
+
+constexpr std::string_view kStatus = CROSSOVER_DOMAIN "/status-";
+
+bool IsWrittenByUs(std::string_view key) {
+  return key == base::kAdmittedAnnotation || key == base::kReservationAnnotation ||
+         key == base::kRequeueAnnotation || key == base::kAssignmentAnnotation || key.starts_with(kStatus);
+}
+
+std::optional<std::string> RefusalOfAnnotation(const std::string& key, const std::string& value) {
+  if (IsWrittenByUs(key))
+    return key + ": " + Shown(value) +
+           " is not allowed: Crossover alone writes this annotation; leave it out";
+  if (key == base::kMaintenanceAnnotation || key == base::kConfigurationLabel)
+    return Shown(key) + ": " + Shown(value) + " is not allowed: it belongs on a node";
+  if (annotations::RuleOf(key) != nullptr) return annotations::FaultOf(key, value);
+  return Shown(key) + ": there is no such annotation; " + annotations::NearestTo(key) + " is the nearest";
+}
+
+std::optional<std::string> RefusalOfLabel(const std::string& key, const std::string& value, bool shares) {
+  if (key == base::kManagedLabel) {
+    if (shares && value == "true") return std::nullopt;
+    return key + ": " + Shown(value) +
+           " is not allowed: Crossover alone sets this label; leave it out, and set " +
+           base::kShareAnnotation;
+  }
+  return Shown(key) + ": " + Shown(value) + " is a label: an annotation is allowed";
+}
+
+}  // namespace
+
+std::string AdmittedMark(const std::string& name_space, const Annotations& annotations) {
+  std::string text = name_space;
+  for (const auto& [key, value] : annotations) {
+    if (key == base::kAdmittedAnnotation) continue;
+    text.append(1, '\0').append(key).append(1, '\0').append(value);
+  }
+  return base::HexOf(base::Hash(text)).data();
+}
+
+std::optional<std::string> RefusalOf(const nlohmann::json& pod, const std::string& name_space) {
+  const Annotations ours = annotations::OursOf(pod, "annotations");
+  const std::string mark = AdmittedMark(name_space, ours);
+  for (const auto& [key, value] : ours) {
+    if (key == base::kAdmittedAnnotation && value == mark) continue;  // by an earlier call for this pod
+    if (auto refusal = RefusalOfAnnotation(key, value)) return refusal;
+  }
+  for (const auto& [key, value] : annotations::OursOf(pod, "labels")) {
+    if (auto refusal = RefusalOfLabel(key, value, ours.contains(base::kShareAnnotation))) return refusal;
+  }
+  return std::nullopt;
+}
+
+}  // namespace crossover::extender::admission

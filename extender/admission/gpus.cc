@@ -1,0 +1,111 @@
+#include "extender/admission/gpus.h"
+
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+#include "common/annotations/ours.h"
+#include "common/base/names.h"
+#include "common/kube/json.h"
+
+namespace crossover::extender::admission {
+namespace {
+
+using annotations::Shown;
+using kube::At;
+using kube::Text;
+using nlohmann::json;
+
+constexpr int kMostGpus = 1024;
+
+// Nothing for what is no count. API servers write those of whole things as digits, or with a k for thousands,
+// which is more than anything has.
+std::optional<int> CountOf(const std::string& text) {
+  int count = 0;
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), count);
+  const bool whole = parsed.ec == std::errc() && parsed.ptr == text.data() + text.size();
+  return whole && count >= 0 && count <= kMostGpus ? std::optional(count) : std::nullopt;
+}
+
+// What a container wants of one resource; nothing where it does not name it. `fault` is set where that cannot
+// be read.
+std::optional<int> Wanted(const json& container, const std::string& resource, std::string* fault) {
+  const json& resources = At(container, "resources");
+  std::optional<int> wanted;
+  for (const char* part : {"limits", "requests"}) {
+    const json& quantity = At(At(resources, part), resource.c_str());
+    if (quantity.is_null()) continue;
+    const std::string text = quantity.is_string() ? quantity.get<std::string>() : quantity.dump();
+    const auto count = CountOf(text);
+    const std::string where = std::string(part) + "." + resource + ": ";
+    if (!count) {
+      *fault = where + Shown(text) + " is not allowed: 0 to " + std::to_string(kMostGpus);
+    } else if (wanted && *wanted != *count) {
+      *fault = where + std::to_string(*count) + " is not allowed: the limit's " + std::to_string(*wanted);
+    } else {
+      wanted = count;
+    }
+  }
+  return wanted;
+}
+
+// The text is a fault.
+std::variant<Asking, std::string> Read(const json& container, Asking asking,
+                                       const std::vector<std::string>& whole) {
+  asking.name = Text(At(container, "name"));
+  asking.sidecar = asking.init && Text(At(container, "restartPolicy")) == "Always";
+  const std::string which = "container " + Shown(asking.name) + ": ";
+  std::string fault;
+  const auto slots = Wanted(container, base::kSlotResource, &fault);
+  asking.gpus = slots.value_or(0);
+  for (const std::string& resource : whole) {
+    const auto gpus = Wanted(container, resource, &fault);
+    if (!gpus) continue;
+    if (slots || !asking.whole.empty()) {
+      return which + "it asks for " + resource + " and " +
+             (slots ? base::kSlotResource : asking.whole.c_str()) + ": one of them is allowed";
+    }
+    asking.gpus = *gpus;
+    asking.whole = resource;
+  }
+  if (!fault.empty()) return which + fault;
+  return asking;
+}
+
+}  // namespace
+
+std::variant<std::vector<Asking>, std::string> GpusOf(const json& spec,
+                                                      const std::vector<std::string>& whole) {
+  std::vector<Asking> all;
+  for (const char* list : {"initContainers", "containers"}) {
+    const json& containers = At(spec, list);
+    if (!containers.is_array()) continue;
+    for (std::size_t i = 0; i < containers.size(); ++i) {
+      Asking asking;
+      asking.list = list;
+      asking.index = i;
+      asking.init = std::string_view(list) == "initContainers";
+      auto read = Read(containers[i], std::move(asking), whole);
+      if (auto* fault = std::get_if<std::string>(&read)) return std::move(*fault);
+      all.push_back(std::get<Asking>(std::move(read)));
+    }
+  }
+  return all;
+}
+
+std::optional<std::string> ChanceIn(const std::vector<Asking>& containers) {
+  const Asking* left_by = nullptr;  // the init container whose slots are left for others, all of them
+  for (const Asking& one : containers) {
+    if (one.gpus == 0) continue;
+    if (left_by != nullptr && one.gpus < left_by->gpus) {
+      return "container " + Shown(one.name) + " asks for " + std::to_string(one.gpus) +
+             " GPUs, and init container " + Shown(left_by->name) + " before it for " +
+             std::to_string(left_by->gpus) +
+             ": which of those it would get is left to chance; at least as many " +
+             "are allowed, or none for the init container";
+    }
+    left_by = one.init && !one.sidecar ? &one : nullptr;
+  }
+  return std::nullopt;
+}
+
+}  // namespace crossover::extender::admission

@@ -1,0 +1,77 @@
+#include "extender/admission/review.h"
+
+#include <utility>
+
+#include "common/kube/json.h"
+#include "extender/admission/base64.h"
+
+namespace crossover::extender::admission {
+namespace {
+
+using kube::At;
+using kube::Text;
+using nlohmann::json;
+
+constexpr char kVersion[] = "admission.k8s.io/v1";
+constexpr char kKind[] = "AdmissionReview";
+
+// What is nested deeper than kDeepest is not kept, so nothing that walks through values can run out of stack.
+json Parse(std::string_view body, bool* too_deep) {
+  const auto keep = [too_deep](int depth, json::parse_event_t, const json&) {
+    if (depth > kDeepest) *too_deep = true;
+    return depth <= kDeepest;
+  };
+  return json::parse(body, keep, false);
+}
+
+// Ends before `most` bytes; texts of users may be of any script.
+std::string Cut(const std::string& text, std::size_t most) {
+  if (text.size() <= most) return text;
+  constexpr std::size_t kDots = 2;
+  std::size_t end = most - kDots;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0u) == 0x80u) --end;
+  return text.substr(0, end) + "..";
+}
+
+}  // namespace
+
+std::variant<Review, std::string> ParseReview(std::string_view body) {
+  if (body.size() > kMostBytes) return "the review has more than " + std::to_string(kMostBytes) + " bytes";
+  bool too_deep = false;
+  json parsed = Parse(body, &too_deep);
+  if (too_deep) return "the review nests deeper than " + std::to_string(kDeepest);
+  if (parsed.is_discarded()) return "the review is no JSON";
+  if (Text(At(parsed, "kind")) != kKind || Text(At(parsed, "apiVersion")) != kVersion)
+    return std::string("kind and apiVersion: ") + kKind + " of " + kVersion + " is allowed";
+  const json& request = At(parsed, "request");
+  Review review;
+  review.uid = Text(At(request, "uid"));
+  if (review.uid.empty()) return "request.uid: a text is allowed";
+  review.operation = Text(At(request, "operation"));
+  review.resource = Text(At(At(request, "resource"), "resource"));
+  review.name_space = Text(At(request, "namespace"));
+  review.user = Text(At(At(request, "userInfo"), "username"));
+  const json& dry_run = At(request, "dryRun");
+  review.dry_run = dry_run.is_boolean() && dry_run.get<bool>();
+  review.object = At(request, "object");
+  review.old_object = At(request, "oldObject");
+  return review;
+}
+
+std::string AnswerTo(const std::string& uid, const Verdict& verdict) {
+  json response = {{"uid", uid}, {"allowed", verdict.allowed}};
+  const auto text = [](const json& value) {
+    return value.dump(-1, ' ', false, json::error_handler_t::replace);
+  };
+  if (!verdict.allowed) {
+    response["status"] = {{"code", verdict.code}, {"message", verdict.refusal}};
+  } else if (!verdict.patch.empty()) {
+    response["patchType"] = "JSONPatch";
+    response["patch"] = Base64Of(text(verdict.patch));
+  }
+  for (const std::string& warning : verdict.warnings)
+    response["warnings"].push_back(Cut(warning, kLongestWarning));
+  return text({{"apiVersion", kVersion}, {"kind", kKind}, {"response", std::move(response)}});
+}
+
+}  // namespace crossover::extender::admission

@@ -1,0 +1,193 @@
+#include "extender/admission/rewrite.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "common/annotations/ours.h"
+#include "common/base/job_environment.h"
+#include "common/base/names.h"
+#include "common/kube/json.h"
+#include "extender/admission/annotations.h"
+#include "extender/admission/gpus.h"
+
+namespace crossover::extender::admission {
+namespace {
+
+using annotations::Shown;
+using kube::At;
+using kube::Text;
+using nlohmann::json;
+
+constexpr char kDefaultScheduler[] = "default-scheduler";
+constexpr int kTryLater = 503;
+
+Decision Refused(std::string why) {
+  Decision decision{.outcome = Outcome::kRefused, .verdict = {}};
+  decision.verdict.allowed = false;
+  decision.verdict.refusal = std::move(why);
+  return decision;
+}
+
+Decision WithWarning(Outcome outcome, std::string warning) {
+  Decision decision{.outcome = outcome, .verdict = {}};
+  decision.verdict.warnings.push_back(std::move(warning));
+  return decision;
+}
+
+// An object's value of that name; made, and made of the right kind, where it is not.
+json& Made(json* object, const char* key, json::value_t kind) {
+  json& value = (*object)[key];
+  if (value.type() != kind) value = json(kind);
+  return value;
+}
+
+// Pods that somebody else places are not rewritten: whole GPUs are what they asked for.
+std::optional<std::string> PlacedByOthers(const json& spec) {
+  const std::string scheduler = Text(At(spec, "schedulerName"));
+  if (!scheduler.empty() && scheduler != kDefaultScheduler && scheduler != base::kSchedulerName)
+    return std::string(base::kShareAnnotation) + " is not heeded: spec.schedulerName is " + Shown(scheduler);
+  if (!Text(At(spec, "nodeName")).empty())
+    return std::string(base::kShareAnnotation) +
+           " is not heeded: spec.nodeName is set, use spec.nodeSelector";
+  return std::nullopt;
+}
+
+std::optional<Decision> RefusedByQuota(const std::string& name_space, const RewriteSettings& settings,
+                                       const QuotaLookup& quotas) {
+  constexpr char kRequests[] = "requests.";
+  const auto limited = quotas(name_space);
+  if (!limited) {
+    Decision decision = Refused("the quotas of namespaces are not known yet: try again");
+    decision.outcome = Outcome::kNotReady;
+    decision.verdict.code = kTryLater;
+    return decision;
+  }
+  if (limited->contains(std::string(kRequests) + base::kSlotResource)) return std::nullopt;
+  for (const std::string& resource : settings.whole_gpus) {
+    if (!limited->contains(kRequests + resource)) continue;
+    return Refused("namespace " + name_space + " has a quota on " + resource + " and none on " +
+                   base::kSlotResource + ": an administrator has to limit requests." + base::kSlotResource +
+                   " before pods share there");
+  }
+  return std::nullopt;
+}
+
+// Slots in place of whole GPUs; requests as limits.
+void AskForSlots(const Asking& asking, json* container) {
+  json& resources = Made(container, "resources", json::value_t::object);
+  for (const char* part : {"limits", "requests"}) {
+    json& amounts = Made(&resources, part, json::value_t::object);
+    if (!asking.whole.empty()) amounts.erase(asking.whole);
+    if (asking.gpus > 0) amounts[base::kSlotResource] = std::to_string(asking.gpus);
+  }
+}
+
+// The budget reaches the library in the container's environment, whatever the user's own says there.
+void SetBudget(const std::string& budget, json* container) {
+  const json wanted = {{"name", base::kGpuMemory.name}, {"value", budget}};
+  json& environment = Made(container, "env", json::value_t::array);
+  const auto is_budget = [](const json& entry) { return Text(At(entry, "name")) == base::kGpuMemory.name; };
+  if (std::count_if(environment.begin(), environment.end(), is_budget) == 1 &&
+      std::find(environment.begin(), environment.end(), wanted) != environment.end())
+    return;
+  environment.erase(std::remove_if(environment.begin(), environment.end(), is_budget), environment.end());
+  environment.push_back(wanted);
+}
+
+void AddIfMissing(const json& value, json* list) {
+  if (std::find(list->begin(), list->end(), value) == list->end()) list->push_back(value);
+}
+
+void SetPod(const RewriteSettings& settings, const std::string& mark, json* pod) {
+  json& metadata = Made(pod, "metadata", json::value_t::object);
+  Made(&metadata, "labels", json::value_t::object)[base::kManagedLabel] = "true";
+  Made(&metadata, "annotations", json::value_t::object)[base::kAdmittedAnnotation] = mark;
+  json& spec = Made(pod, "spec", json::value_t::object);
+  spec["schedulerName"] = base::kSchedulerName;
+  AddIfMissing({{"name", base::kGangGate}}, &Made(&spec, "schedulingGates", json::value_t::array));
+  for (const json& toleration : settings.tolerations)
+    AddIfMissing(toleration, &Made(&spec, "tolerations", json::value_t::array));
+  if (!settings.runtime_class.empty() && Text(At(spec, "runtimeClassName")).empty())
+    spec["runtimeClassName"] = settings.runtime_class;
+}
+
+json Wanted(const json& pod, const std::vector<Asking>& containers, const RewriteSettings& settings,
+            const std::string& name_space) {
+  json wanted = pod;
+  const annotations::Annotations ours = annotations::OursOf(pod, "annotations");
+  const auto budget = ours.find(base::kGpuMemoryAnnotation);
+  for (const Asking& asking : containers) {
+    if (asking.gpus == 0 && asking.whole.empty()) continue;
+    json& container = wanted["spec"][asking.list][asking.index];
+    AskForSlots(asking, &container);
+    if (budget != ours.end() && asking.gpus > 0) SetBudget(budget->second, &container);
+  }
+  SetPod(settings, AdmittedMark(name_space, ours), &wanted);
+  return wanted;
+}
+
+Decision RewriteSharing(const json& pod, const std::string& name_space, const RewriteSettings& settings,
+                        const QuotaLookup& quotas) {
+  const json& spec = At(pod, "spec");
+  if (auto others = PlacedByOthers(spec)) return WithWarning(Outcome::kLeftAlone, *std::move(others));
+  auto containers = GpusOf(spec, settings.whole_gpus);
+  if (auto* fault = std::get_if<std::string>(&containers)) return Refused(std::move(*fault));
+  const auto& asking = std::get<std::vector<Asking>>(containers);
+  if (std::none_of(asking.begin(), asking.end(), [](const Asking& one) { return one.gpus > 0; })) {
+    std::string resources = base::kSlotResource;
+    for (const std::string& resource : settings.whole_gpus) resources += " or " + resource;
+    return Refused(std::string(base::kShareAnnotation) + ": no container asks for " + resources);
+  }
+  if (auto chance = ChanceIn(asking)) return Refused(*std::move(chance));
+  if (auto refused = RefusedByQuota(name_space, settings, quotas)) return *std::move(refused);
+  auto patch = PatchBetween(pod, Wanted(pod, asking, settings, name_space), settings.differ);
+  if (!patch) {
+    return WithWarning(Outcome::kUnpatchable, std::string(base::kShareAnnotation) +
+                                                  " is not heeded: the pod could not be rewritten");
+  }
+  Decision decision{.outcome = Outcome::kRewritten, .verdict = {}};
+  decision.verdict.patch = *std::move(patch);
+  return decision;
+}
+
+bool AsksForSlots(const json& spec) {
+  const auto containers = GpusOf(spec, {});
+  const auto* asking = std::get_if<std::vector<Asking>>(&containers);
+  return asking != nullptr &&
+         std::any_of(asking->begin(), asking->end(), [](const Asking& one) { return one.gpus > 0; });
+}
+
+}  // namespace
+
+const char* NameOf(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::kUntouched:
+      return "untouched";
+    case Outcome::kRewritten:
+      return "rewritten";
+    case Outcome::kLeftAlone:
+      return "left_alone";
+    case Outcome::kRefused:
+      return "refused";
+    case Outcome::kNotReady:
+      return "not_ready";
+    case Outcome::kUnpatchable:
+      return "unpatchable";
+    case Outcome::kMalformed:
+      break;
+  }
+  return "malformed";
+}
+
+Decision Rewrite(const json& pod, const std::string& name_space, const RewriteSettings& settings,
+                 const QuotaLookup& quotas) {
+  if (auto refusal = RefusalOf(pod, name_space)) return Refused(*std::move(refusal));
+  if (annotations::OursOf(pod, "annotations").contains(base::kShareAnnotation))
+    return RewriteSharing(pod, name_space, settings, quotas);
+  if (!AsksForSlots(At(pod, "spec"))) return {};
+  return WithWarning(Outcome::kUntouched, std::string(base::kSlotResource) + " without " +
+                                              base::kShareAnnotation +
+                                              ": placed without regard to other jobs and its gang");
+}
+
+}  // namespace crossover::extender::admission

@@ -1,0 +1,64 @@
+#include "extender/admission/webhook.h"
+
+#include <exception>
+#include <utility>
+
+#include "common/logging/log.h"
+#include "extender/admission/protect.h"
+
+namespace crossover::extender::admission {
+namespace {
+
+constexpr int kBadRequest = 400, kWrongMethod = 405, kInternalError = 500;
+
+HttpAnswer Refusal(int status, std::string why) {
+  return {.status = status, .body = std::move(why), .content_type = "text/plain"};
+}
+
+}  // namespace
+
+Webhook::Webhook(Settings settings, QuotaLookup quotas, Count* count)
+    : settings_(std::move(settings)), quotas_(std::move(quotas)), count_(count) {}
+
+void Webhook::Add(Outcome outcome) const {
+  if (count_ != nullptr) count_->Add(outcome);
+}
+
+Decision Webhook::Decide(const Review& review) const {
+  if (review.resource != "pods") return {};
+  if (review.operation == "CREATE")
+    return Rewrite(review.object, review.name_space, settings_.rewrite, quotas_);
+  Decision decision;
+  if (review.operation != "UPDATE") return decision;
+  auto refusal = RefusalOfChange(review.old_object, review.object, review.user, settings_.writers);
+  if (!refusal) return decision;
+  decision.outcome = Outcome::kRefused;
+  decision.verdict.allowed = false;
+  decision.verdict.refusal = *std::move(refusal);
+  return decision;
+}
+
+HttpAnswer Webhook::Answer(const std::string& body) const noexcept try {
+  const auto parsed = ParseReview(body);
+  if (const auto* fault = std::get_if<std::string>(&parsed)) {
+    Add(Outcome::kMalformed);
+    return Refusal(kBadRequest, *fault);
+  }
+  const Review& review = std::get<Review>(parsed);
+  const Decision decision = Decide(review);
+  if (!review.dry_run) Add(decision.outcome);
+  return {.status = 200, .body = AnswerTo(review.uid, decision.verdict), .content_type = "application/json"};
+} catch (const std::exception& failure) {
+  // Whatever it is, the pod that brought it about is the only one that does not come to be.
+  logging::Warn(std::string("webhook: a review could not be answered: ") + failure.what());
+  Add(Outcome::kMalformed);
+  return Refusal(kInternalError, "the review could not be answered");
+}
+
+HttpServer::Handler Webhook::handler() const {
+  return [this](const HttpRequest& request, const HttpServer::Reply& reply) {
+    reply(request.method == "POST" ? Answer(request.body) : Refusal(kWrongMethod, "POST is allowed"));
+  };
+}
+
+}  // namespace crossover::extender::admission

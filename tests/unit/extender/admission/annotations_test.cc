@@ -1,0 +1,71 @@
+#include "extender/admission/annotations.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/extender/admission/made_pod.h"
+
+namespace crossover::extender::admission {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+std::string Refusal(const json& annotations, const json& labels = json::object()) {
+  json pod = MadePod(annotations);
+  pod["metadata"]["labels"] = labels;
+  return RefusalOf(pod, "team").value_or("");
+}
+
+TEST(AnnotationsTest, WhatIsAllowedPasses) {
+  EXPECT_EQ(Refusal(json::object()), "");
+  EXPECT_EQ(Refusal({{"other.dev/gangs", "x"}, {"crossover.devil/x", "y"}}, {{"app", "a"}}), "");
+  EXPECT_EQ(Refusal({{"crossover.dev/share", "true"},
+                     {"crossover.dev/gang", "a"},
+                     {"crossover.dev/gang-size", "8"},
+                     {"crossover.dev/gpu-memory", "20Gi"},
+                     {"crossover.dev/profile-key", "llama"},
+                     {"crossover.dev/turn-priority", "high"},
+                     {"crossover.dev/max-slowdown", "1.5"},
+                     {"crossover.dev/share-with", "cluster"},
+                     {"crossover.dev/mode", "observe"}}),
+            "");
+  EXPECT_EQ(RefusalOf(json(3), "team"), std::nullopt);
+}
+
+TEST(AnnotationsTest, ValuesThatAreNotAllowedAreNamed) {
+  EXPECT_EQ(Refusal({{"crossover.dev/gang-size", "many"}}),
+            "crossover.dev/gang-size: many is not allowed: a number of pods from 1 to 1000000");
+}
+
+TEST(AnnotationsTest, UnknownKeysAreRefusedWithTheNearest) {
+  EXPECT_EQ(Refusal({{"crossover.dev/gangsize", "8"}}),
+            "crossover.dev/gangsize: there is no such annotation; crossover.dev/gang-size is the nearest");
+}
+
+TEST(AnnotationsTest, WhatCrossoverWritesIsRefused) {
+  for (const char* key : {"status-gain", "assignment", "reservation", "admitted", "requeue"})
+    EXPECT_THAT(Refusal({{std::string("crossover.dev/") + key, "x"}}), HasSubstr("Crossover alone writes"))
+        << key;
+  for (const char* key : {"maintenance", "configuration"})
+    EXPECT_THAT(Refusal({{std::string("crossover.dev/") + key, "true"}}), HasSubstr("belongs on a node"));
+}
+
+TEST(AnnotationsTest, LabelsAreNotAnnotations) {
+  EXPECT_EQ(Refusal(json::object(), {{"crossover.dev/gang", "a"}}),
+            "crossover.dev/gang: a is a label: an annotation is allowed");
+  EXPECT_THAT(Refusal(json::object(), {{"crossover.dev/managed", "true"}}),
+              HasSubstr("Crossover alone sets"));
+  EXPECT_EQ(Refusal({{"crossover.dev/share", "true"}}, {{"crossover.dev/managed", "true"}}), "");
+}
+
+TEST(AnnotationsTest, TheMarkOfThisPodIsNoRefusalAndThatOfAnotherIs) {
+  const annotations::Annotations ours = {{"crossover.dev/share", "true"}};
+  const std::string mark = AdmittedMark("team", ours);
+  EXPECT_EQ(Refusal({{"crossover.dev/share", "true"}, {"crossover.dev/admitted", mark}}), "");
+  EXPECT_NE(Refusal({{"crossover.dev/share", "exclusive"}, {"crossover.dev/admitted", mark}}), "");
+  EXPECT_NE(AdmittedMark("other", ours), mark);
+}
+
+}  // namespace
+}  // namespace crossover::extender::admission

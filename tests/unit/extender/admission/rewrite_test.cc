@@ -1,0 +1,237 @@
+#include "extender/admission/rewrite.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/extender/admission/made_pod.h"
+
+namespace crossover::extender::admission {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+constexpr char kShare[] = "crossover.dev/share";
+
+class RewriteTest : public ::testing::Test {
+ protected:
+  Decision Asked(const json& pod) {
+    return Rewrite(pod, "team", settings_, [this](const std::string&) { return quotas_; });
+  }
+  // The pod as it comes to be. It is rewritten, and admitting it again changes nothing.
+  json Admitted(const json& pod) {
+    const Decision decision = Asked(pod);
+    EXPECT_EQ(decision.outcome, Outcome::kRewritten) << decision.verdict.refusal;
+    const json made = pod.patch(decision.verdict.patch);
+    const Decision again = Asked(made);
+    EXPECT_EQ(again.outcome, Outcome::kRewritten) << again.verdict.refusal;
+    EXPECT_TRUE(again.verdict.patch.empty()) << again.verdict.patch;
+    return made;
+  }
+  std::string Refusal(const json& pod) {
+    const Decision decision = Asked(pod);
+    EXPECT_FALSE(decision.verdict.allowed);
+    EXPECT_TRUE(decision.verdict.patch.empty());
+    return decision.verdict.refusal;
+  }
+
+  RewriteSettings settings_;
+  std::optional<std::set<std::string>> quotas_ = std::set<std::string>();
+};
+
+TEST_F(RewriteTest, WholeGpusBecomeSlots) {
+  const json made = Admitted(MadePod({{kShare, "true"}}));
+  const json amounts = {{"cpu", "1"}, {"crossover.dev/slot", "2"}};
+  EXPECT_EQ(made["spec"]["containers"][0]["resources"], json({{"limits", amounts}, {"requests", amounts}}));
+  EXPECT_EQ(made["spec"]["schedulerName"], "crossover-scheduler");
+  EXPECT_EQ(made["spec"]["schedulingGates"], json::parse(R"([{"name": "crossover.dev/gang"}])"));
+  EXPECT_EQ(made["metadata"]["labels"]["crossover.dev/managed"], "true");
+  EXPECT_EQ(made["metadata"]["annotations"]["crossover.dev/admitted"].get<std::string>().size(), 16u);
+  EXPECT_FALSE(made["spec"].contains("tolerations"));
+  EXPECT_FALSE(made["spec"].contains("runtimeClassName"));
+  EXPECT_FALSE(made["spec"]["containers"][0].contains("env"));
+}
+
+TEST_F(RewriteTest, ExclusivePodsAskForOneSlotOfEachGpu) {
+  const json made = Admitted(MadePod({{kShare, "exclusive"}}));
+  EXPECT_EQ(made["spec"]["containers"][0]["resources"]["limits"]["crossover.dev/slot"], "2");
+}
+
+TEST_F(RewriteTest, APodThatAsksForSlotsKeepsThem) {
+  json pod = MadePod({{kShare, "true"}});
+  pod["spec"]["containers"][0]["resources"] = {{"limits", {{"crossover.dev/slot", "4"}}}};
+  const json made = Admitted(pod);
+  EXPECT_EQ(made["spec"]["containers"][0]["resources"],
+            json::parse(R"({"limits":{"crossover.dev/slot":"4"},"requests":{"crossover.dev/slot":"4"}})"));
+}
+
+TEST_F(RewriteTest, EveryContainerCountsAndOthersStayAsTheyAre) {
+  json pod = MadePod({{kShare, "true"}});
+  pod["spec"]["initContainers"] = {MadeContainer("first", {{"nvidia.com/gpu", "1"}}),
+                                   {{"name", "plain"}},
+                                   {{"name", "empty"}, {"resources", nullptr}}};
+  pod["spec"]["containers"].push_back(MadeContainer("more", {{"nvidia.com/gpu", 3}}));
+  pod["spec"]["containers"].push_back(MadeContainer("none", {{"nvidia.com/gpu", "0"}}));
+  const json made = Admitted(pod);
+  const auto slots = [&made](const char* list, int index) {
+    return made["spec"][list][index]["resources"]["limits"]["crossover.dev/slot"];
+  };
+  EXPECT_EQ(slots("initContainers", 0), "1");
+  EXPECT_EQ(slots("containers", 0), "2");
+  EXPECT_EQ(slots("containers", 1), "3");
+  EXPECT_EQ(made["spec"]["containers"][2]["resources"]["limits"], json::object());
+  EXPECT_EQ(made["spec"]["initContainers"][1], pod["spec"]["initContainers"][1]);
+  EXPECT_EQ(made["spec"]["initContainers"][2], pod["spec"]["initContainers"][2]);
+  EXPECT_EQ(made.dump().find("nvidia.com/gpu"), std::string::npos);
+}
+
+TEST_F(RewriteTest, ParentsAreMadeAndWhatIsThereStays) {
+  json pod = MadePod({{kShare, "true"}});
+  pod["metadata"]["labels"] = nullptr;
+  pod["spec"]["schedulingGates"] = json::array({{{"name", "kueue.x-k8s.io/admission"}}});
+  pod["spec"].erase("schedulerName");
+  const json made = Admitted(pod);
+  EXPECT_EQ(made["metadata"]["labels"].size(), 1u);
+  EXPECT_EQ(made["spec"]["schedulingGates"][0]["name"], "kueue.x-k8s.io/admission");
+  EXPECT_EQ(made["spec"]["schedulingGates"].size(), 2u);
+  EXPECT_EQ(made["spec"]["schedulerName"], "crossover-scheduler");
+}
+
+TEST_F(RewriteTest, TheBudgetReachesThoseContainersThatHaveGpus) {
+  json pod = MadePod({{kShare, "true"}, {"crossover.dev/gpu-memory", "20Gi"}});
+  pod["spec"]["containers"][0]["env"] = json::array({{{"name", "CROSSOVER_GPU_MEMORY"}, {"value", "70Gi"}},
+                                                     {{"name", "A"}, {"value", "b"}},
+                                                     {{"name", "CROSSOVER_GPU_MEMORY"}, {"value", "20Gi"}}});
+  pod["spec"]["containers"].push_back({{"name", "plain"}});
+  const json made = Admitted(pod);
+  EXPECT_EQ(made["spec"]["containers"][0]["env"],
+            json::parse(R"([{"name":"A","value":"b"},{"name":"CROSSOVER_GPU_MEMORY","value":"20Gi"}])"));
+  EXPECT_EQ(made["spec"]["containers"][1], pod["spec"]["containers"][1]);
+}
+
+TEST_F(RewriteTest, TolerationsAndRuntimeClassAsConfigured) {
+  settings_.tolerations = json::array({{{"key", "gpu"}, {"operator", "Exists"}}});
+  settings_.runtime_class = "nvidia";
+  json made = Admitted(MadePod({{kShare, "true"}}));
+  EXPECT_EQ(made["spec"]["tolerations"], settings_.tolerations);
+  EXPECT_EQ(made["spec"]["runtimeClassName"], "nvidia");
+  json pod = MadePod({{kShare, "true"}});
+  pod["spec"]["runtimeClassName"] = "own";
+  EXPECT_EQ(Admitted(pod)["spec"]["runtimeClassName"], "own");
+}
+
+TEST_F(RewriteTest, WhoDoesNotShareStaysAsItIs) {
+  Decision decision = Asked(MadePod({{"crossover.dev/mode", "off"}}));
+  EXPECT_EQ(decision.outcome, Outcome::kUntouched);
+  EXPECT_TRUE(decision.verdict.allowed && decision.verdict.patch.empty() &&
+              decision.verdict.warnings.empty());
+  json pod = MadePod(json::object());
+  pod["spec"]["containers"][0]["resources"] = {{"limits", {{"crossover.dev/slot", "1"}}}};
+  decision = Asked(pod);
+  EXPECT_EQ(decision.outcome, Outcome::kUntouched);
+  EXPECT_TRUE(decision.verdict.allowed && decision.verdict.patch.empty());
+  ASSERT_EQ(decision.verdict.warnings.size(), 1u);
+  EXPECT_LE(decision.verdict.warnings[0].size(), kLongestWarning);
+}
+
+TEST_F(RewriteTest, WhomOthersPlaceIsLeftAloneWithAWarning) {
+  for (const auto& [key, value] : {std::pair("schedulerName", "volcano"), {"nodeName", "node-1"}}) {
+    json pod = MadePod({{kShare, "true"}});
+    pod["spec"][key] = value;
+    const Decision decision = Asked(pod);
+    EXPECT_EQ(decision.outcome, Outcome::kLeftAlone);
+    EXPECT_TRUE(decision.verdict.allowed && decision.verdict.patch.empty());
+    ASSERT_EQ(decision.verdict.warnings.size(), 1u);
+    EXPECT_THAT(decision.verdict.warnings[0], HasSubstr(key));
+    EXPECT_LE(decision.verdict.warnings[0].size(), kLongestWarning);
+  }
+}
+
+TEST_F(RewriteTest, MalformedRequestsAreRefusedByName) {
+  EXPECT_EQ(Refusal(MadePod({{kShare, "yes"}})),
+            "crossover.dev/share: yes is not allowed: true or exclusive");
+  for (const json& no : {json("0"), json()}) {
+    json pod = MadePod({{kShare, "true"}});
+    pod["spec"]["containers"][0]["resources"]["limits"]["nvidia.com/gpu"] = no;
+    pod["spec"]["containers"][0]["resources"]["requests"]["nvidia.com/gpu"] = no;
+    EXPECT_EQ(Refusal(pod),
+              "crossover.dev/share: no container asks for crossover.dev/slot or nvidia.com/gpu");
+  }
+  for (const json& bad :
+       {json("500m"), json("-1"), json("99999999999"), json("many"), json(1.5), json::array()}) {
+    json pod = MadePod({{kShare, "true"}});
+    pod["spec"]["containers"][0]["resources"]["limits"]["nvidia.com/gpu"] = bad;
+    EXPECT_THAT(Refusal(pod), HasSubstr("container main: limits.nvidia.com/gpu: ")) << bad;
+    EXPECT_THAT(Refusal(pod), HasSubstr("is not allowed: 0 to 1024")) << bad;
+  }
+  json pod = MadePod({{kShare, "true"}});
+  pod["spec"]["containers"][0]["resources"]["requests"]["nvidia.com/gpu"] = "1";
+  EXPECT_EQ(Refusal(pod), "container main: requests.nvidia.com/gpu: 1 is not allowed: the limit's 2");
+  pod = MadePod({{kShare, "true"}});
+  pod["spec"]["containers"][0]["resources"]["limits"]["crossover.dev/slot"] = "2";
+  EXPECT_EQ(Refusal(pod),
+            "container main: it asks for nvidia.com/gpu and crossover.dev/slot: one of them is allowed");
+}
+
+// GPUs of containers, in their order: i2 an init container of two, s1 a sidecar of one, m3 a main one of
+// three.
+TEST_F(RewriteTest, InitContainersMayNotLeaveGpusToChance) {
+  const std::pair<const char*, bool> cases[] = {
+      {"i2 m2", true},       {"i1 m2", true},     {"i2 m1", false},   {"i2 m1 m1", false},
+      {"i1 i2 m2", true},    {"i2 i1 m2", false}, {"i2 m2 m1", true}, {"i2 i0 m2", true},
+      {"i2 s2 m1", true},    {"i2 s1 m1", false}, {"s2 m1", true},    {"i2 m0", true},
+      {"i2 s2 i1 m1", true}, {"i4 m0 m2", false},
+  };
+  for (const auto& [words, allowed] : cases) {
+    json pod = MadePod({{kShare, "true"}});
+    json& spec = pod["spec"];
+    spec["containers"] = json::array();
+    spec["initContainers"] = json::array();
+    for (const char* word = words; *word != '\0'; word += word[2] == '\0' ? 2 : 3) {
+      json made = MadeContainer(std::string(word, 2), {{"nvidia.com/gpu", std::string(1, word[1])}});
+      if (word[0] == 's') made["restartPolicy"] = "Always";
+      spec[word[0] == 'm' ? "containers" : "initContainers"].push_back(made);
+    }
+    const Decision decision = Asked(pod);
+    EXPECT_EQ(decision.verdict.allowed, allowed) << words << ": " << decision.verdict.refusal;
+    if (!allowed) {
+      EXPECT_THAT(decision.verdict.refusal, HasSubstr("is left to chance"));
+    }
+  }
+}
+
+TEST_F(RewriteTest, AQuotaOnGpusIsNotEvaded) {
+  quotas_ = {"requests.nvidia.com/gpu", "pods"};
+  EXPECT_EQ(
+      Refusal(MadePod({{kShare, "true"}})),
+      "namespace team has a quota on nvidia.com/gpu and none on crossover.dev/slot: an administrator has to "
+      "limit requests.crossover.dev/slot before pods share there");
+  quotas_->insert("requests.crossover.dev/slot");
+  Admitted(MadePod({{kShare, "true"}}));
+  quotas_ = {"pods"};
+  Admitted(MadePod({{kShare, "true"}}));
+  quotas_.reset();
+  const Decision decision = Asked(MadePod({{kShare, "true"}}));
+  EXPECT_EQ(decision.outcome, Outcome::kNotReady);
+  EXPECT_EQ(decision.verdict.code, 503);
+}
+
+TEST_F(RewriteTest, APatchThatWouldNotApplyIsNotSent) {
+  const Differ wrong[] = {
+      [](const json&, const json&) {
+        return json::parse(R"([{"op": "add", "path": "/spec/containers/0/env/-", "value": 1}])");
+      },
+      [](const json&, const json&) { return json::parse(R"([{"op": "remove", "path": "/nothing"}])"); },
+      [](const json&, const json&) { return json::array(); },
+      [](const json&, const json&) { return json(3); }};
+  for (const Differ differ : wrong) {
+    settings_.differ = differ;
+    const Decision decision = Asked(MadePod({{kShare, "true"}}));
+    EXPECT_EQ(decision.outcome, Outcome::kUnpatchable);
+    EXPECT_TRUE(decision.verdict.allowed && decision.verdict.patch.empty());
+    EXPECT_EQ(decision.verdict.warnings.size(), 1u);
+  }
+}
+
+}  // namespace
+}  // namespace crossover::extender::admission
