@@ -50,7 +50,9 @@ NodeServices::NodeServices(const NodeSettings& settings, const Surroundings& aro
                   .library = "libcrossover.so",
                   .cgroup_root = settings.cgroup_root}),
       plugin_({plugins_, base::kSlotResource}, &service_),
-      publisher_(settings.api_server, [this] { return Report(); }),
+      publisher_(
+          settings.api_server, [this] { return Report(); },
+          [this] { jobs_.NotePublished(base::MonotonicNs()); }),
       rounds_("xo-node", kPeriod, [this] { Round(); }),
       library_rounds_("xo-library", kLibraryPeriod, [this] { CollectOldLibraries(); }) {}
 

@@ -28,6 +28,7 @@
 #include "deviceplugin/pods/checkpoint_file.h"
 #include "deviceplugin/pods/pod_table.h"
 #include "deviceplugin/pods/slot_book.h"
+#include "deviceplugin/publish/job_table.h"
 #include "deviceplugin/publish/publisher.h"
 #include "deviceplugin/reconcile/evictor.h"
 #include "deviceplugin/reconcile/kubelet_check.h"
@@ -67,7 +68,8 @@ class NodeServices : public Companion {
 
  private:
   NodeState State() const;
-  std::optional<GpuNode> Report() const;
+  std::optional<GpuNode> Report();
+  void LookAtJobs();
   std::map<std::string, std::vector<GpuNode::Holder>> HoldersByGpu(const Checkpoint& kubelet) const;
   PodTable::Done NoteDone(const Checkpoint& kubelet) const;
   std::vector<std::string> AssignmentOfNext(std::size_t slots) const;
@@ -123,6 +125,7 @@ class NodeServices : public Companion {
   std::map<std::string, std::string> faults_;            // of GPUs
   std::map<std::string, std::string> held_by_unhooked_;  // GPUs without turns
   std::set<kube::Event> told_of_unhooked_;               // to pods
+  JobTable jobs_;  // of the publisher's thread alone
   Publisher publisher_;
   threads::Rounds rounds_;  // last: these use the others
   threads::Rounds library_rounds_;

@@ -1,11 +1,27 @@
 // What a node's services show of themselves.
+#include <ctime>
 #include <utility>
 
+#include "common/base/clock.h"
 #include "deviceplugin/config/values.h"
 #include "deviceplugin/node_services.h"
 #include "deviceplugin/pods/slot_uuid.h"
 
 namespace crossover::deviceplugin {
+namespace {
+
+// By pods that whoever places jobs does not watch.
+GpuNode::Requested RequestedBy(const std::vector<Pod>& pods) {
+  GpuNode::Requested requested;
+  for (const Pod& pod : pods) {
+    if (pod.over || pod.managed) continue;
+    requested.requests += pod.requests;
+    ++requested.pods;
+  }
+  return requested;
+}
+
+}  // namespace
 
 std::shared_ptr<prometheus::Collectable> NodeServices::metrics() {
   return std::make_shared<NodeMetrics>([this] { return State(); });
@@ -57,7 +73,18 @@ NodeState NodeServices::State() const {
   return state;
 }
 
-std::optional<GpuNode> NodeServices::Report() const {
+// What each of them has learned, under the key of its pod.
+void NodeServices::LookAtJobs() {
+  const auto key_of = [this](const arbiter::Member& member) {
+    const auto pod = around_.pods->Find(member.pod_uid);
+    return pod ? pod->profile_key : std::string();
+  };
+  jobs_.Look(around_.books->Ranks(), around_.books->Gpus(), key_of,
+             {.monotonic = base::MonotonicNs(), .wall_s = std::time(nullptr)});
+}
+
+std::optional<GpuNode> NodeServices::Report() {
+  LookAtJobs();
   const auto kubelet = kubelet_.Read();
   if (!kubelet || !looked_ || !pods_.synced()) return std::nullopt;
   const ModeSwitch::State mode = around_.modes->mode();
@@ -74,7 +101,9 @@ std::optional<GpuNode> NodeServices::Report() const {
                  .sharing_reason = sharing.choice.reason,
                  .mps_multi_user = sharing.mps.multi_user,
                  .mps_served = sharing.served,
-                 .gpus = {}};
+                 .gpus = {},
+                 .requested = RequestedBy(around_.pods->All()),
+                 .jobs = jobs_.Jobs()};
   const auto faults = gpus_.faults();
   const auto text_of = [](const std::map<std::string, std::string>& texts, const std::string& uuid) {
     const auto found = texts.find(uuid);

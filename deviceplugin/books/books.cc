@@ -67,6 +67,11 @@ bool Books::Here(const JobKey& job) const {
   return ledger_.Here(job);
 }
 
+std::vector<RankView> Books::Ranks() const {
+  const std::lock_guard lock(mutex_);
+  return ledger_.Ranks();
+}
+
 std::vector<std::shared_ptr<const arbiter::Member>> Books::Members() const {
   const std::lock_guard lock(mutex_);
   return ledger_.Members();

@@ -33,6 +33,8 @@ class Books : public Sink {
   bool Here(const JobKey& job) const;
   std::vector<std::shared_ptr<const arbiter::Member>> Members() const;
 
+  std::vector<RankView> Ranks() const;
+
   // As of now; what the page says of each client is read at once, the rest is up to a recorder's round old.
   std::vector<GpuView> Gpus() const;
   std::vector<TurnView> Turns(const std::string& uuid, turn::Time since) const;

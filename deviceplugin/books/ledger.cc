@@ -169,7 +169,10 @@ void Ledger::LearnFrom(const arbiter::Event& event, Client* client) {
 
 void Ledger::NoteStep(Client* client, const arbiter::Event& event) {
   client->learned = true;
-  if (!client->disturbed) LearnFrom(event, client);
+  if (!client->disturbed) {
+    client->iterations += event.steps;
+    LearnFrom(event, client);
+  }
   // One that was begun in other company tells of neither.
   if (event.at - event.duration * event.steps < client->company_since) return;
   client->steps.Add(event.at, event.duration, event.steps);
@@ -312,6 +315,20 @@ std::vector<std::shared_ptr<const arbiter::Member>> Ledger::Members() const {
     for (const auto& [id, client] : gpu.clients) members.push_back(client.member);
   }
   return members;
+}
+
+std::vector<RankView> Ledger::Ranks() const {
+  std::vector<RankView> ranks;
+  for (const auto& [uuid, gpu] : gpus_) {
+    for (const auto& [id, client] : gpu.clients) {
+      ranks.push_back({.member = client.member,
+                       .learned = LearnedBy(client),
+                       .joined = client.joined,
+                       .iterations = client.iterations,
+                       .disturbed = client.disturbed});
+    }
+  }
+  return ranks;
 }
 
 ClientView Ledger::View(const Client& client, turn::Time now, const Words& words) const {

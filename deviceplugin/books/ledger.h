@@ -44,6 +44,7 @@ class Ledger {
   std::optional<JobProfile> Profile(const JobKey& job) const;
   bool Here(const JobKey& job) const;  // it has clients
   std::vector<std::shared_ptr<const arbiter::Member>> Members() const;
+  std::vector<RankView> Ranks() const;
   // Turns that had not ended before `since`, on one GPU (all, if `uuid` is empty), each GPU's in order of
   // their beginning. Those that last stand last.
   std::vector<TurnView> Turns(const std::string& uuid, turn::Time since) const;
@@ -56,6 +57,7 @@ class Ledger {
     turn::Time held = 0;    // 0: does not hold
     turn::Time waited = 0;  // before the present turn
     std::uint64_t turns = 0;
+    std::uint64_t iterations = 0;  // undisturbed
     RecentDurations waits;
     RecentDurations holds;
     RecentSteps steps;

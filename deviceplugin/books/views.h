@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "deviceplugin/arbiter/observer.h"
+#include "deviceplugin/profiles/job_profile.h"
 
 namespace crossover::deviceplugin {
 
@@ -72,6 +73,15 @@ struct GpuView {
   // unless two or more clients share and all of these times are known.
   std::optional<double> gain;
   std::string why_ungated;  // empty while turns are taken, and without clients
+};
+
+// What one client has learned, as of its last report.
+struct RankView {
+  std::shared_ptr<const arbiter::Member> member;
+  JobProfile learned;
+  turn::Time joined = 0;
+  std::uint64_t iterations = 0;  // since it came, that something could be learned from
+  bool disturbed = false;        // by somebody who takes no part: nothing is learned now
 };
 
 // A turn that was begun. `ended` is 0 while it lasts.

@@ -8,6 +8,7 @@
 #include "common/base/job_environment.h"
 #include "common/base/names.h"
 #include "common/kube/json.h"
+#include "common/kube/profile_key.h"
 #include "deviceplugin/switches/modes.h"
 
 namespace crossover::deviceplugin {
@@ -85,6 +86,9 @@ std::optional<Pod> ParsePod(const json& object) {
     pod.grace_s = grace.is_number_integer() ? grace.get<std::int64_t>() : 0;
   pod.annotations = OursOf(object, "annotations");
   pod.switch_faults = FaultsIn(pod.annotations, OursOf(object, "labels"));
+  pod.profile_key = kube::ProfileKeyOf(object);
+  pod.managed = Text(At(At(metadata, "labels"), base::kManagedLabel)) == "true";
+  pod.requests = kube::RequestsOf(object);
   pod.controlled = IsControlled(At(metadata, "ownerReferences"));
   for (const char* label : kOwnerLabels) {
     pod.owner = Text(At(At(metadata, "labels"), label));

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "common/kube/pod_requests.h"
+
 namespace crossover::deviceplugin {
 
 struct PodContainer {
@@ -29,6 +31,9 @@ struct Pod {
   std::vector<PodContainer> containers;  // in the order in which a kubelet asks: those that initialise first
   // By which its gang is known where no annotation says it: from the labels of whoever made it.
   std::string owner;
+  std::string profile_key;  // of its job (kube::ProfileKeyOf)
+  bool managed = false;      // has the label by which the extender finds it
+  kube::Requests requests;
   bool controlled = false;  // whoever made it makes another when it goes
 
   // An annotation of ours by its full name; empty where it is not set.

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/base/names.h"
+#include "deviceplugin/publish/jobs_json.h"
 
 namespace crossover::deviceplugin {
 namespace {
@@ -35,13 +36,23 @@ json GpuOf(const GpuNode::Gpu& gpu) {
   return object;
 }
 
+json RequestedOf(const GpuNode::Requested& requested) {
+  json object = {{"milliCPU", requested.requests.milli_cpu},
+                 {"memoryBytes", requested.requests.memory_bytes},
+                 {"pods", requested.pods}};
+  if (!requested.requests.others.empty()) object["others"] = requested.requests.others;
+  return object;
+}
+
 }  // namespace
 
 std::string BodyOf(const GpuNode& node) {
   json status = {{"version", node.version},
                  {"mode", node.mode},
                  {"maintenance", node.maintenance},
-                 {"gpus", json::array()}};
+                 {"gpus", json::array()},
+                 {"requested", RequestedOf(node.requested)},
+                 {"jobs", JobsJson(node.jobs)}};
   if (!node.sharing.empty()) {
     status["sharing"] = {{"kind", node.sharing}, {"reason", node.sharing_reason}};
     if (node.sharing == "mps") status["sharing"]["multiUser"] = node.mps_multi_user;

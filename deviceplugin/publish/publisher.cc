@@ -20,8 +20,12 @@ constexpr char kApply[] = "?fieldManager=crossover-deviceplugin&force=true";
 
 }  // namespace
 
-Publisher::Publisher(kube::Access access, std::function<std::optional<GpuNode>()> look)
-    : client_(std::move(access)), look_(std::move(look)), rounds_("xo-publish", kLook, [this] { Round(); }) {}
+Publisher::Publisher(kube::Access access, std::function<std::optional<GpuNode>()> look,
+                     std::function<void()> on_published)
+    : client_(std::move(access)),
+      look_(std::move(look)),
+      on_published_(std::move(on_published)),
+      rounds_("xo-publish", kLook, [this] { Round(); }) {}
 
 void Publisher::Round() {
   const auto now = steady_clock::now();
@@ -41,6 +45,7 @@ void Publisher::Round() {
   published_ = std::move(body);
   urgent_ = std::move(urgent);
   when_ = now;
+  if (on_published_) on_published_();
 }
 
 bool Publisher::Publish(const GpuNode& node, const std::string& body) {

@@ -17,8 +17,10 @@ namespace crossover::deviceplugin {
 
 class Publisher {
  public:
-  // `look` is called on the publisher's thread; nothing: not all is known now.
-  Publisher(kube::Access access, std::function<std::optional<GpuNode>()> look);
+  // Both are called on the publisher's thread. `look`: nothing where not all is known now. `on_published`: what
+  // `look` said last is published.
+  Publisher(kube::Access access, std::function<std::optional<GpuNode>()> look,
+            std::function<void()> on_published = {});
   // What has not been published by then is not.
   ~Publisher() { client_.Stop(); }
 
@@ -30,6 +32,7 @@ class Publisher {
 
   kube::Client client_;
   const std::function<std::optional<GpuNode>()> look_;
+  const std::function<void()> on_published_;
   std::atomic<std::uint64_t> failures_{0};
   // Of the thread alone.
   std::string published_, urgent_;

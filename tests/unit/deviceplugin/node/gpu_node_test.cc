@@ -9,6 +9,19 @@ namespace {
 
 using nlohmann::json;
 
+GpuNode::Job Job() {
+  GpuNode::Job job;
+  job.name_space = "team";
+  job.gang = "team/g";
+  job.profile_key = "k";
+  job.gpus = 2;
+  job.compute_s = 0.0123456;
+  job.source = "measured";
+  job.at_s = 1'700'000'000;
+  job.meetings = {{.beside = {{"other", "other/h", "l"}}, .gain = 1.31239, .at_s = 1'700'000'000}};
+  return job;
+}
+
 GpuNode Made() {
   return {
       .name = "n1",
@@ -28,7 +41,10 @@ GpuNode Made() {
            .withheld = "",
            .no_turns = "",
            .holders = {{"team", "p", "main", "team/g", {"GPU-a::0", "GPU-a::1"}}}},
-          {.uuid = "GPU-b", .model = "", .slots = 2, .withheld = "Xid 79", .no_turns = "", .holders = {}}}};
+          {.uuid = "GPU-b", .model = "", .slots = 2, .withheld = "Xid 79", .no_turns = "", .holders = {}}},
+      .requested = {.requests = {.milli_cpu = 1500, .memory_bytes = 1 << 20, .others = {{"example.com/nic", 1}}},
+                    .pods = 3},
+      .jobs = {Job()}};
 }
 
 TEST(GpuNodeTest, WhatIsApplied) {
@@ -48,12 +64,26 @@ TEST(GpuNodeTest, WhatIsApplied) {
   EXPECT_EQ(status["gpus"][1]["healthy"], false);
 }
 
+TEST(GpuNodeTest, JobsAndWhatOtherPodsAskFor) {
+  const json status = json::parse(BodyOf(Made()))["status"];
+  EXPECT_EQ(status["requested"],
+            json::parse(R"({"milliCPU":1500,"memoryBytes":1048576,"pods":3,"others":{"example.com/nic":1}})"));
+  const json& job = status["jobs"][0];
+  EXPECT_EQ(job["computeSeconds"], 0.01235) << "more figures are noise";
+  EXPECT_EQ(job["measuredAt"], "2023-11-14T22:13:20Z");
+  EXPECT_FALSE(job.contains("exposedSeconds")) << "not known";
+  EXPECT_EQ(job["meetings"][0], json::parse(R"({"gain":1.312,"measuredAt":"2023-11-14T22:13:20Z",
+      "beside":[{"namespace":"other","gang":"other/h","profileKey":"l"}]})"));
+}
+
 TEST(GpuNodeTest, OnlyWhatWhoeverPlacesJobsNeedsIsUrgent) {
   GpuNode node = Made();
   const std::string before = UrgentPartOf(node);
   node.version = "2";
   node.gpus[0].no_turns = "something";
   node.gpus[1].withheld = "Xid 48";
+  node.jobs.clear();
+  node.requested.pods = 4;
   EXPECT_EQ(UrgentPartOf(node), before);
   node.gpus[1].withheld = "";
   EXPECT_NE(UrgentPartOf(node), before);

@@ -1,0 +1,86 @@
+#include "common/kube/profile_key.h"
+
+#include <algorithm>
+#include <cctype>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "common/base/hash.h"
+#include "common/base/names.h"
+#include "common/kube/json.h"
+
+namespace crossover::kube {
+namespace {
+
+using nlohmann::json;
+
+// As those of the daemon's gangs, the most telling first.
+constexpr const char* kOwnerLabels[] = {"jobset.sigs.k8s.io/jobset-name", "training.kubeflow.org/job-name",
+                                        "leaderworkerset.sigs.k8s.io/name", "batch.kubernetes.io/job-name",
+                                        "job-name"};
+constexpr std::size_t kRandomLetters = 5;  // of a generated name
+// None of the letters that Kubernetes makes random endings of is a vowel.
+constexpr std::string_view kRandom = "bcdfghjklmnpqrstvwxz2456789";
+
+bool IsOfOneRun(std::string_view part) {
+  if (part.empty()) return true;
+  if (std::all_of(part.begin(), part.end(), [](unsigned char c) { return std::isdigit(c) != 0; }))
+    return true;
+  const bool random = part.find_first_not_of(kRandom) == std::string_view::npos;
+  const bool digit = part.find_first_of("2456789") != std::string_view::npos;
+  return part.size() == kRandomLetters && random && digit;
+}
+
+std::string_view WithoutRun(std::string_view name) {
+  for (std::size_t dash; (dash = name.rfind('-')) != std::string_view::npos && dash > 0;) {
+    if (!IsOfOneRun(name.substr(dash + 1))) break;
+    name = name.substr(0, dash);
+  }
+  return name;
+}
+
+std::string OwnerOf(const json& metadata) {
+  for (const char* label : kOwnerLabels) {
+    if (std::string name = Text(At(At(metadata, "labels"), label)); !name.empty()) return name;
+  }
+  const json& owners = At(metadata, "ownerReferences");
+  if (owners.is_array() && !owners.empty()) {
+    if (std::string name = Text(At(owners[0], "name")); !name.empty()) return name;
+  }
+  return Text(At(metadata, "name"));
+}
+
+std::string Hashed(std::string_view text) { return base::HexOf(base::Hash(text)).data(); }
+
+std::string TemplateOf(const json& pod) {
+  json seen = json::array();
+  for (const char* list : {"initContainers", "containers"}) {
+    const json& containers = At(At(pod, "spec"), list);
+    if (!containers.is_array()) continue;
+    for (const json& container : containers) {
+      const json& slots = At(At(At(container, "resources"), "limits"), base::kSlotResource);
+      if (slots.is_null()) continue;
+      seen.push_back(
+          json::array({At(container, "image"), At(container, "command"), At(container, "args"), slots}));
+    }
+  }
+  seen.push_back(At(At(At(pod, "metadata"), "annotations"), base::kGangSizeAnnotation));
+  return seen.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+}  // namespace
+
+std::string ProfileKeyOf(const json& pod) {
+  const json& metadata = At(pod, "metadata");
+  std::string key = Text(At(At(metadata, "annotations"), base::kProfileKeyAnnotation));
+  if (key.size() > kLongestProfileKey) {
+    const std::string hash = Hashed(key);
+    return key.substr(0, kLongestProfileKey - 1 - hash.size()) + "-" + hash;
+  }
+  if (!key.empty()) return key;
+  const std::string owner = OwnerOf(metadata);
+  if (owner.empty()) return "";
+  return std::string(WithoutRun(owner)) + "-" + Hashed(TemplateOf(pod));
+}
+
+}  // namespace crossover::kube

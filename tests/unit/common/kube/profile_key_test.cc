@@ -1,0 +1,66 @@
+#include "common/kube/profile_key.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace crossover::kube {
+namespace {
+
+using nlohmann::json;
+
+json Pod(const std::string& job, const std::string& argument = "--layers=24") {
+  return {{"metadata",
+           {{"name", job + "-0-abcde"}, {"labels", {{"batch.kubernetes.io/job-name", job}}}}},
+          {"spec",
+           {{"containers",
+             {{{"name", "main"},
+               {"image", "train:1"},
+               {"args", {argument}},
+               {"resources", {{"limits", {{"crossover.dev/slot", "1"}}}}}}}}}}};
+}
+
+TEST(ProfileKeyTest, TheAnnotationSaysIt) {
+  json pod = Pod("train");
+  pod["metadata"]["annotations"]["crossover.dev/profile-key"] = "bert";
+  EXPECT_EQ(ProfileKeyOf(pod), "bert");
+  pod["metadata"]["annotations"]["crossover.dev/profile-key"] = std::string(1000, 'x');
+  EXPECT_EQ(ProfileKeyOf(pod).size(), kLongestProfileKey);
+}
+
+TEST(ProfileKeyTest, RunsOfOneJobHaveTheSame) {
+  const std::string key = ProfileKeyOf(Pod("train"));
+  EXPECT_TRUE(key.starts_with("train-")) << key;
+  EXPECT_EQ(ProfileKeyOf(Pod("train-28391520")), key) << "a CronJob's number";
+  EXPECT_EQ(ProfileKeyOf(Pod("train-x7k2p")), key) << "a generated name";
+  EXPECT_EQ(ProfileKeyOf(Pod("train-28391520-x7k2p")), key);
+  json rank = Pod("train");
+  rank["metadata"]["name"] = "train-1-fghij";
+  rank["spec"]["containers"][0]["env"] = {{{"name", "RANK"}, {"value", "1"}}};
+  EXPECT_EQ(ProfileKeyOf(rank), key) << "as has another rank";
+}
+
+TEST(ProfileKeyTest, OtherJobsHaveOthers) {
+  const std::string key = ProfileKeyOf(Pod("train"));
+  EXPECT_NE(ProfileKeyOf(Pod("train", "--layers=48")), key);
+  EXPECT_NE(ProfileKeyOf(Pod("train-large")), key) << "a word is no ending of one run";
+  json other = Pod("train");
+  other["spec"]["containers"][0]["image"] = "train:2";
+  EXPECT_NE(ProfileKeyOf(other), key);
+  other = Pod("train");
+  other["metadata"]["annotations"]["crossover.dev/gang-size"] = "8";
+  EXPECT_NE(ProfileKeyOf(other), key);
+  other = Pod("train");
+  other["spec"]["containers"].push_back({{"name", "log"}, {"image", "log:7"}});
+  EXPECT_EQ(ProfileKeyOf(other), key) << "what has no slot does not compute";
+}
+
+TEST(ProfileKeyTest, OddPods) {
+  for (const char* text : {"null", "3", "{}", R"({"metadata": {"labels": 3}})"})
+    EXPECT_EQ(ProfileKeyOf(json::parse(text)), "") << text;
+  EXPECT_FALSE(ProfileKeyOf(json::parse(R"({"metadata": {"name": "p"}, "spec": {"containers": [7]}})")).empty());
+  EXPECT_TRUE(ProfileKeyOf(json::parse(R"({"metadata": {"name": "123"}})")).starts_with("123-"));
+}
+
+}  // namespace
+}  // namespace crossover::kube

@@ -1,0 +1,165 @@
+// What is published of jobs, with books that say what a test wants and time that stands still.
+#include "deviceplugin/publish/job_table.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/deviceplugin/made_member.h"
+
+namespace crossover::deviceplugin {
+namespace {
+
+using testing::IsEmpty;
+using testing::SizeIs;
+constexpr turn::Time kMs = base::kNsPerMs;
+constexpr turn::Time kSecond = base::kNsPerSecond;
+
+class JobTableTest : public ::testing::Test {
+ protected:
+  RankView Rank(const std::string& gang, int gpu = 0, turn::Time compute = 20 * kMs) {
+    const auto member = arbiter::MadeMember(++last_id_, "team/" + gang, "GPU-" + std::to_string(gpu));
+    member->name_space = "team";
+    member->pod_uid = gang;
+    member->gang_size = 2;
+    RankView rank{.member = member, .learned = {}, .joined = now_, .iterations = 50, .disturbed = false};
+    rank.learned.step_alone = {compute + 10 * kMs, now_, FigureSource::kMeasured};
+    rank.learned.compute = {compute, now_, FigureSource::kTurns};
+    rank.learned.away = {10 * kMs, now_, FigureSource::kTurns};
+    rank.learned.peak_memory = {1000, now_, FigureSource::kNvml};
+    return rank;
+  }
+  // All of them on one GPU.
+  static GpuView Shared(const std::vector<RankView>& ranks, std::optional<double> gain) {
+    GpuView gpu;
+    gpu.uuid = "GPU-0";
+    for (const RankView& rank : ranks) gpu.clients.emplace_back().member = rank.member;
+    gpu.gain = gain;
+    return gpu;
+  }
+  void Look(const std::vector<RankView>& ranks, const std::vector<GpuView>& gpus = {}) {
+    now_ += kSecond / 2;
+    table_.Look(ranks, gpus, [](const arbiter::Member& member) { return "key-of-" + member.pod_uid; },
+                {.monotonic = now_, .wall_s = now_ / kSecond});
+  }
+
+  JobTable table_;
+  std::uint64_t last_id_ = 0;
+  turn::Time now_ = 5000 * kSecond;
+};
+
+TEST_F(JobTableTest, MeansOverRanksAndTheMostOfMemory) {
+  std::vector<RankView> ranks = {Rank("a", 0, 20 * kMs), Rank("a", 1, 40 * kMs)};
+  ranks[1].learned.peak_memory->value = 3000;
+  ranks[1].learned.step_alone->source = FigureSource::kEstimated;
+  ranks[1].iterations = 7;
+  Look(ranks);
+  ASSERT_THAT(table_.Jobs(), SizeIs(1));
+  const GpuNode::Job job = table_.Jobs()[0];
+  EXPECT_EQ(job.gang, "team/a");
+  EXPECT_EQ(job.profile_key, "key-of-a");
+  EXPECT_EQ(job.gpus, 2u);
+  EXPECT_DOUBLE_EQ(*job.compute_s, 0.030);
+  EXPECT_DOUBLE_EQ(*job.exposed_s, 0.010);
+  EXPECT_DOUBLE_EQ(*job.step_alone_s, 0.040);
+  EXPECT_EQ(*job.memory, 3000u);
+  EXPECT_EQ(job.source, "estimated") << "of the rank that knows least";
+  EXPECT_EQ(job.iterations, 7u);
+  EXPECT_EQ(job.began_s, 5000);
+}
+
+TEST_F(JobTableTest, WhatRunsInNoPodIsNoJobOfTheCluster) {
+  RankView rank = Rank("a");
+  const auto member = arbiter::MadeMember(1, "a", "GPU-0");
+  rank.member = member;
+  Look({rank});
+  EXPECT_THAT(table_.Jobs(), IsEmpty());
+}
+
+TEST_F(JobTableTest, NoiseIsNotTold) {
+  RankView rank = Rank("a");
+  Look({rank});
+  rank.learned.compute->value += rank.learned.compute->value / 100;
+  Look({rank});
+  EXPECT_DOUBLE_EQ(*table_.Jobs()[0].compute_s, 0.020);
+  EXPECT_EQ(table_.Jobs()[0].at_s, 5000);
+  rank.learned.compute->value = 22 * kMs;
+  Look({rank});
+  EXPECT_DOUBLE_EQ(*table_.Jobs()[0].compute_s, 0.022);
+  EXPECT_EQ(table_.Jobs()[0].at_s, 5001);
+}
+
+TEST_F(JobTableTest, GainBesideWhomWhileAllIsKnown) {
+  const std::vector<RankView> ranks = {Rank("a"), Rank("b")};
+  for (int i = 0; i < JobTable::kLeastLooks - 1; ++i) Look(ranks, {Shared(ranks, 1.3)});
+  EXPECT_THAT(table_.Jobs()[0].meetings, IsEmpty()) << "a few looks say little";
+  Look(ranks, {Shared(ranks, 1.3)});
+  ASSERT_THAT(table_.Jobs()[0].meetings, SizeIs(1));
+  const GpuNode::Meeting meeting = table_.Jobs()[0].meetings[0];
+  EXPECT_DOUBLE_EQ(meeting.gain, 1.3);
+  ASSERT_THAT(meeting.beside, SizeIs(1));
+  EXPECT_EQ(meeting.beside[0].gang, "team/b");
+  EXPECT_EQ(meeting.beside[0].profile_key, "key-of-b");
+  EXPECT_EQ(table_.Jobs()[1].meetings[0].beside[0].profile_key, "key-of-a");
+  Look({ranks[0]});
+  EXPECT_THAT(table_.Jobs()[0].meetings, SizeIs(1)) << "it stays when the other has gone";
+}
+
+TEST_F(JobTableTest, WhatWasNotTakingTurnsGainedNothingByThem) {
+  const std::vector<RankView> ranks = {Rank("a"), Rank("b")};
+  GpuView observed = Shared(ranks, 0.8);
+  observed.why_ungated = "the mode is observe";
+  for (int i = 0; i < 3 * JobTable::kLeastLooks; ++i) Look(ranks, {observed});
+  EXPECT_THAT(table_.Jobs()[0].meetings, IsEmpty());
+  observed.stats.way = turn::Way::kSideBySide;
+  for (int i = 0; i < JobTable::kLeastLooks; ++i) Look(ranks, {observed});
+  EXPECT_THAT(table_.Jobs()[0].meetings, SizeIs(1)) << "where that is faster it is what they gain here";
+}
+
+TEST_F(JobTableTest, NoGainBesideSomebodyWhoTakesNoPart) {
+  std::vector<RankView> ranks = {Rank("a"), Rank("b")};
+  ranks[1].disturbed = true;
+  for (int i = 0; i < 3 * JobTable::kLeastLooks; ++i) Look(ranks, {Shared(ranks, 0.8)});
+  EXPECT_THAT(table_.Jobs()[0].meetings, IsEmpty());
+}
+
+TEST_F(JobTableTest, OneThatHasEndedStaysUntilItWasPublishedAndForAWhileAfter) {
+  Look({Rank("a")});
+  table_.NotePublished(now_);  // while it ran: says nothing of its end
+  Look({});
+  EXPECT_TRUE(table_.Jobs()[0].ended);
+  now_ += 10 * JobTable::kStays;
+  Look({});
+  EXPECT_THAT(table_.Jobs(), SizeIs(1)) << "nobody has heard of it";
+  table_.NotePublished(now_);
+  now_ += JobTable::kStays - kSecond;
+  Look({});
+  EXPECT_THAT(table_.Jobs(), SizeIs(1));
+  now_ += 2 * kSecond;
+  Look({});
+  EXPECT_THAT(table_.Jobs(), IsEmpty());
+}
+
+TEST_F(JobTableTest, OneThatComesBackIsTheSame) {
+  Look({Rank("a")});
+  Look({});
+  table_.NotePublished(now_);
+  Look({Rank("a")});
+  EXPECT_FALSE(table_.Jobs()[0].ended);
+  EXPECT_EQ(table_.Jobs()[0].began_s, 5000);
+  now_ += 2 * JobTable::kStays;
+  Look({Rank("a")});
+  EXPECT_THAT(table_.Jobs(), SizeIs(1));
+}
+
+TEST_F(JobTableTest, OfThoseThatHaveEndedNotAllAreKept) {
+  for (std::size_t i = 0; i < JobTable::kMostEnded + 3; ++i) {
+    now_ += kSecond;
+    Look({Rank(std::to_string(1000 + i))});
+  }
+  Look({});
+  ASSERT_THAT(table_.Jobs(), SizeIs(JobTable::kMostEnded));
+  EXPECT_EQ(table_.Jobs()[0].gang, "team/1003");
+}
+
+}  // namespace
+}  // namespace crossover::deviceplugin
