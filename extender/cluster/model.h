@@ -82,6 +82,7 @@ struct Pod {
   std::vector<Toleration> tolerations;
   std::optional<std::uint32_t> user;  // runAsUser of the containers that ask for slots; nothing: the image's
   std::int32_t priority = 0;          // spec.priority
+  std::string profile_key;            // of its job, in its namespace (kube::ProfileKeyOf)
 
   // Of all containers that are there at once: GPUs it gets.
   int slots() const;
@@ -112,6 +113,31 @@ struct GpuNode {
     std::vector<Holder> holders;
   };
 
+  // What a job gained beside others, over one after the other.
+  struct Meeting {
+    struct Peer {
+      std::string name_space, gang, key;
+    };
+    std::vector<Peer> beside;
+    double gain = 0;
+    double at_s = 0;
+  };
+  // A job with ranks here, now or not long ago. Seconds of one iteration, means over its ranks here; 0: not
+  // known.
+  struct Job {
+    std::string name_space, gang, key;
+    int gpus = 0;  // of this node
+    double compute_s = 0, exposed_s = 0, step_alone_s = 0;
+    double jitter = 0;
+    std::uint64_t peak_memory = 0;  // the most on one GPU
+    bool estimated = false;         // the step alone; else measured
+    int iterations = 0;             // that figures are from
+    double began_s = 0, at_s = 0;   // it was here first, and last
+    double disturbed_s = 0;         // when somebody who takes no part was beside it last; 0: never
+    bool ended = false;
+    std::vector<Meeting> meetings;
+  };
+
   std::string name;
   std::string mode;
   bool maintenance = false;
@@ -119,6 +145,7 @@ struct GpuNode {
   bool multi_user = false;
   std::vector<Gpu> gpus;
   Resources requested;  // by its pods that are not ours, as the daemon sees them
+  std::vector<Job> jobs;  // profiles/reports.h reads them
 };
 
 // What is known of the jobs with one key in one namespace. Seconds of one iteration alone, means over ranks.

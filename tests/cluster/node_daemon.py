@@ -1,4 +1,4 @@
-"""The node daemon on the nodes of a test cluster, with a service account of its own and its least permissions."""
+"""The node daemon on the nodes of a test cluster, with what manifests/ allow it."""
 
 import json
 import os
@@ -14,24 +14,21 @@ NAMESPACE = "crossover-system"
 _ACCOUNT = "crossover-deviceplugin"
 _MPS = "/run/crossover/mps"
 _ENDS_WITHIN_S = 10.0
-_CRDS = Path(__file__).resolve().parents[2] / "manifests" / "crds"
+_MANIFESTS = Path(__file__).resolve().parents[2] / "manifests"
 
 
-def permissions():
-    """What the daemon may do: read pods, namespaces and nodes, evict pods that are misplaced, tell of events, and
-    publish its node's GPUNode."""
-    subject = {"kind": "ServiceAccount", "name": _ACCOUNT, "namespace": NAMESPACE}
-    rules = [{"apiGroups": [""], "resources": ["pods", "namespaces", "nodes"], "verbs": ["get", "list", "watch"]},
-             {"apiGroups": [""], "resources": ["pods/eviction"], "verbs": ["create"]},
-             {"apiGroups": ["events.k8s.io"], "resources": ["events"], "verbs": ["create"]},
-             {"apiGroups": ["crossover.dev"], "resources": ["gpunodes"], "verbs": ["get", "create", "patch"]}]
-    return [
-        {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": _ACCOUNT, "namespace": NAMESPACE}},
-        {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": _ACCOUNT},
-         "rules": rules},
-        {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": {"name": _ACCOUNT},
-         "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": _ACCOUNT},
-         "subjects": [subject]}]
+def apply_manifests(cluster):
+    """Our kinds of objects, and what the daemon may do."""
+    for folder in ("crds", "rbac"):
+        cluster.kubectl("apply", "--filename", str(_MANIFESTS / folder))
+    for kind in ("gpunodes", "jobprofiles"):
+        cluster.kubectl("wait", "--for=condition=Established", f"crd/{kind}.crossover.dev")
+
+
+def token_of(cluster, node):
+    """Of a node's daemon: bound to the node, as those of a DaemonSet's pods are."""
+    return cluster.kubectl("create", "token", _ACCOUNT, "--namespace", NAMESPACE, "--bound-object-kind", "Node",
+                           "--bound-object-name", node.name).strip()
 
 
 class MpsDaemon:
@@ -73,10 +70,7 @@ class NodeDaemons:
         """On all nodes; wait until each has its slots."""
         cluster = self._cluster
         cluster.namespace(NAMESPACE, enforce="privileged")
-        cluster.kubectl("apply", "--filename", str(_CRDS))
-        cluster.apply(permissions())
-        token = cluster.kubectl("create", "token", _ACCOUNT, "--namespace", NAMESPACE)
-        (self._directory / "token").write_text(token, encoding="utf-8")
+        apply_manifests(cluster)
         for number, node in enumerate(cluster.nodes):
             self._gpus.install(number, node)
             if self._mps:
@@ -102,6 +96,7 @@ class NodeDaemons:
     def start_on(self, number, **node_settings):
         """`node_settings`: over those of all nodes."""
         node = self._cluster.nodes[number]
+        self._token_file(node).write_text(token_of(self._cluster, node), encoding="utf-8")
         self.configure(node, node_settings=node_settings)
         self._cluster.processes.start(
             self._name(node), node.enter([str(self._build.daemon), "--config", str(self._file(node))]),
@@ -152,6 +147,9 @@ class NodeDaemons:
     def _file(self, node):
         return self._directory / f"{node.name}.json"  # which is YAML, too
 
+    def _token_file(self, node):
+        return self._directory / f"{node.name}.token"
+
     def _trace_file(self, node):
         return self._directory / f"{node.name}.trace.jsonl"
 
@@ -169,6 +167,6 @@ class NodeDaemons:
                          "mps_control": str(self._build.program("nvidia-cuda-mps-control")),
                          "api_server": {"server": self._cluster.server,
                                         "ca_file": str(self._cluster.setup.certificates.authority),
-                                        "token_file": str(self._directory / "token")},
+                                        "token_file": str(self._token_file(node))},
                          **self._gpus.node_settings(node), **self._node_settings, **node_settings},
                 **self._settings}

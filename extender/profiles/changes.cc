@@ -1,0 +1,60 @@
+#include "extender/profiles/changes.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "extender/profiles/figures.h"
+#include "extender/profiles/objects.h"
+
+namespace crossover::extender {
+namespace {
+
+bool Moved(double before, double after, double noticeable) {
+  return std::abs(after - before) > noticeable * std::max(std::abs(before), std::abs(after));
+}
+
+bool HaveGainsMoved(const ProfileRecord& was, const ProfileRecord& is, const ProfileSettings& settings) {
+  if (was.meetings.size() != is.meetings.size()) return true;
+  return std::ranges::any_of(is.meetings, [&](const ProfileMeeting& meeting) {
+    const auto before = std::ranges::find_if(was.meetings, [&](const ProfileMeeting& m) {
+      return m.name_space == meeting.name_space && m.key == meeting.key;
+    });
+    return before == was.meetings.end() ||
+           Moved(GainOf(*before, settings), GainOf(meeting, settings), settings.noticeable);
+  });
+}
+
+bool IsNoticeable(const ProfileRecord& was, const ProfileRecord& is, const ProfileSettings& settings) {
+  const ProfileFigures before = FiguresOf(was, settings), after = FiguresOf(is, settings);
+  const auto moved = [&settings](double a, double b) { return Moved(a, b, settings.noticeable); };
+  return before.samples != after.samples || before.gpus != after.gpus ||
+         moved(before.compute_s, after.compute_s) || moved(before.exposed_s, after.exposed_s) ||
+         moved(before.jitter, after.jitter) ||
+         moved(static_cast<double>(before.peak_memory), static_cast<double>(after.peak_memory)) ||
+         HaveGainsMoved(was, is, settings) || is.last_seen_s() - was.last_seen_s() > settings.refresh_s;
+}
+
+}  // namespace
+
+std::vector<ProfileChange> ChangesOf(const ProfileRecords& known, const ProfileRecords& merged, double now_s,
+                                     const ProfileSettings& settings) {
+  std::vector<ProfileChange> changes;
+  for (const auto& [id, record] : merged) {
+    const auto found = known.find(id);
+    ProfileChange change{.kind = ProfileChange::Kind::kStatus, .id = id, .record = record};
+    if (found == known.end()) {
+      change.kind = ProfileChange::Kind::kCreate;
+      change.record.name = ProfileNameOf(id.second);
+    } else if (!record.hinted && now_s - record.last_seen_s() > settings.unused_s) {
+      if (record.runs.empty()) continue;  // nothing that we wrote
+      change.kind = ProfileChange::Kind::kRemove;
+    } else if (!IsNoticeable(found->second, record, settings)) {
+      continue;
+    }
+    changes.push_back(std::move(change));
+  }
+  return changes;
+}
+
+}  // namespace crossover::extender

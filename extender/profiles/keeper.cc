@@ -1,0 +1,132 @@
+#include "extender/profiles/keeper.h"
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "common/base/names.h"
+#include "common/kube/json.h"
+#include "common/logging/log.h"
+#include "extender/profiles/merge.h"
+#include "extender/profiles/objects.h"
+
+namespace crossover::extender {
+namespace {
+
+using nlohmann::json;
+
+constexpr char kRoot[] = "/apis/" CROSSOVER_DOMAIN "/v1alpha1";
+constexpr char kApply[] = "?fieldManager=crossover-extender&force=true";
+constexpr double kReadAnewS = 600;  // users make and remove them, too
+constexpr long kNotFound = 404;
+
+double Clock() {
+  const auto since = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration<double>(since).count();
+}
+
+std::string Dumped(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
+
+std::string PathOf(const ProfileChange& change) {
+  return kRoot + ("/namespaces/" + change.id.first) + "/jobprofiles/" + change.record.name;
+}
+
+}  // namespace
+
+ProfileKeeper::ProfileKeeper(kube::Access access, const ProfileSettings& settings, Surroundings around)
+    : client_(std::move(access)),
+      settings_(settings),
+      around_(std::move(around)),
+      rounds_("xo-profiles", around_.period, [this] { Round(); }) {}
+
+void ProfileKeeper::Round() {
+  if (!around_.leads()) {
+    read_s_.reset();  // somebody else writes them now
+    return;
+  }
+  const double now_s = around_.now_s ? around_.now_s() : Clock();
+  const auto jobs = around_.jobs();
+  if (!jobs) return;
+  if ((!read_s_ || now_s - *read_s_ > kReadAnewS) && !ReadAll(now_s)) return;
+  merged_ = Merge(std::move(merged_), *jobs, now_s, settings_);
+  std::size_t done = 0;
+  for (const ProfileChange& change : ChangesOf(known_, merged_, now_s, settings_)) {
+    const auto tried = tried_s_.find(change.id);
+    if (tried != tried_s_.end() && now_s - tried->second < settings_.least_gap_s) continue;
+    if (done++ == kMostOfRound || !around_.leads()) break;
+    tried_s_[change.id] = now_s;
+    if (!Carry(change)) {
+      ++failures_;
+      continue;
+    }
+    if (change.kind == ProfileChange::Kind::kRemove) {
+      known_.erase(change.id);
+      merged_.erase(change.id);
+      continue;
+    }
+    known_[change.id] = change.record;
+    merged_[change.id].name = change.record.name;
+  }
+  std::erase_if(tried_s_, [&](const auto& entry) { return now_s - entry.second > settings_.least_gap_s; });
+}
+
+// What was merged and not written yet stays: nodes say it once more, or it was too little to be written.
+bool ProfileKeeper::ReadAll(double now_s) {
+  ProfileRecords known;
+  std::string next;
+  do {
+    const kube::Response response =
+        client_.Get(std::string(kRoot) + "/jobprofiles?limit=500" + (next.empty() ? "" : "&continue=" + next));
+    const json list = json::parse(response.body, nullptr, false);
+    if (response.status != 200 || !kube::At(list, "items").is_array()) {
+      ++failures_;
+      Complain("JobProfiles cannot be read: " + WhyNot(response));
+      return false;
+    }
+    for (const json& item : kube::At(list, "items")) {
+      if (auto record = ParseRecord(item)) known.insert(*std::move(record));
+    }
+    next = kube::Text(kube::At(kube::At(list, "metadata"), "continue"));
+  } while (!next.empty());
+  known_ = merged_ = std::move(known);
+  read_s_ = now_s;
+  return true;
+}
+
+bool ProfileKeeper::Carry(const ProfileChange& change) {
+  const std::string path = PathOf(change);
+  if (change.kind == ProfileChange::Kind::kRemove) {
+    const kube::Response response = client_.Send({.method = "DELETE", .path = path, .body = ""});
+    const bool gone = response.status == 200 || response.status == kNotFound;
+    if (gone) ++removed_;
+    if (!gone) Complain("a JobProfile cannot be removed: " + WhyNot(response));
+    return gone;
+  }
+  if (change.kind == ProfileChange::Kind::kCreate &&
+      !Apply(path, Dumped(ObjectBody(change.id, change.record.name))))
+    return false;
+  if (!Apply(path + "/status", Dumped(StatusBody(change.id, change.record, settings_)))) {
+    known_.erase(change.id);  // somebody may have removed it: it is made anew
+    return false;
+  }
+  ++written_;
+  complaint_.clear();
+  return true;
+}
+
+bool ProfileKeeper::Apply(const std::string& path, const std::string& body) {
+  const kube::Response response = client_.Send({.method = "PATCH",
+                                                .path = path + kApply,
+                                                .body = body,
+                                                .content_type = "application/apply-patch+yaml"});
+  const bool done = response.status == 200 || response.status == 201;
+  if (!done) Complain("a JobProfile cannot be written: " + WhyNot(response));
+  return done;
+}
+
+void ProfileKeeper::Complain(const std::string& complaint) {
+  if (complaint != complaint_) logging::Warn(complaint);
+  complaint_ = complaint;
+}
+
+}  // namespace crossover::extender

@@ -1,0 +1,171 @@
+#include "extender/profiles/merge.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace crossover::extender {
+namespace {
+
+constexpr double kSameRunS = 60;        // between what nodes saw of it
+constexpr double kSameMeetingS = 3600;  // between two reports of it
+using Jobs = std::vector<const GpuNode::Job*>;
+
+// Runs of each gang: what nodes saw of it at about one time.
+std::map<ProfileId, std::vector<Jobs>> RunsOf(std::span<const GpuNode::Job> jobs) {
+  std::map<ProfileId, Jobs> by_gang;
+  for (const GpuNode::Job& job : jobs) by_gang[{job.name_space, job.gang}].push_back(&job);
+  std::map<ProfileId, std::vector<Jobs>> runs;
+  for (auto& [gang, seen] : by_gang) {
+    std::ranges::stable_sort(seen, {}, &GpuNode::Job::began_s);
+    double last_s = 0;
+    for (const GpuNode::Job* job : seen) {
+      std::vector<Jobs>& so_far = runs[gang];
+      if (so_far.empty() || job->began_s > last_s + kSameRunS) so_far.emplace_back();
+      so_far.back().push_back(job);
+      last_s = std::max(last_s, job->at_s);
+    }
+  }
+  return runs;
+}
+
+// A node whose clock is ahead would make all others' figures old.
+std::vector<GpuNode::Job> UntilNow(std::span<const GpuNode::Job> jobs, double now_s) {
+  std::vector<GpuNode::Job> until(jobs.begin(), jobs.end());
+  for (GpuNode::Job& job : until) {
+    job.began_s = std::min(job.began_s, now_s);
+    job.at_s = std::min(job.at_s, now_s);
+    for (GpuNode::Meeting& meeting : job.meetings) meeting.at_s = std::min(meeting.at_s, now_s);
+  }
+  return until;
+}
+
+std::string KeyOf(const Jobs& run) {
+  std::string key;
+  for (const GpuNode::Job* job : run) {
+    if (key.empty() || (!job->key.empty() && job->key < key)) key = job->key;
+  }
+  return key;
+}
+
+ProfileRun Together(const Jobs& nodes) {
+  ProfileRun run{.gang = nodes.front()->gang, .began_s = nodes.front()->began_s};
+  run.iterations = nodes.front()->iterations;
+  double ranks = 0;
+  for (const GpuNode::Job* job : nodes) {
+    run.gpus += job->gpus;
+    run.at_s = std::max(run.at_s, job->at_s);
+    run.iterations = std::min(run.iterations, job->iterations);
+    run.estimated |= job->estimated;
+    run.disturbed |= job->disturbed_s > 0;
+    run.peak_memory = std::max(run.peak_memory, job->peak_memory);
+    if (job->compute_s <= 0) continue;
+    const double here = std::max(job->gpus, 1);
+    ranks += here;
+    run.compute_s += (job->compute_s - run.compute_s) * here / ranks;
+    run.exposed_s += (job->exposed_s - run.exposed_s) * here / ranks;
+    run.jitter += (job->jitter - run.jitter) * here / ranks;
+  }
+  return run;
+}
+
+bool IsSame(const ProfileRun& a, const ProfileRun& b) {
+  return a.gang == b.gang && a.began_s <= b.at_s + kSameRunS && b.began_s <= a.at_s + kSameRunS;
+}
+
+void PutRun(const ProfileRun& run, ProfileRecord* record) {
+  const auto known = std::ranges::find_if(record->runs, [&](const ProfileRun& r) { return IsSame(r, run); });
+  if (known == record->runs.end()) {
+    record->runs.push_back(run);
+  } else if (run.at_s > known->at_s || (run.at_s == known->at_s && run.gpus >= known->gpus)) {
+    const ProfileRun before = std::exchange(*known, run);
+    known->began_s = std::min(before.began_s, run.began_s);
+    known->peak_memory = std::max(before.peak_memory, run.peak_memory);
+    if (run.compute_s <= 0) {  // it began to learn anew
+      known->compute_s = before.compute_s;
+      known->exposed_s = before.exposed_s;
+      known->jitter = before.jitter;
+    }
+  }
+  std::ranges::stable_sort(record->runs, {}, &ProfileRun::at_s);
+  if (record->runs.size() > kMostRuns)
+    record->runs.erase(record->runs.begin(), record->runs.end() - kMostRuns);
+}
+
+void PutGain(const ProfileId& other, const ProfileGain& gain, ProfileRecord* record) {
+  auto meeting = std::ranges::find_if(record->meetings, [&other](const ProfileMeeting& m) {
+    return m.name_space == other.first && m.key == other.second;
+  });
+  if (meeting == record->meetings.end()) {
+    record->meetings.push_back({other.first, other.second, {}});
+    meeting = record->meetings.end() - 1;
+  }
+  const auto known = std::ranges::find_if(meeting->gains, [&gain](const ProfileGain& g) {
+    return g.gang == gain.gang && g.other == gain.other && std::abs(g.at_s - gain.at_s) < kSameMeetingS;
+  });
+  if (known == meeting->gains.end()) {
+    meeting->gains.push_back(gain);
+  } else if (gain.at_s >= known->at_s) {
+    *known = gain;
+  }
+  std::ranges::stable_sort(meeting->gains, {}, &ProfileGain::at_s);
+  if (meeting->gains.size() > kMostGains) meeting->gains.erase(meeting->gains.begin());
+}
+
+// What all of a run's nodes say of each other gang that it was beside.
+void PutGains(const Jobs& nodes, ProfileRecord* record) {
+  struct Sum {
+    ProfileGain gain;
+    double gpus = 0;
+  };
+  std::map<std::tuple<std::string, std::string, std::string>, Sum> sums;  // namespace, key, gang
+  for (const GpuNode::Job* job : nodes) {
+    for (const GpuNode::Meeting& meeting : job->meetings) {
+      if (meeting.beside.size() != 1 || meeting.beside[0].key.empty()) continue;
+      const GpuNode::Meeting::Peer& peer = meeting.beside[0];
+      Sum& sum = sums[{peer.name_space, peer.key, peer.gang}];
+      const double here = std::max(job->gpus, 1);
+      sum.gpus += here;
+      sum.gain.gang = job->gang;
+      sum.gain.other = peer.gang;
+      sum.gain.gain += (meeting.gain - sum.gain.gain) * here / sum.gpus;
+      sum.gain.at_s = std::max(sum.gain.at_s, meeting.at_s);
+    }
+  }
+  for (const auto& [peer, sum] : sums) PutGain({std::get<0>(peer), std::get<1>(peer)}, sum.gain, record);
+}
+
+void Forget(double now_s, const ProfileSettings& settings, ProfileRecord* record) {
+  for (ProfileMeeting& meeting : record->meetings) {
+    std::erase_if(meeting.gains, [&](const ProfileGain& gain) { return now_s - gain.at_s > settings.forget_s; });
+  }
+  std::erase_if(record->meetings, [](const ProfileMeeting& meeting) { return meeting.gains.empty(); });
+  if (record->meetings.size() <= kMostMeetings) return;
+  std::ranges::stable_sort(record->meetings, std::greater(),
+                           [](const ProfileMeeting& meeting) { return meeting.gains.back().at_s; });
+  record->meetings.resize(kMostMeetings);
+}
+
+}  // namespace
+
+ProfileRecords Merge(ProfileRecords known, std::span<const GpuNode::Job> jobs, double now_s,
+                     const ProfileSettings& settings) {
+  const std::vector<GpuNode::Job> seen = UntilNow(jobs, now_s);
+  for (const auto& [gang, runs] : RunsOf(seen)) {
+    for (const Jobs& run : runs) {
+      const std::string key = KeyOf(run);
+      if (key.empty()) continue;
+      ProfileRecord& record = known[{gang.first, key}];
+      PutRun(Together(run), &record);
+      PutGains(run, &record);
+    }
+  }
+  for (auto& [id, record] : known) Forget(now_s, settings, &record);
+  return known;
+}
+
+}  // namespace crossover::extender

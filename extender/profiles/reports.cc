@@ -1,0 +1,78 @@
+#include "extender/profiles/reports.h"
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "extender/profiles/fields.h"
+
+namespace crossover::extender {
+namespace {
+
+using fields::NumberIn;
+using fields::TextIn;
+using fields::TimeIn;
+using kube::At;
+using nlohmann::json;
+
+constexpr double kMostSeconds = 3600;  // of an iteration
+constexpr double kMostGain = 16;
+constexpr double kMostGpus = 256;
+constexpr double kMostIterations = 1000;
+constexpr double kMostBytes = 1e15;
+constexpr std::size_t kMostMeetingsOfJob = 16;
+constexpr std::size_t kMostPeers = 16;
+
+GpuNode::Meeting MeetingOf(const json& object) {
+  GpuNode::Meeting meeting{.beside = {},
+                           .gain = NumberIn(object, "gain", kMostGain),
+                           .at_s = TimeIn(object, "measuredAt")};
+  const json& beside = At(object, "beside");
+  if (!beside.is_array() || beside.size() > kMostPeers) return meeting;
+  for (const json& peer : beside)
+    meeting.beside.push_back({TextIn(peer, "namespace"), TextIn(peer, "gang"), TextIn(peer, "profileKey")});
+  return meeting;
+}
+
+GpuNode::Job JobOf(const json& object) {
+  GpuNode::Job job{.name_space = TextIn(object, "namespace"),
+                   .gang = TextIn(object, "gang"),
+                   .key = TextIn(object, "profileKey"),
+                   .gpus = static_cast<int>(NumberIn(object, "gpus", kMostGpus)),
+                   .compute_s = NumberIn(object, "computeSeconds", kMostSeconds),
+                   .exposed_s = NumberIn(object, "exposedSeconds", kMostSeconds),
+                   .step_alone_s = NumberIn(object, "stepAloneSeconds", kMostSeconds),
+                   .jitter = NumberIn(object, "jitter", 1e3),
+                   .peak_memory = static_cast<std::uint64_t>(NumberIn(object, "peakMemoryBytes", kMostBytes)),
+                   .estimated = TextIn(object, "source") == "estimated",
+                   .iterations = static_cast<int>(NumberIn(object, "iterations", kMostIterations)),
+                   .began_s = TimeIn(object, "beganAt"),
+                   .at_s = TimeIn(object, "measuredAt"),
+                   .disturbed_s = TimeIn(object, "disturbedAt"),
+                   .ended = fields::YesIn(object, "ended"),
+                   .meetings = {}};
+  const json& meetings = At(object, "meetings");
+  if (!meetings.is_array()) return job;
+  for (const json& met : meetings) {
+    GpuNode::Meeting meeting = MeetingOf(met);
+    if (meeting.gain > 0 && meeting.at_s > 0 && job.meetings.size() < kMostMeetingsOfJob)
+      job.meetings.push_back(std::move(meeting));
+  }
+  return job;
+}
+
+}  // namespace
+
+std::vector<GpuNode::Job> JobsOf(const json& gpu_node) {
+  std::vector<GpuNode::Job> jobs;
+  const json& listed = At(At(gpu_node, "status"), "jobs");
+  if (!listed.is_array()) return jobs;
+  for (const json& object : listed) {
+    if (jobs.size() >= kMostJobsOfNode) break;
+    GpuNode::Job job = JobOf(object);
+    const bool sound = !job.name_space.empty() && !job.gang.empty() && job.at_s > 0 && job.began_s <= job.at_s;
+    if (sound) jobs.push_back(std::move(job));
+  }
+  return jobs;
+}
+
+}  // namespace crossover::extender

@@ -1,0 +1,122 @@
+"""What the token of a node's daemon opens, by manifests/rbac, and what it does not; and what JobProfiles may be."""
+
+import json
+import unittest
+
+from benchmarks.processes import Failed
+from tests.cluster.node_daemon import NAMESPACE, apply_manifests, token_of
+from tests.cluster.rig import Cluster
+
+_TEAM = "team"
+_APPLY = ["apply", "--server-side", "--force-conflicts", "--field-manager", "crossover-deviceplugin", "--filename", "-"]
+_FIGURES = {"computeSeconds": 0.02, "exposedSeconds": 0.01}
+
+
+def gpu_node(name):
+    return {"apiVersion": "crossover.dev/v1alpha1", "kind": "GPUNode", "metadata": {"name": name},
+            "status": {"mode": "enforce"}}
+
+
+def profile(name, **spec):
+    return {"apiVersion": "crossover.dev/v1alpha1", "kind": "JobProfile",
+            "metadata": {"name": name, "namespace": _TEAM}, "spec": spec}
+
+
+class Doors(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.cluster = Cluster()
+        cls.cluster.__enter__()
+        cls.addClassCleanup(cls.cluster.__exit__)
+        cls.cluster.namespace(_TEAM)
+        cls.cluster.namespace(NAMESPACE, enforce="privileged")
+        apply_manifests(cls.cluster)
+        cls.node, cls.other = cls.cluster.nodes
+        cls.await_policy()
+
+    @classmethod
+    def await_policy(cls):
+        """Until it is in force: the API server reads policies some time after they were made."""
+        token = token_of(cls.cluster, cls.node)
+        for _ in range(200):
+            if cls.as_token(token, [*_APPLY, "--dry-run=server"], gpu_node(cls.other.name)).returncode != 0:
+                return
+        raise Failed("the policy of GPUNodes is not in force")
+
+    @classmethod
+    def as_token(cls, token, words, thing=None):
+        """kubectl with nothing but a token: the administrator's certificate would count more."""
+        return cls.cluster.kubectl("--kubeconfig", "/dev/null", "--server", cls.cluster.server,
+                                   "--certificate-authority", str(cls.cluster.setup.certificates.authority),
+                                   "--token", token, *words, input=None if thing is None else json.dumps(thing),
+                                   check=False)
+
+    def refused(self, token, words, thing=None):
+        """What kubectl says."""
+        done = self.as_token(token, words, thing)
+        self.assertNotEqual(done.returncode, 0, f"{words}: {done.stdout}")
+        return done.stderr
+
+    def test_it_writes_its_own_gpu_node_and_no_other(self):
+        token = token_of(self.cluster, self.node)
+        done = self.as_token(token, _APPLY, gpu_node(self.node.name))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        said = self.refused(token, _APPLY, gpu_node(self.other.name))
+        self.assertIn(f"the daemon of node {self.node.name} may not write the GPUNode {self.other.name}", said)
+        self.assertIsNone(self.cluster.get("gpunode", self.other.name))
+        self.cluster.apply(gpu_node(self.other.name))
+        said = self.refused(token, _APPLY, gpu_node(self.other.name) | {"status": {"mode": "off"}})
+        self.assertIn("may not write", said, "one that is there")
+
+    def test_a_token_that_is_bound_to_no_node_writes_none(self):
+        token = self.cluster.kubectl("create", "token", "crossover-deviceplugin", "--namespace", NAMESPACE).strip()
+        self.assertIn("bound to no node", self.refused(token, _APPLY, gpu_node(self.node.name)))
+
+    def test_nothing_else_is_open(self):
+        token = token_of(self.cluster, self.node)
+        pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": _TEAM},
+               "spec": {"containers": [{"name": "c", "image": "x"}]}}
+        binding = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": "p", "namespace": _TEAM},
+                   "target": {"kind": "Node", "name": self.node.name}}
+        bind = ["create", "--raw", f"/api/v1/namespaces/{_TEAM}/pods/p/binding", "--filename", "-"]
+        create = ["create", "--filename", "-"]
+        for words, thing in ((create, pod), (bind, binding), (create, profile("p")),
+                             (["patch", "node", self.node.name, "--patch", '{"metadata":{"labels":{"a":"b"}}}'], None),
+                             (["delete", "gpunode", self.node.name], None), (["get", "secrets", "-A"], None),
+                             (["delete", "pods", "--all", "--namespace", _TEAM], None)):
+            said = self.refused(token, words, thing)
+            self.assertIn("forbidden" if "--raw" not in words else "orbidden", said, words)
+        done = self.as_token(token, ["get", "pods", "-A"])
+        self.assertEqual(done.returncode, 0, f"the token is good for what it is for: {done.stderr}")
+
+    def dry_run(self, thing):
+        """What the API server says of a thing that it is not to keep; every unknown field is a fault."""
+        return self.cluster.kubectl("create", "--dry-run=server", "--validate=strict", "--filename", "-",
+                                    input=json.dumps(thing), check=False)
+
+    def test_hints_of_users(self):
+        for good in (profile("a"), profile("b", key="Any key/at all", **_FIGURES, peakMemoryBytes=1 << 34)):
+            done = self.dry_run(good)
+            self.assertEqual(done.returncode, 0, done.stderr)
+        for bad, why in ((profile("a", computeSeconds=0.02), "computeSeconds and exposedSeconds go together"),
+                         (profile("a", computeSeconds=-1, exposedSeconds=0), "spec.computeSeconds"),
+                         (profile("a", **(_FIGURES | {"exposedSeconds": 4000})), "spec.exposedSeconds"),
+                         (profile("a", peakMemoryBytes="20Gi"), "spec.peakMemoryBytes"),
+                         (profile("a", key=""), "spec.key"),
+                         (profile("a", computeSecond=1), 'unknown field "spec.computeSecond"')):
+            done = self.dry_run(bad)
+            self.assertNotEqual(done.returncode, 0, bad)
+            self.assertIn(why, done.stderr)
+
+    def test_the_key_of_a_profile_stays(self):
+        self.cluster.apply(profile("kept", key="one"))
+        with self.assertRaisesRegex(Failed, "the key of a profile stays what it is"):
+            self.cluster.apply(profile("kept", key="two"))
+
+    def test_a_user_does_not_write_what_was_measured(self):
+        self.cluster.apply(profile("measured") | {"status": _FIGURES})
+        self.assertNotIn("status", self.cluster.get("jobprofile", "measured", _TEAM))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,112 @@
+// The keeper of profiles against a server that answers as it is told.
+#include "extender/profiles/keeper.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "tests/unit/common/kube/server.h"
+
+namespace crossover::extender {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+constexpr char kEmpty[] = R"({"items": []})";
+
+class ProfileKeeperTest : public ::testing::Test {
+ protected:
+  static std::vector<GpuNode::Job> Jobs(double compute_s) {
+    return {{.name_space = "team", .gang = "team/a", .key = "k", .gpus = 2, .compute_s = compute_s,
+             .iterations = 100, .began_s = 1.7e9, .at_s = 1.7e9 + 1, .meetings = {}}};
+  }
+  std::unique_ptr<ProfileKeeper> Keeper() {
+    return std::make_unique<ProfileKeeper>(
+        kube::Access{.server = server_.url(), .ca_file = "", .token_file = ""}, ProfileSettings{},
+        ProfileKeeper::Surroundings{.leads = [this] { return ++asked_, leads_.load(); },
+                                    .jobs = [this] { return std::optional(Jobs(compute_s_)); },
+                                    .period = std::chrono::milliseconds(1),
+                                    .now_s = [this] { return now_s_.load(); }});
+  }
+  template <class Condition>
+  static void Await(const Condition& condition) {
+    while (!condition()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  // The rounds that are under way now, and another, are over.
+  void AwaitRounds() {
+    const int asked = asked_;
+    Await([&] { return asked_ > asked + 6; });
+  }
+
+  kube::Server server_;
+  std::atomic<bool> leads_{true};
+  std::atomic<int> asked_{0};
+  std::atomic<double> compute_s_{0.020}, now_s_{1.7e9 + 2};
+};
+
+TEST_F(ProfileKeeperTest, ReadsMakesAndWritesTheStatus) {
+  server_.Answer(200, kEmpty);
+  server_.Answer(201, "{}");
+  server_.Answer(200, "{}");
+  const auto keeper = Keeper();
+  EXPECT_THAT(server_.AwaitRequest(0), StartsWith("GET /apis/crossover.dev/v1alpha1/jobprofiles?limit=500 "));
+  const std::string made = server_.AwaitRequest(1);
+  EXPECT_THAT(made, StartsWith("PATCH /apis/crossover.dev/v1alpha1/namespaces/team/jobprofiles/k-"));
+  EXPECT_THAT(made, HasSubstr(R"("spec":{"key":"k"})"));
+  EXPECT_THAT(made, Not(HasSubstr("status")));
+  const std::string written = server_.AwaitRequest(2);
+  EXPECT_THAT(written, HasSubstr("/status?fieldManager=crossover-extender&force=true "));
+  EXPECT_THAT(written, HasSubstr(R"("computeSeconds":0.02)"));
+  Await([&] { return keeper->written() == 1; });
+  AwaitRounds();
+  EXPECT_EQ(keeper->written(), 1u) << "nothing has changed";
+  compute_s_ = 0.040;
+  AwaitRounds();
+  EXPECT_EQ(keeper->written(), 1u) << "not yet again";
+  server_.Answer(200, "{}");
+  now_s_ = now_s_ + 61;
+  EXPECT_THAT(server_.AwaitRequest(3), HasSubstr(R"("computeSeconds":0.04)"));
+}
+
+TEST_F(ProfileKeeperTest, WhoeverDoesNotLeadWritesNothing) {
+  leads_ = false;
+  server_.Answer(200, kEmpty);
+  const auto keeper = Keeper();
+  AwaitRounds();
+  EXPECT_EQ(keeper->written() + keeper->failures(), 0u);
+  leads_ = true;
+  EXPECT_THAT(server_.AwaitRequest(0), StartsWith("GET ")) << "nor has it asked before";
+}
+
+TEST_F(ProfileKeeperTest, OnTopOfWhatIsThere) {
+  server_.Answer(200, R"({"items": [{"metadata": {"namespace": "team", "name": "mine"}, "spec": {"key": "k"}}]})");
+  server_.Answer(200, "{}");
+  const auto keeper = Keeper();
+  EXPECT_THAT(server_.AwaitRequest(1), HasSubstr("/jobprofiles/mine/status?")) << "by its key, not its name";
+}
+
+TEST_F(ProfileKeeperTest, OneThatWasRemovedIsMadeAnew) {
+  server_.Answer(200, R"({"items": [{"metadata": {"namespace": "team", "name": "mine"}, "spec": {"key": "k"}}]})");
+  server_.Answer(404, "{}");
+  const auto keeper = Keeper();
+  server_.AwaitRequest(1);
+  Await([&] { return keeper->failures() == 1; });
+  server_.Answer(201, "{}");
+  now_s_ = now_s_ + 61;
+  EXPECT_THAT(server_.AwaitRequest(2), HasSubstr("/jobprofiles/k-"));
+}
+
+TEST_F(ProfileKeeperTest, UnusedOnesGo) {
+  server_.Answer(200, R"({"items": [{"metadata": {"namespace": "old", "name": "o"}, "spec": {"key": "o"}, "status":
+      {"runs": [{"gang": "old/a", "lastSeen": "2001-01-01T00:00:00Z", "beganAt": "2001-01-01T00:00:00Z"}]}}]})");
+  server_.Answer(200, "{}");
+  const auto keeper = Keeper();
+  EXPECT_THAT(server_.AwaitRequest(1), StartsWith("DELETE /apis/crossover.dev/v1alpha1/namespaces/old/jobprofiles/o "));
+  Await([&] { return keeper->removed() == 1; });
+}
+
+}  // namespace
+}  // namespace crossover::extender

@@ -1,0 +1,158 @@
+#include "extender/profiles/merge.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "extender/profiles/figures.h"
+
+namespace crossover::extender {
+namespace {
+
+using testing::IsEmpty;
+using testing::SizeIs;
+constexpr double kNow = 1e9;
+constexpr double kDay = 86400;
+
+GpuNode::Job Job(const std::string& gang, int gpus, double compute_s, double exposed_s = 0.01) {
+  return {.name_space = "team",
+          .gang = "team/" + gang,
+          .key = "k",
+          .gpus = gpus,
+          .compute_s = compute_s,
+          .exposed_s = exposed_s,
+          .jitter = 0.1,
+          .peak_memory = 1000,
+          .iterations = 1000,
+          .began_s = kNow - 100,
+          .at_s = kNow,
+          .meetings = {}};
+}
+GpuNode::Job At(GpuNode::Job job, double at_s) {
+  job.began_s += at_s - job.at_s;
+  job.at_s = at_s;
+  return job;
+}
+GpuNode::Job Beside(GpuNode::Job job, const std::string& gang, const std::string& key, double gain) {
+  job.meetings.push_back({.beside = {{"other", gang, key}}, .gain = gain, .at_s = job.at_s});
+  return job;
+}
+
+class MergeTest : public ::testing::Test {
+ protected:
+  void See(const std::vector<GpuNode::Job>& jobs, double now_s = kNow) {
+    records_ = Merge(std::move(records_), jobs, now_s, settings_);
+  }
+  const ProfileRecord& Record() { return records_[{"team", "k"}]; }
+  ProfileFigures Figures() { return FiguresOf(Record(), settings_); }
+
+  const ProfileSettings settings_;
+  ProfileRecords records_;
+};
+
+TEST_F(MergeTest, MeansOverTheRanksOfAllNodes) {
+  GpuNode::Job big = Job("a", 3, 0.020), small = Job("a", 1, 0.040, 0.050);
+  small.peak_memory = 3000;
+  small.iterations = 10;
+  See({big, small});
+  EXPECT_DOUBLE_EQ(Figures().compute_s, 0.025);
+  EXPECT_DOUBLE_EQ(Figures().exposed_s, 0.020);
+  EXPECT_EQ(Figures().peak_memory, 3000u);
+  EXPECT_EQ(Figures().gpus, 4);
+  EXPECT_EQ(Figures().samples, 1);
+  EXPECT_EQ(Record().runs[0].iterations, 10) << "of the rank that has fewest";
+}
+
+TEST_F(MergeTest, WhatIsToldAgainCountsOnce) {
+  for (int i = 0; i < 100; ++i) See({At(Beside(Job("a", 1, 0.020), "other/b", "l", 1.5), kNow + i)}, kNow + i);
+  EXPECT_THAT(Record().runs, SizeIs(1));
+  EXPECT_THAT(Record().meetings[0].gains, SizeIs(1));
+  See({At(Job("a", 1, 0.030), kNow + kDay)}, kNow + kDay);
+  EXPECT_THAT(Record().runs, SizeIs(2)) << "a gang of that name a day later is another run";
+}
+
+TEST_F(MergeTest, WhatANodeForgetsFirstTakesNothingAway) {
+  See({Job("a", 2, 0.020), Job("a", 2, 0.040)});
+  See({Job("a", 2, 0.020)});
+  EXPECT_EQ(Figures().gpus, 4);
+  EXPECT_DOUBLE_EQ(Figures().compute_s, 0.030);
+}
+
+TEST_F(MergeTest, TwoRunsOfOneNameAtTwoTimesAreTwo) {
+  See({At(Job("a", 2, 0.020), kNow - 5000), Job("a", 2, 0.040)});
+  EXPECT_THAT(Record().runs, SizeIs(2));
+}
+
+TEST_F(MergeTest, OldRunsAndShortOnesCountLess) {
+  GpuNode::Job old = At(Job("a", 1, 0.010), kNow - settings_.half_life_s);
+  See({old, Job("b", 1, 0.040)});
+  EXPECT_DOUBLE_EQ(Figures().compute_s, (0.5 * 0.010 + 0.040) / 1.5);
+  records_.clear();
+  GpuNode::Job brief = Job("a", 1, 0.010);
+  brief.iterations = 100;
+  See({brief, Job("b", 1, 0.040)});
+  EXPECT_DOUBLE_EQ(Figures().compute_s, (0.1 * 0.010 + 0.040) / 1.1);
+}
+
+TEST_F(MergeTest, OutliersOfDisturbedRunsAreLeftOut) {
+  GpuNode::Job disturbed = Job("b", 1, 0.080);
+  disturbed.disturbed_s = kNow;
+  See({Job("a", 1, 0.020), disturbed});
+  EXPECT_DOUBLE_EQ(Figures().compute_s, 0.020);
+  EXPECT_EQ(Figures().samples, 1);
+  records_.clear();
+  disturbed.disturbed_s = 0;
+  See({Job("a", 1, 0.020), disturbed});
+  EXPECT_DOUBLE_EQ(Figures().compute_s, 0.050) << "the same figure of a run that was not counts";
+  records_.clear();
+  disturbed.disturbed_s = kNow;
+  See({disturbed});
+  EXPECT_DOUBLE_EQ(Figures().compute_s, 0.080) << "better than nothing";
+}
+
+TEST_F(MergeTest, JobsWithoutAKeyAreNobodys) {
+  GpuNode::Job job = Job("a", 1, 0.020);
+  job.key = "";
+  See({job});
+  EXPECT_THAT(records_, IsEmpty());
+}
+
+TEST_F(MergeTest, AClockThatIsAheadMakesNobodyOld) {
+  See({At(Job("a", 1, 0.010), kNow + 1000 * kDay), Job("b", 1, 0.030)});
+  EXPECT_DOUBLE_EQ(Figures().compute_s, 0.020);
+}
+
+TEST_F(MergeTest, GainsOfPairsAlone) {
+  GpuNode::Job job = Beside(Job("a", 1, 0.020), "other/b", "l", 1.4);
+  job.meetings[0].beside.push_back({"third", "third/c", "m"});
+  See({job});
+  EXPECT_THAT(Record().meetings, IsEmpty()) << "whose gain is it?";
+}
+
+TEST_F(MergeTest, OldGainsCountLessAndAreForgotten) {
+  See({Beside(Job("a", 1, 0.020), "other/b", "l", 0.8)});
+  const double later = kNow + settings_.half_life_s;
+  See({At(Beside(At(Job("c", 1, 0.020), later), "other/d", "l", 1.4), later)}, later);
+  ASSERT_THAT(Record().meetings, SizeIs(1));
+  EXPECT_DOUBLE_EQ(GainOf(Record().meetings[0], settings_), (0.5 * 0.8 + 1.4) / 1.5);
+  See({}, kNow + settings_.forget_s + 1);
+  EXPECT_DOUBLE_EQ(GainOf(Record().meetings[0], settings_), 1.4);
+  See({}, later + settings_.forget_s + 1);
+  EXPECT_THAT(Record().meetings, IsEmpty());
+}
+
+TEST_F(MergeTest, NothingGrowsWithoutBound) {
+  for (int i = 0; i < 100; ++i) {
+    const double at_s = kNow + i * 7200;
+    const std::string number = std::to_string(i);
+    See({Beside(At(Job("a" + number, 1, 0.020), at_s), "other/b", "l" + number, 1.2),
+         Beside(At(Job("c" + number, 1, 0.020), at_s), "other/b", "l", 1.2)},
+        at_s);
+  }
+  EXPECT_THAT(Record().runs, SizeIs(kMostRuns));
+  EXPECT_THAT(Record().meetings, SizeIs(kMostMeetings));
+  for (const ProfileMeeting& meeting : Record().meetings) EXPECT_LE(meeting.gains.size(), kMostGains);
+  EXPECT_EQ(Record().runs.back().gang, "team/c99");
+}
+
+}  // namespace
+}  // namespace crossover::extender

@@ -1,0 +1,91 @@
+// What two jobs gained, all the way from what nodes say to who meets whom.
+#include "extender/profiles/observed.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "extender/placement/engine.h"
+#include "extender/profiles/figures.h"
+#include "extender/profiles/merge.h"
+#include "tests/unit/extender/placement/cluster.h"
+
+namespace crossover::extender {
+namespace {
+
+using testing::IsEmpty;
+using testing::SizeIs;
+constexpr double kNow = 1e9;
+
+// As whoever watches JobProfiles has them.
+std::vector<JobProfile> ProfilesOf(const ProfileRecords& records) {
+  std::vector<JobProfile> profiles;
+  for (const auto& [id, record] : records) {
+    JobProfile& profile = profiles.emplace_back();
+    profile.name_space = id.first;
+    profile.key = id.second;
+    for (const ProfileMeeting& meeting : record.meetings)
+      profile.meetings.push_back({meeting.name_space, meeting.key, GainOf(meeting, {})});
+  }
+  return profiles;
+}
+
+// Both jobs of a pair, as their node tells of them.
+std::vector<GpuNode::Job> Met(double gain) {
+  const auto job = [gain](const std::string& mine, const std::string& other) {
+    GpuNode::Job made{.name_space = "team", .gang = "team/" + mine, .key = mine, .gpus = 4, .compute_s = 0.01,
+                      .exposed_s = 0.01, .iterations = 500, .began_s = kNow - 9, .at_s = kNow, .meetings = {}};
+    made.meetings = {{.beside = {{"team", "team/" + other, other}}, .gain = gain, .at_s = kNow}};
+    return made;
+  };
+  return {job("x", "y"), job("y", "x")};
+}
+
+class ObservedTest : public ::testing::Test {
+ protected:
+  ObservedTest() {
+    running_.key = "team/x";
+    waiting_.key = "team/y";
+  }
+  // Whether two jobs that would fit share the only GPUs there are.
+  bool Meet(const std::vector<placement::Observed>& observed) {
+    const auto nodes = placement::Nodes(1, 4);
+    const placement::State state{
+        .nodes = nodes, .placed = {placement::OnAll(running_, nodes)}, .observed = observed};
+    const auto decision = placement::Decide(state, {waiting_}, 0, {});
+    return placement::PlanFor(decision, waiting_.id) != nullptr;
+  }
+  placement::Gang running_ = placement::Job("a"), waiting_ = placement::Job("b");
+};
+
+TEST_F(ObservedTest, ThoseWhoLostByItDoNotMeetAgain) {
+  EXPECT_TRUE(Meet({})) << "nothing else is in the way";
+  const auto lost = ObservedOf(ProfilesOf(Merge({}, Met(0.9), kNow, {})));
+  ASSERT_THAT(lost, SizeIs(1)) << "each pair once";
+  EXPECT_DOUBLE_EQ(lost[0].gain, 0.9);
+  EXPECT_FALSE(Meet(lost));
+  EXPECT_TRUE(Meet(ObservedOf(ProfilesOf(Merge({}, Met(1.3), kNow, {}))))) << "they may where it was a gain";
+}
+
+TEST_F(ObservedTest, NotEvenAfterTheLeaderWasAway) {
+  ProfileRecords records = Merge({}, Met(0.9), kNow, {});
+  records = Merge(std::move(records), {}, kNow + 20 * 86400, {});
+  EXPECT_FALSE(Meet(ObservedOf(ProfilesOf(records))));
+  records = Merge(std::move(records), {}, kNow + 31 * 86400, {});
+  EXPECT_TRUE(Meet(ObservedOf(ProfilesOf(records)))) << "what is a month old may have changed";
+}
+
+TEST_F(ObservedTest, TheSameKeyOfAnotherNamespaceIsAnotherJob) {
+  running_.key = "elsewhere/x";
+  EXPECT_TRUE(Meet(ObservedOf(ProfilesOf(Merge({}, Met(0.9), kNow, {})))));
+}
+
+TEST_F(ObservedTest, WithoutAKeyNothingIsKnown) {
+  EXPECT_EQ(PlacementKeyOf("team", ""), "");
+  JobProfile profile;
+  profile.name_space = "team";
+  profile.meetings = {{"team", "x", 0.5}};
+  EXPECT_THAT(ObservedOf(std::vector{profile}), IsEmpty());
+}
+
+}  // namespace
+}  // namespace crossover::extender
