@@ -30,9 +30,9 @@ constexpr std::array<std::pair<std::string_view, long double>, 16> kSuffixes = {
     {"Pi", 0x1p50L},
     {"Ei", 0x1p60L},
 }};
-constexpr std::size_t kLongest = 64;    // of a text
-constexpr int kMostExponent = 40;       // beyond, all is nothing or too much
-constexpr long double kExact = 1e-9L;   // of one: what decimal fractions lose in binary
+constexpr std::size_t kLongest = 64;   // of a text
+constexpr int kMostExponent = 40;      // beyond, all is nothing or too much
+constexpr long double kExact = 1e-9L;  // of one: what decimal fractions lose in binary
 
 // The digits before a suffix; `text` loses them.
 std::optional<long double> TakeNumber(std::string_view* text) {

@@ -31,16 +31,19 @@ TEST(PodRequestsTest, ContainersTogether) {
 }
 
 TEST(PodRequestsTest, OneThatInitialisesCountsWhereItNeedsMore) {
-  const json pod = Pod({Container("i", "4", "1Mi"), Container("j", "3", "8Gi")}, {Container("a", "1", "1Gi")});
+  const json pod =
+      Pod({Container("i", "4", "1Mi"), Container("j", "3", "8Gi")}, {Container("a", "1", "1Gi")});
   EXPECT_EQ(RequestsOf(pod).milli_cpu, 4000) << "they run one after the other";
   EXPECT_EQ(RequestsOf(pod).memory_bytes, 8LL << 30);
 }
 
 TEST(PodRequestsTest, SidecarsStayAndAreThereForThoseAfterThem) {
-  const json before = Pod({Sidecar("s", "2", "1Gi"), Container("i", "4", "1Mi")}, {Container("a", "1", "1Gi")});
+  const json before =
+      Pod({Sidecar("s", "2", "1Gi"), Container("i", "4", "1Mi")}, {Container("a", "1", "1Gi")});
   EXPECT_EQ(RequestsOf(before).milli_cpu, 6000) << "the sidecar is there when i runs";
   EXPECT_EQ(RequestsOf(before).memory_bytes, 2LL << 30);
-  const json after = Pod({Container("i", "4", "1Mi"), Sidecar("s", "2", "1Gi")}, {Container("a", "1", "1Gi")});
+  const json after =
+      Pod({Container("i", "4", "1Mi"), Sidecar("s", "2", "1Gi")}, {Container("a", "1", "1Gi")});
   EXPECT_EQ(RequestsOf(after).milli_cpu, 4000) << "and not yet";
 }
 
@@ -63,8 +66,9 @@ TEST(PodRequestsTest, WhileItIsResizedTheGreaterCounts) {
 }
 
 TEST(PodRequestsTest, OddPartsAreNothing) {
-  for (const char* text : {"null", "3", R"({"spec": 1})", R"({"spec": {"containers": [1, null, {"resources": []}]}})",
-                           R"({"spec": {"containers": [{"resources": {"requests": {"cpu": "x", "memory": -1}}}]}})"})
+  for (const char* text :
+       {"null", "3", R"({"spec": 1})", R"({"spec": {"containers": [1, null, {"resources": []}]}})",
+        R"({"spec": {"containers": [{"resources": {"requests": {"cpu": "x", "memory": -1}}}]}})"})
     EXPECT_EQ(RequestsOf(json::parse(text)), Requests{}) << text;
 }
 
