@@ -14,11 +14,14 @@ namespace crossover::extender {
 
 using Labels = std::map<std::string, std::string>;
 
-// CPU in thousandths; what else a pod asks for or a node has, by the resource's name.
+// CPU in thousandths; what else a pod asks for or a node has, by the resource's name. Of a node and of all
+// that is on it "pods" is among them; what one pod asks for is without.
 struct Resources {
   std::int64_t milli_cpu = 0;
   std::int64_t memory = 0;
   std::map<std::string, std::int64_t> others;  // slots are among them
+
+  friend bool operator==(const Resources&, const Resources&) = default;
 };
 
 struct Toleration {
@@ -26,23 +29,31 @@ struct Toleration {
   std::string effect;  // empty: any
   std::string value;
   bool exists = false;  // whatever the value
+
+  friend bool operator==(const Toleration&, const Toleration&) = default;
 };
 
 struct Taint {
   std::string key, value, effect;
+
+  friend bool operator==(const Taint&, const Taint&) = default;
 };
 
 // One expression of a node selector.
 struct Requirement {
   std::string key;
-  std::string op;  // In, NotIn, Exists, DoesNotExist, Gt, Lt
+  std::string op;  // In, NotIn, Exists, DoesNotExist, Gt, Lt; any other holds for no node
   std::vector<std::string> values;
   bool of_field = false;  // metadata.name, not a label
+
+  friend bool operator==(const Requirement&, const Requirement&) = default;
 };
 
 // Who made a pod and makes another when it goes.
 struct Owner {
   std::string api_version, kind, name, uid;
+
+  friend bool operator==(const Owner&, const Owner&) = default;
 };
 
 struct Container {
@@ -50,6 +61,8 @@ struct Container {
   int slots = 0;
   bool init = false;
   bool sidecar = false;  // initialises, and stays
+
+  friend bool operator==(const Container&, const Container&) = default;
 };
 
 // Whether a scheduler found a node, in its own words: the condition PodScheduled.
@@ -58,6 +71,8 @@ struct Scheduled {
   std::string reason;  // Unschedulable, SchedulingGated, ..
   std::string message;
   double at_s = 0;
+
+  friend bool operator==(const Scheduled&, const Scheduled&) = default;
 };
 
 struct Pod {
@@ -69,6 +84,7 @@ struct Pod {
   std::optional<Owner> owner;
   std::string node;  // where it is bound to; empty: nowhere
   std::string scheduler;
+  std::string pod_group;  // of Kubernetes' own gang scheduling: spec.schedulingGroup or spec.workloadRef
   std::vector<std::string> gates;
   bool over = false;      // Succeeded or Failed
   bool running = false;   // its phase is Running
@@ -77,7 +93,8 @@ struct Pod {
   std::vector<Container> containers;  // those that initialise first
   Resources requests;                 // of the whole pod, as a scheduler counts them
   Labels node_selector;
-  // Required node affinity: one of the terms must hold, all requirements of it. None: anywhere.
+  // Required node affinity: one of the terms must hold, all requirements of it; one without any holds
+  // nowhere. None: anywhere.
   std::vector<std::vector<Requirement>> affinity;
   std::vector<Toleration> tolerations;
   std::optional<std::uint32_t> user;  // runAsUser of the containers that ask for slots; nothing: the image's
@@ -86,6 +103,8 @@ struct Pod {
 
   // Of all containers that are there at once: GPUs it gets.
   int slots() const;
+
+  friend bool operator==(const Pod&, const Pod&) = default;
 };
 
 struct Node {
@@ -96,6 +115,8 @@ struct Node {
   Resources allocatable;
   bool cordoned = false;
   bool ready = false;
+
+  friend bool operator==(const Node&, const Node&) = default;
 };
 
 // A node's GPUs, as its daemon publishes them.
@@ -103,6 +124,8 @@ struct GpuNode {
   struct Holder {
     std::string name_space, pod, container;
     int slots = 0;
+
+    friend bool operator==(const Holder&, const Holder&) = default;
   };
   struct Gpu {
     std::string uuid;
@@ -111,16 +134,22 @@ struct GpuNode {
     bool healthy = false;
     std::string withheld;  // why not
     std::vector<Holder> holders;
+
+    friend bool operator==(const Gpu&, const Gpu&) = default;
   };
 
   // What a job gained beside others, over one after the other.
   struct Meeting {
     struct Peer {
       std::string name_space, gang, key;
+
+      friend bool operator==(const Peer&, const Peer&) = default;
     };
     std::vector<Peer> beside;
     double gain = 0;
     double at_s = 0;
+
+    friend bool operator==(const Meeting&, const Meeting&) = default;
   };
   // A job with ranks here, now or not long ago. Seconds of one iteration, means over its ranks here; 0: not
   // known.
@@ -136,6 +165,8 @@ struct GpuNode {
     double disturbed_s = 0;         // when somebody who takes no part was beside it last; 0: never
     bool ended = false;
     std::vector<Meeting> meetings;
+
+    friend bool operator==(const Job&, const Job&) = default;
   };
 
   std::string name;
@@ -146,6 +177,8 @@ struct GpuNode {
   std::vector<Gpu> gpus;
   Resources requested;  // by its pods that are not ours, as the daemon sees them
   std::vector<Job> jobs;  // profiles/reports.h reads them
+
+  friend bool operator==(const GpuNode&, const GpuNode&) = default;
 };
 
 // What is known of the jobs with one key in one namespace. Seconds of one iteration alone, means over ranks.
@@ -153,6 +186,8 @@ struct JobProfile {
   struct Meeting {
     std::string name_space, key;
     double gain = 0;
+
+    friend bool operator==(const Meeting&, const Meeting&) = default;
   };
   std::string name_space, name;
   std::string key;
@@ -162,6 +197,8 @@ struct JobProfile {
   std::uint64_t peak_memory = 0;
   int gpus = 0;  // that its gang had
   std::vector<Meeting> meetings;
+
+  friend bool operator==(const JobProfile&, const JobProfile&) = default;
 };
 
 }  // namespace crossover::extender

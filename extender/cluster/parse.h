@@ -1,0 +1,25 @@
+// Objects of the API server as the model has them. Pure; whatever an object says, nothing throws.
+//
+// Nothing for what lacks a name that it is known by. Any other field that is missing or malformed counts as
+// not set; numbers are cut to what a machine could have.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+
+#include "extender/cluster/model.h"
+
+namespace crossover::extender {
+
+// Of others' annotations only short ones are kept: what controllers say of a pod's place in its job, and not
+// what tools store there.
+inline constexpr std::size_t kLongestOthersAnnotation = 256;
+inline constexpr std::size_t kLongestMessage = 1024;  // of a condition; longer ones are cut
+
+std::optional<Pod> ParsePod(const nlohmann::json& object);
+std::optional<Node> ParseNode(const nlohmann::json& object);
+std::optional<GpuNode> ParseGpuNode(const nlohmann::json& object);
+// What was measured is preferred to what a user says.
+std::optional<JobProfile> ParseJobProfile(const nlohmann::json& object);
+
+}  // namespace crossover::extender

@@ -1,0 +1,86 @@
+#include <algorithm>
+
+#include "extender/cluster/fields.h"
+#include "extender/cluster/parse.h"
+#include "extender/cluster/resources.h"
+
+namespace crossover::extender {
+namespace {
+
+using kube::At;
+using nlohmann::json;
+
+constexpr std::int64_t kMostSlots = 1024;  // of a GPU
+constexpr std::int64_t kMost = INT64_MAX;
+
+GpuNode::Gpu GpuOf(const json& object) {
+  GpuNode::Gpu gpu;
+  gpu.uuid = TextAt(object, "uuid");
+  gpu.memory = static_cast<std::uint64_t>(WholeAt(object, "memoryBytes", 0, kMost));
+  gpu.slots = static_cast<int>(WholeAt(object, "slots", 0, kMostSlots));
+  gpu.healthy = IsTrue(object, "healthy");
+  gpu.withheld = TextAt(object, "withheld");
+  for (const json& holder : List(object, "holders")) {
+    const std::size_t slots = List(holder, "slots").size();
+    gpu.holders.push_back({.name_space = TextAt(holder, "namespace"),
+                           .pod = TextAt(holder, "pod"),
+                           .container = TextAt(holder, "container"),
+                           .slots = static_cast<int>(std::min<std::size_t>(slots, kMostSlots))});
+  }
+  return gpu;
+}
+
+Resources RequestedIn(const json& status) {
+  const json& requested = At(status, "requested");
+  Resources resources = ResourcesAt(requested, "others");
+  resources.milli_cpu = WholeAt(requested, "milliCPU", 0, kMost);
+  resources.memory = WholeAt(requested, "memoryBytes", 0, kMost);
+  const std::int64_t pods = WholeAt(requested, "pods", 0, kMost);
+  if (pods > 0) resources.others[kPods] = pods;
+  return resources;
+}
+
+}  // namespace
+
+std::optional<Node> ParseNode(const json& object) {
+  const json& metadata = At(object, "metadata");
+  const json& spec = At(object, "spec");
+  const json& status = At(object, "status");
+  Node node;
+  node.name = TextAt(metadata, "name");
+  if (node.name.empty()) return std::nullopt;
+  node.uid = TextAt(metadata, "uid");
+  node.labels = LabelsAt(metadata, "labels");
+  node.cordoned = IsTrue(spec, "unschedulable");
+  for (const json& taint : List(spec, "taints")) {
+    node.taints.push_back(
+        {.key = TextAt(taint, "key"), .value = TextAt(taint, "value"), .effect = TextAt(taint, "effect")});
+  }
+  node.allocatable = ResourcesAt(status, "allocatable");
+  for (const json& condition : List(status, "conditions")) {
+    if (TextAt(condition, "type") == "Ready") node.ready = TextAt(condition, "status") == "True";
+  }
+  return node;
+}
+
+std::optional<GpuNode> ParseGpuNode(const json& object) {
+  const json& status = At(object, "status");
+  GpuNode node;
+  node.name = TextAt(At(object, "metadata"), "name");
+  if (node.name.empty()) return std::nullopt;
+  node.mode = TextAt(status, "mode");
+  node.maintenance = IsTrue(status, "maintenance");
+  const json& sharing = At(status, "sharing");
+  node.sharing = TextAt(sharing, "kind");
+  node.multi_user = IsTrue(sharing, "multiUser");
+  for (const json& gpu : List(status, "gpus")) {
+    GpuNode::Gpu parsed = GpuOf(gpu);
+    const bool known = std::any_of(node.gpus.begin(), node.gpus.end(),
+                                   [&](const GpuNode::Gpu& other) { return other.uuid == parsed.uuid; });
+    if (!parsed.uuid.empty() && !known) node.gpus.push_back(std::move(parsed));
+  }
+  node.requested = RequestedIn(status);
+  return node;
+}
+
+}  // namespace crossover::extender

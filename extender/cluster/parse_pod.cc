@@ -1,0 +1,172 @@
+#include <algorithm>
+#include <string_view>
+
+#include "common/base/names.h"
+#include "common/kube/pod_requests.h"
+#include "common/kube/quantity.h"
+#include "extender/cluster/fields.h"
+#include "extender/cluster/parse.h"
+
+namespace crossover::extender {
+namespace {
+
+using kube::At;
+using nlohmann::json;
+
+constexpr std::int64_t kMostSlots = 1024;  // of a container
+constexpr std::int64_t kMostUser = UINT32_MAX;
+
+bool IsOurs(std::string_view key) {
+  constexpr std::string_view kOurs = CROSSOVER_DOMAIN "/";
+  return key.starts_with(kOurs);
+}
+
+std::optional<Owner> OwnerIn(const json& metadata) {
+  for (const json& reference : List(metadata, "ownerReferences")) {
+    if (!IsTrue(reference, "controller")) continue;
+    return Owner{.api_version = TextAt(reference, "apiVersion"),
+                 .kind = TextAt(reference, "kind"),
+                 .name = TextAt(reference, "name"),
+                 .uid = TextAt(reference, "uid")};
+  }
+  return std::nullopt;
+}
+
+Scheduled ScheduledIn(const json& status) {
+  for (const json& condition : List(status, "conditions")) {
+    if (TextAt(condition, "type") != "PodScheduled") continue;
+    return {.yes = TextAt(condition, "status") == "True",
+            .reason = TextAt(condition, "reason"),
+            .message = Cut(TextAt(condition, "message"), kLongestMessage),
+            .at_s = InstantAt(condition, "lastTransitionTime")};
+  }
+  return {};
+}
+
+// Limits and requests of such a resource are the same; an API server that has not filled in either is none.
+int SlotsOf(const json& container) {
+  const json& resources = At(container, "resources");
+  const auto slots = std::max(kube::QuantityOf(At(At(resources, "limits"), base::kSlotResource)),
+                              kube::QuantityOf(At(At(resources, "requests"), base::kSlotResource)));
+  return static_cast<int>(std::min(slots, kMostSlots));
+}
+
+void AddContainers(const json& spec, const char* key, bool init, std::vector<Container>* to) {
+  for (const json& container : List(spec, key)) {
+    to->push_back({.name = TextAt(container, "name"),
+                   .slots = SlotsOf(container),
+                   .init = init,
+                   .sidecar = init && TextAt(container, "restartPolicy") == "Always"});
+  }
+}
+
+std::optional<std::uint32_t> UserIn(const json& context) {
+  if (!At(context, "runAsUser").is_number_integer()) return std::nullopt;
+  return static_cast<std::uint32_t>(WholeAt(context, "runAsUser", 0, kMostUser));
+}
+
+// Of the containers with slots; nothing where they differ.
+std::optional<std::uint32_t> UserOf(const json& spec) {
+  const auto of_pod = UserIn(At(spec, "securityContext"));
+  std::optional<std::uint32_t> user;
+  bool first = true;
+  for (const char* key : {"initContainers", "containers"}) {
+    for (const json& container : List(spec, key)) {
+      if (SlotsOf(container) == 0) continue;
+      auto own = UserIn(At(container, "securityContext"));
+      if (!own) own = of_pod;
+      if (!first && own != user) return std::nullopt;
+      user = own;
+      first = false;
+    }
+  }
+  return first ? of_pod : user;
+}
+
+void AddRequirements(const json& term, const char* key, bool of_field, std::vector<Requirement>* to) {
+  for (const json& expression : List(term, key)) {
+    Requirement requirement{.key = TextAt(expression, "key"),
+                            .op = TextAt(expression, "operator"),
+                            .values = {},
+                            .of_field = of_field};
+    for (const json& value : List(expression, "values")) requirement.values.push_back(kube::Text(value));
+    to->push_back(std::move(requirement));
+  }
+}
+
+std::vector<std::vector<Requirement>> AffinityIn(const json& spec) {
+  const json& required =
+      At(At(At(spec, "affinity"), "nodeAffinity"), "requiredDuringSchedulingIgnoredDuringExecution");
+  std::vector<std::vector<Requirement>> terms;
+  if (!required.is_object()) return terms;
+  for (const json& term : List(required, "nodeSelectorTerms")) {
+    AddRequirements(term, "matchExpressions", false, &terms.emplace_back());
+    AddRequirements(term, "matchFields", true, &terms.back());
+  }
+  if (terms.empty()) terms.emplace_back();  // none of no terms holds
+  return terms;
+}
+
+std::vector<Toleration> TolerationsIn(const json& spec) {
+  std::vector<Toleration> tolerations;
+  for (const json& toleration : List(spec, "tolerations")) {
+    const std::string op = TextAt(toleration, "operator");
+    if (!op.empty() && op != "Equal" && op != "Exists") continue;
+    tolerations.push_back({.key = TextAt(toleration, "key"),
+                           .effect = TextAt(toleration, "effect"),
+                           .value = TextAt(toleration, "value"),
+                           .exists = op == "Exists"});
+  }
+  return tolerations;
+}
+
+std::string PodGroupIn(const json& spec) {
+  std::string group = TextAt(At(spec, "schedulingGroup"), "podGroupName");
+  return group.empty() ? TextAt(At(spec, "workloadRef"), "name") : group;
+}
+
+void ReadSpec(const json& spec, Pod* pod) {
+  pod->node = TextAt(spec, "nodeName");
+  pod->scheduler = TextAt(spec, "schedulerName");
+  pod->pod_group = PodGroupIn(spec);
+  for (const json& gate : List(spec, "schedulingGates")) pod->gates.push_back(TextAt(gate, "name"));
+  AddContainers(spec, "initContainers", true, &pod->containers);
+  AddContainers(spec, "containers", false, &pod->containers);
+  pod->node_selector = LabelsAt(spec, "nodeSelector");
+  pod->affinity = AffinityIn(spec);
+  pod->tolerations = TolerationsIn(spec);
+  pod->user = UserOf(spec);
+  pod->priority = static_cast<std::int32_t>(WholeAt(spec, "priority", INT32_MIN, INT32_MAX));
+}
+
+}  // namespace
+
+std::optional<Pod> ParsePod(const json& object) {
+  const json& metadata = At(object, "metadata");
+  Pod pod;
+  pod.uid = TextAt(metadata, "uid");
+  pod.name_space = TextAt(metadata, "namespace");
+  pod.name = TextAt(metadata, "name");
+  if (pod.uid.empty() || pod.name_space.empty() || pod.name.empty()) return std::nullopt;
+  pod.version = TextAt(metadata, "resourceVersion");
+  pod.created_s = InstantAt(metadata, "creationTimestamp");
+  pod.deleting = !TextAt(metadata, "deletionTimestamp").empty();
+  pod.labels = LabelsAt(metadata, "labels");
+  pod.annotations = LabelsAt(metadata, "annotations");
+  std::erase_if(pod.annotations, [](const auto& entry) {
+    return !IsOurs(entry.first) && entry.second.size() > kLongestOthersAnnotation;
+  });
+  pod.owner = OwnerIn(metadata);
+  ReadSpec(At(object, "spec"), &pod);
+  const json& status = At(object, "status");
+  const std::string phase = TextAt(status, "phase");
+  pod.over = phase == "Succeeded" || phase == "Failed";
+  pod.running = phase == "Running";
+  pod.scheduled = ScheduledIn(status);
+  const kube::Requests requests = kube::RequestsOf(object);
+  pod.requests = {
+      .milli_cpu = requests.milli_cpu, .memory = requests.memory_bytes, .others = requests.others};
+  return pod;
+}
+
+}  // namespace crossover::extender

@@ -1,0 +1,50 @@
+#include <algorithm>
+
+#include "extender/cluster/fields.h"
+#include "extender/cluster/parse.h"
+
+namespace crossover::extender {
+namespace {
+
+using kube::At;
+using nlohmann::json;
+
+constexpr std::int64_t kMostGpus = 1 << 20;
+
+// `figures`: spec, where a user hints, or status, where what was measured is written.
+bool ReadFigures(const json& figures, JobProfile* profile) {
+  const double compute = RealAt(figures, "computeSeconds");
+  if (compute <= 0) return false;
+  profile->compute_s = compute;
+  profile->exposed_s = RealAt(figures, "exposedSeconds");
+  return true;
+}
+
+}  // namespace
+
+std::optional<JobProfile> ParseJobProfile(const json& object) {
+  const json& metadata = At(object, "metadata");
+  const json& spec = At(object, "spec");
+  const json& status = At(object, "status");
+  JobProfile profile;
+  profile.name_space = TextAt(metadata, "namespace");
+  profile.name = TextAt(metadata, "name");
+  if (profile.name_space.empty() || profile.name.empty()) return std::nullopt;
+  profile.key = TextAt(spec, "key");
+  if (profile.key.empty()) profile.key = profile.name;
+  if (!ReadFigures(status, &profile)) profile.hinted = ReadFigures(spec, &profile);
+  profile.jitter = RealAt(status, "jitter");
+  const std::int64_t peak = WholeAt(status, "peakMemoryBytes", 0, INT64_MAX);
+  profile.peak_memory =
+      static_cast<std::uint64_t>(peak > 0 ? peak : WholeAt(spec, "peakMemoryBytes", 0, INT64_MAX));
+  profile.gpus = static_cast<int>(WholeAt(status, "gpus", 0, kMostGpus));
+  for (const json& meeting : List(status, "meetings")) {
+    const double gain = RealAt(meeting, "gain");
+    if (gain <= 0) continue;
+    profile.meetings.push_back(
+        {.name_space = TextAt(meeting, "namespace"), .key = TextAt(meeting, "key"), .gain = gain});
+  }
+  return profile;
+}
+
+}  // namespace crossover::extender

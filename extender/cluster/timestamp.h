@@ -1,0 +1,12 @@
+// Instants as Kubernetes writes them (RFC 3339). Pure.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+namespace crossover::extender {
+
+// Seconds since 1970, of 2026-11-21T01:44:45Z, with a fraction or not, in any zone. Nothing for what is none.
+std::optional<double> ParseTimestamp(std::string_view text);
+
+}  // namespace crossover::extender

@@ -1,0 +1,122 @@
+#include "extender/cluster/world.h"
+
+#include "extender/cluster/resources.h"
+
+namespace crossover::extender {
+namespace {
+
+template <class Map, class Object>
+bool PutInto(Map* map, const std::string& key, Object object) {
+  const auto [entry, is_new] = map->try_emplace(key, std::move(object));
+  if (is_new) return true;
+  if (entry->second == object) return false;
+  entry->second = std::move(object);
+  return true;
+}
+
+template <class Map>
+const typename Map::mapped_type* Find(const Map& map, const typename Map::key_type& key) {
+  const auto found = map.find(key);
+  return found == map.end() ? nullptr : &found->second;
+}
+
+std::string NameOf(const std::string& name_space, const std::string& name) { return name_space + "/" + name; }
+
+}  // namespace
+
+bool World::Put(Pod pod) {
+  const auto known = pods_.find(pod.uid);
+  if (known == pods_.end()) {
+    const std::string uid = pod.uid;
+    Arrive(pods_.emplace(uid, std::move(pod)).first->second);
+    return true;
+  }
+  Pod& there = known->second;
+  there.version = pod.version;
+  if (there == pod) return false;
+  Leave(there);
+  there = std::move(pod);
+  Arrive(there);
+  return true;
+}
+
+bool World::Put(Node node) {
+  const std::string name = node.name;
+  return PutInto(&nodes_, name, std::move(node));
+}
+
+bool World::Put(GpuNode node) {
+  const std::string name = node.name;
+  return PutInto(&gpu_nodes_, name, std::move(node));
+}
+
+bool World::Put(JobProfile profile) {
+  const std::string name = NameOf(profile.name_space, profile.name);
+  const JobProfile* known = Find(profiles_, name);
+  if (known != nullptr && *known == profile) return false;
+  if (known != nullptr) RemoveProfile(profile.name_space, profile.name);
+  by_key_[{profile.name_space, profile.key}].insert(profile.name);
+  profiles_.emplace(name, std::move(profile));
+  return true;
+}
+
+bool World::RemovePod(const std::string& uid) {
+  const auto known = pods_.find(uid);
+  if (known == pods_.end()) return false;
+  Leave(known->second);
+  pods_.erase(known);
+  return true;
+}
+
+bool World::RemoveNode(const std::string& name) { return nodes_.erase(name) > 0; }
+
+bool World::RemoveGpuNode(const std::string& name) { return gpu_nodes_.erase(name) > 0; }
+
+bool World::RemoveProfile(const std::string& name_space, const std::string& name) {
+  const auto known = profiles_.find(NameOf(name_space, name));
+  if (known == profiles_.end()) return false;
+  const auto names = by_key_.find({name_space, known->second.key});
+  names->second.erase(name);
+  if (names->second.empty()) by_key_.erase(names);
+  profiles_.erase(known);
+  return true;
+}
+
+const Pod* World::FindPod(const std::string& uid) const { return Find(pods_, uid); }
+
+const Node* World::FindNode(const std::string& name) const { return Find(nodes_, name); }
+
+const GpuNode* World::FindGpuNode(const std::string& name) const { return Find(gpu_nodes_, name); }
+
+// Of several with one key the first by name, so that all replicas take the same.
+const JobProfile* World::FindProfile(const std::string& name_space, const std::string& key) const {
+  const auto names = by_key_.find({name_space, key});
+  return names == by_key_.end() ? nullptr : Find(profiles_, NameOf(name_space, *names->second.begin()));
+}
+
+const Resources& World::UsedOn(const std::string& node) const {
+  static const Resources nothing;
+  const auto found = on_nodes_.find(node);
+  return found == on_nodes_.end() ? nothing : found->second.used;
+}
+
+void World::Arrive(const Pod& pod) {
+  if (pod.node.empty() || pod.over) return;
+  OnNode& there = on_nodes_[pod.node];
+  there.pods.insert(pod.uid);
+  AddPod(pod, &there.used);
+}
+
+// Summed anew: what stayed below the most by cutting cannot be taken back.
+void World::Leave(const Pod& pod) {
+  const auto found = on_nodes_.find(pod.node);
+  if (found == on_nodes_.end() || found->second.pods.erase(pod.uid) == 0) return;
+  if (found->second.pods.empty()) {
+    on_nodes_.erase(found);
+    return;
+  }
+  found->second.used = {};
+  for (const std::string& uid : found->second.pods) AddPod(pods_.at(uid), &found->second.used);
+}
+
+}  // namespace crossover::extender

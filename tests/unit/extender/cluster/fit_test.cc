@@ -1,0 +1,227 @@
+#include "extender/cluster/fit.h"
+
+#include <gtest/gtest.h>
+
+#include "extender/cluster/affinity.h"
+#include "extender/cluster/resources.h"
+#include "extender/cluster/taints.h"
+
+namespace crossover::extender {
+namespace {
+
+constexpr std::int64_t kGibi = 1 << 30;
+
+class FitTest : public ::testing::Test {
+ protected:
+  FitTest() {
+    node_.name = "n";
+    node_.ready = true;
+    node_.allocatable = {.milli_cpu = 16'000, .memory = 64 * kGibi, .others = {{"pods", 10}, {"slot", 8}}};
+    pod_.uid = "new";
+    pod_.requests = {.milli_cpu = 2'000, .memory = 4 * kGibi, .others = {{"slot", 1}}};
+  }
+
+  placement::Fit Fit() {
+    world_.Put(node_);
+    return FitOn(world_, "n", pod_, planned_);
+  }
+  // It may come, and `change` keeps it away.
+  template <class Change>
+  std::string Why(Change change) {
+    EXPECT_GT(Fit().pods, 0) << Fit().why;
+    change();
+    const placement::Fit fit = Fit();
+    EXPECT_EQ(fit.pods, 0);
+    return fit.why;
+  }
+
+  World world_;
+  Node node_;
+  Pod pod_;
+  Resources planned_;
+};
+
+TEST_F(FitTest, AsManyAsTheScarcestResourceLeaves) {
+  EXPECT_EQ(Fit().pods, 8);
+  pod_.requests.milli_cpu = 3'000;
+  EXPECT_EQ(Fit().pods, 5);
+  pod_.requests.memory = 20 * kGibi;
+  EXPECT_EQ(Fit().pods, 3);
+  pod_.requests = {};
+  EXPECT_EQ(Fit().pods, 10) << "places for pods are all it asks for";
+}
+
+TEST_F(FitTest, WhatOursAndOthersAndThePlannedHaveIsGone) {
+  Pod ours = pod_;
+  ours.uid = "ours";
+  ours.node = "n";
+  world_.Put(ours);
+  EXPECT_EQ(Fit().pods, 7);
+  GpuNode gpus;
+  gpus.name = "n";
+  gpus.requested = {.milli_cpu = 4'000, .memory = 0, .others = {{"pods", 3}}};
+  world_.Put(gpus);
+  EXPECT_EQ(Fit().pods, 5);
+  AddPod(pod_, &planned_);
+  AddPod(pod_, &planned_);
+  EXPECT_EQ(Fit().pods, 3);
+  planned_.others["pods"] = 5;
+  EXPECT_EQ(Fit().pods, 1);
+}
+
+TEST_F(FitTest, SaysWhatIsTaken) {
+  EXPECT_EQ(Why([this] {
+              planned_.milli_cpu = 12'000;
+              pod_.requests.milli_cpu = 8'000;
+            }),
+            "its CPU is taken: 12 of 16, and the pod wants 8");
+  EXPECT_FALSE(Fit().never);
+}
+
+TEST_F(FitTest, SaysWhatItNeverHas) {
+  EXPECT_EQ(Why([this] { pod_.requests.memory = 65 * kGibi + kGibi / 2; }),
+            "its memory is too little: 64 GiB, and the pod wants 65.5 GiB");
+  EXPECT_TRUE(Fit().never);
+  pod_.requests.memory = 0;
+  pod_.requests.others["x.y/z"] = 1;
+  EXPECT_EQ(Fit().why, "it has no x.y/z, and the pod wants 1");
+  EXPECT_TRUE(Fit().never);
+}
+
+TEST_F(FitTest, WhatCanNeverBeComesFirst) {
+  planned_.milli_cpu = 16'000;
+  pod_.requests.memory = 100 * kGibi;
+  EXPECT_TRUE(Fit().never);
+  EXPECT_EQ(Fit().why, "its memory is too little: 64 GiB, and the pod wants 100 GiB");
+}
+
+TEST_F(FitTest, ANodeTakesSoManyPods) {
+  EXPECT_EQ(Why([this] { planned_.others["pods"] = 10; }), "it takes 10 pods, and has 10");
+  EXPECT_FALSE(Fit().never);
+  node_.allocatable.others.erase("pods");
+  EXPECT_TRUE(Fit().never);
+}
+
+TEST_F(FitTest, MoreThanThereIsIsNoRoomEither) {
+  planned_ = {
+      .milli_cpu = INT64_MAX, .memory = INT64_MAX, .others = {{"pods", INT64_MAX}, {"slot", INT64_MAX}}};
+  EXPECT_EQ(Fit().pods, 0);
+  Add(planned_, &planned_);
+  EXPECT_EQ(Fit().pods, 0);
+}
+
+// As a scheduler has it: what is overdrawn does not matter to who wants none of it.
+TEST_F(FitTest, WhoWantsNoneMayComeAllTheSame) {
+  planned_.milli_cpu = 20'000;
+  EXPECT_EQ(Fit().pods, 0);
+  pod_.requests.milli_cpu = 0;
+  EXPECT_GT(Fit().pods, 0);
+}
+
+TEST_F(FitTest, NodesThatAreNotThere) {
+  EXPECT_EQ(FitOn(world_, "other", pod_, {}).why, "there is no such node");
+}
+
+TEST_F(FitTest, ReadinessAndCordon) {
+  EXPECT_EQ(Why([this] { node_.ready = false; }), "it is not ready");
+  EXPECT_TRUE(Fit().never);
+  node_.ready = true;
+  EXPECT_EQ(Why([this] { node_.cordoned = true; }), "it is cordoned");
+  pod_.tolerations.push_back(
+      {.key = "node.kubernetes.io/unschedulable", .effect = "", .value = "", .exists = true});
+  EXPECT_GT(Fit().pods, 0);
+}
+
+TEST_F(FitTest, Taints) {
+  EXPECT_EQ(Why([this] {
+              node_.taints = {{"soft", "", "PreferNoSchedule"}, {"k", "v", "NoSchedule"}};
+            }),
+            "the pod does not tolerate its taint k=v:NoSchedule");
+  pod_.tolerations = {{.key = "k", .effect = "NoSchedule", .value = "w", .exists = false}};
+  EXPECT_EQ(Fit().pods, 0);
+  pod_.tolerations[0].value = "v";
+  EXPECT_GT(Fit().pods, 0);
+  node_.taints.push_back({"e", "", "NoExecute"});
+  EXPECT_EQ(Fit().why, "the pod does not tolerate its taint e:NoExecute");
+}
+
+TEST(TolerationTest, AsKubernetesHasIt) {
+  const Taint taint{.key = "k", .value = "v", .effect = "NoSchedule"};
+  EXPECT_TRUE(Tolerates({"", "", "", true}, taint));
+  EXPECT_TRUE(Tolerates({"k", "", "", true}, taint));
+  EXPECT_TRUE(Tolerates({"k", "NoSchedule", "v"}, taint));
+  EXPECT_FALSE(Tolerates({"k", "", ""}, taint));
+  EXPECT_FALSE(Tolerates({"l", "", "", true}, taint));
+  EXPECT_FALSE(Tolerates({"k", "NoExecute", "", true}, taint));
+}
+
+TEST_F(FitTest, NodeSelectors) {
+  node_.labels["zone"] = "a";
+  EXPECT_EQ(Why([this] { pod_.node_selector["zone"] = "b"; }),
+            "it does not have the label zone=b of the pod's nodeSelector");
+  pod_.node_selector = {{"zone", "a"}, {"disk", "fast"}};
+  EXPECT_EQ(Fit().pods, 0);
+}
+
+TEST_F(FitTest, OneTermOfTheAffinityIsEnough) {
+  node_.labels["zone"] = "a";
+  const Requirement in_a{.key = "zone", .op = "In", .values = {"a"}};
+  const Requirement has_disk{.key = "disk", .op = "Exists", .values = {}};
+  EXPECT_EQ(Why([&] {
+              pod_.affinity = {{in_a, has_disk}};
+            }),
+            "the pod's node affinity is not met: disk Exists");
+  pod_.affinity = {{has_disk}, {in_a}};
+  EXPECT_GT(Fit().pods, 0);
+  pod_.affinity = {{}, {has_disk}};
+  EXPECT_EQ(Fit().pods, 0) << "a term without requirements holds nowhere";
+  EXPECT_EQ(Fit().why, "the pod's node affinity is not met");
+}
+
+TEST(RequirementTest, AllOperators) {
+  Node node;
+  node.name = "n1";
+  node.labels = {{"zone", "a"}, {"gpus", "8"}, {"empty", ""}};
+  const auto holds = [&](const char* key, const char* op, std::vector<std::string> values) {
+    return Holds({.key = key, .op = op, .values = std::move(values)}, node);
+  };
+  EXPECT_TRUE(holds("zone", "In", {"b", "a"}));
+  EXPECT_FALSE(holds("zone", "In", {"b"}));
+  EXPECT_FALSE(holds("none", "In", {""}));
+  EXPECT_TRUE(holds("zone", "NotIn", {"b"}));
+  EXPECT_FALSE(holds("zone", "NotIn", {"a", "b"}));
+  EXPECT_TRUE(holds("none", "NotIn", {"a"}));
+  EXPECT_TRUE(holds("empty", "Exists", {}));
+  EXPECT_FALSE(holds("none", "Exists", {}));
+  EXPECT_TRUE(holds("none", "DoesNotExist", {}));
+  EXPECT_FALSE(holds("empty", "DoesNotExist", {}));
+  EXPECT_TRUE(holds("gpus", "Gt", {"7"}));
+  EXPECT_FALSE(holds("gpus", "Gt", {"8"}));
+  EXPECT_TRUE(holds("gpus", "Lt", {"+10"}));
+  EXPECT_FALSE(holds("gpus", "Lt", {"8"}));
+  EXPECT_FALSE(holds("none", "Lt", {"8"}));
+  EXPECT_FALSE(holds("zone", "Gt", {"1"})) << "no number";
+  EXPECT_FALSE(holds("gpus", "Gt", {"1", "2"}));
+  EXPECT_FALSE(holds("gpus", "Gt", {}));
+  EXPECT_FALSE(holds("gpus", "Lt", {"99999999999999999999"}));
+  EXPECT_FALSE(holds("zone", "Like", {"a"}));
+}
+
+TEST(RequirementTest, TheNameIsAField) {
+  Node node;
+  node.name = "n1";
+  node.labels["metadata.name"] = "n2";
+  const auto holds = [&](const char* key, const char* op, std::vector<std::string> values) {
+    return Holds({.key = key, .op = op, .values = std::move(values), .of_field = true}, node);
+  };
+  EXPECT_TRUE(holds("metadata.name", "In", {"n1"}));
+  EXPECT_FALSE(holds("metadata.name", "In", {"n2"}));
+  EXPECT_FALSE(holds("metadata.name", "In", {"n1", "n2"}));
+  EXPECT_TRUE(holds("metadata.name", "NotIn", {"n2"}));
+  EXPECT_FALSE(holds("metadata.name", "NotIn", {"n1"}));
+  EXPECT_FALSE(holds("metadata.name", "Exists", {}));
+  EXPECT_FALSE(holds("metadata.uid", "NotIn", {"x"}));
+}
+
+}  // namespace
+}  // namespace crossover::extender
