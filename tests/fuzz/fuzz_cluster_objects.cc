@@ -1,0 +1,71 @@
+// libs: crossover::cluster
+// Objects as an API server may send them: parsed, kept, and asked whether they fit each other.
+#include <cstdint>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "extender/cluster/fit.h"
+#include "extender/cluster/parse.h"
+#include "extender/cluster/resources.h"
+
+using namespace crossover::extender;  // NOLINT(google-build-using-namespace)
+
+namespace {
+
+void Require(bool holds) {
+  if (!holds) std::abort();
+}
+
+bool NoneIsNegative(const Resources& resources) {
+  for (const auto& [name, amount] : resources.others) {
+    if (amount < 0) return false;
+  }
+  return resources.milli_cpu >= 0 && resources.memory >= 0;
+}
+
+void TryPod(const Pod& pod, World* world) {
+  Require(!pod.uid.empty() && !pod.name_space.empty() && !pod.name.empty());
+  Require(pod.slots() >= 0 && NoneIsNegative(pod.requests));
+  Require(pod.scheduled.message.size() <= kLongestMessage);
+  Require(world->Put(pod) && !world->Put(pod));
+  Require(NoneIsNegative(world->UsedOn(pod.node)));
+  for (const auto& [name, node] : world->nodes()) {
+    const auto fit = FitOn(*world, name, pod, {});
+    Require(fit.pods >= 0 && (fit.pods == 0) == !fit.why.empty());
+    if (fit.never) Require(fit.pods == 0);
+    // What fits so often does not fit once more.
+    Resources planned;
+    if (fit.pods > 64) continue;
+    for (int i = 0; i < fit.pods; ++i) AddPod(pod, &planned);
+    Require(FitOn(*world, name, pod, planned).pods == 0);
+  }
+  Require(world->RemovePod(pod.uid));
+  Require(world->UsedOn(pod.node) == Resources{});
+}
+
+}  // namespace
+
+// Any object is tried as each kind: two of them in a list, a pod and a node.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  const nlohmann::json object = nlohmann::json::parse(text, nullptr, false);
+  nlohmann::json objects = object;
+  if (!object.is_array()) objects = nlohmann::json::array({object});
+  World world;
+  for (const nlohmann::json& each : objects) {
+    if (auto node = ParseNode(each)) world.Put(*std::move(node));
+    if (auto node = ParseGpuNode(each)) {
+      Require(NoneIsNegative(node->requested));
+      world.Put(*std::move(node));
+    }
+    if (auto profile = ParseJobProfile(each)) {
+      world.Put(*profile);
+      Require(world.FindProfile(profile->name_space, profile->key) != nullptr);
+    }
+  }
+  for (const nlohmann::json& each : objects) {
+    if (const auto pod = ParsePod(each)) TryPod(*pod, &world);
+  }
+  return 0;
+}
