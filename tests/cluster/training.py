@@ -1,4 +1,5 @@
-"""Training jobs on a test cluster: Indexed Jobs of one rank per pod, each with one slot, bound by the test itself."""
+"""Training jobs on a test cluster: Indexed Jobs of one rank per pod, each with one slot. They are bound by the test
+itself, or written as a user would, for whoever places them."""
 
 import json
 
@@ -29,7 +30,9 @@ def _has_devices(pod):
 class TrainingJob:
     """One job of `ranks` ranks: its Indexed Job, and the service by which ranks find the first."""
 
-    def __init__(self, cluster, namespace, job, ranks, annotations=None, environment=None, image=IMAGE):
+    def __init__(self, cluster, namespace, job, ranks, annotations=None, environment=None, image=IMAGE, by_hand=True):
+        """`by_hand`: it waits for bind(); else its pods ask for GPUs as any pod does, and share by their annotation."""
+        self._by_hand = by_hand
         self.name, self._cluster, self._namespace, self._ranks = job.name, cluster, namespace, ranks
         self._job, self._image = job, image
         self._annotations = {"crossover.dev/share": "true", **(annotations or {})}
@@ -108,9 +111,11 @@ class TrainingJob:
                  f"--jitter-seed={job.seed}", f"--data={_DATA}", f"--log={_LOG}", *job.extra]
         script = f"/usr/bin/trainer {' '.join(flags)} && cat {_LOG}"
         pod = restricted(self.name, self._image, ["/bin/sh", "-c", script])
-        spec = pod["spec"] | {"schedulerName": "by-hand", "volumes": [{"name": "out", "emptyDir": {}}]}
+        spec = pod["spec"] | {"volumes": [{"name": "out", "emptyDir": {}}]}
+        if self._by_hand:
+            spec["schedulerName"] = "by-hand"
         container = spec["containers"][0]
-        container |= {"resources": {"limits": {SLOT: "1"}}, "volumeMounts": [{"name": "out", "mountPath": "/out"}],
+        container |= {"resources": {"limits": {SLOT if self._by_hand else "nvidia.com/gpu": "1"}}, "volumeMounts": [{"name": "out", "mountPath": "/out"}],
                       "env": self._variables()}
         spec["containers"] = [container]
         return {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": self.name},

@@ -1,0 +1,134 @@
+"""The part of Crossover that is one for a cluster, beside a test cluster's control plane: replicas of a scheduler with
+its extender, each pair with a host name of its own, as two containers of a pod have it."""
+
+import json
+import os
+import signal
+import time
+from pathlib import Path
+
+from benchmarks.processes import Failed
+from tests.cluster.pods import SLOT
+from tests.cluster.rig.namespaces import CONTROL_PLANE
+
+NAMESPACE = "crossover-system"
+SCHEDULER = "crossover-scheduler"
+_ACCOUNT = "crossover-extender"
+_MANIFESTS = Path(__file__).resolve().parents[2] / "manifests"
+_FIRST_PORT = 18100  # each replica has a row of ports
+
+
+class Replica:
+    """Ports of one pair, and the names of its processes."""
+
+    def __init__(self, number):
+        first = _FIRST_PORT + 10 * number
+        self.verbs, self.webhook, self.metrics, self.scheduler_port = range(first, first + 4)
+        self.host = f"control-{number}"
+        self.extender, self.scheduler = f"extender-{number}", f"scheduler-{number}"
+
+
+class Control:
+    """`lease_s`: how long the scheduler that leads may be silent. `settings`: of the extender, over the usual ones."""
+
+    def __init__(self, cluster, build, replicas=1, lease_s=15, settings=None):
+        self._cluster, self._build, self._lease_s = cluster, build, lease_s
+        self._settings = settings or {}
+        self._directory = cluster.directory / "control"
+        self._directory.mkdir()
+        self.replicas = [Replica(number) for number in range(replicas)]
+
+    def prepare(self):
+        """Objects and permissions, before the first is started."""
+        cluster = self._cluster
+        cluster.namespace(NAMESPACE, enforce="privileged")
+        cluster.kubectl("apply", "--server-side", "--filename", str(_MANIFESTS / "crds"))
+        cluster.kubectl("apply", "--server-side", "--filename", str(_MANIFESTS / "rbac" / "extender.yaml"))
+        cluster.apply(_scheduler_permissions())
+        token = cluster.kubectl("create", "token", _ACCOUNT, "--namespace", NAMESPACE)
+        (self._directory / "token").write_text(token, encoding="utf-8")
+
+    def start(self, numbers=None):
+        for number in range(len(self.replicas)) if numbers is None else numbers:
+            self.start_extender(number)
+            self.start_scheduler(number)
+        self._cluster.wait_for_servers(*[f"http://127.0.0.1:{replica.metrics}/readyz" for replica in self.replicas])
+
+    def start_extender(self, number):
+        replica = self.replicas[number]
+        config = self._directory / f"{replica.extender}.yaml"
+        config.write_text(json.dumps(self._configuration(replica)), encoding="utf-8")
+        self._start(replica, replica.extender, [str(self._build.program("crossover-extender")), "--config", str(config)])
+
+    def start_scheduler(self, number):
+        replica = self.replicas[number]
+        config = self._directory / f"{replica.scheduler}.json"
+        config.write_text(json.dumps(self._scheduler_configuration(replica)), encoding="utf-8")
+        self._start(replica, replica.scheduler, [
+            self._cluster.setup.programs.path("kube-scheduler"), "--config", str(config), "--bind-address", "127.0.0.1",
+            "--secure-port", str(replica.scheduler_port), "--cert-dir", str(self._directory / replica.scheduler),
+            "--v", "2"])
+
+    def kill(self, name, number=signal.SIGKILL):
+        """A process of a replica, by its name; it has ended when this returns."""
+        self._cluster.processes.signal(name, number)
+        end = time.monotonic() + 10.0
+        while self._cluster.processes.alive(name):
+            if time.monotonic() > end:
+                raise Failed(f"{name} still runs 10 s after it was asked to end")
+            time.sleep(0.002)
+
+    def said(self, name):
+        return (self._cluster.setup.logs / f"{name}.log").read_text(errors="replace")
+
+    def check(self):
+        for replica in self.replicas:
+            for name in (replica.extender, replica.scheduler):
+                if not self._cluster.processes.alive(name):
+                    raise Failed(f"{name} has ended; its last words: {self._cluster.processes.last_words(name)}")
+
+    def _start(self, replica, name, command):
+        words = ["unshare", "--uts", "--", "sh", "-c", f'hostname {replica.host} && exec "$@"', "sh", *command]
+        self._cluster.processes.start(name, self._cluster.enter(words), log=self._cluster.setup.logs / f"{name}.log",
+                                      env={"PATH": self._cluster.setup.programs.search_path + ":" + os.environ["PATH"]})
+
+    def _configuration(self, replica):
+        return {
+            "api_server": {"url": self._cluster.server, "ca_file": str(self._cluster.setup.certificates.authority),
+                           "token_file": str(self._directory / "token")},
+            **self._settings}
+
+    def _scheduler_configuration(self, replica):
+        url = f"http://127.0.0.1:{replica.verbs}"
+        return {
+            "apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration",
+            "clientConnection": {"kubeconfig": str(self._cluster.setup.kubeconfig("scheduler")), "qps": 1000,
+                                 "burst": 2000},
+            "leaderElection": {"leaderElect": True, "leaseDuration": f"{self._lease_s}s",
+                               "renewDeadline": f"{self._lease_s * 2 // 3}s", "retryPeriod": "1s",
+                               "resourceName": SCHEDULER, "resourceNamespace": NAMESPACE},
+            "percentageOfNodesToScore": 100, "profiles": [{"schedulerName": SCHEDULER}],
+            # Two entries: each has one time limit for all of its verbs, and a bind may be held.
+            "extenders": [
+                {"urlPrefix": url, "filterVerb": "filter", "prioritizeVerb": "prioritize", "preemptVerb": "preempt",
+                 "weight": 100, "httpTimeout": "2s", "nodeCacheCapable": True, "ignorable": False},
+                {"urlPrefix": url, "bindVerb": "bind", "httpTimeout": "30s", "nodeCacheCapable": True,
+                 "ignorable": False, "managedResources": [{"name": SLOT, "ignoredByScheduler": False}]}]}
+
+
+def _scheduler_permissions():
+    """Its Lease in our namespace; the rest it has as any scheduler."""
+    subject = {"kind": "User", "name": "system:kube-scheduler", "apiGroup": "rbac.authorization.k8s.io"}
+    group = "rbac.authorization.k8s.io"
+    meta = {"name": SCHEDULER, "namespace": NAMESPACE}
+    return [
+        {"apiVersion": f"{group}/v1", "kind": "Role", "metadata": meta,
+         "rules": [{"apiGroups": ["coordination.k8s.io"], "resources": ["leases"],
+                    "verbs": ["get", "list", "watch", "create", "update"]}]},
+        {"apiVersion": f"{group}/v1", "kind": "RoleBinding", "metadata": meta, "subjects": [subject],
+         "roleRef": {"apiGroup": group, "kind": "Role", "name": SCHEDULER}}]
+
+
+def webhook_url(replica):
+    """As the API server reaches it."""
+    return f"https://{CONTROL_PLANE}:{replica.webhook}/mutate"

@@ -1,0 +1,127 @@
+"""Gangs on a real control plane: etcd, API server, controllers and scheduler, the extender, and nodes that KWOK plays."""
+
+import collections
+import json
+import os
+import random
+import time
+import unittest
+from pathlib import Path
+
+from benchmarks.commands import Build
+from tests.cluster import fake_gpus
+from tests.cluster.control import Control
+from tests.cluster.gangs import JOBS, indexed_job
+from tests.cluster.rig import Cluster, kwok
+from tests.cluster.rig.api import Watch
+
+_NODES, _GPUS, _SLOTS = 6, 4, 2
+_SPACE = "team"
+
+
+class Followed:
+    """What happened to the pods of a namespace, by events."""
+
+    def __init__(self):
+        self.pods = {}
+        self.bound = collections.defaultdict(dict)  # by job: pod name to (node, GPUs)
+        self.jobs = {}
+
+    def on_pod(self, _when, kind, pod):
+        if kind == "ERROR":
+            raise AssertionError(pod)
+        name = pod["metadata"]["name"]
+        self.pods[name] = None if kind == "DELETED" else pod
+        node = pod.get("spec", {}).get("nodeName")
+        assignment = pod["metadata"].get("annotations", {}).get(fake_gpus.ASSIGNMENT)
+        if node:
+            job = pod["metadata"]["labels"]["batch.kubernetes.io/job-name"]
+            gpus = json.loads(assignment)["containers"]["main"] if assignment else []
+            self.bound[job][name] = (node, tuple(gpus))
+
+    def on_job(self, _when, kind, job):
+        if kind != "ERROR":
+            self.jobs[job["metadata"]["name"]] = job
+
+    def complete(self, name):
+        return any(condition["type"] == "Complete" and condition["status"] == "True"
+                   for condition in self.jobs.get(name, {}).get("status", {}).get("conditions", []))
+
+
+class Gangs(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        build = Build(Path(os.environ["BUILD"]))
+        cls.cluster = Cluster(nodes=1)
+        cls.cluster.__enter__()
+        cls.addClassCleanup(cls.cluster.__exit__)
+        cls.control = Control(cls.cluster, build)
+        cls.control.prepare()
+        cls.api = cls.cluster.api()
+        cls.nodes = [f"fake-{number}" for number in range(_NODES)]
+        kwok.start(cls.cluster)
+        kwok.create_nodes(cls.api, cls.nodes, {"crossover.dev/slot": str(_GPUS * _SLOTS)})
+        cls.gpus = cls.enter(fake_gpus.FakeGpus(cls.cluster.api(), cls.nodes, _GPUS, _SLOTS))
+        cls.control.start()
+        cls.cluster.namespace(_SPACE)
+        cls.followed = Followed()
+        cls.enter(Watch(cls.cluster.api(), f"/api/v1/namespaces/{_SPACE}/pods", cls.followed.on_pod))
+        cls.enter(Watch(cls.cluster.api(), JOBS.format(_SPACE), cls.followed.on_job))
+
+    @classmethod
+    def enter(cls, context):
+        cls.addClassCleanup(context.__exit__, None, None, None)
+        return context.__enter__()
+
+    def until(self, condition, what, patience_s=120.0):
+        end = time.monotonic() + patience_s
+        while not condition():
+            self.control.check()
+            if time.monotonic() > end:
+                waiting = {name: pod["status"].get("conditions") for name, pod in self.followed.pods.items()
+                           if pod and pod["status"]["phase"] == "Pending"}
+                self.fail(f"{what}: not within {patience_s:.0f} s; waiting: {json.dumps(waiting)[:3000]}; the extender: "
+                          f"{self.control.said('extender-0')[-3000:]}")
+            time.sleep(0.05)
+
+    def create(self, *arguments, **more):
+        self.api.create(JOBS.format(_SPACE), indexed_job(*arguments, **more))
+
+    def tearDown(self):
+        self.assertEqual(self.gpus.overfull, [])
+        self.assertEqual(self.gpus.two_ranks, [])
+
+    def test_two_gangs_meet_pairwise(self):
+        cap = {"crossover.dev/gpu-memory": "30Gi"}
+        self.create("alpha", 8, annotations=cap)
+        self.until(lambda: len(self.followed.bound["alpha"]) == 8, "alpha is bound")
+        # Whoever else comes has the other GPUs; once there are none, gangs meet.
+        self.create("filler", 16, annotations=cap)
+        self.until(lambda: len(self.followed.bound["filler"]) == 16, "filler is bound")
+        self.create("beta", 8, annotations=cap)
+        self.until(lambda: len(self.followed.bound["beta"]) == 8, "beta is bound")
+        sets = [sorted(gpu for _, gpus in self.followed.bound[job].values() for gpu in gpus)
+                for job in ("alpha", "beta")]
+        self.assertEqual(sets[0], sets[1])
+        self.assertEqual(len(set(sets[0])), 8)
+        for job in ("alpha", "beta", "filler"):
+            self.api.delete(f"{JOBS.format(_SPACE)}/{job}")
+        self.until(lambda: not any(self.followed.pods.values()), "all are gone")
+
+    def test_fifty_gangs_on_too_few_gpus(self):
+        draw = random.Random(7)
+        sizes = {f"gang-{number}": draw.choice([1, 2, 2, 4, 8, 8, 16]) for number in range(50)}
+        for name, size in sizes.items():
+            self.create(name, size, runs_for=f"{draw.randint(500, 2500)}ms",
+                        annotations={"crossover.dev/gpu-memory": "30Gi"})
+            time.sleep(draw.random() * 0.2)  # arrivals at random
+        self.until(lambda: all(map(self.followed.complete, sizes)), "all gangs have run", 240.0)
+        for name, size in sizes.items():
+            bound = self.followed.bound[name]
+            gpus = [gpu for _, given in bound.values() for gpu in given]
+            self.assertEqual(len(bound), size, name)
+            self.assertEqual(len(set(gpus)), size, name)
+
+
+if __name__ == "__main__":
+    unittest.main()
