@@ -110,6 +110,16 @@ def _stop_one(running, draw):
     _stop_for(running, [draw.choice(_ranks(running))], draw.uniform(0.01, 1.5))
 
 
+def _stop_a_holder(running, draw):
+    """A rank that has just begun a turn, as its arbiter says, for longer than the watchdog waits."""
+    running.wait_for_iterations(8)
+    rank = draw.randrange(running.machine.ranks)
+    node, _ = running.machine.place(rank)
+    job = running.plan.jobs[1]
+    running.wait_for_turns([running.trace_tail(node)], {(running.gpu_of(rank), job.name)}, 20.0)
+    _stop_for(running, [running.rank_name(job, rank)], draw.uniform(0.5, 1.5))
+
+
 def _stop_for(running, names, seconds):
     for name in names:
         running.processes.signal(name, signal.SIGSTOP)
@@ -202,6 +212,8 @@ ROWS = {row.name: row for row in (
     Fault("kill one rank", strike=_kill_one, job_ends=False),
     Fault("kill all ranks", strike=_kill_all, job_ends=False),
     Fault("stop one rank for a while", strike=_stop_one),
+    Fault("stop a rank in its turn", strike=_stop_a_holder),
+    Fault("relayed gates and a rank stops in its turn", _RELAY, strike=_stop_a_holder),
     Fault("throttle all ranks", strike=_throttle(_ranks)),
     Fault("kill an arbiter", strike=_kill_arbiter, arbiters_end=False),
     Fault("restart an arbiter", strike=_restart_arbiter),
