@@ -56,7 +56,11 @@ NodeState NodeServices::State() const {
   }
   const OccupantJudge::Verdicts verdicts = occupants_.verdicts();
   for (const auto& [uuid, who] : verdicts.strangers) state.gpus[uuid].used_by_others = true;
-  for (const Occupant& occupant : verdicts.unhooked) ++state.gpus[occupant.gpu_uuid].unhooked;
+  for (const Occupant& occupant : verdicts.unhooked) {
+    NodeState::Gpu& gpu = state.gpus[occupant.gpu_uuid];
+    ++gpu.unhooked;
+    if (occupant.has_library) ++gpu.silent;
+  }
   const ModeSwitch::State mode = around_.modes->mode();
   for (const auto& [uuid, why] : mode.limits.held) state.gpus[uuid].held = true;
   state.mode = mode.in_force;

@@ -22,6 +22,7 @@ struct NodeState {
     bool healthy = true;
     bool used_by_others = false;       // somebody is on it who does not have it from us
     std::uint32_t unhooked = 0;        // processes that have it from us, and take no part
+    std::uint32_t silent = 0;          // those of them that have the library
     bool held = false;                 // no turns are taken on it, for now
     std::uint64_t pods_of_rivals = 0;  // that have it from another device plugin
   };

@@ -43,7 +43,9 @@ UnhookedNotices NoticesOf(const std::vector<Occupant>& unhooked, const std::vect
     const auto& [gpu, uid] = culprit;
     const Pod* pod = FindPod(pods, uid);
     const bool off = pod != nullptr && is_off(*pod);
-    const char* why = off ? ": its mode is off" : has_library ? "" : ": the library is not in it";
+    const char* why = off           ? ": its mode is off"
+                      : has_library ? ": the library is in it and is not heard of"
+                                    : ": the library is not in it";
     const std::string what = "pod " + (pod != nullptr ? NameOf(*pod) : uid) + kTakesNoPart + why;
     notices.held.emplace(gpu, what);
     if (pod != nullptr && !off) notices.events.push_back(About(*pod, "TakesNoPart", gpu, what));

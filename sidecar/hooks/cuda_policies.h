@@ -96,8 +96,8 @@ struct NameKernel {
   }
 };
 
-// Of a module, a library or a context, or what may be the last use of one: a handle may be given out again, for
-// another kernel.
+// Of a module, a library or a context, or what may be the last use of one: a handle may be given out again,
+// for another kernel.
 struct UnloadKernels {
   template <CudaHook kHook, typename Container>
   static CUresult Run(Container container) {

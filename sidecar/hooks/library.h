@@ -20,8 +20,8 @@ bool InOurNamespace(const void* address);
 bool Loaded(Library library);
 
 // A symbol of the library that the process itself loaded; never loads anything. For NCCL its profiling twin
-// ("pncclX" for "ncclX") where there is one. Null where library or symbol are absent. What it returns is valid for the
-// life of the process: the library is not unloaded any more.
+// ("pncclX" for "ncclX") where there is one. Null where library or symbol are absent. What it returns is
+// valid for the life of the process: the library is not unloaded any more.
 void* FindSymbol(Library library, const char* name);
 
 }  // namespace crossover::hooks

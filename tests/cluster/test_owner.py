@@ -85,6 +85,7 @@ class Owner(NodeCase):
         beside.bind([(self.node, second), (self.cluster.nodes[1], self.gpus.uuids(1)[0])])
         for uuid in self.gpus.uuids(0):
             self.wait_for_metric(f'crossover_gpu_unhooked_processes{{gpu_uuid="{uuid}"}} 1')
+            self.wait_for_metric(f'crossover_gpu_silent_processes{{gpu_uuid="{uuid}"}} 1')
             self.wait_for_metric(f'crossover_gpu_held{{gpu_uuid="{uuid}"}} 1')
         silent = job.pod(0)["metadata"]["name"]
         self.wait_for_event(silent, "TakesNoPart", NAMESPACE)

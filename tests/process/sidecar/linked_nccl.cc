@@ -41,8 +41,8 @@ struct Nccl {
   decltype(&ncclGroupEnd) group_end;
 };
 
-constexpr Nccl kLinked = {"linked", &ncclGetUniqueId, &ncclCommInitRank, &ncclAllReduce, &ncclCommDestroy,
-                          &ncclCommInitAll, &ncclGroupStart, &ncclGroupEnd};
+constexpr Nccl kLinked = {"linked",         &ncclGetUniqueId, &ncclCommInitRank, &ncclAllReduce,
+                          &ncclCommDestroy, &ncclCommInitAll, &ncclGroupStart,   &ncclGroupEnd};
 
 template <typename Function>
 void LookUp(void* library, const char* name, Function* function) {

@@ -78,8 +78,8 @@ void Nccl(const char* user) {
   Say("dlsym-version", Owner(dlsym(nccl, "ncclGetVersion")));
 }
 
-// A library that the program closes and opens again. Where it was something else lies meanwhile, if it is gone: it comes
-// back at another address.
+// A library that the program closes and opens again. Where it was something else lies meanwhile, if it is
+// gone: it comes back at another address.
 void Reload() {
   void* library = dlopen("libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
   const auto call = [&library] { return reinterpret_cast<int (*)()>(dlsym(library, "ncclGroupEnd"))(); };
@@ -88,7 +88,8 @@ void Reload() {
   dladdr(dlsym(library, "ncclGetVersion"), &object);
   dlclose(library);
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  void* there = mmap(object.dli_fbase, page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+  void* there =
+      mmap(object.dli_fbase, page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
   Say("meanwhile", there == object.dli_fbase ? "gone" : "there");
   library = dlopen("libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
   Say("after", std::to_string(call()));

@@ -13,9 +13,14 @@ using testing::IsEmpty;
 
 TEST(NodeMetricsTest, WhatIsKnownIsShownZerosToo) {
   NodeState state;
-  state.gpus = {
-      {"GPU-a", {.slots = 4}},
-      {"GPU-b", {.slots = 4, .healthy = false, .used_by_others = true, .unhooked = 2, .pods_of_rivals = 3}}};
+  state.gpus = {{"GPU-a", {.slots = 4}},
+                {"GPU-b",
+                 {.slots = 4,
+                  .healthy = false,
+                  .used_by_others = true,
+                  .unhooked = 2,
+                  .silent = 1,
+                  .pods_of_rivals = 3}}};
   state.evictions = 7;
   state.refused_evictions = 8;
   state.mistyped_switches = {{"Node", 1}, {"Pod", 0}};
@@ -42,6 +47,8 @@ TEST(NodeMetricsTest, WhatIsKnownIsShownZerosToo) {
                            "crossover_slot_doubles 0\n",
                            "crossover_gpu_used_by_others{gpu_uuid=\"GPU-b\"} 1\n",
                            "crossover_gpu_unhooked_processes{gpu_uuid=\"GPU-b\"} 2\n",
+                           "crossover_gpu_silent_processes{gpu_uuid=\"GPU-b\"} 1\n",
+                           "crossover_gpu_silent_processes{gpu_uuid=\"GPU-a\"} 0\n",
                            "crossover_gpu_held{gpu_uuid=\"GPU-a\"} 0\n",
                            "crossover_gpu_pods_of_other_plugins{gpu_uuid=\"GPU-b\"} 3\n",
                            "crossover_misplaced_pods_deleted_total 7\n",

@@ -60,6 +60,8 @@ TEST_F(NoticesTest, AllWhoShareTheGpuAreToldEachInWordsThatItMaySee) {
 TEST_F(NoticesTest, TheSameFaultIsToldInTheSameWordsWhateverTheProcess) {
   EXPECT_EQ(Told({Process(5, "silent")}), Told({Process(6, "silent"), Process(7, "silent")}));
   EXPECT_NE(Told({Process(5, "silent")}), Told({Process(5, "silent", true)})) << "it has the library";
+  EXPECT_THAT(Told({Process(5, "silent", true)})[0],
+              testing::EndsWith("takes no part: the library is in it and is not heard of"));
 }
 
 TEST_F(NoticesTest, APodThatIsOffByItsSwitchKnowsAndItsNeighboursDoNot) {

@@ -1,5 +1,5 @@
-// What is known of a program's kernels ends with their context. With a driver that tells names, so in a process of its
-// own: nccl_kernels_test.cc has none.
+// What is known of a program's kernels ends with their context. With a driver that tells names, so in a
+// process of its own: nccl_kernels_test.cc has none.
 #include <cuda.h>
 #include <gtest/gtest.h>
 
@@ -13,7 +13,8 @@ namespace crossover::hooks {
 namespace {
 
 constexpr char kImage[] =
-    "// simgpu 1\nkernel ncclDevKernel_AllReduce_Sum_f32_RING_LL ns=1000 sms=1\nkernel gradient ns=1000 sms=1\n";
+    "// simgpu 1\nkernel ncclDevKernel_AllReduce_Sum_f32_RING_LL ns=1000 sms=1\nkernel gradient ns=1000 "
+    "sms=1\n";
 
 // The function as a hooked program reaches it.
 template <typename Function>
@@ -32,7 +33,8 @@ class ForgottenKernelsTest : public ::testing::TestWithParam<std::string> {
 
   void Load() {
     ASSERT_EQ(cuModuleLoadData(&module_, kImage), CUDA_SUCCESS);
-    ASSERT_EQ(cuModuleGetFunction(&function_, module_, "ncclDevKernel_AllReduce_Sum_f32_RING_LL"), CUDA_SUCCESS);
+    ASSERT_EQ(cuModuleGetFunction(&function_, module_, "ncclDevKernel_AllReduce_Sum_f32_RING_LL"),
+              CUDA_SUCCESS);
   }
 
   CUmodule module_ = nullptr;
