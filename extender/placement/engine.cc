@@ -82,14 +82,14 @@ class Round {
         others.push_back(gang);
       } else if (!filler_.Open(*gang) && !filler_.JoinBest(*gang)) {
         decision_.refusals.push_back(Explain(filler_.occupancy(), *gang, terms_));
-        KeepFor(*gang);
+        KeepFor(*gang, queue.MayBeBusy(*gang));
       }
     }
     return others;
   }
 
-  void KeepFor(const Gang& gang) {
-    const std::vector<GpuRef> gpus = filler_.Keep(gang);
+  void KeepFor(const Gang& gang, double busy_part) {
+    const std::vector<GpuRef> gpus = filler_.Keep(gang, busy_part);
     if (gpus.empty()) return;
     const int any = static_cast<int>(gpus.size());
     decision_.kept = Kept{gang.id, SeatsOn(filler_.occupancy().state(), gpus, any)};

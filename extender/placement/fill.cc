@@ -61,7 +61,7 @@ bool Filler::JoinBest(const Gang& gang) {
   return best >= 0 && Join(gang, best);
 }
 
-std::vector<GpuRef> Filler::Keep(const Gang& gang) {
+std::vector<GpuRef> Filler::Keep(const Gang& gang, double busy_part) {
   Wanted wanted = WantedBy({&gang}, terms_->settings);
   std::vector<GpuRef> gpus;
   const std::optional<Kept>& before = occupancy_.state().kept;
@@ -71,6 +71,8 @@ std::vector<GpuRef> Filler::Keep(const Gang& gang) {
     wanted.among.clear();
   }
   if (gpus.empty()) gpus = FindEver(occupancy_, wanted, terms_->fitness);
+  const auto busy = std::ranges::count_if(gpus, [&](GpuRef ref) { return occupancy_.Busy(ref); });
+  if (static_cast<double>(busy) > busy_part * static_cast<double>(gpus.size())) return {};
   occupancy_.Keep(gpus);
   return gpus;
 }

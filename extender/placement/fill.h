@@ -26,9 +26,9 @@ class Filler {
   bool Join(const Gang& gang, int group);
   // To the group where that adds the most.
   bool JoinBest(const Gang& gang);
-  // Keeps GPUs that it could have if nobody were there: those that were kept for it before, if they still
-  // will do. They are returned.
-  std::vector<GpuRef> Keep(const Gang& gang);
+  // Keeps GPUs that it could have if nobody were there, if no more than that part of them is busy: those that
+  // were kept for it before, if they still will do. They are returned.
+  std::vector<GpuRef> Keep(const Gang& gang, double busy_part);
 
   const Occupancy& occupancy() const { return occupancy_; }
   const std::vector<Step>& steps() const { return steps_; }

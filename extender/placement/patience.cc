@@ -15,4 +15,9 @@ double PatienceOf(const State& state, double now_s, const Settings& settings) {
   return std::max(settings.starvation_s, settings.starvation_runs * mean_s);
 }
 
+double BusyPart(double waited_s, double patience_s) {
+  if (patience_s <= 0) return 1;
+  return std::clamp((waited_s / patience_s - 1) / 2, 0.0, 1.0);
+}
+
 }  // namespace crossover::placement

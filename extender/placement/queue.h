@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "extender/placement/occupancy.h"
+#include "extender/placement/patience.h"
 
 namespace crossover::placement {
 
@@ -25,7 +26,14 @@ class Queue {
   void Take(const Gang& gang) { taken_.insert(&gang); }
   // It got its GPUs.
   void Charge(const Gang& gang) { used_[gang.space] += gang.gpus(); }
-  bool Starves(const Gang& gang) const { return gang.arrived_s + patience_s_ <= now_s_; }
+  // Also one for which GPUs are kept already: it stays so until it has them.
+  bool Starves(const Gang& gang) const {
+    return gang.arrived_s + patience_s_ <= now_s_ || gang.id == kept_for_;
+  }
+  // What part of the GPUs that are to be kept for it may be busy.
+  double MayBeBusy(const Gang& gang) const {
+    return gang.id == kept_for_ ? 1 : BusyPart(now_s_ - gang.arrived_s, patience_s_);
+  }
 
  private:
   using Line = std::vector<const Gang*>;  // the first to be served is at the back
@@ -33,6 +41,7 @@ class Queue {
 
   double now_s_;
   double patience_s_;
+  std::string_view kept_for_;
   Line starving_;
   std::map<Priority, std::map<std::string_view, Line>, std::greater<>> lines_;
   std::map<std::string_view, double> used_;

@@ -23,9 +23,9 @@ struct Settings {
   Bytes context_reserve = 1u << 29;  // of each GPU, for each of its clients
   double spanning_bonus = 0.05;      // on what is gained by jobs that span nodes
   // A gang that has waited for longer than this, and for longer than `starvation_runs` times as long as those
-  // that run have run, goes before all others, and GPUs are kept for it.
+  // that run have run, goes before all others, and GPUs are kept for it (patience.h).
   double starvation_s = 1800;
-  double starvation_runs = 1;
+  double starvation_runs = 3;
 };
 
 }  // namespace crossover::placement

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 
 #include "tests/unit/extender/placement/cluster.h"
 
@@ -93,37 +94,60 @@ TEST_F(EngineTest, TheSameQuestionHasTheSameAnswer) {
   }
 }
 
-// Small gangs come for ever, faster than they end, and a large one needs all GPUs: with the bound it has them
-// as soon as those have ended that ran when it was passed, without it never.
-TEST_F(EngineTest, ALargeGangIsNotStarvedBySmallOnes) {
-  const auto started_s = [&](double starvation_s) -> double {
+// Small gangs come for ever, faster than they end, and a large one needs all GPUs.
+class StarvationTest : public EngineTest {
+ protected:
+  static constexpr double kRun_s = 1200;
+
+  // How long the large one waits; -1: for ever. Small ones run for `kRun_s`; who decides knows since when, or
+  // does not.
+  double Waited(double starvation_s, double starvation_runs, bool starts_known) {
     State state{.nodes = Nodes(2, 4), .placed = {}, .observed = {}};
     settings_.starvation_s = starvation_s;
-    std::vector<Gang> waiting{Job("large", 8)};
-    for (int minute = 0; minute < 200; ++minute) {
+    settings_.starvation_runs = starvation_runs;
+    std::vector<Gang> waiting;
+    std::map<std::string, double> began_s;
+    for (int minute = 0; minute < 400; ++minute) {
       const double now_s = 60.0 * minute;
-      std::erase_if(state.placed, [&](const Placed& p) { return p.gang.arrived_s + 1200 <= now_s; });
+      std::erase_if(state.placed, [&](const Placed& p) { return began_s[p.gang.id] + kRun_s <= now_s; });
       for (int i = 0; i < 2; ++i) {
         waiting.push_back(Job("s" + std::to_string(minute) + "." + std::to_string(i), 1));
         waiting.back().arrived_s = now_s;
         waiting.back().exclusive = true;
       }
-      if (minute == 0) waiting.erase(waiting.begin());
       if (minute == 10) waiting.push_back(Job("large", 8)), waiting.back().arrived_s = now_s;
       const Decision decision = placement::Decide(state, waiting, now_s, settings_);
       if (PlanFor(decision, "large") != nullptr) return now_s - 600;
+      state.kept = decision.kept;
       for (const Plan& plan : decision.plans) {
         const auto gang = std::ranges::find(waiting, plan.gang, &Gang::id);
         state.placed.push_back({*gang, plan.seats});
-        state.placed.back().gang.arrived_s = now_s;  // from when on it runs
+        if (starts_known) state.placed.back().started_s = now_s;
+        began_s[gang->id] = now_s;
         waiting.erase(gang);
       }
     }
     return -1;
-  };
-  EXPECT_LE(started_s(1800), 1800 + 1200 + 60);
-  EXPECT_GE(started_s(1800), 1800);
-  EXPECT_EQ(started_s(1e9), -1) << "nothing starves here: the test shows nothing";
+  }
+};
+
+// It has them as soon as those have ended that ran when three times its patience was over.
+TEST_F(StarvationTest, ALargeGangIsNotStarvedBySmallOnes) {
+  const double waited_s = Waited(1800, 0, false);
+  EXPECT_GE(waited_s, 1800);
+  EXPECT_LE(waited_s, 3 * 1800 + kRun_s + 60);
+}
+
+TEST_F(StarvationTest, WithoutTheBoundItIs) {
+  EXPECT_EQ(Waited(1e9, 0, false), -1) << "nothing starves here: the tests beside show nothing";
+}
+
+// What runs has run for 600 s on average, and for no longer than 1,200 s: patience is between.
+TEST_F(StarvationTest, PatienceGrowsWithRunsAndIsBoundedByThem) {
+  const double waited_s = Waited(60, 2, true);
+  EXPECT_GE(waited_s, 2 * 300);
+  EXPECT_LE(waited_s, 3 * 2 * kRun_s + kRun_s + 60);
+  EXPECT_LT(Waited(60, 0, true), waited_s) << "as patience of a minute has it";
 }
 
 TEST_F(EngineTest, GpusAreKeptForOneWhoStarves) {
@@ -131,10 +155,71 @@ TEST_F(EngineTest, GpusAreKeptForOneWhoStarves) {
   Gang large = Job("large", 8), small = Job("small", 1);
   small.arrived_s = 3000;
   small.exclusive = true;
-  const Decision decision = Decide({large, small}, 3000);
+  Decision decision = Decide({large, small}, 3000);
   ASSERT_TRUE(decision.kept.has_value());
   EXPECT_EQ(decision.kept->gang, "large");
   EXPECT_EQ(RefusalOf(decision, "small")->reason, Reason::kKept);
+}
+
+// The longer it has waited, the more of the GPUs may be busy.
+TEST_F(EngineTest, GpusAreKeptWhereThatCostsLittleBeforeWhereItCostsMuch) {
+  for (int i = 0; i < 4; ++i) {
+    const std::string gpu = "n0-" + std::to_string(i);
+    state_.placed.push_back(On(Job("a" + std::to_string(i), 1), {{"n0", {gpu}}}));
+    state_.placed.back().gang.exclusive = true;
+  }
+  const std::vector<Gang> waiting{Job("large", 8)};
+  EXPECT_FALSE(Decide(waiting, 1790).kept.has_value());
+  EXPECT_FALSE(Decide(waiting, 3590).kept.has_value()) << "half of them are busy";
+  EXPECT_TRUE(Decide(waiting, 3600).kept.has_value());
+}
+
+// Other GPUs become free sooner, but those that were kept are its own sooner or later, and others would not
+// be.
+TEST_F(EngineTest, TheSameGpusAreKeptUntilTheyAreHad) {
+  state_.nodes = Nodes(4, 4);
+  for (const Node& node : state_.nodes) state_.placed.push_back(OnAll(Job("on " + node.name), {node}));
+  for (Placed& placed : state_.placed) placed.gang.exclusive = true;
+  Gang large = Job("large", 3);
+  large.gpus_per_pod = 4;
+  const auto kept = [&](double now_s) {
+    std::string nodes;
+    const Decision decision = Decide({large}, now_s);
+    for (const Seat& seat : decision.kept ? decision.kept->gpus : std::vector<Seat>{})
+      nodes += seat.node + " ";
+    return nodes;
+  };
+  EXPECT_EQ(kept(10'000), "n0 n1 n2 ");
+  state_.kept = Decide({large}, 10'000).kept;
+  state_.placed.pop_back();
+  EXPECT_EQ(kept(10'060), "n0 n1 n2 ");
+  EXPECT_EQ(kept(60), "n0 n1 n2 ") << "whatever its patience is by now";
+  state_.nodes[0].open = false;
+  EXPECT_EQ(kept(10'060), "n1 n2 n3 ");
+  state_.nodes[0].open = true;
+  state_.kept->gang = "another";
+  EXPECT_EQ(kept(10'060), "n0 n1 n3 ") << "else it would be those with the fewest busy";
+}
+
+// While GPUs are kept for one, others that have waited as long still meet whoever they gain most with.
+TEST_F(EngineTest, WhoStarvesBehindAnotherStillMeetsTheBest) {
+  state_.nodes = Nodes(3, 4);
+  state_.placed = {OnAll(Job("x", 8), {state_.nodes[0], state_.nodes[1]})};
+  state_.placed[0].gang.exclusive = true;
+  for (Gpu& gpu : state_.nodes[2].gpus) gpu.memory = 40 * kGib;
+  std::vector<Gang> waiting{Job("large", 8)};
+  waiting[0].memory_cap = 60 * kGib;
+  for (const auto& [id, exposed_ms] : {std::pair{"busy1", 1}, {"busy2", 1}, {"idle1", 90}, {"idle2", 90}}) {
+    waiting.push_back(Job(id));
+    waiting.back().arrived_s = 1;
+    waiting.back().memory_cap = 10 * kGib;
+    waiting.back().profile = {
+        .source = Source::kMeasured, .compute_s = 0.010, .exposed_s = exposed_ms * 1e-3};
+  }
+  const Decision decision = Decide(waiting, 10'000);
+  ASSERT_TRUE(decision.kept.has_value());
+  ASSERT_EQ(decision.plans.size(), 2u);
+  EXPECT_EQ(decision.plans[0].gang.substr(0, 4) + decision.plans[1].gang.substr(0, 4), "busyidle");
 }
 
 }  // namespace

@@ -12,6 +12,10 @@ class PatienceTest : public ::testing::Test {
   void Runs(int gpus, std::optional<double> started_s) {
     state_.placed.push_back({.gang = Job("r", gpus), .seats = {}, .started_s = started_s});
   }
+  PatienceTest() {
+    settings_.starvation_s = 1800;
+    settings_.starvation_runs = 1;
+  }
   State state_;
   Settings settings_;
 };
@@ -39,6 +43,15 @@ TEST_F(PatienceTest, WhoseStartIsNotKnownDoesNotCount) {
   Runs(4, 0);
   Runs(4, std::nullopt);
   EXPECT_EQ(PatienceOf(state_, 100'000, settings_), 100'000);
+}
+
+TEST(BusyPartTest, GrowsFromNoneToAll) {
+  EXPECT_EQ(BusyPart(1000, 1800), 0);
+  EXPECT_EQ(BusyPart(1800, 1800), 0);
+  EXPECT_EQ(BusyPart(3600, 1800), 0.5);
+  EXPECT_EQ(BusyPart(5400, 1800), 1);
+  EXPECT_EQ(BusyPart(1e9, 1800), 1);
+  EXPECT_EQ(BusyPart(0, 0), 1);
 }
 
 }  // namespace
