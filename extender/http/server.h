@@ -1,6 +1,10 @@
 // An HTTP listener: routes by path alone, answers later without holding a thread.
+//
+// Only GET and POST, and only bodies that say their length, get as far as a handler. All servers of a process
+// share one thread that reads and writes, and each has a few for its handlers.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <memory>
@@ -18,7 +22,7 @@ struct HttpRequest {
 
 struct HttpAnswer {
   int status = 200;
-  std::string body;
+  std::string body{};
   std::string content_type = "application/json";
 };
 
@@ -30,19 +34,24 @@ class HttpServer {
 
   struct Settings {
     std::string address = "127.0.0.1";
-    int port = 0;
-    // PEM files; empty: plain HTTP. Read anew when their contents change.
-    std::string certificate_file, key_file;
+    int port = 0;  // of an IPv4 address, from 1
+    // PEM files; empty: plain HTTP. Read anew when they change. While they are not there, or do not fit
+    // together and never did, connections are closed.
+    std::string certificate_file{}, key_file{};
+    // Clients must have a certificate of this authority; empty: none is asked for.
+    std::string client_ca_file{};
     std::size_t most_bytes = 16u << 20;  // of a request's body; larger ones are answered with 413
   };
 
   // Serves from here on. Throws std::runtime_error, naming address and port, where it cannot listen.
   HttpServer(const Settings& settings, std::map<std::string, Handler> handlers_by_path);
   ~HttpServer();  // what has not been answered is answered with 503
+  HttpServer(const HttpServer&) = delete;
+  HttpServer& operator=(const HttpServer&) = delete;
 
  private:
   struct Impl;
-  std::unique_ptr<Impl> impl_;
+  std::shared_ptr<Impl> impl_;  // with requests that are still to be answered
 };
 
 }  // namespace crossover::extender

@@ -1,0 +1,86 @@
+#include "extender/http/certificate.h"
+
+#include <openssl/bio.h>
+#include <openssl/err.h>
+#include <openssl/pem.h>
+#include <openssl/x509.h>
+#include <sys/stat.h>
+
+#include <optional>
+
+#include "common/base/clock.h"
+#include "common/files/read_file.h"
+#include "common/logging/log.h"
+
+namespace crossover::extender {
+namespace {
+
+template <auto Free>
+struct Freer {
+  template <class Object>
+  void operator()(Object* object) const {
+    Free(object);
+  }
+};
+using Bio = std::unique_ptr<BIO, Freer<BIO_free_all>>;
+using X509Ptr = std::unique_ptr<X509, Freer<X509_free>>;
+using Key = std::unique_ptr<EVP_PKEY, Freer<EVP_PKEY_free>>;
+
+Bio Reader(const std::string& text) {
+  return Bio(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
+}
+
+// Why they are of no use; empty: they are.
+std::string FaultOf(const Certificate::Pair& pair, const std::string& chain_file,
+                    const std::string& key_file) {
+  const X509Ptr certificate(PEM_read_bio_X509(Reader(pair.chain).get(), nullptr, nullptr, nullptr));
+  const Key key(PEM_read_bio_PrivateKey(Reader(pair.key).get(), nullptr, nullptr, nullptr));
+  std::string fault;
+  if (certificate == nullptr) {
+    fault = chain_file + ": holds no certificate in PEM";
+  } else if (key == nullptr) {
+    fault = key_file + ": holds no private key in PEM";
+  } else if (X509_check_private_key(certificate.get(), key.get()) != 1) {
+    fault = key_file + ": is not the key of the certificate in " + chain_file;
+  }
+  ERR_clear_error();
+  return fault;
+}
+
+}  // namespace
+
+Certificate::Stamp Certificate::StampOf(const std::string& path) {
+  struct stat file {};
+  if (stat(path.c_str(), &file) != 0) return {};
+  return {.device = file.st_dev,
+          .inode = file.st_ino,
+          .size = static_cast<std::uint64_t>(file.st_size),
+          .changed_ns = std::int64_t{file.st_mtim.tv_sec} * base::kNsPerSecond + file.st_mtim.tv_nsec};
+}
+
+std::shared_ptr<const Certificate::Pair> Certificate::Current() {
+  const std::lock_guard lock(mutex_);
+  const Stamp chain_stamp = StampOf(chain_file_);  // before: what is written meanwhile shows as a change
+  const Stamp key_stamp = StampOf(key_file_);
+  if (good_ && chain_stamp == chain_stamp_ && key_stamp == key_stamp_) return pair_;
+  std::string fault;
+  const auto chain = files::ReadFile(chain_file_, &fault);
+  const auto key = chain ? files::ReadFile(key_file_, &fault) : std::nullopt;
+  Pair pair;
+  if (chain && key) {
+    pair = {.chain = *chain, .key = *key};
+    fault = FaultOf(pair, chain_file_, key_file_);
+  }
+  good_ = fault.empty();
+  chain_stamp_ = chain_stamp;
+  key_stamp_ = key_stamp;
+  if (good_) {
+    pair_ = std::make_shared<const Pair>(std::move(pair));
+  } else if (fault != complaint_) {
+    logging::Warn("certificate: " + fault + (pair_ ? "; the one before stays in use" : ""));
+  }
+  complaint_ = fault;
+  return pair_;
+}
+
+}  // namespace crossover::extender

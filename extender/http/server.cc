@@ -1,0 +1,333 @@
+#include "extender/http/server.h"
+
+#include <cpprest/http_listener.h>
+#include <pplx/threadpool.h>
+
+#include <array>
+#include <atomic>
+#include <boost/asio/post.hpp>
+#include <boost/asio/ssl.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <charconv>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <stdexcept>
+#include <utility>
+
+#include "common/logging/log.h"
+#include "extender/http/certificate.h"
+
+namespace crossover::extender {
+namespace {
+
+namespace http = web::http;
+using http::experimental::listener::http_listener;
+using http::experimental::listener::http_listener_config;
+
+constexpr int kBadRequest = 400;
+constexpr int kNotFound = 404;
+constexpr int kMethodNotAllowed = 405;
+constexpr int kLengthRequired = 411;
+constexpr int kTooLarge = 413;
+constexpr int kServerError = 500;
+constexpr int kUnavailable = 503;
+constexpr std::size_t kHandlerThreads = 4;
+constexpr std::chrono::seconds kLastAnswersWithin{2};
+
+// The library's threads. One reads and writes for all servers: the library lets a request's body be read
+// while its handler is called, and what is wrong with the body must be seen before any of it is. Another one
+// stands by, since the library waits, on one of its own threads, for connections to end when a listener does.
+class LibraryThreads {
+ public:
+  static LibraryThreads& Get() {
+    static LibraryThreads threads;  // gone before those of the library, which waits for them to end
+    return threads;
+  }
+
+  // Two of them run from here to the matching EndClosing().
+  void BeginClosing() {
+    const std::lock_guard lock(mutex_);
+    ++closing_;
+    change_.notify_all();
+  }
+  void EndClosing() {
+    const std::lock_guard lock(mutex_);
+    if (--closing_ == 0) Park();
+  }
+
+ private:
+  LibraryThreads() {
+    crossplat::threadpool::initialize_with_threads(2);
+    Park();
+  }
+  ~LibraryThreads() { BeginClosing(); }
+
+  void Park() {
+    crossplat::threadpool::shared_instance().service().post([this] {
+      std::unique_lock lock(mutex_);
+      change_.wait(lock, [this] { return closing_ > 0; });
+    });
+  }
+
+  std::mutex mutex_;
+  std::condition_variable change_;
+  int closing_ = 0;
+};
+
+struct TwoThreads {
+  TwoThreads() { LibraryThreads::Get().BeginClosing(); }
+  ~TwoThreads() { LibraryThreads::Get().EndClosing(); }
+  TwoThreads(const TwoThreads&) = delete;
+  TwoThreads& operator=(const TwoThreads&) = delete;
+};
+
+HttpAnswer Plain(int status, std::string text) {
+  return {.status = status, .body = std::move(text) + "\n", .content_type = "text/plain; charset=utf-8"};
+}
+
+// Tells a client, and no more is read from it.
+pplx::task<void> Send(http::http_request request, const HttpAnswer& answer, bool close = false) {
+  http::http_response response(static_cast<http::status_code>(answer.status));
+  response.set_body(answer.body, answer.content_type);
+  if (close) response.headers()["Connection"] = "close";
+  return request.reply(response);
+}
+
+void Observe(const pplx::task<void>& task) {
+  task.then([](const pplx::task<void>& done) {
+    try {
+      done.get();
+    } catch (...) {  // whoever asked is gone
+    }
+  });
+}
+
+// Reads what is left of a body and forgets it, so that its sender is there to hear the answer.
+void Drain(const concurrency::streams::istream& body, const std::function<void()>& then) {
+  const auto scratch = std::make_shared<std::array<std::uint8_t, 4096>>();
+  body.streambuf()
+      .getn(scratch->data(), scratch->size())
+      .then([scratch, body, then](const pplx::task<std::size_t>& read) {
+        std::size_t size = 0;
+        try {
+          size = read.get();
+        } catch (...) {  // it will not come
+        }
+        if (size > 0) {
+          Drain(body, then);
+        } else {
+          then();
+        }
+      });
+}
+
+// Decimal digits only: the library takes "-1" for a size.
+std::optional<std::size_t> LengthOf(const http::http_request& request) {
+  std::string text;
+  if (!request.headers().match("Content-Length", text)) return 0;
+  std::size_t length = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), length);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return length;
+}
+
+// What is to be said without asking a handler, and whether the rest of the body is of no use.
+struct Objection {
+  HttpAnswer answer;
+  bool abort = false;
+};
+
+}  // namespace
+
+// Lives as long as a request of it does: late answers find it.
+struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
+  // A request that has not been answered.
+  struct Open {
+    http::http_request request;
+    std::atomic<bool> answered{false};
+  };
+
+  Settings settings;
+  std::map<std::string, Handler> handlers;
+  std::optional<Certificate> certificate;
+  std::optional<http_listener> listener;
+  boost::asio::thread_pool workers{kHandlerThreads};
+
+  std::mutex mutex;
+  std::condition_variable sent;
+  std::set<std::shared_ptr<Open>> open;
+  int sending = 0;
+  bool closing = false;
+
+  std::optional<Objection> Objects(const http::http_request& request) const;
+  void Take(const http::http_request& request);
+  void Handle(const std::shared_ptr<Open>& open_request, const std::string& body);
+  void Answer(const std::shared_ptr<Open>& open_request, const HttpAnswer& answer);
+  void Secure(boost::asio::ssl::context* context);
+};
+
+std::optional<Objection> HttpServer::Impl::Objects(const http::http_request& request) const {
+  const auto length = LengthOf(request);
+  const http::method& method = request.method();
+  if (request.headers().has("Transfer-Encoding"))
+    return Objection{
+        .answer = Plain(kLengthRequired, "Transfer-Encoding is not supported; say Content-Length"),
+        .abort = true};
+  if (!length)
+    return Objection{.answer = Plain(kBadRequest, "Content-Length is not allowed: a number of bytes is"),
+                     .abort = true};
+  if (*length > settings.most_bytes)
+    return Objection{.answer = Plain(kTooLarge, "at most " + std::to_string(settings.most_bytes) +
+                                                    " bytes of body are allowed")};
+  if (method != http::methods::GET && method != http::methods::POST)
+    return Objection{.answer = Plain(kMethodNotAllowed, "GET and POST are allowed")};
+  if (handlers.count(request.request_uri().path()) == 0)
+    return Objection{.answer = Plain(kNotFound, "no such path")};
+  return std::nullopt;
+}
+
+void HttpServer::Impl::Take(const http::http_request& request) {
+  if (const auto objection = Objects(request)) {
+    if (objection->abort) {
+      request.body().streambuf().close(std::ios_base::out,
+                                       std::make_exception_ptr(http::http_exception("refused")));
+      Observe(Send(request, objection->answer, true));
+    } else {
+      Drain(request.body(), [request, answer = objection->answer] { Observe(Send(request, answer)); });
+    }
+    return;
+  }
+  auto taken = std::make_shared<Open>();
+  taken->request = request;
+  {
+    const std::lock_guard lock(mutex);
+    if (!closing) open.insert(taken);
+  }
+  http::http_request reader = request;
+  reader.extract_vector().then([self = shared_from_this(),
+                                taken](const pplx::task<std::vector<unsigned char>>& read) {
+    std::string body;
+    try {
+      const auto bytes = read.get();
+      body.assign(bytes.begin(), bytes.end());
+    } catch (...) {
+      self->Answer(taken, Plain(kBadRequest, "the body ended early"));
+      return;
+    }
+    boost::asio::post(self->workers, [self, taken, body = std::move(body)] { self->Handle(taken, body); });
+  });
+}
+
+void HttpServer::Impl::Handle(const std::shared_ptr<Open>& open_request, const std::string& body) {
+  if (open_request->answered) return;
+  const http::http_request& request = open_request->request;
+  HttpRequest asked{.method = request.method(),
+                    .path = request.request_uri().path(),
+                    .query = request.request_uri().query(),
+                    .body = body,
+                    .authorization = {}};
+  request.headers().match("Authorization", asked.authorization);
+  try {
+    handlers.at(asked.path)(asked, [self = shared_from_this(), open_request](const HttpAnswer& answer) {
+      self->Answer(open_request, answer);
+    });
+  } catch (const std::exception& fault) {
+    logging::Error("http: " + asked.path + ": " + fault.what());
+    Answer(open_request, Plain(kServerError, "it could not be answered"));
+  }
+}
+
+void HttpServer::Impl::Answer(const std::shared_ptr<Open>& open_request, const HttpAnswer& answer) {
+  if (open_request->answered.exchange(true)) return;
+  bool close = false;
+  {
+    const std::lock_guard lock(mutex);
+    open.erase(open_request);
+    ++sending;
+    close = closing;
+  }
+  Send(open_request->request, answer, close).then([self = shared_from_this()](const pplx::task<void>& done) {
+    try {
+      done.get();
+    } catch (...) {  // whoever asked is gone
+    }
+    {
+      const std::lock_guard lock(self->mutex);
+      --self->sending;
+    }
+    self->sent.notify_all();
+  });
+}
+
+// Called for each connection: what is set here is in force from the next one on.
+void HttpServer::Impl::Secure(boost::asio::ssl::context* context) {
+  using boost::asio::ssl::context_base;
+  const auto pair = certificate->Current();
+  if (pair == nullptr) throw boost::system::system_error(boost::asio::error::no_permission);
+  context->set_options(context_base::default_workarounds | context_base::no_sslv2 | context_base::no_sslv3 |
+                       context_base::no_tlsv1 | context_base::no_tlsv1_1);
+  context->use_certificate_chain(boost::asio::buffer(pair->chain));
+  context->use_private_key(boost::asio::buffer(pair->key), context_base::pem);
+  if (settings.client_ca_file.empty()) return;
+  context->load_verify_file(settings.client_ca_file);
+  context->set_verify_mode(boost::asio::ssl::verify_peer | boost::asio::ssl::verify_fail_if_no_peer_cert);
+}
+
+HttpServer::HttpServer(const Settings& settings, std::map<std::string, Handler> handlers_by_path)
+    : impl_(std::make_shared<Impl>()) {
+  LibraryThreads::Get();
+  impl_->settings = settings;
+  impl_->handlers = std::move(handlers_by_path);
+  const bool secure = !settings.certificate_file.empty();
+  http_listener_config config;
+  if (secure) {
+    impl_->certificate.emplace(settings.certificate_file, settings.key_file);
+    // The library keeps this for longer than the listener.
+    config.set_ssl_context_callback([weak = std::weak_ptr(impl_)](boost::asio::ssl::context& context) {
+      const auto self = weak.lock();
+      if (self == nullptr) throw boost::system::system_error(boost::asio::error::operation_aborted);
+      self->Secure(&context);
+    });
+  }
+  const std::string at = settings.address + ":" + std::to_string(settings.port);
+  try {
+    impl_->listener.emplace(http::uri((secure ? "https://" : "http://") + at + "/"), config);
+    // The handler must not keep the listener that keeps it.
+    const auto take = [weak = std::weak_ptr(impl_)](const http::http_request& request) {
+      if (const auto self = weak.lock()) self->Take(request);
+    };
+    impl_->listener->support(take);
+    impl_->listener->support(http::methods::TRCE, take);  // else the library answers these
+    impl_->listener->support(http::methods::OPTIONS, take);
+    const TwoThreads both;  // what could not be opened is closed
+    impl_->listener->open().get();
+  } catch (const std::exception& fault) {
+    throw std::runtime_error(at + ": cannot listen there: " + fault.what());
+  }
+}
+
+HttpServer::~HttpServer() {
+  std::set<std::shared_ptr<Impl::Open>> open;
+  {
+    const std::lock_guard lock(impl_->mutex);
+    impl_->closing = true;
+    open = impl_->open;
+  }
+  for (const auto& request : open) impl_->Answer(request, Plain(kUnavailable, "it is ending"));
+  {
+    std::unique_lock lock(impl_->mutex);
+    impl_->sent.wait_for(lock, kLastAnswersWithin, [this] { return impl_->sending == 0; });
+  }
+  try {
+    const TwoThreads both;
+    impl_->listener->close().get();
+  } catch (const std::exception& fault) {
+    logging::Warn(std::string("http: ") + fault.what());
+  }
+  impl_->workers.join();
+}
+
+}  // namespace crossover::extender
