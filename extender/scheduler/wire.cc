@@ -1,0 +1,261 @@
+#include "extender/scheduler/wire.h"
+
+#include <simdjson.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+namespace crossover::extender {
+namespace {
+
+using simdjson::dom::array;
+using simdjson::dom::element;
+using simdjson::dom::object;
+
+// Of an extender that keeps no nodes itself, which a scheduler therefore sends whole.
+constexpr char kNotCapable[] =
+    "nodes are sent whole: set nodeCacheCapable: true of this extender in the scheduler's configuration";
+
+std::string_view KindOf(const element& value) {
+  if (value.is_null()) return "null";
+  if (value.is_object()) return "an object";
+  if (value.is_array()) return "a list";
+  return value.is_string() ? "a text" : value.is_bool() ? "true or false" : "a number";
+}
+
+std::nullopt_t Refuse(std::string_view key, std::string_view is, std::string_view allowed,
+                      std::string* error) {
+  error->assign(key).append(": ").append(is).append(" is not allowed: ").append(allowed);
+  return std::nullopt;
+}
+
+// What is not there is null, as for whoever wrote it.
+bool IsNull(const object& in, const char* key) {
+  element value;
+  return in.at_key(key).get(value) != simdjson::SUCCESS || value.is_null();
+}
+
+bool ReadText(const object& in, const char* key, std::string_view name, std::string* text,
+              std::string* error) {
+  element value;
+  std::string_view view;
+  const bool there = in.at_key(key).get(value) == simdjson::SUCCESS;
+  if (there && value.get(view) == simdjson::SUCCESS && !view.empty()) {
+    *text = view;
+    return true;
+  }
+  Refuse(name, there ? (value.is_string() ? "an empty text" : KindOf(value)) : "nothing", "a text", error);
+  return false;
+}
+
+bool ReadPod(const object& root, PodRef* pod, std::string* error) {
+  object metadata;
+  if (root["Pod"]["metadata"].get(metadata) != simdjson::SUCCESS) {
+    Refuse("Pod", "what has no metadata", "a pod", error);
+    return false;
+  }
+  return ReadText(metadata, "uid", "Pod.metadata.uid", &pod->uid, error) &&
+         ReadText(metadata, "namespace", "Pod.metadata.namespace", &pod->name_space, error) &&
+         ReadText(metadata, "name", "Pod.metadata.name", &pod->name, error);
+}
+
+// Of one node.
+bool ReadVictims(const element& value, const std::string& name, Victims* victims, std::string* error) {
+  object node;
+  if (value.get(node) != simdjson::SUCCESS) {
+    Refuse(name, KindOf(value), "Pods and NumPDBViolations", error);
+    return false;
+  }
+  std::int64_t violated = 0;
+  if (!IsNull(node, "NumPDBViolations") && node["NumPDBViolations"].get(violated) != simdjson::SUCCESS) {
+    Refuse(name + ".NumPDBViolations", "what is no number", "a number", error);
+    return false;
+  }
+  victims->disruption_budgets_violated = static_cast<int>(std::clamp<std::int64_t>(violated, 0, INT32_MAX));
+  if (IsNull(node, "Pods")) return true;
+  array pods;
+  if (node["Pods"].get(pods) != simdjson::SUCCESS) {
+    Refuse(name + ".Pods", "what is no list", "a list of pods", error);
+    return false;
+  }
+  for (const element pod : pods) {
+    object one;
+    if (pod.get(one) != simdjson::SUCCESS) {
+      Refuse(name + ".Pods", KindOf(pod), "a list of pods", error);
+      return false;
+    }
+    if (!ReadText(one, "UID", name + ".Pods.UID", &victims->uids.emplace_back(), error)) return false;
+  }
+  return true;
+}
+
+void AppendEscaped(std::string_view text, std::string* json) {
+  json->push_back('"');
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      json->append({'\\', c});
+    } else if (byte < 0x20) {
+      std::array<char, 8> escape{};
+      std::snprintf(escape.data(), escape.size(), "\\u%04x", byte);
+      json->append(escape.data());
+    } else {
+      json->push_back(c);
+    }
+  }
+  json->push_back('"');
+}
+
+void Separate(std::string* json) {
+  if (json->back() != '{' && json->back() != '[') json->push_back(',');
+}
+
+// Adds what stands of `node` in `texts`; whether anything does.
+bool AppendReason(const std::map<std::string, std::string>& texts, std::string_view node, std::string* json) {
+  if (texts.empty()) return false;
+  const auto found = texts.find(std::string(node));
+  if (found == texts.end()) return false;
+  Separate(json);
+  AppendEscaped(node, json);
+  json->push_back(':');
+  AppendEscaped(found->second, json);
+  return true;
+}
+
+}  // namespace
+
+struct QuestionReader::Impl {
+  simdjson::dom::parser parser;
+
+  std::optional<object> Read(const std::string& text, std::string* error) {
+    element root;
+    if (const auto fault = parser.parse(text).get(root)) {
+      *error = std::string("not JSON: ") + simdjson::error_message(fault);
+      return std::nullopt;
+    }
+    object whole;
+    if (root.get(whole) != simdjson::SUCCESS) return Refuse("the text", KindOf(root), "an object", error);
+    return whole;
+  }
+};
+
+QuestionReader::QuestionReader() : impl_(std::make_unique<Impl>()) {}
+QuestionReader::~QuestionReader() = default;
+
+std::optional<NodesQuestion> QuestionReader::Nodes(const std::string& text, std::string* error) {
+  const auto root = impl_->Read(text, error);
+  NodesQuestion question;
+  if (!root || !ReadPod(*root, &question.pod, error)) return std::nullopt;
+  if (!IsNull(*root, "Nodes") && IsNull(*root, "NodeNames")) {
+    *error = kNotCapable;
+    return std::nullopt;
+  }
+  if (IsNull(*root, "NodeNames")) return question;
+  array names;
+  if ((*root)["NodeNames"].get(names) != simdjson::SUCCESS)
+    return Refuse("NodeNames", "what is no list", "a list of names", error);
+  question.nodes.reserve(names.size());
+  for (const element name : names) {
+    if (name.get(question.nodes.emplace_back()) != simdjson::SUCCESS)
+      return Refuse("NodeNames", KindOf(name), "a list of names", error);
+  }
+  return question;
+}
+
+std::optional<BindQuestion> QuestionReader::Bind(const std::string& text, std::string* error) {
+  const auto root = impl_->Read(text, error);
+  BindQuestion question;
+  if (!root || !ReadText(*root, "PodUID", "PodUID", &question.pod.uid, error) ||
+      !ReadText(*root, "PodNamespace", "PodNamespace", &question.pod.name_space, error) ||
+      !ReadText(*root, "PodName", "PodName", &question.pod.name, error) ||
+      !ReadText(*root, "Node", "Node", &question.node, error))
+    return std::nullopt;
+  return question;
+}
+
+std::optional<PreemptQuestion> QuestionReader::Preempt(const std::string& text, std::string* error) {
+  const auto root = impl_->Read(text, error);
+  PreemptQuestion question;
+  if (!root || !ReadPod(*root, &question.pod, error)) return std::nullopt;
+  if (!IsNull(*root, "NodeNameToVictims") && IsNull(*root, "NodeNameToMetaVictims")) {
+    *error = kNotCapable;
+    return std::nullopt;
+  }
+  if (IsNull(*root, "NodeNameToMetaVictims")) return question;
+  object nodes;
+  if ((*root)["NodeNameToMetaVictims"].get(nodes) != simdjson::SUCCESS)
+    return Refuse("NodeNameToMetaVictims", "what is no object", "nodes and their victims", error);
+  for (const auto [node, victims] : nodes) {
+    std::string name(node);
+    Victims* target = &question.by_node[name];
+    *target = {};  // of a key that stands twice, the last holds
+    if (!ReadVictims(victims, "NodeNameToMetaVictims." + name, target, error)) return std::nullopt;
+  }
+  return question;
+}
+
+std::string FilterText(const FilterAnswer& answer, std::span<const std::string_view> asked) {
+  std::string names = R"({"NodeNames":[)";
+  std::string failed = R"(],"FailedNodes":{)";
+  std::string unresolvable = R"(},"FailedAndUnresolvableNodes":{)";
+  std::string others;
+  AppendEscaped(answer.others, &others);
+  unresolvable.reserve(asked.size() * (others.size() + 32));
+  for (const std::string_view node : asked) {
+    if (std::find(answer.nodes.begin(), answer.nodes.end(), node) != answer.nodes.end()) {
+      Separate(&names);
+      AppendEscaped(node, &names);
+    } else if (!AppendReason(answer.failed, node, &failed) &&
+               !AppendReason(answer.unresolvable, node, &unresolvable)) {
+      Separate(&unresolvable);
+      AppendEscaped(node, &unresolvable);
+      unresolvable.append(":").append(others);
+    }
+  }
+  return names + failed + unresolvable + R"(},"Error":""})";
+}
+
+std::string FilterErrorText(std::string_view error) {
+  std::string json = R"({"NodeNames":[],"FailedNodes":{},"FailedAndUnresolvableNodes":{},"Error":)";
+  AppendEscaped(error, &json);
+  return json + "}";
+}
+
+std::string PrioritizeText(std::span<const int> scores, std::span<const std::string_view> asked) {
+  constexpr int kBest = 10;
+  std::string json = "[";
+  for (std::size_t i = 0; i < asked.size(); ++i) {
+    Separate(&json);
+    json += R"({"Host":)";
+    AppendEscaped(asked[i], &json);
+    json += R"(,"Score":)" + std::to_string(i < scores.size() ? std::clamp(scores[i], 0, kBest) : 0) + "}";
+  }
+  return json + "]";
+}
+
+std::string BindText(std::string_view error) {
+  std::string json = R"({"Error":)";
+  AppendEscaped(error, &json);
+  return json + "}";
+}
+
+std::string PreemptText(const std::map<std::string, Victims>& by_node) {
+  std::string json = R"({"NodeNameToMetaVictims":{)";
+  for (const auto& [node, victims] : by_node) {
+    if (victims.uids.empty()) continue;
+    Separate(&json);
+    AppendEscaped(node, &json);
+    json += R"(:{"Pods":[)";
+    for (const std::string& uid : victims.uids) {
+      Separate(&json);
+      json += R"({"UID":)";
+      AppendEscaped(uid, &json);
+      json += "}";
+    }
+    json += R"(],"NumPDBViolations":)" + std::to_string(victims.disruption_budgets_violated) + "}";
+  }
+  return json + "}}";
+}
+
+}  // namespace crossover::extender

@@ -1,0 +1,153 @@
+#include "extender/scheduler/verbs.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+namespace crossover::extender {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// Takes the second node it is asked about, and holds binds.
+class FakeDecider : public Decider {
+ public:
+  std::optional<FilterAnswer> Filter(const PodRef& pod, std::span<const std::string_view> nodes) override {
+    asked.push_back(pod.name);
+    if (away) return std::nullopt;
+    if (nodes.size() < 2)
+      return FilterAnswer{.nodes = {}, .failed = failed, .unresolvable = {}, .others = "waits"};
+    return FilterAnswer{.nodes = {std::string(nodes[1])},
+                        .failed = {},
+                        .unresolvable = {},
+                        .others = "another node is planned"};
+  }
+  std::vector<int> Prioritize(const PodRef&, std::span<const std::string_view> nodes) override {
+    return std::vector<int>(nodes.size(), 4);
+  }
+  void Bind(const PodRef& pod, const std::string& node, Done done) override {
+    asked.push_back(pod.uid + " to " + node);
+    held.push_back(std::move(done));
+  }
+  std::map<std::string, Victims> Preempt(const PodRef&, std::map<std::string, Victims> by_node) override {
+    by_node.erase("n1");
+    return by_node;
+  }
+
+  bool away = false;
+  std::map<std::string, std::string> failed;
+  std::vector<std::string> asked;
+  std::vector<Done> held;
+};
+
+class Record : public VerbObserver {
+ public:
+  void OnAnswered(std::string_view verb, std::string_view outcome, double seconds) override {
+    EXPECT_GE(seconds, 0);
+    outcomes.push_back(std::string(verb) + " " + std::string(outcome));
+  }
+  std::vector<std::string> outcomes;
+};
+
+class VerbsTest : public ::testing::Test {
+ protected:
+  static constexpr char kPod[] = R"("Pod":{"metadata":{"uid":"u","namespace":"n","name":"p"}})";
+  static std::string About(const std::string& nodes) {
+    return "{" + (kPod + (R"(,"NodeNames":)" + nodes)) + "}";
+  }
+
+  // Nothing: it is not answered yet.
+  std::optional<HttpAnswer> Ask(const std::string& verb, const std::string& body,
+                                const std::string& method = "POST") {
+    const auto answer = std::make_shared<std::optional<HttpAnswer>>();
+    verbs.Handlers().at("/" + verb)(
+        {.method = method, .path = "/" + verb, .query = {}, .body = body, .authorization = {}},
+        [answer](HttpAnswer given) { *answer = std::move(given); });
+    last = answer;
+    return *answer;
+  }
+  nlohmann::json Said(const std::string& verb, const std::string& body) {
+    const auto answer = Ask(verb, body);
+    EXPECT_TRUE(answer);
+    EXPECT_EQ(answer->status, 200);
+    return nlohmann::json::parse(answer->body);
+  }
+
+  FakeDecider decider;
+  Record record;
+  bool leads = true;
+  Verbs verbs{&decider, [this] { return leads; }, &record};
+  std::shared_ptr<std::optional<HttpAnswer>> last;
+};
+
+TEST_F(VerbsTest, FilterAndPrioritizeAreDecidedAndCounted) {
+  const auto answer = Said("filter", About(R"(["n1","n2"])"));
+  EXPECT_EQ(answer["NodeNames"], nlohmann::json::array({"n2"}));
+  EXPECT_EQ(answer["FailedAndUnresolvableNodes"]["n1"], "another node is planned");
+  EXPECT_EQ(Said("filter", About(R"(["n1"])"))["FailedAndUnresolvableNodes"]["n1"], "waits");
+  decider.failed = {{"n1", "its CPU is taken"}};
+  EXPECT_EQ(Said("filter", About(R"(["n1"])"))["FailedNodes"]["n1"], "its CPU is taken");
+  EXPECT_EQ(Said("prioritize", About(R"(["n1"])")), nlohmann::json::parse(R"([{"Host":"n1","Score":4}])"));
+  EXPECT_THAT(record.outcomes,
+              ElementsAre("filter placed", "filter unresolvable", "filter failed", "prioritize scored"));
+}
+
+TEST_F(VerbsTest, ABindIsAnsweredWhenItIsDone) {
+  const std::string body = R"({"PodName":"p","PodNamespace":"n","PodUID":"u","Node":"n2"})";
+  EXPECT_FALSE(Ask("bind", body));
+  const auto first = last;
+  EXPECT_FALSE(Ask("bind", body));
+  EXPECT_EQ(verbs.held_binds(), 2);
+  EXPECT_THAT(decider.asked, ElementsAre("u to n2", "u to n2"));
+  decider.held[0]("");
+  decider.held[1]("the gang did not come");
+  EXPECT_EQ((*first)->body, R"({"Error":""})");
+  EXPECT_EQ((*last)->body, R"({"Error":"the gang did not come"})");
+  EXPECT_EQ(verbs.held_binds(), 0);
+  EXPECT_THAT(record.outcomes, ElementsAre("bind bound", "bind refused"));
+}
+
+TEST_F(VerbsTest, VictimsThatHoldPartOfAGangAreSpared) {
+  const auto answer =
+      Said("preempt",
+           "{" + std::string(kPod) +
+               R"(,"NodeNameToMetaVictims":{"n1":{"Pods":[{"UID":"a"}]},"n2":{"Pods":[{"UID":"b"}]}}})");
+  EXPECT_EQ(answer["NodeNameToMetaVictims"].size(), 1u);
+  EXPECT_EQ(answer["NodeNameToMetaVictims"]["n2"]["Pods"][0]["UID"], "b");
+}
+
+TEST_F(VerbsTest, WhoeverDoesNotLeadDecidesNothing) {
+  leads = false;
+  for (const char* verb : {"filter", "prioritize", "bind", "preempt"})
+    EXPECT_EQ(Ask(verb, "{}")->status, 503);
+  EXPECT_TRUE(decider.asked.empty());
+  leads = true;
+  decider.away = true;
+  EXPECT_EQ(Ask("filter", About("[]"))->status, 503) << "it leads, and does not know the cluster yet";
+  Verbs nobody(
+      nullptr, [] { return true; }, &record);
+  int status = 0;
+  nobody.Handlers().at("/filter")(
+      {.method = "POST", .path = "/filter", .query = {}, .body = "{}", .authorization = {}},
+      [&status](const HttpAnswer& answer) { status = answer.status; });
+  EXPECT_EQ(status, 503);
+  EXPECT_THAT(record.outcomes, ::testing::Each(HasSubstr(" away")));
+}
+
+TEST_F(VerbsTest, WhatMakesNoSenseIsToldToWhoeverReadsTheSchedulersWords) {
+  EXPECT_THAT(std::string(Said("filter", "{")["Error"]), HasSubstr("crossover-extender: filter: not JSON"));
+  EXPECT_THAT(std::string(Said("bind", "{}")["Error"]), HasSubstr("bind: PodUID: nothing is not allowed"));
+  EXPECT_EQ(Ask("prioritize", "{")->status, 400);
+  EXPECT_EQ(Ask("preempt", "{")->status, 400);
+  EXPECT_EQ(Ask("filter", "{}", "GET")->status, 405);
+  EXPECT_THAT(record.outcomes, ::testing::Each(HasSubstr(" malformed")));
+}
+
+}  // namespace
+}  // namespace crossover::extender

@@ -1,0 +1,149 @@
+#include "extender/scheduler/wire.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "common/files/read_file.h"
+
+namespace crossover::extender {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using Names = std::vector<std::string_view>;
+
+std::string Sample(const std::string& name) {
+  std::string error;
+  const auto text = files::ReadFile(SAMPLES "/" + name + ".json", &error);
+  EXPECT_TRUE(text) << error;
+  return text.value_or("");
+}
+
+constexpr char kPod[] = R"("Pod":{"metadata":{"uid":"u","namespace":"n","name":"p"}})";
+std::string With(const std::string& more) { return "{" + (kPod + ("," + more)) + "}"; }
+
+TEST(Wire, ReadsWhatASchedulerAsksOfNodes) {
+  for (const char* sample : {"ext_filter_request", "ext_prioritize_request"}) {
+    QuestionReader reader;
+    std::string error;
+    const auto question = reader.Nodes(Sample(sample), &error);
+    ASSERT_TRUE(question) << error;
+    EXPECT_EQ(question->pod.uid, "8feb1419-e31d-4cef-815a-c9a4750ecffe");
+    EXPECT_EQ(question->pod.name_space, "default");
+    EXPECT_EQ(question->pod.name, "train-0");
+    EXPECT_THAT(question->nodes, ElementsAre("n1", "n2", "n3"));
+  }
+}
+
+TEST(Wire, ReadsWhatASchedulerBinds) {
+  QuestionReader reader;
+  std::string error;
+  const auto question = reader.Bind(Sample("ext_bind_request"), &error);
+  ASSERT_TRUE(question) << error;
+  EXPECT_EQ(question->pod.uid, "8feb1419-e31d-4cef-815a-c9a4750ecffe");
+  EXPECT_EQ(question->pod.name_space, "default");
+  EXPECT_EQ(question->pod.name, "train-0");
+  EXPECT_EQ(question->node, "n2");
+}
+
+TEST(Wire, ReadsWhomASchedulerWouldEvict) {
+  QuestionReader reader;
+  std::string error;
+  const auto question = reader.Preempt(Sample("ext_preempt_request"), &error);
+  ASSERT_TRUE(question) << error;
+  EXPECT_EQ(question->pod.name, "hi");
+  ASSERT_EQ(question->by_node.size(), 3u);
+  EXPECT_THAT(question->by_node.at("n2").uids,
+              ElementsAre("4151e845-0b3b-40b9-abdc-aaaeefa5f13f", "76ab8f74-df0c-490a-b59a-9b8ea7cc5df0"));
+}
+
+TEST(Wire, NodesThatAreSentWholeAreRefusedWithTheSetting) {
+  QuestionReader reader;
+  std::string error;
+  EXPECT_FALSE(reader.Nodes(Sample("ext_filter_request_nodecache_false"), &error));
+  EXPECT_THAT(error, HasSubstr("nodeCacheCapable: true"));
+  EXPECT_FALSE(reader.Preempt(With(R"("NodeNameToVictims":{"n":{"Pods":[]}})"), &error));
+  EXPECT_THAT(error, HasSubstr("nodeCacheCapable: true"));
+}
+
+TEST(Wire, NullIsNone) {
+  QuestionReader reader;
+  std::string error;
+  EXPECT_TRUE(reader.Nodes(With(R"("Nodes":null,"NodeNames":null)"), &error)->nodes.empty());
+  EXPECT_TRUE(reader.Preempt(With(R"("NodeNameToMetaVictims":null)"), &error)->by_node.empty());
+  EXPECT_TRUE(reader.Preempt(With(R"("NodeNameToMetaVictims":{"n":{"Pods":null}})"), &error)
+                  ->by_node.at("n")
+                  .uids.empty());
+}
+
+TEST(Wire, WhatIsNotAllowedIsNamed) {
+  const auto fault = [](const std::string& text) {
+    QuestionReader reader;
+    std::string error;
+    EXPECT_FALSE(reader.Nodes(text, &error)) << text;
+    return error;
+  };
+  EXPECT_THAT(fault(""), HasSubstr("not JSON"));
+  EXPECT_THAT(fault("{"), HasSubstr("not JSON"));
+  EXPECT_THAT(fault(std::string(100'000, '[')), HasSubstr("not JSON"));
+  EXPECT_EQ(fault("[]"), "the text: a list is not allowed: an object");
+  EXPECT_EQ(fault("{}"), "Pod: what has no metadata is not allowed: a pod");
+  EXPECT_EQ(fault(R"({"Pod":{"metadata":{}}})"), "Pod.metadata.uid: nothing is not allowed: a text");
+  EXPECT_EQ(fault(R"({"Pod":{"metadata":{"uid":7}}})"), "Pod.metadata.uid: a number is not allowed: a text");
+  EXPECT_EQ(fault(R"({"Pod":{"metadata":{"uid":""}}})"),
+            "Pod.metadata.uid: an empty text is not allowed: a text");
+  EXPECT_EQ(fault(With(R"("NodeNames":{})")), "NodeNames: what is no list is not allowed: a list of names");
+  EXPECT_EQ(fault(With(R"("NodeNames":["a",null])")), "NodeNames: null is not allowed: a list of names");
+}
+
+TEST(Wire, BindingsAndVictimsThatAreNoneAreNamed) {
+  QuestionReader reader;
+  std::string error;
+  EXPECT_FALSE(reader.Bind(R"({"PodUID":"u","PodNamespace":"n","PodName":"p"})", &error));
+  EXPECT_EQ(error, "Node: nothing is not allowed: a text");
+  EXPECT_FALSE(reader.Preempt(With(R"("NodeNameToMetaVictims":{"n":{"Pods":[{"UID":3}]}})"), &error));
+  EXPECT_EQ(error, "NodeNameToMetaVictims.n.Pods.UID: a number is not allowed: a text");
+  EXPECT_FALSE(reader.Preempt(With(R"("NodeNameToMetaVictims":{"n":[]})"), &error));
+  EXPECT_EQ(error, "NodeNameToMetaVictims.n: a list is not allowed: Pods and NumPDBViolations");
+}
+
+TEST(Wire, EveryNodeThatWasAskedAboutHasItsPlaceInTheAnswer) {
+  const Names asked = {"a", "b", "c", "d"};
+  const auto json = nlohmann::json::parse(FilterText({.nodes = {"b", "never asked about"},
+                                                      .failed = {{"c", "full"}, {"x", "y"}},
+                                                      .unresolvable = {{"d", "cordoned"}},
+                                                      .others = "the gang's node is another"},
+                                                     asked));
+  EXPECT_EQ(json, nlohmann::json::parse(R"({"NodeNames":["b"],"FailedNodes":{"c":"full"},
+      "FailedAndUnresolvableNodes":{"a":"the gang's node is another","d":"cordoned"},"Error":""})"));
+}
+
+// A scheduler takes null for no nodes at all, without a reason.
+TEST(Wire, NoNodesAreAnEmptyList) {
+  EXPECT_EQ(FilterText({}, {}),
+            R"({"NodeNames":[],"FailedNodes":{},"FailedAndUnresolvableNodes":{},"Error":""})");
+  EXPECT_EQ(nlohmann::json::parse(FilterErrorText("not \"now\"\n"))["Error"], "not \"now\"\n");
+  EXPECT_EQ(nlohmann::json::parse(FilterErrorText(""))["NodeNames"], nlohmann::json::array());
+}
+
+TEST(Wire, ScoresAreBetweenZeroAndTen) {
+  const Names asked = {"a", "b", "c", "d"};
+  const std::vector<int> scores = {11, -1, 7};
+  EXPECT_EQ(
+      PrioritizeText(scores, asked),
+      R"([{"Host":"a","Score":10},{"Host":"b","Score":0},{"Host":"c","Score":7},{"Host":"d","Score":0}])");
+  EXPECT_EQ(PrioritizeText({}, {}), "[]");
+}
+
+TEST(Wire, OtherAnswers) {
+  EXPECT_EQ(BindText(""), R"({"Error":""})");
+  EXPECT_EQ(nlohmann::json::parse(BindText("a\\b\x01")).at("Error"), "a\\b\x01");
+  EXPECT_EQ(PreemptText({{"a", {.uids = {"u", "v"}, .disruption_budgets_violated = 2}}, {"b", {}}}),
+            R"({"NodeNameToMetaVictims":{"a":{"Pods":[{"UID":"u"},{"UID":"v"}],"NumPDBViolations":2}}})");
+  EXPECT_EQ(PreemptText({}), R"({"NodeNameToMetaVictims":{}})");
+}
+
+}  // namespace
+}  // namespace crossover::extender
