@@ -3,6 +3,7 @@
 #include <openssl/bio.h>
 #include <openssl/bn.h>
 #include <openssl/ec.h>
+#include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/x509.h>
@@ -26,6 +27,12 @@ struct Closer {
 };
 template <class T>
 using Owned = std::unique_ptr<T, Closer>;
+
+// Failures to read are answers here. OpenSSL would keep them, and show them to whoever of this thread asks
+// next.
+struct Forgotten {
+  ~Forgotten() { ERR_clear_error(); }
+};
 
 void Check(bool worked, const char* what) {
   if (!worked) throw std::runtime_error(std::string("certificate: ") + what + " failed");
@@ -154,6 +161,7 @@ Pair MakeServing(const Pair& authority, const std::vector<std::string>& names, s
 }
 
 std::optional<Facts> FactsOf(const Pair& pair) {
+  const Forgotten forgotten;
   const Owned<X509> certificate = CertificateOf(pair.certificate);
   const Owned<EVP_PKEY> key = KeyOf(pair.key);
   if (!certificate || !key || X509_check_private_key(certificate.get(), key.get()) != 1) return std::nullopt;
@@ -167,6 +175,7 @@ std::optional<Facts> FactsOf(const Pair& pair) {
 }
 
 bool IsSignedBy(const std::string& certificate, const std::string& authority) {
+  const Forgotten forgotten;
   const Owned<X509> signed_one = CertificateOf(certificate), issuer = CertificateOf(authority);
   if (!signed_one || !issuer) return false;
   EVP_PKEY* key = X509_get0_pubkey(issuer.get());

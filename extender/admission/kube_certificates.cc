@@ -35,7 +35,9 @@ KubeCertificates::KubeCertificates(kube::Access access, Names names)
     : client_(std::move(access)), names_(std::move(names)) {}
 
 void KubeCertificates::Complain(const std::string& path, const kube::Response& response) {
-  std::string complaint = "webhook: " + path + ": " + kube::WhyNot(response);
+  // What is no object may be part of one, with keys in it.
+  const std::string why = response.status == kOk ? "the answer is no object" : kube::WhyNot(response);
+  std::string complaint = "webhook: " + path + ": " + why;
   if (complaint != complaint_) logging::Warn(complaint);
   complaint_ = std::move(complaint);
 }

@@ -9,6 +9,7 @@ from pathlib import Path
 from benchmarks.processes import Failed
 from tests.cluster.pods import restricted
 from tests.cluster.rig import Cluster, gone, phase, servers, true, versions
+from tests.cluster.services import mutating_webhook, service
 from tests.process.demo.leftovers import until
 
 _SHELL = "crossover.test/shell:1"
@@ -125,8 +126,8 @@ class Rig(unittest.TestCase):
                                         *map(str, certificates.serving("stand-in", hosts))])
         self.cluster.wait_for_servers(f"https://{address}:8443/", f"http://{address}:8080/")
         self.cluster.namespace("asked")
-        self.cluster.apply(_service("stand-in", "asked", address, 8443))
-        self.cluster.apply(_webhook("stand-in", "asked", certificates.authority_text()))
+        self.cluster.apply(service("stand-in", "asked", address, 8443))
+        self.cluster.apply(mutating_webhook("stand-in", "asked", certificates.authority_text()))
         self.cluster.control_plane.restart_scheduler([{"urlPrefix": f"http://{address}:8080", "filterVerb": "filter"}])
         self.addCleanup(self.cluster.control_plane.restart_scheduler)
         for name in ("first", "second"):
@@ -139,7 +140,7 @@ class Rig(unittest.TestCase):
 class ServiceRouting(unittest.TestCase):
     def test_services_are_reached_from_everywhere(self):
         with Cluster(service_routing=True) as cluster:
-            cluster.apply(_service("again", "default", cluster.address, 443))
+            cluster.apply(service("again", "default", cluster.address, 443))
             address = cluster.get("service", "again", "default")["spec"]["clusterIP"]
             for place in (cluster, *cluster.nodes):
                 servers.wait_for(cluster.setup, place, [f"https://{address}/readyz"], 30.0)
@@ -151,32 +152,6 @@ def _heartbeat(node):
 
 def _container(pod):
     return pod["status"]["containerStatuses"][0]["containerID"]
-
-
-def _service(name, namespace, address, port):
-    """A service, and the one address it leads to: as API servers look for it now, and as those of 1.31 do."""
-    metadata = {"name": name, "namespace": namespace, "labels": {"kubernetes.io/service-name": name}}
-    return [{"apiVersion": "v1", "kind": "Service", "metadata": metadata,
-             "spec": {"ports": [{"name": "https", "port": 443, "targetPort": port}]}},
-            {"apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "metadata": metadata, "addressType": "IPv4",
-             "ports": [{"name": "https", "port": port, "protocol": "TCP"}],
-             "endpoints": [{"addresses": [address], "conditions": {"ready": True}}]},
-            {"apiVersion": "v1", "kind": "Endpoints",
-             "metadata": {"name": name, "namespace": namespace,
-                          "labels": {"endpointslice.kubernetes.io/skip-mirror": "true"}},
-             "subsets": [{"addresses": [{"ip": address}], "ports": [{"name": "https", "port": port}]}]}]
-
-
-def _webhook(service, namespace, authority):
-    return {
-        "apiVersion": "admissionregistration.k8s.io/v1", "kind": "MutatingWebhookConfiguration",
-        "metadata": {"name": service},
-        "webhooks": [{
-            "name": "stand-in.crossover.test", "sideEffects": "None", "admissionReviewVersions": ["v1"],
-            "clientConfig": {"service": {"name": service, "namespace": namespace, "path": "/mutate"},
-                             "caBundle": authority},
-            "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace}},
-            "rules": [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}]}]}
 
 
 if __name__ == "__main__":

@@ -28,6 +28,11 @@ class Api:
         self._tls.load_cert_chain(str(certificates.crt("admin")), str(certificates.key("admin")))
         self._connection = None
 
+    def close(self):
+        if self._connection:
+            self._connection.close()
+            self._connection = None
+
     def get(self, path):
         return self._call("GET", path)
 

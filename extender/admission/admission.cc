@@ -1,0 +1,72 @@
+#include "extender/admission/admission.h"
+
+#include <chrono>
+#include <exception>
+#include <utility>
+
+#include "common/logging/log.h"
+
+namespace crossover::extender::admission {
+namespace {
+
+constexpr std::chrono::seconds kBetweenLooks{2};
+
+template <class Clock>
+std::int64_t Seconds() {
+  return std::chrono::duration_cast<std::chrono::seconds>(Clock::now().time_since_epoch()).count();
+}
+
+}  // namespace
+
+Admission::Admission(Settings settings, std::function<bool()> leads, Count* count)
+    : settings_(std::move(settings)),
+      leads_(std::move(leads)),
+      webhook_(
+          settings_.webhook, [this](const std::string& space) { return quotas_.LimitedIn(space); }, count),
+      objects_(settings_.access, settings_.names),
+      quota_watch_(settings_.access, "/api/v1/resourcequotas", &quotas_) {
+  if (settings_.listen.certificate_file.empty()) {
+    keeper_.emplace(settings_.keeper, &objects_);
+    settings_.listen.certificate_file = settings_.keeper.file;
+    settings_.listen.key_file = settings_.keeper.file;
+  }
+  thread_ = std::thread([this] { Run(); });
+}
+
+Admission::~Admission() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  wake_.notify_all();
+  objects_.Stop();
+  thread_.join();
+}
+
+bool Admission::ready() const { return listens_ && quotas_.LimitedIn("").has_value(); }
+
+// Until it works, and the same failure is told once: files of others may come later, as ours do.
+void Admission::Listen() try {
+  server_ = std::make_unique<HttpServer>(
+      settings_.listen, std::map<std::string, HttpServer::Handler>{{Webhook::kPath, webhook_.handler()}});
+  listens_ = true;
+  logging::Info("webhook: listens on " + settings_.listen.address + ":" +
+                std::to_string(settings_.listen.port));
+} catch (const std::exception& failure) {
+  if (complaint_ != failure.what()) logging::Warn(std::string("webhook: ") + failure.what());
+  complaint_ = failure.what();
+}
+
+void Admission::Run() {
+  for (;;) {
+    if (keeper_) {
+      keeper_->Look({Seconds<std::chrono::system_clock>(), Seconds<std::chrono::steady_clock>()}, leads_());
+    }
+    if (!server_ && (!keeper_ || keeper_->ready())) Listen();
+    std::unique_lock lock(mutex_);
+    if (wake_.wait_for(lock, kBetweenLooks, [this] { return stop_; })) break;
+  }
+  server_.reset();
+}
+
+}  // namespace crossover::extender::admission
