@@ -14,6 +14,7 @@ namespace crossover::extender {
 // Which pod: by its UID, the rest is for messages.
 struct PodRef {
   std::string uid, name_space, name;
+  bool slots = true;  // it asks for some, as far as is known; all others may go anywhere
 };
 
 struct FilterAnswer {

@@ -1,0 +1,52 @@
+// What the gangs want done outside, and what came of it. Plain values.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "extender/gang/owner_facts.h"
+#include "extender/scheduler/decider.h"
+
+namespace crossover::extender {
+
+// A bind that somebody waits for.
+using Ticket = std::uint64_t;
+
+struct Action {
+  enum class Kind : std::uint8_t {
+    kReserve,  // annotation crossover.dev/reservation = text
+    kClear,    // without that annotation
+    kRelease,  // lift the scheduling gate, if it is there, and set crossover.dev/requeue = text
+    kBind,     // Binding to `node`; assignment = text, unless that is empty
+    kDelete,
+    kReadOwner,  // `owner`
+    // Those above have a result, those below none.
+    kAnswer,  // the bind `ticket`; text: the error
+    kTell,    // an event on the pod: reason, text
+  };
+  Kind kind = Kind::kTell;
+  std::uint64_t id = 0;  // of the result
+  PodRef pod{};          // its UID is a precondition of every write
+  std::string node{};
+  std::string text{};
+  Ticket ticket = 0;
+  std::string reason{};
+  bool warning = false;
+  OwnerRef owner{};
+};
+
+enum class Outcome : std::uint8_t {
+  kDone,
+  kGone,     // there is no such pod any more
+  kRefused,  // it was not done
+  kUnknown   // it may have been done, or may yet be
+};
+
+struct Result {
+  Outcome outcome = Outcome::kUnknown;
+  std::string version{};  // of the pod after it, where it was done
+  std::string node{};     // of a refused Binding: where the pod is bound, if it is
+  std::string error{};
+};
+
+}  // namespace crossover::extender

@@ -1,0 +1,91 @@
+#include "extender/gang/adopt.h"
+
+#include <algorithm>
+
+#include "common/base/names.h"
+
+namespace crossover::extender {
+namespace {
+
+// A plan that was all but over gets this long to be carried out by a new leader.
+constexpr double kGraceS = 30;
+
+std::optional<Reservation> ReservationOn(const Pod& pod) {
+  const auto found = pod.annotations.find(base::kReservationAnnotation);
+  return found == pod.annotations.end() ? std::nullopt : ReadReservation(found->second);
+}
+
+struct Found {
+  int reserved = 0;  // not bound
+  int bound = 0;
+  bool lifted = false;
+  double until_s = 0;
+};
+
+// What each plan left on the pods.
+std::map<std::string, Found> PlansOn(const Desk& desk, const GangRecord& gang) {
+  std::map<std::string, Found> plans;
+  for (const auto& [uid, member] : gang.members) {
+    const View view = ViewOf(desk, gang, uid);
+    if (!view.living()) continue;
+    const auto reservation = ReservationOn(*view.pod);
+    if (!reservation) continue;
+    Found& found = plans[reservation->plan];
+    view.bound() ? ++found.bound : ++found.reserved;
+    found.lifted |= !view.bound() && !view.gated();
+    found.until_s = std::max(found.until_s, reservation->until_s);
+  }
+  return plans;
+}
+
+GangPlan PlanOf(const Desk& desk, GangRecord& gang, const std::string& id, const Found& found) {
+  const GangSettings& settings = desk.settings;
+  GangPlan plan{.id = id, .slots = {}};
+  plan.until_s = std::clamp(found.until_s, desk.now_s + std::min(kGraceS, settings.deadline_s),
+                            desk.now_s + settings.deadline_s);
+  plan.open = true;
+  for (auto& [uid, member] : gang.members) {
+    const View view = ViewOf(desk, gang, uid);
+    if (!view.living()) continue;
+    const auto reservation = ReservationOn(*view.pod);
+    if (!reservation || reservation->plan != id) continue;
+    if (!view.bound()) {
+      member.seat = reservation->seat;
+      member.reserved = member.maybe_reserved = true;
+    }
+    plan.slots.push_back({{reservation->seat.node, reservation->seat.gpus()}, uid});
+  }
+  return plan;
+}
+
+}  // namespace
+
+void Adopt(Desk& desk, GangRecord& gang) {
+  gang.adopted = true;
+  int bound = 0;
+  for (auto& [uid, member] : gang.members) {
+    const View view = ViewOf(desk, gang, uid);
+    if (view.pod == nullptr) continue;
+    member.version = view.pod->version;
+    member.maybe_reserved = view.pod->annotations.contains(base::kReservationAnnotation);
+    if (!view.bound()) continue;
+    ++bound;
+    member.bound_s = desk.now_s;
+  }
+  const Found* best = nullptr;
+  const std::string* id = nullptr;
+  const auto plans = PlansOn(desk, gang);
+  for (const auto& [plan, found] : plans) {
+    if (found.reserved == 0) continue;
+    const bool sound = found.lifted || found.bound > 0 || found.reserved == gang.membership.size;
+    if (sound && (best == nullptr || found.reserved > best->reserved)) best = &found, id = &plan;
+  }
+  gang.placed = best == nullptr && bound >= gang.membership.size;
+  if (best == nullptr) return;
+  gang.plan = PlanOf(desk, gang, *id, *best);
+  // Those that are bound by another plan were all there before: this one is of members that came again.
+  gang.plan->whole = bound == best->bound;
+  gang.placed = !gang.plan->whole;
+}
+
+}  // namespace crossover::extender

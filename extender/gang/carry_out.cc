@@ -1,0 +1,218 @@
+#include "extender/gang/carry_out.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "extender/gang/planner.h"
+#include "extender/gang/vacancy.h"
+
+namespace crossover::extender {
+namespace {
+
+using Kind = Action::Kind;
+
+double Grown(double first, double most, int times) { return std::min(most, first * std::exp2(std::min(times, 30))); }
+
+// Slots of pods that are gone are nobody's. Whether there were any.
+bool FreeSlots(const Desk& desk, GangRecord& gang) {
+  bool freed = false;
+  for (Slot& slot : gang.plan->slots) {
+    if (slot.uid.empty()) continue;
+    const auto member = gang.members.find(slot.uid);
+    if (member != gang.members.end()) {
+      const View view = ViewOf(desk, gang, slot.uid);
+      const bool lost = !view.living() || (view.leaving() && !view.bound() && !member->second.posted);
+      if (!lost) continue;
+    }
+    slot.uid.clear();
+    freed = true;
+  }
+  return freed;
+}
+
+void FillSlots(Desk& desk, GangRecord& gang) {
+  std::vector<std::string> uids = Seatless(desk, gang);
+  auto next = uids.begin();
+  for (Slot& slot : gang.plan->slots) {
+    if (!slot.uid.empty()) continue;
+    if (next == uids.end()) return;
+    Member& member = gang.members.at(*next);
+    member.reserved = member.released = member.go = member.posted = false;
+    member.message = desk.world->FindPod(*next)->scheduled.message;
+    slot.uid = *next++;
+  }
+}
+
+void Reserve(Desk& desk, GangRecord& gang, const Slot& slot) {
+  Member& member = gang.members.at(slot.uid);
+  const Pod& pod = *desk.world->FindPod(slot.uid);
+  const auto containers = Distribute(pod, slot.seat.gpus);
+  if (!containers) return;  // the plan runs into its deadline, as it never does with RequestOf() before it
+  member.seat = {slot.seat.node, *containers};
+  desk.Begin(gang, slot.uid, Kind::kReserve, "",
+             WriteReservation({gang.plan->id, member.seat, gang.plan->until_s}));
+  if (member.in_flight != 0) member.maybe_reserved = true;
+}
+
+void Open(Desk& desk, GangRecord& gang) {
+  const auto reserved = [&](const Slot& slot) {
+    return !slot.uid.empty() && (gang.members.at(slot.uid).reserved || ViewOf(desk, gang, slot.uid).bound());
+  };
+  gang.plan->open |= std::ranges::all_of(gang.plan->slots, reserved);
+}
+
+// Once all have arrived that are not bound: none of them is held from then on.
+void Pass(Desk& desk, GangRecord& gang) {
+  const auto here = [&](const Slot& slot) {
+    if (slot.uid.empty()) return false;
+    const Member& member = gang.members.at(slot.uid);
+    return member.ticket || member.go || member.posted || ViewOf(desk, gang, slot.uid).bound();
+  };
+  if (!std::ranges::all_of(gang.plan->slots, here)) return;
+  for (const Slot& slot : gang.plan->slots) gang.members.at(slot.uid).go = true;
+}
+
+bool Done(const Desk& desk, const GangRecord& gang) {
+  return std::ranges::all_of(gang.plan->slots, [&](const Slot& slot) {
+    return !slot.uid.empty() && ViewOf(desk, gang, slot.uid).bound();
+  });
+}
+
+void Bind(Desk& desk, GangRecord& gang, const std::string& uid) {
+  Member& member = gang.members.at(uid);
+  if (member.in_flight != 0 || desk.now_s < member.retry_s) return;
+  member.posted = true;
+  desk.Begin(gang, uid, Kind::kBind, member.seat.node, WriteAssignment(member.seat.containers));
+}
+
+void Finish(Desk& desk, GangRecord& gang) {
+  gang.plan.reset();
+  gang.placed = true;
+  gang.failures = 0;
+  gang.excluded.clear();
+  gang.lacking_s.reset();
+  desk.Say(gang, "");
+}
+
+// Members that no slot is for: the reservations of some were never written, or are lost.
+void AddSlots(Desk& desk, GangRecord& gang) {
+  int bound = 0;
+  for (const auto& [uid, member] : gang.members) {
+    const bool in_plan = std::ranges::find(gang.plan->slots, uid, &Slot::uid) != gang.plan->slots.end();
+    bound += !in_plan && ViewOf(desk, gang, uid).bound() ? 1 : 0;
+  }
+  const int slots = static_cast<int>(gang.plan->slots.size());
+  if (bound + slots >= gang.membership.size || desk.now_s < gang.seat_retry_s) return;
+  if (Seatless(desk, gang).empty()) return;
+  std::string why;
+  if (auto seat = FindSeat(desk, gang, &why)) {
+    gang.plan->slots.push_back({std::move(*seat), ""});
+  } else {
+    gang.seat_retry_s = desk.now_s + 1;
+  }
+}
+
+bool Lacks(const Desk& desk, const GangRecord& gang) {
+  int there = 0;
+  for (const auto& [uid, member] : gang.members) there += ViewOf(desk, gang, uid).bound() ? 1 : 0;
+  return gang.plan->whole && there < gang.membership.size;
+}
+
+}  // namespace
+
+void Exclude(Desk& desk, GangRecord& gang, const std::string& node) {
+  Exclusion& exclusion = gang.excluded[node];
+  exclusion.until_s =
+      desk.now_s + Grown(desk.settings.exclude_s, desk.settings.most_exclude_s, exclusion.times++);
+}
+
+void Fail(Desk& desk, GangRecord& gang, std::string why, bool at_once) {
+  gang.plan->failing = true;
+  gang.plan->at_once = at_once;
+  for (const Slot& slot : gang.plan->slots) {
+    const auto member = gang.members.find(slot.uid);
+    if (member != gang.members.end() && !member->second.posted) desk.Answer(member->second, why);
+  }
+  gang.plan->why = std::move(why);
+  desk.dirty.insert(gang.membership.id);
+}
+
+void CarryOut(Desk& desk, GangRecord& gang) {
+  GangPlan& plan = *gang.plan;
+  if (FreeSlots(desk, gang) && !plan.open) return Fail(desk, gang, "a pod of it went", true);
+  AddSlots(desk, gang);
+  FillSlots(desk, gang);
+  for (const Slot& slot : plan.slots) {
+    if (slot.uid.empty() || ViewOf(desk, gang, slot.uid).bound()) continue;
+    if (!gang.members.at(slot.uid).reserved) Reserve(desk, gang, slot);
+  }
+  Open(desk, gang);
+  if (plan.open) {
+    Pass(desk, gang);
+    for (const Slot& slot : plan.slots) {
+      if (slot.uid.empty() || ViewOf(desk, gang, slot.uid).bound()) continue;
+      const Member& member = gang.members.at(slot.uid);
+      if (!member.reserved) continue;
+      if (!member.released) {
+        desk.Begin(gang, slot.uid, Kind::kRelease, "", plan.id);
+      } else if (member.posted || member.go) {
+        Bind(desk, gang, slot.uid);
+      }
+    }
+  }
+  if (Done(desk, gang) && !Lacks(desk, gang)) return Finish(desk, gang);
+  if (desk.now_s > plan.until_s) {
+    Fail(desk, gang, "not all of its pods were bound within " +
+                         std::to_string(static_cast<long>(desk.settings.deadline_s)) + " s", false);
+  }
+}
+
+void TakeBack(Desk& desk, GangRecord& gang) {
+  GangPlan& plan = *gang.plan;
+  bool settled = true;
+  for (Slot& slot : plan.slots) {
+    const auto found = gang.members.find(slot.uid);
+    if (found == gang.members.end()) continue;
+    const View view = ViewOf(desk, gang, slot.uid);
+    Member& member = found->second;
+    if (!view.living() || view.bound()) continue;
+    settled &= member.in_flight == 0 && !member.posted;
+    if (member.posted) Bind(desk, gang, slot.uid);
+  }
+  if (!settled) return;
+  for (auto& [uid, member] : gang.members) {
+    const View view = ViewOf(desk, gang, uid);
+    if (!view.bound() || !plan.whole || view.pod->deleting) continue;
+    member.doomed = true;
+    if (!member.deleted) {
+      desk.Begin(gang, uid, Kind::kDelete, "", "");
+      settled = false;
+    }
+  }
+  if (!settled) return;
+  for (auto& [uid, member] : gang.members) {
+    const View view = ViewOf(desk, gang, uid);
+    if (!view.living() || view.bound() || !view.may_have_reservation()) continue;
+    desk.Begin(gang, uid, Kind::kClear, "", "");
+    settled = false;
+  }
+  if (!settled) return;
+  if (!plan.at_once) {
+    gang.hold_until_s = desk.now_s + Grown(desk.settings.hold_off_s, desk.settings.most_hold_off_s, gang.failures++);
+  }
+  desk.Say(gang, "it is placed anew: " + plan.why);
+  // A pod that came again may have the place that it could not get to: where it was is still its gang's.
+  if (!plan.whole) {
+    for (Slot& slot : plan.slots) {
+      const auto member = gang.members.find(slot.uid);
+      const bool has = member != gang.members.end() && ViewOf(desk, gang, slot.uid).bound();
+      if (!has) gang.vacant.push_back(std::move(slot.seat));
+    }
+  }
+  for (auto& [uid, member] : gang.members) member.reserved = member.released = member.go = member.posted = false;
+  gang.plan.reset();
+  desk.replan = true;
+  desk.dirty.insert(gang.membership.id);
+}
+
+}  // namespace crossover::extender

@@ -1,0 +1,76 @@
+// What all parts of the gangs' life work on: the records, the clock's last reading, and what is to be done.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "extender/cluster/world.h"
+#include "extender/gang/record.h"
+#include "extender/gang/settings.h"
+#include "extender/placement/fitness.h"
+
+namespace crossover::extender {
+
+// How many more pods like this one a node takes beside those of World and `planned`, which are not bound yet.
+using PodFits =
+    std::function<placement::Fit(const Pod& pod, const std::string& node, const Resources& planned)>;
+
+struct Desk {
+  const World* world = nullptr;
+  GangSettings settings;
+  PodFits fits;
+  std::string epoch;  // of this leader: plans of two leaders have different names
+  double now_s = 0;
+  std::uint64_t next = 1;
+  std::map<std::string, GangRecord> gangs;
+  std::unordered_map<std::string, std::string> gang_of;  // by a member's UID
+  std::set<std::string> dirty;
+  bool replan = false;  // something changed that a decision depends on
+  std::vector<Action> actions;
+  struct Write {
+    Action::Kind kind;
+    std::string gang, uid;
+  };
+  std::unordered_map<std::uint64_t, Write> writes;
+  struct OwnerEntry {
+    std::optional<OwnerFacts> facts;
+    double asked_s = 0;
+    std::uint64_t in_flight = 0;
+    std::string error;
+  };
+  std::map<OwnerRef, OwnerEntry> owners;
+
+  GangRecord* GangOf(const std::string& uid);
+  // Begins a write, unless another one of this pod is on its way or failed just now.
+  void Begin(GangRecord& gang, const std::string& uid, Action::Kind kind, std::string node, std::string text);
+  void Answer(Member& member, std::string error);
+  void Say(GangRecord& gang, std::string text);
+};
+
+// What is known of a member: the watch's view, and what was written since.
+struct View {
+  const Pod* pod = nullptr;
+  const Member* member = nullptr;
+
+  bool current() const;  // the watch shows our last write
+  bool living() const { return pod != nullptr && !pod->over && !member->gone; }
+  std::string node() const { return pod != nullptr && !pod->node.empty() ? pod->node : member->bound; }
+  bool bound() const { return living() && !node().empty(); }
+  bool leaving() const { return pod == nullptr || pod->deleting || member->doomed || member->gone; }
+  bool gated() const;
+  bool other_gates() const;
+  bool may_have_reservation() const;
+  // Alive, unbound, staying, and nobody else's gate is on it.
+  bool waiting() const { return living() && node().empty() && !leaving() && !other_gates(); }
+};
+View ViewOf(const Desk& desk, const GangRecord& gang, const std::string& uid);
+
+// Whether a version of an object is as new as another: they are numbers, in practice and since 1.35 by contract.
+bool AsNewAs(const std::string& version, const std::string& other);
+
+}  // namespace crossover::extender

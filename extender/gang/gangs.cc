@@ -1,0 +1,211 @@
+#include "extender/gang/gangs.h"
+
+#include <utility>
+
+#include "extender/gang/carry_out.h"
+#include "extender/gang/containers.h"
+#include "extender/gang/life.h"
+#include "extender/gang/picture.h"
+#include "extender/gang/planner.h"
+
+namespace crossover::extender {
+namespace {
+
+constexpr double kLookEveryS = 0.5;
+
+}  // namespace
+
+Gangs::Gangs(const World& world, GangSettings settings, PodFits fits, std::string epoch) {
+  desk_.world = &world;
+  desk_.settings = std::move(settings);
+  desk_.fits = std::move(fits);
+  desk_.epoch = std::move(epoch);
+  for (const auto& [uid, pod] : world.pods()) {
+    if (GpusWanted(pod) > 0) Join(pod);
+  }
+  desk_.replan = true;
+}
+
+void Gangs::Join(const Pod& pod) {
+  const std::optional<OwnerRef> owner = OwnerOf(pod);
+  const auto entry = owner ? desk_.owners.find(*owner) : desk_.owners.end();
+  const bool read = entry != desk_.owners.end() && entry->second.facts;
+  Membership membership = MembershipOf(pod, read ? &*entry->second.facts : nullptr);
+  const auto before = desk_.gang_of.find(pod.uid);
+  Member member;
+  if (before != desk_.gang_of.end() && before->second != membership.id) {
+    // It is known only now to which part of its job it belongs; nothing was planned before.
+    GangRecord& old = desk_.gangs.at(before->second);
+    member = old.members.at(pod.uid);
+    old.members.erase(pod.uid);
+    if (old.members.empty()) desk_.gangs.erase(before->second);
+  }
+  desk_.gang_of[pod.uid] = membership.id;
+  GangRecord& gang = desk_.gangs[membership.id];
+  desk_.dirty.insert(membership.id);
+  gang.membership = std::move(membership);
+  gang.members.try_emplace(pod.uid, std::move(member));
+}
+
+// What it had is its gang's still, as long as others of the gang are bound.
+void Gangs::Leave(const std::string& uid, const std::string& id) {
+  GangRecord& gang = desk_.gangs.at(id);
+  Member& member = gang.members.at(uid);
+  desk_.Answer(member, "the pod is gone");
+  const bool in_plan = gang.plan && std::ranges::find(gang.plan->slots, uid, &Slot::uid) != gang.plan->slots.end();
+  if (!in_plan && !member.bound.empty() && !member.doomed && !member.seat.containers.empty()) {
+    gang.vacant.push_back({member.seat.node, member.seat.gpus()});
+  }
+  gang.members.erase(uid);
+  desk_.gang_of.erase(uid);
+  desk_.dirty.insert(id);
+}
+
+void Gangs::PodChanged(const std::string& uid, double now_s) {
+  desk_.now_s = now_s;
+  desk_.replan = true;
+  const Pod* pod = desk_.world->FindPod(uid);
+  const auto known = desk_.gang_of.find(uid);
+  if (pod == nullptr) {
+    if (known != desk_.gang_of.end()) Leave(uid, std::string(known->second));
+    return;
+  }
+  if (GpusWanted(*pod) == 0) return;
+  Join(*pod);
+  Judge(*pod, *desk_.GangOf(uid));
+}
+
+// What the watch says of it.
+void Gangs::Judge(const Pod& pod, GangRecord& gang) {
+  Member& member = gang.members.at(pod.uid);
+  if (!pod.node.empty()) {
+    if (member.bound_s == 0) member.bound_s = desk_.now_s;
+    member.bound = pod.node;
+    const PodSeat seat = SeatOf(desk_, gang, pod.uid);
+    if (!seat.containers.empty()) member.seat = seat;
+    desk_.Answer(member, "");
+    return;
+  }
+  const bool planned = gang.plan && gang.plan->open && !gang.plan->failing;
+  if (!planned || !member.released || member.ticket || member.posted || !AsNewAs(pod.version, member.version)) return;
+  const Scheduled& said = pod.scheduled;
+  if (said.yes || said.reason != "Unschedulable" || said.message == member.message) return;
+  if (said.message.find(kWaits) != std::string::npos) return;
+  const std::string node = member.seat.node;
+  Exclude(desk_, gang, node);
+  Fail(desk_, gang, "the scheduler would not have it on " + node + ": " + said.message.substr(0, 300), true);
+}
+
+void Gangs::OwnerRead(std::uint64_t id, const nlohmann::json& object, const std::string& error, double now_s) {
+  desk_.now_s = now_s;
+  for (auto& [owner, entry] : desk_.owners) {
+    if (entry.in_flight != id) continue;
+    entry.in_flight = 0;
+    entry.error = error;
+    if (!error.empty()) return;
+    entry.facts = ReadOwner(object);
+    std::vector<const Pod*> pods;
+    for (const auto& [uid, gang] : desk_.gang_of) {
+      const Pod* pod = desk_.world->FindPod(uid);
+      if (pod != nullptr && OwnerOf(*pod) == owner) pods.push_back(pod);
+    }
+    for (const Pod* pod : pods) Join(*pod);
+    return;
+  }
+}
+
+void Gangs::Written(std::uint64_t id, const Result& result, double now_s) {
+  desk_.now_s = now_s;
+  const auto write = desk_.writes.extract(id);
+  if (write.empty()) return;
+  GangRecord* gang = desk_.GangOf(write.mapped().uid);
+  if (gang == nullptr) return;
+  const std::string& uid = write.mapped().uid;
+  Member& member = gang->members.at(uid);
+  member.in_flight = 0;
+  desk_.dirty.insert(gang->membership.id);
+  if (result.outcome == Outcome::kDone) {
+    member.failures = 0;
+    if (!result.version.empty()) member.version = result.version;
+  } else if (result.outcome == Outcome::kGone) {
+    member.gone = true;
+    desk_.Answer(member, "the pod is gone");
+  } else {
+    member.retry_s = now_s + std::min(30.0, 0.25 * static_cast<double>(1u << std::min(member.failures++, 7)));
+  }
+  Settle(*gang, uid, write.mapped().kind, result);
+}
+
+void Gangs::Settle(GangRecord& gang, const std::string& uid, Action::Kind kind, const Result& result) {
+  using Kind = Action::Kind;
+  Member& member = gang.members.at(uid);
+  if (kind == Kind::kBind) return SettleBinding(gang, uid, result);
+  if (result.outcome != Outcome::kDone) return;
+  if (kind == Kind::kReserve) member.reserved = true;
+  if (kind == Kind::kClear) member.maybe_reserved = member.reserved = false;
+  if (kind == Kind::kRelease) member.lifted = member.released = true;
+  if (kind == Kind::kDelete) member.deleted = true;
+}
+
+void Gangs::SettleBinding(GangRecord& gang, const std::string& uid, const Result& result) {
+  Member& member = gang.members.at(uid);
+  const bool refused = result.outcome == Outcome::kRefused;
+  if (result.outcome == Outcome::kDone || (refused && result.node == member.seat.node)) {
+    member.bound = member.seat.node;
+    member.bound_s = desk_.now_s;
+    desk_.Answer(member, "");
+    return;
+  }
+  if (!refused) return;
+  member.posted = false;
+  desk_.Answer(member, "not bound: " + result.error);
+  if (result.node.empty()) return;
+  member.bound = result.node;
+  if (gang.plan && !gang.plan->failing) {
+    Fail(desk_, gang, "a pod was bound to " + result.node + " by somebody else", false);
+  }
+}
+
+std::vector<Action> Gangs::Step(double now_s) {
+  desk_.now_s = now_s;
+  if (now_s >= looked_s_ + kLookEveryS) {
+    looked_s_ = now_s;
+    for (const auto& [id, gang] : desk_.gangs) {
+      if (!gang.placed || gang.plan || gang.lacking_s) desk_.dirty.insert(id);
+    }
+  }
+  const auto advance = [this] {
+    while (!desk_.dirty.empty()) {
+      const std::string id = std::move(desk_.dirty.extract(desk_.dirty.begin()).value());
+      Advance(desk_, id);
+    }
+  };
+  advance();
+  if (desk_.replan && now_s >= planned_s_ + desk_.settings.plan_every_s) {
+    planned_s_ = now_s;
+    PlanWaiting(desk_);
+    advance();
+  }
+  return std::exchange(desk_.actions, {});
+}
+
+void Gangs::Resign() {
+  for (auto& [id, gang] : desk_.gangs) {
+    for (auto& [uid, member] : gang.members) desk_.Answer(member, "this extender leads no more");
+  }
+}
+
+int Gangs::held() const {
+  int held = 0;
+  for (const auto& [id, gang] : desk_.gangs) {
+    for (const auto& [uid, member] : gang.members) held += member.ticket ? 1 : 0;
+  }
+  return held;
+}
+
+std::string Gangs::WhyWaits(const std::string& uid) const {
+  const auto id = desk_.gang_of.find(uid);
+  return id == desk_.gang_of.end() ? "" : desk_.gangs.at(id->second).text;
+}
+
+}  // namespace crossover::extender

@@ -1,0 +1,60 @@
+// The gangs of a cluster: which pods may go where, and when. The only place where that is decided.
+//
+// Pure: no clock, no I/O, one thread at a time. It is told that the World changed, what a scheduler asks, what
+// came of its own writes, and the time (seconds since 1970, not going back); it answers with actions. Nothing is
+// remembered that the cluster does not say as well: a new leader begins with an empty object and a World.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "extender/gang/desk.h"
+
+namespace crossover::extender {
+
+class Gangs {
+ public:
+  // `world` must outlive it. `epoch`: a name that no earlier leader had. `fits`: none: pods fit anywhere.
+  Gangs(const World& world, GangSettings settings, PodFits fits, std::string epoch);
+
+  // A pod was put into the World, or removed from it.
+  void PodChanged(const std::string& uid, double now_s);
+  // Nodes, GPUs or profiles were.
+  void ClusterChanged() { desk_.replan = true; }
+  // `object`: null where there is none; `error`: why not.
+  void OwnerRead(std::uint64_t id, const nlohmann::json& object, const std::string& error, double now_s);
+  void Written(std::uint64_t id, const Result& result, double now_s);
+
+  std::optional<FilterAnswer> Filter(const PodRef& pod, std::span<const std::string_view> nodes, double now_s);
+  // Answered by an action kAnswer, once.
+  void Bind(const PodRef& pod, const std::string& node, Ticket ticket, double now_s);
+  std::map<std::string, Victims> Preempt(const PodRef& pod, std::map<std::string, Victims> by_node) const;
+  // Every bind that is held is answered: it leads no more.
+  void Resign();
+
+  // What is to be done now. To be called after each of the above, and every so often.
+  std::vector<Action> Step(double now_s);
+
+  int held() const;
+  // Why the pod waits; empty where it does not.
+  std::string WhyWaits(const std::string& uid) const;
+  const Desk& desk() const { return desk_; }
+
+ private:
+  void Join(const Pod& pod);
+  void Leave(const std::string& uid, const std::string& gang);
+  void Judge(const Pod& pod, GangRecord& gang);
+  void Settle(GangRecord& gang, const std::string& uid, Action::Kind kind, const Result& result);
+  void SettleBinding(GangRecord& gang, const std::string& uid, const Result& result);
+
+  Desk desk_;
+  double looked_s_ = -1e9;   // at all gangs
+  double planned_s_ = -1e9;
+};
+
+}  // namespace crossover::extender

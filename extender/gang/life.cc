@@ -1,0 +1,177 @@
+#include "extender/gang/life.h"
+
+#include <algorithm>
+
+#include "common/base/names.h"
+#include "extender/gang/adopt.h"
+#include "extender/gang/carry_out.h"
+#include "extender/gang/picture.h"
+#include "extender/gang/planner.h"
+#include "extender/gang/request.h"
+#include "extender/gang/vacancy.h"
+
+namespace crossover::extender {
+namespace {
+
+using Kind = Action::Kind;
+
+struct Counts {
+  int bound = 0;    // and staying
+  int leaving = 0;  // bound, on their way out
+  int done = 0;     // over, after they were bound
+  int waiting = 0;
+  int there = 0;  // alive at all
+};
+
+Counts Count(const Desk& desk, const GangRecord& gang) {
+  Counts counts;
+  for (const auto& [uid, member] : gang.members) {
+    const View view = ViewOf(desk, gang, uid);
+    if (!view.living()) {
+      counts.done += view.pod != nullptr && !view.node().empty() ? 1 : 0;
+      continue;
+    }
+    ++counts.there;
+    if (view.bound()) {
+      ++(view.leaving() ? counts.leaving : counts.bound);
+    } else if (view.waiting()) {
+      ++counts.waiting;
+    }
+  }
+  return counts;
+}
+
+void AskOwner(Desk& desk, GangRecord& gang) {
+  const OwnerRef& owner = *gang.membership.owner;
+  Desk::OwnerEntry& entry = desk.owners[owner];
+  const std::string what = owner.kind + " " + owner.name;
+  desk.Say(gang, entry.error.empty() ? "the size of its gang is not read yet from " + what
+                                     : "the size of its gang cannot be read from " + what + ": " + entry.error);
+  const bool early = entry.asked_s > 0 && desk.now_s < entry.asked_s + desk.settings.owner_every_s;
+  if (entry.in_flight != 0 || early) return;
+  entry.in_flight = desk.next++;
+  entry.asked_s = desk.now_s;
+  desk.actions.push_back({.kind = Kind::kReadOwner, .id = entry.in_flight, .owner = owner});
+}
+
+void WipeStale(Desk& desk, GangRecord& gang) {
+  for (auto& [uid, member] : gang.members) {
+    const View view = ViewOf(desk, gang, uid);
+    if (!view.living() || view.bound() || !view.may_have_reservation()) continue;
+    desk.Begin(gang, uid, Kind::kClear, "", "");
+  }
+}
+
+void Ungate(Desk& desk, GangRecord& gang) {
+  if (desk.settings.ungate_after_s < 0) return;
+  for (auto& [uid, member] : gang.members) {
+    const View view = ViewOf(desk, gang, uid);
+    const bool late = view.pod != nullptr && desk.now_s > view.pod->created_s + desk.settings.ungate_after_s;
+    if (late && view.waiting() && view.gated()) desk.Begin(gang, uid, Kind::kRelease, "", "no plan");
+  }
+}
+
+// Some are bound, and some came again.
+void Refill(Desk& desk, GangRecord& gang, const Counts& counts) {
+  gang.placed |= counts.bound + counts.done >= gang.membership.size;
+  const int missing = std::min(counts.waiting, gang.membership.size - counts.bound - counts.leaving);
+  if (counts.waiting == 0) return gang.lacking_s.reset();
+  if (missing <= 0) return desk.Say(gang, "the pods in whose place it is to be are still there");
+  if (!gang.lacking_s) gang.lacking_s = desk.now_s;
+  std::vector<const Pod*> pods;
+  for (const std::string& uid : Seatless(desk, gang)) pods.push_back(desk.world->FindPod(uid));
+  const Request request = RequestOf(gang.membership, pods, missing, *desk.world);
+  if (!request.fault.empty()) return desk.Say(gang, request.fault);
+  if (desk.now_s < std::max(gang.seat_retry_s, gang.hold_until_s)) return;
+  std::string why = "no GPUs for a pod that came again";
+  std::vector<placement::Seat> seats;
+  if (auto seat = FindSeat(desk, gang, &why)) {
+    seats.push_back(std::move(*seat));
+  } else {
+    gang.seat_retry_s = desk.now_s + 1;
+    desk.Say(gang, "others of its gang run; " + why);
+  }
+  if (!seats.empty()) {
+    StartPlan(desk, gang, std::move(seats), false);
+  } else if (!gang.placed && desk.now_s > *gang.lacking_s + desk.settings.deadline_s) {
+    // Nobody has ever seen it whole.
+    StartPlan(desk, gang, {}, true);
+    Fail(desk, gang, "not all of its pods could be bound", false);
+  }
+}
+
+void Gather(Desk& desk, GangRecord& gang, const Counts& counts) {
+  gang.placed = false;
+  gang.vacant.clear();
+  const int size = gang.membership.size;
+  gang.ready = false;
+  if (!gang.membership.fault.empty()) {
+    desk.Say(gang, gang.membership.fault);
+  } else if (counts.waiting < size) {
+    desk.Say(gang, "its gang " + gang.membership.name + " is not complete: " + std::to_string(counts.waiting) +
+                       " of " + std::to_string(size) + " pods are there and free of other gates");
+  } else if (desk.now_s >= gang.hold_until_s) {
+    gang.ready = true;
+    if (gang.text.empty()) desk.Say(gang, "it is not decided about yet");
+  }
+}
+
+void Tell(Desk& desk, GangRecord& gang) {
+  if (gang.text.empty() || gang.plan) return;
+  for (auto& [uid, member] : gang.members) {
+    const View view = ViewOf(desk, gang, uid);
+    if (!view.living() || view.bound() || member.told == gang.text) continue;
+    if (!member.told.empty() && desk.now_s < member.told_s + desk.settings.tell_every_s) continue;
+    member.told = gang.text;
+    member.told_s = desk.now_s;
+    desk.actions.push_back({.kind = Kind::kTell,
+                            .pod = {.uid = uid, .name_space = view.pod->name_space, .name = view.pod->name},
+                            .text = gang.text,
+                            .reason = "GangWaits",
+                            .warning = !gang.membership.fault.empty()});
+  }
+}
+
+// Nobody holds a bind for longer than its caller waits.
+void AnswerLate(Desk& desk, GangRecord& gang) {
+  int here = 0;
+  for (const auto& [uid, member] : gang.members) here += member.ticket || ViewOf(desk, gang, uid).bound() ? 1 : 0;
+  for (auto& [uid, member] : gang.members) {
+    if (!member.ticket || desk.now_s < member.held_s + desk.settings.hold_s) continue;
+    desk.Answer(member, kWaits + std::to_string(here) + " of " + std::to_string(gang.membership.size) +
+                            " pods of its gang have come to be bound");
+  }
+}
+
+}  // namespace
+
+void Advance(Desk& desk, const std::string& id) {
+  const auto found = desk.gangs.find(id);
+  if (found == desk.gangs.end()) return;
+  GangRecord& gang = found->second;
+  const Counts counts = Count(desk, gang);
+  if (counts.there == 0) {
+    gang.vacant.clear();
+    gang.plan.reset();
+    gang.ready = gang.placed = false;
+    for (auto& [uid, member] : gang.members) desk.Answer(member, "the pod is gone");
+    if (gang.members.empty()) desk.gangs.erase(found);
+    return;
+  }
+  if (gang.membership.size == 0 && gang.membership.fault.empty()) {
+    AskOwner(desk, gang);
+  } else {
+    if (!gang.adopted) Adopt(desk, gang);
+    if (gang.plan && !gang.plan->failing) CarryOut(desk, gang);
+    if (gang.plan && gang.plan->failing) TakeBack(desk, gang);
+    if (!gang.plan) {
+      WipeStale(desk, gang);
+      counts.bound > 0 ? Refill(desk, gang, counts) : Gather(desk, gang, counts);
+    }
+    if (!gang.plan) Ungate(desk, gang);
+  }
+  AnswerLate(desk, gang);
+  Tell(desk, gang);
+}
+
+}  // namespace crossover::extender

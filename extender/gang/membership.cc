@@ -1,0 +1,151 @@
+#include "extender/gang/membership.h"
+
+#include <charconv>
+#include <string_view>
+
+#include "common/base/names.h"
+#include "extender/gang/owner_kinds.h"
+
+namespace crossover::extender {
+namespace {
+
+constexpr int kMostPods = 100'000;
+
+const std::string& Mark(const Pod& pod, const std::string& key) {
+  static const std::string none;
+  for (const Labels* labels : {&pod.labels, &pod.annotations}) {
+    const auto found = labels->find(key);
+    if (found != labels->end()) return found->second;
+  }
+  return none;
+}
+
+bool Has(const Pod& pod, const char* key) {
+  return *key == '\0' || pod.labels.contains(key) || pod.annotations.contains(key);
+}
+
+const OwnerKind* KindOf(const Pod& pod) {
+  for (const OwnerKind& kind : OwnerKinds()) {
+    const bool made = !kind.made_it || (pod.owner && pod.owner->kind == kind.kind &&
+                                        pod.owner->api_version == kind.api_version);
+    if (made && Has(pod, kind.name) && Has(pod, kind.also)) return &kind;
+  }
+  return nullptr;
+}
+
+// 0: it is none.
+int SizeIn(const std::string& text) {
+  int size = 0;
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), size);
+  const bool whole = parsed.ec == std::errc() && parsed.ptr == text.data() + text.size();
+  return whole && size > 0 && size <= kMostPods ? size : 0;
+}
+
+std::string SizeFault(const std::string& key, const std::string& value) {
+  return key + ": \"" + value.substr(0, 64) + "\" is not allowed: a number of pods, 1 to " +
+         std::to_string(kMostPods);
+}
+
+Membership Alone(const Pod& pod) {
+  return {.id = pod.name_space + "/pod/" + pod.name + "/" + pod.uid,
+          .name = pod.name,
+          .size = 1,
+          .owner = {},
+          .aside = {},
+          .fault = {}};
+}
+
+Membership ByAnnotation(const Pod& pod) {
+  const std::string& name = pod.annotations.at(base::kGangAnnotation);
+  Membership gang{.id = pod.name_space + "/gang/" + name,
+                  .name = name,
+                  .size = 0,
+                  .owner = {},
+                  .aside = {},
+                  .fault = {}};
+  // What the same owner made again is another attempt of the same gang.
+  const OwnerKind* kind = KindOf(pod);
+  const std::string_view keys = kind == nullptr ? "" : kind->incarnations;
+  if (const std::size_t blank = keys.find(' '); blank != std::string_view::npos) {
+    gang.id += "/" + Mark(pod, std::string(keys.substr(blank + 1)));
+  }
+  const auto size = pod.annotations.find(base::kGangSizeAnnotation);
+  if (name.empty()) {
+    gang.fault = std::string(base::kGangAnnotation) + ": \"\" is not allowed: a name";
+  } else if (size == pod.annotations.end()) {
+    gang.fault = std::string(base::kGangSizeAnnotation) + ": missing, with " + base::kGangAnnotation + ": \"" +
+                 name.substr(0, 64) + "\": a number of pods, 1 to " + std::to_string(kMostPods);
+  } else if ((gang.size = SizeIn(size->second)) == 0) {
+    gang.fault = SizeFault(base::kGangSizeAnnotation, size->second);
+  }
+  return gang;
+}
+
+// The labels that tell one attempt from the next.
+std::string Incarnation(const Pod& pod, const OwnerKind& kind) {
+  std::string text;
+  std::string_view keys = kind.incarnations;
+  while (!keys.empty()) {
+    const std::size_t blank = keys.find(' ');
+    text += "/" + Mark(pod, std::string(keys.substr(0, blank)));
+    keys = blank == std::string_view::npos ? std::string_view() : keys.substr(blank + 1);
+  }
+  if (kind.made_it) text += "/" + pod.owner->uid;
+  return text;
+}
+
+std::string PartOf(const Pod& pod, const OwnerKind& kind) {
+  if (*kind.part == '\0') return "";
+  const std::string& part = Mark(pod, kind.part);
+  return *kind.leader_template == '\0' || part == "0" ? part : "";
+}
+
+Membership ByOwner(const Pod& pod, const OwnerKind& kind, const OwnerFacts* facts) {
+  const std::string& name = Mark(pod, kind.name);
+  Membership gang{.id = pod.name_space + "/" + kind.name + "/" + name,
+                  .name = name,
+                  .size = 0,
+                  .owner = {},
+                  .aside = {},
+                  .fault = {}};
+  if (*kind.index != '\0') gang.id += "/" + Mark(pod, kind.index), gang.name += "/" + Mark(pod, kind.index);
+  gang.id += Incarnation(pod, kind);
+  if (*kind.size != '\0') {
+    gang.size = SizeIn(Mark(pod, kind.size));
+    if (gang.size == 0) gang.fault = SizeFault(kind.size, Mark(pod, kind.size));
+    return gang;
+  }
+  gang.owner = OwnerRef{kind.api_version, kind.kind, pod.name_space, name};
+  if (facts == nullptr) return gang;
+  const std::string part = PartOf(pod, kind);
+  const auto found = facts->parts.find(part);
+  const int in_part = found == facts->parts.end() ? 0 : found->second;
+  gang.size = facts->ordered ? in_part : facts->total();
+  if (facts->ordered) gang.id += "/" + part;
+  if (gang.size == 0) {
+    gang.fault = std::string(kind.kind) + " " + name + " says of no pods that they ask for " +
+                 base::kSlotResource + " or nvidia.com/gpu";
+  }
+  return gang;
+}
+
+}  // namespace
+
+Membership MembershipOf(const Pod& pod, const OwnerFacts* facts) {
+  std::string other = pod.pod_group.empty() ? "" : "Kubernetes' own gang scheduling";
+  for (const OtherScheduler& scheduler : OtherSchedulers()) {
+    if (other.empty() && Has(pod, scheduler.key)) other = scheduler.name;
+  }
+  if (!other.empty()) {
+    Membership alone = Alone(pod);
+    alone.aside = other + " answers for its gang: its pods are placed one by one, and share no GPU";
+    return alone;
+  }
+  if (pod.annotations.contains(base::kGangAnnotation)) return ByAnnotation(pod);
+  const OwnerKind* kind = KindOf(pod);
+  return kind == nullptr ? Alone(pod) : ByOwner(pod, *kind, facts);
+}
+
+std::optional<OwnerRef> OwnerOf(const Pod& pod) { return MembershipOf(pod).owner; }
+
+}  // namespace crossover::extender

@@ -1,0 +1,30 @@
+// What the object that made a job's pods says about its size. Pure.
+#pragma once
+
+#include <compare>
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "extender/cluster/model.h"
+
+namespace crossover::extender {
+
+// An object of the API server.
+struct OwnerRef {
+  std::string api_version, kind, name_space, name;
+  friend auto operator<=>(const OwnerRef&, const OwnerRef&) = default;
+};
+
+struct OwnerFacts {
+  std::map<std::string, int> parts;  // pods that ask for GPUs, by the part of the job; "" where it has none
+  bool ordered = false;              // a part's pods are made once those of the part before are ready
+  std::string uid;                   // of the object
+
+  int total() const;
+};
+
+// Of an object of one of the kinds in the table; what it does not say is left out.
+OwnerFacts ReadOwner(const nlohmann::json& object);
+
+}  // namespace crossover::extender

@@ -1,0 +1,213 @@
+#include "extender/gang/picture.h"
+
+#include <algorithm>
+#include <memory>
+#include <set>
+
+#include "common/base/names.h"
+#include "extender/gang/request.h"
+
+namespace crossover::extender {
+namespace {
+
+using ByNode = std::map<std::string, std::set<std::string>>;
+
+std::string AnnotationOf(const Pod& pod, const char* key) {
+  const auto found = pod.annotations.find(key);
+  return found == pod.annotations.end() ? "" : found->second;
+}
+
+// What its node's daemon says that it has.
+PodSeat ActualOf(const World& world, const Pod& pod) {
+  PodSeat actual{.node = pod.node, .containers = {}};
+  const GpuNode* node = world.FindGpuNode(pod.node);
+  if (node == nullptr) return actual;
+  for (const GpuNode::Gpu& gpu : node->gpus) {
+    for (const GpuNode::Holder& holder : gpu.holders) {
+      if (holder.name_space == pod.name_space && holder.pod == pod.name) {
+        actual.containers[holder.container].push_back(gpu.uuid);
+      }
+    }
+  }
+  return actual;
+}
+
+void Add(const PodSeat& seat, ByNode* seats) {
+  for (const std::string& gpu : seat.gpus()) (*seats)[seat.node].insert(gpu);
+}
+void Add(const placement::Seat& seat, ByNode* seats) {
+  (*seats)[seat.node].insert(seat.gpus.begin(), seat.gpus.end());
+}
+
+placement::Node NodeOf(const Desk& desk, const GpuNode& gpus) {
+  const Node* node = desk.world->FindNode(gpus.name);
+  placement::Node result{.name = gpus.name, .domains = {}, .gpus = {}};
+  result.open = node != nullptr && node->ready && !node->cordoned && !gpus.maintenance;
+  result.one_user = gpus.sharing == "mps" && !gpus.multi_user;
+  for (const std::string& label : desk.settings.domains) {
+    const auto found = node == nullptr ? Labels::const_iterator() : node->labels.find(label);
+    if (node != nullptr && found != node->labels.end()) result.domains.push_back(found->second);
+  }
+  for (const GpuNode::Gpu& gpu : gpus.gpus) {
+    result.gpus.push_back({.uuid = gpu.uuid,
+                           .memory = gpu.memory,
+                           .slots = gpus.sharing == "exclusive" ? std::min(gpu.slots, 1) : gpu.slots,
+                           .healthy = gpu.healthy && gpu.withheld.empty()});
+  }
+  return result;
+}
+
+// Pods that hold GPUs and are in no gang: each by itself, and nobody beside it.
+void AddStrangers(const Desk& desk, placement::State* state) {
+  std::set<std::pair<std::string_view, std::string_view>> ours;
+  for (const auto& [uid, id] : desk.gang_of) {
+    const Pod* pod = desk.world->FindPod(uid);
+    if (pod != nullptr && !pod->over) ours.emplace(pod->name_space, pod->name);
+  }
+  std::map<std::string, ByNode> strangers;
+  for (const auto& [name, node] : desk.world->gpu_nodes()) {
+    for (const GpuNode::Gpu& gpu : node.gpus) {
+      for (const GpuNode::Holder& holder : gpu.holders) {
+        if (ours.contains({holder.name_space, holder.pod})) continue;
+        strangers["holder " + holder.name_space + "/" + holder.pod + " " + name][name].insert(gpu.uuid);
+      }
+    }
+  }
+  for (const auto& [id, seats] : strangers) {
+    placement::Placed placed;
+    placed.gang.id = placed.gang.name = id;
+    placed.gang.pods = 1;
+    placed.gang.exclusive = true;
+    for (const auto& [node, gpus] : seats) {
+      placed.seats.push_back({node, {gpus.begin(), gpus.end()}});
+      placed.gang.gpus_per_pod = static_cast<int>(gpus.size());
+    }
+    state->placed.push_back(std::move(placed));
+  }
+}
+
+void AddGang(const Desk& desk, const GangRecord& gang, placement::State* state) {
+  std::vector<const Pod*> pods;
+  for (const auto& [uid, member] : gang.members) {
+    if (const Pod* pod = desk.world->FindPod(uid)) pods.push_back(pod);
+  }
+  if (pods.empty()) return;
+  for (const bool leaving : {false, true}) {
+    std::vector<placement::Seat> seats = SeatsOf(desk, gang, leaving);
+    if (seats.empty()) continue;
+    Request request = RequestOf(gang.membership, pods, std::max(1, gang.membership.size), *desk.world);
+    request.gang.exclusive |= leaving || !request.fault.empty();
+    if (leaving) request.gang.id += " (leaving)";
+    state->placed.push_back({.gang = std::move(request.gang), .seats = std::move(seats)});
+  }
+}
+
+// One pod more.
+void Sum(const Resources& more, Resources* sum) {
+  ++sum->others["pods"];
+  sum->milli_cpu += more.milli_cpu;
+  sum->memory += more.memory;
+  for (const auto& [name, count] : more.others) sum->others[name] += count;
+}
+
+}  // namespace
+
+PodSeat SeatOf(const Desk& desk, const GangRecord& gang, const std::string& uid) {
+  const Pod& pod = *desk.world->FindPod(uid);
+  const Member& member = gang.members.at(uid);
+  const PodSeat actual = ActualOf(*desk.world, pod);
+  PodSeat assigned{.node = pod.node.empty() ? member.bound : pod.node,
+                   .containers = ReadAssignment(AnnotationOf(pod, base::kAssignmentAnnotation))};
+  if (assigned.containers.empty()) assigned.containers = member.seat.containers;
+  const bool all = static_cast<int>(actual.gpus().size()) >= GpusWanted(pod);
+  if (all && desk.now_s > member.bound_s + desk.settings.settle_s) return actual;
+  for (const auto& [container, gpus] : actual.containers) {
+    std::vector<std::string>& both = assigned.containers[container];
+    both.insert(both.end(), gpus.begin(), gpus.end());
+  }
+  return assigned;
+}
+
+std::vector<placement::Seat> SeatsOf(const Desk& desk, const GangRecord& gang, bool leaving) {
+  ByNode seats;
+  for (const auto& [uid, member] : gang.members) {
+    const View view = ViewOf(desk, gang, uid);
+    if (view.bound() && view.leaving() == leaving) Add(SeatOf(desk, gang, uid), &seats);
+    // Before it is adopted, a reservation counts whatever it is worth.
+    if (leaving || gang.adopted || !view.living() || view.bound()) continue;
+    if (const auto kept = ReadReservation(AnnotationOf(*view.pod, base::kReservationAnnotation))) {
+      Add(kept->seat, &seats);
+    }
+  }
+  if (!leaving && gang.plan) {
+    for (const Slot& slot : gang.plan->slots) Add(slot.seat, &seats);
+  }
+  if (!leaving) {
+    for (const placement::Seat& seat : gang.vacant) Add(seat, &seats);
+  }
+  std::vector<placement::Seat> result;
+  for (const auto& [node, gpus] : seats) result.push_back({node, {gpus.begin(), gpus.end()}});
+  return result;
+}
+
+placement::State PictureOf(const Desk& desk) {
+  placement::State state;
+  for (const auto& [name, node] : desk.world->gpu_nodes()) state.nodes.push_back(NodeOf(desk, node));
+  for (const auto& [id, gang] : desk.gangs) AddGang(desk, gang, &state);
+  AddStrangers(desk, &state);
+  for (const auto& [name, profile] : desk.world->profiles()) {
+    for (const JobProfile::Meeting& meeting : profile.meetings) {
+      state.observed.push_back({.key = profile.name_space + "/" + profile.key,
+                                .other = meeting.name_space + "/" + meeting.key,
+                                .gain = meeting.gain});
+    }
+  }
+  return state;
+}
+
+std::map<std::string, Resources> PlannedOn(const Desk& desk) {
+  std::map<std::string, Resources> planned;
+  for (const auto& [id, gang] : desk.gangs) {
+    if (!gang.plan) continue;
+    for (const Slot& slot : gang.plan->slots) {
+      const Pod* pod = slot.uid.empty() ? nullptr : desk.world->FindPod(slot.uid);
+      if (pod != nullptr && pod->node.empty()) Sum(pod->requests, &planned[slot.seat.node]);
+    }
+  }
+  return planned;
+}
+
+placement::Fitness FitnessOf(const Desk& desk, const placement::State& state) {
+  const auto earlier = std::make_shared<const std::map<std::string, Resources>>(PlannedOn(desk));
+  return [&desk, &state, earlier](const placement::Gang& gang, int index,
+                                  std::span<const placement::Planned> planned) -> placement::Fit {
+    const auto found = desk.gangs.find(gang.id);
+    if (found == desk.gangs.end()) return placement::FitsAnywhere(gang, index, planned);
+    const std::string& node = state.nodes[static_cast<std::size_t>(index)].name;
+    const auto excluded = found->second.excluded.find(node);
+    if (excluded != found->second.excluded.end() && desk.now_s < excluded->second.until_s) {
+      return {.pods = 0, .never = false, .why = "the scheduler would not have its pods there"};
+    }
+    if (!desk.fits) return placement::FitsAnywhere(gang, index, planned);
+    const auto pod_of = [&desk](const std::string& id) -> const Pod* {
+      const auto record = desk.gangs.find(id);
+      if (record == desk.gangs.end()) return nullptr;
+      for (const auto& [uid, member] : record->second.members) {
+        const Pod* pod = desk.world->FindPod(uid);
+        if (pod != nullptr && pod->node.empty() && !pod->over) return pod;
+      }
+      return nullptr;
+    };
+    const auto before = earlier->find(node);
+    Resources sum = before == earlier->end() ? Resources{} : before->second;
+    for (const placement::Planned& other : planned) {
+      const Pod* pod = pod_of(other.gang->id);
+      for (int i = 0; pod != nullptr && i < other.pods; ++i) Sum(pod->requests, &sum);
+    }
+    const Pod* pod = pod_of(gang.id);
+    if (pod == nullptr) return placement::FitsAnywhere(gang, index, planned);
+    return desk.fits(*pod, node, sum);
+  };
+}
+
+}  // namespace crossover::extender

@@ -1,0 +1,79 @@
+#include "extender/gang/planner.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "extender/gang/picture.h"
+#include "extender/gang/request.h"
+#include "extender/placement/engine.h"
+
+namespace crossover::extender {
+
+std::vector<std::string> Seatless(const Desk& desk, const GangRecord& gang) {
+  std::vector<std::pair<const Pod*, std::string>> found;
+  for (const auto& [uid, member] : gang.members) {
+    const View view = ViewOf(desk, gang, uid);
+    const bool has = gang.plan && std::ranges::find(gang.plan->slots, uid, &Slot::uid) != gang.plan->slots.end();
+    if (view.waiting() && !has) found.emplace_back(view.pod, uid);
+  }
+  std::ranges::sort(found, [](const auto& a, const auto& b) {
+    return std::make_tuple(a.first->name.size(), std::cref(a.first->name)) <
+           std::make_tuple(b.first->name.size(), std::cref(b.first->name));
+  });
+  std::vector<std::string> uids;
+  for (auto& [pod, uid] : found) uids.push_back(std::move(uid));
+  return uids;
+}
+
+void StartPlan(Desk& desk, GangRecord& gang, std::vector<placement::Seat> seats, bool whole) {
+  const std::vector<std::string> uids = Seatless(desk, gang);
+  GangPlan plan{.id = desk.epoch + "-" + std::to_string(desk.next++), .slots = {}};
+  plan.until_s = desk.now_s + desk.settings.deadline_s;
+  plan.whole = whole;
+  std::size_t next = 0;
+  for (placement::Seat& seat : seats) {
+    plan.slots.push_back({std::move(seat), next < uids.size() ? uids[next++] : ""});
+  }
+  for (auto& [uid, member] : gang.members) {
+    if (ViewOf(desk, gang, uid).bound()) continue;
+    member.reserved = member.released = member.go = member.posted = false;
+    const Pod* pod = desk.world->FindPod(uid);
+    member.message = pod == nullptr ? "" : pod->scheduled.message;
+  }
+  gang.plan = std::move(plan);
+  gang.ready = false;
+  desk.dirty.insert(gang.membership.id);
+}
+
+void PlanWaiting(Desk& desk) {
+  desk.replan = false;
+  std::vector<placement::Gang> waiting;
+  for (auto& [id, gang] : desk.gangs) {
+    if (!gang.ready) continue;
+    std::vector<const Pod*> pods;
+    for (const std::string& uid : Seatless(desk, gang)) pods.push_back(desk.world->FindPod(uid));
+    if (static_cast<int>(pods.size()) < gang.membership.size) continue;
+    pods.resize(static_cast<std::size_t>(gang.membership.size));
+    Request request = RequestOf(gang.membership, pods, gang.membership.size, *desk.world);
+    if (request.fault.empty()) {
+      waiting.push_back(std::move(request.gang));
+    } else {
+      desk.Say(gang, request.fault);
+    }
+  }
+  if (waiting.empty()) return;
+  const placement::State state = PictureOf(desk);
+  const placement::Decision decision =
+      placement::Decide(state, waiting, desk.now_s, desk.settings.placement, FitnessOf(desk, state));
+  for (const placement::Refusal& refusal : decision.refusals) {
+    const auto gang = desk.gangs.find(refusal.gang);
+    if (gang != desk.gangs.end()) desk.Say(gang->second, refusal.text);
+  }
+  for (const placement::Plan& plan : decision.plans) {
+    const auto gang = desk.gangs.find(plan.gang);
+    if (gang != desk.gangs.end()) StartPlan(desk, gang->second, plan.seats, true);
+  }
+}
+
+}  // namespace crossover::extender

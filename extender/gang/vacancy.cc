@@ -1,0 +1,146 @@
+#include "extender/gang/vacancy.h"
+
+#include <algorithm>
+#include <set>
+
+#include "extender/gang/containers.h"
+#include "extender/gang/picture.h"
+#include "extender/gang/request.h"
+#include "extender/placement/engine.h"
+
+namespace crossover::extender {
+namespace {
+
+using GpuSet = std::set<std::pair<std::string, std::string>>;  // node, GPU
+
+GpuSet SetOf(const std::vector<placement::Seat>& seats) {
+  GpuSet set;
+  for (const placement::Seat& seat : seats) {
+    for (const std::string& gpu : seat.gpus) set.emplace(seat.node, gpu);
+  }
+  return set;
+}
+
+bool Overlap(const GpuSet& a, const GpuSet& b) {
+  return std::ranges::any_of(a, [&b](const auto& gpu) { return b.contains(gpu); });
+}
+
+// GPUs of those that stay, and of the plan.
+GpuSet Taken(const Desk& desk, const GangRecord& gang) {
+  std::vector<placement::Seat> seats;
+  for (const auto& [uid, member] : gang.members) {
+    if (!ViewOf(desk, gang, uid).bound()) continue;
+    const PodSeat seat = SeatOf(desk, gang, uid);
+    seats.push_back({seat.node, seat.gpus()});
+  }
+  if (gang.plan) {
+    for (const Slot& slot : gang.plan->slots) seats.push_back(slot.seat);
+  }
+  return SetOf(seats);
+}
+
+// Nobody is there but gangs that have all that this one has: a kubelet may have given its GPU away.
+bool OursAlone(const Desk& desk, const GangRecord& gang, const placement::State& state,
+               const placement::Seat& seat) {
+  const GpuSet wanted = SetOf({seat});
+  if (Overlap(wanted, Taken(desk, gang))) return false;
+  GpuSet all = SetOf(SeatsOf(desk, gang, false));
+  all.insert(wanted.begin(), wanted.end());
+  return std::ranges::none_of(state.placed, [&](const placement::Placed& placed) {
+    if (placed.gang.id == gang.membership.id) return false;
+    const GpuSet theirs = SetOf(placed.seats);
+    return Overlap(wanted, theirs) && (theirs != all || placed.gang.exclusive);
+  });
+}
+
+bool Usable(const Desk& desk, const GangRecord& gang, const placement::State& state, const placement::Seat& seat) {
+  if (!OursAlone(desk, gang, state, seat)) return false;
+  const auto excluded = gang.excluded.find(seat.node);
+  if (excluded != gang.excluded.end() && desk.now_s < excluded->second.until_s) return false;
+  const auto node = std::ranges::find(state.nodes, seat.node, &placement::Node::name);
+  if (node == state.nodes.end() || !node->open) return false;
+  return std::ranges::all_of(seat.gpus, [&node](const std::string& uuid) {
+    return std::ranges::any_of(node->gpus, [&uuid](const placement::Gpu& gpu) {
+      return gpu.uuid == uuid && gpu.healthy;
+    });
+  });
+}
+
+const Pod* AnyPod(const Desk& desk, const GangRecord& gang) {
+  for (const auto& [uid, member] : gang.members) {
+    if (const Pod* pod = desk.world->FindPod(uid)) return pod;
+  }
+  return nullptr;
+}
+
+// What the others on its GPUs have beyond it. `meets`: there are others.
+std::vector<placement::Seat> MatesHaveMore(const placement::State& state, const std::string& id, const GpuSet& mine,
+                                           int gpus_per_pod, bool* meets) {
+  std::vector<placement::Seat> more;
+  for (const placement::Placed& placed : state.placed) {
+    if (placed.gang.id == id || placed.gang.id == id + " (leaving)") continue;
+    const GpuSet theirs = SetOf(placed.seats);
+    GpuSet common;
+    std::ranges::set_intersection(mine, theirs, std::inserter(common, common.end()));
+    *meets |= !common.empty();
+    if (common.size() != mine.size() || placed.gang.pods * placed.gang.gpus_per_pod != static_cast<int>(theirs.size())) continue;
+    std::map<std::string, std::vector<std::string>> by_node;
+    for (const auto& [node, gpu] : theirs) {
+      if (!mine.contains({node, gpu})) by_node[node].push_back(gpu);
+    }
+    for (auto& [node, gpus] : by_node) {
+      if (static_cast<int>(gpus.size()) < gpus_per_pod) continue;
+      gpus.resize(static_cast<std::size_t>(gpus_per_pod));
+      more.push_back({node, gpus});
+    }
+  }
+  return more;
+}
+
+// Nobody meets it: any free GPUs do.
+std::optional<placement::Seat> AnyFree(const Desk& desk, const GangRecord& gang, const placement::State& state,
+                                       const Pod& pod, std::string* why) {
+  Request request = RequestOf(gang.membership, std::vector<const Pod*>{&pod}, 1, *desk.world);
+  placement::State apart = state;
+  for (placement::Placed& placed : apart.placed) {
+    if (placed.gang.id == gang.membership.id) placed.gang.id += " (here)";
+  }
+  request.gang.exclusive = true;
+  const std::vector<placement::Gang> waiting = {request.gang};
+  const placement::Decision decision =
+      placement::Decide(apart, waiting, desk.now_s, desk.settings.placement, FitnessOf(desk, apart));
+  if (!decision.refusals.empty()) *why = decision.refusals.front().text;
+  if (decision.plans.empty() || decision.plans.front().seats.size() != 1) return std::nullopt;
+  return decision.plans.front().seats.front();
+}
+
+}  // namespace
+
+std::optional<placement::Seat> FindSeat(Desk& desk, GangRecord& gang, std::string* why) {
+  const placement::State state = PictureOf(desk);
+  const Pod* pod = AnyPod(desk, gang);
+  if (pod == nullptr) return std::nullopt;
+  for (auto seat = gang.vacant.begin(); seat != gang.vacant.end(); ++seat) {
+    const bool fits = static_cast<int>(seat->gpus.size()) == GpusWanted(*pod);
+    if (!fits || !Usable(desk, gang, state, *seat)) continue;
+    placement::Seat found = *seat;
+    gang.vacant.erase(seat);
+    return found;
+  }
+  GpuSet mine = SetOf(SeatsOf(desk, gang, false));
+  mine.merge(SetOf(SeatsOf(desk, gang, true)));
+  bool meets = false;
+  for (placement::Seat& seat : MatesHaveMore(state, gang.membership.id, mine, GpusWanted(*pod), &meets)) {
+    if (Usable(desk, gang, state, seat)) return seat;
+  }
+  if (meets) {
+    *why = "its place among the jobs on its GPUs is not to be had now";
+    return std::nullopt;
+  }
+  std::optional<placement::Seat> free = AnyFree(desk, gang, state, *pod, why);
+  // The lost place, which could not be used, is not kept beyond this.
+  if (free && !gang.vacant.empty()) gang.vacant.erase(gang.vacant.begin());
+  return free;
+}
+
+}  // namespace crossover::extender

@@ -1,0 +1,96 @@
+// What a scheduler asks of the gangs.
+#include <algorithm>
+#include <utility>
+
+#include "extender/gang/carry_out.h"
+#include "extender/gang/containers.h"
+#include "extender/gang/gangs.h"
+#include "extender/gang/life.h"
+
+namespace crossover::extender {
+namespace {
+
+bool Asked(std::span<const std::string_view> nodes, const std::string& node) {
+  return std::ranges::find(nodes, std::string_view(node)) != nodes.end();
+}
+
+FilterAnswer Anywhere(std::span<const std::string_view> nodes) {
+  FilterAnswer answer;
+  answer.nodes.assign(nodes.begin(), nodes.end());
+  return answer;
+}
+
+FilterAnswer Nowhere(std::string why) {
+  FilterAnswer answer;
+  answer.others = std::move(why);
+  return answer;
+}
+
+const Slot* SlotOf(const GangRecord& gang, const std::string& uid) {
+  if (!gang.plan || !gang.plan->open || gang.plan->failing) return nullptr;
+  const auto slot = std::ranges::find(gang.plan->slots, uid, &Slot::uid);
+  return slot == gang.plan->slots.end() || !gang.members.at(uid).reserved ? nullptr : &*slot;
+}
+
+}  // namespace
+
+std::optional<FilterAnswer> Gangs::Filter(const PodRef& ref, std::span<const std::string_view> nodes, double now_s) {
+  desk_.now_s = now_s;
+  if (!ref.slots) return Anywhere(nodes);
+  const Pod* pod = desk_.world->FindPod(ref.uid);
+  if (pod == nullptr) return std::nullopt;
+  GangRecord* gang = desk_.GangOf(ref.uid);
+  if (gang == nullptr) return Anywhere(nodes);
+  const View view = ViewOf(desk_, *gang, ref.uid);
+  const Slot* slot = SlotOf(*gang, ref.uid);
+  if (slot == nullptr && view.node().empty()) return Nowhere(kWaits + gang->text);
+  const std::string node = view.node().empty() ? slot->seat.node : view.node();
+  if (Asked(nodes, node)) {
+    FilterAnswer answer;
+    answer.nodes = {node};
+    answer.others = "crossover: GPUs are reserved for it on another node";
+    return answer;
+  }
+  // With one node alone a scheduler only tries whether a pod that it nominated still fits there.
+  if (view.node().empty() && nodes.size() > 1) {
+    Exclude(desk_, *gang, node);
+    Fail(desk_, *gang, "the scheduler would not have it on " + node, true);
+  }
+  return Nowhere(kWaits + std::string("the scheduler would not have it on ") + node);
+}
+
+void Gangs::Bind(const PodRef& ref, const std::string& node, Ticket ticket, double now_s) {
+  desk_.now_s = now_s;
+  const auto answer = [&](std::string error) {
+    desk_.actions.push_back({.kind = Action::Kind::kAnswer, .text = std::move(error), .ticket = ticket});
+  };
+  GangRecord* gang = desk_.GangOf(ref.uid);
+  if (gang == nullptr) return answer("the pod is not known (yet), or asks for no GPUs");
+  const View view = ViewOf(desk_, *gang, ref.uid);
+  if (!view.living()) return answer("the pod is gone");
+  if (!view.node().empty()) {
+    return answer(view.node() == node ? "" : "the pod is bound to " + view.node() + " already");
+  }
+  const Slot* slot = SlotOf(*gang, ref.uid);
+  if (slot == nullptr) return answer(kWaits + gang->text);
+  if (slot->seat.node != node) return answer("its GPUs are reserved on " + slot->seat.node + ", not on " + node);
+  Member& member = gang->members.at(ref.uid);
+  desk_.Answer(member, "its scheduler asked again");
+  member.ticket = ticket;
+  member.held_s = now_s;
+  desk_.dirty.insert(gang->membership.id);
+}
+
+std::map<std::string, Victims> Gangs::Preempt(const PodRef& ref, std::map<std::string, Victims> by_node) const {
+  // A pod of ours waits for GPUs on its own node, or for others to end: evicting anybody helps nobody.
+  if (desk_.gang_of.contains(ref.uid)) return {};
+  std::erase_if(by_node, [this](const auto& entry) {
+    return std::ranges::any_of(entry.second.uids, [this](const std::string& uid) {
+      const auto id = desk_.gang_of.find(uid);
+      return id != desk_.gang_of.end() && desk_.gangs.at(id->second).membership.size != 1;
+    });
+  });
+  return by_node;
+}
+
+}  // namespace crossover::extender

@@ -1,0 +1,210 @@
+#include "tests/unit/extender/gang/fake_cluster.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "common/base/names.h"
+
+namespace crossover::extender {
+
+GangSettings QuickSettings() {
+  GangSettings settings;
+  settings.deadline_s = 20;
+  settings.hold_s = 8;
+  settings.ungate_after_s = 40;
+  settings.hold_off_s = 1;
+  settings.most_hold_off_s = 8;
+  settings.exclude_s = 5;
+  settings.most_exclude_s = 20;
+  settings.settle_s = 10;
+  return settings;
+}
+
+FakeCluster::FakeCluster(std::uint64_t seed, Sabotage sabotage) : random_(seed), sabotage_(std::move(sabotage)) {
+  const int nodes = 1 + Random(3);
+  const int gpus = 1 + Random(3);
+  for (int n = 0; n < nodes; ++n) {
+    Node node;
+    node.name = "n" + std::to_string(n);
+    node.ready = true;
+    GpuNode daemon;
+    daemon.name = node.name;
+    for (int g = 0; g < gpus; ++g) {
+      GpuNode::Gpu gpu;
+      gpu.uuid = "GPU-" + std::to_string(n) + std::to_string(g);
+      gpu.memory = std::uint64_t{80} << 30;
+      gpu.slots = 2;
+      gpu.healthy = true;
+      daemon.gpus.push_back(gpu);
+    }
+    nodes_[node.name] = node;
+    gpu_nodes_[node.name] = daemon;
+  }
+  Restart();
+  restarts_ = 0;
+}
+
+void FakeCluster::Note(const std::string& fault) {
+  if (fault_.empty()) fault_ = fault;
+}
+
+void FakeCluster::Changed(Truth& truth) {
+  truth.pod.version = std::to_string(versions_++);
+  pod_events_.emplace_back(truth.pod.uid, truth.pod);
+  if (Chance(10)) pod_events_.emplace_back(truth.pod.uid, truth.pod);  // said twice
+}
+
+void FakeCluster::Deliver(bool all) {
+  do {
+    if (!pod_events_.empty()) {
+      auto [uid, pod] = std::move(pod_events_.front());
+      pod_events_.pop_front();
+      if (pod) {
+        sabotage_.view(*pod);
+        world_->Put(std::move(*pod));
+      } else {
+        world_->RemovePod(uid);
+      }
+      gangs_->PodChanged(uid, now_s_);
+    }
+    if (!gpu_events_.empty() && (all || Chance(60))) {
+      sabotage_.gpus(gpu_events_.front());
+      world_->Put(std::move(gpu_events_.front()));
+      gpu_events_.pop_front();
+      gangs_->ClusterChanged();
+    }
+    if (!node_events_.empty() && (all || Chance(60))) {
+      world_->Put(std::move(node_events_.front()));
+      node_events_.pop_front();
+      gangs_->ClusterChanged();
+    }
+  } while (all && !(pod_events_.empty() && gpu_events_.empty() && node_events_.empty()));
+}
+
+// A new process: what was on its way is written or lost, the watches begin with the truth.
+void FakeCluster::Restart() {
+  ++restarts_;
+  for (const Action& action : writes_) {
+    if (Chance(50)) Write(action);
+  }
+  writes_.clear();
+  for (const auto& [ticket, asked] : held_) assumed_.erase(asked.uid);
+  held_.clear();
+  pod_events_.clear();
+  gpu_events_.clear();
+  node_events_.clear();
+  world_ = std::make_unique<World>();
+  for (const auto& [name, node] : nodes_) world_->Put(node);
+  for (auto [name, node] : gpu_nodes_) {
+    sabotage_.gpus(node);
+    world_->Put(node);
+  }
+  for (const auto& [uid, truth] : pods_) {
+    Pod pod = truth.pod;
+    sabotage_.view(pod);
+    world_->Put(pod);
+  }
+  gangs_ = std::make_unique<Gangs>(*world_, QuickSettings(), nullptr, "epoch" + std::to_string(epochs_++));
+}
+
+void FakeCluster::Drive() {
+  for (Action& action : gangs_->Step(now_s_)) {
+    sabotage_.action(action);
+    if (action.kind == Action::Kind::kAnswer) {
+      const auto asked = held_.find(action.ticket);
+      if (asked == held_.end()) {
+        Note("a bind is answered twice");
+        continue;
+      }
+      assumed_.erase(asked->second.uid);
+      const auto truth = pods_.find(asked->second.uid);
+      const bool bound = truth != pods_.end() && !truth->second.pod.node.empty();
+      if (action.text.empty() && truth != pods_.end() && !bound) Note("a bind is said to be done, and is not");
+      held_.erase(asked);
+    } else if (action.id != 0 && !sabotage_.drop(action)) {
+      writes_.push_back(action);
+    }
+  }
+  // Writes of different pods overtake each other.
+  int count = static_cast<int>(writes_.size());
+  count = calm_ || count == 0 ? count : Random(count + 1);
+  for (int i = 0; i < count; ++i) {
+    const auto at = writes_.begin() + Random(static_cast<int>(writes_.size()));
+    const Action action = *at;
+    writes_.erase(at);
+    Perform(action);
+  }
+}
+
+void FakeCluster::Perform(const Action& action) {
+  if (action.kind == Action::Kind::kReadOwner) return gangs_->OwnerRead(action.id, nlohmann::json(), "none", now_s_);
+  Result result;
+  const int luck = calm_ ? 100 : Random(100);
+  if (luck < 5) {
+    result.error = "no answer";  // and nothing done
+  } else if (luck < 10) {
+    Write(action);  // done, and the answer lost
+  } else if (luck < 13) {
+    result = {.outcome = Outcome::kRefused, .error = "409"};
+  } else {
+    result = Write(action);
+  }
+  gangs_->Written(action.id, result, now_s_);
+}
+
+Result FakeCluster::Write(const Action& action) {
+  using Kind = Action::Kind;
+  const auto found = pods_.find(action.pod.uid);
+  if (found == pods_.end()) return {.outcome = Outcome::kGone};
+  Truth& truth = found->second;
+  Pod& pod = truth.pod;
+  switch (action.kind) {
+    case Kind::kReserve:
+      pod.annotations[base::kReservationAnnotation] = action.text;
+      break;
+    case Kind::kClear:
+      pod.annotations.erase(base::kReservationAnnotation);
+      break;
+    case Kind::kRelease:
+      std::erase(pod.gates, base::kGangGate);
+      pod.annotations[base::kRequeueAnnotation] = action.text;
+      break;
+    case Kind::kBind:
+      return Bind(truth, action);
+    case Kind::kDelete:
+      pod.deleting = true;
+      break;
+    default:
+      Note("an action that is no write");
+  }
+  Changed(truth);
+  return {.outcome = Outcome::kDone, .version = pod.version};
+}
+
+Result FakeCluster::Bind(Truth& truth, const Action& action) {
+  Pod& pod = truth.pod;
+  if (!pod.node.empty()) return {.outcome = Outcome::kRefused, .node = pod.node, .error = "already assigned"};
+  if (pod.deleting || !pod.gates.empty()) return {.outcome = Outcome::kRefused, .error = "deleting or gated"};
+  pod.node = action.node;
+  pod.annotations[base::kAssignmentAnnotation] = action.text;
+  truth.actual = PodSeat{action.node, ReadAssignment(action.text)}.gpus();
+  truth.first_bound_s = now_s_;
+  JudgeBinding(truth);
+  Changed(truth);
+  PublishGpus(action.node);
+  return {.outcome = Outcome::kDone, .version = pod.version};
+}
+
+void FakeCluster::PublishGpus(const std::string& node) {
+  GpuNode& daemon = gpu_nodes_[node];
+  for (GpuNode::Gpu& gpu : daemon.gpus) {
+    gpu.holders.clear();
+    for (const auto& [uid, truth] : pods_) {
+      const bool has = std::ranges::find(truth.actual, gpu.uuid) != truth.actual.end();
+      if (has && truth.pod.node == node && !truth.pod.over) gpu.holders.push_back({"team", truth.pod.name, "main", 1});
+    }
+  }
+  gpu_events_.push_back(daemon);
+}
+
+}  // namespace crossover::extender

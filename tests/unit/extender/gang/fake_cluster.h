@@ -1,0 +1,117 @@
+// A cluster that keeps the truth, delivers it late to whoever watches, carries out writes or loses them, and has a
+// scheduler and a job controller of its own. All of it at random, by a seed.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "extender/gang/gangs.h"
+
+namespace crossover::extender {
+
+// What is spoilt on purpose, so that the referee has something to find.
+struct Sabotage {
+  std::function<void(Action&)> action = [](Action&) {};
+  std::function<bool(const Action&)> drop = [](const Action&) { return false; };
+  std::function<void(Pod&)> view = [](Pod&) {};          // of what the extender sees
+  std::function<void(GpuNode&)> gpus = [](GpuNode&) {};  // likewise
+};
+
+class FakeCluster {
+ public:
+  FakeCluster(std::uint64_t seed, Sabotage sabotage);
+
+  void Step();    // one thing happens
+  void Settle();  // nothing fails any more; until all is quiet, or for too long
+  // What the referee found first, or "".
+  const std::string& fault() const { return fault_; }
+  int placed() const { return placed_; }    // gangs that were bound whole
+  int shared() const { return shared_; }    // bindings onto a GPU that another gang has
+  int restarts() const { return restarts_; }
+
+ private:
+  struct Truth {
+    Pod pod;
+    std::string gang;
+    bool strayed = false;  // a kubelet chose other GPUs
+    std::vector<std::string> actual;
+    double first_bound_s = -1;
+  };
+  struct Job {
+    int size = 0;
+    int gpus = 1;
+    int attempt = 0;
+    bool over = false;
+    double half_since_s = -1;
+  };
+  struct Asked {
+    std::string uid, node;
+  };
+
+  int Random(int below) { return static_cast<int>(random_() % static_cast<unsigned>(below)); }
+  bool Chance(int percent) { return Random(100) < percent; }
+  void Note(const std::string& fault);
+
+  // cluster.cc: the truth and its ways.
+  void Changed(Truth& truth);
+  void Deliver(bool all);
+  void Drive();  // asks the extender what to do
+  void Perform(const Action& action);
+  Result Write(const Action& action);
+  Result Bind(Truth& truth, const Action& action);
+  void PublishGpus(const std::string& node);
+  void Restart();
+
+  // events.cc: what happens.
+  void Submit();
+  void AddPod(const std::string& job, int index);
+  void EndJob();
+  void LosePod();
+  void Remove(const std::string& uid);
+  void Schedule();
+  void Finish();
+  void LoseNode();
+  void Repair();
+  void Stray();
+
+  // referee.cc: what must never be; knows only the truth.
+  void JudgeBinding(const Truth& truth);
+  void JudgeTime();
+  void JudgeEnd();
+
+  std::mt19937_64 random_;
+  Sabotage sabotage_;
+  double now_s_ = 1000;
+  bool calm_ = false;
+  int versions_ = 1;
+  int uids_ = 0;
+  int jobs_made_ = 0;
+  std::map<std::string, Truth> pods_;  // by UID
+  std::map<std::string, Job> jobs_;
+  std::map<std::string, Node> nodes_;
+  std::map<std::string, GpuNode> gpu_nodes_;
+  // What the watches have not delivered yet: pods in their order, GPU nodes in theirs.
+  std::deque<std::pair<std::string, std::optional<Pod>>> pod_events_;
+  std::deque<GpuNode> gpu_events_;
+  std::deque<Node> node_events_;
+  std::deque<Action> writes_;
+  std::map<Ticket, Asked> held_;
+  std::set<std::string> assumed_;  // pods that the scheduler is binding
+  std::unique_ptr<World> world_;
+  std::unique_ptr<Gangs> gangs_;
+  Ticket tickets_ = 1;
+  int epochs_ = 0;
+  std::string fault_;
+  int placed_ = 0, shared_ = 0, restarts_ = 0;
+};
+
+// Deadline and hold-offs that a short life can see.
+GangSettings QuickSettings();
+
+}  // namespace crossover::extender

@@ -1,0 +1,206 @@
+// What happens in the fake cluster.
+#include <algorithm>
+
+#include "common/base/names.h"
+#include "tests/unit/extender/gang/fake_cluster.h"
+
+namespace crossover::extender {
+
+void FakeCluster::AddPod(const std::string& job, int index) {
+  const Job& spec = jobs_.at(job);
+  Truth truth;
+  truth.gang = job + "/" + std::to_string(spec.attempt);
+  Pod& pod = truth.pod;
+  pod.uid = "u" + std::to_string(uids_++);
+  pod.name_space = "team";
+  pod.name = job + "-" + std::to_string(spec.attempt) + "-" + std::to_string(index);
+  pod.created_s = now_s_;
+  pod.gates = {base::kGangGate};
+  pod.annotations = {{base::kGpuMemoryAnnotation, "10Gi"}, {base::kProfileKeyAnnotation, "k"}};
+  if (spec.size > 1) {
+    pod.annotations[base::kGangAnnotation] = truth.gang;
+    pod.annotations[base::kGangSizeAnnotation] = std::to_string(spec.size);
+  }
+  Container container;
+  container.name = "main";
+  container.slots = spec.gpus;
+  pod.containers.push_back(container);
+  Truth& kept = pods_[pod.uid] = std::move(truth);
+  Changed(kept);
+}
+
+void FakeCluster::Submit() {
+  int gpus = 0;
+  for (const auto& [name, node] : gpu_nodes_) gpus += static_cast<int>(node.gpus.size());
+  if (jobs_.size() > 4) return;
+  const std::string name = "job" + std::to_string(jobs_made_++);
+  Job job;
+  const int on_node = static_cast<int>(gpu_nodes_.begin()->second.gpus.size());
+  job.gpus = on_node > 1 && Chance(20) ? 2 : 1;
+  job.size = 1 + Random(std::max(1, std::min(4, gpus / job.gpus)));
+  if (job.gpus == 2) job.size = std::min(job.size, (on_node / 2) * static_cast<int>(gpu_nodes_.size()));
+  jobs_[name] = job;
+  for (int i = 0; i < job.size; ++i) AddPod(name, i);
+}
+
+void FakeCluster::Remove(const std::string& uid) {
+  const auto found = pods_.find(uid);
+  const std::string node = found->second.pod.node;
+  pods_.erase(found);
+  pod_events_.emplace_back(uid, std::nullopt);
+  if (!node.empty()) PublishGpus(node);
+}
+
+// All of it, or another attempt of it begins.
+void FakeCluster::EndJob() {
+  if (jobs_.empty()) return;
+  auto job = jobs_.begin();
+  std::advance(job, Random(static_cast<int>(jobs_.size())));
+  for (auto& [uid, truth] : pods_) {
+    if (!truth.gang.starts_with(job->first + "/") || truth.pod.deleting) continue;
+    truth.pod.deleting = true;
+    Changed(truth);
+  }
+  if (Chance(70)) {
+    jobs_.erase(job);
+    return;
+  }
+  ++job->second.attempt;
+  job->second.half_since_s = -1;
+  for (int i = 0; i < job->second.size; ++i) AddPod(job->first, i);
+}
+
+// A pod is evicted or fails.
+void FakeCluster::LosePod() {
+  if (pods_.empty()) return;
+  auto pod = pods_.begin();
+  std::advance(pod, Random(static_cast<int>(pods_.size())));
+  if (pod->second.pod.deleting) return;
+  pod->second.pod.deleting = true;
+  Changed(pod->second);
+}
+
+// Pods that are being deleted go, and whoever made them makes others.
+void FakeCluster::Finish() {
+  std::vector<std::string> going;
+  for (const auto& [uid, truth] : pods_) {
+    if (truth.pod.deleting && (calm_ || Chance(50))) going.push_back(uid);
+  }
+  for (const std::string& uid : going) Remove(uid);
+  for (const auto& [name, job] : jobs_) {
+    const std::string gang = name + "/" + std::to_string(job.attempt);
+    for (int i = 0; i < job.size; ++i) {
+      const std::string pod = name + "-" + std::to_string(job.attempt) + "-" + std::to_string(i);
+      const bool there = std::ranges::any_of(pods_, [&](const auto& entry) { return entry.second.pod.name == pod; });
+      if (!there && (calm_ || Chance(50))) AddPod(name, i);
+    }
+  }
+}
+
+// One pod's turn: filter, then bind.
+void FakeCluster::Schedule() {
+  std::vector<std::string> uids;
+  for (const auto& [uid, truth] : pods_) {
+    if (truth.pod.node.empty() && truth.pod.gates.empty() && !truth.pod.deleting && !assumed_.contains(uid)) {
+      uids.push_back(uid);
+    }
+  }
+  if (uids.empty()) return;
+  const std::string uid = uids[static_cast<std::size_t>(Random(static_cast<int>(uids.size())))];
+  std::vector<std::string_view> nodes;
+  for (const auto& [name, node] : nodes_) {
+    if (node.ready && !node.cordoned && (calm_ || Chance(95))) nodes.push_back(name);
+  }
+  const PodRef ref{.uid = uid, .name_space = "team", .name = pods_[uid].pod.name};
+  const auto answer = gangs_->Filter(ref, nodes, now_s_);
+  if (!answer) return;
+  if (answer->nodes.empty()) {
+    Truth& truth = pods_[uid];
+    truth.pod.scheduled = {.reason = "Unschedulable", .message = answer->others};
+    return Changed(truth);
+  }
+  if (answer->nodes.size() > 1) return Note("filter names several nodes");
+  const Ticket ticket = tickets_++;
+  held_[ticket] = {uid, answer->nodes.front()};
+  assumed_.insert(uid);
+  gangs_->Bind(ref, answer->nodes.front(), ticket, now_s_);
+}
+
+void FakeCluster::LoseNode() {
+  auto node = nodes_.begin();
+  std::advance(node, Random(static_cast<int>(nodes_.size())));
+  Node& lost = node->second;
+  Chance(50) ? lost.ready = false : lost.cordoned = true;
+  node_events_.push_back(lost);
+  if (lost.ready) return;
+  for (auto& [uid, truth] : pods_) {
+    if (truth.pod.node != lost.name || truth.pod.deleting) continue;
+    truth.pod.deleting = true;
+    Changed(truth);
+  }
+}
+
+void FakeCluster::Repair() {
+  for (auto& [name, node] : nodes_) {
+    if (node.ready && !node.cordoned) continue;
+    node.ready = true;
+    node.cordoned = false;
+    node_events_.push_back(node);
+    if (!calm_) return;
+  }
+}
+
+// A kubelet gives other GPUs than was said.
+void FakeCluster::Stray() {
+  for (auto& [uid, truth] : pods_) {
+    if (truth.pod.node.empty() || truth.strayed || truth.actual.size() != 1) continue;
+    const auto& gpus = gpu_nodes_[truth.pod.node].gpus;
+    const std::string other = gpus[static_cast<std::size_t>(Random(static_cast<int>(gpus.size())))].uuid;
+    if (other == truth.actual.front()) return;
+    truth.strayed = true;
+    truth.actual = {other};
+    return PublishGpus(truth.pod.node);
+  }
+}
+
+void FakeCluster::Step() {
+  now_s_ += 0.1 * Random(8);
+  const int what = Random(100);
+  if (what < 8) Submit();
+  else if (what < 40) Schedule();
+  else if (what < 65) Deliver(false);
+  else if (what < 75) Finish();
+  else if (what < 78) EndJob();
+  else if (what < 81) LosePod();
+  else if (what < 82) LoseNode();
+  else if (what < 85) Repair();
+  else if (what < 86) Stray();
+  else if (what < 88) Restart();
+  else if (what < 90) now_s_ += Random(15);
+  else Deliver(true);
+  Drive();
+  JudgeTime();
+}
+
+void FakeCluster::Settle() {
+  calm_ = true;
+  // Strayed pods are evicted, as the node's daemon does.
+  for (auto& [uid, truth] : pods_) {
+    if (!truth.strayed) continue;
+    truth.pod.deleting = true;
+    Changed(truth);
+  }
+  for (int round = 0; round < 600 && fault_.empty(); ++round) {
+    now_s_ += 0.5;
+    Repair();
+    Finish();
+    Deliver(true);
+    for (int i = 0; i < 4; ++i) Schedule();
+    Drive();
+    Deliver(true);
+    JudgeTime();
+  }
+  JudgeEnd();
+}
+
+}  // namespace crossover::extender

@@ -1,0 +1,142 @@
+// Random interleavings of filter, bind, watch events (late, doubled, reordered across kinds), restarts, failed and
+// lost writes, lost nodes and straying kubelets: what the referee forbids never comes of them. And that it sees it.
+//
+// CROSSOVER_SEEDS=N takes N of them.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <iostream>
+#include <set>
+
+#include "tests/unit/extender/gang/fake_cluster.h"
+
+namespace crossover::extender {
+namespace {
+
+constexpr int kShards = 4;
+constexpr int kSteps = 120;
+
+int Seeds() {
+  const char* told = std::getenv("CROSSOVER_SEEDS");
+  return told == nullptr ? 2000 : std::max(kShards, std::atoi(told));
+}
+
+struct Outcome {
+  std::string fault;
+  int placed = 0, shared = 0, restarts = 0;
+};
+
+Outcome Live(std::uint64_t seed, const Sabotage& sabotage) {
+  FakeCluster cluster(seed, sabotage);
+  for (int step = 0; step < kSteps && cluster.fault().empty(); ++step) cluster.Step();
+  if (cluster.fault().empty()) cluster.Settle();
+  return {cluster.fault(), cluster.placed(), cluster.shared(), cluster.restarts()};
+}
+
+class GangInterleavingsTest : public ::testing::TestWithParam<int> {};
+
+TEST_P(GangInterleavingsTest, KeepAllRules) {
+  const std::uint64_t each = static_cast<std::uint64_t>(Seeds() / kShards);
+  const std::uint64_t first = static_cast<std::uint64_t>(GetParam()) * each;
+  std::cout << "seeds " << first << " to " << first + each - 1 << "\n";
+  Outcome sum;
+  int faults = 0;
+  for (std::uint64_t seed = first; seed < first + each && faults < 5; ++seed) {
+    const Outcome outcome = Live(seed, {});
+    EXPECT_EQ(outcome.fault, "") << "seed " << seed;
+    faults += outcome.fault.empty() ? 0 : 1;
+    sum.placed += outcome.placed;
+    sum.shared += outcome.shared;
+    sum.restarts += outcome.restarts;
+  }
+  EXPECT_GT(sum.placed, static_cast<int>(each)) << "hardly any gang was placed: this shows nothing";
+  EXPECT_GT(sum.shared, static_cast<int>(each) / 10) << "gangs hardly ever met: this shows nothing";
+  EXPECT_GT(sum.restarts, static_cast<int>(each));
+}
+INSTANTIATE_TEST_SUITE_P(All, GangInterleavingsTest, ::testing::Range(0, kShards));
+
+// Something is spoilt on purpose: the referee must say what.
+struct Planted {
+  const char* name;
+  const char* fault;
+  Sabotage sabotage;
+};
+void PrintTo(const Planted& planted, std::ostream* out) { *out << planted.name; }
+
+class GangPlantedTest : public ::testing::TestWithParam<Planted> {};
+
+TEST_P(GangPlantedTest, IsSeen) {
+  std::set<std::string> found;
+  for (std::uint64_t seed = 0; seed < 500; ++seed) {
+    const std::string fault = Live(seed, GetParam().sabotage).fault;
+    if (fault == GetParam().fault) return;
+    found.insert(fault);
+  }
+  FAIL() << "in 500 lives, but for example \"" << *found.rbegin() << "\"";
+}
+
+Sabotage InAction(std::function<void(Action&)> spoil) {
+  Sabotage sabotage;
+  sabotage.action = std::move(spoil);
+  return sabotage;
+}
+Sabotage InDrop(std::function<bool(const Action&)> drop) {
+  Sabotage sabotage;
+  sabotage.drop = std::move(drop);
+  return sabotage;
+}
+
+// All bindings say the first GPU of the node.
+void FirstGpu(Action& action) {
+  if (action.kind != Action::Kind::kBind) return;
+  action.text = WriteAssignment({{"main", {"GPU-" + action.node.substr(1) + "0"}}});
+}
+void OtherNode(Action& action) {
+  if (action.kind == Action::Kind::kBind) action.node = "n0";
+}
+void NoGpu(Action& action) {
+  if (action.kind == Action::Kind::kBind) action.text = "{}";
+}
+void AnswerEarly(Action& action) {
+  if (action.kind == Action::Kind::kAnswer) action.text.clear();
+}
+
+const Action::Kind kBind = Action::Kind::kBind;
+
+INSTANTIATE_TEST_SUITE_P(
+    All, GangPlantedTest,
+    ::testing::Values(
+        Planted{"TwoRanks", "two ranks of a gang on one GPU", InAction(FirstGpu)},
+        Planted{"OverSlots", "more clients than slots", InAction(FirstGpu)},
+        Planted{"ForeignGpu", "a GPU of another node", InAction(OtherNode)},
+        Planted{"NoGpu", "it got another number of GPUs", InAction(NoGpu)},
+        Planted{"FalseAnswer", "a bind is said to be done, and is not", InAction(AnswerEarly)},
+        Planted{"LostBinding", "a half gang past its deadline", InDrop([](const Action& action) {
+                  return action.kind == kBind && action.pod.name.ends_with("-1");
+                })},
+        Planted{"NeverCleared", "a reservation is left over",
+                InDrop([](const Action& action) { return action.kind == Action::Kind::kClear; })},
+        Planted{"NeverReleased", "there is room, and it is not placed",
+                InDrop([](const Action& action) { return action.kind == Action::Kind::kRelease; })},
+        // The extender does not see what is taken.
+        Planted{"BlindToBound", "more clients than slots", [] {
+                  Sabotage sabotage;
+                  sabotage.view = [](Pod& pod) {
+                    if (!pod.node.empty()) pod.over = true;
+                  };
+                  sabotage.gpus = [](GpuNode& node) {
+                    for (GpuNode::Gpu& gpu : node.gpus) gpu.holders.clear();
+                  };
+                  return sabotage;
+                }()},
+        Planted{"ManySlots", "more clients than slots", [] {
+                  Sabotage sabotage;
+                  sabotage.gpus = [](GpuNode& node) {
+                    for (GpuNode::Gpu& gpu : node.gpus) gpu.slots = 8;
+                  };
+                  return sabotage;
+                }()}),
+    [](const ::testing::TestParamInfo<Planted>& planted) { return std::string(planted.param.name); });
+
+}  // namespace
+}  // namespace crossover::extender

@@ -1,0 +1,162 @@
+#include "extender/gang/membership.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace crossover::extender {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+using nlohmann::json;
+
+Pod PodWith(Labels labels, Labels annotations = {}) {
+  Pod pod;
+  pod.uid = "uid-1";
+  pod.name_space = "team";
+  pod.name = "pod-1";
+  pod.labels = std::move(labels);
+  pod.annotations = std::move(annotations);
+  return pod;
+}
+
+json Template(bool gpus = true) {
+  json limits = json::object();
+  if (gpus) limits["crossover.dev/slot"] = "1";
+  return {{"spec", {{"containers", {{{"name", "c"}, {"resources", {{"limits", limits}}}}}}}}};
+}
+
+TEST(Membership, WithoutAnOwnerItIsAGangOfOne) {
+  const Membership gang = MembershipOf(PodWith({}));
+  EXPECT_EQ(gang.size, 1);
+  EXPECT_THAT(gang.id, HasSubstr("uid-1"));
+  EXPECT_EQ(gang.fault + gang.aside, "");
+}
+
+TEST(Membership, AnnotationsComeFirst) {
+  const Pod pod = PodWith({{"batch.kubernetes.io/job-name", "j"}, {"batch.kubernetes.io/job-completion-index", "0"}},
+                          {{"crossover.dev/gang", "g"}, {"crossover.dev/gang-size", "3"}});
+  const Membership gang = MembershipOf(pod);
+  EXPECT_EQ(gang.name, "g");
+  EXPECT_EQ(gang.size, 3);
+  EXPECT_FALSE(gang.owner);
+}
+
+TEST(Membership, MalformedSizesNameKeyValueAndWhatIsAllowed) {
+  for (const char* size : {"0", "-1", "x", "3x", "", "1000000000000"}) {
+    const Membership gang = MembershipOf(PodWith({}, {{"crossover.dev/gang", "g"}, {"crossover.dev/gang-size", size}}));
+    EXPECT_EQ(gang.fault, std::string("crossover.dev/gang-size: \"") + size + "\" is not allowed: a number of pods, 1 to 100000");
+  }
+  EXPECT_THAT(MembershipOf(PodWith({}, {{"crossover.dev/gang", "g"}})).fault, HasSubstr("gang-size: missing"));
+}
+
+TEST(Membership, IndexedJobsSizeIsRead) {
+  const Pod pod = PodWith({{"batch.kubernetes.io/job-name", "j"}, {"batch.kubernetes.io/controller-uid", "a"}},
+                          {{"batch.kubernetes.io/job-completion-index", "0"}});
+  const Membership before = MembershipOf(pod);
+  EXPECT_EQ(before.size, 0);
+  ASSERT_TRUE(before.owner);
+  EXPECT_EQ(*before.owner, (OwnerRef{"batch/v1", "Job", "team", "j"}));
+  const OwnerFacts facts = ReadOwner({{"apiVersion", "batch/v1"}, {"kind", "Job"},
+                                      {"spec", {{"parallelism", 8}, {"completions", 4}, {"template", Template()}}}});
+  EXPECT_EQ(MembershipOf(pod, &facts).size, 4);
+  // No index: its pods do not know of each other.
+  EXPECT_EQ(MembershipOf(PodWith({{"batch.kubernetes.io/job-name", "j"}})).size, 1);
+}
+
+TEST(Membership, IncarnationsDoNotMix) {
+  const auto id = [](const char* attempt) {
+    return MembershipOf(PodWith({{"jobset.sigs.k8s.io/jobset-name", "s"}, {"jobset.sigs.k8s.io/jobset-uid", "u"},
+                                 {"jobset.sigs.k8s.io/restart-attempt", attempt}})).id;
+  };
+  EXPECT_NE(id("0"), id("1"));
+  EXPECT_EQ(id("1"), id("1"));
+  const auto of_job = [](const char* uid) {
+    return MembershipOf(PodWith({{"batch.kubernetes.io/job-name", "j"}, {"batch.kubernetes.io/controller-uid", uid},
+                                 {"batch.kubernetes.io/job-completion-index", "0"}})).id;
+  };
+  EXPECT_NE(of_job("a"), of_job("b"));
+}
+
+json JobSetOf(const std::string& order) {
+  const auto part = [](const char* name, int replicas, int parallelism, bool gpus) -> json {
+    return {{"name", name}, {"replicas", replicas},
+            {"template", {{"spec", {{"parallelism", parallelism}, {"template", Template(gpus)}}}}}};
+  };
+  return {{"apiVersion", "jobset.x-k8s.io/v1alpha2"}, {"kind", "JobSet"},
+          {"spec", {{"startupPolicy", {{"startupPolicyOrder", order}}},
+                    {"replicatedJobs", {part("driver", 1, 1, true), part("workers", 2, 3, true), part("web", 1, 1, false)}}}}};
+}
+
+TEST(Membership, JobSetsAreWholeOrByStage) {
+  const Pod pod = PodWith({{"jobset.sigs.k8s.io/jobset-name", "s"}, {"jobset.sigs.k8s.io/replicatedjob-name", "workers"},
+                           {"batch.kubernetes.io/job-name", "s-workers-0"}, {"batch.kubernetes.io/job-completion-index", "0"}});
+  const OwnerFacts any = ReadOwner(JobSetOf("AnyOrder"));
+  EXPECT_EQ(MembershipOf(pod, &any).size, 7);
+  const OwnerFacts ordered = ReadOwner(JobSetOf("InOrder"));
+  EXPECT_EQ(MembershipOf(pod, &ordered).size, 6);
+  EXPECT_THAT(MembershipOf(pod, &ordered).id, ::testing::EndsWith("/workers"));
+}
+
+TEST(Membership, LeaderFirst) {
+  json set = {{"apiVersion", "leaderworkerset.x-k8s.io/v1"}, {"kind", "LeaderWorkerSet"},
+              {"spec", {{"startupPolicy", "LeaderReady"},
+                        {"leaderWorkerTemplate", {{"size", 4}, {"workerTemplate", Template()}}}}}};
+  const auto pod = [](const char* index) {
+    return PodWith({{"leaderworkerset.sigs.k8s.io/name", "l"}, {"leaderworkerset.sigs.k8s.io/group-index", "0"},
+                    {"leaderworkerset.sigs.k8s.io/worker-index", index}});
+  };
+  const OwnerFacts facts = ReadOwner(set);
+  EXPECT_EQ(MembershipOf(pod("0"), &facts).size, 1);
+  EXPECT_EQ(MembershipOf(pod("2"), &facts).size, 3);
+  EXPECT_NE(MembershipOf(pod("0"), &facts).id, MembershipOf(pod("2"), &facts).id);
+  EXPECT_EQ(MembershipOf(pod("1"), &facts).id, MembershipOf(pod("2"), &facts).id);
+  set["spec"]["startupPolicy"] = "LeaderCreated";
+  const OwnerFacts together = ReadOwner(set);
+  EXPECT_EQ(MembershipOf(pod("2"), &together).size, 4);
+}
+
+TEST(Membership, KubeflowCountsReplicasWithGpus) {
+  Pod pod = PodWith({{"training.kubeflow.org/job-name", "t"}, {"training.kubeflow.org/replica-type", "worker"}});
+  pod.owner = Owner{"kubeflow.org/v2beta1", "MPIJob", "t", "uid-9"};
+  const auto job = [](const char* policy) -> json {
+    return {{"apiVersion", "kubeflow.org/v2beta1"}, {"kind", "MPIJob"},
+            {"spec", {{"launcherCreationPolicy", policy},
+                      {"mpiReplicaSpecs", {{"Launcher", {{"replicas", 1}, {"template", Template(false)}}},
+                                           {"Worker", {{"replicas", 4}, {"template", Template()}}}}}}}};
+  };
+  const OwnerFacts facts = ReadOwner(job("AtStartup"));
+  EXPECT_EQ(MembershipOf(pod, &facts).size, 4);
+  EXPECT_THAT(MembershipOf(pod, &facts).id, ::testing::EndsWith("/uid-9"));
+  const OwnerFacts ordered = ReadOwner(job("WaitForWorkersReady"));
+  EXPECT_EQ(MembershipOf(pod, &ordered).size, 4);
+}
+
+TEST(Membership, KueueSaysTheSize) {
+  const Labels label = {{"kueue.x-k8s.io/pod-group-name", "g"}};
+  EXPECT_EQ(MembershipOf(PodWith(label, {{"kueue.x-k8s.io/pod-group-total-count", "5"}})).size, 5);
+  EXPECT_THAT(MembershipOf(PodWith(label, {{"kueue.x-k8s.io/pod-group-total-count", "many"}})).fault,
+              StartsWith("kueue.x-k8s.io/pod-group-total-count: \"many\" is not allowed"));
+}
+
+TEST(Membership, StandsBackFromOtherGangSchedulers) {
+  const Labels ours = {{"crossover.dev/gang", "g"}, {"crossover.dev/gang-size", "3"}};
+  EXPECT_THAT(MembershipOf(PodWith({{"scheduling.x-k8s.io/pod-group", "p"}}, ours)).aside, HasSubstr("coscheduling"));
+  EXPECT_THAT(MembershipOf(PodWith({}, {{"scheduling.k8s.io/group-name", "p"}})).aside, HasSubstr("Volcano"));
+  Pod upstream = PodWith({}, ours);
+  upstream.pod_group = "p";
+  EXPECT_THAT(MembershipOf(upstream).aside, HasSubstr("Kubernetes' own"));
+  EXPECT_EQ(MembershipOf(upstream).size, 1);
+}
+
+TEST(Owner, HostileObjectsSayNothing) {
+  for (const json& object : {json(), json::array(), json{{"kind", 3}}, json{{"kind", "Job"}, {"apiVersion", "batch/v1"}, {"spec", "x"}},
+                             json{{"kind", "JobSet"}, {"apiVersion", "jobset.x-k8s.io/v1alpha2"}, {"spec", {{"replicatedJobs", 7}}}}}) {
+    EXPECT_EQ(ReadOwner(object).total(), 0);
+  }
+}
+
+}  // namespace
+}  // namespace crossover::extender

@@ -1,0 +1,106 @@
+// What must never be, from the truth alone.
+#include <algorithm>
+
+#include "common/base/names.h"
+#include "tests/unit/extender/gang/fake_cluster.h"
+
+namespace crossover::extender {
+
+// When a pod is bound, by what it and the others were assigned. What kubelets did on their own is not held against
+// anybody: GPUs of pods that strayed are left out.
+void FakeCluster::JudgeBinding(const Truth& truth) {
+  std::set<std::string> strayed;
+  for (const auto& [uid, other] : pods_) {
+    if (!other.strayed) continue;
+    strayed.insert(other.actual.begin(), other.actual.end());
+    const auto assigned = PodSeat{"", ReadAssignment(other.pod.annotations.at(base::kAssignmentAnnotation))}.gpus();
+    strayed.insert(assigned.begin(), assigned.end());
+  }
+  const Job* job = nullptr;
+  for (const auto& [name, candidate] : jobs_) {
+    if (truth.gang.starts_with(name + "/")) job = &candidate;
+  }
+  if (job != nullptr && static_cast<int>(truth.actual.size()) != job->gpus) Note("it got another number of GPUs");
+  for (const std::string& gpu : truth.actual) {
+    const auto& gpus = gpu_nodes_[truth.pod.node].gpus;
+    if (std::ranges::find(gpus, gpu, &GpuNode::Gpu::uuid) == gpus.end()) Note("a GPU of another node");
+    if (strayed.contains(gpu)) continue;
+    int clients = 0;
+    for (const auto& [uid, other] : pods_) {
+      if (other.pod.node != truth.pod.node || other.pod.over) continue;
+      if (std::ranges::find(other.actual, gpu) == other.actual.end()) continue;
+      ++clients;
+      if (uid != truth.pod.uid && other.gang == truth.gang) Note("two ranks of a gang on one GPU");
+      if (other.gang != truth.gang) ++shared_;
+    }
+    if (clients > 2) Note("more clients than slots");
+  }
+}
+
+void FakeCluster::JudgeTime() {
+  // A half gang: some bound that were never whole. It lasts for a deadline, and what it takes to end it; each
+  // restart begins anew.
+  std::map<std::string, std::set<std::string>> sets;
+  std::set<std::string> disturbed;
+  for (auto& [name, job] : jobs_) {
+    const std::string gang = name + "/" + std::to_string(job.attempt);
+    int bound = 0;
+    for (const auto& [uid, truth] : pods_) {
+      if (truth.gang != gang) continue;
+      bound += truth.pod.node.empty() ? 0 : 1;
+      if (truth.pod.node.empty() || truth.strayed || truth.pod.deleting) disturbed.insert(gang);
+      for (const std::string& gpu : truth.actual) sets[gang].insert(truth.pod.node + "/" + gpu);
+    }
+    if (bound == job.size && !job.over) {
+      job.over = true;  // it was whole
+      ++placed_;
+    }
+    if (bound == 0) job.over = false;
+    if (job.over || bound == 0 || !calm_) {
+      job.half_since_s = -1;
+    } else if (job.half_since_s < 0) {
+      job.half_since_s = now_s_;
+    } else if (now_s_ > job.half_since_s + 3 * QuickSettings().deadline_s + 30) {
+      Note("a half gang past its deadline");
+    }
+  }
+  // Those that are whole have one set, or nothing in common.
+  for (const auto& [a, first] : sets) {
+    for (const auto& [b, second] : sets) {
+      if (a >= b || disturbed.contains(a) || disturbed.contains(b) || first == second) continue;
+      const bool meet = std::ranges::any_of(first, [&](const std::string& gpu) { return second.contains(gpu); });
+      if (meet && calm_) Note("sets that are not identical meet");
+    }
+  }
+}
+
+void FakeCluster::JudgeEnd() {
+  if (!held_.empty()) Note("a bind is held for ever");
+  std::map<std::string, int> used;
+  for (const auto& [uid, truth] : pods_) {
+    for (const std::string& gpu : truth.actual) ++used[gpu];
+  }
+  int free = 0;
+  for (const auto& [name, node] : gpu_nodes_) {
+    for (const GpuNode::Gpu& gpu : node.gpus) free += used[gpu.uuid] == 0 ? 1 : 0;
+  }
+  for (const auto& [name, job] : jobs_) {
+    const std::string gang = name + "/" + std::to_string(job.attempt);
+    int bound = 0;
+    bool reserved = false;
+    for (const auto& [uid, truth] : pods_) {
+      if (truth.gang != gang) continue;
+      bound += truth.pod.node.empty() ? 0 : 1;
+      reserved |= truth.pod.node.empty() && truth.pod.annotations.contains(base::kReservationAnnotation);
+      const bool waits = truth.pod.node.empty() && gangs_->WhyWaits(uid).empty();
+      if (waits) Note("it waits, and nobody says why");
+    }
+    if (bound == job.size) continue;
+    if (bound > 0) Note("half a gang in the end");
+    if (reserved) Note("a reservation is left over");
+    // One GPU each is found wherever it is free.
+    if (job.gpus == 1 && free >= job.size) Note("there is room, and it is not placed");
+  }
+}
+
+}  // namespace crossover::extender

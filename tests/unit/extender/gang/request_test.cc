@@ -1,0 +1,95 @@
+#include "extender/gang/request.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace crossover::extender {
+namespace {
+
+using ::testing::HasSubstr;
+
+Pod PodWith(Labels annotations, int slots = 1) {
+  Pod pod;
+  pod.name_space = "team";
+  pod.name = "pod";
+  pod.created_s = 100;
+  pod.annotations = std::move(annotations);
+  Container container;
+  container.name = "main";
+  container.slots = slots;
+  pod.containers = {container};
+  return pod;
+}
+
+Request Of(const std::vector<Pod>& pods, const World& world = {}) {
+  std::vector<const Pod*> members;
+  for (const Pod& pod : pods) members.push_back(&pod);
+  Membership membership;
+  membership.id = "team/gang/g";
+  membership.name = "g";
+  return RequestOf(membership, members, static_cast<int>(pods.size()), world);
+}
+
+TEST(GangRequest, ReadsWhatTheUserSays) {
+  const Pod pod = PodWith({{"crossover.dev/share", "true"}, {"crossover.dev/share-with", "cluster"},
+                           {"crossover.dev/gpu-memory", "20Gi"}, {"crossover.dev/max-slowdown", "1.5"},
+                           {"crossover.dev/turn-priority", "high"}}, 2);
+  const Request request = Of({pod, pod});
+  EXPECT_EQ(request.fault, "");
+  EXPECT_EQ(request.gang.pods, 2);
+  EXPECT_EQ(request.gang.gpus_per_pod, 2);
+  EXPECT_EQ(request.gang.consent, placement::Consent::kCluster);
+  EXPECT_EQ(request.gang.memory_cap, std::uint64_t{20} << 30);
+  EXPECT_EQ(request.gang.max_slowdown, 1.5);
+  EXPECT_EQ(request.gang.priority, placement::Priority::kHigh);
+  EXPECT_FALSE(request.gang.exclusive);
+  EXPECT_EQ(request.gang.arrived_s, 100);
+}
+
+TEST(GangRequest, ExclusiveAndDefaults) {
+  EXPECT_TRUE(Of({PodWith({{"crossover.dev/share", "exclusive"}})}).gang.exclusive);
+  const placement::Gang gang = Of({PodWith({})}).gang;
+  EXPECT_EQ(gang.consent, placement::Consent::kNamespace);
+  EXPECT_EQ(gang.memory_cap, 0u);
+  EXPECT_FALSE(gang.profile.known());
+}
+
+TEST(GangRequest, ProfileIsOfItsKeyAndNamespace) {
+  World world;
+  JobProfile profile;
+  profile.name_space = "team";
+  profile.name = profile.key = "bert";
+  profile.compute_s = 1;
+  profile.exposed_s = 2;
+  world.Put(profile);
+  const Request request = Of({PodWith({{"crossover.dev/profile-key", "bert"}})}, world);
+  EXPECT_EQ(request.gang.key, "team/bert");
+  EXPECT_EQ(request.gang.profile.source, placement::Source::kMeasured);
+  EXPECT_EQ(request.gang.profile.exposed_s, 2);
+  EXPECT_FALSE(Of({PodWith({{"crossover.dev/profile-key", "gpt"}})}, world).gang.profile.known());
+}
+
+TEST(GangRequest, MalformedNamesKeyValueAndWhatIsAllowed) {
+  const std::vector<std::array<std::string, 3>> cases = {
+      {"crossover.dev/share", "yes", "true or exclusive"},
+      {"crossover.dev/share-with", "all", "namespace or cluster"},
+      {"crossover.dev/turn-priority", "urgent", "high, normal or low"},
+      {"crossover.dev/max-slowdown", "0.5", "a number, at least 1"},
+      {"crossover.dev/max-slowdown", "nan", "a number, at least 1"},
+      {"crossover.dev/max-slowdown", "2x", "a number, at least 1"},
+      {"crossover.dev/gpu-memory", "much", "an amount of memory, such as 20Gi"},
+      {"crossover.dev/gpu-memory", "-1Gi", "an amount of memory, such as 20Gi"},
+  };
+  for (const auto& [key, value, allowed] : cases) {
+    EXPECT_EQ(Of({PodWith({{key, value}})}).fault, key + ": \"" + value + "\" is not allowed: " + allowed);
+  }
+}
+
+TEST(GangRequest, MembersMustBeAlike) {
+  EXPECT_THAT(Of({PodWith({}, 1), PodWith({}, 2)}).fault, HasSubstr("different numbers of GPUs"));
+  EXPECT_THAT(Of({PodWith({{"crossover.dev/gpu-memory", "1Gi"}}), PodWith({{"crossover.dev/gpu-memory", "2Gi"}})}).fault,
+              HasSubstr("crossover.dev/gpu-memory: \"2Gi\""));
+}
+
+}  // namespace
+}  // namespace crossover::extender
