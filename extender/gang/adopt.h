@@ -5,8 +5,8 @@
 
 namespace crossover::extender {
 
-// Once per gang, when its size is known. A plan is carried on if the reservations were on all members, or some
-// gate is lifted or some member bound already: then it had been on all. Else it is forgotten.
+// Once per gang, when its size is known. A plan is carried on if the reservations were on all members, or
+// some gate is lifted or some member bound already: then it had been on all. Else it is forgotten.
 void Adopt(Desk& desk, GangRecord& gang);
 
 }  // namespace crossover::extender

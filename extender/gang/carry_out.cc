@@ -11,7 +11,9 @@ namespace {
 
 using Kind = Action::Kind;
 
-double Grown(double first, double most, int times) { return std::min(most, first * std::exp2(std::min(times, 30))); }
+double Grown(double first, double most, int times) {
+  return std::min(most, first * std::exp2(std::min(times, 30)));
+}
 
 // Slots of pods that are gone are nobody's. Whether there were any.
 bool FreeSlots(const Desk& desk, GangRecord& gang) {
@@ -162,8 +164,10 @@ void CarryOut(Desk& desk, GangRecord& gang) {
   }
   if (Done(desk, gang) && !Lacks(desk, gang)) return Finish(desk, gang);
   if (desk.now_s > plan.until_s) {
-    Fail(desk, gang, "not all of its pods were bound within " +
-                         std::to_string(static_cast<long>(desk.settings.deadline_s)) + " s", false);
+    Fail(desk, gang,
+         "not all of its pods were bound within " +
+             std::to_string(static_cast<long>(desk.settings.deadline_s)) + " s",
+         false);
   }
 }
 
@@ -198,7 +202,8 @@ void TakeBack(Desk& desk, GangRecord& gang) {
   }
   if (!settled) return;
   if (!plan.at_once) {
-    gang.hold_until_s = desk.now_s + Grown(desk.settings.hold_off_s, desk.settings.most_hold_off_s, gang.failures++);
+    gang.hold_until_s =
+        desk.now_s + Grown(desk.settings.hold_off_s, desk.settings.most_hold_off_s, gang.failures++);
   }
   desk.Say(gang, "it is placed anew: " + plan.why);
   // A pod that came again may have the place that it could not get to: where it was is still its gang's.
@@ -209,7 +214,8 @@ void TakeBack(Desk& desk, GangRecord& gang) {
       if (!has) gang.vacant.push_back(std::move(slot.seat));
     }
   }
-  for (auto& [uid, member] : gang.members) member.reserved = member.released = member.go = member.posted = false;
+  for (auto& [uid, member] : gang.members)
+    member.reserved = member.released = member.go = member.posted = false;
   gang.plan.reset();
   desk.replan = true;
   desk.dirty.insert(gang.membership.id);

@@ -12,8 +12,8 @@ void CarryOut(Desk& desk, GangRecord& gang);
 // From now on the plan is on its way back. `at_once`: the next one may follow without a hold-off.
 void Fail(Desk& desk, GangRecord& gang, std::string why, bool at_once);
 
-// Members that are bound by a plan of all are deleted; when that is said, the other reservations are wiped off;
-// then the plan is forgotten. A binding that may yet be made is asked for again until it is known.
+// Members that are bound by a plan of all are deleted; when that is said, the other reservations are wiped
+// off; then the plan is forgotten. A binding that may yet be made is asked for again until it is known.
 void TakeBack(Desk& desk, GangRecord& gang);
 
 // What a scheduler would not have: `node` is left out for this gang, for longer each time.

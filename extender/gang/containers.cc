@@ -15,8 +15,8 @@ std::string Walk(const Pod& pod, Give give) {
   for (const Container& container : pod.containers) {
     if (container.slots <= 0) continue;
     if (container.slots < left_over) {
-      return "container " + container.name + " asks for " + std::to_string(container.slots) + " GPUs, init container " +
-             whose + " before it for " + std::to_string(left_over) +
+      return "container " + container.name + " asks for " + std::to_string(container.slots) +
+             " GPUs, init container " + whose + " before it for " + std::to_string(left_over) +
              ": a kubelet would choose among those at random; allowed is as many or more";
     }
     give(container, container.slots - left_over);

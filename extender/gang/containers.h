@@ -1,8 +1,8 @@
 // Which of a pod's containers gets which of its GPUs. Pure.
 //
-// A kubelet gives what a finished init container had to those after it, at random and without asking: so a later
-// container's GPUs contain all that earlier ones leave over. A pod whose containers cannot be served so is
-// refused.
+// A kubelet gives what a finished init container had to those after it, at random and without asking: so a
+// later container's GPUs contain all that earlier ones leave over. A pod whose containers cannot be served so
+// is refused.
 #pragma once
 
 #include <map>

@@ -70,7 +70,8 @@ struct View {
 };
 View ViewOf(const Desk& desk, const GangRecord& gang, const std::string& uid);
 
-// Whether a version of an object is as new as another: they are numbers, in practice and since 1.35 by contract.
+// Whether a version of an object is as new as another: they are numbers, in practice and since 1.35 by
+// contract.
 bool AsNewAs(const std::string& version, const std::string& other);
 
 }  // namespace crossover::extender

@@ -1,11 +1,13 @@
 #include "extender/gang/gangs.h"
 
+#include <algorithm>
+#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "common/base/names.h"
 #include "extender/gang/carry_out.h"
 #include "extender/gang/containers.h"
 #include "extender/gang/life.h"
-#include "extender/gang/picture.h"
 #include "extender/gang/planner.h"
 
 namespace crossover::extender {
@@ -52,7 +54,8 @@ void Gangs::Leave(const std::string& uid, const std::string& id) {
   GangRecord& gang = desk_.gangs.at(id);
   Member& member = gang.members.at(uid);
   desk_.Answer(member, "the pod is gone");
-  const bool in_plan = gang.plan && std::ranges::find(gang.plan->slots, uid, &Slot::uid) != gang.plan->slots.end();
+  const bool in_plan =
+      gang.plan && std::ranges::find(gang.plan->slots, uid, &Slot::uid) != gang.plan->slots.end();
   if (!in_plan && !member.bound.empty() && !member.doomed && !member.seat.containers.empty()) {
     gang.vacant.push_back({member.seat.node, member.seat.gpus()});
   }
@@ -81,13 +84,14 @@ void Gangs::Judge(const Pod& pod, GangRecord& gang) {
   if (!pod.node.empty()) {
     if (member.bound_s == 0) member.bound_s = desk_.now_s;
     member.bound = pod.node;
-    const PodSeat seat = SeatOf(desk_, gang, pod.uid);
-    if (!seat.containers.empty()) member.seat = seat;
+    const auto assigned = pod.annotations.find(base::kAssignmentAnnotation);
+    if (assigned != pod.annotations.end()) member.seat = {pod.node, ReadAssignment(assigned->second)};
     desk_.Answer(member, "");
     return;
   }
   const bool planned = gang.plan && gang.plan->open && !gang.plan->failing;
-  if (!planned || !member.released || member.ticket || member.posted || !AsNewAs(pod.version, member.version)) return;
+  if (!planned || !member.released || member.ticket || member.posted || !AsNewAs(pod.version, member.version))
+    return;
   const Scheduled& said = pod.scheduled;
   if (said.yes || said.reason != "Unschedulable" || said.message == member.message) return;
   if (said.message.find(kWaits) != std::string::npos) return;
@@ -96,7 +100,8 @@ void Gangs::Judge(const Pod& pod, GangRecord& gang) {
   Fail(desk_, gang, "the scheduler would not have it on " + node + ": " + said.message.substr(0, 300), true);
 }
 
-void Gangs::OwnerRead(std::uint64_t id, const nlohmann::json& object, const std::string& error, double now_s) {
+void Gangs::OwnerRead(std::uint64_t id, const nlohmann::json& object, const std::string& error,
+                      double now_s) {
   desk_.now_s = now_s;
   for (auto& [owner, entry] : desk_.owners) {
     if (entry.in_flight != id) continue;

@@ -1,8 +1,9 @@
 // The gangs of a cluster: which pods may go where, and when. The only place where that is decided.
 //
-// Pure: no clock, no I/O, one thread at a time. It is told that the World changed, what a scheduler asks, what
-// came of its own writes, and the time (seconds since 1970, not going back); it answers with actions. Nothing is
-// remembered that the cluster does not say as well: a new leader begins with an empty object and a World.
+// Pure: no clock, no I/O, one thread at a time. It is told that the World changed, what a scheduler asks,
+// what came of its own writes, and the time (seconds since 1970, not going back); it answers with actions.
+// Nothing is remembered that the cluster does not say as well: a new leader begins with an empty object and a
+// World.
 #pragma once
 
 #include <map>
@@ -30,7 +31,8 @@ class Gangs {
   void OwnerRead(std::uint64_t id, const nlohmann::json& object, const std::string& error, double now_s);
   void Written(std::uint64_t id, const Result& result, double now_s);
 
-  std::optional<FilterAnswer> Filter(const PodRef& pod, std::span<const std::string_view> nodes, double now_s);
+  std::optional<FilterAnswer> Filter(const PodRef& pod, std::span<const std::string_view> nodes,
+                                     double now_s);
   // Answered by an action kAnswer, once.
   void Bind(const PodRef& pod, const std::string& node, Ticket ticket, double now_s);
   std::map<std::string, Victims> Preempt(const PodRef& pod, std::map<std::string, Victims> by_node) const;
@@ -53,7 +55,7 @@ class Gangs {
   void SettleBinding(GangRecord& gang, const std::string& uid, const Result& result);
 
   Desk desk_;
-  double looked_s_ = -1e9;   // at all gangs
+  double looked_s_ = -1e9;  // at all gangs
   double planned_s_ = -1e9;
 };
 

@@ -45,8 +45,9 @@ void AskOwner(Desk& desk, GangRecord& gang) {
   const OwnerRef& owner = *gang.membership.owner;
   Desk::OwnerEntry& entry = desk.owners[owner];
   const std::string what = owner.kind + " " + owner.name;
-  desk.Say(gang, entry.error.empty() ? "the size of its gang is not read yet from " + what
-                                     : "the size of its gang cannot be read from " + what + ": " + entry.error);
+  desk.Say(gang, entry.error.empty()
+                     ? "the size of its gang is not read yet from " + what
+                     : "the size of its gang cannot be read from " + what + ": " + entry.error);
   const bool early = entry.asked_s > 0 && desk.now_s < entry.asked_s + desk.settings.owner_every_s;
   if (entry.in_flight != 0 || early) return;
   entry.in_flight = desk.next++;
@@ -108,8 +109,9 @@ void Gather(Desk& desk, GangRecord& gang, const Counts& counts) {
   if (!gang.membership.fault.empty()) {
     desk.Say(gang, gang.membership.fault);
   } else if (counts.waiting < size) {
-    desk.Say(gang, "its gang " + gang.membership.name + " is not complete: " + std::to_string(counts.waiting) +
-                       " of " + std::to_string(size) + " pods are there and free of other gates");
+    desk.Say(gang, "its gang " + gang.membership.name +
+                       " is not complete: " + std::to_string(counts.waiting) + " of " + std::to_string(size) +
+                       " pods are there and free of other gates");
   } else if (desk.now_s >= gang.hold_until_s) {
     gang.ready = true;
     if (gang.text.empty()) desk.Say(gang, "it is not decided about yet");
@@ -135,7 +137,8 @@ void Tell(Desk& desk, GangRecord& gang) {
 // Nobody holds a bind for longer than its caller waits.
 void AnswerLate(Desk& desk, GangRecord& gang) {
   int here = 0;
-  for (const auto& [uid, member] : gang.members) here += member.ticket || ViewOf(desk, gang, uid).bound() ? 1 : 0;
+  for (const auto& [uid, member] : gang.members)
+    here += member.ticket || ViewOf(desk, gang, uid).bound() ? 1 : 0;
   for (auto& [uid, member] : gang.members) {
     if (!member.ticket || desk.now_s < member.held_s + desk.settings.hold_s) continue;
     desk.Answer(member, kWaits + std::to_string(here) + " of " + std::to_string(gang.membership.size) +

@@ -57,12 +57,8 @@ Membership Alone(const Pod& pod) {
 
 Membership ByAnnotation(const Pod& pod) {
   const std::string& name = pod.annotations.at(base::kGangAnnotation);
-  Membership gang{.id = pod.name_space + "/gang/" + name,
-                  .name = name,
-                  .size = 0,
-                  .owner = {},
-                  .aside = {},
-                  .fault = {}};
+  Membership gang{
+      .id = pod.name_space + "/gang/" + name, .name = name, .size = 0, .owner = {}, .aside = {}, .fault = {}};
   // What the same owner made again is another attempt of the same gang.
   const OwnerKind* kind = KindOf(pod);
   const std::string_view keys = kind == nullptr ? "" : kind->incarnations;
@@ -73,8 +69,8 @@ Membership ByAnnotation(const Pod& pod) {
   if (name.empty()) {
     gang.fault = std::string(base::kGangAnnotation) + ": \"\" is not allowed: a name";
   } else if (size == pod.annotations.end()) {
-    gang.fault = std::string(base::kGangSizeAnnotation) + ": missing, with " + base::kGangAnnotation + ": \"" +
-                 name.substr(0, 64) + "\": a number of pods, 1 to " + std::to_string(kMostPods);
+    gang.fault = std::string(base::kGangSizeAnnotation) + ": missing, with " + base::kGangAnnotation +
+                 ": \"" + name.substr(0, 64) + "\": a number of pods, 1 to " + std::to_string(kMostPods);
   } else if ((gang.size = SizeIn(size->second)) == 0) {
     gang.fault = SizeFault(base::kGangSizeAnnotation, size->second);
   }

@@ -1,8 +1,8 @@
 // Which gang a pod belongs to. Pure.
 //
-// First what its user says (annotations crossover.dev/gang and gang-size), else what the labels of whoever made
-// it say, by one table of owner kinds (owner_kinds.cc). Pods that another gang scheduler answers for are taken
-// one by one. Whatever else is a gang of one.
+// First what its user says (annotations crossover.dev/gang and gang-size), else what the labels of whoever
+// made it say, by one table of owner kinds (owner_kinds.cc). Pods that another gang scheduler answers for are
+// taken one by one. Whatever else is a gang of one.
 #pragma once
 
 #include <compare>

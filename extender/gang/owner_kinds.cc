@@ -6,7 +6,8 @@ namespace crossover::extender {
 namespace {
 
 // Of Kubeflow's training operator, whose kinds differ in one key alone.
-constexpr OwnerKind Kubeflow(const char* kind, const char* api_version, const char* parts, const char* order) {
+constexpr OwnerKind Kubeflow(const char* kind, const char* api_version, const char* parts,
+                             const char* order) {
   return {.kind = kind,
           .api_version = api_version,
           .name = "training.kubeflow.org/job-name",

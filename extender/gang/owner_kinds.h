@@ -16,8 +16,8 @@ struct OwnerKind {
   const char* incarnations;  // what differs between an attempt and the next, separated by blanks
   const char* part;          // which of its parts a pod is in
   const char* size;          // how many pods; empty: the object says it
-  // In the object: where its parts are (a list, or a map by part), and in each how many replicas it has, of how
-  // many pods each, and the pod template.
+  // In the object: where its parts are (a list, or a map by part), and in each how many replicas it has, of
+  // how many pods each, and the pod template.
   const char* parts;
   const char* part_name;
   const char* replicas;
@@ -28,7 +28,7 @@ struct OwnerKind {
   const char* order;
   const char* ordered;
   const char* leader_template;  // of the first of those pods, where it may be another
-  bool made_it;                 // the object is what the pod's ownerReferences name, and its UID an incarnation
+  bool made_it;  // the object is what the pod's ownerReferences name, and its UID an incarnation
 };
 
 // The most telling first: the pods of a JobSet are also those of a Job.

@@ -96,7 +96,11 @@ void AddGang(const Desk& desk, const GangRecord& gang, placement::State* state) 
     std::vector<placement::Seat> seats = SeatsOf(desk, gang, leaving);
     if (seats.empty()) continue;
     Request request = RequestOf(gang.membership, pods, std::max(1, gang.membership.size), *desk.world);
-    request.gang.exclusive |= leaving || !request.fault.empty();
+    std::size_t gpus = 0;
+    for (const placement::Seat& seat : seats) gpus += seat.gpus.size();
+    // Nobody new comes beside a gang that lacks a place: its set is not what it will be.
+    const bool lacks = static_cast<int>(gpus) != request.gang.gpus();
+    request.gang.exclusive |= leaving || lacks || !request.fault.empty();
     if (leaving) request.gang.id += " (leaving)";
     state->placed.push_back({.gang = std::move(request.gang), .seats = std::move(seats)});
   }

@@ -5,11 +5,12 @@
 
 namespace crossover::extender {
 
-// Which GPUs a bound member has. Its node's word wins over what was assigned; just after a binding both count.
+// Which GPUs a bound member has. Its node's word wins over what was assigned; just after a binding both
+// count.
 PodSeat SeatOf(const Desk& desk, const GangRecord& gang, const std::string& uid);
 
-// Everything that is taken: by bound pods, by plans, by seats that wait for a pod to come again, and by pods that
-// nobody planned.
+// Everything that is taken: by bound pods, by plans, by seats that wait for a pod to come again, and by pods
+// that nobody planned.
 placement::State PictureOf(const Desk& desk);
 
 // All that a gang has or has been promised, by node; `leaving`: of members on their way out instead.

@@ -14,7 +14,8 @@ std::vector<std::string> Seatless(const Desk& desk, const GangRecord& gang) {
   std::vector<std::pair<const Pod*, std::string>> found;
   for (const auto& [uid, member] : gang.members) {
     const View view = ViewOf(desk, gang, uid);
-    const bool has = gang.plan && std::ranges::find(gang.plan->slots, uid, &Slot::uid) != gang.plan->slots.end();
+    const bool has =
+        gang.plan && std::ranges::find(gang.plan->slots, uid, &Slot::uid) != gang.plan->slots.end();
     if (view.waiting() && !has) found.emplace_back(view.pod, uid);
   }
   std::ranges::sort(found, [](const auto& a, const auto& b) {

@@ -17,16 +17,16 @@ namespace crossover::extender {
 struct Member {
   // Of the last write that was accepted: an older view of the pod is not believed.
   std::string version;
-  bool reserved = false;     // it has the reservation of the plan
+  bool reserved = false;        // it has the reservation of the plan
   bool maybe_reserved = false;  // a reservation may be on it
-  bool lifted = false;       // its gate was
-  bool released = false;     // since the plan was written on all: lifted, and woken
-  bool go = false;           // its Binding may be posted
-  bool posted = false;       // its Binding was, and it is not known that it was refused
-  bool doomed = false;       // it is to be deleted
-  bool deleted = false;      // that was accepted
-  bool gone = false;         // there is no such pod any more, whatever the watch says
-  std::string bound;         // to which node
+  bool lifted = false;          // its gate was
+  bool released = false;        // since the plan was written on all: lifted, and woken
+  bool go = false;              // its Binding may be posted
+  bool posted = false;          // its Binding was, and it is not known that it was refused
+  bool doomed = false;          // it is to be deleted
+  bool deleted = false;         // that was accepted
+  bool gone = false;            // there is no such pod any more, whatever the watch says
+  std::string bound;            // to which node
   double bound_s = 0;
   PodSeat seat;
   std::uint64_t in_flight = 0;  // a write; one at a time
@@ -48,11 +48,11 @@ struct GangPlan {
   std::string id;
   std::vector<Slot> slots;
   double until_s = 0;
-  bool whole = true;    // of all members; else of those that came again
-  bool open = false;    // every member had its reservation
-  bool failing = false; // on its way back
-  bool at_once = false; // the next may follow without a hold-off
-  std::string why{};    // it fails
+  bool whole = true;     // of all members; else of those that came again
+  bool open = false;     // every member had its reservation
+  bool failing = false;  // on its way back
+  bool at_once = false;  // the next may follow without a hold-off
+  std::string why{};     // it fails
 };
 
 struct Exclusion {
@@ -64,7 +64,7 @@ struct GangRecord {
   Membership membership;
   std::map<std::string, Member> members;  // by UID
   std::optional<GangPlan> plan;
-  std::vector<placement::Seat> vacant;  // of members that are gone, for those that come again
+  std::vector<placement::Seat> vacant;        // of members that are gone, for those that come again
   std::map<std::string, Exclusion> excluded;  // nodes
   bool adopted = false;
   bool placed = false;  // all its members were bound

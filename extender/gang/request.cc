@@ -104,8 +104,9 @@ std::string Unlike(const Pod& first, const Pod& other) {
            std::to_string(GpusWanted(first)) + ", " + other.name + " for " +
            std::to_string(GpusWanted(other)) + "; allowed is one number";
   }
-  for (const char* key : {base::kShareAnnotation, base::kShareWithAnnotation, base::kGpuMemoryAnnotation,
-                          base::kMaxSlowdownAnnotation, base::kTurnPriorityAnnotation, base::kGangSizeAnnotation}) {
+  for (const char* key :
+       {base::kShareAnnotation, base::kShareWithAnnotation, base::kGpuMemoryAnnotation,
+        base::kMaxSlowdownAnnotation, base::kTurnPriorityAnnotation, base::kGangSizeAnnotation}) {
     const std::string* a = Find(first, key);
     const std::string* b = Find(other, key);
     if ((a == nullptr) != (b == nullptr) || (a != nullptr && *a != *b)) {

@@ -57,6 +57,8 @@ std::optional<Reservation> ReadReservation(const std::string& text) {
 
 std::string WriteAssignment(const ByContainer& containers) { return Dump({{"containers", containers}}); }
 
-ByContainer ReadAssignment(const std::string& text) { return ContainersIn(json::parse(text, nullptr, false)); }
+ByContainer ReadAssignment(const std::string& text) {
+  return ContainersIn(json::parse(text, nullptr, false));
+}
 
 }  // namespace crossover::extender

@@ -15,8 +15,8 @@ struct GangSettings {
   double deadline_s = 120;      // from a plan to the binding of all its pods
   double hold_s = 25;           // a bind is answered within this: less than the scheduler waits for
   double ungate_after_s = 300;  // without a plan: then autoscalers see the pods; below 0: never
-  // Between a failed plan and the next, and for how long a node is left out that would not have a pod: doubles
-  // each time.
+  // Between a failed plan and the next, and for how long a node is left out that would not have a pod:
+  // doubles each time.
   double hold_off_s = 5, most_hold_off_s = 600;
   double exclude_s = 30, most_exclude_s = 1800;
   double plan_every_s = 0.2;  // at most that often is all that waits decided about

@@ -39,6 +39,15 @@ GpuSet Taken(const Desk& desk, const GangRecord& gang) {
   return SetOf(seats);
 }
 
+// Not a pod that nobody planned, nor one on its way out.
+bool IsGang(const Desk& desk, const placement::Placed& placed) { return desk.gangs.contains(placed.gang.id); }
+
+// They meet, and do not have the same set, or would not once they lack nothing.
+bool Conflict(const GpuSet& all, const placement::Placed& placed, const GpuSet& theirs) {
+  const bool same = placed.gang.gpus() == static_cast<int>(all.size()) && std::ranges::includes(all, theirs);
+  return Overlap(all, theirs) && !same;
+}
+
 // Nobody is there but gangs that have all that this one has: a kubelet may have given its GPU away.
 bool OursAlone(const Desk& desk, const GangRecord& gang, const placement::State& state,
                const placement::Seat& seat) {
@@ -49,19 +58,33 @@ bool OursAlone(const Desk& desk, const GangRecord& gang, const placement::State&
   return std::ranges::none_of(state.placed, [&](const placement::Placed& placed) {
     if (placed.gang.id == gang.membership.id) return false;
     const GpuSet theirs = SetOf(placed.seats);
-    return Overlap(wanted, theirs) && (theirs != all || placed.gang.exclusive);
+    return IsGang(desk, placed) ? Conflict(all, placed, theirs) : Overlap(wanted, theirs);
   });
 }
 
-bool Usable(const Desk& desk, const GangRecord& gang, const placement::State& state, const placement::Seat& seat) {
+bool Usable(const Desk& desk, const GangRecord& gang, const placement::State& state,
+            const placement::Seat& seat) {
   if (!OursAlone(desk, gang, state, seat)) return false;
   const auto excluded = gang.excluded.find(seat.node);
   if (excluded != gang.excluded.end() && desk.now_s < excluded->second.until_s) return false;
   const auto node = std::ranges::find(state.nodes, seat.node, &placement::Node::name);
   if (node == state.nodes.end() || !node->open) return false;
   return std::ranges::all_of(seat.gpus, [&node](const std::string& uuid) {
-    return std::ranges::any_of(node->gpus, [&uuid](const placement::Gpu& gpu) {
-      return gpu.uuid == uuid && gpu.healthy;
+    return std::ranges::any_of(
+        node->gpus, [&uuid](const placement::Gpu& gpu) { return gpu.uuid == uuid && gpu.healthy; });
+  });
+}
+
+// Places that kubelets gave to others meanwhile.
+void ForgetGivenAway(const Desk& desk, GangRecord& gang, const placement::State& state, int gpus_per_pod) {
+  const GpuSet taken = Taken(desk, gang);
+  const GpuSet all = SetOf(SeatsOf(desk, gang, false));
+  std::erase_if(gang.vacant, [&](const placement::Seat& seat) {
+    const GpuSet wanted = SetOf({seat});
+    if (static_cast<int>(wanted.size()) != gpus_per_pod || Overlap(wanted, taken)) return true;
+    return std::ranges::any_of(state.placed, [&](const placement::Placed& placed) {
+      if (placed.gang.id == gang.membership.id || !IsGang(desk, placed)) return false;
+      return Conflict(all, placed, SetOf(placed.seats));
     });
   });
 }
@@ -74,8 +97,8 @@ const Pod* AnyPod(const Desk& desk, const GangRecord& gang) {
 }
 
 // What the others on its GPUs have beyond it. `meets`: there are others.
-std::vector<placement::Seat> MatesHaveMore(const placement::State& state, const std::string& id, const GpuSet& mine,
-                                           int gpus_per_pod, bool* meets) {
+std::vector<placement::Seat> MatesHaveMore(const placement::State& state, const std::string& id,
+                                           const GpuSet& mine, int gpus_per_pod, bool* meets) {
   std::vector<placement::Seat> more;
   for (const placement::Placed& placed : state.placed) {
     if (placed.gang.id == id || placed.gang.id == id + " (leaving)") continue;
@@ -83,7 +106,9 @@ std::vector<placement::Seat> MatesHaveMore(const placement::State& state, const 
     GpuSet common;
     std::ranges::set_intersection(mine, theirs, std::inserter(common, common.end()));
     *meets |= !common.empty();
-    if (common.size() != mine.size() || placed.gang.pods * placed.gang.gpus_per_pod != static_cast<int>(theirs.size())) continue;
+    if (common.size() != mine.size() ||
+        placed.gang.pods * placed.gang.gpus_per_pod != static_cast<int>(theirs.size()))
+      continue;
     std::map<std::string, std::vector<std::string>> by_node;
     for (const auto& [node, gpu] : theirs) {
       if (!mine.contains({node, gpu})) by_node[node].push_back(gpu);
@@ -98,8 +123,8 @@ std::vector<placement::Seat> MatesHaveMore(const placement::State& state, const 
 }
 
 // Nobody meets it: any free GPUs do.
-std::optional<placement::Seat> AnyFree(const Desk& desk, const GangRecord& gang, const placement::State& state,
-                                       const Pod& pod, std::string* why) {
+std::optional<placement::Seat> AnyFree(const Desk& desk, const GangRecord& gang,
+                                       const placement::State& state, const Pod& pod, std::string* why) {
   Request request = RequestOf(gang.membership, std::vector<const Pod*>{&pod}, 1, *desk.world);
   placement::State apart = state;
   for (placement::Placed& placed : apart.placed) {
@@ -120,9 +145,9 @@ std::optional<placement::Seat> FindSeat(Desk& desk, GangRecord& gang, std::strin
   const placement::State state = PictureOf(desk);
   const Pod* pod = AnyPod(desk, gang);
   if (pod == nullptr) return std::nullopt;
+  ForgetGivenAway(desk, gang, state, GpusWanted(*pod));
   for (auto seat = gang.vacant.begin(); seat != gang.vacant.end(); ++seat) {
-    const bool fits = static_cast<int>(seat->gpus.size()) == GpusWanted(*pod);
-    if (!fits || !Usable(desk, gang, state, *seat)) continue;
+    if (!Usable(desk, gang, state, *seat)) continue;
     placement::Seat found = *seat;
     gang.vacant.erase(seat);
     return found;

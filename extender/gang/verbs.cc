@@ -34,7 +34,8 @@ const Slot* SlotOf(const GangRecord& gang, const std::string& uid) {
 
 }  // namespace
 
-std::optional<FilterAnswer> Gangs::Filter(const PodRef& ref, std::span<const std::string_view> nodes, double now_s) {
+std::optional<FilterAnswer> Gangs::Filter(const PodRef& ref, std::span<const std::string_view> nodes,
+                                          double now_s) {
   desk_.now_s = now_s;
   if (!ref.slots) return Anywhere(nodes);
   const Pod* pod = desk_.world->FindPod(ref.uid);
@@ -73,7 +74,8 @@ void Gangs::Bind(const PodRef& ref, const std::string& node, Ticket ticket, doub
   }
   const Slot* slot = SlotOf(*gang, ref.uid);
   if (slot == nullptr) return answer(kWaits + gang->text);
-  if (slot->seat.node != node) return answer("its GPUs are reserved on " + slot->seat.node + ", not on " + node);
+  if (slot->seat.node != node)
+    return answer("its GPUs are reserved on " + slot->seat.node + ", not on " + node);
   Member& member = gang->members.at(ref.uid);
   desk_.Answer(member, "its scheduler asked again");
   member.ticket = ticket;
@@ -81,7 +83,8 @@ void Gangs::Bind(const PodRef& ref, const std::string& node, Ticket ticket, doub
   desk_.dirty.insert(gang->membership.id);
 }
 
-std::map<std::string, Victims> Gangs::Preempt(const PodRef& ref, std::map<std::string, Victims> by_node) const {
+std::map<std::string, Victims> Gangs::Preempt(const PodRef& ref,
+                                              std::map<std::string, Victims> by_node) const {
   // A pod of ours waits for GPUs on its own node, or for others to end: evicting anybody helps nobody.
   if (desk_.gang_of.contains(ref.uid)) return {};
   std::erase_if(by_node, [this](const auto& entry) {

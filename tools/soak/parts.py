@@ -68,4 +68,13 @@ def fault(build):
         yield Unit(name.replace(" ", "-"), partial(faults.rounds, build, [name], range(20)))
 
 
-PARTS = {"explore": explore, "fuzz": fuzz, "kills": kill, "churn": churn, "faults": fault}
+def gangs(build):
+    """100,000 random lives of a cluster with gangs; each unit prints its seeds."""
+    each = 2_500
+    for first in range(0, 100_000, each):
+        yield Unit(f"seeds-{first}-to-{first + each - 1}",
+                   partial(_command, ["env", f"CROSSOVER_SEEDS={each}", f"CROSSOVER_FIRST_SEED={first}",
+                                      build.program("gang_interleavings_test"), "--gtest_filter=All/GangInterleavings*"]))
+
+
+PARTS = {"explore": explore, "fuzz": fuzz, "kills": kill, "churn": churn, "faults": fault, "gangs": gangs}

@@ -20,7 +20,8 @@ GangSettings QuickSettings() {
   return settings;
 }
 
-FakeCluster::FakeCluster(std::uint64_t seed, Sabotage sabotage) : random_(seed), sabotage_(std::move(sabotage)) {
+FakeCluster::FakeCluster(std::uint64_t seed, Sabotage sabotage)
+    : random_(seed), sabotage_(std::move(sabotage)) {
   const int nodes = 1 + Random(3);
   const int gpus = 1 + Random(3);
   for (int n = 0; n < nodes; ++n) {
@@ -119,7 +120,8 @@ void FakeCluster::Drive() {
       assumed_.erase(asked->second.uid);
       const auto truth = pods_.find(asked->second.uid);
       const bool bound = truth != pods_.end() && !truth->second.pod.node.empty();
-      if (action.text.empty() && truth != pods_.end() && !bound) Note("a bind is said to be done, and is not");
+      if (action.text.empty() && truth != pods_.end() && !bound)
+        Note("a bind is said to be done, and is not");
       held_.erase(asked);
     } else if (action.id != 0 && !sabotage_.drop(action)) {
       writes_.push_back(action);
@@ -137,7 +139,8 @@ void FakeCluster::Drive() {
 }
 
 void FakeCluster::Perform(const Action& action) {
-  if (action.kind == Action::Kind::kReadOwner) return gangs_->OwnerRead(action.id, nlohmann::json(), "none", now_s_);
+  if (action.kind == Action::Kind::kReadOwner)
+    return gangs_->OwnerRead(action.id, nlohmann::json(), "none", now_s_);
   Result result;
   const int luck = calm_ ? 100 : Random(100);
   if (luck < 5) {
@@ -188,7 +191,13 @@ Result FakeCluster::Bind(Truth& truth, const Action& action) {
   pod.node = action.node;
   pod.annotations[base::kAssignmentAnnotation] = action.text;
   truth.actual = PodSeat{action.node, ReadAssignment(action.text)}.gpus();
-  truth.first_bound_s = now_s_;
+  for (auto& [name, job] : jobs_) {
+    if (truth.gang != name + "/" + std::to_string(job.attempt)) continue;
+    job.bound.insert(pod.name);
+    if (static_cast<int>(job.bound.size()) < job.size || job.whole) continue;
+    job.whole = true;
+    ++placed_;
+  }
   JudgeBinding(truth);
   Changed(truth);
   PublishGpus(action.node);
@@ -201,7 +210,8 @@ void FakeCluster::PublishGpus(const std::string& node) {
     gpu.holders.clear();
     for (const auto& [uid, truth] : pods_) {
       const bool has = std::ranges::find(truth.actual, gpu.uuid) != truth.actual.end();
-      if (has && truth.pod.node == node && !truth.pod.over) gpu.holders.push_back({"team", truth.pod.name, "main", 1});
+      if (has && truth.pod.node == node && !truth.pod.over)
+        gpu.holders.push_back({"team", truth.pod.name, "main", 1});
     }
   }
   gpu_events_.push_back(daemon);

@@ -1,5 +1,5 @@
-// A cluster that keeps the truth, delivers it late to whoever watches, carries out writes or loses them, and has a
-// scheduler and a job controller of its own. All of it at random, by a seed.
+// A cluster that keeps the truth, delivers it late to whoever watches, carries out writes or loses them, and
+// has a scheduler and a job controller of its own. All of it at random, by a seed.
 #pragma once
 
 #include <deque>
@@ -31,8 +31,10 @@ class FakeCluster {
   void Settle();  // nothing fails any more; until all is quiet, or for too long
   // What the referee found first, or "".
   const std::string& fault() const { return fault_; }
-  int placed() const { return placed_; }    // gangs that were bound whole
-  int shared() const { return shared_; }    // bindings onto a GPU that another gang has
+  // The truth, a line per pod, for whoever looks for the cause of a fault.
+  std::string Describe() const;
+  int placed() const { return placed_; }  // gangs that were bound whole
+  int shared() const { return shared_; }  // bindings onto a GPU that another gang has
   int restarts() const { return restarts_; }
 
  private:
@@ -41,13 +43,13 @@ class FakeCluster {
     std::string gang;
     bool strayed = false;  // a kubelet chose other GPUs
     std::vector<std::string> actual;
-    double first_bound_s = -1;
   };
   struct Job {
     int size = 0;
     int gpus = 1;
     int attempt = 0;
-    bool over = false;
+    std::set<std::string> bound;  // pods of this attempt that ever were, by name
+    bool whole = false;           // all of them
     double half_since_s = -1;
   };
   struct Asked {

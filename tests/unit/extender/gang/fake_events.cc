@@ -67,6 +67,8 @@ void FakeCluster::EndJob() {
   }
   ++job->second.attempt;
   job->second.half_since_s = -1;
+  job->second.whole = false;
+  job->second.bound.clear();
   for (int i = 0; i < job->second.size; ++i) AddPod(job->first, i);
 }
 
@@ -91,7 +93,8 @@ void FakeCluster::Finish() {
     const std::string gang = name + "/" + std::to_string(job.attempt);
     for (int i = 0; i < job.size; ++i) {
       const std::string pod = name + "-" + std::to_string(job.attempt) + "-" + std::to_string(i);
-      const bool there = std::ranges::any_of(pods_, [&](const auto& entry) { return entry.second.pod.name == pod; });
+      const bool there =
+          std::ranges::any_of(pods_, [&](const auto& entry) { return entry.second.pod.name == pod; });
       if (!there && (calm_ || Chance(50))) AddPod(name, i);
     }
   }
@@ -166,18 +169,30 @@ void FakeCluster::Stray() {
 void FakeCluster::Step() {
   now_s_ += 0.1 * Random(8);
   const int what = Random(100);
-  if (what < 8) Submit();
-  else if (what < 40) Schedule();
-  else if (what < 65) Deliver(false);
-  else if (what < 75) Finish();
-  else if (what < 78) EndJob();
-  else if (what < 81) LosePod();
-  else if (what < 82) LoseNode();
-  else if (what < 85) Repair();
-  else if (what < 86) Stray();
-  else if (what < 88) Restart();
-  else if (what < 90) now_s_ += Random(15);
-  else Deliver(true);
+  if (what < 8)
+    Submit();
+  else if (what < 40)
+    Schedule();
+  else if (what < 65)
+    Deliver(false);
+  else if (what < 75)
+    Finish();
+  else if (what < 78)
+    EndJob();
+  else if (what < 81)
+    LosePod();
+  else if (what < 82)
+    LoseNode();
+  else if (what < 85)
+    Repair();
+  else if (what < 86)
+    Stray();
+  else if (what < 88)
+    Restart();
+  else if (what < 90)
+    now_s_ += Random(15);
+  else
+    Deliver(true);
   Drive();
   JudgeTime();
 }

@@ -1,9 +1,12 @@
-// Random interleavings of filter, bind, watch events (late, doubled, reordered across kinds), restarts, failed and
-// lost writes, lost nodes and straying kubelets: what the referee forbids never comes of them. And that it sees it.
+// Random interleavings of filter, bind, watch events (late, doubled, reordered across kinds), restarts,
+// failed and lost writes, lost nodes and straying kubelets: what the referee forbids never comes of them. And
+// that it sees it.
 //
-// CROSSOVER_SEEDS=N takes N of them.
+// CROSSOVER_SEEDS=N takes N of them, from CROSSOVER_FIRST_SEED on; CROSSOVER_DESCRIBE=1 shows how a life with
+// a fault ended.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <iostream>
 #include <set>
@@ -16,9 +19,9 @@ namespace {
 constexpr int kShards = 4;
 constexpr int kSteps = 120;
 
-int Seeds() {
-  const char* told = std::getenv("CROSSOVER_SEEDS");
-  return told == nullptr ? 2000 : std::max(kShards, std::atoi(told));
+int Told(const char* name, int otherwise) {
+  const char* told = std::getenv(name);
+  return told == nullptr ? otherwise : std::atoi(told);
 }
 
 struct Outcome {
@@ -30,18 +33,21 @@ Outcome Live(std::uint64_t seed, const Sabotage& sabotage) {
   FakeCluster cluster(seed, sabotage);
   for (int step = 0; step < kSteps && cluster.fault().empty(); ++step) cluster.Step();
   if (cluster.fault().empty()) cluster.Settle();
+  const bool told = !cluster.fault().empty() && std::getenv("CROSSOVER_DESCRIBE") != nullptr;
+  if (told) std::cout << "seed " << seed << ": " << cluster.fault() << "\n" << cluster.Describe();
   return {cluster.fault(), cluster.placed(), cluster.shared(), cluster.restarts()};
 }
 
 class GangInterleavingsTest : public ::testing::TestWithParam<int> {};
 
 TEST_P(GangInterleavingsTest, KeepAllRules) {
-  const std::uint64_t each = static_cast<std::uint64_t>(Seeds() / kShards);
-  const std::uint64_t first = static_cast<std::uint64_t>(GetParam()) * each;
-  std::cout << "seeds " << first << " to " << first + each - 1 << "\n";
+  const int each = std::max(1, Told("CROSSOVER_SEEDS", 2000) / kShards);
+  const int begin = Told("CROSSOVER_FIRST_SEED", 0) + GetParam() * each;
+  const auto first = static_cast<std::uint64_t>(begin);
+  std::cout << "seeds " << begin << " to " << begin + each - 1 << "\n";
   Outcome sum;
   int faults = 0;
-  for (std::uint64_t seed = first; seed < first + each && faults < 5; ++seed) {
+  for (std::uint64_t seed = first; seed < first + static_cast<std::uint64_t>(each) && faults < 5; ++seed) {
     const Outcome outcome = Live(seed, {});
     EXPECT_EQ(outcome.fault, "") << "seed " << seed;
     faults += outcome.fault.empty() ? 0 : 1;
@@ -49,9 +55,9 @@ TEST_P(GangInterleavingsTest, KeepAllRules) {
     sum.shared += outcome.shared;
     sum.restarts += outcome.restarts;
   }
-  EXPECT_GT(sum.placed, static_cast<int>(each)) << "hardly any gang was placed: this shows nothing";
-  EXPECT_GT(sum.shared, static_cast<int>(each) / 10) << "gangs hardly ever met: this shows nothing";
-  EXPECT_GT(sum.restarts, static_cast<int>(each));
+  EXPECT_GT(sum.placed, each) << "hardly any gang was placed: this shows nothing";
+  EXPECT_GT(sum.shared, each / 10) << "gangs hardly ever met: this shows nothing";
+  EXPECT_GT(sum.restarts, each);
 }
 INSTANTIATE_TEST_SUITE_P(All, GangInterleavingsTest, ::testing::Range(0, kShards));
 
@@ -119,7 +125,8 @@ INSTANTIATE_TEST_SUITE_P(
         Planted{"NeverReleased", "there is room, and it is not placed",
                 InDrop([](const Action& action) { return action.kind == Action::Kind::kRelease; })},
         // The extender does not see what is taken.
-        Planted{"BlindToBound", "more clients than slots", [] {
+        Planted{"BlindToBound", "more clients than slots",
+                [] {
                   Sabotage sabotage;
                   sabotage.view = [](Pod& pod) {
                     if (!pod.node.empty()) pod.over = true;
@@ -129,7 +136,8 @@ INSTANTIATE_TEST_SUITE_P(
                   };
                   return sabotage;
                 }()},
-        Planted{"ManySlots", "more clients than slots", [] {
+        Planted{"ManySlots", "more clients than slots",
+                [] {
                   Sabotage sabotage;
                   sabotage.gpus = [](GpuNode& node) {
                     for (GpuNode::Gpu& gpu : node.gpus) gpu.slots = 8;

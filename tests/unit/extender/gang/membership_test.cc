@@ -8,9 +8,9 @@
 namespace crossover::extender {
 namespace {
 
+using nlohmann::json;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
-using nlohmann::json;
 
 Pod PodWith(Labels labels, Labels annotations = {}) {
   Pod pod;
@@ -36,8 +36,9 @@ TEST(Membership, WithoutAnOwnerItIsAGangOfOne) {
 }
 
 TEST(Membership, AnnotationsComeFirst) {
-  const Pod pod = PodWith({{"batch.kubernetes.io/job-name", "j"}, {"batch.kubernetes.io/job-completion-index", "0"}},
-                          {{"crossover.dev/gang", "g"}, {"crossover.dev/gang-size", "3"}});
+  const Pod pod =
+      PodWith({{"batch.kubernetes.io/job-name", "j"}, {"batch.kubernetes.io/job-completion-index", "0"}},
+              {{"crossover.dev/gang", "g"}, {"crossover.dev/gang-size", "3"}});
   const Membership gang = MembershipOf(pod);
   EXPECT_EQ(gang.name, "g");
   EXPECT_EQ(gang.size, 3);
@@ -46,21 +47,27 @@ TEST(Membership, AnnotationsComeFirst) {
 
 TEST(Membership, MalformedSizesNameKeyValueAndWhatIsAllowed) {
   for (const char* size : {"0", "-1", "x", "3x", "", "1000000000000"}) {
-    const Membership gang = MembershipOf(PodWith({}, {{"crossover.dev/gang", "g"}, {"crossover.dev/gang-size", size}}));
-    EXPECT_EQ(gang.fault, std::string("crossover.dev/gang-size: \"") + size + "\" is not allowed: a number of pods, 1 to 100000");
+    const Membership gang =
+        MembershipOf(PodWith({}, {{"crossover.dev/gang", "g"}, {"crossover.dev/gang-size", size}}));
+    EXPECT_EQ(gang.fault, std::string("crossover.dev/gang-size: \"") + size +
+                              "\" is not allowed: a number of pods, 1 to 100000");
   }
-  EXPECT_THAT(MembershipOf(PodWith({}, {{"crossover.dev/gang", "g"}})).fault, HasSubstr("gang-size: missing"));
+  EXPECT_THAT(MembershipOf(PodWith({}, {{"crossover.dev/gang", "g"}})).fault,
+              HasSubstr("gang-size: missing"));
 }
 
 TEST(Membership, IndexedJobsSizeIsRead) {
-  const Pod pod = PodWith({{"batch.kubernetes.io/job-name", "j"}, {"batch.kubernetes.io/controller-uid", "a"}},
-                          {{"batch.kubernetes.io/job-completion-index", "0"}});
+  const Pod pod =
+      PodWith({{"batch.kubernetes.io/job-name", "j"}, {"batch.kubernetes.io/controller-uid", "a"}},
+              {{"batch.kubernetes.io/job-completion-index", "0"}});
   const Membership before = MembershipOf(pod);
   EXPECT_EQ(before.size, 0);
   ASSERT_TRUE(before.owner);
   EXPECT_EQ(*before.owner, (OwnerRef{"batch/v1", "Job", "team", "j"}));
-  const OwnerFacts facts = ReadOwner({{"apiVersion", "batch/v1"}, {"kind", "Job"},
-                                      {"spec", {{"parallelism", 8}, {"completions", 4}, {"template", Template()}}}});
+  const OwnerFacts facts =
+      ReadOwner({{"apiVersion", "batch/v1"},
+                 {"kind", "Job"},
+                 {"spec", {{"parallelism", 8}, {"completions", 4}, {"template", Template()}}}});
   EXPECT_EQ(MembershipOf(pod, &facts).size, 4);
   // No index: its pods do not know of each other.
   EXPECT_EQ(MembershipOf(PodWith({{"batch.kubernetes.io/job-name", "j"}})).size, 1);
@@ -68,31 +75,41 @@ TEST(Membership, IndexedJobsSizeIsRead) {
 
 TEST(Membership, IncarnationsDoNotMix) {
   const auto id = [](const char* attempt) {
-    return MembershipOf(PodWith({{"jobset.sigs.k8s.io/jobset-name", "s"}, {"jobset.sigs.k8s.io/jobset-uid", "u"},
-                                 {"jobset.sigs.k8s.io/restart-attempt", attempt}})).id;
+    return MembershipOf(PodWith({{"jobset.sigs.k8s.io/jobset-name", "s"},
+                                 {"jobset.sigs.k8s.io/jobset-uid", "u"},
+                                 {"jobset.sigs.k8s.io/restart-attempt", attempt}}))
+        .id;
   };
   EXPECT_NE(id("0"), id("1"));
   EXPECT_EQ(id("1"), id("1"));
   const auto of_job = [](const char* uid) {
-    return MembershipOf(PodWith({{"batch.kubernetes.io/job-name", "j"}, {"batch.kubernetes.io/controller-uid", uid},
-                                 {"batch.kubernetes.io/job-completion-index", "0"}})).id;
+    return MembershipOf(PodWith({{"batch.kubernetes.io/job-name", "j"},
+                                 {"batch.kubernetes.io/controller-uid", uid},
+                                 {"batch.kubernetes.io/job-completion-index", "0"}}))
+        .id;
   };
   EXPECT_NE(of_job("a"), of_job("b"));
 }
 
 json JobSetOf(const std::string& order) {
   const auto part = [](const char* name, int replicas, int parallelism, bool gpus) -> json {
-    return {{"name", name}, {"replicas", replicas},
+    return {{"name", name},
+            {"replicas", replicas},
             {"template", {{"spec", {{"parallelism", parallelism}, {"template", Template(gpus)}}}}}};
   };
-  return {{"apiVersion", "jobset.x-k8s.io/v1alpha2"}, {"kind", "JobSet"},
-          {"spec", {{"startupPolicy", {{"startupPolicyOrder", order}}},
-                    {"replicatedJobs", {part("driver", 1, 1, true), part("workers", 2, 3, true), part("web", 1, 1, false)}}}}};
+  return {{"apiVersion", "jobset.x-k8s.io/v1alpha2"},
+          {"kind", "JobSet"},
+          {"spec",
+           {{"startupPolicy", {{"startupPolicyOrder", order}}},
+            {"replicatedJobs",
+             {part("driver", 1, 1, true), part("workers", 2, 3, true), part("web", 1, 1, false)}}}}};
 }
 
 TEST(Membership, JobSetsAreWholeOrByStage) {
-  const Pod pod = PodWith({{"jobset.sigs.k8s.io/jobset-name", "s"}, {"jobset.sigs.k8s.io/replicatedjob-name", "workers"},
-                           {"batch.kubernetes.io/job-name", "s-workers-0"}, {"batch.kubernetes.io/job-completion-index", "0"}});
+  const Pod pod = PodWith({{"jobset.sigs.k8s.io/jobset-name", "s"},
+                           {"jobset.sigs.k8s.io/replicatedjob-name", "workers"},
+                           {"batch.kubernetes.io/job-name", "s-workers-0"},
+                           {"batch.kubernetes.io/job-completion-index", "0"}});
   const OwnerFacts any = ReadOwner(JobSetOf("AnyOrder"));
   EXPECT_EQ(MembershipOf(pod, &any).size, 7);
   const OwnerFacts ordered = ReadOwner(JobSetOf("InOrder"));
@@ -101,11 +118,14 @@ TEST(Membership, JobSetsAreWholeOrByStage) {
 }
 
 TEST(Membership, LeaderFirst) {
-  json set = {{"apiVersion", "leaderworkerset.x-k8s.io/v1"}, {"kind", "LeaderWorkerSet"},
-              {"spec", {{"startupPolicy", "LeaderReady"},
-                        {"leaderWorkerTemplate", {{"size", 4}, {"workerTemplate", Template()}}}}}};
+  json set = {{"apiVersion", "leaderworkerset.x-k8s.io/v1"},
+              {"kind", "LeaderWorkerSet"},
+              {"spec",
+               {{"startupPolicy", "LeaderReady"},
+                {"leaderWorkerTemplate", {{"size", 4}, {"workerTemplate", Template()}}}}}};
   const auto pod = [](const char* index) {
-    return PodWith({{"leaderworkerset.sigs.k8s.io/name", "l"}, {"leaderworkerset.sigs.k8s.io/group-index", "0"},
+    return PodWith({{"leaderworkerset.sigs.k8s.io/name", "l"},
+                    {"leaderworkerset.sigs.k8s.io/group-index", "0"},
                     {"leaderworkerset.sigs.k8s.io/worker-index", index}});
   };
   const OwnerFacts facts = ReadOwner(set);
@@ -119,13 +139,17 @@ TEST(Membership, LeaderFirst) {
 }
 
 TEST(Membership, KubeflowCountsReplicasWithGpus) {
-  Pod pod = PodWith({{"training.kubeflow.org/job-name", "t"}, {"training.kubeflow.org/replica-type", "worker"}});
+  Pod pod =
+      PodWith({{"training.kubeflow.org/job-name", "t"}, {"training.kubeflow.org/replica-type", "worker"}});
   pod.owner = Owner{"kubeflow.org/v2beta1", "MPIJob", "t", "uid-9"};
   const auto job = [](const char* policy) -> json {
-    return {{"apiVersion", "kubeflow.org/v2beta1"}, {"kind", "MPIJob"},
-            {"spec", {{"launcherCreationPolicy", policy},
-                      {"mpiReplicaSpecs", {{"Launcher", {{"replicas", 1}, {"template", Template(false)}}},
-                                           {"Worker", {{"replicas", 4}, {"template", Template()}}}}}}}};
+    return {{"apiVersion", "kubeflow.org/v2beta1"},
+            {"kind", "MPIJob"},
+            {"spec",
+             {{"launcherCreationPolicy", policy},
+              {"mpiReplicaSpecs",
+               {{"Launcher", {{"replicas", 1}, {"template", Template(false)}}},
+                {"Worker", {{"replicas", 4}, {"template", Template()}}}}}}}};
   };
   const OwnerFacts facts = ReadOwner(job("AtStartup"));
   EXPECT_EQ(MembershipOf(pod, &facts).size, 4);
@@ -143,7 +167,8 @@ TEST(Membership, KueueSaysTheSize) {
 
 TEST(Membership, StandsBackFromOtherGangSchedulers) {
   const Labels ours = {{"crossover.dev/gang", "g"}, {"crossover.dev/gang-size", "3"}};
-  EXPECT_THAT(MembershipOf(PodWith({{"scheduling.x-k8s.io/pod-group", "p"}}, ours)).aside, HasSubstr("coscheduling"));
+  EXPECT_THAT(MembershipOf(PodWith({{"scheduling.x-k8s.io/pod-group", "p"}}, ours)).aside,
+              HasSubstr("coscheduling"));
   EXPECT_THAT(MembershipOf(PodWith({}, {{"scheduling.k8s.io/group-name", "p"}})).aside, HasSubstr("Volcano"));
   Pod upstream = PodWith({}, ours);
   upstream.pod_group = "p";
@@ -152,8 +177,11 @@ TEST(Membership, StandsBackFromOtherGangSchedulers) {
 }
 
 TEST(Owner, HostileObjectsSayNothing) {
-  for (const json& object : {json(), json::array(), json{{"kind", 3}}, json{{"kind", "Job"}, {"apiVersion", "batch/v1"}, {"spec", "x"}},
-                             json{{"kind", "JobSet"}, {"apiVersion", "jobset.x-k8s.io/v1alpha2"}, {"spec", {{"replicatedJobs", 7}}}}}) {
+  for (const json& object : {json(), json::array(), json{{"kind", 3}},
+                             json{{"kind", "Job"}, {"apiVersion", "batch/v1"}, {"spec", "x"}},
+                             json{{"kind", "JobSet"},
+                                  {"apiVersion", "jobset.x-k8s.io/v1alpha2"},
+                                  {"spec", {{"replicatedJobs", 7}}}}}) {
     EXPECT_EQ(ReadOwner(object).total(), 0);
   }
 }

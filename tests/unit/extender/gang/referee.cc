@@ -6,21 +6,23 @@
 
 namespace crossover::extender {
 
-// When a pod is bound, by what it and the others were assigned. What kubelets did on their own is not held against
-// anybody: GPUs of pods that strayed are left out.
+// When a pod is bound, by what it and the others were assigned. What kubelets did on their own is not held
+// against anybody: GPUs of pods that strayed are left out.
 void FakeCluster::JudgeBinding(const Truth& truth) {
   std::set<std::string> strayed;
   for (const auto& [uid, other] : pods_) {
     if (!other.strayed) continue;
     strayed.insert(other.actual.begin(), other.actual.end());
-    const auto assigned = PodSeat{"", ReadAssignment(other.pod.annotations.at(base::kAssignmentAnnotation))}.gpus();
+    const auto assigned =
+        PodSeat{"", ReadAssignment(other.pod.annotations.at(base::kAssignmentAnnotation))}.gpus();
     strayed.insert(assigned.begin(), assigned.end());
   }
   const Job* job = nullptr;
   for (const auto& [name, candidate] : jobs_) {
     if (truth.gang.starts_with(name + "/")) job = &candidate;
   }
-  if (job != nullptr && static_cast<int>(truth.actual.size()) != job->gpus) Note("it got another number of GPUs");
+  if (job != nullptr && static_cast<int>(truth.actual.size()) != job->gpus)
+    Note("it got another number of GPUs");
   for (const std::string& gpu : truth.actual) {
     const auto& gpus = gpu_nodes_[truth.pod.node].gpus;
     if (std::ranges::find(gpus, gpu, &GpuNode::Gpu::uuid) == gpus.end()) Note("a GPU of another node");
@@ -38,8 +40,8 @@ void FakeCluster::JudgeBinding(const Truth& truth) {
 }
 
 void FakeCluster::JudgeTime() {
-  // A half gang: some bound that were never whole. It lasts for a deadline, and what it takes to end it; each
-  // restart begins anew.
+  // A half gang: some bound, others that never were. It lasts for a deadline, and what it takes to end it;
+  // each restart begins anew.
   std::map<std::string, std::set<std::string>> sets;
   std::set<std::string> disturbed;
   for (auto& [name, job] : jobs_) {
@@ -51,12 +53,7 @@ void FakeCluster::JudgeTime() {
       if (truth.pod.node.empty() || truth.strayed || truth.pod.deleting) disturbed.insert(gang);
       for (const std::string& gpu : truth.actual) sets[gang].insert(truth.pod.node + "/" + gpu);
     }
-    if (bound == job.size && !job.over) {
-      job.over = true;  // it was whole
-      ++placed_;
-    }
-    if (bound == 0) job.over = false;
-    if (job.over || bound == 0 || !calm_) {
+    if (job.whole || bound == 0 || !calm_) {
       job.half_since_s = -1;
     } else if (job.half_since_s < 0) {
       job.half_since_s = now_s_;
@@ -68,10 +65,23 @@ void FakeCluster::JudgeTime() {
   for (const auto& [a, first] : sets) {
     for (const auto& [b, second] : sets) {
       if (a >= b || disturbed.contains(a) || disturbed.contains(b) || first == second) continue;
-      const bool meet = std::ranges::any_of(first, [&](const std::string& gpu) { return second.contains(gpu); });
+      const bool meet =
+          std::ranges::any_of(first, [&](const std::string& gpu) { return second.contains(gpu); });
       if (meet && calm_) Note("sets that are not identical meet");
     }
   }
+}
+
+std::string FakeCluster::Describe() const {
+  std::string text;
+  for (const auto& [uid, truth] : pods_) {
+    text += uid + " " + truth.pod.name + (truth.strayed ? " strayed" : "") + " on " + truth.pod.node;
+    for (const std::string& gpu : truth.actual) text += " " + gpu;
+    for (const auto& [key, value] : truth.pod.annotations) text += " " + key + "=" + value;
+    text += (truth.pod.gates.empty() ? "" : " gated") + std::string(truth.pod.deleting ? " deleting" : "") +
+            ": " + gangs_->WhyWaits(uid) + "\n";
+  }
+  return text;
 }
 
 void FakeCluster::JudgeEnd() {
@@ -96,10 +106,10 @@ void FakeCluster::JudgeEnd() {
       if (waits) Note("it waits, and nobody says why");
     }
     if (bound == job.size) continue;
-    if (bound > 0) Note("half a gang in the end");
+    if (bound > 0 && !job.whole) Note("half a gang in the end");
     if (reserved) Note("a reservation is left over");
     // One GPU each is found wherever it is free.
-    if (job.gpus == 1 && free >= job.size) Note("there is room, and it is not placed");
+    if (bound == 0 && job.gpus == 1 && free >= job.size) Note("there is room, and it is not placed");
   }
 }
 

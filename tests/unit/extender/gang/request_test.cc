@@ -31,9 +31,12 @@ Request Of(const std::vector<Pod>& pods, const World& world = {}) {
 }
 
 TEST(GangRequest, ReadsWhatTheUserSays) {
-  const Pod pod = PodWith({{"crossover.dev/share", "true"}, {"crossover.dev/share-with", "cluster"},
-                           {"crossover.dev/gpu-memory", "20Gi"}, {"crossover.dev/max-slowdown", "1.5"},
-                           {"crossover.dev/turn-priority", "high"}}, 2);
+  const Pod pod = PodWith({{"crossover.dev/share", "true"},
+                           {"crossover.dev/share-with", "cluster"},
+                           {"crossover.dev/gpu-memory", "20Gi"},
+                           {"crossover.dev/max-slowdown", "1.5"},
+                           {"crossover.dev/turn-priority", "high"}},
+                          2);
   const Request request = Of({pod, pod});
   EXPECT_EQ(request.fault, "");
   EXPECT_EQ(request.gang.pods, 2);
@@ -87,8 +90,10 @@ TEST(GangRequest, MalformedNamesKeyValueAndWhatIsAllowed) {
 
 TEST(GangRequest, MembersMustBeAlike) {
   EXPECT_THAT(Of({PodWith({}, 1), PodWith({}, 2)}).fault, HasSubstr("different numbers of GPUs"));
-  EXPECT_THAT(Of({PodWith({{"crossover.dev/gpu-memory", "1Gi"}}), PodWith({{"crossover.dev/gpu-memory", "2Gi"}})}).fault,
-              HasSubstr("crossover.dev/gpu-memory: \"2Gi\""));
+  EXPECT_THAT(
+      Of({PodWith({{"crossover.dev/gpu-memory", "1Gi"}}), PodWith({{"crossover.dev/gpu-memory", "2Gi"}})})
+          .fault,
+      HasSubstr("crossover.dev/gpu-memory: \"2Gi\""));
 }
 
 }  // namespace

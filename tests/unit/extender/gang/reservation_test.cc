@@ -33,7 +33,9 @@ TEST(Reservation, HostileTextIsNone) {
   EXPECT_NO_THROW(WriteAssignment({{"\xff", {"\xc0"}}}));
 }
 
-TEST(Assignment, ReadsWhatItWrote) { EXPECT_EQ(ReadAssignment(WriteAssignment(kSeat.containers)), kSeat.containers); }
+TEST(Assignment, ReadsWhatItWrote) {
+  EXPECT_EQ(ReadAssignment(WriteAssignment(kSeat.containers)), kSeat.containers);
+}
 
 }  // namespace
 }  // namespace crossover::extender

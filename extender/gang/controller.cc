@@ -1,0 +1,168 @@
+#include "extender/gang/controller.h"
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+namespace crossover::extender {
+
+Controller::Controller(Options options, Api& api) : options_(std::move(options)), api_(api) {
+  for (int i = 0; i < options_.workers; ++i) threads_.emplace_back([this] { Work(); });
+  threads_.emplace_back([this] { Tick(); });
+}
+
+Controller::~Controller() {
+  std::vector<Answer> answers;
+  {
+    const Lock lock(mutex_);
+    stop_ = true;
+    for (auto& [ticket, done] : held_) answers.push_back({std::move(done), "this extender ends"});
+    held_.clear();
+  }
+  work_.notify_all();
+  stop_tick_.notify_all();
+  Give(std::move(answers));
+  for (std::thread& thread : threads_) thread.join();
+}
+
+bool Controller::Lead(std::vector<Answer>* answers) {
+  const bool leads = options_.leads() && options_.synced();
+  if (leads && !gangs_) {
+    const std::string epoch = options_.instance + "." + std::to_string(++terms_);
+    gangs_ = std::make_unique<Gangs>(world_, options_.settings, options_.fits, epoch);
+  } else if (!leads && gangs_) {
+    gangs_.reset();
+    jobs_.clear();
+    for (auto& [ticket, done] : held_) answers->push_back({std::move(done), "this extender leads no more"});
+    held_.clear();
+  }
+  return leads;
+}
+
+void Controller::Step(std::vector<Answer>* answers) {
+  if (Lead(answers)) Take(gangs_->Step(options_.now_s()), answers);
+}
+
+void Controller::Take(std::vector<Action> actions, std::vector<Answer>* answers) {
+  for (Action& action : actions) {
+    if (action.kind == Action::Kind::kTell) {
+      api_.Tell(action);
+    } else if (action.kind != Action::Kind::kAnswer) {
+      jobs_.push_back({terms_, std::move(action)});
+      work_.notify_one();
+    } else if (auto held = held_.extract(action.ticket)) {
+      answers->push_back({std::move(held.mapped()), std::move(action.text)});
+    }
+  }
+}
+
+void Controller::Give(std::vector<Answer> answers) {
+  for (Answer& answer : answers) answer.done(answer.error);
+}
+
+void Controller::ChangePod(const std::string& uid, const Changing& change) {
+  std::vector<Answer> answers;
+  {
+    const Lock lock(mutex_);
+    change(world_);
+    if (Lead(&answers)) gangs_->PodChanged(uid, options_.now_s());
+    Step(&answers);
+  }
+  Give(std::move(answers));
+}
+
+void Controller::ChangeCluster(const Changing& change) {
+  const Lock lock(mutex_);
+  change(world_);
+  if (gangs_) gangs_->ClusterChanged();
+}
+
+std::optional<FilterAnswer> Controller::Filter(const PodRef& pod, std::span<const std::string_view> nodes) {
+  const Lock lock(mutex_);
+  if (!gangs_ || !options_.leads()) return std::nullopt;
+  return gangs_->Filter(pod, nodes, options_.now_s());
+}
+
+std::vector<int> Controller::Prioritize(const PodRef&, std::span<const std::string_view> nodes) {
+  // Filter leaves one node, or has nothing to say about any.
+  return std::vector<int>(nodes.size(), 0);
+}
+
+void Controller::Bind(const PodRef& pod, const std::string& node, Done done) {
+  std::vector<Answer> answers;
+  {
+    const Lock lock(mutex_);
+    if (stop_ || !Lead(&answers)) {
+      answers.push_back({std::move(done), "this extender does not lead"});
+    } else {
+      const Ticket ticket = tickets_++;
+      held_[ticket] = std::move(done);
+      gangs_->Bind(pod, node, ticket, options_.now_s());
+      Step(&answers);
+    }
+  }
+  Give(std::move(answers));
+}
+
+std::map<std::string, Victims> Controller::Preempt(const PodRef& pod,
+                                                   std::map<std::string, Victims> by_node) {
+  const Lock lock(mutex_);
+  if (!gangs_) return {};
+  return gangs_->Preempt(pod, std::move(by_node));
+}
+
+int Controller::held() const {
+  const Lock lock(mutex_);
+  return static_cast<int>(held_.size());
+}
+
+std::string Controller::WhyWaits(const std::string& uid) const {
+  const Lock lock(mutex_);
+  return gangs_ ? gangs_->WhyWaits(uid) : "";
+}
+
+void Controller::Work() {
+  for (;;) {
+    Lock lock(mutex_);
+    work_.wait(lock, [this] { return stop_ || !jobs_.empty(); });
+    if (stop_) return;
+    const Job job = std::move(jobs_.front());
+    jobs_.pop_front();
+    if (job.term != terms_ || !gangs_ || !options_.leads()) continue;  // the tick ends the term
+    lock.unlock();
+    const bool reads = job.action.kind == Action::Kind::kReadOwner;
+    std::string error;
+    nlohmann::json object;
+    Result result;
+    if (reads) {
+      object = api_.Read(job.action.owner, &error);
+    } else {
+      result = api_.Write(job.action);
+    }
+    std::vector<Answer> answers;
+    lock.lock();
+    if (gangs_ && job.term == terms_) {
+      if (reads) {
+        gangs_->OwnerRead(job.action.id, object, error, options_.now_s());
+      } else {
+        gangs_->Written(job.action.id, result, options_.now_s());
+      }
+    }
+    Step(&answers);
+    lock.unlock();
+    Give(std::move(answers));
+  }
+}
+
+void Controller::Tick() {
+  Lock lock(mutex_);
+  while (!stop_) {
+    std::vector<Answer> answers;
+    Step(&answers);
+    lock.unlock();
+    Give(std::move(answers));
+    lock.lock();
+    stop_tick_.wait_for(lock, options_.tick, [this] { return stop_; });
+  }
+}
+
+}  // namespace crossover::extender

@@ -1,0 +1,92 @@
+// Gangs with threads around them: the World, one lock, a few workers that write, and a tick.
+//
+// Thread-safe. Filter and Prioritize take the lock and no more; a held bind is an object, not a thread.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "extender/cluster/world.h"
+#include "extender/gang/api.h"
+#include "extender/gang/gangs.h"
+#include "extender/scheduler/decider.h"
+
+namespace crossover::extender {
+
+class Controller : public Decider {
+ public:
+  struct Options {
+    GangSettings settings;
+    PodFits fits;                   // called under the lock, with Change's World unchanged
+    std::function<bool()> leads;    // asked often, under the lock: must not wait
+    std::function<bool()> synced;   // likewise: the World is the whole cluster
+    std::function<double()> now_s;  // since 1970; does not go back
+    std::string instance;           // differs between processes
+    int workers = 4;
+    std::chrono::milliseconds tick{200};
+  };
+
+  // `api` must outlive it.
+  Controller(Options options, Api& api);
+  // Held binds are answered.
+  ~Controller() override;
+  Controller(const Controller&) = delete;
+  Controller& operator=(const Controller&) = delete;
+
+  // Tells the World of a change, under the lock. OfPod: `change` put or removed that pod.
+  using Changing = std::function<void(World& world)>;
+  void ChangePod(const std::string& uid, const Changing& change);
+  void ChangeCluster(const Changing& change);
+
+  std::optional<FilterAnswer> Filter(const PodRef& pod, std::span<const std::string_view> nodes) override;
+  std::vector<int> Prioritize(const PodRef& pod, std::span<const std::string_view> nodes) override;
+  void Bind(const PodRef& pod, const std::string& node, Done done) override;
+  std::map<std::string, Victims> Preempt(const PodRef& pod, std::map<std::string, Victims> by_node) override;
+
+  int held() const;
+  // Why a pod waits; empty where it does not, or nothing is known of it.
+  std::string WhyWaits(const std::string& uid) const;
+
+ private:
+  using Lock = std::unique_lock<std::mutex>;
+  struct Answer {
+    Done done;
+    std::string error;
+  };
+
+  // Begins or ends to lead, as it is now; whether it leads.
+  bool Lead(std::vector<Answer>* answers);
+  // What there is to do, under the lock; the answers are given after it.
+  void Step(std::vector<Answer>* answers);
+  void Take(std::vector<Action> actions, std::vector<Answer>* answers);
+  static void Give(std::vector<Answer> answers);
+  void Work();
+  void Tick();
+
+  const Options options_;
+  Api& api_;
+  mutable std::mutex mutex_;
+  std::condition_variable work_, stop_tick_;
+  World world_;
+  std::unique_ptr<Gangs> gangs_;  // while it leads
+  int terms_ = 0;                 // how often it began to
+  struct Job {
+    int term;
+    Action action;
+  };
+  std::deque<Job> jobs_;
+  std::map<Ticket, Done> held_;
+  Ticket tickets_ = 1;
+  bool stop_ = false;
+  std::vector<std::thread> threads_;  // last: they use the others
+};
+
+}  // namespace crossover::extender

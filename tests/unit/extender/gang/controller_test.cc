@@ -1,0 +1,232 @@
+#include "extender/gang/controller.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <future>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "common/base/names.h"
+
+namespace crossover::extender {
+namespace {
+
+constexpr std::chrono::seconds kLong{60};
+
+// Writes into a cluster of its own and tells the controller of it, on a thread of the test's.
+class FakeApi : public Api {
+ public:
+  Result Write(const Action& action) override {
+    const std::scoped_lock lock(mutex_);
+    threads_.insert(std::this_thread::get_id());
+    const auto pod = pods_.find(action.pod.uid);
+    if (pod == pods_.end()) return {.outcome = Outcome::kGone};
+    if (action.kind == Action::Kind::kReserve)
+      pod->second.annotations[base::kReservationAnnotation] = action.text;
+    if (action.kind == Action::Kind::kRelease) pod->second.gates.clear();
+    if (action.kind == Action::Kind::kDelete) pod->second.deleting = true;
+    if (action.kind == Action::Kind::kBind) {
+      if (refuse_bindings_) return {.outcome = Outcome::kRefused, .error = "409"};
+      pod->second.node = action.node;
+      pod->second.annotations[base::kAssignmentAnnotation] = action.text;
+      ++bound_;
+    }
+    pod->second.version = std::to_string(++version_);
+    changed_.notify_all();
+    return {.outcome = Outcome::kDone, .version = pod->second.version};
+  }
+  nlohmann::json Read(const OwnerRef&, std::string* error) override {
+    *error = "none";
+    return nullptr;
+  }
+  void Tell(const Action& action) override {
+    const std::scoped_lock lock(mutex_);
+    told_[action.pod.uid] = action.text;
+    changed_.notify_all();
+  }
+
+  template <typename Condition>
+  bool Wait(Condition condition) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, kLong, condition);
+  }
+  // With the lock held.
+  bool AllReleased() const {
+    return std::ranges::all_of(pods_, [](const auto& entry) { return entry.second.gates.empty(); });
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::map<std::string, Pod> pods_;
+  std::map<std::string, std::string> told_;
+  std::set<std::thread::id> threads_;
+  bool refuse_bindings_ = false;
+  int bound_ = 0;
+  int version_ = 1000;
+};
+
+class ControllerTest : public ::testing::Test {
+ protected:
+  Controller::Options Options() {
+    Controller::Options options;
+    options.settings.plan_every_s = 0;
+    options.leads = [this] { return leads_.load(); };
+    options.synced = [] { return true; };
+    options.now_s = [this] { return now_s_.load(); };
+    options.instance = "test";
+    options.tick = std::chrono::milliseconds(1);
+    return options;
+  }
+
+  void AddNodes(Controller& controller, int nodes) {
+    controller.ChangeCluster([nodes](World& world) {
+      for (int n = 0; n < nodes; ++n) {
+        Node node;
+        node.name = "n" + std::to_string(n);
+        node.ready = true;
+        GpuNode gpus;
+        gpus.name = node.name;
+        for (int g = 0; g < 8; ++g) {
+          GpuNode::Gpu gpu;
+          gpu.uuid = "GPU-" + std::to_string(n) + "-" + std::to_string(g);
+          gpu.memory = std::uint64_t{80} << 30;
+          gpu.slots = 2;
+          gpu.healthy = true;
+          gpus.gpus.push_back(gpu);
+        }
+        world.Put(node);
+        world.Put(gpus);
+      }
+    });
+  }
+
+  void AddGang(Controller& controller, int size) {
+    for (int i = 0; i < size; ++i) {
+      Pod pod;
+      pod.uid = "u" + std::to_string(i);
+      pod.name_space = "team";
+      pod.name = "job-" + std::to_string(i);
+      pod.version = "1";
+      pod.created_s = 1000;
+      pod.gates = {base::kGangGate};
+      pod.annotations = {{base::kGangAnnotation, "g"}, {base::kGangSizeAnnotation, std::to_string(size)}};
+      Container container;
+      container.name = "main";
+      container.slots = 1;
+      pod.containers = {container};
+      {
+        const std::scoped_lock lock(api_.mutex_);
+        api_.pods_[pod.uid] = pod;
+      }
+      controller.ChangePod(pod.uid, [&pod](World& world) { world.Put(pod); });
+    }
+  }
+
+  // As a scheduler would, for all pods but `but`; the answers.
+  std::vector<std::future<std::string>> BindAll(Controller& controller, int size, int but) {
+    std::vector<std::string> names;
+    for (int n = 0; n < 64; ++n) names.push_back("n" + std::to_string(n));
+    const std::vector<std::string_view> nodes(names.begin(), names.end());
+    std::vector<std::future<std::string>> answers;
+    for (int i = 0; i < size; ++i) {
+      if (i == but) continue;
+      const PodRef ref{
+          .uid = "u" + std::to_string(i), .name_space = "team", .name = "job-" + std::to_string(i)};
+      // The answer to the last release may still be on its way.
+      std::optional<FilterAnswer> answer;
+      do answer = controller.Filter(ref, nodes);
+      while (answer && answer->nodes.empty());
+      auto promise = std::make_shared<std::promise<std::string>>();
+      answers.push_back(promise->get_future());
+      if (!answer) {
+        promise->set_value("no leader");
+        continue;
+      }
+      controller.Bind(ref, answer->nodes.front(),
+                      [promise](const std::string& error) { promise->set_value(error); });
+    }
+    return answers;
+  }
+
+  std::atomic<double> now_s_ = 1000;
+  std::atomic<bool> leads_ = true;
+  FakeApi api_;
+};
+
+TEST_F(ControllerTest, HoldsAGangOf512WithFewThreads) {
+  constexpr int kSize = 512;
+  Controller controller(Options(), api_);
+  AddNodes(controller, 64);
+  AddGang(controller, kSize);
+  ASSERT_TRUE(api_.Wait([this] { return api_.AllReleased(); }));
+  auto answers = BindAll(controller, kSize, kSize - 1);
+  EXPECT_EQ(controller.held(), kSize - 1);
+  EXPECT_EQ(api_.bound_, 0) << "bound before all were there";
+  const PodRef last{.uid = "u511", .name_space = "team", .name = "job-511"};
+  const Reservation reserved =
+      ReadReservation(api_.pods_["u511"].annotations[base::kReservationAnnotation]).value();
+  std::promise<std::string> promise;
+  controller.Bind(last, reserved.seat.node,
+                  [&promise](const std::string& error) { promise.set_value(error); });
+  answers.push_back(promise.get_future());
+  for (auto& answer : answers) {
+    ASSERT_EQ(answer.wait_for(kLong), std::future_status::ready);
+    EXPECT_EQ(answer.get(), "");
+  }
+  EXPECT_EQ(api_.bound_, kSize);
+  EXPECT_LE(api_.threads_.size(), 4u);
+  std::set<std::string> gpus;
+  for (const auto& [uid, pod] : api_.pods_) {
+    gpus.insert(ReadAssignment(pod.annotations.at(base::kAssignmentAnnotation)).at("main").front());
+  }
+  EXPECT_EQ(gpus.size(), static_cast<std::size_t>(kSize));
+}
+
+TEST_F(ControllerTest, WhoLeadsNoMoreAnswersAndRefuses) {
+  Controller controller(Options(), api_);
+  AddNodes(controller, 1);
+  AddGang(controller, 2);
+  ASSERT_TRUE(api_.Wait([this] { return api_.AllReleased(); }));
+  auto answers = BindAll(controller, 2, 1);
+  leads_ = false;
+  ASSERT_EQ(answers[0].wait_for(kLong), std::future_status::ready);
+  EXPECT_EQ(answers[0].get(), "this extender leads no more");
+  const std::vector<std::string_view> nodes = {"n0"};
+  EXPECT_FALSE(controller.Filter({.uid = "u0", .name_space = "team", .name = "job-0"}, nodes));
+  EXPECT_EQ(controller.held(), 0);
+}
+
+TEST_F(ControllerTest, ABindIsAnsweredWithinItsTime) {
+  Controller controller(Options(), api_);
+  AddNodes(controller, 1);
+  AddGang(controller, 2);
+  ASSERT_TRUE(api_.Wait([this] { return api_.AllReleased(); }));
+  auto answers = BindAll(controller, 2, 1);
+  now_s_ = 1000 + 26;
+  ASSERT_EQ(answers[0].wait_for(kLong), std::future_status::ready);
+  EXPECT_EQ(answers[0].get(), "crossover: waits: 1 of 2 pods of its gang have come to be bound");
+}
+
+TEST_F(ControllerTest, TellsWhyAPodWaits) {
+  Controller controller(Options(), api_);
+  AddNodes(controller, 1);
+  AddGang(controller, 9);
+  ASSERT_TRUE(api_.Wait([this] { return api_.told_["u8"].find("9 GPUs") != std::string::npos; }));
+  EXPECT_NE(controller.WhyWaits("u0").find("9 GPUs"), std::string::npos);
+}
+
+TEST_F(ControllerTest, EndsWithBindsHeld) {
+  std::vector<std::future<std::string>> answers;
+  {
+    Controller controller(Options(), api_);
+    AddNodes(controller, 1);
+    AddGang(controller, 2);
+    ASSERT_TRUE(api_.Wait([this] { return api_.AllReleased(); }));
+    answers = BindAll(controller, 2, 1);
+  }
+  EXPECT_EQ(answers[0].get(), "this extender ends");
+}
+
+}  // namespace
+}  // namespace crossover::extender

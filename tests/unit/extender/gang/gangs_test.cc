@@ -1,0 +1,247 @@
+#include "extender/gang/gangs.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "common/base/names.h"
+
+namespace crossover::extender {
+namespace {
+
+using Kind = Action::Kind;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+// A World of one node with two GPUs, whose writes the test carries out by hand.
+class GangsTest : public ::testing::Test {
+ protected:
+  GangsTest() {
+    Node node;
+    node.name = "n0";
+    node.ready = true;
+    GpuNode gpus;
+    gpus.name = "n0";
+    for (const char* uuid : {"GPU-a", "GPU-b"}) {
+      GpuNode::Gpu gpu;
+      gpu.uuid = uuid;
+      gpu.slots = 2;
+      gpu.healthy = true;
+      gpu.memory = std::uint64_t{80} << 30;
+      gpus.gpus.push_back(gpu);
+    }
+    world_.Put(node);
+    world_.Put(gpus);
+  }
+
+  void Add(const std::string& uid, Labels annotations = {}) {
+    Pod pod;
+    pod.uid = uid;
+    pod.name_space = "team";
+    pod.name = "pod-" + uid;
+    pod.created_s = 1000;
+    pod.version = std::to_string(version_++);
+    pod.gates = {base::kGangGate};
+    pod.annotations = std::move(annotations);
+    pod.annotations[base::kGangAnnotation] = "g";
+    pod.annotations[base::kGangSizeAnnotation] = "2";
+    Container container;
+    container.name = "main";
+    container.slots = 1;
+    pod.containers = {container};
+    world_.Put(pod);
+  }
+  void Change(const std::string& uid, const std::function<void(Pod&)>& change) {
+    Pod pod = *world_.FindPod(uid);
+    change(pod);
+    pod.version = std::to_string(version_++);
+    world_.Put(pod);
+    if (gangs_) gangs_->PodChanged(uid, now_s_);
+  }
+  void Lead() {
+    gangs_ = std::make_unique<Gangs>(world_, GangSettings{}, nullptr, "e" + std::to_string(epoch_++));
+  }
+
+  // What is to be done of one kind.
+  std::vector<Action> Do(Kind kind) {
+    for (Action& action : gangs_->Step(now_s_)) pending_.push_back(std::move(action));
+    std::vector<Action> found;
+    std::erase_if(pending_, [&](const Action& action) {
+      if (action.kind != kind) return false;
+      found.push_back(action);
+      return true;
+    });
+    return found;
+  }
+  void Accept(const Action& action) {
+    Change(action.pod.uid, [&action](Pod& pod) {
+      if (action.kind == Kind::kReserve) pod.annotations[base::kReservationAnnotation] = action.text;
+      if (action.kind == Kind::kRelease) pod.gates.clear();
+      if (action.kind == Kind::kClear) pod.annotations.erase(base::kReservationAnnotation);
+    });
+    gangs_->Written(action.id,
+                    {.outcome = Outcome::kDone, .version = world_.FindPod(action.pod.uid)->version}, now_s_);
+  }
+  std::optional<FilterAnswer> Filter(const std::string& uid) {
+    const std::vector<std::string_view> nodes = {"n0", "n1"};
+    return gangs_->Filter({.uid = uid, .name_space = "team", .name = uid}, nodes, now_s_);
+  }
+  void Bind(const std::string& uid, Ticket ticket) {
+    gangs_->Bind({.uid = uid, .name_space = "team", .name = uid}, "n0", ticket, now_s_);
+  }
+  void ReserveAndRelease() {
+    for (const Action& action : Do(Kind::kReserve)) Accept(action);
+    for (const Action& action : Do(Kind::kRelease)) Accept(action);
+  }
+
+  World world_;
+  std::unique_ptr<Gangs> gangs_;
+  std::vector<Action> pending_;
+  double now_s_ = 1000;
+  int version_ = 1;
+  int epoch_ = 0;
+};
+
+TEST_F(GangsTest, NoGateIsLiftedBeforeAllAreReserved) {
+  Add("u0");
+  Add("u1");
+  Lead();
+  const std::vector<Action> reserve = Do(Kind::kReserve);
+  ASSERT_EQ(reserve.size(), 2u);
+  Accept(reserve[0]);
+  EXPECT_TRUE(Do(Kind::kRelease).empty());
+  EXPECT_TRUE(Filter("u0")->nodes.empty());
+  Accept(reserve[1]);
+  EXPECT_EQ(Do(Kind::kRelease).size(), 2u);
+  EXPECT_EQ(Filter("u0")->nodes, std::vector<std::string>{"n0"});
+}
+
+TEST_F(GangsTest, BindingsAreOnOneBarrierAndTakenAlreadyIsSuccess) {
+  Add("u0");
+  Add("u1");
+  Lead();
+  ReserveAndRelease();
+  Bind("u0", 1);
+  EXPECT_TRUE(Do(Kind::kBind).empty());
+  Bind("u1", 2);
+  const std::vector<Action> bind = Do(Kind::kBind);
+  ASSERT_EQ(bind.size(), 2u);
+  EXPECT_NE(bind[0].text, bind[1].text);
+  for (const Action& action : bind) {
+    gangs_->Written(action.id, {.outcome = Outcome::kRefused, .node = "n0", .error = "already assigned"},
+                    now_s_);
+  }
+  const std::vector<Action> answers = Do(Kind::kAnswer);
+  ASSERT_EQ(answers.size(), 2u);
+  EXPECT_EQ(answers[0].text + answers[1].text, "");
+}
+
+TEST_F(GangsTest, ANewLeaderForgetsWhatWasHalfReserved) {
+  Add("u0");
+  Add("u1");
+  Lead();
+  Accept(Do(Kind::kReserve)[0]);
+  pending_.clear();
+  Lead();
+  // Another plan, on both.
+  const std::vector<Action> reserve = Do(Kind::kReserve);
+  EXPECT_TRUE(Do(Kind::kRelease).empty());
+  const std::vector<Action> clear = Do(Kind::kClear);
+  EXPECT_EQ(clear.size(), 1u);
+  for (const Action& action : clear) Accept(action);
+  for (const Action& action : reserve) Accept(action);
+  for (const Action& action : Do(Kind::kReserve)) Accept(action);
+  EXPECT_EQ(Do(Kind::kRelease).size(), 2u);
+}
+
+TEST_F(GangsTest, ANewLeaderCarriesOnOnceAGateIsLifted) {
+  Add("u0");
+  Add("u1");
+  Lead();
+  for (const Action& action : Do(Kind::kReserve)) Accept(action);
+  Accept(Do(Kind::kRelease)[0]);
+  const std::string before = world_.FindPod("u1")->annotations.at(base::kReservationAnnotation);
+  pending_.clear();
+  Lead();
+  EXPECT_TRUE(Do(Kind::kReserve).empty());
+  for (const Action& action : Do(Kind::kRelease)) Accept(action);
+  EXPECT_EQ(world_.FindPod("u1")->annotations.at(base::kReservationAnnotation), before);
+  EXPECT_TRUE(world_.FindPod("u1")->gates.empty());
+  EXPECT_EQ(Filter("u1")->nodes, std::vector<std::string>{"n0"});
+}
+
+TEST_F(GangsTest, PastTheDeadlineTheBoundAreDeletedThenTheRestIsWipedOff) {
+  Add("u0");
+  Add("u1");
+  Lead();
+  ReserveAndRelease();
+  Bind("u0", 1);
+  Bind("u1", 2);
+  for (const Action& action : Do(Kind::kBind)) {
+    const bool first = action.pod.uid == "u0";
+    if (first) Change("u0", [](Pod& pod) { pod.node = "n0"; });
+    gangs_->Written(action.id, {.outcome = first ? Outcome::kDone : Outcome::kRefused, .error = "409"},
+                    now_s_);
+  }
+  now_s_ += 121;
+  const std::vector<Action> deletes = Do(Kind::kDelete);
+  ASSERT_EQ(deletes.size(), 1u);
+  EXPECT_EQ(deletes[0].pod.uid, "u0");
+  EXPECT_TRUE(Do(Kind::kClear).empty());
+  gangs_->Written(deletes[0].id, {.outcome = Outcome::kDone}, now_s_);
+  const std::vector<Action> clear = Do(Kind::kClear);
+  ASSERT_EQ(clear.size(), 1u);
+  EXPECT_EQ(clear[0].pod.uid, "u1");
+}
+
+TEST_F(GangsTest, ANodeThatIsNotAskedAboutIsLeftOut) {
+  Add("u0");
+  Add("u1");
+  Lead();
+  ReserveAndRelease();
+  const std::vector<std::string_view> others = {"n1", "n2"};
+  const auto answer = gangs_->Filter({.uid = "u0", .name_space = "team", .name = "u0"}, others, now_s_);
+  EXPECT_THAT(answer->others, HasSubstr("would not have it on n0"));
+  for (const Action& action : Do(Kind::kClear)) Accept(action);
+  now_s_ += 1;
+  EXPECT_TRUE(Do(Kind::kReserve).empty());
+  EXPECT_THAT(gangs_->WhyWaits("u0"), HasSubstr("the scheduler would not have its pods there"));
+  now_s_ += 31;
+  gangs_->ClusterChanged();
+  EXPECT_EQ(Do(Kind::kReserve).size(), 2u);
+}
+
+TEST_F(GangsTest, IncompleteGangsSaySoAndUngateLate) {
+  Add("u0");
+  Lead();
+  EXPECT_TRUE(Do(Kind::kReserve).empty());
+  ASSERT_EQ(Do(Kind::kTell).size(), 1u);
+  EXPECT_THAT(Filter("u0")->others, StartsWith("crossover: waits: its gang g is not complete: 1 of 2"));
+  now_s_ += 301;
+  EXPECT_EQ(Do(Kind::kRelease).size(), 1u);
+}
+
+TEST_F(GangsTest, PreemptSparesPartsOfGangs) {
+  Add("u0");
+  Add("u1");
+  Lead();
+  const auto left = gangs_->Preempt({.uid = "x", .name_space = "y", .name = "z"},
+                                    {{"n0", {.uids = {"u0", "other"}}}, {"n1", {.uids = {"other"}}}});
+  ASSERT_EQ(left.size(), 1u);
+  EXPECT_TRUE(left.contains("n1"));
+  EXPECT_TRUE(
+      gangs_->Preempt({.uid = "u0", .name_space = "y", .name = "z"}, {{"n1", {.uids = {"other"}}}}).empty());
+}
+
+TEST_F(GangsTest, PodsWithoutSlotsMayGoAnywhereAndUnknownOnesComeBack) {
+  Lead();
+  const std::vector<std::string_view> nodes = {"n0", "n1"};
+  EXPECT_EQ(
+      gangs_->Filter({.uid = "x", .name_space = "y", .name = "z", .slots = false}, nodes, 0)->nodes.size(),
+      2u);
+  EXPECT_FALSE(gangs_->Filter({.uid = "x", .name_space = "y", .name = "z"}, nodes, 0));
+}
+
+}  // namespace
+}  // namespace crossover::extender
