@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "benchmarks/placement/nodes.h"
-
 namespace crossover::benchmarks {
 
 std::vector<Live> ShortestFirst(std::vector<Live> live) {
@@ -11,15 +9,13 @@ std::vector<Live> ShortestFirst(std::vector<Live> live) {
   return live;
 }
 
-std::map<int, std::vector<Live>> Candidates(const std::vector<Live>& sorted, const Cluster& cluster,
-                                            int together) {
+std::map<int, std::vector<Live>> Candidates(const std::vector<Live>& sorted, Nodes nodes, int together) {
   std::map<int, std::vector<Live>> by_count;
   for (const Live& live : sorted) by_count[live.job->gpus].push_back(live);
   std::map<int, std::size_t> chosen, seen;
-  Nodes nodes(cluster);
   for (const Live& live : sorted) {
     const int gpus = live.job->gpus;
-    if (seen[gpus]++ < chosen[gpus] || !nodes.Take(gpus)) continue;
+    if (seen[gpus]++ < chosen[gpus] || nodes.Take(gpus).empty()) continue;
     chosen[gpus] = std::min(chosen[gpus] + static_cast<std::size_t>(together), by_count[gpus].size());
   }
   for (auto& [gpus, jobs] : by_count) jobs.resize(chosen[gpus]);

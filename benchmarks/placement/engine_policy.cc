@@ -13,14 +13,25 @@ namespace {
 using placement::Gang;
 using placement::Placed;
 
-// Those that have the same GPUs, by job.
-std::map<std::string, std::vector<const Job*>> ByGpus(const std::vector<Placed>& placed,
-                                                      const std::vector<Live>& live) {
-  std::map<std::string, std::vector<const Job*>> groups;
-  for (const Placed& one : placed) {
-    const auto found =
-        std::ranges::find_if(live, [&](const Live& l) { return std::to_string(l.job->id) == one.gang.id; });
-    groups[one.seats.front().gpus.front()].push_back(found->job);
+// Those that have the same GPUs, and on which nodes these are.
+struct Together {
+  std::vector<const Job*> jobs;
+  std::set<int> nodes;
+};
+
+int IndexOf(const placement::State& state, const std::string& node) {
+  return static_cast<int>(std::ranges::find(state.nodes, node, &placement::Node::name) - state.nodes.begin());
+}
+
+// By their first GPU.
+std::map<std::string, Together> ByGpus(const placement::State& state, const std::vector<Live>& live) {
+  std::map<std::string, const Job*> jobs;
+  for (const Live& one : live) jobs[std::to_string(one.job->id)] = one.job;
+  std::map<std::string, Together> groups;
+  for (const Placed& one : state.placed) {
+    Together& together = groups[one.seats.front().gpus.front()];
+    together.jobs.push_back(jobs.at(one.gang.id));
+    for (const placement::Seat& seat : one.seats) together.nodes.insert(IndexOf(state, seat.node));
   }
   return groups;
 }
@@ -32,18 +43,22 @@ class Engine : public Policy {
 
  protected:
   // Decides, and adds what was decided to the state.
-  void Place(const std::vector<Gang>& waiting, double now_s) {
-    const placement::Decision decision = placement::Decide(state_, waiting, now_s, settings_);
+  void Place(const std::vector<Gang>& waiting, const std::vector<bool>& up, double now_s) {
+    for (std::size_t n = 0; n < up.size(); ++n) state_.nodes[n].open = up[n];
+    placement::Decision decision = placement::Decide(state_, waiting, now_s, settings_);
+    state_.kept = std::move(decision.kept);
     for (const placement::Plan& plan : decision.plans) {
       const auto gang = std::ranges::find(waiting, plan.gang, &Gang::id);
-      state_.placed.push_back({*gang, plan.seats});
+      state_.placed.push_back({*gang, plan.seats, now_s});
     }
   }
   // `stops`: each starts again.
   std::vector<Run> Runs(const std::vector<Live>& live, bool stops) const {
     std::vector<Run> runs;
-    for (const auto& [gpu, jobs] : ByGpus(state_.placed, live))
-      AddRuns(jobs, live, cluster_, settings_.efficiency, stops, &runs);
+    for (const auto& [gpu, together] : ByGpus(state_, live)) {
+      const std::vector<int> nodes(together.nodes.begin(), together.nodes.end());
+      AddRuns(together.jobs, nodes, live, settings_.efficiency, stops, &runs);
+    }
     return runs;
   }
 
@@ -56,21 +71,22 @@ class Shipped : public Engine {
  public:
   Shipped(const Cluster& cluster, const placement::Settings& settings) : Engine(cluster, settings, 2) {}
 
-  std::vector<Run> Decide(const std::vector<Live>& live, double now_s) override {
-    std::erase_if(state_.placed, [&](const Placed& placed) {
-      return std::ranges::none_of(live,
-                                  [&](const Live& l) { return std::to_string(l.job->id) == placed.gang.id; });
-    });
+  std::vector<Run> Decide(const Situation& at) override {
+    std::set<std::string> running;
+    for (const Live& one : at.live) {
+      if (one.running) running.insert(std::to_string(one.job->id));
+    }
+    std::erase_if(state_.placed, [&](const Placed& placed) { return !running.contains(placed.gang.id); });
     std::vector<Gang> waiting;
-    for (const Live& one : live) {
+    for (const Live& one : at.live) {
       if (!one.running) waiting.push_back(Known(GangOf(*one.job)));
     }
     for (Placed& placed : state_.placed) {
       ran_.insert(placed.gang.key);
       placed.gang.profile.source = placement::Source::kMeasured;
     }
-    Place(waiting, now_s);
-    return Runs(live, false);
+    Place(waiting, at.up, at.now_s);
+    return Runs(at.live, false);
   }
 
  private:
@@ -89,17 +105,18 @@ class Powers : public Engine {
   }
 
   // The queue goes by arrival: what is left takes its place.
-  std::vector<Run> Decide(const std::vector<Live>& live, double) override {
+  std::vector<Run> Decide(const Situation& at) override {
     state_.placed.clear();
     std::vector<Gang> waiting;
-    for (const auto& [gpus, jobs] : Candidates(ShortestFirst(live), cluster_, kMostTogether)) {
+    for (const auto& [gpus, jobs] :
+         Candidates(ShortestFirst(at.live), Nodes(cluster_, at.up), kMostTogether)) {
       for (const Live& one : jobs) {
         waiting.push_back(GangOf(*one.job));
         waiting.back().arrived_s = GpuTimeLeft(one);
       }
     }
-    Place(waiting, 0);
-    return Runs(live, true);
+    Place(waiting, at.up, 0);
+    return Runs(at.live, true);
   }
 };
 

@@ -12,19 +12,21 @@ class Exclusive : public Policy {
  public:
   Exclusive(const Cluster& cluster, bool stops) : cluster_(cluster), stops_(stops) {}
 
-  std::vector<Run> Decide(const std::vector<Live>& live, double) override {
-    std::vector<Live> order = live;
+  std::vector<Run> Decide(const Situation& at) override {
+    std::vector<Live> order = at.live;
     if (stops_) {
       std::ranges::stable_sort(order, {}, [](const Live& l) { return l.left * l.job->iteration_s; });
     } else {  // first those that have GPUs, the large ones first: all fit again
       std::ranges::stable_sort(order, {}, [](const Live& l) { return l.running ? -l.job->gpus : 0; });
     }
-    Nodes nodes(cluster_);
+    Nodes nodes(cluster_, at.up);
     std::vector<Run> runs;
     for (const Live& one : order) {
-      if (!nodes.Take(one.job->gpus)) continue;
+      std::vector<int> taken = nodes.Take(one.job->gpus);
+      if (taken.empty()) continue;
       const bool starts = stops_ || !one.running;
-      runs.push_back({one.job, one.job->iteration_s * kAlonePenalty, starts ? StartOf(*one.job) : 0});
+      runs.push_back({one.job, one.job->iteration_s * kAlonePenalty, starts ? StartOf(*one.job) : 0, 1,
+                      std::move(taken)});
     }
     return runs;
   }

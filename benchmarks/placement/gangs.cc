@@ -23,18 +23,18 @@ placement::Gang GangOf(const Job& job) {
   return gang;
 }
 
-void AddRuns(std::span<const Job* const> together, const std::vector<Live>& live, const Cluster& cluster,
-             double efficiency, bool stops, std::vector<Run>* runs) {
+void AddRuns(std::span<const Job* const> together, const std::vector<int>& nodes,
+             const std::vector<Live>& live, double efficiency, bool stops, std::vector<Run>* runs) {
   std::vector<placement::Gang> gangs;
   for (const Job* job : together) gangs.push_back(GangOf(*job));
   std::vector<const placement::Gang*> pointers;
   for (const placement::Gang& gang : gangs) pointers.push_back(&gang);
-  const bool spans = together.front()->gpus > cluster.gpus_per_node;
-  const std::vector<double> slowdown = placement::Predict(pointers, spans, efficiency).slowdown;
+  const std::vector<double> slowdown = placement::Predict(pointers, nodes.size() > 1, efficiency).slowdown;
   for (std::size_t i = 0; i < together.size(); ++i) {
     const Job* job = together[i];
     const bool starts = stops || !std::ranges::find(live, job, &Live::job)->running;
-    runs->push_back({job, job->iteration_s * kAlonePenalty * slowdown[i], starts ? StartOf(*job) : 0});
+    runs->push_back({job, job->iteration_s * kAlonePenalty * slowdown[i], starts ? StartOf(*job) : 0,
+                     static_cast<int>(together.size()), nodes});
   }
 }
 

@@ -45,21 +45,23 @@ class Muri : public Policy {
  public:
   explicit Muri(const Cluster& cluster) : cluster_(cluster) {}
 
-  std::vector<Run> Decide(const std::vector<Live>& live, double) override {
+  std::vector<Run> Decide(const Situation& at) override {
     std::map<int, std::vector<Pack>> packs;
     needed_ = 0;
-    for (const auto& [gpus, jobs] : Candidates(ShortestFirst(live), cluster_, kMostTogether)) {
+    there_ = static_cast<int>(std::ranges::count(at.up, true)) * cluster_.gpus_per_node;
+    for (const auto& [gpus, jobs] :
+         Candidates(ShortestFirst(at.live), Nodes(cluster_, at.up), kMostTogether)) {
       for (const Live& job : jobs) packs[gpus].push_back({{job.job}, GpuTimeLeft(job)});
       needed_ += gpus * static_cast<int>(jobs.size());
     }
     for (int round = 0; round < kMostTogether && Short(); ++round) {
       for (auto& [gpus, group] : packs) group = Round(group, gpus);
     }
-    return Place(Unpack(packs, live));
+    return Place(Unpack(packs, at.live), at.up);
   }
 
  private:
-  bool Short() const { return needed_ > cluster_.nodes * cluster_.gpus_per_node; }
+  bool Short() const { return needed_ > there_; }
 
   // Matched ones are merged for as long as GPUs are short.
   std::vector<Pack> Round(const std::vector<Pack>& packs, int gpus) {
@@ -108,21 +110,24 @@ class Muri : public Policy {
     return after;
   }
 
-  std::vector<Run> Place(const std::vector<Pack>& packs) const {
-    Nodes nodes(cluster_);
+  std::vector<Run> Place(const std::vector<Pack>& packs, const std::vector<bool>& up) const {
+    Nodes nodes(cluster_, up);
     std::vector<Run> runs;
     for (const Pack& pack : packs) {
-      if (!nodes.Take(pack.jobs.front()->gpus)) continue;
+      const std::vector<int> taken = nodes.Take(pack.jobs.front()->gpus);
+      if (taken.empty()) continue;
       double start_s = 0;
       for (const Job* job : pack.jobs) start_s += StartOf(*job);
       const double cycle_s = PublishedCycle(pack.jobs);
-      for (const Job* job : pack.jobs) runs.push_back({job, cycle_s, start_s});
+      for (const Job* job : pack.jobs) {
+        runs.push_back({job, cycle_s, start_s, static_cast<int>(pack.jobs.size()), taken});
+      }
     }
     return runs;
   }
 
   Cluster cluster_;
-  int needed_ = 0;
+  int needed_ = 0, there_ = 0;  // GPUs
 };
 
 }  // namespace

@@ -11,24 +11,27 @@ namespace crossover::benchmarks {
 
 class Nodes {
  public:
-  explicit Nodes(const Cluster& cluster)
-      : each_(cluster.gpus_per_node), free_(static_cast<std::size_t>(cluster.nodes), cluster.gpus_per_node) {}
+  Nodes(const Cluster& cluster, const std::vector<bool>& up)
+      : each_(cluster.gpus_per_node), free_(static_cast<std::size_t>(cluster.nodes)) {
+    for (std::size_t n = 0; n < free_.size(); ++n) free_[n] = up[n] ? each_ : 0;
+  }
 
-  // Whether there was room; then it is taken.
-  bool Take(int gpus) {
-    std::vector<int> after = free_;
-    for (; gpus >= each_; gpus -= each_) {
-      const auto whole = std::ranges::find(after, each_);
-      if (whole == after.end()) return false;
-      *whole = 0;
-    }
-    if (gpus > 0) {
-      const auto node = std::ranges::find_if(after, [&](int free) { return free >= gpus; });
+  // Of which nodes it got GPUs; none: there was no room.
+  std::vector<int> Take(int gpus) {
+    std::vector<int> after = free_, taken;
+    const auto take = [&](auto node, int count) {
       if (node == after.end()) return false;
-      *node -= gpus;
+      *node -= count;
+      taken.push_back(static_cast<int>(node - after.begin()));
+      return true;
+    };
+    for (; gpus >= each_; gpus -= each_) {
+      if (!take(std::ranges::find(after, each_), each_)) return {};
     }
+    if (gpus > 0 && !take(std::ranges::find_if(after, [&](int free) { return free >= gpus; }), gpus))
+      return {};
     free_ = std::move(after);
-    return true;
+    return taken;
   }
 
  private:

@@ -1,4 +1,4 @@
-// What a policy is asked: who runs now, and how fast.
+// What a policy is asked: who runs now, where, and how fast.
 #pragma once
 
 #include <vector>
@@ -10,6 +10,7 @@ namespace crossover::benchmarks {
 struct Cluster {
   int nodes = 8;
   int gpus_per_node = 8;
+  int gpus() const { return nodes * gpus_per_node; }
 };
 
 // A job that came and has not ended.
@@ -19,18 +20,26 @@ struct Live {
   bool running = false;
 };
 
+// `live`: in order of arrival. `up`: of each node, whether it is there.
+struct Situation {
+  const std::vector<Live>& live;
+  const std::vector<bool>& up;
+  double now_s = 0;
+};
+
 struct Run {
   const Job* job = nullptr;
   double iteration_s = 0;  // as it goes now
   double lost_s = 0;       // before it goes on, from each event
+  int together = 1;        // jobs on its GPUs
+  std::vector<int> nodes{};
 };
 
 class Policy {
  public:
   virtual ~Policy() = default;
-  // Those that run from `now_s` until the next job comes or ends; all others wait. `live` in order of
-  // arrival.
-  virtual std::vector<Run> Decide(const std::vector<Live>& live, double now_s) = 0;
+  // Those that run until the next job comes or ends, or a node goes or returns; all others wait.
+  virtual std::vector<Run> Decide(const Situation& at) = 0;
 };
 
 }  // namespace crossover::benchmarks

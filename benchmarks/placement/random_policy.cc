@@ -13,24 +13,28 @@ class RandomPairs : public Policy {
   RandomPairs(const Cluster& cluster, double efficiency, std::uint64_t seed)
       : cluster_(cluster), efficiency_(efficiency), random_(seed) {}
 
-  std::vector<Run> Decide(const std::vector<Live>& live, double) override {
+  std::vector<Run> Decide(const Situation& at) override {
+    const std::vector<Live>& live = at.live;
     for (Pair& pair : pairs_) {
-      std::erase_if(pair,
-                    [&](const Job* job) { return std::ranges::find(live, job, &Live::job) == live.end(); });
+      std::erase_if(pair, [&](const Job* job) {
+        return std::ranges::none_of(live, [&](const Live& l) { return l.job == job && l.running; });
+      });
     }
     std::erase_if(pairs_, [](const Pair& pair) { return pair.empty(); });
     std::ranges::stable_sort(pairs_, {}, [](const Pair& pair) { return -pair.front()->gpus; });
-    Nodes nodes(cluster_);
-    for (const Pair& pair : pairs_) nodes.Take(pair.front()->gpus);
+    Nodes nodes(cluster_, at.up);
+    std::vector<std::vector<int>> taken;
+    for (const Pair& pair : pairs_) taken.push_back(nodes.Take(pair.front()->gpus));
     for (const Live& one : live) {
       if (one.running) continue;
-      if (nodes.Take(one.job->gpus)) {
+      if (std::vector<int> its = nodes.Take(one.job->gpus); !its.empty()) {
         pairs_.push_back({one.job});
+        taken.push_back(std::move(its));
       } else {
         JoinAny(one.job);
       }
     }
-    return Runs(live);
+    return Runs(live, taken);
   }
 
  private:
@@ -43,9 +47,11 @@ class RandomPairs : public Policy {
     }
     if (!open.empty()) open[random_() % open.size()]->push_back(job);
   }
-  std::vector<Run> Runs(const std::vector<Live>& live) const {
+  std::vector<Run> Runs(const std::vector<Live>& live, const std::vector<std::vector<int>>& taken) const {
     std::vector<Run> runs;
-    for (const Pair& pair : pairs_) AddRuns(pair, live, cluster_, efficiency_, false, &runs);
+    for (std::size_t i = 0; i < pairs_.size(); ++i) {
+      AddRuns(pairs_[i], taken[i], live, efficiency_, false, &runs);
+    }
     return runs;
   }
 

@@ -1,6 +1,7 @@
 #include "benchmarks/placement/simulate.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <map>
 #include <stdexcept>
@@ -10,32 +11,48 @@ namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
+// What of a live job is the simulation's alone.
+struct Progress {
+  double start_s = -1;  // for the first time
+  double kept = 0;      // iterations left at its last checkpoint
+  double unkept_s = 0;  // it has run since
+  int restarts = 0;
+};
+
 class Simulation {
  public:
-  Simulation(const std::vector<Job>& jobs, Policy& policy) : jobs_(jobs), policy_(policy) {}
+  Simulation(const std::vector<Job>& jobs, Policy& policy, const Cluster& cluster, const Failing& failing)
+      : jobs_(jobs),
+        policy_(policy),
+        cluster_(cluster),
+        checkpoint_s_(failing.checkpoint_s),
+        failures_(cluster.nodes, failing) {}
 
   Outcome Play() {
     while (next_ < jobs_.size() || !live_.empty()) {
       const double end_s = NextEnd();
       const double arrival_s = next_ < jobs_.size() ? jobs_[next_].submit_s : kNever;
-      if (end_s == kNever && arrival_s == kNever) {
+      const double change_s = failures_.next_s();
+      const bool whole = std::ranges::count(failures_.up(), false) == 0;
+      if (end_s == kNever && arrival_s == kNever && (change_s == kNever || whole)) {
         throw std::runtime_error("job " + std::to_string(live_.front().job->id) + " can never run");
       }
-      Advance(std::min(end_s, arrival_s));
+      Advance(std::min({end_s, arrival_s, change_s}));
       // As Muri's simulator has it: who was to end now ends, whatever restarts took meanwhile.
-      if (end_s <= arrival_s) End(end_s);
-      for (; next_ < jobs_.size() && jobs_[next_].submit_s <= now_s_; ++next_) {
-        live_.push_back({&jobs_[next_], jobs_[next_].iterations, false});
-      }
+      if (end_s <= std::min(arrival_s, change_s)) End(end_s);
+      if (change_s <= now_s_) Stop(failures_.Pass());
+      for (; next_ < jobs_.size() && jobs_[next_].submit_s <= now_s_; ++next_) Arrive(jobs_[next_]);
       Decide();
     }
     return std::move(outcome_);
   }
 
  private:
-  double EndOf(const Run& run) const {
-    const auto live = std::ranges::find(live_, run.job, &Live::job);
-    return now_s_ + live->left * run.iteration_s;
+  Live& LiveOf(const Job* job) { return *std::ranges::find(live_, job, &Live::job); }
+
+  void Arrive(const Job& job) {
+    live_.push_back({&job, job.iterations, false});
+    progress_[&job].kept = job.iterations;
   }
   double NextEnd() const {
     double next = kNever;
@@ -43,33 +60,66 @@ class Simulation {
     return next;
   }
   void Advance(double to_s) {
+    const double took_s = to_s - now_s_;
     for (const Run& run : runs_) {
-      const auto live = std::ranges::find(live_, run.job, &Live::job);
-      live->left -= std::max(0.0, to_s - now_s_ - run.lost_s) / run.iteration_s;
+      Live& live = LiveOf(run.job);
+      const double ran_s = std::max(0.0, took_s - run.lost_s);
+      live.left -= ran_s / run.iteration_s;
+      Progress& progress = progress_[run.job];
+      progress.unkept_s += ran_s;
+      if (progress.unkept_s >= checkpoint_s_) {
+        progress.unkept_s = std::fmod(progress.unkept_s, checkpoint_s_);
+        progress.kept = live.left + progress.unkept_s / run.iteration_s;
+      }
+      outcome_.held_gpu_s += took_s * run.job->gpus / run.together;
     }
+    const auto up = std::ranges::count(failures_.up(), true);
+    outcome_.there_gpu_s += took_s * static_cast<double>(up) * cluster_.gpus_per_node;
     now_s_ = to_s;
   }
   void End(double end_s) {
     std::erase_if(live_, [&](const Live& live) {
       const auto end = ends_.find(live.job);
       if (!live.running || end == ends_.end() || end->second > end_s + 1e-4) return false;
-      outcome_.jobs.push_back({live.job, end_s});
+      const Progress& progress = progress_[live.job];
+      outcome_.jobs.push_back({live.job, end_s, progress.start_s, progress.restarts});
+      progress_.erase(live.job);
       return true;
     });
   }
+  // Those that run on a node, if it failed.
+  void Stop(int node) {
+    if (failures_.up()[static_cast<std::size_t>(node)]) return;
+    for (const Run& run : runs_) {
+      const auto live = std::ranges::find(live_, run.job, &Live::job);
+      if (live == live_.end() || std::ranges::count(run.nodes, node) == 0) continue;
+      Progress& progress = progress_[run.job];
+      live->running = false;
+      live->left = progress.kept;
+      progress.unkept_s = 0;
+      ++progress.restarts;
+    }
+  }
   void Decide() {
-    runs_ = policy_.Decide(live_, now_s_);
+    runs_ = policy_.Decide({live_, failures_.up(), now_s_});
     ends_.clear();
     for (Live& live : live_) live.running = false;
     for (const Run& run : runs_) {
-      std::ranges::find(live_, run.job, &Live::job)->running = true;
-      ends_[run.job] = EndOf(run);
+      Live& live = LiveOf(run.job);
+      live.running = true;
+      ends_[run.job] = now_s_ + live.left * run.iteration_s;
+      double& start_s = progress_[run.job].start_s;
+      if (start_s < 0) start_s = now_s_;
     }
   }
 
   const std::vector<Job>& jobs_;
   Policy& policy_;
+  Cluster cluster_;
+  double checkpoint_s_;
+  Failures failures_;
   std::vector<Live> live_;
+  std::map<const Job*, Progress> progress_;
   std::vector<Run> runs_;
   std::map<const Job*, double> ends_;
   std::size_t next_ = 0;
@@ -79,10 +129,19 @@ class Simulation {
 
 }  // namespace
 
-double Outcome::mean_completion_s() const {
+double Outcome::Mean(const std::function<double(const Ended&)>& of) const {
   double sum = 0;
-  for (const Ended& ended : jobs) sum += ended.end_s - ended.job->submit_s;
+  for (const Ended& ended : jobs) sum += of(ended);
   return sum / static_cast<double>(jobs.size());
+}
+
+double Outcome::Quantile(double part, const std::function<double(const Ended&)>& of) const {
+  std::vector<double> values;
+  for (const Ended& ended : jobs) values.push_back(of(ended));
+  if (values.empty()) return 0;
+  std::ranges::sort(values);
+  const double place = std::ceil(part * static_cast<double>(values.size())) - 1;
+  return values[static_cast<std::size_t>(std::max(0.0, place))];
 }
 
 double Outcome::makespan_s() const {
@@ -91,12 +150,15 @@ double Outcome::makespan_s() const {
   return last;
 }
 
-double Outcome::mean_slowdown() const {
-  double sum = 0;
-  for (const Ended& ended : jobs) sum += (ended.end_s - ended.job->submit_s) / ended.job->length_s();
-  return sum / static_cast<double>(jobs.size());
+int Outcome::restarts() const {
+  int count = 0;
+  for (const Ended& ended : jobs) count += ended.restarts;
+  return count;
 }
 
-Outcome Simulate(const std::vector<Job>& jobs, Policy& policy) { return Simulation(jobs, policy).Play(); }
+Outcome Simulate(const std::vector<Job>& jobs, Policy& policy, const Cluster& cluster,
+                 const Failing& failing) {
+  return Simulation(jobs, policy, cluster, failing).Play();
+}
 
 }  // namespace crossover::benchmarks

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <stdexcept>
 
 #include "benchmarks/placement/policies.h"
@@ -14,14 +16,20 @@ class Watched : public Policy {
  public:
   Watched(std::unique_ptr<Policy> policy, const Cluster& cluster, int together)
       : policy_(std::move(policy)), most_(cluster.nodes * cluster.gpus_per_node * together) {}
-  std::vector<Run> Decide(const std::vector<Live>& live, double now_s) override {
-    std::vector<Run> runs = policy_->Decide(live, now_s);
+  std::vector<Run> Decide(const Situation& at) override {
+    std::vector<Run> runs = policy_->Decide(at);
     int gpus = 0;
+    double held = 0;
     for (const Run& run : runs) {
       gpus += run.job->gpus;
+      held += static_cast<double>(run.job->gpus) / run.together;
       EXPECT_GE(run.iteration_s, run.job->iteration_s) << "faster than alone";
+      EXPECT_FALSE(run.nodes.empty());
+      for (const int node : run.nodes)
+        EXPECT_TRUE(at.up[static_cast<std::size_t>(node)]) << "on a node that is down";
     }
     EXPECT_LE(gpus, most_);
+    EXPECT_LE(held, 8.0 * static_cast<double>(std::ranges::count(at.up, true)) + 1e-9);
     return runs;
   }
 
@@ -32,10 +40,10 @@ class Watched : public Policy {
 
 const Cluster kTwo{.nodes = 2, .gpus_per_node = 8};
 
-Outcome Of(std::unique_ptr<Policy> policy, int together) {
+Outcome Of(std::unique_ptr<Policy> policy, int together, const Failing& failing = {}) {
   static const std::vector<Job> jobs = ReadTrace(TRACE);
   Watched watched(std::move(policy), kTwo, together);
-  return Simulate(jobs, watched);
+  return Simulate(jobs, watched, kTwo, failing);
 }
 
 TEST(SimulateTest, EveryPolicyEndsEveryJob) {
@@ -65,11 +73,67 @@ TEST(SimulateTest, WhoSharesEndsEarlier) {
   EXPECT_LT(powers.mean_completion_s(), exclusive.mean_completion_s());
 }
 
+// By hand: on 16 GPUs 1025 s of all, 416 s of eight (208 s of which only four), 203 s of all.
+TEST(SimulateTest, OccupancyIsWhatWasHeldOfWhatWasThere) {
+  const Outcome outcome = Of(MakeFifo(kTwo), 1);
+  EXPECT_NEAR(outcome.there_gpu_s, 16 * outcome.makespan_s(), 1e-6);
+  EXPECT_GT(outcome.occupancy(), 0.8);
+  EXPECT_LT(outcome.occupancy(), 1);
+  EXPECT_LT(Of(MakePowers(kTwo, 0.95), 4).held_gpu_s, outcome.held_gpu_s) << "who shares holds less";
+}
+
+TEST(SimulateTest, WaitsAndQuantiles) {
+  const Outcome outcome = Of(MakeFifo(kTwo), 1);
+  EXPECT_EQ(outcome.Quantile(0, &Ended::wait_s), 0);
+  EXPECT_NEAR(outcome.Quantile(1, &Ended::wait_s), 1025 + 416 - 20, 1e-6) << "the one of 16 GPUs";
+  EXPECT_NEAR(outcome.Quantile(0.4, &Ended::wait_s), 0, 1e-6) << "the first two";
+}
+
+TEST(SimulateTest, GangsOfANodeThatFailsStartAgain) {
+  const Failing often{.mean_up_s = 700, .down_s = 300, .checkpoint_s = 200, .seed = 1};
+  Failing lossy = often;
+  lossy.checkpoint_s = 1e9;  // they begin anew each time
+  const auto policies = {+[] { return MakeFifo(kTwo); },         +[] { return MakeShortest(kTwo); },
+                         +[] { return MakeRandom(kTwo, 1, 1); }, +[] { return MakeMuri(kTwo); },
+                         +[] { return MakeShipped(kTwo, {}); },  +[] { return MakePowers(kTwo, 0.95); }};
+  for (const auto& make : policies) {
+    const Outcome sound = Of(make(), 4), failing = Of(make(), 4, often), again = Of(make(), 4, often);
+    EXPECT_EQ(failing.jobs.size(), 5u);
+    EXPECT_GT(failing.restarts(), 0);
+    EXPECT_GT(failing.makespan_s(), sound.makespan_s());
+    EXPECT_EQ(failing.makespan_s(), again.makespan_s()) << "by the seed alone";
+    EXPECT_LT(failing.there_gpu_s, 16 * failing.makespan_s());
+    EXPECT_GT(Of(make(), 4, lossy).mean_completion_s(), failing.mean_completion_s());
+  }
+}
+
+TEST(FailuresTest, NodesFailAndReturn) {
+  Failures failures(3, {.mean_up_s = 1000, .down_s = 10, .checkpoint_s = 1, .seed = 7});
+  double before_s = 0, up_s = 0;
+  std::vector<double> since_s(3, 0);
+  int fallen = 0;
+  for (int i = 0; i < 6000; ++i) {
+    const double at_s = failures.next_s();
+    ASSERT_GE(at_s, before_s);
+    before_s = at_s;
+    const auto node = static_cast<std::size_t>(failures.Pass());
+    if (failures.up()[node]) {
+      EXPECT_NEAR(at_s - since_s[node], 10, 1e-6);
+    } else {
+      up_s += at_s - since_s[node];
+      ++fallen;
+    }
+    since_s[node] = at_s;
+  }
+  EXPECT_NEAR(up_s / fallen, 1000, 100);
+  EXPECT_EQ(Failures(3, {}).next_s(), HUGE_VAL);
+}
+
 TEST(SimulateTest, AJobThatFitsNowhereIsNamed) {
   const std::vector<Job> jobs = ReadTrace(TRACE);
   const Cluster one{.nodes = 1, .gpus_per_node = 8};
   const auto policy = MakeFifo(one);
-  EXPECT_THROW(Simulate(jobs, *policy), std::runtime_error);
+  EXPECT_THROW(Simulate(jobs, *policy, one), std::runtime_error);
 }
 
 }  // namespace

@@ -1,0 +1,27 @@
+// What placement_trace was asked for on its command line.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "benchmarks/placement/failures.h"
+#include "benchmarks/placement/policies.h"
+
+namespace crossover::benchmarks {
+
+struct Options {
+  std::string trace;
+  std::string policy;
+  std::string jobs;  // where a line per job goes; empty: nowhere
+  Cluster cluster;
+  placement::Settings settings;
+  Failing failing;
+  std::uint64_t seed = 1;  // of what policies leave to chance
+};
+
+// Throws std::runtime_error that names what is wrong, and the usage.
+Options OptionsOf(int argc, const char* const* argv);
+
+std::unique_ptr<Policy> PolicyOf(const Options& options);
+
+}  // namespace crossover::benchmarks
