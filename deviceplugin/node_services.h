@@ -125,7 +125,7 @@ class NodeServices : public Companion {
   std::map<std::string, std::string> faults_;            // of GPUs
   std::map<std::string, std::string> held_by_unhooked_;  // GPUs without turns
   std::set<kube::Event> told_of_unhooked_;               // to pods
-  JobTable jobs_;  // of the publisher's thread alone
+  JobTable jobs_;                                        // of the publisher's thread alone
   Publisher publisher_;
   threads::Rounds rounds_;  // last: these use the others
   threads::Rounds library_rounds_;

@@ -50,7 +50,15 @@ std::string OwnerOf(const json& metadata) {
   return Text(At(metadata, "name"));
 }
 
-std::string Hashed(std::string_view text) { return base::HexOf(base::Hash(text)).data(); }
+constexpr std::size_t kHashed = 17;
+std::string Hashed(std::string_view text) { return std::string("-") + base::HexOf(base::Hash(text)).data(); }
+
+// Its first bytes, not cut within a letter.
+std::string CutTo(std::string_view text, std::size_t bytes) {
+  if (text.size() <= bytes) return std::string(text);
+  while (bytes > 0 && (static_cast<unsigned char>(text[bytes]) & 0xc0) == 0x80) --bytes;
+  return std::string(text.substr(0, bytes));
+}
 
 std::string TemplateOf(const json& pod) {
   json seen = json::array();
@@ -73,14 +81,11 @@ std::string TemplateOf(const json& pod) {
 std::string ProfileKeyOf(const json& pod) {
   const json& metadata = At(pod, "metadata");
   std::string key = Text(At(At(metadata, "annotations"), base::kProfileKeyAnnotation));
-  if (key.size() > kLongestProfileKey) {
-    const std::string hash = Hashed(key);
-    return key.substr(0, kLongestProfileKey - 1 - hash.size()) + "-" + hash;
-  }
+  if (key.size() > kLongestProfileKey) return CutTo(key, kLongestProfileKey - kHashed) + Hashed(key);
   if (!key.empty()) return key;
   const std::string owner = OwnerOf(metadata);
   if (owner.empty()) return "";
-  return std::string(WithoutRun(owner)) + "-" + Hashed(TemplateOf(pod));
+  return CutTo(WithoutRun(owner), kLongestProfileKey - kHashed) + Hashed(TemplateOf(pod));
 }
 
 }  // namespace crossover::kube

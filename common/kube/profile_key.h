@@ -8,8 +8,8 @@ namespace crossover::kube {
 
 inline constexpr std::size_t kLongestProfileKey = 253;
 
-// The annotation crossover.dev/profile-key, cut where it is too long (with a hash of the whole). Where there is
-// none: the name of whoever made the pod, without what tells one run from another (the numbers and random
+// The annotation crossover.dev/profile-key, cut where it is too long (with a hash of the whole). Where there
+// is none: the name of whoever made the pod, without what tells one run from another (the numbers and random
 // endings of "nightly-29387160-x7k2p"), and a hash of what the pod's template says of the containers that ask
 // for slots: image, command, arguments and slots, and of the gang's size. Runs of one job have the same key;
 // one that is started with other arguments has another. Environment variables count for nothing, since those

@@ -32,7 +32,7 @@ struct Pod {
   // By which its gang is known where no annotation says it: from the labels of whoever made it.
   std::string owner;
   std::string profile_key;  // of its job (kube::ProfileKeyOf)
-  bool managed = false;      // has the label by which the extender finds it
+  bool managed = false;     // has the label by which the extender finds it
   kube::Requests requests;
   bool controlled = false;  // whoever made it makes another when it goes
 

@@ -46,11 +46,11 @@ struct GpuNode {
     std::uint32_t gang_size = 0;  // 0: not known
     std::uint32_t gpus = 0;       // of this node
     std::optional<double> compute_s, exposed_s, step_alone_s;
-    std::optional<double> jitter;         // of compute, over compute
-    std::optional<std::uint64_t> memory;  // the most it had on one GPU, bytes
-    std::string source;                   // of the step alone: measured, remembered or estimated
-    std::uint64_t iterations = 0;         // of the rank that has fewest; at most kMostIterations
-    std::int64_t began_s = 0, at_s = 0;   // it was here first, and last
+    std::optional<double> jitter;             // of compute, over compute
+    std::optional<std::uint64_t> memory;      // the most it had on one GPU, bytes
+    std::string source;                       // of the step alone: measured, remembered or estimated
+    std::uint64_t iterations = 0;             // of the rank that has fewest; at most kMostIterations
+    std::int64_t began_s = 0, at_s = 0;       // it was here first, and last
     std::optional<std::int64_t> disturbed_s;  // when somebody who takes no part was beside it last
     bool ended = false;
     std::vector<Meeting> meetings;

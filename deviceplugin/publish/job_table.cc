@@ -12,7 +12,9 @@ namespace {
 constexpr double kNoise = 0.02;           // of a figure: less is no change
 constexpr std::int64_t kAnewS = 10 * 60;  // after which its time is told although nothing has changed
 
-double Seconds(turn::Time time) { return static_cast<double>(time) / static_cast<double>(base::kNsPerSecond); }
+double Seconds(turn::Time time) {
+  return static_cast<double>(time) / static_cast<double>(base::kNsPerSecond);
+}
 
 class Mean {
  public:
@@ -163,8 +165,9 @@ void JobTable::NoteMeeting(const JobKey& job, const GpuView& gpu, const Instant&
   }
   std::vector<Meeting>& meetings = found->second.meetings;
   const auto same = [&beside](const Meeting& meeting) {
-    return std::ranges::equal(meeting.beside, beside, {}, [](const auto& entry) { return entry.first; },
-                              [](const auto& entry) { return entry.first; });
+    return std::ranges::equal(
+        meeting.beside, beside, {}, [](const auto& entry) { return entry.first; },
+        [](const auto& entry) { return entry.first; });
   };
   auto meeting = std::find_if(meetings.begin(), meetings.end(), same);
   if (meeting == meetings.end()) {

@@ -1,5 +1,5 @@
-// What this node's jobs need and gained, as it is published: means over their ranks here, and for a while after
-// they have ended. Pure: it is told what the books say, and when. Not thread-safe.
+// What this node's jobs need and gained, as it is published: means over their ranks here, and for a while
+// after they have ended. Pure: it is told what the books say, and when. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -19,10 +19,10 @@ class JobTable {
   // A job that has ended stays until it has been published, and for so long after: whoever gathers profiles
   // may be away for a quarter of an hour and misses nothing. It is forgotten when the daemon ends.
   static constexpr turn::Time kStays = 15 * 60 * base::kNsPerSecond;
-  static constexpr std::size_t kMostEnded = 64;     // the oldest go first
-  static constexpr std::size_t kMostMeetings = 8;   // of a job; the oldest go first
-  static constexpr int kLeastLooks = 10;            // at a meeting before its gain is said
-  static constexpr int kMostLooks = 120;            // over which it is a mean
+  static constexpr std::size_t kMostEnded = 64;    // the oldest go first
+  static constexpr std::size_t kMostMeetings = 8;  // of a job; the oldest go first
+  static constexpr int kLeastLooks = 10;           // at a meeting before its gain is said
+  static constexpr int kMostLooks = 120;           // over which it is a mean
 
   struct Instant {
     turn::Time monotonic = 0;
@@ -34,7 +34,8 @@ class JobTable {
   // pod are left out.
   void Look(const std::vector<RankView>& ranks, const std::vector<GpuView>& gpus, const KeyOf& key_of,
             const Instant& now);
-  // By namespace and gang. What has hardly changed stays as it was said last, so that nobody is told of noise.
+  // By namespace and gang. What has hardly changed stays as it was said last, so that nobody is told of
+  // noise.
   std::vector<GpuNode::Job> Jobs() const;
   // What Jobs() said last is published.
   void NotePublished(turn::Time now);

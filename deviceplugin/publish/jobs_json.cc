@@ -21,7 +21,7 @@ std::string TimeText(std::int64_t seconds) {
 
 // To four figures: more is noise.
 double Rounded(double value) {
-  if (value == 0 || !std::isfinite(value)) return 0;
+  if (std::abs(value) < 1e-12 || !std::isfinite(value)) return 0;
   const double place = std::pow(10.0, 3 - std::floor(std::log10(std::abs(value))));
   return std::round(value * place) / place;
 }
@@ -29,21 +29,16 @@ double Rounded(double value) {
 json MeetingJson(const GpuNode::Meeting& meeting) {
   json beside = json::array();
   for (const GpuNode::Peer& peer : meeting.beside) {
-    beside.push_back(
-        {{"namespace", peer.name_space}, {"gang", peer.gang}, {"profileKey", peer.profile_key}});
+    beside.push_back({{"namespace", peer.name_space}, {"gang", peer.gang}, {"profileKey", peer.profile_key}});
   }
   return {{"beside", beside}, {"gain", Rounded(meeting.gain)}, {"measuredAt", TimeText(meeting.at_s)}};
 }
 
 json JobJson(const GpuNode::Job& job) {
-  json object = {{"namespace", job.name_space},
-                 {"gang", job.gang},
-                 {"profileKey", job.profile_key},
-                 {"gpus", job.gpus},
-                 {"iterations", job.iterations},
-                 {"beganAt", TimeText(job.began_s)},
-                 {"measuredAt", TimeText(job.at_s)},
-                 {"ended", job.ended}};
+  json object = {{"namespace", job.name_space},      {"gang", job.gang},
+                 {"profileKey", job.profile_key},    {"gpus", job.gpus},
+                 {"iterations", job.iterations},     {"beganAt", TimeText(job.began_s)},
+                 {"measuredAt", TimeText(job.at_s)}, {"ended", job.ended}};
   if (job.gang_size != 0) object["gangSize"] = job.gang_size;
   if (job.compute_s) object["computeSeconds"] = Rounded(*job.compute_s);
   if (job.exposed_s) object["exposedSeconds"] = Rounded(*job.exposed_s);

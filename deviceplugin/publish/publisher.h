@@ -17,8 +17,8 @@ namespace crossover::deviceplugin {
 
 class Publisher {
  public:
-  // Both are called on the publisher's thread. `look`: nothing where not all is known now. `on_published`: what
-  // `look` said last is published.
+  // Both are called on the publisher's thread. `look`: nothing where not all is known now. `on_published`:
+  // what `look` said last is published.
   Publisher(kube::Access access, std::function<std::optional<GpuNode>()> look,
             std::function<void()> on_published = {});
   // What has not been published by then is not.

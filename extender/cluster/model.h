@@ -175,7 +175,7 @@ struct GpuNode {
   std::string sharing;  // mps, timeslice or exclusive
   bool multi_user = false;
   std::vector<Gpu> gpus;
-  Resources requested;  // by its pods that are not ours, as the daemon sees them
+  Resources requested;    // by its pods that are not ours, as the daemon sees them
   std::vector<Job> jobs;  // profiles/reports.h reads them
 
   friend bool operator==(const GpuNode&, const GpuNode&) = default;

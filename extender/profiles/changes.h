@@ -14,8 +14,8 @@ struct ProfileChange {
   ProfileRecord record;  // as it is to be; its name is set
 };
 
-// `known`: as they were written last; `merged`: as they should be, all of `known` among them. Those that no job
-// has used for long are removed, but not where their user wrote figures into them.
+// `known`: as they were written last; `merged`: as they should be, all of `known` among them. Those that no
+// job has used for long are removed, but not where their user wrote figures into them.
 std::vector<ProfileChange> ChangesOf(const ProfileRecords& known, const ProfileRecords& merged, double now_s,
                                      const ProfileSettings& settings);
 

@@ -15,9 +15,9 @@ struct ProfileFigures {
   int samples = 0;  // runs that count
 };
 
-// Runs weigh by how many iterations they are from (half where those were only estimated) and by how much older
-// than the newest they are. One that ran beside a process that took no part counts only where it is within a
-// quarter of what the others say. Peak memory is the most of all; GPUs are those of the newest.
+// Runs weigh by how many iterations they are from (half where those were only estimated) and by how much
+// older than the newest they are. One that ran beside a process that took no part counts only where it is
+// within a quarter of what the others say. Peak memory is the most of all; GPUs are those of the newest.
 ProfileFigures FiguresOf(const ProfileRecord& record, const ProfileSettings& settings);
 
 // Of all times that the two met, by how much older than the newest they are.

@@ -141,7 +141,8 @@ void PutGains(const Jobs& nodes, ProfileRecord* record) {
 
 void Forget(double now_s, const ProfileSettings& settings, ProfileRecord* record) {
   for (ProfileMeeting& meeting : record->meetings) {
-    std::erase_if(meeting.gains, [&](const ProfileGain& gain) { return now_s - gain.at_s > settings.forget_s; });
+    std::erase_if(meeting.gains,
+                  [&](const ProfileGain& gain) { return now_s - gain.at_s > settings.forget_s; });
   }
   std::erase_if(record->meetings, [](const ProfileMeeting& meeting) { return meeting.gains.empty(); });
   if (record->meetings.size() <= kMostMeetings) return;

@@ -13,8 +13,8 @@ inline constexpr std::size_t kMostMeetings = 32;  // likewise
 inline constexpr std::size_t kMostGains = 4;      // of a meeting
 
 // `jobs`: of all nodes. What is told again counts once: a run is known by its gang and when it was, a gain by
-// both gangs. Of a run, the figures are means over its ranks, peak memory the most. Jobs without a key are left
-// out, and so are gains of more than two jobs, of which nobody knows whose they are.
+// both gangs. Of a run, the figures are means over its ranks, peak memory the most. Jobs without a key are
+// left out, and so are gains of more than two jobs, of which nobody knows whose they are.
 ProfileRecords Merge(ProfileRecords known, std::span<const GpuNode::Job> jobs, double now_s,
                      const ProfileSettings& settings);
 

@@ -26,7 +26,7 @@ constexpr double kMostBytes = 1e15;
 
 // To four figures: more is noise.
 double Rounded(double value) {
-  if (value == 0 || !std::isfinite(value)) return 0;
+  if (std::abs(value) < 1e-12 || !std::isfinite(value)) return 0;
   const double place = std::pow(10.0, 3 - std::floor(std::log10(std::abs(value))));
   return std::round(value * place) / place;
 }

@@ -13,8 +13,8 @@ namespace crossover::extender {
 // Of the object for a key that has none yet: the key as far as names of objects go, and a hash of the whole.
 std::string ProfileNameOf(const std::string& key);
 
-// `object`: of which nothing is trusted. Its key is what its spec says, or its name. Nothing for what lacks its
-// names.
+// `object`: of which nothing is trusted. Its key is what its spec says, or its name. Nothing for what lacks
+// its names.
 std::optional<std::pair<ProfileId, ProfileRecord>> ParseRecord(const nlohmann::json& object);
 
 // As server-side applies have them: the object alone, and its status, of an object of that name.

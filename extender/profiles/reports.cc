@@ -23,9 +23,8 @@ constexpr std::size_t kMostMeetingsOfJob = 16;
 constexpr std::size_t kMostPeers = 16;
 
 GpuNode::Meeting MeetingOf(const json& object) {
-  GpuNode::Meeting meeting{.beside = {},
-                           .gain = NumberIn(object, "gain", kMostGain),
-                           .at_s = TimeIn(object, "measuredAt")};
+  GpuNode::Meeting meeting{
+      .beside = {}, .gain = NumberIn(object, "gain", kMostGain), .at_s = TimeIn(object, "measuredAt")};
   const json& beside = At(object, "beside");
   if (!beside.is_array() || beside.size() > kMostPeers) return meeting;
   for (const json& peer : beside)
@@ -69,7 +68,8 @@ std::vector<GpuNode::Job> JobsOf(const json& gpu_node) {
   for (const json& object : listed) {
     if (jobs.size() >= kMostJobsOfNode) break;
     GpuNode::Job job = JobOf(object);
-    const bool sound = !job.name_space.empty() && !job.gang.empty() && job.at_s > 0 && job.began_s <= job.at_s;
+    const bool sound =
+        !job.name_space.empty() && !job.gang.empty() && job.at_s > 0 && job.began_s <= job.at_s;
     if (sound) jobs.push_back(std::move(job));
   }
   return jobs;

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "common/base/job_environment.h"
+#include "common/kube/profile_key.h"
 #include "deviceplugin/arbiter/messages.h"
 #include "deviceplugin/pods/identity.h"
 #include "deviceplugin/pods/pod_table.h"
@@ -23,6 +24,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (!crossover::arbiter::ValidGangName(GangOf(pod))) std::abort();
     if (HelloOf(pod, {}).gang.empty()) std::abort();
     AssignmentOf(pod);
+    if (pod.profile_key.size() > crossover::kube::kLongestProfileKey) std::abort();
+    if (pod.requests.milli_cpu < 0 || pod.requests.memory_bytes < 0) std::abort();
   }
   table.AssignedTo(1, {});
   table.OnDelete(object);

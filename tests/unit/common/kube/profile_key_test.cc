@@ -10,8 +10,7 @@ namespace {
 using nlohmann::json;
 
 json Pod(const std::string& job, const std::string& argument = "--layers=24") {
-  return {{"metadata",
-           {{"name", job + "-0-abcde"}, {"labels", {{"batch.kubernetes.io/job-name", job}}}}},
+  return {{"metadata", {{"name", job + "-0-abcde"}, {"labels", {{"batch.kubernetes.io/job-name", job}}}}},
           {"spec",
            {{"containers",
              {{{"name", "main"},
@@ -26,6 +25,10 @@ TEST(ProfileKeyTest, TheAnnotationSaysIt) {
   EXPECT_EQ(ProfileKeyOf(pod), "bert");
   pod["metadata"]["annotations"]["crossover.dev/profile-key"] = std::string(1000, 'x');
   EXPECT_EQ(ProfileKeyOf(pod).size(), kLongestProfileKey);
+  std::string wide;
+  while (wide.size() < 1000) wide += "\xe2\x82\xac";
+  pod["metadata"]["annotations"]["crossover.dev/profile-key"] = wide;
+  EXPECT_NO_THROW(json(ProfileKeyOf(pod)).dump()) << "is cut between letters";
 }
 
 TEST(ProfileKeyTest, RunsOfOneJobHaveTheSame) {
@@ -56,9 +59,11 @@ TEST(ProfileKeyTest, OtherJobsHaveOthers) {
 }
 
 TEST(ProfileKeyTest, OddPods) {
+  EXPECT_LE(ProfileKeyOf(Pod(std::string(1000, 'x'))).size(), kLongestProfileKey);
   for (const char* text : {"null", "3", "{}", R"({"metadata": {"labels": 3}})"})
     EXPECT_EQ(ProfileKeyOf(json::parse(text)), "") << text;
-  EXPECT_FALSE(ProfileKeyOf(json::parse(R"({"metadata": {"name": "p"}, "spec": {"containers": [7]}})")).empty());
+  EXPECT_FALSE(
+      ProfileKeyOf(json::parse(R"({"metadata": {"name": "p"}, "spec": {"containers": [7]}})")).empty());
   EXPECT_TRUE(ProfileKeyOf(json::parse(R"({"metadata": {"name": "123"}})")).starts_with("123-"));
 }
 

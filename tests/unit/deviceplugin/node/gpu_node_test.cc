@@ -33,16 +33,18 @@ GpuNode Made() {
       .sharing = "mps",
       .sharing_reason = "it runs",
       .mps_served = 1000,
-      .gpus = {
-          {.uuid = "GPU-a",
-           .model = "H100",
-           .memory_bytes = 80,
-           .slots = 2,
-           .withheld = "",
-           .no_turns = "",
-           .holders = {{"team", "p", "main", "team/g", {"GPU-a::0", "GPU-a::1"}}}},
-          {.uuid = "GPU-b", .model = "", .slots = 2, .withheld = "Xid 79", .no_turns = "", .holders = {}}},
-      .requested = {.requests = {.milli_cpu = 1500, .memory_bytes = 1 << 20, .others = {{"example.com/nic", 1}}},
+      .gpus =
+          {{.uuid = "GPU-a",
+            .model = "H100",
+            .memory_bytes = 80,
+            .slots = 2,
+            .withheld = "",
+            .no_turns = "",
+            .holders = {{"team", "p", "main", "team/g", {"GPU-a::0", "GPU-a::1"}}}},
+           {.uuid = "GPU-b", .model = "", .slots = 2, .withheld = "Xid 79", .no_turns = "", .holders = {}}},
+      .requested = {.requests = {.milli_cpu = 1500,
+                                 .memory_bytes = 1 << 20,
+                                 .others = {{"example.com/nic", 1}}},
                     .pods = 3},
       .jobs = {Job()}};
 }
@@ -66,8 +68,9 @@ TEST(GpuNodeTest, WhatIsApplied) {
 
 TEST(GpuNodeTest, JobsAndWhatOtherPodsAskFor) {
   const json status = json::parse(BodyOf(Made()))["status"];
-  EXPECT_EQ(status["requested"],
-            json::parse(R"({"milliCPU":1500,"memoryBytes":1048576,"pods":3,"others":{"example.com/nic":1}})"));
+  EXPECT_EQ(
+      status["requested"],
+      json::parse(R"({"milliCPU":1500,"memoryBytes":1048576,"pods":3,"others":{"example.com/nic":1}})"));
   const json& job = status["jobs"][0];
   EXPECT_EQ(job["computeSeconds"], 0.01235) << "more figures are noise";
   EXPECT_EQ(job["measuredAt"], "2023-11-14T22:13:20Z");

@@ -13,8 +13,13 @@ const ProfileId kId{"team", "k"};
 
 ProfileRecord Record(double compute_s) {
   ProfileRecord record{.name = "k-1", .hinted = false, .runs = {}, .meetings = {}};
-  record.runs.push_back({.gang = "team/a", .began_s = kNow - 9, .at_s = kNow, .gpus = 4, .iterations = 100,
-                         .compute_s = compute_s, .exposed_s = 0.01});
+  record.runs.push_back({.gang = "team/a",
+                         .began_s = kNow - 9,
+                         .at_s = kNow,
+                         .gpus = 4,
+                         .iterations = 100,
+                         .compute_s = compute_s,
+                         .exposed_s = 0.01});
   record.meetings.push_back({"other", "l", {{"team/a", "other/b", 1.2, kNow}}});
   return record;
 }
@@ -62,7 +67,8 @@ TEST_F(ChangesTest, UnusedOnesAreRemovedButNoHints) {
   hinted.hinted = true;
   EXPECT_THAT(Changes({{kId, hinted}}, {{kId, hinted}}, later + 1), IsEmpty());
   const ProfileRecord nobodys{.name = "mine", .hinted = false, .runs = {}, .meetings = {}};
-  EXPECT_THAT(Changes({{kId, nobodys}}, {{kId, nobodys}}, later + 1), IsEmpty()) << "nothing of ours is in it";
+  EXPECT_THAT(Changes({{kId, nobodys}}, {{kId, nobodys}}, later + 1), IsEmpty())
+      << "nothing of ours is in it";
 }
 
 }  // namespace

@@ -20,8 +20,15 @@ constexpr char kEmpty[] = R"({"items": []})";
 class ProfileKeeperTest : public ::testing::Test {
  protected:
   static std::vector<GpuNode::Job> Jobs(double compute_s) {
-    return {{.name_space = "team", .gang = "team/a", .key = "k", .gpus = 2, .compute_s = compute_s,
-             .iterations = 100, .began_s = 1.7e9, .at_s = 1.7e9 + 1, .meetings = {}}};
+    return {{.name_space = "team",
+             .gang = "team/a",
+             .key = "k",
+             .gpus = 2,
+             .compute_s = compute_s,
+             .iterations = 100,
+             .began_s = 1.7e9,
+             .at_s = 1.7e9 + 1,
+             .meetings = {}}};
   }
   std::unique_ptr<ProfileKeeper> Keeper() {
     return std::make_unique<ProfileKeeper>(
@@ -82,14 +89,16 @@ TEST_F(ProfileKeeperTest, WhoeverDoesNotLeadWritesNothing) {
 }
 
 TEST_F(ProfileKeeperTest, OnTopOfWhatIsThere) {
-  server_.Answer(200, R"({"items": [{"metadata": {"namespace": "team", "name": "mine"}, "spec": {"key": "k"}}]})");
+  server_.Answer(200,
+                 R"({"items": [{"metadata": {"namespace": "team", "name": "mine"}, "spec": {"key": "k"}}]})");
   server_.Answer(200, "{}");
   const auto keeper = Keeper();
   EXPECT_THAT(server_.AwaitRequest(1), HasSubstr("/jobprofiles/mine/status?")) << "by its key, not its name";
 }
 
 TEST_F(ProfileKeeperTest, OneThatWasRemovedIsMadeAnew) {
-  server_.Answer(200, R"({"items": [{"metadata": {"namespace": "team", "name": "mine"}, "spec": {"key": "k"}}]})");
+  server_.Answer(200,
+                 R"({"items": [{"metadata": {"namespace": "team", "name": "mine"}, "spec": {"key": "k"}}]})");
   server_.Answer(404, "{}");
   const auto keeper = Keeper();
   server_.AwaitRequest(1);
@@ -100,11 +109,13 @@ TEST_F(ProfileKeeperTest, OneThatWasRemovedIsMadeAnew) {
 }
 
 TEST_F(ProfileKeeperTest, UnusedOnesGo) {
-  server_.Answer(200, R"({"items": [{"metadata": {"namespace": "old", "name": "o"}, "spec": {"key": "o"}, "status":
+  server_.Answer(200,
+                 R"({"items": [{"metadata": {"namespace": "old", "name": "o"}, "spec": {"key": "o"}, "status":
       {"runs": [{"gang": "old/a", "lastSeen": "2001-01-01T00:00:00Z", "beganAt": "2001-01-01T00:00:00Z"}]}}]})");
   server_.Answer(200, "{}");
   const auto keeper = Keeper();
-  EXPECT_THAT(server_.AwaitRequest(1), StartsWith("DELETE /apis/crossover.dev/v1alpha1/namespaces/old/jobprofiles/o "));
+  EXPECT_THAT(server_.AwaitRequest(1),
+              StartsWith("DELETE /apis/crossover.dev/v1alpha1/namespaces/old/jobprofiles/o "));
   Await([&] { return keeper->removed() == 1; });
 }
 

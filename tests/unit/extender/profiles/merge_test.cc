@@ -63,7 +63,8 @@ TEST_F(MergeTest, MeansOverTheRanksOfAllNodes) {
 }
 
 TEST_F(MergeTest, WhatIsToldAgainCountsOnce) {
-  for (int i = 0; i < 100; ++i) See({At(Beside(Job("a", 1, 0.020), "other/b", "l", 1.5), kNow + i)}, kNow + i);
+  for (int i = 0; i < 100; ++i)
+    See({At(Beside(Job("a", 1, 0.020), "other/b", "l", 1.5), kNow + i)}, kNow + i);
   EXPECT_THAT(Record().runs, SizeIs(1));
   EXPECT_THAT(Record().meetings[0].gains, SizeIs(1));
   See({At(Job("a", 1, 0.030), kNow + kDay)}, kNow + kDay);

@@ -13,9 +13,17 @@ using nlohmann::json;
 
 ProfileRecord Record() {
   ProfileRecord record{.name = "n", .hinted = false, .runs = {}, .meetings = {}};
-  record.runs.push_back({.gang = "team/a", .began_s = 1.6e9, .at_s = 1.7e9, .gpus = 4, .iterations = 100,
-                         .estimated = true, .disturbed = true, .compute_s = 0.02, .exposed_s = 0.01,
-                         .jitter = 0.1, .peak_memory = 12345});
+  record.runs.push_back({.gang = "team/a",
+                         .began_s = 1.6e9,
+                         .at_s = 1.7e9,
+                         .gpus = 4,
+                         .iterations = 100,
+                         .estimated = true,
+                         .disturbed = true,
+                         .compute_s = 0.02,
+                         .exposed_s = 0.01,
+                         .jitter = 0.1,
+                         .peak_memory = 12345});
   record.meetings.push_back({"other", "l", {{"team/a", "other/b", 1.2, 1.7e9}}});
   return record;
 }
@@ -53,8 +61,8 @@ TEST(ObjectsTest, NamesThatTheApiServerTakes) {
 }
 
 TEST(ObjectsTest, AUsersOwn) {
-  const auto read = ParseRecord(json::parse(
-      R"({"metadata": {"namespace": "team", "name": "mine"}, "spec": {"peakMemoryBytes": 5}})"));
+  const auto read = ParseRecord(
+      json::parse(R"({"metadata": {"namespace": "team", "name": "mine"}, "spec": {"peakMemoryBytes": 5}})"));
   ASSERT_TRUE(read);
   EXPECT_EQ(read->first, ProfileId("team", "mine"));
   EXPECT_TRUE(read->second.hinted);

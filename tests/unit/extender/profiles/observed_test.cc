@@ -32,8 +32,16 @@ std::vector<JobProfile> ProfilesOf(const ProfileRecords& records) {
 // Both jobs of a pair, as their node tells of them.
 std::vector<GpuNode::Job> Met(double gain) {
   const auto job = [gain](const std::string& mine, const std::string& other) {
-    GpuNode::Job made{.name_space = "team", .gang = "team/" + mine, .key = mine, .gpus = 4, .compute_s = 0.01,
-                      .exposed_s = 0.01, .iterations = 500, .began_s = kNow - 9, .at_s = kNow, .meetings = {}};
+    GpuNode::Job made{.name_space = "team",
+                      .gang = "team/" + mine,
+                      .key = mine,
+                      .gpus = 4,
+                      .compute_s = 0.01,
+                      .exposed_s = 0.01,
+                      .iterations = 500,
+                      .began_s = kNow - 9,
+                      .at_s = kNow,
+                      .meetings = {}};
     made.meetings = {{.beside = {{"team", "team/" + other, other}}, .gain = gain, .at_s = kNow}};
     return made;
   };

@@ -44,9 +44,8 @@ TEST(ReportsTest, AllThatANodeSays) {
 }
 
 TEST(ReportsTest, WhatCannotBeIsLeftOut) {
-  for (const char* patch :
-       {R"({"namespace": ""})", R"({"gang": 3})", R"({"measuredAt": "soon"})", R"({"measuredAt": null})",
-        R"({"beganAt": "2123-11-14T22:13:20Z"})"}) {
+  for (const char* patch : {R"({"namespace": ""})", R"({"gang": 3})", R"({"measuredAt": "soon"})",
+                            R"({"measuredAt": null})", R"({"beganAt": "2123-11-14T22:13:20Z"})"}) {
     json job = Job();
     job.merge_patch(json::parse(patch));
     EXPECT_THAT(JobsOf(Node(job)), IsEmpty()) << patch;

@@ -1,0 +1,27 @@
+// libs: crossover_profiles_extender
+// What a node says of its jobs, merged and written as JobProfiles: what was written is read as the same.
+#include <cstddef>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+
+#include "extender/profiles/changes.h"
+#include "extender/profiles/merge.h"
+#include "extender/profiles/objects.h"
+#include "extender/profiles/reports.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace crossover::extender;
+  const auto node = nlohmann::json::parse(data, data + size, nullptr, false);
+  const auto jobs = JobsOf(node);
+  const ProfileSettings settings;
+  const ProfileRecords merged = Merge({}, jobs, 2e9, settings);
+  for (const ProfileChange& change : ChangesOf({}, merged, 2e9, settings)) {
+    auto object = ObjectBody(change.id, change.record.name);
+    object["status"] = StatusBody(change.id, change.record, settings)["status"];
+    const auto read = ParseRecord(object);
+    if (!read || read->first != change.id) __builtin_trap();
+    if (StatusBody(change.id, read->second, settings)["status"]["runs"] != object["status"]["runs"])
+      __builtin_trap();
+  }
+  return 0;
+}
