@@ -124,7 +124,7 @@ void Events::Run() {
     Outcome outcome = Post(event);
     milliseconds pause = kPause;
     for (int tries = 1; outcome == Outcome::kAgain && tries < kTries; ++tries) {
-      if (!Pause(pause)) return;
+      if (!Pause(std::max<milliseconds>(pause, retry_after_))) return;
       pause = std::min(2 * pause, kLongestPause);
       outcome = Post(event);
     }
@@ -155,6 +155,7 @@ Events::Outcome Events::Post(const Event& event) {
       client_.Send({.method = "POST",
                     .path = "/apis/events.k8s.io/v1/namespaces/" + name_space + "/events",
                     .body = BodyOf(event, reporter_, instance_, name, now.tv_sec, now.tv_nsec / 1000)});
+  retry_after_ = response.retry_after;
   if (response.status == 201 || (response.status == kIsThere && event.once_in_cluster)) {
     complaint_.clear();
     return Outcome::kTold;

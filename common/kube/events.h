@@ -78,6 +78,7 @@ class Events {
   std::uint64_t lost_ = 0;
   bool stop_ = false;
   std::uint64_t number_ = 0;  // of the thread alone, like complaint_
+  std::chrono::seconds retry_after_{0};
   std::string complaint_;
   std::thread thread_;  // last: it uses the others
 };

@@ -3,9 +3,12 @@
 #include <sys/prctl.h>
 
 #include <algorithm>
-#include <random>
+#include <utility>
 
+#include "common/kube/backoff.h"
 #include "common/kube/json.h"
+#include "common/kube/slim.h"
+#include "common/kube/whole_lists.h"
 #include "common/logging/log.h"
 
 namespace crossover::kube {
@@ -13,19 +16,62 @@ namespace {
 
 using nlohmann::json;
 using std::chrono::milliseconds;
+using std::chrono::steady_clock;
 
-constexpr milliseconds kShortestPause{200};
 constexpr milliseconds kLongestPause{30'000};
+constexpr std::chrono::minutes kLongWatch{1};  // one that stood for so long has done its work
+constexpr int kMostFailures = 5;               // then the server is asked from the beginning
+constexpr int kUnauthorized = 401;
+constexpr int kForbidden = 403;
+constexpr int kUnknown = 404;
 constexpr int kGone = 410;
+constexpr int kTooMany = 429;
 
 std::string VersionOf(const json& object) { return Text(At(At(object, "metadata"), "resourceVersion")); }
+
+// The bookmark at the end of a list that is streamed.
+bool EndsList(const json& object) {
+  return Text(At(At(At(object, "metadata"), "annotations"), "k8s.io/initial-events-end")) == "true";
+}
+
+// Of a server that is there, and does not do what it was asked in the way it was asked.
+bool IsRefusal(long status) {
+  if (status == kUnauthorized || status == kForbidden || status == kUnknown || status == kGone) return false;
+  return status >= 400 && status < 500 && status != kTooMany;
+}
+
+std::string Escaped(const std::string& text) {
+  constexpr char kDigits[] = "0123456789ABCDEF";
+  std::string escaped;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool plain = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
+                       c == '-' || c == '_' || c == '.';
+    if (plain) {
+      escaped += c;
+    } else {
+      escaped += {'%', kDigits[byte >> 4], kDigits[byte & 15]};
+    }
+  }
+  return escaped;
+}
 
 }  // namespace
 
 ListWatch::ListWatch(Access access, std::string path, Handler* handler, Wanted wanted)
-    : client_(std::move(access)), path_(std::move(path)), wanted_(wanted), handler_(handler), thread_([this] {
-        Run();
-      }) {}
+    : ListWatch(std::move(access), std::move(path), std::make_unique<WholeLists>(handler), nullptr,
+                Options{.wanted = wanted}) {}
+
+ListWatch::ListWatch(Access access, std::string path, Sink* sink, Options options)
+    : ListWatch(std::move(access), std::move(path), nullptr, sink, std::move(options)) {}
+
+ListWatch::ListWatch(Access access, std::string path, std::unique_ptr<Sink> own, Sink* sink, Options options)
+    : client_(std::move(access)),
+      path_(std::move(path)),
+      options_(std::move(options)),
+      own_(std::move(own)),
+      sink_(own_ ? own_.get() : sink),
+      thread_([this] { Run(); }) {}
 
 ListWatch::~ListWatch() {
   {
@@ -39,21 +85,14 @@ ListWatch::~ListWatch() {
 
 void ListWatch::Run() {
   prctl(PR_SET_NAME, "xo-watch");
-  std::mt19937 random{std::random_device()()};
-  milliseconds pause = kShortestPause;
+  Backoff backoff(options_.least_pause, kLongestPause);
   for (;;) {
-    if (version_.empty() && !List()) {
-      synced_ = false;
-      // Spread, so that a thousand nodes do not come back in the same instant.
-      const milliseconds spread(random() % static_cast<unsigned>(pause.count()));
-      if (!Pause(pause / 2 + spread)) return;
-      pause = std::min(2 * pause, kLongestPause);
-      continue;
-    }
-    synced_ = true;
-    pause = kShortestPause;
-    Watch();
-    if (!Pause(kShortestPause)) return;
+    progress_ = false;
+    retry_after_ = {};
+    const bool at_once = !version_.empty() ? Watch() : options_.streamed ? Stream() : List();
+    if (progress_) backoff.Reset();
+    const milliseconds pause = at_once ? milliseconds(0) : backoff.Next(random_());
+    if (!Pause(std::max<milliseconds>(pause, retry_after_))) return;
   }
 }
 
@@ -68,68 +107,154 @@ bool ListWatch::Pause(milliseconds pause) {
 }
 
 std::string ListWatch::Accepted(const std::string& metadata) const {
-  if (wanted_ == Wanted::kAll) return Client::kJson;
+  if (options_.wanted == Wanted::kAll) return Client::kJson;
   return std::string(Client::kJson) + ";as=" + metadata + ";g=meta.k8s.io;v=v1," + Client::kJson;
 }
 
+std::string ListWatch::Query(const std::string& parameters) const {
+  return path_ + (path_.find('?') == std::string::npos ? '?' : '&') + parameters;
+}
+
+// Pages are of one state of the server's, unless it forgets that in between (410): then all begins anew.
 bool ListWatch::List() {
-  const Response response = client_.Get(path_, Accepted("PartialObjectMetadataList"));
-  if (response.status != 200) {
-    Complain(WhyNot(response));
-    return false;
-  }
-  const json list = json::parse(response.body, nullptr, false);
-  if (list.is_discarded() || VersionOf(list).empty()) {
-    Complain("an answer that is no list");
-    return false;
-  }
-  static const json none = json::array();
-  const json& items = At(list, "items");
-  handler_->OnList(items.is_array() ? items : none);
-  version_ = VersionOf(list);
-  if (!complaint_.empty()) logging::Info("the API server answers again");
-  complaint_.clear();
+  sink_->OnListBegin();
+  std::string version, next;
+  do {
+    std::string page = "limit=" + std::to_string(options_.page);
+    if (!next.empty()) page += "&continue=" + Escaped(next);
+    const Response response = client_.Get(Query(page), Accepted("PartialObjectMetadataList"));
+    if (response.status != 200) return Fail(response);
+    json list = ParseWithout(response.body, options_.without, kInList);
+    if (VersionOf(list).empty()) {
+      Complain("an answer that is no list");
+      return false;
+    }
+    if (json& items = list["items"]; items.is_array()) {
+      for (json& item : items) sink_->OnListed(std::move(item));
+    }
+    if (version.empty()) version = VersionOf(list);
+    next = Text(At(At(list, "metadata"), "continue"));
+  } while (!next.empty());
+  sink_->OnListEnd();
+  NoteListed(version);
   return true;
 }
 
-void ListWatch::Watch() {
-  const char separator = path_.find('?') == std::string::npos ? '?' : '&';
-  const std::string path =
-      path_ + separator + "watch=1&allowWatchBookmarks=true&timeoutSeconds=300&resourceVersion=" + version_;
+void ListWatch::NoteListed(const std::string& version) {
+  version_ = version;
+  synced_ = true;
+  progress_ = true;
+  failures_ = 0;
+  Recover();
+}
+
+bool ListWatch::Stream() {
+  sink_->OnListBegin();
+  listing_ = true;
   const Response response = client_.Watch(
-      path, [this](std::string_view line) { return OnLine(line); }, Accepted("PartialObjectMetadata"));
-  if (response.status == 200) return;
-  if (response.status == kGone) {
-    version_.clear();
-    return;
+      Query("watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
+            "&timeoutSeconds=" +
+            std::to_string(300 + random_() % 300)),
+      [this](std::string_view line) { return OnLine(line); }, Accepted("PartialObjectMetadata"));
+  const bool broke_off = std::exchange(listing_, false);
+  if (response.status == 200) {
+    if (broke_off) Complain("a list that broke off");
+    return false;
   }
-  Complain(response.status == 0 ? response.error : "status " + std::to_string(response.status));
-  version_.clear();  // with the pauses of a list that fails
+  if (IsRefusal(response.status)) {
+    options_.streamed = false;
+    return true;
+  }
+  return Fail(response);
+}
+
+bool ListWatch::Watch() {
+  const auto begin = steady_clock::now();
+  const Response response = client_.Watch(
+      Query("watch=1&allowWatchBookmarks=true&timeoutSeconds=" + std::to_string(300 + random_() % 300) +
+            "&resourceVersion=" + version_),
+      [this](std::string_view line) { return OnLine(line); }, Accepted("PartialObjectMetadata"),
+      [this] { synced_ = true; });
+  if (steady_clock::now() - begin > kLongWatch) progress_ = true;
+  failures_ = progress_ ? 0 : failures_ + 1;
+  if (failures_ >= kMostFailures) version_.clear();
+  return response.status == 200 ? false : Fail(response);
+}
+
+// What is left of a watch that fell silent, or of a server that is busy, is gone on with; else all begins
+// anew.
+bool ListWatch::Fail(const Response& response) {
+  synced_ = false;
+  retry_after_ = response.retry_after;
+  const bool later = response.status == 0 || response.status == kTooMany || response.status >= 500;
+  if (!later) version_.clear();
+  if (response.status == kUnknown && options_.may_lack) {
+    Lack();
+  } else if (response.status != kGone) {
+    Complain(WhyNot(response));
+  }
+  return false;
+}
+
+void ListWatch::Lack() {
+  Complain("the API server does not know such objects: is their CustomResourceDefinition missing?");
+  sink_->OnListBegin();
+  sink_->OnListEnd();
+  synced_ = true;
 }
 
 // One event. False ends the watch.
 bool ListWatch::OnLine(std::string_view line) {
-  const json event = json::parse(line, nullptr, false);
-  const json& type = At(event, "type");
-  const json& object = At(event, "object");
-  if (!type.is_string() || type == "ERROR") {  // expired, most of all
+  json event = ParseWithout(line, options_.without, kInEvent);
+  const std::string type = Text(At(event, "type"));
+  if (type.empty()) {
     version_.clear();
     return false;
   }
-  if (type == "DELETED") {
-    handler_->OnDelete(object);
-  } else if (type != "BOOKMARK") {
-    handler_->OnChange(object);
-  }
-  const std::string version = VersionOf(object);
-  if (!version.empty()) version_ = version;
+  if (type == "ERROR") return OnError(At(event, "object"));
+  OnEvent(type, std::move(event["object"]));
   return true;
+}
+
+void ListWatch::OnEvent(const std::string& type, json&& object) {
+  const std::string version = VersionOf(object);
+  if (type == "BOOKMARK") {
+    if (listing_ && EndsList(object)) {
+      listing_ = false;
+      sink_->OnListEnd();
+      NoteListed(version);
+    }
+  } else if (type == "DELETED") {
+    sink_->OnDelete(object);
+  } else if (listing_) {
+    sink_->OnListed(std::move(object));
+  } else {
+    sink_->OnChange(object);
+  }
+  if (listing_ || version.empty()) return;  // a list that is not whole is none to go on from
+  version_ = version;
+  progress_ = true;
+  Recover();
+}
+
+bool ListWatch::OnError(const json& status) {
+  if (At(status, "code") == kGone) {
+    version_.clear();
+  } else {
+    Complain("the watch ended: " + Text(At(status, "message")));
+  }
+  return false;
 }
 
 void ListWatch::Complain(const std::string& what) {
   if (what == complaint_ || Stopping()) return;  // said once, not with each try
   complaint_ = what;
   logging::Warn("listing " + path_ + ": " + what);
+}
+
+void ListWatch::Recover() {
+  if (!complaint_.empty()) logging::Info("listing " + path_ + ": the API server answers again");
+  complaint_.clear();
 }
 
 }  // namespace crossover::kube

@@ -1,12 +1,15 @@
-// Keeps up with a list of objects of the API server: lists them, then watches, and begins anew where it has
-// lost the thread. On a thread of its own.
+// Keeps up with a list of objects of the API server: lists them, then watches, goes on where a watch broke
+// off, and begins anew where it has lost the thread. On a thread of its own.
 #pragma once
 
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <memory>
 #include <mutex>
 #include <nlohmann/json_fwd.hpp>
+#include <random>
+#include <set>
 #include <string>
 #include <thread>
 
@@ -26,35 +29,81 @@ class ListWatch {
     virtual void OnDelete(const nlohmann::json& object) = 0;
   };
 
+  // Likewise, for lists that are too long to be held whole.
+  class Sink {
+   public:
+    virtual ~Sink() = default;
+    // A list begins; where one had begun and not ended, it never will.
+    virtual void OnListBegin() = 0;
+    // One object of it, perhaps with changes and deletions in between.
+    virtual void OnListed(nlohmann::json&& object) = 0;
+    // What was known, and was not listed since the beginning, is gone.
+    virtual void OnListEnd() = 0;
+    virtual void OnChange(const nlohmann::json& object) = 0;
+    virtual void OnDelete(const nlohmann::json& object) = 0;
+  };
+
   enum class Wanted {
     kAll,
     kMetadata,  // of each object, where the server can leave out the rest
   };
 
+  struct Options {
+    Wanted wanted = Wanted::kAll;
+    // The list comes as the beginning of the watch, where the server can do that: it need not hold it whole.
+    bool streamed = false;
+    // A server that does not know such objects has none of them: a list without any.
+    bool may_lack = false;
+    // Fields of objects' metadata, spec and status that nobody reads.
+    std::set<std::string> without{};
+    std::chrono::milliseconds least_pause{800};
+    int page = 500;  // objects of a list at a time
+  };
+
   // `path`: of the list, with its selectors, such as /api/v1/pods?fieldSelector=spec.nodeName%3Dx. `handler`
-  // outlives it.
+  // and `sink` outlive it.
   ListWatch(Access access, std::string path, Handler* handler, Wanted wanted = Wanted::kAll);
+  ListWatch(Access access, std::string path, Sink* sink, Options options);
   ~ListWatch();
 
-  // The watch stands, or was ended by the server a moment ago in good order.
+  // A list was had, and the watch stands, or was ended by the server a moment ago in good order.
   bool synced() const { return synced_; }
 
  private:
+  ListWatch(Access access, std::string path, std::unique_ptr<Sink> own, Sink* sink, Options options);
+
   void Run();
-  std::string Accepted(const std::string& metadata) const;
+  // Each: whether to go on at once.
   bool List();
-  void Watch();
+  bool Stream();
+  bool Watch();
+  bool Fail(const Response& response);
+  void Lack();
+  std::string Query(const std::string& parameters) const;
+  std::string Accepted(const std::string& metadata) const;
   bool OnLine(std::string_view line);
+  bool OnError(const nlohmann::json& status);
+  void OnEvent(const std::string& type, nlohmann::json&& object);
+  void NoteListed(const std::string& version);
   void Complain(const std::string& what);
+  void Recover();
   bool Pause(std::chrono::milliseconds pause);
   bool Stopping();
 
   Client client_;
   const std::string path_;
-  const Wanted wanted_;
-  Handler* handler_;
-  std::string version_;  // resourceVersion to go on from; empty: list anew
+  Options options_;
+  const std::unique_ptr<Sink> own_;
+  Sink* const sink_;
+  // Of the thread alone.
+  std::mt19937 random_{std::random_device()()};
+  std::string version_;   // resourceVersion to go on from; empty: list anew
+  bool listing_ = false;  // within a list that is streamed
+  bool progress_ = false;
+  int failures_ = 0;  // watches in a row that said nothing
+  std::chrono::seconds retry_after_{0};
   std::string complaint_;
+
   std::atomic<bool> synced_{false};
   std::mutex mutex_;
   std::condition_variable wake_;

@@ -54,6 +54,18 @@ TEST_F(EventsTest, WhatTheApiServerIsSent) {
   EXPECT_EQ(body["type"], "Warning");
 }
 
+TEST_F(EventsTest, ABusyServerIsLeftAlone) {
+  server_.Answer({.status = 429, .body = "{}", .headers = "Retry-After: 2\r\n"});
+  server_.Answer(201, "{}");
+  const auto events = Start();
+  events->Tell(About("p"));
+  server_.AwaitRequest(0);
+  const auto begin = std::chrono::steady_clock::now();
+  server_.AwaitRequest(1);
+  EXPECT_GT(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(1500))
+      << "by itself it waits 1 s";
+}
+
 TEST_F(EventsTest, TheTimeHasSixDigitsAndAnObjectOfTheClusterIsOfNamespaceDefault) {
   const json body = json::parse(
       BodyOf({.regarding = {"Node", "", "n", ""}, .warning = false, .reason = "R", .action = "A", .note = ""},

@@ -1,0 +1,110 @@
+#include "common/kube/transfer.h"
+
+#include <algorithm>
+#include <fstream>
+#include <utility>
+
+namespace crossover::kube {
+namespace {
+
+constexpr long kConnectWithinS = 10;
+constexpr long kAnswerWithinS = 30;
+// A watch that is alive says something once a minute, if only a bookmark.
+constexpr long kSilenceS = 150;
+constexpr long kAuthoritiesForS = 60;  // then their file is read anew
+constexpr long kOk = 200;
+
+// Without the line feed at its end.
+std::string FirstLine(const std::string& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+}  // namespace
+
+Transfer::Transfer(const Access& access, const std::string& path, const std::string& accept, Lines lines)
+    : lines_(lines), easy_(curl_easy_init()) {
+  Set(CURLOPT_URL, (access.server + path).c_str());
+  if (!access.ca_file.empty()) Set(CURLOPT_CAINFO, access.ca_file.c_str());
+  Set(CURLOPT_CA_CACHE_TIMEOUT, kAuthoritiesForS);
+  AddHeader("Accept: " + accept);
+  if (!access.token_file.empty()) AddHeader("Authorization: Bearer " + FirstLine(access.token_file));
+  Set(CURLOPT_ACCEPT_ENCODING, "gzip");
+  Set(CURLOPT_PROTOCOLS_STR, "https,http");
+  Set(CURLOPT_PROXY, "");  // an API server is reached directly
+  Set(CURLOPT_CONNECTTIMEOUT, kConnectWithinS);
+  Set(CURLOPT_TCP_KEEPALIVE, 1L);
+  Set(CURLOPT_NOSIGNAL, 1L);
+  Set(CURLOPT_ERRORBUFFER, error_);
+  Set(CURLOPT_WRITEFUNCTION, &Transfer::OnBytes);
+  Set(CURLOPT_WRITEDATA, this);
+  if (lines_.on_line == nullptr) {
+    Set(CURLOPT_TIMEOUT, kAnswerWithinS);
+    return;
+  }
+  Set(CURLOPT_LOW_SPEED_LIMIT, 1L);
+  Set(CURLOPT_LOW_SPEED_TIME, kSilenceS);
+  Set(CURLOPT_HEADERFUNCTION, &Transfer::OnHeader);
+  Set(CURLOPT_HEADERDATA, this);
+}
+
+void Transfer::Send(const std::string& method, const std::string& content_type, const std::string& body) {
+  AddHeader("Content-Type: " + content_type);
+  Set(CURLOPT_CUSTOMREQUEST, method.c_str());
+  Set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(body.size()));
+  Set(CURLOPT_POSTFIELDS, body.c_str());
+}
+
+void Transfer::AddHeader(const std::string& header) {
+  headers_.reset(curl_slist_append(headers_.release(), header.c_str()));
+  Set(CURLOPT_HTTPHEADER, headers_.get());
+}
+
+long Transfer::Status() const {
+  long status = 0;
+  curl_easy_getinfo(easy_.get(), CURLINFO_RESPONSE_CODE, &status);
+  return status;
+}
+
+Response Transfer::Finish(CURLcode code) {
+  response_.status = Status();
+  curl_off_t seconds = 0;
+  curl_easy_getinfo(easy_.get(), CURLINFO_RETRY_AFTER, &seconds);
+  response_.retry_after =
+      std::chrono::seconds(std::clamp<curl_off_t>(seconds, 0, kLongestRetryAfter.count()));
+  if (code != CURLE_OK) {
+    response_.error = error_[0] != '\0' ? error_ : curl_easy_strerror(code);
+    if (response_.status != kOk || lines_.on_line == nullptr) response_.status = 0;
+  }
+  return std::move(response_);
+}
+
+std::size_t Transfer::OnBytes(char* bytes, std::size_t size, std::size_t count, void* self) {
+  return static_cast<Transfer*>(self)->Take({bytes, size * count}) ? size * count : 0;
+}
+
+// The empty line at their end.
+std::size_t Transfer::OnHeader(char* bytes, std::size_t size, std::size_t count, void* self) {
+  const auto* transfer = static_cast<Transfer*>(self);
+  const Client::OnOpen* on_open = transfer->lines_.on_open;
+  const bool end = std::string_view(bytes, size * count) == "\r\n";
+  if (end && transfer->Status() == kOk && on_open != nullptr && *on_open) (*on_open)();
+  return size * count;
+}
+
+bool Transfer::Take(std::string_view bytes) {
+  std::string& target = lines_.on_line != nullptr && Status() == kOk ? rest_ : response_.body;
+  if (target.size() + bytes.size() > Client::kMostBytes) return false;
+  target += bytes;
+  if (&target != &rest_) return true;
+  std::size_t begin = 0;
+  for (std::size_t end; (end = rest_.find('\n', begin)) != std::string::npos; begin = end + 1) {
+    if (end > begin && !(*lines_.on_line)(std::string_view(rest_).substr(begin, end - begin))) return false;
+  }
+  rest_.erase(0, begin);
+  return true;
+}
+
+}  // namespace crossover::kube

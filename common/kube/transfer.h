@@ -1,0 +1,56 @@
+// One request on its way to an API server: what Client is made of.
+#pragma once
+
+#include <curl/curl.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "common/kube/client.h"
+
+namespace crossover::kube {
+
+class Transfer {
+ public:
+  // Where a watch's lines go. Both outlive the transfer.
+  struct Lines {
+    const Client::OnLine* on_line = nullptr;  // null: everything is the body
+    const Client::OnOpen* on_open = nullptr;
+  };
+
+  // Reads the token anew. `body` outlives the transfer.
+  Transfer(const Access& access, const std::string& path, const std::string& accept, Lines lines);
+  void Send(const std::string& method, const std::string& content_type, const std::string& body);
+
+  CURL* handle() const { return easy_.get(); }
+  // Once, when it has ended.
+  Response Finish(CURLcode code);
+
+ private:
+  struct EasyCloser {
+    void operator()(CURL* easy) const { curl_easy_cleanup(easy); }
+  };
+  struct HeadersCloser {
+    void operator()(curl_slist* headers) const { curl_slist_free_all(headers); }
+  };
+
+  template <class Value>
+  void Set(CURLoption option, Value value) {
+    curl_easy_setopt(easy_.get(), option, value);
+  }
+  void AddHeader(const std::string& header);
+  long Status() const;
+  static std::size_t OnBytes(char* bytes, std::size_t size, std::size_t count, void* self);
+  static std::size_t OnHeader(char* bytes, std::size_t size, std::size_t count, void* self);
+  bool Take(std::string_view bytes);
+
+  const Lines lines_;
+  Response response_;
+  std::string rest_;  // of a line that is not complete
+  char error_[CURL_ERROR_SIZE] = {};
+  std::unique_ptr<curl_slist, HeadersCloser> headers_;
+  std::unique_ptr<CURL, EasyCloser> easy_;  // last: it uses the others
+};
+
+}  // namespace crossover::kube
