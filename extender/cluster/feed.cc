@@ -1,0 +1,79 @@
+#include "extender/cluster/feed.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "common/base/names.h"
+#include "extender/cluster/feed_sink.h"
+#include "extender/cluster/parse.h"
+
+namespace crossover::extender {
+namespace {
+
+using Options = kube::ListWatch::Options;
+
+constexpr char kOurs[] = "/apis/" CROSSOVER_DOMAIN "/v1alpha1/";
+
+// Most of a node, and nothing of it is asked for.
+const std::set<std::string> kOfNodes = {"addresses",       "capacity",    "config",   "daemonEndpoints",
+                                        "features",        "images",      "nodeInfo", "runtimeHandlers",
+                                        "volumesAttached", "volumesInUse"};
+const std::set<std::string> kOfPods = {"hostAliases", "imagePullSecrets", "volumes"};
+
+std::string PodsPath() {
+  return std::string("/api/v1/pods?labelSelector=") + CROSSOVER_DOMAIN "%2Fmanaged%3Dtrue";
+}
+
+// No namespace has a slash in it.
+std::string KeyOf(const JobProfile& profile) { return profile.name_space + "/" + profile.name; }
+
+}  // namespace
+
+Feed::Feed(const kube::Access& access, Listener* listener, std::chrono::milliseconds least_pause) {
+  const auto watch = [&](std::string path, auto sink, bool may_lack, std::set<std::string> without) {
+    sinks_.push_back(std::make_unique<decltype(sink)>(std::move(sink)));
+    Options options;
+    options.streamed = true;
+    options.may_lack = may_lack;
+    options.without = std::move(without);
+    options.least_pause = least_pause;
+    watches_.push_back(
+        std::make_unique<kube::ListWatch>(access, std::move(path), sinks_.back().get(), options));
+  };
+  watch("/api/v1/nodes",
+        FeedSink<Node>({.parse = ParseNode,
+                        .key = [](const Node& node) { return node.name; },
+                        .put = [=](Node node) { listener->OnNode(std::move(node)); },
+                        .gone = [=](const std::string& name) { listener->OnNodeGone(name); }}),
+        false, kOfNodes);
+  watch(std::string(kOurs) + "gpunodes",
+        FeedSink<GpuNode>({.parse = ParseGpuNode,
+                           .key = [](const GpuNode& node) { return node.name; },
+                           .put = [=](GpuNode node) { listener->OnGpuNode(std::move(node)); },
+                           .gone = [=](const std::string& name) { listener->OnGpuNodeGone(name); }}),
+        true, {});
+  watch(std::string(kOurs) + "jobprofiles",
+        FeedSink<JobProfile>({.parse = ParseJobProfile,
+                              .key = KeyOf,
+                              .put = [=](JobProfile profile) { listener->OnProfile(std::move(profile)); },
+                              .gone =
+                                  [=](const std::string& key) {
+                                    const std::size_t slash = key.find('/');
+                                    listener->OnProfileGone(key.substr(0, slash), key.substr(slash + 1));
+                                  }}),
+        true, {});
+  watch(PodsPath(),
+        FeedSink<Pod>({.parse = ParsePod,
+                       .key = [](const Pod& pod) { return pod.uid; },
+                       .put = [=](Pod pod) { listener->OnPod(std::move(pod)); },
+                       .gone = [=](const std::string& uid) { listener->OnPodGone(uid); }}),
+        false, kOfPods);
+}
+
+Feed::~Feed() = default;
+
+bool Feed::synced() const {
+  return std::all_of(watches_.begin(), watches_.end(), [](const auto& watch) { return watch->synced(); });
+}
+
+}  // namespace crossover::extender

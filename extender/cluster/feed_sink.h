@@ -1,0 +1,59 @@
+// From a watch's objects to a listener's: parses them, and knows which have gone when a list is had anew.
+#pragma once
+
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <unordered_set>
+#include <utility>
+
+#include "common/kube/list_watch.h"
+
+namespace crossover::extender {
+
+// `Object` by a text that is its own.
+template <class Object>
+class FeedSink : public kube::ListWatch::Sink {
+ public:
+  struct Means {
+    std::function<std::optional<Object>(const nlohmann::json&)> parse;
+    std::function<std::string(const Object&)> key;
+    std::function<void(Object)> put;
+    std::function<void(const std::string& key)> gone;
+  };
+  explicit FeedSink(Means means) : means_(std::move(means)) {}
+
+  void OnListBegin() override { unseen_ = known_; }
+  void OnListed(nlohmann::json&& object) override {
+    if (auto parsed = means_.parse(object)) {
+      unseen_.erase(means_.key(*parsed));
+      Put(*std::move(parsed));
+    }
+  }
+  void OnListEnd() override {
+    for (const std::string& key : unseen_) Forget(key);
+    unseen_ = {};
+  }
+  void OnChange(const nlohmann::json& object) override {
+    if (auto parsed = means_.parse(object)) Put(*std::move(parsed));
+  }
+  void OnDelete(const nlohmann::json& object) override {
+    if (const auto parsed = means_.parse(object)) Forget(means_.key(*parsed));
+  }
+
+ private:
+  void Put(Object object) {
+    known_.insert(means_.key(object));
+    means_.put(std::move(object));
+  }
+  void Forget(const std::string& key) {
+    if (known_.erase(key) > 0) means_.gone(key);
+  }
+
+  Means means_;
+  std::unordered_set<std::string> known_;
+  std::unordered_set<std::string> unseen_;  // of those known, since a list began
+};
+
+}  // namespace crossover::extender
