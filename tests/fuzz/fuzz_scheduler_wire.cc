@@ -1,0 +1,39 @@
+// libs: crossover::scheduler crossover::kube
+// What a scheduler asks, and that what it is answered is JSON with every node that it asked about.
+#include <cstdint>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+
+#include "extender/scheduler/wire.h"
+
+using nlohmann::json;
+namespace extender = crossover::extender;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string text(reinterpret_cast<const char*>(data), size);
+  extender::QuestionReader reader;
+  std::string error;
+  if (const auto question = reader.Nodes(text, &error)) {
+    const extender::FilterAnswer answer{
+        .nodes = {"n1"}, .failed = {{"n2", "x"}}, .unresolvable = {}, .others = "y"};
+    const json filtered = json::parse(extender::FilterText(answer, question->nodes), nullptr, false);
+    const std::set<std::string_view> names(question->nodes.begin(), question->nodes.end());
+    std::set<std::string> told = filtered.at("NodeNames");
+    for (const auto& [node, why] : filtered.at("FailedNodes").items()) told.insert(node);
+    for (const auto& [node, why] : filtered.at("FailedAndUnresolvableNodes").items()) told.insert(node);
+    if (told.size() != names.size()) std::abort();
+    if (json::parse(extender::PrioritizeText({}, question->nodes), nullptr, false).size() !=
+        question->nodes.size())
+      std::abort();
+  }
+  if (const auto question = reader.Bind(text, &error)) {
+    if (question->pod.uid.empty() || question->node.empty()) std::abort();
+  }
+  if (const auto question = reader.Preempt(text, &error)) {
+    if (json::parse(extender::PreemptText(question->by_node), nullptr, false).is_discarded()) std::abort();
+  }
+  if (json::parse(extender::FilterErrorText(error), nullptr, false).is_discarded()) std::abort();
+  return 0;
+}
