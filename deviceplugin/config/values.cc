@@ -75,12 +75,4 @@ bool ValidDirectory(std::string_view path) {
   return path.size() > 1 && path.size() <= kMost && path.front() == '/' && path.find('\0') == path.npos;
 }
 
-std::optional<std::int64_t> ParseInteger(std::string_view text, std::int64_t low, std::int64_t high) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || value < low || value > high)
-    return std::nullopt;
-  return value;
-}
-
 }  // namespace crossover::deviceplugin

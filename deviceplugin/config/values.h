@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "common/text/number.h"
 #include "deviceplugin/arbiter/settings.h"
 
 namespace crossover::deviceplugin {
@@ -44,7 +45,6 @@ bool ValidListenAddress(std::string_view address);
 inline constexpr std::string_view kProfilesAllowed = "an absolute path of at most 3000 bytes, or off";
 bool ValidDirectory(std::string_view path);
 
-// Decimal digits only, within [low, high].
-std::optional<std::int64_t> ParseInteger(std::string_view text, std::int64_t low, std::int64_t high);
+using text::ParseInteger;
 
 }  // namespace crossover::deviceplugin

@@ -1,8 +1,8 @@
 // The keys of every daemon's configuration.
 #pragma once
 
+#include "common/config/yaml_map.h"
 #include "deviceplugin/config/config.h"
-#include "deviceplugin/config/yaml_map.h"
 
 namespace crossover::deviceplugin {
 

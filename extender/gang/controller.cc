@@ -28,7 +28,13 @@ bool Controller::Lead(std::vector<Answer>* answers) {
   const bool leads = options_.leads() && options_.synced();
   if (leads && !gangs_) {
     const std::string epoch = options_.instance + "." + std::to_string(++terms_);
-    gangs_ = std::make_unique<Gangs>(world_, options_.settings, options_.fits, epoch);
+    PodFits fits;
+    if (options_.fits) {
+      fits = [this](const Pod& pod, const std::string& node, const Resources& planned) {
+        return options_.fits(world_, node, pod, planned);
+      };
+    }
+    gangs_ = std::make_unique<Gangs>(world_, options_.settings, std::move(fits), epoch);
   } else if (!leads && gangs_) {
     gangs_.reset();
     jobs_.clear();
@@ -70,10 +76,14 @@ void Controller::ChangePod(const std::string& uid, const Changing& change) {
   Give(std::move(answers));
 }
 
-void Controller::ChangeCluster(const Changing& change) {
+void Controller::ChangeCluster(const std::function<bool(World& world)>& change) {
   const Lock lock(mutex_);
-  change(world_);
-  if (gangs_) gangs_->ClusterChanged();
+  if (change(world_) && gangs_) gangs_->ClusterChanged();
+}
+
+void Controller::Look(const std::function<void(const World& world)>& look) const {
+  const Lock lock(mutex_);
+  look(world_);
 }
 
 std::optional<FilterAnswer> Controller::Filter(const PodRef& pod, std::span<const std::string_view> nodes) {

@@ -25,7 +25,10 @@ class Controller : public Decider {
  public:
   struct Options {
     GangSettings settings;
-    PodFits fits;                   // called under the lock, with Change's World unchanged
+    // Whether nodes take pods, under the lock; none: they do.
+    std::function<placement::Fit(const World& world, const std::string& node, const Pod& pod,
+                                 const Resources& planned)>
+        fits;
     std::function<bool()> leads;    // asked often, under the lock: must not wait
     std::function<bool()> synced;   // likewise: the World is the whole cluster
     std::function<double()> now_s;  // since 1970; does not go back
@@ -44,7 +47,10 @@ class Controller : public Decider {
   // Tells the World of a change, under the lock. OfPod: `change` put or removed that pod.
   using Changing = std::function<void(World& world)>;
   void ChangePod(const std::string& uid, const Changing& change);
-  void ChangeCluster(const Changing& change);
+  // `change` says whether anything did.
+  void ChangeCluster(const std::function<bool(World& world)>& change);
+  // The World, as it is now, under the lock.
+  void Look(const std::function<void(const World& world)>& look) const;
 
   std::optional<FilterAnswer> Filter(const PodRef& pod, std::span<const std::string_view> nodes) override;
   std::vector<int> Prioritize(const PodRef& pod, std::span<const std::string_view> nodes) override;

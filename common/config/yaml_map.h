@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-namespace crossover::deviceplugin::yaml {
+namespace crossover::yaml {
 
 // What is wrong with the file; never leaves Parse().
 struct Fault : std::runtime_error {
@@ -38,4 +38,4 @@ void Map(const YAML::Node& node, const std::string& prefix, const Handlers& hand
 bool Parse(const std::string& text, const std::string& name,
            const std::function<void(const YAML::Node&)>& read, std::string* error);
 
-}  // namespace crossover::deviceplugin::yaml
+}  // namespace crossover::yaml

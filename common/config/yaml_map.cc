@@ -1,4 +1,4 @@
-#include "deviceplugin/config/yaml_map.h"
+#include "common/config/yaml_map.h"
 
 #include <yaml-cpp/eventhandler.h>
 
@@ -6,9 +6,9 @@
 #include <sstream>
 
 #include "common/text/list.h"
-#include "deviceplugin/config/values.h"
+#include "common/text/number.h"
 
-namespace crossover::deviceplugin::yaml {
+namespace crossover::yaml {
 namespace {
 
 std::string Printed(const YAML::Node& node) {
@@ -69,7 +69,7 @@ void Scalar(const YAML::Node& node, const std::string& key, std::string_view all
 void Integer(const YAML::Node& node, const std::string& key, std::int64_t low, std::int64_t high,
              const std::function<void(std::int64_t)>& take) {
   Scalar(node, key, std::to_string(low) + " to " + std::to_string(high), [&](const std::string& text) {
-    const auto value = ParseInteger(text, low, high);
+    const auto value = text::ParseInteger(text, low, high);
     if (value) take(*value);
     return value.has_value();
   });
@@ -104,4 +104,4 @@ bool Parse(const std::string& text, const std::string& name,
   return false;
 }
 
-}  // namespace crossover::deviceplugin::yaml
+}  // namespace crossover::yaml

@@ -1,0 +1,221 @@
+#include "extender/extender.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <optional>
+#include <utility>
+
+#include "common/logging/log.h"
+#include "extender/cluster/fit.h"
+
+namespace crossover::extender {
+namespace {
+
+// Since 1970, and never back: counted from one reading of the clock that others set.
+double NowS() {
+  using std::chrono::duration;
+  static const double start =
+      duration<double>(std::chrono::system_clock::now().time_since_epoch()).count() -
+      duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  return start + duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// Of this process, and of none before it.
+std::string InstanceOf(const ExtenderConfig& config) {
+  return config.host + "." + std::to_string(getpid()) + "." + std::to_string(static_cast<std::int64_t>(NowS()));
+}
+
+std::unique_ptr<LeaseFollower> Follow(const ExtenderConfig& config) {
+  if (config.lease.empty()) return nullptr;
+  return std::make_unique<LeaseFollower>(config.api_server, config.name_space, config.lease, config.host);
+}
+
+admission::Admission::Settings AdmissionOf(const ExtenderConfig& config) {
+  const WebhookConfig& webhook = config.webhook;
+  const std::string name = webhook.service + "." + config.name_space + ".svc";
+  admission::Admission::Settings settings;
+  settings.access = config.api_server;
+  settings.webhook.rewrite.runtime_class = webhook.runtime_class;
+  for (const char* account : {"crossover-extender", "crossover-deviceplugin"})
+    settings.webhook.writers.insert("system:serviceaccount:" + config.name_space + ":" + account);
+  settings.listen.address = webhook.listen.address;
+  settings.listen.port = webhook.listen.port;
+  settings.listen.certificate_file = webhook.certificate_file;
+  settings.listen.key_file = webhook.key_file;
+  settings.names = {.name_space = config.name_space, .secret = webhook.secret, .configuration = webhook.configuration};
+  settings.keeper.file = webhook.file;
+  settings.keeper.rotation.names = {name, name + ".cluster.local"};
+  return settings;
+}
+
+HttpServer::Settings At(const Endpoint& endpoint) { return {.address = endpoint.address, .port = endpoint.port}; }
+
+}  // namespace
+
+class Extender::Told : public Listener {
+ public:
+  explicit Told(Controller* controller) : controller_(controller) {}
+
+  void OnPod(Pod pod) override {
+    const std::string uid = pod.uid;
+    controller_->ChangePod(uid, [&pod](World& world) { world.Put(std::move(pod)); });
+  }
+  void OnPodGone(const std::string& uid) override {
+    controller_->ChangePod(uid, [&uid](World& world) { world.RemovePod(uid); });
+  }
+  void OnNode(Node node) override { Put(std::move(node)); }
+  void OnNodeGone(const std::string& name) override {
+    controller_->ChangeCluster([&name](World& world) { return world.RemoveNode(name); });
+  }
+  void OnGpuNode(GpuNode node) override { Put(std::move(node)); }
+  void OnGpuNodeGone(const std::string& name) override {
+    controller_->ChangeCluster([&name](World& world) { return world.RemoveGpuNode(name); });
+  }
+  void OnProfile(JobProfile profile) override { Put(std::move(profile)); }
+  void OnProfileGone(const std::string& name_space, const std::string& name) override {
+    controller_->ChangeCluster([&](World& world) { return world.RemoveProfile(name_space, name); });
+  }
+
+ private:
+  template <class Object>
+  void Put(Object object) {
+    controller_->ChangeCluster([&object](World& world) { return world.Put(std::move(object)); });
+  }
+
+  Controller* const controller_;
+};
+
+Extender::Extender(const ExtenderConfig& config)
+    : config_(config),
+      lease_(Follow(config)),
+      api_(config.api_server, config.host),
+      controller_({.settings = config.gangs,
+                   .fits = FitOn,
+                   .leads = [this] { return Leads(); },
+                   .synced =
+                       [this] {
+                         const Feed* feed = known_;
+                         return feed != nullptr && feed->synced();
+                       },
+                   .now_s = NowS,
+                   .instance = InstanceOf(config)},
+                  api_),
+      told_(std::make_unique<Told>(&controller_)),
+      feed_(config.api_server, told_.get()),
+      verbs_(
+          &controller_, [this] { return Leads(); }, &metrics_),
+      profiles_(config.api_server, {},
+                {.leads = [this] { return Leads(); },
+                 .jobs = [this]() -> std::optional<std::vector<GpuNode::Job>> {
+                   const Feed* feed = known_;
+                   if (feed == nullptr || !feed->synced()) return std::nullopt;
+                   std::vector<GpuNode::Job> jobs;
+                   controller_.Look([&jobs](const World& world) {
+                     for (const auto& [name, node] : world.gpu_nodes())
+                       jobs.insert(jobs.end(), node.jobs.begin(), node.jobs.end());
+                   });
+                   return jobs;
+                 }}),
+      access_(config.api_server) {
+  known_ = &feed_;
+  Count();
+  if (config.webhook.listen.port != 0)
+    admission_ = std::make_unique<admission::Admission>(
+        AdmissionOf(config), [this] { return Leads(); }, &metrics_);
+  servers_.push_back(std::make_unique<HttpServer>(At(config.scheduler), verbs_.Handlers()));
+  if (config.health.port != 0) ListenForHealth();
+  if (config.metrics.port != 0) ListenForMetrics();
+}
+
+Extender::~Extender() {
+  known_ = nullptr;
+  api_.Stop();
+  access_.Stop();
+}
+
+bool Extender::Leads() const { return lease_ == nullptr || lease_->Leads(); }
+
+std::vector<std::string> Extender::Missing() const {
+  std::vector<std::string> missing;
+  if (!feed_.synced()) missing.emplace_back("the cluster's objects are not all known");
+  if (lease_ != nullptr && !lease_->synced()) missing.emplace_back("who leads is not known");
+  if (admission_ != nullptr && !admission_->ready()) missing.emplace_back("the webhook does not listen");
+  return missing;
+}
+
+void Extender::Count() {
+  metrics_.Gauge("crossover_extender_leading", "Whether this replica decides where pods go",
+                 [this] { return Leads() ? 1.0 : 0.0; });
+  metrics_.Gauge("crossover_extender_synced", "Whether the cluster's objects are all known",
+                 [this] { return feed_.synced() ? 1.0 : 0.0; });
+  metrics_.Gauge("crossover_extender_held_binds", "Pods that wait for the rest of their gang to be bound",
+                 [this] { return static_cast<double>(controller_.held()); });
+  metrics_.Counter("crossover_extender_profiles_written_total", "JobProfiles that were written",
+                   [this] { return static_cast<double>(profiles_.written()); });
+  metrics_.Counter("crossover_extender_profile_failures_total", "JobProfiles that could not be written",
+                   [this] { return static_cast<double>(profiles_.failures()); });
+}
+
+void Extender::ListenForHealth() {
+  const auto alive = [](const HttpRequest&, const HttpServer::Reply& reply) {
+    reply({.body = "ok\n", .content_type = "text/plain; charset=utf-8"});
+  };
+  const auto ready = [this](const HttpRequest&, const HttpServer::Reply& reply) {
+    HttpAnswer answer{.content_type = "text/plain; charset=utf-8"};
+    for (const std::string& line : Missing()) answer.body += line + "\n";
+    if (answer.body.empty()) {
+      answer.body = "ok\n";
+    } else {
+      answer.status = 503;
+    }
+    reply(std::move(answer));
+  };
+  servers_.push_back(std::make_unique<HttpServer>(
+      At(config_.health), std::map<std::string, HttpServer::Handler>{{"/healthz", alive}, {"/readyz", ready}}));
+}
+
+// On a listener of its own: while the API server does not say who asks, others are not kept waiting.
+void Extender::ListenForMetrics() {
+  const auto metrics = [this](const HttpRequest& request, const HttpServer::Reply& reply) {
+    const int status = access_.StatusFor(request.authorization);
+    if (status != 200) return reply({.status = status, .body = "not for you\n", .content_type = "text/plain"});
+    reply({.body = metrics_.Text(), .content_type = "text/plain; version=0.0.4; charset=utf-8"});
+  };
+  servers_.push_back(std::make_unique<HttpServer>(At(config_.metrics),
+                                                  std::map<std::string, HttpServer::Handler>{{"/metrics", metrics}}));
+}
+
+int RunExtender(const std::string& config_path) {
+  std::string error;
+  const auto fail = [&error] {
+    std::fprintf(stderr, "crossover-extender: %s\n", error.c_str());
+    return 2;
+  };
+  const auto config = ReadConfig(config_path, &error);
+  if (!config) return fail();
+  logging::SetLevel(config->log_level);
+  logging::SetFormat(config->log_format);
+  sigset_t ends;
+  sigemptyset(&ends);
+  for (const int signal : {SIGTERM, SIGINT}) sigaddset(&ends, signal);
+  pthread_sigmask(SIG_BLOCK, &ends, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);
+  try {
+    const Extender extender(*config);
+    logging::Info("serving the scheduler on port " + std::to_string(config->scheduler.port));
+    int ended = 0;
+    sigwait(&ends, &ended);
+    logging::Info("told to stop");
+  } catch (const std::exception& failure) {
+    error = failure.what();
+    return fail();
+  }
+  return 0;
+}
+
+}  // namespace crossover::extender

@@ -1,0 +1,151 @@
+#include "extender/gang/kube_api.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "common/base/names.h"
+#include "common/kube/json.h"
+
+namespace crossover::extender {
+namespace {
+
+using kube::At;
+using kube::Text;
+using nlohmann::json;
+
+constexpr long kTooMany = 429;
+
+std::string PathOf(const PodRef& pod) { return "/api/v1/namespaces/" + pod.name_space + "/pods/" + pod.name; }
+
+std::string Dumped(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
+
+// A patch of a pod's annotation, with its UID as the precondition. Strategic: a gate is taken from the list of
+// gates by its name, and those of others stay.
+json PatchOf(const Action& action, const char* annotation, const json& value) {
+  return {{"metadata", {{"uid", action.pod.uid}, {"annotations", {{annotation, value}}}}}};
+}
+
+kube::Client::Request Patch(const Action& action, const json& patch) {
+  return {.method = "PATCH",
+          .path = PathOf(action.pod),
+          .body = Dumped(patch),
+          .content_type = "application/strategic-merge-patch+json"};
+}
+
+kube::Client::Request Binding(const Action& action) {
+  json metadata = {{"name", action.pod.name}, {"namespace", action.pod.name_space}, {"uid", action.pod.uid}};
+  if (!action.text.empty()) metadata["annotations"] = {{base::kAssignmentAnnotation, action.text}};
+  const json binding = {{"apiVersion", "v1"},
+                        {"kind", "Binding"},
+                        {"metadata", metadata},
+                        {"target", {{"apiVersion", "v1"}, {"kind", "Node"}, {"name", action.node}}}};
+  return {.method = "POST", .path = PathOf(action.pod) + "/binding", .body = Dumped(binding)};
+}
+
+kube::Client::Request Deletion(const Action& action) {
+  return {.method = "DELETE",
+          .path = PathOf(action.pod),
+          .body = Dumped({{"apiVersion", "v1"},
+                          {"kind", "DeleteOptions"},
+                          {"preconditions", {{"uid", action.pod.uid}}}})};
+}
+
+bool IsWord(const std::string& text, const char* more) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [more](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || std::string(more).find(c) != std::string::npos;
+  });
+}
+
+}  // namespace
+
+kube::Client::Request RequestOf(const Action& action) {
+  switch (action.kind) {
+    case Action::Kind::kReserve:
+      return Patch(action, PatchOf(action, base::kReservationAnnotation, action.text));
+    case Action::Kind::kClear:
+      return Patch(action, PatchOf(action, base::kReservationAnnotation, nullptr));
+    case Action::Kind::kRelease: {
+      json patch = PatchOf(action, base::kRequeueAnnotation, action.text);
+      patch["spec"]["schedulingGates"] = {{{"$patch", "delete"}, {"name", base::kGangGate}}};
+      return Patch(action, patch);
+    }
+    case Action::Kind::kBind:
+      return Binding(action);
+    case Action::Kind::kDelete:
+      return Deletion(action);
+    case Action::Kind::kReadOwner:
+    case Action::Kind::kAnswer:
+    case Action::Kind::kTell:
+      break;
+  }
+  return {};
+}
+
+std::string PathOf(const OwnerRef& owner) {
+  if (!IsWord(owner.kind, "") || !IsWord(owner.api_version, "./-") || !IsWord(owner.name_space, "-") ||
+      !IsWord(owner.name, "-."))
+    return "";
+  std::string plural = owner.kind + "s";
+  for (char& c : plural) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  const bool core = owner.api_version.find('/') == std::string::npos;
+  return (core ? "/api/" : "/apis/") + owner.api_version + "/namespaces/" + owner.name_space + "/" + plural +
+         "/" + owner.name;
+}
+
+Result KubeApi::Write(const Action& action) {
+  const kube::Response response = client_.Send(RequestOf(action));
+  if (response.status >= 200 && response.status < 300) {
+    const json object = json::parse(response.body, nullptr, false);
+    const json& metadata = At(object, "metadata");
+    // What answers a Binding or a deletion may be a Status, which has no version.
+    const bool is_pod = Text(At(metadata, "uid")) == action.pod.uid;
+    return {.outcome = Outcome::kDone, .version = is_pod ? Text(At(metadata, "resourceVersion")) : ""};
+  }
+  if (response.status == 404) return {.outcome = Outcome::kGone};
+  if (response.status == 409 || response.status == 422) return AfterConflict(action, response);
+  const bool refused = response.status >= 400 && response.status < 500;  // kTooMany among them: it was not done
+  return {.outcome = refused ? Outcome::kRefused : Outcome::kUnknown,
+          .error = response.status == kTooMany ? "the API server is busy" : WhyNot(response)};
+}
+
+// It may be that the pod is another one by now, or bound already.
+Result KubeApi::AfterConflict(const Action& action, const kube::Response& response) {
+  const kube::Response now = client_.Get(PathOf(action.pod));
+  if (now.status == 404) return {.outcome = Outcome::kGone};
+  if (now.status != 200) return {.outcome = Outcome::kUnknown, .error = WhyNot(response)};
+  const json pod = json::parse(now.body, nullptr, false);
+  if (Text(At(At(pod, "metadata"), "uid")) != action.pod.uid) return {.outcome = Outcome::kGone};
+  return {.outcome = Outcome::kRefused,
+          .version = Text(At(At(pod, "metadata"), "resourceVersion")),
+          .node = Text(At(At(pod, "spec"), "nodeName")),
+          .error = WhyNot(response)};
+}
+
+json KubeApi::Read(const OwnerRef& owner, std::string* error) {
+  const std::string path = PathOf(owner);
+  if (path.empty()) {
+    *error = "no object has such a name";
+    return nullptr;
+  }
+  const kube::Response response = client_.Get(path);
+  if (response.status != 200) {
+    *error = WhyNot(response);
+    return nullptr;
+  }
+  json object = json::parse(response.body, nullptr, false);
+  if (object.is_discarded()) {
+    *error = "an answer that is no object";
+    return nullptr;
+  }
+  return object;
+}
+
+void KubeApi::Tell(const Action& action) {
+  events_.Tell({.regarding = {"Pod", action.pod.name_space, action.pod.name, action.pod.uid},
+                .warning = action.warning,
+                .reason = action.reason,
+                .action = "Place",
+                .note = action.text});
+}
+
+}  // namespace crossover::extender

@@ -1,0 +1,66 @@
+#include "extender/metrics/metrics.h"
+
+#include <prometheus/text_serializer.h>
+
+#include <utility>
+
+namespace crossover::extender {
+namespace {
+
+// Seconds. A verb that decides takes tenths of a millisecond; a bind may be held for half a minute.
+const prometheus::Histogram::BucketBoundaries& Buckets() {
+  static const prometheus::Histogram::BucketBoundaries buckets = {0.0002, 0.0005, 0.001, 0.002, 0.004, 0.008,
+                                                                  0.016,  0.05,   0.25,  1,     5,     30};
+  return buckets;
+}
+
+}  // namespace
+
+Metrics::Metrics()
+    : latencies_(&prometheus::BuildHistogram()
+                      .Name("crossover_extender_answer_seconds")
+                      .Help("How long a scheduler waited for an answer, by verb and outcome.")
+                      .Register(registry_)),
+      admissions_(&prometheus::BuildCounter()
+                       .Name("crossover_extender_admissions_total")
+                       .Help("Pods that the webhook was asked about, by what became of them.")
+                       .Register(registry_)) {
+  for (const auto outcome : {admission::Outcome::kUntouched, admission::Outcome::kRewritten,
+                             admission::Outcome::kLeftAlone, admission::Outcome::kRefused,
+                             admission::Outcome::kNotReady, admission::Outcome::kUnpatchable,
+                             admission::Outcome::kMalformed})
+    admissions_->Add({{"outcome", NameOf(outcome)}});  // zeros are told, too
+}
+
+void Metrics::OnAnswered(std::string_view verb, std::string_view outcome, double seconds) {
+  latencies_->Add({{"verb", std::string(verb)}, {"outcome", std::string(outcome)}}, Buckets()).Observe(seconds);
+}
+
+void Metrics::Add(admission::Outcome outcome) { admissions_->Add({{"outcome", NameOf(outcome)}}).Increment(); }
+
+void Metrics::Gauge(const std::string& name, const std::string& help, std::function<double()> value) {
+  const std::lock_guard lock(mutex_);
+  reads_.push_back({name, help, false, std::move(value)});
+}
+
+void Metrics::Counter(const std::string& name, const std::string& help, std::function<double()> value) {
+  const std::lock_guard lock(mutex_);
+  reads_.push_back({name, help, true, std::move(value)});
+}
+
+std::string Metrics::Text() const {
+  std::vector<prometheus::MetricFamily> families = registry_.Collect();
+  const std::lock_guard lock(mutex_);
+  for (const Read& read : reads_) {
+    prometheus::MetricFamily family;
+    family.name = read.name;
+    family.help = read.help + ".";
+    family.type = read.counter ? prometheus::MetricType::Counter : prometheus::MetricType::Gauge;
+    prometheus::ClientMetric& metric = family.metric.emplace_back();
+    (read.counter ? metric.counter.value : metric.gauge.value) = read.value();
+    families.push_back(std::move(family));
+  }
+  return prometheus::TextSerializer().Serialize(families);
+}
+
+}  // namespace crossover::extender
