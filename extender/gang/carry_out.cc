@@ -149,7 +149,8 @@ void CarryOut(Desk& desk, GangRecord& gang) {
     if (!gang.members.at(slot.uid).reserved) Reserve(desk, gang, slot);
   }
   Open(desk, gang);
-  if (plan.open) {
+  // Nothing more is posted past the deadline.
+  if (plan.open && desk.now_s <= plan.until_s) {
     Pass(desk, gang);
     for (const Slot& slot : plan.slots) {
       if (slot.uid.empty() || ViewOf(desk, gang, slot.uid).bound()) continue;

@@ -1,6 +1,7 @@
 #include "extender/gang/life.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "common/base/names.h"
 #include "extender/gang/adopt.h"
@@ -14,6 +15,8 @@ namespace crossover::extender {
 namespace {
 
 using Kind = Action::Kind;
+
+constexpr char kUndecided[] = "it is not decided about yet";
 
 struct Counts {
   int bound = 0;    // and staying
@@ -105,7 +108,7 @@ void Gather(Desk& desk, GangRecord& gang, const Counts& counts) {
   gang.placed = false;
   gang.vacant.clear();
   const int size = gang.membership.size;
-  gang.ready = false;
+  const bool was_ready = std::exchange(gang.ready, false);
   if (!gang.membership.fault.empty()) {
     desk.Say(gang, gang.membership.fault);
   } else if (counts.waiting < size) {
@@ -114,12 +117,12 @@ void Gather(Desk& desk, GangRecord& gang, const Counts& counts) {
                        " pods are there and free of other gates");
   } else if (desk.now_s >= gang.hold_until_s) {
     gang.ready = true;
-    if (gang.text.empty()) desk.Say(gang, "it is not decided about yet");
+    if (!was_ready) desk.Say(gang, kUndecided);
   }
 }
 
 void Tell(Desk& desk, GangRecord& gang) {
-  if (gang.text.empty() || gang.plan) return;
+  if (gang.text.empty() || gang.text == kUndecided || gang.plan) return;
   for (auto& [uid, member] : gang.members) {
     const View view = ViewOf(desk, gang, uid);
     if (!view.living() || view.bound() || member.told == gang.text) continue;

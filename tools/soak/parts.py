@@ -74,7 +74,8 @@ def gangs(build):
     for first in range(0, 100_000, each):
         yield Unit(f"seeds-{first}-to-{first + each - 1}",
                    partial(_command, ["env", f"CROSSOVER_SEEDS={each}", f"CROSSOVER_FIRST_SEED={first}",
-                                      build.program("gang_interleavings_test"), "--gtest_filter=All/GangInterleavings*"]))
+                                      build.program("gang_interleavings_test"),
+                                      "--gtest_filter=All/GangInterleavings*"]))
 
 
 PARTS = {"explore": explore, "fuzz": fuzz, "kills": kill, "churn": churn, "faults": fault, "gangs": gangs}

@@ -41,7 +41,7 @@ Outcome Live(std::uint64_t seed, const Sabotage& sabotage) {
 class GangInterleavingsTest : public ::testing::TestWithParam<int> {};
 
 TEST_P(GangInterleavingsTest, KeepAllRules) {
-  const int each = std::max(1, Told("CROSSOVER_SEEDS", 2000) / kShards);
+  const int each = std::max(1, Told("CROSSOVER_SEEDS", 1200) / kShards);
   const int begin = Told("CROSSOVER_FIRST_SEED", 0) + GetParam() * each;
   const auto first = static_cast<std::uint64_t>(begin);
   std::cout << "seeds " << begin << " to " << begin + each - 1 << "\n";
