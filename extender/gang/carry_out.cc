@@ -88,11 +88,14 @@ void Bind(Desk& desk, GangRecord& gang, const std::string& uid) {
 }
 
 void Finish(Desk& desk, GangRecord& gang) {
+  // One that came again does not make the gang whole: others may be lacking still.
+  if (gang.plan->whole) {
+    gang.placed = true;
+    gang.lacking_s.reset();
+  }
   gang.plan.reset();
-  gang.placed = true;
   gang.failures = 0;
   gang.excluded.clear();
-  gang.lacking_s.reset();
   desk.Say(gang, "");
 }
 

@@ -69,7 +69,9 @@ void PlanWaiting(Desk& desk) {
       placement::Decide(state, waiting, desk.now_s, desk.settings.placement, FitnessOf(desk, state));
   for (const placement::Refusal& refusal : decision.refusals) {
     const auto gang = desk.gangs.find(refusal.gang);
-    if (gang != desk.gangs.end()) desk.Say(gang->second, refusal.text);
+    if (gang == desk.gangs.end()) continue;
+    desk.Say(gang->second, refusal.text);
+    desk.dirty.insert(refusal.gang);
   }
   for (const placement::Plan& plan : decision.plans) {
     const auto gang = desk.gangs.find(plan.gang);
