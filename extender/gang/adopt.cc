@@ -46,7 +46,8 @@ GangPlan PlanOf(const Desk& desk, GangRecord& gang, const std::string& id, const
   plan.open = true;
   for (auto& [uid, member] : gang.members) {
     const View view = ViewOf(desk, gang, uid);
-    if (!view.living()) continue;
+    // Whoever is on the way out unbound has left its seat to another one already.
+    if (!view.living() || (view.leaving() && !view.bound())) continue;
     const auto reservation = ReservationOn(*view.pod);
     if (!reservation || reservation->plan != id) continue;
     if (!view.bound()) {
