@@ -120,7 +120,8 @@ Extender::Extender(const ExtenderConfig& config)
                        jobs.insert(jobs.end(), node.jobs.begin(), node.jobs.end());
                    });
                    return jobs;
-                 }}),
+                 },
+                 .now_s = NowS}),
       access_(config.api_server) {
   known_ = &feed_;
   Count();

@@ -158,6 +158,7 @@ bool ListWatch::Stream() {
       [this](std::string_view line) { return OnLine(line); }, Accepted("PartialObjectMetadata"));
   const bool broke_off = std::exchange(listing_, false);
   if (response.status == 200) {
+    if (broke_off && !options_.streamed) return true;
     if (broke_off) Complain("a list that broke off");
     return false;
   }
@@ -240,6 +241,8 @@ void ListWatch::OnEvent(const std::string& type, json&& object) {
 bool ListWatch::OnError(const json& status) {
   if (At(status, "code") == kGone) {
     version_.clear();
+  } else if (listing_) {
+    options_.streamed = false;  // so says a server whose store, an older etcd, cannot do it
   } else {
     Complain("the watch ended: " + Text(At(status, "message")));
   }

@@ -3,6 +3,7 @@
 #include "extender/cluster/fields.h"
 #include "extender/cluster/parse.h"
 #include "extender/cluster/resources.h"
+#include "extender/profiles/reports.h"
 
 namespace crossover::extender {
 namespace {
@@ -80,6 +81,7 @@ std::optional<GpuNode> ParseGpuNode(const json& object) {
     if (!parsed.uuid.empty() && !known) node.gpus.push_back(std::move(parsed));
   }
   node.requested = RequestedIn(status);
+  node.jobs = JobsOf(object);
   return node;
 }
 

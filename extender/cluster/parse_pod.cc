@@ -2,6 +2,7 @@
 #include <string_view>
 
 #include "common/base/names.h"
+#include "common/kube/profile_key.h"
 #include "common/kube/pod_requests.h"
 #include "common/kube/quantity.h"
 #include "extender/cluster/fields.h"
@@ -148,6 +149,7 @@ std::optional<Pod> ParsePod(const json& object) {
   pod.name_space = TextAt(metadata, "namespace");
   pod.name = TextAt(metadata, "name");
   if (pod.uid.empty() || pod.name_space.empty() || pod.name.empty()) return std::nullopt;
+  pod.profile_key = kube::ProfileKeyOf(object);
   pod.version = TextAt(metadata, "resourceVersion");
   pod.created_s = InstantAt(metadata, "creationTimestamp");
   pod.deleting = !TextAt(metadata, "deletionTimestamp").empty();

@@ -86,10 +86,9 @@ std::string ReadLimits(const Pod& pod, placement::Gang* gang) {
 }
 
 void AddProfile(const World& world, const Pod& pod, placement::Gang* gang) {
-  const std::string* key = Find(pod, base::kProfileKeyAnnotation);
-  if (key == nullptr || key->empty()) return;
-  gang->key = pod.name_space + "/" + *key;
-  const JobProfile* known = world.FindProfile(pod.name_space, *key);
+  if (pod.profile_key.empty()) return;
+  gang->key = pod.name_space + "/" + pod.profile_key;
+  const JobProfile* known = world.FindProfile(pod.name_space, pod.profile_key);
   if (known == nullptr) return;
   gang->profile = {.source = known->hinted ? placement::Source::kHinted : placement::Source::kMeasured,
                    .compute_s = known->compute_s,

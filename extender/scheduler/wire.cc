@@ -6,6 +6,8 @@
 #include <array>
 #include <cstdio>
 
+#include "common/base/names.h"
+
 namespace crossover::extender {
 namespace {
 
@@ -49,11 +51,29 @@ bool ReadText(const object& in, const char* key, std::string_view name, std::str
   return false;
 }
 
+// What cannot be read asks for none: whoever it is, it may go anywhere.
+bool AsksForSlots(const element& containers) {
+  array list;
+  if (containers.get(list) != simdjson::SUCCESS) return false;
+  for (const element container : list) {
+    element count;
+    for (const char* kind : {"limits", "requests"}) {
+      if (container["resources"][kind][base::kSlotResource].get(count) == simdjson::SUCCESS) return true;
+    }
+  }
+  return false;
+}
+
 bool ReadPod(const object& root, PodRef* pod, std::string* error) {
   object metadata;
   if (root["Pod"]["metadata"].get(metadata) != simdjson::SUCCESS) {
     Refuse("Pod", "what has no metadata", "a pod", error);
     return false;
+  }
+  pod->slots = false;
+  for (const char* kind : {"initContainers", "containers"}) {
+    element containers;
+    if (root["Pod"]["spec"][kind].get(containers) == simdjson::SUCCESS) pod->slots |= AsksForSlots(containers);
   }
   return ReadText(metadata, "uid", "Pod.metadata.uid", &pod->uid, error) &&
          ReadText(metadata, "namespace", "Pod.metadata.namespace", &pod->name_space, error) &&

@@ -1,5 +1,5 @@
-"""The part of Crossover that is one for a cluster, beside a test cluster's control plane: replicas of a scheduler with
-its extender, each pair with a host name of its own, as two containers of a pod have it."""
+"""The part of Crossover that a cluster has once, beside a test cluster's control plane: replicas of a scheduler with its
+extender, each pair with a host name of its own, as two containers of a pod have it."""
 
 import json
 import os
@@ -10,6 +10,7 @@ from pathlib import Path
 from benchmarks.processes import Failed
 from tests.cluster.pods import SLOT
 from tests.cluster.rig.namespaces import CONTROL_PLANE
+from tests.cluster.services import service
 
 NAMESPACE = "crossover-system"
 SCHEDULER = "crossover-scheduler"
@@ -23,7 +24,7 @@ class Replica:
 
     def __init__(self, number):
         first = _FIRST_PORT + 10 * number
-        self.verbs, self.webhook, self.metrics, self.scheduler_port = range(first, first + 4)
+        self.verbs, self.health, self.metrics, self.webhook, self.scheduler_port = range(first, first + 5)
         self.host = f"control-{number}"
         self.extender, self.scheduler = f"extender-{number}", f"scheduler-{number}"
 
@@ -31,9 +32,9 @@ class Replica:
 class Control:
     """`lease_s`: how long the scheduler that leads may be silent. `settings`: of the extender, over the usual ones."""
 
-    def __init__(self, cluster, build, replicas=1, lease_s=15, settings=None):
+    def __init__(self, cluster, build, replicas=1, lease_s=15, webhook=True, settings=None):
         self._cluster, self._build, self._lease_s = cluster, build, lease_s
-        self._settings = settings or {}
+        self._webhook, self._settings = webhook, settings or {}
         self._directory = cluster.directory / "control"
         self._directory.mkdir()
         self.replicas = [Replica(number) for number in range(replicas)]
@@ -43,7 +44,11 @@ class Control:
         cluster = self._cluster
         cluster.namespace(NAMESPACE, enforce="privileged")
         cluster.kubectl("apply", "--server-side", "--filename", str(_MANIFESTS / "crds"))
-        cluster.kubectl("apply", "--server-side", "--filename", str(_MANIFESTS / "rbac" / "extender.yaml"))
+        for name in ("extender", "admission"):
+            cluster.kubectl("apply", "--server-side", "--filename", str(_MANIFESTS / "rbac" / f"{name}.yaml"))
+        if self._webhook:
+            cluster.apply(service("crossover-extender", NAMESPACE, cluster.address, self.replicas[0].webhook))
+            cluster.kubectl("apply", "--filename", str(_MANIFESTS / "webhook" / "configuration.yaml"))
         cluster.apply(_scheduler_permissions())
         token = cluster.kubectl("create", "token", _ACCOUNT, "--namespace", NAMESPACE)
         (self._directory / "token").write_text(token, encoding="utf-8")
@@ -52,13 +57,14 @@ class Control:
         for number in range(len(self.replicas)) if numbers is None else numbers:
             self.start_extender(number)
             self.start_scheduler(number)
-        self._cluster.wait_for_servers(*[f"http://127.0.0.1:{replica.metrics}/readyz" for replica in self.replicas])
+        self._cluster.wait_for_servers(*[f"http://127.0.0.1:{replica.health}/readyz" for replica in self.replicas])
 
     def start_extender(self, number):
         replica = self.replicas[number]
         config = self._directory / f"{replica.extender}.yaml"
         config.write_text(json.dumps(self._configuration(replica)), encoding="utf-8")
-        self._start(replica, replica.extender, [str(self._build.program("crossover-extender")), "--config", str(config)])
+        self._start(replica, replica.extender,
+                    [str(self._build.program("crossover-extender")), "--config", str(config)])
 
     def start_scheduler(self, number):
         replica = self.replicas[number]
@@ -94,8 +100,14 @@ class Control:
 
     def _configuration(self, replica):
         return {
-            "api_server": {"url": self._cluster.server, "ca_file": str(self._cluster.setup.certificates.authority),
-                           "token_file": str(self._directory / "token")},
+            "api_server": {"server": self._cluster.server, "token_file": str(self._directory / "token"),
+                           "ca_file": str(self._cluster.setup.certificates.authority)},
+            "namespace": NAMESPACE, "host": replica.host,
+            "scheduler": {"listen": f"127.0.0.1:{replica.verbs}"},
+            "health": {"listen": f"127.0.0.1:{replica.health}"},
+            "metrics": {"listen": f"127.0.0.1:{replica.metrics}"},
+            "webhook": {"listen": f"{CONTROL_PLANE}:{replica.webhook}" if self._webhook else "off",
+                        "file": str(self._directory / f"{replica.extender}.pem")},
             **self._settings}
 
     def _scheduler_configuration(self, replica):
@@ -128,7 +140,3 @@ def _scheduler_permissions():
         {"apiVersion": f"{group}/v1", "kind": "RoleBinding", "metadata": meta, "subjects": [subject],
          "roleRef": {"apiGroup": group, "kind": "Role", "name": SCHEDULER}}]
 
-
-def webhook_url(replica):
-    """As the API server reaches it."""
-    return f"https://{CONTROL_PLANE}:{replica.webhook}/mutate"

@@ -1,6 +1,6 @@
 """Gangs for tests of placement: Indexed Jobs whose pods ask for slots and do nothing, for a given time."""
 
-from tests.cluster.pods import SLOT
+from tests.cluster.pods import SLOT, restricted
 from tests.cluster.rig.kwok import RUNS_FOR
 
 JOBS = "/apis/batch/v1/namespaces/{}/jobs"
@@ -11,9 +11,8 @@ def indexed_job(name, pods, slots=1, runs_for=None, annotations=None, requests=N
     clusters that have none."""
     marks = {"crossover.dev/share": "true", **({RUNS_FOR: runs_for} if runs_for else {}), **(annotations or {})}
     resources = {SLOT: str(slots), **(requests or {})}
-    spec = {"restartPolicy": "Never", "terminationGracePeriodSeconds": 0, "containers": [
-        {"name": "main", "image": "crossover.test/nothing:1",
-         "resources": {"limits": resources, "requests": resources}}]}
+    spec = restricted(name, "crossover.test/nothing:1", ["/nothing"])["spec"]
+    spec["containers"][0]["resources"] = {"limits": resources, "requests": resources}
     labels = {}
     if admitted:
         labels["crossover.dev/managed"] = "true"

@@ -1,4 +1,4 @@
-"""Gangs on a real control plane: etcd, API server, controllers and scheduler, the extender, and nodes that KWOK plays."""
+"""Gangs on a real control plane: etcd, API server, controllers and scheduler, the extender, nodes that KWOK plays."""
 
 import collections
 import json
@@ -55,7 +55,7 @@ class Gangs(unittest.TestCase):
         cls.cluster = Cluster(nodes=1)
         cls.cluster.__enter__()
         cls.addClassCleanup(cls.cluster.__exit__)
-        cls.control = Control(cls.cluster, build)
+        cls.control = Control(cls.cluster, build, webhook=False)
         cls.control.prepare()
         cls.api = cls.cluster.api()
         cls.nodes = [f"fake-{number}" for number in range(_NODES)]
@@ -80,8 +80,8 @@ class Gangs(unittest.TestCase):
             if time.monotonic() > end:
                 waiting = {name: pod["status"].get("conditions") for name, pod in self.followed.pods.items()
                            if pod and pod["status"]["phase"] == "Pending"}
-                self.fail(f"{what}: not within {patience_s:.0f} s; waiting: {json.dumps(waiting)[:3000]}; the extender: "
-                          f"{self.control.said('extender-0')[-3000:]}")
+                self.fail(f"{what}: not within {patience_s:.0f} s; waiting: {json.dumps(waiting)[:3000]}; "
+                          f"the extender: {self.control.said('extender-0')[-3000:]}")
             time.sleep(0.05)
 
     def create(self, *arguments, **more):

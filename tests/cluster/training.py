@@ -115,8 +115,8 @@ class TrainingJob:
         if self._by_hand:
             spec["schedulerName"] = "by-hand"
         container = spec["containers"][0]
-        container |= {"resources": {"limits": {SLOT if self._by_hand else "nvidia.com/gpu": "1"}}, "volumeMounts": [{"name": "out", "mountPath": "/out"}],
-                      "env": self._variables()}
+        container |= {"resources": {"limits": {SLOT if self._by_hand else "nvidia.com/gpu": "1"}},
+                      "volumeMounts": [{"name": "out", "mountPath": "/out"}], "env": self._variables()}
         spec["containers"] = [container]
         return {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": self.name},
                 "spec": {"completions": self._ranks, "parallelism": self._ranks, "completionMode": "Indexed",

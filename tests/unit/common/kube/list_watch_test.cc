@@ -235,6 +235,15 @@ TEST_F(ListWatchTest, AServerThatCannotStreamIsAskedForAList) {
   EXPECT_EQ(sink_.Await(7)[6], "end");
 }
 
+// So does one whose etcd is older than 3.4.25 or 3.5.8.
+TEST_F(ListWatchTest, AServerThatSaysSoWithinTheStreamIsAskedForAList) {
+  server_.Answer({.status = 200, .body = Error(500)});
+  server_.Answer(200, Page("7", "", Item("a")));
+  const auto watch = StartSink(true);
+  EXPECT_THAT(server_.AwaitRequest(1), HasSubstr("?limit=2 "));
+  EXPECT_THAT(sink_.Await(4), ElementsAre("begin", "begin", "listed a", "end"));
+}
+
 TEST_F(ListWatchTest, GoesOnWhereABusyServerOrABrokenWatchLeftIt) {
   server_.Answer(200, List("7"));
   server_.Answer(503, "not now");

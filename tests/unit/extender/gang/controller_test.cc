@@ -98,6 +98,7 @@ class ControllerTest : public ::testing::Test {
         world.Put(node);
         world.Put(gpus);
       }
+      return true;
     });
   }
 

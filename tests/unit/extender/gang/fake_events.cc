@@ -16,7 +16,8 @@ void FakeCluster::AddPod(const std::string& job, int index) {
   pod.name = job + "-" + std::to_string(spec.attempt) + "-" + std::to_string(index);
   pod.created_s = now_s_;
   pod.gates = {base::kGangGate};
-  pod.annotations = {{base::kGpuMemoryAnnotation, "10Gi"}, {base::kProfileKeyAnnotation, "k"}};
+  pod.annotations = {{base::kGpuMemoryAnnotation, "10Gi"}};
+  pod.profile_key = "k";
   if (spec.size > 1) {
     pod.annotations[base::kGangAnnotation] = truth.gang;
     pod.annotations[base::kGangSizeAnnotation] = std::to_string(spec.size);

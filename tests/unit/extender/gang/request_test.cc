@@ -65,11 +65,14 @@ TEST(GangRequest, ProfileIsOfItsKeyAndNamespace) {
   profile.compute_s = 1;
   profile.exposed_s = 2;
   world.Put(profile);
-  const Request request = Of({PodWith({{"crossover.dev/profile-key", "bert"}})}, world);
+  Pod pod = PodWith({});
+  pod.profile_key = "bert";
+  const Request request = Of({pod}, world);
   EXPECT_EQ(request.gang.key, "team/bert");
   EXPECT_EQ(request.gang.profile.source, placement::Source::kMeasured);
   EXPECT_EQ(request.gang.profile.exposed_s, 2);
-  EXPECT_FALSE(Of({PodWith({{"crossover.dev/profile-key", "gpt"}})}, world).gang.profile.known());
+  pod.profile_key = "gpt";
+  EXPECT_FALSE(Of({pod}, world).gang.profile.known());
 }
 
 TEST(GangRequest, MalformedNamesKeyValueAndWhatIsAllowed) {
