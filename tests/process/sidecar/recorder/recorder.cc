@@ -18,6 +18,9 @@
 #include <type_traits>
 
 // The table names exported symbols, not their newest versions.
+#undef cuCtxDestroy
+#undef cuDevicePrimaryCtxRelease
+#undef cuDevicePrimaryCtxReset
 #undef cuStreamDestroy
 #undef cuEventDestroy
 #undef cuStreamBeginCapture
