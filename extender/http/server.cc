@@ -65,16 +65,20 @@ class LibraryThreads {
   }
   ~LibraryThreads() { BeginClosing(); }
 
+  // Under the lock. One at most stands by, or is about to: were it two, nobody would be left.
   void Park() {
+    if (std::exchange(stands_by_, true)) return;
     crossplat::threadpool::shared_instance().service().post([this] {
       std::unique_lock lock(mutex_);
       change_.wait(lock, [this] { return closing_ > 0; });
+      stands_by_ = false;
     });
   }
 
   std::mutex mutex_;
   std::condition_variable change_;
   int closing_ = 0;
+  bool stands_by_ = false;
 };
 
 struct TwoThreads {

@@ -204,6 +204,17 @@ TEST(HttpServer, APortThatIsTakenIsNamed) {
   EXPECT_EQ(serving.Get("/echo").status, 200);
 }
 
+// As at the start of a program: one right after the other.
+TEST(HttpServer, HoweverFastOthersComeAndGoSomebodyReads) {
+  for (int round = 0; round < 20; ++round) {
+    std::vector<std::unique_ptr<Serving>> servers(10);
+    for (auto& serving : servers) serving = std::make_unique<Serving>();
+    ASSERT_EQ(servers.back()->Get("/echo").status, 200) << round;
+    servers.clear();
+    for (int again = 0; again < 10; ++again) const Serving passing;
+  }
+}
+
 TEST(HttpServer, SeveralServeAtOnce) {
   const Serving first;
   {
