@@ -19,15 +19,15 @@ namespace {
 // Since 1970, and never back: counted from one reading of the clock that others set.
 double NowS() {
   using std::chrono::duration;
-  static const double start =
-      duration<double>(std::chrono::system_clock::now().time_since_epoch()).count() -
-      duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  static const double start = duration<double>(std::chrono::system_clock::now().time_since_epoch()).count() -
+                              duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
   return start + duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 // Of this process, and of none before it.
 std::string InstanceOf(const ExtenderConfig& config) {
-  return config.host + "." + std::to_string(getpid()) + "." + std::to_string(static_cast<std::int64_t>(NowS()));
+  return config.host + "." + std::to_string(getpid()) + "." +
+         std::to_string(static_cast<std::int64_t>(NowS()));
 }
 
 std::unique_ptr<LeaseFollower> Follow(const ExtenderConfig& config) {
@@ -47,13 +47,16 @@ admission::Admission::Settings AdmissionOf(const ExtenderConfig& config) {
   settings.listen.port = webhook.listen.port;
   settings.listen.certificate_file = webhook.certificate_file;
   settings.listen.key_file = webhook.key_file;
-  settings.names = {.name_space = config.name_space, .secret = webhook.secret, .configuration = webhook.configuration};
+  settings.names = {
+      .name_space = config.name_space, .secret = webhook.secret, .configuration = webhook.configuration};
   settings.keeper.file = webhook.file;
   settings.keeper.rotation.names = {name, name + ".cluster.local"};
   return settings;
 }
 
-HttpServer::Settings At(const Endpoint& endpoint) { return {.address = endpoint.address, .port = endpoint.port}; }
+HttpServer::Settings At(const Endpoint& endpoint) {
+  return {.address = endpoint.address, .port = endpoint.port};
+}
 
 }  // namespace
 
@@ -177,18 +180,20 @@ void Extender::ListenForHealth() {
     reply(std::move(answer));
   };
   servers_.push_back(std::make_unique<HttpServer>(
-      At(config_.health), std::map<std::string, HttpServer::Handler>{{"/healthz", alive}, {"/readyz", ready}}));
+      At(config_.health),
+      std::map<std::string, HttpServer::Handler>{{"/healthz", alive}, {"/readyz", ready}}));
 }
 
 // On a listener of its own: while the API server does not say who asks, others are not kept waiting.
 void Extender::ListenForMetrics() {
   const auto metrics = [this](const HttpRequest& request, const HttpServer::Reply& reply) {
     const int status = access_.StatusFor(request.authorization);
-    if (status != 200) return reply({.status = status, .body = "not for you\n", .content_type = "text/plain"});
+    if (status != 200)
+      return reply({.status = status, .body = "not for you\n", .content_type = "text/plain"});
     reply({.body = metrics_.Text(), .content_type = "text/plain; version=0.0.4; charset=utf-8"});
   };
-  servers_.push_back(std::make_unique<HttpServer>(At(config_.metrics),
-                                                  std::map<std::string, HttpServer::Handler>{{"/metrics", metrics}}));
+  servers_.push_back(std::make_unique<HttpServer>(
+      At(config_.metrics), std::map<std::string, HttpServer::Handler>{{"/metrics", metrics}}));
 }
 
 int RunExtender(const std::string& config_path) {

@@ -39,7 +39,7 @@ class Extender {
   void ListenForMetrics();
 
   const ExtenderConfig config_;
-  std::atomic<Feed*> known_{nullptr};  // once it is made
+  std::atomic<Feed*> known_{nullptr};           // once it is made
   const std::unique_ptr<LeaseFollower> lease_;  // null: it always leads
   Metrics metrics_;
   KubeApi api_;
@@ -54,8 +54,8 @@ class Extender {
   std::vector<std::unique_ptr<HttpServer>> servers_;
 };
 
-// Serves until told to stop; the program's exit code: 2 where something is wrong with the configuration or with
-// what it names.
+// Serves until told to stop; the program's exit code: 2 where something is wrong with the configuration or
+// with what it names.
 int RunExtender(const std::string& config_path);
 
 }  // namespace crossover::extender

@@ -6,8 +6,9 @@
 #include "extender/extender.h"
 
 int main(int argc, char** argv) {
-  CLI::App app("Crossover's part of a cluster: places gangs beside a scheduler, and rewrites pods that share.",
-               "crossover-extender");
+  CLI::App app(
+      "Crossover's part of a cluster: places gangs beside a scheduler, and rewrites pods that share.",
+      "crossover-extender");
   bool check = false;
   std::string config;
   app.add_flag("--check", check, "say whether the file is valid, and end");

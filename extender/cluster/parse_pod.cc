@@ -2,8 +2,8 @@
 #include <string_view>
 
 #include "common/base/names.h"
-#include "common/kube/profile_key.h"
 #include "common/kube/pod_requests.h"
+#include "common/kube/profile_key.h"
 #include "common/kube/quantity.h"
 #include "extender/cluster/fields.h"
 #include "extender/cluster/parse.h"

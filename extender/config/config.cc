@@ -74,10 +74,11 @@ bool TakeEndpoint(const std::string& text, Endpoint* endpoint) {
 
 yaml::Handler Listen(Endpoint* target) {
   return [target](const YAML::Node& value, const std::string& key) {
-    yaml::Scalar(value, key, "IPv4 address:port, with a port from 1 to 65535, or off", [&](const std::string& text) {
-      if (text == "off") target->port = 0;
-      return text == "off" || TakeEndpoint(text, target);
-    });
+    yaml::Scalar(value, key, "IPv4 address:port, with a port from 1 to 65535, or off",
+                 [&](const std::string& text) {
+                   if (text == "off") target->port = 0;
+                   return text == "off" || TakeEndpoint(text, target);
+                 });
   };
 }
 
@@ -107,10 +108,11 @@ yaml::Handler Word(Value* target, std::map<std::string, Value> words) {
 void ReadList(const YAML::Node& node, const std::string& key, std::vector<std::string>* list) {
   if (!node.IsSequence()) yaml::Reject(node, key, "a list of names");
   list->clear();
-  for (const auto& item : node) Text(&list->emplace_back())(item, key);
+  for (const auto& item : node) Text (&list->emplace_back())(item, key);
 }
 
-void ReadGroups(const YAML::Node& node, const std::string& key, std::vector<std::vector<std::string>>* groups) {
+void ReadGroups(const YAML::Node& node, const std::string& key,
+                std::vector<std::vector<std::string>>* groups) {
   if (!node.IsSequence()) yaml::Reject(node, key, "a list of lists of namespaces");
   groups->clear();
   for (const auto& item : node) ReadList(item, key, &groups->emplace_back());
@@ -123,22 +125,23 @@ yaml::Handler Section(yaml::Handlers handlers) {
 }
 
 yaml::Handlers PlacementKeys(placement::Settings* settings) {
-  return {{"sharing", Word<placement::Sharing>(&settings->sharing, {{"when-full", placement::Sharing::kWhenFull},
-                                                                    {"always", placement::Sharing::kAlways}})},
-          {"namespace_groups", [settings](const auto& node,
-                                          const auto& key) { ReadGroups(node, key, &settings->namespace_groups); }},
-          {"efficiency", Real(&settings->efficiency, 0.1, 1.0)},
-          {"min_gain", Real(&settings->min_gain, 1.0, 10.0)},
-          {"memory_margin", Real(&settings->memory_margin, 0.0, 1.0)},
-          {"context_reserve_mib",
-           [settings](const auto& node, const auto& key) {
-             yaml::Integer(node, key, 0, 65'536, [settings](std::int64_t mib) {
-               settings->context_reserve = static_cast<placement::Bytes>(mib) << 20;
-             });
-           }},
-          {"spanning_bonus", Real(&settings->spanning_bonus, 0.0, 1.0)},
-          {"starvation_s", Real(&settings->starvation_s, 0.0, 31'536'000.0)},
-          {"starvation_runs", Real(&settings->starvation_runs, 0.0, 1'000.0)}};
+  return {
+      {"sharing", Word<placement::Sharing>(&settings->sharing, {{"when-full", placement::Sharing::kWhenFull},
+                                                                {"always", placement::Sharing::kAlways}})},
+      {"namespace_groups",
+       [settings](const auto& node, const auto& key) { ReadGroups(node, key, &settings->namespace_groups); }},
+      {"efficiency", Real(&settings->efficiency, 0.1, 1.0)},
+      {"min_gain", Real(&settings->min_gain, 1.0, 10.0)},
+      {"memory_margin", Real(&settings->memory_margin, 0.0, 1.0)},
+      {"context_reserve_mib",
+       [settings](const auto& node, const auto& key) {
+         yaml::Integer(node, key, 0, 65'536, [settings](std::int64_t mib) {
+           settings->context_reserve = static_cast<placement::Bytes>(mib) << 20;
+         });
+       }},
+      {"spanning_bonus", Real(&settings->spanning_bonus, 0.0, 1.0)},
+      {"starvation_s", Real(&settings->starvation_s, 0.0, 31'536'000.0)},
+      {"starvation_runs", Real(&settings->starvation_runs, 0.0, 1'000.0)}};
 }
 
 yaml::Handlers GangKeys(GangSettings* gangs) {
@@ -200,7 +203,8 @@ std::string Variable(const char* name) {
 bool Complete(ExtenderConfig* config, std::string* error) {
   if (config->name_space.empty()) config->name_space = Variable("POD_NAMESPACE");
   if (config->name_space.empty()) {
-    *error = "namespace: not set, and neither is POD_NAMESPACE in the environment: a namespace's name is allowed";
+    *error =
+        "namespace: not set, and neither is POD_NAMESPACE in the environment: a namespace's name is allowed";
     return false;
   }
   if (config->host.empty()) {
@@ -216,7 +220,8 @@ bool Complete(ExtenderConfig* config, std::string* error) {
 
 }  // namespace
 
-std::optional<ExtenderConfig> ParseConfig(const std::string& text, const std::string& name, std::string* error) {
+std::optional<ExtenderConfig> ParseConfig(const std::string& text, const std::string& name,
+                                          std::string* error) {
   ExtenderConfig config;
   const auto read = [&config](const YAML::Node& root) {
     if (!root.IsNull()) yaml::Map(root, "", Keys(&config));  // an empty file: all defaults

@@ -18,9 +18,9 @@ struct Endpoint {
 
 struct WebhookConfig {
   Endpoint listen{.port = 8443};
-  std::string service = "crossover-extender";          // by whose name API servers reach it
-  std::string configuration = "crossover-admission";   // of the MutatingWebhookConfiguration
-  std::string secret = "crossover-admission";          // where its keys are kept
+  std::string service = "crossover-extender";                // by whose name API servers reach it
+  std::string configuration = "crossover-admission";         // of the MutatingWebhookConfiguration
+  std::string secret = "crossover-admission";                // where its keys are kept
   std::string file = "/run/crossover-extender/serving.pem";  // what of them is served
   // Of others, cert-manager say; both empty: its own.
   std::string certificate_file, key_file;
@@ -30,9 +30,9 @@ struct WebhookConfig {
 struct ExtenderConfig {
   logging::Level log_level = logging::Level::kInfo;
   logging::Format log_format = logging::Format::kText;
-  kube::Access api_server;  // empty: as a pod has it
-  std::string name_space;   // its own; empty: POD_NAMESPACE
-  std::string host;         // of its pod; empty: the machine's name
+  kube::Access api_server;                    // empty: as a pod has it
+  std::string name_space;                     // its own; empty: POD_NAMESPACE
+  std::string host;                           // of its pod; empty: the machine's name
   std::string lease = "crossover-scheduler";  // of the scheduler beside it; empty: it always leads
   Endpoint scheduler{.address = "127.0.0.1", .port = 8480};
   Endpoint health{.port = 8481};
@@ -43,12 +43,14 @@ struct ExtenderConfig {
 
 // Of a file's text; `name`: the file's. Nothing, with the line, the key, the value and what is allowed in
 // `error`, where anything in it is not allowed.
-std::optional<ExtenderConfig> ParseConfig(const std::string& text, const std::string& name, std::string* error);
+std::optional<ExtenderConfig> ParseConfig(const std::string& text, const std::string& name,
+                                          std::string* error);
 
 // Likewise, and completed from the environment.
 std::optional<ExtenderConfig> ReadConfig(const std::string& path, std::string* error);
 
-// Says whether a file is valid, on standard output, else what is not, on standard error; a program's exit code.
+// Says whether a file is valid, on standard output, else what is not, on standard error; a program's exit
+// code.
 int CheckConfig(const std::string& path);
 
 }  // namespace crossover::extender

@@ -20,7 +20,7 @@ Controller::~Controller() {
   }
   work_.notify_all();
   stop_tick_.notify_all();
-  Give(std::move(answers));
+  Give(answers);
   for (std::thread& thread : threads_) thread.join();
 }
 
@@ -61,8 +61,8 @@ void Controller::Take(std::vector<Action> actions, std::vector<Answer>* answers)
   }
 }
 
-void Controller::Give(std::vector<Answer> answers) {
-  for (Answer& answer : answers) answer.done(answer.error);
+void Controller::Give(const std::vector<Answer>& answers) {
+  for (const Answer& answer : answers) answer.done(answer.error);
 }
 
 void Controller::ChangePod(const std::string& uid, const Changing& change) {
@@ -73,7 +73,7 @@ void Controller::ChangePod(const std::string& uid, const Changing& change) {
     if (Lead(&answers)) gangs_->PodChanged(uid, options_.now_s());
     Step(&answers);
   }
-  Give(std::move(answers));
+  Give(answers);
 }
 
 void Controller::ChangeCluster(const std::function<bool(World& world)>& change) {
@@ -110,7 +110,7 @@ void Controller::Bind(const PodRef& pod, const std::string& node, Done done) {
       Step(&answers);
     }
   }
-  Give(std::move(answers));
+  Give(answers);
 }
 
 std::map<std::string, Victims> Controller::Preempt(const PodRef& pod,
@@ -159,7 +159,7 @@ void Controller::Work() {
     }
     Step(&answers);
     lock.unlock();
-    Give(std::move(answers));
+    Give(answers);
   }
 }
 
@@ -169,7 +169,7 @@ void Controller::Tick() {
     std::vector<Answer> answers;
     Step(&answers);
     lock.unlock();
-    Give(std::move(answers));
+    Give(answers);
     lock.lock();
     stop_tick_.wait_for(lock, options_.tick, [this] { return stop_; });
   }

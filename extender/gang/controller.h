@@ -73,7 +73,7 @@ class Controller : public Decider {
   // What there is to do, under the lock; the answers are given after it.
   void Step(std::vector<Answer>* answers);
   void Take(std::vector<Action> actions, std::vector<Answer>* answers);
-  static void Give(std::vector<Answer> answers);
+  static void Give(const std::vector<Answer>& answers);
   void Work();
   void Tick();
 

@@ -19,8 +19,8 @@ std::string PathOf(const PodRef& pod) { return "/api/v1/namespaces/" + pod.name_
 
 std::string Dumped(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
 
-// A patch of a pod's annotation, with its UID as the precondition. Strategic: a gate is taken from the list of
-// gates by its name, and those of others stay.
+// A patch of a pod's annotation, with its UID as the precondition. Strategic: a gate is taken from the list
+// of gates by its name, and those of others stay.
 json PatchOf(const Action& action, const char* annotation, const json& value) {
   return {{"metadata", {{"uid", action.pod.uid}, {"annotations", {{annotation, value}}}}}};
 }
@@ -43,11 +43,11 @@ kube::Client::Request Binding(const Action& action) {
 }
 
 kube::Client::Request Deletion(const Action& action) {
-  return {.method = "DELETE",
-          .path = PathOf(action.pod),
-          .body = Dumped({{"apiVersion", "v1"},
-                          {"kind", "DeleteOptions"},
-                          {"preconditions", {{"uid", action.pod.uid}}}})};
+  return {
+      .method = "DELETE",
+      .path = PathOf(action.pod),
+      .body = Dumped(
+          {{"apiVersion", "v1"}, {"kind", "DeleteOptions"}, {"preconditions", {{"uid", action.pod.uid}}}})};
 }
 
 bool IsWord(const std::string& text, const char* more) {
@@ -103,7 +103,8 @@ Result KubeApi::Write(const Action& action) {
   }
   if (response.status == 404) return {.outcome = Outcome::kGone};
   if (response.status == 409 || response.status == 422) return AfterConflict(action, response);
-  const bool refused = response.status >= 400 && response.status < 500;  // kTooMany among them: it was not done
+  const bool refused =
+      response.status >= 400 && response.status < 500;  // kTooMany among them: it was not done
   return {.outcome = refused ? Outcome::kRefused : Outcome::kUnknown,
           .error = response.status == kTooMany ? "the API server is busy" : WhyNot(response)};
 }

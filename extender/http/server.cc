@@ -93,7 +93,7 @@ HttpAnswer Plain(int status, std::string text) {
 }
 
 // Tells a client, and no more is read from it.
-pplx::task<void> Send(http::http_request request, const HttpAnswer& answer, bool close = false) {
+pplx::task<void> Send(const http::http_request& request, const HttpAnswer& answer, bool close = false) {
   http::http_response response(static_cast<http::status_code>(answer.status));
   response.set_body(answer.body, answer.content_type);
   if (close) response.headers()["Connection"] = "close";
@@ -210,9 +210,8 @@ void HttpServer::Impl::Take(const http::http_request& request) {
     const std::lock_guard lock(mutex);
     if (!closing) open.insert(taken);
   }
-  http::http_request reader = request;
-  reader.extract_vector().then([self = shared_from_this(),
-                                taken](const pplx::task<std::vector<unsigned char>>& read) {
+  request.extract_vector().then([self = shared_from_this(),
+                                 taken](const pplx::task<std::vector<unsigned char>>& read) {
     std::string body;
     try {
       const auto bytes = read.get();

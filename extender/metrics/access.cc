@@ -45,10 +45,9 @@ int MetricsAccess::StatusFor(const std::string& authorization) {
 }
 
 int MetricsAccess::Ask(const std::string& token) const {
-  const auto who = Asked(client_, "/apis/authentication.k8s.io/v1/tokenreviews",
-                         {{"apiVersion", "authentication.k8s.io/v1"},
-                          {"kind", "TokenReview"},
-                          {"spec", {{"token", token}}}});
+  const auto who = Asked(
+      client_, "/apis/authentication.k8s.io/v1/tokenreviews",
+      {{"apiVersion", "authentication.k8s.io/v1"}, {"kind", "TokenReview"}, {"spec", {{"token", token}}}});
   if (!who) return kNobodyKnows;
   if (!IsTrue(At(*who, "authenticated"))) return kWho;
   const json& user = At(*who, "user");

@@ -1,5 +1,5 @@
-// Who may read the metrics: whoever the API server says may get the path /metrics, by the token that comes with
-// the request. Names of namespaces and jobs are in them.
+// Who may read the metrics: whoever the API server says may get the path /metrics, by the token that comes
+// with the request. Names of namespaces and jobs are in them.
 #pragma once
 
 #include <chrono>
@@ -19,8 +19,9 @@ class MetricsAccess {
   explicit MetricsAccess(const kube::Access& access, Clock clock = std::chrono::steady_clock::now)
       : client_(access), clock_(std::move(clock)) {}
 
-  // The status of an answer to a request with this header: 200, 401 without a token that is anybody's, 403 where
-  // they may not, 503 where nobody can say. Waits for the API server, unless it answered some seconds ago.
+  // The status of an answer to a request with this header: 200, 401 without a token that is anybody's, 403
+  // where they may not, 503 where nobody can say. Waits for the API server, unless it answered some seconds
+  // ago.
   int StatusFor(const std::string& authorization);
 
   void Stop() { client_.Stop(); }

@@ -25,18 +25,21 @@ Metrics::Metrics()
                        .Name("crossover_extender_admissions_total")
                        .Help("Pods that the webhook was asked about, by what became of them.")
                        .Register(registry_)) {
-  for (const auto outcome : {admission::Outcome::kUntouched, admission::Outcome::kRewritten,
-                             admission::Outcome::kLeftAlone, admission::Outcome::kRefused,
-                             admission::Outcome::kNotReady, admission::Outcome::kUnpatchable,
-                             admission::Outcome::kMalformed})
+  for (const auto outcome :
+       {admission::Outcome::kUntouched, admission::Outcome::kRewritten, admission::Outcome::kLeftAlone,
+        admission::Outcome::kRefused, admission::Outcome::kNotReady, admission::Outcome::kUnpatchable,
+        admission::Outcome::kMalformed})
     admissions_->Add({{"outcome", NameOf(outcome)}});  // zeros are told, too
 }
 
 void Metrics::OnAnswered(std::string_view verb, std::string_view outcome, double seconds) {
-  latencies_->Add({{"verb", std::string(verb)}, {"outcome", std::string(outcome)}}, Buckets()).Observe(seconds);
+  latencies_->Add({{"verb", std::string(verb)}, {"outcome", std::string(outcome)}}, Buckets())
+      .Observe(seconds);
 }
 
-void Metrics::Add(admission::Outcome outcome) { admissions_->Add({{"outcome", NameOf(outcome)}}).Increment(); }
+void Metrics::Add(admission::Outcome outcome) {
+  admissions_->Add({{"outcome", NameOf(outcome)}}).Increment();
+}
 
 void Metrics::Gauge(const std::string& name, const std::string& help, std::function<double()> value) {
   const std::lock_guard lock(mutex_);

@@ -73,7 +73,8 @@ bool ReadPod(const object& root, PodRef* pod, std::string* error) {
   pod->slots = false;
   for (const char* kind : {"initContainers", "containers"}) {
     element containers;
-    if (root["Pod"]["spec"][kind].get(containers) == simdjson::SUCCESS) pod->slots |= AsksForSlots(containers);
+    if (root["Pod"]["spec"][kind].get(containers) == simdjson::SUCCESS)
+      pod->slots |= AsksForSlots(containers);
   }
   return ReadText(metadata, "uid", "Pod.metadata.uid", &pod->uid, error) &&
          ReadText(metadata, "namespace", "Pod.metadata.namespace", &pod->name_space, error) &&

@@ -1,5 +1,5 @@
-"""The part of Crossover that a cluster has once, beside a test cluster's control plane: replicas of a scheduler with its
-extender, each pair with a host name of its own, as two containers of a pod have it."""
+"""The part of Crossover that a cluster has once, beside a test cluster's control plane: replicas of a scheduler with
+its extender, each pair with a host name of its own, as two containers of a pod have it."""
 
 import json
 import os

@@ -17,7 +17,7 @@ def start(cluster):
     cluster.start("kwok", [
         cluster.setup.programs.path("kwok"), "--kubeconfig", str(cluster.setup.kubeconfig("admin")),
         "--config", str(config), "--manage-nodes-with-annotation-selector", "kwok.x-k8s.io/node=fake",
-        "--node-lease-duration-seconds", "40", "--cidr", "10.200.0.0/16"])
+        "--cidr", "10.200.0.0/16"])
 
 
 def create_nodes(api, names, resources, labels=None):
@@ -75,6 +75,9 @@ containerStatuses:
 {{ end }}
 """
 _STAGES = (
+    # Else it is NotReady after 40 s.
+    _stage("node-lives", "Node", [(_IS_READY, "In", ["True"])], _NODE_IS_READY,
+           delay={"durationMilliseconds": 10_000, "jitterDurationMilliseconds": 12_000}),
     _stage("node-comes", "Node", [(_IS_READY, "NotIn", ["True"])], _NODE_IS_READY),
     _stage("pod-runs", "Pod", [_NOT_LEAVING, (".status.phase", "In", ["Pending"])], _POD_RUNS),
     _stage("pod-ends", "Pod", [_NOT_LEAVING, (".status.phase", "In", ["Running"]),
