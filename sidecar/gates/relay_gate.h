@@ -1,7 +1,7 @@
 // Relayed gates: the stream waits for a word of this process's own, in memory that the driver gave us, and a
 // thread of this process, the relay, takes the turn at the turnstile and then opens that word. The host runs
 // ahead of its GPU as with GPU gates, and the GPU never touches the turnstile: for drivers that take stream
-// memory operations but register no memory of others (docs/design/0019-relayed-gates.md).
+// memory operations but register no memory of others (docs/design/0015-relayed-gates.md).
 //
 //   stream:  host function "asks"        wait open >= k   compute ...   host function "gives back"
 //   relay:       ready = k   wait gate >= k   hold = k   gate = end   open = k

@@ -87,6 +87,13 @@ class Gangs(unittest.TestCase):
     def create(self, *arguments, **more):
         self.api.create(JOBS.format(_SPACE), indexed_job(*arguments, **more))
 
+    def remove(self, *jobs):
+        """With their pods, so that others have the GPUs."""
+        for job in jobs:
+            self.api.delete(f"{JOBS.format(_SPACE)}/{job}")
+        self.until(lambda: not any(pod["metadata"]["labels"]["batch.kubernetes.io/job-name"] in jobs
+                                   for pod in self.followed.pods.values() if pod), "their pods are gone")
+
     def tearDown(self):
         self.assertEqual(self.gpus.overfull, [])
         self.assertEqual(self.gpus.two_ranks, [])
@@ -104,13 +111,11 @@ class Gangs(unittest.TestCase):
                 for job in ("alpha", "beta")]
         self.assertEqual(sets[0], sets[1])
         self.assertEqual(len(set(sets[0])), 8)
-        for job in ("alpha", "beta", "filler"):
-            self.api.delete(f"{JOBS.format(_SPACE)}/{job}")
-        self.until(lambda: not any(self.followed.pods.values()), "all are gone")
+        self.remove("alpha", "beta", "filler")
 
-    def test_fifty_gangs_on_too_few_gpus(self):
+    def test_gangs_on_too_few_gpus(self):
         draw = random.Random(7)
-        sizes = {f"gang-{number}": draw.choice([1, 2, 2, 4, 8, 8, 16]) for number in range(50)}
+        sizes = {f"gang-{number}": draw.choice([1, 2, 4, 8, 8, 16]) for number in range(12)}
         for name, size in sizes.items():
             self.create(name, size, runs_for=f"{draw.randint(500, 2500)}ms",
                         annotations={"crossover.dev/gpu-memory": "30Gi"})

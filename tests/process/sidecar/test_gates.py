@@ -61,7 +61,7 @@ class Gates(unittest.TestCase):
 
 
 class WordsInDeviceMemory(unittest.TestCase):
-    """Why no gate is a word that only a GPU can open: docs/design/0019-relayed-gates.md."""
+    """Why no gate is a word that only a GPU can open: docs/design/0015-relayed-gates.md."""
 
     def opened(self, how, fault):
         done = subprocess.run([sys.executable, _OPEN_A_WORD, how], capture_output=True, text=True, timeout=60,
