@@ -38,10 +38,16 @@ Outcome Live(std::uint64_t seed, const Sabotage& sabotage) {
   return {cluster.fault(), cluster.placed(), cluster.shared(), cluster.restarts()};
 }
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr int kSeeds = 160;  // ten times as slow
+#else
+constexpr int kSeeds = 1200;
+#endif
+
 class GangInterleavingsTest : public ::testing::TestWithParam<int> {};
 
 TEST_P(GangInterleavingsTest, KeepAllRules) {
-  const int each = std::max(1, Told("CROSSOVER_SEEDS", 1200) / kShards);
+  const int each = std::max(1, Told("CROSSOVER_SEEDS", kSeeds) / kShards);
   const int begin = Told("CROSSOVER_FIRST_SEED", 0) + GetParam() * each;
   const auto first = static_cast<std::uint64_t>(begin);
   std::cout << "seeds " << begin << " to " << begin + each - 1 << "\n";
