@@ -10,7 +10,7 @@ import threading
 import unittest
 from pathlib import Path
 
-_LISTS = ("/api/v1/pods?", "/api/v1/namespaces ", "/api/v1/nodes?")
+_LISTS = ("/api/v1/pods?", "/api/v1/namespaces?", "/api/v1/nodes?")
 _PATIENCE_S = 30.0
 _ENDS_WITHIN_S = 10.0  # a third of what a request may take
 
