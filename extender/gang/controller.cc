@@ -7,7 +7,7 @@ namespace crossover::extender {
 
 Controller::Controller(Options options, Api& api) : options_(std::move(options)), api_(api) {
   for (int i = 0; i < options_.workers; ++i) threads_.emplace_back([this] { Work(); });
-  threads_.emplace_back([this] { Tick(); });
+  rounds_.emplace("xo-gangs", options_.tick, [this] { Tick(); });
 }
 
 Controller::~Controller() {
@@ -19,8 +19,8 @@ Controller::~Controller() {
     held_.clear();
   }
   work_.notify_all();
-  stop_tick_.notify_all();
   Give(answers);
+  rounds_.reset();
   for (std::thread& thread : threads_) thread.join();
 }
 
@@ -164,15 +164,12 @@ void Controller::Work() {
 }
 
 void Controller::Tick() {
-  Lock lock(mutex_);
-  while (!stop_) {
-    std::vector<Answer> answers;
-    Step(&answers);
-    lock.unlock();
-    Give(answers);
-    lock.lock();
-    stop_tick_.wait_for(lock, options_.tick, [this] { return stop_; });
+  std::vector<Answer> answers;
+  {
+    const Lock lock(mutex_);
+    if (!stop_) Step(&answers);
   }
+  Give(answers);
 }
 
 }  // namespace crossover::extender

@@ -10,10 +10,12 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "common/threads/rounds.h"
 #include "extender/cluster/world.h"
 #include "extender/gang/api.h"
 #include "extender/gang/gangs.h"
@@ -80,7 +82,7 @@ class Controller : public Decider {
   const Options options_;
   Api& api_;
   mutable std::mutex mutex_;
-  std::condition_variable work_, stop_tick_;
+  std::condition_variable work_;
   World world_;
   std::unique_ptr<Gangs> gangs_;  // while it leads
   int terms_ = 0;                 // how often it began to
@@ -92,7 +94,9 @@ class Controller : public Decider {
   std::map<Ticket, Done> held_;
   Ticket tickets_ = 1;
   bool stop_ = false;
-  std::vector<std::thread> threads_;  // last: they use the others
+  // Last: they use the others.
+  std::vector<std::thread> threads_;
+  std::optional<threads::Rounds> rounds_;
 };
 
 }  // namespace crossover::extender

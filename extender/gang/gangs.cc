@@ -194,20 +194,6 @@ std::vector<Action> Gangs::Step(double now_s) {
   return std::exchange(desk_.actions, {});
 }
 
-void Gangs::Resign() {
-  for (auto& [id, gang] : desk_.gangs) {
-    for (auto& [uid, member] : gang.members) desk_.Answer(member, "this extender leads no more");
-  }
-}
-
-int Gangs::held() const {
-  int held = 0;
-  for (const auto& [id, gang] : desk_.gangs) {
-    for (const auto& [uid, member] : gang.members) held += member.ticket ? 1 : 0;
-  }
-  return held;
-}
-
 std::string Gangs::WhyWaits(const std::string& uid) const {
   const auto id = desk_.gang_of.find(uid);
   return id == desk_.gang_of.end() ? "" : desk_.gangs.at(id->second).text;

@@ -36,13 +36,10 @@ class Gangs {
   // Answered by an action kAnswer, once.
   void Bind(const PodRef& pod, const std::string& node, Ticket ticket, double now_s);
   std::map<std::string, Victims> Preempt(const PodRef& pod, std::map<std::string, Victims> by_node) const;
-  // Every bind that is held is answered: it leads no more.
-  void Resign();
 
   // What is to be done now. To be called after each of the above, and every so often.
   std::vector<Action> Step(double now_s);
 
-  int held() const;
   // Why the pod waits; empty where it does not.
   std::string WhyWaits(const std::string& uid) const;
   const Desk& desk() const { return desk_; }
