@@ -3,8 +3,6 @@ its extender, each pair with a host name of its own, as two containers of a pod 
 
 import json
 import os
-import signal
-import time
 from pathlib import Path
 
 from benchmarks.processes import Failed
@@ -74,15 +72,6 @@ class Control:
             self._cluster.setup.programs.path("kube-scheduler"), "--config", str(config), "--bind-address", "127.0.0.1",
             "--secure-port", str(replica.scheduler_port), "--cert-dir", str(self._directory / replica.scheduler),
             "--v", "2"])
-
-    def kill(self, name, number=signal.SIGKILL):
-        """A process of a replica, by its name; it has ended when this returns."""
-        self._cluster.processes.signal(name, number)
-        end = time.monotonic() + 10.0
-        while self._cluster.processes.alive(name):
-            if time.monotonic() > end:
-                raise Failed(f"{name} still runs 10 s after it was asked to end")
-            time.sleep(0.002)
 
     def said(self, name):
         return (self._cluster.setup.logs / f"{name}.log").read_text(errors="replace")
