@@ -11,6 +11,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace crossover::yaml {
 
@@ -32,6 +33,20 @@ void Integer(const YAML::Node& node, const std::string& key, std::int64_t low, s
 using Handler = std::function<void(const YAML::Node& value, const std::string& key)>;
 using Handlers = std::map<std::string, Handler>;
 void Map(const YAML::Node& node, const std::string& prefix, const Handlers& handlers);
+
+// One of some words.
+template <class Value>
+Handler Word(Value* target, std::map<std::string, Value> words) {
+  return [target, words = std::move(words)](const YAML::Node& value, const std::string& key) {
+    std::string allowed;
+    for (const auto& [word, meaning] : words) allowed += (allowed.empty() ? "" : " or ") + word;
+    Scalar(value, key, allowed, [&](const std::string& text) {
+      const auto found = words.find(text);
+      if (found != words.end()) *target = found->second;
+      return found != words.end();
+    });
+  };
+}
 
 // Reads the one document of `text`. False with a line in `error` if anything in it is not allowed. `name`:
 // the file's.

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/base/hash.h"
+#include "common/kube/json.h"
 #include "common/logging/log.h"
 
 namespace crossover::kube {
@@ -56,7 +57,7 @@ std::string BodyOf(const Event& event, const std::string& reporter, const std::s
       {"action", event.action},
       {"note", event.note.substr(0, kLongestNote)},
       {"regarding", regarding}};
-  return body.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return Dump(body);
 }
 
 Events::Events(Access access, std::string reporter, std::string instance)

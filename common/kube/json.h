@@ -19,4 +19,14 @@ inline std::string Text(const nlohmann::json& value) {
   return value.is_string() ? value.get<std::string>() : "";
 }
 
+// As text. What is no UTF-8 in it is replaced.
+inline std::string Dump(const nlohmann::json& value) {
+  return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+// metadata.resourceVersion; empty for what has none.
+inline std::string VersionOf(const nlohmann::json& object) {
+  return Text(At(At(object, "metadata"), "resourceVersion"));
+}
+
 }  // namespace crossover::kube

@@ -27,8 +27,6 @@ constexpr int kUnknown = 404;
 constexpr int kGone = 410;
 constexpr int kTooMany = 429;
 
-std::string VersionOf(const json& object) { return Text(At(At(object, "metadata"), "resourceVersion")); }
-
 // The bookmark at the end of a list that is streamed.
 bool EndsList(const json& object) {
   return Text(At(At(At(object, "metadata"), "annotations"), "k8s.io/initial-events-end")) == "true";

@@ -12,12 +12,34 @@ namespace {
 
 using nlohmann::json;
 
-std::int64_t Sum(std::int64_t a, std::int64_t b) {
-  return a > std::numeric_limits<std::int64_t>::max() - b ? std::numeric_limits<std::int64_t>::max() : a + b;
+void Raise(const Requests& to, Requests* requests) {
+  requests->milli_cpu = std::max(requests->milli_cpu, to.milli_cpu);
+  requests->memory_bytes = std::max(requests->memory_bytes, to.memory_bytes);
+  for (const auto& [name, count] : to.others)
+    requests->others[name] = std::max(requests->others[name], count);
 }
 
-// `list`: amounts by resource.
-Requests Read(const json& list) {
+// `statuses`: of containers, as a kubelet reports them.
+Requests OfContainer(const json& container, const json& statuses) {
+  Requests requests = AmountsIn(At(At(container, "resources"), "requests"));
+  if (!statuses.is_array()) return requests;
+  for (const json& status : statuses) {
+    if (Text(At(status, "name")) != Text(At(container, "name"))) continue;
+    Raise(AmountsIn(At(status, "allocatedResources")), &requests);
+    Raise(AmountsIn(At(At(status, "resources"), "requests")), &requests);
+  }
+  return requests;
+}
+
+}  // namespace
+
+std::int64_t Sum(std::int64_t a, std::int64_t b) {
+  std::int64_t sum = 0;
+  if (!__builtin_add_overflow(a, b, &sum)) return sum;
+  return a > 0 ? std::numeric_limits<std::int64_t>::max() : std::numeric_limits<std::int64_t>::min();
+}
+
+Requests AmountsIn(const json& list) {
   Requests read;
   if (!list.is_object()) return read;
   for (const auto& [name, amount] : list.items()) {
@@ -31,27 +53,6 @@ Requests Read(const json& list) {
   }
   return read;
 }
-
-void Raise(const Requests& to, Requests* requests) {
-  requests->milli_cpu = std::max(requests->milli_cpu, to.milli_cpu);
-  requests->memory_bytes = std::max(requests->memory_bytes, to.memory_bytes);
-  for (const auto& [name, count] : to.others)
-    requests->others[name] = std::max(requests->others[name], count);
-}
-
-// `statuses`: of containers, as a kubelet reports them.
-Requests OfContainer(const json& container, const json& statuses) {
-  Requests requests = Read(At(At(container, "resources"), "requests"));
-  if (!statuses.is_array()) return requests;
-  for (const json& status : statuses) {
-    if (Text(At(status, "name")) != Text(At(container, "name"))) continue;
-    Raise(Read(At(status, "allocatedResources")), &requests);
-    Raise(Read(At(At(status, "resources"), "requests")), &requests);
-  }
-  return requests;
-}
-
-}  // namespace
 
 Requests& Requests::operator+=(const Requests& more) {
   milli_cpu = Sum(milli_cpu, more.milli_cpu);
@@ -84,7 +85,7 @@ Requests RequestsOf(const json& pod) {
   const json& whole = At(At(spec, "resources"), "requests");
   if (!At(whole, "cpu").is_null()) together.milli_cpu = QuantityOf(At(whole, "cpu"), 1000);
   if (!At(whole, "memory").is_null()) together.memory_bytes = QuantityOf(At(whole, "memory"));
-  together += Read(At(spec, "overhead"));
+  together += AmountsIn(At(spec, "overhead"));
   return together;
 }
 

@@ -8,13 +8,13 @@
 #include "common/base/hash.h"
 #include "common/base/names.h"
 #include "common/kube/json.h"
+#include "common/text/cut.h"
 
 namespace crossover::kube {
 namespace {
 
 using nlohmann::json;
 
-// As those of the daemon's gangs, the most telling first.
 constexpr const char* kOwnerLabels[] = {"jobset.sigs.k8s.io/jobset-name", "training.kubeflow.org/job-name",
                                         "leaderworkerset.sigs.k8s.io/name", "batch.kubernetes.io/job-name",
                                         "job-name"};
@@ -40,9 +40,7 @@ std::string_view WithoutRun(std::string_view name) {
 }
 
 std::string OwnerOf(const json& metadata) {
-  for (const char* label : kOwnerLabels) {
-    if (std::string name = Text(At(At(metadata, "labels"), label)); !name.empty()) return name;
-  }
+  if (std::string name = JobNamedBy(At(metadata, "labels")); !name.empty()) return name;
   const json& owners = At(metadata, "ownerReferences");
   if (owners.is_array() && !owners.empty()) {
     if (std::string name = Text(At(owners[0], "name")); !name.empty()) return name;
@@ -52,13 +50,6 @@ std::string OwnerOf(const json& metadata) {
 
 constexpr std::size_t kHashed = 17;
 std::string Hashed(std::string_view text) { return std::string("-") + base::HexOf(base::Hash(text)).data(); }
-
-// Its first bytes, not cut within a letter.
-std::string CutTo(std::string_view text, std::size_t bytes) {
-  if (text.size() <= bytes) return std::string(text);
-  while (bytes > 0 && (static_cast<unsigned char>(text[bytes]) & 0xc0) == 0x80) --bytes;
-  return std::string(text.substr(0, bytes));
-}
 
 std::string TemplateOf(const json& pod) {
   json seen = json::array();
@@ -73,7 +64,7 @@ std::string TemplateOf(const json& pod) {
     }
   }
   seen.push_back(At(At(At(pod, "metadata"), "annotations"), base::kGangSizeAnnotation));
-  return seen.dump(-1, ' ', false, json::error_handler_t::replace);
+  return Dump(seen);
 }
 
 }  // namespace
@@ -81,11 +72,19 @@ std::string TemplateOf(const json& pod) {
 std::string ProfileKeyOf(const json& pod) {
   const json& metadata = At(pod, "metadata");
   std::string key = Text(At(At(metadata, "annotations"), base::kProfileKeyAnnotation));
-  if (key.size() > kLongestProfileKey) return CutTo(key, kLongestProfileKey - kHashed) + Hashed(key);
+  if (key.size() > kLongestProfileKey)
+    return std::string(text::Cut(key, kLongestProfileKey - kHashed)) + Hashed(key);
   if (!key.empty()) return key;
   const std::string owner = OwnerOf(metadata);
   if (owner.empty()) return "";
-  return CutTo(WithoutRun(owner), kLongestProfileKey - kHashed) + Hashed(TemplateOf(pod));
+  return std::string(text::Cut(WithoutRun(owner), kLongestProfileKey - kHashed)) + Hashed(TemplateOf(pod));
+}
+
+std::string JobNamedBy(const json& labels) {
+  for (const char* label : kOwnerLabels) {
+    if (std::string name = Text(At(labels, label)); !name.empty()) return name;
+  }
+  return "";
 }
 
 }  // namespace crossover::kube

@@ -16,4 +16,8 @@ inline constexpr std::size_t kLongestProfileKey = 253;
 // of one gang differ: jobs that differ in them alone need the annotation. Empty for what is no pod.
 std::string ProfileKeyOf(const nlohmann::json& pod);
 
+// The name of the job to which a pod belongs, by the labels of whoever made it, the most telling first; empty
+// where none says it.
+std::string JobNamedBy(const nlohmann::json& labels);
+
 }  // namespace crossover::kube

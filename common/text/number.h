@@ -1,9 +1,13 @@
 // Numbers as text.
 #pragma once
 
+#include <array>
 #include <charconv>
+#include <cmath>
 #include <cstdint>
+#include <cstdio>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace crossover::text {
@@ -15,6 +19,23 @@ inline std::optional<std::int64_t> ParseInteger(std::string_view text, std::int6
   if (error != std::errc{} || end != text.data() + text.size() || value < low || value > high)
     return std::nullopt;
   return value;
+}
+
+// Without a point, or with as many digits after it as it takes, three at most: 12, 0.5.
+inline std::string Decimal(double number) {
+  std::array<char, 64> text{};
+  std::snprintf(text.data(), text.size(), "%.3f", number);
+  std::string decimal = text.data();
+  decimal.erase(decimal.find_last_not_of('0') + 1);
+  if (decimal.back() == '.') decimal.pop_back();
+  return decimal;
+}
+
+// To four figures; 0 for what is no number.
+inline double ToFourFigures(double value) {
+  if (std::abs(value) < 1e-12 || !std::isfinite(value)) return 0;
+  const double place = std::pow(10.0, 3 - std::floor(std::log10(std::abs(value))));
+  return std::round(value * place) / place;
 }
 
 }  // namespace crossover::text

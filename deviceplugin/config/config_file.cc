@@ -1,26 +1,14 @@
 #include "deviceplugin/config/config_file.h"
 
-#include <sys/stat.h>
-
 #include <utility>
 
-#include "common/base/clock.h"
 #include "common/base/names.h"
 #include "common/text/list.h"
 
 namespace crossover::deviceplugin {
 
-ConfigFile::Stamp ConfigFile::StampOf(const std::string& path) {
-  struct stat file {};
-  if (stat(path.c_str(), &file) != 0) return {};
-  return {.device = file.st_dev,
-          .inode = file.st_ino,
-          .size = static_cast<std::uint64_t>(file.st_size),
-          .changed_ns = std::int64_t{file.st_mtim.tv_sec} * base::kNsPerSecond + file.st_mtim.tv_nsec};
-}
-
 std::optional<NodeConfig> ConfigFile::Read(const std::string& choice, std::string* error) {
-  const Stamp stamp = StampOf(path_);  // before: what is written meanwhile shows as a change
+  const files::Stamp stamp = files::StampOf(path_);  // before: what is written meanwhile shows as a change
   auto config = ReadNodeYamlConfig(path_, error);
   const bool found = choice.empty() || !config || config->Choose(choice);
   std::string fault;
@@ -41,9 +29,9 @@ std::optional<NodeConfig> ConfigFile::Read(const std::string& choice, std::strin
 }
 
 bool ConfigFile::Changed() const {
-  const Stamp stamp = StampOf(path_);
+  const files::Stamp stamp = files::StampOf(path_);
   const std::lock_guard lock(mutex_);
-  return !(stamp == stamp_) && !(stamp == Stamp());  // one that is being replaced may be away
+  return !(stamp == stamp_) && !(stamp == files::Stamp());  // one that is being replaced may be away
 }
 
 ConfigFile::State ConfigFile::state() const {

@@ -1,11 +1,11 @@
 // The configuration's file of a node, as it is and as it changes. Thread-safe.
 #pragma once
 
-#include <cstdint>
 #include <mutex>
 #include <optional>
 #include <string>
 
+#include "common/files/stamp.h"
 #include "deviceplugin/config/node_yaml.h"
 
 namespace crossover::deviceplugin {
@@ -28,16 +28,9 @@ class ConfigFile {
   State state() const;
 
  private:
-  struct Stamp {
-    std::uint64_t device = 0, inode = 0, size = 0;
-    std::int64_t changed_ns = 0;
-    friend bool operator==(const Stamp&, const Stamp&) = default;
-  };
-  static Stamp StampOf(const std::string& path);
-
   const std::string path_;
   mutable std::mutex mutex_;
-  Stamp stamp_;
+  files::Stamp stamp_;
   State state_;
 };
 

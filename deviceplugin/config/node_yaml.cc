@@ -51,20 +51,6 @@ yaml::Handler Text(std::string* target, std::string_view allowed) {
   };
 }
 
-// One of some words.
-template <class Value>
-yaml::Handler Word(Value* target, std::map<std::string, Value> words) {
-  return [target, words = std::move(words)](const YAML::Node& value, const std::string& key) {
-    std::string allowed;
-    for (const auto& [word, meaning] : words) allowed += (allowed.empty() ? "" : " or ") + word;
-    yaml::Scalar(value, key, allowed, [&](const std::string& text) {
-      const auto found = words.find(text);
-      if (found != words.end()) *target = found->second;
-      return found != words.end();
-    });
-  };
-}
-
 void ReadApiServer(const YAML::Node& node, const std::string& key, kube::Access* access) {
   yaml::Map(node, key,
             {{"server", Text(&access->server, kServerAllowed)},
@@ -77,17 +63,18 @@ yaml::Handlers LiveKeys(NodeLiveSettings* live) {
   return {
       {"slots_per_gpu", Number(&live->slots_per_gpu, 1, kMostSlotsPerGpu)},
       {"quiet_after_error_s", Number(&live->quiet_after_error_s, 0, kLongestQuiet)},
-      {"devices", Word<DeviceStrategy>(&allocation.devices, {{"cdi", DeviceStrategy::kCdi},
-                                                             {"device-nodes", DeviceStrategy::kDeviceNodes},
-                                                             {"environment", DeviceStrategy::kEnvironment}})},
+      {"devices",
+       yaml::Word<DeviceStrategy>(&allocation.devices, {{"cdi", DeviceStrategy::kCdi},
+                                                        {"device-nodes", DeviceStrategy::kDeviceNodes},
+                                                        {"environment", DeviceStrategy::kEnvironment}})},
       {"cdi_kind", Text(&allocation.cdi_kind, "vendor/class of the CDI devices")},
       {"driver_root", Path(&allocation.driver_root)},
-      {"injection", Word<Injection>(&allocation.injection, {{"preload-file", Injection::kPreloadFile},
-                                                            {"environment", Injection::kEnvironment}})},
-      {"sharing", Word<Sharing>(&live->sharing, {{"auto", Sharing::kAuto},
-                                                 {"mps", Sharing::kMps},
-                                                 {"timeslice", Sharing::kTimeslice},
-                                                 {"exclusive", Sharing::kExclusive}})},
+      {"injection", yaml::Word<Injection>(&allocation.injection, {{"preload-file", Injection::kPreloadFile},
+                                                                  {"environment", Injection::kEnvironment}})},
+      {"sharing", yaml::Word<Sharing>(&live->sharing, {{"auto", Sharing::kAuto},
+                                                       {"mps", Sharing::kMps},
+                                                       {"timeslice", Sharing::kTimeslice},
+                                                       {"exclusive", Sharing::kExclusive}})},
       {"library", Path(&live->library)}};
 }
 

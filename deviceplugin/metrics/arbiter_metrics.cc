@@ -5,11 +5,15 @@
 #include <utility>
 
 #include "common/base/watch_reason.h"
-#include "deviceplugin/metrics/families.h"
+#include "common/metrics/families.h"
 
 namespace crossover::deviceplugin {
 namespace {
 
+using metrics::AddCounter;
+using metrics::AddGauge;
+using metrics::Family;
+using metrics::Labels;
 using prometheus::ClientMetric;
 using prometheus::MetricFamily;
 using prometheus::MetricType;

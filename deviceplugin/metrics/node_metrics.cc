@@ -2,22 +2,20 @@
 
 #include <functional>
 
+#include "common/metrics/families.h"
 #include "deviceplugin/config/values.h"
-#include "deviceplugin/metrics/families.h"
 
 namespace crossover::deviceplugin {
 namespace {
 
+using metrics::AddCounter;
+using metrics::AddGauge;
+using metrics::Family;
+using metrics::Single;
 using prometheus::MetricFamily;
 using prometheus::MetricType;
 
 double Number(std::uint64_t count) { return static_cast<double>(count); }
-
-MetricFamily Single(std::string name, std::string help, MetricType type, double value) {
-  MetricFamily family = Family(std::move(name), std::move(help), type);
-  (type == MetricType::Counter ? AddCounter : AddGauge)(&family, {}, value);
-  return family;
-}
 
 // One value of each GPU.
 MetricFamily OfGpus(std::string name, std::string help, const NodeState& state,

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <tuple>
 
+#include "common/annotations/assignment.h"
 #include "common/base/hash.h"
 #include "common/base/job_environment.h"
 #include "common/base/names.h"
@@ -17,11 +18,6 @@ namespace {
 using kube::At;
 using kube::Text;
 using nlohmann::json;
-
-// Labels that name the job to which a pod belongs, the most telling first.
-constexpr const char* kOwnerLabels[] = {"jobset.sigs.k8s.io/jobset-name", "training.kubeflow.org/job-name",
-                                        "leaderworkerset.sigs.k8s.io/name", "batch.kubernetes.io/job-name",
-                                        "job-name"};
 
 // A count as Kubernetes writes those of whole devices: digits.
 std::size_t CountOf(const json& quantity) {
@@ -90,10 +86,7 @@ std::optional<Pod> ParsePod(const json& object) {
   pod.managed = Text(At(At(metadata, "labels"), base::kManagedLabel)) == "true";
   pod.requests = kube::RequestsOf(object);
   pod.controlled = IsControlled(At(metadata, "ownerReferences"));
-  for (const char* label : kOwnerLabels) {
-    pod.owner = Text(At(At(metadata, "labels"), label));
-    if (!pod.owner.empty()) break;
-  }
+  pod.owner = kube::JobNamedBy(At(metadata, "labels"));
   AddContainers(At(At(object, "spec"), "initContainers"), &pod);
   AddContainers(At(At(object, "spec"), "containers"), &pod);
   return pod;
@@ -113,17 +106,7 @@ std::string GangOf(const Pod& pod) {
 }
 
 std::map<std::string, std::vector<std::string>> AssignmentOf(const Pod& pod) {
-  std::map<std::string, std::vector<std::string>> assignment;
-  const json parsed = json::parse(pod.Annotation(base::kAssignmentAnnotation), nullptr, false);
-  const json& containers = At(parsed, "containers");
-  if (!containers.is_object()) return assignment;
-  for (const auto& [name, gpus] : containers.items()) {
-    if (!gpus.is_array()) continue;
-    for (const json& gpu : gpus) {
-      if (gpu.is_string()) assignment[name].push_back(gpu.get<std::string>());
-    }
-  }
-  return assignment;
+  return annotations::ReadAssignment(pod.Annotation(base::kAssignmentAnnotation));
 }
 
 }  // namespace crossover::deviceplugin

@@ -3,14 +3,13 @@
 #include <nlohmann/json.hpp>
 
 #include "common/base/names.h"
+#include "common/kube/json.h"
 #include "deviceplugin/publish/jobs_json.h"
 
 namespace crossover::deviceplugin {
 namespace {
 
 using nlohmann::json;
-
-std::string Dumped(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
 
 json HoldersOf(const GpuNode::Gpu& gpu) {
   json holders = json::array();
@@ -75,17 +74,17 @@ std::string BodyOf(const GpuNode& node) {
     metadata["ownerReferences"] = {
         {{"apiVersion", "v1"}, {"kind", "Node"}, {"name", node.name}, {"uid", node.node_uid}}};
   }
-  return Dumped({{"apiVersion", CROSSOVER_DOMAIN "/v1alpha1"},
-                 {"kind", "GPUNode"},
-                 {"metadata", metadata},
-                 {"status", status}});
+  return kube::Dump({{"apiVersion", CROSSOVER_DOMAIN "/v1alpha1"},
+                     {"kind", "GPUNode"},
+                     {"metadata", metadata},
+                     {"status", status}});
 }
 
 std::string UrgentPartOf(const GpuNode& node) {
   json part = {{"mode", node.mode}, {"maintenance", node.maintenance}, {"sharing", node.sharing}};
   for (const GpuNode::Gpu& gpu : node.gpus)
     part["gpus"].push_back({gpu.uuid, gpu.slots, gpu.withheld.empty(), HoldersOf(gpu)});
-  return Dumped(part);
+  return kube::Dump(part);
 }
 
 }  // namespace crossover::deviceplugin

@@ -1,30 +1,20 @@
 #include "deviceplugin/publish/jobs_json.h"
 
-#include <cmath>
-#include <ctime>
 #include <nlohmann/json.hpp>
 #include <string>
+
+#include "common/kube/timestamp.h"
+#include "common/text/number.h"
 
 namespace crossover::deviceplugin {
 namespace {
 
 using nlohmann::json;
 
-// RFC 3339.
-std::string TimeText(std::int64_t seconds) {
-  const auto time = static_cast<std::time_t>(seconds);
-  std::tm parts{};
-  char text[32];
-  if (gmtime_r(&time, &parts) == nullptr) return "";
-  return {text, std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts)};
-}
+// More figures are noise.
+double Rounded(double value) { return text::ToFourFigures(value); }
 
-// To four figures: more is noise.
-double Rounded(double value) {
-  if (std::abs(value) < 1e-12 || !std::isfinite(value)) return 0;
-  const double place = std::pow(10.0, 3 - std::floor(std::log10(std::abs(value))));
-  return std::round(value * place) / place;
-}
+std::string TimeText(std::int64_t seconds) { return kube::WriteTimestamp(static_cast<double>(seconds)); }
 
 json MeetingJson(const GpuNode::Meeting& meeting) {
   json beside = json::array();

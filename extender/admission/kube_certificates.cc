@@ -12,6 +12,7 @@ namespace {
 
 using kube::At;
 using kube::Text;
+using kube::VersionOf;
 using nlohmann::json;
 
 constexpr long kOk = 200, kCreated = 201, kNotFound = 404;
@@ -26,8 +27,6 @@ json ObjectIn(const kube::Response& response) {
   json object = response.status == kOk ? json::parse(response.body, nullptr, false) : json();
   return object.is_object() ? object : json();
 }
-
-std::string VersionOf(const json& object) { return Text(At(At(object, "metadata"), "resourceVersion")); }
 
 }  // namespace
 

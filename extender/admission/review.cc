@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "common/kube/json.h"
+#include "common/text/cut.h"
 #include "extender/admission/base64.h"
 
 namespace crossover::extender::admission {
@@ -25,12 +26,10 @@ json Parse(std::string_view body, bool* too_deep) {
 }
 
 // Ends before `most` bytes; texts of users may be of any script.
-std::string Cut(const std::string& text, std::size_t most) {
+std::string Shortened(const std::string& text, std::size_t most) {
   if (text.size() <= most) return text;
-  constexpr std::size_t kDots = 2;
-  std::size_t end = most - kDots;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0u) == 0x80u) --end;
-  return text.substr(0, end) + "..";
+  constexpr std::string_view kDots = "..";
+  return std::string(crossover::text::Cut(text, most - kDots.size())).append(kDots);
 }
 
 }  // namespace
@@ -60,18 +59,15 @@ std::variant<Review, std::string> ParseReview(std::string_view body) {
 
 std::string AnswerTo(const std::string& uid, const Verdict& verdict) {
   json response = {{"uid", uid}, {"allowed", verdict.allowed}};
-  const auto text = [](const json& value) {
-    return value.dump(-1, ' ', false, json::error_handler_t::replace);
-  };
   if (!verdict.allowed) {
     response["status"] = {{"code", verdict.code}, {"message", verdict.refusal}};
   } else if (!verdict.patch.empty()) {
     response["patchType"] = "JSONPatch";
-    response["patch"] = Base64Of(text(verdict.patch));
+    response["patch"] = Base64Of(kube::Dump(verdict.patch));
   }
   for (const std::string& warning : verdict.warnings)
-    response["warnings"].push_back(Cut(warning, kLongestWarning));
-  return text({{"apiVersion", kVersion}, {"kind", kKind}, {"response", std::move(response)}});
+    response["warnings"].push_back(Shortened(warning, kLongestWarning));
+  return kube::Dump({{"apiVersion", kVersion}, {"kind", kKind}, {"response", std::move(response)}});
 }
 
 }  // namespace crossover::extender::admission

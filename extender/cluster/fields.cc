@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "common/kube/quantity.h"
-#include "extender/cluster/timestamp.h"
+#include "common/kube/timestamp.h"
 
 namespace crossover::extender {
 
@@ -46,7 +45,24 @@ double RealAt(const json& object, const char* key) {
 double InstantAt(const json& object, const char* key) {
   const json& value = At(object, key);
   if (!value.is_string()) return 0;
-  return ParseTimestamp(value.get_ref<const std::string&>()).value_or(0);
+  return kube::ParseTimestamp(value.get_ref<const std::string&>()).value_or(0);
+}
+
+std::string TextIn(const json& object, const char* key) {
+  std::string text = TextAt(object, key);
+  return text.size() <= kLongestText ? text : std::string();
+}
+
+double NumberIn(const json& object, const char* key, double most) {
+  const double number = RealAt(object, key);
+  return number <= most ? number : 0;
+}
+
+double TimeIn(const json& object, const char* key) {
+  constexpr std::size_t kAsWritten = 20;  // 2026-11-21T01:44:45Z
+  const std::string text = TextAt(object, key);
+  if (text.size() != kAsWritten || text.back() != 'Z') return 0;
+  return std::max(kube::ParseTimestamp(text).value_or(0), 0.0);
 }
 
 Labels LabelsAt(const json& object, const char* key) {
@@ -57,29 +73,6 @@ Labels LabelsAt(const json& object, const char* key) {
     if (value.is_string()) labels.emplace(name, value.get<std::string>());
   }
   return labels;
-}
-
-Resources ResourcesAt(const json& object, const char* key) {
-  Resources resources;
-  const json& amounts = At(object, key);
-  if (!amounts.is_object()) return resources;
-  for (const auto& [name, amount] : amounts.items()) {
-    if (name == "cpu") {
-      resources.milli_cpu = kube::QuantityOf(amount, 1000);
-    } else if (name == "memory") {
-      resources.memory = kube::QuantityOf(amount);
-    } else if (const std::int64_t count = kube::QuantityOf(amount); count > 0) {
-      resources.others.emplace(name, count);
-    }
-  }
-  return resources;
-}
-
-std::string Cut(std::string text, std::size_t bytes) {
-  if (text.size() <= bytes) return text;
-  while (bytes > 0 && (static_cast<unsigned char>(text[bytes]) & 0xC0) == 0x80) --bytes;  // amid a letter
-  text.resize(bytes);
-  return text;
 }
 
 }  // namespace crossover::extender

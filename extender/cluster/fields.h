@@ -20,11 +20,13 @@ std::int64_t WholeAt(const nlohmann::json& object, const char* key, std::int64_t
 double RealAt(const nlohmann::json& object, const char* key);
 // Seconds since 1970; 0 for what is no instant.
 double InstantAt(const nlohmann::json& object, const char* key);
+// Of what nodes and users write of jobs: a text of at most kLongestText bytes, a number of at most `most`, an
+// instant as we write them (kube::WriteTimestamp). What is not is empty, or 0.
+inline constexpr std::size_t kLongestText = 253;
+std::string TextIn(const nlohmann::json& object, const char* key);
+double NumberIn(const nlohmann::json& object, const char* key, double most);
+double TimeIn(const nlohmann::json& object, const char* key);
 // Texts by name.
 Labels LabelsAt(const nlohmann::json& object, const char* key);
-// A list of amounts by resource, as in requests and allocatable.
-Resources ResourcesAt(const nlohmann::json& object, const char* key);
-// At most so many bytes, and no half letter at the end.
-std::string Cut(std::string text, std::size_t bytes);
 
 }  // namespace crossover::extender

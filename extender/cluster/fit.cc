@@ -1,9 +1,8 @@
 #include "extender/cluster/fit.h"
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 
+#include "common/text/number.h"
 #include "extender/cluster/affinity.h"
 #include "extender/cluster/resources.h"
 #include "extender/cluster/taints.h"
@@ -15,23 +14,13 @@ constexpr int kMostPods = 1 << 20;
 
 std::string Whole(std::int64_t amount) { return std::to_string(amount); }
 
-// Three places at most, none of them for nothing: 0.5, 12.
-std::string Decimal(double amount) {
-  std::array<char, 64> text{};
-  std::snprintf(text.data(), text.size(), "%.3f", amount);
-  std::string decimal = text.data();
-  decimal.erase(decimal.find_last_not_of('0') + 1);
-  if (decimal.back() == '.') decimal.pop_back();
-  return decimal;
-}
-
-std::string Cores(std::int64_t milli) { return Decimal(static_cast<double>(milli) / 1000); }
+std::string Cores(std::int64_t milli) { return text::Decimal(static_cast<double>(milli) / 1000); }
 
 std::string Bytes(std::int64_t bytes) {
   constexpr double kGibi = 1 << 30, kMebi = 1 << 20;
   const auto amount = static_cast<double>(bytes);
-  if (amount >= kGibi) return Decimal(amount / kGibi) + " GiB";
-  return Decimal(amount / kMebi) + " MiB";
+  if (amount >= kGibi) return text::Decimal(amount / kGibi) + " GiB";
+  return text::Decimal(amount / kMebi) + " MiB";
 }
 
 // One resource: how much a node has, how much of it is taken, and how much one pod wants.
@@ -49,7 +38,7 @@ void Narrow(const Share& share, const std::string& name, std::string (*text)(std
     *fit = {.pods = 0, .never = true, .why = (share.has > 0 ? too_little : "it has no " + name) + wants};
     return;
   }
-  const std::int64_t room = std::max<std::int64_t>(0, Sum(share.has, -share.taken)) / share.wanted;
+  const std::int64_t room = std::max<std::int64_t>(0, kube::Sum(share.has, -share.taken)) / share.wanted;
   if (fit->pods == 0 || room >= fit->pods) return;
   fit->pods = static_cast<int>(room);
   if (room == 0)
@@ -59,13 +48,13 @@ void Narrow(const Share& share, const std::string& name, std::string (*text)(std
 placement::Fit RoomFor(const Resources& wanted, const Resources& has, const Resources& taken) {
   placement::Fit fit{.pods = kMostPods, .never = false, .why = {}};
   const std::int64_t places = Amount(has, kPods), pods = Amount(taken, kPods);
-  fit.pods = static_cast<int>(std::clamp<std::int64_t>(Sum(places, -pods), 0, kMostPods));
+  fit.pods = static_cast<int>(std::clamp<std::int64_t>(kube::Sum(places, -pods), 0, kMostPods));
   if (fit.pods == 0) {
     fit.never = places <= 0;
     fit.why = "it takes " + Whole(places) + " pods, and has " + Whole(pods);
   }
   Narrow({has.milli_cpu, taken.milli_cpu, wanted.milli_cpu}, "CPU", &Cores, &fit);
-  Narrow({has.memory, taken.memory, wanted.memory}, "memory", &Bytes, &fit);
+  Narrow({has.memory_bytes, taken.memory_bytes, wanted.memory_bytes}, "memory", &Bytes, &fit);
   for (const auto& [name, amount] : wanted.others)
     Narrow({Amount(has, name), Amount(taken, name), amount}, name, &Whole, &fit);
   return fit;
@@ -80,8 +69,8 @@ placement::Fit FitOn(const World& world, const std::string& node, const Pod& pod
   if (why.empty()) why = WhyNotSelected(pod, *there);
   if (!why.empty()) return {.pods = 0, .never = true, .why = std::move(why)};
   Resources taken = world.UsedOn(node);
-  if (const GpuNode* gpus = world.FindGpuNode(node)) Add(gpus->requested, &taken);
-  Add(planned, &taken);
+  if (const GpuNode* gpus = world.FindGpuNode(node)) taken += gpus->requested;
+  taken += planned;
   return RoomFor(pod.requests, there->allocatable, taken);
 }
 

@@ -10,19 +10,14 @@
 #include <string>
 #include <vector>
 
+#include "common/kube/pod_requests.h"
+
 namespace crossover::extender {
 
 using Labels = std::map<std::string, std::string>;
 
-// CPU in thousandths; what else a pod asks for or a node has, by the resource's name. Of a node and of all
-// that is on it "pods" is among them; what one pod asks for is without.
-struct Resources {
-  std::int64_t milli_cpu = 0;
-  std::int64_t memory = 0;
-  std::map<std::string, std::int64_t> others;  // slots are among them
-
-  friend bool operator==(const Resources&, const Resources&) = default;
-};
+// What a pod asks for, or a node has; slots are among the others.
+using Resources = kube::Requests;
 
 struct Toleration {
   std::string key;     // empty: any
@@ -175,8 +170,8 @@ struct GpuNode {
   std::string sharing;  // mps, timeslice or exclusive
   bool multi_user = false;
   std::vector<Gpu> gpus;
-  Resources requested;    // by its pods that are not ours, as the daemon sees them
-  std::vector<Job> jobs;  // profiles/reports.h reads them
+  Resources requested;  // by its pods that are not ours, as the daemon sees them
+  std::vector<Job> jobs;
 
   friend bool operator==(const GpuNode&, const GpuNode&) = default;
 };

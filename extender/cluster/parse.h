@@ -6,6 +6,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <vector>
 
 #include "extender/cluster/model.h"
 
@@ -21,5 +22,10 @@ std::optional<Node> ParseNode(const nlohmann::json& object);
 std::optional<GpuNode> ParseGpuNode(const nlohmann::json& object);
 // What was measured is preferred to what a user says.
 std::optional<JobProfile> ParseJobProfile(const nlohmann::json& object);
+
+inline constexpr std::size_t kMostJobsOfNode = 256;
+// What a GPUNode says of its node's jobs. Those without namespace or gang are left out, as are figures and
+// gains that cannot be.
+std::vector<GpuNode::Job> JobsOf(const nlohmann::json& gpu_node);
 
 }  // namespace crossover::extender

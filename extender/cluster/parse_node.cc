@@ -3,7 +3,6 @@
 #include "extender/cluster/fields.h"
 #include "extender/cluster/parse.h"
 #include "extender/cluster/resources.h"
-#include "extender/profiles/reports.h"
 
 namespace crossover::extender {
 namespace {
@@ -33,9 +32,9 @@ GpuNode::Gpu GpuOf(const json& object) {
 
 Resources RequestedIn(const json& status) {
   const json& requested = At(status, "requested");
-  Resources resources = ResourcesAt(requested, "others");
+  Resources resources{.others = kube::AmountsIn(At(requested, "others")).others};
   resources.milli_cpu = WholeAt(requested, "milliCPU", 0, kMost);
-  resources.memory = WholeAt(requested, "memoryBytes", 0, kMost);
+  resources.memory_bytes = WholeAt(requested, "memoryBytes", 0, kMost);
   const std::int64_t pods = WholeAt(requested, "pods", 0, kMost);
   if (pods > 0) resources.others[kPods] = pods;
   return resources;
@@ -57,7 +56,7 @@ std::optional<Node> ParseNode(const json& object) {
     node.taints.push_back(
         {.key = TextAt(taint, "key"), .value = TextAt(taint, "value"), .effect = TextAt(taint, "effect")});
   }
-  node.allocatable = ResourcesAt(status, "allocatable");
+  node.allocatable = kube::AmountsIn(At(status, "allocatable"));
   for (const json& condition : List(status, "conditions")) {
     if (TextAt(condition, "type") == "Ready") node.ready = TextAt(condition, "status") == "True";
   }

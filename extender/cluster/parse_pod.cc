@@ -1,10 +1,12 @@
 #include <algorithm>
 #include <string_view>
 
+#include "common/annotations/ours.h"
 #include "common/base/names.h"
 #include "common/kube/pod_requests.h"
 #include "common/kube/profile_key.h"
 #include "common/kube/quantity.h"
+#include "common/text/cut.h"
 #include "extender/cluster/fields.h"
 #include "extender/cluster/parse.h"
 
@@ -16,11 +18,6 @@ using nlohmann::json;
 
 constexpr std::int64_t kMostSlots = 1024;  // of a container
 constexpr std::int64_t kMostUser = UINT32_MAX;
-
-bool IsOurs(std::string_view key) {
-  constexpr std::string_view kOurs = CROSSOVER_DOMAIN "/";
-  return key.starts_with(kOurs);
-}
 
 std::optional<Owner> OwnerIn(const json& metadata) {
   for (const json& reference : List(metadata, "ownerReferences")) {
@@ -38,7 +35,7 @@ Scheduled ScheduledIn(const json& status) {
     if (TextAt(condition, "type") != "PodScheduled") continue;
     return {.yes = TextAt(condition, "status") == "True",
             .reason = TextAt(condition, "reason"),
-            .message = Cut(TextAt(condition, "message"), kLongestMessage),
+            .message = std::string(text::Cut(TextAt(condition, "message"), kLongestMessage)),
             .at_s = InstantAt(condition, "lastTransitionTime")};
   }
   return {};
@@ -156,7 +153,7 @@ std::optional<Pod> ParsePod(const json& object) {
   pod.labels = LabelsAt(metadata, "labels");
   pod.annotations = LabelsAt(metadata, "annotations");
   std::erase_if(pod.annotations, [](const auto& entry) {
-    return !IsOurs(entry.first) && entry.second.size() > kLongestOthersAnnotation;
+    return !annotations::IsOurs(entry.first) && entry.second.size() > kLongestOthersAnnotation;
   });
   pod.owner = OwnerIn(metadata);
   ReadSpec(At(object, "spec"), &pod);
@@ -165,9 +162,7 @@ std::optional<Pod> ParsePod(const json& object) {
   pod.over = phase == "Succeeded" || phase == "Failed";
   pod.running = phase == "Running";
   pod.scheduled = ScheduledIn(status);
-  const kube::Requests requests = kube::RequestsOf(object);
-  pod.requests = {
-      .milli_cpu = requests.milli_cpu, .memory = requests.memory_bytes, .others = requests.others};
+  pod.requests = kube::RequestsOf(object);
   return pod;
 }
 

@@ -10,8 +10,6 @@ namespace crossover::extender {
 
 inline constexpr char kPods[] = "pods";  // the resource of which each pod takes one
 
-std::int64_t Sum(std::int64_t a, std::int64_t b);
-void Add(const Resources& more, Resources* to);
 // With the place that the pod itself takes.
 void AddPod(const Pod& pod, Resources* to);
 // 0 where there is none.

@@ -47,13 +47,7 @@ yaml::Handler NameOrOff(std::string* target) {
 // A number with a decimal point.
 yaml::Handler Real(double* target, double low, double high) {
   return [=](const YAML::Node& value, const std::string& key) {
-    const auto short_of = [](double number) {
-      std::string text = std::to_string(number);
-      text.erase(text.find_last_not_of('0') + 1);
-      if (text.back() == '.') text.pop_back();
-      return text;
-    };
-    yaml::Scalar(value, key, "a number from " + short_of(low) + " to " + short_of(high),
+    yaml::Scalar(value, key, "a number from " + text::Decimal(low) + " to " + text::Decimal(high),
                  [&](const std::string& text) {
                    char* end = nullptr;
                    *target = std::strtod(text.c_str(), &end);
@@ -91,20 +85,6 @@ yaml::Handler ListenToScheduler(Endpoint* target) {
   };
 }
 
-// One of some words.
-template <class Value>
-yaml::Handler Word(Value* target, std::map<std::string, Value> words) {
-  return [target, words = std::move(words)](const YAML::Node& value, const std::string& key) {
-    std::string allowed;
-    for (const auto& [word, meaning] : words) allowed += (allowed.empty() ? "" : " or ") + word;
-    yaml::Scalar(value, key, allowed, [&](const std::string& text) {
-      const auto found = words.find(text);
-      if (found != words.end()) *target = found->second;
-      return found != words.end();
-    });
-  };
-}
-
 void ReadList(const YAML::Node& node, const std::string& key, std::vector<std::string>* list) {
   if (!node.IsSequence()) yaml::Reject(node, key, "a list of names");
   list->clear();
@@ -126,8 +106,9 @@ yaml::Handler Section(yaml::Handlers handlers) {
 
 yaml::Handlers PlacementKeys(placement::Settings* settings) {
   return {
-      {"sharing", Word<placement::Sharing>(&settings->sharing, {{"when-full", placement::Sharing::kWhenFull},
-                                                                {"always", placement::Sharing::kAlways}})},
+      {"sharing",
+       yaml::Word<placement::Sharing>(&settings->sharing, {{"when-full", placement::Sharing::kWhenFull},
+                                                           {"always", placement::Sharing::kAlways}})},
       {"namespace_groups",
        [settings](const auto& node, const auto& key) { ReadGroups(node, key, &settings->namespace_groups); }},
       {"efficiency", Real(&settings->efficiency, 0.1, 1.0)},
@@ -170,28 +151,29 @@ yaml::Handlers WebhookKeys(WebhookConfig* webhook) {
 
 yaml::Handlers Keys(ExtenderConfig* config) {
   kube::Access* access = &config->api_server;
-  return {{"log_level",
-           [config](const auto& node, const auto& key) {
-             yaml::Scalar(node, key, "error, warn, info or debug", [config](const std::string& text) {
-               const auto level = logging::ParseLevel(text);
-               if (level) config->log_level = *level;
-               return level.has_value();
-             });
-           }},
-          {"log_format", Word<logging::Format>(&config->log_format, {{"text", logging::Format::kText},
-                                                                     {"json", logging::Format::kJson}})},
-          {"api_server", Section({{"server", Text(&access->server, "https://host:port")},
-                                  {"ca_file", Path(&access->ca_file)},
-                                  {"token_file", Path(&access->token_file)}})},
-          {"namespace", Text(&config->name_space)},
-          {"host", Text(&config->host)},
-          {"lease", NameOrOff(&config->lease)},
-          {"scheduler", Section({{"listen", ListenToScheduler(&config->scheduler)}})},
-          {"health", Section({{"listen", Listen(&config->health)}})},
-          {"metrics", Section({{"listen", Listen(&config->metrics)}})},
-          {"webhook", Section(WebhookKeys(&config->webhook))},
-          {"gangs", Section(GangKeys(&config->gangs))},
-          {"placement", Section(PlacementKeys(&config->gangs.placement))}};
+  return {
+      {"log_level",
+       [config](const auto& node, const auto& key) {
+         yaml::Scalar(node, key, "error, warn, info or debug", [config](const std::string& text) {
+           const auto level = logging::ParseLevel(text);
+           if (level) config->log_level = *level;
+           return level.has_value();
+         });
+       }},
+      {"log_format", yaml::Word<logging::Format>(&config->log_format, {{"text", logging::Format::kText},
+                                                                       {"json", logging::Format::kJson}})},
+      {"api_server", Section({{"server", Text(&access->server, "https://host:port")},
+                              {"ca_file", Path(&access->ca_file)},
+                              {"token_file", Path(&access->token_file)}})},
+      {"namespace", Text(&config->name_space)},
+      {"host", Text(&config->host)},
+      {"lease", NameOrOff(&config->lease)},
+      {"scheduler", Section({{"listen", ListenToScheduler(&config->scheduler)}})},
+      {"health", Section({{"listen", Listen(&config->health)}})},
+      {"metrics", Section({{"listen", Listen(&config->metrics)}})},
+      {"webhook", Section(WebhookKeys(&config->webhook))},
+      {"gangs", Section(GangKeys(&config->gangs))},
+      {"placement", Section(PlacementKeys(&config->gangs.placement))}};
 }
 
 std::string Variable(const char* name) {

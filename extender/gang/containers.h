@@ -5,18 +5,17 @@
 // is refused.
 #pragma once
 
-#include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "common/annotations/assignment.h"
 #include "extender/cluster/model.h"
 
 namespace crossover::extender {
 
-// By container; those that ask for none are not in it.
-using ByContainer = std::map<std::string, std::vector<std::string>>;
+using ByContainer = annotations::GpusByContainer;
 
 // Different GPUs that the pod has at once.
 int GpusWanted(const Pod& pod);

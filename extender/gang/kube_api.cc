@@ -17,8 +17,6 @@ constexpr long kTooMany = 429;
 
 std::string PathOf(const PodRef& pod) { return "/api/v1/namespaces/" + pod.name_space + "/pods/" + pod.name; }
 
-std::string Dumped(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
-
 // A patch of a pod's annotation, with its UID as the precondition. Strategic: a gate is taken from the list
 // of gates by its name, and those of others stay.
 json PatchOf(const Action& action, const char* annotation, const json& value) {
@@ -28,7 +26,7 @@ json PatchOf(const Action& action, const char* annotation, const json& value) {
 kube::Client::Request Patch(const Action& action, const json& patch) {
   return {.method = "PATCH",
           .path = PathOf(action.pod),
-          .body = Dumped(patch),
+          .body = kube::Dump(patch),
           .content_type = "application/strategic-merge-patch+json"};
 }
 
@@ -39,14 +37,14 @@ kube::Client::Request Binding(const Action& action) {
                         {"kind", "Binding"},
                         {"metadata", metadata},
                         {"target", {{"apiVersion", "v1"}, {"kind", "Node"}, {"name", action.node}}}};
-  return {.method = "POST", .path = PathOf(action.pod) + "/binding", .body = Dumped(binding)};
+  return {.method = "POST", .path = PathOf(action.pod) + "/binding", .body = kube::Dump(binding)};
 }
 
 kube::Client::Request Deletion(const Action& action) {
   return {
       .method = "DELETE",
       .path = PathOf(action.pod),
-      .body = Dumped(
+      .body = kube::Dump(
           {{"apiVersion", "v1"}, {"kind", "DeleteOptions"}, {"preconditions", {{"uid", action.pod.uid}}}})};
 }
 
@@ -117,7 +115,7 @@ Result KubeApi::AfterConflict(const Action& action, const kube::Response& respon
   const json pod = json::parse(now.body, nullptr, false);
   if (Text(At(At(pod, "metadata"), "uid")) != action.pod.uid) return {.outcome = Outcome::kGone};
   return {.outcome = Outcome::kRefused,
-          .version = Text(At(At(pod, "metadata"), "resourceVersion")),
+          .version = kube::VersionOf(pod),
           .node = Text(At(At(pod, "spec"), "nodeName")),
           .error = WhyNot(response)};
 }

@@ -5,7 +5,9 @@
 #include <set>
 
 #include "common/base/names.h"
+#include "extender/cluster/resources.h"
 #include "extender/gang/request.h"
+#include "extender/profiles/observed.h"
 
 namespace crossover::extender {
 namespace {
@@ -106,14 +108,6 @@ void AddGang(const Desk& desk, const GangRecord& gang, placement::State* state) 
   }
 }
 
-// One pod more.
-void Sum(const Resources& more, Resources* sum) {
-  ++sum->others["pods"];
-  sum->milli_cpu += more.milli_cpu;
-  sum->memory += more.memory;
-  for (const auto& [name, count] : more.others) sum->others[name] += count;
-}
-
 }  // namespace
 
 PodSeat SeatOf(const Desk& desk, const GangRecord& gang, const std::string& uid) {
@@ -159,13 +153,9 @@ placement::State PictureOf(const Desk& desk) {
   for (const auto& [name, node] : desk.world->gpu_nodes()) state.nodes.push_back(NodeOf(desk, node));
   for (const auto& [id, gang] : desk.gangs) AddGang(desk, gang, &state);
   AddStrangers(desk, &state);
-  for (const auto& [name, profile] : desk.world->profiles()) {
-    for (const JobProfile::Meeting& meeting : profile.meetings) {
-      state.observed.push_back({.key = profile.name_space + "/" + profile.key,
-                                .other = meeting.name_space + "/" + meeting.key,
-                                .gain = meeting.gain});
-    }
-  }
+  std::vector<const JobProfile*> profiles;
+  for (const auto& [name, profile] : desk.world->profiles()) profiles.push_back(&profile);
+  state.observed = ObservedOf(profiles);
   return state;
 }
 
@@ -175,7 +165,7 @@ std::map<std::string, Resources> PlannedOn(const Desk& desk) {
     if (!gang.plan) continue;
     for (const Slot& slot : gang.plan->slots) {
       const Pod* pod = slot.uid.empty() ? nullptr : desk.world->FindPod(slot.uid);
-      if (pod != nullptr && pod->node.empty()) Sum(pod->requests, &planned[slot.seat.node]);
+      if (pod != nullptr && pod->node.empty()) AddPod(*pod, &planned[slot.seat.node]);
     }
   }
   return planned;
@@ -206,7 +196,7 @@ placement::Fitness FitnessOf(const Desk& desk, const placement::State& state) {
     Resources sum = before == earlier->end() ? Resources{} : before->second;
     for (const placement::Planned& other : planned) {
       const Pod* pod = pod_of(other.gang->id);
-      for (int i = 0; pod != nullptr && i < other.pods; ++i) Sum(pod->requests, &sum);
+      for (int i = 0; pod != nullptr && i < other.pods; ++i) AddPod(*pod, &sum);
     }
     const Pod* pod = pod_of(gang.id);
     if (pod == nullptr) return placement::FitsAnywhere(gang, index, planned);

@@ -7,6 +7,7 @@
 
 #include "common/base/names.h"
 #include "extender/gang/containers.h"
+#include "extender/profiles/observed.h"
 
 namespace crossover::extender {
 namespace {
@@ -86,8 +87,8 @@ std::string ReadLimits(const Pod& pod, placement::Gang* gang) {
 }
 
 void AddProfile(const World& world, const Pod& pod, placement::Gang* gang) {
-  if (pod.profile_key.empty()) return;
-  gang->key = pod.name_space + "/" + pod.profile_key;
+  gang->key = PlacementKeyOf(pod.name_space, pod.profile_key);
+  if (gang->key.empty()) return;
   const JobProfile* known = world.FindProfile(pod.name_space, pod.profile_key);
   if (known == nullptr) return;
   gang->profile = {.source = known->hinted ? placement::Source::kHinted : placement::Source::kMeasured,

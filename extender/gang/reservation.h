@@ -1,10 +1,10 @@
-// The two annotations that hold what was decided: crossover.dev/reservation, before a pod is bound, and
-// crossover.dev/assignment, which comes with the binding and is read by the node's daemon. Pure.
+// The annotation crossover.dev/reservation: what was decided, before a pod is bound. Pure.
 #pragma once
 
 #include <optional>
 #include <string>
 
+#include "common/annotations/assignment.h"
 #include "extender/gang/containers.h"
 
 namespace crossover::extender {
@@ -29,8 +29,7 @@ std::string WriteReservation(const Reservation& reservation);
 // Nothing for what is none.
 std::optional<Reservation> ReadReservation(const std::string& text);
 
-std::string WriteAssignment(const ByContainer& containers);
-// Empty for what is none.
-ByContainer ReadAssignment(const std::string& text);
+using annotations::ReadAssignment;  // which comes with the binding
+using annotations::WriteAssignment;
 
 }  // namespace crossover::extender

@@ -4,11 +4,9 @@
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/x509.h>
-#include <sys/stat.h>
 
 #include <optional>
 
-#include "common/base/clock.h"
 #include "common/files/read_file.h"
 #include "common/logging/log.h"
 
@@ -49,19 +47,11 @@ std::string FaultOf(const Certificate::Pair& pair, const std::string& chain_file
 
 }  // namespace
 
-Certificate::Stamp Certificate::StampOf(const std::string& path) {
-  struct stat file {};
-  if (stat(path.c_str(), &file) != 0) return {};
-  return {.device = file.st_dev,
-          .inode = file.st_ino,
-          .size = static_cast<std::uint64_t>(file.st_size),
-          .changed_ns = std::int64_t{file.st_mtim.tv_sec} * base::kNsPerSecond + file.st_mtim.tv_nsec};
-}
-
 std::shared_ptr<const Certificate::Pair> Certificate::Current() {
   const std::lock_guard lock(mutex_);
-  const Stamp chain_stamp = StampOf(chain_file_);  // before: what is written meanwhile shows as a change
-  const Stamp key_stamp = StampOf(key_file_);
+  const files::Stamp chain_stamp =
+      files::StampOf(chain_file_);  // before: what is written meanwhile shows as a change
+  const files::Stamp key_stamp = files::StampOf(key_file_);
   if (good_ && chain_stamp == chain_stamp_ && key_stamp == key_stamp_) return pair_;
   std::string fault;
   const auto chain = files::ReadFile(chain_file_, &fault);

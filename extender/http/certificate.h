@@ -1,10 +1,11 @@
 // A certificate and its key as they lie in files, which somebody renews while they are in use. Thread-safe.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>
+
+#include "common/files/stamp.h"
 
 namespace crossover::extender {
 
@@ -23,16 +24,9 @@ class Certificate {
   std::shared_ptr<const Pair> Current();
 
  private:
-  struct Stamp {
-    std::uint64_t device = 0, inode = 0, size = 0;
-    std::int64_t changed_ns = 0;
-    friend bool operator==(const Stamp&, const Stamp&) = default;
-  };
-  static Stamp StampOf(const std::string& path);
-
   const std::string chain_file_, key_file_;
   std::mutex mutex_;
-  Stamp chain_stamp_, key_stamp_;
+  files::Stamp chain_stamp_, key_stamp_;
   bool good_ = false;  // as it was last read
   std::string complaint_;
   std::shared_ptr<const Pair> pair_;

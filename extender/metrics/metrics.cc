@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "common/metrics/families.h"
+
 namespace crossover::extender {
 namespace {
 
@@ -43,26 +45,19 @@ void Metrics::Add(admission::Outcome outcome) {
 
 void Metrics::Gauge(const std::string& name, const std::string& help, std::function<double()> value) {
   const std::lock_guard lock(mutex_);
-  reads_.push_back({name, help, false, std::move(value)});
+  reads_.push_back({name, help, prometheus::MetricType::Gauge, std::move(value)});
 }
 
 void Metrics::Counter(const std::string& name, const std::string& help, std::function<double()> value) {
   const std::lock_guard lock(mutex_);
-  reads_.push_back({name, help, true, std::move(value)});
+  reads_.push_back({name, help, prometheus::MetricType::Counter, std::move(value)});
 }
 
 std::string Metrics::Text() const {
   std::vector<prometheus::MetricFamily> families = registry_.Collect();
   const std::lock_guard lock(mutex_);
-  for (const Read& read : reads_) {
-    prometheus::MetricFamily family;
-    family.name = read.name;
-    family.help = read.help + ".";
-    family.type = read.counter ? prometheus::MetricType::Counter : prometheus::MetricType::Gauge;
-    prometheus::ClientMetric& metric = family.metric.emplace_back();
-    (read.counter ? metric.counter.value : metric.gauge.value) = read.value();
-    families.push_back(std::move(family));
-  }
+  for (const Read& read : reads_)
+    families.push_back(metrics::Single(read.name, read.help + ".", read.type, read.value()));
   return prometheus::TextSerializer().Serialize(families);
 }
 

@@ -34,7 +34,7 @@ class Metrics : public VerbObserver, public admission::Count {
  private:
   struct Read {
     std::string name, help;
-    bool counter;
+    prometheus::MetricType type;
     std::function<double()> value;
   };
 

@@ -25,8 +25,6 @@ double Clock() {
   return std::chrono::duration<double>(since).count();
 }
 
-std::string Dumped(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
-
 std::string PathOf(const ProfileChange& change) {
   return kRoot + ("/namespaces/" + change.id.first) + "/jobprofiles/" + change.record.name;
 }
@@ -103,9 +101,9 @@ bool ProfileKeeper::Carry(const ProfileChange& change) {
     return gone;
   }
   if (change.kind == ProfileChange::Kind::kCreate &&
-      !Apply(path, Dumped(ObjectBody(change.id, change.record.name))))
+      !Apply(path, kube::Dump(ObjectBody(change.id, change.record.name))))
     return false;
-  if (!Apply(path + "/status", Dumped(StatusBody(change.id, change.record, settings_)))) {
+  if (!Apply(path + "/status", kube::Dump(StatusBody(change.id, change.record, settings_)))) {
     known_.erase(change.id);  // somebody may have removed it: it is made anew
     return false;
   }

@@ -1,22 +1,18 @@
 #include "extender/profiles/objects.h"
 
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "common/base/hash.h"
 #include "common/base/names.h"
-#include "extender/profiles/fields.h"
+#include "common/kube/timestamp.h"
+#include "common/text/number.h"
+#include "extender/cluster/fields.h"
 #include "extender/profiles/figures.h"
 #include "extender/profiles/merge.h"
 
 namespace crossover::extender {
 namespace {
 
-using fields::NumberIn;
-using fields::TextIn;
-using fields::TimeIn;
-using fields::TimeText;
-using fields::YesIn;
 using kube::At;
 using nlohmann::json;
 
@@ -24,12 +20,8 @@ constexpr std::size_t kReadable = 40;  // letters of a key in the name of its ob
 constexpr double kMany = 1e9;
 constexpr double kMostBytes = 1e15;
 
-// To four figures: more is noise.
-double Rounded(double value) {
-  if (std::abs(value) < 1e-12 || !std::isfinite(value)) return 0;
-  const double place = std::pow(10.0, 3 - std::floor(std::log10(std::abs(value))));
-  return std::round(value * place) / place;
-}
+// More figures are noise.
+double Rounded(double value) { return text::ToFourFigures(value); }
 
 ProfileRun RunOf(const json& object) {
   return {.gang = TextIn(object, "gang"),
@@ -37,8 +29,8 @@ ProfileRun RunOf(const json& object) {
           .at_s = TimeIn(object, "lastSeen"),
           .gpus = static_cast<int>(NumberIn(object, "gpus", 1e6)),
           .iterations = static_cast<int>(NumberIn(object, "iterations", 1e6)),
-          .estimated = YesIn(object, "estimated"),
-          .disturbed = YesIn(object, "disturbed"),
+          .estimated = IsTrue(object, "estimated"),
+          .disturbed = IsTrue(object, "disturbed"),
           .compute_s = NumberIn(object, "computeSeconds", kMany),
           .exposed_s = NumberIn(object, "exposedSeconds", kMany),
           .jitter = NumberIn(object, "jitter", kMany),
@@ -47,8 +39,8 @@ ProfileRun RunOf(const json& object) {
 
 json RunJson(const ProfileRun& run) {
   return {{"gang", run.gang},
-          {"beganAt", TimeText(run.began_s)},
-          {"lastSeen", TimeText(run.at_s)},
+          {"beganAt", kube::WriteTimestamp(run.began_s)},
+          {"lastSeen", kube::WriteTimestamp(run.at_s)},
           {"gpus", run.gpus},
           {"iterations", run.iterations},
           {"estimated", run.estimated},
@@ -80,7 +72,7 @@ json MeetingJson(const ProfileMeeting& meeting, const ProfileSettings& settings)
     gains.push_back({{"gang", gain.gang},
                      {"otherGang", gain.other},
                      {"gain", Rounded(gain.gain)},
-                     {"measuredAt", TimeText(gain.at_s)}});
+                     {"measuredAt", kube::WriteTimestamp(gain.at_s)}});
   }
   return {{"namespace", meeting.name_space},
           {"key", meeting.key},
@@ -153,7 +145,7 @@ json StatusBody(const ProfileId& id, const ProfileRecord& record, const ProfileS
   }
   if (figures.peak_memory > 0) status["peakMemoryBytes"] = figures.peak_memory;
   if (figures.gpus > 0) status["gpus"] = figures.gpus;
-  if (record.last_seen_s() > 0) status["lastSeen"] = TimeText(record.last_seen_s());
+  if (record.last_seen_s() > 0) status["lastSeen"] = kube::WriteTimestamp(record.last_seen_s());
   for (const ProfileRun& run : record.runs) status["runs"].push_back(RunJson(run));
   for (const ProfileMeeting& meeting : record.meetings)
     status["meetings"].push_back(MeetingJson(meeting, settings));

@@ -14,6 +14,6 @@ namespace crossover::extender {
 std::string PlacementKeyOf(const std::string& name_space, const std::string& key);
 
 // Each pair once. Both profiles of a pair tell of its meetings: what they say is averaged.
-std::vector<placement::Observed> ObservedOf(std::span<const JobProfile> profiles);
+std::vector<placement::Observed> ObservedOf(std::span<const JobProfile* const> profiles);
 
 }  // namespace crossover::extender

@@ -21,7 +21,7 @@ bool NoneIsNegative(const Resources& resources) {
   for (const auto& [name, amount] : resources.others) {
     if (amount < 0) return false;
   }
-  return resources.milli_cpu >= 0 && resources.memory >= 0;
+  return resources.milli_cpu >= 0 && resources.memory_bytes >= 0;
 }
 
 void TryPod(const Pod& pod, World* world) {

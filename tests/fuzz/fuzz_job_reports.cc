@@ -4,10 +4,10 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 
+#include "extender/cluster/parse.h"
 #include "extender/profiles/changes.h"
 #include "extender/profiles/merge.h"
 #include "extender/profiles/objects.h"
-#include "extender/profiles/reports.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace crossover::extender;

@@ -5,7 +5,7 @@
 
 #include <atomic>
 
-#include "deviceplugin/metrics/families.h"
+#include "common/metrics/families.h"
 #include "deviceplugin/metrics/server.h"
 #include "tests/http_get.h"
 
@@ -19,8 +19,8 @@ class One : public prometheus::Collectable {
  public:
   explicit One(std::string name) : name_(std::move(name)) {}
   std::vector<prometheus::MetricFamily> Collect() const override {
-    auto family = Family(name_, "Help.", prometheus::MetricType::Gauge);
-    AddGauge(&family, {{"label", "a \"b\""}}, 2);
+    auto family = metrics::Family(name_, "Help.", prometheus::MetricType::Gauge);
+    metrics::AddGauge(&family, {{"label", "a \"b\""}}, 2);
     return {family};
   }
 

@@ -16,9 +16,10 @@ class FitTest : public ::testing::Test {
   FitTest() {
     node_.name = "n";
     node_.ready = true;
-    node_.allocatable = {.milli_cpu = 16'000, .memory = 64 * kGibi, .others = {{"pods", 10}, {"slot", 8}}};
+    node_.allocatable = {
+        .milli_cpu = 16'000, .memory_bytes = 64 * kGibi, .others = {{"pods", 10}, {"slot", 8}}};
     pod_.uid = "new";
-    pod_.requests = {.milli_cpu = 2'000, .memory = 4 * kGibi, .others = {{"slot", 1}}};
+    pod_.requests = {.milli_cpu = 2'000, .memory_bytes = 4 * kGibi, .others = {{"slot", 1}}};
   }
 
   placement::Fit Fit() {
@@ -45,7 +46,7 @@ TEST_F(FitTest, AsManyAsTheScarcestResourceLeaves) {
   EXPECT_EQ(Fit().pods, 8);
   pod_.requests.milli_cpu = 3'000;
   EXPECT_EQ(Fit().pods, 5);
-  pod_.requests.memory = 20 * kGibi;
+  pod_.requests.memory_bytes = 20 * kGibi;
   EXPECT_EQ(Fit().pods, 3);
   pod_.requests = {};
   EXPECT_EQ(Fit().pods, 10) << "places for pods are all it asks for";
@@ -59,7 +60,7 @@ TEST_F(FitTest, WhatOursAndOthersAndThePlannedHaveIsGone) {
   EXPECT_EQ(Fit().pods, 7);
   GpuNode gpus;
   gpus.name = "n";
-  gpus.requested = {.milli_cpu = 4'000, .memory = 0, .others = {{"pods", 3}}};
+  gpus.requested = {.milli_cpu = 4'000, .memory_bytes = 0, .others = {{"pods", 3}}};
   world_.Put(gpus);
   EXPECT_EQ(Fit().pods, 5);
   AddPod(pod_, &planned_);
@@ -79,10 +80,10 @@ TEST_F(FitTest, SaysWhatIsTaken) {
 }
 
 TEST_F(FitTest, SaysWhatItNeverHas) {
-  EXPECT_EQ(Why([this] { pod_.requests.memory = 65 * kGibi + kGibi / 2; }),
+  EXPECT_EQ(Why([this] { pod_.requests.memory_bytes = 65 * kGibi + kGibi / 2; }),
             "its memory is too little: 64 GiB, and the pod wants 65.5 GiB");
   EXPECT_TRUE(Fit().never);
-  pod_.requests.memory = 0;
+  pod_.requests.memory_bytes = 0;
   pod_.requests.others["x.y/z"] = 1;
   EXPECT_EQ(Fit().why, "it has no x.y/z, and the pod wants 1");
   EXPECT_TRUE(Fit().never);
@@ -90,7 +91,7 @@ TEST_F(FitTest, SaysWhatItNeverHas) {
 
 TEST_F(FitTest, WhatCanNeverBeComesFirst) {
   planned_.milli_cpu = 16'000;
-  pod_.requests.memory = 100 * kGibi;
+  pod_.requests.memory_bytes = 100 * kGibi;
   EXPECT_TRUE(Fit().never);
   EXPECT_EQ(Fit().why, "its memory is too little: 64 GiB, and the pod wants 100 GiB");
 }
@@ -103,10 +104,11 @@ TEST_F(FitTest, ANodeTakesSoManyPods) {
 }
 
 TEST_F(FitTest, MoreThanThereIsIsNoRoomEither) {
-  planned_ = {
-      .milli_cpu = INT64_MAX, .memory = INT64_MAX, .others = {{"pods", INT64_MAX}, {"slot", INT64_MAX}}};
+  planned_ = {.milli_cpu = INT64_MAX,
+              .memory_bytes = INT64_MAX,
+              .others = {{"pods", INT64_MAX}, {"slot", INT64_MAX}}};
   EXPECT_EQ(Fit().pods, 0);
-  Add(planned_, &planned_);
+  planned_ += planned_;
   EXPECT_EQ(Fit().pods, 0);
 }
 

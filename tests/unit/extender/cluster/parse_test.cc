@@ -110,7 +110,7 @@ TEST(ParsePodTest, AsksForWhatASchedulerCounts) {
     "containers":[{"name":"a","resources":{"requests":{"cpu":1,"memory":"2Gi","x.y/z":"3"}}}]})");
   const Resources requests = Parsed(object).requests;
   EXPECT_EQ(requests.milli_cpu, 3250);
-  EXPECT_EQ(requests.memory, 2LL << 30);
+  EXPECT_EQ(requests.memory_bytes, 2LL << 30);
   EXPECT_THAT(requests.others, ElementsAre(Pair("x.y/z", 3)));
 }
 
@@ -208,7 +208,7 @@ TEST(ParseNodeTest, AsARealServerSendsIt) {
   EXPECT_EQ(node.uid, "b8c2e343-2ae4-4bbe-98c7-f2d8b6dadd97");
   EXPECT_THAT(node.labels, ElementsAre(Pair("kubernetes.io/hostname", "n1")));
   EXPECT_EQ(node.allocatable.milli_cpu, 32'000);
-  EXPECT_EQ(node.allocatable.memory, 64LL << 30);
+  EXPECT_EQ(node.allocatable.memory_bytes, 64LL << 30);
   EXPECT_THAT(node.allocatable.others, ElementsAre(Pair("crossover.dev/slot", 4), Pair("pods", 110)));
   EXPECT_TRUE(node.ready);
   EXPECT_FALSE(node.cordoned);
@@ -246,7 +246,7 @@ TEST(ParseGpuNodeTest, WhatADaemonPublishes) {
               ElementsAre(GpuNode::Holder{.name_space = "ns", .pod = "p", .container = "c", .slots = 2}));
   EXPECT_EQ(node->gpus[1].withheld, "another plugin has it");
   EXPECT_EQ(node->requested.milli_cpu, 1500);
-  EXPECT_EQ(node->requested.memory, 1024);
+  EXPECT_EQ(node->requested.memory_bytes, 1024);
   EXPECT_THAT(node->requested.others, ElementsAre(Pair("pods", 7), Pair("x.y/z", 2)));
   EXPECT_FALSE(ParseGpuNode(json::parse(R"({"status":{}})")));
 }

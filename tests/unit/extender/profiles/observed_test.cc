@@ -29,6 +29,12 @@ std::vector<JobProfile> ProfilesOf(const ProfileRecords& records) {
   return profiles;
 }
 
+std::vector<placement::Observed> SeenIn(const std::vector<JobProfile>& profiles) {
+  std::vector<const JobProfile*> all;
+  for (const JobProfile& profile : profiles) all.push_back(&profile);
+  return ObservedOf(all);
+}
+
 // Both jobs of a pair, as their node tells of them.
 std::vector<GpuNode::Job> Met(double gain) {
   const auto job = [gain](const std::string& mine, const std::string& other) {
@@ -67,24 +73,24 @@ class ObservedTest : public ::testing::Test {
 
 TEST_F(ObservedTest, ThoseWhoLostByItDoNotMeetAgain) {
   EXPECT_TRUE(Meet({})) << "nothing else is in the way";
-  const auto lost = ObservedOf(ProfilesOf(Merge({}, Met(0.9), kNow, {})));
+  const auto lost = SeenIn(ProfilesOf(Merge({}, Met(0.9), kNow, {})));
   ASSERT_THAT(lost, SizeIs(1)) << "each pair once";
   EXPECT_DOUBLE_EQ(lost[0].gain, 0.9);
   EXPECT_FALSE(Meet(lost));
-  EXPECT_TRUE(Meet(ObservedOf(ProfilesOf(Merge({}, Met(1.3), kNow, {}))))) << "they may where it was a gain";
+  EXPECT_TRUE(Meet(SeenIn(ProfilesOf(Merge({}, Met(1.3), kNow, {}))))) << "they may where it was a gain";
 }
 
 TEST_F(ObservedTest, NotEvenAfterTheLeaderWasAway) {
   ProfileRecords records = Merge({}, Met(0.9), kNow, {});
   records = Merge(std::move(records), {}, kNow + 20 * 86400, {});
-  EXPECT_FALSE(Meet(ObservedOf(ProfilesOf(records))));
+  EXPECT_FALSE(Meet(SeenIn(ProfilesOf(records))));
   records = Merge(std::move(records), {}, kNow + 31 * 86400, {});
-  EXPECT_TRUE(Meet(ObservedOf(ProfilesOf(records)))) << "what is a month old may have changed";
+  EXPECT_TRUE(Meet(SeenIn(ProfilesOf(records)))) << "what is a month old may have changed";
 }
 
 TEST_F(ObservedTest, TheSameKeyOfAnotherNamespaceIsAnotherJob) {
   running_.key = "elsewhere/x";
-  EXPECT_TRUE(Meet(ObservedOf(ProfilesOf(Merge({}, Met(0.9), kNow, {})))));
+  EXPECT_TRUE(Meet(SeenIn(ProfilesOf(Merge({}, Met(0.9), kNow, {})))));
 }
 
 TEST_F(ObservedTest, WithoutAKeyNothingIsKnown) {
@@ -92,7 +98,7 @@ TEST_F(ObservedTest, WithoutAKeyNothingIsKnown) {
   JobProfile profile;
   profile.name_space = "team";
   profile.meetings = {{"team", "x", 0.5}};
-  EXPECT_THAT(ObservedOf(std::vector{profile}), IsEmpty());
+  EXPECT_THAT(SeenIn(std::vector{profile}), IsEmpty());
 }
 
 }  // namespace

@@ -1,16 +1,12 @@
-#include "extender/profiles/reports.h"
-
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "extender/profiles/fields.h"
+#include "extender/cluster/fields.h"
+#include "extender/cluster/parse.h"
 
 namespace crossover::extender {
 namespace {
 
-using fields::NumberIn;
-using fields::TextIn;
-using fields::TimeIn;
 using kube::At;
 using nlohmann::json;
 
@@ -47,7 +43,7 @@ GpuNode::Job JobOf(const json& object) {
                    .began_s = TimeIn(object, "beganAt"),
                    .at_s = TimeIn(object, "measuredAt"),
                    .disturbed_s = TimeIn(object, "disturbedAt"),
-                   .ended = fields::YesIn(object, "ended"),
+                   .ended = IsTrue(object, "ended"),
                    .meetings = {}};
   const json& meetings = At(object, "meetings");
   if (!meetings.is_array()) return job;

@@ -1,8 +1,9 @@
-#include "extender/cluster/timestamp.h"
+#include "common/kube/timestamp.h"
 
 #include <chrono>
+#include <ctime>
 
-namespace crossover::extender {
+namespace crossover::kube {
 namespace {
 
 // Takes a number of so many digits from the front.
@@ -78,4 +79,12 @@ std::optional<double> ParseTimestamp(std::string_view text) {
   return static_cast<double>(days) * 86400.0 + hour * 3600 + minute * 60 + second - *zone + *fraction;
 }
 
-}  // namespace crossover::extender
+std::string WriteTimestamp(double seconds) {
+  const auto time = static_cast<std::time_t>(seconds);
+  std::tm parts{};
+  char text[32];
+  if (gmtime_r(&time, &parts) == nullptr) return "";
+  return {text, std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts)};
+}
+
+}  // namespace crossover::kube

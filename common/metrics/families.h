@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace crossover::deviceplugin {
+namespace crossover::metrics {
 
 using Labels = std::vector<prometheus::ClientMetric::Label>;
 
@@ -29,4 +29,12 @@ inline void AddGauge(prometheus::MetricFamily* family, Labels labels, double val
   metric.gauge.value = value;
 }
 
-}  // namespace crossover::deviceplugin
+// Of one value without labels.
+inline prometheus::MetricFamily Single(std::string name, std::string help, prometheus::MetricType type,
+                                       double value) {
+  prometheus::MetricFamily family = Family(std::move(name), std::move(help), type);
+  (type == prometheus::MetricType::Counter ? AddCounter : AddGauge)(&family, {}, value);
+  return family;
+}
+
+}  // namespace crossover::metrics

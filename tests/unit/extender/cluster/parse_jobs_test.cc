@@ -1,9 +1,9 @@
-#include "extender/profiles/reports.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+
+#include "extender/cluster/parse.h"
 
 namespace crossover::extender {
 namespace {

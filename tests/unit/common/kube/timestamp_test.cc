@@ -1,8 +1,8 @@
-#include "extender/cluster/timestamp.h"
+#include "common/kube/timestamp.h"
 
 #include <gtest/gtest.h>
 
-namespace crossover::extender {
+namespace crossover::kube {
 namespace {
 
 TEST(TimestampTest, AsKubernetesWritesThem) {
@@ -23,4 +23,4 @@ TEST(TimestampTest, WhatIsNone) {
 }
 
 }  // namespace
-}  // namespace crossover::extender
+}  // namespace crossover::kube
