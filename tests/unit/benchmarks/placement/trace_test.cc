@@ -1,6 +1,7 @@
 #include "benchmarks/placement/trace.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <stdexcept>
@@ -9,7 +10,7 @@ namespace crossover::benchmarks {
 namespace {
 
 std::string FaultOf(const std::string& text) {
-  const std::string path = ::testing::TempDir() + "trace.csv";
+  const std::string path = ::testing::TempDir() + "trace-" + std::to_string(getpid()) + ".csv";
   std::ofstream(path) << text;
   try {
     ReadTrace(path);

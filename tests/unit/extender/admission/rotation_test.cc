@@ -159,9 +159,8 @@ bool Trusts(const std::string& bundle, const std::string& served) {
 class KeeperTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    directory_ = std::filesystem::temp_directory_path() /
-                 ("keeper." + std::to_string(reinterpret_cast<std::uintptr_t>(this)));
-    std::filesystem::create_directory(directory_);
+    std::string name = std::filesystem::temp_directory_path() / "keeper-XXXXXX";
+    directory_ = mkdtemp(name.data());
   }
   void TearDown() override { std::filesystem::remove_all(directory_); }
   std::string File(const char* name) { return directory_ / name; }

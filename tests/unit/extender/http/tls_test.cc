@@ -21,8 +21,9 @@ namespace fs = std::filesystem;
 
 class Tls : public ::testing::Test {
  protected:
-  Tls() : directory_(::testing::TempDir() + "tls-" + std::to_string(FreePort())) {
-    fs::create_directory(directory_);
+  Tls() {
+    std::string name = ::testing::TempDir() + "tls-XXXXXX";
+    directory_ = mkdtemp(name.data());
   }
   ~Tls() override { fs::remove_all(directory_); }
 
@@ -52,7 +53,7 @@ class Tls : public ::testing::Test {
   }
   bool Answers(const std::string& trusted) const { return Ask(To(trusted)).status == 200; }
 
-  const fs::path directory_;
+  fs::path directory_;
   int port_ = 0;
   std::unique_ptr<HttpServer> server_;
 };
