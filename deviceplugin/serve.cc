@@ -71,7 +71,7 @@ int Serve(const Config& config, const Extras& extras) {
   if (!daemon.Start(std::move(sinks), &error)) return Fail(error);
   const std::unique_ptr<Companion> companion =
       extras.on_started ? extras.on_started(&daemon, &books) : nullptr;
-  const std::unique_ptr<MemoryWatch> memory = profiles.store ? WatchMemory(&books) : nullptr;
+  const std::unique_ptr<MemoryWatch> memory = WatchMemory(&books);
   if (profiles.store) {
     metrics->set_profile_failures([store = profiles.store.get()] { return store->write_failures(); });
     logging::Info("profiles of " + std::to_string(profiles.store->All().size()) + " jobs in " +

@@ -1,4 +1,4 @@
-"""The whole chain on a real Kubernetes: pods of two jobs ask kubelets for slots, and take turns on the same GPUs."""
+"""The whole chain on a real Kubernetes: two jobs are annotated, meet on the same GPUs, and take turns there."""
 
 import os
 import unittest
@@ -6,14 +6,21 @@ from pathlib import Path
 
 from benchmarks import evaluate, pairs
 from benchmarks.commands import Build
+from tests.cluster.control import Control
 from tests.cluster.node_daemon import NodeDaemons
 from tests.cluster.rig import Cluster
 from tests.cluster.software_gpus import SoftwareGpus
 from tests.cluster.training import OWN_PRELOAD, TrainingJob, load_image
 
 _NAMESPACE = "team"
+_KEY = "digits"  # all jobs here are one training: the first is learnt alone, those after it share
 _SHAPE = pairs.Shape(0.6, compute_ms=20.0, iterations=150, warm_up=40)
+_LEARNT_WITHIN_S = 90.0  # a node says at most every 30 s what nobody waits for
 _TRIES = 3  # the best of which counts: two cores play two nodes and a control plane
+
+
+def _learnt(profile):
+    return profile["spec"].get("key") == _KEY and profile.get("status", {}).get("peakMemoryBytes")
 
 
 class Chain(unittest.TestCase):
@@ -26,7 +33,10 @@ class Chain(unittest.TestCase):
         cls.addClassCleanup(cls.cluster.__exit__)
         cls.gpus = SoftwareGpus(cls.cluster, machine, build.gpu_libraries)
         cls.daemons = NodeDaemons(cls.cluster, cls.gpus, build)
+        cls.control = Control(cls.cluster, build)
+        cls.control.prepare()
         cls.daemons.start()
+        cls.control.start()
         cls.cluster.namespace(_NAMESPACE)
         load_image(cls.cluster, build, Path(os.environ["TRAINER_DATA"]))
 
@@ -35,14 +45,14 @@ class Chain(unittest.TestCase):
         their logs."""
         ranks = self.gpus.machine.ranks
         jobs = [TrainingJob(self.cluster, _NAMESPACE, _SHAPE.job(name, seed), ranks,
-                            environment=OWN_PRELOAD if seed == 2 else None)
+                            annotations={"crossover.dev/profile-key": _KEY},
+                            environment=OWN_PRELOAD if seed == 2 else None, by_hand=False)
                 for seed, name in enumerate(names, 1)]
         for job in jobs:
             job.create()
-        for job in jobs:
-            job.bind_everywhere(self.gpus.machine)
         found = [job.finish() for job in jobs]
         self.daemons.check()
+        self.control.check()
         for job in jobs[1:]:
             self.assertGreaterEqual(job.own_preloads, ranks, "the image's own LD_PRELOAD")
         return found
@@ -50,6 +60,8 @@ class Chain(unittest.TestCase):
     def test_two_jobs_take_turns(self):
         alone = self.run_jobs(["alone"])[0]
         solo = evaluate.solo_of(alone, _SHAPE.warm_up)
+        # What the job that was alone needs: before it is known, nobody may be beside such a job.
+        self.cluster.wait_for_any("jobprofiles", _learnt, _NAMESPACE, timeout_s=_LEARNT_WITHIN_S)
         cycles = []
         for number in range(_TRIES):
             jobs = self.run_jobs([f"alpha-{number}", f"beta-{number}"])

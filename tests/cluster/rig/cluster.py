@@ -122,7 +122,8 @@ class Cluster:
             stack.callback(node.end)
         self.control_plane = ControlPlane(self.setup, self._namespace)
         self.kubectl = Kubectl(self.setup, self._namespace)
-        self.apply, self.get, self.wait_for = self.kubectl.apply, self.kubectl.get, self.kubectl.wait_for
+        self.apply, self.get = self.kubectl.apply, self.kubectl.get
+        self.wait_for, self.wait_for_any = self.kubectl.wait_for, self.kubectl.wait_for_any
         self.logs, self.events = self.kubectl.logs, self.kubectl.events
 
     def _start(self):

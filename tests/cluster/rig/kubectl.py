@@ -50,10 +50,20 @@ class Kubectl:
 
     def wait_for(self, kind, name, condition, namespace=None, timeout_s=60.0):
         """Wait until `condition(object)`, with None for one that is not there; the object. By events, not by asking."""
+        return self._wait(kind, ["--field-selector", f"metadata.name={name}"], condition,
+                          lambda: self.get(kind, name, namespace), namespace, timeout_s, name)
+
+    def wait_for_any(self, kind, condition, namespace=None, timeout_s=60.0):
+        """Likewise, for one of that kind, whatever its name."""
+        def look():
+            found = self.get(kind, namespace=namespace)
+            return next(filter(condition, found), found[-1] if found else None)
+        return self._wait(kind, [], lambda item: item and condition(item), look, namespace, timeout_s, "(any)")
+
+    def _wait(self, kind, selector, condition, look, namespace, timeout_s, name):
         end = time.monotonic() + timeout_s
-        words = ["get", kind, "--field-selector", f"metadata.name={name}", *_in(namespace), "-o", "json",
-                 "--watch", "--output-watch-events"]
-        latest = self.get(kind, name, namespace)
+        words = ["get", kind, *selector, *_in(namespace), "-o", "json", "--watch", "--output-watch-events"]
+        latest = look()
         while not condition(latest):
             left = end - time.monotonic()
             if left <= 0:
@@ -63,7 +73,7 @@ class Kubectl:
                 latest = None if event == "DELETED" else latest
                 if condition(latest):
                     return latest
-            latest = self.get(kind, name, namespace)
+            latest = look()
         return latest
 
     def logs(self, pod, namespace=None, container=None):

@@ -1,0 +1,15 @@
+"""chain_annotation: as `chain`, but nobody binds a pod. The jobs ask for GPUs and are annotated; webhook, extender and
+scheduler do the rest: the one that runs alone is learnt, and those after it, of the same profile key, share.
+
+Control: a library that passes its turn on only when the collective has ended.
+"""
+
+from benchmarks import chain
+from benchmarks.chain import GOAL, left_out
+
+__all__ = ["CASES", "GOAL", "left_out", "measure"]
+CASES = ("kube_1.36", "kube_1.34", "kube_1.31", "containerd_1.6")
+
+
+def measure(context, case):
+    yield from chain.measure(context, case, "chain_annotation", chain.ByAnnotation)
