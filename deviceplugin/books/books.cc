@@ -17,6 +17,7 @@ Words ReadPage(const arbiter::Member& member) {
           .watch_reason = arbiter::Atomic(slot.watch_reason).load(),
           .memory_budget_mib = arbiter::Atomic(slot.memory_budget_mib).load(),
           .memory_used_mib = arbiter::Atomic(slot.memory_used_mib).load(),
+          .memory_refusals = arbiter::Atomic(slot.memory_refusals).load(),
           .holding = client.holding(),
           .waiting = client.waiting()};
 }
@@ -50,6 +51,14 @@ void Books::Teach(const JobProfile& profile) {
 void Books::NoteMemory(const arbiter::Member& member, std::uint64_t bytes) {
   const std::lock_guard lock(mutex_);
   ledger_.NoteMemory(member, bytes, base::MonotonicNs());
+}
+
+void Books::NoteRefusals(const arbiter::Member& member) {
+  const Words words = ReadPage(member);
+  if (words.memory_refusals == 0 || words.memory_budget_mib == 0) return;
+  const std::uint64_t needed = (static_cast<std::uint64_t>(words.memory_budget_mib) << 20) / 2 * 3;
+  const std::lock_guard lock(mutex_);
+  ledger_.NoteMemory(member, needed, base::MonotonicNs(), FigureSource::kRefused);
 }
 
 void Books::NoteUnheard(Unheard unheard) {

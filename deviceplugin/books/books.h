@@ -26,6 +26,9 @@ class Books : public Sink {
 
   void Teach(const JobProfile& profile);
   void NoteMemory(const arbiter::Member& member, std::uint64_t bytes);
+  // Whether its budget was too little, as its page says: then it needs more, nobody knows by how much. Half
+  // as much again is noted, so that a job whose budget was learnt is not refused for ever.
+  void NoteRefusals(const arbiter::Member& member);
   void NoteUnheard(Unheard unheard);
 
   // Of Ledger.

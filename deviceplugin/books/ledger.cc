@@ -280,13 +280,14 @@ void Ledger::Teach(const JobProfile& profile) {
   Forget();
 }
 
-void Ledger::NoteMemory(const arbiter::Member& member, std::uint64_t bytes, turn::Time now) {
+void Ledger::NoteMemory(const arbiter::Member& member, std::uint64_t bytes, turn::Time now,
+                        FigureSource source) {
   const auto gpu = gpus_.find(member.gpu->uuid);
   if (gpu == gpus_.end()) return;
   const auto client = gpu->second.clients.find(member.id);
   if (client == gpu->second.clients.end()) return;
   auto& peak = client->second.profile.peak_memory;
-  if (bytes > 0 && (!peak || bytes > peak->value)) peak = {bytes, now, FigureSource::kNvml};
+  if (bytes > 0 && (!peak || bytes > peak->value)) peak = {bytes, now, source};
 }
 
 std::optional<JobProfile> Ledger::Profile(const JobKey& job) const {

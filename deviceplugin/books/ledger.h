@@ -34,7 +34,8 @@ class Ledger {
   // What an earlier daemon knew of a job.
   void Teach(const JobProfile& profile);
   // What a client has allocated on its GPU: the most of it counts.
-  void NoteMemory(const arbiter::Member& member, std::uint64_t bytes, turn::Time now);
+  void NoteMemory(const arbiter::Member& member, std::uint64_t bytes, turn::Time now,
+                  FigureSource source = FigureSource::kNvml);
   // In place of what was told before. Nothing is learned beside such processes, and what was learned since
   // the last call, when they may have come, is forgotten; jobs beside those that were found out are marked.
   void NoteUnheard(Unheard unheard, turn::Time now);

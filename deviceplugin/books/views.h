@@ -20,7 +20,7 @@ struct Words {
   std::uint32_t phase = 0;  // enum crossover_phase
   std::uint32_t faults = 0;
   std::uint32_t watch_reason = 0;  // base::WatchReason
-  std::uint32_t memory_budget_mib = 0, memory_used_mib = 0;
+  std::uint32_t memory_budget_mib = 0, memory_used_mib = 0, memory_refusals = 0;
   bool holding = false;
   bool waiting = false;
 };

@@ -1,4 +1,5 @@
-// Tells the books once a second how much memory each client has on its GPU, on a thread of its own.
+// Tells the books once a second how much memory each client has on its GPU, and whose budget was too little;
+// on a thread of its own.
 #pragma once
 
 #include <memory>

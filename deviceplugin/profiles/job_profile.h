@@ -28,7 +28,8 @@ enum class FigureSource : std::uint8_t {
   kRemembered,  // likewise, by an earlier process of the job
   kEstimated,   // of steps, from turns and the gaps between them
   kTurns,       // from turns and the gaps between them
-  kNvml         // as the driver says
+  kNvml,        // as the driver says
+  kRefused      // of memory, from a budget that was too little
 };
 
 template <class T>

@@ -19,7 +19,8 @@
 namespace crossover::deviceplugin {
 namespace {
 
-constexpr std::array<const char*, 5> kSources = {"measured", "remembered", "estimated", "turns", "nvml"};
+constexpr std::array<const char*, 6> kSources = {"measured", "remembered", "estimated",
+                                                 "turns",    "nvml",       "refused"};
 constexpr double kLongestMs = 86'400'000;  // a day
 constexpr double kMostBytes = 1ULL << 50;
 constexpr double kLastSecond = 7'000'000'000;  // in 2191
@@ -110,7 +111,7 @@ JobProfile ReadProfile(const node::v1::JobProfile& message, const Clocks& now) {
   const Allowed compute = {1e-6, kLongestMs};
   const Allowed away = {0, kLongestMs};
   const Allowed jitter = {0, 1000};
-  const Allowed memory = {1, kMostBytes, FigureSource::kNvml, FigureSource::kNvml};
+  const Allowed memory = {1, kMostBytes, FigureSource::kNvml, FigureSource::kRefused};
   JobProfile profile;
   profile.job = {.gang = message.gang(), .uid = message.uid(), .size = message.size()};
   profile.step_alone = ReadFigure<turn::Time>("step_alone_ms", message.has_step_alone_ms(),

@@ -39,14 +39,23 @@ TEST(NvmlLibraryTest, ListsProcessesWithAndWithoutMps) {
 
 class MemoryWatchTest : public ::testing::Test {
  protected:
-  void Join(const std::string& gang, const std::string& uuid, std::int64_t pid) {
+  std::shared_ptr<arbiter::Member> Join(const std::string& gang, const std::string& uuid, std::int64_t pid,
+                                        bool with_page = false) {
     const auto member = arbiter::MadeMember(++last_id_, gang, uuid);
+    if (with_page) {
+      auto gpu = std::make_shared<arbiter::GpuInfo>();
+      gpu->uuid = uuid;
+      std::string error;
+      gpu->page = arbiter::Page::Create(&error);
+      member->gpu = gpu;
+    }
     member->pid = pid;
     arbiter::Event event{};
     event.kind = arbiter::EventKind::kJoin;
     event.gpu = member->gpu;
     event.member = member;
     books_.OnEvent(event);
+    return member;
   }
   std::optional<std::uint64_t> Peak(const std::string& gang) const {
     const auto profile = books_.Profile({.gang = gang});
@@ -68,6 +77,23 @@ TEST_F(MemoryWatchTest, TellsTheBooksOfEachClientsProcess) {
   EXPECT_EQ(Peak("a"), 40u);
   EXPECT_EQ(Peak("b"), 10u);
   for (const char* gang : {"hidden", "other", "elsewhere"}) EXPECT_FALSE(Peak(gang)) << gang;
+}
+
+// Else a job whose budget was learnt from runs that needed less would be refused for ever.
+TEST_F(MemoryWatchTest, WhoWasRefusedNeedsMoreThanItsBudget) {
+  const auto member = Join("a", "GPU-0", 7, true);
+  crossover_slot& slot = member->gpu->page->slot(0);
+  slot.memory_refusals = 1;
+  LookAtMemory(*Load(FAKE_NVML), &books_);
+  EXPECT_EQ(Peak("a"), 40u) << "of no budget";
+  slot.memory_budget_mib = 100;
+  slot.memory_refusals = 0;
+  LookAtMemory(*Load(FAKE_NVML), &books_);
+  EXPECT_EQ(Peak("a"), 40u) << "nothing was refused";
+  slot.memory_refusals = 1;
+  LookAtMemory(*Load(FAKE_NVML), &books_);
+  EXPECT_EQ(Peak("a"), 150u << 20);
+  EXPECT_EQ(books_.Profile({.gang = "a"})->peak_memory->source, FigureSource::kRefused);
 }
 
 TEST_F(MemoryWatchTest, LooksByItselfUntilItEnds) {

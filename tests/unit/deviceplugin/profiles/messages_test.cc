@@ -64,7 +64,7 @@ TEST(ProfileMessagesTest, ErrorsNameFileKeyValueAndWhatIsAllowed) {
   EXPECT_EQ(ErrorOf(R"({"gang": "a", "jitter": {"value": "NaN")" + figure + "}"),
             "/p/f.json: jitter.value: nan is not allowed: 0 to 1000");
   EXPECT_EQ(ErrorOf(R"({"gang": "a", "peak_memory_bytes": {"value": 3)" + figure + "}"),
-            "/p/f.json: peak_memory_bytes.source: turns is not allowed: nvml");
+            "/p/f.json: peak_memory_bytes.source: turns is not allowed: nvml, refused");
   EXPECT_EQ(ErrorOf(R"({"gang": "a", "step_alone_ms": {"value": 3)" + figure + "}"),
             "/p/f.json: step_alone_ms.source: turns is not allowed: measured, remembered, estimated");
   EXPECT_EQ(ErrorOf(R"({"gang": "a", "compute_ms": {"value": 3)" + figure + "}"),
