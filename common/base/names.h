@@ -35,6 +35,9 @@ inline constexpr char kReservationAnnotation[] = CROSSOVER_DOMAIN "/reservation"
 inline constexpr char kRequeueAnnotation[] = CROSSOVER_DOMAIN "/requeue";
 // Written when a pod is bound: which GPUs each of its containers is to have.
 inline constexpr char kAssignmentAnnotation[] = CROSSOVER_DOMAIN "/assignment";
+// Written with a reservation, on pods that name no budget: bytes of each GPU's memory that their containers
+// may have. The webhook lets their environment say it, which is read when they start.
+inline constexpr char kGrantedMemoryAnnotation[] = CROSSOVER_DOMAIN "/status-gpu-memory";
 
 // Where a container finds what we put into it.
 inline constexpr char kLibraryDirectory[] = "/opt/crossover";

@@ -82,9 +82,17 @@ void AskForSlots(const Asking& asking, json* container) {
   }
 }
 
-// The budget reaches the library in the container's environment, whatever the user's own says there.
-void SetBudget(const std::string& budget, json* container) {
-  const json wanted = {{"name", base::kGpuMemory.name}, {"value", budget}};
+// The budget reaches the library in the container's environment, whatever the user's own says there: the one
+// that the pod names, or else what it will have been granted by the time that its containers start.
+json BudgetOf(const annotations::Annotations& ours) {
+  const auto named = ours.find(base::kGpuMemoryAnnotation);
+  if (named != ours.end()) return {{"name", base::kGpuMemory.name}, {"value", named->second}};
+  const std::string granted = std::string("metadata.annotations['") + base::kGrantedMemoryAnnotation + "']";
+  return {{"name", base::kGpuMemory.name},
+          {"valueFrom", {{"fieldRef", {{"apiVersion", "v1"}, {"fieldPath", granted}}}}}};
+}
+
+void SetBudget(const json& wanted, json* container) {
   json& environment = Made(container, "env", json::value_t::array);
   const auto is_budget = [](const json& entry) { return Text(At(entry, "name")) == base::kGpuMemory.name; };
   if (std::count_if(environment.begin(), environment.end(), is_budget) == 1 &&
@@ -115,12 +123,12 @@ json Wanted(const json& pod, const std::vector<Asking>& containers, const Rewrit
             const std::string& name_space) {
   json wanted = pod;
   const annotations::Annotations ours = annotations::OursOf(pod, "annotations");
-  const auto budget = ours.find(base::kGpuMemoryAnnotation);
+  const json budget = BudgetOf(ours);
   for (const Asking& asking : containers) {
     if (asking.gpus == 0 && asking.whole.empty()) continue;
     json& container = wanted["spec"][asking.list][asking.index];
     AskForSlots(asking, &container);
-    if (budget != ours.end() && asking.gpus > 0) SetBudget(budget->second, &container);
+    if (asking.gpus > 0) SetBudget(budget, &container);
   }
   SetPod(settings, AdmittedMark(name_space, ours), &wanted);
   return wanted;

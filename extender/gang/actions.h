@@ -14,8 +14,9 @@ using Ticket = std::uint64_t;
 
 struct Action {
   enum class Kind : std::uint8_t {
-    kReserve,  // annotation crossover.dev/reservation = text
-    kClear,    // without that annotation
+    kReserve,  // annotation crossover.dev/reservation = text, and status-gpu-memory = memory, unless that is
+               // 0
+    kClear,    // without those annotations
     kRelease,  // lift the scheduling gate, if it is there, and set crossover.dev/requeue = text
     kBind,     // Binding to `node`; assignment = text, unless that is empty
     kDelete,
@@ -29,6 +30,7 @@ struct Action {
   PodRef pod{};          // its UID is a precondition of every write
   std::string node{};
   std::string text{};
+  std::uint64_t memory = 0;  // bytes
   Ticket ticket = 0;
   std::string reason{};
   bool warning = false;

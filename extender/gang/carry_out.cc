@@ -4,7 +4,9 @@
 #include <cmath>
 
 #include "extender/gang/planner.h"
+#include "extender/gang/request.h"
 #include "extender/gang/vacancy.h"
+#include "extender/placement/memory.h"
 
 namespace crossover::extender {
 namespace {
@@ -45,14 +47,25 @@ void FillSlots(Desk& desk, GangRecord& gang) {
   }
 }
 
-void Reserve(Desk& desk, GangRecord& gang, const Slot& slot) {
+// What pods that come are granted of each GPU's memory; 0: they say it themselves, or it is not known.
+placement::Bytes ToGrant(const Desk& desk, const GangRecord& gang) {
+  std::vector<const Pod*> pods;
+  for (const auto& [uid, member] : gang.members) {
+    if (const Pod* pod = desk.world->FindPod(uid)) pods.push_back(pod);
+  }
+  if (pods.empty()) return 0;
+  const Request request = RequestOf(gang.membership, pods, gang.membership.size, *desk.world);
+  return request.names_memory ? 0 : placement::CapOf(request.gang, desk.settings.placement);
+}
+
+void Reserve(Desk& desk, GangRecord& gang, const Slot& slot, placement::Bytes granted) {
   Member& member = gang.members.at(slot.uid);
   const Pod& pod = *desk.world->FindPod(slot.uid);
   const auto containers = Distribute(pod, slot.seat.gpus);
   if (!containers) return;  // the plan runs into its deadline, as it never does with RequestOf() before it
   member.seat = {slot.seat.node, *containers};
   desk.Begin(gang, slot.uid, Kind::kReserve, "",
-             WriteReservation({gang.plan->id, member.seat, gang.plan->until_s}));
+             WriteReservation({gang.plan->id, member.seat, gang.plan->until_s}), granted);
   if (member.in_flight != 0) member.maybe_reserved = true;
 }
 
@@ -147,9 +160,12 @@ void CarryOut(Desk& desk, GangRecord& gang) {
   if (FreeSlots(desk, gang) && !plan.open) return Fail(desk, gang, "a pod of it went", true);
   AddSlots(desk, gang);
   FillSlots(desk, gang);
+  std::optional<placement::Bytes> granted;
   for (const Slot& slot : plan.slots) {
     if (slot.uid.empty() || ViewOf(desk, gang, slot.uid).bound()) continue;
-    if (!gang.members.at(slot.uid).reserved) Reserve(desk, gang, slot);
+    if (gang.members.at(slot.uid).reserved) continue;
+    if (!granted) granted = ToGrant(desk, gang);
+    Reserve(desk, gang, slot, *granted);
   }
   Open(desk, gang);
   // Nothing more is posted past the deadline.

@@ -24,7 +24,7 @@ GangRecord* Desk::GangOf(const std::string& uid) {
 }
 
 void Desk::Begin(GangRecord& gang, const std::string& uid, Action::Kind kind, std::string node,
-                 std::string text) {
+                 std::string text, std::uint64_t memory) {
   Member& member = gang.members.at(uid);
   const Pod* pod = world->FindPod(uid);
   if (pod == nullptr || member.in_flight != 0 || now_s < member.retry_s) return;
@@ -34,7 +34,8 @@ void Desk::Begin(GangRecord& gang, const std::string& uid, Action::Kind kind, st
                      .id = member.in_flight,
                      .pod = {.uid = uid, .name_space = pod->name_space, .name = pod->name},
                      .node = std::move(node),
-                     .text = std::move(text)});
+                     .text = std::move(text),
+                     .memory = memory});
 }
 
 void Desk::Answer(Member& member, std::string error) {

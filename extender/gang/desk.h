@@ -47,7 +47,8 @@ struct Desk {
 
   GangRecord* GangOf(const std::string& uid);
   // Begins a write, unless another one of this pod is on its way or failed just now.
-  void Begin(GangRecord& gang, const std::string& uid, Action::Kind kind, std::string node, std::string text);
+  void Begin(GangRecord& gang, const std::string& uid, Action::Kind kind, std::string node, std::string text,
+             std::uint64_t memory = 0);
   void Answer(Member& member, std::string error);
   void Say(GangRecord& gang, std::string text);
 };

@@ -17,10 +17,14 @@ constexpr long kTooMany = 429;
 
 std::string PathOf(const PodRef& pod) { return "/api/v1/namespaces/" + pod.name_space + "/pods/" + pod.name; }
 
-// A patch of a pod's annotation, with its UID as the precondition. Strategic: a gate is taken from the list
+// A patch of a pod's annotations, with its UID as the precondition. Strategic: a gate is taken from the list
 // of gates by its name, and those of others stay.
-json PatchOf(const Action& action, const char* annotation, const json& value) {
-  return {{"metadata", {{"uid", action.pod.uid}, {"annotations", {{annotation, value}}}}}};
+json PatchOf(const Action& action, const json& annotations) {
+  return {{"metadata", {{"uid", action.pod.uid}, {"annotations", annotations}}}};
+}
+
+json Reserved(const json& reservation, const json& granted) {
+  return {{base::kReservationAnnotation, reservation}, {base::kGrantedMemoryAnnotation, granted}};
 }
 
 kube::Client::Request Patch(const Action& action, const json& patch) {
@@ -59,11 +63,13 @@ bool IsWord(const std::string& text, const char* more) {
 kube::Client::Request RequestOf(const Action& action) {
   switch (action.kind) {
     case Action::Kind::kReserve:
-      return Patch(action, PatchOf(action, base::kReservationAnnotation, action.text));
+      return Patch(action, PatchOf(action, Reserved(action.text, action.memory == 0
+                                                                     ? json(nullptr)
+                                                                     : json(std::to_string(action.memory)))));
     case Action::Kind::kClear:
-      return Patch(action, PatchOf(action, base::kReservationAnnotation, nullptr));
+      return Patch(action, PatchOf(action, Reserved(nullptr, nullptr)));
     case Action::Kind::kRelease: {
-      json patch = PatchOf(action, base::kRequeueAnnotation, action.text);
+      json patch = PatchOf(action, {{base::kRequeueAnnotation, action.text}});
       patch["spec"]["schedulingGates"] = {{{"$patch", "delete"}, {"name", base::kGangGate}}};
       return Patch(action, patch);
     }

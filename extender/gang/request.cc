@@ -86,6 +86,20 @@ std::string ReadLimits(const Pod& pod, placement::Gang* gang) {
   return "";
 }
 
+// What pods that have their place were granted: what is known of such jobs may be another figure by now.
+// Where one runs without any bound, there is none for the gang.
+void ReadGranted(std::span<const Pod* const> members, placement::Gang* gang) {
+  bool unbounded = false;
+  for (const Pod* pod : members) {
+    if (pod->node.empty() && Find(*pod, base::kReservationAnnotation) == nullptr) continue;
+    const std::string* granted = Find(*pod, base::kGrantedMemoryAnnotation);
+    const auto bytes = granted == nullptr ? std::nullopt : BytesIn(*granted);
+    gang->memory_cap = std::max(gang->memory_cap, bytes.value_or(0));
+    unbounded |= !bytes && !pod->node.empty();
+  }
+  if (unbounded) gang->memory_cap = gang->profile.peak_memory = 0;
+}
+
 void AddProfile(const World& world, const Pod& pod, placement::Gang* gang) {
   gang->key = PlacementKeyOf(pod.name_space, pod.profile_key);
   if (gang->key.empty()) return;
@@ -146,6 +160,8 @@ Request RequestOf(const Membership& membership, std::span<const Pod* const> memb
   }
   gang.exclusive |= !membership.aside.empty();
   AddProfile(world, first, &gang);
+  request.names_memory = gang.memory_cap > 0;
+  if (!request.names_memory) ReadGranted(members, &gang);
   return request;
 }
 

@@ -12,7 +12,8 @@ namespace crossover::extender {
 
 struct Request {
   placement::Gang gang;
-  std::string fault;  // key, value and what is allowed; then `gang` is not to be placed
+  std::string fault;          // key, value and what is allowed; then `gang` is not to be placed
+  bool names_memory = false;  // its pods say themselves what of a GPU's memory they may have
 };
 
 // `members` are one gang's, at least one. `pods` of them are to be placed.

@@ -1,11 +1,21 @@
 #include "extender/placement/memory.h"
 
+#include <algorithm>
+
+#include "common/base/job_environment.h"
+
 namespace crossover::placement {
+namespace {
+
+constexpr Bytes kLeastCap = base::kLeastGpuMemory;  // that the library enforces
+
+}  // namespace
 
 Bytes CapOf(const Gang& gang, const Settings& settings) {
   if (gang.memory_cap > 0) return gang.memory_cap;
-  if (gang.profile.source != Source::kMeasured) return 0;
-  return static_cast<Bytes>(static_cast<double>(gang.profile.peak_memory) * (1 + settings.memory_margin));
+  if (gang.profile.source != Source::kMeasured || gang.profile.peak_memory == 0) return 0;
+  const double peak = static_cast<double>(gang.profile.peak_memory);
+  return std::max(kLeastCap, static_cast<Bytes>(peak * (1 + settings.memory_margin)));
 }
 
 Bytes MemoryOf(std::span<const Gang* const> gangs, const Settings& settings) {

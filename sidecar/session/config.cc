@@ -86,7 +86,8 @@ Config ParseConfig(const char* (*get)(const char* name), bool (*exists)(const ch
     if (slowdown == nullptr) return parsed;
     parsed.max_slowdown = base::SlowdownOf(slowdown);
   }
-  if (get(base::kGpuMemory.name) != nullptr) {
+  // Empty where a pod's environment was to tell what it was granted, and it was granted no bound.
+  if (const char* set = get(base::kGpuMemory.name); set != nullptr && set[0] != '\0') {
     const char* bytes = Read(get, base::kGpuMemory, "");
     if (bytes == nullptr) return parsed;
     parsed.gpu_memory = base::GpuMemoryOf(bytes);

@@ -65,6 +65,8 @@ class Chain(unittest.TestCase):
         cycles = []
         for number in range(_TRIES):
             jobs = self.run_jobs([f"alpha-{number}", f"beta-{number}"])
+            for job in (f"alpha-{number}", f"beta-{number}"):
+                self._granted(job)
             self.assertEqual(jobs[0].digest, alone.digest, "the losses of the job that was alone before")
             shared = evaluate.shared_of(jobs, [solo] * 2, 1.0, _SHAPE.warm_up)
             cycles.append(shared.cycle_ms)
@@ -72,6 +74,14 @@ class Chain(unittest.TestCase):
                 return
         self.fail(f"cycles of {cycles} ms, one after the other {2 * solo.step_ms:.1f} ms; "
                   f"{[self.daemons.said(node)[-2000:] for node in self.cluster.nodes]}")
+
+    def _granted(self, job):
+        """Its pods name no budget: they have one by what was learnt, or none might be beside them."""
+        pods = [pod for pod in self.cluster.get("pods", namespace=_NAMESPACE)
+                if pod["metadata"]["labels"]["batch.kubernetes.io/job-name"] == job]
+        for pod in pods:
+            self.assertGreater(int(pod["metadata"]["annotations"]["crossover.dev/status-gpu-memory"]), 0)
+        self.assertTrue(pods)
 
     def _turns_alternate(self, number):
         """On every GPU: most turns of one job are followed by one of the other."""

@@ -10,7 +10,7 @@ namespace crossover::benchmarks {
 namespace {
 
 std::string FaultOf(const std::string& text) {
-  const std::string path = ::testing::TempDir() + "trace-" + std::to_string(getpid()) + ".csv";
+  const std::string path = ::testing::TempDir() + std::to_string(getpid()) + "-trace.csv";
   std::ofstream(path) << text;
   try {
     ReadTrace(path);

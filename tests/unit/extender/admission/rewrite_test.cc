@@ -49,7 +49,18 @@ TEST_F(RewriteTest, WholeGpusBecomeSlots) {
   EXPECT_EQ(made["metadata"]["annotations"]["crossover.dev/admitted"].get<std::string>().size(), 16u);
   EXPECT_FALSE(made["spec"].contains("tolerations"));
   EXPECT_FALSE(made["spec"].contains("runtimeClassName"));
-  EXPECT_FALSE(made["spec"]["containers"][0].contains("env"));
+}
+
+// What it is granted is known when it has its place; its containers start after that.
+TEST_F(RewriteTest, APodThatNamesNoBudgetIsToldWhatItIsGranted) {
+  json pod = MadePod({{kShare, "true"}});
+  pod["spec"]["containers"][0]["env"] = {{{"name", "CROSSOVER_GPU_MEMORY"}, {"value", "1Gi"}}};
+  pod["spec"]["containers"].push_back({{"name", "plain"}});
+  const json made = Admitted(pod);
+  EXPECT_EQ(made["spec"]["containers"][0]["env"], json::parse(R"([{
+    "name": "CROSSOVER_GPU_MEMORY", "valueFrom": {"fieldRef":
+      {"apiVersion": "v1", "fieldPath": "metadata.annotations['crossover.dev/status-gpu-memory']"}}}])"));
+  EXPECT_FALSE(made["spec"]["containers"][1].contains("env"));
 }
 
 TEST_F(RewriteTest, ExclusivePodsAskForOneSlotOfEachGpu) {

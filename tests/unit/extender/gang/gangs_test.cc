@@ -11,6 +11,7 @@ namespace crossover::extender {
 namespace {
 
 using Kind = Action::Kind;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
@@ -115,6 +116,30 @@ TEST_F(GangsTest, NoGateIsLiftedBeforeAllAreReserved) {
   Accept(reserve[1]);
   EXPECT_EQ(Do(Kind::kRelease).size(), 2u);
   EXPECT_EQ(Filter("u0")->nodes, std::vector<std::string>{"n0"});
+}
+
+TEST_F(GangsTest, WhoNamesNoBudgetIsGrantedWhatIsKnownOfSuchJobs) {
+  const auto granted = [this](Labels annotations, const std::string& key) {
+    for (const char* uid : {"u0", "u1"}) {
+      Add(uid, annotations);
+      Change(uid, [&key](Pod& pod) { pod.profile_key = key; });
+    }
+    Lead();
+    std::vector<std::uint64_t> bytes;
+    for (const Action& action : Do(Kind::kReserve)) bytes.push_back(action.memory);
+    return bytes;
+  };
+  JobProfile profile;
+  profile.name_space = "team";
+  profile.name = profile.key = "bert";
+  profile.compute_s = 1;
+  profile.peak_memory = std::uint64_t{20} << 30;
+  world_.Put(profile);
+  const std::uint64_t with_margin = std::uint64_t{22} << 30;
+  EXPECT_THAT(granted({}, "bert"), ElementsAre(with_margin, with_margin));
+  EXPECT_THAT(granted({}, "unknown"), ElementsAre(0, 0));
+  EXPECT_THAT(granted({{"crossover.dev/gpu-memory", "8Gi"}}, "bert"), ElementsAre(0, 0))
+      << "they say it themselves";
 }
 
 TEST_F(GangsTest, BindingsAreOnOneBarrierAndTakenAlreadyIsSuccess) {

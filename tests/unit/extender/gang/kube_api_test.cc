@@ -28,9 +28,14 @@ TEST(KubeApi, EveryWriteIsOfThePodWithThatUid) {
 
 TEST(KubeApi, ReservationsComeAndGo) {
   const auto annotations = [](const Action& action) { return BodyOf(action)["metadata"]["annotations"]; };
-  EXPECT_EQ(annotations(OnPod(Action::Kind::kReserve, "here")),
-            json({{"crossover.dev/reservation", "here"}}));
-  EXPECT_EQ(annotations(OnPod(Action::Kind::kClear)), json({{"crossover.dev/reservation", nullptr}}));
+  const auto both = [](const json& reservation, const json& granted) {
+    return json({{"crossover.dev/reservation", reservation}, {"crossover.dev/status-gpu-memory", granted}});
+  };
+  Action action = OnPod(Action::Kind::kReserve, "here");
+  EXPECT_EQ(annotations(action), both("here", nullptr)) << "what an earlier plan granted is gone";
+  action.memory = 1u << 30;
+  EXPECT_EQ(annotations(action), both("here", "1073741824"));
+  EXPECT_EQ(annotations(OnPod(Action::Kind::kClear)), both(nullptr, nullptr));
 }
 
 // Other gates are in the same list.

@@ -75,6 +75,28 @@ TEST(GangRequest, ProfileIsOfItsKeyAndNamespace) {
   EXPECT_FALSE(Of({pod}, world).gang.profile.known());
 }
 
+TEST(GangRequest, PodsHaveWhatTheyWereGrantedWhateverIsKnownByNow) {
+  World world;
+  JobProfile profile;
+  profile.name_space = "team";
+  profile.name = profile.key = "bert";
+  profile.compute_s = 1;
+  profile.peak_memory = std::uint64_t{30} << 30;
+  world.Put(profile);
+  Pod pod = PodWith({{"crossover.dev/status-gpu-memory", "1073741824"}});
+  pod.profile_key = "bert";
+  EXPECT_EQ(Of({pod}, world).gang.memory_cap, 0u) << "of a plan that came to nothing";
+  EXPECT_EQ(Of({pod}, world).gang.profile.peak_memory, profile.peak_memory);
+  Pod bound = pod;
+  bound.node = "n";
+  EXPECT_EQ(Of({pod, bound}, world).gang.memory_cap, std::uint64_t{1} << 30);
+  EXPECT_FALSE(Of({pod, bound}, world).names_memory);
+  bound.annotations.clear();
+  const placement::Gang unbounded = Of({pod, bound}, world).gang;
+  EXPECT_EQ(unbounded.memory_cap, 0u);
+  EXPECT_EQ(unbounded.profile.peak_memory, 0u) << "it runs without a bound: nobody comes beside it";
+}
+
 TEST(GangRequest, MalformedNamesKeyValueAndWhatIsAllowed) {
   const std::vector<std::array<std::string, 3>> cases = {
       {"crossover.dev/share", "yes", "true or exclusive"},

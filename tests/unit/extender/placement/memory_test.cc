@@ -15,6 +15,10 @@ TEST(CapTest, DeclaredElseMeasuredWithAMarginElseNone) {
   EXPECT_EQ(CapOf(gang, {}), 20 * kGib);
   gang.memory_cap = 0;
   EXPECT_EQ(CapOf(gang, {}), 11 * kGib);
+  gang.profile.peak_memory = 1;
+  EXPECT_EQ(CapOf(gang, {}), 16u << 20) << "the least that can be enforced";
+  gang.profile.peak_memory = 0;
+  EXPECT_EQ(CapOf(gang, {}), 0u) << "nobody has seen it";
   gang.profile.source = Source::kHinted;
   EXPECT_EQ(CapOf(gang, {}), 0u) << "nobody measured it";
 }

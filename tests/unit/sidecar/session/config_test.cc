@@ -115,6 +115,15 @@ TEST_F(ConfigTest, TakesWhatIsGiven) {
   EXPECT_TRUE(config.active);
 }
 
+// As where a pod's environment is to tell what it was granted, and nothing was.
+TEST_F(ConfigTest, AnEmptyBudgetIsNone) {
+  environment["CROSSOVER_GPU_MEMORY"] = "";
+  const Config config = Parse();
+  EXPECT_TRUE(config.active);
+  EXPECT_EQ(config.gpu_memory, 0u);
+  EXPECT_EQ(said_, "");
+}
+
 TEST_F(ConfigTest, RelayedGates) {
   environment["CROSSOVER_GATES"] = "relay";
   EXPECT_EQ(Parse().transport, static_cast<std::uint32_t>(CROSSOVER_TRANSPORT_RELAYED_GATES));
