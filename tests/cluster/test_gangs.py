@@ -16,7 +16,12 @@ from tests.cluster.rig import Cluster, kwok
 from tests.cluster.rig.api import Watch
 
 _NODES, _GPUS, _SLOTS = 6, 4, 2
+_MANY, _DEADLINE_S = 50, 30
 _SPACE = "team"
+
+
+def _job(pod):
+    return pod["metadata"]["labels"]["batch.kubernetes.io/job-name"]
 
 
 class Followed:
@@ -25,6 +30,7 @@ class Followed:
     def __init__(self):
         self.pods = {}
         self.bound = collections.defaultdict(dict)  # by job: pod name to (node, GPUs)
+        self.bound_at = collections.defaultdict(list)  # by job: when its pods were
         self.jobs = {}
 
     def on_pod(self, _when, kind, pod):
@@ -35,13 +41,19 @@ class Followed:
         node = pod.get("spec", {}).get("nodeName")
         assignment = pod["metadata"].get("annotations", {}).get(fake_gpus.ASSIGNMENT)
         if node:
-            job = pod["metadata"]["labels"]["batch.kubernetes.io/job-name"]
+            job = _job(pod)
+            if name not in self.bound[job]:
+                self.bound_at[job].append(time.monotonic())
             gpus = json.loads(assignment)["containers"]["main"] if assignment else []
             self.bound[job][name] = (node, tuple(gpus))
 
     def on_job(self, _when, kind, job):
         if kind != "ERROR":
             self.jobs[job["metadata"]["name"]] = job
+
+    def waiting(self):
+        """Pods that are behind their gate."""
+        return {name for name, pod in list(self.pods.items()) if pod and pod["spec"].get("schedulingGates")}
 
     def complete(self, name):
         return any(condition["type"] == "Complete" and condition["status"] == "True"
@@ -52,10 +64,10 @@ class Gangs(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         build = Build(Path(os.environ["BUILD"]))
-        cls.cluster = Cluster(nodes=1)
+        cls.cluster = Cluster(nodes=1, api_server=kwok.API_SERVER)
         cls.cluster.__enter__()
         cls.addClassCleanup(cls.cluster.__exit__)
-        cls.control = Control(cls.cluster, build, webhook=False)
+        cls.control = Control(cls.cluster, build, webhook=False, settings={"gangs": {"deadline_s": _DEADLINE_S}})
         cls.control.prepare()
         cls.api = cls.cluster.api()
         cls.nodes = [f"fake-{number}" for number in range(_NODES)]
@@ -91,8 +103,8 @@ class Gangs(unittest.TestCase):
         """With their pods, so that others have the GPUs."""
         for job in jobs:
             self.api.delete(f"{JOBS.format(_SPACE)}/{job}")
-        self.until(lambda: not any(pod["metadata"]["labels"]["batch.kubernetes.io/job-name"] in jobs
-                                   for pod in self.followed.pods.values() if pod), "their pods are gone")
+        self.until(lambda: not any(_job(pod) in jobs for pod in list(self.followed.pods.values()) if pod),
+                   "their pods are gone")
 
     def tearDown(self):
         self.assertEqual(self.gpus.overfull, [])
@@ -115,17 +127,31 @@ class Gangs(unittest.TestCase):
 
     def test_gangs_on_too_few_gpus(self):
         draw = random.Random(7)
-        sizes = {f"gang-{number}": draw.choice([1, 2, 4, 8, 8, 16]) for number in range(12)}
+        sizes = {f"gang-{number}": draw.choice([1, 2, 4, 8, 8, 16]) for number in range(_MANY)}
         for name, size in sizes.items():
             self.create(name, size, runs_for=f"{draw.randint(500, 2500)}ms",
                         annotations={"crossover.dev/gpu-memory": "30Gi"})
-            time.sleep(draw.random() * 0.2)  # arrivals at random
+            time.sleep(draw.random() * 0.1)  # arrivals at random
+        self.await_reasons()
         self.until(lambda: all(map(self.followed.complete, sizes)), "all gangs have run", 240.0)
         for name, size in sizes.items():
             bound = self.followed.bound[name]
             gpus = [gpu for _, given in bound.values() for gpu in given]
             self.assertEqual(len(bound), size, name)
             self.assertEqual(len(set(gpus)), size, name)
+            times = self.followed.bound_at[name]
+            self.assertLess(max(times) - min(times), _DEADLINE_S, f"{name} was half there")
+
+    def await_reasons(self):
+        """Pods that wait now are told why, in an event of theirs, unless their turn comes before."""
+        unexplained = self.followed.waiting()
+        self.assertGreater(len(unexplained), 20, "hardly any has to wait")
+
+        def on_event(_when, kind, event):
+            if kind != "ERROR" and event.get("reason") == "GangWaits" and event.get("note", event.get("message")):
+                unexplained.discard(event["involvedObject"]["name"])
+        with Watch(self.cluster.api(), f"/api/v1/namespaces/{_SPACE}/events", on_event):
+            self.until(lambda: not unexplained & self.followed.waiting(), "pods that wait know why", 60.0)
 
 
 if __name__ == "__main__":

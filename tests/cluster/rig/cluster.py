@@ -23,16 +23,17 @@ class Cluster:
 
     service_routing  run kube-proxy: services of other than the API server can be reached at their addresses
     extenders        the scheduler's, as in KubeSchedulerConfiguration
+    api_server       flags of it, besides the usual ones
     kubelet          settings of KubeletConfiguration, over those of configuration.py
     kube_version, containerd_version  others than KUBE_VERSION and CONTAINERD_VERSION or the installer's defaults, by
                      their beginning: "1.31". What is none of those that versions.py knows is Refused
     """
 
     def __init__(self, nodes=2, service_routing=False, extenders=(), kubelet=None, kube_version=None,
-                 containerd_version=None):
+                 containerd_version=None, api_server=()):
         self._numbers = range(1, nodes + 1)
         self._service_routing = service_routing
-        self._extenders = extenders
+        self._extenders, self._api_server = extenders, api_server
         self._kubelet = kubelet or {}
         self._kube_version = kube_version
         self._containerd_version = containerd_version
@@ -131,7 +132,7 @@ class Cluster:
         self._namespace.wait()
         self.control_plane.start_store()
         self.setup.issue(self.nodes)
-        self.control_plane.start_api_server()
+        self.control_plane.start_api_server(self._api_server)
         for node in self.nodes:
             node.begin(self._namespace)
         for node in self.nodes:

@@ -29,7 +29,7 @@ class ControlPlane:
             "--initial-cluster", "etcd=http://127.0.0.1:2380", "--logger", "zap", "--log-outputs", "stderr",
             "--heartbeat-interval", "20", "--election-timeout", "200"])
 
-    def start_api_server(self):
+    def start_api_server(self, more=()):
         pki = self._setup.certificates
         self._start("kube-apiserver", [
             "--etcd-servers", "http://127.0.0.1:2379", "--bind-address", "0.0.0.0", "--secure-port", "443",
@@ -45,7 +45,7 @@ class ControlPlane:
             "--authorization-mode", "Node,RBAC", "--enable-admission-plugins", "NodeRestriction",
             "--service-cluster-ip-range", SERVICES, "--allow-privileged=true",
             # A webhook behind a service is then reached at its pods' addresses, without a kube-proxy here.
-            "--enable-aggregator-routing=true", "--v", "1"])
+            "--enable-aggregator-routing=true", "--v", "1", *more])
 
     def start_controllers(self):
         pki = self._setup.certificates
