@@ -4,7 +4,7 @@
 
 #include <span>
 
-#include "benchmarks/placement/trace.h"
+#include "benchmarks/placement/traces/job.h"
 
 namespace crossover::benchmarks {
 

@@ -2,23 +2,37 @@
 
 #include <functional>
 #include <map>
+#include <sstream>
 #include <stdexcept>
 
 namespace crossover::benchmarks {
 namespace {
 
 const char kUsage[] =
-    "usage: placement_trace TRACE.csv fifo|shortest|random|muri|shipped|powers [--nodes=N] [--gpus=N] "
-    "[--efficiency=0-1] [--starvation=SECONDS] [--starvation-runs=N] [--min-gain=N] [--seed=N] "
-    "[--mean-up=SECONDS] "
-    "[--down=SECONDS] [--checkpoint=SECONDS] [--jobs=FILE.csv]";
+    "usage: placement_trace TRACE fifo|shortest|random|muri|shipped|powers [--format=muri|gavel|philly] "
+    "[--throughputs=FILE.json] [--gpu-kind=NAME] [--placements=DIRECTORY] [--clusters=NAME,...] [--nodes=N] "
+    "[--gpus=N] [--efficiency=0-1] [--starvation=SECONDS] [--starvation-runs=N] [--min-gain=N] [--seed=N] "
+    "[--mean-up=SECONDS] [--down=SECONDS] [--checkpoint=SECONDS] [--jobs=FILE.csv] [--occupancy=FILE.csv]";
 
 using Values = std::map<std::string, std::function<void(const std::string&)>>;
 
+std::set<std::string> NamesIn(const std::string& text) {
+  std::set<std::string> names;
+  std::istringstream stream(text);
+  for (std::string name; std::getline(stream, name, ',');) names.insert(name);
+  return names;
+}
+
 Values ValuesOf(Options& o) {
+  const auto given = [](std::string& to) { return [&to](const std::string& text) { to = text; }; };
   const auto whole = [](int& to) { return [&to](const std::string& text) { to = std::stoi(text); }; };
   const auto number = [](double& to) { return [&to](const std::string& text) { to = std::stod(text); }; };
-  return {{"--nodes", whole(o.cluster.nodes)},
+  return {{"--format", given(o.source.format)},
+          {"--throughputs", given(o.source.throughputs)},
+          {"--gpu-kind", given(o.source.gpu)},
+          {"--placements", given(o.source.placements)},
+          {"--clusters", [&o](const std::string& names) { o.source.clusters = NamesIn(names); }},
+          {"--nodes", whole(o.cluster.nodes)},
           {"--gpus", whole(o.cluster.gpus_per_node)},
           {"--efficiency", number(o.settings.efficiency)},
           {"--starvation", number(o.settings.starvation_s)},
@@ -28,7 +42,8 @@ Values ValuesOf(Options& o) {
           {"--mean-up", number(o.failing.mean_up_s)},
           {"--down", number(o.failing.down_s)},
           {"--checkpoint", number(o.failing.checkpoint_s)},
-          {"--jobs", [&o](const std::string& text) { o.jobs = text; }}};
+          {"--jobs", given(o.jobs)},
+          {"--occupancy", given(o.occupancy)}};
 }
 
 }  // namespace
@@ -36,7 +51,7 @@ Values ValuesOf(Options& o) {
 Options OptionsOf(int argc, const char* const* argv) {
   if (argc < 3) throw std::runtime_error(kUsage);
   Options options;
-  options.trace = argv[1];
+  options.source.path = argv[1];
   options.policy = argv[2];
   const Values values = ValuesOf(options);
   for (int i = 3; i < argc; ++i) {

@@ -6,13 +6,15 @@
 
 #include "benchmarks/placement/failures.h"
 #include "benchmarks/placement/policies.h"
+#include "benchmarks/placement/traces/read.h"
 
 namespace crossover::benchmarks {
 
 struct Options {
-  std::string trace;
+  Source source;
   std::string policy;
-  std::string jobs;  // where a line per job goes; empty: nowhere
+  std::string jobs;       // where a line per job goes; empty: nowhere
+  std::string occupancy;  // where a line per change of what is held goes; empty: nowhere
   Cluster cluster;
   placement::Settings settings;
   Failing failing;

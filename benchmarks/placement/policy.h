@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "benchmarks/placement/trace.h"
+#include "benchmarks/placement/traces/job.h"
 
 namespace crossover::benchmarks {
 

@@ -19,6 +19,12 @@ struct Progress {
   int restarts = 0;
 };
 
+// But for when they begin. Thirds of a GPU add up to more or less.
+bool Same(const Moment& a, const Moment& b) {
+  return std::abs(a.held_gpus - b.held_gpus) < 1e-6 && a.there_gpus == b.there_gpus &&
+         a.running == b.running && a.waiting == b.waiting;
+}
+
 class Simulation {
  public:
   Simulation(const std::vector<Job>& jobs, Policy& policy, const Cluster& cluster, const Failing& failing)
@@ -111,6 +117,16 @@ class Simulation {
       double& start_s = progress_[run.job].start_s;
       if (start_s < 0) start_s = now_s_;
     }
+    Note();
+  }
+  void Note() {
+    Moment moment{.from_s = now_s_, .running = static_cast<int>(runs_.size())};
+    for (const Run& run : runs_) moment.held_gpus += static_cast<double>(run.job->gpus) / run.together;
+    moment.there_gpus = static_cast<int>(std::ranges::count(failures_.up(), true)) * cluster_.gpus_per_node;
+    moment.waiting = static_cast<int>(live_.size()) - moment.running;
+    std::vector<Moment>& moments = outcome_.moments;
+    if (!moments.empty() && moments.back().from_s == now_s_) moments.pop_back();
+    if (moments.empty() || !Same(moments.back(), moment)) moments.push_back(moment);
   }
 
   const std::vector<Job>& jobs_;

@@ -18,10 +18,20 @@ struct Ended {
   double slowdown() const { return completion_s() / job->length_s(); }  // over what it takes alone
 };
 
+// What holds from here until the next one.
+struct Moment {
+  double from_s = 0;
+  double held_gpus = 0;  // that some job has
+  int there_gpus = 0;    // of nodes that are up
+  int running = 0;       // jobs
+  int waiting = 0;
+};
+
 struct Outcome {
-  std::vector<Ended> jobs;  // in order of their ends
-  double held_gpu_s = 0;    // GPUs that some job had
-  double there_gpu_s = 0;   // GPUs of nodes that were up, until the last job's end
+  std::vector<Ended> jobs{};      // in order of their ends
+  std::vector<Moment> moments{};  // from the first job's arrival on; each differs from the one before it
+  double held_gpu_s = 0;          // GPUs that some job had
+  double there_gpu_s = 0;         // GPUs of nodes that were up, until the last job's end
 
   double Mean(const std::function<double(const Ended&)>& of) const;
   // The value that `part` (0 to 1) of the jobs do not exceed.

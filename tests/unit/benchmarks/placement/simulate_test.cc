@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "benchmarks/placement/policies.h"
+#include "benchmarks/placement/traces/read.h"
 
 namespace crossover::benchmarks {
 namespace {
@@ -41,7 +42,7 @@ class Watched : public Policy {
 const Cluster kTwo{.nodes = 2, .gpus_per_node = 8};
 
 Outcome Of(std::unique_ptr<Policy> policy, int together, const Failing& failing = {}) {
-  static const std::vector<Job> jobs = ReadTrace(TRACE);
+  static const std::vector<Job> jobs = ReadTrace({.path = TRACE}).jobs;
   Watched watched(std::move(policy), kTwo, together);
   return Simulate(jobs, watched, kTwo, failing);
 }
@@ -130,7 +131,7 @@ TEST(FailuresTest, NodesFailAndReturn) {
 }
 
 TEST(SimulateTest, AJobThatFitsNowhereIsNamed) {
-  const std::vector<Job> jobs = ReadTrace(TRACE);
+  const std::vector<Job> jobs = ReadTrace({.path = TRACE}).jobs;
   const Cluster one{.nodes = 1, .gpus_per_node = 8};
   const auto policy = MakeFifo(one);
   EXPECT_THROW(Simulate(jobs, *policy, one), std::runtime_error);

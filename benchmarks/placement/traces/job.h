@@ -1,4 +1,4 @@
-// Jobs of a trace, as Muri's simulator reads them: CSV with a header.
+// Jobs as all readers of traces give them. Plain data.
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@ namespace crossover::benchmarks {
 
 // Seconds. `stage`: what an iteration needs of the loader and CPU, of the GPU, and of the network.
 struct Job {
-  int id = 0;
+  int id = 0;  // of its own in a trace
   int gpus = 0;
   std::string model;
   double submit_s = 0;
@@ -19,7 +19,12 @@ struct Job {
   double length_s() const { return iterations * iteration_s; }
 };
 
-// Throws std::runtime_error that names file, line, column, value and what is allowed. In order of submission.
-std::vector<Job> ReadTrace(const std::string& path);
+inline constexpr int kMostGpus = 100'000;  // of a job
+
+// In order of submission.
+struct Trace {
+  std::vector<Job> jobs;
+  int left_out = 0;  // of those asked for: the reader says which it cannot use
+};
 
 }  // namespace crossover::benchmarks

@@ -1,0 +1,42 @@
+// Lines of a file in columns that have names. Whatever is wrong is a std::runtime_error that names file,
+// line, column, value and what is allowed.
+#pragma once
+
+#include <fstream>
+#include <functional>
+#include <istream>
+#include <string>
+#include <vector>
+
+namespace crossover::benchmarks {
+
+class Row {
+ public:
+  // `where`: file and line.
+  Row(std::string where, const std::vector<std::string>& names, std::vector<std::string> cells);
+
+  int line() const { return line_; }
+  // Not empty.
+  const std::string& Text(const std::string& name) const;
+  double Number(const std::string& name, double least, double most = 1e15) const;
+  int Whole(const std::string& name, int least, int most = 1'000'000'000) const;
+  [[noreturn]] void Refuse(const std::string& name, const std::string& allowed) const;
+
+ private:
+  friend void EachRow(std::istream& text, const std::string& file, char between,
+                      std::vector<std::string> names, const std::function<void(const Row&)>& take);
+  std::size_t Place(const std::string& name) const;
+
+  std::string where_;
+  const std::vector<std::string>* names_;
+  std::vector<std::string> cells_;
+  int line_ = 0;
+};
+
+// Passes on each line that is not empty. Without `names` the first line has them. `file`: as errors call it.
+void EachRow(std::istream& text, const std::string& file, char between, std::vector<std::string> names,
+             const std::function<void(const Row&)>& take);
+
+std::ifstream Opened(const std::string& path);
+
+}  // namespace crossover::benchmarks
