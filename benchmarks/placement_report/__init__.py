@@ -1,0 +1,1 @@
+"""What policies of placement make of traces, as files, tables and plots: `python3 -m benchmarks.placement_report`."""

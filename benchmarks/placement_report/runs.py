@@ -1,0 +1,51 @@
+"""Which traces are played on which clusters, and by which policies."""
+
+from dataclasses import dataclass
+
+from benchmarks import traces
+from benchmarks.figures.muri import EFFICIENCY
+
+# Name: (what tables call it, what placement_trace is asked for).
+POLICIES = {
+    "fifo": ("exclusive, first come first served", ("fifo",)),
+    "shortest": ("exclusive, shortest remaining first (stops jobs)", ("shortest",)),
+    "random": ("pairs by chance", ("random",)),
+    "muri": ("Muri's grouping, with its published penalties (stops and moves jobs)", ("muri",)),
+    "shipped": ("**the engine as it ships**", ("shipped",)),
+    "unbounded": ("the engine as it ships, without a bound on waiting", ("shipped", "--starvation=1e18")),
+    "powers": ("the engine with Muri's powers (stops and moves jobs, knows what is left)", ("powers",)),
+}
+
+
+@dataclass(frozen=True)
+class Run:
+    """`files`: all that are read, the trace first. `options`: placement_trace's, from the files' paths."""
+
+    name: str
+    title: str
+    files: tuple
+    options: object
+    nodes: int
+
+    def command(self, program, policy):
+        """Failed where a file is missing or another one than published."""
+        paths = [file.path() for file in self.files]
+        return [program, paths[0], *POLICIES[policy][1], f"--efficiency={EFFICIENCY}", f"--nodes={self.nodes}",
+                *self.options(paths)]
+
+
+_PHILLY_CLUSTERS = ("0e4a51", "7f04ca", "ee9e8c")
+
+RUNS = (
+    Run("muri", "Muri's cluster experiment, 8 nodes of 8 GPUs", (traces.MURI_CLUSTER,), lambda paths: [], 8),
+    Run("muri_failures",
+        "Muri's cluster experiment, 8 nodes of 8 GPUs; each node fails about once in 7 days for an hour",
+        (traces.MURI_CLUSTER,), lambda paths: [f"--mean-up={7 * 86400}", "--down=3600", "--checkpoint=1800"], 8),
+    Run("gavel", "Gavel's trace of Philly's virtual cluster 0e4a51, 6 nodes of 8 GPUs",
+        (traces.GAVEL_TRACE, traces.GAVEL_RATES),
+        lambda paths: ["--format=gavel", f"--throughputs={paths[1]}"], 6),
+    Run("philly", f"Philly's virtual clusters {', '.join(_PHILLY_CLUSTERS)} together, 18 nodes of 8 GPUs",
+        (traces.PHILLY, *traces.POLLUX_STEPS),
+        lambda paths: ["--format=philly", f"--placements={paths[1].parent}",
+                       f"--clusters={','.join(_PHILLY_CLUSTERS)}"], 18),
+)

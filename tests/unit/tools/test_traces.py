@@ -1,0 +1,56 @@
+import hashlib
+import tempfile
+import unittest
+from pathlib import Path
+from unittest import mock
+
+from benchmarks import traces
+from benchmarks.processes import Failed
+from benchmarks.traces import Trace
+
+BYTES = b"job_id\n1\n"
+TRACE = Trace("t.csv", "example.org/t", hashlib.sha256(BYTES).hexdigest(), "folder")
+
+
+class Traces(unittest.TestCase):
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.top = Path(directory.name)
+        environment = mock.patch.dict("os.environ", {"TRACES": directory.name})
+        environment.start()
+        self.addCleanup(environment.stop)
+
+    def put(self, path, content=BYTES):
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(content)
+        return path
+
+    def test_a_file_is_found_in_the_directory_and_in_its_folder(self):
+        deep = self.put(self.top / "folder" / "t.csv")
+        self.assertEqual(TRACE.path(), deep)
+        self.assertEqual(traces.left_out(TRACE), "")
+        above = self.put(self.top / "t.csv")
+        self.assertEqual(TRACE.path(), above)
+
+    def test_another_file_is_refused_by_name_expected_and_found(self):
+        other = self.put(self.top / "t.csv", BYTES + b"2\n")
+        digest = hashlib.sha256(BYTES + b"2\n").hexdigest()
+        said = f"{other}: .*SHA-256 is {digest}; {TRACE.sha256} is needed .*example.org/t"
+        with self.assertRaisesRegex(Failed, said):
+            TRACE.path()
+        self.assertIn(digest, traces.left_out(TRACE))
+
+    def test_what_is_not_there_is_named_with_its_source(self):
+        with self.assertRaisesRegex(Failed, "no t.csv there .example.org/t"):
+            TRACE.path()
+
+    def test_without_a_directory_it_is_asked_for(self):
+        with mock.patch.dict("os.environ", {"TRACES": ""}), self.assertRaisesRegex(Failed, "TRACES is not set"):
+            TRACE.path()
+
+    def test_each_has_a_source_and_a_checksum(self):
+        self.assertEqual(len({trace.sha256 for trace in traces.ALL}), len(traces.ALL))
+        for trace in traces.ALL:
+            self.assertRegex(trace.sha256, "^[0-9a-f]{64}$")
+            self.assertRegex(trace.source, "^github.com/")
