@@ -125,7 +125,6 @@ class Simulation {
     moment.there_gpus = static_cast<int>(std::ranges::count(failures_.up(), true)) * cluster_.gpus_per_node;
     moment.waiting = static_cast<int>(live_.size()) - moment.running;
     std::vector<Moment>& moments = outcome_.moments;
-    if (!moments.empty() && moments.back().from_s == now_s_) moments.pop_back();
     if (moments.empty() || !Same(moments.back(), moment)) moments.push_back(moment);
   }
 
