@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from benchmarks import traces
 from benchmarks.figures.muri import EFFICIENCY
+from benchmarks.processes import Failed
 
 # Name: (what tables call it, what placement_trace is asked for).
 POLICIES = {
@@ -34,6 +35,15 @@ class Run:
                 *self.options(paths)]
 
 
+def _folder(paths):
+    """Of files that placement_trace finds by their folder: what it reads must be what was checked."""
+    folders = {path.parent for path in paths}
+    if len(folders) > 1:
+        raise Failed(f"{', '.join(sorted(map(str, folders)))}: one folder with all of "
+                     f"{', '.join(path.name for path in paths)} is needed")
+    return folders.pop()
+
+
 _PHILLY_CLUSTERS = ("0e4a51", "7f04ca", "ee9e8c")
 
 RUNS = (
@@ -46,6 +56,6 @@ RUNS = (
         lambda paths: ["--format=gavel", f"--throughputs={paths[1]}"], 6),
     Run("philly", f"Philly's virtual clusters {', '.join(_PHILLY_CLUSTERS)} together, 18 nodes of 8 GPUs",
         (traces.PHILLY, *traces.POLLUX_STEPS),
-        lambda paths: ["--format=philly", f"--placements={paths[1].parent}",
+        lambda paths: ["--format=philly", f"--placements={_folder(paths[1:])}",
                        f"--clusters={','.join(_PHILLY_CLUSTERS)}"], 18),
 )

@@ -12,9 +12,10 @@ from benchmarks.placement_report import __main__ as report
 from benchmarks.placement_report import keep, page, plots
 from benchmarks.placement_report.pictures import pictures
 from benchmarks.placement_report.runs import POLICIES, RUNS, Run
-from benchmarks.placement_report.summary import (Moment, distribution, jobs_in, moments_in, occupancy,
+from benchmarks.placement_report.summary import (Job, Moment, distribution, jobs_in, moments_in, occupancy,
                                                  occupancy_over_time, summary)
 from benchmarks.processes import Failed
+from benchmarks.traces import Trace
 
 ROOT = Path(__file__).resolve().parents[3]
 # Two jobs on four GPUs: one has two of them for 100 s, the other waits for 60 s and has all for 40 s.
@@ -39,6 +40,11 @@ class Summaries(unittest.TestCase):
         self.assertEqual((told["makespan_s"], told["jobs"], told["restarts"], told["most_waiting"]), (140, 2, 1, 1))
         self.assertEqual(told["occupancy"], round((100 * 2 + 40 * 4) / (140 * 4), 3))
         self.assertEqual(told["occupancy_while_jobs_come"], 0.5)
+
+    def test_percentiles_of_a_hundred(self):
+        jobs = [Job(submit_s=0, start_s=0, end_s=n, length_s=1, restarts=0) for n in range(1, 101)]
+        self.assertEqual(summary(jobs, read()[1])["completion_s"],
+                         {"mean": 50.5, "median": 50, "p90": 90, "p99": 99, "max": 100})
 
     def test_occupancy_of_a_part_and_of_nothing(self):
         moments = read()[1]
@@ -90,6 +96,30 @@ class Plots(unittest.TestCase):
         self.assertEqual(once, again)
         for name in page.PICTURES:
             self.assertEqual(len(xml.fromstring(once[name]).findall("{*}polyline")), 2, name)
+
+
+class Commands(unittest.TestCase):
+    def command(self, name, path):
+        run = next(run for run in RUNS if run.name == name)
+        with mock.patch.object(Trace, "path", path):
+            return list(map(str, run.command("placement_trace", "unbounded")))
+
+    def test_files_are_given_as_they_were_found(self):
+        for run in RUNS:
+            command = self.command(run.name, lambda file: Path("/traces") / file.folder / file.name)
+            self.assertEqual(command[1], f"/traces/{run.files[0].folder}/{run.files[0].name}")
+            self.assertEqual(command[2:4], ["shipped", "--starvation=1e18"])
+            self.assertIn(f"--nodes={run.nodes}", command)
+        self.assertIn("--placements=/traces/pollux_osdi21", command)
+        self.assertIn("--clusters=0e4a51,7f04ca,ee9e8c", command)
+
+    def test_a_file_that_is_not_there_ends_it(self):
+        with mock.patch.dict("os.environ", {"TRACES": "/nowhere"}), self.assertRaisesRegex(Failed, "no 0e4a51.trace"):
+            next(run for run in RUNS if run.name == "gavel").command("placement_trace", "fifo")
+
+    def test_files_read_by_their_folder_are_those_that_were_checked(self):
+        with self.assertRaisesRegex(Failed, "/a, /b: one folder with all of .*ncf.* is needed"):
+            self.command("philly", lambda file: Path("/b" if "ncf" in file.name else "/a") / file.name)
 
 
 class Entry(unittest.TestCase):
