@@ -8,10 +8,64 @@
 #include <cstdint>
 
 namespace crossover::placement {
+namespace {
+
+using Graph = lemon::SmartGraph;
+using Matching = lemon::MaxWeightedMatching<Graph, Graph::EdgeMap<std::int64_t>>;
+
+Prices PricesOf(const Graph& graph, const Matching& matching, double units) {
+  Prices prices(lemon::countNodes(graph));
+  for (Graph::NodeIt node(graph); node != lemon::INVALID; ++node) {
+    prices.SetVertex(Graph::id(node), static_cast<double>(matching.nodeValue(node)) / units);
+  }
+  std::vector<int> sets;
+  for (int i = 0; i < matching.blossomNum(); ++i) {
+    if (matching.blossomValue(i) > 0) sets.push_back(i);
+  }
+  std::stable_sort(sets.begin(), sets.end(),
+                   [&](int a, int b) { return matching.blossomSize(a) > matching.blossomSize(b); });
+  for (const int set : sets) {
+    std::vector<int> members;
+    for (Matching::BlossomIt node(matching, set); node != lemon::INVALID; ++node) {
+      members.push_back(Graph::id(node));
+    }
+    prices.AddSet(members, static_cast<double>(matching.blossomValue(set)) / units);
+  }
+  return prices;
+}
+
+}  // namespace
+
+Prices::Prices(int vertices)
+    : vertices_(static_cast<std::size_t>(vertices)), around_(static_cast<std::size_t>(vertices)) {}
+
+void Prices::SetVertex(int vertex, double price) {
+  vertices_[static_cast<std::size_t>(vertex)] = price;
+  sum_ += price;
+}
+
+void Prices::AddSet(const std::vector<int>& vertices, double price) {
+  for (const int vertex : vertices) {
+    std::vector<Around>& around = around_[static_cast<std::size_t>(vertex)];
+    around.push_back({sets_, price + (around.empty() ? 0 : around.back().price)});
+  }
+  ++sets_;
+  sum_ += price * static_cast<double>(vertices.size() / 2);
+}
+
+double Prices::Of(int a, int b) const {
+  const auto left = static_cast<std::size_t>(a), right = static_cast<std::size_t>(b);
+  const std::vector<Around>&one = around_[left], &other = around_[right];
+  double both = 0;
+  for (std::size_t i = 0; i < std::min(one.size(), other.size()) && one[i].set == other[i].set; ++i) {
+    both = one[i].price;
+  }
+  return vertices_[left] + vertices_[right] + both;
+}
 
 // In whole numbers: with floating ones the algorithm's duals drift, and it need not end.
-std::vector<int> HeaviestMatching(int vertices, const std::vector<Edge>& edges, std::vector<double>* prices) {
-  if (prices != nullptr) prices->assign(static_cast<std::size_t>(std::max(vertices, 0)), 0);
+std::vector<int> HeaviestMatching(int vertices, const std::vector<Edge>& edges, Prices* prices) {
+  if (prices != nullptr) *prices = Prices(std::max(vertices, 0));
   double heaviest = 0;
   for (const Edge& edge : edges) {
     if (Counts(edge, vertices)) heaviest = std::max(heaviest, edge.weight);
@@ -19,7 +73,6 @@ std::vector<int> HeaviestMatching(int vertices, const std::vector<Edge>& edges, 
   if (heaviest == 0) return {};
 
   const double units = static_cast<double>(1LL << 40) / heaviest;
-  using Graph = lemon::SmartGraph;
   Graph graph;
   graph.reserveNode(vertices);
   for (int i = 0; i < vertices; ++i) graph.addNode();
@@ -31,7 +84,6 @@ std::vector<int> HeaviestMatching(int vertices, const std::vector<Edge>& edges, 
     weight[added] = static_cast<std::int64_t>(edges[i].weight * units);
     place.push_back(static_cast<int>(i));
   }
-  using Matching = lemon::MaxWeightedMatching<Graph, Graph::EdgeMap<std::int64_t>>;
   Matching matching(graph, weight);
   matching.run();
 
@@ -40,10 +92,7 @@ std::vector<int> HeaviestMatching(int vertices, const std::vector<Edge>& edges, 
     if (matching.matching(edge)) chosen.push_back(place[static_cast<std::size_t>(Graph::id(edge))]);
   }
   std::sort(chosen.begin(), chosen.end());
-  for (int i = 0; prices != nullptr && i < vertices; ++i) {
-    const auto value = static_cast<double>(matching.nodeValue(Graph::nodeFromId(i)));
-    (*prices)[static_cast<std::size_t>(i)] = value / (Matching::dualScale * units);
-  }
+  if (prices != nullptr) *prices = PricesOf(graph, matching, Matching::dualScale * units);
   return chosen;
 }
 

@@ -48,7 +48,7 @@ class Best {
 class Search {
  public:
   Search(int vertices, const std::vector<Edge>& edges)
-      : vertices_(vertices), edges_(edges), in_(edges.size()), prices_(static_cast<std::size_t>(vertices)) {}
+      : vertices_(vertices), edges_(edges), in_(edges.size()), prices_(vertices) {}
 
   Nearly Run(double part) {
     while (true) {
@@ -62,7 +62,7 @@ class Search {
   }
 
  private:
-  // Lets in edges that weigh more than their ends cost; says whether there were any. `missing_` is what they
+  // Lets in edges that weigh more than they cost; says whether there were any. `missing_` is what they
   // all together could add at most: each vertex has one edge, and an edge has two vertices.
   bool BringIn() {
     std::vector<Best> best(static_cast<std::size_t>(vertices_));
@@ -71,7 +71,7 @@ class Search {
       const Edge& edge = edges_[i];
       if (in_[i] || !Counts(edge, vertices_)) continue;
       const auto a = static_cast<std::size_t>(edge.a), b = static_cast<std::size_t>(edge.b);
-      const double promise = edge.weight - prices_[a] - prices_[b];
+      const double promise = edge.weight - prices_.Of(edge.a, edge.b);
       if (promise <= edge.weight * kRounding) continue;
       best[a].Offer(promise, static_cast<int>(i));
       best[b].Offer(promise, static_cast<int>(i));
@@ -110,7 +110,7 @@ class Search {
   int vertices_;
   const std::vector<Edge>& edges_;
   std::vector<bool> in_;  // what the exact algorithm is given
-  std::vector<double> prices_;
+  Prices prices_;
   double weight_ = 0;
   double missing_ = 0;
   Nearly found_;
