@@ -1,15 +1,15 @@
 #include "extender/gang/membership.h"
 
-#include <charconv>
 #include <string_view>
 
+#include "common/annotations/ours.h"
+#include "common/annotations/rules.h"
+#include "common/base/job_environment.h"
 #include "common/base/names.h"
 #include "extender/gang/owner_kinds.h"
 
 namespace crossover::extender {
 namespace {
-
-constexpr int kMostPods = 100'000;
 
 const std::string& Mark(const Pod& pod, const std::string& key) {
   static const std::string none;
@@ -33,17 +33,16 @@ const OwnerKind* KindOf(const Pod& pod) {
   return nullptr;
 }
 
-// 0: it is none.
+// 0: it is none. Labels of other makers say sizes by the same rule.
 int SizeIn(const std::string& text) {
-  int size = 0;
-  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), size);
-  const bool whole = parsed.ec == std::errc() && parsed.ptr == text.data() + text.size();
-  return whole && size > 0 && size <= kMostPods ? size : 0;
+  const bool whole = text.find('\0') == std::string::npos;
+  return whole ? static_cast<int>(base::GangSizeOf(text.c_str())) : 0;
 }
 
+const char* AllowedSizes() { return annotations::RuleOf(base::kGangSizeAnnotation)->allowed; }
+
 std::string SizeFault(const std::string& key, const std::string& value) {
-  return key + ": \"" + value.substr(0, 64) + "\" is not allowed: a number of pods, 1 to " +
-         std::to_string(kMostPods);
+  return key + ": " + annotations::Shown(value) + " is not allowed: " + AllowedSizes();
 }
 
 Membership Alone(const Pod& pod) {
@@ -66,11 +65,11 @@ Membership ByAnnotation(const Pod& pod) {
     gang.id += "/" + Mark(pod, std::string(keys.substr(blank + 1)));
   }
   const auto size = pod.annotations.find(base::kGangSizeAnnotation);
-  if (name.empty()) {
-    gang.fault = std::string(base::kGangAnnotation) + ": \"\" is not allowed: a name";
+  if (const auto wrong = annotations::FaultOf(base::kGangAnnotation, name)) {
+    gang.fault = *wrong;
   } else if (size == pod.annotations.end()) {
-    gang.fault = std::string(base::kGangSizeAnnotation) + ": missing, with " + base::kGangAnnotation +
-                 ": \"" + name.substr(0, 64) + "\": a number of pods, 1 to " + std::to_string(kMostPods);
+    gang.fault = std::string(base::kGangSizeAnnotation) + ": missing, with " + base::kGangAnnotation + ": " +
+                 annotations::Shown(name) + "; allowed is " + AllowedSizes();
   } else if ((gang.size = SizeIn(size->second)) == 0) {
     gang.fault = SizeFault(base::kGangSizeAnnotation, size->second);
   }

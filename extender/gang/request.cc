@@ -1,10 +1,10 @@
 #include "extender/gang/request.h"
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <optional>
 
+#include "common/annotations/rules.h"
+#include "common/base/job_environment.h"
 #include "common/base/names.h"
 #include "extender/gang/containers.h"
 #include "extender/profiles/observed.h"
@@ -17,73 +17,33 @@ const std::string* Find(const Pod& pod, const char* key) {
   return found == pod.annotations.end() ? nullptr : &found->second;
 }
 
-std::string NotAllowed(const char* key, const std::string& value, const char* allowed) {
-  return std::string(key) + ": \"" + value.substr(0, 64) + "\" is not allowed: " + allowed;
+// Nothing where it is missing, or not allowed: then `fault` says so, unless it says something already.
+const std::string* Allowed(const Pod& pod, const char* key, std::string* fault) {
+  const std::string* value = Find(pod, key);
+  if (value == nullptr) return nullptr;
+  const std::optional<std::string> wrong = annotations::FaultOf(key, *value);
+  if (wrong && fault->empty()) *fault = *wrong;
+  return wrong ? nullptr : value;
 }
 
-std::optional<double> NumberIn(std::string_view text, std::string_view* rest) {
-  double number = 0;
-  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (parsed.ec != std::errc() || !std::isfinite(number)) return std::nullopt;
-  *rest = text.substr(static_cast<std::size_t>(parsed.ptr - text.data()));
-  return number;
-}
-
-// As Kubernetes writes quantities, of at least a byte.
-std::optional<std::uint64_t> BytesIn(const std::string& text) {
-  static const std::map<std::string_view, double> kUnits = {
-      {"", 1},        {"k", 1e3},     {"M", 1e6},     {"G", 1e9},     {"T", 1e12},
-      {"Ki", 0x1p10}, {"Mi", 0x1p20}, {"Gi", 0x1p30}, {"Ti", 0x1p40},
-  };
-  std::string_view unit;
-  const auto number = NumberIn(text, &unit);
-  const auto found = kUnits.find(unit);
-  if (!number || found == kUnits.end()) return std::nullopt;
-  const double bytes = *number * found->second;
-  if (bytes < 1 || bytes > 0x1p50) return std::nullopt;
-  return static_cast<std::uint64_t>(bytes);
-}
-
-std::string ReadPriority(const Pod& pod, placement::Gang* gang) {
-  const std::string* value = Find(pod, base::kTurnPriorityAnnotation);
-  if (value == nullptr || *value == "normal") return "";
-  if (*value != "high" && *value != "low") {
-    return NotAllowed(base::kTurnPriorityAnnotation, *value, "high, normal or low");
-  }
-  gang->priority = *value == "high" ? placement::Priority::kHigh : placement::Priority::kLow;
-  return "";
-}
-
-std::string ReadConsent(const Pod& pod, placement::Gang* gang) {
-  if (const std::string* value = Find(pod, base::kShareWithAnnotation)) {
-    if (*value != "namespace" && *value != "cluster") {
-      return NotAllowed(base::kShareWithAnnotation, *value, "namespace or cluster");
-    }
-    if (*value == "cluster") gang->consent = placement::Consent::kCluster;
-  }
-  const std::string* share = Find(pod, base::kShareAnnotation);
-  if (share != nullptr && *share != "true" && *share != "exclusive") {
-    return NotAllowed(base::kShareAnnotation, *share, "true or exclusive");
-  }
+// By the rules that admission goes by (common/annotations): what it lets in is never refused here.
+std::string ReadWishes(const Pod& pod, placement::Gang* gang) {
+  std::string fault;
+  const std::string* with = Allowed(pod, base::kShareWithAnnotation, &fault);
+  if (with != nullptr && *with == "cluster") gang->consent = placement::Consent::kCluster;
+  const std::string* share = Allowed(pod, base::kShareAnnotation, &fault);
   gang->exclusive = share != nullptr && *share == "exclusive";
-  return "";
-}
-
-std::string ReadLimits(const Pod& pod, placement::Gang* gang) {
-  if (const std::string* value = Find(pod, base::kMaxSlowdownAnnotation)) {
-    std::string_view rest;
-    const auto cap = NumberIn(*value, &rest);
-    if (!cap || !rest.empty() || *cap < 1) {
-      return NotAllowed(base::kMaxSlowdownAnnotation, *value, "a number, at least 1");
-    }
-    gang->max_slowdown = *cap;
+  if (const std::string* priority = Allowed(pod, base::kTurnPriorityAnnotation, &fault)) {
+    if (*priority == "high") gang->priority = placement::Priority::kHigh;
+    if (*priority == "low") gang->priority = placement::Priority::kLow;
   }
-  if (const std::string* value = Find(pod, base::kGpuMemoryAnnotation)) {
-    const auto bytes = BytesIn(*value);
-    if (!bytes) return NotAllowed(base::kGpuMemoryAnnotation, *value, "an amount of memory, such as 20Gi");
-    gang->memory_cap = *bytes;
+  if (const std::string* cap = Allowed(pod, base::kMaxSlowdownAnnotation, &fault)) {
+    gang->max_slowdown = base::SlowdownOf(cap->c_str()) / 1000.0;
   }
-  return "";
+  if (const std::string* memory = Allowed(pod, base::kGpuMemoryAnnotation, &fault)) {
+    gang->memory_cap = base::GpuMemoryOf(memory->c_str());
+  }
+  return fault;
 }
 
 // What pods that have their place were granted: what is known of such jobs may be another figure by now.
@@ -151,9 +111,7 @@ Request RequestOf(const Membership& membership, std::span<const Pod* const> memb
   const auto check = [&request](const std::string& fault) {
     if (request.fault.empty()) request.fault = fault;
   };
-  check(ReadConsent(first, &gang));
-  check(ReadPriority(first, &gang));
-  check(ReadLimits(first, &gang));
+  check(ReadWishes(first, &gang));
   for (const Pod* pod : members) {
     check(FaultyContainers(*pod));
     check(Unlike(first, *pod));

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "common/annotations/rules.h"
+
 namespace crossover::extender {
 namespace {
 
@@ -98,19 +100,31 @@ TEST(GangRequest, PodsHaveWhatTheyWereGrantedWhateverIsKnownByNow) {
 }
 
 TEST(GangRequest, MalformedNamesKeyValueAndWhatIsAllowed) {
-  const std::vector<std::array<std::string, 3>> cases = {
-      {"crossover.dev/share", "yes", "true or exclusive"},
-      {"crossover.dev/share-with", "all", "namespace or cluster"},
-      {"crossover.dev/turn-priority", "urgent", "high, normal or low"},
-      {"crossover.dev/max-slowdown", "0.5", "a number, at least 1"},
-      {"crossover.dev/max-slowdown", "nan", "a number, at least 1"},
-      {"crossover.dev/max-slowdown", "2x", "a number, at least 1"},
-      {"crossover.dev/gpu-memory", "much", "an amount of memory, such as 20Gi"},
-      {"crossover.dev/gpu-memory", "-1Gi", "an amount of memory, such as 20Gi"},
+  const std::vector<std::array<std::string, 2>> cases = {
+      {"crossover.dev/share", "yes"},
+      {"crossover.dev/share-with", "all"},
+      {"crossover.dev/turn-priority", "urgent"},
+      {"crossover.dev/max-slowdown", "1"},
+      {"crossover.dev/max-slowdown", "11"},
+      {"crossover.dev/max-slowdown", "nan"},
+      {"crossover.dev/max-slowdown", "2x"},
+      {"crossover.dev/gpu-memory", "much"},
+      {"crossover.dev/gpu-memory", "1Mi"},
+      {"crossover.dev/gpu-memory", "-1Gi"},
   };
-  for (const auto& [key, value, allowed] : cases) {
-    EXPECT_EQ(Of({PodWith({{key, value}})}).fault, key + ": \"" + value + "\" is not allowed: " + allowed);
+  for (const auto& [key, value] : cases) {
+    EXPECT_EQ(Of({PodWith({{key, value}})}).fault,
+              key + ": " + value + " is not allowed: " + annotations::RuleOf(key)->allowed);
   }
+}
+
+// The ends of what admission lets in.
+TEST(GangRequest, WhatAdmissionAllowsIsRead) {
+  EXPECT_EQ(Of({PodWith({{"crossover.dev/max-slowdown", "1.05"}})}).gang.max_slowdown, 1.05);
+  EXPECT_EQ(Of({PodWith({{"crossover.dev/max-slowdown", "10"}})}).gang.max_slowdown, 10);
+  EXPECT_EQ(Of({PodWith({{"crossover.dev/gpu-memory", "16Mi"}})}).gang.memory_cap, 16u << 20);
+  EXPECT_EQ(Of({PodWith({{"crossover.dev/gpu-memory", "1024Ti"}})}).gang.memory_cap, 1ull << 50);
+  EXPECT_EQ(Of({PodWith({{"crossover.dev/gpu-memory", "1024Ti"}})}).fault, "");
 }
 
 TEST(GangRequest, MembersMustBeAlike) {
