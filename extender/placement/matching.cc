@@ -50,7 +50,8 @@ void Prices::AddSet(const std::vector<int>& vertices, double price) {
     around.push_back({sets_, price + (around.empty() ? 0 : around.back().price)});
   }
   ++sets_;
-  sum_ += price * static_cast<double>(vertices.size() / 2);
+  const std::size_t pairs = vertices.size() / 2;  // edges inside that do not meet: all vertices but one
+  sum_ += price * static_cast<double>(pairs);
 }
 
 double Prices::Of(int a, int b) const {

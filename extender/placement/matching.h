@@ -18,9 +18,9 @@ inline bool Counts(const Edge& edge, int vertices) {
          edge.b < vertices;
 }
 
-// What the ends of edges cost, and odd sets of vertices: none of it negative. Together they prove a matching to
-// be the heaviest: each price of a vertex, and of each set half its price for all but one of its vertices, sum
-// up to the weight of the matching, and no edge weighs more than its ends and the sets around both cost.
+// What the ends of edges cost, and odd sets of vertices: none of it negative. Together they prove a matching
+// to be the heaviest: each price of a vertex, and of each set half its price for all but one of its vertices,
+// sum up to the weight of the matching, and no edge weighs more than its ends and the sets around both cost.
 class Prices {
  public:
   explicit Prices(int vertices = 0);

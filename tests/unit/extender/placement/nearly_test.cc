@@ -46,8 +46,9 @@ TEST(NearlyHeaviestMatchingTest, MostEdgesAreNeverLookedAt) {
   }
 }
 
-// As many gangs alike: of each kind one is left over, and what its kind then costs is the price of an odd set.
-// Found without prices of sets, the bound stays far above until nearly all edges inside the kinds are in.
+// As many gangs alike: of each kind one is left over, and what its kind then costs is the price of an odd
+// set. Found without prices of sets, the bound stays far above until nearly all edges inside the kinds are
+// in.
 TEST(NearlyHeaviestMatchingTest, AlikeOnesInOddNumbersEndSoon) {
   constexpr int kKinds = 3, kEach = 301;
   Instance instance{.vertices = kKinds * kEach, .edges = {}};
