@@ -53,9 +53,9 @@ void ReadGranted(std::span<const Pod* const> members, placement::Gang* gang) {
   for (const Pod* pod : members) {
     if (pod->node.empty() && Find(*pod, base::kReservationAnnotation) == nullptr) continue;
     const std::string* granted = Find(*pod, base::kGrantedMemoryAnnotation);
-    const auto bytes = granted == nullptr ? std::nullopt : BytesIn(*granted);
-    gang->memory_cap = std::max(gang->memory_cap, bytes.value_or(0));
-    unbounded |= !bytes && !pod->node.empty();
+    const placement::Bytes bytes = granted == nullptr ? 0 : base::GpuMemoryOf(granted->c_str());
+    gang->memory_cap = std::max(gang->memory_cap, bytes);
+    unbounded |= bytes == 0 && !pod->node.empty();
   }
   if (unbounded) gang->memory_cap = gang->profile.peak_memory = 0;
 }
