@@ -14,9 +14,8 @@ using Ticket = std::uint64_t;
 
 struct Action {
   enum class Kind : std::uint8_t {
-    kReserve,  // annotation crossover.dev/reservation = text, and status-gpu-memory = memory, unless that is
-               // 0
-    kClear,    // without those annotations
+    kReserve,  // annotations crossover.dev/reservation = text, and status-gpu-memory = memory
+    kClear,    // without these annotations
     kRelease,  // lift the scheduling gate, if it is there, and set crossover.dev/requeue = text
     kBind,     // Binding to `node`; assignment = text, unless that is empty
     kDelete,
@@ -30,7 +29,7 @@ struct Action {
   PodRef pod{};          // its UID is a precondition of every write
   std::string node{};
   std::string text{};
-  std::uint64_t memory = 0;  // bytes
+  std::uint64_t memory = 0;  // bytes; 0: without that annotation
   Ticket ticket = 0;
   std::string reason{};
   bool warning = false;

@@ -49,10 +49,7 @@ void FillSlots(Desk& desk, GangRecord& gang) {
 
 // What pods that come are granted of each GPU's memory; 0: they say it themselves, or it is not known.
 placement::Bytes ToGrant(const Desk& desk, const GangRecord& gang) {
-  std::vector<const Pod*> pods;
-  for (const auto& [uid, member] : gang.members) {
-    if (const Pod* pod = desk.world->FindPod(uid)) pods.push_back(pod);
-  }
+  const std::vector<const Pod*> pods = PodsOf(desk, gang);
   if (pods.empty()) return 0;
   const Request request = RequestOf(gang.membership, pods, gang.membership.size, *desk.world);
   return request.names_memory ? 0 : placement::CapOf(request.gang, desk.settings.placement);

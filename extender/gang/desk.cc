@@ -50,6 +50,14 @@ View ViewOf(const Desk& desk, const GangRecord& gang, const std::string& uid) {
   return {desk.world->FindPod(uid), &gang.members.at(uid)};
 }
 
+std::vector<const Pod*> PodsOf(const Desk& desk, const GangRecord& gang) {
+  std::vector<const Pod*> pods;
+  for (const auto& [uid, member] : gang.members) {
+    if (const Pod* pod = desk.world->FindPod(uid)) pods.push_back(pod);
+  }
+  return pods;
+}
+
 bool View::current() const { return pod != nullptr && AsNewAs(pod->version, member->version); }
 
 bool View::gated() const {

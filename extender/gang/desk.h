@@ -53,6 +53,9 @@ struct Desk {
   void Say(GangRecord& gang, std::string text);
 };
 
+// Those of its members that the world has.
+std::vector<const Pod*> PodsOf(const Desk& desk, const GangRecord& gang);
+
 // What is known of a member: the watch's view, and what was written since.
 struct View {
   const Pod* pod = nullptr;

@@ -23,8 +23,10 @@ json PatchOf(const Action& action, const json& annotations) {
   return {{"metadata", {{"uid", action.pod.uid}, {"annotations", annotations}}}};
 }
 
-json Reserved(const json& reservation, const json& granted) {
-  return {{base::kReservationAnnotation, reservation}, {base::kGrantedMemoryAnnotation, granted}};
+// A null takes an annotation away. `granted`: bytes; 0: none.
+json Reserved(const json& reservation, std::uint64_t granted) {
+  const json bytes = granted == 0 ? json() : json(std::to_string(granted));
+  return {{base::kReservationAnnotation, reservation}, {base::kGrantedMemoryAnnotation, bytes}};
 }
 
 kube::Client::Request Patch(const Action& action, const json& patch) {
@@ -63,11 +65,9 @@ bool IsWord(const std::string& text, const char* more) {
 kube::Client::Request RequestOf(const Action& action) {
   switch (action.kind) {
     case Action::Kind::kReserve:
-      return Patch(action, PatchOf(action, Reserved(action.text, action.memory == 0
-                                                                     ? json(nullptr)
-                                                                     : json(std::to_string(action.memory)))));
+      return Patch(action, PatchOf(action, Reserved(action.text, action.memory)));
     case Action::Kind::kClear:
-      return Patch(action, PatchOf(action, Reserved(nullptr, nullptr)));
+      return Patch(action, PatchOf(action, Reserved(nullptr, 0)));
     case Action::Kind::kRelease: {
       json patch = PatchOf(action, {{base::kRequeueAnnotation, action.text}});
       patch["spec"]["schedulingGates"] = {{{"$patch", "delete"}, {"name", base::kGangGate}}};

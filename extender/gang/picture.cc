@@ -89,10 +89,7 @@ void AddStrangers(const Desk& desk, placement::State* state) {
 }
 
 void AddGang(const Desk& desk, const GangRecord& gang, placement::State* state) {
-  std::vector<const Pod*> pods;
-  for (const auto& [uid, member] : gang.members) {
-    if (const Pod* pod = desk.world->FindPod(uid)) pods.push_back(pod);
-  }
+  const std::vector<const Pod*> pods = PodsOf(desk, gang);
   if (pods.empty()) return;
   for (const bool leaving : {false, true}) {
     std::vector<placement::Seat> seats = SeatsOf(desk, gang, leaving);

@@ -5,17 +5,13 @@
 #include "common/base/job_environment.h"
 
 namespace crossover::placement {
-namespace {
-
-constexpr Bytes kLeastCap = base::kLeastGpuMemory;  // that the library enforces
-
-}  // namespace
 
 Bytes CapOf(const Gang& gang, const Settings& settings) {
   if (gang.memory_cap > 0) return gang.memory_cap;
   if (gang.profile.source != Source::kMeasured || gang.profile.peak_memory == 0) return 0;
   const double peak = static_cast<double>(gang.profile.peak_memory);
-  return std::max(kLeastCap, static_cast<Bytes>(peak * (1 + settings.memory_margin)));
+  const auto cap = static_cast<Bytes>(peak * (1 + settings.memory_margin));
+  return std::max<Bytes>(cap, base::kLeastGpuMemory);  // which is the least that the library enforces
 }
 
 Bytes MemoryOf(std::span<const Gang* const> gangs, const Settings& settings) {

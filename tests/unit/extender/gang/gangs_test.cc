@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "common/base/names.h"
+#include "tests/unit/extender/gang/made_profile.h"
 
 namespace crossover::extender {
 namespace {
@@ -129,12 +130,7 @@ TEST_F(GangsTest, WhoNamesNoBudgetIsGrantedWhatIsKnownOfSuchJobs) {
     for (const Action& action : Do(Kind::kReserve)) bytes.push_back(action.memory);
     return bytes;
   };
-  JobProfile profile;
-  profile.name_space = "team";
-  profile.name = profile.key = "bert";
-  profile.compute_s = 1;
-  profile.peak_memory = std::uint64_t{20} << 30;
-  world_.Put(profile);
+  world_.Put(MadeProfile("bert", std::uint64_t{20} << 30));
   const std::uint64_t with_margin = std::uint64_t{22} << 30;
   EXPECT_THAT(granted({}, "bert"), ElementsAre(with_margin, with_margin));
   EXPECT_THAT(granted({}, "unknown"), ElementsAre(0, 0));

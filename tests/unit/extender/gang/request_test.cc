@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "common/annotations/rules.h"
+#include "tests/unit/extender/gang/made_profile.h"
 
 namespace crossover::extender {
 namespace {
@@ -61,12 +62,7 @@ TEST(GangRequest, ExclusiveAndDefaults) {
 
 TEST(GangRequest, ProfileIsOfItsKeyAndNamespace) {
   World world;
-  JobProfile profile;
-  profile.name_space = "team";
-  profile.name = profile.key = "bert";
-  profile.compute_s = 1;
-  profile.exposed_s = 2;
-  world.Put(profile);
+  world.Put(MadeProfile("bert"));
   Pod pod = PodWith({});
   pod.profile_key = "bert";
   const Request request = Of({pod}, world);
@@ -79,11 +75,7 @@ TEST(GangRequest, ProfileIsOfItsKeyAndNamespace) {
 
 TEST(GangRequest, PodsHaveWhatTheyWereGrantedWhateverIsKnownByNow) {
   World world;
-  JobProfile profile;
-  profile.name_space = "team";
-  profile.name = profile.key = "bert";
-  profile.compute_s = 1;
-  profile.peak_memory = std::uint64_t{30} << 30;
+  const JobProfile profile = MadeProfile("bert", std::uint64_t{30} << 30);
   world.Put(profile);
   Pod pod = PodWith({{"crossover.dev/status-gpu-memory", "1073741824"}});
   pod.profile_key = "bert";
