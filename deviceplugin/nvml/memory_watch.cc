@@ -17,7 +17,7 @@ void LookAtMemory(const NvmlLibrary& nvml, Books* books) {
   for (const auto& member : books->Members()) {
     auto [gpu, fresh] = by_gpu.try_emplace(member->gpu->uuid);
     if (fresh) gpu->second = nvml.MemoryByProcess(gpu->first).value_or(std::map<pid_t, std::uint64_t>());
-    if (member->gpu->page != nullptr) books->NoteRefusals(*member);
+    books->NoteRefusals(*member);
     if (member->pid == 0) continue;
     const auto bytes = gpu->second.find(static_cast<pid_t>(member->pid));
     if (bytes != gpu->second.end()) books->NoteMemory(*member, bytes->second);

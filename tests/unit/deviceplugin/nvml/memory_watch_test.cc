@@ -39,16 +39,14 @@ TEST(NvmlLibraryTest, ListsProcessesWithAndWithoutMps) {
 
 class MemoryWatchTest : public ::testing::Test {
  protected:
-  std::shared_ptr<arbiter::Member> Join(const std::string& gang, const std::string& uuid, std::int64_t pid,
-                                        bool with_page = false) {
+  std::shared_ptr<arbiter::Member> Join(const std::string& gang, const std::string& uuid, std::int64_t pid) {
     const auto member = arbiter::MadeMember(++last_id_, gang, uuid);
-    if (with_page) {
-      auto gpu = std::make_shared<arbiter::GpuInfo>();
-      gpu->uuid = uuid;
-      std::string error;
-      gpu->page = arbiter::Page::Create(&error);
-      member->gpu = gpu;
-    }
+    auto gpu = std::make_shared<arbiter::GpuInfo>();
+    gpu->uuid = uuid;
+    std::string error;
+    gpu->page = arbiter::Page::Create(&error);
+    EXPECT_NE(gpu->page, nullptr) << error;
+    member->gpu = gpu;
     member->pid = pid;
     arbiter::Event event{};
     event.kind = arbiter::EventKind::kJoin;
@@ -81,7 +79,7 @@ TEST_F(MemoryWatchTest, TellsTheBooksOfEachClientsProcess) {
 
 // Else a job whose budget was learnt from runs that needed less would be refused for ever.
 TEST_F(MemoryWatchTest, WhoWasRefusedNeedsMoreThanItsBudget) {
-  const auto member = Join("a", "GPU-0", 7, true);
+  const auto member = Join("a", "GPU-0", 7);
   crossover_slot& slot = member->gpu->page->slot(0);
   slot.memory_refusals = 1;
   LookAtMemory(*Load(FAKE_NVML), &books_);
