@@ -3,10 +3,10 @@
 #include <simdjson.h>
 
 #include <algorithm>
-#include <charconv>
 #include <stdexcept>
 
 #include "benchmarks/placement/traces/job.h"
+#include "common/text/number.h"
 
 namespace crossover::benchmarks {
 namespace {
@@ -39,11 +39,8 @@ std::pair<std::string, int> KeyOf(std::string_view key, const std::string& where
   if (key.substr(0, kBegin.size()) == kBegin && key.back() == ')' && between != key.npos &&
       between > kBegin.size()) {
     const std::string_view count = key.substr(between + kBetween.size());
-    const char* const end = count.data() + count.size() - 1;
-    int gpus = 0;
-    const auto [stopped, error] = std::from_chars(count.data(), end, gpus);
-    if (error == std::errc() && stopped == end && gpus >= 1 && gpus <= kMostGpus)
-      return {std::string(key.substr(kBegin.size(), between - kBegin.size())), gpus};
+    if (const auto gpus = text::ParseInteger(count.substr(0, count.size() - 1), 1, kMostGpus))
+      return {std::string(key.substr(kBegin.size(), between - kBegin.size())), static_cast<int>(*gpus)};
   }
   Refuse(where, "a key of the form ('MODEL', GPUS)");
 }

@@ -6,6 +6,8 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "common/text/number.h"
+
 namespace crossover::benchmarks {
 namespace {
 
@@ -30,8 +32,7 @@ std::string Shown(double value) {
 }
 
 // The whole text as a number; false where it is none.
-template <typename T>
-bool Read(const std::string& text, T* value) {
+bool Read(const std::string& text, double* value) {
   const char* end = text.data() + text.size();
   const auto [stopped, error] = std::from_chars(text.data(), end, *value);
   return error == std::errc() && stopped == end;
@@ -66,10 +67,9 @@ double Row::Number(const std::string& name, double least, double most) const {
 }
 
 int Row::Whole(const std::string& name, int least, int most) const {
-  int value = 0;
-  if (!Read(Text(name), &value) || value < least || value > most)
-    Refuse(name, "a whole number from " + std::to_string(least) + " to " + std::to_string(most));
-  return value;
+  const auto value = text::ParseInteger(Text(name), least, most);
+  if (!value) Refuse(name, "a whole number from " + std::to_string(least) + " to " + std::to_string(most));
+  return static_cast<int>(*value);
 }
 
 void Row::Refuse(const std::string& name, const std::string& allowed) const {
