@@ -14,13 +14,13 @@ from tests.cluster.rig.programs import Programs
 from tests.cluster.rig.versions import Refused
 from tests.cluster.training import OWN_PRELOAD, TrainingJob, load_image
 
-GOAL = Goal(">=", 0.95)
-ERROR_GOAL = Goal("<=", 0.03)
+CASES = ("kube_1.36", "kube_1.34", "kube_1.31", "containerd_1.6")
+_GOAL = Goal(">=", 0.95)
+_ERROR_GOAL = Goal("<=", 0.03)
 _SHAPE = pairs.Shape(0.6, compute_ms=20.0, iterations=900, warm_up=60)
 _DATA = Path(__file__).resolve().parents[1] / "examples" / "data" / "digits.csv"
 _API = "/run/crossover/api.sock"
 _LOOKS, _PAUSE_S, _PATIENCE_S = 12, 0.5, 60.0
-_LEARNT_WITHIN_S = 90.0  # a node says at most every 30 s what nobody waits for
 
 
 class ByHand:
@@ -47,10 +47,10 @@ class ByAnnotation:
     """The extender places them, beside a scheduler of its own, and knows of them what their annotations say."""
 
     WORDS = "placed by their annotation"
-    annotations, by_hand = {"crossover.dev/profile-key": "digits"}, False
+    _KEY = "digits"
+    annotations, by_hand = {"crossover.dev/profile-key": _KEY}, False
 
     def __init__(self, running, context):
-        self._cluster = running.cluster
         self._control = Control(running.cluster, context.build)
         self._control.prepare()
         self._control.start()
@@ -59,9 +59,7 @@ class ByAnnotation:
         pass
 
     def learn(self):
-        """Until it is known what the job that ran needs: before, no other comes beside such a job."""
-        self._cluster.wait_for_any("jobprofiles", lambda p: p.get("status", {}).get("peakMemoryBytes"),
-                                   cluster.NAMESPACE, timeout_s=_LEARNT_WITHIN_S)
+        self._control.await_profile(cluster.NAMESPACE, self._KEY)
 
     def check(self):
         self._control.check()
@@ -101,11 +99,11 @@ def measure(context, case, figure, placing):
              "cycles_ms": [found.cycle_ms for found, _ in shared],
              "losses_identical": jobs.losses_identical, "kubernetes": programs.kube_version,
              "containerd": programs.containerd_version}
-    yield Measured(figure, case, stats.median(etas), "1", GOAL, tuple(etas),
-                   controlled(GOAL, "release after the collective", late.eta), condition, notes)
+    yield Measured(figure, case, stats.median(etas), "1", _GOAL, tuple(etas),
+                   controlled(_GOAL, "release after the collective", late.eta), condition, notes)
     errors = [abs(gain / found.gain - 1) if gain else None for found, gain in shared]
     error = None if None in errors else stats.median(errors)
-    yield Measured(f"{figure}_daemon_error", case, error, "of the gain", ERROR_GOAL, tuple(errors), None,
+    yield Measured(f"{figure}_daemon_error", case, error, "of the gain", _ERROR_GOAL, tuple(errors), None,
                    condition, {"daemon": [gain for _, gain in shared], "trainers": [found.gain for found, _ in shared]})
 
 

@@ -14,6 +14,7 @@ NAMESPACE = "crossover-system"
 SCHEDULER = "crossover-scheduler"
 _ACCOUNT = "crossover-extender"
 _MANIFESTS = Path(__file__).resolve().parents[2] / "manifests"
+_LEARNT_WITHIN_S = 90.0  # a node says at most every 30 s what nobody waits for
 _FIRST_PORT = 18100  # each replica has a row of ports
 
 
@@ -72,6 +73,12 @@ class Control:
             self._cluster.setup.programs.path("kube-scheduler"), "--config", str(config), "--bind-address", "127.0.0.1",
             "--secure-port", str(replica.scheduler_port), "--cert-dir", str(self._directory / replica.scheduler),
             "--v", "2"])
+
+    def await_profile(self, namespace, key):
+        """Until it is known what jobs of this profile key need: before, nobody comes beside such a job."""
+        def learnt(profile):
+            return profile["spec"].get("key") == key and profile.get("status", {}).get("peakMemoryBytes")
+        self._cluster.wait_for_any("jobprofiles", learnt, namespace, _LEARNT_WITHIN_S)
 
     def said(self, name):
         return (self._cluster.setup.logs / f"{name}.log").read_text(errors="replace")

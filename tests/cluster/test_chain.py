@@ -15,12 +15,7 @@ from tests.cluster.training import OWN_PRELOAD, TrainingJob, load_image
 _NAMESPACE = "team"
 _KEY = "digits"  # all jobs here are one training: the first is learnt alone, those after it share
 _SHAPE = pairs.Shape(0.6, compute_ms=20.0, iterations=150, warm_up=40)
-_LEARNT_WITHIN_S = 90.0  # a node says at most every 30 s what nobody waits for
 _TRIES = 3  # the best of which counts: two cores play two nodes and a control plane
-
-
-def _learnt(profile):
-    return profile["spec"].get("key") == _KEY and profile.get("status", {}).get("peakMemoryBytes")
 
 
 class Chain(unittest.TestCase):
@@ -60,8 +55,7 @@ class Chain(unittest.TestCase):
     def test_two_jobs_take_turns(self):
         alone = self.run_jobs(["alone"])[0]
         solo = evaluate.solo_of(alone, _SHAPE.warm_up)
-        # What the job that was alone needs: before it is known, nobody may be beside such a job.
-        self.cluster.wait_for_any("jobprofiles", _learnt, _NAMESPACE, timeout_s=_LEARNT_WITHIN_S)
+        self.control.await_profile(_NAMESPACE, _KEY)
         cycles = []
         for number in range(_TRIES):
             jobs = self.run_jobs([f"alpha-{number}", f"beta-{number}"])

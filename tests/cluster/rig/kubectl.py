@@ -58,9 +58,9 @@ class Kubectl:
         def look():
             found = self.get(kind, namespace=namespace)
             return next(filter(condition, found), found[-1] if found else None)
-        return self._wait(kind, [], lambda item: item and condition(item), look, namespace, timeout_s, "(any)")
+        return self._wait(kind, [], lambda item: item and condition(item), look, namespace, timeout_s)
 
-    def _wait(self, kind, selector, condition, look, namespace, timeout_s, name):
+    def _wait(self, kind, selector, condition, look, namespace, timeout_s, name=None):
         end = time.monotonic() + timeout_s
         words = ["get", kind, *selector, *_in(namespace), "-o", "json", "--watch", "--output-watch-events"]
         latest = look()
@@ -91,7 +91,7 @@ class Kubectl:
     def _last_seen(self, kind, name, namespace, latest, timeout_s):
         state = json.dumps(latest.get("status", {})) if latest else "it does not exist"
         events = "; ".join(self.events(namespace, name)[-5:]) or "none"
-        return f"{kind} {name} is not as awaited after {timeout_s:.0f} s: {state}; events: {events}"
+        return f"{kind} {name or '(any)'} is not as awaited after {timeout_s:.0f} s: {state}; events: {events}"
 
 
 def _in(namespace):
