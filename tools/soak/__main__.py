@@ -1,15 +1,20 @@
 """Long runs of what `make test` does briefly: `python3 -m tools.soak [--part NAME] [--again]`.
 
 A part is a list of units of a few minutes each, less than an hour together. A unit that passed is not run again on the
-same sources: a soak that was stopped goes on where it was. Exit code 0 if every unit passed, 1 if one did not.
+same sources: a soak that was stopped goes on where it was. Each part that came to its end is a line of
+build/soak/soak.jsonl, as figures have them, and is kept by `python3 -m benchmarks.keep build/soak`. Exit code 0 if
+every unit passed, 1 if one did not.
 """
 
+import datetime
 import hashlib
+import json
 import subprocess
 import sys
 import time
 from pathlib import Path
 
+from benchmarks import results
 from benchmarks.arguments import Parser
 from benchmarks.commands import Build
 from benchmarks.processes import interruptible
@@ -31,25 +36,39 @@ def main(arguments=None):
     failed = []
     with interruptible():
         for part in [options.part] if options.part else parts.PARTS:
-            for unit in parts.PARTS[part](Build(options.build.resolve())):
-                if not _passes(unit, f"{part}-{unit.name}", done, options.again):
-                    failed.append(f"{part} {unit.name}")
+            build = Build(options.build.resolve())
+            outcomes = [_outcome(unit, f"{part}-{unit.name}", done, options.again) for unit in parts.PARTS[part](build)]
+            failed += [f"{part} {outcome['unit']}" for outcome in outcomes if outcome["fault"]]
+            results.append(done.parent / "soak.jsonl", _line(part, outcomes))
     for name in failed:
         print(f"soak: FAILED: {name}", file=sys.stderr)
     return 1 if failed else 0
 
 
-def _passes(unit, name, done, again):
+def _outcome(unit, name, done, again):
+    """What became of a unit, now or before on these sources."""
     mark = done / f"{name}.passed"
     if mark.exists() and not again:
         print(f"soak {name}: passed before", flush=True)
-        return True
+        return json.loads(mark.read_text(encoding="utf-8"))
     began = time.monotonic()
-    fault = unit.run()
-    print(f"soak {name}: {fault or 'passed'} ({time.monotonic() - began:.0f} s)", flush=True)
-    if not fault:
-        mark.touch()
-    return not fault
+    outcome = {"unit": unit.name, "fault": unit.run(), "seconds": round(time.monotonic() - began),
+               "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d")}
+    print(f"soak {name}: {outcome['fault'] or 'passed'} ({outcome['seconds']} s)", flush=True)
+    if not outcome["fault"]:
+        mark.write_text(json.dumps(outcome), encoding="utf-8")
+    return outcome
+
+
+def _line(part, outcomes):
+    """A result of the figure `soak`."""
+    bad = {outcome["unit"]: outcome["fault"] for outcome in outcomes if outcome["fault"]}
+    goal = results.Goal("==", 0)
+    measured = results.Measured(
+        "soak", part, len(bad), f"units of {len(outcomes)} that failed", goal, (len(bad),),
+        remarks={"seconds": sum(outcome["seconds"] for outcome in outcomes),
+                 "last_run": max((outcome["date"] for outcome in outcomes), default=""), "failed": bad})
+    return results.line(measured, "chain", results.where(), f"python3 -m tools.soak --part {part}")
 
 
 def _sources():

@@ -1,5 +1,6 @@
 import contextlib
 import io
+import json
 import tempfile
 import unittest
 from pathlib import Path
@@ -13,7 +14,7 @@ class Soak(unittest.TestCase):
     def setUp(self):
         directory = tempfile.TemporaryDirectory()
         self.addCleanup(directory.cleanup)
-        self.runs = []
+        self.runs, self.root = [], Path(directory.name)
         for patch in (mock.patch.object(soak, "ROOT", Path(directory.name)),
                       mock.patch.object(soak, "_sources", lambda: "now"),
                       mock.patch.dict(soak.parts.PARTS, {"part": self.units}, clear=True)):
@@ -41,6 +42,16 @@ class Soak(unittest.TestCase):
         self.soak()
         self.soak("--again")
         self.assertEqual(self.runs, ["one", "two"] * 2)
+
+    def test_a_part_leaves_a_line_that_says_what_failed(self):
+        self.faults["two"] = "broken"
+        self.soak()
+        self.faults.clear()
+        self.soak()
+        lines = [json.loads(line) for line in (self.root / "build/soak/soak.jsonl").read_text().splitlines()]
+        self.assertEqual([(line["figure"], line["case"], line["value"], line["ok"]) for line in lines],
+                         [("soak", "part", 1, False), ("soak", "part", 0, True)])
+        self.assertEqual(lines[0]["remarks"]["failed"], {"two": "broken"})
 
     def test_an_unknown_part_is_refused(self):
         with self.assertRaises(SystemExit) as refused:
