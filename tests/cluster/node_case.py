@@ -1,5 +1,6 @@
 """A cluster with a daemon on each node, and what tests of one of them want."""
 
+import contextlib
 import json
 import os
 import subprocess
@@ -34,6 +35,7 @@ class NodeCase(unittest.TestCase):
     SERVICE_ROUTING = False
     MPS = True  # its control daemon runs on each node
     SETTINGS, NODE_SETTINGS = {}, {}  # of the daemons' configuration, over the defaults
+    OBSERVER = None  # gives a context for the class, which lasts from when it is set up until its cluster goes
 
     @classmethod
     def setUpClass(cls):
@@ -49,6 +51,10 @@ class NodeCase(unittest.TestCase):
         cls.node = cls.cluster.nodes[0]
         cls.cluster.namespace(NAMESPACE)
         cls.cluster.image_of(SHELL, {"/bin/sleep": "/bin/sleep"})
+        if cls.OBSERVER:
+            stack = contextlib.ExitStack()
+            stack.enter_context(cls.OBSERVER(cls))
+            cls.addClassCleanup(stack.close)
 
     def get(self, path):
         """(status, text) of a page of the daemon's."""

@@ -3,15 +3,19 @@ given out twice. What other plugins and other users of MPS do: test_owner.py, te
 """
 
 import json
+import subprocess
 import unittest
 from pathlib import Path
 
 from tests.cluster import gpu_ways
-from tests.cluster.node_case import NAMESPACE, NodeCase
+from tests.cluster.node_case import NAMESPACE, SHELL, NodeCase
 from tests.cluster.pods import SLOT, with_slots
 from tests.cluster.rig import phase, versions
+from tests.cluster.rig.images import USER
 
 _MUSL = versions.cache() / "images-1/musl/lib/ld-musl-x86_64.so.1"
+_UNPACKED = versions.cache() / "cluster-debian-12"
+_LIBWRAP = "/usr/lib/x86_64-linux-gnu/libwrap.so.0"
 _OURS = "/opt/crossover/libcrossover.so"
 
 
@@ -49,6 +53,38 @@ class Opposed(NodeCase):
         """As ranks have none of the container's that come in through sshd."""
         image = self.load("plain", {"/bin/cat": "/bin/cat", "/usr/bin/env": "/usr/bin/env"})
         said = self.run_to_its_end("no-environment", image, ["/usr/bin/env", "-i", "/bin/cat", "/proc/self/maps"])
+        self.assertIn(_OURS, said)
+
+    def sshd_image(self):
+        """With a key for itself and one for whoever comes, which everybody can read: an image's files are root's."""
+        files = Path(self.cluster.directory) / "sshd"
+        files.mkdir()
+        for name in ("host", "user"):
+            make = [_UNPACKED / "usr/bin/ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", files / name]
+            subprocess.run([str(word) for word in make], check=True)
+        (files / "config").write_text(
+            "Port 2222\nListenAddress 127.0.0.1\nHostKey /dev/shm/host\nUsePAM no\n"
+            "AuthorizedKeysFile /etc/ssh/user.pub\nStrictModes no\nPidFile none\n", encoding="ascii")
+        (files / "passwd").write_text(f"nonroot:x:{USER}:{USER}::/tmp:/bin/sh\n", encoding="ascii")
+        return self.load("sshd", {
+            "/etc/passwd": files / "passwd", _LIBWRAP: _UNPACKED / _LIBWRAP[1:],
+            **{program: _UNPACKED / program[1:] for program in ("/usr/sbin/sshd", "/usr/bin/ssh")},
+            **{program: program for program in ("/bin/sh", "/bin/cat", "/bin/cp", "/bin/chmod")},
+            **{f"/etc/ssh/{name}": files / name for name in ("host", "user", "user.pub", "config")}},
+            provided=(Path(_LIBWRAP).name,))
+
+    def test_a_rank_that_comes_in_through_sshd_has_the_library(self):
+        """An image's own sshd, run by its user; a command that comes in has an environment of sshd's making."""
+        own = "for key in host user; do cp /etc/ssh/$key /dev/shm/$key && chmod 600 /dev/shm/$key; done"
+        sshd = f"{own}; exec /usr/sbin/sshd -D -e -f /etc/ssh/config"
+        self.create("sshd", self.sshd_image(), ["/bin/sh", "-c", sshd])
+        self.cluster.wait_for("pod", "sshd", phase("Running", "Failed"), NAMESPACE)
+        self.await_true(lambda: "Server listening" in self.cluster.logs("sshd", NAMESPACE), "sshd does not listen")
+        said = self.cluster.kubectl(
+            "exec", "sshd", "--namespace", NAMESPACE, "--", "/usr/bin/ssh", "-i", "/dev/shm/user", "-p", "2222",
+            "-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null", "nonroot@127.0.0.1",
+            "echo \"preloads '$LD_PRELOAD'\"; cat /proc/self/maps")
+        self.assertIn("preloads ''", said)
         self.assertIn(_OURS, said)
 
     def test_an_image_that_preloads_by_the_loaders_file_keeps_that_where_ours_comes_by_the_environment(self):
@@ -138,6 +174,23 @@ class Opposed(NodeCase):
         self.daemons.end_on(0)
         self.daemons.start_on(0)
         self.wait_for_slots(4)
+
+    def test_the_kubelet_is_restarted_under_a_pod(self):
+        """It goes on as it was, and what comes after it gets what is left."""
+        self.create("stays", SHELL, ["/bin/sleep", "1000"], slots=2)
+        before = self.cluster.wait_for("pod", "stays", phase("Running"), NAMESPACE)["status"]["containerStatuses"]
+        self.node.stop_kubelet()
+        self.node.start_kubelet()
+        self.wait_for_slots(4)
+        for number in range(2):
+            self.create(f"comes-{number}", SHELL, ["/bin/sleep", "1000"])
+            self.cluster.wait_for("pod", f"comes-{number}", phase("Running"), NAMESPACE)
+        self.create("too-many", SHELL, ["/bin/sleep", "1000"])
+        self.await_true(lambda: any("Insufficient crossover.dev/slot" in line
+                                    for line in self.cluster.events(NAMESPACE, "too-many")), "a fifth slot is found")
+        after = self.cluster.get("pod", "stays", NAMESPACE)["status"]["containerStatuses"]
+        self.assertEqual([(each["containerID"], each["restartCount"]) for each in after],
+                         [(each["containerID"], 0) for each in before])
 
     def version_of(self, pod):
         """The directory of the host that its containers have the library from."""

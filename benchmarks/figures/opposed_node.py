@@ -1,0 +1,111 @@
+"""opposed_node: GPUs that were given to two owners on a node of a real Kubernetes that does not suit us, by what its
+kubelet has written down (benchmarks/ownership.py).
+
+`opposed_node_unanswered`: conditions under which a pod neither ran nor was refused with a reason that one can act on.
+Conditions and what each pod has to come to are those of tests/cluster. Controls: a pod has its slot before another
+device plugin comes and gives the same GPU to another pod, which nobody can prevent; a library that needs glibc, in an
+image that has musl.
+"""
+
+import os
+import unittest
+
+from benchmarks import cluster
+from benchmarks.machine import Machine
+from benchmarks.ownership import Ownership
+from benchmarks.processes import Failed
+from benchmarks.results import Goal, Measured, controlled
+from tests.cluster import test_mps, test_opposed, test_owner
+from tests.cluster.pods import with_slots
+from tests.cluster.rig import phase
+
+GOAL = Goal("==", 0)
+_IMAGE = "crossover.test/sleep:1"
+_PLUGINS = "/var/lib/kubelet/device-plugins"
+_FOUND_WITHIN_S = 20.0
+_CONDITIONS = {
+    "second_plugin": (test_owner.Owner, (
+        "test_gpus_that_another_plugin_gives_out_are_withheld",
+        "test_gpus_that_pods_have_from_another_plugin_are_withheld_until_these_are_gone",
+        "test_a_gpu_that_somebody_from_outside_uses_is_withheld")),
+    "foreign_uid": (test_mps.Mps, ("test_pods_are_clients_and_one_user_is_served_at_a_time",)),
+    "upgraded": (test_opposed.Opposed, ("test_the_daemon_is_upgraded_under_a_pod",)),
+    "kubelet_restarted": (test_opposed.Opposed, ("test_the_kubelet_is_restarted_under_a_pod",)),
+    "images": (test_opposed.Opposed, (
+        "test_an_image_with_musl", "test_a_static_program",
+        "test_an_image_that_preloads_by_the_loaders_file_keeps_that_where_ours_comes_by_the_environment",
+        "test_a_rank_that_comes_in_through_sshd_has_the_library",
+        "test_a_process_without_any_environment_has_the_library",
+        "test_a_pod_with_a_user_namespace_of_its_own_runs_or_says_why_not",
+        "test_two_slots_where_there_is_one_gpu_left_are_refused_in_words")),
+}
+CASES = tuple(_CONDITIONS)
+
+
+class _OpposedByOurs(test_opposed.Opposed):
+    """The control's: the library is one that images without glibc cannot load."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.daemons.end_on(0)
+        library = cls.build.test_library("needs_glibc", "tests/cluster")
+        cls.daemons.start_on(0, library=str(library), injection="environment")  # musl reads no /etc/ld.so.preload
+        cls.cluster.wait_for("node", cls.node.name, lambda node: cluster.allocatable(node) == cls.daemons.slots)
+
+
+def measure(context, case):
+    test_class, names = _CONDITIONS[case]
+    os.environ |= {"BUILD": str(context.build.top), "OTHER_PLUGIN": str(context.build.program("other_plugin"))}
+    twice, unanswered = _under(context, test_class, names)
+    _, seen_unanswered = _under(context, _OpposedByOurs, ("test_an_image_with_musl",))
+    seen_twice = _given_twice(context)
+    condition = f"{len(names)} conditions on a real kubelet, pods of UID 65532 with a read-only root file system"
+    yield Measured("opposed_node", case, len(twice), "GPUs given out twice", GOAL, (len(twice),),
+                   controlled(GOAL, "another plugin gives out a GPU that has a pod with a slot", len(seen_twice)),
+                   condition, {"twice": twice, "control_saw": seen_twice, "conditions": list(names)})
+    yield Measured("opposed_node_unanswered", case, len(unanswered), f"conditions of {len(names)}", GOAL,
+                   (len(unanswered),), controlled(GOAL, "a library that needs glibc, under musl", len(seen_unanswered)),
+                   condition, {"unanswered": unanswered, "control_saw": seen_unanswered})
+
+
+def _under(context, test_class, names):
+    """(GPUs that were given out twice, conditions that came to no good end), in words."""
+    found = []
+
+    class Watched(test_class):
+        """Nothing but who is watched."""
+
+        @staticmethod
+        def OBSERVER(cls):  # pylint: disable=invalid-name
+            found.append(Ownership(cls.cluster, cls.NODE_SETTINGS.get("slots_per_gpu", 2)))
+            return found[-1].watching()
+
+    result = unittest.TestResult()
+    unittest.TestSuite(Watched(name) for name in names).run(result)
+    if result.testsRun != len(names) or not found:
+        raise Failed(f"{result.testsRun} of {len(names)} conditions were tried: {result.errors}")
+    unwell = result.failures + result.errors + result.skipped
+    unanswered = [f"{test.id().rsplit('.', 1)[-1]}: {why.strip().splitlines()[-1]}"
+                  for test, why in unwell]
+    context.say(f"    {len(names)} conditions: {found[0].twice or 'no GPU given out twice'}; "
+                f"{unanswered or 'each with an answer'}")
+    return found[0].twice, unanswered
+
+
+def _given_twice(context):
+    """The control: what is seen of a GPU that has a pod with a slot, and is given to another pod by another plugin."""
+    machine = Machine(nodes=1, gpus_per_node=2)
+    with cluster.running(context.build, machine) as running:
+        kubernetes, node, uuid = running.cluster, running.cluster.nodes[0], running.gpus.uuids(0)[0]
+        kubernetes.image_of(_IMAGE, {"/bin/sleep": "/bin/sleep"})
+        with Ownership(kubernetes, 2).watching() as ownership:
+            cluster.new_pod(running, node, "ours", _IMAGE, gpus=[uuid])
+            plugin = [str(context.build.program("other_plugin")), _PLUGINS, "nvidia.com/gpu", uuid]
+            kubernetes.processes.start("other-plugin", node.enter(plugin))
+            pod = with_slots("theirs", _IMAGE, ["/bin/sleep", "10000"], node.name)
+            pod["spec"]["containers"][0]["resources"] = {"limits": {"nvidia.com/gpu": "1"}}
+            kubernetes.wait_for("node", node.name, lambda seen: "nvidia.com/gpu" in seen["status"]["allocatable"])
+            running.api.create(cluster.PODS, pod)
+            kubernetes.wait_for("pod", "theirs", phase("Running"), cluster.NAMESPACE)
+            return ownership.await_one(_FOUND_WITHIN_S)

@@ -1,0 +1,111 @@
+"""Who has which GPU, by what the kubelets have written down: which GPUs were given to two owners at once."""
+
+import contextlib
+import json
+import threading
+import time
+from collections import defaultdict
+
+from tests.cluster.pods import SLOT
+from tests.cluster.rig.api import Watch
+
+_ALL_PODS = "/api/v1/pods"
+_CHECKPOINT = "/var/lib/kubelet/device-plugins/kubelet_internal_checkpoint"
+_EVERY_S = 0.1
+_STAYS_S = 1.0  # what the API still shows of a pod that has ended is gone by then
+
+
+class Ownership:
+    """Looks at all nodes of a cluster for as long as its context lasts. `twice`: what was found, in words."""
+
+    def __init__(self, cluster, slots_per_gpu):
+        self._cluster, self._slots_per_gpu = cluster, slots_per_gpu
+        self._living, self._broken = set(), ""  # UIDs of pods that are there and are not over
+        self._since = {}  # by what is amiss now: since when
+        self._twice, self._looks = set(), 0
+        self._lock, self._ending = threading.Lock(), threading.Event()
+
+    @property
+    def twice(self):
+        with self._lock:
+            if self._broken or not self._looks:
+                raise RuntimeError(self._broken or "nobody has looked")
+            return sorted(self._twice)
+
+    def await_one(self, patience_s):
+        """Until a GPU was found that has two owners, or as long as that."""
+        end = time.monotonic() + patience_s
+        while not self.twice and time.monotonic() < end:
+            self._ending.wait(_EVERY_S)
+        return self.twice
+
+    @contextlib.contextmanager
+    def watching(self):
+        thread = threading.Thread(target=self._look_on, daemon=True)
+        with Watch(self._cluster.api(), _ALL_PODS, self._on_event):
+            thread.start()
+            try:
+                yield self
+            finally:
+                self._ending.set()
+                thread.join()
+
+    def _on_event(self, _when, kind, pod):
+        with self._lock:
+            if kind == "ERROR":
+                self._broken = str(pod)
+            elif kind == "DELETED" or pod["status"].get("phase") in ("Succeeded", "Failed"):
+                self._living.discard(pod["metadata"]["uid"])
+            else:
+                self._living.add(pod["metadata"]["uid"])
+
+    def _look_on(self):
+        try:
+            while not self._ending.wait(_EVERY_S):
+                self._look()
+        except (OSError, ValueError, KeyError) as fault:
+            with self._lock:
+                self._broken = f"a kubelet's checkpoint: {fault!r}"
+
+    def _look(self):
+        """Note what is amiss, once it has been so for a while."""
+        with self._lock:
+            living = set(self._living)
+        now, amiss = time.monotonic(), set()
+        for node in self._cluster.nodes:
+            amiss |= {f"{node.name}: {fault}" for fault in faults(_entries(node, living), self._slots_per_gpu)}
+        self._since = {fault: self._since.get(fault, now) for fault in amiss}
+        with self._lock:
+            self._looks += 1
+            self._twice |= {fault for fault, since in self._since.items() if now - since >= _STAYS_S}
+
+
+def faults(entries, slots_per_gpu):
+    """Of (pod, resource, device ID)s of one node: the GPUs that have two owners, or more pods than slots, in words."""
+    pods, others, devices = defaultdict(set), defaultdict(set), defaultdict(set)
+    for pod, resource, device in entries:
+        devices[resource, device].add(pod)
+        if resource == SLOT:
+            pods[device.split("::")[0]].add(pod)
+    for pod, resource, device in entries:
+        if resource != SLOT:
+            for gpu in (gpu for gpu in pods if gpu in device):
+                others[gpu].add(f"{resource} of pod {pod}")
+    for gpu, owners in others.items():
+        yield f"{gpu} is {' and '.join(sorted(owners))}, and has slots given out"
+    for gpu, owners in pods.items():
+        if len(owners) > slots_per_gpu:
+            yield f"{gpu} has {len(owners)} pods, of {slots_per_gpu} slots"
+    for (resource, device), owners in devices.items():
+        if len(owners) > 1:
+            yield f"{resource} {device} is had by {len(owners)} pods"
+
+
+def _entries(node, living):
+    """(pod, resource, device ID) of each device that living pods have; none before the kubelet has given any."""
+    try:
+        kept = json.loads(node.reach(_CHECKPOINT).read_text(encoding="utf-8"))["Data"]["PodDeviceEntries"]
+    except FileNotFoundError:
+        return []
+    return [(entry["PodUID"], entry["ResourceName"], device) for entry in kept or () if entry["PodUID"] in living
+            for of_numa_node in entry["DeviceIDs"].values() for device in of_numa_node]
