@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cinttypes>
 #include <cstdio>
 #include <functional>
 #include <limits>
 #include <optional>
+
+#include "examples/trainer/parameters.h"
 
 namespace crossover::trainer {
 namespace {
@@ -114,6 +117,11 @@ const std::vector<Flag>& Flags() {
                                         {"nonblocking", NcclUse::kNonBlocking},
                                         {"split", NcclUse::kSplit},
                                         {"two", NcclUse::kTwo}})},
+      {"gradients", "HOW",
+       "nccl, or host: over TCP by the host, which waits for the GPU before and makes no NCCL calls (nccl)",
+       Choice<Gradients>(&Options::gradients, {{"nccl", Gradients::kNccl}, {"host", Gradients::kHost}})},
+      {"exchange-ms", "X", "gradients=host: how long the exchange takes at least (0)",
+       Number<double>(&Options::exchange_ms, 0, 1e5)},
       {"join", "WHO",
        "waits for the buckets: the compute stream, or the host by polling: stream or host (stream)",
        Choice<Join>(&Options::join, {{"stream", Join::kStream}, {"host", Join::kHost}})},
@@ -233,6 +241,12 @@ std::variant<Options, HelpWanted, UsageError> ParseOptions(const std::vector<std
   if (options.launch == LaunchBy::kGraphs && options.stream != ComputeStream::kOwn) {
     return UsageError{"--launch=graphs: the legacy stream cannot be captured: want --stream=own"};
   }
+  const bool more = options.variant != Variant::kPlain || options.nccl != NcclUse::kPlain ||
+                    options.eval_every != 0 || options.abort_every != 0;
+  if (options.gradients == Gradients::kHost && more) {
+    return UsageError{
+        "--gradients=host: want --variant=plain, --nccl=plain, --eval-every=0 and --abort-every=0"};
+  }
   return options;
 }
 
@@ -246,6 +260,16 @@ std::string HelpText() {
     text += left + std::string(flag.help) + "\n";
   }
   return text;
+}
+
+std::uint64_t JobDigest(const Options& o) {
+  char text[512];
+  const int size = std::snprintf(text, sizeof text,
+                                 "%" PRIu64 " %" PRIu64 " %u %u %a %a %" PRIu64 " %a %d %d %" PRIu64 " %d",
+                                 o.iterations, o.seed, o.batch, o.accumulation, o.learning_rate, o.momentum,
+                                 o.gradient_bytes, o.early_bytes, static_cast<int>(o.variant),
+                                 static_cast<int>(o.loss_point), o.eval_every, static_cast<int>(o.gradients));
+  return Digest(text, static_cast<std::size_t>(size));
 }
 
 std::variant<Rank, UsageError> ReadRank(GetEnv get_env) {

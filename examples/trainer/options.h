@@ -12,7 +12,8 @@ namespace crossover::trainer {
 enum class Variant { kPlain, kOneStream, kBroadcastBuffers, kLossAllreduce, kSyncBatchNorm, kSharded };
 // How the job's communicator is made and called.
 enum class NcclUse { kPlain, kConfig, kNonBlocking, kSplit, kTwo };
-enum class Join { kStream, kHost };  // who waits for the buckets
+enum class Gradients { kNccl, kHost };  // how they are reduced
+enum class Join { kStream, kHost };     // who waits for the buckets
 // Graphs: what lies between two collectives is captured, then launched. Threads: each iteration by another
 // one.
 enum class LaunchBy { kKernels, kGraphs, kThreads };
@@ -42,6 +43,8 @@ struct Options {
   std::uint64_t jitter_seed = 0;
   ComputeStream stream = ComputeStream::kLegacy;
   NcclUse nccl = NcclUse::kPlain;
+  Gradients gradients = Gradients::kNccl;
+  double exchange_ms = 0;
   Join join = Join::kStream;
   LaunchBy launch = LaunchBy::kKernels;
   Loader loader = Loader::kNone;
@@ -81,6 +84,9 @@ struct HelpWanted {};
 
 std::variant<Options, HelpWanted, UsageError> ParseOptions(const std::vector<std::string>& arguments);
 std::string HelpText();
+
+// Of all settings that must agree between ranks.
+std::uint64_t JobDigest(const Options& options);
 
 using GetEnv = const char* (*)(const char* name);
 std::variant<Rank, UsageError> ReadRank(GetEnv get_env);

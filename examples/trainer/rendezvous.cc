@@ -94,7 +94,19 @@ bool Bind(int fd, const addrinfo& address) {
   return bind(fd, reinterpret_cast<const sockaddr*>(&anywhere), address.ai_addrlen) == 0;
 }
 
-UniqueFd Listen(const Rank& rank) {
+// 0, or why nobody answered.
+int TryToConnect(int fd, const addrinfo& address, std::int64_t deadline) {
+  if (connect(fd, address.ai_addr, address.ai_addrlen) == 0) return 0;
+  if (errno != EINPROGRESS) return errno;
+  if (!Poll(fd, POLLOUT, deadline)) return ETIMEDOUT;
+  int error = 0;
+  socklen_t size = sizeof error;
+  return getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) == 0 ? error : errno;
+}
+
+}  // namespace
+
+UniqueFd ListenAsMaster(const Rank& rank) {
   Addresses addresses;
   Resolve(rank, true, addresses);
   const addrinfo& address = *addresses.list;
@@ -107,19 +119,9 @@ UniqueFd Listen(const Rank& rank) {
   return fd;
 }
 
-// 0, or why nobody answered.
-int TryToConnect(int fd, const addrinfo& address, std::int64_t deadline) {
-  if (connect(fd, address.ai_addr, address.ai_addrlen) == 0) return 0;
-  if (errno != EINPROGRESS) return errno;
-  if (!Poll(fd, POLLOUT, deadline)) return ETIMEDOUT;
-  int error = 0;
-  socklen_t size = sizeof error;
-  return getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) == 0 ? error : errno;
-}
-
 // Tries until somebody listens, from a new port each time: what was sent to a service's address before the
 // routes to its pods were there is not sent to them later either.
-UniqueFd Connect(const Rank& rank, std::int64_t deadline) {
+UniqueFd ConnectToMaster(const Rank& rank, std::int64_t deadline) {
   Addresses addresses;
   Resolve(rank, false, addresses);
   const addrinfo& address = *addresses.list;
@@ -135,8 +137,10 @@ UniqueFd Connect(const Rank& rank, std::int64_t deadline) {
   }
 }
 
+namespace {
+
 void Serve(const Rank& rank, std::uint64_t job, std::span<char> bytes, std::int64_t deadline) {
-  const UniqueFd listener = Listen(rank);
+  const UniqueFd listener = ListenAsMaster(rank);
   std::map<std::uint32_t, UniqueFd> peers;
   while (peers.size() + 1 < rank.world) {
     if (!Poll(listener.get(), POLLIN, deadline)) {
@@ -167,7 +171,7 @@ void ShareFromRankZero(const Rank& rank, std::uint64_t job, std::span<char> byte
     if (rank.world > 1) Serve(rank, job, bytes, deadline);
     return;
   }
-  const UniqueFd fd = Connect(rank, deadline);
+  const UniqueFd fd = ConnectToMaster(rank, deadline);
   const Hello hello{kMagic, job, rank.rank, rank.world};
   Answer answer{};
   if (!WriteAll(fd.get(), &hello, sizeof hello) || !ReadAll(fd.get(), &answer, sizeof answer, deadline)) {

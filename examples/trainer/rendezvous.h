@@ -6,6 +6,7 @@
 #include <span>
 
 #include "common/base/clock.h"
+#include "common/base/fd.h"
 #include "examples/trainer/options.h"
 
 namespace crossover::trainer {
@@ -15,5 +16,10 @@ namespace crossover::trainer {
 // Failure.
 void ShareFromRankZero(const Rank& rank, std::uint64_t job, std::span<char> bytes,
                        std::int64_t timeout = 120 * base::kNsPerSecond);
+
+// A socket that listens at MASTER_ADDR and the port of `rank`, any where that is 0; one that is connected to
+// it, and does not block, from `deadline` on at the latest. Both throw Failure.
+base::UniqueFd ListenAsMaster(const Rank& rank);
+base::UniqueFd ConnectToMaster(const Rank& rank, std::int64_t deadline);
 
 }  // namespace crossover::trainer

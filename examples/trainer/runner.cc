@@ -1,11 +1,17 @@
 #include "examples/trainer/runner.h"
 
+#include <span>
+
 namespace crossover::trainer {
 
-Runner::Runner(Gpu& gpu, Communicator& communicator, Timeline& timeline, const DeviceState& state,
-               const BucketPlan& plan, const Options& options)
+Runner::Runner(Gpu& gpu, Communicator* communicator, HostExchange* exchange, Timeline& timeline,
+               const DeviceState& state, const BucketPlan& plan, const Options& options)
     : gpu_(gpu),
       communicator_(communicator),
+      exchange_(exchange),
+      pinned_gradients_(exchange == nullptr
+                            ? nullptr
+                            : static_cast<float*>(gpu.AllocateHost(plan.total() * sizeof(float)))),
       timeline_(timeline),
       state_(state),
       plan_(plan),
@@ -37,19 +43,19 @@ void Runner::Issue(const Step& step, cudaStream_t stream) {
   const State& state = state_.training;
   switch (step.kind) {
     case StepKind::kReduceBucket:
-      return communicator_.AllReduceSum(state.bucket + plan_.begin[step.a], plan_.size(step.a), stream);
+      return communicator_->AllReduceSum(state.bucket + plan_.begin[step.a], plan_.size(step.a), stream);
     case StepKind::kSyncBuffers:
-      return communicator_.BroadcastFromRankZero(state.mean, kPixels, stream);
+      return communicator_->BroadcastFromRankZero(state.mean, kPixels, stream);
     case StepKind::kReduceLoss:
-      return communicator_.AllReduceSum(state.loss, 1, stream);
+      return communicator_->AllReduceSum(state.loss, 1, stream);
     case StepKind::kReduceMetric:
-      return communicator_.AllReduceSum(state.metric, 3, stream);
+      return communicator_->AllReduceSum(state.metric, 3, stream);
     case StepKind::kReduceStats:
-      return communicator_.AllReduceSum(state_.scratch, 1, stream);
+      return communicator_->AllReduceSum(state_.scratch, 1, stream);
     case StepKind::kGatherLayer:
-      return communicator_.AllGather(state_.shard, state_.layer, kShard, stream);
+      return communicator_->AllGather(state_.shard, state_.layer, kShard, stream);
     case StepKind::kScatterLayer:
-      return communicator_.ReduceScatterSum(state_.layer, state_.shard, kShard, stream);
+      return communicator_->ReduceScatterSum(state_.layer, state_.shard, kShard, stream);
     case StepKind::kLaunch:
     case StepKind::kJoinBuckets:
       return;
@@ -79,8 +85,20 @@ void Runner::IssueJoined(const Step& step) {
   ResumeCompute();
 }
 
+void Runner::ExchangeBuckets() {
+  const State& state = state_.training;
+  const std::span gradients(pinned_gradients_, plan_.total());
+  gpu_.Download(gradients.data(), state.bucket, gradients.size_bytes());
+  exchange_->Sum(gradients);
+  gpu_.Upload(state.bucket, gradients.data(), gradients.size_bytes());
+}
+
 void Runner::JoinBuckets() {
   timeline_.CloseSegment();
+  if (exchange_ != nullptr) {
+    ExchangeBuckets();
+    return ResumeCompute();
+  }
   for (CUevent done : bucket_done_) {
     if (host_joins_) {
       gpu_.HostPoll(done);
@@ -106,6 +124,7 @@ void Runner::Execute(const Step& step, std::uint64_t duration_ns, std::uint64_t 
       return gpu_.Launch(step.kernel, duration_ns, state, iteration, step.a, step.b);
     }
     case StepKind::kReduceBucket:
+      if (exchange_ != nullptr) return;
       if (one_stream_) return IssueJoined(step);
       return IssueOnSide(step, bucket_ready_[step.a], bucket_done_[step.a]);
     case StepKind::kJoinBuckets:

@@ -1,5 +1,6 @@
 // Executes programs: launches, collectives, and how the compute stream and the communication stream wait for
-// each other, as PyTorch's DistributedDataParallel does it. Never waits on the host.
+// each other, as PyTorch's DistributedDataParallel does it. Never waits on the host but for gradients that go
+// that way.
 #pragma once
 
 #include <array>
@@ -7,6 +8,7 @@
 #include "examples/trainer/communicator.h"
 #include "examples/trainer/device_state.h"
 #include "examples/trainer/gpu.h"
+#include "examples/trainer/host_exchange.h"
 #include "examples/trainer/options.h"
 #include "examples/trainer/program.h"
 #include "examples/trainer/timeline.h"
@@ -15,8 +17,9 @@ namespace crossover::trainer {
 
 class Runner {
  public:
-  Runner(Gpu& gpu, Communicator& communicator, Timeline& timeline, const DeviceState& state,
-         const BucketPlan& plan, const Options& options);
+  // One of `communicator` and `exchange` is null.
+  Runner(Gpu& gpu, Communicator* communicator, HostExchange* exchange, Timeline& timeline,
+         const DeviceState& state, const BucketPlan& plan, const Options& options);
 
   // Between BeginIteration() and EndIteration() of the timeline.
   void Train(const Program& program, const std::vector<std::uint64_t>& durations, std::uint64_t iteration);
@@ -33,12 +36,16 @@ class Runner {
   // The same, and the compute stream waits for it.
   void IssueJoined(const Step& step);
   void JoinBuckets();
+  // All buckets at once, once the compute stream is here.
+  void ExchangeBuckets();
   // Launches what has been captured since the last collective.
   void FlushGraph();
   void Execute(const Step& step, std::uint64_t duration_ns, std::uint64_t iteration);
 
   Gpu& gpu_;
-  Communicator& communicator_;
+  Communicator* const communicator_;
+  HostExchange* const exchange_;
+  float* const pinned_gradients_;  // for the exchange
   Timeline& timeline_;
   const DeviceState& state_;
   const BucketPlan& plan_;

@@ -5,12 +5,14 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <fstream>
+#include <memory>
 #include <thread>
 
 #include "examples/trainer/failure.h"
@@ -21,16 +23,6 @@
 
 namespace crossover::trainer {
 namespace {
-
-// Of all settings that must agree between ranks.
-std::uint64_t JobDigest(const Options& o) {
-  char text[512];
-  const int size = std::snprintf(
-      text, sizeof text, "%" PRIu64 " %" PRIu64 " %u %u %a %a %" PRIu64 " %a %d %d %" PRIu64, o.iterations,
-      o.seed, o.batch, o.accumulation, o.learning_rate, o.momentum, o.gradient_bytes, o.early_bytes,
-      static_cast<int>(o.variant), static_cast<int>(o.loss_point), o.eval_every);
-  return Digest(text, static_cast<std::size_t>(size));
-}
 
 std::uint64_t EvaluationCount(const Options& options) {
   return options.eval_every == 0 ? 0 : options.iterations / options.eval_every;
@@ -55,8 +47,11 @@ std::ofstream OpenLog(const Options& options, const Rank& rank) {
 // Tells Signals how to unblock this rank, as long as it lives.
 class StuckStopGuard {
  public:
-  StuckStopGuard(Signals& signals, Communicator& communicator) : signals_(signals) {
-    signals_.OnStuckStop([&communicator] { communicator.Abort(); });
+  StuckStopGuard(Signals& signals, Communicator* communicator, HostExchange* exchange) : signals_(signals) {
+    signals_.OnStuckStop([=] {
+      if (communicator != nullptr) communicator->Abort();
+      if (exchange != nullptr) exchange->Abort();
+    });
   }
   ~StuckStopGuard() { signals_.OnStuckStop({}); }
   StuckStopGuard(const StuckStopGuard&) = delete;
@@ -78,11 +73,18 @@ class Training {
         plan_(PlanBuckets(options.gradient_bytes, options.early_bytes)),
         program_(TrainingProgram({options.variant, options.loss_point, options.accumulation, plan_.total()})),
         gpu_(rank.local_rank, options.stream, options.kernels),
-        communicator_(rank, JobDigest(options), options.nccl),
-        guard_(signals, communicator_),
+        communicator_(options.gradients == Gradients::kHost
+                          ? nullptr
+                          : std::make_unique<Communicator>(rank, JobDigest(options), options.nccl)),
+        exchange_(options.gradients == Gradients::kHost
+                      ? std::make_unique<HostExchange>(
+                            rank, JobDigest(options),
+                            std::chrono::duration<double, std::milli>(options.exchange_ms))
+                      : nullptr),
+        guard_(signals, communicator_.get(), exchange_.get()),
         state_(MakeDeviceState(gpu_, options, rank, dataset, order_, plan_, EvaluationCount(options))),
         timeline_(gpu_, options.log_every + 2),
-        runner_(gpu_, communicator_, timeline_, state_, plan_, options),
+        runner_(gpu_, communicator_.get(), exchange_.get(), timeline_, state_, plan_, options),
         pinned_losses_(static_cast<float*>(gpu_.AllocateHost(kPinned * sizeof(float)))),
         losses_(options.iterations),
         host_memory_(std::size_t{options.host_memory_mib} << 20, 1) {}
@@ -126,12 +128,25 @@ class Training {
   // As DistributedDataParallel does: everybody starts from the parameters of rank 0.
   void Prepare() {
     signals_.Sleep(options_.start_delay_ms);
-    communicator_.BroadcastFromRankZero(state_.training.parameters, plan_.total(), gpu_.communication());
-    communicator_.AllReduceSum(state_.scratch, 1, gpu_.communication());
-    gpu_.Synchronize(gpu_.communication());
+    if (exchange_ != nullptr) {
+      ExchangeParameters();
+    } else {
+      communicator_->BroadcastFromRankZero(state_.training.parameters, plan_.total(), gpu_.communication());
+      communicator_->AllReduceSum(state_.scratch, 1, gpu_.communication());
+      gpu_.Synchronize(gpu_.communication());
+    }
     if (rank_.rank != 0) return;
     std::printf("trainer: all ranks are ready\n");
     std::fflush(stdout);
+  }
+
+  // The others have zeros.
+  void ExchangeParameters() {
+    std::vector<float> parameters(plan_.total());
+    const std::size_t bytes = parameters.size() * sizeof(float);
+    gpu_.Download(parameters.data(), state_.training.parameters, bytes);
+    exchange_->Sum(parameters);
+    gpu_.Upload(state_.training.parameters, parameters.data(), bytes);
   }
 
   void Loop() {
@@ -210,7 +225,7 @@ class Training {
     if (options_.abort_every == 0 || i == 0 || i % options_.abort_every != 0) return false;
     gpu_.Synchronize(gpu_.compute());
     gpu_.Synchronize(gpu_.communication());
-    communicator_.Renew();
+    communicator_->Renew();
     return true;
   }
 
@@ -328,7 +343,9 @@ class Training {
   const BucketPlan plan_;
   const Program program_;
   Gpu gpu_;
-  Communicator communicator_;
+  // One of the two.
+  std::unique_ptr<Communicator> communicator_;
+  std::unique_ptr<HostExchange> exchange_;
   StuckStopGuard guard_;
   DeviceState state_;
   Timeline timeline_;

@@ -46,6 +46,13 @@ TEST(OptionsTest, UnknownAndIncompleteFlagsAreRefused) {
   EXPECT_THAT(Refused({"--seed"}), HasSubstr("--seed: needs a value"));
 }
 
+TEST(OptionsTest, GradientsByTheHostGoWithPlainTrainingOnly) {
+  EXPECT_EQ(Accepted({"--gradients=host", "--exchange-ms=3"}).gradients, Gradients::kHost);
+  for (const char* other : {"--variant=sync_bn", "--nccl=split", "--eval-every=5", "--abort-every=5"}) {
+    EXPECT_THAT(Refused({"--gradients=host", other}), HasSubstr("--gradients=host: want"));
+  }
+}
+
 TEST(OptionsTest, HelpNamesEveryFlag) {
   EXPECT_TRUE(std::holds_alternative<HelpWanted>(ParseOptions({"--seed=3", "--help"})));
   for (const char* flag : {"--iterations", "--gradient-bytes", "--pause-file", "--jitter-seed", "--stream"}) {
