@@ -19,8 +19,9 @@ enum class WatchReason : std::uint32_t {
   kDriver = 9,
   kTwoNccls = 10,
   kAlike = 11,
+  kUnaskable = 12,
 };
-inline constexpr std::uint32_t kWatchReasons = 12;
+inline constexpr std::uint32_t kWatchReasons = 13;
 
 // In words; `reason` may be anything.
 constexpr const char* Text(WatchReason reason) {
@@ -37,6 +38,7 @@ constexpr const char* Text(WatchReason reason) {
       "the driver refused to queue an operation",
       "NCCL is linked into the program and loaded as a library too",
       "NCCL is linked into the program, and its kernels are all alike",
+      "no collectives are seen, and it computes on streams that only its own threads can ask",
   };
   const auto index = static_cast<std::uint32_t>(reason);
   return index < kWatchReasons ? kTexts[index] : "invalid";

@@ -104,7 +104,7 @@ int RankOfLauncher(std::uint32_t ranks) {
   return 0;
 }
 
-// A communicator of at least two ranks on the thread's GPU.
+// A communicator of at least two ranks on the thread's GPU, or much compute without any.
 void Meet(int rank) {
   const base::Locked locked(mutex);
   if (!started &&
@@ -147,6 +147,13 @@ void OnLinkedNccl(CUcontext context) {
   constexpr int kSeveral = 2;
   session::TheSession().OnCommunicator(context, kSeveral);
   OnNccl(kLinked);
+  Meet(RankOfLauncher(session::GetConfig().gang_size));
+}
+
+// Ranks that talk in ways of their own, or a job of one.
+void OnSilence() {
+  if (!Active()) return;
+  session::TheSession().ExpectNoCollectives();
   Meet(RankOfLauncher(session::GetConfig().gang_size));
 }
 

@@ -1,8 +1,12 @@
-// When the library wakes up: at the first communicator of more than one rank on a GPU, in a process that
-// CROSSOVER_GANG names, and never before. Until then, and in a forked child, everything passes untouched.
+// When the library wakes up: at the first communicator of more than one rank on a GPU, or after many launches
+// without one, in a process that CROSSOVER_GANG names, and never before. Until then, and in a forked child,
+// everything passes untouched.
 #pragma once
 
 #include <cudaTypedefs.h>
+
+#include <atomic>
+#include <cstdint>
 
 namespace crossover::hooks {
 
@@ -19,5 +23,19 @@ void ExpectLinkedNccl();
 
 // The calling thread launches kernels of such an NCCL in this context, its current one, for the first time.
 void OnLinkedNccl(CUcontext context);
+
+// So much was launched that a communicator would be there by now.
+void OnSilence();
+
+// Launches that nobody asked for. Some may be counted once where threads launch at once.
+inline constinit std::atomic<std::uint32_t> silent_launches{0};
+inline constexpr std::uint32_t kSilence = 2048;
+
+inline void CountSilentLaunch() {
+  const std::uint32_t count = silent_launches.load(std::memory_order_relaxed);
+  if (count >= kSilence) return;
+  silent_launches.store(count + 1, std::memory_order_relaxed);
+  if (count + 1 == kSilence) OnSilence();
+}
 
 }  // namespace crossover::hooks

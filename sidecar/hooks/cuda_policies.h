@@ -4,6 +4,7 @@
 
 #include <tuple>
 
+#include "sidecar/hooks/activation.h"
 #include "sidecar/hooks/cuda_table.h"
 #include "sidecar/hooks/nccl_kernels.h"
 #include "sidecar/session/attention.h"
@@ -44,6 +45,8 @@ struct Launch {
       BeforeNcclKernel(kernel, launched.blocks, KeyOfStream<kHook>(launched.stream));
     } else if (why != session::kAttendKernels) {
       session::TheSession().BeforeLaunch(KeyOfStream<kHook>(launched.stream));
+    } else {
+      CountSilentLaunch();
     }
     return RealCuda<kHook>()(arguments...);
   }
@@ -96,13 +99,27 @@ struct NameKernel {
   }
 };
 
-// Of a module, a library or a context, or what may be the last use of one: a handle may be given out again,
+// Of a module or a library: a handle may be given out again,
 // for another kernel.
 struct UnloadKernels {
   template <CudaHook kHook, typename Container>
   static CUresult Run(Container container) {
     ForgetKernels();
     return RealCuda<kHook>()(container);
+  }
+};
+
+// Of a context, or what may be the last use of one. Its streams are not to be asked about afterwards either.
+inline void BeforeContextEnds() {
+  ForgetKernels();
+  if (Observing()) session::TheSession().OnContextMayEnd();
+}
+
+struct EndContext {
+  template <CudaHook kHook, typename Which>
+  static CUresult Run(Which which) {
+    BeforeContextEnds();
+    return RealCuda<kHook>()(which);
   }
 };
 

@@ -3,8 +3,8 @@
 // there is. Each Run() calls the real function at most once; not at all where the budget is used up.
 #pragma once
 
+#include "sidecar/hooks/cuda_policies.h"
 #include "sidecar/hooks/cuda_table.h"
-#include "sidecar/hooks/nccl_kernels.h"
 #include "sidecar/memory/ledger.h"
 
 namespace crossover::hooks {
@@ -199,7 +199,7 @@ struct TotalMemory {
 struct ResetContext {
   template <CudaHook kHook>
   static CUresult Run(CUdevice device) {
-    ForgetKernels();
+    BeforeContextEnds();
     const CUresult result = RealCuda<kHook>()(device);
     if (result == CUDA_SUCCESS && CountsMemory()) memory::TheLedger().Reset(device);
     return result;

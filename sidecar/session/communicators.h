@@ -36,6 +36,13 @@ class Communicators {
     return false;
   }
 
+  bool AnyOfSeveralRanks() const {
+    for (const Communicator& entry : entries_) {
+      if (entry.handle != nullptr && entry.ranks > 1) return true;
+    }
+    return false;
+  }
+
   void Remove(const void* handle) {
     for (Communicator& entry : entries_) {
       if (entry.handle == handle) entry = Communicator();

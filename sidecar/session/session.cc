@@ -35,6 +35,7 @@ bool Session::Knows(const void* communicator) {
 
 void Session::OnCommunicator(const void* communicator, int ranks) {
   const base::Locked locked(mutex_);
+  if (ranks > 1) gaps_.set_communicator(true);
   if (!communicators_.Add(communicator, ranks)) ObserveOnlyLocked(base::WatchReason::kCommunicators);
 }
 
@@ -49,6 +50,7 @@ void Session::BeforeCollective(const void* communicator, phase::Token token, pha
   const Communicator* known = communicators_.Find(communicator);
   if (known == nullptr || known->ranks < 2) return;
   ++ever_called_;
+  gaps_.OnCollective();
   if (turns_.page() == nullptr || !Follow()) return;
   if (AnyCapture() && turns_.Capturing(stream)) {
     ObserveOnlyLocked(base::WatchReason::kCaptured);
@@ -99,6 +101,7 @@ void Session::BeforeLaunch(phase::StreamKey stream) {
   if ((why & kAttendLearning) != 0) {
     tracker_.OnLaunch(stream);
     detector_.OnCompute();
+    if (!detector_.locked()) LearnGaps(stream);
   }
   if ((why & kAttendAcquire) != 0) {
     BeginTurn(stream);
@@ -147,6 +150,7 @@ void Session::OnHostSawStream(phase::StreamKey stream) {
 void Session::OnStreamCreate() {
   const base::Locked locked(mutex_);
   scan_until_ = called_ + 2 * detector_.period();
+  gaps_.OnStream();
   SetAttention();
 }
 
@@ -213,18 +217,17 @@ bool Session::Follow() {
 void Session::PublishPhase(bool gating) {
   crossover_slot& slot = turns_.page()->slot[turns_.slot()];
   std::uint32_t phase = CROSSOVER_PHASE_LEARNING;
-  if (detector_.locked() && !watched_only() && alike_ == 0) {
+  if ((detector_.locked() || gaps_.by_gaps()) && !watched_only() && alike_ == 0) {
     phase = gating ? CROSSOVER_PHASE_TAKING : CROSSOVER_PHASE_LOCKED;
   }
   base::StoreWord(&slot.turns, TurnsPerIteration());
-  base::StoreWord(&slot.turns_last, overlap_ ? 0 : 1);
-  if (detector_.locked()) {
-    base::StoreWord(&slot.iteration, static_cast<std::uint32_t>(ever_called_ / detector_.period()));
-  }
-  base::StoreWord(&slot.periods, static_cast<std::uint32_t>(detector_.periods_seen()));
-  const bool alike = !watched_only() && alike_ == phase::Detector::kMaxPeriod;
-  base::StoreWord(&slot.watch_reason,
-                  static_cast<std::uint32_t>(alike ? base::WatchReason::kAlike : watch_reason_));
+  base::StoreWord(&slot.turns_last, overlap_ || gaps_.by_gaps() ? 0 : 1);
+  if (detector_.locked() || gaps_.by_gaps()) base::StoreWord(&slot.iteration, Iteration());
+  base::StoreWord(&slot.periods, static_cast<std::uint32_t>(detector_.periods_seen()) + gaps_.turns());
+  base::WatchReason reason = watch_reason_;
+  if (!watched_only() && alike_ == phase::Detector::kMaxPeriod) reason = base::WatchReason::kAlike;
+  if (!watched_only() && gaps_.refused()) reason = base::WatchReason::kUnaskable;
+  base::StoreWord(&slot.watch_reason, static_cast<std::uint32_t>(reason));
   base::StoreWord(&slot.phase, phase);
   base::StoreWord(&slot.heartbeat, base::LoadWord(&slot.heartbeat) + 1);
 }
@@ -232,7 +235,7 @@ void Session::PublishPhase(bool gating) {
 void Session::SetAttention() {
   std::uint32_t why = watch_kernels_ ? std::uint32_t{kAttendKernels} : 0;
   if (watching.load(std::memory_order_relaxed)) {
-    const bool learning = !detector_.locked() || called_ < scan_until_;
+    const bool learning = gaps_.by_gaps() ? gaps_.scanning() : !detector_.locked() || called_ < scan_until_;
     if (learning && !watched_only()) why |= kAttendLearning;
     if (armed_) why |= kAttendAcquire;
     if (turns_.holding() && !lasts_) why |= kAttendCount;
@@ -267,9 +270,18 @@ void Session::BeginTurn(phase::StreamKey launching) {
   if (!taking_allowed_.load(std::memory_order_acquire) || Follow() == false || mode_ != CROSSOVER_MODE_GATE) {
     return;
   }
+  if (gaps_.by_gaps() && !CanBeAsked(launching)) {
+    gaps_.Refuse();
+    OnUnaskable();
+    return PublishGaps();
+  }
   if (!TakeTurn(launching, capturing)) ObserveOnlyLocked(base::WatchReason::kDriver);
   if (turns_.holding()) {
     stretches_.Begin(StretchAsked());
+    if (gaps_.by_gaps()) {
+      gaps_.OnTurn();
+      PublishGaps();
+    }
     NumberIteration();
   }
   SetAttention();
@@ -306,17 +318,23 @@ bool Session::FallBack() {
 
 // A turn given back in the middle makes two of it.
 std::uint32_t Session::TurnsPerIteration() const {
+  if (gaps_.by_gaps()) return 1;
   const std::uint32_t turns = detector_.turns_per_period();
   return idle_watch_.usual() && turns < turn::kMaxTurns ? turns + 1 : turns;
 }
 
 // All arbiters of the job know an iteration by the same number, whenever each of them began to watch.
 void Session::NumberIteration() {
-  if (!detector_.locked()) return;
-  const std::uint64_t iteration = ever_called_ / detector_.period();
+  if (!detector_.locked() && !gaps_.by_gaps()) return;
+  const std::uint64_t iteration = Iteration();
   const std::uint64_t turn = turn::TurnOf(turns_.asked()) / turn::TurnsOf(TurnsPerIteration());
   base::StoreWord(&turns_.page()->slot[turns_.slot()].iteration_offset,
                   static_cast<std::uint32_t>(iteration - turn));
+}
+
+// Where turns end at gaps, a turn: as good as the same on all ranks.
+std::uint32_t Session::Iteration() const {
+  return gaps_.by_gaps() ? gaps_.turns() : static_cast<std::uint32_t>(ever_called_ / detector_.period());
 }
 
 // Launches per stretch in the present turn; anybody may have scribbled on the word.
@@ -365,6 +383,7 @@ void Session::OnJoin(phase::Sequence sequence, phase::StreamKey stream) {
 void Session::Forget() {
   detector_.Reset();
   tracker_.Reset();
+  gaps_.Forget();
   since_wait_ = kJoinsBySeeing - kShowsOne;
   called_ = 0;
   scan_until_ = 0;
@@ -380,7 +399,6 @@ void Session::SetUp(const gates::Driver* driver, CUcontext context, std::uint32_
   driver_ = driver;
   context_ = context;
   overlap_ = overlap;
-  idle_watch_.set_turns_last(!overlap);
   if (!overlap) log::Write(log::Level::kInfo, "no MPS: turns last until their collectives have ended");
   transport_ = transport;
 }
@@ -455,13 +473,15 @@ void Session::Detach() {
 // launch: where stalls are usual at once, so that all ranks do it alike, else if somebody waits.
 int Session::OnTick() {
   constexpr int kNotWatched = 100'000;
-  const bool usual = idle_watch_.usual();
   if (!mutex_.TryLock()) return idle_watch_.next_look();
-  const bool taking = turns_.holding() && !blocked_ && mode_ == CROSSOVER_MODE_GATE;
+  idle_watch_.set_turns_last(!overlap_ && !gaps_.by_gaps());
+  if (gaps_.silent()) FollowByGaps();
+  const bool as_a_rule = idle_watch_.usual() || gaps_.by_gaps();
+  const bool taking = turns_.holding() && !blocked_ && (mode_ == CROSSOVER_MODE_GATE || gaps_.by_gaps());
   // A turn that lasts until its collective has ended waits for other ranks: the arbiter sees to that.
   const bool idle = taking && !lasts_ && !AnyCapture() && turns_.Idle(tracker_);
   if (taking && idle_watch_.Look(turns_.asked(), stretches_.launched(), idle) &&
-      (usual || turns_.OthersWait())) {
+      (as_a_rule || turns_.OthersWait())) {
     YieldIdleTurn();
   }
   const bool watched = mode_ == CROSSOVER_MODE_GATE;
@@ -499,11 +519,11 @@ void Session::PublishMemory() {
 bool Session::FillProfile(crossover_profile* profile) {
   if (!mutex_.TryLock()) return false;
   if (turns_.page() != nullptr) PublishMemory();
-  profile->iterations = detector_.periods_seen();
+  profile->iterations = detector_.periods_seen() + gaps_.turns();
   profile->turns = turns_.taken();
   profile->launches = slow_launches_;
   profile->period_tokens = detector_.period();
-  profile->turns_per_period = detector_.turns_per_period();
+  profile->turns_per_period = gaps_.by_gaps() ? 1 : detector_.turns_per_period();
   profile->transport = transport_;
   mutex_.Unlock();
   return true;

@@ -19,6 +19,7 @@
 #include "sidecar/phase/token.h"
 #include "sidecar/phase/tracker.h"
 #include "sidecar/session/communicators.h"
+#include "sidecar/session/gaps.h"
 #include "sidecar/session/idle_watch.h"
 #include "sidecar/session/stretches.h"
 #include "sidecar/session/turns.h"
@@ -43,6 +44,10 @@ class Session final : public link::Client {
   // Whether launches are to be looked at for such kernels.
   void WatchKernels(bool watch);
 
+  // Much was launched before any communicator was made: perhaps none ever is (gaps.h). Before the helper
+  // thread is started.
+  void ExpectNoCollectives();
+
   // --- The user's side: the driver.
   void BeforeLaunch(phase::StreamKey stream);  // only when `attention` asks for it
   void OnRecord(phase::EventKey event, phase::StreamKey stream);
@@ -58,6 +63,8 @@ class Session final : public link::Client {
   void OnStreamCreate();
   void OnStreamDestroy(phase::StreamKey stream);
   void OnEventDestroy(phase::EventKey event);
+  // Before the call: a context is destroyed or reset, or let go by somebody.
+  void OnContextMayEnd();
   void OnBeginCapture();  // before the call; OnEndCapture() if it fails
   void OnEndCapture() { captures_.fetch_sub(1, std::memory_order_relaxed); }
 
@@ -90,11 +97,17 @@ class Session final : public link::Client {
   void EndTurn();
   void CountTurn();
   void NumberIteration();
+  std::uint32_t Iteration() const;
   std::uint32_t TurnsPerIteration() const;
   void BeginTurn(phase::StreamKey launching);
   void MakeYieldPoint(phase::StreamKey launching);
   std::uint32_t StretchAsked() const;
   void YieldIdleTurn();
+  void LearnGaps(phase::StreamKey launching);
+  bool CanBeAsked(phase::StreamKey launching) const;
+  void OnUnaskable();
+  void PublishGaps();
+  void FollowByGaps();
   void OnJoin(phase::Sequence sequence, phase::StreamKey stream);
   void OnWait(phase::Sequence sequence, phase::StreamKey stream);
   void Forget();
@@ -129,6 +142,7 @@ class Session final : public link::Client {
   std::uint32_t transport_ = CROSSOVER_TRANSPORT_NONE;
   base::WatchReason watch_reason_ = base::WatchReason::kNone;
   IdleWatch idle_watch_;
+  Gaps gaps_;
   std::uint64_t slow_launches_ = 0;
   bool watch_kernels_ = true;
   bool by_kernels_ = false;  // tokens are kernels: how much they move is not known

@@ -31,10 +31,12 @@ inline phase::StreamKey KeyOf(CUstream stream, Flavour flavour) {
   return handle;
 }
 
+inline bool IsPerThread(phase::StreamKey key) { return (key & 7) == 2; }
+
 // Finds the handle for `key` on this thread. False for the per-thread stream of another thread, or no stream.
 inline bool HandleOf(phase::StreamKey key, CUstream* stream) {
   if (key == 0) return false;
-  if ((key & 7) == 2) {
+  if (IsPerThread(key)) {
     *stream = CU_STREAM_PER_THREAD;
     return key == PerThreadStream();
   }

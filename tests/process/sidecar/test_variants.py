@@ -5,6 +5,8 @@ import unittest
 from tests.process.sidecar.test_sidecar import Machine, run_beside, said_by_library
 
 _ITERATIONS, _WATCHED_ITERATIONS = 80, 30
+# Gradients that the host exchanges; enough launches before the first turn.
+_BY_HOST, _BY_HOST_ITERATIONS = ("--gradients=host", "--exchange-ms=12"), 120
 
 
 class Variants(unittest.TestCase):
@@ -57,6 +59,38 @@ class Variants(unittest.TestCase):
 
     def test_non_blocking_communicators(self):
         self.assert_is_watched("a communicator is non-blocking", "--nccl=nonblocking")
+
+    def assert_passes_turns_at_gaps(self, options=(), beside=(), **extra):
+        """Without a collective of NCCL's; answers with the turns that the jobs took."""
+        iterations = f"--iterations={_BY_HOST_ITERATIONS}"
+        machine = Machine(self)
+        options = {"a": (iterations, *_BY_HOST, *options), "b": (iterations, *(beside or (*_BY_HOST, *options)))}
+        alone = {name: machine.finish("s", machine.start("s", library=None, options=options[name]))[0]
+                 for name in options}
+        jobs = {name: machine.start(name, options=options[name], **extra) for name in options}
+        for name, ranks in jobs.items():
+            summary, said = machine.finish(name, ranks)
+            self.assertEqual(summary["losses_digest"], alone[name]["losses_digest"])
+            self.assertEqual(said_by_library(said), "")
+        events = machine.events()
+        self.assertNotIn("open", [event["event"] for event in events], "the watchdog had to")
+        for name in options:
+            self.assertGreater(sum(event["event"] == "hold" and event["gang"] == name for event in events), 40,
+                               "turns on both GPUs")
+
+    def test_gradients_outside_nccl(self):
+        self.assert_passes_turns_at_gaps()
+
+    def test_gradients_outside_nccl_beside_a_plain_job(self):
+        self.assert_passes_turns_at_gaps(beside=("--compute-ms=10",))
+
+    def test_gradients_outside_nccl_through_host_gates(self):
+        self.assert_passes_turns_at_gaps(CROSSOVER_GATES="host")
+
+    def test_gradients_outside_nccl_on_streams_that_only_their_threads_can_ask(self):
+        turns, said, _ = run_beside(self, _BY_HOST_ITERATIONS, (*_BY_HOST, "--stream=per-thread"))
+        self.assertIn("no collectives are seen", said)
+        self.assertEqual(turns, 0)
 
     def test_a_rank_that_leaves_early_takes_its_own_job_along_and_no_other(self):
         machine = Machine(self)

@@ -74,7 +74,7 @@ void FakeDriver::ForgetHostFunctions() { queued.clear(); }
 gates::Driver FakeDriver::Table() {
   gates::Driver driver;
   driver.CtxGetCurrent = [](CUcontext* current) {
-    *current = context();
+    *current = other_context != nullptr ? other_context : context();
     return CUDA_SUCCESS;
   };
   driver.CtxSetCurrent = [](CUcontext) { return CUDA_SUCCESS; };

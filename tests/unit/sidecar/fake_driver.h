@@ -18,6 +18,7 @@ struct FakeDriver {
   inline static bool host_functions_run = true;  // at once; else when RunHostFunctions() is called
   inline static CUstream capturing = nullptr;
   inline static CUstream busy = nullptr;
+  inline static CUcontext other_context = nullptr;  // current in place of ours, where there is one
 
   static void Clear() {
     calls.clear();
@@ -28,9 +29,10 @@ struct FakeDriver {
     host_functions_run = true;
     capturing = nullptr;
     busy = nullptr;
+    other_context = nullptr;
   }
 
-  // The context that is current on every thread.
+  // The context that is current on every thread, unless there is another.
   static CUcontext context() { return reinterpret_cast<CUcontext>(0x77); }
   static CUstream Stream(std::uintptr_t number) { return reinterpret_cast<CUstream>(number); }
 

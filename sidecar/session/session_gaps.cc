@@ -1,0 +1,86 @@
+// What Session does for a job whose collectives nobody sees: see gaps.h.
+
+#include "common/base/futex.h"
+#include "sidecar/log/log.h"
+#include "sidecar/session/session.h"
+#include "sidecar/session/streams.h"
+
+namespace crossover::session {
+
+void Session::ExpectNoCollectives() {
+  const base::Locked locked(mutex_);
+  gaps_.set_communicator(communicators_.AnyOfSeveralRanks());
+}
+
+// Streams that compute are being learned, and no period is known.
+void Session::LearnGaps(phase::StreamKey launching) {
+  const bool scanned = gaps_.scanning();
+  const bool refused = gaps_.refused();
+  const bool began = gaps_.OnLaunch();
+  if (began) {
+    log::Write(log::Level::kInfo, "no collectives are seen: turns end where the GPU has nothing to do");
+    for (const phase::StreamState& stream : tracker_.streams()) {
+      if (stream.compute && IsPerThread(stream.key)) gaps_.Refuse();
+    }
+    if (tracker_.full()) ObserveOnlyLocked(base::WatchReason::kStreams);
+  }
+  if (gaps_.by_gaps() && !CanBeAsked(launching)) gaps_.Refuse();
+  if (gaps_.refused() && !refused) OnUnaskable();
+  if (began || scanned != gaps_.scanning() || refused != gaps_.refused()) PublishGaps();
+}
+
+// Whether what is launched here now can be asked by the helper whether it has ended.
+bool Session::CanBeAsked(phase::StreamKey launching) const {
+  CUcontext current = nullptr;
+  return !IsPerThread(launching) && driver_->CtxGetCurrent(&current) == CUDA_SUCCESS && current == context_;
+}
+
+void Session::OnUnaskable() {
+  armed_ = false;
+  EndTurn();
+  if (watched_only()) return;
+  log::Write(log::Level::kWarn, "takes no turns: %s", base::Text(base::WatchReason::kUnaskable));
+}
+
+void Session::PublishGaps() {
+  if (turns_.page() == nullptr) return;
+  PublishPhase(gaps_.by_gaps() && mode_ == CROSSOVER_MODE_GATE && !watched_only() &&
+               taking_allowed_.load(std::memory_order_acquire));
+  SetAttention();
+}
+
+// On the helper's thread, which queues nothing: a turn is held on until it is idle.
+void Session::FollowByGaps() {
+  if (turns_.page() == nullptr || turns_.holding() || blocked_) return;
+  const std::uint32_t mode = mode_;
+  const bool watched = Follow();
+  const bool takes = watched && mode_ == CROSSOVER_MODE_GATE && gaps_.by_gaps() && !watched_only() &&
+                     taking_allowed_.load(std::memory_order_acquire);
+  if (mode == mode_ && armed_ == takes) return;
+  if (gaps_.by_gaps()) {
+    armed_ = takes;
+    joined_stream_ = 0;
+  }
+  if (watched) {
+    PublishGaps();
+  } else {
+    SetAttention();
+  }
+}
+
+void Session::OnContextMayEnd() {
+  const base::Locked locked(mutex_);
+  if (!gaps_.by_gaps()) return;
+  if (turns_.Idle(tracker_)) {
+    CountTurn();
+    turns_.ReleaseOnHost();
+  } else {
+    EndTurn();
+  }
+  armed_ = false;
+  gaps_.Forget();
+  tracker_.Reset();
+  PublishGaps();
+}
+
+}  // namespace crossover::session
