@@ -36,7 +36,8 @@ crossover_dlsym_answer Decide(DlsymFunction real, void* handle, const char* name
   if (owner == Library::kOurs && !Loaded(symbol.library)) return {nullptr, real(RTLD_NEXT, name)};
   // A library of another namespace (dlmopen) is not the one that our wrapper goes on to.
   const bool replace = owner == symbol.library && session::GetConfig().active && InOurNamespace(value);
-  return {nullptr, replace ? symbol.wrapper : value};
+  if (!replace) return {nullptr, value};
+  return {nullptr, owner == Library::kNccl ? FindNcclWrapper(name, value) : symbol.wrapper};
 }
 
 }  // namespace

@@ -5,7 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
+#include <cstdint>
 
 #include "common/base/optional_libc.h"
 #include "sidecar/hooks/elf.h"
@@ -121,15 +124,17 @@ bool Loaded(Library library) {
   return FindObject(library, &search);
 }
 
-void* FindSymbol(Library library, const char* name) {
+namespace {
+
+// Of the object that was loaded from `path`, which stays from here on, whoever closes it: what we find is
+// remembered, and called long after.
+void* FindIn(const char* path, bool profiling_twin, const char* name) {
   const DlsymFunction find = RealDlsym();
-  Search search;
-  if (find == nullptr || !base::LoaderIsThere() || !FindObject(library, &search)) return nullptr;
-  // What we find is remembered, and called long after: from here on the library stays, whoever closes it.
-  void* handle = dlopen(search.path, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+  if (find == nullptr) return nullptr;
+  void* handle = dlopen(path, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
   if (handle == nullptr) return nullptr;
   void* symbol = nullptr;
-  if (library == Library::kNccl) {
+  if (profiling_twin) {
     char profiling[128];
     snprintf(profiling, sizeof profiling, "p%s", name);
     symbol = find(handle, profiling);
@@ -137,6 +142,54 @@ void* FindSymbol(Library library, const char* name) {
   if (symbol == nullptr) symbol = find(handle, name);
   dlclose(handle);  // takes back our reference only
   return symbol;
+}
+
+// Of the files of NCCL, by number, where each lies: none before number 0 was met.
+constexpr std::size_t kMostFiles = 8;
+constinit std::array<std::atomic<std::uintptr_t>, kMostFiles> nccl_files{};
+
+// The number of the file at `address`, a new one if need be.
+std::size_t Number(std::uintptr_t address, std::size_t most) {
+  for (std::size_t number = 0; number < std::min(most, kMostFiles); ++number) {
+    std::uintptr_t there = 0;
+    if (nccl_files[number].compare_exchange_strong(there, address, std::memory_order_acq_rel) ||
+        there == address) {
+      return number;
+    }
+  }
+  return most;
+}
+
+std::uintptr_t BaseOf(const void* address, Dl_info* object) {
+  return dladdr(address, object) == 0 ? 0 : reinterpret_cast<std::uintptr_t>(object->dli_fbase);
+}
+
+}  // namespace
+
+void* FindSymbol(Library library, const char* name) {
+  Search search;
+  if (!base::LoaderIsThere() || !FindObject(library, &search)) return nullptr;
+  return FindIn(search.path, library == Library::kNccl, name);
+}
+
+std::size_t NcclFileOf(const void* address, std::size_t most) {
+  Dl_info object{}, first{};
+  const std::uintptr_t base = BaseOf(address, &object);
+  const void* always = FindSymbol(Library::kNccl, "ncclGetVersion");
+  if (base == 0 || always == nullptr) return 0;
+  // The first has number 0 whichever is met first.
+  Number(BaseOf(always, &first), 1);
+  const std::size_t number = Number(base, most);
+  if (number != 0 && number != most) dlopen(object.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+  return number;
+}
+
+void* FindNcclSymbol(std::size_t file, const char* name) {
+  if (file == 0) return FindSymbol(Library::kNccl, name);
+  Dl_info object{};
+  const auto* there = reinterpret_cast<const void*>(nccl_files[file].load(std::memory_order_acquire));
+  if (there == nullptr || !base::LoaderIsThere() || dladdr(there, &object) == 0) return nullptr;
+  return FindIn(object.dli_fname, true, name);
 }
 
 }  // namespace crossover::hooks

@@ -1,6 +1,8 @@
 // Finds the real libraries and the real dlsym.
 #pragma once
 
+#include <cstddef>
+
 namespace crossover::hooks {
 
 using DlsymFunction = void* (*)(void* handle, const char* name);
@@ -23,5 +25,12 @@ bool Loaded(Library library);
 // ("pncclX" for "ncclX") where there is one. Null where library or symbol are absent. What it returns is
 // valid for the life of the process: the library is not unloaded any more.
 void* FindSymbol(Library library, const char* name);
+
+// The number of the file of NCCL that an address lies in, always the same: 0 for the one that FindSymbol()
+// finds, `most` where so many are known already. A file that has a number stays in the process.
+std::size_t NcclFileOf(const void* address, std::size_t most);
+
+// FindSymbol() in the file of that number.
+void* FindNcclSymbol(std::size_t file, const char* name);
 
 }  // namespace crossover::hooks

@@ -17,13 +17,13 @@ struct NcclPolicy;
 #include "sidecar/hooks/nccl_hooks.def"
 #undef NCCL_HOOK
 
-template <NcclHook kHook, typename Function = typename NcclTraits<kHook>::Function>
+template <NcclHook kHook, typename Function = NcclFunction<kHook>>
 struct NcclWrapper;
 
 template <NcclHook kHook, typename... Arguments>
 struct NcclWrapper<kHook, NcclResult (*)(Arguments...)> {
   static NcclResult Call(Arguments... arguments) {
-    return NcclPolicy<kHook>::Type::template Run<kHook>(arguments...);
+    return NcclPolicy<RowOf(kHook)>::Type::template Run<kHook>(arguments...);
   }
 };
 

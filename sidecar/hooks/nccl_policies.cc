@@ -24,10 +24,10 @@ bool NonBlocking(NcclResult result, const void* config) {
 }
 
 // Communicators that came about in a way that is not in the table are met at their first collective.
-void Meet(NcclComm comm) {
+void Meet(NcclComm comm, std::size_t file) {
   if (comm == nullptr || session::TheSession().Knows(comm)) return;
-  const auto count = reinterpret_cast<PFN_ncclCommCount>(FindSymbol(Library::kNccl, "ncclCommCount"));
-  const auto rank_of = reinterpret_cast<PFN_ncclCommCount>(FindSymbol(Library::kNccl, "ncclCommUserRank"));
+  const auto count = reinterpret_cast<PFN_ncclCommCount>(FindNcclSymbol(file, "ncclCommCount"));
+  const auto rank_of = reinterpret_cast<PFN_ncclCommCount>(FindNcclSymbol(file, "ncclCommUserRank"));
   const session::InsideNccl inside;
   int ranks = 0;
   int rank = 0;
@@ -40,8 +40,8 @@ void Meet(NcclComm comm) {
 
 void BeforeCollective(NcclHook hook, CollectiveCall call) {
   if (!Active()) return;
-  Meet(call.comm);
-  call.token.function = static_cast<std::uint32_t>(hook);
+  Meet(call.comm, FileOf(hook));
+  call.token.function = static_cast<std::uint32_t>(RowOf(hook));
   const auto stream = static_cast<CUstream>(call.stream);
   session::TheSession().BeforeCollective(call.comm, call.token,
                                          session::KeyOf(stream, session::Flavour::kLegacy));

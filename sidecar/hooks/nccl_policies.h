@@ -73,7 +73,7 @@ template <NcclHook kTwin>
 struct CollectiveLike {
   template <NcclHook kHook, typename... Arguments>
   static NcclResult Run(Arguments... arguments) {
-    BeforeCollective(kTwin, DescribeConfigured(arguments...));
+    BeforeCollective(InFile(kTwin, FileOf(kHook)), DescribeConfigured(arguments...));
     return CallNccl<kHook>(arguments...);
   }
 };

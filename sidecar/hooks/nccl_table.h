@@ -16,6 +16,21 @@ enum class NcclHook : std::size_t {
   kCount
 };
 
+// A process may have several files of NCCL in it, each loaded by whoever brought it. A communicator of one
+// must not get into calls of another, so each has wrappers of its own, whose real functions are its own: a
+// hook is a row and the file. File 0 is that which the exported names go on to.
+inline constexpr std::size_t kNcclHooks = static_cast<std::size_t>(NcclHook::kCount);
+inline constexpr std::size_t kNcclFiles = 3;
+
+constexpr NcclHook InFile(NcclHook hook, std::size_t file) {
+  return static_cast<NcclHook>(static_cast<std::size_t>(hook) + file * kNcclHooks);
+}
+constexpr NcclHook RowOf(NcclHook hook) {
+  return static_cast<NcclHook>(static_cast<std::size_t>(hook) % kNcclHooks);
+}
+constexpr std::size_t FileOf(NcclHook hook) { return static_cast<std::size_t>(hook) / kNcclHooks; }
+
+// By row.
 template <NcclHook kHook>
 struct NcclTraits;
 
@@ -28,11 +43,14 @@ struct NcclTraits;
 #include "sidecar/hooks/nccl_hooks.def"
 #undef NCCL_HOOK
 
-template <NcclHook kHook, typename Function = typename NcclTraits<kHook>::Function>
+template <NcclHook kHook>
+using NcclFunction = typename NcclTraits<RowOf(kHook)>::Function;
+
+template <NcclHook kHook, typename Function = NcclFunction<kHook>>
 struct NcclFirstCall;
 
 template <NcclHook kHook>
-inline constinit std::atomic<typename NcclTraits<kHook>::Function> real_nccl{&NcclFirstCall<kHook>::Call};
+inline constinit std::atomic<NcclFunction<kHook>> real_nccl{&NcclFirstCall<kHook>::Call};
 
 template <NcclHook kHook>
 auto RealNccl() {
@@ -42,8 +60,8 @@ auto RealNccl() {
 template <NcclHook kHook, typename... Arguments>
 struct NcclFirstCall<kHook, NcclResult (*)(Arguments...)> {
   static NcclResult Call(Arguments... arguments) {
-    const auto real = reinterpret_cast<typename NcclTraits<kHook>::Function>(
-        FindSymbol(Library::kNccl, NcclTraits<kHook>::kSymbol));
+    const auto real = reinterpret_cast<NcclFunction<kHook>>(
+        FindNcclSymbol(FileOf(kHook), NcclTraits<RowOf(kHook)>::kSymbol));
     if (real == nullptr) return kNcclSystemError;
     real_nccl<kHook>.store(real, std::memory_order_relaxed);
     return real(arguments...);

@@ -54,14 +54,21 @@ void* RealOf(std::size_t index) {
   return real;
 }
 
+template <NcclHook kHook>
+void* NcclWrapperIn(std::size_t file) {
+  static_assert(kNcclFiles == 3);
+  if (file == 0) return reinterpret_cast<void*>(&NcclWrapper<InFile(kHook, 0)>::Call);
+  if (file == 1) return reinterpret_cast<void*>(&NcclWrapper<InFile(kHook, 1)>::Call);
+  return reinterpret_cast<void*>(&NcclWrapper<InFile(kHook, 2)>::Call);
+}
+
 struct NcclRow {
   const char* symbol;
-  void* (*wrapper)();
+  void* (*wrapper)(std::size_t file);
 };
 
 constexpr NcclRow kNcclRows[] = {
-#define NCCL_HOOK(symbol, type, policy) \
-  {#symbol, [] { return reinterpret_cast<void*>(&NcclWrapper<NcclHook::k_##symbol>::Call); }},
+#define NCCL_HOOK(symbol, type, policy) {#symbol, &NcclWrapperIn<NcclHook::k_##symbol>},
 #include "sidecar/hooks/nccl_hooks.def"
 #undef NCCL_HOOK
 };
@@ -87,12 +94,21 @@ Symbol FindWrapper(const char* name) {
     if (strcmp(kRows[i].symbol, name) == 0) return {Library::kCuda, WrapperOf(static_cast<CudaHook>(i))};
   }
   for (const NcclRow& row : kNcclRows) {
-    if (strcmp(row.symbol, name) == 0) return {Library::kNccl, row.wrapper()};
+    if (strcmp(row.symbol, name) == 0) return {Library::kNccl, row.wrapper(0)};
   }
   for (const NvmlRow& row : kNvmlRows) {
     if (strcmp(row.symbol, name) == 0) return {Library::kNvml, row.wrapper};
   }
   return {};
+}
+
+void* FindNcclWrapper(const char* name, void* real) {
+  const std::size_t file = NcclFileOf(real, kNcclFiles);
+  if (file == kNcclFiles) return real;
+  for (const NcclRow& row : kNcclRows) {
+    if (strcmp(row.symbol, name) == 0) return row.wrapper(file);
+  }
+  return real;
 }
 
 void* MatchByVersion(const char* name, int version, std::uint64_t flags) {

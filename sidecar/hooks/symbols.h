@@ -16,6 +16,10 @@ struct Symbol {
 
 Symbol FindWrapper(const char* name);
 
+// The wrapper of NCCL's `name` for the file of NCCL in which `real` is its real function. `real` itself where
+// there are more such files than wrappers.
+void* FindNcclWrapper(const char* name, void* real);
+
 // What to hand out in place of `real`, which cuGetProcAddress answered for (name, version, flags): the
 // wrapper of the row whose real function that is; failing that the wrapper of the newest row of that name and
 // flavour which `version` reaches; else `real` itself. `version` may be larger than any row's.

@@ -78,6 +78,27 @@ void Nccl(const char* user) {
   Say("dlsym-version", Owner(dlsym(nccl, "ncclGetVersion")));
 }
 
+// Files of NCCL that were opened one after the other, each under its own path: what is found in each, and
+// which file it goes on to. A library that is linked against NCCL, if there is one, has the first.
+void SeveralNccls(const char* user, int count, char** paths) {
+  for (int i = 0; i < count; ++i) {
+    void* nccl = dlopen(paths[i], RTLD_NOW | RTLD_LOCAL);
+    if (nccl == nullptr) return Say("nccl", dlerror());
+    for (const char* name : {"ncclGroupStart", "ncclGroupEnd", "ncclGetVersion"}) {
+      void* found = dlsym(nccl, name);
+      int version = 0;
+      const int result = std::strcmp(name, "ncclGetVersion") == 0
+                             ? reinterpret_cast<int (*)(int*)>(found)(&version)
+                             : reinterpret_cast<int (*)()>(found)();
+      Say(std::to_string(i) + "-" + name, Owner(found) + " " + std::to_string(result));
+    }
+  }
+  void* library = dlopen(user, RTLD_NOW | RTLD_LOCAL);
+  Say("linked", library == nullptr
+                    ? dlerror()
+                    : std::to_string(reinterpret_cast<int (*)()>(dlsym(library, "call_group_start"))()));
+}
+
 // A library that the program closes and opens again. Where it was something else lies meanwhile, if it is
 // gone: it comes back at another address.
 void Reload() {
@@ -154,6 +175,7 @@ int main(int argc, char** argv) {
   if (what == "proc-address") ProcAddress();
   if (what == "scopes") Scopes();
   if (what == "nccl" && argc > 2) Nccl(argv[2]);
+  if (what == "several-nccls" && argc > 3) SeveralNccls(argv[2], argc - 3, argv + 3);
   if (what == "reload") Reload();
   if (what == "runtime" && argc > 2) Runtime(argv[2]);
   if (what == "caller" && argc > 3) Caller(argv[2], argv[3]);

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -91,6 +92,30 @@ class Lookups(unittest.TestCase):
         found = answers("nccl", os.environ["NCCL_USER"], LD_LIBRARY_PATH=os.environ["FAKE_NCCL"], **self.gang)
         self.assertEqual(found, {"call_group_start": "41", "call_group_end": "42", "call_get_version": "43",
                                  "dlsym-start": "libcrossover", "dlsym-version": "libnccl"})
+
+    def files_of_nccl(self, count, **options):
+        """What is found in so many files of NCCL, each opened by its path; those from the third on are copies."""
+        paths = [Path(os.environ[name]) / "libnccl.so.2" for name in ("FAKE_NCCL", "OTHER_NCCL")]
+        with tempfile.TemporaryDirectory() as directory:
+            for copy in range(2, count):
+                paths.append(Path(directory) / str(copy) / "libnccl.so.2")
+                paths[-1].parent.mkdir()
+                shutil.copy(paths[copy % 2], paths[-1])
+            return answers("several-nccls", os.environ["NCCL_USER"], *map(str, paths[:count]),
+                           LD_LIBRARY_PATH=os.environ["FAKE_NCCL"], **options, **self.gang)
+
+    def test_several_files_of_nccl_are_told_apart(self):
+        count = 5
+        plain = self.files_of_nccl(count, preload=())
+        self.assertEqual(plain["1-ncclGroupEnd"], "libnccl 142")
+        hooked = self.files_of_nccl(count)
+        for i in range(count):
+            # The first three have wrappers of their own, which go on to the profiling twins; the rest are left alone.
+            owner, start = ("libcrossover", 41) if i < 3 else ("libnccl", 40)
+            other = 100 * (i % 2)
+            self.assertEqual([hooked.pop(f"{i}-{name}") for name in ("ncclGroupStart", "ncclGroupEnd", "ncclGetVersion")],
+                             [f"{owner} {start + other}", f"{owner} {42 + other}", f"libnccl {43 + other}"], i)
+        self.assertEqual(hooked, {"linked": "41"})
 
     def test_a_library_that_is_closed_and_opened_again(self):
         self.gang["LD_LIBRARY_PATH"] = os.environ["FAKE_NCCL"]
