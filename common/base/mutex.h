@@ -1,5 +1,7 @@
 // A mutex that is constant-initialised and never destroyed: hooks run before constructors and after
-// destructors of static objects.
+// destructors of static objects. Whoever holds it is not cancelled (pthread_cancel) until it is given back:
+// what is called meanwhile may be a point of cancellation (a driver that polls, a write of a log), where the
+// thread would end, and nobody would give it back.
 #pragma once
 
 #include <pthread.h>
@@ -8,15 +10,52 @@
 
 namespace crossover::base {
 
+// The calling thread is not cancelled as long as this lives: a request waits.
+class Uncancelled {
+ public:
+  Uncancelled() : before_(Set(PTHREAD_CANCEL_DISABLE)) {}
+  ~Uncancelled() { Set(before_); }
+  Uncancelled(const Uncancelled&) = delete;
+  Uncancelled& operator=(const Uncancelled&) = delete;
+
+  // Sets the state and answers with what it was.
+  static int Set(int state) {
+    int before = state;
+    if (pthread_setcancelstate != nullptr) pthread_setcancelstate(state, &before);
+    return before;
+  }
+
+ private:
+  const int before_;
+};
+
 class Mutex {
  public:
   constexpr Mutex() = default;
-  void Lock() { pthread_mutex_lock(&mutex_); }
-  bool TryLock() { return pthread_mutex_trylock(&mutex_) == 0; }
-  void Unlock() { pthread_mutex_unlock(&mutex_); }
+  void Lock() {
+    const int before = Uncancelled::Set(PTHREAD_CANCEL_DISABLE);
+    pthread_mutex_lock(&mutex_);
+    before_ = before;
+  }
+  bool TryLock() {
+    const int before = Uncancelled::Set(PTHREAD_CANCEL_DISABLE);
+    const bool locked = pthread_mutex_trylock(&mutex_) == 0;
+    if (locked) {
+      before_ = before;
+    } else {
+      Uncancelled::Set(before);
+    }
+    return locked;
+  }
+  void Unlock() {
+    const int before = before_;
+    pthread_mutex_unlock(&mutex_);
+    Uncancelled::Set(before);
+  }
 
  private:
   pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
+  int before_ = PTHREAD_CANCEL_ENABLE;  // of whoever holds it
 };
 
 class Locked {

@@ -22,6 +22,7 @@ extern "C" int __register_atfork(void (*prepare)(), void (*parent)(), void (*chi
 #pragma weak pthread_attr_setstacksize
 #pragma weak pthread_create
 #pragma weak pthread_mutex_trylock
+#pragma weak pthread_setcancelstate
 #pragma weak pthread_setname_np
 #pragma weak pthread_sigmask
 

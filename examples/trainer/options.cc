@@ -126,11 +126,14 @@ const std::vector<Flag>& Flags() {
        "waits for the buckets: the compute stream, or the host by polling: stream or host (stream)",
        Choice<Join>(&Options::join, {{"stream", Join::kStream}, {"host", Join::kHost}})},
       {"launch", "WHAT",
-       "kernels; graphs: what lies between two collectives is captured first; or threads: each iteration is "
-       "launched by a thread of its own (kernels)",
+       "kernels; graphs: what lies between two collectives is captured first; threads: each iteration is "
+       "launched by a thread of its own; or cancelled: in each a thread that was cancelled launches the "
+       "first "
+       "kernel behind the buckets, and ends there (kernels)",
        Choice<LaunchBy>(&Options::launch, {{"kernels", LaunchBy::kKernels},
                                            {"graphs", LaunchBy::kGraphs},
-                                           {"threads", LaunchBy::kThreads}})},
+                                           {"threads", LaunchBy::kThreads},
+                                           {"cancelled", LaunchBy::kCancelled}})},
       {"loader", "NAME", "none, or fork: a child process that reads batches, one for each iteration (none)",
        Choice<Loader>(&Options::loader, {{"none", Loader::kNone}, {"fork", Loader::kFork}})},
       {"kernels", "NAME", "fatbin, text, or auto: the first of them that loads (auto)",

@@ -15,8 +15,8 @@ enum class NcclUse { kPlain, kConfig, kNonBlocking, kSplit, kTwo };
 enum class Gradients { kNccl, kHost };  // how they are reduced
 enum class Join { kStream, kHost };     // who waits for the buckets
 // Graphs: what lies between two collectives is captured, then launched. Threads: each iteration by another
-// one.
-enum class LaunchBy { kKernels, kGraphs, kThreads };
+// one. Cancelled: in each iteration a thread ends in the midst of a launch.
+enum class LaunchBy { kKernels, kGraphs, kThreads, kCancelled };
 enum class Leave { kAtOnce, kWhileLaunching };
 enum class Loader { kNone, kFork };
 enum class ComputeStream { kLegacy, kOwn, kPerThread };

@@ -1,6 +1,10 @@
 #include "examples/trainer/runner.h"
 
+#include <pthread.h>
+
 #include <span>
+
+#include "examples/trainer/failure.h"
 
 namespace crossover::trainer {
 
@@ -18,6 +22,7 @@ Runner::Runner(Gpu& gpu, Communicator* communicator, HostExchange* exchange, Tim
       one_stream_(options.variant == Variant::kOneStream),
       host_joins_(options.join == Join::kHost),
       graphs_(options.launch == LaunchBy::kGraphs),
+      cancelled_(options.launch == LaunchBy::kCancelled),
       ready_(gpu.MakeEvent(false)),
       done_(gpu.MakeEvent(false)) {
   for (std::uint32_t b = 0; b < kBuckets; ++b) {
@@ -93,6 +98,27 @@ void Runner::ExchangeBuckets() {
   gpu_.Upload(state.bucket, gradients.data(), gradients.size_bytes());
 }
 
+// Where the driver has a point of cancellation it ends there, else as soon as the launch is over.
+void Runner::ResumeOnADoomedThread() {
+  const auto run = [](void* self) -> void* {
+    int before = 0;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+    auto* const runner = static_cast<Runner*>(self);
+    runner->gpu_.MakeCurrent();
+    pthread_cancel(pthread_self());
+    pthread_setcancelstate(before, &before);
+    runner->gpu_.Launch(Kernel::kMarker, 0, runner->state_.training_on_device, 0, 0, 0);
+    pthread_testcancel();
+    return nullptr;
+  };
+  pthread_t thread{};
+  void* end = nullptr;
+  if (pthread_create(&thread, nullptr, run, this) != 0 || pthread_join(thread, &end) != 0 ||
+      end != PTHREAD_CANCELED) {
+    throw Failure("no thread that was cancelled");
+  }
+}
+
 void Runner::JoinBuckets() {
   timeline_.CloseSegment();
   if (exchange_ != nullptr) {
@@ -106,6 +132,7 @@ void Runner::JoinBuckets() {
       gpu_.StreamWait(gpu_.compute(), done);
     }
   }
+  if (cancelled_) ResumeOnADoomedThread();
   ResumeCompute();
 }
 

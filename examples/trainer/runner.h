@@ -38,6 +38,8 @@ class Runner {
   void JoinBuckets();
   // All buckets at once, once the compute stream is here.
   void ExchangeBuckets();
+  // From a thread that ends in the midst of a launch.
+  void ResumeOnADoomedThread();
   // Launches what has been captured since the last collective.
   void FlushGraph();
   void Execute(const Step& step, std::uint64_t duration_ns, std::uint64_t iteration);
@@ -52,6 +54,7 @@ class Runner {
   const bool one_stream_;
   const bool host_joins_;
   const bool graphs_;
+  const bool cancelled_;
   bool capturing_ = false;
   bool evaluating_ = false;
   std::array<CUevent, kBuckets> bucket_ready_;

@@ -4,6 +4,7 @@
 
 #include <tuple>
 
+#include "common/base/mutex.h"
 #include "sidecar/hooks/activation.h"
 #include "sidecar/hooks/cuda_table.h"
 #include "sidecar/hooks/nccl_kernels.h"
@@ -210,6 +211,7 @@ struct EventDestroy {
 struct BeginCapture {
   template <CudaHook kHook, typename... Arguments>
   static CUresult Run(Arguments... arguments) {
+    const base::Uncancelled uncancelled;  // one more capture would be counted for ever
     session::TheSession().OnBeginCapture();
     const CUresult result = RealCuda<kHook>()(arguments...);
     if (result != CUDA_SUCCESS) session::TheSession().OnEndCapture();

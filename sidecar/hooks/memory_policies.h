@@ -3,6 +3,7 @@
 // there is. Each Run() calls the real function at most once; not at all where the budget is used up.
 #pragma once
 
+#include "common/base/mutex.h"
 #include "sidecar/hooks/cuda_policies.h"
 #include "sidecar/hooks/cuda_table.h"
 #include "sidecar/memory/ledger.h"
@@ -18,7 +19,8 @@ void TellRefusal(std::size_t bytes);
 std::uint64_t BytesOf(const CUDA_ARRAY_DESCRIPTOR& array);
 std::uint64_t BytesOf(const CUDA_ARRAY3D_DESCRIPTOR& array, unsigned levels = 1);
 
-// Room for an allocation that is being made; given back unless Keep() is called.
+// Room for an allocation that is being made; given back unless Keep() is called. The thread cannot be
+// cancelled in between, and leave the books wrong.
 class Room {
  public:
   Room(std::int32_t device, std::uint64_t bytes)
@@ -43,6 +45,7 @@ class Room {
   }
 
  private:
+  const base::Uncancelled uncancelled_;
   const std::int32_t device_;
   const std::uint64_t bytes_;
   const bool ok_;

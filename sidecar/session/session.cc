@@ -95,6 +95,8 @@ void Session::BeforeLaunch(phase::StreamKey stream) {
   if (nccl_depth > 0) return;
   std::uint32_t why = attention.load(std::memory_order_relaxed) & ~kAttendKernels;
   if (why == 0 || (why == kAttendCount && !stretches_.Launch())) return;
+  const base::Uncancelled
+      uncancelled;  // in a gate that blocks too, where the lock is not held; waits are bounded
   mutex_.Lock();
   ++slow_launches_;
   why = attention.load(std::memory_order_relaxed);

@@ -151,6 +151,7 @@ StreamPtr MakeStream(const std::shared_ptr<Context>& context, unsigned flags, in
 }
 
 CUresult FindStream(CUstream handle, StreamPtr* stream) {
+  if (Faults().cancellation_points) ::pthread_testcancel();
   if (handle != nullptr && handle != CU_STREAM_LEGACY && handle != CU_STREAM_PER_THREAD) {
     if (const CUresult result = Ready(); result != CUDA_SUCCESS) return result;
     *stream = Handles<Stream>().Find(handle);

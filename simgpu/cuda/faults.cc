@@ -29,6 +29,8 @@ bool ParseFaults(const std::string& text, FaultSet* faults, std::string* error) 
       faults->memops_unsupported = true;
     } else if (item == "host_register_fails") {
       faults->host_register_fails = true;
+    } else if (item == "cancellation_points") {
+      faults->cancellation_points = true;
     } else if (item == "stuck_stream") {
       faults->stuck_after = 0;
     } else if (name == "stuck_stream") {
@@ -49,7 +51,7 @@ bool ParseFaults(const std::string& text, FaultSet* faults, std::string* error) 
     if (good) continue;
     *error = "'" + item +
              "' is none of memops_unsupported, memops_fail:N, host_register_fails, delayed_writes_us:N, "
-             "stuck_stream[:N], queues:N, launch_fails:N, drop_wait:N";
+             "stuck_stream[:N], queues:N, launch_fails:N, cancellation_points, drop_wait:N";
     return false;
   }
   return true;

@@ -7,6 +7,7 @@
 //   stuck_stream[:N]          streams stop working for good after N pieces of work (default 0)
 //   queues:N                  all streams of a GPU share N hardware queues: false dependencies
 //   launch_fails:N            the N-th launch of the process and all after it return CUDA_ERROR_LAUNCH_FAILED
+//   cancellation_points       calls that name a stream are points of cancellation, as where a driver polls
 //   drop_wait:N               the N-th cuStreamWaitEvent of the process, from 0, does nothing
 #pragma once
 
@@ -25,6 +26,7 @@ struct FaultSet {
   long queues = 0;
   long launch_fails_after = -1;
   long dropped_wait = -1;
+  bool cancellation_points = false;
 };
 
 // False, with one line in *error, for an unknown fault or a bad number.

@@ -1,5 +1,7 @@
 #include "tests/unit/sidecar/fake_driver.h"
 
+#include <pthread.h>
+
 #include <array>
 #include <cstddef>
 #include <sstream>
@@ -51,6 +53,7 @@ std::string Number(turn::TurnNumber k) {
 }
 
 CUresult BatchMemOp(CUstream stream, unsigned int count, CUstreamBatchMemOpParams* params, unsigned int) {
+  if (FakeDriver::cancellation_points) pthread_testcancel();
   if (!FakeDriver::memops_supported) return CUDA_ERROR_NOT_SUPPORTED;
   std::string line = "memop " + Hex(stream);
   for (unsigned int i = 0; i < count; ++i) {
@@ -99,7 +102,10 @@ gates::Driver FakeDriver::Table() {
     return CUDA_SUCCESS;
   };
   driver.EventRecord = [](CUevent, CUstream stream) { return Note("record " + Hex(stream)); };
-  driver.EventSynchronize = [](CUevent) { return Note("synchronize"); };
+  driver.EventSynchronize = [](CUevent) {
+    if (cancellation_points) pthread_testcancel();
+    return Note("synchronize");
+  };
   // Runs at once: the stream has nothing else to do.
   driver.LaunchHostFunc = [](CUstream stream, CUhostFn function, void* data) {
     if (!host_functions_work) return CUDA_ERROR_NOT_SUPPORTED;

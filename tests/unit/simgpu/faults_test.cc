@@ -10,14 +10,16 @@ TEST(FaultsTest, ReadsAList) {
   FaultSet faults;
   std::string error;
   ASSERT_TRUE(ParseFaults(
-      "memops_unsupported,delayed_writes_us:250,stuck_stream:7,queues:1,drop_wait:3,memops_fail:9", &faults,
-      &error));
+      "memops_unsupported,delayed_writes_us:250,stuck_stream:7,queues:1,drop_wait:3,memops_fail:9,"
+      "cancellation_points",
+      &faults, &error));
   EXPECT_TRUE(faults.memops_unsupported);
   EXPECT_FALSE(faults.host_register_fails);
   EXPECT_EQ(faults.delayed_writes_us, 250);
   EXPECT_EQ(faults.stuck_after, 7);
   EXPECT_EQ(faults.queues, 1);
   EXPECT_EQ(faults.dropped_wait, 3);
+  EXPECT_TRUE(faults.cancellation_points);
   EXPECT_EQ(faults.memops_fail_after, 9);
 }
 

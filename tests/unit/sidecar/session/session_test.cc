@@ -1,9 +1,12 @@
 #include "sidecar/session/session.h"
 
 #include <gmock/gmock.h>
+#include <pthread.h>
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
+#include <utility>
 
 #include "sidecar/session/attention.h"
 #include "tests/unit/sidecar/fake_driver.h"
@@ -119,6 +122,76 @@ TEST_F(SessionTest, ReleasesBeforeTheLastBucketAndAcquiresAtTheFirstLaunchAfterI
   Launch();
   EXPECT_THAT(FakeDriver::calls, ElementsAre("memop 100 ready=2 gate>=2 hold=2 gate=2.end"));
   EXPECT_EQ(attention, std::uint32_t{kAttendCount}) << "launches take no lock again";
+}
+
+// A thread of the user's that ends inside a call of the driver which we make must not take our lock with it.
+class CancelledThreadTest : public SessionTest {
+ protected:
+  // Runs it on a thread that was cancelled before. Answers with whether it got to its end and then ended.
+  bool Runs(std::function<void()> call) {
+    call_ = std::move(call);
+    to_the_end_ = false;
+    FakeDriver::cancellation_points = true;
+    pthread_t thread{};
+    void* end = nullptr;
+    const auto run = [](void* self) -> void* {
+      auto* const test = static_cast<CancelledThreadTest*>(self);
+      pthread_cancel(pthread_self());
+      test->call_();
+      test->to_the_end_ = true;
+      pthread_testcancel();
+      return nullptr;
+    };
+    EXPECT_EQ(pthread_create(&thread, nullptr, run, this), 0);
+    EXPECT_EQ(pthread_join(thread, &end), 0);
+    FakeDriver::cancellation_points = false;
+    return to_the_end_ && end == PTHREAD_CANCELED;
+  }
+
+  // Whether nobody holds the session's lock.
+  bool Free() {
+    crossover_profile profile{};
+    return session_.FillProfile(&profile);
+  }
+
+  std::function<void()> call_;
+  bool to_the_end_ = false;
+};
+
+TEST_F(CancelledThreadTest, EndsBehindALaunchThatBeginsATurn) {
+  TakeTurns();
+  Collective(10);
+  Collective(20);
+  Join();
+  FakeDriver::calls.clear();
+  EXPECT_TRUE(Runs([this] { Launch(); }));
+  EXPECT_THAT(FakeDriver::calls, ElementsAre("memop 100 ready=2 gate>=2 hold=2 gate=2.end"));
+  ASSERT_TRUE(Free());
+}
+
+TEST_F(CancelledThreadTest, EndsBehindAGateThatBlocked) {
+  TakeTurns();
+  Collective(10);
+  FakeDriver::memops_supported = false;
+  ::testing::internal::CaptureStderr();
+  Collective(20);
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(), ::testing::EndsWith("host gates instead\n"));
+  Join();
+  slot().gate = turn::OpenAny(0);
+  EXPECT_TRUE(Runs([this] { Launch(); }));
+  EXPECT_EQ(slot().hold, turn::FirstStretch(2));
+  ASSERT_TRUE(Free());
+  Collective(10);
+  Collective(20);
+  EXPECT_EQ(slot().rel, slot().hold) << "nobody is thought to wait there still";
+}
+
+TEST_F(CancelledThreadTest, EndsBehindACollectiveThatEndsATurn) {
+  TakeTurns();
+  Collective(10);
+  EXPECT_TRUE(Runs([this] { Collective(20); }));
+  ASSERT_TRUE(Free());
+  EXPECT_THAT(FakeDriver::calls, ElementsAre("nccl 10", "memop 100 gate=2 rel=1", "nccl 20"));
 }
 
 // A GPU that runs one process at a time: a collective beside another job's compute would only slow both down.
