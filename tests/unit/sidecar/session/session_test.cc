@@ -629,6 +629,56 @@ TEST_F(WatchdogTest, JobsThatWaitByLookingAreFoundOut) {
   EXPECT_EQ(slot().phase, static_cast<std::uint32_t>(CROSSOVER_PHASE_TAKING));
 }
 
+// docs/design/0003-hooks-and-phases.md, Limits.
+class PollingTest : public WatchdogTest {
+ protected:
+  // Two collectives, joined by looking; `waits`: for the first one it really waits.
+  void PolledIteration(bool waits = false) {
+    Launch();
+    Collective(10);
+    if (waits) session_.OnHostWaitStream(kSide);
+    Launch();
+    Collective(20);
+    session_.OnRecord(kEnd, kSide);
+    session_.OnHostSawEvent(kEnd);
+    Launch();
+  }
+  bool Locked() { return slot().phase == static_cast<std::uint32_t>(CROSSOVER_PHASE_LOCKED); }
+  static constexpr int kIterationsForgotten = 256 / 2;
+};
+
+TEST_F(PollingTest, ARealWaitMakesLooksCountForNothingFor256Collectives) {
+  for (int i = 0; i < 50; ++i) PolledIteration();
+  ASSERT_TRUE(Locked());
+  PolledIteration(true);
+  for (int i = 1; i < kIterationsForgotten; ++i) {
+    PolledIteration();
+    ASSERT_FALSE(Locked()) << i;
+  }
+  for (int i = 0; i < 8; ++i) PolledIteration();
+  EXPECT_TRUE(Locked());
+}
+
+TEST_F(PollingTest, AWaitForWhatWasSeenToBeDoneIsNone) {
+  for (int i = 0; i < 50; ++i) PolledIteration();
+  for (int i = 0; i < 50; ++i) {
+    PolledIteration();
+    session_.OnHostWaitStream(kSide);
+    ASSERT_TRUE(Locked()) << i;
+  }
+}
+
+TEST_F(PollingTest, RealWaitsThatComeMoreOftenLeaveItLearningAndNothingSaysSo) {
+  slot().mode = CROSSOVER_MODE_GATE;
+  for (int i = 0; i < 20; ++i) {
+    PolledIteration(true);
+    for (int j = i; j < kIterationsForgotten - 2; ++j) PolledIteration();  // never as often as the last time
+  }
+  EXPECT_EQ(slot().phase, static_cast<std::uint32_t>(CROSSOVER_PHASE_LEARNING));
+  EXPECT_EQ(slot().watch_reason, 0u);
+  EXPECT_EQ(session_.Asked(), 0u);
+}
+
 // NCCL is linked into the program: its collectives are known as kernels.
 class LinkedNcclTest : public SessionTest {
  protected:
@@ -717,6 +767,22 @@ TEST_F(LinkedNcclTest, KernelsThatAreAllAlikeAreWatchedOnly) {
   // What does not repeat so any more may be gated yet.
   for (int i = 0; i < 6; ++i) Kernel(8), LinkedIteration();
   EXPECT_EQ(slot().watch_reason, 0u);
+}
+
+// More turns than an iteration may have: nothing is taken, and that is no fault of the job's to be told of.
+TEST_F(LinkedNcclTest, LayersThatCommunicateOneByOneAreLearnedOnAndGiveNoReason) {
+  slot().mode = CROSSOVER_MODE_GATE;
+  ::testing::internal::CaptureStderr();
+  for (int i = 0; i < 60; ++i) {
+    for (std::uint64_t layer = 1; layer <= phase::Detector::kMaxTurns + 1; ++layer) {
+      Launch();
+      Kernel(layer, kCompute);
+    }
+  }
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+  EXPECT_EQ(slot().phase, static_cast<std::uint32_t>(CROSSOVER_PHASE_LEARNING));
+  EXPECT_EQ(slot().watch_reason, 0u);
+  EXPECT_EQ(session_.Asked(), 0u);
 }
 
 TEST_F(LinkedNcclTest, CallsThatAreAllAlikeAreAnIterationEach) {
