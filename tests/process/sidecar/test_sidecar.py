@@ -113,7 +113,8 @@ class Lookups(unittest.TestCase):
             # The first three have wrappers of their own, which go on to the profiling twins; the rest are left alone.
             owner, start = ("libcrossover", 41) if i < 3 else ("libnccl", 40)
             other = 100 * (i % 2)
-            self.assertEqual([hooked.pop(f"{i}-{name}") for name in ("ncclGroupStart", "ncclGroupEnd", "ncclGetVersion")],
+            found = [hooked.pop(f"{i}-{name}") for name in ("ncclGroupStart", "ncclGroupEnd", "ncclGetVersion")]
+            self.assertEqual(found,
                              [f"{owner} {start + other}", f"{owner} {42 + other}", f"libnccl {43 + other}"], i)
         self.assertEqual(hooked, {"linked": "41"})
 
