@@ -65,14 +65,18 @@ class Control:
         self._start(replica, replica.extender,
                     [str(self._build.program("crossover-extender")), "--config", str(config)])
 
-    def start_scheduler(self, number):
+    def start_scheduler(self, number, **unusual):
+        """`unusual`: see _scheduler_configuration."""
         replica = self.replicas[number]
         config = self._directory / f"{replica.scheduler}.json"
-        config.write_text(json.dumps(self._scheduler_configuration(replica)), encoding="utf-8")
+        config.write_text(json.dumps(self._scheduler_configuration(replica, **unusual)), encoding="utf-8")
         self._start(replica, replica.scheduler, [
             self._cluster.setup.programs.path("kube-scheduler"), "--config", str(config), "--bind-address", "127.0.0.1",
             "--secure-port", str(replica.scheduler_port), "--cert-dir", str(self._directory / replica.scheduler),
-            "--v", "2"])
+            "--authorization-always-allow-paths", "/healthz,/readyz,/livez,/metrics", "--v", "2"])
+
+    def stop_scheduler(self, number):
+        self._cluster.processes.stop([self.replicas[number].scheduler])
 
     def await_profile(self, namespace, key):
         """Until it is known what jobs of this profile key need: before, nobody comes beside such a job."""
@@ -85,9 +89,17 @@ class Control:
 
     def check(self):
         for replica in self.replicas:
-            for name in (replica.extender, replica.scheduler):
-                if not self._cluster.processes.alive(name):
-                    raise Failed(f"{name} has ended; its last words: {self._cluster.processes.last_words(name)}")
+            self._check(replica.extender)
+            self._check(replica.scheduler)
+
+    def check_extenders(self):
+        """Where no scheduler was started beside them."""
+        for replica in self.replicas:
+            self._check(replica.extender)
+
+    def _check(self, name):
+        if not self._cluster.processes.alive(name):
+            raise Failed(f"{name} has ended; its last words: {self._cluster.processes.last_words(name)}")
 
     def _start(self, replica, name, command):
         words = ["unshare", "--uts", "--", "sh", "-c", f'hostname {replica.host} && exec "$@"', "sh", *command]
@@ -106,22 +118,24 @@ class Control:
                         "file": str(self._directory / f"{replica.extender}.pem")},
             **self._settings}
 
-    def _scheduler_configuration(self, replica):
-        url = f"http://127.0.0.1:{replica.verbs}"
+    def _scheduler_configuration(self, replica, address=None, extended=True, lease=SCHEDULER, qps=1000):
+        """`address`: of who relays to the extender; `extended`: whether it asks one; `lease`: for which it stands."""
+        url = f"http://{address or f'127.0.0.1:{replica.verbs}'}"
+        # Two entries: each has one time limit for all of its verbs, and a bind may be held.
+        extenders = [
+            {"urlPrefix": url, "filterVerb": "filter", "prioritizeVerb": "prioritize", "preemptVerb": "preempt",
+             "weight": 100, "httpTimeout": "2s", "nodeCacheCapable": True, "ignorable": False},
+            {"urlPrefix": url, "bindVerb": "bind", "httpTimeout": "30s", "nodeCacheCapable": True,
+             "ignorable": False, "managedResources": [{"name": SLOT, "ignoredByScheduler": False}]}]
         return {
             "apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration",
-            "clientConnection": {"kubeconfig": str(self._cluster.setup.kubeconfig("scheduler")), "qps": 1000,
-                                 "burst": 2000},
+            "clientConnection": {"kubeconfig": str(self._cluster.setup.kubeconfig("scheduler")), "qps": qps,
+                                 "burst": 2 * qps},
             "leaderElection": {"leaderElect": True, "leaseDuration": f"{self._lease_s}s",
                                "renewDeadline": f"{self._lease_s * 2 // 3}s", "retryPeriod": "1s",
-                               "resourceName": SCHEDULER, "resourceNamespace": NAMESPACE},
+                               "resourceName": lease, "resourceNamespace": NAMESPACE},
             "percentageOfNodesToScore": 100, "profiles": [{"schedulerName": SCHEDULER}],
-            # Two entries: each has one time limit for all of its verbs, and a bind may be held.
-            "extenders": [
-                {"urlPrefix": url, "filterVerb": "filter", "prioritizeVerb": "prioritize", "preemptVerb": "preempt",
-                 "weight": 100, "httpTimeout": "2s", "nodeCacheCapable": True, "ignorable": False},
-                {"urlPrefix": url, "bindVerb": "bind", "httpTimeout": "30s", "nodeCacheCapable": True,
-                 "ignorable": False, "managedResources": [{"name": SLOT, "ignoredByScheduler": False}]}]}
+            "extenders": extenders if extended else []}
 
 
 def _scheduler_permissions():

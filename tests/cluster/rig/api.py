@@ -51,7 +51,7 @@ class Api:
     def connect(self):
         """A connection of its own, for a watch."""
         connection = http.client.HTTPSConnection(CONTROL_PLANE, timeout=_PATIENCE_S, context=self._tls)
-        plain = _connected_in(self._pid, (CONTROL_PLANE, 443))
+        plain = connected_in(self._pid, (CONTROL_PLANE, 443))
         connection.sock = self._tls.wrap_socket(plain, server_hostname=CONTROL_PLANE)
         return connection
 
@@ -109,7 +109,7 @@ class Watch:
             self._on_event(time.monotonic(), "ERROR", {"message": f"the watch of {self._path} has ended"})
 
 
-def _connected_in(pid, address):
+def connected_in(pid, address):
     """A socket in the network namespace of a process. A socket stays where it was made; the thread that made it ends,
     since what it has entered it cannot be trusted to leave."""
     made = []

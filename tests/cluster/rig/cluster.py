@@ -23,17 +23,17 @@ class Cluster:
 
     service_routing  run kube-proxy: services of other than the API server can be reached at their addresses
     extenders        the scheduler's, as in KubeSchedulerConfiguration
-    api_server       flags of it, besides the usual ones
+    api_server, controllers  flags of them, besides the usual ones
     kubelet          settings of KubeletConfiguration, over those of configuration.py
     kube_version, containerd_version  others than KUBE_VERSION and CONTAINERD_VERSION or the installer's defaults, by
                      their beginning: "1.31". What is none of those that versions.py knows is Refused
     """
 
     def __init__(self, nodes=2, service_routing=False, extenders=(), kubelet=None, kube_version=None,
-                 containerd_version=None, api_server=()):
+                 containerd_version=None, api_server=(), controllers=()):
         self._numbers = range(1, nodes + 1)
         self._service_routing = service_routing
-        self._extenders, self._api_server = extenders, api_server
+        self._extenders, self._api_server, self._controllers = extenders, api_server, controllers
         self._kubelet = kubelet or {}
         self._kube_version = kube_version
         self._containerd_version = containerd_version
@@ -79,6 +79,11 @@ class Cluster:
     def start(self, name, command, env=None):
         """Start a program of a test beside the control plane, a webhook say. Its output: `directory`/log/NAME.log."""
         self.processes.start(name, self.enter(command), env=env, log=self.setup.logs / f"{name}.log")
+
+    @property
+    def network_pid(self):
+        """A process in the cluster's network, as `connected_in` of api.py wants it."""
+        return self._namespace.pid
 
     def api(self):
         """The API server, asked as the administrator and without kubectl."""
@@ -143,7 +148,7 @@ class Cluster:
         for node in self.nodes:
             node.wait_for_containerd()
         self.wait_for_servers(f"{SERVER}/livez/ping")
-        self.control_plane.start_controllers()
+        self.control_plane.start_controllers(self._controllers)
         for node in self.nodes:
             node.start_kubelet()
         images.image_of(self.directory / "pause.tar", PAUSE_IMAGE, {"/pause": self.setup.pause}, ["/pause"])

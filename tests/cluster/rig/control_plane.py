@@ -47,14 +47,14 @@ class ControlPlane:
             # A webhook behind a service is then reached at its pods' addresses, without a kube-proxy here.
             "--enable-aggregator-routing=true", "--v", "1", *more])
 
-    def start_controllers(self):
+    def start_controllers(self, more=()):
         pki = self._setup.certificates
         self._start("kube-controller-manager", [
             "--kubeconfig", str(self._setup.kubeconfig("controller-manager")), "--bind-address", "127.0.0.1",
             "--leader-elect=false", "--use-service-account-credentials=false",
             "--service-account-private-key-file", str(pki.key("tokens")), "--root-ca-file", str(pki.authority),
             "--controllers", ",".join(_CONTROLLERS), "--cert-dir", str(self._setup.directory / "controllers"),
-            "--v", "1"])
+            "--v", "1", *more])
 
     def start_scheduler(self, extenders=()):
         """The default scheduler; `extenders` as in KubeSchedulerConfiguration."""

@@ -16,25 +16,32 @@ RUNS_FOR = "crossover.test/runs-for"
 API_SERVER = ("--feature-gates", "WatchList=false")
 
 
-def start(cluster):
-    """KWOK, for the nodes that `create_nodes` makes."""
+# Flags for the controllers of a cluster whose nodes say once that they are ready, and never again.
+READY_FOR_EVER = ("--node-monitor-grace-period", "24h")
+
+
+def start(cluster, heartbeats=True):
+    """KWOK, for the nodes that `create_nodes` makes. `heartbeats`: their nodes' too, else those of pods alone."""
     config = cluster.directory / "kwok.json"
-    config.write_text("\n---\n".join(json.dumps(stage) for stage in _STAGES), encoding="utf-8")
+    stages = [stage for stage in _STAGES if heartbeats or stage["spec"]["resourceRef"]["kind"] != "Node"]
+    config.write_text("\n---\n".join(json.dumps(stage) for stage in stages), encoding="utf-8")
     cluster.start("kwok", [
         cluster.setup.programs.path("kwok"), "--kubeconfig", str(cluster.setup.kubeconfig("admin")),
         "--config", str(config), "--manage-nodes-with-annotation-selector", "kwok.x-k8s.io/node=fake",
         "--cidr", "10.200.0.0/16"])
 
 
-def create_nodes(api, names, resources, labels=None):
-    """`resources`: what each has to give, as Kubernetes writes it, CPU, memory and pods unless said otherwise."""
+def create_nodes(api, names, resources, labels=None, ready=False):
+    """`resources`: what each has to give, as Kubernetes writes it, CPU, memory and pods unless said otherwise. `ready`:
+    without anybody's heartbeats."""
     resources = {"cpu": "64", "memory": "512Gi", "pods": "110", **resources}
     for name in names:
         api.create("/api/v1/nodes", {
             "apiVersion": "v1", "kind": "Node",
             "metadata": {"name": name, "annotations": _FAKE,
                          "labels": {"kubernetes.io/hostname": name, "type": "kwok", **(labels or {})}},
-            "spec": {}, "status": {"capacity": resources, "allocatable": resources}})
+            "spec": {}, "status": {"capacity": resources, "allocatable": resources,
+                                   "conditions": [{"type": "Ready", "status": "True"}] if ready else []}})
 
 
 def _stage(name, kind, conditions, status=None, delay=None, **following):

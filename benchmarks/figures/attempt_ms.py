@@ -1,0 +1,111 @@
+"""attempt_ms: what the extender adds to a kube-scheduler's scheduling algorithm for one pod, by the scheduler's own
+histogram (sum over count of scheduler_scheduling_algorithm_duration_seconds): 2,000 gangs of one pod on 5,000 nodes of
+eight GPUs, minus as many pods that ask for the same without an extender.
+
+`attempt_ms_p99`: the scheduler's time in our calls, filter and prioritize of one pod together, as a relay between the
+two sees it, which is in neither of the runs above.
+
+Control: a relay that keeps every answer back for ten milliseconds.
+"""
+
+import contextlib
+import re
+import threading
+
+from benchmarks import large_cluster, relay, stats
+from benchmarks.processes import Failed
+from benchmarks.results import Goal, Measured, controlled
+from tests.cluster.control import SCHEDULER
+from tests.cluster.rig.api import Watch
+
+GOAL, P99_GOAL = Goal("<=", 3.0), Goal("<=", 8.0)
+CASES = ("5000_nodes",)
+_NODES, _GPUS = 5000, 8
+_PODS, _WARM_UP, _OF_THE_CONTROL = 2000, 50, 200
+_BOUND_WITHIN_S = 240.0
+_KEPT_BACK_S = 0.010
+_METRIC = "scheduler_scheduling_algorithm_duration_seconds"
+
+
+def measure(context, case):
+    with large_cluster.standing(context, _NODES, _GPUS, 0, {"lease": "off"}, pods_run=True) as large:
+        taken = {}
+        with _scheduler(large, "plain", extended=False) as scheduler:
+            taken["without"] = _mean_ms(context, large, scheduler, "plain", _PODS)
+        with _scheduler(large, "extended") as scheduler:
+            taken["with"] = _mean_ms(context, large, scheduler, "extended", _PODS)
+        with relay.running(large) as relayed, _scheduler(large, "relayed", relayed.address) as scheduler:
+            _mean_ms(context, large, scheduler, "relayed", _PODS)
+            waits = relayed.waits_ms()
+        with relay.running(large, _KEPT_BACK_S) as relayed, _scheduler(large, "late", relayed.address) as scheduler:
+            taken["late"] = _mean_ms(context, large, scheduler, "late", _OF_THE_CONTROL)
+            late = relayed.waits_ms()
+        large.control.check_extenders()
+    condition = (f"{_NODES} nodes of {_GPUS} GPUs that KWOK plays, percentageOfNodesToScore 100 in both, QPS 5,000, "
+                 f"{_PODS} pods")
+    added = taken["with"] - taken["without"]
+    yield Measured("attempt_ms", case, added, "ms", GOAL, (added,),
+                   controlled(GOAL, "answers 10 ms late", taken["late"] - taken["without"]), condition, taken)
+    p99 = stats.percentile(waits, 99)
+    yield Measured("attempt_ms_p99", case, p99, "ms", P99_GOAL, (p99,),
+                   controlled(P99_GOAL, "answers 10 ms late", stats.percentile(late, 99)), condition,
+                   {"p50": stats.median(waits), "worst": max(waits), "calls": len(waits)})
+
+
+@contextlib.contextmanager
+def _scheduler(large, name, address=None, extended=True):
+    """A kube-scheduler of its own, which asks the extender, at its port or at another address, or nobody."""
+    large.control.start_scheduler(0, address=address, extended=extended, lease=f"{SCHEDULER}-{name}", qps=5000)
+    try:
+        yield large.control.replicas[0]
+    finally:
+        large.control.stop_scheduler(0)
+
+
+def _mean_ms(context, large, scheduler, name, count):
+    """Of the attempts for some pods that come at once; then they go."""
+    path = large_cluster.PODS.format(large_cluster.SPACE)
+    _bind(large, f"{name}-first", _WARM_UP, scheduler)
+    before = _histogram(large, scheduler)
+    _bind(large, name, count, scheduler)
+    after = _histogram(large, scheduler)
+    large.api.delete(path)
+    mean = (after[0] - before[0]) / (after[1] - before[1]) * 1e3
+    context.say(f"    {name}: {mean:.3f} ms, of {after[1] - before[1]:.0f} attempts for {count} pods")
+    return mean
+
+
+def _bind(large, name, count, scheduler):
+    """Make pods, and wait until all of them have a node. Plain ones are none of ours."""
+    bound, changed = set(), threading.Condition()
+
+    def on_pod(_when, kind, pod):
+        with changed:
+            if kind == "MODIFIED" and pod["spec"].get("nodeName"):
+                bound.add(pod["metadata"]["name"])
+            changed.notify()
+
+    names = {f"{name}-{number}" for number in range(count)}
+    with Watch(large.cluster.api(), large_cluster.PODS.format(large_cluster.SPACE), on_pod):
+        large_cluster.create_pods(large, [_plain(each) if name.startswith("plain") else large_cluster.pod(each)
+                                          for each in sorted(names)])
+        with changed:
+            if not changed.wait_for(lambda: names <= bound, _BOUND_WITHIN_S):
+                raise Failed(f"{len(names - bound)} of {count} pods have no node; the extender: "
+                             f"{large.control.said('extender-0')[-500:]}; the scheduler: "
+                             f"{large.control.said(scheduler.scheduler)[-500:]}")
+
+
+def _plain(name):
+    """One that nobody but the scheduler has to do with."""
+    pod = large_cluster.pod(name)
+    del pod["spec"]["schedulingGates"]
+    pod["metadata"] = {"name": name}
+    return pod
+
+
+def _histogram(large, scheduler):
+    """(sum in seconds, count)"""
+    said = large.get(f"https://127.0.0.1:{scheduler.scheduler_port}/metrics")
+    return tuple(float(re.search(rf"^{_METRIC}_{part} (\S+)$", said, re.MULTILINE).group(1))
+                 for part in ("sum", "count"))

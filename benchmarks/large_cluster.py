@@ -1,0 +1,155 @@
+"""A cluster of thousands of nodes and GPUs on a real API server, for figures of the extender: nodes that KWOK plays,
+GPUNodes as their daemons would publish them, and pods that have slots already."""
+
+import contextlib
+import http.client
+import json
+import os
+import queue
+import ssl
+import threading
+import urllib.parse
+from dataclasses import dataclass
+
+from benchmarks.processes import Failed
+from tests.cluster import fake_gpus, gangs
+from tests.cluster.control import Control
+from tests.cluster.pods import SLOT
+from tests.cluster.rig import Cluster, Refused, kwok
+from tests.cluster.rig.api import connected_in
+
+SPACE, HELD_SPACE = "team", "held"
+PODS = "/api/v1/namespaces/{}/pods"
+SLOTS_PER_GPU = 2
+_WRITERS = 4
+
+
+@dataclass
+class Large:
+    """What a figure works with. `filled` GPUs of each node have a pod with a slot."""
+
+    cluster: object
+    control: Control
+    nodes: list
+    gpus: int
+    api: object  # of one thread
+
+    def get(self, url):
+        """A page of a server beside the control plane, whoever made its certificate."""
+        parts = urllib.parse.urlsplit(url)
+        context = ssl.create_default_context()
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        plain = connected_in(self.cluster.network_pid, (parts.hostname, parts.port))
+        connection = http.client.HTTPSConnection(parts.hostname, parts.port)
+        with contextlib.closing(connection):
+            connection.sock = context.wrap_socket(plain, server_hostname=parts.hostname)
+            connection.request("GET", parts.path)
+            answer = connection.getresponse()
+            said = answer.read().decode()
+        if answer.status != 200:
+            raise Failed(f"GET {url}: status {answer.status}: {said[:300]}")
+        return said
+
+    def extender_memory_mib(self):
+        """(resident now, the most that it was)."""
+        return memory_mib(self.extender_pid())
+
+    def extender_pid(self):
+        return pid_of(self.cluster, self.control.replicas[0].extender, "crossover-extender")
+
+
+@contextlib.contextmanager
+def standing(context, nodes, gpus, filled, settings=None, pods_run=False):
+    """`nodes` nodes of `gpus` GPUs, `filled` of each with a pod; the extender knows them all. No scheduler runs beside
+    it: `settings` say who leads. `pods_run`: once they are bound."""
+    try:
+        with Cluster(nodes=1, api_server=(*kwok.API_SERVER, *_UNHINDERED), controllers=kwok.READY_FOR_EVER) as cluster:
+            control = Control(cluster, context.build, webhook=False, settings=settings)
+            control.prepare()
+            for space in (SPACE, HELD_SPACE):
+                cluster.namespace(space)
+            names = [f"fake-{number:05}" for number in range(nodes)]
+            if pods_run:
+                kwok.start(cluster, heartbeats=False)
+            slots = {SLOT: str(gpus * SLOTS_PER_GPU)}
+            _at_once(cluster, names, lambda api, name: kwok.create_nodes(api, [name], slots, ready=True))
+            context.say(f"    {nodes} nodes")
+            held = {name: _holding(name, gpus, filled) for name in names}
+            with fake_gpus.FakeGpus(cluster.api(), names, gpus, SLOTS_PER_GPU):
+                _at_once(cluster, [pod for pods in held.values() for pod in pods],
+                         lambda api, pod: api.create(PODS.format(HELD_SPACE), pod))
+                context.say(f"    {nodes * filled} pods")
+                control.start_extender(0)
+                try:
+                    cluster.wait_for_servers(f"http://127.0.0.1:{control.replicas[0].health}/readyz", deadline_s=300.0)
+                except Failed:
+                    control.check_extenders()  # one that has ended says more
+                    raise
+                yield Large(cluster, control, names, gpus, cluster.api())
+    except Refused as refusal:
+        raise Failed(str(refusal)) from refusal
+
+
+# An API server that takes what a benchmark writes as fast as it can.
+_UNHINDERED = ("--max-requests-inflight", "4000", "--max-mutating-requests-inflight", "2000")
+
+
+def pod(name, gpus=(), node="", annotations=None):
+    """A pod of one slot for each GPU, as a gang of one; with `node`: as it is once it was bound there."""
+    spec = gangs.indexed_job(name, 1, max(1, len(gpus)))["spec"]["template"]["spec"]
+    marks = {"crossover.dev/share": "true", "crossover.dev/gpu-memory": "30Gi", **(annotations or {})}
+    if node:
+        spec.pop("schedulingGates")
+        spec["nodeName"] = node
+        marks |= {"crossover.dev/gang": name, "crossover.dev/gang-size": "1",
+                  fake_gpus.ASSIGNMENT: json.dumps({"containers": {"main": list(gpus)}})}
+    return {"apiVersion": "v1", "kind": "Pod",
+            "metadata": {"name": name, "annotations": marks, "labels": {"crossover.dev/managed": "true"}},
+            "spec": spec}
+
+
+def create_pods(large, pods):
+    _at_once(large.cluster, pods, lambda api, each: api.create(PODS.format(SPACE), each))
+
+
+def pid_of(cluster, name, program):
+    """Of what runs under this name on the cluster, the process of that program."""
+    for pid in cluster.processes.family(name):
+        if os.path.basename(os.readlink(f"/proc/{pid}/exe")) == program:
+            return pid
+    raise Failed(f"no {program} among the processes of {name}")
+
+
+def memory_mib(pid):
+    """(resident now, the most that it was)."""
+    with open(f"/proc/{pid}/status", encoding="ascii") as file:
+        fields = dict(line.split(":", 1) for line in file)
+    return tuple(int(fields[key].split()[0]) / 1024 for key in ("VmRSS", "VmHWM"))
+
+
+def _holding(node, gpus, filled):
+    return [pod(f"{node}-{gpu}", [fake_gpus.uuid(node, gpu)], node) for gpu in range(min(gpus, filled))]
+
+
+def _at_once(cluster, things, write):
+    """`write(api, thing)` for each, by several writers."""
+    waiting, failures = queue.SimpleQueue(), []
+    for thing in things:
+        waiting.put(thing)
+
+    def work(api):
+        while not failures:
+            try:
+                write(api, waiting.get_nowait())
+            except queue.Empty:
+                return
+            except Failed as failure:
+                failures.append(failure)
+
+    writers = [threading.Thread(target=work, args=(cluster.api(),)) for _ in range(_WRITERS)]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+    if failures:
+        raise failures[0]
