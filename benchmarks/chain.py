@@ -10,8 +10,6 @@ from benchmarks.commands import GRADIENT_BYTES
 from benchmarks.processes import Failed
 from benchmarks.results import Goal, Measured, controlled
 from tests.cluster.control import Control
-from tests.cluster.rig.programs import Programs
-from tests.cluster.rig.versions import Refused
 from tests.cluster.training import OWN_PRELOAD, TrainingJob, load_image
 
 CASES = ("kube_1.36", "kube_1.34", "kube_1.31", "containerd_1.6")
@@ -65,18 +63,9 @@ class ByAnnotation:
         self._control.check()
 
 
-def left_out(case):
-    """Why a case is not measured unless it is asked for by name; empty: it is."""
-    try:
-        Programs(**_versions(case))
-    except Refused as refusal:
-        return str(refusal)
-    return ""
-
-
 def measure(context, case, figure, placing):
     """`figure`, and `figure`_daemon_error; `placing`: ByHand or ByAnnotation."""
-    with cluster.running(context.build, _SHAPE.machine(), service_routing=True, **_versions(case)) as running:
+    with cluster.running(context.build, _SHAPE.machine(), service_routing=True, **cluster.versions(case)) as running:
         load_image(running.cluster, context.build, _DATA)
         placed = placing(running, context)
         jobs = _Jobs(context, running, placed)
@@ -105,12 +94,6 @@ def measure(context, case, figure, placing):
     error = None if None in errors else stats.median(errors)
     yield Measured(f"{figure}_daemon_error", case, error, "of the gain", _ERROR_GOAL, tuple(errors), None,
                    condition, {"daemon": [gain for _, gain in shared], "trainers": [found.gain for found, _ in shared]})
-
-
-def _versions(case):
-    """For a cluster of this case: "kube_1.31" is {"kube_version": "1.31"}."""
-    name, version = case.split("_")
-    return {f"{name}_version": version}
 
 
 def _await_words(running, node, words, patience_s=20.0):

@@ -10,6 +10,7 @@ from benchmarks.processes import Failed
 from tests.cluster.node_daemon import NodeDaemons
 from tests.cluster.pods import SLOT, with_slots
 from tests.cluster.rig import Cluster, Refused, cgroups, phase
+from tests.cluster.rig.programs import Programs
 from tests.cluster.software_gpus import SoftwareGpus
 
 _TOP = Path(__file__).resolve().parent.parent
@@ -17,6 +18,21 @@ NAMESPACE = "team"
 PODS = f"/api/v1/namespaces/{NAMESPACE}/pods"
 NODES = "/api/v1/nodes"
 ARBITER_SOCKET = "/run/crossover/arbiter/arbiter.sock"  # on a node
+
+
+def versions(case):
+    """For a cluster of a case that names one: "kube_1.31" is {"kube_version": "1.31"}."""
+    name, version = case.split("_")
+    return {f"{name}_version": version}
+
+
+def left_out(case):
+    """Why such a case is not measured unless it is asked for by name; empty: it is."""
+    try:
+        Programs(**versions(case))
+    except Refused as refusal:
+        return str(refusal)
+    return ""
 
 
 @dataclass

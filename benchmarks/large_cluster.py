@@ -4,7 +4,6 @@ GPUNodes as their daemons would publish them, and pods that have slots already."
 import contextlib
 import http.client
 import json
-import os
 import queue
 import ssl
 import threading
@@ -55,7 +54,7 @@ class Large:
         return memory_mib(self.extender_pid())
 
     def extender_pid(self):
-        return pid_of(self.cluster, self.control.replicas[0].extender, "crossover-extender")
+        return self.cluster.processes.inner(self.control.replicas[0].extender)
 
 
 @contextlib.contextmanager
@@ -110,14 +109,6 @@ def pod(name, gpus=(), node="", annotations=None):
 
 def create_pods(large, pods):
     _at_once(large.cluster, pods, lambda api, each: api.create(PODS.format(SPACE), each))
-
-
-def pid_of(cluster, name, program):
-    """Of what runs under this name on the cluster, the process of that program."""
-    for pid in cluster.processes.family(name):
-        if os.path.basename(os.readlink(f"/proc/{pid}/exe")) == program:
-            return pid
-    raise Failed(f"no {program} among the processes of {name}")
 
 
 def memory_mib(pid):

@@ -80,9 +80,13 @@ class Processes:
             raise Failed(f"{name} ended with {_outcome(code)}; its last words: {self.last_words(name)}")
         return code == 0
 
+    def inner(self, name):
+        """ID of the process itself, past the wrappers that started it."""
+        return _unwrapped(self._running[name].pid)
+
     def signal(self, name, number):
-        """Send a signal to the process itself, past the wrappers that started it. When: on the clock of the logs."""
-        process = _unwrapped(self._running[name].pid)
+        """Send a signal to the process itself. When: on the clock of the logs."""
+        process = self.inner(name)
         sent_ns = time.monotonic_ns()
         _signal_all([process], number)
         return sent_ns

@@ -11,7 +11,8 @@ Control: the same with a library that passes its turn on only when the collectiv
 """
 
 from benchmarks import chain
-from benchmarks.chain import CASES, left_out
+from benchmarks.chain import CASES
+from benchmarks.cluster import left_out
 
 __all__ = ["CASES", "left_out", "measure"]
 

@@ -5,7 +5,8 @@ Control: a library that passes its turn on only when the collective has ended.
 """
 
 from benchmarks import chain
-from benchmarks.chain import CASES, left_out
+from benchmarks.chain import CASES
+from benchmarks.cluster import left_out
 
 __all__ = ["CASES", "left_out", "measure"]
 

@@ -23,7 +23,7 @@ def measure(context, case):
             seen.append(large.extender_memory_mib())
             context.say(f"    {seen[-1][0]:.1f} MiB, at most {seen[-1][1]:.1f}")
         large.control.check_extenders()
-        server = large_cluster.memory_mib(large_cluster.pid_of(large.cluster, "kube-apiserver", "kube-apiserver"))[0]
+        server = large_cluster.memory_mib(large.cluster.processes.inner("kube-apiserver"))[0]
     resident = tuple(now for now, _ in seen)
     condition = (f"{_NODES} nodes of {_GPUS} GPUs with a pod of one slot each; no scheduler, no kubelets; the most of "
                  f"{_LOOKS} looks, one a second")

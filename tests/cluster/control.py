@@ -1,8 +1,11 @@
 """The part of Crossover that a cluster has once, beside a test cluster's control plane: replicas of a scheduler with
 its extender, each pair with a host name of its own, as two containers of a pod have it."""
 
+import contextlib
 import json
 import os
+import re
+import time
 from pathlib import Path
 
 from benchmarks.processes import Failed
@@ -15,6 +18,8 @@ SCHEDULER = "crossover-scheduler"
 _ACCOUNT = "crossover-extender"
 _MANIFESTS = Path(__file__).resolve().parents[2] / "manifests"
 _LEARNT_WITHIN_S = 90.0  # a node says at most every 30 s what nobody waits for
+_REVIVED_EVERY_S = 1.0
+_ENDS_WITHIN_S = 10.0
 _FIRST_PORT = 18100  # each replica has a row of ports
 
 
@@ -37,6 +42,8 @@ class Control:
         self._directory = cluster.directory / "control"
         self._directory.mkdir()
         self.replicas = [Replica(number) for number in range(replicas)]
+        self._stopped = set()
+        self._revives, self._revived_at = False, 0.0
 
     def prepare(self):
         """Objects and permissions, before the first is started."""
@@ -54,8 +61,22 @@ class Control:
 
     def start(self, numbers=None):
         for number in range(len(self.replicas)) if numbers is None else numbers:
-            self.start_extender(number)
-            self.start_scheduler(number)
+            self.start_pair(number)
+        self.await_ready()
+
+    def start_pair(self, number):
+        self._stopped.discard(number)
+        self.start_extender(number)
+        self.start_scheduler(number)
+
+    def stop_pair(self, number):
+        """As a pod is ended that is replaced."""
+        self._stopped.add(number)
+        replica = self.replicas[number]
+        self._cluster.processes.stop([replica.scheduler, replica.extender], _ENDS_WITHIN_S)
+
+    def await_ready(self):
+        """Until all extenders are; whether they lead does not matter."""
         self._cluster.wait_for_servers(*[f"http://127.0.0.1:{replica.health}/readyz" for replica in self.replicas])
 
     def start_extender(self, number):
@@ -84,22 +105,52 @@ class Control:
             return profile["spec"].get("key") == key and profile.get("status", {}).get("peakMemoryBytes")
         self._cluster.wait_for_any("jobprofiles", learnt, namespace, _LEARNT_WITHIN_S)
 
+    def threads(self, name):
+        """How many a process has now."""
+        status = Path(f"/proc/{self._cluster.processes.inner(name)}/status").read_text(encoding="ascii")
+        return int(re.search(r"^Threads:\s*(\d+)$", status, re.MULTILINE).group(1))
+
+    def files(self, name):
+        """How many it has open."""
+        return len(list(Path(f"/proc/{self._cluster.processes.inner(name)}/fd").iterdir()))
+
+    def leader(self):
+        """The replica whose scheduler holds the Lease; None: none does."""
+        lease = self._cluster.get("lease", SCHEDULER, NAMESPACE)
+        holder = (lease or {"spec": {}})["spec"].get("holderIdentity", "")
+        return next((replica for replica in self.replicas if holder.startswith(f"{replica.host}_")), None)
+
     def said(self, name):
         return (self._cluster.setup.logs / f"{name}.log").read_text(errors="replace")
 
     def check(self):
-        for replica in self.replicas:
-            self._check(replica.extender)
-            self._check(replica.scheduler)
+        """Failed if a part has ended; while `reviving`, it is started again."""
+        for number, replica in enumerate(self.replicas):
+            for name, start in ((replica.extender, self.start_extender), (replica.scheduler, self.start_scheduler)):
+                if number in self._stopped or self._cluster.processes.alive(name):
+                    continue
+                if not self._revives:
+                    raise Failed(f"{name} has ended; its last words: {self._cluster.processes.last_words(name)}")
+                if time.monotonic() > self._revived_at + _REVIVED_EVERY_S:
+                    self._revived_at = time.monotonic()
+                    start(number)
+
+    @contextlib.contextmanager
+    def reviving(self):
+        """Parts may end: a scheduler that loses its Lease does. They are started again, as a kubelet would."""
+        self._revives = True
+        try:
+            yield
+        finally:
+            self.check()
+            self._revives = False
 
     def check_extenders(self):
         """Where no scheduler was started beside them."""
         for replica in self.replicas:
-            self._check(replica.extender)
-
-    def _check(self, name):
-        if not self._cluster.processes.alive(name):
-            raise Failed(f"{name} has ended; its last words: {self._cluster.processes.last_words(name)}")
+            if not self._cluster.processes.alive(replica.extender):
+                raise Failed(f"{replica.extender} has ended; its last words: "
+                             f"{self._cluster.processes.last_words(replica.extender)}")
 
     def _start(self, replica, name, command):
         words = ["unshare", "--uts", "--", "sh", "-c", f'hostname {replica.host} && exec "$@"', "sh", *command]

@@ -1,14 +1,16 @@
 """GPUNodes of nodes that have no daemon: what one would publish, from where pods were bound and what they were
 assigned. Thousands of nodes, one thread."""
 
-import json
 import threading
 
+from benchmarks.processes import Failed
+from tests.cluster.gpu_judge import holders_of
 from tests.cluster.rig.api import Watch
 
 _PODS = "/api/v1/pods"
-_GPU_NODES = "/apis/crossover.dev/v1alpha1/gpunodes"
-ASSIGNMENT = "crossover.dev/assignment"
+GPU_NODES = "/apis/crossover.dev/v1alpha1/gpunodes"
+
+_RETRY_S = 0.5
 
 
 def uuid(node, gpu):
@@ -24,13 +26,11 @@ class FakeGpus:
         self._holders = {node: {} for node in nodes}  # by pod UID
         self._changed, self._wake = set(), threading.Condition()
         self._ended = False
-        self.overfull = []  # a GPU with more holders than slots, as it was seen
-        self.two_ranks = []  # a pod whose gang has another pod on the same GPU
 
     def __enter__(self):
         for node in self._nodes:
-            self._api.create(_GPU_NODES, self._object(node))
-        self._watch = Watch(self._api, _PODS, self._on_pod)
+            self._api.create(GPU_NODES, self._object(node))
+        self._watch = Watch(self._api, _PODS, self._on_pod, patient=True)
         self._watch.__enter__()
         self._thread = threading.Thread(target=self._publish, daemon=True)
         self._thread.start()
@@ -50,41 +50,17 @@ class FakeGpus:
         if node not in self._holders:
             return
         over = kind == "DELETED" or pod["status"].get("phase") in ("Succeeded", "Failed")
-        held = {} if over else self._held(pod)
+        held = {} if over else holders_of(pod)
         with self._wake:
             holders = self._holders[node]
             if holders.get(pod["metadata"]["uid"], {}) == held:
                 return
             if held:
                 holders[pod["metadata"]["uid"]] = held
-                self._judge(node)
             else:
                 del holders[pod["metadata"]["uid"]]
             self._changed.add(node)
             self._wake.notify()
-
-    @staticmethod
-    def _held(pod):
-        """{GPU: holder}"""
-        metadata = pod["metadata"]
-        text = metadata.get("annotations", {}).get(ASSIGNMENT)
-        if not text:
-            return {}
-        gang = metadata.get("annotations", {}).get("crossover.dev/gang", metadata["name"].rsplit("-", 1)[0])
-        return {gpu: {"namespace": metadata["namespace"], "pod": metadata["name"], "container": container,
-                      "gang": gang, "slots": [f"{gpu}::0"]}
-                for container, gpus in json.loads(text)["containers"].items() for gpu in gpus}
-
-    def _judge(self, node):
-        by_gpu = {}
-        for held in self._holders[node].values():
-            for gpu, holder in held.items():
-                by_gpu.setdefault(gpu, []).append((holder["namespace"], holder["gang"], holder["pod"]))
-        for gpu, found in by_gpu.items():
-            if len(found) > self._slots:
-                self.overfull.append((gpu, sorted(found)))
-            if len({(space, gang) for space, gang, _ in found}) < len(found):
-                self.two_ranks.append((gpu, sorted(found)))
 
     def _publish(self):
         while True:
@@ -94,7 +70,12 @@ class FakeGpus:
                     return
                 node = self._changed.pop()
                 thing = self._object(node)
-            self._api.apply(f"{_GPU_NODES}/{node}", thing)
+            try:
+                self._api.apply(f"{GPU_NODES}/{node}", thing)
+            except Failed:  # an API server that is away for a while
+                with self._wake:
+                    self._changed.add(node)
+                    self._wake.wait_for(lambda: self._ended, _RETRY_S)
 
     def _object(self, node):
         gpus = []

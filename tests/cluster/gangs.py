@@ -1,22 +1,43 @@
-"""Gangs for tests of placement: Indexed Jobs whose pods ask for slots and do nothing, for a given time."""
+"""Gangs for tests of placement: Indexed Jobs whose pods ask for slots and do nothing until they are deleted."""
 
+import json
+
+from tests.cluster.gpu_judge import ASSIGNMENT
 from tests.cluster.pods import SLOT, restricted
-from tests.cluster.rig.kwok import RUNS_FOR
 
 JOBS = "/apis/batch/v1/namespaces/{}/jobs"
+IMAGE = "crossover.test/sleep:1"  # on real nodes; those that KWOK plays look at none
+
+ADMITTED = "as the webhook leaves pods, for clusters that have none"
+ANNOTATED = "as users write them: whole GPUs and one annotation"
+PLAIN = "slots alone, for the default scheduler"
+BY_HAND = "slots alone, for a scheduler that is not there"
 
 
-def indexed_job(name, pods, slots=1, runs_for=None, annotations=None, requests=None, admitted=True):
-    """`runs_for`: such as "3s", on nodes that KWOK plays; None: for ever. `admitted`: as the webhook leaves pods, for
-    clusters that have none."""
-    marks = {"crossover.dev/share": "true", **({RUNS_FOR: runs_for} if runs_for else {}), **(annotations or {})}
-    resources = {SLOT: str(slots), **(requests or {})}
-    spec = restricted(name, "crossover.test/nothing:1", ["/nothing"])["spec"]
+def indexed_job(name, pods, gpus=1, how=ADMITTED, annotations=None, requests=None, **more):
+    """`requests`: besides GPUs; `more`: of the pods' spec."""
+    pod = restricted(name, IMAGE, ["/bin/sleep", "10000"], **more)
+    marks, labels, spec = dict(annotations or {}), {}, pod["spec"]
+    resource = "nvidia.com/gpu" if how == ANNOTATED else SLOT
+    resources = {resource: str(gpus), **(requests or {})}
     spec["containers"][0]["resources"] = {"limits": resources, "requests": resources}
-    labels = {}
-    if admitted:
+    if how in (ADMITTED, ANNOTATED):
+        marks.setdefault("crossover.dev/share", "true")
+    if how == ADMITTED:
         labels["crossover.dev/managed"] = "true"
         spec |= {"schedulerName": "crossover-scheduler", "schedulingGates": [{"name": "crossover.dev/gang"}]}
+    if how == BY_HAND:
+        spec["schedulerName"] = "by-hand"
     return {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name},
             "spec": {"completions": pods, "parallelism": pods, "completionMode": "Indexed", "backoffLimit": 100,
                      "template": {"metadata": {"annotations": marks, "labels": labels}, "spec": spec}}}
+
+
+def bind_by_hand(api, pod, node, gpus):
+    """Bind a pod as the extender would, with these GPUs, whatever it thinks of that."""
+    metadata = pod["metadata"]
+    api.create(f"/api/v1/namespaces/{metadata['namespace']}/pods/{metadata['name']}/binding", {
+        "apiVersion": "v1", "kind": "Binding",
+        "metadata": {"name": metadata["name"], "uid": metadata["uid"],
+                     "annotations": {ASSIGNMENT: json.dumps({"containers": {"main": list(gpus)}})}},
+        "target": {"apiVersion": "v1", "kind": "Node", "name": node}})

@@ -1,157 +1,76 @@
-"""Gangs on a real control plane: etcd, API server, controllers and scheduler, the extender, nodes that KWOK plays."""
+"""Gangs on a real control plane: etcd, API server, controllers, the extender and its scheduler twice, nodes that KWOK
+plays.
+"""
 
-import collections
-import json
+import contextlib
 import os
-import random
-import time
 import unittest
 from pathlib import Path
 
 from benchmarks.commands import Build
-from tests.cluster import fake_gpus
-from tests.cluster.control import Control
-from tests.cluster.gangs import JOBS, indexed_job
-from tests.cluster.rig import Cluster, kwok
-from tests.cluster.rig.api import Watch
+from tests.cluster.gang_cluster import FAKE, POOL, GangCluster
+from tests.cluster.gang_plays import Arrivals, fills, large_gang, meet
+from tests.cluster.leader_plays import Leaders
 
-_NODES, _GPUS, _SLOTS = 6, 4, 2
+_NODES, _GPUS = 6, 4
 _MANY, _DEADLINE_S = 50, 30
-_SPACE = "team"
-
-
-def _job(pod):
-    return pod["metadata"]["labels"]["batch.kubernetes.io/job-name"]
-
-
-class Followed:
-    """What happened to the pods of a namespace, by events."""
-
-    def __init__(self):
-        self.pods = {}
-        self.bound = collections.defaultdict(dict)  # by job: pod name to (node, GPUs)
-        self.bound_at = collections.defaultdict(list)  # by job: when its pods were
-        self.jobs = {}
-
-    def on_pod(self, _when, kind, pod):
-        if kind == "ERROR":
-            raise AssertionError(pod)
-        name = pod["metadata"]["name"]
-        self.pods[name] = None if kind == "DELETED" else pod
-        node = pod.get("spec", {}).get("nodeName")
-        assignment = pod["metadata"].get("annotations", {}).get(fake_gpus.ASSIGNMENT)
-        if node:
-            job = _job(pod)
-            if name not in self.bound[job]:
-                self.bound_at[job].append(time.monotonic())
-            gpus = json.loads(assignment)["containers"]["main"] if assignment else []
-            self.bound[job][name] = (node, tuple(gpus))
-
-    def on_job(self, _when, kind, job):
-        if kind != "ERROR":
-            self.jobs[job["metadata"]["name"]] = job
-
-    def waiting(self):
-        """Pods that are behind their gate."""
-        return {name for name, pod in list(self.pods.items()) if pod and pod["spec"].get("schedulingGates")}
-
-    def complete(self, name):
-        return any(condition["type"] == "Complete" and condition["status"] == "True"
-                   for condition in self.jobs.get(name, {}).get("status", {}).get("conditions", []))
+_LARGE, _LARGE_NODES = 512, 64
+_KILLS, _LEASE_S, _ACTS_WITHIN_S = 10, 3, 5.0
+_CAPPED = {"annotations": {"crossover.dev/gpu-memory": "30Gi"}, "nodeSelector": {POOL: FAKE}}
 
 
 class Gangs(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        build = Build(Path(os.environ["BUILD"]))
-        cls.cluster = Cluster(nodes=1, api_server=kwok.API_SERVER)
-        cls.cluster.__enter__()
-        cls.addClassCleanup(cls.cluster.__exit__)
-        cls.control = Control(cls.cluster, build, webhook=False, settings={"gangs": {"deadline_s": _DEADLINE_S}})
-        cls.control.prepare()
-        cls.api = cls.cluster.api()
-        cls.nodes = [f"fake-{number}" for number in range(_NODES)]
-        kwok.start(cls.cluster)
-        kwok.create_nodes(cls.api, cls.nodes, {"crossover.dev/slot": str(_GPUS * _SLOTS)})
-        cls.gpus = cls.enter(fake_gpus.FakeGpus(cls.cluster.api(), cls.nodes, _GPUS, _SLOTS))
-        cls.control.start()
-        cls.cluster.namespace(_SPACE)
-        cls.followed = Followed()
-        cls.enter(Watch(cls.cluster.api(), f"/api/v1/namespaces/{_SPACE}/pods", cls.followed.on_pod))
-        cls.enter(Watch(cls.cluster.api(), JOBS.format(_SPACE), cls.followed.on_job))
+        control = {"replicas": 2, "lease_s": _LEASE_S, "settings": {"gangs": {"deadline_s": _DEADLINE_S}}}
+        cls.world = GangCluster(Build(Path(os.environ["BUILD"])), _NODES, _GPUS, control=control)
+        cls.world.__enter__()
+        cls.addClassCleanup(cls.world.__exit__)
+        cls.lives = cls.world.lives
 
-    @classmethod
-    def enter(cls, context):
-        cls.addClassCleanup(context.__exit__, None, None, None)
-        return context.__enter__()
-
-    def until(self, condition, what, patience_s=120.0):
-        end = time.monotonic() + patience_s
-        while not condition():
-            self.control.check()
-            if time.monotonic() > end:
-                waiting = {name: pod["status"].get("conditions") for name, pod in self.followed.pods.items()
-                           if pod and pod["status"]["phase"] == "Pending"}
-                self.fail(f"{what}: not within {patience_s:.0f} s; waiting: {json.dumps(waiting)[:3000]}; "
-                          f"the extender: {self.control.said('extender-0')[-3000:]}")
-            time.sleep(0.05)
-
-    def create(self, *arguments, **more):
-        self.api.create(JOBS.format(_SPACE), indexed_job(*arguments, **more))
-
-    def remove(self, *jobs):
-        """With their pods, so that others have the GPUs."""
-        for job in jobs:
-            self.api.delete(f"{JOBS.format(_SPACE)}/{job}")
-        self.until(lambda: not any(_job(pod) in jobs for pod in list(self.followed.pods.values()) if pod),
-                   "their pods are gone")
+    def setUp(self):
+        self.stack = contextlib.ExitStack()
+        self.addCleanup(self.stack.close)
 
     def tearDown(self):
-        self.assertEqual(self.gpus.overfull, [])
-        self.assertEqual(self.gpus.two_ranks, [])
+        self.assertEqual(self.world.judge.overfull, {})
+        self.assertEqual(self.world.judge.two_ranks, {})
 
     def test_two_gangs_meet_pairwise(self):
-        cap = {"crossover.dev/gpu-memory": "30Gi"}
-        self.create("alpha", 8, annotations=cap)
-        self.until(lambda: len(self.followed.bound["alpha"]) == 8, "alpha is bound")
-        # Whoever else comes has the other GPUs; once there are none, gangs meet.
-        self.create("filler", 16, annotations=cap)
-        self.until(lambda: len(self.followed.bound["filler"]) == 16, "filler is bound")
-        self.create("beta", 8, annotations=cap)
-        self.until(lambda: len(self.followed.bound["beta"]) == 8, "beta is bound")
-        sets = [sorted(gpu for _, gpus in self.followed.bound[job].values() for gpu in gpus)
-                for job in ("alpha", "beta")]
-        self.assertEqual(sets[0], sets[1])
-        self.assertEqual(len(set(sets[0])), 8)
-        self.remove("alpha", "beta", "filler")
+        self.assertTrue(meet(self.world, 8, _NODES * _GPUS - 8, **_CAPPED))
 
     def test_gangs_on_too_few_gpus(self):
-        draw = random.Random(7)
-        sizes = {f"gang-{number}": draw.choice([1, 2, 4, 8, 8, 16]) for number in range(_MANY)}
-        for name, size in sizes.items():
-            self.create(name, size, runs_for=f"{draw.randint(500, 2500)}ms",
-                        annotations={"crossover.dev/gpu-memory": "30Gi"})
-            time.sleep(draw.random() * 0.1)  # arrivals at random
-        self.await_reasons()
-        self.until(lambda: all(map(self.followed.complete, sizes)), "all gangs have run", 240.0)
-        for name, size in sizes.items():
-            bound = self.followed.bound[name]
-            gpus = [gpu for _, given in bound.values() for gpu in given]
-            self.assertEqual(len(bound), size, name)
-            self.assertEqual(len(set(gpus)), size, name)
-            times = self.followed.bound_at[name]
-            self.assertLess(max(times) - min(times), _DEADLINE_S, f"{name} was half there")
+        arrivals = Arrivals(self.world, _MANY, seed=7, **_CAPPED)
+        arrivals.come()
+        waiting = self.lives.waiting()
+        self.assertGreater(len(waiting), 20, "hardly any has to wait")
+        # Pods that wait now are told why, in an event of theirs, unless their turn comes before.
+        self.world.until(lambda: arrivals.step() or not waiting & self.lives.untold(), "those that wait know why")
+        self.world.until(arrivals.step, "all gangs have run", 240.0)
+        self.assertEqual(self.lives.half_past(_DEADLINE_S), [])
+        for name, size in arrivals.sizes.items():
+            gpus = self.lives.life(name).gpus
+            self.assertEqual((len(gpus), len(set(gpus))), (size, size), name)
 
-    def await_reasons(self):
-        """Pods that wait now are told why, in an event of theirs, unless their turn comes before."""
-        unexplained = self.followed.waiting()
-        self.assertGreater(len(unexplained), 20, "hardly any has to wait")
+    def test_a_gang_of_512_pods(self):
+        nodes = [f"large-{number}" for number in range(_LARGE_NODES)]
+        self.world.add_nodes(self.stack, nodes, _LARGE // _LARGE_NODES, "large")
+        large = large_gang(self.world, _LARGE, nodeSelector={POOL: "large"})
+        self.assertEqual(large.bound, _LARGE)
+        self.assertGreater(large.more_files, _LARGE * 0.9, "nearly all binds were held at the same time")
+        self.assertLessEqual(large.more_threads, 0)
 
-        def on_event(_when, kind, event):
-            if kind != "ERROR" and event.get("reason") == "GangWaits" and event.get("note", event.get("message")):
-                unexplained.discard(event["involvedObject"]["name"])
-        with Watch(self.cluster.api(), f"/api/v1/namespaces/{_SPACE}/events", on_event):
-            self.until(lambda: not unexplained & self.followed.waiting(), "pods that wait know why", 60.0)
+    def test_leaders_are_killed(self):
+        leaders = self.stack.enter_context(Leaders(self.world, _LEASE_S))
+        arrivals = Arrivals(self.world, None, seed=8, prefix="mid-kill", most=12, **_CAPPED)
+        with self.world.meanwhile(arrivals.step):
+            after_s = [leaders.kill() for _ in range(_KILLS)]
+            arrivals.stop()
+            self.world.until(lambda: not arrivals.unfinished, "all gangs have run", 240.0)
+        self.assertLess(max(after_s), _ACTS_WITHIN_S, after_s)
+        self.assertEqual(self.lives.reserved(), set())
+        self.assertEqual(self.lives.half_past(_DEADLINE_S + _LEASE_S), [])
+        self.assertTrue(fills(self.world, _NODES * _GPUS, **_CAPPED), "all GPUs can be had again")
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from benchmarks.processes import Failed
 from tests.cluster.rig.namespaces import CONTROL_PLANE
 
 _PATIENCE_S = 30.0
+_RETRY_S = 0.5
 _CLONE_NEWNET = 0x40000000
 
 
@@ -74,17 +75,14 @@ class Api:
 
 class Watch:
     """Follows a collection from its state of now, in a thread of its own: `on_event(when, kind, object)`, where `when`
-    is the monotonic clock at which the event arrived, in seconds. What is there already comes as ADDED."""
+    is the monotonic clock at which the event arrived, in seconds. What is there already comes as ADDED. `patient`: an
+    API server that goes comes back, and what went meanwhile is then DELETED; else such an end comes as ERROR."""
 
-    def __init__(self, api, path, on_event):
-        self._api, self._path, self._on_event = api, path, on_event
-        listed = api.get(path)
-        for thing in listed["items"]:
-            on_event(time.monotonic(), "ADDED", thing)
-        self._version = listed["metadata"]["resourceVersion"]
-        self._connection = api.connect()
-        self._connection.sock.settimeout(None)
+    def __init__(self, api, path, on_event, patient=False):
+        self._api, self._path, self._on_event, self._patient = api, path, on_event, patient
+        self._there = {}  # by UID
         self._stopped = False
+        self._begin()
         self._thread = threading.Thread(target=self._follow, daemon=True)
         self._thread.start()
 
@@ -93,20 +91,48 @@ class Watch:
 
     def __exit__(self, *exc):
         self._stopped = True
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, AttributeError):
             self._connection.sock.shutdown(socket.SHUT_RDWR)
         self._thread.join()
         self._connection.close()
 
+    def _begin(self):
+        listed = self._api.get(self._path)
+        gone = self._there.keys() - {thing["metadata"]["uid"] for thing in listed["items"]}
+        for thing in [self._there[uid] for uid in gone]:
+            self._tell("DELETED", thing)
+        for thing in listed["items"]:
+            self._tell("ADDED", thing)
+        self._version = listed["metadata"]["resourceVersion"]
+        self._connection = self._api.connect()
+        self._connection.sock.settimeout(None)
+
+    def _tell(self, kind, thing):
+        if kind == "DELETED":
+            self._there.pop(thing["metadata"]["uid"], None)
+        elif kind in ("ADDED", "MODIFIED"):
+            self._there[thing["metadata"]["uid"]] = thing
+        self._on_event(time.monotonic(), kind, thing)
+
     def _follow(self):
+        self._read()
+        while self._patient and not self._stopped:
+            time.sleep(_RETRY_S)
+            with contextlib.suppress(Failed, OSError):
+                self._begin()
+                self._read()
+        if not self._stopped:
+            self._on_event(time.monotonic(), "ERROR", {"message": f"the watch of {self._path} has ended"})
+
+    def _read(self):
         with contextlib.suppress(OSError, http.client.HTTPException, ValueError):
             self._connection.request("GET", f"{self._path}?watch=1&resourceVersion={self._version}&timeoutSeconds=7200")
             answer = self._connection.getresponse()
             while line := answer.readline():
                 event = json.loads(line)
-                self._on_event(time.monotonic(), event["type"], event["object"])
-        if not self._stopped:
-            self._on_event(time.monotonic(), "ERROR", {"message": f"the watch of {self._path} has ended"})
+                if event["type"] == "ERROR" and self._patient:
+                    return
+                self._tell(event["type"], event["object"])
 
 
 def connected_in(pid, address):

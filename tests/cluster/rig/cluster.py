@@ -114,6 +114,14 @@ class Cluster:
             if process.returncode != 0:
                 raise Failed(f"image {archive}: {output.decode(errors='replace').strip()[-500:]}")
 
+    def kill_api_server(self):
+        self.processes.stop(["kube-apiserver"], 0.0)
+
+    def start_api_server(self):
+        """Again; until it is ready."""
+        self.control_plane.start_api_server(self._api_server)
+        self.wait_for_servers(f"{SERVER}/readyz")
+
     def _set_up(self, programs, stack):
         self.directory = removal.new_directory()
         # First in, last out: it removes what the others leave, and all of it should this process be killed.

@@ -1,0 +1,127 @@
+"""A cluster to place gangs on: nodes that KWOK plays, with made-up GPUs, beside them real ones with the node daemon
+where that matters; the extender with its scheduler; and eyes on all of it.
+"""
+
+import contextlib
+import json
+import time
+
+from benchmarks.processes import Failed
+from tests.cluster.control import Control
+from tests.cluster.fake_gpus import GPU_NODES, FakeGpus
+from tests.cluster.gang_lives import GangLives
+from tests.cluster.gangs import IMAGE, JOBS, indexed_job
+from tests.cluster.gpu_judge import GpuJudge
+from tests.cluster.node_daemon import NodeDaemons
+from tests.cluster.rig import Cluster, kwok
+from tests.cluster.rig.api import Watch
+from tests.cluster.software_gpus import SoftwareGpus
+
+SPACE = "team"
+PODS = f"/api/v1/namespaces/{SPACE}/pods"
+POOL = "crossover.test/pool"  # a label of nodes; gangs may select one
+REAL, FAKE = "real", "fake"
+_SLOTS = 2
+_LOOK_EVERY_S = 0.05
+
+
+class GangCluster:
+    """A context. `fake`: how many nodes KWOK plays, each of `gpus` GPUs; `machine` (benchmarks.machine): of real nodes;
+    `build`: Build; `control`: arguments of Control; `versions`: of Cluster."""
+
+    def __init__(self, build, fake, gpus, machine=None, control=None, **versions):
+        self._build, self._machine, self._versions = build, machine, versions
+        self._control_arguments = {"webhook": False, **(control or {})}
+        self.nodes = [f"fake-{number}" for number in range(fake)]
+        self.gpus_of_node = gpus
+        self.lives, self.judge = GangLives(), GpuJudge(_SLOTS)
+        self._meanwhile = []
+
+    def __enter__(self):
+        with contextlib.ExitStack() as stack:
+            real = self._machine.nodes if self._machine else 1
+            self.cluster = stack.enter_context(Cluster(nodes=real, api_server=kwok.API_SERVER, **self._versions))
+            self.api = self._api_of(stack)
+            if self._machine:
+                self._start_real_nodes()
+            self.control = Control(self.cluster, self._build, **self._control_arguments)
+            self.control.prepare()
+            kwok.start(self.cluster)
+            self.add_nodes(stack, self.nodes, self.gpus_of_node, FAKE)
+            self.control.start()
+            self.cluster.namespace(SPACE)
+            self._follow(stack)
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(self, *exc):
+        self._stack.close()
+
+    def add_nodes(self, stack, names, gpus, pool, **labels):
+        """More of those that KWOK plays."""
+        kwok.create_nodes(self.api, names, {"crossover.dev/slot": str(gpus * _SLOTS)}, {POOL: pool, **labels})
+        stack.enter_context(FakeGpus(self._api_of(stack), names, gpus, _SLOTS))
+
+    def create(self, name, size, **more):
+        """A gang; `more`: of indexed_job."""
+        self.lives.expect(name, size)
+        self.api.create(JOBS.format(SPACE), indexed_job(name, size, **more))
+
+    def end(self, *names):
+        """Without waiting."""
+        for name in names:
+            self.api.delete(f"{JOBS.format(SPACE)}/{name}")
+
+    def remove(self, *names):
+        """With their pods, so that others have the GPUs."""
+        self.end(*names)
+        self.until(lambda: not self.lives.pods(*names), "their pods are gone")
+
+    def until(self, condition, what, patience_s=120.0):
+        """Until it holds. Failed, with what pods wait for, if it never does or a part of Crossover has ended."""
+        end = time.monotonic() + patience_s
+        while not condition():
+            for step in self._meanwhile:
+                step()
+            self.control.check()
+            if self.lives.broken:
+                raise Failed(self.lives.broken)
+            if time.monotonic() > end:
+                raise Failed(f"{what}: not within {patience_s:.0f} s; {self.state()}")
+            time.sleep(_LOOK_EVERY_S)
+
+    @contextlib.contextmanager
+    def meanwhile(self, step):
+        """Whatever is waited for, `step` is called again and again."""
+        self._meanwhile.append(step)
+        try:
+            yield
+        finally:
+            self._meanwhile.remove(step)
+
+    def until_whole(self, *names, patience_s=120.0):
+        self.until(lambda: all(map(self.lives.whole, names)), f"{', '.join(names)}: all pods bound", patience_s)
+
+    def state(self):
+        """In words, for a failure."""
+        waiting = {pod["metadata"]["name"]: pod["status"].get("conditions") for pod in self.lives.pods()
+                   if not pod["spec"].get("nodeName")}
+        said = {replica.extender: self.control.said(replica.extender)[-1500:] for replica in self.control.replicas}
+        return f"{len(waiting)} wait: {json.dumps(waiting)[:2000]}; said: {said}"
+
+    def _start_real_nodes(self):
+        gpus = SoftwareGpus(self.cluster, self._machine, self._build.gpu_libraries)
+        self.daemons = NodeDaemons(self.cluster, gpus, self._build)
+        self.daemons.start()
+        self.cluster.image_of(IMAGE, {"/bin/sleep": "/bin/sleep"})
+        for node in self.cluster.nodes:
+            self.cluster.kubectl("label", "node", node.name, f"{POOL}={REAL}")
+
+    def _api_of(self, stack):
+        """For a thread of its own."""
+        return stack.enter_context(contextlib.closing(self.cluster.api()))
+
+    def _follow(self, stack):
+        for path, on_event in (("/api/v1/pods", self.judge.on_pod), (GPU_NODES, self.judge.on_gpu_node),
+                               (PODS, self.lives.on_pod), (f"/api/v1/namespaces/{SPACE}/events", self.lives.on_event)):
+            stack.enter_context(Watch(self._api_of(stack), path, on_event, patient=True))

@@ -1,0 +1,72 @@
+"""Replicas of scheduler and extender that die, are replaced, and lose their Lease, while gangs come and go."""
+
+import contextlib
+import signal
+import time
+
+from tests.cluster.control import NAMESPACE, SCHEDULER
+from tests.cluster.gang_cluster import POOL
+from tests.cluster.rig.api import Watch
+
+PROBE = "probe"  # a pool of nodes for gangs of one pod, by which it is seen that somebody leads
+_LEASES = f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases"
+
+
+class Leaders:
+    """A context. Follows the Lease; `lease_s`: how long its holder may be silent."""
+
+    def __init__(self, world, lease_s):
+        self._world, self._lease_s = world, lease_s
+        self._holder, self._renewed = "", 0.0
+        self._probes = 0
+
+    def __enter__(self):
+        with contextlib.ExitStack() as stack:
+            self._world.add_nodes(stack, ["probe-node"], 1, PROBE)
+            stack.enter_context(Watch(self._world.cluster.api(), _LEASES, self._on_lease, patient=True))
+            self._world.until(lambda: self._holder, "somebody leads")
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(self, *exc):
+        self._stack.close()
+
+    def kill(self):
+        """Kill the pair that leads, as a node that dies does, and start it again. From the end of its lease until a
+        gang that came meanwhile is bound, in seconds; less than 0: nobody had to wait for that."""
+        self._world.control.await_ready()
+        number, replica = self._leading()
+        processes = self._world.cluster.processes
+        for name in (replica.scheduler, replica.extender):
+            processes.signal(name, signal.SIGKILL)
+        while any(map(processes.alive, (replica.scheduler, replica.extender))):
+            time.sleep(0.002)
+        ends = self._renewed + self._lease_s
+        probe = self.probe()
+        self._world.control.start_pair(number)
+        return self.answered(probe) - ends
+
+    def probe(self):
+        """A gang that whoever leads can place at once: its name."""
+        self._probes += 1
+        name = f"probe-{self._probes}"
+        self._world.create(name, 1, nodeSelector={POOL: PROBE})
+        return name
+
+    def answered(self, probe, patience_s=60.0):
+        """When it was bound; it goes."""
+        self._world.until(lambda: self._world.lives.was_whole(probe), f"{probe} is bound", patience_s)
+        self._world.end(probe)
+        return self._world.lives.life(probe).whole_since
+
+    def _leading(self):
+        """Number and ports of the replica that holds the Lease."""
+        def found():
+            return [(number, replica) for number, replica in enumerate(self._world.control.replicas)
+                    if self._holder.startswith(f"{replica.host}_")]
+        self._world.until(found, "one of ours leads")
+        return found()[0]
+
+    def _on_lease(self, when, kind, lease):
+        if kind in ("ADDED", "MODIFIED") and lease["metadata"]["name"] == SCHEDULER:
+            self._holder, self._renewed = lease["spec"].get("holderIdentity") or "", when
