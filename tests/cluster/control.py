@@ -8,8 +8,9 @@ import re
 import time
 from pathlib import Path
 
+import yaml
+
 from benchmarks.processes import Failed
-from tests.cluster.pods import SLOT
 from tests.cluster.rig.namespaces import CONTROL_PLANE
 from tests.cluster.services import service
 
@@ -50,7 +51,7 @@ class Control:
         cluster = self._cluster
         cluster.namespace(NAMESPACE, enforce="privileged")
         cluster.kubectl("apply", "--server-side", "--filename", str(_MANIFESTS / "crds"))
-        for name in ("extender", "admission"):
+        for name in ("extender-account", "extender", "admission"):
             cluster.kubectl("apply", "--server-side", "--filename", str(_MANIFESTS / "rbac" / f"{name}.yaml"))
         if self._webhook:
             cluster.apply(service("crossover-extender", NAMESPACE, cluster.address, self.replicas[0].webhook))
@@ -169,24 +170,18 @@ class Control:
                         "file": str(self._directory / f"{replica.extender}.pem")},
             **self._settings}
 
-    def _scheduler_configuration(self, replica, address=None, extended=True, lease=SCHEDULER, qps=1000):
-        """`address`: of who relays to the extender; `extended`: whether it asks one; `lease`: for which it stands."""
-        url = f"http://{address or f'127.0.0.1:{replica.verbs}'}"
-        # Two entries: each has one time limit for all of its verbs, and a bind may be held.
-        extenders = [
-            {"urlPrefix": url, "filterVerb": "filter", "prioritizeVerb": "prioritize", "preemptVerb": "preempt",
-             "weight": 100, "httpTimeout": "2s", "nodeCacheCapable": True, "ignorable": False},
-            {"urlPrefix": url, "bindVerb": "bind", "httpTimeout": "30s", "nodeCacheCapable": True,
-             "ignorable": False, "managedResources": [{"name": SLOT, "ignoredByScheduler": False}]}]
-        return {
-            "apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration",
-            "clientConnection": {"kubeconfig": str(self._cluster.setup.kubeconfig("scheduler")), "qps": qps,
-                                 "burst": 2 * qps},
-            "leaderElection": {"leaderElect": True, "leaseDuration": f"{self._lease_s}s",
-                               "renewDeadline": f"{self._lease_s * 2 // 3}s", "retryPeriod": "1s",
-                               "resourceName": lease, "resourceNamespace": NAMESPACE},
-            "percentageOfNodesToScore": 100, "profiles": [{"schedulerName": SCHEDULER}],
-            "extenders": extenders if extended else []}
+    def _scheduler_configuration(self, replica, address=None, extended=True, lease=SCHEDULER, qps=None):
+        """The one that is installed, but for what is of this test. `address`: of who relays to the extender;
+        `extended`: whether it asks one; `lease`: for which it stands."""
+        manifest = yaml.safe_load((_MANIFESTS / "control" / "scheduler-config.yaml").read_text(encoding="utf-8"))
+        config = yaml.safe_load(manifest["data"]["scheduler.yaml"])
+        config["clientConnection"] |= {"kubeconfig": str(self._cluster.setup.kubeconfig("scheduler")),
+                                       **({"qps": qps, "burst": 2 * qps} if qps else {})}
+        config["leaderElection"] |= {"leaseDuration": f"{self._lease_s}s", "resourceName": lease,
+                                     "renewDeadline": f"{self._lease_s * 2 // 3}s"}
+        for extender in config["extenders"]:
+            extender["urlPrefix"] = f"http://{address or f'127.0.0.1:{replica.verbs}'}"
+        return config if extended else {**config, "extenders": []}
 
 
 def _scheduler_permissions():

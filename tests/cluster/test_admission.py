@@ -32,7 +32,8 @@ class Admission(unittest.TestCase):
         cls.addClassCleanup(cls.cluster.__exit__)
         for name in (_SYSTEM, _NAMESPACE):
             cls.cluster.namespace(name)
-        cls.cluster.kubectl("apply", "--filename", str(_MANIFESTS / "rbac" / "admission.yaml"))
+        for name in ("extender-account", "admission"):
+            cls.cluster.kubectl("apply", "--filename", str(_MANIFESTS / "rbac" / f"{name}.yaml"))
         cls.cluster.apply(service("crossover-extender", _SYSTEM, cls.cluster.address, _PORT))
         cls.cluster.kubectl("apply", "--filename", str(_MANIFESTS / "webhook" / "configuration.yaml"))
         token = cls.cluster.kubectl("create", "token", "crossover-extender", "--namespace", _SYSTEM)

@@ -1,0 +1,78 @@
+"""What charts/crossover makes of values, as objects."""
+
+import os
+import re
+import shutil
+from pathlib import Path
+
+import yaml
+
+from tools import render_manifests
+
+TREE = render_manifests.TREE
+CHART = render_manifests.CHART
+VERSIONS = ("1.31.0", "1.34.4", "1.36.3", "1.33.5-gke.1162000")  # the tests' own, and one as a vendor writes it
+MONITORING = tuple(f"monitoring.{part}.enabled=true" for part in ("podMonitor", "rules", "dashboards"))
+# Each is a cluster that somebody has; together they turn on everything.
+INSTALLATIONS = {
+    "defaults": (),
+    "mps and monitoring": ("mps.enabled=true", "mps.multiUser=true", "driver.runtimeClassName=nvidia", *MONITORING),
+    "a driver's folder": ("driver.root=/home/kubernetes/bin/nvidia", "deviceplugin.config.node.devices=device-nodes",
+                          "criticalPodsQuota.enabled=true"),
+    "cert-manager": ("webhook.certificates=cert-manager", "extender.replicas=1", "networkPolicy.enabled=false"),
+    "own certificates": ("webhook.certificates=secret", "webhook.secretName=mine", "webhook.caBundle=QQ==",
+                         "crds.install=false", "webhook.protectPods=false", "uninstall.force=true"),
+}
+
+
+def render(*values, kube_version=None, with_images=True):
+    """Text, or AssertionError with what Helm says."""
+    done = template(*values, kube_version=kube_version, with_images=with_images)
+    if done.returncode != 0:
+        raise AssertionError(done.stderr)
+    return done.stdout
+
+
+def template(*values, kube_version=None, with_images=True):
+    images = render_manifests.images() if with_images else ()
+    return render_manifests.template([*images, *values], kube_version)
+
+
+def objects(*values, kube_version=None):
+    return [item for item in yaml.safe_load_all(render(*values, kube_version=kube_version)) if item]
+
+
+def find(items, kind, name):
+    """The one object, or KeyError."""
+    for item in items:
+        if item["kind"] == kind and item["metadata"]["name"] == name:
+            return item
+    raise KeyError(f"no {kind} {name}")
+
+
+def pod_templates(items):
+    """{name: spec of a pod} of all that makes pods."""
+    found = {}
+    for item in items:
+        if item["kind"] in ("DaemonSet", "Deployment", "Job"):
+            found[item["metadata"]["name"]] = item["spec"]["template"]["spec"]
+        if item["kind"] == "Pod":
+            found[item["metadata"]["name"]] = item["spec"]
+    return found
+
+
+def promtool():
+    cache = Path(os.environ.get("CROSSOVER_CACHE") or Path.home() / ".cache/crossover")
+    found = shutil.which("promtool", path=f"{cache}/cluster-debian-12/usr/bin:{os.environ.get('PATH', '')}")
+    if not found:
+        raise FileNotFoundError("promtool is missing: tools/install.sh --cluster")
+    return found
+
+
+def metrics():
+    """Names of all metrics that the programs have, as their sources name them."""
+    names = set()
+    for folder in ("deviceplugin", "extender", "common"):
+        for file in (TREE / folder).rglob("*.cc"):
+            names.update(re.findall(r'"(crossover_[a-z0-9_]+)"', file.read_text(encoding="utf-8")))
+    return names

@@ -1,0 +1,102 @@
+"""The programs take the configuration that the chart writes; what its schema allows, and what they allow, is the same."""
+
+import json
+import os
+import re
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+import yaml
+
+from tests.charts.chart import CHART, INSTALLATIONS, TREE, find, objects
+
+_SCHEMA = json.loads((CHART / "values.schema.json").read_text(encoding="utf-8"))["properties"]
+# The chart says these itself.
+_DAEMON_FIXED = {"socket", "api", "metrics"}
+_NODE_FIXED = {"name", "namespace", "mps_directory", "driver_root", "host_directory", "kubelet_directory", "api_server"}
+_EXTENDER_FIXED = {"api_server", "namespace", "host", "lease", "scheduler", "health", "metrics"}
+
+
+def check(program, config):
+    """Whether a program takes a configuration."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "config.yaml"
+        file.write_text(config if isinstance(config, str) else json.dumps(config), encoding="utf-8")
+        return subprocess.run([os.path.join(os.environ["BUILD"], "bin", program), "--check", "--config", str(file)],
+                              env={"NODE_NAME": "n", "POD_NAMESPACE": "crossover-system",
+                                   "KUBERNETES_SERVICE_HOST": "10.0.0.1", "KUBERNETES_SERVICE_PORT": "443"},
+                              capture_output=True, text=True, check=False)
+
+
+def example(schema):
+    """A value that the schema allows, of every key."""
+    if "anyOf" in schema:
+        return example(schema["anyOf"][-1])
+    if "enum" in schema:
+        return schema["enum"][0]
+    if schema["type"] == "object":
+        return {key: example(inner) for key, inner in schema.get("properties", {}).items()}
+    if schema["type"] == "array":
+        return [example(schema["items"])]
+    if schema["type"] in ("integer", "number"):
+        return schema["minimum"]
+    return {"^/": "/some/path", "^GPU-": "GPU-00000000-0000-0000-0000-000000000000",
+            "^[^/]+/[^/]+$": "nvidia.com/gpu"}.get(schema.get("pattern"), "word")
+
+
+class Configuration(unittest.TestCase):
+    def test_the_node_daemon_takes_what_the_chart_writes(self):
+        for name, values in INSTALLATIONS.items():
+            config = find(objects(*values), "ConfigMap", "crossover-deviceplugin")["data"]["node.yaml"]
+            done = check("crossover-deviceplugin", config)
+            self.assertEqual(done.returncode, 0, f"{name}: {done.stderr}")
+        self.assertNotEqual(check("crossover-deviceplugin", config + "\nslot: 1\n").returncode, 0, "the control")
+
+    def test_the_extender_takes_what_the_chart_writes(self):
+        # In a pod there are a token and an authority to read.
+        reachable = {"api_server": {"server": "https://10.0.0.1:443", "ca_file": "/ca", "token_file": "/token"}}
+        for name, values in INSTALLATIONS.items():
+            config = yaml.safe_load(find(objects(*values), "ConfigMap", "crossover-extender")["data"]["extender.yaml"])
+            done = check("crossover-extender", config | reachable)
+            self.assertEqual(done.returncode, 0, f"{name}: {done.stderr}")
+        self.assertNotEqual(check("crossover-extender", config | reachable | {"gang": {}}).returncode, 0, "the control")
+
+    def test_each_key_of_the_node_daemon_is_allowed(self):
+        schema = _SCHEMA["deviceplugin"]["properties"]["config"]
+        config = example(schema)
+        config["configurations"] = {"one": example(schema["properties"]["configurations"]["additionalProperties"])}
+        config["node"]["api_server"] = {"server": "https://10.0.0.1:443", "ca_file": "/ca", "token_file": "/token"}
+        done = check("crossover-deviceplugin", config)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_each_key_of_the_extender_is_allowed(self):
+        config = example(_SCHEMA["extender"]["properties"]["config"])
+        config["api_server"] = {"server": "https://10.0.0.1:443", "ca_file": "/ca", "token_file": "/token"}
+        done = check("crossover-extender", config)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_the_schema_has_every_key_of_the_example_files(self):
+        """They are complete, by their own words; and what is left out is the chart's to say."""
+        schema = _SCHEMA["deviceplugin"]["properties"]["config"]["properties"]
+        text = "".join((TREE / f"deviceplugin/config/{name}.yaml").read_text(encoding="utf-8")
+                       for name in ("standalone", "node"))
+        top = set(re.findall(r"^(?:# )?([a-z_]+):", text, re.MULTILINE)) - _DAEMON_FIXED
+        self.assertEqual(top, set(schema))
+        node = text[text.index("\nnode:"):text.index("\n# Nodes labelled")]
+        keys = set(re.findall(r"^  (?:# )?([a-z_]+):", node, re.MULTILINE)) - _NODE_FIXED
+        self.assertEqual(keys, set(schema["node"]["properties"]))
+
+    def test_the_schema_has_every_key_of_the_extender(self):
+        source = (TREE / "extender/config/config.cc").read_text(encoding="utf-8")
+        keys = set(re.findall(r'\{"([a-z_]+)",', source)) - _EXTENDER_FIXED
+        schema = _SCHEMA["extender"]["properties"]["config"]["properties"]
+        named = set(schema) | {key for section in schema.values() for key in section.get("properties", {})}
+        of_the_webhook = {"listen", "service", "configuration", "secret", "file", "certificate_file", "key_file"}
+        self.assertEqual(keys - {"server", "ca_file", "token_file"} - of_the_webhook - {"text", "json", "when-full"},
+                         named - {"when-full"})
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,129 @@
+"""Alerts and dashboards: they are valid, ask for metrics that there are, and alerts do what their names say."""
+
+import json
+import re
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+import yaml
+
+from tests.charts.chart import CHART, MONITORING, TREE, find, metrics, objects, promtool
+
+_ALERTS = CHART / "files/alerts.yaml"
+_TESTS = TREE / "tests/charts/alerts_test.yaml"
+_GRAFANAS = {"$__rate_interval": "5m", "$node": ".*", "$gpu": ".*", "$namespace": ".*", "$gang": ".*"}
+# A word of a query that is no function, no label and no number begins so.
+_METRIC = re.compile(r"\b(crossover_[a-z0-9_]+)\b")
+
+
+def dashboards():
+    return {file.name: json.loads(file.read_text(encoding="utf-8"))
+            for file in sorted((CHART / "files/dashboards").glob("*.json"))}
+
+
+def queries(dashboard):
+    """As Prometheus would get them."""
+    for panel in dashboard["panels"]:
+        for target in panel["targets"]:
+            query = target["expr"]
+            for name, value in _GRAFANAS.items():
+                query = query.replace(name, value)
+            yield panel["title"], query
+
+
+def unknown(query):
+    """Metrics of ours in it that no program has; those of a histogram have endings."""
+    known = metrics()
+    return [name for name in _METRIC.findall(query)
+            if name not in known and re.sub("_(bucket|sum|count)$", "", name) not in known]
+
+
+def check_rules(rules):
+    """What promtool says of a file of rules, and whether it likes them."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "rules.yaml"
+        file.write_text(json.dumps(rules), encoding="utf-8")
+        return subprocess.run([promtool(), "check", "rules", str(file)], capture_output=True, text=True, check=False)
+
+
+def recording(expressions):
+    return {"groups": [{"name": "queries", "rules": [
+        {"record": f"query:{number}", "expr": text} for number, text in enumerate(expressions)]}]}
+
+
+class Monitoring(unittest.TestCase):
+    def test_alerts_are_valid_and_fire_when_they_should(self):
+        for words in (["check", "rules", str(_ALERTS)], ["test", "rules", str(_TESTS)]):
+            done = subprocess.run([promtool(), *words], capture_output=True, text=True, check=False)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def test_an_alert_that_is_wrong_is_found(self):
+        """The control: with another threshold the alerts' tests fail."""
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / "alerts.yaml").write_text(
+                _ALERTS.read_text(encoding="utf-8").replace("crossover_config_valid == 0", "crossover_config_valid == 1"),
+                encoding="utf-8")
+            tests = yaml.safe_load(_TESTS.read_text(encoding="utf-8"))
+            (Path(folder) / "tests.yaml").write_text(json.dumps(tests | {"rule_files": ["alerts.yaml"]}), encoding="utf-8")
+            done = subprocess.run([promtool(), "test", "rules", f"{folder}/tests.yaml"], capture_output=True, text=True,
+                                  check=False)
+            self.assertNotEqual(done.returncode, 0)
+            self.assertIn("CrossoverConfigurationNotValid", done.stdout + done.stderr)
+
+    def test_each_alert_has_a_test_a_runbook_and_metrics(self):
+        tested = {case["alertname"] for group in yaml.safe_load(_TESTS.read_text(encoding="utf-8"))["tests"]
+                  for case in group["alert_rule_test"] if case["exp_alerts"]}
+        rules = yaml.safe_load(_ALERTS.read_text(encoding="utf-8"))["groups"][0]["rules"]
+        self.assertEqual({rule["alert"] for rule in rules}, tested)
+        for rule in rules:
+            self.assertEqual(set(rule["annotations"]), {"summary", "runbook"}, rule["alert"])
+            self.assertEqual(unknown(rule["expr"]), [], rule["alert"])
+
+    def test_queries_of_dashboards_are_valid(self):
+        expressions = [query for dashboard in dashboards().values() for _, query in queries(dashboard)]
+        self.assertGreater(len(expressions), 20)
+        done = check_rules(recording(expressions))
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertNotEqual(check_rules(recording(["sum(rate(x))"])).returncode, 0, "the control")
+
+    def test_queries_of_dashboards_are_of_metrics_that_there_are(self):
+        for name, dashboard in dashboards().items():
+            for title, query in queries(dashboard):
+                self.assertEqual(unknown(query), [], f"{name}: {title}")
+                self.assertNotIn("$", query, f"{name}: {title}")
+            for variable in dashboard["templating"]["list"]:
+                if variable["type"] == "query":
+                    self.assertEqual(unknown(variable["query"]["query"]), [], name)
+        self.assertEqual(unknown("rate(crossover_turn_total[5m])"), ["crossover_turn_total"], "the control")
+
+    def test_dashboards_are_what_grafana_takes(self):
+        uids = [dashboard["uid"] for dashboard in dashboards().values()]
+        self.assertEqual(len(uids), len(set(uids)))
+        for name, dashboard in dashboards().items():
+            self.assertEqual({panel["datasource"]["uid"] for panel in dashboard["panels"]}, {"${datasource}"}, name)
+            places = [(p["gridPos"]["x"], p["gridPos"]["y"]) for p in dashboard["panels"]]
+            self.assertEqual(len(places), len(set(places)), name)
+            self.assertLessEqual(max(p["gridPos"]["x"] + p["gridPos"]["w"] for p in dashboard["panels"]), 24)
+
+    def test_they_are_installed_as_they_are(self):
+        items = objects(*MONITORING, "monitoring.rules.labels.release=kps")
+        rule = find(items, "PrometheusRule", "crossover")
+        self.assertEqual(rule["spec"], yaml.safe_load(_ALERTS.read_text(encoding="utf-8")))
+        self.assertEqual(rule["metadata"]["labels"]["release"], "kps")
+        for name, dashboard in dashboards().items():
+            made = find(items, "ConfigMap", f"crossover-dashboard-{name.removesuffix('.json')}")
+            self.assertEqual(json.loads(made["data"][name]), dashboard)
+            self.assertEqual(made["metadata"]["labels"]["grafana_dashboard"], "1")
+
+    def test_labels_of_metrics_are_honoured(self):
+        for name in ("crossover-deviceplugin", "crossover-extender"):
+            endpoint = find(objects(*MONITORING), "PodMonitor", name)["spec"]["podMetricsEndpoints"][0]
+            self.assertTrue(endpoint["honorLabels"])
+            jobs = [rule.get("replacement") for rule in endpoint["relabelings"] if rule["targetLabel"] == "job"]
+            self.assertEqual(jobs, [name], "alerts ask for it")
+
+
+if __name__ == "__main__":
+    unittest.main()

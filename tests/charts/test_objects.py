@@ -1,0 +1,157 @@
+"""What the chart makes, for each kind of installation and each version of Kubernetes."""
+
+import itertools
+import re
+import unittest
+
+import yaml
+
+from tests.charts.chart import INSTALLATIONS, VERSIONS, find, objects, pod_templates, render
+from tools import render_manifests
+
+_CLUSTER_WIDE = {"ClusterRole", "ClusterRoleBinding", "CustomResourceDefinition", "MutatingWebhookConfiguration",
+                 "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"}
+_NODE_AGENTS = {"crossover-deviceplugin", "crossover-mps"}
+_LABELS = {"app.kubernetes.io/name", "app.kubernetes.io/instance", "app.kubernetes.io/component",
+           "app.kubernetes.io/version", "app.kubernetes.io/part-of", "app.kubernetes.io/managed-by", "helm.sh/chart"}
+
+
+class Objects(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.made = {(name, version): objects(*values, kube_version=version)
+                    for (name, values), version in itertools.product(INSTALLATIONS.items(), VERSIONS)}
+
+    def each(self):
+        for (name, version), items in self.made.items():
+            with self.subTest(name, version=version):
+                yield items
+
+    def test_each_object_is_there_once_with_its_labels(self):
+        for items in self.each():
+            keys = [(item["kind"], item["metadata"].get("namespace"), item["metadata"]["name"]) for item in items]
+            self.assertEqual(len(keys), len(set(keys)))
+            for item in items:
+                metadata = item["metadata"]
+                self.assertLessEqual(_LABELS, set(metadata["labels"]), metadata["name"])
+                if item["kind"] not in _CLUSTER_WIDE:
+                    self.assertIn(metadata["namespace"], ("crossover-system", "kube-system"))
+
+    def test_selectors_never_change(self):
+        for items in self.each():
+            for kind in ("DaemonSet", "Deployment"):
+                for item in (item for item in items if item["kind"] == kind):
+                    selector = item["spec"]["selector"]["matchLabels"]
+                    self.assertEqual(set(selector), {"app.kubernetes.io/name", "app.kubernetes.io/instance",
+                                                     "app.kubernetes.io/component"})
+                    labels = item["spec"]["template"]["metadata"]["labels"]
+                    self.assertLessEqual(selector.items(), labels.items())
+
+    def test_all_but_the_node_agents_are_restricted(self):
+        for items in self.each():
+            for name, pod in pod_templates(items).items():
+                if name in _NODE_AGENTS:
+                    continue
+                self.assertTrue(pod["securityContext"]["runAsNonRoot"], name)
+                self.assertEqual(pod["securityContext"]["seccompProfile"], {"type": "RuntimeDefault"}, name)
+                for volume in pod.get("volumes", ()):
+                    self.assertNotIn("hostPath", volume, name)
+                for key in ("hostPID", "hostIPC", "hostNetwork"):
+                    self.assertNotIn(key, pod, name)
+                for container in pod["containers"]:
+                    self.assertEqual(container["securityContext"], {
+                        "allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True,
+                        "capabilities": {"drop": ["ALL"]}}, name)
+
+    def test_each_exception_of_the_node_daemon_is_explained(self):
+        text = render()
+        daemon = pod_templates(objects())["crossover-deviceplugin"]
+        self.assertEqual([key for key in daemon if key.startswith("host")], ["hostPID"])
+        for number in (1, 2, 3):
+            self.assertIn(f"Exception {number} of 3", text)
+        self.assertNotIn("Exception 4", text)
+
+    def test_every_rule_says_why(self):
+        text = render("monitoring.podMonitor.enabled=true", "mps.enabled=true")
+        for match in re.finditer(r"^rules:\n((?:  .*\n)+)", text, re.MULTILINE):
+            lines = match.group(1).splitlines()
+            self.assertTrue(lines[0].lstrip().startswith(("#", "- operations")), lines[0])
+
+    def test_nothing_may_do_everything(self):
+        for items in self.each():
+            for item in items:
+                for rule in item.get("rules", ()):
+                    for key in ("apiGroups", "resources", "verbs"):
+                        self.assertNotIn("*", rule.get(key, ()), item["metadata"]["name"])
+                if item["kind"] in ("ClusterRoleBinding", "RoleBinding"):
+                    self.assertNotIn("admin", item["roleRef"]["name"])
+                    self.assertEqual({subject["kind"] for subject in item["subjects"]}, {"ServiceAccount"})
+
+    def test_images_have_a_version(self):
+        for items in self.each():
+            for pod in pod_templates(items).values():
+                for container in pod["containers"]:
+                    self.assertRegex(container["image"], r":v?[0-9]+\.[0-9]+\.[0-9]+$")
+
+    def test_a_digest_counts_more_than_a_tag(self):
+        digest = "sha256:" + "0" * 64
+        pod = pod_templates(objects(f"extender.image.digest={digest}", "extender.image.tag=one"))["crossover-extender"]
+        self.assertEqual(pod["containers"][0]["image"], f"registry.example/crossover-extender@{digest}")
+
+    def test_the_scheduler_is_of_the_clusters_version(self):
+        for version, tag in (("1.31.0", "v1.31.0"), ("1.33.5-gke.1162000", "v1.33.5")):
+            pod = pod_templates(self.made["defaults", version])["crossover-extender"]
+            self.assertEqual(pod["containers"][1]["image"], f"registry.k8s.io/kube-scheduler:{tag}")
+
+    def test_one_daemon_on_a_node(self):
+        for items in self.each():
+            update = find(items, "DaemonSet", "crossover-deviceplugin")["spec"]["updateStrategy"]
+            self.assertEqual(update["rollingUpdate"]["maxSurge"], 0)
+
+    def test_mps_is_not_ended_by_an_upgrade(self):
+        items = self.made["mps and monitoring", "1.36.3"]
+        self.assertEqual(find(items, "DaemonSet", "crossover-mps")["spec"]["updateStrategy"], {"type": "OnDelete"})
+        for name in ("defaults", "cert-manager"):
+            self.assertNotIn("crossover-mps", pod_templates(self.made[name, "1.36.3"]))
+
+    def test_a_budget_where_there_is_another(self):
+        kinds = {name: {item["kind"] for item in self.made[name, "1.36.3"]} for name in INSTALLATIONS}
+        self.assertIn("PodDisruptionBudget", kinds["defaults"])
+        self.assertNotIn("PodDisruptionBudget", kinds["cert-manager"], "of a single replica")
+
+    def test_definitions_outlive_the_release(self):
+        items = self.made["defaults", "1.36.3"]
+        for name in ("gpunodes.crossover.dev", "jobprofiles.crossover.dev"):
+            definition = find(items, "CustomResourceDefinition", name)
+            self.assertEqual(definition["metadata"]["annotations"], {"helm.sh/resource-policy": "keep"})
+        self.assertNotIn("CustomResourceDefinition", {item["kind"] for item in self.made["own certificates", "1.36.3"]})
+
+    def test_who_is_trusted(self):
+        """The extender writes what it made itself; with other certificates it may not."""
+        for name, secret in (("defaults", None), ("cert-manager", "crossover-admission-cert-manager"),
+                             ("own certificates", "mine")):
+            items = self.made[name, "1.36.3"]
+            rules = find(items, "ClusterRole", "crossover-admission")["rules"]
+            writes = any("mutatingwebhookconfigurations" in rule["resources"] for rule in rules)
+            self.assertEqual(writes, secret is None, name)
+            config = yaml.safe_load(find(items, "ConfigMap", "crossover-extender")["data"]["extender.yaml"])
+            self.assertEqual("certificate_file" in config.get("webhook", {}), secret is not None)
+            volumes = {volume["name"]: volume for volume in pod_templates(items)["crossover-extender"]["volumes"]}
+            self.assertEqual(volumes.get("certificate", {}).get("secret", {}).get("secretName"), secret)
+            configuration = find(items, "MutatingWebhookConfiguration", "crossover-admission")
+            self.assertEqual("caBundle" in configuration["webhooks"][0]["clientConfig"], name == "own certificates")
+
+    def test_the_namespace_is_the_releases(self):
+        """Also where names are written into expressions."""
+        for file in (render_manifests.CHART / "templates").rglob("*"):
+            if file.is_file():
+                self.assertNotIn("crossover-system", file.read_text(encoding="utf-8"), file.name)
+
+    def test_the_domain_stands_in_one_place(self):
+        for file in (render_manifests.CHART / "templates").rglob("*.yaml"):
+            text = re.sub(r"^\s*#.*$", "", file.read_text(encoding="utf-8"), flags=re.MULTILINE)
+            self.assertNotRegex(text, r"crossover\.dev(?!iceplugin)", file.name)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,111 @@
+"""Values: what is mistyped is refused with its name, what is missing with what to do."""
+
+import copy
+import json
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+import yaml
+
+from tests.charts.chart import CHART, INSTALLATIONS, template
+from tools import render_manifests
+
+_SCHEMA = json.loads((CHART / "values.schema.json").read_text(encoding="utf-8"))
+_VALUES = yaml.safe_load((CHART / "values.yaml").read_text(encoding="utf-8"))
+_FREE = {"global", "affinity"}  # objects that Kubernetes or a parent chart defines
+
+
+def sections(schema, path=()):
+    """Paths of the schema's objects."""
+    if schema.get("type") == "object":
+        yield path, schema
+    for key, inner in schema.get("properties", {}).items():
+        yield from sections(inner, (*path, key))
+
+
+class Values(unittest.TestCase):
+    def refused(self, values, *words):
+        done = template(*values)
+        self.assertNotEqual(done.returncode, 0, values)
+        for word in words:
+            self.assertIn(word, done.stderr)
+
+    def test_lint(self):
+        for name, values in INSTALLATIONS.items():
+            with self.subTest(name):
+                words = [render_manifests.helm(), "lint", "--strict", str(CHART)]
+                for value in [*render_manifests.images(), *values]:
+                    words += ["--set", value]
+                done = subprocess.run(words, capture_output=True, text=True, check=False)
+                self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+                self.assertNotIn("[WARNING]", done.stdout)
+
+    def test_every_section_refuses_what_it_does_not_know(self):
+        for path, schema in sections(_SCHEMA):
+            if path and path[-1] in _FREE or isinstance(schema.get("additionalProperties"), dict):
+                continue
+            self.assertIs(schema.get("additionalProperties"), False, ".".join(path))
+
+    def test_mistyped_values_are_named(self):
+        self.refused(["webhook.certificats=self"], "certificats", "/webhook")
+        self.refused(["deviceplugin.config.node.slots_per_gpus=3"], "slots_per_gpus", "/deviceplugin/config/node")
+        self.refused(["deviceplugin.config.mode=on"], "/deviceplugin/config/mode", "'enforce', 'observe', 'off'")
+        self.refused(["deviceplugin.config.configurations.a100.node.host_directory=/x"], "host_directory", "a100")
+        self.refused(["extender.config.gangs.deadline=1"], "deadline", "/extender/config/gangs")
+        self.refused(["extender.replicas=0"], "/extender/replicas", "minimum")
+        self.refused(["monitoring.podMonitor.interval=fast"], "/monitoring/podMonitor/interval")
+        self.refused(["webhook.certificates=none"], "'self', 'cert-manager', 'secret'")
+
+    def test_a_missing_image_is_said(self):
+        for key, program in (("deviceplugin", "crossover-deviceplugin"), ("extender", "crossover-extender")):
+            other = "extender" if key == "deviceplugin" else "deviceplugin"
+            done = template(f"{other}.image.repository=registry.example/x", with_images=False)
+            self.assertNotEqual(done.returncode, 0)
+            self.assertIn(f"{key}.image.repository is not set", done.stderr)
+            self.assertIn(program, done.stderr)
+
+    def test_what_does_not_go_together_is_said(self):
+        self.refused(["webhook.certificates=secret"], "webhook.secretName is not set")
+        self.refused(["webhook.certificates=secret", "webhook.secretName=a"], "webhook.caBundle is not set")
+        self.refused(["driver.root=/x", "driver.runtimeClassName=nvidia"], "driver.root and driver.runtimeClassName")
+
+    def test_older_clusters_are_refused(self):
+        done = render_manifests.template(render_manifests.images(), "1.30.9")
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn(">=1.31.0", done.stderr)
+
+    def test_values_and_schema_name_the_same(self):
+        """But for configuration of the programs, of which values.yaml has what is usually changed."""
+        for path, schema in sections(_SCHEMA):
+            if "config" in path or "properties" not in schema or "resources" in path:
+                continue
+            values = _VALUES
+            for key in path:
+                values = values[key]
+            self.assertEqual(set(values), set(schema["properties"]) - {"global"}, ".".join(path))
+
+    def test_each_value_has_a_comment(self):
+        """Its own, or that of the section or of the line before it."""
+        lines = (CHART / "values.yaml").read_text(encoding="utf-8").splitlines()
+        tops = [number for number, line in enumerate(lines) if line and line[0] not in " #"]
+        for number in tops:
+            text = "\n".join(lines[max(0, number - 4):number + 3])
+            self.assertIn("#", text, lines[number])
+
+    def test_the_schema_refuses(self):
+        """The control: without the schema a mistyped value would pass."""
+        with tempfile.TemporaryDirectory() as folder:
+            chart = Path(folder) / "crossover"
+            subprocess.run(["cp", "-r", str(CHART), str(chart)], check=True)
+            loose = copy.deepcopy(_SCHEMA)
+            loose["properties"]["webhook"]["additionalProperties"] = True
+            (chart / "values.schema.json").write_text(json.dumps(loose), encoding="utf-8")
+            values = [*render_manifests.images(), "webhook.certificats=self"]
+            self.assertEqual(render_manifests.template(values, chart=chart).returncode, 0)
+            self.assertNotEqual(render_manifests.template(values).returncode, 0)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,129 @@
+"""manifests/: what charts/crossover makes of its defaults, for those who install without Helm, and for the tests.
+
+    python3 -m tools.render_manifests           write it anew
+    python3 -m tools.render_manifests --check   change nothing: exit 1 and name the files that differ
+
+The chart is where the objects are written. Helm is the one of tools/install.sh --cluster, else one in PATH.
+"""
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+TREE = Path(__file__).resolve().parents[1]
+CHART = TREE / "charts/crossover"
+MANIFESTS = TREE / "manifests"
+_NAMESPACE = "crossover-system"
+_REGISTRY = "registry.example"  # of no real one: kustomization.yaml says what to do about it
+_SOURCE = re.compile(r"^# Source: crossover/templates/(.+)\n", re.MULTILINE)
+_HELMS_OWN = re.compile(r"^ *(app\.kubernetes\.io/managed-by: |helm\.sh/|annotations: \{helm\.sh/).*\n", re.MULTILINE)
+_WRITTEN = "# Rendered from charts/crossover/templates/{}: change it there, and run python3 -m tools.render_manifests.\n"
+_FOLDERS = "namespace.yaml crds rbac webhook deviceplugin control network".split()
+_NAMESPACE_TEXT = f"""# The node daemon needs what only the level privileged allows; each exception is explained in deviceplugin/daemonset.yaml.
+apiVersion: v1
+kind: Namespace
+metadata:
+  name: {_NAMESPACE}
+  labels: {{pod-security.kubernetes.io/enforce: privileged}}
+"""
+_KUSTOMIZATION = """# kubectl apply --server-side --kustomize manifests: all of it. Name your images first, and the kube-scheduler of your
+# cluster's version.
+apiVersion: kustomize.config.k8s.io/v1beta1
+kind: Kustomization
+resources:
+{resources}
+images:
+  - {{name: {registry}/crossover-deviceplugin, newName: {registry}/crossover-deviceplugin, newTag: {version}}}
+  - {{name: {registry}/crossover-extender, newName: {registry}/crossover-extender, newTag: {version}}}
+  - {{name: registry.k8s.io/kube-scheduler, newTag: v{kubernetes}}}
+"""
+
+
+def installed(name):
+    """The version of a program that tools/install/cluster.sh takes."""
+    text = (TREE / "tools/install/cluster.sh").read_text(encoding="utf-8")
+    return re.search(rf"^readonly {name}_default=([0-9.]+)$", text, re.MULTILINE).group(1)
+
+
+def helm():
+    """The program."""
+    cache = Path(os.environ.get("CROSSOVER_CACHE") or Path.home() / ".cache/crossover")
+    found = shutil.which("helm", path=f"{cache / ('helm-' + installed('helm'))}:{os.environ.get('PATH', '')}")
+    if not found:
+        raise FileNotFoundError("helm is missing: tools/install.sh --cluster")
+    return found
+
+
+def template(values=(), kube_version=None, chart=CHART):
+    """What Helm says and whether it liked it: a finished process. `values`: KEY=VALUE, as for --set."""
+    words = [helm(), "template", "crossover", str(chart), "--namespace", _NAMESPACE]
+    words += ["--kube-version", kube_version or installed("kube")]
+    for value in values:
+        words += ["--set", value]
+    return subprocess.run(words, capture_output=True, text=True, check=False)
+
+
+def images(registry=_REGISTRY):
+    return [f"{name}.image.repository={registry}/crossover-{name}" for name in ("deviceplugin", "extender")]
+
+
+def _documents(text):
+    """(path of its template, document), in Helm's order."""
+    for document in re.split(r"^---\n", text, flags=re.MULTILINE):
+        source = _SOURCE.search(document)
+        if source:
+            yield source.group(1), _SOURCE.sub("", document).strip("\n") + "\n"
+
+
+def render():
+    """{path below manifests/: text}"""
+    done = template(images())
+    if done.returncode != 0:
+        raise RuntimeError(done.stderr.strip())
+    files = {}
+    for path, document in _documents(done.stdout):
+        if not path.startswith("hooks/"):
+            files.setdefault(path, []).append(_HELMS_OWN.sub("", document))
+    texts = {path: _WRITTEN.format(path) + "---\n".join(documents) for path, documents in files.items()}
+    texts["namespace.yaml"] = _NAMESPACE_TEXT
+    order = sorted(texts, key=lambda path: (_FOLDERS.index(path.split("/")[0]), path))
+    texts["kustomization.yaml"] = _KUSTOMIZATION.format(
+        resources="\n".join(f"  - {path}" for path in order), registry=_REGISTRY, version=chart_version(),
+        kubernetes=installed("kube"))
+    return texts
+
+
+def chart_version():
+    return re.search(r"^appVersion: (\S+)$", (CHART / "Chart.yaml").read_text(encoding="utf-8"), re.MULTILINE).group(1)
+
+
+def differences(texts, folder=MANIFESTS):
+    """Files that are not as they were rendered, by path."""
+    there = {str(file.relative_to(folder)): file.read_text(encoding="utf-8") for file in folder.rglob("*.yaml")}
+    return sorted(path for path in there.keys() | texts.keys() if there.get(path) != texts.get(path))
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Renders manifests/ from charts/crossover.")
+    parser.add_argument("--check", action="store_true", help="change nothing: exit 1 and name the files that differ")
+    check = parser.parse_args().check
+    texts = render()
+    for path in differences(texts):
+        print(f"manifests/{path} {'differs from the chart: python3 -m tools.render_manifests' if check else 'written'}")
+        if check:
+            continue
+        file = MANIFESTS / path
+        if path not in texts:
+            file.unlink()
+            continue
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(texts[path], encoding="utf-8")
+    return 1 if check and differences(texts) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
