@@ -35,7 +35,7 @@ class Objects(unittest.TestCase):
                 metadata = item["metadata"]
                 self.assertLessEqual(_LABELS, set(metadata["labels"]), metadata["name"])
                 if item["kind"] not in _CLUSTER_WIDE:
-                    self.assertIn(metadata["namespace"], ("crossover-system", "kube-system"))
+                    self.assertIn(metadata["namespace"], ("crossover-system", "kube-system", "default"))
 
     def test_selectors_never_change(self):
         for items in self.each():

@@ -1,0 +1,70 @@
+#include "extender/chores/chores.h"
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "common/base/names.h"
+#include "common/kube/client.h"
+#include "extender/chores/findings.h"
+
+namespace crossover::extender {
+namespace {
+
+using nlohmann::json;
+
+constexpr long kOk = 200, kCreated = 201, kNotFound = 404;
+constexpr int kFine = 0, kFound = 1, kUnknown = 2;
+constexpr char kGpuNodes[] = "/apis/" CROSSOVER_DOMAIN "/v1alpha1/gpunodes";
+
+int Fail(int code, const std::string& why) {
+  std::fprintf(stderr, "crossover-extender: %s\n", why.c_str());
+  return code;
+}
+
+}  // namespace
+
+int ListHolders(const kube::Access& access) {
+  const kube::Response response = kube::Client(access).Get(kGpuNodes);
+  if (response.status == kNotFound) {
+    std::printf("no pod holds a slot: this cluster knows no GPUNodes\n");
+    return kFine;
+  }
+  const json list = response.status == kOk ? json::parse(response.body, nullptr, false) : json();
+  if (!list.is_object()) return Fail(kUnknown, std::string(kGpuNodes) + ": " + kube::WhyNot(response));
+  const auto holders = HoldersIn(list);
+  if (holders.empty()) {
+    std::printf("no pod holds a slot\n");
+    return kFine;
+  }
+  std::printf("pods that hold slots (%zu):\n", holders.size());
+  for (const std::string& line : holders) std::printf("  %s\n", line.c_str());
+  return kFound;
+}
+
+int TryWebhook(const kube::Access& access, const std::string& name_space) {
+  const std::string path = "/api/v1/namespaces/" + name_space + "/pods?dryRun=All";
+  const kube::Response response =
+      kube::Client(access).Send({.method = "POST", .path = path, .body = PodThatShares(name_space).dump()});
+  if (response.status == 0) return Fail(kUnknown, path + ": " + kube::WhyNot(response));
+  if (response.status != kCreated && response.status != kOk)
+    return Fail(kFound, "a pod that shares was refused in " + name_space + ": " + kube::WhyNot(response));
+  const std::string why = WhyNotRewritten(json::parse(response.body, nullptr, false));
+  if (!why.empty()) return Fail(kFound, "a pod that shares in " + name_space + ": " + why);
+  std::printf("a pod that shares in %s would wait for its gang, and be placed by %s\n", name_space.c_str(),
+              base::kSchedulerName);
+  return kFine;
+}
+
+int ListHolders() {
+  std::string error;
+  const auto access = kube::InClusterAccess(&error);
+  return access ? ListHolders(*access) : Fail(kUnknown, error);
+}
+
+int TryWebhook(const std::string& name_space) {
+  std::string error;
+  const auto access = kube::InClusterAccess(&error);
+  return access ? TryWebhook(*access, name_space) : Fail(kUnknown, error);
+}
+
+}  // namespace crossover::extender

@@ -1,0 +1,73 @@
+#include "extender/chores/findings.h"
+
+#include <map>
+#include <tuple>
+
+#include "common/base/names.h"
+#include "extender/cluster/fields.h"
+#include "extender/cluster/parse.h"
+
+namespace crossover::extender {
+namespace {
+
+using kube::At;
+using nlohmann::json;
+
+constexpr char kShares[] = "true";
+
+}  // namespace
+
+std::vector<std::string> HoldersIn(const json& gpu_nodes) {
+  std::map<std::tuple<std::string, std::string, std::string>, int> slots;  // of namespace, pod, node
+  for (const json& item : List(gpu_nodes, "items")) {
+    const auto node = ParseGpuNode(item);
+    if (!node) continue;
+    for (const GpuNode::Gpu& gpu : node->gpus) {
+      for (const GpuNode::Holder& holder : gpu.holders)
+        slots[{holder.name_space, holder.pod, node->name}] += holder.slots;
+    }
+  }
+  std::vector<std::string> lines;
+  for (const auto& [who, count] : slots) {
+    const auto& [name_space, pod, node] = who;
+    lines.push_back(name_space + "/" + pod + " on " + node + ": " + std::to_string(count) +
+                    (count == 1 ? " slot" : " slots"));
+  }
+  return lines;
+}
+
+// At level "restricted" of Pod Security, which the namespace may enforce. Its image is never pulled.
+json PodThatShares(const std::string& name_space) {
+  const json container = {
+      {"name", "main"},
+      {"image", "crossover.invalid/none:1"},
+      {"resources", {{"limits", {{base::kSlotResource, "1"}}}}},
+      {"securityContext",
+       {{"allowPrivilegeEscalation", false}, {"capabilities", {{"drop", json::array({"ALL"})}}}}}};
+  return {
+      {"apiVersion", "v1"},
+      {"kind", "Pod"},
+      {"metadata",
+       {{"generateName", "crossover-try-"},
+        {"namespace", name_space},
+        {"annotations", {{base::kShareAnnotation, kShares}}}}},
+      {"spec",
+       {{"securityContext",
+         {{"runAsNonRoot", true}, {"runAsUser", 65532}, {"seccompProfile", {{"type", "RuntimeDefault"}}}}},
+        {"automountServiceAccountToken", false},
+        {"containers", json::array({container})}}}};
+}
+
+std::string WhyNotRewritten(const json& pod) {
+  const json& spec = At(pod, "spec");
+  if (!spec.is_object()) return "the answer is no pod";
+  if (TextAt(spec, "schedulerName") != base::kSchedulerName)
+    return "its scheduler is " + TextAt(spec, "schedulerName") + ", not " + base::kSchedulerName +
+           ": the webhook was not asked about it";
+  for (const json& gate : List(spec, "schedulingGates")) {
+    if (TextAt(gate, "name") == base::kGangGate) return "";
+  }
+  return std::string("it has no scheduling gate ") + base::kGangGate;
+}
+
+}  // namespace crossover::extender
