@@ -21,17 +21,17 @@ _NAMESPACE = "crossover-system"
 _REGISTRY = "registry.example"  # of no real one: kustomization.yaml says what to do about it
 _SOURCE = re.compile(r"^# Source: crossover/templates/(.+)\n", re.MULTILINE)
 _HELMS_OWN = re.compile(r"^ *(app\.kubernetes\.io/managed-by: |helm\.sh/|annotations: \{helm\.sh/).*\n", re.MULTILINE)
-_WRITTEN = "# Rendered from charts/crossover/templates/{}: change it there, and run python3 -m tools.render_manifests.\n"
+_WRITTEN = "# Rendered from charts/crossover/templates/{}\n# by python3 -m tools.render_manifests: change it there.\n"
 _FOLDERS = "namespace.yaml crds rbac webhook deviceplugin control network".split()
-_NAMESPACE_TEXT = f"""# The node daemon needs what only the level privileged allows; each exception is explained in deviceplugin/daemonset.yaml.
+_NAMESPACE_TEXT = f"""# The node daemon needs what the level privileged allows: deviceplugin/daemonset.yaml says why.
 apiVersion: v1
 kind: Namespace
 metadata:
   name: {_NAMESPACE}
   labels: {{pod-security.kubernetes.io/enforce: privileged}}
 """
-_KUSTOMIZATION = """# kubectl apply --server-side --kustomize manifests: all of it. Name your images first, and the kube-scheduler of your
-# cluster's version.
+_KUSTOMIZATION = """# kubectl apply --server-side --kustomize manifests: all of it. Name your images first, and the
+# scheduler of your cluster's version.
 apiVersion: kustomize.config.k8s.io/v1beta1
 kind: Kustomization
 resources:

@@ -1,4 +1,4 @@
-"""The programs take the configuration that the chart writes; what its schema allows, and what they allow, is the same."""
+"""The programs take the configuration that the chart writes; its schema allows what they do."""
 
 import json
 import os

@@ -62,13 +62,13 @@ class Monitoring(unittest.TestCase):
     def test_an_alert_that_is_wrong_is_found(self):
         """The control: with another threshold the alerts' tests fail."""
         with tempfile.TemporaryDirectory() as folder:
-            (Path(folder) / "alerts.yaml").write_text(
-                _ALERTS.read_text(encoding="utf-8").replace("crossover_config_valid == 0", "crossover_config_valid == 1"),
-                encoding="utf-8")
+            right, wrong = "crossover_config_valid == 0", "crossover_config_valid == 1"
+            (Path(folder) / "alerts.yaml").write_text(_ALERTS.read_text(encoding="utf-8").replace(right, wrong),
+                                                      encoding="utf-8")
             tests = yaml.safe_load(_TESTS.read_text(encoding="utf-8"))
-            (Path(folder) / "tests.yaml").write_text(json.dumps(tests | {"rule_files": ["alerts.yaml"]}), encoding="utf-8")
-            done = subprocess.run([promtool(), "test", "rules", f"{folder}/tests.yaml"], capture_output=True, text=True,
-                                  check=False)
+            file = Path(folder) / "tests.yaml"
+            file.write_text(json.dumps(tests | {"rule_files": ["alerts.yaml"]}), encoding="utf-8")
+            done = subprocess.run([promtool(), "test", "rules", str(file)], capture_output=True, text=True, check=False)
             self.assertNotEqual(done.returncode, 0)
             self.assertIn("CrossoverConfigurationNotValid", done.stdout + done.stderr)
 
