@@ -156,12 +156,13 @@ class Cluster:
         for node in self.nodes:
             node.wait_for_containerd()
         self.wait_for_servers(f"{SERVER}/livez/ping")
-        self.control_plane.start_controllers(self._controllers)
         for node in self.nodes:
             node.start_kubelet()
         images.image_of(self.directory / "pause.tar", PAUSE_IMAGE, {"/pause": self.setup.pause}, ["/pause"])
         self.load_image(self.directory / "pause.tar")
         self.wait_for_servers(f"{SERVER}/readyz")
+        # Not sooner: controllers that find it unready for ten seconds end, and a busy machine takes longer.
+        self.control_plane.start_controllers(self._controllers)
         self.control_plane.start_scheduler(self._extenders)
         if self._service_routing:
             self._start_proxies()
