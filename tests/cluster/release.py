@@ -1,0 +1,119 @@
+"""Crossover as Helm installs it on a test cluster: images of what was built, software GPUs as any driver is there, and
+what a test does with the release."""
+
+import json
+import os
+import shutil
+import subprocess
+
+from benchmarks import logs
+from benchmarks.processes import Failed, dying_with_parent
+from tests.cluster.rig.versions import TREE
+
+NAMESPACE = "crossover-system"
+REGISTRY = "crossover.test"
+_CHART = TREE / "charts/crossover"
+_VERSION = "0.1.0"  # of the test's images
+_DRIVER = "/var/lib/software-driver"  # of each node, laid out as NVIDIA's: lib64, bin
+_TRACE = "/var/lib/crossover/trace.jsonl"
+_SHELL = {f"/bin/{name}": f"/bin/{name}" for name in ("sh", "grep", "mkdir", "mount")}  # for MPS
+
+
+class Release:
+    """`gpus`: SoftwareGpus of the cluster; on its nodes from `prepare` on."""
+
+    def __init__(self, cluster, build, gpus):
+        self._cluster, self._build, self._gpus = cluster, build, gpus
+
+    def prepare(self):
+        """What is there before anybody installs: namespace, images, drivers."""
+        cluster, build = self._cluster, self._build
+        cluster.namespace(NAMESPACE, enforce="privileged")
+        cluster.image_of(f"{REGISTRY}/crossover-extender:{_VERSION}",
+                         {"/usr/bin/crossover-extender": build.program("crossover-extender")})
+        cluster.image_of(f"{REGISTRY}/crossover-deviceplugin:{_VERSION}", {
+            "/usr/bin/crossover-deviceplugin": build.daemon, "/usr/lib/crossover/libcrossover.so": build.library,
+            **_SHELL})
+        cluster.image_of(f"{REGISTRY}/kube-scheduler:v{cluster.setup.programs.kube_version}",
+                         {"/usr/bin/kube-scheduler": cluster.setup.programs.path("kube-scheduler")})
+        for number, node in enumerate(cluster.nodes):
+            self._gpus.install(number, node)
+            self._install_driver(number, node)
+            cluster.kubectl("label", "node", node.name, "nvidia.com/gpu.present=true")
+
+    def _install_driver(self, number, node):
+        root = node.reach(_DRIVER)
+        shutil.copytree(self._gpus.driver, root / "lib64")
+        (root / "bin").mkdir()
+        shutil.copy(self._build.program("nvidia-cuda-mps-control"), root / "bin")
+        machine = self._gpus.machine.yaml(self._gpus.state / "state")
+        (root / "machine.yaml").write_text(f"{machine}node: {number}\n", encoding="utf-8")
+
+    def values(self):
+        state = {"name": "software-gpus", "hostPath": {"path": str(self._gpus.state)}}
+        mount = {"name": "software-gpus", "mountPath": str(self._gpus.state)}
+        gpus = {"extraEnv": [{"name": "SIMGPU_CONFIG", "value": "/usr/local/nvidia/machine.yaml"}],
+                "extraVolumes": [state], "extraVolumeMounts": [mount]}
+        image = {"repository": f"{REGISTRY}/crossover-deviceplugin", "tag": _VERSION}
+        return {
+            "driver": {"root": _DRIVER},
+            "deviceplugin": {"image": image, "config": {"trace_file": _TRACE, "profiles": "off"}, **gpus},
+            "mps": {"enabled": True, **gpus},
+            "extender": {"image": {"repository": f"{REGISTRY}/crossover-extender", "tag": _VERSION}},
+            "scheduler": {"image": {"repository": f"{REGISTRY}/kube-scheduler"}}}
+
+    def helm(self, *words, values=None, check=True, timeout_s=240.0):
+        """The finished process."""
+        command = self._cluster.enter([self._cluster.setup.programs.path("helm"), *words], ("net",))
+        home = self._cluster.directory / "helm"
+        if values is not None:
+            home.mkdir(exist_ok=True)
+            (home / "values.json").write_text(json.dumps(values), encoding="utf-8")
+            command += ["--values", str(home / "values.json")]
+        done = subprocess.run(
+            dying_with_parent(command), capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False,
+            timeout=timeout_s, env={**os.environ, "KUBECONFIG": str(self._cluster.setup.kubeconfig("admin")),
+                                    **{f"HELM_{name}_HOME": str(home) for name in ("CACHE", "CONFIG", "DATA")}})
+        if check and done.returncode != 0:
+            raise Failed(f"helm {' '.join(words)}: {done.stdout[-2000:]} {done.stderr[-3000:]}; {self.said()[-6000:]}")
+        return done
+
+    def install(self, **changed):
+        """Until all of it is ready. `changed`: values, over those of `values`."""
+        return self._apply("install", changed)
+
+    def upgrade(self, **changed):
+        return self._apply("upgrade", changed)
+
+    def _apply(self, verb, changed):
+        return self.helm(verb, "crossover", str(_CHART), "--namespace", NAMESPACE, "--wait", "--timeout", "120s",
+                         values=_merged(self.values(), changed))
+
+    def do(self, *words, check=True):
+        """A verb of helm on the release: rollback, test, uninstall."""
+        return self.helm(words[0], "crossover", *words[1:], "--namespace", NAMESPACE, check=check)
+
+    def pods(self, component):
+        return [pod for pod in self._cluster.get("pods", namespace=NAMESPACE)
+                if pod["metadata"]["labels"].get("app.kubernetes.io/component") == component]
+
+    def trace(self, node):
+        """The node daemon's events."""
+        return logs.read_traces([node.reach(_TRACE)])
+
+    def said(self):
+        """What all pods of the release say, and what was said about them."""
+        lines = list(self._cluster.events(NAMESPACE))
+        for pod in self._cluster.get("pods", namespace=NAMESPACE):
+            name = pod["metadata"]["name"]
+            done = self._cluster.kubectl("logs", name, "--namespace", NAMESPACE, "--all-containers", "--tail", "20",
+                                         check=False)
+            lines.append(f"{name}: {done.stdout[-1500:]}{done.stderr[-500:]}")
+        return "\n".join(lines)
+
+
+def _merged(values, changed):
+    merged = dict(values)
+    for key, value in changed.items():
+        merged[key] = _merged(merged.get(key, {}), value) if isinstance(value, dict) else value
+    return merged
