@@ -57,20 +57,26 @@ class Api:
         return connection
 
     def _call(self, method, path, body=None, kind="application/json"):
-        self._connection = self._connection or self.connect()
-        text = json.dumps(body) if body else None
+        kept = self._connection is not None
         try:
-            self._connection.request(method, path, text, {"Content-Type": kind} if body else {})
-            answer = self._connection.getresponse()
-            status, said = answer.status, answer.read()
+            status, said = self._ask(method, path, body, kind)
         except (OSError, http.client.HTTPException) as failure:
-            self._connection = None
+            self.close()
+            if kept:  # the server may have closed it, as it does with those that are idle for a while
+                return self._call(method, path, body, kind)
             raise Failed(f"{method} {path}: {failure}") from failure
         if status == 404 and method == "DELETE":
             return None
         if status >= 300:
             raise Failed(f"{method} {path}: status {status}: {said.decode(errors='replace')[:300]}")
         return json.loads(said)
+
+    def _ask(self, method, path, body, kind):
+        self._connection = self._connection or self.connect()
+        text = json.dumps(body) if body else None
+        self._connection.request(method, path, text, {"Content-Type": kind} if body else {})
+        answer = self._connection.getresponse()
+        return answer.status, answer.read()
 
 
 class Watch:
