@@ -31,9 +31,10 @@ class Leaders:
     def __exit__(self, *exc):
         self._stack.close()
 
-    def kill(self):
+    def kill(self, standby_late_s=0.0):
         """Kill the pair that leads, as a node that dies does, and start it again. From the end of its lease until a
-        gang that came meanwhile is bound, in seconds; less than 0: nobody had to wait for that."""
+        gang that came meanwhile is bound, in seconds. `standby_late_s`: neither the others nor the one that is started
+        do anything for so long after that end."""
         self._world.control.await_ready()
         number, replica = self._leading()
         processes = self._world.cluster.processes
@@ -43,8 +44,18 @@ class Leaders:
             time.sleep(0.002)
         ends = self._renewed + self._lease_s
         probe = self.probe()
+        if standby_late_s:
+            others = set(range(len(self._world.control.replicas))) - {number}
+            self._stop_until(ends + standby_late_s, others)
         self._world.control.start_pair(number)
         return self.answered(probe) - ends
+
+    def _stop_until(self, end, numbers):
+        for number in numbers:
+            self._world.control.stop_pair(number)
+        time.sleep(max(0.0, end - time.monotonic()))
+        for number in numbers:
+            self._world.control.start_pair(number)
 
     def probe(self):
         """A gang that whoever leads can place at once: its name."""

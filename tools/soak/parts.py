@@ -4,7 +4,7 @@ import subprocess
 from dataclasses import dataclass
 from functools import partial
 
-from benchmarks import faults, kills
+from benchmarks import faults, kills, leaders
 
 
 # CLIENTS TURNS YIELDS KILLS LATE_WRITES SUSPENSIONS, see tests/unit/turn/explore.cc.
@@ -80,4 +80,17 @@ def gangs(build):
                                       "--gtest_filter=All/GangInterleavings*"]))
 
 
-PARTS = {"explore": explore, "fuzz": fuzz, "kills": kill, "churn": churn, "faults": fault, "gangs": gangs}
+def leader(build):
+    """The scheduler and the extender that lead are killed 100 times, while gangs come and go."""
+    for seed in range(10):
+        yield Unit(f"seed-{seed}", partial(_leader, build, 10, seed))
+
+
+def _leader(build, kills, seed):
+    outcome = leaders.play(build, kills, seed)
+    late = [f"a leader acted {s:.2f} s after the lease" for s in outcome.after_s if s > leaders.ACTS_WITHIN_S]
+    return "; ".join([*outcome.leaked, *late])
+
+
+PARTS = {"explore": explore, "fuzz": fuzz, "kills": kill, "churn": churn, "faults": fault, "gangs": gangs,
+         "leaders": leader}

@@ -1,0 +1,32 @@
+"""leader_kills: what is left of gangs once no more come, after the scheduler and the extender that lead were killed
+again and again and others took over: gangs that never ran, reservations of pods that wait, half gangs past their
+deadline, GPUs that were given twice or that nobody can have any more. `leader_kills_s`: from the end of a dead leader's
+lease until a gang that came meanwhile is bound, the slowest time.
+
+Controls: both replicas end and none is started again; the one that is to take over stands still for eight seconds.
+"""
+
+from benchmarks import leaders
+from benchmarks.processes import Failed
+from benchmarks.results import Goal, Measured, controlled
+from tests.cluster.rig import Refused
+
+CASES = ("kwok",)
+SCOPE = "component"
+_NONE, _SOON = Goal("==", 0), Goal("<=", leaders.ACTS_WITHIN_S)
+_KILLS = 20
+_LATE_S = 8.0
+
+
+def measure(context, case):
+    try:
+        found = leaders.play(context.build, _KILLS, 1, context.say)
+        left = leaders.nobody_follows(context.build)
+        late_s = leaders.late_follower(context.build, _LATE_S)
+    except Refused as refusal:
+        raise Failed(str(refusal)) from refusal
+    condition = f"{_KILLS} kills, {leaders.CONDITION}"
+    yield Measured("leader_kills", case, len(found.leaked), "leftovers", _NONE, (len(found.leaked),),
+                   controlled(_NONE, "none is started again", len(left)), condition, {"leaked": list(found.leaked)})
+    yield Measured("leader_kills_s", case, max(found.after_s), "s, slowest", _SOON, found.after_s,
+                   controlled(_SOON, f"the other stands still for {_LATE_S:.0f} s", late_s), condition)
