@@ -139,6 +139,7 @@ void Exclude(Desk& desk, GangRecord& gang, const std::string& node) {
   Exclusion& exclusion = gang.excluded[node];
   exclusion.until_s =
       desk.now_s + Grown(desk.settings.exclude_s, desk.settings.most_exclude_s, exclusion.times++);
+  exclusion.why.clear();
 }
 
 void Fail(Desk& desk, GangRecord& gang, std::string why, bool at_once) {

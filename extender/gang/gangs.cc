@@ -14,6 +14,14 @@ namespace crossover::extender {
 namespace {
 
 constexpr double kLookEveryS = 0.5;
+constexpr std::size_t kMostOfAMessage = 300;  // of a scheduler's, which names every reason of every node
+
+// A node that was left out is so no more since `before_s`.
+bool MayGoBack(const GangRecord& gang, double before_s, double now_s) {
+  return std::ranges::any_of(gang.excluded, [&](const auto& entry) {
+    return entry.second.until_s > before_s && entry.second.until_s <= now_s;
+  });
+}
 
 }  // namespace
 
@@ -89,15 +97,24 @@ void Gangs::Judge(const Pod& pod, GangRecord& gang) {
     desk_.Answer(member, "");
     return;
   }
+  const Scheduled& said = pod.scheduled;
+  if (said.yes || said.reason != "Unschedulable") return;
+  const auto says = [&said](const std::string& words) {
+    return said.message.find(words) != std::string::npos;
+  };
+  const std::string words = said.message.substr(0, kMostOfAMessage);
+  for (auto& [node, exclusion] : gang.excluded) {
+    if (exclusion.why.empty() && says(NotThere(node))) exclusion.why = words;
+  }
   const bool planned = gang.plan && gang.plan->open && !gang.plan->failing;
   if (!planned || !member.released || member.ticket || member.posted || !AsNewAs(pod.version, member.version))
     return;
-  const Scheduled& said = pod.scheduled;
-  if (said.yes || said.reason != "Unschedulable" || said.message == member.message) return;
-  if (said.message.find(kWaits) != std::string::npos) return;
+  if (said.message == member.message) return;
   const std::string node = member.seat.node;
+  if (says(kWaits) && !says(NotThere(node))) return;
   Exclude(desk_, gang, node);
-  Fail(desk_, gang, "the scheduler would not have it on " + node + ": " + said.message.substr(0, 300), true);
+  gang.excluded.at(node).why = words;
+  Fail(desk_, gang, "the scheduler would not have it on " + node + ": " + words, true);
 }
 
 void Gangs::OwnerRead(std::uint64_t id, const nlohmann::json& object, const std::string& error,
@@ -174,9 +191,10 @@ void Gangs::SettleBinding(GangRecord& gang, const std::string& uid, const Result
 std::vector<Action> Gangs::Step(double now_s) {
   desk_.now_s = now_s;
   if (now_s >= looked_s_ + kLookEveryS) {
-    looked_s_ = now_s;
+    const double before_s = std::exchange(looked_s_, now_s);
     for (const auto& [id, gang] : desk_.gangs) {
       if (!gang.placed || gang.plan || gang.lacking_s) desk_.dirty.insert(id);
+      desk_.replan |= gang.ready && MayGoBack(gang, before_s, now_s);
     }
   }
   const auto advance = [this] {

@@ -117,7 +117,9 @@ void Gather(Desk& desk, GangRecord& gang, const Counts& counts) {
                        " pods are there and free of other gates");
   } else if (desk.now_s >= gang.hold_until_s) {
     gang.ready = true;
-    if (!was_ready) desk.Say(gang, kUndecided);
+    if (was_ready) return;
+    desk.Say(gang, kUndecided);
+    desk.replan = true;  // it may be time alone that made it so: its hold-off has ended
   }
 }
 

@@ -58,6 +58,7 @@ struct GangPlan {
 struct Exclusion {
   double until_s = 0;
   int times = 0;
+  std::string why{};  // in the scheduler's words; empty: it has not said yet
 };
 
 struct GangRecord {

@@ -52,12 +52,13 @@ std::optional<FilterAnswer> Gangs::Filter(const PodRef& ref, std::span<const std
     answer.others = "crossover: GPUs are reserved for it on another node";
     return answer;
   }
-  // With one node alone a scheduler only tries whether a pod that it nominated still fits there.
-  if (view.node().empty() && nodes.size() > 1) {
+  // The node that it nominated a scheduler tries alone, before all.
+  const bool tries = nodes.size() == 1 && nodes.front() == ref.nominated;
+  if (view.node().empty() && !tries) {
     Exclude(desk_, *gang, node);
     Fail(desk_, *gang, "the scheduler would not have it on " + node, true);
   }
-  return Nowhere(kWaits + std::string("the scheduler would not have it on ") + node);
+  return Nowhere(kWaits + NotThere(node));
 }
 
 void Gangs::Bind(const PodRef& ref, const std::string& node, Ticket ticket, double now_s) {

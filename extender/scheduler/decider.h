@@ -14,7 +14,8 @@ namespace crossover::extender {
 // Which pod: by its UID, the rest is for messages.
 struct PodRef {
   std::string uid, name_space, name;
-  bool slots = true;  // it asks for some, as far as is known; all others may go anywhere
+  bool slots = true;        // it asks for some, as far as is known; all others may go anywhere
+  std::string nominated{};  // the node that a scheduler tries alone before it tries all; empty: none
 };
 
 struct FilterAnswer {

@@ -76,6 +76,9 @@ bool ReadPod(const object& root, PodRef* pod, std::string* error) {
     if (root["Pod"]["spec"][kind].get(containers) == simdjson::SUCCESS)
       pod->slots |= AsksForSlots(containers);
   }
+  std::string_view nominated;
+  if (root["Pod"]["status"]["nominatedNodeName"].get(nominated) == simdjson::SUCCESS)
+    pod->nominated = nominated;
   return ReadText(metadata, "uid", "Pod.metadata.uid", &pod->uid, error) &&
          ReadText(metadata, "namespace", "Pod.metadata.namespace", &pod->name_space, error) &&
          ReadText(metadata, "name", "Pod.metadata.name", &pod->name, error);

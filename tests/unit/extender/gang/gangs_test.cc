@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "common/base/names.h"
+#include "extender/gang/life.h"
 #include "tests/unit/extender/gang/made_profile.h"
 
 namespace crossover::extender {
@@ -229,8 +230,74 @@ TEST_F(GangsTest, ANodeThatIsNotAskedAboutIsLeftOut) {
   EXPECT_TRUE(Do(Kind::kReserve).empty());
   EXPECT_THAT(gangs_->WhyWaits("u0"), HasSubstr("the scheduler would not have its pods there"));
   now_s_ += 31;
-  gangs_->ClusterChanged();
+  EXPECT_EQ(Do(Kind::kReserve).size(), 2u) << "though nothing has changed but the time";
+}
+
+TEST_F(GangsTest, AfterItsHoldOffAGangIsPlannedAnewThoughNothingHasChanged) {
+  Add("u0");
+  Add("u1");
+  Lead();
+  ReserveAndRelease();
+  now_s_ += 121;
+  for (const Action& action : Do(Kind::kClear)) Accept(action);
+  now_s_ += 1;
+  EXPECT_TRUE(Do(Kind::kReserve).empty());
+  now_s_ += 5;
   EXPECT_EQ(Do(Kind::kReserve).size(), 2u);
+}
+
+// Where only one node is left to a scheduler it asks about one, as it does of a node that it nominated.
+TEST_F(GangsTest, ASchedulerThatAsksAboutOneNodeMeansItUnlessItNominatedIt) {
+  Add("u0");
+  Add("u1");
+  Lead();
+  ReserveAndRelease();
+  const std::vector<std::string_view> other = {"n1"};
+  const auto ask = [&](const std::string& nominated) {
+    return gangs_->Filter({.uid = "u0", .name_space = "team", .name = "u0", .nominated = nominated}, other,
+                          now_s_);
+  };
+  EXPECT_TRUE(ask("n1")->nodes.empty());
+  EXPECT_TRUE(Do(Kind::kClear).empty());
+  EXPECT_THAT(Filter("u0")->nodes, ElementsAre("n0"));
+  EXPECT_THAT(ask("")->others, HasSubstr("would not have it on n0"));
+  EXPECT_EQ(Do(Kind::kClear).size(), 2u);
+}
+
+TEST_F(GangsTest, WhatASchedulerSaysOfANodeIsToldOn) {
+  Add("u0");
+  Add("u1");
+  Lead();
+  ReserveAndRelease();
+  const std::vector<std::string_view> nominated = {"n1"};
+  const PodRef ref{.uid = "u0", .name_space = "team", .name = "u0", .nominated = "n1"};
+  const std::string answer = gangs_->Filter(ref, nominated, now_s_)->others;
+  const auto say = [this](const std::string& uid, const std::string& message) {
+    Change(uid, [&](Pod& pod) { pod.scheduled = {.reason = "Unschedulable", .message = message}; });
+  };
+  say("u1", std::string(kWaits) + "the scheduler would not have it on n01, where its GPUs are");
+  EXPECT_TRUE(Do(Kind::kClear).empty()) << "that is another node";
+  say("u0", "0/2 nodes are available: 1 its volume is elsewhere, 1 " + answer);
+  for (const Action& action : Do(Kind::kClear)) Accept(action);
+  now_s_ += 1;
+  EXPECT_TRUE(Do(Kind::kReserve).empty());
+  EXPECT_THAT(gangs_->WhyWaits("u0"), HasSubstr("its volume is elsewhere"));
+}
+
+TEST_F(GangsTest, WhyANodeIsLeftOutMayBeSaidLater) {
+  Add("u0");
+  Add("u1");
+  Lead();
+  ReserveAndRelease();
+  const std::vector<std::string_view> others = {"n1", "n2"};
+  const auto answer = gangs_->Filter({.uid = "u0", .name_space = "team", .name = "u0"}, others, now_s_);
+  for (const Action& action : Do(Kind::kClear)) Accept(action);
+  Change("u0", [&](Pod& pod) {
+    pod.scheduled = {.reason = "Unschedulable", .message = "1 is full, 2 " + answer->others};
+  });
+  now_s_ += 1;
+  EXPECT_TRUE(Do(Kind::kReserve).empty());
+  EXPECT_THAT(gangs_->WhyWaits("u0"), HasSubstr("would not have its pods there: 1 is full"));
 }
 
 TEST_F(GangsTest, IncompleteGangsSaySoAndUngateLate) {

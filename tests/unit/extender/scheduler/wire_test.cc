@@ -37,6 +37,22 @@ TEST(Wire, ReadsWhatASchedulerAsksOfNodes) {
   }
 }
 
+TEST(Wire, ReadsWhichNodeASchedulerTriesAlone) {
+  QuestionReader reader;
+  std::string error;
+  const std::string pod =
+      R"({"Pod":{"metadata":{"uid":"u","namespace":"n","name":"p"}%},"NodeNames":["n1"]})";
+  const auto nominated = [&](const std::string& status) {
+    const auto question = reader.Nodes(std::string(pod).replace(pod.find('%'), 1, status), &error);
+    EXPECT_TRUE(question) << error;
+    return question ? question->pod.nominated : "nothing";
+  };
+  EXPECT_EQ(nominated(R"(,"status":{"nominatedNodeName":"n1"})"), "n1");
+  EXPECT_EQ(nominated(R"(,"status":{"nominatedNodeName":7})"), "");
+  EXPECT_EQ(nominated(R"(,"status":{})"), "");
+  EXPECT_EQ(nominated(""), "");
+}
+
 TEST(Wire, ReadsWhatASchedulerBinds) {
   QuestionReader reader;
   std::string error;
