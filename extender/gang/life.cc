@@ -151,6 +151,14 @@ void AnswerLate(Desk& desk, GangRecord& gang) {
   }
 }
 
+// With what was read of its owner, unless another part of the job needs it.
+void Forget(Desk& desk, std::map<std::string, GangRecord>::iterator gang) {
+  const std::optional<OwnerRef> owner = gang->second.membership.owner;
+  desk.gangs.erase(gang);
+  const auto has = [&owner](const auto& entry) { return entry.second.membership.owner == owner; };
+  if (owner && std::ranges::none_of(desk.gangs, has)) desk.owners.erase(*owner);
+}
+
 }  // namespace
 
 void Advance(Desk& desk, const std::string& id) {
@@ -163,7 +171,7 @@ void Advance(Desk& desk, const std::string& id) {
     gang.plan.reset();
     gang.ready = gang.placed = false;
     for (auto& [uid, member] : gang.members) desk.Answer(member, "the pod is gone");
-    if (gang.members.empty()) desk.gangs.erase(found);
+    if (gang.members.empty()) Forget(desk, found);
     return;
   }
   if (gang.membership.size == 0 && gang.membership.fault.empty()) {

@@ -110,7 +110,7 @@ Membership ByOwner(const Pod& pod, const OwnerKind& kind, const OwnerFacts* fact
     if (gang.size == 0) gang.fault = SizeFault(kind.size, Mark(pod, kind.size));
     return gang;
   }
-  gang.owner = OwnerRef{kind.api_version, kind.kind, pod.name_space, name};
+  gang.owner = OwnerRef{kind.api_version, kind.kind, pod.name_space, name, Incarnation(pod, kind)};
   if (facts == nullptr) return gang;
   const std::string part = PartOf(pod, kind);
   const auto found = facts->parts.find(part);

@@ -10,9 +10,10 @@
 
 namespace crossover::extender {
 
-// An object of the API server.
+// An object of the API server. `incarnation`: of the job, by its pods: one that was deleted and made anew by
+// the same name is another, which may have another size.
 struct OwnerRef {
-  std::string api_version, kind, name_space, name;
+  std::string api_version, kind, name_space, name, incarnation{};
   friend auto operator<=>(const OwnerRef&, const OwnerRef&) = default;
 };
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "common/base/names.h"
 #include "extender/gang/life.h"
@@ -298,6 +299,38 @@ TEST_F(GangsTest, WhyANodeIsLeftOutMayBeSaidLater) {
   now_s_ += 1;
   EXPECT_TRUE(Do(Kind::kReserve).empty());
   EXPECT_THAT(gangs_->WhyWaits("u0"), HasSubstr("would not have its pods there: 1 is full"));
+}
+
+TEST_F(GangsTest, AJobThatIsMadeAnewByTheSameNameIsReadAnew) {
+  const auto make = [this](const std::string& uid, const std::string& job) {
+    Add(uid);
+    Change(uid, [&](Pod& pod) {
+      pod.annotations = {{"batch.kubernetes.io/job-completion-index", "0"}};
+      pod.labels = {{"batch.kubernetes.io/job-name", "j"}, {"batch.kubernetes.io/controller-uid", job}};
+    });
+  };
+  const auto read = [this](int size) {
+    const auto reads = Do(Kind::kReadOwner);
+    ASSERT_EQ(reads.size(), 1u);
+    const nlohmann::json limits = {{"limits", {{base::kSlotResource, "1"}}}};
+    const nlohmann::json pod = {{"containers", {{{"name", "main"}, {"resources", limits}}}}};
+    const nlohmann::json spec = {{"parallelism", size}, {"completions", size}, {"template", {{"spec", pod}}}};
+    gangs_->OwnerRead(reads[0].id, {{"apiVersion", "batch/v1"}, {"kind", "Job"}, {"spec", spec}}, "", now_s_);
+  };
+  Lead();
+  make("u0", "first");
+  read(1);
+  EXPECT_EQ(Do(Kind::kReserve).size(), 1u);
+  world_.RemovePod("u0");
+  gangs_->PodChanged("u0", now_s_);
+  EXPECT_EQ(gangs_->desk().owners.size(), 1u);
+  now_s_ += 1;
+  Do(Kind::kReserve);
+  EXPECT_TRUE(gangs_->desk().owners.empty()) << "nobody needs it any more";
+  make("u1", "second");
+  make("u2", "third");
+  const auto reads = Do(Kind::kReadOwner);
+  EXPECT_EQ(reads.size(), 2u) << "by one name";
 }
 
 TEST_F(GangsTest, IncompleteGangsSaySoAndUngateLate) {

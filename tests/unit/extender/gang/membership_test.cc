@@ -66,7 +66,7 @@ TEST(Membership, IndexedJobsSizeIsRead) {
   const Membership before = MembershipOf(pod);
   EXPECT_EQ(before.size, 0);
   ASSERT_TRUE(before.owner);
-  EXPECT_EQ(*before.owner, (OwnerRef{"batch/v1", "Job", "team", "j"}));
+  EXPECT_EQ(*before.owner, (OwnerRef{"batch/v1", "Job", "team", "j", "/a"}));
   const OwnerFacts facts =
       ReadOwner({{"apiVersion", "batch/v1"},
                  {"kind", "Job"},
