@@ -63,8 +63,11 @@ def _leaked(world, arrivals, patience_s=_PATIENCE_S):
     wrong += [f"{name} keeps a reservation" for name in sorted(world.lives.reserved())]
     wrong += [f"{name} was half there for too long" for name in world.lives.half_past(_DEADLINE_S + LEASE_S)]
     wrong += [f"{gpu} was given twice" for gpu in sorted(world.judge.found)]
-    if not wrong and not fills(world, _NODES * _GPUS, **_JOB):
-        wrong.append("not all GPUs can be had again")
+    if not wrong:
+        try:
+            fills(world, _NODES * _GPUS, **_JOB)
+        except Failed as failure:
+            wrong.append(str(failure))
     return tuple(wrong)
 
 

@@ -4,6 +4,7 @@ import random
 import time
 from dataclasses import dataclass
 
+from benchmarks.processes import Failed
 from tests.cluster.fake_gpus import uuid
 from tests.cluster.gang_cluster import FAKE, POOL
 from tests.cluster.gangs import BY_HAND, bind_by_hand
@@ -146,11 +147,12 @@ def large_gang(world, size, patience_s=120.0, **job):
 
 
 def fills(world, gpus, patience_s=30.0, **job):
-    """Whether a gang that shares with nobody gets all these GPUs: nothing of those before it has leaked."""
+    """Failed unless a gang that shares with nobody gets all these GPUs: nothing of those before it has leaked."""
     annotations = {**job.pop("annotations", {}), "crossover.dev/share": "exclusive"}
     world.create("fills", gpus, annotations=annotations, **job)
     end = time.monotonic() + patience_s
     world.until(lambda: world.lives.whole("fills") or time.monotonic() > end, "it is bound", patience_s + 10.0)
-    whole = world.lives.whole("fills")
+    whole, state = world.lives.whole("fills"), world.state()
     world.remove("fills")
-    return whole
+    if not whole:
+        raise Failed(f"not all GPUs can be had again: {state}")
