@@ -90,7 +90,7 @@ def babbles(path, gang, gpus, draw):
             with contextlib.suppress(OSError), connect() as client:
                 client.send(draw.choice((b"", words[:draw.randrange(len(words))])))
                 client.send(draw.randbytes(draw.randrange(1, 4096)))
-        time.sleep(_PAUSE_S)
+        time.sleep(2 * _PAUSE_S)  # faster it takes the processor from what stands for GPUs, which makes a run void
 
 
 def hogs(path, gang, gpus, _draw):
