@@ -320,6 +320,7 @@ TEST_F(GangsTest, AJobThatIsMadeAnewByTheSameNameIsReadAnew) {
   Lead();
   make("u0", "first");
   read(1);
+  now_s_ += 1;  // plans are made only so often
   EXPECT_EQ(Do(Kind::kReserve).size(), 1u);
   world_.RemovePod("u0");
   gangs_->PodChanged("u0", now_s_);
