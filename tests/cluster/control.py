@@ -185,14 +185,16 @@ class Control:
 
 
 def _scheduler_permissions():
-    """Its Lease in our namespace; the rest it has as any scheduler."""
+    """Its Lease in our namespace, for the user that it is here (manifests/ have it for an account, by another name); the
+    rest it has as any scheduler."""
     subject = {"kind": "User", "name": "system:kube-scheduler", "apiGroup": "rbac.authorization.k8s.io"}
     group = "rbac.authorization.k8s.io"
-    meta = {"name": SCHEDULER, "namespace": NAMESPACE}
+    name = f"{SCHEDULER}-user"
+    meta = {"name": name, "namespace": NAMESPACE}
     return [
         {"apiVersion": f"{group}/v1", "kind": "Role", "metadata": meta,
          "rules": [{"apiGroups": ["coordination.k8s.io"], "resources": ["leases"],
                     "verbs": ["get", "list", "watch", "create", "update"]}]},
         {"apiVersion": f"{group}/v1", "kind": "RoleBinding", "metadata": meta, "subjects": [subject],
-         "roleRef": {"apiGroup": group, "kind": "Role", "name": SCHEDULER}}]
+         "roleRef": {"apiGroup": group, "kind": "Role", "name": name}}]
 
