@@ -41,9 +41,10 @@ class Gangs(unittest.TestCase):
 
     def test_gangs_on_too_few_gpus(self):
         arrivals = Arrivals(self.world, _MANY, seed=7, **_CAPPED)
+        self.stack.callback(arrivals.clear)  # whatever fails here, the others have the GPUs
         arrivals.come()
+        self.world.until(lambda: len(self.lives.waiting()) > 20, "many have to wait")
         waiting = self.lives.waiting()
-        self.assertGreater(len(waiting), 20, "hardly any has to wait")
         # Pods that wait now are told why, in an event of theirs, unless their turn comes before.
         self.world.until(lambda: arrivals.step() or not waiting & self.lives.untold(), "those that wait know why")
         self.world.until(arrivals.step, "all gangs have run", 240.0)
@@ -63,6 +64,7 @@ class Gangs(unittest.TestCase):
     def test_leaders_are_killed(self):
         leaders = self.stack.enter_context(Leaders(self.world, _LEASE_S))
         arrivals = Arrivals(self.world, None, seed=8, prefix="mid-kill", most=12, **_CAPPED)
+        self.stack.callback(arrivals.clear)
         with self.world.meanwhile(arrivals.step):
             after_s = [leaders.kill() for _ in range(_KILLS)]
             arrivals.stop()
