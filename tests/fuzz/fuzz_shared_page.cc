@@ -132,7 +132,9 @@ class Node {
     const std::size_t header = offsetof(crossover_page, slot) / sizeof(std::uint32_t);
     if (index < header) return index != offsetof(crossover_page, arbiter_beat) / sizeof(std::uint32_t);
     const std::size_t byte = (index - header) * sizeof(std::uint32_t) % sizeof(crossover_slot);
-    const auto within = [byte](std::size_t from, std::size_t size) { return byte >= from && byte < from + size; };
+    const auto within = [byte](std::size_t from, std::size_t size) {
+      return byte >= from && byte < from + size;
+    };
     return within(offsetof(crossover_slot, reserved0), sizeof(crossover_slot::reserved0)) ||
            within(offsetof(crossover_slot, reserved1), sizeof(crossover_slot::reserved1)) ||
            within(offsetof(crossover_slot, reserved2), sizeof(crossover_slot::reserved2)) ||
