@@ -1,6 +1,7 @@
 // libs: crossover_arbiter_core
 // What clients and strangers write on the page of a GPU: whatever it is, the arbiter goes on, wants to look
 // again later than now, and tells when somebody wrote where only it writes, or nobody.
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -55,6 +56,7 @@ class Node {
     info_->uuid = "GPU-00000000-0000-0000-0000-000000000000";
     info_->page = arbiter::Page::Create(&error);
     if (info_->page == nullptr) __builtin_trap();
+    std::copy_n(Words(), kWords, first_.begin());
     gpu_.emplace(info_, turn::Settings{}, arbiter::Policy::kEnforce, &observer_);
   }
 
@@ -94,10 +96,10 @@ class Node {
 
   // As anybody can who has the page.
   void Write(std::size_t index, std::uint32_t value) {
-    std::uint32_t& word = reinterpret_cast<std::uint32_t*>(info_->page->get())[index];
-    const bool other = Atomic(word).load() != value;
+    std::uint32_t& word = Words()[index];
     Atomic(word).store(value);
-    if (!other || !NobodyWrites(index)) return;
+    // A page of nobody's is not looked at.
+    if (!NobodyWrites(index) || value == first_[index] || members_.Count() == 0) return;
     Poll(kSeenWithin);
     if (!gpu_->damaged() || gpu_->evidence().empty()) __builtin_trap();
   }
@@ -128,6 +130,8 @@ class Node {
     gpu_->TakeNotices();
   }
 
+  std::uint32_t* Words() const { return reinterpret_cast<std::uint32_t*>(info_->page->get()); }
+
   static bool NobodyWrites(std::size_t index) {
     const std::size_t header = offsetof(crossover_page, slot) / sizeof(std::uint32_t);
     if (index < header) return index != offsetof(crossover_page, arbiter_beat) / sizeof(std::uint32_t);
@@ -143,6 +147,7 @@ class Node {
 
   NoObserver observer_;
   std::shared_ptr<arbiter::GpuInfo> info_ = std::make_shared<arbiter::GpuInfo>();
+  std::array<std::uint32_t, kWords> first_{};  // what stands on a page that nobody has written to
   std::optional<arbiter::Gpu> gpu_;
   turn::SlotSet members_;
   std::uint64_t joined_ = 0;
