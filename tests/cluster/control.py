@@ -185,7 +185,7 @@ class Control:
 
 
 def _scheduler_permissions():
-    """Its Lease in our namespace, for the user that it is here (manifests/ have it for an account, by another name); the
+    """Its Lease in our namespace, for the user that it is here; manifests/ have it for an account, by another name. The
     rest it has as any scheduler."""
     subject = {"kind": "User", "name": "system:kube-scheduler", "apiGroup": "rbac.authorization.k8s.io"}
     group = "rbac.authorization.k8s.io"
