@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from benchmarks.processes import Failed
 from tests.cluster import fake_gpus, gangs
 from tests.cluster.control import Control
+from tests.cluster.gpu_judge import ASSIGNMENT
 from tests.cluster.pods import SLOT
 from tests.cluster.rig import Cluster, Refused, kwok
 from tests.cluster.rig.api import connected_in
@@ -93,18 +94,16 @@ def standing(context, nodes, gpus, filled, settings=None, pods_run=False):
 _UNHINDERED = ("--max-requests-inflight", "4000", "--max-mutating-requests-inflight", "2000")
 
 
-def pod(name, gpus=(), node="", annotations=None):
+def pod(name, gpus=(), node=""):
     """A pod of one slot for each GPU, as a gang of one; with `node`: as it is once it was bound there."""
-    spec = gangs.indexed_job(name, 1, max(1, len(gpus)))["spec"]["template"]["spec"]
-    marks = {"crossover.dev/share": "true", "crossover.dev/gpu-memory": "30Gi", **(annotations or {})}
+    template = gangs.indexed_job(name, 1, max(1, len(gpus)), annotations={"crossover.dev/gpu-memory": "30Gi"})
+    metadata, spec = (template["spec"]["template"][part] for part in ("metadata", "spec"))
     if node:
         spec.pop("schedulingGates")
         spec["nodeName"] = node
-        marks |= {"crossover.dev/gang": name, "crossover.dev/gang-size": "1",
-                  fake_gpus.ASSIGNMENT: json.dumps({"containers": {"main": list(gpus)}})}
-    return {"apiVersion": "v1", "kind": "Pod",
-            "metadata": {"name": name, "annotations": marks, "labels": {"crossover.dev/managed": "true"}},
-            "spec": spec}
+        metadata["annotations"] |= {"crossover.dev/gang": name, "crossover.dev/gang-size": "1",
+                                    ASSIGNMENT: json.dumps({"containers": {"main": list(gpus)}})}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, **metadata}, "spec": spec}
 
 
 def create_pods(large, pods):
