@@ -14,6 +14,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.cluster.rig import versions
+
 TREE = Path(__file__).resolve().parents[1]
 CHART = TREE / "charts/crossover"
 MANIFESTS = TREE / "manifests"
@@ -43,16 +45,10 @@ images:
 """
 
 
-def installed(name):
-    """The version of a program that tools/install/cluster.sh takes."""
-    text = (TREE / "tools/install/cluster.sh").read_text(encoding="utf-8")
-    return re.search(rf"^readonly {name}_default=([0-9.]+)$", text, re.MULTILINE).group(1)
-
-
 def helm():
     """The program."""
-    cache = Path(os.environ.get("CROSSOVER_CACHE") or Path.home() / ".cache/crossover")
-    found = shutil.which("helm", path=f"{cache / ('helm-' + installed('helm'))}:{os.environ.get('PATH', '')}")
+    installed = versions.cache() / f"helm-{versions.default('helm')}"
+    found = shutil.which("helm", path=f"{installed}:{os.environ.get('PATH', '')}")
     if not found:
         raise FileNotFoundError("helm is missing: tools/install.sh --cluster")
     return found
@@ -61,7 +57,7 @@ def helm():
 def template(values=(), kube_version=None, chart=CHART):
     """What Helm says and whether it liked it: a finished process. `values`: KEY=VALUE, as for --set."""
     words = [helm(), "template", "crossover", str(chart), "--namespace", _NAMESPACE]
-    words += ["--kube-version", kube_version or installed("kube")]
+    words += ["--kube-version", kube_version or versions.default("kube")]
     for value in values:
         words += ["--set", value]
     return subprocess.run(words, capture_output=True, text=True, check=False)
@@ -93,7 +89,7 @@ def render():
     order = sorted(texts, key=lambda path: (_FOLDERS.index(path.split("/")[0]), path))
     texts["kustomization.yaml"] = _KUSTOMIZATION.format(
         resources="\n".join(f"  - {path}" for path in order), registry=_REGISTRY, version=chart_version(),
-        kubernetes=installed("kube"))
+        kubernetes=versions.default("kube"))
     return texts
 
 
@@ -112,7 +108,8 @@ def main():
     parser.add_argument("--check", action="store_true", help="change nothing: exit 1 and name the files that differ")
     check = parser.parse_args().check
     texts = render()
-    for path in differences(texts):
+    differ = differences(texts)
+    for path in differ:
         print(f"manifests/{path} {'differs from the chart: python3 -m tools.render_manifests' if check else 'written'}")
         if check:
             continue
@@ -122,7 +119,7 @@ def main():
             continue
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(texts[path], encoding="utf-8")
-    return 1 if check and differences(texts) else 0
+    return 1 if check and differ else 0
 
 
 if __name__ == "__main__":

@@ -3,10 +3,10 @@
 import os
 import re
 import shutil
-from pathlib import Path
 
 import yaml
 
+from tests.cluster.rig import versions
 from tools import render_manifests
 
 TREE = render_manifests.TREE
@@ -62,8 +62,8 @@ def pod_templates(items):
 
 
 def promtool():
-    cache = Path(os.environ.get("CROSSOVER_CACHE") or Path.home() / ".cache/crossover")
-    found = shutil.which("promtool", path=f"{cache}/cluster-debian-12/usr/bin:{os.environ.get('PATH', '')}")
+    unpacked = versions.cache() / "cluster-debian-12/usr/bin"
+    found = shutil.which("promtool", path=f"{unpacked}:{os.environ.get('PATH', '')}")
     if not found:
         raise FileNotFoundError("promtool is missing: tools/install.sh --cluster")
     return found
