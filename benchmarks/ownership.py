@@ -1,16 +1,15 @@
 """Who has which GPU, by what the kubelets have written down: which GPUs were given to two owners at once."""
 
 import contextlib
-import json
 import threading
 import time
 from collections import defaultdict
 
+from benchmarks import checkpoint
 from tests.cluster.pods import SLOT
 from tests.cluster.rig.api import Watch
 
 _ALL_PODS = "/api/v1/pods"
-_CHECKPOINT = "/var/lib/kubelet/device-plugins/kubelet_internal_checkpoint"
 _EVERY_S = 0.1
 _STAYS_S = 1.0  # what the API still shows of a pod that has ended is gone by then
 
@@ -73,7 +72,7 @@ class Ownership:
             living = set(self._living)
         now, amiss = time.monotonic(), set()
         for node in self._cluster.nodes:
-            amiss |= {f"{node.name}: {fault}" for fault in faults(_entries(node, living), self._slots_per_gpu)}
+            amiss |= {f"{node.name}: {fault}" for fault in faults(checkpoint.devices(node, living), self._slots_per_gpu)}
         self._since = {fault: self._since.get(fault, now) for fault in amiss}
         with self._lock:
             self._looks += 1
@@ -99,13 +98,3 @@ def faults(entries, slots_per_gpu):
     for (resource, device), owners in devices.items():
         if len(owners) > 1:
             yield f"{resource} {device} is had by {len(owners)} pods"
-
-
-def _entries(node, living):
-    """(pod, resource, device ID) of each device that living pods have; none before the kubelet has given any."""
-    try:
-        kept = json.loads(node.reach(_CHECKPOINT).read_text(encoding="utf-8"))["Data"]["PodDeviceEntries"]
-    except FileNotFoundError:
-        return []
-    return [(entry["PodUID"], entry["ResourceName"], device) for entry in kept or () if entry["PodUID"] in living
-            for of_numa_node in entry["DeviceIDs"].values() for device in of_numa_node]

@@ -1,10 +1,10 @@
 """Slots of a cluster's nodes: when all of them are there, and whether all of them can be had."""
 
 import contextlib
-import json
 import threading
 import time
 
+from benchmarks.checkpoint import devices
 from benchmarks.cluster import PODS, allocatable
 from benchmarks.processes import Failed
 from tests.cluster.pods import SLOT, with_slots
@@ -13,7 +13,6 @@ STATUS_INTERVAL_S = 1.0  # of the kubelets: tests/cluster/rig/configuration.py
 _SETTLED_S = 2.5 * STATUS_INTERVAL_S  # what an older status still shows has been replaced by then
 _PATIENCE_S = 60.0
 _FILLED_WITHIN_S = 20.0
-_CHECKPOINT = "/var/lib/kubelet/device-plugins/kubelet_internal_checkpoint"
 
 
 class Slots:
@@ -73,6 +72,4 @@ def leaked(running, pods, image):
 
 def _held(node, uids):
     """IDs of the slots that the kubelet of a node has given to pods."""
-    entries = json.loads(node.reach(_CHECKPOINT).read_text(encoding="utf-8"))["Data"]["PodDeviceEntries"]
-    return {slot for entry in entries or () if entry["PodUID"] in uids and entry["ResourceName"] == SLOT
-            for slots in entry["DeviceIDs"].values() for slot in slots}
+    return {device for _, resource, device in devices(node, uids) if resource == SLOT}
