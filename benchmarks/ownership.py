@@ -72,7 +72,8 @@ class Ownership:
             living = set(self._living)
         now, amiss = time.monotonic(), set()
         for node in self._cluster.nodes:
-            amiss |= {f"{node.name}: {fault}" for fault in faults(checkpoint.devices(node, living), self._slots_per_gpu)}
+            found = faults(checkpoint.devices(node, living), self._slots_per_gpu)
+            amiss |= {f"{node.name}: {fault}" for fault in found}
         self._since = {fault: self._since.get(fault, now) for fault in amiss}
         with self._lock:
             self._looks += 1
