@@ -98,6 +98,18 @@ class GangsTest : public ::testing::Test {
     for (const Action& action : Do(Kind::kReserve)) Accept(action);
     for (const Action& action : Do(Kind::kRelease)) Accept(action);
   }
+  // A gang of two has its plan, and the scheduler asks about other nodes than its own: the plan is taken
+  // back.
+  FilterAnswer LoseItsNode() {
+    Add("u0");
+    Add("u1");
+    Lead();
+    ReserveAndRelease();
+    const std::vector<std::string_view> others = {"n1", "n2"};
+    const auto answer = gangs_->Filter({.uid = "u0", .name_space = "team", .name = "u0"}, others, now_s_);
+    for (const Action& action : Do(Kind::kClear)) Accept(action);
+    return answer.value_or(FilterAnswer{});
+  }
 
   World world_;
   std::unique_ptr<Gangs> gangs_;
@@ -219,14 +231,7 @@ TEST_F(GangsTest, PastTheDeadlineTheBoundAreDeletedThenTheRestIsWipedOff) {
 }
 
 TEST_F(GangsTest, ANodeThatIsNotAskedAboutIsLeftOut) {
-  Add("u0");
-  Add("u1");
-  Lead();
-  ReserveAndRelease();
-  const std::vector<std::string_view> others = {"n1", "n2"};
-  const auto answer = gangs_->Filter({.uid = "u0", .name_space = "team", .name = "u0"}, others, now_s_);
-  EXPECT_THAT(answer->others, HasSubstr("would not have it on n0"));
-  for (const Action& action : Do(Kind::kClear)) Accept(action);
+  EXPECT_THAT(LoseItsNode().others, HasSubstr("would not have it on n0"));
   now_s_ += 1;
   EXPECT_TRUE(Do(Kind::kReserve).empty());
   EXPECT_THAT(gangs_->WhyWaits("u0"), HasSubstr("the scheduler would not have its pods there"));
@@ -286,15 +291,9 @@ TEST_F(GangsTest, WhatASchedulerSaysOfANodeIsToldOn) {
 }
 
 TEST_F(GangsTest, WhyANodeIsLeftOutMayBeSaidLater) {
-  Add("u0");
-  Add("u1");
-  Lead();
-  ReserveAndRelease();
-  const std::vector<std::string_view> others = {"n1", "n2"};
-  const auto answer = gangs_->Filter({.uid = "u0", .name_space = "team", .name = "u0"}, others, now_s_);
-  for (const Action& action : Do(Kind::kClear)) Accept(action);
+  const FilterAnswer answer = LoseItsNode();
   Change("u0", [&](Pod& pod) {
-    pod.scheduled = {.reason = "Unschedulable", .message = "1 is full, 2 " + answer->others};
+    pod.scheduled = {.reason = "Unschedulable", .message = "1 is full, 2 " + answer.others};
   });
   now_s_ += 1;
   EXPECT_TRUE(Do(Kind::kReserve).empty());
