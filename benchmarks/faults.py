@@ -207,6 +207,7 @@ def _scribble(running, draw):
 
 
 _HOST_GATES = "host gates instead"
+_CONTEXT_LOST = "its GPU context is lost"
 _RELAY = {"CROSSOVER_GATES": "relay"}
 ROWS = {row.name: row for row in (
     Fault("kill one rank", strike=_kill_one, job_ends=False),
@@ -243,6 +244,12 @@ ROWS = {row.name: row for row in (
     Fault("a stuck stream", {"SIMGPU_FAULT": "stuck_stream:2000"}, rank=0, job_ends=False),
     Fault("one hardware queue", {"SIMGPU_FAULT": "queues:1"}),
     Fault("launches that fail", {"SIMGPU_FAULT": "launch_fails:2000"}, rank=0, job_ends=False),
+    Fault("a wait of ours fails on the GPU", {"SIMGPU_FAULT": "memops_break:60"}, rank=0, job_ends=False,
+          says=_CONTEXT_LOST),
+    Fault("a release of ours fails on the GPU", {"SIMGPU_FAULT": "memops_break:61"}, rank=0, job_ends=False,
+          says=_CONTEXT_LOST),
+    Fault("a wait of relayed gates fails on the GPU", _RELAY | {"SIMGPU_FAULT": "memops_break:30"}, rank=0,
+          job_ends=False, says=_CONTEXT_LOST),
     Fault("a short launch queue", shape={"queue_depth": 16}),
     Fault("launches that block", {"CUDA_LAUNCH_BLOCKING": "1"}, says="CUDA_LAUNCH_BLOCKING is set", takes_turns=False),
     Fault("forks all the time", extra=("--loader=fork",)),

@@ -20,8 +20,9 @@ enum class WatchReason : std::uint32_t {
   kTwoNccls = 10,
   kAlike = 11,
   kUnaskable = 12,
+  kContextLost = 13,
 };
-inline constexpr std::uint32_t kWatchReasons = 13;
+inline constexpr std::uint32_t kWatchReasons = 14;
 
 // In words; `reason` may be anything.
 constexpr const char* Text(WatchReason reason) {
@@ -39,6 +40,7 @@ constexpr const char* Text(WatchReason reason) {
       "NCCL is linked into the program and loaded as a library too",
       "NCCL is linked into the program, and its kernels are all alike",
       "no collectives are seen, and it computes on streams that only its own threads can ask",
+      "its GPU context is lost: an earlier operation of it failed on the GPU",
   };
   const auto index = static_cast<std::uint32_t>(reason);
   return index < kWatchReasons ? kTexts[index] : "invalid";

@@ -251,8 +251,8 @@ void Session::EndTurn() {
   CountTurn();
   if (!turns_.Release(tracker_, AnyCapture()) && !(FallBack() && turns_.Release(tracker_, AnyCapture()))) {
     // The token stays with us and the arbiter's watchdog takes it: slow, and safe.
+    OnRefused();
     turns_.Abandon();
-    ObserveOnlyLocked(base::WatchReason::kDriver);
   }
   SetAttention();
 }
@@ -277,7 +277,7 @@ void Session::BeginTurn(phase::StreamKey launching) {
     OnUnaskable();
     return PublishGaps();
   }
-  if (!TakeTurn(launching, capturing)) ObserveOnlyLocked(base::WatchReason::kDriver);
+  if (!TakeTurn(launching, capturing)) OnRefused();
   if (turns_.holding()) {
     stretches_.Begin(StretchAsked());
     if (gaps_.by_gaps()) {
@@ -310,12 +310,22 @@ bool Session::WaitForTurn(phase::StreamKey launching) {
 // The driver took operations of this gate before, and does not any more. False: there is nothing to go on
 // with.
 bool Session::FallBack() {
-  if (!turns_.gate_refused() || turns_.blocks() || !host_gate_works_ || AnyCapture()) return false;
+  if (!turns_.gate_refused() || turns_.blocks() || !host_gate_works_ || AnyCapture() || turns_.ContextLost()) {
+    return false;
+  }
   log::Write(log::Level::kWarn,
              "the driver refuses stream memory operations from now on; host gates instead");
   transport_ = CROSSOVER_TRANSPORT_HOST_GATES;
   turns_.Change(&host_gate_);
   return true;
+}
+
+// The driver takes nothing more of ours. In a lost context nothing runs that a turn could stand for: it is given
+// back from here. Where its release is queued the GPU may have begun it: the arbiter's watchdog sees to that.
+void Session::OnRefused() {
+  const bool lost = !AnyCapture() && turns_.ContextLost();
+  if (lost && turns_.Let()) turns_.ReleaseOnHost();
+  ObserveOnlyLocked(lost ? base::WatchReason::kContextLost : base::WatchReason::kDriver);
 }
 
 // A turn given back in the middle makes two of it.
@@ -358,7 +368,7 @@ void Session::MakeYieldPoint(phase::StreamKey launching) {
   } else if (FallBack()) {
     stretches_.Next(StretchAsked());
   } else {
-    ObserveOnlyLocked(base::WatchReason::kDriver);
+    OnRefused();
   }
 }
 

@@ -118,6 +118,7 @@ class Session final : public link::Client {
   bool TakeTurn(phase::StreamKey launching, bool capturing);
   bool WaitForTurn(phase::StreamKey launching);
   bool FallBack();
+  void OnRefused();
 
   base::Mutex mutex_;
   Communicators communicators_;

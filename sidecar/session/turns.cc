@@ -127,8 +127,10 @@ bool Turns::Release(const phase::Tracker& tracker, bool capturing) {
   return true;
 }
 
+bool Turns::Let() const { return holding_ && base::LoadWord(&page_->slot[slot_].hold) == asked(); }
+
 bool Turns::Idle(const phase::Tracker& tracker) const {
-  if (!holding_ || base::LoadWord(&page_->slot[slot_].hold) != asked()) return false;
+  if (!Let()) return false;
   const Context context(driver_, context_);
   CUstream handle = nullptr;
   if (!context || !HandleOf(stream_, &handle) || driver_->StreamQuery(handle) != CUDA_SUCCESS) return false;
@@ -137,6 +139,13 @@ bool Turns::Idle(const phase::Tracker& tracker) const {
     if (!HandleOf(other.key, &handle) || driver_->StreamQuery(handle) != CUDA_SUCCESS) return false;
   }
   return true;
+}
+
+bool Turns::ContextLost() const {
+  const Context context(driver_, context_);
+  if (!context) return true;
+  const CUresult answer = driver_->StreamQuery(CU_STREAM_LEGACY);
+  return answer != CUDA_SUCCESS && answer != CUDA_ERROR_NOT_READY;
 }
 
 void Turns::ReleaseOnHost() {

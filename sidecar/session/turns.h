@@ -46,12 +46,19 @@ class Turns {
   // Ends the turn behind everything queued so far on the compute streams.
   bool Release(const phase::Tracker& tracker, bool capturing);
 
+  // Whether the turn is held and its stream was let in, as the page says.
+  bool Let() const;
+
   // Whether the turn is held and nothing runs in it: every compute stream has caught up with its host. False
   // where that cannot be known.
   bool Idle(const phase::Tracker& tracker) const;
 
   // Ends an idle turn from here: there is nothing on the GPU to wait for.
   void ReleaseOnHost();
+
+  // Whether the context answers with an error whatever is asked of it: nothing that was queued in it is done any
+  // more. Not while a stream captures.
+  bool ContextLost() const;
 
   // Whether another client of this GPU waits for its turn.
   bool OthersWait() const;

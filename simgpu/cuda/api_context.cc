@@ -115,7 +115,7 @@ CUresult cuCtxDestroy_v2(CUcontext handle) {
 }
 
 CUresult cuCtxPushCurrent_v2(CUcontext handle) {
-  if (const CUresult ready = Ready(); ready != CUDA_SUCCESS) return ready;
+  if (!Initialized()) return CUDA_ERROR_NOT_INITIALIZED;
   const auto context = Handles<Context>().Find(handle);
   if (context == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
   ContextStack().push_back(context);
@@ -123,7 +123,7 @@ CUresult cuCtxPushCurrent_v2(CUcontext handle) {
 }
 
 CUresult cuCtxPopCurrent_v2(CUcontext* handle) {
-  if (const CUresult ready = Ready(); ready != CUDA_SUCCESS) return ready;
+  if (!Initialized()) return CUDA_ERROR_NOT_INITIALIZED;
   auto& stack = ContextStack();
   if (stack.empty()) return CUDA_ERROR_INVALID_CONTEXT;
   if (handle != nullptr) *handle = HandleOf(stack.back().lock());
@@ -132,7 +132,7 @@ CUresult cuCtxPopCurrent_v2(CUcontext* handle) {
 }
 
 CUresult cuCtxSetCurrent(CUcontext handle) {
-  if (const CUresult ready = Ready(); ready != CUDA_SUCCESS) return ready;
+  if (!Initialized()) return CUDA_ERROR_NOT_INITIALIZED;
   auto& stack = ContextStack();
   if (handle == nullptr) {
     if (!stack.empty()) stack.pop_back();
@@ -146,7 +146,7 @@ CUresult cuCtxSetCurrent(CUcontext handle) {
 }
 
 CUresult cuCtxGetCurrent(CUcontext* handle) {
-  if (const CUresult ready = Ready(); ready != CUDA_SUCCESS) return ready;
+  if (!Initialized()) return CUDA_ERROR_NOT_INITIALIZED;
   if (handle == nullptr) return CUDA_ERROR_INVALID_VALUE;
   *handle = HandleOf(Current());
   return CUDA_SUCCESS;
@@ -189,7 +189,7 @@ CUresult cuCtxSynchronize() {
   REQUIRE_CONTEXT(context);
   if (const CUresult error = RefuseDuringCapture(); error != CUDA_SUCCESS) return error;
   WaitForAll(context);
-  return CUDA_SUCCESS;
+  return Ready();
 }
 
 CUresult cuCtxSetLimit(CUlimit limit, size_t value) {

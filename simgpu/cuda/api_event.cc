@@ -10,6 +10,7 @@ namespace {
 class RecordWork final : public Work {
  public:
   explicit RecordWork(RecordPtr record) : record_(std::move(record)) {}
+  bool IsRecord() const override { return true; }
   void Run(Lane& lane) const override { lane.Anchor(record_); }
 
  private:
@@ -86,7 +87,7 @@ CUresult cuEventSynchronize(CUevent handle) {
   if (const CUresult error = RefuseDuringCapture(); error != CUDA_SUCCESS) return error;
   if (const CUresult error = LatestRecord(handle, &record); error != CUDA_SUCCESS) return error;
   if (record != nullptr) record->Wait();
-  return CUDA_SUCCESS;
+  return Ready();
 }
 
 CUresult cuEventElapsedTime_v2(float* milliseconds, CUevent begin_handle, CUevent end_handle) {

@@ -121,21 +121,21 @@ CUresult CheckOperation(const CUstreamBatchMemOpParams& operation) {
   return good ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-bool MemoryOperationsFail() {
-  static std::atomic<long> calls{0};
-  const FaultSet& faults = Faults();
-  return faults.memops_unsupported || (faults.memops_fail_after >= 0 && ++calls > faults.memops_fail_after);
-}
 
 CUresult MemoryOperations(CUstream handle, const CUstreamBatchMemOpParams* operations, unsigned count) {
   StreamPtr stream;
   if (const CUresult error = FindStream(handle, &stream); error != CUDA_SUCCESS) return error;
-  if (MemoryOperationsFail()) return CUDA_ERROR_NOT_SUPPORTED;
+  static std::atomic<long> calls{0};
+  const long call = calls++;
+  const FaultSet& faults = Faults();
+  if (faults.memops_unsupported || (faults.memops_fail_after >= 0 && call >= faults.memops_fail_after)) {
+    return CUDA_ERROR_NOT_SUPPORTED;
+  }
   for (unsigned i = 0; i < count; ++i) {
     if (const CUresult error = CheckOperation(operations[i]); error != CUDA_SUCCESS) return error;
   }
-  return Submit(stream, CU_GRAPH_NODE_TYPE_BATCH_MEM_OP,
-                MakeMemoryOperations({operations, operations + count}));
+  WorkPtr work = call == faults.broken_memop ? MakeBreak() : MakeMemoryOperations({operations, operations + count});
+  return Submit(stream, CU_GRAPH_NODE_TYPE_BATCH_MEM_OP, std::move(work));
 }
 
 CUstreamBatchMemOpParams Operation(CUstreamBatchMemOpType type, CUdeviceptr address, cuuint64_t value,

@@ -44,13 +44,13 @@ CUresult cuStreamSynchronize(CUstream handle) {
   FIND_STREAM(handle, stream);
   if (const CUresult error = RefuseWaitFor(*stream); error != CUDA_SUCCESS) return error;
   TailOf(stream)->Wait();
-  return CUDA_SUCCESS;
+  return Ready();
 }
 
 CUresult cuStreamQuery(CUstream handle) {
   FIND_STREAM(handle, stream);
   if (const CUresult error = RefuseWaitFor(*stream); error != CUDA_SUCCESS) return error;
-  return IsIdle(stream) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+  return IsIdle(stream) ? Ready() : CUDA_ERROR_NOT_READY;
 }
 
 CUresult cuStreamGetPriority(CUstream handle, int* priority) {

@@ -8,6 +8,7 @@
 
 #include "simgpu/cuda/capture.h"
 #include "simgpu/cuda/faults.h"
+#include "simgpu/cuda/lost.h"
 #include "simgpu/cuda/mps.h"
 #include "simgpu/cuda/visible.h"
 #include "simgpu/machine/machine.h"
@@ -79,14 +80,19 @@ CUresult Initialize() {
       MutableDevices().push_back(std::move(device));
     }
     // A forked child has none of the parent's threads and, as in life, no CUDA.
-    pthread_atfork(nullptr, nullptr, [] { initialized = false; });
+    pthread_atfork(nullptr, nullptr, [] {
+      initialized = false;
+      context_error = CUDA_SUCCESS;
+    });
   });
   if (MutableDevices().empty()) return CUDA_ERROR_NO_DEVICE;
   initialized = true;
   return CUDA_SUCCESS;
 }
 
-CUresult Ready() { return initialized ? CUDA_SUCCESS : CUDA_ERROR_NOT_INITIALIZED; }
+bool Initialized() { return initialized; }
+
+CUresult Ready() { return initialized ? context_error.load() : CUDA_ERROR_NOT_INITIALIZED; }
 
 const std::vector<std::unique_ptr<Device>>& Devices() { return MutableDevices(); }
 
@@ -225,8 +231,9 @@ void WaitForAll(const std::shared_ptr<Context>& context) {
 
 CUresult SubmitAndWait(const StreamPtr& stream, WorkPtr work) {
   const CUresult result = Submit(stream, CU_GRAPH_NODE_TYPE_HOST, std::move(work));
-  if (result == CUDA_SUCCESS) stream->lane->Tail()->Wait();
-  return result;
+  if (result != CUDA_SUCCESS) return result;
+  stream->lane->Tail()->Wait();
+  return context_error;
 }
 
 }  // namespace simgpu

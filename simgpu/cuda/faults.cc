@@ -39,6 +39,8 @@ bool ParseFaults(const std::string& text, FaultSet* faults, std::string* error) 
       good = ReadCount(count, &faults->delayed_writes_us);
     } else if (name == "memops_fail") {
       good = ReadCount(count, &faults->memops_fail_after);
+    } else if (name == "memops_break") {
+      good = ReadCount(count, &faults->broken_memop);
     } else if (name == "queues") {
       good = ReadCount(count, &faults->queues) && faults->queues > 0;
     } else if (name == "launch_fails") {
@@ -50,8 +52,8 @@ bool ParseFaults(const std::string& text, FaultSet* faults, std::string* error) 
     }
     if (good) continue;
     *error = "'" + item +
-             "' is none of memops_unsupported, memops_fail:N, host_register_fails, delayed_writes_us:N, "
-             "stuck_stream[:N], queues:N, launch_fails:N, cancellation_points, drop_wait:N";
+             "' is none of memops_unsupported, memops_fail:N, memops_break:N, host_register_fails, "
+             "delayed_writes_us:N, stuck_stream[:N], queues:N, launch_fails:N, cancellation_points, drop_wait:N";
     return false;
   }
   return true;

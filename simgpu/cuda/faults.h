@@ -1,7 +1,9 @@
 // Faults to inject, from SIMGPU_FAULT: a comma-separated list of
 //   memops_unsupported        stream memory operations return CUDA_ERROR_NOT_SUPPORTED, their attributes 0
-//   memops_fail:N            the N-th memory operation of a stream and all after it return
+//   memops_fail:N            the N-th memory operation of the process and all after it return
 //                             CUDA_ERROR_NOT_SUPPORTED, those before are carried out
+//   memops_break:N           the N-th memory operation of the process, from 0, is queued, and when the GPU comes to
+//                             it the process loses its contexts (CUDA_ERROR_ILLEGAL_ADDRESS)
 //   host_register_fails       cuMemHostRegister returns CUDA_ERROR_NOT_SUPPORTED
 //   delayed_writes_us:N       a stream's write of a word becomes visible N us later; the stream goes on
 //   stuck_stream[:N]          streams stop working for good after N pieces of work (default 0)
@@ -20,6 +22,7 @@ namespace simgpu {
 struct FaultSet {
   bool memops_unsupported = false;
   long memops_fail_after = -1;
+  long broken_memop = -1;
   bool host_register_fails = false;
   long delayed_writes_us = 0;
   long stuck_after = -1;

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "simgpu/cuda/faults.h"
+#include "simgpu/cuda/lost.h"
 #include "simgpu/machine/machine.h"
 #include "simgpu/machine/os.h"
 #include "simgpu/machine/report.h"
@@ -24,6 +25,7 @@ constexpr Nanos kMostOwed = 300 * kMicrosecond;
 class RecordWork final : public Work {
  public:
   explicit RecordWork(RecordPtr record) : record_(std::move(record)) {}
+  bool IsRecord() const override { return true; }
   void Run(Lane& lane) const override { lane.Anchor(record_); }
 
  private:
@@ -132,7 +134,7 @@ void Lane::Loop() {
     const long stuck_after = Faults().stuck_after;
     while (stuck_after >= 0 && done >= stuck_after) pause();
     ++done;
-    work->Run(*this);
+    if (!Lost() || work->IsRecord()) work->Run(*this);
     work = nullptr;
     ResolveRecords();
   }

@@ -7,6 +7,7 @@
 
 #include "simgpu/cuda/faults.h"
 #include "simgpu/cuda/lane.h"
+#include "simgpu/cuda/lost.h"
 #include "simgpu/machine/os.h"
 
 namespace simgpu {
@@ -44,7 +45,7 @@ bool WaitWord(CUdeviceptr address, std::uint64_t wanted, unsigned flags, bool wi
   SharpenTimers();
   for (bool waited = false;; waited = true) {
     const std::uint64_t value = Load(address, wide);
-    if (Satisfied(value, wanted, flags, wide)) return waited;
+    if (Satisfied(value, wanted, flags, wide) || Lost()) return waited;
     FutexWait(reinterpret_cast<const std::uint32_t*>(address), static_cast<std::uint32_t>(value),
               MonotonicNow() + kWordPoll);
   }
@@ -173,7 +174,9 @@ class MemoryWork final : public Work {
   void Run(Lane& lane) const override {
     lane.Drain();
     bool waited = false;
-    for (const CUstreamBatchMemOpParams& operation : operations_) waited |= RunOne(operation);
+    for (const CUstreamBatchMemOpParams& operation : operations_) {
+      if (!Lost()) waited |= RunOne(operation);
+    }
     lane.PassedIn(waited);
   }
 
@@ -205,6 +208,14 @@ class MemoryWork final : public Work {
   std::vector<CUstreamBatchMemOpParams> operations_;
 };
 
+class BreakWork final : public Work {
+ public:
+  void Run(Lane& lane) const override {
+    lane.Drain();
+    Lose(CUDA_ERROR_ILLEGAL_ADDRESS);
+  }
+};
+
 }  // namespace
 
 void WakeWord(const void* address) { FutexWake(static_cast<const std::uint32_t*>(address)); }
@@ -220,6 +231,8 @@ WorkPtr MakeHostWork(std::function<void()> function) {
 WorkPtr MakeQuietWork(std::function<void()> function) {
   return std::make_shared<HostWork>(std::move(function), true);
 }
+
+WorkPtr MakeBreak() { return std::make_shared<BreakWork>(); }
 
 WorkPtr MakeMemoryOperations(std::vector<CUstreamBatchMemOpParams> operations) {
   return std::make_shared<MemoryWork>(std::move(operations));

@@ -20,6 +20,8 @@ class Work {
   virtual void Run(Lane& lane) const = 0;
   // True when it stays in the queue of launches until the GPU begins it.
   virtual bool IsLaunch() const { return false; }
+  // True when others wait for it: it is done even where the context is lost.
+  virtual bool IsRecord() const { return false; }
 };
 
 using WorkPtr = std::shared_ptr<const Work>;
@@ -33,6 +35,9 @@ WorkPtr MakeHostWork(std::function<void()> function);
 // The same for work whose effect nobody may look at before the stream is synchronised (a large copy): it runs
 // in stream order but need not wait for the time at which the GPU gets there.
 WorkPtr MakeQuietWork(std::function<void()> function);
+
+// Loses the process's contexts, once all earlier work is done.
+WorkPtr MakeBreak();
 
 // Wait for, or write, words of memory, in order; all earlier work is done first.
 WorkPtr MakeMemoryOperations(std::vector<CUstreamBatchMemOpParams> operations);

@@ -41,6 +41,7 @@ std::string WordAt(CUdeviceptr address) {
 }
 
 CUresult Note(std::string line) {
+  if (FakeDriver::context_lost && line != "push" && line != "pop") return CUDA_ERROR_ILLEGAL_ADDRESS;
   FakeDriver::calls.push_back(std::move(line));
   return CUDA_SUCCESS;
 }
@@ -90,7 +91,10 @@ gates::Driver FakeDriver::Table() {
   };
   driver.StreamDestroy = [](CUstream) { return CUDA_SUCCESS; };
   driver.StreamSynchronize = [](CUstream) { return CUDA_SUCCESS; };
-  driver.StreamQuery = [](CUstream stream) { return stream == busy ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS; };
+  driver.StreamQuery = [](CUstream stream) {
+    if (context_lost) return CUDA_ERROR_ILLEGAL_ADDRESS;
+    return stream == busy ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS;
+  };
   driver.StreamIsCapturing = [](CUstream stream, CUstreamCaptureStatus* status) {
     *status = stream == capturing ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
     return CUDA_SUCCESS;
@@ -109,7 +113,7 @@ gates::Driver FakeDriver::Table() {
   // Runs at once: the stream has nothing else to do.
   driver.LaunchHostFunc = [](CUstream stream, CUhostFn function, void* data) {
     if (!host_functions_work) return CUDA_ERROR_NOT_SUPPORTED;
-    Note("hostfunc " + Hex(stream));
+    if (const CUresult error = Note("hostfunc " + Hex(stream)); error != CUDA_SUCCESS) return error;
     queued.emplace_back(function, data);
     if (host_functions_run) RunHostFunctions();
     return CUDA_SUCCESS;

@@ -11,7 +11,7 @@ TEST(FaultsTest, ReadsAList) {
   std::string error;
   ASSERT_TRUE(ParseFaults(
       "memops_unsupported,delayed_writes_us:250,stuck_stream:7,queues:1,drop_wait:3,memops_fail:9,"
-      "cancellation_points",
+      "cancellation_points,memops_break:60",
       &faults, &error));
   EXPECT_TRUE(faults.memops_unsupported);
   EXPECT_FALSE(faults.host_register_fails);
@@ -21,6 +21,7 @@ TEST(FaultsTest, ReadsAList) {
   EXPECT_EQ(faults.dropped_wait, 3);
   EXPECT_TRUE(faults.cancellation_points);
   EXPECT_EQ(faults.memops_fail_after, 9);
+  EXPECT_EQ(faults.broken_memop, 60);
 }
 
 TEST(FaultsTest, RefusesWhatItDoesNotKnow) {

@@ -493,6 +493,29 @@ TEST_F(SessionTest, DriverThatStopsAcceptingMeansObserveOnly) {
   EXPECT_EQ(slot().watch_reason, static_cast<std::uint32_t>(base::WatchReason::kDriver)) << "the first stays";
 }
 
+TEST_F(SessionTest, TurnHeldByALostContextIsGivenBackFromTheHost) {
+  TakeTurns();
+  slot().hold = session_.Asked();
+  FakeDriver::context_lost = true;
+  Iteration();
+  EXPECT_EQ(slot().rel, slot().hold);
+  EXPECT_EQ(slot().watch_reason, static_cast<std::uint32_t>(base::WatchReason::kContextLost));
+  FakeDriver::calls.clear();
+  Iterations(5);
+  EXPECT_EQ(FakeDriver::calls.size(), 10u) << "the collectives alone";
+}
+
+TEST_F(SessionTest, TurnThatALostContextWasNotLetIntoIsLeftToTheArbiter) {
+  TakeTurns();
+  slot().hold = session_.Asked() - 1;
+  const crossover_slot before = slot();
+  FakeDriver::context_lost = true;
+  Iteration();
+  EXPECT_EQ(slot().rel, before.rel);
+  EXPECT_EQ(slot().gate, before.gate);
+  EXPECT_EQ(slot().watch_reason, static_cast<std::uint32_t>(base::WatchReason::kContextLost));
+}
+
 TEST_F(SessionTest, TurnsGoOnAfterReattachingWhereTheNewPageSays) {
   TakeTurns();
   session_.StopTaking();
