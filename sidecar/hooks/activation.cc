@@ -105,7 +105,7 @@ int RankOfLauncher(std::uint32_t ranks) {
 }
 
 // A communicator of at least two ranks on the thread's GPU, or much compute without any.
-void Meet(int rank) {
+void Meet(int rank, int its_gpu = kCurrentGpu) {
   const base::Locked locked(mutex);
   if (!started &&
       !gates::LoadDriver(&driver, [](const char* name) { return FindSymbol(Library::kCuda, name); })) {
@@ -118,6 +118,9 @@ void Meet(int rank) {
   if (driver.CtxGetCurrent == nullptr || driver.CtxGetCurrent(&context) != CUDA_SUCCESS ||
       context == nullptr || driver.CtxGetDevice(&gpu) != CUDA_SUCCESS) {
     return;
+  }
+  if (its_gpu != kCurrentGpu && its_gpu != gpu) {
+    session::TheSession().ObserveOnly(base::WatchReason::kSeveralGpus);
   }
   if (started) {
     if (gpu != device) session::TheSession().ObserveOnly(base::WatchReason::kSeveralGpus);
@@ -132,11 +135,11 @@ void Meet(int rank) {
 
 bool Active() { return session::GetConfig().active && !forked.load(std::memory_order_relaxed); }
 
-void OnCommunicator(const void* comm, int ranks, int rank) {
+void OnCommunicator(const void* comm, int ranks, int rank, int gpu) {
   session::TheSession().OnCommunicator(comm, ranks);
   if (ranks < 2) return;
   OnNccl(kLoaded);
-  Meet(rank);
+  Meet(rank, gpu);
 }
 
 void ExpectLinkedNccl() { OnNccl(kLinkedPerhaps); }

@@ -14,8 +14,10 @@ namespace crossover::hooks {
 bool Active();
 
 // The calling thread made, or uses for the first time, a communicator of `ranks` ranks on its current GPU,
-// through our wrappers.
-void OnCommunicator(const void* comm, int ranks, int rank);
+// through our wrappers. `gpu`: the communicator's, where that may be another (several GPUs of one process share
+// a thread).
+inline constexpr int kCurrentGpu = -1;
+void OnCommunicator(const void* comm, int ranks, int rank, int gpu = kCurrentGpu);
 
 // An NCCL that is linked into the program may be used: its kernels were looked up. From now on launches are
 // looked at, whatever other NCCL is called.

@@ -29,11 +29,14 @@ void Meet(NcclComm comm, std::size_t file) {
   const auto count = reinterpret_cast<PFN_ncclCommCount>(FindNcclSymbol(file, "ncclCommCount"));
   const auto rank_of = reinterpret_cast<PFN_ncclCommCount>(FindNcclSymbol(file, "ncclCommUserRank"));
   const session::InsideNccl inside;
+  const auto gpu_of = reinterpret_cast<PFN_ncclCommCount>(FindNcclSymbol(file, "ncclCommCuDevice"));
   int ranks = 0;
   int rank = 0;
+  int gpu = kCurrentGpu;
   if (count == nullptr || count(comm, &ranks) != kNcclSuccess) return;
   if (rank_of == nullptr || rank_of(comm, &rank) != kNcclSuccess) rank = 0;
-  OnCommunicator(comm, ranks, rank);
+  if (gpu_of == nullptr || gpu_of(comm, &gpu) != kNcclSuccess) gpu = kCurrentGpu;
+  OnCommunicator(comm, ranks, rank, gpu);
 }
 
 }  // namespace

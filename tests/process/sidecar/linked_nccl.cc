@@ -1,7 +1,8 @@
 // A program with NCCL linked into it, which can open another as a library too.
 //
 //   sidecar_linked_nccl linked|loaded|linked-first|loaded-first FILE RANK   one of two ranks, one GPU each
-//   sidecar_linked_nccl several-gpus|several-gpus-loaded                    both ranks in this process
+//   sidecar_linked_nccl several-gpus|several-gpus-loaded                    both ranks in this process, at once
+//   sidecar_linked_nccl several-gpus-one-by-one|several-gpus-threads        each rank made by itself
 //
 // Sums 1 and 2 over the ranks with each, and prints "linked SUM" and "loaded SUM". FILE: where rank 0 leaves
 // the unique ids.
@@ -13,6 +14,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <thread>
 
 #include "simgpu/nccl/nccl.h"
 #include "tests/process/use_device.h"
@@ -112,9 +114,33 @@ void AddUp(const Nccl& nccl, const std::string& path, int rank) {
   MUST(nccl.comm_destroy(comm));
 }
 
-void AddUpOnTwoGpus(const Nccl& nccl) {
-  ncclComm_t comms[kRanks];
-  MUST(nccl.comm_init_all(comms, kRanks, nullptr));
+using Comms = ncclComm_t[kRanks];
+
+void MakeOneByOne(const Nccl& nccl, Comms& comms) {
+  ncclUniqueId id{};
+  MUST(nccl.get_unique_id(&id));
+  MUST(nccl.group_start());
+  for (int rank = 0; rank < kRanks; ++rank) {
+    MUST(UseDevice(rank));
+    MUST(nccl.comm_init_rank(&comms[rank], kRanks, id, rank));
+  }
+  MUST(nccl.group_end());
+}
+
+void MakeInThreads(const Nccl& nccl, Comms& comms) {
+  ncclUniqueId id{};
+  MUST(nccl.get_unique_id(&id));
+  const auto make = [&](int rank) {
+    MUST(UseDevice(rank));
+    MUST(nccl.comm_init_rank(&comms[rank], kRanks, id, rank));
+  };
+  std::thread second(make, 1);
+  make(0);
+  second.join();
+}
+
+// The collectives of both from one thread, whose current GPU is the second.
+void AddUpOnTwoGpus(const Nccl& nccl, const Comms& comms) {
   MUST(UseDevice(0));
   const Sum first(0);
   MUST(UseDevice(1));
@@ -133,12 +159,17 @@ void AddUpOnTwoGpus(const Nccl& nccl) {
 int main(int argc, char** argv) {
   const std::string scenario = argc > 1 ? argv[1] : "";
   MUST(cuInit(0));
-  if (scenario == "several-gpus") {
-    AddUpOnTwoGpus(kLinked);
-    return 0;
-  }
-  if (scenario == "several-gpus-loaded") {
-    AddUpOnTwoGpus(Load());
+  if (scenario.rfind("several-gpus", 0) == 0) {
+    const Nccl nccl = scenario == "several-gpus" ? kLinked : Load();
+    ncclComm_t comms[kRanks];
+    if (scenario == "several-gpus-one-by-one") {
+      MakeOneByOne(nccl, comms);
+    } else if (scenario == "several-gpus-threads") {
+      MakeInThreads(nccl, comms);
+    } else {
+      MUST(nccl.comm_init_all(comms, kRanks, nullptr));
+    }
+    AddUpOnTwoGpus(nccl, comms);
     return 0;
   }
   if (argc != 4) return 2;

@@ -141,7 +141,8 @@ class Refused(unittest.TestCase):
                 self.assertNotIn("takes no turns", said)
 
     def test_several_gpus_of_one_process(self):
-        for scenario, name in (("several-gpus", "linked"), ("several-gpus-loaded", "loaded")):
+        for scenario, name in (("several-gpus", "linked"), ("several-gpus-loaded", "loaded"),
+                               ("several-gpus-one-by-one", "loaded"), ("several-gpus-threads", "loaded")):
             done = run([os.environ["LINKED_NCCL"], scenario], **self.environment)
             self.assertEqual(done.stdout, f"{name} 3\n{name} 3\n")
             self.assertEqual(done.stderr.count(self.SEVERAL), 1, done.stderr)
