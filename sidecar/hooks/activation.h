@@ -14,8 +14,8 @@ namespace crossover::hooks {
 bool Active();
 
 // The calling thread made, or uses for the first time, a communicator of `ranks` ranks on its current GPU,
-// through our wrappers. `gpu`: the communicator's, where that may be another (several GPUs of one process share
-// a thread).
+// through our wrappers. `gpu`: the communicator's, where that may be another (several GPUs of one process
+// share a thread).
 inline constexpr int kCurrentGpu = -1;
 void OnCommunicator(const void* comm, int ranks, int rank, int gpu = kCurrentGpu);
 

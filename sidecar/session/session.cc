@@ -310,7 +310,8 @@ bool Session::WaitForTurn(phase::StreamKey launching) {
 // The driver took operations of this gate before, and does not any more. False: there is nothing to go on
 // with.
 bool Session::FallBack() {
-  if (!turns_.gate_refused() || turns_.blocks() || !host_gate_works_ || AnyCapture() || turns_.ContextLost()) {
+  if (!turns_.gate_refused() || turns_.blocks() || !host_gate_works_ || AnyCapture() ||
+      turns_.ContextLost()) {
     return false;
   }
   log::Write(log::Level::kWarn,
@@ -320,8 +321,9 @@ bool Session::FallBack() {
   return true;
 }
 
-// The driver takes nothing more of ours. In a lost context nothing runs that a turn could stand for: it is given
-// back from here. Where its release is queued the GPU may have begun it: the arbiter's watchdog sees to that.
+// The driver takes nothing more of ours. In a lost context nothing runs that a turn could stand for: it is
+// given back from here. Where its release is queued the GPU may have begun it: the arbiter's watchdog sees to
+// that.
 void Session::OnRefused() {
   const bool lost = !AnyCapture() && turns_.ContextLost();
   if (lost && turns_.Let()) turns_.ReleaseOnHost();

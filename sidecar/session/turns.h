@@ -56,8 +56,8 @@ class Turns {
   // Ends an idle turn from here: there is nothing on the GPU to wait for.
   void ReleaseOnHost();
 
-  // Whether the context answers with an error whatever is asked of it: nothing that was queued in it is done any
-  // more. Not while a stream captures.
+  // Whether the context answers with an error whatever is asked of it: nothing that was queued in it is done
+  // any more. Not while a stream captures.
   bool ContextLost() const;
 
   // Whether another client of this GPU waits for its turn.

@@ -121,7 +121,6 @@ CUresult CheckOperation(const CUstreamBatchMemOpParams& operation) {
   return good ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-
 CUresult MemoryOperations(CUstream handle, const CUstreamBatchMemOpParams* operations, unsigned count) {
   StreamPtr stream;
   if (const CUresult error = FindStream(handle, &stream); error != CUDA_SUCCESS) return error;
@@ -134,7 +133,8 @@ CUresult MemoryOperations(CUstream handle, const CUstreamBatchMemOpParams* opera
   for (unsigned i = 0; i < count; ++i) {
     if (const CUresult error = CheckOperation(operations[i]); error != CUDA_SUCCESS) return error;
   }
-  WorkPtr work = call == faults.broken_memop ? MakeBreak() : MakeMemoryOperations({operations, operations + count});
+  WorkPtr work =
+      call == faults.broken_memop ? MakeBreak() : MakeMemoryOperations({operations, operations + count});
   return Submit(stream, CU_GRAPH_NODE_TYPE_BATCH_MEM_OP, std::move(work));
 }
 

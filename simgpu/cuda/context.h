@@ -31,8 +31,8 @@ struct Device {
   unsigned primary_flags = 0;
 };
 
-// CUDA_SUCCESS once cuInit() has worked in this very process (not in the parent that forked it), until an error
-// on the GPU: that error then.
+// CUDA_SUCCESS once cuInit() has worked in this very process (not in the parent that forked it), until an
+// error on the GPU: that error then.
 CUresult Ready();
 // The same whatever has become of the contexts: what is current on a thread can always be asked and changed.
 bool Initialized();

@@ -51,9 +51,10 @@ bool ParseFaults(const std::string& text, FaultSet* faults, std::string* error) 
       good = false;
     }
     if (good) continue;
-    *error = "'" + item +
-             "' is none of memops_unsupported, memops_fail:N, memops_break:N, host_register_fails, "
-             "delayed_writes_us:N, stuck_stream[:N], queues:N, launch_fails:N, cancellation_points, drop_wait:N";
+    *error =
+        "'" + item +
+        "' is none of memops_unsupported, memops_fail:N, memops_break:N, host_register_fails, "
+        "delayed_writes_us:N, stuck_stream[:N], queues:N, launch_fails:N, cancellation_points, drop_wait:N";
     return false;
   }
   return true;

@@ -2,7 +2,8 @@
 //   memops_unsupported        stream memory operations return CUDA_ERROR_NOT_SUPPORTED, their attributes 0
 //   memops_fail:N            the N-th memory operation of the process and all after it return
 //                             CUDA_ERROR_NOT_SUPPORTED, those before are carried out
-//   memops_break:N           the N-th memory operation of the process, from 0, is queued, and when the GPU comes to
+//   memops_break:N           the N-th memory operation of the process, from 0, is queued, and when the GPU
+//   comes to
 //                             it the process loses its contexts (CUDA_ERROR_ILLEGAL_ADDRESS)
 //   host_register_fails       cuMemHostRegister returns CUDA_ERROR_NOT_SUPPORTED
 //   delayed_writes_us:N       a stream's write of a word becomes visible N us later; the stream goes on

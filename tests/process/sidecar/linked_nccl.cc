@@ -1,8 +1,8 @@
 // A program with NCCL linked into it, which can open another as a library too.
 //
 //   sidecar_linked_nccl linked|loaded|linked-first|loaded-first FILE RANK   one of two ranks, one GPU each
-//   sidecar_linked_nccl several-gpus|several-gpus-loaded                    both ranks in this process, at once
-//   sidecar_linked_nccl several-gpus-one-by-one|several-gpus-threads        each rank made by itself
+//   sidecar_linked_nccl several-gpus|several-gpus-loaded                    both ranks in this process, at
+//   once sidecar_linked_nccl several-gpus-one-by-one|several-gpus-threads        each rank made by itself
 //
 // Sums 1 and 2 over the ranks with each, and prints "linked SUM" and "loaded SUM". FILE: where rank 0 leaves
 // the unique ids.

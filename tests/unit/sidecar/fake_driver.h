@@ -18,7 +18,7 @@ struct FakeDriver {
   inline static bool host_functions_run = true;  // at once; else when RunHostFunctions() is called
   inline static CUstream capturing = nullptr;
   inline static CUstream busy = nullptr;
-  inline static bool context_lost = false;  // every call but those about what is current fails
+  inline static bool context_lost = false;          // every call but those about what is current fails
   inline static bool cancellation_points = false;   // each memory operation is one
   inline static CUcontext other_context = nullptr;  // current in place of ours, where there is one
 
