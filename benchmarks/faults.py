@@ -257,7 +257,7 @@ ROWS = {row.name: row for row in (
     Fault("communicators are aborted", extra=("--abort-every=30",)),
     Fault("threads that come and go", extra=("--launch=threads",)),
     Fault("threads that end inside calls", {"SIMGPU_FAULT": "cancellation_points"}, extra=("--launch=cancelled",)),
-    Fault("threads that end inside calls, with host gates",
+    Fault("threads that end inside calls through host gates",
           {"SIMGPU_FAULT": "cancellation_points", "CROSSOVER_GATES": "host"}, extra=("--launch=cancelled",)),
     Fault("exit in the midst of launches", extra=("--leave-after=30", "--leave=launching"), strike=_leave_well,
           job_ends=False),
