@@ -3,6 +3,7 @@
 `play` is a run of that; `hand_overs`, `false_deaths` say what its trace tells. The last two are pure.
 """
 
+import contextlib
 import random
 import signal
 import time
@@ -20,7 +21,12 @@ _PATIENCE_S = 20.0  # for a job to take turns on all its GPUs
 _LONGEST_PAUSE_S = 0.06  # between two kills: about two cycles, so anywhere in a turn or between two
 # So that tearing it down takes the kernel a while, as of any real trainer.
 _HEAVY = ("--host-memory-mib=256",)
-_STEPS_PER_ROUND = 160  # of the survivor: more than it gets done while its neighbours are killed and started
+_STEPS_PER_ROUND = 200  # of the survivor: more than it gets done while its neighbours are killed and started
+
+
+def ranks_of(jobs):
+    """Of each job: two cores cannot play more than a dozen trainers in time, and a process that dies needs one, too."""
+    return 4 if jobs < 4 else 2
 
 
 @dataclass(frozen=True)
@@ -52,7 +58,8 @@ class Scenario:
     early: str = ""  # why it ended before its last round
 
     def __post_init__(self):
-        self.shape = Shape(0.6, compute_ms=10.0, iterations=self.rounds * _STEPS_PER_ROUND, jobs=self.jobs)
+        self.shape = Shape(0.6, compute_ms=10.0, ranks=ranks_of(self.jobs), iterations=self.rounds * _STEPS_PER_ROUND,
+                           jobs=self.jobs)
         self.victims = [[replace(self.shape.job(f"{gang}{number}", number), gang=gang, extra=_HEAVY)
                          for gang in _VICTIMS[:self.jobs - 1]] for number in range(self.rounds)]
 
@@ -76,8 +83,9 @@ class Scenario:
             running.wait_for_turns(tails, {(running.gpu_of(rank), job.gang) for job, rank in ranks}, _PATIENCE_S)
             for job, rank in draw.sample(ranks, len(ranks)):
                 time.sleep(draw.uniform(0, _LONGEST_PAUSE_S))
-                sent_ns = running.processes.signal(running.rank_name(job, rank), signal.SIGKILL)
-                self.kills.append(Kill(sent_ns, running.gpu_of(rank), job.gang))
+                with contextlib.suppress(FileNotFoundError):  # it went with a rank of its job
+                    sent_ns = running.processes.signal(running.rank_name(job, rank), signal.SIGKILL)
+                    self.kills.append(Kill(sent_ns, running.gpu_of(rank), job.gang))
 
 
 def play(build, scenario, library, isolated=True, settings=(), environment=None):

@@ -48,4 +48,4 @@ def _p99(values):
 
 
 def _condition(jobs):
-    return f"{jobs} jobs of 4 ranks on 2 nodes, c = 10 ms, m/c = 0.6, mps, {_ROUNDS} rounds of kills per run"
+    return f"{jobs} jobs of {kills.ranks_of(jobs)} ranks on 2 nodes, c = 10 ms, m/c = 0.6, mps, {_ROUNDS} rounds of kills per run"

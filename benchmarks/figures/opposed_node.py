@@ -9,9 +9,9 @@ image that has musl.
 
 import os
 import time
-import unittest
 
 from benchmarks import cluster
+from benchmarks.conditions import unmet
 from benchmarks.machine import Machine
 from benchmarks.ownership import Ownership
 from benchmarks.processes import Failed
@@ -88,13 +88,9 @@ def _under(context, test_class, names):
             found.append(Ownership(cls.cluster, cls.NODE_SETTINGS.get("slots_per_gpu", 2)))
             return found[-1].watching()
 
-    result = unittest.TestResult()
-    unittest.TestSuite(Watched(name) for name in names).run(result)
-    if result.testsRun != len(names) or not found:
-        raise Failed(f"{result.testsRun} of {len(names)} conditions were tried: {result.errors}")
-    unwell = result.failures + result.errors + result.skipped
-    unanswered = [f"{test.id().rsplit('.', 1)[-1]}: {why.strip().splitlines()[-1]}"
-                  for test, why in unwell]
+    unanswered = unmet(Watched, names)
+    if not found:
+        raise Failed(f"nobody looked: {unanswered}")
     context.say(f"    {len(names)} conditions: {found[0].twice or 'no GPU given out twice'}; "
                 f"{unanswered or 'each with an answer'}")
     return found[0].twice, unanswered

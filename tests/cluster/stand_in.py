@@ -1,9 +1,9 @@
 """A webhook and a scheduler extender in one, both as small as they can be.
 
-    python3 stand_in.py ADDRESS CERTIFICATE KEY
+    python3 stand_in.py ADDRESS CERTIFICATE KEY [PORT]
 
-POST /mutate (HTTPS, port 8443) labels every pod "seen: yes"; POST /filter (HTTP, port 8080) leaves the last node
-only; GET says that both are there.
+POST /mutate (HTTPS, port 8443 unless told) labels every pod "seen: yes"; POST /filter (HTTP, port 8080) leaves the
+last node only; GET says that both are there.
 """
 
 import base64
@@ -45,10 +45,10 @@ def filtered(arguments):
             "FailedNodes": {name: "not the last" for name in names[:-1]}}
 
 
-def main(address, certificate, key):
+def main(address, certificate, key, port="8443"):
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.load_cert_chain(certificate, key)
-    webhook = http.server.ThreadingHTTPServer((address, 8443), Answers)
+    webhook = http.server.ThreadingHTTPServer((address, int(port)), Answers)
     webhook.socket = context.wrap_socket(webhook.socket, server_side=True)
     threading.Thread(target=webhook.serve_forever, daemon=True).start()
     http.server.ThreadingHTTPServer((address, 8080), Answers).serve_forever()
