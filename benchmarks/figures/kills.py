@@ -48,4 +48,5 @@ def _p99(values):
 
 
 def _condition(jobs):
-    return f"{jobs} jobs of {kills.ranks_of(jobs)} ranks on 2 nodes, c = 10 ms, m/c = 0.6, mps, {_ROUNDS} rounds of kills per run"
+    ranks = kills.ranks_of(jobs)
+    return f"{jobs} jobs of {ranks} ranks on 2 nodes, c = 10 ms, m/c = 0.6, mps, {_ROUNDS} rounds of kills per run"

@@ -14,7 +14,7 @@ from pathlib import Path
 from benchmarks.processes import Failed
 from tests.cluster.pods import SLOT
 from tests.cluster.rig import gone
-from tests.cluster.webhook_case import NAMESPACE, PATIENCE_S, PORT, Load, WebhookCase, pod_that_says
+from tests.cluster.webhook_case import NAMESPACE, PATIENCE_S, PORT, SYSTEM, Load, WebhookCase, pod_that_says
 from tests.cluster.webhook_flood import Connection, Flood, request, review
 from tests.process.demo.leftovers import until
 
@@ -119,22 +119,25 @@ class WebhookFaults(WebhookCase):
         configuration = self.cluster.get("mutatingwebhookconfiguration", "crossover-admission")
         return configuration["webhooks"][0]["clientConfig"]["caBundle"]
 
-    def test_its_clock_is_a_little_wrong(self):
+    def test_its_clock_is_ten_minutes_ahead(self):
+        """It makes certificates that hold for everybody."""
         self.addCleanup(self.start_anew)
-        for shift_s in (-600, 600):
-            self.restart_with_clock(shift_s)
-            self.await_answers()
+        self.restart_with_clock(600)
+        self.await_answers()
 
-    def test_its_clock_is_a_year_ahead(self):
+    def test_its_clock_is_weeks_ahead(self):
+        """What it makes holds for nobody else yet; and is made anew once its clock is right."""
         self.addCleanup(self.start_anew)
-        self.restart_with_clock(400 * _DAY_S)
+        self.restart_with_clock(20 * _DAY_S)
         self.is_told("x509: certificate has expired or is not yet valid")
         self.others_do_not_suffer()
         self.restart_with_clock(0)
         self.await_answers()
 
     def restart_with_clock(self, shift_s):
+        """With no certificate from before."""
         self.stop_webhook()
+        self.cluster.kubectl("delete", "secret", "crossover-admission", "--namespace", SYSTEM)
         self.launch_webhook(_clock(shift_s))
 
     def test_huge_pods(self):
@@ -171,14 +174,15 @@ class WebhookFaults(WebhookCase):
                 status, said = connection.ask(body)
                 self.assertIn(status, (200, 400), said[:200])
                 self.assertNotIn(b"patch", said)
-        for head, status in ((b"POST /admit/pods HTTP/1.1\r\nHost: w\r\nContent-Length: -1\r\n\r\n", 400),
-                             (b"POST /admit/pods HTTP/1.1\r\nHost: w\r\nContent-Length: 99999999999\r\n\r\n", 413),
-                             (b"POST /admit/pods HTTP/1.1\r\nHost: w\r\nTransfer-Encoding: chunked\r\n\r\n", 411),
-                             (b"PUT /admit/pods HTTP/1.1\r\nHost: w\r\nContent-Length: 0\r\n\r\n", 405),
-                             (b"GET /../../etc/passwd HTTP/1.1\r\nHost: w\r\n\r\n", 404)):
+        for head, status in (("PUT /admit/pods HTTP/1.1\r\nContent-Length: 0", 405),
+                             ("GET /../../etc/passwd HTTP/1.1", 404), ("GET /admit/pods HTTP/1.1", 405),
+                             # These announce a body; whoever does not send it is not answered.
+                             ("POST /admit/pods HTTP/1.1\r\nContent-Length: -1", None),
+                             ("POST /admit/pods HTTP/1.1\r\nContent-Length: 99999999999", None),
+                             ("POST /admit/pods HTTP/1.1\r\nTransfer-Encoding: chunked", None)):
             with self.subTest(head), contextlib.closing(Connection(self.cluster)) as connection:
-                connection.send(head)
-                if status != 413:  # what is announced is waited for, and no more is kept of it
+                connection.send(f"{head}\r\nHost: webhook\r\n\r\n".encode())
+                if status:
                     self.assertEqual(connection.answer()[0], status)
         self.assertTrue(load.goes_on())
         self.assertEqual(load.failures, [])
