@@ -26,6 +26,8 @@ _ONCE_S = 3
 
 
 class WebhookFaults(WebhookCase):
+    flood = None  # the one that was made
+
     def others_do_not_suffer(self):
         """Pods without our keys come to be, and those that are there are changed and go, ours among them."""
         self.create(pod_that_says("plain", {}))
@@ -203,7 +205,7 @@ class WebhookFaults(WebhookCase):
     def test_a_thousand_requests_a_second(self):
         load = Load(self.cluster, self.dry_run)
         self.addCleanup(load.end)
-        flood = Flood(self.cluster, 1000, _ONCE_S)
+        flood = type(self).flood = Flood(self.cluster, 1000, _ONCE_S)
         flood.run()
         self.assertEqual(flood.failures, [])
         self.assertEqual(len(flood.took_s), 1000 * _ONCE_S)

@@ -89,6 +89,10 @@ class Flood:
             thread.join()
         self.lasted_s = time.monotonic() - began
 
+    def rate(self):
+        """How many a second it came to be."""
+        return len(self.took_s) / self.lasted_s
+
     def _ask(self, first):
         took, failures = [], []
         try:
