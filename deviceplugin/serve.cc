@@ -11,6 +11,8 @@
 #include "deviceplugin/books/books.h"
 #include "deviceplugin/daemon.h"
 #include "deviceplugin/metrics/arbiter_metrics.h"
+#include "deviceplugin/metrics/gpu_metrics.h"
+#include "deviceplugin/metrics/job_metrics.h"
 #include "deviceplugin/metrics/server.h"
 #include "deviceplugin/nvml/memory_watch.h"
 #include "deviceplugin/profiles/keeper.h"
@@ -29,7 +31,7 @@ std::unique_ptr<MemoryWatch> WatchMemory(Books* books) {
   std::string why;
   auto nvml = NvmlLibrary::Load(NvmlLibrary::kName, &why);
   if (nvml != nullptr) return std::make_unique<MemoryWatch>(std::move(nvml), books);
-  logging::Info("peak memory of jobs stays unknown: " + why);
+  logging::Info("peak memory of jobs and use of GPUs stay unknown: " + why);
   return nullptr;
 }
 
@@ -82,8 +84,12 @@ int Serve(const Config& config, const Extras& extras) {
 
   std::unique_ptr<MetricsServer> server;
   if (!config.metrics_listen.empty()) {
+    const auto jobs = std::make_shared<JobMetrics>([&books] { return books.Gpus(); });
     MetricsServer::Sources sources{
-        .metrics = {metrics}, .alive = [&daemon] { return daemon.alive(); }, .missing = {}};
+        .metrics = {metrics, jobs}, .alive = [&daemon] { return daemon.alive(); }, .missing = {}};
+    if (memory != nullptr)
+      sources.metrics.push_back(
+          std::make_shared<GpuMetrics>([watch = memory.get()] { return watch->usages(); }));
     if (companion != nullptr) {
       sources.metrics.push_back(companion->metrics());
       sources.missing = [other = companion.get()] { return other->Missing(); };

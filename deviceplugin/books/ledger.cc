@@ -348,7 +348,12 @@ ClientView Ledger::View(const Client& client, turn::Time now, const Words& words
   view.hold = client.holds.Median();
   const std::optional<turn::Time> step = client.steps.MeanAt(now);
   view.step = step ? step : client.step_before;
+  view.present_step = step;
   view.alone = client.alone;
+  if (client.profile.compute && client.profile.away) {
+    view.compute = client.profile.compute->value;
+    view.away = client.profile.away->value;
+  }
   if (view.alone) view.alone->age = now - view.alone->age;
   if (view.shares && step && view.alone && view.alone->each > 0) {
     view.slowdown = static_cast<double>(*step) / static_cast<double>(view.alone->each);

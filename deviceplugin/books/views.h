@@ -60,8 +60,11 @@ struct ClientView {
   std::optional<turn::Time> hold;
   // RecentSteps. Until there are any in its present company: the last one before.
   std::optional<turn::Time> step;
+  std::optional<turn::Time> present_step;  // likewise, but unset until then, and while no iterations come
   std::optional<StepAlone> alone;
-  std::optional<double> slowdown;  // step / alone, while it shares
+  std::optional<turn::Time> compute;  // of an iteration, on the GPU, as its turns show it (Rhythm::busy)
+  std::optional<turn::Time> away;     // and away from it, as the gaps between them do; unset with `compute`
+  std::optional<double> slowdown;     // step / alone, while it shares
 };
 
 struct GpuView {

@@ -6,6 +6,7 @@
 
 #include "common/base/watch_reason.h"
 #include "common/metrics/families.h"
+#include "deviceplugin/metrics/client_labels.h"
 
 namespace crossover::deviceplugin {
 namespace {
@@ -35,15 +36,6 @@ double Seconds(turn::Time time) { return static_cast<double>(time) * 1e-9; }
 std::uint32_t ReadWord(std::uint32_t& word) { return arbiter::Atomic(word).load(std::memory_order_relaxed); }
 
 double BytesOf(std::uint32_t mib) { return static_cast<double>(mib) * 1048576; }
-
-Labels OfClient(const arbiter::Member& member) {
-  Labels labels = {{"gpu_uuid", member.gpu->uuid}, {"gang", member.gang}};
-  if (!member.pod.empty()) {
-    labels.push_back({"namespace", member.name_space});
-    labels.push_back({"pod", member.pod});
-  }
-  return labels;
-}
 
 }  // namespace
 
@@ -209,10 +201,10 @@ void ArbiterMetrics::CollectClients(Families* families) const {
              MetricType::Gauge);
   for (const auto& [id, client] : clients_) {
     const arbiter::Member& member = *client.member;
-    if (member.max_slowdown != 0) AddGauge(&refused, OfClient(member), client.cap_refused ? 1 : 0);
-    AddCounter(&turns, OfClient(member), static_cast<double>(client.turns));
-    AddHistogram(&wait, OfClient(member), client.wait);
-    AddHistogram(&hold, OfClient(member), client.hold);
+    if (member.max_slowdown != 0) AddGauge(&refused, LabelsOf(member), client.cap_refused ? 1 : 0);
+    AddCounter(&turns, LabelsOf(member), static_cast<double>(client.turns));
+    AddHistogram(&wait, LabelsOf(member), client.wait);
+    AddHistogram(&hold, LabelsOf(member), client.hold);
   }
   for (MetricFamily* family : {&turns, &wait, &hold, &refused}) families->push_back(std::move(*family));
 }
@@ -240,16 +232,16 @@ void ArbiterMetrics::CollectClaims(Families* families) const {
   for (const auto& [id, client] : clients_) {
     const arbiter::Member& member = *client.member;
     crossover_slot& slot = member.gpu->page->slot(member.slot);
-    AddCounter(&faults, OfClient(member), ReadWord(slot.faults));
-    AddCounter(&changes, OfClient(member), member.transport_changes);
-    AddGauge(&used, OfClient(member), BytesOf(ReadWord(slot.memory_used_mib)));
+    AddCounter(&faults, LabelsOf(member), ReadWord(slot.faults));
+    AddCounter(&changes, LabelsOf(member), member.transport_changes);
+    AddGauge(&used, LabelsOf(member), BytesOf(ReadWord(slot.memory_used_mib)));
     if (const std::uint32_t mib = ReadWord(slot.memory_budget_mib); mib != 0) {
-      AddGauge(&budget, OfClient(member), BytesOf(mib));
-      AddCounter(&refusals, OfClient(member), ReadWord(slot.memory_refusals));
+      AddGauge(&budget, LabelsOf(member), BytesOf(mib));
+      AddCounter(&refusals, LabelsOf(member), ReadWord(slot.memory_refusals));
     }
     const base::WatchReason why{ReadWord(slot.watch_reason)};
     if (why == base::WatchReason::kNone) continue;
-    auto labels = OfClient(member);
+    auto labels = LabelsOf(member);
     labels.push_back({"reason", base::Text(why)});
     AddGauge(&watched, labels, 1);
   }

@@ -28,6 +28,10 @@ struct Memory {
   unsigned long long free;
   unsigned long long used;
 };
+struct Utilization {
+  unsigned gpu;  // percent
+  unsigned memory;
+};
 constexpr unsigned kUuidBytes = 96;
 constexpr unsigned kNameBytes = 96;
 
@@ -103,6 +107,7 @@ struct NvmlLibrary::Functions {
   Result (*name)(Device device, char* text, unsigned bytes) = nullptr;
   Result (*minor)(Device device, unsigned* minor) = nullptr;
   Result (*memory)(Device device, Memory* memory) = nullptr;
+  Result (*utilization)(Device device, Utilization* utilization) = nullptr;      // null: too old for it
   Result (*mig)(Device device, unsigned* current, unsigned* pending) = nullptr;  // null: too old for such
   Result (*fields)(Device device, int count, FieldValue* values) = nullptr;      // likewise
   Result (*make_events)(EventSet* set) = nullptr;
@@ -144,6 +149,7 @@ std::unique_ptr<NvmlLibrary> NvmlLibrary::Load(const std::string& name, std::str
                            Find(library, "nvmlDeviceGetName", &functions->name) &&
                            Find(library, "nvmlDeviceGetMinorNumber", &functions->minor) &&
                            Find(library, "nvmlDeviceGetMemoryInfo", &functions->memory);
+  Find(library, "nvmlDeviceGetUtilizationRates", &functions->utilization);
   Find(library, "nvmlDeviceGetMigMode", &functions->mig);
   Find(library, "nvmlDeviceGetFieldValues", &functions->fields);
   Find(library, "nvmlEventSetCreate", &functions->make_events);
@@ -190,6 +196,26 @@ std::optional<std::vector<NvmlLibrary::Gpu>> NvmlLibrary::Gpus() const {
     gpus.push_back(std::move(gpu));
   }
   return gpus;
+}
+
+std::map<std::string, NvmlLibrary::Usage> NvmlLibrary::Usages() const {
+  std::map<std::string, Usage> usages;
+  const Functions& nvml = *functions_;
+  unsigned count = 0;
+  if (!nvml.inventories || nvml.count(&count) != kSuccess) return usages;
+  for (unsigned index = 0; index < count; ++index) {
+    Device device = nullptr;
+    char uuid[kUuidBytes] = {};
+    if (nvml.at(index, &device) != kSuccess || nvml.uuid(device, uuid, sizeof uuid - 1) != kSuccess) continue;
+    Usage& usage = usages[uuid];
+    if (Memory memory{}; nvml.memory(device, &memory) == kSuccess) {
+      usage.memory_used = memory.used;
+      usage.memory_total = memory.total;
+    }
+    if (Utilization now{}; nvml.utilization != nullptr && nvml.utilization(device, &now) == kSuccess)
+      usage.busy = now.gpu / 100.0;
+  }
+  return usages;
 }
 
 bool NvmlLibrary::WatchXids() {

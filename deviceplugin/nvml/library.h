@@ -37,6 +37,17 @@ class NvmlLibrary {
   // Those that answer, in the driver's order. Nothing where the driver does not say how many there are.
   std::optional<std::vector<Gpu>> Gpus() const;
 
+  // How a GPU is used now, by whomever; what the driver does not say is unset.
+  struct Usage {
+    // Of its last sampling period (up to a second), the part in which anything ran: also a collective that
+    // only waits.
+    std::optional<double> busy;
+    std::optional<std::uint64_t> memory_used;
+    std::optional<std::uint64_t> memory_total;
+  };
+  // By UUID, of those that answer.
+  std::map<std::string, Usage> Usages() const;
+
   struct Xid {
     std::string gpu_uuid;
     unsigned xid = 0;

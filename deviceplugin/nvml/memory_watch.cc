@@ -25,6 +25,18 @@ void LookAtMemory(const NvmlLibrary& nvml, Books* books) {
 }
 
 MemoryWatch::MemoryWatch(std::unique_ptr<NvmlLibrary> nvml, Books* books)
-    : nvml_(std::move(nvml)), rounds_("xo-memory", kPeriod, [this, books] { LookAtMemory(*nvml_, books); }) {}
+    : nvml_(std::move(nvml)), rounds_("xo-memory", kPeriod, [this, books] { Look(books); }) {}
+
+void MemoryWatch::Look(Books* books) {
+  LookAtMemory(*nvml_, books);
+  auto usages = nvml_->Usages();
+  const std::lock_guard lock(mutex_);
+  usages_ = std::move(usages);
+}
+
+std::map<std::string, NvmlLibrary::Usage> MemoryWatch::usages() const {
+  const std::lock_guard lock(mutex_);
+  return usages_;
+}
 
 }  // namespace crossover::deviceplugin

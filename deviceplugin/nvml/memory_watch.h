@@ -1,8 +1,11 @@
-// Tells the books once a second how much memory each client has on its GPU, and whose budget was too little;
-// on a thread of its own.
+// Tells the books once a second how much memory each client has on its GPU, and whose budget was too little,
+// and keeps how each GPU is used; on a thread of its own.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <mutex>
+#include <string>
 
 #include "common/threads/rounds.h"
 #include "deviceplugin/books/books.h"
@@ -18,9 +21,16 @@ class MemoryWatch {
   // `books` outlives it.
   MemoryWatch(std::unique_ptr<NvmlLibrary> nvml, Books* books);
 
+  // By UUID, as of the last look; on any thread.
+  std::map<std::string, NvmlLibrary::Usage> usages() const;
+
  private:
+  void Look(Books* books);
+
   std::unique_ptr<NvmlLibrary> nvml_;
-  threads::Rounds rounds_;
+  mutable std::mutex mutex_;
+  std::map<std::string, NvmlLibrary::Usage> usages_;
+  threads::Rounds rounds_;  // last: it uses the others
 };
 
 }  // namespace crossover::deviceplugin

@@ -13,7 +13,7 @@ from tests.charts.chart import CHART, MONITORING, TREE, find, metrics, objects, 
 
 _ALERTS = CHART / "files/alerts.yaml"
 _TESTS = TREE / "tests/charts/alerts_test.yaml"
-_GRAFANAS = {"$__rate_interval": "5m", "$node": ".*", "$gpu": ".*", "$namespace": ".*", "$gang": ".*"}
+_GRAFANAS = {"$__rate_interval": "5m", "$__range": "1h", "$node": ".*", "$gpu": ".*", "$namespace": ".*", "$gang": ".*"}
 # A word of a query that is no function, no label and no number begins so.
 _METRIC = re.compile(r"\b(crossover_[a-z0-9_]+)\b")
 
@@ -46,6 +46,23 @@ def check_rules(rules):
         file = Path(folder) / "rules.yaml"
         file.write_text(json.dumps(rules), encoding="utf-8")
         return subprocess.run([promtool(), "check", "rules", str(file)], capture_output=True, text=True, check=False)
+
+
+def query_of(dashboard, title, number=0):
+    return [query for panel, query in queries(dashboards()[dashboard]) if panel == title][number]
+
+
+def evaluated(series, cases):
+    """What promtool says of `cases`, {expression: [(labels, value)]}, after an hour of these series."""
+    checks = [{"expr": text, "eval_time": "1h",
+               "exp_samples": [{"labels": labels, "value": value} for labels, value in samples]}
+              for text, samples in cases.items()]
+    case = {"interval": "1m", "input_series": [{"series": name, "values": values} for name, values in series.items()],
+            "promql_expr_test": checks}
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "tests.yaml"
+        file.write_text(json.dumps({"rule_files": [], "tests": [case]}), encoding="utf-8")
+        return subprocess.run([promtool(), "test", "rules", str(file)], capture_output=True, text=True, check=False)
 
 
 def recording(expressions):
@@ -106,6 +123,28 @@ class Monitoring(unittest.TestCase):
             places = [(p["gridPos"]["x"], p["gridPos"]["y"]) for p in dashboard["panels"]]
             self.assertEqual(len(places), len(set(places)), name)
             self.assertLessEqual(max(p["gridPos"]["x"] + p["gridPos"]["w"] for p in dashboard["panels"]), 24)
+
+    def test_queries_say_what_their_panels_promise(self):
+        """Two jobs share a GPU for an hour of which it computes for three quarters; another GPU has one job."""
+        on = 'node="n", gpu_uuid="GPU-1", namespace="team"'
+        series = {'crossover_gpu_busy_ratio{node="n", gpu_uuid="GPU-1"}': "0.75x60",
+                  'crossover_gpu_busy_ratio{node="n", gpu_uuid="GPU-2"}': "0.625x60"}
+        for gang, peer in (("a", "b"), ("b", "a")):
+            of = f'{on}, pod="{gang}-0", gang="{gang}"'
+            series[f'crossover_gain_ratio{{{of}, peer_gang="{peer}", source="measured"}}'] = "_ 1.5x59"
+            series[f'crossover_step_shared_seconds{{{of}, peer_gang="{peer}"}}'] = "0.04x60"
+            series[f'crossover_turn_wait_seconds_sum{{{of}}}'] = "0+12x60"  # a fifth of the time
+        waits = [(f'{{namespace="team", gang="{gang}", peer_gang="{peer}"}}', 0.2) for gang, peer in ("ab", "ba")]
+        cases = {query_of("fleet.json", "Work per time, mean"): [("{}", 1.5)],
+                 query_of("fleet.json", "GPUs' worth of work gained"): [("{}", 0.5)],
+                 query_of("fleet.json", "GPU hours gained"): [("{}", 0.5)],
+                 query_of("fleet.json", "Utilisation, before and after"): [("{}", 0.5)],
+                 query_of("fleet.json", "Utilisation, before and after", 1): [("{}", 0.75)],
+                 query_of("gpu.json", "Who waits for whom"): waits}
+        done = evaluated(series, cases)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        wrong = evaluated(series, {query_of("fleet.json", "GPUs' worth of work gained"): [("{}", 1)]})
+        self.assertNotEqual(wrong.returncode, 0, "the control: each GPU counts once, not each of its jobs")
 
     def test_they_are_installed_as_they_are(self):
         items = objects(*MONITORING, "monitoring.rules.labels.release=kps")

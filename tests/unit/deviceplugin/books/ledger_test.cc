@@ -197,6 +197,23 @@ TEST_F(LedgerTest, GainIsTheSumOfAloneOverShared) {
   EXPECT_EQ(Client(again).alone->source, StepAlone::Source::kRemembered);
 }
 
+TEST_F(LedgerTest, AStepInFormerCompanyIsNoPresentOne) {
+  const MemberPtr a = Join("a");
+  Steps({a}, 20 * kMs);
+  EXPECT_EQ(Client(a).present_step, 20 * kMs);
+  EXPECT_EQ(Client(a).compute, std::nullopt) << "it took no turns";
+  const MemberPtr b = Join("b");
+  EXPECT_EQ(Client(a).step, 20 * kMs);
+  EXPECT_EQ(Client(a).present_step, std::nullopt);
+  estimate_ = {12 * kMs, 9 * kMs};
+  Steps({a, b}, 24 * kMs);
+  EXPECT_EQ(Client(a).present_step, 24 * kMs);
+  EXPECT_EQ(Client(a).compute, 12 * kMs);
+  EXPECT_EQ(Client(a).away, 9 * kMs);
+  now_ += 60 * kSecond;
+  EXPECT_EQ(Client(a).present_step, std::nullopt) << "none come any more";
+}
+
 TEST_F(LedgerTest, NoGainWithoutAllTimesAlone) {
   const MemberPtr a = Join("a");
   Steps({a}, 30 * kMs);

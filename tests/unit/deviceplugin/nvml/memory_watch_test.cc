@@ -37,6 +37,15 @@ TEST(NvmlLibraryTest, ListsProcessesWithAndWithoutMps) {
   EXPECT_FALSE(nvml->MemoryByProcess("GPU-1"));
 }
 
+TEST(NvmlLibraryTest, SaysHowEachGpuIsUsed) {
+  const auto usages = Load(FAKE_NVML)->Usages();
+  ASSERT_EQ(usages.size(), 2u);
+  EXPECT_EQ(usages.at("GPU-0").busy, 0.75);
+  EXPECT_EQ(usages.at("GPU-1").busy, std::nullopt) << "its driver does not say";
+  EXPECT_EQ(usages.at("GPU-1").memory_total, 1u << 30);
+  EXPECT_EQ(usages.at("GPU-1").memory_used, 1u << 28);
+}
+
 class MemoryWatchTest : public ::testing::Test {
  protected:
   std::shared_ptr<arbiter::Member> Join(const std::string& gang, const std::string& uuid, std::int64_t pid) {
@@ -97,7 +106,8 @@ TEST_F(MemoryWatchTest, WhoWasRefusedNeedsMoreThanItsBudget) {
 TEST_F(MemoryWatchTest, LooksByItselfUntilItEnds) {
   Join("a", "GPU-0", 7);
   const MemoryWatch watch(Load(FAKE_NVML), &books_);
-  while (!Peak("a")) std::this_thread::yield();
+  while (!Peak("a") || watch.usages().empty()) std::this_thread::yield();
+  EXPECT_EQ(watch.usages().at("GPU-0").busy, 0.75);
 }
 
 }  // namespace

@@ -1,0 +1,26 @@
+// What sharing costs and gains each job, for Prometheus: the figures of sharing_figures.h. A series is there
+// while its figure is known.
+#pragma once
+
+#include <prometheus/collectable.h>
+#include <prometheus/metric_family.h>
+
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "deviceplugin/books/views.h"
+
+namespace crossover::deviceplugin {
+
+class JobMetrics : public prometheus::Collectable {
+ public:
+  // `look`: Books::Gpus, called on threads that serve metrics.
+  explicit JobMetrics(std::function<std::vector<GpuView>()> look) : look_(std::move(look)) {}
+  std::vector<prometheus::MetricFamily> Collect() const override;
+
+ private:
+  const std::function<std::vector<GpuView>()> look_;
+};
+
+}  // namespace crossover::deviceplugin

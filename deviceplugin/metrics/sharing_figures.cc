@@ -1,0 +1,77 @@
+#include "deviceplugin/metrics/sharing_figures.h"
+
+#include <algorithm>
+#include <set>
+
+namespace crossover::deviceplugin {
+namespace {
+
+double Seconds(turn::Time time) { return static_cast<double>(time) * 1e-9; }
+
+bool Estimated(const ClientView& client) {
+  return client.alone && client.alone->source == StepAlone::Source::kEstimated;
+}
+
+// Gaps in company are shorter or longer than they would be alone, so what was measured alone goes before.
+std::optional<Sourced> Communication(const ClientView& client) {
+  if (!client.compute) return std::nullopt;
+  if (client.alone && !Estimated(client))
+    return Sourced{Seconds(std::max<turn::Time>(0, client.alone->each - *client.compute)), false};
+  return Sourced{Seconds(*client.away), true};
+}
+
+std::string PeersOf(const ClientView& client, const GpuView& view) {
+  std::set<std::string> gangs;
+  for (const ClientView& other : view.clients) {
+    if (other.member->id != client.member->id) gangs.insert(other.member->gang);
+  }
+  std::string peers;
+  for (const std::string& gang : gangs) peers += (peers.empty() ? "" : ",") + gang;
+  return peers;
+}
+
+ClientFigures FiguresOf(const ClientView& client, const GpuView& view) {
+  ClientFigures figures;
+  figures.client = &client;
+  figures.peers = PeersOf(client, view);
+  if (client.shares && client.present_step) figures.step_shared_s = Seconds(*client.present_step);
+  if (client.alone) {
+    figures.step_alone_s = Sourced{Seconds(client.alone->each), Estimated(client)};
+    figures.step_alone_age_s = Seconds(client.alone->age);
+  }
+  if (client.compute) figures.compute_s = Seconds(*client.compute);
+  figures.communication_s = Communication(client);
+  if (const auto& away = figures.communication_s; away && *figures.compute_s + away->value > 0)
+    figures.exposed_ratio = Sourced{away->value / (*figures.compute_s + away->value), away->estimated};
+  if (client.slowdown) figures.slowdown = Sourced{*client.slowdown, Estimated(client)};
+  return figures;
+}
+
+// The part of the time for which the clients compute, one at a time; over 1 where they do so at once.
+std::optional<double> Computing(const std::vector<ClientView>& clients) {
+  double sum = 0;
+  for (const ClientView& client : clients) {
+    if (!client.compute || !client.present_step || *client.present_step <= 0) return std::nullopt;
+    sum += Seconds(*client.compute) / Seconds(*client.present_step);
+  }
+  return clients.empty() ? std::nullopt : std::optional(sum);
+}
+
+}  // namespace
+
+GpuFigures FiguresOf(const GpuView& view) {
+  GpuFigures figures;
+  for (const ClientView& client : view.clients) figures.clients.push_back(FiguresOf(client, view));
+  const std::optional<double> computing = Computing(view.clients);
+  if (computing) figures.busy = std::min(1.0, *computing);
+  if (!view.gain) return figures;
+  const bool estimated = std::any_of(view.clients.begin(), view.clients.end(), Estimated);
+  figures.gain = Sourced{*view.gain, estimated};
+  if (!computing) return figures;
+  double fastest = 0;  // of the jobs, against its own speed
+  for (const ClientView& client : view.clients) fastest = std::max(fastest, 1 / *client.slowdown);
+  figures.eta = Sourced{std::max(*computing, fastest), estimated};
+  return figures;
+}
+
+}  // namespace crossover::deviceplugin
