@@ -11,14 +11,15 @@ from tests.process.sidecar.test_sidecar import BIN, Machine, _end
 class Node(Machine):
     """One node with two GPUs and crossover-deviceplugin: what `crossover` says about it."""
 
-    def __init__(self, test, **daemon_options):
+    def __init__(self, test, start=True, **daemon_options):
         super().__init__(test, arbiter=False)
         self.test = test
         self.api = self.directory / "api.sock"
         self.config = self.directory / "crossover.yaml"
         self.running = []
         self.write_config(**daemon_options)
-        self.start_daemon()
+        if start:
+            self.start_daemon()
 
     def write_config(self, **options):
         lines = ["socket:", f"  path: {self.socket}", f"trace_file: {self.trace}"]
@@ -27,11 +28,13 @@ class Node(Machine):
         lines += [f"{key}: {value}" for key, value in settings.items()]
         self.config.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
-    def start_daemon(self, until="api on "):
+    def start_daemon(self, until="api on ", environment=None):
+        """`environment`: of the daemon, in place of this process's own. Answers with the line that has `until`."""
         command = [BIN / "crossover-deviceplugin", "--standalone", "--config", self.config]
-        self.daemon = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        self.daemon = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                                       env=environment)
         self.test.addCleanup(_end, self.daemon)
-        self.await_word(until)
+        return self.await_word(until)
 
     def await_word(self, word):
         """Reads the daemon's log until a line has `word`."""

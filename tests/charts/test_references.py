@@ -1,0 +1,72 @@
+"""docs/metrics.md and docs/annotations.md say what the sources say."""
+
+import re
+import unittest
+
+from tests.charts.chart import TREE, metrics
+from tools import metrics_reference
+
+_NAME = re.compile(r'char k\w+(?:Annotation|Label|Gate)\[\] = CROSSOVER_DOMAIN "/([a-z-]+)"')
+
+
+def read(path):
+    return (TREE / path).read_text(encoding="utf-8")
+
+
+def rows(page):
+    """{key: cells of its first row} of all tables of a page whose first cell is a key."""
+    found = {}
+    for line in page.splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if line.startswith("| `"):
+            found.setdefault(cells[0].strip("`"), cells[1:])
+    return found
+
+
+def rules():
+    """{key: what is allowed} of pods' annotations."""
+    names = dict(re.findall(r'char (k\w+)\[\] = CROSSOVER_DOMAIN "/([a-z-]+)"', read("common/base/names.h")))
+    source = read("common/annotations/rules.cc")
+    printable = re.search(r'kPrintable\[\] = "([^"]+)"', source).group(1)
+    table = source[source.index("kOfPods[]"):source.index("kMaintenance =")]
+    found = {}
+    for entry in table.split("{base::")[1:]:
+        words = re.findall(r'"([^"]+)"', entry)  # the last of them, but for those that are compared with
+        found[names[re.match(r"k\w+", entry).group(0)]] = printable if "kPrintable" in entry else words[-1]
+    return found
+
+
+class References(unittest.TestCase):
+    def test_metrics_are_those_of_the_sources(self):
+        page = metrics_reference.PAGE.read_text(encoding="utf-8")
+        self.assertEqual(page, metrics_reference.rewritten(page), "run python3 tools/metrics_reference.py")
+
+    def test_no_metric_is_overlooked(self):
+        """Neither by the pattern that finds them with their help, nor by whoever names their labels."""
+        found = {name for program in metrics_reference.SOURCES for name in metrics_reference.metrics(program)}
+        self.assertEqual(found, metrics())
+        self.assertGreater(len(found), 70)
+        self.assertEqual(set(metrics_reference.LABELS) - found, set())
+
+    def test_a_metric_is_found_with_its_help(self):
+        source = '''Family("crossover_a_total", "Of \\"a\\", "\n"and more.", MetricType::Counter);
+                    gauge("crossover_b", "Of b.", state.b), metrics_.Counter("crossover_c_total", "Of c", [] {});
+                    BuildHistogram().Name("crossover_d_seconds").Help("Of d.")'''
+        self.assertEqual(metrics_reference.found_in(source),
+                         {"crossover_a_total": ("counter", 'Of "a", and more.'), "crossover_b": ("gauge", "Of b."),
+                          "crossover_c_total": ("counter", "Of c."), "crossover_d_seconds": ("histogram", "Of d.")})
+
+    def test_annotations_are_those_of_the_sources(self):
+        named = rows(read("docs/annotations.md"))
+        known = set(_NAME.findall(read("common/base/names.h")))
+        self.assertEqual(set(named) - {"webhook"}, known)
+        self.assertGreater(len(known), 15)
+        self.assertIn("{{ $domain }}/webhook, ", read("charts/crossover/templates/webhook/configuration.yaml"))
+        allowed = rules()
+        self.assertEqual(len(allowed), 9)
+        for key, words in allowed.items():
+            self.assertEqual(named[key][0], words, key)
+
+
+if __name__ == "__main__":
+    unittest.main()
