@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "cli/cluster/app.h"
 #include "cli/doctor/doctor.h"
 #include "cli/mode/mode.h"
 #include "cli/node/client.h"
@@ -117,6 +118,7 @@ void AddDoctor(CLI::App* app, Action* action) {
 }  // namespace
 
 int Main(int argc, char** argv, const char* version) {
+  if (argc > 0 && IsKubectlPlugin(argv[0])) return ClusterMain(argc, argv, version);
   CLI::App app("Lets training jobs take turns on the same GPUs.", "crossover");
   app.set_version_flag("--version", std::string("crossover ") + version);
   app.require_subcommand(1);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <csignal>
 
 #include "common/base/fd.h"
@@ -53,11 +54,13 @@ std::vector<std::string> Environment(const std::vector<std::pair<std::string, st
 }
 
 // 0 where it cannot be started. Signals that we block are none that it should.
-pid_t Spawn(std::vector<std::string> command, std::vector<std::string> environment, int in, int out) {
+pid_t Spawn(std::vector<std::string> command, std::vector<std::string> environment, int in, int out,
+            int errors) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, in, STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
+  if (errors >= 0) posix_spawn_file_actions_adddup2(&actions, errors, STDERR_FILENO);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   sigset_t none;
@@ -74,17 +77,31 @@ pid_t Spawn(std::vector<std::string> command, std::vector<std::string> environme
   return pid;
 }
 
-// Until the program closes its output. False where that takes too long.
-bool Collect(int fd, steady_clock::time_point end, std::string* output) {
+// What comes through a pipe, until its other end is closed.
+struct Stream {
+  int fd;  // -1: closed
+  std::string* text;
+};
+
+void ReadSome(Stream* stream, std::size_t most) {
   char buffer[4096];
-  for (;;) {
+  const ssize_t size = read(stream->fd, buffer, sizeof buffer);
+  if (size <= 0) stream->fd = -1;
+  if (size > 0 && stream->text->size() < most) stream->text->append(buffer, static_cast<std::size_t>(size));
+}
+
+// Until the program closes all of them. False where that takes too long.
+bool Collect(std::array<Stream, 2> streams, steady_clock::time_point end, std::size_t most) {
+  while (streams[0].fd >= 0 || streams[1].fd >= 0) {
     const auto left = std::chrono::duration_cast<milliseconds>(end - steady_clock::now());
-    pollfd readable{fd, POLLIN, 0};
-    if (left.count() <= 0 || poll(&readable, 1, static_cast<int>(left.count())) <= 0) return false;
-    const ssize_t size = read(fd, buffer, sizeof buffer);
-    if (size <= 0) return size == 0;
-    if (output->size() < kMostOutput) output->append(buffer, static_cast<std::size_t>(size));
+    std::array<pollfd, 2> readable{{{streams[0].fd, POLLIN, 0}, {streams[1].fd, POLLIN, 0}}};
+    if (left.count() <= 0 || poll(readable.data(), readable.size(), static_cast<int>(left.count())) <= 0)
+      return false;
+    for (std::size_t i = 0; i < streams.size(); ++i) {
+      if (readable[i].revents != 0) ReadSome(&streams[i], most);
+    }
   }
+  return true;
 }
 
 // Without taking its status.
@@ -99,20 +116,24 @@ bool AwaitEnd(pid_t pid, steady_clock::time_point end) {
 
 std::optional<Outcome> Run(const std::vector<std::string>& command,
                            const std::vector<std::pair<std::string, std::string>>& variables,
-                           const std::string& input, milliseconds patience) {
+                           const std::string& input, milliseconds patience, const Wanted& wanted) {
   const auto end = steady_clock::now() + patience;
-  Pipe in, out;
-  if (!in.Open() || !out.Open()) return std::nullopt;
+  Pipe in, out, errors;
+  if (!in.Open() || !out.Open() || (wanted.errors && !errors.Open())) return std::nullopt;
   // What does not fit into the pipe would block: these are lines of commands.
   fcntl(in.write.get(), F_SETFL, O_NONBLOCK);
   [[maybe_unused]] const ssize_t written = write(in.write.get(), input.data(), input.size());
-  const pid_t pid = Spawn(command, Environment(variables), in.read.get(), out.write.get());
+  const pid_t pid =
+      Spawn(command, Environment(variables), in.read.get(), out.write.get(), errors.write.get());
   in.read.Reset();
   in.write.Reset();
   out.write.Reset();
+  errors.write.Reset();
   if (pid == 0) return std::nullopt;
   Outcome outcome;
-  const bool ended = Collect(out.read.get(), end, &outcome.output) && AwaitEnd(pid, end);
+  const bool ended = Collect({{{out.read.get(), &outcome.output}, {errors.read.get(), &outcome.errors}}}, end,
+                             wanted.most) &&
+                     AwaitEnd(pid, end);
   if (!ended) kill(pid, SIGKILL);
   int status = 0;
   if (waitpid(pid, &status, 0) != pid || !ended) return std::nullopt;

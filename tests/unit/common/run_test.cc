@@ -36,6 +36,20 @@ TEST(RunTest, OneThatIsNotThereOrDoesNotEnd) {
       << "which says no more";
 }
 
+TEST(RunTest, ItsStandardErrorWhereThatIsWanted) {
+  const std::vector<std::string> command = {"sh", "-c", "echo out; echo err >&2"};
+  const auto outcome = process::Run(command, {}, "", kPatience, {.errors = true});
+  ASSERT_TRUE(outcome);
+  EXPECT_EQ(outcome->output, "out\n");
+  EXPECT_EQ(outcome->errors, "err\n");
+  EXPECT_EQ(process::Run(command, {}, "", kPatience)->errors, "");
+  const auto both = process::Run({"sh", "-c", "yes | head -c 200000 >&2; yes | head -c 200000"}, {}, "",
+                                 kPatience, {.most = 100'000, .errors = true});
+  ASSERT_TRUE(both) << "neither waits for the other to be read";
+  EXPECT_LT(both->output.size(), 100'000u + 4096);
+  EXPECT_LT(both->errors.size(), 100'000u + 4096);
+}
+
 TEST(RunTest, WhatIsTooMuchIsLeftOut) {
   const auto outcome = process::Run({"sh", "-c", "yes | head -c 3000000"}, {}, "", kPatience);
   ASSERT_TRUE(outcome);

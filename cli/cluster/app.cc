@@ -1,0 +1,121 @@
+#include "cli/cluster/app.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/cluster/completion.h"
+#include "cli/cluster/doctor.h"
+#include "cli/cluster/explain.h"
+#include "cli/cluster/nodes.h"
+
+namespace crossover::cli {
+namespace {
+
+using Action = std::function<int(const Kubectl&)>;
+
+void AddOutput(CLI::App* command, Format* format) {
+  static const std::map<std::string, Format> formats = {
+      {"text", Format::kText}, {"wide", Format::kWide}, {"json", Format::kJson}, {"yaml", Format::kYaml}};
+  command->add_option("-o,--output", *format, "text (the default), wide, json or yaml")
+      ->transform(CLI::CheckedTransformer(formats));
+}
+
+void AddTop(CLI::App* app, Action* action) {
+  auto options = std::make_shared<ClusterTopOptions>();
+  CLI::App* top = app->add_subcommand("top", "who holds each GPU, who waits, what sharing costs and gains");
+  top->add_option("--node", options->node, "the only node to ask (default: all)");
+  top->add_option("-w,--watch", options->watch_s, "again each so many seconds, 0.1 to 3600")
+      ->check(CLI::Range(0.1, 3600.0));
+  AddOutput(top, &options->format);
+  top->callback(
+      [=] { *action = [options](const Kubectl& kubectl) { return ClusterTop(kubectl, *options); }; });
+}
+
+void AddTimeline(CLI::App* app, Action* action) {
+  struct Options {
+    std::string node;
+    std::vector<std::string> words;
+  };
+  auto options = std::make_shared<Options>();
+  CLI::App* timeline =
+      app->add_subcommand("timeline", "the turns of the last moments on a node, or as they come");
+  timeline->add_option("--node", options->node, "the node")->required();
+  timeline->add_option("words", options->words,
+                       "after --: as of crossover timeline, such as --follow or -o json");
+  timeline->callback([=] {
+    *action = [options](const Kubectl& kubectl) {
+      return ClusterTimeline(kubectl, options->node, options->words);
+    };
+  });
+}
+
+void AddExplain(CLI::App* app, Action* action) {
+  auto options = std::make_shared<ExplainOptions>();
+  CLI::App* explain = app->add_subcommand("explain", "why a pod or a gang is where it is, or nowhere");
+  explain->add_option("kind", options->kind, "pod or gang")
+      ->required()
+      ->check(CLI::IsMember({"pod", "gang"}));
+  explain->add_option("name", options->name, "its name")->required();
+  explain->add_option("-n,--namespace", options->name_space, "its namespace (default: the context's)");
+  AddOutput(explain, &options->format);
+  explain->callback(
+      [=] { *action = [options](const Kubectl& kubectl) { return Explain(kubectl, *options); }; });
+}
+
+void AddDoctor(CLI::App* app, Action* action) {
+  auto options = std::make_shared<ClusterDoctorOptions>();
+  CLI::App* doctor =
+      app->add_subcommand("doctor", "what keeps jobs of the cluster from sharing, and what to do");
+  doctor->add_option("--bundle", options->bundle, "a folder to make, with all that was looked at");
+  AddOutput(doctor, &options->format);
+  doctor->callback(
+      [=] { *action = [options](const Kubectl& kubectl) { return ClusterDoctor(kubectl, *options); }; });
+}
+
+void AddCompletion(CLI::App* app, Action* action) {
+  CLI::App* completion =
+      app->add_subcommand("completion", "kubectl_complete-crossover, to be put on the PATH as an executable");
+  completion->callback([=] { *action = [](const Kubectl&) { return Print(kCompletion) ? 0 : 1; }; });
+}
+
+}  // namespace
+
+bool IsKubectlPlugin(const char* called) {
+  const std::string_view path = called == nullptr ? "" : called;
+  return path.substr(path.rfind('/') + 1) == "kubectl-crossover";
+}
+
+int ClusterMain(int argc, char** argv, const char* version) {
+  CLI::App app("What Crossover does in a cluster, asked with your own rights through kubectl.",
+               "kubectl crossover");
+  app.set_version_flag("--version", std::string("kubectl-crossover ") + version);
+  app.require_subcommand(1);
+  std::string context, kubeconfig;
+  app.add_option("--context", context, "of the kubeconfig");
+  app.add_option("--kubeconfig", kubeconfig, "the file (default: kubectl's)");
+  Action action;
+  AddTop(&app, &action);
+  AddTimeline(&app, &action);
+  AddExplain(&app, &action);
+  AddDoctor(&app, &action);
+  AddCompletion(&app, &action);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);  // help, version
+    std::fprintf(stderr, "kubectl crossover: %s; --help says more\n", error.what());
+    return 2;
+  }
+  std::vector<std::string> flags;
+  if (!context.empty()) flags.insert(flags.end(), {"--context", context});
+  if (!kubeconfig.empty()) flags.insert(flags.end(), {"--kubeconfig", kubeconfig});
+  return action(Kubectl(flags));
+}
+
+}  // namespace crossover::cli

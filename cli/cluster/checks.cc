@@ -1,0 +1,212 @@
+#include "cli/cluster/checks.h"
+
+#include <utility>
+
+namespace crossover::cli {
+namespace {
+
+constexpr std::size_t kShown = 3;  // places
+
+Finding Judge(const ClusterCheck& check, const ClusterFacts& facts) {
+  Finding finding{.name = check.name, .verdict = Verdict::kOk, .seen = check.well, .advice = ""};
+  for (const char* list : check.needs) {
+    if (facts.lists.contains(list)) continue;
+    const auto why = facts.unseen.find(list);
+    finding.verdict = Verdict::kUnknown;
+    finding.seen = std::string(list) + ": " + (why == facts.unseen.end() ? "not asked for" : why->second);
+    return finding;
+  }
+  const Places places = check.find(facts);
+  if (places.empty()) return finding;
+  finding.verdict = check.verdict;
+  finding.advice = check.advice;
+  finding.seen.clear();
+  for (std::size_t i = 0; i < places.size() && i < kShown; ++i)
+    finding.seen += (i == 0 ? "" : "; ") + places[i];
+  if (places.size() > kShown) finding.seen += "; and " + std::to_string(places.size() - kShown) + " more";
+  return finding;
+}
+
+}  // namespace
+
+const std::vector<ClusterCheck>& ClusterChecks() {
+  using V = Verdict;
+  static const std::vector<ClusterCheck> checks = {
+      {"definitions",
+       {"definitions"},
+       V::kFail,
+       "GPUNode and JobProfile are known",
+       "apply manifests/crds, or helm upgrade with crds.install=true",
+       MissingDefinitions},
+      {"daemon_missing",
+       {"nodes", "gpu_nodes", "programs"},
+       V::kFail,
+       "each node with GPUs has a daemon",
+       "do the DaemonSet's deviceplugin.nodeSelector and tolerations let it onto that node?",
+       NodesWithoutDaemon},
+      {"daemon_not_ready",
+       {"programs"},
+       V::kFail,
+       "all node daemons are ready",
+       "kubectl describe that pod; its /readyz and its log say what it lacks",
+       DaemonsNotReady},
+      {"mps_not_ready",
+       {"programs"},
+       V::kFail,
+       "all control daemons of MPS that there are, are ready",
+       "look at that pod's log; nothing is given out on its node until it is back",
+       MpsNotReady},
+      {"extender_not_ready",
+       {"programs"},
+       V::kFail,
+       "all extenders are ready",
+       "kubectl describe that pod; the /readyz and the log of its containers say what they lack",
+       ExtendersNotReady},
+      {"nobody_leads",
+       {"leases", "programs"},
+       V::kFail,
+       "an extender's scheduler holds the Lease",
+       "no job that shares is placed: look at both containers of the extender's pods",
+       NobodyLeads},
+      {"split_leadership",
+       {"leases", "programs"},
+       V::kFail,
+       "one scheduler leads",
+       "two installations place the same pods: uninstall one of them (helm list --all-namespaces)",
+       SplitLeadership},
+      {"version_skew",
+       {"gpu_nodes", "programs"},
+       V::kWarn,
+       "all programs are of one version",
+       "end the upgrade: the DaemonSet's pods are replaced one by one; docs/install.md has the order",
+       VersionSkew},
+      {"webhook_missing",
+       {"webhooks"},
+       V::kFail,
+       "the webhook is there",
+       "pods ask for whole GPUs without it: helm upgrade puts it back",
+       MissingWebhook},
+      {"webhook_certificate",
+       {"webhooks"},
+       V::kFail,
+       "the API server knows the webhook's certificate",
+       "no pod that shares can be made: the extender's log says why it did not put its certificate there",
+       WebhookWithoutCertificate},
+      {"relabelled_metrics",
+       {"pod_monitors"},
+       V::kWarn,
+       "labels of metrics are honoured",
+       "set honorLabels: true there, or use monitoring.podMonitor of the chart: else namespace and pod are "
+       "the daemon's",
+       RelabelledMetrics},
+      {"two_owners",
+       {"nodes", "gpu_nodes"},
+       V::kFail,
+       "each GPU has one owner",
+       "switch the other plugin off on that node: the label nvidia.com/gpu.deploy.device-plugin=false for "
+       "the GPU "
+       "Operator's",
+       TwoOwners},
+      {"used_by_others",
+       {"gpu_nodes"},
+       V::kFail,
+       "nobody uses a GPU without a slot of it",
+       "end that process: the daemon's log on that node names it",
+       Strangers},
+      {"gpu_withheld",
+       {"gpu_nodes"},
+       V::kFail,
+       "all GPUs are given out",
+       "an Xid or a wish for a reset is the driver's: drain the node and reset the GPU",
+       WithheldOtherwise},
+      {"missing_preload",
+       {"gpu_nodes"},
+       V::kFail,
+       "the library is in every process with a slot",
+       "a static program, or one that empties its environment and links nothing: start that job with share: "
+       "exclusive",
+       MissingPreload},
+      {"silent_library",
+       {"gpu_nodes"},
+       V::kFail,
+       "the library is heard of from every process with a slot",
+       "CROSSOVER_DISABLE=1 in the job, or NCCL called past the library: docs/usage.md, \"One owner\"",
+       SilentLibrary},
+      {"no_turns",
+       {"gpu_nodes"},
+       V::kWarn,
+       "turns are kept off no GPU",
+       "docs/usage.md, \"What the kubelet did\": delete the pod that came last",
+       HeldOtherwise},
+      {"no_mps",
+       {"gpu_nodes"},
+       V::kWarn,
+       "jobs share through MPS, or not at all",
+       "sharing gains nothing without MPS: helm upgrade --set mps.enabled=true",
+       SharingWithoutMps},
+      {"uid_clash_under_mps",
+       {"gpu_nodes", "pods"},
+       V::kFail,
+       "MPS serves the users of all pods",
+       "MPS serves one user ID at a time: the same runAsUser for jobs that are to meet, or "
+       "mps.multiUser=true",
+       UserClash},
+      {"slot_doubles",
+       {"gpu_nodes"},
+       V::kFail,
+       "each slot has one pod",
+       "the kubelet gave one slot to two pods: delete the one that came last",
+       SlotsOfTwo},
+      {"gang_collisions",
+       {"gpu_nodes"},
+       V::kFail,
+       "ranks of a gang are on GPUs of their own",
+       "delete the pod that came last; nvidia.com/gpu and slots of one job on one node do not mix",
+       RanksOnOneGpu},
+      {"other_gpus",
+       {"gpu_nodes", "pods"},
+       V::kWarn,
+       "kubelets gave the GPUs that were assigned",
+       "harmless by itself; where it recurs another program binds pods or the kubelet restarts",
+       OtherGpusThanAssigned},
+      {"switched_off",
+       {"gpu_nodes"},
+       V::kWarn,
+       "turns are taken on all nodes",
+       "remove the annotation crossover.dev/mode of what is named",
+       SwitchedOff},
+      {"maintenance",
+       {"gpu_nodes"},
+       V::kWarn,
+       "no node is in maintenance",
+       "kubectl annotate node NODE crossover.dev/maintenance- when it is over",
+       InMaintenance},
+      {"mistyped_switches",
+       {"nodes", "namespaces"},
+       V::kWarn,
+       "all switches have values that are allowed",
+       "what is not allowed counts as not set",
+       MistypedSwitches},
+      {"quota_without_slots",
+       {"quotas"},
+       V::kFail,
+       "quotas on GPUs limit slots, too",
+       "pods that share are refused there: add requests.crossover.dev/slot to the quota",
+       QuotasWithoutSlots},
+      {"gang_waits",
+       {"pods"},
+       V::kWarn,
+       "no pod waits for its gang for over ten minutes",
+       "kubectl crossover explain pod NAME says for what",
+       LongWaits},
+  };
+  return checks;
+}
+
+std::vector<Finding> ExamineCluster(const ClusterFacts& facts) {
+  std::vector<Finding> findings;
+  for (const ClusterCheck& check : ClusterChecks()) findings.push_back(Judge(check, facts));
+  return findings;
+}
+
+}  // namespace crossover::cli

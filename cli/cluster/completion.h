@@ -1,0 +1,37 @@
+// How shells complete `kubectl crossover`: kubectl asks a program of this name beside the plugin, and wants
+// lines of words and a directive at the end (4: no names of files).
+#pragma once
+
+namespace crossover::cli {
+
+inline constexpr char kCompletion[] = R"(#!/bin/sh
+# kubectl_complete-crossover: put it on the PATH, executable.
+words='top timeline explain doctor completion --context --kubeconfig --help'
+case "$1" in
+  top) words='--node --watch --output' ;;
+  timeline) words='--node' ;;
+  explain) words='pod gang --namespace --output' ;;
+  doctor) words='--bundle --output' ;;
+esac
+if [ "$1" = explain ] && [ "$2" = pod ] && [ $# -ge 3 ]; then
+  words=$(kubectl get pods --output name 2>/dev/null | sed 's,^pod/,,')
+fi
+for last; do :; done
+before=
+for word; do
+  previous=$before
+  before=$word
+done
+case "$previous" in
+  -o | --output) words='text wide json yaml' ;;
+  --node) words=$(kubectl get nodes --output name 2>/dev/null | sed 's,^node/,,') ;;
+esac
+for word in $words; do
+  case "$word" in
+    "$last"*) echo "$word" ;;
+  esac
+done
+echo ':4'
+)";
+
+}  // namespace crossover::cli

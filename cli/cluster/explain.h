@@ -1,0 +1,33 @@
+// kubectl crossover explain: why a pod, or a gang, is where it is, or nowhere.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "cli/cluster/facts.h"
+#include "cli/cluster/kubectl.h"
+#include "cli/cluster/output.h"
+
+namespace crossover::cli {
+
+struct ExplainOptions {
+  std::string kind;  // pod or gang
+  std::string name;
+  std::string name_space;  // empty: the context's own
+  Format format = Format::kText;
+};
+// 1 where there is no such thing.
+int Explain(const Kubectl& kubectl, const ExplainOptions& options);
+
+// Of each of `pods`: where it is, on which GPUs beside whom, what was said of it last, and what its gang
+// needs and gained. `events`: of the namespace, of events.k8s.io. `gpu_nodes` may be null where it cannot be
+// seen. Pure.
+nlohmann::json ExplainPods(const nlohmann::json& pods, const nlohmann::json& events,
+                           const nlohmann::json& gpu_nodes);
+std::string ExplanationText(const nlohmann::json& explanation);
+
+// Of `pods` those of the gang that people call so: by its annotation, by who made them, or as nodes say.
+nlohmann::json PodsOfGang(const nlohmann::json& pods, const nlohmann::json& gpu_nodes,
+                          const std::string& gang);
+
+}  // namespace crossover::cli

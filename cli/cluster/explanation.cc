@@ -1,0 +1,214 @@
+#include <algorithm>
+#include <set>
+
+#include "cli/cluster/explain.h"
+#include "cli/cluster/objects.h"
+#include "cli/render/table.h"
+#include "common/base/names.h"
+#include "common/kube/json.h"
+
+namespace crossover::cli {
+namespace {
+
+using kube::At;
+
+constexpr char kReporter[] = "crossover.dev/";
+constexpr std::size_t kMostEvents = 8;  // of a pod
+
+bool IsGated(const json& pod) {
+  const json& gates = ListAt(pod, {"spec", "schedulingGates"});
+  return std::any_of(gates.begin(), gates.end(),
+                     [](const json& gate) { return TextAt(gate, {"name"}) == base::kGangGate; });
+}
+
+std::string StateOf(const json& pod) {
+  if (IsOver(pod)) return "has ended: " + TextAt(pod, {"status", "phase"});
+  const std::string node = NodeOf(pod);
+  if (!node.empty())
+    return (TextAt(pod, {"status", "phase"}) == "Running" ? "runs on " : "is bound to ") + node;
+  if (AnnotationOf(pod, base::kAdmittedAnnotation).empty() && LabelOf(pod, base::kManagedLabel).empty())
+    return "is none of ours: it has no annotation crossover.dev/share, or names another scheduler";
+  if (!AnnotationOf(pod, base::kReservationAnnotation).empty())
+    return "has a place, and waits for the rest of its gang to be bound";
+  return IsGated(pod) ? "waits for a place for its whole gang" : "waits for the scheduler";
+}
+
+std::string TimeOf(const json& event) {
+  for (const char* key : {"eventTime", "deprecatedLastTimestamp", "deprecatedFirstTimestamp"}) {
+    if (const std::string time = TextAt(event, {key}); !time.empty()) return time;
+  }
+  return TextAt(event, {"metadata", "creationTimestamp"});
+}
+
+std::string LastTimeOf(const json& event) {
+  const std::string series = TextAt(event, {"series", "lastObservedTime"});
+  return series.empty() ? TimeOf(event) : series;
+}
+
+// The newest first. Those of Crossover, and the scheduler's refusals.
+json EventsOf(const json& pod, const json& events) {
+  std::vector<json> own;
+  for (const json& event : events) {
+    const bool ours = TextAt(event, {"reportingController"}).starts_with(kReporter) ||
+                      TextAt(event, {"reason"}) == "FailedScheduling";
+    const json& regarding = At(event, "regarding");
+    const std::string uid = TextAt(regarding, {"uid"});
+    if (!ours || TextAt(regarding, {"name"}) != NameOf(pod)) continue;
+    if (!uid.empty() && uid != TextAt(pod, {"metadata", "uid"})) continue;  // of one before it
+    own.push_back({{"reason", TextAt(event, {"reason"})},
+                   {"note", TextAt(event, {"note"})},
+                   {"at", LastTimeOf(event)}});
+  }
+  std::stable_sort(own.begin(), own.end(), [](const json& a, const json& b) { return b["at"] < a["at"]; });
+  if (own.size() > kMostEvents) own.resize(kMostEvents);
+  return own;
+}
+
+// What kept it away last, in the extender's words, else the scheduler's.
+std::string WhyNowhere(const json& pod, const json& events) {
+  for (const json& event : events) {
+    if (event["reason"] == "GangWaits") return event["note"];
+  }
+  for (const json& condition : ListAt(pod, {"status", "conditions"})) {
+    if (TextAt(condition, {"type"}) == "PodScheduled" && TextAt(condition, {"status"}) == "False")
+      return TextAt(condition, {"message"});
+  }
+  return "";
+}
+
+// The GPUs of a pod, who else is there, and what keeps turns away.
+json GpusOf(const json& pod, const json& gpu_nodes) {
+  json gpus = json::array();
+  for (const json& node : gpu_nodes) {
+    if (NameOf(node) != NodeOf(pod)) continue;
+    for (const json& gpu : ListAt(node, {"status", "gpus"})) {
+      bool mine = false;
+      std::set<std::string> beside;
+      for (const json& holder : ListAt(gpu, {"holders"})) {
+        const bool own =
+            TextAt(holder, {"namespace"}) == NamespaceOf(pod) && TextAt(holder, {"pod"}) == NameOf(pod);
+        mine |= own;
+        if (!own) beside.insert(TextAt(holder, {"gang"}));
+      }
+      if (!mine) continue;
+      json entry = {{"uuid", TextAt(gpu, {"uuid"})}, {"beside", beside}};
+      if (const std::string why = TextAt(gpu, {"noTurns"}); !why.empty()) entry["noTurns"] = why;
+      gpus.push_back(std::move(entry));
+    }
+  }
+  return gpus;
+}
+
+std::string GangIn(const json& pod, const json& gpu_nodes) {
+  for (const json& node : gpu_nodes) {
+    for (const json& gpu : ListAt(node, {"status", "gpus"})) {
+      for (const json& holder : ListAt(gpu, {"holders"})) {
+        if (TextAt(holder, {"namespace"}) == NamespaceOf(pod) && TextAt(holder, {"pod"}) == NameOf(pod))
+          return TextAt(holder, {"gang"});
+      }
+    }
+  }
+  const std::string named = GangOfPod(pod);
+  return named.empty() ? "" : NamespaceOf(pod) + "/" + named;
+}
+
+// What its nodes say of its gang.
+json FiguresOf(const std::string& gang, const json& gpu_nodes) {
+  json figures = json::array();
+  for (const json& node : gpu_nodes) {
+    for (const json& job : ListAt(node, {"status", "jobs"})) {
+      if (gang.empty() || TextAt(job, {"gang"}) != gang) continue;
+      json entry = {{"node", NameOf(node)}};
+      for (const char* key : {"computeSeconds", "exposedSeconds", "stepAloneSeconds", "source", "measuredAt",
+                              "profileKey", "meetings"}) {
+        if (!At(job, key).is_null()) entry[key] = At(job, key);
+      }
+      figures.push_back(std::move(entry));
+    }
+  }
+  return figures;
+}
+
+std::string FigureLine(const json& figure) {
+  const auto ms = [&figure](const char* key) {
+    const json& value = At(figure, key);
+    return value.is_number() ? Number(value.get<double>() * 1e3, 1) + " ms" : std::string("not known");
+  };
+  std::string text = "  on " + TextAt(figure, {"node"}) + ": compute " + ms("computeSeconds") +
+                     ", exposed communication " + ms("exposedSeconds") + ", an iteration alone " +
+                     ms("stepAloneSeconds");
+  if (const std::string source = TextAt(figure, {"source"}); !source.empty()) text += " (" + source + ")";
+  text += "\n";
+  for (const json& meeting : ListAt(figure, {"meetings"})) {
+    std::string beside;
+    for (const json& peer : ListAt(meeting, {"beside"}))
+      beside += (beside.empty() ? "" : ", ") + TextAt(peer, {"gang"});
+    if (At(meeting, "gain").is_number())
+      text += "  gained " + Number(At(meeting, "gain").get<double>(), 2) + "x beside " + beside + "\n";
+  }
+  return text;
+}
+
+std::string PodText(const json& pod) {
+  std::string text = "pod " + TextAt(pod, {"pod"}) + " " + TextAt(pod, {"state"}) + "\n";
+  if (const std::string why = TextAt(pod, {"why"}); !why.empty()) text += "  " + why + "\n";
+  for (const json& gpu : ListAt(pod, {"gpus"})) {
+    std::string beside;
+    for (const json& gang : ListAt(gpu, {"beside"}))
+      beside += (beside.empty() ? "" : ", ") + kube::Text(gang);
+    text += "  " + TextAt(gpu, {"uuid"}) + (beside.empty() ? ", alone" : ", beside " + beside) + "\n";
+    if (const std::string why = TextAt(gpu, {"noTurns"}); !why.empty()) text += "    no turns: " + why + "\n";
+  }
+  for (const json& event : ListAt(pod, {"events"}))
+    text += "  " + TextAt(event, {"at"}) + " " + TextAt(event, {"reason"}) + ": " + TextAt(event, {"note"}) +
+            "\n";
+  return text;
+}
+
+}  // namespace
+
+json PodsOfGang(const json& pods, const json& gpu_nodes, const std::string& gang) {
+  json those = json::array();
+  for (const json& pod : pods) {
+    const std::string whole = GangIn(pod, gpu_nodes);
+    bool is = whole == gang || whole == NamespaceOf(pod) + "/" + gang;
+    for (const json& owner : ListAt(pod, {"metadata", "ownerReferences"}))
+      is |= whole.empty() && TextAt(owner, {"name"}) == gang;
+    if (is) those.push_back(pod);
+  }
+  return those;
+}
+
+json ExplainPods(const json& pods, const json& events, const json& gpu_nodes) {
+  json explained = json::array();
+  std::set<std::string> gangs;
+  for (const json& pod : pods) {
+    const json own = EventsOf(pod, events);
+    json entry = {
+        {"pod", FullName(pod)}, {"state", StateOf(pod)}, {"gpus", GpusOf(pod, gpu_nodes)}, {"events", own}};
+    const std::string why = NodeOf(pod).empty() && !IsOver(pod) ? WhyNowhere(pod, own) : "";
+    if (!why.empty()) entry["why"] = why;
+    if (const std::string gang = GangIn(pod, gpu_nodes); !gang.empty()) {
+      entry["gang"] = gang;
+      gangs.insert(gang);
+    }
+    explained.push_back(std::move(entry));
+  }
+  json figures = json::object();
+  for (const std::string& gang : gangs) {
+    if (json found = FiguresOf(gang, gpu_nodes); !found.empty()) figures[gang] = std::move(found);
+  }
+  return {{"pods", explained}, {"gangs", figures}};
+}
+
+std::string ExplanationText(const json& explanation) {
+  std::string text;
+  for (const json& pod : ListAt(explanation, {"pods"})) text += PodText(pod);
+  for (const auto& [gang, figures] : At(explanation, "gangs").items()) {
+    text += "gang " + gang + "\n";
+    for (const json& figure : figures) text += FigureLine(figure);
+  }
+  return text;
+}
+
+}  // namespace crossover::cli

@@ -1,0 +1,148 @@
+// Checks of nodes' GPUs, as their daemons publish them.
+#include <functional>
+#include <set>
+
+#include "cli/cluster/checks.h"
+#include "cli/cluster/objects.h"
+#include "common/annotations/assignment.h"
+#include "common/base/names.h"
+#include "common/kube/json.h"
+
+namespace crossover::cli {
+namespace {
+
+using Says = std::function<bool(const std::string& why)>;
+
+bool Has(const std::string& text, const char* words) { return text.find(words) != std::string::npos; }
+
+// As deviceplugin/inventory/rivals.cc, occupants/judge.cc and occupants/notices.cc say it.
+bool OfRival(const std::string& why) { return Has(why, "another device plugin"); }
+bool OfStranger(const std::string& why) { return Has(why, "used by a process of"); }
+bool OfMaintenance(const std::string& why) { return Has(why, "in maintenance"); }
+bool OfMissingLibrary(const std::string& why) { return Has(why, "the library is not in it"); }
+bool OfSilentLibrary(const std::string& why) { return Has(why, "the library is in it and is not heard of"); }
+bool OfMode(const std::string& why) { return Has(why, "its mode is off"); }
+
+Places Where(const ClusterFacts& facts, const char* key, const Says& says) {
+  Places places;
+  for (const json& node : facts.Items("gpu_nodes")) {
+    for (const json& gpu : ListAt(node, {"status", "gpus"})) {
+      const std::string why = TextAt(gpu, {key});
+      if (!why.empty() && says(why))
+        places.push_back(NameOf(node) + " " + TextAt(gpu, {"uuid"}) + ": " + why);
+    }
+  }
+  return places;
+}
+
+const json* Find(const json& items, const std::string& full_name) {
+  for (const json& item : items) {
+    if (FullName(item) == full_name) return &item;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+// Where the other one has stopped giving out, its pods still have the GPU.
+Places TwoOwners(const ClusterFacts& facts) {
+  Places places = Where(facts, "withheld", OfRival);
+  for (const json& node : facts.Items("gpu_nodes")) {
+    const json* object = Find(facts.Items("nodes"), NameOf(node));
+    const std::int64_t others =
+        object == nullptr ? 0 : CountAt(*object, {"status", "allocatable"}, "nvidia.com/gpu");
+    if (others > 0 && CountAt(node, {"status"}, "slots") > 0)
+      places.push_back(NameOf(node) + " gives out " + std::to_string(others) +
+                       " nvidia.com/gpu beside slots");
+  }
+  return places;
+}
+
+Places Strangers(const ClusterFacts& facts) { return Where(facts, "withheld", OfStranger); }
+
+Places WithheldOtherwise(const ClusterFacts& facts) {
+  return Where(facts, "withheld", [](const std::string& why) {
+    return !OfRival(why) && !OfStranger(why) && !OfMaintenance(why);
+  });
+}
+
+Places MissingPreload(const ClusterFacts& facts) { return Where(facts, "noTurns", OfMissingLibrary); }
+Places SilentLibrary(const ClusterFacts& facts) { return Where(facts, "noTurns", OfSilentLibrary); }
+
+Places HeldOtherwise(const ClusterFacts& facts) {
+  return Where(facts, "noTurns", [](const std::string& why) {
+    return !OfMissingLibrary(why) && !OfSilentLibrary(why) && !OfMode(why);
+  });
+}
+
+Places SharingWithoutMps(const ClusterFacts& facts) {
+  Places places;
+  for (const json& node : facts.Items("gpu_nodes")) {
+    if (TextAt(node, {"status", "sharing", "kind"}) == "timeslice")
+      places.push_back(NameOf(node) + " shares in time-slices");
+  }
+  return places;
+}
+
+Places UserClash(const ClusterFacts& facts) {
+  std::map<std::string, std::map<std::int64_t, std::string>> users;  // by node: a pod of each
+  for (const json& pod : facts.Items("pods")) {
+    const auto user = UserOfPod(pod);
+    if (user && !NodeOf(pod).empty() && !IsOver(pod)) users[NodeOf(pod)].emplace(*user, FullName(pod));
+  }
+  Places places;
+  for (const json& node : facts.Items("gpu_nodes")) {
+    const json& sharing = kube::At(kube::At(node, "status"), "sharing");
+    const json& multi = kube::At(sharing, "multiUser");
+    if (TextAt(sharing, {"kind"}) != "mps" || (multi.is_boolean() && multi.get<bool>())) continue;
+    const auto& here = users[NameOf(node)];
+    if (here.size() < 2) continue;
+    std::string place = NameOf(node) + ":";
+    for (const auto& [user, pod] : here) place += " " + pod + " is of user " + std::to_string(user) + ",";
+    place.pop_back();
+    places.push_back(place);
+  }
+  return places;
+}
+
+Places SlotsOfTwo(const ClusterFacts& facts) {
+  std::map<std::string, std::set<std::string>> pods;  // by node and slot
+  for (const Holder& holder : HoldersIn(facts)) {
+    for (const std::string& slot : holder.slots) pods[holder.node + " " + slot].insert(holder.pod);
+  }
+  Places places;
+  for (const auto& [slot, those] : pods) {
+    if (those.size() > 1) places.push_back(slot + ": " + *those.begin() + " and " + *those.rbegin());
+  }
+  return places;
+}
+
+Places RanksOnOneGpu(const ClusterFacts& facts) {
+  std::map<std::string, std::set<std::string>> pods;  // by node, GPU and gang
+  for (const Holder& holder : HoldersIn(facts))
+    if (!holder.gang.empty()) pods[holder.node + " " + holder.gpu + ": " + holder.gang].insert(holder.pod);
+  Places places;
+  for (const auto& [where, those] : pods) {
+    if (those.size() > 1)
+      places.push_back(where + " has " + *those.begin() + " and " + *those.rbegin() + " there");
+  }
+  return places;
+}
+
+Places OtherGpusThanAssigned(const ClusterFacts& facts) {
+  std::map<std::string, std::set<std::string>> given;  // by pod
+  for (const Holder& holder : HoldersIn(facts)) given[holder.pod].insert(holder.gpu);
+  Places places;
+  for (const json& pod : facts.Items("pods")) {
+    std::set<std::string> assigned;
+    for (const auto& [container, gpus] :
+         annotations::ReadAssignment(AnnotationOf(pod, base::kAssignmentAnnotation)))
+      assigned.insert(gpus.begin(), gpus.end());
+    const auto has = given.find(FullName(pod));
+    if (!assigned.empty() && has != given.end() && has->second != assigned)
+      places.push_back(FullName(pod) + " on " + NodeOf(pod));
+  }
+  return places;
+}
+
+}  // namespace crossover::cli

@@ -1,0 +1,160 @@
+// Checks of what was installed.
+#include <set>
+
+#include "cli/cluster/checks.h"
+#include "cli/cluster/objects.h"
+#include "common/base/names.h"
+#include "common/kube/json.h"
+#include "common/kube/timestamp.h"
+
+namespace crossover::cli {
+namespace {
+
+constexpr double kFreshS = 60;  // schedulers renew every few seconds
+
+bool HasGpus(const json& node) {
+  for (const char* resource : {"nvidia.com/gpu", base::kSlotResource}) {
+    if (CountAt(node, {"status", "allocatable"}, resource) > 0) return true;
+  }
+  return LabelOf(node, "nvidia.com/gpu.present") == "true";
+}
+
+Places NotReady(const ClusterFacts& facts, const char* component) {
+  Places places;
+  for (const json* pod : Programs(facts, component)) {
+    if (IsReady(*pod)) continue;
+    const std::string node = NodeOf(*pod);
+    places.push_back(FullName(*pod) + (node.empty() ? " has no node" : " on " + node));
+  }
+  return places;
+}
+
+// A scheduler's identity is its pod's name, an underscore, and something random.
+std::string PodOf(const json& lease) {
+  const std::string holder = TextAt(lease, {"spec", "holderIdentity"});
+  return NamespaceOf(lease) + "/" + holder.substr(0, holder.find('_'));
+}
+
+std::vector<const json*> FreshLeases(const ClusterFacts& facts) {
+  std::vector<const json*> fresh;
+  for (const json& lease : facts.Items("leases")) {
+    const auto renewed = kube::ParseTimestamp(TextAt(lease, {"spec", "renewTime"}));
+    if (renewed && facts.now_s - *renewed < kFreshS && !TextAt(lease, {"spec", "holderIdentity"}).empty())
+      fresh.push_back(&lease);
+  }
+  return fresh;
+}
+
+std::string VersionOfImage(const json& pod, const std::string& container) {
+  for (const json& item : ListAt(pod, {"spec", "containers"})) {
+    const std::string image = TextAt(item, {"image"});
+    const std::size_t colon = image.rfind(':');
+    if (TextAt(item, {"name"}) == container && colon != std::string::npos &&
+        image.find('@') == std::string::npos && image.find('/', colon) == std::string::npos)
+      return image.substr(colon + 1);
+  }
+  return "";  // named by its digest: it does not say
+}
+
+}  // namespace
+
+Places MissingDefinitions(const ClusterFacts& facts) {
+  std::set<std::string> missing = {"gpunodes.crossover.dev", "jobprofiles.crossover.dev"};
+  for (const json& item : facts.Items("definitions")) missing.erase(NameOf(item));
+  return {missing.begin(), missing.end()};
+}
+
+Places NodesWithoutDaemon(const ClusterFacts& facts) {
+  std::set<std::string> served, reported;
+  for (const json* pod : Programs(facts, "deviceplugin")) served.insert(NodeOf(*pod));
+  for (const json& node : facts.Items("gpu_nodes")) reported.insert(NameOf(node));
+  Places places;
+  for (const json& node : facts.Items("nodes")) {
+    if ((HasGpus(node) || reported.contains(NameOf(node))) && !served.contains(NameOf(node)))
+      places.push_back("node " + NameOf(node));
+  }
+  return places;
+}
+
+Places DaemonsNotReady(const ClusterFacts& facts) { return NotReady(facts, "deviceplugin"); }
+Places MpsNotReady(const ClusterFacts& facts) { return NotReady(facts, "mps"); }
+
+Places ExtendersNotReady(const ClusterFacts& facts) {
+  if (Programs(facts, "extender").empty()) return {"there is none"};
+  return NotReady(facts, "extender");
+}
+
+Places NobodyLeads(const ClusterFacts& facts) {
+  const auto leases = FreshLeases(facts);
+  if (leases.empty()) return {"nobody has renewed the Lease crossover-scheduler for a minute"};
+  std::set<std::string> extenders;
+  for (const json* pod : Programs(facts, "extender")) extenders.insert(FullName(*pod));
+  Places places;
+  for (const json* lease : leases) {
+    if (!extenders.contains(PodOf(*lease)))
+      places.push_back("the Lease " + FullName(*lease) + " is held by " + PodOf(*lease) +
+                       ", which is no extender");
+  }
+  return places;
+}
+
+Places SplitLeadership(const ClusterFacts& facts) {
+  const auto leases = FreshLeases(facts);
+  if (leases.size() < 2) return {};
+  Places places;
+  for (const json* lease : leases)
+    places.push_back(PodOf(*lease) + " leads by the Lease " + FullName(*lease));
+  return places;
+}
+
+// Of the daemons as they say, else as their images are called; of extenders as their images are.
+Places VersionSkew(const ClusterFacts& facts) {
+  std::map<std::string, std::set<std::string>> who;  // by version
+  for (const json& node : facts.Items("gpu_nodes")) {
+    if (const std::string version = TextAt(node, {"status", "version"}); !version.empty())
+      who[version].insert("the daemon of " + NameOf(node));
+  }
+  for (const json* pod : Programs(facts, "extender")) {
+    if (const std::string version = VersionOfImage(*pod, "extender"); !version.empty())
+      who[version].insert(FullName(*pod));
+  }
+  Places places;
+  if (who.size() < 2) return places;
+  for (const auto& [version, those] : who) {
+    places.push_back(version + ": " + *those.begin() +
+                     (those.size() == 1 ? "" : " and " + std::to_string(those.size() - 1) + " more"));
+  }
+  return places;
+}
+
+Places MissingWebhook(const ClusterFacts& facts) {
+  if (facts.Items("webhooks").empty())
+    return {"there is no MutatingWebhookConfiguration crossover-admission"};
+  return {};
+}
+
+Places WebhookWithoutCertificate(const ClusterFacts& facts) {
+  Places places;
+  for (const json& configuration : facts.Items("webhooks")) {
+    for (const json& webhook : ListAt(configuration, {"webhooks"})) {
+      if (TextAt(webhook, {"clientConfig", "caBundle"}).empty())
+        places.push_back("webhook " + TextAt(webhook, {"name"}) + " has no caBundle");
+    }
+  }
+  return places;
+}
+
+Places RelabelledMetrics(const ClusterFacts& facts) {
+  Places places;
+  for (const json& monitor : facts.Items("pod_monitors")) {
+    const json& labels = kube::At(kube::At(kube::At(monitor, "spec"), "selector"), "matchLabels");
+    if (kube::Text(kube::At(labels, "app.kubernetes.io/name")) != "crossover") continue;
+    for (const json& endpoint : ListAt(monitor, {"spec", "podMetricsEndpoints"})) {
+      const json& honours = kube::At(endpoint, "honorLabels");
+      if (!honours.is_boolean() || !honours.get<bool>()) places.push_back("PodMonitor " + FullName(monitor));
+    }
+  }
+  return places;
+}
+
+}  // namespace crossover::cli

@@ -1,0 +1,114 @@
+#include "cli/cluster/objects.h"
+
+#include <charconv>
+
+#include "common/base/names.h"
+#include "common/kube/json.h"
+
+namespace crossover::cli {
+namespace {
+
+using kube::At;
+using kube::Text;
+
+const json& Walk(const json& object, std::initializer_list<const char*> path) {
+  const json* at = &object;
+  for (const char* key : path) at = &At(*at, key);
+  return *at;
+}
+
+}  // namespace
+
+std::string NameOf(const json& object) { return TextAt(object, {"metadata", "name"}); }
+std::string NamespaceOf(const json& object) { return TextAt(object, {"metadata", "namespace"}); }
+
+std::string FullName(const json& object) {
+  const std::string name_space = NamespaceOf(object);
+  return name_space.empty() ? NameOf(object) : name_space + "/" + NameOf(object);
+}
+
+std::string AnnotationOf(const json& object, const std::string& key) {
+  return TextAt(object, {"metadata", "annotations", key.c_str()});
+}
+std::string LabelOf(const json& object, const std::string& key) {
+  return TextAt(object, {"metadata", "labels", key.c_str()});
+}
+
+const json& ListAt(const json& object, std::initializer_list<const char*> path) {
+  static const json none = json::array();
+  const json& found = Walk(object, path);
+  return found.is_array() ? found : none;
+}
+
+std::string TextAt(const json& object, std::initializer_list<const char*> path) {
+  return Text(Walk(object, path));
+}
+
+std::int64_t CountAt(const json& object, std::initializer_list<const char*> path, const std::string& last) {
+  const json& value = At(Walk(object, path), last.c_str());
+  if (value.is_number_integer()) return value.get<std::int64_t>();
+  const std::string text = Text(value);
+  std::int64_t count = 0;
+  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), count);
+  return fault == std::errc() && end == text.data() + text.size() ? count : 0;
+}
+
+bool IsReady(const json& pod) {
+  for (const json& condition : ListAt(pod, {"status", "conditions"})) {
+    if (TextAt(condition, {"type"}) == "Ready") return TextAt(condition, {"status"}) == "True";
+  }
+  return false;
+}
+
+bool IsOver(const json& pod) {
+  const std::string phase = TextAt(pod, {"status", "phase"});
+  return phase == "Succeeded" || phase == "Failed";
+}
+
+std::string NodeOf(const json& pod) { return TextAt(pod, {"spec", "nodeName"}); }
+std::string GangOfPod(const json& pod) { return AnnotationOf(pod, base::kGangAnnotation); }
+
+std::optional<std::int64_t> UserOfPod(const json& pod) {
+  const auto user_of = [](const json& object) -> std::optional<std::int64_t> {
+    const json& user = Walk(object, {"securityContext", "runAsUser"});
+    return user.is_number_integer() ? std::optional(user.get<std::int64_t>()) : std::nullopt;
+  };
+  const std::optional<std::int64_t> of_pod = user_of(At(pod, "spec"));
+  std::optional<std::int64_t> user = of_pod;
+  bool first = true;
+  for (const json& container : ListAt(pod, {"spec", "containers"})) {
+    const auto own = user_of(container);
+    const auto effective = own ? own : of_pod;
+    if (!first && effective != user) return std::nullopt;
+    user = effective;
+    first = false;
+  }
+  return user;
+}
+
+std::vector<const json*> Programs(const ClusterFacts& facts, const std::string& component) {
+  std::vector<const json*> pods;
+  for (const json& pod : facts.Items("programs")) {
+    if (LabelOf(pod, "app.kubernetes.io/component") == component && !IsOver(pod)) pods.push_back(&pod);
+  }
+  return pods;
+}
+
+std::vector<Holder> HoldersIn(const ClusterFacts& facts) {
+  std::vector<Holder> holders;
+  for (const json& node : facts.Items("gpu_nodes")) {
+    for (const json& gpu : ListAt(node, {"status", "gpus"})) {
+      for (const json& entry : ListAt(gpu, {"holders"})) {
+        Holder& holder = holders.emplace_back();
+        holder.node = NameOf(node);
+        holder.gpu = TextAt(gpu, {"uuid"});
+        holder.pod = TextAt(entry, {"namespace"}) + "/" + TextAt(entry, {"pod"});
+        holder.gang = TextAt(entry, {"gang"});
+        for (const json& slot : ListAt(entry, {"slots"})) holder.slots.push_back(Text(slot));
+      }
+    }
+  }
+  return holders;
+}
+
+}  // namespace crossover::cli

@@ -1,0 +1,46 @@
+// Looks into objects of a cluster, which may be anything: none of it throws. Pure.
+#pragma once
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/cluster/facts.h"
+
+namespace crossover::cli {
+
+using nlohmann::json;
+
+std::string NameOf(const json& object);
+std::string NamespaceOf(const json& object);
+std::string FullName(const json& object);  // namespace/name
+std::string AnnotationOf(const json& object, const std::string& key);
+std::string LabelOf(const json& object, const std::string& key);
+// The list under a path of keys; empty where there is none.
+const json& ListAt(const json& object, std::initializer_list<const char*> path);
+std::string TextAt(const json& object, std::initializer_list<const char*> path);
+// A number, or a quantity that is a whole number; 0 for what is none.
+std::int64_t CountAt(const json& object, std::initializer_list<const char*> path, const std::string& last);
+
+// Of a pod: its containers run, and are ready.
+bool IsReady(const json& pod);
+bool IsOver(const json& pod);  // it has ended
+std::string NodeOf(const json& pod);
+std::string GangOfPod(const json& pod);                  // of its annotation; empty: whoever made it says
+std::optional<std::int64_t> UserOfPod(const json& pod);  // where all its containers have the same
+
+// Pods of ours of one component that have not ended.
+std::vector<const json*> Programs(const ClusterFacts& facts, const std::string& component);
+
+// Who has slots of a GPU.
+struct Holder {
+  std::string node, gpu;
+  std::string pod;  // with its namespace
+  std::string gang;
+  std::vector<std::string> slots;
+};
+std::vector<Holder> HoldersIn(const ClusterFacts& facts);
+
+}  // namespace crossover::cli

@@ -1,0 +1,16 @@
+// How answers about a cluster are shown.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+namespace crossover::cli {
+
+enum class Format : std::uint8_t { kText, kWide, kJson, kYaml };
+
+// `value` as JSON or YAML; `text` for people.
+std::string Shown(const nlohmann::json& value, const std::string& text, Format format);
+bool Print(const std::string& text);  // on standard output
+
+}  // namespace crossover::cli

@@ -1,0 +1,85 @@
+// Checks of what people have switched, limited, or wait for.
+#include <cmath>
+#include <set>
+
+#include "cli/cluster/checks.h"
+#include "cli/cluster/objects.h"
+#include "common/annotations/rules.h"
+#include "common/base/names.h"
+#include "common/kube/json.h"
+#include "common/kube/timestamp.h"
+
+namespace crossover::cli {
+namespace {
+
+constexpr double kLongWaitS = 600;
+constexpr char kGpuQuota[] = "requests.nvidia.com/gpu";
+constexpr char kSlotQuota[] = "requests.crossover.dev/slot";
+
+void AddFaults(const json& items, const char* kind, std::initializer_list<const char*> keys, Places* places) {
+  for (const json& item : items) {
+    for (const char* key : keys) {
+      const std::string value = AnnotationOf(item, key);
+      const auto fault = value.empty() ? std::nullopt : annotations::FaultOf(key, value);
+      if (fault) places->push_back(std::string(kind) + " " + NameOf(item) + ": " + *fault);
+      if (!LabelOf(item, key).empty())
+        places->push_back(std::string(kind) + " " + NameOf(item) + ": " + key +
+                          " is a label there, not an annotation");
+    }
+  }
+}
+
+}  // namespace
+
+Places SwitchedOff(const ClusterFacts& facts) {
+  Places places;
+  for (const json& node : facts.Items("gpu_nodes")) {
+    const std::string mode = TextAt(node, {"status", "mode"}), by = TextAt(node, {"status", "modeLimitedBy"});
+    if (!mode.empty() && mode != "enforce")
+      places.push_back(NameOf(node) + " is in mode " + mode + (by.empty() ? "" : ": " + by));
+  }
+  return places;
+}
+
+Places InMaintenance(const ClusterFacts& facts) {
+  Places places;
+  for (const json& node : facts.Items("gpu_nodes")) {
+    const json& is = kube::At(kube::At(node, "status"), "maintenance");
+    if (is.is_boolean() && is.get<bool>()) places.push_back(NameOf(node));
+  }
+  return places;
+}
+
+Places MistypedSwitches(const ClusterFacts& facts) {
+  Places places;
+  AddFaults(facts.Items("nodes"), "node", {base::kModeAnnotation, base::kMaintenanceAnnotation}, &places);
+  AddFaults(facts.Items("namespaces"), "namespace", {base::kModeAnnotation}, &places);
+  return places;
+}
+
+Places QuotasWithoutSlots(const ClusterFacts& facts) {
+  std::set<std::string> of_gpus, of_slots;  // namespaces
+  for (const json& quota : facts.Items("quotas")) {
+    const json& hard = kube::At(kube::At(quota, "spec"), "hard");
+    if (!kube::At(hard, kGpuQuota).is_null()) of_gpus.insert(NamespaceOf(quota));
+    if (!kube::At(hard, kSlotQuota).is_null()) of_slots.insert(NamespaceOf(quota));
+  }
+  Places places;
+  for (const std::string& name : of_gpus) {
+    if (!of_slots.contains(name)) places.push_back("namespace " + name);
+  }
+  return places;
+}
+
+Places LongWaits(const ClusterFacts& facts) {
+  Places places;
+  for (const json& pod : facts.Items("pods")) {
+    const auto since = kube::ParseTimestamp(TextAt(pod, {"metadata", "creationTimestamp"}));
+    if (!NodeOf(pod).empty() || IsOver(pod) || !since || facts.now_s - *since < kLongWaitS) continue;
+    const auto minutes = static_cast<std::int64_t>(std::floor((facts.now_s - *since) / 60));
+    places.push_back(FullName(pod) + " for " + std::to_string(minutes) + " min");
+  }
+  return places;
+}
+
+}  // namespace crossover::cli

@@ -1,0 +1,138 @@
+"""kubectl crossover on a real Kubernetes: what it finds of a node daemon, of pods that wait, and of planted faults."""
+
+import json
+import os
+import subprocess
+import unittest
+from pathlib import Path
+
+from benchmarks.processes import dying_with_parent
+from tests.cluster.pods import restricted
+from tests.cluster.rig import Cluster, true
+
+_HOME = "crossover-system"
+_TEAM = "team"
+_IMAGE = "crossover.test/daemon:1"
+_CONFIG = "socket: {path: /tmp/arbiter.sock}\napi: {socket: /run/crossover/api.sock}\nprofiles: off\n"
+_TREE = Path(__file__).resolve().parents[2]
+
+
+class KubectlPlugin(unittest.TestCase):
+    """The daemon serves no kubelet here: what it publishes of its node is written by the test."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.bin = Path(os.environ["BUILD"]) / "bin"
+        cls.cluster = Cluster(nodes=1)
+        cls.cluster.__enter__()
+        cls.addClassCleanup(cls.cluster.__exit__)
+        cls.node = cls.cluster.nodes[0].name
+        for file in sorted((_TREE / "manifests/crds").glob("*.yaml")):
+            if file.name != "kustomization.yaml":
+                cls.cluster.kubectl("apply", "--server-side", "-f", str(file))
+        for crd in ("gpunodes", "jobprofiles"):
+            cls.cluster.kubectl("wait", "--for=condition=Established", f"crd/{crd}.crossover.dev")
+        config = cls.cluster.directory / "standalone.yaml"
+        config.write_text(_CONFIG, encoding="utf-8")
+        cls.cluster.image_of(_IMAGE, {"/usr/bin/crossover-deviceplugin": cls.bin / "crossover-deviceplugin",
+                                      "/usr/bin/crossover": cls.bin / "crossover", "/etc/crossover.yaml": config})
+        for name in (_HOME, _TEAM):
+            cls.cluster.namespace(name)
+        pod = restricted("daemon", _IMAGE, ["/usr/bin/crossover-deviceplugin", "--standalone", "--config",
+                                            "/etc/crossover.yaml"], cls.node)
+        pod["metadata"].update(namespace=_HOME, labels={"app.kubernetes.io/name": "crossover",
+                                                        "app.kubernetes.io/component": "deviceplugin"})
+        container = pod["spec"]["containers"][0]
+        container["name"] = "deviceplugin"
+        container["volumeMounts"] = [{"name": "run", "mountPath": "/run/crossover"},
+                                     {"name": "tmp", "mountPath": "/tmp"}]
+        pod["spec"]["volumes"] = [{"name": "run", "emptyDir": {}}, {"name": "tmp", "emptyDir": {}}]
+        cls.cluster.apply(pod)
+        cls.cluster.wait_for("pod", "daemon", true("Ready"), _HOME)
+        cls.publish()
+
+    @classmethod
+    def publish(cls, **gpu):
+        cls.cluster.apply({"apiVersion": "crossover.dev/v1alpha1", "kind": "GPUNode", "metadata": {"name": cls.node},
+                           "status": {"version": "0.1.0", "mode": "enforce", "maintenance": False, "slots": 2,
+                                      "sharing": {"kind": "mps", "reason": ""},
+                                      "gpus": [{"uuid": "GPU-1", "slots": 2, "healthy": True, "holders": [], **gpu}]}})
+
+    def plugin(self, *words, code=0, user="admin"):
+        setup = self.cluster.setup
+        environment = {**os.environ, "PATH": f"{Path(setup.programs.path('kubectl')).parent}:{os.environ['PATH']}",
+                       "KUBECACHEDIR": str(setup.directory / "kubectl-cache")}
+        command = [str(self.bin / "kubectl-crossover"), "--kubeconfig", str(setup.kubeconfig(user)), *words]
+        done = subprocess.run(dying_with_parent(self.cluster.enter(command, ("net",))), env=environment,
+                              capture_output=True, text=True, timeout=120, check=False)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return done.stdout + (done.stderr if code else "")
+
+    def findings(self, **options):
+        report = json.loads(self.plugin("doctor", "-o", "json", code=1, **options))
+        return {check["name"]: check for check in report["checks"]}
+
+    def test_top_asks_the_daemon_in_its_pod(self):
+        answer = json.loads(self.plugin("top", "-o", "json"))
+        self.assertEqual([node["node"] for node in answer["nodes"]], [self.node])
+        self.assertEqual(answer["nodes"][0]["top"]["daemon"]["mode"], "enforce")
+        self.assertIn("no job has connected", self.plugin("top", "-o", "wide"))
+        self.assertIn('"mode": "enforce"', self.plugin("top", "-o", "yaml"))
+        self.assertIn("no node daemon runs on node nowhere", self.plugin("top", "--node", "nowhere", code=1))
+
+    def test_timeline_goes_to_the_node(self):
+        listed = json.loads(self.plugin("timeline", "--node", self.node, "--", "-o", "json"))
+        self.assertEqual(listed.get("turns", []), [])
+
+    def test_explain_says_why_a_pod_waits(self):
+        """In the words of a real scheduler: nobody has slots to give."""
+        pod = restricted("waits", _IMAGE, ["/usr/bin/crossover", "--version"])
+        pod["metadata"].update(namespace=_TEAM, labels={"crossover.dev/managed": "true"},
+                               annotations={"crossover.dev/share": "true", "crossover.dev/gang": "mine"})
+        pod["spec"]["containers"][0]["resources"] = {"limits": {"crossover.dev/slot": "1"}}
+        self.cluster.apply(pod)
+        self.cluster.wait_for("pod", "waits", lambda p: p and any(
+            c["type"] == "PodScheduled" and c.get("message") for c in p["status"].get("conditions", ())), _TEAM)
+        said = self.plugin("explain", "pod", "waits", "-n", _TEAM)
+        self.assertIn("pod team/waits waits for the scheduler", said)
+        self.assertIn("Insufficient crossover.dev/slot", said)
+        by_gang = json.loads(self.plugin("explain", "gang", "mine", "-n", _TEAM, "-o", "json"))
+        self.assertEqual([entry["pod"] for entry in by_gang["pods"]], ["team/waits"])
+        self.assertIn("there is no pod other", self.plugin("explain", "pod", "other", "-n", _TEAM, code=1))
+
+    def test_doctor_finds_what_is_missing_and_what_is_planted(self):
+        before = self.findings()
+        found = {name for name, check in before.items() if check["verdict"] == "fail"}
+        self.assertEqual(found, {"extender_not_ready", "nobody_leads", "webhook_missing"},
+                         "nothing but a daemon was installed")
+        self.assertEqual(before["relabelled_metrics"]["verdict"], "unknown", "no Prometheus operator is here")
+        self.cluster.apply({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "q", "namespace": _TEAM},
+                            "spec": {"hard": {"requests.nvidia.com/gpu": "4"}}})
+        self.cluster.kubectl("annotate", "namespace", _TEAM, "crossover.dev/mode=Off")
+        self.publish(withheld="another device plugin gives it out, as nvidia.com/gpu", healthy=False,
+                     noTurns="pod team/a takes no part: the library is not in it")
+        after = self.findings()
+        planted = {name for name in after if after[name]["verdict"] != before[name]["verdict"]}
+        self.assertEqual(planted, {"quota_without_slots", "mistyped_switches", "two_owners", "missing_preload"})
+        self.publish()
+        self.cluster.kubectl("delete", "quota", "q", "--namespace", _TEAM)
+        self.cluster.kubectl("annotate", "namespace", _TEAM, "crossover.dev/mode-")
+        self.assertEqual({n: c["verdict"] for n, c in self.findings().items()},
+                         {n: c["verdict"] for n, c in before.items()}, "the control")
+
+    def test_who_may_not_look_is_told_so(self):
+        findings = self.findings(user=self.node)
+        self.assertEqual(findings["webhook_missing"]["verdict"], "unknown")
+        self.assertIn("orbidden", findings["webhook_missing"]["seen"])
+
+    def test_a_bundle_has_it_all_and_no_secrets(self):
+        folder = self.cluster.directory / "bundle"
+        self.plugin("doctor", "--bundle", str(folder), code=1)
+        names = {file.name for file in folder.iterdir()}
+        self.assertLessEqual({"report.json", "nodes.json", "daemon.log", "daemon.top.json"}, names)
+        self.assertIn("listening on", (folder / "daemon.log").read_text(encoding="utf-8"))
+        self.assertNotIn("--standalone", (folder / "programs.json").read_text(encoding="utf-8"))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,212 @@
+// The doctor finds each fault that is planted, by the name of its check, and none in a cluster without
+// faults.
+#include "cli/cluster/checks.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <set>
+
+#include "tests/unit/cli/cluster/sound_cluster.h"
+
+namespace crossover::cli {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+
+struct Planted {
+  const char* check;
+  const char* seen;  // among what the check says
+  std::function<void(ClusterFacts*)> plant;
+};
+
+json& First(ClusterFacts* facts, const char* list) { return facts->lists[list][0]; }
+json& FirstGpu(ClusterFacts* facts) { return First(facts, "gpu_nodes")["status"]["gpus"][0]; }
+
+void NotReady(ClusterFacts* facts, std::size_t program) {
+  facts->lists["programs"][program]["status"]["conditions"][0]["status"] = "False";
+}
+
+const std::vector<Planted>& Faults() {
+  static const std::vector<Planted> faults = {
+      {"definitions", "jobprofiles.crossover.dev", [](ClusterFacts* f) { f->lists["definitions"].erase(1); }},
+      {"daemon_missing", "node n2", [](ClusterFacts* f) { f->lists["programs"].erase(1); }},
+      {"daemon_not_ready", "crossover-system/daemon-1 on n1", [](ClusterFacts* f) { NotReady(f, 0); }},
+      {"mps_not_ready", "crossover-system/mps-2 on n2", [](ClusterFacts* f) { NotReady(f, 3); }},
+      {"extender_not_ready", "crossover-system/extender-y on n2", [](ClusterFacts* f) { NotReady(f, 5); }},
+      {"nobody_leads", "nobody has renewed",
+       [](ClusterFacts* f) { First(f, "leases")["spec"]["renewTime"] = "2027-01-15T07:50:00Z"; }},
+      {"nobody_leads", "held by crossover-system/gone, which is no extender",
+       [](ClusterFacts* f) { First(f, "leases")["spec"]["holderIdentity"] = "gone_1"; }},
+      {"split_leadership", "other/extender-z leads",
+       [](ClusterFacts* f) {
+         json other = First(f, "leases");
+         other["metadata"]["namespace"] = "other";
+         other["spec"]["holderIdentity"] = "extender-z_1";
+         f->lists["leases"].push_back(other);
+         json pod = Program("extender", "extender-z", "n1");
+         pod["metadata"]["namespace"] = "other";
+         f->lists["programs"].push_back(pod);
+       }},
+      {"version_skew", "0.2.0: the daemon of n1",
+       [](ClusterFacts* f) { First(f, "gpu_nodes")["status"]["version"] = "0.2.0"; }},
+      {"webhook_missing", "crossover-admission", [](ClusterFacts* f) { f->lists["webhooks"].clear(); }},
+      {"webhook_certificate", "pods.crossover.dev has no caBundle",
+       [](ClusterFacts* f) { First(f, "webhooks")["webhooks"][0]["clientConfig"].erase("caBundle"); }},
+      {"relabelled_metrics", "PodMonitor crossover-system/crossover-deviceplugin",
+       [](ClusterFacts* f) {
+         First(f, "pod_monitors")["spec"]["podMetricsEndpoints"][0].erase("honorLabels");
+       }},
+      {"two_owners", "n1 gives out 1 nvidia.com/gpu beside slots",
+       [](ClusterFacts* f) { First(f, "nodes")["status"]["allocatable"]["nvidia.com/gpu"] = "1"; }},
+      {"two_owners", "another device plugin gives it out, as nvidia.com/gpu",
+       [](ClusterFacts* f) {
+         FirstGpu(f)["withheld"] = "another device plugin gives it out, as nvidia.com/gpu";
+       }},
+      {"used_by_others", "a process of no pod",
+       [](ClusterFacts* f) { FirstGpu(f)["withheld"] = "used by a process of no pod"; }},
+      {"gpu_withheld", "Xid 79", [](ClusterFacts* f) { FirstGpu(f)["withheld"] = "Xid 79"; }},
+      {"missing_preload", "the library is not in it",
+       [](ClusterFacts* f) {
+         FirstGpu(f)["noTurns"] = "pod team/a-0 takes no part: the library is not in it";
+       }},
+      {"silent_library", "is not heard of",
+       [](ClusterFacts* f) {
+         FirstGpu(f)["noTurns"] = "pod team/a-0 takes no part: the library is in it and is not heard of";
+       }},
+      {"no_turns", "two ranks", [](ClusterFacts* f) { FirstGpu(f)["noTurns"] = "two ranks of gang a"; }},
+      {"no_mps", "n1 shares in time-slices",
+       [](ClusterFacts* f) { First(f, "gpu_nodes")["status"]["sharing"]["kind"] = "timeslice"; }},
+      {"uid_clash_under_mps", "team/a-0 is of user 1000, team/b-0 is of user 2000",
+       [](ClusterFacts* f) {
+         f->lists["pods"][1]["spec"]["containers"][0]["securityContext"]["runAsUser"] = 2000;
+       }},
+      {"slot_doubles", "GPU-1::0: team/a-0 and team/b-0",
+       [](ClusterFacts* f) { FirstGpu(f)["holders"][1]["slots"] = {"GPU-1::0"}; }},
+      {"gang_collisions", "n1 GPU-1: team/a has team/a-0 and team/b-0",
+       [](ClusterFacts* f) { FirstGpu(f)["holders"][1]["gang"] = "team/a"; }},
+      {"other_gpus", "team/a-0 on n1",
+       [](ClusterFacts* f) {
+         First(f, "pods")["metadata"]["annotations"]["crossover.dev/assignment"] =
+             R"({"containers": {"main": ["GPU-2"]}})";
+       }},
+      {"switched_off", "n1 is in mode observe: namespace crossover-system",
+       [](ClusterFacts* f) {
+         First(f, "gpu_nodes")["status"]["mode"] = "observe";
+         First(f, "gpu_nodes")["status"]["modeLimitedBy"] = "namespace crossover-system";
+       }},
+      {"maintenance", "n1",
+       [](ClusterFacts* f) {
+         First(f, "gpu_nodes")["status"]["maintenance"] = true;
+         FirstGpu(f)["withheld"] = "the node is in maintenance";
+       }},
+      {"mistyped_switches", "crossover.dev/mode: Off is not allowed: enforce, observe or off",
+       [](ClusterFacts* f) {
+         First(f, "namespaces")["metadata"]["annotations"]["crossover.dev/mode"] = "Off";
+       }},
+      {"mistyped_switches", "is a label there, not an annotation",
+       [](ClusterFacts* f) {
+         First(f, "nodes")["metadata"]["labels"]["crossover.dev/maintenance"] = "true";
+       }},
+      {"quota_without_slots", "namespace team",
+       [](ClusterFacts* f) { First(f, "quotas")["spec"]["hard"].erase("requests.crossover.dev/slot"); }},
+      {"gang_waits", "team/a-0 for 30 min",
+       [](ClusterFacts* f) {
+         First(f, "pods")["spec"].erase("nodeName");
+         First(f, "pods")["metadata"]["creationTimestamp"] = "2027-01-15T07:30:00Z";
+       }},
+  };
+  return faults;
+}
+
+std::set<std::string> Found(const ClusterFacts& facts) {
+  std::set<std::string> found;
+  for (const Finding& finding : ExamineCluster(facts)) {
+    if (finding.verdict != Verdict::kOk) found.insert(finding.name + ": " + finding.seen);
+  }
+  return found;
+}
+
+TEST(ClusterChecksTest, NothingIsFoundWhereNothingIsWrong) {
+  EXPECT_EQ(Found(SoundCluster()), std::set<std::string>());
+  for (const Finding& finding : ExamineCluster(SoundCluster()))
+    EXPECT_FALSE(finding.seen.empty()) << finding.name;
+}
+
+TEST(ClusterChecksTest, EachPlantedFaultIsFoundByItsNameAndNoOther) {
+  for (const Planted& fault : Faults()) {
+    SCOPED_TRACE(fault.check);
+    ClusterFacts facts = SoundCluster();
+    fault.plant(&facts);
+    std::set<std::string> found;
+    for (const Finding& finding : ExamineCluster(facts)) {
+      if (finding.verdict == Verdict::kOk) continue;
+      found.insert(finding.name);
+      if (finding.name != fault.check) continue;
+      EXPECT_THAT(finding.seen, HasSubstr(fault.seen));
+      EXPECT_FALSE(finding.advice.empty());
+    }
+    EXPECT_EQ(found, std::set<std::string>({fault.check}));
+  }
+}
+
+TEST(ClusterChecksTest, EachCheckHasAFaultThatItFinds) {
+  std::set<std::string> planted, checks;
+  for (const Planted& fault : Faults()) planted.insert(fault.check);
+  for (const ClusterCheck& check : ClusterChecks()) checks.insert(check.name);
+  EXPECT_EQ(planted, checks);
+  EXPECT_GE(checks.size(), 20u);
+  for (const char* name :
+       {"two_owners", "uid_clash_under_mps", "missing_preload", "relabelled_metrics", "split_leadership"})
+    EXPECT_TRUE(checks.contains(name)) << name;
+}
+
+TEST(ClusterChecksTest, WhatCannotBeSeenIsNotCalledWell) {
+  ClusterFacts facts = SoundCluster();
+  facts.lists.erase("gpu_nodes");
+  facts.unseen["gpu_nodes"] = "Error from server (Forbidden): gpunodes.crossover.dev is forbidden";
+  int unknown = 0;
+  for (const Finding& finding : ExamineCluster(facts)) {
+    EXPECT_NE(finding.verdict, Verdict::kFail) << finding.name;
+    if (finding.verdict != Verdict::kUnknown) continue;
+    ++unknown;
+    EXPECT_THAT(finding.seen, HasSubstr("Forbidden"));
+  }
+  EXPECT_GT(unknown, 10);
+}
+
+TEST(ClusterChecksTest, MpsForSeveralUsersServesThem) {
+  ClusterFacts facts = SoundCluster();
+  facts.lists["pods"][1]["spec"]["securityContext"]["runAsUser"] = 2000;
+  facts.lists["gpu_nodes"][0]["status"]["sharing"]["multiUser"] = true;
+  EXPECT_EQ(Found(facts), std::set<std::string>());
+}
+
+TEST(ClusterChecksTest, ObjectsMayBeAnything) {
+  for (const json& junk : {json(7), json("x"), json::array({1, json::array()}), json({{"metadata", 3}}),
+                           json({{"status", {{"gpus", {1, "x", {{"holders", 5}}}}}}})}) {
+    ClusterFacts facts = SoundCluster();
+    for (auto& [name, items] : facts.lists) items = json::array({junk, nullptr});
+    ExamineCluster(facts);
+  }
+}
+
+TEST(ClusterChecksTest, ManyPlacesAreCounted) {
+  ClusterFacts facts = SoundCluster();
+  for (int i = 0; i < 6; ++i)
+    facts.lists["quotas"].push_back(
+        json::parse(R"({"metadata": {"namespace": "m)" + std::to_string(i) +
+                    R"("}, "spec": {"hard": {"requests.nvidia.com/gpu": "1"}}})"));
+  bool found = false;
+  for (const Finding& finding : ExamineCluster(facts)) {
+    if (finding.name != "quota_without_slots") continue;
+    found = true;
+    EXPECT_EQ(finding.seen, "namespace m0; namespace m1; namespace m2; and 3 more");
+  }
+  EXPECT_TRUE(found);
+}
+
+}  // namespace
+}  // namespace crossover::cli

@@ -1,0 +1,129 @@
+#include "cli/cluster/explain.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cli/cluster/bundle.h"
+#include "cli/cluster/nodes.h"
+#include "cli/render/yaml.h"
+#include "tests/unit/cli/cluster/sound_cluster.h"
+
+namespace crossover::cli {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+json Event(const char* reason, const char* note, const char* at,
+           const char* reporter = "crossover.dev/extender") {
+  return {{"regarding", {{"kind", "Pod"}, {"namespace", "team"}, {"name", "a-0"}, {"uid", "uid-of-a-0"}}},
+          {"reason", reason},
+          {"note", note},
+          {"eventTime", at},
+          {"reportingController", reporter}};
+}
+
+TEST(ExplainTest, APodThatRunsSaysBesideWhomAndWhatItGains) {
+  ClusterFacts facts = SoundCluster();
+  json& status = facts.lists["gpu_nodes"][0]["status"];
+  status["jobs"] = {{{"gang", "team/a"},
+                     {"computeSeconds", 0.02},
+                     {"exposedSeconds", 0.012},
+                     {"stepAloneSeconds", 0.032},
+                     {"source", "measured"},
+                     {"meetings", {{{"beside", {{{"gang", "team/b"}}}}, {"gain", 1.58}}}}}};
+  status["gpus"][0]["noTurns"] = "a reason";
+  const json pods = json::array({facts.lists["pods"][0]});
+  const std::string text = ExplanationText(ExplainPods(pods, json::array(), facts.lists["gpu_nodes"]));
+  EXPECT_EQ(text,
+            "pod team/a-0 runs on n1\n"
+            "  GPU-1, beside team/b\n"
+            "    no turns: a reason\n"
+            "gang team/a\n"
+            "  on n1: compute 20.0 ms, exposed communication 12.0 ms, an iteration alone 32.0 ms (measured)\n"
+            "  gained 1.58x beside team/b\n");
+}
+
+TEST(ExplainTest, APodThatWaitsSaysForWhatInTheWordsThatWereLast) {
+  json pod = Pod("a-0", "");
+  pod["spec"].erase("nodeName");
+  pod["spec"]["schedulingGates"] = {{{"name", "crossover.dev/gang"}}};
+  pod["status"] = {{"phase", "Pending"}};
+  json of_another = Event("GangWaits", "of a pod of the same name before it", "2027-01-15T07:59:30Z");
+  of_another["regarding"]["uid"] = "another";
+  const json events = {Event("GangWaits", "no GPUs are free", "2027-01-15T07:58:00.5Z"),
+                       Event("GangWaits", "no node has 4 GPUs", "2027-01-15T07:59:00Z"), of_another,
+                       Event("Pulled", "an image", "2027-01-15T07:59:10Z", "kubelet")};
+  const json explained = ExplainPods(json::array({pod}), events, json::array());
+  EXPECT_EQ(explained["pods"][0]["state"], "waits for a place for its whole gang");
+  EXPECT_EQ(explained["pods"][0]["why"], "no node has 4 GPUs");
+  EXPECT_EQ(explained["pods"][0]["events"].size(), 2u) << "neither others' nor another pod's";
+  pod["metadata"]["annotations"]["crossover.dev/reservation"] = "{}";
+  EXPECT_EQ(ExplainPods(json::array({pod}), events, json::array())["pods"][0]["state"],
+            "has a place, and waits for the rest of its gang to be bound");
+}
+
+TEST(ExplainTest, WithoutEventsTheSchedulersConditionHasToDo) {
+  json pod = Pod("a-0", "");
+  pod["spec"].erase("nodeName");
+  pod["status"] = {
+      {"phase", "Pending"},
+      {"conditions",
+       {{{"type", "PodScheduled"}, {"status", "False"}, {"message", "0/2 nodes are available"}}}}};
+  EXPECT_EQ(ExplainPods(json::array({pod}), json::array(), json::array())["pods"][0]["why"], "0/2 nodes are available");
+}
+
+TEST(ExplainTest, APodThatDoesNotShareIsNoneOfOurs) {
+  const json pod = {{"metadata", {{"name", "web"}, {"namespace", "team"}}}, {"spec", json::object()}};
+  EXPECT_THAT(ExplanationText(ExplainPods(json::array({pod}), json::array(), json::array())), HasSubstr("none of ours"));
+}
+
+TEST(ExplainTest, AGangIsFoundByAnyOfItsNames) {
+  ClusterFacts facts = SoundCluster();
+  const json& nodes = facts.lists["gpu_nodes"];
+  EXPECT_EQ(PodsOfGang(facts.lists["pods"], nodes, "a").size(), 1u);
+  EXPECT_EQ(PodsOfGang(facts.lists["pods"], nodes, "team/a").size(), 1u);
+  EXPECT_EQ(PodsOfGang(facts.lists["pods"], nodes, "other/a").size(), 0u);
+  facts.lists["pods"][1]["metadata"]["ownerReferences"] = {{{"name", "job-b"}}};
+  EXPECT_EQ(PodsOfGang(facts.lists["pods"], json::array(), "job-b").size(), 1u) << "before a node knows it";
+  facts.lists["pods"][0]["metadata"]["annotations"]["crossover.dev/gang"] = "mine";
+  EXPECT_EQ(PodsOfGang(facts.lists["pods"], json::array(), "mine").size(), 1u);
+}
+
+TEST(ClusterTopTest, ALineForEachClientAndOneForEachNodeThatDoesNotAnswer) {
+  const json top = json::parse(R"({"gpus": [{"uuid": "GPU-1", "gain": 1.58, "why_no_turns": ""}], "jobs": [
+      {"gang": "team/a", "clients": [{"gang": "team/a", "gpu_uuid": "GPU-1", "rank": 0, "holding": true,
+       "step_ms": 40, "alone": {"step_ms": 32, "age_s": 5, "source": "estimated"}, "slowdown": 1.25}]}]})");
+  const json nodes = {{{"node", "n1"}, {"top", top}}, {{"node", "n2"}, {"error", "Forbidden"}}};
+  const std::string text = ClusterTopTable(nodes, false);
+  EXPECT_THAT(text, HasSubstr("n1    GPU-1  team/a  holds     40.0    32.0 ~     1.25x  1.58x\n"));
+  EXPECT_THAT(text, HasSubstr("~ estimated"));
+  EXPECT_THAT(text, HasSubstr("n2: Forbidden\n"));
+  EXPECT_THAT(ClusterTopTable(nodes, true), HasSubstr("turns are taken"));
+  EXPECT_THAT(ClusterTopTable(json::array(), false), HasSubstr("no job"));
+}
+
+TEST(BundleTest, LeavesOutWhatMayBeSecret) {
+  const json pod = json::parse(R"({"metadata": {"managedFields": [1], "annotations": {"mine": "secret1",
+      "crossover.dev/share": "true", "kubectl.kubernetes.io/last-applied-configuration": "secret2"}},
+      "spec": {"containers": [{"command": ["secret3"], "args": ["secret4"], "image": "i",
+      "env": [{"name": "TOKEN", "value": "secret5"}]}]}})");
+  const std::string text = Redacted(json::array({pod})).dump();
+  EXPECT_THAT(text, Not(HasSubstr("secret")));
+  EXPECT_THAT(text, Not(HasSubstr("managedFields")));
+  for (const char* kept : {"TOKEN", "\"crossover.dev/share\":\"true\"", "\"image\":\"i\""})
+    EXPECT_THAT(text, HasSubstr(kept));
+}
+
+TEST(YamlTest, IsReadAsWhatItWas) {
+  const json value =
+      json::parse(R"({"a": [1, {"b": "no", "c": []}, [2, 3]], "d": {}, "e": null, "f": {"g: h": 0.5}})");
+  EXPECT_EQ(Yaml(value),
+            "\"a\":\n  - 1\n  - \"b\": \"no\"\n    \"c\": []\n  - - 2\n    - 3\n\"d\": {}\n\"e\": null\n"
+            "\"f\":\n  \"g: h\": 0.5\n");
+  EXPECT_EQ(Yaml(json::array()), "[]\n");
+}
+
+}  // namespace
+}  // namespace crossover::cli

@@ -1,0 +1,103 @@
+// A cluster in which nothing is wrong, as the API server would have it: two nodes with a GPU each, two jobs
+// that share the first.
+#pragma once
+
+#include "cli/cluster/facts.h"
+
+namespace crossover::cli {
+
+inline constexpr double kNow = 1'800'000'000;  // 2027-01-15T08:00:00Z
+
+inline nlohmann::json Program(const char* component, const char* name, const char* node) {
+  return {
+      {"metadata",
+       {{"name", name},
+        {"namespace", "crossover-system"},
+        {"labels", {{"app.kubernetes.io/name", "crossover"}, {"app.kubernetes.io/component", component}}}}},
+      {"spec",
+       {{"nodeName", node},
+        {"containers",
+         {{{"name", component}, {"image", std::string("r.example:5000/") + component + ":0.1.0"}}}}}},
+      {"status", {{"phase", "Running"}, {"conditions", {{{"type", "Ready"}, {"status", "True"}}}}}}};
+}
+
+inline nlohmann::json Node(const char* name) {
+  return {{"metadata", {{"name", name}}},
+          {"status", {{"allocatable", {{"crossover.dev/slot", "2"}, {"nvidia.com/gpu", "0"}}}}}};
+}
+
+inline nlohmann::json HolderOf(const char* pod, const char* gang, const char* slot) {
+  return {{"namespace", "team"}, {"pod", pod}, {"container", "main"}, {"gang", gang}, {"slots", {slot}}};
+}
+
+inline nlohmann::json GpuNode(const char* name, const char* uuid) {
+  return {{"metadata", {{"name", name}}},
+          {"status",
+           {{"version", "0.1.0"},
+            {"mode", "enforce"},
+            {"maintenance", false},
+            {"slots", 2},
+            {"sharing", {{"kind", "mps"}, {"reason", ""}, {"multiUser", false}}},
+            {"gpus",
+             {{{"uuid", uuid}, {"slots", 2}, {"healthy", true}, {"holders", nlohmann::json::array()}}}}}}};
+}
+
+inline nlohmann::json Pod(const char* name, const char* node) {
+  return {{"metadata",
+           {{"name", name},
+            {"namespace", "team"},
+            {"uid", std::string("uid-of-") + name},
+            {"creationTimestamp", "2027-01-15T07:58:00Z"},
+            {"labels", {{"crossover.dev/managed", "true"}}},
+            {"annotations",
+             {{"crossover.dev/share", "true"},
+              {"crossover.dev/assignment", R"({"containers": {"main": ["GPU-1"]}})"}}}}},
+          {"spec",
+           {{"nodeName", node},
+            {"securityContext", {{"runAsUser", 1000}}},
+            {"containers", {{{"name", "main"}}}}}},
+          {"status", {{"phase", "Running"}}}};
+}
+
+inline ClusterFacts SoundCluster() {
+  using nlohmann::json;
+  ClusterFacts facts;
+  facts.now_s = kNow;
+  auto& lists = facts.lists;
+  lists["definitions"] = {{{"metadata", {{"name", "gpunodes.crossover.dev"}}}},
+                          {{"metadata", {{"name", "jobprofiles.crossover.dev"}}}}};
+  lists["nodes"] = {Node("n1"), Node("n2"), {{"metadata", {{"name", "without-gpus"}}}}};
+  lists["gpu_nodes"] = {GpuNode("n1", "GPU-1"), GpuNode("n2", "GPU-2")};
+  lists["gpu_nodes"][0]["status"]["gpus"][0]["holders"] = {HolderOf("a-0", "team/a", "GPU-1::0"),
+                                                           HolderOf("b-0", "team/b", "GPU-1::1")};
+  lists["pods"] = {Pod("a-0", "n1"), Pod("b-0", "n1")};
+  lists["programs"] = {Program("deviceplugin", "daemon-1", "n1"),
+                       Program("deviceplugin", "daemon-2", "n2"),
+                       Program("mps", "mps-1", "n1"),
+                       Program("mps", "mps-2", "n2"),
+                       Program("extender", "extender-x", "n1"),
+                       Program("extender", "extender-y", "n2")};
+  lists["leases"] = {
+      {{"metadata", {{"name", "crossover-scheduler"}, {"namespace", "crossover-system"}}},
+       {"spec", {{"holderIdentity", "extender-x_4711"}, {"renewTime", "2027-01-15T07:59:58.123Z"}}}}};
+  lists["webhooks"] = {
+      {{"metadata", {{"name", "crossover-admission"}}},
+       {"webhooks", {{{"name", "pods.crossover.dev"}, {"clientConfig", {{"caBundle", "QQ=="}}}}}}}};
+  lists["quotas"] = {
+      {{"metadata", {{"name", "q"}, {"namespace", "team"}}},
+       {"spec", {{"hard", {{"requests.nvidia.com/gpu", "4"}, {"requests.crossover.dev/slot", "8"}}}}}}};
+  lists["namespaces"] = {
+      {{"metadata", {{"name", "team"}, {"annotations", {{"crossover.dev/mode", "enforce"}}}}}}};
+  lists["pod_monitors"] = {
+      {{"metadata", {{"name", "crossover-deviceplugin"}, {"namespace", "crossover-system"}}},
+       {"spec",
+        {{"selector", {{"matchLabels", {{"app.kubernetes.io/name", "crossover"}}}}},
+         {"podMetricsEndpoints", {{{"port", "metrics"}, {"honorLabels", true}}}}}}},
+      {{"metadata", {{"name", "of-others"}, {"namespace", "team"}}},
+       {"spec",
+        {{"selector", {{"matchLabels", {{"app.kubernetes.io/name", "web"}}}}},
+         {"podMetricsEndpoints", {{{"port", "metrics"}}}}}}}};
+  return facts;
+}
+
+}  // namespace crossover::cli
