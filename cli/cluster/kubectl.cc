@@ -20,9 +20,9 @@ constexpr std::size_t kMost = std::size_t{512} << 20;  // pods of a large cluste
 std::string LastLine(const std::string& text) {
   const std::size_t end = text.find_last_not_of(" \n");
   if (end == std::string::npos) return "";
-  const std::size_t begin = text.rfind('\n', end);
-  return text.substr(begin == std::string::npos ? 0 : begin + 1,
-                     end - (begin == std::string::npos ? -1 : begin));
+  const std::size_t newline = text.rfind('\n', end);
+  const std::size_t begin = newline == std::string::npos ? 0 : newline + 1;
+  return text.substr(begin, end - begin + 1);
 }
 
 void Append(std::vector<std::string>* all, std::vector<std::string> more) {

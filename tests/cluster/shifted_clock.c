@@ -1,5 +1,5 @@
-/* The time of day as on a machine whose clock is wrong: CLOCK_SHIFT_S seconds ahead of that of others, or behind
- * with a minus. What counts from some start, and nobody sets, is as it is. */
+/* The time of day as on a machine whose clock is wrong: CLOCK_SHIFT_S seconds ahead of that of others, or
+ * behind with a minus. What counts from some start, and nobody sets, is as it is. */
 #define _GNU_SOURCE
 #include <stddef.h>
 #include <stdlib.h>

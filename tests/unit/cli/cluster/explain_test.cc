@@ -71,12 +71,14 @@ TEST(ExplainTest, WithoutEventsTheSchedulersConditionHasToDo) {
       {"phase", "Pending"},
       {"conditions",
        {{{"type", "PodScheduled"}, {"status", "False"}, {"message", "0/2 nodes are available"}}}}};
-  EXPECT_EQ(ExplainPods(json::array({pod}), json::array(), json::array())["pods"][0]["why"], "0/2 nodes are available");
+  EXPECT_EQ(ExplainPods(json::array({pod}), json::array(), json::array())["pods"][0]["why"],
+            "0/2 nodes are available");
 }
 
 TEST(ExplainTest, APodThatDoesNotShareIsNoneOfOurs) {
   const json pod = {{"metadata", {{"name", "web"}, {"namespace", "team"}}}, {"spec", json::object()}};
-  EXPECT_THAT(ExplanationText(ExplainPods(json::array({pod}), json::array(), json::array())), HasSubstr("none of ours"));
+  EXPECT_THAT(ExplanationText(ExplainPods(json::array({pod}), json::array(), json::array())),
+              HasSubstr("none of ours"));
 }
 
 TEST(ExplainTest, AGangIsFoundByAnyOfItsNames) {
