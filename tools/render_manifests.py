@@ -1,4 +1,5 @@
-"""manifests/: what charts/crossover makes of its defaults, for those who install without Helm, and for the tests.
+"""manifests/: what charts/crossover makes of its defaults, for those who install without Helm, and for the tests. Its
+examples/ are written by hand.
 
     python3 -m tools.render_manifests           write it anew
     python3 -m tools.render_manifests --check   change nothing: exit 1 and name the files that differ
@@ -24,6 +25,7 @@ _REGISTRY = "registry.example"  # of no real one: kustomization.yaml says what t
 _SOURCE = re.compile(r"^# Source: crossover/templates/(.+)\n", re.MULTILINE)
 _HELMS_OWN = re.compile(r"^ *(app\.kubernetes\.io/managed-by: |helm\.sh/|annotations: \{helm\.sh/).*\n", re.MULTILINE)
 _WRITTEN = "# Rendered from charts/crossover/templates/{}\n# by python3 -m tools.render_manifests: change it there.\n"
+_EXAMPLES = "examples"  # nobody renders them
 _FOLDERS = "namespace.yaml crds rbac webhook deviceplugin control network".split()
 _NAMESPACE_TEXT = f"""# The node daemon needs what the level privileged allows: deviceplugin/daemonset.yaml says why.
 apiVersion: v1
@@ -99,7 +101,8 @@ def chart_version():
 
 def differences(texts, folder=MANIFESTS):
     """Files that are not as they were rendered, by path."""
-    there = {str(file.relative_to(folder)): file.read_text(encoding="utf-8") for file in folder.rglob("*.yaml")}
+    there = {str(file.relative_to(folder)): file.read_text(encoding="utf-8") for file in folder.rglob("*.yaml")
+             if file.parent != folder / _EXAMPLES}
     return sorted(path for path in there.keys() | texts.keys() if there.get(path) != texts.get(path))
 
 

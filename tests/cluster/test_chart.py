@@ -3,6 +3,8 @@
 import json
 import unittest
 
+import yaml
+
 from tests.charts.chart import INSTALLATIONS, MONITORING, find, objects, pod_templates
 from tests.cluster.rig import Cluster
 from tools.render_manifests import MANIFESTS
@@ -65,6 +67,23 @@ class Chart(unittest.TestCase):
         for words in ("hostNetwork", "hostIPC", "hostPort"):
             self.assertNotIn(words, daemon)
 
+    def test_pods_of_the_examples_pass_the_level_restricted(self):
+        spec = None
+        for file in sorted((MANIFESTS / "examples").glob("*.yaml")):
+            for spec in _pod_specs(list(yaml.safe_load_all(file.read_text(encoding="utf-8")))):
+                spec.setdefault("restartPolicy", "Never")  # Kubeflow's operators set it
+                metadata = {"name": "train-0", "namespace": _RESTRICTED}
+                pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
+                done = self.dry_run([pod])
+                self.assertEqual(done.returncode, 0, f"{file.name}: {done.stderr}")
+        spec["hostPID"] = True
+        self.assertNotEqual(self.dry_run([pod]).returncode, 0, "the control")
+
+    def test_the_example_without_an_operator_is_taken_as_a_whole(self):
+        done = self.cluster.kubectl("create", "--namespace", _RESTRICTED, "--dry-run=server", "--validate=strict",
+                                    "--filename", str(MANIFESTS / "examples/indexed-job.yaml"), check=False)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+
     def may(self, account, verb, thing, *words):
         return self.cluster.kubectl("auth", "can-i", verb, thing, "--as", _ACCOUNT + account, *words,
                                     check=False).stdout.strip() == "yes"
@@ -91,6 +110,16 @@ class Chart(unittest.TestCase):
                 self.assertTrue(self.may(account, *words), f"{account}: {words}")
             for words in forbidden:
                 self.assertFalse(self.may(account, *words), f"{account}: {words}")
+
+
+def _pod_specs(value):
+    """Of all pod templates somewhere in a value."""
+    if isinstance(value, dict):
+        if "containers" in value:
+            yield value
+        value = list(value.values())
+    for inner in value if isinstance(value, list) else ():
+        yield from _pod_specs(inner)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,131 @@
+// The example jobs of manifests/examples, before the code that judges them in a cluster: their pods share, and it is
+// known of how many pods each job is.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <yaml-cpp/yaml.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "extender/admission/rewrite.h"
+#include "extender/gang/membership.h"
+
+namespace crossover::extender {
+namespace {
+
+using nlohmann::json;
+
+// As an API server reads it: what is quoted is text, whatever it looks like.
+json JsonOf(const YAML::Node& node) {
+  json value;
+  if (node.IsMap()) {
+    for (const auto& entry : node) value[entry.first.as<std::string>()] = JsonOf(entry.second);
+  } else if (node.IsSequence()) {
+    for (const YAML::Node& entry : node) value.push_back(JsonOf(entry));
+  } else if (node.IsScalar()) {
+    value = node.Tag() == "!" ? json() : json::parse(node.Scalar(), nullptr, false);
+    if (!value.is_number() && !value.is_boolean()) value = node.Scalar();
+  }
+  return value;
+}
+
+struct Example {
+  const char* file;
+  const char* kind;
+  std::vector<const char*> templates;  // of the pods that share, as JSON pointers
+  Labels labels;                       // that the pods get from whoever makes them
+};
+
+const std::vector<Example> kExamples = {
+    {"indexed-job.yaml",
+     "Job",
+     {"/spec/template"},
+     {{"batch.kubernetes.io/job-name", "train"}, {"batch.kubernetes.io/job-completion-index", "0"}}},
+    {"jobset.yaml",
+     "JobSet",
+     {"/spec/replicatedJobs/0/template/spec/template"},
+     {{"jobset.sigs.k8s.io/jobset-name", "train"},
+      {"jobset.sigs.k8s.io/replicatedjob-name", "workers"},
+      {"batch.kubernetes.io/job-name", "train-workers-0"},
+      {"batch.kubernetes.io/job-completion-index", "0"}}},
+    {"mpijob.yaml",
+     "MPIJob",
+     {"/spec/mpiReplicaSpecs/Worker/template"},
+     {{"training.kubeflow.org/job-name", "train"}, {"training.kubeflow.org/replica-type", "worker"}}},
+    {"pytorchjob.yaml",
+     "PyTorchJob",
+     {"/spec/pytorchReplicaSpecs/Master/template", "/spec/pytorchReplicaSpecs/Worker/template"},
+     {{"training.kubeflow.org/job-name", "train"}, {"training.kubeflow.org/replica-type", "worker"}}},
+};
+
+json Read(const Example& example) {
+  for (const YAML::Node& node : YAML::LoadAllFromFile(std::string(EXAMPLES "/") + example.file)) {
+    json object = JsonOf(node);
+    if (object["kind"] == example.kind) return object;
+  }
+  return {};
+}
+
+Pod PodOf(const Example& example, const json& job) {
+  Pod pod;
+  pod.name_space = "team";
+  pod.labels = example.labels;
+  pod.owner = Owner{job.value("apiVersion", ""), example.kind, "train", "uid"};
+  return pod;
+}
+
+admission::Outcome Admitted(json pod) {
+  const auto no_quotas = [](const std::string&) { return std::set<std::string>(); };
+  pod["metadata"]["name"] = "train-0";
+  return admission::Rewrite(pod, "team", {}, no_quotas).outcome;
+}
+
+TEST(Examples, AllOfThemAreTried) {
+  std::set<std::string> files, tried;
+  for (const auto& entry : std::filesystem::directory_iterator(EXAMPLES))
+    files.insert(entry.path().filename());
+  for (const Example& example : kExamples) tried.insert(example.file);
+  EXPECT_EQ(files, tried);
+}
+
+TEST(Examples, EachIsAGangOfFour) {
+  for (const Example& example : kExamples) {
+    const json job = Read(example);
+    const Pod pod = PodOf(example, job);
+    const auto owner = OwnerOf(pod);
+    ASSERT_TRUE(owner) << example.file;
+    EXPECT_EQ(owner->kind, example.kind);
+    EXPECT_EQ(owner->api_version, job["apiVersion"]);
+    EXPECT_EQ(owner->name, job["metadata"]["name"]);
+    const OwnerFacts facts = ReadOwner(job);
+    EXPECT_EQ(MembershipOf(pod, &facts).size, 4) << example.file;
+  }
+}
+
+TEST(Examples, WithoutGpusThereIsNoGang) {  // the control
+  for (const Example& example : kExamples) {
+    json job = Read(example);
+    for (const char* path : example.templates) {
+      job[json::json_pointer(path)]["spec"]["containers"][0].erase("resources");
+    }
+    EXPECT_EQ(ReadOwner(job).total(), 0) << example.file;
+  }
+}
+
+TEST(Examples, TheirPodsShare) {
+  for (const Example& example : kExamples) {
+    for (const char* path : example.templates) {
+      const json pod = Read(example)[json::json_pointer(path)];
+      EXPECT_EQ(Admitted(pod), admission::Outcome::kRewritten) << example.file << path;
+      json other = pod;
+      other["metadata"]["annotations"]["crossover.dev/shares"] = "true";
+      EXPECT_EQ(Admitted(other), admission::Outcome::kRefused) << "the control: a key that is mistyped";
+      other["metadata"].erase("annotations");
+      EXPECT_EQ(Admitted(other), admission::Outcome::kUntouched) << "the control: one that does not want to";
+    }
+  }
+}
+
+}  // namespace
+}  // namespace crossover::extender
