@@ -58,8 +58,9 @@ fuzz: install ## every fuzzer for SECONDS=30; ONLY=name takes one
 ci: ## what a change must pass: lint, tests, sanitizers, fuzzers, bare build
 	@tools/ci.sh
 
-release: install ## the library for any Linux since glibc 2.17, x86-64 and aarch64, into dist/
-	@tools/release.sh
+release: install ## library, images, chart and checksums into dist/, for IMAGES=registry.example/team (as root)
+	@[ -z "$(IMAGES)" ] || { tools/install.sh --images && tools/install.sh --cluster; }
+	@IMAGES="$(IMAGES)" tools/release.sh
 
 clean: ## remove the build
 	@rm -rf build dist

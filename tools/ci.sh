@@ -18,6 +18,9 @@ part() {  # NAME COMMAND...
   fi
 }
 
+release() {
+  tools/install.sh --images && tools/install.sh --cluster && IMAGES=localhost/crossover tools/release.sh
+}
 sanitized() { tools/build.sh "$1" && tools/test.sh "$1"; }
 tests() {
   tools/install.sh --images && tools/install.sh --cluster && tools/build.sh dev all crossover_portable &&
@@ -26,7 +29,7 @@ tests() {
 
 tools/install.sh || exit 1
 part lint python3 -B tools/lint/run.py
-part release tools/release.sh
+part release release
 part bare tools/check_bare.sh
 part fuzz tools/fuzz.sh "${FUZZ_SECONDS:-30}"
 part asan sanitized asan

@@ -1,4 +1,4 @@
-"""The images of docker/, by an ordinary builder on a base of Debian's packages: what they hold runs, and as whom."""
+"""The images of docker/, as `make release` builds them: what they hold runs, and as whom."""
 
 import json
 import os
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tests.cluster.rig.versions import TREE, cache
 
-_BASE = "localhost/base:12"
+_VERSION = re.search(r"crossover VERSION ([0-9.]+)", (TREE / "CMakeLists.txt").read_text(encoding="utf-8"))[1]
 _LIMIT_MIB = 200  # of an image without its base
 
 
@@ -27,16 +27,8 @@ class Images(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = Path(tempfile.mkdtemp(prefix="crossover-images-"))
         cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
-        (cls.folder / "policy.json").write_text('{"default": [{"type": "insecureAcceptAnything"}]}', encoding="ascii")
-        base = cache() / "images-1/base.tar"
-        if not base.exists():
-            raise FileNotFoundError(f"{base} is missing: tools/install.sh --images")
-        subprocess.run([TREE / "tools/stage_images.sh", os.environ["BUILD"], cls.folder / "stage"], check=True)
-        container = cls.buildah("from", "scratch").strip()
-        cls.buildah("add", container, str(base), "/")
-        cls.buildah("commit", "--signature-policy", str(cls.folder / "policy.json"), container, _BASE)
-        for name in ("extender", "deviceplugin"):
-            cls.build(name)
+        subprocess.run([TREE / "tools/build_images.sh", os.environ["BUILD"], "localhost", _VERSION, cls.folder],
+                       check=True)
 
     @classmethod
     def buildah(cls, *words, check=True):
@@ -49,28 +41,20 @@ class Images(unittest.TestCase):
             raise AssertionError(f"buildah {' '.join(words)}: {done.stderr[-2000:]}")
         return done.stdout
 
-    @classmethod
-    def build(cls, name):
-        cls.buildah("bud", "--signature-policy", str(cls.folder / "policy.json"), "--pull-never", "--layers=false",
-                    "--build-arg", f"BASE={_BASE}", "--build-arg", "PACKAGES=", "--file",
-                    str(TREE / f"docker/{name}.Dockerfile"), "--tag", f"localhost/{name}",
-                    str(cls.folder / "stage" / name))
-
     def run_in(self, name, *command):
-        container = self.buildah("from", "--pull-never", f"localhost/{name}").strip()
+        container = self.buildah("from", "--pull-never", _image(name)).strip()
         try:
             return self.buildah("run", container, "--", *command)
         finally:
             self.buildah("rm", container)
 
     def configuration(self, name):
-        return json.loads(self.buildah("inspect", "--type", "image", f"localhost/{name}"))["OCIv1"]["config"]
+        return json.loads(self.buildah("inspect", "--type", "image", _image(name)))["OCIv1"]["config"]
 
     def test_programs_find_their_libraries(self):
-        version = re.search(r"crossover VERSION ([0-9.]+)", (TREE / "CMakeLists.txt").read_text(encoding="utf-8"))[1]
         for image, program in (("extender", "crossover-extender"), ("deviceplugin", "crossover-deviceplugin"),
                                ("deviceplugin", "crossover")):
-            self.assertIn(version, self.run_in(image, f"/usr/bin/{program}", "--version"))
+            self.assertIn(_VERSION, self.run_in(image, f"/usr/bin/{program}", "--version"))
 
     def test_who_runs_what(self):
         extender, daemon = self.configuration("extender"), self.configuration("deviceplugin")
@@ -99,6 +83,10 @@ class Images(unittest.TestCase):
         for file, image, in (("control/deployment.yaml", "extender"), ("deviceplugin/daemonset.yaml", "deviceplugin")):
             program = re.search(r"command: \[(crossover-[a-z]+)\]", (templates / file).read_text(encoding="utf-8"))[1]
             self.assertTrue((self.folder / "stage" / image / "usr/bin" / program).exists())
+
+
+def _image(name):
+    return f"localhost/crossover-{name}:{_VERSION}"
 
 
 if __name__ == "__main__":

@@ -1,0 +1,61 @@
+"""The chart as it is released."""
+
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+from tests.charts.chart import TREE
+from tools import package_chart, render_manifests
+
+_REPOSITORY = "registry.example:5000/team"
+
+
+class Package(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def test_it_names_its_images(self):
+        self.assertEqual(package_chart.main([_REPOSITORY, str(self.folder)]), 0)
+        version = package_chart.versions()["CMakeLists.txt"]
+        done = render_manifests.template(chart=self.folder / f"crossover-{version}.tgz")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for name in ("extender", "deviceplugin"):
+            self.assertIn(f"image: {_REPOSITORY}/crossover-{name}:{version}\n", done.stdout)
+
+    def test_the_chart_of_the_tree_names_none(self):
+        """The control."""
+        done = render_manifests.template()
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("image.repository is not set: name the repository", done.stderr)
+
+    def test_it_holds_what_the_tree_has(self):
+        (self.folder / "chart.tgz").write_bytes(package_chart.package(_REPOSITORY, 0))
+        subprocess.run(["tar", "-C", str(self.folder), "-xzf", str(self.folder / "chart.tgz")], check=True)
+        done = subprocess.run(["diff", "-r", str(render_manifests.CHART), str(self.folder / "crossover")],
+                              capture_output=True, text=True, check=False)
+        changed = [line for line in done.stdout.splitlines() if line.startswith(("<", ">", "Only", "diff"))]
+        self.assertEqual(len(changed), 5, done.stdout)  # two repositories of values.yaml
+        self.assertTrue(changed[0].startswith("diff -r ") and changed[0].endswith("values.yaml"))
+
+    def test_the_same_sources_give_the_same_archive(self):
+        self.assertEqual(package_chart.package(_REPOSITORY, 7), package_chart.package(_REPOSITORY, 7))
+        self.assertNotEqual(package_chart.package(_REPOSITORY, 7), package_chart.package("other", 7))
+
+    def test_a_repository_that_is_none_is_refused(self):
+        for repository in ("", "https://registry.example", "Registry", 'a" b', "a/"):
+            with self.assertRaisesRegex(package_chart.Refused, "repository"):
+                package_chart.package(repository, 0)
+
+    def test_a_release_without_a_repository_says_so_at_once(self):
+        done = subprocess.run([str(TREE / "tools/release.sh")], capture_output=True, text=True, check=False,
+                              env={"PATH": "/usr/bin:/bin"})
+        self.assertEqual(done.returncode, 2)
+        self.assertEqual(len(done.stderr.splitlines()), 1)
+        self.assertIn("make release IMAGES=", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

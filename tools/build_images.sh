@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# Builds the images of docker/ from a build, into a folder of buildah's storage: tools/build_images.sh BUILD_DIR REPOSITORY VERSION OUT.
+# OUT/storage has them then, OUT/stage what is in them beside their base. Files are as old as the last commit.
+#
+#   BASE   the archive of a base system that has all packages which the Dockerfiles name; by default the one that
+#          tools/install.sh --images makes of Debian's packages. Or an image, such as debian:12-slim, which buildah
+#          pulls, and into which it installs them.
+set -euo pipefail
+
+readonly build=${1:?usage: tools/build_images.sh BUILD_DIR REPOSITORY VERSION OUT}
+readonly repository=${2:?usage: tools/build_images.sh BUILD_DIR REPOSITORY VERSION OUT}
+readonly version=${3:?usage: tools/build_images.sh BUILD_DIR REPOSITORY VERSION OUT}
+readonly out=${4:?usage: tools/build_images.sh BUILD_DIR REPOSITORY VERSION OUT}
+top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+readonly top
+readonly images=${CROSSOVER_CACHE:-$HOME/.cache/crossover}/images-1
+readonly base=${BASE:-$images/base.tar}
+epoch=$(git -C "$top" log -1 --format=%ct)
+readonly epoch
+
+export BUILDAH_ISOLATION=chroot XDG_RUNTIME_DIR=$out TMPDIR=$out
+builder=$(PATH=$PATH:$images/builder/usr/bin command -v buildah) || {
+  echo "build_images: buildah is missing: tools/install.sh --images" >&2
+  exit 1
+}
+readonly builder
+buildah() { "$builder" --root "$out/storage" --runroot "$out/run" --storage-driver vfs "$@"; }
+trusting() { buildah "$1" --signature-policy "$out/policy.json" "${@:2}"; }
+
+mkdir -p "$out"
+echo '{"default": [{"type": "insecureAcceptAnything"}]}' > "$out/policy.json"
+"$top/tools/stage_images.sh" "$build" "$out/stage"
+
+arguments=()
+if [[ $base == */*.tar ]]; then
+  if [[ ! -e $base ]]; then
+    echo "build_images: $base is missing: tools/install.sh --images" >&2
+    exit 1
+  fi
+  container=$(buildah from scratch)
+  buildah add --quiet "$container" "$base" / > /dev/null
+  trusting commit --quiet --rm --timestamp "$epoch" "$container" localhost/base:12 > /dev/null
+  arguments=(--pull-never --build-arg BASE=localhost/base:12 --build-arg PACKAGES=)
+else
+  arguments=(--build-arg "BASE=$base")
+fi
+for name in extender deviceplugin; do
+  trusting bud --quiet --layers=false --timestamp "$epoch" "${arguments[@]}" \
+    --file "$top/docker/$name.Dockerfile" --tag "$repository/crossover-$name:$version" "$out/stage/$name" > /dev/null
+done
