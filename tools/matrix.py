@@ -67,8 +67,8 @@ def run_tests(build, combination):
     pattern = "|".join(name.replace(".", r"\.") for name in TESTS)
     with tempfile.TemporaryDirectory(prefix="crossover-matrix-") as directory:
         report = Path(directory) / "report.xml"
-        subprocess.run(["ctest", "--test-dir", str(build), "-R", f"^({pattern})$", "--output-on-failure",
-                        "--output-junit", str(report)],
+        subprocess.run(["ctest", "--test-dir", str(build), "-C", "matrix", "-R", f"^({pattern})$",
+                        "--output-on-failure", "--output-junit", str(report)],
                        env={**os.environ, "KUBE_VERSION": combination.kubernetes,
                             "CONTAINERD_VERSION": combination.containerd}, check=False)
         return passed(report)

@@ -95,7 +95,7 @@ class Release:
 
     def pods(self, component):
         return [pod for pod in self._cluster.get("pods", namespace=NAMESPACE)
-                if pod["metadata"]["labels"].get("app.kubernetes.io/component") == component]
+                if pod["metadata"].get("labels", {}).get("app.kubernetes.io/component") == component]
 
     def trace(self, node):
         """The node daemon's events."""

@@ -4,16 +4,18 @@ what stays when Crossover goes.
 
 import json
 import os
+import time
 import unittest
+from dataclasses import replace
 from pathlib import Path
 
-from benchmarks import evaluate, pairs
+from benchmarks import evaluate, pairs, session
 from benchmarks.commands import Build
-from tests.cluster.pods import SLOT, with_slots
-from tests.cluster.release import Release
+from tests.cluster.pods import SLOT, restricted, with_slots
+from tests.cluster.release import NAMESPACE, Release
 from tests.cluster.rig import Cluster, gone, phase, true
 from tests.cluster.software_gpus import SoftwareGpus
-from tests.cluster.training import TrainingJob, load_image
+from tests.cluster.training import OWN_PRELOAD, TrainingJob, load_image
 
 _TEAM = "team"
 _SHELL = "crossover.test/shell:1"
@@ -21,9 +23,13 @@ _KEY = "digits"  # all jobs here are one training: the first is learnt alone, th
 _SHAPE = pairs.Shape(0.6, compute_ms=20.0, iterations=150, warm_up=40)
 _TRIES = 3  # the best of which counts: two cores play two nodes and a control plane
 _LEARNT_WITHIN_S = 90.0
+_MARK = "crossover-helm-test"
+_FAST = replace(_SHAPE.machine(), node_link_bytes_per_s=1e9)
+_LONG = (700, 2000, 6000)  # iterations of jobs that are to outlast an upgrade and a rollback; the first that do count
 # What uninstalling leaves, by its own words (charts/crossover/README.md).
 _STAYS = {"customresourcedefinition/gpunodes.crossover.dev", "customresourcedefinition/jobprofiles.crossover.dev",
           "secret/crossover-admission", "lease/crossover-scheduler"}
+_FILES_STAY = {"/var/lib/crossover", "/run/crossover"}
 _KINDS = ("clusterrole", "clusterrolebinding", "role", "rolebinding", "serviceaccount", "configmap", "secret", "lease",
           "service", "daemonset", "deployment", "job", "poddisruptionbudget", "networkpolicy",
           "mutatingwebhookconfiguration", "validatingadmissionpolicy", "validatingadmissionpolicybinding",
@@ -35,7 +41,7 @@ class Helm(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        build = Build(Path(os.environ["BUILD"]))
+        cls.build = build = Build(Path(os.environ["BUILD"]))
         cls.cluster = Cluster(service_routing=True)
         cls.cluster.__enter__()
         cls.addClassCleanup(cls.cluster.__exit__)
@@ -47,20 +53,33 @@ class Helm(unittest.TestCase):
         cls.cluster.image_of(_SHELL, {"/bin/sleep": "/bin/sleep"})
         cls.release.install()
 
-    def job(self, name, seed):
-        return TrainingJob(self.cluster, _TEAM, _SHAPE.job(name, seed), self.gpus.machine.ranks,
-                           annotations={"crossover.dev/profile-key": _KEY}, by_hand=False)
-
-    def run_jobs(self, names, meanwhile=None):
-        """Their logs. `meanwhile`: called while they run."""
-        jobs = [self.job(name, seed) for seed, name in enumerate(names, 1)]
+    def run_jobs(self, names, shape=_SHAPE, meanwhile=None):
+        """Jobs of these names at once, the second with a library of its own preloaded; their logs. `meanwhile`: called
+        while they run."""
+        ranks = self.gpus.machine.ranks
+        jobs = [TrainingJob(self.cluster, _TEAM, shape.job(name, seed), ranks, by_hand=False,
+                            annotations={"crossover.dev/profile-key": _KEY},
+                            environment=OWN_PRELOAD if seed == 2 else None) for seed, name in enumerate(names, 1)]
         for job in jobs:
             job.create()
         if meanwhile:
             for job in jobs:
                 self.cluster.wait_for("pod", job.pod(0)["metadata"]["name"], phase("Running"), _TEAM)
             meanwhile()
-        return [job.finish() for job in jobs]
+        found = [job.finish() for job in jobs]
+        for job in jobs[1:]:
+            self.assertGreaterEqual(job.own_preloads, ranks, "the image's own LD_PRELOAD")
+        return found
+
+    def digests(self, iterations):
+        """Of the losses of the two jobs where nothing of ours is, nor of Kubernetes: each alone, as plain processes."""
+        shape = replace(_SHAPE, iterations=iterations, compute_ms=1.0)
+        plans = [session.Plan(_FAST, (shape.job("alone", seed),)) for seed in (1, 2)]
+        return [session.run(self.build, plan, _MARK).job("alone").digest for plan in plans]
+
+    def pods_of(self, jobs):
+        return [pod for pod in self.cluster.get("pods", namespace=_TEAM)
+                if pod["metadata"].get("labels", {}).get("batch.kubernetes.io/job-name") in jobs]
 
     def test_1_all_of_it_is_ready(self):
         for component, count in (("extender", 2), ("deviceplugin", 2), ("mps", 2)):
@@ -77,55 +96,85 @@ class Helm(unittest.TestCase):
         said = self.release.do("test").stdout
         self.assertRegex(said, "Phase: +Succeeded")
         self.assertNotIn("Failed", said)
+        self.assertEqual(self.try_webhook("it-answers"), "Succeeded")
+        self.cluster.kubectl("label", "namespace", "default", "crossover.dev/webhook=ignore")
+        self.assertEqual(self.try_webhook("it-does-not"), "Failed", "the control: nobody asks it there")
+        self.cluster.kubectl("label", "namespace", "default", "crossover.dev/webhook-")
 
-    def test_3_two_jobs_take_turns_and_an_upgrade_costs_no_step(self):
+    def try_webhook(self, name):
+        """What becomes of a pod that does what helm test does, once."""
+        image = self.release.values()["extender"]["image"]
+        command = ["crossover-extender", "--try-webhook", "default"]
+        pod = restricted(name, f"{image['repository']}:{image['tag']}", command, serviceAccountName="default")
+        self.cluster.kubectl("create", "clusterrolebinding", name, "--clusterrole", "edit", "--serviceaccount",
+                             f"{NAMESPACE}:default")
+        self.cluster.kubectl("create", "--namespace", NAMESPACE, "--filename", "-", input=json.dumps(pod))
+        return self.cluster.wait_for("pod", name, phase("Succeeded", "Failed"), NAMESPACE)["status"]["phase"]
+
+    def test_3_two_jobs_take_turns(self):
         alone = self.run_jobs(["alone"])[0]
         solo = evaluate.solo_of(alone, _SHAPE.warm_up)
         self.cluster.wait_for_any("jobprofiles", lambda profile: profile["spec"].get("key") == _KEY and profile.get(
             "status", {}).get("peakMemoryBytes"), _TEAM, _LEARNT_WITHIN_S)
+        self.assertEqual(alone.digest, self.digests(_SHAPE.iterations)[0])
+        self.assertFalse(self.turns_alternate({f"{_TEAM}/alone"}), "the control: one job has nobody to take turns with")
         cycles = []
         for number in range(_TRIES):
             names = [f"alpha-{number}", f"beta-{number}"]
             jobs = self.run_jobs(names)
             self.assertEqual(jobs[0].digest, alone.digest, "the losses of the job that was alone before")
+            self.assertNotEqual(jobs[1].digest, alone.digest, "the control")
+            for pod in self.pods_of(names):  # they name no budget: theirs is what was learnt
+                self.assertGreater(int(pod["metadata"]["annotations"]["crossover.dev/status-gpu-memory"]), 0)
             cycles.append(evaluate.shared_of(jobs, [solo] * 2, 1.0, _SHAPE.warm_up).cycle_ms)
             if self.turns_alternate({f"{_TEAM}/{name}" for name in names}) and min(cycles) < 0.9 * 2 * solo.step_ms:
+                return
+        self.fail(f"cycles of {cycles} ms, one after the other {2 * solo.step_ms:.1f} ms; {self.release.said()}")
+
+    def test_4_an_upgrade_and_a_rollback_beneath_running_jobs_cost_no_step(self):
+        for iterations in _LONG:
+            names = [f"over-{iterations}", f"under-{iterations}"]
+            beneath = []
+            jobs = self.run_jobs(names, replace(_SHAPE, iterations=iterations),
+                                 lambda names=names, beneath=beneath: beneath.append(self.replace_all(names)))
+            since_ns, lasted = beneath[0]
+            if lasted:
                 break
         else:
-            self.fail(f"cycles of {cycles} ms, one after the other {2 * solo.step_ms:.1f} ms; {self.release.said()}")
-        self.upgrade_beneath(alone)
+            self.fail(f"jobs of {_LONG[-1]} iterations ended before the rollback had")
+        self.assertEqual([job.digest for job in jobs], self.digests(iterations), "no step is lost, none is different")
+        self.assertNotEqual(jobs[0].digest, self.digests(iterations - 1)[0], "the control: a step less shows")
+        self.assertTrue(self.turns_alternate({f"{_TEAM}/{name}" for name in names}, since_ns), "they go on after it")
 
-    def upgrade_beneath(self, alone):
-        """All pods of ours but MPS are made anew, twice, while two jobs run."""
-        before = self.uids()
+    def replace_all(self, names):
+        """All pods of ours but MPS are made anew, twice. (When that was done, whether the jobs ran all the while)"""
+        mps, first = self.uids("mps"), self.uids("extender", "deviceplugin")
+        changed = {"podAnnotations": {"example.org/restarted": "yes"}}
+        self.release.upgrade(deviceplugin=changed, extender=changed)
+        second = self.uids("extender", "deviceplugin")
+        self.assertFalse(first & second)
+        self.release.do("rollback", "1", "--wait")
+        self.assertFalse(second & self.uids("extender", "deviceplugin"))
+        self.assertEqual(mps, self.uids("mps"), "its clients would end with it")
+        return time.monotonic_ns(), all(phase("Running")(pod) for pod in self.pods_of(names))
 
-        def upgrade():
-            changed = {"podAnnotations": {"example.org/restarted": "yes"}}
-            self.release.upgrade(deviceplugin=changed, extender=changed)
-            self.assertFalse(before & self.uids(), "others")
-            self.release.do("rollback", "1", "--wait")
-        mps = {pod["metadata"]["uid"] for pod in self.release.pods("mps")}
-        jobs = self.run_jobs(["over", "under"], upgrade)
-        self.assertEqual(jobs[0].digest, alone.digest, "no step was lost, and none was different")
-        self.assertEqual(mps, {pod["metadata"]["uid"] for pod in self.release.pods("mps")})
-
-    def uids(self):
-        return {pod["metadata"]["uid"] for part in ("extender", "deviceplugin") for pod in self.release.pods(part)
+    def uids(self, *components):
+        return {pod["metadata"]["uid"] for component in components for pod in self.release.pods(component)
                 if not pod["metadata"].get("deletionTimestamp")}
 
-    def turns_alternate(self, gangs):
+    def turns_alternate(self, gangs, since_ns=0):
         """On every GPU: most turns of one job are followed by one of the other."""
         for number, node in enumerate(self.cluster.nodes):
             trace = self.release.trace(node)
             for uuid in self.gpus.uuids(number):
                 holds = [event.gang for event in trace if event.gpu == uuid and event.event == "hold"
-                         and event.gang in gangs]
+                         and event.gang in gangs and event.t_ns > since_ns]
                 changes = sum(one != other for one, other in zip(holds, holds[1:]))
                 if len(holds) < 60 or changes < 0.8 * len(holds):
                     return False
         return True
 
-    def test_4_uninstall_stops_while_pods_hold_slots(self):
+    def test_5_uninstall_stops_while_pods_hold_slots(self):
         pod = with_slots("holds", _SHELL, ["/bin/sleep", "1000"])
         pod["metadata"]["annotations"] = {"crossover.dev/share": "true", "crossover.dev/gang": "holds",
                                           "crossover.dev/gang-size": "1"}
@@ -139,13 +188,22 @@ class Helm(unittest.TestCase):
         self.cluster.kubectl("delete", "pod", "holds", "--namespace", _TEAM, "--now")
         self.cluster.wait_for("pod", "holds", gone, _TEAM)
 
-    def test_5_uninstall_leaves_what_is_stated(self):
+    def test_6_uninstall_leaves_what_is_stated(self):
         for node in self.cluster.nodes:
             self.cluster.wait_for("gpunode", node.name, lambda n: not n["status"].get("usedSlots"))
+        self.assertGreater(self.ours(), _STAYS, "the control")
+        self.assertGreater(self.files(), _FILES_STAY, "the control")
         self.release.do("uninstall", "--wait")
         self.assertEqual(self.ours(), _STAYS)
+        self.assertEqual(self.files(), _FILES_STAY)
         for node in self.cluster.nodes:
             self.cluster.wait_for("node", node.name, lambda n: n["status"]["allocatable"].get(SLOT, "0") == "0")
+
+    def files(self):
+        """Of ours on nodes: whatever is named so where programs keep such things."""
+        return {f"{place}/{file.name}" for node in self.cluster.nodes
+                for place in ("/run", "/etc/cdi", "/var/run/cdi", "/var/lib", "/var/lib/kubelet/device-plugins")
+                if node.reach(place).is_dir() for file in node.reach(place).iterdir() if "crossover" in file.name}
 
     def ours(self):
         found = set()
