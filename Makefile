@@ -15,9 +15,11 @@ install: ## install what the build and the tests need, as far as it is missing
 build: install ## build everything (preset dev, into build/dev)
 	@tools/build.sh dev all crossover_portable
 
-demo: install ## two jobs share four software GPUs on two nodes: a table, a report, a trace
+# Where no cluster can be had the demo does without, and says why.
+demo: install ## a Kubernetes of two nodes here, Crossover by helm install, two jobs: a table, a report, a trace; STAY=1 lets it stand
+	@[ "$$(id -u)" != 0 ] || tools/install.sh --cluster || true
 	@tools/build.sh release
-	@$(PYTHON) -m tools.demo
+	@$(PYTHON) -m tools.demo $(if $(STAY),--stay)
 
 demo-down: ## end what a killed demo may have left behind
 	@$(PYTHON) -m tools.demo --down

@@ -15,10 +15,11 @@ _LOG = "/out/log.jsonl"
 _DATA = "/usr/share/trainer/digits.csv"
 
 
-def load_image(cluster, build, data, name=IMAGE, files=()):
-    """The trainer, a shell, a library that containers may preload, and what else a test wants in it."""
-    programs = {"/usr/bin/trainer": build.trainer, "/bin/sh": "/bin/sh", "/bin/cat": "/bin/cat", _DATA: data,
-                OWN_PRELOAD["LD_PRELOAD"]: build.test_library("own_preload", "tests/cluster")}
+def load_image(cluster, build, data, name=IMAGE, files=(), own_preload=True):
+    """The trainer, a shell, what else a test wants in it, and a library of the tests that containers may preload."""
+    programs = {"/usr/bin/trainer": build.trainer, "/bin/sh": "/bin/sh", "/bin/cat": "/bin/cat", _DATA: data}
+    if own_preload:
+        programs[OWN_PRELOAD["LD_PRELOAD"]] = build.test_library("own_preload", "tests/cluster")
     cluster.image_of(name, {**programs, **dict(files)}, provided=("libnccl.so.2",))  # of the software GPU
 
 

@@ -1,22 +1,31 @@
-"""Command line of the demo: `python3 -m tools.demo [--build DIR] [--down]`."""
+"""Command line of the demo: `python3 -m tools.demo [--build DIR] [--stay] [--down]`."""
 
-import shutil
+import contextlib
+import subprocess
 import sys
 import time
 from pathlib import Path
 
 from benchmarks.arguments import Parser
 from benchmarks.commands import Build
-from benchmarks.processes import Failed, find_marked, interruptible, kill_marked
+from benchmarks.processes import Failed, find_marked, interruptible, kill_marked, until_interrupted
+from tests.cluster.rig import Refused, removal
 from tools.demo import demo, table
+from tools.demo.cluster import ClusterDemo
+from tools.demo.processes import ProcessDemo
 
 
 def main():
-    parser = Parser(prog="demo", description="Two training jobs take turns on software GPUs.")
+    parser = Parser(prog="demo", description="Two training jobs take turns on software GPUs, in a Kubernetes cluster "
+                    "on this machine; where there can be none, as plain processes.")
     parser.add_argument("--build", type=Path, default=Path("build/release"), help="build directory (%(default)s)")
     parser.add_argument("--out", type=Path, help="where report.html and trace.json go (<build>/demo)")
-    parser.add_argument("--no-namespaces", action="store_true", help="run both nodes as plain processes")
-    parser.add_argument("--keep-logs", action="store_true", help="keep every log of the runs under <out>/logs")
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--cluster", action="store_true", help="in a cluster or not at all")
+    where.add_argument("--processes", action="store_true", help="as plain processes, without a cluster")
+    parser.add_argument("--stay", action="store_true", help="let the cluster stand until Ctrl-C, to look around")
+    parser.add_argument("--no-namespaces", action="store_true", help="of plain processes: without namespaces")
+    parser.add_argument("--keep-logs", action="store_true", help="of plain processes: keep every log under <out>/logs")
     parser.add_argument("--down", action="store_true", help="remove what a killed demo may have left, and end")
     options = parser.parse_args()
     if options.down:
@@ -31,19 +40,41 @@ def main():
     except KeyboardInterrupt:
         print("demo: interrupted; nothing is left behind", file=sys.stderr)
         return 130
-    except (Failed, ValueError) as failure:
+    except (Failed, ValueError, OSError) as failure:
         print(f"demo: {failure}", file=sys.stderr)
         return 1
 
 
 def show(build, options):
+    """Where a cluster can be had, in one; what fails once it stands is a failure, and not a reason to do without."""
     began = time.monotonic()
-    out = (options.out or build.top / "demo").resolve()
-    print("Two jobs of four ranks, two nodes with two software GPUs each.", flush=True)
-    course = demo.Demo(build, lambda line: print(line, flush=True), not options.no_namespaces,
-                       out / "logs" if options.keep_logs else None)
-    outcome, ours = course.run()
-    page, trace = demo.write(outcome, ours, out)
+    say("Two jobs of four ranks, two nodes with two software GPUs each.")
+    with contextlib.ExitStack() as stack:
+        if not options.processes:
+            try:
+                course = stack.enter_context(ClusterDemo(build, say))
+            except (Refused, Failed, OSError, subprocess.SubprocessError) as failure:
+                if options.cluster:
+                    raise Failed(f"no cluster can be had here: {failure}") from failure
+                say(f"No cluster can be had here: {failure}\nSo the jobs run as plain processes, without Kubernetes.")
+            else:
+                return run(course, build, options, began)
+        logs = folder(build, options) / "logs" if options.keep_logs else None
+        return run(ProcessDemo(build, say, not options.no_namespaces, logs), build, options, began)
+
+
+def say(line):
+    print(line, flush=True)
+
+
+def folder(build, options):
+    return (options.out or build.top / "demo").resolve()
+
+
+def run(course, build, options, began):
+    """The course, and what it shows; the exit code."""
+    outcome, turns = course.run()
+    page, trace = demo.write(outcome, turns, folder(build, options))
     print("\n" + table.text(outcome) + "\n")
     for line in outcome.conditions:
         print(f"  {line}")
@@ -51,17 +82,30 @@ def show(build, options):
     print(f"took {time.monotonic() - began:.0f} s")
     for fault in outcome.faults:
         print(f"demo: {fault}", file=sys.stderr)
+    if options.stay and isinstance(course, ClusterDemo):
+        stay(course)
     return 1 if outcome.faults else 0
+
+
+def stay(course):
+    """Let whoever started it look around."""
+    print("\nThe cluster stands until Ctrl-C:\n")
+    for line in course.how_to_look():
+        print(f"  {line}")
+    sys.stdout.flush()
+    with contextlib.suppress(KeyboardInterrupt):
+        until_interrupted()
 
 
 def down():
     """End what carries the demo's mark. Namespaces and their interfaces end with their processes."""
     killed = kill_marked(demo.MARK)
-    left = [p for base in ("/dev/shm", "/tmp") for p in Path(base).glob(f"{demo.MARK}-*")]
-    for path in left:
-        shutil.rmtree(path, ignore_errors=True)
-    print(f"demo-down: {killed} processes ended, {len(left)} directories removed")
-    return 1 if find_marked(demo.MARK) else 0
+    directories = removal.directories(f"{demo.MARK}-")
+    left = [what for directory in directories for what in removal.clean(directory)]
+    print(f"demo-down: {killed} processes ended, {len(directories)} directories removed")
+    for what in left:
+        print(f"demo-down: {what} could not be removed", file=sys.stderr)
+    return 1 if left or find_marked(demo.MARK) else 0
 
 
 if __name__ == "__main__":

@@ -24,19 +24,21 @@ class Cluster:
     service_routing  run kube-proxy: services of other than the API server can be reached at their addresses
     extenders        the scheduler's, as in KubeSchedulerConfiguration
     api_server, controllers  flags of them, besides the usual ones
+    prefix           of its name, which marks all that it is made of
     kubelet          settings of KubeletConfiguration, over those of configuration.py
     kube_version, containerd_version  others than KUBE_VERSION and CONTAINERD_VERSION or the installer's defaults, by
                      their beginning: "1.31". What is none of those that versions.py knows is Refused
     """
 
     def __init__(self, nodes=2, service_routing=False, extenders=(), kubelet=None, kube_version=None,
-                 containerd_version=None, api_server=(), controllers=()):
+                 containerd_version=None, api_server=(), controllers=(), prefix=removal.PREFIX):
         self._numbers = range(1, nodes + 1)
         self._service_routing = service_routing
         self._extenders, self._api_server, self._controllers = extenders, api_server, controllers
         self._kubelet = kubelet or {}
         self._kube_version = kube_version
         self._containerd_version = containerd_version
+        self._prefix = prefix
         self._stack = contextlib.ExitStack()
         self.image_environment = {}  # of images that are made after it was set
 
@@ -123,7 +125,7 @@ class Cluster:
         self.wait_for_servers(f"{SERVER}/readyz")
 
     def _set_up(self, programs, stack):
-        self.directory = removal.new_directory()
+        self.directory = removal.new_directory(self._prefix)
         # First in, last out: it removes what the others leave, and all of it should this process be killed.
         stack.callback(removal.Janitor(self.directory).finish)
         self.processes = stack.enter_context(Processes(self.directory.name))

@@ -24,11 +24,11 @@ LOCK = "lock"
 _SHARED_MEMORY = "/dev/shm"
 
 
-def new_directory():
+def new_directory(prefix=PREFIX):
     """A directory for a cluster: in memory if there is room and programs may be started from there."""
     base = _SHARED_MEMORY if _has_room(_SHARED_MEMORY) else tempfile.gettempdir()
-    sweep(base)
-    directory = Path(tempfile.mkdtemp(prefix=PREFIX, dir=base))
+    sweep(base, prefix)
+    directory = Path(tempfile.mkdtemp(prefix=prefix, dir=base))
     directory.chmod(0o711)  # what pods are given of it has to be reachable for their users
     return directory
 
@@ -62,9 +62,14 @@ def clean(directory):
     return left + ([str(directory)] if directory.exists() else [])
 
 
-def sweep(base):
+def directories(prefix):
+    """Of all clusters whose names begin so."""
+    return [path for base in (_SHARED_MEMORY, tempfile.gettempdir()) for path in Path(base).glob(f"{prefix}*")]
+
+
+def sweep(base, prefix=PREFIX):
     """Remove the clusters under `base` that have lost both owner and janitor, to a `kill -9` of either say."""
-    for directory in Path(base).glob(f"{PREFIX}*"):
+    for directory in Path(base).glob(f"{prefix}*"):
         with contextlib.suppress(OSError), open(directory / LOCK, encoding="ascii") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             clean(directory)

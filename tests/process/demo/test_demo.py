@@ -24,8 +24,8 @@ class Demo(unittest.TestCase):
             self.skipTest("another demo runs on this machine")
         self.addCleanup(kill_marked, MARK)
 
-    def start(self, environment=None):
-        command = [sys.executable, "-B", "-m", "tools.demo", "--build", str(self.build.top)]
+    def start(self, environment=None, where=("--processes",)):
+        command = [sys.executable, "-B", "-m", "tools.demo", *where, "--build", str(self.build.top)]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                                    env={**os.environ, **(environment or {})})
         self.addCleanup(process.stdout.close)
@@ -41,6 +41,14 @@ class Demo(unittest.TestCase):
         trace = json.loads((self.build.top / "demo" / "trace.json").read_text(encoding="utf-8"))
         self.assertIn("alpha holds", json.dumps(trace))
         self.assertEqual(directories(MARK), [])
+
+    def test_where_no_cluster_can_be_had_it_says_why_and_does_without(self):
+        demo = self.start({"CROSSOVER_CACHE": self.directory.name}, where=())
+        said, _ = demo.communicate(timeout=90)
+        self.assertEqual(demo.returncode, 0, said)
+        self.assertRegex(said, "No cluster can be had here: .*(root|missing: )")
+        self.assertIn("plain processes", said)
+        self.assertIn("both, Crossover", said)
 
     def test_signals_leave_nothing(self):
         before = interfaces()

@@ -1,0 +1,49 @@
+"""`make demo` from a cluster to a report, and what it leaves behind."""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+from benchmarks.processes import find_marked
+from tests.cluster.rig import removal
+from tools.demo.demo import MARK
+
+
+class Demo(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.out = Path(folder.name)
+
+    def demo(self, *words, environment=None):
+        """The finished process; never without a cluster."""
+        command = [sys.executable, "-B", "-m", "tools.demo", "--cluster", "--build", os.environ["BUILD"], "--out",
+                   str(self.out), *words]
+        return subprocess.run(command, capture_output=True, text=True, check=False,
+                              env={**os.environ, **(environment or {})})
+
+    def test_to_the_end(self):
+        done = self.demo()
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertNotIn("plain processes", done.stdout)
+        gain = {row: float(re.search(rf"^{row} .* ([0-9.]+)x ", done.stdout, re.MULTILINE)[1])
+                for row in ("free-running, MPS", "Crossover")}
+        said = float(re.search(r"Prometheus says: gain ([0-9.]+)x", done.stdout)[1])
+        self.assertGreater(gain["Crossover"], gain["free-running, MPS"])  # which is the control
+        self.assertAlmostEqual(said, gain["Crossover"], delta=0.5 * (gain["Crossover"] - 1))
+        self.assertIn("turn was ever held by two at once", (self.out / "report.html").read_text(encoding="utf-8"))
+        self.assertIn("alpha holds", (self.out / "trace.json").read_text(encoding="utf-8"))
+        self.assertEqual((find_marked(MARK), removal.directories(MARK)), ([], []))
+
+    def test_without_its_programs_it_does_not_do_something_else(self):
+        done = self.demo(environment={"CROSSOVER_CACHE": str(self.out)})
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stderr, "^demo: no cluster can be had here: missing: .*tools/install.sh --cluster")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,150 @@
+"""The demo in earnest: a Kubernetes of two nodes on this machine, Crossover as `helm install` puts it there, two jobs
+that share by an annotation, and a Prometheus that says what it gains.
+"""
+
+import contextlib
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from benchmarks import logs
+from tests.cluster.pods import SLOT
+from tests.cluster.prometheus import Prometheus
+from tests.cluster.release import Release
+from tests.cluster.rig import Cluster
+from tests.cluster.rig.versions import TREE
+from tests.cluster.software_gpus import SoftwareGpus
+from tests.cluster.training import TrainingJob, load_image
+from tools.demo import demo
+
+PREFIX = f"{demo.MARK}-cluster-"
+_TEAM = "team"
+_DATA = TREE / "examples/data/digits.csv"
+_LEARNT_WITHIN_S = 90.0  # a node says every half minute what it has learnt
+# All jobs of the demo are one training: what the first run teaches holds for the others.
+_PROFILE = {"crossover.dev/profile-key": "digits"}
+_ITERATIONS = 450  # the daemons' own figures are means over ten seconds
+# Of all GPUs, as the daemons say it, at the end of the time in which both jobs ran.
+_GAIN = f'avg(avg_over_time(crossover_gain_ratio{{namespace="{_TEAM}"}}[5s]))'
+
+
+@dataclass
+class Cpu:
+    """The share of all cores' time that was used since it was made."""
+
+    def __post_init__(self):
+        self._before = self._now()
+
+    @staticmethod
+    def _now():
+        fields = [int(word) for word in Path("/proc/stat").read_text(encoding="ascii").splitlines()[0].split()[1:9]]
+        return sum(fields), fields[3] + fields[4]
+
+    def used(self):
+        (total, idle), (before, idle_before) = self._now(), self._before
+        return 1 - (idle - idle_before) / max(1, total - before)
+
+
+class ClusterDemo:
+    """`say`: where progress goes. A context; entering it is what can fail on a strange machine (Refused, Failed)."""
+
+    def __init__(self, build, say, iterations=_ITERATIONS):
+        self._build, self._say, self._iterations = build, say, iterations
+        self._machine = demo.machine()
+        self._stack = contextlib.ExitStack()
+
+    def __enter__(self):
+        with self._step("a Kubernetes of two nodes"), contextlib.ExitStack() as stack:
+            self.cluster = stack.enter_context(Cluster(service_routing=True, prefix=PREFIX))
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(self, *exc):
+        self._stack.close()
+
+    def run(self):
+        """(outcome, demo.Turns)"""
+        self._install()
+        alone = [self._run(f"{name} alone", (f"{name}-alone",), first=seed)[0]
+                 for seed, name in enumerate(demo.NAMES, 1)]
+        with self._step("what they need is learnt"):
+            self.cluster.wait_for_any("jobprofiles", _is_learnt, _TEAM, _LEARNT_WITHIN_S)
+        free = self._run("both, free-running, MPS", [f"{name}-free" for name in demo.NAMES],
+                         {"crossover.dev/mode": "off"})
+        cpu = Cpu()
+        ours = self._run("both, Crossover", demo.NAMES)
+        used = cpu.used()
+        turns = demo.Turns(self._trace(demo.NAMES), tuple(ours))
+        gain = self._gain(ours)
+        outcome = demo.judge(alone, [demo.Together("free-running, MPS", tuple(free)),
+                                     demo.Together("Crossover", tuple(ours))], turns,
+                             self._conditions(alone, used, gain))
+        if gain is None:
+            outcome = replace(outcome, faults=(*outcome.faults, f"Prometheus has nothing for {_GAIN}"))
+        return outcome, turns
+
+    def how_to_look(self):
+        """Lines for whoever wants to look around while it stands."""
+        lines = [f"alias kubectl='{' '.join(self.cluster.kubectl.command([]))}'"]
+        return lines + [f"alias {node.name}='{' '.join(node.enter([]))}'" for node in self.cluster.nodes]
+
+    def _install(self):
+        with self._step("images, software GPUs"):
+            self._gpus = SoftwareGpus(self.cluster, self._machine, self._build.gpu_libraries)
+            self._release = Release(self.cluster, self._build, self._gpus)
+            self._release.prepare()
+            self.cluster.namespace(_TEAM)
+            load_image(self.cluster, self._build, _DATA, own_preload=False)
+        with self._step("helm install crossover charts/crossover --wait"):
+            self._release.install()
+            slots = str(2 * self._machine.gpus_per_node)
+            for node in self.cluster.nodes:
+                self.cluster.wait_for("node", node.name, lambda n: n["status"]["allocatable"].get(SLOT) == slots)
+        with self._step("Prometheus"):
+            self._prometheus = Prometheus(self.cluster)
+            self._prometheus.start(self._release.pods("deviceplugin"))
+
+    def _run(self, what, names, annotations=None, first=1):
+        """The logs of jobs of these names that run at once."""
+        with self._step(what):
+            jobs = [TrainingJob(self.cluster, _TEAM, job, self._machine.ranks, by_hand=False,
+                                annotations={**_PROFILE, **(annotations or {})})
+                    for job in demo.jobs(self._iterations, names, first)]
+            for job in jobs:
+                job.create()
+            return [job.finish() for job in jobs]
+
+    def _gain(self, jobs):
+        """What Prometheus says; None: nothing."""
+        _, end_ns = logs.shared_window(jobs, demo.WARM_UP)
+        at = time.time() - (time.monotonic_ns() - end_ns) / 1e9
+        found = self._prometheus.query(_GAIN, at)
+        return found[0][1] if found else None
+
+    def _conditions(self, alone, cpu_used, gain):
+        programs = self.cluster.setup.programs
+        return [*demo.in_words(self._machine, alone[0].ranks[0].summary),
+                f"Kubernetes {programs.kube_version} with containerd {programs.containerd_version}, two nodes on this "
+                "machine, service routing, RBAC, no DNS; Crossover by helm install; GPUs given through "
+                f"{'CDI' if self.cluster.has_cdi else 'device files'}",
+                "the jobs are Indexed Jobs of pods at the level restricted of Pod Security, which ask for "
+                'nvidia.com/gpu and share by crossover.dev/share: "true"; free-running: crossover.dev/mode: "off"',
+                f"Prometheus says: gain {'unknown' if gain is None else f'{gain:.2f}x'}, by {_GAIN}",
+                f"with Crossover {cpu_used:.0%} of all cores were used, pods' start and the control plane included"]
+
+    def _trace(self, names):
+        """The node daemons' events of these jobs."""
+        gangs = {f"{_TEAM}/{name}" for name in names}
+        events = [event for node in self.cluster.nodes for event in self._release.trace(node)]
+        return tuple(sorted((event for event in events if event.gang in gangs), key=lambda event: event.t_ns))
+
+    @contextlib.contextmanager
+    def _step(self, what):
+        began = time.monotonic()
+        self._say(f"  {what} ...")
+        yield
+        self._say(f"  {what}: {time.monotonic() - began:.1f} s")
+
+
+def _is_learnt(profile):
+    return profile.get("status", {}).get("peakMemoryBytes")
