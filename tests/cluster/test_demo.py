@@ -19,11 +19,14 @@ class Demo(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.out = Path(folder.name)
 
-    def demo(self, *words, environment=None):
-        """The finished process; never without a cluster."""
-        command = [sys.executable, "-B", "-m", "tools.demo", "--cluster", "--build", os.environ["BUILD"], "--out",
-                   str(self.out), *words]
-        return subprocess.run(command, capture_output=True, text=True, check=False,
+    def command(self):
+        """Of a demo that never does without a cluster."""
+        return [sys.executable, "-B", "-m", "tools.demo", "--cluster", "--build", os.environ["BUILD"], "--out",
+                str(self.out)]
+
+    def demo(self, environment=None):
+        """The finished process."""
+        return subprocess.run(self.command(), capture_output=True, text=True, check=False,
                               env={**os.environ, **(environment or {})})
 
     def test_to_the_end(self):
@@ -35,8 +38,20 @@ class Demo(unittest.TestCase):
         said = float(re.search(r"Prometheus says: gain ([0-9.]+)x", done.stdout)[1])
         self.assertGreater(gain["Crossover"], gain["free-running, MPS"])  # which is the control
         self.assertAlmostEqual(said, gain["Crossover"], delta=0.5 * (gain["Crossover"] - 1))
-        self.assertIn("turn was ever held by two at once", (self.out / "report.html").read_text(encoding="utf-8"))
+        self.assertIn("turns in the whole trace", (self.out / "report.html").read_text(encoding="utf-8"))
         self.assertIn("alpha holds", (self.out / "trace.json").read_text(encoding="utf-8"))
+        self.assertEqual((find_marked(MARK), removal.directories(MARK)), ([], []))
+
+    def test_down_ends_one_that_runs(self):
+        with subprocess.Popen(self.command(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as demo:
+            while "images" not in (line := demo.stdout.readline()):
+                self.assertTrue(line, "it ended before")
+            self.assertEqual(len(removal.directories(MARK)), 1, "the control")
+            down = subprocess.run([sys.executable, "-B", "-m", "tools.demo", "--down"], capture_output=True, text=True,
+                                  check=False)
+            said, _ = demo.communicate(timeout=120)
+        self.assertEqual(down.returncode, 0, down.stdout + down.stderr)
+        self.assertEqual(demo.returncode, 1, said)
         self.assertEqual((find_marked(MARK), removal.directories(MARK)), ([], []))
 
     def test_without_its_programs_it_does_not_do_something_else(self):

@@ -4,7 +4,7 @@ from html import escape
 
 from tools.demo import table
 from tools.demo.timeline import svg
-from tools.demo.turns import most_at_once, steady_window
+from tools.demo.turns import BLUR_MS, most_at_once, steady_window
 
 PICTURE_MS = 250
 
@@ -50,7 +50,7 @@ def _picture(turns):
         return '<p class="bad">No turns were traced.</p>'
     begin, end = _window(turns)
     at_once = most_at_once(turns)
-    said = ("no GPU's turn was ever held by two at once" if at_once <= 1 else
+    said = (f"no GPU's turn was ever held by two at once for longer than {BLUR_MS} ms" if at_once <= 1 else
             f'<span class="bad">up to {at_once} clients held one GPU\'s turn at once</span>')
     return (f"<p>{(end - begin) / 1e6:.0f} ms from the steady part of the run, as the arbiters traced it; "
             f"{len(turns)} turns in the whole trace, {said}.</p>\n{svg(turns, begin, end)}")

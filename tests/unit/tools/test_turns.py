@@ -32,6 +32,11 @@ class Turns(unittest.TestCase):
         both = self.turns + [turns.Turn(first.gpu, 9, "gamma", 0, first.begin_ns + 1, first.end_ns)]
         self.assertEqual(turns.most_at_once(both), 2)
 
+    def test_what_the_arbiters_saw_late_is_not(self):
+        first = self.turns[0]
+        late = first.end_ns - turns.BLUR_MS * samples.MS + 1
+        self.assertEqual(turns.most_at_once(self.turns + [turns.Turn(first.gpu, 9, "gamma", 0, late, first.end_ns)]), 1)
+
     def test_window_lies_where_all_take_turns(self):
         begin, end = turns.steady_window(self.turns, 60 * samples.MS)
         self.assertEqual(end - begin, 60 * samples.MS)
