@@ -1,5 +1,5 @@
-// The example jobs of manifests/examples, before the code that judges them in a cluster: their pods share, and it is
-// known of how many pods each job is.
+// The example jobs of manifests/examples, before the code that judges them in a cluster: their pods share,
+// and it is known of how many pods each job is.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <yaml-cpp/yaml.h>
