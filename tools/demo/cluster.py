@@ -3,6 +3,7 @@ that share by an annotation, and a Prometheus that says what it gains.
 """
 
 import contextlib
+import shlex
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -85,8 +86,8 @@ class ClusterDemo:
 
     def how_to_look(self):
         """Lines for whoever wants to look around while it stands."""
-        lines = [f"alias kubectl='{' '.join(self.cluster.kubectl.command([]))}'"]
-        return lines + [f"alias {node.name}='{' '.join(node.enter([]))}'" for node in self.cluster.nodes]
+        lines = [f"alias kubectl='{shlex.join(self.cluster.kubectl.command([]))}'"]
+        return lines + [f"alias {node.name}='{shlex.join(node.enter([]))}'" for node in self.cluster.nodes]
 
     def _install(self):
         with self._step("images, software GPUs"):
@@ -125,8 +126,7 @@ class ClusterDemo:
         programs = self.cluster.setup.programs
         return [*demo.in_words(self._machine, alone[0].ranks[0].summary),
                 f"Kubernetes {programs.kube_version} with containerd {programs.containerd_version}, two nodes on this "
-                "machine, service routing, RBAC, no DNS; Crossover by helm install; GPUs given through "
-                f"{'CDI' if self.cluster.has_cdi else 'device files'}",
+                "machine, service routing, RBAC, no DNS; Crossover by helm install; GPUs given through CDI",
                 "the jobs are Indexed Jobs of pods at the level restricted of Pod Security, which ask for "
                 'nvidia.com/gpu and share by crossover.dev/share: "true"; free-running: crossover.dev/mode: "off"',
                 f"Prometheus says: gain {'unknown' if gain is None else f'{gain:.2f}x'}, by {_GAIN}",
