@@ -1,19 +1,16 @@
 #!/usr/bin/env bash
-# Runs the fuzzers of tests/fuzz: tools/fuzz.sh SECONDS [NAME]; builds them first (preset fuzz).
+# Runs the fuzzers of tests/fuzz: tools/fuzz.sh SECONDS [NAME...]; builds them first (preset fuzz).
 # As many at a time as there are cores. Exits 1 when one of them found something, after all have run.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 seconds=${1:-}
-only=${2:-}
 if [[ ! $seconds =~ ^[1-9][0-9]*$ ]]; then
-  echo "usage: tools/fuzz.sh SECONDS [NAME]; SECONDS is a whole number above 0" >&2
+  echo "usage: tools/fuzz.sh SECONDS [NAME...]; SECONDS is a whole number above 0" >&2
   exit 2
 fi
+shift
 corpora=${CROSSOVER_CACHE:-$HOME/.cache/crossover}/fuzz
-
-cmake --preset fuzz > /dev/null
-cmake --build --preset fuzz --target fuzzers
 
 run_fuzzer() {  # NAME
   local name=$1 log="build/fuzz/$1.log" corpus="$corpora/$1"
@@ -31,16 +28,22 @@ run_fuzzer() {  # NAME
   fi
 }
 
-names=()
-for source in tests/fuzz/fuzz_*.cc; do
-  name=${source##*/fuzz_}
-  name=${name%.cc}
-  [[ -f $source && ( -z $only || $only == "$name" ) ]] && names+=("$name")
-done
+names=("$@")
 if ((${#names[@]} == 0)); then
-  echo "tools/fuzz.sh: tests/fuzz has no fuzzer${only:+ named $only}" >&2
-  exit 2
+  for source in tests/fuzz/fuzz_*.cc; do
+    name=${source##*/fuzz_}
+    names+=("${name%.cc}")
+  done
 fi
+for name in "${names[@]}"; do
+  if [[ ! -f tests/fuzz/fuzz_$name.cc ]]; then
+    echo "tools/fuzz.sh: tests/fuzz has no fuzzer named $name" >&2
+    exit 2
+  fi
+done
+
+cmake --preset fuzz > /dev/null
+cmake --build --preset fuzz --target fuzzers
 
 status=0
 running=0
