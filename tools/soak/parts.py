@@ -96,5 +96,5 @@ def _leader(build, kills, seed):
     return "; ".join([*outcome.leaked, *late])
 
 
-PARTS = {"explore": explore, "fuzz": fuzz, "fuzz_strangers": fuzz_strangers, "kills": kill, "churn": churn, "faults": fault, "gangs": gangs,
-         "leaders": leader}
+PARTS = {"explore": explore, "fuzz": fuzz, "fuzz_strangers": fuzz_strangers, "kills": kill, "churn": churn,
+         "faults": fault, "gangs": gangs, "leaders": leader}
