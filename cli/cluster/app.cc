@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/cluster/advise.h"
 #include "cli/cluster/completion.h"
 #include "cli/cluster/doctor.h"
 #include "cli/cluster/explain.h"
@@ -78,6 +79,18 @@ void AddDoctor(CLI::App* app, Action* action) {
       [=] { *action = [options](const Kubectl& kubectl) { return ClusterDoctor(kubectl, *options); }; });
 }
 
+void AddAdvise(CLI::App* app, Action* action) {
+  auto options = std::make_shared<AdviseOptions>();
+  CLI::App* advise = app->add_subcommand("advise", "GPU hours that sharing would have saved, by namespace");
+  advise->add_option("-n,--namespace", options->name_space, "the only namespace (default: all)");
+  advise->add_option("--days", options->days, "how far to look back, 0.01 to 90")
+      ->check(CLI::Range(0.01, 90.0))
+      ->capture_default_str();
+  AddOutput(advise, &options->format);
+  advise->callback(
+      [=] { *action = [options](const Kubectl& kubectl) { return Advise(kubectl, *options); }; });
+}
+
 void AddCompletion(CLI::App* app, Action* action) {
   CLI::App* completion =
       app->add_subcommand("completion", "kubectl_complete-crossover, to be put on the PATH as an executable");
@@ -104,6 +117,7 @@ int ClusterMain(int argc, char** argv, const char* version) {
   AddTimeline(&app, &action);
   AddExplain(&app, &action);
   AddDoctor(&app, &action);
+  AddAdvise(&app, &action);
   AddCompletion(&app, &action);
   try {
     app.parse(argc, argv);

@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+import time
 import unittest
 from pathlib import Path
 
@@ -14,6 +15,7 @@ _HOME = "crossover-system"
 _TEAM = "team"
 _IMAGE = "crossover.test/daemon:1"
 _CONFIG = "socket: {path: /tmp/arbiter.sock}\napi: {socket: /run/crossover/api.sock}\nprofiles: off\n"
+_START = time.time()
 _TREE = Path(__file__).resolve().parents[2]
 
 
@@ -58,13 +60,18 @@ class KubectlPlugin(unittest.TestCase):
                                       "sharing": {"kind": "mps", "reason": ""},
                                       "gpus": [{"uuid": "GPU-1", "slots": 2, "healthy": True, "holders": [], **gpu}]}})
 
-    def plugin(self, *words, code=0, user="admin"):
+    def kubectl(self, *words, user="admin", path=None):
+        """kubectl with the plugin on its PATH, as a user would call it."""
         setup = self.cluster.setup
-        environment = {**os.environ, "PATH": f"{Path(setup.programs.path('kubectl')).parent}:{os.environ['PATH']}",
+        programs = [self.bin, Path(setup.programs.path("kubectl")).parent, *([path] if path else [])]
+        environment = {**os.environ, "PATH": ":".join([*map(str, programs), os.environ["PATH"]]),
+                       "KUBECONFIG": str(setup.kubeconfig(user)),
                        "KUBECACHEDIR": str(setup.directory / "kubectl-cache")}
-        command = [str(self.bin / "kubectl-crossover"), "--kubeconfig", str(setup.kubeconfig(user)), *words]
-        done = subprocess.run(dying_with_parent(self.cluster.enter(command, ("net",))), env=environment,
+        return subprocess.run(dying_with_parent(self.cluster.enter(["kubectl", *words], ("net",))), env=environment,
                               capture_output=True, text=True, timeout=120, check=False)
+
+    def plugin(self, *words, code=0, user="admin"):
+        done = self.kubectl("crossover", *words, user=user)
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         return done.stdout + (done.stderr if code else "")
 
@@ -120,8 +127,46 @@ class KubectlPlugin(unittest.TestCase):
         self.assertEqual({n: c["verdict"] for n, c in self.findings().items()},
                          {n: c["verdict"] for n, c in before.items()}, "the control")
 
+    def test_advise_adds_up_what_runs_would_have_saved(self):
+        run = {"beganAt": "2020-01-01T00:00:00Z", "lastSeen": "2020-01-01T00:00:00Z", "gpus": 2,
+               "computeSeconds": 0.02, "exposedSeconds": 0.012}
+        hours = {"beganAt": self.ago(5), "lastSeen": self.ago(1)}
+        for name in ("a", "b"):
+            profile = {"apiVersion": "crossover.dev/v1alpha1", "kind": "JobProfile",
+                       "metadata": {"name": name, "namespace": _TEAM}}
+            self.cluster.apply({**profile, "spec": {"key": name}})
+            status = {"runs": [{**run, "gang": f"{_TEAM}/{name}-old"}, {**run, **hours, "gang": f"{_TEAM}/{name}"}]}
+            self.cluster.kubectl("patch", "jobprofile", name, "--namespace", _TEAM, "--subresource", "status",
+                                 "--type", "merge", "--patch", json.dumps({"status": status}))
+        advice = json.loads(self.plugin("advise", "-o", "json"))["namespaces"][0]
+        self.assertEqual(advice["namespace"], _TEAM)
+        self.assertAlmostEqual(advice["gpuHours"], 16)
+        self.assertAlmostEqual(advice["savedGPUHours"], 16 * (1 - 1 / (0.95 * 1.6)), places=6)
+        self.assertIn(f"{_TEAM}/a and {_TEAM}/b: 1.52x", self.plugin("advise", "-n", _TEAM, "-o", "wide"))
+
+    @staticmethod
+    def ago(hours):
+        return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(_START - 3600 * hours))
+
+    def test_kubectl_completes_it(self):
+        script = self.cluster.directory / "kubectl_complete-crossover"
+        script.write_text(self.plugin("completion"), encoding="utf-8")
+        script.chmod(0o755)
+        complete = self.kubectl("__complete", "crossover", "e", path=script.parent).stdout
+        self.assertEqual(complete.splitlines()[0], "explain")
+        self.assertEqual(self.kubectl("__complete", "crossover", "top", "-o", "", path=script.parent).stdout.split()[:4],
+                         ["text", "wide", "json", "yaml"])
+        self.assertEqual(self.kubectl("__complete", "crossover", "top", "--node", "", path=script.parent)
+                         .stdout.split()[0], self.node)
+
     def test_who_may_not_look_is_told_so(self):
+        """As a user of namespaces, who may see neither nodes nor webhooks."""
+        self.assertIn("orbidden", self.plugin("doctor", code=1, user=self.node))
+        self.cluster.kubectl("create", "clusterrolebinding", "looks", "--clusterrole=view",
+                             f"--user=system:node:{self.node}")
+        self.addCleanup(self.cluster.kubectl, "delete", "clusterrolebinding", "looks")
         findings = self.findings(user=self.node)
+        self.assertEqual(findings["daemon_not_ready"]["verdict"], "ok")
         self.assertEqual(findings["webhook_missing"]["verdict"], "unknown")
         self.assertIn("orbidden", findings["webhook_missing"]["seen"])
 

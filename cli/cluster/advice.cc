@@ -1,0 +1,164 @@
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "cli/cluster/advise.h"
+#include "cli/cluster/objects.h"
+#include "cli/render/table.h"
+#include "common/kube/json.h"
+#include "common/kube/timestamp.h"
+
+namespace crossover::cli {
+namespace {
+
+using kube::At;
+
+constexpr double kEfficiency = 0.95;  // of extender/placement/settings.h, as is the next
+constexpr double kMinGain = 1.05;
+constexpr double kHour = 3600;
+
+struct Run {
+  std::string gang;
+  std::int64_t gpus = 0;
+  double began = 0, ended = 0;
+  double use = 0;  // of the GPU; 0: not known
+  double gpu_hours() const { return static_cast<double>(gpus) * (ended - began) / kHour; }
+};
+
+double NumberAt(const json& object, const char* key) {
+  const json& value = At(object, key);
+  return value.is_number() ? value.get<double>() : 0;
+}
+
+// By its own figures, else by those of the runs like it, else as a user says.
+double UseOf(const json& run, const json& profile) {
+  for (const json* figures : {&run, &At(profile, "status"), &At(profile, "spec")}) {
+    const double compute = NumberAt(*figures, "computeSeconds"), away = NumberAt(*figures, "exposedSeconds");
+    if (compute > 0 && away >= 0) return compute / (compute + away);
+  }
+  return 0;
+}
+
+// Gangs that are known to have met another: what that saved is no advice.
+std::set<std::string> Shared(const json& profiles) {
+  std::set<std::string> shared;
+  for (const json& profile : profiles) {
+    for (const json& meeting : ListAt(profile, {"status", "meetings"})) {
+      for (const json& gain : ListAt(meeting, {"gains"})) {
+        shared.insert(TextAt(gain, {"gang"}));
+        shared.insert(TextAt(gain, {"otherGang"}));
+      }
+    }
+  }
+  return shared;
+}
+
+std::map<std::string, std::vector<Run>> RunsByNamespace(const json& profiles, double since_s) {
+  const std::set<std::string> shared = Shared(profiles);
+  std::map<std::string, std::vector<Run>> runs;
+  for (const json& profile : profiles) {
+    for (const json& object : ListAt(profile, {"status", "runs"})) {
+      const auto began = kube::ParseTimestamp(TextAt(object, {"beganAt"}));
+      const auto ended = kube::ParseTimestamp(TextAt(object, {"lastSeen"}));
+      Run run{.gang = TextAt(object, {"gang"}), .gpus = CountAt(object, {}, "gpus")};
+      if (!began || !ended || run.gpus <= 0 || shared.contains(run.gang)) continue;
+      run.began = std::max(*began, since_s);
+      run.ended = *ended;
+      run.use = UseOf(object, profile);
+      if (run.ended > run.began) runs[NamespaceOf(profile)].push_back(std::move(run));
+    }
+  }
+  return runs;
+}
+
+struct Pair {
+  std::size_t a = 0, b = 0;
+  double gain = 0, saved_hours = 0;
+};
+
+std::optional<Pair> PairOf(const std::vector<Run>& runs, std::size_t a, std::size_t b) {
+  const Run &first = runs[a], &second = runs[b];
+  const double together = std::min(first.ended, second.ended) - std::max(first.began, second.began);
+  if (first.gpus != second.gpus || first.use <= 0 || second.use <= 0 || together <= 0) return std::nullopt;
+  const double gain = 2 * kEfficiency * std::min(1.0, 1 / (first.use + second.use));
+  if (gain < kMinGain) return std::nullopt;
+  const double hours = 2 * static_cast<double>(first.gpus) * together / kHour;
+  return Pair{.a = a, .b = b, .gain = gain, .saved_hours = hours * (1 - 1 / gain)};
+}
+
+std::vector<Pair> BestPairs(const std::vector<Run>& runs) {
+  std::vector<Pair> all, best;
+  for (std::size_t a = 0; a < runs.size(); ++a) {
+    for (std::size_t b = a + 1; b < runs.size(); ++b) {
+      if (const auto pair = PairOf(runs, a, b)) all.push_back(*pair);
+    }
+  }
+  std::stable_sort(all.begin(), all.end(),
+                   [](const Pair& x, const Pair& y) { return x.saved_hours > y.saved_hours; });
+  std::set<std::size_t> taken;
+  for (const Pair& pair : all) {
+    if (taken.contains(pair.a) || taken.contains(pair.b)) continue;
+    taken.insert({pair.a, pair.b});
+    best.push_back(pair);
+  }
+  return best;
+}
+
+json AdviceOf(const std::string& name_space, const std::vector<Run>& runs) {
+  double hours = 0, known = 0, saved = 0;
+  for (const Run& run : runs) {
+    hours += run.gpu_hours();
+    known += run.use > 0 ? run.gpu_hours() : 0;
+  }
+  json pairs = json::array();
+  for (const Pair& pair : BestPairs(runs)) {
+    saved += pair.saved_hours;
+    pairs.push_back({{"gangs", json::array({runs[pair.a].gang, runs[pair.b].gang})},
+                     {"gain", pair.gain},
+                     {"savedGPUHours", pair.saved_hours}});
+  }
+  return {{"namespace", name_space},
+          {"gpuHours", hours},
+          {"knownGPUHours", known},
+          {"savedGPUHours", saved},
+          {"pairs", pairs}};
+}
+
+}  // namespace
+
+json AdviceOf(const json& profiles, double since_s) {
+  json advice = json::array();
+  for (const auto& [name_space, runs] : RunsByNamespace(profiles, since_s))
+    advice.push_back(AdviceOf(name_space, runs));
+  return {{"namespaces", advice}};
+}
+
+std::string AdviceText(const json& advice, bool wide) {
+  std::vector<std::vector<std::string>> rows = {{"NAMESPACE", "GPU HOURS", "KNOWN", "SAVED"}};
+  std::string pairs;
+  double unknown = 0;
+  for (const json& entry : ListAt(advice, {"namespaces"})) {
+    const double hours = NumberAt(entry, "gpuHours"), known = NumberAt(entry, "knownGPUHours");
+    unknown += hours - known;
+    rows.push_back({TextAt(entry, {"namespace"}), Number(hours, 1), Number(known, 1),
+                    Number(NumberAt(entry, "savedGPUHours"), 1)});
+    for (const json& pair : ListAt(entry, {"pairs"})) {
+      const json& gangs = ListAt(pair, {"gangs"});
+      pairs += kube::Text(gangs[0]) + " and " + kube::Text(gangs[1]) + ": " +
+               Number(NumberAt(pair, "gain"), 2) + "x, " + Number(NumberAt(pair, "savedGPUHours"), 1) +
+               " GPU hours\n";
+    }
+  }
+  if (rows.size() == 1) return "no run is known that shared with none\n";
+  std::string text = Columns(rows);
+  if (unknown > 0.05)
+    text +=
+        "\nOf the rest it is not known what they need: jobs that are only observed do not show it. Let one "
+        "run in "
+        "mode enforce, or name computeSeconds and exposedSeconds in the JobProfile's spec.\n";
+  return text + (wide && !pairs.empty() ? "\n" + pairs : "");
+}
+
+}  // namespace crossover::cli

@@ -1,0 +1,113 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/cluster/advise.h"
+
+namespace crossover::cli {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+// From `from` to `to` o'clock on two GPUs.
+json Ran(const char* gang, const char* from, const char* to, double compute = 0.02, double away = 0.012) {
+  json run = {{"gang", gang},
+              {"beganAt", std::string("2027-01-15T") + from + ":00Z"},
+              {"lastSeen", std::string("2027-01-15T") + to + ":00Z"},
+              {"gpus", 2}};
+  if (compute > 0) run.update({{"computeSeconds", compute}, {"exposedSeconds", away}});
+  return run;
+}
+
+json Profile(const char* name_space, const json& runs) {
+  return {{"metadata", {{"name", "p"}, {"namespace", name_space}}}, {"status", {{"runs", runs}}}};
+}
+
+json Only(const json& profiles, double since_s = 0) {
+  const json advice = AdviceOf(profiles, since_s);
+  EXPECT_EQ(advice["namespaces"].size(), 1u) << advice;
+  return advice["namespaces"].empty() ? json() : advice["namespaces"][0];
+}
+
+TEST(AdviceTest, APairSavesWhatItWouldHaveGained) {
+  const json advice = Only(
+      json::array({Profile("team", json::array({Ran("a", "08:00", "12:00"), Ran("b", "10:00", "14:00")}))}));
+  EXPECT_DOUBLE_EQ(advice["gpuHours"], 16);
+  EXPECT_DOUBLE_EQ(advice["knownGPUHours"], 16);
+  EXPECT_DOUBLE_EQ(advice["pairs"][0]["gain"], 0.95 * 1.6) << "u is 0.625 each";
+  EXPECT_DOUBLE_EQ(advice["savedGPUHours"], 8 * (1 - 1 / (0.95 * 1.6))) << "of the two hours that both ran";
+}
+
+TEST(AdviceTest, EachRunIsInOnePairTheBestFirst) {
+  const json advice =
+      Only(json::array({Profile("team", json::array({Ran("a", "08:00", "12:00"), Ran("b", "08:00", "09:00"),
+                                                     Ran("c", "08:00", "12:00")}))}));
+  ASSERT_EQ(advice["pairs"].size(), 1u);
+  EXPECT_EQ(advice["pairs"][0]["gangs"], json::array({"a", "c"}));
+}
+
+TEST(AdviceTest, WhoCannotMeetSavesNothing) {
+  json other_gpus = Ran("b", "08:00", "12:00");
+  other_gpus["gpus"] = 4;
+  const auto saved = [](const json& other) {
+    return Only(json::array(
+        {Profile("team", json::array({Ran("a", "08:00", "12:00"), other}))}))["savedGPUHours"]
+        .get<double>();
+  };
+  EXPECT_GT(saved(Ran("b", "08:00", "12:00")), 0) << "the control";
+  EXPECT_EQ(saved(other_gpus), 0);
+  EXPECT_EQ(saved(Ran("b", "12:00", "14:00")), 0) << "at another time";
+  EXPECT_EQ(Only(json::array(
+                {Profile("team", json::array({Ran("a", "08:00", "12:00", 0.02, 0),
+                                              Ran("b", "08:00", "12:00", 0.02, 0)}))}))["savedGPUHours"],
+            0)
+      << "neither communicates";
+  const json apart = AdviceOf(json::array({Profile("team", json::array({Ran("a", "08:00", "12:00")})),
+                                           Profile("other", json::array({Ran("b", "08:00", "12:00")}))}),
+                              0);
+  for (const json& entry : apart["namespaces"]) EXPECT_EQ(entry["savedGPUHours"], 0) << "of other namespaces";
+}
+
+TEST(AdviceTest, RunsThatSharedAreNoAdvice) {
+  json profile = Profile("team", json::array({Ran("a", "08:00", "12:00"), Ran("b", "08:00", "12:00"),
+                                              Ran("c", "08:00", "12:00")}));
+  profile["status"]["meetings"] =
+      json::array({{{"gains", json::array({{{"gang", "a"}, {"otherGang", "b"}}})}}});
+  EXPECT_DOUBLE_EQ(Only(json::array({profile}))["gpuHours"], 8);
+  EXPECT_EQ(Only(json::array({profile}))["savedGPUHours"], 0);
+}
+
+TEST(AdviceTest, WhatIsNotKnownOfARunItsProfileMaySay) {
+  const json runs = json::array({Ran("a", "08:00", "12:00", 0), Ran("b", "08:00", "12:00", 0)});
+  json profile = Profile("team", runs);
+  json advice = Only(json::array({profile}));
+  EXPECT_EQ(advice["knownGPUHours"], 0);
+  EXPECT_THAT(AdviceText({{"namespaces", json::array({advice})}}, false), HasSubstr("only observed"));
+  profile["spec"] = {{"computeSeconds", 0.02}, {"exposedSeconds", 0.012}};
+  advice = Only(json::array({profile}));
+  EXPECT_DOUBLE_EQ(advice["knownGPUHours"], 16);
+  EXPECT_GT(advice["savedGPUHours"], 5);
+  const std::string wide = AdviceText({{"namespaces", json::array({advice})}}, true);
+  EXPECT_THAT(wide, HasSubstr("a and b: 1.52x, 5.5 GPU hours"));
+  EXPECT_THAT(wide, Not(HasSubstr("only observed")));
+}
+
+TEST(AdviceTest, LooksNoFurtherBackThanItIsTo) {
+  const json profiles =
+      json::array({Profile("team", json::array({Ran("a", "08:00", "12:00"), Ran("b", "08:00", "12:00")}))});
+  EXPECT_DOUBLE_EQ(Only(profiles, 1'800'007'200)["gpuHours"], 8) << "from 10:00 on";
+  EXPECT_TRUE(AdviceOf(profiles, 1'900'000'000)["namespaces"].empty());
+  EXPECT_THAT(AdviceText(AdviceOf(profiles, 1'900'000'000), false), HasSubstr("no run is known"));
+}
+
+TEST(AdviceTest, ObjectsMayBeAnything) {
+  EXPECT_TRUE(
+      AdviceOf(json::array({7, {{"status", {{"runs", {1, "x"}}}}}, nullptr}), 0)["namespaces"].empty());
+  EXPECT_TRUE(AdviceOf(json(), 0)["namespaces"].empty());
+}
+
+}  // namespace
+}  // namespace crossover::cli
