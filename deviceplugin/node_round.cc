@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "common/base/clock.h"
+#include "common/base/gpu_reasons.h"
 #include "common/logging/log.h"
 #include "deviceplugin/inventory/held_slots.h"
 #include "deviceplugin/inventory/rivals.h"
@@ -49,7 +50,7 @@ void NodeServices::WithholdGpus(const Checkpoint* kubelet, const std::vector<Pod
 
 // Why no GPU is to be given out; empty: they are.
 std::string NodeServices::WhyNone(const SharingChoice& choice) const {
-  if (node_.wishes().maintenance) return "the node is in maintenance";
+  if (node_.wishes().maintenance) return base::kInMaintenance;
   const bool by_cdi = AllocationNow().devices == DeviceStrategy::kCdi;
   const std::string no_cdi = by_cdi ? WhyNoCdi(node_.runtime()) : "";
   return no_cdi.empty() ? choice.withheld : no_cdi;
@@ -62,7 +63,7 @@ std::map<std::string, std::string> NodeServices::FindOthers(const Checkpoint& ku
   std::map<std::string, std::string> others = FindRivals(kubelet.registered, node_.allocatable(), uuids);
   auto pods_of_rivals = FindPodsOfRivals(kubelet.by_others, pods, uuids);
   for (const auto& [uuid, names] : pods_of_rivals)
-    others.emplace(uuid, "another device plugin has given it to pod " + *names.begin());
+    others.emplace(uuid, std::string(base::kOtherPlugin) + " has given it to pod " + *names.begin());
   for (const auto& [uuid, who] : occupants_.verdicts().strangers)
     others.emplace(uuid, OccupantJudge::Describe(who));
   if (sharing != Sharing::kExclusive)  // whoever has its one slot is alone

@@ -5,6 +5,7 @@
 #include "cli/cluster/checks.h"
 #include "cli/cluster/objects.h"
 #include "common/annotations/assignment.h"
+#include "common/base/gpu_reasons.h"
 #include "common/base/names.h"
 #include "common/kube/json.h"
 
@@ -15,13 +16,12 @@ using Says = std::function<bool(const std::string& why)>;
 
 bool Has(const std::string& text, const char* words) { return text.find(words) != std::string::npos; }
 
-// As deviceplugin/inventory/rivals.cc, occupants/judge.cc and occupants/notices.cc say it.
-bool OfRival(const std::string& why) { return Has(why, "another device plugin"); }
-bool OfStranger(const std::string& why) { return Has(why, "used by a process of"); }
-bool OfMaintenance(const std::string& why) { return Has(why, "in maintenance"); }
-bool OfMissingLibrary(const std::string& why) { return Has(why, "the library is not in it"); }
-bool OfSilentLibrary(const std::string& why) { return Has(why, "the library is in it and is not heard of"); }
-bool OfMode(const std::string& why) { return Has(why, "its mode is off"); }
+bool OfRival(const std::string& why) { return Has(why, base::kOtherPlugin); }
+bool OfStranger(const std::string& why) { return Has(why, base::kUsedByProcess); }
+bool OfMaintenance(const std::string& why) { return Has(why, base::kInMaintenance); }
+bool OfMissingLibrary(const std::string& why) { return Has(why, base::kLibraryMissing); }
+bool OfSilentLibrary(const std::string& why) { return Has(why, base::kLibrarySilent); }
+bool OfMode(const std::string& why) { return Has(why, base::kSwitchedOff); }
 
 Places Where(const ClusterFacts& facts, const char* key, const Says& says) {
   Places places;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "common/base/gpu_reasons.h"
+
 namespace crossover::deviceplugin {
 namespace {
 
@@ -40,7 +42,8 @@ std::map<std::string, std::string> FindRivals(
     if (ids.empty() || count == allocatable.end() || count->second == "0") continue;
     const bool all = StandsForAll(resource, ids);
     for (const std::string& uuid : uuids) {
-      if (all || Names(ids, uuid)) rivals.emplace(uuid, "another device plugin gives it out, as " + resource);
+      if (all || Names(ids, uuid))
+        rivals.emplace(uuid, std::string(base::kOtherPlugin) + " gives it out, as " + resource);
     }
   }
   return rivals;

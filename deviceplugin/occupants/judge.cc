@@ -1,10 +1,13 @@
 #include "deviceplugin/occupants/judge.h"
 
+#include "common/base/gpu_reasons.h"
+
 namespace crossover::deviceplugin {
 
 std::string OccupantJudge::Describe(const Occupant& stranger) {
-  if (!stranger.pod_uid) return "used by a process of no pod";
-  return "used by a process of pod " + *stranger.pod_uid + ", which has no slot of it";
+  const std::string used = base::kUsedByProcess;
+  if (!stranger.pod_uid) return used + " no pod";
+  return used + " pod " + *stranger.pod_uid + ", which has no slot of it";
 }
 
 OccupantJudge::Verdicts OccupantJudge::Judge(const std::vector<Occupant>& occupants, const Known& known,

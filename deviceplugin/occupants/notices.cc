@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/base/gpu_reasons.h"
+
 namespace crossover::deviceplugin {
 namespace {
 
@@ -43,10 +45,8 @@ UnhookedNotices NoticesOf(const std::vector<Occupant>& unhooked, const std::vect
     const auto& [gpu, uid] = culprit;
     const Pod* pod = FindPod(pods, uid);
     const bool off = pod != nullptr && is_off(*pod);
-    const char* why = off           ? ": its mode is off"
-                      : has_library ? ": the library is in it and is not heard of"
-                                    : ": the library is not in it";
-    const std::string what = "pod " + (pod != nullptr ? NameOf(*pod) : uid) + kTakesNoPart + why;
+    const char* why = off ? base::kSwitchedOff : has_library ? base::kLibrarySilent : base::kLibraryMissing;
+    const std::string what = "pod " + (pod != nullptr ? NameOf(*pod) : uid) + kTakesNoPart + ": " + why;
     notices.held.emplace(gpu, what);
     if (pod != nullptr && !off) notices.events.push_back(About(*pod, "TakesNoPart", gpu, what));
     TellNeighbours(gpu, uid, pod, pods, holders, &notices.events);

@@ -1,4 +1,4 @@
-"""docs/metrics.md and docs/annotations.md say what the sources say."""
+"""docs/metrics.md, annotations.md and kubectl.md say what the sources say."""
 
 import re
 import unittest
@@ -66,6 +66,11 @@ class References(unittest.TestCase):
         self.assertEqual(len(allowed), 9)
         for key, words in allowed.items():
             self.assertEqual(named[key][0], words, key)
+
+    def test_checks_of_the_doctor_are_those_of_the_sources(self):
+        checks = re.findall(r'^      \{"(\w+)",', read("cli/cluster/checks.cc"), re.MULTILINE)
+        self.assertGreaterEqual(len(checks), 20)
+        self.assertEqual(list(rows(read("docs/kubectl.md"))), checks)
 
 
 if __name__ == "__main__":
