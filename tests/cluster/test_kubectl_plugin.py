@@ -154,8 +154,8 @@ class KubectlPlugin(unittest.TestCase):
         script.chmod(0o755)
         complete = self.kubectl("__complete", "crossover", "e", path=script.parent).stdout
         self.assertEqual(complete.splitlines()[0], "explain")
-        self.assertEqual(self.kubectl("__complete", "crossover", "top", "-o", "", path=script.parent).stdout.split()[:4],
-                         ["text", "wide", "json", "yaml"])
+        formats = self.kubectl("__complete", "crossover", "top", "-o", "", path=script.parent).stdout
+        self.assertEqual(formats.split()[:4], ["text", "wide", "json", "yaml"])
         self.assertEqual(self.kubectl("__complete", "crossover", "top", "--node", "", path=script.parent)
                          .stdout.split()[0], self.node)
 
