@@ -1,0 +1,102 @@
+"""A real Prometheus scrapes a daemon beside which two jobs share GPUs: every query of the dashboards is answered, and those
+that say what sharing gains say what the daemon's own `top` does. Needs no cluster, but what the cluster's installer
+brings.
+"""
+
+import json
+import os
+import subprocess
+import time
+import unittest
+import urllib.error
+import urllib.parse
+import urllib.request
+from pathlib import Path
+
+_BUILD = Path(os.environ["BUILD"])
+os.environ.setdefault("BIN", str(_BUILD / "bin"))
+os.environ.setdefault("LIBRARY", str(_BUILD / "lib/libcrossover.so"))
+os.environ.setdefault("SIMGPU_LIBRARIES", str(_BUILD / "simgpu/lib"))
+
+# Only now: they look where these variables say.
+from tests.charts.chart import promtool  # noqa: E402
+from tests.charts.test_monitoring import dashboards, queries, query_of  # noqa: E402
+from tests.process.cli.machine import Node, clients, end_quietly  # noqa: E402
+from tests.process.sidecar.test_sidecar import free_port  # noqa: E402
+
+# Panels that have something to show of a daemon that serves no kubelet.
+_SHOWN = {"fleet.json": ("GPUs with several jobs", "Work per time, mean", "GPU hours gained", "GPUs' worth of work gained",
+                         "Utilisation, before and after", "GPUs in use, by namespace", "Slowdown, by job"),
+          "gpu.json": ("Who waits for whom", "Holds", "Gain", "Against the best that turns can reach", "Utilisation",
+                       "Slowdown", "Turns", "Clients", "Memory", "Hand-overs"),
+          "job.json": ("An iteration, alone and shared", "Slowdown", "Gain of its GPUs", "What an iteration is made of",
+                       "Exposed communication", "Age of the step alone", "Length of a turn, mean")}
+
+
+class Prometheus:
+    """Scrapes as the chart's PodMonitor lets it: labels are honoured, `node` and `job` are added."""
+
+    def __init__(self, test, folder, target):
+        config = folder / "prometheus.yaml"
+        config.write_text(json.dumps({"scrape_configs": [{
+            "job_name": "crossover-deviceplugin", "scrape_interval": "1s", "honor_labels": True,
+            "static_configs": [{"targets": [target], "labels": {"node": "n1"}}]}]}), encoding="utf-8")
+        self.url = f"http://127.0.0.1:{free_port()}"
+        program = Path(promtool()).parent / "prometheus"
+        with (folder / "prometheus.log").open("w", encoding="utf-8") as log:
+            self._process = subprocess.Popen(
+                [program, f"--config.file={config}", f"--storage.tsdb.path={folder}/tsdb",
+                 f"--web.listen-address={self.url.removeprefix('http://')}"], stdout=subprocess.DEVNULL, stderr=log)
+        test.addCleanup(end_quietly, self._process)
+
+    def ask(self, query):
+        """[(labels, value)]; fails where it is no query that it answers."""
+        with urllib.request.urlopen(f"{self.url}/api/v1/query?" + urllib.parse.urlencode({"query": query}),
+                                    timeout=60) as answer:
+            found = json.load(answer)
+        return [(sample["metric"], float(sample["value"][1])) for sample in found["data"]["result"]]
+
+    def await_samples(self, query, enough):
+        """Until `enough(samples)`; the test's own timeout bounds it."""
+        while True:
+            try:
+                samples = self.ask(query)
+                if enough(samples):
+                    return samples
+            except OSError:  # it does not listen yet
+                if self._process.poll() is not None:
+                    raise
+            time.sleep(0.2)
+
+
+class Dashboards(unittest.TestCase):
+    def test_queries_are_answered_with_what_the_daemon_says(self):
+        node = Node(self, start=False, metrics="{listen: '127.0.0.1:0'}")
+        said = node.start_daemon(until="metrics on port ", environment=node.environment)
+        node.await_word("api on ")
+        for job in ("alpha", "beta"):
+            node.start_job(job)
+        prometheus = Prometheus(self, node.directory, f"127.0.0.1:{said.split()[-1]}")
+        gains = "max by (node, gpu_uuid) (crossover_gain_ratio{source='measured'})"
+        prometheus.await_samples(f"min_over_time(({gains})[5s:1s])", lambda samples: len(samples) == 2)
+        top = node.await_top(lambda top: len(clients(top)) == 4 and all("gain" in gpu for gpu in top["gpus"]))
+        by_gpu = {gpu["uuid"]: gpu["gain"] for gpu in top["gpus"]}
+        for labels, gain in prometheus.ask(gains):
+            self.assertEqual(labels["node"], "n1")
+            self.assertAlmostEqual(gain / by_gpu[labels["gpu_uuid"]], 1, delta=0.03)
+        for name, dashboard in dashboards().items():
+            for _, query in queries(dashboard):
+                prometheus.ask(query)  # else: HTTPError
+            for title in _SHOWN.get(name, ()):
+                self.assertNotEqual(prometheus.ask(query_of(name, title)), [], f"{name}: {title}")
+        waits = {(labels["gang"], labels["peer_gang"]) for labels, share in
+                 prometheus.ask(query_of("gpu.json", "Who waits for whom")) if share > 0}
+        self.assertEqual(waits, {("alpha", "beta"), ("beta", "alpha")})
+        before, after = (prometheus.ask(query_of("fleet.json", "Utilisation, before and after", i))[0][1] for i in (0, 1))
+        self.assertLess(before, after)
+        with self.assertRaises(urllib.error.HTTPError, msg="the control"):
+            prometheus.ask("sum(rate(x))")
+
+
+if __name__ == "__main__":
+    unittest.main()
