@@ -1,6 +1,5 @@
-"""A real Prometheus scrapes a daemon beside which two jobs share GPUs: every query of the dashboards is answered, and those
-that say what sharing gains say what the daemon's own `top` does. Needs no cluster, but what the cluster's installer
-brings.
+"""A real Prometheus scrapes a daemon beside which two jobs share GPUs: every query of the dashboards is answered, and
+those that say what sharing gains say what the daemon's own `top` does. Needs no cluster, but what its installer brings.
 """
 
 import json
@@ -25,8 +24,9 @@ from tests.process.cli.machine import Node, clients, end_quietly  # noqa: E402
 from tests.process.sidecar.test_sidecar import free_port  # noqa: E402
 
 # Panels that have something to show of a daemon that serves no kubelet.
-_SHOWN = {"fleet.json": ("GPUs with several jobs", "Work per time, mean", "GPU hours gained", "GPUs' worth of work gained",
-                         "Utilisation, before and after", "GPUs in use, by namespace", "Slowdown, by job"),
+_SHOWN = {"fleet.json": ("GPUs with several jobs", "Work per time, mean", "GPU hours gained",
+                         "GPUs' worth of work gained", "Utilisation, before and after", "GPUs in use, by namespace",
+                         "Slowdown, by job"),
           "gpu.json": ("Who waits for whom", "Holds", "Gain", "Against the best that turns can reach", "Utilisation",
                        "Slowdown", "Turns", "Clients", "Memory", "Hand-overs"),
           "job.json": ("An iteration, alone and shared", "Slowdown", "Gain of its GPUs", "What an iteration is made of",
@@ -92,7 +92,8 @@ class Dashboards(unittest.TestCase):
         waits = {(labels["gang"], labels["peer_gang"]) for labels, share in
                  prometheus.ask(query_of("gpu.json", "Who waits for whom")) if share > 0}
         self.assertEqual(waits, {("alpha", "beta"), ("beta", "alpha")})
-        before, after = (prometheus.ask(query_of("fleet.json", "Utilisation, before and after", i))[0][1] for i in (0, 1))
+        before, after = (prometheus.ask(query_of("fleet.json", "Utilisation, before and after", i))[0][1]
+                         for i in (0, 1))
         self.assertLess(before, after)
         with self.assertRaises(urllib.error.HTTPError, msg="the control"):
             prometheus.ask("sum(rate(x))")
