@@ -23,7 +23,8 @@ from benchmarks.cluster import left_out
 from benchmarks.machine import Machine
 from benchmarks.processes import Failed
 from benchmarks.results import Goal, Measured, controlled
-from tests.cluster.gang_cluster import FAKE, POOL, REAL, GangCluster
+from tests.cluster.control import NAMESPACE
+from tests.cluster.gang_cluster import FAKE, POOL, REAL, SPACE, GangCluster
 from tests.cluster.gang_plays import Arrivals, fake_gpus_of, meet, meet_by_hand, place
 from tests.cluster.gangs import ANNOTATED, PLAIN
 from tests.cluster.rig import Refused
@@ -36,6 +37,7 @@ _MACHINE = Machine(nodes=2, gpus_per_node=6)
 _FAKE, _GPUS = 4, 4
 _MANY, _DEADLINE_S, _TOLD_WITHIN_S = 50, 30, 10.0
 _CAP = {"crossover.dev/gpu-memory": "256Mi"}
+_ACCOUNT = f"system:serviceaccount:{NAMESPACE}:crossover-extender"
 _OURS = {"how": ANNOTATED, "annotations": _CAP}
 
 
@@ -99,6 +101,8 @@ def _untold_without_events(world):
     role = json.loads(kubectl("get", "clusterrole", "crossover-extender", "-o", "json"))
     role["rules"] = [rule for rule in role["rules"] if "events" not in rule["resources"]]
     kubectl("replace", "--filename", "-", input=json.dumps(role))
+    may = ["auth", "can-i", "create", "events.events.k8s.io", "--namespace", SPACE, "--as", _ACCOUNT]
+    world.until(lambda: kubectl(*may, check=False).returncode != 0, "API servers have heard of it")
     world.create("nowhere", 8, nodeSelector={POOL: "none"}, **_OURS)
     world.until(lambda: len(world.lives.untold(_TOLD_WITHIN_S)) == 8 or world.lives.reasons("nowhere"), "they wait")
     return len(world.lives.untold(_TOLD_WITHIN_S))
