@@ -1,33 +1,7 @@
 /* The time of day as on a machine whose clock is set again and again: by up to an hour, forth and back, at
- * every look. What counts from some start, and nobody sets, is as it is. */
-#define _GNU_SOURCE
-#include <stddef.h>
-#include <sys/syscall.h>
-#include <sys/time.h>
+ * every look. */
 #include <time.h>
-#include <unistd.h>
 
-static time_t jump(long draw) { return draw % 7200 - 3600; }
+#include "tests/wrong_clock.h"
 
-int clock_gettime(clockid_t clock, struct timespec* now) {
-  const long status = syscall(SYS_clock_gettime, clock, now);
-  if (status == 0 && (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE))
-    now->tv_sec += jump(now->tv_nsec);
-  return (int)status;
-}
-
-int gettimeofday(struct timeval* restrict now, void* restrict zone) {
-  (void)zone;
-  struct timespec exact;
-  clock_gettime(CLOCK_REALTIME, &exact);
-  now->tv_sec = exact.tv_sec;
-  now->tv_usec = exact.tv_nsec / 1000;
-  return 0;
-}
-
-time_t time(time_t* now) {
-  struct timespec exact;
-  clock_gettime(CLOCK_REALTIME, &exact);
-  if (now != NULL) *now = exact.tv_sec;
-  return exact.tv_sec;
-}
+time_t off_by(long draw) { return draw % 7200 - 3600; }
