@@ -111,8 +111,9 @@ def _measured(context, name, figure, case):
 
 
 def _record(options, build, context, measured, figure, name, case):
-    command = shlex.join(["python3", "-m", "benchmarks.run", "--build", str(options.build), "--only", name, "--cases",
-                          case, "--runs", str(options.runs)])
+    in_tree = str(Path(*build.top.parts[-2:]))  # build/bench, wherever the tree is
+    command = shlex.join(["python3", "-m", "benchmarks.run", "--build", in_tree, "--only", name, "--cases", case,
+                          "--runs", str(options.runs)])
     scope = getattr(figure, "SCOPE", "chain")  # of all cases, or of each
     if isinstance(scope, dict):
         scope = scope[measured.case]
