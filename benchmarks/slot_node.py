@@ -135,8 +135,8 @@ class SlotNode:
         (self._directory / "node.json").write_text(json.dumps({  # which is YAML, too
             "socket": {"path": str(self._directory / "arbiter" / "arbiter.sock")},
             "api": {"socket": "off"}, "profiles": "off", "metrics": {"listen": "127.0.0.1:0"},
-            "node": {"name": "node", "library": str(self._build.library), "slots_per_gpu": self._slots,
-                     "sharing": "timeslice",
+            "node": {"name": "node", "metrics_readers": "everybody", "library": str(self._build.library),
+                     "slots_per_gpu": self._slots, "sharing": "timeslice",
                      "host_directory": str(self._directory / "host"),
                      "api_server": {"server": self.pods.url, "ca_file": str(self._directory / "token"),
                                     "token_file": str(self._directory / "token")}}}), encoding="utf-8")

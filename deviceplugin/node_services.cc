@@ -29,6 +29,7 @@ NodeServices::NodeServices(const NodeSettings& settings, const Surroundings& aro
       kubelet_(plugins_, base::kSlotResource),
       evictor_(settings.api_server),
       events_(settings.api_server, kReporter, settings.name),
+      metrics_access_(settings.api_server),
       node_([this] { OnWishes(); }),
       sharing_(
           {settings.mps_directory + "/pipe", settings.mps_control}, settings.live.sharing,
@@ -55,6 +56,12 @@ NodeServices::NodeServices(const NodeSettings& settings, const Surroundings& aro
           [this] { jobs_.NotePublished(base::MonotonicNs()); }),
       rounds_("xo-node", kPeriod, [this] { Round(); }),
       library_rounds_("xo-library", kLibraryPeriod, [this] { CollectOldLibraries(); }) {}
+
+int NodeServices::MetricsStatusFor(const std::string& authorization) {
+  constexpr int kOk = 200;
+  if (settings_.metrics_readers == MetricsReaders::kEverybody) return kOk;
+  return metrics_access_.StatusFor(authorization);
+}
 
 void NodeServices::Apply(const NodeLiveSettings& live) {
   std::string error;

@@ -15,6 +15,7 @@
 
 #include "common/kube/events.h"
 #include "common/kube/list_watch.h"
+#include "common/kube/metrics_access.h"
 #include "common/threads/rounds.h"
 #include "deviceplugin/books/books.h"
 #include "deviceplugin/config/config_file.h"
@@ -60,6 +61,8 @@ class NodeServices : public Companion {
 
   std::shared_ptr<prometheus::Collectable> metrics() override;
   std::vector<std::string> Missing() override;
+  int MetricsStatusFor(const std::string& authorization) override;
+  void StopAsking() override { metrics_access_.Stop(); }
 
   // In force from now on.
   void Apply(const NodeLiveSettings& live);
@@ -99,6 +102,7 @@ class NodeServices : public Companion {
   const CheckpointFile kubelet_;
   Evictor evictor_;
   kube::Events events_;
+  kube::MetricsAccess metrics_access_;
   std::string choice_;  // of the named configurations, as it was asked for; of the node's watch alone
   OwnNode node_;
   SharingWatch sharing_;

@@ -85,14 +85,19 @@ int Serve(const Config& config, const Extras& extras) {
   std::unique_ptr<MetricsServer> server;
   if (!config.metrics_listen.empty()) {
     const auto jobs = std::make_shared<JobMetrics>([&books] { return books.Gpus(); });
-    MetricsServer::Sources sources{
-        .metrics = {metrics, jobs}, .alive = [&daemon] { return daemon.alive(); }, .missing = {}};
+    MetricsServer::Sources sources{.metrics = {metrics, jobs},
+                                   .alive = [&daemon] { return daemon.alive(); },
+                                   .missing = {},
+                                   .access = {}};
     if (memory != nullptr)
       sources.metrics.push_back(
           std::make_shared<GpuMetrics>([watch = memory.get()] { return watch->usages(); }));
     if (companion != nullptr) {
       sources.metrics.push_back(companion->metrics());
       sources.missing = [other = companion.get()] { return other->Missing(); };
+      sources.access = [other = companion.get()](const std::string& authorization) {
+        return other->MetricsStatusFor(authorization);
+      };
     }
     server = MetricsServer::Start(config.metrics_listen, std::move(sources), &error);
     if (server == nullptr) return Fail(error);
@@ -111,6 +116,7 @@ int Serve(const Config& config, const Extras& extras) {
     logging::Info("api on " + config.api_socket);
   }
   daemon.Run(extras.reread);
+  if (companion != nullptr) companion->StopAsking();
   return 0;
 }
 

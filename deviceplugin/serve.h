@@ -25,6 +25,10 @@ class Companion {
   virtual std::shared_ptr<prometheus::Collectable> metrics() = 0;
   // What it needs from others and has not, a line each. From any thread.
   virtual std::vector<std::string> Missing() = 0;
+  // As MetricsServer::Sources::access; on its threads, which may wait.
+  virtual int MetricsStatusFor(const std::string& authorization) = 0;
+  // Nobody waits for others from here on.
+  virtual void StopAsking() = 0;
 };
 
 // Of a daemon that does more.

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "common/kube/metrics_access.h"
 #include "extender/admission/admission.h"
 #include "extender/cluster/feed.h"
 #include "extender/config/config.h"
@@ -13,7 +14,6 @@
 #include "extender/gang/controller.h"
 #include "extender/gang/kube_api.h"
 #include "extender/http/server.h"
-#include "extender/metrics/access.h"
 #include "extender/metrics/metrics.h"
 #include "extender/profiles/keeper.h"
 #include "extender/scheduler/verbs.h"
@@ -48,7 +48,7 @@ class Extender {
   Feed feed_;
   Verbs verbs_;
   ProfileKeeper profiles_;
-  MetricsAccess access_;
+  kube::MetricsAccess access_;
   std::unique_ptr<admission::Admission> admission_;  // null: there is no webhook
   // Last: they use the others.
   std::vector<std::unique_ptr<HttpServer>> servers_;

@@ -19,6 +19,8 @@ struct NodeLiveSettings {
   std::string library = "/usr/lib/crossover/libcrossover.so";  // what is put into containers
 };
 
+enum class MetricsReaders : std::uint8_t { kAuthorized, kEverybody };
+
 struct NodeSettings {
   std::string name;  // of the node, as the API server knows it; empty: NODE_NAME of the environment
   // Of the installation: the one whose mode holds for the whole cluster. Empty: POD_NAMESPACE of the
@@ -33,6 +35,7 @@ struct NodeSettings {
   // a pod's, else the top.
   std::string cgroup_root;
   kube::Access api_server;  // its server empty: as a pod has it
+  MetricsReaders metrics_readers = MetricsReaders::kAuthorized;  // those whom the API server lets get /metrics
   NodeLiveSettings live;
 };
 

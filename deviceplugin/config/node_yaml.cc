@@ -87,6 +87,10 @@ void ReadNode(const YAML::Node& node, const std::string& key, NodeSettings* sett
                              {"cgroup_root", Text(&settings->cgroup_root, "a path without its first slash")},
                              {"mps_directory", Path(&settings->mps_directory)},
                              {"mps_control", Text(&settings->mps_control, "a program's name or path")},
+                             {"metrics_readers",
+                              yaml::Word<MetricsReaders>(&settings->metrics_readers,
+                                                         {{"authorized", MetricsReaders::kAuthorized},
+                                                          {"everybody", MetricsReaders::kEverybody}})},
                              {"api_server", [&](const YAML::Node& value, const std::string& name) {
                                 ReadApiServer(value, name, &settings->api_server);
                               }}}));
@@ -138,6 +142,7 @@ std::string NeedRestart(const NodeSettings& running, const NodeSettings& wanted)
   compare("mps_directory", running.mps_directory, wanted.mps_directory);
   compare("mps_control", running.mps_control, wanted.mps_control);
   compare("api_server", running.api_server.server, wanted.api_server.server);
+  if (running.metrics_readers != wanted.metrics_readers) text::AddTo(&names, "node.metrics_readers");
   return names;
 }
 

@@ -15,8 +15,10 @@ namespace {
 constexpr char kThreads[] = "8";
 constexpr char kSilenceMs[] = "2000";
 
+constexpr char kOk[] = "200 OK", kUnavailable[] = "503 Service Unavailable";
+
 struct Answer {
-  bool good = true;
+  const char* status = kOk;
   std::string text;
   std::string_view type = "text/plain; charset=utf-8";
 };
@@ -24,24 +26,40 @@ struct Answer {
 void Send(mg_connection* connection, const Answer& answer) {
   mg_printf(connection,
             "HTTP/1.1 %s\r\nContent-Type: %.*s\r\nContent-Length: %zu\r\nConnection: close\r\n\r\n",
-            answer.good ? "200 OK" : "503 Service Unavailable", static_cast<int>(answer.type.size()),
-            answer.type.data(), answer.text.size());
+            answer.status, static_cast<int>(answer.type.size()), answer.type.data(), answer.text.size());
   mg_write(connection, answer.text.data(), answer.text.size());
 }
 
 class Page : public CivetHandler {
  public:
-  explicit Page(std::function<Answer()> make) : make_(std::move(make)) {}
+  using Make = std::function<Answer(const std::string& authorization)>;
+
+  explicit Page(Make make) : make_(std::move(make)) {}
   bool handleGet(CivetServer* /*server*/, mg_connection* connection) override {
-    Send(connection, make_());
+    const char* authorization = mg_get_header(connection, "Authorization");
+    Send(connection, make_(authorization != nullptr ? authorization : ""));
     return true;
   }
 
  private:
-  std::function<Answer()> make_;
+  Make make_;
 };
 
-Answer Metrics(const MetricsServer::Sources& sources) {
+const char* Line(int status) {
+  switch (status) {
+    case 401:
+      return "401 Unauthorized";
+    case 403:
+      return "403 Forbidden";
+    default:
+      return kUnavailable;
+  }
+}
+
+Answer Metrics(const MetricsServer::Sources& sources, const std::string& authorization) {
+  constexpr int kMayRead = 200;
+  const int status = sources.access ? sources.access(authorization) : kMayRead;
+  if (status != kMayRead) return {.status = Line(status), .text = "not for you\n"};
   std::vector<prometheus::MetricFamily> families;
   for (const auto& source : sources.metrics) {
     for (auto& family : source->Collect()) families.push_back(std::move(family));
@@ -52,16 +70,16 @@ Answer Metrics(const MetricsServer::Sources& sources) {
 
 Answer Health(const MetricsServer::Sources& sources) {
   const bool alive = !sources.alive || sources.alive();
-  return {.good = alive, .text = alive ? "ok\n" : "no turns are kept\n"};
+  return {.status = alive ? kOk : kUnavailable, .text = alive ? "ok\n" : "no turns are kept\n"};
 }
 
 Answer Readiness(const MetricsServer::Sources& sources) {
   Answer answer;
   for (const std::string& line : sources.missing ? sources.missing() : std::vector<std::string>()) {
-    answer.good = false;
+    answer.status = kUnavailable;
     answer.text += line + "\n";
   }
-  if (answer.good) answer.text = "ok\n";
+  if (answer.text.empty()) answer.text = "ok\n";
   return answer;
 }
 
@@ -78,9 +96,9 @@ class MetricsServer::Pages {
 
  private:
   const Sources sources_;
-  Page metrics_{[this] { return Metrics(sources_); }};
-  Page health_{[this] { return Health(sources_); }};
-  Page readiness_{[this] { return Readiness(sources_); }};
+  Page metrics_{[this](const std::string& authorization) { return Metrics(sources_, authorization); }};
+  Page health_{[this](const std::string&) { return Health(sources_); }};
+  Page readiness_{[this](const std::string&) { return Readiness(sources_); }};
 };
 
 MetricsServer::MetricsServer() = default;

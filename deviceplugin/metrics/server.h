@@ -22,6 +22,9 @@ class MetricsServer {
     std::function<bool()> alive;
     std::function<std::vector<std::string>()>
         missing;  // what it needs and has not, a line each; may be null: nothing
+    // The status of an answer to who asks for metrics with this header: 200, 401, 403 or 503. May wait; null:
+    // everybody gets them.
+    std::function<int(const std::string& authorization)> access;
   };
 
   // Listens on host:port; null on failure, with the reason in `error`.

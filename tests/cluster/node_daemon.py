@@ -163,6 +163,7 @@ class NodeDaemons:
                 "trace_file": str(self._trace_file(node)),
                 "profiles": "off",
                 "node": {"name": node.name, "namespace": NAMESPACE, "cgroup_root": node.cgroup,
+                         "metrics_readers": "everybody",
                          "library": str(self._build.library),
                          "mps_control": str(self._build.program("nvidia-cuda-mps-control")),
                          "api_server": {"server": self._cluster.server,

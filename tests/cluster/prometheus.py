@@ -1,5 +1,5 @@
 """A real Prometheus beside a test cluster's control plane. Node daemons' metrics get the labels that the chart's
-PodMonitors give them; it has the chart's alerts. Debian's is built without knowing Kubernetes, so it is told the pods.
+PodMonitors give them, by a token that may read them; it has the chart's alerts. Debian's is built without knowing Kubernetes, so it is told the pods.
 """
 
 import http.client
@@ -13,6 +13,8 @@ from tests.cluster.rig.versions import TREE
 _ADDRESS, _PORT = "127.0.0.1", 9090
 _METRICS_PORT = 9465  # of the chart's node daemons
 _PATIENCE_S = 30.0
+_ACCOUNT, _SPACE = "reads-metrics", "default"
+_TOKEN_LASTS = "4h"
 _ALERTS = TREE / "charts/crossover/files/alerts.yaml"
 
 
@@ -28,6 +30,7 @@ class Prometheus:
         folder = self._folder
         folder.mkdir()
         self.look_at(pods)
+        (folder / "token").write_text(reading_token(self._cluster), encoding="ascii")
         config = folder / "prometheus.json"  # which is YAML, too
         config.write_text(json.dumps(self._configuration()), encoding="utf-8")
         self._cluster.start("prometheus", [
@@ -70,4 +73,14 @@ class Prometheus:
             "rule_files": [str(_ALERTS)],
             "scrape_configs": [{
                 "job_name": "crossover-deviceplugin", "honor_labels": True,
+                "authorization": {"credentials_file": str(self._folder / "token")},
                 "file_sd_configs": [{"files": [str(self._folder / "targets.json")], "refresh_interval": "1s"}]}]}
+
+
+def reading_token(cluster):
+    """Of an account that may get the path /metrics, and nothing else."""
+    cluster.kubectl("create", "serviceaccount", _ACCOUNT, "--namespace", _SPACE)
+    cluster.kubectl("create", "clusterrole", _ACCOUNT, "--verb", "get", "--non-resource-url", "/metrics")
+    cluster.kubectl("create", "clusterrolebinding", _ACCOUNT, "--clusterrole", _ACCOUNT, "--serviceaccount",
+                    f"{_SPACE}:{_ACCOUNT}")
+    return cluster.kubectl("create", "token", _ACCOUNT, "--namespace", _SPACE, "--duration", _TOKEN_LASTS).strip()

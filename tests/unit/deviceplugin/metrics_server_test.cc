@@ -13,6 +13,7 @@ namespace crossover::deviceplugin {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 using testing::StartsWith;
 
 class One : public prometheus::Collectable {
@@ -39,7 +40,8 @@ class MetricsServerTest : public ::testing::Test {
                                   [this] {
                                     return ready_ ? std::vector<std::string>()
                                                   : std::vector<std::string>{"no kubelet", "no API server"};
-                                  }},
+                                  },
+                              .access = [this](const std::string&) { return status_.load(); }},
                              &error_);
     ASSERT_NE(server_, nullptr) << error_;
   }
@@ -47,6 +49,7 @@ class MetricsServerTest : public ::testing::Test {
 
   std::string error_;
   std::atomic<bool> alive_{true}, ready_{true};
+  std::atomic<int> status_{200};
   std::unique_ptr<MetricsServer> server_;
 };
 
@@ -68,6 +71,19 @@ TEST_F(MetricsServerTest, ReadinessNamesWhatIsMissing) {
   ready_ = false;
   EXPECT_THAT(Get("/readyz"), StartsWith("HTTP/1.1 503 "));
   EXPECT_THAT(Get("/readyz"), HasSubstr("no kubelet\nno API server\n"));
+}
+
+TEST_F(MetricsServerTest, MetricsAreForThoseWhoMay) {
+  for (const auto& [status, line] : {std::pair{401, "HTTP/1.1 401 Unauthorized\r\n"},
+                                     {403, "HTTP/1.1 403 Forbidden\r\n"},
+                                     {503, "HTTP/1.1 503 Service Unavailable\r\n"}}) {
+    status_ = status;
+    const std::string page = Get("/metrics");
+    EXPECT_THAT(page, StartsWith(line));
+    EXPECT_THAT(page, Not(HasSubstr("first")));
+    EXPECT_THAT(Get("/healthz"), StartsWith("HTTP/1.1 200 OK")) << "health is for everybody";
+    EXPECT_THAT(Get("/readyz"), StartsWith("HTTP/1.1 200 OK"));
+  }
 }
 
 TEST_F(MetricsServerTest, NothingElseIsThere) {

@@ -1,27 +1,27 @@
-#include "extender/metrics/access.h"
+#include "common/kube/metrics_access.h"
 
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "common/kube/json.h"
 
-namespace crossover::extender {
+namespace crossover::kube {
 namespace {
 
-using kube::At;
-using kube::Text;
 using nlohmann::json;
 
 constexpr std::chrono::seconds kBelieved{10};
-constexpr std::size_t kMostKnown = 64;
+constexpr std::chrono::hours kBelievedIfNobodySays{1};
+constexpr std::size_t kMostKnown = 64;  // of either kind
+constexpr int kMostAsking = 2;
 constexpr std::string_view kBearer = "Bearer ";
 constexpr int kOk = 200, kWho = 401, kMayNot = 403, kNobodyKnows = 503;
 
 bool IsTrue(const json& value) { return value.is_boolean() && value.get<bool>(); }
 
 // The status of an object that the API server fills in and does not keep; nothing where it does not answer.
-std::optional<json> Asked(const kube::Client& client, const char* path, const json& review) {
-  const kube::Response response = client.Send({.method = "POST", .path = path, .body = review.dump()});
+std::optional<json> Asked(const Client& client, const char* path, const json& review) {
+  const Response response = client.Send({.method = "POST", .path = path, .body = review.dump()});
   if (response.status != 201 && response.status != 200) return std::nullopt;
   const json answer = json::parse(response.body, nullptr, false);
   return At(answer, "status");
@@ -32,16 +32,37 @@ std::optional<json> Asked(const kube::Client& client, const char* path, const js
 int MetricsAccess::StatusFor(const std::string& authorization) {
   if (authorization.compare(0, kBearer.size(), kBearer) != 0) return kWho;
   const std::string token = authorization.substr(kBearer.size());
+  int otherwise = kNobodyKnows;
   {
     const std::lock_guard lock(mutex_);
-    const auto found = known_.find(token);
-    if (found != known_.end() && clock_() < found->second.until) return found->second.status;
+    const auto now = clock_();
+    if (const auto found = let_in_.find(token); found != let_in_.end()) {
+      if (now - found->second < kBelieved) return kOk;
+      if (now - found->second < kBelievedIfNobodySays) otherwise = kOk;
+    }
+    const auto found = sent_away_.find(token);
+    if (found != sent_away_.end() && now - found->second.said < kBelieved) return found->second.status;
+    if (asking_ == kMostAsking) return otherwise;
+    ++asking_;
   }
   const int status = Ask(token);
   const std::lock_guard lock(mutex_);
-  if (known_.size() >= kMostKnown) known_.clear();  // made up tokens must not fill the memory
-  if (status != kNobodyKnows) known_[token] = {status, clock_() + kBelieved};
+  --asking_;
+  if (status == kNobodyKnows) return otherwise;
+  Keep(token, status);
   return status;
+}
+
+// Tokens that are made up fill no memory, and drive out nobody who may.
+void MetricsAccess::Keep(const std::string& token, int status) {
+  let_in_.erase(token);
+  if (status == kOk) {
+    if (let_in_.size() >= kMostKnown) let_in_.clear();
+    let_in_[token] = clock_();
+  } else {
+    if (sent_away_.size() >= kMostKnown) sent_away_.clear();
+    sent_away_[token] = {status, clock_()};
+  }
 }
 
 int MetricsAccess::Ask(const std::string& token) const {
@@ -63,4 +84,4 @@ int MetricsAccess::Ask(const std::string& token) const {
   return IsTrue(At(*may, "allowed")) ? kOk : kMayNot;
 }
 
-}  // namespace crossover::extender
+}  // namespace crossover::kube
