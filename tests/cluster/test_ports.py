@@ -1,0 +1,174 @@
+"""What an ordinary pod opens: every port of Crossover's pods, every verb of the API server on what is Crossover's, and
+what is mounted into a pod that shares.
+"""
+
+import itertools
+import json
+import os
+import unittest
+from pathlib import Path
+
+from benchmarks import pairs
+from benchmarks.commands import Build
+from tests.cluster import inside
+from tests.cluster.pods import restricted, with_slots
+from tests.cluster.release import NAMESPACE, Release
+from tests.cluster.rig import Cluster, phase
+from tests.cluster.software_gpus import SoftwareGpus
+
+_TEAM, _OTHER = "team", "other"
+_SHELL = "crossover.test/shell:1"
+_SLEEP = ["/bin/sleep", "100000"]
+_WEBHOOK, _HEALTH, _METRICS, _SCHEDULER, _VERBS, _DAEMON = 8443, 8481, 8482, 10259, 8480, 9465
+# By component: who listens for others, and for its own pod alone.
+_PORTS = {"extender": ({_WEBHOOK, _HEALTH, _METRICS, _SCHEDULER}, {_VERBS}), "deviceplugin": ({_DAEMON}, set()),
+          "mps": (set(), set())}
+_NOT_FOR_THEM = {401, 403}
+_READ, _WRITE = ("get", "list", "watch"), ("create", "update", "patch", "delete", "deletecollection")
+# What is Crossover's, or a way to it, by where it is: in its own namespace, in another user's, in none.
+_OURS = {
+    NAMESPACE: ("secrets", "configmaps", "leases", "pods", "pods/exec", "pods/log", "pods/ephemeralcontainers",
+                "pods/portforward", "pods/proxy", "services/proxy", "daemonsets.apps", "deployments.apps",
+                "serviceaccounts/token", "rolebindings.rbac.authorization.k8s.io"),
+    _OTHER: ("jobprofiles.crossover.dev", "jobprofiles.crossover.dev/status", "pods", "pods/binding"),
+    None: ("gpunodes.crossover.dev", "gpunodes.crossover.dev/status", "nodes", "nodes/proxy",
+           "customresourcedefinitions.apiextensions.k8s.io", "clusterrolebindings.rbac.authorization.k8s.io",
+           "mutatingwebhookconfigurations.admissionregistration.k8s.io",
+           "validatingadmissionpolicies.admissionregistration.k8s.io",
+           "validatingadmissionpolicybindings.admissionregistration.k8s.io", "persistentvolumes")}
+# What a container that shares sees of ours on the host: the library, by which file it is loaded, the arbiter's socket.
+_MOUNTED = ("/etc/ld.so.preload", "/run/crossover/arbiter", "/run/crossover/mps", "/var/lib/crossover/lib")
+
+
+class Ports(unittest.TestCase):
+    VALUES = {}  # of the chart, over the defaults of the tests
+
+    @classmethod
+    def setUpClass(cls):
+        build = Build(Path(os.environ["BUILD"]))
+        cls.cluster = Cluster(service_routing=True)
+        cls.cluster.__enter__()
+        cls.addClassCleanup(cls.cluster.__exit__)
+        gpus = SoftwareGpus(cls.cluster, pairs.Shape(0.6).machine(), build.gpu_libraries)
+        cls.release = Release(cls.cluster, build, gpus)
+        cls.release.prepare()
+        for name in (_TEAM, _OTHER):
+            cls.cluster.namespace(name)
+        cls.cluster.image_of(_SHELL, {"/bin/sleep": "/bin/sleep"})
+        cls.release.install(**cls.VALUES)
+        cls.visitor = cls.running(restricted("visitor", _SHELL, _SLEEP))
+        cls.token = cls.cluster.kubectl("create", "token", "default", "--namespace", _TEAM).strip()
+
+    @classmethod
+    def running(cls, pod):
+        """A pod, once it runs."""
+        cls.cluster.kubectl("create", "--namespace", _TEAM, "--filename", "-", input=json.dumps(pod))
+        return cls.cluster.wait_for("pod", pod["metadata"]["name"], phase("Running"), _TEAM)
+
+    def ask(self, address, path, **more):
+        return inside.ask(self.visitor, address, path, **more)
+
+    def addresses(self, component, port):
+        return [(pod["status"]["podIP"], port) for pod in self.release.pods(component)]
+
+    def test_nobody_listens_but_where_it_is_stated(self):
+        for component, known in _PORTS.items():
+            pods = self.release.pods(component)
+            self.assertEqual(len(pods), 2, component)
+            for pod in pods:
+                self.assertEqual(inside.ports_of(pod), known, pod["metadata"]["name"])
+
+    def test_the_scheduler_s_verbs_are_for_its_own_pod(self):
+        for address in self.addresses("extender", _VERBS):
+            with self.assertRaises(ConnectionRefusedError):
+                self.ask(address, "/filter", method="POST", body="{}")
+        self.assertEqual(self.ask(self.addresses("extender", _HEALTH)[0], "/healthz")[0], 200, "the way is open")
+
+    def test_metrics_are_for_those_who_may_read_them(self):
+        for component, port in (("extender", _METRICS), ("deviceplugin", _DAEMON)):
+            for address, token in itertools.product(self.addresses(component, port), (None, self.token, "made up")):
+                status, said = self.ask(address, "/metrics", token=token)
+                self.assertIn(status, _NOT_FOR_THEM, f"{component}: {said[:200]}")
+                self.assertNotIn("crossover_", said)
+
+    def test_the_scheduler_tells_nothing_but_its_health(self):
+        paths = ("/metrics", "/metrics/resources", "/configz", "/debug/pprof/", "/debug/flags/v", "/flagz", "/statusz")
+        for address, path, token in itertools.product(self.addresses("extender", _SCHEDULER), paths,
+                                                      (None, self.token)):
+            status, said = self.ask(address, path, token=token, secure=True)
+            self.assertIn(status, _NOT_FOR_THEM, f"{path}: {said[:200]}")
+
+    def test_health_names_nobody(self):
+        for component, port in (("extender", _HEALTH), ("deviceplugin", _DAEMON)):
+            for address, path in itertools.product(self.addresses(component, port), ("/healthz", "/readyz")):
+                self.assertEqual(self.ask(address, path), (200, "ok\n"))
+                self.assertIn(self.ask(address, path, method="POST", body="x")[0], {404, 405})
+            self.assertEqual(self.ask(address, "/")[0], 404)
+
+    def test_the_webhook_answers_reviews_and_does_nothing(self):
+        before = self.cluster.kubectl("get", "pods,gpunodes,jobprofiles,events", "--all-namespaces", "--output", "name")
+        for address in self.addresses("extender", _WEBHOOK):
+            for path in ("/", "/metrics", "/filter", "/bind"):
+                self.assertEqual(self.ask(address, path, method="POST", body="{}", secure=True)[0], 404, path)
+            self.assertEqual(self.ask(address, "/admit/pods", secure=True)[0], 405)
+            self.assertEqual(self.ask(address, "/admit/pods", method="POST", body="{}", secure=True)[0], 400)
+            pod = with_slots("p", _SHELL, _SLEEP)
+            pod["metadata"] |= {"namespace": _OTHER, "annotations": {"crossover.dev/share": "true"}}
+            review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {
+                "uid": "u", "operation": "CREATE", "namespace": _OTHER, "userInfo": {"username": "u"},
+                "resource": {"group": "", "version": "v1", "resource": "pods"}, "object": pod}}
+            status, said = self.ask(address, "/admit/pods", method="POST", body=json.dumps(review), secure=True)
+            self.assertEqual((status, json.loads(said)["response"]["uid"]), (200, "u"))
+        after = self.cluster.kubectl("get", "pods,gpunodes,jobprofiles,events", "--all-namespaces", "--output", "name")
+        self.assertEqual(before, after)
+
+    def as_visitor(self, *words):
+        """kubectl with the pod's token alone."""
+        return self.cluster.kubectl("--kubeconfig", "/dev/null", "--server", self.cluster.server,
+                                    "--certificate-authority", str(self.cluster.setup.certificates.authority),
+                                    "--token", self.token, *words, check=False)
+
+    def may(self, verb, kind, namespace):
+        """Whether the API server lets the visitor, which asks it from where it is."""
+        name, _, group = kind.partition(".")
+        resource, _, part = name.partition("/")
+        about = {"verb": verb, "group": group, "resource": resource, "subresource": part, "namespace": namespace or ""}
+        review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview",
+                  "spec": {"resourceAttributes": about}}
+        server = (self.cluster.get("service", "kubernetes", "default")["spec"]["clusterIP"], 443)
+        status, said = self.ask(server, "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", method="POST",
+                                body=json.dumps(review), token=self.token, secure=True)
+        self.assertEqual(status, 201, said)
+        return json.loads(said)["status"]["allowed"]
+
+    def test_no_verb_of_the_api_server_is_open(self):
+        self.assertTrue(self.may("create", "selfsubjectaccessreviews.authorization.k8s.io", None), "the control")
+        opened = [(verb, kind) for where, kinds in _OURS.items() for kind in kinds for verb in (*_READ, *_WRITE)
+                  if self.may(verb, kind, where)]
+        self.assertEqual(opened, [])
+
+    def test_a_few_of_them_for_real(self):
+        for words in (["get", "secret", "crossover-admission", "--namespace", NAMESPACE],
+                      ["get", "jobprofiles", "--namespace", _OTHER], ["get", "gpunodes"],
+                      ["get", "--raw", "/metrics"],
+                      ["delete", "lease", "crossover-scheduler", "--namespace", NAMESPACE],
+                      ["delete", "daemonset", "crossover-deviceplugin", "--namespace", NAMESPACE]):
+            done = self.as_visitor(*words)
+            self.assertNotEqual(done.returncode, 0, words)
+            self.assertIn("Forbidden", done.stderr, words)
+
+    def test_what_is_mounted_into_a_pod_that_shares(self):
+        pod = with_slots("shares", _SHELL, _SLEEP)
+        pod["metadata"]["annotations"] = {"crossover.dev/share": "true", "crossover.dev/gang": "shares",
+                                          "crossover.dev/gang-size": "1"}
+        mounts = inside.mounts_of(self.running(pod), "sleep")
+        ours = {mount for mount in mounts if "crossover" in mount or mount == "/etc/ld.so.preload"}
+        self.assertIn("/etc/ld.so.preload", ours)
+        for mount in ours:
+            self.assertTrue(any(mount == known or mount.startswith(known + "/") for known in _MOUNTED), mount)
+        plain = inside.mounts_of(self.visitor, "sleep")
+        self.assertFalse({mount for mount in plain if "crossover" in mount or mount == "/etc/ld.so.preload"})
+
+
+if __name__ == "__main__":
+    unittest.main()
