@@ -44,6 +44,7 @@ class Control:
         self._directory.mkdir()
         self.replicas = [Replica(number) for number in range(replicas)]
         self._stopped = set()
+        self._tokens = 0
         self._revives, self._revived_at = False, 0.0
 
     def prepare(self):
@@ -57,8 +58,21 @@ class Control:
             cluster.apply(service("crossover-extender", NAMESPACE, cluster.address, self.replicas[0].webhook))
             cluster.kubectl("apply", "--filename", str(_MANIFESTS / "webhook" / "configuration.yaml"))
         cluster.apply(_scheduler_permissions())
-        token = cluster.kubectl("create", "token", _ACCOUNT, "--namespace", NAMESPACE)
-        (self._directory / "token").write_text(token, encoding="utf-8")
+        self.renew_token()
+
+    def renew_token(self):
+        """Another one for all replicas; the one before is good for nothing from then on, but for what is remembered of
+        it for some seconds."""
+        self._tokens += 1
+        name = f"token-{self._tokens}"
+        self._cluster.kubectl("create", "secret", "generic", name, "--namespace", NAMESPACE)
+        token = self._cluster.kubectl("create", "token", _ACCOUNT, "--namespace", NAMESPACE, "--bound-object-kind",
+                                      "Secret", "--bound-object-name", name)
+        fresh = self._directory / "token.new"
+        fresh.write_text(token, encoding="utf-8")
+        fresh.rename(self._directory / "token")
+        if self._tokens > 1:
+            self._cluster.kubectl("delete", "secret", f"token-{self._tokens - 1}", "--namespace", NAMESPACE)
 
     def start(self, numbers=None):
         for number in range(len(self.replicas)) if numbers is None else numbers:

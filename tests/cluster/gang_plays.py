@@ -22,10 +22,12 @@ class _Due:
 
 class Arrivals:
     """Gangs that come at random. Each runs once all its pods are bound, as training does, and then goes; one that never
-    is keeps what it has. `count`: None: they come until `stop`, never more than `most` at a time."""
+    is keeps what it has. `count`: None: they come until `stop`, never more than `most` at a time; `sizes`: to draw
+    from; `runs_s`: for how long, at least and at most."""
 
-    def __init__(self, world, count, seed, prefix="gang", most=1000, **job):
+    def __init__(self, world, count, seed, prefix="gang", most=1000, sizes=SIZES, runs_s=_RUNS_S, **job):
         self._world, self._left, self._most = world, count, most
+        self._sizes, self._runs_s = sizes, runs_s
         self._prefix, self._job, self._draw = prefix, job, random.Random(seed)
         self._next_at = 0.0
         self._due = {}  # by gang: for how long it runs, and since when
@@ -62,8 +64,8 @@ class Arrivals:
         return sorted(self._running)
 
     def _begin(self):
-        name, size = f"{self._prefix}-{len(self.sizes)}", self._draw.choice(SIZES)
-        self.sizes[name], self._due[name] = size, _Due(self._draw.uniform(*_RUNS_S))
+        name, size = f"{self._prefix}-{len(self.sizes)}", self._draw.choice(self._sizes)
+        self.sizes[name], self._due[name] = size, _Due(self._draw.uniform(*self._runs_s))
         self._running.add(name)
         self._world.create(name, size, **self._job)
 

@@ -1,5 +1,6 @@
 """A real Prometheus beside a test cluster's control plane. Node daemons' metrics get the labels that the chart's
-PodMonitors give them, by a token that may read them; it has the chart's alerts. Debian's is built without knowing Kubernetes, so it is told the pods.
+PodMonitors give them, by a token that may read them; it has the chart's alerts. Debian's is built without knowing
+Kubernetes, so it is told the pods.
 """
 
 import http.client

@@ -1,0 +1,31 @@
+"""churn: memory that the extender grows by while gangs come and go, per 1,000 of them once warm, with the webhook's
+certificates, the Lease and tokens replaced meanwhile; churn_leaked: objects, reservations and GPUs that are left.
+
+Control: gangs that wait for what is not there, and stay.
+"""
+
+from benchmarks import gang_churn
+from benchmarks.processes import Failed
+from benchmarks.results import Goal, Measured, controlled
+from tests.cluster.rig import Refused
+
+SCOPE = "component"
+_GROWTH, _NONE = Goal("<=", 1.0), Goal("==", 0)
+_CASES = {"1500_gangs": 1500}
+CASES = tuple(_CASES)
+_STAY = 200
+
+
+def measure(context, case):
+    try:
+        found = gang_churn.play(context.build, _CASES[case], 1, say=context.say)
+        grown, left = gang_churn.never_going(context.build, _STAY)
+    except Refused as refusal:
+        raise Failed(str(refusal)) from refusal
+    condition = f"{found.gangs} gangs; {gang_churn.CONDITION}"
+    notes = {"replaced": found.replaced, "extenders_mib": list(found.memory_mib)}
+    control = f"{_STAY} gangs that stay"
+    yield Measured("churn", case, found.growth, "MiB per 1,000 gangs", _GROWTH, (found.growth,),
+                   controlled(_GROWTH, control, grown), condition, notes)
+    yield Measured("churn_leaked", case, len(found.leaked), "leftovers", _NONE, (len(found.leaked),),
+                   controlled(_NONE, control, left), condition, {"leaked": list(found.leaked)})
