@@ -43,7 +43,7 @@ class MetricsAccess {
   const Clock clock_;
   std::mutex mutex_;
   int asking_ = 0;
-  std::map<std::string, Time> let_in_;     // by token: when it was last said
+  std::map<std::string, Time> let_in_;      // by token: when it was last said
   std::map<std::string, Known> sent_away_;  // by token
 };
 

@@ -35,7 +35,8 @@ struct NodeSettings {
   // a pod's, else the top.
   std::string cgroup_root;
   kube::Access api_server;  // its server empty: as a pod has it
-  MetricsReaders metrics_readers = MetricsReaders::kAuthorized;  // those whom the API server lets get /metrics
+  MetricsReaders metrics_readers =
+      MetricsReaders::kAuthorized;  // those whom the API server lets get /metrics
   NodeLiveSettings live;
 };
 

@@ -80,20 +80,20 @@ yaml::Handlers LiveKeys(NodeLiveSettings* live) {
 
 void ReadNode(const YAML::Node& node, const std::string& key, NodeSettings* settings) {
   yaml::Handlers keys = LiveKeys(&settings->live);
-  keys.merge(yaml::Handlers({{"name", Text(&settings->name, "the node's name")},
-                             {"namespace", Text(&settings->name_space, "the name of a namespace")},
-                             {"host_directory", Path(&settings->host_directory)},
-                             {"kubelet_directory", Path(&settings->kubelet_directory)},
-                             {"cgroup_root", Text(&settings->cgroup_root, "a path without its first slash")},
-                             {"mps_directory", Path(&settings->mps_directory)},
-                             {"mps_control", Text(&settings->mps_control, "a program's name or path")},
-                             {"metrics_readers",
-                              yaml::Word<MetricsReaders>(&settings->metrics_readers,
-                                                         {{"authorized", MetricsReaders::kAuthorized},
-                                                          {"everybody", MetricsReaders::kEverybody}})},
-                             {"api_server", [&](const YAML::Node& value, const std::string& name) {
-                                ReadApiServer(value, name, &settings->api_server);
-                              }}}));
+  keys.merge(yaml::Handlers(
+      {{"name", Text(&settings->name, "the node's name")},
+       {"namespace", Text(&settings->name_space, "the name of a namespace")},
+       {"host_directory", Path(&settings->host_directory)},
+       {"kubelet_directory", Path(&settings->kubelet_directory)},
+       {"cgroup_root", Text(&settings->cgroup_root, "a path without its first slash")},
+       {"mps_directory", Path(&settings->mps_directory)},
+       {"mps_control", Text(&settings->mps_control, "a program's name or path")},
+       {"metrics_readers",
+        yaml::Word<MetricsReaders>(&settings->metrics_readers, {{"authorized", MetricsReaders::kAuthorized},
+                                                                {"everybody", MetricsReaders::kEverybody}})},
+       {"api_server", [&](const YAML::Node& value, const std::string& name) {
+          ReadApiServer(value, name, &settings->api_server);
+        }}}));
   yaml::Map(node, key, keys);
 }
 
