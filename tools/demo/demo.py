@@ -7,7 +7,7 @@ from benchmarks import bounds, evaluate
 from benchmarks.commands import GRADIENT_BYTES, Job
 from benchmarks.machine import COLLECTIVE_CTAS, SMS, Machine, link_speed_for
 from tools.demo import perfetto, report, table
-from tools.demo.turns import turns_of
+from tools.demo.turns import turns_of, without_turns
 
 MARK = "crossover-demo"
 WARM_UP = 25
@@ -92,7 +92,7 @@ def write(outcome, turns, directory):
     directory.mkdir(parents=True, exist_ok=True)
     page, trace = directory / "report.html", directory / "trace.json"
     complete = turns_of(turns.trace)
-    page.write_text(report.html(outcome, complete), encoding="utf-8")
+    page.write_text(report.html(outcome, complete, without_turns(turns.trace)), encoding="utf-8")
     if complete:
         (directory / "turns.svg").write_text(report.picture(complete), encoding="utf-8")
     trace.write_text(json.dumps(perfetto.chrome_trace(turns.trace, turns.jobs)), encoding="utf-8")

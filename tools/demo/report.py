@@ -15,17 +15,20 @@ h1 { font-size: 1.6em; margin-bottom: 0.1em; } h2 { font-size: 1.15em; margin-to
 table { border-collapse: collapse; } td, th { padding: 0.35em 1em; text-align: right; }
 th { border-bottom: 2px solid #444; } td { border-bottom: 1px solid #ddd; }
 td:first-child, th:first-child { text-align: left; } tr.ours td { font-weight: 600; background: #eef5ee; }
-svg { width: 100%; height: auto; } li { margin: 0.2em 0; } .bad { color: #b00; }
+svg { width: 100%; height: auto; } .wide { overflow-x: auto; } .picture { min-width: 860px; }
+li { margin: 0.2em 0; overflow-wrap: anywhere; } .bad { color: #b00; }
+@media (max-width: 600px) { td, th { padding: 0.35em 0.4em; } }
 """
 
 
-def html(outcome, turns):
-    """`turns`: of the shared run with Crossover, for the picture."""
+def html(outcome, turns, without=0.0):
+    """`turns`: of the shared run with Crossover, for the picture; `without`: the part of it in which the guard had them
+    take none."""
     return "\n".join([
         "<!DOCTYPE html>", '<html lang="en"><head><meta charset="utf-8">',
         "<title>Crossover: two jobs take turns</title>", f"<style>{_STYLE}</style></head><body>",
         "<h1>Two training jobs take turns on the same GPUs</h1>", _headline(outcome),
-        "<h2>Turns per GPU</h2>", _picture(turns), "<h2>Result</h2>", _table(outcome),
+        "<h2>Turns per GPU</h2>", _picture(turns, without), "<h2>Result</h2>", _table(outcome),
         "<h2>Conditions</h2>", _list(outcome.conditions), "<h2>What this does not show</h2>", _list(outcome.notes),
         "</body></html>", ""])
 
@@ -45,7 +48,7 @@ def _headline(outcome):
             f"the other; the bound for these jobs is {outcome.best:.2f} (eta {last.eta:.2f}).</p>")
 
 
-def _picture(turns):
+def _picture(turns, without):
     if not turns:
         return '<p class="bad">No turns were traced.</p>'
     begin, end = _window(turns)
@@ -53,7 +56,16 @@ def _picture(turns):
     said = (f"no GPU's turn was ever held by two at once for longer than {BLUR_MS} ms" if at_once <= 1 else
             f'<span class="bad">up to {at_once} clients held one GPU\'s turn at once</span>')
     return (f"<p>{(end - begin) / 1e6:.0f} ms from the steady part of the run, as the arbiters traced it; "
-            f"{len(turns)} turns in the whole trace, {said}.</p>\n{svg(turns, begin, end)}")
+            f"{len(turns)} turns in the whole trace, {said}.{_guarded(without)}</p>\n"
+            f'<div class="wide"><div class="picture">{svg(turns, begin, end)}</div></div>')
+
+
+def _guarded(without):
+    """Said where it is more than the guard's rare trials."""
+    if without < 0.1:
+        return ""
+    return (f" For {without:.0%} of the time the guard had the jobs run side by side, without turns, because it "
+            "measured that this was no slower: so it goes where the machine is too busy for what the jobs model.")
 
 
 def _table(outcome):
@@ -65,7 +77,7 @@ def _table(outcome):
         body.append(f"<tr{ours}>{cells}</tr>")
         if row.remark:
             body.append(f'<tr><td colspan="6">{escape(row.remark)}</td></tr>')
-    return (f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
+    return (f"<div class=\"wide\"><table><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table></div>"
             f"<p>c = {outcome.compute_ms:.1f} ms of compute and m = {outcome.exposed_ms:.1f} ms of exposed "
             f"communication per iteration (mean of the jobs, each alone). Bound on the shared cycle: T* = "
             f"{outcome.bound_ms:.1f} ms ({outcome.plain_bound_ms:.1f} ms if collectives held no multiprocessors). "

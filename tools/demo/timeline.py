@@ -7,6 +7,7 @@ from tools.demo.turns import gangs_of, gpus_of
 COLOURS = ("#2f6db5", "#e0852b", "#3c9d6d", "#a05195")
 _STYLE = ".tick { stroke: #ddd; } .rule { stroke: #bbb; } text { font: 12px sans-serif; fill: #222; }"
 _LEFT, _WIDTH, _ROW, _BAR, _TOP = 130, 1000, 54, 20, 34
+_CHARACTER = 7.5  # about as wide as one is, of the font
 
 
 def svg(turns, begin_ns, end_ns):
@@ -73,11 +74,13 @@ def _legend(gangs):
     parts, x = [], _LEFT
     for number, gang in enumerate(gangs):
         colour = number % len(COLOURS)
+        computes = f"{gang} computes"
+        waits = x + 34 + round(len(computes) * _CHARACTER)
         parts.append(f'<rect x="{x}" y="6" width="14" height="14" fill="{COLOURS[colour]}"/>'
-                     f'<text x="{x + 20}" y="18">{escape(gang)} computes</text>'
-                     f'<rect x="{x + 150}" y="9" width="14" height="8" fill="url(#wait{colour})"/>'
-                     f'<text x="{x + 170}" y="18">waits</text>')
-        x += 250
+                     f'<text x="{x + 20}" y="18">{escape(computes)}</text>'
+                     f'<rect x="{waits}" y="9" width="14" height="8" fill="url(#wait{colour})"/>'
+                     f'<text x="{waits + 20}" y="18">waits</text>')
+        x = waits + 90
     return "".join(parts)
 
 

@@ -3,6 +3,9 @@
 from dataclasses import dataclass
 
 
+GATE = "gate"  # the mode of clients that take turns
+
+
 @dataclass(frozen=True)
 class Turn:
     """One turn of one client: asked for, held, given back."""
@@ -24,7 +27,8 @@ class Turn:
 
 
 def turns_of(events):
-    """Complete turns, by GPU and then by time. A turn cut by the trace's beginning or end is left out."""
+    """Complete turns, by GPU and then by time. A turn cut by the trace's beginning or end is left out; one whose client
+    is told not to wait any more ends there."""
     asked, held, done = {}, {}, []
     for event in events:
         client = (event.gpu, event.slot)
@@ -35,10 +39,31 @@ def turns_of(events):
         elif event.event == "release" and client in held:
             begin = held.pop(client)
             done.append(Turn(event.gpu, event.slot, event.gang, asked.pop(client, begin), begin, event.t_ns))
+        elif event.event == "mode" and event.mode != GATE:
+            begin, asked_ns = held.pop(client, None), asked.pop(client, None)
+            if begin is not None:
+                done.append(Turn(event.gpu, event.slot, event.gang, asked_ns or begin, begin, event.t_ns))
         elif event.event in ("join", "leave"):
             asked.pop(client, None)
             held.pop(client, None)
     return sorted(done, key=lambda t: (t.gpu, t.begin_ns))
+
+
+def without_turns(events):
+    """The part of the time that gangs shared a GPU in which they were told not to take turns, of all GPUs together."""
+    modes, since, shared_ns, free_ns = {}, {}, 0, 0
+    for event in sorted(events, key=lambda e: e.t_ns):
+        there = {client: mode for client, mode in modes.items() if client[0] == event.gpu}
+        if len(there) > 1:
+            shared_ns += event.t_ns - since[event.gpu]
+            free_ns += (event.t_ns - since[event.gpu]) * all(mode != GATE for mode in there.values())
+        since[event.gpu] = event.t_ns
+        client = (event.gpu, event.slot)
+        if event.event in ("join", "mode"):
+            modes[client] = event.mode or GATE
+        elif event.event == "leave":
+            modes.pop(client, None)
+    return free_ns / shared_ns if shared_ns else 0.0
 
 
 def gangs_of(turns):
@@ -50,13 +75,17 @@ def gpus_of(turns):
     return sorted({t.gpu for t in turns})
 
 
-def steady_window(turns, length_ns, at=0.6):
-    """A window of `length_ns` inside the part of the trace in which all gangs take turns, `at` of the way in."""
+def steady_window(turns, length_ns):
+    """A window of `length_ns` inside the part of the trace in which all gangs take turns: the one with most of them,
+    and of those that have as many or nearly so the one that is nearest to 0.6 of the way in."""
     begin = max(min(t.begin_ns for t in turns if t.gang == gang) for gang in gangs_of(turns))
     end = min(max(t.end_ns for t in turns if t.gang == gang) for gang in gangs_of(turns))
     if end - begin <= length_ns:
         return begin, begin + length_ns
-    start = begin + int((end - begin - length_ns) * at)
+    starts = [begin + int((end - begin - length_ns) * part / 20) for part in range(21)]
+    within = {start: sum(start <= t.begin_ns < start + length_ns for t in turns) for start in starts}
+    full = [start for start in starts if within[start] >= 0.9 * max(within.values())]
+    start = min(full, key=lambda one: abs(one - begin - 0.6 * (end - begin - length_ns)))
     return start, start + length_ns
 
 

@@ -51,9 +51,21 @@ class Timeline(unittest.TestCase):
         self.assertEqual(timeline.short_name("GPU-4b1d"), "GPU-4b1d")
 
 
+    def test_the_legend_has_room_for_long_names(self):
+        found = [turns.Turn("GPU-a", 0, "a-rather-long-namespace/alpha", 0, 0, samples.MS)]
+        texts = {t.text: float(t.get("x")) for t in ElementTree.fromstring(
+            timeline.svg(found, 0, samples.MS)).iter(f"{SVG}text")}
+        self.assertGreater(texts["waits"] - texts["a-rather-long-namespace/alpha computes"], 37 * 7)
+
+
 class Html(unittest.TestCase):
     def setUp(self):
         self.page = report.html(OUTCOME, turns.turns_of(parse_trace(samples.trace_lines())))
+
+    def test_that_the_guard_had_them_take_no_turns_is_said(self):
+        self.assertNotIn("side by side", self.page)
+        found = turns.turns_of(parse_trace(samples.trace_lines()))
+        self.assertIn("For 40% of the time the guard had the jobs run side by side", report.html(OUTCOME, found, 0.4))
 
     def test_needs_nothing_else(self):
         for reference in ("src=", "href=", "<script", "@import", "url(http"):

@@ -6,6 +6,12 @@ from tests.unit.tools import samples
 from tools.demo import perfetto, turns
 
 
+def _events(*rows):
+    """Of one GPU: (ns, slot, event, mode)."""
+    keys = ("t_ns", "slot", "event", "mode")
+    return parse_trace(json.dumps({"gpu": "GPU-a", "gang": "ab"[row[1]], **dict(zip(keys, row))}) for row in rows)
+
+
 class Turns(unittest.TestCase):
     def setUp(self):
         self.turns = turns.turns_of(parse_trace(samples.trace_lines()))
@@ -24,6 +30,17 @@ class Turns(unittest.TestCase):
                   for t, e in ((1, "hold"), (2, "leave"), (3, "join"), (4, "release"))]
         self.assertEqual(turns.turns_of(parse_trace(map(json.dumps, events))), [])
 
+    def test_a_turn_ends_where_its_client_need_not_wait_any_more(self):
+        found = turns.turns_of(_events((1, 0, "arrive"), (2, 0, "hold"), (5, 0, "mode", "observe"),
+                                       (9, 0, "mode", "gate"), (10, 0, "release")))
+        self.assertEqual([(t.asked_ns, t.begin_ns, t.end_ns) for t in found], [(1, 2, 5)])
+
+    def test_the_part_without_turns(self):
+        events = _events((0, 0, "join"), (5, 0, "mode", "observe"), (10, 1, "join"), (20, 1, "mode", "observe"),
+                         (30, 0, "mode", "gate"), (50, 0, "leave"), (90, 1, "leave"))
+        self.assertEqual(turns.without_turns(events), 10 / 40)  # both were there from 10 to 50
+        self.assertEqual(turns.without_turns(_events((0, 0, "join"), (5, 0, "mode", "observe"), (9, 0, "leave"))), 0)
+
     def test_one_at_a_time(self):
         self.assertEqual(turns.most_at_once(self.turns), 1)
 
@@ -36,6 +53,14 @@ class Turns(unittest.TestCase):
         first = self.turns[0]
         late = first.end_ns - turns.BLUR_MS * samples.MS + 1
         self.assertEqual(turns.most_at_once(self.turns + [turns.Turn(first.gpu, 9, "gamma", 0, late, first.end_ns)]), 1)
+
+    def test_window_lies_where_turns_are(self):
+        late = [turns.Turn("GPU-a", 0, gang, 0, t * samples.MS, (t + 1) * samples.MS)
+                for gang in ("alpha", "beta") for t in (0, 1000)]
+        many = [turns.Turn("GPU-a", 0, "alpha", 0, t * samples.MS, (t + 1) * samples.MS) for t in range(100, 150)]
+        begin, end = turns.steady_window(late + many, 100 * samples.MS)
+        self.assertLessEqual(begin, 105 * samples.MS)
+        self.assertGreaterEqual(end, 145 * samples.MS)
 
     def test_window_lies_where_all_take_turns(self):
         begin, end = turns.steady_window(self.turns, 60 * samples.MS)
