@@ -10,7 +10,7 @@ measured where it is installed (tools/install.sh --matrix), or when it is asked 
 Control: the same with a library that passes its turn on only when the collective has ended.
 """
 
-from benchmarks import chain
+from benchmarks import chain, chain_courses
 from benchmarks.chain import CASES
 from benchmarks.cluster import left_out
 
@@ -18,4 +18,4 @@ __all__ = ["CASES", "left_out", "measure"]
 
 
 def measure(context, case):
-    yield from chain.measure(context, case, "chain", chain.ByHand)
+    yield from chain.measure(context, case, "chain", chain_courses.ByHand)

@@ -4,7 +4,7 @@ scheduler do the rest: the one that runs alone is learnt, and those after it, of
 Control: a library that passes its turn on only when the collective has ended.
 """
 
-from benchmarks import chain
+from benchmarks import chain, chain_courses
 from benchmarks.chain import CASES
 from benchmarks.cluster import left_out
 
@@ -12,4 +12,4 @@ __all__ = ["CASES", "left_out", "measure"]
 
 
 def measure(context, case):
-    yield from chain.measure(context, case, "chain_annotation", chain.ByAnnotation)
+    yield from chain.measure(context, case, "chain_annotation", chain_courses.ByAnnotation)

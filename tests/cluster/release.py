@@ -31,15 +31,19 @@ class Release:
         cluster.namespace(NAMESPACE, enforce="privileged")
         cluster.image_of(f"{REGISTRY}/crossover-extender:{_VERSION}",
                          {"/usr/bin/crossover-extender": build.program("crossover-extender")})
-        cluster.image_of(f"{REGISTRY}/crossover-deviceplugin:{_VERSION}", {
-            "/usr/bin/crossover-deviceplugin": build.daemon, "/usr/lib/crossover/libcrossover.so": build.library,
-            **_SHELL})
+        self.add_daemon(_VERSION, build.library)
         cluster.image_of(f"{REGISTRY}/kube-scheduler:v{cluster.setup.programs.kube_version}",
                          {"/usr/bin/kube-scheduler": cluster.setup.programs.path("kube-scheduler")})
         for number, node in enumerate(cluster.nodes):
             self._gpus.install(number, node)
             self._install_driver(number, node)
             cluster.kubectl("label", "node", node.name, "nvidia.com/gpu.present=true")
+
+    def add_daemon(self, tag, library):
+        """An image of the node daemon that brings this library."""
+        self._cluster.image_of(f"{REGISTRY}/crossover-deviceplugin:{tag}", {
+            "/usr/bin/crossover-deviceplugin": self._build.daemon, "/usr/lib/crossover/libcrossover.so": library,
+            **_SHELL})
 
     def _install_driver(self, number, node):
         root = node.reach(_DRIVER)

@@ -1,0 +1,40 @@
+"""opposed_helm: what a release does to a cluster beside what is promised: steps of the story of
+tests/cluster/test_helm.py that do not hold (two jobs share by their annotation alone in a restricted namespace; an
+upgrade and a rollback beneath them lose no step; uninstalling stops while pods hold slots, and leaves what is stated).
+
+Control: uninstalling without the chart's hooks.
+"""
+
+import os
+from pathlib import Path
+
+from benchmarks.conditions import unmet
+from benchmarks.results import Goal, Measured, controlled
+from tests.cluster import test_helm
+
+GOAL = Goal("==", 0)
+CASES = ("story",)
+_DATA = Path(__file__).resolve().parents[2] / "examples" / "data" / "digits.csv"
+_STOPS = "test_5_uninstall_stops_while_pods_hold_slots"
+_STEPS = ("test_1_all_of_it_is_ready", "test_2_helm_test", "test_3_two_jobs_take_turns",
+          "test_4_an_upgrade_and_a_rollback_beneath_running_jobs_cost_no_step", _STOPS,
+          "test_6_uninstall_leaves_what_is_stated")
+
+
+class _WithoutHooks(test_helm.Helm):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        do = cls.release.do
+        cls.release.do = lambda verb, *words, **more: do(verb, *words, *(
+            ["--no-hooks"] if verb == "uninstall" else []), **more)
+
+
+def measure(context, case):
+    os.environ |= {"BUILD": str(context.build.top), "TRAINER_DATA": str(_DATA)}
+    found, seen = unmet(test_helm.Helm, _STEPS), unmet(_WithoutHooks, (_STOPS,))
+    context.say(f"    {found or 'as promised'}; without hooks: {seen}")
+    yield Measured("opposed_helm", case, len(found), f"steps of {len(_STEPS)}", GOAL, (len(found),),
+                   controlled(GOAL, "uninstalled without hooks", len(seen)),
+                   "the chart on a real cluster of two nodes, software GPUs, MPS",
+                   {"found": found, "control_saw": seen, "conditions": list(_STEPS)})
