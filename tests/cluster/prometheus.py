@@ -1,6 +1,6 @@
 """A real Prometheus beside a test cluster's control plane. Node daemons' metrics get the labels that the chart's
-PodMonitors give them, by a token that may read them; it has the chart's alerts. Debian's is built without knowing
-Kubernetes, so it is told the pods.
+PodMonitors give them and those that an operator adds, by a token that may read them; it has the chart's alerts.
+Debian's is built without knowing Kubernetes, so it is told the pods.
 """
 
 import http.client
@@ -41,8 +41,9 @@ class Prometheus:
 
     def look_at(self, pods):
         """These are the node daemons' pods from now on."""
-        targets = [{"targets": [f"{pod['status']['podIP']}:{_METRICS_PORT}"],
-                    "labels": {"node": pod["spec"]["nodeName"]}} for pod in pods]
+        targets = [{"targets": [f"{pod['status']['podIP']}:{_METRICS_PORT}"], "labels": {
+            "node": pod["spec"]["nodeName"], "namespace": pod["metadata"]["namespace"], "pod": pod["metadata"]["name"],
+            "container": "deviceplugin", "endpoint": "metrics"}} for pod in pods]
         new = self._folder / "targets.new"
         new.write_text(json.dumps(targets), encoding="utf-8")
         new.rename(self._folder / "targets.json")

@@ -1,5 +1,6 @@
 """A real Prometheus scrapes a daemon beside which two jobs share GPUs: every query of the dashboards is answered, and
-those that say what sharing gains say what the daemon's own `top` does. Needs no cluster, but what its installer brings.
+those that say what sharing gains say what the daemon's own `top` does. So it is with the labels alone that a plain
+configuration adds, and with those that a Prometheus operator does. Needs no cluster, but what its installer brings.
 """
 
 import json
@@ -23,6 +24,7 @@ from tests.charts.test_monitoring import dashboards, queries, query_of  # noqa: 
 from tests.process.cli.machine import Node, clients, end_quietly  # noqa: E402
 from tests.process.sidecar.test_sidecar import free_port  # noqa: E402
 
+_GAINS = "max by (node, gpu_uuid) (crossover_gain_ratio{source='measured'})"
 # Panels that have something to show of a daemon that serves no kubelet.
 _SHOWN = {"fleet.json": ("GPUs with several jobs", "Work per time, mean", "GPU hours gained",
                          "GPUs' worth of work gained", "Utilisation, before and after", "GPUs in use, by namespace",
@@ -33,14 +35,22 @@ _SHOWN = {"fleet.json": ("GPUs with several jobs", "Work per time, mean", "GPU h
                        "Exposed communication", "Age of the step alone", "Length of a turn, mean")}
 
 
-class Prometheus:
-    """Scrapes as the chart's PodMonitor lets it: labels are honoured, `node` and `job` are added."""
+PLAIN = {"node": "n1"}
+# What the operator's own relabelling makes of a PodMonitor's target, beside what that asks for (node, job): of the pod
+# that is scraped, whereas those of the metrics are of the pods that they are about.
+OPERATORS = {**PLAIN, "namespace": "crossover-system", "pod": "crossover-deviceplugin-x7x2p",
+             "container": "deviceplugin", "endpoint": "metrics"}
 
-    def __init__(self, test, folder, target):
+
+class Prometheus:
+    """Scrapes as the chart's PodMonitor lets it: labels are honoured, these are added, and `job`."""
+
+    def __init__(self, test, folder, target, labels):
+        folder.mkdir()
         config = folder / "prometheus.yaml"
         config.write_text(json.dumps({"scrape_configs": [{
             "job_name": "crossover-deviceplugin", "scrape_interval": "1s", "honor_labels": True,
-            "static_configs": [{"targets": [target], "labels": {"node": "n1"}}]}]}), encoding="utf-8")
+            "static_configs": [{"targets": [target], "labels": labels}]}]}), encoding="utf-8")
         self.url = f"http://127.0.0.1:{free_port()}"
         program = Path(promtool()).parent / "prometheus"
         with (folder / "prometheus.log").open("w", encoding="utf-8") as log:
@@ -78,14 +88,25 @@ class Dashboards(unittest.TestCase):
         node.await_word("api on ")
         for job in ("alpha", "beta"):
             node.start_job(job)
-        prometheus = Prometheus(self, node.directory, f"127.0.0.1:{said.split()[-1]}")
-        gains = "max by (node, gpu_uuid) (crossover_gain_ratio{source='measured'})"
-        prometheus.await_samples(f"min_over_time(({gains})[5s:1s])", lambda samples: len(samples) == 2)
+        target = f"127.0.0.1:{said.split()[-1]}"
+        plain, operators = (Prometheus(self, node.directory / name, target, labels)
+                            for name, labels in (("plain", PLAIN), ("operators", OPERATORS)))
+        for prometheus in (plain, operators):
+            self.await_steady_gains(prometheus)
         top = node.await_top(lambda top: len(clients(top)) == 4 and all("gain" in gpu for gpu in top["gpus"]))
         by_gpu = {gpu["uuid"]: gpu["gain"] for gpu in top["gpus"]}
-        for labels, gain in prometheus.ask(gains):
+        for prometheus in (plain, operators):
+            self.all_is_answered(prometheus, by_gpu)
+        with self.assertRaises(urllib.error.HTTPError, msg="the control"):
+            plain.ask("sum(rate(x))")
+
+    def await_steady_gains(self, prometheus):
+        prometheus.await_samples(f"min_over_time(({_GAINS})[5s:1s])", lambda samples: len(samples) == 2)
+
+    def all_is_answered(self, prometheus, gain_by_gpu):
+        for labels, gain in prometheus.ask(_GAINS):
             self.assertEqual(labels["node"], "n1")
-            self.assertAlmostEqual(gain / by_gpu[labels["gpu_uuid"]], 1, delta=0.03)
+            self.assertAlmostEqual(gain / gain_by_gpu[labels["gpu_uuid"]], 1, delta=0.03)
         for name, dashboard in dashboards().items():
             for _, query in queries(dashboard):
                 prometheus.ask(query)  # else: HTTPError
@@ -98,8 +119,6 @@ class Dashboards(unittest.TestCase):
         before, after = (prometheus.ask(query_of("fleet.json", "Utilisation, before and after", i))[0][1]
                          for i in (0, 1))
         self.assertLess(before, after)
-        with self.assertRaises(urllib.error.HTTPError, msg="the control"):
-            prometheus.ask("sum(rate(x))")
 
 
 if __name__ == "__main__":
