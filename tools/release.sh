@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Packs a release into dist/: the library for any Linux with glibc 2.17 or newer, per architecture; the images, as
-# archives that `skopeo copy` or `podman load` take to a registry; the chart, which names them; the checksums.
+# Packs a release into dist/: the library for any Linux with glibc 2.17 or newer, per architecture; the command line, for
+# this machine's and a C library as new as its own; the images, as archives that `skopeo copy` or `podman load` take to a
+# registry; the chart, which names them; the checksums.
 # The same sources give the same archives of library and chart.
 #
 #   IMAGES   the repository that the images will be in, such as registry.example/team
@@ -31,6 +32,8 @@ for architecture in x86_64 aarch64; do
     -c "$name" | gzip -n > "dist/$name.tar.gz"
   rm -r "dist/$name"
 done
+
+tools/package_cli.sh build/release dist "crossover-cli-$version-linux-$(uname -m)" "$epoch"
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
