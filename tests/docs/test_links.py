@@ -1,0 +1,118 @@
+"""Whatever the documentation points at is there: files, headings, pages that sources name, values of the chart."""
+
+import posixpath
+import re
+import unittest
+
+import yaml
+
+from tests.docs.pages import TREE, anchors, code, files, links, pages, read
+
+_FOREIGN = ("http://", "https://", "mailto:")
+# How sources, alerts and pages name a page and one of its headings: docs/usage.md, "One owner"; docs/x.md#heading.
+_NAMED = re.compile(r'\b((?:docs|charts|benchmarks|tests|docker|manifests)/[\w./-]+\.md)(?:#([\w-]+))?(?:, \\?"([^"\\]+)\\?")?')
+_SOURCES = (".cc", ".h", ".py", ".sh", ".yaml", ".txt", ".tpl")
+_TOPS = ("benchmarks", "charts", "cli", "common", "deviceplugin", "docker", "docs", "examples", "extender", "manifests",
+         "proto", "sidecar", "simgpu", "tests", "tools", "turn")
+
+
+def resolved(page, target):
+    """(file or folder, heading) that a link of a page leads to."""
+    path, _, heading = target.partition("#")
+    return posixpath.normpath(posixpath.join(posixpath.dirname(page), path)) if path else page, heading
+
+
+def broken_link(page, target):
+    """What is wrong with it, or nothing."""
+    if target.startswith(_FOREIGN):
+        return ""
+    path, heading = resolved(page, target)
+    if not (TREE / path).exists():
+        return f"{page}: {target}: no such file"
+    if heading and heading not in anchors(read(path)):
+        return f"{page}: {target}: {path} has no such heading"
+    return ""
+
+
+def broken_name(where, match):
+    """Likewise of a page that is named in a source."""
+    path, heading, title = match.groups()
+    if not (TREE / path).is_file():
+        return f"{where}: {path}: no such file"
+    text = read(path)
+    if heading and heading not in anchors(text):
+        return f"{where}: {path} has no heading {heading}"
+    if title and f"**{title}" not in text and not re.search(rf"^#+ {re.escape(title)}$", text, re.MULTILINE):
+        return f"{where}: {path} has no '{title}'"
+    return ""
+
+
+def paths_of(word):
+    """Files of the tree that a word in backticks names; none where it has a place to fill in."""
+    top = word.split("/")[0]
+    if top not in _TOPS or "/" not in word or not re.fullmatch(r"[\w./-]+", word):
+        return []
+    if any(part.isupper() for part in word.split("/")):
+        return []
+    return [word.rstrip("/")]
+
+
+class Links(unittest.TestCase):
+    def test_links_lead_somewhere(self):
+        found = [wrong for page in pages() for target in links(read(page)) if (wrong := broken_link(page, target))]
+        self.assertEqual(found, [])
+        self.assertGreater(sum(len(links(read(page))) for page in pages()), 100)
+
+    def test_one_that_does_not_is_found(self):
+        """The control."""
+        self.assertEqual(broken_link("docs/usage.md", "metrics.md#charging"), "docs/usage.md: metrics.md#charging: "
+                         "docs/metrics.md has no such heading")
+        self.assertIn("no such file", broken_link("docs/usage.md", "metric.md"))
+        self.assertIn("no such heading", broken_link("README.md", "#nowhere"))
+        self.assertEqual(broken_link("docs/usage.md", "metrics.md#of-the-node-daemon"), "")
+        self.assertEqual(links("[a](b.md#c) `[d](e)` ![f](<g.svg>)\n\n    [h](i)\n"), ["b.md#c", "g.svg"])
+        self.assertEqual(anchors("# A `b`, c: [d](e)\n## A\n## A\n```\n# no\n```\n"), {"a-b-c-d", "a", "a-1"})
+
+    def test_pages_that_sources_name_are_there(self):
+        found = [wrong for name in files() if name.endswith(_SOURCES) and name != "tests/docs/test_links.py"
+                 for match in _NAMED.finditer(read(name)) if (wrong := broken_name(name, match))]
+        self.assertEqual(found, [])
+        wrong = _NAMED.search('as docs/usage.md, \\"One ownr\\" says')
+        self.assertEqual(broken_name("x.cc", wrong), "x.cc: docs/usage.md has no 'One ownr'", "the control")
+
+    def test_paths_in_backticks_are_there(self):
+        """Of the pages for users: records of decisions speak of their own time."""
+        seen = 0
+        for page in pages():
+            if page.startswith("docs/design/") or page == "CHANGELOG.md":
+                continue
+            for word in code(read(page)):
+                for path in paths_of(word):
+                    seen += 1
+                    there = (TREE / path).exists() or (TREE / posixpath.dirname(page) / path).exists()
+                    self.assertTrue(there, f"{page}: {path}")
+        self.assertGreater(seen, 50)
+        self.assertEqual(paths_of("tests/cluster"), ["tests/cluster"], "the control")
+
+    def test_values_of_the_chart_are_there(self):
+        values = yaml.safe_load(read("charts/crossover/values.yaml"))
+        schema = {"deviceplugin.config", "extender.config"}  # more than values.yaml has may be said there
+        seen = 0
+        for page in pages():
+            for name in re.findall(r"--set(?:-string)? '?([a-zA-Z.]+)", read(page)):
+                seen += 1
+                self.assertTrue(any(name.startswith(free) for free in schema) or has(values, name), f"{page}: {name}")
+        self.assertGreater(seen, 8)
+        self.assertFalse(has(values, "mps.enable"), "the control")
+
+
+def has(values, name):
+    for key in name.split("."):
+        if not isinstance(values, dict) or key not in values:
+            return False
+        values = values[key]
+    return True
+
+
+if __name__ == "__main__":
+    unittest.main()
