@@ -1,8 +1,8 @@
 """Writes tables of figures from benchmarks/results: python3 tools/readme_figures.py [--check].
 
-The README gets those of KEY, in words; docs/performance.md all of them: one row per figure, how many cases, the range of
-their values, the goal, how many met it, where it was taken; and those that missed. --check changes nothing and exits 1
-where a page says something else.
+The README gets those of KEY, in words; docs/performance.md all of them: one row per figure, how many cases, the range
+of their values, the goal, how many met it, where it was taken; and those that missed. --check changes nothing and exits
+1 where a page says something else.
 """
 
 import pathlib

@@ -10,7 +10,8 @@ from tests.docs.pages import TREE, anchors, code, files, links, pages, read
 
 _FOREIGN = ("http://", "https://", "mailto:")
 # How sources, alerts and pages name a page and one of its headings: docs/usage.md, "One owner"; docs/x.md#heading.
-_NAMED = re.compile(r'\b((?:docs|charts|benchmarks|tests|docker|manifests)/[\w./-]+\.md)(?:#([\w-]+))?(?:, \\?"([^"\\]+)\\?")?')
+_NAMED = re.compile(r'\b((?:docs|charts|benchmarks|tests|docker|manifests)/[\w./-]+\.md)(?:#([\w-]+))?'
+                    r'(?:, \\?"([^"\\]+)\\?")?')
 _SOURCES = (".cc", ".h", ".py", ".sh", ".yaml", ".txt", ".tpl")
 _TOPS = ("benchmarks", "charts", "cli", "common", "deviceplugin", "docker", "docs", "examples", "extender", "manifests",
          "proto", "sidecar", "simgpu", "tests", "tools", "turn")
@@ -52,7 +53,7 @@ def paths_of(word):
     top = word.split("/")[0]
     if top not in _TOPS or "/" not in word or not re.fullmatch(r"[\w./-]+", word):
         return []
-    if any(part.isupper() for part in word.split("/")):
+    if re.search(r"[A-Z]{4}", word) and not word.endswith(".md"):
         return []
     return [word.rstrip("/")]
 

@@ -1,0 +1,114 @@
+"""docs/failures.md is of the faults, metrics, events, alerts, words and tests that there are; and leaves none of the
+faults, events and alerts out."""
+
+import re
+import unittest
+
+import yaml
+
+from benchmarks import faults
+from tests.charts.chart import metrics
+from tests.docs.pages import TREE, files, read, section, sources, tables
+
+PAGE = "docs/failures.md"
+_ALERTS = "charts/crossover/files/alerts.yaml"
+_EVENT = re.compile(r'(?:\.reason = |About\([^;"]*, )"([A-Z][A-Za-z]+)"')
+
+
+def events():
+    """Reasons of all events that the programs tell."""
+    return set(_EVENT.findall(sources()))
+
+
+def alerts():
+    return {rule["alert"] for rule in yaml.safe_load(read(_ALERTS))["groups"][0]["rules"]}
+
+
+def column(name, text):
+    """Cells below that head, of all tables that have it."""
+    return [row[head.index(name)] for head, rows in tables(text) if name in head for row in rows]
+
+
+def codes(cells):
+    return [word for cell in cells for word in re.findall(r"`([^`]+)`", cell)]
+
+
+def fragments(cells):
+    """What is quoted, in the parts between which the programs put names and numbers."""
+    quoted = [words for cell in cells for words in re.findall(r'"([^"]+)"', re.sub(r"`[^`]+`", "", cell))]
+    return [part for words in quoted for part in re.split(r" ?\.\.\. ?", words) if part]
+
+
+def wrong_test(word):
+    """What is wrong with a test that is named so, or nothing."""
+    if word.startswith("make bench ONLY="):
+        figure = word.partition("=")[2]
+        known = f"benchmarks/figures/{figure}.py" in files()
+    else:
+        known = word in files() and word.startswith("tests/")
+    return "" if known else f"no test {word}"
+
+
+def faults_in_words(text):
+    """What is wrong with a page, one line for each thing that is not there."""
+    matrix = text.partition("<!-- fault matrix -->")[2].partition("<!-- end of fault matrix -->")[0]
+    named = codes(column("fault", matrix))
+    wrong = [f"no fault {name}" for name in named if name not in faults.ROWS]
+    wrong += [f"fault {name} is left out" for name in faults.ROWS if name not in named]
+    wrong += [f"fault {name} stands there twice" for name in set(named) if named.count(name) > 1]
+    told = column("log or event", text)
+    known = metrics()
+    wrong += [f"no metric {name}" for name in re.findall(r"\bcrossover_[a-z0-9_]+", text) if name not in known]
+    reasons = [word for word in codes(told) if re.fullmatch(r"(?:[A-Z][a-z]+)+", word)]
+    wrong += [f"no event {name}" for name in reasons if name not in events()]
+    wrong += [f"event {name} is left out" for name in events() if name not in reasons]
+    raised = re.findall(r"\bCrossover[A-Z]\w+", text)
+    wrong += [f"no alert {name}" for name in raised if name not in alerts()]
+    wrong += [f"alert {name} is left out" for name in alerts() if name not in raised]
+    wrong += [f"nobody says '{words}'" for words in fragments(told) if words not in sources()]
+    wrong += [found for word in codes(column("test", text)) if (found := wrong_test(word))]
+    wrong += [f"no test: {cell}" for cell in column("test", text) if not cell]
+    return wrong
+
+
+class Failures(unittest.TestCase):
+    def test_it_is_of_what_there_is(self):
+        text = read(PAGE)
+        self.assertEqual(faults_in_words(text), [])
+        self.assertGreater(len(fragments(column("log or event", text))), 50)
+        self.assertGreater(len(codes(column("test", text))), 40)
+        self.assertGreaterEqual(len(events()), 8)
+
+    def test_what_is_wrong_is_found(self):
+        """The control: each kind of mistake, planted."""
+        text = read(PAGE)
+        for right, wrong, found in (
+                ("`kill one rank`", "`kill one rnk`", ["no fault kill one rnk", "fault kill one rank is left out"]),
+                ("`crossover_cap_refused`", "`crossover_caps_refused`", ["no metric crossover_caps_refused"]),
+                ("`SlotHandedOutTwice`", "`SlotHandedOut`", ["no event SlotHandedOut",
+                                                             "event SlotHandedOutTwice is left out"]),
+                ("alert CrossoverTwoLead", "alert CrossoverTwoLeaders", ["no alert CrossoverTwoLeaders",
+                                                                         "alert CrossoverTwoLead is left out"]),
+                ('"; it counts as not set"', '"; counts as unset"', ["nobody says '; counts as unset'"]),
+                ("`tests/process/cli/test_caps.py`", "`tests/process/cli/test_cap.py`",
+                 ["no test tests/process/cli/test_cap.py"]),
+                ("`make bench ONLY=guard`", "`make bench ONLY=guards`", ["no test make bench ONLY=guards"])):
+            self.assertEqual(text.count(right), 1, right)
+            self.assertEqual(faults_in_words(text.replace(right, wrong)), found)
+
+    def test_whoever_says_it_is_of_the_sources(self):
+        self.assertIn("its process is ending", sources())
+        self.assertNotIn("its process is endng", sources(), "the control")
+
+
+class Pages(unittest.TestCase):
+    def test_tables_and_sections_are_read_as_they_are_written(self):
+        text = "# A\n\n| a | b |\n|---|---|\n| `x \\| y` | 1 |\n| z | |\n\n## B\nwords\n### C\n# D\n"
+        self.assertEqual(tables(text), [(["a", "b"], [["`x | y`", "1"], ["z", ""]])])
+        self.assertEqual(section(text, "B"), "\nwords\n### C\n")
+        self.assertRaises(KeyError, section, text, "E")
+        self.assertTrue((TREE / PAGE).is_file())
+
+
+if __name__ == "__main__":
+    unittest.main()
