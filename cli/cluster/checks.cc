@@ -78,7 +78,7 @@ const std::vector<ClusterCheck>& ClusterChecks() {
        {"gpu_nodes", "programs"},
        V::kWarn,
        "all programs are of one version",
-       "end the upgrade: the DaemonSet's pods are replaced one by one; docs/install.md has the order",
+       "end the upgrade: the DaemonSet's pods are replaced one by one; docs/operations.md has the order",
        VersionSkew},
       {"webhook_missing",
        {"webhooks"},

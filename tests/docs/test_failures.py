@@ -1,6 +1,7 @@
 """docs/failures.md is of the faults, metrics, events, alerts, words and tests that there are; and leaves none of the
 faults, events and alerts out."""
 
+import functools
 import re
 import unittest
 
@@ -15,11 +16,16 @@ _ALERTS = "charts/crossover/files/alerts.yaml"
 _EVENT = re.compile(r'(?:\.reason = |About\([^;"]*, )"([A-Z][A-Za-z]+)"')
 
 
+@functools.lru_cache(maxsize=None)
 def events():
     """Reasons of all events that the programs tell."""
     return set(_EVENT.findall(sources()))
 
 
+known_metrics = functools.lru_cache(maxsize=None)(metrics)
+
+
+@functools.lru_cache(maxsize=None)
 def alerts():
     return {rule["alert"] for rule in yaml.safe_load(read(_ALERTS))["groups"][0]["rules"]}
 
@@ -57,7 +63,7 @@ def faults_in_words(text):
     wrong += [f"fault {name} is left out" for name in faults.ROWS if name not in named]
     wrong += [f"fault {name} stands there twice" for name in set(named) if named.count(name) > 1]
     told = column("log or event", text)
-    known = metrics()
+    known = known_metrics()
     wrong += [f"no metric {name}" for name in re.findall(r"\bcrossover_[a-z0-9_]+", text) if name not in known]
     reasons = [word for word in codes(told) if re.fullmatch(r"(?:[A-Z][a-z]+)+", word)]
     wrong += [f"no event {name}" for name in reasons if name not in events()]
