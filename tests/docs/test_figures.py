@@ -10,7 +10,8 @@ class Figures(unittest.TestCase):
         figures = readme_figures.kept()
         for name, page in readme_figures.PAGES.items():
             text = page.read_text(encoding="utf-8")
-            self.assertEqual(text, readme_figures.rewritten(text, name, figures), "run python3 tools/readme_figures.py")
+            fresh = readme_figures.rewritten(text, name, figures)
+            self.assertEqual(text, fresh, "run python3 tools/readme_figures.py")
         self.assertGreater(len(figures), 70)
 
     def test_a_row_is_of_all_cases(self):

@@ -61,7 +61,8 @@ class Operations(unittest.TestCase):
         page = read(PAGE)
         self.assertEqual(untrue(page), [])
         self.assertGreater(len(fragments(column("it says", page))), 50)
-        self.assertEqual(untrue(page.replace("alone on its GPU", "alone at its GPU")), ["alone at its GPU"], "the control")
+        wrong = page.replace("alone on its GPU", "alone at its GPU")
+        self.assertEqual(untrue(wrong), ["alone at its GPU"], "the control")
 
     def test_checks_of_the_doctor_are_there(self):
         named = checks_named(read(PAGE)) | checks_named(read("docs/failures.md"))
