@@ -15,13 +15,13 @@ class Figures(unittest.TestCase):
         self.assertGreater(len(figures), 70)
 
     def test_a_row_is_of_all_cases(self):
-        entries = [{"figure": "x", "case": case, "value": value, "unit": "ms", "goal": "<= 2", "ok": ok, "where": "here"}
+        entries = [{"figure": "x", "case": case, "value": value, "unit": "ms", "goal": "<= 2", "ok": ok, "where": "w"}
                    for case, value, ok in (("a", 1.0, True), ("b", 3.0, False), ("c", None, False))]
         self.assertEqual(readme_figures.cells(entries), ["1 to 3", "ms", "<= 2", "1 of 3"])
         self.assertEqual(readme_figures.missed_figures({"x": entries}),
                          "| figure | case | measured | goal |\n|---|---|---|---|\n"
                          "| `x` | `b` | 3 | <= 2 |\n| `x` | `c` | missed | <= 2 |\n")
-        self.assertIn("| `x` | 1 to 3 | ms | <= 2 | 1 of 3 | a |\n\n- a: here\n",
+        self.assertIn("| `x` | 1 to 3 | ms | <= 2 | 1 of 3 | a |\n\n- a: w\n",
                       readme_figures.all_figures({"x": entries}))
 
     def test_a_table_that_is_stale_is_found(self):
