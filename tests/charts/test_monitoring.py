@@ -52,9 +52,9 @@ def query_of(dashboard, title, number=0):
     return [query for panel, query in queries(dashboards()[dashboard]) if panel == title][number]
 
 
-def evaluated(series, cases):
-    """What promtool says of `cases`, {expression: [(labels, value)]}, after an hour of these series."""
-    checks = [{"expr": text, "eval_time": "1h",
+def evaluated(series, cases, after="1h"):
+    """What promtool says of `cases`, {expression: [(labels, value)]}, after so long of these series."""
+    checks = [{"expr": text, "eval_time": after,
                "exp_samples": [{"labels": labels, "value": value} for labels, value in samples]}
               for text, samples in cases.items()]
     case = {"interval": "1m", "input_series": [{"series": name, "values": values} for name, values in series.items()],

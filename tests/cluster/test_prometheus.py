@@ -20,6 +20,7 @@ os.environ.setdefault("SIMGPU_LIBRARIES", str(_BUILD / "simgpu/lib"))
 
 # Only now: they look where these variables say.
 from tests.charts.chart import promtool  # noqa: E402
+from tests.charts.test_chargeback import of_chargeback, of_metrics  # noqa: E402
 from tests.charts.test_monitoring import dashboards, queries, query_of  # noqa: E402
 from tests.process.cli.machine import Node, clients, end_quietly  # noqa: E402
 from tests.process.sidecar.test_sidecar import free_port  # noqa: E402
@@ -113,12 +114,24 @@ class Dashboards(unittest.TestCase):
             for title in _SHOWN.get(name, ()):
                 with self.subTest(f"{name}: {title}"):  # one of them looks every minute
                     prometheus.await_samples(query_of(name, title), bool)
+        self.charges_are_what_the_page_promises(prometheus)
         waits = {(labels["gang"], labels["peer_gang"]) for labels, share in
                  prometheus.ask(query_of("gpu.json", "Who waits for whom")) if share > 0}
         self.assertEqual(waits, {("alpha", "beta"), ("beta", "alpha")})
         before, after = (prometheus.ask(query_of("fleet.json", "Utilisation, before and after", i))[0][1]
                          for i in (0, 1))
         self.assertLess(before, after)
+
+    def charges_are_what_the_page_promises(self, prometheus):
+        """Of the minute that has passed: on two GPUs with two jobs each."""
+        for query in of_metrics():
+            prometheus.ask(query)  # else: HTTPError
+        with_sharing, without = (f"sum({query.replace('1h', '1m').replace(':1m', ':1s').replace('5m', '10s')})"
+                                 for query in of_chargeback())
+        used = prometheus.await_samples(with_sharing, bool)[0][1] * 60
+        self.assertGreater(used, 0)
+        self.assertLess(used, 2.2, "GPU minutes of two GPUs")
+        self.assertGreater(prometheus.await_samples(without, bool)[0][1], 0)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,72 @@
+"""Queries of docs/chargeback.md and docs/metrics.md: of metrics that there are, with the answers that they promise."""
+
+import re
+import unittest
+
+from tests.charts.chart import TREE
+from tests.charts.test_monitoring import check_rules, evaluated, recording, unknown
+
+
+def of_chargeback():
+    """With sharing, and without; of one hour."""
+    text = (TREE / "docs/chargeback.md").read_text(encoding="utf-8")
+    found = re.findall(r"^```promql\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    return [query.replace("30d", "1h") for query in found]
+
+
+def of_metrics():
+    """What stands indented there."""
+    text = (TREE / "docs/metrics.md").read_text(encoding="utf-8")
+    return [line.partition("#")[0].strip() for line in re.findall(r"^ {4}(\S.*)$", text, re.MULTILINE)]
+
+
+def _series():
+    """Two hours, of which the second is asked about: two jobs share GPU-1, each at 0.8 of its own speed; the first has
+    GPU-2 alone."""
+    series = {}
+    for space, per_minute in (("red", 36), ("blue", 24)):
+        of = f'node="n", gpu_uuid="GPU-1", namespace="{space}", gang="{space}/job"'
+        peer = "blue/job" if space == "red" else "red/job"
+        series[f'crossover_slowdown_ratio{{{of}, pod="p", peer_gang="{peer}", source="measured"}}'] = "1.25x120"
+        series[f"crossover_charged_gpu_seconds_total{{{of}}}"] = f"0+{per_minute}x120"
+    alone = 'node="n", gpu_uuid="GPU-2", namespace="red", gang="red/job"'
+    series[f"crossover_charged_gpu_seconds_total{{{alone}}}"] = "0+60x120"
+    return series
+
+
+def _in_tenths(red, blue):
+    return [('{namespace="red"}', red), ('{namespace="blue"}', blue)]
+
+
+class Chargeback(unittest.TestCase):
+    def test_there_are_two_queries_of_metrics_that_there_are(self):
+        queries = of_chargeback()
+        self.assertEqual(len(queries), 2)
+        self.assertGreaterEqual(len(of_metrics()), 6)
+        for query in queries + of_metrics():
+            self.assertEqual(unknown(query), [], query)
+        done = check_rules(recording(queries + of_metrics()))
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def test_they_say_what_the_page_promises(self):
+        """Hours in tenths: 1.6 and 0.4 with sharing, which is two GPUs; 1.8 and 0.8 without."""
+        with_sharing, without = (f"round(10 * ({query}))" for query in of_chargeback())
+        done = evaluated(_series(), {with_sharing: _in_tenths(16, 4), without: _in_tenths(18, 8)}, "2h")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def test_a_query_that_counts_twice_is_found(self):
+        """The control: without `unless` the time of those that share counts as well."""
+        wrong = re.sub(r"unless on \([^)]*\) crossover_slowdown_ratio", "", of_chargeback()[1])
+        self.assertNotEqual(wrong, of_chargeback()[1])
+        done = evaluated(_series(), {f"round(10 * ({wrong}))": _in_tenths(18, 8)}, "2h")
+        self.assertNotEqual(done.returncode, 0)
+
+    def test_a_namespace_that_never_shared_is_charged_the_same(self):
+        alone = {name: values for name, values in _series().items() if "GPU-2" in name}
+        cases = {f"round(10 * ({query}))": [('{namespace="red"}', 10)] for query in of_chargeback()}
+        done = evaluated(alone, cases, "2h")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
