@@ -15,6 +15,7 @@ from tests.cluster import fake_gpus, gangs
 from tests.cluster.control import Control
 from tests.cluster.gpu_judge import ASSIGNMENT
 from tests.cluster.pods import SLOT
+from tests.cluster.prometheus import reading_token
 from tests.cluster.rig import Cluster, Refused, kwok
 from tests.cluster.rig.api import connected_in
 
@@ -33,6 +34,7 @@ class Large:
     nodes: list
     gpus: int
     api: object  # of one thread
+    _token: str = ""
 
     def get(self, url):
         """A page of a server beside the control plane, whoever made its certificate."""
@@ -49,6 +51,12 @@ class Large:
         if answer.status != 200:
             raise Failed(f"GET {url}: status {answer.status}: {said[:300]}")
         return said
+
+    def token_for_metrics(self):
+        """Of an account that may get them."""
+        if not self._token:
+            self._token = reading_token(self.cluster)
+        return self._token
 
     def extender_memory_mib(self):
         """(resident now, the most that it was)."""
@@ -68,7 +76,7 @@ def standing(context, nodes, gpus, filled, settings=None, pods_run=False):
             control.prepare()
             for space in (SPACE, HELD_SPACE):
                 cluster.namespace(space)
-            names = [f"fake-{number:05}" for number in range(nodes)]
+            names = node_names(nodes)
             if pods_run:
                 kwok.start(cluster, heartbeats=False)
             slots = {SLOT: str(gpus * SLOTS_PER_GPU)}
@@ -88,6 +96,10 @@ def standing(context, nodes, gpus, filled, settings=None, pods_run=False):
                 yield Large(cluster, control, names, gpus, cluster.api())
     except Refused as refusal:
         raise Failed(str(refusal)) from refusal
+
+
+def node_names(count):
+    return [f"fake-{number:05}" for number in range(count)]
 
 
 # An API server that takes what a benchmark writes as fast as it can.

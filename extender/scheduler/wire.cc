@@ -221,17 +221,23 @@ std::optional<PreemptQuestion> QuestionReader::Preempt(const std::string& text, 
 
 std::string FilterText(const FilterAnswer& answer, std::span<const std::string_view> asked) {
   std::string names = R"({"NodeNames":[)";
+  const std::size_t none = names.size();
+  for (const std::string_view node : asked) {
+    if (std::find(answer.nodes.begin(), answer.nodes.end(), node) == answer.nodes.end()) continue;
+    if (names.size() != none) names += ',';
+    AppendEscaped(node, &names);
+  }
+  // Thousands of reasons that nobody reads would take the scheduler longer than all else that it does.
+  if (names.size() != none)
+    return names + R"(],"FailedNodes":{},"FailedAndUnresolvableNodes":{},"Error":""})";
   std::string failed = R"(],"FailedNodes":{)";
   std::string unresolvable = R"(},"FailedAndUnresolvableNodes":{)";
   std::string others;
   AppendEscaped(answer.others, &others);
   unresolvable.reserve(asked.size() * (others.size() + 32));
   for (const std::string_view node : asked) {
-    if (std::find(answer.nodes.begin(), answer.nodes.end(), node) != answer.nodes.end()) {
-      Separate(&names);
-      AppendEscaped(node, &names);
-    } else if (!AppendReason(answer.failed, node, &failed) &&
-               !AppendReason(answer.unresolvable, node, &unresolvable)) {
+    if (!AppendReason(answer.failed, node, &failed) &&
+        !AppendReason(answer.unresolvable, node, &unresolvable)) {
       Separate(&unresolvable);
       AppendEscaped(node, &unresolvable);
       unresolvable.append(":").append(others);

@@ -50,7 +50,9 @@ class QuestionReader {
   std::unique_ptr<Impl> impl_;
 };
 
-// Every node that was asked about is in the answer; one that was not never is, whatever `answer` says.
+// The nodes that are left, of those that were asked about, whatever `answer` says. Where none is, every node with its
+// reason; else no reasons: a scheduler shows them only if nothing is left, and wants none (kube-scheduler 1.31 to 1.36,
+// findNodesThatPassExtenders).
 std::string FilterText(const FilterAnswer& answer, std::span<const std::string_view> asked);
 // Nothing but an error: the scheduler tells it, and comes back.
 std::string FilterErrorText(std::string_view error);

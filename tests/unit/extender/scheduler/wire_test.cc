@@ -125,15 +125,25 @@ TEST(Wire, BindingsAndVictimsThatAreNoneAreNamed) {
   EXPECT_EQ(error, "NodeNameToMetaVictims.n: a list is not allowed: Pods and NumPDBViolations");
 }
 
-TEST(Wire, EveryNodeThatWasAskedAboutHasItsPlaceInTheAnswer) {
+TEST(Wire, WhereANodeIsLeftNobodyIsToldWhyTheOthersAreNot) {
+  EXPECT_EQ(FilterText({.nodes = {"b", "never asked about"},
+                        .failed = {{"c", "full"}},
+                        .unresolvable = {{"d", "cordoned"}},
+                        .others = "the gang's node is another"},
+                       Names{"a", "b", "c", "d"}),
+            R"({"NodeNames":["b"],"FailedNodes":{},"FailedAndUnresolvableNodes":{},"Error":""})");
+}
+
+TEST(Wire, WhereNoneIsLeftEveryNodeThatWasAskedAboutHasItsReason) {
   const Names asked = {"a", "b", "c", "d"};
-  const auto json = nlohmann::json::parse(FilterText({.nodes = {"b", "never asked about"},
+  const auto json = nlohmann::json::parse(FilterText({.nodes = {"never asked about"},
                                                       .failed = {{"c", "full"}, {"x", "y"}},
                                                       .unresolvable = {{"d", "cordoned"}},
                                                       .others = "the gang's node is another"},
                                                      asked));
-  EXPECT_EQ(json, nlohmann::json::parse(R"({"NodeNames":["b"],"FailedNodes":{"c":"full"},
-      "FailedAndUnresolvableNodes":{"a":"the gang's node is another","d":"cordoned"},"Error":""})"));
+  EXPECT_EQ(json, nlohmann::json::parse(R"({"NodeNames":[],"FailedNodes":{"c":"full"},
+      "FailedAndUnresolvableNodes":{"a":"the gang's node is another","b":"the gang's node is another",
+                                    "d":"cordoned"},"Error":""})"));
 }
 
 // A scheduler takes null for no nodes at all, without a reason.
