@@ -28,7 +28,7 @@ class Package(unittest.TestCase):
         done = subprocess.run([program, "--help"], env={}, capture_output=True, text=True, check=True)
         self.assertIn("explain", done.stdout)
         self.assertNotIn("timeline --socket", done.stdout, "it is kubectl's plugin by this name")
-        ours = str(self.out / "crossover-cli/lib/crossover/")
+        ours = f"{self.out}/crossover-cli/bin/../lib/crossover/"
         needed = subprocess.run(["ldd", program], env={"PATH": os.environ["PATH"]}, capture_output=True, text=True,
                                 check=True).stdout
         lines = [line.strip() for line in needed.splitlines() if not line.strip().startswith(_C_LIBRARY)]
