@@ -1,5 +1,6 @@
 #include "extender/gang/controller.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -38,6 +39,8 @@ bool Controller::Lead(std::vector<Answer>* answers) {
   } else if (!leads && gangs_) {
     gangs_.reset();
     jobs_.clear();
+    const Lock seats(seats_mutex_);
+    seats_.clear();
     for (auto& [ticket, done] : held_) answers->push_back({std::move(done), "this extender leads no more"});
     held_.clear();
   }
@@ -45,7 +48,22 @@ bool Controller::Lead(std::vector<Answer>* answers) {
 }
 
 void Controller::Step(std::vector<Answer>* answers) {
-  if (Lead(answers)) Take(gangs_->Step(options_.now_s()), answers);
+  if (!Lead(answers)) return;
+  Take(gangs_->Step(options_.now_s()), answers);
+  ShowSeats();
+}
+
+void Controller::ShowSeats() {
+  std::vector<std::pair<std::string, std::string>> moved;
+  for (const std::string& uid : gangs_->TakeMoved()) moved.emplace_back(uid, gangs_->SeatOf(uid));
+  const Lock lock(seats_mutex_);
+  for (auto& [uid, node] : moved) {
+    if (node.empty()) {
+      seats_.erase(uid);
+    } else {
+      seats_[uid] = std::move(node);
+    }
+  }
 }
 
 void Controller::Take(std::vector<Action> actions, std::vector<Answer>* answers) {
@@ -87,6 +105,15 @@ void Controller::Look(const std::function<void(const World& world)>& look) const
 }
 
 std::optional<FilterAnswer> Controller::Filter(const PodRef& pod, std::span<const std::string_view> nodes) {
+  if (!options_.leads()) return std::nullopt;
+  std::string seat;
+  {
+    const Lock lock(seats_mutex_);
+    const auto found = seats_.find(pod.uid);
+    if (found != seats_.end()) seat = found->second;
+  }
+  if (!seat.empty() && std::ranges::find(nodes, std::string_view(seat)) != nodes.end())
+    return Gangs::LeftOn(std::move(seat));
   const Lock lock(mutex_);
   if (!gangs_ || !options_.leads()) return std::nullopt;
   return gangs_->Filter(pod, nodes, options_.now_s());

@@ -1,6 +1,6 @@
 // Gangs with threads around them: the World, one lock, a few workers that write, and a tick.
 //
-// Thread-safe. Filter and Prioritize take the lock and no more; a held bind is an object, not a thread.
+// Thread-safe. Filter waits for no step where it has a place for the pod; a held bind is an object, not a thread.
 #pragma once
 
 #include <chrono>
@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <unordered_map>
 #include <vector>
 
 #include "common/threads/rounds.h"
@@ -31,7 +32,7 @@ class Controller : public Decider {
     std::function<placement::Fit(const World& world, const std::string& node, const Pod& pod,
                                  const Resources& planned)>
         fits;
-    std::function<bool()> leads;    // asked often, under the lock: must not wait
+    std::function<bool()> leads;    // asked often, also under the lock: must not wait
     std::function<bool()> synced;   // likewise: the World is the whole cluster
     std::function<double()> now_s;  // since 1970; does not go back
     std::string instance;           // differs between processes
@@ -78,6 +79,7 @@ class Controller : public Decider {
   static void Give(const std::vector<Answer>& answers);
   void Work();
   void Tick();
+  void ShowSeats();
 
   const Options options_;
   Api& api_;
@@ -94,6 +96,11 @@ class Controller : public Decider {
   std::map<Ticket, Done> held_;
   Ticket tickets_ = 1;
   bool stop_ = false;
+  // By the UID of a pod: the node that Filter leaves it, as of the last step. A step that is under way may be
+  // planning for thousands of nodes, and schedulers are not to wait for it: what they are told is what they would
+  // have been a moment ago, and Bind asks again.
+  std::mutex seats_mutex_;  // never with anything done under it
+  std::unordered_map<std::string, std::string> seats_;
   // Last: they use the others.
   std::vector<std::thread> threads_;
   std::optional<threads::Rounds> rounds_;

@@ -68,6 +68,7 @@ void Gangs::Leave(const std::string& uid, const std::string& id) {
     gang.vacant.push_back({member.seat.node, member.seat.gpus()});
   }
   gang.members.erase(uid);
+  moved_.insert(uid);
   desk_.gang_of.erase(uid);
   desk_.dirty.insert(id);
 }
@@ -201,6 +202,9 @@ std::vector<Action> Gangs::Step(double now_s) {
     while (!desk_.dirty.empty()) {
       const std::string id = std::move(desk_.dirty.extract(desk_.dirty.begin()).value());
       Advance(desk_, id);
+      const auto gang = desk_.gangs.find(id);
+      if (gang == desk_.gangs.end()) continue;
+      for (const auto& [uid, member] : gang->second.members) moved_.insert(uid);
     }
   };
   advance();

@@ -10,8 +10,10 @@
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "extender/gang/desk.h"
@@ -33,6 +35,12 @@ class Gangs {
 
   std::optional<FilterAnswer> Filter(const PodRef& pod, std::span<const std::string_view> nodes,
                                      double now_s);
+  // What Filter says of a pod that has a place.
+  static FilterAnswer LeftOn(std::string node);
+  // The node that Filter leaves the pod, if that is asked about, as long as nothing changes; empty: none.
+  std::string SeatOf(const std::string& uid) const;
+  // Pods whose SeatOf may be another than at the last call.
+  std::set<std::string> TakeMoved() { return std::exchange(moved_, {}); }
   // Answered by an action kAnswer, once.
   void Bind(const PodRef& pod, const std::string& node, Ticket ticket, double now_s);
   std::map<std::string, Victims> Preempt(const PodRef& pod, std::map<std::string, Victims> by_node) const;
@@ -52,6 +60,7 @@ class Gangs {
   void SettleBinding(GangRecord& gang, const std::string& uid, const Result& result);
 
   Desk desk_;
+  std::set<std::string> moved_;
   double looked_s_ = -1e9;  // at all gangs
   double planned_s_ = -1e9;
 };

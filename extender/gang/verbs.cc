@@ -34,6 +34,23 @@ const Slot* SlotOf(const GangRecord& gang, const std::string& uid) {
 
 }  // namespace
 
+FilterAnswer Gangs::LeftOn(std::string node) {
+  FilterAnswer answer;
+  answer.nodes = {std::move(node)};
+  answer.others = "crossover: GPUs are reserved for it on another node";
+  return answer;
+}
+
+std::string Gangs::SeatOf(const std::string& uid) const {
+  const auto id = desk_.gang_of.find(uid);
+  if (id == desk_.gang_of.end()) return "";
+  const GangRecord& gang = desk_.gangs.at(id->second);
+  const View view = ViewOf(desk_, gang, uid);
+  if (view.pod == nullptr || !view.node().empty()) return view.pod == nullptr ? "" : view.node();
+  const Slot* slot = SlotOf(gang, uid);
+  return slot == nullptr ? "" : slot->seat.node;
+}
+
 std::optional<FilterAnswer> Gangs::Filter(const PodRef& ref, std::span<const std::string_view> nodes,
                                           double now_s) {
   desk_.now_s = now_s;
@@ -42,19 +59,12 @@ std::optional<FilterAnswer> Gangs::Filter(const PodRef& ref, std::span<const std
   if (pod == nullptr) return std::nullopt;
   GangRecord* gang = desk_.GangOf(ref.uid);
   if (gang == nullptr) return Anywhere(nodes);
-  const View view = ViewOf(desk_, *gang, ref.uid);
-  const Slot* slot = SlotOf(*gang, ref.uid);
-  if (slot == nullptr && view.node().empty()) return Nowhere(kWaits + gang->text);
-  const std::string node = view.node().empty() ? slot->seat.node : view.node();
-  if (Asked(nodes, node)) {
-    FilterAnswer answer;
-    answer.nodes = {node};
-    answer.others = "crossover: GPUs are reserved for it on another node";
-    return answer;
-  }
+  const std::string node = SeatOf(ref.uid);
+  if (node.empty()) return Nowhere(kWaits + gang->text);
+  if (Asked(nodes, node)) return LeftOn(node);
   // The node that it nominated a scheduler tries alone, before all.
   const bool tries = nodes.size() == 1 && nodes.front() == ref.nominated;
-  if (view.node().empty() && !tries) {
+  if (ViewOf(desk_, *gang, ref.uid).node().empty() && !tries) {
     Exclude(desk_, *gang, node);
     Fail(desk_, *gang, "the scheduler would not have it on " + node, true);
   }

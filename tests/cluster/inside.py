@@ -43,11 +43,22 @@ def ports_of(pod):
 
 def mounts_of(pod, program):
     """Where something is mounted in the container that runs a program of this name."""
+    lines = (_seen_by(pod, program) / "mountinfo").read_text(encoding="utf-8").splitlines()
+    return {line.split()[4] for line in lines}
+
+
+def files_of(pod, program, folder):
+    """Names of what is in a folder of that container."""
+    return {file.name for file in (_seen_by(pod, program) / "root" / folder.lstrip("/")).iterdir()}
+
+
+def _seen_by(pod, program):
+    """The /proc directory of the process of this name."""
     for process in processes_of(pod):
+        directory = Path(f"/proc/{process}")
         with contextlib.suppress(OSError):
-            if Path(f"/proc/{process}/comm").read_text(encoding="ascii").strip() == program:
-                lines = Path(f"/proc/{process}/mountinfo").read_text(encoding="utf-8").splitlines()
-                return {line.split()[4] for line in lines}
+            if (directory / "comm").read_text(encoding="ascii").strip() == program:
+                return directory
     raise Failed(f"nothing in {pod['metadata']['name']} is named {program}")
 
 

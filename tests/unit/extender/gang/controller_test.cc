@@ -184,6 +184,38 @@ TEST_F(ControllerTest, HoldsAGangOf512WithFewThreads) {
   EXPECT_EQ(gpus.size(), static_cast<std::size_t>(kSize));
 }
 
+// Planning for thousands of nodes is done under the lock, and may take tenths of a second.
+TEST_F(ControllerTest, APodThatHasAPlaceIsAnsweredWhileTheLockIsTaken) {
+  Controller controller(Options(), api_);
+  AddNodes(controller, 1);
+  AddGang(controller, 1);
+  ASSERT_TRUE(api_.Wait([this] { return api_.AllReleased(); }));
+  const std::vector<std::string_view> nodes = {"n0", "n1"};
+  const PodRef ref{.uid = "u0", .name_space = "team", .name = "job-0"};
+  while (controller.Filter(ref, nodes)->nodes.empty()) {}
+  std::promise<std::vector<std::string>> left;
+  std::thread asks;
+  controller.Look([&](const World&) {
+    asks = std::thread([&] { left.set_value(controller.Filter(ref, nodes)->nodes); });
+    auto future = left.get_future();
+    ASSERT_EQ(future.wait_for(kLong), std::future_status::ready);
+    EXPECT_EQ(future.get(), std::vector<std::string>{"n0"});
+  });
+  asks.join();
+}
+
+TEST_F(ControllerTest, APodThatIsGoneHasNoPlace) {
+  Controller controller(Options(), api_);
+  AddNodes(controller, 1);
+  AddGang(controller, 1);
+  ASSERT_TRUE(api_.Wait([this] { return api_.AllReleased(); }));
+  const std::vector<std::string_view> nodes = {"n0"};
+  const PodRef ref{.uid = "u0", .name_space = "team", .name = "job-0"};
+  while (controller.Filter(ref, nodes)->nodes.empty()) {}
+  controller.ChangePod("u0", [](World& world) { world.RemovePod("u0"); });
+  EXPECT_FALSE(controller.Filter(ref, nodes)) << "it is not known";
+}
+
 TEST_F(ControllerTest, WhoLeadsNoMoreAnswersAndRefuses) {
   Controller controller(Options(), api_);
   AddNodes(controller, 1);
