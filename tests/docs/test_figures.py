@@ -1,8 +1,18 @@
 """Tables of figures are of what was kept."""
 
+import fnmatch
+import re
 import unittest
 
+from tests.docs.pages import read, tables
 from tools import readme_figures
+
+
+def unexplained(page, figures):
+    """Figures of which the page's first table does not say what they say."""
+    rows = next(rows for head, rows in tables(page) if head[0] == "figures")
+    patterns = [pattern for row in rows for pattern in re.findall(r"`([^`]+)`", row[0])]
+    return [name for name in figures if not any(fnmatch.fnmatch(name, pattern) for pattern in patterns)]
 
 
 class Figures(unittest.TestCase):
@@ -13,6 +23,11 @@ class Figures(unittest.TestCase):
             fresh = readme_figures.rewritten(text, name, figures)
             self.assertEqual(text, fresh, "run python3 tools/readme_figures.py")
         self.assertGreater(len(figures), 70)
+
+    def test_what_they_say_is_said(self):
+        page, figures = read("docs/performance.md"), readme_figures.kept()
+        self.assertEqual(unexplained(page, figures), [])
+        self.assertEqual(unexplained(page, [*figures, "another"]), ["another"], "the control")
 
     def test_a_row_is_of_all_cases(self):
         entries = [{"figure": "x", "case": case, "value": value, "unit": "ms", "goal": "<= 2", "ok": ok, "where": "w"}

@@ -95,6 +95,13 @@ class Links(unittest.TestCase):
         self.assertGreater(seen, 50)
         self.assertEqual(paths_of("tests/cluster"), ["tests/cluster"], "the control")
 
+    def test_keys_of_our_domain_are_there(self):
+        known = set(re.findall(r"^\| `([a-z-]+)` \|", read("docs/annotations.md"), re.MULTILINE))
+        known |= {"slot", "v1alpha1"}
+        for page in pages():
+            self.assertEqual(unknown_keys(read(page), known), set(), page)
+        self.assertEqual(unknown_keys("crossover.dev/share, crossover.dev/shares", known), {"shares"}, "the control")
+
     def test_values_of_the_chart_are_there(self):
         values = yaml.safe_load(read("charts/crossover/values.yaml"))
         schema = {"deviceplugin.config", "extender.config"}  # more than values.yaml has may be said there
@@ -105,6 +112,11 @@ class Links(unittest.TestCase):
                 self.assertTrue(any(name.startswith(free) for free in schema) or has(values, name), f"{page}: {name}")
         self.assertGreater(seen, 8)
         self.assertFalse(has(values, "mps.enable"), "the control")
+
+
+def unknown_keys(text, known):
+    """What a page says of our domain that nobody has: annotations, labels, the resource."""
+    return set(re.findall(r"\bcrossover\.dev/([a-z][a-z0-9-]*[a-z0-9])", text)) - known
 
 
 def has(values, name):

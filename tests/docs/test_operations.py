@@ -70,6 +70,16 @@ class Operations(unittest.TestCase):
         self.assertEqual(named - checks_of_doctor(), set())
         self.assertEqual(checks_named("(slot_doubles, gang_collision)") - checks_of_doctor(), {"gang_collision"})
 
+    def test_switches_of_administrators_are_all_there(self):
+        switches = section(read(PAGE), "Off switches")
+        administrators = tables(section(read("docs/annotations.md"), "Set by administrators"))[0][1]
+        keys = [f"crossover.dev/{row[0].strip('`')}" for row in administrators]
+        self.assertGreaterEqual(len(keys), 4)
+        keys.append("CROSSOVER_DISABLE")
+        self.assertEqual([key for key in keys if key not in switches], [])
+        self.assertEqual([key for key in keys if key not in switches.replace("crossover.dev/webhook", "")],
+                         ["crossover.dev/webhook"], "the control")
+
     def test_each_symptom_leads_to_its_section(self):
         """The first table is of symptoms, and leads to each section under them."""
         page = read(PAGE)
