@@ -19,10 +19,10 @@ PAGES = {"key": ROOT / "README.md", "all": ROOT / "docs/performance.md", "missed
 KEY = {
     "eta": "two jobs that take turns, of the best rate that turns allow",
     "chain_annotation": "the same on a Kubernetes, from the annotation alone",
-    "gain_over_mps": "work per time, against the same jobs running freely under MPS",
-    "gain_over_timeslicing": "work per time, against time-slicing",
+    "gain_over_mps": "turns under MPS, work per time against the same jobs running freely there",
+    "gain_over_timeslicing": "turns under MPS, work per time against free-running time-slicing",
     "eta_timeslice": "turns without MPS, against one job after the other: no gain",
-    "guard": "any two jobs with the guard on, against one after the other",
+    "guard": "two jobs for which turns pay, or do not, with the guard on, against one after the other",
     "eta_idle": "jobs whose input stalls, of the best rate",
     "solo_overhead": "what a job alone pays",
     "hook_ns": "what a launch pays where no turns are taken",
