@@ -1,6 +1,7 @@
 // Gangs with threads around them: the World, one lock, a few workers that write, and a tick.
 //
-// Thread-safe. Filter waits for no step where it has a place for the pod; a held bind is an object, not a thread.
+// Thread-safe. Filter waits for no step where it has a place for the pod; a held bind is an object, not a
+// thread.
 #pragma once
 
 #include <chrono>
@@ -97,8 +98,8 @@ class Controller : public Decider {
   Ticket tickets_ = 1;
   bool stop_ = false;
   // By the UID of a pod: the node that Filter leaves it, as of the last step. A step that is under way may be
-  // planning for thousands of nodes, and schedulers are not to wait for it: what they are told is what they would
-  // have been a moment ago, and Bind asks again.
+  // planning for thousands of nodes, and schedulers are not to wait for it: what they are told is what they
+  // would have been a moment ago, and Bind asks again.
   std::mutex seats_mutex_;  // never with anything done under it
   std::unordered_map<std::string, std::string> seats_;
   // Last: they use the others.

@@ -50,9 +50,9 @@ class QuestionReader {
   std::unique_ptr<Impl> impl_;
 };
 
-// The nodes that are left, of those that were asked about, whatever `answer` says. Where none is, every node with its
-// reason; else no reasons: a scheduler shows them only if nothing is left, and wants none (kube-scheduler 1.31 to 1.36,
-// findNodesThatPassExtenders).
+// The nodes that are left, of those that were asked about, whatever `answer` says. Where none is, every node
+// with its reason; else no reasons: a scheduler shows them only if nothing is left, and wants none
+// (kube-scheduler 1.31 to 1.36, findNodesThatPassExtenders).
 std::string FilterText(const FilterAnswer& answer, std::span<const std::string_view> asked);
 // Nothing but an error: the scheduler tells it, and comes back.
 std::string FilterErrorText(std::string_view error);

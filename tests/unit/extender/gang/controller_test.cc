@@ -192,7 +192,8 @@ TEST_F(ControllerTest, APodThatHasAPlaceIsAnsweredWhileTheLockIsTaken) {
   ASSERT_TRUE(api_.Wait([this] { return api_.AllReleased(); }));
   const std::vector<std::string_view> nodes = {"n0", "n1"};
   const PodRef ref{.uid = "u0", .name_space = "team", .name = "job-0"};
-  while (controller.Filter(ref, nodes)->nodes.empty()) {}
+  while (controller.Filter(ref, nodes)->nodes.empty()) {
+  }
   std::promise<std::vector<std::string>> left;
   std::thread asks;
   controller.Look([&](const World&) {
@@ -211,7 +212,8 @@ TEST_F(ControllerTest, APodThatIsGoneHasNoPlace) {
   ASSERT_TRUE(api_.Wait([this] { return api_.AllReleased(); }));
   const std::vector<std::string_view> nodes = {"n0"};
   const PodRef ref{.uid = "u0", .name_space = "team", .name = "job-0"};
-  while (controller.Filter(ref, nodes)->nodes.empty()) {}
+  while (controller.Filter(ref, nodes)->nodes.empty()) {
+  }
   controller.ChangePod("u0", [](World& world) { world.RemovePod("u0"); });
   EXPECT_FALSE(controller.Filter(ref, nodes)) << "it is not known";
 }
