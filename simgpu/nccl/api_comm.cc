@@ -77,6 +77,13 @@ SIMGPU_NCCL_EXPORT(ncclResult_t, CommInitRankConfig, ncclComm_t* comm, int nrank
   return InitRank(comm, nranks, commId, rank, config);
 }
 
+// Every rank lists the same ids: the first will do.
+SIMGPU_NCCL_EXPORT(ncclResult_t, CommInitRankScalable, ncclComm_t* comm, int nranks, int rank, int nId,
+                   ncclUniqueId* commIds, ncclConfig_t* config) {
+  if (nId < 1 || commIds == nullptr) return Refuse(ncclInvalidArgument, "CommInitRankScalable: no id");
+  return InitRank(comm, nranks, commIds[0], rank, config);
+}
+
 SIMGPU_NCCL_EXPORT(ncclResult_t, CommInitAll, ncclComm_t* comms, int ndev, const int* devlist) {
   if (comms == nullptr || ndev < 1)
     return Refuse(ncclInvalidArgument, "CommInitAll: no communicator asked for");

@@ -96,6 +96,8 @@ ncclResult_t ncclComm::Join(const ncclUniqueId& id) {
   std::string error;
   const int library = simgpu::nccl::LibraryVersion(&error);
   if (library == 0) return Refuse(ncclInvalidUsage, error);
+  peers_ = simgpu::nccl::Peers::Call(ranks_, rank_, id, &error);
+  if (!error.empty()) return Refuse(ncclSystemError, error);
   Meeting meeting;
   if (!Meet(id, ranks_, rank_, Introduce(machine_, gpu_), static_cast<std::uint32_t>(library), cancel_,
             &meeting, &error)) {
@@ -111,7 +113,8 @@ ncclResult_t ncclComm::Join(const ncclUniqueId& id) {
   control_.prev = std::move(meeting.control_prev.fd);
   control_.from_prev = std::move(meeting.control_prev.reader);
   auto network = std::make_unique<Network>(std::move(meeting), rank_, machine_, gpu_, fault_);
-  engine_ = std::make_unique<simgpu::nccl::Engine>(std::move(network), device_->done_word());
+  engine_ = std::make_unique<simgpu::nccl::Engine>(std::move(network), device_->done_word(),
+                                                   simgpu::nccl::TimesFile());
   return ncclSuccess;
 }
 

@@ -11,6 +11,7 @@
 
 #include "simgpu/nccl/config.h"
 #include "simgpu/nccl/device.h"
+#include "simgpu/nccl/peers.h"
 
 namespace simgpu::nccl {
 
@@ -82,6 +83,10 @@ struct ncclComm {
 
   ncclResult_t LaunchAlone(const std::vector<simgpu::nccl::PendingCall>& calls);
   ncclResult_t LaunchRing(const simgpu::nccl::PendingCall& pending, CUstream stream);
+  // Where the other ranks have no program: has them make the call, and does on this GPU what they cannot.
+  ncclResult_t TellPeers(const simgpu::nccl::PendingCall& pending, const simgpu::nccl::Call& thinned,
+                         CUstream stream);
+  ncclResult_t MirrorPeers(const simgpu::nccl::PendingCall& pending, CUstream stream);
   ncclResult_t LaunchTransfers(const std::vector<simgpu::nccl::PendingCall>& calls, CUstream stream);
   ncclResult_t RefuseCapture(const std::vector<CUstream>& streams);
   ncclResult_t JoinStreams(const std::vector<CUstream>& streams);
@@ -102,6 +107,7 @@ struct ncclComm {
   int gpu_ = -1;  // of this node
   simgpu::nccl::Cancel cancel_;
   simgpu::nccl::ControlRing control_;
+  std::unique_ptr<simgpu::nccl::Peers> peers_;        // where the environment names them
   std::unique_ptr<simgpu::nccl::Profiler> profiler_;  // where the user has a plugin
   std::unique_ptr<simgpu::nccl::Engine> engine_;      // none before Join(), nor for a single rank
   std::atomic<bool> finalized_{false};

@@ -22,8 +22,11 @@ bool AtOrPast(std::uint32_t a, std::uint32_t b) { return static_cast<std::int32_
 
 }  // namespace
 
-Engine::Engine(std::unique_ptr<Network> network, std::uint32_t* done)
-    : network_(std::move(network)), done_(done), thread_(StartThread([this] { Loop(); })) {}
+Engine::Engine(std::unique_ptr<Network> network, std::uint32_t* done, std::unique_ptr<Times> times)
+    : network_(std::move(network)),
+      done_(done),
+      times_(std::move(times)),
+      thread_(StartThread([this] { Loop(); })) {}
 
 Engine::~Engine() {
   stop_ = true;
@@ -42,6 +45,7 @@ std::uint32_t Engine::Submit(std::unique_ptr<Task> task) {
 }
 
 void Engine::Begin(std::uint32_t number) {
+  if (times_) times_->Begin(number);
   begun_ = number;
   wake_.Raise();
 }
@@ -106,6 +110,7 @@ void Engine::Complete() {
   run_.reset();
   const std::lock_guard lock(mutex_);
   const std::uint32_t number = tasks_.front()->number;
+  if (times_ && tasks_.front()->ring) times_->End(number, *tasks_.front()->ring);
   tasks_.pop_front();
   if (failure_.result == ncclSuccess) LetKernelsEnd(number);
 }

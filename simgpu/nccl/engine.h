@@ -18,14 +18,15 @@
 #include <thread>
 
 #include "simgpu/nccl/run.h"
+#include "simgpu/nccl/times.h"
 
 namespace simgpu::nccl {
 
 // Every public function may be called from any thread.
 class Engine {
  public:
-  // `done` is a word that kernels see; it must be 0 and outlive the engine.
-  Engine(std::unique_ptr<Network> network, std::uint32_t* done);
+  // `done` is a word that kernels see; it must be 0 and outlive the engine. `times` may be null.
+  Engine(std::unique_ptr<Network> network, std::uint32_t* done, std::unique_ptr<Times> times = nullptr);
   // Ends the thread, whatever it does.
   ~Engine();
 
@@ -64,6 +65,7 @@ class Engine {
 
   const std::unique_ptr<Network> network_;
   std::uint32_t* const done_;
+  const std::unique_ptr<Times> times_;
   const Cancel wake_;
   std::atomic<std::uint32_t> begun_{0};
   std::atomic<bool> failed_{false};

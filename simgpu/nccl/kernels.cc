@@ -69,7 +69,7 @@ std::string KernelImage(int sms) {
 }
 
 std::string KernelPtx() {
-  std::string ptx = ".version 7.0\n.target sm_70\n.address_size 64\n";
+  std::string ptx = ".version 7.0\n.target sm_75\n.address_size 64\n";
   for (const std::string& name : AllNames()) ptx += ".visible .entry " + name + kPtxBody;
   return ptx;
 }

@@ -101,8 +101,10 @@ ncclResult_t ncclComm::RefuseCapture(const std::vector<CUstream>& streams) {
 }
 
 ncclResult_t ncclComm::LaunchRing(const PendingCall& pending, CUstream stream) {
-  const auto plan = MakePlan(pending.call, rank_, ranks_);
+  const simgpu::nccl::Call call = peers_ ? peers_->Thinned(pending.call) : pending.call;
+  const auto plan = MakePlan(call, rank_, ranks_);
   std::string error;
+  if (peers_) SIMGPU_NCCL_TRY(TellPeers(pending, call, stream));
   Staging* staging = device_->Acquire(plan.staging_bytes, &error);
   if (staging == nullptr) return Refuse(ncclUnhandledCudaError, error);
   if (plan.input.bytes > 0) {
@@ -111,7 +113,7 @@ ncclResult_t ncclComm::LaunchRing(const PendingCall& pending, CUstream stream) {
                           "cuMemcpyDtoHAsync"));
   }
   auto task = std::make_unique<Task>();
-  task->ring = pending.call;
+  task->ring = call;
   task->staging = staging->host;
   SIMGPU_NCCL_TRY(Submit(std::move(task), std::span(&pending, 1), stream));
   if (plan.output.bytes > 0) {
@@ -120,10 +122,35 @@ ncclResult_t ncclComm::LaunchRing(const PendingCall& pending, CUstream stream) {
                                          plan.output.bytes, stream),
               "cuMemcpyHtoDAsync"));
   }
+  if (peers_) SIMGPU_NCCL_TRY(MirrorPeers(pending, stream));
   return Record(staging, stream);
 }
 
+// What does not go over the links is in its place before: the peers would have added zeros to it.
+ncclResult_t ncclComm::TellPeers(const PendingCall& pending, const simgpu::nccl::Call& thinned,
+                                 CUstream stream) {
+  if (!peers_->Say(thinned)) return Refuse(ncclRemoteError, "a peer without a program is gone");
+  if (thinned == pending.call || pending.send == pending.recv) return ncclSuccess;
+  return Check(driver().cuMemcpyDtoDAsync(Address(pending.recv), Address(pending.send),
+                                          SendBytes(pending.call, ranks_), stream),
+               "cuMemcpyDtoDAsync");
+}
+
+// Programs compare what all ranks gathered, the shapes of their models say: the peers have what we have.
+ncclResult_t ncclComm::MirrorPeers(const PendingCall& pending, CUstream stream) {
+  if (pending.call.function != simgpu::nccl::Function::kAllGather) return ncclSuccess;
+  const std::uint64_t bytes = pending.call.count * SizeOf(pending.call.type);
+  for (int peer = 1; peer < ranks_; ++peer) {
+    SIMGPU_NCCL_TRY(Check(driver().cuMemcpyDtoDAsync(
+                              Address(pending.recv) + static_cast<std::uint64_t>(peer) * bytes,
+                              Address(pending.recv), bytes, stream),
+                          "cuMemcpyDtoDAsync"));
+  }
+  return ncclSuccess;
+}
+
 ncclResult_t ncclComm::LaunchTransfers(const std::vector<PendingCall>& calls, CUstream stream) {
+  if (peers_) return Refuse(ncclInvalidUsage, "peers without a program neither send nor receive");
   std::uint64_t bytes = 0;
   for (const PendingCall& pending : calls) bytes += RoundUp(pending.call.count * SizeOf(pending.call.type));
   std::string error;

@@ -1,0 +1,83 @@
+// Whether a process whose stream stands at a word keeps the GPU from another process.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+#include "benchmarks/driver/numbers.h"
+#include "benchmarks/gpu/programs/kernels.h"
+#include "benchmarks/gpu/programs/probes.h"
+#include "common/base/clock.h"
+#include "common/base/futex.h"
+
+namespace crossover::bench {
+namespace {
+
+struct Shared {
+  std::uint32_t word;   // nobody opens it before the end
+  std::uint32_t stands;  // the blocked process is blocked
+};
+
+void StandStill(Shared* shared, bool spins) {
+  const RealGpu gpu;
+  const CUdeviceptr page = Register(shared, 4096);
+  if (spins) {
+    gpu.Spin(gpu.stream(), page, 1);
+  } else {
+    auto wait = WaitOp(page, 1);
+    Enqueue(gpu.stream(), &wait, 1);
+  }
+  base::StoreWord(&shared->stands, 1);
+  base::FutexWakeAll(&shared->stands);
+  gpu.Synchronize(gpu.stream());
+}
+
+double Compute(std::int64_t ms) {
+  const RealGpu gpu;
+  constexpr std::uint64_t kKernelNs = 500'000;
+  for (int i = 0; i < 20; ++i) gpu.Work(gpu.stream(), kKernelNs);
+  gpu.Synchronize(gpu.stream());
+  const std::int64_t began = base::MonotonicNs();
+  const auto kernels = static_cast<std::int64_t>(ms * base::kNsPerMs / static_cast<std::int64_t>(kKernelNs));
+  for (std::int64_t i = 0; i < kernels; ++i) gpu.Work(gpu.stream(), kKernelNs);
+  gpu.Synchronize(gpu.stream());
+  return static_cast<double>(base::MonotonicNs() - began) / static_cast<double>(kernels) / kKernelNs;
+}
+
+}  // namespace
+
+int Blocked(Arguments arguments) {
+  if (arguments.size() != 2) return std::fputs("blocked: want nothing|wait|spin MS\n", stderr), 2;
+  const std::string_view beside = arguments[0];
+  const std::int64_t ms = Argument("MS", arguments[1], 10, 60'000);
+  auto* shared = static_cast<Shared*>(SharedMemory(4096));
+  pid_t blocked = -1;
+  if (beside != "nothing") {
+    blocked = ::fork();
+    if (blocked == 0) {
+      StandStill(shared, beside == "spin");
+      std::exit(0);
+    }
+    while (base::LoadWord(&shared->stands) == 0) {
+      base::FutexWait(&shared->stands, 0, 10'000'000);
+      if (::waitpid(blocked, nullptr, WNOHANG) != 0) return 1;
+    }
+  }
+  const pid_t computes = ::fork();
+  if (computes == 0) {
+    std::printf("{\"beside\": \"%s\", \"of_alone\": %.4f}\n", arguments[0], Compute(ms));
+    std::exit(0);
+  }
+  int status = 0;
+  ::waitpid(computes, &status, 0);
+  base::StoreWord(&shared->word, 1);
+  base::FutexWakeAll(&shared->word);
+  int other = 0;
+  if (blocked > 0) ::waitpid(blocked, &other, 0);
+  return WIFEXITED(status) && WIFEXITED(other) ? WEXITSTATUS(status) + WEXITSTATUS(other) : 1;
+}
+
+}  // namespace crossover::bench

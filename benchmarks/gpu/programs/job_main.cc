@@ -1,0 +1,62 @@
+// gpu_job COMPUTE_US GRADIENT_BYTES [RANKS]: a job that steps when told to. On its standard input: "go" begins
+// to step, "stop" ends it and has it say when each step ended, by CLOCK_MONOTONIC; the end of input ends it.
+// The PyTorch jobs of benchmarks/gpu speak the same way.
+#include <poll.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <string>
+
+#include "benchmarks/driver/numbers.h"
+#include "benchmarks/gpu/programs/job.h"
+#include "common/base/clock.h"
+
+namespace crossover::bench {
+namespace {
+
+// One word, or nothing where none has come and nobody waits. "end" at the end of input.
+std::string Word(bool waits) {
+  pollfd input{STDIN_FILENO, POLLIN, 0};
+  if (::poll(&input, 1, waits ? -1 : 0) <= 0) return "";
+  std::string word;
+  char byte = 0;
+  while (::read(STDIN_FILENO, &byte, 1) == 1) {
+    if (byte == '\n') return word;
+    word += byte;
+  }
+  return "end";
+}
+
+void Report(std::int64_t began, const std::vector<std::int64_t>& ends, bool intact) {
+  std::printf("{\"began_ns\": %lld, \"intact\": %s, \"ends_ns\": [", static_cast<long long>(began),
+              intact ? "true" : "false");
+  for (std::size_t i = 0; i < ends.size(); ++i)
+    std::printf("%s%lld", i == 0 ? "" : ", ", static_cast<long long>(ends[i]));
+  std::printf("]}\n");
+  std::fflush(stdout);
+}
+
+int Main(int argc, char** argv) {
+  if (argc < 3 || argc > 4) return std::fputs("gpu_job: want COMPUTE_US GRADIENT_BYTES [RANKS]\n", stderr), 2;
+  JobOptions options;
+  options.compute_us = Argument("COMPUTE_US", argv[1], 10, 10'000'000);
+  options.gradient_bytes = Argument("GRADIENT_BYTES", argv[2], 64, std::int64_t{1} << 34);
+  if (argc == 4) options.ranks = static_cast<int>(Argument("RANKS", argv[3], 2, 64));
+  Job job(options);
+  std::puts("{\"ready\": true}");
+  std::fflush(stdout);
+  std::string word = Word(true);
+  while (word == "go") {
+    const std::int64_t began = base::MonotonicNs();
+    for (word = ""; word.empty(); word = Word(false)) job.Step();
+    const auto ends = job.TakeEnds();
+    Report(began, ends, job.Intact());
+    if (word == "stop") word = Word(true);
+  }
+  return word == "end" ? 0 : (std::fprintf(stderr, "gpu_job: '%s' is not go or stop\n", word.c_str()), 2);
+}
+
+}  // namespace
+}  // namespace crossover::bench
+
+int main(int argc, char** argv) { return crossover::bench::Main(argc, argv); }

@@ -1,0 +1,20 @@
+// NCCL as a program finds it: libnccl.so.2 at run time. Every failure is fatal and named.
+#pragma once
+
+#include "simgpu/nccl/nccl.h"
+
+namespace crossover::bench {
+
+struct Nccl {
+  decltype(&::ncclGetUniqueId) get_unique_id;
+  decltype(&::ncclCommInitRank) comm_init_rank;
+  decltype(&::ncclAllReduce) all_reduce;
+  decltype(&::ncclCommDestroy) comm_destroy;
+  decltype(&::ncclGetErrorString) get_error_string;
+  decltype(&::ncclGetLastError) get_last_error;
+};
+
+const Nccl& TheNccl();
+void CheckNccl(ncclResult_t result, const char* what);
+
+}  // namespace crossover::bench

@@ -1,0 +1,18 @@
+// The probes of gpu_probe: each prints one JSON line and returns the exit code.
+#pragma once
+
+#include <span>
+
+namespace crossover::bench {
+
+using Arguments = std::span<char* const>;
+
+int Info(Arguments arguments);
+int Lookups(Arguments arguments);
+int Words(Arguments arguments);
+int Blocked(Arguments arguments);
+int Queues(Arguments arguments);
+int Loop(Arguments arguments);
+int Allocate(Arguments arguments);
+
+}  // namespace crossover::bench

@@ -1,0 +1,25 @@
+// The two words of a hand-over and where they live.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "benchmarks/gpu/programs/kernels.h"
+
+namespace crossover::bench {
+
+enum class Home {
+  kHost,  // host memory, registered by both
+  kVmm,   // device memory by an exported handle, passed as a descriptor
+  kIpc    // device memory by a CUDA IPC handle
+};
+
+std::optional<Home> HomeFrom(std::string_view name);
+
+// The device address of two words that both clients see. Client 0 makes them and passes them on through
+// `socket`, client 1 takes them. `host` is memory that both share. Fatal, and named, where a driver refuses.
+CUdeviceptr SharedWords(Home home, int client, int socket, std::uint32_t* host, CUdeviceptr host_on_device,
+                        CUdevice device);
+
+}  // namespace crossover::bench

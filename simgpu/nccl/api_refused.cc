@@ -1,0 +1,28 @@
+// Calls that programs are linked against and this library does not do. Frameworks are loaded with all symbols
+// bound at once, so a call that is merely there in name keeps them from loading.
+#include "simgpu/nccl/export.h"
+#include "simgpu/nccl/log.h"
+
+namespace {
+
+ncclResult_t NotThere(const char* function) {
+  return simgpu::nccl::Refuse(ncclInvalidUsage, std::string(function) + ": this library does not have it");
+}
+
+}  // namespace
+
+// The arguments differ in what is not looked at.
+#define SIMGPU_NCCL_REFUSED(name) \
+  SIMGPU_NCCL_EXPORT(ncclResult_t, name, void) { return NotThere(#name); }
+
+SIMGPU_NCCL_REFUSED(AlltoAll)
+SIMGPU_NCCL_REFUSED(Gather)
+SIMGPU_NCCL_REFUSED(Scatter)
+SIMGPU_NCCL_REFUSED(CommShrink)
+SIMGPU_NCCL_REFUSED(CommWindowRegister)
+SIMGPU_NCCL_REFUSED(CommWindowDeregister)
+SIMGPU_NCCL_REFUSED(DevCommCreate)
+SIMGPU_NCCL_REFUSED(DevCommDestroy)
+SIMGPU_NCCL_REFUSED(GroupSimulateEnd)
+SIMGPU_NCCL_REFUSED(RedOpCreatePreMulSum)
+SIMGPU_NCCL_REFUSED(RedOpDestroy)
