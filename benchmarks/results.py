@@ -83,7 +83,10 @@ def line(measured, scope, where, command):
 def revision():
     """The sources that were measured."""
     command = ["git", "describe", "--always", "--dirty", "--abbrev=12"]
-    described = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parent, check=False)
+    try:
+        described = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parent, check=False)
+    except FileNotFoundError:  # no git on a bare machine
+        return "unknown"
     return described.stdout.strip() or "unknown"
 
 

@@ -2,7 +2,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
@@ -56,7 +55,7 @@ int Blocked(Arguments arguments) {
   auto* shared = static_cast<Shared*>(SharedMemory(4096));
   pid_t blocked = -1;
   if (beside != "nothing") {
-    blocked = ::fork();
+    blocked = ForkTied();
     if (blocked == 0) {
       StandStill(shared, beside == "spin");
       std::exit(0);
@@ -66,7 +65,7 @@ int Blocked(Arguments arguments) {
       if (::waitpid(blocked, nullptr, WNOHANG) != 0) return 1;
     }
   }
-  const pid_t computes = ::fork();
+  const pid_t computes = ForkTied();
   if (computes == 0) {
     std::printf("{\"beside\": \"%s\", \"of_alone\": %.4f}\n", arguments[0], Compute(ms));
     std::exit(0);

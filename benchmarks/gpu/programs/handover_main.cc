@@ -39,14 +39,14 @@ std::optional<HandoverOptions> Parse(int argc, char** argv) {
 
 // Its child, where the process is to be the first of a PID namespace.
 pid_t ForkClient(HandoverPage* page, int client, int socket, const HandoverOptions& options, bool apart) {
-  const pid_t pid = ::fork();
+  const pid_t pid = ForkTied();
   if (pid != 0) return pid;
   if (apart) {
     if (::unshare(CLONE_NEWPID) != 0) {
       std::perror("unshare: a PID namespace");
       std::exit(4);
     }
-    const pid_t inner = ::fork();
+    const pid_t inner = ForkTied();
     if (inner != 0) {
       int status = 0;
       ::waitpid(inner, &status, 0);

@@ -1,9 +1,11 @@
 #include "benchmarks/gpu/programs/kernels.h"
 
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 
@@ -138,6 +140,12 @@ void RealGpu::Spin(CUstream stream, CUdeviceptr word, std::uint32_t value) const
 
 void RealGpu::Synchronize(CUstream stream) const {
   Check(Cuda().cuStreamSynchronize(stream), "cuStreamSynchronize");
+}
+
+pid_t ForkTied() {
+  const pid_t pid = ::fork();
+  if (pid == 0) ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  return pid;
 }
 
 void* SharedMemory(std::size_t bytes) {

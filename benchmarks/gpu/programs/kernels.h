@@ -1,6 +1,8 @@
 // The kernels that all programs here use, as PTX for a real GPU and as a text image for the software one.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 
 #include "benchmarks/driver/driver.h"
@@ -41,6 +43,9 @@ class RealGpu {
   unsigned blocks_ = 1;
   double loops_per_ns_ = 0;
 };
+
+// fork() of a child that ends with its parent: one that waits for a GPU would wait for ever.
+pid_t ForkTied();
 
 // Memory that this process and its children share and streams may use; never unmapped.
 void* SharedMemory(std::size_t bytes);

@@ -71,7 +71,7 @@ int Words(Arguments arguments) {
   auto* shared = static_cast<Shared*>(SharedMemory(4096));
   pid_t sides[2];
   for (int side = 0; side < 2; ++side) {
-    sides[side] = ::fork();
+    sides[side] = ForkTied();
     if (sides[side] != 0) continue;
     Side(shared, side, rounds, by_host);
     std::exit(0);

@@ -1,0 +1,144 @@
+"""Starting programs for a part of the suite: nothing that is started outlives it."""
+
+import ctypes
+import json
+import os
+import select
+import signal
+import subprocess
+import time
+
+_LIBC = ctypes.CDLL(None, use_errno=True)
+_PR_SET_PDEATHSIG = 1
+_LAST_WORDS = 600
+
+
+class Cannot(RuntimeError):
+    """What was asked cannot be measured here; the text says why."""
+
+
+def _die_with_parent():
+    _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def answer(command, environment, timeout_s, preexec=None):
+    """The last JSON line that a program writes. Cannot, with its last words, where it ends otherwise."""
+    def before():
+        os.setpgid(0, 0)  # its children go with it
+        _die_with_parent()
+        if preexec:
+            preexec()
+    with subprocess.Popen([str(word) for word in command], env=environment, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          preexec_fn=before) as process:
+        try:
+            said, complaint = process.communicate(timeout=timeout_s)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            said, complaint = process.communicate()
+            raise Cannot(f"{_name(command)}: no end after {timeout_s:g} s; {_shorten(complaint)}") from None
+    lines = [line for line in said.splitlines() if line.startswith("{")]
+    if process.returncode != 0 or not lines:
+        raise Cannot(f"{_name(command)}: ended with {process.returncode}: {_shorten(complaint or said)}")
+    return json.loads(lines[-1])
+
+
+class Program:
+    """A program that is spoken to line by line: words in, JSON lines out. Its standard error goes to a file."""
+
+    def __init__(self, command, environment, log, preexec=None):
+        self.name, self._log = _name(command), log
+        self._lines, self._partial = [], b""
+
+        def before():
+            _die_with_parent()
+            if preexec:
+                preexec()
+        with open(log, "ab") as errors:
+            self.process = subprocess.Popen([str(word) for word in command], env=environment, stdin=subprocess.PIPE,
+                                            stdout=subprocess.PIPE, stderr=errors, preexec_fn=before)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        self.end()
+
+    def say(self, word):
+        try:
+            self.process.stdin.write(f"{word}\n".encode())
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            raise Cannot(f"{self.name} is gone: {self.last_words()}") from None
+
+    def hear(self, timeout_s):
+        """The next JSON line."""
+        end = time.monotonic() + timeout_s
+        while not self._lines:
+            left = end - time.monotonic()
+            ready, _, _ = select.select([self.process.stdout], [], [], max(left, 0))
+            if not ready:
+                raise Cannot(f"{self.name}: silent for {timeout_s:g} s; {self.last_words()}")
+            read = os.read(self.process.stdout.fileno(), 1 << 16)
+            if not read:
+                raise Cannot(f"{self.name} ended with {self.process.wait()}: {self.last_words()}")
+            *whole, self._partial = (self._partial + read).split(b"\n")
+            self._lines += [line for line in whole if line.startswith(b"{")]
+        return json.loads(self._lines.pop(0))
+
+    def alive(self):
+        return self.process.poll() is None
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+    def end(self, grace_s=5.0):
+        """Ends its input, then it."""
+        for stream in (self.process.stdin,):
+            try:
+                stream.close()
+            except BrokenPipeError:
+                pass
+        for how in (None, self.process.terminate, self.process.kill):
+            if how:
+                how()
+            try:
+                self.process.wait(grace_s)
+                break
+            except subprocess.TimeoutExpired:
+                continue
+        self.process.stdout.close()
+
+    def last_words(self):
+        try:
+            return _shorten(self._log.read_text(encoding="utf-8", errors="replace"))
+        except OSError:
+            return "nothing said"
+
+
+def start_service(command, environment, log, ready, timeout_s=10.0, preexec=None):
+    """A program that serves until it is ended, once `ready()` is true."""
+    service = Program(command, environment, log, preexec)
+    end = time.monotonic() + timeout_s
+    while not ready():
+        if not service.alive() or time.monotonic() > end:
+            service.end(0.2)
+            raise Cannot(f"{service.name} did not begin to serve: {service.last_words()}")
+        time.sleep(0.01)
+    return service
+
+
+def stop_service(service):
+    """A service has no input to end."""
+    service.process.terminate()
+    service.end(3.0)
+
+
+def _name(command):
+    return os.path.basename(str(command[0]))
+
+
+def _shorten(text):
+    text = " ".join(text.split())
+    return text[-_LAST_WORDS:] or "it said nothing"

@@ -1,0 +1,247 @@
+"""Jobs that share the GPU: what sharing gains, against the bound and the other ways of the same run. The jobs are those
+of gpu_job; benchmarks/gpu/torch_parts.py does the same with PyTorch's."""
+
+import contextlib
+import os
+import random
+import signal
+import time
+from dataclasses import dataclass
+
+from benchmarks import stats
+from benchmarks.gpu import children, crew, steps
+from benchmarks.gpu.children import Cannot
+from benchmarks.gpu.figures import ETA, GAIN, GUARD, SOLO_OVERHEAD, Goal, figure, shown
+from benchmarks.gpu.rig import COLLECTIVE_CTAS, Mps
+
+WAYS = (crew.FREE_MPS, crew.FREE_SLICES, crew.TURNS_MPS, crew.TURNS_SLICES)
+_GRADIENT_BYTES = 4 << 20
+_GAIN_FROM = 0.3  # m/c
+
+
+def native(compute_us, gradient_bytes=_GRADIENT_BYTES):
+    return crew.Shape("native", lambda rig: [rig.program("gpu_job"), compute_us, gradient_bytes])
+
+
+@dataclass(frozen=True)
+class Case:
+    """Two jobs and the link that they share: (bytes/s, thinning), from what a job computes and moves."""
+
+    name: str
+    shapes: tuple
+    link: object
+    wanted: float = 0.0  # m/c, where the link is chosen for it
+
+
+def link_for(ratio):
+    """The link that exposes `ratio` of compute of gpu_job: four equal buckets, the last of them after 0.9 of compute."""
+    def choose(profile):
+        share = 4 * ratio if ratio <= 0.15 else ratio + 0.45
+        return profile.moved_bytes / (share * profile.compute_s), 1
+    return choose
+
+
+def calibrate(rig, shape, mps=None):
+    """(profile, seconds of a step) of a job alone whose links cost nothing and whose other ranks are never late."""
+    with crew.Crew(rig, (shape,), crew.FREE_MPS, mps=mps) as alone:
+        alone.await_ready()
+        alone.run([0], rig.pick(2.0, 0.5))
+        report = alone.run([0], rig.pick(4.0, 1.0))[0]
+        alone.jobs[0].end()  # so that it writes what it noted
+        lines = alone.times(0).read_text(encoding="utf-8").splitlines()
+    return steps.profile_of(lines, report), steps.step_s(report)
+
+
+def share(rig, case, ways=WAYS, all_at_once=True):
+    """Everything that is measured of a case: lines of several figures."""
+    with contextlib.ExitStack() as stack:
+        refused = ""
+        try:
+            mps = stack.enter_context(Mps(rig, rig.fresh("mps")))
+        except Cannot as reason:
+            mps, refused = None, str(reason)
+        seen = _measure(rig, case, [way for way in ways if not way.mps or mps], mps, all_at_once)
+    yield from _rate(rig, case, seen, refused)
+
+
+@dataclass
+class Seen:
+    compute: list
+    link_s: list
+    alone: list = None
+    cycle: dict = None
+    speed_up: dict = None
+    disturbed: tuple = None  # (cycle, speed-up) of turns beside a stranger
+
+
+def _measure(rig, case, ways, mps, all_at_once):
+    shapes = list(case.shapes)
+    known = {}
+    for shape in shapes:
+        if shape.name not in known:
+            known[shape.name] = calibrate(rig, shape, mps)
+    profiles = [known[shape.name][0] for shape in shapes]
+    link = case.link(profiles[0])
+    files = []
+    for index, profile in enumerate(profiles):
+        files.append(rig.fresh("profile") / f"{index}")
+        files[-1].write_text(profile.text(link[1]), encoding="utf-8")
+    seen = Seen([known[shape.name][1] for shape in shapes], [p.moved_bytes / link[0] for p in profiles], None, {}, {})
+    seconds = rig.pick(4.0, 1.5)
+    with contextlib.ExitStack() as stack:
+        crews = {way.name: crew.Crew(rig, shapes, way, link, files, mps if way.mps else None) for way in ways}
+        if all_at_once:
+            for one in crews.values():
+                stack.enter_context(one)
+        for name, one in crews.items():
+            with contextlib.nullcontext(one) if all_at_once else one:
+                one.await_ready()
+                if seen.alone is None:
+                    seen.alone = [one.alone(index, seconds) for index in range(2)]
+                reports = one.run([0, 1], seconds)
+                seen.cycle[name] = steps.cycle_s(reports)
+                seen.speed_up[name] = steps.speed_up(seen.alone, reports)
+                if name == crew.TURNS_MPS.name or (not mps and name == crew.TURNS_SLICES.name):
+                    seen.disturbed = _beside_a_stranger(rig, one, seen, seconds)
+    return seen
+
+
+def _beside_a_stranger(rig, one, seen, seconds):
+    """Known bad: a process that computes all the time and takes no turns."""
+    environment = one.links(0) if rig.software else {}
+    if one.mps:
+        environment |= one.mps.environment
+    with children.Program([rig.program("gpu_probe"), "loop", 3000], rig.environment(**environment),
+                          one.directory / "stranger.log") as stranger:
+        stranger.hear(30)
+        reports = one.run([0, 1], seconds)
+    return steps.cycle_s(reports), steps.speed_up(seen.alone, reports)
+
+
+def _rate(rig, case, seen, refused):
+    sms = rig.facts["sms"]
+    bound = steps.bound_s(seen.alone, seen.compute, seen.link_s, COLLECTIVE_CTAS, sms)
+    ratio = stats.mean([step / c - 1 for step, c in zip(seen.alone, seen.compute)])
+    condition = (f"m/c {ratio:.2f}; steps alone {', '.join(f'{1e3 * s:.2f}' for s in seen.alone)} ms, compute "
+                 f"{', '.join(f'{1e3 * c:.2f}' for c in seen.compute)} ms; T* {1e3 * bound:.2f} ms")
+    if refused:
+        condition += f"; no MPS: {refused}"
+    remarks = {"cycle_ms": {name: 1e3 * s for name, s in seen.cycle.items()}, "back_to_back_ms": 1e3 * sum(seen.alone),
+               "speed_up": seen.speed_up}
+    stranger = "a stranger computes beside them and takes no turns"
+    turns = {name: value for name, value in seen.speed_up.items() if name.startswith("turns")}
+    cycle = seen.cycle.get(crew.TURNS_MPS.name)
+    if cycle:
+        yield figure("gpu_eta", case.name, bound / cycle, "1", ETA, (), (stranger, bound / seen.disturbed[0]), condition,
+                     **remarks)
+    else:
+        yield figure("gpu_eta", case.name, None, "1", ETA, (), None, condition)
+    yield figure("gpu_guard", case.name, min(turns.values()), "of one after the other", GUARD, tuple(turns.values()),
+                 (stranger, seen.disturbed[1]), condition + "; the worst of all ways", **remarks)
+    baselines = [value for name, value in seen.speed_up.items() if name.startswith("free")] + [1.0]
+    gain = max(turns.values()) / max(baselines)
+    if ratio >= _GAIN_FROM - 0.02:
+        yield figure("gpu_gain_over_best_baseline", case.name, gain, "x", GAIN, (),
+                     (stranger, seen.disturbed[1] / max(baselines)), condition, **remarks)
+    else:
+        yield shown("gpu_gain_over_best_baseline_beside", case.name, gain, "x", condition, **remarks)
+
+
+def jobs(rig):
+    """(f) Jobs of a fixed amount of work, by m/c."""
+    compute_us = 10_000
+    for ratio in rig.pick((0.1, 0.3, 0.6, 1.0), (0.6,)):
+        case = Case(f"native_{ratio:g}", (native(compute_us), native(compute_us)), link_for(ratio), ratio)
+        yield from share(rig, case, all_at_once=not rig.software)
+
+
+def solo(rig, shape=None, name="native"):
+    """A job's step with the library against without, by turns: both are there, one steps at a time."""
+    shape = shape or native(10_000)
+    rounds, seconds = rig.pick(12, 4), rig.pick(2.0, 0.6)
+    with crew.Crew(rig, (shape,), crew.FREE_SLICES) as plain, crew.Crew(rig, (shape,), crew.TURNS_SLICES) as hooked:
+        for one in (plain, hooked):
+            one.await_ready()
+            one.run([0], seconds)
+        ratios, same = [], []
+        for _ in range(rounds):
+            first, ours, again = plain.alone(0, seconds), hooked.alone(0, seconds), plain.alone(0, seconds)
+            ratios.append(ours / (first + again) * 2 - 1)
+            same.append(abs(again / first - 1))
+        slowed = _slowed(rig, plain, seconds)
+    goal = SOLO_OVERHEAD if not rig.software else Goal("<=", 0.05)
+    yield figure("gpu_solo_overhead", name, stats.median(ratios), "1", goal, ratios,
+                 ("beside a process that computes a little", slowed), "a step alone with the library against without",
+                 between_runs_without=stats.median(same))
+
+
+def _slowed(rig, plain, seconds):
+    before = plain.alone(0, seconds)
+    environment = plain.links(0) if rig.software else {}
+    with children.Program([rig.program("gpu_probe"), "loop", 1000], rig.environment(**environment),
+                          plain.directory / "stranger.log") as stranger:
+        stranger.hear(30)
+        return plain.alone(0, seconds) / before - 1
+
+
+def kills(rig, shape=None, name="native", count=None):
+    """SIGKILL of either job at random instants: the other goes on, and how long its worst step lasts."""
+    shape, draw = shape or native(10_000), random.Random(20)
+    count = count or rig.pick(20, 4)
+    bad, stalls, words = 0, [], []
+    with contextlib.ExitStack() as stack:
+        try:
+            mps = stack.enter_context(Mps(rig, rig.fresh("mps")))
+        except Cannot:
+            mps = None
+        way = crew.TURNS_MPS if mps else crew.TURNS_SLICES
+        for number in range(count):
+            with crew.Crew(rig, (shape, shape), way, (_GRADIENT_BYTES / 0.010, 1), mps=mps) as both:
+                both.await_ready()
+                victim = number % 2
+                for job in both.jobs:
+                    job.say("go")
+                time.sleep(rig.pick(1.0, 0.8) + draw.uniform(0, 0.3))
+                killed_ns = time.monotonic_ns()
+                both.jobs[victim].kill()
+                time.sleep(0.7)
+                try:
+                    both.jobs[1 - victim].say("stop")
+                    report = both.jobs[1 - victim].hear(20)
+                    gaps = [(b - a) / 1e6 for a, b in zip(report["ends_ns"], report["ends_ns"][1:])]
+                    after = [(b - a) / 1e6 for a, b in zip(report["ends_ns"], report["ends_ns"][1:]) if b >= killed_ns]
+                    if len(after) < 5:
+                        raise Cannot(f"{len(after)} steps after the kill")
+                    stalls.append(max(after[:5]) - stats.median(gaps))
+                except Cannot as reason:
+                    bad += 1
+                    words.append(str(reason))
+        control = _frozen(rig, shape, way, mps)
+    case = f"{name}_{way.mode}"
+    yield figure("gpu_kills", case, bad, f"of {count}: the other did not go on", Goal("==", 0), (),
+                 ("the other is stopped, too", control), "SIGKILL of either job at a random instant", words=words)
+    if stalls:
+        yield shown("gpu_kills_stall_ms", case, stats.percentile(stalls, 99), "ms at p99, over its usual step",
+                    stalls=stats.summary(stalls))
+
+
+def _frozen(rig, shape, way, mps):
+    """Known bad: a neighbour that does not go on must be noticed."""
+    with crew.Crew(rig, (shape, shape), way, (_GRADIENT_BYTES / 0.010, 1), mps=mps) as both:
+        both.await_ready()
+        for job in both.jobs:
+            job.say("go")
+        time.sleep(0.3)
+        both.jobs[0].kill()
+        os.kill(both.jobs[1].process.pid, signal.SIGSTOP)
+        try:
+            both.jobs[1].say("stop")
+            both.jobs[1].hear(1.0)
+            return 0
+        except Cannot:
+            return 1
+        finally:
+            both.jobs[1].kill()
+
+
+PARTS = (("jobs", 300, jobs), ("solo", 120, solo), ("kills", 180, kills))

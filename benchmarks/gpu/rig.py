@@ -1,0 +1,171 @@
+"""What a part runs on: a real GPU, or the software GPU in its place. The parts themselves do not know which."""
+
+import os
+import shutil
+import subprocess
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from benchmarks.gpu import children
+from benchmarks.gpu.children import Cannot
+
+COLLECTIVE_CTAS = 4
+_STAND_IN = "libnccl.so.2"
+# What must not come from the caller's shell: it would change what is measured.
+_SCRUBBED = ("LD_PRELOAD", "CUDA_MPS_PIPE_DIRECTORY", "CUDA_MPS_LOG_DIRECTORY", "CUDA_LAUNCH_BLOCKING",
+             "CUDA_DEVICE_MAX_CONNECTIONS", "CUDA_VISIBLE_DEVICES", "NCCL_MAX_CTAS", "NCCL_MIN_CTAS")
+
+
+@dataclass
+class Rig:
+    """`software`: the software GPU of the build stands where the driver would. `quick`: short, to see that all works;
+    no figure. `python`: the interpreter that has PyTorch."""
+
+    build: Path
+    work: Path
+    software: bool = False
+    quick: bool = False
+    python: str = "python3"
+    say: object = print
+    facts: dict = field(default_factory=dict)  # what gpu_probe info said
+    _numbers: int = 0
+
+    @property
+    def where(self):
+        return "software GPUs" if self.software else self.facts.get("name", "an NVIDIA GPU")
+
+    def pick(self, real, quick):
+        """A length or a count: the second where nothing but the working is to be seen."""
+        return quick if self.quick else real
+
+    def program(self, name):
+        return self.build / "bin" / name
+
+    @property
+    def library(self):
+        return self.build / "lib" / "libcrossover.so"
+
+    @property
+    def software_libraries(self):
+        return self.build / "simgpu" / "lib"
+
+    def fresh(self, name):
+        """A new empty directory."""
+        self._numbers += 1
+        path = self.work / f"{name}{self._numbers}"
+        path.mkdir(parents=True)
+        return path
+
+    def stand_in(self):
+        """A directory with the stand-in for NCCL and nothing else: a driver beside it would be found, too."""
+        directory = self.work / "nccl"
+        directory.mkdir(exist_ok=True)
+        if not (directory / _STAND_IN).exists():
+            (directory / _STAND_IN).symlink_to(self.software_libraries / _STAND_IN)
+        return directory
+
+    def environment(self, **more):
+        """Of a program that uses the GPU."""
+        base = {name: value for name, value in os.environ.items()
+                if name not in _SCRUBBED and not name.startswith(("CROSSOVER_", "SIMGPU_"))}
+        paths = [str(self.software_libraries)] if self.software else []
+        paths += [path for path in (more.pop("LD_LIBRARY_PATH", ""), base.get("LD_LIBRARY_PATH", "")) if path]
+        base["LD_LIBRARY_PATH"] = ":".join(paths)
+        if self.facts.get("loops_per_us"):
+            base["GPU_LOOPS_PER_US"] = str(self.facts["loops_per_us"])
+        if self.software:
+            base |= {"SIMGPU_MACHINE": "1x1", "SIMGPU_STATE": str(self.work / "machine")}
+        return base | {name: str(value) for name, value in more.items()}
+
+    def with_library(self, socket, gang, size=1):
+        """What loads the library into a program."""
+        return {"LD_PRELOAD": self.library, "CROSSOVER_SOCKET": socket, "CROSSOVER_GANG": gang,
+                "CROSSOVER_GANG_SIZE": size}
+
+    def probe(self, *arguments, timeout_s=60, preexec=None, **environment):
+        """What gpu_probe answers."""
+        return children.answer([self.program("gpu_probe"), *arguments], self.environment(**environment), timeout_s,
+                               preexec)
+
+    def start_arbiter(self, directory, *flags):
+        """(service, socket) of an arbiter of its own. It is no client of the GPU."""
+        socket = directory / "arbiter.sock"
+        command = [self.program("crossover-arbiter"), "--socket", socket, "--trace", directory / "trace.jsonl", *flags]
+        service = children.start_service(command, self.environment(), directory / "arbiter.log", socket.exists)
+        return service, socket
+
+    def find_out(self):
+        """Fills `facts`; Cannot where no program can use the GPU."""
+        self.facts = self.probe("info")
+        return self.facts
+
+
+class Mps:
+    """MPS's daemon with directories of its own; started and stopped by the part that wants it. The GPU's settings stay
+    as they are. Environment for its clients: `environment`."""
+
+    def __init__(self, rig, directory, *flags):
+        self.rig, self.directory, self.flags = rig, directory, flags
+        self.environment = {"CUDA_MPS_PIPE_DIRECTORY": directory / "pipe", "CUDA_MPS_LOG_DIRECTORY": directory / "log"}
+        self._program = None
+
+    def __enter__(self):
+        program = self.rig.program("nvidia-cuda-mps-control") if self.rig.software else shutil.which(
+            "nvidia-cuda-mps-control")
+        if not program or not Path(program).exists():
+            raise Cannot("no nvidia-cuda-mps-control on this machine")
+        for name in ("pipe", "log"):
+            (self.directory / name).mkdir(parents=True, exist_ok=True)
+        self._program = program
+        self.daemon = children.start_service([program, "-f", *self.flags], self._own(), self.directory / "control.txt",
+                                             (self.directory / "pipe" / "control").exists)
+        return self
+
+    def __exit__(self, *exc):
+        self.stop()
+
+    def ask(self, words, timeout_s=10):
+        done = subprocess.run([self._program], input=words + "\n", env=self._own(), capture_output=True, text=True,
+                              timeout=timeout_s, check=False)
+        return done.stdout
+
+    def stop(self):
+        """Asks it to go, which also ends its servers; then makes sure."""
+        if self.daemon.alive():
+            try:
+                self.ask("quit", 8)
+                self.daemon.process.wait(8)
+            except (subprocess.TimeoutExpired, OSError):
+                pass
+        children.stop_service(self.daemon)
+
+    def _own(self):
+        return self.rig.environment(**self.environment)
+
+
+def sweep_mps(rig, patience_s=5.0):
+    """Stops daemons of parts that were killed before they could: by their pipes, then by their process IDs."""
+    for pipe in rig.work.glob("**/pipe"):
+        recorded = pipe / "nvidia-cuda-mps-control.pid"
+        if not recorded.exists():
+            continue
+        try:
+            pid = int(recorded.read_text())
+            comm = Path(f"/proc/{pid}/comm").read_text().strip()
+        except (ValueError, OSError):
+            continue
+        if not comm.startswith("nvidia-cuda-mps"):
+            continue
+        mps = Mps(rig, pipe.parent)
+        mps._program = shutil.which("nvidia-cuda-mps-control")
+        try:
+            if mps._program:
+                mps.ask("quit", patience_s)
+        except (subprocess.TimeoutExpired, OSError):
+            pass
+        end = time.monotonic() + patience_s
+        while Path(f"/proc/{pid}").exists() and time.monotonic() < end:
+            time.sleep(0.05)
+        if Path(f"/proc/{pid}").exists():
+            os.kill(pid, 9)
