@@ -89,10 +89,10 @@ def queues(rig):
         case = f"connections_{connections}"
         if connections == 1:
             yield shown("gpu_streams_held_up_beside", case, seen["held_up"], "streams of 24")
-            worst = seen["held_up"]
         else:
             yield figure("gpu_streams_held_up", case, seen["held_up"], "streams of 24", goal, (),
-                         ("one connection", worst), "streams that stand behind another's wait for a word")
+                         ("the stream that waits itself", int(seen["own_stands"])),
+                         "streams that stand behind another's wait for a word")
 
 
 def handover(rig):
