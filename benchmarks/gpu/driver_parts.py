@@ -158,8 +158,7 @@ def users(rig):
     """(j) A second user under one MPS daemon: does its cuInit return, and when."""
     if os.getuid() != 0:
         raise Cannot("needs root, to be two users")
-    for flags in ((), ("-M",) if rig.software else ("-multiuser-server",)):
-        case = "multi_user" if flags else "one_user"
+    for case, flags in (("one_user", ()), ("multi_user", ("-M",))):
         directory = rig.fresh("mps")
         for path in (rig.work, directory):
             path.chmod(0o755)
