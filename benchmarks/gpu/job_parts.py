@@ -15,12 +15,17 @@ from benchmarks.gpu.figures import ETA, GAIN, GUARD, SOLO_OVERHEAD, Goal, figure
 from benchmarks.gpu.rig import COLLECTIVE_CTAS, Mps
 
 WAYS = (crew.FREE_MPS, crew.FREE_SLICES, crew.TURNS_MPS, crew.TURNS_SLICES)
-_GRADIENT_BYTES = 4 << 20
+_GRADIENT_BYTES, _SOFTWARE_GRADIENT_BYTES = 4 << 20, 64 << 10  # two cores that also are the GPU move fewer
+_STRANGERS = 3
 _GAIN_FROM = 0.3  # m/c
 
 
-def native(compute_us, gradient_bytes=_GRADIENT_BYTES):
-    return crew.Shape("native", lambda rig: [rig.program("gpu_job"), compute_us, gradient_bytes])
+def gradient_bytes(rig):
+    return _SOFTWARE_GRADIENT_BYTES if rig.software else _GRADIENT_BYTES
+
+
+def native(compute_us):
+    return crew.Shape("native", lambda rig: [rig.program("gpu_job"), compute_us, gradient_bytes(rig)])
 
 
 @dataclass(frozen=True)
@@ -87,7 +92,7 @@ def _measure(rig, case, ways, mps, all_at_once):
         files.append(rig.fresh("profile") / f"{index}")
         files[-1].write_text(profile.text(link[1]), encoding="utf-8")
     seen = Seen([known[shape.name][1] for shape in shapes], [p.moved_bytes / link[0] for p in profiles], None, {}, {})
-    seconds = rig.pick(4.0, 1.5)
+    seconds = rig.pick(4.0, 3.0)
     with contextlib.ExitStack() as stack:
         crews = {way.name: crew.Crew(rig, shapes, way, link, files, mps if way.mps else None) for way in ways}
         if all_at_once:
@@ -98,6 +103,8 @@ def _measure(rig, case, ways, mps, all_at_once):
                 one.await_ready()
                 if seen.alone is None:
                     seen.alone = [one.alone(index, seconds) for index in range(2)]
+                if one.way.turns:
+                    one.run([0, 1], seconds)  # the library learns, and so does the guard
                 reports = one.run([0, 1], seconds)
                 seen.cycle[name] = steps.cycle_s(reports)
                 seen.speed_up[name] = steps.speed_up(seen.alone, reports)
@@ -107,13 +114,15 @@ def _measure(rig, case, ways, mps, all_at_once):
 
 
 def _beside_a_stranger(rig, one, seen, seconds):
-    """Known bad: a process that computes all the time and takes no turns."""
+    """Known bad: processes that compute all the time and take no turns."""
     environment = one.links(0) if rig.software else {}
     if one.mps:
         environment |= one.mps.environment
-    with children.Program([rig.program("gpu_probe"), "loop", 3000], rig.environment(**environment),
-                          one.directory / "stranger.log") as stranger:
-        stranger.hear(30)
+    with contextlib.ExitStack() as stack:
+        for _ in range(_STRANGERS):
+            stranger = stack.enter_context(children.Program(
+                [rig.program("gpu_probe"), "loop", 3000], rig.environment(**environment), one.directory / "stranger.log"))
+            stranger.hear(30)
         reports = one.run([0, 1], seconds)
     return steps.cycle_s(reports), steps.speed_up(seen.alone, reports)
 
@@ -128,7 +137,7 @@ def _rate(rig, case, seen, refused):
         condition += f"; no MPS: {refused}"
     remarks = {"cycle_ms": {name: 1e3 * s for name, s in seen.cycle.items()}, "back_to_back_ms": 1e3 * sum(seen.alone),
                "speed_up": seen.speed_up}
-    stranger = "a stranger computes beside them and takes no turns"
+    stranger = "strangers compute beside them and take no turns"
     turns = {name: value for name, value in seen.speed_up.items() if name.startswith("turns")}
     cycle = seen.cycle.get(crew.TURNS_MPS.name)
     if cycle:
@@ -196,7 +205,7 @@ def kills(rig, shape=None, name="native", count=None):
             mps = None
         way = crew.TURNS_MPS if mps else crew.TURNS_SLICES
         for number in range(count):
-            with crew.Crew(rig, (shape, shape), way, (_GRADIENT_BYTES / 0.010, 1), mps=mps) as both:
+            with crew.Crew(rig, (shape, shape), way, (gradient_bytes(rig) / 0.010, 1), mps=mps) as both:
                 both.await_ready()
                 victim = number % 2
                 for job in both.jobs:
@@ -227,7 +236,7 @@ def kills(rig, shape=None, name="native", count=None):
 
 def _frozen(rig, shape, way, mps):
     """Known bad: a neighbour that does not go on must be noticed."""
-    with crew.Crew(rig, (shape, shape), way, (_GRADIENT_BYTES / 0.010, 1), mps=mps) as both:
+    with crew.Crew(rig, (shape, shape), way, (gradient_bytes(rig) / 0.010, 1), mps=mps) as both:
         both.await_ready()
         for job in both.jobs:
             job.say("go")

@@ -64,7 +64,7 @@ class Training:
 def _beside_software(rig, state, sockets, gang, **faults):
     """Environment of a job whose rank 0 is on the GPU and whose rank 1 is on a software GPU."""
     def of(rank):
-        own = {"SIMGPU_MACHINE": "2x1,mode=mps,node_link_bytes_per_s=2e8", "SIMGPU_STATE": state, "SIMGPU_NODE": rank,
+        own = {"SIMGPU_MACHINE": "2x1,mode=mps,node_link_bytes_per_s=2e7", "SIMGPU_STATE": state, "SIMGPU_NODE": rank,
                "LD_LIBRARY_PATH": rig.stand_in() if rank == 0 else rig.software_libraries, "NCCL_DEBUG": "WARN"}
         library = rig.with_library(sockets[rank], gang, _RANKS) if sockets else {}
         return own | library | (faults if rank == 0 else {})
@@ -73,11 +73,11 @@ def _beside_software(rig, state, sockets, gang, **faults):
 
 def losses(rig):
     """300 iterations alone without the library, then with it beside another job."""
-    flags = (f"--iterations={rig.pick(300, 60)}", "--compute-ms=5", "--gradient-bytes=262144")
+    flags = (f"--iterations={rig.pick(300, 60)}", "--compute-ms=5", "--gradient-bytes=32768")
     state = rig.fresh("machine") / "state"
     with Training(rig, "alone", _beside_software(rig, state, None, ""), *flags) as job:
         alone = job.wait()
-    with Training(rig, "flipped", _beside_software(rig, state, None, "", SIMGPU_NCCL_FAULT="corrupt_byte:20"),
+    with Training(rig, "flipped", _beside_software(rig, state, None, "", SIMGPU_NCCL_FAULT="corrupt_byte:24"),
                   *flags) as job:
         flipped = job.wait()
     with contextlib.ExitStack() as stack:

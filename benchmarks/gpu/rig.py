@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+import tempfile
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,7 +30,6 @@ class Rig:
     python: str = "python3"
     say: object = print
     facts: dict = field(default_factory=dict)  # what gpu_probe info said
-    _numbers: int = 0
 
     @property
     def where(self):
@@ -52,10 +52,7 @@ class Rig:
 
     def fresh(self, name):
         """A new empty directory."""
-        self._numbers += 1
-        path = self.work / f"{name}{self._numbers}"
-        path.mkdir(parents=True)
-        return path
+        return Path(tempfile.mkdtemp(prefix=f"{name}-", dir=self.work))
 
     def stand_in(self):
         """A directory with the stand-in for NCCL and nothing else: a driver beside it would be found, too."""
@@ -71,7 +68,7 @@ class Rig:
                 if name not in _SCRUBBED and not name.startswith(("CROSSOVER_", "SIMGPU_"))}
         paths = [str(self.software_libraries)] if self.software else []
         paths += [path for path in (more.pop("LD_LIBRARY_PATH", ""), base.get("LD_LIBRARY_PATH", "")) if path]
-        base["LD_LIBRARY_PATH"] = ":".join(paths)
+        base["LD_LIBRARY_PATH"] = ":".join(str(path) for path in paths)
         if self.facts.get("loops_per_us"):
             base["GPU_LOOPS_PER_US"] = str(self.facts["loops_per_us"])
         if self.software:

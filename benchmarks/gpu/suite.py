@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import traceback
 from pathlib import Path
 
 from benchmarks import results
@@ -171,10 +172,13 @@ def _child(sender, rig, run):
         for measured in run(rig):
             sender.send(("line", measured))
         sender.send(("end", ""))
-    except (Cannot, ValueError, OSError, subprocess.SubprocessError, LookupError) as reason:
-        sender.send(("end", f"{reason}" or type(reason).__name__))
+    except Cannot as reason:
+        sender.send(("end", str(reason)))
     except KeyboardInterrupt:
         pass
+    except Exception as fault:  # of the suite, not of the GPU: the other parts go on
+        traceback.print_exc()
+        sender.send(("end", f"{type(fault).__name__}: {fault}"))
 
 
 def _end_session(child):

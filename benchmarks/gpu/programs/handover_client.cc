@@ -5,6 +5,8 @@
 namespace crossover::bench {
 namespace {
 
+constexpr std::int64_t kLooksEveryNs = 200'000;
+
 class HandoverClient {
  public:
   HandoverClient(HandoverPage* page, int client, int socket, const HandoverOptions& options)
@@ -43,7 +45,7 @@ class HandoverClient {
 
   void Release(std::uint32_t turn) {
     if (options_.synchronises) {
-      gpu_.Synchronize(gpu_.stream());
+      while (Cuda().cuStreamQuery(gpu_.stream()) == CUDA_ERROR_NOT_READY) SleepNs(kLooksEveryNs);
       StoreOnHost(turn);
     } else if (options_.host_gates) {
       releasing_ = turn;

@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -146,6 +147,11 @@ pid_t ForkTied() {
   const pid_t pid = ::fork();
   if (pid == 0) ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   return pid;
+}
+
+void SleepNs(std::int64_t ns) {
+  const timespec pause{static_cast<time_t>(ns / base::kNsPerSecond), static_cast<long>(ns % base::kNsPerSecond)};
+  ::nanosleep(&pause, nullptr);
 }
 
 void* SharedMemory(std::size_t bytes) {

@@ -47,6 +47,8 @@ class RealGpu {
 // fork() of a child that ends with its parent: one that waits for a GPU would wait for ever.
 pid_t ForkTied();
 
+void SleepNs(std::int64_t ns);
+
 // Memory that this process and its children share and streams may use; never unmapped.
 void* SharedMemory(std::size_t bytes);
 CUdeviceptr Register(void* memory, std::size_t bytes);
