@@ -41,9 +41,9 @@ TURNS_MPS, TURNS_SLICES = Way("turns_mps", True, True), Way("turns_timeslicing",
 
 
 class Crew:
-    """A context. `link`: (bytes/s of the node's link, thinning). `profiles`: by job, the file of what it computes before
-    each collective, or None: its peers then have nothing to compute. `jobs_to_come`: peers for jobs that are started
-    later, with start()."""
+    """A context. `link`: (bytes/s of the node's link, thinning). `profiles`: by job, the file of what it computes
+    before each collective, or None: its peers then have nothing to compute. `jobs_to_come`: peers for jobs that are
+    started later, with start()."""
 
     def __init__(self, rig, shapes, way, link=(UNSHAPED, 1), profiles=(None, None), mps=None, arbiter_flags=(),
                  jobs_to_come=0):
@@ -118,7 +118,8 @@ class Crew:
             own["LD_PRELOAD"] = ":".join(str(p) for p in (own.get("LD_PRELOAD"), nccl / "libnccl.so.2") if p)
         if self.mps:
             own |= self.mps.environment
-        return children.Program(shape.command(self.rig), self.rig.environment(**own), self.directory / f"job{index}.log")
+        return children.Program(shape.command(self.rig), self.rig.environment(**own),
+                                self.directory / f"job{index}.log")
 
     def run(self, who, seconds):
         """Lets the jobs with these numbers step for a while; what each reports, in that order."""

@@ -111,7 +111,8 @@ def handover(rig):
         for suffix, quantile, goal in (("", "p50", HANDOVER_US), ("_p99", "p99", HANDOVER_P99_US)):
             goal = Goal("<=", goal.limit * (4 if rig.software else 1))
             yield figure("gpu_handover_us" + suffix, way, seen[best][quantile], "us", goal, (),
-                         ("release by a host that looks every 200 us whether its stream is done", bad[quantile]), "best transport",
+                         ("release by a host that looks every 200 us whether its stream is done", bad[quantile]),
+                         "best transport",
                          transport=" ".join(best), turns=turns, hold_us=hold)
 
 

@@ -17,6 +17,7 @@ from benchmarks.gpu.rig import COLLECTIVE_CTAS, Mps
 WAYS = (crew.FREE_MPS, crew.FREE_SLICES, crew.TURNS_MPS, crew.TURNS_SLICES)
 _GRADIENT_BYTES, _SOFTWARE_GRADIENT_BYTES = 4 << 20, 64 << 10  # two cores that also are the GPU move fewer
 _STRANGERS = 3
+_FREE_LINK = crew.UNSHAPED, 256  # next to nothing moves, and that as fast as can be
 _GAIN_FROM = 0.3  # m/c
 
 
@@ -39,7 +40,7 @@ class Case:
 
 
 def link_for(ratio):
-    """The link that exposes `ratio` of compute of gpu_job: four equal buckets, the last of them after 0.9 of compute."""
+    """The link that exposes `ratio` of compute of gpu_job: four equal buckets, the last after 0.9 of compute."""
     def choose(profile):
         share = 4 * ratio if ratio <= 0.15 else ratio + 0.45
         return profile.moved_bytes / (share * profile.compute_s), 1
@@ -48,7 +49,7 @@ def link_for(ratio):
 
 def calibrate(rig, shape, mps=None):
     """(profile, seconds of a step) of a job alone whose links cost nothing and whose other ranks are never late."""
-    with crew.Crew(rig, (shape,), crew.FREE_MPS, mps=mps) as alone:
+    with crew.Crew(rig, (shape,), crew.FREE_MPS, _FREE_LINK, mps=mps) as alone:
         alone.await_ready()
         alone.run([0], rig.pick(2.0, 0.5))
         report = alone.run([0], rig.pick(4.0, 1.0))[0]
@@ -121,7 +122,8 @@ def _beside_a_stranger(rig, one, seen, seconds):
     with contextlib.ExitStack() as stack:
         for _ in range(_STRANGERS):
             stranger = stack.enter_context(children.Program(
-                [rig.program("gpu_probe"), "loop", 3000], rig.environment(**environment), one.directory / "stranger.log"))
+                [rig.program("gpu_probe"), "loop", 3000], rig.environment(**environment),
+                one.directory / "stranger.log"))
             stranger.hear(30)
         reports = one.run([0, 1], seconds)
     return steps.cycle_s(reports), steps.speed_up(seen.alone, reports)
@@ -141,8 +143,8 @@ def _rate(rig, case, seen, refused):
     turns = {name: value for name, value in seen.speed_up.items() if name.startswith("turns")}
     cycle = seen.cycle.get(crew.TURNS_MPS.name)
     if cycle:
-        yield figure("gpu_eta", case.name, bound / cycle, "1", ETA, (), (stranger, bound / seen.disturbed[0]), condition,
-                     **remarks)
+        yield figure("gpu_eta", case.name, bound / cycle, "1", ETA, (), (stranger, bound / seen.disturbed[0]),
+                     condition, **remarks)
     else:
         yield figure("gpu_eta", case.name, None, "1", ETA, (), None, condition)
     yield figure("gpu_guard", case.name, min(turns.values()), "of one after the other", GUARD, tuple(turns.values()),
@@ -198,33 +200,15 @@ def kills(rig, shape=None, name="native", count=None):
     shape, draw = shape or native(10_000), random.Random(20)
     count = count or rig.pick(20, 4)
     bad, stalls, words = 0, [], []
-    with contextlib.ExitStack() as stack:
-        try:
-            mps = stack.enter_context(Mps(rig, rig.fresh("mps")))
-        except Cannot:
-            mps = None
-        way = crew.TURNS_MPS if mps else crew.TURNS_SLICES
-        for number in range(count):
-            with crew.Crew(rig, (shape, shape), way, (gradient_bytes(rig) / 0.010, 1), mps=mps) as both:
-                both.await_ready()
-                victim = number % 2
-                for job in both.jobs:
-                    job.say("go")
-                time.sleep(rig.pick(1.0, 0.8) + draw.uniform(0, 0.3))
-                killed_ns = time.monotonic_ns()
-                both.jobs[victim].kill()
-                time.sleep(0.7)
-                try:
-                    both.jobs[1 - victim].say("stop")
-                    report = both.jobs[1 - victim].hear(20)
-                    gaps = [(b - a) / 1e6 for a, b in zip(report["ends_ns"], report["ends_ns"][1:])]
-                    after = [(b - a) / 1e6 for a, b in zip(report["ends_ns"], report["ends_ns"][1:]) if b >= killed_ns]
-                    if len(after) < 5:
-                        raise Cannot(f"{len(after)} steps after the kill")
-                    stalls.append(max(after[:5]) - stats.median(gaps))
-                except Cannot as reason:
-                    bad += 1
-                    words.append(str(reason))
+    for number in range(count):
+        with _mps_or_none(rig) as mps:
+            way = crew.TURNS_MPS if mps else crew.TURNS_SLICES
+            try:
+                stalls.append(_kill(rig, shape, way, mps, number % 2, draw.uniform(0, 0.3)))
+            except Cannot as reason:
+                bad += 1
+                words.append(str(reason))
+    with _mps_or_none(rig) as mps:
         control = _frozen(rig, shape, way, mps)
     case = f"{name}_{way.mode}"
     yield figure("gpu_kills", case, bad, f"of {count}: the other did not go on", Goal("==", 0), (),
@@ -232,6 +216,36 @@ def kills(rig, shape=None, name="native", count=None):
     if stalls:
         yield shown("gpu_kills_stall_ms", case, stats.percentile(stalls, 99), "ms at p99, over its usual step",
                     stalls=stats.summary(stalls))
+
+
+@contextlib.contextmanager
+def _mps_or_none(rig):
+    """MPS of its own, as what a kill does to one must not be seen by the next."""
+    with contextlib.ExitStack() as stack:
+        try:
+            mps = stack.enter_context(Mps(rig, rig.fresh("mps")))
+        except Cannot:
+            mps = None
+        yield mps
+
+
+def _kill(rig, shape, way, mps, victim, later_s):
+    """Milliseconds that the worst of the first steps after the kill takes more than usual. Cannot: it did not go on."""
+    with crew.Crew(rig, (shape, shape), way, (gradient_bytes(rig) / 0.010, 1), mps=mps) as both:
+        both.await_ready()
+        for job in both.jobs:
+            job.say("go")
+        time.sleep(rig.pick(1.0, 0.8) + later_s)
+        killed_ns = time.monotonic_ns()
+        both.jobs[victim].kill()
+        time.sleep(0.7)
+        both.jobs[1 - victim].say("stop")
+        ends = both.jobs[1 - victim].hear(20)["ends_ns"]
+    steps_ms = [((b - a) / 1e6, b) for a, b in zip(ends, ends[1:])]
+    after = [took for took, end in steps_ms if end >= killed_ns]
+    if len(after) < 5:
+        raise Cannot(f"{len(after)} steps after the kill")
+    return max(after[:5]) - stats.median([took for took, _ in steps_ms])
 
 
 def _frozen(rig, shape, way, mps):
@@ -253,4 +267,4 @@ def _frozen(rig, shape, way, mps):
             both.jobs[1].kill()
 
 
-PARTS = (("jobs", 300, jobs), ("solo", 120, solo), ("kills", 180, kills))
+PARTS = (("jobs", 300, jobs), ("solo", 120, solo), ("kills", 240, kills))

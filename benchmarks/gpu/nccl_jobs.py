@@ -124,8 +124,8 @@ def measure(rig, nccl):
                 children.stop_service(service)
             step = max(t["median_step_ns"] for t in told)
             yield figure("gpu_real_nccl", name, int(all(t["losses_digest"] == alone["losses_digest"] for t in told)),
-                         "yes=1", YES, (), None, "two jobs of two ranks of NVIDIA's NCCL each, on one GPU: they end, with "
-                         "the losses that one has alone")
+                         "yes=1", YES, (), None, "two jobs of two ranks of NVIDIA's NCCL each, on one GPU: they end, "
+                         "with the losses that one has alone")
             yield shown("gpu_real_nccl_beside", name, 2 * alone["median_step_ns"] / step, "x back-to-back")
 
 

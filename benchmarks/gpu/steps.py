@@ -67,8 +67,8 @@ _BYTES = {"float32": 4, "float16": 2, "bfloat16": 2, "float64": 8, "int64": 8, "
 
 
 def profile_of(lines, report):
-    """The profile of a job, from what its stand-in noted while it ran alone as `report` says, links being as fast as can
-    be: every step made as many collectives, and compute waited for the last of each."""
+    """The profile of a job, from what its stand-in noted while it ran alone as `report` says, links being as fast as
+    can be: every step made as many collectives, and compute waited for the last of each."""
     calls = [json.loads(line) for line in lines]
     calls = [call for call in calls if call["begin_ns"] >= report["began_ns"]]
     taken = len(report["ends_ns"])

@@ -1,5 +1,5 @@
-"""PyTorch for real: its DistributedDataParallel, unmodified. Where the other ranks have no GPU its NCCL is the stand-in,
-preloaded: PyTorch's own RPATH would find NVIDIA's before any LD_LIBRARY_PATH."""
+"""PyTorch for real: its DistributedDataParallel, unmodified. Where the other ranks have no GPU its NCCL is the
+stand-in, preloaded: PyTorch's own RPATH would find NVIDIA's before any LD_LIBRARY_PATH."""
 
 import json
 import subprocess
@@ -12,8 +12,9 @@ from benchmarks.gpu.figures import YES, Goal, figure
 _SCRIPTS = Path(__file__).parent / "pytorch"
 # Gigabits per second: what goes over this machine's sockets is a part of it (SIMGPU_NCCL_THIN).
 _MOVED_BYTES_PER_S = 0.3e9
-_CASES = (("resnet50", 256, 10), ("resnet50", 128, 25), ("resnet50", 64, 100), ("vgg16", 128, 100),
-          ("gpt2", 16, 100), ("gpt2", 32, 100))
+# Eight processes of a case are there at once: they must fit in the GPU's memory together.
+_CASES = (("resnet50", 128, 10), ("resnet50", 128, 25), ("resnet50", 64, 100), ("vgg16", 64, 100), ("gpt2", 8, 100),
+          ("gpt2", 16, 100))
 _ACCURACY = 0.95
 _FEATURES = ("eager", "amp", "channels_last", "compile", "profiler", "graphs")
 
@@ -109,7 +110,8 @@ def losses(rig):
         taken = len(shared.jobs[0].hear(60)["ends_ns"])
     same = int((alone["losses"], alone["parameters"]) == (beside["losses"], beside["parameters"]))
     differs = int(flipped["losses"] == alone["losses"])
-    yield figure("gpu_losses_identical", "pytorch_digits", same, "yes=1", YES, (), ("one bit flipped on the way", differs),
+    yield figure("gpu_losses_identical", "pytorch_digits", same, "yes=1", YES, (),
+                 ("one bit flipped on the way", differs),
                  "300 deterministic steps alone without the library, and with it beside another job",
                  neighbours_steps=taken)
     yield figure("gpu_accuracy", "without", longer["accuracy"], "of 359 unseen digits", Goal(">=", _ACCURACY), (), None)

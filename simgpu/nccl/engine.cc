@@ -110,7 +110,7 @@ void Engine::Complete() {
   run_.reset();
   const std::lock_guard lock(mutex_);
   const std::uint32_t number = tasks_.front()->number;
-  if (times_ && tasks_.front()->ring) times_->End(number, *tasks_.front()->ring);
+  if (times_ && tasks_.front()->ring) times_->End(*tasks_.front());
   tasks_.pop_front();
   if (failure_.result == ncclSuccess) LetKernelsEnd(number);
 }

@@ -114,6 +114,7 @@ ncclResult_t ncclComm::LaunchRing(const PendingCall& pending, CUstream stream) {
   }
   auto task = std::make_unique<Task>();
   task->ring = call;
+  task->asked = pending.call.count;
   task->staging = staging->host;
   SIMGPU_NCCL_TRY(Submit(std::move(task), std::span(&pending, 1), stream));
   if (plan.output.bytes > 0) {
@@ -141,10 +142,10 @@ ncclResult_t ncclComm::MirrorPeers(const PendingCall& pending, CUstream stream) 
   if (pending.call.function != simgpu::nccl::Function::kAllGather) return ncclSuccess;
   const std::uint64_t bytes = pending.call.count * SizeOf(pending.call.type);
   for (int peer = 1; peer < ranks_; ++peer) {
-    SIMGPU_NCCL_TRY(Check(driver().cuMemcpyDtoDAsync(
-                              Address(pending.recv) + static_cast<std::uint64_t>(peer) * bytes,
-                              Address(pending.recv), bytes, stream),
-                          "cuMemcpyDtoDAsync"));
+    SIMGPU_NCCL_TRY(
+        Check(driver().cuMemcpyDtoDAsync(Address(pending.recv) + static_cast<std::uint64_t>(peer) * bytes,
+                                         Address(pending.recv), bytes, stream),
+              "cuMemcpyDtoDAsync"));
   }
   return ncclSuccess;
 }

@@ -1,6 +1,6 @@
-// Ranks without a program of their own: on a machine with one real GPU, rank 0 of a job tells the other ranks'
-// processes (nccl_peer) which calls it makes, and they make the same ones. What they give is zeros; the bytes,
-// the ring and the links are those of any other job.
+// Ranks without a program of their own: on a machine with one real GPU, rank 0 of a job tells the other
+// ranks' processes (nccl_peer) which calls it makes, and they make the same ones. What they give is zeros;
+// the bytes, the ring and the links are those of any other job.
 //
 // SIMGPU_NCCL_PEERS=PATH: rank 0 finds rank r's process at the unix socket PATH.r. SIMGPU_NCCL_THIN=K: of a
 // sum or a broadcast one K-th goes over the links, so that links can be K times as fast as this machine moves

@@ -28,6 +28,7 @@ struct Transfer {
 struct Task {
   std::uint32_t number = 0;  // the done word reaches this when the task is over
   std::optional<Call> ring;  // a ring collective; else transfers
+  std::uint64_t asked = 0;   // its count as the program said it, where less goes over the links
   std::uint32_t ring_sequence = 0;
   std::byte* staging = nullptr;  // of a ring collective, laid out as its plan says
   std::vector<Transfer> transfers;

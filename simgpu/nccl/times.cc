@@ -11,12 +11,13 @@ void Times::Begin(std::uint32_t number) {
   begun_[number % begun_.size()].store(crossover::base::MonotonicNs(), std::memory_order_relaxed);
 }
 
-void Times::End(std::uint32_t number, const Call& call) {
+void Times::End(const Task& task) {
   std::fprintf(file_,
                "{\"call\": \"%s\", \"type\": \"%s\", \"count\": %" PRIu64 ", \"begin_ns\": %" PRId64
                ", \"end_ns\": %" PRId64 "}\n",
-               Name(call.function), Name(call.type), call.count,
-               begun_[number % begun_.size()].load(std::memory_order_relaxed), crossover::base::MonotonicNs());
+               Name(task.ring->function), Name(task.ring->type), task.asked,
+               begun_[task.number % begun_.size()].load(std::memory_order_relaxed),
+               crossover::base::MonotonicNs());
 }
 
 std::unique_ptr<Times> TimesFile() {

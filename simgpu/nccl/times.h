@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <memory>
 
-#include "simgpu/nccl/types.h"
+#include "simgpu/nccl/run.h"
 
 namespace simgpu::nccl {
 
@@ -21,8 +21,8 @@ class Times {
 
   // The kernel of task `number` runs. Any thread.
   void Begin(std::uint32_t number);
-  // Its data has moved. The engine's thread.
-  void End(std::uint32_t number, const Call& call);
+  // A ring collective's data has moved. The engine's thread.
+  void End(const Task& task);
 
  private:
   std::FILE* file_;

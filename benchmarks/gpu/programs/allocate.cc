@@ -29,11 +29,10 @@ int Allocate(Arguments arguments) {
   const CUresult asked = Cuda().cuMemGetInfo(&free, &total);
   gpu.Work(gpu.stream(), 1000);
   const CUresult after = Cuda().cuStreamSynchronize(gpu.stream());
-  std::printf(
-      R"({"got_mib": %lld, "result": "%s", "free_mib": %zu, "total_mib": %zu, "goes_on": %s})"
-      "\n",
-      static_cast<long long>(got), name == nullptr ? "unknown error" : name, free >> 20, total >> 20,
-      asked == CUDA_SUCCESS && after == CUDA_SUCCESS ? "true" : "false");
+  std::printf(R"({"got_mib": %lld, "result": "%s", "free_mib": %zu, "total_mib": %zu, "goes_on": %s})"
+              "\n",
+              static_cast<long long>(got), name == nullptr ? "unknown error" : name, free >> 20, total >> 20,
+              asked == CUDA_SUCCESS && after == CUDA_SUCCESS ? "true" : "false");
   std::fflush(stdout);
   char byte;
   if (std::string_view(arguments[2]) == "hold") static_cast<void>(!::read(STDIN_FILENO, &byte, 1));

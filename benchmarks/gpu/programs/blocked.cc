@@ -16,7 +16,7 @@ namespace crossover::bench {
 namespace {
 
 struct Shared {
-  std::uint32_t word;   // nobody opens it before the end
+  std::uint32_t word;    // nobody opens it before the end
   std::uint32_t stands;  // the blocked process is blocked
 };
 

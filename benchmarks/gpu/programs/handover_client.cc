@@ -49,8 +49,7 @@ class HandoverClient {
       StoreOnHost(turn);
     } else if (options_.host_gates) {
       releasing_ = turn;
-      Check(Cuda().cuLaunchHostFunc(gpu_.stream(), &HandoverClient::ReleaseOnHost, this),
-            "cuLaunchHostFunc");
+      Check(Cuda().cuLaunchHostFunc(gpu_.stream(), &HandoverClient::ReleaseOnHost, this), "cuLaunchHostFunc");
     } else {
       auto write = WriteOp(words_ + 4 * (1 - Self()), turn);
       Enqueue(gpu_.stream(), &write, 1);
@@ -76,8 +75,8 @@ class HandoverClient {
   }
 
   CUdeviceptr At(const void* member) const {
-    return on_device_ + static_cast<CUdeviceptr>(static_cast<const char*>(member) -
-                                                 reinterpret_cast<const char*>(page_));
+    return on_device_ +
+           static_cast<CUdeviceptr>(static_cast<const char*>(member) - reinterpret_cast<const char*>(page_));
   }
 
   HandoverPage* page_;

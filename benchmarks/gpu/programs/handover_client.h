@@ -21,8 +21,9 @@ struct HandoverPage {
 
 struct HandoverOptions {
   Home home = Home::kHost;
-  bool host_gates = false;    // the host waits at a futex before it launches
-  bool synchronises = false;  // known bad: release by a host that looks every 200 us whether its stream is done
+  bool host_gates = false;  // the host waits at a futex before it launches
+  bool synchronises =
+      false;  // known bad: release by a host that looks every 200 us whether its stream is done
   std::uint32_t turns = 500;
   std::int64_t hold_us = 300;
 };

@@ -1,5 +1,5 @@
-// gpu_handover TRANSPORT same|apart TURNS HOLD_US: how long it takes from the end of one process's last kernel
-// to the start of the next one's first, by the GPU's clock.
+// gpu_handover TRANSPORT same|apart TURNS HOLD_US: how long it takes from the end of one process's last
+// kernel to the start of the next one's first, by the GPU's clock.
 //
 // TRANSPORT: host, vmm, ipc (words that streams wait for and write, by where they live), hostgate (a futex
 // before the launch), synchronize (known bad). apart: each process in a PID namespace of its own.

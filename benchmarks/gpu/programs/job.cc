@@ -42,8 +42,7 @@ void Job::Compute(double share) {
 }
 
 void Job::Reduce(int bucket, bool joined) {
-  void* data =
-      reinterpret_cast<void*>(gradients_ + static_cast<CUdeviceptr>(bucket) * bucket_bytes_);
+  void* data = reinterpret_cast<void*>(gradients_ + static_cast<CUdeviceptr>(bucket) * bucket_bytes_);
   Check(Cuda().cuEventRecord(ready_, gpu_.stream()), "cuEventRecord");
   Check(Cuda().cuStreamWaitEvent(side_, ready_, 0), "cuStreamWaitEvent");
   CheckNccl(

@@ -1,6 +1,6 @@
-// A data-parallel job of DistributedDataParallel's shape, of which this process is rank 0 and the only one with
-// a program (simgpu/nccl/peers.h): compute of a fixed amount, gradients in buckets on a side stream, the last
-// of them after backward.
+// A data-parallel job of DistributedDataParallel's shape, of which this process is rank 0 and the only one
+// with a program (simgpu/nccl/peers.h): compute of a fixed amount, gradients in buckets on a side stream, the
+// last of them after backward.
 #pragma once
 
 #include <array>

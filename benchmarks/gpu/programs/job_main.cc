@@ -1,6 +1,6 @@
-// gpu_job COMPUTE_US GRADIENT_BYTES [RANKS]: a job that steps when told to. On its standard input: "go" begins
-// to step, "stop" ends it and has it say when each step ended, by CLOCK_MONOTONIC; the end of input ends it.
-// The PyTorch jobs of benchmarks/gpu speak the same way.
+// gpu_job COMPUTE_US GRADIENT_BYTES [RANKS]: a job that steps when told to. On its standard input: "go"
+// begins to step, "stop" ends it and has it say when each step ended, by CLOCK_MONOTONIC; the end of input
+// ends it. The PyTorch jobs of benchmarks/gpu speak the same way.
 #include <poll.h>
 #include <unistd.h>
 

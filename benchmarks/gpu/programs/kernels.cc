@@ -129,7 +129,8 @@ void RealGpu::Stamp(CUstream stream, CUdeviceptr where) const {
   // addresses are the host's.
   const auto on_host = [](void* time) { *static_cast<std::int64_t*>(time) = base::MonotonicNs(); };
   if (!computes_)
-    return Check(Cuda().cuLaunchHostFunc(stream, on_host, reinterpret_cast<void*>(where)), "cuLaunchHostFunc");
+    return Check(Cuda().cuLaunchHostFunc(stream, on_host, reinterpret_cast<void*>(where)),
+                 "cuLaunchHostFunc");
   void* parameters[] = {&where};
   Check(Cuda().cuLaunchKernel(stamp_, 1, 1, 1, 1, 1, 1, 0, stream, parameters, nullptr), "launch of stamp");
 }
@@ -150,7 +151,8 @@ pid_t ForkTied() {
 }
 
 void SleepNs(std::int64_t ns) {
-  const timespec pause{static_cast<time_t>(ns / base::kNsPerSecond), static_cast<long>(ns % base::kNsPerSecond)};
+  const timespec pause{static_cast<time_t>(ns / base::kNsPerSecond),
+                       static_cast<long>(ns % base::kNsPerSecond)};
   ::nanosleep(&pause, nullptr);
 }
 

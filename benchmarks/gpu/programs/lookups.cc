@@ -68,8 +68,9 @@ int Lookups(Arguments) {
     ++versioned;
     same_by_name += dlsym(library, entry.name) == found;
   }
-  std::printf("], \"functions\": %d, \"same\": %d, \"missing\": %d, \"versioned\": %d, \"same_by_name\": %d}\n",
-              static_cast<int>(std::size(kEntries)), same, missing, versioned, same_by_name);
+  std::printf(
+      "], \"functions\": %d, \"same\": %d, \"missing\": %d, \"versioned\": %d, \"same_by_name\": %d}\n",
+      static_cast<int>(std::size(kEntries)), same, missing, versioned, same_by_name);
   return 0;
 }
 

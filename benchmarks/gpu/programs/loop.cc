@@ -1,5 +1,5 @@
-// A neighbour: computes kernel after kernel and notes when each was over, until its standard input ends or the
-// driver says no.
+// A neighbour: computes kernel after kernel and notes when each was over, until its standard input ends or
+// the driver says no.
 #include <poll.h>
 #include <unistd.h>
 

@@ -46,8 +46,7 @@ int Take(int socket, void* bytes, std::size_t size) {
   message.msg_controllen = sizeof control;
   if (::recvmsg(socket, &message, MSG_CMSG_CLOEXEC) != static_cast<ssize_t>(size)) Die("recvmsg");
   int fd = -1;
-  if (const cmsghdr* header = CMSG_FIRSTHDR(&message))
-    std::memcpy(&fd, CMSG_DATA(header), sizeof fd);
+  if (const cmsghdr* header = CMSG_FIRSTHDR(&message)) std::memcpy(&fd, CMSG_DATA(header), sizeof fd);
   return fd;
 }
 
@@ -83,9 +82,10 @@ CUdeviceptr ByVmm(int client, int socket, CUdevice device) {
     return address;
   }
   const int fd = Take(socket, &bytes, sizeof bytes);
-  Check(Cuda().cuMemImportFromShareableHandle(&handle, reinterpret_cast<void*>(static_cast<std::intptr_t>(fd)),
-                                              CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR),
-        "cuMemImportFromShareableHandle");
+  Check(
+      Cuda().cuMemImportFromShareableHandle(&handle, reinterpret_cast<void*>(static_cast<std::intptr_t>(fd)),
+                                            CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR),
+      "cuMemImportFromShareableHandle");
   return Map(handle, bytes, device);
 }
 

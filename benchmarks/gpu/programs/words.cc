@@ -1,4 +1,5 @@
-// A word that the streams of two processes pass on to each other: how long a hop takes, with nobody else in it.
+// A word that the streams of two processes pass on to each other: how long a hop takes, with nobody else in
+// it.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,7 +25,8 @@ struct Shared {
 };
 
 // Streams do all of it: side 0 says k, side 1 answers k.
-void PassByStream(const RealGpu& gpu, CUdeviceptr mine, CUdeviceptr theirs, bool first, std::uint32_t rounds) {
+void PassByStream(const RealGpu& gpu, CUdeviceptr mine, CUdeviceptr theirs, bool first,
+                  std::uint32_t rounds) {
   for (std::uint32_t k = 1; k <= rounds; ++k) {
     CUstreamBatchMemOpParams ops[2] = {WaitOp(mine, k), WriteOp(theirs, k)};
     if (first) ops[0] = WriteOp(theirs, k), ops[1] = WaitOp(mine, k);

@@ -1,5 +1,5 @@
-"""DistributedDataParallel as its tutorial has it: a network, made-up data, SGD. Steps when told to on its standard input,
-as gpu_job does: "go", then "stop"."""
+"""DistributedDataParallel as its tutorial has it: a network, made-up data, SGD. Steps when told to on its standard
+input, as gpu_job does: "go", then "stop"."""
 
 import argparse
 import json

@@ -1,4 +1,4 @@
-"""benchmarks/gpu/run with the software GPU where the driver would be: every part that it can carry, and its controls."""
+"""benchmarks/gpu/run with the software GPU where the driver would be: every part that it carries, and its controls."""
 
 import json
 import os
@@ -21,9 +21,9 @@ class Suite(unittest.TestCase):
 
     def start(self, *parts):
         environment = {name: value for name, value in os.environ.items() if name not in ("ONLY", "OUT")}
-        return subprocess.Popen([RUN, "--software", "--quick", "--no-build", "--build", BUILD, "--out", self.out, "--only",
-                                 ",".join(parts)], env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                text=True)
+        command = [RUN, "--software", "--quick", "--no-build", "--build", BUILD, "--out", self.out]
+        return subprocess.Popen([*command, "--only", ",".join(parts)], env=environment, stdout=subprocess.PIPE,
+                                stderr=subprocess.STDOUT, text=True)
 
     def measure(self, *parts):
         """(exit code, what it said, its lines by figure and case)."""
@@ -71,7 +71,7 @@ class Driver(Suite):
         self.assertEqual(code, 0, said)
 
     def test_handover(self):
-        code, said, lines = self.measure("handover")
+        _, said, lines = self.measure("handover")
         for case in ("mps", "timeslice"):
             self.assertIn(("gpu_handover_us", case), lines, said)
             self.assertIn(("gpu_handover_us_p99", case), lines, said)

@@ -1,11 +1,11 @@
-#include "simgpu/nccl/peers.h"
-
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include <cstdlib>
+
+#include "simgpu/nccl/peers.h"
 
 namespace simgpu::nccl {
 namespace {

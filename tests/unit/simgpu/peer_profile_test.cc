@@ -1,8 +1,8 @@
-#include "simgpu/peer/profile.h"
-
 #include <gtest/gtest.h>
 
 #include <fstream>
+
+#include "simgpu/peer/profile.h"
 
 namespace simgpu::peer {
 namespace {
