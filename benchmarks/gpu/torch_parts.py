@@ -15,7 +15,7 @@ _MOVED_BYTES_PER_S = 0.3e9
 # Eight processes of a case are there at once: they must fit in the GPU's memory together.
 _CASES = (("resnet50", 128, 10), ("resnet50", 128, 25), ("resnet50", 64, 100), ("vgg16", 64, 100), ("gpt2", 8, 100),
           ("gpt2", 16, 100))
-_ACCURACY = 0.95
+_ACCURACY = 0.90
 _FEATURES = ("eager", "amp", "channels_last", "compile", "profiler", "graphs")
 
 
