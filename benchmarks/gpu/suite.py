@@ -42,7 +42,8 @@ def _parse(arguments):
                                      + ", ".join(name for name, *_ in PARTS))
     parser.add_argument("--build", type=Path, default=TOP / "build" / "gpu", help="build directory (build/gpu)")
     parser.add_argument("--no-build", action="store_true", help="use what is there")
-    parser.add_argument("--out", type=Path, help=f"where {_FILE} and the table go ($OUT, else BUILD/results)")
+    parser.add_argument("--out", type=Path, help=f"where {_FILE} and the table go (BUILD/results); "
+                        "copied to $OUT, where that is set")
     parser.add_argument("--only", default=os.environ.get("ONLY", ""), help="parts, separated by commas (also ONLY=)")
     parser.add_argument("--python", default=sys.executable, help="an interpreter that has PyTorch (this one)")
     parser.add_argument("--software", action="store_true", help="the software GPU in the driver's place: to prove the "
@@ -55,7 +56,7 @@ def _parse(arguments):
         if name not in known:
             parser.error(f"--only {name}: no such part; there are {', '.join(known)}")
     options.build = options.build.resolve()
-    options.out = (options.out or Path(os.environ.get("OUT") or options.build / "results")).resolve()
+    options.out = (options.out or options.build / "results").resolve()
     return options
 
 
@@ -214,6 +215,7 @@ def _record(options, rig, name, measured):
     fresh = path.with_suffix(".new")
     fresh.write_text("".join(json.dumps(one) + "\n" for one in entries), encoding="utf-8")
     fresh.replace(path)
+    _give_back(options.out)
     _say("  " + json.dumps({key: entry[key] for key in ("figure", "case", "value", "unit", "goal", "ok", "control")}))
 
 
@@ -230,6 +232,13 @@ def _keep_logs(rig, out, name):
             log.unlink()
 
 
+def _give_back(out):
+    """Copies to $OUT: what a machine that is lent gives back, however the run ends."""
+    if os.environ.get("OUT"):
+        for file in out.glob("*.*"):
+            shutil.copy(file, os.environ["OUT"])
+
+
 def _print_table(out, outcomes):
     path = out / _FILE
     entries = newest(path.read_text(encoding="utf-8").splitlines()) if path.exists() else []
@@ -240,6 +249,7 @@ def _print_table(out, outcomes):
     text = "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows)
     text += "\n\n" + "\n".join(f"{name}: {outcome}" for name, outcome in outcomes.items()) + "\n"
     (out / "table.txt").write_text(text, encoding="utf-8")
+    _give_back(out)
     print(text, flush=True)
 
 
