@@ -139,11 +139,13 @@ def never_going(build, gangs):
 
 
 def _objects(world):
-    """Of the API server, but for those that come by themselves: events, and the Secret by which tokens are bound."""
+    """Of the API server, but for those that come by themselves: events, kubelets' Leases, the Secret that tokens are
+    bound to."""
     each = "{.kind}/{.metadata.namespace}/{.metadata.name}{'\\n'}"
     found = world.cluster.kubectl("get", ",".join(_KINDS), "--all-namespaces", "--output",
                                   f"jsonpath={{range .items[*]}}{each}{{end}}")
-    return {line for line in found.split() if f"Secret/{NAMESPACE}/token-" not in line}
+    others = (f"Secret/{NAMESPACE}/token-", "Lease/kube-node-lease/")
+    return {line for line in found.split() if not line.startswith(others)}
 
 
 def _world(build):
