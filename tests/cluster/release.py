@@ -12,6 +12,8 @@ from tests.cluster.rig.versions import TREE
 
 NAMESPACE = "crossover-system"
 REGISTRY = "crossover.test"
+# MPS's pods stay what they are, and Helm 4's own way of waiting would wait for them to be replaced.
+UPGRADE_WAITS = "--wait=legacy"
 _CHART = TREE / "charts/crossover"
 _VERSION = "0.1.0"  # of the test's images
 _DRIVER = "/var/lib/software-driver"  # of each node, laid out as NVIDIA's: lib64, bin
@@ -87,10 +89,11 @@ class Release:
         return self._apply("install", changed)
 
     def upgrade(self, **changed):
-        return self._apply("upgrade", changed)
+        """Until all that is to be replaced is."""
+        return self._apply("upgrade", changed, UPGRADE_WAITS)
 
-    def _apply(self, verb, changed):
-        return self.helm(verb, "crossover", str(_CHART), "--namespace", NAMESPACE, "--wait", "--timeout", "120s",
+    def _apply(self, verb, changed, waits="--wait"):
+        return self.helm(verb, "crossover", str(_CHART), "--namespace", NAMESPACE, waits, "--timeout", "120s",
                          values=_merged(self.values(), changed))
 
     def do(self, *words, check=True):

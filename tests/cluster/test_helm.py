@@ -12,13 +12,14 @@ from pathlib import Path
 from benchmarks import evaluate, pairs, session
 from benchmarks.commands import Build
 from tests.cluster.pods import SLOT, restricted, with_slots
-from tests.cluster.release import NAMESPACE, Release
+from tests.cluster.release import NAMESPACE, UPGRADE_WAITS, Release
 from tests.cluster.rig import Cluster, gone, phase, true
 from tests.cluster.software_gpus import SoftwareGpus
 from tests.cluster.training import OWN_PRELOAD, TrainingJob, load_image
 
 _TEAM = "team"
 _SHELL = "crossover.test/shell:1"
+_NEXT = "0.1.1"  # an image of the node daemon by another name, as a release has it that follows
 _KEY = "digits"  # all jobs here are one training: the first is learnt alone, those after it share
 _SHAPE = pairs.Shape(0.6, compute_ms=20.0, iterations=150, warm_up=40)
 _TRIES = 3  # the best of which counts: two cores play two nodes and a control plane
@@ -48,6 +49,7 @@ class Helm(unittest.TestCase):
         cls.gpus = SoftwareGpus(cls.cluster, _SHAPE.machine(), build.gpu_libraries)
         cls.release = Release(cls.cluster, build, cls.gpus)
         cls.release.prepare()
+        cls.release.add_daemon(_NEXT, build.library)
         cls.cluster.namespace(_TEAM)
         load_image(cls.cluster, build, Path(os.environ["TRAINER_DATA"]))
         cls.cluster.image_of(_SHELL, {"/bin/sleep": "/bin/sleep"})
@@ -150,10 +152,10 @@ class Helm(unittest.TestCase):
         """All pods of ours but MPS are made anew, twice. (When that was done, whether the jobs ran all the while)"""
         mps, first = self.uids("mps"), self.uids("extender", "deviceplugin")
         changed = {"podAnnotations": {"example.org/restarted": "yes"}}
-        self.release.upgrade(deviceplugin=changed, extender=changed)
+        self.release.upgrade(deviceplugin={**changed, "image": {"tag": _NEXT}}, extender=changed)
         second = self.uids("extender", "deviceplugin")
         self.assertFalse(first & second)
-        self.release.do("rollback", "1", "--wait")
+        self.release.do("rollback", "1", UPGRADE_WAITS)
         self.assertFalse(second & self.uids("extender", "deviceplugin"))
         self.assertEqual(mps, self.uids("mps"), "its clients would end with it")
         return time.monotonic_ns(), all(phase("Running")(pod) for pod in self.pods_of(names))
