@@ -195,6 +195,7 @@ def recreated(world):
             stage.await_plan()
             _delete_one(stage)
         stage.must_run()
+        world.until(lambda: len(world.judge.held(stage.gang)) == stage.size, "its node says so")
         before = set(stage.world.judge.held(stage.gang))
         _delete_one(stage)
         stage.must_run()
