@@ -37,7 +37,7 @@ _OURS = {
            "validatingadmissionpolicies.admissionregistration.k8s.io",
            "validatingadmissionpolicybindings.admissionregistration.k8s.io", "persistentvolumes")}
 # What a container that shares sees of ours on the host: the library, by which file it is loaded, the arbiter's socket.
-_MOUNTED = {"/etc/ld.so.preload", "/run/crossover", "/run/crossover-mps", "/opt/crossover"}
+_MOUNTED = {"/etc/ld.so.preload", "/run/crossover", "/run/crossover-mps/pipe", "/opt/crossover"}
 _SOCKETS = "/run/crossover"  # in the container: of the host it is a folder in which nothing else may be
 
 
@@ -58,6 +58,7 @@ class Ports(unittest.TestCase):
         cls.cluster.image_of(_SHELL, {"/bin/sleep": "/bin/sleep"})
         cls.release.install(**cls.VALUES)
         cls.visitor = cls.running(restricted("visitor", _SHELL, _SLEEP))
+        cls.server = (cls.cluster.get("service", "kubernetes", "default")["spec"]["clusterIP"], 443)
         cls.token = cls.cluster.kubectl("create", "token", "default", "--namespace", _TEAM).strip()
 
     @classmethod
@@ -106,7 +107,7 @@ class Ports(unittest.TestCase):
             self.assertEqual(self.ask(address, "/")[0], 404)
 
     def test_the_webhook_answers_reviews_and_does_nothing(self):
-        before = self.cluster.kubectl("get", "pods,gpunodes,jobprofiles,events", "--all-namespaces", "--output", "name")
+        before = self.cluster.kubectl("get", "pods,gpunodes,jobprofiles", "--all-namespaces", "--output", "name")
         for address in self.addresses("extender", _WEBHOOK):
             for path in ("/", "/metrics", "/filter", "/bind"):
                 self.assertEqual(self.ask(address, path, method="POST", body="{}", secure=True)[0], 404, path)
@@ -119,7 +120,7 @@ class Ports(unittest.TestCase):
                 "resource": {"group": "", "version": "v1", "resource": "pods"}, "object": pod}}
             status, said = self.ask(address, "/admit/pods", method="POST", body=json.dumps(review), secure=True)
             self.assertEqual((status, json.loads(said)["response"]["uid"]), (200, "u"))
-        after = self.cluster.kubectl("get", "pods,gpunodes,jobprofiles,events", "--all-namespaces", "--output", "name")
+        after = self.cluster.kubectl("get", "pods,gpunodes,jobprofiles", "--all-namespaces", "--output", "name")
         self.assertEqual(before, after)
 
     def as_visitor(self, *words):
@@ -135,8 +136,7 @@ class Ports(unittest.TestCase):
         about = {"verb": verb, "group": group, "resource": resource, "subresource": part, "namespace": namespace or ""}
         review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview",
                   "spec": {"resourceAttributes": about}}
-        server = (self.cluster.get("service", "kubernetes", "default")["spec"]["clusterIP"], 443)
-        status, said = self.ask(server, "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", method="POST",
+        status, said = self.ask(self.server, "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", method="POST",
                                 body=json.dumps(review), token=self.token, secure=True)
         self.assertEqual(status, 201, said)
         return json.loads(said)["status"]["allowed"]
