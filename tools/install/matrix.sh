@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Installs what `make test-matrix` runs on, as far as it is missing: every version of Kubernetes and containerd that has
-# a folder here. See cluster.sh, which does it, into the cache, and nothing system-wide.
+# a folder here, and the operators of operators.sh. See cluster.sh, which does it, into the cache, and nothing system-wide.
 #
-#   tools/install/matrix.sh           install: some five minutes for each Kubernetes on two cores, once
+#   tools/install/matrix.sh           install: some five minutes for each Kubernetes on two cores, once, and for the operators
 #   tools/install/matrix.sh --check   change nothing: exit 1 and say what is missing
 set -euo pipefail
 
@@ -18,4 +18,5 @@ for folder in "$here"/containerd-*/; do
   version=$(basename "$folder")
   CONTAINERD_VERSION=${version#containerd-} "$here/cluster.sh" "$@" || status=1
 done
+"$here/operators.sh" "$@" || status=1
 exit $status

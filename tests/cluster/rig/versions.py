@@ -41,12 +41,12 @@ def has_cdi(containerd_version):
 
 def known(name):
     """All that are allowed, the newest first: pinned, or in the cache since somebody asked the installer for them."""
-    return _of_folders([*_INSTALL.glob(f"{name}-*"), *cache().glob(f"{name}-*")])
+    return _of_folders(name, [*_INSTALL.glob(f"{name}-[0-9]*"), *cache().glob(f"{name}-[0-9]*")])
 
 
 def pinned(name):
-    """Those of tools/install, the newest first."""
-    return _of_folders(_INSTALL.glob(f"{name}-*"))
+    """Those of tools/install, the newest first; of operators (operators.sh), too."""
+    return _of_folders(name, _INSTALL.glob(f"{name}-[0-9]*"))
 
 
 def _chosen(name, wanted):
@@ -64,8 +64,8 @@ def begins(version, text):
     return version == text or version.startswith(f"{text}.")
 
 
-def _of_folders(folders):
-    versions = {folder.name.partition("-")[2] for folder in folders if not folder.name.endswith(".part")}
+def _of_folders(name, folders):
+    versions = {folder.name.removeprefix(f"{name}-") for folder in folders if not folder.name.endswith(".part")}
     return sorted(versions, key=_numbers, reverse=True)
 
 

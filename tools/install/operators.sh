@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# Installs the operators that tests/cluster/test_recognition.py runs, as far as they are missing, into
+# ${CROSSOVER_CACHE:-~/.cache/crossover}, one folder NAME-VERSION for each: its program, built from its Go module as
+# tools/install/NAME-VERSION pins it, and manifests.yaml, what its makers tell users to install, rendered by kubectl from
+# the files of the same module. See cluster.sh, which has to be there first. One that cannot be built does not keep the
+# others from it.
+#
+#   tools/install/operators.sh           install: some ten minutes on two cores
+#   tools/install/operators.sh --check   change nothing: exit 1 and say what is missing
+#   tools/install/operators.sh --pin     write their go.mod and go.sum into tools/install
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+readonly here
+readonly cache=${CROSSOVER_CACHE:-$HOME/.cache/crossover}
+
+# Name, version, module, the program's package, and the folder of the module that kustomize takes.
+readonly operators=(
+  "jobset 0.12.0 sigs.k8s.io/jobset . config/default"
+  "lws 0.9.0 sigs.k8s.io/lws cmd config/default"
+  "kueue 0.18.3 sigs.k8s.io/kueue cmd/kueue config/default"
+  "mpi-operator 0.8.2 github.com/kubeflow/mpi-operator cmd/mpi-operator manifests/overlays/standalone"
+  "training-operator 1.9.3 github.com/kubeflow/training-operator cmd/training-operator.v1 manifests/overlays/standalone"
+)
+
+# shellcheck source=tools/install/debian.sh
+. "$here/debian.sh"
+# shellcheck source=tools/install/go_modules.sh
+. "$here/go_modules.sh"
+
+# render NAME VERSION MODULE FOLDER: manifests.yaml, beside the program.
+render() {
+  local out=$cache/$1-$2 source kubectl
+  [[ ! -s $out/manifests.yaml && $mode != --pin ]] || return 0
+  if [[ $mode == --check ]]; then
+    say "missing: $out/manifests.yaml (tools/install.sh makes it)"
+    return 1
+  fi
+  kubectl=$(find "$cache"/kube-*/kubectl 2> /dev/null | tail -n 1)
+  [[ -n $kubectl ]] || { say "no kubectl: tools/install.sh --cluster first"; return 1; }
+  find_go || return 1
+  source=$(cd "$out" && go mod download -json "$3@v$2" | sed -n 's/.*"Dir": "\(.*\)".*/\1/p')
+  "$kubectl" kustomize "$source/$4" 2> "$out/kustomize.log" > "$out/manifests.part" || {
+    tail -n 5 "$out/kustomize.log" >&2
+    return 1
+  }
+  mv "$out/manifests.part" "$out/manifests.yaml"
+}
+
+mode=${1:-}
+case $mode in
+  "" | --check | --pin) ;;
+  *)
+    say "unknown argument '$mode': allowed are --check and --pin"
+    exit 2
+    ;;
+esac
+
+if [[ $mode != --check ]]; then
+  mkdir -p "$cache"
+  exec 9> "$cache/.cluster.lock"
+  flock 9
+fi
+status=0
+for operator in "${operators[@]}"; do
+  read -r name version module package folder <<< "$operator"
+  program=$module/$package
+  build "$name" "$version" "$module" "" "${program%/.}" && render "$name" "$version" "$module" "$folder" || status=1
+done
+exit $status
