@@ -15,9 +15,19 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* kOwnerLabels[] = {"jobset.sigs.k8s.io/jobset-name", "training.kubeflow.org/job-name",
-                                        "leaderworkerset.sigs.k8s.io/name", "batch.kubernetes.io/job-name",
-                                        "job-name"};
+// The most telling first. Some make several jobs of one name: those have an index, too.
+struct OwnerLabel {
+  const char* name;
+  const char* index = "";
+};
+constexpr OwnerLabel kOwnerLabels[] = {
+    {"kueue.x-k8s.io/pod-group-name"},
+    {"jobset.sigs.k8s.io/jobset-name"},
+    {"leaderworkerset.sigs.k8s.io/name", "leaderworkerset.sigs.k8s.io/group-index"},
+    {"training.kubeflow.org/job-name"},
+    {"batch.kubernetes.io/job-name"},
+    {"job-name"},
+};
 constexpr std::size_t kRandomLetters = 5;  // of a generated name
 // None of the letters that Kubernetes makes random endings of is a vowel.
 constexpr std::string_view kRandom = "bcdfghjklmnpqrstvwxz2456789";
@@ -81,8 +91,11 @@ std::string ProfileKeyOf(const json& pod) {
 }
 
 std::string JobNamedBy(const json& labels) {
-  for (const char* label : kOwnerLabels) {
-    if (std::string name = Text(At(labels, label)); !name.empty()) return name;
+  for (const OwnerLabel& label : kOwnerLabels) {
+    const std::string name = Text(At(labels, label.name));
+    if (name.empty()) continue;
+    const std::string index = Text(At(labels, label.index));
+    return index.empty() ? name : name + "-" + index;
   }
   return "";
 }

@@ -1,6 +1,7 @@
 #include "extender/gang/life.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "common/base/names.h"
@@ -151,12 +152,22 @@ void AnswerLate(Desk& desk, GangRecord& gang) {
   }
 }
 
-// With what was read of its owner, unless another part of the job needs it.
+// With what was read of its owner, unless another part of the job needs it. Parts may have read it each.
 void Forget(Desk& desk, std::map<std::string, GangRecord>::iterator gang) {
   const std::optional<OwnerRef> owner = gang->second.membership.owner;
   desk.gangs.erase(gang);
+  if (!owner) return;
   const auto has = [&owner](const auto& entry) { return entry.second.membership.owner == owner; };
-  if (owner && std::ranges::none_of(desk.gangs, has)) desk.owners.erase(*owner);
+  if (std::ranges::none_of(desk.gangs, has)) desk.owners.erase(*owner);
+  const auto is_same = [&owner](const OwnerRef& other) {
+    return std::tie(other.api_version, other.kind, other.name_space, other.name) ==
+           std::tie(owner->api_version, owner->kind, owner->name_space, owner->name);
+  };
+  const auto has_same = [&is_same](const auto& entry) {
+    return entry.second.membership.owner && is_same(*entry.second.membership.owner);
+  };
+  if (std::ranges::any_of(desk.gangs, has_same)) return;
+  std::erase_if(desk.owners, [&is_same](const auto& entry) { return is_same(entry.first); });
 }
 
 }  // namespace

@@ -24,11 +24,19 @@ bool Has(const Pod& pod, const char* key) {
   return *key == '\0' || pod.labels.contains(key) || pod.annotations.contains(key);
 }
 
+bool IsMadeByJob(const Pod& pod, const OwnerKind& kind) {
+  return *kind.by_job != '\0' && pod.owner && pod.owner->kind == "Job" &&
+         pod.owner->api_version == "batch/v1" && pod.owner->name == Mark(pod, kind.name) + kind.by_job;
+}
+
+bool IsMadeBy(const Pod& pod, const OwnerKind& kind) {
+  if (!kind.made_it || IsMadeByJob(pod, kind)) return true;
+  return pod.owner && pod.owner->kind == kind.kind && pod.owner->api_version == kind.api_version;
+}
+
 const OwnerKind* KindOf(const Pod& pod) {
   for (const OwnerKind& kind : OwnerKinds()) {
-    const bool made = !kind.made_it || (pod.owner && pod.owner->kind == kind.kind &&
-                                        pod.owner->api_version == kind.api_version);
-    if (made && Has(pod, kind.name) && Has(pod, kind.also)) return &kind;
+    if (IsMadeBy(pod, kind) && Has(pod, kind.name) && Has(pod, kind.also)) return &kind;
   }
   return nullptr;
 }
@@ -49,6 +57,7 @@ Membership Alone(const Pod& pod) {
   return {.id = pod.name_space + "/pod/" + pod.name + "/" + pod.uid,
           .name = pod.name,
           .size = 1,
+          .job = {},
           .owner = {},
           .aside = {},
           .fault = {}};
@@ -56,8 +65,13 @@ Membership Alone(const Pod& pod) {
 
 Membership ByAnnotation(const Pod& pod) {
   const std::string& name = pod.annotations.at(base::kGangAnnotation);
-  Membership gang{
-      .id = pod.name_space + "/gang/" + name, .name = name, .size = 0, .owner = {}, .aside = {}, .fault = {}};
+  Membership gang{.id = pod.name_space + "/gang/" + name,
+                  .name = name,
+                  .size = 0,
+                  .job = {},
+                  .owner = {},
+                  .aside = {},
+                  .fault = {}};
   // What the same owner made again is another attempt of the same gang.
   const OwnerKind* kind = KindOf(pod);
   const std::string_view keys = kind == nullptr ? "" : kind->incarnations;
@@ -76,8 +90,8 @@ Membership ByAnnotation(const Pod& pod) {
   return gang;
 }
 
-// The labels that tell one attempt from the next.
-std::string Incarnation(const Pod& pod, const OwnerKind& kind) {
+// The labels that tell one attempt from the next. Which object's Job made a pod is known once that was read.
+std::string Incarnation(const Pod& pod, const OwnerKind& kind, const OwnerFacts* facts) {
   std::string text;
   std::string_view keys = kind.incarnations;
   while (!keys.empty()) {
@@ -85,7 +99,9 @@ std::string Incarnation(const Pod& pod, const OwnerKind& kind) {
     text += "/" + Mark(pod, std::string(keys.substr(0, blank)));
     keys = blank == std::string_view::npos ? std::string_view() : keys.substr(blank + 1);
   }
-  if (kind.made_it) text += "/" + pod.owner->uid;
+  if (kind.made_it) {
+    text += "/" + (facts != nullptr && IsMadeByJob(pod, kind) ? facts->uid : pod.owner->uid);
+  }
   return text;
 }
 
@@ -100,23 +116,24 @@ Membership ByOwner(const Pod& pod, const OwnerKind& kind, const OwnerFacts* fact
   Membership gang{.id = pod.name_space + "/" + kind.name + "/" + name,
                   .name = name,
                   .size = 0,
+                  .job = {},
                   .owner = {},
                   .aside = {},
                   .fault = {}};
   if (*kind.index != '\0') gang.id += "/" + Mark(pod, kind.index), gang.name += "/" + Mark(pod, kind.index);
-  gang.id += Incarnation(pod, kind);
+  gang.id += Incarnation(pod, kind, facts);
   if (*kind.size != '\0') {
     gang.size = SizeIn(Mark(pod, kind.size));
     if (gang.size == 0) gang.fault = SizeFault(kind.size, Mark(pod, kind.size));
     return gang;
   }
-  gang.owner = OwnerRef{kind.api_version, kind.kind, pod.name_space, name, Incarnation(pod, kind)};
+  gang.owner = OwnerRef{kind.api_version, kind.kind, pod.name_space, name, Incarnation(pod, kind, nullptr)};
   if (facts == nullptr) return gang;
   const std::string part = PartOf(pod, kind);
   const auto found = facts->parts.find(part);
   const int in_part = found == facts->parts.end() ? 0 : found->second;
   gang.size = facts->ordered ? in_part : facts->total();
-  if (facts->ordered) gang.id += "/" + part;
+  if (facts->ordered) gang.job = gang.id, gang.id += "/" + part;
   if (gang.size == 0) {
     gang.fault = std::string(kind.kind) + " " + name + " says of no pods that they ask for " +
                  base::kSlotResource + " or nvidia.com/gpu";

@@ -17,6 +17,7 @@ struct Membership {
   std::string id;    // of one incarnation, in the whole cluster; the namespace is its beginning
   std::string name;  // as its user knows it
   int size = 0;      // pods that ask for GPUs; 0: not known yet
+  std::string job;   // of several gangs, the stages of one; empty: it is all of its job
   // Says the size; to be read where the size is not known.
   std::optional<OwnerRef> owner;
   // Why its members are taken one by one, none of them beside anybody; else empty.

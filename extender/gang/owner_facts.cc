@@ -43,6 +43,10 @@ bool AsksForGpus(const json& pod_template) {
          });
 }
 
+bool Shares(const json& pod_template) {
+  return !At(At(At(pod_template, "metadata"), "annotations"), base::kShareAnnotation).is_null();
+}
+
 std::string Lower(std::string text) {
   std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
   return text;
@@ -54,23 +58,29 @@ int PodsOf(const OwnerKind& kind, const json& part) {
   return std::min<int>(kMostPods, CountAt(part, kind.replicas, 1) * std::min(each, most));
 }
 
-void AddPart(const OwnerKind& kind, const std::string& name, const json& part, OwnerFacts* facts) {
+// Whether pods of a template are of the gang.
+using Counts = bool (*)(const json& pod_template);
+
+void AddPart(const OwnerKind& kind, const std::string& name, const json& part, Counts counts,
+             OwnerFacts* facts) {
   const json& usual = AtPath(part, kind.pod_template);
   int pods = PodsOf(kind, part);
   if (*kind.leader_template != '\0' && pods > 0) {
     const json& leader = AtPath(part, kind.leader_template);
-    facts->parts["0"] = AsksForGpus(leader.is_object() ? leader : usual) ? 1 : 0;
+    facts->parts["0"] = counts(leader.is_object() ? leader : usual) ? 1 : 0;
     --pods;
   }
-  facts->parts[name] = AsksForGpus(usual) ? pods : 0;
+  facts->parts[name] = counts(usual) ? pods : 0;
+  const json& others = AtPath(part, kind.after);
+  facts->ordered |= *kind.after != '\0' && others.is_array() && !others.empty();
 }
 
-void ReadParts(const OwnerKind& kind, const json& object, OwnerFacts* facts) {
-  if (*kind.parts == '\0') return AddPart(kind, "", object, facts);
+void ReadParts(const OwnerKind& kind, const json& object, Counts counts, OwnerFacts* facts) {
+  if (*kind.parts == '\0') return AddPart(kind, "", object, counts, facts);
   const json& parts = AtPath(object, kind.parts);
   if (!parts.is_array() && !parts.is_object()) return;
   for (const auto& [key, part] : parts.items()) {
-    AddPart(kind, Lower(parts.is_array() ? Text(At(part, kind.part_name)) : key), part, facts);
+    AddPart(kind, Lower(parts.is_array() ? Text(At(part, kind.part_name)) : key), part, counts, facts);
   }
 }
 
@@ -89,8 +99,12 @@ OwnerFacts ReadOwner(const json& object) {
   const std::string api_version = Text(At(object, "apiVersion"));
   for (const OwnerKind& kind : OwnerKinds()) {
     if (kind_name != kind.kind || api_version != kind.api_version) continue;
-    ReadParts(kind, object, &facts);
-    facts.ordered = *kind.order != '\0' && Text(AtPath(object, kind.order)) == kind.ordered;
+    // A part that says nothing to us has whole GPUs, and nobody waits for it. Where no part does, others have
+    // said it to the pods themselves.
+    ReadParts(
+        kind, object, [](const json& made) { return Shares(made) && AsksForGpus(made); }, &facts);
+    if (facts.total() == 0) ReadParts(kind, object, AsksForGpus, &facts);
+    facts.ordered |= *kind.order != '\0' && Text(AtPath(object, kind.order)) == kind.ordered;
     break;
   }
   return facts;

@@ -6,18 +6,30 @@ namespace crossover::extender {
 namespace {
 
 // Of Kubeflow's training operator, whose kinds differ in one key alone.
-constexpr OwnerKind Kubeflow(const char* kind, const char* api_version, const char* parts,
-                             const char* order) {
+constexpr OwnerKind Kubeflow(const char* kind, const char* parts) {
   return {.kind = kind,
-          .api_version = api_version,
+          .api_version = "kubeflow.org/v1",
           .name = "training.kubeflow.org/job-name",
           .part = "training.kubeflow.org/replica-type",
           .parts = parts,
           .replicas = "replicas",
           .pod_template = "template",
-          .order = order,
-          .ordered = "WaitForWorkersReady",
           .made_it = true};
+}
+
+// Of Kubeflow's MPI operator, which has a Job make the launcher.
+constexpr OwnerKind MpiJob() {
+  return {.kind = "MPIJob",
+          .api_version = "kubeflow.org/v2beta1",
+          .name = "training.kubeflow.org/job-name",
+          .part = "training.kubeflow.org/job-role",
+          .parts = "spec.mpiReplicaSpecs",
+          .replicas = "replicas",
+          .pod_template = "template",
+          .order = "spec.launcherCreationPolicy",
+          .ordered = "WaitForWorkersReady",
+          .made_it = true,
+          .by_job = "-launcher"};
 }
 
 // By labels that had other names once.
@@ -48,7 +60,8 @@ constexpr std::array<OwnerKind, 12> kKinds = {{
      .at_most = "template.spec.completions",
      .pod_template = "template.spec.template",
      .order = "spec.startupPolicy.startupPolicyOrder",
-     .ordered = "InOrder"},
+     .ordered = "InOrder",
+     .after = "dependsOn"},
     {.kind = "LeaderWorkerSet",
      .api_version = "leaderworkerset.x-k8s.io/v1",
      .name = "leaderworkerset.sigs.k8s.io/name",
@@ -60,24 +73,26 @@ constexpr std::array<OwnerKind, 12> kKinds = {{
      .order = "spec.startupPolicy",
      .ordered = "LeaderReady",
      .leader_template = "spec.leaderWorkerTemplate.leaderTemplate"},
-    Kubeflow("PyTorchJob", "kubeflow.org/v1", "spec.pytorchReplicaSpecs", ""),
-    Kubeflow("TFJob", "kubeflow.org/v1", "spec.tfReplicaSpecs", ""),
-    Kubeflow("XGBoostJob", "kubeflow.org/v1", "spec.xgbReplicaSpecs", ""),
-    Kubeflow("PaddleJob", "kubeflow.org/v1", "spec.paddleReplicaSpecs", ""),
-    Kubeflow("JAXJob", "kubeflow.org/v1", "spec.jaxReplicaSpecs", ""),
-    Kubeflow("MPIJob", "kubeflow.org/v1", "spec.mpiReplicaSpecs", ""),
-    Kubeflow("MPIJob", "kubeflow.org/v2beta1", "spec.mpiReplicaSpecs", "spec.launcherCreationPolicy"),
+    Kubeflow("PyTorchJob", "spec.pytorchReplicaSpecs"),
+    Kubeflow("TFJob", "spec.tfReplicaSpecs"),
+    Kubeflow("XGBoostJob", "spec.xgbReplicaSpecs"),
+    Kubeflow("PaddleJob", "spec.paddleReplicaSpecs"),
+    Kubeflow("JAXJob", "spec.jaxReplicaSpecs"),
+    Kubeflow("MPIJob", "spec.mpiReplicaSpecs"),
+    MpiJob(),
     Job("batch.kubernetes.io/job-name", "batch.kubernetes.io/controller-uid"),
     Job("job-name", "controller-uid"),  // before 1.27
 }};
 
-constexpr std::array<OtherScheduler, 6> kOthers = {{
+constexpr std::array<OtherScheduler, 8> kOthers = {{
     {"scheduling.k8s.io/group-name", "Volcano"},
     {"scheduling.volcano.sh/group-name", "Volcano"},
     {"volcano.sh/job-name", "Volcano"},
     {"scheduling.x-k8s.io/pod-group", "coscheduling"},
-    {"kueue.x-k8s.io/tas", "Kueue's topology-aware scheduling"},
+    {"kueue.x-k8s.io/tas", "Kueue's topology-aware scheduling"},  // of older versions
     {"kueue.x-k8s.io/podset-required-topology", "Kueue's topology-aware scheduling"},
+    {"kueue.x-k8s.io/podset-preferred-topology", "Kueue's topology-aware scheduling"},
+    {"kueue.x-k8s.io/podset-unconstrained-topology", "Kueue's topology-aware scheduling"},
 }};
 
 }  // namespace

@@ -25,11 +25,15 @@ struct OwnerKind {
   const char* pods = "";
   const char* at_most = "";  // there are never more pods than this says
   const char* pod_template = "";
-  // Where it says that its parts come one after the other, and the value by which it says so.
+  // Where it says that its parts come one after the other, and the value by which it says so; and where a
+  // part says for which others it waits.
   const char* order = "";
   const char* ordered = "";
+  const char* after = "";
   const char* leader_template = "";  // of the first of those pods, where it may be another
   bool made_it = false;  // the object is what the pod's ownerReferences name, and its UID an incarnation
+  // Or they name a Job that it made for one of its parts, called like the object with this at the end.
+  const char* by_job = "";
 };
 
 // The most telling first: the pods of a JobSet are also those of a Job.

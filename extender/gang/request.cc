@@ -101,6 +101,7 @@ Request RequestOf(const Membership& membership, std::span<const Pod* const> memb
   request.fault = membership.fault;
   placement::Gang& gang = request.gang;
   gang.id = membership.id;
+  gang.job = membership.job;
   gang.name = membership.name;
   gang.space = first.name_space;
   gang.pods = pods;

@@ -36,6 +36,7 @@ enum class Priority : std::uint8_t { kLow, kNormal, kHigh };
 // All pods of one training run: placed together or not at all.
 struct Gang {
   std::string id;     // one incarnation of one job, in the whole cluster
+  std::string job;    // of which it is a stage among others; empty: it is all of its job
   std::string name;   // as its user knows it
   std::string space;  // its namespace
   std::string key;    // of its profile; runs of one job have the same. Empty: none

@@ -47,7 +47,9 @@ std::optional<Rule> BrokenByPair(const Gang& there, const Meeting& meeting) {
 
 }  // namespace
 
-bool BreaksTwoRanks(const Gang& there, const Gang& newcomer) { return there.id == newcomer.id; }
+bool BreaksTwoRanks(const Gang& there, const Gang& newcomer) {
+  return there.id == newcomer.id || (!there.job.empty() && there.job == newcomer.job);
+}
 
 bool BreaksSameCount(const Gang& there, const Gang& newcomer) { return there.gpus() != newcomer.gpus(); }
 

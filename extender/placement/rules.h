@@ -15,7 +15,7 @@
 namespace crossover::placement {
 
 enum class Rule : std::uint8_t {
-  kTwoRanks,   // a gang is not on the same GPU twice
+  kTwoRanks,   // a gang is not on the same GPU twice, nor are the stages of one job
   kSameCount,  // identical sets need equal numbers of GPUs
   kSlots,      // there is a slot for everybody
   kExclusive,  // nobody is beside a gang that wants whole GPUs

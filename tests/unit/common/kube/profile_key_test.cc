@@ -58,6 +58,25 @@ TEST(ProfileKeyTest, OtherJobsHaveOthers) {
   EXPECT_EQ(ProfileKeyOf(other), key) << "what has no slot does not compute";
 }
 
+// Arbiters take turns by these names: of one job all ranks have the same, and of several none.
+TEST(JobNamedByTest, AllRanksOfAJobHaveOneName) {
+  const auto replica = [](const char* group, const char* worker) {
+    return json{{"leaderworkerset.sigs.k8s.io/name", "set"},
+                {"leaderworkerset.sigs.k8s.io/group-index", group},
+                {"leaderworkerset.sigs.k8s.io/worker-index", worker}};
+  };
+  EXPECT_EQ(JobNamedBy(replica("0", "0")), JobNamedBy(replica("0", "1")));
+  EXPECT_NE(JobNamedBy(replica("0", "0")), JobNamedBy(replica("1", "0")));
+  json one = Pod("any"), other = Pod("any");
+  one["metadata"]["labels"] = replica("0", "0");
+  other["metadata"]["labels"] = replica("1", "0");
+  EXPECT_EQ(ProfileKeyOf(one), ProfileKeyOf(other)) << "they do the same";
+  EXPECT_EQ(JobNamedBy({{"kueue.x-k8s.io/pod-group-name", "group"}}), "group");
+  EXPECT_EQ(
+      JobNamedBy({{"jobset.sigs.k8s.io/jobset-name", "s"}, {"batch.kubernetes.io/job-name", "s-part-0"}}),
+      "s");
+}
+
 TEST(ProfileKeyTest, OddPods) {
   EXPECT_LE(ProfileKeyOf(Pod(std::string(1000, 'x'))).size(), kLongestProfileKey);
   for (const char* text : {"null", "3", "{}", R"({"metadata": {"labels": 3}})"})

@@ -333,6 +333,43 @@ TEST_F(GangsTest, AJobThatIsMadeAnewByTheSameNameIsReadAnew) {
   EXPECT_EQ(reads.size(), 2u) << "by one name";
 }
 
+// A Job made it, and only the MPIJob says which gang that is.
+TEST_F(GangsTest, ALauncherJoinsItsWorkersOnceTheirJobIsRead) {
+  const auto make = [this](const std::string& uid, const char* role, const Owner& owner) {
+    Add(uid);
+    Change(uid, [&](Pod& pod) {
+      pod.annotations.clear();
+      pod.labels = {{"training.kubeflow.org/job-name", "t"}, {"training.kubeflow.org/job-role", role}};
+      pod.owner = owner;
+    });
+  };
+  const auto part = [] {
+    const nlohmann::json limits = {{"limits", {{base::kSlotResource, "1"}}}};
+    const nlohmann::json spec = {{"containers", {{{"name", "main"}, {"resources", limits}}}}};
+    return nlohmann::json{{"replicas", 1}, {"template", {{"spec", spec}}}};
+  };
+  const nlohmann::json job = {{"apiVersion", "kubeflow.org/v2beta1"},
+                              {"kind", "MPIJob"},
+                              {"metadata", {{"uid", "uid-9"}}},
+                              {"spec", {{"mpiReplicaSpecs", {{"Launcher", part()}, {"Worker", part()}}}}}};
+  Lead();
+  make("u0", "worker", {"kubeflow.org/v2beta1", "MPIJob", "t", "uid-9"});
+  make("u1", "launcher", {"batch/v1", "Job", "t-launcher", "uid-of-job"});
+  const auto reads = Do(Kind::kReadOwner);
+  ASSERT_EQ(reads.size(), 2u) << "that they are of one job is not known yet";
+  for (const Action& read : reads) gangs_->OwnerRead(read.id, job, "", now_s_);
+  now_s_ += 1;
+  EXPECT_EQ(Do(Kind::kReserve).size(), 2u);
+  EXPECT_EQ(gangs_->desk().gangs.size(), 1u);
+  for (const char* uid : {"u0", "u1"}) {
+    world_.RemovePod(uid);
+    gangs_->PodChanged(uid, now_s_);
+  }
+  now_s_ += 1;
+  Do(Kind::kReserve);
+  EXPECT_TRUE(gangs_->desk().owners.empty()) << "nobody needs it any more";
+}
+
 TEST_F(GangsTest, IncompleteGangsSaySoAndUngateLate) {
   Add("u0");
   Lead();

@@ -22,10 +22,12 @@ Pod PodWith(Labels labels, Labels annotations = {}) {
   return pod;
 }
 
-json Template(bool gpus = true) {
-  json limits = json::object();
-  if (gpus) limits["crossover.dev/slot"] = "1";
-  return {{"spec", {{"containers", {{{"name", "c"}, {"resources", {{"limits", limits}}}}}}}}};
+json Template(bool gpus = true, bool shares = true) {
+  json limits = json::object(), annotations = json::object();
+  if (gpus) limits["nvidia.com/gpu"] = "1";
+  if (gpus && shares) annotations["crossover.dev/share"] = "true";
+  return {{"metadata", {{"annotations", annotations}}},
+          {"spec", {{"containers", {{{"name", "c"}, {"resources", {{"limits", limits}}}}}}}}};
 }
 
 TEST(Membership, WithoutAnOwnerItIsAGangOfOne) {
@@ -94,7 +96,7 @@ TEST(Membership, IncarnationsDoNotMix) {
   EXPECT_NE(of_job("a"), of_job("b"));
 }
 
-json JobSetOf(const std::string& order) {
+json JobSetOf(const std::string& order) {  // of 1 + 6 pods with GPUs, and one without
   const auto part = [](const char* name, int replicas, int parallelism, bool gpus) -> json {
     return {{"name", name},
             {"replicas", replicas},
@@ -120,6 +122,35 @@ TEST(Membership, JobSetsAreWholeOrByStage) {
   EXPECT_THAT(MembershipOf(pod, &ordered).id, ::testing::EndsWith("/workers"));
 }
 
+TEST(Membership, PartsThatDependOnOthersAreStages) {
+  const Pod pod = PodWith({{"jobset.sigs.k8s.io/jobset-name", "s"},
+                           {"jobset.sigs.k8s.io/replicatedjob-name", "workers"},
+                           {"batch.kubernetes.io/job-completion-index", "0"}});
+  json set = JobSetOf("AnyOrder");
+  set["spec"]["replicatedJobs"][1]["dependsOn"] = json::array();
+  const OwnerFacts together = ReadOwner(set);
+  EXPECT_EQ(MembershipOf(pod, &together).size, 7);
+  set["spec"]["replicatedJobs"][1]["dependsOn"] = {{{"name", "driver"}, {"status", "Ready"}}};
+  const OwnerFacts one_by_one = ReadOwner(set);
+  EXPECT_EQ(MembershipOf(pod, &one_by_one).size, 6);
+  EXPECT_THAT(MembershipOf(pod, &one_by_one).id, ::testing::EndsWith("/workers"));
+  Pod driver = pod;
+  driver.labels["jobset.sigs.k8s.io/replicatedjob-name"] = "driver";
+  EXPECT_EQ(MembershipOf(driver, &one_by_one).job, MembershipOf(pod, &one_by_one).job);
+  EXPECT_NE(MembershipOf(pod, &one_by_one).job, "");
+  EXPECT_EQ(MembershipOf(pod, &together).job, "");
+}
+
+TEST(Membership, PartsThatDoNotShareAreNotCounted) {
+  json set = JobSetOf("AnyOrder");
+  json& driver = set["spec"]["replicatedJobs"][0]["template"]["spec"]["template"];
+  driver = Template(true, false);
+  EXPECT_EQ(ReadOwner(set).total(), 6);
+  // Nobody says it in a template: somebody else says it to the pods.
+  for (json& part : set["spec"]["replicatedJobs"]) part["template"]["spec"]["template"] = driver;
+  EXPECT_EQ(ReadOwner(set).total(), 8);
+}
+
 TEST(Membership, LeaderFirst) {
   json set = {{"apiVersion", "leaderworkerset.x-k8s.io/v1"},
               {"kind", "LeaderWorkerSet"},
@@ -141,24 +172,69 @@ TEST(Membership, LeaderFirst) {
   EXPECT_EQ(MembershipOf(pod("2"), &together).size, 4);
 }
 
+// As the MPI operator makes it.
+Pod MpiPod(const char* role, Owner owner) {
+  Pod pod = PodWith({{"training.kubeflow.org/operator-name", "mpi-operator"},
+                     {"training.kubeflow.org/job-name", "t"},
+                     {"training.kubeflow.org/job-role", role}});
+  pod.owner = std::move(owner);
+  return pod;
+}
+
+json MpiJobOf(const char* policy, bool launcher_has_gpus) {
+  return {{"apiVersion", "kubeflow.org/v2beta1"},
+          {"kind", "MPIJob"},
+          {"metadata", {{"uid", "uid-9"}}},
+          {"spec",
+           {{"launcherCreationPolicy", policy},
+            {"mpiReplicaSpecs",
+             {{"Launcher", {{"replicas", 1}, {"template", Template(launcher_has_gpus)}}},
+              {"Worker", {{"replicas", 4}, {"template", Template()}}}}}}}};
+}
+
+TEST(Membership, MpiWorkersAreCounted) {
+  const Pod pod = MpiPod("worker", {"kubeflow.org/v2beta1", "MPIJob", "t", "uid-9"});
+  for (const char* policy : {"AtStartup", "WaitForWorkersReady"}) {
+    const OwnerFacts facts = ReadOwner(MpiJobOf(policy, false));
+    EXPECT_EQ(MembershipOf(pod, &facts).size, 4) << policy;
+    EXPECT_EQ(MembershipOf(pod, &facts).fault, "") << policy;
+  }
+  const OwnerFacts facts = ReadOwner(MpiJobOf("AtStartup", false));
+  EXPECT_THAT(MembershipOf(pod, &facts).id, ::testing::EndsWith("/uid-9"));
+}
+
+// A Job makes the launcher, and so it is not the MPIJob that its pod names.
+TEST(Membership, AnMpiLauncherWithGpusIsOfItsWorkersGang) {
+  const Pod worker = MpiPod("worker", {"kubeflow.org/v2beta1", "MPIJob", "t", "uid-9"});
+  const Pod launcher = MpiPod("launcher", {"batch/v1", "Job", "t-launcher", "uid-of-job"});
+  ASSERT_TRUE(OwnerOf(launcher));
+  EXPECT_EQ(OwnerOf(launcher)->kind, "MPIJob");
+  EXPECT_EQ(OwnerOf(launcher)->name, "t");
+  const OwnerFacts together = ReadOwner(MpiJobOf("AtStartup", true));
+  EXPECT_EQ(MembershipOf(worker, &together).size, 5);
+  EXPECT_EQ(MembershipOf(launcher, &together).size, 5);
+  EXPECT_EQ(MembershipOf(launcher, &together).id, MembershipOf(worker, &together).id);
+  const OwnerFacts later = ReadOwner(MpiJobOf("WaitForWorkersReady", true));
+  EXPECT_EQ(MembershipOf(worker, &later).size, 4);
+  EXPECT_EQ(MembershipOf(launcher, &later).size, 1);
+  EXPECT_NE(MembershipOf(launcher, &later).id, MembershipOf(worker, &later).id);
+  const Pod other = MpiPod("launcher", {"batch/v1", "Job", "other", "uid-of-job"});
+  EXPECT_EQ(MembershipOf(other).size, 1) << "a Job of somebody else";
+}
+
 TEST(Membership, KubeflowCountsReplicasWithGpus) {
   Pod pod =
       PodWith({{"training.kubeflow.org/job-name", "t"}, {"training.kubeflow.org/replica-type", "worker"}});
-  pod.owner = Owner{"kubeflow.org/v2beta1", "MPIJob", "t", "uid-9"};
-  const auto job = [](const char* policy) -> json {
-    return {{"apiVersion", "kubeflow.org/v2beta1"},
-            {"kind", "MPIJob"},
-            {"spec",
-             {{"launcherCreationPolicy", policy},
-              {"mpiReplicaSpecs",
-               {{"Launcher", {{"replicas", 1}, {"template", Template(false)}}},
-                {"Worker", {{"replicas", 4}, {"template", Template()}}}}}}}};
-  };
-  const OwnerFacts facts = ReadOwner(job("AtStartup"));
+  pod.owner = Owner{"kubeflow.org/v1", "PyTorchJob", "t", "uid-9"};
+  const json job = {{"apiVersion", "kubeflow.org/v1"},
+                    {"kind", "PyTorchJob"},
+                    {"spec",
+                     {{"pytorchReplicaSpecs",
+                       {{"Master", {{"replicas", 1}, {"template", Template(false)}}},
+                        {"Worker", {{"replicas", 4}, {"template", Template()}}}}}}}};
+  const OwnerFacts facts = ReadOwner(job);
   EXPECT_EQ(MembershipOf(pod, &facts).size, 4);
   EXPECT_THAT(MembershipOf(pod, &facts).id, ::testing::EndsWith("/uid-9"));
-  const OwnerFacts ordered = ReadOwner(job("WaitForWorkersReady"));
-  EXPECT_EQ(MembershipOf(pod, &ordered).size, 4);
 }
 
 TEST(Membership, KueueSaysTheSize) {
@@ -173,6 +249,10 @@ TEST(Membership, StandsBackFromOtherGangSchedulers) {
   EXPECT_THAT(MembershipOf(PodWith({{"scheduling.x-k8s.io/pod-group", "p"}}, ours)).aside,
               HasSubstr("coscheduling"));
   EXPECT_THAT(MembershipOf(PodWith({}, {{"scheduling.k8s.io/group-name", "p"}})).aside, HasSubstr("Volcano"));
+  for (const char* how : {"required", "preferred", "unconstrained"}) {
+    const std::string key = std::string("kueue.x-k8s.io/podset-") + how + "-topology";
+    EXPECT_THAT(MembershipOf(PodWith({}, {{key, "rack"}})).aside, HasSubstr("Kueue")) << how;
+  }
   Pod upstream = PodWith({}, ours);
   upstream.pod_group = "p";
   EXPECT_THAT(MembershipOf(upstream).aside, HasSubstr("Kubernetes' own"));

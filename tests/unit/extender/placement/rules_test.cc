@@ -32,6 +32,14 @@ TEST_F(RulesTest, AGangIsOnAGpuOnce) {
   EXPECT_EQ(Broken(), Rule::kTwoRanks);
 }
 
+TEST_F(RulesTest, StagesOfAJobAreOnAGpuOnce) {
+  there_.job = "job";
+  newcomer_.job = "another";
+  EXPECT_EQ(Broken(), std::nullopt);
+  newcomer_.job = "job";
+  EXPECT_EQ(Broken(), Rule::kTwoRanks);
+}
+
 TEST_F(RulesTest, IdenticalSetsNeedEqualCounts) {
   newcomer_.pods = 2;
   EXPECT_EQ(Broken(), Rule::kSameCount);
