@@ -1,0 +1,183 @@
+"""What tests of operators have in common: a cluster with one or several of them (operators.py) and Crossover, four GPUs
+on each of two nodes that KWOK plays, two more with whole GPUs; and what jobs do there.
+"""
+
+import contextlib
+import json
+import os
+import unittest
+from pathlib import Path
+
+from benchmarks.commands import Build
+from benchmarks.processes import Failed
+from tests.cluster import operators
+from tests.cluster.gang_cluster import FAKE, PODS, POOL, SPACE, GangCluster
+from tests.cluster.gangs import ANNOTATED
+from tests.cluster.job_eyes import JobEyes
+from tests.cluster.operator_jobs import WHOLE, plain
+from tests.cluster.rig import kwok
+from tests.cluster.rig.api import Watch
+
+_NODES, _GPUS = 2, 4
+GPUS = _NODES * _GPUS
+PATIENCE_S = 60.0
+_CONTROL_S = 15.0  # what is known not to happen is not waited for as long
+
+
+class OperatorCase(unittest.TestCase):
+    """Of a class: `OPERATORS` are installed, in this order; `make(name)`: a job of `SIZE` pods that share."""
+
+    OPERATORS = ()
+    SIZE = 4
+    patience_s = PATIENCE_S
+
+    @classmethod
+    def setUpClass(cls):
+        with contextlib.ExitStack() as stack:
+            cls.world = stack.enter_context(GangCluster(Build(Path(os.environ["BUILD"])), _NODES, _GPUS,
+                                                        control={"webhook": True}))
+            kwok.create_nodes(cls.world.api, ["whole-0", "whole-1"], {"nvidia.com/gpu": str(_GPUS)}, {POOL: WHOLE})
+            # What operators add to users' pods is not as strict as the namespace of other tests wants it.
+            cls.world.cluster.namespace(SPACE, enforce="privileged")
+            for name in cls.OPERATORS:
+                operators.install(cls.world.cluster, name)
+            cls.eyes = JobEyes()
+            for path, on_event in ((PODS, cls.eyes.on_pod), (f"/api/v1/namespaces/{SPACE}/events", cls.eyes.on_event)):
+                stack.enter_context(Watch(stack.enter_context(contextlib.closing(cls.world.cluster.api())), path,
+                                          on_event, patient=True))
+            cls.prepare()
+            cls.addClassCleanup(stack.pop_all().close)
+
+    @classmethod
+    def prepare(cls):
+        """What an operator needs beside itself."""
+
+    def setUp(self):
+        self.stack = contextlib.ExitStack()
+        self.addCleanup(self.stack.close)
+
+    def tearDown(self):
+        self.assertEqual(self.world.judge.overfull, {})
+        self.assertEqual(self.world.judge.two_ranks, {})
+
+    # What jobs do.
+
+    def create(self, job, pods=True):
+        """It is gone, with its pods, when the test ends. `pods`: whether its first are waited for."""
+        self.put(job)
+        name = job["metadata"]["name"]
+        self.stack.callback(self.end, job)
+        if pods:
+            self.until(lambda: self.eyes.pods(name), f"{name} has pods")
+        return name
+
+    def put(self, thing):
+        """Webhooks of operators that have just come up may not be reached at once."""
+        def taken():
+            done = self.world.cluster.kubectl("create", "--namespace", SPACE, "--filename", "-", check=False,
+                                              input=json.dumps(thing))
+            if done.returncode == 0:
+                return True
+            if "failed calling webhook" not in done.stderr:
+                raise Failed(done.stderr)
+            return False
+        self.until(taken, f"{thing['kind']} {thing['metadata']['name']} is made")
+
+    def end(self, job):
+        """Until its pods are gone."""
+        name = job["metadata"]["name"]
+        self.world.cluster.kubectl("delete", job["kind"].lower(), name, "--namespace", SPACE, "--ignore-not-found",
+                                   "--wait=false")
+        self.world.until(lambda: not self.eyes.pods(name), f"the pods of {name} are gone")
+
+    def until(self, condition, what):
+        try:
+            self.world.until(condition, what, self.patience_s)
+        except Failed as failure:
+            raise Failed(f"{failure}; told: {self.eyes.told('')}") from failure
+
+    def fill(self, gpus):
+        """Somebody has so many of the GPUs for himself: the name of his gang."""
+        name = f"filler-{gpus}"
+        self.world.create(name, gpus, how=ANNOTATED, annotations={"crossover.dev/share": "exclusive"},
+                          nodeSelector={POOL: FAKE})
+        self.stack.callback(self.world.remove, name)
+        self.world.until_whole(name)
+        return name
+
+    def delete_pod(self, name):
+        self.world.api.delete(f"{PODS}/{name}")
+
+    def places(self, job, size):
+        """Of its pods that share, once all of them are bound."""
+        def ours():
+            return {name: place for name, place in self.eyes.places(job).items() if place.gpus}
+        self.until(lambda: len(ours()) >= size, f"{size} pods of {job} are bound with GPUs")
+        return ours()
+
+    # What is held against them.
+
+    def one_gang(self, job, size):
+        """They come to be bound, by one plan, each with a GPU of its own: their places."""
+        places = self.places(job, size)
+        self.assertEqual(len(places), size, f"pods of {job} with GPUs: {sorted(places)}")
+        self.assertEqual(len({place.plan for place in places.values()} - {""}), 1, f"plans of {job}: {places}")
+        self.assertEqual(len({gpu for place in places.values() for gpu in place.gpus}), size, places)
+        return places
+
+    def gpus(self, places):
+        return sorted(gpu for place in places.values() for gpu in place.gpus)
+
+    def waits_whole(self, job, size):
+        """With too few GPUs for all of its pods, none of them is planned or bound."""
+        self.until(lambda: len(self.eyes.told(job)) == size, f"{size} pods of {job} are told why they wait")
+        self.assertEqual(len(self.eyes.sharing(job)), size)
+        self.assertEqual(self.eyes.sharing(job) & set(self.eyes.places(job)), set())
+        self.assertEqual([seen.plans for seen in self.eyes.ever(job) if seen.plans], [])
+
+    def left_alone(self, job, size):
+        """They run where whole GPUs are, and nothing of ours was ever on them."""
+        self.until(lambda: len(self.eyes.places(job)) >= size, f"{size} pods of {job} are bound")
+        self.assertEqual({mark for seen in self.eyes.ever(job) for mark in seen.marks}, set())
+        self.assertEqual({place.node.partition("-")[0] for place in self.eyes.places(job).values()}, {WHOLE})
+
+    def replaced(self, job):
+        """One of its pods is deleted, and whoever made it makes it again: it gets the GPU that was lost."""
+        before = self.one_gang(job, self.SIZE)
+        lost = sorted(before)[-1]
+        self.delete_pod(lost)
+        self.until(lambda: before[lost] not in self.eyes.places(job).values(), f"{lost} is gone")
+        after = self.places(job, self.SIZE)
+        self.assertEqual(self.gpus(before), self.gpus(after))
+        kept = {place.uid for place in before.values()} & {place.uid for place in after.values()}
+        self.assertEqual(len(kept), self.SIZE - 1)
+
+
+class OneGang:
+    """Tests that every operator's job of four pods has to pass; beside OperatorCase."""
+
+    def test_its_pods_are_one_gang(self):
+        filler = self.fill(GPUS - self.SIZE + 1)
+        job = self.create(self.make("too-few"))
+        self.waits_whole(job, self.SIZE)
+        self.world.remove(filler)
+        self.one_gang(job, self.SIZE)
+
+    def test_two_jobs_meet_pairwise(self):
+        self.fill(GPUS - self.SIZE)
+        alpha = self.one_gang(self.create(self.make("alpha")), self.SIZE)
+        beta = self.one_gang(self.create(self.make("beta")), self.SIZE)
+        self.assertEqual(self.gpus(alpha), self.gpus(beta))
+
+    def test_without_the_annotation_it_is_left_alone(self):
+        self.left_alone(self.create(plain(self.make("plain"))), self.SIZE)
+
+    # Controls: each expects of a job what holds for another, and must fail.
+
+    def control_a_gang_without_the_annotation(self):
+        self.patience_s = _CONTROL_S
+        self.one_gang(self.create(plain(self.make("no-gang"))), self.SIZE)
+
+    def control_left_alone_with_the_annotation(self):
+        self.patience_s = _CONTROL_S
+        self.left_alone(self.create(self.make("no-stranger")), self.SIZE)
