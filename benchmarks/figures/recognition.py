@@ -35,9 +35,9 @@ def measure(context, case):
         found = unmet(_TESTS[case], [*names, *_CONTROLS])
     except Refused as refusal:
         raise Failed(str(refusal)) from refusal
-    seen = [line for line in found if line.partition(":")[0] in _CONTROLS]
-    wrong = [line for line in found if line not in seen]
-    context.say(f"    {wrong or 'all as designed'}; controls: {seen}")
+    wrong = [line for line in found if line.partition(":")[0] not in _CONTROLS]
+    seen = [line.partition(":")[0] for line in found if line not in wrong]
+    context.say(f"    {wrong or 'all as designed'}; controls that were seen: {seen}")
     versions = {name: operators.version(name) for name in _TESTS[case].OPERATORS}
     # Each of the controls has to be seen, or none counts.
     control = len(seen) if len(seen) == len(_CONTROLS) else 0
