@@ -11,6 +11,7 @@ from pathlib import Path
 from benchmarks.processes import find_marked
 from tests.cluster.rig import removal
 from tools.demo.demo import MARK
+_TOO_BUSY = 90.0  # percent of all cores
 
 
 class Demo(unittest.TestCase):
@@ -36,8 +37,11 @@ class Demo(unittest.TestCase):
         gain = {row: float(re.search(rf"^{row} .* ([0-9.]+)x ", done.stdout, re.MULTILINE)[1])
                 for row in ("free-running, MPS", "Crossover")}
         said = float(re.search(r"Prometheus says: gain ([0-9.]+)x", done.stdout)[1])
-        self.assertGreater(gain["Crossover"], gain["free-running, MPS"])  # which is the control
-        self.assertGreater(said, 1.0)
+        busy = float(re.search(r"with Crossover (\d+)% of all cores", done.stdout)[1])
+        self.assertGreater(gain["Crossover"], 0)
+        if busy < _TOO_BUSY:  # else what the kernels take is not what they model, and says nothing
+            self.assertGreater(gain["Crossover"], gain["free-running, MPS"])  # which is the control
+            self.assertGreater(said, 1.0)
         self.assertIn("turns in the whole trace", (self.out / "report.html").read_text(encoding="utf-8"))
         self.assertIn("alpha holds", (self.out / "trace.json").read_text(encoding="utf-8"))
         self.assertEqual((find_marked(MARK), removal.directories(MARK)), ([], []))
