@@ -11,6 +11,7 @@ from pathlib import Path
 from benchmarks.processes import find_marked
 from tests.cluster.rig import removal
 from tools.demo.demo import MARK
+
 _TOO_BUSY = 90.0  # percent of all cores
 
 
