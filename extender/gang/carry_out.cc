@@ -13,6 +13,8 @@ namespace {
 
 using Kind = Action::Kind;
 
+constexpr std::size_t kMostOfAMessage = 300;
+
 double Grown(double first, double most, int times) {
   return std::min(most, first * std::exp2(std::min(times, 30)));
 }
@@ -133,13 +135,39 @@ bool Lacks(const Desk& desk, const GangRecord& gang) {
   return gang.plan->whole && there < gang.membership.size;
 }
 
+// Nodes of members that no scheduler has brought are left out where it says of them that they fit nowhere. It
+// may have said so before the plan was made: a scheduler does not repeat itself, nor try again what cannot
+// have changed. Its words, for one of them; empty: it said nothing of the kind.
+std::string ExcludeRefused(Desk& desk, GangRecord& gang) {
+  std::map<std::string, std::string> refused;  // by node
+  for (const Slot& slot : gang.plan->slots) {
+    const View view = slot.uid.empty() ? View{} : ViewOf(desk, gang, slot.uid);
+    if (!view.waiting()) continue;
+    const Member& member = gang.members.at(slot.uid);
+    const Scheduled& said = view.pod->scheduled;
+    if (member.ticket || member.go || member.posted || said.yes || said.reason != "Unschedulable") continue;
+    if (said.message.find(kWaits) == std::string::npos) refused.emplace(slot.seat.node, said.message);
+  }
+  for (const auto& [node, words] : refused) Exclude(desk, gang, node, words);
+  return refused.empty() ? "" : gang.excluded.at(refused.begin()->first).why;
+}
+
+void RunIntoDeadline(Desk& desk, GangRecord& gang) {
+  const auto seconds = static_cast<long>(desk.settings.deadline_s);
+  const std::string why = "not all of its pods were bound within " + std::to_string(seconds) + " s";
+  const std::string words = ExcludeRefused(desk, gang);
+  Fail(desk, gang, words.empty() ? why : why + ": the scheduler says: " + words, false);
+}
+
 }  // namespace
 
-void Exclude(Desk& desk, GangRecord& gang, const std::string& node) {
+std::string Beginning(const std::string& message) { return message.substr(0, kMostOfAMessage); }
+
+void Exclude(Desk& desk, GangRecord& gang, const std::string& node, const std::string& words) {
   Exclusion& exclusion = gang.excluded[node];
   exclusion.until_s =
       desk.now_s + Grown(desk.settings.exclude_s, desk.settings.most_exclude_s, exclusion.times++);
-  exclusion.why.clear();
+  exclusion.why = Beginning(words);
 }
 
 void Fail(Desk& desk, GangRecord& gang, std::string why, bool at_once) {
@@ -181,12 +209,7 @@ void CarryOut(Desk& desk, GangRecord& gang) {
     }
   }
   if (Done(desk, gang) && !Lacks(desk, gang)) return Finish(desk, gang);
-  if (desk.now_s > plan.until_s) {
-    Fail(desk, gang,
-         "not all of its pods were bound within " +
-             std::to_string(static_cast<long>(desk.settings.deadline_s)) + " s",
-         false);
-  }
+  if (desk.now_s > plan.until_s) RunIntoDeadline(desk, gang);
 }
 
 void TakeBack(Desk& desk, GangRecord& gang) {

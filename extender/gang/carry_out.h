@@ -16,7 +16,11 @@ void Fail(Desk& desk, GangRecord& gang, std::string why, bool at_once);
 // off; then the plan is forgotten. A binding that may yet be made is asked for again until it is known.
 void TakeBack(Desk& desk, GangRecord& gang);
 
-// What a scheduler would not have: `node` is left out for this gang, for longer each time.
-void Exclude(Desk& desk, GangRecord& gang, const std::string& node);
+// Of a scheduler's message, which names every reason of every node.
+std::string Beginning(const std::string& message);
+
+// What a scheduler would not have: `node` is left out for this gang, for longer each time. `words`: its own,
+// of which the beginning is kept; none where it has not said them yet.
+void Exclude(Desk& desk, GangRecord& gang, const std::string& node, const std::string& words = "");
 
 }  // namespace crossover::extender

@@ -16,6 +16,13 @@
 
 namespace crossover::extender {
 
+// What a user reads begins so while the pod is not to be placed yet.
+inline constexpr char kWaits[] = "crossover: waits: ";
+// What follows where the node of its GPUs was not among those that its scheduler asked about.
+inline std::string NotThere(const std::string& node) {
+  return "the scheduler would not have it on " + node + ", where its GPUs are";
+}
+
 // How many more pods like this one a node takes beside those of World and `planned`, which are not bound yet.
 using PodFits =
     std::function<placement::Fit(const Pod& pod, const std::string& node, const Resources& planned)>;

@@ -14,7 +14,6 @@ namespace crossover::extender {
 namespace {
 
 constexpr double kLookEveryS = 0.5;
-constexpr std::size_t kMostOfAMessage = 300;  // of a scheduler's, which names every reason of every node
 
 // A node that was left out is so no more since `before_s`.
 bool MayGoBack(const GangRecord& gang, double before_s, double now_s) {
@@ -103,9 +102,8 @@ void Gangs::Judge(const Pod& pod, GangRecord& gang) {
   const auto says = [&said](const std::string& words) {
     return said.message.find(words) != std::string::npos;
   };
-  const std::string words = said.message.substr(0, kMostOfAMessage);
   for (auto& [node, exclusion] : gang.excluded) {
-    if (exclusion.why.empty() && says(NotThere(node))) exclusion.why = words;
+    if (exclusion.why.empty() && says(NotThere(node))) exclusion.why = Beginning(said.message);
   }
   const bool planned = gang.plan && gang.plan->open && !gang.plan->failing;
   if (!planned || !member.released || member.ticket || member.posted || !AsNewAs(pod.version, member.version))
@@ -113,9 +111,11 @@ void Gangs::Judge(const Pod& pod, GangRecord& gang) {
   if (said.message == member.message) return;
   const std::string node = member.seat.node;
   if (says(kWaits) && !says(NotThere(node))) return;
-  Exclude(desk_, gang, node);
-  gang.excluded.at(node).why = words;
-  Fail(desk_, gang, "the scheduler would not have it on " + node + ": " + words, true);
+  Exclude(desk_, gang, node, said.message);
+  // A message without words of ours: no node was left to ask about, and the next plan would fare no better at
+  // once.
+  Fail(desk_, gang, "the scheduler would not have it on " + node + ": " + Beginning(said.message),
+       says(kWaits));
 }
 
 void Gangs::OwnerRead(std::uint64_t id, const nlohmann::json& object, const std::string& error,

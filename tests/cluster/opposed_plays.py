@@ -146,7 +146,7 @@ def cpu_full_everywhere(world):
             stage.await_plan()
             for node in stage.nodes:
                 _take_cpus(world, node)
-        stage.must_wait("CPU is taken")
+        stage.must_wait("the scheduler", "Insufficient cpu")
         return stage.finish()
 
 

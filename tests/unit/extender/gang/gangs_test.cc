@@ -300,6 +300,43 @@ TEST_F(GangsTest, WhyANodeIsLeftOutMayBeSaidLater) {
   EXPECT_THAT(gangs_->WhyWaits("u0"), HasSubstr("would not have its pods there: 1 is full"));
 }
 
+// It has no node left to ask about: the next plan waits for a hold-off, in which its words are told.
+TEST_F(GangsTest, WhatASchedulerSaysOfAllNodesIsToldBeforeTheNextPlan) {
+  Add("u0");
+  Add("u1");
+  Lead();
+  ReserveAndRelease();
+  Change("u0",
+         [](Pod& pod) { pod.scheduled = {.reason = "Unschedulable", .message = "2 Insufficient cpu"}; });
+  for (const Action& action : Do(Kind::kClear)) Accept(action);
+  now_s_ += 1;
+  const std::vector<Action> told = Do(Kind::kTell);
+  ASSERT_EQ(told.size(), 2u);
+  EXPECT_THAT(told[0].text, HasSubstr("would not have it on n0: 2 Insufficient cpu"));
+}
+
+// It said so of the plan before, does not say it again, and is never asked: no node is left to ask about.
+TEST_F(GangsTest, WhatASchedulerHasSaidAlreadyIsWhatThePlanFailedFor) {
+  Add("u0");
+  Add("u1");
+  for (const char* uid : {"u0", "u1"}) {
+    Change(uid,
+           [](Pod& pod) { pod.scheduled = {.reason = "Unschedulable", .message = "2 Insufficient cpu"}; });
+  }
+  Lead();
+  ReserveAndRelease();
+  now_s_ += 121;
+  for (const Action& action : Do(Kind::kClear)) Accept(action);
+  now_s_ += 1;
+  EXPECT_TRUE(Do(Kind::kReserve).empty());
+  EXPECT_THAT(gangs_->WhyWaits("u0"), HasSubstr("within 120 s: the scheduler says: 2 Insufficient cpu"));
+  now_s_ += 10;
+  EXPECT_TRUE(Do(Kind::kReserve).empty()) << "on n0, the only node";
+  EXPECT_THAT(gangs_->WhyWaits("u0"), HasSubstr("would not have its pods there: 2 Insufficient cpu"));
+  now_s_ += 31;
+  EXPECT_EQ(Do(Kind::kReserve).size(), 2u);
+}
+
 TEST_F(GangsTest, AJobThatIsMadeAnewByTheSameNameIsReadAnew) {
   const auto make = [this](const std::string& uid, const std::string& job) {
     Add(uid);
