@@ -21,7 +21,7 @@ part() {  # NAME COMMAND...
 release() {
   tools/install.sh --images && tools/install.sh --cluster && IMAGES=localhost/crossover tools/release.sh
 }
-sanitized() { tools/build.sh "$1" && tools/test.sh "$1"; }
+sanitized() { tools/build.sh "$1" test_programs && tools/test.sh "$1"; }
 tests() {
   tools/install.sh --images && tools/install.sh --cluster && tools/build.sh dev all crossover_portable &&
     tools/test.sh dev

@@ -8,4 +8,4 @@ crossover_unit_test(
   nccl_wire_test.cc
   LIBS
   simgpu_nccl_core)
-crossover_unit_test(simgpu_peer_test peer_profile_test.cc LIBS simgpu_peer_core)
+crossover_unit_test(simgpu_peer_test ONE_THREAD peer_profile_test.cc LIBS simgpu_peer_core)
