@@ -35,6 +35,16 @@ TEST(NcclKernelsTest, NamesAreToldApart) {
             NcclKernelNamed("ncclDevKernel_AllReduce_Sum_f16_RING_LL"));
 }
 
+// Before the next: where kernels of an NCCL were seen, calls are enough no more.
+TEST(NcclKernelsTest, CallsOfALoadedNcclAreEnoughUnlessOneIsLinkedToo) {
+  OnCommunicator(&session::attention, 1, 0);
+  EXPECT_TRUE(LooksAtLaunches()) << "a single rank launches no kernels";
+  OnCommunicator(&session::watching, 2, 0);
+  EXPECT_FALSE(LooksAtLaunches());
+  ExpectLinkedNccl();
+  EXPECT_TRUE(LooksAtLaunches());
+}
+
 // One process, from its start: there is no driver that could be asked for names.
 TEST(NcclKernelsTest, LaunchesAreLookedAtWhileKernelsMayTellMoreThanCalls) {
   setenv("CROSSOVER_GANG", "a", 1);
@@ -49,15 +59,6 @@ TEST(NcclKernelsTest, LaunchesAreLookedAtWhileKernelsMayTellMoreThanCalls) {
   EXPECT_NE(NcclKernelOf(Handle(0x2000)), 0) << "more handles than there is room for";
   ForgetKernels();
   EXPECT_NE(NcclKernelOf(Handle(0x2000)), 0) << "this driver could not tell it again";
-}
-
-TEST(NcclKernelsTest, CallsOfALoadedNcclAreEnoughUnlessOneIsLinkedToo) {
-  OnCommunicator(&session::attention, 1, 0);
-  EXPECT_TRUE(LooksAtLaunches()) << "a single rank launches no kernels";
-  OnCommunicator(&session::watching, 2, 0);
-  EXPECT_FALSE(LooksAtLaunches());
-  ExpectLinkedNccl();
-  EXPECT_TRUE(LooksAtLaunches());
 }
 
 }  // namespace

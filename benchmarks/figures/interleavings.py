@@ -1,0 +1,66 @@
+"""interleavings: of 100,000 random lives of a cluster, those in which the code that ships broke a rule. `placement`:
+the engine, with arrivals, ends, nodes that are lost and come back, GPUs that fail, pods that are lost, binds that fail.
+`gangs`: the extender's gangs with that engine, between a made-up API server and schedulers, with filter, bind, watch
+events, restarts and failures of the API in any order. They are the unit tests of tests/unit/extender, where the rules
+are; seeds are in the remarks.
+
+Control: lives in which one thing is spoilt, of many kinds: how many of them a referee saw, or none if it missed one.
+"""
+
+import json
+import os
+import subprocess
+import tempfile
+from pathlib import Path
+
+from benchmarks.processes import Failed, dying_with_parent
+from benchmarks.results import Goal, Measured, controlled
+
+SCOPE = "component"
+GPUS = "no GPUs"
+CASES = ("placement", "gangs")
+_GOAL = Goal("==", 0)
+_LIVES, _LIMIT_S, _PROCESSES = 100_000, 3600, 2
+_PROGRAMS = {"placement": ("placement_interleavings_test", "All/InterleavingsTest.*", "All/PlantedTest.*"),
+             "gangs": ("gang_interleavings_test", "All/GangInterleavingsTest.*", "All/GangPlantedTest.*")}
+
+
+def measure(context, case):
+    program, lives, planted = _PROGRAMS[case]
+    tests = _run(context, program, lives)
+    broken = [failure["failure"] for test in tests for failure in test.get("failures", [])]
+    spoilt = _run(context, program, planted)
+    seen = [test["name"] for test in spoilt if not test.get("failures")]
+    context.say(f"    {len(tests)} shards of {_LIVES} lives: {broken or 'no rule is broken'}; "
+                f"{len(seen)} of {len(spoilt)} kinds of spoilt lives are seen")
+    yield Measured("interleavings", case, len(broken), f"broken of {_LIVES} lives", _GOAL, (len(broken),),
+                   controlled(_GOAL, "one thing is spoilt", len(seen) if len(seen) == len(spoilt) else 0),
+                   f"seeds 0 to {_LIVES - 1}", {"broken": broken} if broken else {})
+
+
+def _run(context, program, tests):
+    """What became of each of some tests, run by several processes."""
+    with tempfile.TemporaryDirectory() as folder:
+        reports = [Path(folder, f"{index}.json") for index in range(_PROCESSES)]
+        running = [subprocess.Popen(
+            dying_with_parent([str(context.build.program(program)), f"--gtest_filter={tests}",
+                               f"--gtest_output=json:{report}"]), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            env={**os.environ, "CROSSOVER_SEEDS": str(_LIVES), "GTEST_TOTAL_SHARDS": str(_PROCESSES),
+                 "GTEST_SHARD_INDEX": str(index)}) for index, report in enumerate(reports)]
+        try:
+            for process in running:
+                process.wait(_LIMIT_S)
+        except subprocess.TimeoutExpired:
+            raise Failed(f"{program} still runs after {_LIMIT_S} s") from None
+        finally:
+            for process in running:
+                process.kill()
+                process.wait()
+        ends = [process.returncode for process in running]
+        if not set(ends) <= {0, 1}:  # 1: a test failed
+            raise Failed(f"{program} ended with {ends}")
+        ran = [test for report in reports for suite in json.loads(report.read_text(encoding="utf-8"))["testsuites"]
+               for test in suite["testsuite"]]
+    if not ran:
+        raise Failed(f"{program} has no tests {tests}")
+    return ran
