@@ -47,6 +47,7 @@ struct Result {
   Outcome outcome = Outcome::kUnknown;
   std::string version{};  // of the pod after it, where it was done
   std::string node{};     // of a refused Binding: where the pod is bound, if it is
+  bool looked = false;    // whether that was read since; else it is about this attempt alone
   std::string error{};
 };
 

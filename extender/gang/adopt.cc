@@ -16,9 +16,10 @@ std::optional<Reservation> ReservationOn(const Pod& pod) {
 }
 
 struct Found {
-  int reserved = 0;  // not bound
+  int reserved = 0;  // not bound, and staying: whoever is on the way out unbound has left its seat already
   int bound = 0;
   bool lifted = false;
+  bool again = false;
   double until_s = 0;
 };
 
@@ -31,8 +32,10 @@ std::map<std::string, Found> PlansOn(const Desk& desk, const GangRecord& gang) {
     const auto reservation = ReservationOn(*view.pod);
     if (!reservation) continue;
     Found& found = plans[reservation->plan];
-    view.bound() ? ++found.bound : ++found.reserved;
+    if (view.bound()) ++found.bound;
+    if (!view.bound() && !view.leaving()) ++found.reserved;
     found.lifted |= !view.bound() && !view.gated();
+    found.again |= reservation->again;
     found.until_s = std::max(found.until_s, reservation->until_s);
   }
   return plans;
@@ -46,7 +49,6 @@ GangPlan PlanOf(const Desk& desk, GangRecord& gang, const std::string& id, const
   plan.open = true;
   for (auto& [uid, member] : gang.members) {
     const View view = ViewOf(desk, gang, uid);
-    // Whoever is on the way out unbound has left its seat to another one already.
     if (!view.living() || (view.leaving() && !view.bound())) continue;
     const auto reservation = ReservationOn(*view.pod);
     if (!reservation || reservation->plan != id) continue;
@@ -81,12 +83,13 @@ void Adopt(Desk& desk, GangRecord& gang) {
     const bool sound = found.lifted || found.bound > 0 || found.reserved == gang.membership.size;
     if (sound && (best == nullptr || found.reserved > best->reserved)) best = &found, id = &plan;
   }
-  gang.placed = best == nullptr && bound >= gang.membership.size;
+  const bool again = std::ranges::any_of(plans, [](const auto& entry) { return entry.second.again; });
+  gang.placed = again || (best == nullptr && bound >= gang.membership.size);
   if (best == nullptr) return;
   gang.plan = PlanOf(desk, gang, *id, *best);
-  // Those that are bound by another plan were all there before: this one is of members that came again.
-  gang.plan->whole = bound == best->bound;
-  gang.placed = !gang.plan->whole;
+  // Where some are bound by another plan, this one is of members that came again, to a gang that may never
+  // have been whole.
+  gang.plan->whole = !again && bound == best->bound;
 }
 
 }  // namespace crossover::extender

@@ -64,7 +64,11 @@ void Reserve(Desk& desk, GangRecord& gang, const Slot& slot, placement::Bytes gr
   if (!containers) return;  // the plan runs into its deadline, as it never does with RequestOf() before it
   member.seat = {slot.seat.node, *containers};
   desk.Begin(gang, slot.uid, Kind::kReserve, "",
-             WriteReservation({gang.plan->id, member.seat, gang.plan->until_s}), granted);
+             WriteReservation({.plan = gang.plan->id,
+                               .seat = member.seat,
+                               .until_s = gang.plan->until_s,
+                               .again = !gang.plan->whole && gang.placed}),
+             granted);
   if (member.in_flight != 0) member.maybe_reserved = true;
 }
 

@@ -176,11 +176,14 @@ void Gangs::SettleBinding(GangRecord& gang, const std::string& uid, const Result
   if (result.outcome == Outcome::kDone || (refused && result.node == member.seat.node)) {
     member.bound = member.seat.node;
     member.bound_s = desk_.now_s;
+    member.unsure = false;
     desk_.Answer(member, "");
     return;
   }
-  if (!refused) return;
-  member.posted = false;
+  member.unsure |= result.outcome == Outcome::kUnknown;
+  // Busy or forbidden now says nothing of an earlier attempt whose answer was lost: it is asked for again.
+  if (!refused || (member.unsure && !result.looked)) return;
+  member.posted = member.unsure = false;
   desk_.Answer(member, "not bound: " + result.error);
   if (result.node.empty()) return;
   member.bound = result.node;

@@ -123,6 +123,7 @@ Result KubeApi::AfterConflict(const Action& action, const kube::Response& respon
   return {.outcome = Outcome::kRefused,
           .version = kube::VersionOf(pod),
           .node = Text(At(At(pod, "spec"), "nodeName")),
+          .looked = true,
           .error = WhyNot(response)};
 }
 

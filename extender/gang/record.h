@@ -23,6 +23,7 @@ struct Member {
   bool released = false;        // since the plan was written on all: lifted, and woken
   bool go = false;              // its Binding may be posted
   bool posted = false;          // its Binding was, and it is not known that it was refused
+  bool unsure = false;          // an attempt at that may have been done
   bool doomed = false;          // it is to be deleted
   bool deleted = false;         // that was accepted
   bool gone = false;            // there is no such pod any more, whatever the watch says

@@ -20,10 +20,12 @@ std::vector<std::string> PodSeat::gpus() const {
 }
 
 std::string WriteReservation(const Reservation& reservation) {
-  return kube::Dump({{"plan", reservation.plan},
-                     {"node", reservation.seat.node},
-                     {"containers", reservation.seat.containers},
-                     {"until", reservation.until_s}});
+  json text = {{"plan", reservation.plan},
+               {"node", reservation.seat.node},
+               {"containers", reservation.seat.containers},
+               {"until", reservation.until_s}};
+  if (reservation.again) text["again"] = true;
+  return kube::Dump(text);
 }
 
 std::optional<Reservation> ReadReservation(const std::string& text) {
@@ -34,6 +36,8 @@ std::optional<Reservation> ReadReservation(const std::string& text) {
       .until_s = 0};
   const json& until = At(parsed, "until");
   if (until.is_number()) reservation.until_s = until.get<double>();
+  const json& again = At(parsed, "again");
+  reservation.again = again.is_boolean() && again.get<bool>();
   if (reservation.plan.empty() || reservation.seat.node.empty() || reservation.seat.containers.empty()) {
     return std::nullopt;
   }

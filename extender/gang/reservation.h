@@ -23,6 +23,7 @@ struct Reservation {
   std::string plan;
   PodSeat seat;
   double until_s = 0;  // since 1970; after that the plan is given up, unless all its pods are bound
+  bool again = false;  // for a pod that came again: all of its gang had been bound before
 };
 
 std::string WriteReservation(const Reservation& reservation);

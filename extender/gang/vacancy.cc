@@ -62,6 +62,14 @@ bool OursAlone(const Desk& desk, const GangRecord& gang, const placement::State&
   });
 }
 
+// Pods of others that have a GPU, or are to have it.
+int ClientsOf(const placement::State& state, const std::string& id, const std::string& node,
+              const std::string& uuid) {
+  return static_cast<int>(std::ranges::count_if(state.placed, [&](const placement::Placed& placed) {
+    return placed.gang.id != id && SetOf(placed.seats).contains({node, uuid});
+  }));
+}
+
 bool Usable(const Desk& desk, const GangRecord& gang, const placement::State& state,
             const placement::Seat& seat) {
   if (!OursAlone(desk, gang, state, seat)) return false;
@@ -69,9 +77,10 @@ bool Usable(const Desk& desk, const GangRecord& gang, const placement::State& st
   if (excluded != gang.excluded.end() && desk.now_s < excluded->second.until_s) return false;
   const auto node = std::ranges::find(state.nodes, seat.node, &placement::Node::name);
   if (node == state.nodes.end() || !node->open) return false;
-  return std::ranges::all_of(seat.gpus, [&node](const std::string& uuid) {
-    return std::ranges::any_of(
-        node->gpus, [&uuid](const placement::Gpu& gpu) { return gpu.uuid == uuid && gpu.healthy; });
+  return std::ranges::all_of(seat.gpus, [&](const std::string& uuid) {
+    const auto gpu = std::ranges::find(node->gpus, uuid, &placement::Gpu::uuid);
+    return gpu != node->gpus.end() && gpu->healthy &&
+           ClientsOf(state, gang.membership.id, seat.node, uuid) < gpu->slots;
   });
 }
 
@@ -96,10 +105,11 @@ const Pod* AnyPod(const Desk& desk, const GangRecord& gang) {
   return nullptr;
 }
 
-// What the others on its GPUs have beyond it. `meets`: there are others.
+// What the others on its GPUs have beyond it; nothing, where it has none. `meets`: there are others.
 std::vector<placement::Seat> MatesHaveMore(const placement::State& state, const std::string& id,
                                            const GpuSet& mine, int gpus_per_pod, bool* meets) {
   std::vector<placement::Seat> more;
+  if (mine.empty()) return more;
   for (const placement::Placed& placed : state.placed) {
     if (placed.gang.id == id || placed.gang.id == id + " (leaving)") continue;
     const GpuSet theirs = SetOf(placed.seats);

@@ -148,7 +148,7 @@ void FakeCluster::Perform(const Action& action) {
   } else if (luck < 10) {
     Write(action);  // done, and the answer lost
   } else if (luck < 13) {
-    result = {.outcome = Outcome::kRefused, .error = "409"};
+    result = {.outcome = Outcome::kRefused, .error = "busy"};
   } else {
     result = Write(action);
   }
@@ -186,8 +186,9 @@ Result FakeCluster::Write(const Action& action) {
 
 Result FakeCluster::Bind(Truth& truth, const Action& action) {
   Pod& pod = truth.pod;
-  if (!pod.node.empty()) return {.outcome = Outcome::kRefused, .node = pod.node, .error = "already assigned"};
-  if (pod.deleting || !pod.gates.empty()) return {.outcome = Outcome::kRefused, .error = "deleting or gated"};
+  if (!pod.node.empty() || pod.deleting || !pod.gates.empty())
+    return {
+        .outcome = Outcome::kRefused, .node = pod.node, .looked = true, .error = "bound, deleting or gated"};
   pod.node = action.node;
   pod.annotations[base::kAssignmentAnnotation] = action.text;
   truth.actual = PodSeat{action.node, ReadAssignment(action.text)}.gpus();

@@ -206,6 +206,72 @@ TEST_F(GangsTest, ANewLeaderCarriesOnOnceAGateIsLifted) {
   EXPECT_EQ(Filter("u1")->nodes, std::vector<std::string>{"n0"});
 }
 
+// Their seats are others' to have.
+TEST_F(GangsTest, ANewLeaderKeepsNoPlanOfPodsThatAreOnTheirWayOut) {
+  Add("u0");
+  Add("u1");
+  Lead();
+  ReserveAndRelease();
+  for (const char* uid : {"u0", "u1"}) Change(uid, [](Pod& pod) { pod.deleting = true; });
+  for (const bool all : {true, false}) {
+    if (!all) Change("u1", [](Pod& pod) { pod.deleting = false; });
+    Lead();
+    gangs_->Step(now_s_);
+    EXPECT_EQ(gangs_->desk().gangs.begin()->second.plan.has_value(), !all);
+  }
+}
+
+// One that was is not given up for want of a place for a pod that came again.
+TEST_F(GangsTest, ANewLeaderKnowsWhetherAGangWasWhole) {
+  const auto reserve = [this](const std::string& uid, const std::string& plan, const std::string& gpu,
+                              bool again) {
+    Change(uid, [&](Pod& pod) {
+      pod.gates.clear();
+      pod.annotations[base::kReservationAnnotation] = WriteReservation(
+          {.plan = plan, .seat = {"n0", {{"main", {gpu}}}}, .until_s = now_s_ + 20, .again = again});
+    });
+  };
+  Add("u0");
+  Add("u1");
+  reserve("u0", "first", "GPU-a", false);
+  Change("u0", [](Pod& pod) { pod.node = "n0"; });
+  for (const bool again : {false, true}) {
+    reserve("u1", "second", "GPU-b", again);
+    Lead();
+    gangs_->Step(now_s_);
+    const GangRecord& gang = gangs_->desk().gangs.begin()->second;
+    ASSERT_TRUE(gang.plan);
+    EXPECT_FALSE(gang.plan->whole);
+    EXPECT_EQ(gang.placed, again);
+  }
+}
+
+// The API server is busy: that is about the second attempt.
+TEST_F(GangsTest, ABindingWhoseAnswerWasLostIsAskedForUntilItIsKnown) {
+  Add("u0");
+  Add("u1");
+  Lead();
+  ReserveAndRelease();
+  Bind("u0", 1);
+  Bind("u1", 2);
+  for (const Action& action : Do(Kind::kBind)) {
+    const bool done = action.pod.uid == "u0";
+    if (done) Change("u0", [](Pod& pod) { pod.node = "n0"; });
+    gangs_->Written(action.id, {.outcome = done ? Outcome::kDone : Outcome::kUnknown}, now_s_);
+  }
+  now_s_ += 1;
+  for (const Action& action : Do(Kind::kBind)) {
+    gangs_->Written(action.id, {.outcome = Outcome::kRefused, .error = "429"}, now_s_);
+  }
+  now_s_ += 121;
+  EXPECT_TRUE(Do(Kind::kClear).empty()) << "it may be bound";
+  const std::vector<Action> bind = Do(Kind::kBind);
+  ASSERT_EQ(bind.size(), 1u);
+  gangs_->Written(bind[0].id, {.outcome = Outcome::kRefused, .node = "n0", .looked = true}, now_s_);
+  now_s_ += 30;
+  EXPECT_EQ(Do(Kind::kDelete).size(), 2u);
+}
+
 TEST_F(GangsTest, PastTheDeadlineTheBoundAreDeletedThenTheRestIsWipedOff) {
   Add("u0");
   Add("u1");

@@ -14,6 +14,8 @@ TEST(Reservation, ReadsWhatItWrote) {
   EXPECT_EQ(read->seat, kSeat);
   EXPECT_EQ(read->until_s, 1234.5);
   EXPECT_EQ(read->seat.gpus(), (std::vector<std::string>{"GPU-a", "GPU-b"}));
+  EXPECT_FALSE(read->again);
+  EXPECT_TRUE(ReadReservation(WriteReservation({"e-1", kSeat, 5, true}))->again);
 }
 
 TEST(Reservation, IsWhatTheRecordSays) {
