@@ -6,7 +6,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 
 preset=${1:?usage: tools/test.sh dev|unit|asan|tsan [ctest options]}
 shift
-run=(ctest -j "$(nproc)")
+# Twice as many tests at once as there are cores: those that are not alone wait most of the time.
+run=(ctest -j "$((2 * $(nproc)))")
 # The thread sanitizer of g++ 12 cannot place its shadow memory beside the widest address randomisation.
 [[ $preset != tsan ]] || run=(setarch -R "${run[@]}")
 

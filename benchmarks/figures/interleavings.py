@@ -33,7 +33,7 @@ def measure(context, case):
     seen = [test["name"] for test in spoilt if not test.get("failures")]
     context.say(f"    {len(tests)} shards of {_LIVES} lives: {broken or 'no rule is broken'}; "
                 f"{len(seen)} of {len(spoilt)} kinds of spoilt lives are seen")
-    yield Measured("interleavings", case, len(broken), f"broken of {_LIVES} lives", _GOAL, (len(broken),),
+    yield Measured("interleavings", case, len(broken), f"failures, at least, in {_LIVES} lives", _GOAL, (len(broken),),
                    controlled(_GOAL, "one thing is spoilt", len(seen) if len(seen) == len(spoilt) else 0),
                    f"seeds 0 to {_LIVES - 1}", {"broken": broken} if broken else {})
 

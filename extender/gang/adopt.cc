@@ -16,10 +16,11 @@ std::optional<Reservation> ReservationOn(const Pod& pod) {
 }
 
 struct Found {
-  int reserved = 0;  // not bound, and staying: whoever is on the way out unbound has left its seat already
+  int reserved = 0;  // not bound, and staying
+  int left = 0;      // not bound, and on the way out: these have left their seats already
   int bound = 0;
   bool lifted = false;
-  bool again = false;
+  std::optional<bool> again;  // as it says, where it does
   double until_s = 0;
 };
 
@@ -32,10 +33,10 @@ std::map<std::string, Found> PlansOn(const Desk& desk, const GangRecord& gang) {
     const auto reservation = ReservationOn(*view.pod);
     if (!reservation) continue;
     Found& found = plans[reservation->plan];
-    if (view.bound()) ++found.bound;
-    if (!view.bound() && !view.leaving()) ++found.reserved;
+    ++(view.bound() ? found.bound : view.leaving() ? found.left : found.reserved);
     found.lifted |= !view.bound() && !view.gated();
-    found.again |= reservation->again;
+    if (reservation->again && !view.leaving())
+      found.again = found.again.value_or(false) || *reservation->again;
     found.until_s = std::max(found.until_s, reservation->until_s);
   }
   return plans;
@@ -54,11 +55,21 @@ GangPlan PlanOf(const Desk& desk, GangRecord& gang, const std::string& id, const
     if (!reservation || reservation->plan != id) continue;
     if (!view.bound()) {
       member.seat = reservation->seat;
+      member.message = view.pod->scheduled.message;
       member.reserved = member.maybe_reserved = true;
     }
     plan.slots.push_back({{reservation->seat.node, reservation->seat.gpus()}, uid});
   }
   return plan;
+}
+
+bool BoundByAnother(const Desk& desk, const GangRecord& gang, const std::string& id) {
+  return std::ranges::any_of(gang.members, [&](const auto& entry) {
+    const View view = ViewOf(desk, gang, entry.first);
+    if (!view.bound() || view.leaving()) return false;
+    const auto reservation = ReservationOn(*view.pod);
+    return !reservation || reservation->plan != id;
+  });
 }
 
 }  // namespace
@@ -79,17 +90,20 @@ void Adopt(Desk& desk, GangRecord& gang) {
   const std::string* id = nullptr;
   const auto plans = PlansOn(desk, gang);
   for (const auto& [plan, found] : plans) {
-    if (found.reserved == 0) continue;
+    if (found.reserved == 0 && (found.bound == 0 || found.left == 0)) continue;
     const bool sound = found.lifted || found.bound > 0 || found.reserved == gang.membership.size;
     if (sound && (best == nullptr || found.reserved > best->reserved)) best = &found, id = &plan;
   }
-  const bool again = std::ranges::any_of(plans, [](const auto& entry) { return entry.second.again; });
-  gang.placed = again || (best == nullptr && bound >= gang.membership.size);
-  if (best == nullptr) return;
+  const bool again = std::ranges::any_of(plans, [](const auto& entry) { return entry.second.again == true; });
+  if (best == nullptr) {
+    gang.placed = again || bound >= gang.membership.size;
+    return;
+  }
   gang.plan = PlanOf(desk, gang, *id, *best);
-  // Where some are bound by another plan, this one is of members that came again, to a gang that may never
-  // have been whole.
-  gang.plan->whole = !again && bound == best->bound;
+  // Where some are bound by another plan, this one is of members that came again, perhaps to a gang that was
+  // never whole: reservations say that, but for those of leaders who did not write it yet.
+  gang.plan->whole = !BoundByAnother(desk, gang, *id);
+  gang.placed = !gang.plan->whole && (again || best->again.value_or(true));
 }
 
 }  // namespace crossover::extender

@@ -149,7 +149,9 @@ std::string ExcludeRefused(Desk& desk, GangRecord& gang) {
     if (!view.waiting()) continue;
     const Member& member = gang.members.at(slot.uid);
     const Scheduled& said = view.pod->scheduled;
-    if (member.ticket || member.go || member.posted || said.yes || said.reason != "Unschedulable") continue;
+    if (!member.released || member.ticket || member.go || member.posted || said.yes ||
+        said.reason != "Unschedulable")
+      continue;
     if (said.message.find(kWaits) == std::string::npos) refused.emplace(slot.seat.node, said.message);
   }
   for (const auto& [node, words] : refused) Exclude(desk, gang, node, words);

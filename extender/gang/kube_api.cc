@@ -106,9 +106,11 @@ Result KubeApi::Write(const Action& action) {
     return {.outcome = Outcome::kDone, .version = is_pod ? Text(At(metadata, "resourceVersion")) : ""};
   }
   if (response.status == 404) return {.outcome = Outcome::kGone};
-  if (response.status == 409 || response.status == 422) return AfterConflict(action, response);
   const bool refused =
       response.status >= 400 && response.status < 500;  // kTooMany among them: it was not done
+  // An earlier Binding may have been, of which nobody heard.
+  const bool asks = action.kind == Action::Kind::kBind && refused && response.status != kTooMany;
+  if (asks || response.status == 409 || response.status == 422) return AfterConflict(action, response);
   return {.outcome = refused ? Outcome::kRefused : Outcome::kUnknown,
           .error = response.status == kTooMany ? "the API server is busy" : WhyNot(response)};
 }

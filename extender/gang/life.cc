@@ -87,22 +87,16 @@ void Refill(Desk& desk, GangRecord& gang, const Counts& counts) {
   for (const std::string& uid : Seatless(desk, gang)) pods.push_back(desk.world->FindPod(uid));
   const Request request = RequestOf(gang.membership, pods, missing, *desk.world);
   if (!request.fault.empty()) return desk.Say(gang, request.fault);
-  if (desk.now_s < std::max(gang.seat_retry_s, gang.hold_until_s)) return;
-  std::string why = "no GPUs for a pod that came again";
-  std::vector<placement::Seat> seats;
-  if (auto seat = FindSeat(desk, gang, &why)) {
-    seats.push_back(std::move(*seat));
-  } else {
-    gang.seat_retry_s = desk.now_s + 1;
-    desk.Say(gang, "others of its gang run; " + why);
-  }
-  if (!seats.empty()) {
-    StartPlan(desk, gang, std::move(seats), false);
-  } else if (!gang.placed && desk.now_s > *gang.lacking_s + desk.settings.deadline_s) {
+  if (!gang.placed && desk.now_s > *gang.lacking_s + desk.settings.deadline_s) {
     // Nobody has ever seen it whole.
     StartPlan(desk, gang, {}, true);
-    Fail(desk, gang, "not all of its pods could be bound", false);
+    return Fail(desk, gang, "not all of its pods could be bound", false);
   }
+  if (desk.now_s < std::max(gang.seat_retry_s, gang.hold_until_s)) return;
+  std::string why = "no GPUs for a pod that came again";
+  if (auto seat = FindSeat(desk, gang, &why)) return StartPlan(desk, gang, {std::move(*seat)}, false);
+  gang.seat_retry_s = desk.now_s + 1;
+  desk.Say(gang, "others of its gang run; " + why);
 }
 
 void Gather(Desk& desk, GangRecord& gang, const Counts& counts) {

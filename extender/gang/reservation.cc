@@ -24,7 +24,7 @@ std::string WriteReservation(const Reservation& reservation) {
                {"node", reservation.seat.node},
                {"containers", reservation.seat.containers},
                {"until", reservation.until_s}};
-  if (reservation.again) text["again"] = true;
+  if (reservation.again) text["again"] = *reservation.again;
   return kube::Dump(text);
 }
 
@@ -37,7 +37,7 @@ std::optional<Reservation> ReadReservation(const std::string& text) {
   const json& until = At(parsed, "until");
   if (until.is_number()) reservation.until_s = until.get<double>();
   const json& again = At(parsed, "again");
-  reservation.again = again.is_boolean() && again.get<bool>();
+  reservation.again = again.is_boolean() ? std::optional<bool>(again.get<bool>()) : std::nullopt;
   if (reservation.plan.empty() || reservation.seat.node.empty() || reservation.seat.containers.empty()) {
     return std::nullopt;
   }

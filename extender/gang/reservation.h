@@ -23,7 +23,9 @@ struct Reservation {
   std::string plan;
   PodSeat seat;
   double until_s = 0;  // since 1970; after that the plan is given up, unless all its pods are bound
-  bool again = false;  // for a pod that came again: all of its gang had been bound before
+  // For a pod that came again: all of its gang had been bound before. None: written by a leader who did not
+  // say.
+  std::optional<bool> again = false;
 };
 
 std::string WriteReservation(const Reservation& reservation);

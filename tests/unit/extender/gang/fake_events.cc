@@ -1,5 +1,6 @@
 // What happens in the fake cluster.
 #include <algorithm>
+#include <utility>
 
 #include "common/base/names.h"
 #include "tests/unit/extender/gang/fake_cluster.h"
@@ -114,6 +115,14 @@ void FakeCluster::Schedule() {
   std::vector<std::string_view> nodes;
   for (const auto& [name, node] : nodes_) {
     if (node.ready && !node.cordoned && (calm_ || Chance(95))) nodes.push_back(name);
+  }
+  // It may find that none of its nodes has room, and asks nobody then. It does not repeat itself.
+  if (!calm_ && Chance(3)) {
+    Truth& truth = pods_[uid];
+    const Scheduled said{.reason = "Unschedulable",
+                         .message = "0/3 nodes are available: 3 Insufficient cpu."};
+    if (std::exchange(truth.pod.scheduled, said).message != said.message) Changed(truth);
+    return;
   }
   const PodRef ref{.uid = uid, .name_space = "team", .name = pods_[uid].pod.name};
   const auto answer = gangs_->Filter(ref, nodes, now_s_);

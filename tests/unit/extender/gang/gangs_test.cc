@@ -246,6 +246,40 @@ TEST_F(GangsTest, ANewLeaderKnowsWhetherAGangWasWhole) {
   }
 }
 
+// Nobody ever saw it whole; who is bound goes, though there is a place for the other and though that one is
+// leaving.
+TEST_F(GangsTest, ANewLeaderEndsAHalfGangToo) {
+  for (const bool leaving : {false, true}) {
+    const std::string bound = leaving ? "u2" : "u0", other = leaving ? "u3" : "u1";
+    for (const std::string& uid : {bound, other}) Add(uid);
+    Change(bound, [&](Pod& pod) {
+      pod.gates.clear();
+      pod.node = "n0";
+      pod.annotations[base::kReservationAnnotation] =
+          WriteReservation({.plan = "first", .seat = {"n0", {{"main", {"GPU-a"}}}}, .until_s = now_s_});
+    });
+    if (leaving) {
+      Change(other, [&](Pod& pod) {
+        pod.deleting = true;
+        pod.annotations[base::kReservationAnnotation] =
+            WriteReservation({.plan = "first", .seat = {"n0", {{"main", {"GPU-b"}}}}, .until_s = now_s_});
+      });
+    }
+    Lead();
+    std::vector<Action> deleted;
+    for (int i = 0; i < 10 && deleted.empty(); ++i) {
+      for (const Kind kind : {Kind::kReserve, Kind::kRelease, Kind::kClear}) {
+        for (const Action& action : Do(kind)) Accept(action);
+      }
+      deleted = Do(Kind::kDelete);
+      now_s_ += 31;
+    }
+    ASSERT_EQ(deleted.size(), 1u) << leaving;
+    EXPECT_EQ(deleted[0].pod.uid, bound);
+    for (const std::string& uid : {bound, other}) world_.RemovePod(uid);
+  }
+}
+
 // The API server is busy: that is about the second attempt.
 TEST_F(GangsTest, ABindingWhoseAnswerWasLostIsAskedForUntilItIsKnown) {
   Add("u0");
@@ -264,7 +298,8 @@ TEST_F(GangsTest, ABindingWhoseAnswerWasLostIsAskedForUntilItIsKnown) {
     gangs_->Written(action.id, {.outcome = Outcome::kRefused, .error = "429"}, now_s_);
   }
   now_s_ += 121;
-  EXPECT_TRUE(Do(Kind::kClear).empty()) << "it may be bound";
+  EXPECT_TRUE(Do(Kind::kClear).empty());
+  EXPECT_TRUE(Do(Kind::kDelete).empty()) << "before it is known whether the other one is bound, too";
   const std::vector<Action> bind = Do(Kind::kBind);
   ASSERT_EQ(bind.size(), 1u);
   gangs_->Written(bind[0].id, {.outcome = Outcome::kRefused, .node = "n0", .looked = true}, now_s_);

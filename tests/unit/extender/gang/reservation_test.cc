@@ -14,13 +14,14 @@ TEST(Reservation, ReadsWhatItWrote) {
   EXPECT_EQ(read->seat, kSeat);
   EXPECT_EQ(read->until_s, 1234.5);
   EXPECT_EQ(read->seat.gpus(), (std::vector<std::string>{"GPU-a", "GPU-b"}));
-  EXPECT_FALSE(read->again);
-  EXPECT_TRUE(ReadReservation(WriteReservation({"e-1", kSeat, 5, true}))->again);
+  for (const std::optional<bool> again : {std::optional<bool>(), std::optional(false), std::optional(true)}) {
+    EXPECT_EQ(ReadReservation(WriteReservation({"e-1", kSeat, 5, again}))->again, again);
+  }
 }
 
 TEST(Reservation, IsWhatTheRecordSays) {
   EXPECT_EQ(WriteReservation({"e-1", {"n", {{"c", {"g"}}}}, 5}),
-            R"({"containers":{"c":["g"]},"node":"n","plan":"e-1","until":5.0})");
+            R"({"again":false,"containers":{"c":["g"]},"node":"n","plan":"e-1","until":5.0})");
   EXPECT_EQ(WriteAssignment({{"c", {"g"}}}), R"({"containers":{"c":["g"]}})");
 }
 
