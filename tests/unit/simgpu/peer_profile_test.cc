@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <fstream>
 
@@ -13,9 +14,11 @@ using nccl::Function;
 Call Sum(std::uint64_t count) { return {.function = Function::kAllReduce, .count = count}; }
 
 std::optional<std::vector<Stretch>> Read(const std::string& text, std::string* error) {
-  const std::string path = testing::TempDir() + "profile";
+  const std::string path = testing::TempDir() + std::to_string(getpid()) + ".profile";
   std::ofstream(path) << text;
-  return ReadProfile(path, error);
+  auto profile = ReadProfile(path, error);
+  unlink(path.c_str());
+  return profile;
 }
 
 TEST(Profile, IsRead) {
@@ -31,7 +34,7 @@ TEST(Profile, IsRead) {
 TEST(Profile, NamesTheBadLine) {
   std::string error;
   EXPECT_FALSE(Read("AllReduce 8 1000\nAllReduce 8\n", &error));
-  EXPECT_NE(error.find("profile:2: 'AllReduce 8' is not FUNCTION COUNT NS"), std::string::npos) << error;
+  EXPECT_NE(error.find(".profile:2: 'AllReduce 8' is not FUNCTION COUNT NS"), std::string::npos) << error;
 }
 
 TEST(Follower, ComputesBeforeEachCallAndWaitsForTheLast) {
