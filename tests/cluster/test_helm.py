@@ -196,6 +196,9 @@ class Helm(unittest.TestCase):
         self.assertGreater(self.ours(), _STAYS, "the control")
         self.assertGreater(self.files(), _FILES_STAY, "the control")
         self.release.do("uninstall", "--wait")
+        for component in ("extender", "deviceplugin", "mps"):  # Helm waits for what it made, not for their pods
+            for pod in self.release.pods(component):
+                self.cluster.wait_for("pod", pod["metadata"]["name"], gone, NAMESPACE)
         self.assertEqual(self.ours(), _STAYS)
         self.assertEqual(self.files(), _FILES_STAY)
         for node in self.cluster.nodes:
