@@ -63,6 +63,14 @@ class GangsTest : public ::testing::Test {
     world_.Put(pod);
     if (gangs_) gangs_->PodChanged(uid, now_s_);
   }
+  // As an earlier leader left it: with a reservation of one GPU.
+  void Reserved(const std::string& uid, const std::string& plan, const std::string& gpu, bool again = false) {
+    Change(uid, [&](Pod& pod) {
+      pod.gates.clear();
+      pod.annotations[base::kReservationAnnotation] = WriteReservation(
+          {.plan = plan, .seat = {"n0", {{"main", {gpu}}}}, .until_s = now_s_ + 20, .again = again});
+    });
+  }
   void Lead() {
     gangs_ = std::make_unique<Gangs>(world_, GangSettings{}, nullptr, "e" + std::to_string(epoch_++));
   }
@@ -223,20 +231,12 @@ TEST_F(GangsTest, ANewLeaderKeepsNoPlanOfPodsThatAreOnTheirWayOut) {
 
 // One that was is not given up for want of a place for a pod that came again.
 TEST_F(GangsTest, ANewLeaderKnowsWhetherAGangWasWhole) {
-  const auto reserve = [this](const std::string& uid, const std::string& plan, const std::string& gpu,
-                              bool again) {
-    Change(uid, [&](Pod& pod) {
-      pod.gates.clear();
-      pod.annotations[base::kReservationAnnotation] = WriteReservation(
-          {.plan = plan, .seat = {"n0", {{"main", {gpu}}}}, .until_s = now_s_ + 20, .again = again});
-    });
-  };
   Add("u0");
   Add("u1");
-  reserve("u0", "first", "GPU-a", false);
+  Reserved("u0", "first", "GPU-a");
   Change("u0", [](Pod& pod) { pod.node = "n0"; });
   for (const bool again : {false, true}) {
-    reserve("u1", "second", "GPU-b", again);
+    Reserved("u1", "second", "GPU-b", again);
     Lead();
     gangs_->Step(now_s_);
     const GangRecord& gang = gangs_->desk().gangs.begin()->second;
@@ -252,18 +252,11 @@ TEST_F(GangsTest, ANewLeaderEndsAHalfGangToo) {
   for (const bool leaving : {false, true}) {
     const std::string bound = leaving ? "u2" : "u0", other = leaving ? "u3" : "u1";
     for (const std::string& uid : {bound, other}) Add(uid);
-    Change(bound, [&](Pod& pod) {
-      pod.gates.clear();
-      pod.node = "n0";
-      pod.annotations[base::kReservationAnnotation] =
-          WriteReservation({.plan = "first", .seat = {"n0", {{"main", {"GPU-a"}}}}, .until_s = now_s_});
-    });
+    Reserved(bound, "first", "GPU-a");
+    Change(bound, [](Pod& pod) { pod.node = "n0"; });
     if (leaving) {
-      Change(other, [&](Pod& pod) {
-        pod.deleting = true;
-        pod.annotations[base::kReservationAnnotation] =
-            WriteReservation({.plan = "first", .seat = {"n0", {{"main", {"GPU-b"}}}}, .until_s = now_s_});
-      });
+      Reserved(other, "first", "GPU-b");
+      Change(other, [](Pod& pod) { pod.deleting = true; });
     }
     Lead();
     std::vector<Action> deleted;
