@@ -159,6 +159,9 @@ void Extender::Count() {
                  [this] { return feed_.synced() ? 1.0 : 0.0; });
   metrics_.Gauge("crossover_extender_held_binds", "Pods that wait for the rest of their gang to be bound",
                  [this] { return static_cast<double>(controller_.held()); });
+  metrics_.Counter("crossover_extender_nomination_failures_total",
+                   "Pods whose node schedulers could not be told before they look at all",
+                   [this] { return static_cast<double>(api_.nomination_failures()); });
   metrics_.Counter("crossover_extender_profiles_written_total", "JobProfiles that were written",
                    [this] { return static_cast<double>(profiles_.written()); });
   metrics_.Counter("crossover_extender_profile_failures_total", "JobProfiles that could not be written",

@@ -15,9 +15,11 @@ using Ticket = std::uint64_t;
 struct Action {
   enum class Kind : std::uint8_t {
     kReserve,  // annotations crossover.dev/reservation = text, and status-gpu-memory = memory
-    kClear,    // without these annotations
-    kRelease,  // lift the scheduling gate, if it is there, and set crossover.dev/requeue = text
-    kBind,     // Binding to `node`; assignment = text, unless that is empty
+    kClear,    // without these annotations; with a `node`: nor nominated to it
+    // Nominate it to `node`, unless that is empty; then lift the scheduling gate, if it is there, and set
+    // crossover.dev/requeue = text.
+    kRelease,
+    kBind,  // Binding to `node`; assignment = text, unless that is empty
     kDelete,
     kReadOwner,  // `owner`
     // Those above have a result, those below none.

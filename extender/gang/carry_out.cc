@@ -187,6 +187,14 @@ void Fail(Desk& desk, GangRecord& gang, std::string why, bool at_once) {
   desk.dirty.insert(gang.membership.id);
 }
 
+void Clear(Desk& desk, GangRecord& gang, const std::string& uid) {
+  const Member& member = gang.members.at(uid);
+  const Pod* pod = desk.world->FindPod(uid);
+  // The watch may not have told yet of what was written last.
+  const std::string nominated = member.released ? member.seat.node : pod == nullptr ? "" : pod->nominated;
+  desk.Begin(gang, uid, Kind::kClear, nominated, "");
+}
+
 void CarryOut(Desk& desk, GangRecord& gang) {
   GangPlan& plan = *gang.plan;
   if (FreeSlots(desk, gang) && !plan.open) return Fail(desk, gang, "a pod of it went", true);
@@ -208,7 +216,7 @@ void CarryOut(Desk& desk, GangRecord& gang) {
       const Member& member = gang.members.at(slot.uid);
       if (!member.reserved) continue;
       if (!member.released) {
-        desk.Begin(gang, slot.uid, Kind::kRelease, "", plan.id);
+        desk.Begin(gang, slot.uid, Kind::kRelease, slot.seat.node, plan.id);
       } else if (member.posted || member.go) {
         Bind(desk, gang, slot.uid);
       }
@@ -244,7 +252,7 @@ void TakeBack(Desk& desk, GangRecord& gang) {
   for (auto& [uid, member] : gang.members) {
     const View view = ViewOf(desk, gang, uid);
     if (!view.living() || view.bound() || !view.may_have_reservation()) continue;
-    desk.Begin(gang, uid, Kind::kClear, "", "");
+    Clear(desk, gang, uid);
     settled = false;
   }
   if (!settled) return;

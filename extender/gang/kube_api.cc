@@ -5,6 +5,7 @@
 
 #include "common/base/names.h"
 #include "common/kube/json.h"
+#include "common/logging/log.h"
 
 namespace crossover::extender {
 namespace {
@@ -13,7 +14,16 @@ using kube::At;
 using kube::Text;
 using nlohmann::json;
 
+constexpr long kNotFound = 404;
+constexpr long kConflict = 409;
+constexpr long kUnprocessable = 422;
 constexpr long kTooMany = 429;
+
+bool IsDone(const kube::Response& response) { return response.status >= 200 && response.status < 300; }
+// Perhaps of another pod by now, or of one that is bound.
+bool IsConflict(const kube::Response& response) {
+  return response.status == kConflict || response.status == kUnprocessable;
+}
 
 std::string PathOf(const PodRef& pod) { return "/api/v1/namespaces/" + pod.name_space + "/pods/" + pod.name; }
 
@@ -85,6 +95,16 @@ kube::Client::Request RequestOf(const Action& action) {
   return {};
 }
 
+std::optional<kube::Client::Request> NominationOf(const Action& action) {
+  const bool releases = action.kind == Action::Kind::kRelease;
+  if (action.node.empty() || (!releases && action.kind != Action::Kind::kClear)) return std::nullopt;
+  const json node = releases ? json(action.node) : json();
+  auto request =
+      Patch(action, {{"metadata", {{"uid", action.pod.uid}}}, {"status", {{"nominatedNodeName", node}}}});
+  request.path += "/status";
+  return request;
+}
+
 std::string PathOf(const OwnerRef& owner) {
   if (!IsWord(owner.kind, "") || !IsWord(owner.api_version, "./-") || !IsWord(owner.name_space, "-") ||
       !IsWord(owner.name, "-."))
@@ -96,21 +116,31 @@ std::string PathOf(const OwnerRef& owner) {
          "/" + owner.name;
 }
 
+// Nothing depends on it: a scheduler that is not told looks at all nodes, and is left the same one.
+void KubeApi::Nominate(const kube::Client::Request& request) {
+  const kube::Response response = client_.Send(request);
+  if (IsDone(response) || IsConflict(response) || response.status == kNotFound) return;
+  if (nomination_failures_++ > 0) return;
+  logging::Warn("gang: schedulers are not told which node to try first, and look at all: " + request.path +
+                ": " + WhyNot(response));
+}
+
 Result KubeApi::Write(const Action& action) {
+  if (const auto nomination = NominationOf(action)) Nominate(*nomination);
   const kube::Response response = client_.Send(RequestOf(action));
-  if (response.status >= 200 && response.status < 300) {
+  if (IsDone(response)) {
     const json object = json::parse(response.body, nullptr, false);
     const json& metadata = At(object, "metadata");
     // What answers a Binding or a deletion may be a Status, which has no version.
     const bool is_pod = Text(At(metadata, "uid")) == action.pod.uid;
     return {.outcome = Outcome::kDone, .version = is_pod ? Text(At(metadata, "resourceVersion")) : ""};
   }
-  if (response.status == 404) return {.outcome = Outcome::kGone};
+  if (response.status == kNotFound) return {.outcome = Outcome::kGone};
   const bool refused =
       response.status >= 400 && response.status < 500;  // kTooMany among them: it was not done
   // An earlier Binding may have been, of which nobody heard.
   const bool asks = action.kind == Action::Kind::kBind && refused && response.status != kTooMany;
-  if (asks || response.status == 409 || response.status == 422) return AfterConflict(action, response);
+  if (asks || IsConflict(response)) return AfterConflict(action, response);
   return {.outcome = refused ? Outcome::kRefused : Outcome::kUnknown,
           .error = response.status == kTooMany ? "the API server is busy" : WhyNot(response)};
 }
@@ -118,7 +148,7 @@ Result KubeApi::Write(const Action& action) {
 // It may be that the pod is another one by now, or bound already.
 Result KubeApi::AfterConflict(const Action& action, const kube::Response& response) {
   const kube::Response now = client_.Get(PathOf(action.pod));
-  if (now.status == 404) return {.outcome = Outcome::kGone};
+  if (now.status == kNotFound) return {.outcome = Outcome::kGone};
   if (now.status != 200) return {.outcome = Outcome::kUnknown, .error = WhyNot(response)};
   const json pod = json::parse(now.body, nullptr, false);
   if (Text(At(At(pod, "metadata"), "uid")) != action.pod.uid) return {.outcome = Outcome::kGone};

@@ -167,9 +167,11 @@ Result FakeCluster::Write(const Action& action) {
       break;
     case Kind::kClear:
       pod.annotations.erase(base::kReservationAnnotation);
+      if (!action.node.empty()) pod.nominated.clear();
       break;
     case Kind::kRelease:
       std::erase(pod.gates, base::kGangGate);
+      if (!action.node.empty() && Chance(90)) pod.nominated = action.node;  // else it could not be
       pod.annotations[base::kRequeueAnnotation] = action.text;
       break;
     case Kind::kBind:

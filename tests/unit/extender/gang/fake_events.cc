@@ -117,19 +117,23 @@ void FakeCluster::Schedule() {
     if (node.ready && !node.cordoned && (calm_ || Chance(95))) nodes.push_back(name);
   }
   // It may find that none of its nodes has room, and asks nobody then. It does not repeat itself.
+  Truth& truth = pods_[uid];
   if (!calm_ && Chance(3)) {
-    Truth& truth = pods_[uid];
     const Scheduled said{.reason = "Unschedulable",
                          .message = "0/3 nodes are available: 3 Insufficient cpu."};
     if (std::exchange(truth.pod.scheduled, said).message != said.message) Changed(truth);
     return;
   }
-  const PodRef ref{.uid = uid, .name_space = "team", .name = pods_[uid].pod.name};
-  const auto answer = gangs_->Filter(ref, nodes, now_s_);
+  const PodRef ref{
+      .uid = uid, .name_space = "team", .name = truth.pod.name, .nominated = truth.pod.nominated};
+  std::optional<FilterAnswer> answer;
+  if (const auto first = std::ranges::find(nodes, ref.nominated); first != nodes.end())
+    answer = gangs_->Filter(ref, std::span(first, 1), now_s_);
+  if (!answer || answer->nodes.empty()) answer = gangs_->Filter(ref, nodes, now_s_);
   if (!answer) return;
   if (answer->nodes.empty()) {
-    Truth& truth = pods_[uid];
     truth.pod.scheduled = {.reason = "Unschedulable", .message = answer->others};
+    truth.pod.nominated.clear();
     return Changed(truth);
   }
   if (answer->nodes.size() > 1) return Note("filter names several nodes");

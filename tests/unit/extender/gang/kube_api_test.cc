@@ -3,11 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/unit/common/kube/server.h"
+
 namespace crossover::extender {
 namespace {
 
 using nlohmann::json;
 using ::testing::EndsWith;
+using ::testing::HasSubstr;
 
 Action OnPod(Action::Kind kind, std::string text = "") {
   return {.kind = kind, .pod = {.uid = "u1", .name_space = "team", .name = "job-0"}, .text = std::move(text)};
@@ -45,6 +48,86 @@ TEST(KubeApi, OurGateAloneIsLifted) {
   EXPECT_EQ(BodyOf(action)["spec"],
             json::parse(R"({"schedulingGates": [{"$patch": "delete", "name": "crossover.dev/gang"}]})"));
   EXPECT_EQ(BodyOf(action)["metadata"]["annotations"], json({{"crossover.dev/requeue", "7"}}));
+}
+
+// In a request of its own, since pods' status is an object of its own to the API server.
+TEST(KubeApi, APodIsNominatedBeforeItsGateIsLifted) {
+  Action action = OnPod(Action::Kind::kRelease, "7");
+  EXPECT_FALSE(NominationOf(action)) << "to no node";
+  action.node = "n1";
+  const auto request = NominationOf(action);
+  ASSERT_TRUE(request);
+  EXPECT_EQ(request->method, "PATCH");
+  EXPECT_EQ(request->path, "/api/v1/namespaces/team/pods/job-0/status");
+  EXPECT_EQ(json::parse(request->body),
+            json({{"metadata", {{"uid", "u1"}}}, {"status", {{"nominatedNodeName", "n1"}}}}));
+}
+
+TEST(KubeApi, ANominationIsTakenBackWithTheReservation) {
+  Action action = OnPod(Action::Kind::kClear);
+  EXPECT_FALSE(NominationOf(action));
+  action.node = "n1";
+  EXPECT_EQ(json::parse(NominationOf(action)->body)["status"], json({{"nominatedNodeName", nullptr}}));
+  action.kind = Action::Kind::kBind;
+  EXPECT_FALSE(NominationOf(action)) << "the node is that of the Binding";
+}
+
+class KubeApiTest : public ::testing::Test {
+ protected:
+  Action Release() const {
+    Action action = OnPod(Action::Kind::kRelease, "7");
+    action.node = "n1";
+    return action;
+  }
+
+  kube::Server server_;
+  KubeApi api_{kube::Access{.server = server_.url(), .ca_file = "", .token_file = ""}, "me"};
+};
+
+TEST_F(KubeApiTest, APodThatCannotBeNominatedIsReleasedAllTheSame) {
+  server_.Answer({.status = 403, .body = R"({"message": "pods/status is forbidden"})", .to = "/status"});
+  server_.Answer(200, R"({"metadata": {"uid": "u1", "resourceVersion": "8"}})");
+  const Result result = api_.Write(Release());
+  EXPECT_EQ(result.outcome, Outcome::kDone);
+  EXPECT_EQ(result.version, "8");
+  EXPECT_EQ(api_.nomination_failures(), 1u);
+  EXPECT_THAT(server_.AwaitRequest(0), HasSubstr("/pods/job-0/status"));
+}
+
+TEST_F(KubeApiTest, APodThatIsGoneIsNoFailureToNominate) {
+  server_.Answer(404, "{}");
+  server_.Answer(404, "{}");
+  EXPECT_EQ(api_.Write(Release()).outcome, Outcome::kGone);
+  EXPECT_EQ(api_.nomination_failures(), 0u);
+}
+
+// An earlier attempt, whose answer was lost, may have been done: what the pod says is told with the refusal.
+TEST_F(KubeApiTest, ThePodIsLookedAtAfterARefusedBinding) {
+  Action action = OnPod(Action::Kind::kBind);
+  action.node = "n1";
+  server_.Answer(403, R"({"message": "forbidden"})");
+  server_.Answer(200, R"({"metadata": {"uid": "u1", "resourceVersion": "9"}, "spec": {"nodeName": "n1"}})");
+  const Result result = api_.Write(action);
+  EXPECT_EQ(result.outcome, Outcome::kRefused);
+  EXPECT_TRUE(result.looked);
+  EXPECT_EQ(result.node, "n1");
+  EXPECT_EQ(result.version, "9");
+}
+
+TEST_F(KubeApiTest, NothingIsKnownOfABindingWhereThePodCannotBeLookedAt) {
+  server_.Answer(409, R"({"message": "conflict"})");
+  server_.Answer(503, "{}");
+  const Result result = api_.Write(OnPod(Action::Kind::kBind));
+  EXPECT_EQ(result.outcome, Outcome::kUnknown);
+  EXPECT_FALSE(result.looked);
+}
+
+TEST_F(KubeApiTest, ThatTheServerIsBusySaysNothingOfEarlierBindings) {
+  server_.Answer(429, "{}");
+  const Result result = api_.Write(OnPod(Action::Kind::kBind));
+  EXPECT_EQ(result.outcome, Outcome::kRefused);
+  EXPECT_FALSE(result.looked);
+  EXPECT_EQ(server_.requests(), 1u) << "nobody looked";
 }
 
 TEST(KubeApi, ABindingCarriesTheAssignment) {
