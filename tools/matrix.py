@@ -18,8 +18,8 @@ from tests.cluster.rig import versions
 
 # Of tests/cluster: what depends on a kubelet, an API server or containerd. The others are of the rig or a part alone.
 TESTS = tuple(f"cluster.{name}" for name in (
-    "test_rig", "test_node", "test_mps", "test_opposed", "test_owner", "test_switches", "test_chain",
-    "test_recognition"))
+    "test_rig", "test_node", "test_mps", "test_opposed", "test_owner", "test_switches", "test_chart", "test_chain",
+    "test_helm", "test_gangs", "test_recognition"))
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,6 @@ kube_*: the version of Kubernetes. Those that `make test` does not need are meas
 (tools/install.sh --matrix), or when they are asked for by name.
 """
 
-import json
 import time
 
 from benchmarks import cluster
@@ -23,8 +22,7 @@ from benchmarks.cluster import left_out
 from benchmarks.machine import Machine
 from benchmarks.processes import Failed
 from benchmarks.results import Goal, Measured, controlled
-from tests.cluster.control import NAMESPACE
-from tests.cluster.gang_cluster import FAKE, POOL, REAL, SPACE, GangCluster
+from tests.cluster.gang_cluster import FAKE, POOL, REAL, GangCluster
 from tests.cluster.gang_plays import Arrivals, fake_gpus_of, meet, meet_by_hand, place
 from tests.cluster.gangs import ANNOTATED, PLAIN
 from tests.cluster.rig import Refused
@@ -37,7 +35,6 @@ _MACHINE = Machine(nodes=2, gpus_per_node=6)
 _FAKE, _GPUS = 4, 4
 _MANY, _DEADLINE_S, _TOLD_WITHIN_S = 50, 30, 10.0
 _CAP = {"crossover.dev/gpu-memory": "256Mi"}
-_ACCOUNT = f"system:serviceaccount:{NAMESPACE}:crossover-extender"
 _OURS = {"how": ANNOTATED, "annotations": _CAP}
 
 
@@ -97,15 +94,7 @@ def _over_by_hand(world):
 
 
 def _untold_without_events(world):
-    kubectl = world.cluster.kubectl
-    bindings = json.loads(kubectl("get", "clusterrolebindings", "-o", "json"))["items"]
-    for binding in bindings:  # the scheduler beside it has its account, and writes events, too
-        if any(subject["name"] == "crossover-extender" for subject in binding.get("subjects", ())):
-            role = json.loads(kubectl("get", "clusterrole", binding["roleRef"]["name"], "-o", "json"))
-            role["rules"] = [rule for rule in role["rules"] if "events" not in rule.get("resources", ())]
-            kubectl("replace", "--filename", "-", input=json.dumps(role))
-    may = ["auth", "can-i", "create", "events.events.k8s.io", "--namespace", SPACE, "--as", _ACCOUNT]
-    world.until(lambda: kubectl(*may, check=False).returncode != 0, "API servers have heard of it")
-    world.create("nowhere", 8, nodeSelector={POOL: "none"}, **_OURS)
-    world.until(lambda: len(world.lives.untold(_TOLD_WITHIN_S)) == 8 or world.lives.reasons("nowhere"), "they wait")
-    return len(world.lives.untold(_TOLD_WITHIN_S))
+    with world.control.without("create", "events.events.k8s.io"):
+        world.create("nowhere", 8, nodeSelector={POOL: "none"}, **_OURS)
+        world.until(lambda: len(world.lives.untold(_TOLD_WITHIN_S)) == 8 or world.lives.reasons("nowhere"), "they wait")
+        return len(world.lives.untold(_TOLD_WITHIN_S))

@@ -21,6 +21,7 @@ _MANIFESTS = Path(__file__).resolve().parents[2] / "manifests"
 _LEARNT_WITHIN_S = 90.0  # a node says at most every 30 s what nobody waits for
 _REVIVED_EVERY_S = 1.0
 _ENDS_WITHIN_S = 10.0
+_HEARD_WITHIN_S = 30.0  # an API server looks at its roles by a watch
 _FIRST_PORT = 18100  # each replica has a row of ports
 
 
@@ -52,13 +53,40 @@ class Control:
         cluster = self._cluster
         cluster.namespace(NAMESPACE, enforce="privileged")
         cluster.kubectl("apply", "--server-side", "--filename", str(_MANIFESTS / "crds"))
-        for name in ("extender-account", "extender", "admission"):
-            cluster.kubectl("apply", "--server-side", "--filename", str(_MANIFESTS / "rbac" / f"{name}.yaml"))
+        self._permit()
         if self._webhook:
             cluster.apply(service("crossover-extender", NAMESPACE, cluster.address, self.replicas[0].webhook))
             cluster.kubectl("apply", "--filename", str(_MANIFESTS / "webhook" / "configuration.yaml"))
         cluster.apply(_scheduler_permissions())
         self.renew_token()
+
+    def _permit(self):
+        for name in ("extender-account", "extender", "admission"):
+            self._cluster.kubectl("apply", "--server-side", "--force-conflicts", "--filename",
+                                  str(_MANIFESTS / "rbac" / f"{name}.yaml"))
+
+    @contextlib.contextmanager
+    def without(self, verb, resource):
+        """The extender may not do this to any object meanwhile. `resource`: with its group."""
+        kubectl = self._cluster.kubectl
+        name, _, group = resource.partition(".")
+        role = json.loads(kubectl("get", "clusterrole", _ACCOUNT, "-o", "json"))
+        role["rules"] = [rule for rule in role["rules"]
+                         if name not in rule.get("resources", ()) or group not in rule["apiGroups"]]
+        kubectl("replace", "--filename", "-", input=json.dumps(role))
+        thing, _, subresource = name.partition("/")
+        may = ["auth", "can-i", verb, f"{thing}.{group}" if group else thing, "--all-namespaces", "--as",
+               f"system:serviceaccount:{NAMESPACE}:{_ACCOUNT}",
+               *(["--subresource", subresource] if subresource else [])]
+        end = time.monotonic() + _HEARD_WITHIN_S
+        while kubectl(*may, check=False).strip() != "no":  # until API servers have heard of it
+            if time.monotonic() > end:
+                raise Failed(f"{_ACCOUNT} may {verb} {resource} by another role, too")
+            time.sleep(0.05)
+        try:
+            yield
+        finally:
+            self._permit()
 
     def renew_token(self):
         """Another one for all replicas; the one before is good for nothing from then on, but for what is remembered of

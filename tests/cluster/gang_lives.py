@@ -24,6 +24,7 @@ class Life:
 
     size: int
     bound: dict = field(default_factory=dict)  # by pod: (node, GPUs), of all that ever were
+    nominated: dict = field(default_factory=dict)  # by pod: the node that schedulers try first, before it is bound
     here: set = field(default_factory=set)  # UIDs of pods that are bound and there
     whole_since: float = None
     half_since: float = None
@@ -150,6 +151,8 @@ class GangLives:
             life.here.discard(uid)
         else:
             self._pods[uid] = pod
+        if not node and pod.get("status", {}).get("nominatedNodeName"):
+            life.nominated[metadata["name"]] = pod["status"]["nominatedNodeName"]
         if node and not gone:
             assignment = metadata.get("annotations", {}).get(ASSIGNMENT)
             gpus = json.loads(assignment)["containers"]["main"] if assignment else []

@@ -44,8 +44,8 @@ class Release:
     def add_daemon(self, tag, library):
         """An image of the node daemon that brings this library."""
         self._cluster.image_of(f"{REGISTRY}/crossover-deviceplugin:{tag}", {
-            "/usr/bin/crossover-deviceplugin": self._build.daemon, "/usr/lib/crossover/libcrossover.so": library,
-            **_SHELL})
+            "/usr/bin/crossover-deviceplugin": self._build.daemon, "/usr/bin/crossover": self._build.cli,
+            "/usr/lib/crossover/libcrossover.so": library, **_SHELL})
 
     def _install_driver(self, number, node):
         root = node.reach(_DRIVER)
@@ -71,18 +71,25 @@ class Release:
     def helm(self, *words, values=None, check=True, timeout_s=240.0):
         """The finished process."""
         command = self._cluster.enter([self._cluster.setup.programs.path("helm"), *words], ("net",))
-        home = self._cluster.directory / "helm"
         if values is not None:
+            home = self._cluster.directory / "helm"
             home.mkdir(exist_ok=True)
             (home / "values.json").write_text(json.dumps(values), encoding="utf-8")
             command += ["--values", str(home / "values.json")]
-        done = subprocess.run(
-            dying_with_parent(command), capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False,
-            timeout=timeout_s, env={**os.environ, "KUBECONFIG": str(self._cluster.setup.kubeconfig("admin")),
-                                    **{f"HELM_{name}_HOME": str(home) for name in ("CACHE", "CONFIG", "DATA")}})
+        done = subprocess.run(dying_with_parent(command), capture_output=True, text=True, stdin=subprocess.DEVNULL,
+                              check=False, timeout=timeout_s, env=self.environment())
         if check and done.returncode != 0:
             raise Failed(f"helm {' '.join(words)}: {done.stdout[-2000:]} {done.stderr[-3000:]}; {self.said()[-6000:]}")
         return done
+
+    def environment(self):
+        """In which helm, kubectl and its plugin are found, and know the cluster."""
+        setup, home = self._cluster.setup, self._cluster.directory / "helm"
+        programs = (str(self._build.cli), setup.programs.path("kubectl"), setup.programs.path("helm"))
+        folders = map(os.path.dirname, programs)
+        return {**os.environ, "PATH": ":".join([*folders, os.environ["PATH"]]),
+                "KUBECONFIG": str(setup.kubeconfig("admin")), "KUBECACHEDIR": str(home / "kubectl"),
+                **{f"HELM_{name}_HOME": str(home) for name in ("CACHE", "CONFIG", "DATA")}}
 
     def install(self, **changed):
         """Until all of it is ready. `changed`: values, over those of `values`."""

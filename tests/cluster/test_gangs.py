@@ -53,6 +53,19 @@ class Gangs(unittest.TestCase):
             gpus = self.lives.life(name).gpus
             self.assertEqual((len(gpus), len(set(gpus))), (size, size), name)
 
+    def test_a_scheduler_is_told_which_node_to_try(self):
+        self.world.create("nominated", 2, **_CAPPED)
+        self.world.until_whole("nominated")
+        life = self.lives.life("nominated")
+        self.assertEqual(life.nominated, {pod: node for pod, (node, _) in life.bound.items()})
+        with self.world.control.without("patch", "pods/status"):
+            self.world.create("unaided", 2, **_CAPPED)
+            self.world.until_whole("unaided")
+        self.assertEqual(self.lives.life("unaided").nominated, {})
+        self.assertIn("schedulers are not told which node to try first",
+                      self.world.control.said(self.world.control.leader().extender))
+        self.world.remove("nominated", "unaided")
+
     def test_a_gang_of_512_pods(self):
         nodes = [f"large-{number}" for number in range(_LARGE_NODES)]
         self.world.add_nodes(self.stack, nodes, _LARGE // _LARGE_NODES, "large")

@@ -11,6 +11,9 @@ from pathlib import Path
 
 from benchmarks import evaluate, pairs, session
 from benchmarks.commands import Build
+from benchmarks.processes import Failed
+from tests.cluster.documented import Documented, names_for
+from tests.cluster.gang_lives import job_of
 from tests.cluster.pods import SLOT, restricted, with_slots
 from tests.cluster.release import NAMESPACE, UPGRADE_WAITS, Release
 from tests.cluster.rig import Cluster, gone, phase, true
@@ -80,8 +83,7 @@ class Helm(unittest.TestCase):
         return [session.run(self.build, plan, _MARK).job("alone").digest for plan in plans]
 
     def pods_of(self, jobs):
-        return [pod for pod in self.cluster.get("pods", namespace=_TEAM)
-                if pod["metadata"].get("labels", {}).get("batch.kubernetes.io/job-name") in jobs]
+        return [pod for pod in self.cluster.get("pods", namespace=_TEAM) if job_of(pod) in jobs]
 
     def test_1_all_of_it_is_ready(self):
         for component, count in (("extender", 2), ("deviceplugin", 2), ("mps", 2)):
@@ -176,7 +178,35 @@ class Helm(unittest.TestCase):
                     return False
         return True
 
-    def test_5_uninstall_stops_while_pods_hold_slots(self):
+    def test_5_commands_of_the_documentation(self):
+        names = ["first", "second"]
+        for seed, name in enumerate(names, 1):
+            TrainingJob(self.cluster, _TEAM, replace(_SHAPE, iterations=_LONG[-1]).job(name, seed),
+                        self.gpus.machine.ranks, by_hand=False,
+                        annotations={"crossover.dev/profile-key": _KEY}).create()
+        self.cluster.wait_for_any("pods", lambda pod: job_of(pod) == "second" and phase("Running")(pod), _TEAM)
+        folder = self.cluster.directory / "documented"
+        folder.mkdir()
+        pod = next(pod for pod in self.pods_of(["second"]) if phase("Running")(pod))
+        documented = Documented(self.cluster, self.release, folder,
+                                names_for(self.release, pod, folder))
+        said = documented.run_all()
+        name = pod["metadata"]["name"]
+        for command, words in (("kubectl crossover top", f"{_TEAM}/second"), ("kubectl crossover doctor", "ok"),
+                               ("kubectl crossover explain pod NAME -n NAMESPACE", f"{_TEAM}/{name}"),
+                               ("kubectl crossover explain gang NAME -n NAMESPACE", f"{_TEAM}/{name}"),
+                               ("kubectl crossover timeline --node NODE -- --follow", "first"),
+                               ("kubectl describe pod NAME -n NAMESPACE", name)):
+            self.assertIn(words, said[command], command)
+        self.assertTrue((folder / "bundle").is_dir())
+        with self.assertRaises(Failed, msg="the control"):
+            documented.run("kubectl crossover explain pod nobody -n NAMESPACE")
+        for job in names:
+            self.cluster.kubectl("delete", "job", job, "--namespace", _TEAM, "--wait=false")
+        for pod in self.pods_of(names):
+            self.cluster.wait_for("pod", pod["metadata"]["name"], gone, _TEAM)
+
+    def test_6_uninstall_stops_while_pods_hold_slots(self):
         pod = with_slots("holds", _SHELL, ["/bin/sleep", "1000"])
         pod["metadata"]["annotations"] = {"crossover.dev/share": "true", "crossover.dev/gang": "holds",
                                           "crossover.dev/gang-size": "1"}
@@ -190,7 +220,7 @@ class Helm(unittest.TestCase):
         self.cluster.kubectl("delete", "pod", "holds", "--namespace", _TEAM, "--now")
         self.cluster.wait_for("pod", "holds", gone, _TEAM)
 
-    def test_6_uninstall_leaves_what_is_stated(self):
+    def test_7_uninstall_leaves_what_is_stated(self):
         for node in self.cluster.nodes:
             self.cluster.wait_for("gpunode", node.name, lambda n: not n["status"].get("usedSlots"))
         self.assertGreater(self.ours(), _STAYS, "the control")

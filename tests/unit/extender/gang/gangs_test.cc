@@ -75,6 +75,18 @@ class GangsTest : public ::testing::Test {
     gangs_ = std::make_unique<Gangs>(world_, GangSettings{}, nullptr, "e" + std::to_string(epoch_++));
   }
 
+  // A pod of a gang that is bound to a GPU of n0; without one: nobody knows to which.
+  void AddBound(const std::string& uid, const std::string& gang, int size, const std::string& gpu) {
+    Add(uid);
+    Change(uid, [&](Pod& pod) {
+      pod.gates.clear();
+      pod.node = "n0";
+      pod.annotations[base::kGangAnnotation] = gang;
+      pod.annotations[base::kGangSizeAnnotation] = std::to_string(size);
+      if (!gpu.empty()) pod.annotations[base::kAssignmentAnnotation] = WriteAssignment({{"main", {gpu}}});
+    });
+  }
+
   // What is to be done of one kind.
   std::vector<Action> Do(Kind kind) {
     for (Action& action : gangs_->Step(now_s_)) pending_.push_back(std::move(action));
@@ -469,6 +481,45 @@ TEST_F(GangsTest, WhatASchedulerHasSaidAlreadyIsWhatThePlanFailedFor) {
   EXPECT_THAT(gangs_->WhyWaits("u0"), HasSubstr("would not have its pods there: 2 Insufficient cpu"));
   now_s_ += 31;
   EXPECT_EQ(Do(Kind::kReserve).size(), 2u);
+}
+
+// Its daemon gives out fewer slots of each GPU than it did: the place that was lost is not there any more.
+TEST_F(GangsTest, APodThatCameAgainIsNoClientTooMany) {
+  AddBound("v0", "h", 2, "GPU-a");
+  AddBound("v1", "h", 2, "GPU-b");
+  AddBound("u0", "g", 2, "GPU-a");
+  AddBound("u1", "g", 2, "GPU-b");
+  Lead();
+  gangs_->Step(now_s_);
+  world_.RemovePod("u1");
+  gangs_->PodChanged("u1", now_s_);
+  Add("u2");
+  gangs_->PodChanged("u2", now_s_);
+  const auto give_out = [this](int slots) {
+    GpuNode node = *world_.FindGpuNode("n0");
+    for (GpuNode::Gpu& gpu : node.gpus) gpu.slots = slots;
+    world_.Put(node);
+    gangs_->ClusterChanged();
+  };
+  give_out(1);
+  EXPECT_TRUE(Do(Kind::kReserve).empty());
+  EXPECT_THAT(gangs_->WhyWaits("u2"), HasSubstr("not to be had now"));
+  give_out(2);
+  now_s_ += 2;
+  const std::vector<Action> reserve = Do(Kind::kReserve);
+  ASSERT_EQ(reserve.size(), 1u);
+  EXPECT_THAT(reserve.front().text, HasSubstr("GPU-b"));
+}
+
+// It meets nobody that anybody knows of, so that all others are strangers to it, not what it is to be beside.
+TEST_F(GangsTest, AGangWhosePlaceIsNotKnownHasNobodysPlaceForItsOwn) {
+  AddBound("v0", "h", 1, "GPU-a");
+  AddBound("u0", "g", 2, "");
+  Add("u1");
+  Lead();
+  const std::vector<Action> reserve = Do(Kind::kReserve);
+  ASSERT_EQ(reserve.size(), 1u);
+  EXPECT_THAT(reserve.front().text, HasSubstr("GPU-b"));
 }
 
 TEST_F(GangsTest, AJobThatIsMadeAnewByTheSameNameIsReadAnew) {

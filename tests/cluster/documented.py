@@ -1,0 +1,57 @@
+"""Runs commands of the documentation on a test cluster as they are written there, names in place of its capitals."""
+
+import re
+import subprocess
+
+from benchmarks.processes import Failed, dying_with_parent
+from tests.cluster.rig.versions import TREE
+from tests.docs.commands import commands
+
+# Until somebody ends them: what they have said by then is looked at.
+_ENDLESS, _LISTENED_S = re.compile(r" --follow\b"), 3.0
+_PATIENCE_S = 150.0
+
+
+class Documented:
+    """`names`: {capitals: what stands for them}. `folder`: for what they write."""
+
+    def __init__(self, cluster, release, folder, names):
+        self._cluster, self._release, self._folder, self._names = cluster, release, folder, names
+
+    def run_all(self):
+        """Those for a cluster. {command: what it said}; Failed where one fails."""
+        return {command.text: self.run(command.text) for command in commands() if command.live}
+
+    def run(self, text):
+        """What was switched off by it is on again afterwards."""
+        done = self._shell(self.filled(text))
+        switch = re.match(r"(kubectl annotate .*?)=\w+$", text)
+        if switch:
+            self._shell(self.filled(f"{switch.group(1)}-"))
+        return done
+
+    def filled(self, text):
+        text = text.replace("gang NAME", f"gang {self._names['GANG']}")
+        return re.sub(rf"\b({'|'.join(self._names)})\b", lambda word: self._names[word.group()], text)
+
+    def _shell(self, words):
+        # The chart is named as it lies in the tree; files are written where one stands.
+        folder = TREE if words.startswith("helm ") else self._folder
+        endless = _ENDLESS.search(words) is not None
+        limit = ["timeout", "--preserve-status", "--signal", "INT", str(_LISTENED_S)] if endless else []
+        command = self._cluster.enter(["env", "--chdir", str(folder), *limit, "sh", "-c", words], ("net",))
+        done = subprocess.run(dying_with_parent(command), capture_output=True, text=True, stdin=subprocess.DEVNULL,
+                              check=False, timeout=_PATIENCE_S, env=self._release.environment())
+        if done.returncode != 0 and not endless:
+            raise Failed(f"{words}: exit code {done.returncode}: {done.stdout[-2000:]} {done.stderr[-2000:]}")
+        return done.stdout
+
+
+def names_for(release, pod, folder):
+    """For a pod of a job that shares."""
+    node = pod["spec"]["nodeName"]
+    daemon = next(each["metadata"]["name"] for each in release.pods("deviceplugin")
+                  if each["spec"]["nodeName"] == node and not each["metadata"].get("deletionTimestamp"))
+    job = pod["metadata"]["labels"]["batch.kubernetes.io/job-name"]
+    return {"NAME": pod["metadata"]["name"], "NAMESPACE": pod["metadata"]["namespace"], "NODE": node, "POD": daemon,
+            "JOB": job, "GANG": job, "FOLDER": str(folder / "bundle"), "REVISION": "1"}

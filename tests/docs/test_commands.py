@@ -1,0 +1,60 @@
+"""Every command of the documentation is run by somebody as it is written, and what it names is there."""
+
+import re
+import unittest
+
+from tests.docs.commands import Command, commands, commands_in
+from tests.docs.pages import TREE, read
+
+_PAGE = """A page.
+
+    make bench ONLY=eta         # one
+    helm install crossover charts/crossover \\
+      --set mps.enabled=true
+    max by (node) (crossover_gain_ratio)        # no command
+
+      kubectl get gpunode NODE -o jsonpath='{.status.gpus[*].withheld}'    # why not
+"""
+
+
+def missing(command):
+    """What a command names that is not there, or nothing."""
+    makefile = read("Makefile")
+    target = re.search(r"\bmake ([a-z-]+)", command.text)
+    if target and f"\n{target.group(1)}:" not in makefile:
+        return f"{command.text}: no such target"
+    for file in re.findall(r"(?<!\S)(?:charts|deviceplugin|benchmarks|manifests)/[\w./-]+", command.text):
+        if not (TREE / file).exists():
+            return f"{command.text}: no {file}"
+    figures = re.search(r"make bench ONLY=(\S+)", command.text)
+    absent = [figure for figure in (figures.group(1).split(",") if figures else ())
+              if not (TREE / f"benchmarks/figures/{figure}.py").exists()]
+    return f"{command.text}: no figure {absent[0]}" if absent else ""
+
+
+class Commands(unittest.TestCase):
+    def test_blocks_are_read(self):
+        self.assertEqual([command.text for command in commands_in("page", _PAGE)],
+                         ["make bench ONLY=eta", "helm install crossover charts/crossover --set mps.enabled=true",
+                          "kubectl get gpunode NODE -o jsonpath='{.status.gpus[*].withheld}'"])
+
+    def test_each_is_run_by_somebody(self):
+        found = commands()
+        self.assertGreater(len(found), 50, "the pages have that many")
+        self.assertEqual([f"{each.page}: {each.text}" for each in found if not each.runner], [])
+        self.assertEqual({each.runner for each in found if not (TREE / each.runner).exists()}, set())
+        self.assertGreater(sum(each.live for each in found), 20)
+
+    def test_what_they_name_is_there(self):
+        self.assertEqual([wrong for each in commands() if (wrong := missing(each))], [])
+
+    def test_what_is_not_is_found(self):
+        """The control."""
+        self.assertEqual(Command("page", "helm frobnicate crossover").runner, "")
+        for text, found in (("make nothing", "no such target"), ("helm install x charts/other", "no charts/other"),
+                            ("make bench ONLY=eta,none", "no figure none")):
+            self.assertIn(found, missing(Command("page", text)))
+
+
+if __name__ == "__main__":
+    unittest.main()
