@@ -110,7 +110,7 @@ void AddDoctor(CLI::App* app, Action* action) {
       Add(app, "doctor", "what keeps jobs of this machine from taking turns", action, Doctor, options);
   AddSocket(doctor, &options->api_socket);
   doctor->add_option("--arbiter-socket", options->arbiter_socket,
-                     "where jobs connect (default $CROSSOVER_SOCKET, else /run/crossover/arbiter.sock)");
+                     "where jobs connect (default $CROSSOVER_SOCKET, else what the daemon says)");
   doctor->add_option("--library", options->library, "libcrossover.so (default: the one beside this program)");
   AddOutput(doctor, "text", &options->json, options);
 }

@@ -73,6 +73,7 @@ int RunOnNode(const std::string& config_path) {
   const PodIdentity identity(&pods, &namespaces, &slots, config->node.cgroup_root);
   Extras extras;
   extras.identities = &identity;
+  extras.mps_pipe_directory = config->node.mps_pipe_directory();
   extras.on_started = [&](Daemon* started, Books* books) {
     daemon = started;
     auto made =

@@ -32,7 +32,7 @@ NodeServices::NodeServices(const NodeSettings& settings, const Surroundings& aro
       metrics_access_(settings.api_server),
       node_([this] { OnWishes(); }),
       sharing_(
-          {settings.mps_directory + "/pipe", settings.mps_control}, settings.live.sharing,
+          {settings.mps_pipe_directory(), settings.mps_control}, settings.live.sharing,
           [pods = around.pods] { return pods->All(); }, settings.cgroup_root),
       live_(settings.live),
       gpus_({.slots_per_gpu = Slots(live_),

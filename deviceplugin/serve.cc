@@ -110,7 +110,8 @@ int Serve(const Config& config, const Extras& extras) {
                             .modes = &daemon,
                             .profiles = profiles.store.get(),
                             .version = CROSSOVER_VERSION,
-                            .arbiter_socket = config.arbiter.socket.path},
+                            .arbiter_socket = config.arbiter.socket.path,
+                            .mps_pipe_directory = extras.mps_pipe_directory},
                            &error);
     if (api == nullptr) return Fail(error);
     logging::Info("api on " + config.api_socket);

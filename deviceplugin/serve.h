@@ -37,7 +37,8 @@ struct Extras {
   // Called once clients can connect and signals are blocked: threads are made from here on. What it returns
   // lives until the daemon stops.
   std::function<std::unique_ptr<Companion>(Daemon* daemon, Books* books)> on_started;
-  Daemon::Reread reread;  // the configuration, at SIGHUP
+  Daemon::Reread reread;             // the configuration, at SIGHUP
+  std::string mps_pipe_directory{};  // of the jobs; empty: it is not known
 };
 
 // Serves until told to stop. Returns the program's exit code: 2 where something is wrong with what the

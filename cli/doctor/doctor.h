@@ -7,7 +7,7 @@ namespace crossover::cli {
 
 struct DoctorOptions {
   std::string api_socket;
-  std::string arbiter_socket;  // empty: $CROSSOVER_SOCKET, else the default one
+  std::string arbiter_socket;  // empty: $CROSSOVER_SOCKET, else what the daemon says, else the default one
   std::string library;         // empty: found beside the program
   bool json = false;
 };

@@ -162,10 +162,9 @@ DriverFacts LookAtDriver() {
   return facts;  // the driver stays loaded: it may have made threads
 }
 
-MpsFacts LookAtMps(const Environment& environment) {
-  const auto directory = environment.find("CUDA_MPS_PIPE_DIRECTORY");
+MpsFacts LookAtMps(const std::string& pipe_directory) {
   MpsFacts facts;
-  facts.control = (directory == environment.end() ? "/tmp/nvidia-mps" : directory->second) + "/control";
+  facts.control = pipe_directory + "/control";
   facts.there = access(facts.control.c_str(), F_OK) == 0;
   return facts;
 }
@@ -242,25 +241,33 @@ void AskDaemon(Facts* facts) {
   facts->daemon = std::move(top);
 }
 
+// Where something is, by the first that says it: whoever runs this, its environment, the daemon.
+std::string Where(const std::string& said, const Environment& environment, const char* variable,
+                  const std::string& by_daemon, const char* otherwise) {
+  if (!said.empty()) return said;
+  const auto named = environment.find(variable);
+  if (named != environment.end()) return named->second;
+  return by_daemon.empty() ? otherwise : by_daemon;
+}
+
 }  // namespace
 
 Facts Probe(const DoctorOptions& options) {
   Facts facts;
   facts.user = geteuid();
   facts.environment = ReadEnvironment();
-  std::string arbiter = options.arbiter_socket;
-  if (arbiter.empty()) {
-    const auto named = facts.environment.find(base::kSocket.name);
-    arbiter = named == facts.environment.end() ? base::kDefaultSocket : named->second;
-  }
-  facts.arbiter = LookAtSocket(arbiter, SOCK_SEQPACKET);
   facts.api = LookAtSocket(options.api_socket, SOCK_STREAM);
+  AskDaemon(&facts);
+  const node::v1::Daemon daemon = facts.daemon == nullptr ? node::v1::Daemon() : facts.daemon->daemon();
+  facts.arbiter = LookAtSocket(Where(options.arbiter_socket, facts.environment, base::kSocket.name,
+                                     daemon.arbiter_socket(), base::kDefaultSocket),
+                               SOCK_SEQPACKET);
   facts.library = LookAtLibrary(options.library);
   facts.unreadable_preloads = UnreadablePreloads(facts.environment);
   facts.driver = LookAtDriver();
-  facts.mps = LookAtMps(facts.environment);
+  facts.mps = LookAtMps(Where("", facts.environment, "CUDA_MPS_PIPE_DIRECTORY", daemon.mps_pipe_directory(),
+                              "/tmp/nvidia-mps"));
   facts.kernel = LookAtKernel();
-  AskDaemon(&facts);
   return facts;
 }
 

@@ -22,6 +22,7 @@ class ApiServer {
     const ProfileStore* profiles = nullptr;  // may be null: they are off
     std::string version;
     std::string arbiter_socket;
+    std::string mps_pipe_directory{};  // empty: it is whatever the jobs say
   };
 
   // Serves from here on. Null on failure, with the reason in `error`.

@@ -51,6 +51,7 @@ Status NodeService::ListGpus(grpc::ServerContext*, const node::v1::ListGpusReque
   if (!mode.limits.by.empty()) daemon->set_mode_limited_by(mode.limits.by);
   daemon->set_events_dropped(static_cast<std::uint32_t>(backend_.books->dropped()));
   daemon->set_arbiter_socket(backend_.arbiter_socket);
+  if (!backend_.mps_pipe_directory.empty()) daemon->set_mps_pipe_directory(backend_.mps_pipe_directory);
   for (const GpuView& view : backend_.books->Gpus()) {
     const auto held = mode.limits.held.find(view.uuid);
     Fill(view, held == mode.limits.held.end() ? "" : held->second, mode.in_force, response->add_gpus());

@@ -38,6 +38,9 @@ struct NodeSettings {
   MetricsReaders metrics_readers =
       MetricsReaders::kAuthorized;  // those whom the API server lets get /metrics
   NodeLiveSettings live;
+
+  // Where MPS listens for clients.
+  std::string mps_pipe_directory() const { return mps_directory + "/pipe"; }
 };
 
 }  // namespace crossover::deviceplugin

@@ -73,17 +73,17 @@ class Control:
         role = json.loads(kubectl("get", "clusterrole", _ACCOUNT, "-o", "json"))
         role["rules"] = [rule for rule in role["rules"]
                          if name not in rule.get("resources", ()) or group not in rule["apiGroups"]]
-        kubectl("replace", "--filename", "-", input=json.dumps(role))
         thing, _, subresource = name.partition("/")
         may = ["auth", "can-i", verb, f"{thing}.{group}" if group else thing, "--all-namespaces", "--as",
                f"system:serviceaccount:{NAMESPACE}:{_ACCOUNT}",
                *(["--subresource", subresource] if subresource else [])]
-        end = time.monotonic() + _HEARD_WITHIN_S
-        while kubectl(*may, check=False).strip() != "no":  # until API servers have heard of it
-            if time.monotonic() > end:
-                raise Failed(f"{_ACCOUNT} may {verb} {resource} by another role, too")
-            time.sleep(0.05)
         try:
+            kubectl("replace", "--filename", "-", input=json.dumps(role))
+            end = time.monotonic() + _HEARD_WITHIN_S
+            while kubectl(*may, check=False).stdout.strip() != "no":  # until API servers have heard of it
+                if time.monotonic() > end:
+                    raise Failed(f"{_ACCOUNT} may {verb} {resource} by another role, too")
+                time.sleep(0.05)
             yield
         finally:
             self._permit()

@@ -54,6 +54,7 @@ class Gangs(unittest.TestCase):
             self.assertEqual((len(gpus), len(set(gpus))), (size, size), name)
 
     def test_a_scheduler_is_told_which_node_to_try(self):
+        self.addCleanup(self.world.remove, "nominated", "unaided")
         self.world.create("nominated", 2, **_CAPPED)
         self.world.until_whole("nominated")
         life = self.lives.life("nominated")
@@ -64,7 +65,6 @@ class Gangs(unittest.TestCase):
         self.assertEqual(self.lives.life("unaided").nominated, {})
         self.assertIn("schedulers are not told which node to try first",
                       self.world.control.said(self.world.control.leader().extender))
-        self.world.remove("nominated", "unaided")
 
     def test_a_gang_of_512_pods(self):
         nodes = [f"large-{number}" for number in range(_LARGE_NODES)]

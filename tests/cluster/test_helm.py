@@ -27,6 +27,7 @@ _KEY = "digits"  # all jobs here are one training: the first is learnt alone, th
 _SHAPE = pairs.Shape(0.6, compute_ms=20.0, iterations=150, warm_up=40)
 _TRIES = 3  # the best of which counts: two cores play two nodes and a control plane
 _LEARNT_WITHIN_S = 90.0
+_TURNS_WITHIN_S = 90.0
 _MARK = "crossover-helm-test"
 _FAST = replace(_SHAPE.machine(), node_link_bytes_per_s=1e9)
 _LONG = (700, 2000, 6000)  # iterations of jobs that are to outlast an upgrade and a rollback; the first that do count
@@ -180,14 +181,18 @@ class Helm(unittest.TestCase):
 
     def test_5_commands_of_the_documentation(self):
         names = ["first", "second"]
+        self.addCleanup(self.remove_jobs, names)
         for seed, name in enumerate(names, 1):
             TrainingJob(self.cluster, _TEAM, replace(_SHAPE, iterations=_LONG[-1]).job(name, seed),
                         self.gpus.machine.ranks, by_hand=False,
                         annotations={"crossover.dev/profile-key": _KEY}).create()
-        self.cluster.wait_for_any("pods", lambda pod: job_of(pod) == "second" and phase("Running")(pod), _TEAM)
+        end = time.monotonic() + _TURNS_WITHIN_S
+        while not self.turns_alternate({f"{_TEAM}/{name}" for name in names}):
+            self.assertLess(time.monotonic(), end, self.release.said())
+            time.sleep(0.2)
         folder = self.cluster.directory / "documented"
         folder.mkdir()
-        pod = next(pod for pod in self.pods_of(["second"]) if phase("Running")(pod))
+        pod = self.pods_of(["second"])[0]
         documented = Documented(self.cluster, self.release, folder,
                                 names_for(self.release, pod, folder))
         said = documented.run_all()
@@ -201,8 +206,9 @@ class Helm(unittest.TestCase):
         self.assertTrue((folder / "bundle").is_dir())
         with self.assertRaises(Failed, msg="the control"):
             documented.run("kubectl crossover explain pod nobody -n NAMESPACE")
-        for job in names:
-            self.cluster.kubectl("delete", "job", job, "--namespace", _TEAM, "--wait=false")
+
+    def remove_jobs(self, names):
+        self.cluster.kubectl("delete", "jobs", *names, "--namespace", _TEAM, "--wait=false")
         for pod in self.pods_of(names):
             self.cluster.wait_for("pod", pod["metadata"]["name"], gone, _TEAM)
 

@@ -179,8 +179,7 @@ class Doctor(unittest.TestCase):
     """The whole machine is looked at: verdicts by check."""
 
     def doctor(self, node, code=0, **environment):
-        command = [*node.command("doctor", "-o", "json"), "--arbiter-socket", str(node.socket)]
-        done = finished(command, {**os.environ, "LD_LIBRARY_PATH": SIMGPU, **environment})
+        done = finished(node.command("doctor", "-o", "json"), {**os.environ, "LD_LIBRARY_PATH": SIMGPU, **environment})
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         report = json.loads(done.stdout)
         self.assertEqual(report["verdict"] == "fail", code == 1)

@@ -59,10 +59,14 @@ class ApiTest : public ::testing::Test {
     std::filesystem::remove_all(directory_);
   }
   std::unique_ptr<ApiServer> Start() {
-    return ApiServer::Start(
-        socket(),
-        {.books = &books_, .modes = &modes_, .profiles = nullptr, .version = "9", .arbiter_socket = "/a"},
-        &error_);
+    return ApiServer::Start(socket(),
+                            {.books = &books_,
+                             .modes = &modes_,
+                             .profiles = nullptr,
+                             .version = "9",
+                             .arbiter_socket = "/a",
+                             .mps_pipe_directory = "/m"},
+                            &error_);
   }
   std::string socket() const { return directory_ + "/api.sock"; }
   void Put(arbiter::EventKind kind, turn::Time duration = 0) {
@@ -116,6 +120,7 @@ TEST_F(ApiTest, AnswersWhatTheBooksSay) {
   EXPECT_EQ(top.daemon().version(), "9");
   EXPECT_EQ(top.daemon().events_dropped(), 5u);
   EXPECT_EQ(top.daemon().arbiter_socket(), "/a");
+  EXPECT_EQ(top.daemon().mps_pipe_directory(), "/m");
   ASSERT_EQ(top.gpus_size(), 1);
   EXPECT_EQ(top.gpus(0).why_no_turns(), "alone on its GPU");
   EXPECT_FALSE(top.gpus(0).has_gain());
