@@ -122,6 +122,15 @@ def create_pods(large, pods):
     _at_once(large.cluster, pods, lambda api, each: api.create(PODS.format(SPACE), each))
 
 
+def nominate_pods(large, nodes):
+    """`nodes`: by the names of pods that wait behind a gate, which is lifted then."""
+    def nominate(api, name):
+        path = f"{PODS.format(SPACE)}/{name}"
+        api.merge(f"{path}/status", {"status": {"nominatedNodeName": nodes[name]}})
+        api.merge(path, {"spec": {"schedulingGates": None}})
+    _at_once(large.cluster, nodes, nominate)
+
+
 def memory_mib(pid):
     """(resident now, the most that it was)."""
     with open(f"/proc/{pid}/status", encoding="ascii") as file:

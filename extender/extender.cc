@@ -96,7 +96,7 @@ class Extender::Told : public Listener {
 Extender::Extender(const ExtenderConfig& config)
     : config_(config),
       lease_(Follow(config)),
-      api_(config.api_server, config.host),
+      api_(config.api_server, config.host, [this] { return Leads(); }),
       controller_({.settings = config.gangs,
                    .fits = FitOn,
                    .leads = [this] { return Leads(); },
@@ -160,7 +160,7 @@ void Extender::Count() {
   metrics_.Gauge("crossover_extender_held_binds", "Pods that wait for the rest of their gang to be bound",
                  [this] { return static_cast<double>(controller_.held()); });
   metrics_.Counter("crossover_extender_nomination_failures_total",
-                   "Pods whose node schedulers could not be told before they look at all",
+                   "Writes of the node that schedulers are to try first which the API server did not take",
                    [this] { return static_cast<double>(api_.nomination_failures()); });
   metrics_.Counter("crossover_extender_profiles_written_total", "JobProfiles that were written",
                    [this] { return static_cast<double>(profiles_.written()); });

@@ -141,7 +141,7 @@ const std::vector<ClusterCheck>& ClusterChecks() {
       {"no_mps",
        {"gpu_nodes"},
        V::kWarn,
-       "jobs share through MPS, or not at all",
+       "jobs share through MPS, or are not meant to share",
        "sharing gains nothing without MPS: helm upgrade --set mps.enabled=true",
        SharingWithoutMps},
       {"uid_clash_under_mps",

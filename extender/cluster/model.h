@@ -77,8 +77,7 @@ struct Pod {
   Labels labels;
   Labels annotations;
   std::optional<Owner> owner;
-  std::string node;       // where it is bound to; empty: nowhere
-  std::string nominated;  // the node that schedulers try first; empty: none
+  std::string node;  // where it is bound to; empty: nowhere
   std::string scheduler;
   std::string pod_group;  // of Kubernetes' own gang scheduling: spec.schedulingGroup or spec.workloadRef
   std::vector<std::string> gates;

@@ -161,7 +161,6 @@ std::optional<Pod> ParsePod(const json& object) {
   const std::string phase = TextAt(status, "phase");
   pod.over = phase == "Succeeded" || phase == "Failed";
   pod.running = phase == "Running";
-  pod.nominated = TextAt(status, "nominatedNodeName");
   pod.scheduled = ScheduledIn(status);
   pod.requests = kube::RequestsOf(object);
   return pod;

@@ -15,7 +15,7 @@ using Ticket = std::uint64_t;
 struct Action {
   enum class Kind : std::uint8_t {
     kReserve,  // annotations crossover.dev/reservation = text, and status-gpu-memory = memory
-    kClear,    // without these annotations; with a `node`: nor nominated to it
+    kClear,    // nominated to no node, and then without these annotations
     // Nominate it to `node`, unless that is empty; then lift the scheduling gate, if it is there, and set
     // crossover.dev/requeue = text.
     kRelease,

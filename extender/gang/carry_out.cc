@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "common/base/names.h"
 #include "extender/gang/planner.h"
 #include "extender/gang/request.h"
 #include "extender/gang/vacancy.h"
@@ -70,6 +71,12 @@ void Reserve(Desk& desk, GangRecord& gang, const Slot& slot, placement::Bytes gr
                                .again = !gang.plan->whole && gang.placed}),
              granted);
   if (member.in_flight != 0) member.maybe_reserved = true;
+}
+
+// Its own scheduler alone is told where it goes: another one asks nobody.
+void Release(Desk& desk, GangRecord& gang, const Slot& slot) {
+  const bool ours = desk.world->FindPod(slot.uid)->scheduler == base::kSchedulerName;
+  desk.Begin(gang, slot.uid, Kind::kRelease, ours ? slot.seat.node : "", gang.plan->id);
 }
 
 void Open(Desk& desk, GangRecord& gang) {
@@ -187,14 +194,6 @@ void Fail(Desk& desk, GangRecord& gang, std::string why, bool at_once) {
   desk.dirty.insert(gang.membership.id);
 }
 
-void Clear(Desk& desk, GangRecord& gang, const std::string& uid) {
-  const Member& member = gang.members.at(uid);
-  const Pod* pod = desk.world->FindPod(uid);
-  // The watch may not have told yet of what was written last.
-  const std::string nominated = member.released ? member.seat.node : pod == nullptr ? "" : pod->nominated;
-  desk.Begin(gang, uid, Kind::kClear, nominated, "");
-}
-
 void CarryOut(Desk& desk, GangRecord& gang) {
   GangPlan& plan = *gang.plan;
   if (FreeSlots(desk, gang) && !plan.open) return Fail(desk, gang, "a pod of it went", true);
@@ -216,7 +215,7 @@ void CarryOut(Desk& desk, GangRecord& gang) {
       const Member& member = gang.members.at(slot.uid);
       if (!member.reserved) continue;
       if (!member.released) {
-        desk.Begin(gang, slot.uid, Kind::kRelease, slot.seat.node, plan.id);
+        Release(desk, gang, slot);
       } else if (member.posted || member.go) {
         Bind(desk, gang, slot.uid);
       }
@@ -252,7 +251,7 @@ void TakeBack(Desk& desk, GangRecord& gang) {
   for (auto& [uid, member] : gang.members) {
     const View view = ViewOf(desk, gang, uid);
     if (!view.living() || view.bound() || !view.may_have_reservation()) continue;
-    Clear(desk, gang, uid);
+    desk.Begin(gang, uid, Kind::kClear, "", "");
     settled = false;
   }
   if (!settled) return;

@@ -9,9 +9,6 @@ namespace crossover::extender {
 // `gang.plan` is there, and not failing. Afterwards it may be done, or failing.
 void CarryOut(Desk& desk, GangRecord& gang);
 
-// Wipes off what a plan wrote on a member that is not bound.
-void Clear(Desk& desk, GangRecord& gang, const std::string& uid);
-
 // From now on the plan is on its way back. `at_once`: the next one may follow without a hold-off.
 void Fail(Desk& desk, GangRecord& gang, std::string why, bool at_once);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <chrono>
 
 #include "common/base/names.h"
 #include "common/kube/json.h"
@@ -14,12 +15,23 @@ using kube::At;
 using kube::Text;
 using nlohmann::json;
 
+constexpr long kForbidden = 403;
 constexpr long kNotFound = 404;
 constexpr long kConflict = 409;
 constexpr long kUnprocessable = 422;
 constexpr long kTooMany = 429;
 
+// That one cannot be written is so for all, and for long.
+constexpr double kWithoutNominationsS = 60;
+
+double SecondsNow() {
+  const std::chrono::duration<double> now = std::chrono::steady_clock::now().time_since_epoch();
+  return now.count();
+}
+
 bool IsDone(const kube::Response& response) { return response.status >= 200 && response.status < 300; }
+// It was not done; kTooMany is among them.
+bool IsRefused(const kube::Response& response) { return response.status >= 400 && response.status < 500; }
 // Perhaps of another pod by now, or of one that is bound.
 bool IsConflict(const kube::Response& response) {
   return response.status == kConflict || response.status == kUnprocessable;
@@ -96,9 +108,9 @@ kube::Client::Request RequestOf(const Action& action) {
 }
 
 std::optional<kube::Client::Request> NominationOf(const Action& action) {
-  const bool releases = action.kind == Action::Kind::kRelease;
-  if (action.node.empty() || (!releases && action.kind != Action::Kind::kClear)) return std::nullopt;
-  const json node = releases ? json(action.node) : json();
+  const bool clears = action.kind == Action::Kind::kClear;
+  if (!clears && (action.kind != Action::Kind::kRelease || action.node.empty())) return std::nullopt;
+  const json node = clears ? json() : json(action.node);
   auto request =
       Patch(action, {{"metadata", {{"uid", action.pod.uid}}}, {"status", {{"nominatedNodeName", node}}}});
   request.path += "/status";
@@ -116,17 +128,31 @@ std::string PathOf(const OwnerRef& owner) {
          "/" + owner.name;
 }
 
-// Nothing depends on it: a scheduler that is not told looks at all nodes, and is left the same one.
-void KubeApi::Nominate(const kube::Client::Request& request) {
+// A scheduler that is not told looks at all nodes, and is left the same one. So releasing does not wait for
+// API servers that do not take it. What was nominated has to go, though, before its reservation does: else
+// the node keeps its room for a pod that has no place there.
+std::optional<Result> KubeApi::Nominate(const Action& action, const kube::Client::Request& request) {
+  const bool clears = action.kind == Action::Kind::kClear;
+  if (!clears && SecondsNow() < nominates_from_s_) return std::nullopt;
   const kube::Response response = client_.Send(request);
-  if (IsDone(response) || IsConflict(response) || response.status == kNotFound) return;
-  if (nomination_failures_++ > 0) return;
-  logging::Warn("gang: schedulers are not told which node to try first, and look at all: " + request.path +
-                ": " + WhyNot(response));
+  const bool forbidden = response.status == kForbidden;
+  // The request that follows says more of pods that are gone, bound, or others by now.
+  if (IsDone(response) || IsConflict(response) || response.status == kNotFound) return std::nullopt;
+  if (nomination_failures_++ == 0) {
+    logging::Warn("gang: schedulers are not told which node to try first, and look at all: " + request.path +
+                  ": " + WhyNot(response));
+  }
+  if (!clears) nominates_from_s_ = SecondsNow() + kWithoutNominationsS;
+  if (!clears || forbidden) return std::nullopt;
+  return Result{.outcome = IsRefused(response) ? Outcome::kRefused : Outcome::kUnknown,
+                .error = WhyNot(response)};
 }
 
 Result KubeApi::Write(const Action& action) {
-  if (const auto nomination = NominationOf(action)) Nominate(*nomination);
+  if (const auto nomination = NominationOf(action)) {
+    if (auto failed = Nominate(action, *nomination)) return *failed;
+    if (!leads_()) return {.error = "it leads no more"};
+  }
   const kube::Response response = client_.Send(RequestOf(action));
   if (IsDone(response)) {
     const json object = json::parse(response.body, nullptr, false);
@@ -136,8 +162,7 @@ Result KubeApi::Write(const Action& action) {
     return {.outcome = Outcome::kDone, .version = is_pod ? Text(At(metadata, "resourceVersion")) : ""};
   }
   if (response.status == kNotFound) return {.outcome = Outcome::kGone};
-  const bool refused =
-      response.status >= 400 && response.status < 500;  // kTooMany among them: it was not done
+  const bool refused = IsRefused(response);
   // An earlier Binding may have been, of which nobody heard.
   const bool asks = action.kind == Action::Kind::kBind && refused && response.status != kTooMany;
   if (asks || IsConflict(response)) return AfterConflict(action, response);

@@ -63,7 +63,7 @@ void WipeStale(Desk& desk, GangRecord& gang) {
   for (auto& [uid, member] : gang.members) {
     const View view = ViewOf(desk, gang, uid);
     if (!view.living() || view.bound() || !view.may_have_reservation()) continue;
-    Clear(desk, gang, uid);
+    desk.Begin(gang, uid, Kind::kClear, "", "");
   }
 }
 

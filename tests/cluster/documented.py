@@ -7,6 +7,9 @@ from benchmarks.processes import Failed, dying_with_parent
 from tests.cluster.rig.versions import TREE
 from tests.docs.commands import commands
 
+# What the page of switches says that `helm upgrade` stands for there.
+_UPGRADE = ("helm upgrade crossover charts/crossover --namespace crossover-system --reset-then-reuse-values "
+            "--wait=legacy")
 # Until somebody ends them: what they have said by then is looked at.
 _ENDLESS, _LISTENED_S = re.compile(r" --follow\b"), 3.0
 _PATIENCE_S = 150.0
@@ -25,14 +28,15 @@ class Documented:
     def run(self, text):
         """What was switched off by it is on again afterwards."""
         done = self._shell(self.filled(text))
-        switch = re.match(r"(kubectl annotate .*?)=\w+$", text)
+        switch = re.match(r"(kubectl (?:annotate|label) .*?)=\w+(?: --overwrite)?$", text)
         if switch:
             self._shell(self.filled(f"{switch.group(1)}-"))
         return done
 
     def filled(self, text):
-        text = text.replace("gang NAME", f"gang {self._names['GANG']}")
-        return re.sub(rf"\b({'|'.join(self._names)})\b", lambda word: self._names[word.group()], text)
+        text = re.sub("^helm upgrade (?=--set)", f"{_UPGRADE} ", text)
+        text = re.sub(r"\b(gang|job) NAME", r"\1 JOB", text)
+        return re.sub(r"\b[A-Z]+\b", lambda word: self._names.get(word.group(), word.group()), text)
 
     def _shell(self, words):
         # The chart is named as it lies in the tree; files are written where one stands.
@@ -54,4 +58,4 @@ def names_for(release, pod, folder):
                   if each["spec"]["nodeName"] == node and not each["metadata"].get("deletionTimestamp"))
     job = pod["metadata"]["labels"]["batch.kubernetes.io/job-name"]
     return {"NAME": pod["metadata"]["name"], "NAMESPACE": pod["metadata"]["namespace"], "NODE": node, "POD": daemon,
-            "JOB": job, "GANG": job, "FOLDER": str(folder / "bundle"), "REVISION": "1"}
+            "JOB": job, "FOLDER": str(folder / "bundle"), "REVISION": "1"}

@@ -12,7 +12,7 @@ from tests.cluster.rig.api import connected_in
 from tests.cluster.rig.versions import TREE
 
 _ADDRESS, _PORT = "127.0.0.1", 9090
-_METRICS_PORT = 9465  # of the chart's node daemons
+_METRICS_PORT, _EXTENDERS_PORT = 9465, 8482  # of the chart's node daemons, and of its extenders
 _PATIENCE_S = 30.0
 _ACCOUNT, _SPACE = "reads-metrics", "default"
 _TOKEN_LASTS = "4h"
@@ -26,11 +26,12 @@ class Prometheus:
         self._cluster, self._every_s = cluster, every_s
         self._folder = cluster.directory / "prometheus"
 
-    def start(self, pods):
-        """Until it answers. `pods`: of the node daemons."""
+    def start(self, pods, extenders=()):
+        """Until it answers. `pods`: of the node daemons; `extenders`: likewise."""
         folder = self._folder
         folder.mkdir()
         self.look_at(pods)
+        self._write("extenders", extenders, "extender", _EXTENDERS_PORT)
         (folder / "token").write_text(reading_token(self._cluster), encoding="ascii")
         config = folder / "prometheus.json"  # which is YAML, too
         config.write_text(json.dumps(self._configuration()), encoding="utf-8")
@@ -41,12 +42,15 @@ class Prometheus:
 
     def look_at(self, pods):
         """These are the node daemons' pods from now on."""
-        targets = [{"targets": [f"{pod['status']['podIP']}:{_METRICS_PORT}"], "labels": {
+        self._write("daemons", pods, "deviceplugin", _METRICS_PORT)
+
+    def _write(self, name, pods, container, port):
+        targets = [{"targets": [f"{pod['status']['podIP']}:{port}"], "labels": {
             "node": pod["spec"]["nodeName"], "namespace": pod["metadata"]["namespace"], "pod": pod["metadata"]["name"],
-            "container": "deviceplugin", "endpoint": "metrics"}} for pod in pods]
-        new = self._folder / "targets.new"
+            "container": container, "endpoint": "metrics"}} for pod in pods]
+        new = self._folder / f"{name}.new"
         new.write_text(json.dumps(targets), encoding="utf-8")
-        new.rename(self._folder / "targets.json")
+        new.rename(self._folder / f"{name}.json")
 
     def query(self, expression, at=None):
         """[(labels, value)] of an instant; `at`: in seconds since 1970, or now."""
@@ -74,9 +78,10 @@ class Prometheus:
             "global": {"scrape_interval": f"{self._every_s}s", "evaluation_interval": f"{self._every_s}s"},
             "rule_files": [str(_ALERTS)],
             "scrape_configs": [{
-                "job_name": "crossover-deviceplugin", "honor_labels": True,
+                "job_name": job, "honor_labels": True,
                 "authorization": {"credentials_file": str(self._folder / "token")},
-                "file_sd_configs": [{"files": [str(self._folder / "targets.json")], "refresh_interval": "1s"}]}]}
+                "file_sd_configs": [{"files": [str(self._folder / f"{targets}.json")], "refresh_interval": "1s"}]}
+                for job, targets in (("crossover-deviceplugin", "daemons"), ("crossover-extender", "extenders"))]}
 
 
 def reading_token(cluster):

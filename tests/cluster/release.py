@@ -15,7 +15,10 @@ REGISTRY = "crossover.test"
 # MPS's pods stay what they are, and Helm 4's own way of waiting would wait for them to be replaced.
 UPGRADE_WAITS = "--wait=legacy"
 _CHART = TREE / "charts/crossover"
-_VERSION = "0.1.0"  # of the test's images
+# As the documentation has it. What is of a test is in `values`.
+_SETTINGS = ("--set", f"deviceplugin.image.repository={REGISTRY}/crossover-deviceplugin",
+             "--set", f"extender.image.repository={REGISTRY}/crossover-extender", "--set", "mps.enabled=true")
+VERSION = "0.1.0"  # of the test's images
 _DRIVER = "/var/lib/software-driver"  # of each node, laid out as NVIDIA's: lib64, bin
 _TRACE = "/var/lib/crossover/trace.jsonl"
 _SHELL = {f"/bin/{name}": f"/bin/{name}" for name in ("sh", "grep", "mkdir", "mount")}  # for MPS
@@ -30,10 +33,11 @@ class Release:
     def prepare(self):
         """What is there before anybody installs: namespace, images, drivers."""
         cluster, build = self._cluster, self._build
-        cluster.namespace(NAMESPACE, enforce="privileged")
-        cluster.image_of(f"{REGISTRY}/crossover-extender:{_VERSION}",
+        cluster.kubectl("create", "namespace", NAMESPACE)
+        cluster.kubectl("label", "namespace", NAMESPACE, "pod-security.kubernetes.io/enforce=privileged")
+        cluster.image_of(f"{REGISTRY}/crossover-extender:{VERSION}",
                          {"/usr/bin/crossover-extender": build.program("crossover-extender")})
-        self.add_daemon(_VERSION, build.library)
+        self.add_daemon(VERSION, build.library)
         cluster.image_of(f"{REGISTRY}/kube-scheduler:v{cluster.setup.programs.kube_version}",
                          {"/usr/bin/kube-scheduler": cluster.setup.programs.path("kube-scheduler")})
         for number, node in enumerate(cluster.nodes):
@@ -60,12 +64,11 @@ class Release:
         mount = {"name": "software-gpus", "mountPath": str(self._gpus.state)}
         gpus = {"extraEnv": [{"name": "SIMGPU_CONFIG", "value": "/usr/local/nvidia/machine.yaml"}],
                 "extraVolumes": [state], "extraVolumeMounts": [mount]}
-        image = {"repository": f"{REGISTRY}/crossover-deviceplugin", "tag": _VERSION}
         return {
             "driver": {"root": _DRIVER},
-            "deviceplugin": {"image": image, "config": {"trace_file": _TRACE, "profiles": "off"}, **gpus},
-            "mps": {"enabled": True, **gpus},
-            "extender": {"image": {"repository": f"{REGISTRY}/crossover-extender", "tag": _VERSION}},
+            "deviceplugin": {"image": {"tag": VERSION}, "config": {"trace_file": _TRACE, "profiles": "off"}, **gpus},
+            "mps": gpus,
+            "extender": {"image": {"tag": VERSION}},
             "scheduler": {"image": {"repository": f"{REGISTRY}/kube-scheduler"}}}
 
     def helm(self, *words, values=None, check=True, timeout_s=240.0):
@@ -100,8 +103,8 @@ class Release:
         return self._apply("upgrade", changed, UPGRADE_WAITS)
 
     def _apply(self, verb, changed, waits="--wait"):
-        return self.helm(verb, "crossover", str(_CHART), "--namespace", NAMESPACE, waits, "--timeout", "120s",
-                         values=_merged(self.values(), changed))
+        return self.helm(verb, "crossover", str(_CHART), "--namespace", NAMESPACE, waits, *_SETTINGS, "--timeout",
+                         "120s", values=_merged(self.values(), changed))
 
     def do(self, *words, check=True):
         """A verb of helm on the release: rollback, test, uninstall."""

@@ -12,13 +12,16 @@ from pathlib import Path
 from benchmarks import evaluate, pairs, session
 from benchmarks.commands import Build
 from benchmarks.processes import Failed
+from tests.charts.test_monitoring import dashboards, queries
 from tests.cluster.documented import Documented, names_for
 from tests.cluster.gang_lives import job_of
 from tests.cluster.pods import SLOT, restricted, with_slots
-from tests.cluster.release import NAMESPACE, UPGRADE_WAITS, Release
+from tests.cluster.prometheus import Prometheus
+from tests.cluster.release import NAMESPACE, REGISTRY, UPGRADE_WAITS, VERSION, Release
 from tests.cluster.rig import Cluster, gone, phase, true
 from tests.cluster.software_gpus import SoftwareGpus
 from tests.cluster.training import OWN_PRELOAD, TrainingJob, load_image
+from tests.docs.commands import commands
 
 _TEAM = "team"
 _SHELL = "crossover.test/shell:1"
@@ -108,9 +111,8 @@ class Helm(unittest.TestCase):
 
     def try_webhook(self, name):
         """What becomes of a pod that does what helm test does, once."""
-        image = self.release.values()["extender"]["image"]
         command = ["crossover-extender", "--try-webhook", "default"]
-        pod = restricted(name, f"{image['repository']}:{image['tag']}", command, serviceAccountName="default")
+        pod = restricted(name, f"{REGISTRY}/crossover-extender:{VERSION}", command, serviceAccountName="default")
         self.cluster.kubectl("create", "clusterrolebinding", name, "--clusterrole", "edit", "--serviceaccount",
                              f"{NAMESPACE}:default")
         self.cluster.kubectl("create", "--namespace", NAMESPACE, "--filename", "-", input=json.dumps(pod))
@@ -193,8 +195,9 @@ class Helm(unittest.TestCase):
         folder = self.cluster.directory / "documented"
         folder.mkdir()
         pod = self.pods_of(["second"])[0]
-        documented = Documented(self.cluster, self.release, folder,
-                                names_for(self.release, pod, folder))
+        documented = Documented(self.cluster, self.release, folder, names_for(self.release, pod, folder))
+        prometheus = Prometheus(self.cluster)
+        prometheus.start(self.release.pods("deviceplugin"), self.release.pods("extender"))
         said = documented.run_all()
         name = pod["metadata"]["name"]
         for command, words in (("kubectl crossover top", f"{_TEAM}/second"), ("kubectl crossover doctor", "ok"),
@@ -203,6 +206,9 @@ class Helm(unittest.TestCase):
                                ("kubectl crossover timeline --node NODE -- --follow", "first"),
                                ("kubectl describe pod NAME -n NAMESPACE", name)):
             self.assertIn(words, said[command], command)
+        self.release.do("rollback", "1", UPGRADE_WAITS)  # what was changed by upgrades
+        self.assertEqual([title for title, query in queries(dashboards()["control-plane.json"])
+                          if not prometheus.query(query)], [], "panels with nothing to show")
         self.assertTrue((folder / "bundle").is_dir())
         with self.assertRaises(Failed, msg="the control"):
             documented.run("kubectl crossover explain pod nobody -n NAMESPACE")
@@ -239,6 +245,12 @@ class Helm(unittest.TestCase):
         self.assertEqual(self.files(), _FILES_STAY)
         for node in self.cluster.nodes:
             self.cluster.wait_for("node", node.name, lambda n: n["status"]["allocatable"].get(SLOT, "0") == "0")
+        documented = Documented(self.cluster, self.release, self.cluster.directory, {})
+        for words in ("kubectl delete crd ", "kubectl --namespace crossover-system delete secret/"):
+            for command in commands():
+                if command.text.startswith(words):
+                    documented.run(command.text)
+        self.assertEqual(self.ours(), set(), "the commands that are said to remove it do")
 
     def files(self):
         """Of ours on nodes: whatever is named so where programs keep such things."""

@@ -3,32 +3,55 @@
 import re
 from dataclasses import dataclass
 
-from tests.docs.pages import pages, read
+from tests.docs.pages import pages, prose, read
 
 _BEGINS = re.compile(r"(?:[A-Z_]+=\S+ )*(?:[\w./$-]*/)?"
-                     r"(?:kubectl|helm|make|crossover(?:-\w+)?|cmake|tar|ln|python3|run)(?: |$)")
+                     r"(?:kubectl|helm|make|crossover(?:-\w+)?|cmake|tar|python3|run)(?: |$)")
 _BLOCK = re.compile(r"^ {4,}(\S.*)$")
 _REMARK = re.compile(r"(?:^|\s{2,})# .*$")
+_INLINE = re.compile(r"`((?:kubectl|helm) [^`\n]+)`")
+_FEWEST_WORDS = 3  # in a line; fewer are the name of a verb
 
-# A cluster's, run by tests/cluster/test_helm.py beneath two jobs that share.
-LIVE = re.compile(r"kubectl (?!create namespace|label namespace)|helm (?:upgrade|rollback) ")
-# The others: what is run so, and by which test or part of `make ci`. That of `make` is the Makefile's.
-ELSEWHERE = (
-    (r"kubectl (?:create|label) namespace |helm (?:install|test|uninstall) ", "tests/cluster/test_helm.py"),
-    (r"(?:[A-Z]+=\S+ )?make ", "Makefile"),
-    (r"(?:build/dev/bin/)?crossover-deviceplugin --standalone ", "tests/process/cli/test_profiles.py"),
-    (r"python3 -m tests\.cluster\.rig", "tests/cluster/rig/__main__.py"),
-    (r"crossover-deviceplugin --config ", "tests/cluster/node_daemon.py"),
-    (r"crossover (?:top|timeline|mode|doctor)\b", "tests/process/cli/test_node.py"),
-    (r"crossover profiles\b", "tests/process/cli/test_profiles.py"),
-    (r"(?:build/dev/bin/)?crossover run ", "benchmarks/commands.py"),
-    (r"crossover-extender --config ", "tests/cluster/control.py"),
-    (r"crossover-extender --(?:holders|try-webhook)", "tests/cluster/test_helm.py"),
-    (r"cmake --preset gpu |build/gpu/bin/|LD_PRELOAD=\$PWD/build/gpu/", "tools/check_bare.sh"),
-    (r"(?:ONLY=\S+ )?benchmarks/gpu/run\b", "benchmarks/gpu/CMakeLists.txt"),
-    (r"tar -xf |ln -s ", "tests/process/cli/test_package.py"),
-    (r"(?:TRACES=\S+ )?python3 -m benchmarks\.placement_report", "benchmarks/placement_report/__main__.py"),
-    (r"python3 -m benchmarks\.run ", "benchmarks/run.py"),
+# A cluster's, run by tests/cluster/documented.py beneath two jobs that share.
+_LIVE = re.compile(r"kubectl (?:(?:crossover|get|describe|events|exec|rollout|annotate) |logs (?!.*--previous)|"
+                   r"label node NODE nvidia)|helm (?:upgrade|rollback|list) ")
+# The others: by which file, which words of it do.
+_ELSEWHERE = (
+    (r"kubectl (?:create|label) namespace crossover-system", "tests/cluster/release.py",
+     '"label", "namespace", NAMESPACE'),
+    (r"kubectl label namespace NAMESPACE crossover.dev/webhook=", "tests/cluster/test_helm.py",
+     "crossover.dev/webhook=ignore"),
+    (r"kubectl label node NODE crossover.dev/configuration=", "tests/cluster/test_switches.py",
+     "crossover.dev/configuration"),
+    (r"kubectl apply --server-side --kustomize ", "tests/cluster/test_chart.py", '"--kustomize"'),
+    (r"kubectl delete crd |kubectl --namespace crossover-system delete secret/", "tests/cluster/test_helm.py",
+     "documented.run("),
+    (r"helm install ", "tests/cluster/release.py", '"--set"'),
+    (r"helm test ", "tests/cluster/test_helm.py", 'release.do("test")'),
+    (r"helm uninstall crossover --namespace crossover-system --wait", "tests/cluster/test_helm.py",
+     'release.do("uninstall", "--wait")'),
+    (r"helm uninstall .*--no-hooks", "benchmarks/figures/opposed_helm.py", "--no-hooks"),
+    (r"(?:build/dev/bin/)?crossover-deviceplugin --standalone ", "tests/process/cli/machine.py", '"--standalone"'),
+    (r"crossover-deviceplugin --config ", "tests/cluster/node_daemon.py", '"--config"'),
+    (r"crossover (?:top|timeline|mode|doctor)\b", "tests/process/cli/test_node.py", '"timeline"'),
+    (r"crossover profiles\b", "tests/process/cli/test_profiles.py", '"profiles"'),
+    (r"(?:build/dev/bin/)?crossover run ", "benchmarks/commands.py", '"run"'),
+    (r"crossover-extender --config ", "tests/cluster/control.py", '"--config"'),
+    (r"crossover-extender --holders", "charts/crossover/templates/hooks/uninstall.yaml", "--holders"),
+    (r"crossover-extender --try-webhook", "tests/cluster/test_helm.py", '"--try-webhook"'),
+    (r"cmake --preset gpu |build/gpu/bin/", "tools/bare/build_and_run.sh", "cmake --build --preset gpu"),
+    (r"(?:ONLY=\S+ )?benchmarks/gpu/run\b", "tests/process/benchmarks/test_gpu_suite.py", "benchmarks/gpu/run"),
+    (r"python3 -m tests\.cluster\.rig", "tests/cluster/test_tear_down.py", '"tests.cluster.rig"'),
+)
+# Run by no test, and why.
+_BY_HAND = (
+    (r"(?:[A-Z]+=\S+ )?make ", "a test looks whether the Makefile has the target"),
+    (r"tar -xf ", "its version is a word in capitals; tests/process/cli/test_package.py unpacks what a release has"),
+    (r"(?:TRACES=\S+ )?python3 -m benchmarks\.", "what results and pages are made with"),
+    (r"kubectl logs .*--previous", "for containers that have ended"),
+    (r"kubectl --namespace crossover-system delete secret crossover-admission-cert-manager", "no cert-manager is here"),
+    (r"kubectl (?:drain|uncordon) ", "Kubernetes' own, and nodes of the tests are not emptied"),
+    (r"kubectl delete (?:mutatingwebhookconfiguration|--kustomize) ", "for what is left behind by others"),
 )
 
 
@@ -36,21 +59,27 @@ ELSEWHERE = (
 class Command:
     page: str
     text: str
+    inline: bool = False  # it stands within a line
 
     @property
     def live(self):
-        return LIVE.match(self.text) is not None
+        return _LIVE.match(self.text) is not None
 
     @property
     def runner(self):
-        """The file that runs it; "" where nobody does."""
+        """(a file, words of it that run it); None where no test does."""
         if self.live:
-            return "tests/cluster/test_helm.py"
-        return next((file for pattern, file in ELSEWHERE if re.match(pattern, self.text)), "")
+            return "tests/cluster/test_helm.py", "documented.run_all()"
+        return next(((file, words) for pattern, file, words in _ELSEWHERE if re.match(pattern, self.text)), None)
+
+    @property
+    def by_hand(self):
+        """Why no test runs it; "" where none is known to be the reason."""
+        return next((why for pattern, why in _BY_HAND if re.match(pattern, self.text)), "")
 
 
 def commands_in(page, text):
-    """In their order; lines that a backslash joins are one."""
+    """In their order; lines that a backslash joins are one. Then those within a line."""
     found, begun = [], ""
     for line in text.splitlines():
         block = _BLOCK.match(line)
@@ -63,14 +92,17 @@ def commands_in(page, text):
             continue
         found.append(Command(page, begun))
         begun = ""
-    return found
+    return found + [Command(page, words, True) for words in _INLINE.findall(prose(text))
+                    if len(words.split()) >= _FEWEST_WORDS]
 
 
 def commands():
-    """Of all pages for users and developers; one that stands on several is there once."""
+    """Of all pages for users and developers; one that stands on several is there once. What is within a line and is the
+    beginning of another is a mention of that."""
     found = {}
     for page in pages():
-        if not page.startswith("docs/design/"):
+        if not page.startswith("docs/design/") and page != "CHANGELOG.md":
             for command in commands_in(page, read(page)):
                 found.setdefault(command.text, command)
-    return list(found.values())
+    return [command for text, command in found.items()
+            if not command.inline or not any(other.startswith(f"{text} ") for other in found)]

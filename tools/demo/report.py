@@ -17,7 +17,7 @@ th { border-bottom: 2px solid #444; } td { border-bottom: 1px solid #ddd; }
 td:first-child, th:first-child { text-align: left; } tr.ours td { font-weight: 600; background: #eef5ee; }
 svg { width: 100%; height: auto; } .wide { overflow-x: auto; } .picture { min-width: 860px; }
 li { margin: 0.2em 0; overflow-wrap: anywhere; } .bad { color: #b00; }
-@media (max-width: 600px) { td, th { padding: 0.35em 0.4em; } }
+@media (max-width: 600px) { td, th { padding: 0.35em 0.25em; font-size: 0.8em; } }
 """
 
 

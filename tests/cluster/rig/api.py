@@ -44,6 +44,10 @@ class Api:
         """Create or change it, as an owner of these fields."""
         return self._call("PATCH", f"{path}?fieldManager=test&force=true", thing, "application/apply-patch+yaml")
 
+    def merge(self, path, changes):
+        """Change what is there; a null takes something away."""
+        return self._call("PATCH", path, changes, "application/merge-patch+json")
+
     def delete(self, path):
         """None if it is gone already. What depends on it goes, too."""
         return self._call("DELETE", path, {"apiVersion": "v1", "kind": "DeleteOptions",

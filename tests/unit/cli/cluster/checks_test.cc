@@ -79,6 +79,12 @@ const std::vector<Planted>& Faults() {
       {"no_turns", "two ranks", [](ClusterFacts* f) { FirstGpu(f)["noTurns"] = "two ranks of gang a"; }},
       {"no_mps", "n1 shares in time-slices",
        [](ClusterFacts* f) { First(f, "gpu_nodes")["status"]["sharing"]["kind"] = "timeslice"; }},
+      {"no_mps", "n1 shares nothing: the control daemon of MPS does not run",
+       [](ClusterFacts* f) {
+         First(f, "gpu_nodes")["status"]["sharing"] = {
+             {"kind", "exclusive"},
+             {"reason", "the control daemon of MPS does not run, and no pod needs it"}};
+       }},
       {"uid_clash_under_mps", "team/a-0 is of user 1000, team/b-0 is of user 2000",
        [](ClusterFacts* f) {
          f->lists["pods"][1]["spec"]["containers"][0]["securityContext"]["runAsUser"] = 2000;

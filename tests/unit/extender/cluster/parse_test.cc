@@ -80,13 +80,6 @@ TEST(ParsePodTest, PhasesAndEnds) {
 }
 
 // One slot after another container has ended is the same slot; a sidecar's is not.
-TEST(ParsePodTest, WhereItIsNominated) {
-  json pod = json::parse(kGoldenPod);
-  EXPECT_EQ(ParsePod(pod)->nominated, "");
-  pod["status"]["nominatedNodeName"] = "n1";
-  EXPECT_EQ(ParsePod(pod)->nominated, "n1");
-}
-
 TEST(ParsePodTest, SlotsOfContainersThatComeOneAfterTheOther) {
   json object = Pod1();
   object["spec"] = json::parse(R"({

@@ -120,6 +120,7 @@ void FakeCluster::Drive() {
       assumed_.erase(asked->second.uid);
       const auto truth = pods_.find(asked->second.uid);
       const bool bound = truth != pods_.end() && !truth->second.pod.node.empty();
+      if (truth != pods_.end() && !bound) truth->second.nominated.clear();
       if (action.text.empty() && truth != pods_.end() && !bound)
         Note("a bind is said to be done, and is not");
       held_.erase(asked);
@@ -166,12 +167,13 @@ Result FakeCluster::Write(const Action& action) {
       pod.annotations[base::kReservationAnnotation] = action.text;
       break;
     case Kind::kClear:
+      truth.nominated.clear();
+      if (!calm_ && Chance(5)) return {.error = "the second of two requests had no answer"};
       pod.annotations.erase(base::kReservationAnnotation);
-      if (!action.node.empty()) pod.nominated.clear();
       break;
     case Kind::kRelease:
       std::erase(pod.gates, base::kGangGate);
-      if (!action.node.empty() && Chance(90)) pod.nominated = action.node;  // else it could not be
+      if (Chance(90)) truth.nominated = action.node;  // else it could not be
       pod.annotations[base::kRequeueAnnotation] = action.text;
       break;
     case Kind::kBind:

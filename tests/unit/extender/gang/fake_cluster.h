@@ -41,6 +41,7 @@ class FakeCluster {
   struct Truth {
     Pod pod;
     std::string gang;
+    std::string nominated;
     bool strayed = false;  // a kubelet chose other GPUs
     std::vector<std::string> actual;
   };

@@ -17,6 +17,7 @@ void FakeCluster::AddPod(const std::string& job, int index) {
   pod.name = job + "-" + std::to_string(spec.attempt) + "-" + std::to_string(index);
   pod.created_s = now_s_;
   pod.gates = {base::kGangGate};
+  pod.scheduler = base::kSchedulerName;
   pod.annotations = {{base::kGpuMemoryAnnotation, "10Gi"}};
   pod.profile_key = "k";
   if (spec.size > 1) {
@@ -124,8 +125,7 @@ void FakeCluster::Schedule() {
     if (std::exchange(truth.pod.scheduled, said).message != said.message) Changed(truth);
     return;
   }
-  const PodRef ref{
-      .uid = uid, .name_space = "team", .name = truth.pod.name, .nominated = truth.pod.nominated};
+  const PodRef ref{.uid = uid, .name_space = "team", .name = truth.pod.name, .nominated = truth.nominated};
   std::optional<FilterAnswer> answer;
   if (const auto first = std::ranges::find(nodes, ref.nominated); first != nodes.end())
     answer = gangs_->Filter(ref, std::span(first, 1), now_s_);
@@ -133,7 +133,7 @@ void FakeCluster::Schedule() {
   if (!answer) return;
   if (answer->nodes.empty()) {
     truth.pod.scheduled = {.reason = "Unschedulable", .message = answer->others};
-    truth.pod.nominated.clear();
+    if (Chance(50)) truth.nominated.clear();
     return Changed(truth);
   }
   if (answer->nodes.size() > 1) return Note("filter names several nodes");

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+
 #include "tests/unit/common/kube/server.h"
 
 namespace crossover::extender {
@@ -63,13 +65,13 @@ TEST(KubeApi, APodIsNominatedBeforeItsGateIsLifted) {
             json({{"metadata", {{"uid", "u1"}}}, {"status", {{"nominatedNodeName", "n1"}}}}));
 }
 
-TEST(KubeApi, ANominationIsTakenBackWithTheReservation) {
-  Action action = OnPod(Action::Kind::kClear);
-  EXPECT_FALSE(NominationOf(action));
-  action.node = "n1";
-  EXPECT_EQ(json::parse(NominationOf(action)->body)["status"], json({{"nominatedNodeName", nullptr}}));
-  action.kind = Action::Kind::kBind;
-  EXPECT_FALSE(NominationOf(action)) << "the node is that of the Binding";
+TEST(KubeApi, ANominationIsTakenBackBeforeTheReservation) {
+  const auto request = NominationOf(OnPod(Action::Kind::kClear));
+  ASSERT_TRUE(request) << "whoever made it";
+  EXPECT_EQ(json::parse(request->body)["status"], json({{"nominatedNodeName", nullptr}}));
+  Action bind = OnPod(Action::Kind::kBind);
+  bind.node = "n1";
+  EXPECT_FALSE(NominationOf(bind)) << "the node is that of the Binding";
 }
 
 class KubeApiTest : public ::testing::Test {
@@ -81,7 +83,9 @@ class KubeApiTest : public ::testing::Test {
   }
 
   kube::Server server_;
-  KubeApi api_{kube::Access{.server = server_.url(), .ca_file = "", .token_file = ""}, "me"};
+  std::atomic<bool> leads_{true};
+  KubeApi api_{kube::Access{.server = server_.url(), .ca_file = "", .token_file = ""}, "me",
+               [this] { return leads_.load(); }};
 };
 
 TEST_F(KubeApiTest, APodThatCannotBeNominatedIsReleasedAllTheSame) {
@@ -92,6 +96,34 @@ TEST_F(KubeApiTest, APodThatCannotBeNominatedIsReleasedAllTheSame) {
   EXPECT_EQ(result.version, "8");
   EXPECT_EQ(api_.nomination_failures(), 1u);
   EXPECT_THAT(server_.AwaitRequest(0), HasSubstr("/pods/job-0/status"));
+  server_.Answer(200, R"({"metadata": {"uid": "u1", "resourceVersion": "9"}})");
+  EXPECT_EQ(api_.Write(Release()).version, "9");
+  EXPECT_EQ(server_.requests(), 3u)
+      << "for a while nobody tries to nominate, which may have taken half a minute";
+}
+
+// Else the node would keep its room for a pod that has no place there.
+TEST_F(KubeApiTest, AReservationStaysUntilItsNominationIsTakenBack) {
+  server_.Answer(503, "{}");
+  EXPECT_EQ(api_.Write(OnPod(Action::Kind::kClear)).outcome, Outcome::kUnknown);
+  server_.Answer(429, "{}");
+  EXPECT_EQ(api_.Write(OnPod(Action::Kind::kClear)).outcome, Outcome::kRefused);
+  EXPECT_EQ(server_.requests(), 2u);
+  server_.Answer(200, "{}");
+  server_.Answer(200, R"({"metadata": {"uid": "u1", "resourceVersion": "9"}})");
+  EXPECT_EQ(api_.Write(OnPod(Action::Kind::kClear)).outcome, Outcome::kDone);
+}
+
+TEST_F(KubeApiTest, WhoMayNotNominateClearsReservationsAllTheSame) {
+  server_.Answer(403, "{}");
+  server_.Answer(200, R"({"metadata": {"uid": "u1", "resourceVersion": "9"}})");
+  EXPECT_EQ(api_.Write(OnPod(Action::Kind::kClear)).outcome, Outcome::kDone);
+}
+
+TEST_F(KubeApiTest, ALeaderThatIsNoneAnyMoreWritesNothingElse) {
+  server_.Answer({.status = 200, .body = "{}", .first = [this] { leads_ = false; }});
+  EXPECT_EQ(api_.Write(Release()).outcome, Outcome::kUnknown);
+  EXPECT_EQ(server_.requests(), 1u);
 }
 
 TEST_F(KubeApiTest, APodThatIsGoneIsNoFailureToNominate) {
