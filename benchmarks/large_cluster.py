@@ -7,6 +7,7 @@ import json
 import queue
 import ssl
 import threading
+import time
 import urllib.parse
 from dataclasses import dataclass
 
@@ -23,6 +24,7 @@ SPACE, HELD_SPACE = "team", "held"
 PODS = "/api/v1/namespaces/{}/pods"
 SLOTS_PER_GPU = 2
 _WRITERS = 4
+_READY_WITHIN_S, _LOOK_EVERY_S = 300.0, 3.0
 
 
 @dataclass
@@ -58,6 +60,19 @@ class Large:
             self._token = reading_token(self.cluster)
         return self._token
 
+    def start_extender(self):
+        """Until it knows the cluster."""
+        self.control.start_extender(0)
+        ready = f"http://127.0.0.1:{self.control.replicas[0].health}/readyz"
+        try:
+            self.cluster.wait_for_servers(ready, deadline_s=_READY_WITHIN_S)
+        except Failed:
+            self.control.check_extenders()  # one that has ended says more
+            raise
+
+    def stop_extender(self):
+        self.cluster.processes.stop([self.control.replicas[0].extender])
+
     def extender_memory_mib(self):
         """(resident now, the most that it was)."""
         return memory_mib(self.extender_pid())
@@ -71,7 +86,8 @@ def standing(context, nodes, gpus, filled, settings=None, pods_run=False):
     """`nodes` nodes of `gpus` GPUs, `filled` of each with a pod; the extender knows them all. No scheduler runs beside
     it: `settings` say who leads. `pods_run`: once they are bound."""
     try:
-        with Cluster(nodes=1, api_server=(*kwok.API_SERVER, *_UNHINDERED), controllers=kwok.READY_FOR_EVER) as cluster:
+        with Cluster(nodes=1, api_server=(*kwok.API_SERVER, *_UNHINDERED),
+                     controllers=(*kwok.READY_FOR_EVER, *_SWIFT)) as cluster:
             control = Control(cluster, context.build, webhook=False, settings=settings)
             control.prepare()
             for space in (SPACE, HELD_SPACE):
@@ -81,21 +97,27 @@ def standing(context, nodes, gpus, filled, settings=None, pods_run=False):
                 kwok.start(cluster, heartbeats=False)
             slots = {SLOT: str(gpus * SLOTS_PER_GPU)}
             _at_once(cluster, names, lambda api, name: kwok.create_nodes(api, [name], slots, ready=True))
+            _await_no_taints(cluster)
             context.say(f"    {nodes} nodes")
             held = {name: _holding(name, gpus, filled) for name in names}
             with fake_gpus.FakeGpus(cluster.api(), names, gpus, SLOTS_PER_GPU):
                 _at_once(cluster, [pod for pods in held.values() for pod in pods],
                          lambda api, pod: api.create(PODS.format(HELD_SPACE), pod))
                 context.say(f"    {nodes * filled} pods")
-                control.start_extender(0)
-                try:
-                    cluster.wait_for_servers(f"http://127.0.0.1:{control.replicas[0].health}/readyz", deadline_s=300.0)
-                except Failed:
-                    control.check_extenders()  # one that has ended says more
-                    raise
-                yield Large(cluster, control, names, gpus, cluster.api())
+                large = Large(cluster, control, names, gpus, cluster.api())
+                large.start_extender()
+                yield large
     except Refused as refusal:
         raise Failed(str(refusal)) from refusal
+
+
+def _await_no_taints(cluster):
+    """New nodes are not to be used until a controller has seen that they are ready."""
+    end = time.monotonic() + _READY_WITHIN_S
+    while any(node["spec"].get("taints") for node in cluster.get("nodes")):
+        if time.monotonic() > end:
+            raise Failed(f"not all nodes are without taints within {_READY_WITHIN_S:.0f} s")
+        time.sleep(_LOOK_EVERY_S)
 
 
 def node_names(count):
@@ -103,6 +125,8 @@ def node_names(count):
 
 
 # An API server that takes what a benchmark writes as fast as it can.
+# Controllers that take the taints from thousands of new nodes in seconds: with theirs nodes are not looked at for long.
+_SWIFT = ("--kube-api-qps", "1000", "--kube-api-burst", "1000")
 _UNHINDERED = ("--max-requests-inflight", "4000", "--max-mutating-requests-inflight", "2000")
 
 

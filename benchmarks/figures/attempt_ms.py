@@ -34,10 +34,12 @@ _METRIC = "scheduler_scheduling_algorithm_duration_seconds"
 def measure(context, case):
     with large_cluster.standing(context, _NODES, _GPUS, 0, {"lease": "off"}, pods_run=True) as large:
         taken = {}
+        large.stop_extender()  # which would plan for pods without it, too, and nominate them
         with _scheduler(large, "plain", extended=False) as scheduler:
             taken["without"] = _mean_ms(context, large, scheduler, "plain", _PODS)
         with _scheduler(large, "nominated", extended=False) as scheduler:
             taken["nominated"] = _mean_ms(context, large, scheduler, "nominated", _PODS)
+        large.start_extender()
         with _scheduler(large, "extended") as scheduler:
             taken["with"] = _mean_ms(context, large, scheduler, "extended", _PODS)
         with relay.running(large) as relayed, _scheduler(large, "relayed", relayed.address) as scheduler:
