@@ -33,15 +33,17 @@ _METRIC = "scheduler_scheduling_algorithm_duration_seconds"
 
 def measure(context, case):
     with large_cluster.standing(context, _NODES, _GPUS, 0, {"lease": "off"}, pods_run=True) as large:
-        taken = {}
+        taken, nominated, extended = {}, [], []
         large.stop_extender()  # which would plan for pods without it, too, and nominate them
         with _scheduler(large, "plain", extended=False) as scheduler:
             taken["without"] = _mean_ms(context, large, scheduler, "plain", _PODS)
         with _scheduler(large, "nominated", extended=False) as scheduler:
-            taken["nominated"] = _mean_ms(context, large, scheduler, "nominated", _PODS)
+            for number in range(context.runs):
+                nominated.append(_mean_ms(context, large, scheduler, f"nominated-{number}", _PODS))
         large.start_extender()
         with _scheduler(large, "extended") as scheduler:
-            taken["with"] = _mean_ms(context, large, scheduler, "extended", _PODS)
+            for number in range(context.runs):
+                extended.append(_mean_ms(context, large, scheduler, f"extended-{number}", _PODS))
         with relay.running(large) as relayed, _scheduler(large, "relayed", relayed.address) as scheduler:
             _mean_ms(context, large, scheduler, "relayed", _PODS)
             waits = relayed.waits_ms()
@@ -51,8 +53,10 @@ def measure(context, case):
         large.control.check_extenders()
     condition = (f"{_NODES} nodes of {_GPUS} GPUs that KWOK plays, percentageOfNodesToScore 100 in both, QPS 5,000, "
                  f"{_PODS} pods")
-    added, saved = taken["with"] - taken["nominated"], taken["with"] - taken["without"]
-    yield Measured("attempt_ms", case, added, "ms", GOAL, (added,),
+    taken |= {"with": stats.median(extended), "nominated": stats.median(nominated)}
+    added = [with_us - without for with_us, without in zip(extended, nominated)]
+    saved = taken["with"] - taken["without"]
+    yield Measured("attempt_ms", case, stats.median(added), "ms", GOAL, tuple(added),
                    controlled(GOAL, "answers 10 ms late", taken["late"] - taken["nominated"]), condition, taken)
     yield Measured("attempt_ms_beside", case, saved, "ms", Goal(), (saved,), None, condition, taken)
     p99 = stats.percentile(waits, 99)

@@ -179,6 +179,7 @@ class Cluster:
         self.wait_for_servers("https://127.0.0.1:10259/healthz")
         for place in (self, *self.nodes) if self._service_routing else ():
             servers.wait_for(self.setup, place, ["http://127.0.0.1:10256/healthz"], 60.0)
+        self.setup.check()
         for node in self.nodes:
             self.wait_for("node", node.name, true("Ready"))
         self.wait_for("serviceaccount", "default", bool, "default")

@@ -26,7 +26,7 @@ class Setup:
         self.logs.mkdir()
         self.pause = directory / "pause"
         self.certificates = Certificates(directory / "pki", programs.path("openssl"))
-        self._started = []
+        self._started, self._again = [], {}
         subprocess.run([programs.path("gcc"), "-static", "-Os", "-o", str(self.pause),
                         str(Path(__file__).with_name("pause.c"))], check=True)
 
@@ -48,8 +48,12 @@ class Setup:
     def kubeconfig(self, user):
         return self.certificates.directory / f"{user}.kubeconfig"
 
-    def start(self, name, command):
-        """Start a daemon of the cluster; its output goes to log/NAME.log."""
+    def start(self, name, command, again=""):
+        """Start a daemon of the cluster; its output goes to log/NAME.log. `again`: it is started once more where it ends
+        with these words, as an init system would."""
+        self._again.pop(name, None)
+        if again:
+            self._again[name] = again, command
         self.processes.start(name, command, log=self.logs / f"{name}.log",
                              env={"PATH": self.programs.search_path, "HOME": str(self.directory)})
         self._started.append(name)
@@ -64,9 +68,17 @@ class Setup:
 
     def check(self):
         """Failed, with its last words, if a daemon has ended."""
-        for name in self._started:
-            if not self.processes.alive(name):
+        for name in list(self._started):
+            if not self.processes.alive(name) and not self._begin_again(name):
                 raise Failed(f"{name} has ended; its last words: {self.processes.last_words(name)}")
+
+    def _begin_again(self, name):
+        words, command = self._again.pop(name, ("", None))
+        if not words or words not in self.processes.last_words(name):
+            return False
+        self._started.remove(name)
+        self.start(name, command)
+        return True
 
     def run(self, command):
         """A short command of the cluster's; what it prints."""
