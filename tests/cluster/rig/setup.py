@@ -49,8 +49,8 @@ class Setup:
         return self.certificates.directory / f"{user}.kubeconfig"
 
     def start(self, name, command, again=""):
-        """Start a daemon of the cluster; its output goes to log/NAME.log. `again`: it is started once more where it ends
-        with these words, as an init system would."""
+        """Start a daemon of the cluster; its output goes to log/NAME.log. `again`: it is started once more where it
+        ends with these words, as an init system would."""
         self._again.pop(name, None)
         if again:
             self._again[name] = again, command
