@@ -103,6 +103,7 @@ def commands():
     for page in pages():
         if not page.startswith("docs/design/") and page != "CHANGELOG.md":
             for command in commands_in(page, read(page)):
-                found.setdefault(command.text, command)
+                if command.text not in found or not command.inline:
+                    found[command.text] = command
     return [command for text, command in found.items()
             if not command.inline or not any(other.startswith(f"{text} ") for other in found)]
