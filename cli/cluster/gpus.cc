@@ -76,14 +76,12 @@ Places HeldOtherwise(const ClusterFacts& facts) {
 }
 
 Places SharingWithoutMps(const ClusterFacts& facts) {
-  constexpr char kAsConfigured[] = "as configured";  // in the words of deviceplugin/sharing/choice.cc
   Places places;
   for (const json& node : facts.Items("gpu_nodes")) {
     const std::string kind = TextAt(node, {"status", "sharing", "kind"});
     const std::string reason = TextAt(node, {"status", "sharing", "reason"});
     if (kind == "timeslice") places.push_back(NameOf(node) + " shares in time-slices");
-    // Whoever wanted it so has configured it so.
-    if (kind == "exclusive" && reason != kAsConfigured)
+    if (kind == "exclusive" && reason != base::kAsConfigured)
       places.push_back(NameOf(node) + " shares nothing: " + reason);
   }
   return places;

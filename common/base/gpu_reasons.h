@@ -12,5 +12,7 @@ inline constexpr char kInMaintenance[] = "the node is in maintenance";
 inline constexpr char kLibraryMissing[] = "the library is not in it";
 inline constexpr char kLibrarySilent[] = "the library is in it and is not heard of";
 inline constexpr char kSwitchedOff[] = "its mode is off";
+// Why its GPUs are shared as they are: somebody wanted it so.
+inline constexpr char kAsConfigured[] = "as configured";
 
 }  // namespace crossover::base

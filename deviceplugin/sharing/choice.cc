@@ -1,5 +1,7 @@
 #include "deviceplugin/sharing/choice.h"
 
+#include "common/base/gpu_reasons.h"
+
 namespace crossover::deviceplugin {
 
 std::string_view Name(Sharing sharing) {
@@ -21,9 +23,9 @@ SharingChoice ChooseSharing(Sharing wanted, const MpsHistory& mps) {
   switch (wanted) {
     case Sharing::kTimeslice:
     case Sharing::kExclusive:
-      return {wanted, "as configured", ""};
+      return {wanted, base::kAsConfigured, ""};
     case Sharing::kMps:
-      return {wanted, "as configured", mps.alive ? "" : kGone};
+      return {wanted, base::kAsConfigured, mps.alive ? "" : kGone};
     case Sharing::kAuto:
       break;
   }

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cctype>
-#include <chrono>
 
+#include "common/base/clock.h"
 #include "common/base/names.h"
 #include "common/kube/json.h"
 #include "common/logging/log.h"
@@ -22,16 +22,16 @@ constexpr long kUnprocessable = 422;
 constexpr long kTooMany = 429;
 
 // That one cannot be written is so for all, and for long.
-constexpr double kWithoutNominationsS = 60;
-
-double SecondsNow() {
-  const std::chrono::duration<double> now = std::chrono::steady_clock::now().time_since_epoch();
-  return now.count();
-}
+constexpr std::int64_t kWithoutNominationsNs = 60'000'000'000;
 
 bool IsDone(const kube::Response& response) { return response.status >= 200 && response.status < 300; }
 // It was not done; kTooMany is among them.
 bool IsRefused(const kube::Response& response) { return response.status >= 400 && response.status < 500; }
+// Where nothing else is known of what was asked for.
+Result NotDone(const kube::Response& response) {
+  return {.outcome = IsRefused(response) ? Outcome::kRefused : Outcome::kUnknown,
+          .error = response.status == kTooMany ? "the API server is busy" : WhyNot(response)};
+}
 // Perhaps of another pod by now, or of one that is bound.
 bool IsConflict(const kube::Response& response) {
   return response.status == kConflict || response.status == kUnprocessable;
@@ -133,19 +133,17 @@ std::string PathOf(const OwnerRef& owner) {
 // the node keeps its room for a pod that has no place there.
 std::optional<Result> KubeApi::Nominate(const Action& action, const kube::Client::Request& request) {
   const bool clears = action.kind == Action::Kind::kClear;
-  if (!clears && SecondsNow() < nominates_from_s_) return std::nullopt;
+  if (!clears && base::MonotonicNs() < nominates_from_ns_) return std::nullopt;
   const kube::Response response = client_.Send(request);
-  const bool forbidden = response.status == kForbidden;
   // The request that follows says more of pods that are gone, bound, or others by now.
   if (IsDone(response) || IsConflict(response) || response.status == kNotFound) return std::nullopt;
   if (nomination_failures_++ == 0) {
     logging::Warn("gang: schedulers are not told which node to try first, and look at all: " + request.path +
                   ": " + WhyNot(response));
   }
-  if (!clears) nominates_from_s_ = SecondsNow() + kWithoutNominationsS;
-  if (!clears || forbidden) return std::nullopt;
-  return Result{.outcome = IsRefused(response) ? Outcome::kRefused : Outcome::kUnknown,
-                .error = WhyNot(response)};
+  if (!clears) nominates_from_ns_ = base::MonotonicNs() + kWithoutNominationsNs;
+  if (!clears || response.status == kForbidden) return std::nullopt;
+  return NotDone(response);
 }
 
 Result KubeApi::Write(const Action& action) {
@@ -162,12 +160,10 @@ Result KubeApi::Write(const Action& action) {
     return {.outcome = Outcome::kDone, .version = is_pod ? Text(At(metadata, "resourceVersion")) : ""};
   }
   if (response.status == kNotFound) return {.outcome = Outcome::kGone};
-  const bool refused = IsRefused(response);
   // An earlier Binding may have been, of which nobody heard.
-  const bool asks = action.kind == Action::Kind::kBind && refused && response.status != kTooMany;
+  const bool asks = action.kind == Action::Kind::kBind && IsRefused(response) && response.status != kTooMany;
   if (asks || IsConflict(response)) return AfterConflict(action, response);
-  return {.outcome = refused ? Outcome::kRefused : Outcome::kUnknown,
-          .error = response.status == kTooMany ? "the API server is busy" : WhyNot(response)};
+  return NotDone(response);
 }
 
 // It may be that the pod is another one by now, or bound already.

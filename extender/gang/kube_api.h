@@ -47,7 +47,7 @@ class KubeApi : public Api {
   kube::Events events_;
   const std::function<bool()> leads_;
   std::atomic<std::uint64_t> nomination_failures_{0};
-  std::atomic<double> nominates_from_s_{0};
+  std::atomic<std::int64_t> nominates_from_ns_{0};
 };
 
 }  // namespace crossover::extender

@@ -4,12 +4,10 @@ import re
 import subprocess
 
 from benchmarks.processes import Failed, dying_with_parent
+from tests.cluster.gang_lives import job_of
 from tests.cluster.rig.versions import TREE
 from tests.docs.commands import commands
 
-# What the page of switches says that `helm upgrade` stands for there.
-_UPGRADE = ("helm upgrade crossover charts/crossover --namespace crossover-system --reset-then-reuse-values "
-            "--wait=legacy")
 # Until somebody ends them: what they have said by then is looked at.
 _ENDLESS, _LISTENED_S = re.compile(r" --follow\b"), 3.0
 _PATIENCE_S = 150.0
@@ -34,7 +32,7 @@ class Documented:
         return done
 
     def filled(self, text):
-        text = re.sub("^helm upgrade (?=--set)", f"{_UPGRADE} ", text)
+        text = re.sub("^helm upgrade (?=--set)", f"{_upgrade()} ", text)
         text = re.sub(r"\b(gang|job) NAME", r"\1 JOB", text)
         return re.sub(r"\b[A-Z]+\b", lambda word: self._names.get(word.group(), word.group()), text)
 
@@ -51,11 +49,16 @@ class Documented:
         return done.stdout
 
 
+def _upgrade():
+    """What `helm upgrade` stands for on the page of switches: the command of upgrades as it is."""
+    return next(command.text for command in commands() if command.text.startswith("helm upgrade crossover")
+                and not command.inline)
+
+
 def names_for(release, pod, folder):
     """For a pod of a job that shares."""
     node = pod["spec"]["nodeName"]
     daemon = next(each["metadata"]["name"] for each in release.pods("deviceplugin")
                   if each["spec"]["nodeName"] == node and not each["metadata"].get("deletionTimestamp"))
-    job = pod["metadata"]["labels"]["batch.kubernetes.io/job-name"]
     return {"NAME": pod["metadata"]["name"], "NAMESPACE": pod["metadata"]["namespace"], "NODE": node, "POD": daemon,
-            "JOB": job, "FOLDER": str(folder / "bundle"), "REVISION": "1"}
+            "JOB": job_of(pod), "FOLDER": str(folder / "bundle"), "REVISION": "1"}

@@ -11,6 +11,7 @@ from tools import matrix
 _ALL = len(matrix.TESTS)
 _ALL_PASSED = f": passed ({_ALL} of {_ALL}, "
 
+
 class Matrix(unittest.TestCase):
     def run_with(self, *arguments, failing=()):
         """(exit code, what it said, the combinations that it took), where some (combination, test) fail."""
