@@ -12,7 +12,7 @@ from tests.cluster.gang_cluster import FAKE, POOL, GangCluster
 from tests.cluster.gang_plays import Arrivals, fills
 from tests.cluster.gangs import ANNOTATED
 
-_NODES, _GPUS, _AT_A_TIME, _LEASE_S = 8, 4, 16, 3
+_NODES, _GPUS, _AT_A_TIME, _LEASE_S = 16, 4, 32, 3
 _SIZES, _RUNS_S = (1, 1, 2, 2, 4), (0.1, 0.5)
 _WARM_UP = 1 / 3  # of the gangs; libraries, caches and the heap have their size then
 _COMPARED = 1 / 5  # of those after it: the median at their beginning and at their end
