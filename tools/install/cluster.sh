@@ -6,6 +6,9 @@
 #     instead names Debian's packages: what they hold is unpacked, nothing is installed;
 #   - kwok-VERSION: nodes that are objects alone, by the thousand; built likewise;
 #   - helm-VERSION, built likewise: what installs charts/crossover, and renders manifests/ from it;
+#   - kubeconform-VERSION, built likewise: it holds what the chart makes against schemas;
+#   - definitions-1: the custom resources of others that the chart can make (Prometheus' operator, cert-manager), from
+#     the files of their modules;
 #   - device-manager-VERSION: the device manager of a kubelet alone (tests/kubelet), of the version below;
 #   - cluster-debian-12: etcd, runc and the CNI plugins, from the packages of tools/install/cluster-debian-12.txt;
 #     the others of that list are installed, which needs root.
@@ -29,6 +32,7 @@ readonly containerd_default=2.3.7
 readonly cache=${CROSSOVER_CACHE:-$HOME/.cache/crossover}
 readonly kwok_default=0.8.0
 readonly helm_default=4.3.1
+readonly kubeconform_default=0.8.0
 readonly packages=$here/cluster-debian-12.txt
 readonly unpacked=$cache/cluster-debian-12
 
@@ -39,6 +43,16 @@ readonly containerd_programs=(containerd containerd-shim-runc-v2 ctr)
 readonly containerd_module=github.com/containerd/containerd/v2
 readonly kwok_module=sigs.k8s.io/kwok
 readonly helm_module=helm.sh/helm/v4
+readonly kubeconform_module=github.com/yannh/kubeconform
+readonly definitions=$cache/definitions-1
+# Module, its checksum, and the files wanted of it; where this changes, so does the number of the folder above.
+readonly foreign=(
+  "github.com/prometheus-operator/prometheus-operator@v0.85.0 h1:M5xLCLEoaW2IJfnuCwFzzpL+jSVQu3KGT84Pye+fW8s=
+   example/prometheus-operator-crd/monitoring.coreos.com_podmonitors.yaml
+   example/prometheus-operator-crd/monitoring.coreos.com_prometheusrules.yaml"
+  "github.com/cert-manager/cert-manager@v1.21.2 h1:UWgoYM+KLNtRlqmoWOKjKBOBUPVHeepQ6/ac3ERJW68=
+   deploy/crds/cert-manager.io_certificates.yaml deploy/crds/cert-manager.io_issuers.yaml"
+)
 go_tags="no_btrfs no_devmapper no_zfs no_aufs"  # go_modules.sh builds with them
 
 # shellcheck source=tools/install/debian.sh
@@ -127,6 +141,31 @@ build_device_manager() {
   rm -rf "$out" && mv "$work" "$out"
 }
 
+# What kinds of other projects look like; their programs are not here.
+take_definitions() {
+  local module sum files file found
+  [[ ! -e $definitions && $mode != --pin ]] || return 0
+  if [[ $mode == --check ]]; then
+    say "missing: $definitions (tools/install.sh --cluster makes it)"
+    return 1
+  fi
+  find_go || return 1
+  say "taking definitions of others into $definitions"
+  rm -rf "$definitions.part" && mkdir -p "$definitions.part" && cd "$definitions.part" || return 1
+  for module in "${foreign[@]}"; do
+    read -r -d '' module sum files <<< "$module" || true
+    found=$(go mod download -json "$module") || { say "failed: go mod download $module: $found"; return 1; }
+    if [[ $(sed -n 's/.*"Sum": "\(.*\)".*/\1/p' <<< "$found") != "$sum" ]]; then
+      say "$module is not what it was: its checksum is another than $sum"
+      return 1
+    fi
+    for file in $files; do
+      cp "$(sed -n 's/.*"Dir": "\(.*\)".*/\1/p' <<< "$found")/$file" . || return 1
+    done
+  done
+  chmod u+w ./* && mv "$definitions.part" "$definitions"
+}
+
 install_containerd() {
   local list=$here/containerd-$containerd_version/debian-12.txt names
   if [[ ! -e $list ]]; then
@@ -153,6 +192,8 @@ build_all() {
   build kwok "$kwok_default" "$kwok_module" "" "$kwok_module/cmd/kwok" || return 1
   build helm "$helm_default" "$helm_module" "-X $helm_module/internal/version.version=v$helm_default" \
     "$helm_module/cmd/helm" || return 1
+  build kubeconform "$kubeconform_default" "$kubeconform_module" "" "$kubeconform_module/cmd/kubeconform" || return 1
+  take_definitions || return 1
   build_device_manager
 }
 

@@ -22,9 +22,10 @@ class Programs:
             self._containerd /= "usr/bin"  # a package of Debian's, unpacked
         self._kwok = cache / ("kwok-" + versions.default("kwok"))
         self._helm = cache / ("helm-" + versions.default("helm"))
-        self._folders = [self._kube, self._containerd, self._kwok, self._helm, unpacked / "usr/bin",
-                         unpacked / "usr/sbin", *map(Path, os.environ.get("PATH", "").split(":")), Path("/usr/sbin"),
-                         Path("/sbin")]
+        self._kubeconform = cache / ("kubeconform-" + versions.default("kubeconform"))
+        self._folders = [
+            self._kube, self._containerd, self._kwok, self._helm, self._kubeconform, unpacked / "usr/bin",
+            unpacked / "usr/sbin", *map(Path, os.environ.get("PATH", "").split(":")), Path("/usr/sbin"), Path("/sbin")]
         self._cni = [unpacked / "usr/lib/cni", Path("/opt/cni/bin"), Path("/usr/lib/cni")]
         self.check()
 
@@ -48,7 +49,8 @@ class Programs:
         """Refused, with the names of all that is missing."""
         built = {self._kube: ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kube-proxy", "kubelet",
                               "kubectl"), self._containerd: ("containerd", "containerd-shim-runc-v2", "ctr"),
-                 self._kwok: ("kwok",), self._helm: ("helm",)}
+                 self._kwok: ("kwok",), self._helm: ("helm",),
+                 self._kubeconform: ("kubeconform",)}
         missing = [str(folder / name) for folder, names in built.items() for name in names
                    if not os.access(folder / name, os.X_OK)]
         missing += [name for name in ("etcd", "runc", "promtool", "openssl", "gcc", "ip", "mount", "nsenter", "setpriv",

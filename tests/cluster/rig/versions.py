@@ -34,6 +34,12 @@ def default(name):
     return re.search(rf"{name}_default=([0-9.]+)", installer).group(1)
 
 
+def definitions():
+    """The folder of what kinds of other projects look like."""
+    installer = (_INSTALL / "cluster.sh").read_text(encoding="utf-8")
+    return cache() / re.search(r"definitions=\$cache/(.*)", installer).group(1)
+
+
 def has_cdi(containerd_version):
     """Whether this containerd gives containers CDI devices."""
     return not any(begins(containerd_version, old) for old in _WITHOUT_CDI)
