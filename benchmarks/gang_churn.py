@@ -14,6 +14,7 @@ from tests.cluster.gangs import ANNOTATED
 
 _NODES, _GPUS, _AT_A_TIME, _LEASE_S = 16, 4, 32, 3
 _SIZES, _RUNS_S = (1, 1, 2, 2, 4), (0.1, 0.5)
+_HASTE = ("--kube-api-qps", "500", "--kube-api-burst", "1000")  # as they are, Job's controller has three gangs a second
 _WARM_UP = 1 / 3  # of the gangs; libraries, caches and the heap have their size then
 _COMPARED = 1 / 5  # of those after it: the median at their beginning and at their end
 _LOOK_EVERY = 10  # gangs
@@ -149,4 +150,5 @@ def _objects(world):
 
 
 def _world(build):
-    return GangCluster(build, _NODES, _GPUS, control={"replicas": 2, "lease_s": _LEASE_S, "webhook": True})
+    return GangCluster(build, _NODES, _GPUS, control={"replicas": 2, "lease_s": _LEASE_S, "webhook": True},
+                       controllers=_HASTE)
