@@ -12,8 +12,9 @@ from pathlib import Path
 from benchmarks import pairs
 from benchmarks.commands import Build
 from benchmarks.processes import Failed
+from tests.cluster import kubectl_plugin
 from tests.cluster.node_daemon import NodeDaemons
-from tests.cluster.pods import SLOT, with_slots
+from tests.cluster.pods import MARKED, SLOT, with_slots
 from tests.cluster.rig import Cluster, phase
 from tests.cluster.software_gpus import SoftwareGpus
 
@@ -81,6 +82,12 @@ class NodeCase(unittest.TestCase):
         self.await_true(lambda: any(reason in line for line in self.cluster.events(namespace, about)),
                         f"no event {reason} of {about}")
 
+    def wait_for_doctor(self, check, verdict):
+        """Until `kubectl crossover doctor` has this verdict of what it checks."""
+        def so():
+            return kubectl_plugin.findings(self.cluster, self.build)[check]["verdict"] == verdict
+        self.await_true(so, f"the doctor does not find {check}: {verdict}")
+
     def wait_for_slots(self, allocatable, capacity=4):
         def so(node):
             status = node["status"]
@@ -98,7 +105,8 @@ class NodeCase(unittest.TestCase):
         """A pod of a gang that was assigned a GPU."""
         pod = with_slots(name, SHELL, ["/bin/sleep", "1000"], self.node.name)
         assignment = json.dumps({"containers": {"main": [uuid]}})
-        pod["metadata"]["annotations"] = {"crossover.dev/gang": gang, "crossover.dev/assignment": assignment}
+        pod["metadata"] |= {"labels": MARKED, "annotations": {"crossover.dev/gang": gang,
+                                                              "crossover.dev/assignment": assignment}}
         return pod
 
     def run_with_slot(self, name, gang, uuid):

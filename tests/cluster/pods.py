@@ -1,6 +1,7 @@
 """Pods for tests."""
 
 SLOT = "crossover.dev/slot"
+MARKED = {"crossover.dev/managed": "true"}  # the label that the webhook puts on what it lets in
 
 
 def restricted(name, image, command, node=None, **more):

@@ -8,6 +8,7 @@ import subprocess
 
 from benchmarks import logs
 from benchmarks.processes import Failed, dying_with_parent
+from tests.cluster.built_images import NAMES, BuiltImages
 from tests.cluster.rig.versions import TREE
 
 NAMESPACE = "crossover-system"
@@ -30,20 +31,33 @@ class Release:
     def __init__(self, cluster, build, gpus):
         self._cluster, self._build, self._gpus = cluster, build, gpus
 
-    def prepare(self):
-        """What is there before anybody installs: namespace, images, drivers."""
+    def prepare(self, next_version=None):
+        """What is there before anybody installs: namespace, images, drivers. `next_version`: the images are those of
+        docker/, the node daemon's by this tag, too; else they hold the programs and what these need, and no base
+        system, which takes less."""
         cluster, build = self._cluster, self._build
         cluster.kubectl("create", "namespace", NAMESPACE)
         cluster.kubectl("label", "namespace", NAMESPACE, "pod-security.kubernetes.io/enforce=privileged")
-        cluster.image_of(f"{REGISTRY}/crossover-extender:{VERSION}",
-                         {"/usr/bin/crossover-extender": build.program("crossover-extender")})
-        self.add_daemon(VERSION, build.library)
+        if next_version:
+            self._load_built(next_version)
+        else:
+            cluster.image_of(f"{REGISTRY}/crossover-extender:{VERSION}",
+                             {"/usr/bin/crossover-extender": build.program("crossover-extender")})
+            self.add_daemon(VERSION, build.library)
         cluster.image_of(f"{REGISTRY}/kube-scheduler:v{cluster.setup.programs.kube_version}",
                          {"/usr/bin/kube-scheduler": cluster.setup.programs.path("kube-scheduler")})
         for number, node in enumerate(cluster.nodes):
             self._gpus.install(number, node)
             self._install_driver(number, node)
             cluster.kubectl("label", "node", node.name, "nvidia.com/gpu.present=true")
+
+    def _load_built(self, next_version):
+        folder = self._cluster.directory / "built"
+        folder.mkdir()
+        images = BuiltImages(self._build.top, REGISTRY, VERSION, folder)
+        for image, tag in (*((image, VERSION) for image in NAMES), ("deviceplugin", next_version)):
+            self._cluster.load_image(images.archive(image, tag))
+        shutil.rmtree(folder)
 
     def add_daemon(self, tag, library):
         """An image of the node daemon that brings this library."""

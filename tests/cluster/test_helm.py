@@ -25,7 +25,7 @@ from tests.docs.commands import commands
 
 _TEAM = "team"
 _SHELL = "crossover.test/shell:1"
-_NEXT = "0.1.1"  # an image of the node daemon by another name, as a release has it that follows
+_NEXT = "0.1.1"  # the image of the node daemon by another name, as a release has it that follows
 _KEY = "digits"  # all jobs here are one training: the first is learnt alone, those after it share
 _SHAPE = pairs.Shape(0.6, compute_ms=20.0, iterations=150, warm_up=40)
 _TRIES = 3  # the best of which counts: two cores play two nodes and a control plane
@@ -55,8 +55,7 @@ class Helm(unittest.TestCase):
         cls.addClassCleanup(cls.cluster.__exit__)
         cls.gpus = SoftwareGpus(cls.cluster, _SHAPE.machine(), build.gpu_libraries)
         cls.release = Release(cls.cluster, build, cls.gpus)
-        cls.release.prepare()
-        cls.release.add_daemon(_NEXT, build.library)
+        cls.release.prepare(_NEXT)
         cls.cluster.namespace(_TEAM)
         load_image(cls.cluster, build, Path(os.environ["TRAINER_DATA"]))
         cls.cluster.image_of(_SHELL, {"/bin/sleep": "/bin/sleep"})

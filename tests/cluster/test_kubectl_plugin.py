@@ -2,12 +2,12 @@
 
 import json
 import os
-import subprocess
 import time
 import unittest
 from pathlib import Path
 
-from benchmarks.processes import dying_with_parent
+from benchmarks.commands import Build
+from tests.cluster import kubectl_plugin
 from tests.cluster.pods import restricted
 from tests.cluster.rig import Cluster, true
 
@@ -24,7 +24,7 @@ class KubectlPlugin(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        cls.bin = Path(os.environ["BUILD"]) / "bin"
+        cls.build = Build(Path(os.environ["BUILD"]))
         cls.cluster = Cluster(nodes=1)
         cls.cluster.__enter__()
         cls.addClassCleanup(cls.cluster.__exit__)
@@ -36,8 +36,8 @@ class KubectlPlugin(unittest.TestCase):
             cls.cluster.kubectl("wait", "--for=condition=Established", f"crd/{crd}.crossover.dev")
         config = cls.cluster.directory / "standalone.yaml"
         config.write_text(_CONFIG, encoding="utf-8")
-        cls.cluster.image_of(_IMAGE, {"/usr/bin/crossover-deviceplugin": cls.bin / "crossover-deviceplugin",
-                                      "/usr/bin/crossover": cls.bin / "crossover", "/etc/crossover.yaml": config})
+        cls.cluster.image_of(_IMAGE, {"/usr/bin/crossover-deviceplugin": cls.build.daemon,
+                                      "/usr/bin/crossover": cls.build.cli, "/etc/crossover.yaml": config})
         for name in (_HOME, _TEAM):
             cls.cluster.namespace(name)
         pod = restricted("daemon", _IMAGE, ["/usr/bin/crossover-deviceplugin", "--standalone", "--config",
@@ -60,15 +60,8 @@ class KubectlPlugin(unittest.TestCase):
                                       "sharing": {"kind": "mps", "reason": ""},
                                       "gpus": [{"uuid": "GPU-1", "slots": 2, "healthy": True, "holders": [], **gpu}]}})
 
-    def kubectl(self, *words, user="admin", path=None):
-        """kubectl with the plugin on its PATH, as a user would call it."""
-        setup = self.cluster.setup
-        programs = [self.bin, Path(setup.programs.path("kubectl")).parent, *([path] if path else [])]
-        environment = {**os.environ, "PATH": ":".join([*map(str, programs), os.environ["PATH"]]),
-                       "KUBECONFIG": str(setup.kubeconfig(user)),
-                       "KUBECACHEDIR": str(setup.directory / "kubectl-cache")}
-        return subprocess.run(dying_with_parent(self.cluster.enter(["kubectl", *words], ("net",))), env=environment,
-                              capture_output=True, text=True, timeout=120, check=False)
+    def kubectl(self, *words, **options):
+        return kubectl_plugin.kubectl(self.cluster, self.build, *words, **options)
 
     def plugin(self, *words, code=0, user="admin"):
         done = self.kubectl("crossover", *words, user=user)
@@ -76,8 +69,7 @@ class KubectlPlugin(unittest.TestCase):
         return done.stdout + (done.stderr if code else "")
 
     def findings(self, **options):
-        report = json.loads(self.plugin("doctor", "-o", "json", code=1, **options))
-        return {check["name"]: check for check in report["checks"]}
+        return kubectl_plugin.findings(self.cluster, self.build, **options)
 
     def test_top_asks_the_daemon_in_its_pod(self):
         answer = json.loads(self.plugin("top", "-o", "json"))

@@ -7,7 +7,7 @@ import unittest
 
 from tests.cluster.node_case import NAMESPACE, NodeCase
 from tests.cluster.node_daemon import MpsDaemon
-from tests.cluster.pods import with_slots
+from tests.cluster.pods import MARKED, with_slots
 from tests.cluster.rig import gone, phase
 
 _USER = "crossover.test/gpu-user:1"
@@ -39,9 +39,9 @@ class Mps(NodeCase):
         pod = with_slots(name, _USER, ["/usr/bin/gpu_user", "0", *arguments], self.node.name)
         pod["spec"]["securityContext"] |= {"runAsUser": user}
         pod["spec"]["terminationGracePeriodSeconds"] = grace_s
-        pod["metadata"]["annotations"] = {
-            "crossover.dev/gang": name,
-            "crossover.dev/assignment": json.dumps({"containers": {"main": [self.gpus.uuids(0)[0]]}})}
+        assignment = json.dumps({"containers": {"main": [self.gpus.uuids(0)[0]]}})
+        pod["metadata"] |= {"labels": MARKED, "annotations": {"crossover.dev/gang": name,
+                                                              "crossover.dev/assignment": assignment}}
         self.cluster.kubectl("create", "--namespace", NAMESPACE, "--filename", "-", input=json.dumps(pod))
         self.cluster.wait_for("pod", name, phase("Running", "Failed"), NAMESPACE)
 
@@ -58,9 +58,11 @@ class Mps(NodeCase):
         self.start_user("foreign", user=1234)
         self.await_true(lambda: "of user 1234 waits" in self.mps.said(), "the other user does not wait")
         self.assertFalse(self.works("foreign"))
+        self.wait_for_doctor("uid_clash_under_mps", "fail")
         self.cluster.kubectl("delete", "pod", "first", "--namespace", NAMESPACE, "--wait=false")
         self.wait_until_it_works("foreign")
         self.cluster.wait_for("gpunode", self.node.name, lambda n: n["status"]["sharing"].get("servedUser") == 1234)
+        self.wait_for_doctor("uid_clash_under_mps", "ok")
 
     def test_a_pod_that_is_killed_leaves_its_neighbour_alone(self):
         """Its client is ended through MPS shortly before; else the server would take the neighbour along."""

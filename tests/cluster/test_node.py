@@ -57,6 +57,7 @@ class Node(NodeCase):
         self.assertIn("crossover_gang_collisions 0", self.get("/metrics")[1].splitlines())
         self.assertIn(f"{NAMESPACE}/pod-2/main has {other} and was assigned {wanted}", self.daemons.said(self.node))
         self.wait_for_event("pod-2", "OtherGpus", NAMESPACE)
+        self.wait_for_doctor("other_gpus", "warn")
         self.delete_pods()
         self.wait_for_metric("crossover_assignment_drifts 0")
 
@@ -67,6 +68,7 @@ class Node(NodeCase):
         self.assertIn(f"has several ranks of gang {NAMESPACE}/one: {NAMESPACE}/rank-0, {NAMESPACE}/rank-1",
                       self.daemons.said(self.node))
         self.wait_for_event("rank-1", "TwoRanksOnOneGpu", NAMESPACE)
+        self.wait_for_doctor("gang_collisions", "fail")
         self.wait_for_metric(f'crossover_gpu_held{{gpu_uuid="{self.gpus.uuids(0)[0]}"}} 1')
         self.delete_pods()
         self.wait_for_metric("crossover_gang_collisions 0")

@@ -30,8 +30,10 @@ class Owner(NodeCase):
         self.wait_for_metric(f'crossover_gpu_healthy{{gpu_uuid="{ours}"}} 1')
         self.wait_for_words(f"gpu {shared} is withheld: another device plugin gives it out, as nvidia.com/gpu")
         self.wait_for_event(self.node.name, "SlotsWithheld", "default")
+        self.wait_for_doctor("two_owners", "fail")
         self.cluster.processes.stop(["other-plugin"])
         self.wait_for_slots(4)
+        self.wait_for_doctor("two_owners", "ok")
 
     def test_gpus_that_pods_have_from_another_plugin_are_withheld_until_these_are_gone(self):
         shared = self.gpus.uuids(0)[1]
@@ -61,8 +63,10 @@ class Owner(NodeCase):
             env=self.gpus.environment(0), log=self.cluster.setup.logs / "gpu-user.log")
         self.wait_for_slots(2)
         self.wait_for_metric(f'crossover_gpu_used_by_others{{gpu_uuid="{uuid}"}} 1')
+        self.wait_for_doctor("used_by_others", "fail")
         self.cluster.processes.stop(["gpu-user"])
         self.wait_for_slots(4)
+        self.wait_for_doctor("used_by_others", "ok")
         self.wait_for_metric(f'crossover_gpu_used_by_others{{gpu_uuid="{uuid}"}} 0')
 
     def profile(self, gang):
@@ -89,6 +93,7 @@ class Owner(NodeCase):
             self.wait_for_metric(f'crossover_gpu_held{{gpu_uuid="{uuid}"}} 1')
         silent = job.pod(0)["metadata"]["name"]
         self.wait_for_event(silent, "TakesNoPart", NAMESPACE)
+        self.wait_for_doctor("silent_library", "fail")
         told = f"no turns are taken on gpu {first}: pod {NAMESPACE}/{silent} uses it and takes no part"
         self.await_true(lambda: f"Pod/mate NeighbourTakesNoPart: {told}" in self.cluster.events(NAMESPACE, "mate"),
                         "its neighbour is not told")
@@ -103,6 +108,7 @@ class Owner(NodeCase):
         self.await_true(lambda: "step_alone_ms" in self.profile(f"{_OTHERS}/beside"), "nothing is learned again")
         self.cluster.kubectl("delete", "job", "beside", "--namespace", _OTHERS, "--now")
         self.wait_for_metric(f'crossover_gpu_held{{gpu_uuid="{self.gpus.uuids(0)[0]}"}} 0')
+        self.wait_for_doctor("silent_library", "ok")
 
 
 if __name__ == "__main__":

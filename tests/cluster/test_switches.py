@@ -80,6 +80,7 @@ class Switches(NodeCase):
         self.wait_for_metric('crossover_node_mode{mode="off"} 1')
         self.wait_for_metric("crossover_maintenance 1")
         self.wait_for_event(self.node.name, "SlotsWithheld", "default")
+        self.wait_for_doctor("maintenance", "warn")
         self.assertEqual(self.cluster.get("pod", "stays", NAMESPACE)["status"]["phase"], "Running")
         self.cluster.wait_for("gpunode", self.node.name, lambda n: n["status"]["maintenance"])
         self.annotate("node", self.node.name, maintenance=None)
