@@ -26,10 +26,18 @@ std::string Describe(const Member& member) {
 
 }  // namespace
 
-Arbiter::Entry::Entry(const std::shared_ptr<const GpuInfo>& info, const LiveSettings& live, Policy policy,
+Arbiter::Entry::Entry(const std::shared_ptr<const GpuInfo>& info, const LiveSettings& live,
                       Observer* observer, Liveness::OnDead on_dead)
-    : gpu(info, live.turn, policy, observer), liveness(*info->page, std::move(on_dead)) {
+    : gpu(info, live.turn, live.policy, observer), liveness(*info->page, std::move(on_dead)) {
+  Apply(live);
+}
+
+void Arbiter::Entry::Apply(const LiveSettings& live) {
+  gpu.set_policy(live.policy);
+  gpu.set_held(live.held.contains(gpu.info().uuid));
   gpu.set_guard(live.guard);
+  gpu.set_settings(live.turn);
+  next_poll = 0;
 }
 
 Arbiter::Arbiter(const Settings& settings, Observer* observer, const ProfileSource* profiles,
@@ -152,17 +160,7 @@ void Arbiter::HandleMail() {
 
 void Arbiter::Apply(LiveSettings settings) {
   settings_.live = std::move(settings);
-  for (auto& [key, entry] : gpus_) {
-    entry->gpu.set_policy(PolicyOn(entry->gpu.info().uuid));
-    entry->gpu.set_guard(settings_.live.guard);
-    entry->gpu.set_settings(settings_.live.turn);
-    entry->next_poll = 0;
-  }
-}
-
-Policy Arbiter::PolicyOn(const std::string& uuid) const {
-  const LiveSettings& live = settings_.live;
-  return live.held.contains(uuid) ? Stricter(live.policy, Policy::kObserve) : live.policy;
+  for (auto& [key, entry] : gpus_) entry->Apply(settings_.live);
 }
 
 // Whoever may not stay is told why, and asks again.
@@ -247,7 +245,7 @@ Arbiter::Entry* Arbiter::FindOrMake(const std::string& uuid, const std::string& 
   info->key = key;
   info->page = Page::Create(refusal);
   if (info->page == nullptr) return nullptr;
-  auto entry = std::make_unique<Entry>(std::move(info), settings_.live, PolicyOn(uuid), observer_,
+  auto entry = std::make_unique<Entry>(std::move(info), settings_.live, observer_,
                                        [this](std::uint64_t id) { mailbox_.PutDead(id); });
   return gpus_.emplace(key, std::move(entry)).first->second.get();
 }

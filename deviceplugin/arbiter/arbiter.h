@@ -55,8 +55,9 @@ class Arbiter : private Reception::Desk {
 
  private:
   struct Entry {
-    Entry(const std::shared_ptr<const GpuInfo>& info, const LiveSettings& live, Policy policy,
-          Observer* observer, Liveness::OnDead on_dead);
+    Entry(const std::shared_ptr<const GpuInfo>& info, const LiveSettings& live, Observer* observer,
+          Liveness::OnDead on_dead);
+    void Apply(const LiveSettings& live);
     Gpu gpu;
     Liveness liveness;
     turn::Time next_poll = 0;
@@ -82,7 +83,6 @@ class Arbiter : private Reception::Desk {
   void HandleMail();
   void Apply(LiveSettings settings);
   void ReviewAll();
-  Policy PolicyOn(const std::string& uuid) const;
   void OpenGatesAndWait();
   void Log(LogLevel level, std::string line) { observer_->OnLog(level, std::move(line)); }
 

@@ -154,7 +154,8 @@ void Gpu::ApplyMode(turn::Time now) {
   }
   turnstile_.SetTurnsLast(turns_last);
   promises_.SetTurnsLast(turns_last);
-  crossover_mode mode = ModeFor(policy_, {phases.data(), count}, !turns_last && Measure());
+  const Policy policy = held_ ? Stricter(policy_, Policy::kObserve) : policy_;
+  crossover_mode mode = ModeFor(policy, {phases.data(), count}, !turns_last && !held_ && Measure());
   turn::Guard::Plan plan;
   if (mode == CROSSOVER_MODE_GATE && Guarded()) {
     // In a slice of its own such a job would keep the GPU while it waits for a rank that does not have its

@@ -43,6 +43,9 @@ class Gpu {
 
   // All live, in force from the next Poll.
   void set_policy(Policy policy) { policy_ = policy; }
+  // `held`: somebody on it takes no part. No turns are taken then, and nothing is measured, as that would be
+  // wrong.
+  void set_held(bool held) { held_ = held; }
   void set_guard(bool on) { guarded_ = on; }
   void set_settings(const turn::Settings& settings) { turnstile_.set_settings(settings); }
 
@@ -86,6 +89,7 @@ class Gpu {
   turn::Stats told_;  // last
   crossover_mode mode_ = CROSSOVER_MODE_OBSERVE;
   Policy policy_;
+  bool held_ = false;
   Observer* observer_;
 };
 

@@ -106,6 +106,25 @@ class Profiles(unittest.TestCase):
         self.assertEqual(clients(top)[0]["alone"]["source"], "remembered")
         self.assertEqual(top["jobs"][0]["profile"]["step_alone_ms"]["source"], "remembered")
 
+    def test_mode_observe_measures_who_is_alone_and_keeps_nobody_from_anything(self):
+        node = self.node()
+        node.ask("mode", "observe")
+        node.start_job("alpha")
+
+        def measured(top):
+            profiles = [job.get("profile", {}) for job in top["jobs"]]
+            return len(clients(top)) == 2 and all(
+                "away_ms" in profile and is_near(profile, "compute_ms", COMPUTE_MS, 0.9, 2) for profile in profiles
+            ) and {client["mode"] for client in clients(top)} == {"observe"}
+        turns = {client["rank"]: client["turns"] for client in clients(node.await_top(measured))}
+        self.assertGreater(min(turns.values()), 0, "with itself")
+        node.start_job("beta")
+        top = node.await_top(lambda top: len(clients(top)) == 4 and all(
+            client["learned"] and "step_ms" in client for client in clients(top)))
+        self.assertEqual({client["mode"] for client in clients(top)}, {"observe"})
+        for client in clients(top):
+            self.assertEqual(client["turns"], turns[client["rank"]] if client["gang"] == "alpha" else 0)
+
     def test_a_daemon_that_stops_keeps_what_it_learned(self):
         node = self.node()
         node.start_job("alpha")

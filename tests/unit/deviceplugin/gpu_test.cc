@@ -34,6 +34,7 @@ class GpuTest : public ::testing::Test {
     const auto joined = gpu_->Join(member, now_);
     return std::get<std::shared_ptr<const Member>>(joined)->slot;
   }
+  void MeasureOneThatIsAlone();
   turn::SlotIndex JoinLocked(const std::string& gang) {
     const turn::SlotIndex slot = Join(gang);
     Slot(slot).phase = CROSSOVER_PHASE_LOCKED;
@@ -233,8 +234,7 @@ TEST_F(GpuTest, AnOffenderEndsTheTakingOfTurnsUntilItLeaves) {
   EXPECT_EQ(Slot(b).mode, CROSSOVER_MODE_GATE);
 }
 
-TEST_F(GpuTest, WhoIsAloneAndUnknownIsMeasured) {
-  known_ = {};
+void GpuTest::MeasureOneThatIsAlone() {
   const turn::SlotIndex a = Join("a");
   Poll();
   EXPECT_EQ(Slot(a).mode, CROSSOVER_MODE_OBSERVE) << "it is still learning";
@@ -251,16 +251,33 @@ TEST_F(GpuTest, WhoIsAloneAndUnknownIsMeasured) {
   EXPECT_EQ(Slot(a).mode, CROSSOVER_MODE_OBSERVE);
 }
 
-TEST_F(GpuTest, NobodyIsMeasuredInTimeSlicesOrWhereNoTurnsAreTaken) {
+TEST_F(GpuTest, WhoIsAloneAndUnknownIsMeasured) {
+  known_ = {};
+  MeasureOneThatIsAlone();
+}
+
+TEST_F(GpuTest, WhereNobodyTakesTurnsWithOthersTheyAreMeasuredToo) {
+  known_ = {};
+  gpu_->set_policy(Policy::kObserve);
+  MeasureOneThatIsAlone();
+  JoinLocked("b");
+  Poll();
+  EXPECT_EQ(Slot(0).mode, CROSSOVER_MODE_OBSERVE) << "two are nobody's to measure";
+}
+
+TEST_F(GpuTest, NobodyIsMeasuredInTimeSlicesOrWhereSomebodyTakesNoPart) {
   known_ = {};
   const turn::SlotIndex a = JoinLocked("a");
   Slot(a).turns_last = 1;
   Poll();
   EXPECT_EQ(Slot(a).mode, CROSSOVER_MODE_OBSERVE);
   Slot(a).turns_last = 0;
-  gpu_->set_policy(Policy::kObserve);
+  gpu_->set_held(true);
   Poll();
   EXPECT_EQ(Slot(a).mode, CROSSOVER_MODE_OBSERVE);
+  gpu_->set_held(false);
+  Poll();
+  EXPECT_EQ(Slot(a).mode, CROSSOVER_MODE_GATE) << "the control";
 }
 
 // From profiles: at once.

@@ -34,6 +34,16 @@ TEST(ModeRuleTest, APhaseThatDoesNotExistCountsAsLearning) {
   EXPECT_EQ(ModeFor(Policy::kEnforce, Phases{kTaking, 0xffffffffu}), CROSSOVER_MODE_OBSERVE);
 }
 
+TEST(ModeRuleTest, OneThatIsAloneIsMeasuredUnlessAllIsOff) {
+  for (const Policy policy : {Policy::kEnforce, Policy::kObserve}) {
+    EXPECT_EQ(ModeFor(policy, Phases{kLocked}, true), CROSSOVER_MODE_GATE);
+    EXPECT_EQ(ModeFor(policy, Phases{kLearning}, true), CROSSOVER_MODE_OBSERVE);
+    EXPECT_EQ(ModeFor(policy, Phases{}, true), CROSSOVER_MODE_OBSERVE);
+  }
+  EXPECT_EQ(ModeFor(Policy::kObserve, Phases{kLocked, kLocked}, true), CROSSOVER_MODE_OBSERVE);
+  EXPECT_EQ(ModeFor(Policy::kOff, Phases{kLocked}, true), CROSSOVER_MODE_OFF);
+}
+
 TEST(ModeRuleTest, TheSwitchOutranksThePhases) {
   for (const Phases& phases : {Phases{}, Phases{kTaking}, Phases{kTaking, kTaking}}) {
     EXPECT_EQ(ModeFor(Policy::kObserve, phases), CROSSOVER_MODE_OBSERVE);
