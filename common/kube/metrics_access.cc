@@ -1,5 +1,6 @@
 #include "common/kube/metrics_access.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -17,11 +18,18 @@ constexpr int kMostAsking = 2;
 constexpr std::string_view kBearer = "Bearer ";
 constexpr int kOk = 200, kWho = 401, kMayNot = 403, kNobodyKnows = 503;
 
+// A header has any bytes; one that is no token of ours is nobody's, and is asked of nobody.
+bool MayBeToken(const std::string& text) {
+  constexpr char kFirst = '!', kLast = '~';
+  return !text.empty() &&
+         std::all_of(text.begin(), text.end(), [](char c) { return c >= kFirst && c <= kLast; });
+}
+
 bool IsTrue(const json& value) { return value.is_boolean() && value.get<bool>(); }
 
 // The status of an object that the API server fills in and does not keep; nothing where it does not answer.
 std::optional<json> Asked(const Client& client, const char* path, const json& review) {
-  const Response response = client.Send({.method = "POST", .path = path, .body = review.dump()});
+  const Response response = client.Send({.method = "POST", .path = path, .body = Dump(review)});
   if (response.status != 201 && response.status != 200) return std::nullopt;
   const json answer = json::parse(response.body, nullptr, false);
   return At(answer, "status");
@@ -32,6 +40,7 @@ std::optional<json> Asked(const Client& client, const char* path, const json& re
 int MetricsAccess::StatusFor(const std::string& authorization) {
   if (authorization.compare(0, kBearer.size(), kBearer) != 0) return kWho;
   const std::string token = authorization.substr(kBearer.size());
+  if (!MayBeToken(token)) return kWho;
   int otherwise = kNobodyKnows;
   {
     const std::lock_guard lock(mutex_);

@@ -15,7 +15,8 @@ namespace {
 constexpr char kThreads[] = "8";
 constexpr char kSilenceMs[] = "2000";
 
-constexpr char kOk[] = "200 OK", kUnavailable[] = "503 Service Unavailable";
+constexpr char kOk[] = "200 OK", kUnavailable[] = "503 Service Unavailable",
+               kFailed[] = "500 Internal Server Error";
 
 struct Answer {
   const char* status = kOk;
@@ -37,7 +38,11 @@ class Page : public CivetHandler {
   explicit Page(Make make) : make_(std::move(make)) {}
   bool handleGet(CivetServer* /*server*/, mg_connection* connection) override {
     const char* authorization = mg_get_header(connection, "Authorization");
-    Send(connection, make_(authorization != nullptr ? authorization : ""));
+    try {
+      Send(connection, make_(authorization != nullptr ? authorization : ""));
+    } catch (const std::exception&) {  // whoever asks must not be able to end the daemon
+      Send(connection, {.status = kFailed, .text = "this request cannot be answered\n"});
+    }
     return true;
   }
 

@@ -24,6 +24,7 @@ _WEBHOOK, _HEALTH, _METRICS, _SCHEDULER, _VERBS, _DAEMON = 8443, 8481, 8482, 102
 _PORTS = {"extender": ({_WEBHOOK, _HEALTH, _METRICS, _SCHEDULER}, {_VERBS}), "deviceplugin": ({_DAEMON}, set()),
           "mps": (set(), set())}
 _NOT_FOR_THEM = {401, 403}
+_MADE_UP = ("made-up", "made up", "\xff\xfe")  # tokens; the last is no text
 _READ, _WRITE = ("get", "list", "watch"), ("create", "update", "patch", "delete", "deletecollection")
 # What is Crossover's, or a way to it, by where it is: in its own namespace, in another user's, in none.
 _OURS = {
@@ -88,7 +89,7 @@ class Ports(unittest.TestCase):
 
     def test_metrics_are_for_those_who_may_read_them(self):
         for component, port in (("extender", _METRICS), ("deviceplugin", _DAEMON)):
-            for address, token in itertools.product(self.addresses(component, port), (None, self.token, "made up")):
+            for address, token in itertools.product(self.addresses(component, port), (None, self.token, *_MADE_UP)):
                 status, said = self.ask(address, "/metrics", token=token)
                 self.assertIn(status, _NOT_FOR_THEM, f"{component}: {said[:200]}")
                 self.assertNotIn("crossover_", said)

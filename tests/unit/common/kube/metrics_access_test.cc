@@ -53,6 +53,13 @@ TEST_F(MetricsAccessTest, NobodyIsAskedAboutARequestWithoutAToken) {
   EXPECT_EQ(server_.requests(), 0U);
 }
 
+TEST_F(MetricsAccessTest, NobodyIsAskedAboutWhatIsNoToken) {
+  for (const char* bytes : {"", "\xff", "a b", "a\x01", "abc\x7f", "t\xc3\xb6ken"}) {
+    EXPECT_EQ(access_.StatusFor(std::string("Bearer ") + bytes), 401) << bytes;
+  }
+  EXPECT_EQ(server_.requests(), 0U);
+}
+
 TEST_F(MetricsAccessTest, ATokenOfNobody) {
   Says(kUnknown, nullptr);
   EXPECT_EQ(access_.StatusFor("Bearer abc"), 401);
