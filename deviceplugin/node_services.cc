@@ -55,7 +55,10 @@ NodeServices::NodeServices(const NodeSettings& settings, const Surroundings& aro
           settings.api_server, [this] { return Report(); },
           [this] { jobs_.NotePublished(base::MonotonicNs()); }),
       rounds_("xo-node", kPeriod, [this] { Round(); }),
-      library_rounds_("xo-library", kLibraryPeriod, [this] { CollectOldLibraries(); }) {}
+      library_rounds_("xo-library", kLibraryPeriod, [this] { CollectOldLibraries(); }) {
+  // Clients of a daemon that was replaced are here before the first round.
+  if (const auto kubelet = kubelet_.Read()) around_.slots->Set(HoldersOf(kubelet->handed_out));
+}
 
 int NodeServices::MetricsStatusFor(const std::string& authorization) {
   constexpr int kOk = 200;

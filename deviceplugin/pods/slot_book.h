@@ -2,7 +2,6 @@
 #pragma once
 
 #include <mutex>
-#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -29,15 +28,15 @@ class SlotBook {
     const std::lock_guard lock(mutex_);
     holders_ = std::move(holders);
   }
-  // True of all while the file has never been read.
+  // Of nobody while the file has never been read: whoever asks again is told soon.
   bool Holds(const std::string& pod_uid, const std::string& gpu_uuid) const {
     const std::lock_guard lock(mutex_);
-    return !holders_ || holders_->contains({pod_uid, gpu_uuid});
+    return holders_.contains({pod_uid, gpu_uuid});
   }
 
  private:
   mutable std::mutex mutex_;
-  std::optional<SlotHolders> holders_;
+  SlotHolders holders_;
 };
 
 }  // namespace crossover::deviceplugin

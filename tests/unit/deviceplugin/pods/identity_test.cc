@@ -114,7 +114,7 @@ TEST(PodIdentityTest, ClientsOfPodsThatAreNoMoreMayNotStay) {
 
 TEST(SlotBookTest, WhoHasASlotOfWhat) {
   SlotBook slots;
-  EXPECT_TRUE(slots.Holds("u", "GPU-1")) << "nothing is known yet";
+  EXPECT_FALSE(slots.Holds("u", "GPU-1")) << "nothing is known yet";
   slots.Set({{"u", "GPU-1"}});
   EXPECT_TRUE(slots.Holds("u", "GPU-1"));
   EXPECT_FALSE(slots.Holds("u", "GPU-2"));
