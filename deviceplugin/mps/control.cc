@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::chrono::seconds kPatience{2};
 constexpr char kPidFile[] = "/nvidia-cuda-mps-control.pid";
+constexpr std::size_t kLongestPidFile = 64;
 constexpr std::string_view kName = "nvidia-cuda-mps";  // the kernel cuts names at 15 characters
 
 std::string ReadOf(pid_t pid, const char* file) { return files::ReadOfProcess(pid, file).value_or(""); }
@@ -41,10 +42,11 @@ std::vector<pid_t> ParsePids(std::string_view lines) {
 }
 
 MpsControl::State MpsControl::Look() const {
-  std::string why;
-  const auto pids = ParsePids(files::ReadFile(settings_.pipe_directory + kPidFile, &why).value_or(""));
   // The directory is open to its clients: a process that is not root's is not the daemon, whatever is
   // written.
+  std::string why;
+  const std::string file = settings_.pipe_directory + kPidFile;
+  const auto pids = ParsePids(files::ReadFileOfOthers(file, kLongestPidFile, &why).value_or(""));
   if (pids.empty() || ReadOf(pids.front(), "comm").compare(0, kName.size(), kName) != 0 ||
       UidIn(ReadOf(pids.front(), "status")).value_or(1) != 0)
     return {};

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "common/base/fd.h"
+#include "common/files/read_file.h"
 #include "common/logging/log.h"
 #include "deviceplugin/profiles/messages.h"
 
@@ -61,20 +62,6 @@ bool WriteAll(int fd, std::string_view text) {
   return true;
 }
 
-std::optional<std::string> ReadFile(const std::string& path) {
-  // Whatever lies there: no waiting for a pipe, no link to elsewhere.
-  const base::UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-  if (!fd) return std::nullopt;
-  std::string text;
-  std::array<char, 4096> buffer;
-  for (;;) {
-    const ssize_t size = read(fd.get(), buffer.data(), buffer.size());
-    if (size < 0) return std::nullopt;
-    if (size == 0 || text.size() > kMostRead) return text;
-    text.append(buffer.data(), static_cast<std::size_t>(size));
-  }
-}
-
 std::vector<std::string> Names(const std::string& directory) {
   std::vector<std::string> names;
   const std::unique_ptr<DIR, int (*)(DIR*)> listing(opendir(directory.c_str()), closedir);
@@ -114,8 +101,8 @@ void ProfileStore::ReadAll() {
 
 void ProfileStore::ReadOne(const std::string& file) {
   const std::string path = directory_ + "/" + file;
-  const std::optional<std::string> text = ReadFile(path);
-  std::string error = text ? "" : Because(path + " cannot be read");
+  std::string error;
+  const std::optional<std::string> text = files::ReadFileOfOthers(path, kMostRead, &error);
   std::optional<JobProfile> profile;
   if (text) profile = ParseProfile(*text, path, Clocks::Now(), &error);
   if (profile && ProfileFileName(profile->job) != file) {

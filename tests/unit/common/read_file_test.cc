@@ -1,0 +1,54 @@
+#include "common/files/read_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace crossover::files {
+namespace {
+
+using ::testing::HasSubstr;
+
+class ReadFileOfOthersTest : public ::testing::Test {
+ protected:
+  void SetUp() override { std::filesystem::create_directory(folder_); }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+  std::optional<std::string> Read() { return ReadFileOfOthers(path_, 8, &error_); }
+
+  const std::string folder_ = testing::TempDir() + "/read_file_test-" + std::to_string(getpid());
+  const std::string path_ = folder_ + "/file";
+  std::string error_;
+};
+
+TEST_F(ReadFileOfOthersTest, WholeFilesThatAreNotTooLong) {
+  std::ofstream(path_) << "12345678";
+  EXPECT_EQ(Read(), "12345678");
+  std::ofstream(path_) << "";
+  EXPECT_EQ(Read(), "");
+  std::ofstream(path_) << "123456789";
+  EXPECT_FALSE(Read());
+  EXPECT_EQ(error_, path_ + ": is longer than 8 bytes");
+}
+
+TEST_F(ReadFileOfOthersTest, NobodyIsKeptWaitingOrLedElsewhere) {
+  ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
+  EXPECT_FALSE(Read());
+  EXPECT_EQ(error_, path_ + ": is no regular file");
+  std::filesystem::remove(path_);
+  std::filesystem::create_symlink("/dev/zero", path_);
+  EXPECT_FALSE(Read());
+  EXPECT_THAT(error_, HasSubstr("cannot be read: Too many levels of symbolic links"));
+  std::filesystem::remove(path_);
+  std::filesystem::create_directory(path_);
+  EXPECT_FALSE(Read());
+  std::filesystem::remove(path_);
+  EXPECT_FALSE(Read());
+  EXPECT_THAT(error_, HasSubstr("cannot be read: No such file"));
+}
+
+}  // namespace
+}  // namespace crossover::files
