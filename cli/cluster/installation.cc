@@ -16,7 +16,10 @@ bool HasGpus(const json& node) {
   for (const char* resource : {"nvidia.com/gpu", base::kSlotResource}) {
     if (CountAt(node, {"status", "allocatable"}, resource) > 0) return true;
   }
-  return LabelOf(node, "nvidia.com/gpu.present") == "true";
+  // Where no daemon has ever run: what the chart's DaemonSet goes by.
+  return LabelOf(node, "nvidia.com/gpu.present") == "true" ||
+         LabelOf(node, "feature.node.kubernetes.io/pci-10de.present") == "true" ||
+         !LabelOf(node, "cloud.google.com/gke-accelerator").empty();
 }
 
 Places NotReady(const ClusterFacts& facts, const char* component) {

@@ -30,7 +30,8 @@ std::optional<std::vector<json>> Daemons(const Kubectl& kubectl, const std::stri
   if (!pods) return std::nullopt;
   std::vector<json> daemons;
   for (const json& pod : *pods) {
-    if (!IsOver(pod) && !NodeOf(pod).empty() && (node.empty() || NodeOf(pod) == node)) daemons.push_back(pod);
+    if (IsDaemon(pod) && !IsOver(pod) && !NodeOf(pod).empty() && (node.empty() || NodeOf(pod) == node))
+      daemons.push_back(pod);
   }
   if (!daemons.empty()) return daemons;
   *error = "no node daemon runs" + (node.empty() ? std::string(" in this cluster") : " on node " + node);

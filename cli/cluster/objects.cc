@@ -86,10 +86,16 @@ std::optional<std::int64_t> UserOfPod(const json& pod) {
   return user;
 }
 
+bool IsDaemon(const json& pod) {
+  const json& pids = At(At(pod, "spec"), "hostPID");
+  return pids.is_boolean() && pids.get<bool>();
+}
+
 std::vector<const json*> Programs(const ClusterFacts& facts, const std::string& component) {
   std::vector<const json*> pods;
   for (const json& pod : facts.Items("programs")) {
-    if (LabelOf(pod, "app.kubernetes.io/component") == component && !IsOver(pod)) pods.push_back(&pod);
+    const bool is_one = LabelOf(pod, "app.kubernetes.io/component") == component && !IsOver(pod);
+    if (is_one && (component != "deviceplugin" || IsDaemon(pod))) pods.push_back(&pod);
   }
   return pods;
 }

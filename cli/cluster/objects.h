@@ -31,6 +31,11 @@ std::string NodeOf(const json& pod);
 std::string GangOfPod(const json& pod);                  // of its annotation; empty: whoever made it says
 std::optional<std::int64_t> UserOfPod(const json& pod);  // where all its containers have the same
 
+// A pod in the host's namespace of processes, as the node daemon's are. Its labels say nothing: anybody may
+// label a pod like that, and whoever looks would run a program of theirs; but where users' pods are
+// restricted none of them is such a pod.
+bool IsDaemon(const json& pod);
+
 // Pods of ours of one component that have not ended.
 std::vector<const json*> Programs(const ClusterFacts& facts, const std::string& component);
 

@@ -7,16 +7,24 @@ import unittest
 from pathlib import Path
 
 from benchmarks.commands import Build
+from tests.charts.chart import MONITORING, find, objects
 from tests.cluster import kubectl_plugin
 from tests.cluster.pods import restricted
 from tests.cluster.rig import Cluster, true
+from tests.cluster.rig.versions import definitions
 
 _HOME = "crossover-system"
 _TEAM = "team"
 _IMAGE = "crossover.test/daemon:1"
 _CONFIG = "socket: {path: /tmp/arbiter.sock}\napi: {socket: /run/crossover/api.sock}\nprofiles: off\n"
 _START = time.time()
+_OTHER_HOME = "another-home"
 _TREE = Path(__file__).resolve().parents[2]
+
+
+def program(component):
+    """Labels of a pod of ours."""
+    return {"app.kubernetes.io/name": "crossover", "app.kubernetes.io/component": component}
 
 
 class KubectlPlugin(unittest.TestCase):
@@ -38,12 +46,13 @@ class KubectlPlugin(unittest.TestCase):
         config.write_text(_CONFIG, encoding="utf-8")
         cls.cluster.image_of(_IMAGE, {"/usr/bin/crossover-deviceplugin": cls.build.daemon,
                                       "/usr/bin/crossover": cls.build.cli, "/etc/crossover.yaml": config})
-        for name in (_HOME, _TEAM):
+        cls.cluster.namespace(_HOME, enforce="privileged")
+        for name in (_TEAM, _OTHER_HOME):
             cls.cluster.namespace(name)
         pod = restricted("daemon", _IMAGE, ["/usr/bin/crossover-deviceplugin", "--standalone", "--config",
                                             "/etc/crossover.yaml"], cls.node)
-        pod["metadata"].update(namespace=_HOME, labels={"app.kubernetes.io/name": "crossover",
-                                                        "app.kubernetes.io/component": "deviceplugin"})
+        pod["metadata"].update(namespace=_HOME, labels=program("deviceplugin"))
+        pod["spec"]["hostPID"] = True
         container = pod["spec"]["containers"][0]
         container["name"] = "deviceplugin"
         container["volumeMounts"] = [{"name": "run", "mountPath": "/run/crossover"},
@@ -118,6 +127,37 @@ class KubectlPlugin(unittest.TestCase):
         self.cluster.kubectl("annotate", "namespace", _TEAM, "crossover.dev/mode-")
         self.assertEqual({n: c["verdict"] for n, c in self.findings().items()},
                          {n: c["verdict"] for n, c in before.items()}, "the control")
+
+    def lease(self, home):
+        now = time.strftime("%Y-%m-%dT%H:%M:%S.000000Z", time.gmtime())
+        return {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
+                "metadata": {"name": "crossover-scheduler", "namespace": home},
+                "spec": {"holderIdentity": "extender_1", "renewTime": now}}
+
+    def test_doctor_looks_at_leases_and_at_what_scrapes(self):
+        """After the test above, in which no operator of Prometheus is there."""
+        self.cluster.kubectl("apply", "--server-side", "--filename", str(definitions()))
+        self.cluster.wait_for("customresourcedefinition", "podmonitors.monitoring.coreos.com", true("Established"))
+        monitor = find(objects(*MONITORING), "PodMonitor", "crossover-deviceplugin")
+        self.cluster.apply(monitor)
+        self.cluster.apply(self.lease(_HOME))
+        verdicts = {name: check["verdict"] for name, check in self.findings().items()}
+        self.assertEqual((verdicts["relabelled_metrics"], verdicts["split_leadership"]), ("ok", "ok"), "the control")
+        del monitor["spec"]["podMetricsEndpoints"][0]["honorLabels"]
+        self.cluster.apply(monitor)
+        self.cluster.apply(self.lease(_OTHER_HOME))
+        found = self.findings()
+        self.assertEqual(found["relabelled_metrics"]["verdict"], "warn")
+        self.assertEqual(found["split_leadership"]["verdict"], "fail")
+        for home in (_HOME, _OTHER_HOME):
+            self.assertIn(f"the Lease {home}/crossover-scheduler", str(found["split_leadership"]))
+            self.cluster.kubectl("delete", "lease", "crossover-scheduler", "--namespace", home)
+
+    def test_nobody_is_asked_who_only_calls_himself_a_daemon(self):
+        pod = restricted("impostor", _IMAGE, ["/usr/bin/crossover-deviceplugin", "--version"], self.node)
+        pod["metadata"].update(namespace=_TEAM, labels=program("deviceplugin"))
+        self.cluster.apply(pod)
+        self.assertEqual(len(json.loads(self.plugin("top", "-o", "json"))["nodes"]), 1)
 
     def test_advise_adds_up_what_runs_would_have_saved(self):
         run = {"beganAt": "2020-01-01T00:00:00Z", "lastSeen": "2020-01-01T00:00:00Z", "gpus": 2,

@@ -33,6 +33,21 @@ const std::vector<Planted>& Faults() {
   static const std::vector<Planted> faults = {
       {"definitions", "jobprofiles.crossover.dev", [](ClusterFacts* f) { f->lists["definitions"].erase(1); }},
       {"daemon_missing", "node n2", [](ClusterFacts* f) { f->lists["programs"].erase(1); }},
+      {"daemon_missing", "node n3",
+       [](ClusterFacts* f) {  // none has ever run there: it has neither slots nor a GPUNode
+         f->lists["nodes"].push_back(
+             {{"metadata",
+               {{"name", "n3"}, {"labels", {{"cloud.google.com/gke-accelerator", "nvidia-l4"}}}}}});
+       }},
+      {"daemon_missing", "node n3",
+       [](ClusterFacts* f) {
+         const char* label = "feature.node.kubernetes.io/pci-10de.present";
+         f->lists["nodes"].push_back({{"metadata", {{"name", "n3"}, {"labels", {{label, "true"}}}}}});
+         json impostor = Program("deviceplugin", "impostor", "n3");
+         impostor["metadata"]["namespace"] = "team";
+         impostor["spec"].erase("hostPID");
+         f->lists["programs"].push_back(impostor);
+       }},
       {"daemon_not_ready", "crossover-system/daemon-1 on n1", [](ClusterFacts* f) { NotReady(f, 0); }},
       {"mps_not_ready", "crossover-system/mps-2 on n2", [](ClusterFacts* f) { NotReady(f, 3); }},
       {"extender_not_ready", "crossover-system/extender-y on n2", [](ClusterFacts* f) { NotReady(f, 5); }},

@@ -16,6 +16,7 @@ inline nlohmann::json Program(const char* component, const char* name, const cha
         {"labels", {{"app.kubernetes.io/name", "crossover"}, {"app.kubernetes.io/component", component}}}}},
       {"spec",
        {{"nodeName", node},
+        {"hostPID", component == std::string("deviceplugin")},
         {"containers",
          {{{"name", component}, {"image", std::string("r.example:5000/") + component + ":0.1.0"}}}}}},
       {"status", {{"phase", "Running"}, {"conditions", {{{"type", "Ready"}, {"status", "True"}}}}}}};
