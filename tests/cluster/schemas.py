@@ -1,5 +1,9 @@
 """JSON schemas of all kinds that an API server knows, as kubeconform takes them: from its OpenAPI document, which has
-the kinds of others that are defined there, too."""
+the kinds of others that are defined there, too.
+
+That document says nothing of fields beneath "nullable" and "preserve unknown fields" of others' kinds, of one or any of
+several schemas, and of rules in CEL: those are the API server's own dry run to look at.
+"""
 
 import json
 import subprocess
@@ -21,12 +25,11 @@ def write(openapi, folder):
             file.write_text(json.dumps({"$ref": _REF + name, "definitions": needed}), encoding="utf-8")
 
 
-def kubeconform(program, folder, objects):
-    """The finished process, which looked at the objects by the schemas of `write`."""
+def kubeconform(program, folder, text):
+    """The finished process, which looked at a text of YAML by the schemas of `write`."""
     return subprocess.run([program, "-strict", "-summary", "-verbose", "-output", "json", "-schema-location",
                            LOCATION.format(folder), "-"],
-                          input=json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}), text=True,
-                          capture_output=True, check=False)
+                          input=text, text=True, capture_output=True, check=False)
 
 
 def _needed(definitions, name):

@@ -7,7 +7,7 @@ from collections import Counter
 
 import yaml
 
-from tests.charts.chart import INSTALLATIONS, MONITORING, find, objects, pod_templates
+from tests.charts.chart import INSTALLATIONS, MONITORING, find, objects, pod_templates, render
 from tests.cluster import schemas
 from tests.cluster.rig import Cluster, true
 from tests.cluster.rig.versions import definitions
@@ -37,14 +37,17 @@ class Chart(unittest.TestCase):
         for item in cls.cluster.get("customresourcedefinitions"):
             cls.cluster.wait_for("customresourcedefinition", item["metadata"]["name"], true("Established"))
 
-    def dry_run(self, items, *words):
-        return self.cluster.kubectl("create", "--dry-run=server", "--validate=strict", "--filename", "-", *words,
-                                    input=json.dumps({"apiVersion": "v1", "kind": "List", "items": items}), check=False)
+    def dry_run(self, items):
+        return self.dry_run_of(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+
+    def dry_run_of(self, text):
+        return self.cluster.kubectl("create", "--dry-run=server", "--validate=strict", "--filename", "-", input=text,
+                                    check=False)
 
     def test_the_api_server_takes_every_object(self):
         for name, values in INSTALLATIONS.items():
             items = objects(*values, kube_version=self.version)
-            done = self.dry_run(items)
+            done = self.dry_run_of(render(*values, kube_version=self.version))
             self.assertEqual(done.returncode, 0, f"{name}: {done.stderr}")
             self.assertEqual(len(done.stdout.splitlines()), len(items))
 
@@ -57,21 +60,23 @@ class Chart(unittest.TestCase):
         self.assertRegex(done.stderr, 'unknown field "[a-z.]*hostPid"')
 
     def test_schemas_hold(self):
-        """kubeconform's eyes: those of nobody who wrote a line of Kubernetes or of the chart."""
+        """By kubeconform, of Helm's own text: it sees what is written twice, too, of which the API server gets one."""
         program, folder = self.cluster.setup.programs.path("kubeconform"), self.cluster.directory / "schemas"
         folder.mkdir()
         schemas.write(self.openapi(), folder)
         for name, values in INSTALLATIONS.items():
             items = objects(*values, kube_version=self.version)
-            done = schemas.kubeconform(program, folder, items)
+            done = schemas.kubeconform(program, folder, render(*values, kube_version=self.version))
             self.assertEqual(done.returncode, 0, f"{name}: {done.stdout} {done.stderr}")
             found = Counter(resource["status"] for resource in json.loads(done.stdout)["resources"])
             self.assertEqual(found, {"statusValid": len(items)}, name)
-        monitor = find(objects(*MONITORING, kube_version=self.version), "PodMonitor", "crossover-deviceplugin")
-        monitor["spec"]["podMetricsEndpoints"][0]["honourLabels"] = True
-        done = schemas.kubeconform(program, folder, [monitor])
-        self.assertNotEqual(done.returncode, 0, "the control")
-        self.assertIn("honourLabels", done.stdout)
+        text = render(*MONITORING, kube_version=self.version)
+        for right, wrong in (("honorLabels: true", "honourLabels: true"), ("hostPID: true", "hostPid: true"),
+                             ("hostPID: true", "hostPID: true\n      hostPID: true")):
+            self.assertIn(right, text)
+            done = schemas.kubeconform(program, folder, text.replace(right, wrong, 1))
+            self.assertNotEqual(done.returncode, 0, f"the control: {wrong}")
+            self.assertIn(wrong.split(":", maxsplit=1)[0], done.stdout)
 
     def openapi(self):
         """The API server's document, once it has the kinds of others: it tells of no event for that."""

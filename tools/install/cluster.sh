@@ -45,7 +45,7 @@ readonly kwok_module=sigs.k8s.io/kwok
 readonly helm_module=helm.sh/helm/v4
 readonly kubeconform_module=github.com/yannh/kubeconform
 readonly definitions=$cache/definitions-1
-# Module, its checksum, and the files wanted of it; where this changes, so does the number of the folder above.
+# Module, its checksum, and the files wanted of it.
 readonly foreign=(
   "github.com/prometheus-operator/prometheus-operator@v0.85.0 h1:M5xLCLEoaW2IJfnuCwFzzpL+jSVQu3KGT84Pye+fW8s=
    example/prometheus-operator-crd/monitoring.coreos.com_podmonitors.yaml
@@ -144,9 +144,10 @@ build_device_manager() {
 # What kinds of other projects look like; their programs are not here.
 take_definitions() {
   local module sum files file found
-  [[ ! -e $definitions && $mode != --pin ]] || return 0
+  [[ $mode != --pin ]] || return 0
+  [[ ! -e $definitions/.taken || $(< "$definitions/.taken") != "${foreign[*]}" ]] || return 0
   if [[ $mode == --check ]]; then
-    say "missing: $definitions (tools/install.sh --cluster makes it)"
+    say "missing or outdated: $definitions (tools/install.sh --cluster makes it)"
     return 1
   fi
   find_go || return 1
@@ -163,7 +164,7 @@ take_definitions() {
       cp "$(sed -n 's/.*"Dir": "\(.*\)".*/\1/p' <<< "$found")/$file" . || return 1
     done
   done
-  chmod u+w ./* && mv "$definitions.part" "$definitions"
+  chmod u+w ./* && printf '%s\n' "${foreign[*]}" > .taken && rm -rf "$definitions" && mv "$definitions.part" "$definitions"
 }
 
 install_containerd() {
@@ -192,9 +193,10 @@ build_all() {
   build kwok "$kwok_default" "$kwok_module" "" "$kwok_module/cmd/kwok" || return 1
   build helm "$helm_default" "$helm_module" "-X $helm_module/internal/version.version=v$helm_default" \
     "$helm_module/cmd/helm" || return 1
+  build_device_manager || return 1
+  # Of the tests of the chart alone.
   build kubeconform "$kubeconform_default" "$kubeconform_module" "" "$kubeconform_module/cmd/kubeconform" || return 1
-  take_definitions || return 1
-  build_device_manager
+  take_definitions
 }
 
 mode=${1:-}

@@ -49,8 +49,7 @@ class Programs:
         """Refused, with the names of all that is missing."""
         built = {self._kube: ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kube-proxy", "kubelet",
                               "kubectl"), self._containerd: ("containerd", "containerd-shim-runc-v2", "ctr"),
-                 self._kwok: ("kwok",), self._helm: ("helm",),
-                 self._kubeconform: ("kubeconform",)}
+                 self._kwok: ("kwok",), self._helm: ("helm",)}
         missing = [str(folder / name) for folder, names in built.items() for name in names
                    if not os.access(folder / name, os.X_OK)]
         missing += [name for name in ("etcd", "runc", "promtool", "openssl", "gcc", "ip", "mount", "nsenter", "setpriv",

@@ -37,7 +37,10 @@ def default(name):
 def definitions():
     """The folder of what kinds of other projects look like."""
     installer = (_INSTALL / "cluster.sh").read_text(encoding="utf-8")
-    return cache() / re.search(r"definitions=\$cache/(.*)", installer).group(1)
+    folder = cache() / re.search(r"definitions=\$cache/(.*)", installer).group(1)
+    if not folder.exists():
+        raise Refused(f"{folder} is missing: tools/install.sh --cluster")
+    return folder
 
 
 def has_cdi(containerd_version):
