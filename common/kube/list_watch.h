@@ -48,6 +48,11 @@ class ListWatch {
     kMetadata,  // of each object, where the server can leave out the rest
   };
 
+  // Objects of a list at a time: so many of the largest that an API server keeps (1.5 MiB each) are no longer
+  // than an answer may be (Client::kMostBytes). Else whoever makes some dozens of those would keep lists from
+  // everybody.
+  static constexpr int kPage = 40;
+
   struct Options {
     Wanted wanted = Wanted::kAll;
     // The list comes as the beginning of the watch, where the server can do that: it need not hold it whole.
@@ -57,7 +62,7 @@ class ListWatch {
     // Fields of objects' metadata, spec and status that nobody reads.
     std::set<std::string> without{};
     std::chrono::milliseconds least_pause{800};
-    int page = 500;  // objects of a list at a time
+    int page = kPage;
   };
 
   // `path`: of the list, with its selectors, such as /api/v1/pods?fieldSelector=spec.nodeName%3Dx. `handler`

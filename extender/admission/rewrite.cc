@@ -134,10 +134,21 @@ json Wanted(const json& pod, const std::vector<Asking>& containers, const Rewrit
   return wanted;
 }
 
+bool AsksForSlots(const json& spec) {
+  const auto containers = GpusOf(spec, {});
+  const auto* asking = std::get_if<std::vector<Asking>>(&containers);
+  return asking != nullptr &&
+         std::any_of(asking->begin(), asking->end(), [](const Asking& one) { return one.gpus > 0; });
+}
+
 Decision RewriteSharing(const json& pod, const std::string& name_space, const RewriteSettings& settings,
                         const QuotaLookup& quotas) {
   const json& spec = At(pod, "spec");
-  if (auto others = PlacedByOthers(spec)) return WithWarning(Outcome::kLeftAlone, *std::move(others));
+  if (auto others = PlacedByOthers(spec)) {
+    if (!AsksForSlots(spec)) return WithWarning(Outcome::kLeftAlone, *std::move(others));
+    // Nobody would have asked those beside whom it comes, by which slots it gets.
+    return Refused(std::string(base::kSlotResource) + ": asked for, but " + *others);
+  }
   auto containers = GpusOf(spec, settings.whole_gpus);
   if (auto* fault = std::get_if<std::string>(&containers)) return Refused(std::move(*fault));
   const auto& asking = std::get<std::vector<Asking>>(containers);
@@ -156,13 +167,6 @@ Decision RewriteSharing(const json& pod, const std::string& name_space, const Re
   Decision decision{.outcome = Outcome::kRewritten, .verdict = {}};
   decision.verdict.patch = *std::move(patch);
   return decision;
-}
-
-bool AsksForSlots(const json& spec) {
-  const auto containers = GpusOf(spec, {});
-  const auto* asking = std::get_if<std::vector<Asking>>(&containers);
-  return asking != nullptr &&
-         std::any_of(asking->begin(), asking->end(), [](const Asking& one) { return one.gpus > 0; });
 }
 
 }  // namespace
@@ -193,9 +197,8 @@ Decision Rewrite(const json& pod, const std::string& name_space, const RewriteSe
   if (annotations::OursOf(pod, "annotations").contains(base::kShareAnnotation))
     return RewriteSharing(pod, name_space, settings, quotas);
   if (!AsksForSlots(At(pod, "spec"))) return {};
-  return WithWarning(Outcome::kUntouched, std::string(base::kSlotResource) + " without " +
-                                              base::kShareAnnotation +
-                                              ": placed without regard to other jobs and its gang");
+  return Refused(std::string(base::kSlotResource) + ": asked for without " + base::kShareAnnotation +
+                 ", which says that other jobs may be beside it: true or exclusive is allowed");
 }
 
 }  // namespace crossover::extender::admission

@@ -73,8 +73,9 @@ bool ProfileKeeper::ReadAll(double now_s) {
   ProfileRecords known;
   std::string next;
   do {
-    const kube::Response response = client_.Get(std::string(kRoot) + "/jobprofiles?limit=500" +
-                                                (next.empty() ? "" : "&continue=" + next));
+    const kube::Response response =
+        client_.Get(std::string(kRoot) + "/jobprofiles?limit=" + std::to_string(kube::ListWatch::kPage) +
+                    (next.empty() ? "" : "&continue=" + next));
     const json list = json::parse(response.body, nullptr, false);
     if (response.status != 200 || !kube::At(list, "items").is_array()) {
       ++failures_;

@@ -102,7 +102,7 @@ TEST_F(ListWatchTest, ListsThenGoesOnFromThere) {
   server_.Answer(200, Event("ADDED", "p", "8") + Event("BOOKMARK", "", "11") + Event("DELETED", "p", "12"));
   const auto watch = Start();
   EXPECT_THAT(recorder_.Await(3), ElementsAre(R"(list [{"a":1}])", "change \"p\"", "delete \"p\""));
-  EXPECT_THAT(server_.AwaitRequest(0), HasSubstr("GET /api/v1/pods?fieldSelector=x&limit=500 HTTP"));
+  EXPECT_THAT(server_.AwaitRequest(0), HasSubstr("GET /api/v1/pods?fieldSelector=x&limit=40 HTTP"));
   EXPECT_THAT(server_.AwaitRequest(1), HasSubstr("&watch=1&"));
   EXPECT_THAT(server_.AwaitRequest(1), HasSubstr("resourceVersion=7 "));
   // The server ended the watch in good order: no new list.

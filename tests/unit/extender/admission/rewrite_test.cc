@@ -132,17 +132,23 @@ TEST_F(RewriteTest, TolerationsAndRuntimeClassAsConfigured) {
 }
 
 TEST_F(RewriteTest, WhoDoesNotShareStaysAsItIs) {
-  Decision decision = Asked(MadePod({{"crossover.dev/mode", "off"}}));
+  const Decision decision = Asked(MadePod({{"crossover.dev/mode", "off"}}));
   EXPECT_EQ(decision.outcome, Outcome::kUntouched);
   EXPECT_TRUE(decision.verdict.allowed && decision.verdict.patch.empty() &&
               decision.verdict.warnings.empty());
+}
+
+// Whoever has a slot may come beside others, whom nobody would have asked.
+TEST_F(RewriteTest, SlotsAreForThoseWhoSayThatTheyShare) {
   json pod = MadePod(json::object());
   pod["spec"]["containers"][0]["resources"] = {{"limits", {{"crossover.dev/slot", "1"}}}};
-  decision = Asked(pod);
-  EXPECT_EQ(decision.outcome, Outcome::kUntouched);
-  EXPECT_TRUE(decision.verdict.allowed && decision.verdict.patch.empty());
-  ASSERT_EQ(decision.verdict.warnings.size(), 1u);
-  EXPECT_LE(decision.verdict.warnings[0].size(), kLongestWarning);
+  EXPECT_THAT(Refusal(pod), HasSubstr("crossover.dev/slot: asked for without crossover.dev/share"));
+  for (const auto& [key, value] : {std::pair("schedulerName", "volcano"), {"nodeName", "node-1"}}) {
+    json placed = MadePod({{kShare, "true"}});
+    placed["spec"]["containers"][0]["resources"] = {{"limits", {{"crossover.dev/slot", "1"}}}};
+    placed["spec"][key] = value;
+    EXPECT_THAT(Refusal(placed), HasSubstr(key));
+  }
 }
 
 TEST_F(RewriteTest, WhomOthersPlaceIsLeftAloneWithAWarning) {

@@ -59,7 +59,7 @@ TEST_F(ProfileKeeperTest, ReadsMakesAndWritesTheStatus) {
   server_.Answer(201, "{}");
   server_.Answer(200, "{}");
   const auto keeper = Keeper();
-  EXPECT_THAT(server_.AwaitRequest(0), StartsWith("GET /apis/crossover.dev/v1alpha1/jobprofiles?limit=500 "));
+  EXPECT_THAT(server_.AwaitRequest(0), StartsWith("GET /apis/crossover.dev/v1alpha1/jobprofiles?limit=40 "));
   const std::string made = server_.AwaitRequest(1);
   EXPECT_THAT(made, StartsWith("PATCH /apis/crossover.dev/v1alpha1/namespaces/team/jobprofiles/k-"));
   EXPECT_THAT(made, HasSubstr(R"("spec":{"key":"k"})"));
