@@ -59,17 +59,18 @@ def _lines(context, case, world):
     untold, waited = world.lives.waited_untold(_TOLD_WITHIN_S)
     context.say(f"    {_MANY} gangs within {lasted_s:.0f} s; half: {half}; over-allocated: {over}; "
                 f"{untold} of {waited} untold; the two {'met' if met else 'did not meet'}")
+    with world.unadmitted():  # the webhook refuses slots of those who do not say that they share
+        by_default, by_hand, shifted = _half_by_default(world), _over_by_hand(world), meet_by_hand(world, 8, shift=4)
     condition = (f"{_MANY} gangs of {sum(arrivals.sizes.values())} pods on 2 real nodes of 6 GPUs and {_FAKE} of KWOK "
                  f"of {_GPUS}, two slots each; deadline {_DEADLINE_S} s")
     notes = {"kubernetes": world.cluster.setup.programs.kube_version, "half": half, "over_allocated": over}
     yield Measured("control_plane", case, len(half), "half gangs", _NONE, (len(half),),
-                   controlled(_NONE, "slots alone, by the default scheduler", _half_by_default(world)), condition,
+                   controlled(_NONE, "slots alone, by the default scheduler", by_default), condition,
                    notes)
     yield Measured("control_plane_over_allocations", case, len(over), "GPUs", _NONE, (len(over),),
-                   controlled(_NONE, "somebody binds two pods of a gang to one GPU", _over_by_hand(world)), condition)
-    shifted = int(meet_by_hand(world, 8, shift=4))
+                   controlled(_NONE, "somebody binds two pods of a gang to one GPU", by_hand), condition)
     yield Measured("control_plane_pairwise", case, int(met), "pairs of gangs that met", _MEET, (int(met),),
-                   controlled(_MEET, "somebody puts the second four GPUs further", shifted),
+                   controlled(_MEET, "somebody puts the second four GPUs further", int(shifted)),
                    "two gangs of 8 pods and one of 4 on 2 real nodes of 6 GPUs")
     yield Measured("control_plane_untold", case, untold, f"pods of {waited}", _NONE, (untold,),
                    controlled(_NONE, "an extender that may not write events", _untold_without_events(world)), condition)

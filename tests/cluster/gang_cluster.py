@@ -13,6 +13,7 @@ from tests.cluster.gang_lives import GangLives
 from tests.cluster.gangs import IMAGE, JOBS, indexed_job
 from tests.cluster.gpu_judge import GpuJudge
 from tests.cluster.node_daemon import NodeDaemons
+from tests.cluster.pods import with_slots
 from tests.cluster.rig import Cluster, kwok
 from tests.cluster.rig.api import Watch
 from tests.cluster.software_gpus import SoftwareGpus
@@ -108,6 +109,22 @@ class GangCluster:
                    if not pod["spec"].get("nodeName")}
         said = {replica.extender: self.control.said(replica.extender)[-1500:] for replica in self.control.replicas}
         return f"{len(waiting)} wait: {json.dumps(waiting)[:2000]}; said: {said}"
+
+    @contextlib.contextmanager
+    def unadmitted(self):
+        """Meanwhile nobody asks the webhook about what is made: for what it would refuse."""
+        self.cluster.kubectl("label", "namespace", SPACE, "crossover.dev/webhook=ignore")
+        self.until(self._takes_slots, "the namespace is left alone")
+        try:
+            yield
+        finally:
+            self.cluster.kubectl("label", "namespace", SPACE, "crossover.dev/webhook-")
+            self.until(lambda: not self._takes_slots(), "the webhook is asked again")
+
+    def _takes_slots(self):
+        pod = json.dumps(with_slots("slots-alone", IMAGE, ["/bin/sleep", "1"]))
+        return self.cluster.kubectl("create", "--namespace", SPACE, "--dry-run=server", "--filename", "-", input=pod,
+                                    check=False).returncode == 0
 
     def _start_real_nodes(self):
         gpus = SoftwareGpus(self.cluster, self._machine, self._build.gpu_libraries)
