@@ -267,6 +267,7 @@ void TakeBack(Desk& desk, GangRecord& gang) {
       const bool has = member != gang.members.end() && ViewOf(desk, gang, slot.uid).bound();
       if (!has) gang.vacant.push_back(std::move(slot.seat));
     }
+    gang.vacant_s = desk.now_s;
   }
   for (auto& [uid, member] : gang.members)
     member.reserved = member.released = member.go = member.posted = false;

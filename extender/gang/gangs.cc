@@ -65,6 +65,7 @@ void Gangs::Leave(const std::string& uid, const std::string& id) {
       gang.plan && std::ranges::find(gang.plan->slots, uid, &Slot::uid) != gang.plan->slots.end();
   if (!in_plan && !member.bound.empty() && !member.doomed && !member.seat.containers.empty()) {
     gang.vacant.push_back({member.seat.node, member.seat.gpus()});
+    gang.vacant_s = desk_.now_s;
   }
   gang.members.erase(uid);
   moved_.insert(uid);
@@ -197,7 +198,7 @@ std::vector<Action> Gangs::Step(double now_s) {
   if (now_s >= looked_s_ + kLookEveryS) {
     const double before_s = std::exchange(looked_s_, now_s);
     for (const auto& [id, gang] : desk_.gangs) {
-      if (!gang.placed || gang.plan || gang.lacking_s) desk_.dirty.insert(id);
+      if (!gang.placed || gang.plan || gang.lacking_s || !gang.vacant.empty()) desk_.dirty.insert(id);
       desk_.replan |= gang.ready && MayGoBack(gang, before_s, now_s);
     }
   }

@@ -17,6 +17,9 @@ namespace {
 
 using Kind = Action::Kind;
 
+// Longer than Job's controller pauses at most before it makes a pod again (six minutes). Not for ever: GPUs
+// that nobody uses and no quota counts any more are others'.
+constexpr double kSeatsKeptS = 600;
 constexpr char kUndecided[] = "it is not decided about yet";
 
 struct Counts {
@@ -80,7 +83,13 @@ void Ungate(Desk& desk, GangRecord& gang) {
 void Refill(Desk& desk, GangRecord& gang, const Counts& counts) {
   gang.placed |= counts.bound + counts.done >= gang.membership.size;
   const int missing = std::min(counts.waiting, gang.membership.size - counts.bound - counts.leaving);
-  if (counts.waiting == 0) return gang.lacking_s.reset();
+  if (counts.waiting == 0) {
+    if (!gang.vacant.empty() && desk.now_s > gang.vacant_s + kSeatsKeptS) {
+      gang.vacant.clear();
+      desk.replan = true;
+    }
+    return gang.lacking_s.reset();
+  }
   if (missing <= 0) return desk.Say(gang, "the pods in whose place it is to be are still there");
   if (!gang.lacking_s) gang.lacking_s = desk.now_s;
   std::vector<const Pod*> pods;

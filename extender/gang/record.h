@@ -67,6 +67,7 @@ struct GangRecord {
   std::map<std::string, Member> members;  // by UID
   std::optional<GangPlan> plan;
   std::vector<placement::Seat> vacant;        // of members that are gone, for those that come again
+  double vacant_s = 0;                        // when the last of them became that
   std::map<std::string, Exclusion> excluded;  // nodes
   bool adopted = false;
   bool placed = false;  // all its members were bound

@@ -6,6 +6,7 @@
 
 #include "common/base/names.h"
 #include "common/kube/json.h"
+#include "common/kube/list_watch.h"
 #include "common/logging/log.h"
 #include "extender/profiles/merge.h"
 #include "extender/profiles/objects.h"

@@ -484,6 +484,27 @@ TEST_F(GangsTest, APodThatCameAgainIsNoClientTooMany) {
   EXPECT_THAT(reserve.front().text, HasSubstr("GPU-b"));
 }
 
+TEST_F(GangsTest, APlaceThatNobodyComesBackToIsNotKeptForEver) {
+  AddBound("u0", "g", 2, "GPU-a");
+  AddBound("u1", "g", 2, "GPU-b");
+  Lead();
+  gangs_->PodChanged("u1", now_s_);
+  gangs_->Step(now_s_);
+  world_.RemovePod("u1");
+  gangs_->PodChanged("u1", now_s_);
+  Add("w0");
+  Change("w0", [](Pod& pod) {
+    pod.annotations[base::kGangAnnotation] = "w";
+    pod.annotations[base::kGangSizeAnnotation] = "1";
+    pod.annotations[base::kShareAnnotation] = "exclusive";
+  });
+  for (int i = 0; i < 5; ++i, now_s_ += 100) EXPECT_TRUE(Do(Kind::kReserve).empty()) << now_s_;
+  now_s_ += 101;
+  const std::vector<Action> reserve = Do(Kind::kReserve);
+  ASSERT_EQ(reserve.size(), 1u);
+  EXPECT_THAT(reserve.front().text, HasSubstr("GPU-b"));
+}
+
 // It meets nobody that anybody knows of, so that all others are strangers to it, not what it is to be beside.
 TEST_F(GangsTest, AGangWhosePlaceIsNotKnownHasNobodysPlaceForItsOwn) {
   AddBound("v0", "h", 1, "GPU-a");
