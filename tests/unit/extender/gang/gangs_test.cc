@@ -492,14 +492,19 @@ TEST_F(GangsTest, APlaceThatNobodyComesBackToIsNotKeptForEver) {
   gangs_->Step(now_s_);
   world_.RemovePod("u1");
   gangs_->PodChanged("u1", now_s_);
+  now_s_ += 599;
+  gangs_->Step(now_s_);
   Add("w0");
-  Change("w0", [](Pod& pod) {
+  Change("w0", [this](Pod& pod) {
+    pod.created_s = now_s_;
     pod.annotations[base::kGangAnnotation] = "w";
     pod.annotations[base::kGangSizeAnnotation] = "1";
     pod.annotations[base::kShareAnnotation] = "exclusive";
   });
-  for (int i = 0; i < 5; ++i, now_s_ += 100) EXPECT_TRUE(Do(Kind::kReserve).empty()) << now_s_;
-  now_s_ += 101;
+  now_s_ += 0.5;
+  EXPECT_TRUE(Do(Kind::kReserve).empty());
+  EXPECT_THAT(gangs_->WhyWaits("w0"), HasSubstr("0 are free"));
+  now_s_ += 1;
   const std::vector<Action> reserve = Do(Kind::kReserve);
   ASSERT_EQ(reserve.size(), 1u);
   EXPECT_THAT(reserve.front().text, HasSubstr("GPU-b"));
