@@ -53,40 +53,48 @@ class Control:
         cluster = self._cluster
         cluster.namespace(NAMESPACE, enforce="privileged")
         cluster.kubectl("apply", "--server-side", "--filename", str(_MANIFESTS / "crds"))
-        self._permit()
+        for name in ("extender-account", "extender", "admission"):
+            cluster.kubectl("apply", "--server-side", "--filename", str(_MANIFESTS / "rbac" / f"{name}.yaml"))
         if self._webhook:
             cluster.apply(service("crossover-extender", NAMESPACE, cluster.address, self.replicas[0].webhook))
             cluster.kubectl("apply", "--filename", str(_MANIFESTS / "webhook" / "configuration.yaml"))
         cluster.apply(_scheduler_permissions())
         self.renew_token()
 
-    def _permit(self):
-        for name in ("extender-account", "extender", "admission"):
-            self._cluster.kubectl("apply", "--server-side", "--force-conflicts", "--filename",
-                                  str(_MANIFESTS / "rbac" / f"{name}.yaml"))
-
     @contextlib.contextmanager
     def without(self, verb, resource):
-        """The extender may not do this to any object meanwhile. `resource`: with its group."""
+        """The extender may not do this to any object meanwhile, by none of its roles. `resource`: with its group."""
         kubectl = self._cluster.kubectl
         name, _, group = resource.partition(".")
-        role = json.loads(kubectl("get", "clusterrole", _ACCOUNT, "-o", "json"))
-        role["rules"] = [rule for rule in role["rules"]
-                         if name not in rule.get("resources", ()) or group not in rule["apiGroups"]]
+        roles = self._roles()
         thing, _, subresource = name.partition("/")
         may = ["auth", "can-i", verb, f"{thing}.{group}" if group else thing, "--all-namespaces", "--as",
                f"system:serviceaccount:{NAMESPACE}:{_ACCOUNT}",
                *(["--subresource", subresource] if subresource else [])]
         try:
-            kubectl("replace", "--filename", "-", input=json.dumps(role))
+            for role in roles:
+                left = [rule for rule in role["rules"]
+                        if name not in rule.get("resources", ()) or group not in rule["apiGroups"]]
+                kubectl("replace", "--filename", "-", input=json.dumps(role | {"rules": left}))
             end = time.monotonic() + _HEARD_WITHIN_S
             while kubectl(*may, check=False).stdout.strip() != "no":  # until API servers have heard of it
                 if time.monotonic() > end:
-                    raise Failed(f"{_ACCOUNT} may {verb} {resource} by another role, too")
+                    raise Failed(f"{_ACCOUNT} may {verb} {resource} by a role of its namespace, too")
                 time.sleep(0.05)
             yield
         finally:
-            self._permit()
+            for role in roles:
+                kubectl("replace", "--filename", "-", input=json.dumps(role))
+
+    def _roles(self):
+        """Those of the cluster that the extender has, of whatever version they are when they are put back."""
+        bindings = self._cluster.get("clusterrolebindings")
+        names = {binding["roleRef"]["name"] for binding in bindings
+                 if any(subject["name"] == _ACCOUNT for subject in binding.get("subjects", ()))}
+        roles = [self._cluster.get("clusterrole", name) for name in sorted(names)]
+        for role in roles:
+            del role["metadata"]["resourceVersion"]
+        return roles
 
     def renew_token(self):
         """Another one for all replicas; the one before is good for nothing from then on, but for what is remembered of
