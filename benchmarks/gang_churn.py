@@ -5,7 +5,7 @@ import time
 from dataclasses import dataclass, field
 
 from benchmarks import stats
-from benchmarks.large_cluster import memory_mib
+from benchmarks.large_cluster import SWIFT, memory_mib
 from benchmarks.processes import Failed
 from tests.cluster.control import NAMESPACE, SCHEDULER
 from tests.cluster.gang_cluster import FAKE, POOL, GangCluster
@@ -14,7 +14,6 @@ from tests.cluster.gangs import ANNOTATED
 
 _NODES, _GPUS, _AT_A_TIME, _LEASE_S = 16, 4, 32, 3
 _SIZES, _RUNS_S = (1, 1, 2, 2, 4), (0.1, 0.5)
-_HASTE = ("--kube-api-qps", "500", "--kube-api-burst", "1000")  # as they are, Job's controller has three gangs a second
 _WARM_UP = 1 / 3  # of the gangs; libraries, caches and the heap have their size then
 _COMPARED = 1 / 5  # of those after it: the median at their beginning and at their end
 _LOOK_EVERY = 10  # gangs
@@ -26,7 +25,7 @@ _KINDS = ("pods", "jobs.batch", "jobprofiles.crossover.dev", "gpunodes.crossover
           "leases.coordination.k8s.io", "serviceaccounts")
 CONDITION = (f"two replicas, a lease of {_LEASE_S} s, at most {_AT_A_TIME} gangs of 1 to 4 pods at a time, let in by "
              f"the webhook, on {_NODES} nodes of {_GPUS} GPUs that KWOK plays, with a controller-manager that has "
-             f"{' '.join(_HASTE)}")
+             f"{' '.join(SWIFT)}")
 
 
 @dataclass
@@ -160,4 +159,4 @@ def _objects(world):
 
 def _world(build):
     return GangCluster(build, _NODES, _GPUS, control={"replicas": 2, "lease_s": _LEASE_S, "webhook": True},
-                       controllers=_HASTE)
+                       controllers=SWIFT)

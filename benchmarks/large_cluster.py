@@ -87,7 +87,7 @@ def standing(context, nodes, gpus, filled, settings=None, pods_run=False):
     it: `settings` say who leads. `pods_run`: once they are bound."""
     try:
         with Cluster(nodes=1, api_server=(*kwok.API_SERVER, *_UNHINDERED),
-                     controllers=(*kwok.READY_FOR_EVER, *_SWIFT)) as cluster:
+                     controllers=(*kwok.READY_FOR_EVER, *SWIFT)) as cluster:
             control = Control(cluster, context.build, webhook=False, settings=settings)
             control.prepare()
             for space in (SPACE, HELD_SPACE):
@@ -124,8 +124,9 @@ def node_names(count):
     return [f"fake-{number:05}" for number in range(count)]
 
 
-# Controllers that take the taints from thousands of new nodes in seconds, and not in minutes.
-_SWIFT = ("--kube-api-qps", "1000", "--kube-api-burst", "1000")
+# Controllers that ask as often as they want: with the limits of their own the taints of thousands of new nodes stay for
+# minutes, and the controller of Jobs makes three gangs a second.
+SWIFT = ("--kube-api-qps", "1000", "--kube-api-burst", "1000")
 # An API server that takes what a benchmark writes as fast as it can.
 _UNHINDERED = ("--max-requests-inflight", "4000", "--max-mutating-requests-inflight", "2000")
 

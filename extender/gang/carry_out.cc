@@ -265,9 +265,8 @@ void TakeBack(Desk& desk, GangRecord& gang) {
     for (Slot& slot : plan.slots) {
       const auto member = gang.members.find(slot.uid);
       const bool has = member != gang.members.end() && ViewOf(desk, gang, slot.uid).bound();
-      if (!has) gang.vacant.push_back(std::move(slot.seat));
+      if (!has) gang.Vacate(std::move(slot.seat), desk.now_s);
     }
-    gang.vacant_s = desk.now_s;
   }
   for (auto& [uid, member] : gang.members)
     member.reserved = member.released = member.go = member.posted = false;

@@ -64,8 +64,7 @@ void Gangs::Leave(const std::string& uid, const std::string& id) {
   const bool in_plan =
       gang.plan && std::ranges::find(gang.plan->slots, uid, &Slot::uid) != gang.plan->slots.end();
   if (!in_plan && !member.bound.empty() && !member.doomed && !member.seat.containers.empty()) {
-    gang.vacant.push_back({member.seat.node, member.seat.gpus()});
-    gang.vacant_s = desk_.now_s;
+    gang.Vacate({member.seat.node, member.seat.gpus()}, desk_.now_s);
   }
   gang.members.erase(uid);
   moved_.insert(uid);

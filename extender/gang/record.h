@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "extender/gang/actions.h"
@@ -77,6 +78,11 @@ struct GangRecord {
   std::optional<double> lacking_s;  // since when, where some are bound and others wait without a seat
   double seat_retry_s = 0;
   std::string text;  // why it waits
+
+  void Vacate(placement::Seat seat, double now_s) {
+    vacant.push_back(std::move(seat));
+    vacant_s = now_s;
+  }
 };
 
 }  // namespace crossover::extender

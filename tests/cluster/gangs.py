@@ -3,7 +3,7 @@
 import json
 
 from tests.cluster.gpu_judge import ASSIGNMENT
-from tests.cluster.pods import SLOT, restricted
+from tests.cluster.pods import MARKED, SLOT, restricted
 
 JOBS = "/apis/batch/v1/namespaces/{}/jobs"
 IMAGE = "crossover.test/sleep:1"  # on real nodes; those that KWOK plays look at none
@@ -24,7 +24,7 @@ def indexed_job(name, pods, gpus=1, how=ADMITTED, annotations=None, requests=Non
     if how in (ADMITTED, ANNOTATED):
         marks.setdefault("crossover.dev/share", "true")
     if how == ADMITTED:
-        labels["crossover.dev/managed"] = "true"
+        labels |= MARKED
         spec |= {"schedulerName": "crossover-scheduler", "schedulingGates": [{"name": "crossover.dev/gang"}]}
     if how == BY_HAND:
         spec["schedulerName"] = "by-hand"

@@ -14,7 +14,7 @@ from benchmarks.commands import Build
 from benchmarks.processes import Failed
 from tests.cluster import kubectl_plugin
 from tests.cluster.node_daemon import NodeDaemons
-from tests.cluster.pods import MARKED, SLOT, with_slots
+from tests.cluster.pods import SLOT, assigned, with_slots
 from tests.cluster.rig import Cluster, phase
 from tests.cluster.software_gpus import SoftwareGpus
 
@@ -103,11 +103,7 @@ class NodeCase(unittest.TestCase):
 
     def pod_with_slot(self, name, gang, uuid):
         """A pod of a gang that was assigned a GPU."""
-        pod = with_slots(name, SHELL, ["/bin/sleep", "1000"], self.node.name)
-        assignment = json.dumps({"containers": {"main": [uuid]}})
-        pod["metadata"] |= {"labels": MARKED, "annotations": {"crossover.dev/gang": gang,
-                                                              "crossover.dev/assignment": assignment}}
-        return pod
+        return assigned(with_slots(name, SHELL, ["/bin/sleep", "1000"], self.node.name), gang, uuid)
 
     def run_with_slot(self, name, gang, uuid):
         """Such a pod, once it runs."""

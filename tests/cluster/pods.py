@@ -1,7 +1,16 @@
 """Pods for tests."""
 
+import json
+
 SLOT = "crossover.dev/slot"
 MARKED = {"crossover.dev/managed": "true"}  # the label that the webhook puts on what it lets in
+
+
+def assigned(pod, gang, uuid):
+    """A pod as it is once it was let in and has a place: of a gang, on one GPU."""
+    pod["metadata"] |= {"labels": MARKED, "annotations": {
+        "crossover.dev/gang": gang, "crossover.dev/assignment": json.dumps({"containers": {"main": [uuid]}})}}
+    return pod
 
 
 def restricted(name, image, command, node=None, **more):

@@ -9,7 +9,7 @@ from pathlib import Path
 from benchmarks.commands import Build
 from tests.charts.chart import MONITORING, find, objects
 from tests.cluster import kubectl_plugin
-from tests.cluster.pods import restricted
+from tests.cluster.pods import MARKED, restricted
 from tests.cluster.rig import Cluster, true
 from tests.cluster.rig.versions import definitions
 
@@ -95,7 +95,7 @@ class KubectlPlugin(unittest.TestCase):
     def test_explain_says_why_a_pod_waits(self):
         """In the words of a real scheduler: nobody has slots to give."""
         pod = restricted("waits", _IMAGE, ["/usr/bin/crossover", "--version"])
-        pod["metadata"].update(namespace=_TEAM, labels={"crossover.dev/managed": "true"},
+        pod["metadata"].update(namespace=_TEAM, labels=MARKED,
                                annotations={"crossover.dev/share": "true", "crossover.dev/gang": "mine"})
         pod["spec"]["containers"][0]["resources"] = {"limits": {"crossover.dev/slot": "1"}}
         self.cluster.apply(pod)

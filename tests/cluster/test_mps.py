@@ -7,7 +7,7 @@ import unittest
 
 from tests.cluster.node_case import NAMESPACE, NodeCase
 from tests.cluster.node_daemon import MpsDaemon
-from tests.cluster.pods import MARKED, with_slots
+from tests.cluster.pods import assigned, with_slots
 from tests.cluster.rig import gone, phase
 
 _USER = "crossover.test/gpu-user:1"
@@ -39,9 +39,7 @@ class Mps(NodeCase):
         pod = with_slots(name, _USER, ["/usr/bin/gpu_user", "0", *arguments], self.node.name)
         pod["spec"]["securityContext"] |= {"runAsUser": user}
         pod["spec"]["terminationGracePeriodSeconds"] = grace_s
-        assignment = json.dumps({"containers": {"main": [self.gpus.uuids(0)[0]]}})
-        pod["metadata"] |= {"labels": MARKED, "annotations": {"crossover.dev/gang": name,
-                                                              "crossover.dev/assignment": assignment}}
+        assigned(pod, name, self.gpus.uuids(0)[0])
         self.cluster.kubectl("create", "--namespace", NAMESPACE, "--filename", "-", input=json.dumps(pod))
         self.cluster.wait_for("pod", name, phase("Running", "Failed"), NAMESPACE)
 

@@ -143,7 +143,7 @@ build_device_manager() {
 
 # What kinds of other projects look like; their programs are not here.
 take_definitions() {
-  local module sum files file found
+  local module sum files file found source
   [[ $mode != --pin ]] || return 0
   [[ ! -e $definitions/.taken || $(< "$definitions/.taken") != "${foreign[*]}" ]] || return 0
   if [[ $mode == --check ]]; then
@@ -156,12 +156,13 @@ take_definitions() {
   for module in "${foreign[@]}"; do
     read -r -d '' module sum files <<< "$module" || true
     found=$(go mod download -json "$module") || { say "failed: go mod download $module: $found"; return 1; }
-    if [[ $(sed -n 's/.*"Sum": "\(.*\)".*/\1/p' <<< "$found") != "$sum" ]]; then
+    if [[ $(downloaded Sum <<< "$found") != "$sum" ]]; then
       say "$module is not what it was: its checksum is another than $sum"
       return 1
     fi
+    source=$(downloaded Dir <<< "$found")
     for file in $files; do
-      cp "$(sed -n 's/.*"Dir": "\(.*\)".*/\1/p' <<< "$found")/$file" . || return 1
+      cp "$source/$file" . || return 1
     done
   done
   chmod u+w ./* && printf '%s\n' "${foreign[*]}" > .taken && rm -rf "$definitions" && mv "$definitions.part" "$definitions"

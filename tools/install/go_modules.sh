@@ -14,6 +14,9 @@ quietly() {
   return 1
 }
 
+# downloaded FIELD: of what `go mod download -json` says on standard input.
+downloaded() { sed -n "s/.*\"$1\": \"\(.*\)\".*/\1/p"; }
+
 # new_module NAME VERSION MODULE: a go.mod in this directory that asks for one version of a module.
 # shellcheck disable=SC2317  # `quietly` calls it
 new_module() {
@@ -21,7 +24,7 @@ new_module() {
   go mod init "crossover.test/$name" && go mod edit -go=1.21 -require="$module@v$version" || return 1
   [[ $name == kube ]] || return 0
   # The parts of Kubernetes name each other by v0.0.0 and a folder of its own tree; as modules they are v0.MINOR.PATCH.
-  replaced=$(go mod download -json "$module@v$version" | sed -n 's/.*"GoMod": "\(.*\)".*/\1/p')
+  replaced=$(go mod download -json "$module@v$version" | downloaded GoMod)
   awk '$1 ~ /^k8s\.io\// && $2 == "v0.0.0" {print $1}' "$replaced" | sort -u |
     xargs -I{} echo "-replace={}={}@v0.${version#*.}" | xargs go mod edit
 }

@@ -39,7 +39,7 @@ render() {
   kubectl=$(find "$cache"/kube-*/kubectl 2> /dev/null | tail -n 1)
   [[ -n $kubectl ]] || { say "no kubectl: tools/install.sh --cluster first"; return 1; }
   find_go || return 1
-  source=$(cd "$out" && go mod download -json "$3@v$2" | sed -n 's/.*"Dir": "\(.*\)".*/\1/p')
+  source=$(cd "$out" && go mod download -json "$3@v$2" | downloaded Dir)
   "$kubectl" kustomize "$source/$4" 2> "$out/kustomize.log" > "$out/manifests.part" || {
     tail -n 5 "$out/kustomize.log" >&2
     return 1
