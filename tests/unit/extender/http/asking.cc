@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <iterator>
 #include <memory>
+#include <random>
 
 namespace crossover::extender::testing {
 namespace {
@@ -47,7 +48,19 @@ TakenPort::TakenPort() : fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
 
 TakenPort::~TakenPort() { close(fd_); }
 
-int FreePort() { return TakenPort().port(); }
+// Drawn below the range that the kernel gives to outgoing connections, so that none of the programs that run
+// beside this one takes it before its server does.
+int FreePort() {
+  static std::mt19937 random{std::random_device{}()};
+  for (;;) {
+    const int port = std::uniform_int_distribution{10'000, 30'000}(random);
+    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const sockaddr_in address = Address(port);
+    const bool free = bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+    close(fd);
+    if (free) return port;
+  }
+}
 
 Reply Ask(const Question& question) {
   const std::unique_ptr<CURL, void (*)(CURL*)> easy(curl_easy_init(), curl_easy_cleanup);
