@@ -15,6 +15,7 @@ from benchmarks.processes import Failed
 from tests.charts.test_monitoring import dashboards, queries
 from tests.cluster.documented import Documented, names_for
 from tests.cluster.gang_lives import job_of
+from tests.cluster.kubectl_plugin import kubectl
 from tests.cluster.pods import SLOT, restricted, with_slots
 from tests.cluster.prometheus import Prometheus
 from tests.cluster.release import NAMESPACE, REGISTRY, UPGRADE_WAITS, VERSION, Release
@@ -53,7 +54,10 @@ class Helm(unittest.TestCase):
         cls.cluster = Cluster(service_routing=True)
         cls.cluster.__enter__()
         cls.addClassCleanup(cls.cluster.__exit__)
-        cls.gpus = SoftwareGpus(cls.cluster, _SHAPE.machine(), build.gpu_libraries)
+        machine = _SHAPE.machine()
+        # A job within a node is to communicate, too.
+        machine = replace(machine, gpu_link_bytes_per_s=machine.node_link_bytes_per_s)
+        cls.gpus = SoftwareGpus(cls.cluster, machine, build.gpu_libraries)
         cls.release = Release(cls.cluster, build, cls.gpus)
         cls.release.prepare(_NEXT)
         cls.cluster.namespace(_TEAM)
@@ -217,7 +221,38 @@ class Helm(unittest.TestCase):
         for pod in self.pods_of(names):
             self.cluster.wait_for("pod", pod["metadata"]["name"], gone, _TEAM)
 
-    def test_6_uninstall_stops_while_pods_hold_slots(self):
+    def test_6_observed_jobs_tell_what_sharing_would_save(self):
+        """Two jobs on GPUs of their own, at the same time; nobody gates them."""
+        names = ["looked-at", "looked-on"]
+        self.assertNotIn("looked", self.advice("-o", "wide"), "the control")
+        self.release.upgrade(deviceplugin={"config": {"mode": "observe"}})
+        self.wait_for_daemons("observe")
+        jobs = [TrainingJob(self.cluster, _TEAM, _SHAPE.job(name, seed), self.gpus.machine.gpus_per_node, by_hand=False,
+                            annotations={"crossover.dev/share": "exclusive"}) for seed, name in enumerate(names, 1)]
+        for job in jobs:
+            job.create()
+        for job in jobs:
+            job.finish()
+        pair = f"{_TEAM}/looked-at and {_TEAM}/looked-on"
+        end = time.monotonic() + _LEARNT_WITHIN_S
+        while pair not in (said := self.advice("-o", "wide")):
+            self.assertLess(time.monotonic(), end, f"{said} {self.cluster.get('jobprofiles', namespace=_TEAM)}")
+            time.sleep(0.5)
+        saved = json.loads(self.advice("-n", _TEAM, "-o", "json"))["namespaces"][0]["savedGPUHours"]
+        self.assertGreater(saved, 0)
+        self.release.do("rollback", UPGRADE_WAITS)
+        self.wait_for_daemons("enforce")
+
+    def wait_for_daemons(self, mode):
+        """A configuration reaches a running daemon some seconds after Helm has written it."""
+        for node in self.cluster.nodes:
+            self.cluster.wait_for("gpunode", node.name, lambda n: (
+                n["status"]["mode"], n["status"]["sharing"]["kind"]) == (mode, "mps"))
+
+    def advice(self, *words):
+        return kubectl(self.cluster, self.build, "crossover", "advise", *words).stdout
+
+    def test_7_uninstall_stops_while_pods_hold_slots(self):
         pod = with_slots("holds", _SHELL, ["/bin/sleep", "1000"])
         pod["metadata"]["annotations"] = {"crossover.dev/share": "true", "crossover.dev/gang": "holds",
                                           "crossover.dev/gang-size": "1"}
@@ -231,7 +266,7 @@ class Helm(unittest.TestCase):
         self.cluster.kubectl("delete", "pod", "holds", "--namespace", _TEAM, "--now")
         self.cluster.wait_for("pod", "holds", gone, _TEAM)
 
-    def test_7_uninstall_leaves_what_is_stated(self):
+    def test_8_uninstall_leaves_what_is_stated(self):
         for node in self.cluster.nodes:
             self.cluster.wait_for("gpunode", node.name, lambda n: not n["status"].get("usedSlots"))
         self.assertGreater(self.ours(), _STAYS, "the control")
