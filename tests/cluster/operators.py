@@ -31,7 +31,8 @@ def install(cluster, name):
     deployments = [thing for thing in objects if thing["kind"] == "Deployment"]
     for deployment in deployments:
         _run_here(deployment, image, cluster.nodes[0].name)
-    cluster.kubectl("apply", "--server-side", "--filename", "-", input="\n---\n".join(map(json.dumps, objects)))
+    # It begins as YAML does: kubectl 1.31 takes what begins with a brace for JSON to the end.
+    cluster.kubectl("apply", "--server-side", "--filename", "-", input="---\n" + "\n---\n".join(map(json.dumps, objects)))
     for deployment in deployments:
         meta = deployment["metadata"]
         cluster.kubectl("wait", "--for=condition=Available", f"deployment/{meta['name']}", "--namespace",
