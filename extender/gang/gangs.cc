@@ -197,7 +197,8 @@ std::vector<Action> Gangs::Step(double now_s) {
   if (now_s >= looked_s_ + kLookEveryS) {
     const double before_s = std::exchange(looked_s_, now_s);
     for (const auto& [id, gang] : desk_.gangs) {
-      if (!gang.placed || gang.plan || gang.lacking_s || !gang.vacant.empty()) desk_.dirty.insert(id);
+      if (!gang.placed || gang.plan || gang.lacking_s || gang.crowded || !gang.vacant.empty())
+        desk_.dirty.insert(id);
       desk_.replan |= gang.ready && MayGoBack(gang, before_s, now_s);
     }
   }

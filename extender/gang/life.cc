@@ -48,18 +48,29 @@ Counts Count(const Desk& desk, const GangRecord& gang) {
   return counts;
 }
 
-void AskOwner(Desk& desk, GangRecord& gang) {
+void ReadOwnerOf(Desk& desk, const GangRecord& gang) {
   const OwnerRef& owner = *gang.membership.owner;
   Desk::OwnerEntry& entry = desk.owners[owner];
-  const std::string what = owner.kind + " " + owner.name;
-  desk.Say(gang, entry.error.empty()
-                     ? "the size of its gang is not read yet from " + what
-                     : "the size of its gang cannot be read from " + what + ": " + entry.error);
   const bool early = entry.asked_s > 0 && desk.now_s < entry.asked_s + desk.settings.owner_every_s;
   if (entry.in_flight != 0 || early) return;
   entry.in_flight = desk.next++;
   entry.asked_s = desk.now_s;
   desk.actions.push_back({.kind = Kind::kReadOwner, .id = entry.in_flight, .owner = owner});
+}
+
+void AskOwner(Desk& desk, GangRecord& gang) {
+  const OwnerRef& owner = *gang.membership.owner;
+  const std::string what = owner.kind + " " + owner.name;
+  const std::string& error = desk.owners[owner].error;
+  desk.Say(gang, error.empty() ? "the size of its gang is not read yet from " + what
+                               : "the size of its gang cannot be read from " + what + ": " + error);
+  ReadOwnerOf(desk, gang);
+}
+
+// Where the pods that are there do not make up its size: it may have changed since it was read, as that of an
+// elastic job does.
+void DoubtSize(Desk& desk, const GangRecord& gang) {
+  if (gang.membership.owner) ReadOwnerOf(desk, gang);
 }
 
 void WipeStale(Desk& desk, GangRecord& gang) {
@@ -88,9 +99,14 @@ void Refill(Desk& desk, GangRecord& gang, const Counts& counts) {
       gang.vacant.clear();
       desk.replan = true;
     }
+    gang.crowded = false;
     return gang.lacking_s.reset();
   }
-  if (missing <= 0) return desk.Say(gang, "the pods in whose place it is to be are still there");
+  gang.crowded = missing <= 0;
+  if (gang.crowded) {
+    DoubtSize(desk, gang);
+    return desk.Say(gang, "the pods in whose place it is to be are still there");
+  }
   if (!gang.lacking_s) gang.lacking_s = desk.now_s;
   std::vector<const Pod*> pods;
   for (const std::string& uid : Seatless(desk, gang)) pods.push_back(desk.world->FindPod(uid));
@@ -113,6 +129,7 @@ void Gather(Desk& desk, GangRecord& gang, const Counts& counts) {
   gang.vacant.clear();
   const int size = gang.membership.size;
   const bool was_ready = std::exchange(gang.ready, false);
+  if (counts.waiting != size) DoubtSize(desk, gang);
   if (!gang.membership.fault.empty()) {
     desk.Say(gang, gang.membership.fault);
   } else if (counts.waiting < size) {

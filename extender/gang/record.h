@@ -71,8 +71,9 @@ struct GangRecord {
   double vacant_s = 0;                        // when the last of them became that
   std::map<std::string, Exclusion> excluded;  // nodes
   bool adopted = false;
-  bool placed = false;  // all its members were bound
-  bool ready = false;   // to be planned as a whole
+  bool placed = false;   // all its members were bound
+  bool ready = false;    // to be planned as a whole
+  bool crowded = false;  // some are bound, and more wait than its size leaves room for
   int failures = 0;
   double hold_until_s = 0;
   std::optional<double> lacking_s;  // since when, where some are bound and others wait without a seat

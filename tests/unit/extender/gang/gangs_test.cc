@@ -88,6 +88,23 @@ class GangsTest : public ::testing::Test {
     });
   }
 
+  // A pod of the Job "j"; `uid` of which.
+  void AddOfJob(const std::string& uid, const std::string& job) {
+    Add(uid);
+    Change(uid, [&](Pod& pod) {
+      pod.annotations = {{"batch.kubernetes.io/job-completion-index", "0"}};
+      pod.labels = {{"batch.kubernetes.io/job-name", "j"}, {"batch.kubernetes.io/controller-uid", job}};
+    });
+  }
+  // Answers the one question for its size.
+  void ReadJob(int size) {
+    const auto reads = Do(Kind::kReadOwner);
+    ASSERT_EQ(reads.size(), 1u);
+    const nlohmann::json limits = {{"limits", {{base::kSlotResource, "1"}}}};
+    const nlohmann::json pod = {{"containers", {{{"name", "main"}, {"resources", limits}}}}};
+    const nlohmann::json spec = {{"parallelism", size}, {"completions", size}, {"template", {{"spec", pod}}}};
+    gangs_->OwnerRead(reads[0].id, {{"apiVersion", "batch/v1"}, {"kind", "Job"}, {"spec", spec}}, "", now_s_);
+  }
   // What is to be done of one kind.
   std::vector<Action> Do(Kind kind) {
     for (Action& action : gangs_->Step(now_s_)) pending_.push_back(std::move(action));
@@ -522,24 +539,9 @@ TEST_F(GangsTest, AGangWhosePlaceIsNotKnownHasNobodysPlaceForItsOwn) {
 }
 
 TEST_F(GangsTest, AJobThatIsMadeAnewByTheSameNameIsReadAnew) {
-  const auto make = [this](const std::string& uid, const std::string& job) {
-    Add(uid);
-    Change(uid, [&](Pod& pod) {
-      pod.annotations = {{"batch.kubernetes.io/job-completion-index", "0"}};
-      pod.labels = {{"batch.kubernetes.io/job-name", "j"}, {"batch.kubernetes.io/controller-uid", job}};
-    });
-  };
-  const auto read = [this](int size) {
-    const auto reads = Do(Kind::kReadOwner);
-    ASSERT_EQ(reads.size(), 1u);
-    const nlohmann::json limits = {{"limits", {{base::kSlotResource, "1"}}}};
-    const nlohmann::json pod = {{"containers", {{{"name", "main"}, {"resources", limits}}}}};
-    const nlohmann::json spec = {{"parallelism", size}, {"completions", size}, {"template", {{"spec", pod}}}};
-    gangs_->OwnerRead(reads[0].id, {{"apiVersion", "batch/v1"}, {"kind", "Job"}, {"spec", spec}}, "", now_s_);
-  };
   Lead();
-  make("u0", "first");
-  read(1);
+  AddOfJob("u0", "first");
+  ReadJob(1);
   now_s_ += 1;  // plans are made only so often
   EXPECT_EQ(Do(Kind::kReserve).size(), 1u);
   world_.RemovePod("u0");
@@ -548,10 +550,47 @@ TEST_F(GangsTest, AJobThatIsMadeAnewByTheSameNameIsReadAnew) {
   now_s_ += 1;
   Do(Kind::kReserve);
   EXPECT_TRUE(gangs_->desk().owners.empty()) << "nobody needs it any more";
-  make("u1", "second");
-  make("u2", "third");
+  AddOfJob("u1", "second");
+  AddOfJob("u2", "third");
   const auto reads = Do(Kind::kReadOwner);
   EXPECT_EQ(reads.size(), 2u) << "by one name";
+}
+
+TEST_F(GangsTest, AJobThatGetsSmallerWhileItWaitsIsReadAgain) {
+  Lead();
+  AddOfJob("u0", "j");
+  ReadJob(2);
+  EXPECT_TRUE(Do(Kind::kReadOwner).empty()) << "just now it was asked";
+  now_s_ += 10;
+  ReadJob(2);
+  now_s_ += 1;
+  EXPECT_TRUE(Do(Kind::kReserve).empty()) << "the control: one of two";
+  now_s_ += 10;
+  ReadJob(1);
+  now_s_ += 1;
+  EXPECT_EQ(Do(Kind::kReserve).size(), 1u);
+}
+
+TEST_F(GangsTest, AJobThatGrowsBesideItsPodsThatRunIsReadAgain) {
+  Lead();
+  AddOfJob("u0", "j");
+  Change("u0", [](Pod& pod) {
+    pod.gates.clear();
+    pod.node = "n0";
+    pod.annotations[base::kAssignmentAnnotation] = WriteAssignment({{"main", {"GPU-a"}}});
+  });
+  ReadJob(1);
+  Do(Kind::kReserve);
+  now_s_ += 20;
+  AddOfJob("u1", "j");
+  ReadJob(1);
+  now_s_ += 1;
+  EXPECT_TRUE(Do(Kind::kReserve).empty()) << "the control: there is no room for a second";
+  EXPECT_TRUE(Do(Kind::kReadOwner).empty()) << "not so often";
+  now_s_ += 10;
+  ReadJob(2);
+  now_s_ += 1;
+  EXPECT_EQ(Do(Kind::kReserve).size(), 1u);
 }
 
 // A Job made it, and only the MPIJob says which gang that is.
