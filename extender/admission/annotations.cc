@@ -14,11 +14,16 @@ namespace {
 using annotations::Annotations;
 using annotations::Shown;
 
+constexpr std::size_t kMarkSize = 16;
 constexpr std::string_view kStatus = CROSSOVER_DOMAIN "/status-";
 
 bool IsWrittenByUs(std::string_view key) {
   return key == base::kAdmittedAnnotation || key == base::kReservationAnnotation ||
          key == base::kRequeueAnnotation || key == base::kAssignmentAnnotation || key.starts_with(kStatus);
+}
+
+bool IsMark(std::string_view text) {
+  return text.size() == kMarkSize && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
 std::optional<std::string> RefusalOfAnnotation(const std::string& key, const std::string& value) {
@@ -52,11 +57,11 @@ std::string AdmittedMark(const std::string& name_space, const Annotations& annot
   return base::HexOf(base::Hash(text)).data();
 }
 
-std::optional<std::string> RefusalOf(const nlohmann::json& pod, const std::string& name_space) {
+std::optional<std::string> RefusalOf(const nlohmann::json& pod) {
   const Annotations ours = annotations::OursOf(pod, "annotations");
-  const std::string mark = AdmittedMark(name_space, ours);
   for (const auto& [key, value] : ours) {
-    if (key == base::kAdmittedAnnotation && value == mark) continue;  // by an earlier call for this pod
+    // By an earlier call for this pod, after which another webhook may have added an annotation of ours.
+    if (key == base::kAdmittedAnnotation && IsMark(value)) continue;
     if (auto refusal = RefusalOfAnnotation(key, value)) return refusal;
   }
   for (const auto& [key, value] : annotations::OursOf(pod, "labels")) {

@@ -193,7 +193,7 @@ const char* NameOf(Outcome outcome) {
 
 Decision Rewrite(const json& pod, const std::string& name_space, const RewriteSettings& settings,
                  const QuotaLookup& quotas) {
-  if (auto refusal = RefusalOf(pod, name_space)) return Refused(*std::move(refusal));
+  if (auto refusal = RefusalOf(pod)) return Refused(*std::move(refusal));
   if (annotations::OursOf(pod, "annotations").contains(base::kShareAnnotation))
     return RewriteSharing(pod, name_space, settings, quotas);
   if (!AsksForSlots(At(pod, "spec"))) return {};

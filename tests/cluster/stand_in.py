@@ -2,7 +2,8 @@
 
     python3 stand_in.py ADDRESS CERTIFICATE KEY [PORT]
 
-POST /mutate (HTTPS, port 8443 unless told) labels every pod "seen: yes"; POST /filter (HTTP, port 8080) leaves the
+POST /mutate (HTTPS, port 8443 unless told) labels every pod "seen: yes", and caps pods that share, as a policy engine
+may; POST /filter (HTTP, port 8080) leaves the
 last node only; GET says that both are there.
 """
 
@@ -32,8 +33,12 @@ class Answers(http.server.BaseHTTPRequestHandler):
 
 
 def mutated(review):
-    labels = {**review["request"]["object"]["metadata"].get("labels", {}), "seen": "yes"}
-    patch = json.dumps([{"op": "add", "path": "/metadata/labels", "value": labels}]).encode()
+    metadata = review["request"]["object"]["metadata"]
+    changed = {"labels": {**metadata.get("labels", {}), "seen": "yes"}}
+    if "crossover.dev/share" in metadata.get("annotations", {}):
+        changed["annotations"] = {**metadata["annotations"], "crossover.dev/max-slowdown": "2"}
+    patch = json.dumps([{"op": "add", "path": f"/metadata/{key}", "value": value}
+                        for key, value in changed.items()]).encode()
     return {"apiVersion": review["apiVersion"], "kind": review["kind"], "response": {
         "uid": review["request"]["uid"], "allowed": True, "patchType": "JSONPatch",
         "patch": base64.b64encode(patch).decode()}}

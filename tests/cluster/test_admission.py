@@ -39,7 +39,7 @@ class Admission(WebhookCase):
             self.assertEqual(second["metadata"][part], first["metadata"][part])
         self.assertEqual(second["spec"], first["spec"])
 
-    def test_it_is_asked_again_after_others_and_changes_nothing(self):
+    def test_it_is_asked_again_after_others_and_heeds_what_they_add(self):
         certificates = self.cluster.setup.certificates
         self.cluster.namespace(_TWICE)
         self.cluster.start("other", [sys.executable, "-B", str(Path(__file__).with_name("stand_in.py")),
@@ -63,6 +63,9 @@ class Admission(WebhookCase):
         self.assertEqual(asked[:-1], [1] * (len(asked) - 1), "the control: without the other it is asked once")
         self.assertEqual(made[-1]["spec"]["schedulingGates"], [{"name": "crossover.dev/gang"}])
         self.assertEqual(made[-1]["spec"]["containers"][0]["resources"]["limits"], {SLOT: "2"})
+        marks = [pod["metadata"]["annotations"]["crossover.dev/admitted"] for pod in made]
+        self.assertEqual(made[-1]["metadata"]["annotations"]["crossover.dev/max-slowdown"], "2")
+        self.assertNotIn(marks[-1], marks[:-1], "it is of the annotations as they came to be")
 
     def test_malformed_pods_are_refused_in_words(self):
         for annotations, words in (

@@ -14,7 +14,7 @@ using testing::HasSubstr;
 std::string Refusal(const json& annotations, const json& labels = json::object()) {
   json pod = MadePod(annotations);
   pod["metadata"]["labels"] = labels;
-  return RefusalOf(pod, "team").value_or("");
+  return RefusalOf(pod).value_or("");
 }
 
 TEST(AnnotationsTest, WhatIsAllowedPasses) {
@@ -30,7 +30,7 @@ TEST(AnnotationsTest, WhatIsAllowedPasses) {
                      {"crossover.dev/share-with", "cluster"},
                      {"crossover.dev/mode", "observe"}}),
             "");
-  EXPECT_EQ(RefusalOf(json(3), "team"), std::nullopt);
+  EXPECT_EQ(RefusalOf(json(3)), std::nullopt);
 }
 
 TEST(AnnotationsTest, ValuesThatAreNotAllowedAreNamed) {
@@ -59,12 +59,17 @@ TEST(AnnotationsTest, LabelsAreNotAnnotations) {
   EXPECT_EQ(Refusal({{"crossover.dev/share", "true"}}, {{"crossover.dev/managed", "true"}}), "");
 }
 
-TEST(AnnotationsTest, TheMarkOfThisPodIsNoRefusalAndThatOfAnotherIs) {
+TEST(AnnotationsTest, AMarkIsNoRefusalAlsoWhereAnotherWebhookAddedAnAnnotationSince) {
   const annotations::Annotations ours = {{"crossover.dev/share", "true"}};
   const std::string mark = AdmittedMark("team", ours);
   EXPECT_EQ(Refusal({{"crossover.dev/share", "true"}, {"crossover.dev/admitted", mark}}), "");
-  EXPECT_NE(Refusal({{"crossover.dev/share", "exclusive"}, {"crossover.dev/admitted", mark}}), "");
+  EXPECT_EQ(Refusal({{"crossover.dev/share", "true"},
+                     {"crossover.dev/max-slowdown", "1.5"},
+                     {"crossover.dev/admitted", mark}}),
+            "");
   EXPECT_NE(AdmittedMark("other", ours), mark);
+  for (const char* none : {"", "true", "0123456789ABCDEF", "0123456789abcdef0"})
+    EXPECT_NE(Refusal({{"crossover.dev/share", "true"}, {"crossover.dev/admitted", none}}), "") << none;
 }
 
 }  // namespace

@@ -120,6 +120,17 @@ TEST_F(RewriteTest, TheBudgetReachesThoseContainersThatHaveGpus) {
   EXPECT_EQ(made["spec"]["containers"][1], pod["spec"]["containers"][1]);
 }
 
+// As a policy engine does whose configuration's name comes after ours: then we are asked again.
+TEST_F(RewriteTest, WhatAnotherWebhookAddsToAnAdmittedPodIsHeeded) {
+  json pod = Admitted(MadePod({{kShare, "true"}}));
+  const std::string mark = pod["metadata"]["annotations"]["crossover.dev/admitted"];
+  pod["metadata"]["annotations"]["crossover.dev/gpu-memory"] = "20Gi";
+  const json made = Admitted(pod);
+  EXPECT_NE(made["metadata"]["annotations"]["crossover.dev/admitted"], mark);
+  EXPECT_EQ(made["spec"]["containers"][0]["env"],
+            json::array({{{"name", "CROSSOVER_GPU_MEMORY"}, {"value", "20Gi"}}}));
+}
+
 TEST_F(RewriteTest, TolerationsAndRuntimeClassAsConfigured) {
   settings_.tolerations = json::array({{{"key", "gpu"}, {"operator", "Exists"}}});
   settings_.runtime_class = "nvidia";
