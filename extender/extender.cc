@@ -124,6 +124,14 @@ Extender::Extender(const ExtenderConfig& config)
                    });
                    return jobs;
                  },
+                 .is_there =
+                     [this](const ProfileId& id) {
+                       bool there = false;
+                       controller_.Look([&](const World& world) {
+                         there = world.FindProfile(id.first, id.second) != nullptr;
+                       });
+                       return there;
+                     },
                  .now_s = NowS}),
       access_(config.api_server) {
   known_ = &feed_;

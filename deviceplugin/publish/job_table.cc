@@ -9,6 +9,8 @@
 namespace crossover::deviceplugin {
 namespace {
 
+// Ranks that come back within this go on with their run (extender/profiles/merge.cc).
+constexpr std::int64_t kSameRunS = 60;
 constexpr double kNoise = 0.02;           // of a figure: less is no change
 constexpr std::int64_t kAnewS = 10 * 60;  // after which its time is told although nothing has changed
 
@@ -86,7 +88,8 @@ bool HasChanged(const GpuNode::Job& was, const GpuNode::Job& is) {
 
 void Fill(const Ranks& ranks, const JobTable::Instant& now, GpuNode::Job* job) {
   const auto wall = [&now](turn::Time at) { return now.wall_s - (now.monotonic - at) / base::kNsPerSecond; };
-  const bool anew = job->gang.empty();
+  const bool back = job->ended && wall(ranks.joined) > job->at_s + kSameRunS;
+  const bool anew = job->gang.empty() || back;
   job->name_space = ranks.one->name_space;
   job->gang = ranks.one->gang;
   job->gang_size = ranks.one->gang_size;

@@ -91,7 +91,14 @@ const GpuNode* World::FindGpuNode(const std::string& name) const { return Find(g
 // Of several with one key the first by name, so that all replicas take the same.
 const JobProfile* World::FindProfile(const std::string& name_space, const std::string& key) const {
   const auto names = by_key_.find({name_space, key});
-  return names == by_key_.end() ? nullptr : Find(profiles_, NameOf(name_space, *names->second.begin()));
+  if (names == by_key_.end()) return nullptr;
+  const JobProfile* first = nullptr;
+  for (const std::string& name : names->second) {
+    const JobProfile* profile = Find(profiles_, NameOf(name_space, name));
+    if (profile->hinted) return profile;
+    if (first == nullptr) first = profile;
+  }
+  return first;
 }
 
 const Resources& World::UsedOn(const std::string& node) const {

@@ -25,12 +25,16 @@ bool HaveGainsMoved(const ProfileRecord& was, const ProfileRecord& is, const Pro
   });
 }
 
+auto HowManyShared(const ProfileRecord& record) {
+  return std::ranges::count_if(record.runs, &ProfileRun::shared);
+}
+
 bool IsNoticeable(const ProfileRecord& was, const ProfileRecord& is, const ProfileSettings& settings) {
   const ProfileFigures before = FiguresOf(was, settings), after = FiguresOf(is, settings);
   const auto moved = [&settings](double a, double b) { return Moved(a, b, settings.noticeable); };
-  return before.samples != after.samples || before.gpus != after.gpus ||
-         moved(before.compute_s, after.compute_s) || moved(before.exposed_s, after.exposed_s) ||
-         moved(before.jitter, after.jitter) ||
+  return before.samples != after.samples || HowManyShared(was) != HowManyShared(is) ||
+         before.gpus != after.gpus || moved(before.compute_s, after.compute_s) ||
+         moved(before.exposed_s, after.exposed_s) || moved(before.jitter, after.jitter) ||
          moved(static_cast<double>(before.peak_memory), static_cast<double>(after.peak_memory)) ||
          HaveGainsMoved(was, is, settings) || is.last_seen_s() - was.last_seen_s() > settings.refresh_s;
 }

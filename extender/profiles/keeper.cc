@@ -21,6 +21,8 @@ constexpr char kApply[] = "?fieldManager=crossover-extender&force=true";
 constexpr double kReadAnewS = 600;  // users make and remove them, too
 constexpr long kNotFound = 404;
 
+bool IsDone(long status) { return status == 200 || status == 201; }
+
 double Clock() {
   const auto since = std::chrono::system_clock::now().time_since_epoch();
   return std::chrono::duration<double>(since).count();
@@ -53,6 +55,10 @@ void ProfileKeeper::Round() {
     const auto tried = tried_s_.find(change.id);
     if (tried != tried_s_.end() && now_s - tried->second < settings_.least_gap_s) continue;
     if (done++ == kMostOfRound || !around_.leads()) break;
+    if (change.kind == ProfileChange::Kind::kCreate && around_.is_there && around_.is_there(change.id)) {
+      read_s_.reset();  // a user made one since: in the next round it is known
+      continue;
+    }
     tried_s_[change.id] = now_s;
     if (!Carry(change)) {
       ++failures_;
@@ -84,7 +90,11 @@ bool ProfileKeeper::ReadAll(double now_s) {
       return false;
     }
     for (const json& item : kube::At(list, "items")) {
-      if (auto record = ParseRecord(item)) known.insert(*std::move(record));
+      auto record = ParseRecord(item);
+      if (!record) continue;
+      // Of two with one key, the one with its user's figures counts, as for whoever places jobs.
+      ProfileRecord& kept = known.try_emplace(record->first, record->second).first->second;
+      if (record->second.hinted && !kept.hinted) kept = std::move(record->second);
     }
     next = kube::Text(kube::At(kube::At(list, "metadata"), "continue"));
   } while (!next.empty());
@@ -103,25 +113,23 @@ bool ProfileKeeper::Carry(const ProfileChange& change) {
     return gone;
   }
   if (change.kind == ProfileChange::Kind::kCreate &&
-      !Apply(path, kube::Dump(ObjectBody(change.id, change.record.name))))
+      !IsDone(Apply(path, kube::Dump(ObjectBody(change.id, change.record.name)))))
     return false;
-  if (!Apply(path + "/status", kube::Dump(StatusBody(change.id, change.record, settings_)))) {
-    known_.erase(change.id);  // somebody may have removed it: it is made anew
-    return false;
-  }
+  const long status = Apply(path + "/status", kube::Dump(StatusBody(change.id, change.record, settings_)));
+  if (status == kNotFound) known_.erase(change.id);  // somebody removed it: it is made anew
+  if (!IsDone(status)) return false;
   ++written_;
   complaint_.clear();
   return true;
 }
 
-bool ProfileKeeper::Apply(const std::string& path, const std::string& body) {
+long ProfileKeeper::Apply(const std::string& path, const std::string& body) {
   const kube::Response response = client_.Send({.method = "PATCH",
                                                 .path = path + kApply,
                                                 .body = body,
                                                 .content_type = "application/apply-patch+yaml"});
-  const bool done = response.status == 200 || response.status == 201;
-  if (!done) Complain("a JobProfile cannot be written: " + WhyNot(response));
-  return done;
+  if (!IsDone(response.status)) Complain("a JobProfile cannot be written: " + WhyNot(response));
+  return response.status;
 }
 
 void ProfileKeeper::Complain(const std::string& complaint) {

@@ -22,9 +22,11 @@ class ProfileKeeper {
   static constexpr std::size_t kMostOfRound = 50;  // requests that write; the others come later
 
   struct Surroundings {
-    // Both are called on its thread. `jobs`: of all nodes, or nothing while the cluster is not known yet.
+    // All are called on its thread. `jobs`: of all nodes, or nothing while the cluster is not known yet.
+    // `is_there`: whether a profile with that namespace and key is known now; empty: nobody says.
     std::function<bool()> leads;
     std::function<std::optional<std::vector<GpuNode::Job>>()> jobs;
+    std::function<bool(const ProfileId&)> is_there{};
     std::chrono::milliseconds period{10'000};
     std::function<double()> now_s;  // since 1970; empty: the clock
   };
@@ -41,7 +43,7 @@ class ProfileKeeper {
   void Round();
   bool ReadAll(double now_s);
   bool Carry(const ProfileChange& change);
-  bool Apply(const std::string& path, const std::string& body);
+  long Apply(const std::string& path, const std::string& body);  // the answer's status
   void Complain(const std::string& complaint);
 
   kube::Client client_;

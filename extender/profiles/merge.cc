@@ -15,6 +15,12 @@ constexpr double kSameRunS = 60;        // between what nodes saw of it
 constexpr double kSameMeetingS = 3600;  // between two reports of it
 using Jobs = std::vector<const GpuNode::Job*>;
 
+// Another attempt, of which what was seen before is no part.
+bool BeganAfter(const Jobs& run, const GpuNode::Job& job) {
+  return std::ranges::all_of(
+      run, [&job](const GpuNode::Job* before) { return before->ended && before->at_s < job.began_s; });
+}
+
 // Runs of each gang: what nodes saw of it at about one time.
 std::map<ProfileId, std::vector<Jobs>> RunsOf(std::span<const GpuNode::Job> jobs) {
   std::map<ProfileId, Jobs> by_gang;
@@ -25,7 +31,8 @@ std::map<ProfileId, std::vector<Jobs>> RunsOf(std::span<const GpuNode::Job> jobs
     double last_s = 0;
     for (const GpuNode::Job* job : seen) {
       std::vector<Jobs>& so_far = runs[gang];
-      if (so_far.empty() || job->began_s > last_s + kSameRunS) so_far.emplace_back();
+      if (so_far.empty() || job->began_s > last_s + kSameRunS || BeganAfter(so_far.back(), *job))
+        so_far.emplace_back();
       so_far.back().push_back(job);
       last_s = std::max(last_s, job->at_s);
     }
@@ -62,6 +69,7 @@ ProfileRun Together(const Jobs& nodes) {
     run.iterations = std::min(run.iterations, job->iterations);
     run.estimated |= job->estimated;
     run.disturbed |= job->disturbed_s > 0;
+    run.shared |= !job->meetings.empty();
     run.peak_memory = std::max(run.peak_memory, job->peak_memory);
     if (job->compute_s <= 0) continue;
     const double here = std::max(job->gpus, 1);
@@ -85,6 +93,7 @@ void PutRun(const ProfileRun& run, ProfileRecord* record) {
     const ProfileRun before = std::exchange(*known, run);
     known->began_s = std::min(before.began_s, run.began_s);
     known->peak_memory = std::max(before.peak_memory, run.peak_memory);
+    known->shared |= before.shared;
     if (run.compute_s <= 0) {  // it began to learn anew
       known->compute_s = before.compute_s;
       known->exposed_s = before.exposed_s;

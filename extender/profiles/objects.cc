@@ -31,6 +31,7 @@ ProfileRun RunOf(const json& object) {
           .iterations = static_cast<int>(NumberIn(object, "iterations", 1e6)),
           .estimated = IsTrue(object, "estimated"),
           .disturbed = IsTrue(object, "disturbed"),
+          .shared = IsTrue(object, "shared"),
           .compute_s = NumberIn(object, "computeSeconds", kMany),
           .exposed_s = NumberIn(object, "exposedSeconds", kMany),
           .jitter = NumberIn(object, "jitter", kMany),
@@ -38,17 +39,19 @@ ProfileRun RunOf(const json& object) {
 }
 
 json RunJson(const ProfileRun& run) {
-  return {{"gang", run.gang},
-          {"beganAt", kube::WriteTimestamp(run.began_s)},
-          {"lastSeen", kube::WriteTimestamp(run.at_s)},
-          {"gpus", run.gpus},
-          {"iterations", run.iterations},
-          {"estimated", run.estimated},
-          {"disturbed", run.disturbed},
-          {"computeSeconds", Rounded(run.compute_s)},
-          {"exposedSeconds", Rounded(run.exposed_s)},
-          {"jitter", Rounded(run.jitter)},
-          {"peakMemoryBytes", run.peak_memory}};
+  json object = {{"gang", run.gang},
+                 {"beganAt", kube::WriteTimestamp(run.began_s)},
+                 {"lastSeen", kube::WriteTimestamp(run.at_s)},
+                 {"gpus", run.gpus},
+                 {"iterations", run.iterations},
+                 {"estimated", run.estimated},
+                 {"disturbed", run.disturbed},
+                 {"computeSeconds", Rounded(run.compute_s)},
+                 {"exposedSeconds", Rounded(run.exposed_s)},
+                 {"jitter", Rounded(run.jitter)},
+                 {"peakMemoryBytes", run.peak_memory}};
+  if (run.shared) object["shared"] = true;  // of others it is not known: they may be older than this field
+  return object;
 }
 
 ProfileMeeting MeetingOf(const json& object) {

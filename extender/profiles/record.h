@@ -18,6 +18,7 @@ struct ProfileRun {
   int iterations = 0;
   bool estimated = false;
   bool disturbed = false;  // beside a process that took no part
+  bool shared = false;     // beside another job, on any of its GPUs, for long enough to be measured
   double compute_s = 0, exposed_s = 0, jitter = 0;
   std::uint64_t peak_memory = 0;
 };

@@ -151,6 +151,15 @@ TEST_F(JobTableTest, OneThatComesBackIsTheSame) {
   EXPECT_THAT(table_.Jobs(), SizeIs(1));
 }
 
+TEST_F(JobTableTest, AnotherAttemptMinutesLaterBeganThen) {
+  Look({Rank("a")});
+  Look({});
+  now_ += 600 * kSecond;
+  Look({Rank("a")});
+  EXPECT_THAT(table_.Jobs(), SizeIs(1));
+  EXPECT_EQ(table_.Jobs()[0].began_s, 5601) << "nobody had the GPUs in between";
+}
+
 TEST_F(JobTableTest, OfThoseThatHaveEndedNotAllAreKept) {
   for (std::size_t i = 0; i < JobTable::kMostEnded + 3; ++i) {
     now_ += kSecond;

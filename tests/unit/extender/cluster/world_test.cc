@@ -116,5 +116,14 @@ TEST(WorldTest, ProfilesAreFoundByKey) {
   EXPECT_EQ(world.profiles().size(), 1u);
 }
 
+TEST(WorldTest, OfTwoProfilesTheOneWithItsUsersFiguresCounts) {
+  World world;
+  world.Put(Profile("a", "key"));
+  JobProfile hinted = Profile("b", "key");
+  hinted.hinted = true;
+  world.Put(hinted);
+  EXPECT_EQ(world.FindProfile("ns", "key")->name, "b");
+}
+
 }  // namespace
 }  // namespace crossover::extender

@@ -33,10 +33,13 @@ class ProfileKeeperTest : public ::testing::Test {
   std::unique_ptr<ProfileKeeper> Keeper() {
     return std::make_unique<ProfileKeeper>(
         kube::Access{.server = server_.url(), .ca_file = "", .token_file = ""}, ProfileSettings{},
-        ProfileKeeper::Surroundings{.leads = [this] { return ++asked_, leads_.load(); },
-                                    .jobs = [this] { return std::optional(Jobs(compute_s_)); },
-                                    .period = std::chrono::milliseconds(1),
-                                    .now_s = [this] { return now_s_.load(); }});
+        ProfileKeeper::Surroundings{
+            .leads = [this] { return ++asked_, leads_.load(); },
+            .jobs =
+                [this] { return std::optional(with_jobs_ ? Jobs(compute_s_) : std::vector<GpuNode::Job>()); },
+            .is_there = [this](const ProfileId&) { return is_there_.load(); },
+            .period = std::chrono::milliseconds(1),
+            .now_s = [this] { return now_s_.load(); }});
   }
   template <class Condition>
   static void Await(const Condition& condition) {
@@ -49,7 +52,7 @@ class ProfileKeeperTest : public ::testing::Test {
   }
 
   kube::Server server_;
-  std::atomic<bool> leads_{true};
+  std::atomic<bool> leads_{true}, with_jobs_{true}, is_there_{false};
   std::atomic<int> asked_{0};
   std::atomic<double> compute_s_{0.020}, now_s_{1.7e9 + 2};
 };
@@ -106,6 +109,41 @@ TEST_F(ProfileKeeperTest, OneThatWasRemovedIsMadeAnew) {
   server_.Answer(201, "{}");
   now_s_ = now_s_ + 61;
   EXPECT_THAT(server_.AwaitRequest(2), HasSubstr("/jobprofiles/k-"));
+}
+
+TEST_F(ProfileKeeperTest, OneThatCouldNotBeWrittenIsNotMadeTwice) {
+  server_.Answer(200,
+                 R"({"items": [{"metadata": {"namespace": "team", "name": "mine"}, "spec": {"key": "k"}}]})");
+  server_.Answer(500, "{}");
+  const auto keeper = Keeper();
+  server_.AwaitRequest(1);
+  Await([&] { return keeper->failures() == 1; });
+  server_.Answer(200, "{}");
+  now_s_ = now_s_ + 61;
+  EXPECT_THAT(server_.AwaitRequest(2), HasSubstr("/jobprofiles/mine/status?"));
+}
+
+TEST_F(ProfileKeeperTest, OneThatItsUserMadeMeanwhileIsNotMadeTwice) {
+  with_jobs_ = false;
+  server_.Answer(200, kEmpty);
+  const auto keeper = Keeper();
+  server_.AwaitRequest(0);
+  AwaitRounds();
+  server_.Answer(200,
+                 R"({"items": [{"metadata": {"namespace": "team", "name": "mine"}, "spec": {"key": "k"}}]})");
+  server_.Answer(200, "{}");
+  is_there_ = with_jobs_ = true;
+  EXPECT_THAT(server_.AwaitRequest(1), StartsWith("GET /apis/crossover.dev/v1alpha1/jobprofiles?"));
+  EXPECT_THAT(server_.AwaitRequest(2), HasSubstr("/jobprofiles/mine/status?"));
+}
+
+TEST_F(ProfileKeeperTest, OfTwoTheOneWithItsUsersFiguresIsKept) {
+  server_.Answer(200,
+                 R"({"items": [{"metadata": {"namespace": "team", "name": "k-1"}, "spec": {"key": "k"}},
+                    {"metadata": {"namespace": "team", "name": "mine"}, "spec": {"key": "k", "computeSeconds": 1}}]})");
+  server_.Answer(200, "{}");
+  const auto keeper = Keeper();
+  EXPECT_THAT(server_.AwaitRequest(1), HasSubstr("/jobprofiles/mine/status?"));
 }
 
 TEST_F(ProfileKeeperTest, UnusedOnesGo) {

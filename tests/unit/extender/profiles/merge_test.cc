@@ -71,6 +71,31 @@ TEST_F(MergeTest, WhatIsToldAgainCountsOnce) {
   EXPECT_THAT(Record().runs, SizeIs(2)) << "a gang of that name a day later is another run";
 }
 
+TEST_F(MergeTest, AGangThatMovesToOtherNodesHasNoMoreGpusThanBefore) {
+  GpuNode::Job there = At(Job("a", 8, 0.020), kNow - 130), here = Job("a", 8, 0.020);
+  there.ended = true;
+  See({there, here});
+  EXPECT_EQ(Figures().gpus, 8);
+  EXPECT_THAT(Record().runs, SizeIs(1)) << "it went on after seconds";
+  records_.clear();
+  there.ended = false;
+  there.at_s = here.began_s;
+  See({there, here});
+  EXPECT_EQ(Figures().gpus, 16) << "the control: it is on both";
+}
+
+TEST_F(MergeTest, ARunThatSharedOnceHasSharedHoweverManyWereThere) {
+  GpuNode::Job job = Job("a", 1, 0.020);
+  See({job});
+  EXPECT_FALSE(Record().runs[0].shared) << "the control";
+  job.meetings.push_back({.beside = {{"other", "b", ""}, {"other", "c", "l"}}, .gain = 1.2, .at_s = kNow});
+  See({At(job, kNow + 1)}, kNow + 1);
+  EXPECT_TRUE(Record().runs[0].shared);
+  EXPECT_THAT(Record().meetings, IsEmpty()) << "nobody knows whose the gain of three is";
+  See({At(Job("a", 1, 0.020), kNow + 2)}, kNow + 2);
+  EXPECT_TRUE(Record().runs[0].shared);
+}
+
 TEST_F(MergeTest, WhatANodeForgetsFirstTakesNothingAway) {
   See({Job("a", 2, 0.020), Job("a", 2, 0.040)});
   See({Job("a", 2, 0.020)});

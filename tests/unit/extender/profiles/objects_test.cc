@@ -20,6 +20,7 @@ ProfileRecord Record() {
                          .iterations = 100,
                          .estimated = true,
                          .disturbed = true,
+                         .shared = true,
                          .compute_s = 0.02,
                          .exposed_s = 0.01,
                          .jitter = 0.1,
@@ -38,6 +39,7 @@ TEST(ObjectsTest, WhatIsWrittenIsReadAgain) {
   EXPECT_EQ(StatusBody(id, read->second, {}), StatusBody(id, Record(), {}));
   EXPECT_EQ(read->second.runs[0].at_s, 1.7e9);
   EXPECT_TRUE(read->second.runs[0].disturbed);
+  EXPECT_TRUE(read->second.runs[0].shared);
 }
 
 TEST(ObjectsTest, FiguresThatOthersReadByTheirNames) {
