@@ -5,6 +5,7 @@
 #include "common/base/clock.h"
 #include "deviceplugin/config/values.h"
 #include "deviceplugin/node_services.h"
+#include "deviceplugin/occupants/notices.h"
 #include "deviceplugin/pods/slot_uuid.h"
 
 namespace crossover::deviceplugin {
@@ -57,6 +58,8 @@ NodeState NodeServices::State() const {
   const OccupantJudge::Verdicts verdicts = occupants_.verdicts();
   for (const auto& [uuid, who] : verdicts.strangers) state.gpus[uuid].used_by_others = true;
   for (const Occupant& occupant : verdicts.unhooked) {
+    const auto pod = around_.pods->Find(*occupant.pod_uid);
+    if (pod && (SharesWithNobody(*pod) || IsOff(*pod))) continue;  // as it was told to
     NodeState::Gpu& gpu = state.gpus[occupant.gpu_uuid];
     ++gpu.unhooked;
     if (occupant.has_library) ++gpu.silent;

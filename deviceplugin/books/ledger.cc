@@ -90,6 +90,11 @@ void Ledger::OnEvent(const arbiter::Event& event) {
           StepAlone{.each = event.duration, .age = event.at, .source = StepAlone::Source::kMeasured};
       return;
     case EventKind::kMode:
+      // Who is gated no more gives nothing back.
+      if (event.mode != CROSSOVER_MODE_GATE) {
+        EndTurn(&gpu->second, client, event.at);
+        client->asked = 0;
+      }
       return NoteMode(&gpu->second, event);
     case EventKind::kGrantCap:
     case EventKind::kRefuseCap:
@@ -134,6 +139,13 @@ void Ledger::Leave(const arbiter::Event& event) {
   NoteCompany(event.at);
 }
 
+void Ledger::EndTurn(Gpu* gpu, Client* client, turn::Time now) {
+  if (client->held == 0) return;
+  gpu->turns.push_back({client->member, client->held - client->waited, client->held, now});
+  if (gpu->turns.size() > kTurnsKept) gpu->turns.pop_front();
+  client->held = 0;
+}
+
 void Ledger::NoteTurn(Gpu* gpu, Client* client, const arbiter::Event& event) {
   if (event.kind == EventKind::kArrive) {
     client->asked = event.at;
@@ -148,10 +160,7 @@ void Ledger::NoteTurn(Gpu* gpu, Client* client, const arbiter::Event& event) {
     return;
   }
   client->holds.Add(event.duration);
-  if (client->held == 0) return;
-  gpu->turns.push_back({client->member, client->held - client->waited, client->held, event.at});
-  if (gpu->turns.size() > kTurnsKept) gpu->turns.pop_front();
-  client->held = 0;
+  EndTurn(gpu, client, event.at);
 }
 
 void Ledger::LearnFrom(const arbiter::Event& event, Client* client) {

@@ -84,6 +84,7 @@ class Ledger {
   };
   void Join(const arbiter::Event& event);
   void Leave(const arbiter::Event& event);
+  static void EndTurn(Gpu* gpu, Client* client, turn::Time now);
   void NoteTurn(Gpu* gpu, Client* client, const arbiter::Event& event);
   void NoteStep(Client* client, const arbiter::Event& event);
   void NoteMode(Gpu* gpu, const arbiter::Event& event);

@@ -112,7 +112,7 @@ std::vector<MetricFamily> NodeMetrics::Collect() const {
              [](const NodeState::Gpu& gpu) { return gpu.healthy ? 1 : 0; }),
       OfGpus("crossover_gpu_used_by_others", "Whether somebody uses a GPU who has no slot of it.", state,
              [](const NodeState::Gpu& gpu) { return gpu.used_by_others ? 1 : 0; }),
-      OfGpus("crossover_gpu_unhooked_processes", "Processes of pods with a slot that take no part.", state,
+      OfGpus("crossover_gpu_unhooked_processes", "Processes of pods that share and take no part, but those that are switched off.", state,
              [](const NodeState::Gpu& gpu) { return gpu.unhooked; }),
       OfGpus("crossover_gpu_silent_processes",
              "Those of the unhooked that have the library: it is off, found no arbiter, or is passed by.",

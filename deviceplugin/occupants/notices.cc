@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "common/base/gpu_reasons.h"
+#include "common/base/names.h"
 
 namespace crossover::deviceplugin {
 namespace {
@@ -15,6 +16,14 @@ kube::Event About(const Pod& pod, std::string reason, const std::string& gpu, co
           .reason = std::move(reason),
           .action = "HoldTurns",
           .note = "no turns are taken on gpu " + gpu + ": " + why};
+}
+
+// A slot of the GPU is somebody else's.
+bool HasNeighbours(const std::string& gpu, const std::string& uid, const std::vector<Pod>& pods,
+                   const SlotHolders& holders) {
+  return std::any_of(pods.begin(), pods.end(), [&](const Pod& pod) {
+    return !pod.over && pod.uid != uid && holders.contains({pod.uid, gpu});
+  });
 }
 
 void TellNeighbours(const std::string& gpu, const std::string& culprit_uid, const Pod* culprit,
@@ -32,6 +41,11 @@ void TellNeighbours(const std::string& gpu, const std::string& culprit_uid, cons
 
 }  // namespace
 
+bool SharesWithNobody(const Pod& pod) {
+  const auto share = pod.annotations.find(base::kShareAnnotation);
+  return share != pod.annotations.end() && share->second == "exclusive";
+}
+
 UnhookedNotices NoticesOf(const std::vector<Occupant>& unhooked, const std::vector<Pod>& pods,
                           const SlotHolders& holders, const std::function<bool(const Pod&)>& is_off) {
   std::map<std::pair<std::string, std::string>, bool>
@@ -44,6 +58,7 @@ UnhookedNotices NoticesOf(const std::vector<Occupant>& unhooked, const std::vect
   for (const auto& [culprit, has_library] : culprits) {
     const auto& [gpu, uid] = culprit;
     const Pod* pod = FindPod(pods, uid);
+    if (pod != nullptr && SharesWithNobody(*pod) && !HasNeighbours(gpu, uid, pods, holders)) continue;
     const bool off = pod != nullptr && is_off(*pod);
     const char* why = off ? base::kSwitchedOff : has_library ? base::kLibrarySilent : base::kLibraryMissing;
     const std::string what = "pod " + (pod != nullptr ? NameOf(*pod) : uid) + kTakesNoPart + ": " + why;

@@ -22,6 +22,10 @@ struct UnhookedNotices {
   std::vector<kube::Event> events;
 };
 
+// It asked for whole GPUs: what a program that cannot take part is told to do.
+bool SharesWithNobody(const Pod& pod);
+
+// Nothing follows from a pod that shares with nobody and has no neighbour.
 // `unhooked`: processes of pods with a slot; `pods`: of the node; `holders`: what the kubelet has given out.
 UnhookedNotices NoticesOf(const std::vector<Occupant>& unhooked, const std::vector<Pod>& pods,
                           const SlotHolders& holders, const std::function<bool(const Pod&)>& is_off);

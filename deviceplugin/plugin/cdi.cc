@@ -25,7 +25,8 @@ std::string WhyNoCdi(std::string_view runtime) {
   std::pair<int, int> version;
   if (!ReadVersion(runtime, &version) || version >= kFirstWithCdi) return "";
   return "containerd " + std::string(runtime) +
-         " gives containers no CDI devices: set node.devices to device-nodes, or upgrade it to 2";
+         " gives containers no CDI devices: set node.devices to device-nodes with a driver_root, or to "
+         "environment, or upgrade it to 2";
 }
 
 }  // namespace crossover::deviceplugin

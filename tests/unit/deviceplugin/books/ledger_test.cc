@@ -251,6 +251,18 @@ TEST_F(LedgerTest, TurnsOfTheLastMoments) {
   EXPECT_TRUE(ledger_.Turns("GPU-7", 0).empty());
 }
 
+TEST_F(LedgerTest, ATurnEndsWhereItsJobIsGatedNoMore) {
+  const MemberPtr a = Join("a");
+  Tell(EventKind::kMode, a, 0, CROSSOVER_MODE_GATE);
+  Tell(EventKind::kHold, a, 2 * kMs);
+  EXPECT_EQ(ledger_.Turns("", 0)[0].ended, 0) << "the control";
+  now_ += 5 * kMs;
+  Tell(EventKind::kMode, a, 0, CROSSOVER_MODE_OBSERVE);
+  const auto turns = ledger_.Turns("", 0);
+  ASSERT_EQ(turns.size(), 1u);
+  EXPECT_EQ(turns[0].ended, now_);
+}
+
 TEST_F(LedgerTest, TurnsAreBounded) {
   const MemberPtr a = Join("a");
   for (std::size_t i = 0; i < Ledger::kTurnsKept + 10; ++i) Turn(a, kMs, kMs);
