@@ -2,6 +2,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "cli/cluster/advise.h"
@@ -24,6 +25,7 @@ struct Run {
   std::int64_t gpus = 0;
   double began = 0, ended = 0;
   double use = 0;  // of the GPU; 0: not known
+  bool shared = false;
   double gpu_hours() const { return static_cast<double>(gpus) * (ended - began) / kHour; }
 };
 
@@ -41,33 +43,63 @@ double UseOf(const json& run, const json& profile) {
   return 0;
 }
 
-// Gangs that are known to have met another: what that saved is no advice.
-std::set<std::string> Shared(const json& profiles) {
-  std::set<std::string> shared;
+// Gangs that are known to have met another.
+std::set<std::string> GangsThatMet(const json& profiles) {
+  std::set<std::string> met;
   for (const json& profile : profiles) {
     for (const json& meeting : ListAt(profile, {"status", "meetings"})) {
       for (const json& gain : ListAt(meeting, {"gains"})) {
-        shared.insert(TextAt(gain, {"gang"}));
-        shared.insert(TextAt(gain, {"otherGang"}));
+        met.insert(TextAt(gain, {"gang"}));
+        met.insert(TextAt(gain, {"otherGang"}));
       }
     }
   }
-  return shared;
+  return met;
 }
 
-std::map<std::string, std::vector<Run>> RunsByNamespace(const json& profiles, double since_s) {
-  const std::set<std::string> shared = Shared(profiles);
-  std::map<std::string, std::vector<Run>> runs;
+// Where the run itself does not say it: by its gang, of which another run may be meant.
+bool HasShared(const json& run, const std::set<std::string>& met) {
+  const json& says = At(run, "shared");
+  return says.is_boolean() ? says.get<bool>() : met.contains(TextAt(run, {"gang"}));
+}
+
+// Two profiles tell of a run whose key became another one: the one that saw it last says more of it.
+void Join(Run told, Run* run) {
+  if (std::tie(run->ended, run->gpus) < std::tie(told.ended, told.gpus)) std::swap(told, *run);
+  if (run->use <= 0) run->use = told.use;
+  run->shared |= told.shared;
+}
+
+using RunsByStart = std::map<std::pair<std::string, double>, Run>;  // gang, and when it began
+
+std::map<std::string, RunsByStart> RunsToldOf(const json& profiles) {
+  const std::set<std::string> met = GangsThatMet(profiles);
+  std::map<std::string, RunsByStart> runs;
   for (const json& profile : profiles) {
     for (const json& object : ListAt(profile, {"status", "runs"})) {
       const auto began = kube::ParseTimestamp(TextAt(object, {"beganAt"}));
       const auto ended = kube::ParseTimestamp(TextAt(object, {"lastSeen"}));
-      Run run{.gang = TextAt(object, {"gang"}), .gpus = CountAt(object, {}, "gpus")};
-      if (!began || !ended || run.gpus <= 0 || shared.contains(run.gang)) continue;
-      run.began = std::max(*began, since_s);
-      run.ended = *ended;
-      run.use = UseOf(object, profile);
-      if (run.ended > run.began) runs[NamespaceOf(profile)].push_back(std::move(run));
+      if (!began || !ended) continue;
+      const Run run{.gang = TextAt(object, {"gang"}),
+                    .gpus = CountAt(object, {}, "gpus"),
+                    .began = *began,
+                    .ended = *ended,
+                    .use = UseOf(object, profile),
+                    .shared = HasShared(object, met)};
+      const auto [known, is_new] = runs[NamespaceOf(profile)].try_emplace({run.gang, *began}, run);
+      if (!is_new) Join(run, &known->second);
+    }
+  }
+  return runs;
+}
+
+// Those that shared are left out: what that saved is no advice.
+std::map<std::string, std::vector<Run>> RunsByNamespace(const json& profiles, double since_s) {
+  std::map<std::string, std::vector<Run>> runs;
+  for (const auto& [name_space, told] : RunsToldOf(profiles)) {
+    for (auto [start, run] : told) {
+      run.began = std::max(run.began, since_s);
+      if (!run.shared && run.gpus > 0 && run.ended > run.began) runs[name_space].push_back(std::move(run));
     }
   }
   return runs;
@@ -80,6 +112,8 @@ struct Pair {
 
 std::optional<Pair> PairOf(const std::vector<Run>& runs, std::size_t a, std::size_t b) {
   const Run &first = runs[a], &second = runs[b];
+  // A gang is not beside itself: it is one run, of which two profiles say that it began at different times.
+  if (first.gang == second.gang) return std::nullopt;
   const double together = std::min(first.ended, second.ended) - std::max(first.began, second.began);
   if (first.gpus != second.gpus || first.use <= 0 || second.use <= 0 || together <= 0) return std::nullopt;
   const double gain = 2 * kEfficiency * std::min(1.0, 1 / (first.use + second.use));

@@ -26,7 +26,8 @@ nlohmann::json ExplainPods(const nlohmann::json& pods, const nlohmann::json& eve
                            const nlohmann::json& gpu_nodes);
 std::string ExplanationText(const nlohmann::json& explanation);
 
-// Of `pods` those of the gang that people call so: by its annotation, by who made them, or as nodes say.
+// Of `pods` those of the gang that people call so, with or without their namespace: as nodes say, else by its
+// annotation, else by who made them, in their labels (kube::JobNamedBy) or as their owner.
 nlohmann::json PodsOfGang(const nlohmann::json& pods, const nlohmann::json& gpu_nodes,
                           const std::string& gang);
 

@@ -6,6 +6,7 @@
 #include "cli/render/table.h"
 #include "common/base/names.h"
 #include "common/kube/json.h"
+#include "common/kube/profile_key.h"
 
 namespace crossover::cli {
 namespace {
@@ -112,6 +113,15 @@ std::string GangIn(const json& pod, const json& gpu_nodes) {
   return named.empty() ? "" : NamespaceOf(pod) + "/" + named;
 }
 
+// All that is known of a pod without the annotation before a node has it: what made it, or what is behind
+// that and gives the gang its name on nodes.
+bool IsOf(const json& pod, const std::string& maker) {
+  if (kube::JobNamedBy(At(At(pod, "metadata"), "labels")) == maker) return true;
+  const json& owners = ListAt(pod, {"metadata", "ownerReferences"});
+  return std::any_of(owners.begin(), owners.end(),
+                     [&maker](const json& owner) { return TextAt(owner, {"name"}) == maker; });
+}
+
 // What its nodes say of its gang.
 json FiguresOf(const std::string& gang, const json& gpu_nodes) {
   json figures = json::array();
@@ -171,10 +181,9 @@ json PodsOfGang(const json& pods, const json& gpu_nodes, const std::string& gang
   json those = json::array();
   for (const json& pod : pods) {
     const std::string whole = GangIn(pod, gpu_nodes);
-    bool is = whole == gang || whole == NamespaceOf(pod) + "/" + gang;
-    for (const json& owner : ListAt(pod, {"metadata", "ownerReferences"}))
-      is |= whole.empty() && TextAt(owner, {"name"}) == gang;
-    if (is) those.push_back(pod);
+    const std::string in_namespace = NamespaceOf(pod) + "/";
+    const std::string name = gang.starts_with(in_namespace) ? gang.substr(in_namespace.size()) : gang;
+    if (whole.empty() ? IsOf(pod, name) : whole == gang || whole == in_namespace + gang) those.push_back(pod);
   }
   return those;
 }

@@ -33,6 +33,8 @@ inline constexpr Sought kSought[] = {
     {"gpu_nodes", {"gpunodes.crossover.dev"}},
     {"pods", {"pods", "--all-namespaces", "--selector", "crossover.dev/managed=true"}},
     {"programs", {"pods", "--all-namespaces", "--selector", "app.kubernetes.io/name=crossover"}},
+    {"daemon_sets",
+     {"daemonsets", "--all-namespaces", "--field-selector", "metadata.name=crossover-deviceplugin"}},
     {"leases", {"leases", "--all-namespaces", "--field-selector", "metadata.name=crossover-scheduler"}},
     {"webhooks", {"mutatingwebhookconfigurations", "--field-selector", "metadata.name=crossover-admission"}},
     {"quotas", {"resourcequotas", "--all-namespaces"}},

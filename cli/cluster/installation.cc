@@ -3,6 +3,7 @@
 
 #include "cli/cluster/checks.h"
 #include "cli/cluster/objects.h"
+#include "cli/cluster/selection.h"
 #include "common/base/names.h"
 #include "common/kube/json.h"
 #include "common/kube/timestamp.h"
@@ -12,14 +13,32 @@ namespace {
 
 constexpr double kFreshS = 60;  // schedulers renew every few seconds
 
+// By what the chart's DaemonSet goes by, unless it was told otherwise.
+bool IsLabelled(const json& node) {
+  return LabelOf(node, "nvidia.com/gpu.present") == "true" ||
+         LabelOf(node, "feature.node.kubernetes.io/pci-10de.present") == "true" ||
+         !LabelOf(node, "cloud.google.com/gke-accelerator").empty();
+}
+
 bool HasGpus(const json& node) {
   for (const char* resource : {"nvidia.com/gpu", base::kSlotResource}) {
     if (CountAt(node, {"status", "allocatable"}, resource) > 0) return true;
   }
-  // Where no daemon has ever run: what the chart's DaemonSet goes by.
-  return LabelOf(node, "nvidia.com/gpu.present") == "true" ||
-         LabelOf(node, "feature.node.kubernetes.io/pci-10de.present") == "true" ||
-         !LabelOf(node, "cloud.google.com/gke-accelerator").empty();
+  return IsLabelled(node);  // where no daemon has ever run
+}
+
+// It is another plugin's, on purpose: for want of a label nobody leaves a node out. Where there is no
+// DaemonSet, nobody says so of any node.
+bool IsLeftOut(const ClusterFacts& facts, const json& node) {
+  if (!IsLabelled(node)) return false;
+  bool any = false;
+  for (const json& set : facts.Items("daemon_sets")) {
+    const json& pod = kube::At(kube::At(set, "spec"), "template");
+    if (!IsDaemon(pod)) continue;
+    if (MayBeOn(pod, node)) return false;
+    any = true;
+  }
+  return any;
 }
 
 Places NotReady(const ClusterFacts& facts, const char* component) {
@@ -73,7 +92,8 @@ Places NodesWithoutDaemon(const ClusterFacts& facts) {
   for (const json& node : facts.Items("gpu_nodes")) reported.insert(NameOf(node));
   Places places;
   for (const json& node : facts.Items("nodes")) {
-    if ((HasGpus(node) || reported.contains(NameOf(node))) && !served.contains(NameOf(node)))
+    const bool has_gpus = HasGpus(node) || reported.contains(NameOf(node));
+    if (has_gpus && !served.contains(NameOf(node)) && !IsLeftOut(facts, node))
       places.push_back("node " + NameOf(node));
   }
   return places;

@@ -2,17 +2,19 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <future>
 #include <thread>
 
+#include "cli/cluster/ask_each.h"
 #include "cli/cluster/objects.h"
 
 namespace crossover::cli {
 namespace {
 
 constexpr char kContainer[] = "deviceplugin";
+constexpr std::size_t kAtATime = 16;  // kubectl's that run
 constexpr char kClearScreen[] = "\033[H\033[2J";
 
 int Fail(const char* command, const std::string& error) {
@@ -39,17 +41,30 @@ std::optional<std::vector<json>> Daemons(const Kubectl& kubectl, const std::stri
 }
 
 json AskNode(const Kubectl& kubectl, const json& pod) {
-  json entry = {{"node", NodeOf(pod)}};
   std::string error;
   const auto text =
       kubectl.Exec(NamespaceOf(pod), NameOf(pod), kContainer, {"crossover", "top", "-o", "json"}, &error);
   json top = text ? json::parse(*text, nullptr, false) : json();
-  if (top.is_object()) {
-    entry["top"] = std::move(top);
-  } else {
-    entry["error"] = text ? "its answer is no JSON" : error;
+  if (top.is_object()) return {{"top", std::move(top)}};
+  return {{"error", text ? "its answer is no JSON" : error}};
+}
+
+// Nothing, and why, where no daemon is found.
+std::optional<json> AskNodes(const Kubectl& kubectl, const std::string& node, std::string* error) {
+  const auto daemons = Daemons(kubectl, node, error);
+  if (!daemons) return std::nullopt;
+  const std::vector<json> answers =
+      AskEach(*daemons, kAtATime, [&kubectl](const json& pod) { return AskNode(kubectl, pod); });
+  json nodes = json::array();
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    nodes.push_back(answers[i]);
+    nodes.back()["node"] = NodeOf((*daemons)[i]);
   }
-  return entry;
+  return nodes;
+}
+
+bool AnyAnswers(const json& nodes) {
+  return std::any_of(nodes.begin(), nodes.end(), [](const json& entry) { return entry.contains("top"); });
 }
 
 }  // namespace
@@ -57,22 +72,20 @@ json AskNode(const Kubectl& kubectl, const json& pod) {
 int ClusterTop(const Kubectl& kubectl, const ClusterTopOptions& options) {
   const bool people = options.format == Format::kText || options.format == Format::kWide;
   const bool clear = options.watch_s && people && isatty(STDOUT_FILENO) != 0;
-  for (;;) {
+  for (bool first = true;;) {
     std::string error;
-    const auto daemons = Daemons(kubectl, options.node, &error);
-    if (!daemons) return Fail("top", error);
-    std::vector<std::future<json>> asked;
-    for (const json& pod : *daemons)
-      asked.push_back(std::async(std::launch::async, [&kubectl, &pod] { return AskNode(kubectl, pod); }));
-    json nodes = json::array();
-    bool any = false;
-    for (auto& answer : asked) {
-      nodes.push_back(answer.get());
-      any |= nodes.back().contains("top");
+    if (const auto nodes = AskNodes(kubectl, options.node, &error)) {
+      const json answer = {{"nodes", *nodes}};
+      const std::string table = people ? ClusterTopTable(*nodes, options.format == Format::kWide) : "";
+      const std::string shown = options.watch_s ? ShownAgain(answer, table, options.format, first)
+                                                : Shown(answer, table, options.format);
+      if (!Print((clear ? kClearScreen : "") + shown)) return 1;
+      if (!options.watch_s) return AnyAnswers(*nodes) ? 0 : 1;
+      first = false;
+    } else {
+      const int code = Fail("top", error);
+      if (!options.watch_s) return code;
     }
-    const std::string table = people ? ClusterTopTable(nodes, options.format == Format::kWide) : "";
-    if (!Print((clear ? kClearScreen : "") + Shown({{"nodes", nodes}}, table, options.format))) return 1;
-    if (!options.watch_s) return any ? 0 : 1;
     std::this_thread::sleep_for(std::chrono::duration<double>(*options.watch_s));
   }
 }

@@ -14,9 +14,9 @@ namespace crossover::cli {
 struct ClusterTopOptions {
   std::string node;  // empty: all
   Format format = Format::kText;
-  std::optional<double> watch_s;  // again and again
+  std::optional<double> watch_s;  // again and again, whatever a round comes to
 };
-// 1 where no daemon answers.
+// 1 where no daemon answers, or nobody reads what it prints; only that ends what goes on again and again.
 int ClusterTop(const Kubectl& kubectl, const ClusterTopOptions& options);
 
 // `crossover timeline` on one node, with the words that follow.

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/render/yaml.h"
+#include "common/kube/json.h"
 
 namespace crossover::cli {
 
@@ -11,6 +12,11 @@ std::string Shown(const nlohmann::json& value, const std::string& text, Format f
   if (format == Format::kJson)
     return value.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
   return format == Format::kYaml ? Yaml(value) : text;
+}
+
+std::string ShownAgain(const nlohmann::json& value, const std::string& text, Format format, bool first) {
+  if (format == Format::kJson) return kube::Dump(value) + "\n";
+  return (format == Format::kYaml && !first ? "---\n" : "") + Shown(value, text, format);
 }
 
 bool Print(const std::string& text) {

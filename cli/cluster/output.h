@@ -11,6 +11,8 @@ enum class Format : std::uint8_t { kText, kWide, kJson, kYaml };
 
 // `value` as JSON or YAML; `text` for people.
 std::string Shown(const nlohmann::json& value, const std::string& text, Format format);
+// Likewise, as one of several: JSON in one line, a YAML document with --- between it and the one before.
+std::string ShownAgain(const nlohmann::json& value, const std::string& text, Format format, bool first);
 bool Print(const std::string& text);  // on standard output
 
 }  // namespace crossover::cli

@@ -128,6 +128,20 @@ class KubectlPlugin(unittest.TestCase):
         self.assertEqual({n: c["verdict"] for n, c in self.findings().items()},
                          {n: c["verdict"] for n, c in before.items()}, "the control")
 
+    def test_doctor_asks_for_no_daemon_where_the_daemon_set_leaves_a_node_out(self):
+        """A node that another plugin has. No kubelet is behind it, and the DaemonSet finds no node here."""
+        self.assertEqual(self.findings()["daemon_missing"]["verdict"], "ok", "before")
+        self.cluster.apply({"apiVersion": "v1", "kind": "Node",
+                            "metadata": {"name": "inference", "labels": {"nvidia.com/gpu.present": "true"}}})
+        self.addCleanup(self.cluster.kubectl, "delete", "node", "inference")
+        found = self.findings()["daemon_missing"]
+        self.assertEqual(found["verdict"], "fail", "the control")
+        self.assertIn("node inference", found["seen"])
+        daemon_set = find(objects("deviceplugin.nodeSelector.pool=training"), "DaemonSet", "crossover-deviceplugin")
+        self.cluster.apply(daemon_set)
+        self.addCleanup(self.cluster.kubectl, "delete", "daemonset", "crossover-deviceplugin", "--namespace", _HOME)
+        self.assertEqual(self.findings()["daemon_missing"]["verdict"], "ok")
+
     def lease(self, home):
         now = time.strftime("%Y-%m-%dT%H:%M:%S.000000Z", time.gmtime())
         return {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease",

@@ -80,6 +80,53 @@ TEST(AdviceTest, RunsThatSharedAreNoAdvice) {
   EXPECT_EQ(Only(json::array({profile}))["savedGPUHours"], 0);
 }
 
+TEST(AdviceTest, WhetherItSharedARunSaysItself) {
+  json shared = Ran("a", "08:00", "12:00"), alone = Ran("b", "08:00", "12:00");
+  shared["shared"] = true;
+  alone["shared"] = false;
+  json profile = Profile("team", json::array({shared, alone, Ran("c", "08:00", "12:00")}));
+  json advice = Only(json::array({profile}));
+  EXPECT_DOUBLE_EQ(advice["gpuHours"], 16);
+  ASSERT_EQ(advice["pairs"].size(), 1u);
+  EXPECT_EQ(advice["pairs"][0]["gangs"], json::array({"b", "c"}));
+  // Another run of that gang may be meant: only of the one that does not say is it taken for true.
+  profile["status"]["meetings"] =
+      json::array({{{"gains", json::array({{{"gang", "b"}, {"otherGang", "c"}}})}}});
+  advice = Only(json::array({profile}));
+  EXPECT_DOUBLE_EQ(advice["gpuHours"], 8);
+  EXPECT_TRUE(advice["pairs"].empty());
+}
+
+// Its key changed as more of its pods were known.
+TEST(AdviceTest, ARunThatTwoProfilesTellOfCountsOnce) {
+  json part = Ran("a", "08:00", "10:00", 0);
+  part["gpus"] = 1;
+  const json first = Profile("team", json::array({part}));
+  const json whole = Profile("team", json::array({Ran("a", "08:00", "12:00")}));
+  for (const json& profiles :
+       {json::array({first, whole}), json::array({whole, first}), json::array({whole, whole})}) {
+    const json advice = Only(profiles);
+    EXPECT_DOUBLE_EQ(advice["gpuHours"], 8);
+    EXPECT_DOUBLE_EQ(advice["knownGPUHours"], 8);
+    EXPECT_TRUE(advice["pairs"].empty()) << "with itself";
+  }
+  part["shared"] = true;
+  EXPECT_TRUE(AdviceOf(json::array({Profile("team", json::array({part})), whole}), 0)["namespaces"].empty())
+      << "as one of them says";
+  EXPECT_DOUBLE_EQ(
+      Only(json::array({Profile(
+          "team", json::array({Ran("a", "08:00", "12:00"), Ran("a", "13:00", "14:00")}))}))["gpuHours"],
+      10)
+      << "the control: two runs of one gang";
+}
+
+TEST(AdviceTest, AGangIsNoPairWithItself) {
+  const json advice = Only(json::array({Profile("team", json::array({Ran("a", "08:00", "12:00")})),
+                                        Profile("team", json::array({Ran("a", "08:01", "12:00")}))}));
+  EXPECT_TRUE(advice["pairs"].empty());
+  EXPECT_EQ(advice["savedGPUHours"], 0);
+}
+
 TEST(AdviceTest, WhatIsNotKnownOfARunItsProfileMaySay) {
   const json runs = json::array({Ran("a", "08:00", "12:00", 0), Ran("b", "08:00", "12:00", 0)});
   json profile = Profile("team", runs);

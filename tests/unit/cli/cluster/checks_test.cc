@@ -48,6 +48,12 @@ const std::vector<Planted>& Faults() {
          impostor["spec"].erase("hostPID");
          f->lists["programs"].push_back(impostor);
        }},
+      {"daemon_missing", "node n3",
+       [](ClusterFacts* f) {  // it is given out otherwise, and nobody has left it to that plugin
+         json node = Node("n3");
+         node["status"]["allocatable"] = {{"nvidia.com/gpu", "8"}};
+         f->lists["nodes"].push_back(node);
+       }},
       {"daemon_not_ready", "crossover-system/daemon-1 on n1", [](ClusterFacts* f) { NotReady(f, 0); }},
       {"mps_not_ready", "crossover-system/mps-2 on n2", [](ClusterFacts* f) { NotReady(f, 3); }},
       {"extender_not_ready", "crossover-system/extender-y on n2", [](ClusterFacts* f) { NotReady(f, 5); }},
@@ -196,6 +202,51 @@ TEST(ClusterChecksTest, WhatCannotBeSeenIsNotCalledWell) {
     EXPECT_THAT(finding.seen, HasSubstr("Forbidden"));
   }
   EXPECT_GT(unknown, 10);
+}
+
+bool IsDaemonMissing(const ClusterFacts& facts) {
+  bool missing = false;
+  for (const Finding& finding : ExamineCluster(facts))
+    missing |= finding.name == "daemon_missing" && finding.verdict == Verdict::kFail;
+  return missing;
+}
+
+TEST(ClusterChecksTest, NodesThatTheDaemonSetLeavesOutNeedNoDaemon) {
+  ClusterFacts facts = SoundCluster();
+  json inference = Node("inference");
+  inference["status"]["allocatable"] = {{"nvidia.com/gpu", "8"}};
+  facts.lists["nodes"].push_back(inference);
+  EXPECT_TRUE(IsDaemonMissing(facts)) << "the control";
+  facts.lists["nodes"][3]["metadata"]["labels"].erase("nvidia.com/gpu.present");
+  EXPECT_TRUE(IsDaemonMissing(facts)) << "for want of the labels that its affinity asks for";
+  facts.lists["nodes"][3] = inference;
+  const auto daemon = [&facts]() -> json& {
+    return First(&facts, "daemon_sets")["spec"]["template"]["spec"];
+  };
+  daemon()["nodeSelector"] = {{"pool", "training"}};
+  EXPECT_EQ(Found(facts), std::set<std::string>()) << "by its selector";
+  json second = DaemonSet();
+  second["metadata"]["namespace"] = "other";
+  facts.lists["daemon_sets"].push_back(second);
+  EXPECT_TRUE(IsDaemonMissing(facts)) << "another one lets it in";
+  facts.lists["daemon_sets"].erase(1);
+  daemon().erase("hostPID");
+  EXPECT_TRUE(IsDaemonMissing(facts)) << "anybody may call a DaemonSet so";
+  facts.lists["daemon_sets"].clear();
+  EXPECT_TRUE(IsDaemonMissing(facts)) << "nobody says that it is left out";
+}
+
+TEST(ClusterChecksTest, WhereTheDaemonSetCannotBeSeenItIsNotKnownWhoNeedsADaemon) {
+  ClusterFacts facts = SoundCluster();
+  facts.lists["programs"].erase(1);
+  facts.lists.erase("daemon_sets");
+  facts.unseen["daemon_sets"] = "Error from server (Forbidden): daemonsets.apps is forbidden";
+  EXPECT_FALSE(IsDaemonMissing(facts));
+  for (const Finding& finding : ExamineCluster(facts)) {
+    if (finding.name != "daemon_missing") continue;
+    EXPECT_EQ(finding.verdict, Verdict::kUnknown);
+    EXPECT_THAT(finding.seen, HasSubstr("Forbidden"));
+  }
 }
 
 TEST(ClusterChecksTest, MpsForSeveralUsersServesThem) {

@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+#include <string>
+#include <vector>
+
 #include "cli/cluster/bundle.h"
 #include "cli/cluster/nodes.h"
 #include "cli/render/yaml.h"
@@ -91,6 +95,46 @@ TEST(ExplainTest, AGangIsFoundByAnyOfItsNames) {
   EXPECT_EQ(PodsOfGang(facts.lists["pods"], json::array(), "job-b").size(), 1u) << "before a node knows it";
   facts.lists["pods"][0]["metadata"]["annotations"]["crossover.dev/gang"] = "mine";
   EXPECT_EQ(PodsOfGang(facts.lists["pods"], json::array(), "mine").size(), 1u);
+}
+
+// Before a node knows them: their owners have other names than their gang.
+TEST(ExplainTest, AGangThatWaitsIsFoundByWhatIsBehindItsPods) {
+  struct Maker {
+    const char* gang;
+    const char* owner;
+    std::map<std::string, std::string> labels;
+  };
+  const std::vector<Maker> makers = {
+      {"set",
+       "set-workers-0",
+       {{"jobset.sigs.k8s.io/jobset-name", "set"}, {"batch.kubernetes.io/job-name", "set-workers-0"}}},
+      {"serve-1",
+       "serve",
+       {{"leaderworkerset.sigs.k8s.io/name", "serve"}, {"leaderworkerset.sigs.k8s.io/group-index", "1"}}},
+      {"group", "", {{"kueue.x-k8s.io/pod-group-name", "group"}}},
+      {"mpi",
+       "mpi-launcher",
+       {{"training.kubeflow.org/job-name", "mpi"}, {"batch.kubernetes.io/job-name", "mpi-launcher"}}},
+      {"job", "job", {{"batch.kubernetes.io/job-name", "job"}}},
+  };
+  for (const Maker& maker : makers) {
+    SCOPED_TRACE(maker.gang);
+    json pod = Pod("a-0", "");
+    pod["spec"].erase("nodeName");
+    pod["metadata"]["labels"].update(maker.labels);
+    if (*maker.owner != '\0') pod["metadata"]["ownerReferences"] = {{{"name", maker.owner}}};
+    const json pods = json::array({pod, Pod("b-0", "")});
+    const std::string name = maker.gang;
+    EXPECT_EQ(PodsOfGang(pods, json::array(), name), json::array({pod}));
+    EXPECT_EQ(PodsOfGang(pods, json::array(), "team/" + name), json::array({pod}));
+    EXPECT_EQ(PodsOfGang(pods, json::array(), "other/" + name), json::array());
+    if (*maker.owner != '\0') {
+      EXPECT_EQ(PodsOfGang(pods, json::array(), maker.owner), json::array({pod}));
+    }
+    pod["metadata"]["annotations"]["crossover.dev/gang"] = "mine";
+    EXPECT_EQ(PodsOfGang(json::array({pod}), json::array(), name), json::array()) << "it says itself";
+    EXPECT_EQ(PodsOfGang(json::array({pod}), json::array(), "mine"), json::array({pod}));
+  }
 }
 
 TEST(ClusterTopTest, ALineForEachClientAndOneForEachNodeThatDoesNotAnswer) {

@@ -23,8 +23,20 @@ inline nlohmann::json Program(const char* component, const char* name, const cha
 }
 
 inline nlohmann::json Node(const char* name) {
-  return {{"metadata", {{"name", name}}},
+  return {{"metadata", {{"name", name}, {"labels", {{"nvidia.com/gpu.present", "true"}}}}},
           {"status", {{"allocatable", {{"crossover.dev/slot", "2"}, {"nvidia.com/gpu", "0"}}}}}};
+}
+
+// As the chart makes it: nodes with GPUs, by what finds them.
+inline nlohmann::json DaemonSet() {
+  return nlohmann::json::parse(
+      R"({"metadata": {"name": "crossover-deviceplugin", "namespace": "crossover-system"},
+      "spec": {"template": {"spec": {"hostPID": true, "affinity": {"nodeAffinity": {
+      "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [
+      {"matchExpressions": [{"key": "nvidia.com/gpu.present", "operator": "In", "values": ["true"]}]},
+      {"matchExpressions": [
+        {"key": "feature.node.kubernetes.io/pci-10de.present", "operator": "In", "values": ["true"]}]},
+      {"matchExpressions": [{"key": "cloud.google.com/gke-accelerator", "operator": "Exists"}]}]}}}}}}})");
 }
 
 inline nlohmann::json HolderOf(const char* pod, const char* gang, const char* slot) {
@@ -78,6 +90,7 @@ inline ClusterFacts SoundCluster() {
                        Program("mps", "mps-2", "n2"),
                        Program("extender", "extender-x", "n1"),
                        Program("extender", "extender-y", "n2")};
+  lists["daemon_sets"] = json::array({DaemonSet()});
   lists["leases"] = {
       {{"metadata", {{"name", "crossover-scheduler"}, {"namespace", "crossover-system"}}},
        {"spec", {{"holderIdentity", "extender-x_4711"}, {"renewTime", "2027-01-15T07:59:58.123Z"}}}}};
