@@ -32,7 +32,8 @@ def install(cluster, name):
     for deployment in deployments:
         _run_here(deployment, image, cluster.nodes[0].name)
     # It begins as YAML does: kubectl 1.31 takes what begins with a brace for JSON to the end.
-    cluster.kubectl("apply", "--server-side", "--filename", "-", input="---\n" + "\n---\n".join(map(json.dumps, objects)))
+    text = "".join(f"---\n{json.dumps(thing)}\n" for thing in objects)
+    cluster.kubectl("apply", "--server-side", "--filename", "-", input=text)
     for deployment in deployments:
         meta = deployment["metadata"]
         cluster.kubectl("wait", "--for=condition=Available", f"deployment/{meta['name']}", "--namespace",
