@@ -1,8 +1,12 @@
 """What charts/crossover makes of values, as objects."""
 
+import json
 import os
 import re
 import shutil
+import subprocess
+import tempfile
+from pathlib import Path
 
 import yaml
 
@@ -36,6 +40,18 @@ def render(*values, kube_version=None, with_images=True):
 def template(*values, kube_version=None, with_images=True):
     images = render_manifests.images() if with_images else ()
     return render_manifests.template([*images, *values], kube_version)
+
+
+def refusal(values):
+    """Why Helm does not take `values`, an object as in a file of values; empty where it does."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "values.json"
+        file.write_text(json.dumps(values), encoding="utf-8")
+        words = [render_manifests.helm(), "template", "crossover", str(CHART), "--values", str(file)]
+        for value in render_manifests.images():
+            words += ["--set", value]
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+    return done.stderr if done.returncode != 0 else ""
 
 
 def objects(*values, kube_version=None):

@@ -10,13 +10,38 @@ from pathlib import Path
 
 import yaml
 
-from tests.charts.chart import CHART, INSTALLATIONS, TREE, find, objects
+from tests.charts.chart import CHART, INSTALLATIONS, TREE, find, objects, refusal
 
 _SCHEMA = json.loads((CHART / "values.schema.json").read_text(encoding="utf-8"))["properties"]
 # The chart says these itself.
 _DAEMON_FIXED = {"socket", "api", "metrics"}
 _NODE_FIXED = {"name", "namespace", "mps_directory", "driver_root", "host_directory", "kubelet_directory", "api_server"}
 _EXTENDER_FIXED = {"api_server", "namespace", "host", "lease", "scheduler", "health", "metrics"}
+_UUID = "GPU-00000000-0000-0000-0000-000000000000"
+# What neither the chart nor the program takes, beside what both do.
+_OF_THE_DAEMON = (
+    ({"gpus": []}, {"gpus": [_UUID]}),
+    ({"gpus": ["GPU-1"]}, {"gpus": "all"}),
+    ({"gpus": [_UUID.replace("0", "A")]}, {"gpus": [_UUID.replace("0", "a")]}),
+    ({"profiles": "/"}, {"profiles": "/var/lib/crossover/p"}),
+    ({"trace_file": "/"}, {"trace_file": "/run/crossover/t"}),
+    ({"node": {"cgroup_root": ""}}, {"node": {"cgroup_root": "kubelet"}}),
+    ({"node": {"mps_control": ""}}, {"node": {"mps_control": "nvidia-cuda-mps-control"}}),
+    ({"node": {"library": "/"}}, {"node": {"library": "/l"}}),
+    ({"configurations": {"-a": {"mode": "off"}}}, {"configurations": {"a": {"mode": "off"}}}),
+    ({"configurations": {"a" * 64: {"mode": "off"}}}, {"configurations": {"a" * 63: {"mode": "off"}}}),
+    ({"configurations": {"a b": {"mode": "off"}}}, {"configurations": {"a.B-c_1": {"mode": "off"}}}),
+    ({"configurations": {"a": {"gpus": []}}}, {"configurations": {"a": {"gpus": [_UUID]}}}),
+    ({"configurations": {"a": {"node": {"library": "/"}}}}, {"configurations": {"a": {"node": {"library": "/l"}}}}),
+    ({"configurations": {"a": {"node": {"driver_root": "/"}}}},
+     {"configurations": {"a": {"node": {"driver_root": "/d"}}}}),
+)
+_OF_THE_EXTENDER = (
+    ({"webhook": {"runtime_class": ""}}, {"webhook": {"runtime_class": "nvidia"}}),
+    ({"webhook": {"runtime_class": "a" * 254}}, {"webhook": {"runtime_class": "a" * 253}}),
+    ({"placement": {"namespace_groups": [["a", ""]]}}, {"placement": {"namespace_groups": [["a"], []]}}),
+    ({"gangs": {"topology": [""]}}, {"gangs": {"topology": []}}),
+)
 
 
 def check(program, config):
@@ -42,8 +67,8 @@ def example(schema):
         return [example(schema["items"])]
     if schema["type"] in ("integer", "number"):
         return schema["minimum"]
-    return {"^/": "/some/path", "^GPU-": "GPU-00000000-0000-0000-0000-000000000000",
-            "^[^/]+/[^/]+$": "nvidia.com/gpu"}.get(schema.get("pattern"), "word")
+    pattern = schema.get("pattern", "")
+    return {"^/.": "/some/path", "^[^/]+/[^/]+$": "nvidia.com/gpu"}.get(pattern, _UUID if "GPU" in pattern else "word")
 
 
 class Configuration(unittest.TestCase):
@@ -76,6 +101,20 @@ class Configuration(unittest.TestCase):
         config["api_server"] = {"server": "https://10.0.0.1:443", "ca_file": "/ca", "token_file": "/token"}
         done = check("crossover-extender", config)
         self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_what_the_programs_refuse_the_chart_does_not_take(self):
+        reachable = {"api_server": {"server": "https://10.0.0.1:443", "ca_file": "/ca", "token_file": "/token"}}
+        for key, program, own, cases in (
+                ("deviceplugin", "crossover-deviceplugin", lambda config: config, _OF_THE_DAEMON),
+                ("extender", "crossover-extender", lambda config: config | reachable, _OF_THE_EXTENDER)):
+            for wrong, right in cases:
+                with self.subTest(program, wrong=wrong):
+                    said = refusal({key: {"config": wrong}})
+                    self.assertIn("config", said)
+                    self.assertIn(next(iter(wrong)), said)
+                    self.assertNotEqual(check(program, own(wrong)).returncode, 0)
+                    self.assertEqual(refusal({key: {"config": right}}), "", "the control")
+                    self.assertEqual(check(program, own(right)).stderr, "", "the control")
 
     def test_the_schema_has_every_key_of_the_example_files(self):
         """They are complete, by their own words; and what is left out is the chart's to say."""

@@ -2,7 +2,10 @@
 
 import itertools
 import re
+import subprocess
+import tempfile
 import unittest
+from pathlib import Path
 
 import yaml
 
@@ -14,6 +17,25 @@ _CLUSTER_WIDE = {"ClusterRole", "ClusterRoleBinding", "CustomResourceDefinition"
 _NODE_AGENTS = {"crossover-deviceplugin", "crossover-mps"}
 _LABELS = {"app.kubernetes.io/name", "app.kubernetes.io/instance", "app.kubernetes.io/component",
            "app.kubernetes.io/version", "app.kubernetes.io/part-of", "app.kubernetes.io/managed-by", "helm.sh/chart"}
+_NOTE = 'echo "${0##*/} $*" >>"$LOG"'  # of a program: that it ran, and with what
+
+
+def started(mounted, refused="nothing"):
+    """(what the container of MPS runs, what it says), with programs in place of its own. `refused`: a word of mounts
+    that fail."""
+    container = pod_templates(objects("mps.enabled=true", "mps.shmSize=2g"))["crossover-mps"]["containers"][0]
+    size = next(each["value"] for each in container["env"] if each["name"] == "SHM_SIZE")
+    with tempfile.TemporaryDirectory() as folder:
+        log = Path(folder) / "log"
+        for name, then in (("mkdir", ""), ("grep", f"exit {0 if mounted else 1}"), ("nvidia-cuda-mps-control", _NOTE),
+                           ("mount", f'{_NOTE}; case "$*" in *{refused}*) exit 32; esac')):
+            program = Path(folder) / name
+            program.write_text(f"#!/bin/sh\n{then}\n", encoding="utf-8")
+            program.chmod(0o755)
+        environment = {"PATH": folder, "LOG": str(log), "SHM_SIZE": size, "CUDA_MPS_PIPE_DIRECTORY": "/a/pipe"}
+        done = subprocess.run(["/bin/sh", "-c", container["command"][2]], capture_output=True, text=True, check=False,
+                              env=environment)
+        return log.read_text(encoding="utf-8").splitlines(), done.stderr
 
 
 class Objects(unittest.TestCase):
@@ -113,6 +135,18 @@ class Objects(unittest.TestCase):
         self.assertEqual(find(items, "DaemonSet", "crossover-mps")["spec"]["updateStrategy"], {"type": "OnDelete"})
         for name in ("defaults", "cert-manager"):
             self.assertNotIn("crossover-mps", pod_templates(self.made[name, "1.36.3"]))
+
+    def test_mps_has_the_size_of_now(self):
+        """Also where the file system is there from before; one that is too full for it keeps MPS from nothing."""
+        anew = "mount -t tmpfs -o size=2g,mode=1777 crossover-mps /run/crossover/mps/shm"
+        again = "mount -t tmpfs -o remount,size=2g crossover-mps /run/crossover/mps/shm"
+        bound, starts = "mount --bind /run/crossover/mps/shm /dev/shm", "nvidia-cuda-mps-control -f"
+        self.assertEqual(started(mounted=False), ([anew, bound, starts], ""))
+        self.assertEqual(started(mounted=True), ([again, bound, starts], ""))
+        ran, said = started(mounted=True, refused="remount")
+        self.assertEqual(ran, [again, bound, starts])
+        self.assertIn("cannot be made 2g (mps.shmSize)", said)
+        self.assertEqual(started(mounted=True, refused="bind")[0], [again, bound], "the control: nothing starts")
 
     def test_a_budget_where_there_is_another(self):
         kinds = {name: {item["kind"] for item in self.made[name, "1.36.3"]} for name in INSTALLATIONS}

@@ -32,6 +32,10 @@ class Values(unittest.TestCase):
         for word in words:
             self.assertIn(word, done.stderr)
 
+    def taken(self, values):
+        done = template(*values)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
     def test_lint(self):
         for name, values in INSTALLATIONS.items():
             with self.subTest(name):
@@ -57,6 +61,11 @@ class Values(unittest.TestCase):
         self.refused(["extender.replicas=0"], "/extender/replicas", "minimum")
         self.refused(["monitoring.podMonitor.interval=fast"], "/monitoring/podMonitor/interval")
         self.refused(["webhook.certificates=none"], "'self', 'cert-manager', 'secret'")
+        self.refused(["deviceplugin.maxUnavailable=0%"], "/deviceplugin/maxUnavailable")
+        self.refused(["deviceplugin.maxUnavailable=101%"], "/deviceplugin/maxUnavailable")
+        self.refused(["deviceplugin.kubeletDirectory=/"], "/deviceplugin/kubeletDirectory")
+        self.refused(["driver.root=/"], "/driver/root")
+        self.refused(["extender.config.placement.min_gain=1.2"], "/extender/config/placement/min_gain", "string")
 
     def test_a_missing_image_is_said(self):
         for key, program in (("deviceplugin", "crossover-deviceplugin"), ("extender", "crossover-extender")):
@@ -65,11 +74,48 @@ class Values(unittest.TestCase):
             self.assertNotEqual(done.returncode, 0)
             self.assertIn(f"{key}.image.repository is not set", done.stderr)
             self.assertIn(program, done.stderr)
+            self.assertIn("docs/install.md says how to build it", done.stderr)
 
     def test_what_does_not_go_together_is_said(self):
         self.refused(["webhook.certificates=secret"], "webhook.secretName is not set")
         self.refused(["webhook.certificates=secret", "webhook.secretName=a"], "webhook.caBundle is not set")
         self.refused(["driver.root=/x", "driver.runtimeClassName=nvidia"], "driver.root and driver.runtimeClassName")
+        issuer = ["webhook.certificates=cert-manager", "webhook.issuer.kind=ClusterIssuer"]
+        self.refused(issuer, "webhook.issuer.kind=ClusterIssuer, and webhook.issuer.name is not set")
+        self.taken([*issuer, "webhook.issuer.name=mine"])
+        self.refused(["deviceplugin.config.configurations.-x.mode=observe"],
+                     "deviceplugin.config.configurations: the name -x is not allowed", "1 to 63 letters")
+
+    def test_what_clears_a_value_is_taken(self):
+        """An empty one where there is a default to come back to, else null."""
+        self.taken(["extender.image.tag=", "deviceplugin.image.tag=", "driver.root=", "driver.runtimeClassName=",
+                    "deviceplugin.maxUnavailable=10%", "deviceplugin.config.profiles=null",
+                    "deviceplugin.config.node.sharing=null", "extender.config.log_level=null"])
+
+    def test_device_files_come_with_a_driver(self):
+        nodes = "deviceplugin.config.node.devices=device-nodes"
+        self.refused([nodes], "deviceplugin.config.node.devices=device-nodes, and driver.root is not set",
+                     "cdi and environment are allowed")
+        self.refused([nodes, "driver.runtimeClassName=nvidia"], "driver.root is not set")
+        self.taken([nodes, "driver.root=/x"])
+        named = "deviceplugin.config.configurations.old.node"
+        self.refused([f"{named}.devices=device-nodes"], f"{named}.devices=device-nodes, and neither its ",
+                     "node.driver_root nor driver.root is set", "cdi and environment are allowed")
+        self.taken([f"{named}.devices=device-nodes", f"{named}.driver_root=/x"])
+        self.taken([f"{named}.devices=device-nodes", "driver.root=/x"])
+        self.taken([f"{named}.devices=environment"])
+
+    def test_daemons_can_write_where_they_have_to(self):
+        mount = [f"deviceplugin.extraVolumeMounts[0].{each}" for each in ("name=logs", "mountPath=/logs/")]
+        for key in ("trace_file", "profiles"):
+            value = f"deviceplugin.config.{key}"
+            for path in ("/var/log/x", "/var/lib/crossovers/x", "/run/crossover/../x", "/logs/x"):
+                self.refused([f"{value}={path}"], f"{value}={path}: daemons cannot write there",
+                             "/var/lib/crossover, /run/crossover", "deviceplugin.extraVolumeMounts")
+            self.refused([f"{value}=/logs/x", *mount, "deviceplugin.extraVolumeMounts[0].readOnly=true"], "/logs/x")
+            for path in ("/var/lib/crossover/x", "/run/crossover/a/x", "/logs/x"):
+                self.taken([f"{value}={path}", *mount])
+        self.taken(["deviceplugin.config.profiles=off"])
 
     def test_older_clusters_are_refused(self):
         done = render_manifests.template(render_manifests.images(), "1.30.9")

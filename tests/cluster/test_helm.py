@@ -38,6 +38,7 @@ _LONG = (700, 2000, 6000)  # iterations of jobs that are to outlast an upgrade a
 # What uninstalling leaves, by its own words (charts/crossover/README.md).
 _STAYS = {"customresourcedefinition/gpunodes.crossover.dev", "customresourcedefinition/jobprofiles.crossover.dev",
           "secret/crossover-admission", "lease/crossover-scheduler"}
+_STOPPED = "job/crossover-uninstall"  # stays where an uninstall stopped, until one goes through
 _FILES_STAY = {"/var/lib/crossover", "/run/crossover"}
 _KINDS = ("clusterrole", "clusterrolebinding", "role", "rolebinding", "serviceaccount", "configmap", "secret", "lease",
           "service", "daemonset", "deployment", "job", "poddisruptionbudget", "networkpolicy",
@@ -215,6 +216,14 @@ class Helm(unittest.TestCase):
         self.assertTrue((folder / "bundle").is_dir())
         with self.assertRaises(Failed, msg="the control"):
             documented.run("kubectl crossover explain pod nobody -n NAMESPACE")
+        # The last of all: the names of daemons' pods are others then.
+        restart, status = (f"kubectl rollout {verb} -n crossover-system daemonset/crossover-deviceplugin"
+                           for verb in ("restart", "status"))
+        self.assertIn(restart, [command.text for command in commands()])
+        before = self.uids("deviceplugin")
+        documented.run(restart)
+        documented.run(status)
+        self.assertFalse(before & self.uids("deviceplugin"))
 
     def remove_jobs(self, names):
         self.cluster.kubectl("delete", "jobs", *names, "--namespace", _TEAM, "--wait=false")
@@ -259,12 +268,36 @@ class Helm(unittest.TestCase):
         self.cluster.kubectl("create", "--namespace", _TEAM, "--filename", "-", input=json.dumps(pod))
         self.cluster.wait_for("pod", "holds", phase("Running"), _TEAM)
         self.cluster.wait_for_any("gpunodes", lambda node: node["status"].get("usedSlots"))
+        self.assertNotIn(_STOPPED, self.ours(), "the control")
+        self.uninstall_stops()
+        self.remove_as_documented("kubectl --namespace crossover-system delete job ")
+        self.assertNotIn(_STOPPED, self.ours())
+        self.uninstall_stops()
+        with self.assertRaisesRegex(Failed, "has no deployed releases", msg="the control"):
+            self.release.upgrade()
+        last = json.loads(self.release.do("history", "--output", "json").stdout)[-1]
+        self.assertEqual(last["status"], "uninstalling")
+        self.release.do("rollback", str(last["revision"]), UPGRADE_WAITS)
+        self.release.upgrade()
+        self.assertIn(_STOPPED, self.ours(), "until the next uninstall")
+        self.cluster.kubectl("delete", "pod", "holds", "--namespace", _TEAM, "--now")
+        self.cluster.wait_for("pod", "holds", gone, _TEAM)
+
+    def uninstall_stops(self):
         done = self.release.do("uninstall", check=False)
         self.assertNotEqual(done.returncode, 0)
         self.assertRegex(done.stdout + done.stderr, r"team/holds on node-[12]: 1 slot")
         self.assertEqual(len(self.release.pods("deviceplugin")), 2, "all of it is there")
-        self.cluster.kubectl("delete", "pod", "holds", "--namespace", _TEAM, "--now")
-        self.cluster.wait_for("pod", "holds", gone, _TEAM)
+        self.assertIn(_STOPPED, self.ours())
+
+    def remove_as_documented(self, *beginnings):
+        """By the commands of the documentation that begin so."""
+        documented = Documented(self.cluster, self.release, self.cluster.directory, {})
+        for words in beginnings:
+            found = [command.text for command in commands() if command.text.startswith(words)]
+            self.assertTrue(found, words)
+            for text in found:
+                documented.run(text)
 
     def test_8_uninstall_leaves_what_is_stated(self):
         for node in self.cluster.nodes:
@@ -279,11 +312,7 @@ class Helm(unittest.TestCase):
         self.assertEqual(self.files(), _FILES_STAY)
         for node in self.cluster.nodes:
             self.cluster.wait_for("node", node.name, lambda n: n["status"]["allocatable"].get(SLOT, "0") == "0")
-        documented = Documented(self.cluster, self.release, self.cluster.directory, {})
-        for words in ("kubectl delete crd ", "kubectl --namespace crossover-system delete secret/"):
-            for command in commands():
-                if command.text.startswith(words):
-                    documented.run(command.text)
+        self.remove_as_documented("kubectl delete crd ", "kubectl --namespace crossover-system delete secret/")
         self.assertEqual(self.ours(), set(), "the commands that are said to remove it do")
 
     def files(self):

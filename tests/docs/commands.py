@@ -13,8 +13,8 @@ _INLINE = re.compile(r"`((?:kubectl|helm) [^`\n]+)`")
 _FEWEST_WORDS = 3  # in a line; fewer are the name of a verb
 
 # A cluster's, run by tests/cluster/documented.py beneath two jobs that share.
-_LIVE = re.compile(r"kubectl (?:(?:crossover|get|describe|events|exec|rollout|annotate) |logs (?!.*--previous)|"
-                   r"label node NODE nvidia)|helm (?:upgrade|rollback|list) ")
+_LIVE = re.compile(r"kubectl (?:(?:crossover|get|describe|events|exec|rollout status|annotate) |logs (?!.*--previous)|"
+                   r"label node NODE nvidia)|helm (?:upgrade|rollback|history|list) ")
 # The others: by which file, which words of it do.
 _ELSEWHERE = (
     (r"kubectl (?:create|label) namespace crossover-system", "tests/cluster/release.py",
@@ -24,8 +24,9 @@ _ELSEWHERE = (
     (r"kubectl label node NODE crossover.dev/configuration=", "tests/cluster/test_switches.py",
      "crossover.dev/configuration"),
     (r"kubectl apply --server-side --kustomize ", "tests/cluster/test_chart.py", '"--kustomize"'),
-    (r"kubectl delete crd |kubectl --namespace crossover-system delete secret/", "tests/cluster/test_helm.py",
+    (r"kubectl delete crd |kubectl --namespace crossover-system delete (?:secret/|job )", "tests/cluster/test_helm.py",
      "documented.run("),
+    (r"kubectl rollout restart ", "tests/cluster/test_helm.py", "documented.run(restart)"),
     (r"helm install ", "tests/cluster/release.py", '"--set"'),
     (r"helm test ", "tests/cluster/test_helm.py", 'release.do("test")'),
     (r"helm uninstall crossover --namespace crossover-system --wait", "tests/cluster/test_helm.py",

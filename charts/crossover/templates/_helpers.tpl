@@ -27,7 +27,7 @@ An image's reference. Argument: (dict "key" "extender.image" "image" .Values.ext
 */}}
 {{- define "crossover.image" -}}
 {{- if not .image.repository }}
-{{- fail (printf "%s.repository is not set: name the repository of an image that holds %s (charts/crossover/README.md says how to build it), such as --set %s.repository=registry.example/%s" .key .holds .key .holds) }}
+{{- fail (printf "%s.repository is not set: name the repository of an image that holds %s (docs/install.md says how to build it), such as --set %s.repository=registry.example/%s" .key .holds .key .holds) }}
 {{- end -}}
 {{ .image.repository }}{{ if .image.digest }}@{{ .image.digest }}{{ else }}:{{ .image.tag | default .tag }}{{ end }}
 {{- end }}
