@@ -186,7 +186,8 @@ struct JobProfile {
   };
   std::string name_space, name;
   std::string key;
-  bool hinted = false;  // by a user; else measured
+  bool hinted = false;     // what is below is a user's; else measured
+  bool has_hints = false;  // a user wrote figures into it, whatever was measured since
   double compute_s = 0, exposed_s = 0;
   double jitter = 0;
   std::uint64_t peak_memory = 0;

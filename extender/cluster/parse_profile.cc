@@ -33,6 +33,8 @@ std::optional<JobProfile> ParseJobProfile(const json& object) {
   profile.key = TextAt(spec, "key");
   if (profile.key.empty()) profile.key = profile.name;
   if (!ReadFigures(status, &profile)) profile.hinted = ReadFigures(spec, &profile);
+  for (const char* hint : {"computeSeconds", "exposedSeconds", "peakMemoryBytes"})
+    profile.has_hints |= !At(spec, hint).is_null();
   profile.jitter = RealAt(status, "jitter");
   const std::int64_t peak = WholeAt(status, "peakMemoryBytes", 0, INT64_MAX);
   profile.peak_memory =

@@ -95,7 +95,7 @@ const JobProfile* World::FindProfile(const std::string& name_space, const std::s
   const JobProfile* first = nullptr;
   for (const std::string& name : names->second) {
     const JobProfile* profile = Find(profiles_, NameOf(name_space, name));
-    if (profile->hinted) return profile;
+    if (profile->has_hints) return profile;
     if (first == nullptr) first = profile;
   }
   return first;

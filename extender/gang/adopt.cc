@@ -22,6 +22,7 @@ struct Found {
   bool lifted = false;
   std::optional<bool> again;  // as it says, where it does
   double until_s = 0;
+  int size = 0;  // of the gang, as it says
 };
 
 // What each plan left on the pods.
@@ -38,6 +39,7 @@ std::map<std::string, Found> PlansOn(const Desk& desk, const GangRecord& gang) {
     if (reservation->again && !view.leaving())
       found.again = found.again.value_or(false) || *reservation->again;
     found.until_s = std::max(found.until_s, reservation->until_s);
+    found.size = std::max(found.size, reservation->size);
   }
   return plans;
 }
@@ -96,7 +98,11 @@ void Adopt(Desk& desk, GangRecord& gang) {
   }
   const bool again = std::ranges::any_of(plans, [](const auto& entry) { return entry.second.again == true; });
   if (best == nullptr) {
-    gang.placed = again || bound >= gang.membership.size;
+    // One that has grown since was whole all the same.
+    const bool whole = std::ranges::any_of(plans, [](const auto& entry) {
+      return entry.second.size > 0 && entry.second.bound >= entry.second.size;
+    });
+    gang.placed = again || whole || bound >= gang.membership.size;
     return;
   }
   gang.plan = PlanOf(desk, gang, *id, *best);

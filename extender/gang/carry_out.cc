@@ -68,7 +68,8 @@ void Reserve(Desk& desk, GangRecord& gang, const Slot& slot, placement::Bytes gr
              WriteReservation({.plan = gang.plan->id,
                                .seat = member.seat,
                                .until_s = gang.plan->until_s,
-                               .again = !gang.plan->whole && gang.placed}),
+                               .again = !gang.plan->whole && gang.placed,
+                               .size = gang.membership.size}),
              granted);
   if (member.in_flight != 0) member.maybe_reserved = true;
 }

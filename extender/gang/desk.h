@@ -47,6 +47,7 @@ struct Desk {
   struct OwnerEntry {
     std::optional<OwnerFacts> facts;
     double asked_s = 0;
+    int in_vain = 0;  // how often in a row it had nothing new to say
     std::uint64_t in_flight = 0;
     std::string error;
   };

@@ -125,8 +125,12 @@ void Gangs::OwnerRead(std::uint64_t id, const nlohmann::json& object, const std:
     if (entry.in_flight != id) continue;
     entry.in_flight = 0;
     entry.error = error;
+    ++entry.in_vain;
     if (!error.empty()) return;
-    entry.facts = ReadOwner(object);
+    OwnerFacts facts = ReadOwner(object);
+    if (entry.facts == facts) return;
+    entry.facts = std::move(facts);
+    entry.in_vain = 0;
     std::vector<const Pod*> pods;
     for (const auto& [uid, gang] : desk_.gang_of) {
       const Pod* pod = desk_.world->FindPod(uid);

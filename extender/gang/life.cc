@@ -20,6 +20,7 @@ using Kind = Action::Kind;
 // Longer than Job's controller pauses at most before it makes a pod again (six minutes). Not for ever: GPUs
 // that nobody uses and no quota counts any more are others'.
 constexpr double kSeatsKeptS = 600;
+constexpr int kMostDoublings = 5;  // of the pause between two looks at an owner: five minutes
 constexpr char kUndecided[] = "it is not decided about yet";
 
 struct Counts {
@@ -48,10 +49,10 @@ Counts Count(const Desk& desk, const GangRecord& gang) {
   return counts;
 }
 
-void ReadOwnerOf(Desk& desk, const GangRecord& gang) {
+void ReadOwnerOf(Desk& desk, const GangRecord& gang, double pause_s) {
   const OwnerRef& owner = *gang.membership.owner;
   Desk::OwnerEntry& entry = desk.owners[owner];
-  const bool early = entry.asked_s > 0 && desk.now_s < entry.asked_s + desk.settings.owner_every_s;
+  const bool early = entry.asked_s > 0 && desk.now_s < entry.asked_s + pause_s;
   if (entry.in_flight != 0 || early) return;
   entry.in_flight = desk.next++;
   entry.asked_s = desk.now_s;
@@ -64,13 +65,17 @@ void AskOwner(Desk& desk, GangRecord& gang) {
   const std::string& error = desk.owners[owner].error;
   desk.Say(gang, error.empty() ? "the size of its gang is not read yet from " + what
                                : "the size of its gang cannot be read from " + what + ": " + error);
-  ReadOwnerOf(desk, gang);
+  ReadOwnerOf(desk, gang, desk.settings.owner_every_s);
 }
 
 // Where the pods that are there do not make up its size: it may have changed since it was read, as that of an
-// elastic job does.
-void DoubtSize(Desk& desk, const GangRecord& gang) {
-  if (gang.membership.owner) ReadOwnerOf(desk, gang);
+// elastic job does. Read less and less often while it has not. Whether the answer is still to come.
+bool DoubtSize(Desk& desk, const GangRecord& gang) {
+  if (!gang.membership.owner) return false;
+  const Desk::OwnerEntry& entry = desk.owners[*gang.membership.owner];
+  const int doublings = std::clamp(entry.in_vain - 1, 0, kMostDoublings);
+  ReadOwnerOf(desk, gang, desk.settings.owner_every_s * (1 << doublings));
+  return entry.in_flight != 0;
 }
 
 void WipeStale(Desk& desk, GangRecord& gang) {
@@ -129,13 +134,15 @@ void Gather(Desk& desk, GangRecord& gang, const Counts& counts) {
   gang.vacant.clear();
   const int size = gang.membership.size;
   const bool was_ready = std::exchange(gang.ready, false);
-  if (counts.waiting != size) DoubtSize(desk, gang);
+  const bool asked = counts.waiting != size && DoubtSize(desk, gang);
   if (!gang.membership.fault.empty()) {
     desk.Say(gang, gang.membership.fault);
   } else if (counts.waiting < size) {
     desk.Say(gang, "its gang " + gang.membership.name +
                        " is not complete: " + std::to_string(counts.waiting) + " of " + std::to_string(size) +
                        " pods are there and free of other gates");
+  } else if (asked) {
+    desk.Say(gang, "more pods are there than its gang has: its size is being read again");
   } else if (desk.now_s >= gang.hold_until_s) {
     gang.ready = true;
     if (was_ready) return;

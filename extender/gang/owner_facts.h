@@ -23,6 +23,7 @@ struct OwnerFacts {
   std::string uid;                   // of the object
 
   int total() const;
+  friend bool operator==(const OwnerFacts&, const OwnerFacts&) = default;
 };
 
 // Of an object of one of the kinds in the table; what it does not say is left out.

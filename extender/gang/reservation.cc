@@ -1,5 +1,6 @@
 #include "extender/gang/reservation.h"
 
+#include <algorithm>
 #include <set>
 
 #include "common/kube/json.h"
@@ -10,6 +11,8 @@ namespace {
 using kube::At;
 using kube::Text;
 using nlohmann::json;
+
+constexpr std::int64_t kMostPods = 1'000'000;  // what crossover.dev/gang-size may say
 
 }  // namespace
 
@@ -25,6 +28,7 @@ std::string WriteReservation(const Reservation& reservation) {
                {"containers", reservation.seat.containers},
                {"until", reservation.until_s}};
   if (reservation.again) text["again"] = *reservation.again;
+  if (reservation.size > 0) text["size"] = reservation.size;
   return kube::Dump(text);
 }
 
@@ -36,6 +40,9 @@ std::optional<Reservation> ReadReservation(const std::string& text) {
       .until_s = 0};
   const json& until = At(parsed, "until");
   if (until.is_number()) reservation.until_s = until.get<double>();
+  const json& size = At(parsed, "size");
+  if (size.is_number_integer())
+    reservation.size = static_cast<int>(std::clamp<std::int64_t>(size.get<std::int64_t>(), 0, kMostPods));
   const json& again = At(parsed, "again");
   reservation.again = again.is_boolean() ? std::optional<bool>(again.get<bool>()) : std::nullopt;
   if (reservation.plan.empty() || reservation.seat.node.empty() || reservation.seat.containers.empty()) {

@@ -26,6 +26,7 @@ struct Reservation {
   // For a pod that came again: all of its gang had been bound before. None: written by a leader who did not
   // say.
   std::optional<bool> again = false;
+  int size = 0;  // of the gang when this was decided; 0: not said
 };
 
 std::string WriteReservation(const Reservation& reservation);

@@ -59,12 +59,18 @@ std::string KeyOf(const Jobs& run) {
   return key;
 }
 
+// It went from here to another node that the run is on.
+bool HasMoved(const GpuNode::Job& job, const Jobs& run) {
+  return job.ended &&
+         std::ranges::any_of(run, [&job](const GpuNode::Job* other) { return other->began_s > job.at_s; });
+}
+
 ProfileRun Together(const Jobs& nodes) {
   ProfileRun run{.gang = nodes.front()->gang, .began_s = nodes.front()->began_s};
   run.iterations = nodes.front()->iterations;
   double ranks = 0;
   for (const GpuNode::Job* job : nodes) {
-    run.gpus += job->gpus;
+    if (!HasMoved(*job, nodes)) run.gpus += job->gpus;
     run.at_s = std::max(run.at_s, job->at_s);
     run.iterations = std::min(run.iterations, job->iterations);
     run.estimated |= job->estimated;

@@ -120,7 +120,7 @@ TEST(WorldTest, OfTwoProfilesTheOneWithItsUsersFiguresCounts) {
   World world;
   world.Put(Profile("a", "key"));
   JobProfile hinted = Profile("b", "key");
-  hinted.hinted = true;
+  hinted.has_hints = true;
   world.Put(hinted);
   EXPECT_EQ(world.FindProfile("ns", "key")->name, "b");
 }

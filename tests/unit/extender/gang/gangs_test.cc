@@ -593,6 +593,34 @@ TEST_F(GangsTest, AJobThatGrowsBesideItsPodsThatRunIsReadAgain) {
   EXPECT_EQ(Do(Kind::kReserve).size(), 1u);
 }
 
+// It is one of two pods for want of room, not because half of a plan failed.
+TEST_F(GangsTest, ANewLeaderKeepsTheRunningPodsOfAGangThatHasGrown) {
+  const auto deleted = [this](int planned) {
+    Change("u0", [&](Pod& pod) {
+      pod.annotations[base::kReservationAnnotation] = WriteReservation(
+          {.plan = "p", .seat = {"n0", {{"main", {"GPU-a"}}}}, .until_s = now_s_, .size = planned});
+    });
+    Lead();
+    ReadJob(2);
+    std::size_t deletions = 0;
+    for (int i = 0; i < 300; ++i, ++now_s_) deletions += Do(Kind::kDelete).size();
+    gangs_.reset();
+    return deletions;
+  };
+  AddBound("x0", "x0", 1, "GPU-a");
+  AddBound("x1", "x1", 1, "GPU-b");
+  AddBound("x2", "x2", 1, "GPU-b");
+  AddOfJob("u0", "j");
+  Change("u0", [](Pod& pod) {
+    pod.gates.clear();
+    pod.node = "n0";
+    pod.annotations[base::kAssignmentAnnotation] = WriteAssignment({{"main", {"GPU-a"}}});
+  });
+  AddOfJob("u1", "j");
+  EXPECT_EQ(deleted(1), 0u);
+  EXPECT_GT(deleted(2), 0u) << "the control: it was never whole";
+}
+
 // A Job made it, and only the MPIJob says which gang that is.
 TEST_F(GangsTest, ALauncherJoinsItsWorkersOnceTheirJobIsRead) {
   const auto make = [this](const std::string& uid, const char* role, const Owner& owner) {

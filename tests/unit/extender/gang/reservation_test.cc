@@ -14,6 +14,9 @@ TEST(Reservation, ReadsWhatItWrote) {
   EXPECT_EQ(read->seat, kSeat);
   EXPECT_EQ(read->until_s, 1234.5);
   EXPECT_EQ(read->seat.gpus(), (std::vector<std::string>{"GPU-a", "GPU-b"}));
+  EXPECT_EQ(ReadReservation(WriteReservation({.plan = "e-1", .seat = kSeat, .size = 8}))->size, 8);
+  EXPECT_EQ(ReadReservation(WriteReservation({.plan = "e-1", .seat = kSeat}))->size, 0)
+      << "of an older leader";
   for (const std::optional<bool> again : {std::optional<bool>(), std::optional(false), std::optional(true)}) {
     EXPECT_EQ(ReadReservation(WriteReservation({"e-1", kSeat, 5, again}))->again, again);
   }

@@ -84,6 +84,15 @@ TEST_F(MergeTest, AGangThatMovesToOtherNodesHasNoMoreGpusThanBefore) {
   EXPECT_EQ(Figures().gpus, 16) << "the control: it is on both";
 }
 
+TEST_F(MergeTest, AGangThatMovesInPartHasNoMoreGpusThanBefore) {
+  GpuNode::Job left = At(Job("a", 8, 0.020), kNow - 50), stayed = Job("a", 8, 0.020), came = stayed;
+  left.ended = true;
+  stayed.began_s = left.began_s;
+  came.began_s = kNow - 40;
+  See({left, stayed, came});
+  EXPECT_EQ(Figures().gpus, 16);
+}
+
 TEST_F(MergeTest, ARunThatSharedOnceHasSharedHoweverManyWereThere) {
   GpuNode::Job job = Job("a", 1, 0.020);
   See({job});
