@@ -57,14 +57,15 @@ NodeState NodeServices::State() const {
   }
   const OccupantJudge::Verdicts verdicts = occupants_.verdicts();
   for (const auto& [uuid, who] : verdicts.strangers) state.gpus[uuid].used_by_others = true;
+  const ModeSwitch::State mode = around_.modes->mode();
   for (const Occupant& occupant : verdicts.unhooked) {
     const auto pod = around_.pods->Find(*occupant.pod_uid);
-    if (pod && (SharesWithNobody(*pod) || IsOff(*pod))) continue;  // as it was told to
+    const bool alone = pod && SharesWithNobody(*pod) && !mode.limits.held.contains(occupant.gpu_uuid);
+    if (alone || (pod && IsOff(*pod))) continue;  // as it was told to
     NodeState::Gpu& gpu = state.gpus[occupant.gpu_uuid];
     ++gpu.unhooked;
     if (occupant.has_library) ++gpu.silent;
   }
-  const ModeSwitch::State mode = around_.modes->mode();
   for (const auto& [uuid, why] : mode.limits.held) state.gpus[uuid].held = true;
   state.mode = mode.in_force;
   const SharingWatch::State sharing = sharing_.state();

@@ -87,14 +87,17 @@ Places MissingDefinitions(const ClusterFacts& facts) {
 }
 
 Places NodesWithoutDaemon(const ClusterFacts& facts) {
-  std::set<std::string> served, reported;
+  std::set<std::string> served, reported, used;
   for (const json* pod : Programs(facts, "deviceplugin")) served.insert(NodeOf(*pod));
-  for (const json& node : facts.Items("gpu_nodes")) reported.insert(NameOf(node));
+  for (const json& node : facts.Items("gpu_nodes")) {
+    reported.insert(NameOf(node));
+    if (CountAt(node, {"status"}, "usedSlots") > 0) used.insert(NameOf(node));
+  }
   Places places;
   for (const json& node : facts.Items("nodes")) {
     const bool has_gpus = HasGpus(node) || reported.contains(NameOf(node));
-    if (has_gpus && !served.contains(NameOf(node)) && !IsLeftOut(facts, node))
-      places.push_back("node " + NameOf(node));
+    const bool is_left_out = !used.contains(NameOf(node)) && IsLeftOut(facts, node);
+    if (has_gpus && !served.contains(NameOf(node)) && !is_left_out) places.push_back("node " + NameOf(node));
   }
   return places;
 }

@@ -86,10 +86,18 @@ bool HasChanged(const GpuNode::Job& was, const GpuNode::Job& is) {
          was.disturbed_s.has_value() != is.disturbed_s.has_value() || is.at_s - was.at_s >= kAnewS;
 }
 
+std::int64_t WallOf(turn::Time at, const JobTable::Instant& now) {
+  return now.wall_s - (now.monotonic - at) / base::kNsPerSecond;
+}
+
+// By the same name, of which what was before is no part.
+bool IsAnotherAttempt(const Ranks& ranks, const JobTable::Instant& now, const GpuNode::Job& job) {
+  return job.ended && WallOf(ranks.joined, now) > job.at_s + kSameRunS;
+}
+
 void Fill(const Ranks& ranks, const JobTable::Instant& now, GpuNode::Job* job) {
-  const auto wall = [&now](turn::Time at) { return now.wall_s - (now.monotonic - at) / base::kNsPerSecond; };
-  const bool back = job->ended && wall(ranks.joined) > job->at_s + kSameRunS;
-  const bool anew = job->gang.empty() || back;
+  const auto wall = [&now](turn::Time at) { return WallOf(at, now); };
+  const bool anew = job->gang.empty();
   job->name_space = ranks.one->name_space;
   job->gang = ranks.one->gang;
   job->gang_size = ranks.one->gang_size;
@@ -140,6 +148,7 @@ void JobTable::LookAtRanks(const std::vector<RankView>& ranks, const KeyOf& key_
   }
   for (const auto& [job, together] : jobs) {
     Entry& entry = entries_[job];
+    if (IsAnotherAttempt(together, now, entry.job)) entry.job = {}, entry.meetings.clear();
     Fill(together, now, &entry.job);
     if (std::string key = key_of(*together.one); !key.empty()) entry.job.profile_key = std::move(key);
     entry.here = true;

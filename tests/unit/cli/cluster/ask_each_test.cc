@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <latch>
 #include <stdexcept>
+#include <thread>
 
 namespace crossover::cli {
 namespace {
@@ -17,6 +19,7 @@ TEST(AskEachTest, AnswersComeInTheOrderOfTheItemsAndFewAreAskedAtATime) {
   std::atomic<int> asked = 0, most = 0;
   const auto answers = AskEach(items, 4, [&](const json& item) {
     const int now = ++asked;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));  // so that all who may are at it
     for (int before = most; before < now && !most.compare_exchange_weak(before, now);) {
     }
     --asked;

@@ -225,6 +225,9 @@ TEST(ClusterChecksTest, NodesThatTheDaemonSetLeavesOutNeedNoDaemon) {
   };
   daemon()["nodeSelector"] = {{"pool", "training"}};
   EXPECT_EQ(Found(facts), std::set<std::string>()) << "by its selector";
+  facts.lists["gpu_nodes"].push_back({{"metadata", {{"name", "inference"}}}, {"status", {{"usedSlots", 1}}}});
+  EXPECT_TRUE(IsDaemonMissing(facts)) << "pods hold slots there: it is left out by mistake";
+  facts.lists["gpu_nodes"].erase(facts.lists["gpu_nodes"].size() - 1);
   json second = DaemonSet();
   second["metadata"]["namespace"] = "other";
   facts.lists["daemon_sets"].push_back(second);
