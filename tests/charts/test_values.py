@@ -116,6 +116,7 @@ class Values(unittest.TestCase):
             for path in ("/var/lib/crossover/x", "/run/crossover/a/x", "/logs/x"):
                 self.taken([f"{value}={path}", *mount])
         self.taken(["deviceplugin.config.profiles=off"])
+        self.taken(["deviceplugin.config.trace_file=/dev/stdout"])
 
     def test_older_clusters_are_refused(self):
         done = render_manifests.template(render_manifests.images(), "1.30.9")
