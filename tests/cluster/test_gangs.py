@@ -3,12 +3,13 @@ plays.
 """
 
 import contextlib
+import json
 import os
 import unittest
 from pathlib import Path
 
 from benchmarks.commands import Build
-from tests.cluster.gang_cluster import FAKE, POOL, GangCluster
+from tests.cluster.gang_cluster import FAKE, POOL, SPACE, GangCluster
 from tests.cluster.gang_plays import Arrivals, fills, large_gang, meet
 from tests.cluster.leader_plays import Leaders
 
@@ -52,6 +53,23 @@ class Gangs(unittest.TestCase):
         for name, size in arrivals.sizes.items():
             gpus = self.lives.life(name).gpus
             self.assertEqual((len(gpus), len(set(gpus))), (size, size), name)
+
+    def test_a_job_may_change_its_size(self):
+        """An elastic one gets smaller while it waits for GPUs that nobody has, and grows while it runs."""
+        self.addCleanup(self.world.remove, "elastic")
+        self.world.create("elastic", _NODES * _GPUS + 2, **_CAPPED)
+        self.world.until(lambda: self.lives.reasons("elastic"), "it waits, and is told why")
+        self.assertEqual(self.lives.life("elastic").bound, {}, "the control")
+        for size in (4, 8):
+            self.resize("elastic", size)
+            self.world.until_whole("elastic")
+            gpus = self.lives.life("elastic").gpus
+            self.assertEqual((len(gpus), len(set(gpus))), (size, size))
+
+    def resize(self, name, size):
+        self.lives.life(name).size = size
+        self.world.cluster.kubectl("patch", "job", name, "--namespace", SPACE, "--type", "merge", "--patch",
+                                   json.dumps({"spec": {"parallelism": size, "completions": size}}))
 
     def test_a_scheduler_is_told_which_node_to_try(self):
         self.addCleanup(self.world.remove, "nominated", "unaided")
