@@ -18,19 +18,22 @@ kube::Event About(const Pod& pod, std::string reason, const std::string& gpu, co
           .note = "no turns are taken on gpu " + gpu + ": " + why};
 }
 
-// A slot of the GPU is somebody else's.
+// Of the pod with that UID: it has a slot of the same GPU.
+bool IsNeighbour(const Pod& pod, const std::string& gpu, const std::string& uid, const SlotHolders& holders) {
+  return !pod.over && pod.uid != uid && holders.contains({pod.uid, gpu});
+}
+
 bool HasNeighbours(const std::string& gpu, const std::string& uid, const std::vector<Pod>& pods,
                    const SlotHolders& holders) {
-  return std::any_of(pods.begin(), pods.end(), [&](const Pod& pod) {
-    return !pod.over && pod.uid != uid && holders.contains({pod.uid, gpu});
-  });
+  return std::any_of(pods.begin(), pods.end(),
+                     [&](const Pod& pod) { return IsNeighbour(pod, gpu, uid, holders); });
 }
 
 void TellNeighbours(const std::string& gpu, const std::string& culprit_uid, const Pod* culprit,
                     const std::vector<Pod>& pods, const SlotHolders& holders,
                     std::vector<kube::Event>* events) {
   for (const Pod& pod : pods) {
-    if (pod.over || pod.uid == culprit_uid || !holders.contains({pod.uid, gpu})) continue;
+    if (!IsNeighbour(pod, gpu, culprit_uid, holders)) continue;
     const bool known_there = culprit != nullptr && culprit->name_space == pod.name_space;
     kube::Event event = About(pod, "NeighbourTakesNoPart", gpu,
                               (known_there ? "pod " + NameOf(*culprit) : "another job") + kTakesNoPart);

@@ -96,14 +96,13 @@ bool IsAnotherAttempt(const Ranks& ranks, const JobTable::Instant& now, const Gp
 }
 
 void Fill(const Ranks& ranks, const JobTable::Instant& now, GpuNode::Job* job) {
-  const auto wall = [&now](turn::Time at) { return WallOf(at, now); };
   const bool anew = job->gang.empty();
   job->name_space = ranks.one->name_space;
   job->gang = ranks.one->gang;
   job->gang_size = ranks.one->gang_size;
   job->gpus = static_cast<std::uint32_t>(ranks.gpus.size());
   job->iterations = ranks.iterations;
-  if (anew) job->began_s = wall(ranks.joined);
+  if (anew) job->began_s = WallOf(ranks.joined, now);
   job->at_s = now.wall_s;
   job->ended = false;
   // What is not known any more, as of ranks that began again, stays.
@@ -113,7 +112,7 @@ void Fill(const Ranks& ranks, const JobTable::Instant& now, GpuNode::Job* job) {
   if (const auto value = ranks.jitter.value()) job->jitter = value;
   if (ranks.memory) job->memory = std::max(job->memory.value_or(0), *ranks.memory);
   if (ranks.source) job->source = SourceName(*ranks.source);
-  if (ranks.disturbed) job->disturbed_s = wall(*ranks.disturbed);
+  if (ranks.disturbed) job->disturbed_s = WallOf(*ranks.disturbed, now);
 }
 
 }  // namespace

@@ -22,6 +22,8 @@ std::optional<Node> ParseNode(const nlohmann::json& object);
 std::optional<GpuNode> ParseGpuNode(const nlohmann::json& object);
 // What was measured is preferred to what a user says.
 std::optional<JobProfile> ParseJobProfile(const nlohmann::json& object);
+// Whether its user wrote figures into the spec of a JobProfile.
+bool HasHints(const nlohmann::json& spec);
 
 inline constexpr std::size_t kMostJobsOfNode = 256;
 // What a GPUNode says of its node's jobs. Those without namespace or gang are left out, as are figures and

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 
 #include "extender/cluster/fields.h"
 #include "extender/cluster/parse.h"
@@ -22,6 +23,12 @@ bool ReadFigures(const json& figures, JobProfile* profile) {
 
 }  // namespace
 
+bool HasHints(const json& spec) {
+  constexpr std::array<const char*, 3> kHints = {"computeSeconds", "exposedSeconds", "peakMemoryBytes"};
+  return std::any_of(kHints.begin(), kHints.end(),
+                     [&spec](const char* hint) { return !At(spec, hint).is_null(); });
+}
+
 std::optional<JobProfile> ParseJobProfile(const json& object) {
   const json& metadata = At(object, "metadata");
   const json& spec = At(object, "spec");
@@ -33,8 +40,7 @@ std::optional<JobProfile> ParseJobProfile(const json& object) {
   profile.key = TextAt(spec, "key");
   if (profile.key.empty()) profile.key = profile.name;
   if (!ReadFigures(status, &profile)) profile.hinted = ReadFigures(spec, &profile);
-  for (const char* hint : {"computeSeconds", "exposedSeconds", "peakMemoryBytes"})
-    profile.has_hints |= !At(spec, hint).is_null();
+  profile.has_hints = HasHints(spec);
   profile.jitter = RealAt(status, "jitter");
   const std::int64_t peak = WholeAt(status, "peakMemoryBytes", 0, INT64_MAX);
   profile.peak_memory =

@@ -1,5 +1,7 @@
 #include "extender/cluster/world.h"
 
+#include <algorithm>
+
 #include "extender/cluster/resources.h"
 
 namespace crossover::extender {
@@ -88,17 +90,15 @@ const Node* World::FindNode(const std::string& name) const { return Find(nodes_,
 
 const GpuNode* World::FindGpuNode(const std::string& name) const { return Find(gpu_nodes_, name); }
 
-// Of several with one key the first by name, so that all replicas take the same.
+// Of several with one key that with its user's figures, else the first by name, so that all replicas take the
+// same.
 const JobProfile* World::FindProfile(const std::string& name_space, const std::string& key) const {
   const auto names = by_key_.find({name_space, key});
   if (names == by_key_.end()) return nullptr;
-  const JobProfile* first = nullptr;
-  for (const std::string& name : names->second) {
-    const JobProfile* profile = Find(profiles_, NameOf(name_space, name));
-    if (profile->has_hints) return profile;
-    if (first == nullptr) first = profile;
-  }
-  return first;
+  const auto find = [&](const std::string& name) { return Find(profiles_, NameOf(name_space, name)); };
+  const auto hinted =
+      std::ranges::find_if(names->second, [&](const std::string& name) { return find(name)->has_hints; });
+  return find(hinted != names->second.end() ? *hinted : *names->second.begin());
 }
 
 const Resources& World::UsedOn(const std::string& node) const {

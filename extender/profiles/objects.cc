@@ -7,6 +7,7 @@
 #include "common/kube/timestamp.h"
 #include "common/text/number.h"
 #include "extender/cluster/fields.h"
+#include "extender/cluster/parse.h"
 #include "extender/profiles/figures.h"
 #include "extender/profiles/merge.h"
 
@@ -126,8 +127,7 @@ std::optional<std::pair<ProfileId, ProfileRecord>> ParseRecord(const json& objec
   if (record.name.empty() || name_space.empty()) return std::nullopt;
   std::string key = TextIn(spec, "key");
   if (key.empty()) key = record.name;
-  for (const char* hint : {"computeSeconds", "exposedSeconds", "peakMemoryBytes"})
-    record.hinted |= !At(spec, hint).is_null();
+  record.hinted = HasHints(spec);
   ReadStatus(At(object, "status"), &record);
   return std::pair{ProfileId{name_space, std::move(key)}, std::move(record)};
 }

@@ -76,16 +76,22 @@ class GangsTest : public ::testing::Test {
     gangs_ = std::make_unique<Gangs>(world_, GangSettings{}, nullptr, "e" + std::to_string(epoch_++));
   }
 
+  // To a GPU of n0, or to none that anybody knows.
+  void BindTo(const std::string& uid, const std::string& gpu) {
+    Change(uid, [&gpu](Pod& pod) {
+      pod.gates.clear();
+      pod.node = "n0";
+      if (!gpu.empty()) pod.annotations[base::kAssignmentAnnotation] = WriteAssignment({{"main", {gpu}}});
+    });
+  }
   // A pod of a gang that is bound to a GPU of n0; without one: nobody knows to which.
   void AddBound(const std::string& uid, const std::string& gang, int size, const std::string& gpu) {
     Add(uid);
     Change(uid, [&](Pod& pod) {
-      pod.gates.clear();
-      pod.node = "n0";
       pod.annotations[base::kGangAnnotation] = gang;
       pod.annotations[base::kGangSizeAnnotation] = std::to_string(size);
-      if (!gpu.empty()) pod.annotations[base::kAssignmentAnnotation] = WriteAssignment({{"main", {gpu}}});
     });
+    BindTo(uid, gpu);
   }
 
   // A pod of the Job "j"; `uid` of which.
@@ -574,11 +580,7 @@ TEST_F(GangsTest, AJobThatGetsSmallerWhileItWaitsIsReadAgain) {
 TEST_F(GangsTest, AJobThatGrowsBesideItsPodsThatRunIsReadAgain) {
   Lead();
   AddOfJob("u0", "j");
-  Change("u0", [](Pod& pod) {
-    pod.gates.clear();
-    pod.node = "n0";
-    pod.annotations[base::kAssignmentAnnotation] = WriteAssignment({{"main", {"GPU-a"}}});
-  });
+  BindTo("u0", "GPU-a");
   ReadJob(1);
   Do(Kind::kReserve);
   now_s_ += 20;
@@ -611,11 +613,7 @@ TEST_F(GangsTest, ANewLeaderKeepsTheRunningPodsOfAGangThatHasGrown) {
   AddBound("x1", "x1", 1, "GPU-b");
   AddBound("x2", "x2", 1, "GPU-b");
   AddOfJob("u0", "j");
-  Change("u0", [](Pod& pod) {
-    pod.gates.clear();
-    pod.node = "n0";
-    pod.annotations[base::kAssignmentAnnotation] = WriteAssignment({{"main", {"GPU-a"}}});
-  });
+  BindTo("u0", "GPU-a");
   AddOfJob("u1", "j");
   EXPECT_EQ(deleted(1), 0u);
   EXPECT_GT(deleted(2), 0u) << "the control: it was never whole";

@@ -16,6 +16,8 @@ using testing::Not;
 using testing::StartsWith;
 
 constexpr char kEmpty[] = R"({"items": []})";
+constexpr char kMine[] =
+    R"({"items": [{"metadata": {"namespace": "team", "name": "mine"}, "spec": {"key": "k"}}]})";
 
 class ProfileKeeperTest : public ::testing::Test {
  protected:
@@ -92,16 +94,14 @@ TEST_F(ProfileKeeperTest, WhoeverDoesNotLeadWritesNothing) {
 }
 
 TEST_F(ProfileKeeperTest, OnTopOfWhatIsThere) {
-  server_.Answer(200,
-                 R"({"items": [{"metadata": {"namespace": "team", "name": "mine"}, "spec": {"key": "k"}}]})");
+  server_.Answer(200, kMine);
   server_.Answer(200, "{}");
   const auto keeper = Keeper();
   EXPECT_THAT(server_.AwaitRequest(1), HasSubstr("/jobprofiles/mine/status?")) << "by its key, not its name";
 }
 
 TEST_F(ProfileKeeperTest, OneThatWasRemovedIsMadeAnew) {
-  server_.Answer(200,
-                 R"({"items": [{"metadata": {"namespace": "team", "name": "mine"}, "spec": {"key": "k"}}]})");
+  server_.Answer(200, kMine);
   server_.Answer(404, "{}");
   const auto keeper = Keeper();
   server_.AwaitRequest(1);
@@ -112,8 +112,7 @@ TEST_F(ProfileKeeperTest, OneThatWasRemovedIsMadeAnew) {
 }
 
 TEST_F(ProfileKeeperTest, OneThatCouldNotBeWrittenIsNotMadeTwice) {
-  server_.Answer(200,
-                 R"({"items": [{"metadata": {"namespace": "team", "name": "mine"}, "spec": {"key": "k"}}]})");
+  server_.Answer(200, kMine);
   server_.Answer(500, "{}");
   const auto keeper = Keeper();
   server_.AwaitRequest(1);
@@ -129,8 +128,7 @@ TEST_F(ProfileKeeperTest, OneThatItsUserMadeMeanwhileIsNotMadeTwice) {
   const auto keeper = Keeper();
   server_.AwaitRequest(0);
   AwaitRounds();
-  server_.Answer(200,
-                 R"({"items": [{"metadata": {"namespace": "team", "name": "mine"}, "spec": {"key": "k"}}]})");
+  server_.Answer(200, kMine);
   server_.Answer(200, "{}");
   is_there_ = true;  // first: a round may come between the two
   with_jobs_ = true;
