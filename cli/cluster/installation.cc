@@ -3,9 +3,9 @@
 
 #include "cli/cluster/checks.h"
 #include "cli/cluster/objects.h"
-#include "cli/cluster/selection.h"
 #include "common/base/names.h"
 #include "common/kube/json.h"
+#include "common/kube/node_selection.h"
 #include "common/kube/timestamp.h"
 
 namespace crossover::cli {
@@ -31,11 +31,13 @@ bool HasGpus(const json& node) {
 // DaemonSet, nobody says so of any node.
 bool IsLeftOut(const ClusterFacts& facts, const json& node) {
   if (!IsLabelled(node)) return false;
+  const kube::Labels labels = kube::LabelsAt(kube::At(node, "metadata"), "labels");
   bool any = false;
   for (const json& set : facts.Items("daemon_sets")) {
     const json& pod = kube::At(kube::At(set, "spec"), "template");
     if (!IsDaemon(pod)) continue;
-    if (MayBeOn(pod, node)) return false;
+    const kube::NodeSelection selection = kube::NodeSelectionOf(kube::At(pod, "spec"));
+    if (kube::WhyNotSelected(selection, NameOf(node), labels).empty()) return false;
     any = true;
   }
   return any;
@@ -51,10 +53,18 @@ Places NotReady(const ClusterFacts& facts, const char* component) {
   return places;
 }
 
-// A scheduler's identity is its pod's name, an underscore, and something random.
+// A scheduler's identity is its host's name, an underscore, and something random.
 std::string PodOf(const json& lease) {
   const std::string holder = TextAt(lease, {"spec", "holderIdentity"});
   return NamespaceOf(lease) + "/" + holder.substr(0, holder.find('_'));
+}
+
+// What programs of a pod take for the name of their host, with its namespace: the pod's, or in the node's
+// network the node's, which may be but the first label of what Kubernetes calls it.
+std::set<std::string> HostNamesOf(const json& pod) {
+  if (kube::At(kube::At(pod, "spec"), "hostNetwork") != true) return {FullName(pod)};
+  const std::string node = NodeOf(pod), space = NamespaceOf(pod) + "/";
+  return {space + node, space + node.substr(0, node.find('.'))};
 }
 
 std::vector<const json*> FreshLeases(const ClusterFacts& facts) {
@@ -114,7 +124,7 @@ Places NobodyLeads(const ClusterFacts& facts) {
   const auto leases = FreshLeases(facts);
   if (leases.empty()) return {"nobody has renewed the Lease crossover-scheduler for a minute"};
   std::set<std::string> extenders;
-  for (const json* pod : Programs(facts, "extender")) extenders.insert(FullName(*pod));
+  for (const json* pod : Programs(facts, "extender")) extenders.merge(HostNamesOf(*pod));
   Places places;
   for (const json* lease : leases) {
     if (!extenders.contains(PodOf(*lease)))

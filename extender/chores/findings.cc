@@ -11,6 +11,7 @@ namespace crossover::extender {
 namespace {
 
 using kube::At;
+using kube::ListAt;
 using nlohmann::json;
 
 constexpr char kShares[] = "true";
@@ -19,7 +20,7 @@ constexpr char kShares[] = "true";
 
 std::vector<std::string> HoldersIn(const json& gpu_nodes) {
   std::map<std::tuple<std::string, std::string, std::string>, int> slots;  // of namespace, pod, node
-  for (const json& item : List(gpu_nodes, "items")) {
+  for (const json& item : ListAt(gpu_nodes, "items")) {
     const auto node = ParseGpuNode(item);
     if (!node) continue;
     for (const GpuNode::Gpu& gpu : node->gpus) {
@@ -64,7 +65,7 @@ std::string WhyNotRewritten(const json& pod) {
   if (TextAt(spec, "schedulerName") != base::kSchedulerName)
     return "its scheduler is " + TextAt(spec, "schedulerName") + ", not " + base::kSchedulerName +
            ": the webhook was not asked about it";
-  for (const json& gate : List(spec, "schedulingGates")) {
+  for (const json& gate : ListAt(spec, "schedulingGates")) {
     if (TextAt(gate, "name") == base::kGangGate) return "";
   }
   return std::string("it has no scheduling gate ") + base::kGangGate;

@@ -11,12 +11,6 @@ using kube::At;
 using kube::Text;
 using nlohmann::json;
 
-const json& List(const json& object, const char* key) {
-  static const json empty = json::array();
-  const json& list = At(object, key);
-  return list.is_array() ? list : empty;
-}
-
 std::string TextAt(const json& object, const char* key) { return Text(At(object, key)); }
 
 bool IsTrue(const json& object, const char* key) {
@@ -63,16 +57,6 @@ double TimeIn(const json& object, const char* key) {
   const std::string text = TextAt(object, key);
   if (text.size() != kAsWritten || text.back() != 'Z') return 0;
   return std::max(kube::ParseTimestamp(text).value_or(0), 0.0);
-}
-
-Labels LabelsAt(const json& object, const char* key) {
-  Labels labels;
-  const json& pairs = At(object, key);
-  if (!pairs.is_object()) return labels;
-  for (const auto& [name, value] : pairs.items()) {
-    if (value.is_string()) labels.emplace(name, value.get<std::string>());
-  }
-  return labels;
 }
 
 }  // namespace crossover::extender

@@ -6,12 +6,9 @@
 #include <string>
 
 #include "common/kube/json.h"
-#include "extender/cluster/model.h"
 
 namespace crossover::extender {
 
-// What is no list is empty.
-const nlohmann::json& List(const nlohmann::json& object, const char* key);
 std::string TextAt(const nlohmann::json& object, const char* key);
 bool IsTrue(const nlohmann::json& object, const char* key);
 // Within [least, most]; 0 or what of these is next to it where it is no number.
@@ -26,7 +23,5 @@ inline constexpr std::size_t kLongestText = 253;
 std::string TextIn(const nlohmann::json& object, const char* key);
 double NumberIn(const nlohmann::json& object, const char* key, double most);
 double TimeIn(const nlohmann::json& object, const char* key);
-// Texts by name.
-Labels LabelsAt(const nlohmann::json& object, const char* key);
 
 }  // namespace crossover::extender

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "common/text/number.h"
-#include "extender/cluster/affinity.h"
 #include "extender/cluster/resources.h"
 #include "extender/cluster/taints.h"
 
@@ -66,7 +65,7 @@ placement::Fit FitOn(const World& world, const std::string& node, const Pod& pod
   const Node* there = world.FindNode(node);
   if (there == nullptr) return {.pods = 0, .never = false, .why = "there is no such node"};
   std::string why = WhyNotLetIn(pod, *there);
-  if (why.empty()) why = WhyNotSelected(pod, *there);
+  if (why.empty()) why = kube::WhyNotSelected(pod.selection, there->name, there->labels);
   if (!why.empty()) return {.pods = 0, .never = true, .why = std::move(why)};
   Resources taken = world.UsedOn(node);
   if (const GpuNode* gpus = world.FindGpuNode(node)) taken += gpus->requested;

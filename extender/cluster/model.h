@@ -5,16 +5,16 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "common/kube/node_selection.h"
 #include "common/kube/pod_requests.h"
 
 namespace crossover::extender {
 
-using Labels = std::map<std::string, std::string>;
+using kube::Labels;
 
 // What a pod asks for, or a node has; slots are among the others.
 using Resources = kube::Requests;
@@ -32,16 +32,6 @@ struct Taint {
   std::string key, value, effect;
 
   friend bool operator==(const Taint&, const Taint&) = default;
-};
-
-// One expression of a node selector.
-struct Requirement {
-  std::string key;
-  std::string op;  // In, NotIn, Exists, DoesNotExist, Gt, Lt; any other holds for no node
-  std::vector<std::string> values;
-  bool of_field = false;  // metadata.name, not a label
-
-  friend bool operator==(const Requirement&, const Requirement&) = default;
 };
 
 // Who made a pod and makes another when it goes.
@@ -81,16 +71,14 @@ struct Pod {
   std::string scheduler;
   std::string pod_group;  // of Kubernetes' own gang scheduling: spec.schedulingGroup or spec.workloadRef
   std::vector<std::string> gates;
-  bool over = false;      // Succeeded or Failed
+  bool over = false;  // Succeeded or Failed
+  bool failed = false;
   bool running = false;   // its phase is Running
   bool deleting = false;  // has a deletionTimestamp
   Scheduled scheduled;
   std::vector<Container> containers;  // those that initialise first
   Resources requests;                 // of the whole pod, as a scheduler counts them
-  Labels node_selector;
-  // Required node affinity: one of the terms must hold, all requirements of it; one without any holds
-  // nowhere. None: anywhere.
-  std::vector<std::vector<Requirement>> affinity;
+  kube::NodeSelection selection;
   std::vector<Toleration> tolerations;
   std::optional<std::uint32_t> user;  // runAsUser of the containers that ask for slots; nothing: the image's
   std::int32_t priority = 0;          // spec.priority

@@ -8,6 +8,7 @@ namespace crossover::extender {
 namespace {
 
 using kube::At;
+using kube::ListAt;
 using nlohmann::json;
 
 constexpr std::int64_t kMostSlots = 1024;  // of a GPU
@@ -20,8 +21,8 @@ GpuNode::Gpu GpuOf(const json& object) {
   gpu.slots = static_cast<int>(WholeAt(object, "slots", 0, kMostSlots));
   gpu.healthy = IsTrue(object, "healthy");
   gpu.withheld = TextAt(object, "withheld");
-  for (const json& holder : List(object, "holders")) {
-    const std::size_t slots = List(holder, "slots").size();
+  for (const json& holder : ListAt(object, "holders")) {
+    const std::size_t slots = ListAt(holder, "slots").size();
     gpu.holders.push_back({.name_space = TextAt(holder, "namespace"),
                            .pod = TextAt(holder, "pod"),
                            .container = TextAt(holder, "container"),
@@ -50,14 +51,14 @@ std::optional<Node> ParseNode(const json& object) {
   node.name = TextAt(metadata, "name");
   if (node.name.empty()) return std::nullopt;
   node.uid = TextAt(metadata, "uid");
-  node.labels = LabelsAt(metadata, "labels");
+  node.labels = kube::LabelsAt(metadata, "labels");
   node.cordoned = IsTrue(spec, "unschedulable");
-  for (const json& taint : List(spec, "taints")) {
+  for (const json& taint : ListAt(spec, "taints")) {
     node.taints.push_back(
         {.key = TextAt(taint, "key"), .value = TextAt(taint, "value"), .effect = TextAt(taint, "effect")});
   }
   node.allocatable = kube::AmountsIn(At(status, "allocatable"));
-  for (const json& condition : List(status, "conditions")) {
+  for (const json& condition : ListAt(status, "conditions")) {
     if (TextAt(condition, "type") == "Ready") node.ready = TextAt(condition, "status") == "True";
   }
   return node;
@@ -73,7 +74,7 @@ std::optional<GpuNode> ParseGpuNode(const json& object) {
   const json& sharing = At(status, "sharing");
   node.sharing = TextAt(sharing, "kind");
   node.multi_user = IsTrue(sharing, "multiUser");
-  for (const json& gpu : List(status, "gpus")) {
+  for (const json& gpu : ListAt(status, "gpus")) {
     GpuNode::Gpu parsed = GpuOf(gpu);
     const bool known = std::any_of(node.gpus.begin(), node.gpus.end(),
                                    [&](const GpuNode::Gpu& other) { return other.uuid == parsed.uuid; });

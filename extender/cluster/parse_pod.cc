@@ -14,13 +14,14 @@ namespace crossover::extender {
 namespace {
 
 using kube::At;
+using kube::ListAt;
 using nlohmann::json;
 
 constexpr std::int64_t kMostSlots = 1024;  // of a container
 constexpr std::int64_t kMostUser = UINT32_MAX;
 
 std::optional<Owner> OwnerIn(const json& metadata) {
-  for (const json& reference : List(metadata, "ownerReferences")) {
+  for (const json& reference : ListAt(metadata, "ownerReferences")) {
     if (!IsTrue(reference, "controller")) continue;
     return Owner{.api_version = TextAt(reference, "apiVersion"),
                  .kind = TextAt(reference, "kind"),
@@ -31,7 +32,7 @@ std::optional<Owner> OwnerIn(const json& metadata) {
 }
 
 Scheduled ScheduledIn(const json& status) {
-  for (const json& condition : List(status, "conditions")) {
+  for (const json& condition : ListAt(status, "conditions")) {
     if (TextAt(condition, "type") != "PodScheduled") continue;
     return {.yes = TextAt(condition, "status") == "True",
             .reason = TextAt(condition, "reason"),
@@ -50,7 +51,7 @@ int SlotsOf(const json& container) {
 }
 
 void AddContainers(const json& spec, const char* key, bool init, std::vector<Container>* to) {
-  for (const json& container : List(spec, key)) {
+  for (const json& container : ListAt(spec, key)) {
     to->push_back({.name = TextAt(container, "name"),
                    .slots = SlotsOf(container),
                    .init = init,
@@ -69,7 +70,7 @@ std::optional<std::uint32_t> UserOf(const json& spec) {
   std::optional<std::uint32_t> user;
   bool first = true;
   for (const char* key : {"initContainers", "containers"}) {
-    for (const json& container : List(spec, key)) {
+    for (const json& container : ListAt(spec, key)) {
       if (SlotsOf(container) == 0) continue;
       auto own = UserIn(At(container, "securityContext"));
       if (!own) own = of_pod;
@@ -81,33 +82,9 @@ std::optional<std::uint32_t> UserOf(const json& spec) {
   return first ? of_pod : user;
 }
 
-void AddRequirements(const json& term, const char* key, bool of_field, std::vector<Requirement>* to) {
-  for (const json& expression : List(term, key)) {
-    Requirement requirement{.key = TextAt(expression, "key"),
-                            .op = TextAt(expression, "operator"),
-                            .values = {},
-                            .of_field = of_field};
-    for (const json& value : List(expression, "values")) requirement.values.push_back(kube::Text(value));
-    to->push_back(std::move(requirement));
-  }
-}
-
-std::vector<std::vector<Requirement>> AffinityIn(const json& spec) {
-  const json& required =
-      At(At(At(spec, "affinity"), "nodeAffinity"), "requiredDuringSchedulingIgnoredDuringExecution");
-  std::vector<std::vector<Requirement>> terms;
-  if (!required.is_object()) return terms;
-  for (const json& term : List(required, "nodeSelectorTerms")) {
-    AddRequirements(term, "matchExpressions", false, &terms.emplace_back());
-    AddRequirements(term, "matchFields", true, &terms.back());
-  }
-  if (terms.empty()) terms.emplace_back();  // none of no terms holds
-  return terms;
-}
-
 std::vector<Toleration> TolerationsIn(const json& spec) {
   std::vector<Toleration> tolerations;
-  for (const json& toleration : List(spec, "tolerations")) {
+  for (const json& toleration : ListAt(spec, "tolerations")) {
     const std::string op = TextAt(toleration, "operator");
     if (!op.empty() && op != "Equal" && op != "Exists") continue;
     tolerations.push_back({.key = TextAt(toleration, "key"),
@@ -127,11 +104,10 @@ void ReadSpec(const json& spec, Pod* pod) {
   pod->node = TextAt(spec, "nodeName");
   pod->scheduler = TextAt(spec, "schedulerName");
   pod->pod_group = PodGroupIn(spec);
-  for (const json& gate : List(spec, "schedulingGates")) pod->gates.push_back(TextAt(gate, "name"));
+  for (const json& gate : ListAt(spec, "schedulingGates")) pod->gates.push_back(TextAt(gate, "name"));
   AddContainers(spec, "initContainers", true, &pod->containers);
   AddContainers(spec, "containers", false, &pod->containers);
-  pod->node_selector = LabelsAt(spec, "nodeSelector");
-  pod->affinity = AffinityIn(spec);
+  pod->selection = kube::NodeSelectionOf(spec);
   pod->tolerations = TolerationsIn(spec);
   pod->user = UserOf(spec);
   pod->priority = static_cast<std::int32_t>(WholeAt(spec, "priority", INT32_MIN, INT32_MAX));
@@ -150,8 +126,8 @@ std::optional<Pod> ParsePod(const json& object) {
   pod.version = TextAt(metadata, "resourceVersion");
   pod.created_s = InstantAt(metadata, "creationTimestamp");
   pod.deleting = !TextAt(metadata, "deletionTimestamp").empty();
-  pod.labels = LabelsAt(metadata, "labels");
-  pod.annotations = LabelsAt(metadata, "annotations");
+  pod.labels = kube::LabelsAt(metadata, "labels");
+  pod.annotations = kube::LabelsAt(metadata, "annotations");
   std::erase_if(pod.annotations, [](const auto& entry) {
     return !annotations::IsOurs(entry.first) && entry.second.size() > kLongestOthersAnnotation;
   });
@@ -159,7 +135,8 @@ std::optional<Pod> ParsePod(const json& object) {
   ReadSpec(At(object, "spec"), &pod);
   const json& status = At(object, "status");
   const std::string phase = TextAt(status, "phase");
-  pod.over = phase == "Succeeded" || phase == "Failed";
+  pod.failed = phase == "Failed";
+  pod.over = pod.failed || phase == "Succeeded";
   pod.running = phase == "Running";
   pod.scheduled = ScheduledIn(status);
   pod.requests = kube::RequestsOf(object);

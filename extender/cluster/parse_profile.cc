@@ -8,9 +8,11 @@ namespace crossover::extender {
 namespace {
 
 using kube::At;
+using kube::ListAt;
 using nlohmann::json;
 
 constexpr std::int64_t kMostGpus = 1 << 20;
+constexpr std::int64_t kMostBytes = 1'000'000'000'000'000;  // of a GPU's memory: sums of these fit
 
 // `figures`: spec, where a user hints, or status, where what was measured is written.
 bool ReadFigures(const json& figures, JobProfile* profile) {
@@ -42,11 +44,11 @@ std::optional<JobProfile> ParseJobProfile(const json& object) {
   if (!ReadFigures(status, &profile)) profile.hinted = ReadFigures(spec, &profile);
   profile.has_hints = HasHints(spec);
   profile.jitter = RealAt(status, "jitter");
-  const std::int64_t peak = WholeAt(status, "peakMemoryBytes", 0, INT64_MAX);
+  const std::int64_t peak = WholeAt(status, "peakMemoryBytes", 0, kMostBytes);
   profile.peak_memory =
-      static_cast<std::uint64_t>(peak > 0 ? peak : WholeAt(spec, "peakMemoryBytes", 0, INT64_MAX));
+      static_cast<std::uint64_t>(peak > 0 ? peak : WholeAt(spec, "peakMemoryBytes", 0, kMostBytes));
   profile.gpus = static_cast<int>(WholeAt(status, "gpus", 0, kMostGpus));
-  for (const json& meeting : List(status, "meetings")) {
+  for (const json& meeting : ListAt(status, "meetings")) {
     const double gain = RealAt(meeting, "gain");
     if (gain <= 0) continue;
     profile.meetings.push_back(

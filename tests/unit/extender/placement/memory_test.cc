@@ -20,7 +20,8 @@ TEST(CapTest, DeclaredElseMeasuredWithAMarginElseNone) {
   gang.profile.peak_memory = 0;
   EXPECT_EQ(CapOf(gang, {}), 0u) << "nobody has seen it";
   gang.profile.source = Source::kHinted;
-  EXPECT_EQ(CapOf(gang, {}), 0u) << "nobody measured it";
+  gang.profile.peak_memory = 10 * kGib;
+  EXPECT_EQ(CapOf(gang, {}), 11 * kGib) << "a user said it, and it is enforced";
 }
 
 TEST(MemoryTest, IsTheSumWithContexts) {
