@@ -12,6 +12,7 @@
 
 #include "common/logging/log.h"
 #include "extender/cluster/fit.h"
+#include "extender/metrics/gang_families.h"
 
 namespace crossover::extender {
 namespace {
@@ -174,6 +175,13 @@ void Extender::Count() {
                    [this] { return static_cast<double>(profiles_.written()); });
   metrics_.Counter("crossover_extender_profile_failures_total", "JobProfiles that could not be written",
                    [this] { return static_cast<double>(profiles_.failures()); });
+  metrics_.Families([this] { return GangFamilies(controller_.Count(), NowS()); });
+  if (config_.webhook.listen.port != 0)
+    metrics_.Gauge(
+        "crossover_extender_certificate_expiry_timestamp_seconds",
+        "When the webhook's certificate ends, since 1970; 0 while there is none", [this] {
+          return static_cast<double>(admission_ == nullptr ? 0 : admission_->certificate_until_s());
+        });
 }
 
 void Extender::ListenForHealth() {

@@ -63,6 +63,7 @@ void Admission::Run() {
       keeper_->Look({Seconds<std::chrono::system_clock>(), Seconds<std::chrono::steady_clock>()}, leads_());
     }
     if (!server_ && (!keeper_ || keeper_->ready())) Listen();
+    if (server_) certificate_until_s_ = server_->certificate_until_s();
     std::unique_lock lock(mutex_);
     if (wake_.wait_for(lock, kBetweenLooks, [this] { return stop_; })) break;
   }

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -37,6 +38,8 @@ class Admission {
 
   // It listens, with a certificate, and knows the quotas.
   bool ready() const;
+  // When the certificate that it serves ends, since 1970; 0: there is none yet.
+  std::int64_t certificate_until_s() const { return certificate_until_s_; }
 
  private:
   void Run();
@@ -51,6 +54,7 @@ class Admission {
   std::unique_ptr<HttpServer> server_;  // of the thread alone, as keeper_ is
   std::string complaint_;
   std::atomic<bool> listens_{false};
+  std::atomic<std::int64_t> certificate_until_s_{0};
   std::mutex mutex_;
   std::condition_variable wake_;
   bool stop_ = false;

@@ -1,5 +1,6 @@
 #include "extender/admission/webhook.h"
 
+#include <chrono>
 #include <exception>
 #include <utility>
 
@@ -57,7 +58,12 @@ HttpAnswer Webhook::Answer(const std::string& body) const noexcept try {
 
 HttpServer::Handler Webhook::handler() const {
   return [this](const HttpRequest& request, const HttpServer::Reply& reply) {
-    reply(request.method == "POST" ? Answer(request.body) : Refusal(kWrongMethod, "POST is allowed"));
+    if (request.method != "POST") return reply(Refusal(kWrongMethod, "POST is allowed"));
+    const auto begin = std::chrono::steady_clock::now();
+    HttpAnswer answer = Answer(request.body);
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+    if (count_ != nullptr) count_->Took(took.count());
+    reply(std::move(answer));
   };
 }
 

@@ -21,6 +21,7 @@ struct Action {
     kRelease,
     kBind,  // Binding to `node`; assignment = text, unless that is empty
     kDelete,
+    kSettle,     // annotation crossover.dev/reservation = text, of a pod that is bound
     kReadOwner,  // `owner`
     // Those above have a result, those below none.
     kAnswer,  // the bind `ticket`; text: the error
@@ -51,6 +52,7 @@ struct Result {
   std::string node{};     // of a refused Binding: where the pod is bound, if it is
   bool looked = false;    // whether that was read since; else it is about this attempt alone
   std::string error{};
+  double retry_after_s = 0;  // the API server wants to be left alone for so long
 };
 
 }  // namespace crossover::extender

@@ -10,11 +10,6 @@ namespace {
 // A plan that was all but over gets this long to be carried out by a new leader.
 constexpr double kGraceS = 30;
 
-std::optional<Reservation> ReservationOn(const Pod& pod) {
-  const auto found = pod.annotations.find(base::kReservationAnnotation);
-  return found == pod.annotations.end() ? std::nullopt : ReadReservation(found->second);
-}
-
 struct Found {
   int reserved = 0;  // not bound, and staying
   int left = 0;      // not bound, and on the way out: these have left their seats already
@@ -46,7 +41,7 @@ std::map<std::string, Found> PlansOn(const Desk& desk, const GangRecord& gang) {
 
 GangPlan PlanOf(const Desk& desk, GangRecord& gang, const std::string& id, const Found& found) {
   const GangSettings& settings = desk.settings;
-  GangPlan plan{.id = id, .slots = {}};
+  GangPlan plan{.id = id, .slots = {}, .size = found.size};
   plan.until_s = std::clamp(found.until_s, desk.now_s + std::min(kGraceS, settings.deadline_s),
                             desk.now_s + settings.deadline_s);
   plan.open = true;
@@ -63,6 +58,17 @@ GangPlan PlanOf(const Desk& desk, GangRecord& gang, const std::string& id, const
     plan.slots.push_back({{reservation->seat.node, reservation->seat.gpus()}, uid});
   }
   return plan;
+}
+
+// Whoever led when the plan of those that are bound ended would have deleted them, had they not been all. So
+// they were, unless one that waits has done so since then.
+bool OutlivedTheirPlan(const Desk& desk, const GangRecord& gang, double until_s) {
+  const double ended_s = until_s + kGraceS;
+  if (until_s <= 0 || desk.now_s <= ended_s) return false;
+  return std::ranges::none_of(gang.members, [&](const auto& entry) {
+    const View view = ViewOf(desk, gang, entry.first);
+    return view.living() && !view.bound() && view.pod->created_s <= ended_s;
+  });
 }
 
 bool BoundByAnother(const Desk& desk, const GangRecord& gang, const std::string& id) {
@@ -102,7 +108,10 @@ void Adopt(Desk& desk, GangRecord& gang) {
     const bool whole = std::ranges::any_of(plans, [](const auto& entry) {
       return entry.second.size > 0 && entry.second.bound >= entry.second.size;
     });
-    gang.placed = again || whole || bound >= gang.membership.size;
+    double until_s = 0;
+    for (const auto& [plan, found] : plans) until_s = std::max(until_s, found.bound > 0 ? found.until_s : 0);
+    gang.placed = again || whole || bound >= gang.membership.size ||
+                  (bound > 0 && OutlivedTheirPlan(desk, gang, until_s));
     return;
   }
   gang.plan = PlanOf(desk, gang, *id, *best);

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "common/base/names.h"
+#include "extender/gang/owner_reading.h"
 #include "extender/gang/planner.h"
 #include "extender/gang/request.h"
 #include "extender/gang/vacancy.h"
@@ -77,7 +78,9 @@ void Reserve(Desk& desk, GangRecord& gang, const Slot& slot, placement::Bytes gr
 // Its own scheduler alone is told where it goes: another one asks nobody.
 void Release(Desk& desk, GangRecord& gang, const Slot& slot) {
   const bool ours = desk.world->FindPod(slot.uid)->scheduler == base::kSchedulerName;
-  desk.Begin(gang, slot.uid, Kind::kRelease, ours ? slot.seat.node : "", gang.plan->id);
+  // Another text each time: what changes nothing wakes nobody.
+  desk.Begin(gang, slot.uid, Kind::kRelease, ours ? slot.seat.node : "",
+             desk.epoch + "-" + std::to_string(desk.next));
 }
 
 void Open(Desk& desk, GangRecord& gang) {
@@ -98,15 +101,31 @@ void Pass(Desk& desk, GangRecord& gang) {
   for (const Slot& slot : gang.plan->slots) gang.members.at(slot.uid).go = true;
 }
 
+// Members that are bound and stay.
+int Here(const Desk& desk, const GangRecord& gang) {
+  return static_cast<int>(std::ranges::count_if(gang.members, [&](const auto& entry) {
+    const View view = ViewOf(desk, gang, entry.first);
+    return view.bound() && !view.leaving();
+  }));
+}
+
+// What the plan is to bring together: no more than the gang has now, should it have become smaller, nor than
+// it had when the plan was made, should it have grown since.
+int Wanted(const GangRecord& gang) {
+  const int now = gang.membership.size;
+  return gang.plan->size > 0 ? std::min(gang.plan->size, now) : now;
+}
+
 bool Done(const Desk& desk, const GangRecord& gang) {
+  const bool all = Here(desk, gang) >= gang.membership.size;
   return std::ranges::all_of(gang.plan->slots, [&](const Slot& slot) {
-    return !slot.uid.empty() && ViewOf(desk, gang, slot.uid).bound();
+    return slot.uid.empty() ? all : ViewOf(desk, gang, slot.uid).bound();
   });
 }
 
 void Bind(Desk& desk, GangRecord& gang, const std::string& uid) {
   Member& member = gang.members.at(uid);
-  if (member.in_flight != 0 || desk.now_s < member.retry_s) return;
+  if (!desk.MayWrite(member)) return;
   member.posted = true;
   desk.Begin(gang, uid, Kind::kBind, member.seat.node, WriteAssignment(member.seat.containers));
 }
@@ -131,7 +150,7 @@ void AddSlots(Desk& desk, GangRecord& gang) {
     bound += !in_plan && ViewOf(desk, gang, uid).bound() ? 1 : 0;
   }
   const int slots = static_cast<int>(gang.plan->slots.size());
-  if (bound + slots >= gang.membership.size || desk.now_s < gang.seat_retry_s) return;
+  if (bound + slots >= Wanted(gang) || desk.now_s < gang.seat_retry_s) return;
   if (Seatless(desk, gang).empty()) return;
   std::string why;
   if (auto seat = FindSeat(desk, gang, &why)) {
@@ -144,7 +163,7 @@ void AddSlots(Desk& desk, GangRecord& gang) {
 bool Lacks(const Desk& desk, const GangRecord& gang) {
   int there = 0;
   for (const auto& [uid, member] : gang.members) there += ViewOf(desk, gang, uid).bound() ? 1 : 0;
-  return gang.plan->whole && there < gang.membership.size;
+  return gang.plan->whole && there < Wanted(gang);
 }
 
 // Nodes of members that no scheduler has brought are left out where it says of them that they fit nowhere. It
@@ -167,10 +186,26 @@ std::string ExcludeRefused(Desk& desk, GangRecord& gang) {
 }
 
 void RunIntoDeadline(Desk& desk, GangRecord& gang) {
+  GangPlan& plan = *gang.plan;
+  if (gang.membership.owner) {  // which may have become smaller meanwhile, and is whole
+    const bool to_come = ReadOwnerOf(desk, gang, plan.asked ? desk.settings.deadline_s : 0);
+    plan.asked = true;
+    if (to_come) return;
+  }
+  plan.late = true;
   const auto seconds = static_cast<long>(desk.settings.deadline_s);
   const std::string why = "not all of its pods were bound within " + std::to_string(seconds) + " s";
   const std::string words = ExcludeRefused(desk, gang);
   Fail(desk, gang, words.empty() ? why : why + ": the scheduler says: " + words, false);
+}
+
+// The answers to its Bindings came after the deadline.
+bool IsWholeAfterAll(const Desk& desk, GangRecord& gang) {
+  const bool undone =
+      std::ranges::any_of(gang.members, [](const auto& entry) { return entry.second.doomed; });
+  if (!gang.plan->late || undone) return false;
+  FreeSlots(desk, gang);
+  return Done(desk, gang) && !Lacks(desk, gang);
 }
 
 }  // namespace
@@ -239,6 +274,7 @@ void TakeBack(Desk& desk, GangRecord& gang) {
     if (member.posted) Bind(desk, gang, slot.uid);
   }
   if (!settled) return;
+  if (IsWholeAfterAll(desk, gang)) return Finish(desk, gang);
   for (auto& [uid, member] : gang.members) {
     const View view = ViewOf(desk, gang, uid);
     if (!view.bound() || !plan.whole || view.pod->deleting) continue;

@@ -49,7 +49,9 @@ bool Controller::Lead(std::vector<Answer>* answers) {
 
 void Controller::Step(std::vector<Answer>* answers) {
   if (!Lead(answers)) return;
-  Take(gangs_->Step(options_.now_s()), answers);
+  const double begin_s = options_.now_s();
+  Take(gangs_->Step(begin_s), answers);
+  gangs_->Took(begin_s, options_.now_s());
   ShowSeats();
 }
 
@@ -152,6 +154,11 @@ int Controller::held() const {
   return static_cast<int>(held_.size());
 }
 
+std::optional<Tally> Controller::Count() const {
+  const Lock lock(mutex_);
+  return gangs_ ? std::optional(TallyOf(gangs_->desk())) : std::nullopt;
+}
+
 std::string Controller::WhyWaits(const std::string& uid) const {
   const Lock lock(mutex_);
   return gangs_ ? gangs_->WhyWaits(uid) : "";
@@ -164,17 +171,16 @@ void Controller::Work() {
     if (stop_) return;
     const Job job = std::move(jobs_.front());
     jobs_.pop_front();
-    if (job.term != terms_ || !gangs_ || !options_.leads()) continue;  // the tick ends the term
+    if (job.term != terms_ || !gangs_) continue;
+    // For a moment, or the tick ends the term.
+    const bool leads = options_.leads();
     lock.unlock();
     const bool reads = job.action.kind == Action::Kind::kReadOwner;
-    std::string error;
+    std::string error = leads ? "" : "it does not lead";
     nlohmann::json object;
-    Result result;
-    if (reads) {
-      object = api_.Read(job.action.owner, &error);
-    } else {
-      result = api_.Write(job.action);
-    }
+    Result result{.outcome = Outcome::kRefused, .error = error};
+    if (leads && reads) object = api_.Read(job.action.owner, &error);
+    if (leads && !reads) result = api_.Write(job.action);
     std::vector<Answer> answers;
     lock.lock();
     if (gangs_ && job.term == terms_) {

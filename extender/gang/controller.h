@@ -21,6 +21,7 @@
 #include "extender/cluster/world.h"
 #include "extender/gang/api.h"
 #include "extender/gang/gangs.h"
+#include "extender/gang/tally.h"
 #include "extender/scheduler/decider.h"
 
 namespace crossover::extender {
@@ -37,7 +38,7 @@ class Controller : public Decider {
     std::function<bool()> synced;   // likewise: the World is the whole cluster
     std::function<double()> now_s;  // since 1970; does not go back
     std::string instance;           // differs between processes
-    int workers = 4;
+    int workers = 16;
     std::chrono::milliseconds tick{200};
   };
 
@@ -62,6 +63,8 @@ class Controller : public Decider {
   std::map<std::string, Victims> Preempt(const PodRef& pod, std::map<std::string, Victims> by_node) override;
 
   int held() const;
+  // Nothing while it does not lead.
+  std::optional<Tally> Count() const;
   // Why a pod waits; empty where it does not, or nothing is known of it.
   std::string WhyWaits(const std::string& uid) const;
 

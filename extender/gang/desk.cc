@@ -23,13 +23,17 @@ GangRecord* Desk::GangOf(const std::string& uid) {
   return gang == gangs.end() ? nullptr : &gang->second;
 }
 
+bool Desk::MayWrite(const Member& member) const {
+  return member.in_flight == 0 && now_s >= std::max(member.retry_s, quiet_until_s);
+}
+
 void Desk::Begin(GangRecord& gang, const std::string& uid, Action::Kind kind, std::string node,
                  std::string text, std::uint64_t memory) {
   Member& member = gang.members.at(uid);
   const Pod* pod = world->FindPod(uid);
-  if (pod == nullptr || member.in_flight != 0 || now_s < member.retry_s) return;
+  if (pod == nullptr || !MayWrite(member)) return;
   member.in_flight = next++;
-  writes[member.in_flight] = {kind, gang.membership.id, uid};
+  writes[member.in_flight] = {kind, gang.membership.id, uid, gang.plan ? gang.plan->id : ""};
   actions.push_back({.kind = kind,
                      .id = member.in_flight,
                      .pod = {.uid = uid, .name_space = pod->name_space, .name = pod->name},

@@ -13,6 +13,7 @@
 #include "extender/gang/record.h"
 #include "extender/gang/settings.h"
 #include "extender/placement/fitness.h"
+#include "extender/placement/model.h"
 
 namespace crossover::extender {
 
@@ -42,6 +43,7 @@ struct Desk {
   struct Write {
     Action::Kind kind;
     std::string gang, uid;
+    std::string plan;  // that it is part of; empty: of none
   };
   std::unordered_map<std::uint64_t, Write> writes;
   struct OwnerEntry {
@@ -52,8 +54,11 @@ struct Desk {
     std::string error;
   };
   std::map<OwnerRef, OwnerEntry> owners;
+  double quiet_until_s = 0;             // an API server wants to be left alone
+  std::optional<placement::Kept> kept;  // as the last decision had it
 
   GangRecord* GangOf(const std::string& uid);
+  bool MayWrite(const Member& member) const;
   // Begins a write, unless another one of this pod is on its way or failed just now.
   void Begin(GangRecord& gang, const std::string& uid, Action::Kind kind, std::string node, std::string text,
              std::uint64_t memory = 0);

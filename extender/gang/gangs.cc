@@ -14,6 +14,7 @@ namespace crossover::extender {
 namespace {
 
 constexpr double kLookEveryS = 0.5;
+constexpr double kMostQuietS = 60;  // however long an API server wants to be left alone
 
 // A node that was left out is so no more since `before_s`.
 bool MayGoBack(const GangRecord& gang, double before_s, double now_s) {
@@ -56,16 +57,23 @@ void Gangs::Join(const Pod& pod) {
   gang.members.try_emplace(pod.uid, std::move(member));
 }
 
-// What it had is its gang's still, as long as others of the gang are bound.
-void Gangs::Leave(const std::string& uid, const std::string& id) {
-  GangRecord& gang = desk_.gangs.at(id);
+// It uses its GPUs no more. Where another is to come in its place they are its gang's still, as long as
+// others of the gang are bound.
+void Gangs::GiveBack(GangRecord& gang, const std::string& uid, bool comes_again) {
   Member& member = gang.members.at(uid);
-  desk_.Answer(member, "the pod is gone");
   const bool in_plan =
       gang.plan && std::ranges::find(gang.plan->slots, uid, &Slot::uid) != gang.plan->slots.end();
-  if (!in_plan && !member.bound.empty() && !member.doomed && !member.seat.containers.empty()) {
+  if (comes_again && !in_plan && !member.bound.empty() && !member.doomed && !member.seat.containers.empty()) {
     gang.Vacate({member.seat.node, member.seat.gpus()}, desk_.now_s);
   }
+  member.seat = {};
+}
+
+void Gangs::Leave(const std::string& uid, const std::string& id) {
+  GangRecord& gang = desk_.gangs.at(id);
+  desk_.Answer(gang.members.at(uid), "the pod is gone");
+  gang.settled = false;
+  GiveBack(gang, uid, true);
   gang.members.erase(uid);
   moved_.insert(uid);
   desk_.gang_of.erase(uid);
@@ -89,9 +97,11 @@ void Gangs::PodChanged(const std::string& uid, double now_s) {
 // What the watch says of it.
 void Gangs::Judge(const Pod& pod, GangRecord& gang) {
   Member& member = gang.members.at(pod.uid);
+  if (pod.deleting || pod.over) gang.settled = false;  // it may be one of those that say it
   if (!pod.node.empty()) {
     if (member.bound_s == 0) member.bound_s = desk_.now_s;
     member.bound = pod.node;
+    if (pod.over) return GiveBack(gang, pod.uid, pod.failed);
     const auto assigned = pod.annotations.find(base::kAssignmentAnnotation);
     if (assigned != pod.annotations.end()) member.seat = {pod.node, ReadAssignment(assigned->second)};
     desk_.Answer(member, "");
@@ -159,18 +169,24 @@ void Gangs::Written(std::uint64_t id, const Result& result, double now_s) {
     desk_.Answer(member, "the pod is gone");
   } else {
     member.retry_s = now_s + std::min(30.0, 0.25 * static_cast<double>(1u << std::min(member.failures++, 7)));
+    desk_.quiet_until_s = std::max(desk_.quiet_until_s, now_s + std::min(result.retry_after_s, kMostQuietS));
   }
-  Settle(*gang, uid, write.mapped().kind, result);
+  Settle(*gang, write.mapped(), result);
 }
 
-void Gangs::Settle(GangRecord& gang, const std::string& uid, Action::Kind kind, const Result& result) {
+void Gangs::Settle(GangRecord& gang, const Desk::Write& write, const Result& result) {
   using Kind = Action::Kind;
-  Member& member = gang.members.at(uid);
-  if (kind == Kind::kBind) return SettleBinding(gang, uid, result);
+  const Kind kind = write.kind;
+  Member& member = gang.members.at(write.uid);
+  if (kind == Kind::kBind) return SettleBinding(gang, write.uid, result);
   if (result.outcome != Outcome::kDone) return;
   if (kind == Kind::kReserve) member.reserved = true;
   if (kind == Kind::kClear) member.maybe_reserved = member.reserved = false;
-  if (kind == Kind::kRelease) member.lifted = member.released = true;
+  if (kind == Kind::kRelease) {
+    member.lifted = true;
+    // One without a plan told no scheduler where to go, and woke the pod for nothing.
+    member.released = gang.plan && write.plan == gang.plan->id;
+  }
   if (kind == Kind::kDelete) member.deleted = true;
 }
 
@@ -201,7 +217,8 @@ std::vector<Action> Gangs::Step(double now_s) {
   if (now_s >= looked_s_ + kLookEveryS) {
     const double before_s = std::exchange(looked_s_, now_s);
     for (const auto& [id, gang] : desk_.gangs) {
-      if (!gang.placed || gang.plan || gang.lacking_s || gang.crowded || !gang.vacant.empty())
+      const bool told = gang.settled || gang.membership.size <= 1;
+      if (!gang.placed || !told || gang.plan || gang.lacking_s || gang.crowded || !gang.vacant.empty())
         desk_.dirty.insert(id);
       desk_.replan |= gang.ready && MayGoBack(gang, before_s, now_s);
     }
@@ -216,12 +233,18 @@ std::vector<Action> Gangs::Step(double now_s) {
     }
   };
   advance();
-  if (desk_.replan && now_s >= planned_s_ + desk_.settings.plan_every_s) {
+  planned_ = desk_.replan && now_s >= std::max(planned_s_ + desk_.settings.plan_every_s, rest_until_s_);
+  if (planned_) {
     planned_s_ = now_s;
     PlanWaiting(desk_);
     advance();
   }
   return std::exchange(desk_.actions, {});
+}
+
+void Gangs::Took(double begin_s, double end_s) {
+  constexpr double kRests = 4;  // for so many times as long
+  if (planned_) rest_until_s_ = end_s + kRests * (end_s - begin_s);
 }
 
 std::string Gangs::WhyWaits(const std::string& uid) const {

@@ -47,6 +47,8 @@ class Gangs {
 
   // What is to be done now. To be called after each of the above, and every so often.
   std::vector<Action> Step(double now_s);
+  // How long the last Step was: of the time, a fifth at most is for decisions about all that waits.
+  void Took(double begin_s, double end_s);
 
   // Why the pod waits; empty where it does not.
   std::string WhyWaits(const std::string& uid) const;
@@ -56,13 +58,16 @@ class Gangs {
   void Join(const Pod& pod);
   void Leave(const std::string& uid, const std::string& gang);
   void Judge(const Pod& pod, GangRecord& gang);
-  void Settle(GangRecord& gang, const std::string& uid, Action::Kind kind, const Result& result);
+  void GiveBack(GangRecord& gang, const std::string& uid, bool comes_again);
+  void Settle(GangRecord& gang, const Desk::Write& write, const Result& result);
   void SettleBinding(GangRecord& gang, const std::string& uid, const Result& result);
 
   Desk desk_;
   std::set<std::string> moved_;
   double looked_s_ = -1e9;  // at all gangs
   double planned_s_ = -1e9;
+  double rest_until_s_ = -1e9;
+  bool planned_ = false;  // in the last Step
 };
 
 }  // namespace crossover::extender

@@ -30,7 +30,8 @@ bool IsRefused(const kube::Response& response) { return response.status >= 400 &
 // Where nothing else is known of what was asked for.
 Result NotDone(const kube::Response& response) {
   return {.outcome = IsRefused(response) ? Outcome::kRefused : Outcome::kUnknown,
-          .error = response.status == kTooMany ? "the API server is busy" : WhyNot(response)};
+          .error = response.status == kTooMany ? "the API server is busy" : WhyNot(response),
+          .retry_after_s = static_cast<double>(response.retry_after.count())};
 }
 // Perhaps of another pod by now, or of one that is bound.
 bool IsConflict(const kube::Response& response) {
@@ -88,6 +89,8 @@ kube::Client::Request RequestOf(const Action& action) {
   switch (action.kind) {
     case Action::Kind::kReserve:
       return Patch(action, PatchOf(action, Reserved(action.text, action.memory)));
+    case Action::Kind::kSettle:
+      return Patch(action, PatchOf(action, {{base::kReservationAnnotation, action.text}}));
     case Action::Kind::kClear:
       return Patch(action, PatchOf(action, Reserved(nullptr, 0)));
     case Action::Kind::kRelease: {

@@ -1,15 +1,19 @@
 #include "extender/gang/life.h"
 
 #include <algorithm>
+#include <deque>
+#include <set>
 #include <tuple>
 #include <utility>
 
 #include "common/base/names.h"
 #include "extender/gang/adopt.h"
 #include "extender/gang/carry_out.h"
+#include "extender/gang/owner_reading.h"
 #include "extender/gang/picture.h"
 #include "extender/gang/planner.h"
 #include "extender/gang/request.h"
+#include "extender/gang/reservation.h"
 #include "extender/gang/vacancy.h"
 
 namespace crossover::extender {
@@ -20,13 +24,15 @@ using Kind = Action::Kind;
 // Longer than Job's controller pauses at most before it makes a pod again (six minutes). Not for ever: GPUs
 // that nobody uses and no quota counts any more are others'.
 constexpr double kSeatsKeptS = 600;
-constexpr int kMostDoublings = 5;  // of the pause between two looks at an owner: five minutes
+constexpr int kMostDoublings = 5;      // of the pause between two events of a pod
+constexpr int kMostSeatDoublings = 3;  // of the second between two searches for a seat
 constexpr char kUndecided[] = "it is not decided about yet";
 
 struct Counts {
   int bound = 0;    // and staying
   int leaving = 0;  // bound, on their way out
   int done = 0;     // over, after they were bound
+  int failed = 0;   // of those
   int waiting = 0;
   int there = 0;  // alive at all
 };
@@ -36,7 +42,9 @@ Counts Count(const Desk& desk, const GangRecord& gang) {
   for (const auto& [uid, member] : gang.members) {
     const View view = ViewOf(desk, gang, uid);
     if (!view.living()) {
-      counts.done += view.pod != nullptr && !view.node().empty() ? 1 : 0;
+      const bool done = view.pod != nullptr && !view.node().empty();
+      counts.done += done ? 1 : 0;
+      counts.failed += done && view.pod->failed ? 1 : 0;
       continue;
     }
     ++counts.there;
@@ -49,16 +57,6 @@ Counts Count(const Desk& desk, const GangRecord& gang) {
   return counts;
 }
 
-void ReadOwnerOf(Desk& desk, const GangRecord& gang, double pause_s) {
-  const OwnerRef& owner = *gang.membership.owner;
-  Desk::OwnerEntry& entry = desk.owners[owner];
-  const bool early = entry.asked_s > 0 && desk.now_s < entry.asked_s + pause_s;
-  if (entry.in_flight != 0 || early) return;
-  entry.in_flight = desk.next++;
-  entry.asked_s = desk.now_s;
-  desk.actions.push_back({.kind = Kind::kReadOwner, .id = entry.in_flight, .owner = owner});
-}
-
 void AskOwner(Desk& desk, GangRecord& gang) {
   const OwnerRef& owner = *gang.membership.owner;
   const std::string what = owner.kind + " " + owner.name;
@@ -66,16 +64,6 @@ void AskOwner(Desk& desk, GangRecord& gang) {
   desk.Say(gang, error.empty() ? "the size of its gang is not read yet from " + what
                                : "the size of its gang cannot be read from " + what + ": " + error);
   ReadOwnerOf(desk, gang, desk.settings.owner_every_s);
-}
-
-// Where the pods that are there do not make up its size: it may have changed since it was read, as that of an
-// elastic job does. Read less and less often while it has not. Whether the answer is still to come.
-bool DoubtSize(Desk& desk, const GangRecord& gang) {
-  if (!gang.membership.owner) return false;
-  const Desk::OwnerEntry& entry = desk.owners[*gang.membership.owner];
-  const int doublings = std::clamp(entry.in_vain - 1, 0, kMostDoublings);
-  ReadOwnerOf(desk, gang, desk.settings.owner_every_s * (1 << doublings));
-  return entry.in_flight != 0;
 }
 
 void WipeStale(Desk& desk, GangRecord& gang) {
@@ -95,15 +83,49 @@ void Ungate(Desk& desk, GangRecord& gang) {
   }
 }
 
+// Whoever leads next cannot tell a gang that ran and lost a member from one that was never whole, unless it
+// is told. Two of the pods say it, on two nodes where there are two: one of them may be the next that is
+// lost.
+void Settle(Desk& desk, GangRecord& gang) {
+  std::set<std::string> nodes;
+  std::deque<std::string> uids;  // one of each node before the others
+  for (const auto& [uid, member] : gang.members) {
+    const View view = ViewOf(desk, gang, uid);
+    if (!view.bound() || view.leaving()) continue;
+    if (!view.current()) return;  // the watch has yet to show what it says
+    const bool first = nodes.insert(view.node()).second;
+    uids.insert(first ? uids.begin() : uids.end(), uid);
+  }
+  gang.settled = true;
+  uids.resize(std::min<std::size_t>(uids.size(), 2));
+  for (const std::string& uid : uids) {
+    auto reservation = ReservationOn(*desk.world->FindPod(uid));
+    if (!reservation || reservation->again == true) continue;  // none: somebody else bound it
+    gang.settled = false;
+    reservation->again = true;
+    desk.Begin(gang, uid, Kind::kSettle, "", WriteReservation(*reservation));
+  }
+}
+
+// Places of members that are gone, while none has come again: for a while, and no more than it lacks, which a
+// job that became smaller does not.
+void KeepVacant(Desk& desk, GangRecord& gang, const Counts& counts) {
+  if (gang.vacant.empty()) return;
+  DoubtSize(desk, gang);
+  const int lacks = gang.membership.size - counts.bound - counts.leaving - (counts.done - counts.failed);
+  const bool late = desk.now_s > gang.vacant_s + kSeatsKeptS;
+  const auto kept = static_cast<std::size_t>(late ? 0 : std::max(lacks, 0));
+  if (gang.vacant.size() <= kept) return;
+  gang.vacant.resize(kept);
+  desk.replan = true;
+}
+
 // Some are bound, and some came again.
 void Refill(Desk& desk, GangRecord& gang, const Counts& counts) {
   gang.placed |= counts.bound + counts.done >= gang.membership.size;
   const int missing = std::min(counts.waiting, gang.membership.size - counts.bound - counts.leaving);
   if (counts.waiting == 0) {
-    if (!gang.vacant.empty() && desk.now_s > gang.vacant_s + kSeatsKeptS) {
-      gang.vacant.clear();
-      desk.replan = true;
-    }
+    KeepVacant(desk, gang, counts);
     gang.crowded = false;
     return gang.lacking_s.reset();
   }
@@ -124,13 +146,16 @@ void Refill(Desk& desk, GangRecord& gang, const Counts& counts) {
   }
   if (desk.now_s < std::max(gang.seat_retry_s, gang.hold_until_s)) return;
   std::string why = "no GPUs for a pod that came again";
-  if (auto seat = FindSeat(desk, gang, &why)) return StartPlan(desk, gang, {std::move(*seat)}, false);
-  gang.seat_retry_s = desk.now_s + 1;
+  if (auto seat = FindSeat(desk, gang, &why)) {
+    gang.seat_failures = 0;
+    return StartPlan(desk, gang, {std::move(*seat)}, false);
+  }
+  gang.seat_retry_s = desk.now_s + (1 << std::min(gang.seat_failures++, kMostSeatDoublings));
   desk.Say(gang, "others of its gang run; " + why);
 }
 
 void Gather(Desk& desk, GangRecord& gang, const Counts& counts) {
-  gang.placed = false;
+  gang.placed = gang.settled = false;
   gang.vacant.clear();
   const int size = gang.membership.size;
   const bool was_ready = std::exchange(gang.ready, false);
@@ -156,7 +181,10 @@ void Tell(Desk& desk, GangRecord& gang) {
   for (auto& [uid, member] : gang.members) {
     const View view = ViewOf(desk, gang, uid);
     if (!view.living() || view.bound() || member.told == gang.text) continue;
-    if (!member.told.empty() && desk.now_s < member.told_s + desk.settings.tell_every_s) continue;
+    const double pause_s =
+        desk.settings.tell_every_s * (1 << std::clamp(member.tellings - 1, 0, kMostDoublings));
+    if (member.tellings > 0 && desk.now_s < member.told_s + pause_s) continue;
+    ++member.tellings;
     member.told = gang.text;
     member.told_s = desk.now_s;
     desk.actions.push_back({.kind = Kind::kTell,
@@ -222,7 +250,8 @@ void Advance(Desk& desk, const std::string& id) {
       WipeStale(desk, gang);
       counts.bound > 0 ? Refill(desk, gang, counts) : Gather(desk, gang, counts);
     }
-    if (!gang.plan) Ungate(desk, gang);
+    if (!gang.plan && gang.text != kUndecided) Ungate(desk, gang);
+    if (!gang.plan && gang.placed && !gang.settled && gang.membership.size > 1) Settle(desk, gang);
   }
   AnswerLate(desk, gang);
   Tell(desk, gang);

@@ -53,9 +53,10 @@ std::string Lower(std::string text) {
 }
 
 int PodsOf(const OwnerKind& kind, const json& part) {
-  const int each = CountAt(part, kind.pods, 1);
-  const int most = CountAt(part, kind.at_most, kMostPods);
-  return std::min<int>(kMostPods, CountAt(part, kind.replicas, 1) * std::min(each, most));
+  const std::int64_t each = CountAt(part, kind.pods, 1);
+  const std::int64_t most = CountAt(part, kind.at_most, kMostPods);
+  const std::int64_t pods = CountAt(part, kind.replicas, 1) * std::min(each, most);
+  return static_cast<int>(std::min<std::int64_t>(kMostPods, pods));
 }
 
 // Whether pods of a template are of the gang.

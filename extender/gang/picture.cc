@@ -88,6 +88,17 @@ void AddStrangers(const Desk& desk, placement::State* state) {
   }
 }
 
+// The instant at which the first of them was given its node; by the API server's word, which outlives
+// leaders.
+std::optional<double> StartOf(const std::vector<const Pod*>& pods) {
+  std::optional<double> start;
+  for (const Pod* pod : pods) {
+    if (pod->node.empty() || pod->over || !pod->scheduled.yes || pod->scheduled.at_s <= 0) continue;
+    start = std::min(start.value_or(pod->scheduled.at_s), pod->scheduled.at_s);
+  }
+  return start;
+}
+
 void AddGang(const Desk& desk, const GangRecord& gang, placement::State* state) {
   const std::vector<const Pod*> pods = PodsOf(desk, gang);
   if (pods.empty()) return;
@@ -101,7 +112,8 @@ void AddGang(const Desk& desk, const GangRecord& gang, placement::State* state) 
     const bool lacks = static_cast<int>(gpus) != request.gang.gpus();
     request.gang.exclusive |= leaving || lacks || !request.fault.empty();
     if (leaving) request.gang.id += " (leaving)";
-    state->placed.push_back({.gang = std::move(request.gang), .seats = std::move(seats)});
+    state->placed.push_back(
+        {.gang = std::move(request.gang), .seats = std::move(seats), .started_s = StartOf(pods)});
   }
 }
 

@@ -32,6 +32,7 @@ void StartPlan(Desk& desk, GangRecord& gang, std::vector<placement::Seat> seats,
   GangPlan plan{.id = desk.epoch + "-" + std::to_string(desk.next++), .slots = {}};
   plan.until_s = desk.now_s + desk.settings.deadline_s;
   plan.whole = whole;
+  plan.size = gang.membership.size;
   std::size_t next = 0;
   for (placement::Seat& seat : seats) {
     plan.slots.push_back({std::move(seat), next < uids.size() ? uids[next++] : ""});
@@ -63,10 +64,12 @@ void PlanWaiting(Desk& desk) {
       desk.Say(gang, request.fault);
     }
   }
-  if (waiting.empty()) return;
-  const placement::State state = PictureOf(desk);
+  if (waiting.empty()) return desk.kept.reset();
+  placement::State state = PictureOf(desk);
+  state.kept = std::move(desk.kept);
   const placement::Decision decision =
       placement::Decide(state, waiting, desk.now_s, desk.settings.placement, FitnessOf(desk, state));
+  desk.kept = decision.kept;
   for (const placement::Refusal& refusal : decision.refusals) {
     const auto gang = desk.gangs.find(refusal.gang);
     if (gang == desk.gangs.end()) continue;

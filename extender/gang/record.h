@@ -39,6 +39,7 @@ struct Member {
   std::string message;  // of PodScheduled, when the plan was made
   std::string told;
   double told_s = 0;
+  int tellings = 0;
 };
 
 struct Slot {
@@ -52,6 +53,9 @@ struct GangPlan {
   double until_s = 0;
   bool whole = true;     // of all members; else of those that came again
   bool open = false;     // every member had its reservation
+  int size = 0;          // of the gang when it was made; 0: not known
+  bool asked = false;    // whether the gang still has its size, since the deadline came
+  bool late = false;     // it fails for that
   bool failing = false;  // on its way back
   bool at_once = false;  // the next may follow without a hold-off
   std::string why{};     // it fails
@@ -72,13 +76,15 @@ struct GangRecord {
   std::map<std::string, Exclusion> excluded;  // nodes
   bool adopted = false;
   bool placed = false;   // all its members were bound
+  bool settled = false;  // and pods of it say so to whoever leads next
   bool ready = false;    // to be planned as a whole
   bool crowded = false;  // some are bound, and more wait than its size leaves room for
   int failures = 0;
   double hold_until_s = 0;
   std::optional<double> lacking_s;  // since when, where some are bound and others wait without a seat
   double seat_retry_s = 0;
-  std::string text;  // why it waits
+  int seat_failures = 0;  // in a row
+  std::string text;       // why it waits
 
   void Vacate(placement::Seat seat, double now_s) {
     vacant.push_back(std::move(seat));

@@ -107,8 +107,9 @@ Request RequestOf(const Membership& membership, std::span<const Pod* const> memb
   gang.pods = pods;
   gang.gpus_per_pod = GpusWanted(first);
   gang.uid = first.user.value_or(0);  // an image that says nothing runs as root
+  // Since when it could have been placed: nobody makes it wait for pods that are not there.
   gang.arrived_s = first.created_s;
-  for (const Pod* pod : members) gang.arrived_s = std::min(gang.arrived_s, pod->created_s);
+  for (const Pod* pod : members) gang.arrived_s = std::max(gang.arrived_s, pod->created_s);
   const auto check = [&request](const std::string& fault) {
     if (request.fault.empty()) request.fault = fault;
   };

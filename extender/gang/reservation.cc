@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "common/base/names.h"
 #include "common/kube/json.h"
 
 namespace crossover::extender {
@@ -49,6 +50,11 @@ std::optional<Reservation> ReadReservation(const std::string& text) {
     return std::nullopt;
   }
   return reservation;
+}
+
+std::optional<Reservation> ReservationOn(const Pod& pod) {
+  const auto found = pod.annotations.find(base::kReservationAnnotation);
+  return found == pod.annotations.end() ? std::nullopt : ReadReservation(found->second);
 }
 
 }  // namespace crossover::extender

@@ -23,8 +23,8 @@ struct Reservation {
   std::string plan;
   PodSeat seat;
   double until_s = 0;  // since 1970; after that the plan is given up, unless all its pods are bound
-  // For a pod that came again: all of its gang had been bound before. None: written by a leader who did not
-  // say.
+  // All of its gang were bound at one time: before this pod came again, or it is bound and was one of them.
+  // None: written by a leader who did not say.
   std::optional<bool> again = false;
   int size = 0;  // of the gang when this was decided; 0: not said
 };
@@ -32,6 +32,9 @@ struct Reservation {
 std::string WriteReservation(const Reservation& reservation);
 // Nothing for what is none.
 std::optional<Reservation> ReadReservation(const std::string& text);
+
+// Nothing where it has none.
+std::optional<Reservation> ReservationOn(const Pod& pod);
 
 using annotations::ReadAssignment;  // which comes with the binding
 using annotations::WriteAssignment;

@@ -20,7 +20,7 @@ struct GangSettings {
   double hold_off_s = 5, most_hold_off_s = 600;
   double exclude_s = 30, most_exclude_s = 1800;
   double plan_every_s = 0.2;  // at most that often is all that waits decided about
-  double tell_every_s = 30;   // at most that often is a pod told anew why it waits
+  double tell_every_s = 30;   // at most that often is a pod told anew why it waits, more and more seldom
   double owner_every_s =
       10;                // between two looks at an owner whose size is not known, or does not fit the pods
   double settle_s = 60;  // after a binding both what was assigned and what its node says is taken

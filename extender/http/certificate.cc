@@ -5,6 +5,7 @@
 #include <openssl/pem.h>
 #include <openssl/x509.h>
 
+#include <ctime>
 #include <optional>
 
 #include "common/files/read_file.h"
@@ -28,11 +29,16 @@ Bio Reader(const std::string& text) {
   return Bio(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
 }
 
-// Why they are of no use; empty: they are.
-std::string FaultOf(const Certificate::Pair& pair, const std::string& chain_file,
-                    const std::string& key_file) {
-  const X509Ptr certificate(PEM_read_bio_X509(Reader(pair.chain).get(), nullptr, nullptr, nullptr));
-  const Key key(PEM_read_bio_PrivateKey(Reader(pair.key).get(), nullptr, nullptr, nullptr));
+// 0 for one that does not say.
+std::int64_t EndOf(const X509& certificate) {
+  std::tm end{};
+  return ASN1_TIME_to_tm(X509_get0_notAfter(&certificate), &end) == 1 ? timegm(&end) : 0;
+}
+
+// Why they are of no use; empty: they are, and it is known until when.
+std::string FaultOf(Certificate::Pair* pair, const std::string& chain_file, const std::string& key_file) {
+  const X509Ptr certificate(PEM_read_bio_X509(Reader(pair->chain).get(), nullptr, nullptr, nullptr));
+  const Key key(PEM_read_bio_PrivateKey(Reader(pair->key).get(), nullptr, nullptr, nullptr));
   std::string fault;
   if (certificate == nullptr) {
     fault = chain_file + ": holds no certificate in PEM";
@@ -41,6 +47,7 @@ std::string FaultOf(const Certificate::Pair& pair, const std::string& chain_file
   } else if (X509_check_private_key(certificate.get(), key.get()) != 1) {
     fault = key_file + ": is not the key of the certificate in " + chain_file;
   }
+  if (fault.empty()) pair->until_s = EndOf(*certificate);
   ERR_clear_error();
   return fault;
 }
@@ -58,8 +65,9 @@ std::shared_ptr<const Certificate::Pair> Certificate::Current() {
   const auto key = chain ? files::ReadFile(key_file_, &fault) : std::nullopt;
   Pair pair;
   if (chain && key) {
-    pair = {.chain = *chain, .key = *key};
-    fault = FaultOf(pair, chain_file_, key_file_);
+    pair.chain = *chain;
+    pair.key = *key;
+    fault = FaultOf(&pair, chain_file_, key_file_);
   }
   good_ = fault.empty();
   chain_stamp_ = chain_stamp;

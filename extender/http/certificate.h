@@ -1,6 +1,7 @@
 // A certificate and its key as they lie in files, which somebody renews while they are in use. Thread-safe.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -14,6 +15,7 @@ class Certificate {
   // What belongs together, in PEM.
   struct Pair {
     std::string chain, key;
+    std::int64_t until_s = 0;  // since 1970: the first of the chain ends then
   };
 
   Certificate(std::string chain_file, std::string key_file)

@@ -312,6 +312,12 @@ HttpServer::HttpServer(const Settings& settings, std::map<std::string, Handler> 
   }
 }
 
+std::int64_t HttpServer::certificate_until_s() const {
+  if (!impl_->certificate) return 0;
+  const auto pair = impl_->certificate->Current();
+  return pair == nullptr ? 0 : pair->until_s;
+}
+
 HttpServer::~HttpServer() {
   std::set<std::shared_ptr<Impl::Open>> open;
   {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -46,6 +47,8 @@ class HttpServer {
   // Serves from here on. Throws std::runtime_error, naming address and port, where it cannot listen.
   HttpServer(const Settings& settings, std::map<std::string, Handler> handlers_by_path);
   ~HttpServer();  // what has not been answered is answered with 503
+  // When the certificate that is served now ends, since 1970; 0: there is none.
+  std::int64_t certificate_until_s() const;
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
 

@@ -26,7 +26,12 @@ Metrics::Metrics()
       admissions_(&prometheus::BuildCounter()
                        .Name("crossover_extender_admissions_total")
                        .Help("Pods that the webhook was asked about, by what became of them.")
-                       .Register(registry_)) {
+                       .Register(registry_)),
+      reviews_(&prometheus::BuildHistogram()
+                    .Name("crossover_extender_admission_seconds")
+                    .Help("How long the webhook thought about a review of the API server.")
+                    .Register(registry_)
+                    .Add({}, Buckets())) {
   for (const auto outcome :
        {admission::Outcome::kUntouched, admission::Outcome::kRewritten, admission::Outcome::kLeftAlone,
         admission::Outcome::kRefused, admission::Outcome::kNotReady, admission::Outcome::kUnpatchable,
@@ -43,6 +48,8 @@ void Metrics::Add(admission::Outcome outcome) {
   admissions_->Add({{"outcome", NameOf(outcome)}}).Increment();
 }
 
+void Metrics::Took(double seconds) { reviews_->Observe(seconds); }
+
 void Metrics::Gauge(const std::string& name, const std::string& help, std::function<double()> value) {
   const std::lock_guard lock(mutex_);
   reads_.push_back({name, help, prometheus::MetricType::Gauge, std::move(value)});
@@ -53,11 +60,19 @@ void Metrics::Counter(const std::string& name, const std::string& help, std::fun
   reads_.push_back({name, help, prometheus::MetricType::Counter, std::move(value)});
 }
 
+void Metrics::Families(std::function<std::vector<prometheus::MetricFamily>()> families) {
+  const std::lock_guard lock(mutex_);
+  families_.push_back(std::move(families));
+}
+
 std::string Metrics::Text() const {
   std::vector<prometheus::MetricFamily> families = registry_.Collect();
   const std::lock_guard lock(mutex_);
   for (const Read& read : reads_)
     families.push_back(metrics::Single(read.name, read.help + ".", read.type, read.value()));
+  for (const auto& more : families_) {
+    for (prometheus::MetricFamily& family : more()) families.push_back(std::move(family));
+  }
   return prometheus::TextSerializer().Serialize(families);
 }
 

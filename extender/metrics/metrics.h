@@ -4,6 +4,7 @@
 #include <prometheus/counter.h>
 #include <prometheus/family.h>
 #include <prometheus/histogram.h>
+#include <prometheus/metric_family.h>
 #include <prometheus/registry.h>
 
 #include <functional>
@@ -11,6 +12,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "extender/admission/webhook.h"
 #include "extender/scheduler/verbs.h"
@@ -23,10 +25,13 @@ class Metrics : public VerbObserver, public admission::Count {
 
   void OnAnswered(std::string_view verb, std::string_view outcome, double seconds) override;
   void Add(admission::Outcome outcome) override;
+  void Took(double seconds) override;
 
   // Read whenever somebody asks. `help` ends without a full stop.
   void Gauge(const std::string& name, const std::string& help, std::function<double()> value);
   void Counter(const std::string& name, const std::string& help, std::function<double()> value);
+
+  void Families(std::function<std::vector<prometheus::MetricFamily>()> families);
 
   // All of it, in Prometheus' text format.
   std::string Text() const;
@@ -41,8 +46,10 @@ class Metrics : public VerbObserver, public admission::Count {
   prometheus::Registry registry_;
   prometheus::Family<prometheus::Histogram>* const latencies_;
   prometheus::Family<prometheus::Counter>* const admissions_;
+  prometheus::Histogram* const reviews_;
   mutable std::mutex mutex_;
   std::vector<Read> reads_;
+  std::vector<std::function<std::vector<prometheus::MetricFamily>()>> families_;
 };
 
 }  // namespace crossover::extender

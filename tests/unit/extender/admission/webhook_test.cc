@@ -19,7 +19,9 @@ using testing::IsEmpty;
 
 struct Counted : Count {
   void Add(Outcome outcome) override { all.push_back(outcome); }
+  void Took(double seconds) override { took.push_back(seconds); }
   std::vector<Outcome> all;
+  std::vector<double> took;
 };
 
 json Review(const std::string& operation, const json& object, bool dry_run = false) {
@@ -87,6 +89,7 @@ TEST_F(WebhookTest, OnlyPostIsAnswered) {
     webhook_.handler()(request, [&statuses](const HttpAnswer& answer) { statuses.push_back(answer.status); });
   }
   EXPECT_THAT(statuses, ElementsAre(405, 200));
+  EXPECT_EQ(counted_.took.size(), 1u) << "how long it took";
 }
 
 TEST_F(WebhookTest, WhatPodsSayIsChangedByOurServicesAlone) {

@@ -1,6 +1,7 @@
 #include "extender/gang/controller.h"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
 
 #include <atomic>
 #include <future>
@@ -155,6 +156,59 @@ class ControllerTest : public ::testing::Test {
   FakeApi api_;
 };
 
+// Whatever is told meanwhile.
+TEST_F(ControllerTest, DecisionsTakeAFifthOfTheTimeAtMost) {
+  std::atomic<int> looks = 0;
+  Controller::Options options = Options();
+  options.fits = [&](const World&, const std::string&, const Pod&, const Resources&) {
+    ++looks;
+    now_s_ = now_s_ + 1;
+    return placement::Fit{.pods = 0, .never = false, .why = "there is no room"};
+  };
+  Controller controller(std::move(options), api_);
+  AddNodes(controller, 1);
+  AddGang(controller, 1);
+  const int first = looks;
+  ASSERT_GT(first, 0);
+  Pod other;
+  for (int i = 0; i < 50; ++i) {
+    other.uid = "other-" + std::to_string(i);
+    controller.ChangePod(other.uid, [&other](World& world) { world.Put(other); });
+  }
+  EXPECT_EQ(looks, first) << "for each event";
+  now_s_ = now_s_ + 4 * first + 1;
+  const auto end = std::chrono::steady_clock::now() + kLong;
+  while (looks == first && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+  EXPECT_GT(looks, first) << "but what changed is not forgotten";
+}
+
+// Only whoever writes saw it lead no more, and only once.
+TEST_F(ControllerTest, AWriteThatIsLostToAFlickeringLeaseIsMadeAgain) {
+  std::atomic<bool> lied = false;
+  const auto test = std::this_thread::get_id();
+  Controller::Options options = Options();
+  options.leads = [&] {
+    char name[16] = "";
+    pthread_getname_np(pthread_self(), name, sizeof(name));
+    const bool writes = std::this_thread::get_id() != test && std::string(name) != "xo-gangs";
+    return !writes || lied.exchange(true);
+  };
+  Controller controller(std::move(options), api_);
+  AddNodes(controller, 1);
+  AddGang(controller, 2);
+  const auto end = std::chrono::steady_clock::now() + kLong;
+  const auto released = [this] {
+    const std::scoped_lock lock(api_.mutex_);
+    return api_.AllReleased();
+  };
+  while (!released() && std::chrono::steady_clock::now() < end) {
+    now_s_ = now_s_ + 0.01;
+    std::this_thread::yield();
+  }
+  EXPECT_TRUE(lied);
+  EXPECT_TRUE(released());
+}
+
 TEST_F(ControllerTest, HoldsAGangOf512WithFewThreads) {
   constexpr int kSize = 512;
   Controller controller(Options(), api_);
@@ -176,7 +230,7 @@ TEST_F(ControllerTest, HoldsAGangOf512WithFewThreads) {
     EXPECT_EQ(answer.get(), "");
   }
   EXPECT_EQ(api_.bound_, kSize);
-  EXPECT_LE(api_.threads_.size(), 4u);
+  EXPECT_LE(api_.threads_.size(), 16u);
   std::set<std::string> gpus;
   for (const auto& [uid, pod] : api_.pods_) {
     gpus.insert(ReadAssignment(pod.annotations.at(base::kAssignmentAnnotation)).at("main").front());

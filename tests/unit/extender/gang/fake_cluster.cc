@@ -1,6 +1,7 @@
 #include "tests/unit/extender/gang/fake_cluster.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "common/base/names.h"
@@ -17,6 +18,7 @@ GangSettings QuickSettings() {
   settings.exclude_s = 5;
   settings.most_exclude_s = 20;
   settings.settle_s = 10;
+  settings.owner_every_s = 1;
   return settings;
 }
 
@@ -49,7 +51,19 @@ void FakeCluster::Note(const std::string& fault) {
   if (fault_.empty()) fault_ = fault;
 }
 
+void FakeCluster::Remember(const std::string& what) {
+  char time[32];
+  std::snprintf(time, sizeof(time), "%.1f ", now_s_);
+  history_ += time + what + "\n";
+}
+
 void FakeCluster::Changed(Truth& truth) {
+  const Pod& pod = truth.pod;
+  const auto reserved = pod.annotations.find(base::kReservationAnnotation);
+  Remember(pod.uid + " " + pod.name + (pod.node.empty() ? "" : " on " + pod.node) +
+           (pod.over ? " over" : "") + (pod.deleting ? " deleting" : "") +
+           (pod.gates.empty() ? "" : " gated") +
+           (reserved == pod.annotations.end() ? "" : " " + reserved->second));
   truth.pod.version = std::to_string(versions_++);
   pod_events_.emplace_back(truth.pod.uid, truth.pod);
   if (Chance(10)) pod_events_.emplace_back(truth.pod.uid, truth.pod);  // said twice
@@ -85,6 +99,8 @@ void FakeCluster::Deliver(bool all) {
 // A new process: what was on its way is written or lost, the watches begin with the truth.
 void FakeCluster::Restart() {
   ++restarts_;
+  Remember("restart");
+  for (auto& [name, job] : jobs_) job.whole_for = 0;
   for (const Action& action : writes_) {
     if (Chance(50)) Write(action);
   }
@@ -140,8 +156,7 @@ void FakeCluster::Drive() {
 }
 
 void FakeCluster::Perform(const Action& action) {
-  if (action.kind == Action::Kind::kReadOwner)
-    return gangs_->OwnerRead(action.id, nlohmann::json(), "none", now_s_);
+  if (action.kind == Action::Kind::kReadOwner) return ReadOwner(action);
   Result result;
   const int luck = calm_ ? 100 : Random(100);
   if (luck < 5) {
@@ -153,7 +168,21 @@ void FakeCluster::Perform(const Action& action) {
   } else {
     result = Write(action);
   }
+  Remember(action.pod.uid + " was to be written, kind " + std::to_string(static_cast<int>(action.kind)) +
+           ": outcome " + std::to_string(static_cast<int>(result.outcome)));
   gangs_->Written(action.id, result, now_s_);
+}
+
+void FakeCluster::ReadOwner(const Action& action) {
+  using nlohmann::json;
+  const auto job = jobs_.find(action.owner.name);
+  if (job == jobs_.end() || (!calm_ && Chance(10)))
+    return gangs_->OwnerRead(action.id, json(), "no answer", now_s_);
+  const json container = {{"resources", {{"limits", {{base::kSlotResource, job->second.gpus}}}}}};
+  const json pod = {{"metadata", {{"annotations", {{base::kShareAnnotation, "true"}}}}},
+                    {"spec", {{"containers", json::array({container})}}}};
+  const json spec = {{"parallelism", job->second.size}, {"completions", job->second.size}, {"template", pod}};
+  gangs_->OwnerRead(action.id, {{"apiVersion", "batch/v1"}, {"kind", "Job"}, {"spec", spec}}, "", now_s_);
 }
 
 Result FakeCluster::Write(const Action& action) {
@@ -164,6 +193,7 @@ Result FakeCluster::Write(const Action& action) {
   Pod& pod = truth.pod;
   switch (action.kind) {
     case Kind::kReserve:
+    case Kind::kSettle:
       pod.annotations[base::kReservationAnnotation] = action.text;
       break;
     case Kind::kClear:
@@ -179,6 +209,7 @@ Result FakeCluster::Write(const Action& action) {
     case Kind::kBind:
       return Bind(truth, action);
     case Kind::kDelete:
+      if (truth.settled && !pod.deleting) Note("a pod of a gang that ran is deleted");
       pod.deleting = true;
       break;
     default:
@@ -198,7 +229,7 @@ Result FakeCluster::Bind(Truth& truth, const Action& action) {
   truth.actual = PodSeat{action.node, ReadAssignment(action.text)}.gpus();
   for (auto& [name, job] : jobs_) {
     if (truth.gang != name + "/" + std::to_string(job.attempt)) continue;
-    job.bound.insert(pod.name);
+    job.bound.insert(truth.index);
     if (static_cast<int>(job.bound.size()) < job.size || job.whole) continue;
     job.whole = true;
     ++placed_;

@@ -31,7 +31,7 @@ class FakeCluster {
   void Settle();  // nothing fails any more; until all is quiet, or for too long
   // What the referee found first, or "".
   const std::string& fault() const { return fault_; }
-  // The truth, a line per pod, for whoever looks for the cause of a fault.
+  // What happened, and the truth, a line per pod, for whoever looks for the cause of a fault.
   std::string Describe() const;
   int placed() const { return placed_; }  // gangs that were bound whole
   int shared() const { return shared_; }  // bindings onto a GPU that another gang has
@@ -41,7 +41,9 @@ class FakeCluster {
   struct Truth {
     Pod pod;
     std::string gang;
+    int index = 0;
     std::string nominated;
+    bool settled = false;  // bound, and all of its gang were for a while
     bool strayed = false;  // a kubelet chose other GPUs
     std::vector<std::string> actual;
   };
@@ -49,9 +51,12 @@ class FakeCluster {
     int size = 0;
     int gpus = 1;
     int attempt = 0;
-    std::set<std::string> bound;  // pods of this attempt that ever were, by name
-    bool whole = false;           // all of them
+    std::set<int> bound;   // pods of this attempt that ever were, by index
+    bool whole = false;    // all of them, of as many as it had then
+    bool elastic = false;  // its owner says its size, and may change it
+    bool resized = false;  // it did
     double half_since_s = -1;
+    int whole_for = 0;  // steps in which all are bound, in this extender's time
   };
   struct Asked {
     std::string uid, node;
@@ -60,6 +65,7 @@ class FakeCluster {
   int Random(int below) { return static_cast<int>(random_() % static_cast<unsigned>(below)); }
   bool Chance(int percent) { return Random(100) < percent; }
   void Note(const std::string& fault);
+  void Remember(const std::string& what);
 
   // cluster.cc: the truth and its ways.
   void Changed(Truth& truth);
@@ -68,14 +74,18 @@ class FakeCluster {
   void Perform(const Action& action);
   Result Write(const Action& action);
   Result Bind(Truth& truth, const Action& action);
+  void ReadOwner(const Action& action);
   void PublishGpus(const std::string& node);
   void Restart();
 
   // events.cc: what happens.
   void Submit();
   void AddPod(const std::string& job, int index);
+  int MostPods(int gpus_per_pod) const;
   void EndJob();
+  void Resize();
   void LosePod();
+  bool IsThere(const std::string& gang, int index) const;
   void Remove(const std::string& uid);
   void Schedule();
   void Finish();
@@ -86,6 +96,7 @@ class FakeCluster {
   // referee.cc: what must never be; knows only the truth.
   void JudgeBinding(const Truth& truth);
   void JudgeTime();
+  void NoteWhoRuns();
   void JudgeEnd();
 
   std::mt19937_64 random_;
@@ -94,6 +105,7 @@ class FakeCluster {
   bool calm_ = false;
   int versions_ = 1;
   int uids_ = 0;
+  int replacements_ = 0;
   int jobs_made_ = 0;
   std::map<std::string, Truth> pods_;  // by UID
   std::map<std::string, Job> jobs_;
@@ -110,7 +122,7 @@ class FakeCluster {
   std::unique_ptr<Gangs> gangs_;
   Ticket tickets_ = 1;
   int epochs_ = 0;
-  std::string fault_;
+  std::string fault_, history_;
   int placed_ = 0, shared_ = 0, restarts_ = 0;
 };
 

@@ -11,16 +11,26 @@ void FakeCluster::AddPod(const std::string& job, int index) {
   const Job& spec = jobs_.at(job);
   Truth truth;
   truth.gang = job + "/" + std::to_string(spec.attempt);
+  truth.index = index;
   Pod& pod = truth.pod;
   pod.uid = "u" + std::to_string(uids_++);
   pod.name_space = "team";
-  pod.name = job + "-" + std::to_string(spec.attempt) + "-" + std::to_string(index);
+  // Of one that failed its object may stay, with the name.
+  const bool first = std::ranges::none_of(pods_, [&](const auto& entry) {
+    return entry.second.gang == truth.gang && entry.second.index == index;
+  });
+  pod.name = job + "-" + std::to_string(spec.attempt) +
+             (first ? "" : "-r" + std::to_string(replacements_++)) + "-" + std::to_string(index);
   pod.created_s = now_s_;
   pod.gates = {base::kGangGate};
   pod.scheduler = base::kSchedulerName;
   pod.annotations = {{base::kGpuMemoryAnnotation, "10Gi"}};
   pod.profile_key = "k";
-  if (spec.size > 1) {
+  if (spec.elastic) {
+    pod.labels = {{"batch.kubernetes.io/job-name", job},
+                  {"batch.kubernetes.io/controller-uid", std::to_string(spec.attempt)},
+                  {"batch.kubernetes.io/job-completion-index", std::to_string(index)}};
+  } else if (spec.size > 1) {
     pod.annotations[base::kGangAnnotation] = truth.gang;
     pod.annotations[base::kGangSizeAnnotation] = std::to_string(spec.size);
   }
@@ -32,16 +42,20 @@ void FakeCluster::AddPod(const std::string& job, int index) {
   Changed(kept);
 }
 
+// One that has the whole cluster to itself could be placed.
+int FakeCluster::MostPods(int gpus_per_pod) const {
+  const int nodes = static_cast<int>(gpu_nodes_.size());
+  const int on_node = static_cast<int>(gpu_nodes_.begin()->second.gpus.size());
+  return std::clamp(nodes * (on_node / gpus_per_pod), 1, 4);
+}
+
 void FakeCluster::Submit() {
-  int gpus = 0;
-  for (const auto& [name, node] : gpu_nodes_) gpus += static_cast<int>(node.gpus.size());
   if (jobs_.size() > 4) return;
   const std::string name = "job" + std::to_string(jobs_made_++);
   Job job;
-  const int on_node = static_cast<int>(gpu_nodes_.begin()->second.gpus.size());
-  job.gpus = on_node > 1 && Chance(20) ? 2 : 1;
-  job.size = 1 + Random(std::max(1, std::min(4, gpus / job.gpus)));
-  if (job.gpus == 2) job.size = std::min(job.size, (on_node / 2) * static_cast<int>(gpu_nodes_.size()));
+  job.gpus = gpu_nodes_.begin()->second.gpus.size() > 1 && Chance(20) ? 2 : 1;
+  job.size = 1 + Random(MostPods(job.gpus));
+  job.elastic = Chance(30);
   jobs_[name] = job;
   for (int i = 0; i < job.size; ++i) AddPod(name, i);
 }
@@ -69,36 +83,69 @@ void FakeCluster::EndJob() {
     return;
   }
   ++job->second.attempt;
+  job->second.resized = false;
   job->second.half_since_s = -1;
   job->second.whole = false;
   job->second.bound.clear();
   for (int i = 0; i < job->second.size; ++i) AddPod(job->first, i);
 }
 
-// A pod is evicted or fails.
+// Pods past its new size go; those that are missing come as any that was lost (Finish).
+void FakeCluster::Resize() {
+  if (jobs_.empty()) return;
+  auto chosen = jobs_.begin();
+  std::advance(chosen, Random(static_cast<int>(jobs_.size())));
+  auto& [name, job] = *chosen;
+  if (!job.elastic) return;
+  const int before = std::exchange(job.size, 1 + Random(MostPods(job.gpus)));
+  const std::string gang = name + "/" + std::to_string(job.attempt);
+  for (int i = job.size; i < before; ++i) job.bound.erase(i);
+  for (auto& [uid, truth] : pods_) {
+    if (truth.gang != gang || truth.index < job.size || truth.pod.deleting) continue;
+    truth.pod.deleting = true;
+    Changed(truth);
+  }
+  job.resized = true;
+  Remember(gang + " has " + std::to_string(job.size) + " pods now, " + std::to_string(before) + " before");
+  // Who has grown may have been whole by what could be known.
+  job.whole |= job.size > before || static_cast<int>(job.bound.size()) >= job.size;
+}
+
+// A pod is evicted, or fails; of one that fails the object stays for a while.
 void FakeCluster::LosePod() {
   if (pods_.empty()) return;
   auto pod = pods_.begin();
   std::advance(pod, Random(static_cast<int>(pods_.size())));
-  if (pod->second.pod.deleting) return;
-  pod->second.pod.deleting = true;
-  Changed(pod->second);
+  Truth& truth = pod->second;
+  if (truth.pod.deleting || truth.pod.over) return;
+  if (!truth.pod.node.empty() && Chance(50)) {
+    truth.pod.over = true;
+    truth.pod.failed = true;
+    Changed(truth);
+    return PublishGpus(truth.pod.node);
+  }
+  truth.pod.deleting = true;
+  Changed(truth);
 }
 
-// Pods that are being deleted go, and whoever made them makes others.
+bool FakeCluster::IsThere(const std::string& gang, int index) const {
+  return std::ranges::any_of(pods_, [&](const auto& entry) {
+    const Truth& truth = entry.second;
+    return truth.gang == gang && truth.index == index && !truth.pod.over;
+  });
+}
+
+// Pods that are being deleted go, and those that are over some time, and whoever made them makes others.
 void FakeCluster::Finish() {
   std::vector<std::string> going;
   for (const auto& [uid, truth] : pods_) {
-    if (truth.pod.deleting && (calm_ || Chance(50))) going.push_back(uid);
+    if ((truth.pod.deleting && (calm_ || Chance(50))) || (truth.pod.over && Chance(10))) going.push_back(uid);
   }
   for (const std::string& uid : going) Remove(uid);
   for (const auto& [name, job] : jobs_) {
     const std::string gang = name + "/" + std::to_string(job.attempt);
     for (int i = 0; i < job.size; ++i) {
-      const std::string pod = name + "-" + std::to_string(job.attempt) + "-" + std::to_string(i);
-      const bool there =
-          std::ranges::any_of(pods_, [&](const auto& entry) { return entry.second.pod.name == pod; });
-      if (!there && (calm_ || Chance(50))) AddPod(name, i);
+      if (!IsThere(gang, i) && (calm_ || Chance(50))) AddPod(name, i);
     }
   }
 }
@@ -205,6 +252,8 @@ void FakeCluster::Step() {
     Restart();
   else if (what < 90)
     now_s_ += Random(15);
+  else if (what < 92)
+    Resize();
   else
     Deliver(true);
   Drive();

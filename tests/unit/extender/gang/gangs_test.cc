@@ -72,8 +72,8 @@ class GangsTest : public ::testing::Test {
           {.plan = plan, .seat = {"n0", {{"main", {gpu}}}}, .until_s = now_s_ + 20, .again = again});
     });
   }
-  void Lead() {
-    gangs_ = std::make_unique<Gangs>(world_, GangSettings{}, nullptr, "e" + std::to_string(epoch_++));
+  void Lead(GangSettings settings = {}) {
+    gangs_ = std::make_unique<Gangs>(world_, std::move(settings), nullptr, "e" + std::to_string(epoch_++));
   }
 
   // To a GPU of n0, or to none that anybody knows.
@@ -92,6 +92,27 @@ class GangsTest : public ::testing::Test {
       pod.annotations[base::kGangSizeAnnotation] = std::to_string(size);
     });
     BindTo(uid, gpu);
+  }
+
+  // A gang of one that shares with nobody.
+  void AddExclusive(const std::string& uid) {
+    Add(uid);
+    Change(uid, [&](Pod& pod) {
+      pod.annotations[base::kGangAnnotation] = uid;
+      pod.annotations[base::kGangSizeAnnotation] = "1";
+      pod.annotations[base::kShareAnnotation] = "exclusive";
+    });
+  }
+  void Remove(const std::string& uid) {
+    world_.RemovePod(uid);
+    gangs_->PodChanged(uid, now_s_);
+  }
+  // Two that run, as a leader has seen them do.
+  void AddRunning() {
+    Lead();
+    AddBound("u0", "g", 2, "GPU-a");
+    AddBound("u1", "g", 2, "GPU-b");
+    gangs_->Step(now_s_);
   }
 
   // A pod of the Job "j"; `uid` of which.
@@ -294,6 +315,32 @@ TEST_F(GangsTest, ANewLeaderKnowsWhetherAGangWasWhole) {
   }
 }
 
+// It ran when its plan's time ended, or it would have been ended then; that another has come since, for one
+// that is gone, is no reason to end it now.
+TEST_F(GangsTest, ANewLeaderEndsNoGangThatOutlivedItsPlan) {
+  const auto deleted = [this](double made_s) {
+    AddBound("u0", "g", 2, "GPU-a");
+    Change("u0", [&](Pod& pod) {
+      pod.annotations[base::kReservationAnnotation] = WriteReservation(
+          {.plan = "p", .seat = {"n0", {{"main", {"GPU-a"}}}}, .until_s = now_s_ - 3600, .size = 2});
+    });
+    Add("u1");
+    Change("u1", [&](Pod& pod) { pod.created_s = made_s; });
+    Lead();
+    std::size_t deletions = 0;
+    for (int i = 0; i < 300; ++i, ++now_s_) deletions += Do(Kind::kDelete).size();
+    for (const char* uid : {"u0", "u1"}) Remove(uid);
+    gangs_.reset();
+    return deletions;
+  };
+  now_s_ = 10'000;
+  AddBound("x0", "x0", 1, "GPU-a");
+  AddBound("x1", "x1", 1, "GPU-b");
+  AddBound("x2", "x2", 1, "GPU-b");
+  EXPECT_EQ(deleted(now_s_), 0u);
+  EXPECT_GT(deleted(now_s_ - 3601), 0u) << "the control: that one never had a place";
+}
+
 // Nobody ever saw it whole; who is bound goes, though there is a place for the other and though that one is
 // leaving.
 TEST_F(GangsTest, ANewLeaderEndsAHalfGangToo) {
@@ -345,7 +392,8 @@ TEST_F(GangsTest, ABindingWhoseAnswerWasLostIsAskedForUntilItIsKnown) {
   ASSERT_EQ(bind.size(), 1u);
   gangs_->Written(bind[0].id, {.outcome = Outcome::kRefused, .node = "n0", .looked = true}, now_s_);
   now_s_ += 30;
-  EXPECT_EQ(Do(Kind::kDelete).size(), 2u);
+  EXPECT_TRUE(Do(Kind::kDelete).empty()) << "it is whole after all";
+  EXPECT_TRUE(gangs_->desk().gangs.begin()->second.placed);
 }
 
 TEST_F(GangsTest, PastTheDeadlineTheBoundAreDeletedThenTheRestIsWipedOff) {
@@ -370,6 +418,32 @@ TEST_F(GangsTest, PastTheDeadlineTheBoundAreDeletedThenTheRestIsWipedOff) {
   const std::vector<Action> clear = Do(Kind::kClear);
   ASSERT_EQ(clear.size(), 1u);
   EXPECT_EQ(clear[0].pod.uid, "u1");
+}
+
+// It is smaller than it was when its plan was made, and so it is whole.
+TEST_F(GangsTest, AtTheDeadlineAJobIsAskedForItsSizeOnceMore) {
+  for (const bool smaller : {false, true}) {
+    for (const char* uid : {"u0", "u1"}) AddOfJob(uid, smaller ? "second" : "first");
+    Lead();
+    ReadJob(2);
+    now_s_ += 1;
+    ReserveAndRelease();
+    Bind("u0", 1);
+    Bind("u1", 2);
+    for (const Action& action : Do(Kind::kBind)) {
+      if (action.pod.uid == "u0") {
+        Accept(action);
+        BindTo("u0", "GPU-a");
+      }
+    }
+    Remove("u1");
+    now_s_ += 121;
+    EXPECT_TRUE(Do(Kind::kDelete).empty()) << "it is asked";
+    ReadJob(smaller ? 1 : 2);
+    now_s_ += 1;
+    EXPECT_EQ(Do(Kind::kDelete).size(), smaller ? 0u : 1u);
+    Remove("u0");
+  }
 }
 
 TEST_F(GangsTest, ANodeThatIsNotAskedAboutIsLeftOut) {
@@ -617,6 +691,198 @@ TEST_F(GangsTest, ANewLeaderKeepsTheRunningPodsOfAGangThatHasGrown) {
   AddOfJob("u1", "j");
   EXPECT_EQ(deleted(1), 0u);
   EXPECT_GT(deleted(2), 0u) << "the control: it was never whole";
+}
+
+// The Job keeps what is left of it, and makes another after a pause.
+TEST_F(GangsTest, ThePlaceOfAPodThatFailedIsKeptForTheNext) {
+  AddRunning();
+  Change("u1", [](Pod& pod) { pod.over = pod.failed = true; });
+  AddExclusive("s");
+  now_s_ += 1;
+  EXPECT_TRUE(Do(Kind::kReserve).empty());
+  Add("u2");
+  gangs_->PodChanged("u2", now_s_);
+  now_s_ += 1;
+  const std::vector<Action> reserve = Do(Kind::kReserve);
+  ASSERT_EQ(reserve.size(), 1u);
+  EXPECT_EQ(reserve[0].pod.uid, "u2");
+  EXPECT_THAT(reserve[0].text, HasSubstr("GPU-b"));
+}
+
+TEST_F(GangsTest, AJobThatBecameSmallerKeepsNoPlaces) {
+  Lead();
+  for (const char* uid : {"u0", "u1"}) {
+    AddOfJob(uid, "j");
+    BindTo(uid, *(uid + 1) == '0' ? "GPU-a" : "GPU-b");
+  }
+  ReadJob(2);
+  gangs_->Step(now_s_);
+  AddExclusive("s");
+  Remove("u1");
+  now_s_ += 11;
+  EXPECT_TRUE(Do(Kind::kReserve).empty()) << "another may come";
+  ReadJob(1);
+  now_s_ += 1;
+  EXPECT_EQ(Do(Kind::kReserve).size(), 1u);
+}
+
+// Whoever leads next is told that it ran, by two of its pods, whichever of them are left.
+TEST_F(GangsTest, AGangThatRanSaysSo) {
+  const auto says = [this] {
+    std::vector<std::string> uids;
+    for (const Action& action : Do(Kind::kSettle)) {
+      EXPECT_EQ(ReadReservation(action.text).value().again, true);
+      Change(action.pod.uid, [&](Pod& pod) { pod.annotations[base::kReservationAnnotation] = action.text; });
+      gangs_->Written(
+          action.id, {.outcome = Outcome::kDone, .version = world_.FindPod(action.pod.uid)->version}, now_s_);
+      uids.push_back(action.pod.uid);
+    }
+    return uids;
+  };
+  for (const char* uid : {"u0", "u1", "u2"}) {
+    Add(uid);
+    Change(uid, [](Pod& pod) { pod.annotations[base::kGangSizeAnnotation] = "3"; });
+    Reserved(uid, "p", "GPU-a");
+    Change(uid, [](Pod& pod) { pod.node = "n0"; });
+  }
+  Lead();
+  EXPECT_EQ(says().size(), 2u);
+  EXPECT_TRUE(says().empty()) << "once";
+  std::string silent;
+  for (const char* uid : {"u0", "u1", "u2"}) {
+    const std::string& text = world_.FindPod(uid)->annotations.at(base::kReservationAnnotation);
+    if (ReadReservation(text).value().again != true) silent = uid;
+  }
+  Remove(silent == "u0" ? "u1" : "u0");
+  EXPECT_THAT(says(), ElementsAre(silent));
+}
+
+TEST_F(GangsTest, APlaceIsGivenBackOnce) {
+  const auto vacant = [this] { return gangs_->desk().gangs.begin()->second.vacant.size(); };
+  AddRunning();
+  Change("u1", [](Pod& pod) { pod.over = true; });
+  EXPECT_EQ(vacant(), 0u) << "it has done what it was to do";
+  Remove("u1");
+  EXPECT_EQ(vacant(), 0u) << "and somebody else may be there by now";
+  AddRunning();
+  Change("u1", [](Pod& pod) { pod.over = pod.failed = true; });
+  Change("u1", [](Pod& pod) { pod.deleting = true; });
+  Remove("u1");
+  EXPECT_EQ(vacant(), 1u);
+  AddRunning();
+  Remove("u1");
+  EXPECT_EQ(vacant(), 1u);
+}
+
+// What lifted its gate was no part of the plan: no scheduler was told where to go.
+TEST_F(GangsTest, AGateThatWasLiftedWithoutAPlanIsReleasedOnceThereIsOne) {
+  Node node = *world_.FindNode("n0");
+  node.cordoned = true;
+  world_.Put(node);
+  Add("u0");
+  Add("u1");
+  Lead();
+  Do(Kind::kReserve);
+  now_s_ += 301;
+  const std::vector<Action> ungate = Do(Kind::kRelease);
+  ASSERT_EQ(ungate.size(), 2u);
+  node.cordoned = false;
+  world_.Put(node);
+  gangs_->ClusterChanged();
+  now_s_ += 1;
+  EXPECT_TRUE(Do(Kind::kReserve).empty()) << "another write is on its way";
+  for (const Action& action : ungate) Accept(action);
+  EXPECT_TRUE(Do(Kind::kRelease).empty()) << "not before all are reserved";
+  for (const Action& action : Do(Kind::kReserve)) Accept(action);
+  const std::vector<Action> release = Do(Kind::kRelease);
+  ASSERT_EQ(release.size(), 2u);
+  for (const Action& action : release) EXPECT_EQ(action.node, "n0");
+}
+
+TEST_F(GangsTest, WhoIsAboutToBePlacedIsNotLetLooseFirst) {
+  for (const char* uid : {"u0", "u1"}) {
+    Add(uid);
+    Change(uid, [](Pod& pod) { pod.gates.emplace_back("another"); });
+  }
+  Lead();
+  Do(Kind::kReserve);
+  now_s_ += 400;
+  for (const char* uid : {"u0", "u1"}) Change(uid, [](Pod& pod) { std::erase(pod.gates, "another"); });
+  EXPECT_TRUE(Do(Kind::kRelease).empty());
+  EXPECT_EQ(Do(Kind::kReserve).size(), 2u);
+}
+
+// What a write does not change wakes nobody.
+TEST_F(GangsTest, ANewLeaderWakesThePodsOfThePlanThatItCarriesOn) {
+  for (const char* uid : {"u0", "u1"}) Add(uid);
+  Reserved("u0", "p", "GPU-a");
+  Reserved("u1", "p", "GPU-b");
+  const std::string before = "p";
+  for (const char* uid : {"u0", "u1"})
+    Change(uid, [&](Pod& pod) { pod.annotations[base::kRequeueAnnotation] = before; });
+  Lead();
+  const std::vector<Action> release = Do(Kind::kRelease);
+  ASSERT_EQ(release.size(), 2u);
+  for (const Action& action : release) EXPECT_NE(action.text, before);
+}
+
+TEST_F(GangsTest, AnApiServerThatWantsToBeLeftAloneIs) {
+  for (const char* uid : {"u0", "u1"}) Add(uid);
+  Lead();
+  const std::vector<Action> reserve = Do(Kind::kReserve);
+  ASSERT_EQ(reserve.size(), 2u);
+  gangs_->Written(reserve[0].id, {.outcome = Outcome::kRefused, .error = "429", .retry_after_s = 20}, now_s_);
+  Accept(reserve[1]);
+  now_s_ += 19;
+  EXPECT_TRUE(Do(Kind::kReserve).empty());
+  now_s_ += 2;
+  EXPECT_EQ(Do(Kind::kReserve).size(), 1u);
+}
+
+TEST_F(GangsTest, WhyAPodWaitsIsToldMoreAndMoreSeldom) {
+  for (const char* uid : {"u0", "u1"}) {
+    Add(uid);
+    Change(uid, [](Pod& pod) { pod.annotations[base::kGangSizeAnnotation] = "3"; });
+  }
+  Lead();
+  int told = 0;
+  for (int i = 0; i < 360; ++i, now_s_ += 10) {  // an hour in which the reason is always another one
+    Change("u1", [&](Pod& pod) { pod.gates.assign(static_cast<std::size_t>(1 + i % 2), base::kGangGate); });
+    if (i % 2 == 1) Change("u1", [](Pod& pod) { pod.gates.back() = "another"; });
+    for (const Action& action : Do(Kind::kTell)) told += action.pod.uid == "u0" ? 1 : 0;
+  }
+  EXPECT_GE(told, 5);
+  EXPECT_LE(told, 10);
+}
+
+// Where jobs run for long, nobody is starving because it waits for a while.
+TEST_F(GangsTest, HowLongOthersRunSaysWhoStarves) {
+  GangSettings settings;
+  settings.placement.starvation_s = 10;
+  now_s_ = 10'000;
+  AddBound("r", "r", 1, "GPU-a");
+  for (const char* uid : {"w0", "w1"}) {
+    Add(uid);
+    Change(uid, [this](Pod& pod) {
+      pod.annotations[base::kGangAnnotation] = "w";
+      pod.created_s = now_s_;
+    });
+  }
+  now_s_ += 100;
+  AddExclusive("s");
+  Change("s", [this](Pod& pod) { pod.created_s = now_s_; });
+  Lead(settings);
+  EXPECT_TRUE(Do(Kind::kReserve).empty())
+      << "nobody knows since when it runs: GPU-b is kept for those that wait";
+  ASSERT_TRUE(gangs_->desk().kept);
+  EXPECT_THAT(gangs_->desk().kept->gang, HasSubstr("/w"));
+  Change("r", [this](Pod& pod) {
+    pod.scheduled = {.yes = true, .reason = "", .message = "", .at_s = now_s_ - 3600};
+  });
+  Lead(settings);
+  const std::vector<Action> reserve = Do(Kind::kReserve);
+  ASSERT_EQ(reserve.size(), 1u);
+  EXPECT_EQ(reserve[0].pod.uid, "s");
 }
 
 // A Job made it, and only the MPIJob says which gang that is.

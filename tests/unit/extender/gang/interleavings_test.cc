@@ -1,6 +1,6 @@
 // Random interleavings of filter, bind, watch events (late, doubled, reordered across kinds), restarts,
-// failed and lost writes, lost nodes and straying kubelets: what the referee forbids never comes of them. And
-// that it sees it.
+// failed and lost writes, jobs that change their size, lost nodes and straying kubelets: what the referee
+// forbids never comes of them. And that it sees it.
 //
 // CROSSOVER_SEEDS=N takes N of them, from CROSSOVER_FIRST_SEED on; CROSSOVER_DESCRIBE=1 shows how a life with
 // a fault ended.
@@ -113,6 +113,13 @@ void AnswerEarly(Action& action) {
   if (action.kind == Action::Kind::kAnswer) action.text.clear();
 }
 
+// Only the first answer of an owner arrives.
+std::function<bool(const Action&)> ReadOnce() {
+  return [read = std::set<OwnerRef>()](const Action& action) mutable {
+    return action.kind == Action::Kind::kReadOwner && !read.insert(action.owner).second;
+  };
+}
+
 const Action::Kind kBind = Action::Kind::kBind;
 
 INSTANTIATE_TEST_SUITE_P(
@@ -123,6 +130,14 @@ INSTANTIATE_TEST_SUITE_P(
         Planted{"ForeignGpu", "a GPU of another node", InAction(OtherNode)},
         Planted{"NoGpu", "it got another number of GPUs", InAction(NoGpu)},
         Planted{"FalseAnswer", "a bind is said to be done, and is not", InAction(AnswerEarly)},
+        Planted{"WholeGangDeleted", "a pod of a gang that ran is deleted",
+                [] {
+                  Sabotage sabotage;  // the extender does not see half of those that are bound
+                  sabotage.view = [](Pod& pod) {
+                    if (pod.uid.back() % 2 == 0) pod.node.clear();
+                  };
+                  return sabotage;
+                }()},
         Planted{"LostBinding", "a half gang past its deadline", InDrop([](const Action& action) {
                   return action.kind == kBind && action.pod.name.ends_with("-1");
                 })},
@@ -130,6 +145,8 @@ INSTANTIATE_TEST_SUITE_P(
                 InDrop([](const Action& action) { return action.kind == Action::Kind::kClear; })},
         Planted{"NeverReleased", "there is room, and it is not placed",
                 InDrop([](const Action& action) { return action.kind == Action::Kind::kRelease; })},
+        Planted{"SizeReadOnce", "there is room, and it is not placed", InDrop(ReadOnce())},
+        Planted{"GrowthUnseen", "there is room, and it is not made whole", InDrop(ReadOnce())},
         // The extender does not see what is taken.
         Planted{"BlindToBound", "more clients than slots",
                 [] {

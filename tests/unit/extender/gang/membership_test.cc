@@ -269,5 +269,17 @@ TEST(Owner, HostileObjectsSayNothing) {
   }
 }
 
+TEST(Owner, SizesAreCutToWhatCouldBe) {
+  const json limits = {{"limits", {{"crossover.dev/slot", "1"}}}};
+  const json pod = {{"containers", {{{"name", "main"}, {"resources", limits}}}}};
+  const json job = {{"parallelism", 50'000}, {"completions", 50'000}, {"template", {{"spec", pod}}}};
+  const json part = {{"name", "w"}, {"replicas", 50'000}, {"template", {{"spec", job}}}};
+  EXPECT_EQ(ReadOwner({{"kind", "JobSet"},
+                       {"apiVersion", "jobset.x-k8s.io/v1alpha2"},
+                       {"spec", {{"replicatedJobs", json::array({part, part})}}}})
+                .total(),
+            100'000);
+}
+
 }  // namespace
 }  // namespace crossover::extender

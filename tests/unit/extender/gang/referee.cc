@@ -39,16 +39,36 @@ void FakeCluster::JudgeBinding(const Truth& truth) {
   }
 }
 
+// Whose pods were all bound for so long that an extender may be expected to have taken note of it: none of
+// them is ever to be deleted by it.
+void FakeCluster::NoteWhoRuns() {
+  constexpr int kLong = 30;  // steps
+  for (auto& [name, job] : jobs_) {
+    const std::string gang = name + "/" + std::to_string(job.attempt);
+    std::vector<Truth*> bound;
+    for (auto& [uid, truth] : pods_) {
+      const Pod& pod = truth.pod;
+      if (truth.gang == gang && !pod.node.empty() && !pod.deleting && !pod.over) bound.push_back(&truth);
+    }
+    const bool whole = static_cast<int>(bound.size()) >= job.size;
+    job.whole_for = whole ? job.whole_for + 1 : 0;
+    if (job.whole_for < kLong) continue;
+    for (Truth* truth : bound) truth->settled = true;
+  }
+}
+
 void FakeCluster::JudgeTime() {
+  NoteWhoRuns();
   // A half gang: some bound, others that never were. It lasts for a deadline, and what it takes to end it;
   // each restart begins anew.
   std::map<std::string, std::set<std::string>> sets;
   std::set<std::string> disturbed;
   for (auto& [name, job] : jobs_) {
     const std::string gang = name + "/" + std::to_string(job.attempt);
+    if (job.resized) disturbed.insert(gang);
     int bound = 0;
     for (const auto& [uid, truth] : pods_) {
-      if (truth.gang != gang) continue;
+      if (truth.gang != gang || truth.pod.over) continue;
       bound += truth.pod.node.empty() ? 0 : 1;
       if (truth.pod.node.empty() || truth.strayed || truth.pod.deleting) disturbed.insert(gang);
       for (const std::string& gpu : truth.actual) sets[gang].insert(truth.pod.node + "/" + gpu);
@@ -73,7 +93,7 @@ void FakeCluster::JudgeTime() {
 }
 
 std::string FakeCluster::Describe() const {
-  std::string text;
+  std::string text = history_;
   for (const auto& [uid, truth] : pods_) {
     text += uid + " " + truth.pod.name + (truth.strayed ? " strayed" : "") + " on " + truth.pod.node;
     for (const std::string& gpu : truth.actual) text += " " + gpu;
@@ -88,6 +108,7 @@ void FakeCluster::JudgeEnd() {
   if (!held_.empty()) Note("a bind is held for ever");
   std::map<std::string, int> used;
   for (const auto& [uid, truth] : pods_) {
+    if (truth.pod.over) continue;
     for (const std::string& gpu : truth.actual) ++used[gpu];
   }
   int free = 0;
@@ -97,10 +118,11 @@ void FakeCluster::JudgeEnd() {
   for (const auto& [name, job] : jobs_) {
     const std::string gang = name + "/" + std::to_string(job.attempt);
     int bound = 0;
-    bool reserved = false;
+    bool reserved = false, meets = false;
     for (const auto& [uid, truth] : pods_) {
-      if (truth.gang != gang) continue;
+      if (truth.gang != gang || truth.pod.over) continue;
       bound += truth.pod.node.empty() ? 0 : 1;
+      meets |= std::ranges::any_of(truth.actual, [&](const std::string& gpu) { return used[gpu] > 1; });
       reserved |= truth.pod.node.empty() && truth.pod.annotations.contains(base::kReservationAnnotation);
       const bool waits = truth.pod.node.empty() && gangs_->WhyWaits(uid).empty();
       if (waits) Note("it waits, and nobody says why");
@@ -110,6 +132,7 @@ void FakeCluster::JudgeEnd() {
     if (reserved) Note("a reservation is left over");
     // One GPU each is found wherever it is free.
     if (bound == 0 && job.gpus == 1 && free >= job.size) Note("there is room, and it is not placed");
+    if (bound > 0 && job.gpus == 1 && free > 0 && !meets) Note("there is room, and it is not made whole");
   }
 }
 

@@ -50,6 +50,9 @@ TEST(GangRequest, ReadsWhatTheUserSays) {
   EXPECT_EQ(request.gang.priority, placement::Priority::kHigh);
   EXPECT_FALSE(request.gang.exclusive);
   EXPECT_EQ(request.gang.arrived_s, 100);
+  Pod later = pod;
+  later.created_s = 200;
+  EXPECT_EQ(Of({pod, later, pod}).gang.arrived_s, 200) << "before that it waits for its own";
 }
 
 TEST(GangRequest, ExclusiveAndDefaults) {

@@ -116,14 +116,14 @@ std::string RawConnection::Hear() const {
   return heard;
 }
 
-void MakeCertificate(const std::string& chain_file, const std::string& key_file) {
+void MakeCertificate(const std::string& chain_file, const std::string& key_file, long lasts_s) {
   static long serial = 0;
   EVP_PKEY* key = EVP_EC_gen("P-256");
   X509* certificate = X509_new();
   X509_set_version(certificate, 2);
   ASN1_INTEGER_set(X509_get_serialNumber(certificate), ++serial);
   X509_gmtime_adj(X509_getm_notBefore(certificate), -3600);
-  X509_gmtime_adj(X509_getm_notAfter(certificate), 3600);
+  X509_gmtime_adj(X509_getm_notAfter(certificate), lasts_s);
   X509_set_pubkey(certificate, key);
   const std::string name = "certificate-" + std::to_string(serial);
   X509_NAME_add_entry_by_txt(X509_get_subject_name(certificate), "CN", MBSTRING_ASC,

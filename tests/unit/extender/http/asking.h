@@ -55,7 +55,7 @@ class TakenPort {
 };
 
 // Writes a new certificate for 127.0.0.1, its own authority, and its key.
-void MakeCertificate(const std::string& chain_file, const std::string& key_file);
+void MakeCertificate(const std::string& chain_file, const std::string& key_file, long lasts_s = 3600);
 
 int Threads();  // of this process
 

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <ctime>
 #include <filesystem>
 
 #include "extender/http/certificate.h"
@@ -90,6 +91,20 @@ TEST_F(Tls, ServesOnceThereIsACertificate) {
   EXPECT_FALSE(Answers("first"));
   Install("first", "first");
   EXPECT_TRUE(Answers("first"));
+}
+
+TEST_F(Tls, ItIsKnownWhenTheCertificateEnds) {
+  Serve();
+  EXPECT_EQ(server_->certificate_until_s(), 0) << "there is none";
+  MakeCertificate(File("short.crt"), File("short.key"), 3600);
+  MakeCertificate(File("long.crt"), File("long.key"), 7200);
+  Install("short", "short");
+  const std::int64_t until_s = server_->certificate_until_s();
+  EXPECT_NEAR(static_cast<double>(until_s), static_cast<double>(std::time(nullptr) + 3600), 60);
+  Install("long", "short");
+  EXPECT_EQ(server_->certificate_until_s(), until_s) << "of the one that is served";
+  Install("long", "long");
+  EXPECT_GE(server_->certificate_until_s(), until_s + 3500);
 }
 
 TEST_F(Tls, ClientsMustHaveACertificateWhereThatIsWanted) {

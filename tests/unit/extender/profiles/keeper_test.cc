@@ -6,6 +6,7 @@
 
 #include <thread>
 
+#include "extender/profiles/objects.h"
 #include "tests/unit/common/kube/server.h"
 
 namespace crossover::extender {
@@ -136,13 +137,33 @@ TEST_F(ProfileKeeperTest, OneThatItsUserMadeMeanwhileIsNotMadeTwice) {
   EXPECT_THAT(server_.AwaitRequest(2), HasSubstr("/jobprofiles/mine/status?"));
 }
 
-TEST_F(ProfileKeeperTest, OfTwoTheOneWithItsUsersFiguresIsKept) {
-  server_.Answer(200,
-                 R"({"items": [{"metadata": {"namespace": "team", "name": "k-1"}, "spec": {"key": "k"}},
-                    {"metadata": {"namespace": "team", "name": "mine"}, "spec": {"key": "k", "computeSeconds": 1}}]})");
-  server_.Answer(200, "{}");
+TEST_F(ProfileKeeperTest, OursGoesIntoTheOneWithItsUsersFigures) {
+  with_jobs_ = false;
+  const std::string ours = ProfileNameOf("k");
+  const std::string run =
+      R"({"gang": "team/b", "beganAt": "2023-11-14T00:00:00Z", "lastSeen": "2023-11-14T01:00:00Z", "gpus": 2,
+          "iterations": 100, "computeSeconds": 0.5})";
+  server_.Answer(200, R"({"items": [{"metadata": {"namespace": "team", "name": ")" + ours +
+                          R"("}, "spec": {"key": "k"}, "status": {"runs": [)" + run + R"(]}},
+      {"metadata": {"namespace": "team", "name": "mine"}, "spec": {"key": "k", "computeSeconds": 1}},
+      {"metadata": {"namespace": "team", "name": "other"}, "spec": {"key": "k"}}]})");
+  server_.Answer(500, "{}");
   const auto keeper = Keeper();
-  EXPECT_THAT(server_.AwaitRequest(1), HasSubstr("/jobprofiles/mine/status?"));
+  const std::string written = server_.AwaitRequest(1);
+  EXPECT_THAT(written, HasSubstr("/jobprofiles/mine/status?"));
+  EXPECT_THAT(written, HasSubstr(R"("gang":"team/b")")) << "nothing is lost";
+  Await([&] { return keeper->failures() == 1; });
+  AwaitRounds();
+  EXPECT_EQ(keeper->removed(), 0u) << "not before that stands";
+  server_.Answer(200, "{}");
+  server_.Answer(200, "{}");
+  now_s_ = now_s_ + 61;
+  EXPECT_THAT(server_.AwaitRequest(2), HasSubstr("/jobprofiles/mine/status?"));
+  EXPECT_THAT(server_.AwaitRequest(3),
+              StartsWith("DELETE /apis/crossover.dev/v1alpha1/namespaces/team/jobprofiles/" + ours));
+  Await([&] { return keeper->removed() == 1; });
+  AwaitRounds();
+  EXPECT_EQ(keeper->removed(), 1u) << "the third is a user's, too";
 }
 
 TEST_F(ProfileKeeperTest, UnusedOnesGo) {

@@ -1,0 +1,37 @@
+#include "extender/metrics/gang_families.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "common/metrics/families.h"
+
+namespace crossover::extender {
+
+using metrics::AddGauge;
+using metrics::Family;
+using metrics::Single;
+using prometheus::MetricFamily;
+using prometheus::MetricType;
+
+std::vector<MetricFamily> GangFamilies(const std::optional<Tally>& tally, double now_s) {
+  if (!tally) return {};
+  MetricFamily gangs =
+      Family("crossover_extender_gangs", "Gangs that share, by how far they are, of the replica that leads.",
+             MetricType::Gauge);
+  AddGauge(&gangs, {{"state", "waiting"}}, std::accumulate(tally->waiting.begin(), tally->waiting.end(), 0));
+  AddGauge(&gangs, {{"state", "placing"}}, tally->placing);
+  AddGauge(&gangs, {{"state", "running"}}, tally->running);
+  MetricFamily waiting = Family("crossover_extender_waiting_gangs",
+                                "Gangs without a place, by what they wait for.", MetricType::Gauge);
+  for (std::size_t wait = 0; wait < kWaitKinds; ++wait)
+    AddGauge(&waiting, {{"reason", NameOf(static_cast<Wait>(wait))}}, tally->waiting[wait]);
+  const double oldest_s = tally->oldest_s > 0 ? std::max(now_s - tally->oldest_s, 0.0) : 0;
+  return {std::move(gangs), std::move(waiting),
+          Single("crossover_extender_reservations", "Pods that have a place and are not bound yet.",
+                 MetricType::Gauge, tally->reservations),
+          Single("crossover_extender_oldest_wait_seconds",
+                 "For how long the gang that waits longest for GPUs has had all its pods; 0: none waits.",
+                 MetricType::Gauge, oldest_s)};
+}
+
+}  // namespace crossover::extender
