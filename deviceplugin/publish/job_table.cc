@@ -6,11 +6,11 @@
 #include <tuple>
 #include <utility>
 
+#include "common/base/same_run.h"
+
 namespace crossover::deviceplugin {
 namespace {
 
-// Ranks that come back within this go on with their run (extender/profiles/merge.cc).
-constexpr std::int64_t kSameRunS = 60;
 constexpr double kNoise = 0.02;           // of a figure: less is no change
 constexpr std::int64_t kAnewS = 10 * 60;  // after which its time is told although nothing has changed
 
@@ -92,7 +92,7 @@ std::int64_t WallOf(turn::Time at, const JobTable::Instant& now) {
 
 // By the same name, of which what was before is no part.
 bool IsAnotherAttempt(const Ranks& ranks, const JobTable::Instant& now, const GpuNode::Job& job) {
-  return job.ended && WallOf(ranks.joined, now) > job.at_s + kSameRunS;
+  return job.ended && WallOf(ranks.joined, now) > job.at_s + base::kSameRunS;
 }
 
 void Fill(const Ranks& ranks, const JobTable::Instant& now, GpuNode::Job* job) {

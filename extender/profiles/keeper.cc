@@ -1,5 +1,6 @@
 #include "extender/profiles/keeper.h"
 
+#include <algorithm>
 #include <chrono>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -28,6 +29,10 @@ double Clock() {
   return std::chrono::duration<double>(since).count();
 }
 
+bool IsOurs(const ProfileId& id, const ProfileRecord& record) {
+  return !record.hinted && record.name == ProfileNameOf(id.second);
+}
+
 std::string PathOf(const ProfileChange& change) {
   return kRoot + ("/namespaces/" + change.id.first) + "/jobprofiles/" + change.record.name;
 }
@@ -51,7 +56,9 @@ void ProfileKeeper::Round() {
   if ((!read_s_ || now_s - *read_s_ > kReadAnewS) && !ReadAll(now_s)) return;
   merged_ = Merge(std::move(merged_), *jobs, now_s, settings_);
   std::size_t done = 0;
-  for (const ProfileChange& change : ChangesOf(known_, merged_, now_s, settings_)) {
+  const std::vector<ProfileChange> changes = ChangesOf(known_, merged_, now_s, settings_);
+  RemoveDuplicates(changes);
+  for (const ProfileChange& change : changes) {
     const auto tried = tried_s_.find(change.id);
     if (tried != tried_s_.end() && now_s - tried->second < settings_.least_gap_s) continue;
     if (done++ == kMostOfRound || !around_.leads()) break;
@@ -75,9 +82,19 @@ void ProfileKeeper::Round() {
   std::erase_if(tried_s_, [&](const auto& entry) { return now_s - entry.second > settings_.least_gap_s; });
 }
 
+// Once what they know stands in the one that is kept.
+void ProfileKeeper::RemoveDuplicates(const std::vector<ProfileChange>& to_come) {
+  std::erase_if(duplicates_, [&](const ProfileChange& duplicate) {
+    const bool is_to_come =
+        std::ranges::any_of(to_come, [&](const ProfileChange& change) { return change.id == duplicate.id; });
+    return !is_to_come && Carry(duplicate);
+  });
+}
+
 // What was merged and not written yet stays: nodes say it once more, or it was too little to be written.
 bool ProfileKeeper::ReadAll(double now_s) {
   ProfileRecords known;
+  std::vector<std::pair<ProfileId, ProfileRecord>> others;
   std::string next;
   do {
     const kube::Response response =
@@ -90,15 +107,24 @@ bool ProfileKeeper::ReadAll(double now_s) {
       return false;
     }
     for (const json& item : kube::At(list, "items")) {
-      auto record = ParseRecord(item);
-      if (!record) continue;
+      auto read = ParseRecord(item);
+      if (!read) continue;
+      auto& [id, record] = *read;
+      const auto [entry, is_first] = known.try_emplace(id, record);
+      if (is_first) continue;
       // Of two with one key, the one with its user's figures counts, as for whoever places jobs.
-      ProfileRecord& kept = known.try_emplace(record->first, record->second).first->second;
-      if (record->second.hinted && !kept.hinted) kept = std::move(record->second);
+      if (record.hinted && !entry->second.hinted) std::swap(record, entry->second);
+      others.push_back(std::move(*read));
     }
     next = kube::Text(kube::At(kube::At(list, "metadata"), "continue"));
   } while (!next.empty());
   known_ = merged_ = std::move(known);
+  duplicates_.clear();
+  for (auto& [id, other] : others) {
+    Join(other, &merged_[id]);
+    if (IsOurs(id, other))
+      duplicates_.push_back({.kind = ProfileChange::Kind::kRemove, .id = id, .record = std::move(other)});
+  }
   read_s_ = now_s;
   return true;
 }

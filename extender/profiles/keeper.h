@@ -42,6 +42,7 @@ class ProfileKeeper {
  private:
   void Round();
   bool ReadAll(double now_s);
+  void RemoveDuplicates(const std::vector<ProfileChange>& to_come);
   bool Carry(const ProfileChange& change);
   long Apply(const std::string& path, const std::string& body);  // the answer's status
   void Complain(const std::string& complaint);
@@ -53,8 +54,9 @@ class ProfileKeeper {
   // Of the thread alone.
   ProfileRecords known_;  // as they were written last
   ProfileRecords merged_;
-  std::optional<double> read_s_;         // all of them; nothing: not since it leads
-  std::map<ProfileId, double> tried_s_;  // when each was written last
+  std::vector<ProfileChange> duplicates_;  // of ours, beside one of a user's with the same key: to be removed
+  std::optional<double> read_s_;           // all of them; nothing: not since it leads
+  std::map<ProfileId, double> tried_s_;    // when each was written last
   std::string complaint_;
   threads::Rounds rounds_;  // last: it uses the others
 };

@@ -8,10 +8,12 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/same_run.h"
+
 namespace crossover::extender {
 namespace {
 
-constexpr double kSameRunS = 60;        // between what nodes saw of it
+using base::kSameRunS;
 constexpr double kSameMeetingS = 3600;  // between two reports of it
 using Jobs = std::vector<const GpuNode::Job*>;
 
@@ -182,6 +184,13 @@ ProfileRecords Merge(ProfileRecords known, std::span<const GpuNode::Job> jobs, d
   }
   for (auto& [id, record] : known) Forget(now_s, settings, &record);
   return known;
+}
+
+void Join(const ProfileRecord& other, ProfileRecord* record) {
+  for (const ProfileRun& run : other.runs) PutRun(run, record);
+  for (const ProfileMeeting& meeting : other.meetings) {
+    for (const ProfileGain& gain : meeting.gains) PutGain({meeting.name_space, meeting.key}, gain, record);
+  }
 }
 
 }  // namespace crossover::extender

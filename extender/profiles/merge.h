@@ -18,4 +18,7 @@ inline constexpr std::size_t kMostGains = 4;      // of a meeting
 ProfileRecords Merge(ProfileRecords known, std::span<const GpuNode::Job> jobs, double now_s,
                      const ProfileSettings& settings);
 
+// Adds what `other`, a record of the same jobs, knows beside it.
+void Join(const ProfileRecord& other, ProfileRecord* record);
+
 }  // namespace crossover::extender
