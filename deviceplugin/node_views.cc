@@ -32,7 +32,13 @@ std::vector<std::string> NodeServices::Missing() { return deviceplugin::Missing(
 
 NodeState NodeServices::State() const {
   NodeState state;
-  for (const auto& [uuid, gpu] : devices_.gpus()) state.gpus[uuid] = {gpu.slots, gpu.healthy};
+  for (const auto& [uuid, gpu] : devices_.gpus())
+    state.gpus[uuid] = {.slots = gpu.slots, .healthy = gpu.healthy};
+  if (const auto kubelet = kubelet_.Read()) {
+    for (const auto& [uuid, holders] : HoldersByGpu(*kubelet)) {
+      for (const GpuNode::Holder& holder : holders) state.gpus[uuid].used += holder.slots.size();
+    }
+  }
   state.xids = gpus_.xids();
   const Plugin::Status plugin = plugin_.status();
   state.registered = plugin.registered;

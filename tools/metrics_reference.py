@@ -59,6 +59,7 @@ LABELS = {
     "crossover_turnstile_damages_total": _OF_GPU,
     "crossover_refused_clients_total": ("reason",),
     "crossover_slots": _OF_GPU,
+    "crossover_slots_used": _OF_GPU,
     "crossover_gpu_healthy": _OF_GPU,
     "crossover_gpu_used_by_others": _OF_GPU,
     "crossover_gpu_unhooked_processes": _OF_GPU,
@@ -73,6 +74,8 @@ LABELS = {
     "crossover_mistyped_switches": ("kind",),
     "crossover_extender_answer_seconds": ("verb", "outcome"),
     "crossover_extender_admissions_total": ("outcome",),
+    "crossover_extender_gangs": ("state",),
+    "crossover_extender_waiting_gangs": ("reason",),
 }
 
 

@@ -108,6 +108,8 @@ std::vector<MetricFamily> NodeMetrics::Collect() const {
   return {
       OfGpus("crossover_slots", "Slots of a GPU that are advertised to the kubelet.", state,
              [](const NodeState::Gpu& gpu) { return gpu.slots; }),
+      OfGpus("crossover_slots_used", "Slots of a GPU that pods have which are not over.", state,
+             [](const NodeState::Gpu& gpu) { return Number(gpu.used); }),
       OfGpus("crossover_gpu_healthy", "Whether a GPU's slots are given out.", state,
              [](const NodeState::Gpu& gpu) { return gpu.healthy ? 1 : 0; }),
       OfGpus("crossover_gpu_used_by_others", "Whether somebody uses a GPU who has no slot of it.", state,

@@ -13,7 +13,7 @@ using testing::IsEmpty;
 
 TEST(NodeMetricsTest, WhatIsKnownIsShownZerosToo) {
   NodeState state;
-  state.gpus = {{"GPU-a", {.slots = 4}},
+  state.gpus = {{"GPU-a", {.slots = 4, .used = 3}},
                 {"GPU-b",
                  {.slots = 4,
                   .healthy = false,
@@ -33,6 +33,7 @@ TEST(NodeMetricsTest, WhatIsKnownIsShownZerosToo) {
   const std::string text =
       prometheus::TextSerializer().Serialize(NodeMetrics([&state] { return state; }).Collect());
   for (const char* line : {"crossover_slots{gpu_uuid=\"GPU-a\"} 4\n",
+                           "crossover_slots_used{gpu_uuid=\"GPU-a\"} 3\n",
                            "crossover_gpu_healthy{gpu_uuid=\"GPU-b\"} 0\n",
                            "crossover_gpu_xids_total{gpu_uuid=\"GPU-b\",xid=\"79\",blames=\"gpu\"} 1\n",
                            "crossover_gpu_xids_total{gpu_uuid=\"GPU-a\",xid=\"31\",blames=\"program\"} 2\n",
