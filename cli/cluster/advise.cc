@@ -1,8 +1,8 @@
 #include "cli/cluster/advise.h"
 
 #include <chrono>
-#include <cstdio>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 namespace crossover::cli {
 
@@ -14,15 +14,16 @@ int Advise(const Kubectl& kubectl, const AdviseOptions& options) {
   } else {
     what.insert(what.end(), {"--namespace", options.name_space});
   }
-  std::string error;
-  const auto profiles = kubectl.List(what, &error);
-  if (!profiles) {
-    std::fprintf(stderr, "crossover advise: %s\n", error.c_str());
-    return 1;
-  }
-  const std::chrono::duration<double> now = std::chrono::system_clock::now().time_since_epoch();
-  const nlohmann::json advice = AdviceOf(*profiles, now.count() - options.days * kDayS);
-  return Print(Shown(advice, AdviceText(advice, options.format == Format::kWide), options.format)) ? 0 : 1;
+  return ShowRounds("advise", options.show, [&](std::string* error) -> std::optional<Answer> {
+    const auto profiles = kubectl.List(what, error);
+    if (!profiles) return std::nullopt;
+    const std::chrono::duration<double> now = std::chrono::system_clock::now().time_since_epoch();
+    const nlohmann::json advice = AdviceOf(*profiles, now.count() - options.days * kDayS);
+    return Answer{.value = advice,
+                  .text = AdviceText(advice, options.show.format == Format::kWide),
+                  .note = "",
+                  .code = 0};
+  });
 }
 
 }  // namespace crossover::cli

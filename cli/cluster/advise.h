@@ -5,14 +5,14 @@
 #include <string>
 
 #include "cli/cluster/kubectl.h"
-#include "cli/cluster/output.h"
+#include "cli/cluster/rounds.h"
 
 namespace crossover::cli {
 
 struct AdviseOptions {
   std::string name_space;  // empty: all
   double days = 30;        // that are looked back
-  Format format = Format::kText;
+  Showing show;
 };
 int Advise(const Kubectl& kubectl, const AdviseOptions& options);
 

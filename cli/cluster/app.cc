@@ -14,45 +14,43 @@
 #include "cli/cluster/doctor.h"
 #include "cli/cluster/explain.h"
 #include "cli/cluster/nodes.h"
+#include "cli/cluster/timeline.h"
 
 namespace crossover::cli {
 namespace {
 
 using Action = std::function<int(const Kubectl&)>;
 
-void AddOutput(CLI::App* command, Format* format) {
+void AddShowing(CLI::App* command, Showing* show) {
   static const std::map<std::string, Format> formats = {
       {"text", Format::kText}, {"wide", Format::kWide}, {"json", Format::kJson}, {"yaml", Format::kYaml}};
-  command->add_option("-o,--output", *format, "text (the default), wide, json or yaml")
+  command->add_option("-o,--output", show->format, "text (the default), wide, json or yaml")
       ->transform(CLI::CheckedTransformer(formats));
+  command->add_option("-w,--watch", show->watch_s, "again each so many seconds, 0.1 to 3600")
+      ->check(CLI::Range(0.1, 3600.0));
 }
 
 void AddTop(CLI::App* app, Action* action) {
   auto options = std::make_shared<ClusterTopOptions>();
   CLI::App* top = app->add_subcommand("top", "who holds each GPU, who waits, what sharing costs and gains");
   top->add_option("--node", options->node, "the only node to ask (default: all)");
-  top->add_option("-w,--watch", options->watch_s, "again each so many seconds, 0.1 to 3600")
-      ->check(CLI::Range(0.1, 3600.0));
-  AddOutput(top, &options->format);
+  AddShowing(top, &options->show);
   top->callback(
       [=] { *action = [options](const Kubectl& kubectl) { return ClusterTop(kubectl, *options); }; });
 }
 
 void AddTimeline(CLI::App* app, Action* action) {
-  struct Options {
-    std::string node;
-    std::vector<std::string> words;
-  };
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ClusterTimelineOptions>();
   CLI::App* timeline =
       app->add_subcommand("timeline", "the turns of the last moments on a node, or as they come");
   timeline->add_option("--node", options->node, "the node")->required();
   timeline->add_option("words", options->words,
-                       "after --: as of crossover timeline, such as --follow or -o json");
+                       "after --: as of crossover timeline, such as --follow or --seconds 10");
+  AddShowing(timeline, &options->show);
   timeline->callback([=] {
-    *action = [options](const Kubectl& kubectl) {
-      return ClusterTimeline(kubectl, options->node, options->words);
-    };
+    if (options->show.watch_s && Follows(*options))
+      throw CLI::ValidationError("--watch", "--follow shows turns as they come: one of the two");
+    *action = [options](const Kubectl& kubectl) { return ClusterTimeline(kubectl, *options); };
   });
 }
 
@@ -64,7 +62,7 @@ void AddExplain(CLI::App* app, Action* action) {
       ->check(CLI::IsMember({"pod", "gang"}));
   explain->add_option("name", options->name, "its name")->required();
   explain->add_option("-n,--namespace", options->name_space, "its namespace (default: the context's)");
-  AddOutput(explain, &options->format);
+  AddShowing(explain, &options->show);
   explain->callback(
       [=] { *action = [options](const Kubectl& kubectl) { return Explain(kubectl, *options); }; });
 }
@@ -73,8 +71,9 @@ void AddDoctor(CLI::App* app, Action* action) {
   auto options = std::make_shared<ClusterDoctorOptions>();
   CLI::App* doctor =
       app->add_subcommand("doctor", "what keeps jobs of the cluster from sharing, and what to do");
-  doctor->add_option("--bundle", options->bundle, "a folder to make, with all that was looked at");
-  AddOutput(doctor, &options->format);
+  AddShowing(doctor, &options->show);
+  doctor->add_option("--bundle", options->bundle, "a folder to make, with all that was looked at")
+      ->excludes("--watch");
   doctor->callback(
       [=] { *action = [options](const Kubectl& kubectl) { return ClusterDoctor(kubectl, *options); }; });
 }
@@ -86,7 +85,7 @@ void AddAdvise(CLI::App* app, Action* action) {
   advise->add_option("--days", options->days, "how far to look back, 0.01 to 90")
       ->check(CLI::Range(0.01, 90.0))
       ->capture_default_str();
-  AddOutput(advise, &options->format);
+  AddShowing(advise, &options->show);
   advise->callback(
       [=] { *action = [options](const Kubectl& kubectl) { return Advise(kubectl, *options); }; });
 }

@@ -8,6 +8,8 @@
 
 namespace crossover::cli {
 
+inline constexpr std::size_t kKubectls = 16;  // that run at a time
+
 // What `ask` answers of each of `items`, in their order; {"error": why} where it throws. At most `most` are
 // asked at a time, by this thread and others, so `ask` has to be thread-safe. Where the system gives no more
 // threads, those that are there do it.

@@ -3,60 +3,31 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "cli/cluster/daemons.h"
+#include "cli/cluster/kubectl.h"
+#include "cli/cluster/objects.h"
+
 namespace crossover::cli {
-namespace {
 
-using nlohmann::json;
-
-constexpr char kRemoved[] = "(removed)";
-
-bool IsKnown(const std::string& key) {
-  for (const char* domain : {"crossover.dev/", "kubernetes.io/", "nvidia.com/", "k8s.io/"}) {
-    if (key.find(domain) != std::string::npos) return true;
+std::vector<json> QuestionsOf(const ClusterFacts& facts) {
+  std::vector<json> questions;
+  // Only with its namespace is a name one pod's.
+  const auto ask = [&questions](const json& pod, const std::string& ending, std::vector<std::string> words) {
+    const std::string file = NamespaceOf(pod) + "." + NameOf(pod) + "." + ending;
+    questions.push_back({{"file", file}, {"words", std::move(words)}});
+  };
+  for (const char* component : {kDaemonContainer, "extender", "mps"}) {
+    for (const json* pod : Programs(facts, component))
+      ask(*pod, "log",
+          {"logs", "--namespace", NamespaceOf(*pod), NameOf(*pod), "--container", component, "--tail",
+           "2000"});
   }
-  return false;
-}
-
-void RedactMap(json* map) {
-  if (!map->is_object()) return;
-  for (auto& [key, value] : map->items()) {
-    // It repeats a whole object, as it was applied.
-    if (!IsKnown(key) || key == "kubectl.kubernetes.io/last-applied-configuration") value = kRemoved;
+  for (const char* command : {"top", "doctor"}) {
+    for (const json* pod : Programs(facts, kDaemonContainer))
+      ask(*pod, std::string(command) + ".json",
+          ExecWords(NamespaceOf(*pod), NameOf(*pod), kDaemonContainer, {"crossover", command, "-o", "json"}));
   }
-}
-
-void RedactEnvironment(json* environment) {
-  if (!environment->is_array()) return;
-  for (json& entry : *environment) {
-    if (entry.is_object() && entry.contains("value")) entry["value"] = kRemoved;
-  }
-}
-
-void Redact(json* value) {
-  if (value->is_array()) {
-    for (json& item : *value) Redact(&item);
-  }
-  if (!value->is_object()) return;
-  value->erase("managedFields");
-  for (auto& [key, item] : value->items()) {
-    if (key == "annotations" || key == "labels") {
-      RedactMap(&item);
-    } else if (key == "env") {
-      RedactEnvironment(&item);
-    } else if (key == "command" || key == "args") {
-      item = kRemoved;
-    } else {
-      Redact(&item);
-    }
-  }
-}
-
-}  // namespace
-
-json Redacted(const json& items) {
-  json copy = items;
-  Redact(&copy);
-  return copy;
+  return questions;
 }
 
 }  // namespace crossover::cli

@@ -90,7 +90,7 @@ const std::vector<ClusterCheck>& ClusterChecks() {
       {"webhook_certificate",
        {"webhooks"},
        V::kFail,
-       "the API server knows the webhook's certificate",
+       "the webhook has a caBundle; whether it is the right one is not looked at",
        "no pod that shares can be made: the extender's log says why it did not put its certificate there",
        WebhookWithoutCertificate},
       {"relabelled_metrics",

@@ -8,11 +8,10 @@ inline constexpr char kCompletion[] = R"(#!/bin/sh
 # kubectl_complete-crossover: put it on the PATH, executable.
 words='top timeline explain doctor advise completion --context --kubeconfig --help'
 case "$1" in
-  top) words='--node --watch --output' ;;
-  timeline) words='--node' ;;
-  explain) words='pod gang --namespace --output' ;;
-  doctor) words='--bundle --output' ;;
-  advise) words='--namespace --days --output' ;;
+  top | timeline) words='--node --watch --output' ;;
+  explain) words='pod gang --namespace --watch --output' ;;
+  doctor) words='--bundle --watch --output' ;;
+  advise) words='--namespace --days --watch --output' ;;
 esac
 if [ "$1" = explain ] && [ "$2" = pod ] && [ $# -ge 3 ]; then
   words=$(kubectl get pods --output name 2>/dev/null | sed 's,^pod/,,')

@@ -6,7 +6,7 @@
 
 #include "cli/cluster/facts.h"
 #include "cli/cluster/kubectl.h"
-#include "cli/cluster/output.h"
+#include "cli/cluster/rounds.h"
 
 namespace crossover::cli {
 
@@ -14,7 +14,7 @@ struct ExplainOptions {
   std::string kind;  // pod or gang
   std::string name;
   std::string name_space;  // empty: the context's own
-  Format format = Format::kText;
+  Showing show;
 };
 // 1 where there is no such thing.
 int Explain(const Kubectl& kubectl, const ExplainOptions& options);

@@ -12,7 +12,7 @@ struct ClusterFacts {
   // Lists by what they are called in kSought. One that could not be had is not there, and why is in `unseen`.
   std::map<std::string, nlohmann::json> lists;
   std::map<std::string, std::string> unseen;
-  double now_s = 0;  // since 1970
+  double now_s = 0;  // since 1970, by the clocks of the cluster
 
   // Empty for one that is not there.
   const nlohmann::json& Items(const std::string& list) const {
@@ -36,6 +36,7 @@ inline constexpr Sought kSought[] = {
     {"daemon_sets",
      {"daemonsets", "--all-namespaces", "--field-selector", "metadata.name=crossover-deviceplugin"}},
     {"leases", {"leases", "--all-namespaces", "--field-selector", "metadata.name=crossover-scheduler"}},
+    {"clock", {"leases", "--namespace", "kube-system"}},
     {"webhooks", {"mutatingwebhookconfigurations", "--field-selector", "metadata.name=crossover-admission"}},
     {"quotas", {"resourcequotas", "--all-namespaces"}},
     {"namespaces", {"namespaces"}},

@@ -1,9 +1,14 @@
 #include "cli/cluster/gather.h"
 
+#include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <future>
 #include <utility>
 #include <vector>
+
+#include "cli/cluster/objects.h"
+#include "common/kube/timestamp.h"
 
 namespace crossover::cli {
 namespace {
@@ -38,8 +43,20 @@ ClusterFacts Gather(const Kubectl& kubectl) {
       facts.unseen[kSought[i].name] = got.error;
     }
   }
-  facts.now_s = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+  const std::chrono::duration<double> local = std::chrono::system_clock::now().time_since_epoch();
+  facts.now_s = TimeIn(facts.Items("clock"), local.count());
   return facts;
+}
+
+double TimeIn(const nlohmann::json& leases, double local_s) {
+  constexpr double kFarOff = 600;
+  std::optional<double> newest;
+  for (const nlohmann::json& lease : leases) {
+    const auto renewed = kube::ParseTimestamp(TextAt(lease, {"spec", "renewTime"}));
+    if (renewed && std::abs(*renewed - local_s) <= kFarOff)
+      newest = std::max(newest.value_or(*renewed), *renewed);
+  }
+  return newest.value_or(local_s);
 }
 
 }  // namespace crossover::cli

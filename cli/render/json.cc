@@ -2,8 +2,7 @@
 
 #include <google/protobuf/util/json_util.h>
 
-#include <array>
-#include <cstdio>
+#include "common/kube/json.h"
 
 namespace crossover::cli {
 
@@ -17,21 +16,6 @@ std::string Json(const google::protobuf::Message& message, bool indented) {
   return status.ok() ? text : "";
 }
 
-std::string JsonString(std::string_view text) {
-  std::string quoted = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') {
-      quoted += '\\';
-      quoted += c;
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      std::array<char, 8> escaped;
-      std::snprintf(escaped.data(), escaped.size(), "\\u%04x", static_cast<unsigned>(c));
-      quoted += escaped.data();
-    } else {
-      quoted += c;
-    }
-  }
-  return quoted += '"';
-}
+std::string JsonString(std::string_view text) { return kube::Dump(nlohmann::json(text)); }
 
 }  // namespace crossover::cli

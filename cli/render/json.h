@@ -13,7 +13,7 @@ namespace crossover::cli {
 
 std::string Json(const google::protobuf::Message& message, bool indented);
 
-// A string literal.
+// A string literal; what is no UTF-8 in it is replaced.
 std::string JsonString(std::string_view text);
 
 }  // namespace crossover::cli

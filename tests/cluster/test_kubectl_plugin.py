@@ -19,6 +19,7 @@ _IMAGE = "crossover.test/daemon:1"
 _CONFIG = "socket: {path: /tmp/arbiter.sock}\napi: {socket: /run/crossover/api.sock}\nprofiles: off\n"
 _START = time.time()
 _OTHER_HOME = "another-home"
+_SECRET = "hunter2"
 _TREE = Path(__file__).resolve().parents[2]
 
 
@@ -89,8 +90,13 @@ class KubectlPlugin(unittest.TestCase):
         self.assertIn("no node daemon runs on node nowhere", self.plugin("top", "--node", "nowhere", code=1))
 
     def test_timeline_goes_to_the_node(self):
-        listed = json.loads(self.plugin("timeline", "--node", self.node, "--", "-o", "json"))
-        self.assertEqual(listed.get("turns", []), [])
+        for words in (("--", "-o", "json"), ("-o", "json")):
+            listed = json.loads(self.plugin("timeline", "--node", self.node, *words))
+            self.assertEqual(listed.get("turns", []), [])
+        self.assertIn("no turns were taken", self.plugin("timeline", "--node", self.node, "-o", "wide"))
+        self.assertNotIn("no turns were taken", self.plugin("timeline", "--node", self.node, "-o", "yaml"))
+        both = self.plugin("timeline", "--node", self.node, "-w", "1", "--", "--follow", code=2)
+        self.assertIn("one of the two", both)
 
     def test_explain_says_why_a_pod_waits(self):
         """In the words of a real scheduler: nobody has slots to give."""
@@ -216,13 +222,36 @@ class KubectlPlugin(unittest.TestCase):
         self.assertEqual(findings["webhook_missing"]["verdict"], "unknown")
         self.assertIn("orbidden", findings["webhook_missing"]["seen"])
 
+    def keeps_a_secret(self):
+        """A pod with one in each place that the API server lets it have."""
+        pod = restricted("secretive", _IMAGE, ["/usr/bin/crossover", _SECRET])
+        pod["metadata"].update(namespace=_TEAM, labels=MARKED | {"team": _SECRET}, annotations={
+            "example.com/token": _SECRET, "kubectl.kubernetes.io/last-applied-configuration": f'"{_SECRET}"',
+            "kubernetes.io/hostname": "known"})
+        ask = {"httpGet": {"port": 80, "path": f"/{_SECRET}",
+                           "httpHeaders": [{"name": "Authorization", "value": _SECRET}]}}
+        pod["spec"]["containers"][0] |= {
+            "env": [{"name": "TOKEN", "value": _SECRET}], "args": [_SECRET], "livenessProbe": ask,
+            "lifecycle": {"postStart": ask, "preStop": {"exec": {"command": [_SECRET]}}}}
+        pod["spec"]["nodeSelector"] = {"team": _SECRET}
+        pod["spec"]["volumes"] = [{"name": "v", "csi": {"driver": "csi.example.com",
+                                                        "volumeAttributes": {"password": _SECRET}}}]
+        return pod
+
     def test_a_bundle_has_it_all_and_no_secrets(self):
+        self.cluster.apply(self.keeps_a_secret())
+        self.addCleanup(self.cluster.kubectl, "delete", "pod", "secretive", "--namespace", _TEAM)
+        self.assertIn(_SECRET, str(self.cluster.kubectl.get("pod", "secretive", _TEAM)), "the control")
         folder = self.cluster.directory / "bundle"
         self.plugin("doctor", "--bundle", str(folder), code=1)
-        names = {file.name for file in folder.iterdir()}
-        self.assertLessEqual({"report.json", "nodes.json", "daemon.log", "daemon.top.json"}, names)
-        self.assertIn("listening on", (folder / "daemon.log").read_text(encoding="utf-8"))
-        self.assertNotIn("--standalone", (folder / "programs.json").read_text(encoding="utf-8"))
+        texts = {file.name: file.read_text(encoding="utf-8") for file in folder.iterdir()}
+        self.assertLessEqual({"report.json", "nodes.json", f"{_HOME}.daemon.top.json"}, set(texts))
+        self.assertIn("listening on", texts[f"{_HOME}.daemon.log"])
+        self.assertIn("checks", json.loads(texts[f"{_HOME}.daemon.doctor.json"]), "though it finds faults")
+        self.assertNotIn("--standalone", texts["programs.json"])
+        self.assertEqual([name for name, text in texts.items() if _SECRET in text], [])
+        pod = next(each for each in json.loads(texts["pods.json"]) if each["metadata"]["name"] == "secretive")
+        self.assertEqual(pod["metadata"]["annotations"]["kubernetes.io/hostname"], "known")
 
 
 if __name__ == "__main__":

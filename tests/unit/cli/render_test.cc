@@ -146,7 +146,10 @@ TEST(TopJsonTest, FieldsThatAreNotKnownAreLeftOutAndOthersAreThere) {
       R"("turns":0,"faults":0,"offender":false,"max_slowdown_refused":false,"watched_only":"","step_ms":2.5}],"shares_with":[]}]})");
 }
 
-TEST(JsonStringTest, EscapesWhatMustBe) { EXPECT_EQ(JsonString("a\"b\\c\n"), R"("a\"b\\c\u000a")"); }
+TEST(JsonStringTest, EscapesWhatMustBe) {
+  EXPECT_EQ(JsonString("a\"b\\c\n"), R"("a\"b\\c\n")");
+  EXPECT_EQ(JsonString("\xff"), "\"\xef\xbf\xbd\"") << "no UTF-8, as another program may have said it";
+}
 
 TEST(ColumnsTest, NumbersStandAtTheRight) {
   EXPECT_EQ(Columns({{"NAME", "N"}, {"a", "10"}, {"bcd", "-"}}), "NAME   N\na     10\nbcd    -\n");

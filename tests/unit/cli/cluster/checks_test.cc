@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <set>
 
@@ -204,12 +205,27 @@ TEST(ClusterChecksTest, WhatCannotBeSeenIsNotCalledWell) {
   EXPECT_GT(unknown, 10);
 }
 
-bool IsDaemonMissing(const ClusterFacts& facts) {
-  bool missing = false;
-  for (const Finding& finding : ExamineCluster(facts))
-    missing |= finding.name == "daemon_missing" && finding.verdict == Verdict::kFail;
-  return missing;
+bool Fails(const ClusterFacts& facts, const std::string& check) {
+  const auto findings = ExamineCluster(facts);
+  return std::any_of(findings.begin(), findings.end(), [&check](const Finding& finding) {
+    return finding.name == check && finding.verdict == Verdict::kFail;
+  });
 }
+
+TEST(ClusterChecksTest, InTheNodesNetworkTheOneThatLeadsHasTheNodesName) {
+  ClusterFacts facts = SoundCluster();
+  json& holder = First(&facts, "leases")["spec"]["holderIdentity"];
+  for (const char* host : {"n1.internal_4711", "n1_4711"}) {
+    holder = host;
+    facts.lists["programs"][4]["spec"]["hostNetwork"] = false;
+    EXPECT_TRUE(Fails(facts, "nobody_leads")) << host << ": the control";
+    facts.lists["programs"][4]["spec"]["hostNetwork"] = true;
+    facts.lists["programs"][4]["spec"]["nodeName"] = "n1.internal";
+    EXPECT_FALSE(Fails(facts, "nobody_leads")) << host;
+  }
+}
+
+bool IsDaemonMissing(const ClusterFacts& facts) { return Fails(facts, "daemon_missing"); }
 
 TEST(ClusterChecksTest, NodesThatTheDaemonSetLeavesOutNeedNoDaemon) {
   ClusterFacts facts = SoundCluster();

@@ -1,0 +1,151 @@
+// Takes out of objects what their users may want to keep to themselves.
+#include <algorithm>
+#include <initializer_list>
+#include <iterator>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+#include "cli/cluster/bundle.h"
+#include "cli/cluster/objects.h"
+
+namespace crossover::cli {
+namespace {
+
+constexpr char kRemoved[] = "(removed)";
+// Whose keys are kept, with all that are below them.
+constexpr std::string_view kDomains[] = {"crossover.dev", "nvidia.com", "kubernetes.io",
+                                         "sigs.k8s.io",   "x-k8s.io",   "scheduling.k8s.io"};
+// Of these domains, and yet a whole object as it was applied, or what somebody wrote.
+constexpr std::string_view kWritten[] = {"kubectl.kubernetes.io/last-applied-configuration",
+                                         "kubernetes.io/change-cause", "kubernetes.io/description"};
+
+void Redact(json* value);
+
+using Names = std::initializer_list<std::string_view>;
+
+template <class Texts>
+bool Has(const Texts& texts, std::string_view text) {
+  return std::find(std::begin(texts), std::end(texts), text) != std::end(texts);
+}
+
+bool IsKnown(std::string_view key) {
+  const std::size_t slash = key.find('/');
+  if (slash == std::string_view::npos || Has(kWritten, key)) return false;
+  const std::string_view domain = key.substr(0, slash);
+  return std::any_of(std::begin(kDomains), std::end(kDomains), [domain](std::string_view known) {
+    return domain == known || (domain.ends_with(known) && domain[domain.size() - known.size() - 1] == '.');
+  });
+}
+
+void Remove(json* value) { *value = kRemoved; }
+
+// Values by key of annotations and labels.
+void RedactMap(json* map) {
+  if (!map->is_object()) return;
+  for (auto& [key, value] : map->items()) {
+    if (!IsKnown(key)) Remove(&value);
+  }
+}
+
+void RemoveAt(json* object, const char* key) {
+  if (object->is_object() && object->contains(key)) Remove(&(*object)[key]);
+}
+
+void RedactExpressions(json* expressions) {
+  if (!expressions->is_array()) return;
+  for (json& expression : *expressions) {
+    if (!IsKnown(TextAt(expression, {"key"}))) RemoveAt(&expression, "values");
+  }
+}
+
+void RedactEnvironment(json* environment) {
+  if (!environment->is_array()) return;
+  for (json& entry : *environment) RemoveAt(&entry, "value");
+}
+
+// Of an object all but the values of `kept`, of a list those of each item.
+void KeepOnly(json* value, Names kept) {
+  if (value->is_array()) {
+    for (json& item : *value) KeepOnly(&item, kept);
+  }
+  if (!value->is_object()) return;
+  for (auto& [key, item] : value->items()) {
+    if (Has(kept, key)) {
+      Redact(&item);
+    } else {
+      Remove(&item);
+    }
+  }
+}
+
+// Its path and headers may have tokens in them.
+void RedactRequest(json* request) { KeepOnly(request, {"port", "scheme"}); }
+
+// Others may have options of a driver, or addresses with a password.
+void RedactVolumes(json* volumes) {
+  KeepOnly(volumes, {"name", "hostPath", "emptyDir", "configMap", "secret", "projected", "downwardAPI",
+                     "persistentVolumeClaim"});
+}
+
+// It may be the end of a user's log.
+void RedactEnd(json* terminated) { RemoveAt(terminated, "message"); }
+
+// The message may have a command in it, or what a hook wrote; not where no container was made yet.
+void RedactWait(json* waiting) {
+  constexpr std::string_view before[] = {"CreateContainerConfigError", "ErrImagePull", "ImagePullBackOff"};
+  if (!Has(before, TextAt(*waiting, {"reason"}))) RemoveAt(waiting, "message");
+}
+
+void RedactEndpoints(json* endpoints) {
+  KeepOnly(endpoints, {"port", "portNumber", "targetPort", "path", "scheme", "interval", "scrapeTimeout",
+                       "honorLabels", "honorTimestamps", "relabelings", "metricRelabelings"});
+}
+
+using Redactor = void (*)(json* value);
+
+const std::map<std::string, Redactor>& Redactors() {
+  static const std::map<std::string, Redactor> redactors = {
+      {"annotations", RedactMap},
+      {"args", Remove},
+      {"command", Remove},
+      {"env", RedactEnvironment},
+      {"httpGet", RedactRequest},
+      {"labels", RedactMap},
+      {"matchExpressions", RedactExpressions},
+      {"matchLabels", RedactMap},
+      {"nodeSelector", RedactMap},
+      {"podMetricsEndpoints", RedactEndpoints},
+      {"terminated", RedactEnd},
+      {"volumes", RedactVolumes},
+      {"waiting", RedactWait},
+  };
+  return redactors;
+}
+
+void Redact(json* value) {
+  if (value->is_array()) {
+    for (json& item : *value) Redact(&item);
+  }
+  if (!value->is_object()) return;
+  value->erase("managedFields");
+  for (auto& [key, item] : value->items()) {
+    const auto redactor = Redactors().find(key);
+    if (redactor == Redactors().end()) {
+      Redact(&item);
+    } else {
+      redactor->second(&item);
+    }
+  }
+}
+
+}  // namespace
+
+json Redacted(const json& items) {
+  json copy = items;
+  Redact(&copy);
+  return copy;
+}
+
+}  // namespace crossover::cli
