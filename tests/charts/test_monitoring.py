@@ -94,23 +94,30 @@ class Monitoring(unittest.TestCase):
                  "", "CrossoverNobodyLeads"),
                 ("== 0 and on (cluster, node) crossover_maintenance", "== 0 and on (node) crossover_maintenance",
                  "CrossoverGpuWithheld"),
+                ('up{job="crossover-extender"} == 0', 'up{job="crossover-extender"} == 1', "CrossoverExtenderDown"),
+                ("expiry_timestamp_seconds > 0", "expiry_timestamp_seconds >= 0", "CrossoverCertificateExpires"),
+                ("time() < 7 * 24", "time() < 700 * 24", "CrossoverCertificateExpires"),
+                ("seconds) > 3600 and on (cluster) count by (cluster) (", "seconds) > 3600 and on () count(",
+                 "CrossoverGangsWait"),
+                ("crossover_slots_used == 0 and on", "crossover_slots_used >= 0 and on", "CrossoverGangsWait"),
+                (" and on (cluster, node, gpu_uuid) crossover_gpu_healthy == 1", "", "CrossoverGangsWait"),
                 ('name="pods.crossover.dev", ', "", "CrossoverWebhookNotReached"),
                 ('error_type="calling_webhook_error"', "", "CrossoverWebhookNotReached")):
             self.assertEqual(text.count(right), 1, right)
             self.assertIn(alert, self.failure_with(text.replace(right, wrong)), wrong)
+        self.assertEqual(self.failure_with(text), "", "of ours as they are")
 
     def failure_with(self, alerts):
-        """What promtool says of other alerts than ours, which have to fail."""
+        """What promtool says of other alerts than ours; empty where it finds nothing wrong."""
         with tempfile.TemporaryDirectory() as folder:
             (Path(folder) / "alerts.yaml").write_text(alerts, encoding="utf-8")
-            tests = yaml.safe_load(_TESTS.read_text(encoding="utf-8"))
+            tests = yaml.load(_TESTS.read_text(encoding="utf-8"), yaml.BaseLoader)  # 0x60 is no number there
             for group in tests["tests"]:  # the first hour, as days take their time
                 group["alert_rule_test"] = [case for case in group["alert_rule_test"] if "h" not in case["eval_time"]]
             file = Path(folder) / "tests.yaml"
             file.write_text(json.dumps(tests | {"rule_files": ["alerts.yaml"]}), encoding="utf-8")
             done = subprocess.run([promtool(), "test", "rules", str(file)], capture_output=True, text=True, check=False)
-            self.assertNotEqual(done.returncode, 0)
-            return done.stdout + done.stderr
+            return done.stdout + done.stderr if done.returncode != 0 else ""
 
     def test_the_webhook_is_named_as_api_servers_know_it(self):
         """An alert asks for it, and no template writes that file."""
@@ -173,6 +180,31 @@ class Monitoring(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         wrong = evaluated(series, {query_of("fleet.json", "GPUs' worth of work gained"): [("{}", 1)]})
         self.assertNotEqual(wrong.returncode, 0, "the control: each GPU counts once, not each of its jobs")
+
+    def test_queries_of_gangs_and_slots_say_what_their_panels_promise(self):
+        """Of two extenders one leads; the other has no certificate yet. Of two GPUs without a pod one is given out."""
+        series = {'crossover_extender_certificate_expiry_timestamp_seconds{pod="a"}': "90000x60",
+                  'crossover_extender_certificate_expiry_timestamp_seconds{pod="b"}': "0x60",
+                  'crossover_extender_gangs{pod="a", state="waiting"}': "3x60",
+                  'crossover_extender_waiting_gangs{pod="a", reason="no_place"}': "3x60",
+                  'crossover_extender_oldest_wait_seconds{pod="a"}': "0+60x60",
+                  'crossover_extender_reservations{pod="a"}': "8x60"}
+        for number, (slots, used, healthy) in enumerate(((2, 2, 1), (2, 1, 1), (2, 0, 1), (2, 0, 0))):
+            for name, value in (("slots", slots), ("slots_used", used), ("gpu_healthy", healthy)):
+                series[f'crossover_{name}{{node="n", gpu_uuid="GPU-{number}"}}'] = f"{value}x60"
+        control, fleet = "control-plane.json", "fleet.json"
+        cases = {query_of(control, "The webhook's certificate holds for"): [("{}", 86400)],
+                 query_of(control, "Gangs, by state"): [('{state="waiting"}', 3)],
+                 query_of(control, "Gangs that wait, by reason"): [('{reason="no_place"}', 3)],
+                 query_of(control, "Longest wait"): [("{}", 3600)],
+                 query_of(control, "Places that are kept"): [("{}", 8)],
+                 query_of(fleet, "Slots that pods have"): [("{}", 3)],
+                 query_of(fleet, "Slots that pods have", 1): [("{}", 8)],
+                 query_of(fleet, "GPUs without a pod"): [("{}", 1)]}
+        done = evaluated(series, cases)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        everybody = query_of(control, "The webhook's certificate holds for").replace("> 0", ">= 0")
+        self.assertNotEqual(evaluated(series, {everybody: [("{}", 86400)]}).returncode, 0, "the control")
 
     def test_they_are_installed_as_they_are(self):
         items = objects(*MONITORING, "monitoring.rules.labels.release=kps")

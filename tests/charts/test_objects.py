@@ -9,7 +9,7 @@ from pathlib import Path
 
 import yaml
 
-from tests.charts.chart import INSTALLATIONS, VERSIONS, find, objects, pod_templates, render
+from tests.charts.chart import INSTALLATIONS, VERSIONS, find, objects, pod_templates
 from tools import render_manifests
 
 _CLUSTER_WIDE = {"ClusterRole", "ClusterRoleBinding", "CustomResourceDefinition", "MutatingWebhookConfiguration",
@@ -36,6 +36,17 @@ def started(mounted, refused="nothing"):
         done = subprocess.run(["/bin/sh", "-c", container["command"][2]], capture_output=True, text=True, check=False,
                               env=environment)
         return log.read_text(encoding="utf-8").splitlines(), done.stderr
+
+
+def notes(*values):
+    """What Helm tells whoever installs."""
+    words = [render_manifests.helm(), "install", "crossover", str(render_manifests.CHART), "--dry-run=client"]
+    for value in (*render_manifests.images(), *values):
+        words += ["--set", value]
+    with tempfile.TemporaryDirectory() as home:
+        done = subprocess.run(words, capture_output=True, text=True, check=True,
+                              env={"PATH": "/usr/bin:/bin", "HOME": home})
+    return done.stdout.partition("\nNOTES:\n")[2]
 
 
 class Objects(unittest.TestCase):
@@ -78,36 +89,12 @@ class Objects(unittest.TestCase):
                 self.assertEqual(pod["securityContext"]["seccompProfile"], {"type": "RuntimeDefault"}, name)
                 for volume in pod.get("volumes", ()):
                     self.assertNotIn("hostPath", volume, name)
-                for key in ("hostPID", "hostIPC", "hostNetwork"):
+                for key in ("hostPID", "hostIPC"):
                     self.assertNotIn(key, pod, name)
                 for container in pod["containers"]:
                     self.assertEqual(container["securityContext"], {
                         "allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True,
                         "capabilities": {"drop": ["ALL"]}}, name)
-
-    def test_each_exception_of_the_node_daemon_is_explained(self):
-        text = render()
-        daemon = pod_templates(objects())["crossover-deviceplugin"]
-        self.assertEqual([key for key in daemon if key.startswith("host")], ["hostPID"])
-        for number in (1, 2, 3):
-            self.assertIn(f"Exception {number} of 3", text)
-        self.assertNotIn("Exception 4", text)
-
-    def test_every_rule_says_why(self):
-        text = render("monitoring.podMonitor.enabled=true", "mps.enabled=true")
-        for match in re.finditer(r"^rules:\n((?:  .*\n)+)", text, re.MULTILINE):
-            lines = match.group(1).splitlines()
-            self.assertTrue(lines[0].lstrip().startswith(("#", "- operations")), lines[0])
-
-    def test_nothing_may_do_everything(self):
-        for items in self.each():
-            for item in items:
-                for rule in item.get("rules", ()):
-                    for key in ("apiGroups", "resources", "verbs"):
-                        self.assertNotIn("*", rule.get(key, ()), item["metadata"]["name"])
-                if item["kind"] in ("ClusterRoleBinding", "RoleBinding"):
-                    self.assertNotIn("admin", item["roleRef"]["name"])
-                    self.assertEqual({subject["kind"] for subject in item["subjects"]}, {"ServiceAccount"})
 
     def test_images_have_a_version(self):
         for items in self.each():
@@ -120,6 +107,23 @@ class Objects(unittest.TestCase):
         pod = pod_templates(objects(f"extender.image.digest={digest}", "extender.image.tag=one"))["crossover-extender"]
         self.assertEqual(pod["containers"][0]["image"], f"registry.example/crossover-extender@{digest}")
 
+    def test_notes_say_which_images_stay_what_they_are(self):
+        digest = "sha256:" + "0" * 64
+        said = notes(f"extender.image.digest={digest}", f"mps.image.digest={digest}")  # the latter of no repository
+        self.assertIn("Named by digest: extender.image.digest. ", said)
+        self.assertNotIn("digest", notes(), "the control")
+
+    def test_a_test_leaves_nothing_whatever_becomes_of_it(self):
+        """What it said is printed before."""
+        hooks = [item for item in self.made["defaults", "1.36.3"]
+                 if item["metadata"].get("annotations", {}).get("helm.sh/hook") == "test"]
+        self.assertEqual({item["kind"] for item in hooks}, {"ServiceAccount", "Role", "RoleBinding", "Job"})
+        for item in hooks:
+            policy = item["metadata"]["annotations"]["helm.sh/hook-delete-policy"]
+            self.assertEqual(set(policy.split(",")), {"before-hook-creation", "hook-succeeded", "hook-failed"})
+        job = find(hooks, "Job", "crossover-test")["metadata"]["annotations"]
+        self.assertEqual(job["helm.sh/hook-output-log-policy"], "hook-failed")
+
     def test_the_scheduler_is_of_the_clusters_version(self):
         for version, tag in (("1.31.0", "v1.31.0"), ("1.33.5-gke.1162000", "v1.33.5")):
             pod = pod_templates(self.made["defaults", version])["crossover-extender"]
@@ -129,6 +133,18 @@ class Objects(unittest.TestCase):
         for items in self.each():
             update = find(items, "DaemonSet", "crossover-deviceplugin")["spec"]["updateStrategy"]
             self.assertEqual(update["rollingUpdate"]["maxSurge"], 0)
+
+    def test_the_folder_on_the_host_is_the_same_everywhere(self):
+        for (name, version), items in self.made.items():
+            used, other = "/var/lib/crossover", "/home/kubernetes/bin/crossover"
+            if name == "a driver's folder":
+                used, other = other, used
+            with self.subTest(name, version=version):
+                config = yaml.safe_load(find(items, "ConfigMap", "crossover-deviceplugin")["data"]["node.yaml"])
+                self.assertEqual((config["node"]["host_directory"], config["profiles"]), (used, f"{used}/profiles"))
+                pod = pod_templates(items)["crossover-deviceplugin"]
+                self.assertIn({"name": "state", "mountPath": used}, pod["containers"][0]["volumeMounts"])
+                self.assertNotIn(other, str(items))
 
     def test_mps_is_not_ended_by_an_upgrade(self):
         items = self.made["mps and monitoring", "1.36.3"]

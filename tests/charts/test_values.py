@@ -64,6 +64,8 @@ class Values(unittest.TestCase):
         self.refused(["deviceplugin.maxUnavailable=0%"], "/deviceplugin/maxUnavailable")
         self.refused(["deviceplugin.maxUnavailable=101%"], "/deviceplugin/maxUnavailable")
         self.refused(["deviceplugin.kubeletDirectory=/"], "/deviceplugin/kubeletDirectory")
+        for folder in ("/", "var/lib/crossover", ""):
+            self.refused([f"deviceplugin.hostDirectory={folder}"], "/deviceplugin/hostDirectory")
         self.refused(["driver.root=/"], "/driver/root")
         self.refused(["extender.config.placement.min_gain=1.2"], "/extender/config/placement/min_gain", "string")
 
@@ -89,7 +91,7 @@ class Values(unittest.TestCase):
     def test_what_clears_a_value_is_taken(self):
         """An empty one where there is a default to come back to, else null."""
         self.taken(["extender.image.tag=", "deviceplugin.image.tag=", "driver.root=", "driver.runtimeClassName=",
-                    "deviceplugin.maxUnavailable=10%", "deviceplugin.config.profiles=null",
+                    "deviceplugin.maxUnavailable=10%", "deviceplugin.config.profiles=",
                     "deviceplugin.config.node.sharing=null", "extender.config.log_level=null"])
 
     def test_device_files_come_with_a_driver(self):
@@ -115,6 +117,9 @@ class Values(unittest.TestCase):
             self.refused([f"{value}=/logs/x", *mount, "deviceplugin.extraVolumeMounts[0].readOnly=true"], "/logs/x")
             for path in ("/var/lib/crossover/x", "/run/crossover/a/x", "/logs/x"):
                 self.taken([f"{value}={path}", *mount])
+        moved = ["deviceplugin.hostDirectory=/opt/crossover"]
+        self.refused(["deviceplugin.config.profiles=/var/lib/crossover/x", *moved], "/opt/crossover, /run/crossover")
+        self.taken(["deviceplugin.config.profiles=/opt/crossover/x", *moved])
         self.taken(["deviceplugin.config.profiles=off"])
         self.taken(["deviceplugin.config.trace_file=/dev/stdout"])
 

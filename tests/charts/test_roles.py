@@ -1,0 +1,70 @@
+"""Who may do what at the API server, and why."""
+
+import re
+import unittest
+
+from tests.charts.chart import INSTALLATIONS, objects, render
+
+_JOINS = "rbac.authorization.k8s.io/aggregate-to-"
+
+
+def unexplained(text):
+    """(rules of roles above which no reason stands, how many rules there are), of what Helm writes."""
+    wrong, count = [], 0
+    for block in re.findall(r"^rules:\n((?:  .*\n)+)", text, re.MULTILINE):
+        lines = block.splitlines()
+        for before, line in zip(["", *lines], lines):
+            if line.startswith("  - "):
+                count += 1
+                if not before.startswith("  # "):
+                    wrong.append(line)
+    return wrong, count
+
+
+def roles(items):
+    return [item for item in items if item["kind"] in ("Role", "ClusterRole")]
+
+
+class Roles(unittest.TestCase):
+    def test_every_rule_says_why(self):
+        for name, values in INSTALLATIONS.items():
+            wrong, count = unexplained(render(*values))
+            self.assertEqual(wrong, [], name)
+            self.assertEqual(count, sum(len(role["rules"]) for role in roles(objects(*values))), name)
+
+    def test_a_rule_without_a_reason_is_found(self):
+        """The control: one of another is none of its own."""
+        self.assertEqual(unexplained("rules:\n  # a\n  - {b}\n  - c\n    d\n  # e\n  - f\n"), (["  - c"], 3))
+
+    def test_nothing_may_do_everything(self):
+        for name, values in INSTALLATIONS.items():
+            items = objects(*values)
+            for role in roles(items):
+                for rule in role["rules"]:
+                    for key in ("apiGroups", "resources", "verbs"):
+                        self.assertNotIn("*", rule.get(key, ()), (name, role["metadata"]["name"]))
+            for item in items:
+                if item["kind"] in ("ClusterRoleBinding", "RoleBinding"):
+                    self.assertNotIn("admin", item["roleRef"]["name"], name)
+                    self.assertEqual({subject["kind"] for subject in item["subjects"]}, {"ServiceAccount"}, name)
+
+    def test_users_are_let_to_profiles_by_kubernetes_own_roles(self):
+        found = {}
+        for role in roles(objects()):
+            joined = {key.removeprefix(_JOINS) for key in role["metadata"]["labels"] if key.startswith(_JOINS)}
+            if joined:
+                found[role["metadata"]["name"]] = (joined, role["rules"])
+        # Neither what was measured, nor GPUNodes, which name the pods of all namespaces.
+        profiles = {"apiGroups": ["crossover.dev"], "resources": ["jobprofiles"]}
+        self.assertEqual(found, {
+            "crossover-view": ({"view"}, [profiles | {"verbs": ["get", "list", "watch"]}]),
+            "crossover-edit": ({"edit", "admin"}, [profiles | {"verbs": ["create", "update", "patch", "delete"]}])})
+
+    def test_unless_that_is_not_wanted(self):
+        names = [{role["metadata"]["name"] for role in roles(objects(*values))}
+                 for values in ((), ("rbac.aggregate=false",))]
+        self.assertEqual(names[0] - names[1], {"crossover-view", "crossover-edit"})
+
+
+if __name__ == "__main__":
+    unittest.main()
