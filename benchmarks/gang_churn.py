@@ -94,11 +94,13 @@ class _Replacements:
         return True
 
 
-def play(build, gangs, seed, certificates=20, leases=20, tokens=3, say=lambda text: None):
+def play(build, gangs, seed, certificates=20, leases=20, tokens=3, pace=None, say=lambda text: None):
+    """`pace`: gangs that come each second; None: as many as can."""
     with _world(build) as world, world.control.reviving():
         before = _objects(world)
         extenders = _extenders(world)
-        arrivals = Arrivals(world, gangs, seed, most=_AT_A_TIME, sizes=_SIZES, runs_s=_RUNS_S, **_JOB)
+        rhythm = {"pause_s": 1 / pace} if pace else {}
+        arrivals = Arrivals(world, gangs, seed, most=_AT_A_TIME, sizes=_SIZES, runs_s=_RUNS_S, **rhythm, **_JOB)
         replacements = _Replacements(world, certificates, leases, tokens)
         looks = {replica.extender: [] for replica in world.control.replicas}
 
@@ -114,7 +116,7 @@ def play(build, gangs, seed, certificates=20, leases=20, tokens=3, say=lambda te
             replacements.step(come / gangs)
             return done
 
-        world.until(step, "all gangs have run", _PATIENCE_S + gangs * _PATIENCE_FOR_ONE_S)
+        world.until(step, "all gangs have run", _PATIENCE_S + gangs * (_PATIENCE_FOR_ONE_S + rhythm.get("pause_s", 0)))
         if _extenders(world) != extenders:
             raise Failed("an extender has ended meanwhile: what it had grown by is not known")
         leaked = [f"{name} keeps a reservation" for name in sorted(world.lives.reserved())]

@@ -8,7 +8,8 @@ namespace crossover::placement {
 
 Bytes CapOf(const Gang& gang, const Settings& settings) {
   if (gang.memory_cap > 0) return gang.memory_cap;
-  if (gang.profile.peak_memory == 0) return 0;  // nobody has seen it, nor said it
+  // Nobody has seen it, nor said it.
+  if (gang.profile.source == Source::kUnknown || gang.profile.peak_memory == 0) return 0;
   const double peak = static_cast<double>(gang.profile.peak_memory);
   const auto cap = static_cast<Bytes>(peak * (1 + settings.memory_margin));
   return std::max<Bytes>(cap, base::kLeastGpuMemory);  // which is the least that the library enforces

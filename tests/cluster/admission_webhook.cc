@@ -20,6 +20,7 @@ struct Printed : admission::Count {
     std::printf("pod %s\n", admission::NameOf(outcome));
     std::fflush(stdout);
   }
+  void Took(double) override {}
 };
 
 }  // namespace

@@ -5,6 +5,7 @@ import subprocess
 
 from benchmarks.processes import Failed, dying_with_parent
 from tests.cluster.gang_lives import job_of
+from tests.cluster.release import VERSION
 from tests.cluster.rig.versions import TREE
 from tests.docs.commands import commands
 
@@ -61,4 +62,4 @@ def names_for(release, pod, folder):
     daemon = next(each["metadata"]["name"] for each in release.pods("deviceplugin")
                   if each["spec"]["nodeName"] == node and not each["metadata"].get("deletionTimestamp"))
     return {"NAME": pod["metadata"]["name"], "NAMESPACE": pod["metadata"]["namespace"], "NODE": node, "POD": daemon,
-            "JOB": job_of(pod), "FOLDER": str(folder / "bundle"), "REVISION": "1"}
+            "JOB": job_of(pod), "FOLDER": str(folder / "bundle"), "REVISION": "1", "OLD": VERSION}

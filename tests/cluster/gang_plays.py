@@ -10,7 +10,7 @@ from tests.cluster.gang_cluster import FAKE, POOL
 from tests.cluster.gangs import BY_HAND, bind_by_hand
 
 SIZES = (1, 2, 4, 8, 8, 16)
-_LONGEST_PAUSE_S = 0.1
+_PAUSE_S = 0.05
 _RUNS_S = (0.5, 2.5)
 
 
@@ -23,10 +23,11 @@ class _Due:
 class Arrivals:
     """Gangs that come at random. Each runs once all its pods are bound, as training does, and then goes; one that never
     is keeps what it has. `count`: None: they come until `stop`, never more than `most` at a time; `sizes`: to draw
-    from; `runs_s`: for how long, at least and at most."""
+    from; `runs_s`: for how long, at least and at most; `pause_s`: between two that come, on average."""
 
-    def __init__(self, world, count, seed, prefix="gang", most=1000, sizes=SIZES, runs_s=_RUNS_S, **job):
-        self._world, self._left, self._most = world, count, most
+    def __init__(self, world, count, seed, prefix="gang", most=1000, sizes=SIZES, runs_s=_RUNS_S, pause_s=_PAUSE_S,
+                 **job):
+        self._world, self._left, self._most, self._pause_s = world, count, most, pause_s
         self._sizes, self._runs_s = sizes, runs_s
         self._prefix, self._job, self._draw = prefix, job, random.Random(seed)
         self._next_at = 0.0
@@ -46,7 +47,7 @@ class Arrivals:
         all are gone that ever were to come."""
         now = time.monotonic()
         if self._left != 0 and now >= self._next_at and len(self._running) < self._most:
-            self._next_at = now + self._draw.random() * _LONGEST_PAUSE_S
+            self._next_at = now + 2 * self._draw.random() * self._pause_s
             self._left = None if self._left is None else self._left - 1
             self._begin()
         for name in list(self._running):

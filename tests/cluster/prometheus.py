@@ -5,6 +5,8 @@ Debian's is built without knowing Kubernetes, so it is told the pods.
 
 import http.client
 import json
+import subprocess
+import time
 import urllib.parse
 
 from benchmarks.processes import Failed
@@ -17,6 +19,7 @@ _PATIENCE_S = 30.0
 _ACCOUNT, _SPACE = "reads-metrics", "default"
 _TOKEN_LASTS = "4h"
 _ALERTS = TREE / "charts/crossover/files/alerts.yaml"
+_STEP_S = 5  # between the moments that are looked at of a time that has passed
 
 
 class Prometheus:
@@ -32,6 +35,7 @@ class Prometheus:
         folder.mkdir()
         self.look_at(pods)
         self._write("extenders", extenders, "extender", _EXTENDERS_PORT)
+        self.dishonour([])
         (folder / "token").write_text(reading_token(self._cluster), encoding="ascii")
         config = folder / "prometheus.json"  # which is YAML, too
         config.write_text(json.dumps(self._configuration()), encoding="utf-8")
@@ -43,6 +47,10 @@ class Prometheus:
     def look_at(self, pods):
         """These are the node daemons' pods from now on."""
         self._write("daemons", pods, "deviceplugin", _METRICS_PORT)
+
+    def dishonour(self, pods):
+        """These node daemons' metrics are looked at a second time, as whoever does not honour their labels does."""
+        self._write("dishonoured", pods, "deviceplugin", _METRICS_PORT)
 
     def _write(self, name, pods, container, port):
         targets = [{"targets": [f"{pod['status']['podIP']}:{port}"], "labels": {
@@ -57,6 +65,18 @@ class Prometheus:
         words = {"query": expression, **({"time": f"{at:.3f}"} if at else {})}
         return [(found["metric"], float(found["value"][1])) for found in self._ask("query", words)["result"]]
 
+    def ever(self, expression, since):
+        """Whether it has anything to say now, or had at some moment since then, in seconds since 1970."""
+        now = time.time()
+        begin = now - (now - since) // _STEP_S * _STEP_S
+        words = {"query": expression, "start": f"{begin:.3f}", "end": f"{now:.3f}", "step": str(_STEP_S)}
+        return bool(self._ask("query_range", words)["result"])
+
+    def values_of(self, label, series, since):
+        """What a label of these series has been since then."""
+        words = {"match[]": series, "start": f"{since:.3f}", "end": f"{time.time():.3f}"}
+        return self._ask(f"label/{label}/values", words)
+
     def up(self):
         """How many daemons it gets metrics from."""
         return sum(value for _, value in self.query('up{job="crossover-deviceplugin"}'))
@@ -70,7 +90,7 @@ class Prometheus:
         finally:
             connection.close()
         if said.get("status") != "success":
-            raise Failed(f"Prometheus: {words['query']}: {said.get('error')}")
+            raise Failed(f"Prometheus: {verb} {words}: {said.get('error')}")
         return said["data"]
 
     def _configuration(self):
@@ -78,10 +98,18 @@ class Prometheus:
             "global": {"scrape_interval": f"{self._every_s}s", "evaluation_interval": f"{self._every_s}s"},
             "rule_files": [str(_ALERTS)],
             "scrape_configs": [{
-                "job_name": job, "honor_labels": True,
+                "job_name": job, "honor_labels": targets != "dishonoured",
                 "authorization": {"credentials_file": str(self._folder / "token")},
                 "file_sd_configs": [{"files": [str(self._folder / f"{targets}.json")], "refresh_interval": "1s"}]}
-                for job, targets in (("crossover-deviceplugin", "daemons"), ("crossover-extender", "extenders"))]}
+                for job, targets in (("crossover-deviceplugin", "daemons"), ("crossover-extender", "extenders"),
+                                     ("dishonoured", "dishonoured"))]}
+
+
+def judged(cluster, text):
+    """(exit code, what it says) of Prometheus' own judgement of metrics: by name, unit and help."""
+    done = subprocess.run([cluster.setup.programs.path("promtool"), "check", "metrics"], input=text,
+                          capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout + done.stderr
 
 
 def reading_token(cluster):

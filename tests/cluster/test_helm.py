@@ -12,7 +12,7 @@ from pathlib import Path
 from benchmarks import evaluate, pairs, session
 from benchmarks.commands import Build
 from benchmarks.processes import Failed
-from tests.charts.test_monitoring import dashboards, queries
+from tests.cluster import panels
 from tests.cluster.documented import Documented, names_for
 from tests.cluster.gang_lives import job_of
 from tests.cluster.kubectl_plugin import kubectl
@@ -23,6 +23,7 @@ from tests.cluster.rig import Cluster, gone, phase, true
 from tests.cluster.software_gpus import SoftwareGpus
 from tests.cluster.training import OWN_PRELOAD, TrainingJob, load_image
 from tests.docs.commands import commands
+from tests.process.demo.leftovers import until
 
 _TEAM = "team"
 _SHELL = "crossover.test/shell:1"
@@ -38,6 +39,7 @@ _LONG = (700, 2000, 6000)  # iterations of jobs that are to outlast an upgrade a
 # What uninstalling leaves, by its own words (charts/crossover/README.md).
 _STAYS = {"customresourcedefinition/gpunodes.crossover.dev", "customresourcedefinition/jobprofiles.crossover.dev",
           "secret/crossover-admission", "lease/crossover-scheduler"}
+_DEFINITION, _FIELD = "gpunodes.crossover.dev", "modeLimitedBy"  # of its status, and optional
 _STOPPED = "job/crossover-uninstall"  # stays where an uninstall stopped, until one goes through
 _FILES_STAY = {"/var/lib/crossover", "/run/crossover"}
 _KINDS = ("clusterrole", "clusterrolebinding", "role", "rolebinding", "serviceaccount", "configmap", "secret", "lease",
@@ -187,6 +189,8 @@ class Helm(unittest.TestCase):
 
     def test_5_commands_of_the_documentation(self):
         names = ["first", "second"]
+        prometheus, began = Prometheus(self.cluster), time.time()
+        prometheus.start(self.release.pods("deviceplugin"), self.release.pods("extender"))
         self.addCleanup(self.remove_jobs, names)
         for seed, name in enumerate(names, 1):
             TrainingJob(self.cluster, _TEAM, replace(_SHAPE, iterations=_LONG[-1]).job(name, seed),
@@ -200,8 +204,6 @@ class Helm(unittest.TestCase):
         folder.mkdir()
         pod = self.pods_of(["second"])[0]
         documented = Documented(self.cluster, self.release, folder, names_for(self.release, pod, folder))
-        prometheus = Prometheus(self.cluster)
-        prometheus.start(self.release.pods("deviceplugin"), self.release.pods("extender"))
         said = documented.run_all()
         name = pod["metadata"]["name"]
         for command, words in (("kubectl crossover top", f"{_TEAM}/second"), ("kubectl crossover doctor", "ok"),
@@ -210,9 +212,9 @@ class Helm(unittest.TestCase):
                                ("kubectl crossover timeline --node NODE -- --follow", "first"),
                                ("kubectl describe pod NAME -n NAMESPACE", name)):
             self.assertIn(words, said[command], command)
-        self.release.do("rollback", "1", UPGRADE_WAITS)  # what was changed by upgrades
-        self.assertEqual([title for title, query in queries(dashboards()["control-plane.json"])
-                          if not prometheus.query(query)], [], "panels with nothing to show")
+        self.release.upgrade()  # takes back what others changed: of so many revisions the first may not be kept
+        self.panels_have_something_to_show(prometheus, began)
+        self.labels_that_are_not_honoured_are_found(prometheus)
         self.assertTrue((folder / "bundle").is_dir())
         with self.assertRaises(Failed, msg="the control"):
             documented.run("kubectl crossover explain pod nobody -n NAMESPACE")
@@ -224,6 +226,27 @@ class Helm(unittest.TestCase):
         documented.run(restart)
         documented.run(status)
         self.assertFalse(before & self.uids("deviceplugin"))
+
+    def panels_have_something_to_show(self, prometheus, since):
+        """Each of them did, at some moment since then; they are asked for as Grafana does."""
+        def shown():
+            empty[:] = panels.empty(prometheus, since, namespace=[_TEAM]) - set(panels.MAY_BE_EMPTY)
+            return not empty
+        empty = []
+        self.assertTrue(until(shown, _LEARNT_WITHIN_S), f"panels with nothing to show: {empty}")
+        self.assertLess(set(panels.MAY_BE_EMPTY), panels.panels())
+        self.assertEqual(panels.empty(prometheus, since, "job.json", namespace=["nobody"]),
+                         {panel for panel in panels.panels() if panel[0] == "job.json"}, "the control")
+
+    def labels_that_are_not_honoured_are_found(self, prometheus):
+        """By the alert, as soon as its expression holds."""
+        alert = 'ALERTS{alertname="CrossoverLabelsNotHonoured"}'
+        self.assertEqual(prometheus.query(alert), [], "the control: they are honoured")
+        prometheus.dishonour(self.release.pods("deviceplugin"))
+        nodes = {node.name for node in self.cluster.nodes}
+        self.assertTrue(until(lambda: {labels["node"] for labels, _ in prometheus.query(alert)} == nodes,
+                              _LEARNT_WITHIN_S), prometheus.query(alert))
+        prometheus.dishonour([])
 
     def remove_jobs(self, names):
         self.cluster.kubectl("delete", "jobs", *names, "--namespace", _TEAM, "--wait=false")
@@ -278,10 +301,32 @@ class Helm(unittest.TestCase):
         last = json.loads(self.release.do("history", "--output", "json").stdout)[-1]
         self.assertEqual(last["status"], "uninstalling")
         self.release.do("rollback", str(last["revision"]), UPGRADE_WAITS)
-        self.release.upgrade()
+        self.brings_a_field_back(self.release.upgrade)
         self.assertIn(_STOPPED, self.ours(), "until the next uninstall")
         self.cluster.kubectl("delete", "pod", "holds", "--namespace", _TEAM, "--now")
         self.cluster.wait_for("pod", "holds", gone, _TEAM)
+
+    def brings_a_field_back(self, what):
+        """Into a definition that is of a chart from before that field."""
+        fields = self.fields()
+        self.apply_definition_without(_FIELD)
+        self.assertEqual(fields - self.fields(), {_FIELD}, "the control")
+        what()
+        self.assertEqual(self.fields(), fields)
+
+    def fields(self):
+        """Of the status of GPUNodes, as the API server knows them."""
+        return set(_status_of(self.cluster.get("crd", _DEFINITION)))
+
+    def apply_definition_without(self, field):
+        """In the name of whoever applied the one that is there, as an older chart's Helm would have."""
+        found = json.loads(self.cluster.kubectl("get", "crd", _DEFINITION, "--output", "json", "--show-managed-fields"))
+        owner, = {entry["manager"] for entry in found["metadata"]["managedFields"] if "f:spec" in entry["fieldsV1"]}
+        del _status_of(found)[field]
+        found["metadata"] = {key: found["metadata"][key] for key in ("name", "labels", "annotations")}
+        del found["status"]
+        self.cluster.kubectl("apply", "--server-side", "--force-conflicts", "--field-manager", owner, "--filename", "-",
+                             input=json.dumps(found))
 
     def uninstall_stops(self):
         done = self.release.do("uninstall", check=False)
@@ -304,16 +349,30 @@ class Helm(unittest.TestCase):
             self.cluster.wait_for("gpunode", node.name, lambda n: not n["status"].get("usedSlots"))
         self.assertGreater(self.ours(), _STAYS, "the control")
         self.assertGreater(self.files(), _FILES_STAY, "the control")
+        self.uninstall()
+        self.assertEqual(self.files(), _FILES_STAY)
+        for node in self.cluster.nodes:
+            self.cluster.wait_for("node", node.name, lambda n: n["status"]["allocatable"].get(SLOT, "0") == "0")
+        kept = self.objects()
+        self.assertEqual({kind for kind, _, _ in kept}, {"GPUNode", "JobProfile"})
+        self.brings_a_field_back(self.release.install)
+        self.assertEqual(kept - self.objects(), set(), "those from before")
+        self.uninstall()
+        self.remove_as_documented("kubectl delete crd ", "kubectl --namespace crossover-system delete secret/")
+        self.assertEqual(self.ours(), set(), "the commands that are said to remove it do")
+
+    def uninstall(self):
         self.release.do("uninstall", "--wait")
         for component in ("extender", "deviceplugin", "mps"):  # Helm waits for what it made, not for their pods
             for pod in self.release.pods(component):
                 self.cluster.wait_for("pod", pod["metadata"]["name"], gone, NAMESPACE)
         self.assertEqual(self.ours(), _STAYS)
-        self.assertEqual(self.files(), _FILES_STAY)
-        for node in self.cluster.nodes:
-            self.cluster.wait_for("node", node.name, lambda n: n["status"]["allocatable"].get(SLOT, "0") == "0")
-        self.remove_as_documented("kubectl delete crd ", "kubectl --namespace crossover-system delete secret/")
-        self.assertEqual(self.ours(), set(), "the commands that are said to remove it do")
+
+    def objects(self):
+        """Of the kinds that are defined."""
+        return {(item["kind"], item["metadata"]["name"], item["metadata"]["uid"])
+                for kind, namespace in (("gpunodes", None), ("jobprofiles", _TEAM))
+                for item in self.cluster.get(kind, namespace=namespace)}
 
     def files(self):
         """Of ours on nodes: whatever is named so where programs keep such things."""
@@ -327,6 +386,11 @@ class Helm(unittest.TestCase):
             names = self.cluster.kubectl("get", kind, "--all-namespaces", "--output", "name").split()
             found |= {f"{kind}/{name.split('/', 1)[1]}" for name in names if "crossover" in name}
         return found
+
+
+def _status_of(definition):
+    """Its fields' schemas."""
+    return definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["status"]["properties"]
 
 
 if __name__ == "__main__":

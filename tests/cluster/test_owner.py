@@ -63,6 +63,9 @@ class Owner(NodeCase):
             env=self.gpus.environment(0), log=self.cluster.setup.logs / "gpu-user.log")
         self.wait_for_slots(2)
         self.wait_for_metric(f'crossover_gpu_used_by_others{{gpu_uuid="{uuid}"}} 1')
+        self.wait_for_words(f"uses gpu {uuid} and has no slot of it")
+        told = f"SlotsWithheld: gpu {uuid}: used by a process of no pod"
+        self.await_true(lambda: any(told in line for line in self.cluster.events("default", self.node.name)), told)
         self.wait_for_doctor("used_by_others", "fail")
         self.cluster.processes.stop(["gpu-user"])
         self.wait_for_slots(4)

@@ -12,6 +12,7 @@ from benchmarks import pairs
 from benchmarks.commands import Build
 from tests.cluster import inside
 from tests.cluster.pods import restricted, with_slots
+from tests.cluster.prometheus import judged, reading_token
 from tests.cluster.release import NAMESPACE, Release
 from tests.cluster.rig import Cluster, phase
 from tests.cluster.software_gpus import SoftwareGpus
@@ -93,6 +94,22 @@ class Ports(unittest.TestCase):
                 status, said = self.ask(address, "/metrics", token=token)
                 self.assertIn(status, _NOT_FOR_THEM, f"{component}: {said[:200]}")
                 self.assertNotIn("crossover_", said)
+
+    def test_metrics_of_the_extender_are_as_prometheus_wants_them(self):
+        """Those of both replicas: the one that leads has more, and once a pod has asked for a place all that it has."""
+        pod = with_slots("placed", _SHELL, _SLEEP)
+        pod["metadata"]["annotations"] = {"crossover.dev/share": "true", "crossover.dev/gang": "placed",
+                                          "crossover.dev/gang-size": "1"}
+        self.running(pod)
+        token, verbs = reading_token(self.cluster), 0
+        for address in self.addresses("extender", _METRICS):
+            status, text = self.ask(address, "/metrics", token=token)
+            self.assertEqual(status, 200, text)
+            self.assertEqual(judged(self.cluster, text), (0, ""))
+            bad = text.replace("crossover_extender_admissions_total", "crossover_extender_admissions")
+            self.assertNotEqual(judged(self.cluster, bad)[0], 0, "the control: a counter without its ending")
+            verbs += text.count("crossover_extender_answer_seconds_count{")
+        self.assertGreater(verbs, 0, "of the verbs that the scheduler asked for")
 
     def test_the_scheduler_tells_nothing_but_its_health(self):
         paths = ("/metrics", "/metrics/resources", "/configz", "/debug/pprof/", "/debug/flags/v", "/flagz", "/statusz")

@@ -71,7 +71,8 @@ class Switches(NodeCase):
         self.wait_for_metric("crossover_events_lost_total 0")
 
     def told(self, namespace, about, what):
-        return [line for line in self.cluster.events(namespace, about) if "MistypedSwitch" in line and what in line]
+        return [line for line in self.cluster.events(namespace, about) if "MistypedSwitch" in line and what in line
+                and line.endswith("; it counts as not set")]
 
     def test_a_node_in_maintenance_takes_no_pods_and_no_turns(self):
         self.run_with_slot("stays", "one", self.gpus.uuids(0)[0])

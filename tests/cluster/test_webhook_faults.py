@@ -6,6 +6,7 @@ import base64
 import contextlib
 import json
 import os
+import re
 import subprocess
 import sys
 import unittest
@@ -14,6 +15,7 @@ from pathlib import Path
 from benchmarks.processes import Failed
 from tests.cluster.pods import SLOT
 from tests.cluster.rig import gone
+from tests.cluster.rig.versions import TREE
 from tests.cluster.webhook_case import NAMESPACE, PATIENCE_S, PORT, SYSTEM, Load, WebhookCase, pod_that_says
 from tests.cluster.webhook_flood import Connection, Flood, request, review
 from tests.process.demo.leftovers import until
@@ -21,6 +23,7 @@ from tests.process.demo.leftovers import until
 _DAY_S = 86400
 _SAYS = {"share": "true"}
 _STAND_IN = Path(__file__).with_name("stand_in.py")
+_ALERTS = TREE / "charts/crossover/files/alerts.yaml"
 _IDLE = 100  # connections of somebody who says nothing
 _ONCE_S = 3
 
@@ -53,7 +56,19 @@ class WebhookFaults(WebhookCase):
         self.cluster.processes.stop(["admission", "stand-in"])
         self.start_webhook()
 
+    def not_reached(self):
+        """How many pods API servers have refused since the webhook did not answer, by what the alert looks for."""
+        selector = re.search(r"(apiserver_\w+)\{([^}]*)\}", _ALERTS.read_text(encoding="utf-8"))
+        labels = [label.strip() for label in selector[2].split(",")]
+        self.assertEqual(len(labels), 2)
+        lines = self.cluster.kubectl("get", "--raw", "/metrics").splitlines()
+        return sum(float(line.split()[-1]) for line in lines if line.startswith(f"{selector[1]}{{")
+                   and all(label in line for label in labels))
+
     def test_it_is_down(self):
+        before = self.not_reached()
+        self.create(pod_that_says("reached", _SAYS))
+        self.assertEqual(self.not_reached(), before, "the control")
         self.stop_webhook()
         self.addCleanup(self.start_anew)
         self.is_told('failed calling webhook "pods.crossover.dev"')
@@ -62,6 +77,7 @@ class WebhookFaults(WebhookCase):
         slots["spec"]["containers"][0]["resources"] = {"limits": {SLOT: "1"}}
         with self.assertRaisesRegex(Failed, "failed calling webhook"):
             self.create(slots)
+        self.assertGreater(self.not_reached(), before, "alert CrossoverWebhookNotReached")
 
     def test_its_certificate_has_expired(self):
         self.stop_webhook()

@@ -5,12 +5,16 @@ from dataclasses import dataclass
 
 from tests.docs.pages import pages, prose, read
 
-_BEGINS = re.compile(r"(?:[A-Z_]+=\S+ )*(?:[\w./$-]*/)?"
-                     r"(?:kubectl|helm|make|crossover(?:-\w+)?|cmake|tar|python3|run)(?: |$)")
-_BLOCK = re.compile(r"^ {4,}(\S.*)$")
+_SETS = r"(?:[A-Z_]+=\S+ )"  # a variable of the environment
+_VERBOSE = r"(?:kubectl|helm|crossover|docker|podman|skopeo|crictl|nvidia-ctk)"  # what they do is their first word
+_OTHERS = r"(?:make|crossover-\w+|cmake|ctest|tar|python3|ln|umount|(?:tools|examples)/\S+\.(?:sh|py))"
+# Whatever follows variables is a program.
+_BEGINS = re.compile(rf"{_SETS}*(?:[\w./$-]*/)?(?:{_VERBOSE}|{_OTHERS}|run)(?: |$)|{_SETS}+\S")
+_BLOCK, _FENCED = re.compile(r"^ {4,}(\S.*)$"), re.compile(r"^(\s*\S.*)$")
+_FENCE, _SHELLS = "```", ("", "sh", "bash", "console")  # a fence names a language, or none
 _REMARK = re.compile(r"(?:^|\s{2,})# .*$")
-_INLINE = re.compile(r"`((?:kubectl|helm) [^`\n]+)`")
-_FEWEST_WORDS = 3  # in a line; fewer are the name of a verb
+# Within a line; a verb alone is its name.
+_INLINE = re.compile(rf"`({_SETS}*(?:{_VERBOSE}\s+[^`\s]+|{_OTHERS})\s+[^`]+)`")
 
 # A cluster's, run by tests/cluster/documented.py beneath two jobs that share.
 _LIVE = re.compile(r"kubectl (?:(?:crossover|get|describe|events|exec|rollout status|annotate) |logs (?!.*--previous)|"
@@ -43,6 +47,17 @@ _ELSEWHERE = (
     (r"cmake --preset gpu |build/gpu/bin/", "tools/bare/build_and_run.sh", "cmake --build --preset gpu"),
     (r"(?:ONLY=\S+ )?benchmarks/gpu/run\b", "tests/process/benchmarks/test_gpu_suite.py", "benchmarks/gpu/run"),
     (r"python3 -m tests\.cluster\.rig", "tests/cluster/test_tear_down.py", '"tests.cluster.rig"'),
+    (r"LD_PRELOAD=\S+ CROSSOVER_SOCKET=", "tools/bare/two_jobs.sh", "LD_PRELOAD=$build/lib/libcrossover.so"),
+    (r"tools/build\.sh release ", "tools/release.sh", "tools/build.sh release all crossover_portable"),
+    (r"tools/stage_images\.sh ", "tools/build_images.sh", "tools/stage_images.sh"),
+    (r"tools/fuzz\.sh ", "Makefile", "@tools/fuzz.sh"),
+    (r"tools/install\.sh --cluster", "tools/ci.sh", "tools/install.sh --cluster"),
+    (r"python3 tools/readme_figures\.py", "tests/docs/test_figures.py", "readme_figures.rewritten("),
+    (r"python3 -m tools\.render_manifests", "tests/charts/chart.py", "render_manifests.template("),
+    (r"cmake --preset dev && cmake --build build/dev ", "tools/build.sh", 'cmake --build --preset "$preset"'),
+    (r"SIMGPU_CONFIG=\S+ examples/trainer/launch\.py ", "tests/process/examples/test_trainer.py", '"launch.py"'),
+    (r"LD_LIBRARY_PATH=\S+ SIMGPU_MACHINE=\S+ build/dev/bin/vector_add", "tests/process/examples/CMakeLists.txt",
+     "examples.vector_add COMMAND"),
 )
 # Run by no test, and why.
 _BY_HAND = (
@@ -53,6 +68,14 @@ _BY_HAND = (
     (r"kubectl --namespace crossover-system delete secret crossover-admission-cert-manager", "no cert-manager is here"),
     (r"kubectl (?:drain|uncordon) ", "Kubernetes' own, and nodes of the tests are not emptied"),
     (r"kubectl delete (?:mutatingwebhookconfiguration|--kustomize) ", "for what is left behind by others"),
+    (r"docker build ", "no docker is here; tools/build_images.sh builds of the same files, by buildah"),
+    (r"skopeo copy ", "no registry is here"),
+    (r"nvidia-ctk ", "NVIDIA's own, where a GPU is"),
+    (r"umount ", "on nodes that are to have nothing of ours any more; those of the tests go as a whole"),
+    (r"ctest ", "a test looks whether there are tests of that label"),
+    (r"cmake --list-presets", "CMake's own"),
+    (r"KUBE_VERSION=VERSION tools/install/cluster\.sh --pin", "for a version that nothing here is of"),
+    (r"(?:[A-Z_]+=\S+ )+\./(?:program|train)$", "the reader's own, on the software GPU; its tests start theirs so"),
 )
 
 
@@ -79,12 +102,21 @@ class Command:
         return next((why for pattern, why in _BY_HAND if re.match(pattern, self.text)), "")
 
 
+def typed(text):
+    """What stands on each line that is shown as it is typed, without remarks; "" for other lines."""
+    fence = None  # the language within one
+    for line in text.splitlines():
+        if line.startswith(_FENCE):
+            fence = None if fence is not None else line.removeprefix(_FENCE).strip()
+            continue
+        block = _BLOCK.match(line) if fence is None else _FENCED.match(line) if fence in _SHELLS else None
+        yield _REMARK.sub("", block.group(1)).strip() if block else ""
+
+
 def commands_in(page, text):
     """In their order; lines that a backslash joins are one. Then those within a line."""
     found, begun = [], ""
-    for line in text.splitlines():
-        block = _BLOCK.match(line)
-        words = _REMARK.sub("", block.group(1)).strip() if block else ""
+    for words in typed(text):
         if not (begun or _BEGINS.match(words)):
             continue
         begun = f"{begun} {words}".strip()
@@ -93,8 +125,7 @@ def commands_in(page, text):
             continue
         found.append(Command(page, begun))
         begun = ""
-    return found + [Command(page, words, True) for words in _INLINE.findall(prose(text))
-                    if len(words.split()) >= _FEWEST_WORDS]
+    return found + [Command(page, " ".join(words.split()), True) for words in _INLINE.findall(prose(text))]
 
 
 def commands():

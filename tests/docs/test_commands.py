@@ -4,7 +4,7 @@ import re
 import unittest
 
 from tests.docs.commands import Command, commands, commands_in
-from tests.docs.pages import TREE, read
+from tests.docs.pages import TREE, files, read
 
 _PAGE = """A page.
 
@@ -15,7 +15,18 @@ _PAGE = """A page.
 
       kubectl get gpunode NODE -o jsonpath='{.status.gpus[*].withheld}'    # why not
 
-Or `kubectl get crd x`, as `helm upgrade` does.
+Or `kubectl get crd x`, as `helm upgrade` does; `skopeo copy a
+b` or `podman load`.
+
+```
+ A alone  [ run ]      a picture
+LIBRARY=x ./program    # one
+```
+
+```yaml
+make: nothing
+make nothing
+```
 """
 
 
@@ -25,9 +36,14 @@ def missing(command):
     target = re.search(r"\bmake ([a-z-]+)", command.text)
     if target and f"\n{target.group(1)}:" not in makefile:
         return f"{command.text}: no such target"
-    for file in re.findall(r"(?<!\S)(?:charts|deviceplugin|benchmarks|manifests)/[\w./-]+", command.text):
+    for file in re.findall(r"(?<!\S)(?:charts|deviceplugin|benchmarks|manifests|tools|examples|docker)/[\w./-]+",
+                           command.text):
         if not (TREE / file).exists():
             return f"{command.text}: no {file}"
+    label = re.search(r"\bctest .*-L (\w+)", command.text)
+    if label and not any(re.search(rf"LABELS \"?{label.group(1)}\b", read(file)) for file in files()
+                         if file.endswith("CMakeLists.txt")):
+        return f"{command.text}: no test has that label"
     figures = re.search(r"make bench ONLY=(\S+)", command.text)
     absent = [figure for figure in (figures.group(1).split(",") if figures else ())
               if not (TREE / f"benchmarks/figures/{figure}.py").exists()]
@@ -38,7 +54,8 @@ class Commands(unittest.TestCase):
     def test_blocks_are_read(self):
         self.assertEqual([command.text for command in commands_in("page", _PAGE)],
                          ["make bench ONLY=eta", "helm install crossover charts/crossover --set mps.enabled=true",
-                          "kubectl get gpunode NODE -o jsonpath='{.status.gpus[*].withheld}'", "kubectl get crd x"])
+                          "kubectl get gpunode NODE -o jsonpath='{.status.gpus[*].withheld}'", "LIBRARY=x ./program",
+                          "kubectl get crd x", "skopeo copy a b"])
 
     def test_each_is_run_by_somebody_or_it_is_known_why_not(self):
         found = commands()
@@ -56,7 +73,8 @@ class Commands(unittest.TestCase):
         stray = Command("page", "helm frobnicate crossover")
         self.assertEqual((stray.runner, stray.by_hand), (None, ""))
         for text, found in (("make nothing", "no such target"), ("helm install x charts/other", "no charts/other"),
-                            ("make bench ONLY=eta,none", "no figure none")):
+                            ("make bench ONLY=eta,none", "no figure none"), ("tools/other.sh dev", "no tools/other.sh"),
+                            ("ctest -L other", "no test has that label")):
             self.assertIn(found, missing(Command("page", text)))
 
 

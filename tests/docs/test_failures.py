@@ -1,6 +1,7 @@
 """docs/failures.md is of the faults, metrics, events, alerts, words and tests that there are; and leaves none of the
 faults, events and alerts out."""
 
+import ast
 import functools
 import re
 import unittest
@@ -9,11 +10,17 @@ import yaml
 
 from benchmarks import faults
 from tests.charts.chart import metrics
+from tests.docs import registered
 from tests.docs.pages import TREE, files, read, section, sources, tables
 
 PAGE = "docs/failures.md"
 _ALERTS = "charts/crossover/files/alerts.yaml"
 _EVENT = re.compile(r'(?:\.reason = |About\([^;"]*, )"([A-Z][A-Za-z]+)"')
+_REASON = re.compile(r"(?:[A-Z][a-z]+)+")
+_PIECE = 3  # words in a row by which what a test reads is known again
+# Of events whose words no test reads: how its row is known to be true all the same.
+_UNREAD = {"not all of its pods were bound within ": "of gangs past their deadline what is left of them counts",
+           "others of its gang run; ": "the place of the pod that went is free, so that none waits for one"}
 
 
 @functools.lru_cache(maxsize=None)
@@ -52,7 +59,45 @@ def wrong_test(word):
         known = f"benchmarks/figures/{figure}.py" in files()
     else:
         known = word in files() and word.startswith("tests/")
+        if known and not registered.runner(word):
+            return f"nothing runs {word}"
     return "" if known else f"no test {word}"
+
+
+def file_of(test):
+    """Of a test or a figure, as a page names it."""
+    return f"benchmarks/figures/{test.partition('=')[2]}.py" if test.startswith("make ") else test
+
+
+@functools.lru_cache(maxsize=None)
+def read_by(file):
+    """What stands in a test and in the modules that it plays; literals that stand beside each other are one."""
+    text = read(file)
+    if file.endswith(".py"):
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.ImportFrom):
+                names = [node.module, *(f"{node.module}.{name.name}" for name in node.names)]
+                text += "".join(read(module) for name in names if (module := f"{name.replace('.', '/')}.py") in files())
+    return re.sub(r'"\s*\n\s*[fr]*"', "", text)
+
+
+def pieces(words):
+    found = words.split()
+    return [" ".join(found[i:i + _PIECE]) for i in range(max(1, len(found) - _PIECE + 1))]
+
+
+def unread(text):
+    """Words of events of which none of the tests that their row names reads a piece."""
+    wrong = []
+    for head, rows in tables(text):
+        for row in rows if {"log or event", "test"} <= set(head) else ():
+            told, tests = (row[head.index(name)] for name in ("log or event", "test"))
+            quoted, named = fragments([told]), [name for name in codes([tests]) if not wrong_test(name)]
+            said = "\n".join(read_by(file_of(name)) for name in named)
+            if (named and quoted and any(map(_REASON.fullmatch, codes([told]))) and quoted[0] not in _UNREAD
+                    and not any(piece in said for words in quoted for piece in pieces(words))):
+                wrong.append(f"{', '.join(named)}: reads nothing of '{quoted[0]}'")
+    return wrong
 
 
 def faults_in_words(text):
@@ -65,7 +110,7 @@ def faults_in_words(text):
     told = column("log or event", text)
     known = known_metrics()
     wrong += [f"no metric {name}" for name in re.findall(r"\bcrossover_[a-z0-9_]+", text) if name not in known]
-    reasons = [word for word in codes(told) if re.fullmatch(r"(?:[A-Z][a-z]+)+", word)]
+    reasons = [word for word in codes(told) if _REASON.fullmatch(word)]
     wrong += [f"no event {name}" for name in reasons if name not in events()]
     wrong += [f"event {name} is left out" for name in events() if name not in reasons]
     raised = re.findall(r"\bCrossover[A-Z]\w+", text)
@@ -81,6 +126,8 @@ class Failures(unittest.TestCase):
     def test_it_is_of_what_there_is(self):
         text = read(PAGE)
         self.assertEqual(faults_in_words(text), [])
+        self.assertEqual(unread(text), [])
+        self.assertLessEqual(set(_UNREAD), set(fragments(column("log or event", text))))
         self.assertGreater(len(fragments(column("log or event", text))), 50)
         self.assertGreater(len(codes(column("test", text))), 40)
         self.assertGreaterEqual(len(events()), 8)
@@ -101,6 +148,17 @@ class Failures(unittest.TestCase):
                 ("`make bench ONLY=guard`", "`make bench ONLY=guards`", ["no test make bench ONLY=guards"])):
             self.assertEqual(text.count(right), 1, right)
             self.assertEqual(faults_in_words(text.replace(right, wrong)), found)
+
+    def test_words_of_an_event_that_its_test_does_not_read_are_found(self):
+        """The control: other words in a row, or another test beside them."""
+        text = read(PAGE)
+        for right, wrong, found in (
+                ('"the kubelet chose otherwise"', '"the kubelet was wrong"',
+                 ["tests/cluster/test_node.py: reads nothing of 'the kubelet was wrong'"]),
+                ('chose otherwise" | `tests/cluster/test_node.py`', 'chose otherwise" | `tests/cluster/test_mps.py`',
+                 ["tests/cluster/test_mps.py: reads nothing of 'the kubelet chose otherwise'"])):
+            self.assertEqual(text.count(right), 1, right)
+            self.assertEqual(set(unread(text.replace(right, wrong))) - set(unread(text)), set(found))
 
     def test_whoever_says_it_is_of_the_sources(self):
         self.assertIn("its process is ending", sources())

@@ -19,6 +19,9 @@ TEST(CapTest, DeclaredElseMeasuredWithAMarginElseNone) {
   EXPECT_EQ(CapOf(gang, {}), 16u << 20) << "the least that can be enforced";
   gang.profile.peak_memory = 0;
   EXPECT_EQ(CapOf(gang, {}), 0u) << "nobody has seen it";
+  gang.profile.source = Source::kUnknown;
+  gang.profile.peak_memory = 10 * kGib;
+  EXPECT_EQ(CapOf(gang, {}), 0u);
   gang.profile.source = Source::kHinted;
   gang.profile.peak_memory = 10 * kGib;
   EXPECT_EQ(CapOf(gang, {}), 11 * kGib) << "a user said it, and it is enforced";

@@ -81,6 +81,7 @@ double Promised(const Gang& gang, bool spans) {
 
 Bytes Limit(const Gang& gang, const Settings& settings) {
   if (gang.memory_cap > 0) return gang.memory_cap;
+  if (gang.profile.source == Source::kUnknown) return 0;
   return static_cast<Bytes>(static_cast<double>(gang.profile.peak_memory) * (1 + settings.memory_margin));
 }
 

@@ -1,0 +1,47 @@
+"""What Grafana asks a Prometheus for the panels of the dashboards, with values chosen for their variables."""
+
+import re
+
+from tests.charts.test_monitoring import dashboards
+
+_OFFERED = re.compile(r"label_values\((?P<series>.*), (?P<label>\w+)\)")
+_GRAFANAS = {"__rate_interval": "5m", "__range": "1h"}
+# Of two jobs that take turns, nothing being wrong, these may have nothing to show, and why.
+MAY_BE_EMPTY = {
+    ("fleet.json", "GPU hours gained"): "it looks once a minute: tests/cluster/test_prometheus.py waits for it",
+    ("gpu.json", "Errors of the GPU"): "there are none",
+    ("job.json", "Takes no turns"): "both do",
+    ("job.json", "Cap that cannot be kept"): "neither has one"}
+
+
+def panels():
+    return {(name, panel["title"]) for name, dashboard in dashboards().items() for panel in dashboard["panels"]}
+
+
+def empty(prometheus, since, only=None, **chosen):
+    """Panels of which a query had nothing to show at any moment since then. `chosen`: {variable: values}, of others all
+    that are offered. `only`: of this dashboard."""
+    found = set()
+    for name, dashboard in dashboards().items():
+        if only in (None, name):
+            values = _values(prometheus, dashboard, since, chosen)
+            found |= {(name, panel["title"]) for panel in dashboard["panels"] for target in panel.get("targets", ())
+                      if not prometheus.ever(filled(target["expr"], values), since)}
+    return found
+
+
+def filled(query, values):
+    """KeyError for a variable that is none."""
+    return re.sub(r"\$(\w+)", lambda found: _GRAFANAS.get(found[1]) or f"({'|'.join(values[found[1]])})", query)
+
+
+def _values(prometheus, dashboard, since, chosen):
+    """One variable after the other, as the later ones name the earlier."""
+    values = {}
+    for variable in dashboard["templating"]["list"]:
+        if variable["type"] == "query":
+            offered = _OFFERED.fullmatch(variable["query"]["query"])
+            series = filled(offered["series"], values)
+            values[variable["name"]] = chosen.get(variable["name"]) or prometheus.values_of(
+                offered["label"], series, since)
+    return values
