@@ -24,6 +24,13 @@ Pods Count(const Desk& desk, const GangRecord& gang) {
   return pods;
 }
 
+int Reserved(const Desk& desk, const GangRecord& gang) {
+  if (!gang.plan || gang.plan->failing) return 0;
+  return static_cast<int>(std::ranges::count_if(gang.plan->slots, [&](const Slot& slot) {
+    return gang.members.contains(slot.uid) && ViewOf(desk, gang, slot.uid).waiting();
+  }));
+}
+
 Wait WaitOf(const Desk& desk, const GangRecord& gang, const Pods& pods) {
   if (!gang.membership.fault.empty()) return Wait::kCorrection;
   if (gang.membership.size == 0) return Wait::kSize;
@@ -54,11 +61,7 @@ Tally TallyOf(const Desk& desk) {
   for (const auto& [id, gang] : desk.gangs) {
     const Pods pods = Count(desk, gang);
     if (pods.there == 0) continue;
-    if (gang.plan && !gang.plan->failing) {
-      tally.reservations += static_cast<int>(std::ranges::count_if(gang.plan->slots, [&](const Slot& slot) {
-        return gang.members.contains(slot.uid) && ViewOf(desk, gang, slot.uid).waiting();
-      }));
-    }
+    tally.reservations += Reserved(desk, gang);
     if (pods.bound > 0) {
       ++tally.running;
     } else if (gang.plan) {
