@@ -26,15 +26,6 @@ double ReadSeconds(clockid_t clock) {
   return static_cast<double>(used.tv_sec) + static_cast<double>(used.tv_nsec) * 1e-9;
 }
 
-// Null where there is no driver: nobody's memory is known then.
-std::unique_ptr<MemoryWatch> WatchMemory(Books* books) {
-  std::string why;
-  auto nvml = NvmlLibrary::Load(NvmlLibrary::kName, &why);
-  if (nvml != nullptr) return std::make_unique<MemoryWatch>(std::move(nvml), books);
-  logging::Info("peak memory of jobs and use of GPUs stay unknown: " + why);
-  return nullptr;
-}
-
 // What outlives the daemon: where profiles are kept.
 struct Profiles {
   std::unique_ptr<ProfileStore> store;  // null: nowhere
@@ -73,7 +64,7 @@ int Serve(const Config& config, const Extras& extras) {
   if (!daemon.Start(std::move(sinks), &error)) return Fail(error);
   const std::unique_ptr<Companion> companion =
       extras.on_started ? extras.on_started(&daemon, &books) : nullptr;
-  const std::unique_ptr<MemoryWatch> memory = WatchMemory(&books);
+  const MemoryWatch memory(NvmlLibrary::kName, &books);
   if (profiles.store) {
     metrics->set_profile_failures([store = profiles.store.get()] { return store->write_failures(); });
     logging::Info("profiles of " + std::to_string(profiles.store->All().size()) + " jobs in " +
@@ -85,13 +76,11 @@ int Serve(const Config& config, const Extras& extras) {
   std::unique_ptr<MetricsServer> server;
   if (!config.metrics_listen.empty()) {
     const auto jobs = std::make_shared<JobMetrics>([&books] { return books.Gpus(); });
-    MetricsServer::Sources sources{.metrics = {metrics, jobs},
+    const auto gpus = std::make_shared<GpuMetrics>([&memory] { return memory.usages(); });
+    MetricsServer::Sources sources{.metrics = {metrics, jobs, gpus},
                                    .alive = [&daemon] { return daemon.alive(); },
                                    .missing = {},
                                    .access = {}};
-    if (memory != nullptr)
-      sources.metrics.push_back(
-          std::make_shared<GpuMetrics>([watch = memory.get()] { return watch->usages(); }));
     if (companion != nullptr) {
       sources.metrics.push_back(companion->metrics());
       sources.missing = [other = companion.get()] { return other->Missing(); };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace crossover::turn {
 namespace {
@@ -31,6 +32,7 @@ void Rhythm::SetTurns(std::uint32_t turns) {
 
 Rhythm::Change Rhythm::Watch(const ClientWords& words, Time now) {
   const ClientWords before = last_;
+  const bool anew = std::exchange(anew_, false);
   last_ = words;
   Change change;
 
@@ -46,13 +48,13 @@ Rhythm::Change Rhythm::Watch(const ClientWords& words, Time now) {
     if (!change.yielded) EndTurn(words.rel, now);
   }
   // At a yield point `ready` may have been seen to change before `rel`.
-  const bool asked = words.ready != words.rel && (words.ready != before.ready || change.released);
+  const bool asked = words.ready != words.rel && (words.ready != before.ready || change.released || anew);
   if (asked && arrived_ == kNever && held_ == kNever) {
     change.arrived = true;
     arrived_ = now;
     if (released_ != kNever && !words.yielded()) NoteGap(words.rel, now - released_);
   }
-  if (words.holding() && held_ == kNever && words.hold != before.hold) {
+  if (words.holding() && held_ == kNever && (words.hold != before.hold || anew)) {
     change.held = true;
     change.waited = arrived_ == kNever ? 0 : now - arrived_;
     held_ = now;

@@ -38,11 +38,11 @@ class Rhythm {
   // The present turn tells nothing of its usual length.
   void Disregard() { odd_ = true; }
   // It will not be watched for a while: neither the turn under way when it is again, nor the gap since it
-  // was, tells anything.
+  // was, tells anything. Where it then waits or holds, it is taken to have come or to be let in at that time.
   void Pause() {
     arrived_ = held_ = released_ = kNever;
     served_ = 0;
-    odd_ = true;
+    odd_ = anew_ = true;
   }
 
   // The next turn after the last one given back was the client's own, or not, with nobody waiting for it:
@@ -107,6 +107,7 @@ class Rhythm {
   Time released_ = kNever;  // when its last turn was seen to end
   Time served_ = 0;
   bool odd_ = false;
+  bool anew_ = false;  // the next collect is the first after a pause: what stands is as new as what changes
   std::uint32_t turns_ = 1;
   std::array<Learned, kMaxTurns> learned_;
 };

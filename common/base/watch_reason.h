@@ -21,8 +21,9 @@ enum class WatchReason : std::uint32_t {
   kAlike = 11,
   kUnaskable = 12,
   kContextLost = 13,
+  kSeveralThreads = 14,
 };
-inline constexpr std::uint32_t kWatchReasons = 14;
+inline constexpr std::uint32_t kWatchReasons = 15;
 
 // In words; `reason` may be anything.
 constexpr const char* Text(WatchReason reason) {
@@ -41,6 +42,7 @@ constexpr const char* Text(WatchReason reason) {
       "NCCL is linked into the program, and its kernels are all alike",
       "no collectives are seen, and it computes on streams that only its own threads can ask",
       "its GPU context is lost: an earlier operation of it failed on the GPU",
+      "its turns begin on the default stream of one thread and end in another thread",
   };
   const auto index = static_cast<std::uint32_t>(reason);
   return index < kWatchReasons ? kTexts[index] : "invalid";

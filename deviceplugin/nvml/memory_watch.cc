@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "common/logging/log.h"
+
 namespace crossover::deviceplugin {
 namespace {
 
@@ -24,12 +26,21 @@ void LookAtMemory(const NvmlLibrary& nvml, Books* books) {
   }
 }
 
-MemoryWatch::MemoryWatch(std::unique_ptr<NvmlLibrary> nvml, Books* books)
-    : nvml_(std::move(nvml)), rounds_("xo-memory", kPeriod, [this, books] { Look(books); }) {}
+MemoryWatch::MemoryWatch(std::string library, Books* books)
+    : library_(std::move(library)), rounds_("xo-memory", kPeriod, [this, books] { Look(books); }) {}
 
 void MemoryWatch::Look(Books* books) {
-  LookAtMemory(*nvml_, books);
-  auto usages = nvml_->Usages();
+  std::string why;
+  if (nvml_ == nullptr) nvml_ = NvmlLibrary::Load(library_, &why);
+  if (nvml_ == nullptr && !std::exchange(complained_, true))
+    logging::Info("peak memory of jobs and use of GPUs are unknown: " + why);
+  std::map<std::string, NvmlLibrary::Usage> usages;
+  if (nvml_ != nullptr) {
+    complained_ = false;
+    LookAtMemory(*nvml_, books);
+    usages = nvml_->Usages();
+    if (usages.empty()) nvml_.reset();  // a driver that was loaded anew wants to be asked anew
+  }
   const std::lock_guard lock(mutex_);
   usages_ = std::move(usages);
 }

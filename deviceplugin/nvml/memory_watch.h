@@ -18,8 +18,8 @@ void LookAtMemory(const NvmlLibrary& nvml, Books* books);
 
 class MemoryWatch {
  public:
-  // `books` outlives it.
-  MemoryWatch(std::unique_ptr<NvmlLibrary> nvml, Books* books);
+  // `library`: the driver's, which may come later, or be loaded anew. `books` outlives it.
+  MemoryWatch(std::string library, Books* books);
 
   // By UUID, as of the last look; on any thread.
   std::map<std::string, NvmlLibrary::Usage> usages() const;
@@ -27,7 +27,9 @@ class MemoryWatch {
  private:
   void Look(Books* books);
 
-  std::unique_ptr<NvmlLibrary> nvml_;
+  const std::string library_;
+  std::unique_ptr<NvmlLibrary> nvml_;  // null: no driver yet
+  bool complained_ = false;
   mutable std::mutex mutex_;
   std::map<std::string, NvmlLibrary::Usage> usages_;
   threads::Rounds rounds_;  // last: it uses the others

@@ -14,16 +14,32 @@ std::string Printable(std::string name) {
   return name;
 }
 
+std::vector<pid_t> PidsOf(const NvmlLibrary::ProcessMemory& processes) {
+  std::vector<pid_t> pids;
+  for (const auto& [pid, bytes] : processes) pids.push_back(pid);
+  return pids;
+}
+
+std::vector<pid_t> PidsOn(const std::string& gpu_uuid, const std::vector<Occupant>& occupants) {
+  std::vector<pid_t> pids;
+  for (const Occupant& occupant : occupants) {
+    if (occupant.gpu_uuid == gpu_uuid) pids.push_back(occupant.pid);
+  }
+  return pids;
+}
+
 }  // namespace
 
 std::optional<std::vector<Occupant>> LookForOccupants(const NvmlLibrary& nvml,
                                                       const std::vector<std::string>& gpu_uuids,
-                                                      const std::string& cgroup_root) {
+                                                      const std::string& cgroup_root,
+                                                      const std::vector<Occupant>& before) {
   std::vector<Occupant> occupants;
+  bool answered = gpu_uuids.empty();
   for (const std::string& uuid : gpu_uuids) {
     const auto processes = nvml.Processes(uuid);
-    if (!processes) return std::nullopt;
-    for (const auto& [pid, bytes] : *processes) {
+    answered = answered || processes;
+    for (const pid_t pid : processes ? PidsOf(*processes) : PidsOn(uuid, before)) {
       const auto groups = files::ReadOfProcess(pid, "cgroup");
       const auto name = files::ReadOfProcess(pid, "comm");
       if (!groups || !name) continue;
@@ -33,6 +49,7 @@ std::optional<std::vector<Occupant>> LookForOccupants(const NvmlLibrary& nvml,
                            .pod_uid = PodUidOf(*groups, cgroup_root)});
     }
   }
+  if (!answered) return std::nullopt;
   return occupants;
 }
 

@@ -20,11 +20,13 @@ struct Occupant {
   bool has_library = false;            // ours is in it; told of those alone that take no part
 };
 
-// All of these GPUs; nothing where the driver does not answer for one. Without processes that end meanwhile,
-// or that this daemon cannot see. `cgroup_root`: the kubelet's (cgroup.h).
+// Of all of these GPUs; nothing where the driver answers for none. On one for which it does not (it may have
+// fallen off the bus, for good) those of `before` are, as far as they run. Without processes that end
+// meanwhile, or that this daemon cannot see. `cgroup_root`: the kubelet's (cgroup.h).
 std::optional<std::vector<Occupant>> LookForOccupants(const NvmlLibrary& nvml,
                                                       const std::vector<std::string>& gpu_uuids,
-                                                      const std::string& cgroup_root);
+                                                      const std::string& cgroup_root,
+                                                      const std::vector<Occupant>& before);
 
 // Whether a process has loaded the file of that name: the kernel's list of what it has may be long.
 bool HasLibrary(pid_t pid, const std::string& library);

@@ -19,12 +19,13 @@ void OccupantWatch::Round() {
   if (nvml_ == nullptr) nvml_ = NvmlLibrary::Load(sources_.driver, &why);
   const auto known = sources_.known();
   if (nvml_ == nullptr || !known) return;
-  const auto occupants = LookForOccupants(*nvml_, sources_.gpu_uuids(), sources_.cgroup_root);
+  auto occupants = LookForOccupants(*nvml_, sources_.gpu_uuids(), sources_.cgroup_root, found_);
   if (!occupants) {  // what was found last stands; a driver that was loaded anew wants to be asked anew
     nvml_.reset();
     return;
   }
-  auto verdicts = judge_.Judge(*occupants, *known, base::MonotonicNs());
+  found_ = std::move(*occupants);
+  auto verdicts = judge_.Judge(found_, *known, base::MonotonicNs());
   for (Occupant& occupant : verdicts.unhooked)
     occupant.has_library = HasLibrary(occupant.pid, sources_.library);
   sources_.on_judged(verdicts);

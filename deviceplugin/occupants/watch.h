@@ -36,6 +36,7 @@ class OccupantWatch {
 
   const Sources sources_;
   std::unique_ptr<NvmlLibrary> nvml_;  // null: no driver yet
+  std::vector<Occupant> found_;        // at the last look
   OccupantJudge judge_;
   mutable std::mutex mutex_;
   OccupantJudge::Verdicts verdicts_;

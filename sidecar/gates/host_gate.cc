@@ -10,11 +10,18 @@ bool HostGate::SetUp(const Driver* driver, crossover_page* page, turn::SlotIndex
          (reached_ != nullptr || driver->EventCreate(&reached_, CU_EVENT_DISABLE_TIMING) == CUDA_SUCCESS);
 }
 
+// Another thread may begin to capture meanwhile: a wait in any but the relaxed mode would spoil that.
+bool HostGate::AwaitStream(CUstream stream) {
+  CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+  driver_->ThreadExchangeStreamCaptureMode(&mode);
+  const bool reached = driver_->EventRecord(reached_, stream) == CUDA_SUCCESS &&
+                       driver_->EventSynchronize(reached_) == CUDA_SUCCESS;
+  driver_->ThreadExchangeStreamCaptureMode(&mode);
+  return reached;
+}
+
 bool HostGate::Acquire(CUstream stream, turn::TurnNumber k) {
-  if (driver_->EventRecord(reached_, stream) != CUDA_SUCCESS ||
-      driver_->EventSynchronize(reached_) != CUDA_SUCCESS) {
-    return false;
-  }
+  if (!AwaitStream(stream)) return false;
   // The turn before, which had one stretch, was given back.
   WaitFor(&page_->slot[self_].rel, turn::FirstStretch(turn::TurnOf(k) - 1), &page_->arbiter_beat);
   const auto ops = turn::Acquire(self_, k);

@@ -24,6 +24,8 @@ class HostGate final : public Gate {
   bool blocks() const override { return true; }
 
  private:
+  bool AwaitStream(CUstream stream);
+
   const Driver* driver_ = nullptr;
   crossover_page* page_ = nullptr;
   turn::SlotIndex self_ = 0;

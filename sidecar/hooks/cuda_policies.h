@@ -110,17 +110,19 @@ struct UnloadKernels {
   }
 };
 
-// Of a context, or what may be the last use of one. Its streams are not to be asked about afterwards either.
-inline void BeforeContextEnds() {
+// Its streams are not to be asked about afterwards either. Null: the primary one of a device.
+inline void BeforeContextEnds(CUcontext context) {
   ForgetKernels();
-  if (Observing()) session::TheSession().OnContextMayEnd();
+  if (Observing()) session::TheSession().OnContextEnds(context);
 }
 
-struct EndContext {
-  template <CudaHook kHook, typename Which>
-  static CUresult Run(Which which) {
-    BeforeContextEnds();
-    return RealCuda<kHook>()(which);
+// What may be the last use of one.
+struct LetContextGo {
+  template <CudaHook kHook>
+  static CUresult Run(CUdevice device) {
+    ForgetKernels();
+    if (Observing()) session::TheSession().OnContextMayEnd();
+    return RealCuda<kHook>()(device);
   }
 };
 

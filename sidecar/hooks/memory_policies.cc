@@ -12,8 +12,10 @@ namespace crossover::hooks {
 namespace {
 
 using CtxGetDevice = CUresult(CUDAAPI*)(CUdevice*);
+using CtxGetCurrent = CUresult(CUDAAPI*)(CUcontext*);
 
 constinit std::atomic<CtxGetDevice> ctx_get_device{nullptr};
+constinit std::atomic<CtxGetCurrent> ctx_get_current{nullptr};
 constinit std::atomic<bool> limited{false};
 constinit std::atomic<bool> told{false};
 
@@ -33,6 +35,17 @@ std::uint64_t BytesOf(CUarray_format format) {
 
 std::uint64_t AtLeastOne(std::size_t extent) { return extent == 0 ? 1 : extent; }
 
+// Looks it up once; null where the driver lacks it.
+template <typename Function>
+Function Found(std::atomic<Function>* kept, const char* symbol) {
+  Function find = kept->load(std::memory_order_acquire);
+  if (find == nullptr) {
+    find = reinterpret_cast<Function>(FindSymbol(Library::kCuda, symbol));
+    kept->store(find, std::memory_order_release);
+  }
+  return find;
+}
+
 }  // namespace
 
 bool CountsMemory() {
@@ -45,13 +58,15 @@ bool CountsMemory() {
 }
 
 std::int32_t CurrentDevice() {
-  CtxGetDevice find = ctx_get_device.load(std::memory_order_acquire);
-  if (find == nullptr) {
-    find = reinterpret_cast<CtxGetDevice>(FindSymbol(Library::kCuda, "cuCtxGetDevice"));
-    ctx_get_device.store(find, std::memory_order_release);
-  }
+  const CtxGetDevice find = Found(&ctx_get_device, "cuCtxGetDevice");
   CUdevice device = -1;
   return find != nullptr && find(&device) == CUDA_SUCCESS ? device : -1;
+}
+
+std::uint64_t CurrentContext() {
+  const CtxGetCurrent find = Found(&ctx_get_current, "cuCtxGetCurrent");
+  CUcontext context = nullptr;
+  return find != nullptr && find(&context) == CUDA_SUCCESS ? KeyOfContext(context) : 0;
 }
 
 void TellRefusal(std::size_t bytes) {

@@ -3,6 +3,8 @@
 // there is. Each Run() calls the real function at most once; not at all where the budget is used up.
 #pragma once
 
+#include <type_traits>
+
 #include "common/base/mutex.h"
 #include "sidecar/hooks/cuda_policies.h"
 #include "sidecar/hooks/cuda_table.h"
@@ -14,6 +16,9 @@ namespace crossover::hooks {
 bool CountsMemory();
 // The device of the calling thread's context; -1: none, nothing is counted.
 std::int32_t CurrentDevice();
+// The calling thread's context, as the ledger knows it; 0: none.
+std::uint64_t CurrentContext();
+inline std::uint64_t KeyOfContext(CUcontext context) { return reinterpret_cast<std::uintptr_t>(context); }
 // Says once that the budget was reached.
 void TellRefusal(std::size_t bytes);
 std::uint64_t BytesOf(const CUDA_ARRAY_DESCRIPTOR& array);
@@ -35,9 +40,9 @@ class Room {
   bool ok() const { return ok_; }
 
   template <typename Address>
-  void Keep(Address address) {
+  void Keep(Address address, std::uint64_t context = CurrentContext()) {
     kept_ = true;
-    memory::TheLedger().Keep((std::uint64_t)address, device_, bytes_);
+    memory::TheLedger().Keep((std::uint64_t)address, device_, bytes_, context);
   }
   void KeepHandle(CUmemGenericAllocationHandle handle) {
     kept_ = true;
@@ -52,14 +57,16 @@ class Room {
   bool kept_ = false;
 };
 
+// On a stream: from a pool, which is the device's and not the context's.
 struct Allocate {
   template <CudaHook kHook, typename... Rest>
   static CUresult Run(CUdeviceptr* address, std::size_t bytes, Rest... rest) {
+    constexpr bool kFromPool = (std::is_same_v<Rest, CUstream> || ...);
     if (address == nullptr || !CountsMemory()) return RealCuda<kHook>()(address, bytes, rest...);
     Room room(CurrentDevice(), bytes);
     if (!room.ok()) return CUDA_ERROR_OUT_OF_MEMORY;
     const CUresult result = RealCuda<kHook>()(address, bytes, rest...);
-    if (result == CUDA_SUCCESS) room.Keep(*address);
+    if (result == CUDA_SUCCESS) room.Keep(*address, kFromPool ? 0 : CurrentContext());
     return result;
   }
 };
@@ -100,7 +107,7 @@ struct Free {
     if (result == CUDA_SUCCESS) {
       memory::TheLedger().Return(record.device, record.bytes);
     } else {
-      memory::TheLedger().Keep(record.key, record.device, record.bytes);
+      memory::TheLedger().Keep(record.key, record.device, record.bytes, record.context);
     }
     return result;
   }
@@ -198,11 +205,22 @@ struct TotalMemory {
   }
 };
 
+// All that was allocated in it is gone.
+struct DestroyContext {
+  template <CudaHook kHook>
+  static CUresult Run(CUcontext context) {
+    if (context != nullptr) BeforeContextEnds(context);
+    const CUresult result = RealCuda<kHook>()(context);
+    if (result == CUDA_SUCCESS && CountsMemory()) memory::TheLedger().End(KeyOfContext(context));
+    return result;
+  }
+};
+
 // All that was allocated in the device's primary context is gone.
 struct ResetContext {
   template <CudaHook kHook>
   static CUresult Run(CUdevice device) {
-    BeforeContextEnds();
+    BeforeContextEnds(nullptr);
     const CUresult result = RealCuda<kHook>()(device);
     if (result == CUDA_SUCCESS && CountsMemory()) memory::TheLedger().Reset(device);
     return result;

@@ -17,9 +17,6 @@ namespace {
 constexpr std::int64_t kReconnectNs = 500 * base::kNsPerMs;
 constexpr std::int64_t kArbiterPatienceNs = 500 * base::kNsPerMs;
 constexpr std::int64_t kProfileNs = base::kNsPerSecond;
-constexpr std::int64_t kOpenAgainNs = 20 * base::kNsPerMs;
-// More than a host can be ahead of its GPU.
-constexpr std::int64_t kLeftoverNs = 60 * base::kNsPerSecond;
 
 void Sleep(std::int64_t ns) {
   const timespec pause{static_cast<time_t>(ns / base::kNsPerSecond),
@@ -86,10 +83,7 @@ void Helper::Loop() {
       connection.Close();
       liveness_.Stop();
     }
-    for (std::int64_t slept = 0; slept < kReconnectNs; slept += kOpenAgainNs) {
-      OpenLeftover();
-      Sleep(kOpenAgainNs);
-    }
+    Sleep(kReconnectNs);
   }
 }
 
@@ -132,9 +126,9 @@ void Helper::Serve(Connection* connection, const Membership& membership) {
   while (true) {
     if (connection->AwaitEnd(client_->OnTick())) break;
     if (watch.ArbiterHangs(client_->Asked())) break;
-    OpenLeftover();
-    if (base::MonotonicNs() < next_profile_ns) continue;
-    next_profile_ns += kProfileNs;
+    const std::int64_t now = base::MonotonicNs();
+    if (now < next_profile_ns) continue;
+    next_profile_ns = now + kProfileNs;  // of the time in which this process was stopped there is none
     crossover_profile profile{};
     if (!client_->FillProfile(&profile)) continue;
     profile.header = MakeHeader(CROSSOVER_PROFILE, sizeof profile);
@@ -145,16 +139,16 @@ void Helper::Serve(Connection* connection, const Membership& membership) {
 }
 
 // No more turns, nobody left waiting, the page let go, in that order; a turn that a thread asked for while we
-// stopped is opened by the second pass.
+// stopped is opened by the second pass. Such a thread may hold the client's lock and wait for room behind a
+// turn that is left over: those are opened before that lock is asked for.
 void Helper::Leave(const Membership& membership) {
   client_->StopTaking();
   Complain("the arbiter is lost");
   OpenUntilNobodyWaits(membership);
+  leftovers_.Add(membership, client_->Asked());
   client_->Detach();
   OpenUntilNobodyWaits(membership);
-  leftover_ = membership;
-  leftover_asked_ = client_->Asked();
-  leftover_until_ns_ = base::MonotonicNs() + kLeftoverNs;
+  leftovers_.Add(membership, client_->Asked());
 }
 
 // A stream shuts the gate behind itself, with a store that may land after ours: open until none waits. Not
@@ -167,11 +161,6 @@ void Helper::OpenUntilNobodyWaits(const Membership& membership) {
     gates::OpenOwnGate(membership.page, membership.slot, client_->Asked());
     Sleep(base::kNsPerMs);
   }
-}
-
-void Helper::OpenLeftover() {
-  if (leftover_.page == nullptr || base::MonotonicNs() > leftover_until_ns_) return;
-  gates::OpenOwnGate(leftover_.page, leftover_.slot, leftover_asked_);
 }
 
 // Once per loss, not once per try.

@@ -7,6 +7,7 @@
 #include "proto/arbiter_protocol.h"
 #include "sidecar/link/client.h"
 #include "sidecar/link/connection.h"
+#include "sidecar/link/leftovers.h"
 #include "sidecar/link/liveness.h"
 
 namespace crossover::link {
@@ -30,7 +31,6 @@ class Helper {
   void Serve(Connection* connection, const Membership& membership);
   void Leave(const Membership& membership);
   void OpenUntilNobodyWaits(const Membership& membership);
-  void OpenLeftover();
   void Complain(const char* why);
 
   Client* client_ = nullptr;
@@ -39,11 +39,7 @@ class Helper {
   Liveness liveness_;
   std::atomic<bool> started_{false};
   std::atomic<int> socket_{-1};
-  // The turnstile that was left last: whoever wrote over its words may have hidden from us that a stream
-  // still waits at it.
-  Membership leftover_;
-  turn::TurnNumber leftover_asked_ = 0;
-  std::int64_t leftover_until_ns_ = 0;
+  Leftovers leftovers_;
   bool complained_ = false;
   bool given_up_ = false;  // what failed will fail again: asking on would only unsettle the neighbours
 };

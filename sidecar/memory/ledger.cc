@@ -52,10 +52,10 @@ void Ledger::ReturnLocked(std::int32_t device, std::uint64_t bytes) {
   if (Counted(device)) device_[device].used -= std::min(device_[device].used, bytes);
 }
 
-void Ledger::Keep(std::uint64_t address, std::int32_t device, std::uint64_t bytes) {
+void Ledger::Keep(std::uint64_t address, std::int32_t device, std::uint64_t bytes, std::uint64_t context) {
   if (address == 0 || !Counted(device)) return;
   const base::Locked locked(mutex_);
-  addresses_.Put({.key = address, .bytes = bytes, .device = device});
+  addresses_.Put({.key = address, .bytes = bytes, .context = context, .device = device});
 }
 
 bool Ledger::Forget(std::uint64_t address, Record* record) {
@@ -143,7 +143,15 @@ void Ledger::EndIfUnused(std::uint64_t allocation) {
 void Ledger::Reset(std::int32_t device) {
   if (!Counted(device)) return;
   const base::Locked locked(mutex_);
-  ReturnLocked(device, addresses_.RemoveDevice(device));
+  addresses_.RemoveAll([device](const Record& record) { return record.device == device; },
+                       [this](const Record& record) { ReturnLocked(record); });
+}
+
+void Ledger::End(std::uint64_t context) {
+  if (context == 0) return;
+  const base::Locked locked(mutex_);
+  addresses_.RemoveAll([context](const Record& record) { return record.context == context; },
+                       [this](const Record& record) { ReturnLocked(record); });
 }
 
 std::uint64_t Ledger::used(std::int32_t device) const {

@@ -32,8 +32,8 @@ class Ledger {
   // It refused, or has freed it.
   void Return(std::int32_t device, std::uint64_t bytes);
 
-  // What was reserved lies at this address (or array handle) now.
-  void Keep(std::uint64_t address, std::int32_t device, std::uint64_t bytes);
+  // What was reserved lies at this address (or array handle) now; it goes with `context`, 0: with none.
+  void Keep(std::uint64_t address, std::int32_t device, std::uint64_t bytes, std::uint64_t context);
   // The address is about to be freed, and might be given out again at once: what was there is no longer known
   // by it, but counted still. False: nothing that is counted.
   bool Forget(std::uint64_t address, Record* record);
@@ -47,8 +47,9 @@ class Ledger {
   void Map(std::uint64_t address, std::uint64_t bytes, std::uint64_t handle);
   void Unmap(std::uint64_t address, std::uint64_t bytes);
 
-  // All that a device had is gone with its context.
+  // All that a device had is gone with its primary context; and all that another context had with that.
   void Reset(std::int32_t device);
+  void End(std::uint64_t context);
 
   std::uint64_t used(std::int32_t device) const;
   std::uint64_t used_everywhere() const;
@@ -61,6 +62,7 @@ class Ledger {
   };
   static bool Counted(std::int32_t device) { return device >= 0 && device < kMostDevices; }
   void ReturnLocked(std::int32_t device, std::uint64_t bytes);
+  void ReturnLocked(const Record& record) { ReturnLocked(record.device, record.bytes); }
   std::uint64_t AllocationAt(std::uint64_t address);
   void EndIfUnused(std::uint64_t allocation);
 

@@ -76,21 +76,6 @@ bool Table::Remove(std::uint64_t key, Record* removed) {
   return true;
 }
 
-std::uint64_t Table::RemoveDevice(std::int32_t device) {
-  std::uint64_t bytes = 0;
-  for (std::size_t place = 0; place < capacity_;) {
-    const Record record = records_[place];
-    Record removed;
-    // A removal may move another record here: look again.
-    if (record.key == 0 || record.device != device || !Remove(record.key, &removed)) {
-      ++place;
-      continue;
-    }
-    bytes += removed.bytes;
-  }
-  return bytes;
-}
-
 const Record* Table::Containing(std::uint64_t key) const {
   for (std::size_t i = 0; i < capacity_; ++i) {
     if (records_[i].key != 0 && key - records_[i].key < records_[i].bytes) return &records_[i];

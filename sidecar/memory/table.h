@@ -14,6 +14,7 @@ struct Record {
   std::uint64_t key = 0;  // never 0 where there is one
   std::uint64_t bytes = 0;
   std::uint64_t allocation = 0;  // of a handle or a mapping: the key of what it stands for
+  std::uint64_t context = 0;     // of an address: with which it ends; 0: with none
   std::int32_t device = 0;
   std::uint32_t handles = 0;   // of an allocation: references to its handle
   std::uint32_t mappings = 0;  // of an allocation: where it is mapped
@@ -33,8 +34,19 @@ class Table {
   bool Remove(std::uint64_t key, Record* removed);
   // The record whose bytes from its key on hold `key`; looks at all of them. Null where there is none.
   const Record* Containing(std::uint64_t key) const;
-  // Removes all of a device; answers with the sum of their bytes.
-  std::uint64_t RemoveDevice(std::int32_t device);
+  // Removes all that `which` names, and tells `removed` of each.
+  template <typename Which, typename Removed>
+  void RemoveAll(Which which, Removed removed) {
+    for (std::size_t place = 0; place < capacity_;) {
+      Record record = records_[place];
+      // A removal may move another record here: look again.
+      if (record.key == 0 || !which(record) || !Remove(record.key, &record)) {
+        ++place;
+      } else {
+        removed(record);
+      }
+    }
+  }
   std::size_t size() const { return size_; }
 
  private:

@@ -159,7 +159,10 @@ void Session::OnStreamCreate() {
 // Before the stream is gone: nothing of ours may be queued on it, or asked of it, afterwards.
 void Session::OnStreamDestroy(phase::StreamKey stream) {
   const base::Locked locked(mutex_);
-  if (turns_.stream() == stream) EndTurn();
+  if (turns_.stream() == stream) {
+    EndTurn();
+    turns_.Abandon();
+  }
   if (joined_stream_ == stream) joined_stream_ = 0;
   tracker_.ForgetStream(stream);
 }
@@ -175,16 +178,26 @@ void Session::OnBeginCapture() {
   captures_.fetch_add(1, std::memory_order_relaxed);
 }
 
+// A turn that was held when collectives were found to be captured.
+void Session::OnEndCapture() {
+  const base::Locked locked(mutex_);
+  captures_.fetch_sub(1, std::memory_order_relaxed);
+  if (watched_only() && !AnyCapture()) EndTurn();
+}
+
 void Session::ObserveOnly(base::WatchReason reason) {
   const base::Locked locked(mutex_);
   ObserveOnlyLocked(reason);
 }
 
-// The first reason stays.
+// The first reason stays. It is told at once: perhaps no collective is called any more that would.
 void Session::ObserveOnlyLocked(base::WatchReason reason) {
   if (watched_only()) return;
   watch_reason_ = reason;
   log::Write(log::Level::kWarn, "takes no turns: %s", base::Text(reason));
+  if (turns_.page() == nullptr) return;
+  PublishPhase(false);
+  SetAttention();
 }
 
 // Kernels that are all alike and all joined look like an iteration each, where they may be one of many
@@ -245,9 +258,11 @@ void Session::SetAttention() {
   attention.store(why, std::memory_order_relaxed);
 }
 
-// Where there is one: a thread that waits in a gate that blocks has none yet.
+// Where there is one: a thread that waits in a gate that blocks has none yet. While its stream is captured
+// nothing may be queued there, and the turn goes on.
 void Session::EndTurn() {
   if (!turns_.holding() || blocked_) return;
+  if (AnyCapture() && turns_.Capturing(turns_.stream())) return;
   CountTurn();
   if (!turns_.Release(tracker_, AnyCapture()) && !(FallBack() && turns_.Release(tracker_, AnyCapture()))) {
     // The token stays with us and the arbiter's watchdog takes it: slow, and safe.
@@ -264,7 +279,8 @@ void Session::CountTurn() {
 
 void Session::BeginTurn(phase::StreamKey launching) {
   const bool capturing = AnyCapture();
-  if (capturing && turns_.Capturing(launching)) return;  // the graph's launch begins the turn
+  // The graph's launch begins the turn, or the first one after all captures: waiting could spoil them.
+  if (capturing && (turns_.blocks() || turns_.Capturing(launching))) return;
   armed_ = false;
   SetAttention();
   if (std::exchange(lasts_, false)) EndTurn();
@@ -286,12 +302,14 @@ void Session::BeginTurn(phase::StreamKey launching) {
     }
     NumberIteration();
   }
+  if (watched_only()) EndTurn();  // found out while it was waited for
   SetAttention();
 }
 
 bool Session::TakeTurn(phase::StreamKey launching, bool capturing) {
   if (turns_.blocks()) return WaitForTurn(launching);
-  const phase::StreamKey stream = joined_stream_ != 0 ? joined_stream_ : launching;
+  const bool joined = joined_stream_ != 0 && !(capturing && turns_.Capturing(joined_stream_));
+  const phase::StreamKey stream = joined ? joined_stream_ : launching;
   if (turns_.Acquire(stream, launching, tracker_, capturing)) return true;
   return !turns_.holding() && FallBack() && WaitForTurn(launching);
 }
@@ -325,9 +343,12 @@ bool Session::FallBack() {
 // given back from here. Where its release is queued the GPU may have begun it: the arbiter's watchdog sees to
 // that.
 void Session::OnRefused() {
+  const bool others = turns_.OfAnotherThread();
   const bool lost = !AnyCapture() && turns_.ContextLost();
   if (lost && turns_.Let()) turns_.ReleaseOnHost();
-  ObserveOnlyLocked(lost ? base::WatchReason::kContextLost : base::WatchReason::kDriver);
+  ObserveOnlyLocked(lost     ? base::WatchReason::kContextLost
+                    : others ? base::WatchReason::kSeveralThreads
+                             : base::WatchReason::kDriver);
 }
 
 // A turn given back in the middle makes two of it.
@@ -462,6 +483,7 @@ bool Session::Attach(crossover_page* page, turn::SlotIndex slot) {
   turns_.Attach(driver_, context_, page, slot, gate, event_);
   taking_allowed_.store(true, std::memory_order_release);
   Follow();
+  if (watched_only()) PublishPhase(false);
   SetAttention();
   constexpr const char* kNames[] = {"no", "GPU", "host", "relayed"};
   log::Write(log::Level::kInfo, "slot %u of its GPU, %s gates", slot, kNames[transport_]);

@@ -63,10 +63,12 @@ class Session final : public link::Client {
   void OnStreamCreate();
   void OnStreamDestroy(phase::StreamKey stream);
   void OnEventDestroy(phase::EventKey event);
-  // Before the call: a context is destroyed or reset, or let go by somebody.
+  // Before the call: a context is let go by somebody, perhaps the last.
   void OnContextMayEnd();
+  // Before the call: this context is destroyed, or (null) the primary one of a device reset.
+  void OnContextEnds(CUcontext context);
   void OnBeginCapture();  // before the call; OnEndCapture() if it fails
-  void OnEndCapture() { captures_.fetch_sub(1, std::memory_order_relaxed); }
+  void OnEndCapture();
 
   // Turns are not taken from here on, whatever the arbiter asks; the first reason goes into the log and the
   // page.
@@ -108,6 +110,7 @@ class Session final : public link::Client {
   void OnUnaskable();
   void PublishGaps();
   void FollowByGaps();
+  void LeaveContext();
   void OnJoin(phase::Sequence sequence, phase::StreamKey stream);
   void OnWait(phase::Sequence sequence, phase::StreamKey stream);
   void Forget();

@@ -70,16 +70,29 @@ void Session::FollowByGaps() {
 
 void Session::OnContextMayEnd() {
   const base::Locked locked(mutex_);
-  if (!gaps_.by_gaps()) return;
-  if (turns_.Idle(tracker_)) {
+  if (gaps_.by_gaps()) LeaveContext();
+}
+
+void Session::OnContextEnds(CUcontext context) {
+  const base::Locked locked(mutex_);
+  if (gaps_.by_gaps() || context == nullptr || context == context_) LeaveContext();
+}
+
+// Its streams are gone, or may be: nothing of ours may be queued on them, or asked of them, afterwards.
+void Session::LeaveContext() {
+  if (!AnyCapture() && turns_.Idle(tracker_)) {
     CountTurn();
     turns_.ReleaseOnHost();
   } else {
     EndTurn();
+    turns_.Abandon();
   }
-  armed_ = false;
+  armed_ = lasts_ = false;
+  awaited_ = 0;
+  joined_stream_ = 0;
   gaps_.Forget();
   tracker_.Reset();
+  scan_until_ = called_ + 2 * detector_.period();
   PublishGaps();
 }
 

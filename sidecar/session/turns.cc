@@ -141,6 +141,11 @@ bool Turns::Idle(const phase::Tracker& tracker) const {
   return true;
 }
 
+bool Turns::OfAnotherThread() const {
+  CUstream handle = nullptr;
+  return holding_ && !HandleOf(stream_, &handle);
+}
+
 bool Turns::ContextLost() const {
   const Context context(driver_, context_);
   if (!context) return true;
@@ -160,7 +165,11 @@ void Turns::ReleaseOnHost() {
 bool Turns::OthersWait() const {
   for (turn::SlotIndex other = 0; other < CROSSOVER_MAX_CLIENTS; ++other) {
     const crossover_slot& slot = page_->slot[other];
-    if (other != slot_ && base::LoadWord(&slot.ready) != base::LoadWord(&slot.hold)) return true;
+    // One that was killed while it waited has left its words, and its mode is off.
+    if (other != slot_ && base::LoadWord(&slot.mode) == CROSSOVER_MODE_GATE &&
+        base::LoadWord(&slot.ready) != base::LoadWord(&slot.hold)) {
+      return true;
+    }
   }
   return false;
 }

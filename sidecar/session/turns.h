@@ -63,6 +63,10 @@ class Turns {
   // Whether another client of this GPU waits for its turn.
   bool OthersWait() const;
 
+  // Whether the turn is held on the default stream of a thread other than this one, which nobody else can
+  // name.
+  bool OfAnotherThread() const;
+
   // The turn is over without a release: nobody waits for one any more.
   void Abandon() { holding_ = false; }
 

@@ -1,8 +1,9 @@
 """Trainers of many kinds beside a plain one: who takes turns, who is only watched, and that nobody is harmed."""
 
+import os
 import unittest
 
-from tests.process.sidecar.test_sidecar import Machine, run_beside, said_by_library
+from tests.process.sidecar.test_sidecar import Machine, await_event, run_beside, said_by_library
 
 _ITERATIONS, _WATCHED_ITERATIONS = 80, 30
 # Gradients that the host exchanges; enough launches before the first turn.
@@ -62,6 +63,25 @@ class Variants(unittest.TestCase):
 
     def test_non_blocking_communicators(self):
         self.assert_is_watched("a communicator is non-blocking", "--nccl=nonblocking")
+
+    def test_collectives_that_are_captured_into_a_graph_after_eager_ones(self):
+        machine = Machine(self)
+        other = machine.start("b", options=("--iterations=100000",))
+        await_event(machine, "hold", 10)  # by itself
+        ranks = machine.start("a", program=os.environ["CAPTURED"], IDS=str(machine.directory / "ids"))
+        said = [rank.communicate(timeout=60)[1] for rank in ranks]
+        await_event(machine, "leave", len(ranks))
+        for rank in other:
+            rank.kill()
+            rank.communicate()
+        self.assertEqual([rank.returncode for rank in ranks], [0, 0], said)
+        self.assertIn("collectives are captured into graphs", said_by_library(said))
+        events = [event for event in machine.events() if event.get("gang") == "a"]
+        self.assertGreater(sum(event["event"] == "hold" for event in events), 20, "it has taken turns before")
+        for gpu in {event["gpu"] for event in events}:
+            ends = {event["event"]: event for event in events if event["gpu"] == gpu}
+            self.assertEqual(ends["mode"]["mode"], "observe", "its neighbour is not gated for nothing")
+            self.assertGreater(ends["leave"]["t_ns"] - ends["mode"]["t_ns"], 500_000_000, "nor was until it left")
 
     def assert_passes_turns_at_gaps(self, options=(), beside=(), **extra):
         """Without a collective of NCCL's; answers with the turns that the jobs took."""

@@ -84,7 +84,10 @@ gates::Driver FakeDriver::Table() {
   driver.CtxSetCurrent = [](CUcontext) { return CUDA_SUCCESS; };
   driver.CtxPushCurrent = [](CUcontext) { return Note("push"); };
   driver.CtxPopCurrent = [](CUcontext*) { return Note("pop"); };
-  driver.ThreadExchangeStreamCaptureMode = [](CUstreamCaptureMode*) { return CUDA_SUCCESS; };
+  driver.ThreadExchangeStreamCaptureMode = [](CUstreamCaptureMode* mode) {
+    std::swap(*mode, capture_mode);
+    return CUDA_SUCCESS;
+  };
   driver.StreamCreate = [](CUstream* stream, unsigned int) {
     *stream = Stream(0xfff0);
     return CUDA_SUCCESS;
@@ -92,6 +95,7 @@ gates::Driver FakeDriver::Table() {
   driver.StreamDestroy = [](CUstream) { return CUDA_SUCCESS; };
   driver.StreamSynchronize = [](CUstream) { return CUDA_SUCCESS; };
   driver.StreamQuery = [](CUstream stream) {
+    ++queries;
     if (context_lost) return CUDA_ERROR_ILLEGAL_ADDRESS;
     return stream == busy ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS;
   };
@@ -108,6 +112,10 @@ gates::Driver FakeDriver::Table() {
   driver.EventRecord = [](CUevent, CUstream stream) { return Note("record " + Hex(stream)); };
   driver.EventSynchronize = [](CUevent) {
     if (cancellation_points) pthread_testcancel();
+    if (while_synchronizing != nullptr) while_synchronizing();
+    if (capturing != nullptr && capture_mode != CU_STREAM_CAPTURE_MODE_RELAXED) {
+      return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    }
     return Note("synchronize");
   };
   // Runs at once: the stream has nothing else to do.

@@ -1,6 +1,7 @@
 // A driver that does nothing but write down what it is asked, as one line per call.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,9 @@ struct FakeDriver {
   inline static bool host_functions_run = true;  // at once; else when RunHostFunctions() is called
   inline static CUstream capturing = nullptr;
   inline static CUstream busy = nullptr;
+  inline static thread_local CUstreamCaptureMode capture_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+  inline static std::function<void()> while_synchronizing;  // where there is one: what another thread does
+  inline static int queries = 0;                            // of streams
   inline static bool context_lost = false;          // every call but those about what is current fails
   inline static bool cancellation_points = false;   // each memory operation is one
   inline static CUcontext other_context = nullptr;  // current in place of ours, where there is one
@@ -31,6 +35,9 @@ struct FakeDriver {
     host_functions_run = true;
     capturing = nullptr;
     busy = nullptr;
+    capture_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+    while_synchronizing = nullptr;
+    queries = 0;
     context_lost = false;
     cancellation_points = false;
     other_context = nullptr;

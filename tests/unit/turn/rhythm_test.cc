@@ -81,6 +81,30 @@ TEST(Rhythm, ATurnToBeDisregardedIsNotLearned) {
   EXPECT_EQ(rhythm.turn(), 20 * kMs);
 }
 
+TEST(Rhythm, ATurnThatStandsWhenItIsWatchedAgainBeginsThen) {
+  Rhythm rhythm;
+  LiveOneTurn(&rhythm, 1, 0, 20 * kMs);
+  rhythm.Watch(Waiting(2), 30 * kMs);
+  rhythm.Watch(Holding(2), 30 * kMs);
+  rhythm.Pause();
+  const Rhythm::Change in = rhythm.Watch(Holding(2), 900 * kMs);
+  EXPECT_TRUE(in.held);
+  EXPECT_EQ(in.waited, 0);
+  EXPECT_EQ(rhythm.held(), 900 * kMs);
+  EXPECT_FALSE(rhythm.Watch(Holding(2), 901 * kMs).held) << "once";
+  EXPECT_TRUE(rhythm.Watch(Idle(2), 910 * kMs).released);
+  EXPECT_EQ(rhythm.turn(), 20 * kMs) << "how long it was in all nobody knows";
+}
+
+TEST(Rhythm, AWaitThatStandsWhenItIsWatchedAgainBeginsThen) {
+  Rhythm rhythm;
+  rhythm.Watch(Waiting(1), 30 * kMs);
+  rhythm.Pause();
+  EXPECT_TRUE(rhythm.Watch(Waiting(1), 900 * kMs).arrived);
+  EXPECT_EQ(rhythm.arrived(), 900 * kMs);
+  EXPECT_FALSE(rhythm.Watch(Waiting(1), 901 * kMs).arrived) << "once";
+}
+
 // `lengths` one after the other, 5 ms apart.
 Rhythm AfterTurns(const std::vector<Time>& lengths, std::uint32_t turns = 1) {
   Rhythm rhythm;

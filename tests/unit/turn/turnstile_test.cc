@@ -235,6 +235,24 @@ TEST_F(StuckHolderTest, IsNamedTheSecondTimeAndItsLongTurnsAreNotLearned) {
   EXPECT_FALSE(turnstile_.offenders().Has(0)) << "tried again";
 }
 
+// The guard tries side by side, a third job comes, a mode is switched: all of these stop turns for a while.
+TEST_F(StuckHolderTest, IsWatchedAgainWhereTurnsBeginAnewInItsTurn) {
+  RunUntil(300 * kMs);
+  ASSERT_TRUE(memory_.Enter(1, 1));
+  for (const SlotIndex slot : {0u, 1u}) turnstile_.SetGated(slot, false);
+  memory_.Leave(1, 1);
+  Poll(400 * kMs);
+  for (const SlotIndex slot : {0u, 1u}) turnstile_.SetGated(slot, true);
+  Poll(410 * kMs);
+  RunUntil(420 * kMs);  // the token that the other has left with itself is taken back
+  memory_.Ask(1, 2);
+  RunUntil(590 * kMs);
+  EXPECT_FALSE(memory_.Enter(1, 2)) << "its bound begins anew, too";
+  RunUntil(900 * kMs);
+  EXPECT_TRUE(memory_.Enter(1, 2));
+  EXPECT_TRUE(turnstile_.offenders().Has(0));
+}
+
 // Three in a ring, two of them with a token: none is ever seen open, as each is taken at once.
 TEST_F(TurnstileTest, TokensThatFollowEachOtherMerge) {
   constexpr SlotIndex kCount = 3;

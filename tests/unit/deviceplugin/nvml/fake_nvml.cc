@@ -13,6 +13,7 @@ std::atomic<unsigned> lost{0};         // the second does not answer
 std::atomic<unsigned> wants_reset{0};  // the first
 std::atomic<unsigned> old{0};          // it does not say whether it wants a reset
 std::atomic<unsigned> xid{0};          // of the first, for whoever waits next
+std::atomic<unsigned> starts{0};
 int gpu[2];
 
 }  // namespace
@@ -31,7 +32,12 @@ struct Info {
   unsigned gpu_instance, compute_instance;
 };
 
-int nvmlInit_v2() { return 0; }
+unsigned fake_nvml_starts() { return starts; }
+
+int nvmlInit_v2() {
+  ++starts;
+  return 0;
+}
 int nvmlShutdown() { return 0; }
 const char* nvmlErrorString(int) { return "an error"; }
 int nvmlDeviceGetHandleByUUID(const char* uuid, void** device) {

@@ -1,7 +1,12 @@
 #include "deviceplugin/nvml/memory_watch.h"
 
+#include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <thread>
 
 #include "tests/unit/deviceplugin/made_member.h"
 
@@ -105,9 +110,36 @@ TEST_F(MemoryWatchTest, WhoWasRefusedNeedsMoreThanItsBudget) {
 
 TEST_F(MemoryWatchTest, LooksByItselfUntilItEnds) {
   Join("a", "GPU-0", 7);
-  const MemoryWatch watch(Load(FAKE_NVML), &books_);
+  const MemoryWatch watch(FAKE_NVML, &books_);
   while (!Peak("a") || watch.usages().empty()) std::this_thread::yield();
   EXPECT_EQ(watch.usages().at("GPU-0").busy, 0.75);
+}
+
+// The daemon is often there before the driver is.
+TEST_F(MemoryWatchTest, LooksAsSoonAsThereIsADriver) {
+  const std::string library = ::testing::TempDir() + "/libnvidia-ml-later.so." + std::to_string(::getpid());
+  Join("a", "GPU-0", 7);
+  const MemoryWatch watch(library, &books_);
+  std::this_thread::sleep_for(std::chrono::milliseconds(1200));
+  EXPECT_FALSE(Peak("a"));
+  ASSERT_EQ(::symlink(FAKE_NVML, library.c_str()), 0);
+  while (!Peak("a") || watch.usages().empty()) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  ::unlink(library.c_str());
+}
+
+TEST_F(MemoryWatchTest, AsksADriverThatWasLoadedAnewAnew) {
+  void* const fake = dlopen(FAKE_NVML, RTLD_NOW | RTLD_LOCAL);
+  const auto gpus = reinterpret_cast<void (*)(unsigned)>(dlsym(fake, "fake_nvml_gpus"));
+  const auto starts = reinterpret_cast<unsigned (*)()>(dlsym(fake, "fake_nvml_starts"));
+  const MemoryWatch watch(FAKE_NVML, &books_);
+  while (watch.usages().empty()) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  const unsigned before = starts();
+  gpus(0);  // the old one answers nobody
+  while (!watch.usages().empty()) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  gpus(2);
+  while (watch.usages().empty()) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_GT(starts(), before);
+  dlclose(fake);
 }
 
 }  // namespace

@@ -46,6 +46,13 @@ TEST_F(HostGateTest, AsksOnlyOnceTheStreamIsThere) {
   EXPECT_THAT(FakeDriver::calls, ::testing::ElementsAre("record 100", "synchronize"));
 }
 
+TEST_F(HostGateTest, WaitsForTheStreamWithoutSpoilingACaptureThatBeginsMeanwhile) {
+  page_.slot[0].gate = kFirst;
+  FakeDriver::while_synchronizing = [] { FakeDriver::capturing = FakeDriver::Stream(0x200); };
+  EXPECT_TRUE(gate_.Acquire(FakeDriver::Stream(0x100), kFirst));
+  EXPECT_EQ(FakeDriver::capture_mode, CU_STREAM_CAPTURE_MODE_GLOBAL) << "the thread is the user's";
+}
+
 TEST_F(HostGateTest, ReleaseIsAHostFunctionThatOpensTheSuccessor) {
   EXPECT_TRUE(gate_.Release(FakeDriver::Stream(0x100), turn::FirstStretch(4), {2, 77}));
   EXPECT_THAT(FakeDriver::calls, ::testing::ElementsAre("hostfunc 100"));

@@ -1,8 +1,10 @@
 #include "sidecar/link/helper.h"
 
 #include <gmock/gmock.h>
+#include <poll.h>
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <optional>
@@ -11,6 +13,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/futex.h"
+#include "sidecar/link/leftovers.h"
 #include "tests/unit/sidecar/link/fake_arbiter.h"
 
 namespace crossover::link {
@@ -26,11 +29,18 @@ class FakeClient final : public Client {
  public:
   void OnThreadStart() override {}
   std::uint32_t wanted_transport() const override { return CROSSOVER_TRANSPORT_GPU_GATES; }
-  bool Attach(crossover_page*, turn::SlotIndex) override { return Become(true); }
+  bool Attach(crossover_page*, turn::SlotIndex) override {
+    attaching = true;
+    while (driver_waits) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return Become(true);
+  }
   void StopTaking() override { stopped = true; }
   void Detach() override { Become(false); }
   turn::TurnNumber Asked() const override { return asked; }
-  int OnTick() override { return 10; }
+  int OnTick() override {
+    std::this_thread::sleep_for(std::chrono::seconds(stops_for_s.exchange(0)));
+    return 10;
+  }
   bool FillProfile(crossover_profile* profile) override {
     profile->turns = 17;
     return true;
@@ -43,6 +53,9 @@ class FakeClient final : public Client {
 
   std::atomic<turn::TurnNumber> asked{0};
   std::atomic<bool> stopped{false};
+  std::atomic<bool> attaching{false};
+  std::atomic<bool> driver_waits{false};  // in the next Attach(), until it does not
+  std::atomic<int> stops_for_s{0};        // the whole process, in effect; once
 
  private:
   bool Become(bool attached) {
@@ -77,6 +90,17 @@ class HelperTest : public ::testing::Test {
     SendMessage(connection.get(), &welcome, sizeof welcome, turnstile.fd());
     client_->Await(true);
     return connection;
+  }
+
+  // Whether the gate of a stream that waits for turn 5 is opened again once it is shut.
+  static bool OpensAgain(crossover_slot& slot) {
+    base::StoreWord(&slot.gate, 4);
+    const std::int64_t end = base::MonotonicNs() + 5 * base::kNsPerSecond;
+    while (!turn::AtOrPast(base::LoadWord(&slot.gate), 5)) {
+      if (base::MonotonicNs() > end) return false;
+      base::FutexWait(&slot.gate, 4, base::kNsPerMs);
+    }
+    return true;
   }
 
   static void Pause() {
@@ -141,10 +165,60 @@ TEST_F(HelperTest, OpensATurnstileThatItHasLeftWhateverItsWordsSay) {
   client_->Await(false);
   Turnstile next;
   const base::UniqueFd again = Admit(next);  // it takes turns elsewhere
-  for (int times = 0; times < 2; ++times) {
-    base::StoreWord(&slot.gate, 4);
-    while (!turn::AtOrPast(base::LoadWord(&slot.gate), 5)) base::FutexWait(&slot.gate, 4, base::kNsPerMs);
-  }
+  for (int times = 0; times < 2; ++times) EXPECT_TRUE(OpensAgain(slot));
+}
+
+TEST_F(HelperTest, OpensEveryTurnstileThatItHasLeft) {
+  Turnstile turnstile, next;
+  Start();
+  base::UniqueFd connection = Admit(turnstile);
+  crossover_slot& slot = turnstile.page().slot[1];
+  client_->asked = 5;
+  base::StoreWord(&slot.hold, 5);
+  connection.Reset();
+  client_->Await(false);
+  client_->asked = 0;
+  connection = Admit(next);
+  connection.Reset();
+  client_->Await(false);
+  for (int times = 0; times < 2; ++times) EXPECT_TRUE(OpensAgain(slot));
+}
+
+// With one hardware queue the driver may wait behind the very stream.
+TEST_F(HelperTest, OpensATurnstileThatItHasLeftWhileTheDriverKeepsItFromJoining) {
+  Turnstile turnstile, next;
+  Start();
+  base::UniqueFd connection = Admit(turnstile);
+  crossover_slot& slot = turnstile.page().slot[1];
+  client_->asked = 5;  // two turns were queued, and one of them is had
+  base::StoreWord(&slot.hold, 3);
+  client_->attaching = false;
+  client_->driver_waits = true;
+  connection.Reset();
+  client_->Await(false);
+  crossover_hello hello{};
+  connection = listener_->Accept(&hello);
+  const crossover_welcome welcome = Welcome(1);
+  SendMessage(connection.get(), &welcome, sizeof welcome, next.fd());
+  while (!client_->attaching) Pause();
+  for (int times = 0; times < 2; ++times) EXPECT_TRUE(OpensAgain(slot));
+  base::StoreWord(&slot.hold, 5);
+  client_->driver_waits = false;
+  client_->Await(true);
+}
+
+TEST(LeftoversTest, AreOpenedForLongWhileAStreamWaits) {
+  constexpr std::int64_t kMinute = 60 * base::kNsPerSecond;
+  crossover_slot slot{};
+  slot.hold = 3;
+  EXPECT_FALSE(Leftovers::Over(slot, 5, 20 * kMinute));
+  EXPECT_TRUE(Leftovers::Over(slot, 5, 100 * kMinute));
+  slot.alive = 77;
+  EXPECT_TRUE(Leftovers::Over(slot, 5, 20 * kMinute)) << "it is somebody else's by now";
+  slot.alive = 0;
+  slot.hold = 5;
+  EXPECT_TRUE(Leftovers::Over(slot, 5, 20 * kMinute));
+  EXPECT_FALSE(Leftovers::Over(slot, 5, kMinute / 2)) << "who knows who wrote that";
 }
 
 TEST_F(HelperTest, FailsOpenWhenTheArbiterHangsWhileATurnIsAwaited) {
@@ -179,6 +253,18 @@ TEST_F(HelperTest, TurnsThatGoRoundNeedNoPassesOfTheArbiter) {
   enough = true;
   stream.join();
   EXPECT_FALSE(client_->stopped);
+}
+
+TEST_F(HelperTest, SendsNoProfilesOfTheTimeInWhichItWasStopped) {
+  Turnstile turnstile;
+  Start();
+  const base::UniqueFd connection = Admit(turnstile);
+  crossover_profile profile{};
+  ASSERT_EQ(::recv(connection.get(), &profile, sizeof profile, 0), static_cast<ssize_t>(sizeof profile));
+  client_->stops_for_s = 3;
+  ASSERT_EQ(::recv(connection.get(), &profile, sizeof profile, 0), static_cast<ssize_t>(sizeof profile));
+  pollfd readable{connection.get(), POLLIN, 0};
+  EXPECT_EQ(::poll(&readable, 1, 500), 0) << "the next is due a second later";
 }
 
 TEST_F(HelperTest, RefusedClientTriesAgain) {

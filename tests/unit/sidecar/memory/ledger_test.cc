@@ -14,9 +14,10 @@ constexpr std::uint64_t kAt = 1ull << 40;  // some address
 
 class LedgerTest : public ::testing::Test {
  protected:
-  void Allocate(std::uint64_t address, std::uint64_t bytes, std::int32_t device = 0) {
+  void Allocate(std::uint64_t address, std::uint64_t bytes, std::int32_t device = 0,
+                std::uint64_t context = 0) {
     ASSERT_TRUE(ledger_.Reserve(device, bytes));
-    ledger_.Keep(address, device, bytes);
+    ledger_.Keep(address, device, bytes, context);
   }
   void CreateOf(std::uint64_t handle, std::uint64_t bytes) {
     ASSERT_TRUE(ledger_.Reserve(0, bytes));
@@ -116,9 +117,21 @@ TEST_F(LedgerTest, AResetDeviceHasNothing) {
   EXPECT_EQ(ledger_.used_everywhere(), kMiB);
 }
 
+TEST_F(LedgerTest, AnEndedContextHasNothing) {
+  Allocate(kAt, kMiB, 0, 77);
+  Allocate(kAt + kMiB, kMiB, 0, 78);
+  Allocate(kAt + 2 * kMiB, kMiB);  // of a pool, which outlives it
+  ledger_.End(77);
+  EXPECT_EQ(ledger_.used(0), 2 * kMiB);
+  Record record;
+  EXPECT_FALSE(ledger_.Forget(kAt, &record));
+  ledger_.End(0);
+  EXPECT_EQ(ledger_.used(0), 2 * kMiB);
+}
+
 TEST_F(LedgerTest, UnknownDevicesAreNotCounted) {
   EXPECT_TRUE(ledger_.Reserve(-1, UINT64_MAX));
-  ledger_.Keep(kAt, -1, kMiB);
+  ledger_.Keep(kAt, -1, kMiB, 0);
   ledger_.Return(kMostDevices, kMiB);
   EXPECT_EQ(ledger_.used(-1), 0u);
 }
@@ -136,7 +149,7 @@ TEST_F(LedgerTest, ThreadsNeverPassTheLimitTogether) {
         if (!ledger_.Reserve(0, bytes)) continue;
         if (held.fetch_add(bytes) + bytes > kLimit) passed = true;
         const std::uint64_t address = kAt + t;
-        ledger_.Keep(address, 0, bytes);
+        ledger_.Keep(address, 0, bytes, 0);
         Record record;
         if (!ledger_.Forget(address, &record) || record.bytes != bytes) passed = true;
         held.fetch_sub(bytes);

@@ -194,6 +194,18 @@ TEST_F(GapsTest, AContextThatMayEndIsAskedNothingAfterwards) {
   EXPECT_EQ(phase(), static_cast<std::uint32_t>(CROSSOVER_PHASE_LEARNING));
 }
 
+TEST_F(GapsTest, WhyNoTurnIsTakenAnyMoreIsTold) {
+  TakeTurns();
+  Ticks();
+  ASSERT_FALSE(Holds());
+  FakeDriver::context_lost = true;
+  ::testing::internal::CaptureStderr();
+  Launch();
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(), ::testing::HasSubstr("takes no turns"));
+  EXPECT_EQ(phase(), static_cast<std::uint32_t>(CROSSOVER_PHASE_LEARNING));
+  EXPECT_EQ(slot().watch_reason, static_cast<std::uint32_t>(base::WatchReason::kContextLost));
+}
+
 TEST_F(GapsTest, StreamsThatOnlyTheirThreadsCanAskAreWatched) {
   ::testing::internal::CaptureStderr();
   Launch(PerThreadStream(), Gaps::kWithoutCommunicator);

@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <cstring>
 #include <functional>
+#include <thread>
 #include <utility>
 
 #include "sidecar/session/attention.h"
+#include "sidecar/session/streams.h"
 #include "tests/unit/sidecar/fake_driver.h"
 
 namespace crossover::session {
@@ -33,7 +35,7 @@ class SessionTest : public ::testing::Test {
     attention = 0;
     watching = false;
     session_.WatchKernels(false);
-    session_.SetUp(&driver_, FakeDriver::context(), CROSSOVER_TRANSPORT_GPU_GATES, overlap_);
+    session_.SetUp(&driver_, FakeDriver::context(), transport_, overlap_);
     slot().mode = CROSSOVER_MODE_OBSERVE;
     session_.OnCommunicator(&kComm, 4);
     session_.OnCommunicator(&kSingle, 1);
@@ -83,7 +85,10 @@ class SessionTest : public ::testing::Test {
     FakeDriver::calls.clear();
   }
 
+  std::uint32_t WatchReason() { return slot().watch_reason; }
+
   bool overlap_ = true;
+  std::uint32_t transport_ = CROSSOVER_TRANSPORT_GPU_GATES;
   const gates::Driver driver_ = FakeDriver::Table();
   crossover_page page_{
       CROSSOVER_TURNSTILE_MAGIC, 1, sizeof(crossover_page), CROSSOVER_MAX_CLIENTS, 0, {}, {}};
@@ -223,6 +228,7 @@ TEST_F(TimeSlicedSessionTest, KeepsTheTurnHoweverLongItsCollectiveTakes) {
   Launch();
   Collective(20);
   slot().hold = session_.Asked();
+  page_.slot[1].mode = CROSSOVER_MODE_GATE;
   page_.slot[1].ready = turn::FirstStretch(1);
   for (int i = 0; i < 50; ++i) session_.OnTick();
   EXPECT_EQ(slot().rel, 0u);
@@ -232,6 +238,7 @@ TEST_F(TimeSlicedSessionTest, GivesAnIdleTurnBackLate) {
   TakeTurns();
   Launch();
   slot().hold = session_.Asked();
+  page_.slot[1].mode = CROSSOVER_MODE_GATE;
   page_.slot[1].ready = turn::FirstStretch(1);
   for (int i = 0; i < 15; ++i) session_.OnTick();
   EXPECT_EQ(slot().rel, 0u) << "the other ranks may be in the collective by now";
@@ -448,6 +455,137 @@ TEST_F(SessionTest, CapturedCollectivesMeanObserveOnly) {
   EXPECT_EQ(slot().phase, static_cast<std::uint32_t>(CROSSOVER_PHASE_LEARNING));
 }
 
+// Every iteration is a graph from here on: nobody calls NCCL any more.
+TEST_F(SessionTest, CapturedCollectivesAreToldOfThoughNoOtherIsCalled) {
+  TakeTurns();
+  session_.OnBeginCapture();
+  FakeDriver::capturing = FakeDriver::Stream(kSide);
+  Collective(10);
+  EXPECT_EQ(slot().phase, static_cast<std::uint32_t>(CROSSOVER_PHASE_LEARNING));
+  EXPECT_EQ(WatchReason(), static_cast<std::uint32_t>(base::WatchReason::kCaptured));
+  EXPECT_THAT(FakeDriver::calls, ElementsAre("nccl 10"));
+  FakeDriver::calls.clear();
+  FakeDriver::capturing = nullptr;
+  session_.OnEndCapture();
+  EXPECT_THAT(FakeDriver::calls, ElementsAre("memop 100 gate=2 rel=1")) << "the turn that was held";
+  EXPECT_EQ(attention, 0u);
+}
+
+TEST_F(SessionTest, WhyItIsWatchedOnlyIsToldToEachArbiter) {
+  session_.ObserveOnly(base::WatchReason::kOneSided);
+  EXPECT_EQ(WatchReason(), static_cast<std::uint32_t>(base::WatchReason::kOneSided));
+  session_.StopTaking();
+  session_.Detach();
+  crossover_page fresh{};
+  fresh.slot[0].mode = CROSSOVER_MODE_OBSERVE;
+  ASSERT_TRUE(session_.Attach(&fresh, 0));
+  EXPECT_EQ(fresh.slot[0].watch_reason, static_cast<std::uint32_t>(base::WatchReason::kOneSided));
+  session_.StopTaking();
+  session_.Detach();
+}
+
+// What we do not ask of the driver it has not refused.
+TEST_F(SessionTest, ATurnBeginsElsewhereWhereTheStreamThatJoinedIsCaptured) {
+  TakeTurns();
+  Collective(10);
+  Collective(20);
+  Join();
+  FakeDriver::calls.clear();
+  session_.OnBeginCapture();
+  FakeDriver::capturing = FakeDriver::Stream(kCompute);
+  Launch(kSecond);
+  EXPECT_THAT(FakeDriver::calls, ElementsAre("memop 300 ready=2 gate>=2 hold=2 gate=2.end"));
+  EXPECT_EQ(WatchReason(), 0u);
+}
+
+TEST_F(SessionTest, ATurnWhoseStreamIsCapturedGoesOnMeanwhile) {
+  TakeTurns();
+  session_.OnBeginCapture();
+  FakeDriver::capturing = FakeDriver::Stream(kCompute);
+  Collective(77);
+  EXPECT_THAT(FakeDriver::calls, ElementsAre("nccl 77"));
+  EXPECT_EQ(WatchReason(), 0u);
+  FakeDriver::calls.clear();
+  FakeDriver::capturing = nullptr;
+  session_.OnEndCapture();
+  Collective(10);
+  EXPECT_THAT(FakeDriver::calls, ElementsAre("memop 100 gate=2 rel=1", "nccl 10"));
+}
+
+TEST_F(SessionTest, ATurnThatAnotherThreadCannotEndIsNotTheDriversFault) {
+  const phase::StreamKey own = PerThreadStream();
+  const auto iteration = [&](auto end) {
+    Launch(own);
+    end();
+    Join(kSide, own);
+    Launch(own);
+  };
+  const auto collectives = [&] { Collective(10), Collective(20); };
+  for (int i = 0; i < 5; ++i) iteration(collectives);
+  slot().mode = CROSSOVER_MODE_GATE;
+  iteration(collectives);
+  ASSERT_EQ(slot().phase, static_cast<std::uint32_t>(CROSSOVER_PHASE_TAKING));
+  iteration([&] { std::thread(collectives).join(); });
+  EXPECT_EQ(WatchReason(), static_cast<std::uint32_t>(base::WatchReason::kSeveralThreads));
+}
+
+TEST_F(SessionTest, StreamsOfAContextThatEndsAreAskedNothingAfterwards) {
+  TakeTurns();
+  slot().hold = session_.Asked();
+  session_.OnContextEnds(reinterpret_cast<CUcontext>(0x78));
+  EXPECT_NE(slot().rel, slot().hold) << "another";
+  session_.OnContextEnds(FakeDriver::context());
+  EXPECT_EQ(slot().rel, slot().hold);
+  FakeDriver::queries = 0;
+  for (int i = 0; i < 4; ++i) session_.OnTick();
+  EXPECT_EQ(FakeDriver::queries, 0);
+}
+
+TEST_F(SessionTest, ABusyTurnOfADeviceThatIsResetIsGivenBackByItsStream) {
+  TakeTurns();
+  slot().hold = session_.Asked();
+  FakeDriver::busy = FakeDriver::Stream(kCompute);
+  session_.OnContextEnds(nullptr);
+  EXPECT_THAT(FakeDriver::calls, ElementsAre("memop 100 gate=2 rel=1"));
+}
+
+// The launching thread waits.
+class HostGatesTest : public SessionTest {
+ protected:
+  HostGatesTest() { transport_ = CROSSOVER_TRANSPORT_HOST_GATES; }
+  // Has joined its last bucket, and may have its second turn.
+  void SetUp() override {
+    SessionTest::SetUp();
+    slot().gate = turn::OpenAny(0);
+    TakeTurns();
+    Collective(10);
+    Collective(20);
+    Join();
+    slot().gate = turn::OpenAny(0);
+    FakeDriver::calls.clear();
+  }
+};
+
+TEST_F(HostGatesTest, NothingIsWaitedForWhileAnythingIsCaptured) {
+  session_.OnBeginCapture();
+  FakeDriver::capturing = FakeDriver::Stream(kSecond);
+  Launch();
+  EXPECT_THAT(FakeDriver::calls, IsEmpty());
+  EXPECT_EQ(WatchReason(), 0u);
+  FakeDriver::capturing = nullptr;
+  session_.OnEndCapture();
+  Launch();
+  EXPECT_THAT(FakeDriver::calls, ElementsAre("record 100", "synchronize"));
+  EXPECT_EQ(slot().hold, turn::FirstStretch(2));
+}
+
+TEST_F(HostGatesTest, ATurnIsGivenBackWhereItWasFoundOutMeanwhileThatNoneIsTaken) {
+  FakeDriver::while_synchronizing = [this] { session_.ObserveOnly(base::WatchReason::kOneSided); };
+  Launch();
+  EXPECT_EQ(slot().hold, turn::FirstStretch(2));
+  EXPECT_EQ(slot().rel, turn::FirstStretch(2));
+}
+
 TEST_F(SessionTest, DestroyedCommunicatorGivesTheTurnBack) {
   TakeTurns();
   session_.OnCommunicatorEnd(&kComm);
@@ -550,6 +688,7 @@ class IdleTurnTest : public SessionTest {
     TakeTurns();
     slot().hold = session_.Asked();  // the stream was let in
     page_.slot[2].ready = 1;         // somebody waits
+    page_.slot[2].mode = CROSSOVER_MODE_GATE;
     slot().successor[0] = 2;
   }
 
@@ -577,6 +716,12 @@ TEST_F(IdleTurnTest, IsKeptWhileWorkIsQueued) {
 
 TEST_F(IdleTurnTest, IsKeptWhileNobodyWaits) {
   page_.slot[2].hold = 1;
+  Ticks();
+  EXPECT_FALSE(GivenBack());
+}
+
+TEST_F(IdleTurnTest, IsKeptFromOneThatWasKilledWhileItWaited) {
+  page_.slot[2].mode = CROSSOVER_MODE_OFF;
   Ticks();
   EXPECT_FALSE(GivenBack());
 }

@@ -1,0 +1,78 @@
+#include "sidecar/link/leftovers.h"
+
+#include <time.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "common/base/clock.h"
+#include "common/base/futex.h"
+#include "sidecar/gates/gate.h"
+#include "sidecar/link/thread.h"
+
+namespace crossover::link {
+namespace {
+
+constexpr std::int64_t kOpenAgainNs = 20 * base::kNsPerMs;
+constexpr std::int64_t kAnywayNs = 60 * base::kNsPerSecond;
+constexpr std::int64_t kWaitsNs = 3600 * base::kNsPerSecond;
+
+}  // namespace
+
+void Leftovers::Add(const Membership& left, turn::TurnNumber asked) {
+  bool start = false;
+  {
+    const base::Locked locked(mutex_);
+    Note({left, asked, base::MonotonicNs()});
+    start = !std::exchange(running_, true);
+  }
+  if (start && !StartThread(&Leftovers::Run, this)) Run(this);
+}
+
+void Leftovers::Note(const Leftover& leftover) {
+  Leftover* const end = leftovers_ + count_;
+  Leftover* const same = std::find_if(leftovers_, end, [&](const Leftover& other) {
+    return other.left.page == leftover.left.page;  // stays mapped: no other ever lies there
+  });
+  if (same != end) {
+    *same = leftover;
+  } else if (count_ < kMost) {
+    leftovers_[count_++] = leftover;
+  } else {
+    std::move(leftovers_ + 1, end, leftovers_);
+    leftovers_[kMost - 1] = leftover;
+  }
+}
+
+void* Leftovers::Run(void* self) {
+  NameThread();
+  while (static_cast<Leftovers*>(self)->Open()) {
+    const timespec pause{0, kOpenAgainNs};
+    ::nanosleep(&pause, nullptr);
+  }
+  return nullptr;
+}
+
+// Where the arbiter has given the slot to somebody else, the words are his, and so is the gate.
+bool Leftovers::Over(const crossover_slot& slot, turn::TurnNumber asked, std::int64_t since_ns) {
+  const bool waits = base::LoadWord(&slot.alive) == 0 && !turn::AtOrPast(base::LoadWord(&slot.hold), asked);
+  return since_ns > (waits ? kWaitsNs : kAnywayNs);
+}
+
+// False: nothing is left.
+bool Leftovers::Open() {
+  const base::Locked locked(mutex_);
+  const std::int64_t now = base::MonotonicNs();
+  Leftover* const end = leftovers_ + count_;
+  Leftover* const kept = std::remove_if(leftovers_, end, [now](const Leftover& leftover) {
+    return Over(leftover.left.page->slot[leftover.left.slot], leftover.asked, now - leftover.since_ns);
+  });
+  count_ = static_cast<std::size_t>(kept - leftovers_);
+  for (const Leftover* open = leftovers_; open != kept; ++open) {
+    gates::OpenOwnGate(open->left.page, open->left.slot, open->asked);
+  }
+  running_ = count_ > 0;
+  return running_;
+}
+
+}  // namespace crossover::link

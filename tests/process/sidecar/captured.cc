@@ -1,0 +1,116 @@
+// A rank of two that calls its collectives eagerly at first and captures them into a graph then, as PyTorch
+// does with whole iterations of DistributedDataParallel. From then on it computes for a second.
+//
+// The software NCCL refuses to be captured: what the library sees is the same call, and none after it.
+//
+// Environment: RANK; IDS, where rank 0 leaves the unique id.
+#include <cuda.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "simgpu/nccl/nccl.h"
+#include "tests/process/use_device.h"
+
+namespace {
+
+constexpr int kRanks = 2;
+constexpr std::size_t kCount = 4096;
+constexpr char kImage[] = "// simgpu 1\nkernel timed ns=arg sms=132\n";
+
+void Must(int result, const char* what) {
+  if (result == 0) return;
+  std::fprintf(stderr, "%s: %d\n", what, result);
+  std::exit(1);
+}
+
+#define MUST(call) Must(static_cast<int>(call), #call)
+
+// Rank 0's id, by way of a file that appears whole.
+ncclUniqueId Share(const std::string& path, int rank) {
+  ncclUniqueId id{};
+  const std::string fresh = path + ".new";
+  if (rank == 0) {
+    MUST(ncclGetUniqueId(&id));
+    std::FILE* file = std::fopen(fresh.c_str(), "wb");
+    Must(file == nullptr || std::fwrite(&id, sizeof id, 1, file) != 1 || std::fclose(file) != 0,
+         "write the id");
+    MUST(std::rename(fresh.c_str(), path.c_str()));
+    return id;
+  }
+  std::FILE* file = nullptr;
+  while ((file = std::fopen(path.c_str(), "rb")) == nullptr) usleep(1000);
+  Must(std::fread(&id, sizeof id, 1, file) != 1, "read the id");
+  std::fclose(file);
+  return id;
+}
+
+class Rank {
+ public:
+  explicit Rank(int rank) {
+    MUST(ncclCommInitRank(&comm_, kRanks, Share(std::getenv("IDS"), rank), rank));
+    for (CUstream* stream : {&compute_, &side_}) MUST(cuStreamCreate(stream, CU_STREAM_NON_BLOCKING));
+    MUST(cuEventCreate(&event_, CU_EVENT_DISABLE_TIMING));
+    MUST(cuMemAlloc(&gradients_, kCount * sizeof(int)));
+    CUmodule module = nullptr;
+    MUST(cuModuleLoadData(&module, kImage));
+    MUST(cuModuleGetFunction(&timed_, module, "timed"));
+  }
+
+  void Compute() {
+    unsigned long long ns = 2'000'000;
+    void* parameters[] = {&ns};
+    MUST(cuLaunchKernel(timed_, 1, 1, 1, 32, 1, 1, 0, compute_, parameters, nullptr));
+  }
+  ncclResult_t Reduce() {
+    const auto data = reinterpret_cast<int*>(gradients_);
+    return ncclAllReduce(data, data, kCount, ncclInt32, ncclSum, comm_, side_);
+  }
+  void Iterate() {
+    for (int layer = 0; layer < 3; ++layer) Compute();
+    Order(compute_, side_);
+    MUST(Reduce());
+    Order(side_, compute_);
+  }
+  void Capture() {
+    CUgraph graph = nullptr;
+    MUST(cuStreamBeginCapture(side_, CU_STREAM_CAPTURE_MODE_RELAXED));
+    Must(Reduce() == ncclInvalidUsage ? 0 : 1, "a collective that is captured");
+    MUST(cuStreamEndCapture(side_, &graph));
+  }
+  void Synchronize() { MUST(cuStreamSynchronize(compute_)); }
+
+ private:
+  void Order(CUstream first, CUstream then) {
+    MUST(cuEventRecord(event_, first));
+    MUST(cuStreamWaitEvent(then, event_, 0));
+  }
+
+  ncclComm_t comm_ = nullptr;
+  CUstream compute_ = nullptr, side_ = nullptr;
+  CUevent event_ = nullptr;
+  CUdeviceptr gradients_ = 0;
+  CUfunction timed_ = nullptr;
+};
+
+}  // namespace
+
+int main() {
+  constexpr int kEager = 100, kCaptured = 100;
+  const int number = std::atoi(std::getenv("RANK"));
+  MUST(cuInit(0));
+  MUST(UseDevice(number));
+  Rank rank(number);
+  for (int i = 0; i < kEager; ++i) {
+    rank.Iterate();
+    rank.Synchronize();  // as for the loss: a host that runs ahead would be through before it is watched
+  }
+  rank.Capture();
+  for (int i = 0; i < kCaptured; ++i) {
+    rank.Compute();
+    rank.Synchronize();
+    usleep(10'000);
+  }
+}
