@@ -34,9 +34,13 @@ NodeState NodeServices::State() const {
   NodeState state;
   for (const auto& [uuid, gpu] : devices_.gpus())
     state.gpus[uuid] = {.slots = gpu.slots, .healthy = gpu.healthy};
-  if (const auto kubelet = kubelet_.Read()) {
-    for (const auto& [uuid, holders] : HoldersByGpu(*kubelet)) {
-      for (const GpuNode::Holder& holder : holders) state.gpus[uuid].used += holder.slots.size();
+  if (const auto kubelet = kubelet_.Read(); kubelet && pods_.synced()) {
+    const auto by_gpu = HoldersByGpu(*kubelet);
+    for (auto& [uuid, gpu] : state.gpus) {
+      gpu.used = 0;
+      const auto holders = by_gpu.find(uuid);
+      if (holders == by_gpu.end()) continue;
+      for (const GpuNode::Holder& holder : holders->second) *gpu.used += holder.slots.size();
     }
   }
   state.xids = gpus_.xids();

@@ -48,7 +48,8 @@ Rhythm::Change Rhythm::Watch(const ClientWords& words, Time now) {
     if (!change.yielded) EndTurn(words.rel, now);
   }
   // At a yield point `ready` may have been seen to change before `rel`.
-  const bool asked = words.ready != words.rel && (words.ready != before.ready || change.released || anew);
+  const bool asked = words.ready != words.rel &&
+                     (words.ready != before.ready || change.released || (anew && words.waiting()));
   if (asked && arrived_ == kNever && held_ == kNever) {
     change.arrived = true;
     arrived_ = now;

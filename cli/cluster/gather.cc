@@ -50,13 +50,17 @@ ClusterFacts Gather(const Kubectl& kubectl) {
 
 double TimeIn(const nlohmann::json& leases, double local_s) {
   constexpr double kFarOff = 600;
-  std::optional<double> newest;
+  constexpr double kClose = 30;
+  std::vector<double> renewals;
   for (const nlohmann::json& lease : leases) {
     const auto renewed = kube::ParseTimestamp(TextAt(lease, {"spec", "renewTime"}));
-    if (renewed && std::abs(*renewed - local_s) <= kFarOff)
-      newest = std::max(newest.value_or(*renewed), *renewed);
+    if (renewed && std::abs(*renewed - local_s) <= kFarOff) renewals.push_back(*renewed);
   }
-  return newest.value_or(local_s);
+  if (renewals.empty()) return local_s;
+  // Neither one whose clock is wrong nor one that nobody renews any more says what the time is.
+  std::ranges::nth_element(renewals, renewals.begin() + static_cast<std::ptrdiff_t>(renewals.size() / 2));
+  const double median = renewals[renewals.size() / 2];
+  return std::abs(median - local_s) <= kClose ? local_s : median;
 }
 
 }  // namespace crossover::cli

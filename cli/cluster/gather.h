@@ -8,8 +8,8 @@ namespace crossover::cli {
 
 ClusterFacts Gather(const Kubectl& kubectl);
 
-// What the time is in a cluster: its own programs renew Leases every few seconds. `local_s`: here, which it
-// is where nothing was renewed within ten minutes of it. Pure.
+// What the time is in a cluster: most of its own programs renew Leases every few seconds. `local_s`: here,
+// which it is where that is close, or where nothing was renewed within ten minutes of it. Pure.
 double TimeIn(const nlohmann::json& leases, double local_s);
 
 }  // namespace crossover::cli

@@ -25,6 +25,15 @@ MetricFamily OfGpus(std::string name, std::string help, const NodeState& state,
   return family;
 }
 
+MetricFamily SlotsUsed(const NodeState& state) {
+  MetricFamily family =
+      Family("crossover_slots_used", "Slots of a GPU that pods have which are not over.", MetricType::Gauge);
+  for (const auto& [uuid, gpu] : state.gpus) {
+    if (gpu.used) AddGauge(&family, {{"gpu_uuid", uuid}}, Number(*gpu.used));
+  }
+  return family;
+}
+
 MetricFamily Xids(const Health::Xids& xids) {
   MetricFamily family = Family(
       "crossover_gpu_xids_total",
@@ -108,8 +117,7 @@ std::vector<MetricFamily> NodeMetrics::Collect() const {
   return {
       OfGpus("crossover_slots", "Slots of a GPU that are advertised to the kubelet.", state,
              [](const NodeState::Gpu& gpu) { return gpu.slots; }),
-      OfGpus("crossover_slots_used", "Slots of a GPU that pods have which are not over.", state,
-             [](const NodeState::Gpu& gpu) { return Number(gpu.used); }),
+      SlotsUsed(state),
       OfGpus("crossover_gpu_healthy", "Whether a GPU's slots are given out.", state,
              [](const NodeState::Gpu& gpu) { return gpu.healthy ? 1 : 0; }),
       OfGpus("crossover_gpu_used_by_others", "Whether somebody uses a GPU who has no slot of it.", state,

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,7 +20,7 @@ namespace crossover::deviceplugin {
 struct NodeState {
   struct Gpu {
     std::uint32_t slots = 0;
-    std::uint64_t used = 0;  // of them, by pods that are not over
+    std::optional<std::uint64_t> used{};  // of them, by pods that are not over; nothing: not known
     bool healthy = true;
     bool used_by_others = false;       // somebody is on it who does not have it from us
     std::uint32_t unhooked = 0;        // processes that have it from us, and take no part

@@ -39,7 +39,9 @@ void MemoryWatch::Look(Books* books) {
     complained_ = false;
     LookAtMemory(*nvml_, books);
     usages = nvml_->Usages();
-    if (usages.empty()) nvml_.reset();  // a driver that was loaded anew wants to be asked anew
+    // A driver that was loaded anew wants to be asked anew.
+    if (usages.empty() && std::exchange(answered_, false)) nvml_.reset();
+    answered_ |= !usages.empty();
   }
   const std::lock_guard lock(mutex_);
   usages_ = std::move(usages);

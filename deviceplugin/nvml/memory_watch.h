@@ -30,6 +30,7 @@ class MemoryWatch {
   const std::string library_;
   std::unique_ptr<NvmlLibrary> nvml_;  // null: no driver yet
   bool complained_ = false;
+  bool answered_ = false;  // for any GPU, since it was loaded
   mutable std::mutex mutex_;
   std::map<std::string, NvmlLibrary::Usage> usages_;
   threads::Rounds rounds_;  // last: it uses the others

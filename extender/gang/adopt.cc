@@ -9,6 +9,9 @@ namespace {
 
 // A plan that was all but over gets this long to be carried out by a new leader.
 constexpr double kGraceS = 30;
+// After its time, until the bound pods of a plan are deleted: its gang's size is asked for once more, and an
+// API server may want to be left alone.
+constexpr double kEndedWithinS = 180;
 
 struct Found {
   int reserved = 0;  // not bound, and staying
@@ -63,7 +66,7 @@ GangPlan PlanOf(const Desk& desk, GangRecord& gang, const std::string& id, const
 // Whoever led when the plan of those that are bound ended would have deleted them, had they not been all. So
 // they were, unless one that waits has done so since then.
 bool OutlivedTheirPlan(const Desk& desk, const GangRecord& gang, double until_s) {
-  const double ended_s = until_s + kGraceS;
+  const double ended_s = until_s + kEndedWithinS;
   if (until_s <= 0 || desk.now_s <= ended_s) return false;
   return std::ranges::none_of(gang.members, [&](const auto& entry) {
     const View view = ViewOf(desk, gang, entry.first);

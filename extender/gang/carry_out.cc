@@ -70,7 +70,7 @@ void Reserve(Desk& desk, GangRecord& gang, const Slot& slot, placement::Bytes gr
                                .seat = member.seat,
                                .until_s = gang.plan->until_s,
                                .again = !gang.plan->whole && gang.placed,
-                               .size = gang.membership.size}),
+                               .size = gang.plan->size > 0 ? gang.plan->size : gang.membership.size}),
              granted);
   if (member.in_flight != 0) member.maybe_reserved = true;
 }
@@ -101,11 +101,16 @@ void Pass(Desk& desk, GangRecord& gang) {
   for (const Slot& slot : gang.plan->slots) gang.members.at(slot.uid).go = true;
 }
 
+// It has been bound, and has done already what it was to do.
+bool HasDone(const View& view) {
+  return view.pod != nullptr && view.pod->over && !view.pod->failed && !view.pod->node.empty();
+}
+
 // Members that are bound and stay.
 int Here(const Desk& desk, const GangRecord& gang) {
   return static_cast<int>(std::ranges::count_if(gang.members, [&](const auto& entry) {
     const View view = ViewOf(desk, gang, entry.first);
-    return view.bound() && !view.leaving();
+    return (view.bound() && !view.leaving()) || HasDone(view);
   }));
 }
 
@@ -135,6 +140,7 @@ void Finish(Desk& desk, GangRecord& gang) {
   if (gang.plan->whole) {
     gang.placed = true;
     gang.lacking_s.reset();
+    gang.complete_s = 0;
   }
   gang.plan.reset();
   gang.failures = 0;
@@ -162,7 +168,10 @@ void AddSlots(Desk& desk, GangRecord& gang) {
 
 bool Lacks(const Desk& desk, const GangRecord& gang) {
   int there = 0;
-  for (const auto& [uid, member] : gang.members) there += ViewOf(desk, gang, uid).bound() ? 1 : 0;
+  for (const auto& [uid, member] : gang.members) {
+    const View view = ViewOf(desk, gang, uid);
+    there += view.bound() || HasDone(view) ? 1 : 0;
+  }
   return gang.plan->whole && there < Wanted(gang);
 }
 
@@ -187,11 +196,8 @@ std::string ExcludeRefused(Desk& desk, GangRecord& gang) {
 
 void RunIntoDeadline(Desk& desk, GangRecord& gang) {
   GangPlan& plan = *gang.plan;
-  if (gang.membership.owner) {  // which may have become smaller meanwhile, and is whole
-    const bool to_come = ReadOwnerOf(desk, gang, plan.asked ? desk.settings.deadline_s : 0);
-    plan.asked = true;
-    if (to_come) return;
-  }
+  // It may have become smaller meanwhile, and be whole.
+  if (!KnowsSizeNow(desk, gang, &plan.asked)) return;
   plan.late = true;
   const auto seconds = static_cast<long>(desk.settings.deadline_s);
   const std::string why = "not all of its pods were bound within " + std::to_string(seconds) + " s";
@@ -307,6 +313,7 @@ void TakeBack(Desk& desk, GangRecord& gang) {
   }
   for (auto& [uid, member] : gang.members)
     member.reserved = member.released = member.go = member.posted = false;
+  for (auto& [uid, member] : gang.members) member.tellings = 0;  // it is another matter now
   gang.plan.reset();
   desk.replan = true;
   desk.dirty.insert(gang.membership.id);

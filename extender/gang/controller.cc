@@ -167,7 +167,7 @@ std::string Controller::WhyWaits(const std::string& uid) const {
 void Controller::Work() {
   for (;;) {
     Lock lock(mutex_);
-    work_.wait(lock, [this] { return stop_ || !jobs_.empty(); });
+    work_.wait(lock, [this] { return stop_ || HasWork(); });
     if (stop_) return;
     const Job job = std::move(jobs_.front());
     jobs_.pop_front();
@@ -201,8 +201,13 @@ void Controller::Tick() {
   {
     const Lock lock(mutex_);
     if (!stop_) Step(&answers);
+    if (HasWork()) work_.notify_all();  // after a time in which there was none to be done
   }
   Give(answers);
+}
+
+bool Controller::HasWork() const {
+  return !jobs_.empty() && (!gangs_ || options_.now_s() >= gangs_->quiet_until_s());
 }
 
 }  // namespace crossover::extender

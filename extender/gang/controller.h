@@ -81,6 +81,7 @@ class Controller : public Decider {
   void Step(std::vector<Answer>* answers);
   void Take(std::vector<Action> actions, std::vector<Answer>* answers);
   static void Give(const std::vector<Answer>& answers);
+  bool HasWork() const;
   void Work();
   void Tick();
   void ShowSeats();

@@ -101,7 +101,10 @@ void Gangs::Judge(const Pod& pod, GangRecord& gang) {
   if (!pod.node.empty()) {
     if (member.bound_s == 0) member.bound_s = desk_.now_s;
     member.bound = pod.node;
-    if (pod.over) return GiveBack(gang, pod.uid, pod.failed);
+    if (pod.over) {
+      desk_.Answer(member, "");
+      return GiveBack(gang, pod.uid, pod.failed);
+    }
     const auto assigned = pod.annotations.find(base::kAssignmentAnnotation);
     if (assigned != pod.annotations.end()) member.seat = {pod.node, ReadAssignment(assigned->second)};
     desk_.Answer(member, "");

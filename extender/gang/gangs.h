@@ -52,6 +52,8 @@ class Gangs {
 
   // Why the pod waits; empty where it does not.
   std::string WhyWaits(const std::string& uid) const;
+  // Before which nothing is to be written: the API server wants to be left alone.
+  double quiet_until_s() const { return desk_.quiet_until_s; }
   const Desk& desk() const { return desk_; }
 
  private:

@@ -140,6 +140,7 @@ std::optional<Result> KubeApi::Nominate(const Action& action, const kube::Client
   const kube::Response response = client_.Send(request);
   // The request that follows says more of pods that are gone, bound, or others by now.
   if (IsDone(response) || IsConflict(response) || response.status == kNotFound) return std::nullopt;
+  if (response.status == kTooMany) return NotDone(response);
   if (nomination_failures_++ == 0) {
     logging::Warn("gang: schedulers are not told which node to try first, and look at all: " + request.path +
                   ": " + WhyNot(response));
@@ -173,7 +174,10 @@ Result KubeApi::Write(const Action& action) {
 Result KubeApi::AfterConflict(const Action& action, const kube::Response& response) {
   const kube::Response now = client_.Get(PathOf(action.pod));
   if (now.status == kNotFound) return {.outcome = Outcome::kGone};
-  if (now.status != 200) return {.outcome = Outcome::kUnknown, .error = WhyNot(response)};
+  if (now.status != 200)
+    return {.outcome = Outcome::kUnknown,
+            .error = WhyNot(response),
+            .retry_after_s = static_cast<double>(now.retry_after.count())};
   const json pod = json::parse(now.body, nullptr, false);
   if (Text(At(At(pod, "metadata"), "uid")) != action.pod.uid) return {.outcome = Outcome::kGone};
   return {.outcome = Outcome::kRefused,

@@ -127,6 +127,7 @@ void Refill(Desk& desk, GangRecord& gang, const Counts& counts) {
   if (counts.waiting == 0) {
     KeepVacant(desk, gang, counts);
     gang.crowded = false;
+    gang.seat_failures = gang.asked = 0;
     return gang.lacking_s.reset();
   }
   gang.crowded = missing <= 0;
@@ -138,8 +139,10 @@ void Refill(Desk& desk, GangRecord& gang, const Counts& counts) {
   std::vector<const Pod*> pods;
   for (const std::string& uid : Seatless(desk, gang)) pods.push_back(desk.world->FindPod(uid));
   const Request request = RequestOf(gang.membership, pods, missing, *desk.world);
+  gang.fault = request.fault;
   if (!request.fault.empty()) return desk.Say(gang, request.fault);
   if (!gang.placed && desk.now_s > *gang.lacking_s + desk.settings.deadline_s) {
+    if (!KnowsSizeNow(desk, gang, &gang.asked)) return;
     // Nobody has ever seen it whole.
     StartPlan(desk, gang, {}, true);
     return Fail(desk, gang, "not all of its pods could be bound", false);
@@ -152,6 +155,12 @@ void Refill(Desk& desk, GangRecord& gang, const Counts& counts) {
   }
   gang.seat_retry_s = desk.now_s + (1 << std::min(gang.seat_failures++, kMostSeatDoublings));
   desk.Say(gang, "others of its gang run; " + why);
+}
+
+double NewestOf(const Desk& desk, const GangRecord& gang) {
+  double newest_s = 0;
+  for (const Pod* pod : PodsOf(desk, gang)) newest_s = std::max(newest_s, pod->created_s);
+  return newest_s;
 }
 
 void Gather(Desk& desk, GangRecord& gang, const Counts& counts) {
@@ -169,6 +178,7 @@ void Gather(Desk& desk, GangRecord& gang, const Counts& counts) {
   } else if (asked) {
     desk.Say(gang, "more pods are there than its gang has: its size is being read again");
   } else if (desk.now_s >= gang.hold_until_s) {
+    if (gang.complete_s == 0) gang.complete_s = NewestOf(desk, gang);
     gang.ready = true;
     if (was_ready) return;
     desk.Say(gang, kUndecided);
@@ -181,8 +191,9 @@ void Tell(Desk& desk, GangRecord& gang) {
   for (auto& [uid, member] : gang.members) {
     const View view = ViewOf(desk, gang, uid);
     if (!view.living() || view.bound() || member.told == gang.text) continue;
-    const double pause_s =
-        desk.settings.tell_every_s * (1 << std::clamp(member.tellings - 1, 0, kMostDoublings));
+    const bool warning = !gang.membership.fault.empty() || !gang.fault.empty();  // for its user to mend
+    const int doublings = warning ? 0 : std::clamp(member.tellings - 1, 0, kMostDoublings);
+    const double pause_s = desk.settings.tell_every_s * (1 << doublings);
     if (member.tellings > 0 && desk.now_s < member.told_s + pause_s) continue;
     ++member.tellings;
     member.told = gang.text;
@@ -191,7 +202,7 @@ void Tell(Desk& desk, GangRecord& gang) {
                             .pod = {.uid = uid, .name_space = view.pod->name_space, .name = view.pod->name},
                             .text = gang.text,
                             .reason = "GangWaits",
-                            .warning = !gang.membership.fault.empty()});
+                            .warning = warning});
   }
 }
 

@@ -23,4 +23,15 @@ bool DoubtSize(Desk& desk, const GangRecord& gang) {
   return ReadOwnerOf(desk, gang, desk.settings.owner_every_s * (1 << doublings));
 }
 
+bool KnowsSizeNow(Desk& desk, const GangRecord& gang, int* asked) {
+  constexpr int kMostTries = 3;
+  if (!gang.membership.owner) return true;
+  const Desk::OwnerEntry& entry = desk.owners[*gang.membership.owner];
+  if (entry.in_flight != 0 || desk.now_s < desk.quiet_until_s) return false;
+  if (*asked >= kMostTries || (*asked > 0 && entry.error.empty())) return true;
+  ReadOwnerOf(desk, gang, 0);
+  ++*asked;
+  return false;
+}
+
 }  // namespace crossover::extender

@@ -13,4 +13,8 @@ bool ReadOwnerOf(Desk& desk, const GangRecord& gang, double pause_s);
 // elastic job does. Read less and less often while it has not. Whether the answer is still to come.
 bool DoubtSize(Desk& desk, const GangRecord& gang);
 
+// Before something is ended because it lacks pods: whether its size was asked for since `*asked` was 0, and
+// answered. What fails is asked for a few times. True for one that has no owner.
+bool KnowsSizeNow(Desk& desk, const GangRecord& gang, int* asked);
+
 }  // namespace crossover::extender

@@ -58,7 +58,10 @@ void PlanWaiting(Desk& desk) {
     if (static_cast<int>(pods.size()) < gang.membership.size) continue;
     pods.resize(static_cast<std::size_t>(gang.membership.size));
     Request request = RequestOf(gang.membership, pods, gang.membership.size, *desk.world);
+    gang.fault = request.fault;
     if (request.fault.empty()) {
+      // A pod that comes again takes none of its gang's age.
+      if (gang.complete_s > 0) request.gang.arrived_s = gang.complete_s;
       waiting.push_back(std::move(request.gang));
     } else {
       desk.Say(gang, request.fault);

@@ -54,7 +54,7 @@ struct GangPlan {
   bool whole = true;     // of all members; else of those that came again
   bool open = false;     // every member had its reservation
   int size = 0;          // of the gang when it was made; 0: not known
-  bool asked = false;    // whether the gang still has its size, since the deadline came
+  int asked = 0;         // how often for the gang's size, since the deadline came
   bool late = false;     // it fails for that
   bool failing = false;  // on its way back
   bool at_once = false;  // the next may follow without a hold-off
@@ -81,6 +81,9 @@ struct GangRecord {
   bool crowded = false;  // some are bound, and more wait than its size leaves room for
   int failures = 0;
   double hold_until_s = 0;
+  std::string fault{};              // what its pods say and makes no sense, or not together
+  double complete_s = 0;            // when all of them were there, since it was placed last; 0: not yet
+  int asked = 0;                    // how often for its size, since it was to be ended for what it lacks
   std::optional<double> lacking_s;  // since when, where some are bound and others wait without a seat
   double seat_retry_s = 0;
   int seat_failures = 0;  // in a row

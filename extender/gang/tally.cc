@@ -32,7 +32,7 @@ int Reserved(const Desk& desk, const GangRecord& gang) {
 }
 
 Wait WaitOf(const Desk& desk, const GangRecord& gang, const Pods& pods) {
-  if (!gang.membership.fault.empty()) return Wait::kCorrection;
+  if (!gang.membership.fault.empty() || !gang.fault.empty()) return Wait::kCorrection;
   if (gang.membership.size == 0) return Wait::kSize;
   if (pods.waiting < gang.membership.size) return Wait::kPods;
   return desk.now_s < gang.hold_until_s ? Wait::kHoldOff : Wait::kPlace;
@@ -70,7 +70,8 @@ Tally TallyOf(const Desk& desk) {
       const Wait wait = WaitOf(desk, gang, pods);
       ++tally.waiting[static_cast<std::size_t>(wait)];
       const bool complete = wait == Wait::kHoldOff || wait == Wait::kPlace;
-      if (complete && (tally.oldest_s == 0 || pods.last_s < tally.oldest_s)) tally.oldest_s = pods.last_s;
+      const double since_s = gang.complete_s > 0 ? gang.complete_s : pods.last_s;
+      if (complete && (tally.oldest_s == 0 || since_s < tally.oldest_s)) tally.oldest_s = since_s;
     }
   }
   return tally;

@@ -132,6 +132,14 @@ std::vector<placement::Seat> MatesHaveMore(const placement::State& state, const 
   return more;
 }
 
+// GPUs that are kept for another gang are nobody else's.
+void TakeOut(const std::vector<placement::Seat>& seats, placement::State* state) {
+  const GpuSet taken = SetOf(seats);
+  for (placement::Node& node : state->nodes) {
+    for (placement::Gpu& gpu : node.gpus) gpu.healthy &= !taken.contains({node.name, gpu.uuid});
+  }
+}
+
 // Nobody meets it: any free GPUs do.
 std::optional<placement::Seat> AnyFree(const Desk& desk, const GangRecord& gang,
                                        const placement::State& state, const Pod& pod, std::string* why) {
@@ -140,6 +148,7 @@ std::optional<placement::Seat> AnyFree(const Desk& desk, const GangRecord& gang,
   for (placement::Placed& placed : apart.placed) {
     if (placed.gang.id == gang.membership.id) placed.gang.id += " (here)";
   }
+  if (desk.kept && desk.kept->gang != gang.membership.id) TakeOut(desk.kept->gpus, &apart);
   request.gang.exclusive = true;
   const std::vector<placement::Gang> waiting = {request.gang};
   const placement::Decision decision =

@@ -57,7 +57,6 @@ void ProfileKeeper::Round() {
   merged_ = Merge(std::move(merged_), *jobs, now_s, settings_);
   std::size_t done = 0;
   const std::vector<ProfileChange> changes = ChangesOf(known_, merged_, now_s, settings_);
-  RemoveDuplicates(changes);
   for (const ProfileChange& change : changes) {
     const auto tried = tried_s_.find(change.id);
     if (tried != tried_s_.end() && now_s - tried->second < settings_.least_gap_s) continue;
@@ -79,15 +78,20 @@ void ProfileKeeper::Round() {
     known_[change.id] = change.record;
     merged_[change.id].name = change.record.name;
   }
+  RemoveDuplicates(changes, done);
   std::erase_if(tried_s_, [&](const auto& entry) { return now_s - entry.second > settings_.least_gap_s; });
 }
 
-// Once what they know stands in the one that is kept.
-void ProfileKeeper::RemoveDuplicates(const std::vector<ProfileChange>& to_come) {
+// Once what they know stands in the one that is kept; those that cannot be removed are found again at the
+// next look at all of them.
+void ProfileKeeper::RemoveDuplicates(const std::vector<ProfileChange>& to_come, std::size_t done) {
   std::erase_if(duplicates_, [&](const ProfileChange& duplicate) {
     const bool is_to_come =
         std::ranges::any_of(to_come, [&](const ProfileChange& change) { return change.id == duplicate.id; });
-    return !is_to_come && Carry(duplicate);
+    if (is_to_come || done >= kMostOfRound || !around_.leads()) return false;
+    ++done;
+    if (!Carry(duplicate)) ++failures_;
+    return true;
   });
 }
 

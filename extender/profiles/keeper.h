@@ -42,7 +42,7 @@ class ProfileKeeper {
  private:
   void Round();
   bool ReadAll(double now_s);
-  void RemoveDuplicates(const std::vector<ProfileChange>& to_come);
+  void RemoveDuplicates(const std::vector<ProfileChange>& to_come, std::size_t done);
   bool Carry(const ProfileChange& change);
   long Apply(const std::string& path, const std::string& body);  // the answer's status
   void Complain(const std::string& complaint);

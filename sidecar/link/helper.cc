@@ -83,6 +83,7 @@ void Helper::Loop() {
       connection.Close();
       liveness_.Stop();
     }
+    leftovers_.Tend();
     Sleep(kReconnectNs);
   }
 }
@@ -129,6 +130,7 @@ void Helper::Serve(Connection* connection, const Membership& membership) {
     const std::int64_t now = base::MonotonicNs();
     if (now < next_profile_ns) continue;
     next_profile_ns = now + kProfileNs;  // of the time in which this process was stopped there is none
+    leftovers_.Tend();
     crossover_profile profile{};
     if (!client_->FillProfile(&profile)) continue;
     profile.header = MakeHeader(CROSSOVER_PROFILE, sizeof profile);

@@ -26,7 +26,22 @@ void Leftovers::Add(const Membership& left, turn::TurnNumber asked) {
     Note({left, asked, base::MonotonicNs()});
     start = !std::exchange(running_, true);
   }
-  if (start && !StartThread(&Leftovers::Run, this)) Run(this);
+  if (start) Start();
+}
+
+void Leftovers::Start() {
+  if (StartThread(&Leftovers::Run, this)) return;
+  const base::Locked locked(mutex_);
+  running_ = false;
+}
+
+void Leftovers::Tend() {
+  {
+    const base::Locked locked(mutex_);
+    if (running_ || count_ == 0) return;
+    running_ = true;
+  }
+  if (Open()) Start();
 }
 
 void Leftovers::Note(const Leftover& leftover) {
@@ -39,7 +54,11 @@ void Leftovers::Note(const Leftover& leftover) {
   } else if (count_ < kMost) {
     leftovers_[count_++] = leftover;
   } else {
-    std::move(leftovers_ + 1, end, leftovers_);
+    Leftover* const done = std::find_if(leftovers_, end, [](const Leftover& other) {
+      return !Waits(other.left.page->slot[other.left.slot], other.asked);
+    });
+    Leftover* const gone = done != end ? done : leftovers_;
+    std::move(gone + 1, end, gone);
     leftovers_[kMost - 1] = leftover;
   }
 }
@@ -53,10 +72,13 @@ void* Leftovers::Run(void* self) {
   return nullptr;
 }
 
-// Where the arbiter has given the slot to somebody else, the words are his, and so is the gate.
+// Where the arbiter has given the slot to somebody else, the words are his.
+bool Leftovers::Waits(const crossover_slot& slot, turn::TurnNumber asked) {
+  return base::LoadWord(&slot.alive) == 0 && !turn::AtOrPast(base::LoadWord(&slot.hold), asked);
+}
+
 bool Leftovers::Over(const crossover_slot& slot, turn::TurnNumber asked, std::int64_t since_ns) {
-  const bool waits = base::LoadWord(&slot.alive) == 0 && !turn::AtOrPast(base::LoadWord(&slot.hold), asked);
-  return since_ns > (waits ? kWaitsNs : kAnywayNs);
+  return since_ns > (Waits(slot, asked) ? kWaitsNs : kAnywayNs);
 }
 
 // False: nothing is left.

@@ -19,8 +19,10 @@ class Leftovers {
   constexpr Leftovers() = default;
 
   // Its gate is opened from now on: `asked` is the newest turn asked for there. The same turnstile again only
-  // says more. Where no thread can be had the caller's own does it, and this returns when all is done.
+  // says more.
   void Add(const Membership& left, turn::TurnNumber asked);
+  // Where no thread could be had: opens them once, and tries to have one. To be called every so often.
+  void Tend();
 
   // Whether a slot that was left so long ago needs no opening any more. It does for a minute, whatever its
   // words say: a host is rarely further ahead of its GPU. And for longer than it ever is, an hour, while they
@@ -28,7 +30,8 @@ class Leftovers {
   static bool Over(const crossover_slot& slot, turn::TurnNumber asked, std::int64_t since_ns);
 
  private:
-  // As many as can come within a minute: joining and losing it again takes half a second.
+  // As many as can come within a minute: joining and losing it again takes half a second. Past that, one goes
+  // at which nobody seems to wait.
   static constexpr std::size_t kMost = 128;
 
   struct Leftover {
@@ -38,13 +41,15 @@ class Leftovers {
   };
 
   static void* Run(void* self);
+  static bool Waits(const crossover_slot& slot, turn::TurnNumber asked);
+  void Start();
   bool Open();
   void Note(const Leftover& leftover);
 
   base::Mutex mutex_;
   bool running_ = false;
   std::size_t count_ = 0;
-  Leftover leftovers_[kMost];  // oldest first
+  Leftover leftovers_[kMost];
 };
 
 }  // namespace crossover::link

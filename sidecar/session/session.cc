@@ -159,10 +159,7 @@ void Session::OnStreamCreate() {
 // Before the stream is gone: nothing of ours may be queued on it, or asked of it, afterwards.
 void Session::OnStreamDestroy(phase::StreamKey stream) {
   const base::Locked locked(mutex_);
-  if (turns_.stream() == stream) {
-    EndTurn();
-    turns_.Abandon();
-  }
+  if (turns_.stream() == stream) EndOrGiveUp();
   if (joined_stream_ == stream) joined_stream_ = 0;
   tracker_.ForgetStream(stream);
 }
@@ -178,11 +175,11 @@ void Session::OnBeginCapture() {
   captures_.fetch_add(1, std::memory_order_relaxed);
 }
 
-// A turn that was held when collectives were found to be captured.
+// A turn that should have ended while its stream was captured, or that was held when collectives were.
 void Session::OnEndCapture() {
   const base::Locked locked(mutex_);
   captures_.fetch_sub(1, std::memory_order_relaxed);
-  if (watched_only() && !AnyCapture()) EndTurn();
+  if ((due_ || watched_only()) && !AnyCapture()) EndTurn();
 }
 
 void Session::ObserveOnly(base::WatchReason reason) {
@@ -259,10 +256,11 @@ void Session::SetAttention() {
 }
 
 // Where there is one: a thread that waits in a gate that blocks has none yet. While its stream is captured
-// nothing may be queued there, and the turn goes on.
+// nothing may be queued there, and the turn goes on until it is not.
 void Session::EndTurn() {
   if (!turns_.holding() || blocked_) return;
-  if (AnyCapture() && turns_.Capturing(turns_.stream())) return;
+  due_ = AnyCapture() && turns_.Capturing(turns_.stream());
+  if (due_) return;
   CountTurn();
   if (!turns_.Release(tracker_, AnyCapture()) && !(FallBack() && turns_.Release(tracker_, AnyCapture()))) {
     // The token stays with us and the arbiter's watchdog takes it: slow, and safe.
@@ -272,6 +270,15 @@ void Session::EndTurn() {
   SetAttention();
 }
 
+// Where nothing of ours may be queued afterwards. A turn that cannot end now never does: no other is asked
+// for.
+void Session::EndOrGiveUp() {
+  EndTurn();
+  if (!turns_.holding()) return;
+  ObserveOnlyLocked(base::WatchReason::kCaptured);
+  turns_.Abandon();
+}
+
 void Session::CountTurn() {
   stretches_.End();
   base::StoreWord(&turns_.page()->slot[turns_.slot()].turn_launches, stretches_.usual());
@@ -279,6 +286,7 @@ void Session::CountTurn() {
 
 void Session::BeginTurn(phase::StreamKey launching) {
   const bool capturing = AnyCapture();
+  if (capturing && turns_.blocks() && std::exchange(lasts_, false)) EndTurn();
   // The graph's launch begins the turn, or the first one after all captures: waiting could spoil them.
   if (capturing && (turns_.blocks() || turns_.Capturing(launching))) return;
   armed_ = false;

@@ -97,6 +97,7 @@ class Session final : public link::Client {
   void PublishPhase(bool gating);
   void SetAttention();
   void EndTurn();
+  void EndOrGiveUp();
   void CountTurn();
   void NumberIteration();
   std::uint32_t Iteration() const;
@@ -141,6 +142,7 @@ class Session final : public link::Client {
   phase::StreamKey joined_stream_ = 0;  // where that join happened, 0 for the host
   bool armed_ = false;                  // the next compute launch begins a turn
   bool blocked_ = false;                // a thread waits in a gate that blocks
+  bool due_ = false;                    // the turn should have ended, and its stream is captured
   bool lasts_ = false;                  // the turn ends where the next one begins: at a launch
   std::uint32_t mode_ = CROSSOVER_MODE_OFF;
   std::uint32_t transport_ = CROSSOVER_TRANSPORT_NONE;

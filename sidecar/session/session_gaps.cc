@@ -84,8 +84,7 @@ void Session::LeaveContext() {
     CountTurn();
     turns_.ReleaseOnHost();
   } else {
-    EndTurn();
-    turns_.Abandon();
+    EndOrGiveUp();
   }
   armed_ = lasts_ = false;
   awaited_ = 0;

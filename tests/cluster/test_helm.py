@@ -268,7 +268,8 @@ class Helm(unittest.TestCase):
         pair = f"{_TEAM}/looked-at and {_TEAM}/looked-on"
         end = time.monotonic() + _LEARNT_WITHIN_S
         while pair not in (said := self.advice("-o", "wide")):
-            self.assertLess(time.monotonic(), end, f"{said} {self.cluster.get('jobprofiles', namespace=_TEAM)}")
+            self.assertLess(time.monotonic(), end, (said, self.cluster.get("jobprofiles", namespace=_TEAM), [
+                node["status"].get("jobs") for node in self.cluster.get("gpunodes")], self.release.said()))
             time.sleep(0.5)
         saved = json.loads(self.advice("-n", _TEAM, "-o", "json"))["namespaces"][0]["savedGPUHours"]
         self.assertGreater(saved, 0)

@@ -13,10 +13,17 @@ json Renewed(const char* at) { return {{"spec", {{"renewTime", at}}}}; }
 
 TEST(TimeInTest, IsThatOfWhatIsRenewed) {
   constexpr double kEight = 1'800'000'000;  // 2027-01-15T08:00:00Z
-  const json leases = {Renewed("2027-01-15T07:00:00Z"), Renewed("2027-01-15T07:58:00.5Z"),
-                       Renewed("2027-01-15T07:57:00Z"), json(7), Renewed("soon")};
+  const json leases = {Renewed("2027-01-15T07:00:00Z"),
+                       Renewed("2027-01-15T07:58:00.5Z"),
+                       Renewed("2027-01-15T07:52:00Z"),
+                       Renewed("2027-01-15T08:02:00Z"),
+                       Renewed("2027-01-15T07:57:58Z"),
+                       Renewed("2027-01-15T07:58:00.5Z"),
+                       json(7),
+                       Renewed("soon")};
   EXPECT_DOUBLE_EQ(TimeIn(leases, kEight), kEight - 119.5) << "the clock here is two minutes ahead";
   EXPECT_DOUBLE_EQ(TimeIn(leases, kEight - 240), kEight - 119.5) << "or behind";
+  EXPECT_DOUBLE_EQ(TimeIn(leases, kEight - 100), kEight - 100) << "it is right";
   EXPECT_DOUBLE_EQ(TimeIn(leases, kEight + 3000), kEight + 3000) << "nobody has renewed them for long";
   EXPECT_DOUBLE_EQ(TimeIn(json::array(), kEight), kEight);
 }

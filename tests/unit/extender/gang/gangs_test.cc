@@ -124,13 +124,16 @@ class GangsTest : public ::testing::Test {
     });
   }
   // Answers the one question for its size.
-  void ReadJob(int size) {
+  void ReadJob(int size) { ASSERT_EQ(AnswerReads(size), 1); }
+  // Answers those that there are; how many.
+  int AnswerReads(int size) {
     const auto reads = Do(Kind::kReadOwner);
-    ASSERT_EQ(reads.size(), 1u);
     const nlohmann::json limits = {{"limits", {{base::kSlotResource, "1"}}}};
     const nlohmann::json pod = {{"containers", {{{"name", "main"}, {"resources", limits}}}}};
     const nlohmann::json spec = {{"parallelism", size}, {"completions", size}, {"template", {{"spec", pod}}}};
-    gangs_->OwnerRead(reads[0].id, {{"apiVersion", "batch/v1"}, {"kind", "Job"}, {"spec", spec}}, "", now_s_);
+    for (const Action& read : reads)
+      gangs_->OwnerRead(read.id, {{"apiVersion", "batch/v1"}, {"kind", "Job"}, {"spec", spec}}, "", now_s_);
+    return static_cast<int>(reads.size());
   }
   // What is to be done of one kind.
   std::vector<Action> Do(Kind kind) {
@@ -446,6 +449,55 @@ TEST_F(GangsTest, AtTheDeadlineAJobIsAskedForItsSizeOnceMore) {
   }
 }
 
+// Nobody can be asked then, and nobody is ended.
+TEST_F(GangsTest, NoGangIsEndedWhileTheApiServerWantsToBeLeftAlone) {
+  for (const char* uid : {"u0", "u1"}) AddOfJob(uid, "first");
+  Lead();
+  ReadJob(2);
+  now_s_ += 1;
+  ReserveAndRelease();
+  Bind("u0", 1);
+  Bind("u1", 2);
+  now_s_ += 115;
+  for (const Action& action : Do(Kind::kBind)) {
+    if (action.pod.uid == "u0") {
+      Accept(action);
+      BindTo("u0", "GPU-a");
+    } else {
+      gangs_->Written(action.id, {.outcome = Outcome::kRefused, .error = "429", .retry_after_s = 30}, now_s_);
+    }
+  }
+  now_s_ += 10;
+  Do(Kind::kReadOwner);
+  EXPECT_TRUE(Do(Kind::kDelete).empty());
+  now_s_ += 25;
+  ReadJob(2);
+  now_s_ += 1;
+  EXPECT_EQ(Do(Kind::kDelete).size(), 1u);
+}
+
+// A member may have done its work before the last one is known to be bound.
+TEST_F(GangsTest, WhoIsDoneAlreadyCounts) {
+  Add("u0");
+  Add("u1");
+  Lead();
+  ReserveAndRelease();
+  Bind("u0", 1);
+  Bind("u1", 2);
+  for (const Action& action : Do(Kind::kBind)) {
+    if (action.pod.uid != "u0") continue;
+    Accept(action);
+    BindTo("u0", "GPU-a");
+  }
+  Change("u0", [](Pod& pod) { pod.over = true; });
+  BindTo("u1", "GPU-b");
+  now_s_ += 1;
+  Do(Kind::kDelete);
+  EXPECT_TRUE(gangs_->desk().gangs.begin()->second.placed);
+  now_s_ += 200;
+  EXPECT_TRUE(Do(Kind::kDelete).empty());
+}
+
 TEST_F(GangsTest, ANodeThatIsNotAskedAboutIsLeftOut) {
   EXPECT_THAT(LoseItsNode().others, HasSubstr("would not have it on n0"));
   now_s_ += 1;
@@ -679,7 +731,10 @@ TEST_F(GangsTest, ANewLeaderKeepsTheRunningPodsOfAGangThatHasGrown) {
     Lead();
     ReadJob(2);
     std::size_t deletions = 0;
-    for (int i = 0; i < 300; ++i, ++now_s_) deletions += Do(Kind::kDelete).size();
+    for (int i = 0; i < 300; ++i, ++now_s_) {
+      deletions += Do(Kind::kDelete).size();
+      AnswerReads(2);
+    }
     gangs_.reset();
     return deletions;
   };

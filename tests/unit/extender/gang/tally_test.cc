@@ -86,6 +86,18 @@ TEST_F(TallyTest, TellsWhatGangsWaitFor) {
   EXPECT_EQ(tally.oldest_s, 1050) << "who is not complete waits for its own";
 }
 
+TEST_F(TallyTest, PodsThatDisagreeWaitForTheirUser) {
+  for (int i = 0; i < 2; ++i) Put("unlike", i, "2", 1000);
+  Pod pod = *world_.FindPod("unlike-1");
+  pod.annotations[base::kShareAnnotation] = "exclusive";
+  world_.Put(pod);
+  gangs_->PodChanged("unlike-1", now_s_);
+  const Tally tally = Look();
+  EXPECT_EQ(Of(tally, Wait::kCorrection), 1);
+  EXPECT_EQ(Of(tally, Wait::kPlace), 0);
+  EXPECT_EQ(tally.oldest_s, 0);
+}
+
 TEST_F(TallyTest, AGangIsPlacedThenRuns) {
   for (int i = 0; i < 2; ++i) Put("small", i, "2", 1000);
   Tally tally = Look();
