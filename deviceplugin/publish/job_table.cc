@@ -100,7 +100,6 @@ void Fill(const Ranks& ranks, const JobTable::Instant& now, GpuNode::Job* job) {
   job->name_space = ranks.one->name_space;
   job->gang = ranks.one->gang;
   job->gang_size = ranks.one->gang_size;
-  job->gpus = static_cast<std::uint32_t>(ranks.gpus.size());
   job->iterations = ranks.iterations;
   if (anew) job->began_s = WallOf(ranks.joined, now);
   job->at_s = now.wall_s;
@@ -113,6 +112,18 @@ void Fill(const Ranks& ranks, const JobTable::Instant& now, GpuNode::Job* job) {
   if (ranks.memory) job->memory = std::max(job->memory.value_or(0), *ranks.memory);
   if (ranks.source) job->source = SourceName(*ranks.source);
   if (ranks.disturbed) job->disturbed_s = WallOf(*ranks.disturbed, now);
+}
+
+// Of a job that ends one rank is the last: for a while it has the GPUs that it had.
+std::uint32_t GpusOf(const Ranks& ranks, std::uint32_t had, turn::Time now,
+                     std::optional<turn::Time>* fewer_since) {
+  const auto has = static_cast<std::uint32_t>(ranks.gpus.size());
+  if (has >= had) {
+    fewer_since->reset();
+    return has;
+  }
+  if (!*fewer_since) *fewer_since = now;
+  return now - **fewer_since > base::kSameRunS * base::kNsPerSecond ? has : had;
 }
 
 }  // namespace
@@ -148,6 +159,7 @@ void JobTable::LookAtRanks(const std::vector<RankView>& ranks, const KeyOf& key_
   for (const auto& [job, together] : jobs) {
     Entry& entry = entries_[job];
     if (IsAnotherAttempt(together, now, entry.job)) entry.job = {}, entry.meetings.clear();
+    entry.job.gpus = GpusOf(together, entry.job.gpus, now.monotonic, &entry.fewer_since);
     Fill(together, now, &entry.job);
     if (std::string key = key_of(*together.one); !key.empty()) entry.job.profile_key = std::move(key);
     entry.here = true;

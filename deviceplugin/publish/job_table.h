@@ -52,6 +52,7 @@ class JobTable {
     GpuNode::Job shown;  // as it was said last
     std::vector<Meeting> meetings;
     bool here = false;
+    std::optional<turn::Time> fewer_since;  // GPUs than the job is said to have
     std::optional<turn::Time> published;  // that it has
   };
 

@@ -151,6 +151,17 @@ TEST_F(JobTableTest, OneThatComesBackIsTheSame) {
   EXPECT_THAT(table_.Jobs(), SizeIs(1));
 }
 
+TEST_F(JobTableTest, AJobThatEndsHadAllItsGpus) {
+  Look({Rank("a", 0), Rank("a", 1)});
+  Look({Rank("a", 1)});
+  EXPECT_EQ(table_.Jobs()[0].gpus, 2u) << "the last of its ranks";
+  now_ += 61 * kSecond;
+  Look({Rank("a", 1)});
+  EXPECT_EQ(table_.Jobs()[0].gpus, 1u) << "it goes on with less";
+  Look({Rank("a", 0), Rank("a", 1)});
+  EXPECT_EQ(table_.Jobs()[0].gpus, 2u);
+}
+
 TEST_F(JobTableTest, AnotherAttemptMinutesLaterBeganThen) {
   Look({Rank("a")});
   Look({});
