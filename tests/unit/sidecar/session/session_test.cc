@@ -18,7 +18,9 @@ namespace {
 
 using test::FakeDriver;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 constexpr phase::StreamKey kCompute = 0x100;
 constexpr phase::StreamKey kSide = 0x200;
@@ -508,8 +510,23 @@ TEST_F(SessionTest, ATurnWhoseStreamIsCapturedGoesOnMeanwhile) {
   FakeDriver::calls.clear();
   FakeDriver::capturing = nullptr;
   session_.OnEndCapture();
+  EXPECT_THAT(FakeDriver::calls, ElementsAre("memop 100 gate=2 rel=1")) << "which should have been before";
   Collective(10);
   EXPECT_THAT(FakeDriver::calls, ElementsAre("memop 100 gate=2 rel=1", "nccl 10"));
+}
+
+// The words of one that was never given back would keep the next one shut for ever.
+TEST_F(SessionTest, AfterATurnThatCannotEndNoOtherIsAskedFor) {
+  TakeTurns();
+  session_.OnBeginCapture();
+  FakeDriver::capturing = FakeDriver::Stream(kCompute);
+  session_.OnStreamDestroy(kCompute);
+  EXPECT_EQ(WatchReason(), static_cast<std::uint32_t>(base::WatchReason::kCaptured));
+  FakeDriver::capturing = nullptr;
+  session_.OnEndCapture();
+  FakeDriver::calls.clear();
+  Iterations(6);
+  for (const std::string& call : FakeDriver::calls) EXPECT_THAT(call, Not(HasSubstr("ready=")));
 }
 
 TEST_F(SessionTest, ATurnThatAnotherThreadCannotEndIsNotTheDriversFault) {
