@@ -51,7 +51,7 @@ TEST_P(InterleavingsTest, KeepAllRules) {
   const Outcome outcome = Interleave(first, kEach, {});
   EXPECT_EQ(outcome.fault, "") << "seed " << outcome.seed;
   EXPECT_GT(outcome.met, kEach / 10) << "jobs hardly ever met: this shows nothing";
-  EXPECT_GT(outcome.replaced, kEach / 10) << "pods hardly ever got seats again: this shows nothing";
+  EXPECT_GT(outcome.replaced, kEach / 20) << "pods hardly ever got seats again: this shows nothing";
   EXPECT_GE(outcome.reasons.size(), 5u);
 }
 INSTANTIATE_TEST_SUITE_P(All, InterleavingsTest, ::testing::Range(0, kWorlds));
