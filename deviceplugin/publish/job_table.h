@@ -53,7 +53,7 @@ class JobTable {
     std::vector<Meeting> meetings;
     bool here = false;
     std::optional<turn::Time> fewer_since;  // GPUs than the job is said to have
-    std::optional<turn::Time> published;  // that it has
+    std::optional<turn::Time> published;    // that it has
   };
 
   void LookAtRanks(const std::vector<RankView>& ranks, const KeyOf& key_of, const Instant& now);
