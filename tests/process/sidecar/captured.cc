@@ -12,6 +12,7 @@
 #include <string>
 
 #include "simgpu/nccl/nccl.h"
+#include "tests/process/sidecar/rendezvous.h"
 #include "tests/process/use_device.h"
 
 namespace {
@@ -20,37 +21,10 @@ constexpr int kRanks = 2;
 constexpr std::size_t kCount = 4096;
 constexpr char kImage[] = "// simgpu 1\nkernel timed ns=arg sms=132\n";
 
-void Must(int result, const char* what) {
-  if (result == 0) return;
-  std::fprintf(stderr, "%s: %d\n", what, result);
-  std::exit(1);
-}
-
-#define MUST(call) Must(static_cast<int>(call), #call)
-
-// Rank 0's id, by way of a file that appears whole.
-ncclUniqueId Share(const std::string& path, int rank) {
-  ncclUniqueId id{};
-  const std::string fresh = path + ".new";
-  if (rank == 0) {
-    MUST(ncclGetUniqueId(&id));
-    std::FILE* file = std::fopen(fresh.c_str(), "wb");
-    Must(file == nullptr || std::fwrite(&id, sizeof id, 1, file) != 1 || std::fclose(file) != 0,
-         "write the id");
-    MUST(std::rename(fresh.c_str(), path.c_str()));
-    return id;
-  }
-  std::FILE* file = nullptr;
-  while ((file = std::fopen(path.c_str(), "rb")) == nullptr) usleep(1000);
-  Must(std::fread(&id, sizeof id, 1, file) != 1, "read the id");
-  std::fclose(file);
-  return id;
-}
-
 class Rank {
  public:
   explicit Rank(int rank) {
-    MUST(ncclCommInitRank(&comm_, kRanks, Share(std::getenv("IDS"), rank), rank));
+    MUST(ncclCommInitRank(&comm_, kRanks, Share(&ncclGetUniqueId, std::getenv("IDS"), rank), rank));
     for (CUstream* stream : {&compute_, &side_}) MUST(cuStreamCreate(stream, CU_STREAM_NON_BLOCKING));
     MUST(cuEventCreate(&event_, CU_EVENT_DISABLE_TIMING));
     MUST(cuMemAlloc(&gradients_, kCount * sizeof(int)));

@@ -17,19 +17,12 @@
 #include <thread>
 
 #include "simgpu/nccl/nccl.h"
+#include "tests/process/sidecar/rendezvous.h"
 #include "tests/process/use_device.h"
 
 namespace {
 
 constexpr int kRanks = 2;
-
-void Must(int result, const char* what) {
-  if (result == 0) return;
-  std::fprintf(stderr, "%s: %d\n", what, result);
-  std::exit(1);
-}
-
-#define MUST(call) Must(static_cast<int>(call), #call)
 
 // The calls that are made, of either NCCL.
 struct Nccl {
@@ -66,25 +59,6 @@ Nccl Load() {
   return nccl;
 }
 
-// Rank 0's id, by way of a file that appears whole.
-ncclUniqueId Share(const Nccl& nccl, const std::string& path, int rank) {
-  ncclUniqueId id{};
-  const std::string fresh = path + ".new";
-  if (rank == 0) {
-    MUST(nccl.get_unique_id(&id));
-    std::FILE* file = std::fopen(fresh.c_str(), "wb");
-    Must(file == nullptr || std::fwrite(&id, sizeof id, 1, file) != 1 || std::fclose(file) != 0,
-         "write the id");
-    MUST(std::rename(fresh.c_str(), path.c_str()));
-    return id;
-  }
-  std::FILE* file = nullptr;
-  while ((file = std::fopen(path.c_str(), "rb")) == nullptr) usleep(1000);
-  Must(std::fread(&id, sizeof id, 1, file) != 1, "read the id");
-  std::fclose(file);
-  return id;
-}
-
 struct Sum {
   CUstream stream = nullptr;
   CUdeviceptr value = 0;
@@ -105,7 +79,7 @@ struct Sum {
 };
 
 void AddUp(const Nccl& nccl, const std::string& path, int rank) {
-  const ncclUniqueId id = Share(nccl, path + "." + nccl.name, rank);
+  const ncclUniqueId id = Share(nccl.get_unique_id, path + "." + nccl.name, rank);
   ncclComm_t comm = nullptr;
   MUST(nccl.comm_init_rank(&comm, kRanks, id, rank));
   const Sum sum(rank);
