@@ -44,7 +44,8 @@ std::map<std::string, Found> PlansOn(const Desk& desk, const GangRecord& gang) {
 
 GangPlan PlanOf(const Desk& desk, GangRecord& gang, const std::string& id, const Found& found) {
   const GangSettings& settings = desk.settings;
-  GangPlan plan{.id = id, .slots = {}, .size = found.size};
+  GangPlan plan{.id = id, .slots = {}};
+  plan.size = found.size > 0 ? found.size : gang.membership.size;
   plan.until_s = std::clamp(found.until_s, desk.now_s + std::min(kGraceS, settings.deadline_s),
                             desk.now_s + settings.deadline_s);
   plan.open = true;

@@ -70,7 +70,7 @@ void Reserve(Desk& desk, GangRecord& gang, const Slot& slot, placement::Bytes gr
                                .seat = member.seat,
                                .until_s = gang.plan->until_s,
                                .again = !gang.plan->whole && gang.placed,
-                               .size = gang.plan->size > 0 ? gang.plan->size : gang.membership.size}),
+                               .size = gang.plan->size}),
              granted);
   if (member.in_flight != 0) member.maybe_reserved = true;
 }
@@ -101,28 +101,20 @@ void Pass(Desk& desk, GangRecord& gang) {
   for (const Slot& slot : gang.plan->slots) gang.members.at(slot.uid).go = true;
 }
 
-// It has been bound, and has done already what it was to do.
-bool HasDone(const View& view) {
-  return view.pod != nullptr && view.pod->over && !view.pod->failed && !view.pod->node.empty();
-}
-
-// Members that are bound and stay.
-int Here(const Desk& desk, const GangRecord& gang) {
+// Members that are bound, or have been and are done. `leaving`: those on their way out, too.
+int Here(const Desk& desk, const GangRecord& gang, bool leaving) {
   return static_cast<int>(std::ranges::count_if(gang.members, [&](const auto& entry) {
     const View view = ViewOf(desk, gang, entry.first);
-    return (view.bound() && !view.leaving()) || HasDone(view);
+    return (view.bound() && (leaving || !view.leaving())) || view.done();
   }));
 }
 
 // What the plan is to bring together: no more than the gang has now, should it have become smaller, nor than
 // it had when the plan was made, should it have grown since.
-int Wanted(const GangRecord& gang) {
-  const int now = gang.membership.size;
-  return gang.plan->size > 0 ? std::min(gang.plan->size, now) : now;
-}
+int Wanted(const GangRecord& gang) { return std::min(gang.plan->size, gang.membership.size); }
 
 bool Done(const Desk& desk, const GangRecord& gang) {
-  const bool all = Here(desk, gang) >= gang.membership.size;
+  const bool all = Here(desk, gang, false) >= gang.membership.size;
   return std::ranges::all_of(gang.plan->slots, [&](const Slot& slot) {
     return slot.uid.empty() ? all : ViewOf(desk, gang, slot.uid).bound();
   });
@@ -167,12 +159,7 @@ void AddSlots(Desk& desk, GangRecord& gang) {
 }
 
 bool Lacks(const Desk& desk, const GangRecord& gang) {
-  int there = 0;
-  for (const auto& [uid, member] : gang.members) {
-    const View view = ViewOf(desk, gang, uid);
-    there += view.bound() || HasDone(view) ? 1 : 0;
-  }
-  return gang.plan->whole && there < Wanted(gang);
+  return gang.plan->whole && Here(desk, gang, true) < Wanted(gang);
 }
 
 // Nodes of members that no scheduler has brought are left out where it says of them that they fit nowhere. It
@@ -311,9 +298,10 @@ void TakeBack(Desk& desk, GangRecord& gang) {
       if (!has) gang.Vacate(std::move(slot.seat), desk.now_s);
     }
   }
-  for (auto& [uid, member] : gang.members)
+  for (auto& [uid, member] : gang.members) {
     member.reserved = member.released = member.go = member.posted = false;
-  for (auto& [uid, member] : gang.members) member.tellings = 0;  // it is another matter now
+    member.tellings = 0;  // it is another matter now
+  }
   gang.plan.reset();
   desk.replan = true;
   desk.dirty.insert(gang.membership.id);

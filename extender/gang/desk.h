@@ -78,6 +78,8 @@ struct View {
   bool living() const { return pod != nullptr && !pod->over && !member->gone; }
   std::string node() const { return pod != nullptr && !pod->node.empty() ? pod->node : member->bound; }
   bool bound() const { return living() && !node().empty(); }
+  // It has been bound, and has done what it was to do: no other comes in its place.
+  bool done() const { return pod != nullptr && pod->over && !pod->failed && !pod->node.empty(); }
   bool leaving() const { return pod == nullptr || pod->deleting || member->doomed || member->gone; }
   bool gated() const;
   bool other_gates() const;

@@ -220,8 +220,8 @@ std::vector<Action> Gangs::Step(double now_s) {
   if (now_s >= looked_s_ + kLookEveryS) {
     const double before_s = std::exchange(looked_s_, now_s);
     for (const auto& [id, gang] : desk_.gangs) {
-      const bool told = gang.settled || gang.membership.size <= 1;
-      if (!gang.placed || !told || gang.plan || gang.lacking_s || gang.crowded || !gang.vacant.empty())
+      if (!gang.placed || !gang.settled || gang.plan || gang.lacking_s || gang.crowded ||
+          !gang.vacant.empty())
         desk_.dirty.insert(id);
       desk_.replan |= gang.ready && MayGoBack(gang, before_s, now_s);
     }

@@ -31,8 +31,7 @@ constexpr char kUndecided[] = "it is not decided about yet";
 struct Counts {
   int bound = 0;    // and staying
   int leaving = 0;  // bound, on their way out
-  int done = 0;     // over, after they were bound
-  int failed = 0;   // of those
+  int done = 0;
   int waiting = 0;
   int there = 0;  // alive at all
 };
@@ -42,9 +41,7 @@ Counts Count(const Desk& desk, const GangRecord& gang) {
   for (const auto& [uid, member] : gang.members) {
     const View view = ViewOf(desk, gang, uid);
     if (!view.living()) {
-      const bool done = view.pod != nullptr && !view.node().empty();
-      counts.done += done ? 1 : 0;
-      counts.failed += done && view.pod->failed ? 1 : 0;
+      counts.done += view.done() ? 1 : 0;
       continue;
     }
     ++counts.there;
@@ -86,7 +83,7 @@ void Ungate(Desk& desk, GangRecord& gang) {
 // Whoever leads next cannot tell a gang that ran and lost a member from one that was never whole, unless it
 // is told. Two of the pods say it, on two nodes where there are two: one of them may be the next that is
 // lost.
-void Settle(Desk& desk, GangRecord& gang) {
+void SayThatItRan(Desk& desk, GangRecord& gang) {
   std::set<std::string> nodes;
   std::deque<std::string> uids;  // one of each node before the others
   for (const auto& [uid, member] : gang.members) {
@@ -100,7 +97,8 @@ void Settle(Desk& desk, GangRecord& gang) {
   uids.resize(std::min<std::size_t>(uids.size(), 2));
   for (const std::string& uid : uids) {
     auto reservation = ReservationOn(*desk.world->FindPod(uid));
-    if (!reservation || reservation->again == true) continue;  // none: somebody else bound it
+    // None: somebody else bound it. Of one alone its size says as much.
+    if (!reservation || reservation->again == true || reservation->size == 1) continue;
     gang.settled = false;
     reservation->again = true;
     desk.Begin(gang, uid, Kind::kSettle, "", WriteReservation(*reservation));
@@ -112,7 +110,7 @@ void Settle(Desk& desk, GangRecord& gang) {
 void KeepVacant(Desk& desk, GangRecord& gang, const Counts& counts) {
   if (gang.vacant.empty()) return;
   DoubtSize(desk, gang);
-  const int lacks = gang.membership.size - counts.bound - counts.leaving - (counts.done - counts.failed);
+  const int lacks = gang.membership.size - counts.bound - counts.leaving - counts.done;
   const bool late = desk.now_s > gang.vacant_s + kSeatsKeptS;
   const auto kept = static_cast<std::size_t>(late ? 0 : std::max(lacks, 0));
   if (gang.vacant.size() <= kept) return;
@@ -157,12 +155,6 @@ void Refill(Desk& desk, GangRecord& gang, const Counts& counts) {
   desk.Say(gang, "others of its gang run; " + why);
 }
 
-double NewestOf(const Desk& desk, const GangRecord& gang) {
-  double newest_s = 0;
-  for (const Pod* pod : PodsOf(desk, gang)) newest_s = std::max(newest_s, pod->created_s);
-  return newest_s;
-}
-
 void Gather(Desk& desk, GangRecord& gang, const Counts& counts) {
   gang.placed = gang.settled = false;
   gang.vacant.clear();
@@ -178,7 +170,6 @@ void Gather(Desk& desk, GangRecord& gang, const Counts& counts) {
   } else if (asked) {
     desk.Say(gang, "more pods are there than its gang has: its size is being read again");
   } else if (desk.now_s >= gang.hold_until_s) {
-    if (gang.complete_s == 0) gang.complete_s = NewestOf(desk, gang);
     gang.ready = true;
     if (was_ready) return;
     desk.Say(gang, kUndecided);
@@ -262,7 +253,7 @@ void Advance(Desk& desk, const std::string& id) {
       counts.bound > 0 ? Refill(desk, gang, counts) : Gather(desk, gang, counts);
     }
     if (!gang.plan && gang.text != kUndecided) Ungate(desk, gang);
-    if (!gang.plan && gang.placed && !gang.settled && gang.membership.size > 1) Settle(desk, gang);
+    if (!gang.plan && gang.placed && !gang.settled) SayThatItRan(desk, gang);
   }
   AnswerLate(desk, gang);
   Tell(desk, gang);

@@ -142,7 +142,7 @@ std::vector<placement::Seat> SeatsOf(const Desk& desk, const GangRecord& gang, b
     if (view.bound() && view.leaving() == leaving) Add(SeatOf(desk, gang, uid), &seats);
     // Before it is adopted, a reservation counts whatever it is worth.
     if (leaving || gang.adopted || !view.living() || view.bound()) continue;
-    if (const auto kept = ReadReservation(AnnotationOf(*view.pod, base::kReservationAnnotation))) {
+    if (const auto kept = ReservationOn(*view.pod)) {
       Add(kept->seat, &seats);
     }
   }

@@ -61,7 +61,8 @@ void PlanWaiting(Desk& desk) {
     gang.fault = request.fault;
     if (request.fault.empty()) {
       // A pod that comes again takes none of its gang's age.
-      if (gang.complete_s > 0) request.gang.arrived_s = gang.complete_s;
+      if (gang.complete_s == 0) gang.complete_s = request.gang.arrived_s;
+      request.gang.arrived_s = gang.complete_s;
       waiting.push_back(std::move(request.gang));
     } else {
       desk.Say(gang, request.fault);

@@ -53,7 +53,7 @@ struct GangPlan {
   double until_s = 0;
   bool whole = true;     // of all members; else of those that came again
   bool open = false;     // every member had its reservation
-  int size = 0;          // of the gang when it was made; 0: not known
+  int size = 0;          // of the gang when it was made
   int asked = 0;         // how often for the gang's size, since the deadline came
   bool late = false;     // it fails for that
   bool failing = false;  // on its way back

@@ -8,6 +8,7 @@
 
 #include "common/base/names.h"
 #include "extender/gang/life.h"
+#include "tests/unit/extender/gang/made_node.h"
 #include "tests/unit/extender/gang/made_profile.h"
 
 namespace crossover::extender {
@@ -21,23 +22,7 @@ using ::testing::StartsWith;
 // A World of one node with two GPUs, whose writes the test carries out by hand.
 class GangsTest : public ::testing::Test {
  protected:
-  GangsTest() {
-    Node node;
-    node.name = "n0";
-    node.ready = true;
-    GpuNode gpus;
-    gpus.name = "n0";
-    for (const char* uuid : {"GPU-a", "GPU-b"}) {
-      GpuNode::Gpu gpu;
-      gpu.uuid = uuid;
-      gpu.slots = 2;
-      gpu.healthy = true;
-      gpu.memory = std::uint64_t{80} << 30;
-      gpus.gpus.push_back(gpu);
-    }
-    world_.Put(node);
-    world_.Put(gpus);
-  }
+  GangsTest() { PutNode(&world_); }
 
   void Add(const std::string& uid, Labels annotations = {}) {
     Pod pod;
@@ -165,6 +150,23 @@ class GangsTest : public ::testing::Test {
   void ReserveAndRelease() {
     for (const Action& action : Do(Kind::kReserve)) Accept(action);
     for (const Action& action : Do(Kind::kRelease)) Accept(action);
+  }
+  // The scheduler brings both of a plan, and of their Bindings u0's alone is done; the other's, which may be
+  // on its way still.
+  Action BindTheFirst() {
+    ReserveAndRelease();
+    Bind("u0", 1);
+    Bind("u1", 2);
+    Action other;
+    for (const Action& action : Do(Kind::kBind)) {
+      if (action.pod.uid == "u0") {
+        Accept(action);
+        BindTo("u0", "GPU-a");
+      } else {
+        other = action;
+      }
+    }
+    return other;
   }
   // A gang of two has its plan, and the scheduler asks about other nodes than its own: the plan is taken
   // back.
@@ -430,15 +432,7 @@ TEST_F(GangsTest, AtTheDeadlineAJobIsAskedForItsSizeOnceMore) {
     Lead();
     ReadJob(2);
     now_s_ += 1;
-    ReserveAndRelease();
-    Bind("u0", 1);
-    Bind("u1", 2);
-    for (const Action& action : Do(Kind::kBind)) {
-      if (action.pod.uid == "u0") {
-        Accept(action);
-        BindTo("u0", "GPU-a");
-      }
-    }
+    BindTheFirst();
     Remove("u1");
     now_s_ += 121;
     EXPECT_TRUE(Do(Kind::kDelete).empty()) << "it is asked";
@@ -455,18 +449,9 @@ TEST_F(GangsTest, NoGangIsEndedWhileTheApiServerWantsToBeLeftAlone) {
   Lead();
   ReadJob(2);
   now_s_ += 1;
-  ReserveAndRelease();
-  Bind("u0", 1);
-  Bind("u1", 2);
+  const Action other = BindTheFirst();
   now_s_ += 115;
-  for (const Action& action : Do(Kind::kBind)) {
-    if (action.pod.uid == "u0") {
-      Accept(action);
-      BindTo("u0", "GPU-a");
-    } else {
-      gangs_->Written(action.id, {.outcome = Outcome::kRefused, .error = "429", .retry_after_s = 30}, now_s_);
-    }
-  }
+  gangs_->Written(other.id, {.outcome = Outcome::kRefused, .error = "429", .retry_after_s = 30}, now_s_);
   now_s_ += 10;
   Do(Kind::kReadOwner);
   EXPECT_TRUE(Do(Kind::kDelete).empty());
@@ -481,14 +466,7 @@ TEST_F(GangsTest, WhoIsDoneAlreadyCounts) {
   Add("u0");
   Add("u1");
   Lead();
-  ReserveAndRelease();
-  Bind("u0", 1);
-  Bind("u1", 2);
-  for (const Action& action : Do(Kind::kBind)) {
-    if (action.pod.uid != "u0") continue;
-    Accept(action);
-    BindTo("u0", "GPU-a");
-  }
+  BindTheFirst();
   Change("u0", [](Pod& pod) { pod.over = true; });
   BindTo("u1", "GPU-b");
   now_s_ += 1;
@@ -810,6 +788,38 @@ TEST_F(GangsTest, AGangThatRanSaysSo) {
   }
   Remove(silent == "u0" ? "u1" : "u0");
   EXPECT_THAT(says(), ElementsAre(silent));
+}
+
+// It became smaller while it was bound, and its reservation says that it was to be of two.
+TEST_F(GangsTest, OneThatWasLeftOfSeveralSaysThatItRan) {
+  AddOfJob("u0", "j");
+  Reserved("u0", "p", "GPU-a");
+  Change("u0", [](Pod& pod) {
+    auto reservation = ReadReservation(pod.annotations[base::kReservationAnnotation]).value();
+    reservation.size = 2;
+    pod.annotations[base::kReservationAnnotation] = WriteReservation(reservation);
+    pod.node = "n0";
+  });
+  Lead();
+  ReadJob(1);
+  EXPECT_EQ(Do(Kind::kSettle).size(), 1u);
+}
+
+// Nor do one that runs and one that failed, and is replaced, make a gang of two whole.
+TEST_F(GangsTest, WhoFailedDoesNotCountAsOneThatWasThere) {
+  for (const bool failed : {false, true}) {
+    AddBound("u0", "g", 2, "GPU-a");
+    AddBound("u1", "g", 2, "GPU-b");
+    Change("u1", [&](Pod& pod) {
+      pod.over = true;
+      pod.failed = failed;
+    });
+    Lead();
+    gangs_->Step(now_s_);
+    EXPECT_EQ(gangs_->desk().gangs.begin()->second.placed, !failed);
+    for (const char* uid : {"u0", "u1"}) Remove(uid);
+    gangs_.reset();
+  }
 }
 
 TEST_F(GangsTest, APlaceIsGivenBackOnce) {

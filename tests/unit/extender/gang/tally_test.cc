@@ -4,6 +4,7 @@
 
 #include "common/base/names.h"
 #include "extender/gang/gangs.h"
+#include "tests/unit/extender/gang/made_node.h"
 
 namespace crossover::extender {
 namespace {
@@ -12,20 +13,7 @@ namespace {
 class TallyTest : public ::testing::Test {
  protected:
   TallyTest() {
-    Node node;
-    node.name = "n0";
-    node.ready = true;
-    GpuNode gpus;
-    gpus.name = "n0";
-    for (const char* uuid : {"GPU-a", "GPU-b"}) {
-      GpuNode::Gpu gpu;
-      gpu.uuid = uuid;
-      gpu.slots = 2;
-      gpu.healthy = true;
-      gpus.gpus.push_back(gpu);
-    }
-    world_.Put(node);
-    world_.Put(gpus);
+    PutNode(&world_);
     gangs_ = std::make_unique<Gangs>(world_, GangSettings{}, nullptr, "e");
   }
 
