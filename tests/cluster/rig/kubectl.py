@@ -105,8 +105,10 @@ def phase(*wanted):
 
 def true(condition):
     """A condition: one of the object's conditions, Ready say, is True."""
-    return lambda thing: thing is not None and any(
-        c["type"] == condition and c["status"] == "True" for c in thing.get("status", {}).get("conditions", ()))
+    def is_true(thing):
+        conditions = ((thing or {}).get("status") or {}).get("conditions") or ()  # null while a CRD is young
+        return any(c["type"] == condition and c["status"] == "True" for c in conditions)
+    return is_true
 
 
 def gone(thing):
