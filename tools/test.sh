@@ -6,8 +6,11 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 
 preset=${1:?usage: tools/test.sh dev|unit|asan|tsan [ctest options]}
 shift
-# Twice as many tests at once as there are cores: those that are not alone wait most of the time.
-run=(ctest -j "$((2 * $(nproc)))")
+# More tests at once than there are cores: those that are not alone wait most of the time, but under a sanitizer, where
+# none starts a cluster.
+slots=$((3 * $(nproc)))
+[[ $preset != asan && $preset != tsan ]] || slots=$((2 * $(nproc)))
+run=(ctest -j "$slots")
 # The thread sanitizer of g++ 12 cannot place its shadow memory beside the widest address randomisation.
 [[ $preset != tsan ]] || run=(setarch -R "${run[@]}")
 
