@@ -1,6 +1,7 @@
 #include "extender/gang/vacancy.h"
 
 #include <algorithm>
+#include <functional>
 #include <set>
 
 #include "extender/gang/containers.h"
@@ -140,8 +141,31 @@ void TakeOut(const std::vector<placement::Seat>& seats, placement::State* state)
   }
 }
 
-// Nobody meets it: any free GPUs do.
-std::optional<placement::Seat> AnyFree(const Desk& desk, const GangRecord& gang,
+// How many topology labels a node shares with one of `theirs`; more than any can for such a node itself.
+std::size_t NearnessOf(const placement::Node& node, const std::vector<const placement::Node*>& theirs) {
+  std::size_t nearest = 0;
+  for (const placement::Node* other : theirs) {
+    if (other->name == node.name) return node.domains.size() + 1;
+    const auto [mine, its] = std::ranges::mismatch(node.domains, other->domains);
+    nearest = std::max(nearest, static_cast<std::size_t>(mine - node.domains.begin()));
+  }
+  return nearest;
+}
+
+// By node, as the state has them: how near each is to where the gang is.
+std::vector<std::size_t> NearnessTo(const GpuSet& mine, const placement::State& state) {
+  std::vector<const placement::Node*> theirs;
+  for (const placement::Node& node : state.nodes) {
+    const auto first = mine.lower_bound({node.name, ""});
+    if (first != mine.end() && first->first == node.name) theirs.push_back(&node);
+  }
+  std::vector<std::size_t> nearness;
+  for (const placement::Node& node : state.nodes) nearness.push_back(NearnessOf(node, theirs));
+  return nearness;
+}
+
+// Nobody meets it: any free GPUs do, the nearest first.
+std::optional<placement::Seat> AnyFree(const Desk& desk, const GangRecord& gang, const GpuSet& mine,
                                        const placement::State& state, const Pod& pod, std::string* why) {
   Request request = RequestOf(gang.membership, std::vector<const Pod*>{&pod}, 1, *desk.world);
   placement::State apart = state;
@@ -151,11 +175,20 @@ std::optional<placement::Seat> AnyFree(const Desk& desk, const GangRecord& gang,
   if (desk.kept && desk.kept->gang != gang.membership.id) TakeOut(desk.kept->gpus, &apart);
   request.gang.exclusive = true;
   const std::vector<placement::Gang> waiting = {request.gang};
-  const placement::Decision decision =
-      placement::Decide(apart, waiting, desk.now_s, desk.settings.placement, FitnessOf(desk, apart));
-  if (!decision.refusals.empty()) *why = decision.refusals.front().text;
-  if (decision.plans.empty() || decision.plans.front().seats.size() != 1) return std::nullopt;
-  return decision.plans.front().seats.front();
+  const std::vector<std::size_t> nearness = NearnessTo(mine, state);
+  const std::set<std::size_t, std::greater<>> levels(nearness.begin(), nearness.end());
+  for (const std::size_t level : levels) {
+    for (std::size_t node = 0; node < nearness.size(); ++node) {
+      apart.nodes[node].open = state.nodes[node].open && nearness[node] >= level;
+    }
+    const placement::Decision decision =
+        placement::Decide(apart, waiting, desk.now_s, desk.settings.placement, FitnessOf(desk, apart));
+    if (!decision.plans.empty() && decision.plans.front().seats.size() == 1) {
+      return decision.plans.front().seats.front();
+    }
+    if (!decision.refusals.empty()) *why = decision.refusals.front().text;
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -181,7 +214,7 @@ std::optional<placement::Seat> FindSeat(Desk& desk, GangRecord& gang, std::strin
     *why = "its place among the jobs on its GPUs is not to be had now";
     return std::nullopt;
   }
-  std::optional<placement::Seat> free = AnyFree(desk, gang, state, *pod, why);
+  std::optional<placement::Seat> free = AnyFree(desk, gang, mine, state, *pod, why);
   // The lost place, which could not be used, is not kept beyond this.
   if (free && !gang.vacant.empty()) gang.vacant.erase(gang.vacant.begin());
   return free;

@@ -1,17 +1,20 @@
 // The cluster of tests that need no larger one.
 #pragma once
 
+#include <string>
+
 #include "extender/cluster/world.h"
 
 namespace crossover::extender {
 
-// One node, n0, with GPU-a and GPU-b, of 80 GiB and two slots each.
-inline void PutNode(World* world) {
+// One node with GPU-a and GPU-b, of 80 GiB and two slots each.
+inline void PutNode(World* world, const std::string& name = "n0", const std::string& zone = "") {
   Node node;
-  node.name = "n0";
+  node.name = name;
   node.ready = true;
+  if (!zone.empty()) node.labels["topology.kubernetes.io/zone"] = zone;
   GpuNode gpus;
-  gpus.name = "n0";
+  gpus.name = name;
   for (const char* uuid : {"GPU-a", "GPU-b"}) {
     GpuNode::Gpu gpu;
     gpu.uuid = uuid;

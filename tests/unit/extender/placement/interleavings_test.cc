@@ -23,7 +23,6 @@ struct Outcome {
   std::string fault;
   std::uint64_t seed = 0;
   int met = 0;
-  int replaced = 0;
   std::set<Reason> reasons;
 };
 
@@ -34,7 +33,6 @@ Outcome Interleave(std::uint64_t first, int count, const Lies& lies) {
     World world(seed, lies);
     for (int step = 0; step < kSteps && outcome.fault.empty(); ++step) outcome.fault = world.Step();
     outcome.met += world.met();
-    outcome.replaced += world.replaced();
     outcome.reasons.insert(world.reasons().begin(), world.reasons().end());
     outcome.seed = seed;
     if (!outcome.fault.empty()) break;
@@ -51,7 +49,6 @@ TEST_P(InterleavingsTest, KeepAllRules) {
   const Outcome outcome = Interleave(first, kEach, {});
   EXPECT_EQ(outcome.fault, "") << "seed " << outcome.seed;
   EXPECT_GT(outcome.met, kEach / 10) << "jobs hardly ever met: this shows nothing";
-  EXPECT_GT(outcome.replaced, kEach / 20) << "pods hardly ever got seats again: this shows nothing";
   EXPECT_GE(outcome.reasons.size(), 5u);
 }
 INSTANTIATE_TEST_SUITE_P(All, InterleavingsTest, ::testing::Range(0, kWorlds));
@@ -90,18 +87,6 @@ Planted InDecision(const std::string& fault, std::function<void(Decision&)> lie)
   Planted planted{.fault = fault, .lies = {}};
   planted.lies.in_decision = std::move(lie);
   return planted;
-}
-
-Planted InReplacement(const std::string& fault, std::function<void(Replacement&)> lie) {
-  Planted planted{.fault = fault, .lies = {}};
-  planted.lies.in_replacement = std::move(lie);
-  return planted;
-}
-// The first GPU becomes the one before it on its node, or the one after it.
-void MoveSeat(Replacement& found) {
-  if (found.seats.empty() || found.seats.front().gpus.size() != 1) return;
-  std::string& gpu = found.seats.front().gpus.front();
-  gpu.back() = gpu.back() == '0' ? '1' : static_cast<char>(gpu.back() - 1);
 }
 
 void RepeatGpu(Decision& decision) {
@@ -150,13 +135,7 @@ INSTANTIATE_TEST_SUITE_P(
                                for (Gpu& gpu : n.gpus) gpu.healthy = true;
                              }),
                       InDecision("two ranks", RepeatGpu), InDecision("half a gang", LoseSeat),
-                      InDecision("not identical", LeaveSet), InReplacement("two ranks", MoveSeat),
-                      InReplacement("not identical", MoveSeat),
-                      InReplacement("half a gang",
-                                    [](Replacement& r) {
-                                      if (r.seats.size() > 1) r.seats.pop_back();
-                                    }),
-                      InReplacement("neither seats nor a reason", [](Replacement& r) { r.refusal.reset(); }),
+                      InDecision("not identical", LeaveSet),
                       InDecision("0 answers", [](Decision& d) { d.refusals.clear(); }),
                       InDecision("2 answers",
                                  [](Decision& d) {

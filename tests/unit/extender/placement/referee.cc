@@ -172,21 +172,4 @@ std::string FaultOf(const State& state, const std::vector<Gang>& waiting, const 
   return FaultOfAll(state, clients, settings);
 }
 
-std::string FaultOf(const State& state, const std::string& gang, const Replacement& found,
-                    const Settings& settings) {
-  if (found.refusal.has_value() != found.seats.empty()) return "neither seats nor a reason, or both";
-  if (found.refusal) return found.refusal->text.empty() ? "no reason" : "";
-  std::vector<Client> clients;
-  for (const Placed& placed : state.placed) {
-    clients.push_back({&placed.gang, SetOf(placed.seats)});
-    if (placed.gang.id != gang) continue;
-    const int lacking = placed.gang.pods - static_cast<int>(placed.seats.size());
-    std::string fault = FaultOfSeats(state, placed.gang, found.seats, lacking);
-    if (!fault.empty()) return fault + ": " + gang;
-    clients.back().set.merge(SetOf(found.seats));
-    if (static_cast<int>(clients.back().set.size()) != placed.gang.gpus()) return "two ranks on one GPU";
-  }
-  return FaultOfAll(state, clients, settings);
-}
-
 }  // namespace crossover::placement

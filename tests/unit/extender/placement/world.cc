@@ -100,31 +100,6 @@ void World::LosePod() {
   if (seats.size() > 1) seats.erase(seats.begin() + Random(static_cast<int>(seats.size())));
 }
 
-// The first gang that lacks pods, whose GPUs are all there. It is told with its seats alone, or with one more
-// that is vacant.
-std::string World::Mend() {
-  for (Placed& placed : state_.placed) {
-    const auto there = [&](const Seat& seat) {
-      return std::ranges::count(state_.nodes, seat.node, &Node::name) > 0;
-    };
-    if (static_cast<int>(placed.seats.size()) == placed.gang.pods) continue;
-    if (!std::ranges::all_of(placed.seats, there)) continue;
-    State told = state_;
-    std::vector<int> vacant;
-    if (placed.seats.size() > 1 && Random(2) == 0) {
-      vacant = {0};
-      placed.seats.erase(placed.seats.begin());
-    }
-    Replacement found = Replace(told, placed.gang.id, vacant, settings_);
-    lies_.in_replacement(found);
-    std::string fault = FaultOf(state_, placed.gang.id, found, settings_);
-    placed.seats.insert(placed.seats.end(), found.seats.begin(), found.seats.end());
-    replaced_ += !found.seats.empty();
-    return fault;
-  }
-  return "";
-}
-
 std::string World::Decide() {
   State told = state_;
   std::vector<Gang> asked = waiting_;
@@ -152,7 +127,7 @@ void World::CarryOut(const Decision& decision) {
 
 std::string World::Step() {
   now_s_ += 60 * Random(20);
-  switch (Random(18)) {
+  switch (Random(17)) {
     case 0:
       LoseNode();
       break;
@@ -168,8 +143,6 @@ std::string World::Step() {
     case 16:
       LosePod();
       break;
-    case 17:
-      return Mend();
     case 4:
     case 5:
     case 6:

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "extender/placement/replace.h"
+#include "extender/placement/engine.h"
 #include "tests/unit/extender/placement/cluster.h"
 
 namespace crossover::placement {
@@ -17,7 +17,6 @@ struct Lies {
   std::function<void(Gang&)> about_gang = [](Gang&) {};
   std::function<void(Node&)> about_node = [](Node&) {};
   std::function<void(Decision&)> in_decision = [](Decision&) {};
-  std::function<void(Replacement&)> in_replacement = [](Replacement&) {};
 };
 
 class World {
@@ -25,12 +24,11 @@ class World {
   World(std::uint64_t seed, const Lies& lies);
 
   // One thing happens: a gang comes or ends, a node is lost, comes back, is cordoned, a GPU fails or heals,
-  // a job's profile is learnt, a pod is lost, a gang that lacks some gets seats for them, or the engine
-  // decides; then some binds fail. The fault of what came of it, or "".
+  // a job's profile is learnt, a pod is lost, or the engine decides; then some binds fail. The fault of what
+  // came of it, or "".
   std::string Step();
 
-  int replaced() const { return replaced_; }  // gangs that lacked pods and got seats for them
-  int met() const { return met_; }            // plans that put a gang beside another one
+  int met() const { return met_; }  // plans that put a gang beside another one
   const std::set<Reason>& reasons() const { return reasons_; }
 
  private:
@@ -42,7 +40,6 @@ class World {
   void ChangeNode();
   void Learn();
   void LosePod();
-  std::string Mend();
   std::string Decide();
   void CarryOut(const Decision& decision);
 
@@ -56,7 +53,6 @@ class World {
   double now_s_ = 0;
   int gangs_ = 0;
   int met_ = 0;
-  int replaced_ = 0;
   std::set<Reason> reasons_;
 };
 
