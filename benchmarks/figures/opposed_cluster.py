@@ -27,6 +27,7 @@ _PLAYS = {
     "scheduler_killed": (opposed_plays.scheduler_killed, "the scheduler that leads is killed"),
     "api_server_away": (lambda world: opposed_plays.api_server_away(world, _AWAY_S),
                         f"the API server is away for {_AWAY_S:.0f} s"),
+    "connections_lost": (opposed_plays.connections_lost, "the leader's connections to the API server fall silent"),
     "lease_moved": (opposed_plays.lease_moved, "the Lease is given to another replica by force"),
     "rolling_updates": (lambda world: opposed_plays.rolling_updates(world, _UPDATES),
                         f"{_UPDATES} rolling updates of two replicas under load")}

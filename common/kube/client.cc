@@ -71,7 +71,7 @@ Response Client::Perform(const std::unique_ptr<Transfer>& transfer) const {
     if (running > 0) curl_multi_poll(line, nullptr, 0, kLookMs, nullptr);
   }
   curl_multi_remove_handle(line, transfer->handle());
-  GiveBack(line);
+  GiveBack(line, code == CURLE_OK);
   return transfer->Finish(code);
 }
 
@@ -88,11 +88,13 @@ void* Client::TakeLine() const {
   return line;
 }
 
-void Client::GiveBack(void* line) const {
+// One that failed is not used again: with HTTP/2 the library keeps a connection whose request timed out,
+// though nobody may be at its other end.
+void Client::GiveBack(void* line, bool sound) const {
   {
     const std::lock_guard lock(mutex_);
     under_way_.erase(line);
-    if (idle_.size() < kMostIdle) {
+    if (sound && idle_.size() < kMostIdle) {
       idle_.push_back(line);
       return;
     }

@@ -73,7 +73,7 @@ class Client {
   Response Ask(const Make& make) const;
   Response Perform(const std::unique_ptr<Transfer>& transfer) const;
   void* TakeLine() const;
-  void GiveBack(void* line) const;
+  void GiveBack(void* line, bool sound) const;
   bool stopped() const;
 
   const Access access_;

@@ -183,11 +183,12 @@ bool ListWatch::Watch() {
 // What is left of a watch that fell silent, or of a server that is busy, is gone on with; else all begins
 // anew.
 bool ListWatch::Fail(const Response& response) {
-  synced_ = false;
+  const bool lacks = response.status == kUnknown && options_.may_lack;
+  if (!lacks) synced_ = false;  // else it stays what it is: whoever leads ends its term where it is not
   retry_after_ = response.retry_after;
   const bool later = response.status == 0 || response.status == kTooMany || response.status >= 500;
   if (!later) version_.clear();
-  if (response.status == kUnknown && options_.may_lack) {
+  if (lacks) {
     Lack();
   } else if (response.status != kGone) {
     Complain(WhyNot(response));

@@ -1,5 +1,9 @@
 #include "common/kube/transfer.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
 #include <algorithm>
 #include <fstream>
 #include <utility>
@@ -11,8 +15,18 @@ constexpr long kConnectWithinS = 10;
 constexpr long kAnswerWithinS = 30;
 // A watch that is alive says something once a minute, if only a bookmark.
 constexpr long kSilenceS = 150;
+// Of a connection on which nothing is under way: then its other end is asked, and how often. One that has not
+// answered for so long, that or anything else, is given up: a server whose machine is gone closes nothing.
+constexpr long kAskAfterS = 20;
+constexpr long kAskEveryS = 5;
+constexpr unsigned kDeadAfterMs = 30'000;
 constexpr long kAuthoritiesForS = 60;  // then their file is read anew
 constexpr long kOk = 200;
+
+int OnSocket(void* /*client*/, curl_socket_t socket, curlsocktype /*purpose*/) {
+  setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &kDeadAfterMs, sizeof kDeadAfterMs);
+  return CURL_SOCKOPT_OK;
+}
 
 // Without the line feed at its end.
 std::string FirstLine(const std::string& path) {
@@ -36,6 +50,9 @@ Transfer::Transfer(const Access& access, const std::string& path, const std::str
   Set(CURLOPT_PROXY, "");  // an API server is reached directly
   Set(CURLOPT_CONNECTTIMEOUT, kConnectWithinS);
   Set(CURLOPT_TCP_KEEPALIVE, 1L);
+  Set(CURLOPT_TCP_KEEPIDLE, kAskAfterS);
+  Set(CURLOPT_TCP_KEEPINTVL, kAskEveryS);
+  Set(CURLOPT_SOCKOPTFUNCTION, &OnSocket);
   Set(CURLOPT_NOSIGNAL, 1L);
   Set(CURLOPT_ERRORBUFFER, error_);
   Set(CURLOPT_WRITEFUNCTION, &Transfer::OnBytes);

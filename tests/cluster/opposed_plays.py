@@ -8,7 +8,9 @@ import contextlib
 import itertools
 import json
 import os
+import re
 import signal
+import subprocess
 import time
 
 from benchmarks.processes import Failed
@@ -230,6 +232,16 @@ def api_server_away(world, for_s):
         return stage.finish()
 
 
+def connections_lost(world):
+    """What the extender that leads says to the API server is lost, and nothing comes: nobody closes connections of a
+    machine that is gone. New ones stand."""
+    with Stage(world, patience_s=100.0) as stage:
+        with _lost(world, world.control.leader().extender):
+            stage.create()
+            stage.must_run()
+        return stage.finish()
+
+
 def lease_moved(world):
     """Between plan and binding, it is written that another replica leads, whose scheduler knows nothing of it."""
     with Stage(world) as stage, world.control.reviving():
@@ -271,6 +283,29 @@ def nobody_decides(world):
         stage.must_run()
         stage.must_wait("GPU")
         return stage.wrong
+
+
+@contextlib.contextmanager
+def _lost(world, process):
+    """All packets of the connections that it has to the API server now."""
+    pids = {str(pid) for pid in world.cluster.processes.family(process)}
+
+    def run(*words):
+        return subprocess.run(world.cluster.enter(words, ("net",)), check=True, capture_output=True, text=True).stdout
+    connections = run("ss", "--no-header", "--tcp", "--numeric", "--processes", "state", "established", "dport", "=",
+                      ":" + world.cluster.server.rsplit(":", 1)[1]).splitlines()
+    ports = [line.split()[2].rsplit(":", 1)[1] for line in connections if pids & set(re.findall(r"pid=(\d+)", line))]
+    if not ports:
+        raise Failed(f"{process} has no connection to the API server: {connections}")
+    rules = [("OUTPUT", "--protocol", "tcp", way, port, "--jump", "DROP")
+             for port in ports for way in ("--sport", "--dport")]
+    for rule in rules:
+        run("iptables", "--wait", "--append", *rule)
+    try:
+        yield
+    finally:
+        for rule in rules:
+            run("iptables", "--wait", "--delete", *rule)
 
 
 def _pass_time(world, seconds):

@@ -40,6 +40,9 @@ class OpposedGangs(unittest.TestCase):
     def test_its_volume_is_where_it_cannot_be(self):
         self.play(opposed_plays.volume_out_of_reach)
 
+    def test_connections_to_the_api_server_are_lost(self):
+        self.play(opposed_plays.connections_lost)
+
     def test_a_pod_of_it_comes_again(self):
         self.play(opposed_plays.recreated)
 

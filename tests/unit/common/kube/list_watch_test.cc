@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
@@ -51,7 +53,10 @@ class Recorder : public Records, public ListWatch::Handler {
 
 class SinkRecorder : public Records, public ListWatch::Sink {
  public:
-  void OnListBegin() override { Put("begin"); }
+  void OnListBegin() override {
+    const ListWatch* watch = asked;
+    Put(watch == nullptr ? "begin" : watch->synced() ? "begin, synced" : "begin, not synced");
+  }
   void OnListed(json&& object) override { Put("listed " + object["metadata"]["name"].get<std::string>()); }
   void OnListEnd() override { Put("end"); }
   void OnChange(const json& object) override {
@@ -60,6 +65,7 @@ class SinkRecorder : public Records, public ListWatch::Sink {
   void OnDelete(const json& object) override {
     Put("delete " + object["metadata"]["name"].get<std::string>());
   }
+  std::atomic<const ListWatch*> asked = nullptr;  // at each list's beginning, whether it is synced
 };
 
 std::string List(const std::string& version, const std::string& items = "") {
@@ -298,6 +304,18 @@ TEST_F(ListWatchTest, WhatTheServerDoesNotKnowThereIsNoneOf) {
   EXPECT_THAT(seen, ElementsAre("begin", "begin", "end"));
   server_.Answer(200, Event("ADDED", "a", "3") + End("5"));  // it does now
   EXPECT_EQ(sink_.Await(6)[4], "listed a");
+}
+
+TEST_F(ListWatchTest, WhoStillDoesNotKnowThemChangesNothing) {
+  server_.Answer(404, "no such resource");
+  const auto lacking = StartSink(true, true);
+  sink_.Await(3);
+  sink_.asked = lacking.get();
+  sink_.Await(4);  // it may have begun before it was asked about
+  for (int i = 0; i < 2; ++i) server_.Answer(404, "no such resource");
+  const auto seen = sink_.Await(10);
+  EXPECT_GE(std::ranges::count(seen, "begin, synced"), 4);
+  EXPECT_EQ(std::ranges::count(seen, "begin, not synced"), 0);
 }
 
 TEST_F(ListWatchTest, WhatMustBeThereIsNotMissed) {
