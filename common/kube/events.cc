@@ -86,12 +86,12 @@ void Events::Tell(Event event) {
       told_.clear();
       forgotten_ = now;
     }
-    if (told_.contains(event)) return;
+    if (!event.paced && told_.contains(event)) return;
     if (waiting_.size() >= kMostWaiting) {
       ++lost_;
       return;
     }
-    if (told_.size() < kMostWaiting) told_.insert(event);
+    if (!event.paced && told_.size() < kMostWaiting) told_.insert(event);
     waiting_.push_back(std::move(event));
   }
   wake_.notify_one();

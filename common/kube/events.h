@@ -35,6 +35,8 @@ struct Event {
   // Others tell the same of the same object: whoever comes first does, as long as the API server remembers
   // it.
   bool once_in_cluster = false;
+  // Who tells it sees to the pauses: it is told though it was told a while ago.
+  bool paced = false;
 
   friend auto operator<=>(const Event&, const Event&) = default;
 };
@@ -53,8 +55,8 @@ class Events {
   // What has not been told by then is lost.
   ~Events();
 
-  // Never waits. An event that was told within kForget is not told again; while kMostWaiting wait, more are
-  // lost.
+  // Never waits. An event that was told within kForget is not told again, unless it is paced; while
+  // kMostWaiting wait, more are lost.
   void Tell(Event event);
   std::uint64_t lost() const;
 

@@ -211,7 +211,8 @@ void KubeApi::Tell(const Action& action) {
                 .warning = action.warning,
                 .reason = action.reason,
                 .action = "Place",
-                .note = action.text});
+                .note = action.text,
+                .paced = true});
 }
 
 }  // namespace crossover::extender

@@ -25,6 +25,7 @@ using Kind = Action::Kind;
 // that nobody uses and no quota counts any more are others'.
 constexpr double kSeatsKeptS = 600;
 constexpr int kMostDoublings = 5;      // of the pause between two events of a pod
+constexpr double kToldForS = 1800;     // API servers forget events after an hour
 constexpr int kMostSeatDoublings = 3;  // of the second between two searches for a seat
 constexpr char kUndecided[] = "it is not decided about yet";
 
@@ -181,7 +182,8 @@ void Tell(Desk& desk, GangRecord& gang) {
   if (gang.text.empty() || gang.text == kUndecided || gang.plan) return;
   for (auto& [uid, member] : gang.members) {
     const View view = ViewOf(desk, gang, uid);
-    if (!view.living() || view.bound() || member.told == gang.text) continue;
+    if (!view.living() || view.bound()) continue;
+    if (member.told == gang.text && desk.now_s < member.told_s + kToldForS) continue;
     const bool warning = !gang.membership.fault.empty() || !gang.fault.empty();  // for its user to mend
     const int doublings = warning ? 0 : std::clamp(member.tellings - 1, 0, kMostDoublings);
     const double pause_s = desk.settings.tell_every_s * (1 << doublings);

@@ -92,6 +92,18 @@ TEST_F(EventsTest, TheSameIsToldOnce) {
   EXPECT_THAT(server_.AwaitRequest(1), HasSubstr("\"name\":\"q\""));
 }
 
+// What was so, was not, and is so again.
+TEST_F(EventsTest, OneThatIsPacedIsToldAgain) {
+  for (int i = 0; i < 3; ++i) server_.Answer(201, "{}");
+  const auto events = Start();
+  for (const char* note : {"waits", "waits otherwise", "waits"}) {
+    Event event = About("p", note);
+    event.paced = true;
+    events->Tell(event);
+  }
+  EXPECT_THAT(server_.AwaitRequest(2), HasSubstr("\"note\":\"waits\""));
+}
+
 TEST_F(EventsTest, OneThatIsRefusedIsLostAndCounted) { IsLostAt(403); }
 
 TEST_F(EventsTest, WhatOthersTellTooHasOneNameAndIsToldWhenItIsThere) {

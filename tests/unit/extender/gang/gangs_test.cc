@@ -839,6 +839,25 @@ TEST_F(GangsTest, APlaceIsGivenBackOnce) {
   EXPECT_EQ(vacant(), 1u);
 }
 
+TEST_F(GangsTest, WhoComesAgainGetsTheNearestFreePlaceWhereItsOwnIsNoneAnyMore) {
+  for (const char* near : {"n1", "n2"}) {
+    PutNode(&world_, "n0", "here");
+    for (const char* name : {"n1", "n2"}) PutNode(&world_, name, name == near ? "here" : "far");
+    AddRunning();
+    GpuNode gpus = *world_.FindGpuNode("n0");
+    gpus.gpus[1].healthy = false;
+    world_.Put(gpus);
+    Remove("u1");
+    Add("u2");
+    gangs_->PodChanged("u2", now_s_);
+    gangs_->Step(now_s_);
+    const GangRecord& gang = gangs_->desk().gangs.begin()->second;
+    ASSERT_TRUE(gang.plan);
+    EXPECT_EQ(gang.plan->slots.front().seat.node, near);
+    for (const char* uid : {"u0", "u2"}) Remove(uid);
+  }
+}
+
 // What lifted its gate was no part of the plan: no scheduler was told where to go.
 TEST_F(GangsTest, AGateThatWasLiftedWithoutAPlanIsReleasedOnceThereIsOne) {
   Node node = *world_.FindNode("n0");
@@ -918,6 +937,15 @@ TEST_F(GangsTest, WhyAPodWaitsIsToldMoreAndMoreSeldom) {
   }
   EXPECT_GE(told, 5);
   EXPECT_LE(told, 10);
+}
+
+// API servers forget events; who looks later is to find why it waits nevertheless.
+TEST_F(GangsTest, WhyAPodWaitsIsToldAgainWhileItIsTheSame) {
+  Add("u0");
+  Lead();
+  int told = 0;
+  for (int i = 0; i < 720; ++i, now_s_ += 10) told += static_cast<int>(Do(Kind::kTell).size());  // two hours
+  EXPECT_EQ(told, 4);
 }
 
 // Where jobs run for long, nobody is starving because it waits for a while.
