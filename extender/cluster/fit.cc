@@ -32,16 +32,23 @@ void Narrow(const Share& share, const std::string& name, std::string (*text)(std
             placement::Fit* fit) {
   if (share.wanted <= 0 || fit->never) return;
   const std::string wants = ", and the pod wants " + text(share.wanted);
+  if (share.has <= 0) {
+    *fit = {.pods = 0, .never = true, .why = "it has no " + name + wants};
+    return;
+  }
   if (share.wanted > share.has) {
-    const std::string too_little = "its " + name + " is too little: " + text(share.has);
-    *fit = {.pods = 0, .never = true, .why = (share.has > 0 ? too_little : "it has no " + name) + wants};
+    *fit = {.pods = 0,
+            .never = true,
+            .why = "its " + name + " is too little",
+            .figures = text(share.has) + wants};
     return;
   }
   const std::int64_t room = std::max<std::int64_t>(0, kube::Sum(share.has, -share.taken)) / share.wanted;
   if (fit->pods == 0 || room >= fit->pods) return;
   fit->pods = static_cast<int>(room);
-  if (room == 0)
-    fit->why = "its " + name + " is taken: " + text(share.taken) + " of " + text(share.has) + wants;
+  if (room > 0) return;
+  fit->why = "its " + name + " is taken";
+  fit->figures = text(share.taken) + " of " + text(share.has) + wants;
 }
 
 placement::Fit RoomFor(const Resources& wanted, const Resources& has, const Resources& taken) {
@@ -50,7 +57,8 @@ placement::Fit RoomFor(const Resources& wanted, const Resources& has, const Reso
   fit.pods = static_cast<int>(std::clamp<std::int64_t>(kube::Sum(places, -pods), 0, kMostPods));
   if (fit.pods == 0) {
     fit.never = places <= 0;
-    fit.why = "it takes " + Whole(places) + " pods, and has " + Whole(pods);
+    fit.why = "it takes no more pods";
+    fit.figures = Whole(pods) + " of " + Whole(places);
   }
   Narrow({has.milli_cpu, taken.milli_cpu, wanted.milli_cpu}, "CPU", &Cores, &fit);
   Narrow({has.memory_bytes, taken.memory_bytes, wanted.memory_bytes}, "memory", &Bytes, &fit);

@@ -190,9 +190,8 @@ placement::Fitness FitnessOf(const Desk& desk, const placement::State& state) {
     const auto excluded = found->second.excluded.find(node);
     if (excluded != found->second.excluded.end() && desk.now_s < excluded->second.until_s) {
       const std::string& why = excluded->second.why;
-      return {.pods = 0,
-              .never = false,
-              .why = "the scheduler would not have its pods there" + (why.empty() ? "" : ": " + why)};
+      return {
+          .pods = 0, .never = false, .why = "the scheduler would not have its pods there", .figures = why};
     }
     if (!desk.fits) return placement::FitsAnywhere(gang, index, planned);
     const auto pod_of = [&desk](const std::string& id) -> const Pod* {

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "common/text/cut.h"
 #include "extender/placement/memory.h"
 #include "extender/placement/partners.h"
 #include "extender/placement/sets.h"
@@ -29,24 +30,47 @@ std::string NameOf(const Gang& peer, const Gang& newcomer) {
   return peer.space == newcomer.space ? peer.name : "another job";
 }
 
-// What keeps nodes from taking its pods, the most frequent first: "2 nodes: too little CPU".
+// A reason that nodes have, and the figures of the first of them.
+struct Said {
+  long nodes = 0;
+  std::string figures{};
+};
+
+// What keeps nodes from taking its pods, the most frequent first: "2 nodes: its CPU is taken, such as 12 of
+// 16".
 std::string NodesSay(const Occupancy& occupancy, const Gang& gang, const Terms& terms) {
-  std::map<std::string, long> said;
+  constexpr std::size_t kMostReasons = 4;
+  std::map<std::string, Said> said;
+  const auto say = [&said](const std::string& why, const std::string& figures) {
+    Said& entry = said[why];
+    if (entry.nodes++ == 0) entry.figures = figures;
+  };
   for (int n = 0; n < static_cast<int>(occupancy.state().nodes.size()); ++n) {
     const Node& node = occupancy.node(n);
     const Fit fit = terms.fitness(gang, n, occupancy.planned(n));
     if (!node.open) {
-      ++said["closed to new pods"];
+      say("closed to new pods", "");
     } else if (static_cast<int>(node.gpus.size()) < gang.gpus_per_pod) {
-      ++said["fewer than " + Count(gang.gpus_per_pod, "GPU") + ", which one pod needs"];
+      say("fewer than " + Count(gang.gpus_per_pod, "GPU") + ", which one pod needs", "");
     } else if (fit.never || fit.pods == 0) {
-      ++said[fit.why];
+      say(fit.why, fit.figures);
     }
   }
-  std::multimap<long, std::string, std::greater<>> by_count;
-  for (const auto& [why, count] : said) by_count.emplace(count, why);
+  std::multimap<long, const std::string*, std::greater<>> by_count;
+  for (const auto& [why, entry] : said) by_count.emplace(entry.nodes, &why);
   std::string text;
-  for (const auto& [count, why] : by_count) text += "; " + Count(count, "node") + ": " + why;
+  std::size_t reasons = 0;
+  long others = 0;
+  for (const auto& [count, why] : by_count) {
+    if (reasons++ >= kMostReasons) {
+      others += count;
+      continue;
+    }
+    text += "; " + Count(count, "node") + ": " + *why;
+    const std::string& figures = said[*why].figures;
+    if (!figures.empty()) text += (count == 1 ? ": " : ", such as ") + figures;
+  }
+  if (others > 0) text += "; " + Count(others, "node") + ": other reasons";
   return text;
 }
 
@@ -107,7 +131,9 @@ std::string Malformed(const Gang& gang) {
   return {};
 }
 
-Refusal Explain(const Occupancy& occupancy, const Gang& gang, const Terms& terms) {
+namespace {
+
+Refusal Find(const Occupancy& occupancy, const Gang& gang, const Terms& terms) {
   const std::string needs = "needs " + Count(gang.gpus(), "GPU");
   const long all = GpusOf(occupancy, false);
   if (gang.gpus() > all)
@@ -139,6 +165,14 @@ Refusal Explain(const Occupancy& occupancy, const Gang& gang, const Terms& terms
         is_free + ", and " + std::to_string(kept) + " are kept for a job that has waited for longer" + jobs};
   }
   return {gang.id, Reason::kFull, is_free + jobs};
+}
+
+}  // namespace
+
+Refusal Explain(const Occupancy& occupancy, const Gang& gang, const Terms& terms) {
+  Refusal refusal = Find(occupancy, gang, terms);
+  refusal.text = text::Cut(refusal.text, kLongestReason);
+  return refusal;
 }
 
 std::string Words(const Broken& broken, const Group& group, const Gang& newcomer, const Settings& settings) {

@@ -1,6 +1,7 @@
 // Why a gang waits, in words its user can act on. A job of another namespace is "another job". Pure.
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 #include "extender/placement/joins.h"
@@ -17,6 +18,9 @@ enum class Reason : std::uint8_t {
   kFull,       // GPUs are taken
 };
 inline constexpr int kReasons = 7;
+
+// Of `text`, in bytes: an event takes no more than a thousand, and a scheduler is told it once for each node.
+inline constexpr std::size_t kLongestReason = 900;
 
 struct Refusal {
   std::string gang;

@@ -15,7 +15,8 @@ namespace crossover::placement {
 struct Fit {
   int pods = 0;        // how many more of the gang's pods the node takes, whatever GPUs it has
   bool never = false;  // it would take none if nothing ran on it either
-  std::string why;     // where it takes none, in words for the user: "too little CPU"
+  std::string why;  // where it takes none, in words for the user, and for all such nodes: "its CPU is taken"
+  std::string figures{};  // what is of this node alone: "12 of 16"
 };
 
 // `planned`: pods of this decision that are to go there, on top of what the caller's own state says.

@@ -9,15 +9,12 @@ bool BreaksShape(const Group& group, const Gang& newcomer) {
                              [&](const OnNode& on) { return on.gpus % newcomer.gpus_per_pod != 0; });
 }
 
-bool BreaksNodes(const Occupancy& occupancy, const Group& group, const Gang& newcomer, const Fitness& fitness,
-                 std::string* why) {
-  for (const auto& [node, gpus] : group.by_node) {
-    const Fit fit = fitness(newcomer, node, occupancy.planned(node));
-    if (!fit.never && fit.pods >= gpus / newcomer.gpus_per_pod) continue;
-    if (why != nullptr) *why = fit.why;
-    return true;
-  }
-  return false;
+bool BreaksNodes(const Occupancy& occupancy, const Group& group, const Gang& newcomer,
+                 const Fitness& fitness) {
+  return std::ranges::any_of(group.by_node, [&](const OnNode& on) {
+    const Fit fit = fitness(newcomer, on.node, occupancy.planned(on.node));
+    return fit.never || fit.pods < on.gpus / newcomer.gpus_per_pod;
+  });
 }
 
 std::optional<Broken> WhyNotJoin(const Occupancy& occupancy, const Group& group, const Gang& newcomer,

@@ -16,9 +16,9 @@ struct Terms {
 
 // Each pod's GPUs would be on one node.
 bool BreaksShape(const Group& group, const Gang& newcomer);
-// Its nodes would take that many more pods; `why`, unless null, gets what one of them lacks.
-bool BreaksNodes(const Occupancy& occupancy, const Group& group, const Gang& newcomer, const Fitness& fitness,
-                 std::string* why = nullptr);
+// Its nodes would take that many more pods.
+bool BreaksNodes(const Occupancy& occupancy, const Group& group, const Gang& newcomer,
+                 const Fitness& fitness);
 
 // The first rule that is in the way, or none: then `prediction` says what they may expect.
 std::optional<Broken> WhyNotJoin(const Occupancy& occupancy, const Group& group, const Gang& newcomer,

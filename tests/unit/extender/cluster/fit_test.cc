@@ -25,6 +25,9 @@ class FitTest : public ::testing::Test {
     world_.Put(node_);
     return FitOn(world_, "n", pod_, planned_);
   }
+  static std::string WordsOf(const placement::Fit& fit) {
+    return fit.figures.empty() ? fit.why : fit.why + ": " + fit.figures;
+  }
   // It may come, and `change` keeps it away.
   template <class Change>
   std::string Why(Change change) {
@@ -32,7 +35,7 @@ class FitTest : public ::testing::Test {
     change();
     const placement::Fit fit = Fit();
     EXPECT_EQ(fit.pods, 0);
-    return fit.why;
+    return WordsOf(fit);
   }
 
   World world_;
@@ -92,11 +95,11 @@ TEST_F(FitTest, WhatCanNeverBeComesFirst) {
   planned_.milli_cpu = 16'000;
   pod_.requests.memory_bytes = 100 * kGibi;
   EXPECT_TRUE(Fit().never);
-  EXPECT_EQ(Fit().why, "its memory is too little: 64 GiB, and the pod wants 100 GiB");
+  EXPECT_EQ(WordsOf(Fit()), "its memory is too little: 64 GiB, and the pod wants 100 GiB");
 }
 
 TEST_F(FitTest, ANodeTakesSoManyPods) {
-  EXPECT_EQ(Why([this] { planned_.others["pods"] = 10; }), "it takes 10 pods, and has 10");
+  EXPECT_EQ(Why([this] { planned_.others["pods"] = 10; }), "it takes no more pods: 10 of 10");
   EXPECT_FALSE(Fit().never);
   node_.allocatable.others.erase("pods");
   EXPECT_TRUE(Fit().never);

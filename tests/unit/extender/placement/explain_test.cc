@@ -178,6 +178,38 @@ TEST_F(ExplainTest, Nodes) {
   EXPECT_NE(text.find("its nodes have no room for the pods otherwise"), std::string::npos) << text;
 }
 
+// Hardly two nodes have the same amounts of anything.
+TEST_F(ExplainTest, FiguresOfNodesAreAnExample) {
+  state_.nodes = Nodes(50, 2);
+  state_.placed = {On(Job("r", 2), {{"n0", {"n0-0"}}, {"n0", {"n0-1"}}})};
+  const Fitness full = [](const Gang&, int node, std::span<const Planned>) {
+    if (node == 49)
+      return Fit{.pods = 0, .never = false, .why = "it takes no more pods", .figures = "9 of 9"};
+    const std::string figures = std::to_string(node) + " of 50";
+    return Fit{.pods = 0, .never = false, .why = "its CPU is taken", .figures = figures};
+  };
+  EXPECT_EQ(
+      Refused(Job("b", 2), full).text,
+      "needs 2 GPUs; 98 are free, but not where its pods fit; 49 nodes: its CPU is taken, such as 0 of 50; 1 "
+      "node: it takes no more pods: 9 of 9; not beside name-of-r: its nodes have no room for the pods "
+      "otherwise");
+}
+
+TEST_F(ExplainTest, ManyReasonsAreNotAllSaid) {
+  state_.nodes = Nodes(50, 2);
+  const Fitness full = [](const Gang&, int node, std::span<const Planned>) {
+    return Fit{.pods = 0, .never = false, .why = "reason " + std::to_string(100 + node)};
+  };
+  EXPECT_EQ(Refused(Job("b", 2), full).text,
+            "needs 2 GPUs; 100 are free, but not where its pods fit; 1 node: reason 100; 1 node: reason 101; "
+            "1 node: "
+            "reason 102; 1 node: reason 103; 46 nodes: other reasons");
+  const Fitness wordy = [](const Gang&, int node, std::span<const Planned>) {
+    return Fit{.pods = 0, .never = false, .why = std::string(500, static_cast<char>('a' + node % 26))};
+  };
+  EXPECT_EQ(Refused(Job("b", 2), wordy).text.size(), kLongestReason);
+}
+
 TEST_F(ExplainTest, EachReasonOnceWithAnExample) {
   state_.placed = {On(Job("r", 1), {{"n0", {"n0-0"}}}), On(Job("s", 1), {{"n0", {"n0-1"}}}),
                    On(Job("t", 2), {{"n1", {"n1-0"}}, {"n1", {"n1-1"}}})};
