@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <exception>
@@ -23,6 +24,11 @@ double NowS() {
   static const double start = duration<double>(std::chrono::system_clock::now().time_since_epoch()).count() -
                               duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
   return start + duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+timespec TimeOf(double seconds) {
+  const double whole = std::floor(seconds);
+  return {.tv_sec = static_cast<time_t>(whole), .tv_nsec = static_cast<long>((seconds - whole) * 1e9)};
 }
 
 // Of this process, and of none before it.
@@ -161,6 +167,10 @@ std::vector<std::string> Extender::Missing() const {
   return missing;
 }
 
+void Extender::Drain() {
+  if (admission_ != nullptr) admission_->Drain();
+}
+
 void Extender::Count() {
   metrics_.Gauge("crossover_extender_leading", "Whether this replica decides where pods go",
                  [this] { return Leads() ? 1.0 : 0.0; });
@@ -231,11 +241,14 @@ int RunExtender(const std::string& config_path) {
   pthread_sigmask(SIG_BLOCK, &ends, nullptr);
   std::signal(SIGPIPE, SIG_IGN);
   try {
-    const Extender extender(*config);
+    Extender extender(*config);
     logging::Info("serving the scheduler on port " + std::to_string(config->scheduler.port));
     int ended = 0;
     sigwait(&ends, &ended);
     logging::Info("told to stop");
+    extender.Drain();
+    const timespec drain = TimeOf(config->webhook.drain_s);
+    sigtimedwait(&ends, nullptr, &drain);  // until it is told once more
   } catch (const std::exception& failure) {
     error = failure.what();
     return fail();

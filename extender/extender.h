@@ -30,6 +30,9 @@ class Extender {
   // them: a replica is ready to.
   std::vector<std::string> Missing() const;
 
+  // It is to end soon: whoever asks the webhook is to ask another one's. From any thread.
+  void Drain();
+
  private:
   class Told;  // passes on what the feed tells
 

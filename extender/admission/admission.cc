@@ -30,6 +30,7 @@ Admission::Admission(Settings settings, std::function<bool()> leads, Count* coun
     settings_.listen.certificate_file = settings_.keeper.file;
     settings_.listen.key_file = settings_.keeper.file;
   }
+  settings_.listen.drains = drains_;
   thread_ = std::thread([this] { Run(); });
 }
 
@@ -43,7 +44,10 @@ Admission::~Admission() {
   thread_.join();
 }
 
-bool Admission::ready() const { return listens_ && quotas_.LimitedIn("").has_value(); }
+// A port without a certificate answers nobody: a rollout must not go on from those that have one to this.
+bool Admission::ready() const {
+  return listens_ && certificate_until_s_ > 0 && quotas_.LimitedIn("").has_value();
+}
 
 // Until it works, and the same failure is told once: files of others may come later, as ours do.
 void Admission::Listen() try {

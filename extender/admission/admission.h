@@ -38,6 +38,8 @@ class Admission {
 
   // It listens, with a certificate, and knows the quotas.
   bool ready() const;
+  // From here on each answer ends its connection. From any thread.
+  void Drain() { *drains_ = true; }
   // When the certificate that it serves ends, since 1970; 0: there is none yet.
   std::int64_t certificate_until_s() const { return certificate_until_s_; }
 
@@ -54,6 +56,7 @@ class Admission {
   std::unique_ptr<HttpServer> server_;  // of the thread alone, as keeper_ is
   std::string complaint_;
   std::atomic<bool> listens_{false};
+  const std::shared_ptr<std::atomic<bool>> drains_ = std::make_shared<std::atomic<bool>>(false);
   std::atomic<std::int64_t> certificate_until_s_{0};
   std::mutex mutex_;
   std::condition_variable wake_;

@@ -59,7 +59,7 @@ yaml::Handler Real(double* target, double low, double high) {
 bool TakeEndpoint(const std::string& text, Endpoint* endpoint) {
   constexpr std::int64_t kMostPorts = 65'535;
   const std::size_t colon = text.rfind(':');
-  if (colon == std::string::npos || colon == 0) return false;
+  if (colon == std::string::npos || colon == 0 || text.find(':') != colon) return false;  // none of IPv6
   const auto port = text::ParseInteger(std::string_view(text).substr(colon + 1), 1, kMostPorts);
   if (!port) return false;
   *endpoint = {.address = text.substr(0, colon), .port = static_cast<int>(*port)};
@@ -146,7 +146,8 @@ yaml::Handlers WebhookKeys(WebhookConfig* webhook) {
           {"file", Path(&webhook->file)},
           {"certificate_file", Path(&webhook->certificate_file)},
           {"key_file", Path(&webhook->key_file)},
-          {"runtime_class", Text(&webhook->runtime_class)}};
+          {"runtime_class", Text(&webhook->runtime_class)},
+          {"drain_s", Real(&webhook->drain_s, 0.0, 60.0)}};
 }
 
 yaml::Handlers Keys(ExtenderConfig* config) {

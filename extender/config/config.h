@@ -25,6 +25,7 @@ struct WebhookConfig {
   // Of others, cert-manager say; both empty: its own.
   std::string certificate_file, key_file;
   std::string runtime_class;
+  double drain_s = 0;  // for how long it still answers after it was told to end: API servers learn of it late
 };
 
 struct ExtenderConfig {

@@ -168,6 +168,7 @@ struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
 
   std::optional<Objection> Objects(const http::http_request& request) const;
   void Take(const http::http_request& request);
+  bool Drains() const { return settings.drains != nullptr && *settings.drains; }
   void Handle(const std::shared_ptr<Open>& open_request, const std::string& body);
   void Answer(const std::shared_ptr<Open>& open_request, const HttpAnswer& answer);
   void Secure(boost::asio::ssl::context* context);
@@ -200,7 +201,9 @@ void HttpServer::Impl::Take(const http::http_request& request) {
                                        std::make_exception_ptr(http::http_exception("refused")));
       Observe(Send(request, objection->answer, true));
     } else {
-      Drain(request.body(), [request, answer = objection->answer] { Observe(Send(request, answer)); });
+      Drain(request.body(), [request, answer = objection->answer, close = Drains()] {
+        Observe(Send(request, answer, close));
+      });
     }
     return;
   }
@@ -245,12 +248,12 @@ void HttpServer::Impl::Handle(const std::shared_ptr<Open>& open_request, const s
 
 void HttpServer::Impl::Answer(const std::shared_ptr<Open>& open_request, const HttpAnswer& answer) {
   if (open_request->answered.exchange(true)) return;
-  bool close = false;
+  bool close = Drains();
   {
     const std::lock_guard lock(mutex);
     open.erase(open_request);
     ++sending;
-    close = closing;
+    close |= closing;
   }
   Send(open_request->request, answer, close).then([self = shared_from_this()](const pplx::task<void>& done) {
     try {

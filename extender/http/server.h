@@ -4,6 +4,7 @@
 // share one thread that reads and writes, and each has a few for its handlers.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -42,6 +43,9 @@ class HttpServer {
     // Clients must have a certificate of this authority; empty: none is asked for.
     std::string client_ca_file{};
     std::size_t most_bytes = 16u << 20;  // of a request's body; larger ones are answered with 413
+    // While this is true each answer is the last of its connection: clients come anew, and elsewhere, before
+    // the end. Null: it never is.
+    std::shared_ptr<const std::atomic<bool>> drains{};
   };
 
   // Serves from here on. Throws std::runtime_error, naming address and port, where it cannot listen.

@@ -22,6 +22,7 @@ from tests.cluster.release import NAMESPACE, REGISTRY, UPGRADE_WAITS, VERSION, R
 from tests.cluster.rig import Cluster, gone, phase, true
 from tests.cluster.software_gpus import SoftwareGpus
 from tests.cluster.training import OWN_PRELOAD, TrainingJob, load_image
+from tests.cluster.webhook_case import Load
 from tests.docs.commands import commands
 from tests.process.demo.leftovers import until
 
@@ -162,12 +163,19 @@ class Helm(unittest.TestCase):
     def replace_all(self, names):
         """All pods of ours but MPS are made anew, twice. (When that was done, whether the jobs ran all the while)"""
         mps, first = self.uids("mps"), self.uids("extender", "deviceplugin")
+        pod = restricted("dry", f"{REGISTRY}/none:1", ["none"])
+        pod["metadata"]["annotations"] = {"crossover.dev/share": "true"}
+        pod["spec"]["containers"][0]["resources"] = {"limits": {"nvidia.com/gpu": "1"}}
+        load = Load(self.cluster, lambda api: api.create(f"/api/v1/namespaces/{_TEAM}/pods?dryRun=All", pod))
         changed = {"podAnnotations": {"example.org/restarted": "yes"}}
         self.release.upgrade(deviceplugin={**changed, "image": {"tag": _NEXT}}, extender=changed)
         second = self.uids("extender", "deviceplugin")
         self.assertFalse(first & second)
         self.release.do("rollback", "1", UPGRADE_WAITS)
         self.assertFalse(second & self.uids("extender", "deviceplugin"))
+        load.end()
+        self.assertGreater(load.done, 20)
+        self.assertEqual(load.failures, [], "the webhook answers throughout")
         self.assertEqual(mps, self.uids("mps"), "its clients would end with it")
         return time.monotonic_ns(), all(phase("Running")(pod) for pod in self.pods_of(names))
 

@@ -47,6 +47,9 @@ TEST(ExtenderConfig, FaultsAreToldWithLineKeyValueAndWhatIsAllowed) {
   EXPECT_EQ(
       FaultIn("scheduler: {listen: '0.0.0.0:80'}"),
       "x.yaml:1: scheduler.listen: 0.0.0.0:80 is not allowed: 127.0.0.1:port, with a port from 1 to 65535");
+  EXPECT_EQ(FaultIn("health: {listen: '[::]:80'}"),
+            "x.yaml:1: health.listen: [::]:80 is not allowed: IPv4 address:port, with a port from 1 to "
+            "65535, or off");
   EXPECT_EQ(FaultIn("placement: {sharing: sometimes}"),
             "x.yaml:1: placement.sharing: sometimes is not allowed: always or when-full");
   EXPECT_THAT(FaultIn("gang: {}"), ::testing::StartsWith("x.yaml:1: gang: unknown key; allowed are "));

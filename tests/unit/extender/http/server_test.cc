@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
+#include <memory>
 #include <mutex>
 #include <stdexcept>
 #include <thread>
@@ -142,6 +144,21 @@ TEST(HttpServer, HoldsManyRequestsWithoutAThreadEach) {
     EXPECT_THAT(heard, StartsWith("HTTP/1.1 200 "));
     EXPECT_THAT(heard, HasSubstr("late"));
   }
+}
+
+TEST(HttpServer, WhileItDrainsEachAnswerEndsItsConnection) {
+  const auto drains = std::make_shared<std::atomic<bool>>(false);
+  const Serving serving({.drains = drains});
+  const auto heard = [&serving](const std::string& path) {
+    const RawConnection connection(serving.port());
+    connection.Say("GET " + path + " HTTP/1.1\r\n\r\n");
+    return connection.Hear();
+  };
+  EXPECT_THAT(heard("/echo"), ::testing::Not(HasSubstr("Connection: close")));
+  *drains = true;
+  EXPECT_THAT(heard("/echo"), ::testing::AllOf(StartsWith("HTTP/1.1 200 "), HasSubstr("Connection: close")));
+  EXPECT_THAT(heard("/nothing"),
+              ::testing::AllOf(StartsWith("HTTP/1.1 404 "), HasSubstr("Connection: close")));
 }
 
 TEST(HttpServer, WhatIsStillHeldAtTheEndIsTurnedAway) {
