@@ -1,5 +1,6 @@
 """Alerts and dashboards: they are valid, ask for metrics that there are, and alerts do what their names say."""
 
+import itertools
 import json
 import re
 import subprocess
@@ -180,6 +181,53 @@ class Monitoring(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         wrong = evaluated(series, {query_of("fleet.json", "GPUs' worth of work gained"): [("{}", 1)]})
         self.assertNotEqual(wrong.returncode, 0, "the control: each GPU counts once, not each of its jobs")
+
+    def test_parts_of_the_time_are_means_over_gpus(self):
+        """Pods of the same name in two namespaces, each with eight GPUs, on all of which it waits for a fifth or a
+        tenth of the time, has its turn for as much, and nobody has it for a tenth though somebody waits."""
+        series, parts = {}, {"team": 0.2, "other": 0.1}
+        for space, gpu in itertools.product(parts, range(8)):
+            on = f'node="n", gpu_uuid="GPU-{space}-{gpu}"'
+            of = f'{on}, namespace="{space}", pod="a-0", gang="{space}/a"'
+            for does in ("wait", "hold"):
+                series[f'crossover_turn_{does}_seconds_sum{{{of}}}'] = f"0+{parts[space] * 60:g}x60"
+            series[f'crossover_step_shared_seconds{{{of}, peer_gang="b"}}'] = "0.04x60"
+            series[f'crossover_turn_rest_while_ready_seconds_total{{{on}}}'] = "0+6x60"
+
+        def each(labels):
+            return [("{" + labels.replace("SPACE", space) + "}", part) for space, part in parts.items()]
+
+        promised = {("gpu.json", "Who waits for whom"): each('namespace="SPACE", gang="SPACE/a", peer_gang="b"'),
+                    ("gpu.json", "Holds"): each('namespace="SPACE", gang="SPACE/a"'),
+                    ("job.json", "Waits, by pod"): each('namespace="SPACE", pod="a-0"'),
+                    ("job.json", "Holds, by pod"): each('namespace="SPACE", pod="a-0"'),
+                    ("fleet.json", "Rested while somebody waited"): [('{node="n"}', 0.1)]}
+        cases = {f"round({query_of(*panel)}, 0.001)": samples for panel, samples in promised.items()}
+        done = evaluated(series, cases)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        wrong = {query.replace("avg by", "sum by"): samples for query, samples in cases.items()}
+        said = evaluated(series, wrong).stderr
+        self.assertEqual(said.count("expr: "), len(cases), "the control: eight times as much")
+
+    def test_a_daemon_that_was_replaced_breaks_no_query(self):
+        """For a moment there are the series of both its pods, of which the first still says who shared before."""
+        series = {}
+        for daemon, peer in (("old", "b"), ("new", "c")):
+            on = f'node="n", gpu_uuid="GPU-1", instance="{daemon}"'
+            of = f'{on}, namespace="team", pod="a-0", gang="a"'
+            series[f'crossover_gpu_busy_ratio{{{on}, pod="{daemon}"}}'] = "0.75x60"
+            series[f'crossover_gain_ratio{{{of}, peer_gang="{peer}", source="measured"}}'] = "1.5x60"
+            series[f'crossover_step_shared_seconds{{{of}, peer_gang="{peer}"}}'] = "0.04x60"
+            series[f'crossover_turn_wait_seconds_sum{{{of}}}'] = "0+12x60"
+        waits = query_of("gpu.json", "Who waits for whom")
+        cases = {query_of("fleet.json", "Utilisation, before and after"): [("{}", 0.5)],
+                 query_of("gpu.json", "Utilisation", 1): [('{node="n", gpu_uuid="GPU-1"}', 0.5)],
+                 f"sum({waits})": [("{}", 0.2)]}
+        done = evaluated(series, cases)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        wrong = re.sub(r"topk by \([^)]*\) \(1, (.*?)\)\)", r"(\1))", waits)
+        self.assertNotEqual(wrong, waits)
+        self.assertIn("duplicate series", evaluated(series, {wrong: []}).stderr, "the control")
 
     def test_queries_of_gangs_and_slots_say_what_their_panels_promise(self):
         """Of two extenders one leads; the other has no certificate yet. Of two GPUs without a pod one is given out."""
