@@ -4,7 +4,7 @@ import re
 import unittest
 
 from tests.charts.chart import TREE
-from tests.charts.test_monitoring import check_rules, evaluated, recording, unknown
+from tests.charts.test_monitoring import check_rules, evaluated, groupings, mixed, recording, unknown
 
 
 def of_chargeback():
@@ -20,22 +20,22 @@ def of_metrics():
     return [line.partition("#")[0].strip() for line in re.findall(r"^ {4}(\S.*)$", text, re.MULTILINE)]
 
 
-def _series():
+def _series(more=""):
     """Two hours, of which the second is asked about: two jobs share GPU-1, each at 0.8 of its own speed; the first has
-    GPU-2 alone."""
+    GPU-2 alone. `more`: labels."""
     series = {}
     for space, per_minute in (("red", 36), ("blue", 24)):
-        of = f'node="n", gpu_uuid="GPU-1", namespace="{space}", gang="{space}/job"'
+        of = f'{more}node="n", gpu_uuid="GPU-1", namespace="{space}", gang="{space}/job"'
         peer = "blue/job" if space == "red" else "red/job"
         series[f'crossover_slowdown_ratio{{{of}, pod="p", peer_gang="{peer}", source="measured"}}'] = "1.25x120"
         series[f"crossover_charged_gpu_seconds_total{{{of}}}"] = f"0+{per_minute}x120"
-    alone = 'node="n", gpu_uuid="GPU-2", namespace="red", gang="red/job"'
+    alone = f'{more}node="n", gpu_uuid="GPU-2", namespace="red", gang="red/job"'
     series[f"crossover_charged_gpu_seconds_total{{{alone}}}"] = "0+60x120"
     return series
 
 
-def _in_tenths(red, blue):
-    return [('{namespace="red"}', red), ('{namespace="blue"}', blue)]
+def _in_tenths(red, blue, more=""):
+    return [(f'{{{more}namespace="red"}}', red), (f'{{{more}namespace="blue"}}', blue)]
 
 
 class Chargeback(unittest.TestCase):
@@ -45,6 +45,8 @@ class Chargeback(unittest.TestCase):
         self.assertGreaterEqual(len(of_metrics()), 6)
         for query in queries + of_metrics():
             self.assertEqual(unknown(query), [], query)
+        for query in queries:
+            self.assertEqual([labels for labels in groupings(query) if mixed(labels)], [], query)
         done = check_rules(recording(queries + of_metrics()))
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
@@ -60,6 +62,20 @@ class Chargeback(unittest.TestCase):
         self.assertNotEqual(wrong, of_chargeback()[1])
         done = evaluated(_series(), {f"round(10 * ({wrong}))": _in_tenths(18, 8)}, "2h")
         self.assertNotEqual(done.returncode, 0)
+
+    def test_clusters_are_told_apart(self):
+        """In another one the first job has a GPU of the same names alone."""
+        east, west = 'cluster="east", ', 'cluster="west", '
+        series = _series(east)
+        series[f'crossover_charged_gpu_seconds_total{{{west}node="n", gpu_uuid="GPU-1", namespace="red", '
+               'gang="red/job"}'] = "0+60x120"
+        with_sharing, without = (f"round(10 * ({query}))" for query in of_chargeback())
+        in_the_west = _in_tenths(10, 0, west)[:1]
+        cases = {with_sharing: _in_tenths(16, 4, east) + in_the_west, without: _in_tenths(18, 8, east) + in_the_west}
+        done = evaluated(series, cases, "2h")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        wrong = without.replace("unless on (cluster, ", "unless on (")
+        self.assertNotEqual(evaluated(series, {wrong: cases[without]}, "2h").returncode, 0, "the control")
 
     def test_a_namespace_that_never_shared_is_charged_the_same(self):
         alone = {name: values for name, values in _series().items() if "GPU-2" in name}

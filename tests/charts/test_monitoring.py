@@ -14,9 +14,17 @@ from tests.charts.chart import CHART, MONITORING, TREE, find, metrics, objects, 
 
 _ALERTS = CHART / "files/alerts.yaml"
 _TESTS = TREE / "tests/charts/alerts_test.yaml"
-_GRAFANAS = {"$__rate_interval": "5m", "$__range": "1h", "$node": ".*", "$gpu": ".*", "$namespace": ".*", "$gang": ".*"}
+# All of each variable.
+_GRAFANAS = {"$__rate_interval": "5m", "$__range": "1h",
+             **dict.fromkeys(("$cluster", "$node", "$gpu", "$namespace", "$gang"), ".*")}
 # A word of a query that is no function, no label and no number begins so.
 _METRIC = re.compile(r"\b(crossover_[a-z0-9_]+)\b")
+_OF_THE_CLUSTER = 'cluster=~"$cluster"'
+_GROUPING = re.compile(r"\b(?:by|on|group_left) \(([^)]*)\)")
+# What chooses series, once groupings and ranges are gone: a name that is no function's, braces, or both.
+_SELECTOR = re.compile(r"\b[a-z]\w*\b(?!\s*\()(?:\{[^}]*\})?|\{[^}]*\}")
+_OPERATORS = {"and", "or", "unless", "bool"}
+_NAMES = {"node", "namespace", "gang", "pod"}  # which come again in another cluster
 
 
 def dashboards():
@@ -24,14 +32,18 @@ def dashboards():
             for file in sorted((CHART / "files/dashboards").glob("*.json"))}
 
 
+def targets(dashboard):
+    """(title of a panel, what it asks for) of each query."""
+    return [(panel["title"], target) for panel in dashboard["panels"] for target in panel["targets"]]
+
+
 def queries(dashboard):
     """As Prometheus would get them."""
-    for panel in dashboard["panels"]:
-        for target in panel["targets"]:
-            query = target["expr"]
-            for name, value in _GRAFANAS.items():
-                query = query.replace(name, value)
-            yield panel["title"], query
+    for title, target in targets(dashboard):
+        query = target["expr"]
+        for name, value in _GRAFANAS.items():
+            query = query.replace(name, value)
+        yield title, query
 
 
 def unknown(query):
@@ -39,6 +51,24 @@ def unknown(query):
     known = metrics()
     return [name for name in _METRIC.findall(query)
             if name not in known and re.sub("_(bucket|sum|count)$", "", name) not in known]
+
+
+def of_any_cluster(query):
+    """What chooses series in it without a look at the cluster that was chosen."""
+    bare = re.sub(r"\[[^]]*\]", "", _GROUPING.sub("", query))
+    return [found for found in _SELECTOR.findall(bare) if found not in _OPERATORS and _OF_THE_CLUSTER not in found]
+
+
+def mixed(labels):
+    """Whether by these labels things of one name are one that are of several clusters, or namespaces."""
+    return bool((labels & {*_NAMES, "gpu_uuid"} and "cluster" not in labels)
+                or ("pod" in labels and "namespace" not in labels))
+
+
+def groupings(query):
+    """The labels of each `by` and `on` of a query."""
+    return [set(re.split(r",\s*", found[1])) for found in _GROUPING.finditer(query)
+            if not found[0].startswith("group_left")]
 
 
 def check_rules(rules):
@@ -159,6 +189,58 @@ class Monitoring(unittest.TestCase):
             places = [(p["gridPos"]["x"], p["gridPos"]["y"]) for p in dashboard["panels"]]
             self.assertEqual(len(places), len(set(places)), name)
             self.assertLessEqual(max(p["gridPos"]["x"] + p["gridPos"]["w"] for p in dashboard["panels"]), 24)
+
+    def test_dashboards_are_of_the_clusters_that_are_chosen(self):
+        for name, dashboard in dashboards().items():
+            variables = {variable["name"]: variable for variable in dashboard["templating"]["list"]}
+            cluster = variables.pop("cluster")
+            self.assertEqual((cluster["includeAll"], cluster["multi"], cluster["allValue"], cluster["current"]),
+                             (True, True, ".*", {}), "all, at first: those without the label, too")
+            for variable in variables.values():
+                if variable["type"] == "query":
+                    series = re.fullmatch(r"label_values\((.*), \w+\)", variable["query"]["query"])[1]
+                    self.assertEqual(of_any_cluster(series), [], name)
+            for title, target in targets(dashboard):
+                self.assertEqual(of_any_cluster(target["expr"]), [], f"{name}: {title}")
+                self.assertEqual([found for found in groupings(target["expr"]) if mixed(found)], [], f"{name}: {title}")
+                shown = set(re.findall(r"{{(\w+)}}", target["legendFormat"]))
+                self.assertFalse(mixed(shown - {"gpu_uuid"}), f"{name}: {title}: {target['legendFormat']}")
+
+    def test_one_that_is_not_is_found(self):
+        """The control."""
+        query = ('sum by (le, cluster, pod) (rate(a_sum{cluster=~"$cluster", node="n"}[$__range])) > 0 '
+                 'and on (node) group_left (x) b unless {x="y"} or vector(0)')
+        self.assertEqual(of_any_cluster(query), ["b", '{x="y"}'])
+        self.assertEqual([mixed(found) for found in groupings(query)], [True, True])
+        self.assertEqual([mixed(found) for found in groupings("max by (cluster, namespace, pod) (sum by (le) (a))")],
+                         [False, False])
+
+    def test_clusters_are_told_apart(self):
+        """Two are alike but for what they gain; or one is chosen."""
+        series = {}
+        for cluster, gain in (("east", 1.5), ("west", 1.25)):
+            on = f'cluster="{cluster}", node="n", gpu_uuid="GPU-1"'
+            of = f'{on}, namespace="team", pod="a-0", gang="a"'
+            series[f'crossover_gpu_busy_ratio{{{on}}}'] = "0.75x60"
+            series[f'crossover_gain_ratio{{{of}, peer_gang="b", source="measured"}}'] = f"{gain}x60"
+            series[f'crossover_step_shared_seconds{{{of}, peer_gang="b"}}'] = "0.04x60"
+            series[f'crossover_turn_wait_seconds_sum{{{of}}}'] = "0+12x60"
+            for pod, leads in (("x", 1), ("y", 0)):
+                series[f'crossover_extender_leading{{cluster="{cluster}", pod="{pod}"}}'] = f"{leads}x60"
+            series[f'crossover_extender_reservations{{cluster="{cluster}", pod="x"}}'] = "8x60"
+
+        def each(value, labels=""):
+            return [(f'{{cluster="{cluster}"{labels}}}', value) for cluster in ("east", "west")]
+
+        gained = query_of("fleet.json", "GPUs' worth of work gained")
+        cases = {query_of("control-plane.json", "Leads"): each(1),
+                 query_of("control-plane.json", "Places that are kept"): each(8),
+                 query_of("fleet.json", "Utilisation, before and after"): [("{}", 0.55)],
+                 query_of("gpu.json", "Who waits for whom"): each(0.2, ', namespace="team", gang="a", peer_gang="b"'),
+                 query_of("job.json", "Waits, by pod"): each(0.2, ', namespace="team", pod="a-0"'),
+                 gained: [("{}", 0.75)], gained.replace('cluster=~".*"', 'cluster=~"east"'): [("{}", 0.5)]}
+        done = evaluated(series, cases)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def test_queries_say_what_their_panels_promise(self):
         """Two jobs share a GPU for an hour of which it computes for three quarters; another GPU has one job."""

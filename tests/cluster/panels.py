@@ -31,7 +31,8 @@ def empty(prometheus, since, only=None, **chosen):
 
 
 def filled(query, values):
-    """KeyError for a variable that is none."""
+    """KeyError for a variable that is none. One of which nothing is offered takes series without its label, as
+    `cluster` is where there is one alone."""
     return re.sub(r"\$(\w+)", lambda found: _GRAFANAS.get(found[1]) or f"({'|'.join(values[found[1]])})", query)
 
 
