@@ -10,7 +10,7 @@ from pathlib import Path
 
 import yaml
 
-from tests.charts.chart import CHART, MONITORING, TREE, find, metrics, objects, promtool
+from tests.charts.chart import CHART, MONITORING, TREE, find, metrics, objects, pod_templates, promtool
 
 _ALERTS = CHART / "files/alerts.yaml"
 _TESTS = TREE / "tests/charts/alerts_test.yaml"
@@ -336,6 +336,29 @@ class Monitoring(unittest.TestCase):
         everybody = query_of(control, "The webhook's certificate holds for").replace("> 0", ">= 0")
         self.assertNotEqual(evaluated(series, {everybody: [("{}", 86400)]}).returncode, 0, "the control")
 
+    def test_queries_of_schedulers_are_of_ours_that_leads(self):
+        """One that does not lead has all pods in `active`, as it tries none. Another scheduler is the cluster's."""
+        series = {}
+        for instance, job, leads, active, unschedulable in (
+                ("a", "crossover-scheduler", 1, 1, 2), ("b", "crossover-scheduler", 0, 3, 0),
+                ("c", "kube-scheduler", 1, 5, 5)):
+            of = f'instance="{instance}", job="{job}"'
+            series[f'leader_election_master_status{{{of}, name="kube-scheduler"}}'] = f"{leads}x60"
+            for queue, pods in (("active", active), ("unschedulable", unschedulable)):
+                series[f'scheduler_pending_pods{{{of}, queue="{queue}"}}'] = f"{pods}x60"
+            took = 'scheduler_scheduling_attempt_duration_seconds_bucket'
+            for le, count in (("0.001", 0), ("0.1", 100 * leads), ("+Inf", 100 * leads)):
+                for profile in ("crossover-scheduler", "default-scheduler"):
+                    series[f'{took}{{{of}, profile="{profile}", result="scheduled", le="{le}"}}'] = f"0+{count}x60"
+        waiting = query_of("control-plane.json", "Pods before the scheduler, by queue")
+        attempts = query_of("control-plane.json", "Attempts of the scheduler, p99")
+        cases = {waiting: [('{queue="active"}', 1), ('{queue="unschedulable"}', 2)],
+                 f"round({attempts}, 0.001)": [('{result="scheduled"}', 0.099)]}
+        done = evaluated(series, cases)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        every = re.sub(r" and on .* == 1", "", waiting)
+        self.assertNotEqual(evaluated(series, {every: cases[waiting]}).returncode, 0, "the control")
+
     def test_they_are_installed_as_they_are(self):
         items = objects(*MONITORING, "monitoring.rules.labels.release=kps")
         rule = find(items, "PrometheusRule", "crossover")
@@ -347,11 +370,19 @@ class Monitoring(unittest.TestCase):
             self.assertEqual(made["metadata"]["labels"]["grafana_dashboard"], "1")
 
     def test_labels_of_metrics_are_honoured(self):
-        for name in ("crossover-deviceplugin", "crossover-extender"):
-            endpoint = find(objects(*MONITORING), "PodMonitor", name)["spec"]["podMetricsEndpoints"][0]
-            self.assertTrue(endpoint["honorLabels"])
-            jobs = [rule.get("replacement") for rule in endpoint["relabelings"] if rule["targetLabel"] == "job"]
-            self.assertEqual(jobs, [name], "alerts ask for it")
+        items = objects(*MONITORING)
+        found = {}
+        for monitor in (item for item in items if item["kind"] == "PodMonitor"):
+            pod = pod_templates(items)[monitor["metadata"]["name"]]
+            ports = {port["name"] for container in pod["containers"] for port in container.get("ports", ())}
+            for endpoint in monitor["spec"]["podMetricsEndpoints"]:
+                self.assertTrue(endpoint["honorLabels"])
+                self.assertIn(endpoint["port"], ports)
+                found.update({rule["replacement"]: (endpoint["port"], endpoint.get("scheme", "http"))
+                              for rule in endpoint["relabelings"] if rule["targetLabel"] == "job"})
+        self.assertEqual(found, {
+            "crossover-deviceplugin": ("metrics", "http"), "crossover-extender": ("metrics", "http"),
+            "crossover-scheduler": ("scheduler", "https")}, "alerts and dashboards ask for these jobs")
 
 
 if __name__ == "__main__":

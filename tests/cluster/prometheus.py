@@ -15,6 +15,7 @@ from tests.cluster.rig.versions import TREE
 
 _ADDRESS, _PORT = "127.0.0.1", 9090
 _METRICS_PORT, _EXTENDERS_PORT = 9465, 8482  # of the chart's node daemons, and of its extenders
+_SCHEDULERS_PORT = 10259  # of those beside extenders
 _PATIENCE_S = 30.0
 _ACCOUNT, _SPACE = "reads-metrics", "default"
 _TOKEN_LASTS = "4h"
@@ -35,6 +36,7 @@ class Prometheus:
         folder.mkdir()
         self.look_at(pods)
         self._write("extenders", extenders, "extender", _EXTENDERS_PORT)
+        self._write("schedulers", extenders, "scheduler", _SCHEDULERS_PORT, "scheduler")
         self.dishonour([])
         (folder / "token").write_text(reading_token(self._cluster), encoding="ascii")
         config = folder / "prometheus.json"  # which is YAML, too
@@ -52,10 +54,10 @@ class Prometheus:
         """These node daemons' metrics are looked at a second time, as whoever does not honour their labels does."""
         self._write("dishonoured", pods, "deviceplugin", _METRICS_PORT)
 
-    def _write(self, name, pods, container, port):
+    def _write(self, name, pods, container, port, endpoint="metrics"):
         targets = [{"targets": [f"{pod['status']['podIP']}:{port}"], "labels": {
             "node": pod["spec"]["nodeName"], "namespace": pod["metadata"]["namespace"], "pod": pod["metadata"]["name"],
-            "container": container, "endpoint": "metrics"}} for pod in pods]
+            "container": container, "endpoint": endpoint}} for pod in pods]
         new = self._folder / f"{name}.new"
         new.write_text(json.dumps(targets), encoding="utf-8")
         new.rename(self._folder / f"{name}.json")
@@ -97,12 +99,17 @@ class Prometheus:
         return {
             "global": {"scrape_interval": f"{self._every_s}s", "evaluation_interval": f"{self._every_s}s"},
             "rule_files": [str(_ALERTS)],
-            "scrape_configs": [{
-                "job_name": job, "honor_labels": targets != "dishonoured",
+            "scrape_configs": [
+                self._scrape("crossover-deviceplugin", "daemons"), self._scrape("crossover-extender", "extenders"),
+                self._scrape("crossover-scheduler", "schedulers", scheme="https",
+                             tls_config={"insecure_skip_verify": True}),
+                self._scrape("dishonoured", "dishonoured", honor_labels=False)]}
+
+    def _scrape(self, job, targets, **more):
+        return {"job_name": job, "honor_labels": True,
                 "authorization": {"credentials_file": str(self._folder / "token")},
-                "file_sd_configs": [{"files": [str(self._folder / f"{targets}.json")], "refresh_interval": "1s"}]}
-                for job, targets in (("crossover-deviceplugin", "daemons"), ("crossover-extender", "extenders"),
-                                     ("dishonoured", "dishonoured"))]}
+                "file_sd_configs": [{"files": [str(self._folder / f"{targets}.json")], "refresh_interval": "1s"}],
+                **more}
 
 
 def judged(cluster, text):

@@ -110,6 +110,10 @@ class Ports(unittest.TestCase):
             self.assertNotEqual(judged(self.cluster, bad)[0], 0, "the control: a counter without its ending")
             verbs += text.count("crossover_extender_answer_seconds_count{")
         self.assertGreater(verbs, 0, "of the verbs that the scheduler asked for")
+        for address in self.addresses("extender", _SCHEDULER):
+            status, text = self.ask(address, "/metrics", token=token, secure=True)
+            self.assertEqual(status, 200, text)
+            self.assertIn("scheduler_pending_pods", text, "the scheduler's, by the same token")
 
     def test_the_scheduler_tells_nothing_but_its_health(self):
         paths = ("/metrics", "/metrics/resources", "/configz", "/debug/pprof/", "/debug/flags/v", "/flagz", "/statusz")
