@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <vector>
 
 #include "common/base/names.h"
 #include "common/kube/client.h"
@@ -21,23 +22,35 @@ int Fail(int code, const std::string& why) {
   return code;
 }
 
+// Whether the API server knows a pod that does. Where it does not answer none is said to be gone.
+bool IsThere(const kube::Client& client, const Holder& holder) {
+  const std::string path = "/api/v1/namespaces/" + holder.name_space + "/pods/" + holder.pod;
+  const kube::Response response = client.Get(path);
+  if (response.status == kNotFound) return false;
+  if (response.status == kOk) return StillHolds(holder, json::parse(response.body, nullptr, false));
+  std::fprintf(stderr, "crossover-extender: %s: %s\n", path.c_str(), kube::WhyNot(response).c_str());
+  return true;
+}
+
 }  // namespace
 
 int ListHolders(const kube::Access& access) {
-  const kube::Response response = kube::Client(access).Get(kGpuNodes);
+  const kube::Client client(access);
+  const kube::Response response = client.Get(kGpuNodes);
   if (response.status == kNotFound) {
     std::printf("no pod holds a slot: this cluster knows no GPUNodes\n");
     return kFine;
   }
   const json list = response.status == kOk ? json::parse(response.body, nullptr, false) : json();
   if (!list.is_object()) return Fail(kUnknown, std::string(kGpuNodes) + ": " + kube::WhyNot(response));
-  const auto holders = HoldersIn(list);
+  std::vector<Holder> holders = HoldersIn(list);
+  std::erase_if(holders, [&client](const Holder& holder) { return !IsThere(client, holder); });
   if (holders.empty()) {
     std::printf("no pod holds a slot\n");
     return kFine;
   }
   std::printf("pods that hold slots (%zu):\n", holders.size());
-  for (const std::string& line : holders) std::printf("  %s\n", line.c_str());
+  for (const Holder& holder : holders) std::printf("  %s\n", LineOf(holder).c_str());
   return kFound;
 }
 

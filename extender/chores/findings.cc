@@ -18,7 +18,7 @@ constexpr char kShares[] = "true";
 
 }  // namespace
 
-std::vector<std::string> HoldersIn(const json& gpu_nodes) {
+std::vector<Holder> HoldersIn(const json& gpu_nodes) {
   std::map<std::tuple<std::string, std::string, std::string>, int> slots;  // of namespace, pod, node
   for (const json& item : ListAt(gpu_nodes, "items")) {
     const auto node = ParseGpuNode(item);
@@ -28,13 +28,22 @@ std::vector<std::string> HoldersIn(const json& gpu_nodes) {
         slots[{holder.name_space, holder.pod, node->name}] += holder.slots;
     }
   }
-  std::vector<std::string> lines;
+  std::vector<Holder> holders;
   for (const auto& [who, count] : slots) {
     const auto& [name_space, pod, node] = who;
-    lines.push_back(name_space + "/" + pod + " on " + node + ": " + std::to_string(count) +
-                    (count == 1 ? " slot" : " slots"));
+    holders.push_back({.name_space = name_space, .pod = pod, .node = node, .slots = count});
   }
-  return lines;
+  return holders;
+}
+
+bool StillHolds(const Holder& holder, const json& pod) {
+  const auto known = ParsePod(pod);
+  return !known || (!known->over && known->node == holder.node);
+}
+
+std::string LineOf(const Holder& holder) {
+  return holder.name_space + "/" + holder.pod + " on " + holder.node + ": " + std::to_string(holder.slots) +
+         (holder.slots == 1 ? " slot" : " slots");
 }
 
 // At level "restricted" of Pod Security, which the namespace may enforce. Its image is never pulled.

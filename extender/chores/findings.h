@@ -7,8 +7,20 @@
 
 namespace crossover::extender {
 
-// Lines, sorted: pods that hold slots, by a list of GPUNodes, with the node and how many slots there.
-std::vector<std::string> HoldersIn(const nlohmann::json& gpu_nodes);
+// A pod that holds slots of a node.
+struct Holder {
+  std::string name_space, pod, node;
+  int slots = 0;
+};
+// By a list of GPUNodes, sorted: each pod once on each of its nodes.
+std::vector<Holder> HoldersIn(const nlohmann::json& gpu_nodes);
+
+// Whether it does, by the pod of that name: one that is over, or elsewhere by now, stands in the GPUNode of a
+// node whose daemon is gone. What is no pod does not say that it holds none.
+bool StillHolds(const Holder& holder, const nlohmann::json& pod);
+
+// For people.
+std::string LineOf(const Holder& holder);
 
 // A pod that wants to share, as users write it.
 nlohmann::json PodThatShares(const std::string& name_space);

@@ -10,6 +10,12 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
+std::vector<std::string> LinesOf(const json& gpu_nodes) {
+  std::vector<std::string> lines;
+  for (const Holder& holder : HoldersIn(gpu_nodes)) lines.push_back(LineOf(holder));
+  return lines;
+}
+
 TEST(HoldersIn, NamesEachPodOnceOnEachOfItsNodes) {
   const json list = json::parse(R"({"items": [
     {"metadata": {"name": "n2"}, "status": {"gpus": [
@@ -17,13 +23,35 @@ TEST(HoldersIn, NamesEachPodOnceOnEachOfItsNodes) {
       {"uuid": "GPU-b", "holders": [{"namespace": "team", "pod": "b", "slots": ["GPU-b::1"]},
                                     {"namespace": "team", "pod": "a", "slots": ["GPU-b::0"]}]}]}},
     {"metadata": {"name": "n1"}, "status": {"gpus": [{"uuid": "GPU-c", "holders": []}]}}]})");
-  EXPECT_THAT(HoldersIn(list), ElementsAre("team/a on n2: 1 slot", "team/b on n2: 2 slots"));
+  EXPECT_THAT(LinesOf(list), ElementsAre("team/a on n2: 1 slot", "team/b on n2: 2 slots"));
 }
 
 TEST(HoldersIn, FindsNoneWhereThereAreNone) {
   EXPECT_THAT(HoldersIn(json::parse(R"({"items": []})")), IsEmpty());
   EXPECT_THAT(HoldersIn(json::parse(R"({"items": [{"metadata": {"name": "n"}}]})")), IsEmpty());
   EXPECT_THAT(HoldersIn(json::parse(R"(["what is this"])")), IsEmpty());
+}
+
+json PodOn(const char* node, const char* phase) {
+  return {{"metadata", {{"name", "a"}, {"namespace", "team"}, {"uid", "u"}}},
+          {"spec", {{"nodeName", node}}},
+          {"status", {{"phase", phase}}}};
+}
+
+TEST(StillHolds, APodOfThatNodeUntilItIsOver) {
+  const Holder holder{.name_space = "team", .pod = "a", .node = "n1", .slots = 1};
+  for (const char* phase : {"Pending", "Running", "Unknown"})
+    EXPECT_TRUE(StillHolds(holder, PodOn("n1", phase))) << phase;
+  for (const char* phase : {"Succeeded", "Failed"})
+    EXPECT_FALSE(StillHolds(holder, PodOn("n1", phase))) << phase;
+  for (const char* node : {"n2", ""})
+    EXPECT_FALSE(StillHolds(holder, PodOn(node, "Running"))) << "another of its name, on " << node;
+}
+
+TEST(StillHolds, WhatIsNoPodDoesNotSayThatItIsGone) {
+  const Holder holder{.name_space = "team", .pod = "a", .node = "n1", .slots = 1};
+  for (const json& answer : {json(), json("text"), json::object(), json::parse("{", nullptr, false)})
+    EXPECT_TRUE(StillHolds(holder, answer));
 }
 
 TEST(WhyNotRewritten, IsSilentAboutAPodThatWaitsForItsGang) {

@@ -1,0 +1,80 @@
+// Who holds slots, by what a stand-in for the API server answers.
+#include "extender/chores/chores.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/unit/common/kube/server.h"
+
+namespace crossover::extender {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr char kTwoHolders[] = R"({"items": [{"metadata": {"name": "n1"}, "status": {"gpus": [
+    {"uuid": "GPU-1", "holders": [{"namespace": "team", "pod": "a", "slots": ["GPU-1::0"]},
+                                  {"namespace": "team", "pod": "b", "slots": ["GPU-1::1"]}]}]}}]})";
+
+std::string PodOf(const std::string& name, const std::string& phase) {
+  return R"({"metadata": {"namespace": "team", "uid": "u", "name": ")" + name +
+         R"("}, "spec": {"nodeName": "n1"}, "status": {"phase": ")" + phase + R"("}})";
+}
+
+class ListHoldersTest : public ::testing::Test {
+ protected:
+  void Answer(const std::string& to, int status, const std::string& body) {
+    server_.Answer({.status = status, .body = body, .to = to});
+  }
+
+  int List() {
+    ::testing::internal::CaptureStdout();
+    ::testing::internal::CaptureStderr();
+    const int code = ListHolders({.server = server_.url(), .ca_file = "", .token_file = ""});
+    complaint_ = ::testing::internal::GetCapturedStderr();
+    said_ = ::testing::internal::GetCapturedStdout();
+    return code;
+  }
+
+  kube::Server server_;
+  std::string said_, complaint_;
+};
+
+TEST_F(ListHoldersTest, NamesPodsThatAreThere) {
+  Answer("/gpunodes", 200, kTwoHolders);
+  Answer("/namespaces/team/pods/a ", 200, PodOf("a", "Running"));
+  Answer("/namespaces/team/pods/b ", 404, "no such pod");
+  EXPECT_EQ(List(), 1);
+  EXPECT_EQ(said_, "pods that hold slots (1):\n  team/a on n1: 1 slot\n");
+  EXPECT_EQ(complaint_, "");
+}
+
+TEST_F(ListHoldersTest, NobodyHoldsOneWhereAllAreGoneOrOver) {
+  Answer("/gpunodes", 200, kTwoHolders);
+  Answer("/pods/a ", 200, PodOf("a", "Succeeded"));
+  Answer("/pods/b ", 404, "no such pod");
+  EXPECT_EQ(List(), 0);
+  EXPECT_EQ(said_, "no pod holds a slot\n");
+}
+
+TEST_F(ListHoldersTest, OneThatCannotBeLookedAtCounts) {
+  Answer("/gpunodes", 200, kTwoHolders);
+  Answer("/pods/a ", 403, "not for you");
+  Answer("/pods/b ", 200, "no JSON");
+  EXPECT_EQ(List(), 1);
+  EXPECT_THAT(said_, HasSubstr("slots (2)"));
+  EXPECT_THAT(complaint_, HasSubstr("/pods/a: status 403: not for you"));
+}
+
+TEST_F(ListHoldersTest, WithoutGpuNodesNobodyIsLookedFor) {
+  Answer("/gpunodes", 404, "no such kind");
+  EXPECT_EQ(List(), 0);
+  Answer("/gpunodes", 403, "not for you");
+  EXPECT_EQ(List(), 2);
+  EXPECT_THAT(complaint_, HasSubstr("status 403: not for you"));
+  EXPECT_EQ(server_.requests(), 2u);
+}
+
+}  // namespace
+}  // namespace crossover::extender
