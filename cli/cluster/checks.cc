@@ -39,12 +39,20 @@ const std::vector<ClusterCheck>& ClusterChecks() {
        "apply manifests/crds, or helm upgrade with crds.install=true",
        MissingDefinitions},
       {"daemon_missing",
-       {"nodes", "gpu_nodes", "programs", "daemon_sets"},
+       {"nodes", "gpu_nodes", "pods", "programs", "daemon_sets"},
        V::kFail,
        "each node with GPUs has a daemon, or the DaemonSet's nodeSelector and affinity leave it out",
        "do deviceplugin.tolerations let it onto that node? kubectl describe daemonset says what else it "
-       "lacks; deviceplugin.nodeSelector leaves out a node that is to be another plugin's",
+       "lacks; deviceplugin.nodeSelector leaves out a node that is to be another plugin's; where no GPUs are "
+       "any more: kubectl delete gpunode NODE",
        NodesWithoutDaemon},
+      {"stale_gpunode",
+       {"nodes", "gpu_nodes", "pods", "programs", "daemon_sets"},
+       V::kWarn,
+       "each GPUNode has a daemon that keeps it up to date, or that is missing",
+       "no other check goes by what it says; where the daemon is not to come back: kubectl delete gpunode "
+       "NODE",
+       StaleGpuNodes},
       {"daemon_not_ready",
        {"programs"},
        V::kFail,

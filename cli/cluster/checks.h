@@ -28,6 +28,7 @@ std::vector<Finding> ExamineCluster(const ClusterFacts& facts);
 // installation.cc
 Places MissingDefinitions(const ClusterFacts& facts);
 Places NodesWithoutDaemon(const ClusterFacts& facts);
+Places StaleGpuNodes(const ClusterFacts& facts);
 Places DaemonsNotReady(const ClusterFacts& facts);
 Places MpsNotReady(const ClusterFacts& facts);
 Places ExtendersNotReady(const ClusterFacts& facts);

@@ -25,11 +25,11 @@ bool OfMode(const std::string& why) { return Has(why, base::kSwitchedOff); }
 
 Places Where(const ClusterFacts& facts, const char* key, const Says& says) {
   Places places;
-  for (const json& node : facts.Items("gpu_nodes")) {
-    for (const json& gpu : ListAt(node, {"status", "gpus"})) {
+  for (const json* node : KeptGpuNodes(facts)) {
+    for (const json& gpu : ListAt(*node, {"status", "gpus"})) {
       const std::string why = TextAt(gpu, {key});
       if (!why.empty() && says(why))
-        places.push_back(NameOf(node) + " " + TextAt(gpu, {"uuid"}) + ": " + why);
+        places.push_back(NameOf(*node) + " " + TextAt(gpu, {"uuid"}) + ": " + why);
     }
   }
   return places;
@@ -47,12 +47,12 @@ const json* Find(const json& items, const std::string& full_name) {
 // Where the other one has stopped giving out, its pods still have the GPU.
 Places TwoOwners(const ClusterFacts& facts) {
   Places places = Where(facts, "withheld", OfRival);
-  for (const json& node : facts.Items("gpu_nodes")) {
-    const json* object = Find(facts.Items("nodes"), NameOf(node));
+  for (const json* node : KeptGpuNodes(facts)) {
+    const json* object = Find(facts.Items("nodes"), NameOf(*node));
     const std::int64_t others =
         object == nullptr ? 0 : CountAt(*object, {"status", "allocatable"}, "nvidia.com/gpu");
-    if (others > 0 && CountAt(node, {"status"}, "slots") > 0)
-      places.push_back(NameOf(node) + " gives out " + std::to_string(others) +
+    if (others > 0 && CountAt(*node, {"status"}, "slots") > 0)
+      places.push_back(NameOf(*node) + " gives out " + std::to_string(others) +
                        " nvidia.com/gpu beside slots");
   }
   return places;
@@ -77,12 +77,12 @@ Places HeldOtherwise(const ClusterFacts& facts) {
 
 Places SharingWithoutMps(const ClusterFacts& facts) {
   Places places;
-  for (const json& node : facts.Items("gpu_nodes")) {
-    const std::string kind = TextAt(node, {"status", "sharing", "kind"});
-    const std::string reason = TextAt(node, {"status", "sharing", "reason"});
-    if (kind == "timeslice") places.push_back(NameOf(node) + " shares in time-slices");
+  for (const json* node : KeptGpuNodes(facts)) {
+    const std::string kind = TextAt(*node, {"status", "sharing", "kind"});
+    const std::string reason = TextAt(*node, {"status", "sharing", "reason"});
+    if (kind == "timeslice") places.push_back(NameOf(*node) + " shares in time-slices");
     if (kind == "exclusive" && reason != base::kAsConfigured)
-      places.push_back(NameOf(node) + " shares nothing: " + reason);
+      places.push_back(NameOf(*node) + " shares nothing: " + reason);
   }
   return places;
 }
@@ -94,13 +94,13 @@ Places UserClash(const ClusterFacts& facts) {
     if (user && !NodeOf(pod).empty() && !IsOver(pod)) users[NodeOf(pod)].emplace(*user, FullName(pod));
   }
   Places places;
-  for (const json& node : facts.Items("gpu_nodes")) {
-    const json& sharing = kube::At(kube::At(node, "status"), "sharing");
+  for (const json* node : KeptGpuNodes(facts)) {
+    const json& sharing = kube::At(kube::At(*node, "status"), "sharing");
     const json& multi = kube::At(sharing, "multiUser");
     if (TextAt(sharing, {"kind"}) != "mps" || (multi.is_boolean() && multi.get<bool>())) continue;
-    const auto& here = users[NameOf(node)];
+    const auto& here = users[NameOf(*node)];
     if (here.size() < 2) continue;
-    std::string place = NameOf(node) + ":";
+    std::string place = NameOf(*node) + ":";
     for (const auto& [user, pod] : here) place += " " + pod + " is of user " + std::to_string(user) + ",";
     place.pop_back();
     places.push_back(place);

@@ -43,6 +43,28 @@ bool IsLeftOut(const ClusterFacts& facts, const json& node) {
   return any;
 }
 
+// Nodes that are to have a daemon, and have none: those where pods hold slots are left out by mistake.
+std::set<std::string> NodesThatLackDaemon(const ClusterFacts& facts) {
+  std::set<std::string> served, reported, used, with_pods;
+  for (const json* pod : Programs(facts, "deviceplugin")) served.insert(NodeOf(*pod));
+  for (const json& pod : facts.Items("pods")) {
+    if (!IsOver(pod)) with_pods.insert(NodeOf(pod));
+  }
+  for (const json& node : facts.Items("gpu_nodes")) {
+    const std::string name = NameOf(node);
+    reported.insert(name);
+    if (CountAt(node, {"status"}, "usedSlots") > 0 && with_pods.contains(name)) used.insert(name);
+  }
+  std::set<std::string> lacking;
+  for (const json& node : facts.Items("nodes")) {
+    const std::string name = NameOf(node);
+    const bool has_gpus = HasGpus(node) || reported.contains(name);
+    const bool is_left_out = !used.contains(name) && IsLeftOut(facts, node);
+    if (has_gpus && !served.contains(name) && !is_left_out) lacking.insert(name);
+  }
+  return lacking;
+}
+
 Places NotReady(const ClusterFacts& facts, const char* component) {
   Places places;
   for (const json* pod : Programs(facts, component)) {
@@ -97,17 +119,19 @@ Places MissingDefinitions(const ClusterFacts& facts) {
 }
 
 Places NodesWithoutDaemon(const ClusterFacts& facts) {
-  std::set<std::string> served, reported, used;
-  for (const json* pod : Programs(facts, "deviceplugin")) served.insert(NodeOf(*pod));
-  for (const json& node : facts.Items("gpu_nodes")) {
-    reported.insert(NameOf(node));
-    if (CountAt(node, {"status"}, "usedSlots") > 0) used.insert(NameOf(node));
-  }
   Places places;
-  for (const json& node : facts.Items("nodes")) {
-    const bool has_gpus = HasGpus(node) || reported.contains(NameOf(node));
-    const bool is_left_out = !used.contains(NameOf(node)) && IsLeftOut(facts, node);
-    if (has_gpus && !served.contains(NameOf(node)) && !is_left_out) places.push_back("node " + NameOf(node));
+  for (const std::string& name : NodesThatLackDaemon(facts)) places.push_back("node " + name);
+  return places;
+}
+
+// Where a daemon is only missing it will want its GPUNode again.
+Places StaleGpuNodes(const ClusterFacts& facts) {
+  const std::set<std::string> served = NodesWithDaemon(facts), lacking = NodesThatLackDaemon(facts);
+  Places places;
+  for (const json& node : facts.Items("gpu_nodes")) {
+    const std::string name = NameOf(node);
+    if (!served.contains(name) && !lacking.contains(name))
+      places.push_back("GPUNode " + name + " is of a node without daemon");
   }
   return places;
 }
@@ -146,9 +170,9 @@ Places SplitLeadership(const ClusterFacts& facts) {
 // Of the daemons as they say, else as their images are called; of extenders as their images are.
 Places VersionSkew(const ClusterFacts& facts) {
   std::map<std::string, std::set<std::string>> who;  // by version
-  for (const json& node : facts.Items("gpu_nodes")) {
-    if (const std::string version = TextAt(node, {"status", "version"}); !version.empty())
-      who[version].insert("the daemon of " + NameOf(node));
+  for (const json* node : KeptGpuNodes(facts)) {
+    if (const std::string version = TextAt(*node, {"status", "version"}); !version.empty())
+      who[version].insert("the daemon of " + NameOf(*node));
   }
   for (const json* pod : Programs(facts, "extender")) {
     if (const std::string version = VersionOfImage(*pod, "extender"); !version.empty())

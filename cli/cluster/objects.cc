@@ -100,13 +100,32 @@ std::vector<const json*> Programs(const ClusterFacts& facts, const std::string& 
   return pods;
 }
 
+std::set<std::string> NodesWithDaemon(const ClusterFacts& facts) {
+  std::set<std::string> nodes;
+  for (const json* pod : Programs(facts, "deviceplugin")) nodes.insert(NodeOf(*pod));
+  for (const json& node : facts.Items("nodes")) {
+    if (CountAt(node, {"status", "capacity"}, base::kSlotResource) > 0) nodes.insert(NameOf(node));
+  }
+  return nodes;
+}
+
+std::vector<const json*> KeptGpuNodes(const ClusterFacts& facts) {
+  const bool all = !facts.lists.contains("programs");
+  const std::set<std::string> served = NodesWithDaemon(facts);
+  std::vector<const json*> kept;
+  for (const json& node : facts.Items("gpu_nodes")) {
+    if (all || served.contains(NameOf(node))) kept.push_back(&node);
+  }
+  return kept;
+}
+
 std::vector<Holder> HoldersIn(const ClusterFacts& facts) {
   std::vector<Holder> holders;
-  for (const json& node : facts.Items("gpu_nodes")) {
-    for (const json& gpu : ListAt(node, {"status", "gpus"})) {
+  for (const json* node : KeptGpuNodes(facts)) {
+    for (const json& gpu : ListAt(*node, {"status", "gpus"})) {
       for (const json& entry : ListAt(gpu, {"holders"})) {
         Holder& holder = holders.emplace_back();
-        holder.node = NameOf(node);
+        holder.node = NameOf(*node);
         holder.gpu = TextAt(gpu, {"uuid"});
         holder.pod = TextAt(entry, {"namespace"}) + "/" + TextAt(entry, {"pod"});
         holder.gang = TextAt(entry, {"gang"});

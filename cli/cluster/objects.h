@@ -4,6 +4,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -39,7 +40,13 @@ bool IsDaemon(const json& pod);
 // Pods of ours of one component that have not ended.
 std::vector<const json*> Programs(const ClusterFacts& facts, const std::string& component);
 
-// Who has slots of a GPU.
+// Nodes that a daemon serves: by its pod, ready or not; or by the kubelet, which forgets slots some minutes
+// after whoever gave them out has gone.
+std::set<std::string> NodesWithDaemon(const ClusterFacts& facts);
+// GPUNodes of these: nobody keeps the others up to date. All of them where our pods cannot be seen.
+std::vector<const json*> KeptGpuNodes(const ClusterFacts& facts);
+
+// Who has slots of a GPU, by these GPUNodes.
 struct Holder {
   std::string node, gpu;
   std::string pod;  // with its namespace

@@ -33,19 +33,20 @@ void AddFaults(const json& items, const char* kind, std::initializer_list<const 
 
 Places SwitchedOff(const ClusterFacts& facts) {
   Places places;
-  for (const json& node : facts.Items("gpu_nodes")) {
-    const std::string mode = TextAt(node, {"status", "mode"}), by = TextAt(node, {"status", "modeLimitedBy"});
+  for (const json* node : KeptGpuNodes(facts)) {
+    const std::string mode = TextAt(*node, {"status", "mode"});
+    const std::string by = TextAt(*node, {"status", "modeLimitedBy"});
     if (!mode.empty() && mode != "enforce")
-      places.push_back(NameOf(node) + " is in mode " + mode + (by.empty() ? "" : ": " + by));
+      places.push_back(NameOf(*node) + " is in mode " + mode + (by.empty() ? "" : ": " + by));
   }
   return places;
 }
 
 Places InMaintenance(const ClusterFacts& facts) {
   Places places;
-  for (const json& node : facts.Items("gpu_nodes")) {
-    const json& is = kube::At(kube::At(node, "status"), "maintenance");
-    if (is.is_boolean() && is.get<bool>()) places.push_back(NameOf(node));
+  for (const json* node : KeptGpuNodes(facts)) {
+    const json& is = kube::At(kube::At(*node, "status"), "maintenance");
+    if (is.is_boolean() && is.get<bool>()) places.push_back(NameOf(*node));
   }
   return places;
 }

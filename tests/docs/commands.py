@@ -68,6 +68,7 @@ _BY_HAND = (
     (r"kubectl --namespace crossover-system delete secret crossover-admission-cert-manager", "no cert-manager is here"),
     (r"kubectl (?:drain|uncordon) ", "Kubernetes' own, and nodes of the tests are not emptied"),
     (r"kubectl delete (?:mutatingwebhookconfiguration|--kustomize) ", "for what is left behind by others"),
+    (r"kubectl delete gpunode ", "of nodes whose daemon is gone for good; those of the tests keep theirs"),
     (r"docker build ", "no docker is here; tools/build_images.sh builds of the same files, by buildah"),
     (r"skopeo copy ", "no registry is here"),
     (r"nvidia-ctk ", "NVIDIA's own, where a GPU is"),

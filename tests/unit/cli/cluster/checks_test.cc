@@ -55,6 +55,19 @@ const std::vector<Planted>& Faults() {
          node["status"]["allocatable"] = {{"nvidia.com/gpu", "8"}};
          f->lists["nodes"].push_back(node);
        }},
+      {"stale_gpunode", "GPUNode n3 is of a node without daemon",
+       [](ClusterFacts* f) {  // the node is gone, and whatever was wrong with it is no more
+         json left = GpuNode("n3", "GPU-3");
+         left["status"]["version"] = "0.0.9";
+         left["status"]["mode"] = "off";
+         left["status"]["maintenance"] = true;
+         left["status"]["sharing"]["kind"] = "timeslice";
+         left["status"]["gpus"][0]["withheld"] = "another device plugin gives it out, as nvidia.com/gpu";
+         left["status"]["gpus"][0]["noTurns"] = "two ranks of gang a";
+         left["status"]["gpus"][0]["holders"] = {HolderOf("x-0", "team/x", "GPU-3::0"),
+                                                 HolderOf("x-1", "team/x", "GPU-3::0")};
+         f->lists["gpu_nodes"].push_back(left);
+       }},
       {"daemon_not_ready", "crossover-system/daemon-1 on n1", [](ClusterFacts* f) { NotReady(f, 0); }},
       {"mps_not_ready", "crossover-system/mps-2 on n2", [](ClusterFacts* f) { NotReady(f, 3); }},
       {"extender_not_ready", "crossover-system/extender-y on n2", [](ClusterFacts* f) { NotReady(f, 5); }},
@@ -242,6 +255,10 @@ TEST(ClusterChecksTest, NodesThatTheDaemonSetLeavesOutNeedNoDaemon) {
   daemon()["nodeSelector"] = {{"pool", "training"}};
   EXPECT_EQ(Found(facts), std::set<std::string>()) << "by its selector";
   facts.lists["gpu_nodes"].push_back({{"metadata", {{"name", "inference"}}}, {"status", {{"usedSlots", 1}}}});
+  EXPECT_EQ(Found(facts),
+            std::set<std::string>({"stale_gpunode: GPUNode inference is of a node without daemon"}))
+      << "nobody holds that slot any more";
+  facts.lists["pods"].push_back(Pod("c-0", "inference"));
   EXPECT_TRUE(IsDaemonMissing(facts)) << "pods hold slots there: it is left out by mistake";
   facts.lists["gpu_nodes"].erase(facts.lists["gpu_nodes"].size() - 1);
   json second = DaemonSet();
@@ -266,6 +283,31 @@ TEST(ClusterChecksTest, WhereTheDaemonSetCannotBeSeenItIsNotKnownWhoNeedsADaemon
     EXPECT_EQ(finding.verdict, Verdict::kUnknown);
     EXPECT_THAT(finding.seen, HasSubstr("Forbidden"));
   }
+}
+
+// The node n1, of which the GPUNode stays as it was.
+void MoveBack(ClusterFacts* facts) {
+  First(facts, "daemon_sets")["spec"]["template"]["spec"]["nodeSelector"] = {{"pool", "training"}};
+  facts->lists["programs"].erase(0);
+  First(facts, "nodes")["status"]["allocatable"] = {{"nvidia.com/gpu", "1"}, {"crossover.dev/slot", "0"}};
+  First(facts, "gpu_nodes")["status"]["mode"] = "off";
+  facts->lists["pods"].clear();
+}
+
+TEST(ClusterChecksTest, OfANodeThatWentBackToAnotherPluginOnlyTheGpuNodeIsLeft) {
+  ClusterFacts facts = SoundCluster();
+  MoveBack(&facts);
+  EXPECT_EQ(Found(facts), std::set<std::string>({"stale_gpunode: GPUNode n1 is of a node without daemon"}));
+  First(&facts, "nodes")["status"]["capacity"]["crossover.dev/slot"] = "2";
+  EXPECT_EQ(Found(facts).size(), 2u) << "two_owners and switched_off: the kubelet knows that one is there";
+}
+
+TEST(ClusterChecksTest, WhereOurPodsCannotBeSeenEachGpuNodeCounts) {
+  ClusterFacts facts = SoundCluster();
+  First(&facts, "gpu_nodes")["status"]["maintenance"] = true;
+  facts.lists.erase("programs");
+  facts.unseen["programs"] = "Error from server (Forbidden): pods is forbidden";
+  EXPECT_TRUE(Found(facts).contains("maintenance: n1"));
 }
 
 TEST(ClusterChecksTest, MpsForSeveralUsersServesThem) {
