@@ -8,23 +8,51 @@
 #include "cli/cluster/objects.h"
 
 namespace crossover::cli {
+namespace {
+
+// Our programs, and in whose pods they are. Where that is another's, files are called after both.
+struct Program {
+  const char* component;
+  const char* container;
+};
+constexpr Program kPrograms[] = {{kDaemonContainer, kDaemonContainer},
+                                 {"extender", "extender"},
+                                 {"extender", "scheduler"},
+                                 {"mps", "mps"}};
+
+bool HasRestarted(const json& pod, const std::string& container) {
+  for (const json& status : ListAt(pod, {"status", "containerStatuses"})) {
+    if (TextAt(status, {"name"}) == container) return CountAt(status, {}, "restartCount") > 0;
+  }
+  return false;
+}
+
+std::vector<std::string> LogWords(const json& pod, const std::string& container) {
+  return {"logs", "--namespace", NamespaceOf(pod), NameOf(pod), "--container", container, "--tail", "2000"};
+}
+
+}  // namespace
 
 std::vector<json> QuestionsOf(const ClusterFacts& facts) {
   std::vector<json> questions;
-  // Only with its namespace is a name one pod's.
+  // Only with its namespace is a name one pod's; no pod has an underscore in it, but it may have a point.
   const auto ask = [&questions](const json& pod, const std::string& ending, std::vector<std::string> words) {
-    const std::string file = NamespaceOf(pod) + "." + NameOf(pod) + "." + ending;
+    const std::string file = NamespaceOf(pod) + "." + NameOf(pod) + ending;
     questions.push_back({{"file", file}, {"words", std::move(words)}});
   };
-  for (const char* component : {kDaemonContainer, "extender", "mps"}) {
-    for (const json* pod : Programs(facts, component))
-      ask(*pod, "log",
-          {"logs", "--namespace", NamespaceOf(*pod), NameOf(*pod), "--container", component, "--tail",
-           "2000"});
+  for (const auto& [component, container] : kPrograms) {
+    const std::string ending = std::string(component) == container ? "" : std::string("_") + container;
+    for (const json* pod : Programs(facts, component)) {
+      std::vector<std::string> words = LogWords(*pod, container);
+      ask(*pod, ending + ".log", words);
+      if (!HasRestarted(*pod, container)) continue;
+      words.emplace_back("--previous");
+      ask(*pod, ending + "_previous.log", words);
+    }
   }
   for (const char* command : {"top", "doctor"}) {
     for (const json* pod : Programs(facts, kDaemonContainer))
-      ask(*pod, std::string(command) + ".json",
+      ask(*pod, std::string(".") + command + ".json",
           ExecWords(NamespaceOf(*pod), NameOf(*pod), kDaemonContainer, {"crossover", command, "-o", "json"}));
   }
   return questions;

@@ -15,8 +15,9 @@ namespace crossover::cli {
 // fields. What was taken out is named.
 nlohmann::json Redacted(const nlohmann::json& items);
 
-// What else to ask: what each of our programs logged last, then what the daemons say of their nodes. Each is
-// {"file": its name in the bundle, which no other has, "words": of kubectl}.
+// What else to ask: what each of our programs logged last, and before its container was started again; then
+// what the daemons say of their nodes. Each is {"file": its name in the bundle, which no other has,
+// "words": of kubectl}.
 std::vector<nlohmann::json> QuestionsOf(const ClusterFacts& facts);
 
 }  // namespace crossover::cli

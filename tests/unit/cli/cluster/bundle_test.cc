@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -31,13 +32,32 @@ TEST(QuestionsTest, LogsComeFirstAndNoTwoGoIntoTheSameFile) {
   EXPECT_EQ(files.size(), questions.size());
   EXPECT_TRUE(files.contains("team.extender-x.log"));
   EXPECT_TRUE(files.contains("crossover-system.extender-x.log"));
+  EXPECT_TRUE(files.contains("crossover-system.extender-x_scheduler.log"));
   const auto is_log = [](const json& question) { return question["words"][0] == "logs"; };
   EXPECT_TRUE(std::is_partitioned(questions.begin(), questions.end(), is_log));
-  EXPECT_EQ(std::count_if(questions.begin(), questions.end(), is_log), 7);
+  EXPECT_EQ(std::count_if(questions.begin(), questions.end(), is_log), 10) << "extenders have two programs";
   EXPECT_EQ(questions.back(), json({{"file", "crossover-system.daemon-2.doctor.json"},
                                     {"words",
                                      {"exec", "--namespace", "crossover-system", "daemon-2", "--container",
                                       "deviceplugin", "--", "crossover", "doctor", "-o", "json"}}}));
+}
+
+TEST(QuestionsTest, WhatWasStartedAgainIsAskedForItsLogBeforeThat) {
+  ClusterFacts facts = SoundCluster();
+  facts.lists["programs"][0]["status"]["containerStatuses"] =
+      json::parse(R"([{"name": "deviceplugin", "restartCount": 1}])");
+  facts.lists["programs"][4]["status"]["containerStatuses"] =
+      json::parse(R"([{"name": "extender", "restartCount": 0}, {"name": "scheduler", "restartCount": 2}])");
+  std::map<std::string, json> previous;  // words by file
+  for (const json& question : QuestionsOf(facts)) {
+    const json& words = question["words"];
+    if (words.back() == "--previous") previous[question["file"].get<std::string>()] = words;
+  }
+  ASSERT_EQ(previous.size(), 2u);
+  EXPECT_TRUE(previous.contains("crossover-system.daemon-1_previous.log"));
+  EXPECT_EQ(previous["crossover-system.extender-x_scheduler_previous.log"],
+            json({"logs", "--namespace", "crossover-system", "extender-x", "--container", "scheduler",
+                  "--tail", "2000", "--previous"}));
 }
 
 // Programs answer once two of them were asked, or after five seconds. What was in the bundle when the first
