@@ -1,5 +1,8 @@
 // Checks of what was installed.
+#include <charconv>
+#include <cstdint>
 #include <set>
+#include <string_view>
 
 #include "cli/cluster/checks.h"
 #include "cli/cluster/objects.h"
@@ -99,13 +102,35 @@ std::vector<const json*> FreshLeases(const ClusterFacts& facts) {
   return fresh;
 }
 
+// The three numbers of a version, a v before them or not; empty for what is none. What a mirror puts behind
+// them, such as -r1, makes no other version of ours.
+std::string VersionIn(std::string_view text) {
+  constexpr std::string_view endings = "-+_";
+  if (text.starts_with('v')) text.remove_prefix(1);
+  std::string version;
+  for (int i = 0; i < 3; ++i) {
+    if (i > 0) {
+      if (!text.starts_with('.')) return "";
+      text.remove_prefix(1);
+      version += '.';
+    }
+    std::uint32_t number = 0;
+    const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (fault != std::errc()) return "";
+    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+    version += std::to_string(number);
+  }
+  const bool ends = text.empty() || endings.find(text.front()) != std::string_view::npos;
+  return ends ? version : "";
+}
+
 std::string VersionOfImage(const json& pod, const std::string& container) {
   for (const json& item : ListAt(pod, {"spec", "containers"})) {
     const std::string image = TextAt(item, {"image"});
     const std::size_t colon = image.rfind(':');
     if (TextAt(item, {"name"}) == container && colon != std::string::npos &&
         image.find('@') == std::string::npos && image.find('/', colon) == std::string::npos)
-      return image.substr(colon + 1);
+      return VersionIn(std::string_view(image).substr(colon + 1));
   }
   return "";  // named by its digest: it does not say
 }
@@ -167,11 +192,11 @@ Places SplitLeadership(const ClusterFacts& facts) {
   return places;
 }
 
-// Of the daemons as they say, else as their images are called; of extenders as their images are.
+// Of daemons as they say; of extenders as their images are called, where that is a version.
 Places VersionSkew(const ClusterFacts& facts) {
   std::map<std::string, std::set<std::string>> who;  // by version
   for (const json* node : KeptGpuNodes(facts)) {
-    if (const std::string version = TextAt(*node, {"status", "version"}); !version.empty())
+    if (const std::string version = VersionIn(TextAt(*node, {"status", "version"})); !version.empty())
       who[version].insert("the daemon of " + NameOf(*node));
   }
   for (const json* pod : Programs(facts, "extender")) {

@@ -302,6 +302,26 @@ TEST(ClusterChecksTest, OfANodeThatWentBackToAnotherPluginOnlyTheGpuNodeIsLeft) 
   EXPECT_EQ(Found(facts).size(), 2u) << "two_owners and switched_off: the kubelet knows that one is there";
 }
 
+TEST(ClusterChecksTest, ATagIsOfAVersionWhateverAMirrorPutsAroundIt) {
+  ClusterFacts facts = SoundCluster();
+  json& image = facts.lists["programs"][4]["spec"]["containers"][0]["image"];
+  for (const char* same : {"0.1.0", "v0.1.0", "0.1.0-r1", "v0.1.0_2", "0.1.0+a"}) {
+    image = std::string("r.example:5000/extender:") + same;
+    EXPECT_EQ(Found(facts), std::set<std::string>()) << same;
+  }
+  for (const char* none :
+       {"latest", "v1", "0.2", "0.2.0.1", "0.2.0rc", "0.2.-1", "v", "", "99999999999.0.0"}) {
+    image = std::string("r.example:5000/extender:") + none;
+    EXPECT_EQ(Found(facts), std::set<std::string>()) << none;
+  }
+  image = "r.example:5000/extender:0.2.0@sha256:00";
+  EXPECT_EQ(Found(facts), std::set<std::string>()) << "by its digest";
+  image = "r.example:5000/extender:v0.2.0-r1";
+  EXPECT_EQ(Found(facts),
+            std::set<std::string>({"version_skew: 0.1.0: crossover-system/extender-y and 2 more; "
+                                   "0.2.0: crossover-system/extender-x"}));
+}
+
 TEST(ClusterChecksTest, WhereOurPodsCannotBeSeenEachGpuNodeCounts) {
   ClusterFacts facts = SoundCluster();
   First(&facts, "gpu_nodes")["status"]["maintenance"] = true;
