@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/metrics/build_info.h"
 #include "deviceplugin/api/server.h"
 #include "deviceplugin/books/books.h"
 #include "deviceplugin/daemon.h"
@@ -19,6 +20,8 @@
 
 namespace crossover::deviceplugin {
 namespace {
+
+using metrics::BuildInfo;
 
 double ReadSeconds(clockid_t clock) {
   timespec used{};
@@ -77,7 +80,8 @@ int Serve(const Config& config, const Extras& extras) {
   if (!config.metrics_listen.empty()) {
     const auto jobs = std::make_shared<JobMetrics>([&books] { return books.Gpus(); });
     const auto gpus = std::make_shared<GpuMetrics>([&memory] { return memory.usages(); });
-    MetricsServer::Sources sources{.metrics = {metrics, jobs, gpus},
+    const auto build = std::make_shared<BuildInfo>(CROSSOVER_VERSION);
+    MetricsServer::Sources sources{.metrics = {build, metrics, jobs, gpus},
                                    .alive = [&daemon] { return daemon.alive(); },
                                    .missing = {},
                                    .access = {}};

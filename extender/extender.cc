@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "common/logging/log.h"
+#include "common/metrics/build_info.h"
 #include "extender/cluster/fit.h"
 #include "extender/metrics/gang_families.h"
 
@@ -186,6 +187,7 @@ void Extender::Count() {
   metrics_.Counter("crossover_extender_profile_failures_total", "JobProfiles that could not be written",
                    [this] { return static_cast<double>(profiles_.failures()); });
   metrics_.Families([this] { return GangFamilies(controller_.Count(), NowS()); });
+  metrics_.Families([] { return metrics::BuildInfo(CROSSOVER_VERSION).Collect(); });
   if (config_.webhook.listen.port != 0)
     metrics_.Gauge(
         "crossover_extender_certificate_expiry_timestamp_seconds",

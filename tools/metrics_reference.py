@@ -11,7 +11,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs/metrics.md"
 BEGIN, END = "<!-- metrics: tools/metrics_reference.py {} -->\n", "<!-- end of metrics -->\n"
-SOURCES = {"daemon": ("deviceplugin/metrics/*.cc",), "extender": ("extender/metrics/*.cc", "extender/*.cc")}
+SOURCES = {"daemon": ("common/metrics/*.h", "deviceplugin/metrics/*.cc"),
+           "extender": ("common/metrics/*.h", "extender/metrics/*.cc", "extender/*.cc")}
 
 _LITERALS = r'"(?:[^"\\]|\\.)*"(?:\s*"(?:[^"\\]|\\.)*")*'
 # NAME, HELP[, values], in whatever makes a family; `Register`ed ones have them as .Name(NAME) .Help(HELP).
@@ -23,6 +24,7 @@ CLIENT = ("gpu_uuid", "gang", "namespace", "pod")
 _OF_GPU = ("gpu_uuid",)
 # Labels of the daemon's and the extender's own making, in the order of the tables' other rows: none.
 LABELS = {
+    "crossover_build_info": ("version",),
     "crossover_step_shared_seconds": (*CLIENT, "peer_gang"),
     "crossover_step_alone_seconds": (*CLIENT, "source"),
     "crossover_step_alone_age_seconds": CLIENT,

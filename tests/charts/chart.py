@@ -92,6 +92,6 @@ def metrics():
     """Names of all metrics that the programs have, as their sources name them."""
     names = set()
     for folder in ("deviceplugin", "extender", "common"):
-        for file in (TREE / folder).rglob("*.cc"):
+        for file in (TREE / folder).rglob("*.[ch]*"):
             names.update(re.findall(r'"(crossover_[a-z0-9_]+)"', file.read_text(encoding="utf-8")))
     return names
