@@ -1,8 +1,8 @@
-"""Packs charts/crossover as Helm takes it, with the repository of its images set:
+"""Packs charts/crossover as Helm takes it, with the repository and the architecture of its images set:
 
-    python3 -m tools.package_chart REPOSITORY OUT
+    python3 -m tools.package_chart REPOSITORY MACHINE OUT
 
-The same sources give the same archive. Versions of the chart, of what it installs, and of the project are one.
+MACHINE is what `uname -m` says where they are built. The same sources give the same archive. Versions of the chart, of what it installs, and of the project are one.
 """
 
 import argparse
@@ -17,6 +17,8 @@ from pathlib import Path
 from tools.render_manifests import CHART, TREE, template
 
 _REQUIRED = re.compile(r'(# Required: the repository of an image that holds (crossover-[a-z]+)\.\n +repository: )""')
+_ARCHITECTURE = re.compile(r'^(arch: )""$', re.MULTILINE)
+_ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}  # by machine; as nodes have it in kubernetes.io/arch
 _REPOSITORY = re.compile(r"[a-z0-9]+([.-][a-z0-9]+)*(:[0-9]+)?(/[a-z0-9]+([._-]+[a-z0-9]+)*)*")
 
 
@@ -33,25 +35,30 @@ def versions(tree=TREE):
                for key in ("version", "appVersion")}}
 
 
-def values(repository):
-    """values.yaml with images of that repository."""
+def values(repository, machine):
+    """values.yaml with images of that repository, built on that machine."""
     if not repository:
         raise Refused("no image repository is named: say which, such as registry.example/team")
     if not _REPOSITORY.fullmatch(repository):
         raise Refused(f"image repository {repository!r}: a registry and a path are allowed, such as "
                       "registry.example/team")
+    if machine not in _ARCHITECTURES:
+        raise Refused(f"machine {machine!r}: {' and '.join(_ARCHITECTURES)} are allowed")
     text, found = _REQUIRED.subn(rf"\g<1>{repository}/\g<2>", (CHART / "values.yaml").read_text(encoding="utf-8"))
     if found != 2:
         raise Refused(f"values.yaml has {found} repositories to be set, not two")
+    text, found = _ARCHITECTURE.subn(rf'\g<1>"{_ARCHITECTURES[machine]}"', text)
+    if found != 1:
+        raise Refused(f"values.yaml has {found} architectures to be set, not one")
     return text
 
 
-def package(repository, when):
+def package(repository, machine, when):
     """The archive's bytes; `when`: of all files, in seconds since 1970."""
     if len(set(versions().values())) != 1:
         raise Refused(f"versions differ: {', '.join(f'{place}: {version}' for place, version in versions().items())}")
     files = {str(file.relative_to(CHART)): file.read_bytes() for file in CHART.rglob("*") if file.is_file()}
-    files["values.yaml"] = values(repository).encode()
+    files["values.yaml"] = values(repository, machine).encode()
     packed = io.BytesIO()
     with gzip.GzipFile(fileobj=packed, mode="wb", mtime=0) as compressed, \
             tarfile.open(fileobj=compressed, mode="w") as archive:
@@ -65,11 +72,12 @@ def package(repository, when):
 def main(arguments=None):
     parser = argparse.ArgumentParser(prog="package_chart", description="Packs charts/crossover.")
     parser.add_argument("repository", help="of the images, such as registry.example/team")
+    parser.add_argument("machine", help="that they are built on, such as x86_64")
     parser.add_argument("out", type=Path, help="the folder for the archive")
     options = parser.parse_args(arguments)
     log = subprocess.run(["git", "log", "-1", "--format=%ct"], cwd=TREE, capture_output=True, text=True, check=True)
     try:
-        content = package(options.repository, int(log.stdout))
+        content = package(options.repository, options.machine, int(log.stdout))
     except Refused as refused:
         print(f"package_chart: {refused}", file=sys.stderr)
         return 1

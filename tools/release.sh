@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Packs a release into dist/: the library for any Linux with glibc 2.17 or newer, per architecture; the command line, for
 # this machine's and a C library as new as its own; the images, as archives that `skopeo copy` or `podman load` take to a
-# registry; the chart, which names them; the checksums.
+# registry, of this machine's architecture; the chart, which names them; the checksums.
 # The same sources give the same archives of library and chart.
 #
 #   IMAGES   the repository that the images will be in, such as registry.example/team
@@ -20,7 +20,7 @@ epoch=$(git log -1 --format=%ct)
 tools/build.sh release all crossover_portable
 rm -rf dist
 mkdir dist
-python3 -B -m tools.package_chart "$IMAGES" dist
+python3 -B -m tools.package_chart "$IMAGES" "$(uname -m)" dist
 
 for architecture in x86_64 aarch64; do
   library=build/release/portable/$architecture/libcrossover.so

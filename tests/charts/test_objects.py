@@ -129,6 +129,30 @@ class Objects(unittest.TestCase):
             pod = pod_templates(self.made["defaults", version])["crossover-extender"]
             self.assertEqual(pod["containers"][1]["image"], f"registry.k8s.io/kube-scheduler:{tag}")
 
+    def test_pods_are_where_their_images_run(self):
+        """Values that say more of nodes come on top, and count more."""
+        for items in self.each():
+            for name, pod in pod_templates(items).items():
+                self.assertEqual(pod["nodeSelector"], {"kubernetes.io/os": "linux"}, name)
+        pods = pod_templates(objects("mps.enabled=true", "arch=amd64", "extender.nodeSelector.pool=control",
+                                     "deviceplugin.nodeSelector.kubernetes\\.io/arch=arm64"))
+        of_agents = {"kubernetes.io/os": "linux", "kubernetes.io/arch": "arm64"}
+        of_others = {"kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64", "pool": "control"}
+        self.assertGreater(set(pods), _NODE_AGENTS)
+        for name, pod in pods.items():
+            self.assertEqual(pod["nodeSelector"], of_agents if name in _NODE_AGENTS else of_others, name)
+
+    def test_hooks_run_on_the_extenders_nodes(self):
+        """Where its pods are kept apart a hook has to find room all the same."""
+        affinity = "extender.affinity.nodeAffinity.required", "extender.affinity.podAntiAffinity.required"
+        pods = pod_templates(objects(*(f"{each}=x" for each in affinity), "extender.tolerations[0].operator=Exists"))
+        extender = pods["crossover-extender"]
+        self.assertIn("podAntiAffinity", extender["affinity"], "the control")
+        for hook in ("crossover-test", "crossover-uninstall"):
+            self.assertEqual(pods[hook]["affinity"], {"nodeAffinity": extender["affinity"]["nodeAffinity"]}, hook)
+            self.assertEqual(pods[hook]["tolerations"], extender["tolerations"], hook)
+        self.assertNotIn("affinity", pod_templates(self.made["defaults", "1.36.3"])["crossover-test"])
+
     def test_one_daemon_on_a_node(self):
         for items in self.each():
             update = find(items, "DaemonSet", "crossover-deviceplugin")["spec"]["updateStrategy"]

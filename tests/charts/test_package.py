@@ -1,5 +1,6 @@
 """The chart as it is released."""
 
+import re
 import subprocess
 import tempfile
 import unittest
@@ -8,7 +9,7 @@ from pathlib import Path
 from tests.charts.chart import TREE
 from tools import package_chart, render_manifests
 
-_REPOSITORY = "registry.example:5000/team"
+_REPOSITORY, _MACHINE = "registry.example:5000/team", "x86_64"
 
 
 class Package(unittest.TestCase):
@@ -18,36 +19,45 @@ class Package(unittest.TestCase):
         self.folder = Path(folder.name)
 
     def test_it_names_its_images(self):
-        self.assertEqual(package_chart.main([_REPOSITORY, str(self.folder)]), 0)
+        self.assertEqual(package_chart.main([_REPOSITORY, _MACHINE, str(self.folder)]), 0)
         version = package_chart.versions()["CMakeLists.txt"]
         done = render_manifests.template(chart=self.folder / f"crossover-{version}.tgz")
         self.assertEqual(done.returncode, 0, done.stderr)
         for name in ("extender", "deviceplugin"):
             self.assertIn(f"image: {_REPOSITORY}/crossover-{name}:{version}\n", done.stdout)
+        pods = re.findall(r"^ +nodeSelector:\n +kubernetes.io/arch: (\w+)", done.stdout, re.MULTILINE)
+        self.assertEqual(pods, ["amd64"] * 4)
 
     def test_the_chart_of_the_tree_names_none(self):
         """The control."""
         done = render_manifests.template()
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("image.repository is not set: name the repository", done.stderr)
+        self.assertNotIn("kubernetes.io/arch", render_manifests.template(render_manifests.images()).stdout)
 
     def test_it_holds_what_the_tree_has(self):
-        (self.folder / "chart.tgz").write_bytes(package_chart.package(_REPOSITORY, 0))
+        (self.folder / "chart.tgz").write_bytes(package_chart.package(_REPOSITORY, _MACHINE, 0))
         subprocess.run(["tar", "-C", str(self.folder), "-xzf", str(self.folder / "chart.tgz")], check=True)
         done = subprocess.run(["diff", "-r", str(render_manifests.CHART), str(self.folder / "crossover")],
                               capture_output=True, text=True, check=False)
         changed = [line for line in done.stdout.splitlines() if line.startswith(("<", ">", "Only", "diff"))]
-        self.assertEqual(len(changed), 5, done.stdout)  # two repositories of values.yaml
+        self.assertEqual(len(changed), 7, done.stdout)  # two repositories and the architecture of values.yaml
         self.assertTrue(changed[0].startswith("diff -r ") and changed[0].endswith("values.yaml"))
 
     def test_the_same_sources_give_the_same_archive(self):
-        self.assertEqual(package_chart.package(_REPOSITORY, 7), package_chart.package(_REPOSITORY, 7))
-        self.assertNotEqual(package_chart.package(_REPOSITORY, 7), package_chart.package("other", 7))
+        self.assertEqual(package_chart.package(_REPOSITORY, _MACHINE, 7),
+                         package_chart.package(_REPOSITORY, _MACHINE, 7))
+        for other in (("other", _MACHINE), (_REPOSITORY, "aarch64")):
+            self.assertNotEqual(package_chart.package(_REPOSITORY, _MACHINE, 7), package_chart.package(*other, 7))
 
     def test_a_repository_that_is_none_is_refused(self):
         for repository in ("", "https://registry.example", "Registry", 'a" b', "a/"):
             with self.assertRaisesRegex(package_chart.Refused, "repository"):
-                package_chart.package(repository, 0)
+                package_chart.package(repository, _MACHINE, 0)
+
+    def test_a_machine_that_no_image_is_built_on_is_refused(self):
+        with self.assertRaisesRegex(package_chart.Refused, "'riscv64': x86_64 and aarch64 are allowed"):
+            package_chart.package(_REPOSITORY, "riscv64", 0)
 
     def test_a_release_without_a_repository_says_so_at_once(self):
         done = subprocess.run([str(TREE / "tools/release.sh")], capture_output=True, text=True, check=False,

@@ -54,6 +54,28 @@ An image's reference. Argument: (dict "key" "extender.image" "image" .Values.ext
 {{- end }}
 {{- end }}
 
+{{/*
+The nodes that a pod may be on: those that its image runs on, and what values say of it, which counts more.
+Argument: (dict "root" $ "own" .Values.extender.nodeSelector)
+*/}}
+{{- define "crossover.nodeSelector" -}}
+{{- $images := dict "kubernetes.io/os" "linux" }}
+{{- with .root.Values.arch }}{{ $images = set $images "kubernetes.io/arch" . }}{{ end }}
+{{- merge (deepCopy .own) $images | toYaml }}
+{{- end }}
+
+{{/* Where hooks run: on nodes of the extender. What keeps its pods apart from each other would keep them from there. */}}
+{{- define "crossover.hooks.nodes" -}}
+nodeSelector: {{- include "crossover.nodeSelector" (dict "root" $ "own" .Values.extender.nodeSelector) | nindent 2 }}
+{{- with .Values.extender.affinity.nodeAffinity }}
+affinity:
+  nodeAffinity: {{- toYaml . | nindent 4 }}
+{{- end }}
+{{- with .Values.extender.tolerations }}
+tolerations: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+
 {{/* Of a container that may do nothing: level "restricted" of Pod Security, and stricter. */}}
 {{- define "crossover.restricted" -}}
 allowPrivilegeEscalation: false
