@@ -80,6 +80,17 @@ class Objects(unittest.TestCase):
                     labels = item["spec"]["template"]["metadata"]["labels"]
                     self.assertLessEqual(selector.items(), labels.items())
 
+    def test_what_pods_have_besides(self):
+        """The same of daemon and extender; what selects them is nobody else's to say."""
+        keys = "podLabels.team", "podAnnotations.team", "extraEnv[0].name"
+        items = objects(*(f"{part}.{key}=x" for part in ("deviceplugin", "extender") for key in keys))
+        for kind, name in (("DaemonSet", "crossover-deviceplugin"), ("Deployment", "crossover-extender")):
+            spec = find(items, kind, name)["spec"]
+            metadata, first = spec["template"]["metadata"], spec["template"]["spec"]["containers"][0]
+            self.assertEqual((metadata["labels"]["team"], metadata["annotations"]["team"]), ("x", "x"))
+            self.assertIn({"name": "x"}, first["env"])
+            self.assertLessEqual(spec["selector"]["matchLabels"].items(), metadata["labels"].items())
+
     def test_all_but_the_node_agents_are_restricted(self):
         for items in self.each():
             for name, pod in pod_templates(items).items():

@@ -67,6 +67,7 @@ class Values(unittest.TestCase):
         for folder in ("/", "var/lib/crossover", ""):
             self.refused([f"deviceplugin.hostDirectory={folder}"], "/deviceplugin/hostDirectory")
         self.refused(["driver.root=/"], "/driver/root")
+        self.refused(["extender.podLabels.app\\.kubernetes\\.io/name=x"], "/extender/podLabels")
         self.refused(["arch=x86_64"], "/arch", "'', 'amd64', 'arm64'")
         self.refused(["extender.config.placement.min_gain=1.2"], "/extender/config/placement/min_gain", "string")
 
