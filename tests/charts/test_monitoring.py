@@ -11,6 +11,7 @@ from pathlib import Path
 import yaml
 
 from tests.charts.chart import CHART, MONITORING, TREE, find, metrics, objects, pod_templates, promtool
+from tests.docs.pages import anchors
 
 _ALERTS = CHART / "files/alerts.yaml"
 _TESTS = TREE / "tests/charts/alerts_test.yaml"
@@ -368,6 +369,18 @@ class Monitoring(unittest.TestCase):
             made = find(items, "ConfigMap", f"crossover-dashboard-{name.removesuffix('.json')}")
             self.assertEqual(json.loads(made["data"][name]), dashboard)
             self.assertEqual(made["metadata"]["labels"]["grafana_dashboard"], "1")
+
+    def test_runbooks_are_linked_where_it_is_said_where_they_are(self):
+        page = "https://git.example/crossover/docs/operations.md"
+        linked = objects(*MONITORING, f"monitoring.rules.runbookUrl={page}")
+        rules = find(linked, "PrometheusRule", "crossover")["spec"]["groups"][0]["rules"]
+        headings = anchors((TREE / "docs/operations.md").read_text(encoding="utf-8"))
+        for rule in rules:
+            begins, _, heading = rule["annotations"].pop("runbook_url").partition("#")
+            self.assertEqual(begins, page)
+            self.assertIn(heading, headings)
+            self.assertIn(f"docs/operations.md#{heading}", rule["annotations"]["runbook"])
+        self.assertEqual(rules, yaml.safe_load(_ALERTS.read_text(encoding="utf-8"))["groups"][0]["rules"])
 
     def test_labels_of_metrics_are_honoured(self):
         items = objects(*MONITORING)

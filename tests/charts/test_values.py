@@ -68,6 +68,8 @@ class Values(unittest.TestCase):
             self.refused([f"deviceplugin.hostDirectory={folder}"], "/deviceplugin/hostDirectory")
         self.refused(["driver.root=/"], "/driver/root")
         self.refused(["extender.podLabels.app\\.kubernetes\\.io/name=x"], "/extender/podLabels")
+        for url in ("operations.md", "https://git.example/operations.md#alerts"):
+            self.refused([f"monitoring.rules.runbookUrl={url}"], "/monitoring/rules/runbookUrl")
         self.refused(["arch=x86_64"], "/arch", "'', 'amd64', 'arm64'")
         self.refused(["extender.config.placement.min_gain=1.2"], "/extender/config/placement/min_gain", "string")
 
