@@ -60,7 +60,7 @@ fuzz: install ## every fuzzer for SECONDS=30; ONLY=name takes one
 ci: ## what a change must pass: lint, tests, sanitizers, fuzzers, bare build
 	@tools/ci.sh
 
-release: install ## library, images, chart and checksums into dist/, for IMAGES=registry.example/team (as root)
+release: install ## library, images, chart, docs and checksums into dist/, for IMAGES=registry.example/team (as root)
 	@[ -z "$(IMAGES)" ] || { tools/install.sh --images && tools/install.sh --cluster; }
 	@IMAGES="$(IMAGES)" tools/release.sh
 

@@ -2,7 +2,8 @@
 
     python3 -m tools.package_chart REPOSITORY MACHINE OUT
 
-MACHINE is what `uname -m` says where they are built. The same sources give the same archive. Versions of the chart, of what it installs, and of the project are one.
+MACHINE is what `uname -m` says where they are built. The same sources give the same archive. Versions of the chart, of
+what it installs, and of the project are one.
 """
 
 import argparse

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Packs a release into dist/: the library for any Linux with glibc 2.17 or newer, per architecture; the command line, for
 # this machine's and a C library as new as its own; the images, as archives that `skopeo copy` or `podman load` take to a
-# registry, of this machine's architecture; the chart, which names them; the checksums.
-# The same sources give the same archives of library and chart.
+# registry, of this machine's architecture; the chart, which names them; the documentation, with manifests/; the checksums.
+# The same sources give the same archives of library, chart and documentation.
 #
 #   IMAGES   the repository that the images will be in, such as registry.example/team
 #   BASE     what the images are built on: tools/build_images.sh
@@ -33,6 +33,7 @@ for architecture in x86_64 aarch64; do
   rm -r "dist/$name"
 done
 
+tools/package_docs.sh dist "crossover-docs-$version" "$epoch"
 tools/package_cli.sh build/release dist "crossover-cli-$version-linux-$(uname -m)" "$epoch"
 
 work=$(mktemp -d)

@@ -1,4 +1,4 @@
-"""The chart as it is released."""
+"""The chart as it is released, and the documentation."""
 
 import re
 import subprocess
@@ -58,6 +58,22 @@ class Package(unittest.TestCase):
     def test_a_machine_that_no_image_is_built_on_is_refused(self):
         with self.assertRaisesRegex(package_chart.Refused, "'riscv64': x86_64 and aarch64 are allowed"):
             package_chart.package(_REPOSITORY, "riscv64", 0)
+
+    def test_documentation_and_manifests_come_along(self):
+        archives = []
+        for name in ("one", "two"):
+            (self.folder / name).mkdir()
+            subprocess.run([str(TREE / "tools/package_docs.sh"), str(self.folder / name), "docs", "7"], check=True)
+            archives.append((self.folder / name / "docs.tar.gz").read_bytes())
+        self.assertEqual(*archives, "the same sources")
+        subprocess.run(["tar", "-C", str(self.folder), "-xzf", str(self.folder / "one/docs.tar.gz")], check=True)
+        listed = subprocess.run(["git", "ls-files", "docs", "manifests"], cwd=TREE, capture_output=True, text=True,
+                                check=True).stdout.split()
+        self.assertGreater(len(listed), 50)
+        for name in listed:
+            self.assertEqual((self.folder / "docs" / name).read_bytes(), (TREE / name).read_bytes(), name)
+        for page in ("README.md", "charts/crossover/README.md"):  # others link them
+            self.assertTrue((self.folder / "docs" / page).is_file(), page)
 
     def test_a_release_without_a_repository_says_so_at_once(self):
         done = subprocess.run([str(TREE / "tools/release.sh")], capture_output=True, text=True, check=False,

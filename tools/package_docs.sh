@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# Packs what is read and applied without a build, for whoever has no sources: tools/package_docs.sh OUT NAME EPOCH makes
+# OUT/NAME.tar.gz, with the documentation and manifests/.
+set -euo pipefail
+
+readonly usage='usage: tools/package_docs.sh OUT NAME EPOCH'
+readonly out=${1:?$usage} name=${2:?$usage} epoch=${3:?$usage}
+top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+readonly top
+
+git -C "$top" ls-files -z docs manifests charts/crossover/README.md CHANGELOG.md LICENSE README.md SECURITY.md |
+  tar -C "$top" --null --files-from=- --transform="s,^,$name/," --owner=0 --group=0 --numeric-owner --mtime="@$epoch" \
+    --mode=u=rwX,go=rX -c | gzip -n > "$out/$name.tar.gz"
