@@ -18,7 +18,7 @@ _INLINE = re.compile(rf"`({_SETS}*(?:{_VERBOSE}\s+[^`\s]+|{_OTHERS})\s+[^`]+)`")
 
 # A cluster's, run by tests/cluster/documented.py beneath two jobs that share.
 _LIVE = re.compile(r"kubectl (?:(?:crossover|get|describe|events|exec|rollout status|annotate) |logs (?!.*--previous)|"
-                   r"label node NODE nvidia)|helm (?:upgrade|rollback|history|list) ")
+                   r"label node NODE nvidia)|helm (?:upgrade|rollback|history|list|get) ")
 # The others: by which file, which words of it do.
 _ELSEWHERE = (
     (r"kubectl (?:create|label) namespace crossover-system", "tests/cluster/release.py",
