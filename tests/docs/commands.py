@@ -7,7 +7,7 @@ from tests.docs.pages import pages, prose, read
 
 _SETS = r"(?:[A-Z_]+=\S+ )"  # a variable of the environment
 _VERBOSE = r"(?:kubectl|helm|crossover|docker|podman|skopeo|crictl|nvidia-ctk)"  # what they do is their first word
-_OTHERS = r"(?:make|crossover-\w+|cmake|ctest|tar|python3|ln|umount|(?:tools|examples)/\S+\.(?:sh|py))"
+_OTHERS = r"(?:make|crossover-\w+|cmake|ctest|tar|python3|ln|umount|semanage|restorecon|chcon|(?:tools|examples)/\S+\.(?:sh|py))"
 # Whatever follows variables is a program.
 _BEGINS = re.compile(rf"{_SETS}*(?:[\w./$-]*/)?(?:{_VERBOSE}|{_OTHERS}|run)(?: |$)|{_SETS}+\S")
 _BLOCK, _FENCED = re.compile(r"^ {4,}(\S.*)$"), re.compile(r"^(\s*\S.*)$")
@@ -73,6 +73,7 @@ _BY_HAND = (
     (r"skopeo copy ", "no registry is here"),
     (r"nvidia-ctk ", "NVIDIA's own, where a GPU is"),
     (r"umount ", "on nodes that are to have nothing of ours any more; those of the tests go as a whole"),
+    (r"(?:semanage|restorecon|chcon) ", "nothing here enforces SELinux"),
     (r"ctest ", "a test looks whether there are tests of that label"),
     (r"cmake --list-presets", "CMake's own"),
     (r"KUBE_VERSION=VERSION tools/install/cluster\.sh --pin", "for a version that nothing here is of"),
