@@ -7,7 +7,8 @@ from tests.docs.pages import pages, prose, read
 
 _SETS = r"(?:[A-Z_]+=\S+ )"  # a variable of the environment
 _VERBOSE = r"(?:kubectl|helm|crossover|docker|podman|skopeo|crictl|nvidia-ctk)"  # what they do is their first word
-_OTHERS = r"(?:make|crossover-\w+|cmake|ctest|tar|python3|ln|umount|semanage|restorecon|chcon|(?:tools|examples)/\S+\.(?:sh|py))"
+_OTHERS = (r"(?:make|crossover-\w+|cmake|ctest|tar|python3|ln|umount|semanage|restorecon|chcon|"
+           r"(?:tools|examples)/\S+\.(?:sh|py))")
 # Whatever follows variables is a program.
 _BEGINS = re.compile(rf"{_SETS}*(?:[\w./$-]*/)?(?:{_VERBOSE}|{_OTHERS}|run)(?: |$)|{_SETS}+\S")
 _BLOCK, _FENCED = re.compile(r"^ {4,}(\S.*)$"), re.compile(r"^(\s*\S.*)$")
