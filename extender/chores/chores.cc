@@ -2,10 +2,13 @@
 
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <utility>
 #include <vector>
 
 #include "common/base/names.h"
 #include "common/kube/client.h"
+#include "common/kube/json.h"
+#include "common/kube/list_watch.h"
 #include "extender/chores/findings.h"
 
 namespace crossover::extender {
@@ -15,6 +18,7 @@ using nlohmann::json;
 
 constexpr long kOk = 200, kCreated = 201, kNotFound = 404;
 constexpr int kFine = 0, kFound = 1, kUnknown = 2;
+constexpr std::size_t kMostTold = 50;
 constexpr char kGpuNodes[] = "/apis/" CROSSOVER_DOMAIN "/v1alpha1/gpunodes";
 
 int Fail(int code, const std::string& why) {
@@ -32,26 +36,48 @@ bool IsThere(const kube::Client& client, const Holder& holder) {
   return true;
 }
 
+// A page at a time: the GPUNodes of thousands of nodes are longer than an answer may be.
+std::string PageAfter(const std::string& token) {
+  const std::string path = std::string(kGpuNodes) + "?limit=" + std::to_string(kube::ListWatch::kPage);
+  return token.empty() ? path : path + "&continue=" + token;
+}
+
+// Those of `holders` that are there, of which a few dozen are enough.
+int Tell(const kube::Client& client, const std::vector<Holder>& holders) {
+  std::string lines;
+  std::size_t found = 0, looked = 0;
+  for (; looked < holders.size() && found < kMostTold; ++looked) {
+    if (!IsThere(client, holders[looked])) continue;
+    ++found;
+    lines += "  " + LineOf(holders[looked]) + "\n";
+  }
+  if (found == 0) {
+    std::printf("no pod holds a slot\n");
+    return kFine;
+  }
+  std::printf("pods that hold slots (%zu):\n%s", found, lines.c_str());
+  if (looked < holders.size()) std::printf("  and up to %zu more\n", holders.size() - looked);
+  return kFound;
+}
+
 }  // namespace
 
 int ListHolders(const kube::Access& access) {
   const kube::Client client(access);
-  const kube::Response response = client.Get(kGpuNodes);
-  if (response.status == kNotFound) {
-    std::printf("no pod holds a slot: this cluster knows no GPUNodes\n");
-    return kFine;
-  }
-  const json list = response.status == kOk ? json::parse(response.body, nullptr, false) : json();
-  if (!list.is_object()) return Fail(kUnknown, std::string(kGpuNodes) + ": " + kube::WhyNot(response));
-  std::vector<Holder> holders = HoldersIn(list);
-  std::erase_if(holders, [&client](const Holder& holder) { return !IsThere(client, holder); });
-  if (holders.empty()) {
-    std::printf("no pod holds a slot\n");
-    return kFine;
-  }
-  std::printf("pods that hold slots (%zu):\n", holders.size());
-  for (const Holder& holder : holders) std::printf("  %s\n", LineOf(holder).c_str());
-  return kFound;
+  std::vector<Holder> holders;
+  std::string next;
+  do {
+    const kube::Response page = client.Get(PageAfter(next));
+    if (page.status == kNotFound) {
+      std::printf("no pod holds a slot: this cluster knows no GPUNodes\n");
+      return kFine;
+    }
+    const json list = page.status == kOk ? json::parse(page.body, nullptr, false) : json();
+    if (!list.is_object()) return Fail(kUnknown, std::string(kGpuNodes) + ": " + kube::WhyNot(page));
+    for (Holder& holder : HoldersIn(list)) holders.push_back(std::move(holder));
+    next = kube::Text(kube::At(kube::At(list, "metadata"), "continue"));
+  } while (!next.empty());
+  return Tell(client, holders);
 }
 
 int TryWebhook(const kube::Access& access, const std::string& name_space) {

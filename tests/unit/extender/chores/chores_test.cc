@@ -50,6 +50,36 @@ TEST_F(ListHoldersTest, NamesPodsThatAreThere) {
   EXPECT_EQ(complaint_, "");
 }
 
+TEST_F(ListHoldersTest, ThereMayBePages) {
+  const auto page = [](const std::string& node, const std::string& next) {
+    return R"({"metadata": {"continue": ")" + next + R"("}, "items": [{"metadata": {"name": ")" + node +
+           R"("}, "status": {"gpus": [{"uuid": "GPU-1", "holders": [
+               {"namespace": "team", "pod": "of-)" +
+           node + R"(", "slots": ["GPU-1::0"]}]}]}}]})";
+  };
+  Answer("/gpunodes?limit=40 ", 200, page("n0", "token"));
+  Answer("/gpunodes?limit=40&continue=token ", 200, page("n1", ""));
+  Answer("/pods/of-n0 ", 404, "no such pod");
+  Answer("/pods/of-n1 ", 200, PodOf("of-n1", "Running"));
+  EXPECT_EQ(List(), 1);
+  EXPECT_EQ(said_, "pods that hold slots (1):\n  team/of-n1 on n1: 1 slot\n");
+}
+
+TEST_F(ListHoldersTest, AFewDozenAreEnough) {
+  std::string items;
+  for (int i = 0; i < 60; ++i) {
+    const std::string name = "p" + std::to_string(10 + i);
+    items +=
+        (i == 0 ? "" : ",") + (R"({"namespace": "team", "pod": ")" + name + R"(", "slots": ["GPU-1::0"]})");
+    if (i < 50) Answer("/pods/" + name + " ", 200, PodOf(name, "Running"));
+  }
+  Answer("/gpunodes", 200,
+         R"({"items": [{"metadata": {"name": "n1"}, "status": {"gpus": [{"uuid": "GPU-1", "holders": [)" +
+             items + "]}]}}]}");
+  EXPECT_EQ(List(), 1);
+  EXPECT_THAT(said_, HasSubstr("  team/p59 on n1: 1 slot\n  and up to 10 more\n"));
+}
+
 TEST_F(ListHoldersTest, NobodyHoldsOneWhereAllAreGoneOrOver) {
   Answer("/gpunodes", 200, kTwoHolders);
   Answer("/pods/a ", 200, PodOf("a", "Succeeded"));
