@@ -164,7 +164,8 @@ std::vector<std::string> Extender::Missing() const {
   std::vector<std::string> missing;
   if (!feed_.synced()) missing.emplace_back("the cluster's objects are not all known");
   if (lease_ != nullptr && !lease_->synced()) missing.emplace_back("who leads is not known");
-  if (admission_ != nullptr && !admission_->ready()) missing.emplace_back("the webhook does not listen");
+  if (admission_ != nullptr && !admission_->ready())
+    missing.emplace_back("the webhook does not listen, has no certificate, or does not know the quotas");
   return missing;
 }
 
@@ -250,7 +251,8 @@ int RunExtender(const std::string& config_path) {
     logging::Info("told to stop");
     extender.Drain();
     const timespec drain = TimeOf(config->webhook.drain_s);
-    sigtimedwait(&ends, nullptr, &drain);  // until it is told once more
+    if (config->webhook.listen.port != 0)
+      sigtimedwait(&ends, nullptr, &drain);  // or until it is told once more
   } catch (const std::exception& failure) {
     error = failure.what();
     return fail();

@@ -88,8 +88,8 @@ void* Client::TakeLine() const {
   return line;
 }
 
-// One that failed is not used again: with HTTP/2 the library keeps a connection whose request timed out,
-// though nobody may be at its other end.
+// One that failed is not used again: with HTTP/2, and with that alone, the library keeps a connection whose
+// request timed out, though nobody may be at its other end.
 void Client::GiveBack(void* line, bool sound) const {
   {
     const std::lock_guard lock(mutex_);

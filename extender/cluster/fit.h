@@ -14,7 +14,8 @@
 namespace crossover::extender {
 
 // How many more such pods the node takes beside what is on it and what `planned` says is to come (AddPod in
-// resources.h), and where it takes none, why: "its CPU is taken: 12 of 16, and the pod wants 8".
+// resources.h), and where it takes none, why: "its CPU is taken", with its figures: "12 of 16, and the pod
+// wants 8".
 placement::Fit FitOn(const World& world, const std::string& node, const Pod& pod, const Resources& planned);
 
 }  // namespace crossover::extender

@@ -30,20 +30,21 @@ std::string NameOf(const Gang& peer, const Gang& newcomer) {
   return peer.space == newcomer.space ? peer.name : "another job";
 }
 
-// A reason that nodes have, and the figures of the first of them.
+// A reason that nodes have, and the first figures of one of them.
 struct Said {
   long nodes = 0;
   std::string figures{};
 };
 
-// What keeps nodes from taking its pods, the most frequent first: "2 nodes: its CPU is taken, such as 12 of
-// 16".
+// What keeps nodes from taking its pods, the most frequent first: "2 nodes: its CPU is taken, for example:
+// 12 of 16".
 std::string NodesSay(const Occupancy& occupancy, const Gang& gang, const Terms& terms) {
   constexpr std::size_t kMostReasons = 4;
   std::map<std::string, Said> said;
   const auto say = [&said](const std::string& why, const std::string& figures) {
     Said& entry = said[why];
-    if (entry.nodes++ == 0) entry.figures = figures;
+    ++entry.nodes;
+    if (entry.figures.empty()) entry.figures = figures;
   };
   for (int n = 0; n < static_cast<int>(occupancy.state().nodes.size()); ++n) {
     const Node& node = occupancy.node(n);
@@ -68,7 +69,7 @@ std::string NodesSay(const Occupancy& occupancy, const Gang& gang, const Terms& 
     }
     text += "; " + Count(count, "node") + ": " + *why;
     const std::string& figures = said[*why].figures;
-    if (!figures.empty()) text += (count == 1 ? ": " : ", such as ") + figures;
+    if (!figures.empty()) text += (count == 1 ? ": " : ", for example: ") + figures;
   }
   if (others > 0) text += "; " + Count(others, "node") + ": other reasons";
   return text;

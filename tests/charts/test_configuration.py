@@ -134,7 +134,8 @@ class Configuration(unittest.TestCase):
         keys = set(re.findall(r'\{"([a-z_]+)",(?!\s*(?:placement|logging)::)', source)) - _EXTENDER_FIXED
         schema = _SCHEMA["extender"]["properties"]["config"]["properties"]
         named = set(schema) | {key for section in schema.values() for key in section.get("properties", {})}
-        of_the_webhook = {"listen", "service", "configuration", "secret", "file", "certificate_file", "key_file"}
+        of_the_webhook = {"listen", "service", "configuration", "secret", "file", "certificate_file", "key_file",
+                          "drain_s"}
         self.assertEqual(keys - {"listen", "server", "ca_file", "token_file"} - of_the_webhook, named)
 
 

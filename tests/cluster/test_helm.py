@@ -167,6 +167,7 @@ class Helm(unittest.TestCase):
         pod["metadata"]["annotations"] = {"crossover.dev/share": "true"}
         pod["spec"]["containers"][0]["resources"] = {"limits": {"nvidia.com/gpu": "1"}}
         load = Load(self.cluster, lambda api: api.create(f"/api/v1/namespaces/{_TEAM}/pods?dryRun=All", pod))
+        self.addCleanup(load.end)
         changed = {"podAnnotations": {"example.org/restarted": "yes"}}
         self.release.upgrade(deviceplugin={**changed, "image": {"tag": _NEXT}}, extender=changed)
         second = self.uids("extender", "deviceplugin")

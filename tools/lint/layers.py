@@ -17,7 +17,7 @@ LAYERS = {
     "sidecar": ["sidecar", "turn", "common/base", "proto"],
     "deviceplugin/arbiter": ["deviceplugin/arbiter", "turn", "common/base", "proto"],
     "deviceplugin": ["deviceplugin", "turn", "common", "proto"],
-    "extender/placement": ["extender/placement", "common/base"],
+    "extender/placement": ["extender/placement", "common/base", "common/text"],
     "extender": ["extender", "common", "proto"],
     "cli": ["cli", "common", "proto"],
     "simgpu": ["simgpu", "common/base"],

@@ -842,7 +842,7 @@ TEST_F(GangsTest, APlaceIsGivenBackOnce) {
 TEST_F(GangsTest, WhoComesAgainGetsTheNearestFreePlaceWhereItsOwnIsNoneAnyMore) {
   for (const char* near : {"n1", "n2"}) {
     PutNode(&world_, "n0", "here");
-    for (const char* name : {"n1", "n2"}) PutNode(&world_, name, name == near ? "here" : "far");
+    for (const char* name : {"n1", "n2"}) PutNode(&world_, name, std::string(name) == near ? "here" : "far");
     AddRunning();
     GpuNode gpus = *world_.FindGpuNode("n0");
     gpus.gpus[1].healthy = false;
@@ -946,6 +946,8 @@ TEST_F(GangsTest, WhyAPodWaitsIsToldAgainWhileItIsTheSame) {
   int told = 0;
   for (int i = 0; i < 720; ++i, now_s_ += 10) told += static_cast<int>(Do(Kind::kTell).size());  // two hours
   EXPECT_EQ(told, 4);
+  Change("u0", [](Pod& pod) { pod.annotations[base::kGangSizeAnnotation] = "3"; });
+  EXPECT_EQ(Do(Kind::kTell).size(), 1u) << "what is new is not told later for that";
 }
 
 // Where jobs run for long, nobody is starving because it waits for a while.

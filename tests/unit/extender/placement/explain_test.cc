@@ -185,14 +185,14 @@ TEST_F(ExplainTest, FiguresOfNodesAreAnExample) {
   const Fitness full = [](const Gang&, int node, std::span<const Planned>) {
     if (node == 49)
       return Fit{.pods = 0, .never = false, .why = "it takes no more pods", .figures = "9 of 9"};
-    const std::string figures = std::to_string(node) + " of 50";
+    const std::string figures = node == 0 ? "" : std::to_string(node) + " of 50";  // not all may be known
     return Fit{.pods = 0, .never = false, .why = "its CPU is taken", .figures = figures};
   };
-  EXPECT_EQ(
-      Refused(Job("b", 2), full).text,
-      "needs 2 GPUs; 98 are free, but not where its pods fit; 49 nodes: its CPU is taken, such as 0 of 50; 1 "
-      "node: it takes no more pods: 9 of 9; not beside name-of-r: its nodes have no room for the pods "
-      "otherwise");
+  EXPECT_EQ(Refused(Job("b", 2), full).text,
+            "needs 2 GPUs; 98 are free, but not where its pods fit; 49 nodes: its CPU is taken, for example: "
+            "1 of 50; 1 "
+            "node: it takes no more pods: 9 of 9; not beside name-of-r: its nodes have no room for the pods "
+            "otherwise");
 }
 
 TEST_F(ExplainTest, ManyReasonsAreNotAllSaid) {
