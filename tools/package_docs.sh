@@ -8,6 +8,8 @@ readonly out=${1:?$usage} name=${2:?$usage} epoch=${3:?$usage}
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 readonly top
 
-git -C "$top" ls-files -z docs manifests charts/crossover/README.md CHANGELOG.md LICENSE README.md SECURITY.md |
+# With them what they link to.
+git -C "$top" ls-files -z docs manifests charts/crossover/README.md charts/crossover/values.yaml charts/crossover/files \
+    docker/README.md deviceplugin/config/standalone.yaml CHANGELOG.md CONTRIBUTING.md LICENSE README.md SECURITY.md |
   tar -C "$top" --null --files-from=- --transform="s,^,$name/," --owner=0 --group=0 --numeric-owner --mtime="@$epoch" \
     --mode=u=rwX,go=rX -c | gzip -n > "$out/$name.tar.gz"

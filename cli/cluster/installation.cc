@@ -30,8 +30,13 @@ bool HasGpus(const json& node) {
   return IsLabelled(node);  // where no daemon has ever run
 }
 
-// It is another plugin's, on purpose: for want of a label nobody leaves a node out. Where there is no
-// DaemonSet, nobody says so of any node.
+// What a pod's image runs on.
+bool IsOfImage(const std::string& label) {
+  return label == "kubernetes.io/arch" || label == "kubernetes.io/os";
+}
+
+// It is another plugin's, on purpose: for want of a label, or because its image is of another architecture,
+// nobody leaves a node out. Where there is no DaemonSet, nobody says so of any node.
 bool IsLeftOut(const ClusterFacts& facts, const json& node) {
   if (!IsLabelled(node)) return false;
   const kube::Labels labels = kube::LabelsAt(kube::At(node, "metadata"), "labels");
@@ -39,7 +44,8 @@ bool IsLeftOut(const ClusterFacts& facts, const json& node) {
   for (const json& set : facts.Items("daemon_sets")) {
     const json& pod = kube::At(kube::At(set, "spec"), "template");
     if (!IsDaemon(pod)) continue;
-    const kube::NodeSelection selection = kube::NodeSelectionOf(kube::At(pod, "spec"));
+    kube::NodeSelection selection = kube::NodeSelectionOf(kube::At(pod, "spec"));
+    std::erase_if(selection.selector, [](const auto& label) { return IsOfImage(label.first); });
     if (kube::WhyNotSelected(selection, NameOf(node), labels).empty()) return false;
     any = true;
   }

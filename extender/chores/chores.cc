@@ -26,12 +26,14 @@ int Fail(int code, const std::string& why) {
   return code;
 }
 
-// Whether the API server knows a pod that does. Where it does not answer none is said to be gone.
-bool IsThere(const kube::Client& client, const Holder& holder) {
+// Whether the API server knows a pod that does. Where it does not say none is said to be gone; `*answers`
+// becomes false where it says nothing at all.
+bool IsThere(const kube::Client& client, const Holder& holder, bool* answers) {
   const std::string path = "/api/v1/namespaces/" + holder.name_space + "/pods/" + holder.pod;
   const kube::Response response = client.Get(path);
   if (response.status == kNotFound) return false;
   if (response.status == kOk) return StillHolds(holder, json::parse(response.body, nullptr, false));
+  *answers = response.status != 0;
   std::fprintf(stderr, "crossover-extender: %s: %s\n", path.c_str(), kube::WhyNot(response).c_str());
   return true;
 }
@@ -46,8 +48,9 @@ std::string PageAfter(const std::string& token) {
 int Tell(const kube::Client& client, const std::vector<Holder>& holders) {
   std::string lines;
   std::size_t found = 0, looked = 0;
+  bool answers = true;
   for (; looked < holders.size() && found < kMostTold; ++looked) {
-    if (!IsThere(client, holders[looked])) continue;
+    if (answers && !IsThere(client, holders[looked], &answers)) continue;
     ++found;
     lines += "  " + LineOf(holders[looked]) + "\n";
   }
@@ -55,8 +58,9 @@ int Tell(const kube::Client& client, const std::vector<Holder>& holders) {
     std::printf("no pod holds a slot\n");
     return kFine;
   }
-  std::printf("pods that hold slots (%zu):\n%s", found, lines.c_str());
-  if (looked < holders.size()) std::printf("  and up to %zu more\n", holders.size() - looked);
+  const std::size_t rest = holders.size() - looked;
+  const std::string of = rest > 0 ? " of up to " + std::to_string(found + rest) : "";
+  std::printf("pods that hold slots (%zu%s):\n%s", found, of.c_str(), lines.c_str());
   return kFound;
 }
 
@@ -68,7 +72,7 @@ int ListHolders(const kube::Access& access) {
   std::string next;
   do {
     const kube::Response page = client.Get(PageAfter(next));
-    if (page.status == kNotFound) {
+    if (page.status == kNotFound && next.empty()) {
       std::printf("no pod holds a slot: this cluster knows no GPUNodes\n");
       return kFine;
     }

@@ -8,9 +8,9 @@
 
 namespace crossover::extender {
 
-// Lists the pods that hold slots. 0: none does; 1: some do; 2: it could not be looked at. Nobody takes a pod
-// out of the GPUNode of a node whose daemon is gone, so each counts that is still there, or cannot be looked
-// at.
+// Lists the pods that hold slots, fifty at most. 0: none does; 1: some do; 2: it could not be looked at.
+// Nobody takes a pod out of the GPUNode of a node whose daemon is gone, so each counts that the API server
+// still has, or cannot say of: not one that was deleted by force, whatever its containers do.
 int ListHolders(const kube::Access& access);
 
 // Asks for a pod that shares and is not kept. 0: it was made to share; 1: it was not, or was refused; 2:

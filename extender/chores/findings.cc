@@ -38,7 +38,7 @@ std::vector<Holder> HoldersIn(const json& gpu_nodes) {
 
 bool StillHolds(const Holder& holder, const json& pod) {
   const auto known = ParsePod(pod);
-  return !known || (!known->over && known->node == holder.node);
+  return !known || (!known->over && known->node == holder.node && known->slots() > 0);
 }
 
 std::string LineOf(const Holder& holder) {

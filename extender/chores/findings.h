@@ -15,8 +15,9 @@ struct Holder {
 // By a list of GPUNodes, sorted: each pod once on each of its nodes.
 std::vector<Holder> HoldersIn(const nlohmann::json& gpu_nodes);
 
-// Whether it does, by the pod of that name: one that is over, or elsewhere by now, stands in the GPUNode of a
-// node whose daemon is gone. What is no pod does not say that it holds none.
+// Whether it does, by the pod of that name: one that is over, or elsewhere by now, or another one that asks
+// for no slots, stands in the GPUNode of a node whose daemon is gone. What is no pod does not say that it
+// holds none.
 bool StillHolds(const Holder& holder, const nlohmann::json& pod);
 
 // For people.

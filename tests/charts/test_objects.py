@@ -164,6 +164,12 @@ class Objects(unittest.TestCase):
             self.assertEqual(pods[hook]["tolerations"], extender["tolerations"], hook)
         self.assertNotIn("affinity", pod_templates(self.made["defaults", "1.36.3"])["crossover-test"])
 
+    def test_null_is_none(self):
+        """So a default is dropped."""
+        dropped = ("extender.nodeSelector=null", "deviceplugin.nodeSelector=null", "extender.affinity=null")
+        for name, pod in pod_templates(objects(*dropped)).items():
+            self.assertEqual(pod["nodeSelector"], {"kubernetes.io/os": "linux"}, name)
+
     def test_one_daemon_on_a_node(self):
         for items in self.each():
             update = find(items, "DaemonSet", "crossover-deviceplugin")["spec"]["updateStrategy"]

@@ -143,10 +143,10 @@ class KubectlPlugin(unittest.TestCase):
         found = self.findings()["daemon_missing"]
         self.assertEqual(found["verdict"], "fail", "the control")
         self.assertIn("node inference", found["seen"])
-        daemon_set = find(objects("deviceplugin.nodeSelector.pool=training"), "DaemonSet", "crossover-deviceplugin")
-        self.cluster.apply(daemon_set)
         self.addCleanup(self.cluster.kubectl, "delete", "daemonset", "crossover-deviceplugin", "--namespace", _HOME)
-        self.assertEqual(self.findings()["daemon_missing"]["verdict"], "ok")
+        for values, verdict in (((), "fail"), (("deviceplugin.nodeSelector.pool=training",), "ok")):
+            self.cluster.apply(find(objects(*values), "DaemonSet", "crossover-deviceplugin"))
+            self.assertEqual(self.findings()["daemon_missing"]["verdict"], verdict)
 
     def lease(self, home):
         now = time.strftime("%Y-%m-%dT%H:%M:%S.000000Z", time.gmtime())

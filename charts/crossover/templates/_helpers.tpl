@@ -61,13 +61,13 @@ Argument: (dict "root" $ "own" .Values.extender.nodeSelector)
 {{- define "crossover.nodeSelector" -}}
 {{- $images := dict "kubernetes.io/os" "linux" }}
 {{- with .root.Values.arch }}{{ $images = set $images "kubernetes.io/arch" . }}{{ end }}
-{{- merge (deepCopy .own) $images | toYaml }}
+{{- mergeOverwrite $images (deepCopy (.own | default dict)) | toYaml }}
 {{- end }}
 
 {{/* Where hooks run: on nodes of the extender. What keeps its pods apart from each other would keep them from there. */}}
 {{- define "crossover.hooks.nodes" -}}
 nodeSelector: {{- include "crossover.nodeSelector" (dict "root" $ "own" .Values.extender.nodeSelector) | nindent 2 }}
-{{- with .Values.extender.affinity.nodeAffinity }}
+{{- with (.Values.extender.affinity | default dict).nodeAffinity }}
 affinity:
   nodeAffinity: {{- toYaml . | nindent 4 }}
 {{- end }}

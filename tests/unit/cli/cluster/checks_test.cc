@@ -254,6 +254,9 @@ TEST(ClusterChecksTest, NodesThatTheDaemonSetLeavesOutNeedNoDaemon) {
   };
   daemon()["nodeSelector"] = {{"pool", "training"}};
   EXPECT_EQ(Found(facts), std::set<std::string>()) << "by its selector";
+  daemon()["nodeSelector"] = {{"kubernetes.io/arch", "amd64"}, {"kubernetes.io/os", "linux"}};
+  EXPECT_TRUE(IsDaemonMissing(facts)) << "its image does not run there";
+  daemon()["nodeSelector"] = {{"pool", "training"}};
   facts.lists["gpu_nodes"].push_back({{"metadata", {{"name", "inference"}}}, {"status", {{"usedSlots", 1}}}});
   EXPECT_EQ(Found(facts),
             std::set<std::string>({"stale_gpunode: GPUNode inference is of a node without daemon"}))

@@ -19,7 +19,9 @@ constexpr char kTwoHolders[] = R"({"items": [{"metadata": {"name": "n1"}, "statu
 
 std::string PodOf(const std::string& name, const std::string& phase) {
   return R"({"metadata": {"namespace": "team", "uid": "u", "name": ")" + name +
-         R"("}, "spec": {"nodeName": "n1"}, "status": {"phase": ")" + phase + R"("}})";
+         R"("}, "spec": {"nodeName": "n1", "containers": [{"name": "main", "resources": {
+               "limits": {"crossover.dev/slot": "1"}}}]}, "status": {"phase": ")" +
+         phase + R"("}})";
 }
 
 class ListHoldersTest : public ::testing::Test {
@@ -77,7 +79,8 @@ TEST_F(ListHoldersTest, AFewDozenAreEnough) {
          R"({"items": [{"metadata": {"name": "n1"}, "status": {"gpus": [{"uuid": "GPU-1", "holders": [)" +
              items + "]}]}}]}");
   EXPECT_EQ(List(), 1);
-  EXPECT_THAT(said_, HasSubstr("  team/p59 on n1: 1 slot\n  and up to 10 more\n"));
+  EXPECT_THAT(said_, HasSubstr("pods that hold slots (50 of up to 60):\n"));
+  EXPECT_THAT(said_, testing::EndsWith("  team/p59 on n1: 1 slot\n"));
 }
 
 TEST_F(ListHoldersTest, NobodyHoldsOneWhereAllAreGoneOrOver) {

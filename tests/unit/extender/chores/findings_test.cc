@@ -32,9 +32,10 @@ TEST(HoldersIn, FindsNoneWhereThereAreNone) {
   EXPECT_THAT(HoldersIn(json::parse(R"(["what is this"])")), IsEmpty());
 }
 
-json PodOn(const char* node, const char* phase) {
+json PodOn(const char* node, const char* phase, const char* resource = "crossover.dev/slot") {
+  const json container = {{"name", "main"}, {"resources", {{"limits", {{resource, "1"}}}}}};
   return {{"metadata", {{"name", "a"}, {"namespace", "team"}, {"uid", "u"}}},
-          {"spec", {{"nodeName", node}}},
+          {"spec", {{"nodeName", node}, {"containers", json::array({container})}}},
           {"status", {{"phase", phase}}}};
 }
 
@@ -46,6 +47,7 @@ TEST(StillHolds, APodOfThatNodeUntilItIsOver) {
     EXPECT_FALSE(StillHolds(holder, PodOn("n1", phase))) << phase;
   for (const char* node : {"n2", ""})
     EXPECT_FALSE(StillHolds(holder, PodOn(node, "Running"))) << "another of its name, on " << node;
+  EXPECT_FALSE(StillHolds(holder, PodOn("n1", "Running", "nvidia.com/gpu"))) << "another of its name";
 }
 
 TEST(StillHolds, WhatIsNoPodDoesNotSayThatItIsGone) {

@@ -946,6 +946,9 @@ TEST_F(GangsTest, WhyAPodWaitsIsToldAgainWhileItIsTheSame) {
   int told = 0;
   for (int i = 0; i < 720; ++i, now_s_ += 10) told += static_cast<int>(Do(Kind::kTell).size());  // two hours
   EXPECT_EQ(told, 4);
+  EXPECT_EQ(Do(Kind::kTell).size(), 1u);
+  now_s_ += 30;
+  EXPECT_TRUE(Do(Kind::kTell).empty());
   Change("u0", [](Pod& pod) { pod.annotations[base::kGangSizeAnnotation] = "3"; });
   EXPECT_EQ(Do(Kind::kTell).size(), 1u) << "what is new is not told later for that";
 }
