@@ -20,6 +20,7 @@ from tests.cluster.software_gpus import SoftwareGpus
 
 _API = "/run/crossover/api.sock"
 _KEY = "digits"
+_BY_ANNOTATIONS = "placed by annotations (share, and a profile key that a run before has taught)"
 _LOOK_EVERY_S, _PATIENCE_S = 0.5, 20.0
 _LEARNT_WITHIN_S = 90.0  # a node says at most every 30 s what nobody waits for
 
@@ -106,7 +107,7 @@ class ByHand(_Daemons):
 class ByAnnotation(_Daemons):
     """The extender places them, beside a scheduler of its own, and knows of them what their annotations say."""
 
-    WORDS = "placed by their annotation"
+    WORDS = _BY_ANNOTATIONS
     annotations, by_hand = {"crossover.dev/profile-key": _KEY}, False
 
     def _begin(self):
@@ -128,7 +129,8 @@ class ByAnnotation(_Daemons):
 class ByHelm:
     """All of Crossover is what `helm install` puts there; a Prometheus says what is gained."""
 
-    WORDS, WHO_SAYS = "placed by their annotation, in a restricted namespace; Crossover by helm install", "prometheus"
+    WORDS = f"{_BY_ANNOTATIONS}, in a restricted namespace; Crossover by helm install"
+    WHO_SAYS = "prometheus"
     annotations, by_hand = {"crossover.dev/profile-key": _KEY}, False
     _LATE = "late"  # a tag
     _GAIN = f'avg(avg_over_time(crossover_gain_ratio{{namespace="{cluster.NAMESPACE}",source="measured"}}[8s]))'

@@ -18,7 +18,8 @@ PAGES = {"key": ROOT / "README.md", "all": ROOT / "docs/performance.md", "missed
 # What a user asks first, in this order.
 KEY = {
     "eta": "two jobs that take turns, of the best rate that turns allow",
-    "chain_annotation": "the same on a Kubernetes, from the annotation alone",
+    "chain_annotation": "the same on a Kubernetes, by annotations (`share`, and a profile key that a run before has "
+                        "taught)",
     "gain_over_mps": "turns under MPS, work per time against the same jobs running freely there",
     "gain_over_timeslicing": "turns under MPS, work per time against free-running time-slicing",
     "eta_timeslice": "turns without MPS, against one job after the other: no gain",

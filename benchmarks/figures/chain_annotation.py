@@ -1,5 +1,6 @@
-"""chain_annotation: as `chain`, but nobody binds a pod. The jobs ask for GPUs and are annotated; webhook, extender and
-scheduler do the rest: the one that runs alone is learnt, and those after it, of the same profile key, share.
+"""chain_annotation: as `chain`, but nobody binds a pod. The jobs ask for GPUs and are annotated, with `share` and a
+profile key; webhook, extender and scheduler do the rest: the one that runs alone is learnt, and those after it, of the
+same key, share.
 
 Control: a library that passes its turn on only when the collective has ended.
 """

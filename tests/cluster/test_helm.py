@@ -1,5 +1,5 @@
-"""From helm install to jobs that take turns, by their annotation alone; an upgrade and a rollback while they run; and
-what stays when Crossover goes.
+"""From helm install to jobs that take turns by annotations, `share` and a profile key that a run before has taught; an
+upgrade and a rollback while they run; and what stays when Crossover goes.
 """
 
 import json

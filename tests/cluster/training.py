@@ -32,7 +32,7 @@ class TrainingJob:
     """One job of `ranks` ranks: its Indexed Job, and the service by which ranks find the first."""
 
     def __init__(self, cluster, namespace, job, ranks, annotations=None, environment=None, image=IMAGE, by_hand=True):
-        """`by_hand`: it waits for bind(); else its pods ask for GPUs as any pod does, and share by their annotation."""
+        """`by_hand`: it waits for bind(); else its pods ask for GPUs as any pod does, and share by annotations."""
         self._by_hand = by_hand
         self.name, self._cluster, self._namespace, self._ranks = job.name, cluster, namespace, ranks
         self._job, self._image = job, image

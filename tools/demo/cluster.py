@@ -1,5 +1,6 @@
 """The demo in earnest: a Kubernetes of two nodes on this machine, Crossover as `helm install` puts it there, two jobs
-that share by an annotation, and a Prometheus that says what it gains.
+that share by annotations (`share`, and a profile key that the runs alone have taught), and a Prometheus that says what
+it gains.
 """
 
 import contextlib
@@ -128,7 +129,8 @@ class ClusterDemo:
                 f"Kubernetes {programs.kube_version} with containerd {programs.containerd_version}, two nodes on this "
                 "machine, service routing, RBAC, no DNS; Crossover by helm install; GPUs given through CDI",
                 "the jobs are Indexed Jobs of pods at the level restricted of Pod Security, which ask for "
-                'nvidia.com/gpu and share by crossover.dev/share: "true"; free-running: crossover.dev/mode: "off"',
+                'nvidia.com/gpu and share by crossover.dev/share: "true" and a crossover.dev/profile-key that the runs '
+                'alone have taught; free-running: crossover.dev/mode: "off"',
                 f"Prometheus says: gain {'unknown' if gain is None else f'{gain:.2f}x'}, by {_GAIN}",
                 f"with Crossover {cpu_used:.0%} of all cores were used, pods' start and the control plane included"]
 
