@@ -1,4 +1,4 @@
-"""Commands that pages of the documentation tell to type, and who runs each of them as it is written there."""
+"""Commands that pages of the documentation tell to type, and who runs each: as it is written there, or one like it."""
 
 import re
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ _INLINE = re.compile(rf"`({_SETS}*(?:{_VERBOSE}\s+[^`\s]+|{_OTHERS})\s+[^`]+)`")
 # A cluster's, run by tests/cluster/documented.py beneath two jobs that share.
 _LIVE = re.compile(r"kubectl (?:(?:crossover|get|describe|events|exec|rollout status|annotate) |logs (?!.*--previous)|"
                    r"label node NODE nvidia)|helm (?:upgrade|rollback|history|list|get) ")
-# The others: by which file, which words of it do.
+# The others: by which file one like it is run, and by which words of it.
 _ELSEWHERE = (
     (r"kubectl (?:create|label) namespace crossover-system", "tests/cluster/release.py",
      '"label", "namespace", NAMESPACE'),

@@ -1,4 +1,5 @@
-"""Every command of the documentation is run by somebody as it is written, and what it names is there."""
+"""Of each command of the documentation it is known who runs it: a test of a cluster as it is written, another file one
+like it, or nobody, and then why. And what it names is there."""
 
 import re
 import unittest
