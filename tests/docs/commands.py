@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from tests.docs.pages import pages, prose, read
 
 _SETS = r"(?:[A-Z_]+=\S+ )"  # a variable of the environment
-_VERBOSE = r"(?:kubectl|helm|crossover|docker|podman|skopeo|crictl|nvidia-ctk)"  # what they do is their first word
+_VERBOSE = r"(?:kubectl|helm|crossover|docker|podman|skopeo|crictl|kind|nvidia-ctk)"  # what they do is their first word
 _OTHERS = (r"(?:make|crossover-\w+|cmake|ctest|tar|python3|ln|umount|semanage|restorecon|chcon|"
            r"(?:tools|examples)/\S+\.(?:sh|py))")
 # Whatever follows variables is a program.
@@ -72,6 +72,7 @@ _BY_HAND = (
     (r"kubectl delete gpunode ", "of nodes whose daemon is gone for good; those of the tests keep theirs"),
     (r"docker build ", "no docker is here; tools/build_images.sh builds of the same files, by buildah"),
     (r"skopeo copy ", "no registry is here"),
+    (r"kind load ", "no kind is here: its nodes are containers of docker"),
     (r"nvidia-ctk ", "NVIDIA's own, where a GPU is"),
     (r"umount ", "on nodes that are to have nothing of ours any more; those of the tests go as a whole"),
     (r"(?:semanage|restorecon|chcon) ", "nothing here enforces SELinux"),
