@@ -35,15 +35,16 @@ bool WriteFile(const std::string& path, const std::string& bytes, mode_t mode) {
   return fchmod(file.get(), mode) == 0 && fsync(file.get()) == 0;  // whatever the mask of the daemon
 }
 
-bool RunsNothing(const std::string& directory) {
+}  // namespace
+
+bool IsNoexec(const std::string& directory) {
   struct statvfs status {};
   return statvfs(directory.c_str(), &status) == 0 && (status.f_flag & ST_NOEXEC) != 0;
 }
 
-}  // namespace
-
 std::optional<std::string> InstallLibrary(const std::string& library, const std::string& host_directory,
-                                          std::string* error) {
+                                          std::string* error,
+                                          bool (*is_noexec)(const std::string& directory)) {
   const auto bytes = files::ReadFile(library, error);
   if (!bytes) return std::nullopt;
   const std::string versions = host_directory + kVersions;
@@ -69,7 +70,7 @@ std::optional<std::string> InstallLibrary(const std::string& library, const std:
   }
   fs::last_write_time(directory, fs::file_time_type::clock::now(),
                       failure);  // in use from now on: see CollectLibraries
-  if (RunsNothing(directory)) {
+  if (is_noexec(directory)) {
     *error = directory + ": its file system is mounted noexec: no process could load the library from there";
     return std::nullopt;
   }

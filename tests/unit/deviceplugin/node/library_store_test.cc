@@ -77,6 +77,16 @@ TEST_F(LibraryStoreTest, SaysWhatIsWrong) {
   EXPECT_THAT(error_, HasSubstr(top_ + "/file/lib: "));
 }
 
+TEST_F(LibraryStoreTest, NothingIsGivenOutFromWhereNothingRuns) {
+  const auto noexec = [](const std::string& directory) {
+    return directory.find("/host/") != std::string::npos;
+  };
+  EXPECT_FALSE(InstallLibrary(Library("one"), top_ + "/host", &error_, noexec));
+  EXPECT_THAT(error_, HasSubstr(top_ + "/host/lib/"));
+  EXPECT_THAT(error_, HasSubstr("its file system is mounted noexec: no process could load the library"));
+  EXPECT_TRUE(InstallLibrary(Library("one"), top_ + "/elsewhere", &error_, noexec)) << error_;
+}
+
 TEST_F(LibraryStoreTest, VersionsThatNobodyHasAreCollected) {
   const std::string host = top_ + "/host";
   std::vector<std::string> versions;

@@ -1030,6 +1030,26 @@ TEST_F(GangsTest, IncompleteGangsSaySoAndUngateLate) {
   EXPECT_EQ(Do(Kind::kRelease).size(), 1u);
 }
 
+TEST_F(GangsTest, ASizeThatCannotBeReadIsToldAndReadAgain) {
+  Lead();
+  AddOfJob("u0", "j");
+  const std::vector<Action> reads = Do(Kind::kReadOwner);
+  ASSERT_EQ(reads.size(), 1u);
+  gangs_->OwnerRead(reads[0].id, nlohmann::json(), "jobs.batch is forbidden", now_s_);
+  const std::vector<Action> before = Do(Kind::kTell);
+  ASSERT_EQ(before.size(), 1u);
+  EXPECT_EQ(before[0].text, "the size of its gang is not read yet from Job j");
+  now_s_ += 31;
+  const std::vector<Action> tells = Do(Kind::kTell);
+  ASSERT_EQ(tells.size(), 1u);
+  EXPECT_EQ(tells[0].text, "the size of its gang cannot be read from Job j: jobs.batch is forbidden");
+  EXPECT_EQ(tells[0].reason, "GangWaits");
+  EXPECT_TRUE(Do(Kind::kReserve).empty());
+  ReadJob(1);
+  now_s_ += 1;
+  EXPECT_EQ(Do(Kind::kReserve).size(), 1u);
+}
+
 TEST_F(GangsTest, PreemptSparesPartsOfGangs) {
   Add("u0");
   Add("u1");
