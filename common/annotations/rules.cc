@@ -14,19 +14,33 @@ using base::Same;
 
 constexpr char kPrintable[] = "1 to 127 printable characters without spaces";
 
+// Above each what it says, and what holds without it: docs/annotations.md has it from here, by
+// tools/annotations_reference.py.
 constexpr Rule kOfPods[] = {
+    // Opts in; `exclusive`: nobody is put beside it. Default: the pod is none of ours.
     {base::kShareAnnotation, [](const char* text) { return Same(text, "true") || Same(text, "exclusive"); },
      "true or exclusive"},
+    // Which pods of the namespace are one job. Default: from the JobSet, LeaderWorkerSet, training job or Job
+    // that made them, or Kueue's group.
     {base::kGangAnnotation, base::IsGang, kPrintable},
+    // How many those are. Default: from the same.
     {base::kGangSizeAnnotation, base::IsGangSize, "a number of pods from 1 to 1000000"},
+    // How much of each GPU's memory it may have; more is refused to it as if the GPU were full. Default: the
+    // peak of its profile and a tenth; without a profile it runs alone.
     {base::kGpuMemoryAnnotation, base::IsGpuMemory,
      "bytes, or a number with K, M, G, T, Ki, Mi, Gi or Ti, from 16Mi to 1024Ti"},
+    // Runs with the same key are alike: what is known of one is expected of the next. Default: from owner,
+    // image, command, slots and size.
     {base::kProfileKeyAnnotation, base::IsGang, kPrintable},
+    // Whose turn comes first. Default: normal.
     {base::kTurnPriorityAnnotation, base::IsPriority, "high, normal or low"},
+    // How much slower than alone its iterations may get. Default: no cap.
     {base::kMaxSlowdownAnnotation, base::IsSlowdown, "a number from 1.05 to 10 with at most three decimals"},
+    // Whose jobs it may meet, within what an administrator allows. Default: namespace.
     {base::kShareWithAnnotation,
      [](const char* text) { return Same(text, "namespace") || Same(text, "cluster"); },
      "namespace or cluster"},
+    // A switch: observed jobs run as without Crossover and are measured. Default: enforce.
     {base::kModeAnnotation,
      [](const char* text) { return Same(text, "enforce") || Same(text, "observe") || Same(text, "off"); },
      "enforce, observe or off"},

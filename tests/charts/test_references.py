@@ -4,7 +4,7 @@ import re
 import unittest
 
 from tests.charts.chart import TREE, metrics
-from tools import metrics_reference
+from tools import annotations_reference, metrics_reference
 
 _NAME = re.compile(r'char k\w+(?:Annotation|Label|Gate)\[\] = CROSSOVER_DOMAIN "/([a-z-]+)"')
 
@@ -20,19 +20,6 @@ def rows(page):
         cells = [cell.strip() for cell in line.strip("|").split("|")]
         if line.startswith("| `"):
             found.setdefault(cells[0].strip("`"), cells[1:])
-    return found
-
-
-def rules():
-    """{key: what is allowed} of pods' annotations."""
-    names = dict(re.findall(r'char (k\w+)\[\] = CROSSOVER_DOMAIN "/([a-z-]+)"', read("common/base/names.h")))
-    source = read("common/annotations/rules.cc")
-    printable = re.search(r'kPrintable\[\] = "([^"]+)"', source).group(1)
-    table = source[source.index("kOfPods[]"):source.index("kMaintenance =")]
-    found = {}
-    for entry in table.split("{base::")[1:]:
-        words = re.findall(r'"([^"]+)"', entry)  # the last of them, but for those that are compared with
-        found[names[re.match(r"k\w+", entry).group(0)]] = printable if "kPrintable" in entry else words[-1]
     return found
 
 
@@ -62,10 +49,24 @@ class References(unittest.TestCase):
         self.assertEqual(set(named) - {"webhook"}, known)
         self.assertGreater(len(known), 15)
         self.assertIn("{{ $domain }}/webhook, ", read("charts/crossover/templates/webhook/configuration.yaml"))
-        allowed = rules()
-        self.assertEqual(len(allowed), 9)
-        for key, words in allowed.items():
-            self.assertEqual(named[key][0], words, key)
+        page = annotations_reference.PAGE.read_text(encoding="utf-8")
+        self.assertEqual(page, annotations_reference.rewritten(page), "run python3 tools/annotations_reference.py")
+        source = annotations_reference.RULES.read_text(encoding="utf-8")
+        self.assertEqual(len(annotations_reference.rules_of_the_tree()),
+                         annotations_reference.table_of(source).count("{base::"), "one has no words above it")
+
+    def test_an_annotation_is_found_with_its_words(self):
+        source = '''constexpr char kText[] = "any text";
+constexpr Rule kOfPods[] = {
+    // Which `a`; or
+    // none. Default: one. Or two.
+    {base::kA, [](const char* text) { return Same(text, "b") || Same(text, "c"); },
+     "b or c"},
+    // What. Default: nothing.
+    {base::kB, IsB, kText},
+};'''
+        self.assertEqual(annotations_reference.rules(source, {"kA": "a", "kB": "b"}),
+                         [("a", "b or c", "which `a`; or none", "one. Or two"), ("b", "any text", "what", "nothing")])
 
     def test_checks_of_the_doctor_are_those_of_the_sources(self):
         checks = re.findall(r'^      \{"(\w+)",', read("cli/cluster/checks.cc"), re.MULTILINE)

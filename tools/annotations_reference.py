@@ -1,0 +1,66 @@
+"""Writes the table of pods' annotations in docs/annotations.md from the sources:
+python3 tools/annotations_reference.py [--check].
+
+The rule of each is in common/annotations/rules.cc: its key, and in words what is allowed. Above it stands what it says,
+and behind "Default:" what holds without it. --check changes nothing and exits 1 where the page says something else.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs/annotations.md"
+BEGIN, END = "<!-- annotations: tools/annotations_reference.py -->\n", "<!-- end of annotations -->\n"
+NAMES, RULES = ROOT / "common/base/names.h", ROOT / "common/annotations/rules.cc"
+
+_NAME = re.compile(r'char (k\w+)\[\] = CROSSOVER_DOMAIN "/([a-z-]+)"')
+_WORDS = re.compile(r'char (k\w+)\[\] = "([^"]+)"')
+_TABLE = re.compile(r"^constexpr Rule \w+\[\] = \{\n(.*?)^\};", re.MULTILINE | re.DOTALL)
+# A comment; {base::NAME, whether a text is allowed, what is.
+_RULE = re.compile(r"((?: +// [^\n]*\n)+) +\{base::(k\w+),(.*?)\},\n(?= +// |\Z)", re.DOTALL)
+_ALLOWED = re.compile(r'(?:"([^"]*)"|\b(k\w+))$')
+_SAID = re.compile(r"(.*)\. Default: (.*)\.")
+
+
+def table_of(source):
+    """The rules of pods' annotations, as they stand there."""
+    return _TABLE.search(source).group(1)
+
+
+def rules(source, names):
+    """[(key, what is allowed, what it says, what holds without it)]. `names`: {constant: key}."""
+    words, found = dict(_WORDS.findall(source)), []
+    for comment, name, rule in _RULE.findall(table_of(source)):
+        literal, constant = _ALLOWED.search(rule).groups()
+        says, default = _SAID.fullmatch(" ".join(re.findall(r"// (.*)", comment))).groups()
+        found.append((names[name], words[constant] if constant else literal, says[0].lower() + says[1:], default))
+    return found
+
+
+def rules_of_the_tree():
+    return rules(RULES.read_text(encoding="utf-8"), dict(_NAME.findall(NAMES.read_text(encoding="utf-8"))))
+
+
+def table():
+    lines = ["| key | allowed | says | default |", "|---|---|---|---|"]
+    lines += [f"| `{key}` | {allowed} | {says} | {default} |" for key, allowed, says, default in rules_of_the_tree()]
+    return "\n".join(lines) + "\n"
+
+
+def rewritten(page):
+    head, rest = page.split(BEGIN)
+    return head + BEGIN + table() + END + rest.split(END, 1)[1]
+
+
+def main():
+    page = PAGE.read_text(encoding="utf-8")
+    fresh = rewritten(page)
+    if "--check" in sys.argv[1:]:
+        return 0 if page == fresh else f"{PAGE}: not what the sources say: run python3 tools/annotations_reference.py"
+    PAGE.write_text(fresh, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
