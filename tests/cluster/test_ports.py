@@ -1,5 +1,5 @@
-"""What an ordinary pod opens: every port of Crossover's pods, every verb of the API server on what is Crossover's, and
-what is mounted into a pod that shares.
+"""What a pod opens of a user who may edit their own namespace: every port of Crossover's pods, every verb of the API
+server on what is Crossover's, and what is mounted into a pod that shares.
 """
 
 import itertools
@@ -27,12 +27,15 @@ _PORTS = {"extender": ({_WEBHOOK, _HEALTH, _METRICS, _SCHEDULER}, {_VERBS}), "de
 _NOT_FOR_THEM = {401, 403}
 _MADE_UP = ("made-up", "made up", "\xff\xfe")  # tokens; the last is no text
 _READ, _WRITE = ("get", "list", "watch"), ("create", "update", "patch", "delete", "deletecollection")
-# What is Crossover's, or a way to it, by where it is: in its own namespace, in another user's, in none.
+_PROFILES = "jobprofiles.crossover.dev"
+# What is Crossover's, or a way to it, by where it is: in its own namespace, in another user's, in the visitor's own, in
+# none.
 _OURS = {
     NAMESPACE: ("secrets", "configmaps", "leases", "pods", "pods/exec", "pods/log", "pods/ephemeralcontainers",
                 "pods/portforward", "pods/proxy", "services/proxy", "daemonsets.apps", "deployments.apps",
                 "serviceaccounts/token", "rolebindings.rbac.authorization.k8s.io"),
-    _OTHER: ("jobprofiles.crossover.dev", "jobprofiles.crossover.dev/status", "pods", "pods/binding"),
+    _OTHER: (_PROFILES, f"{_PROFILES}/status", "pods", "pods/exec", "pods/binding"),
+    _TEAM: (f"{_PROFILES}/status", "pods/binding"),
     None: ("gpunodes.crossover.dev", "gpunodes.crossover.dev/status", "nodes", "nodes/proxy",
            "customresourcedefinitions.apiextensions.k8s.io", "clusterrolebindings.rbac.authorization.k8s.io",
            "mutatingwebhookconfigurations.admissionregistration.k8s.io",
@@ -41,6 +44,11 @@ _OURS = {
 # What a container that shares sees of ours on the host: the library, by which file it is loaded, the arbiter's socket.
 _MOUNTED = {"/etc/ld.so.preload", "/run/crossover", "/run/crossover-mps/pipe", "/opt/crossover"}
 _SOCKETS = "/run/crossover"  # in the container: of the host it is a folder in which nothing else may be
+
+
+def profile(namespace):
+    return json.dumps({"apiVersion": "crossover.dev/v1alpha1", "kind": "JobProfile", "spec": {},
+                       "metadata": {"name": "hint", "namespace": namespace}})
 
 
 class Ports(unittest.TestCase):
@@ -57,6 +65,8 @@ class Ports(unittest.TestCase):
         cls.release.prepare()
         for name in (_TEAM, _OTHER):
             cls.cluster.namespace(name)
+        cls.cluster.kubectl("create", "rolebinding", "visitor", "--clusterrole", "edit", "--serviceaccount",
+                            f"{_TEAM}:default", "--namespace", _TEAM)
         cls.cluster.image_of(_SHELL, {"/bin/sleep": "/bin/sleep"})
         cls.release.install(**cls.VALUES)
         cls.visitor = cls.running(restricted("visitor", _SHELL, _SLEEP))
@@ -145,16 +155,16 @@ class Ports(unittest.TestCase):
         after = self.cluster.kubectl("get", "pods,gpunodes,jobprofiles", "--all-namespaces", "--output", "name")
         self.assertEqual(before, after)
 
-    def as_visitor(self, *words):
+    def as_visitor(self, *words, thing=None):
         """kubectl with the pod's token alone."""
         return self.cluster.kubectl("--kubeconfig", "/dev/null", "--server", self.cluster.server,
                                     "--certificate-authority", str(self.cluster.setup.certificates.authority),
-                                    "--token", self.token, *words, check=False)
+                                    "--token", self.token, *words, input=thing, check=False)
 
     def may(self, verb, kind, namespace):
         """Whether the API server lets the visitor, which asks it from where it is."""
-        name, _, group = kind.partition(".")
-        resource, _, part = name.partition("/")
+        name, _, part = kind.partition("/")
+        resource, _, group = name.partition(".")
         about = {"verb": verb, "group": group, "resource": resource, "subresource": part, "namespace": namespace or ""}
         review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview",
                   "spec": {"resourceAttributes": about}}
@@ -164,18 +174,25 @@ class Ports(unittest.TestCase):
         return json.loads(said)["status"]["allowed"]
 
     def test_no_verb_of_the_api_server_is_open(self):
-        self.assertTrue(self.may("create", "selfsubjectaccessreviews.authorization.k8s.io", None), "the control")
+        closed = {verb for verb in (*_READ, *_WRITE) if not self.may(verb, _PROFILES, _TEAM)}
+        self.assertLessEqual(closed, {"deletecollection"}, "the control: the visitor's own, by the chart's role")
         opened = [(verb, kind) for where, kinds in _OURS.items() for kind in kinds for verb in (*_READ, *_WRITE)
                   if self.may(verb, kind, where)]
         self.assertEqual(opened, [])
 
     def test_a_few_of_them_for_real(self):
-        for words in (["get", "secret", "crossover-admission", "--namespace", NAMESPACE],
+        create = ["create", "--filename", "-"]
+        done = self.as_visitor(*create, thing=profile(_TEAM))
+        self.assertEqual(done.returncode, 0, f"the control: {done.stderr}")
+        for words in (create, ["delete", "gpunode", self.cluster.nodes[0].name],
+                      ["patch", "jobprofile", "hint", "--namespace", _TEAM, "--subresource", "status",
+                       "--type", "merge", "--patch", '{"status": {"samples": 9}}'],
+                      ["get", "secret", "crossover-admission", "--namespace", NAMESPACE],
                       ["get", "jobprofiles", "--namespace", _OTHER], ["get", "gpunodes"],
                       ["get", "--raw", "/metrics"],
                       ["delete", "lease", "crossover-scheduler", "--namespace", NAMESPACE],
                       ["delete", "daemonset", "crossover-deviceplugin", "--namespace", NAMESPACE]):
-            done = self.as_visitor(*words)
+            done = self.as_visitor(*words, thing=profile(_OTHER))
             self.assertNotEqual(done.returncode, 0, words)
             self.assertIn("Forbidden", done.stderr, words)
 
