@@ -311,10 +311,19 @@ class Helm(unittest.TestCase):
         last = json.loads(self.release.do("history", "--output", "json").stdout)[-1]
         self.assertEqual(last["status"], "uninstalling")
         self.release.do("rollback", str(last["revision"]), UPGRADE_WAITS)
-        self.brings_a_field_back(self.release.upgrade)
-        self.assertIn(_STOPPED, self.ours(), "until the next uninstall")
+        self.brings_a_field_back(lambda: self.release.upgrade(uninstall={"force": True}))
+        self.uninstall(stays=_STAYS | {_STOPPED})  # the Job, until one that is not forced
+        self.runs_on("holds")
+        self.release.install()
+        self.runs_on("holds")
         self.cluster.kubectl("delete", "pod", "holds", "--namespace", _TEAM, "--now")
         self.cluster.wait_for("pod", "holds", gone, _TEAM)
+
+    def runs_on(self, name):
+        """A pod that uses no GPU, and so is no client of the MPS that ended."""
+        status = self.cluster.get("pod", name, _TEAM)["status"]
+        restarts = [container["restartCount"] for container in status["containerStatuses"]]
+        self.assertEqual((status["phase"], restarts), ("Running", [0]))
 
     def brings_a_field_back(self, what):
         """Into a definition that is of a chart from before that field."""
@@ -371,12 +380,12 @@ class Helm(unittest.TestCase):
         self.remove_as_documented("kubectl delete crd ", "kubectl --namespace crossover-system delete secret/")
         self.assertEqual(self.ours(), set(), "the commands that are said to remove it do")
 
-    def uninstall(self):
+    def uninstall(self, stays=_STAYS):
         self.release.do("uninstall", "--wait")
         for component in ("extender", "deviceplugin", "mps"):  # Helm waits for what it made, not for their pods
             for pod in self.release.pods(component):
                 self.cluster.wait_for("pod", pod["metadata"]["name"], gone, NAMESPACE)
-        self.assertEqual(self.ours(), _STAYS)
+        self.assertEqual(self.ours(), stays)
 
     def objects(self):
         """Of the kinds that are defined."""
