@@ -1,6 +1,6 @@
-"""A real Prometheus beside a test cluster's control plane. Node daemons' metrics get the labels that the chart's
-PodMonitors give them and those that an operator adds, by a token that may read them; it has the chart's alerts.
-Debian's is built without knowing Kubernetes, so it is told the pods.
+"""A real Prometheus beside a test cluster's control plane. It looks at what the chart's PodMonitors name, as it would
+where an operator had read them (pod_monitors.py), by a token that may read metrics; it has the chart's alerts. Debian's
+is built without knowing Kubernetes, so it is told the pods.
 """
 
 import http.client
@@ -10,33 +10,39 @@ import time
 import urllib.parse
 
 from benchmarks.processes import Failed
+from tests.cluster import pod_monitors
 from tests.cluster.rig.api import connected_in
 from tests.cluster.rig.versions import TREE
 
 _ADDRESS, _PORT = "127.0.0.1", 9090
-_METRICS_PORT, _EXTENDERS_PORT = 9465, 8482  # of the chart's node daemons, and of its extenders
-_SCHEDULERS_PORT = 10259  # of those beside extenders
 _PATIENCE_S = 30.0
 _ACCOUNT, _SPACE = "reads-metrics", "default"
 _TOKEN_LASTS = "4h"
 _ALERTS = TREE / "charts/crossover/files/alerts.yaml"
 _STEP_S = 5  # between the moments that are looked at of a time that has passed
+PLAIN = "plain"  # the label `cluster` of what is looked at without an operator; else there is none
+# Who looks at pods: the relabelling that comes last then, and what else is different.
+_WATCHERS = {
+    "as-told": ([], {}),
+    # With the two labels that the chart's README asks for, and no others.
+    "plainly": ([{"action": "labeldrop", "regex": "namespace|pod|container|endpoint"},
+                 {"target_label": "cluster", "replacement": PLAIN}], {}),
+    "dishonouring": ([{"target_label": "job", "replacement": "dishonoured"}], {"honor_labels": False})}
 
 
 class Prometheus:
-    """`every_s`: how often it looks at the daemons."""
+    """`every_s`: how often it looks at pods."""
 
     def __init__(self, cluster, every_s=1):
         self._cluster, self._every_s = cluster, every_s
         self._folder = cluster.directory / "prometheus"
 
-    def start(self, pods, extenders=()):
-        """Until it answers. `pods`: of the node daemons; `extenders`: likewise."""
+    def start(self, pods):
+        """Until it answers. `pods`: node daemons' and extenders', or some of them."""
         folder = self._folder
         folder.mkdir()
         self.look_at(pods)
-        self._write("extenders", extenders, "extender", _EXTENDERS_PORT)
-        self._write("schedulers", extenders, "scheduler", _SCHEDULERS_PORT, "scheduler")
+        self.look_plainly_at([])
         self.dishonour([])
         (folder / "token").write_text(reading_token(self._cluster), encoding="ascii")
         config = folder / "prometheus.json"  # which is YAML, too
@@ -47,20 +53,21 @@ class Prometheus:
         self._cluster.wait_for_servers(f"http://{_ADDRESS}:{_PORT}/-/ready")
 
     def look_at(self, pods):
-        """These are the node daemons' pods from now on."""
-        self._write("daemons", pods, "deviceplugin", _METRICS_PORT)
+        """These are the pods from now on."""
+        self._write("as-told", pods)
+
+    def look_plainly_at(self, pods):
+        """These are looked at a second time, as whoever has no operator does."""
+        self._write("plainly", pods)
 
     def dishonour(self, pods):
-        """These node daemons' metrics are looked at a second time, as whoever does not honour their labels does."""
-        self._write("dishonoured", pods, "deviceplugin", _METRICS_PORT)
+        """Likewise, as whoever does not honour their labels does."""
+        self._write("dishonouring", pods)
 
-    def _write(self, name, pods, container, port, endpoint="metrics"):
-        targets = [{"targets": [f"{pod['status']['podIP']}:{port}"], "labels": {
-            "node": pod["spec"]["nodeName"], "namespace": pod["metadata"]["namespace"], "pod": pod["metadata"]["name"],
-            "container": container, "endpoint": endpoint}} for pod in pods]
-        new = self._folder / f"{name}.new"
-        new.write_text(json.dumps(targets), encoding="utf-8")
-        new.rename(self._folder / f"{name}.json")
+    def _write(self, watcher, pods):
+        new = self._folder / f"{watcher}.new"
+        new.write_text(json.dumps(pod_monitors.targets(pods)), encoding="utf-8")
+        new.rename(self._folder / f"{watcher}.json")
 
     def query(self, expression, at=None):
         """[(labels, value)] of an instant; `at`: in seconds since 1970, or now."""
@@ -79,10 +86,6 @@ class Prometheus:
         words = {"match[]": series, "start": f"{since:.3f}", "end": f"{time.time():.3f}"}
         return self._ask(f"label/{label}/values", words)
 
-    def up(self):
-        """How many daemons it gets metrics from."""
-        return sum(value for _, value in self.query('up{job="crossover-deviceplugin"}'))
-
     def _ask(self, verb, words):
         connection = http.client.HTTPConnection(_ADDRESS, timeout=_PATIENCE_S)
         connection.sock = connected_in(self._cluster.network_pid, (_ADDRESS, _PORT))
@@ -96,20 +99,18 @@ class Prometheus:
         return said["data"]
 
     def _configuration(self):
+        token = {"credentials_file": str(self._folder / "token")}
+        scrapes = [scrape for monitor in pod_monitors.monitors() for scrape in pod_monitors.scrapes(monitor, token)]
         return {
             "global": {"scrape_interval": f"{self._every_s}s", "evaluation_interval": f"{self._every_s}s"},
             "rule_files": [str(_ALERTS)],
-            "scrape_configs": [
-                self._scrape("crossover-deviceplugin", "daemons"), self._scrape("crossover-extender", "extenders"),
-                self._scrape("crossover-scheduler", "schedulers", scheme="https",
-                             tls_config={"insecure_skip_verify": True}),
-                self._scrape("dishonoured", "dishonoured", honor_labels=False)]}
+            "scrape_configs": [self._by(watcher, scrape) for watcher in _WATCHERS for scrape in scrapes]}
 
-    def _scrape(self, job, targets, **more):
-        return {"job_name": job, "honor_labels": True,
-                "authorization": {"credentials_file": str(self._folder / "token")},
-                "file_sd_configs": [{"files": [str(self._folder / f"{targets}.json")], "refresh_interval": "1s"}],
-                **more}
+    def _by(self, watcher, scrape):
+        relabelings, different = _WATCHERS[watcher]
+        return scrape | different | {
+            "job_name": f"{watcher}/{scrape['job_name']}", "relabel_configs": scrape["relabel_configs"] + relabelings,
+            "file_sd_configs": [{"files": [str(self._folder / f"{watcher}.json")], "refresh_interval": "1s"}]}
 
 
 def judged(cluster, text):

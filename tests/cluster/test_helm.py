@@ -17,7 +17,7 @@ from tests.cluster.documented import Documented, names_for
 from tests.cluster.gang_lives import job_of
 from tests.cluster.kubectl_plugin import kubectl
 from tests.cluster.pods import SLOT, restricted, with_slots
-from tests.cluster.prometheus import Prometheus
+from tests.cluster.prometheus import PLAIN, Prometheus
 from tests.cluster.release import NAMESPACE, REGISTRY, UPGRADE_WAITS, VERSION, Release
 from tests.cluster.rig import Cluster, gone, phase, true
 from tests.cluster.software_gpus import SoftwareGpus
@@ -199,7 +199,9 @@ class Helm(unittest.TestCase):
     def test_5_commands_of_the_documentation(self):
         names = ["first", "second"]
         prometheus, began = Prometheus(self.cluster), time.time()
-        prometheus.start(self.release.pods("deviceplugin"), self.release.pods("extender"))
+        pods = [*self.release.pods("deviceplugin"), *self.release.pods("extender")]
+        prometheus.start(pods)
+        prometheus.look_plainly_at(pods)
         self.addCleanup(self.remove_jobs, names)
         for seed, name in enumerate(names, 1):
             TrainingJob(self.cluster, _TEAM, replace(_SHAPE, iterations=_LONG[-1]).job(name, seed),
@@ -222,6 +224,7 @@ class Helm(unittest.TestCase):
                                ("kubectl describe pod NAME -n NAMESPACE", name)):
             self.assertIn(words, said[command], command)
         self.release.upgrade()  # takes back what others changed: of so many revisions the first may not be kept
+        self.labels_are_those_of_the_pod_monitors(prometheus, began)
         self.panels_have_something_to_show(prometheus, began)
         self.labels_that_are_not_honoured_are_found(prometheus)
         self.assertTrue((folder / "bundle").is_dir())
@@ -236,10 +239,18 @@ class Helm(unittest.TestCase):
         documented.run(status)
         self.assertFalse(before & self.uids("deviceplugin"))
 
+    def labels_are_those_of_the_pod_monitors(self, prometheus, since):
+        daemons = 'up{job="crossover-deviceplugin"}'
+        self.assertEqual(set(prometheus.values_of("job", "up", since)), {
+            "crossover-deviceplugin", "crossover-extender", "crossover-scheduler"})
+        self.assertEqual(set(prometheus.values_of("node", daemons, since)), {node.name for node in self.cluster.nodes})
+
     def panels_have_something_to_show(self, prometheus, since):
-        """Each of them did, at some moment since then; they are asked for as Grafana does."""
+        """Each of them did, at some moment since then; they are asked for as Grafana does. With the labels that an
+        operator adds, or without."""
         def shown():
-            empty[:] = panels.empty(prometheus, since, namespace=[_TEAM]) - set(panels.MAY_BE_EMPTY)
+            empty[:] = [(cluster, panel) for cluster in ("", PLAIN) for panel in panels.empty(
+                prometheus, since, cluster=[cluster], namespace=[_TEAM]) - set(panels.MAY_BE_EMPTY)]
             return not empty
         empty = []
         self.assertTrue(until(shown, _LEARNT_WITHIN_S), f"panels with nothing to show: {empty}")

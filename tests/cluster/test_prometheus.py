@@ -1,6 +1,7 @@
 """A real Prometheus scrapes a daemon beside which two jobs share GPUs: every query of the dashboards is answered, and
 those that say what sharing gains say what the daemon's own `top` does. So it is with the labels alone that a plain
-configuration adds, and with those that a Prometheus operator does. Needs no cluster, but what its installer brings.
+configuration adds, and with those of the chart's PodMonitor as a Prometheus operator reads it. Needs no cluster, but
+what its installer brings.
 """
 
 import json
@@ -19,9 +20,10 @@ os.environ.setdefault("LIBRARY", str(_BUILD / "lib/libcrossover.so"))
 os.environ.setdefault("SIMGPU_LIBRARIES", str(_BUILD / "simgpu/lib"))
 
 # Only now: they look where these variables say.
-from tests.charts.chart import promtool  # noqa: E402
+from tests.charts.chart import find, objects, promtool  # noqa: E402
 from tests.charts.test_chargeback import of_chargeback, of_metrics  # noqa: E402
 from tests.charts.test_monitoring import dashboards, queries, query_of  # noqa: E402
+from tests.cluster import pod_monitors  # noqa: E402
 from tests.process.cli.machine import Node, clients, end_quietly  # noqa: E402
 from tests.process.sidecar.test_sidecar import free_port  # noqa: E402
 
@@ -34,24 +36,39 @@ _SHOWN = {"fleet.json": ("GPUs with several jobs", "Work per time, mean", "GPU h
                        "Slowdown", "Turns", "Clients", "Memory", "Hand-overs"),
           "job.json": ("An iteration, alone and shared", "Slowdown", "Gain of its GPUs", "What an iteration is made of",
                        "Exposed communication", "Age of the step alone", "Length of a turn, mean")}
+_NAME = "crossover-deviceplugin"
+_PLAIN = {"node": "n1"}
+# Of the pod that is scraped, whereas those of the metrics are of the pods that they are about.
+_OPERATORS = {**_PLAIN, "namespace": "crossover-system", "pod": f"{_NAME}-x7x2p", "container": "deviceplugin",
+              "endpoint": "metrics"}
 
 
-PLAIN = {"node": "n1"}
-# What the operator's own relabelling makes of a PodMonitor's target, beside what that asks for (node, job): of the pod
-# that is scraped, whereas those of the metrics are of the pods that they are about.
-OPERATORS = {**PLAIN, "namespace": "crossover-system", "pod": "crossover-deviceplugin-x7x2p",
-             "container": "deviceplugin", "endpoint": "metrics"}
+def plainly(target):
+    """Labels are honoured, these are added, and `job`."""
+    return {"job_name": _NAME, "honor_labels": True, "static_configs": [{"targets": [target], "labels": _PLAIN}]}
+
+
+def by_the_pod_monitor(target):
+    """As for a pod of the chart's DaemonSet that is there."""
+    monitor, = (item for item in pod_monitors.monitors() if item["metadata"]["name"] == _NAME)
+    scrape, = pod_monitors.scrapes(monitor)
+    pod = find(objects(), "DaemonSet", _NAME)["spec"]["template"]
+    container, = pod["spec"]["containers"]
+    port, = container["ports"]
+    address, port["containerPort"] = target.split(":")
+    pod["metadata"] |= {"name": _OPERATORS["pod"], "namespace": _OPERATORS["namespace"]}
+    pod["spec"]["nodeName"] = _OPERATORS["node"]
+    pod["status"] = {"podIP": address, "phase": "Running"}
+    return scrape | {"static_configs": pod_monitors.targets([pod])}
 
 
 class Prometheus:
-    """Scrapes as the chart's PodMonitor lets it: labels are honoured, these are added, and `job`."""
+    """`scrape`: its one configuration of what it looks at."""
 
-    def __init__(self, test, folder, target, labels):
+    def __init__(self, test, folder, scrape):
         folder.mkdir()
         config = folder / "prometheus.yaml"
-        config.write_text(json.dumps({"scrape_configs": [{
-            "job_name": "crossover-deviceplugin", "scrape_interval": "1s", "honor_labels": True,
-            "static_configs": [{"targets": [target], "labels": labels}]}]}), encoding="utf-8")
+        config.write_text(json.dumps({"scrape_configs": [{**scrape, "scrape_interval": "1s"}]}), encoding="utf-8")
         self.url = f"http://127.0.0.1:{free_port()}"
         program = Path(promtool()).parent / "prometheus"
         with (folder / "prometheus.log").open("w", encoding="utf-8") as log:
@@ -90,10 +107,12 @@ class Dashboards(unittest.TestCase):
         for job in ("alpha", "beta"):
             node.start_job(job)
         target = f"127.0.0.1:{said.split()[-1]}"
-        plain, operators = (Prometheus(self, node.directory / name, target, labels)
-                            for name, labels in (("plain", PLAIN), ("operators", OPERATORS)))
-        for prometheus in (plain, operators):
+        plain, operators = (Prometheus(self, node.directory / scrape.__name__, scrape(target))
+                            for scrape in (plainly, by_the_pod_monitor))
+        for prometheus, labels in ((plain, _PLAIN), (operators, _OPERATORS)):
             self.await_steady_gains(prometheus)
+            self.assertEqual([of for of, _ in prometheus.ask("up")], [
+                {"__name__": "up", "job": _NAME, "instance": target, **labels}])
         top = node.await_top(lambda top: len(clients(top)) == 4 and all("gain" in gpu for gpu in top["gpus"]))
         by_gpu = {gpu["uuid"]: gpu["gain"] for gpu in top["gpus"]}
         for prometheus in (plain, operators):
