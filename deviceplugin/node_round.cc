@@ -31,7 +31,9 @@ void NodeServices::Round() {
   WithholdGpus(kubelet.get(), pods, choice);
   TellOfFaults();
   TellOfSwitches(pods);
-  for (const Pod& pod : misplaced) evictor_.Evict(pod);
+  for (const Pod& pod : misplaced) {
+    if (evictor_.Evict(pod)) check_.NoteMadeAnew(pod);
+  }
 }
 
 // `kubelet`: null where it is not known which pods have what.

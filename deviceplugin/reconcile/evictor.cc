@@ -7,7 +7,7 @@
 
 namespace crossover::deviceplugin {
 
-void Evictor::Evict(const Pod& pod) {
+bool Evictor::Evict(const Pod& pod) {
   const nlohmann::json eviction = {{"apiVersion", "policy/v1"},
                                    {"kind", "Eviction"},
                                    {"metadata", {{"name", pod.name}, {"namespace", pod.name_space}}},
@@ -21,6 +21,7 @@ void Evictor::Evict(const Pod& pod) {
   logging::Warn(
       "pod " + NameOf(pod) +
       (done ? " is made anew: it must not stay on its GPU" : " was not evicted: " + WhyNot(response)));
+  return done;
 }
 
 }  // namespace crossover::deviceplugin

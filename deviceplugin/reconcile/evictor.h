@@ -15,8 +15,9 @@ class Evictor {
  public:
   explicit Evictor(kube::Access access) : client_(std::move(access)) {}
 
-  // Waits for the API server's answer, and says what it is in the log. Nobody else of that name is evicted.
-  void Evict(const Pod& pod);
+  // Waits for the API server's answer, says what it is in the log, and returns whether it accepts. Nobody
+  // else of that name is evicted.
+  bool Evict(const Pod& pod);
 
   // Evictions that the API server has accepted, and those that it has not: refused, or not answered.
   std::uint64_t accepted() const { return accepted_; }

@@ -83,21 +83,25 @@ std::vector<Pod> KubeletCheck::Look(const std::vector<Pod>& pods, const std::vec
   std::vector<Pod> again;
   for (const std::string& uid : misplaced) {
     const Pod& pod = *FindPod(pods, uid);
-    if (!pod.controlled || !MayRestart(GangOf(pod), now)) continue;
+    if (!pod.controlled || !MayTry(GangOf(pod), now)) continue;
     again.push_back(pod);
   }
   return again;
 }
 
-bool KubeletCheck::MayRestart(const std::string& gang, Time now) {
+bool KubeletCheck::MayTry(const std::string& gang, Time now) {
   std::erase_if(restarts_, [now](const auto& entry) { return now - entry.second.seen > kForgetRestarts; });
   Restarts& restarts = restarts_[gang];
   restarts.seen = now;
   if (restarts.count >= kMostRestarts) return false;
-  if (restarts.count > 0 && now - restarts.last < kBetweenRestarts) return false;
-  ++restarts.count;
-  restarts.last = now;
+  if (restarts.tried && now - *restarts.tried < kBetweenRestarts) return false;
+  restarts.tried = now;
   return true;
+}
+
+void KubeletCheck::NoteMadeAnew(const Pod& pod) {
+  const std::lock_guard lock(mutex_);
+  ++restarts_[GangOf(pod)].count;
 }
 
 KubeletCheck::Found KubeletCheck::found() const {

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,8 +18,8 @@ namespace crossover::deviceplugin {
 class KubeletCheck {
  public:
   using Time = std::int64_t;
-  // How often pods of a gang are made anew until it has been well for a while, and how long is between two: a
-  // kubelet that does the same again and again is not helped.
+  // How often pods of a gang are made anew until it has been well for a while, and how long is between two
+  // tries: a kubelet that does the same again and again is not helped.
   static constexpr int kMostRestarts = 3;
   static constexpr Time kBetweenRestarts = 30'000'000'000;
   static constexpr Time kForgetRestarts = 3'600'000'000'000;
@@ -39,6 +40,9 @@ class KubeletCheck {
   // ns of any clock.
   std::vector<Pod> Look(const std::vector<Pod>& pods, const std::vector<HandedOut>& handed_out, Time now);
 
+  // The API server has accepted that one of them goes: tries that it refuses are no restarts.
+  void NoteMadeAnew(const Pod& pod);
+
   Found found() const;
   // GPUs on which no turns are to be taken, and why.
   std::map<std::string, std::string> held() const;
@@ -46,12 +50,12 @@ class KubeletCheck {
  private:
   struct Restarts {
     int count = 0;
-    Time last = 0;
-    Time seen = 0;  // when it last had to be
+    std::optional<Time> tried;  // last
+    Time seen = 0;              // when it last had to be
   };
 
   void Say(const Drift& drift, const Pod& pod) const;
-  bool MayRestart(const std::string& gang, Time now);
+  bool MayTry(const std::string& gang, Time now);
 
   const std::function<void(kube::Event)> tell_;
   mutable std::mutex mutex_;

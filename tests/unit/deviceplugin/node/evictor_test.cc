@@ -36,7 +36,7 @@ TEST_F(EvictorTest, ThatPodAndNoOtherOfItsName) {
 TEST_F(EvictorTest, CountsWhatWasAcceptedApartFromWhatWasNot) {
   for (const int status : {201, 200, 429, 403}) {
     server_.Answer(status, "{}");
-    evictor_.Evict(pod_);
+    EXPECT_EQ(evictor_.Evict(pod_), status < 300) << status;
   }
   EXPECT_EQ(evictor_.accepted(), 2u);
   EXPECT_EQ(evictor_.refused(), 2u);

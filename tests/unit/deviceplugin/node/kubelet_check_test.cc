@@ -27,7 +27,10 @@ class KubeletCheckTest : public ::testing::Test {
  protected:
   std::vector<std::string> Look(int second) {
     std::vector<std::string> names;
-    for (const Pod& pod : check_.Look(pods_, handed_out_, second * kSecond)) names.push_back(pod.name);
+    for (const Pod& pod : check_.Look(pods_, handed_out_, second * kSecond)) {
+      names.push_back(pod.name);
+      if (accepted_) check_.NoteMadeAnew(pod);
+    }
     return names;
   }
 
@@ -47,6 +50,7 @@ class KubeletCheckTest : public ::testing::Test {
   std::vector<Pod> pods_ = {MadePod("a-0", "a", 2), MadePod("a-1", "a", 1)};
   std::vector<HandedOut> handed_out_ = {{"uid-a-0", "main", {"GPU-1::0"}, ""},
                                         {"uid-a-1", "main", {"GPU-1::1"}, ""}};
+  bool accepted_ = true;  // what is tried
   std::vector<kube::Event> told_;
   KubeletCheck check_{[this](kube::Event event) { told_.push_back(std::move(event)); }};
 };
@@ -68,6 +72,17 @@ TEST_F(KubeletCheckTest, AKubeletThatDoesTheSameAgainIsNotFoughtForEver) {
   EXPECT_EQ(Look(60).size(), 1u);
   EXPECT_EQ(Look(90).size() + Look(3600).size() + Look(7000).size(), 0u) << "it goes on";
   EXPECT_EQ(Look(7000 + 3601).size(), 1u) << "it had been well for long";
+}
+
+TEST_F(KubeletCheckTest, WhatIsRefusedIsTriedAgainAndAgain) {
+  accepted_ = false;
+  EXPECT_EQ(Look(0).size(), 1u);
+  EXPECT_THAT(Look(29), IsEmpty()) << "not each time";
+  EXPECT_EQ(Look(30).size() + Look(60).size(), 2u);
+  accepted_ = true;
+  EXPECT_EQ(Look(90).size(), 1u) << "three refusals are no restarts";
+  EXPECT_EQ(Look(120).size() + Look(150).size(), 2u);
+  EXPECT_THAT(Look(180), IsEmpty()) << "three restarts are";
 }
 
 TEST_F(KubeletCheckTest, APodThatNobodyWouldMakeAnewStays) {
