@@ -26,15 +26,20 @@ constexpr std::size_t kMostRead = 1 << 20;
 
 std::string Because(const std::string& what) { return what + ": " + std::strerror(errno); }
 
-bool MakeDirectories(const std::string& path, std::string* error) {
+// Full, broken, or read-only, as a file system that has met errors becomes: not a matter of what was set.
+bool IsOfTheDisk(int why) { return why == ENOSPC || why == EDQUOT || why == EROFS || why == EIO; }
+
+// Nothing, or the errno of what went wrong.
+int MakeDirectories(const std::string& path, std::string* error) {
   for (std::size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
     const bool last = end == std::string::npos;
     const std::string part = path.substr(0, end);
     if (mkdir(part.c_str(), last ? 0700 : 0755) != 0 && errno != EEXIST) {
+      const int why = errno;
       *error = Because(part + " cannot be made");
-      return false;
+      return why;
     }
-    if (last) return true;
+    if (last) return 0;
   }
 }
 
@@ -56,6 +61,7 @@ bool WriteAll(int fd, std::string_view text) {
   while (!text.empty()) {
     const ssize_t written = write(fd, text.data(), text.size());
     if (written < 0 && errno == EINTR) continue;
+    if (written == 0) errno = EIO;
     if (written <= 0) return false;
     text.remove_prefix(static_cast<std::size_t>(written));
   }
@@ -78,11 +84,23 @@ std::vector<std::string> Names(const std::string& directory) {
 
 std::unique_ptr<ProfileStore> ProfileStore::Open(const std::string& directory, std::string* error,
                                                  std::size_t most) {
-  if (!MakeDirectories(directory, error) || !CheckDirectory(directory, error)) return nullptr;
   auto store = std::unique_ptr<ProfileStore>(new ProfileStore(directory, most));
-  if (!store->Write(".writable", "", error)) return nullptr;
-  unlink((directory + "/.writable").c_str());
-  store->ReadAll();
+  int why = MakeDirectories(directory, error);
+  const bool there = why == 0;
+  if (there) {
+    if (!CheckDirectory(directory, error)) return nullptr;
+    why = store->Write(".writable", "", error);
+  }
+  if (why != 0 && !IsOfTheDisk(why)) return nullptr;
+  if (why != 0) {
+    logging::Error("profiles are kept in memory alone: " + *error);
+    ++store->write_failures_;
+    store->complained_ = true;
+  }
+  if (there) {
+    unlink((directory + "/.writable").c_str());
+    store->ReadAll();
+  }
   return store;
 }
 
@@ -174,7 +192,7 @@ void ProfileStore::Put(const JobProfile& profile) {
   }
   RemoveFiles(surplus);
   std::string error;
-  if (Write(ProfileFileName(profile.job), ProfileText(profile, Clocks::Now()), &error)) {
+  if (Write(ProfileFileName(profile.job), ProfileText(profile, Clocks::Now()), &error) == 0) {
     complained_ = false;
     return;
   }
@@ -182,23 +200,25 @@ void ProfileStore::Put(const JobProfile& profile) {
   if (!std::exchange(complained_, true)) logging::Warn("profile not written: " + error);
 }
 
-bool ProfileStore::Write(const std::string& file, const std::string& text, std::string* error) const {
+int ProfileStore::Write(const std::string& file, const std::string& text, std::string* error) const {
   const std::string path = directory_ + "/" + file;
   const std::string temporary = directory_ + "/." + file + std::string(kTemporary);
   unlink(temporary.c_str());
   base::UniqueFd fd(open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!fd) {
+    const int why = errno;
     *error = Because(temporary + " cannot be made");
-    return false;
+    return why;
   }
   if (!WriteAll(fd.get(), text) || fsync(fd.get()) != 0 || rename(temporary.c_str(), path.c_str()) != 0) {
+    const int why = errno;
     *error = Because(path + " cannot be written");
     unlink(temporary.c_str());
-    return false;
+    return why;
   }
   const base::UniqueFd directory(open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (directory) fsync(directory.get());
-  return true;
+  return 0;
 }
 
 }  // namespace crossover::deviceplugin

@@ -25,7 +25,8 @@ class ProfileStore : public arbiter::ProfileSource {
   static constexpr std::size_t kMost = 4096;
 
   // Makes `directory` where it is not there. Null (after saying why in `error`) where it cannot be made or
-  // written, or where others than its owner may write it.
+  // written, or where others than its owner may write it. A disk that fails is no reason: what is learned is
+  // kept in memory, and written as soon as it can be.
   static std::unique_ptr<ProfileStore> Open(const std::string& directory, std::string* error,
                                             std::size_t most = kMost);
 
@@ -45,7 +46,7 @@ class ProfileStore : public arbiter::ProfileSource {
   void SetAside(const std::string& path);
   std::vector<JobKey> TakeSurplus();  // with mutex_ held
   void RemoveFiles(const std::vector<JobKey>& jobs) const;
-  bool Write(const std::string& file, const std::string& text, std::string* error) const;
+  int Write(const std::string& file, const std::string& text, std::string* error) const;  // 0, or an errno
 
   const std::string directory_;
   const std::size_t most_;

@@ -5,11 +5,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 
 #include "deviceplugin/profiles/messages.h"
 #include "tests/unit/deviceplugin/profiles/sample.h"
+
+static int disk_error = 0;
+
+// In place of libc's: no test can fill a disk, or break it.
+extern "C" int fsync(int) {
+  errno = disk_error;
+  return disk_error == 0 ? 0 : -1;
+}
 
 namespace crossover::deviceplugin {
 namespace {
@@ -24,7 +33,10 @@ class StoreTest : public ::testing::Test {
     std::string name = fs::temp_directory_path().string() + "/profiles-XXXXXX";
     top_ = mkdtemp(name.data());
   }
-  void TearDown() override { fs::remove_all(top_); }
+  void TearDown() override {
+    disk_error = 0;
+    fs::remove_all(top_);
+  }
   std::string directory() const { return top_ + "/var/profiles"; }
   std::unique_ptr<ProfileStore> Open() {
     auto store = ProfileStore::Open(directory(), &error_);
@@ -136,6 +148,29 @@ TEST_F(StoreTest, ADirectoryThatCannotBeUsedIsAnError) {
   chmod(directory().c_str(), 0777);
   EXPECT_EQ(ProfileStore::Open(directory(), &error_), nullptr);
   EXPECT_THAT(error_, HasSubstr("that nobody else may write"));
+}
+
+TEST_F(StoreTest, ADiskThatFailsKeepsNobodyFromLearning) {
+  Open()->Put(Sample("before"));
+  for (const int error : {ENOSPC, EDQUOT, EROFS, EIO}) {
+    disk_error = error;
+    ::testing::internal::CaptureStderr();
+    const auto store = Open();
+    ASSERT_NE(store, nullptr);
+    EXPECT_EQ(store->write_failures(), 1u);
+    store->Put(Sample("new"));
+    const std::string log = ::testing::internal::GetCapturedStderr();
+    EXPECT_THAT(log, HasSubstr("profiles are kept in memory alone: " + directory()));
+    EXPECT_EQ(log.find("profile not written"), std::string::npos) << "it was said: " << log;
+    EXPECT_EQ(store->write_failures(), 2u);
+    EXPECT_THAT(Gangs(*store), ElementsAre("before", "new"));
+    EXPECT_THAT(Files(), ElementsAre("1000-4-before.json"));
+    disk_error = 0;
+    store->Put(Sample("before"));
+    EXPECT_EQ(store->write_failures(), 2u) << "it is well again";
+  }
+  disk_error = EINVAL;
+  EXPECT_EQ(ProfileStore::Open(directory(), &error_), nullptr) << "whatever else it is";
 }
 
 TEST_F(StoreTest, FailuresAreCountedAndNamedOnce) {
