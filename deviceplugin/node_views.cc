@@ -37,10 +37,8 @@ NodeState NodeServices::State() const {
   if (const auto kubelet = kubelet_.Read(); kubelet && pods_.synced()) {
     const auto by_gpu = HoldersByGpu(*kubelet);
     for (auto& [uuid, gpu] : state.gpus) {
-      gpu.used = 0;
       const auto holders = by_gpu.find(uuid);
-      if (holders == by_gpu.end()) continue;
-      for (const GpuNode::Holder& holder : holders->second) *gpu.used += holder.slots.size();
+      gpu.used = holders == by_gpu.end() ? 0 : UsedSlots(holders->second);
     }
   }
   state.xids = gpus_.xids();

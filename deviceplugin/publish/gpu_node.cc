@@ -1,6 +1,7 @@
 #include "deviceplugin/publish/gpu_node.h"
 
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "common/base/names.h"
 #include "common/kube/json.h"
@@ -45,6 +46,12 @@ json RequestedOf(const GpuNode::Requested& requested) {
 
 }  // namespace
 
+std::size_t UsedSlots(const std::vector<GpuNode::Holder>& holders) {
+  std::set<std::string> ids;
+  for (const GpuNode::Holder& holder : holders) ids.insert(holder.slots.begin(), holder.slots.end());
+  return ids.size();
+}
+
 std::string BodyOf(const GpuNode& node) {
   json status = {{"version", node.version},
                  {"mode", node.mode},
@@ -62,7 +69,7 @@ std::string BodyOf(const GpuNode& node) {
     status["gpus"].push_back(GpuOf(gpu));
     healthy += gpu.withheld.empty() ? 1 : 0;
     slots += gpu.slots;
-    for (const GpuNode::Holder& holder : gpu.holders) used += holder.slots.size();
+    used += UsedSlots(gpu.holders);
   }
   status["healthyGPUs"] = healthy;
   status["slots"] = slots;

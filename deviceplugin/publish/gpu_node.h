@@ -1,6 +1,7 @@
 // What the cluster can see of a node: the object GPUNode that its daemon keeps up to date. Pure.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -72,6 +73,9 @@ struct GpuNode {
   Requested requested;
   std::vector<Job> jobs;
 };
+
+// How many slots of a GPU they have: one that an init container left to those after it has several holders.
+std::size_t UsedSlots(const std::vector<GpuNode::Holder>& holders);
 
 // As a server-side apply has it.
 std::string BodyOf(const GpuNode& node);

@@ -66,6 +66,16 @@ TEST(GpuNodeTest, WhatIsApplied) {
   EXPECT_EQ(status["gpus"][1]["healthy"], false);
 }
 
+TEST(GpuNodeTest, ASlotThatAnInitContainerLeftToTheMainOneIsOne) {
+  GpuNode node = Made();
+  node.gpus[0].holders = {{"team", "p", "init", "team/g", {"GPU-1::0"}},
+                          {"team", "p", "main", "team/g", {"GPU-1::0"}}};
+  EXPECT_EQ(UsedSlots(node.gpus[0].holders), 1u);
+  const json status = json::parse(BodyOf(node))["status"];
+  EXPECT_EQ(status["usedSlots"], 1);
+  EXPECT_EQ(status["gpus"][0]["holders"].size(), 2u) << "each is told";
+}
+
 TEST(GpuNodeTest, JobsAndWhatOtherPodsAskFor) {
   const json status = json::parse(BodyOf(Made()))["status"];
   EXPECT_EQ(
