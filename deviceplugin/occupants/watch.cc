@@ -32,6 +32,7 @@ void OccupantWatch::Round() {
   auto occupants = LookForOccupants(*nvml_, uuids, sources_.cgroup_root, found_);
   if (!occupants) {  // what was found last stands; a driver that was loaded anew wants to be asked anew
     nvml_.reset();
+    knows_ = true;  // some do not tell: their GPUs are not to wait for it
     return;
   }
   found_ = std::move(*occupants);

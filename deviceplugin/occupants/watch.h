@@ -31,7 +31,7 @@ class OccupantWatch {
   // The sources are asked on the watch's thread.
   explicit OccupantWatch(Sources sources);
 
-  // From its first verdicts on, or where there is no driver, or no GPU.
+  // From its first verdicts on, or where there is no driver, no GPU, or a driver that does not tell.
   bool knows() const { return knows_; }
   OccupantJudge::Verdicts verdicts() const;
 
