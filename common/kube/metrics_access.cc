@@ -11,7 +11,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::chrono::seconds kBelieved{10};
+constexpr std::chrono::minutes kYesBelieved{2};  // as kubelets do: a scrape each 15 s is none to ask about
+constexpr std::chrono::seconds kNoBelieved{10};
 constexpr std::chrono::hours kBelievedIfNobodySays{1};
 constexpr std::size_t kMostKnown = 64;  // of either kind
 constexpr int kMostAsking = 2;
@@ -46,11 +47,11 @@ int MetricsAccess::StatusFor(const std::string& authorization) {
     const std::lock_guard lock(mutex_);
     const auto now = clock_();
     if (const auto found = let_in_.find(token); found != let_in_.end()) {
-      if (now - found->second < kBelieved) return kOk;
+      if (now - found->second < kYesBelieved) return kOk;
       if (now - found->second < kBelievedIfNobodySays) otherwise = kOk;
     }
     const auto found = sent_away_.find(token);
-    if (found != sent_away_.end() && now - found->second.said < kBelieved) return found->second.status;
+    if (found != sent_away_.end() && now - found->second.said < kNoBelieved) return found->second.status;
     if (asking_ == kMostAsking) return otherwise;
     ++asking_;
   }

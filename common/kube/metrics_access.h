@@ -20,8 +20,9 @@ class MetricsAccess {
       : client_(access), clock_(std::move(clock)) {}
 
   // The status of an answer to a request with this header: 200, 401 without a token that is anybody's, 403
-  // where they may not, 503 where nobody can say. Waits for the API server, unless it answered some seconds
-  // ago or others wait already: tokens that are made up must not take all of a server's threads.
+  // where they may not, 503 where nobody can say. Waits for the API server, unless it let them in some
+  // minutes ago, sent them away some seconds ago, or others wait already: tokens that are made up must not
+  // take all of a server's threads.
   //
   // Who may stays one who may for an hour while nobody can say: metrics are wanted most when much is down.
   int StatusFor(const std::string& authorization);
