@@ -26,6 +26,7 @@ constexpr int kForbidden = 403;
 constexpr int kUnknown = 404;
 constexpr int kGone = 410;
 constexpr int kTooMany = 429;
+constexpr int kTooLate = 504;  // also said of a version that a cache has not come to in time
 
 // The bookmark at the end of a list that is streamed.
 bool EndsList(const json& object) {
@@ -36,6 +37,14 @@ bool EndsList(const json& object) {
 bool IsRefusal(long status) {
   if (status == kUnauthorized || status == kForbidden || status == kUnknown || status == kGone) return false;
   return status >= 400 && status < 500 && status != kTooMany;
+}
+
+// Of a list from the cache: the server cannot do that, or not from that version on, or it broke off, as one
+// that is too long does.
+bool WantsPages(const Response& response) {
+  const long status = response.status;
+  return IsRefusal(status) || status == kGone || status == kTooLate ||
+         (status == 0 && !response.body.empty());
 }
 
 std::string Escaped(const std::string& text) {
@@ -57,8 +66,11 @@ std::string Escaped(const std::string& text) {
 }  // namespace
 
 ListWatch::ListWatch(Access access, std::string path, Handler* handler, Wanted wanted)
+    : ListWatch(std::move(access), std::move(path), handler, Options{.wanted = wanted}) {}
+
+ListWatch::ListWatch(Access access, std::string path, Handler* handler, Options options)
     : ListWatch(std::move(access), std::move(path), std::make_unique<WholeLists>(handler), nullptr,
-                Options{.wanted = wanted}) {}
+                std::move(options)) {}
 
 ListWatch::ListWatch(Access access, std::string path, Sink* sink, Options options)
     : ListWatch(std::move(access), std::move(path), nullptr, sink, std::move(options)) {}
@@ -113,15 +125,26 @@ std::string ListWatch::Query(const std::string& parameters) const {
   return path_ + (path_.find('?') == std::string::npos ? '?' : '&') + parameters;
 }
 
+// A cache may be behind what is stored. That is no harm to a first list, as the watch goes on from there; a
+// later one must not go back in time.
+std::string ListWatch::PageFrom(const std::string& next) const {
+  const std::string limit = "limit=" + std::to_string(options_.page);
+  if (!next.empty()) return limit + "&continue=" + Escaped(next);
+  if (!options_.from_cache || cache_failed_) return limit;
+  if (newest_.empty()) return "resourceVersion=0";
+  return "resourceVersion=" + newest_ + "&resourceVersionMatch=NotOlderThan";
+}
+
 // Pages are of one state of the server's, unless it forgets that in between (410): then all begins anew.
 bool ListWatch::List() {
   sink_->OnListBegin();
   std::string version, next;
   do {
-    std::string page = "limit=" + std::to_string(options_.page);
-    if (!next.empty()) page += "&continue=" + Escaped(next);
-    const Response response = client_.Get(Query(page), Accepted("PartialObjectMetadataList"));
-    if (response.status != 200) return Fail(response);
+    const Response response = client_.Get(Query(PageFrom(next)), Accepted("PartialObjectMetadataList"));
+    if (response.status != 200) {
+      cache_failed_ = WantsPages(response);
+      return Fail(response);
+    }
     json list = ParseWithout(response.body, options_.without, kInList);
     if (VersionOf(list).empty()) {
       Complain("an answer that is no list");
@@ -138,8 +161,14 @@ bool ListWatch::List() {
   return true;
 }
 
-void ListWatch::NoteListed(const std::string& version) {
+void ListWatch::NoteVersion(const std::string& version) {
   version_ = version;
+  newest_ = version;
+}
+
+void ListWatch::NoteListed(const std::string& version) {
+  NoteVersion(version);
+  cache_failed_ = false;
   synced_ = true;
   progress_ = true;
   failures_ = 0;
@@ -232,7 +261,7 @@ void ListWatch::OnEvent(const std::string& type, json&& object) {
     sink_->OnChange(object);
   }
   if (listing_ || version.empty()) return;  // a list that is not whole is none to go on from
-  version_ = version;
+  NoteVersion(version);
   progress_ = true;
   Recover();
 }

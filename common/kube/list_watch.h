@@ -59,6 +59,9 @@ class ListWatch {
     bool streamed = false;
     // A server that does not know such objects has none of them: a list without any.
     bool may_lack = false;
+    // The list comes whole, of the server's watch cache, which has an index of pods by node; what it is
+    // stored in has none and is read from end to end. For lists that are short.
+    bool from_cache = false;
     // Fields of objects' metadata, spec and status that nobody reads.
     std::set<std::string> without{};
     std::chrono::milliseconds least_pause{800};
@@ -68,6 +71,7 @@ class ListWatch {
   // `path`: of the list, with its selectors, such as /api/v1/pods?fieldSelector=spec.nodeName%3Dx. `handler`
   // and `sink` outlive it.
   ListWatch(Access access, std::string path, Handler* handler, Wanted wanted = Wanted::kAll);
+  ListWatch(Access access, std::string path, Handler* handler, Options options);
   ListWatch(Access access, std::string path, Sink* sink, Options options);
   ~ListWatch();
 
@@ -85,11 +89,13 @@ class ListWatch {
   bool Fail(const Response& response);
   void Lack();
   std::string Query(const std::string& parameters) const;
+  std::string PageFrom(const std::string& next) const;
   std::string Accepted(const std::string& metadata) const;
   bool OnLine(std::string_view line);
   bool OnError(const nlohmann::json& status);
   void OnEvent(const std::string& type, nlohmann::json&& object);
   void NoteListed(const std::string& version);
+  void NoteVersion(const std::string& version);
   void Complain(const std::string& what);
   void Recover();
   bool Pause(std::chrono::milliseconds pause);
@@ -102,7 +108,9 @@ class ListWatch {
   Sink* const sink_;
   // Of the thread alone.
   std::mt19937 random_{std::random_device()()};
-  std::string version_;   // resourceVersion to go on from; empty: list anew
+  std::string version_;  // resourceVersion to go on from; empty: list anew
+  std::string newest_;   // the last that was seen, also of a thread that is lost
+  bool cache_failed_ = false;
   bool listing_ = false;  // within a list that is streamed
   bool progress_ = false;
   int failures_ = 0;  // watches in a row that said nothing

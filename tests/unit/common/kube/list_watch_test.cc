@@ -97,6 +97,15 @@ class ListWatchTest : public ::testing::Test {
                                        "/api/v1/nodes", &sink_, options);
   }
 
+  std::unique_ptr<ListWatch> StartFromCache() {
+    ListWatch::Options options;
+    options.from_cache = true;
+    options.least_pause = std::chrono::milliseconds(1);
+    options.page = 2;
+    return std::make_unique<ListWatch>(Access{.server = server_.url(), .ca_file = "", .token_file = ""},
+                                       "/api/v1/pods?fieldSelector=x", &recorder_, options);
+  }
+
   Server server_;
   Recorder recorder_;
   WholeLists whole_{&recorder_};
@@ -199,6 +208,53 @@ TEST_F(ListWatchTest, AWholeListIsToldWhole) {
   server_.Answer(200, Page("7", "", Item("b")));
   const auto watch = Start();
   EXPECT_THAT(recorder_.Await(1), ElementsAre("list [" + Item("a") + "," + Item("b") + "]"));
+}
+
+TEST_F(ListWatchTest, AListOfTheCacheIsWholeAndNeverOlderThanWhatWasSeen) {
+  server_.Answer(200, List("7", Item("a")));
+  server_.Answer(200, Event("ADDED", "b", "8") + Error(410));
+  server_.Answer(200, List("9", Item("b")));
+  const auto watch = StartFromCache();
+  EXPECT_THAT(server_.AwaitRequest(0), HasSubstr("?fieldSelector=x&resourceVersion=0 "));
+  EXPECT_THAT(server_.AwaitRequest(2),
+              HasSubstr("?fieldSelector=x&resourceVersion=8&resourceVersionMatch=NotOlderThan "));
+  EXPECT_THAT(server_.AwaitRequest(3), HasSubstr("&resourceVersion=9 "));
+  EXPECT_THAT(recorder_.Await(3),
+              ElementsAre("list [" + Item("a") + "]", "change \"b\"", "list [" + Item("b") + "]"));
+}
+
+TEST_F(ListWatchTest, WhatTheCacheCannotIsListedInPagesOnce) {
+  for (const int refusal : {400, 410, 504}) {
+    Server server;
+    server.Answer(200, List("7"));
+    server.Answer(200, Error(410));
+    server.Answer(refusal, "Too large resource version");
+    server.Answer(200, List("5"));
+    server.Answer(200, Error(410));
+    Recorder recorder;
+    const ListWatch watch(
+        Access{.server = server.url(), .ca_file = "", .token_file = ""}, "/api/v1/pods", &recorder,
+        ListWatch::Options{.from_cache = true, .least_pause = std::chrono::milliseconds(1), .page = 2});
+    EXPECT_THAT(server.AwaitRequest(2), HasSubstr("?resourceVersion=7&resourceVersionMatch=NotOlderThan "));
+    EXPECT_THAT(server.AwaitRequest(3), HasSubstr("?limit=2 ")) << refusal;
+    EXPECT_THAT(server.AwaitRequest(5), HasSubstr("?resourceVersion=5&")) << "as the server began anew";
+  }
+}
+
+// So does one that is longer than an answer may be.
+TEST_F(ListWatchTest, AListOfTheCacheThatBreaksOffIsListedInPages) {
+  server_.Answer({.status = 200, .body = List("7"), .cut = true});
+  server_.Answer(200, List("7"));
+  const auto watch = StartFromCache();
+  EXPECT_THAT(server_.AwaitRequest(1), HasSubstr("&limit=2 "));
+}
+
+// All daemons at once would read all pods of the cluster, just as it comes up.
+TEST_F(ListWatchTest, AServerThatIsBusyIsAskedForItsCacheAgain) {
+  server_.Answer(503, "not now");
+  server_.Answer(200, List("7"));
+  const auto watch = StartFromCache();
+  EXPECT_THAT(server_.AwaitRequest(1), HasSubstr("&resourceVersion=0 "));
 }
 
 TEST_F(ListWatchTest, AListMayComeAsTheBeginningOfAWatch) {
