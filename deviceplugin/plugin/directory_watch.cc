@@ -1,11 +1,15 @@
 #include "deviceplugin/plugin/directory_watch.h"
 
 #include <sys/inotify.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
+#include <utility>
 
 namespace crossover::deviceplugin {
 
@@ -16,10 +20,13 @@ bool DirectoryWatch::Open(const std::string& directory, std::string* error) {
   if (fd_ && inotify_add_watch(fd_.get(), directory.c_str(), kEvents) >= 0) return true;
   *error = "watching " + directory + ": " + std::strerror(errno);
   fd_.Reset();
-  return false;
+  directory_ = directory;
+  files_ = FilesIn(directory);
+  return files_.has_value();
 }
 
 std::vector<DirectoryWatch::Change> DirectoryWatch::Take() {
+  if (!fd_) return Look();
   std::vector<Change> changes;
   alignas(inotify_event) std::array<char, 8192> buffer;
   for (;;) {
@@ -38,6 +45,37 @@ std::vector<DirectoryWatch::Change> DirectoryWatch::Take() {
       }
     }
   }
+}
+
+std::vector<DirectoryWatch::Change> DirectoryWatch::Look() {
+  if (!files_) return {};
+  std::optional<Files> now = FilesIn(directory_);
+  if (!now) return {{Change::Kind::kDirectoryGone, ""}};
+  std::vector<Change> changes;
+  for (const File& file : *files_) {
+    if (!now->contains(file)) changes.push_back({Change::Kind::kLeft, file.name});
+  }
+  for (const File& file : *now) {
+    if (!files_->contains(file)) changes.push_back({Change::Kind::kCame, file.name});
+  }
+  files_ = std::move(now);
+  return changes;
+}
+
+std::optional<DirectoryWatch::Files> DirectoryWatch::FilesIn(const std::string& directory) {
+  constexpr std::int64_t kNsPerSecond = 1'000'000'000;
+  std::error_code error;
+  std::filesystem::directory_iterator entry(directory, error);
+  if (error) return std::nullopt;
+  Files files;
+  for (; entry != std::filesystem::directory_iterator(); entry.increment(error)) {
+    struct stat status {};
+    if (lstat(entry->path().c_str(), &status) != 0) continue;  // it left meanwhile
+    files.insert(File{entry->path().filename().string(), status.st_dev, status.st_ino,
+                      status.st_mtim.tv_sec * kNsPerSecond + status.st_mtim.tv_nsec});
+  }
+  if (error) return std::nullopt;
+  return files;
 }
 
 }  // namespace crossover::deviceplugin

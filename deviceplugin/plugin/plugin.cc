@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "common/logging/log.h"
 #include "deviceplugin/plugin/directory_watch.h"
@@ -59,12 +60,19 @@ std::string Plugin::OwnSocket() const { return settings_.directory + "/" + kOwnS
 void Plugin::Run() {
   prctl(PR_SET_NAME, "xo-kubelet");
   milliseconds pause = kShortestPause;
+  bool said = false;
   for (;;) {
     DirectoryWatch watch;
     std::string error;
-    if (!watch.Open(settings_.directory, &error)) NoteFailure(error);
+    const bool open = watch.Open(settings_.directory, &error);
+    if (!open) NoteFailure(error);
+    if (open && watch.fd() < 0 && !std::exchange(said, true)) {
+      logging::Warn(error +
+                    "; it is looked at five times a second instead (fs.inotify.max_user_instances, "
+                    "fs.inotify.max_user_watches)");
+    }
     const std::uint64_t before = status().registrations;
-    if (watch.fd() >= 0 && ServeOnce(&watch) == Next::kStop) return;
+    if (open && ServeOnce(&watch) == Next::kStop) return;
     const bool registered = status().registrations != before;
     pause = registered ? kShortestPause : std::min(2 * pause, kLongestPause);
     if (Pause(&watch, pause) == Next::kStop) return;
@@ -174,11 +182,10 @@ Plugin::Next Plugin::Pause(DirectoryWatch* watch, milliseconds patience) {
     const auto left = std::chrono::duration_cast<milliseconds>(end - std::chrono::steady_clock::now());
     if (left.count() <= 0) return Next::kAgain;
     std::array<pollfd, 2> fds = {{{stop_.get(), POLLIN, 0}, {kubelet_came ? -1 : watch->fd(), POLLIN, 0}}};
-    poll(fds.data(), fds.size(),
-         static_cast<int>(std::min(left, kubelet_came ? kShortestPause : left).count()));
+    const milliseconds longest = kubelet_came ? kShortestPause : watch->fd() < 0 ? kLook : left;
+    poll(fds.data(), fds.size(), static_cast<int>(std::min(left, longest).count()));
     if (fds[0].revents != 0) return Next::kStop;
     if (kubelet_came) return Next::kAgain;
-    if (watch->fd() < 0) continue;
     for (const DirectoryWatch::Change& change : watch->Take()) {
       // It is not listening yet: a moment more.
       kubelet_came |= change.kind == DirectoryWatch::Change::Kind::kCame && change.name == kKubeletSocket;

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "deviceplugin/plugin/service.h"
+#include "tests/unit/deviceplugin/plugin/no_inotify.h"
 
 namespace crossover::deviceplugin {
 namespace {
@@ -192,6 +193,18 @@ TEST_F(PluginTest, RegistersAgainWhenTheStreamEnds) {
   Start();
   kubelet.AwaitList(Both());
   kubelet.EndStream();
+  kubelet.AwaitRegistrations(2);
+  kubelet.AwaitList(Both());
+}
+
+TEST_F(PluginTest, WithoutInotifyItLooksForTheKubeletAndItsSocket) {
+  const NoInotify shortage;
+  Start();
+  while (plugin_->status().failures == 0) std::this_thread::yield();
+  Kubelet kubelet(directory_);
+  kubelet.AwaitList(Both());
+  AwaitRegistered();
+  unlink((directory_ + "/crossover.sock").c_str());
   kubelet.AwaitRegistrations(2);
   kubelet.AwaitList(Both());
 }
