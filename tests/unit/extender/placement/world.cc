@@ -109,9 +109,10 @@ std::string World::Decide() {
   Decision decision = placement::Decide(told, asked, now_s_, settings_);
   lies_.in_decision(decision);
   std::string fault = FaultOf(state_, waiting_, decision, settings_);
+  if (!fault.empty()) return fault;  // it may not be one that can be carried out
   for (const Refusal& refusal : decision.refusals) reasons_.insert(refusal.reason);
   CarryOut(decision);
-  return fault;
+  return "";
 }
 
 // Each bind may fail; whoever's does waits again.
