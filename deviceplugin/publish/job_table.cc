@@ -11,7 +11,7 @@
 namespace crossover::deviceplugin {
 namespace {
 
-constexpr double kNoise = 0.02;           // of a figure: less is no change
+constexpr double kNoise = 0.02;           // of a figure, or of a step: less is no change
 constexpr std::int64_t kAnewS = 10 * 60;  // after which its time is told although nothing has changed
 
 double Seconds(turn::Time time) {
@@ -68,6 +68,12 @@ bool Moved(const std::optional<T>& a, const std::optional<T>& b) {
   return std::abs(after - before) > kNoise * std::max(std::abs(before), std::abs(after));
 }
 
+// Figures that are a part of something larger, or noise themselves: by themselves they are never still.
+bool MovedBy(double much, const std::optional<double>& a, const std::optional<double>& b) {
+  if (!a || !b) return a.has_value() != b.has_value();
+  return std::abs(*b - *a) > much;
+}
+
 bool Moved(const std::vector<GpuNode::Meeting>& a, const std::vector<GpuNode::Meeting>& b) {
   return !std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) {
     const auto gang = [](const GpuNode::Peer& peer) { return peer.gang; };
@@ -80,10 +86,12 @@ bool HasChanged(const GpuNode::Job& was, const GpuNode::Job& is) {
   const bool same = std::tie(was.profile_key, was.gpus, was.gang_size, was.source, was.ended) ==
                     std::tie(is.profile_key, is.gpus, is.gang_size, is.source, is.ended);
   const bool surer = is.iterations >= 2 * was.iterations && is.iterations != was.iterations;
-  return !same || surer || Moved(was.compute_s, is.compute_s) || Moved(was.exposed_s, is.exposed_s) ||
-         Moved(was.step_alone_s, is.step_alone_s) || Moved(was.jitter, is.jitter) ||
-         Moved(was.memory, is.memory) || Moved(was.meetings, is.meetings) ||
-         was.disturbed_s.has_value() != is.disturbed_s.has_value() || is.at_s - was.at_s >= kAnewS;
+  const double step_s = is.compute_s.value_or(0) + is.exposed_s.value_or(0);
+  return !same || surer || Moved(was.compute_s, is.compute_s) ||
+         MovedBy(kNoise * step_s, was.exposed_s, is.exposed_s) || Moved(was.step_alone_s, is.step_alone_s) ||
+         MovedBy(kNoise, was.jitter, is.jitter) || Moved(was.memory, is.memory) ||
+         Moved(was.meetings, is.meetings) || was.disturbed_s.has_value() != is.disturbed_s.has_value() ||
+         is.at_s - was.at_s >= kAnewS;
 }
 
 std::int64_t WallOf(turn::Time at, const JobTable::Instant& now) {

@@ -1,5 +1,6 @@
 #include "deviceplugin/publish/publisher.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "common/base/names.h"
@@ -39,7 +40,7 @@ void Publisher::Round() {
   if (!wanted) return;
   if (!Publish(*node, body)) {
     ++failures_;
-    again_ = now + kAfterFailure;
+    again_ = steady_clock::now() + std::max(kAfterFailure, retry_after_);
     return;
   }
   published_ = std::move(body);
@@ -53,6 +54,7 @@ bool Publisher::Publish(const GpuNode& node, const std::string& body) {
                                                 .path = kPath + node.name + kApply,
                                                 .body = body,
                                                 .content_type = "application/apply-patch+yaml"});
+  retry_after_ = response.retry_after;
   const bool done = response.status == 200 || response.status == 201;
   std::string complaint = done ? "" : WhyNot(response);
   if (!done && complaint != complaint_) logging::Warn("publishing the GPUNode of this node: " + complaint);

@@ -38,6 +38,7 @@ class Publisher {
   std::string published_, urgent_;
   std::chrono::steady_clock::time_point when_;
   std::chrono::steady_clock::time_point again_;
+  std::chrono::seconds retry_after_{0};  // so long the server wants to be left alone
   std::string complaint_;
   threads::Rounds rounds_;  // last: it uses the others
 };

@@ -88,6 +88,22 @@ TEST_F(JobTableTest, NoiseIsNotTold) {
   EXPECT_EQ(table_.Jobs()[0].at_s, 5001);
 }
 
+TEST_F(JobTableTest, NoiseIsOfAStepAndJitterIsNoiseItself) {
+  RankView rank = Rank("a");  // 20 ms of compute, 10 away
+  rank.learned.jitter = {0.05, now_, FigureSource::kTurns};
+  Look({rank});
+  rank.learned.away->value = 10 * kMs + kMs / 2;
+  rank.learned.jitter->value = 0.058;
+  Look({rank});
+  EXPECT_EQ(table_.Jobs()[0].at_s, 5000);
+  rank.learned.jitter->value = 0.1;
+  Look({rank});
+  EXPECT_DOUBLE_EQ(*table_.Jobs()[0].jitter, 0.1);
+  rank.learned.away->value = 12 * kMs;
+  Look({rank});
+  EXPECT_DOUBLE_EQ(*table_.Jobs()[0].exposed_s, 0.012);
+}
+
 TEST_F(JobTableTest, GainBesideWhomWhileAllIsKnown) {
   const std::vector<RankView> ranks = {Rank("a"), Rank("b")};
   for (int i = 0; i < JobTable::kLeastLooks - 1; ++i) Look(ranks, {Shared(ranks, 1.3)});
