@@ -43,7 +43,7 @@ void NodeServices::WithholdGpus(const Checkpoint* kubelet, const std::vector<Pod
     gpus_.Keep(FindHeldSlots(pods, kubelet->handed_out));
     sharing_.NoteNeed(AnyUnderMps(pods, kubelet->handed_out));
   }
-  if (kubelet != nullptr && own_node_.synced() && occupants_.knows()) {
+  if (kubelet != nullptr && own_node_.synced()) {
     withheld_ = FindOthers(*kubelet, pods, choice.sharing);
     looked_ = true;
   }

@@ -7,8 +7,7 @@
 namespace crossover::deviceplugin {
 namespace {
 
-constexpr std::chrono::milliseconds kPeriod{250};  // until there is something to judge by
-constexpr int kLookEvery = 8;                      // rounds
+constexpr std::chrono::seconds kPeriod{2};
 
 }  // namespace
 
@@ -16,23 +15,13 @@ OccupantWatch::OccupantWatch(Sources sources)
     : sources_(std::move(sources)), rounds_("xo-occupants", kPeriod, [this] { Round(); }) {}
 
 void OccupantWatch::Round() {
-  if (since_look_++ % kLookEvery != 0) return;
-  const auto known = sources_.known();
-  if (!known) {
-    since_look_ = 0;
-    return;
-  }
   std::string why;
   if (nvml_ == nullptr) nvml_ = NvmlLibrary::Load(sources_.driver, &why);
-  const std::vector<std::string> uuids = sources_.gpu_uuids();
-  if (nvml_ == nullptr || uuids.empty()) {  // the first look is of those that come
-    knows_ = true;
-    return;
-  }
-  auto occupants = LookForOccupants(*nvml_, uuids, sources_.cgroup_root, found_);
+  const auto known = sources_.known();
+  if (nvml_ == nullptr || !known) return;
+  auto occupants = LookForOccupants(*nvml_, sources_.gpu_uuids(), sources_.cgroup_root, found_);
   if (!occupants) {  // what was found last stands; a driver that was loaded anew wants to be asked anew
     nvml_.reset();
-    knows_ = true;  // some do not tell: their GPUs are not to wait for it
     return;
   }
   found_ = std::move(*occupants);
@@ -42,7 +31,6 @@ void OccupantWatch::Round() {
   sources_.on_judged(verdicts);
   const std::lock_guard lock(mutex_);
   verdicts_ = std::move(verdicts);
-  knows_ = true;
 }
 
 OccupantJudge::Verdicts OccupantWatch::verdicts() const {

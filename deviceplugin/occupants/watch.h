@@ -1,8 +1,6 @@
-// Looks every two seconds at who is on the GPUs, first as soon as that can be judged, on a thread of its own.
-// Thread-safe.
+// Looks every two seconds at who is on the GPUs, on a thread of its own. Thread-safe.
 #pragma once
 
-#include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -31,21 +29,17 @@ class OccupantWatch {
   // The sources are asked on the watch's thread.
   explicit OccupantWatch(Sources sources);
 
-  // From its first verdicts on, or where there is no driver, no GPU, or a driver that does not tell.
-  bool knows() const { return knows_; }
   OccupantJudge::Verdicts verdicts() const;
 
  private:
   void Round();
 
   const Sources sources_;
-  int since_look_ = 0;                 // rounds
   std::unique_ptr<NvmlLibrary> nvml_;  // null: no driver yet
   std::vector<Occupant> found_;        // at the last look
   OccupantJudge judge_;
   mutable std::mutex mutex_;
   OccupantJudge::Verdicts verdicts_;
-  std::atomic<bool> knows_{false};
   threads::Rounds rounds_;  // last: it uses the others
 };
 

@@ -83,9 +83,8 @@ void SharingWatch::Choose() {
 void SharingWatch::AskWhomMpsServes() {
   if (since_asked_++ % kAskEvery != 0) return;
   const auto servers = control_.Servers();
-  const std::lock_guard lock(mutex_);
-  state_.asked = true;
   if (!servers) return;  // once: they are who they were
+  const std::lock_guard lock(mutex_);
   state_.served.reset();
   state_.servers.clear();
   if (servers->size() == 1) state_.served = servers->front().uid;
