@@ -7,6 +7,7 @@
 
 #include "common/kube/backoff.h"
 #include "common/kube/json.h"
+#include "common/kube/pages.h"
 #include "common/kube/slim.h"
 #include "common/kube/whole_lists.h"
 #include "common/logging/log.h"
@@ -45,22 +46,6 @@ bool WantsPages(const Response& response) {
   const long status = response.status;
   return IsRefusal(status) || status == kGone || status == kTooLate ||
          (status == 0 && !response.body.empty());
-}
-
-std::string Escaped(const std::string& text) {
-  constexpr char kDigits[] = "0123456789ABCDEF";
-  std::string escaped;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    const bool plain = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
-                       c == '-' || c == '_' || c == '.';
-    if (plain) {
-      escaped += c;
-    } else {
-      escaped += {'%', kDigits[byte >> 4], kDigits[byte & 15]};
-    }
-  }
-  return escaped;
 }
 
 }  // namespace
@@ -128,9 +113,7 @@ std::string ListWatch::Query(const std::string& parameters) const {
 // A cache may be behind what is stored. That is no harm to a first list, as the watch goes on from there; a
 // later one must not go back in time.
 std::string ListWatch::PageFrom(const std::string& next) const {
-  const std::string limit = "limit=" + std::to_string(options_.page);
-  if (!next.empty()) return limit + "&continue=" + Escaped(next);
-  if (!options_.from_cache || cache_failed_) return limit;
+  if (!next.empty() || !options_.from_cache || cache_failed_) return PageParameters(next, options_.page);
   if (newest_.empty()) return "resourceVersion=0";
   return "resourceVersion=" + newest_ + "&resourceVersionMatch=NotOlderThan";
 }
@@ -154,7 +137,7 @@ bool ListWatch::List() {
       for (json& item : items) sink_->OnListed(std::move(item));
     }
     if (version.empty()) version = VersionOf(list);
-    next = Text(At(At(list, "metadata"), "continue"));
+    next = NextPageOf(list);
   } while (!next.empty());
   sink_->OnListEnd();
   NoteListed(version);

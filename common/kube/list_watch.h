@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "common/kube/client.h"
+#include "common/kube/pages.h"
 
 namespace crossover::kube {
 
@@ -47,11 +48,6 @@ class ListWatch {
     kAll,
     kMetadata,  // of each object, where the server can leave out the rest
   };
-
-  // Objects of a list at a time: so many of the largest that an API server keeps (1.5 MiB each) are no longer
-  // than an answer may be (Client::kMostBytes). Else whoever makes some dozens of those would keep lists from
-  // everybody.
-  static constexpr int kPage = 40;
 
   struct Options {
     Wanted wanted = Wanted::kAll;

@@ -7,8 +7,7 @@
 
 #include "common/base/names.h"
 #include "common/kube/client.h"
-#include "common/kube/json.h"
-#include "common/kube/list_watch.h"
+#include "common/kube/pages.h"
 #include "extender/chores/findings.h"
 
 namespace crossover::extender {
@@ -38,12 +37,6 @@ bool IsThere(const kube::Client& client, const Holder& holder, bool* answers) {
   return true;
 }
 
-// A page at a time: the GPUNodes of thousands of nodes are longer than an answer may be.
-std::string PageAfter(const std::string& token) {
-  const std::string path = std::string(kGpuNodes) + "?limit=" + std::to_string(kube::ListWatch::kPage);
-  return token.empty() ? path : path + "&continue=" + token;
-}
-
 // Those of `holders` that are there, of which a few dozen are enough.
 int Tell(const kube::Client& client, const std::vector<Holder>& holders) {
   std::string lines;
@@ -71,7 +64,7 @@ int ListHolders(const kube::Access& access) {
   std::vector<Holder> holders;
   std::string next;
   do {
-    const kube::Response page = client.Get(PageAfter(next));
+    const kube::Response page = client.Get(std::string(kGpuNodes) + "?" + kube::PageParameters(next));
     if (page.status == kNotFound && next.empty()) {
       std::printf("no pod holds a slot: this cluster knows no GPUNodes\n");
       return kFine;
@@ -79,7 +72,7 @@ int ListHolders(const kube::Access& access) {
     const json list = page.status == kOk ? json::parse(page.body, nullptr, false) : json();
     if (!list.is_object()) return Fail(kUnknown, std::string(kGpuNodes) + ": " + kube::WhyNot(page));
     for (Holder& holder : HoldersIn(list)) holders.push_back(std::move(holder));
-    next = kube::Text(kube::At(kube::At(list, "metadata"), "continue"));
+    next = kube::NextPageOf(list);
   } while (!next.empty());
   return Tell(client, holders);
 }

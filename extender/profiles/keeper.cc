@@ -7,7 +7,7 @@
 
 #include "common/base/names.h"
 #include "common/kube/json.h"
-#include "common/kube/list_watch.h"
+#include "common/kube/pages.h"
 #include "common/logging/log.h"
 #include "extender/profiles/merge.h"
 #include "extender/profiles/objects.h"
@@ -102,8 +102,7 @@ bool ProfileKeeper::ReadAll(double now_s) {
   std::string next;
   do {
     const kube::Response response =
-        client_.Get(std::string(kRoot) + "/jobprofiles?limit=" + std::to_string(kube::ListWatch::kPage) +
-                    (next.empty() ? "" : "&continue=" + next));
+        client_.Get(std::string(kRoot) + "/jobprofiles?" + kube::PageParameters(next));
     const json list = json::parse(response.body, nullptr, false);
     if (response.status != 200 || !kube::At(list, "items").is_array()) {
       ++failures_;
@@ -120,7 +119,7 @@ bool ProfileKeeper::ReadAll(double now_s) {
       if (record.hinted && !entry->second.hinted) std::swap(record, entry->second);
       others.push_back(std::move(*read));
     }
-    next = kube::Text(kube::At(kube::At(list, "metadata"), "continue"));
+    next = kube::NextPageOf(list);
   } while (!next.empty());
   known_ = merged_ = std::move(known);
   duplicates_.clear();
