@@ -4,13 +4,13 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <exception>
 #include <optional>
 #include <utility>
 
+#include "common/base/timespec.h"
 #include "common/logging/log.h"
 #include "common/metrics/build_info.h"
 #include "extender/cluster/fit.h"
@@ -25,11 +25,6 @@ double NowS() {
   static const double start = duration<double>(std::chrono::system_clock::now().time_since_epoch()).count() -
                               duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
   return start + duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-timespec TimeOf(double seconds) {
-  const double whole = std::floor(seconds);
-  return {.tv_sec = static_cast<time_t>(whole), .tv_nsec = static_cast<long>((seconds - whole) * 1e9)};
 }
 
 // Of this process, and of none before it.
@@ -250,7 +245,8 @@ int RunExtender(const std::string& config_path) {
     sigwait(&ends, &ended);
     logging::Info("told to stop");
     extender.Drain();
-    const timespec drain = TimeOf(config->webhook.drain_s);
+    const timespec drain =
+        base::TimespecOf(static_cast<std::int64_t>(config->webhook.drain_s * base::kNsPerSecond));
     if (config->webhook.listen.port != 0)
       sigtimedwait(&ends, nullptr, &drain);  // or until it is told once more
   } catch (const std::exception& failure) {

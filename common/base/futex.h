@@ -3,12 +3,13 @@
 
 #include <linux/futex.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <climits>
 #include <cstdint>
+
+#include "common/base/timespec.h"
 
 namespace crossover::base {
 
@@ -21,9 +22,7 @@ inline void StoreWord(std::uint32_t* word, std::uint32_t value) {
 // Sleeps while *word == seen, at most `timeout_ns`. Returns for any reason: the caller looks at the word
 // again.
 inline void FutexWait(const std::uint32_t* word, std::uint32_t seen, std::int64_t timeout_ns) {
-  timespec timeout{};
-  timeout.tv_sec = static_cast<time_t>(timeout_ns / 1'000'000'000);
-  timeout.tv_nsec = static_cast<long>(timeout_ns % 1'000'000'000);
+  const timespec timeout = TimespecOf(timeout_ns);
   ::syscall(SYS_futex, word, FUTEX_WAIT, seen, &timeout, nullptr, 0);
 }
 

@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "common/base/clock.h"
+#include "common/base/timespec.h"
 
 namespace crossover::arbiter {
 
@@ -30,8 +30,7 @@ void Poller::Remove(int fd) { epoll_ctl(fd_.get(), EPOLL_CTL_DEL, fd, nullptr); 
 const std::vector<std::uint64_t>& Poller::Wait(turn::Time timeout) {
   ready_.clear();
   pollfd self{.fd = fd_.get(), .events = POLLIN, .revents = 0};
-  const turn::Time wait = timeout > 0 ? timeout : 0;
-  const timespec until{.tv_sec = wait / base::kNsPerSecond, .tv_nsec = wait % base::kNsPerSecond};
+  const timespec until = base::TimespecOf(timeout > 0 ? timeout : 0);
   // ppoll takes nanoseconds everywhere, epoll_pwait2 only from 5.11; and most waits end without an event.
   if (ppoll(&self, 1, timeout == turn::kNever ? nullptr : &until, nullptr) <= 0) return ready_;
   std::array<epoll_event, kMostPerWait> events;

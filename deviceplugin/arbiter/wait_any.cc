@@ -8,6 +8,7 @@
 #include <cerrno>
 
 #include "common/base/futex.h"
+#include "common/base/timespec.h"
 
 #ifndef SYS_futex_waitv
 #define SYS_futex_waitv 449
@@ -46,7 +47,7 @@ void WaitAny(std::span<const AwaitedWord> words, turn::Time deadline) {
   for (std::size_t i = 0; i < count; ++i) {
     entries[i] = {words[i].expected, reinterpret_cast<std::uintptr_t>(words[i].word), kSize32, 0};
   }
-  const timespec until{.tv_sec = deadline / base::kNsPerSecond, .tv_nsec = deadline % base::kNsPerSecond};
+  const timespec until = base::TimespecOf(deadline);
   syscall(SYS_futex_waitv, entries.data(), static_cast<unsigned>(count), 0,
           deadline == turn::kNever ? nullptr : &until, CLOCK_MONOTONIC);
 }

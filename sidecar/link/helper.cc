@@ -6,6 +6,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/futex.h"
+#include "common/base/timespec.h"
 #include "sidecar/gates/gate.h"
 #include "sidecar/link/page.h"
 #include "sidecar/link/thread.h"
@@ -19,8 +20,7 @@ constexpr std::int64_t kArbiterPatienceNs = 500 * base::kNsPerMs;
 constexpr std::int64_t kProfileNs = base::kNsPerSecond;
 
 void Sleep(std::int64_t ns) {
-  const timespec pause{static_cast<time_t>(ns / base::kNsPerSecond),
-                       static_cast<long>(ns % base::kNsPerSecond)};
+  const timespec pause = base::TimespecOf(ns);
   ::nanosleep(&pause, nullptr);
 }
 
