@@ -175,6 +175,7 @@ std::optional<placement::Seat> AnyFree(const Desk& desk, const GangRecord& gang,
   if (desk.kept && desk.kept->gang != gang.membership.id) TakeOut(desk.kept->gpus, &apart);
   request.gang.exclusive = true;
   const std::vector<placement::Gang> waiting = {request.gang};
+  const placement::Fitness fits = FitnessOf(desk, apart);
   const std::vector<std::size_t> nearness = NearnessTo(mine, state);
   const std::set<std::size_t, std::greater<>> levels(nearness.begin(), nearness.end());
   for (const std::size_t level : levels) {
@@ -182,7 +183,7 @@ std::optional<placement::Seat> AnyFree(const Desk& desk, const GangRecord& gang,
       apart.nodes[node].open = state.nodes[node].open && nearness[node] >= level;
     }
     const placement::Decision decision =
-        placement::Decide(apart, waiting, desk.now_s, desk.settings.placement, FitnessOf(desk, apart));
+        placement::Decide(apart, waiting, desk.now_s, desk.settings.placement, fits);
     if (!decision.plans.empty() && decision.plans.front().seats.size() == 1) {
       return decision.plans.front().seats.front();
     }
