@@ -61,17 +61,19 @@ const char* SourceName(FigureSource source) {
   return source == FigureSource::kRemembered ? "remembered" : "estimated";
 }
 
+// Figures that are a part of something larger, or noise themselves, are told by this: by themselves they are
+// never still.
 template <class T>
-bool Moved(const std::optional<T>& a, const std::optional<T>& b) {
+bool MovedBy(double much, const std::optional<T>& a, const std::optional<T>& b) {
   if (!a || !b) return a.has_value() != b.has_value();
-  const double before = static_cast<double>(*a), after = static_cast<double>(*b);
-  return std::abs(after - before) > kNoise * std::max(std::abs(before), std::abs(after));
+  return std::abs(static_cast<double>(*b) - static_cast<double>(*a)) > much;
 }
 
-// Figures that are a part of something larger, or noise themselves: by themselves they are never still.
-bool MovedBy(double much, const std::optional<double>& a, const std::optional<double>& b) {
-  if (!a || !b) return a.has_value() != b.has_value();
-  return std::abs(*b - *a) > much;
+template <class T>
+bool Moved(const std::optional<T>& a, const std::optional<T>& b) {
+  const double most =
+      std::max(std::abs(static_cast<double>(a.value_or(0))), std::abs(static_cast<double>(b.value_or(0))));
+  return MovedBy(kNoise * most, a, b);
 }
 
 bool Moved(const std::vector<GpuNode::Meeting>& a, const std::vector<GpuNode::Meeting>& b) {
