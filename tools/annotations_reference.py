@@ -10,6 +10,10 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from tools.reference_page import keep  # noqa: E402
+
 PAGE = ROOT / "docs/annotations.md"
 BEGIN, END = "<!-- annotations: tools/annotations_reference.py -->\n", "<!-- end of annotations -->\n"
 NAMES, RULES = ROOT / "common/base/names.h", ROOT / "common/annotations/rules.cc"
@@ -53,14 +57,5 @@ def rewritten(page):
     return head + BEGIN + table() + END + rest.split(END, 1)[1]
 
 
-def main():
-    page = PAGE.read_text(encoding="utf-8")
-    fresh = rewritten(page)
-    if "--check" in sys.argv[1:]:
-        return 0 if page == fresh else f"{PAGE}: not what the sources say: run python3 tools/annotations_reference.py"
-    PAGE.write_text(fresh, encoding="utf-8")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(keep(PAGE, rewritten, "tools/annotations_reference.py"))

@@ -9,6 +9,10 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from tools.reference_page import keep  # noqa: E402
+
 PAGE = ROOT / "docs/metrics.md"
 BEGIN, END = "<!-- metrics: tools/metrics_reference.py {} -->\n", "<!-- end of metrics -->\n"
 SOURCES = {"daemon": ("common/metrics/*.h", "deviceplugin/metrics/*.cc"),
@@ -122,14 +126,5 @@ def rewritten(page):
     return page
 
 
-def main():
-    page = PAGE.read_text(encoding="utf-8")
-    fresh = rewritten(page)
-    if "--check" in sys.argv[1:]:
-        return 0 if page == fresh else f"{PAGE}: not what the sources say: run python3 tools/metrics_reference.py"
-    PAGE.write_text(fresh, encoding="utf-8")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(keep(PAGE, rewritten, "tools/metrics_reference.py"))
