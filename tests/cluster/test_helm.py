@@ -22,7 +22,7 @@ from tests.cluster.release import NAMESPACE, REGISTRY, UPGRADE_WAITS, VERSION, R
 from tests.cluster.rig import Cluster, gone, phase, true
 from tests.cluster.software_gpus import SoftwareGpus
 from tests.cluster.training import OWN_PRELOAD, TrainingJob, load_image
-from tests.cluster.webhook_case import Load
+from tests.cluster.webhook_case import Load, pod_that_says
 from tests.docs.commands import commands
 from tests.process.demo.leftovers import until
 
@@ -163,9 +163,7 @@ class Helm(unittest.TestCase):
     def replace_all(self, names):
         """All pods of ours but MPS are made anew, twice. (When that was done, whether the jobs ran all the while)"""
         mps, first = self.uids("mps"), self.uids("extender", "deviceplugin")
-        pod = restricted("dry", f"{REGISTRY}/none:1", ["none"])
-        pod["metadata"]["annotations"] = {"crossover.dev/share": "true"}
-        pod["spec"]["containers"][0]["resources"] = {"limits": {"nvidia.com/gpu": "1"}}
+        pod = pod_that_says("dry", {"share": "true"})
         load = Load(self.cluster, lambda api: api.create(f"/api/v1/namespaces/{_TEAM}/pods?dryRun=All", pod))
         self.addCleanup(load.end)
         changed = {"podAnnotations": {"example.org/restarted": "yes"}}

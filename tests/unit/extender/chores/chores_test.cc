@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "tests/unit/common/kube/server.h"
 
@@ -13,9 +14,18 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr char kTwoHolders[] = R"({"items": [{"metadata": {"name": "n1"}, "status": {"gpus": [
-    {"uuid": "GPU-1", "holders": [{"namespace": "team", "pod": "a", "slots": ["GPU-1::0"]},
-                                  {"namespace": "team", "pod": "b", "slots": ["GPU-1::1"]}]}]}}]})";
+// A page of GPUNodes with one GPU, of which each of these pods has a slot.
+std::string ListOf(const std::vector<std::string>& pods, const std::string& node = "n1",
+                   const std::string& next = "") {
+  std::string holders;
+  for (const std::string& pod : pods) {
+    const std::string slot = "GPU-1::" + std::to_string(&pod - pods.data());
+    holders += (holders.empty() ? "" : ", ") +
+               (R"({"namespace": "team", "pod": ")" + pod + R"(", "slots": [")" + slot + R"("]})");
+  }
+  return R"({"metadata": {"continue": ")" + next + R"("}, "items": [{"metadata": {"name": ")" + node +
+         R"("}, "status": {"gpus": [{"uuid": "GPU-1", "holders": [)" + holders + "]}]}}]}";
+}
 
 std::string PodOf(const std::string& name, const std::string& phase) {
   return R"({"metadata": {"namespace": "team", "uid": "u", "name": ")" + name +
@@ -44,7 +54,7 @@ class ListHoldersTest : public ::testing::Test {
 };
 
 TEST_F(ListHoldersTest, NamesPodsThatAreThere) {
-  Answer("/gpunodes", 200, kTwoHolders);
+  Answer("/gpunodes", 200, ListOf({"a", "b"}));
   Answer("/namespaces/team/pods/a ", 200, PodOf("a", "Running"));
   Answer("/namespaces/team/pods/b ", 404, "no such pod");
   EXPECT_EQ(List(), 1);
@@ -53,14 +63,8 @@ TEST_F(ListHoldersTest, NamesPodsThatAreThere) {
 }
 
 TEST_F(ListHoldersTest, ThereMayBePages) {
-  const auto page = [](const std::string& node, const std::string& next) {
-    return R"({"metadata": {"continue": ")" + next + R"("}, "items": [{"metadata": {"name": ")" + node +
-           R"("}, "status": {"gpus": [{"uuid": "GPU-1", "holders": [
-               {"namespace": "team", "pod": "of-)" +
-           node + R"(", "slots": ["GPU-1::0"]}]}]}}]})";
-  };
-  Answer("/gpunodes?limit=40 ", 200, page("n0", "token"));
-  Answer("/gpunodes?limit=40&continue=token ", 200, page("n1", ""));
+  Answer("/gpunodes?limit=40 ", 200, ListOf({"of-n0"}, "n0", "token"));
+  Answer("/gpunodes?limit=40&continue=token ", 200, ListOf({"of-n1"}));
   Answer("/pods/of-n0 ", 404, "no such pod");
   Answer("/pods/of-n1 ", 200, PodOf("of-n1", "Running"));
   EXPECT_EQ(List(), 1);
@@ -68,23 +72,19 @@ TEST_F(ListHoldersTest, ThereMayBePages) {
 }
 
 TEST_F(ListHoldersTest, AFewDozenAreEnough) {
-  std::string items;
+  std::vector<std::string> pods;
   for (int i = 0; i < 60; ++i) {
-    const std::string name = "p" + std::to_string(10 + i);
-    items +=
-        (i == 0 ? "" : ",") + (R"({"namespace": "team", "pod": ")" + name + R"(", "slots": ["GPU-1::0"]})");
+    const std::string& name = pods.emplace_back("p" + std::to_string(10 + i));
     if (i < 50) Answer("/pods/" + name + " ", 200, PodOf(name, "Running"));
   }
-  Answer("/gpunodes", 200,
-         R"({"items": [{"metadata": {"name": "n1"}, "status": {"gpus": [{"uuid": "GPU-1", "holders": [)" +
-             items + "]}]}}]}");
+  Answer("/gpunodes", 200, ListOf(pods));
   EXPECT_EQ(List(), 1);
   EXPECT_THAT(said_, HasSubstr("pods that hold slots (50 of up to 60):\n"));
   EXPECT_THAT(said_, testing::EndsWith("  team/p59 on n1: 1 slot\n"));
 }
 
 TEST_F(ListHoldersTest, NobodyHoldsOneWhereAllAreGoneOrOver) {
-  Answer("/gpunodes", 200, kTwoHolders);
+  Answer("/gpunodes", 200, ListOf({"a", "b"}));
   Answer("/pods/a ", 200, PodOf("a", "Succeeded"));
   Answer("/pods/b ", 404, "no such pod");
   EXPECT_EQ(List(), 0);
@@ -92,7 +92,7 @@ TEST_F(ListHoldersTest, NobodyHoldsOneWhereAllAreGoneOrOver) {
 }
 
 TEST_F(ListHoldersTest, OneThatCannotBeLookedAtCounts) {
-  Answer("/gpunodes", 200, kTwoHolders);
+  Answer("/gpunodes", 200, ListOf({"a", "b"}));
   Answer("/pods/a ", 403, "not for you");
   Answer("/pods/b ", 200, "no JSON");
   EXPECT_EQ(List(), 1);
