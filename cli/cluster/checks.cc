@@ -44,16 +44,14 @@ const std::vector<ClusterCheck>& ClusterChecks() {
        "each node with GPUs has a daemon, or the DaemonSet's nodeSelector and affinity leave it out",
        "do deviceplugin.tolerations let it onto that node, and is its architecture that of the value arch? "
        "kubectl describe daemonset says what else it lacks; deviceplugin.nodeSelector leaves out a node that "
-       "is "
-       "to be another plugin's; where no GPUs are any more: kubectl delete gpunode NODE",
+       "is to be another plugin's; where no GPUs are any more: kubectl delete gpunode NODE",
        NodesWithoutDaemon},
       {"stale_gpunode",
        {"nodes", "gpu_nodes", "pods", "programs", "daemon_sets"},
        V::kWarn,
        "each GPUNode has a daemon that keeps it up to date, or that is missing",
        "no other check goes by what it says; where the daemon is not to come back, and no pod there has "
-       "slots: "
-       "kubectl delete gpunode NODE",
+       "slots: kubectl delete gpunode NODE",
        StaleGpuNodes},
       {"daemon_not_ready",
        {"programs"},

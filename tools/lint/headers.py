@@ -1,6 +1,6 @@
 """Every header compiles on its own, so that includes can stand in any order: headers.py BUILD_DIR.
 
-One that its own source includes before all else is shown to by whoever compiles that; the others are compiled here.
+One that its own source includes before all else does wherever that is compiled; the others are compiled here.
 """
 
 import os
@@ -10,13 +10,17 @@ import sys
 import tree
 
 
+def source_of(header):
+    return header.rsplit(".", 1)[0] + ".cc"
+
+
 def flags_for(header, commands):
     """Flags of the header's own source, else of one that includes it, else of the nearest in the tree."""
     def shared_prefix(source):
         return len(os.path.commonpath([os.path.dirname(header) or ".", os.path.dirname(source) or "."]))
 
     candidates = [f for f in commands if f.endswith(".cc")]
-    own = header.rsplit(".", 1)[0] + ".cc"
+    own = source_of(header)
     if own not in commands:
         users = [f for f in candidates if header in (name for _, name, _ in tree.includes(f))]
         own = max(sorted(users or candidates), key=shared_prefix)
@@ -25,7 +29,7 @@ def flags_for(header, commands):
 
 def is_first(header, commands):
     """Of what its own source includes."""
-    own = header.rsplit(".", 1)[0] + ".cc"
+    own = source_of(header)
     return own in commands and [name for _, name, _ in tree.includes(own)][:1] == [header]
 
 
