@@ -136,9 +136,11 @@ std::vector<std::string> NodeServices::Uuids() const {
 std::optional<OccupantJudge::Known> NodeServices::KnownOccupants() const {
   const auto kubelet = kubelet_.Read();
   if (!kubelet || !pods_.synced()) return std::nullopt;
+  const SharingWatch::State sharing = sharing_.state();
+  if (sharing.mps.alive && !sharing.asked) return std::nullopt;  // its servers would be strangers
   OccupantJudge::Known known;
   known.holders = HoldersOf(kubelet->handed_out);
-  known.mps_servers = sharing_.state().servers;
+  known.mps_servers = sharing.servers;
   for (const auto& member : around_.books->Members()) known.clients.emplace(member->pid, member->gpu->uuid);
   return known;
 }

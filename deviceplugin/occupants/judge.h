@@ -37,10 +37,12 @@ class OccupantJudge {
   // A stranger, without what is another's each time: numbers and names of processes.
   static std::string Describe(const Occupant& stranger);
 
-  // Once for each look: a process that is not among them has left its GPU.
+  // Once for each look: a process that is not among them has left its GPU. Whoever is there at the first may
+  // have been for long: without a slot it is a stranger at once.
   Verdicts Judge(const std::vector<Occupant>& occupants, const Known& known, Time now);
 
  private:
+  bool first_ = true;
   std::map<std::pair<pid_t, std::string>, Time> since_;  // each process on each GPU
 };
 

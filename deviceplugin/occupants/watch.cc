@@ -7,7 +7,8 @@
 namespace crossover::deviceplugin {
 namespace {
 
-constexpr std::chrono::seconds kPeriod{2};
+constexpr std::chrono::milliseconds kPeriod{250};  // until there is something to judge by
+constexpr int kLookEvery = 8;                      // rounds
 
 }  // namespace
 
@@ -15,11 +16,17 @@ OccupantWatch::OccupantWatch(Sources sources)
     : sources_(std::move(sources)), rounds_("xo-occupants", kPeriod, [this] { Round(); }) {}
 
 void OccupantWatch::Round() {
+  if (since_look_++ % kLookEvery != 0) return;
   std::string why;
   if (nvml_ == nullptr) nvml_ = NvmlLibrary::Load(sources_.driver, &why);
+  const std::vector<std::string> uuids = sources_.gpu_uuids();
+  if (nvml_ == nullptr || uuids.empty()) return;
   const auto known = sources_.known();
-  if (nvml_ == nullptr || !known) return;
-  auto occupants = LookForOccupants(*nvml_, sources_.gpu_uuids(), sources_.cgroup_root, found_);
+  if (!known) {
+    since_look_ = 0;
+    return;
+  }
+  auto occupants = LookForOccupants(*nvml_, uuids, sources_.cgroup_root, found_);
   if (!occupants) {  // what was found last stands; a driver that was loaded anew wants to be asked anew
     nvml_.reset();
     return;

@@ -1,4 +1,5 @@
-// Looks every two seconds at who is on the GPUs, on a thread of its own. Thread-safe.
+// Looks every two seconds at who is on the GPUs, first as soon as that can be judged, on a thread of its own.
+// Thread-safe.
 #pragma once
 
 #include <functional>
@@ -35,6 +36,7 @@ class OccupantWatch {
   void Round();
 
   const Sources sources_;
+  int since_look_ = 0;                 // rounds
   std::unique_ptr<NvmlLibrary> nvml_;  // null: no driver yet
   std::vector<Occupant> found_;        // at the last look
   OccupantJudge judge_;

@@ -83,8 +83,9 @@ void SharingWatch::Choose() {
 void SharingWatch::AskWhomMpsServes() {
   if (since_asked_++ % kAskEvery != 0) return;
   const auto servers = control_.Servers();
-  if (!servers) return;  // once: they are who they were
   const std::lock_guard lock(mutex_);
+  state_.asked = true;
+  if (!servers) return;  // once: they are who they were
   state_.served.reset();
   state_.servers.clear();
   if (servers->size() == 1) state_.served = servers->front().uid;

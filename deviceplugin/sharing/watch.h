@@ -25,6 +25,7 @@ class SharingWatch {
     MpsControl::State mps;
     std::optional<uid_t> served;   // by the one server of MPS that there is, if there is
     std::set<pid_t> servers;       // of MPS
+    bool asked = false;            // for these, once at least, whether or not there was an answer
     std::uint64_t terminated = 0;  // clients, through MPS
   };
 

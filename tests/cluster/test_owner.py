@@ -67,6 +67,10 @@ class Owner(NodeCase):
         told = f"SlotsWithheld: gpu {uuid}: used by a process of no pod"
         self.await_true(lambda: any(told in line for line in self.cluster.events("default", self.node.name)), told)
         self.wait_for_doctor("used_by_others", "fail")
+        self.daemons.end_on(0, kill=True)
+        self.daemons.start_on(0)  # with a log of its own
+        self.wait_for_words(f"gpu {uuid} is withheld: used by a process of no pod")
+        self.wait_for_slots(2)
         self.cluster.processes.stop(["gpu-user"])
         self.wait_for_slots(4)
         self.wait_for_doctor("used_by_others", "ok")

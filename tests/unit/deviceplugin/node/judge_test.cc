@@ -17,6 +17,7 @@ Occupant Process(pid_t pid, std::optional<std::string> pod, const char* program 
 
 class OccupantJudgeTest : public ::testing::Test {
  protected:
+  OccupantJudgeTest() { At(0, {}); }  // nobody was there before
   OccupantJudge::Verdicts At(int second, const std::vector<Occupant>& occupants) {
     return judge_.Judge(occupants, known_, second * kSecond);
   }
@@ -70,6 +71,27 @@ TEST_F(OccupantJudgeTest, TheServerOfMpsIsNobodyAndANameIsNoServer) {
 TEST_F(OccupantJudgeTest, WhoeverIsNoClientIsUnheardFromTheFirstLook) {
   EXPECT_THAT(At(0, {Process(7, "ours")}).unheard, IsEmpty());
   EXPECT_THAT(At(1, {Process(7, "ours"), Process(8, "ours"), Process(9, std::nullopt)}).unheard, SizeIs(2));
+}
+
+TEST_F(OccupantJudgeTest, WhoeverIsThereAtTheFirstLookMayHaveBeenForLong) {
+  OccupantJudge judge;
+  const std::vector<Occupant> there = {Process(5, std::nullopt), Process(8, "ours")};
+  auto verdicts = judge.Judge(there, known_, 0);
+  EXPECT_EQ(verdicts.strangers.at("GPU-1").pid, 5);
+  EXPECT_THAT(verdicts.unhooked, IsEmpty()) << "a pod of ours may just have begun";
+  verdicts = judge.Judge({there[1]}, known_, 10 * kSecond);
+  EXPECT_THAT(verdicts.strangers, IsEmpty());
+  EXPECT_THAT(verdicts.unhooked, IsEmpty());
+  EXPECT_THAT(judge.Judge({there[1]}, known_, OccupantJudge::kUnheard).unhooked, SizeIs(1));
+}
+
+TEST_F(OccupantJudgeTest, WhoeverComesAfterTheFirstLookMayOnlyLookAround) {
+  OccupantJudge judge;
+  judge.Judge({Process(8, "ours")}, known_, 0);
+  const std::vector<Occupant> later = {Process(8, "ours"), Process(5, std::nullopt)};
+  EXPECT_THAT(judge.Judge(later, known_, 2 * kSecond).strangers, IsEmpty());
+  EXPECT_THAT(judge.Judge(later, known_, 6 * kSecond).strangers, IsEmpty());
+  EXPECT_THAT(judge.Judge(later, known_, 7 * kSecond).strangers, SizeIs(1));
 }
 
 TEST(DescribeTest, TheSameFaultHasTheSameWords) {
