@@ -94,15 +94,13 @@ def steady_window(turns, length_ns):
 BLUR_MS = 3
 
 
-def most_at_once(turns):
-    """How many clients held one GPU's turn at the same time, at worst, for longer than BLUR_MS. More than one needs an
-    explanation."""
-    worst = 0
+def overlaps_ms(turns):
+    """For how long a GPU's turns went on beside later ones, longest first, where that is more than BLUR_MS. Each needs
+    an explanation: a giver that loses its core between its two words is one, on a software GPU."""
+    overlaps = []
     for gpu in gpus_of(turns):
-        edges = sorted([(t.begin_ns, 1) for t in turns if t.gpu == gpu]
-                       + [(max(t.begin_ns, t.end_ns - BLUR_MS * 1_000_000), -1) for t in turns if t.gpu == gpu])
-        depth = 0
-        for _, step in edges:
-            depth += step
-            worst = max(worst, depth)
-    return worst
+        held_until = 0
+        for turn in sorted((t for t in turns if t.gpu == gpu), key=lambda t: t.begin_ns):
+            overlaps.append((min(held_until, turn.end_ns) - turn.begin_ns) / 1e6)
+            held_until = max(held_until, turn.end_ns)
+    return sorted((ms for ms in overlaps if ms > BLUR_MS), reverse=True)

@@ -82,7 +82,7 @@ class Html(unittest.TestCase):
     def test_two_holders_at_once_are_called_out(self):
         found = turns.turns_of(parse_trace(samples.trace_lines()))
         doubled = found + [turns.Turn(found[0].gpu, 9, "beta", 0, found[0].begin_ns + 1, found[0].end_ns)]
-        self.assertIn("up to 2 clients held", report.html(OUTCOME, doubled))
+        self.assertIn("1 of them held by two at once, by the trace", report.html(OUTCOME, doubled))
 
     def test_without_a_trace_it_says_so(self):
         self.assertIn("No turns were traced", report.html(OUTCOME, []))

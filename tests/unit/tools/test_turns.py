@@ -42,17 +42,23 @@ class Turns(unittest.TestCase):
         self.assertEqual(turns.without_turns(_events((0, 0, "join"), (5, 0, "mode", "observe"), (9, 0, "leave"))), 0)
 
     def test_one_at_a_time(self):
-        self.assertEqual(turns.most_at_once(self.turns), 1)
+        self.assertEqual(turns.overlaps_ms(self.turns), [])
 
     def test_two_at_once_is_seen(self):
         first = self.turns[0]
         both = self.turns + [turns.Turn(first.gpu, 9, "gamma", 0, first.begin_ns + 1, first.end_ns)]
-        self.assertEqual(turns.most_at_once(both), 2)
+        self.assertEqual(turns.overlaps_ms(both), [(first.end_ns - first.begin_ns - 1) / 1e6])
+
+    def test_one_that_is_over_before_the_first_ends_is_seen(self):
+        long, short, last = (turns.Turn("GPU-a", 0, "alpha", 0, begin * samples.MS, end * samples.MS)
+                             for begin, end in ((0, 40), (10, 20), (30, 50)))
+        self.assertEqual(turns.overlaps_ms([last, short, long]), [10, 10])
+        self.assertEqual(turns.overlaps_ms([short, turns.Turn("GPU-b", 0, "alpha", 0, long.begin_ns, long.end_ns)]), [])
 
     def test_what_the_arbiters_saw_late_is_not(self):
         first = self.turns[0]
         late = first.end_ns - turns.BLUR_MS * samples.MS + 1
-        self.assertEqual(turns.most_at_once(self.turns + [turns.Turn(first.gpu, 9, "gamma", 0, late, first.end_ns)]), 1)
+        self.assertEqual(turns.overlaps_ms(self.turns + [turns.Turn(first.gpu, 9, "gamma", 0, late, first.end_ns)]), [])
 
     def test_window_lies_where_turns_are(self):
         late = [turns.Turn("GPU-a", 0, gang, 0, t * samples.MS, (t + 1) * samples.MS)
