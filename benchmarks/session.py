@@ -4,6 +4,7 @@ The demo and every figure that needs processes use this and nothing else. All jo
 before their first iteration, then let go, each after its offset: starting processes is no part of what is measured.
 """
 
+import contextlib
 import itertools
 import json
 import os
@@ -22,7 +23,18 @@ from benchmarks import commands, isolation, logs, validity
 from benchmarks.processes import Failed, Processes
 
 _TOP = Path(__file__).resolve().parent.parent
-_PORTS = itertools.count(29500 + os.getpid() % 500 * 20)
+# Below those that Linux gives to outgoing connections, and a few of this process's own.
+_PORTS = itertools.cycle(range(20000 + os.getpid() % 600 * 20, 20020 + os.getpid() % 600 * 20))
+
+
+def _free_port():
+    for port in itertools.islice(_PORTS, 20):
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            with contextlib.suppress(OSError):
+                probe.bind(("", port))
+                return port
+    raise Failed("20 ports in a row are taken")
 
 
 @dataclass(frozen=True)
@@ -163,7 +175,7 @@ class _Session:
         return time.monotonic_ns()
 
     def _start_ranks(self, job):
-        port = next(_PORTS)
+        port = _free_port()
         for rank in range(self.machine.ranks):
             self._start_rank(job, rank, port)
 
