@@ -1,6 +1,7 @@
 #include "extender/chores/findings.h"
 
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "common/base/names.h"
@@ -19,19 +20,20 @@ constexpr char kShares[] = "true";
 }  // namespace
 
 std::vector<Holder> HoldersIn(const json& gpu_nodes) {
-  std::map<std::tuple<std::string, std::string, std::string>, int> slots;  // of namespace, pod, node
+  using Who = std::tuple<std::string, std::string, std::string>;  // namespace, pod, node
+  std::map<Who, std::set<std::string>> slots;
   for (const json& item : ListAt(gpu_nodes, "items")) {
     const auto node = ParseGpuNode(item);
     if (!node) continue;
     for (const GpuNode::Gpu& gpu : node->gpus) {
       for (const GpuNode::Holder& holder : gpu.holders)
-        slots[{holder.name_space, holder.pod, node->name}] += holder.slots;
+        slots[{holder.name_space, holder.pod, node->name}].insert(holder.slots.begin(), holder.slots.end());
     }
   }
   std::vector<Holder> holders;
-  for (const auto& [who, count] : slots) {
+  for (const auto& [who, ids] : slots) {
     const auto& [name_space, pod, node] = who;
-    holders.push_back({.name_space = name_space, .pod = pod, .node = node, .slots = count});
+    holders.push_back({.name_space = name_space, .pod = pod, .node = node, .slots = ids.size()});
   }
   return holders;
 }

@@ -1,6 +1,7 @@
 // What answers of an API server say about an installation.
 #pragma once
 
+#include <cstddef>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -10,7 +11,7 @@ namespace crossover::extender {
 // A pod that holds slots of a node.
 struct Holder {
   std::string name_space, pod, node;
-  int slots = 0;
+  std::size_t slots = 0;
 };
 // By a list of GPUNodes, sorted: each pod once on each of its nodes.
 std::vector<Holder> HoldersIn(const nlohmann::json& gpu_nodes);

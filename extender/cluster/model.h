@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -106,7 +107,7 @@ struct Node {
 struct GpuNode {
   struct Holder {
     std::string name_space, pod, container;
-    int slots = 0;
+    std::set<std::string> slots;  // an init container leaves its own to those after it: both have them
 
     friend bool operator==(const Holder&, const Holder&) = default;
   };

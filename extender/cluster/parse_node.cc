@@ -1,4 +1,6 @@
-#include <algorithm>
+#include <set>
+#include <string>
+#include <utility>
 
 #include "extender/cluster/fields.h"
 #include "extender/cluster/parse.h"
@@ -22,11 +24,14 @@ GpuNode::Gpu GpuOf(const json& object) {
   gpu.healthy = IsTrue(object, "healthy");
   gpu.withheld = TextAt(object, "withheld");
   for (const json& holder : ListAt(object, "holders")) {
-    const std::size_t slots = ListAt(holder, "slots").size();
+    std::set<std::string> slots;
+    for (const json& slot : ListAt(holder, "slots")) {
+      if (slot.is_string()) slots.insert(slot.get<std::string>());
+    }
     gpu.holders.push_back({.name_space = TextAt(holder, "namespace"),
                            .pod = TextAt(holder, "pod"),
                            .container = TextAt(holder, "container"),
-                           .slots = static_cast<int>(std::min<std::size_t>(slots, kMostSlots))});
+                           .slots = std::move(slots)});
   }
   return gpu;
 }

@@ -26,6 +26,14 @@ TEST(HoldersIn, NamesEachPodOnceOnEachOfItsNodes) {
   EXPECT_THAT(LinesOf(list), ElementsAre("team/a on n2: 1 slot", "team/b on n2: 2 slots"));
 }
 
+TEST(HoldersIn, CountsASlotOnceThatAnInitContainerLeftToTheMainOne) {
+  const json list = json::parse(R"({"items": [{"metadata": {"name": "n1"}, "status": {"gpus": [
+    {"uuid": "GPU-a", "holders": [
+      {"namespace": "team", "pod": "a", "container": "init", "slots": ["GPU-a::0"]},
+      {"namespace": "team", "pod": "a", "container": "main", "slots": ["GPU-a::0", "GPU-a::1"]}]}]}}]})");
+  EXPECT_THAT(LinesOf(list), ElementsAre("team/a on n1: 2 slots"));
+}
+
 TEST(HoldersIn, FindsNoneWhereThereAreNone) {
   EXPECT_THAT(HoldersIn(json::parse(R"({"items": []})")), IsEmpty());
   EXPECT_THAT(HoldersIn(json::parse(R"({"items": [{"metadata": {"name": "n"}}]})")), IsEmpty());

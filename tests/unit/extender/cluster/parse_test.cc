@@ -230,7 +230,8 @@ TEST(ParseGpuNodeTest, WhatADaemonPublishes) {
   EXPECT_EQ(node->gpus[0].slots, 2);
   EXPECT_TRUE(node->gpus[0].healthy);
   EXPECT_THAT(node->gpus[0].holders,
-              ElementsAre(GpuNode::Holder{.name_space = "ns", .pod = "p", .container = "c", .slots = 2}));
+              ElementsAre(GpuNode::Holder{
+                  .name_space = "ns", .pod = "p", .container = "c", .slots = {"GPU-a::0", "GPU-a::1"}}));
   EXPECT_EQ(node->gpus[1].withheld, "another plugin has it");
   EXPECT_EQ(node->requested.milli_cpu, 1500);
   EXPECT_EQ(node->requested.memory_bytes, 1024);

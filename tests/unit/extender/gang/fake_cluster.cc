@@ -247,7 +247,7 @@ void FakeCluster::PublishGpus(const std::string& node) {
     for (const auto& [uid, truth] : pods_) {
       const bool has = std::ranges::find(truth.actual, gpu.uuid) != truth.actual.end();
       if (has && truth.pod.node == node && !truth.pod.over)
-        gpu.holders.push_back({"team", truth.pod.name, "main", 1});
+        gpu.holders.push_back({"team", truth.pod.name, "main", {gpu.uuid + "::0"}});
     }
   }
   gpu_events_.push_back(daemon);
