@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -31,14 +32,31 @@ class Demo(unittest.TestCase):
         return subprocess.run(self.command(), capture_output=True, text=True, check=False,
                               env={**os.environ, **(environment or {})})
 
-    def test_to_the_end(self):
-        done = self.demo()
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        self.assertNotIn("plain processes", done.stdout)
-        gain = {row: float(re.search(rf"^{row} .* ([0-9.]+)x ", done.stdout, re.MULTILINE)[1])
+    def look_around(self, demo):
+        """What a demo that stays has shown, and what came of typing all that it offers then; it is interrupted."""
+        shown = []
+        while demo.poll() is None and not (shown and shown[-1].startswith("  node-")):
+            shown.append(demo.stdout.readline())
+        offered = "".join(line for line in shown if line.startswith(("  alias", "  kubectl", "  node-")))
+        looked = subprocess.run(["bash", "-c", "shopt -s expand_aliases\n" + offered], capture_output=True, text=True,
+                                check=False)
+        demo.send_signal(signal.SIGINT)
+        shown += demo.stdout.readlines()
+        return "".join(shown), looked
+
+    def test_to_the_end_and_a_look_around(self):
+        with subprocess.Popen([*self.command(), "--stay"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              text=True) as demo:
+            shown, looked = self.look_around(demo)
+        self.assertEqual(demo.returncode, 0, shown)
+        self.assertNotIn("plain processes", shown)
+        self.assertEqual(looked.returncode, 0, looked.stderr)
+        for what in ("gpunode", "jobprofile", "pod/", "api.sock"):
+            self.assertIn(what, looked.stdout)
+        gain = {row: float(re.search(rf"^{row} .* ([0-9.]+)x ", shown, re.MULTILINE)[1])
                 for row in ("free-running, MPS", "Crossover")}
-        said = float(re.search(r"Prometheus says: gain ([0-9.]+)x", done.stdout)[1])
-        busy = float(re.search(r"with Crossover (\d+)% of all cores", done.stdout)[1])
+        said = float(re.search(r"Prometheus says: gain ([0-9.]+)x", shown)[1])
+        busy = float(re.search(r"with Crossover (\d+)% of all cores", shown)[1])
         self.assertGreater(gain["Crossover"], 0)
         if busy < _TOO_BUSY:  # else what the kernels take is not what they model, and says nothing
             self.assertGreater(gain["Crossover"], gain["free-running, MPS"])  # which is the control

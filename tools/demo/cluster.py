@@ -88,7 +88,9 @@ class ClusterDemo:
     def how_to_look(self):
         """Lines for whoever wants to look around while it stands."""
         lines = [f"alias kubectl='{shlex.join(self.cluster.kubectl.command([]))}'"]
-        return lines + [f"alias {node.name}='{shlex.join(node.enter([]))}'" for node in self.cluster.nodes]
+        lines += [f"alias {node.name}='{shlex.join(node.enter([]))}'" for node in self.cluster.nodes]
+        return lines + ["kubectl get gpunodes,jobprofiles,pods --all-namespaces",
+                        f"{self.cluster.nodes[0].name} ls /run/crossover"]
 
     def _install(self):
         with self._step("images, software GPUs"):
