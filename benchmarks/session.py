@@ -4,8 +4,6 @@ The demo and every figure that needs processes use this and nothing else. All jo
 before their first iteration, then let go, each after its offset: starting processes is no part of what is measured.
 """
 
-import contextlib
-import itertools
 import json
 import os
 import re
@@ -20,21 +18,10 @@ from functools import cache
 from pathlib import Path
 
 from benchmarks import commands, isolation, logs, validity
+from benchmarks.ports import free_port
 from benchmarks.processes import Failed, Processes
 
 _TOP = Path(__file__).resolve().parent.parent
-# Below those that Linux gives to outgoing connections, and a few of this process's own.
-_PORTS = itertools.cycle(range(20000 + os.getpid() % 600 * 20, 20020 + os.getpid() % 600 * 20))
-
-
-def _free_port():
-    for port in itertools.islice(_PORTS, 20):
-        with socket.socket() as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            with contextlib.suppress(OSError):
-                probe.bind(("", port))
-                return port
-    raise Failed("20 ports in a row are taken")
 
 
 @dataclass(frozen=True)
@@ -175,7 +162,7 @@ class _Session:
         return time.monotonic_ns()
 
     def _start_ranks(self, job):
-        port = _free_port()
+        port = free_port()
         for rank in range(self.machine.ranks):
             self._start_rank(job, rank, port)
 

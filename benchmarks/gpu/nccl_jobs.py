@@ -3,22 +3,16 @@ between them, or all on the one GPU with NVIDIA's NCCL."""
 
 import contextlib
 import json
-import socket
 import time
 
 from benchmarks.gpu import children
 from benchmarks.gpu.children import Cannot
 from benchmarks.gpu.figures import YES, figure, shown
 from benchmarks.gpu.rig import Mps
+from benchmarks.ports import free_port
 
 _RANKS = 2
 _PATIENCE_S = 120
-
-
-def _free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 class Training:
@@ -30,7 +24,7 @@ class Training:
         self._stack = contextlib.ExitStack()
 
     def __enter__(self):
-        port, self.ranks = _free_port(), []
+        port, self.ranks = free_port(), []
         for rank in range(_RANKS):
             command = [self.rig.program("trainer"), *self.flags, f"--log={self._log(rank)}"]
             own = {"RANK": rank, "WORLD_SIZE": _RANKS, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "LOCAL_RANK": 0,

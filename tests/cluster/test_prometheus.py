@@ -14,6 +14,8 @@ import urllib.parse
 import urllib.request
 from pathlib import Path
 
+from benchmarks.ports import free_port
+
 _BUILD = Path(os.environ["BUILD"])
 os.environ.setdefault("BIN", str(_BUILD / "bin"))
 os.environ.setdefault("LIBRARY", str(_BUILD / "lib/libcrossover.so"))
@@ -25,7 +27,6 @@ from tests.charts.test_chargeback import of_chargeback, of_metrics  # noqa: E402
 from tests.charts.test_monitoring import dashboards, queries, query_of  # noqa: E402
 from tests.cluster import pod_monitors  # noqa: E402
 from tests.process.cli.machine import Node, clients, end_quietly  # noqa: E402
-from tests.process.sidecar.test_sidecar import free_port  # noqa: E402
 
 _GAINS = "max by (node, gpu_uuid) (crossover_gain_ratio{source='measured'})"
 # Panels that have something to show of a daemon that serves no kubelet.

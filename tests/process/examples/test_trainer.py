@@ -5,12 +5,13 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import time
 import unittest
+
+from benchmarks.ports import free_port
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 LAUNCH = os.path.join(ROOT, "examples", "trainer", "launch.py")
@@ -239,9 +240,7 @@ class Refusals(Machine):
         return subprocess.CompletedProcess(rank.args, rank.returncode, output, errors)
 
     def test_ranks_with_other_flags_are_refused(self):
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = str(probe.getsockname()[1])
+        port = str(free_port())
         ranks = [
             self.start_rank(f"--seed={rank}", WORLD_SIZE="2", RANK=str(rank), LOCAL_RANK=str(rank), MASTER_PORT=port)
             for rank in range(2)

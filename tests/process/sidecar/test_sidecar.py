@@ -5,13 +5,13 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import unittest
 from pathlib import Path
 
+from benchmarks.ports import free_port
 from benchmarks.recorded import calls, without_one
 
 LIBRARY = os.environ.get("LIBRARY", "")
@@ -148,12 +148,6 @@ class Lookups(unittest.TestCase):
             self.skipTest("crossover_portable was not built")
         for library in libraries:
             run([os.environ["CHECK_SYMBOLS"], str(library)])
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 class Machine:
