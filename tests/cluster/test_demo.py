@@ -27,11 +27,6 @@ class Demo(unittest.TestCase):
         return [sys.executable, "-B", "-m", "tools.demo", "--cluster", "--build", os.environ["BUILD"], "--out",
                 str(self.out)]
 
-    def demo(self, environment=None):
-        """The finished process."""
-        return subprocess.run(self.command(), capture_output=True, text=True, check=False,
-                              env={**os.environ, **(environment or {})})
-
     def look_around(self, demo):
         """What a demo that stays has shown, and what came of typing all that it offers then; it is interrupted."""
         shown = []
@@ -78,7 +73,8 @@ class Demo(unittest.TestCase):
         self.assertEqual((find_marked(MARK), removal.directories(MARK)), ([], []))
 
     def test_without_its_programs_it_does_not_do_something_else(self):
-        done = self.demo(environment={"CROSSOVER_CACHE": str(self.out)})
+        done = subprocess.run(self.command(), env={**os.environ, "CROSSOVER_CACHE": str(self.out)}, capture_output=True,
+                              text=True, check=False)
         self.assertEqual(done.returncode, 1)
         self.assertRegex(done.stderr, "^demo: no cluster can be had here: missing: .*tools/install.sh --cluster")
 
