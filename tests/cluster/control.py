@@ -53,7 +53,7 @@ class Control:
         cluster = self._cluster
         cluster.namespace(NAMESPACE, enforce="privileged")
         cluster.kubectl("apply", "--server-side", "--filename", str(_MANIFESTS / "crds"))
-        for name in ("extender-account", "extender", "admission"):
+        for name in ("extender-account", "extender", "extender-policy", "admission"):
             cluster.kubectl("apply", "--server-side", "--filename", str(_MANIFESTS / "rbac" / f"{name}.yaml"))
         if self._webhook:
             cluster.apply(service("crossover-extender", NAMESPACE, cluster.address, self.replicas[0].webhook))

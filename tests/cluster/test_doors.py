@@ -1,13 +1,20 @@
-"""What the token of a node's daemon opens, by manifests/rbac, and what it does not; and what JobProfiles may be."""
+"""What the tokens of a node's daemon and of the extender open, by manifests/rbac, and what they do not; and what
+JobProfiles may be.
+"""
 
 import json
+import time
 import unittest
 
 from benchmarks.processes import Failed
 from tests.cluster.node_daemon import NAMESPACE, apply_manifests, token_of
+from tests.cluster.pods import restricted
 from tests.cluster.rig import Cluster
+from tests.process.demo.leftovers import until
 
 _TEAM = "team"
+_PATIENCE_S = 30.0
+_GATES = ("crossover.dev/gang", "other.dev/gate")
 _APPLY = ["apply", "--server-side", "--force-conflicts", "--field-manager", "crossover-deviceplugin", "--filename", "-"]
 _FIGURES = {"computeSeconds": 0.02, "exposedSeconds": 0.01}
 
@@ -20,6 +27,15 @@ def gpu_node(name):
 def profile(name, **spec):
     return {"apiVersion": "crossover.dev/v1alpha1", "kind": "JobProfile",
             "metadata": {"name": name, "namespace": _TEAM}, "spec": spec}
+
+
+def gated(name):
+    """A pod that is not started: no matter what its images are."""
+    pod = restricted(name, "ours", ["sleep"], schedulingGates=[{"name": gate} for gate in _GATES])
+    pod["metadata"] |= {"namespace": _TEAM, "labels": {"app": name},
+                        "annotations": {"other.dev/note": "a", "crossover.dev/share": "true"}}
+    pod["spec"]["initContainers"] = [pod["spec"]["containers"][0] | {"name": "before"}]
+    return pod
 
 
 class Doors(unittest.TestCase):
@@ -95,6 +111,57 @@ class Doors(unittest.TestCase):
             self.assertIn("forbidden", said.lower(), words)
         done = self.as_token(token, ["get", "pods", "-A"])
         self.assertEqual(done.returncode, 0, f"the token is good for what it is for: {done.stderr}")
+
+    def test_the_extender_changes_no_more_of_a_pod_than_it_has_to(self):
+        self.cluster.apply(gated("gated"))
+        token = self.cluster.kubectl("create", "token", "crossover-extender", "--namespace", NAMESPACE).strip()
+        api, path = self.cluster.api(token), f"/api/v1/namespaces/{_TEAM}/pods/gated"
+        self.addCleanup(api.close)
+        there = api.get(path)["spec"]
+
+        def refusal(changes, subresource=""):
+            """What the API server says, or nothing."""
+            try:
+                api.merge(path + subresource, changes)
+                return ""
+            except Failed as failure:
+                return str(failure)
+
+        def of_another_image(containers):
+            return {"spec": {containers: [there[containers][0] | {"image": "theirs"}]}}
+
+        def heeded(binding):
+            """Whether the policy is, some time after its binding was made, or removed."""
+            return until(lambda: bool(refusal({"metadata": {"labels": {"at": str(time.monotonic())}}})) == binding,
+                         _PATIENCE_S)
+        self.assertTrue(heeded(True))
+        more = [*there["tolerations"], {"operator": "Exists"}]
+        for where, changes, subresource in (
+                ("spec.containers", of_another_image("containers"), ""),
+                ("spec.initContainers", of_another_image("initContainers"), ""),
+                ("spec.tolerations", {"spec": {"tolerations": more}}, ""),
+                ("spec.nodeSelector", {"spec": {"nodeSelector": {"a": "b"}}}, ""),
+                ("spec.activeDeadlineSeconds", {"spec": {"activeDeadlineSeconds": 1}}, ""),
+                ("metadata.labels", {"metadata": {"labels": {"app": "theirs"}}}, ""),
+                ("metadata.finalizers", {"metadata": {"finalizers": ["a.dev/b"]}}, ""),
+                ("other.dev/note", {"metadata": {"annotations": {"other.dev/note": "b"}}}, ""),
+                ("other.dev/new", {"metadata": {"annotations": {"other.dev/new": "b"}}}, ""),
+                ("other.dev/note", {"metadata": {"annotations": {"other.dev/note": None}}}, ""),
+                ("status.podIPs", {"status": {"podIPs": [{"ip": "10.0.0.1"}], "podIP": "10.0.0.1"}}, "/status"),
+                ("status.phase", {"status": {"phase": "Failed"}}, "/status")):
+            with self.subTest(where):
+                self.assertIn(f"{where}: system:serviceaccount:{NAMESPACE}:crossover-extender may not change it",
+                              refusal(changes, subresource))
+        for changes, subresource in (
+                ({"metadata": {"annotations": {"crossover.dev/reservation": "{}"}}}, ""),
+                ({"status": {"nominatedNodeName": self.node.name}}, "/status"),
+                ({"status": {"conditions": [{"type": "PodScheduled", "status": "False"}]}}, "/status"),
+                ({"spec": {"schedulingGates": [{"name": _GATES[1]}]}}, "")):
+            self.assertEqual(refusal(changes, subresource), "", changes)
+        self.assertEqual(api.get(path)["spec"]["schedulingGates"], [{"name": _GATES[1]}])
+        self.cluster.kubectl("delete", "validatingadmissionpolicybinding", "crossover-extender-pods")
+        self.assertTrue(heeded(False))
+        self.assertEqual(refusal(of_another_image("containers")), "", "the control: without the policy")
 
     def dry_run(self, thing):
         """What the API server says of a thing that it is not to keep; every unknown field is a fault."""

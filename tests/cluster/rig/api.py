@@ -21,12 +21,15 @@ _CLONE_NEWNET = 0x40000000
 
 
 class Api:
-    """As the administrator; `namespace_pid`: a process in the cluster's network namespace. For one thread at a time."""
+    """As whose `token` it is, without one as the administrator; `namespace_pid`: a process in the cluster's network
+    namespace. For one thread at a time."""
 
-    def __init__(self, namespace_pid, certificates):
+    def __init__(self, namespace_pid, certificates, token=None):
         self._pid = namespace_pid
         self._tls = ssl.create_default_context(cafile=str(certificates.authority))
-        self._tls.load_cert_chain(str(certificates.crt("admin")), str(certificates.key("admin")))
+        self._headers = {"Authorization": f"Bearer {token}"} if token else {}
+        if not token:
+            self._tls.load_cert_chain(str(certificates.crt("admin")), str(certificates.key("admin")))
         self._connection = None
 
     def close(self):
@@ -72,13 +75,13 @@ class Api:
         if status == 404 and method == "DELETE":
             return None
         if status >= 300:
-            raise Failed(f"{method} {path}: status {status}: {said.decode(errors='replace')[:300]}")
+            raise Failed(f"{method} {path}: status {status}: {said.decode(errors='replace')[:500]}")
         return json.loads(said)
 
     def _ask(self, method, path, body, kind):
         self._connection = self._connection or self.connect()
         text = json.dumps(body) if body else None
-        self._connection.request(method, path, text, {"Content-Type": kind} if body else {})
+        self._connection.request(method, path, text, self._headers | ({"Content-Type": kind} if body else {}))
         answer = self._connection.getresponse()
         return answer.status, answer.read()
 

@@ -87,9 +87,9 @@ class Cluster:
         """A process in the cluster's network, as `connected_in` of api.py wants it."""
         return self._namespace.pid
 
-    def api(self):
-        """The API server, asked as the administrator and without kubectl."""
-        return Api(self._namespace.pid, self.setup.certificates)
+    def api(self, token=None):
+        """The API server, asked without kubectl, as whose token it is, without one as the administrator."""
+        return Api(self._namespace.pid, self.setup.certificates, token)
 
     def wait_for_servers(self, *urls, deadline_s=120.0):
         """Until all of them answer GET with 200; they are asked from beside the control plane."""
