@@ -8,6 +8,7 @@
 
 #include "common/base/job_environment.h"
 #include "common/base/mutex.h"
+#include "common/base/names.h"
 #include "common/base/optional_libc.h"
 #include "sidecar/log/log.h"
 
@@ -62,8 +63,9 @@ Config ParseConfig(const char* (*get)(const char* name), bool (*exists)(const ch
   const char* gang = get(base::kGang.name);
   const bool named = gang != nullptr && gang[0] != '\0';
   if (base::IsOn(get("CROSSOVER_DISABLE"))) return parsed;
-  // In a pod nobody names a gang: who has put the daemon's socket there knows it.
-  if (!named && !exists(base::kDefaultSocket)) return parsed;
+  // In a pod nobody names a gang: who has put the folder of the daemon's socket there knows it. Not the
+  // socket, which is away while a daemon is replaced.
+  if (!named && !exists(base::kSocketDirectory)) return parsed;
   gang = named ? Read(get, base::kGang, "") : "";
   if (gang == nullptr || !ReadLogLevel(get)) return parsed;
   const char* socket = Read(get, base::kSocket, base::kDefaultSocket);

@@ -8,8 +8,8 @@
 namespace crossover::session {
 
 struct Config {
-  // A gang is named, or the daemon's socket is where it is in pods; the kill switch is off, and every value
-  // is well-formed.
+  // A gang is named, or the folder of the daemon's socket is where it is in pods; the kill switch is off, and
+  // every value is well-formed.
   bool active = false;
   char gang[CROSSOVER_GANG_NAME_MAX] = {};  // may be empty in a pod
   char socket[108] = {};                    // room of sockaddr_un::sun_path

@@ -1,6 +1,6 @@
 // A program that uses a GPU and nothing of ours: a context and some memory, until it is killed.
 //
-//     gpu_user [DEVICE [crash]]      crash: dies at once, as programs do that have a fault
+//     gpu_user [DEVICE [crash [MIB]]]      crash: dies at once, as programs do that have a fault
 #include <cuda.h>
 #include <unistd.h>
 
@@ -13,9 +13,10 @@ int main(int argc, char** argv) {
   CUcontext context = nullptr;
   CUdeviceptr memory = 0;
   const int number = argc > 1 ? std::atoi(argv[1]) : 0;
+  const std::size_t mib = argc > 3 ? std::strtoul(argv[3], nullptr, 10) : 1;
   if (cuInit(0) != CUDA_SUCCESS || cuDeviceGet(&device, number) != CUDA_SUCCESS ||
       cuDevicePrimaryCtxRetain(&context, device) != CUDA_SUCCESS ||
-      cuCtxSetCurrent(context) != CUDA_SUCCESS || cuMemAlloc(&memory, 1 << 20) != CUDA_SUCCESS) {
+      cuCtxSetCurrent(context) != CUDA_SUCCESS || cuMemAlloc(&memory, mib << 20) != CUDA_SUCCESS) {
     std::fprintf(stderr, "the driver refuses\n");
     return 1;
   }

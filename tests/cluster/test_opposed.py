@@ -175,6 +175,27 @@ class Opposed(NodeCase):
         self.daemons.start_on(0)
         self.wait_for_slots(4)
 
+    def test_a_process_that_starts_while_the_daemon_is_replaced_takes_part(self):
+        """Which shows by its budget: the library alone minds it."""
+        image = self.load("gpu-user", {"/usr/bin/gpu_user": self.build.program("gpu_user"), "/bin/sh": "/bin/sh",
+                                       "/bin/sleep": "/bin/sleep"})
+        self.create("waits", image, ["/bin/sleep", "1000"])
+        self.cluster.wait_for("pod", "waits", phase("Running"), NAMESPACE)
+
+        def is_on_the_gpu(variables):
+            done = self.cluster.kubectl("exec", "waits", "--namespace", NAMESPACE, "--", "/bin/sh", "-c",
+                                        f"{variables} /usr/bin/gpu_user 0 crash 32", check=False)
+            self.assertIn("the driver refuses" if done.stdout == "" else "on the GPU", done.stdout + done.stderr)
+            return done.stdout != ""
+        little = "CROSSOVER_GPU_MEMORY=16Mi"
+        self.assertFalse(is_on_the_gpu(little))
+        self.daemons.end_on(0)
+        self.assertFalse(self.node.reach("/run/crossover/arbiter/arbiter.sock").exists())
+        self.assertFalse(is_on_the_gpu(little), "while the daemon is away")
+        self.assertTrue(is_on_the_gpu(f"{little} CROSSOVER_DISABLE=1"), "the control")
+        self.daemons.start_on(0)
+        self.wait_for_slots(4)
+
     def test_the_kubelet_is_restarted_under_a_pod(self):
         """It goes on as it was, and what comes after it gets what is left."""
         self.create("stays", SHELL, ["/bin/sleep", "1000"], slots=2)

@@ -32,7 +32,7 @@ class ConfigTest : public ::testing::Test {
           const auto found = environment.find(name);
           return found == environment.end() ? nullptr : found->second.c_str();
         },
-        [](const char* path) { return in_a_pod && std::string(path) == "/run/crossover/arbiter.sock"; });
+        [](const char* path) { return in_a_pod && std::string(path) == "/run/crossover"; });
     said_ = ::testing::internal::GetCapturedStderr();
     return config;
   }
