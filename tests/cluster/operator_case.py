@@ -22,6 +22,7 @@ _NODES, _GPUS = 2, 4
 GPUS = _NODES * _GPUS
 PATIENCE_S = 60.0
 _CONTROL_S = 15.0  # what is known not to happen is not waited for as long
+_HELD = "crossover.test/held"  # a finalizer
 
 
 class OperatorCase(unittest.TestCase):
@@ -107,6 +108,17 @@ class OperatorCase(unittest.TestCase):
 
     def delete_pod(self, name):
         self.world.api.delete(f"{PODS}/{name}")
+
+    def delete_pod_in_sight(self, name, seen):
+        """It stays, on its way out, until its operator has seen that: one that comes late finds it gone, as pods that
+        are played go at once, and then does not know that there was anything to do."""
+        path = f"{PODS}/{name}"
+        self.world.api.merge(path, {"metadata": {"finalizers": [_HELD]}})
+        try:
+            self.delete_pod(name)
+            self.until(seen, f"it is seen that {name} is on its way out")
+        finally:
+            self.world.api.merge(path, {"metadata": {"finalizers": None}})
 
     def places(self, job, size):
         """Of its pods that share, once all of them are bound."""

@@ -115,7 +115,9 @@ class LeaderWorkerSets(OneGang, OperatorCase):
     def test_a_group_that_is_made_again_is_whole_again(self):
         self.create(self.make("group"))
         first = self.one_gang("group", self.SIZE)
-        self.delete_pod("group-0-1")  # RecreateGroupOnPodRestart is what it does unless told otherwise
+        # RecreateGroupOnPodRestart is what it does unless told otherwise: the leader goes, and with it the others.
+        self.delete_pod_in_sight("group-0-1", lambda: first["group-0"].uid not in
+                                 {place.uid for place in self.eyes.places("group").values()})
         self.until(lambda: not {place.uid for place in first.values()} &
                    {place.uid for place in self.eyes.places("group").values()}, "all pods are others")
         second = self.places("group", self.SIZE)
