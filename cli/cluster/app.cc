@@ -24,8 +24,11 @@ using Action = std::function<int(const Kubectl&)>;
 void AddShowing(CLI::App* command, Showing* show) {
   static const std::map<std::string, Format> formats = {
       {"text", Format::kText}, {"wide", Format::kWide}, {"json", Format::kJson}, {"yaml", Format::kYaml}};
-  command->add_option("-o,--output", show->format, "text (the default), wide, json or yaml")
-      ->transform(CLI::CheckedTransformer(formats));
+  command
+      ->add_option_function<std::string>(
+          "-o,--output", [show](const std::string& name) { show->format = formats.at(name); },
+          "text (the default) or another")
+      ->check(CLI::IsMember(formats));
   command->add_option("-w,--watch", show->watch_s, "again each so many seconds, 0.1 to 3600")
       ->check(CLI::Range(0.1, 3600.0));
 }

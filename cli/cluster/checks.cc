@@ -59,6 +59,13 @@ const std::vector<ClusterCheck>& ClusterChecks() {
        "all node daemons are ready",
        "kubectl describe that pod; its /readyz and its log say what it lacks",
        DaemonsNotReady},
+      {"no_gpus",
+       {"gpu_nodes"},
+       V::kFail,
+       "each daemon sees GPUs",
+       "\"no GPUs: \" in that daemon's log says why: the driver does not reach its container "
+       "(driver.runtimeClassName, driver.root), or is not there",
+       NodesWithoutGpus},
       {"mps_not_ready",
        {"programs"},
        V::kFail,

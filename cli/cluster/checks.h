@@ -39,6 +39,7 @@ Places MissingWebhook(const ClusterFacts& facts);
 Places WebhookWithoutCertificate(const ClusterFacts& facts);
 Places RelabelledMetrics(const ClusterFacts& facts);
 // gpus.cc
+Places NodesWithoutGpus(const ClusterFacts& facts);
 Places TwoOwners(const ClusterFacts& facts);
 Places Strangers(const ClusterFacts& facts);
 Places WithheldOtherwise(const ClusterFacts& facts);

@@ -44,6 +44,16 @@ const json* Find(const json& items, const std::string& full_name) {
 
 }  // namespace
 
+// In maintenance the driver may be away on purpose.
+Places NodesWithoutGpus(const ClusterFacts& facts) {
+  Places places;
+  for (const json* node : KeptGpuNodes(facts)) {
+    if (ListAt(*node, {"status", "gpus"}).empty() && !SaysMaintenance(*node))
+      places.push_back("node " + NameOf(*node));
+  }
+  return places;
+}
+
 // Where the other one has stopped giving out, its pods still have the GPU.
 Places TwoOwners(const ClusterFacts& facts) {
   Places places = Where(facts, "withheld", OfRival);

@@ -119,6 +119,11 @@ std::vector<const json*> KeptGpuNodes(const ClusterFacts& facts) {
   return kept;
 }
 
+bool SaysMaintenance(const json& gpu_node) {
+  const json& is = kube::At(kube::At(gpu_node, "status"), "maintenance");
+  return is.is_boolean() && is.get<bool>();
+}
+
 std::vector<Holder> HoldersIn(const ClusterFacts& facts) {
   std::vector<Holder> holders;
   for (const json* node : KeptGpuNodes(facts)) {

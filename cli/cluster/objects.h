@@ -46,6 +46,8 @@ std::set<std::string> NodesWithDaemon(const ClusterFacts& facts);
 // GPUNodes of these: nobody keeps the others up to date. All of them where our pods cannot be seen.
 std::vector<const json*> KeptGpuNodes(const ClusterFacts& facts);
 
+bool SaysMaintenance(const json& gpu_node);
+
 // Who has slots of a GPU, by these GPUNodes.
 struct Holder {
   std::string node, gpu;

@@ -45,8 +45,7 @@ Places SwitchedOff(const ClusterFacts& facts) {
 Places InMaintenance(const ClusterFacts& facts) {
   Places places;
   for (const json* node : KeptGpuNodes(facts)) {
-    const json& is = kube::At(kube::At(*node, "status"), "maintenance");
-    if (is.is_boolean() && is.get<bool>()) places.push_back(NameOf(*node));
+    if (SaysMaintenance(*node)) places.push_back(NameOf(*node));
   }
   return places;
 }

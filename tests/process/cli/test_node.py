@@ -242,6 +242,16 @@ class BadUsage(unittest.TestCase):
             for word in words:
                 self.assertIn(word, done.stderr)
 
+    def test_so_does_the_plugin_of_kubectl(self):
+        formats = "json,text,wide,yaml"
+        done = finished([BIN / "kubectl-crossover", "top", "-o", "xml"])
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        for word in ("--output", "xml", formats):
+            self.assertIn(word, done.stderr)
+        done = finished([BIN / "kubectl-crossover", "top", "--help"])
+        self.assertIn(formats, done.stdout)
+        self.assertTrue(done.stdout.replace("\n", "").isprintable(), done.stdout)
+
 
 @unittest.skipUnless(os.geteuid() == 0, "needs root, to become another user")
 class OtherUsers(unittest.TestCase):

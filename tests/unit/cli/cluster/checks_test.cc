@@ -69,6 +69,8 @@ const std::vector<Planted>& Faults() {
          f->lists["gpu_nodes"].push_back(left);
        }},
       {"daemon_not_ready", "crossover-system/daemon-1 on n1", [](ClusterFacts* f) { NotReady(f, 0); }},
+      {"no_gpus", "node n1",
+       [](ClusterFacts* f) { First(f, "gpu_nodes")["status"]["gpus"] = json::array(); }},
       {"mps_not_ready", "crossover-system/mps-2 on n2", [](ClusterFacts* f) { NotReady(f, 3); }},
       {"extender_not_ready", "crossover-system/extender-y on n2", [](ClusterFacts* f) { NotReady(f, 5); }},
       {"nobody_leads", "nobody has renewed",
