@@ -124,6 +124,11 @@ class Objects(unittest.TestCase):
         self.assertIn("Named by digest: extender.image.digest. ", said)
         self.assertNotIn("digest", notes(), "the control")
 
+    def test_rules_without_metrics_are_told(self):
+        rules, monitor = (f"monitoring.{part}.enabled=true" for part in ("rules", "podMonitor"))
+        self.assertIn("CrossoverNobodyLeads\n   fires", notes(rules))
+        self.assertNotIn("CrossoverNobodyLeads", notes(rules, monitor), "the control")
+
     def test_a_test_leaves_nothing_whatever_becomes_of_it(self):
         """What it said is printed before."""
         hooks = [item for item in self.made["defaults", "1.36.3"]
@@ -204,6 +209,14 @@ class Objects(unittest.TestCase):
         self.assertEqual(ran, [again, bound, starts])
         self.assertIn("cannot be made 2g (mps.shmSize)", said)
         self.assertEqual(started(mounted=True, refused="bind")[0], [again, bound], "the control: nothing starts")
+
+    def test_the_webhook_s_annotations(self):
+        aks = {"admissions.enforcer/disabled": "true"}
+        for name, more in (("defaults", {}),
+                           ("cert-manager", {"cert-manager.io/inject-ca-from": "crossover-system/crossover-admission",
+                                             "other": "x"})):
+            webhook = find(self.made[name, "1.36.3"], "MutatingWebhookConfiguration", "crossover-admission")
+            self.assertEqual(webhook["metadata"]["annotations"], aks | more)
 
     def test_a_budget_where_there_is_another(self):
         kinds = {name: {item["kind"] for item in self.made[name, "1.36.3"]} for name in INSTALLATIONS}
