@@ -51,6 +51,15 @@ bool IsFunction(const ElfW(Sym) & symbol) {
 
 }  // namespace
 
+bool Contains(const dl_phdr_info& object, const void* address) {
+  const auto offset = reinterpret_cast<ElfW(Addr)>(address) - object.dlpi_addr;
+  for (std::size_t i = 0; i < object.dlpi_phnum; ++i) {
+    const ElfW(Phdr)& part = object.dlpi_phdr[i];
+    if (part.p_type == PT_LOAD && offset - part.p_vaddr < part.p_memsz) return true;
+  }
+  return false;
+}
+
 void* FindInObject(const dl_phdr_info& object, const char* name) {
   const Tables tables = TablesOf(object);
   if (tables.hash == nullptr || tables.symbols == nullptr || tables.strings == nullptr) return nullptr;

@@ -6,6 +6,9 @@ struct dl_phdr_info;
 
 namespace crossover::hooks {
 
+// Whether an address lies in `object`.
+bool Contains(const dl_phdr_info& object, const void* address);
+
 // The address of what `object` defines under this name, of whatever version; null where it defines nothing of
 // it or has no GNU hash table. Takes no lock, allocates nothing.
 void* FindInObject(const dl_phdr_info& object, const char* name);

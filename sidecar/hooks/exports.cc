@@ -16,7 +16,7 @@ namespace crossover::hooks {
 #define NCCL_HOOK(symbol, type, policy)                                                  \
   extern "C" NcclTraits<NcclHook::k_##symbol>::Function const crossover_export_##symbol; \
   NcclTraits<NcclHook::k_##symbol>::Function const crossover_export_##symbol =           \
-      &NcclWrapper<NcclHook::k_##symbol>::Call;
+      &NcclExport<NcclHook::k_##symbol>::Call;
 #include "sidecar/hooks/nccl_hooks.def"
 #undef NCCL_HOOK
 

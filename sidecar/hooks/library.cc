@@ -5,10 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <algorithm>
-#include <array>
 #include <atomic>
-#include <cstdint>
 
 #include "common/base/optional_libc.h"
 #include "sidecar/hooks/elf.h"
@@ -66,16 +63,24 @@ bool FindObject(Library library, Search* search) {
   return search->found;
 }
 
-bool Contains(const dl_phdr_info& object, const void* address) {
-  const auto offset = reinterpret_cast<ElfW(Addr)>(address) - object.dlpi_addr;
-  for (std::size_t i = 0; i < object.dlpi_phnum; ++i) {
-    const ElfW(Phdr)& part = object.dlpi_phdr[i];
-    if (part.p_type == PT_LOAD && offset - part.p_vaddr < part.p_memsz) return true;
-  }
-  return false;
-}
-
 int VisitForAddress(dl_phdr_info* info, std::size_t, void* argument) { return Contains(*info, argument); }
+
+struct PathSearch {
+  const void* address;
+  char* path;
+  std::size_t room;
+  bool found;
+};
+
+// The program itself has none.
+int VisitForPath(dl_phdr_info* info, std::size_t, void* argument) {
+  auto* search = static_cast<PathSearch*>(argument);
+  if (!Contains(*info, search->address)) return 0;
+  const std::size_t length = info->dlpi_name == nullptr ? 0 : strlen(info->dlpi_name);
+  search->found = length > 0 && length < search->room;
+  if (search->found) memcpy(search->path, info->dlpi_name, length + 1);
+  return 1;
+}
 
 // The first dlsym that is not our own.
 int VisitForDlsym(dl_phdr_info* info, std::size_t, void* argument) {
@@ -119,77 +124,26 @@ bool InOurNamespace(const void* address) {
   return dl_iterate_phdr(&VisitForAddress, const_cast<void*>(address)) != 0;
 }
 
-bool Loaded(Library library) {
-  Search search;
-  return FindObject(library, &search);
+bool PathOf(const void* address, char* path, std::size_t room) {
+  PathSearch search{address, path, room, false};
+  dl_iterate_phdr(&VisitForPath, &search);
+  return search.found;
 }
 
-namespace {
-
-// Of the object that was loaded from `path`, which stays from here on, whoever closes it: what we find is
-// remembered, and called long after.
-void* FindIn(const char* path, bool profiling_twin, const char* name) {
+void* FindInFile(const char* path, const char* name, Stay stay) {
   const DlsymFunction find = RealDlsym();
   if (find == nullptr) return nullptr;
-  void* handle = dlopen(path, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+  void* handle = dlopen(path, RTLD_LAZY | RTLD_NOLOAD | (stay == Stay::kForGood ? RTLD_NODELETE : 0));
   if (handle == nullptr) return nullptr;
-  void* symbol = nullptr;
-  if (profiling_twin) {
-    char profiling[128];
-    snprintf(profiling, sizeof profiling, "p%s", name);
-    symbol = find(handle, profiling);
-  }
-  if (symbol == nullptr) symbol = find(handle, name);
+  void* symbol = find(handle, name);
   dlclose(handle);  // takes back our reference only
   return symbol;
 }
 
-// Of the files of NCCL, by number, where each lies: none before number 0 was met.
-constexpr std::size_t kMostFiles = 8;
-constinit std::array<std::atomic<std::uintptr_t>, kMostFiles> nccl_files{};
-
-// The number of the file at `address`, a new one if need be.
-std::size_t Number(std::uintptr_t address, std::size_t most) {
-  for (std::size_t number = 0; number < std::min(most, kMostFiles); ++number) {
-    std::uintptr_t there = 0;
-    if (nccl_files[number].compare_exchange_strong(there, address, std::memory_order_acq_rel) ||
-        there == address) {
-      return number;
-    }
-  }
-  return most;
-}
-
-std::uintptr_t BaseOf(const void* address, Dl_info* object) {
-  return dladdr(address, object) == 0 ? 0 : reinterpret_cast<std::uintptr_t>(object->dli_fbase);
-}
-
-}  // namespace
-
 void* FindSymbol(Library library, const char* name) {
   Search search;
   if (!base::LoaderIsThere() || !FindObject(library, &search)) return nullptr;
-  return FindIn(search.path, library == Library::kNccl, name);
-}
-
-std::size_t NcclFileOf(const void* address, std::size_t most) {
-  Dl_info object{}, first{};
-  const std::uintptr_t base = BaseOf(address, &object);
-  const void* always = FindSymbol(Library::kNccl, "ncclGetVersion");
-  if (base == 0 || always == nullptr) return 0;
-  // The first has number 0 whichever is met first.
-  Number(BaseOf(always, &first), 1);
-  const std::size_t number = Number(base, most);
-  if (number != 0 && number != most) dlopen(object.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
-  return number;
-}
-
-void* FindNcclSymbol(std::size_t file, const char* name) {
-  if (file == 0) return FindSymbol(Library::kNccl, name);
-  Dl_info object{};
-  const auto* there = reinterpret_cast<const void*>(nccl_files[file].load(std::memory_order_acquire));
-  if (there == nullptr || !base::LoaderIsThere() || dladdr(there, &object) == 0) return nullptr;
-  return FindIn(object.dli_fname, true, name);
+  return FindInFile(search.path, name, Stay::kForGood);
 }
 
 }  // namespace crossover::hooks

@@ -18,19 +18,16 @@ Library LibraryOf(const void* address);
 // namespace.
 bool InOurNamespace(const void* address);
 
-// Whether the library is in the process, however it was loaded.
-bool Loaded(Library library);
-
-// A symbol of the library that the process itself loaded; never loads anything. For NCCL its profiling twin
-// ("pncclX" for "ncclX") where there is one. Null where library or symbol are absent. What it returns is
-// valid for the life of the process: the library is not unloaded any more.
+// A symbol of the library that the process itself loaded; never loads anything. Null where library or symbol
+// are absent. What it returns is valid for the life of the process: the library is not unloaded any more.
 void* FindSymbol(Library library, const char* name);
 
-// The number of the file of NCCL that an address lies in, always the same: 0 for the one that FindSymbol()
-// finds, `most` where so many are known already. A file that has a number stays in the process.
-std::size_t NcclFileOf(const void* address, std::size_t most);
+// The path by which the object was loaded that an address lies in; false for the program itself.
+bool PathOf(const void* address, char* path, std::size_t room);
 
-// FindSymbol() in the file of that number.
-void* FindNcclSymbol(std::size_t file, const char* name);
+// A symbol of the object that was loaded from `path`, or of those that it needs. Whether it stays in the
+// process from then on, whoever closes it: what is remembered must.
+enum class Stay { kAsItWas, kForGood };
+void* FindInFile(const char* path, const char* name, Stay stay);
 
 }  // namespace crossover::hooks

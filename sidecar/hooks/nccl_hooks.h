@@ -27,4 +27,24 @@ struct NcclWrapper<kHook, NcclResult (*)(Arguments...)> {
   }
 };
 
+// What is exported. The caller is known by where the call returns to.
+template <NcclHook kHook, typename Function = NcclFunction<kHook>>
+struct NcclExport;
+
+template <NcclHook kHook, typename... Arguments>
+struct NcclExport<kHook, NcclResult (*)(Arguments...)> {
+  static NcclResult Call(Arguments... arguments) {
+    static_assert(kNcclFiles == 3);
+    const void* site = __builtin_return_address(0);
+    const char* symbol = NcclTraits<kHook>::kSymbol;
+    const std::size_t file = NcclFileOfCall(site, symbol, kNcclFiles);
+    if (file == 0) return NcclWrapper<InFile(kHook, 0)>::Call(arguments...);
+    if (file == 1) return NcclWrapper<InFile(kHook, 1)>::Call(arguments...);
+    if (file == 2) return NcclWrapper<InFile(kHook, 2)>::Call(arguments...);
+    // A file too many is left alone.
+    const auto real = reinterpret_cast<NcclFunction<kHook>>(FindNcclAnywhere(site, symbol));
+    return real == nullptr ? kNcclSystemError : real(arguments...);
+  }
+};
+
 }  // namespace crossover::hooks

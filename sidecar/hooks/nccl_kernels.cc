@@ -8,6 +8,7 @@
 #include "common/base/hash.h"
 #include "sidecar/hooks/activation.h"
 #include "sidecar/hooks/library.h"
+#include "sidecar/hooks/nccl_files.h"
 #include "sidecar/session/session.h"
 
 namespace crossover::hooks {
@@ -134,7 +135,7 @@ void OnKernelName(void* handle, const char* name, const void* caller) {
   const std::uint16_t kernel = NcclKernelNamed(name);
   if (kernel == 0 || !Active()) return;
   Remember(KeyOf(handle), kernel);
-  if (LibraryOf(caller) != Library::kNccl) ExpectLinkedNccl();
+  if (LibraryOf(caller) != Library::kNccl && !InNcclFile(caller)) ExpectLinkedNccl();
 }
 
 // Where the driver does not tell names, what is known of NCCL's kernels could not be learned again.

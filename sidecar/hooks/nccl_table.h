@@ -4,7 +4,7 @@
 #include <atomic>
 #include <cstddef>
 
-#include "sidecar/hooks/library.h"
+#include "sidecar/hooks/nccl_files.h"
 #include "sidecar/hooks/nccl_types.h"
 
 namespace crossover::hooks {
@@ -18,7 +18,7 @@ enum class NcclHook : std::size_t {
 
 // A process may have several files of NCCL in it, each loaded by whoever brought it. A communicator of one
 // must not get into calls of another, so each has wrappers of its own, whose real functions are its own: a
-// hook is a row and the file. File 0 is that which the exported names go on to.
+// hook is a row and the file. Which one a call through the exported names is for depends on the caller.
 inline constexpr std::size_t kNcclHooks = static_cast<std::size_t>(NcclHook::kCount);
 inline constexpr std::size_t kNcclFiles = 3;
 

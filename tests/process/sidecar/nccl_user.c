@@ -1,11 +1,34 @@
-/* A framework's library: linked against NCCL, loaded without making its symbols global. */
+/* A framework's library: linked against NCCL or with an NCCL in it, loaded without making its symbols global.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stddef.h>
+
 int ncclGroupStart(void);
 int ncclGroupEnd(void);
 int ncclGetVersion(int* version);
 
+/* Jumps: NCCL returns to whoever called these. */
 int call_group_start(void) { return ncclGroupStart(); }
 int call_group_end(void) { return ncclGroupEnd(); }
 int call_get_version(void) {
   int version;
   return ncclGetVersion(&version);
+}
+
+/* NCCL returns to here. */
+int use_group_start(void) {
+  volatile int result = ncclGroupStart();
+  return result;
+}
+int use_group_end(void) {
+  volatile int result = ncclGroupEnd();
+  return result;
+}
+
+/* -1 where nothing is found. */
+int look_up_group_start(void) {
+  int (*found)(void) = (int (*)(void))dlsym(RTLD_DEFAULT, "ncclGroupStart");
+  volatile int result = found == NULL ? -1 : found();
+  return result;
 }
