@@ -47,6 +47,17 @@ class Inert(unittest.TestCase):
                    LD_LIBRARY_PATH=os.environ["FAKE_NCCL"], CROSSOVER_GANG="a", CROSSOVER_GATES="maybe")
         self.assertRegex(done.stderr, r"\Acrossover: CROSSOVER_GATES=maybe: gpu, relay or host is allowed.*\n\Z")
 
+    def test_gccs_address_sanitizer_wants_to_be_told_not_to_look_for_its_place(self):
+        if "SANITIZED" not in os.environ:
+            self.skipTest("not compiled with GCC")
+        program, told = os.environ["SANITIZED"], {"LD_PRELOAD": LIBRARY, "ASAN_OPTIONS": "verify_asan_link_order=0"}
+        run([program])
+        refused = run([program], check=False, LD_PRELOAD=LIBRARY)
+        self.assertIn("ASan runtime does not come first in initial library list", refused.stderr)
+        self.assertEqual(refused.returncode, 1)
+        run([program], **told)
+        self.assertIn("heap-use-after-free", run([program, "1"], check=False, **told).stderr, "it works then")
+
 
 def answers(*arguments, preload=(LIBRARY,), **environment):
     """What the look-up program says: question to answer."""
