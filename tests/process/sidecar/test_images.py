@@ -90,7 +90,8 @@ class Images(unittest.TestCase):
     def test_an_old_program_without_threads_runs_as_it_is_and_says_why(self):
         self.glibc(OLD, "libc.so.6", "libdl.so.2", "libpthread.so.0")
         hooked, plain = self.both("old", "looks_up", **GANG)
-        self.assertEqual(hooked[0], plain[0])
+        # Our exports stand before an NCCL that a library carries all the same, and go on to its profiling twin.
+        self.assertEqual(hooked[0], plain[0].replace("carried 140", "carried 141"))
         self.assertEqual(hooked[1], "crossover: takes no turns: this program was started without libpthread\n")
 
     def test_musl(self):
@@ -117,5 +118,5 @@ class Images(unittest.TestCase):
 
     def check_takes_part(self, hooked, plain):
         # The library reaches NCCL by its profiling twin, which the fake one tells from the function itself.
-        self.assertEqual(plain[0], "parent 1\nstart its own 40\nversion its own\n")
-        self.assertEqual(hooked, ("parent 1\nstart libcrossover 41\nversion its own\n", ""))
+        self.assertEqual(plain[0], "parent 1\nstart its own 40\nversion its own\ncarried 140\n")
+        self.assertEqual(hooked, ("parent 1\nstart libcrossover 41\nversion its own\ncarried 141\n", ""))

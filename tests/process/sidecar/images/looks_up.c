@@ -26,5 +26,8 @@ int main(void) {
   int (*start)(void) = (int (*)(void))dlsym(nccl, "ncclGroupStart");
   printf("start %s %d\n", owner((void*)start), start());
   printf("version %s\n", owner(dlsym(nccl, "ncclGetVersion")));
+  void* carrying = dlopen("libcarrying.so", RTLD_NOW | RTLD_LOCAL);
+  int (*use)(void) = carrying == NULL ? NULL : (int (*)(void))dlsym(carrying, "use_group_start");
+  printf("carried %d\n", use == NULL ? -1 : use());
   return 0;
 }
