@@ -44,7 +44,7 @@ std::shared_ptr<Lane> LaneFor(Context& context, std::uint64_t id) {
 void OrderAfterBlockingStreams(Context& context, Stream& legacy) {
   for (const StreamPtr& other : context.streams) {
     if (other->blocking && other.get() != &legacy && other->lane != nullptr) {
-      legacy.lane->Enqueue(MakeWait(other->lane->Tail()));
+      legacy.lane->EnqueueAtOnce(MakeWait(other->lane->Tail()));
     }
   }
 }
@@ -54,7 +54,7 @@ void OrderAfterLegacyStream(Context& context, Stream& stream) {
   const RecordPtr tail = context.legacy->lane->Tail();
   if (stream.legacy_seen == tail) return;
   stream.legacy_seen = tail;
-  stream.lane->Enqueue(MakeWait(tail));
+  stream.lane->EnqueueAtOnce(MakeWait(tail));
 }
 
 }  // namespace

@@ -33,7 +33,6 @@ class GraphExec final : public Work {
       if (node->work != nullptr) works_.push_back(node->work);
     }
   }
-  bool IsLaunch() const override { return true; }
   void Run(Lane& lane) const override {
     for (const WorkPtr& work : works_) work->Run(lane);
   }

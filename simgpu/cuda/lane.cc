@@ -47,7 +47,16 @@ std::shared_ptr<Lane> Lane::Start(int gpu) {
 
 void Lane::Enqueue(WorkPtr work) {
   std::unique_lock lock(mutex_);
-  if (work->IsLaunch()) WaitForRoom(lock);
+  WaitForRoom(lock);
+  Append(std::move(work));
+}
+
+void Lane::EnqueueAtOnce(WorkPtr work) {
+  const std::lock_guard lock(mutex_);
+  Append(std::move(work));
+}
+
+void Lane::Append(WorkPtr work) {
   queue_.push_back(std::move(work));
   tail_ = nullptr;
   used_ = true;

@@ -24,8 +24,11 @@ class Lane {
   // `gpu` is the GPU's place on this node. The thread lives as long as the process or until Stop().
   static std::shared_ptr<Lane> Start(int gpu);
 
-  // Blocks while `queue_depth` launches have not begun.
+  // Blocks while `queue_depth` pieces of work have not begun, whatever they are: so may a driver, and it has
+  // one queue for launches, records, waits and memory operations.
   void Enqueue(WorkPtr work);
+  // Never blocks: for what the driver adds by itself, with a lock held.
+  void EnqueueAtOnce(WorkPtr work);
   // A record of everything enqueued so far; the same one again when nothing was enqueued since.
   RecordPtr Tail();
   // True when everything enqueued so far is done.
@@ -50,6 +53,7 @@ class Lane {
   // Sleeps until there is work, lazily while the GPU is busy anyway. False when stopped.
   bool Take(WorkPtr* work);
   void WaitForRoom(std::unique_lock<std::mutex>& lock);
+  void Append(WorkPtr work);
   Flow* OpenFlow();
   void ResolveRecords();
 

@@ -120,8 +120,6 @@ class KernelWork final : public Work {
     }
   }
 
-  bool IsLaunch() const override { return true; }
-
   void Run(Lane& lane) const override {
     const auto ns = static_cast<double>(spec_.ns_is_argument ? Argument<std::uint64_t>(0) : spec_.ns);
     if (!spec_.spin) {

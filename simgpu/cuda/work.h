@@ -18,8 +18,6 @@ class Work {
   virtual ~Work() = default;
   // Called by the lane's thread, in stream order.
   virtual void Run(Lane& lane) const = 0;
-  // True when it stays in the queue of launches until the GPU begins it.
-  virtual bool IsLaunch() const { return false; }
   // True when others wait for it: it is done even where the context is lost.
   virtual bool IsRecord() const { return false; }
 };
