@@ -153,6 +153,20 @@ def _leave_well(running, _draw):
         time.sleep(0.02)
 
 
+def _abort_what_hangs(running, _draw):
+    """A collective never starts on one rank. Told to end, each rank's other thread aborts the communicator a second
+    later, while the loop waits for room on a stream that stands behind the collective."""
+    running.wait_for_iterations(16)
+    time.sleep(1.0)
+    for rank in _ranks(running):
+        running.processes.signal(rank, signal.SIGTERM)
+    end = time.monotonic() + 5.0
+    while any(running.processes.alive(rank) for rank in _ranks(running)):
+        if time.monotonic() > end:
+            raise Failed("a rank hangs though its communicator was aborted")
+        time.sleep(0.02)
+
+
 def _throttle(names):
     """As a CPU limit that is used up: on for 20 ms of each 100."""
     def strike(running, draw):
@@ -209,6 +223,7 @@ def _scribble(running, draw):
 _HOST_GATES = "host gates instead"
 _CONTEXT_LOST = "its GPU context is lost"
 _RELAY = {"CROSSOVER_GATES": "relay"}
+_HANGS = {"SIMGPU_NCCL_FAULT": "stall:120"}  # some thirty iterations from its start
 ROWS = {row.name: row for row in (
     Fault("kill one rank", strike=_kill_one, job_ends=False),
     Fault("kill all ranks", strike=_kill_all, job_ends=False),
@@ -255,6 +270,9 @@ ROWS = {row.name: row for row in (
     Fault("forks all the time", extra=("--loader=fork",)),
     Fault("graphs are captured while the neighbour comes", extra=("--launch=graphs", "--stream=own")),
     Fault("communicators are aborted", extra=("--abort-every=30",)),
+    *(Fault(f"a communicator is aborted while its stream is full{name}", _HANGS | gates,
+            shape={"queue_depth": 16}, strike=_abort_what_hangs, job_ends=False)
+      for name, gates in (("", {}), (", relayed gates", _RELAY), (", host gates", {"CROSSOVER_GATES": "host"}))),
     Fault("threads that come and go", extra=("--launch=threads",)),
     Fault("threads that end inside calls", {"SIMGPU_FAULT": "cancellation_points"}, extra=("--launch=cancelled",)),
     Fault("threads that end inside calls through host gates",

@@ -76,4 +76,8 @@ void BeforeCommEnd(NcclComm comm) {
   if (Active()) session::TheSession().OnCommunicatorEnd(comm);
 }
 
+void BeforeCommAbort(NcclComm comm) {
+  if (Active()) session::TheSession().OnCommunicatorAbort(comm);
+}
+
 }  // namespace crossover::hooks

@@ -58,6 +58,7 @@ void AfterCommInit(NcclComm comm, int ranks, int rank, NcclResult result, const 
 void AfterCommInitAll(const NcclComm* comms, int devices);
 void AfterCommDerived(NcclResult result, const void* config);
 void BeforeCommEnd(NcclComm comm);
+void BeforeCommAbort(NcclComm comm);
 void BeforeUngateable(base::WatchReason why);
 
 struct Collective {
@@ -146,6 +147,15 @@ struct CommEnd {
   template <NcclHook kHook, typename... Flags>
   static NcclResult Run(NcclComm comm, Flags... flags) {
     BeforeCommEnd(comm);
+    return CallNccl<kHook>(comm, flags...);
+  }
+};
+
+// Lets go whatever waits for a collective that hangs: nothing of ours may wait before it.
+struct CommAbort {
+  template <NcclHook kHook, typename... Flags>
+  static NcclResult Run(NcclComm comm, Flags... flags) {
+    BeforeCommAbort(comm);
     return CallNccl<kHook>(comm, flags...);
   }
 };

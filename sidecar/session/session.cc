@@ -28,10 +28,7 @@ void BarrierOnAllThreads() { ::syscall(SYS_membarrier, kMembarrierPrivateExpedit
 
 Session& TheSession() { return the_session; }
 
-bool Session::Knows(const void* communicator) {
-  const base::Locked locked(mutex_);
-  return communicators_.Find(communicator) != nullptr;
-}
+bool Session::Knows(const void* communicator) { return communicators_.Find(communicator).handle != nullptr; }
 
 void Session::OnCommunicator(const void* communicator, int ranks) {
   const base::Locked locked(mutex_);
@@ -45,10 +42,16 @@ void Session::OnCommunicatorEnd(const void* communicator) {
   EndTurn();
 }
 
+// Out of the table before the call: afterwards its handle may be another's, made in another thread.
+void Session::OnCommunicatorAbort(const void* communicator) {
+  communicators_.Remove(communicator);
+  aborted_.store(true, std::memory_order_relaxed);
+}
+
 void Session::BeforeCollective(const void* communicator, phase::Token token, phase::StreamKey stream) {
   const base::Locked locked(mutex_);
-  const Communicator* known = communicators_.Find(communicator);
-  if (known == nullptr || known->ranks < 2) return;
+  const Communicator known = communicators_.Find(communicator);
+  if (known.ranks < 2) return;
   ++ever_called_;
   gaps_.OnCollective();
   if (turns_.page() == nullptr || !Follow()) return;
@@ -56,7 +59,7 @@ void Session::BeforeCollective(const void* communicator, phase::Token token, pha
     ObserveOnlyLocked(base::WatchReason::kCaptured);
     return;
   }
-  token.communicator = known->index;
+  token.communicator = known.index;
   const phase::Detector::Verdict verdict = detector_.OnCollective(token);
   ++called_;
   const bool gating = verdict.locked && !AllAlike() && mode_ == CROSSOVER_MODE_GATE && !watched_only() &&
@@ -69,7 +72,7 @@ void Session::BeforeCollective(const void* communicator, phase::Token token, pha
   }
   PublishPhase(gating);
   const phase::Sequence joined = tracker_.OnCollective(stream, called_);
-  ++since_wait_;
+  since_wait_.fetch_add(1, std::memory_order_relaxed);
   if (joined != 0) OnWait(joined, stream);
   if (tracker_.full()) ObserveOnlyLocked(base::WatchReason::kStreams);
   SetAttention();
@@ -139,13 +142,15 @@ void Session::OnHostWaitContext() {
 }
 
 void Session::OnHostSawEvent(phase::EventKey event) {
+  if (!JoinsBySeeing()) return;
   const base::Locked locked(mutex_);
-  if (since_wait_ >= kJoinsBySeeing) OnJoin(tracker_.OnHostWaitEvent(event), 0);
+  if (JoinsBySeeing()) OnJoin(tracker_.OnHostWaitEvent(event), 0);
 }
 
 void Session::OnHostSawStream(phase::StreamKey stream) {
+  if (!JoinsBySeeing()) return;
   const base::Locked locked(mutex_);
-  if (since_wait_ >= kJoinsBySeeing) OnJoin(tracker_.OnHostWaitStream(stream), 0);
+  if (JoinsBySeeing()) OnJoin(tracker_.OnHostWaitStream(stream), 0);
 }
 
 // A stream that nobody has launched on yet: for a period, look where launches go.
@@ -301,6 +306,7 @@ void Session::BeginTurn(phase::StreamKey launching) {
     OnUnaskable();
     return PublishGaps();
   }
+  aborted_.store(false, std::memory_order_relaxed);
   if (!TakeTurn(launching, capturing)) OnRefused();
   if (turns_.holding()) {
     stretches_.Begin(StretchAsked());
@@ -405,7 +411,7 @@ void Session::MakeYieldPoint(phase::StreamKey launching) {
 
 // A join by something that does wait.
 void Session::OnWait(phase::Sequence sequence, phase::StreamKey stream) {
-  if (sequence != 0) since_wait_ = 0;
+  if (sequence != 0) since_wait_.store(0, std::memory_order_relaxed);
   OnJoin(sequence, stream);
 }
 
@@ -427,7 +433,7 @@ void Session::Forget() {
   detector_.Reset();
   tracker_.Reset();
   gaps_.Forget();
-  since_wait_ = kJoinsBySeeing - kShowsOne;
+  since_wait_.store(kJoinsBySeeing - kShowsOne, std::memory_order_relaxed);
   called_ = 0;
   scan_until_ = 0;
   awaited_ = 0;
@@ -523,7 +529,8 @@ int Session::OnTick() {
   const bool as_a_rule = idle_watch_.usual() || gaps_.by_gaps();
   const bool taking = turns_.holding() && !blocked_ && (mode_ == CROSSOVER_MODE_GATE || gaps_.by_gaps());
   // A turn that lasts until its collective has ended waits for other ranks: the arbiter sees to that.
-  const bool idle = taking && !lasts_ && !AnyCapture() && turns_.Idle(tracker_);
+  const bool lasts = lasts_ && !aborted_.load(std::memory_order_relaxed);
+  const bool idle = taking && !lasts && !AnyCapture() && turns_.Idle(tracker_);
   if (taking && idle_watch_.Look(turns_.asked(), stretches_.launched(), idle) &&
       (as_a_rule || turns_.OthersWait())) {
     YieldIdleTurn();

@@ -1,8 +1,10 @@
 // One client of one GPU: what the hooks report comes in here, what the arbiter asks is done here.
 //
 // Thread-safe: hooks call it from any thread of the user, the helper thread calls the part that belongs to
-// link::Client. One lock, held for a table look-up or for queueing a few operations; never while waiting for
-// the GPU. Nothing is taken while no arbiter is attached: each call then returns after one load.
+// link::Client. One lock, held for a table look-up or for queueing a few operations, for which a driver whose
+// queue is full may make us wait until the GPU goes on: what lets it go on, an abort, takes that lock not.
+// Where a gate blocks it is not held. No turn is taken while no arbiter is attached: hooks of the driver then
+// return after one load, those of NCCL and of captures after a few counts under the lock.
 #pragma once
 
 #include <atomic>
@@ -34,6 +36,10 @@ class Session final : public link::Client {
   bool Knows(const void* communicator);
   void OnCommunicator(const void* communicator, int ranks);
   void OnCommunicatorEnd(const void* communicator);
+  // Before the call that ends it whatever its collectives wait for. A launch may stand behind one of them,
+  // with our lock held: takes no lock that is held for longer than a look-up, and queues nothing. What is
+  // left of the turn is seen to by the next collective, or by the helper once the turn is idle.
+  void OnCommunicatorAbort(const void* communicator);
 
   // A collective is about to be called: gives the turn back if it ends here.
   void BeforeCollective(const void* communicator, phase::Token token, phase::StreamKey stream);
@@ -92,6 +98,8 @@ class Session final : public link::Client {
 
  private:
   bool AnyCapture() const { return captures_.load(std::memory_order_relaxed) > 0; }
+  // Threads that only look need not wait for one that queues, nor for its lock.
+  bool JoinsBySeeing() const { return since_wait_.load(std::memory_order_relaxed) >= kJoinsBySeeing; }
   bool Follow();
   bool AllAlike();
   void PublishPhase(bool gating);
@@ -133,7 +141,7 @@ class Session final : public link::Client {
   // Collectives since one was last waited for, in a way that waits; a job is given some to show one.
   static constexpr std::uint64_t kShowsOne = 64;
   static constexpr std::uint64_t kJoinsBySeeing = phase::Detector::kMaxPeriod;
-  std::uint64_t since_wait_ = kJoinsBySeeing - kShowsOne;
+  std::atomic<std::uint64_t> since_wait_{kJoinsBySeeing - kShowsOne};  // written with the lock
 
   phase::Sequence called_ = 0;          // collectives that counted
   std::uint64_t ever_called_ = 0;       // watched or not: the same on all ranks of the job
@@ -156,6 +164,8 @@ class Session final : public link::Client {
   std::uint32_t alike_ = 0;       // tokens in a row that made a period of one, by kernels
   std::atomic<int> captures_{0};  // streams being captured now
   std::atomic<bool> taking_allowed_{false};
+  std::atomic<bool> aborted_{
+      false};  // in the present turn, a communicator: there is no collective to wait for
 
   const gates::Driver* driver_ = nullptr;
   CUcontext context_ = nullptr;

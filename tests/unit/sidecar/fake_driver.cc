@@ -55,6 +55,7 @@ std::string Number(turn::TurnNumber k) {
 
 CUresult BatchMemOp(CUstream stream, unsigned int count, CUstreamBatchMemOpParams* params, unsigned int) {
   if (FakeDriver::cancellation_points) pthread_testcancel();
+  if (FakeDriver::while_queueing != nullptr) FakeDriver::while_queueing();
   if (!FakeDriver::memops_supported) return CUDA_ERROR_NOT_SUPPORTED;
   std::string line = "memop " + Hex(stream);
   for (unsigned int i = 0; i < count; ++i) {

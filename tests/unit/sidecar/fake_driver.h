@@ -21,10 +21,11 @@ struct FakeDriver {
   inline static CUstream busy = nullptr;
   inline static thread_local CUstreamCaptureMode capture_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
   inline static std::function<void()> while_synchronizing;  // where there is one: what another thread does
-  inline static int queries = 0;                            // of streams
-  inline static bool context_lost = false;          // every call but those about what is current fails
-  inline static bool cancellation_points = false;   // each memory operation is one
-  inline static CUcontext other_context = nullptr;  // current in place of ours, where there is one
+  inline static std::function<void()> while_queueing;  // likewise, in a memory operation that waits for room
+  inline static int queries = 0;                       // of streams
+  inline static bool context_lost = false;             // every call but those about what is current fails
+  inline static bool cancellation_points = false;      // each memory operation is one
+  inline static CUcontext other_context = nullptr;     // current in place of ours, where there is one
 
   static void Clear() {
     calls.clear();
@@ -37,6 +38,7 @@ struct FakeDriver {
     busy = nullptr;
     capture_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
     while_synchronizing = nullptr;
+    while_queueing = nullptr;
     queries = 0;
     context_lost = false;
     cancellation_points = false;

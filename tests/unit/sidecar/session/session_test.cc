@@ -4,8 +4,10 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <functional>
+#include <future>
 #include <thread>
 #include <utility>
 
@@ -607,6 +609,63 @@ TEST_F(SessionTest, DestroyedCommunicatorGivesTheTurnBack) {
   TakeTurns();
   session_.OnCommunicatorEnd(&kComm);
   EXPECT_THAT(FakeDriver::calls, ElementsAre("memop 100 gate=2 rel=1"));
+}
+
+// What the abort waits for may itself wait for the abort.
+class AbortTest : public SessionTest {
+ protected:
+  // Whether it is through while a launch waits for room on its stream and holds our lock.
+  bool ThroughWhileALaunchWaits(std::function<void()> call) {
+    Collective(10);
+    Collective(20);
+    Join();
+    bool through = false;
+    std::future<void> called;
+    FakeDriver::while_queueing = [&] {
+      if (called.valid()) return;
+      called = std::async(std::launch::async, call);
+      through = called.wait_for(std::chrono::seconds(5)) == std::future_status::ready;
+    };
+    Launch();
+    return through;
+  }
+};
+
+TEST_F(AbortTest, QueuesNothingAndWaitsForNobody) {
+  TakeTurns();
+  EXPECT_TRUE(ThroughWhileALaunchWaits([this] { session_.OnCommunicatorAbort(&kComm); }));
+  FakeDriver::calls.clear();
+  session_.OnCommunicatorAbort(&kComm);
+  EXPECT_THAT(FakeDriver::calls, IsEmpty());
+  EXPECT_FALSE(session_.Knows(&kComm));
+}
+
+TEST_F(AbortTest, AThreadThatLooksAtEventsComesToItsAbort) {
+  TakeTurns();
+  EXPECT_TRUE(ThroughWhileALaunchWaits([this] {
+    session_.OnHostSawEvent(kEvent);
+    session_.OnHostSawStream(kSide);
+  }));
+}
+
+TEST_F(AbortTest, TheNextCommunicatorsCollectiveEndsTheTurn) {
+  TakeTurns();
+  session_.OnCommunicatorAbort(&kComm);
+  session_.OnCommunicator(&kComm, 4);  // the handle is given out again
+  Collective(10);
+  EXPECT_THAT(FakeDriver::calls, ElementsAre("memop 100 gate=2 rel=1", "nccl 10"));
+}
+
+TEST_F(TimeSlicedSessionTest, AnAbortedCommunicatorsCollectiveIsNotWaitedFor) {
+  TakeTurns();
+  Collective(10);
+  Collective(20);
+  slot().hold = session_.Asked();
+  page_.slot[1].mode = CROSSOVER_MODE_GATE;
+  page_.slot[1].ready = turn::FirstStretch(1);
+  session_.OnCommunicatorAbort(&kComm);
+  for (int i = 0; i < 25; ++i) session_.OnTick();
+  EXPECT_EQ(slot().rel, turn::FirstStretch(1));
 }
 
 TEST_F(SessionTest, DetachedTakesNothingAndTouchesNothing) {
