@@ -22,8 +22,9 @@ enum class WatchReason : std::uint32_t {
   kUnaskable = 12,
   kContextLost = 13,
   kSeveralThreads = 14,
+  kContextEnded = 15,
 };
-inline constexpr std::uint32_t kWatchReasons = 15;
+inline constexpr std::uint32_t kWatchReasons = 16;
 
 // In words; `reason` may be anything.
 constexpr const char* Text(WatchReason reason) {
@@ -43,6 +44,7 @@ constexpr const char* Text(WatchReason reason) {
       "no collectives are seen, and it computes on streams that only its own threads can ask",
       "its GPU context is lost: an earlier operation of it failed on the GPU",
       "its turns begin on the default stream of one thread and end in another thread",
+      "its GPU context has ended: it was destroyed, or its device was reset",
   };
   const auto index = static_cast<std::uint32_t>(reason);
   return index < kWatchReasons ? kTexts[index] : "invalid";

@@ -33,6 +33,20 @@ bool RelayGate::SetUp(const Driver* driver, crossover_page* page, turn::SlotInde
   return started_;
 }
 
+void RelayGate::LeaveMemory() {
+  const base::Locked locked(memory_mutex_);
+  for (const Ask& ask : asks_) {
+    if (ask.state.load(std::memory_order_acquire) == kFree) continue;
+    if (!turn::AtOrPast(base::LoadWord(&ask.line->open), ask.k)) Open(ask);
+  }
+  left_ = true;
+}
+
+void RelayGate::Open(const Ask& ask) {
+  base::StoreWord(&ask.line->open, ask.k);
+  base::FutexWakeAll(&ask.line->open);
+}
+
 bool RelayGate::Acquire(CUstream stream, turn::TurnNumber k) {
   const auto ops = turn::Acquire(self_, k);
   return Enqueue(stream, k, ops.data(), ops.size());
@@ -114,8 +128,10 @@ void* RelayGate::Relay(void* self) {
 
 void RelayGate::Pass(Ask* ask) {
   CarryOut(ask->page, ask->self, ask->k, ask->ops.data() + ask->before_wait, ask->count - ask->before_wait);
-  base::StoreWord(&ask->line->open, ask->k);
-  base::FutexWakeAll(&ask->line->open);
+  {
+    const base::Locked locked(memory_mutex_);
+    if (!left_) Open(*ask);
+  }
   ask->state.store(kFree, std::memory_order_release);
 }
 

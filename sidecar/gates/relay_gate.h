@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "common/base/mutex.h"
 #include "sidecar/gates/driver.h"
 #include "sidecar/gates/gate.h"
 #include "sidecar/gates/host_steps.h"
@@ -27,6 +28,10 @@ class RelayGate final : public Gate {
   // Takes memory of the driver's, once, tries one stream memory operation on it, and starts the relay, once.
   // False where any of it is refused. Needs a current context; blocks; not while any stream captures.
   bool SetUp(const Driver* driver, crossover_page* page, turn::SlotIndex self);
+
+  // Before the context of that memory ends, with what keeps Acquire() and its like out: what waits there goes
+  // on, and the relay leaves it alone from then on. Nothing may be queued afterwards.
+  void LeaveMemory();
 
   bool Acquire(CUstream stream, turn::TurnNumber k) override;
   bool Release(CUstream stream, turn::TurnNumber k, Handover handover) override;
@@ -64,11 +69,14 @@ class RelayGate final : public Gate {
   static void CUDA_CB OnReached(void* ask);
   static void* Relay(void* self);
   void Pass(Ask* ask);
+  static void Open(const Ask& ask);
   bool Enqueue(CUstream stream, turn::TurnNumber k, const turn::Op* ops, std::size_t count);
 
   const Driver* driver_ = nullptr;
   crossover_page* page_ = nullptr;
   turn::SlotIndex self_ = 0;
+  base::Mutex memory_mutex_;
+  bool left_ = false;  // with `memory_mutex_`: the lines are gone
   Line* lines_ = nullptr;
   CUdeviceptr lines_on_gpu_ = 0;
   std::size_t line_ = 0;  // the present one

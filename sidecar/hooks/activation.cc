@@ -24,8 +24,8 @@ namespace {
 constinit gates::Driver driver;
 constinit link::Helper helper;
 constinit base::Mutex mutex;
-constinit bool started = false;  // with `mutex`
-constinit CUdevice device = -1;  // with `mutex`
+constinit bool started = false;              // with `mutex`
+constinit std::atomic<CUdevice> device{-1};  // written with `mutex`
 constinit std::atomic<bool> forked{false};
 
 void FormatUuid(const CUuuid& uuid, char* text, std::size_t room) {
@@ -134,6 +134,8 @@ void Meet(int rank, int its_gpu = kCurrentGpu) {
 }  // namespace
 
 bool Active() { return session::GetConfig().active && !forked.load(std::memory_order_relaxed); }
+
+bool IsOwnDevice(CUdevice gpu) { return gpu == device; }
 
 void OnCommunicator(const void* comm, int ranks, int rank, int gpu) {
   session::TheSession().OnCommunicator(comm, ranks);

@@ -19,6 +19,9 @@ bool Active();
 inline constexpr int kCurrentGpu = -1;
 void OnCommunicator(const void* comm, int ranks, int rank, int gpu = kCurrentGpu);
 
+// Whether turns are taken on this device.
+bool IsOwnDevice(CUdevice device);
+
 // An NCCL that is linked into the program may be used: its kernels were looked up. From now on launches are
 // looked at, whatever other NCCL is called.
 void ExpectLinkedNccl();

@@ -110,10 +110,22 @@ struct UnloadKernels {
   }
 };
 
-// Its streams are not to be asked about afterwards either. Null: the primary one of a device.
+// Its streams are not to be asked about afterwards either. Told of always: what we have of the driver's is in
+// one of them, whether or not an arbiter is there.
 inline void BeforeContextEnds(CUcontext context) {
   ForgetKernels();
-  if (Observing()) session::TheSession().OnContextEnds(context);
+  if (Active()) session::TheSession().OnContextEnds(context);
+}
+
+// The primary context of this device ends.
+inline void BeforeDeviceReset(CUdevice device) {
+  ForgetKernels();
+  if (!Active()) return;
+  if (IsOwnDevice(device)) {
+    session::TheSession().OnOwnContextEnds();
+  } else {
+    session::TheSession().OnContextMayEnd();
+  }
 }
 
 // What may be the last use of one.

@@ -220,7 +220,7 @@ struct DestroyContext {
 struct ResetContext {
   template <CudaHook kHook>
   static CUresult Run(CUdevice device) {
-    BeforeContextEnds(nullptr);
+    BeforeDeviceReset(device);
     const CUresult result = RealCuda<kHook>()(device);
     if (result == CUDA_SUCCESS && CountsMemory()) memory::TheLedger().Reset(device);
     return result;

@@ -33,6 +33,7 @@ bool Session::Knows(const void* communicator) { return communicators_.Find(commu
 void Session::OnCommunicator(const void* communicator, int ranks) {
   const base::Locked locked(mutex_);
   if (ranks > 1) gaps_.set_communicator(true);
+  if (ranks > 1) TellOfEnd();
   if (!communicators_.Add(communicator, ranks)) ObserveOnlyLocked(base::WatchReason::kCommunicators);
 }
 
@@ -54,8 +55,9 @@ void Session::BeforeCollective(const void* communicator, phase::Token token, pha
   if (known.ranks < 2) return;
   ++ever_called_;
   gaps_.OnCollective();
+  TellOfEnd();
   if (turns_.page() == nullptr || !Follow()) return;
-  if (AnyCapture() && turns_.Capturing(stream)) {
+  if (AnyCapture() && !context_ended_ && turns_.Capturing(stream)) {
     ObserveOnlyLocked(base::WatchReason::kCaptured);
     return;
   }
@@ -192,14 +194,19 @@ void Session::ObserveOnly(base::WatchReason reason) {
   ObserveOnlyLocked(reason);
 }
 
-// The first reason stays. It is told at once: perhaps no collective is called any more that would.
 void Session::ObserveOnlyLocked(base::WatchReason reason) {
-  if (watched_only()) return;
+  if (WatchOnly(reason)) log::Write(log::Level::kWarn, "takes no turns: %s", base::Text(reason));
+}
+
+// False where there was a reason before: the first stays. It is told to the arbiter at once: perhaps no
+// collective is called any more that would.
+bool Session::WatchOnly(base::WatchReason reason) {
+  if (watched_only()) return false;
   watch_reason_ = reason;
-  log::Write(log::Level::kWarn, "takes no turns: %s", base::Text(reason));
-  if (turns_.page() == nullptr) return;
+  if (turns_.page() == nullptr) return true;
   PublishPhase(false);
   SetAttention();
+  return true;
 }
 
 // Kernels that are all alike and all joined look like an iteration each, where they may be one of many
@@ -483,12 +490,18 @@ bool Session::Attach(crossover_page* page, turn::SlotIndex slot) {
     const timespec pause{0, 10'000'000};
     ::nanosleep(&pause, nullptr);
   }
-  if (event_ == nullptr && driver_->EventCreate(&event_, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS) {
+  // Where our context has ended there is nothing to set up: joins as one that is watched.
+  bool ended = false;
+  {
+    const base::Locked locked(mutex_);
+    ended = context_ended_;
+  }
+  if (!ended && event_ == nullptr && driver_->EventCreate(&event_, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS) {
     log::Write(log::Level::kWarn, "takes no turns: the driver refused to create an event");
     return false;
   }
-  gates::Gate* gate = ChooseGate(page, slot);
-  if (gate == nullptr) {
+  gates::Gate* gate = ended ? nullptr : ChooseGate(page, slot);
+  if (gate == nullptr && !ended) {
     log::Write(log::Level::kWarn, "takes no turns: the driver supports neither GPU gates nor host gates");
     return false;
   }

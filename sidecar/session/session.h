@@ -71,8 +71,11 @@ class Session final : public link::Client {
   void OnEventDestroy(phase::EventKey event);
   // Before the call: a context is let go by somebody, perhaps the last.
   void OnContextMayEnd();
-  // Before the call: this context is destroyed, or (null) the primary one of a device reset.
+  // Before the call: this context is destroyed.
   void OnContextEnds(CUcontext context);
+  // Likewise, ours: destroyed, or the device of it reset. All that the driver gave us goes with it, so that
+  // no turn is taken from here on; who trains on in another context is told so then.
+  void OnOwnContextEnds();
   void OnBeginCapture();  // before the call; OnEndCapture() if it fails
   void OnEndCapture();
 
@@ -120,10 +123,13 @@ class Session final : public link::Client {
   void PublishGaps();
   void FollowByGaps();
   void LeaveContext();
+  void EndOwnContext();
+  void TellOfEnd();
   void OnJoin(phase::Sequence sequence, phase::StreamKey stream);
   void OnWait(phase::Sequence sequence, phase::StreamKey stream);
   void Forget();
   void ObserveOnlyLocked(base::WatchReason reason);
+  bool WatchOnly(base::WatchReason reason);
   bool watched_only() const { return watch_reason_ != base::WatchReason::kNone; }
   void PublishMemory();
   gates::Gate* ChooseGate(crossover_page* page, turn::SlotIndex slot);
@@ -169,6 +175,8 @@ class Session final : public link::Client {
 
   const gates::Driver* driver_ = nullptr;
   CUcontext context_ = nullptr;
+  bool context_ended_ = false;  // nothing of ours is in it any more, and nothing may be asked of it
+  bool told_of_end_ = true;
   CUevent event_ = nullptr;
   bool host_gate_works_ = false;
   bool overlap_ = true;

@@ -1,5 +1,7 @@
 // What Session does for a job whose collectives nobody sees: see gaps.h.
 
+#include <utility>
+
 #include "common/base/futex.h"
 #include "sidecar/log/log.h"
 #include "sidecar/session/session.h"
@@ -75,7 +77,31 @@ void Session::OnContextMayEnd() {
 
 void Session::OnContextEnds(CUcontext context) {
   const base::Locked locked(mutex_);
-  if (gaps_.by_gaps() || context == nullptr || context == context_) LeaveContext();
+  if (context == context_) {
+    EndOwnContext();
+  } else if (gaps_.by_gaps()) {
+    LeaveContext();
+  }
+}
+
+void Session::OnOwnContextEnds() {
+  const base::Locked locked(mutex_);
+  EndOwnContext();
+}
+
+// Our event, our memory and our registration of the page end with it, and the next context may be given the
+// same number. Most programs end here: only one that goes on is told.
+void Session::EndOwnContext() {
+  if (context_ended_ || driver_ == nullptr) return;
+  told_of_end_ = !WatchOnly(base::WatchReason::kContextEnded);
+  LeaveContext();
+  relay_gate_.LeaveMemory();
+  context_ended_ = true;
+}
+
+void Session::TellOfEnd() {
+  if (std::exchange(told_of_end_, true)) return;
+  log::Write(log::Level::kWarn, "takes no turns: %s", base::Text(base::WatchReason::kContextEnded));
 }
 
 // Its streams are gone, or may be: nothing of ours may be queued on them, or asked of them, afterwards.

@@ -1,9 +1,12 @@
-// A rank of two that calls its collectives eagerly at first and captures them into a graph then, as PyTorch
-// does with whole iterations of DistributedDataParallel. From then on it computes for a second.
+// A rank of two that calls its collectives eagerly at first, and does something odd then, by THEN:
 //
-// The software NCCL refuses to be captured: what the library sees is the same call, and none after it.
+// capture   captures them into a graph, as PyTorch does with whole iterations of DistributedDataParallel, and
+//           computes for a second. The software NCCL refuses to be captured: what the library sees is the
+//           same call, and none after it.
+// reset     resets its device and trains on in the next context.
+// end       likewise, and that is all.
 //
-// Environment: RANK; IDS, where rank 0 leaves the unique id.
+// Environment: RANK; IDS, where rank 0 leaves the unique id; THEN.
 #include <cuda.h>
 #include <unistd.h>
 
@@ -23,8 +26,9 @@ constexpr char kImage[] = "// simgpu 1\nkernel timed ns=arg sms=132\n";
 
 class Rank {
  public:
-  explicit Rank(int rank) {
-    MUST(ncclCommInitRank(&comm_, kRanks, Share(&ncclGetUniqueId, std::getenv("IDS"), rank), rank));
+  // `ids`: where rank 0 leaves the unique id.
+  Rank(int rank, const std::string& ids) {
+    MUST(ncclCommInitRank(&comm_, kRanks, Share(&ncclGetUniqueId, ids.c_str(), rank), rank));
     for (CUstream* stream : {&compute_, &side_}) MUST(cuStreamCreate(stream, CU_STREAM_NON_BLOCKING));
     MUST(cuEventCreate(&event_, CU_EVENT_DISABLE_TIMING));
     MUST(cuMemAlloc(&gradients_, kCount * sizeof(int)));
@@ -55,6 +59,14 @@ class Rank {
     MUST(cuStreamEndCapture(side_, &graph));
   }
   void Synchronize() { MUST(cuStreamSynchronize(compute_)); }
+  // A host that runs ahead would be through before it is watched: synchronizes as for the loss.
+  void Train(int iterations) {
+    for (int i = 0; i < iterations; ++i) {
+      Iterate();
+      Synchronize();
+    }
+  }
+  void Leave() { MUST(ncclCommDestroy(comm_)); }
 
  private:
   void Order(CUstream first, CUstream then) {
@@ -74,12 +86,18 @@ class Rank {
 int main() {
   constexpr int kEager = 100, kCaptured = 100;
   const int number = std::atoi(std::getenv("RANK"));
+  const std::string ids = std::getenv("IDS"), then = std::getenv("THEN");
   MUST(cuInit(0));
   MUST(UseDevice(number));
-  Rank rank(number);
-  for (int i = 0; i < kEager; ++i) {
-    rank.Iterate();
-    rank.Synchronize();  // as for the loss: a host that runs ahead would be through before it is watched
+  Rank rank(number, ids);
+  rank.Train(kEager);
+  if (then != "capture") {
+    rank.Leave();
+    MUST(cuDevicePrimaryCtxReset(number));
+    if (then == "end") return 0;
+    MUST(UseDevice(number));
+    Rank(number, ids + "2").Train(kEager);
+    return 0;
   }
   rank.Capture();
   for (int i = 0; i < kCaptured; ++i) {

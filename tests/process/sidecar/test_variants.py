@@ -64,20 +64,35 @@ class Variants(unittest.TestCase):
     def test_non_blocking_communicators(self):
         self.assert_is_watched("a communicator is non-blocking", "--nccl=nonblocking")
 
-    def test_collectives_that_are_captured_into_a_graph_after_eager_ones(self):
+    def odd_beside_a_plain_job(self, then, **extra):
+        """(events, what it said of turns) of a job that takes turns and does something odd then."""
         machine = Machine(self)
         other = machine.start("b", options=("--iterations=100000",))
         await_event(machine, "hold", 10)  # by itself
-        ranks = machine.start("a", program=os.environ["CAPTURED"], IDS=str(machine.directory / "ids"))
+        ranks = machine.start("a", program=os.environ["CAPTURED"], IDS=str(machine.directory / "ids"), THEN=then, **extra)
         said = [rank.communicate(timeout=60)[1] for rank in ranks]
         await_event(machine, "leave", len(ranks))
         for rank in other:
             rank.kill()
             rank.communicate()
         self.assertEqual([rank.returncode for rank in ranks], [0, 0], said)
-        self.assertIn("collectives are captured into graphs", said_by_library(said))
         events = [event for event in machine.events() if event.get("gang") == "a"]
         self.assertGreater(sum(event["event"] == "hold" for event in events), 20, "it has taken turns before")
+        return events, said_by_library(said)
+
+    def test_a_context_that_ends_while_training_goes_on(self):
+        for gates in ("gpu", "relay", "host"):
+            with self.subTest(gates=gates):
+                _, said = self.odd_beside_a_plain_job(then="reset", CROSSOVER_GATES=gates)
+                self.assertEqual(len(said.strip().splitlines()), 2, said)
+                self.assertEqual(said.count("takes no turns: its GPU context has ended"), 2, "of each rank once")
+
+    def test_a_context_that_ends_with_the_program(self):
+        self.assertEqual(self.odd_beside_a_plain_job(then="end")[1], "")
+
+    def test_collectives_that_are_captured_into_a_graph_after_eager_ones(self):
+        events, said = self.odd_beside_a_plain_job(then="capture")
+        self.assertIn("collectives are captured into graphs", said)
         for gpu in {event["gpu"] for event in events}:
             ends = {event["event"]: event for event in events if event["gpu"] == gpu}
             self.assertEqual(ends["mode"]["mode"], "observe", "its neighbour is not gated for nothing")

@@ -2,7 +2,11 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <chrono>
+#include <cstring>
 #include <deque>
+#include <thread>
 
 #include "common/base/clock.h"
 #include "common/base/futex.h"
@@ -65,6 +69,23 @@ TEST_F(RelayGateTest, TheRelayWaitsForTheGate) {
   EXPECT_EQ(base::LoadWord(&page_.slot[0].hold), 0u) << "in before the gate is open";
   OpenOwnGate(&page_, 0, kFirst);
   Await(&page_.slot[0].hold, kFirst);
+}
+
+// Its memory goes with its context.
+TEST_F(RelayGateTest, WhatWaitsWhereTheContextEndsGoesOnAndIsLeftAlone) {
+  void* memory = nullptr;
+  driver_.MemHostAlloc(&memory, 4096, 0);
+  Join(&page_);
+  EXPECT_TRUE(gate_.Acquire(Stream(), kFirst));
+  Await(&page_.slot[0].ready, kFirst);
+  gate_.LeaveMemory();
+  const auto words = static_cast<const std::uint32_t*>(memory);
+  EXPECT_NE(std::find(words, words + 1024, kFirst), words + 1024);
+  std::memset(memory, 0, 4096);
+  OpenOwnGate(&page_, 0, kFirst);
+  Await(&page_.slot[0].gate, turn::LastStretch(kFirst));
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_EQ(std::count(words, words + 1024, 0u), 1024);
 }
 
 TEST_F(RelayGateTest, AsksOnlyOnceTheStreamIsThere) {

@@ -560,12 +560,59 @@ TEST_F(SessionTest, StreamsOfAContextThatEndsAreAskedNothingAfterwards) {
   EXPECT_EQ(FakeDriver::queries, 0);
 }
 
+// Its event, its memory and its registrations are gone.
+TEST_F(SessionTest, NothingIsQueuedOnceOurContextHasEnded) {
+  TakeTurns();
+  ::testing::internal::CaptureStderr();
+  session_.OnContextEnds(FakeDriver::context());
+  EXPECT_EQ(WatchReason(), static_cast<std::uint32_t>(base::WatchReason::kContextEnded));
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "") << "most programs end here";
+  FakeDriver::calls.clear();
+  FakeDriver::other_context = reinterpret_cast<CUcontext>(0x78);
+  ::testing::internal::CaptureStderr();
+  session_.OnCommunicator(&kComm, 4);
+  Iterations(6);
+  EXPECT_THAT(
+      ::testing::internal::GetCapturedStderr(),
+      ::testing::EndsWith("takes no turns: its GPU context has ended: it was destroyed, or its device "
+                          "was reset\n"));
+  session_.OnBeginCapture();
+  FakeDriver::capturing = FakeDriver::Stream(kSide);
+  Collective(10);
+  for (const std::string& call : FakeDriver::calls) EXPECT_EQ(call.substr(0, 4), "nccl");
+  EXPECT_EQ(WatchReason(), static_cast<std::uint32_t>(base::WatchReason::kContextEnded));
+}
+
+TEST_F(SessionTest, AContextThatEndsWithoutAnArbiterIsNotUsedForTheNext) {
+  TakeTurns();
+  session_.StopTaking();
+  session_.Detach();
+  session_.OnOwnContextEnds();
+  crossover_page fresh{};
+  fresh.slot[0].mode = CROSSOVER_MODE_GATE;
+  FakeDriver::registration_works = false;  // and would say so
+  ::testing::internal::CaptureStderr();
+  ASSERT_TRUE(session_.Attach(&fresh, 0)) << "its neighbours would take it for one without the library";
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+  EXPECT_EQ(fresh.slot[0].watch_reason, static_cast<std::uint32_t>(base::WatchReason::kContextEnded));
+  session_.StopTaking();
+  session_.Detach();
+}
+
 TEST_F(SessionTest, ABusyTurnOfADeviceThatIsResetIsGivenBackByItsStream) {
   TakeTurns();
   slot().hold = session_.Asked();
   FakeDriver::busy = FakeDriver::Stream(kCompute);
-  session_.OnContextEnds(nullptr);
+  session_.OnOwnContextEnds();
   EXPECT_THAT(FakeDriver::calls, ElementsAre("memop 100 gate=2 rel=1"));
+}
+
+TEST_F(SessionTest, AResetOfAnotherDeviceIsNothingToUs) {
+  TakeTurns();
+  slot().hold = session_.Asked();
+  session_.OnContextMayEnd();
+  EXPECT_NE(slot().rel, slot().hold);
+  EXPECT_EQ(WatchReason(), 0u);
 }
 
 // The launching thread waits.
