@@ -6,6 +6,7 @@ bool HostGate::SetUp(const Driver* driver, crossover_page* page, turn::SlotIndex
   driver_ = driver;
   page_ = page;
   self_ = self;
+  last_ = 0;
   return driver->LaunchHostFunc != nullptr && driver->EventSynchronize != nullptr &&
          (reached_ != nullptr || driver->EventCreate(&reached_, CU_EVENT_DISABLE_TIMING) == CUDA_SUCCESS);
 }
@@ -20,10 +21,17 @@ bool HostGate::AwaitStream(CUstream stream) {
   return reached;
 }
 
+// By what this process knows itself, wherever it can: others may have written over the page. What the GPU
+// gives back, before this gate took the place of another, only the page tells.
+void HostGate::AwaitGivenBack(turn::TurnNumber before) {
+  releases_.Await(page_, before);
+  if (last_ != before) WaitFor(&page_->slot[self_].rel, before, nullptr);
+}
+
 bool HostGate::Acquire(CUstream stream, turn::TurnNumber k) {
   if (!AwaitStream(stream)) return false;
-  // The turn before, which had one stretch, was given back.
-  WaitFor(&page_->slot[self_].rel, turn::FirstStretch(turn::TurnOf(k) - 1), &page_->arbiter_beat);
+  AwaitGivenBack(turn::FirstStretch(turn::TurnOf(k) - 1));
+  last_ = k;
   const auto ops = turn::Acquire(self_, k);
   CarryOut(page_, self_, k, ops.data(), ops.size());
   return true;

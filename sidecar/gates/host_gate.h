@@ -16,8 +16,9 @@ class HostGate final : public Gate {
   bool SetUp(const Driver* driver, crossover_page* page, turn::SlotIndex self);
 
   // Waits until `stream` has reached this point (the turn is asked for when compute could begin, not an
-  // iteration ahead), until the turn before was given back, and for the gate; each wait is bounded, after
-  // which the gate is opened from here and counted as a fault.
+  // iteration ahead), for as long as it takes: what it stands behind is the user's. Then until the turn
+  // before, which had one stretch, was given back, for about a second at most; and for the gate, as long as
+  // an arbiter is there, after which it is opened from here and counted as a fault.
   bool Acquire(CUstream stream, turn::TurnNumber k) override;
   bool Release(CUstream stream, turn::TurnNumber k, Handover handover) override;
   bool Yield(CUstream, turn::TurnNumber) override { return false; }
@@ -25,11 +26,13 @@ class HostGate final : public Gate {
 
  private:
   bool AwaitStream(CUstream stream);
+  void AwaitGivenBack(turn::TurnNumber before);
 
   const Driver* driver_ = nullptr;
   crossover_page* page_ = nullptr;
   turn::SlotIndex self_ = 0;
   CUevent reached_ = nullptr;
+  turn::TurnNumber last_ = 0;  // taken through this gate at this page
   HostReleases releases_;
 };
 

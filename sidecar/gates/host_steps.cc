@@ -13,14 +13,14 @@ constexpr std::int64_t kPatienceNs = base::kNsPerSecond;
 
 // Stores by a GPU wake nobody: looks again every millisecond.
 bool WaitFor(const std::uint32_t* word, std::uint32_t value, const std::uint32_t* beat) {
-  std::uint32_t last_beat = base::LoadWord(beat);
+  std::uint32_t last_beat = beat == nullptr ? 0 : base::LoadWord(beat);
   std::int64_t deadline = base::MonotonicNs() + kPatienceNs;
   while (true) {
     const std::uint32_t seen = base::LoadWord(word);
     if (turn::AtOrPast(seen, value)) return true;
     const std::int64_t now = base::MonotonicNs();
-    if (const std::uint32_t now_beat = base::LoadWord(beat); now_beat != last_beat) {
-      last_beat = now_beat;
+    if (beat != nullptr && base::LoadWord(beat) != last_beat) {
+      last_beat = base::LoadWord(beat);
       deadline = now + kPatienceNs;
     }
     if (now >= deadline) return false;
@@ -48,6 +48,15 @@ bool HostReleases::Queue(const Driver& driver, CUstream stream, crossover_page* 
   if (driver.LaunchHostFunc(stream, &HostReleases::GiveBack, &pending) == CUDA_SUCCESS) return true;
   base::StoreWord(&pending.queued, 0);
   return false;
+}
+
+void HostReleases::Await(const crossover_page* page, turn::TurnNumber k) const {
+  const Pending& pending = pending_[turn::TurnOf(k) % kPending];
+  const std::int64_t deadline = base::MonotonicNs() + kPatienceNs;
+  while (base::LoadWord(&pending.queued) != 0 && pending.page == page && pending.k == k &&
+         base::MonotonicNs() < deadline) {
+    base::FutexWait(&pending.queued, 1, base::kNsPerMs);
+  }
 }
 
 void HostReleases::GiveBack(void* pending) {

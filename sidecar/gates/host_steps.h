@@ -13,6 +13,7 @@ namespace crossover::gates {
 
 // Waits until *word is at or past `value`, as long as `beat` moves: a waiter may wait for the turns of
 // everybody before it, and only an arbiter that stands still for a second is taken for gone. False: it is.
+// Null: for a second at most.
 bool WaitFor(const std::uint32_t* word, std::uint32_t value, const std::uint32_t* beat);
 
 // Carries out `count` operations of turn `k` in their order. A gate that nobody opens is opened from here,
@@ -28,6 +29,10 @@ class HostReleases {
   // Queues the release of turn `k` behind what `stream` has so far. False: nothing was queued.
   bool Queue(const Driver& driver, CUstream stream, crossover_page* page, turn::SlotIndex self,
              turn::TurnNumber k, Handover handover);
+
+  // Where the release of turn `k` is queued, waits until the stream has come to it, for a second at most. Not
+  // while another is queued.
+  void Await(const crossover_page* page, turn::TurnNumber k) const;
 
  private:
   // More turns than a host can be ahead of its GPU: a driver queues about twice as many pieces of work, and a

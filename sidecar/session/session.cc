@@ -100,8 +100,7 @@ void Session::BeforeLaunch(phase::StreamKey stream) {
   if (nccl_depth > 0) return;
   std::uint32_t why = attention.load(std::memory_order_relaxed) & ~kAttendKernels;
   if (why == 0 || (why == kAttendCount && !stretches_.Launch())) return;
-  const base::Uncancelled
-      uncancelled;  // in a gate that blocks too, where the lock is not held; waits are bounded
+  const base::Uncancelled uncancelled;  // in a gate that blocks too, where the lock is not held
   mutex_.Lock();
   ++slow_launches_;
   why = attention.load(std::memory_order_relaxed);
@@ -519,7 +518,7 @@ bool Session::Attach(crossover_page* page, turn::SlotIndex slot) {
 
 void Session::Detach() {
   mutex_.Lock();
-  while (blocked_) {  // its wait is bounded
+  while (blocked_) {  // until its stream has come so far, and not for long from then on
     mutex_.Unlock();
     const timespec pause{0, 1'000'000};
     ::nanosleep(&pause, nullptr);

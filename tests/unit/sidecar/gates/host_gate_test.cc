@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <atomic>
+#include <chrono>
 #include <thread>
 
 #include "common/base/futex.h"
@@ -64,6 +66,63 @@ TEST_F(HostGateTest, OpensItsOwnGateWhenNobodyDoes) {
   EXPECT_TRUE(gate_.Acquire(FakeDriver::Stream(0x100), kFirst));
   EXPECT_EQ(page_.slot[0].hold, kFirst);
   EXPECT_EQ(page_.slot[0].faults, 1u);
+}
+
+// An arbiter that is there, and a turn that was given back.
+class NextTurnTest : public HostGateTest {
+ protected:
+  static constexpr turn::TurnNumber kSecond = turn::FirstStretch(2);
+
+  void SetUp() override {
+    HostGateTest::SetUp();
+    page_.slot[0].gate = kFirst;
+    EXPECT_TRUE(gate_.Acquire(FakeDriver::Stream(0x100), kFirst));
+    FakeDriver::host_functions_run = false;
+    EXPECT_TRUE(gate_.Release(FakeDriver::Stream(0x100), kFirst, {0, turn::OpenAny(kSecond)}));
+    beats_ = std::thread([this] {
+      for (std::uint32_t beat = 1; !through_; ++beat) {
+        base::StoreWord(&page_.arbiter_beat, beat);
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      }
+    });
+  }
+  void TearDown() override {
+    through_ = true;
+    beats_.join();
+  }
+
+  // How long it takes to have the second turn.
+  std::chrono::milliseconds TakeSecond() {
+    const auto began = std::chrono::steady_clock::now();
+    EXPECT_TRUE(gate_.Acquire(FakeDriver::Stream(0x200), kSecond));
+    EXPECT_EQ(page_.slot[0].hold, kSecond);
+    return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - began);
+  }
+
+  std::atomic<bool> through_{false};
+  std::thread beats_;
+};
+
+TEST_F(NextTurnTest, ComesThoughANeighbourSaysThatTheOneBeforeIsHeld) {
+  FakeDriver::RunHostFunctions();
+  ASSERT_EQ(page_.slot[0].rel, kFirst);
+  page_.slot[0].rel = 0;
+  EXPECT_LT(TakeSecond(), std::chrono::milliseconds(500));
+}
+
+TEST_F(NextTurnTest, IsAskedForOnceTheOneBeforeWasGivenBack) {
+  std::thread stream([this] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    EXPECT_EQ(base::LoadWord(&page_.slot[0].ready), kFirst);
+    FakeDriver::RunHostFunctions();
+  });
+  EXPECT_GE(TakeSecond(), std::chrono::milliseconds(90));
+  stream.join();
+}
+
+TEST_F(NextTurnTest, IsNotWaitedForWithoutEndWhereTheOneBeforeIsNeverGivenBack) {
+  page_.slot[0].gate = turn::OpenAny(kSecond);
+  EXPECT_LT(TakeSecond(), std::chrono::milliseconds(2000));
 }
 
 }  // namespace
