@@ -56,11 +56,10 @@ void Session::BeforeCollective(const void* communicator, phase::Token token, pha
   ++ever_called_;
   gaps_.OnCollective();
   TellOfEnd();
-  if (turns_.page() == nullptr || !Follow()) return;
-  if (AnyCapture() && !context_ended_ && turns_.Capturing(stream)) {
-    ObserveOnlyLocked(base::WatchReason::kCaptured);
-    return;
-  }
+  // Whether or not an arbiter is there: one that comes later sees graphs alone.
+  const bool captured = AnyCapture() && driver_ != nullptr && !context_ended_ && turns_.Capturing(stream);
+  if (captured) ObserveOnlyLocked(base::WatchReason::kCaptured);
+  if (turns_.page() == nullptr || !Follow() || captured) return;
   token.communicator = known.index;
   const phase::Detector::Verdict verdict = detector_.OnCollective(token);
   ++called_;
@@ -453,6 +452,7 @@ void Session::SetUp(const gates::Driver* driver, CUcontext context, std::uint32_
   const base::Locked locked(mutex_);
   driver_ = driver;
   context_ = context;
+  turns_.SetUp(driver, context);
   overlap_ = overlap;
   if (!overlap) log::Write(log::Level::kInfo, "no MPS: turns last until their collectives have ended");
   transport_ = transport;
@@ -506,7 +506,7 @@ bool Session::Attach(crossover_page* page, turn::SlotIndex slot) {
   }
   const base::Locked locked(mutex_);
   Forget();
-  turns_.Attach(driver_, context_, page, slot, gate, event_);
+  turns_.Attach(page, slot, gate, event_);
   taking_allowed_.store(true, std::memory_order_release);
   Follow();
   if (watched_only()) PublishPhase(false);

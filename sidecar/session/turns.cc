@@ -32,10 +32,12 @@ class Turns::Context {
   bool valid_ = false;
 };
 
-void Turns::Attach(const gates::Driver* driver, CUcontext context, crossover_page* page, turn::SlotIndex slot,
-                   gates::Gate* gate, CUevent event) {
+void Turns::SetUp(const gates::Driver* driver, CUcontext context) {
   driver_ = driver;
   context_ = context;
+}
+
+void Turns::Attach(crossover_page* page, turn::SlotIndex slot, gates::Gate* gate, CUevent event) {
   page_ = page;
   slot_ = slot;
   gate_ = gate;

@@ -24,9 +24,11 @@ class Turns {
  public:
   constexpr Turns() = default;
 
+  // What is asked, and where. Before anything else but Detach().
+  void SetUp(const gates::Driver* driver, CUcontext context);
+
   // From now on turns can be taken on `slot` of `page` through `gate`. `event` is ours to record at will.
-  void Attach(const gates::Driver* driver, CUcontext context, crossover_page* page, turn::SlotIndex slot,
-              gates::Gate* gate, CUevent event);
+  void Attach(crossover_page* page, turn::SlotIndex slot, gates::Gate* gate, CUevent event);
   void Detach();
 
   // Begins the next turn: work queued later on `stream`, on `launching` and on every compute stream belongs

@@ -475,6 +475,40 @@ TEST_F(SessionTest, CapturedCollectivesAreToldOfThoughNoOtherIsCalled) {
   EXPECT_EQ(attention, 0u);
 }
 
+// Every iteration is a graph from here on, and would look like compute alone once an arbiter is there.
+TEST_F(SessionTest, WhatIsCapturedWhileNoArbiterIsThereIsRemembered) {
+  session_.StopTaking();
+  session_.Detach();
+  session_.OnBeginCapture();
+  FakeDriver::capturing = FakeDriver::Stream(kSide);
+  Collective(10);
+  FakeDriver::capturing = nullptr;
+  session_.OnEndCapture();
+  crossover_page fresh{};
+  fresh.slot[0].mode = CROSSOVER_MODE_OBSERVE;
+  ASSERT_TRUE(session_.Attach(&fresh, 0));
+  EXPECT_EQ(fresh.slot[0].watch_reason, static_cast<std::uint32_t>(base::WatchReason::kCaptured));
+  session_.StopTaking();
+  session_.Detach();
+}
+
+TEST(SessionBeforeAnyArbiterTest, WhatIsCapturedIsRemembered) {
+  FakeDriver::Clear();
+  const gates::Driver driver = FakeDriver::Table();
+  crossover_page page{};
+  Session session;
+  session.OnBeginCapture();
+  FakeDriver::capturing = FakeDriver::Stream(kSide);
+  session.OnCommunicator(&kComm, 2);
+  session.BeforeCollective(&kComm, {0, 0, 1, 7, 0, 0}, kSide);  // nothing can be asked of the driver
+  session.SetUp(&driver, FakeDriver::context(), CROSSOVER_TRANSPORT_GPU_GATES, true);
+  session.BeforeCollective(&kComm, {0, 0, 1, 7, 0, 0}, kSide);
+  FakeDriver::capturing = nullptr;
+  session.OnEndCapture();
+  ASSERT_TRUE(session.Attach(&page, 0));
+  EXPECT_EQ(page.slot[0].watch_reason, static_cast<std::uint32_t>(base::WatchReason::kCaptured));
+}
+
 TEST_F(SessionTest, WhyItIsWatchedOnlyIsToldToEachArbiter) {
   session_.ObserveOnly(base::WatchReason::kOneSided);
   EXPECT_EQ(WatchReason(), static_cast<std::uint32_t>(base::WatchReason::kOneSided));
