@@ -29,11 +29,11 @@ std::uint64_t BytesOf(const CUDA_ARRAY3D_DESCRIPTOR& array, unsigned levels = 1)
 class Room {
  public:
   Room(std::int32_t device, std::uint64_t bytes)
-      : device_(device), bytes_(bytes), ok_(memory::TheLedger().Reserve(device, bytes)) {
+      : device_(device), bytes_(bytes), ok_(memory::TheLedger().Reserve(device, bytes, &counted_)) {
     if (!ok_) TellRefusal(bytes);
   }
   ~Room() {
-    if (ok_ && !kept_) memory::TheLedger().Return(device_, bytes_);
+    if (counted_ && !kept_) memory::TheLedger().Return(device_, bytes_);
   }
   Room(const Room&) = delete;
   Room& operator=(const Room&) = delete;
@@ -42,17 +42,18 @@ class Room {
   template <typename Address>
   void Keep(Address address, std::uint64_t context = CurrentContext()) {
     kept_ = true;
-    memory::TheLedger().Keep((std::uint64_t)address, device_, bytes_, context);
+    if (counted_) memory::TheLedger().Keep((std::uint64_t)address, device_, bytes_, context);
   }
   void KeepHandle(CUmemGenericAllocationHandle handle) {
     kept_ = true;
-    memory::TheLedger().Create(handle, device_, bytes_);
+    if (counted_) memory::TheLedger().Create(handle, device_, bytes_);
   }
 
  private:
   const base::Uncancelled uncancelled_;
   const std::int32_t device_;
   const std::uint64_t bytes_;
+  bool counted_ = false;  // before `ok_`, which sets it
   const bool ok_;
   bool kept_ = false;
 };

@@ -29,15 +29,18 @@ std::uint64_t Ledger::limit() const {
   return limit_;
 }
 
-bool Ledger::Reserve(std::int32_t device, std::uint64_t bytes) {
+bool Ledger::Reserve(std::int32_t device, std::uint64_t bytes, bool* counted) {
+  if (counted != nullptr) *counted = false;
   if (!Counted(device)) return true;
   const base::Locked locked(mutex_);
   Device& d = device_[device];
   const bool fits = limit_ == 0 || (bytes <= limit_ && d.used <= limit_ - bytes);
   if (!fits || !addresses_.MakeRoom(kRoom) || !handles_.MakeRoom(kRoom) || !allocations_.MakeRoom(kRoom)) {
+    if (limit_ == 0) return true;
     ++refused_;
     return false;
   }
+  if (counted != nullptr) *counted = true;
   d.used += bytes;
   d.peak = std::max(d.peak, d.used);
   return true;
@@ -97,7 +100,7 @@ void Ledger::Release(std::uint64_t handle) {
 
 bool Ledger::ReserveMapping() {
   const base::Locked locked(mutex_);
-  return mappings_.MakeRoom(kRoom);
+  return mappings_.MakeRoom(kRoom) || limit_ == 0;
 }
 
 void Ledger::Map(std::uint64_t address, std::uint64_t bytes, std::uint64_t handle) {

@@ -27,8 +27,10 @@ class Ledger {
   void SetLimit(std::uint64_t bytes);
   std::uint64_t limit() const;
 
-  // Before the driver is asked. False: over the limit, and nothing has changed.
-  bool Reserve(std::int32_t device, std::uint64_t bytes);
+  // Before the driver is asked. False: over the limit, and nothing has changed. Where there is no memory to
+  // note it in, it is over any limit; without one it is let pass, and `counted` says that nothing may be kept
+  // of it.
+  bool Reserve(std::int32_t device, std::uint64_t bytes, bool* counted = nullptr);
   // It refused, or has freed it.
   void Return(std::int32_t device, std::uint64_t bytes);
 
@@ -43,7 +45,7 @@ class Ledger {
   void Retain(std::uint64_t handle,
               std::uint64_t address);  // the driver answered `handle` for what is mapped there
   void Release(std::uint64_t handle);
-  bool ReserveMapping();  // before the driver is asked; false: there is no memory to note it
+  bool ReserveMapping();  // before the driver is asked; false: there is a limit, and no memory to note it
   void Map(std::uint64_t address, std::uint64_t bytes, std::uint64_t handle);
   void Unmap(std::uint64_t address, std::uint64_t bytes);
 

@@ -1,8 +1,10 @@
 #include "sidecar/memory/ledger.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <thread>
 #include <vector>
 
@@ -25,6 +27,36 @@ class LedgerTest : public ::testing::Test {
   }
   Ledger ledger_;
 };
+
+// Books that cannot be kept: the process has no address space left.
+class NoBooksTest : public LedgerTest {
+ protected:
+  // Ends the process with 0 where this is what a first allocation meets with.
+  [[noreturn]] void Reserve(bool passes) {
+    const rlimit none{1, 1};
+    if (::setrlimit(RLIMIT_AS, &none) != 0) std::_Exit(2);
+    bool counts = true;
+    std::_Exit(ledger_.Reserve(0, kMiB, &counts) == passes && !counts ? 0 : 1);
+  }
+};
+
+TEST_F(NoBooksTest, RefuseWhatMayBeOverTheLimit) {
+  ledger_.SetLimit(10 * kMiB);
+  EXPECT_EXIT(Reserve(false), ::testing::ExitedWithCode(0), "");
+}
+
+TEST_F(NoBooksTest, AreNoReasonToRefuseWithoutALimit) {
+  EXPECT_EXIT(Reserve(true), ::testing::ExitedWithCode(0), "");
+}
+
+TEST_F(NoBooksTest, AreNoReasonToRefuseAMappingEither) {
+  const auto map = [this] {
+    const rlimit none{1, 1};
+    if (::setrlimit(RLIMIT_AS, &none) != 0) std::_Exit(2);
+    std::_Exit(ledger_.ReserveMapping() ? 0 : 1);
+  };
+  EXPECT_EXIT(map(), ::testing::ExitedWithCode(0), "");
+}
 
 TEST_F(LedgerTest, TheLimitIsReachedAndNotPassed) {
   ledger_.SetLimit(10 * kMiB);
