@@ -30,7 +30,8 @@ class Helper {
   bool Enter(const Membership& membership);
   void Serve(Connection* connection, const Membership& membership);
   void Leave(const Membership& membership);
-  void OpenUntilNobodyWaits(const Membership& membership);
+  bool OpenUntilNobodyWaits(const Membership& membership);
+  static void CountFault(const Membership& membership);
   void Complain(const char* why);
 
   Client* client_ = nullptr;

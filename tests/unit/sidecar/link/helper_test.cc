@@ -154,6 +154,16 @@ TEST_F(HelperTest, FailsOpenWhenTheArbiterDiesAndJoinsAgain) {
   EXPECT_NE(base::LoadWord(&next.page().slot[1].alive), 0u);
 }
 
+TEST_F(HelperTest, ALossAtWhichNobodyWaitsIsNoFault) {
+  Turnstile turnstile, next;
+  Start();
+  base::UniqueFd connection = Admit(turnstile);
+  connection.Reset();
+  client_->Await(false);
+  const base::UniqueFd again = Admit(next);
+  EXPECT_EQ(base::LoadWord(&turnstile.page().slot[1].faults), 0u);
+}
+
 TEST_F(HelperTest, OpensATurnstileThatItHasLeftWhateverItsWordsSay) {
   Turnstile turnstile;
   Start();
