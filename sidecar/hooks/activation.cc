@@ -113,6 +113,7 @@ void Meet(int rank, int its_gpu = kCurrentGpu) {
     log::Write(log::Level::kWarn, "takes no turns: the CUDA driver lacks functions that turns need");
     return;
   }
+  if (started && device < 0) return;  // which is all there is to say
   CUcontext context = nullptr;
   CUdevice gpu = -1;
   if (driver.CtxGetCurrent == nullptr || driver.CtxGetCurrent(&context) != CUDA_SUCCESS ||
