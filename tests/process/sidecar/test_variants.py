@@ -69,7 +69,8 @@ class Variants(unittest.TestCase):
         machine = Machine(self)
         other = machine.start("b", options=("--iterations=100000",))
         await_event(machine, "hold", 10)  # by itself
-        ranks = machine.start("a", program=os.environ["CAPTURED"], IDS=str(machine.directory / "ids"), THEN=then, **extra)
+        ranks = machine.start("a", program=os.environ["CAPTURED"], IDS=str(machine.directory / "ids"), THEN=then,
+                              **extra)
         said = [rank.communicate(timeout=60)[1] for rank in ranks]
         await_event(machine, "leave", len(ranks))
         for rank in other:
