@@ -47,10 +47,13 @@ std::string ReadWishes(const Pod& pod, placement::Gang* gang) {
 }
 
 // What pods that have their place were granted: what is known of such jobs may be another figure by now.
-// Where one runs without any bound, there is none for the gang.
+// Where one runs without any bound, there is none for the gang. Those that are over bind nobody any more, nor
+// do those on their way out, beside whom nobody is put (picture.cc): a job may keep them for long, and those
+// that come in their place were planned without them.
 void ReadGranted(std::span<const Pod* const> members, placement::Gang* gang) {
   bool unbounded = false;
   for (const Pod* pod : members) {
+    if (pod->over || pod->deleting) continue;
     if (pod->node.empty() && Find(*pod, base::kReservationAnnotation) == nullptr) continue;
     const std::string* granted = Find(*pod, base::kGrantedMemoryAnnotation);
     const placement::Bytes bytes = granted == nullptr ? 0 : base::GpuMemoryOf(granted->c_str());

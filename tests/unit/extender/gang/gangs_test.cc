@@ -234,6 +234,24 @@ TEST_F(GangsTest, WhoNamesNoBudgetIsGrantedWhatIsKnownOfSuchJobs) {
       << "they say it themselves";
 }
 
+// Their Job keeps those that failed, with the gang's name; they ran without any bound, for nothing was known.
+TEST_F(GangsTest, WhoIsMadeAgainIsGrantedWhatIsKnownByNow) {
+  const auto keyed = [](Pod& pod) { pod.profile_key = "bert"; };
+  AddRunning();
+  for (const char* uid : {"u0", "u1"}) Change(uid, keyed);
+  world_.Put(MadeProfile("bert", std::uint64_t{20} << 30));
+  gangs_->ClusterChanged();
+  for (const char* uid : {"u0", "u1"}) Change(uid, [](Pod& pod) { pod.over = pod.failed = true; });
+  for (const char* uid : {"u2", "u3"}) {
+    Add(uid);
+    Change(uid, keyed);
+  }
+  now_s_ += 1;
+  const std::vector<Action> reserve = Do(Kind::kReserve);
+  ASSERT_EQ(reserve.size(), 2u);
+  for (const Action& action : reserve) EXPECT_EQ(action.memory, std::uint64_t{22} << 30);
+}
+
 TEST_F(GangsTest, BindingsAreOnOneBarrierAndTakenAlreadyIsSuccess) {
   Add("u0");
   Add("u1");

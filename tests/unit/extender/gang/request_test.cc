@@ -94,6 +94,26 @@ TEST(GangRequest, PodsHaveWhatTheyWereGrantedWhateverIsKnownByNow) {
   EXPECT_EQ(unbounded.profile.peak_memory, 0u) << "it runs without a bound: nobody comes beside it";
 }
 
+TEST(GangRequest, WhoIsOverOrOnItsWayOutBindsNobodyToWhatItWasGranted) {
+  World world;
+  const JobProfile profile = MadeProfile("bert", std::uint64_t{30} << 30);
+  world.Put(profile);
+  Pod pod = PodWith({});
+  pod.profile_key = "bert";
+  Pod before = pod;
+  before.node = "n";
+  for (const bool granted : {false, true}) {
+    if (granted) before.annotations = {{"crossover.dev/status-gpu-memory", "1073741824"}};
+    Pod failed = before;
+    failed.over = failed.failed = true;
+    Pod leaving = before;
+    leaving.deleting = true;
+    const placement::Gang gang = Of({pod, failed, leaving}, world).gang;
+    EXPECT_EQ(gang.memory_cap, 0u);
+    EXPECT_EQ(gang.profile.peak_memory, profile.peak_memory) << "by which its plan was made";
+  }
+}
+
 TEST(GangRequest, MalformedNamesKeyValueAndWhatIsAllowed) {
   const std::vector<std::array<std::string, 2>> cases = {
       {"crossover.dev/share", "yes"},
