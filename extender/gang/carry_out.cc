@@ -53,6 +53,7 @@ void FillSlots(Desk& desk, GangRecord& gang) {
 
 // What pods that come are granted of each GPU's memory; 0: they say it themselves, or it is not known.
 placement::Bytes ToGrant(const Desk& desk, const GangRecord& gang) {
+  if (gang.granted) return *gang.granted;
   const std::vector<const Pod*> pods = PodsOf(desk, gang);
   if (pods.empty()) return 0;
   const Request request = RequestOf(gang.membership, pods, gang.membership.size, *desk.world);

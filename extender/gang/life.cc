@@ -158,6 +158,7 @@ void Refill(Desk& desk, GangRecord& gang, const Counts& counts) {
 
 void Gather(Desk& desk, GangRecord& gang, const Counts& counts) {
   gang.placed = gang.settled = false;
+  gang.granted.reset();
   gang.vacant.clear();
   const int size = gang.membership.size;
   const bool was_ready = std::exchange(gang.ready, false);

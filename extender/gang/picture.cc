@@ -99,6 +99,12 @@ std::optional<double> StartOf(const std::vector<const Pod*>& pods) {
   return start;
 }
 
+// Without a bound there is none by what is known of such jobs, either: nobody comes beside it.
+void Grant(placement::Bytes granted, placement::Gang* gang) {
+  gang->memory_cap = granted;
+  if (granted == 0) gang->profile.peak_memory = 0;
+}
+
 void AddGang(const Desk& desk, const GangRecord& gang, placement::State* state) {
   const std::vector<const Pod*> pods = PodsOf(desk, gang);
   if (pods.empty()) return;
@@ -106,6 +112,7 @@ void AddGang(const Desk& desk, const GangRecord& gang, placement::State* state) 
     std::vector<placement::Seat> seats = SeatsOf(desk, gang, leaving);
     if (seats.empty()) continue;
     Request request = RequestOf(gang.membership, pods, std::max(1, gang.membership.size), *desk.world);
+    if (gang.granted && !request.names_memory) Grant(*gang.granted, &request.gang);
     std::size_t gpus = 0;
     for (const placement::Seat& seat : seats) gpus += seat.gpus.size();
     // Nobody new comes beside a gang that lacks a place: its set is not what it will be.

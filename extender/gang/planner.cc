@@ -1,12 +1,14 @@
 #include "extender/gang/planner.h"
 
 #include <algorithm>
+#include <map>
 #include <tuple>
 #include <utility>
 
 #include "extender/gang/picture.h"
 #include "extender/gang/request.h"
 #include "extender/placement/engine.h"
+#include "extender/placement/memory.h"
 
 namespace crossover::extender {
 
@@ -51,6 +53,7 @@ void StartPlan(Desk& desk, GangRecord& gang, std::vector<placement::Seat> seats,
 void PlanWaiting(Desk& desk) {
   desk.replan = false;
   std::vector<placement::Gang> waiting;
+  std::map<std::string, placement::Bytes> granted;  // by gang
   for (auto& [id, gang] : desk.gangs) {
     if (!gang.ready) continue;
     std::vector<const Pod*> pods;
@@ -63,6 +66,7 @@ void PlanWaiting(Desk& desk) {
       // A pod that comes again takes none of its gang's age.
       if (gang.complete_s == 0) gang.complete_s = request.gang.arrived_s;
       request.gang.arrived_s = gang.complete_s;
+      granted[id] = request.names_memory ? 0 : placement::CapOf(request.gang, desk.settings.placement);
       waiting.push_back(std::move(request.gang));
     } else {
       desk.Say(gang, request.fault);
@@ -82,7 +86,9 @@ void PlanWaiting(Desk& desk) {
   }
   for (const placement::Plan& plan : decision.plans) {
     const auto gang = desk.gangs.find(plan.gang);
-    if (gang != desk.gangs.end()) StartPlan(desk, gang->second, plan.seats, true);
+    if (gang == desk.gangs.end()) continue;
+    gang->second.granted = granted.at(plan.gang);
+    StartPlan(desk, gang->second, plan.seats, true);
   }
 }
 

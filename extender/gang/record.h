@@ -87,7 +87,10 @@ struct GangRecord {
   std::optional<double> lacking_s;  // since when, where some are bound and others wait without a seat
   double seat_retry_s = 0;
   int seat_failures = 0;  // in a row
-  std::string text;       // why it waits
+  // Of each GPU's memory, what its pods are granted by the decision that placed it; 0: nothing, or they name
+  // it. What is known of such jobs may become another figure before their annotations are seen.
+  std::optional<placement::Bytes> granted;
+  std::string text;  // why it waits
 
   void Vacate(placement::Seat seat, double now_s) {
     vacant.push_back(std::move(seat));

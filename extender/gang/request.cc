@@ -58,7 +58,7 @@ void ReadGranted(std::span<const Pod* const> members, placement::Gang* gang) {
     const std::string* granted = Find(*pod, base::kGrantedMemoryAnnotation);
     const placement::Bytes bytes = granted == nullptr ? 0 : base::GpuMemoryOf(granted->c_str());
     gang->memory_cap = std::max(gang->memory_cap, bytes);
-    unbounded |= bytes == 0 && !pod->node.empty();
+    unbounded |= bytes == 0;
   }
   if (unbounded) gang->memory_cap = gang->profile.peak_memory = 0;
 }

@@ -116,6 +116,7 @@ void FakeCluster::Restart() {
     sabotage_.gpus(node);
     world_->Put(node);
   }
+  if (profile_) world_->Put(*profile_);
   for (const auto& [uid, truth] : pods_) {
     Pod pod = truth.pod;
     sabotage_.view(pod);
@@ -193,6 +194,10 @@ Result FakeCluster::Write(const Action& action) {
   Pod& pod = truth.pod;
   switch (action.kind) {
     case Kind::kReserve:
+      pod.annotations.erase(base::kGrantedMemoryAnnotation);
+      if (action.memory > 0) pod.annotations[base::kGrantedMemoryAnnotation] = std::to_string(action.memory);
+      pod.annotations[base::kReservationAnnotation] = action.text;
+      break;
     case Kind::kSettle:
       pod.annotations[base::kReservationAnnotation] = action.text;
       break;
@@ -200,6 +205,7 @@ Result FakeCluster::Write(const Action& action) {
       truth.nominated.clear();
       if (!calm_ && Chance(5)) return {.error = "the second of two requests had no answer"};
       pod.annotations.erase(base::kReservationAnnotation);
+      pod.annotations.erase(base::kGrantedMemoryAnnotation);
       break;
     case Kind::kRelease:
       std::erase(pod.gates, base::kGangGate);

@@ -51,8 +51,9 @@ class FakeCluster {
     int size = 0;
     int gpus = 1;
     int attempt = 0;
-    std::set<int> bound;   // pods of this attempt that ever were, by index
-    bool whole = false;    // all of them, of as many as it had then
+    std::set<int> bound;  // pods of this attempt that ever were, by index
+    bool whole = false;   // all of them, of as many as it had then
+    bool names_memory = true;
     bool elastic = false;  // its owner says its size, and may change it
     bool resized = false;  // it did
     double half_since_s = -1;
@@ -85,6 +86,8 @@ class FakeCluster {
   void EndJob();
   void Resize();
   void LosePod();
+  void Crash();
+  void Learn();
   bool IsThere(const std::string& gang, int index) const;
   void Remove(const std::string& uid);
   void Schedule();
@@ -95,6 +98,7 @@ class FakeCluster {
 
   // referee.cc: what must never be; knows only the truth.
   void JudgeBinding(const Truth& truth);
+  void JudgeBeside(const Truth& truth, const Truth& other);
   void JudgeTime();
   void NoteWhoRuns();
   void JudgeEnd();
@@ -111,6 +115,7 @@ class FakeCluster {
   std::map<std::string, Job> jobs_;
   std::map<std::string, Node> nodes_;
   std::map<std::string, GpuNode> gpu_nodes_;
+  std::optional<JobProfile> profile_;  // of all jobs
   // What the watches have not delivered yet: pods in their order, GPU nodes in theirs.
   std::deque<std::pair<std::string, std::optional<Pod>>> pod_events_;
   std::deque<GpuNode> gpu_events_;

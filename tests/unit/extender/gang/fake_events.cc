@@ -4,6 +4,7 @@
 
 #include "common/base/names.h"
 #include "tests/unit/extender/gang/fake_cluster.h"
+#include "tests/unit/extender/gang/made_profile.h"
 
 namespace crossover::extender {
 
@@ -24,7 +25,7 @@ void FakeCluster::AddPod(const std::string& job, int index) {
   pod.created_s = now_s_;
   pod.gates = {base::kGangGate};
   pod.scheduler = base::kSchedulerName;
-  pod.annotations = {{base::kGpuMemoryAnnotation, "10Gi"}};
+  if (spec.names_memory) pod.annotations = {{base::kGpuMemoryAnnotation, "10Gi"}};
   pod.profile_key = "k";
   if (spec.elastic) {
     pod.labels = {{"batch.kubernetes.io/job-name", job},
@@ -56,6 +57,7 @@ void FakeCluster::Submit() {
   job.gpus = gpu_nodes_.begin()->second.gpus.size() > 1 && Chance(20) ? 2 : 1;
   job.size = 1 + Random(MostPods(job.gpus));
   job.elastic = Chance(30);
+  job.names_memory = Chance(70);
   jobs_[name] = job;
   for (int i = 0; i < job.size; ++i) AddPod(name, i);
 }
@@ -126,6 +128,33 @@ void FakeCluster::LosePod() {
   }
   truth.pod.deleting = true;
   Changed(truth);
+}
+
+// All of a job fail together, and their objects stay for a while.
+void FakeCluster::Crash() {
+  if (jobs_.empty()) return;
+  auto job = jobs_.begin();
+  std::advance(job, Random(static_cast<int>(jobs_.size())));
+  const std::string gang = job->first + "/" + std::to_string(job->second.attempt);
+  for (auto& [uid, truth] : pods_) {
+    Pod& pod = truth.pod;
+    if (truth.gang != gang || pod.node.empty() || pod.deleting || pod.over) continue;
+    pod.over = pod.failed = true;
+    Changed(truth);
+    PublishGpus(pod.node);
+  }
+}
+
+// What is known of such jobs becomes another, or is forgotten.
+void FakeCluster::Learn() {
+  if (profile_ && Chance(20)) {
+    profile_.reset();
+    world_->RemoveProfile("team", "k");
+  } else {
+    profile_ = MadeProfile("k", std::uint64_t{5} << (30 + Random(3)));
+    world_->Put(*profile_);
+  }
+  gangs_->ClusterChanged();
 }
 
 bool FakeCluster::IsThere(const std::string& gang, int index) const {
@@ -254,6 +283,10 @@ void FakeCluster::Step() {
     now_s_ += Random(15);
   else if (what < 92)
     Resize();
+  else if (what < 93)
+    Crash();
+  else if (what < 95)
+    Learn();
   else
     Deliver(true);
   Drive();

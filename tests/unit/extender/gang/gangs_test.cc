@@ -252,6 +252,30 @@ TEST_F(GangsTest, WhoIsMadeAgainIsGrantedWhatIsKnownByNow) {
   for (const Action& action : reserve) EXPECT_EQ(action.memory, std::uint64_t{22} << 30);
 }
 
+// Its reservations are on their way, with nothing granted, when it becomes known what such jobs need.
+TEST_F(GangsTest, NobodyIsPutBesideWhoWasPlacedWithoutABound) {
+  for (const char* uid : {"u0", "u1"}) {
+    Add(uid);
+    Change(uid, [](Pod& pod) { pod.profile_key = "bert"; });
+  }
+  Lead();
+  const std::vector<Action> first = Do(Kind::kReserve);
+  ASSERT_EQ(first.size(), 2u);
+  for (const Action& action : first) EXPECT_EQ(action.memory, 0u);
+  world_.Put(MadeProfile("bert", std::uint64_t{20} << 30));
+  gangs_->ClusterChanged();
+  for (const char* uid : {"u2", "u3"}) {
+    Add(uid, {{base::kGpuMemoryAnnotation, "8Gi"}});
+    Change(uid, [](Pod& pod) { pod.annotations[base::kGangAnnotation] = "h"; });
+  }
+  now_s_ += 1;
+  EXPECT_TRUE(Do(Kind::kReserve).empty());
+  EXPECT_THAT(gangs_->WhyWaits("u2"), HasSubstr("its need of GPU memory is not known"));
+  for (const Action& action : first) Accept(action);
+  now_s_ += 1;
+  EXPECT_TRUE(Do(Kind::kReserve).empty()) << "its annotations say so as well";
+}
+
 TEST_F(GangsTest, BindingsAreOnOneBarrierAndTakenAlreadyIsSuccess) {
   Add("u0");
   Add("u1");

@@ -1,6 +1,6 @@
 // Random interleavings of filter, bind, watch events (late, doubled, reordered across kinds), restarts,
-// failed and lost writes, jobs that change their size, lost nodes and straying kubelets: what the referee
-// forbids never comes of them. And that it sees it.
+// failed and lost writes, jobs that change their size, or crash, lost nodes, straying kubelets, and figures
+// of jobs that come and go: what the referee forbids never comes of them. And that it sees it.
 //
 // CROSSOVER_SEEDS=N takes N of them, from CROSSOVER_FIRST_SEED on; CROSSOVER_DESCRIBE=1 shows how a life with
 // a fault ended.
@@ -113,6 +113,8 @@ void AnswerEarly(Action& action) {
   if (action.kind == Action::Kind::kAnswer) action.text.clear();
 }
 
+void GrantNothing(Action& action) { action.memory = 0; }
+
 // Only the first answer of an owner arrives.
 std::function<bool(const Action&)> ReadOnce() {
   return [read = std::set<OwnerRef>()](const Action& action) mutable {
@@ -129,6 +131,7 @@ INSTANTIATE_TEST_SUITE_P(
         Planted{"OverSlots", "more clients than slots", InAction(FirstGpu)},
         Planted{"ForeignGpu", "a GPU of another node", InAction(OtherNode)},
         Planted{"NoGpu", "it got another number of GPUs", InAction(NoGpu)},
+        Planted{"NoGrant", "beside another without a bound of its memory", InAction(GrantNothing)},
         Planted{"FalseAnswer", "a bind is said to be done, and is not", InAction(AnswerEarly)},
         Planted{"WholeGangDeleted", "a pod of a gang that ran is deleted",
                 [] {

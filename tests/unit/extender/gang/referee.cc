@@ -33,9 +33,19 @@ void FakeCluster::JudgeBinding(const Truth& truth) {
       if (std::ranges::find(other.actual, gpu) == other.actual.end()) continue;
       ++clients;
       if (uid != truth.pod.uid && other.gang == truth.gang) Note("two ranks of a gang on one GPU");
-      if (other.gang != truth.gang) ++shared_;
+      if (other.gang != truth.gang) JudgeBeside(truth, other);
     }
     if (clients > 2) Note("more clients than slots");
+  }
+}
+
+// Nobody is beside another who may take all of the memory.
+void FakeCluster::JudgeBeside(const Truth& truth, const Truth& other) {
+  ++shared_;
+  for (const Pod* pod : {&truth.pod, &other.pod}) {
+    const Labels& says = pod->annotations;
+    if (!says.contains(base::kGpuMemoryAnnotation) && !says.contains(base::kGrantedMemoryAnnotation))
+      Note("beside another without a bound of its memory");
   }
 }
 
