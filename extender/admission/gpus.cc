@@ -6,6 +6,7 @@
 #include "common/annotations/ours.h"
 #include "common/base/names.h"
 #include "common/kube/json.h"
+#include "common/kube/left_over.h"
 
 namespace crossover::extender::admission {
 namespace {
@@ -92,20 +93,12 @@ std::variant<std::vector<Asking>, std::string> GpusOf(const json& spec,
   return all;
 }
 
-std::optional<std::string> ChanceIn(const std::vector<Asking>& containers) {
-  const Asking* left_by = nullptr;  // the init container whose slots are left for others, all of them
-  for (const Asking& one : containers) {
-    if (one.gpus == 0) continue;
-    if (left_by != nullptr && one.gpus < left_by->gpus) {
-      return "container " + Shown(one.name) + " asks for " + std::to_string(one.gpus) +
-             " GPUs, and init container " + Shown(left_by->name) + " before it for " +
-             std::to_string(left_by->gpus) +
-             ": which of those it would get is left to chance; at least as many " +
-             "are allowed, or none for the init container";
-    }
-    left_by = one.init && !one.sidecar ? &one : nullptr;
-  }
-  return std::nullopt;
+std::optional<std::string> Misplaced(const std::vector<Asking>& containers) {
+  std::vector<kube::DeviceAsk> asking;
+  for (const Asking& one : containers)
+    asking.push_back({.name = Shown(one.name), .devices = one.gpus, .hands_on = one.init && !one.sidecar});
+  std::string fault = kube::HandOut(asking);
+  return fault.empty() ? std::nullopt : std::optional(std::move(fault));
 }
 
 }  // namespace crossover::extender::admission

@@ -25,9 +25,8 @@ struct Asking {
 std::variant<std::vector<Asking>, std::string> GpusOf(const nlohmann::json& spec,
                                                       const std::vector<std::string>& whole);
 
-// A kubelet hands the slots of plain init containers that have ended to later containers, by chance where it
-// has more of them than such a container asks for. Then nobody can say which GPUs each gets, and the text
-// says so.
-std::optional<std::string> ChanceIn(const std::vector<Asking>& containers);
+// A kubelet hands the slots of plain init containers that have ended to later containers. What is wrong where
+// nobody could say which GPUs each gets, or no later container asks for any (common/kube/left_over.h).
+std::optional<std::string> Misplaced(const std::vector<Asking>& containers);
 
 }  // namespace crossover::extender::admission

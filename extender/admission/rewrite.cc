@@ -157,7 +157,7 @@ Decision RewriteSharing(const json& pod, const std::string& name_space, const Re
     for (const std::string& resource : settings.whole_gpus) resources += " or " + resource;
     return Refused(std::string(base::kShareAnnotation) + ": no container asks for " + resources);
   }
-  if (auto chance = ChanceIn(asking)) return Refused(*std::move(chance));
+  if (auto fault = Misplaced(asking)) return Refused(*std::move(fault));
   if (auto refused = RefusedByQuota(name_space, settings, quotas)) return *std::move(refused);
   auto patch = PatchBetween(pod, Wanted(pod, asking, settings, name_space), settings.differ);
   if (!patch) {

@@ -31,7 +31,7 @@ Gangs::Gangs(const World& world, GangSettings settings, PodFits fits, std::strin
   desk_.fits = std::move(fits);
   desk_.epoch = std::move(epoch);
   for (const auto& [uid, pod] : world.pods()) {
-    if (GpusWanted(pod) > 0) Join(pod);
+    if (pod.slots() > 0) Join(pod);
   }
   desk_.replan = true;
 }
@@ -89,7 +89,7 @@ void Gangs::PodChanged(const std::string& uid, double now_s) {
     if (known != desk_.gang_of.end()) Leave(uid, std::string(known->second));
     return;
   }
-  if (GpusWanted(*pod) == 0) return;
+  if (pod->slots() == 0) return;
   Join(*pod);
   Judge(*pod, *desk_.GangOf(uid));
 }

@@ -42,7 +42,7 @@ TEST(Containers, SidecarsKeepTheirs) {
 TEST(Containers, WhatAKubeletWouldChooseAtRandomIsRefused) {
   const Pod pod = With({Of("fetch", 2, true), Of("left", 1), Of("right", 1)});
   EXPECT_THAT(FaultyContainers(pod),
-              HasSubstr("container left asks for 1 GPUs, init container fetch before it for 2"));
+              HasSubstr("container left asks for 1 GPUs, and init container fetch before it for 2"));
   EXPECT_EQ(Distribute(pod, Gpus{"a", "b"}), std::nullopt);
   EXPECT_THAT(FaultyContainers(With({Of("fetch", 1, true), Of("main", 0)})),
               HasSubstr("no container after it"));

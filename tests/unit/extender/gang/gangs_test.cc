@@ -234,6 +234,22 @@ TEST_F(GangsTest, WhoNamesNoBudgetIsGrantedWhatIsKnownOfSuchJobs) {
       << "they say it themselves";
 }
 
+// Of a pod that no webhook has seen.
+TEST_F(GangsTest, GpusOfAnInitContainerAloneAreToldAsAFault) {
+  Add("u0");
+  Change("u0", [](Pod& pod) {
+    pod.annotations[base::kGangSizeAnnotation] = "1";
+    pod.containers = {{.name = "fetch", .slots = 2, .init = true}, {.name = "main"}};
+  });
+  Lead();
+  EXPECT_TRUE(Do(Kind::kReserve).empty());
+  now_s_ += 1;
+  const std::vector<Action> told = Do(Kind::kTell);
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_TRUE(told[0].warning);
+  EXPECT_THAT(told[0].text, HasSubstr("init container fetch asks for 2 GPUs, and no container after it"));
+}
+
 // Their Job keeps those that failed, with the gang's name; they ran without any bound, for nothing was known.
 TEST_F(GangsTest, WhoIsMadeAgainIsGrantedWhatIsKnownByNow) {
   const auto keyed = [](Pod& pod) { pod.profile_key = "bert"; };
