@@ -178,6 +178,8 @@ void Extender::Count() {
   metrics_.Counter("crossover_extender_nomination_failures_total",
                    "Writes of the node that schedulers are to try first which the API server did not take",
                    [this] { return static_cast<double>(api_.nomination_failures()); });
+  metrics_.Counter("crossover_extender_events_lost_total", "Events of ours that the API server never got",
+                   [this] { return static_cast<double>(api_.lost_events()); });
   metrics_.Counter("crossover_extender_profiles_written_total", "JobProfiles that were written",
                    [this] { return static_cast<double>(profiles_.written()); });
   metrics_.Counter("crossover_extender_profile_failures_total", "JobProfiles that could not be written",

@@ -102,6 +102,11 @@ std::uint64_t Events::lost() const {
   return lost_;
 }
 
+std::size_t Events::room() const {
+  const std::lock_guard lock(mutex_);
+  return kMostWaiting - waiting_.size();
+}
+
 bool Events::Stopping() {
   const std::lock_guard lock(mutex_);
   return stop_;

@@ -59,6 +59,8 @@ class Events {
   // kMostWaiting wait, more are lost.
   void Tell(Event event);
   std::uint64_t lost() const;
+  // For how many more there is room now, beside what others tell meanwhile.
+  std::size_t room() const;
 
  private:
   enum class Outcome { kTold, kRefused, kAgain };

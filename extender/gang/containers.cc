@@ -1,5 +1,6 @@
 #include "extender/gang/containers.h"
 
+#include <algorithm>
 #include <functional>
 #include <utility>
 
@@ -25,7 +26,11 @@ int GpusWanted(const Pod& pod) {
   return gpus;
 }
 
-std::string FaultyContainers(const Pod& pod) { return Walk(pod, nullptr); }
+std::string FaultyContainers(const Pod& pod) {
+  // Of most pods nothing is handed on, and all pods are looked at often.
+  const auto hands_on = [](const Container& container) { return container.slots > 0 && Plain(container); };
+  return std::ranges::any_of(pod.containers, hands_on) ? Walk(pod, nullptr) : "";
+}
 
 std::optional<ByContainer> Distribute(const Pod& pod, std::span<const std::string> gpus) {
   if (static_cast<int>(gpus.size()) != GpusWanted(pod)) return std::nullopt;

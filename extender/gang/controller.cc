@@ -50,7 +50,7 @@ bool Controller::Lead(std::vector<Answer>* answers) {
 void Controller::Step(std::vector<Answer>* answers) {
   if (!Lead(answers)) return;
   const double begin_s = options_.now_s();
-  Take(gangs_->Step(begin_s), answers);
+  Take(gangs_->Step(begin_s, api_.TellRoom()), answers);
   gangs_->Took(begin_s, options_.now_s());
   ShowSeats();
 }

@@ -40,6 +40,7 @@ struct Desk {
   std::set<std::string> dirty;
   bool replan = false;  // something changed that a decision depends on
   std::vector<Action> actions;
+  std::size_t tell_room = 0;  // so many kTell may be added to them
   struct Write {
     Action::Kind kind;
     std::string gang, uid;

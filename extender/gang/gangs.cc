@@ -6,7 +6,6 @@
 
 #include "common/base/names.h"
 #include "extender/gang/carry_out.h"
-#include "extender/gang/containers.h"
 #include "extender/gang/life.h"
 #include "extender/gang/planner.h"
 
@@ -215,8 +214,9 @@ void Gangs::SettleBinding(GangRecord& gang, const std::string& uid, const Result
   }
 }
 
-std::vector<Action> Gangs::Step(double now_s) {
+std::vector<Action> Gangs::Step(double now_s, std::size_t tell_room) {
   desk_.now_s = now_s;
+  desk_.tell_room = tell_room;
   if (now_s >= looked_s_ + kLookEveryS) {
     const double before_s = std::exchange(looked_s_, now_s);
     for (const auto& [id, gang] : desk_.gangs) {

@@ -6,6 +6,8 @@
 // World.
 #pragma once
 
+#include <cstddef>
+#include <limits>
 #include <map>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
@@ -45,8 +47,9 @@ class Gangs {
   void Bind(const PodRef& pod, const std::string& node, Ticket ticket, double now_s);
   std::map<std::string, Victims> Preempt(const PodRef& pod, std::map<std::string, Victims> by_node) const;
 
-  // What is to be done now. To be called after each of the above, and every so often.
-  std::vector<Action> Step(double now_s);
+  // What is to be done now. To be called after each of the above, and every so often. `tell_room`: more kTell
+  // are not among it; who was not told is later.
+  std::vector<Action> Step(double now_s, std::size_t tell_room = std::numeric_limits<std::size_t>::max());
   // How long the last Step was: of the time, a fifth at most is for decisions about all that waits.
   void Took(double begin_s, double end_s);
 

@@ -31,9 +31,13 @@ class KubeApi : public Api {
   Result Write(const Action& action) override;
   nlohmann::json Read(const OwnerRef& owner, std::string* error) override;
   void Tell(const Action& action) override;
+  std::size_t TellRoom() override { return events_.room(); }
 
   // How often the API server did not take that a pod is nominated, or no more.
   std::uint64_t nomination_failures() const { return nomination_failures_; }
+
+  // Events that the API server did not take, or not in time.
+  std::uint64_t lost_events() const { return events_.lost(); }
 
   // Ends what is under way; all later calls fail.
   void Stop() { client_.Stop(); }

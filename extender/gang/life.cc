@@ -189,6 +189,8 @@ void Tell(Desk& desk, GangRecord& gang) {
     const int doublings = warning ? 0 : std::clamp(member.tellings - 1, 0, kMostDoublings);
     const double pause_s = desk.settings.tell_every_s * (1 << doublings);
     if (member.tellings > 0 && desk.now_s < member.told_s + pause_s) continue;
+    if (desk.tell_room == 0) return;  // a gang that waits is looked at again in a moment
+    --desk.tell_room;
     if (member.told != gang.text) ++member.tellings;
     member.told = gang.text;
     member.told_s = desk.now_s;

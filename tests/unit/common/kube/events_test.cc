@@ -106,6 +106,15 @@ TEST_F(EventsTest, OneThatIsPacedIsToldAgain) {
 
 TEST_F(EventsTest, OneThatIsRefusedIsLostAndCounted) { IsLostAt(403); }
 
+TEST_F(EventsTest, SaysForHowManyMoreThereIsRoom) {
+  const auto events = Start();
+  EXPECT_EQ(events->room(), Events::kMostWaiting);
+  // The first is on its way, or waits as well.
+  for (std::size_t i = 0; i < Events::kMostWaiting; ++i) events->Tell(About("p" + std::to_string(i)));
+  EXPECT_LE(events->room(), 1u);
+  EXPECT_EQ(events->lost(), 0u);
+}
+
 TEST_F(EventsTest, WhatOthersTellTooHasOneNameAndIsToldWhenItIsThere) {
   Event event = About("p");
   event.once_in_cluster = true;

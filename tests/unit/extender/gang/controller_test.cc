@@ -44,7 +44,13 @@ class FakeApi : public Api {
   void Tell(const Action& action) override {
     const std::scoped_lock lock(mutex_);
     told_[action.pod.uid] = action.text;
+    --room_;
     changed_.notify_all();
+  }
+
+  std::size_t TellRoom() override {
+    const std::scoped_lock lock(mutex_);
+    return room_;
   }
 
   template <typename Condition>
@@ -61,6 +67,7 @@ class FakeApi : public Api {
   std::condition_variable changed_;
   std::map<std::string, Pod> pods_;
   std::map<std::string, std::string> told_;
+  std::size_t room_ = 1000;  // for more of them
   std::set<std::thread::id> threads_;
   bool refuse_bindings_ = false;
   int bound_ = 0;
@@ -303,6 +310,21 @@ TEST_F(ControllerTest, TellsWhyAPodWaits) {
   AddGang(controller, 9);
   ASSERT_TRUE(api_.Wait([this] { return api_.told_["u8"].find("9 GPUs") != std::string::npos; }));
   EXPECT_NE(controller.WhyWaits("u0").find("9 GPUs"), std::string::npos);
+}
+
+TEST_F(ControllerTest, WhomThereIsNoRoomToTellIsToldLater) {
+  api_.room_ = 4;
+  Controller controller(Options(), api_);
+  AddNodes(controller, 1);
+  AddGang(controller, 9);
+  ASSERT_TRUE(api_.Wait([this] { return api_.room_ == 0; }));
+  {
+    const std::scoped_lock lock(api_.mutex_);
+    EXPECT_EQ(api_.told_.size(), 4u);
+    api_.room_ = 100;
+  }
+  now_s_ = now_s_ + 1;
+  ASSERT_TRUE(api_.Wait([this] { return api_.told_.size() == 9; }));
 }
 
 TEST_F(ControllerTest, EndsWithBindsHeld) {
