@@ -46,11 +46,13 @@ std::vector<ProfileChange> ChangesOf(const ProfileRecords& known, const ProfileR
   std::vector<ProfileChange> changes;
   for (const auto& [id, record] : merged) {
     const auto found = known.find(id);
+    const bool unused = !record.hinted && now_s - record.last_seen_s() > settings.unused_s;
     ProfileChange change{.kind = ProfileChange::Kind::kStatus, .id = id, .record = record};
     if (found == known.end()) {
+      if (unused) continue;  // the GPUNode of a node that is gone says it for ever
       change.kind = ProfileChange::Kind::kCreate;
       change.record.name = ProfileNameOf(id.second);
-    } else if (!record.hinted && now_s - record.last_seen_s() > settings.unused_s) {
+    } else if (unused) {
       if (record.runs.empty()) continue;  // nothing that we wrote
       change.kind = ProfileChange::Kind::kRemove;
     } else if (!IsNoticeable(found->second, record, settings)) {

@@ -15,7 +15,7 @@ struct ProfileChange {
 };
 
 // `known`: as they were written last; `merged`: as they should be, all of `known` among them. Those that no
-// job has used for long are removed, but not where their user wrote figures into them.
+// job has used for long are removed, but not where their user wrote figures into them, and not made again.
 std::vector<ProfileChange> ChangesOf(const ProfileRecords& known, const ProfileRecords& merged, double now_s,
                                      const ProfileSettings& settings);
 

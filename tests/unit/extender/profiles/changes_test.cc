@@ -63,6 +63,7 @@ TEST_F(ChangesTest, UnusedOnesAreRemovedButNoHints) {
   const auto changes = Changes(old, old, later + 1);
   ASSERT_THAT(changes, SizeIs(1));
   EXPECT_EQ(changes[0].kind, ProfileChange::Kind::kRemove);
+  EXPECT_THAT(Changes({}, old, later + 1), IsEmpty()) << "a node that is gone says it for ever";
   ProfileRecord hinted = Record(0.020);
   hinted.hinted = true;
   EXPECT_THAT(Changes({{kId, hinted}}, {{kId, hinted}}, later + 1), IsEmpty());
