@@ -86,9 +86,8 @@ void Verbs::Bind(const HttpRequest& request, const Call& call) {
   std::string error;
   const auto question = reader.Bind(request.body, &error);
   if (!question) return call.Malformed(BindText("crossover-extender: bind: " + error));
-  ++held_binds_;
-  decider_->Bind(question->pod, question->node, [this, call](const std::string& why_not) {
-    --held_binds_;
+  // Whoever decides may end after these verbs, and answers then what it holds.
+  decider_->Bind(question->pod, question->node, [call](const std::string& why_not) {
     call.Answer(why_not.empty() ? "bound" : "refused", {.status = 200, .body = BindText(why_not)});
   });
 }

@@ -2,7 +2,6 @@
 // Thread-safe.
 #pragma once
 
-#include <atomic>
 #include <functional>
 #include <map>
 #include <string>
@@ -24,14 +23,13 @@ class VerbObserver {
 class Verbs {
  public:
   // `leads`: whether this process decides; while it does not, every verb is answered with 503, and the
-  // scheduler comes back. All three outlive it and every answer; `decider` may be null: nobody decides.
+  // scheduler comes back. All three outlive it, and `observer` outlives `decider`, which may answer held
+  // binds at its own end; that may be null: nobody decides.
   Verbs(Decider* decider, std::function<bool()> leads, VerbObserver* observer)
       : decider_(decider), leads_(std::move(leads)), observer_(observer) {}
 
   // Of /filter, /prioritize, /bind and /preempt.
   std::map<std::string, HttpServer::Handler> Handlers();
-
-  int held_binds() const { return held_binds_; }  // that are not answered yet
 
  private:
   struct Call;
@@ -45,7 +43,6 @@ class Verbs {
   Decider* const decider_;
   const std::function<bool()> leads_;
   VerbObserver* const observer_;
-  std::atomic<int> held_binds_{0};
 };
 
 }  // namespace crossover::extender

@@ -102,14 +102,26 @@ TEST_F(VerbsTest, ABindIsAnsweredWhenItIsDone) {
   EXPECT_FALSE(Ask("bind", body));
   const auto first = last;
   EXPECT_FALSE(Ask("bind", body));
-  EXPECT_EQ(verbs.held_binds(), 2);
   EXPECT_THAT(decider.asked, ElementsAre("u to n2", "u to n2"));
   decider.held[0]("");
   decider.held[1]("the gang did not come");
   EXPECT_EQ((*first)->body, R"({"Error":""})");
   EXPECT_EQ((*last)->body, R"({"Error":"the gang did not come"})");
-  EXPECT_EQ(verbs.held_binds(), 0);
   EXPECT_THAT(record.outcomes, ElementsAre("bind bound", "bind refused"));
+}
+
+// As whoever decides does that ends after them.
+TEST_F(VerbsTest, AHeldBindMayBeAnsweredThoughTheVerbsAreGone) {
+  auto gone = std::make_unique<Verbs>(
+      &decider, [] { return true; }, &record);
+  std::optional<HttpAnswer> told;
+  HttpRequest request;
+  request.method = "POST";
+  request.body = R"({"PodName":"p","PodNamespace":"n","PodUID":"u","Node":"n2"})";
+  gone->Handlers().at("/bind")(request, [&told](const HttpAnswer& answer) { told = answer; });
+  gone.reset();
+  decider.held[0]("it ends");
+  EXPECT_EQ(told->body, R"({"Error":"it ends"})");
 }
 
 TEST_F(VerbsTest, VictimsThatHoldPartOfAGangAreSpared) {
