@@ -169,7 +169,10 @@ bool ListWatch::Stream() {
   const bool broke_off = std::exchange(listing_, false);
   if (response.status == 200) {
     if (broke_off && !options_.streamed) return true;
-    if (broke_off) Complain("a list that broke off");
+    if (broke_off) {
+      synced_ = false;  // unlike a watch that does: of what has gone meanwhile nothing is known
+      Complain("a list that broke off");
+    }
     return false;
   }
   if (IsRefusal(response.status)) {

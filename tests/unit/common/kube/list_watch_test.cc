@@ -286,6 +286,21 @@ TEST_F(ListWatchTest, AStreamThatBreaksOffIsBegunAnew) {
   EXPECT_THAT(sink_.Await(5), ElementsAre("begin", "listed a", "begin", "listed b", "end"));
 }
 
+TEST_F(ListWatchTest, IsNotSyncedWhileStreamedListsBreakOff) {
+  server_.Answer(200, Event("ADDED", "a", "3") + End("5"));
+  server_.Answer({.status = 200, .body = Event("ADDED", "b", "6"), .cut = true});
+  const auto watch = StartSink(true);
+  server_.AwaitRequest(2);  // which is not answered yet
+  EXPECT_TRUE(watch->synced()) << "a watch may break off";
+  server_.Answer(200, Error(410));
+  server_.Answer({.status = 200, .body = Event("ADDED", "a", "7"), .cut = true});
+  server_.AwaitRequest(4);
+  EXPECT_FALSE(watch->synced()) << "a list may not: nobody knows what has gone since";
+  server_.Answer(200, Event("ADDED", "a", "7") + End("8"));
+  server_.AwaitRequest(5);
+  EXPECT_TRUE(watch->synced());
+}
+
 TEST_F(ListWatchTest, AServerThatCannotStreamIsAskedForAList) {
   server_.Answer(422, "sendInitialEvents is forbidden");
   server_.Answer(200, Page("7", "", Item("a")));
