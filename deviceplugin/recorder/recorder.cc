@@ -73,11 +73,11 @@ void Recorder::Run() {
   bool stop = false;
   while (!stop) {
     std::uint64_t dropped = 0;
+    items.clear();  // not under the lock: arbiters would wait for it
     {
       std::unique_lock lock(mutex_);
       wake_.wait_for(lock, kRound, [this] { return stop_; });
       stop = stop_;
-      items.clear();
       std::swap(items, items_);
       dropped = std::exchange(dropped_, 0);
     }
