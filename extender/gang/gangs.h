@@ -2,8 +2,9 @@
 //
 // Pure: no clock, no I/O, one thread at a time. It is told that the World changed, what a scheduler asks,
 // what came of its own writes, and the time (seconds since 1970, not going back); it answers with actions.
-// Nothing is remembered that the cluster does not say as well: a new leader begins with an empty object and a
-// World.
+// A new leader begins with an empty object and a World. What is remembered beyond what the cluster says
+// (record.h: places kept for pods that come again, nodes left out, hold-offs) may be lost with a leader: it
+// does no harm, and adopt.h makes anew what matters.
 #pragma once
 
 #include <cstddef>

@@ -95,7 +95,7 @@ void ProfileKeeper::RemoveDuplicates(const std::vector<ProfileChange>& to_come, 
   });
 }
 
-// What was merged and not written yet stays: nodes say it once more, or it was too little to be written.
+// What was merged and not written yet goes: nodes say it once more, or it was too little to be written.
 bool ProfileKeeper::ReadAll(double now_s) {
   ProfileRecords known;
   std::vector<std::pair<ProfileId, ProfileRecord>> others;
