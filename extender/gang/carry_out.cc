@@ -150,7 +150,7 @@ void AddSlots(Desk& desk, GangRecord& gang) {
   }
   const int slots = static_cast<int>(gang.plan->slots.size());
   if (bound + slots >= Wanted(gang) || desk.now_s < gang.seat_retry_s) return;
-  if (Seatless(desk, gang).empty()) return;
+  if (Seatless(desk, gang).empty() || !desk.MaySearch(gang)) return;
   std::string why;
   if (auto seat = FindSeat(desk, gang, &why)) {
     gang.plan->slots.push_back({std::move(*seat), ""});

@@ -48,6 +48,16 @@ void Desk::Answer(Member& member, std::string error) {
   member.ticket.reset();
 }
 
+bool Desk::MaySearch(GangRecord& gang) {
+  if (searches == 0) {
+    later.insert(gang.membership.id);
+    return false;
+  }
+  --searches;
+  gang.searched = ++searched;
+  return true;
+}
+
 void Desk::Say(GangRecord& gang, std::string text) { gang.text = std::move(text); }
 
 View ViewOf(const Desk& desk, const GangRecord& gang, const std::string& uid) {

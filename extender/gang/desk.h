@@ -38,7 +38,10 @@ struct Desk {
   std::map<std::string, GangRecord> gangs;
   std::unordered_map<std::string, std::string> gang_of;  // by a member's UID
   std::set<std::string> dirty;
-  bool replan = false;  // something changed that a decision depends on
+  int searches = 0;  // for seats, that may yet be made in this step; each looks at the whole cluster
+  std::set<std::string> later;  // gangs for which there were none left
+  std::uint64_t searched = 0;   // how often there was one
+  bool replan = false;          // something changed that a decision depends on
   std::vector<Action> actions;
   std::size_t tell_room = 0;  // so many kTell may be added to them
   struct Write {
@@ -64,6 +67,8 @@ struct Desk {
   void Begin(GangRecord& gang, const std::string& uid, Action::Kind kind, std::string node, std::string text,
              std::uint64_t memory = 0);
   void Answer(Member& member, std::string error);
+  // Whether it is its turn to search for a seat; if not, it will be in a step to come.
+  bool MaySearch(GangRecord& gang);
   void Say(GangRecord& gang, std::string text);
 };
 

@@ -13,6 +13,7 @@ namespace crossover::extender {
 namespace {
 
 constexpr double kLookEveryS = 0.5;
+constexpr int kMostSearches = 8;    // in a step: all else waits for it
 constexpr double kMostQuietS = 60;  // however long an API server wants to be left alone
 
 // A node that was left out is so no more since `before_s`.
@@ -226,28 +227,42 @@ std::vector<Action> Gangs::Step(double now_s, std::size_t tell_room) {
       desk_.replan |= gang.ready && MayGoBack(gang, before_s, now_s);
     }
   }
-  const auto advance = [this] {
-    while (!desk_.dirty.empty()) {
-      const std::string id = std::move(desk_.dirty.extract(desk_.dirty.begin()).value());
+  desk_.searches = now_s >= rest_until_s_ ? kMostSearches : 0;
+  AdvanceAll();
+  planned_ = desk_.replan && now_s >= std::max(planned_s_ + desk_.settings.plan_every_s, rest_until_s_);
+  if (planned_) {
+    planned_s_ = now_s;
+    PlanWaiting(desk_);
+    AdvanceAll();
+  }
+  searched_ = now_s >= rest_until_s_ && desk_.searches < kMostSearches;
+  // After a rest they are looked at anyway.
+  if (searched_) desk_.dirty.merge(desk_.later);
+  desk_.later.clear();
+  return std::exchange(desk_.actions, {});
+}
+
+// Those that have not searched for a seat for longest come first.
+void Gangs::AdvanceAll() {
+  while (!desk_.dirty.empty()) {
+    std::vector<std::pair<std::uint64_t, std::string>> in_turn;
+    for (const std::string& id : std::exchange(desk_.dirty, {})) {
+      const auto gang = desk_.gangs.find(id);
+      in_turn.emplace_back(gang == desk_.gangs.end() ? 0 : gang->second.searched, id);
+    }
+    std::ranges::sort(in_turn);
+    for (const auto& [searched, id] : in_turn) {
       Advance(desk_, id);
       const auto gang = desk_.gangs.find(id);
       if (gang == desk_.gangs.end()) continue;
       for (const auto& [uid, member] : gang->second.members) moved_.insert(uid);
     }
-  };
-  advance();
-  planned_ = desk_.replan && now_s >= std::max(planned_s_ + desk_.settings.plan_every_s, rest_until_s_);
-  if (planned_) {
-    planned_s_ = now_s;
-    PlanWaiting(desk_);
-    advance();
   }
-  return std::exchange(desk_.actions, {});
 }
 
 void Gangs::Took(double begin_s, double end_s) {
   constexpr double kRests = 4;  // for so many times as long
-  if (planned_) rest_until_s_ = end_s + kRests * (end_s - begin_s);
+  if (planned_ || searched_) rest_until_s_ = end_s + kRests * (end_s - begin_s);
 }
 
 std::string Gangs::WhyWaits(const std::string& uid) const {

@@ -51,7 +51,8 @@ class Gangs {
   // What is to be done now. To be called after each of the above, and every so often. `tell_room`: more kTell
   // are not among it; who was not told is later.
   std::vector<Action> Step(double now_s, std::size_t tell_room = std::numeric_limits<std::size_t>::max());
-  // How long the last Step was: of the time, a fifth at most is for decisions about all that waits.
+  // How long the last Step was: of the time, a fifth at most is for decisions about all that waits, and for
+  // searches for the seats of pods that came again.
   void Took(double begin_s, double end_s);
 
   // Why the pod waits; empty where it does not.
@@ -61,6 +62,7 @@ class Gangs {
   const Desk& desk() const { return desk_; }
 
  private:
+  void AdvanceAll();
   void Join(const Pod& pod);
   void Leave(const std::string& uid, const std::string& gang);
   void Judge(const Pod& pod, GangRecord& gang);
@@ -73,7 +75,7 @@ class Gangs {
   double looked_s_ = -1e9;  // at all gangs
   double planned_s_ = -1e9;
   double rest_until_s_ = -1e9;
-  bool planned_ = false;  // in the last Step
+  bool planned_ = false, searched_ = false;  // in the last Step
 };
 
 }  // namespace crossover::extender

@@ -147,6 +147,7 @@ void Refill(Desk& desk, GangRecord& gang, const Counts& counts) {
     return Fail(desk, gang, "not all of its pods could be bound", false);
   }
   if (desk.now_s < std::max(gang.seat_retry_s, gang.hold_until_s)) return;
+  if (!desk.MaySearch(gang)) return;
   std::string why = "no GPUs for a pod that came again";
   if (auto seat = FindSeat(desk, gang, &why)) {
     gang.seat_failures = 0;

@@ -86,7 +86,8 @@ struct GangRecord {
   int asked = 0;                    // how often for its size, since it was to be ended for what it lacks
   std::optional<double> lacking_s;  // since when, where some are bound and others wait without a seat
   double seat_retry_s = 0;
-  int seat_failures = 0;  // in a row
+  int seat_failures = 0;       // in a row
+  std::uint64_t searched = 0;  // Desk::searched, when it was its turn last
   // Of each GPU's memory, what its pods are granted by the decision that placed it; 0: nothing, or they name
   // it. What is known of such jobs may become another figure before their annotations are seen.
   std::optional<placement::Bytes> granted;

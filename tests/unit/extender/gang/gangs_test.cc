@@ -917,6 +917,40 @@ TEST_F(GangsTest, WhoComesAgainGetsTheNearestFreePlaceWhereItsOwnIsNoneAnyMore) 
 }
 
 // What lifted its gate was no part of the plan: no scheduler was told where to go.
+// Twenty gangs lack a pod, and there is no GPU for any.
+TEST_F(GangsTest, SearchesForSeatsAreFewInAStepAndInTurn) {
+  for (const char* gpu : {"GPU-a", "GPU-b"}) AddBound(std::string("x") + gpu, std::string("x") + gpu, 1, gpu);
+  for (int i = 0; i < 20; ++i) {
+    const std::string gang = "g" + std::to_string(i);
+    AddBound(gang + "-0", gang, 2, "");
+    Add(gang + "-1");
+    Change(gang + "-1", [&gang](Pod& pod) { pod.annotations[base::kGangAnnotation] = gang; });
+  }
+  Lead();
+  const auto searches = [this] {
+    int most = 0, sum = 0;
+    for (const auto& [id, gang] : gangs_->desk().gangs) {
+      most = std::max(most, gang.seat_failures);
+      sum += gang.seat_failures;
+    }
+    return std::pair(most, sum);
+  };
+  for (const int expected : {8, 16, 20}) {
+    gangs_->Step(now_s_);
+    EXPECT_EQ(searches(), std::pair(1, expected));
+  }
+  now_s_ += 2;
+  gangs_->Step(now_s_);
+  EXPECT_EQ(searches(), std::pair(2, 28));
+  gangs_->Took(now_s_, now_s_ + 1);
+  now_s_ += 1;
+  gangs_->Step(now_s_);
+  EXPECT_EQ(searches(), std::pair(2, 28)) << "of the time, a fifth at most is for them";
+  now_s_ += 4.1;
+  gangs_->Step(now_s_);
+  EXPECT_EQ(searches(), std::pair(2, 36)) << "those whose turn it was not yet";
+}
+
 TEST_F(GangsTest, AGateThatWasLiftedWithoutAPlanIsReleasedOnceThereIsOne) {
   Node node = *world_.FindNode("n0");
   node.cordoned = true;
