@@ -21,9 +21,6 @@ namespace {
 
 using Kind = Action::Kind;
 
-// Longer than Job's controller pauses at most before it makes a pod again (six minutes). Not for ever: GPUs
-// that nobody uses and no quota counts any more are others'.
-constexpr double kSeatsKeptS = 600;
 constexpr int kMostDoublings = 5;      // of the pause between two events of a pod
 constexpr double kToldForS = 1800;     // API servers forget events after an hour
 constexpr int kMostSeatDoublings = 3;  // of the second between two searches for a seat
@@ -112,7 +109,7 @@ void KeepVacant(Desk& desk, GangRecord& gang, const Counts& counts) {
   if (gang.vacant.empty()) return;
   DoubtSize(desk, gang);
   const int lacks = gang.membership.size - counts.bound - counts.leaving - counts.done;
-  const bool late = desk.now_s > gang.vacant_s + kSeatsKeptS;
+  const bool late = desk.now_s > gang.vacant_s + desk.settings.seats_kept_s;
   const auto kept = static_cast<std::size_t>(late ? 0 : std::max(lacks, 0));
   if (gang.vacant.size() <= kept) return;
   gang.vacant.resize(kept);

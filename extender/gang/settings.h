@@ -22,7 +22,11 @@ struct GangSettings {
   double plan_every_s = 0.2;  // at most that often is all that waits decided about
   double tell_every_s = 30;   // at most that often is a pod told anew why it waits, more and more seldom
   double owner_every_s =
-      10;                // between two looks at an owner whose size is not known, or does not fit the pods
+      10;  // between two looks at an owner whose size is not known, or does not fit the pods
+  // For how long the place of a pod that is gone is kept for the next: longer than Job's controller pauses at
+  // most before it makes a pod again (six minutes). Not for ever: GPUs that nobody uses and no quota counts
+  // any more are others'.
+  double seats_kept_s = 600;
   double settle_s = 60;  // after a binding both what was assigned and what its node says is taken
 };
 

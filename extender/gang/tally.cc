@@ -64,6 +64,7 @@ Tally TallyOf(const Desk& desk) {
     tally.reservations += Reserved(desk, gang);
     if (pods.bound > 0) {
       ++tally.running;
+      tally.lacking += pods.waiting > 0 && !gang.plan ? 1 : 0;
     } else if (gang.plan) {
       ++tally.placing;
     } else {

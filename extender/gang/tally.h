@@ -23,6 +23,7 @@ struct Tally {
   std::array<int, kWaitKinds> waiting{};  // gangs without a place, by Wait
   int placing = 0;                        // gangs that have one and are not bound yet
   int running = 0;                        // gangs of which some pods are bound
+  int lacking = 0;                        // of these, those of which others wait for a place
   int reservations = 0;                   // pods that have a place and are not bound yet
   // Since when all pods are there of the gang that waits longest for GPUs or its next attempt, since 1970; 0:
   // none.

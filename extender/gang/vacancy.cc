@@ -8,6 +8,7 @@
 #include "extender/gang/picture.h"
 #include "extender/gang/request.h"
 #include "extender/placement/engine.h"
+#include "extender/placement/memory.h"
 
 namespace crossover::extender {
 namespace {
@@ -106,9 +107,17 @@ const Pod* AnyPod(const Desk& desk, const GangRecord& gang) {
   return nullptr;
 }
 
-// What the others on its GPUs have beyond it; nothing, where it has none. `meets`: there are others.
-std::vector<placement::Seat> MatesHaveMore(const placement::State& state, const std::string& id,
-                                           const GpuSet& mine, int gpus_per_pod, bool* meets) {
+bool HasBound(const Desk& desk, const placement::State& state, const std::string& id) {
+  const auto placed =
+      std::ranges::find(state.placed, id, [](const placement::Placed& one) { return one.gang.id; });
+  return placed != state.placed.end() && placement::CapOf(placed->gang, desk.settings.placement) > 0;
+}
+
+// What the others on its GPUs have beyond it; nothing, where it has none. `meets`: there are others. A
+// kubelet may have brought together whom nobody would have: who has no bound of memory goes beside nobody.
+std::vector<placement::Seat> MatesHaveMore(const Desk& desk, const placement::State& state,
+                                           const std::string& id, const GpuSet& mine, int gpus_per_pod,
+                                           bool* meets) {
   std::vector<placement::Seat> more;
   if (mine.empty()) return more;
   for (const placement::Placed& placed : state.placed) {
@@ -117,8 +126,9 @@ std::vector<placement::Seat> MatesHaveMore(const placement::State& state, const 
     GpuSet common;
     std::ranges::set_intersection(mine, theirs, std::inserter(common, common.end()));
     *meets |= !common.empty();
-    if (common.size() != mine.size() ||
-        placed.gang.pods * placed.gang.gpus_per_pod != static_cast<int>(theirs.size()))
+    if (!HasBound(desk, state, id) || !HasBound(desk, state, placed.gang.id)) continue;
+    // Once both lack nothing their sets are one; what either lacks the other may have.
+    if (common.empty() || static_cast<int>(mine.size() + theirs.size() - common.size()) > placed.gang.gpus())
       continue;
     std::map<std::string, std::vector<std::string>> by_node;
     for (const auto& [node, gpu] : theirs) {
@@ -164,7 +174,41 @@ std::vector<std::size_t> NearnessTo(const GpuSet& mine, const placement::State& 
   return nearness;
 }
 
-// Nobody meets it: any free GPUs do, the nearest first.
+// Those whom it meets are gangs of its size that lack what it lacks, and keep no place for it any more: the
+// first that finds another is followed by the rest.
+bool MayLead(const Desk& desk, const placement::State& state, const std::string& id, const GpuSet& mine,
+             int gpus_per_pod) {
+  const auto me = std::ranges::find(state.placed, id, [](const auto& placed) { return placed.gang.id; });
+  if (me == state.placed.end() || !HasBound(desk, state, id)) return false;
+  const int all = me->gang.gpus();
+  if (static_cast<int>(mine.size()) + gpus_per_pod > all) return false;
+  return std::ranges::all_of(state.placed, [&](const placement::Placed& placed) {
+    const GpuSet theirs = SetOf(placed.seats);
+    if (placed.gang.id == id || !Overlap(mine, theirs)) return true;
+    return IsGang(desk, placed) && HasBound(desk, state, placed.gang.id) && placed.gang.gpus() == all &&
+           std::ranges::includes(mine, theirs);
+  });
+}
+
+// Those that share a GPU of `mine` would not all find room on these.
+void TakeOutLesser(const GpuSet& mine, placement::State* state) {
+  placement::Gpu most;
+  bool many_users = false;
+  for (const placement::Node& node : state->nodes) {
+    for (const placement::Gpu& gpu : node.gpus) {
+      if (!mine.contains({node.name, gpu.uuid})) continue;
+      most.memory = std::max(most.memory, gpu.memory);
+      most.slots = std::max(most.slots, gpu.slots);
+      many_users |= !node.one_user;
+    }
+  }
+  for (placement::Node& node : state->nodes) {
+    for (placement::Gpu& gpu : node.gpus)
+      gpu.healthy &= gpu.memory >= most.memory && gpu.slots >= most.slots && !(many_users && node.one_user);
+  }
+}
+
+// Any free GPUs, the nearest first.
 std::optional<placement::Seat> AnyFree(const Desk& desk, const GangRecord& gang, const GpuSet& mine,
                                        const placement::State& state, const Pod& pod, std::string* why) {
   Request request = RequestOf(gang.membership, std::vector<const Pod*>{&pod}, 1, *desk.world);
@@ -208,14 +252,24 @@ std::optional<placement::Seat> FindSeat(Desk& desk, GangRecord& gang, std::strin
   GpuSet mine = SetOf(SeatsOf(desk, gang, false));
   mine.merge(SetOf(SeatsOf(desk, gang, true)));
   bool meets = false;
-  for (placement::Seat& seat : MatesHaveMore(state, gang.membership.id, mine, GpusWanted(*pod), &meets)) {
+  for (placement::Seat& seat :
+       MatesHaveMore(desk, state, gang.membership.id, mine, GpusWanted(*pod), &meets)) {
     if (Usable(desk, gang, state, seat)) return seat;
   }
+  placement::State free_for = state;
   if (meets) {
-    *why = "its place among the jobs on its GPUs is not to be had now";
-    return std::nullopt;
+    if (!MayLead(desk, state, gang.membership.id, mine, GpusWanted(*pod))) {
+      // A lost place that cannot be had holds the others up, who may lack it as well: not for ever.
+      if (!gang.vacant.empty() && desk.now_s > gang.vacant_s + desk.settings.seats_kept_s) {
+        gang.vacant.clear();
+        desk.replan = true;
+      }
+      *why = "its place among the jobs on its GPUs is not to be had now";
+      return std::nullopt;
+    }
+    TakeOutLesser(mine, &free_for);
   }
-  std::optional<placement::Seat> free = AnyFree(desk, gang, mine, state, *pod, why);
+  std::optional<placement::Seat> free = AnyFree(desk, gang, mine, free_for, *pod, why);
   // The lost place, which could not be used, is not kept beyond this.
   if (free && !gang.vacant.empty()) gang.vacant.erase(gang.vacant.begin());
   return free;

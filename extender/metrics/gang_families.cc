@@ -27,6 +27,9 @@ std::vector<MetricFamily> GangFamilies(const std::optional<Tally>& tally, double
     AddGauge(&waiting, {{"reason", NameOf(static_cast<Wait>(wait))}}, tally->waiting[wait]);
   const double oldest_s = tally->oldest_s > 0 ? std::max(now_s - tally->oldest_s, 0.0) : 0;
   return {std::move(gangs), std::move(waiting),
+          Single("crossover_extender_lacking_gangs",
+                 "Gangs that run without some of their pods, which wait for a place.", MetricType::Gauge,
+                 tally->lacking),
           Single("crossover_extender_reservations", "Pods that have a place and are not bound yet.",
                  MetricType::Gauge, tally->reservations),
           Single("crossover_extender_oldest_wait_seconds",

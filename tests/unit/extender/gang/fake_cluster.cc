@@ -19,6 +19,7 @@ GangSettings QuickSettings() {
   settings.most_exclude_s = 20;
   settings.settle_s = 10;
   settings.owner_every_s = 1;
+  settings.seats_kept_s = 20;
   return settings;
 }
 

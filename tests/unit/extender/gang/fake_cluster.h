@@ -102,6 +102,7 @@ class FakeCluster {
   void JudgeTime();
   void NoteWhoRuns();
   void JudgeEnd();
+  bool WaitForEachOther(const std::string& gang) const;
 
   std::mt19937_64 random_;
   Sabotage sabotage_;
@@ -115,6 +116,7 @@ class FakeCluster {
   std::map<std::string, Job> jobs_;
   std::map<std::string, Node> nodes_;
   std::map<std::string, GpuNode> gpu_nodes_;
+  std::string gone_;                   // a node that never comes back
   std::optional<JobProfile> profile_;  // of all jobs
   // What the watches have not delivered yet: pods in their order, GPU nodes in theirs.
   std::deque<std::pair<std::string, std::optional<Pod>>> pod_events_;

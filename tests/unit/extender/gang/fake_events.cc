@@ -224,6 +224,7 @@ void FakeCluster::LoseNode() {
   std::advance(node, Random(static_cast<int>(nodes_.size())));
   Node& lost = node->second;
   Chance(50) ? lost.ready = false : lost.cordoned = true;
+  if (!lost.ready && nodes_.size() > 1 && gone_.empty() && Chance(50)) gone_ = lost.name;
   node_events_.push_back(lost);
   if (lost.ready) return;
   for (auto& [uid, truth] : pods_) {
@@ -235,7 +236,7 @@ void FakeCluster::LoseNode() {
 
 void FakeCluster::Repair() {
   for (auto& [name, node] : nodes_) {
-    if (node.ready && !node.cordoned) continue;
+    if ((node.ready && !node.cordoned) || name == gone_) continue;
     node.ready = true;
     node.cordoned = false;
     node_events_.push_back(node);

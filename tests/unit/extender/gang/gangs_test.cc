@@ -8,6 +8,7 @@
 
 #include "common/base/names.h"
 #include "extender/gang/life.h"
+#include "extender/gang/tally.h"
 #include "tests/unit/extender/gang/made_node.h"
 #include "tests/unit/extender/gang/made_profile.h"
 
@@ -647,12 +648,14 @@ TEST_F(GangsTest, APodThatCameAgainIsNoClientTooMany) {
   AddBound("v1", "h", 2, "GPU-b");
   AddBound("u0", "g", 2, "GPU-a");
   AddBound("u1", "g", 2, "GPU-b");
+  const auto bounded = [](Pod& pod) { pod.annotations[base::kGpuMemoryAnnotation] = "8Gi"; };
+  for (const char* uid : {"v0", "v1", "u0", "u1"}) Change(uid, bounded);
   Lead();
   gangs_->Step(now_s_);
   world_.RemovePod("u1");
   gangs_->PodChanged("u1", now_s_);
   Add("u2");
-  gangs_->PodChanged("u2", now_s_);
+  Change("u2", bounded);
   const auto give_out = [this](int slots) {
     GpuNode node = *world_.FindGpuNode("n0");
     for (GpuNode::Gpu& gpu : node.gpus) gpu.slots = slots;
@@ -949,6 +952,56 @@ TEST_F(GangsTest, SearchesForSeatsAreFewInAStepAndInTurn) {
   now_s_ += 4.1;
   gangs_->Step(now_s_);
   EXPECT_EQ(searches(), std::pair(2, 36)) << "those whose turn it was not yet";
+}
+
+// Two share GPU-a of n0 and of n1, and n1 goes for good: each lacks what the other lacks.
+TEST_F(GangsTest, TwoThatLostTheSameNodeMoveTogether) {
+  for (const char* name : {"n1", "n2"}) PutNode(&world_, name);
+  Lead();
+  const auto add = [this](const std::string& gang, int index, const std::string& node) {
+    const std::string uid = gang + std::to_string(index) + node;
+    Add(uid, {{base::kGpuMemoryAnnotation, "8Gi"}});
+    Change(uid, [&](Pod& pod) {
+      pod.annotations[base::kGangAnnotation] = gang;
+      if (node.empty()) return;
+      pod.gates.clear();
+      pod.node = node;
+      pod.annotations[base::kAssignmentAnnotation] = WriteAssignment({{"main", {"GPU-a"}}});
+    });
+    return uid;
+  };
+  for (const char* gang : {"g", "h"}) {
+    add(gang, 0, "n0");
+    add(gang, 1, "n1");
+  }
+  gangs_->Step(now_s_);
+  Node lost = *world_.FindNode("n1");
+  lost.ready = false;
+  world_.Put(lost);
+  gangs_->ClusterChanged();
+  for (const char* gang : {"g", "h"}) {
+    Remove(std::string(gang) + "1n1");
+    add(gang, 1, "");
+  }
+  const double kept_s = GangSettings{}.seats_kept_s;
+  for (const double later_s : {1.0, kept_s / 2}) {
+    now_s_ += later_s;
+    EXPECT_TRUE(Do(Kind::kReserve).empty()) << "n1 may come back";
+    EXPECT_THAT(gangs_->WhyWaits("g1"), HasSubstr("its place among the jobs on its GPUs"));
+    EXPECT_EQ(TallyOf(gangs_->desk()).lacking, 2);
+  }
+  now_s_ += kept_s;
+  for (const Action& action : Do(Kind::kRelease)) Accept(action);  // of pods that waited for long
+  std::vector<Action> reserve;
+  for (int i = 0; i < 10 && reserve.size() < 2; ++i) {
+    for (Action& action : Do(Kind::kReserve)) reserve.push_back(std::move(action));
+    now_s_ += 10;
+  }
+  ASSERT_EQ(reserve.size(), 2u) << gangs_->WhyWaits("g1") << "; " << gangs_->WhyWaits("h1");
+  const auto seat = [](const Action& action) { return ReadReservation(action.text)->seat; };
+  EXPECT_NE(seat(reserve[0]).node, "n1");
+  EXPECT_EQ(seat(reserve[0]), seat(reserve[1]));
+  EXPECT_TRUE(Do(Kind::kDelete).empty());
 }
 
 TEST_F(GangsTest, AGateThatWasLiftedWithoutAPlanIsReleasedOnceThereIsOne) {

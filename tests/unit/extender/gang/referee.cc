@@ -114,6 +114,23 @@ std::string FakeCluster::Describe() const {
   return text;
 }
 
+// A gang that lacks pods, and none of those on its GPUs is whole, nor another than it was.
+bool FakeCluster::WaitForEachOther(const std::string& gang) const {
+  std::map<std::string, std::set<std::string>> gpus;  // by gang
+  std::map<std::string, int> bound;
+  for (const auto& [uid, truth] : pods_) {
+    if (truth.pod.over) continue;
+    gpus[truth.gang].insert(truth.actual.begin(), truth.actual.end());
+    bound[truth.gang] += truth.pod.node.empty() ? 0 : 1;
+  }
+  return std::ranges::all_of(jobs_, [&](const auto& entry) {
+    const auto& [name, job] = entry;
+    const std::string other = name + "/" + std::to_string(job.attempt);
+    const auto shared = [&](const std::string& gpu) { return gpus[other].contains(gpu); };
+    return std::ranges::none_of(gpus[gang], shared) || (bound[other] < job.size && !job.resized);
+  });
+}
+
 void FakeCluster::JudgeEnd() {
   if (!held_.empty()) Note("a bind is held for ever");
   std::map<std::string, int> used;
@@ -123,6 +140,7 @@ void FakeCluster::JudgeEnd() {
   }
   int free = 0;
   for (const auto& [name, node] : gpu_nodes_) {
+    if (name == gone_) continue;
     for (const GpuNode::Gpu& gpu : node.gpus) free += used[gpu.uuid] == 0 ? 1 : 0;
   }
   for (const auto& [name, job] : jobs_) {
@@ -142,6 +160,8 @@ void FakeCluster::JudgeEnd() {
     if (reserved) Note("a reservation is left over");
     // One GPU each is found wherever it is free.
     if (bound == 0 && job.gpus == 1 && free >= job.size) Note("there is room, and it is not placed");
+    const bool room = bound > 0 && job.gpus == 1 && free >= job.size - bound;
+    if (room && meets && WaitForEachOther(gang)) Note("those that share wait for each other");
     if (bound > 0 && job.gpus == 1 && free > 0 && !meets) Note("there is room, and it is not made whole");
   }
 }

@@ -97,6 +97,17 @@ TEST_F(TallyTest, AGangIsPlacedThenRuns) {
   EXPECT_EQ(tally.placing, 0);
   EXPECT_EQ(tally.running, 1);
   EXPECT_EQ(tally.reservations, 0);
+  EXPECT_EQ(tally.lacking, 0);
+}
+
+TEST_F(TallyTest, WhoRunsWithoutAPodThatWaitsLacksIt) {
+  Put("large", 0, "3", 1000, "n0");
+  Put("large", 1, "3", 1000, "n0");
+  EXPECT_EQ(Look().lacking, 0) << "it is not there yet";
+  Put("large", 2, "3", 1000);
+  const Tally tally = Look();
+  EXPECT_EQ(tally.running, 1);
+  EXPECT_EQ(tally.lacking + tally.reservations, 1);
 }
 
 }  // namespace

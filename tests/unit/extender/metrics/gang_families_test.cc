@@ -17,14 +17,14 @@ std::string TextOf(const Tally& tally, double now_s) {
 TEST(GangFamiliesTest, WhoDoesNotLeadShowsNothing) { EXPECT_THAT(GangFamilies(std::nullopt, 0), IsEmpty()); }
 
 TEST(GangFamiliesTest, AllIsShownZerosToo) {
-  Tally tally{.placing = 1, .running = 5, .reservations = 4, .oldest_s = 1000};
+  Tally tally{.placing = 1, .running = 5, .lacking = 2, .reservations = 4, .oldest_s = 1000};
   tally.waiting[static_cast<std::size_t>(Wait::kPlace)] = 2;
   tally.waiting[static_cast<std::size_t>(Wait::kPods)] = 1;
   const std::string text = TextOf(tally, 1060);
   for (const char* line :
        {"crossover_extender_gangs{state=\"waiting\"} 3\n", "crossover_extender_gangs{state=\"placing\"} 1\n",
         "crossover_extender_gangs{state=\"running\"} 5\n", "crossover_extender_reservations 4\n",
-        "crossover_extender_waiting_gangs{reason=\"no_place\"} 2\n",
+        "crossover_extender_lacking_gangs 2\n", "crossover_extender_waiting_gangs{reason=\"no_place\"} 2\n",
         "crossover_extender_waiting_gangs{reason=\"incomplete\"} 1\n",
         "crossover_extender_waiting_gangs{reason=\"size_unknown\"} 0\n",
         "crossover_extender_waiting_gangs{reason=\"faulty\"} 0\n",
