@@ -229,6 +229,9 @@ void CarryOut(Desk& desk, GangRecord& gang) {
   if (FreeSlots(desk, gang) && !plan.open) return Fail(desk, gang, "a pod of it went", true);
   AddSlots(desk, gang);
   FillSlots(desk, gang);
+  // Of a pod that went and has no successor its job may have no use any more: the others are whole, then.
+  const bool in_time = desk.now_s <= plan.until_s;
+  if (in_time && std::ranges::any_of(plan.slots, &std::string::empty, &Slot::uid)) DoubtSize(desk, gang);
   std::optional<placement::Bytes> granted;
   for (const Slot& slot : plan.slots) {
     if (slot.uid.empty() || ViewOf(desk, gang, slot.uid).bound()) continue;
@@ -238,7 +241,7 @@ void CarryOut(Desk& desk, GangRecord& gang) {
   }
   Open(desk, gang);
   // Nothing more is posted past the deadline.
-  if (plan.open && desk.now_s <= plan.until_s) {
+  if (plan.open && in_time) {
     Pass(desk, gang);
     for (const Slot& slot : plan.slots) {
       if (slot.uid.empty() || ViewOf(desk, gang, slot.uid).bound()) continue;
@@ -252,7 +255,7 @@ void CarryOut(Desk& desk, GangRecord& gang) {
     }
   }
   if (Done(desk, gang) && !Lacks(desk, gang)) return Finish(desk, gang);
-  if (desk.now_s > plan.until_s) RunIntoDeadline(desk, gang);
+  if (!in_time) RunIntoDeadline(desk, gang);
 }
 
 void TakeBack(Desk& desk, GangRecord& gang) {

@@ -50,17 +50,28 @@ bool Conflict(const GpuSet& all, const placement::Placed& placed, const GpuSet& 
   return Overlap(all, theirs) && !same;
 }
 
-// Nobody is there but gangs that have all that this one has: a kubelet may have given its GPU away.
+// Of the memory that it uses of each GPU.
+bool HasBound(const Desk& desk, const placement::State& state, const std::string& id) {
+  const auto placed =
+      std::ranges::find(state.placed, id, [](const placement::Placed& one) { return one.gang.id; });
+  return placed != state.placed.end() && placement::CapOf(placed->gang, desk.settings.placement) > 0;
+}
+
+// Nobody is there but gangs that have all that this one has, and that leave each other memory: a kubelet may
+// have given its GPU away.
 bool OursAlone(const Desk& desk, const GangRecord& gang, const placement::State& state,
                const placement::Seat& seat) {
   const GpuSet wanted = SetOf({seat});
   if (Overlap(wanted, Taken(desk, gang))) return false;
   GpuSet all = SetOf(SeatsOf(desk, gang, false));
   all.insert(wanted.begin(), wanted.end());
+  const bool bound = HasBound(desk, state, gang.membership.id);
   return std::ranges::none_of(state.placed, [&](const placement::Placed& placed) {
     if (placed.gang.id == gang.membership.id) return false;
     const GpuSet theirs = SetOf(placed.seats);
-    return IsGang(desk, placed) ? Conflict(all, placed, theirs) : Overlap(wanted, theirs);
+    if (!IsGang(desk, placed)) return Overlap(wanted, theirs);
+    if (Conflict(all, placed, theirs)) return true;
+    return Overlap(wanted, theirs) && !(bound && HasBound(desk, state, placed.gang.id));
   });
 }
 
@@ -105,12 +116,6 @@ const Pod* AnyPod(const Desk& desk, const GangRecord& gang) {
     if (const Pod* pod = desk.world->FindPod(uid)) return pod;
   }
   return nullptr;
-}
-
-bool HasBound(const Desk& desk, const placement::State& state, const std::string& id) {
-  const auto placed =
-      std::ranges::find(state.placed, id, [](const placement::Placed& one) { return one.gang.id; });
-  return placed != state.placed.end() && placement::CapOf(placed->gang, desk.settings.placement) > 0;
 }
 
 // What the others on its GPUs have beyond it; nothing, where it has none. `meets`: there are others. A

@@ -99,6 +99,7 @@ void FakeCluster::Resize() {
   std::advance(chosen, Random(static_cast<int>(jobs_.size())));
   auto& [name, job] = *chosen;
   if (!job.elastic) return;
+  const auto bound = static_cast<int>(job.bound.size());
   const int before = std::exchange(job.size, 1 + Random(MostPods(job.gpus)));
   const std::string gang = name + "/" + std::to_string(job.attempt);
   for (int i = job.size; i < before; ++i) job.bound.erase(i);
@@ -109,8 +110,8 @@ void FakeCluster::Resize() {
   }
   job.resized = true;
   Remember(gang + " has " + std::to_string(job.size) + " pods now, " + std::to_string(before) + " before");
-  // Who has grown may have been whole by what could be known.
-  job.whole |= job.size > before || static_cast<int>(job.bound.size()) >= job.size;
+  // Who has grown, or has had as many as it has now, may have been whole by what could be known.
+  job.whole |= job.size > before || bound >= job.size;
 }
 
 // A pod is evicted, or fails; of one that fails the object stays for a while.

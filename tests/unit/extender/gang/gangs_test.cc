@@ -502,6 +502,27 @@ TEST_F(GangsTest, AtTheDeadlineAJobIsAskedForItsSizeOnceMore) {
   }
 }
 
+// It is smaller for a while, and whole: whoever is bound stays when it grows again.
+TEST_F(GangsTest, AJobWhosePodWentBeforeItWasBoundIsAskedForItsSize) {
+  for (const bool smaller : {false, true}) {
+    for (const char* uid : {"u0", "u1"}) AddOfJob(uid, smaller ? "second" : "first");
+    Lead();
+    ReadJob(2);
+    now_s_ += 1;
+    BindTheFirst();
+    Remove("u1");
+    now_s_ += 11;
+    ReadJob(smaller ? 1 : 2);
+    now_s_ += 1;
+    Do(Kind::kTell);
+    now_s_ += 120;
+    AnswerReads(2);
+    now_s_ += 1;
+    EXPECT_EQ(Do(Kind::kDelete).size(), smaller ? 0u : 1u);
+    Remove("u0");
+  }
+}
+
 // Nobody can be asked then, and nobody is ended.
 TEST_F(GangsTest, NoGangIsEndedWhileTheApiServerWantsToBeLeftAlone) {
   for (const char* uid : {"u0", "u1"}) AddOfJob(uid, "first");
@@ -898,6 +919,26 @@ TEST_F(GangsTest, APlaceIsGivenBackOnce) {
   AddRunning();
   Remove("u1");
   EXPECT_EQ(vacant(), 1u);
+}
+
+// A kubelet may have brought somebody there whom nobody would have put beside it.
+TEST_F(GangsTest, ALostPlaceIsNotTakenBesideWhoHasNoBoundOfMemory) {
+  for (const bool bound : {true, false}) {
+    const Labels memory = {{base::kGpuMemoryAnnotation, "8Gi"}};
+    Lead();
+    for (const char* uid : {"u0", "u1"}) Add(uid, memory);
+    BindTo("u0", "GPU-a");
+    BindTo("u1", "GPU-b");
+    gangs_->Step(now_s_);
+    Remove("u1");
+    AddBound("x0", "x", 2, "GPU-b");
+    if (bound) Change("x0", [&](Pod& pod) { pod.annotations.insert(memory.begin(), memory.end()); });
+    Add("u2", memory);
+    gangs_->PodChanged("u2", now_s_);
+    now_s_ += 10;
+    EXPECT_EQ(Do(Kind::kReserve).size(), bound ? 1u : 0u);
+    for (const char* uid : {"u0", "u2", "x0"}) Remove(uid);
+  }
 }
 
 TEST_F(GangsTest, WhoComesAgainGetsTheNearestFreePlaceWhereItsOwnIsNoneAnyMore) {
