@@ -115,8 +115,9 @@ void AddGang(const Desk& desk, const GangRecord& gang, placement::State* state) 
     if (gang.granted && !request.names_memory) Grant(*gang.granted, &request.gang);
     std::size_t gpus = 0;
     for (const placement::Seat& seat : seats) gpus += seat.gpus.size();
-    // Nobody new comes beside a gang that lacks a place: its set is not what it will be.
-    const bool lacks = static_cast<int>(gpus) != request.gang.gpus();
+    // Nobody new comes beside a gang that lacks a place, or of which a new leader does not know yet whether
+    // it does: its set is not what it will be.
+    const bool lacks = gang.membership.size == 0 || static_cast<int>(gpus) != request.gang.gpus();
     request.gang.exclusive |= leaving || lacks || !request.fault.empty();
     if (leaving) request.gang.id += " (leaving)";
     state->placed.push_back(

@@ -921,6 +921,30 @@ TEST_F(GangsTest, APlaceIsGivenBackOnce) {
   EXPECT_EQ(vacant(), 1u);
 }
 
+// One of two that are left of a job looks like a job of one.
+TEST_F(GangsTest, NobodyComesBesideAJobWhoseSizeIsNotReadYet) {
+  for (const bool read : {false, true}) {
+    AddOfJob("u0", read ? "second" : "first");
+    Change("u0", [](Pod& pod) { pod.annotations[base::kGpuMemoryAnnotation] = "8Gi"; });
+    BindTo("u0", "GPU-a");
+    AddBound("taken", "taken", 1, "GPU-b");
+    Lead();
+    if (read) {
+      ReadJob(1);
+    } else {
+      EXPECT_EQ(Do(Kind::kReadOwner).size(), 1u) << "there is no answer";
+    }
+    now_s_ += 1;
+    Add("x0", {{base::kGpuMemoryAnnotation, "8Gi"}});
+    Change("x0", [](Pod& pod) {
+      pod.annotations[base::kGangAnnotation] = "x";
+      pod.annotations[base::kGangSizeAnnotation] = "1";
+    });
+    EXPECT_EQ(Do(Kind::kReserve).size(), read ? 1u : 0u) << gangs_->WhyWaits("x0");
+    for (const char* uid : {"u0", "x0", "taken"}) Remove(uid);
+  }
+}
+
 // A kubelet may have brought somebody there whom nobody would have put beside it.
 TEST_F(GangsTest, ALostPlaceIsNotTakenBesideWhoHasNoBoundOfMemory) {
   for (const bool bound : {true, false}) {
