@@ -109,8 +109,7 @@ void KeepVacant(Desk& desk, GangRecord& gang, const Counts& counts) {
   if (gang.vacant.empty()) return;
   DoubtSize(desk, gang);
   const int lacks = gang.membership.size - counts.bound - counts.leaving - counts.done;
-  const bool late = desk.now_s > gang.vacant_s + desk.settings.seats_kept_s;
-  const auto kept = static_cast<std::size_t>(late ? 0 : std::max(lacks, 0));
+  const auto kept = static_cast<std::size_t>(KeptLongEnough(desk, gang) ? 0 : std::max(lacks, 0));
   if (gang.vacant.size() <= kept) return;
   gang.vacant.resize(kept);
   desk.replan = true;

@@ -243,6 +243,10 @@ std::optional<placement::Seat> AnyFree(const Desk& desk, const GangRecord& gang,
 
 }  // namespace
 
+bool KeptLongEnough(const Desk& desk, const GangRecord& gang) {
+  return desk.now_s > gang.vacant_s + desk.settings.seats_kept_s;
+}
+
 std::optional<placement::Seat> FindSeat(Desk& desk, GangRecord& gang, std::string* why) {
   const placement::State state = PictureOf(desk);
   const Pod* pod = AnyPod(desk, gang);
@@ -265,7 +269,7 @@ std::optional<placement::Seat> FindSeat(Desk& desk, GangRecord& gang, std::strin
   if (meets) {
     if (!MayLead(desk, state, gang.membership.id, mine, GpusWanted(*pod))) {
       // A lost place that cannot be had holds the others up, who may lack it as well: not for ever.
-      if (!gang.vacant.empty() && desk.now_s > gang.vacant_s + desk.settings.seats_kept_s) {
+      if (!gang.vacant.empty() && KeptLongEnough(desk, gang)) {
         gang.vacant.clear();
         desk.replan = true;
       }

@@ -5,6 +5,9 @@
 
 namespace crossover::extender {
 
+// Whether places of members that are gone are others' now.
+bool KeptLongEnough(const Desk& desk, const GangRecord& gang);
+
 // One seat, which is the caller's now: what a lost member left; else what gangs on the same GPUs have and
 // this one has not; else, where it meets nobody, or gangs alone that lack the same and keep no place for it,
 // free GPUs for itself, as near to its others as there are by Settings::domains: the others follow it there.

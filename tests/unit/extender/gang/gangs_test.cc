@@ -169,6 +169,14 @@ class GangsTest : public ::testing::Test {
     }
     return other;
   }
+  // Likewise of two pods of a Job whose size is read.
+  Action BindTheFirstOf(const std::string& job) {
+    for (const char* uid : {"u0", "u1"}) AddOfJob(uid, job);
+    Lead();
+    ReadJob(2);
+    now_s_ += 1;
+    return BindTheFirst();
+  }
   // A gang of two has its plan, and the scheduler asks about other nodes than its own: the plan is taken
   // back.
   FilterAnswer LoseItsNode() {
@@ -487,11 +495,7 @@ TEST_F(GangsTest, PastTheDeadlineTheBoundAreDeletedThenTheRestIsWipedOff) {
 // It is smaller than it was when its plan was made, and so it is whole.
 TEST_F(GangsTest, AtTheDeadlineAJobIsAskedForItsSizeOnceMore) {
   for (const bool smaller : {false, true}) {
-    for (const char* uid : {"u0", "u1"}) AddOfJob(uid, smaller ? "second" : "first");
-    Lead();
-    ReadJob(2);
-    now_s_ += 1;
-    BindTheFirst();
+    BindTheFirstOf(smaller ? "second" : "first");
     Remove("u1");
     now_s_ += 121;
     EXPECT_TRUE(Do(Kind::kDelete).empty()) << "it is asked";
@@ -505,11 +509,7 @@ TEST_F(GangsTest, AtTheDeadlineAJobIsAskedForItsSizeOnceMore) {
 // It is smaller for a while, and whole: whoever is bound stays when it grows again.
 TEST_F(GangsTest, AJobWhosePodWentBeforeItWasBoundIsAskedForItsSize) {
   for (const bool smaller : {false, true}) {
-    for (const char* uid : {"u0", "u1"}) AddOfJob(uid, smaller ? "second" : "first");
-    Lead();
-    ReadJob(2);
-    now_s_ += 1;
-    BindTheFirst();
+    BindTheFirstOf(smaller ? "second" : "first");
     Remove("u1");
     now_s_ += 11;
     ReadJob(smaller ? 1 : 2);
@@ -525,11 +525,7 @@ TEST_F(GangsTest, AJobWhosePodWentBeforeItWasBoundIsAskedForItsSize) {
 
 // Nobody can be asked then, and nobody is ended.
 TEST_F(GangsTest, NoGangIsEndedWhileTheApiServerWantsToBeLeftAlone) {
-  for (const char* uid : {"u0", "u1"}) AddOfJob(uid, "first");
-  Lead();
-  ReadJob(2);
-  now_s_ += 1;
-  const Action other = BindTheFirst();
+  const Action other = BindTheFirstOf("first");
   now_s_ += 115;
   gangs_->Written(other.id, {.outcome = Outcome::kRefused, .error = "429", .retry_after_s = 30}, now_s_);
   now_s_ += 10;

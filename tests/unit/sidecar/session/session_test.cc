@@ -90,6 +90,16 @@ class SessionTest : public ::testing::Test {
   }
 
   std::uint32_t WatchReason() { return slot().watch_reason; }
+  // Why it is watched only, as an arbiter reads it that comes after the one before has gone.
+  std::uint32_t ToldToAnother() {
+    crossover_page fresh{};
+    fresh.slot[0].mode = CROSSOVER_MODE_OBSERVE;
+    EXPECT_TRUE(session_.Attach(&fresh, 0));
+    const std::uint32_t reason = fresh.slot[0].watch_reason;
+    session_.StopTaking();
+    session_.Detach();
+    return reason;
+  }
 
   bool overlap_ = true;
   std::uint32_t transport_ = CROSSOVER_TRANSPORT_GPU_GATES;
@@ -484,12 +494,7 @@ TEST_F(SessionTest, WhatIsCapturedWhileNoArbiterIsThereIsRemembered) {
   Collective(10);
   FakeDriver::capturing = nullptr;
   session_.OnEndCapture();
-  crossover_page fresh{};
-  fresh.slot[0].mode = CROSSOVER_MODE_OBSERVE;
-  ASSERT_TRUE(session_.Attach(&fresh, 0));
-  EXPECT_EQ(fresh.slot[0].watch_reason, static_cast<std::uint32_t>(base::WatchReason::kCaptured));
-  session_.StopTaking();
-  session_.Detach();
+  EXPECT_EQ(ToldToAnother(), static_cast<std::uint32_t>(base::WatchReason::kCaptured));
 }
 
 TEST(SessionBeforeAnyArbiterTest, WhatIsCapturedIsRemembered) {
@@ -514,12 +519,7 @@ TEST_F(SessionTest, WhyItIsWatchedOnlyIsToldToEachArbiter) {
   EXPECT_EQ(WatchReason(), static_cast<std::uint32_t>(base::WatchReason::kOneSided));
   session_.StopTaking();
   session_.Detach();
-  crossover_page fresh{};
-  fresh.slot[0].mode = CROSSOVER_MODE_OBSERVE;
-  ASSERT_TRUE(session_.Attach(&fresh, 0));
-  EXPECT_EQ(fresh.slot[0].watch_reason, static_cast<std::uint32_t>(base::WatchReason::kOneSided));
-  session_.StopTaking();
-  session_.Detach();
+  EXPECT_EQ(ToldToAnother(), static_cast<std::uint32_t>(base::WatchReason::kOneSided));
 }
 
 // What we do not ask of the driver it has not refused.
