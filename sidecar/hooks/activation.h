@@ -1,7 +1,6 @@
 // When the library wakes up: at the first communicator of more than one rank on a GPU, or after many launches
-// without one, in a process that takes part (session::Config::active: CROSSOVER_GANG names its gang, or the
-// daemon's socket is where pods have it), and never before. Until then, and in a forked child, everything
-// passes untouched.
+// without one, in a process that takes part (session::Config::active), and never before. Until then, and in a
+// forked child, everything passes untouched.
 #pragma once
 
 #include <cudaTypedefs.h>

@@ -68,12 +68,17 @@ void* FindBeside(const void* caller, const char* name, const char* twin) {
   return found != nullptr ? found : Real(FindInFile(path, name, Stay::kAsItWas));
 }
 
+// Where the object lies that an address is in; 0: in none.
+std::uintptr_t BaseOf(const void* address, Dl_info* object) {
+  return dladdr(address, object) == 0 ? 0 : reinterpret_cast<std::uintptr_t>(object->dli_fbase);
+}
+
 }  // namespace
 
 std::size_t NcclFileOf(const void* address, std::size_t most) {
   Dl_info object{};
-  if (dladdr(address, &object) == 0) return most;
-  const auto base = reinterpret_cast<std::uintptr_t>(object.dli_fbase);
+  const std::uintptr_t base = BaseOf(address, &object);
+  if (base == 0) return most;
   for (std::size_t number = 0; number < std::min(most, kMostFiles); ++number) {
     std::uintptr_t there = 0;
     if (files[number].compare_exchange_strong(there, base, std::memory_order_acq_rel)) {
@@ -87,11 +92,11 @@ std::size_t NcclFileOf(const void* address, std::size_t most) {
 
 bool InNcclFile(const void* address) {
   Dl_info object{};
-  if (dladdr(address, &object) == 0) return false;
-  const auto base = reinterpret_cast<std::uintptr_t>(object.dli_fbase);
-  return std::any_of(files.begin(), files.end(), [base](const std::atomic<std::uintptr_t>& file) {
-    return file.load(std::memory_order_acquire) == base;
-  });
+  const std::uintptr_t base = BaseOf(address, &object);
+  return base != 0 &&
+         std::any_of(files.begin(), files.end(), [base](const std::atomic<std::uintptr_t>& file) {
+           return file.load(std::memory_order_acquire) == base;
+         });
 }
 
 void* FindNcclSymbol(std::size_t file, const char* name) {
