@@ -1,0 +1,51 @@
+// A discrete-event model of data-parallel jobs in time-slices, where a turn lasts until its collective has
+// ended.
+//
+// Each GPU has a turnstile of its own with one client of each job. An iteration is a list of segments; in
+// each one a rank takes a turn, computes, and joins a collective. The collective starts when the last rank
+// has joined it. The turn ends with the collective, and the next one is asked for at once, as a stream does
+// that has nothing between the two. A host runs ahead of its GPU by one iteration: it chooses the successor
+// of a turn when the turn of the same segment one iteration earlier begins. Jobs that the watchdog lets in
+// beside a holder share the GPU's time with it, and a collective that spins takes its share, too. Nothing is
+// exchanged between GPUs.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "turn/turnstile.h"
+
+namespace crossover::turn::test {
+
+// One turn of an iteration. Times are in nanoseconds.
+struct Segment {
+  Time compute = 0;      // of a rank that has the GPU for itself
+  Time communicate = 0;  // from the last rank's arrival on
+};
+
+struct WholeTurnsOptions {
+  int gpus = 4;
+  SlotIndex jobs = 2;
+  std::vector<Segment> segments;  // at most kMaxTurns; the same for all jobs
+  Time offset = 0;                // by which each job starts after the one before
+  Time hand_over = 60'000;        // from an opened gate to the start of compute
+  Time noise = 0;                 // the longest delay that is added to each stretch of compute, drawn evenly
+  bool start_crossed = false;     // even GPUs let the first job in first, odd ones the second
+  bool told = true;               // the turnstiles know that turns last until their collectives have ended
+  int iterations = 90;            // of each job
+  std::uint64_t seed = 1;
+};
+
+struct WholeTurnsResult {
+  std::vector<std::vector<Time>> ends;  // [job]: when each iteration ended
+  Stats stats;                          // summed over GPUs
+};
+
+WholeTurnsResult RunWholeTurns(const WholeTurnsOptions& options);
+
+// Work done per time by all jobs together, over that of one job after the other, in the iterations behind
+// `warm_up`.
+double GainOverBackToBack(const WholeTurnsOptions& options, const WholeTurnsResult& result,
+                          std::size_t warm_up);
+
+}  // namespace crossover::turn::test
