@@ -20,6 +20,7 @@ class Machine:
     queue_depth: int = 1024
     link_sharing: str = "shared"
     nccl_ctas: int = COLLECTIVE_CTAS
+    co_run: float = 1.0  # what the speeds of kernels of several processes are multiplied by when they run at once
 
     @property
     def ranks(self):
@@ -49,6 +50,7 @@ class Machine:
             f"node_link_bytes_per_s: {self.node_link_bytes_per_s:.0f}",
             f"gpu_link_bytes_per_s: {self.gpu_link_bytes_per_s:.0f}",
             f"nccl_ctas: {self.nccl_ctas}",
+            f"co_run: {self.co_run:g}",
             "nodes:",
         ]
         for node in range(self.nodes):

@@ -66,13 +66,15 @@ class Shape:
     launch_us: int = 5
     links: str = "shared"
     jobs: int = 2
+    co_run: float = 1.0  # of the machine: what kernels gain or lose by running at once
     extra: tuple = ()  # arguments of the trainer
 
     def machine(self):
         gpus = self.ranks // 2
         speed = link_speed_for(self.ratio * self.compute_ms / 1e3, GRADIENT_BYTES, self.ranks)
         return Machine(nodes=2, gpus_per_node=gpus, mode=self.mode, node_link_bytes_per_s=speed,
-                       queue_depth=self.queue_depth, launch_us=self.launch_us, link_sharing=self.links)
+                       queue_depth=self.queue_depth, launch_us=self.launch_us, link_sharing=self.links,
+                       co_run=self.co_run)
 
     def job(self, name, seed):
         return Job(name, seed, self.compute_ms, self.iterations, self.variant, self.jitter, self.early_bytes,
@@ -80,7 +82,8 @@ class Shape:
 
     def condition(self):
         return (f"{self.jobs} equal jobs of {self.ranks} ranks on 2 nodes, c = {self.compute_ms:g} ms, "
-                f"m/c = {self.ratio:g}, {self.variant}, {self.mode}, jitter {self.jitter:.0%}, links {self.links}")
+                f"m/c = {self.ratio:g}, {self.variant}, {self.mode}, jitter {self.jitter:.0%}, links {self.links}"
+                f"{f', co-run {self.co_run:g}' if self.co_run != 1 else ''}")
 
 
 def solo(context, shape, library=None):

@@ -44,12 +44,13 @@ class Group:
     jitter: float = 0.0
     mode: str = "mps"
     links: str = "shared"
+    co_run: float = 1.0
 
     def machine(self):
         """Links on which the job that communicates least moves the usual gradients in its time."""
         speed = link_speed_for(min(s.exposed_ms for s in self.shapes) / 1e3, GRADIENT_BYTES, self.ranks)
         return Machine(nodes=2, gpus_per_node=self.ranks // 2, mode=self.mode, node_link_bytes_per_s=speed,
-                       link_sharing=self.links)
+                       link_sharing=self.links, co_run=self.co_run)
 
     @property
     def warm_up_s(self):
@@ -68,7 +69,8 @@ class Group:
 
     def condition(self):
         return (f"{' beside '.join(map(str, self.shapes))}, {self.ranks} ranks each on 2 nodes, {self.mode}, "
-                f"jitter {self.jitter:.0%}, links {self.links}")
+                f"jitter {self.jitter:.0%}, links {self.links}"
+                f"{f', co-run {self.co_run:g}' if self.co_run != 1 else ''}")
 
 
 @dataclass(frozen=True)

@@ -126,12 +126,13 @@ bool SetScalar(MachineConfig* config, const std::string& key, const std::string&
     return SetNumber(key, value, 1, 1e15, false, &config->gpu_link_bytes_per_s, error);
   }
   if (key == "nccl_ctas") return SetWhole(key, value, 1, 1024, &config->nccl_ctas, error);
+  if (key == "co_run") return SetNumber(key, value, 0.9, 1.4, false, &config->co_run, error);
   if (key == "node") return SetWhole(key, value, 0, kMaxNodes - 1, &config->node, error);
   if (key == "device_files") return SetChoice(key, value, "false", "true", &config->device_files, error);
   *error =
       "unknown key '" + key +
       "'; known are state, mode, quantum_us, launch_us, queue_depth, link_sharing, node_link_bytes_per_s, "
-      "gpu_link_bytes_per_s, nccl_ctas, node, device_files, nodes";
+      "gpu_link_bytes_per_s, nccl_ctas, co_run, node, device_files, nodes";
   return false;
 }
 
@@ -220,6 +221,7 @@ std::uint64_t Digest(const MachineConfig& config) {
   std::uint64_t digest = 0xcbf29ce484222325u;
   Mix(&digest, std::to_string(static_cast<int>(config.mode)) + ' ' + std::to_string(config.quantum_us));
   Mix(&digest, Plain(config.node_link_bytes_per_s) + ' ' + Plain(config.gpu_link_bytes_per_s));
+  Mix(&digest, Plain(config.co_run));
   for (const NodeConfig& node : config.nodes) {
     Mix(&digest, "node " + node.name);
     for (const GpuConfig& gpu : node.gpus) {

@@ -33,6 +33,7 @@ struct MachineConfig {
   double node_link_bytes_per_s = 1e9;
   double gpu_link_bytes_per_s = 20e9;
   int nccl_ctas = 4;
+  double co_run = 1;          // mps: what kernels of several processes gain or lose by running at once
   int node = 0;               // where SIMGPU_NODE does not say on which one a process is
   bool device_files = false;  // a process sees the GPUs alone whose /dev/nvidia<place> it may open
   std::vector<NodeConfig> nodes;

@@ -56,6 +56,14 @@ std::uint32_t NodeLinkPlace(int node, Direction direction) {
 }
 std::uint32_t GpuLinkPlace(int global_gpu) { return 1000 + static_cast<std::uint32_t>(global_gpu); }
 
+// How the SMs of a GPU are shared.
+ShareRules RulesOf(const MachineConfig& config, const GpuConfig& gpu) {
+  return {.mode = config.mode,
+          .capacity = static_cast<double>(gpu.sms),
+          .quantum = config.quantum_us * kMicrosecond,
+          .co_run = config.co_run};
+}
+
 }  // namespace
 
 Machine* Machine::Get() {
@@ -130,7 +138,7 @@ void Machine::ResetState() {
     for (const GpuConfig& gpu : node.gpus) {
       SharedGpu& shared = state_->gpus[global++];
       shared.memory_bytes = gpu.memory_mib << 20;
-      shared.compute.fluid.Reset(config_.mode, gpu.sms, config_.quantum_us * 1000, MonotonicNow());
+      shared.compute.fluid.Reset(RulesOf(config_, gpu), MonotonicNow());
     }
   }
   state_->version = kStateVersion;
@@ -186,7 +194,7 @@ std::unique_ptr<Flow> Machine::OpenLink(std::uint32_t place, std::uint64_t commu
   std::unique_ptr<Flow> flow;
   if (link != nullptr) {
     if (link->place != place || link->communicator != communicator) {
-      link->fluid.Reset(ShareMode::kShared, bytes_per_s, 1, MonotonicNow());
+      link->fluid.Reset({.capacity = bytes_per_s}, MonotonicNow());
       link->communicator = communicator;
       link->place = place;
     }

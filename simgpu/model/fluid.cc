@@ -13,10 +13,9 @@ namespace {
 constexpr int kForecastEvents = 256;
 }  // namespace
 
-void Fluid::Reset(ShareMode mode, double capacity, Nanos quantum, Nanos now) {
-  mode_ = mode;
-  capacity_ = capacity;
-  quantum_ = std::max<Nanos>(quantum, 1);
+void Fluid::Reset(const ShareRules& rules, Nanos now) {
+  rules_ = rules;
+  rules_.quantum = std::max<Nanos>(rules.quantum, 1);
   busy_ = 0;
   for (int t = 0; t < high_water_; ++t) asks_[t].used = false;
   high_water_ = 0;
@@ -56,7 +55,7 @@ bool Fluid::Full(int tenant) const {
 
 double Fluid::Extend(int tenant, double demand, double speed, double work) {
   Ask& ask = asks_[tenant];
-  demand = std::min(demand, capacity_);
+  demand = std::min(demand, rules_.capacity);
   const bool idle = !HasWork(state_, tenant);
   if (!idle) {
     Piece& last = ask.pieces[(ask.pieces_end - 1) % kPieces];
@@ -74,7 +73,7 @@ double Fluid::Extend(int tenant, double demand, double speed, double work) {
 }
 
 void Fluid::SetSpinning(int tenant, double demand) {
-  asks_[tenant].spinning = std::min(demand, capacity_);
+  asks_[tenant].spinning = std::min(demand, rules_.capacity);
   Settle();
 }
 
@@ -171,7 +170,7 @@ bool Fluid::Competes(const State& s) const {
 
 // Decides which group runs at s.now and until when.
 void Fluid::TakeTurns(State& s) const {
-  if (mode_ != ShareMode::kTimeslice) return;
+  if (rules_.mode != ShareMode::kTimeslice) return;
   bool running_wants = false;
   for (int t = 0; t < high_water_ && !running_wants; ++t) {
     running_wants = Wants(s, t) && asks_[t].group == s.running_group;
@@ -182,21 +181,21 @@ void Fluid::TakeTurns(State& s) const {
     s.slice_end = s.now;
   } else if (next == s.running_group && s.slice_end > 0 && running_wants) {
     // Alone: slices follow each other without a gap, and a newcomer waits for the end of the current one.
-    s.slice_end = s.now + quantum_ - (s.now - s.slice_end) % quantum_;
+    s.slice_end = s.now + rules_.quantum - (s.now - s.slice_end) % rules_.quantum;
   } else {
     s.running_group = next;
-    s.slice_end = s.now + quantum_;
+    s.slice_end = s.now + rules_.quantum;
   }
 }
 
 // Sets the rate of every tenant: spinning ones off the top, the rest max-min fair (water filling).
 void Fluid::Share(State& s) const {
-  double left = capacity_;
+  double left = rules_.capacity;
   int filling[kTenants];
   int count = 0;
   for (int t = 0; t < high_water_; ++t) {
     s.rate[t] = 0;
-    if (!Wants(s, t) || (mode_ == ShareMode::kTimeslice && asks_[t].group != s.running_group)) continue;
+    if (!Wants(s, t) || (rules_.mode == ShareMode::kTimeslice && asks_[t].group != s.running_group)) continue;
     if (asks_[t].spinning > 0) {
       left = std::max(0.0, left - asks_[t].spinning);
       s.rate[t] = 1;
@@ -212,6 +211,19 @@ void Fluid::Share(State& s) const {
     left -= share;
     s.rate[filling[i]] = share == piece.demand ? piece.speed : piece.speed * share / piece.demand;
   }
+  const double co_run = CoRun(filling, count);
+  if (co_run == 1) return;
+  for (int i = 0; i < count; ++i) {
+    s.rate[filling[i]] = std::min(CurrentPiece(s, filling[i]).speed, s.rate[filling[i]] * co_run);
+  }
+}
+
+// What running at the same time does to the speed of these tenants' pieces.
+double Fluid::CoRun(const int* tenants, int count) const {
+  for (int i = 1; i < count; ++i) {
+    if (asks_[tenants[i]].group != asks_[tenants[0]].group) return rules_.co_run;
+  }
+  return 1;
 }
 
 // The next instant at which rates change by themselves: a piece ends, or a slice ends that somebody waits
@@ -223,7 +235,7 @@ Nanos Fluid::NextEvent(const State& s) const {
     const double wait = std::max(1.0, std::ceil((CurrentPiece(s, t).end - s.served[t]) / s.rate[t]));
     if (wait < 1e18) next = std::min(next, s.now + static_cast<Nanos>(wait));
   }
-  if (mode_ == ShareMode::kTimeslice && Competes(s)) next = std::min(next, std::max(s.slice_end, s.now + 1));
+  if (rules_.mode == ShareMode::kTimeslice && Competes(s)) next = std::min(next, std::max(s.slice_end, s.now + 1));
   return next;
 }
 

@@ -16,6 +16,8 @@
 //   kTimeslice  only one group (process) runs at a time, round robin by group number, each for one quantum or
 //               until it has nothing to run. A spinning tenant burns its group's whole slice.
 //
+// Pieces of two or more groups that run at the same time may gain or lose by it: ShareRules::co_run.
+//
 // Pure: no clock, no I/O, no allocation. All memory zero followed by Reset() is a valid object, and it is
 // trivially copyable, so it can live in shared memory. Not thread-safe. Times are ns, and events fall on
 // whole ns, rounded up. No function may be called with a time before now().
@@ -30,13 +32,23 @@ constexpr Nanos kNever = INT64_MAX;
 
 enum class ShareMode : std::uint32_t { kShared, kTimeslice };
 
+// How a capacity is shared.
+struct ShareRules {
+  ShareMode mode = ShareMode::kShared;
+  double capacity = 0;
+  Nanos quantum = 1;  // of kTimeslice
+  // While pieces of two or more groups run at the same time, each speed is multiplied by this, up to the speed
+  // that the piece has alone. kTimeslice never runs two groups at once.
+  double co_run = 1;
+};
+
 class Fluid {
  public:
   static constexpr int kTenants = 128;
   static constexpr int kPieces = 32;
   static constexpr int kHistory = 64;
 
-  void Reset(ShareMode mode, double capacity, Nanos quantum, Nanos now);
+  void Reset(const ShareRules& rules, Nanos now);
 
   // Moves everything to `now`. Every change below takes effect at now(), so advance first.
   void Advance(Nanos now);
@@ -78,7 +90,7 @@ class Fluid {
   Nanos CrossedAt(int tenant, double target) const;
 
   Nanos now() const { return state_.now; }
-  double capacity() const { return capacity_; }
+  double capacity() const { return rules_.capacity; }
   // ns during which at least one tenant was active.
   Nanos busy() const { return busy_; }
 
@@ -125,15 +137,14 @@ class Fluid {
   bool Competes(const State& s) const;
   void TakeTurns(State& s) const;
   void Share(State& s) const;
+  double CoRun(const int* tenants, int count) const;
   Nanos NextEvent(const State& s) const;
   void MoveTo(State& s, Nanos time) const;
   void Settle();
   void Remember(int tenant);
 
-  ShareMode mode_;
+  ShareRules rules_;
   std::int32_t high_water_;  // tenants at and above this index have never been used
-  double capacity_;
-  Nanos quantum_;
   Nanos busy_;
   State state_;
   Ask asks_[kTenants];
