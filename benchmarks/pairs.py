@@ -1,11 +1,13 @@
 """What most figures are made of: a job alone, and two or more together, on software GPUs."""
 
+import contextlib
 import random
 from dataclasses import dataclass, field, replace
 
-from benchmarks import evaluate, session, stats
-from benchmarks.commands import GRADIENT_BYTES, Job
-from benchmarks.machine import Machine, link_speed_for
+from benchmarks import bounds, evaluate, session
+from benchmarks.commands import GRADIENT_BYTES, Job, is_known_bad
+from benchmarks.machine import SMS, Machine, link_speed_for
+from benchmarks.results import Goal, controlled
 
 MARK = "crossover-bench"
 _NAMES = ("alpha", "beta", "gamma", "delta")
@@ -20,38 +22,99 @@ class Context:
     runs: int = 5
     isolated: bool = True
     keep: object = None
-    voids: list = field(default_factory=list)
+    settings: tuple = ()  # of every arbiter, beside those of the plan
+    quiet_until: float = 0.0  # until then a void run is made again, on the clock of time.monotonic()
+    voids: list = field(default_factory=list)  # what was void, and was made again or missed
+    failures: list = field(default_factory=list)  # what crashed, hung or was not there: it is not made again
     runs_taken: list = field(default_factory=list)  # load and conditions of every timed run
 
     def session(self, plan, timed=True):
-        """A run that is not void, or None after the allowed repeats; why, is kept in `voids`. Where times do not
+        """A run that is not void. None: void to the end, or failed; which run and why, is kept. Where times do not
         matter, neither does how busy the machine was."""
+        plan = self._with_settings(plan)
         try:
             if not timed:
                 return session.run(self.build, plan, MARK, self.keep)
-            result = session.run_valid(self.build, plan, MARK, self.keep, self._void)
-            self.runs_taken.append({"jobs": len(plan.jobs), "library": plan.library is not None,
-                                    "isolated": result.isolated, **result.load.as_dict()})
+            result = session.run_valid(self.build, plan, MARK, self.keep, self._say_aside, until=self.quiet_until,
+                                       on_void=lambda result: self._void(plan, result))
+            self.runs_taken.append({**run_of(plan), "isolated": result.isolated, **result.load.as_dict()})
             self.say(f"      {result.load.in_words()}")
         except session.Failed as failure:
-            self._void(str(failure))
+            self.fail(str(failure), run_of(plan))
             return None
         return None if result.load.void else result
 
-    def take_notes(self):
-        """What is to be said of the runs since the last call."""
-        notes = {"void_or_failed": self.voids, "loads": self.runs_taken}
-        self.voids, self.runs_taken = [], []
-        return {name: note for name, note in notes.items() if note}
+    def fail(self, why, run=None):
+        """Something that ought to have ended well did not: the case is not ok, and is not taken again."""
+        self.failures.append({**(run or {}), "why": why})
+        self._say_aside(why)
 
-    def _void(self, text):
-        self.voids.append(text)
+    def has(self, library):
+        """Whether it is built; a failure where it is not."""
+        if not library.exists():
+            self.fail(f"{library.name} is not built")
+        return library.exists()
+
+    @contextlib.contextmanager
+    def without_guard(self):
+        """For a known-bad library and what ships beside it: the guard would find a way around the planted fault, and
+        without it for both they differ in that fault alone."""
+        before, self.settings = self.settings, (*self.settings, "guard: off")
+        try:
+            yield
+        finally:
+            self.settings = before
+
+    def controlled(self, goal, what, name, measure):
+        """A Control: `measure` of the known-bad library `name`, and of what ships, both without the guard."""
+        with self.without_guard():
+            shipped = measure(self.build.library)
+            return controlled(goal, what, measure(self.build.known_bad(name)), shipped)
+
+    def take_notes(self):
+        """What is to be said of the runs since the last call: (what makes a line what it is, remarks)."""
+        published = {"voids": self.voids, "failures": self.failures}
+        remarks = {"loads": self.runs_taken}
+        self.voids, self.failures, self.runs_taken = [], [], []
+        return tuple({name: note for name, note in notes.items() if note} for notes in (published, remarks))
+
+    def _with_settings(self, plan):
+        if plan.library is None or not self.settings:
+            return plan
+        named = {line.partition(":")[0] for line in plan.daemon_settings}
+        more = tuple(line for line in self.settings if line.partition(":")[0] not in named)
+        return replace(plan, daemon_settings=(*plan.daemon_settings, *more))
+
+    def _void(self, plan, result):
+        self.voids.append({**run_of(plan), "why": result.load.void, "cycle_ms": _cycles_ms(result)})
+
+    def _say_aside(self, text):
         self.say(f"    {text}")
+
+
+def run_of(plan):
+    """Which run of a case it is, as data: its part in the figure, the library, the arbiters' settings, the machine."""
+    part = "control" if is_known_bad(plan.library) else "alone" if len(plan.jobs) == 1 else "together"
+    machine = plan.machine
+    return {"run": part, "jobs": [f"{job.variant}, c = {job.compute_ms:g} ms, {job.iterations} iterations"
+                                  for job in plan.jobs],
+            "library": plan.library and plan.library.name, "settings": list(plan.daemon_settings),
+            "machine": f"{machine.nodes} nodes of {machine.gpus_per_node} GPUs, {machine.mode}, "
+                       f"links {machine.link_sharing}, co-run {machine.co_run:g}"}
+
+
+def _cycles_ms(result):
+    """What a run would have said of each job: the mean of its iterations. None: it has no logs that say so."""
+    try:
+        return {name: round(log.step_ms(0), 4) for name, log in result.jobs.items()}
+    except (IndexError, ValueError, ZeroDivisionError):
+        return None
 
 
 @dataclass(frozen=True)
 class Shape:
-    """Equal jobs: the condition that a case names."""
+    """Equal jobs: the condition that a case names. Alone, a job is measured past `warm_up`; together, from iteration
+    `counted_from` on: 0 is all of the run, with what the library has to learn first and the guard's looks."""
 
     ratio: float
     variant: str = "plain"
@@ -62,6 +125,8 @@ class Shape:
     early_bytes: float = 0.02
     iterations: int = 90
     warm_up: int = 30
+    counted_from: int = 0
+    alone: int = 0  # iterations of a job alone, where they are others
     queue_depth: int = 1024
     launch_us: int = 5
     links: str = "shared"
@@ -70,9 +135,10 @@ class Shape:
     extra: tuple = ()  # arguments of the trainer
 
     def machine(self):
-        gpus = self.ranks // 2
-        speed = link_speed_for(self.ratio * self.compute_ms / 1e3, GRADIENT_BYTES, self.ranks)
-        return Machine(nodes=2, gpus_per_node=gpus, mode=self.mode, node_link_bytes_per_s=speed,
+        nodes = min(2, self.ranks)
+        # A job of one rank sends nothing: what it does off the GPU is a stall, and any link will do.
+        speed = link_speed_for(self.ratio * self.compute_ms / 1e3, GRADIENT_BYTES, max(2, self.ranks))
+        return Machine(nodes=nodes, gpus_per_node=self.ranks // nodes, mode=self.mode, node_link_bytes_per_s=speed,
                        queue_depth=self.queue_depth, launch_us=self.launch_us, link_sharing=self.links,
                        co_run=self.co_run)
 
@@ -81,15 +147,24 @@ class Shape:
                    extra=self.extra)
 
     def condition(self):
-        return (f"{self.jobs} equal jobs of {self.ranks} ranks on 2 nodes, c = {self.compute_ms:g} ms, "
-                f"m/c = {self.ratio:g}, {self.variant}, {self.mode}, jitter {self.jitter:.0%}, links {self.links}"
-                f"{f', co-run {self.co_run:g}' if self.co_run != 1 else ''}")
+        irregular = "".join(f", {word}" for word in self.extra)
+        return (f"{self.jobs} equal jobs of {self.ranks} ranks on {min(2, self.ranks)} nodes, "
+                f"c = {self.compute_ms:g} ms, m/c = {self.ratio:g}, {self.variant}, {self.mode}, "
+                f"jitter {self.jitter:.0%}, links {self.links}"
+                f"{f', co-run {self.co_run:g}' if self.co_run != 1 else ''}{irregular}")
+
+    def conditions(self, **more):
+        """As data, of benchmarks/kinds.py; `more`: what the shape does not know."""
+        return {"kind": "processes", "jobs": self.jobs, "ranks": self.ranks, "c_ms": self.compute_ms,
+                "m_over_c": self.ratio, "links": self.links, "jitter": self.jitter, "kernel_sms": SMS,
+                "co_run": self.co_run, "mode": self.mode, "variant": self.variant, "iterations": self.iterations,
+                "counted_from": self.counted_from, **({"trainer": list(self.extra)} if self.extra else {}), **more}
 
 
 def solo(context, shape, library=None):
     """(Solo, JobLog) of the shape's first job alone; None if no run was valid."""
-    plan = session.Plan(shape.machine(), (shape.job("alpha", 1),), library, isolated=context.isolated)
-    result = context.session(plan)
+    job = replace(shape.job("alpha", 1), iterations=shape.alone or shape.iterations)
+    result = context.session(session.Plan(shape.machine(), (job,), library, isolated=context.isolated))
     if result is None:
         return None
     log = result.job("alpha")
@@ -108,19 +183,34 @@ def together(context, shape, library=None, offset_s=0.0, environment=None, durin
 
 def rate(shape, result, alone, bound_ms):
     """`evaluate.Shared` of jobs that ran together, rated against one job alone."""
-    return evaluate.shared_of(list(result.jobs.values()), [alone] * shape.jobs, bound_ms, shape.warm_up)
+    return evaluate.shared_of(list(result.jobs.values()), [alone] * shape.jobs, bound_ms, shape.counted_from)
+
+
+def measured_by(context, goal, measure, runs=None):
+    """(value, samples): what `goal` judges of as many calls of `measure` as it asks for, and no fewer than `runs`,
+    which are those of the context. A call that gives None ends them: the value is None, and the others are kept."""
+    samples = []
+    count = max(goal.runs, context.runs if runs is None else runs)
+    for number in range(count):
+        samples.append(measure())
+        context.say(f"    run {number + 1} of {count}: "
+                    + ("missed" if samples[-1] is None else f"{samples[-1]:.4f}"))
+        if samples[-1] is None:
+            return None, tuple(samples)
+    return goal.of(samples), tuple(samples)
 
 
 def median_of(context, measure):
-    """(median, samples) of `context.runs` calls of `measure`; a call that gives None makes the median None."""
-    samples = []
-    for number in range(context.runs):
-        value = measure()
-        samples.append(value)
-        context.say(f"    run {number + 1} of {context.runs}: {'missed' if value is None else f'{value:.4f}'}")
-        if value is None:
-            return None, tuple(samples)
-    return stats.median(samples), tuple(samples)
+    """(median, samples) of `context.runs` calls of `measure`."""
+    return measured_by(context, Goal(), measure)
+
+
+def of_bound(context, eta):
+    """`eta`, where it may be believed; a failure where it beats its bound by more than measuring can be off."""
+    if eta is not None and eta > 1 + bounds.TOLERANCE:
+        context.fail(f"{eta:.4f} of a bound that nothing beats: expected at most {1 + bounds.TOLERANCE:g}")
+        return None
+    return eta
 
 
 def offsets(count, longest_s, seed=20):

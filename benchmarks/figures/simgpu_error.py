@@ -30,7 +30,7 @@ def measure(context, case):
     control = _under_load(context, lambda: probe(context, case, planted))
     yield Measured("simgpu_error", case, value, "1", goal, samples,
                    controlled(goal, "kernels 5% longer" if kernel else "links 10% slower", control),
-                   f"beside {_SHAPE.condition()}")
+                   f"beside {_SHAPE.condition()}", {}, _SHAPE.conditions())
 
 
 def kernel_error(asked_us, wall_us):
