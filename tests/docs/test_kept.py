@@ -74,7 +74,7 @@ class MovedOn(unittest.TestCase):
         _git(self.top, "init", "-q")
         self.write("turn/a.cc", ["#include \"turn/a.h\"", *_CODE[:100]])
         self.write("arbiter/b.cc", _CODE[100:])
-        self.write("docs/page.md", ["words"])
+        self.write("notes/page.txt", ["words"])
         self.revision = self.commit()
 
     def write(self, name, lines):
@@ -109,7 +109,7 @@ class MovedOn(unittest.TestCase):
         self.write("arbiter/b.cc", ["// Another comment.", "/* And", "   another. */",
                                     *(f"      {line}  // Why.\n" for line in reversed(_CODE[150:]))])
         self.write("turn/moved.h", ["#include <vector>", "", *_CODE[100:150]])
-        self.write("docs/page.md", ["other words"] * 1000)
+        self.write("notes/page.txt", ["other words"] * 1000)
         self.assertEqual(self.changed(), 0)
         self.commit()
         self.assertEqual(self.changed(), 0)
