@@ -72,9 +72,20 @@ def one(context, shape, library, details, environment=None, alone=None):
     details.append({"step_ms": solo.step_ms, "c_ms": solo.compute_ms, "bound_ms": shared.bound_ms,
                     "small_ms": job.segments[0].exposed if len(job.segments) > 1 else 0.0,
                     "plain_bound_ms": _plain_bound_ms(shape, job), "cycle_ms": shared.cycle_ms,
-                    "gain": shared.gain, "turns": sum(e.event == "hold" for e in both.trace),
+                    "gain": shared.gain, **_turns(both.trace, shared.cycle_ms),
                     "load": both.load.as_dict()})
     return pairs.of_bound(context, shared.eta)
+
+
+def _turns(trace, cycle_ms):
+    """How many turns were taken; and how often a GPU saw none for two cycles and a half, as where the guard looks at
+    another way."""
+    holds, pauses = {}, 0
+    for event in trace:
+        if event.event == "hold":
+            pauses += event.t_ns - holds.get(event.gpu, event.t_ns) > 2.5e6 * cycle_ms
+            holds[event.gpu] = event.t_ns
+    return {"turns": sum(event.event == "hold" for event in trace), "pauses": pauses}
 
 
 def _alone(context, shape):
