@@ -4,7 +4,7 @@ import contextlib
 import random
 from dataclasses import dataclass, field, replace
 
-from benchmarks import bounds, evaluate, session
+from benchmarks import bounds, evaluate, logs, session
 from benchmarks.commands import GRADIENT_BYTES, Job, is_known_bad
 from benchmarks.machine import SMS, Machine, link_speed_for
 from benchmarks.results import Goal, controlled
@@ -114,7 +114,8 @@ def _cycles_ms(result):
 @dataclass(frozen=True)
 class Shape:
     """Equal jobs: the condition that a case names. Alone, a job is measured past `warm_up`; together, from iteration
-    `counted_from` on: 0 is all of the run, with what the library has to learn first and the guard's looks."""
+    `counted_from` on, to the end: 0 is all of the run. "first turn": from the first turn of the job that comes to turns
+    last, the first iterations being those that the library learns from. Whatever the guard tries is inside."""
 
     ratio: float
     variant: str = "plain"
@@ -125,7 +126,7 @@ class Shape:
     early_bytes: float = 0.02
     iterations: int = 90
     warm_up: int = 30
-    counted_from: int = 0
+    counted_from: object = "first turn"
     alone: int = 0  # iterations of a job alone, where they are others
     queue_depth: int = 1024
     launch_us: int = 5
@@ -181,9 +182,21 @@ def together(context, shape, library=None, offset_s=0.0, environment=None, durin
                                         daemon_settings=settings))
 
 
-def rate(shape, result, alone, bound_ms):
-    """`evaluate.Shared` of jobs that ran together, rated against one job alone."""
-    return evaluate.shared_of(list(result.jobs.values()), [alone] * shape.jobs, bound_ms, shape.counted_from)
+def rate(shape, result, alone, bound_ms, whole=False):
+    """`evaluate.Shared` of jobs that ran together, rated against one job alone; `whole`: over all of the run."""
+    return evaluate.shared_within(list(result.jobs.values()), [alone] * shape.jobs, bound_ms,
+                                  window(replace(shape, counted_from=0) if whole else shape, result))
+
+
+def window(shape, result):
+    """(begin, end) in ns of what counts. Without turns it is all of the run."""
+    of_turns = shape.counted_from == "first turn"
+    begin, end = logs.shared_window(list(result.jobs.values()), 0 if of_turns else shape.counted_from)
+    first = {}
+    for event in result.trace if of_turns else ():
+        if event.event == "hold" and event.gang in result.jobs:
+            first.setdefault(event.gang, event.t_ns)
+    return max([begin, *first.values()]), end
 
 
 def measured_by(context, goal, measure, runs=None):

@@ -1,4 +1,5 @@
-"""eta_many, eta_many_shared: eta of three and four equal jobs on one set of GPUs, over all of a run.
+"""eta_many, eta_many_shared: eta of three and four equal jobs on one set of GPUs, from the first turns on
+to the end.
 
 With a link of its own for each job, and on shared links, where the bound counts every job's bytes. Control: release
 after the collective, beside what ships, both without the guard.

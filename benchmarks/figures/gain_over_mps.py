@@ -1,5 +1,6 @@
-"""gain_over_mps: work per time with turns over the same jobs running freely under MPS, from 10 random starts, over all
-of a run. The median is held to a goal, the least is shown beside it.
+"""gain_over_mps: work per time with turns over the same jobs running freely under MPS, from 10 random starts: all of
+the free run, and with turns from the first turns on to the end. The median is held to a goal, the least is shown beside
+it.
 
 Beside the cases that favour turns stand those that do not: links of one's own, one and two ranks, m/c of 0.1, kernels
 that gain by running at once, stragglers, batches of changing lengths. gain_over_mps_half_beside: over the same jobs
@@ -8,7 +9,7 @@ where MPS gives each half of the SMs (CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=50), a s
 Control: no library on either side.
 """
 
-from benchmarks import logs, pairs, stats
+from benchmarks import pairs, stats
 from benchmarks.results import Goal, Measured, controlled
 
 _STARTS = 10
@@ -78,6 +79,5 @@ def cycle_ms(context, shape, library, offset_s, environment=None):
     both = pairs.together(context, shape, library, offset_s, environment)
     if both is None:
         return None
-    jobs = list(both.jobs.values())
-    begin, end = logs.shared_window(jobs, shape.counted_from)
-    return stats.mean(j.cycle_ms_within(begin, end) for j in jobs)
+    begin, end = pairs.window(shape, both)
+    return stats.mean(j.cycle_ms_within(begin, end) for j in both.jobs.values())

@@ -1,4 +1,4 @@
-"""gain_over_timeslicing: Crossover in mps mode over free-running time-slicing, over all of a run. Control: ungated in
+"""gain_over_timeslicing: Crossover in mps mode over free-running time-slicing. Control: ungated in
 mps mode, beside what ships, both without the guard."""
 
 from dataclasses import replace
