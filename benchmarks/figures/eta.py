@@ -1,5 +1,5 @@
-"""eta: how much of the bound's gain two equal jobs reach with GPU gates, from the first turns on to the end, whatever the
-guard tries meanwhile; eta_whole_beside: over all of the run, with the iterations that the library learns from, during
+"""eta: how much of the bound's gain two equal jobs reach with GPU gates, from the first turns on to the end, whatever
+the guard tries meanwhile; eta_whole_beside: over all of the run, with the iterations that the library learns from, during
 which the jobs run freely. These are always as many, so that depends on how long the run is.
 
 Controls, each beside what ships, all without the guard: release after the collective; and turns that are given back
@@ -73,8 +73,8 @@ def one(context, shape, library, details, environment=None, alone=None):
         return None
     solo, job = alone
     shared = pairs.rate(shape, both, solo, evaluate.shared_bound([job] * shape.jobs, shape.machine()))
-    whole = pairs.rate(shape, both, solo, shared.bound_ms, whole=True)
-    details.append({"eta_whole": whole.eta, "step_ms": solo.step_ms, "c_ms": solo.compute_ms, "bound_ms": shared.bound_ms,
+    details.append({"eta_whole": pairs.rate(shape, both, solo, shared.bound_ms, whole=True).eta,
+                    "step_ms": solo.step_ms, "c_ms": solo.compute_ms, "bound_ms": shared.bound_ms,
                     "small_ms": job.segments[0].exposed if len(job.segments) > 1 else 0.0,
                     "plain_bound_ms": _plain_bound_ms(shape, job), "cycle_ms": shared.cycle_ms,
                     "gain": shared.gain, **_turns(both.trace, shared.cycle_ms),
