@@ -1,6 +1,6 @@
 """eta: how much of the bound's gain two equal jobs reach with GPU gates, from the first turns on to the end, whatever
-the guard tries meanwhile; eta_whole_beside: over all of the run, with the iterations that the library learns from, during
-which the jobs run freely. These are always as many, so that depends on how long the run is.
+the guard tries meanwhile; eta_whole_beside: over all of the run, with the iterations that the library learns from,
+during which the jobs run freely. These are always as many, so that depends on how long the run is.
 
 Controls, each beside what ships, all without the guard: release after the collective; and turns that are given back
 0.5 ms and 1 ms late, which is little.

@@ -2,8 +2,8 @@
 only one rank of each stalls, cycle with the turn given away over the cycle without.
 
 A stall is off the GPU as communication is: it belongs to m of the bound. From the first turns on. Control, beside what
-ships, both without the guard: release after the collective; of one rank, what ships without the guard over a library that
-keeps a turn in which nothing runs, also without.
+ships, both without the guard: release after the collective; of one rank, what ships without the guard over a library
+that keeps a turn in which nothing runs, also without.
 """
 
 from benchmarks import bounds, evaluate, pairs
