@@ -8,16 +8,18 @@ namespace simgpu::nccl {
 
 namespace {
 
-// A piece should keep the link busy for about this long: every piece costs the machine some wake-ups.
-constexpr double kPieceSeconds = 2e-3;
-constexpr std::uint64_t kLeastPieces = 2;  // of a range: one travels while the other is waited for,
-constexpr double kWholeBelow = 0.15;  // unless it is shorter than so much of a piece: a wake-up costs more
-constexpr std::uint64_t kMostPieces = 8;
-constexpr std::uint64_t kMaxPieceBytes = 512 * 1024;
+// A piece should keep the link busy for about kPieceSeconds: every piece costs the machine some wake-ups. A range
+// has at least two, so that one travels while the other is waited for, unless it is shorter than kWholeBelow of a
+// piece: a wake-up costs more.
+using constants::kLeastPieces;
+using constants::kMostPieceBytes;
+using constants::kMostPieces;
+using constants::kPieceSeconds;
+using constants::kWholeBelow;
 // What a link will have served within this time counts as served: about what a wake-up takes, so that nobody
 // sleeps for less, and the receiver's link, which starts late by the travel time of the announcement, costs
 // no wake-up of its own. The link still serves one piece after the other, so it never adds up.
-constexpr Nanos kTolerance = 60'000;
+constexpr Nanos kTolerance = constants::kLinkTolerance;
 
 bool IsDue(Nanos due) { return due != kNever && due <= MonotonicNow() + kTolerance; }
 Nanos Early(Nanos due) { return due == kNever ? kNever : due - kTolerance; }
@@ -32,7 +34,7 @@ std::uint64_t Outbound::PieceBytes(std::uint64_t range_bytes, std::uint64_t elem
       pieces = std::clamp(static_cast<std::uint64_t>(ideal), kLeastPieces, kMostPieces);
     }
   }
-  const std::uint64_t bytes = std::min((range_bytes + pieces - 1) / pieces, kMaxPieceBytes);
+  const std::uint64_t bytes = std::min((range_bytes + pieces - 1) / pieces, kMostPieceBytes);
   return std::max((bytes + element - 1) / element, std::uint64_t{1}) * element;
 }
 

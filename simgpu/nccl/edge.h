@@ -47,7 +47,7 @@ class Outbound {
   const Channel& channel() const { return *channel_; }
 
  private:
-  static constexpr std::size_t kAhead = 4;
+  static constexpr std::size_t kAhead = constants::kPiecesAhead;
   struct Waiting {
     std::uint32_t sequence;
     PieceFrame piece;
