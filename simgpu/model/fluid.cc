@@ -114,10 +114,12 @@ void Fluid::Advance(Nanos now) {
 // What tenants without work could have had until then, at the rates of now.
 void Fluid::CountSpare(Nanos until) {
   if (state_.unused <= 0) return;
+  const bool slices = rules_.mode == ShareMode::kTimeslice &&
+                      std::any_of(state_.rate, state_.rate + high_water_, [](double rate) { return rate > 0; });
   const auto passes = static_cast<double>(until - state_.now);
   for (int t = 0; t < high_water_; ++t) {
     if (!asks_[t].used || Wants(state_, t)) continue;
-    if (rules_.mode == ShareMode::kTimeslice && asks_[t].group != state_.running_group && Competes(state_)) continue;
+    if (slices && asks_[t].group != state_.running_group) continue;  // the slice is another's
     spare_[t] += passes * std::min(state_.unused, asks_[t].limit);
   }
 }

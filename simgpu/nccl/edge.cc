@@ -18,13 +18,20 @@ using constants::kPieceSeconds;
 using constants::kWholeBelow;
 // What a link will have served within this time counts as served: about what a wake-up takes, so that nobody
 // sleeps for less, and the receiver's link, which starts late by the travel time of the announcement, costs
-// no wake-up of its own. The link still serves one piece after the other, so it never adds up.
+// no wake-up of its own. The link still serves one piece after the other, so it never adds up, and a collective is
+// over when the links have served all of it: no collective beats its links.
 constexpr Nanos kTolerance = constants::kLinkTolerance;
 
 bool IsDue(Nanos due) { return due != kNever && due <= MonotonicNow() + kTolerance; }
 Nanos Early(Nanos due) { return due == kNever ? kNever : due - kTolerance; }
 
 }  // namespace
+
+Nanos ServedBy(Flow* link, Mark mark) {
+  if (link == nullptr) return 0;
+  const Nanos reached = link->ReachedAt(mark);
+  return reached != kNever ? reached : link->Forecast(mark);
+}
 
 std::uint64_t Outbound::PieceBytes(std::uint64_t range_bytes, std::uint64_t element) const {
   std::uint64_t pieces = 1;
@@ -40,6 +47,7 @@ std::uint64_t Outbound::PieceBytes(std::uint64_t range_bytes, std::uint64_t elem
 
 void Outbound::Push(std::uint32_t sequence, const PieceFrame& piece, const std::byte* data) {
   const Mark mark = link_ == nullptr ? 0 : link_->Extend(static_cast<double>(piece.bytes) * slowdown_);
+  last_ = mark;
   const Waiting added{sequence, piece, data, mark};
   if (waiting_.empty() && (link_ == nullptr || IsDue(link_->Forecast(mark)))) return Leave(added);
   if (announces_) channel_->Send(EncodeAnnounce(sequence, piece));
@@ -108,6 +116,7 @@ bool Inbound::Decode(std::span<const std::byte> payload, Item* item) {
 
 std::optional<Inbound::Item> Inbound::Release() {
   if (!IsDue(link_->Forecast(marks_.front()))) return std::nullopt;
+  last_ = marks_.front();
   marks_.pop_front();
   return std::exchange(held_, std::nullopt);
 }
