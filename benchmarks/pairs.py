@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from benchmarks import evaluate, session, stats
 from benchmarks.commands import GRADIENT_BYTES, Job
-from benchmarks.machine import Machine, link_speed_for
+from benchmarks.machine import COLLECTIVE_CTAS, Machine, link_speed_for
 
 MARK = "crossover-bench"
 _NAMES = ("alpha", "beta", "gamma", "delta")
@@ -66,7 +66,12 @@ class Shape:
     launch_us: int = 5
     links: str = "shared"
     jobs: int = 2
-    co_run: float = 1.0  # of the machine: what kernels gain or lose by running at once
+    # Of the machine (machine.py): what kernels gain or lose by running at once, and what collectives ask of the SMs.
+    co_run: float = 1.0
+    nccl_ctas: int = COLLECTIVE_CTAS
+    collective_start: str = "at_once"
+    collective_slowdown: float = 0.0
+    kernel_sms: str = ""  # of the trainer's kernels, such as 105 or 132,66; empty: all of the GPU
     extra: tuple = ()  # arguments of the trainer
 
     def machine(self):
@@ -74,16 +79,30 @@ class Shape:
         speed = link_speed_for(self.ratio * self.compute_ms / 1e3, GRADIENT_BYTES, self.ranks)
         return Machine(nodes=2, gpus_per_node=gpus, mode=self.mode, node_link_bytes_per_s=speed,
                        queue_depth=self.queue_depth, launch_us=self.launch_us, link_sharing=self.links,
-                       co_run=self.co_run)
+                       co_run=self.co_run, nccl_ctas=self.nccl_ctas, collective_start=self.collective_start,
+                       collective_slowdown=self.collective_slowdown)
 
     def job(self, name, seed):
         return Job(name, seed, self.compute_ms, self.iterations, self.variant, self.jitter, self.early_bytes,
-                   extra=self.extra)
+                   extra=(*self.extra, *((f"--kernel-sms={self.kernel_sms}",) if self.kernel_sms else ())))
 
     def condition(self):
         return (f"{self.jobs} equal jobs of {self.ranks} ranks on 2 nodes, c = {self.compute_ms:g} ms, "
                 f"m/c = {self.ratio:g}, {self.variant}, {self.mode}, jitter {self.jitter:.0%}, links {self.links}"
-                f"{f', co-run {self.co_run:g}' if self.co_run != 1 else ''}")
+                f"{''.join(f', {words}' for words in self._unusual())}")
+
+    def _unusual(self):
+        """What differs from the default GPU, in words."""
+        if self.co_run != 1:
+            yield f"co-run {self.co_run:g}"
+        if self.kernel_sms:
+            yield f"kernels of {self.kernel_sms} SMs"
+        if self.nccl_ctas != COLLECTIVE_CTAS:
+            yield f"collectives of {self.nccl_ctas} SMs"
+        if self.collective_start != "at_once":
+            yield "collectives that wait for their SMs"
+        if self.collective_slowdown:
+            yield f"collectives {1 + self.collective_slowdown:g} times as long beside kernels"
 
 
 def solo(context, shape, library=None):
