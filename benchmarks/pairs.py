@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from benchmarks import bounds, evaluate, logs, session
 from benchmarks.commands import GRADIENT_BYTES, Job, is_known_bad
-from benchmarks.machine import SMS, Machine, link_speed_for
+from benchmarks.machine import COLLECTIVE_CTAS, SMS, Machine, link_speed_for
 from benchmarks.results import Goal, controlled
 
 MARK = "crossover-bench"
@@ -132,7 +132,12 @@ class Shape:
     launch_us: int = 5
     links: str = "shared"
     jobs: int = 2
-    co_run: float = 1.0  # of the machine: what kernels gain or lose by running at once
+    # Of the machine (machine.py): what kernels gain or lose by running at once, and what collectives ask of the SMs.
+    co_run: float = 1.0
+    nccl_ctas: int = COLLECTIVE_CTAS
+    collective_start: str = "at_once"
+    collective_slowdown: float = 0.0
+    kernel_sms: str = ""  # of the trainer's kernels, such as 105 or 132,66; empty: all of the GPU
     extra: tuple = ()  # arguments of the trainer
 
     def machine(self):
@@ -141,25 +146,41 @@ class Shape:
         speed = link_speed_for(self.ratio * self.compute_ms / 1e3, GRADIENT_BYTES, max(2, self.ranks))
         return Machine(nodes=nodes, gpus_per_node=self.ranks // nodes, mode=self.mode, node_link_bytes_per_s=speed,
                        queue_depth=self.queue_depth, launch_us=self.launch_us, link_sharing=self.links,
-                       co_run=self.co_run)
+                       co_run=self.co_run, nccl_ctas=self.nccl_ctas, collective_start=self.collective_start,
+                       collective_slowdown=self.collective_slowdown)
 
     def job(self, name, seed):
         return Job(name, seed, self.compute_ms, self.iterations, self.variant, self.jitter, self.early_bytes,
-                   extra=self.extra)
+                   extra=(*self.extra, *((f"--kernel-sms={self.kernel_sms}",) if self.kernel_sms else ())))
 
     def condition(self):
-        irregular = "".join(f", {word}" for word in self.extra)
         return (f"{self.jobs} equal jobs of {self.ranks} ranks on {min(2, self.ranks)} nodes, "
                 f"c = {self.compute_ms:g} ms, m/c = {self.ratio:g}, {self.variant}, {self.mode}, "
-                f"jitter {self.jitter:.0%}, links {self.links}"
-                f"{f', co-run {self.co_run:g}' if self.co_run != 1 else ''}{irregular}")
+                f"jitter {self.jitter:.0%}, links {self.links}{''.join(f', {words}' for words in self._unusual())}")
+
+    def _unusual(self):
+        """What differs from the default GPU, in words."""
+        if self.co_run != 1:
+            yield f"co-run {self.co_run:g}"
+        if self.kernel_sms:
+            yield f"kernels of {self.kernel_sms} SMs"
+        if self.nccl_ctas != COLLECTIVE_CTAS:
+            yield f"collectives of {self.nccl_ctas} SMs"
+        if self.collective_start != "at_once":
+            yield "collectives that wait for their SMs"
+        if self.collective_slowdown:
+            yield f"collectives {1 + self.collective_slowdown:g} times as long beside kernels"
+        yield from self.extra
 
     def conditions(self, **more):
         """As data, of benchmarks/kinds.py; `more`: what the shape does not know."""
+        sms = [int(word) for word in self.kernel_sms.split(",")] if self.kernel_sms else SMS
         return {"kind": "processes", "jobs": self.jobs, "ranks": self.ranks, "c_ms": self.compute_ms,
-                "m_over_c": self.ratio, "links": self.links, "jitter": self.jitter, "kernel_sms": SMS,
+                "m_over_c": self.ratio, "links": self.links, "jitter": self.jitter, "kernel_sms": sms,
                 "co_run": self.co_run, "mode": self.mode, "variant": self.variant, "iterations": self.iterations,
-                "counted_from": self.counted_from, **({"trainer": list(self.extra)} if self.extra else {}), **more}
+                "counted_from": self.counted_from, "collective_sms": self.nccl_ctas,
+                "collective_start": self.collective_start, "collective_slowdown": self.collective_slowdown,
+                **({"trainer": list(self.extra)} if self.extra else {}), **more}
 
 
 def solo(context, shape, library=None):

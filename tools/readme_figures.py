@@ -14,6 +14,7 @@ sys.path.insert(0, str(ROOT))
 
 from benchmarks import kept as kept_lines  # noqa: E402
 from benchmarks import moved_on  # noqa: E402
+from benchmarks.machine import SMS  # noqa: E402
 from benchmarks.results import Goal, Measured  # noqa: E402
 
 BEGIN, END = "<!-- figures: tools/readme_figures.py {} -->\n", "<!-- end of figures -->\n"
@@ -142,6 +143,10 @@ def _words(entry):
     words = [f"m/c {about['m_over_c']:g}", f"{about['links']} links",
              f"{about['ranks']} rank{'s' if about['ranks'] > 1 else ''}", f"jitter {about['jitter']:.0%}"]
     words += [f"co-run {about['co_run']:g}"] if about["co_run"] != 1 else []
+    words += [f"kernels of {about['kernel_sms']} SMs"] if about["kernel_sms"] != SMS else []
+    words += [f"collectives of {about['collective_sms']} SMs"] if about.get("collective_sms", 4) != 4 else []
+    slowdown = about.get("collective_slowdown", 0)
+    words += [f"collectives {1 + slowdown:g} times as long beside compute"] if slowdown else []
     return ", ".join([*words, *about.get("trainer", ())])
 
 

@@ -3,7 +3,8 @@ the free run, and with turns from the first turns on to the end. The median is h
 it.
 
 Beside the cases that favour turns stand those that do not: links of one's own, one and two ranks, m/c of 0.1, kernels
-that gain by running at once, stragglers, batches of changing lengths. gain_over_mps_half_beside: over the same jobs
+that gain by running at once or need part of the GPU, collectives that need much of it or suffer beside compute,
+stragglers. gain_over_mps_half_beside: over the same jobs
 where MPS gives each half of the SMs (CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=50), a setting that users try first.
 
 Control: no library on either side.
@@ -34,6 +35,9 @@ def _cases():
     yield "1rank_0.6", (_shape(0.6, ranks=1, extra=("--stall-ms=12",)), None)
     for ratio in (0.3, 0.6):
         yield f"co_run_1.25_{ratio:g}", (_shape(ratio, links="private", co_run=1.25), None)
+    yield "narrow_kernels_0.6", (_shape(0.6, links="private", kernel_sms="105"), None)
+    yield "wide_collectives_0.6", (_shape(0.6, links="private", nccl_ctas=24), None)
+    yield "slow_collectives_0.6", (_shape(0.6, links="private", collective_slowdown=0.5), None)
     yield "stragglers_0.6", (_shape(0.6, links="private", extra=("--tail=0.05",)), None)
 
 

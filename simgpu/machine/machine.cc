@@ -61,7 +61,9 @@ ShareRules RulesOf(const MachineConfig& config, const GpuConfig& gpu) {
   return {.mode = config.mode,
           .capacity = static_cast<double>(gpu.sms),
           .quantum = config.quantum_us * kMicrosecond,
-          .co_run = config.co_run};
+          .co_run = config.co_run,
+          .holders_wait = config.collectives_wait,
+          .holder_slowdown = config.collective_slowdown};
 }
 
 }  // namespace
@@ -168,16 +170,16 @@ bool Machine::FindGpu(const std::string& uuid, int* node, int* gpu) const {
 
 SharedGpu* Machine::Gpu(int gpu) const { return &state_->gpus[GlobalGpu(node_, gpu)]; }
 
-std::unique_ptr<Flow> Machine::Open(SharedCapacity* capacity, double demand, double work_per_ns) {
+std::unique_ptr<Flow> Machine::Open(SharedCapacity* capacity, double limit, double demand, double work_per_ns) {
   Lock(capacity);
-  const int tenant = capacity->fluid.Add(clients_.token());
+  const int tenant = capacity->fluid.Add(clients_.token(), limit);
   Unlock(capacity);
   if (tenant < 0) return nullptr;
   return std::unique_ptr<Flow>(new Flow(this, capacity, tenant, demand, work_per_ns));
 }
 
-std::unique_ptr<Flow> Machine::OpenGpu(int gpu) {
-  return Open(&Gpu(gpu)->compute, node_config().gpus[static_cast<std::size_t>(gpu)].sms, 1.0);
+std::unique_ptr<Flow> Machine::OpenGpu(int gpu, double limit) {
+  return Open(&Gpu(gpu)->compute, limit, node_config().gpus[static_cast<std::size_t>(gpu)].sms, 1.0);
 }
 
 std::unique_ptr<Flow> Machine::OpenLink(std::uint32_t place, std::uint64_t communicator, double bytes_per_s) {
@@ -198,7 +200,7 @@ std::unique_ptr<Flow> Machine::OpenLink(std::uint32_t place, std::uint64_t commu
       link->communicator = communicator;
       link->place = place;
     }
-    flow = Open(link, bytes_per_s, 0);
+    flow = Open(link, Fluid::kUnlimited, bytes_per_s, 0);
   }
   UnlockShared(&state_->links_lock);
   return flow;

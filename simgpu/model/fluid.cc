@@ -8,11 +8,6 @@ namespace simgpu {
 
 static_assert(std::is_trivially_copyable_v<Fluid>, "lives in shared memory");
 
-namespace {
-// A forecast gives up after so many events and answers with a time that is too early, which is harmless.
-constexpr int kForecastEvents = 256;
-}  // namespace
-
 void Fluid::Reset(const ShareRules& rules, Nanos now) {
   rules_ = rules;
   rules_.quantum = std::max<Nanos>(rules.quantum, 1);
@@ -22,18 +17,26 @@ void Fluid::Reset(const ShareRules& rules, Nanos now) {
   state_.now = now;
   state_.slice_end = now;
   state_.running_group = 0;
+  state_.co_runs = false;
+  state_.unused = rules.capacity;
 }
 
-int Fluid::Add(std::uint32_t group) {
+int Fluid::Add(std::uint32_t group, double limit) {
   for (int t = 0; t < kTenants; ++t) {
     if (asks_[t].used) continue;
     Ask& ask = asks_[t];
     ask.group = group;
+    ask.limit = limit;
     ask.spinning = 0;
+    ask.asked = 0;
     ask.pieces_end = 0;
     state_.served[t] = 0;
     state_.rate[t] = 0;
+    state_.share[t] = 0;
     state_.piece[t] = 0;
+    state_.began[t] = 0;
+    state_.holding[t] = false;
+    spare_[t] = 0;
     history_[t].count = 0;
     ask.used = true;
     high_water_ = std::max(high_water_, t + 1);
@@ -46,6 +49,8 @@ int Fluid::Add(std::uint32_t group) {
 void Fluid::Remove(int tenant) {
   asks_[tenant].used = false;
   state_.rate[tenant] = 0;
+  state_.share[tenant] = 0;
+  state_.holding[tenant] = false;
   Settle();
 }
 
@@ -59,7 +64,7 @@ double Fluid::Extend(int tenant, double demand, double speed, double work) {
   const bool idle = !HasWork(state_, tenant);
   if (!idle) {
     Piece& last = ask.pieces[(ask.pieces_end - 1) % kPieces];
-    if (last.demand == demand && last.speed == speed) {
+    if (last.demand == demand && last.speed == speed && !rules_.holders_wait) {
       last.end += work;
       return last.end;
     }
@@ -68,12 +73,19 @@ double Fluid::Extend(int tenant, double demand, double speed, double work) {
   if (work <= 0) return end;
   ask.pieces[ask.pieces_end % kPieces] = {end, demand, speed};
   ++ask.pieces_end;
-  if (idle) Settle();
+  if (!idle) return end;
+  state_.began[tenant] = state_.now;
+  spare_[tenant] = 0;
+  Settle();
   return end;
 }
 
 void Fluid::SetSpinning(int tenant, double demand) {
-  asks_[tenant].spinning = std::min(demand, rules_.capacity);
+  Ask& ask = asks_[tenant];
+  ask.spinning = std::min({demand, rules_.capacity, ask.limit});
+  ask.asked = state_.now;
+  spare_[tenant] = 0;
+  state_.holding[tenant] = false;
   Settle();
 }
 
@@ -91,15 +103,31 @@ void Fluid::Advance(Nanos now) {
     const Nanos begin = state_.now;
     const bool busy =
         std::any_of(state_.rate, state_.rate + high_water_, [](double rate) { return rate > 0; });
-    MoveTo(state_, std::min(now, NextEvent(state_)));
+    const Nanos until = std::min(now, NextEvent(state_));
+    CountSpare(until);
+    MoveTo(state_, until);
     if (busy) busy_ += state_.now - begin;
     Settle();
   }
 }
 
+// What tenants without work could have had until then, at the rates of now.
+void Fluid::CountSpare(Nanos until) {
+  if (state_.unused <= 0) return;
+  const bool slices = rules_.mode == ShareMode::kTimeslice &&
+                      std::any_of(state_.rate, state_.rate + high_water_, [](double rate) { return rate > 0; });
+  const auto passes = static_cast<double>(until - state_.now);
+  for (int t = 0; t < high_water_; ++t) {
+    if (!asks_[t].used || Wants(state_, t)) continue;
+    if (slices && asks_[t].group != state_.running_group) continue;  // the slice is another's
+    spare_[t] += passes * std::min(state_.unused, asks_[t].limit);
+  }
+}
+
 Nanos Fluid::FinishTime(int tenant, double target) const {
   State s = state_;
-  for (int i = 0; i < kForecastEvents; ++i) {
+  // A forecast gives up after so many events and answers with a time that is too early, which is harmless.
+  for (int i = 0; i < constants::kForecastEvents; ++i) {
     const double missing = target - s.served[tenant];
     if (missing <= 0) return s.now;
     const Nanos event = NextEvent(s);
@@ -118,7 +146,7 @@ Nanos Fluid::FinishTime(int tenant, double target) const {
 
 Nanos Fluid::ActiveTime(int tenant) const {
   State s = state_;
-  for (int i = 0; i < kForecastEvents && s.rate[tenant] <= 0; ++i) {
+  for (int i = 0; i < constants::kForecastEvents && s.rate[tenant] <= 0; ++i) {
     const Nanos event = NextEvent(s);
     if (event == kNever) return kNever;
     MoveTo(s, event);
@@ -188,44 +216,6 @@ void Fluid::TakeTurns(State& s) const {
   }
 }
 
-// Sets the rate of every tenant: spinning ones off the top, the rest max-min fair (water filling).
-void Fluid::Share(State& s) const {
-  double left = rules_.capacity;
-  int filling[kTenants];
-  int count = 0;
-  for (int t = 0; t < high_water_; ++t) {
-    s.rate[t] = 0;
-    if (!Wants(s, t) || (rules_.mode == ShareMode::kTimeslice && asks_[t].group != s.running_group)) continue;
-    if (asks_[t].spinning > 0) {
-      left = std::max(0.0, left - asks_[t].spinning);
-      s.rate[t] = 1;
-    } else {
-      filling[count++] = t;
-    }
-  }
-  std::sort(filling, filling + count,
-            [&](int a, int b) { return CurrentPiece(s, a).demand < CurrentPiece(s, b).demand; });
-  for (int i = 0; i < count; ++i) {
-    const Piece& piece = CurrentPiece(s, filling[i]);
-    const double share = std::min(piece.demand, left / (count - i));
-    left -= share;
-    s.rate[filling[i]] = share == piece.demand ? piece.speed : piece.speed * share / piece.demand;
-  }
-  const double co_run = CoRun(filling, count);
-  if (co_run == 1) return;
-  for (int i = 0; i < count; ++i) {
-    s.rate[filling[i]] = std::min(CurrentPiece(s, filling[i]).speed, s.rate[filling[i]] * co_run);
-  }
-}
-
-// What running at the same time does to the speed of these tenants' pieces.
-double Fluid::CoRun(const int* tenants, int count) const {
-  for (int i = 1; i < count; ++i) {
-    if (asks_[tenants[i]].group != asks_[tenants[0]].group) return rules_.co_run;
-  }
-  return 1;
-}
-
 // The next instant at which rates change by themselves: a piece ends, or a slice ends that somebody waits
 // for.
 Nanos Fluid::NextEvent(const State& s) const {
@@ -250,6 +240,7 @@ void Fluid::MoveTo(State& s, Nanos time) const {
     if (s.served[t] < end) continue;
     s.served[t] = end;
     ++s.piece[t];
+    s.began[t] = time;
   }
   s.now = time;
 }

@@ -113,7 +113,7 @@ nodes:
   ASSERT_TRUE(config) << error;
   EXPECT_EQ(config->state, "/tmp/m1");
   EXPECT_EQ(config->launch_us, 3);
-  EXPECT_EQ(config->nccl_ctas, 8);
+  EXPECT_EQ(config->nccl_ctas.Of(132), 8);
   ASSERT_EQ(config->nodes.size(), 2u);
   EXPECT_EQ(config->nodes[0].name, "left");
   EXPECT_EQ(config->nodes[1].name, "node1");
