@@ -15,7 +15,7 @@ from benchmarks import results, validity
 from benchmarks.arguments import Parser
 from benchmarks.catalogue import FIGURES
 from benchmarks.commands import Build
-from benchmarks.pairs import Context
+from benchmarks.context import Context
 from benchmarks.processes import Failed, interruptible
 
 def main(arguments=None):

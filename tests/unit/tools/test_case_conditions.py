@@ -5,7 +5,7 @@ from pathlib import Path
 from unittest import mock
 
 from benchmarks import catalogue, kinds, results, run
-from benchmarks.pairs import Context
+from benchmarks.context import Context
 
 # Those that take their runs from the context alone, and so can be played without any.
 _FIGURES = ("eta", "eta_timeslice", "eta_many", "eta_start", "eta_idle", "gain_over_mps", "gain_over_timeslicing",

@@ -9,7 +9,7 @@ from unittest import mock
 
 from benchmarks import logs, pairs, run, session, validity
 from benchmarks.figures import chain
-from benchmarks.pairs import Context
+from benchmarks.context import Context
 from benchmarks.processes import Failed
 from benchmarks.results import Goal, Measured
 
