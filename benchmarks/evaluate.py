@@ -49,7 +49,12 @@ def shared_bound(shapes, machine):
 def shared_of(job_logs, solos, bound_ms, warm_up, alone_digests=None):
     """Gain over back-to-back counts each job's own progress, so jobs that slow down unequally are rated fairly;
     for equal cycles it is sum(c + m) / cycle, and eta is T* / cycle."""
-    begin, end = logs.shared_window(job_logs, warm_up)
+    return shared_within(job_logs, solos, bound_ms, logs.shared_window(job_logs, warm_up), alone_digests)
+
+
+def shared_within(job_logs, solos, bound_ms, window, alone_digests=None):
+    """The same of a window: (begin, end) in ns."""
+    begin, end = window
     cycles = tuple(j.cycle_ms_within(begin, end) for j in job_logs)
     gain = sum(solo.step_ms / cycle for solo, cycle in zip(solos, cycles))
     best = sum(solo.step_ms for solo in solos) / bound_ms

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from benchmarks import cgroups, impostor, pairs, session, wire
 from benchmarks.processes import Failed
 
-_SHAPE = pairs.Shape(0.6, compute_ms=10.0, iterations=80)
+SHAPE = pairs.Shape(0.6, compute_ms=10.0, iterations=80)
 _MARK = "crossover-fault"
 
 
@@ -42,7 +42,7 @@ class Fault:
 def play(build, fault, seed):
     """What went wrong in one round, or nothing."""
     draw = random.Random(f"{fault.name} {seed}")
-    shape = replace(_SHAPE, **fault.shape)
+    shape = replace(SHAPE, **fault.shape)
     with impostor.serving(fault.impostor) if fault.impostor else contextlib.nullcontext() as socket:
         environment = fault.environment | ({"CROSSOVER_SOCKET": socket} if socket else {})
         struck = replace(shape.job("beta", 2), environment=environment, environment_rank=fault.rank,

@@ -1,40 +1,68 @@
 """Keep the newest result of each case: `python3 -m benchmarks.keep build/bench [FIGURE ...]`.
 
-Merges <build>/<figure>.jsonl into benchmarks/results, which is committed: one line per figure and case.
+Merges <build>/<figure>.jsonl into benchmarks/results, which is committed: one line per figure and case. A line that
+does not say all that is asked of it (benchmarks/kept.py), or that was taken with what is no commit of this history, is
+refused, with file, key, value and what is expected. Lines of cases that the figure no longer has go.
 """
 
+import importlib
 import json
 import sys
 from pathlib import Path
 
-RESULTS = Path(__file__).resolve().parent / "results"
+from benchmarks import catalogue, kept, moved_on
 
 
-def newest(lines):
-    """The last line of each figure and case, in order of first appearance."""
-    entries = {}
-    for line in lines:
-        entry = json.loads(line)
-        entries[entry["figure"], entry["case"]] = entry
-    return list(entries.values())
+def merge(old, new, cases=None):
+    """`old` and `new` entries, of which the newest of each figure and case stays. `cases`: that there are."""
+    entries = {(entry["figure"], entry["case"]): entry for entry in [*old, *new]}
+    return [entry for entry in entries.values() if cases is None or entry in new or _is_of(cases, entry["case"])]
 
 
-def keep(measured, kept):
-    """Merge one file of measurements into the kept one."""
-    old = kept.read_text(encoding="utf-8").splitlines() if kept.exists() else []
-    entries = newest(old + measured.read_text(encoding="utf-8").splitlines())
-    kept.write_text("".join(json.dumps(entry) + "\n" for entry in entries), encoding="utf-8")
+def _is_of(cases, case):
+    """Some figures have several lines of a case, whose names begin with its own."""
+    return any(case == known or case.startswith(f"{known}_") for known in cases)
+
+
+def keep(tree, measured, results=kept.RESULTS):
+    """Merge one file of measurements into the kept one; what was refused."""
+    refused, good = [], []
+    for entry in kept.newest(measured.read_text(encoding="utf-8").splitlines()):
+        faults = kept.faults(entry) + kept.faults_of_revision(tree, measured.stem, entry)
+        refused += [f"{measured}: {entry.get('figure')} {entry.get('case')}: {fault}" for fault in faults]
+        good += [] if faults else [entry]
+    if good:
+        path = results / measured.name
+        old = kept.newest(path.read_text(encoding="utf-8").splitlines()) if path.exists() else []
+        entries = merge(old, good, _cases(measured.stem))
+        path.write_text("".join(json.dumps(entry) + "\n" for entry in entries), encoding="utf-8")
+    return refused
+
+
+def _cases(name):
+    return importlib.import_module(f"benchmarks.figures.{name}").CASES if name in catalogue.FIGURES else None
+
+
+def prune(tree):
+    """Take figures off the list of those that are to be taken again, once all of their lines are as they should be."""
+    entries = kept.files()
+    kept.write_to_retake({name: reason for name, reason in kept.to_retake().items()
+                          if name in entries and kept.unkept(tree, name, entries[name])})
 
 
 def main(arguments):
     if not arguments:
         print(__doc__, file=sys.stderr)
         return 2
+    tree, refused = moved_on.Tree(kept.TREE), []
     names = arguments[1:]
     for measured in sorted(Path(arguments[0]).glob("*.jsonl")):
         if not names or measured.stem in names:
-            keep(measured, RESULTS / measured.name)
-    return 0
+            refused += keep(tree, measured)
+    prune(tree)
+    for fault in refused:
+        print(fault, file=sys.stderr)
+    return int(bool(refused))
 
 
 if __name__ == "__main__":

@@ -20,6 +20,10 @@ class Machine:
     queue_depth: int = 1024
     link_sharing: str = "shared"
     nccl_ctas: int = COLLECTIVE_CTAS
+    co_run: float = 1.0  # what the speeds of kernels of several processes are multiplied by when they run at once
+    collective_start: str = "at_once"  # or when_free: collectives wait until their SMs are free
+    collective_slowdown: float = 0.0  # beside kernels that fill the GPU a collective takes 1 + this times as long
+    kernel_mix: str = ""  # percentages of the SMs that the kernels of a stream ask for at most, in turn
 
     @property
     def ranks(self):
@@ -49,8 +53,13 @@ class Machine:
             f"node_link_bytes_per_s: {self.node_link_bytes_per_s:.0f}",
             f"gpu_link_bytes_per_s: {self.gpu_link_bytes_per_s:.0f}",
             f"nccl_ctas: {self.nccl_ctas}",
+            f"co_run: {self.co_run:g}",
+            f"collective_start: {self.collective_start}",
+            f"collective_slowdown: {self.collective_slowdown:g}",
             "nodes:",
         ]
+        if self.kernel_mix:
+            lines.insert(-1, f"kernel_mix: {self.kernel_mix}")
         for node in range(self.nodes):
             lines += [f"  - name: node{node}", f"    gpus: {self.gpus_per_node}"]
         return "\n".join(lines) + "\n"

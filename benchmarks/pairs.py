@@ -1,57 +1,22 @@
 """What most figures are made of: a job alone, and two or more together, on software GPUs."""
 
 import random
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
-from benchmarks import evaluate, session, stats
+from benchmarks import bounds, evaluate, logs, session
 from benchmarks.commands import GRADIENT_BYTES, Job
-from benchmarks.machine import Machine, link_speed_for
+from benchmarks.machine import COLLECTIVE_CTAS, SMS, Machine, link_speed_for
+from benchmarks.results import Goal
 
 MARK = "crossover-bench"
 _NAMES = ("alpha", "beta", "gamma", "delta")
 
 
-@dataclass
-class Context:
-    """What a figure gets: the build under measurement, where notes go, and how many runs make a median."""
-
-    build: object
-    say: object = print
-    runs: int = 5
-    isolated: bool = True
-    keep: object = None
-    voids: list = field(default_factory=list)
-    runs_taken: list = field(default_factory=list)  # load and conditions of every timed run
-
-    def session(self, plan, timed=True):
-        """A run that is not void, or None after the allowed repeats; why, is kept in `voids`. Where times do not
-        matter, neither does how busy the machine was."""
-        try:
-            if not timed:
-                return session.run(self.build, plan, MARK, self.keep)
-            result = session.run_valid(self.build, plan, MARK, self.keep, self._void)
-            self.runs_taken.append({"jobs": len(plan.jobs), "library": plan.library is not None,
-                                    "isolated": result.isolated, **result.load.as_dict()})
-            self.say(f"      {result.load.in_words()}")
-        except session.Failed as failure:
-            self._void(str(failure))
-            return None
-        return None if result.load.void else result
-
-    def take_notes(self):
-        """What is to be said of the runs since the last call."""
-        notes = {"void_or_failed": self.voids, "loads": self.runs_taken}
-        self.voids, self.runs_taken = [], []
-        return {name: note for name, note in notes.items() if note}
-
-    def _void(self, text):
-        self.voids.append(text)
-        self.say(f"    {text}")
-
-
 @dataclass(frozen=True)
 class Shape:
-    """Equal jobs: the condition that a case names."""
+    """Equal jobs: the condition that a case names. Alone, a job is measured past `warm_up`; together, from iteration
+    `counted_from` on, to the end: 0 is all of the run. "first turn": from the first turn of the job that comes to turns
+    last, the first iterations being those that the library learns from. Whatever the guard tries is inside."""
 
     ratio: float
     variant: str = "plain"
@@ -62,31 +27,67 @@ class Shape:
     early_bytes: float = 0.02
     iterations: int = 90
     warm_up: int = 30
+    counted_from: object = "first turn"
+    alone: int = 0  # iterations of a job alone, where they are others
     queue_depth: int = 1024
     launch_us: int = 5
     links: str = "shared"
     jobs: int = 2
+    # Of the machine (machine.py): what kernels gain or lose by running at once, and what collectives ask of the SMs.
+    co_run: float = 1.0
+    nccl_ctas: int = COLLECTIVE_CTAS
+    collective_start: str = "at_once"
+    collective_slowdown: float = 0.0
+    kernel_sms: str = ""  # of the trainer's kernels, such as 105 or 132,66; empty: all of the GPU
     extra: tuple = ()  # arguments of the trainer
 
     def machine(self):
-        gpus = self.ranks // 2
-        speed = link_speed_for(self.ratio * self.compute_ms / 1e3, GRADIENT_BYTES, self.ranks)
-        return Machine(nodes=2, gpus_per_node=gpus, mode=self.mode, node_link_bytes_per_s=speed,
-                       queue_depth=self.queue_depth, launch_us=self.launch_us, link_sharing=self.links)
+        nodes = min(2, self.ranks)
+        # A job of one rank sends nothing: what it does off the GPU is a stall, and any link will do.
+        speed = link_speed_for(self.ratio * self.compute_ms / 1e3, GRADIENT_BYTES, max(2, self.ranks))
+        return Machine(nodes=nodes, gpus_per_node=self.ranks // nodes, mode=self.mode, node_link_bytes_per_s=speed,
+                       queue_depth=self.queue_depth, launch_us=self.launch_us, link_sharing=self.links,
+                       co_run=self.co_run, nccl_ctas=self.nccl_ctas, collective_start=self.collective_start,
+                       collective_slowdown=self.collective_slowdown)
 
     def job(self, name, seed):
         return Job(name, seed, self.compute_ms, self.iterations, self.variant, self.jitter, self.early_bytes,
-                   extra=self.extra)
+                   extra=(*self.extra, *((f"--kernel-sms={self.kernel_sms}",) if self.kernel_sms else ())))
 
     def condition(self):
-        return (f"{self.jobs} equal jobs of {self.ranks} ranks on 2 nodes, c = {self.compute_ms:g} ms, "
-                f"m/c = {self.ratio:g}, {self.variant}, {self.mode}, jitter {self.jitter:.0%}, links {self.links}")
+        return (f"{self.jobs} equal jobs of {self.ranks} ranks on {min(2, self.ranks)} nodes, "
+                f"c = {self.compute_ms:g} ms, m/c = {self.ratio:g}, {self.variant}, {self.mode}, "
+                f"jitter {self.jitter:.0%}, links {self.links}{''.join(f', {words}' for words in self._unusual())}")
+
+    def _unusual(self):
+        """What differs from the default GPU, in words."""
+        if self.co_run != 1:
+            yield f"co-run {self.co_run:g}"
+        if self.kernel_sms:
+            yield f"kernels of {self.kernel_sms} SMs"
+        if self.nccl_ctas != COLLECTIVE_CTAS:
+            yield f"collectives of {self.nccl_ctas} SMs"
+        if self.collective_start != "at_once":
+            yield "collectives that wait for their SMs"
+        if self.collective_slowdown:
+            yield f"collectives {1 + self.collective_slowdown:g} times as long beside kernels"
+        yield from self.extra
+
+    def conditions(self, **more):
+        """As data, of benchmarks/kinds.py; `more`: what the shape does not know."""
+        sms = [int(word) for word in self.kernel_sms.split(",")] if self.kernel_sms else SMS
+        return {"kind": "processes", "jobs": self.jobs, "ranks": self.ranks, "c_ms": self.compute_ms,
+                "m_over_c": self.ratio, "links": self.links, "jitter": self.jitter, "kernel_sms": sms,
+                "co_run": self.co_run, "mode": self.mode, "variant": self.variant, "iterations": self.iterations,
+                "counted_from": self.counted_from, "collective_sms": self.nccl_ctas,
+                "collective_start": self.collective_start, "collective_slowdown": self.collective_slowdown,
+                **({"trainer": list(self.extra)} if self.extra else {}), **more}
 
 
 def solo(context, shape, library=None):
     """(Solo, JobLog) of the shape's first job alone; None if no run was valid."""
-    plan = session.Plan(shape.machine(), (shape.job("alpha", 1),), library, isolated=context.isolated)
-    result = context.session(plan)
+    job = replace(shape.job("alpha", 1), iterations=shape.alone or shape.iterations)
+    result = context.session(session.Plan(shape.machine(), (job,), library, isolated=context.isolated))
     if result is None:
         return None
     log = result.job("alpha")
@@ -103,21 +104,48 @@ def together(context, shape, library=None, offset_s=0.0, environment=None, durin
                                         daemon_settings=settings))
 
 
-def rate(shape, result, alone, bound_ms):
-    """`evaluate.Shared` of jobs that ran together, rated against one job alone."""
-    return evaluate.shared_of(list(result.jobs.values()), [alone] * shape.jobs, bound_ms, shape.warm_up)
+def rate(shape, result, alone, bound_ms, whole=False):
+    """`evaluate.Shared` of jobs that ran together, rated against one job alone; `whole`: over all of the run."""
+    return evaluate.shared_within(list(result.jobs.values()), [alone] * shape.jobs, bound_ms,
+                                  window(replace(shape, counted_from=0) if whole else shape, result))
+
+
+def window(shape, result):
+    """(begin, end) in ns of what counts. Without turns it is all of the run."""
+    of_turns = shape.counted_from == "first turn"
+    begin, end = logs.shared_window(list(result.jobs.values()), 0 if of_turns else shape.counted_from)
+    first = {}
+    for event in result.trace if of_turns else ():
+        if event.event == "hold" and event.gang in result.jobs:
+            first.setdefault(event.gang, event.t_ns)
+    return max([begin, *first.values()]), end
+
+
+def measured_by(context, goal, measure, runs=None):
+    """(value, samples): what `goal` judges of as many calls of `measure` as it asks for, and no fewer than `runs`,
+    which are those of the context. A call that gives None ends them: the value is None, and the others are kept."""
+    samples = []
+    count = max(goal.runs, context.runs if runs is None else runs)
+    for number in range(count):
+        samples.append(measure())
+        context.say(f"    run {number + 1} of {count}: "
+                    + ("missed" if samples[-1] is None else f"{samples[-1]:.4f}"))
+        if samples[-1] is None:
+            return None, tuple(samples)
+    return goal.of(samples), tuple(samples)
 
 
 def median_of(context, measure):
-    """(median, samples) of `context.runs` calls of `measure`; a call that gives None makes the median None."""
-    samples = []
-    for number in range(context.runs):
-        value = measure()
-        samples.append(value)
-        context.say(f"    run {number + 1} of {context.runs}: {'missed' if value is None else f'{value:.4f}'}")
-        if value is None:
-            return None, tuple(samples)
-    return stats.median(samples), tuple(samples)
+    """(median, samples) of `context.runs` calls of `measure`."""
+    return measured_by(context, Goal(), measure)
+
+
+def of_bound(context, eta):
+    """`eta`, where it may be believed; a failure where it beats its bound by more than measuring can be off."""
+    if eta is not None and eta > 1 + bounds.TOLERANCE:
+        context.fail(f"{eta:.4f} of a bound that nothing beats: expected at most {1 + bounds.TOLERANCE:g}")
+        return None
+    return eta
 
 
 def offsets(count, longest_s, seed=20):

@@ -1,5 +1,6 @@
 """Result lines of figures, and the goals they are held to. Pure but for the append."""
 
+import datetime
 import json
 import operator
 import os
@@ -8,36 +9,82 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
+from benchmarks import kinds, stats
+
 _SENSES = {">=": operator.ge, "<=": operator.le, "==": operator.eq}
 
 
 @dataclass(frozen=True)
 class Goal:
-    """`value sense limit`, such as >= 0.97. `None` as a limit: shown, not held to anything."""
+    """`value sense limit`, such as >= 0.97. `None` as a limit: shown, not held to anything.
+
+    `judged` says what the value is: "worst" or "median" of the samples, or a "value" of the figure's own. `least`: a
+    limit for every single sample, beside that for their median. `runs`: so many samples at least.
+    """
 
     sense: str = ">="
     limit: object = None
+    judged: str = "value"
+    least: object = None
+    runs: int = 1
 
-    def met_by(self, value):
-        return self.limit is None or (value is not None and bool(_SENSES[self.sense](value, self.limit)))
+    def met_by(self, value, samples=None):
+        """Without `samples`, the value is a run of its own: of a control."""
+        if self.limit is None:
+            return True
+        if value is None or not self._holds(value, self.limit):
+            return False
+        each = (value,) if samples is None else samples
+        if samples is not None and len(samples) < self.runs:
+            return False
+        return self.least is None or all(sample is not None and self._holds(sample, self.least) for sample in each)
+
+    def allows(self, run):
+        """Whether a single run may give so much: where a median is judged, it may be off that by as much as `least`."""
+        return self.limit is None or (run is not None
+                                      and self._holds(run, self.limit if self.least is None else self.least))
+
+    def worst_of(self, samples):
+        """The sample that speaks most against the figure."""
+        if self.sense == "==":
+            return max(samples, key=lambda sample: abs(sample - (self.limit or 0)))
+        return min(samples) if self.sense == ">=" else max(samples)
+
+    def of(self, samples):
+        """The value that this goal judges; None if a sample is missing, or one of the runs that it asks for."""
+        if None in samples or len(samples) < self.runs:
+            return None
+        return self.worst_of(samples) if self.judged == "worst" else stats.median(samples)
+
+    def _holds(self, value, limit):
+        return bool(_SENSES[self.sense](value, limit))
 
     def __str__(self):
-        return "none" if self.limit is None else f"{self.sense} {self.limit:g}"
+        if self.limit is None:
+            return "none"
+        words = {"worst": f", worst of {self.runs} runs" if self.runs > 1 else ", worst run",
+                 "median": " at the median"}
+        beyond = "below" if self.sense == ">=" else "above"
+        return (f"{self.sense} {self.limit:g}{words.get(self.judged, '')}"
+                + ("" if self.least is None else f", no run {beyond} {self.least:g}"))
 
 
 @dataclass(frozen=True)
 class Control:
-    """A known-bad variant measured the same way. It must miss the goal, or the figure says nothing."""
+    """A known-bad variant measured the same way. It must miss the goal, or the figure says nothing. `shipped`: what
+    ships, under the settings of the control, which must reach the goal there: then the two differ in one thing only."""
 
     what: str
     value: object
     caught: bool
+    shipped: object = None
 
 
 @dataclass(frozen=True)
 class Measured:
-    """One case of a figure, before it is written. `value` None: every try was void or failed; `remarks` say why.
-    `condition`: under what it was measured, in words."""
+    """One case of a figure, before it is written. `value` None: a try was void to the end, or failed. `control`: one,
+    or several of them. `condition`: under what it was measured, in words; `conditions`: the same as data
+    (benchmarks/kinds.py)."""
 
     figure: str
     case: str
@@ -48,35 +95,64 @@ class Measured:
     control: object = None
     condition: str = ""
     remarks: dict = field(default_factory=dict)
+    conditions: dict = field(default_factory=dict)
+
+    @property
+    def controls(self):
+        if self.control is None:
+            return ()
+        return self.control if isinstance(self.control, tuple) else (self.control,)
 
     @property
     def ok(self):
-        return self.goal.met_by(self.value) and (self.control is None or self.control.caught)
+        samples = None if self.goal.judged == "value" else self.samples
+        return self.goal.met_by(self.value, samples) and all(control.caught for control in self.controls)
 
     @property
-    def void(self):
-        """Nothing was found out: of the figure, or of its control."""
-        return self.value is None or (self.control is not None and self.control.value is None)
+    def spread(self):
+        """{"median", "worst"} of samples that are of the value's own kind: counts of something else are not."""
+        known = [s for s in self.samples if isinstance(s, (int, float)) and not isinstance(s, bool)]
+        if not known:
+            return {}
+        spread = {"median": stats.median(known), "worst": self.goal.worst_of(known)}
+        own = self.goal.judged != "value" or self.value in (*spread.values(), min(known), max(known))
+        return spread if own else {}
 
 
-def controlled(goal, what, value):
-    """A control and whether the goal catches it. A control that could not be measured is not caught."""
-    return Control(what, value, value is not None and not goal.met_by(value))
+_NOT_TAKEN = object()
 
 
-def line(measured, scope, where, command):
-    """The JSON object of a result. `scope`: "chain" if everything took part, "component" if one part was measured."""
-    control = measured.control
+def controlled(goal, what, value, shipped=_NOT_TAKEN):
+    """A control and whether the goal catches it. A control that could not be measured is not caught, nor one beside
+    which what ships did no better than a run may."""
+    caught = value is not None and not goal.met_by(value)
+    if shipped is _NOT_TAKEN:
+        return Control(what, value, caught)
+    return Control(what, value, caught and goal.allows(shipped), shipped)
+
+
+def line(measured, scope, where, command, kind=""):
+    """The JSON object of a result. `scope`: "chain" if everything took part, "component" if one part was measured.
+    `kind`: of its conditions, where they name none. ValueError: a case that does not say its conditions."""
+    conditions = kinds.complete(measured.conditions, kind, measured.condition)
+    faults = kinds.faults(conditions)
+    if faults:
+        raise ValueError(f"{measured.figure} {measured.case}: conditions: {'; '.join(faults)}")
     remarks = {"condition": measured.condition} if measured.condition else {}
-    if control:
-        remarks["control"] = {"what": control.what, "caught": control.caught}
+    if measured.controls:
+        remarks["controls"] = [_as_dict(control) for control in measured.controls]
     entry = {"figure": measured.figure, "case": measured.case, "value": _rounded(measured.value),
-             "unit": measured.unit, "goal": str(measured.goal), "ok": measured.ok,
-             "control": _rounded(control.value) if control else None, "scope": scope,
-             "where": where, "samples": [_rounded(s) for s in measured.samples], "command": command,
-             "revision": revision()}
+             "unit": measured.unit, **_rounded(measured.spread), "goal": str(measured.goal), "ok": measured.ok,
+             "control": _rounded(measured.controls[0].value) if measured.controls else None, "scope": scope,
+             "conditions": _rounded(conditions), "where": where, "samples": [_rounded(s) for s in measured.samples],
+             "command": command, "revision": revision(), "taken": datetime.date.today().isoformat()}
     remarks |= measured.remarks
     return {**entry, **({"remarks": remarks} if remarks else {})}
+
+
+def _as_dict(control):
+    shipped = {} if control.shipped is None else {"shipped": _rounded(control.shipped)}
+    return {"what": control.what, "value": _rounded(control.value), **shipped, "caught": control.caught}
 
 
 @cache

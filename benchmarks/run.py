@@ -13,22 +13,10 @@ from pathlib import Path
 
 from benchmarks import results, validity
 from benchmarks.arguments import Parser
+from benchmarks.catalogue import FIGURES
 from benchmarks.commands import Build
-from benchmarks.pairs import Context
+from benchmarks.context import Context
 from benchmarks.processes import Failed, interruptible
-
-# In the order in which they are taken: what later figures stand on comes first.
-FIGURES = ("simgpu_error", "eta", "losses_identical", "solo_overhead", "gain_over_timeslicing", "gain_over_mps",
-           "eta_timeslice", "eta_start", "eta_many", "eta_idle", "fair", "priority", "max_slowdown", "guard",
-           "join_iterations", "solo_estimate_error", "cpu_cost", "handover_ratio", "hook_ns", "so_symbols",
-           "budget_error", "fault_matrix", "kills", "arbiter_restarts", "hostile", "charged", "idle_process",
-           "framework_time", "order_model", "muri", "muri_ratio", "interleavings", "plan_ms", "attempt_ms",
-           "decision_us", "rss_mib", "mismatch_rate", "over_allocations", "chain", "chain_annotation", "chain_helm",
-           "opposed_helm",
-           "control_plane", "gang_512", "leader_kills", "opposed_cluster", "recognition", "webhook_faults", "doors",
-           "churn", "config_errors", "restarts", "added_start_ms", "private_mib", "hostile_node", "opposed_node",
-           "eta_hostgates_beside")
-
 
 def main(arguments=None):
     parser = Parser(prog="benchmarks.run", description="Measure figures on software GPUs.")
@@ -36,10 +24,11 @@ def main(arguments=None):
     parser.add_argument("--out", type=Path, help="where <figure>.jsonl goes (the build directory)")
     parser.add_argument("--only", default="", help="figures, separated by commas")
     parser.add_argument("--cases", default="", help="cases of them, separated by commas")
-    parser.add_argument("--runs", type=int, default=5, help="runs that make a median (%(default)s)")
+    parser.add_argument("--runs", type=int, default=5,
+                        help="runs of a case, where its goal does not ask for more (%(default)s)")
     parser.add_argument("--patience", type=float, default=0.0,
-                        help="minutes for which a case waits for a quiet machine, and in which it is taken again "
-                        "while it is void (%(default)s)")
+                        help="minutes for which a case waits for a quiet machine, and in which a run that is void is "
+                        "made again; a run that failed never is (%(default)s)")
     parser.add_argument("--no-namespaces", action="store_true", help="run all nodes as plain processes")
     parser.add_argument("--keep-logs", type=Path, help="copy the last run's files to this directory")
     parser.add_argument("--list", action="store_true", help="name the figures and their cases, and end")
@@ -82,20 +71,17 @@ def measure(options, figures, cases):
                 print(f"{name} {case}: left out, but for --cases {case}: {reason}", flush=True)
                 continue
             print(f"{name} {case}", flush=True)
-            for measured in take(context, name, figure, case, options.patience * 60):
-                good &= _record(options, build, context, measured, figure, name, case)
+            good &= record(options, build, figure, name, case,
+                           *take(context, name, figure, case, options.patience * 60))
     return 0 if good else 1
 
 
 def take(context, name, figure, case, patience_s):
-    """The lines of a case. Without patience the first try is the last, void or not."""
-    end = time.monotonic() + patience_s
-    while True:
-        validity.wait_until_quiet(end - time.monotonic())
-        lines = list(_measured(context, name, figure, case))
-        if not any(line.void for line in lines) or time.monotonic() >= end:
-            return lines
-        context.say("    void: again when the machine is quiet")
+    """(lines of a case, what is published with each, remarks on the first). A case is taken once: runs that were void
+    are made again by the context, those that crashed or hung are not."""
+    context.quiet_until = time.monotonic() + patience_s
+    validity.wait_until_quiet(patience_s)
+    return list(_measured(context, name, figure, case)), *context.take_notes()
 
 
 def _left_out(figure, case):
@@ -104,30 +90,34 @@ def _left_out(figure, case):
 
 
 def _measured(context, name, figure, case):
-    """What the figure yields; a run whose logs cannot be rated is a missed figure, not the end of all figures."""
+    """What the figure yields; a failure is a missed figure, not the end of all figures."""
     try:
         yield from figure.measure(context, case)
     except (Failed, ValueError) as failure:
-        context.voids.append(str(failure))
-        yield results.Measured(name, case, None, "", results.Goal("==", 0), ())
+        context.fail(str(failure))
+        yield results.Measured(name, case, None, "", results.Goal("==", 0), (), conditions={"failed": str(failure)})
 
 
-def _record(options, build, context, measured, figure, name, case):
+def record(options, build, figure, name, case, lines, published, remarks):
+    """Write the lines of a case. Whether all of them are good."""
     in_tree = str(Path(*build.top.parts[-2:]))  # build/bench, wherever the tree is
     command = shlex.join(["python3", "-m", "benchmarks.run", "--build", in_tree, "--only", name, "--cases", case,
                           "--runs", str(options.runs)])
-    scope = getattr(figure, "SCOPE", "chain")  # of all cases, or of each
-    if isinstance(scope, dict):
-        scope = scope[measured.case]
-    where = results.where(getattr(figure, "GPUS", "software GPUs"))
-    entry = results.line(measured, scope, where, command)
-    notes = context.take_notes()
-    if notes:
-        entry.setdefault("remarks", {}).update(notes)
-    results.append((options.out or build.top) / f"{name}.jsonl", entry)
-    shown = {key: value for key, value in entry.items() if key not in ("remarks", "where", "command")}
-    print(f"  {json.dumps(shown)}", flush=True)
-    return measured.ok
+    good = True
+    for number, measured in enumerate(lines):
+        scope = getattr(figure, "SCOPE", "chain")  # of all cases, or of each
+        if isinstance(scope, dict):
+            scope = scope[measured.case]
+        where = results.where(getattr(figure, "GPUS", "software GPUs"))
+        entry = results.line(measured, scope, where, command, FIGURES[name].kind) | published
+        entry["ok"] = measured.ok and "failures" not in published
+        if remarks and number == 0:
+            entry["remarks"] = entry.get("remarks", {}) | remarks
+        results.append((options.out or build.top) / f"{name}.jsonl", entry)
+        shown = {key: value for key, value in entry.items() if key not in ("remarks", "where", "command", "conditions")}
+        print(f"  {json.dumps(shown)}", flush=True)
+        good &= entry["ok"]
+    return good
 
 
 def _names(text):

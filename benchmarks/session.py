@@ -124,8 +124,6 @@ class _Session:
         for node in range(self.machine.nodes):
             config = self.directory / f"node{node}" / "crossover.yaml"
             settings = [line.replace("{node}", str(node)) for line in self.plan.daemon_settings]
-            if commands.is_known_bad(self.plan.library):
-                settings.append("guard: off")  # it would find a way around the planted fault
             config.write_text(commands.daemon_config(self.socket(node), self.trace_file(node), settings),
                               encoding="utf-8")
             self._start_arbiter(node)
@@ -333,15 +331,20 @@ def with_wrong_losses(build, plan, result):
 
 
 def run_valid(build, plan, mark, keep=None, note=lambda text: None, may_repeat=lambda seconds: True,
-              patience_s=90.0):
-    """Run until a run is not void, at most three times more; the last result may still be void.
+              patience_s=90.0, until=0.0, on_void=lambda result: None):
+    """Run until a run is not void, at most three times more, or on until `until`; the last result may still be void.
 
     `may_repeat` is asked before each repeat, with the seconds that the void run took. `patience_s`: how long to wait
-    for a quiet machine before it.
+    for a quiet machine before it. `on_void` is told of each void result, the last one included.
     """
-    for tries in range(1, validity.REPEATS + 2):
+    tries = 0
+    while True:
         result = run(build, plan, mark, keep)
-        if not result.load.void or tries > validity.REPEATS or not may_repeat(result.seconds):
+        tries += 1
+        if not result.load.void:
+            return result
+        on_void(result)
+        if (tries > validity.REPEATS and time.monotonic() >= until) or not may_repeat(result.seconds):
             return result
         note(f"void ({result.load.void}), again")
         validity.wait_until_quiet(patience_s)

@@ -44,12 +44,13 @@ class Group:
     jitter: float = 0.0
     mode: str = "mps"
     links: str = "shared"
+    co_run: float = 1.0
 
     def machine(self):
         """Links on which the job that communicates least moves the usual gradients in its time."""
         speed = link_speed_for(min(s.exposed_ms for s in self.shapes) / 1e3, GRADIENT_BYTES, self.ranks)
         return Machine(nodes=2, gpus_per_node=self.ranks // 2, mode=self.mode, node_link_bytes_per_s=speed,
-                       link_sharing=self.links)
+                       link_sharing=self.links, co_run=self.co_run)
 
     @property
     def warm_up_s(self):
@@ -66,9 +67,19 @@ class Group:
                       max_slowdown=shape.max_slowdown,
                       extra=(f"--accumulation={shape.accumulation}",) if shape.accumulation > 1 else ())
 
+    def conditions(self, **more):
+        """As data, of benchmarks/kinds.py: a number for each job."""
+        return {"kind": "processes", "jobs": len(self.shapes), "ranks": self.ranks,
+                "c_ms": [s.compute_ms for s in self.shapes],
+                "m_over_c": [s.exposed_ms / s.compute_ms for s in self.shapes], "links": self.links,
+                "jitter": self.jitter, "kernel_sms": SMS, "co_run": self.co_run, "mode": self.mode,
+                "priorities": [s.priority for s in self.shapes], "caps": [s.max_slowdown for s in self.shapes],
+                "counted_from_s": self.warm_up_s, **more}
+
     def condition(self):
         return (f"{' beside '.join(map(str, self.shapes))}, {self.ranks} ranks each on 2 nodes, {self.mode}, "
-                f"jitter {self.jitter:.0%}, links {self.links}")
+                f"jitter {self.jitter:.0%}, links {self.links}"
+                f"{f', co-run {self.co_run:g}' if self.co_run != 1 else ''}")
 
 
 @dataclass(frozen=True)
@@ -106,8 +117,7 @@ def alone(context, group, library=None, settings=()):
 
 def together(context, group, library, settings=()):
     """`Together` of the time in which all ran; None if a run was void."""
-    if not library.exists():
-        context.voids.append(f"{library.name} is not built")
+    if not context.has(library):
         return None
     jobs = tuple(group.jobs())
     result = context.session(session.Plan(group.machine(), jobs, library, isolated=context.isolated,
@@ -118,7 +128,7 @@ def together(context, group, library, settings=()):
     begin = max(s[0] for s in spans) + int(group.warm_up_s * 1e9)
     end = min(s[1] for s in spans)
     if end - begin < 1e9:
-        context.voids.append(f"the jobs ran together for {(end - begin) / 1e9:.1f} s only")
+        context.fail(f"the jobs ran together for {(end - begin) / 1e9:.1f} s only")
         return None
     return Together([result.job(job.name).cycle_ms_within(begin, end) for job in jobs],
                     [_longest_wait_ms(result.trace, job.name, begin, end) for job in jobs],

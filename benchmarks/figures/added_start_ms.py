@@ -18,7 +18,7 @@ from benchmarks.results import Goal, Measured, controlled
 from tests.cluster.pods import restricted, with_slots
 from tests.cluster.rig.api import Watch
 
-GOAL = Goal("<=", 150.0)
+GOAL = Goal("<=", 50.0)
 CASES = ("idle",)
 _MACHINE = Machine(nodes=1, gpus_per_node=2)
 _IMAGE = "crossover.test/sleep:1"

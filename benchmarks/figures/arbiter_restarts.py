@@ -22,17 +22,20 @@ def measure(context, case):
         context.say(f"    {len(scenario.resumed_ms)} kills, turns back after at most "
                     f"{max(scenario.resumed_ms, default=0):.0f} ms; {wrong[-1] or 'nothing wrong'}")
     condition = f"{scenarios[0].shape.condition()}; {_RUNS} runs of {_KILLS} kills"
+    conditions = scenarios[0].shape.conditions()
     bad = [text for text in wrong if text]
     stuck = restarts.play(context.build, restarts.Scenario(1, 0), context.build.library, context.isolated,
                           {"SIMGPU_FAULT": "stuck_stream:1000"})
     yield Measured("arbiter_restarts", case, len(bad), "bad runs", GOAL, (len(bad),),
-                   controlled(GOAL, "a stream gets stuck", int(bool(stuck))), condition, {"wrong": bad})
+                   controlled(GOAL, "a stream gets stuck", int(bool(stuck))), condition, {"wrong": bad},
+                   conditions)
     once = restarts.Scenario(1, 0)
     restarts.play(context.build, once, context.build.known_bad(_ASKS_ONCE), context.isolated)
     resumed = tuple(ms for scenario in scenarios for ms in scenario.resumed_ms)
     yield Measured("arbiter_restarts_resumed", case, max(resumed, default=None), "ms, worst", RESUMED_GOAL, resumed,
                    controlled(RESUMED_GOAL, f"a library that asks once (given up after {restarts.PATIENCE_S:.0f} s)",
-                              max(once.resumed_ms, default=restarts.PATIENCE_S * 1e3)), condition)
+                              max(once.resumed_ms, default=restarts.PATIENCE_S * 1e3)), condition,
+                   {}, conditions)
     books = [text for scenario in scenarios for text in scenario.books]
     yield Measured("arbiter_restarts_books", case, len(books), "wrong entries", BOOKS_GOAL, (len(books),), None,
-                   condition, {"wrong": books})
+                   condition, {"wrong": books}, conditions)

@@ -22,7 +22,7 @@ from benchmarks.results import Goal, Measured, controlled
 from tests.cluster.control import SCHEDULER
 from tests.cluster.rig.api import Watch
 
-GOAL, P99_GOAL = Goal("<=", 3.0), Goal("<=", 8.0)
+GOAL, P99_GOAL = Goal("<=", 2.0, "worst", runs=5), Goal("<=", 8.0)
 CASES = ("5000_nodes",)
 _NODES, _GPUS = 5000, 8
 _PODS, _WARM_UP, _OF_THE_CONTROL = 2000, 50, 200
@@ -38,11 +38,11 @@ def measure(context, case):
         with _scheduler(large, "plain", extended=False) as scheduler:
             taken["without"] = _mean_ms(context, large, scheduler, "plain", _PODS)
         with _scheduler(large, "nominated", extended=False) as scheduler:
-            for number in range(context.runs):
+            for number in range(max(GOAL.runs, context.runs)):
                 nominated.append(_mean_ms(context, large, scheduler, f"nominated-{number}", _PODS))
         large.start_extender()
         with _scheduler(large, "extended") as scheduler:
-            for number in range(context.runs):
+            for number in range(max(GOAL.runs, context.runs)):
                 extended.append(_mean_ms(context, large, scheduler, f"extended-{number}", _PODS))
         with relay.running(large) as relayed, _scheduler(large, "relayed", relayed.address) as scheduler:
             _mean_ms(context, large, scheduler, "relayed", _PODS)
@@ -56,7 +56,7 @@ def measure(context, case):
     taken |= {"with": stats.median(extended), "nominated": stats.median(nominated)}
     added = [with_us - without for with_us, without in zip(extended, nominated)]
     saved = taken["with"] - taken["without"]
-    yield Measured("attempt_ms", case, stats.median(added), "ms", GOAL, tuple(added),
+    yield Measured("attempt_ms", case, GOAL.of(added), "ms", GOAL, tuple(added),
                    controlled(GOAL, "answers 10 ms late", taken["late"] - taken["nominated"]), condition, taken)
     yield Measured("attempt_ms_beside", case, saved, "ms", Goal(), (saved,), None, condition, taken)
     p99 = stats.percentile(waits, 99)

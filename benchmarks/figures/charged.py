@@ -40,7 +40,8 @@ def measure(context, case):
     plan = session.Plan(_SHAPE.machine(), jobs, context.build.library, isolated=context.isolated, during=churn,
                         daemon_settings=(f"metrics: {{listen: '{_LISTEN}'}}",), late=late, expendable=late)
     if context.session(plan, timed=False) is None:
-        yield Measured("charged", case, None, "of the time", GOAL, ())
+        yield Measured("charged", case, None, "of the time", GOAL, (), None, _SHAPE.condition(), {},
+                       _SHAPE.conditions(jobs=3))
         return
     shares, present = [], []
     for lines, trace in seen.values():
@@ -55,8 +56,9 @@ def measure(context, case):
     condition = f"{_SHAPE.condition()}; a third job comes and is killed three times"
     yield Measured("charged", case, max(shares), "of the time", GOAL, tuple(shares),
                    controlled(GOAL, "every job is charged for all of the time for which it is there", max(present)),
-                   condition)
-    yield Measured("charged_beside", case, min(shares), "of the time", Goal(), tuple(shares), None, condition)
+                   condition, {}, _SHAPE.conditions(jobs=3))
+    yield Measured("charged_beside", case, min(shares), "of the time", Goal(), tuple(shares), None, condition,
+                   {}, _SHAPE.conditions(jobs=3))
 
 
 def _stays(events):

@@ -25,11 +25,11 @@ from benchmarks.results import Goal, Measured, controlled
 from tests.cluster.rig.api import Watch, connected_in
 from tests.cluster.rig.versions import TREE
 
-GOAL = Goal("<=", 2000.0)
+GOAL = Goal("<=", 1200.0, "worst", runs=5)
 CASES = ("5000_nodes",)
 _NODES, _GPUS, _FILLED = 5000, 8, 4
 _CHANGES_PER_S = 200
-_GANGS, _OF_THE_CONTROL = 500, 200
+_GANGS, _OF_THE_CONTROL = 200, 200  # of each run
 _STILL_S, _EVERY_S = 0.005, 0.006
 _PLANNED_WITHIN_S = 60.0
 _OF_EACH = 0.995  # so that at most one in a hundred of both is beyond its bound
@@ -38,10 +38,13 @@ _OF_EACH = 0.995  # so that at most one in a hundred of both is beyond its bound
 def measure(context, case):
     with large_cluster.standing(context, _NODES, _GPUS, _FILLED, {"lease": "off"}) as large, \
             _Changes(large) as changes:
-        before = _answers(large)
-        waits = _waits(large, "asked", _GANGS)
-        inside = _answers(large)
-        context.say(f"    {stats.summary(waits)} us")
+        waits, values, inside = [], [], _answers(large)
+        for number in range(max(GOAL.runs, context.runs)):
+            before = inside
+            waits += _waits(large, f"asked-{number}", _GANGS)
+            inside = _answers(large)
+            values.append(_bound_us(before, inside))
+            context.say(f"    {values[-1]:.0f} us; of all runs until now {stats.summary(waits)}")
         rate = changes.rate()
         with _StandingStill(large):
             _waits(large, "late", _OF_THE_CONTROL)
@@ -49,11 +52,11 @@ def measure(context, case):
         large.control.check_extenders()
     if rate < _CHANGES_PER_S:
         raise Failed(f"{rate:.0f} changes a second were made, not {_CHANGES_PER_S}")
-    value, control = _bound_us(before, inside), _bound_us(inside, late)
+    control = _bound_us(inside, late)
     condition = (f"{_NODES} nodes of {_GPUS} GPUs, {_FILLED} of them with a pod of one slot; {rate:.0f} pods come or "
-                 f"go a second; {_GANGS} gangs of one pod that have a plan; the scheduler offers all nodes; its end of "
-                 "the connection is a Python program")
-    yield Measured("decision_us", case, value, "us", GOAL, (value,),
+                 f"go a second; {_GANGS} gangs of one pod that have a plan, {len(values)} times; the scheduler offers "
+                 "all nodes; its end of the connection is a Python program")
+    yield Measured("decision_us", case, GOAL.of(values), "us", GOAL, tuple(values),
                    controlled(GOAL, "an extender that stands still for 5 ms in each 6", control), condition)
     p99 = stats.percentile(waits, 99)
     yield Measured("decision_us_p99_beside", case, p99, "us", Goal(), (p99,), None, condition,

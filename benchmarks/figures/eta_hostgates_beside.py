@@ -10,8 +10,8 @@ from benchmarks.results import Goal, Measured
 
 # Some 65 launches of 400 us take longer than the GPU's 20 ms: behind a GPU gate they are made while the last iteration
 # communicates and the other job computes, behind a host gate they begin with the turn.
-_LAUNCH_BOUND = pairs.Shape(0.6, launch_us=400)
-_BY_CASE = {"launch_bound": _LAUNCH_BOUND, "c20": pairs.Shape(0.6)}
+_LAUNCH_BOUND = pairs.Shape(0.6, launch_us=400, iterations=120)
+_BY_CASE = {"launch_bound": _LAUNCH_BOUND, "c20": pairs.Shape(0.6, iterations=120)}
 CASES = tuple(_BY_CASE)
 GOAL = Goal("<=", 0.95)
 
@@ -26,8 +26,8 @@ def measure(context, case):
     for gates in ("host", "gpu"):
         etas[gates], samples = pairs.median_of(context, lambda: one(gates))
         yield Measured("eta_hostgates_beside", f"{case}_{gates}gates", etas[gates], "1", Goal(), samples, None,
-                       shape.condition())
+                       shape.condition(), {}, shape.conditions(gates=gates, launch_us=shape.launch_us))
     if case == "launch_bound":
         loss = etas["host"] / etas["gpu"] if all(etas.values()) else None
         yield Measured("eta_hostgates_loses", case, loss, "of eta with GPU gates", GOAL, (loss,), None,
-                       shape.condition())
+                       shape.condition(), {}, shape.conditions(launch_us=shape.launch_us))

@@ -1,15 +1,16 @@
 """fair: what each of two unequal jobs gets of its fluid max-min share; fair_whole_turns: the same without a quantum,
 against what whole turns can give.
 
-The value is that of the job that fares worse. Control: release after the collective.
+The value is that of the job that fares worse, at the median. Control, beside what ships, both without the guard:
+release after the collective.
 """
 
-from benchmarks import unequal
-from benchmarks.results import Goal, Measured, controlled
+from benchmarks import pairs, unequal
+from benchmarks.results import Goal, Measured
 from benchmarks.unequal import Group, Shape
 
-GOAL = Goal(">=", 0.90)
-GOAL_WHOLE_TURNS = Goal(">=", 0.97)
+GOAL = Goal(">=", 0.90, "median", runs=5)
+GOAL_WHOLE_TURNS = Goal(">=", 0.97, "median", runs=5)
 CONTROL = "late_release"
 _PAIRS = {"10_10_and_40_8": (Shape(10, 10), Shape(40, 8)),
           "20_4_and_5_20": (Shape(20, 4), Shape(5, 20)),
@@ -23,17 +24,16 @@ def measure(context, case):
     group = Group(_PAIRS[case.removeprefix(_WHOLE)])
     goal = GOAL_WHOLE_TURNS if whole else GOAL
     settings = ("quantum_us: off",) if whole else ()
-    values, notes = [], []
-    for number in range(context.runs):
-        values.append(_one(context, group, context.build.library, settings, whole, notes))
-        context.say(f"    run {number + 1} of {context.runs}: {values[-1]}")
-        if values[-1] is None:
-            break
-    value = None if None in values else sorted(values)[len(values) // 2]
-    bad = _one(context, group, context.build.known_bad(CONTROL), settings, whole, [])
+    notes = []
+    value, values = pairs.measured_by(context, goal,
+                                      lambda: _one(context, group, context.build.library, settings, whole, notes))
+    control = None
+    if value is not None:
+        control = context.controlled(goal, "release after the collective", CONTROL,
+                                     lambda library: _one(context, group, library, settings, whole, []))
     yield Measured("fair_whole_turns" if whole else "fair", case.removeprefix(_WHOLE), value,
-                   "of its share, the worse off", goal, tuple(values),
-                   controlled(goal, "release after the collective", bad), group.condition(), {"runs": notes})
+                   "of its share, the worse off", goal, values, control, group.condition(), {"runs": notes},
+                   group.conditions(quantum="off" if whole else "on"))
 
 
 def _one(context, group, library, settings, whole, notes):

@@ -4,6 +4,8 @@ kind of fault.
 Control: a wait of the user's that the driver leaves out, which must be seen in the losses.
 """
 
+from dataclasses import replace
+
 from benchmarks import faults
 from benchmarks.results import Goal, Measured, controlled
 
@@ -22,4 +24,5 @@ def measure(context, case):
             context.say(f"    moment {seed}: {found}")
     seen = faults.play(context.build, faults.CONTROL, 0)
     yield Measured("fault_matrix", case, len(wrong), f"bad rounds of {_MOMENTS}", GOAL, (len(wrong),),
-                   controlled(GOAL, "a wait left out", int("losses" in seen)), fault.name, {"wrong": wrong})
+                   controlled(GOAL, "a wait left out", int("losses" in seen)), fault.name, {"wrong": wrong},
+                   replace(faults.SHAPE, **fault.shape).conditions(fault=fault.name))

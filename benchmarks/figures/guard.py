@@ -31,16 +31,16 @@ _WAYS = {"guard": ("guard: on",), "turns": ("guard: off",), "side_by_side": ("mo
 def measure(context, case):
     rates = _in_model(context, case) if case in _MODEL else _in_processes(context, case)
     if rates is None:
-        yield Measured("guard", case, None, "of one after the other", GOAL, ())
+        yield Measured("guard", case, None, "of one after the other", GOAL, (), conditions=_conditions(case))
         return
     condition = f"rates: {json.dumps({way: [round(r, 4) for r in found] for way, found in rates.items()})}"
     value = stats.median(rates["guard"])
     turns, beside = stats.median(rates["turns"]), stats.median(rates["side_by_side"])
     best = max(1.0, turns, beside)
     yield Measured("guard", case, value, "of one after the other", GOAL, tuple(rates["guard"]),
-                   _control(GOAL, case, rates, 1.0), condition)
+                   _control(GOAL, case, rates, 1.0), condition, {}, _conditions(case))
     yield Measured("guard_best", case, value / best, "of the best way", _BEST, tuple(r / best for r in rates["guard"]),
-                   _control(_BEST, case, rates, best), condition)
+                   _control(_BEST, case, rates, best), condition, {}, _conditions(case))
 
 
 def _control(goal, case, rates, reference):
@@ -48,6 +48,13 @@ def _control(goal, case, rates, reference):
     if way is None or (goal is GOAL and way == "side_by_side"):  # which is never slower than one after the other
         return None
     return controlled(goal, f"always {way.replace('_', ' ')}", stats.median(rates[way]) / reference)
+
+
+def _conditions(case):
+    if case in _PROCESSES:
+        return _shape(case).conditions()
+    compute, ratio, width = _MODEL[case]
+    return job_model.conditions(2, compute, ratio, width)
 
 
 def _in_model(context, case):
@@ -58,10 +65,7 @@ def _in_model(context, case):
 
 
 def _in_processes(context, case):
-    mode, compute, ratio = _PROCESSES[case]
-    iterations = _SECONDS * 1000 // (2 * compute)
-    shape = pairs.Shape(ratio, compute_ms=float(compute), mode=mode, iterations=iterations, warm_up=iterations // 2,
-                        ranks=2)
+    shape = _shape(case)
     alone = pairs.solo(context, shape)
     if alone is None:
         return None
@@ -75,3 +79,10 @@ def _in_processes(context, case):
             rates[way].append(shared.gain)
             context.say(f"    {way}: {shared.gain:.4f}")
     return rates
+
+
+def _shape(case):
+    mode, compute, ratio = _PROCESSES[case]
+    iterations = _SECONDS * 1000 // (2 * compute)
+    return pairs.Shape(ratio, compute_ms=float(compute), mode=mode, iterations=iterations, warm_up=iterations // 2,
+                       counted_from=iterations // 2, ranks=2)

@@ -43,7 +43,8 @@ def measure(context, case):
         shut_out = max(_newcomers(context, {"limits": {"connections": 16}}, 1))
         yield Measured("hostile_node", case, max(waits), "s until it is let in, worst", NEWCOMER_GOAL, tuple(waits),
                        controlled(NEWCOMER_GOAL, "room for 16 connections in all", shut_out),
-                       f"two pods of one UID on a real kubelet; given up after {_LONGEST_WAIT_S:.0f} s")
+                       f"two pods of one UID on a real kubelet; given up after {_LONGEST_WAIT_S:.0f} s", {},
+                       {"kind": "cluster"})
 
 
 def _identity(context):
@@ -60,7 +61,8 @@ def _identity(context):
     return Measured("hostile_node", "identity", sum(gained.values()), f"attempts of {len(gained)} that gained",
                     GAINED_GOAL, tuple(int(each) for each in gained.values()),
                     controlled(GAINED_GOAL, "a process of the other pod in earnest", int(control)),
-                    "two pods of a slot each, of the same GPU, on a real kubelet", {"gained": gained, "said": said})
+                    "two pods of a slot each, of the same GPU, on a real kubelet", {"gained": gained, "said": said},
+                    {"kind": "cluster"})
 
 
 def _newcomers(context, settings, count=_NEWCOMERS):

@@ -29,18 +29,20 @@ def measure(context, case):
         if not outcomes[-1].kills:
             break
     wrong = [o.wrong for o in outcomes if o.wrong]
+    conditions = kills.Scenario(jobs, _ROUNDS, 0).shape.conditions(jobs=jobs)
     stuck = kills.play(context.build, kills.Scenario(2, 1, 0), context.build.library, isolated,
                        environment={"SIMGPU_FAULT": "stuck_stream:2000"})
     yield Measured("kills", case, len(wrong), f"bad runs of {len(outcomes)}, {total} kills", GOAL, (len(wrong),),
                    controlled(GOAL, "the survivor's stream gets stuck", int(bool(stuck.wrong))), _condition(jobs),
-                   {"wrong": wrong})
+                   {"wrong": wrong}, conditions)
     waits = [wait for o in outcomes for wait in o.hand_over_ms]
     late = kills.play(context.build, kills.Scenario(jobs, 2, 0), context.build.known_bad(_SILENT), isolated)
-    yield Measured("kills_p99", case, _p99(waits), "ms", P99_GOAL, (len(waits),),
+    yield Measured("kills_p99", case, _p99(waits), "ms", P99_GOAL, tuple(waits),
                    controlled(P99_GOAL, "a library without its liveness word", _p99(late.hand_over_ms)),
-                   _condition(jobs), {"p50": stats.median(waits) if waits else None, "worst": max(waits, default=None)})
+                   _condition(jobs), {}, conditions)
     false_deaths = sum(o.false_deaths for o in outcomes)
-    yield Measured("kills_false_deaths", case, false_deaths, "clients", NONE, (false_deaths,), None, _condition(jobs))
+    yield Measured("kills_false_deaths", case, false_deaths, "clients", NONE, (false_deaths,), None, _condition(jobs),
+                   {}, conditions)
 
 
 def _p99(values):

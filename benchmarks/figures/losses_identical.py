@@ -57,7 +57,8 @@ def measure(context, case):
                    controlled(GOAL, "; ".join(seen), 0 if all(seen.values()) else 1), 
                    f"{case}{': watched only, no turns' * (case in _OBSERVED_ONLY)}; "
                    f"{replace(_SHAPE, variant=jobs[0].variant).condition()}",
-                   {"turns": turns, "digests": alone, "calls": [len(c) for c in calls], "faults_seen": seen})
+                   {"turns": turns, "digests": alone, "calls": [len(c) for c in calls], "faults_seen": seen},
+                   replace(_SHAPE, variant=jobs[0].variant).conditions(case=case))
 
 
 class _Record:

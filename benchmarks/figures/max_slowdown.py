@@ -55,7 +55,7 @@ def measure(context, case):
     outcomes = run(context, pairs, caps=True)
     bad = None if None in outcomes else run(context, pairs, caps=False)
     if None in outcomes:
-        yield Measured("max_slowdown", case, None, "caps broken", GOAL, ())
+        yield Measured("max_slowdown", case, None, "caps broken", GOAL, (), conditions=_conditions(case))
         return
     refused = [o for o in outcomes if o.refused]
     remarks = {"pairs": len(pairs), "promises": sum(o.promises for o in outcomes), "refused": len(refused),
@@ -66,7 +66,15 @@ def measure(context, case):
     broken_without = None if None in bad else sum(o.broken for o in bad)
     yield Measured("max_slowdown", case, sum(o.broken for o in outcomes), "caps broken", GOAL,
                    tuple(o.broken for o in outcomes), controlled(GOAL, "without caps", broken_without),
-                   "c 2-200 ms, m/c 0-1, caps 1.1-2, seeds from 0", remarks)
+                   "c 2-200 ms, m/c 0-1, caps 1.1-2, seeds from 0", remarks, _conditions(case))
+
+
+def _conditions(case):
+    """Of pairs that are drawn."""
+    drawn = {"c_ms": {"from": 2, "to": 200}, "m_over_c": {"from": 0, "to": 1}, "caps": {"from": 1.1, "to": 2}}
+    if case == "harness":
+        return job_model.conditions(2, 0, 0) | drawn
+    return Group((Shape(20, 20),) * 2, ranks=2, links="private").conditions() | drawn
 
 
 def _pair(seed):

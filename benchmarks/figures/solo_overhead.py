@@ -20,11 +20,12 @@ def measure(context, case):
         control = controlled(GOAL, "the host waits for the GPU at each collective",
                              _overhead(context, context.build.known_bad("timed_phases")))
         yield Measured("solo_overhead", case, value, "1", GOAL, samples, control,
-                       f"one job alone; {_SHAPE.condition()}")
+                       f"one job alone; {_SHAPE.condition()}", {}, _SHAPE.conditions(jobs=1))
     else:
         value, samples = pairs.median_of(context, lambda: _overhead(context, context.build.known_bad("slow_hooks")))
         yield Measured("solo_overhead_beside", "slow_hooks", value, "1", Goal(), samples, None,
-                       f"every hook takes a mutex and calls getpid; one job alone; {_SHAPE.condition()}")
+                       f"every hook takes a mutex and calls getpid; one job alone; {_SHAPE.condition()}", {},
+                       _SHAPE.conditions(jobs=1))
 
 
 def _overhead(context, library):

@@ -13,13 +13,14 @@ import sys
 import tempfile
 import time
 import traceback
+from dataclasses import replace
 from pathlib import Path
 
 from benchmarks import results
 from benchmarks.gpu import driver_parts, job_parts, nccl_jobs, torch_parts
 from benchmarks.gpu.children import Cannot
 from benchmarks.gpu.rig import Rig, sweep_mps
-from benchmarks.keep import newest
+from benchmarks.kept import newest
 
 TOP = Path(__file__).resolve().parents[2]
 PARTS = driver_parts.PARTS + job_parts.PARTS + nccl_jobs.PARTS + torch_parts.PARTS  # (name, limit in seconds, function)
@@ -208,7 +209,9 @@ def _record(options, rig, name, measured):
     flags = ["--software"] if rig.software else []
     flags += ["--quick"] if rig.quick else []
     command = shlex.join(["benchmarks/gpu/run", *flags, "--only", name])
-    entry = results.line(measured, "component" if name in _COMPONENTS else "chain", results.where(rig.where), command)
+    scope = "component" if name in _COMPONENTS else "chain"
+    measured = replace(measured, condition=measured.condition or f"part {name}, case {measured.case}")
+    entry = results.line(measured, scope, results.where(rig.where), command, "gpu")
     path = options.out / _FILE
     old = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
     entries = newest([*old, json.dumps(entry)])

@@ -1,10 +1,11 @@
 // How exact the software GPU is: wall times of kernels asked for a duration, and of shaped all-reduces.
 //
-//   probe kernel NS COUNT                     one JSON line
+//   probe kernel NS COUNT [SMS]               one JSON line; kernels ask for one SM, or for so many
 //   probe allreduce BYTES COUNT DIRECTORY     one JSON line by each rank; RANK, WORLD_SIZE, LOCAL_RANK from
 //   outside
 #include <cstdio>
 #include <cstdlib>
+#include <string>
 #include <string_view>
 
 #include "benchmarks/driver/gpu.h"
@@ -20,8 +21,9 @@ std::int64_t FromEnvironment(const char* name) {
   return Argument(name, text == nullptr ? "" : text, 0, 4096);
 }
 
-std::vector<std::int64_t> TimeKernels(std::int64_t ns, int count) {
-  const Gpu gpu(0, "// simgpu 1\nkernel work ns=arg sms=1\n");
+std::vector<std::int64_t> TimeKernels(std::int64_t ns, int count, std::int64_t sms) {
+  const std::string image = "// simgpu 1\nkernel work ns=arg sms=" + std::to_string(sms) + "\n";
+  const Gpu gpu(0, image.c_str());
   const CUfunction work = gpu.Kernel("work");
   std::vector<std::int64_t> times;
   for (int i = 0; i < count; ++i) {
@@ -39,9 +41,10 @@ std::vector<std::int64_t> TimeKernels(std::int64_t ns, int count) {
 
 int Main(int argc, char** argv) {
   const std::string_view what = argc > 1 ? argv[1] : "";
-  if (what == "kernel" && argc == 4) {
+  if (what == "kernel" && (argc == 4 || argc == 5)) {
     const auto times = TimeKernels(Argument("NS", argv[2], 1, base::kNsPerSecond),
-                                   static_cast<int>(Argument("COUNT", argv[3], 1, 100'000)));
+                                   static_cast<int>(Argument("COUNT", argv[3], 1, 100'000)),
+                                   argc == 5 ? Argument("SMS", argv[4], 1, 1024) : 1);
     std::printf(R"({"asked_us": %.3f, "wall_us": %s})"
                 "\n",
                 std::atof(argv[2]) / 1e3, SummaryUs(times).c_str());
@@ -59,7 +62,7 @@ int Main(int argc, char** argv) {
                 place.rank, bytes, SummaryUs(times).c_str());
     return 0;
   }
-  std::fprintf(stderr, "probe: want kernel NS COUNT, or allreduce BYTES COUNT DIRECTORY\n");
+  std::fprintf(stderr, "probe: want kernel NS COUNT [SMS], or allreduce BYTES COUNT DIRECTORY\n");
   return 2;
 }
 

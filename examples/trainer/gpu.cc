@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <thread>
+#include <utility>
 
 #include "examples/trainer/failure.h"
 #include "examples/trainer/image.h"
@@ -22,9 +23,10 @@ Driver LoadDriverOrFail(bool per_thread) {
 
 }  // namespace
 
-Gpu::Gpu(std::uint32_t device, ComputeStream stream, KernelImage image)
+Gpu::Gpu(std::uint32_t device, ComputeStream stream, KernelImage image, std::vector<std::uint32_t> kernel_sms)
     : driver_(LoadDriverOrFail(stream == ComputeStream::kPerThread)),
-      per_thread_(stream == ComputeStream::kPerThread) {
+      per_thread_(stream == ComputeStream::kPerThread),
+      kernel_sms_(std::move(kernel_sms)) {
   Check(driver_.cuInit(0), "cuInit");
   int count = 0;
   Check(driver_.cuDeviceGetCount(&count), "cuDeviceGetCount");
@@ -115,9 +117,10 @@ void Gpu::DownloadAsync(void* pinned, const void* device, std::size_t bytes) {
 void Gpu::Launch(Kernel kernel, std::uint64_t duration_ns, const State* state, std::uint64_t iteration,
                  std::uint32_t a, std::uint32_t b) {
   const auto index = static_cast<std::size_t>(kernel);
+  const std::uint32_t sms = SmsOf(index, kernel_sms_);
   const bool small = kKernelInfo[index].sms == 1;
   void* arguments[] = {&duration_ns, &state, &iteration, &a, &b};
-  Check(driver_.cuLaunchKernel(functions_[index], small ? 1 : kKernelInfo[index].sms * kBlocksPerSm, 1, 1,
+  Check(driver_.cuLaunchKernel(functions_[index], small ? 1 : sms * kBlocksPerSm, 1, 1,
                                small ? 32 : kThreads, 1, 1, 0, compute_, arguments, nullptr),
         "cuLaunchKernel");
 }

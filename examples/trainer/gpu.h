@@ -15,7 +15,8 @@ namespace crossover::trainer {
 
 class Gpu {
  public:
-  Gpu(std::uint32_t device, ComputeStream stream, KernelImage image);
+  // `kernel_sms`: as SmsOf (program.h).
+  Gpu(std::uint32_t device, ComputeStream stream, KernelImage image, std::vector<std::uint32_t> kernel_sms);
   ~Gpu();
   Gpu(const Gpu&) = delete;
   Gpu& operator=(const Gpu&) = delete;
@@ -65,6 +66,7 @@ class Gpu {
   CUstream compute_ = nullptr;
   CUstream communication_ = nullptr;
   CUmodule module_ = nullptr;
+  const std::vector<std::uint32_t> kernel_sms_;
   CUfunction functions_[kKernelCount] = {};
   std::string kernels_;
   std::vector<CUdeviceptr> allocations_;

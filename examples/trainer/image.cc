@@ -13,8 +13,7 @@ const void* FatbinImage() { return trainer_fatbin_size == 0 ? nullptr : trainer_
 std::string TextImage() {
   std::string text = "// simgpu 1\n";
   for (const KernelInfo& kernel : kKernelInfo) {
-    text += "kernel " + std::string(kernel.name) + " ns=arg sms=" + std::to_string(kernel.sms) +
-            " args=8,8,8,4,4 fn=trainer_" + kernel.name + "\n";
+    text += "kernel " + std::string(kernel.name) + " ns=arg args=8,8,8,4,4 fn=trainer_" + kernel.name + "\n";
   }
   return text;
 }

@@ -9,7 +9,7 @@ namespace crossover::trainer {
 const void* FatbinImage();
 
 // The description that the software GPU understands: each kernel with its duration as first argument and the
-// host function that does its arithmetic.
+// host function that does its arithmetic. How many SMs it asks for is left to the grid of its launches.
 std::string TextImage();
 
 }  // namespace crossover::trainer

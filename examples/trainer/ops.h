@@ -11,7 +11,7 @@
 
 #include "examples/trainer/model.h"
 
-// name, SMs it occupies
+// name, SMs that its launches fill unless --kernel-sms says something else; one that fills 1 always does
 #define TRAINER_KERNELS(X) \
   X(Marker, 1)             \
   X(LoadBatch, 132)        \

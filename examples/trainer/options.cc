@@ -73,6 +73,25 @@ Setter Text(std::string Options::*member) {
   };
 }
 
+// Whole numbers with commas between them.
+Setter Numbers(std::vector<std::uint32_t> Options::*member, std::uint32_t low, std::uint32_t high) {
+  return [=](Options& options, std::string_view text) -> std::optional<std::string> {
+    std::vector<std::uint32_t> values;
+    for (std::size_t begin = 0; begin <= text.size();) {
+      const std::size_t end = std::min(text.find(',', begin), text.size());
+      const auto value = ParseNumber<std::uint32_t>(text.substr(begin, end - begin));
+      if (!value || *value < low || *value > high) {
+        return "whole numbers from " + std::to_string(low) + " to " + std::to_string(high) +
+               " with commas between them";
+      }
+      values.push_back(*value);
+      begin = end + 1;
+    }
+    options.*member = values;
+    return std::nullopt;
+  };
+}
+
 const std::vector<Flag>& Flags() {
   static const std::vector<Flag> flags = {
       {"iterations", "N", "iterations to train (100)",
@@ -140,6 +159,9 @@ const std::vector<Flag>& Flags() {
        Choice<KernelImage>(
            &Options::kernels,
            {{"auto", KernelImage::kAuto}, {"fatbin", KernelImage::kFatbin}, {"text", KernelImage::kText}})},
+      {"kernel-sms", "N,N",
+       "SMs that the launches of a kernel fill, for the kinds of kernels in turn: their grids say it (132)",
+       Numbers(&Options::kernel_sms, 1, 1024)},
       {"start-delay-ms", "X", "wait before the first iteration (0)",
        Number<double>(&Options::start_delay_ms, 0, 1e7)},
       {"stall-ms", "X", "wait for input before each iteration, once the GPU has nothing left to do (0)",

@@ -49,6 +49,7 @@ struct Options {
   LaunchBy launch = LaunchBy::kKernels;
   Loader loader = Loader::kNone;
   KernelImage kernels = KernelImage::kAuto;
+  std::vector<std::uint32_t> kernel_sms;  // of the kinds of kernels, in turn; empty: as ops.h says
   double start_delay_ms = 0;
   double stall_ms = 0;
   std::int64_t stall_rank = -1;

@@ -80,6 +80,11 @@ void Optimizer(Program& program, std::uint32_t total_parameters) {
 
 }  // namespace
 
+std::uint32_t SmsOf(std::size_t kernel, const std::vector<std::uint32_t>& wished) {
+  const std::uint32_t sms = kKernelInfo[kernel].sms;
+  return sms == 1 || wished.empty() ? sms : wished[kernel % wished.size()];
+}
+
 Program TrainingProgram(const ProgramOptions& options) {
   Program program;
   const bool buffers = options.variant == Variant::kBroadcastBuffers;

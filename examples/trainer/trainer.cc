@@ -72,7 +72,7 @@ class Training {
         order_(OrderImages(dataset.size(), options.seed)),
         plan_(PlanBuckets(options.gradient_bytes, options.early_bytes)),
         program_(TrainingProgram({options.variant, options.loss_point, options.accumulation, plan_.total()})),
-        gpu_(rank.local_rank, options.stream, options.kernels),
+        gpu_(rank.local_rank, options.stream, options.kernels, options.kernel_sms),
         communicator_(options.gradients == Gradients::kHost
                           ? nullptr
                           : std::make_unique<Communicator>(rank, JobDigest(options), options.nccl)),

@@ -5,6 +5,7 @@
 
 #include "simgpu/cuda/context.h"
 #include "simgpu/cuda/faults.h"
+#include "simgpu/cuda/mps.h"
 #include "simgpu/machine/machine.h"
 
 using namespace simgpu;
@@ -16,14 +17,14 @@ using namespace simgpu;
 
 namespace {
 
-constexpr int kDriverVersion = 13000;
+constexpr int kDriverVersion = constants::kDriverVersion;
 constexpr char kDeviceName[] = "simgpu H100-like";
 
 int Attribute(const Device& device, CUdevice_attribute attribute) {
   const bool memops = !Faults().memops_unsupported;
   switch (attribute) {
     case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
-      return device.config.sms;
+      return static_cast<int>(std::min<double>(device.config.sms, ActiveThreadLimit(device.gpu)));
     case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:
       return 9;
     case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK:

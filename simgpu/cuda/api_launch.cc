@@ -2,6 +2,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 
 #include "simgpu/cuda/capture.h"
@@ -9,6 +10,7 @@
 #include "simgpu/cuda/faults.h"
 #include "simgpu/cuda/memory.h"
 #include "simgpu/cuda/module.h"
+#include "simgpu/cuda/occupancy.h"
 #include "simgpu/machine/machine.h"
 #include "simgpu/machine/os.h"
 
@@ -20,7 +22,7 @@ namespace {
 // takes longer than any driver's stands for a slow host, whose processor is not what is looked at: it sleeps
 // first.
 void SpendLaunchTime(Nanos since) {
-  constexpr Nanos kBusy = 100 * kMicrosecond;
+  constexpr Nanos kBusy = constants::kBusyLaunch;
   const Nanos until = since + Machine::Get()->config().launch_us * kMicrosecond;
   const Nanos sleep = until - kBusy - MonotonicNow();
   if (sleep > 0) {
@@ -62,6 +64,13 @@ CUresult GatherParameters(const KernelSpec& spec, void** parameters, void** extr
   return CUDA_SUCCESS;
 }
 
+// SMs that the blocks of a launch fill, at most all of the GPU.
+int SmsOf(const Device& device, const unsigned (&grid)[3], const unsigned (&block)[3]) {
+  const std::uint64_t blocks = std::uint64_t{grid[0]} * grid[1] * grid[2];
+  const std::uint64_t sms = SmsOfGrid(blocks, std::uint64_t{block[0]} * block[1] * block[2]);
+  return static_cast<int>(std::min<std::uint64_t>(sms, static_cast<std::uint64_t>(device.config.sms)));
+}
+
 CUresult Launch(CUfunction function, const unsigned (&grid)[3], const unsigned (&block)[3], CUstream handle,
                 void** parameters, void** extra) {
   const Nanos begin = MonotonicNow();
@@ -79,8 +88,10 @@ CUresult Launch(CUfunction function, const unsigned (&grid)[3], const unsigned (
       error != CUDA_SUCCESS) {
     return error;
   }
+  KernelSpec spec = kernel->spec;
+  if (spec.sms == kSmsOfGrid) spec.sms = SmsOf(*stream->device, grid, block);
   const CUresult result =
-      Submit(stream, CU_GRAPH_NODE_TYPE_KERNEL, MakeKernel(&kernel->spec, kernel->function, gathered.data()));
+      Submit(stream, CU_GRAPH_NODE_TYPE_KERNEL, MakeKernel(&spec, kernel->function, gathered.data()));
   SpendLaunchTime(begin);
   return result;
 }

@@ -4,6 +4,7 @@
 #include "simgpu/cuda/capture.h"
 #include "simgpu/cuda/context.h"
 #include "simgpu/cuda/module.h"
+#include "simgpu/cuda/occupancy.h"
 
 using namespace simgpu;
 
@@ -203,7 +204,7 @@ CUresult cuFuncIsLoaded(CUfunctionLoadingState* state, CUfunction function) {
 CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction function, int threads, size_t) {
   if (Handles<Kernel>().Find(function) == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   if (threads <= 0 || threads > 1024) return CUDA_ERROR_INVALID_VALUE;
-  *blocks = std::min(32, 2048 / threads);
+  *blocks = static_cast<int>(BlocksOfAnSm(static_cast<std::uint64_t>(threads)));
   return CUDA_SUCCESS;
 }
 CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, CUfunction function, int threads,

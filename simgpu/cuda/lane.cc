@@ -5,22 +5,19 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <thread>
 
 #include "simgpu/cuda/faults.h"
 #include "simgpu/cuda/lost.h"
+#include "simgpu/cuda/mps.h"
 #include "simgpu/machine/machine.h"
 #include "simgpu/machine/os.h"
 #include "simgpu/machine/report.h"
 
 namespace simgpu {
 namespace {
-
-// How long before the GPU runs dry a lane looks at its queue again without being asked.
-constexpr Nanos kDozeMargin = 400 * kMicrosecond;
-// A thread that is later than this makes its run void anyway.
-constexpr Nanos kMostOwed = 300 * kMicrosecond;
 
 class RecordWork final : public Work {
  public:
@@ -114,18 +111,19 @@ bool Lane::Take(WorkPtr* work) {
     // Whatever comes stands behind the kernels that run now: no need to be woken for it before they can end,
     // which is when they have the GPU for themselves from now on.
     const double left = flow_ == nullptr ? 0 : mark_ - flow_->Served();
-    const Nanos doze = static_cast<Nanos>(left) - kDozeMargin;
+    const Nanos doze = static_cast<Nanos>(left) - constants::kDozeMargin;
     if (doze <= 0) {
       filled_.wait(lock);
     } else {
       dozing_ = true;
-      filled_.wait_for(lock, std::chrono::nanoseconds(std::min<Nanos>(doze, 10 * kMillisecond)));
+      filled_.wait_for(lock, std::chrono::nanoseconds(std::min<Nanos>(doze, constants::kLongestDoze)));
       dozing_ = false;
     }
   }
   if (empty) {
-    owed_ = 0;  // the GPU would have had to wait as well
+    payback_.Clear();
     filled_at_ = MonotonicNow();
+    spare_at_fill_ = flow_ == nullptr ? 0 : flow_->Spare();
   }
   if (queue_.empty()) return false;
   *work = std::move(queue_.front());
@@ -153,7 +151,7 @@ void Lane::Loop() {
 
 Flow* Lane::OpenFlow() {
   if (flow_ != nullptr) return flow_.get();
-  std::shared_ptr<Flow> flow = Machine::Get()->OpenGpu(gpu_);
+  std::shared_ptr<Flow> flow = Machine::Get()->OpenGpu(gpu_, ActiveThreadLimit(gpu_));
   if (flow == nullptr) {
     std::fprintf(stderr, "simgpu: GPU %d runs kernels of 128 streams already; this stream's take no time\n",
                  gpu_);
@@ -168,13 +166,20 @@ void Lane::RunKernel(double ns, double sms) {
   ReportKernel();
   Flow* flow = OpenFlow();
   if (flow == nullptr) return;
-  const double made_up = std::min(owed_, ns / 2);
-  owed_ -= made_up;
-  ns -= made_up;
+  sms = Asked(sms, *flow);
+  ns -= payback_.TakeOff(ns, sms);
   const Mark end = flow->Extend(ns, sms);
   const std::lock_guard lock(mutex_);
   begun_at_.push_back(end - ns);
   mark_ = end;
+}
+
+// The SMs that the next kernel asks for: what it says, or less where the machine has a mix of kernels.
+double Lane::Asked(double sms, const Flow& flow) {
+  const std::vector<double>& mix = Machine::Get()->config().kernel_mix;
+  if (mix.empty()) return sms;
+  const double percent = mix[kernels_++ % mix.size()];
+  return std::min(sms, std::max(1.0, std::floor(percent * flow.demand() / 100)));
 }
 
 void Lane::HoldUntil(double sms, Nanos at_least, const std::function<void()>& wait) {
@@ -184,9 +189,14 @@ void Lane::HoldUntil(double sms, Nanos at_least, const std::function<void()>& wa
   if (flow == nullptr) return wait();
   const Mark enough = flow->Served() + static_cast<double>(at_least);
   flow->Hold(sms);
-  flow->WaitActive(kNever);  // it begins when its process has the GPU
+  flow->WaitActive(kNever);  // it begins when its process has the GPU, and the SMs where it waits for them
+  const Mark had = flow->Served();
+  const Nanos from = MonotonicNow();
   wait();
-  flow->WaitServed(enough);
+  // Beside compute a collective may advance more slowly than time passes: it makes up for that here.
+  const MachineConfig& config = Machine::Get()->config();
+  const bool slow = config.mode == ShareMode::kShared && config.collective_slowdown > 0;
+  flow->WaitServed(std::max(enough, slow ? had + static_cast<double>(MonotonicNow() - from) : had));
   // A spinning kernel sees its word only while it runs.
   flow->WaitActive(kNever);
   flow->Hold(0);
@@ -200,12 +210,11 @@ void Lane::Drain() {
 }
 
 void Lane::PassedIn(bool waited) {
-  owed_ = 0;
-  if (waited || flow_ == nullptr) return;
-  const Nanos ended = flow_->ReachedAt(mark_);
-  if (ended == kNever) return;
-  const Nanos late = MonotonicNow() - std::max(ended, filled_at_);
-  owed_ = static_cast<double>(std::clamp<Nanos>(late, 0, kMostOwed));
+  const Nanos ended = waited || flow_ == nullptr ? kNever : flow_->ReachedAt(mark_);
+  if (ended == kNever) return payback_.Clear();
+  const bool was_empty = filled_at_ > ended;
+  const double spare = flow_->Spare() - (was_empty ? spare_at_fill_ : 0);
+  payback_.Owe(MonotonicNow() - std::max(ended, filled_at_), spare);
 }
 
 void Lane::Anchor(const RecordPtr& record) {
@@ -214,9 +223,12 @@ void Lane::Anchor(const RecordPtr& record) {
     const std::lock_guard lock(mutex_);
     if (queue_.empty()) tail_ = record;
   }
-  // On an idle stream an event is reached when the GPU comes to it: now.
-  if (flow_ == nullptr || flow_->ReachedAt(mark_) != kNever)
-    return record->Anchor(nullptr, 0, MonotonicNow());
+  // On an idle stream an event is reached when the GPU comes to it: now, or as much earlier as the thread is late.
+  if (flow_ == nullptr) return record->Anchor(nullptr, 0, MonotonicNow());
+  if (const Nanos ended = flow_->ReachedAt(mark_); ended != kNever) {
+    const Nanos came = MonotonicNow() - payback_.Behind(flow_->demand());
+    return record->Anchor(nullptr, 0, std::max(came, ended));
+  }
   record->Anchor(flow_, mark_, kNever);
   unresolved_.emplace_back(mark_, record);
 }

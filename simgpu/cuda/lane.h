@@ -13,6 +13,7 @@
 #include <memory>
 #include <mutex>
 
+#include "simgpu/cuda/payback.h"
 #include "simgpu/cuda/record.h"
 #include "simgpu/cuda/work.h"
 #include "simgpu/machine/flow.h"
@@ -55,6 +56,7 @@ class Lane {
   void WaitForRoom(std::unique_lock<std::mutex>& lock);
   void Append(WorkPtr work);
   Flow* OpenFlow();
+  double Asked(double sms, const Flow& flow);
   void ResolveRecords();
 
   const int gpu_;
@@ -69,8 +71,10 @@ class Lane {
 
   std::shared_ptr<Flow> flow_;  // the lane's thread only; set once
   Mark mark_ = 0;               // end of the last kernel given
-  double owed_ = 0;             // ns by which what follows is too late
-  Nanos filled_at_ = 0;         // since when the queue has not been found empty
+  Payback payback_;
+  Nanos filled_at_ = 0;       // since when the queue has not been found empty
+  double spare_at_fill_ = 0;  // of the flow at that time
+  std::size_t kernels_ = 0;   // that were run
   std::deque<std::pair<Mark, std::weak_ptr<Record>>> unresolved_;
 };
 

@@ -71,7 +71,7 @@ std::string ReadWord(std::string_view word, KernelSpec* kernel, bool* has_ns, bo
 
 std::string ReadKernel(std::string_view line, KernelSpec* kernel) {
   if (Next(&line, ' ') != "kernel")
-    return "a line is 'kernel NAME ns=N|arg sms=M [args=8,8,4] [fn=SYMBOL] [spin]'";
+    return "a line is 'kernel NAME ns=N|arg [sms=M] [args=8,8,4] [fn=SYMBOL] [spin]'";
   const std::string_view name = Next(&line, ' ');
   if (!IsName(name)) return "the kernel has no name";
   kernel->name = name;

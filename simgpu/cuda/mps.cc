@@ -13,12 +13,15 @@
 #include <string>
 #include <thread>
 
+#include "simgpu/cuda/mps_limit.h"
+#include "simgpu/machine/machine.h"
 #include "simgpu/mps/protocol.h"
 
 namespace simgpu {
 namespace {
 
 std::atomic<int> connection{-1};
+std::atomic<int> daemon_percentage{100};
 
 int Connect(const std::string& path) {
   sockaddr_un address{};
@@ -31,16 +34,24 @@ int Connect(const std::string& path) {
   return -1;
 }
 
-bool Receive(int fd, char wanted) {
-  char byte = 0;
+bool Receive(int fd, char* byte) {
   ssize_t got = 0;
-  do got = recv(fd, &byte, 1, 0);
+  do got = recv(fd, byte, 1, 0);
   while (got < 0 && errno == EINTR);
-  return got == 1 && byte == wanted;
+  return got == 1;
+}
+
+// The daemon lets the process go on, and says what it limits it to.
+bool ReceiveGo(int fd) {
+  char byte = 0;
+  if (!Receive(fd, &byte) || byte != mps::kGo || !Receive(fd, &byte)) return false;
+  daemon_percentage = byte;
+  return true;
 }
 
 [[noreturn]] void Watch(int fd) {
-  Receive(fd, mps::kEnd);
+  char byte = 0;
+  Receive(fd, &byte);  // that it ends, or nothing because it has
   std::fprintf(stderr, "simgpu: the MPS server has ended, and with it this client\n");
   _exit(1);
 }
@@ -62,7 +73,7 @@ bool ConnectToMps() {
         std::string(directory != nullptr ? directory : mps::kDefaultDirectory) + "/control";
     if (access(path.c_str(), F_OK) != 0) return;
     const int fd = Connect(path);
-    good = fd >= 0 && send(fd, &mps::kClient, 1, MSG_NOSIGNAL) == 1 && Receive(fd, mps::kGo);
+    good = fd >= 0 && send(fd, &mps::kClient, 1, MSG_NOSIGNAL) == 1 && ReceiveGo(fd);
     if (!good) return;
     connection = fd;
     std::atexit(SayBye);
@@ -71,6 +82,19 @@ bool ConnectToMps() {
     std::thread(Watch, fd).detach();
   });
   return good;
+}
+
+double ActiveThreadLimit(int gpu) {
+  const Machine& machine = *Machine::Get();
+  if (machine.config().mode != ShareMode::kShared) return Fluid::kUnlimited;
+  static const double percentage = [] {
+    std::string complaint;
+    const double value = ActiveThreadPercentage(std::getenv(mps::kActiveThreadVariable), daemon_percentage, &complaint);
+    if (!complaint.empty()) std::fprintf(stderr, "simgpu: %s\n", complaint.c_str());
+    return value;
+  }();
+  if (percentage >= 100) return Fluid::kUnlimited;
+  return SmsOfPercentage(percentage, machine.node_config().gpus[static_cast<std::size_t>(gpu)].sms);
 }
 
 }  // namespace simgpu

@@ -3,6 +3,7 @@
 #include <type_traits>
 
 #include "simgpu/cuda/api.h"
+#include "simgpu/model/constants.h"
 
 namespace {
 
@@ -27,7 +28,7 @@ const Function kFunctions[] = {
 #undef FUNCTION
 };
 
-constexpr int kDriverVersion = 13000;
+constexpr int kDriverVersion = simgpu::constants::kDriverVersion;
 
 }  // namespace
 

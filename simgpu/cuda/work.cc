@@ -14,7 +14,7 @@ namespace simgpu {
 namespace {
 
 // A word may be stored to by hands that wake nobody (another process's plain store): look again this often.
-constexpr Nanos kWordPoll = kMillisecond;
+constexpr Nanos kWordPoll = constants::kWordPoll;
 
 bool IsAtOrPast(std::uint64_t value, std::uint64_t wanted, bool wide) {
   return wide ? static_cast<std::int64_t>(value - wanted) >= 0

@@ -15,6 +15,8 @@
 namespace simgpu {
 namespace {
 
+constexpr std::size_t kMostOfAMix = 64;
+
 std::string Quoted(const std::string& key, const std::string& value) { return key + ": '" + value + "'"; }
 
 bool ReadNumber(const std::string& text, double low, double high, double* value) {
@@ -80,11 +82,42 @@ bool CheckGpus(const NodeConfig& node, std::set<std::string>* seen, std::string*
   return true;
 }
 
+bool SetCtas(const std::string& key, const std::string& value, CollectiveSms* out, std::string* error) {
+  const bool percent = !value.empty() && value.back() == '%';
+  const std::string number = percent ? value.substr(0, value.size() - 1) : value;
+  CollectiveSms result{0, percent};
+  const bool good = ReadNumber(number, 1, percent ? 100 : 1024, &result.value) &&
+                    (percent || result.value == std::floor(result.value));
+  if (good) {
+    *out = result;
+  } else {
+    *error = Quoted(key, value) + " is neither a whole number from 1 to 1024 nor a part from 1% to 100%";
+  }
+  return good;
+}
+
+bool SetMix(const std::string& key, const std::string& value, std::vector<double>* out, std::string* error) {
+  std::vector<double> mix;
+  std::istringstream words(value);
+  bool good = true;
+  for (std::string word; good && words >> word;) good = ReadNumber(word, 1, 100, &mix.emplace_back());
+  if (good && !mix.empty() && mix.size() <= kMostOfAMix) {
+    *out = mix;
+    return true;
+  }
+  *error = Quoted(key, value) + " is not a list of 1 to 64 numbers from 1 to 100 with blanks between them";
+  return false;
+}
+
 void Mix(std::uint64_t* digest, const std::string& text) {
   for (const char c : text + '\n') *digest = (*digest ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
 }
 
 }  // namespace
+
+int CollectiveSms::Of(int sms) const {
+  return std::max(1, static_cast<int>(percent ? std::floor(value * sms / 100) : value));
+}
 
 std::string DefaultUuid(int node, int gpu) {
   char uuid[48];
@@ -125,13 +158,21 @@ bool SetScalar(MachineConfig* config, const std::string& key, const std::string&
   if (key == "gpu_link_bytes_per_s") {
     return SetNumber(key, value, 1, 1e15, false, &config->gpu_link_bytes_per_s, error);
   }
-  if (key == "nccl_ctas") return SetWhole(key, value, 1, 1024, &config->nccl_ctas, error);
+  if (key == "nccl_ctas") return SetCtas(key, value, &config->nccl_ctas, error);
+  if (key == "collective_start") {
+    return SetChoice(key, value, "at_once", "when_free", &config->collectives_wait, error);
+  }
+  if (key == "collective_slowdown") {
+    return SetNumber(key, value, 0, 10, false, &config->collective_slowdown, error);
+  }
+  if (key == "kernel_mix") return SetMix(key, value, &config->kernel_mix, error);
+  if (key == "co_run") return SetNumber(key, value, 0.9, 1.4, false, &config->co_run, error);
   if (key == "node") return SetWhole(key, value, 0, kMaxNodes - 1, &config->node, error);
   if (key == "device_files") return SetChoice(key, value, "false", "true", &config->device_files, error);
   *error =
       "unknown key '" + key +
       "'; known are state, mode, quantum_us, launch_us, queue_depth, link_sharing, node_link_bytes_per_s, "
-      "gpu_link_bytes_per_s, nccl_ctas, node, device_files, nodes";
+      "gpu_link_bytes_per_s, nccl_ctas, co_run, collective_start, collective_slowdown, kernel_mix, node, device_files, nodes";
   return false;
 }
 
@@ -220,6 +261,8 @@ std::uint64_t Digest(const MachineConfig& config) {
   std::uint64_t digest = 0xcbf29ce484222325u;
   Mix(&digest, std::to_string(static_cast<int>(config.mode)) + ' ' + std::to_string(config.quantum_us));
   Mix(&digest, Plain(config.node_link_bytes_per_s) + ' ' + Plain(config.gpu_link_bytes_per_s));
+  Mix(&digest, Plain(config.co_run) + ' ' + std::to_string(config.collectives_wait) + ' ' +
+                   Plain(config.collective_slowdown));
   for (const NodeConfig& node : config.nodes) {
     Mix(&digest, "node " + node.name);
     for (const GpuConfig& gpu : node.gpus) {

@@ -14,8 +14,8 @@ namespace simgpu {
 
 struct GpuConfig {
   std::string uuid;  // "GPU-" and 8-4-4-4-12 hexadecimal digits
-  std::uint64_t memory_mib = 81920;
-  int sms = 132;
+  std::uint64_t memory_mib = constants::kMemoryMib;
+  int sms = constants::kSms;
 };
 
 struct NodeConfig {
@@ -23,16 +23,29 @@ struct NodeConfig {
   std::vector<GpuConfig> gpus;
 };
 
+// SMs that a collective holds: so many, or a part of the GPU.
+struct CollectiveSms {
+  double value = constants::kNcclCtas;
+  bool percent = false;
+  // Of a GPU of `sms`; at least one.
+  int Of(int sms) const;
+};
+
 struct MachineConfig {
   std::string state;  // directory of the shared state
   ShareMode mode = ShareMode::kShared;
-  std::int64_t quantum_us = 2000;
-  std::int64_t launch_us = 5;
-  int queue_depth = 1024;
+  std::int64_t quantum_us = constants::kQuantumUs;
+  std::int64_t launch_us = constants::kLaunchUs;
+  int queue_depth = constants::kQueueDepth;
   bool private_links = false;
-  double node_link_bytes_per_s = 1e9;
-  double gpu_link_bytes_per_s = 20e9;
-  int nccl_ctas = 4;
+  double node_link_bytes_per_s = constants::kNodeLinkBytesPerS;
+  double gpu_link_bytes_per_s = constants::kGpuLinkBytesPerS;
+  CollectiveSms nccl_ctas;
+  double co_run = constants::kCoRun;  // mps: what kernels of several processes gain or lose by running at once
+  bool collectives_wait = false;   // a collective begins when the SMs that it wants are free
+  double collective_slowdown = constants::kCollectiveSlowdown;  // mps: beside kernels that fill the GPU a collective takes 1 + this times as long
+  // The n-th kernel of a stream asks for at most so many percent of the SMs, in turn; empty: for what it says.
+  std::vector<double> kernel_mix;
   int node = 0;               // where SIMGPU_NODE does not say on which one a process is
   bool device_files = false;  // a process sees the GPUs alone whose /dev/nvidia<place> it may open
   std::vector<NodeConfig> nodes;

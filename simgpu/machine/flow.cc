@@ -12,7 +12,7 @@ namespace simgpu {
 namespace {
 
 // Nobody sleeps longer than this: somebody must notice the dead.
-constexpr Nanos kPoll = 5 * kMillisecond;
+constexpr Nanos kPoll = constants::kFlowPoll;
 
 }  // namespace
 
@@ -23,8 +23,11 @@ Mark Flow::Extend(double work, double demand) {
     machine_->Lock(capacity_);
     Fluid& fluid = capacity_->fluid;
     if (!fluid.Full(tenant_)) {
+      const bool co_ran = fluid.CoRuns();
       const Mark mark = fluid.Extend(tenant_, demand, Speed(demand), work);
+      const bool sooner = !co_ran && fluid.CoRuns();  // what runs already may end sooner than foreseen
       machine_->Unlock(capacity_);
+      if (sooner) TellWaiters(capacity_);
       return mark;
     }
     const Mark soon = fluid.NextMark(tenant_);
@@ -91,6 +94,13 @@ Mark Flow::Target() {
   const Mark target = capacity_->fluid.Target(tenant_);
   machine_->Unlock(capacity_);
   return target;
+}
+
+double Flow::Spare() {
+  machine_->Lock(capacity_);
+  const double spare = capacity_->fluid.Spare(tenant_);
+  machine_->Unlock(capacity_);
+  return spare;
 }
 
 bool Flow::Active() {

@@ -54,6 +54,9 @@ class Flow {
   double Served();
   Mark Target();
 
+  // Capacity times ns that this flow could have had since its work was done: what no other flow used.
+  double Spare();
+
   // Hold `demand` of the capacity without finishing (a collective that spins); 0 lets go. Waits first until
   // the flow's work is done. Served() counts the ns of holding.
   void Hold(double demand);

@@ -9,7 +9,7 @@ namespace simgpu {
 
 namespace {
 constexpr int kSpins = 200;  // about the time for which a capacity is held
-constexpr Nanos kSuspicion = 2 * kMillisecond;
+constexpr Nanos kSuspicion = constants::kSuspicion;
 }  // namespace
 
 bool LockShared(std::uint32_t* word, std::uint32_t token, Coroner* coroner) {

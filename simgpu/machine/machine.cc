@@ -56,6 +56,16 @@ std::uint32_t NodeLinkPlace(int node, Direction direction) {
 }
 std::uint32_t GpuLinkPlace(int global_gpu) { return 1000 + static_cast<std::uint32_t>(global_gpu); }
 
+// How the SMs of a GPU are shared.
+ShareRules RulesOf(const MachineConfig& config, const GpuConfig& gpu) {
+  return {.mode = config.mode,
+          .capacity = static_cast<double>(gpu.sms),
+          .quantum = config.quantum_us * kMicrosecond,
+          .co_run = config.co_run,
+          .holders_wait = config.collectives_wait,
+          .holder_slowdown = config.collective_slowdown};
+}
+
 }  // namespace
 
 Machine* Machine::Get() {
@@ -130,7 +140,7 @@ void Machine::ResetState() {
     for (const GpuConfig& gpu : node.gpus) {
       SharedGpu& shared = state_->gpus[global++];
       shared.memory_bytes = gpu.memory_mib << 20;
-      shared.compute.fluid.Reset(config_.mode, gpu.sms, config_.quantum_us * 1000, MonotonicNow());
+      shared.compute.fluid.Reset(RulesOf(config_, gpu), MonotonicNow());
     }
   }
   state_->version = kStateVersion;
@@ -160,16 +170,16 @@ bool Machine::FindGpu(const std::string& uuid, int* node, int* gpu) const {
 
 SharedGpu* Machine::Gpu(int gpu) const { return &state_->gpus[GlobalGpu(node_, gpu)]; }
 
-std::unique_ptr<Flow> Machine::Open(SharedCapacity* capacity, double demand, double work_per_ns) {
+std::unique_ptr<Flow> Machine::Open(SharedCapacity* capacity, double limit, double demand, double work_per_ns) {
   Lock(capacity);
-  const int tenant = capacity->fluid.Add(clients_.token());
+  const int tenant = capacity->fluid.Add(clients_.token(), limit);
   Unlock(capacity);
   if (tenant < 0) return nullptr;
   return std::unique_ptr<Flow>(new Flow(this, capacity, tenant, demand, work_per_ns));
 }
 
-std::unique_ptr<Flow> Machine::OpenGpu(int gpu) {
-  return Open(&Gpu(gpu)->compute, node_config().gpus[static_cast<std::size_t>(gpu)].sms, 1.0);
+std::unique_ptr<Flow> Machine::OpenGpu(int gpu, double limit) {
+  return Open(&Gpu(gpu)->compute, limit, node_config().gpus[static_cast<std::size_t>(gpu)].sms, 1.0);
 }
 
 std::unique_ptr<Flow> Machine::OpenLink(std::uint32_t place, std::uint64_t communicator, double bytes_per_s) {
@@ -186,11 +196,11 @@ std::unique_ptr<Flow> Machine::OpenLink(std::uint32_t place, std::uint64_t commu
   std::unique_ptr<Flow> flow;
   if (link != nullptr) {
     if (link->place != place || link->communicator != communicator) {
-      link->fluid.Reset(ShareMode::kShared, bytes_per_s, 1, MonotonicNow());
+      link->fluid.Reset({.capacity = bytes_per_s}, MonotonicNow());
       link->communicator = communicator;
       link->place = place;
     }
-    flow = Open(link, bytes_per_s, 0);
+    flow = Open(link, Fluid::kUnlimited, bytes_per_s, 0);
   }
   UnlockShared(&state_->links_lock);
   return flow;

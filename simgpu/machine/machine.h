@@ -38,8 +38,9 @@ class Machine {
   // The node and place of the GPU with this uuid; false when no node has it.
   bool FindGpu(const std::string& uuid, int* node, int* gpu) const;
 
-  // A stream's share of a GPU of this node. nullptr when the GPU serves too many streams already.
-  std::unique_ptr<Flow> OpenGpu(int gpu);
+  // A stream's share of a GPU of this node. All streams of this process together get at most `limit` SMs at
+  // once. nullptr when the GPU serves too many streams already.
+  std::unique_ptr<Flow> OpenGpu(int gpu, double limit = Fluid::kUnlimited);
   // This node's link to other nodes in one direction. `communicator` tells jobs apart where links are
   // private; shared links ignore it. nullptr when the link has too many flows already.
   std::unique_ptr<Flow> OpenNodeLink(Direction direction, std::uint64_t communicator);
@@ -70,7 +71,7 @@ class Machine {
   bool Attach(std::string* error);
   bool MapState(int fd, std::string* error);
   void ResetState();
-  std::unique_ptr<Flow> Open(SharedCapacity* capacity, double demand, double work_per_ns);
+  std::unique_ptr<Flow> Open(SharedCapacity* capacity, double limit, double demand, double work_per_ns);
   std::unique_ptr<Flow> OpenLink(std::uint32_t place, std::uint64_t communicator, double bytes_per_s);
   SharedGpu* Gpu(int gpu) const;
   void Lock(SharedCapacity* capacity);  // and brings it to the present

@@ -8,15 +8,14 @@
 namespace simgpu {
 namespace {
 
-constexpr Nanos kReapInterval = 4 * kMillisecond;
+constexpr Nanos kReapInterval = constants::kReapInterval;
 
-// Something may finish earlier than waiters foresaw: they look again.
+}  // namespace
+
 void TellWaiters(SharedCapacity* capacity) {
   std::atomic_ref(capacity->changed).fetch_add(1);
   if (std::atomic_ref(capacity->waiters).load() != 0) FutexWake(&capacity->changed);
 }
-
-}  // namespace
 
 void Machine::Lock(SharedCapacity* capacity) {
   // Taken over from a process that died inside: each of its stores was whole, so the fluid is at worst as if

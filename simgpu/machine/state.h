@@ -15,9 +15,9 @@
 namespace simgpu {
 
 constexpr std::uint32_t kStateMagic = 0x55504753;  // "SGPU"
-constexpr std::uint32_t kStateVersion = 1;
-constexpr int kMaxClients = 256;
-constexpr int kMaxLinks = 512;
+constexpr std::uint32_t kStateVersion = 2;
+constexpr int kMaxClients = constants::kClients;
+constexpr int kMaxLinks = constants::kLinks;
 constexpr std::uint32_t kLockContended = 1u << 31;
 
 struct SharedCapacity {
@@ -28,6 +28,9 @@ struct SharedCapacity {
   std::uint64_t communicator;  // of a private link
   Fluid fluid;
 };
+
+// Something may finish earlier than waiters foresaw: they look again.
+void TellWaiters(SharedCapacity* capacity);
 
 struct SharedClient {
   std::uint32_t token;  // 0: never used, or left in order

@@ -8,33 +8,35 @@ namespace simgpu {
 
 static_assert(std::is_trivially_copyable_v<Fluid>, "lives in shared memory");
 
-namespace {
-// A forecast gives up after so many events and answers with a time that is too early, which is harmless.
-constexpr int kForecastEvents = 256;
-}  // namespace
-
-void Fluid::Reset(ShareMode mode, double capacity, Nanos quantum, Nanos now) {
-  mode_ = mode;
-  capacity_ = capacity;
-  quantum_ = std::max<Nanos>(quantum, 1);
+void Fluid::Reset(const ShareRules& rules, Nanos now) {
+  rules_ = rules;
+  rules_.quantum = std::max<Nanos>(rules.quantum, 1);
   busy_ = 0;
   for (int t = 0; t < high_water_; ++t) asks_[t].used = false;
   high_water_ = 0;
   state_.now = now;
   state_.slice_end = now;
   state_.running_group = 0;
+  state_.co_runs = false;
+  state_.unused = rules.capacity;
 }
 
-int Fluid::Add(std::uint32_t group) {
+int Fluid::Add(std::uint32_t group, double limit) {
   for (int t = 0; t < kTenants; ++t) {
     if (asks_[t].used) continue;
     Ask& ask = asks_[t];
     ask.group = group;
+    ask.limit = limit;
     ask.spinning = 0;
+    ask.asked = 0;
     ask.pieces_end = 0;
     state_.served[t] = 0;
     state_.rate[t] = 0;
+    state_.share[t] = 0;
     state_.piece[t] = 0;
+    state_.began[t] = 0;
+    state_.holding[t] = false;
+    spare_[t] = 0;
     history_[t].count = 0;
     ask.used = true;
     high_water_ = std::max(high_water_, t + 1);
@@ -47,6 +49,8 @@ int Fluid::Add(std::uint32_t group) {
 void Fluid::Remove(int tenant) {
   asks_[tenant].used = false;
   state_.rate[tenant] = 0;
+  state_.share[tenant] = 0;
+  state_.holding[tenant] = false;
   Settle();
 }
 
@@ -56,11 +60,11 @@ bool Fluid::Full(int tenant) const {
 
 double Fluid::Extend(int tenant, double demand, double speed, double work) {
   Ask& ask = asks_[tenant];
-  demand = std::min(demand, capacity_);
+  demand = std::min(demand, rules_.capacity);
   const bool idle = !HasWork(state_, tenant);
   if (!idle) {
     Piece& last = ask.pieces[(ask.pieces_end - 1) % kPieces];
-    if (last.demand == demand && last.speed == speed) {
+    if (last.demand == demand && last.speed == speed && !rules_.holders_wait) {
       last.end += work;
       return last.end;
     }
@@ -69,12 +73,19 @@ double Fluid::Extend(int tenant, double demand, double speed, double work) {
   if (work <= 0) return end;
   ask.pieces[ask.pieces_end % kPieces] = {end, demand, speed};
   ++ask.pieces_end;
-  if (idle) Settle();
+  if (!idle) return end;
+  state_.began[tenant] = state_.now;
+  spare_[tenant] = 0;
+  Settle();
   return end;
 }
 
 void Fluid::SetSpinning(int tenant, double demand) {
-  asks_[tenant].spinning = std::min(demand, capacity_);
+  Ask& ask = asks_[tenant];
+  ask.spinning = std::min({demand, rules_.capacity, ask.limit});
+  ask.asked = state_.now;
+  spare_[tenant] = 0;
+  state_.holding[tenant] = false;
   Settle();
 }
 
@@ -92,15 +103,31 @@ void Fluid::Advance(Nanos now) {
     const Nanos begin = state_.now;
     const bool busy =
         std::any_of(state_.rate, state_.rate + high_water_, [](double rate) { return rate > 0; });
-    MoveTo(state_, std::min(now, NextEvent(state_)));
+    const Nanos until = std::min(now, NextEvent(state_));
+    CountSpare(until);
+    MoveTo(state_, until);
     if (busy) busy_ += state_.now - begin;
     Settle();
   }
 }
 
+// What tenants without work could have had until then, at the rates of now.
+void Fluid::CountSpare(Nanos until) {
+  if (state_.unused <= 0) return;
+  const bool slices = rules_.mode == ShareMode::kTimeslice &&
+                      std::any_of(state_.rate, state_.rate + high_water_, [](double rate) { return rate > 0; });
+  const auto passes = static_cast<double>(until - state_.now);
+  for (int t = 0; t < high_water_; ++t) {
+    if (!asks_[t].used || Wants(state_, t)) continue;
+    if (slices && asks_[t].group != state_.running_group) continue;  // the slice is another's
+    spare_[t] += passes * std::min(state_.unused, asks_[t].limit);
+  }
+}
+
 Nanos Fluid::FinishTime(int tenant, double target) const {
   State s = state_;
-  for (int i = 0; i < kForecastEvents; ++i) {
+  // A forecast gives up after so many events and answers with a time that is too early, which is harmless.
+  for (int i = 0; i < constants::kForecastEvents; ++i) {
     const double missing = target - s.served[tenant];
     if (missing <= 0) return s.now;
     const Nanos event = NextEvent(s);
@@ -119,7 +146,7 @@ Nanos Fluid::FinishTime(int tenant, double target) const {
 
 Nanos Fluid::ActiveTime(int tenant) const {
   State s = state_;
-  for (int i = 0; i < kForecastEvents && s.rate[tenant] <= 0; ++i) {
+  for (int i = 0; i < constants::kForecastEvents && s.rate[tenant] <= 0; ++i) {
     const Nanos event = NextEvent(s);
     if (event == kNever) return kNever;
     MoveTo(s, event);
@@ -171,7 +198,7 @@ bool Fluid::Competes(const State& s) const {
 
 // Decides which group runs at s.now and until when.
 void Fluid::TakeTurns(State& s) const {
-  if (mode_ != ShareMode::kTimeslice) return;
+  if (rules_.mode != ShareMode::kTimeslice) return;
   bool running_wants = false;
   for (int t = 0; t < high_water_ && !running_wants; ++t) {
     running_wants = Wants(s, t) && asks_[t].group == s.running_group;
@@ -182,35 +209,10 @@ void Fluid::TakeTurns(State& s) const {
     s.slice_end = s.now;
   } else if (next == s.running_group && s.slice_end > 0 && running_wants) {
     // Alone: slices follow each other without a gap, and a newcomer waits for the end of the current one.
-    s.slice_end = s.now + quantum_ - (s.now - s.slice_end) % quantum_;
+    s.slice_end = s.now + rules_.quantum - (s.now - s.slice_end) % rules_.quantum;
   } else {
     s.running_group = next;
-    s.slice_end = s.now + quantum_;
-  }
-}
-
-// Sets the rate of every tenant: spinning ones off the top, the rest max-min fair (water filling).
-void Fluid::Share(State& s) const {
-  double left = capacity_;
-  int filling[kTenants];
-  int count = 0;
-  for (int t = 0; t < high_water_; ++t) {
-    s.rate[t] = 0;
-    if (!Wants(s, t) || (mode_ == ShareMode::kTimeslice && asks_[t].group != s.running_group)) continue;
-    if (asks_[t].spinning > 0) {
-      left = std::max(0.0, left - asks_[t].spinning);
-      s.rate[t] = 1;
-    } else {
-      filling[count++] = t;
-    }
-  }
-  std::sort(filling, filling + count,
-            [&](int a, int b) { return CurrentPiece(s, a).demand < CurrentPiece(s, b).demand; });
-  for (int i = 0; i < count; ++i) {
-    const Piece& piece = CurrentPiece(s, filling[i]);
-    const double share = std::min(piece.demand, left / (count - i));
-    left -= share;
-    s.rate[filling[i]] = share == piece.demand ? piece.speed : piece.speed * share / piece.demand;
+    s.slice_end = s.now + rules_.quantum;
   }
 }
 
@@ -223,7 +225,7 @@ Nanos Fluid::NextEvent(const State& s) const {
     const double wait = std::max(1.0, std::ceil((CurrentPiece(s, t).end - s.served[t]) / s.rate[t]));
     if (wait < 1e18) next = std::min(next, s.now + static_cast<Nanos>(wait));
   }
-  if (mode_ == ShareMode::kTimeslice && Competes(s)) next = std::min(next, std::max(s.slice_end, s.now + 1));
+  if (rules_.mode == ShareMode::kTimeslice && Competes(s)) next = std::min(next, std::max(s.slice_end, s.now + 1));
   return next;
 }
 
@@ -238,6 +240,7 @@ void Fluid::MoveTo(State& s, Nanos time) const {
     if (s.served[t] < end) continue;
     s.served[t] = end;
     ++s.piece[t];
+    s.began[t] = time;
   }
   s.now = time;
 }

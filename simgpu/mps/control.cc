@@ -3,10 +3,14 @@
 //     nvidia-cuda-mps-control -f [-M]     the control daemon; -M: one server for all users
 //     nvidia-cuda-mps-control             sends the lines of its standard input to the daemon:
 //     get_server_list,
-//                                         get_client_list SERVER, terminate_client SERVER CLIENT, quit
+//                                         get_client_list SERVER, terminate_client SERVER CLIENT, quit,
+//                                         get_default_active_thread_percentage,
+//                                         set_default_active_thread_percentage PERCENTAGE,
+//                                         set_active_thread_percentage SERVER PERCENTAGE
 //
 // CUDA_MPS_PIPE_DIRECTORY says where its socket is. SIMGPU_MPS_STRICT=1: a client that is killed takes the
-// other clients of its server along, as may happen in life.
+// other clients of its server along, as may happen in life. CUDA_MPS_ACTIVE_THREAD_PERCENTAGE is the default
+// percentage of the daemon; a server keeps the one that it started with.
 #include <poll.h>
 #include <signal.h>
 #include <sys/signalfd.h>
@@ -99,7 +103,13 @@ int Serve(bool multi_user) {
     std::fprintf(stderr, "nvidia-cuda-mps-control: %s: %s\n", Directory().c_str(), std::strerror(errno));
     return 1;
   }
-  Servers servers(multi_user, std::getenv("SIMGPU_MPS_STRICT") != nullptr);
+  const char* text = std::getenv(kActiveThreadVariable);
+  const int percentage = text == nullptr ? 100 : ReadPercentage(text);
+  if (percentage == 0) {
+    std::fprintf(stderr, "nvidia-cuda-mps-control: environment: %s=%s: expected a whole number from 1 to 100; "
+                         "the variable is ignored\n", kActiveThreadVariable, text);
+  }
+  Servers servers(multi_user, std::getenv("SIMGPU_MPS_STRICT") != nullptr, percentage == 0 ? 100 : percentage);
   for (;;) {
     std::vector<pollfd> fds = {{told, POLLIN, 0}, {listener, POLLIN, 0}};
     for (const int connection : servers.connections()) fds.push_back({connection, POLLIN, 0});

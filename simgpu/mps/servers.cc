@@ -15,8 +15,14 @@
 
 namespace simgpu::mps {
 
+int ReadPercentage(const std::string& text) {
+  const bool number = !text.empty() && text.size() <= 3 && text.find_first_not_of("0123456789") == std::string::npos;
+  const int value = number ? std::stoi(text) : 0;
+  return value <= 100 ? value : 0;
+}
+
 Servers::~Servers() {
-  for (const auto& [server, uid] : servers_) kill(server, SIGKILL);
+  for (const auto& [server, of] : servers_) kill(server, SIGKILL);
 }
 
 void Servers::AddClient(int connection, pid_t pid, uid_t uid) {
@@ -39,14 +45,15 @@ void Servers::Serve() {
     if (client->server != 0) continue;
     client->server = ServerFor(client->uid);
     if (client->server == 0) return;
-    send(client->connection, &kGo, 1, MSG_NOSIGNAL);
+    const char go[] = {kGo, static_cast<char>(servers_.at(client->server).percentage)};
+    send(client->connection, go, sizeof go, MSG_NOSIGNAL);
   }
 }
 
 // 0 where another user is served.
 pid_t Servers::ServerFor(uid_t uid) {
   for (const auto& [server, of] : servers_) {
-    if (multi_user_ || of == uid) return server;
+    if (multi_user_ || of.uid == uid) return server;
   }
   if (!servers_.empty()) {
     const pid_t server = servers_.begin()->first;
@@ -67,7 +74,7 @@ pid_t Servers::StartServer(uid_t uid) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);  // which a change of the user undoes
     for (;;) pause();
   }
-  servers_[server] = uid;
+  servers_[server] = {uid, percentage_};
   return server;
 }
 
@@ -107,15 +114,37 @@ void Servers::Drop(Clients::iterator client, bool tell) {
   clients_.erase(client);
 }
 
+// Of the servers to come, or of the clients to come of a server that runs.
+std::string Servers::SetPercentage(std::istringstream& words, bool of_server) {
+  pid_t server = 0;
+  std::string text;
+  if (of_server) words >> server;
+  words >> text;
+  const int percentage = ReadPercentage(text);
+  if (percentage == 0) return "Invalid percentage '" + text + "': expected a whole number from 1 to 100\n";
+  if (!of_server) {
+    percentage_ = percentage;
+    return "";
+  }
+  const auto known = servers_.find(server);
+  if (known == servers_.end()) return "Failed to find server\n";
+  known->second.percentage = percentage;
+  return "";
+}
+
 std::string Servers::Execute(const std::string& line) {
   std::istringstream words(line);
   std::string verb;
+  words >> verb;
+  if (verb == "set_default_active_thread_percentage") return SetPercentage(words, false);
+  if (verb == "set_active_thread_percentage") return SetPercentage(words, true);
+  if (verb == "get_default_active_thread_percentage") return std::to_string(percentage_) + ".0\n";
   pid_t server = 0;
   pid_t pid = 0;
-  words >> verb >> server >> pid;
+  words >> server >> pid;
   std::string answer;
   if (verb == "get_server_list") {
-    for (const auto& [known, uid] : servers_) answer += std::to_string(known) + "\n";
+    for (const auto& [known, of] : servers_) answer += std::to_string(known) + "\n";
   } else if (verb == "get_client_list") {
     for (const Client& client : clients_) {
       if (client.server == server && server != 0) answer += std::to_string(client.pid) + "\n";

@@ -58,6 +58,17 @@ std::string FindDuplicateGpu(const std::vector<Member>& members) {
   return "";
 }
 
+// SMs that a collective holds on the GPU with this uuid, as the machine says.
+int MachineCtas(const simgpu::Machine* machine, const std::string& uuid) {
+  const simgpu::MachineConfig config = machine == nullptr ? simgpu::MachineConfig() : machine->config();
+  int node = -1;
+  int gpu = -1;
+  const bool known = machine != nullptr && machine->FindGpu(uuid, &node, &gpu);
+  const int sms = known ? config.nodes[static_cast<std::size_t>(node)].gpus[static_cast<std::size_t>(gpu)].sms
+                        : simgpu::GpuConfig().sms;
+  return config.nccl_ctas.Of(sms);
+}
+
 int CountNodes(const std::vector<Member>& members) {
   std::set<std::string_view> nodes;
   for (const Member& member : members) nodes.insert(member.node);
@@ -75,8 +86,10 @@ ncclResult_t ncclComm::Make(int ranks, int rank, const simgpu::nccl::Config& con
   std::string error;
   if (!simgpu::nccl::LoadFault(&comm->fault_, &error)) return Refuse(ncclInvalidUsage, error);
   comm->machine_ = DescribedMachine();
-  const int machine_ctas = comm->machine_ == nullptr ? 4 : comm->machine_->config().nccl_ctas;
-  comm->device_ = Device::Open(simgpu::nccl::ChooseCtas(config, machine_ctas), &error);
+  const auto sms_on = [&](const std::string& uuid) {
+    return simgpu::nccl::ChooseCtas(config, MachineCtas(comm->machine_, uuid));
+  };
+  comm->device_ = Device::Open(sms_on, &error);
   if (!comm->device_) return Refuse(ncclUnhandledCudaError, error);
   int node = -1;
   int gpu = -1;

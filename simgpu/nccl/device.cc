@@ -67,12 +67,13 @@ ScopedContext::~ScopedContext() {
   if (changed_) driver_.cuCtxSetCurrent(before_);
 }
 
-std::unique_ptr<Device> Device::Open(int sms, std::string* error) {
+std::unique_ptr<Device> Device::Open(const std::function<int(const std::string& uuid)>& sms_on,
+                                     std::string* error) {
   std::unique_ptr<Device> device(new Device);
   device->driver_ = LoadDriver(error);
   if (device->driver_ == nullptr) return nullptr;
-  if (!device->FindOut(error) || !device->LoadKernels(sms, error) || !device->MakeDoneWord(error))
-    return nullptr;
+  if (!device->FindOut(error)) return nullptr;
+  if (!device->LoadKernels(sms_on(device->uuid_), error) || !device->MakeDoneWord(error)) return nullptr;
   return device;
 }
 

@@ -1,6 +1,7 @@
 // One communicator's use of its GPU: the kernels that hold SMs, the done word, and pinned staging buffers.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -37,8 +38,9 @@ class ScopedContext {
 class Device {
  public:
   // Of the calling thread's current context; as the CUDA runtime does, device 0's primary context is made
-  // current where there is none. `sms` is what a kernel holds.
-  static std::unique_ptr<Device> Open(int sms, std::string* error);
+  // current where there is none. `sms_on` says how many SMs a kernel holds on the GPU of a uuid.
+  static std::unique_ptr<Device> Open(const std::function<int(const std::string& uuid)>& sms_on,
+                                      std::string* error);
   // Precondition: nothing on the GPU uses it any more.
   ~Device();
   Device(const Device&) = delete;

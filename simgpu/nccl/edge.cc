@@ -8,21 +8,30 @@ namespace simgpu::nccl {
 
 namespace {
 
-// A piece should keep the link busy for about this long: every piece costs the machine some wake-ups.
-constexpr double kPieceSeconds = 2e-3;
-constexpr std::uint64_t kLeastPieces = 2;  // of a range: one travels while the other is waited for,
-constexpr double kWholeBelow = 0.15;  // unless it is shorter than so much of a piece: a wake-up costs more
-constexpr std::uint64_t kMostPieces = 8;
-constexpr std::uint64_t kMaxPieceBytes = 512 * 1024;
+// A piece should keep the link busy for about kPieceSeconds: every piece costs the machine some wake-ups. A range
+// has at least two, so that one travels while the other is waited for, unless it is shorter than kWholeBelow of a
+// piece: a wake-up costs more.
+using constants::kLeastPieces;
+using constants::kMostPieceBytes;
+using constants::kMostPieces;
+using constants::kPieceSeconds;
+using constants::kWholeBelow;
 // What a link will have served within this time counts as served: about what a wake-up takes, so that nobody
 // sleeps for less, and the receiver's link, which starts late by the travel time of the announcement, costs
-// no wake-up of its own. The link still serves one piece after the other, so it never adds up.
-constexpr Nanos kTolerance = 60'000;
+// no wake-up of its own. The link still serves one piece after the other, so it never adds up, and a collective is
+// over when the links have served all of it: no collective beats its links.
+constexpr Nanos kTolerance = constants::kLinkTolerance;
 
 bool IsDue(Nanos due) { return due != kNever && due <= MonotonicNow() + kTolerance; }
 Nanos Early(Nanos due) { return due == kNever ? kNever : due - kTolerance; }
 
 }  // namespace
+
+Nanos ServedBy(Flow* link, Mark mark) {
+  if (link == nullptr) return 0;
+  const Nanos reached = link->ReachedAt(mark);
+  return reached != kNever ? reached : link->Forecast(mark);
+}
 
 std::uint64_t Outbound::PieceBytes(std::uint64_t range_bytes, std::uint64_t element) const {
   std::uint64_t pieces = 1;
@@ -32,12 +41,13 @@ std::uint64_t Outbound::PieceBytes(std::uint64_t range_bytes, std::uint64_t elem
       pieces = std::clamp(static_cast<std::uint64_t>(ideal), kLeastPieces, kMostPieces);
     }
   }
-  const std::uint64_t bytes = std::min((range_bytes + pieces - 1) / pieces, kMaxPieceBytes);
+  const std::uint64_t bytes = std::min((range_bytes + pieces - 1) / pieces, kMostPieceBytes);
   return std::max((bytes + element - 1) / element, std::uint64_t{1}) * element;
 }
 
 void Outbound::Push(std::uint32_t sequence, const PieceFrame& piece, const std::byte* data) {
   const Mark mark = link_ == nullptr ? 0 : link_->Extend(static_cast<double>(piece.bytes) * slowdown_);
+  last_ = mark;
   const Waiting added{sequence, piece, data, mark};
   if (waiting_.empty() && (link_ == nullptr || IsDue(link_->Forecast(mark)))) return Leave(added);
   if (announces_) channel_->Send(EncodeAnnounce(sequence, piece));
@@ -106,6 +116,7 @@ bool Inbound::Decode(std::span<const std::byte> payload, Item* item) {
 
 std::optional<Inbound::Item> Inbound::Release() {
   if (!IsDue(link_->Forecast(marks_.front()))) return std::nullopt;
+  last_ = marks_.front();
   marks_.pop_front();
   return std::exchange(held_, std::nullopt);
 }

@@ -21,6 +21,9 @@
 
 namespace simgpu::nccl {
 
+// When a link has served up to `mark`: exactly where it has, as foreseen where it has not.
+Nanos ServedBy(Flow* link, Mark mark);
+
 class Outbound {
  public:
   // `slowdown` multiplies the work a piece is for the link (a fault knob; 1 is the truth).
@@ -41,13 +44,16 @@ class Outbound {
   void Advance();
   // When Advance() has something to do again; kNever when not before Push().
   Nanos WakeAt() const;
+  // When the link has served all that was pushed: a piece leaves a little earlier. A time that has passed where it
+  // has.
+  Nanos ServedAt() const { return ServedBy(link_, last_); }
 
   // The next piece to leave has one bit flipped.
   void CorruptNext() { corrupt_ = true; }
   const Channel& channel() const { return *channel_; }
 
  private:
-  static constexpr std::size_t kAhead = 4;
+  static constexpr std::size_t kAhead = constants::kPiecesAhead;
   struct Waiting {
     std::uint32_t sequence;
     PieceFrame piece;
@@ -61,6 +67,7 @@ class Outbound {
   bool announces_;
   double slowdown_;
   bool corrupt_ = false;
+  Mark last_ = 0;  // of all that was pushed
   std::deque<Waiting> waiting_;
 };
 
@@ -78,6 +85,8 @@ class Inbound {
   // What has arrived next, in order. Nothing: look again at WakeAt() or when the channel is readable.
   std::optional<Item> Next();
   Nanos WakeAt() const;
+  // When the link has served all that has arrived, as Outbound::ServedAt().
+  Nanos ServedAt() const { return ServedBy(link_, last_); }
 
   // Waits for the link, not for the channel.
   bool holding() const { return held_.has_value(); }
@@ -98,6 +107,7 @@ class Inbound {
   Flow* link_;
   bool broken_ = false;
   std::optional<ErrorFrame> news_;
+  Mark last_ = 0;           // of the piece that arrived last
   std::deque<Mark> marks_;  // of announced pieces, in the order in which they will come
   // A piece whose bytes are here before the link has served them.
   std::optional<Item> held_;

@@ -16,7 +16,7 @@ namespace {
 // taken for dead. Work that was still to be sent to it fails at once.
 constexpr Nanos kGrace = 1'000'000'000;
 // Forecasts of a link can be late when another flow leaves it early: look again after this long.
-constexpr Nanos kLongestSleep = 5'000'000;
+constexpr Nanos kLongestSleep = constants::kEnginePoll;
 
 bool AtOrPast(std::uint32_t a, std::uint32_t b) { return static_cast<std::int32_t>(a - b) >= 0; }
 

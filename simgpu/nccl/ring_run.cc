@@ -23,7 +23,8 @@ class RingRun : public Run {
     const State received = Receive();  // first: it may free something to send, and never the other way round
     if (received == State::kFailed) return received;
     Send();
-    return received == State::kDone && !sending() ? State::kDone : State::kBusy;
+    moved_ = received == State::kDone && !sending();
+    return moved_ && ServedAt() <= MonotonicNow() ? State::kDone : State::kBusy;
   }
 
   bool sending() const override { return send_step_ < plan_.steps.size() || !network_.to_next().idle(); }
@@ -35,10 +36,14 @@ class RingRun : public Run {
   }
 
   Nanos WakeAt() const override {
+    if (moved_) return ServedAt();
     return std::min(network_.to_next().WakeAt(), network_.from_prev().WakeAt());
   }
 
  private:
+  // When both links have served what was given to them.
+  Nanos ServedAt() const { return std::max(network_.to_next().ServedAt(), network_.from_prev().ServedAt()); }
+
   int predecessor() const { return (network_.rank() + network_.ranks() - 1) % network_.ranks(); }
 
   void SkipEmpty() {
@@ -121,6 +126,7 @@ class RingRun : public Run {
   std::uint64_t sent_ = 0;  // of this step, given to the link
   std::size_t recv_step_ = 0;
   std::uint64_t received_ = 0;  // of this step, folded or copied
+  bool moved_ = false;          // all is there, and all has left
   bool checked_ = false;        // the predecessor makes the same call
 };
 

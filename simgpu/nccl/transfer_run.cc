@@ -54,7 +54,8 @@ class TransferRun : public Run {
       if (state == State::kFailed) return state;
       busy = busy || state == State::kBusy;
     }
-    return busy ? State::kBusy : State::kDone;
+    moved_ = !busy;
+    return moved_ && ServedAt() <= MonotonicNow() ? State::kDone : State::kBusy;
   }
 
   bool sending() const override { return false; }
@@ -69,6 +70,7 @@ class TransferRun : public Run {
   }
 
   Nanos WakeAt() const override {
+    if (moved_) return ServedAt();
     Nanos wake = kNever;
     for (const auto& [peer, out] : outs_) wake = std::min(wake, out->WakeAt());
     for (const auto& [peer, lane] : recvs_) {
@@ -78,6 +80,16 @@ class TransferRun : public Run {
   }
 
  private:
+  // When all links have served what was given to them.
+  Nanos ServedAt() const {
+    Nanos served = 0;
+    for (const auto& [peer, out] : outs_) served = std::max(served, out->ServedAt());
+    for (const auto& [peer, lane] : recvs_) {
+      if (const Inbound* in = network_.From(peer)) served = std::max(served, in->ServedAt());
+    }
+    return served;
+  }
+
   // What a rank sends to itself does not travel.
   State CopyToSelf() {
     const auto from = sends_.extract(network_.rank());
@@ -156,6 +168,7 @@ class TransferRun : public Run {
   std::map<int, Lane> sends_;
   std::map<int, Lane> recvs_;
   std::map<int, Outbound*> outs_;
+  bool moved_ = false;  // all is there, and all has left
 };
 
 }  // namespace

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from benchmarks.commands import Build
 from benchmarks.figures import mismatch_rate
-from benchmarks.pairs import Context
+from benchmarks.context import Context
 from benchmarks.slot_churn import Churn, Habits
 from benchmarks.slot_node import SlotNode
 from benchmarks.slot_pods import PAIRS

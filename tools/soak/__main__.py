@@ -15,6 +15,7 @@ import time
 from pathlib import Path
 
 from benchmarks import results
+from benchmarks.catalogue import SOAK
 from benchmarks.arguments import Parser
 from benchmarks.commands import Build
 from benchmarks.processes import interruptible
@@ -66,9 +67,10 @@ def _line(part, outcomes):
     goal = results.Goal("==", 0)
     measured = results.Measured(
         "soak", part, len(bad), f"units of {len(outcomes)} that failed", goal, (len(bad),),
+        condition=f"part {part} of the soak",
         remarks={"seconds": sum(outcome["seconds"] for outcome in outcomes),
                  "last_run": max((outcome["date"] for outcome in outcomes), default=""), "failed": bad})
-    return results.line(measured, "chain", results.where(), f"python3 -m tools.soak --part {part}")
+    return results.line(measured, "chain", results.where(), f"python3 -m tools.soak --part {part}", SOAK.kind)
 
 
 def _sources():

@@ -4,16 +4,22 @@ Called with the rank program and the directory of the libraries.
 """
 
 import ctypes
+import json
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
 import unittest
+from pathlib import Path
 
 RANK = sys.argv.pop(1)
 LIBRARIES = sys.argv.pop(1)
 
 NODE_LINK = 8e6
+# A run whose threads were later than this at p99 is void; so many may be, of those that one test makes.
+MOST_LATE_US = 1000
+MOST_VOID_RUNS = 3
 SUCCESS, INVALID_USAGE, REMOTE_ERROR, IN_PROGRESS = 0, 5, 6, 7
 SIGKILLED = -9
 
@@ -47,6 +53,10 @@ class NcclTest(unittest.TestCase):
         env = {key: value for key, value in os.environ.items() if not key.startswith(("SIMGPU_", "CUDA_", "NCCL_"))}
         env.update(LD_LIBRARY_PATH=LIBRARIES, SIMGPU_CONFIG=config, NCCL_SOCKET_IFNAME="lo")
         return env
+
+    def reporting(self, directory, sharing="shared"):
+        """The environment of four ranks that say in `directory` how late they were."""
+        return dict(self.environment(2, 2, sharing), SIMGPU_REPORT=directory)
 
     def start(self, scenario, nodes=2, gpus=2, environment=None, ranks=None):
         """Starts a rank on every GPU; `ranks` adds to the environment of single ones."""
@@ -142,33 +152,42 @@ class NcclTest(unittest.TestCase):
     def expected_ms(self, ranks, jobs=1):
         return jobs * 2 * (ranks - 1) / ranks * 60_000 * 4 / NODE_LINK * 1e3
 
-    def assert_shaped(self, run, expected):
-        """The link cannot be beaten, by any of the `run`s; that it is not half as fast, one of them must show: the
-        others may have met with a busy machine."""
-        for _ in range(8):
-            slowest = 0.0
-            for result in run():
-                self.assertGreater(float(result["ms"]), 0.97 * expected)
-                slowest = max(slowest, float(result["ms"]))
-            if slowest < 1.6 * expected:
+    def assert_shaped(self, run, expected, least=1.0):
+        """No run of three beats the link: the rank that sends over it is not done sooner, and the others, which may
+        begin a little later, hardly. The median of the slowest ranks is not half as slow again.
+        `least`: of what is expected, where a neighbour leaves the link free between two of its collectives.
+        A run whose threads were later than a figure allows says nothing about the latter, and is made again."""
+        slowest = []
+        for number in range(3 + MOST_VOID_RUNS):
+            report = os.path.join(self.directory, f"report-{number}-{len(os.listdir(self.directory))}")
+            os.mkdir(report)
+            times = [float(result["ms"]) for result in run(report)]
+            self.assertGreaterEqual(max(times), 0.9999 * least * expected)
+            self.assertGreaterEqual(min(times), 0.96 * expected)
+            if lateness_us(report) <= MOST_LATE_US:
+                slowest.append(max(times))
+            if len(slowest) == 3:
+                self.assertLess(statistics.median(slowest), 1.5 * expected, slowest)
                 return
-        self.fail(f"{slowest} ms, {expected} ms are expected")
+        self.fail(f"{3 + MOST_VOID_RUNS - len(slowest)} of {3 + MOST_VOID_RUNS} runs were void")
 
     def test_links_are_shaped(self):
-        self.assert_shaped(lambda: self.run_job("timed"), self.expected_ms(4))
+        self.assert_shaped(lambda report: self.run_job("timed", environment=self.reporting(report)),
+                           self.expected_ms(4))
 
     def test_jobs_share_links_or_not(self):
-        def both(sharing):
-            environment = self.environment(2, 2, sharing)
+        def both(report, sharing):
+            environment = self.reporting(report, sharing)
             jobs = [self.start("timed", environment=environment) for _ in range(2)]
             return [Result(process) for job in jobs for process in job]
 
-        self.assert_shaped(lambda: both("shared"), self.expected_ms(4, 2))
-        self.assert_shaped(lambda: both("private"), self.expected_ms(4, 1))
+        self.assert_shaped(lambda report: both(report, "shared"), self.expected_ms(4, 2), least=0.96)
+        self.assert_shaped(lambda report: both(report, "private"), self.expected_ms(4, 1))
 
     def test_slow_link_fault(self):
         slow = {1: {"SIMGPU_NCCL_FAULT": "slow_link:1.5"}}
-        self.assert_shaped(lambda: self.run_job("timed", ranks=slow), 1.5 * self.expected_ms(4))
+        self.assert_shaped(lambda report: self.run_job("timed", ranks=slow, environment=self.reporting(report)),
+                           1.5 * self.expected_ms(4))
 
     def test_bad_settings_are_refused(self):
         bad = {"SIMGPU_NCCL_FAULT": "lose:1"}
@@ -185,6 +204,12 @@ class NcclTest(unittest.TestCase):
         self.assertGreater(len(weak), 25)
         for name in weak:
             self.assertEqual((kinds[name], kinds["p" + name]), ("W", "T"), name)
+
+
+def lateness_us(directory):
+    """The latest of the processes that reported there, at p99."""
+    reports = [json.loads(path.read_text(encoding="utf-8")) for path in Path(directory).glob("*.json")]
+    return max(report[kind]["p99"] for report in reports for kind in ("kernel_late_us", "ring_step_late_us"))
 
 
 def unique_id():

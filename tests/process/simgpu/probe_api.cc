@@ -191,7 +191,7 @@ void MemoryOperations() {
 }
 
 // The thread behind the stream is woken after each kernel, some tens of microseconds late; the GPU would not
-// be.
+// be. Prints the times of runs of 20 ms, for the test to judge.
 void MemoryOperationsThatNeedNotWait(const Program& program) {
   constexpr int kKernels = 40;
   const CUstream stream = MakeStream();
@@ -201,8 +201,8 @@ void MemoryOperationsThatNeedNotWait(const Program& program) {
   CUevent begin, end;
   OK(cuEventCreate(&begin, CU_EVENT_DEFAULT));
   OK(cuEventCreate(&end, CU_EVENT_DEFAULT));
-  float best = 1e9F;
-  for (int attempt = 0; attempt < 40 && best >= 21.0F; ++attempt) {
+  std::printf("memory operations:");
+  for (int run = 0; run < 9; ++run) {
     OK(cuEventRecord(begin, stream));
     for (int i = 0; i < kKernels; ++i) {
       LaunchTimed(timed, stream, 500'000);
@@ -213,10 +213,9 @@ void MemoryOperationsThatNeedNotWait(const Program& program) {
     float ms = 0;
     OK(cuEventElapsedTime(&ms, begin, end));
     CHECK(ms >= 19.99F);  // the kernels take 20 ms
-    best = ms < best ? ms : best;
+    std::printf(" %.3f", static_cast<double>(ms));
   }
-  if (best >= 21.0F) std::fprintf(stderr, "%g ms, 20 are expected\n", static_cast<double>(best));
-  CHECK(best < 21.0F);
+  std::printf("\n");
   OK(cuMemFreeHost(word));
 }
 

@@ -5,8 +5,15 @@
 #include <unistd.h>
 
 #include <string>
+#include <vector>
 
 #include "tests/process/simgpu/probe.h"
+
+// The effect of a kernel: it says when it runs.
+extern "C" __attribute__((visibility("default"))) void SayRunning(void* const*) {
+  std::printf("running %lld\n", Now());
+  std::fflush(stdout);
+}
 
 namespace {
 
@@ -64,16 +71,66 @@ int PlayHammer() {
   }
 }
 
-// Prints the time of a kernel of `ns` beside whatever else runs.
-int PlayKernel(unsigned long long ns) {
-  const Program program;
+constexpr char kMoreKernels[] =
+    "// simgpu 1\n"
+    "kernel timed ns=arg sms=132\n"
+    "kernel gridded ns=arg\n"
+    "kernel ring ns=5000000 sms=4 fn=SayRunning spin\n";
+
+// Holds the SMs of a collective until killed. Says when it is queued (stderr), and when it has them.
+int PlayCollective() {
+  const Program program(kMoreKernels);
+  const CUstream stream = MakeStream();
+  unsigned* words = nullptr;
+  OK(cuMemHostAlloc(reinterpret_cast<void**>(&words), 4096, CU_MEMHOSTALLOC_DEVICEMAP));
+  auto word = reinterpret_cast<CUdeviceptr>(words);
+  unsigned never = 1;
+  void* parameters[] = {&word, &never};
+  Launch(program.Function("ring"), stream, parameters);
+  std::fprintf(stderr, "queued\n");
+  OK(cuStreamSynchronize(stream));
+  return 0;
+}
+
+// Prints for how long a collective of 5 ms at least is under way beside whatever else runs.
+int PlayShortCollective() {
+  const Program program(kMoreKernels);
+  const CUstream stream = MakeStream();
+  unsigned* words = nullptr;
+  OK(cuMemHostAlloc(reinterpret_cast<void**>(&words), 4096, CU_MEMHOSTALLOC_DEVICEMAP));
+  auto word = reinterpret_cast<CUdeviceptr>(words);
+  unsigned already = 0;
+  void* parameters[] = {&word, &already};
+  const long long begin = Now();
+  Launch(program.Function("ring"), stream, parameters);
+  OK(cuStreamSynchronize(stream));
+  std::printf("%.4f\n", static_cast<double>(Now() - begin) * 1e-6);
+  return 0;
+}
+
+// Prints the time of a kernel of `ns` beside whatever else runs. Of so many blocks of 1024 threads, where the launch
+// is to say what it fills.
+int PlayKernel(unsigned long long ns, unsigned blocks) {
+  const Program program(kMoreKernels);
   const CUstream stream = MakeStream();
   CUevent begin, end;
   OK(cuEventCreate(&begin, 0));
   OK(cuEventCreate(&end, 0));
+  // All of it is queued behind a gate, and the time begins at the end of a kernel: nothing depends on the host.
+  unsigned* words = nullptr;
+  OK(cuMemHostAlloc(reinterpret_cast<void**>(&words), 4096, CU_MEMHOSTALLOC_DEVICEMAP));
+  const auto gate = reinterpret_cast<CUdeviceptr>(words);
+  OK(cuStreamWaitValue32(stream, gate, 1, CU_STREAM_WAIT_VALUE_GEQ));
+  LaunchTimed(program.Function("timed"), stream, 100'000);
   OK(cuEventRecord(begin, stream));
-  LaunchTimed(program.Function("timed"), stream, ns);
+  void* parameters[] = {&ns};
+  if (blocks == 0) {
+    Launch(program.Function("timed"), stream, parameters);
+  } else {
+    OK(cuLaunchKernel(program.Function("gridded"), blocks, 1, 1, 1024, 1, 1, 0, stream, parameters, nullptr));
+  }
   OK(cuEventRecord(end, stream));
+  OK(cuStreamWriteValue32(MakeStream(), gate, 1, CU_STREAM_WRITE_VALUE_DEFAULT));
   OK(cuStreamSynchronize(stream));
   float ms = 0;
   OK(cuEventElapsedTime(&ms, begin, end));
@@ -83,33 +140,80 @@ int PlayKernel(unsigned long long ns) {
   return 0;
 }
 
-// A job: `steps` times c of compute and m of a spinning collective, from `start` on. Prints when each step
-// began.
+// Prints how many SMs the driver says that the GPU has.
+int PlaySms() {
+  const Program program;
+  int sms = 0;
+  OK(cuDeviceGetAttribute(&sms, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, program.device));
+  std::printf("%d\n", sms);
+  return 0;
+}
+
+// The time of CLOCK_MONOTONIC at which `event` was reached on an idle stream: as exactly as the narrowest of 20
+// brackets says.
+long long Anchor(CUevent event, CUstream stream) {
+  long long best = 0, narrowest = 1'000'000'000;
+  for (int i = 0; i < 20; ++i) {
+    const long long before = Now();
+    CUevent probe;
+    OK(cuEventCreate(&probe, CU_EVENT_DEFAULT));
+    OK(cuEventRecord(probe, stream));
+    OK(cuEventSynchronize(probe));
+    const long long width = Now() - before;
+    if (width < narrowest) {
+      float ms = 0;
+      OK(cuEventElapsedTime(&ms, event, probe));
+      narrowest = width;
+      best = before + width / 2 - static_cast<long long>(static_cast<double>(ms) * 1e6);
+    }
+    OK(cuEventDestroy(probe));
+  }
+  return best;
+}
+
+// A job: `steps` times c of compute and m of a spinning collective, from `start` on. Prints for each step, in ns of
+// CLOCK_MONOTONIC, when its compute began and ended and when its collective had ended, as the GPU saw it.
 int PlayJob(long long start, long long c, long long m, int steps) {
   const Program program;
   const CUfunction timed = program.Function("timed"), ring = program.Function("ring");
   const CUstream compute = MakeStream(), side = MakeStream(), release = MakeStream();
-  CUevent computed;
-  OK(cuEventCreate(&computed, CU_EVENT_DISABLE_TIMING));
+  CUevent base;
+  OK(cuEventCreate(&base, CU_EVENT_DEFAULT));
+  OK(cuEventRecord(base, compute));
+  OK(cuEventSynchronize(base));
+  const long long zero = Anchor(base, compute);
   unsigned* words = nullptr;
   OK(cuMemHostAlloc(reinterpret_cast<void**>(&words), 4096, CU_MEMHOSTALLOC_DEVICEMAP));
-  auto word = reinterpret_cast<CUdeviceptr>(words);
+  auto done = reinterpret_cast<CUdeviceptr>(words);
+  const CUdeviceptr gate = done + 8;
   const auto sleep_until = [](long long time) {
     const timespec until{static_cast<time_t>(time / 1'000'000'000), static_cast<long>(time % 1'000'000'000)};
     clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr);
   };
+  std::vector<CUevent> events(static_cast<std::size_t>(3 * steps));
+  for (CUevent& event : events) OK(cuEventCreate(&event, CU_EVENT_DEFAULT));
   sleep_until(start);
   for (unsigned step = 1; step <= static_cast<unsigned>(steps); ++step) {
-    std::printf("%lld\n", Now());
+    CUevent* const of = &events[std::size_t{3} * (step - 1)];
+    // All of it is queued behind a gate, so that nothing depends on how fast the host is.
+    OK(cuStreamWaitValue32(compute, gate, step, CU_STREAM_WAIT_VALUE_GEQ));
+    OK(cuEventRecord(of[0], compute));
     for (int i = 0; i < 20; ++i) LaunchTimed(timed, compute, static_cast<unsigned long long>(c / 20));
-    OK(cuEventRecord(computed, compute));
-    OK(cuStreamWaitEvent(side, computed, 0));
-    void* parameters[] = {&word, &step};
+    OK(cuEventRecord(of[1], compute));
+    OK(cuStreamWaitEvent(side, of[1], 0));
+    void* parameters[] = {&done, &step};
     Launch(ring, side, parameters);
-    OK(cuEventSynchronize(computed));
+    OK(cuEventRecord(of[2], side));
+    OK(cuStreamWriteValue32(release, gate, step, CU_STREAM_WRITE_VALUE_DEFAULT));
+    OK(cuEventSynchronize(of[1]));
     sleep_until(Now() + m);
-    OK(cuStreamWriteValue32(release, word, step, CU_STREAM_WRITE_VALUE_DEFAULT));
+    OK(cuStreamWriteValue32(release, done, step, CU_STREAM_WRITE_VALUE_DEFAULT));
     OK(cuStreamSynchronize(side));
+  }
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    float ms = 0;
+    OK(cuEventElapsedTime(&ms, base, events[i]));
+    std::printf("%lld%c", zero + static_cast<long long>(static_cast<double>(ms) * 1e6), i % 3 == 2 ? '\n' : ' ');
   }
   return 0;
 }
@@ -139,7 +243,12 @@ int main(int argc, char** argv) {
   }
   if (part == "victim") return PlayVictim();
   if (part == "hammer") return PlayHammer();
-  if (part == "kernel") return PlayKernel(static_cast<unsigned long long>(number(2)));
+  if (part == "kernel") {
+    return PlayKernel(static_cast<unsigned long long>(number(2)), static_cast<unsigned>(number(3)));
+  }
+  if (part == "sms") return PlaySms();
+  if (part == "collective") return PlayCollective();
+  if (part == "short_collective") return PlayShortCollective();
   if (part == "job") return PlayJob(number(2), number(3), number(4), static_cast<int>(number(5)));
   if (part == "fork") return PlayFork();
   return 2;

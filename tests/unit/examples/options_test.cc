@@ -40,6 +40,15 @@ TEST(OptionsTest, AnErrorIsOneLineWithFlagValueAndWhatIsAllowed) {
   EXPECT_THAT(Refused({"--early-bytes=1"}), HasSubstr("0.9"));
 }
 
+TEST(OptionsTest, SmsOfKernelsAreAList) {
+  EXPECT_TRUE(Accepted({}).kernel_sms.empty());
+  EXPECT_EQ(Accepted({"--kernel-sms=132,66"}).kernel_sms, (std::vector<std::uint32_t>{132, 66}));
+  for (const char* bad : {"--kernel-sms=", "--kernel-sms=0", "--kernel-sms=66,", "--kernel-sms=66;33",
+                          "--kernel-sms=1025"}) {
+    EXPECT_THAT(Refused({bad}), AllOf(HasSubstr(bad), HasSubstr("whole numbers from 1 to 1024"))) << bad;
+  }
+}
+
 TEST(OptionsTest, UnknownAndIncompleteFlagsAreRefused) {
   EXPECT_THAT(Refused({"--itrations=7"}), HasSubstr("--itrations: unknown flag"));
   EXPECT_THAT(Refused({"7"}), HasSubstr("unknown argument"));

@@ -98,6 +98,16 @@ TEST(ProgramTest, MicroBatchesShareOneSetOfCollectives) {
   EXPECT_EQ(bits, (std::vector<std::uint32_t>{0, 2, 2}));
 }
 
+TEST(ProgramTest, KindsOfKernelsFillSmsInTurn) {
+  const auto marker = static_cast<std::size_t>(Kernel::kMarker);
+  for (std::size_t kernel = 0; kernel < kKernelCount; ++kernel) {
+    EXPECT_EQ(SmsOf(kernel, {}), kernel == marker ? 1u : 132u);
+    EXPECT_EQ(SmsOf(kernel, {105}), kernel == marker ? 1u : 105u);
+  }
+  const auto linear = static_cast<std::size_t>(Kernel::kLinear), relu = static_cast<std::size_t>(Kernel::kRelu);
+  EXPECT_NE(SmsOf(linear, {132, 33}), SmsOf(relu, {132, 33}));
+}
+
 TEST(ProgramTest, AnEvaluationIsForwardOnlyWithOneCollective) {
   const Program program = EvaluationProgram(3, 7);
   EXPECT_EQ(Count(program, StepKind::kReduceMetric), 1u);

@@ -49,6 +49,10 @@ TEST(MachineConfigTest, NumbersAreCheckedAgainstTheirRange) {
   EXPECT_EQ(config.node_link_bytes_per_s, 8e6);
   EXPECT_TRUE(SetScalar(&config, "link_sharing", "private", &error));
   EXPECT_TRUE(config.private_links);
+  for (const char* bad : {"0.89", "1.41", "fast", ""}) EXPECT_FALSE(SetScalar(&config, "co_run", bad, &error));
+  EXPECT_EQ(error, "co_run: '' is not a number from 0.9 to 1.4");
+  EXPECT_TRUE(SetScalar(&config, "co_run", "1.25", &error));
+  EXPECT_EQ(config.co_run, 1.25);
   EXPECT_FALSE(SetScalar(&config, "device_files", "yes", &error));
   EXPECT_EQ(error, "device_files: 'yes' is neither 'false' nor 'true'");
   EXPECT_TRUE(SetScalar(&config, "device_files", "true", &error));
@@ -68,10 +72,11 @@ TEST(MachineConfigTest, DigestFollowsWhatIsShared) {
   std::string error;
   const auto plain = ParseMachineShape("2x2", &error), slow = ParseMachineShape("2x2,launch_us=10", &error),
              sliced = ParseMachineShape("2x2,mode=timeslice", &error),
-             small = ParseMachineShape("2x1", &error);
+             small = ParseMachineShape("2x1", &error), gains = ParseMachineShape("2x2,co_run=1.1", &error);
   EXPECT_EQ(Digest(*plain), Digest(*slow)) << "launch_us is a matter of each process";
   EXPECT_NE(Digest(*plain), Digest(*sliced));
   EXPECT_NE(Digest(*plain), Digest(*small));
+  EXPECT_NE(Digest(*plain), Digest(*gains));
 }
 
 TEST(MachineConfigTest, TwoGpusMayNotShareAUuid) {
@@ -108,7 +113,7 @@ nodes:
   ASSERT_TRUE(config) << error;
   EXPECT_EQ(config->state, "/tmp/m1");
   EXPECT_EQ(config->launch_us, 3);
-  EXPECT_EQ(config->nccl_ctas, 8);
+  EXPECT_EQ(config->nccl_ctas.Of(132), 8);
   ASSERT_EQ(config->nodes.size(), 2u);
   EXPECT_EQ(config->nodes[0].name, "left");
   EXPECT_EQ(config->nodes[1].name, "node1");
@@ -126,6 +131,8 @@ TEST(MachineYamlTest, NamesLineKeyAndWhatIsAllowed) {
       {"state: /tmp/m\nspeed: 3\nnodes: [{gpus: 1}]", "line 2: unknown key 'speed'; known are state, mode"},
       {"state: /tmp/m\nmode: fast\nnodes: [{gpus: 1}]",
        "line 2: mode: 'fast' is neither 'mps' nor 'timeslice'"},
+      {"state: /tmp/m\nco_run: 1.5\nnodes: [{gpus: 1}]",
+       "line 2: co_run: '1.5' is not a number from 0.9 to 1.4"},
       {"state: /tmp/m\nnodes:\n  - gpu: 1", "line 3: unknown key 'gpu' of a node; known are name, gpus"},
       {"state: /tmp/m\nnodes:\n  - gpus: -1", "gpus: '-1' is neither a number from 0 to 64 nor a list"},
       {"state: /tmp/m\nnodes:\n  - gpus: [{sms: 0}]", "sms: '0' is not a whole number from 1 to 1024"},

@@ -43,10 +43,10 @@ Nanos NextChange(const Fluid& fluid, const Job& job) {
 }
 
 // Runs both until `until`; job i starts at offsets[i].
-void RunJobs(ShareMode mode, Nanos quantum, std::vector<Job>& jobs, const std::vector<Nanos>& offsets,
+void RunJobs(const ShareRules& rules, std::vector<Job>& jobs, const std::vector<Nanos>& offsets,
              Nanos until) {
   auto fluid = std::make_unique<Fluid>();
-  fluid->Reset(mode, 132, quantum, 0);
+  fluid->Reset(rules, 0);
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     jobs[i].tenant = fluid->Add(static_cast<std::uint32_t>(i + 1));
     jobs[i].next = offsets[i];
@@ -65,6 +65,11 @@ void RunJobs(ShareMode mode, Nanos quantum, std::vector<Job>& jobs, const std::v
   }
 }
 
+void RunJobs(ShareMode mode, Nanos quantum, std::vector<Job>& jobs, const std::vector<Nanos>& offsets,
+             Nanos until) {
+  RunJobs({.mode = mode, .capacity = 132, .quantum = quantum}, jobs, offsets, until);
+}
+
 double MeanStep(const Job& job, std::size_t skip) {
   const auto steps = static_cast<double>(job.starts.size() - 1 - skip);
   return static_cast<double>(job.starts.back() - job.starts[skip]) / steps;
@@ -79,6 +84,21 @@ TEST(FluidJobsTest, EqualJobsSharingKeepTheirOffset) {
     RunJobs(ShareMode::kShared, kMs, jobs, {0, delta}, 2000 * kMs);
     for (const Job& job : jobs) {
       EXPECT_NEAR(MeanStep(job, 2), static_cast<double>(2 * c + m - delta), 10) << "offset " << delta;
+    }
+  }
+}
+
+// While both compute each runs at f / 2: A's rest of c - delta takes 2 (c - delta) / f, B is alone for delta
+// before and A after it.
+TEST(FluidJobsTest, EqualJobsThatGainByRunningAtOnce) {
+  const double c = 20.0 * kMs, m = 12.0 * kMs;
+  for (const double f : {0.9, 1.1, 1.25, 1.4}) {
+    for (const double delta : {0.0, 7.0 * kMs, 12.0 * kMs}) {
+      std::vector<Job> jobs(2, Job{20 * kMs, 12 * kMs, 0});
+      RunJobs({.capacity = 132, .co_run = f}, jobs, {0, static_cast<Nanos>(delta)}, 2000 * kMs);
+      for (const Job& job : jobs) {
+        EXPECT_NEAR(MeanStep(job, 2), delta + 2 * (c - delta) / f + m, 10) << f << " offset " << delta;
+      }
     }
   }
 }

@@ -12,7 +12,13 @@ constexpr Nanos kMs = 1'000'000;
 // A fluid is large; tests make it on the heap, zeroed as in shared memory.
 std::unique_ptr<Fluid> MakeFluid(ShareMode mode, double capacity, Nanos quantum = 2 * kMs, Nanos now = 0) {
   auto fluid = std::make_unique<Fluid>();
-  fluid->Reset(mode, capacity, quantum, now);
+  fluid->Reset({.mode = mode, .capacity = capacity, .quantum = quantum}, now);
+  return fluid;
+}
+
+std::unique_ptr<Fluid> MakeFluid(const ShareRules& rules) {
+  auto fluid = std::make_unique<Fluid>();
+  fluid->Reset(rules, 0);
   return fluid;
 }
 
@@ -120,6 +126,38 @@ TEST(FluidTest, SpinningOnEverySmStarvesKernels) {
   EXPECT_EQ(fluid->FinishTime(kernels, end), kNever);
   fluid->Advance(10 * kMs);
   EXPECT_DOUBLE_EQ(fluid->Served(kernels), 0);
+}
+
+TEST(FluidTest, KernelsOfTwoProcessesGainByRunningAtOnce) {
+  for (const double factor : {0.9, 1.0, 1.25, 1.4}) {
+    auto fluid = MakeFluid({.capacity = 132, .co_run = factor});
+    const int a = fluid->Add(1), b = fluid->Add(2);
+    const double end = Kernel(*fluid, a, 10 * kMs);
+    EXPECT_EQ(fluid->FinishTime(a, end), 10 * kMs) << "a kernel alone gains nothing";
+    const double other = Kernel(*fluid, b, 10 * kMs);
+    const double expected = 20.0 * kMs / factor;
+    EXPECT_NEAR(static_cast<double>(fluid->FinishTime(a, end)), expected, 1) << factor;
+    EXPECT_NEAR(static_cast<double>(fluid->FinishTime(b, other)), expected, 1) << factor;
+  }
+}
+
+TEST(FluidTest, NoKernelIsFasterBesideAnotherThanAlone) {
+  auto fluid = MakeFluid({.capacity = 132, .co_run = 1.4});
+  const int small = fluid->Add(1), large = fluid->Add(2);
+  const double small_end = Kernel(*fluid, small, 10 * kMs, 12);
+  const double large_end = Kernel(*fluid, large, 10 * kMs);
+  EXPECT_EQ(fluid->FinishTime(small, small_end), 10 * kMs);
+  EXPECT_EQ(fluid->FinishTime(large, large_end), 10 * kMs);  // 120 of 132 SMs, times 1.4, is more than all
+}
+
+TEST(FluidTest, OneProcessGainsNothingByTwoStreamsAndSlicesNothingAtAll) {
+  for (const ShareMode mode : {ShareMode::kShared, ShareMode::kTimeslice}) {
+    auto fluid = MakeFluid({.mode = mode, .capacity = 132, .quantum = 2 * kMs, .co_run = 1.25});
+    const int a = fluid->Add(1), b = fluid->Add(mode == ShareMode::kShared ? 1 : 2);
+    Kernel(*fluid, a, 10 * kMs);
+    const double end = Kernel(*fluid, b, 10 * kMs);
+    EXPECT_EQ(fluid->FinishTime(b, end), 20 * kMs);
+  }
 }
 
 TEST(FluidTest, SlicesAlternate) {

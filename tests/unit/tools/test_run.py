@@ -1,40 +1,124 @@
 import contextlib
 import io
+import json
 import tempfile
 import unittest
+from dataclasses import replace
 from pathlib import Path
 from unittest import mock
 
-from benchmarks import run
+from benchmarks import logs, pairs, run, session, validity
 from benchmarks.figures import chain
-from benchmarks.pairs import Context
+from benchmarks.context import Context
+from benchmarks.processes import Failed
 from benchmarks.results import Goal, Measured
 
 
-class Figure:
-    """Void until its last value."""
-
-    def __init__(self, *values):
-        self.values = list(values)
-
-    def measure(self, _context, case):
-        yield Measured("eta", case, self.values.pop(0), "1", Goal(">=", 0.97), ())
+def load(void=False):
+    return validity.Load(0.1, 0.0, 10, 301 if void else 20, 10, 20)
 
 
-class Patience(unittest.TestCase):
-    def take(self, figure, patience_s):
-        with mock.patch("benchmarks.validity.wait_until_quiet") as waited:
-            lines = run.take(Context(None, lambda text: None), "eta", figure, "plain", patience_s)
-        return [line.value for line in lines], waited.call_count
+def result(void=False):
+    iterations = tuple(logs.Iteration(k, k * 40_000_000, (k + 1) * 40_000_000, 20_000_000, "") for k in range(10))
+    log = logs.JobLog("alpha", (logs.RankLog(0, iterations, {}),))
+    return session.Result({"alpha": log}, {}, (), load(void), "none", False, "", 1.0)
 
-    def test_a_void_case_is_taken_again(self):
-        self.assertEqual(self.take(Figure(None, None, 0.98), 600), ([0.98], 3))
 
-    def test_without_patience_the_first_try_is_the_last(self):
-        self.assertEqual(self.take(Figure(None, 0.98), 0)[0], [None])
+class Retaking(unittest.TestCase):
+    """What is void is made again, and stays in the line; what crashed is not, and makes it a failure."""
 
-    def test_a_case_that_missed_its_goal_is_not_taken_again(self):
-        self.assertEqual(self.take(Figure(0.5, 0.98), 600)[0], [0.5])
+    shape = pairs.Shape(0.6)
+
+    def context(self, outcomes, quiet_until=0.0):
+        """One whose runs come out so; a text is what one fails with."""
+        self.runs = []
+
+        def run(_build, plan, _mark, _keep):
+            self.runs.append(plan)
+            outcome = outcomes.pop(0)
+            if isinstance(outcome, str):
+                raise Failed(outcome)
+            return result(void=not outcome)
+
+        for target, stand_in in (("benchmarks.session.run", run),
+                                 ("benchmarks.validity.wait_until_quiet", lambda *_: None)):
+            patch = mock.patch(target, stand_in)
+            patch.start()
+            self.addCleanup(patch.stop)
+        build = mock.Mock(library=Path(__file__))
+        build.known_bad = lambda name: Path(__file__).with_name(f"libcrossover_{name}.so")
+        return Context(build, lambda text: None, quiet_until=quiet_until)
+
+    def plan(self, library=None):
+        return session.Plan(self.shape.machine(), (self.shape.job("alpha", 1),), library)
+
+    def test_a_void_run_is_published_with_its_configuration_and_value(self):
+        context = self.context([False, True])
+        self.assertIsNotNone(context.session(self.plan()))
+        published, remarks = context.take_notes()
+        (void,) = published["voids"]
+        self.assertEqual((void["run"], void["library"], void["cycle_ms"]), ("alone", None, {"alpha": 40.0}))
+        self.assertIn("kernels 301 us late", void["why"])
+        self.assertIn("mps, links shared, co-run 1", void["machine"])
+        self.assertEqual(len(remarks["loads"]), 1)
+        self.assertEqual(context.take_notes(), ({}, {}))
+
+    def test_patience_makes_one_run_again_and_keeps_the_others(self):
+        outcomes = [True, *[False] * 6, True]
+        context = self.context(outcomes, quiet_until=float("inf"))
+        value, samples = pairs.measured_by(context, Goal(">=", 0.9, "median"),
+                                           lambda: 1.0 if context.session(self.plan()) else None, runs=2)
+        self.assertEqual((value, samples, outcomes), (1.0, (1.0, 1.0), []))
+
+    def test_void_to_the_end_keeps_what_was_measured(self):
+        context = self.context([True, *[False] * 4])
+        value, samples = pairs.measured_by(context, Goal(">=", 0.9, "median"),
+                                           lambda: 1.0 if context.session(self.plan()) else None, runs=3)
+        self.assertEqual((value, samples), (None, (1.0, None)))
+        self.assertEqual(len(context.take_notes()[0]["voids"]), 4)
+
+    def test_a_crash_is_never_made_again(self):
+        outcomes = ["rank 1 ended with -11", True]
+        context = self.context(outcomes, quiet_until=float("inf"))
+        self.assertIsNone(context.session(self.plan()))
+        self.assertEqual(outcomes, [True])
+        published, _ = context.take_notes()
+        self.assertEqual(published["failures"][0]["why"], "rank 1 ended with -11")
+        self.assertNotIn("voids", published)
+
+    def test_a_failure_makes_the_line_not_ok(self):
+        with tempfile.TemporaryDirectory() as out, contextlib.redirect_stdout(io.StringIO()):
+            options = mock.Mock(out=Path(out), runs=1)
+            measured = Measured("hook_ns", "launch", 1.0, "ns", Goal("<=", 3), (1.0,), None, "words")
+            build = mock.Mock(top=Path("/x/build/bench"))
+            good = [run.record(options, build, None, "hook_ns", "launch", [measured], published, {})
+                    for published in ({}, {"failures": [{"why": "it hung"}]})]
+            lines = [json.loads(line) for line in (Path(out) / "hook_ns.jsonl").read_text().splitlines()]
+        self.assertEqual(good, [True, False])
+        self.assertEqual([line["ok"] for line in lines], [True, False])
+        self.assertEqual(lines[1]["failures"], [{"why": "it hung"}])
+
+    def test_a_figure_that_fails_says_so(self):
+        class Hangs:
+            @staticmethod
+            def measure(_context, _case):
+                raise Failed("job alpha: still running after 60 s")
+                yield  # noqa: a generator
+
+        lines, published, _ = run.take(self.context([]), "eta", Hangs, "plain_1", 0)
+        self.assertEqual([line.value for line in lines], [None])
+        self.assertEqual(published["failures"], [{"why": "job alpha: still running after 60 s"}])
+
+    def test_a_control_differs_from_what_ships_in_its_library_alone(self):
+        context = self.context([True] * 3)
+        control = context.controlled(Goal(">=", 0.9), "late", "late_by",
+                                     lambda library: 1.0 if context.session(self.plan(library)) else None)
+        self.assertEqual(control.shipped, 1.0)
+        context.session(self.plan(context.build.library))
+        shipped, bad, after = self.runs
+        self.assertEqual((shipped.daemon_settings, bad.daemon_settings), (("guard: off",),) * 2)
+        self.assertEqual(replace(bad, library=shipped.library), shipped)
+        self.assertEqual(after.daemon_settings, ())
 
 
 class LeftOut(unittest.TestCase):
@@ -54,7 +138,7 @@ class LeftOut(unittest.TestCase):
 
         def take(_context, _name, _figure, case, _patience):
             took.append(case)
-            return []
+            return [], {}, {}
         with mock.patch.object(run, "take", take), contextlib.redirect_stdout(io.StringIO()) as said:
             run.measure(options, [("chain", Seldom)], list(cases))
         return took, said.getvalue()

@@ -1,6 +1,5 @@
-"""What first come, first served with no hand-over cost makes of given compute times. Pure.
+"""What first come, first served with no hand-over cost makes of given compute times: a schedule that a bound must hold.
 
-The yardstick for runs with jitter: a bound on mean times would ignore that a collective waits for its slowest rank.
 The second job starts one turn after the first, so the order trap is never entered.
 """
 

@@ -1,0 +1,85 @@
+"""All figures, in the order in which they are taken: what later ones stand on comes first. Of each: of what kind its
+cases are, where they say nothing else (benchmarks/kinds.py), and the folders of the code that it stands on. A figure
+that was kept is too old when more than a tenth of that code has changed since (benchmarks/moved_on.py)."""
+
+from dataclasses import dataclass
+
+# What jobs run that take turns.
+_SOFTWARE_GPU = ("simgpu/cuda", "simgpu/machine", "simgpu/model", "simgpu/nccl", "simgpu/peer")
+_TURNS = ("sidecar", "turn", "deviceplugin/arbiter", *_SOFTWARE_GPU)
+_NODE = ("deviceplugin", "common")
+_CLUSTER = ("extender", "common")
+
+
+@dataclass(frozen=True)
+class Figure:
+    kind: str
+    folders: tuple
+
+
+FIGURES = {
+    "simgpu_error": Figure("processes", _SOFTWARE_GPU),
+    "eta": Figure("processes", _TURNS),
+    "losses_identical": Figure("processes", ("sidecar", *_SOFTWARE_GPU)),
+    "solo_overhead": Figure("processes", _TURNS),
+    "gain_over_timeslicing": Figure("processes", _TURNS),
+    "gain_over_mps": Figure("processes", _TURNS),
+    "eta_timeslice": Figure("processes", _TURNS),
+    "eta_start": Figure("processes", _TURNS),
+    "eta_many": Figure("processes", _TURNS),
+    "eta_idle": Figure("processes", _TURNS),
+    "fair": Figure("processes", _TURNS),
+    "priority": Figure("processes", _TURNS),
+    "max_slowdown": Figure("processes", _TURNS),
+    "guard": Figure("processes", _TURNS),
+    "join_iterations": Figure("processes", _TURNS),
+    "solo_estimate_error": Figure("processes", ("sidecar", "turn", "deviceplugin/arbiter", "deviceplugin/metrics")),
+    "cpu_cost": Figure("processes", ("sidecar", "turn", "deviceplugin/arbiter")),
+    "handover_ratio": Figure("program", ("turn", *_SOFTWARE_GPU)),
+    "hook_ns": Figure("program", ("sidecar",)),
+    "so_symbols": Figure("program", ("sidecar",)),
+    "budget_error": Figure("program", ("sidecar/memory", "sidecar/hooks", "simgpu/cuda")),
+    "fault_matrix": Figure("processes", _TURNS),
+    "kills": Figure("processes", _TURNS),
+    "arbiter_restarts": Figure("processes", _TURNS),
+    "hostile": Figure("processes", ("sidecar", "turn", "deviceplugin/arbiter")),
+    "charged": Figure("processes", ("turn", "deviceplugin/arbiter", "deviceplugin/books", "deviceplugin/metrics")),
+    "idle_process": Figure("program", ("sidecar",)),
+    "framework_time": Figure("program", ("sidecar",)),
+    "order_model": Figure("model", ("turn",)),
+    "muri": Figure("model", ("extender/placement",)),
+    "muri_ratio": Figure("model", ("extender/placement",)),
+    "interleavings": Figure("model", ("extender/placement", "extender/gang")),
+    "plan_ms": Figure("program", ("extender/placement",)),
+    "attempt_ms": Figure("cluster", _CLUSTER),
+    "decision_us": Figure("cluster", _CLUSTER),
+    "rss_mib": Figure("cluster", _CLUSTER),
+    "mismatch_rate": Figure("program", _NODE),
+    "over_allocations": Figure("program", _NODE),
+    "chain": Figure("cluster", (*_TURNS, *_NODE)),
+    "chain_annotation": Figure("cluster", (*_TURNS, *_NODE, "extender")),
+    "chain_helm": Figure("cluster", (*_TURNS, *_NODE, "extender")),
+    "opposed_helm": Figure("cluster", (*_NODE, "extender")),
+    "control_plane": Figure("cluster", _CLUSTER),
+    "gang_512": Figure("cluster", _CLUSTER),
+    "leader_kills": Figure("cluster", _CLUSTER),
+    "opposed_cluster": Figure("cluster", _CLUSTER),
+    "recognition": Figure("cluster", _CLUSTER),
+    "webhook_faults": Figure("cluster", ("extender/admission", "common")),
+    "doors": Figure("cluster", (*_NODE, "extender")),
+    "churn": Figure("cluster", _CLUSTER),
+    "config_errors": Figure("program", ("deviceplugin/config", "common/config")),
+    "restarts": Figure("cluster", _NODE),
+    "added_start_ms": Figure("cluster", _NODE),
+    "private_mib": Figure("cluster", _NODE),
+    "hostile_node": Figure("processes", ("sidecar", "turn", *_NODE)),
+    "opposed_node": Figure("cluster", ("sidecar", *_NODE)),
+    "eta_hostgates_beside": Figure("processes", _TURNS),
+}
+# Kept by `python3 -m tools.soak`, which takes what it plays from everywhere.
+SOAK = Figure("program", ("sidecar", "turn", "deviceplugin", "extender", "common"))
+
+
+def figure(name):
+    """Of a file of benchmarks/results, by its name without .jsonl. KeyError: no such figure."""
+    return SOAK if name == "soak" else FIGURES[name]

@@ -1,0 +1,98 @@
+"""What a line of benchmarks/results has to have, and which figures are still to be taken again.
+
+A line says what it was measured under, with which revision, on which day, and every sample. Lines of before that was
+asked for do not say the day; until they are taken again their figures stand in results/to_retake.json, which tables
+show. A line that says its day is never excused, so the list can only become shorter.
+"""
+
+import json
+from pathlib import Path
+
+from benchmarks import catalogue, kinds, moved_on
+
+TREE = Path(__file__).resolve().parent.parent
+RESULTS = TREE / "benchmarks" / "results"
+_TO_RETAKE = RESULTS / "to_retake.json"
+_TEXTS = ("figure", "case", "unit", "goal", "where", "command", "revision")
+
+
+def newest(lines):
+    """The last line of each figure and case, in order of first appearance."""
+    entries = {}
+    for line in lines:
+        entry = json.loads(line)
+        entries[entry["figure"], entry["case"]] = entry
+    return list(entries.values())
+
+
+def files():
+    """{name of the figure's module: its entries}."""
+    return {path.stem: newest(path.read_text(encoding="utf-8").splitlines())
+            for path in sorted(RESULTS.glob("*.jsonl"))}
+
+
+def to_retake():
+    """{name of the figure's module: why}."""
+    return json.loads(_TO_RETAKE.read_text(encoding="utf-8"))
+
+
+def write_to_retake(figures):
+    _TO_RETAKE.write_text(json.dumps(dict(sorted(figures.items())), indent=2) + "\n", encoding="utf-8")
+
+
+def is_dated(entry):
+    """Whether it is of now: such a line is never excused."""
+    return "taken" in entry
+
+
+def faults(entry):
+    """What is wrong with a line by itself, each with key, value and what is expected."""
+    found = [f"{key}: expected a text, got {entry.get(key)!r}" for key in _TEXTS
+             if not isinstance(entry.get(key), str) or not entry[key]]
+    if not isinstance(entry.get("samples"), list) or not entry["samples"]:
+        found.append(f"samples: expected every run's value, got {entry.get('samples')!r}")
+    if "conditions" not in entry:
+        found.append(f"conditions: expected an object with kind, one of {', '.join(kinds.KINDS)}; got none")
+    else:
+        found += [f"conditions: {fault}" for fault in kinds.faults(entry["conditions"])]
+    return found
+
+
+def faults_of_revision(tree, name, entry):
+    """The same of what it was taken with; `name` is that of the figure's module."""
+    revision = entry.get("revision", "")
+    if revision.endswith("-dirty"):
+        return [f"revision: expected a commit, got {revision!r}: what was measured is not known"]
+    try:
+        part = tree.changed(revision, catalogue.figure(name).folders)
+    except moved_on.NoHistory as unknown:
+        return [f"revision: {unknown}"]
+    if part > moved_on.TOO_FAR:
+        return [f"revision: expected at most {moved_on.TOO_FAR:.0%} of its code to have changed since, got {part:.0%} "
+                f"since {revision}"]
+    return []
+
+
+def unkept(tree, name, entries):
+    """{case: its faults} of a figure's lines."""
+    found = {f"{entry.get('figure')} {entry.get('case')}": faults(entry) + faults_of_revision(tree, name, entry)
+             for entry in entries}
+    return {case: each for case, each in found.items() if each}
+
+
+def why(tree, name, entries):
+    """In words for the list: what is wrong with a figure's lines. Empty: nothing."""
+    found, furthest = set(), 0.0
+    for entry in entries:
+        if entry["revision"].endswith("-dirty"):
+            found.add("taken with sources that were not committed")
+            continue
+        try:
+            furthest = max(furthest, tree.changed(entry["revision"], catalogue.figure(name).folders))
+        except moved_on.NoHistory:
+            found.add("taken with a revision that is not in the history")
+        if faults(entry):
+            found.add("; ".join(faults(entry)))
+    if furthest > moved_on.TOO_FAR:
+        found.add(f"up to {furthest:.0%} of its code has changed since")
+    return "; ".join(sorted(found))

@@ -1,0 +1,114 @@
+"""How far the code that a figure stands on has moved on since it was taken.
+
+Code is compared line by line, as a bag of lines without white space: a line that moved, in its file or to another one
+of these folders, counts for nothing, nor do blank lines, comments, includes and names of files. What changed is what
+came or what went, whichever is more, over what there was. This needs the history, so a shallow clone is refused.
+"""
+
+import re
+import subprocess
+from collections import Counter
+from functools import lru_cache
+from pathlib import Path
+
+TOO_FAR = 0.10
+_CODE = (".cc", ".h", ".def", ".cu", ".S", ".py", ".proto")
+_BLOCK = re.compile(r"/\*.*?\*/", re.DOTALL)
+_REMARK = re.compile(r"//.*$|^#(?!(?:if|ifdef|ifndef|elif|else|endif|define|undef|error|pragma)\b).*$", re.MULTILINE)
+_PYTHON_REMARK = re.compile(r'#.*$|"""(?:[^"]|"(?!""))*"""', re.MULTILINE)
+
+
+class NoHistory(Exception):
+    """The revision, or the history that it is of, is not in this clone."""
+
+
+def code_lines(name, text):
+    """The lines of a file that count, as a Counter."""
+    text = _PYTHON_REMARK.sub("", text) if name.endswith(".py") else _REMARK.sub("", _BLOCK.sub("", text))
+    return Counter(filter(None, ("".join(line.split()) for line in text.splitlines())))
+
+
+def part_changed(before, after):
+    """Of two Counters: what came or went, whichever is more, over what was there before."""
+    came, went = (after - before).total(), (before - after).total()
+    return max(came, went) / max(1, before.total())
+
+
+class Tree:
+    """A clone with its history."""
+
+    def __init__(self, top):
+        self._top = Path(top)
+        self._commits = lru_cache(maxsize=None)(self._commit)
+        self._blobs = {}  # (blob, suffix): its lines
+        self._at = lru_cache(maxsize=None)(self._folder_at)
+        self._now = lru_cache(maxsize=None)(self._folder_now)
+
+    def day(self, revision):
+        """When the commit was made, such as 2026-11-25."""
+        return self._git("show", "-s", "--format=%cs", self._commits(revision)).strip()
+
+    def changed(self, revision, folders):
+        """What part of the folders' code has changed between a revision and the working tree. NoHistory: unknown."""
+        commit = self._commits(revision)
+        before, after = Counter(), Counter()
+        for folder in _outermost(folders):
+            before += self._at(commit, folder)
+            after += self._now(folder)
+        return part_changed(before, after)
+
+    def _commit(self, revision):
+        if self._git("rev-parse", "--is-shallow-repository").strip() == "true":
+            raise NoHistory("this clone is shallow: expected all of the history, as by `git fetch --unshallow`")
+        found = self._run("merge-base", "--is-ancestor", revision, "HEAD")
+        if not re.fullmatch(r"[0-9a-f]{7,40}", revision) or found.returncode != 0:
+            raise NoHistory(f"revision {revision}: expected a commit that HEAD has come from")
+        return self._git("rev-parse", revision).strip()
+
+    def _folder_at(self, commit, folder):
+        wanted = []
+        for row in filter(None, self._git("ls-tree", "-r", "-z", commit, "--", f"{folder}/").split("\0")):
+            about, name = row.split("\t", 1)
+            if name.endswith(_CODE):
+                wanted.append((about.split()[2], Path(name).suffix))
+        self._read([each for each in dict.fromkeys(wanted) if each not in self._blobs])
+        lines = Counter()
+        for each in wanted:
+            lines += self._blobs[each]
+        return lines
+
+    def _read(self, blobs):
+        """One program for all of them: there are thousands."""
+        asked = "".join(f"{blob}\n" for blob, _ in blobs).encode()
+        said = subprocess.run(["git", "cat-file", "--batch"], cwd=self._top, input=asked, capture_output=True,
+                              check=True).stdout
+        at = 0
+        for blob, suffix in blobs:
+            begin = said.index(b"\n", at) + 1
+            size = int(said[at:begin].split()[2])
+            self._blobs[blob, suffix] = code_lines(suffix, said[begin:begin + size].decode(errors="replace"))
+            at = begin + size + 1
+
+    def _folder_now(self, folder):
+        listed = self._git("ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", f"{folder}/")
+        lines = Counter()
+        for name in set(filter(None, listed.split("\0"))):
+            if name.endswith(_CODE) and (self._top / name).is_file():
+                lines += code_lines(name, (self._top / name).read_text(encoding="utf-8", errors="replace"))
+        return lines
+
+    def _git(self, *words):
+        done = self._run(*words)
+        if done.returncode != 0:
+            raise NoHistory(f"git {' '.join(words)}: {done.stderr.strip()}")
+        return done.stdout
+
+    def _run(self, *words):
+        return subprocess.run(["git", *words], cwd=self._top, capture_output=True, text=True, errors="replace",
+                              check=False)
+
+
+def _outermost(folders):
+    """Without those that lie in another one of them, so that no line counts twice."""
+    return sorted({folder for folder in folders
+                   if not any(folder != other and folder.startswith(f"{other}/") for other in folders)})

@@ -1,0 +1,168 @@
+"""Kept figures say what they were measured under and with what, and stand on the code as it is."""
+
+import copy
+import json
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+from benchmarks import catalogue, keep, kept, moved_on
+from tests.docs.pages import TREE
+
+_CODE = [f"  int value_{number} = Compute({number});" for number in range(200)]
+
+
+class Kept(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.tree = moved_on.Tree(TREE)
+        cls.files, cls.waiting = kept.files(), kept.to_retake()
+
+    def test_each_line_says_what_is_asked_of_it(self):
+        for name, entries in self.files.items():
+            for number, entry in enumerate(entries, 1):
+                where = f"benchmarks/results/{name}.jsonl: line {number}"
+                self.assertEqual([f"{where}: {fault}" for fault in kept.faults(entry)], [])
+
+    def test_each_stands_on_the_code_as_it_is(self):
+        """But those that are known to be older: each of these that has been taken again has to come off the list."""
+        for name, entries in self.files.items():
+            excused = [e for e in entries if name in self.waiting and not kept.is_dated(e)]
+            held = [e for e in entries if e not in excused]
+            self.assertEqual(kept.unkept(self.tree, name, held), {},
+                             f"take {name} again: python3 -m benchmarks.run --only {name}, python3 -m benchmarks.keep")
+            if name in self.waiting:
+                self.assertNotEqual(kept.unkept(self.tree, name, excused), {},
+                                    f"{name} is as it should be: take it off benchmarks/results/to_retake.json")
+
+    def test_the_list_names_what_is_there(self):
+        self.assertEqual(set(self.waiting) - set(self.files), set())
+        self.assertEqual([name for name, why in self.waiting.items() if not why], [])
+        for name in self.files:
+            self.assertTrue(catalogue.figure(name).folders, name)
+
+    def test_a_line_that_lacks_something_is_found(self):
+        """The control: with file, key, value and what is expected."""
+        good = self.files["interleavings"][0]
+        self.assertEqual(kept.faults(good), [])
+        for key, value, words in (("conditions", None, "conditions: expected an object"),
+                                  ("revision", "", "revision: expected a text, got ''"),
+                                  ("samples", [], "samples: expected every run's value, got []")):
+            spoilt = {**copy.deepcopy(good), key: value}
+            self.assertEqual([fault[:len(words)] for fault in kept.faults(spoilt)], [words])
+            del spoilt[key]
+            self.assertEqual(len(kept.faults(spoilt)), 1, key)
+        for revision, words in (("0123456789ab", "revision 0123456789ab: expected a commit that HEAD has come from"),
+                                ("unknown", "expected a commit"), (f"{good['revision']}-dirty", "expected a commit")):
+            (fault,) = kept.faults_of_revision(self.tree, "interleavings", {**good, "revision": revision})
+            self.assertIn(words, fault)
+
+
+def _git(top, *words):
+    return subprocess.run(["git", "-c", "user.name=t", "-c", "user.email=t@t", *words], cwd=top, check=True,
+                          capture_output=True, text=True).stdout.strip()
+
+
+class MovedOn(unittest.TestCase):
+    """In a clone of its own, of 200 lines in two folders."""
+
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.top = Path(directory.name)
+        _git(self.top, "init", "-q")
+        self.write("turn/a.cc", ["#include \"turn/a.h\"", *_CODE[:100]])
+        self.write("arbiter/b.cc", _CODE[100:])
+        self.write("notes/page.txt", ["words"])
+        self.revision = self.commit()
+
+    def write(self, name, lines):
+        path = self.top / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+    def commit(self):
+        _git(self.top, "add", "-A")
+        _git(self.top, "commit", "-qm", "x")
+        return _git(self.top, "rev-parse", "--short=12", "HEAD")
+
+    def changed(self, *folders):
+        return moved_on.Tree(self.top).changed(self.revision, folders or ("turn", "arbiter"))
+
+    def test_more_than_a_tenth_is_too_far(self):
+        self.assertEqual(self.changed(), 0)
+        self.write("arbiter/b.cc", [line.replace("Compute", "Guess") for line in _CODE[100:121]] + _CODE[121:])
+        self.assertAlmostEqual(self.changed(), 21 / 200)
+        self.commit()
+        self.assertGreater(self.changed(), moved_on.TOO_FAR)
+        self.assertEqual(self.changed("turn"), 0)
+
+    def test_lines_that_come_or_go_count(self):
+        self.write("turn/a.cc", _CODE[:75])
+        self.assertAlmostEqual(self.changed(), 25 / 200)
+        self.write("turn/a.cc", [*_CODE[:100], *(f"  More({number});" for number in range(30))])
+        self.assertAlmostEqual(self.changed(), 30 / 200)
+
+    def test_moves_renames_blank_lines_and_comments_do_not(self):
+        _git(self.top, "mv", "turn/a.cc", "arbiter/renamed.cc")
+        self.write("arbiter/b.cc", ["// Another comment.", "/* And", "   another. */",
+                                    *(f"      {line}  // Why.\n" for line in reversed(_CODE[150:]))])
+        self.write("turn/moved.h", ["#include <vector>", "", *_CODE[100:150]])
+        self.write("notes/page.txt", ["other words"] * 1000)
+        self.assertEqual(self.changed(), 0)
+        self.commit()
+        self.assertEqual(self.changed(), 0)
+
+    def test_a_figure_on_another_history_is_refused(self):
+        other = _git(self.top, "commit-tree", "-m", "another", "HEAD^{tree}")
+        for revision in (other, "0" * 12, "unknown", f"{self.revision}-dirty"):
+            with self.assertRaises(moved_on.NoHistory):
+                moved_on.Tree(self.top).changed(revision, ("turn",))
+
+    def test_a_shallow_clone_is_refused(self):
+        self.write("turn/a.cc", _CODE[:90])
+        self.commit()
+        with tempfile.TemporaryDirectory() as shallow:
+            _git(self.top, "clone", "-q", "--depth", "1", f"file://{self.top}", shallow)
+            with self.assertRaisesRegex(moved_on.NoHistory, "this clone is shallow: expected all of the history"):
+                moved_on.Tree(shallow).changed("HEAD", ("turn",))
+
+
+class Keep(unittest.TestCase):
+    """What is measured becomes what is kept, or is refused."""
+
+    tree = moved_on.Tree(TREE)
+
+    def keep(self, *entries):
+        with tempfile.TemporaryDirectory() as directory:
+            for place, lines in (("new", entries), ("old", [self.line(case="gone"), self.line(value=2)])):
+                (Path(directory) / place).mkdir()
+                text = "".join(json.dumps(entry) + "\n" for entry in lines)
+                (Path(directory) / place / "hook_ns.jsonl").write_text(text, encoding="utf-8")
+            refused = keep.keep(self.tree, Path(directory) / "new/hook_ns.jsonl", Path(directory) / "old")
+            left = kept.newest((Path(directory) / "old/hook_ns.jsonl").read_text(encoding="utf-8").splitlines())
+        return refused, {entry["case"]: entry["value"] for entry in left}
+
+    @staticmethod
+    def line(**more):
+        head = _git(TREE, "rev-parse", "--short=12", "HEAD")
+        return {"figure": "hook_ns", "case": "launch", "value": 1, "unit": "ns", "goal": "<= 3", "ok": True,
+                "conditions": {"kind": "program", "what": "launches"}, "where": "here", "samples": [1],
+                "command": "run", "revision": head, "taken": "2026-11-25", **more}
+
+    def test_a_good_line_takes_the_place_of_the_old_one(self):
+        self.assertEqual(self.keep(self.line()), ([], {"launch": 1}), "a case that is no more goes")
+
+    def test_others_are_refused(self):
+        for spoilt, words in (({"revision": "unknown"}, "hook_ns.jsonl: hook_ns launch: revision: "),
+                              ({"samples": []}, "samples: expected every run's value, got []"),
+                              ({"conditions": {}}, "conditions: kind: expected one of"),
+                              ({"revision": self.line()["revision"] + "-dirty"}, "expected a commit, got")):
+            refused, left = self.keep(self.line(**spoilt))
+            self.assertEqual(left, {"gone": 1, "launch": 2})
+            self.assertIn(words, refused[0])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,183 @@
+// What a machine's file may ask of its GPUs beyond sharing alone: limits of processes, collectives that wait for
+// their SMs or lose speed beside kernels, and what a tenant without work could have had.
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "simgpu/model/fluid.h"
+
+namespace simgpu {
+namespace {
+
+constexpr Nanos kMs = 1'000'000;
+
+std::unique_ptr<Fluid> MakeFluid(const ShareRules& rules) {
+  auto fluid = std::make_unique<Fluid>();
+  fluid->Reset(rules, 0);
+  return fluid;
+}
+
+double Kernel(Fluid& fluid, int tenant, double ns, double sms = 132) {
+  return fluid.Extend(tenant, sms, 1.0, ns);
+}
+
+double Ends(const Fluid& fluid, int tenant, double mark) {
+  return static_cast<double>(fluid.FinishTime(tenant, mark));
+}
+
+TEST(FluidOptionsTest, PartialKernelsRunBesideEachOtherForNothing) {
+  auto fluid = MakeFluid({.capacity = 132});
+  const int a = fluid->Add(1), b = fluid->Add(2);
+  const double a_end = Kernel(*fluid, a, 10 * kMs, 66), b_end = Kernel(*fluid, b, 10 * kMs, 66);
+  EXPECT_EQ(Ends(*fluid, a, a_end), 10 * kMs);
+  EXPECT_EQ(Ends(*fluid, b, b_end), 10 * kMs);
+}
+
+// Two kernels of 0.8 of the GPU each get half of it: 0.5 / 0.8 of their speed, 1.25 in all.
+TEST(FluidOptionsTest, KernelsOfPartOfTheGpuGainByRunningAtOnce) {
+  auto fluid = MakeFluid({.capacity = 100});
+  const int a = fluid->Add(1), b = fluid->Add(2);
+  const double end = Kernel(*fluid, a, 10 * kMs, 80);
+  Kernel(*fluid, b, 10 * kMs, 80);
+  EXPECT_NEAR(Ends(*fluid, a, end), 20.0 * kMs / 1.25, 1);
+}
+
+TEST(FluidOptionsTest, ALimitedProcessRunsAtItsPartEvenAlone) {
+  auto fluid = MakeFluid({.capacity = 132});
+  const int a = fluid->Add(1, 66);
+  const double end = Kernel(*fluid, a, 10 * kMs);
+  EXPECT_EQ(Ends(*fluid, a, end), 20 * kMs);
+  const int b = fluid->Add(2, 66);
+  const double other = Kernel(*fluid, b, 10 * kMs);
+  EXPECT_EQ(Ends(*fluid, a, end), 20 * kMs) << "the other's half is not its business";
+  EXPECT_EQ(Ends(*fluid, b, other), 20 * kMs);
+}
+
+TEST(FluidOptionsTest, StreamsOfAProcessShareItsLimit) {
+  auto fluid = MakeFluid({.capacity = 132});
+  const int a = fluid->Add(1, 66), b = fluid->Add(1, 66), c = fluid->Add(2);
+  Kernel(*fluid, a, 100 * kMs, 10);
+  Kernel(*fluid, b, 100 * kMs);
+  Kernel(*fluid, c, 100 * kMs);
+  EXPECT_DOUBLE_EQ(fluid->ShareOf(a), 10);
+  EXPECT_DOUBLE_EQ(fluid->ShareOf(b), 56);
+  EXPECT_DOUBLE_EQ(fluid->ShareOf(c), 66);
+}
+
+TEST(FluidOptionsTest, ACollectiveCountsTowardsTheLimitOfItsProcess) {
+  auto fluid = MakeFluid({.capacity = 132});
+  const int ring = fluid->Add(1, 66), kernels = fluid->Add(1, 66);
+  fluid->SetSpinning(ring, 40);
+  Kernel(*fluid, kernels, 10 * kMs);
+  EXPECT_DOUBLE_EQ(fluid->ShareOf(kernels), 26);
+  fluid->SetSpinning(ring, 0);
+  fluid->SetSpinning(ring, 80);
+  EXPECT_DOUBLE_EQ(fluid->ShareOf(ring), 66) << "no more than the limit";
+}
+
+// By default a collective has its SMs at once; where it waits, it gets them when the kernel that was there before
+// it has ended, not when the stream of kernels has.
+TEST(FluidOptionsTest, ACollectiveWaitsForTheEndOfTheKernelBeforeIt) {
+  for (const bool waits : {false, true}) {
+    auto fluid = MakeFluid({.capacity = 132, .holders_wait = waits});
+    const int kernels = fluid->Add(1), ring = fluid->Add(2);
+    for (int i = 0; i < 10; ++i) Kernel(*fluid, kernels, 2 * kMs);
+    fluid->Advance(3 * kMs);
+    fluid->SetSpinning(ring, 4);
+    EXPECT_EQ(fluid->Active(ring), !waits);
+    EXPECT_EQ(fluid->ActiveTime(ring), (waits ? 4 : 3) * kMs);
+    fluid->Advance(5 * kMs);
+    EXPECT_DOUBLE_EQ(fluid->Served(ring), (waits ? 1 : 2) * kMs);
+    EXPECT_DOUBLE_EQ(fluid->ShareOf(kernels), 128);
+  }
+}
+
+TEST(FluidOptionsTest, ACollectiveNeedNotWaitWhereItsSmsAreFree) {
+  auto fluid = MakeFluid({.capacity = 132, .holders_wait = true});
+  const int kernels = fluid->Add(1), ring = fluid->Add(2), other = fluid->Add(3);
+  Kernel(*fluid, kernels, 10 * kMs, 100);
+  fluid->Advance(kMs);
+  fluid->SetSpinning(ring, 24);
+  EXPECT_TRUE(fluid->Active(ring));
+  fluid->SetSpinning(other, 24);
+  EXPECT_FALSE(fluid->Active(other)) << "8 are left";
+  fluid->SetSpinning(ring, 0);
+  EXPECT_TRUE(fluid->Active(other));
+}
+
+// Two kernels have half of the GPU each: the first end leaves 66 SMs, which is too little for 80.
+TEST(FluidOptionsTest, ALargeCollectiveWaitsForBothNeighbours) {
+  auto fluid = MakeFluid({.capacity = 132, .holders_wait = true});
+  const int a = fluid->Add(1), b = fluid->Add(2), ring = fluid->Add(3);
+  for (int i = 0; i < 4; ++i) Kernel(*fluid, a, 2 * kMs, 66);
+  for (int i = 0; i < 4; ++i) Kernel(*fluid, b, 3 * kMs, 66);
+  fluid->Advance(kMs);
+  fluid->SetSpinning(ring, 80);
+  EXPECT_EQ(fluid->ActiveTime(ring), 3 * kMs);
+}
+
+TEST(FluidOptionsTest, WaitingCollectivesAreServedInTheOrderInWhichTheyAsked) {
+  auto fluid = MakeFluid({.capacity = 132, .holders_wait = true});
+  const int late = fluid->Add(1), early = fluid->Add(2), kernels = fluid->Add(3);
+  Kernel(*fluid, kernels, 10 * kMs);
+  fluid->Advance(kMs);
+  fluid->SetSpinning(early, 80);
+  fluid->Advance(2 * kMs);
+  fluid->SetSpinning(late, 80);
+  fluid->Advance(11 * kMs);
+  EXPECT_TRUE(fluid->Active(early));
+  EXPECT_FALSE(fluid->Active(late));
+}
+
+// A collective of m beside kernels that fill what it leaves takes (1 + s) m; beside none, m.
+TEST(FluidOptionsTest, ACollectiveLosesSpeedBesideKernels) {
+  for (const double slowdown : {0.0, 0.5, 1.0}) {
+    auto fluid = MakeFluid({.capacity = 132, .holder_slowdown = slowdown});
+    const int ring = fluid->Add(1), kernels = fluid->Add(2);
+    fluid->SetSpinning(ring, 4);
+    EXPECT_EQ(Ends(*fluid, ring, 12 * kMs), 12 * kMs) << slowdown;
+    Kernel(*fluid, kernels, 1000 * kMs);
+    EXPECT_NEAR(Ends(*fluid, ring, 12 * kMs), (1 + slowdown) * 12 * kMs, 1) << slowdown;
+  }
+}
+
+TEST(FluidOptionsTest, ACollectiveLosesLessBesideKernelsThatUseLess) {
+  auto fluid = MakeFluid({.capacity = 132, .holder_slowdown = 1});
+  const int ring = fluid->Add(1), kernels = fluid->Add(2);
+  fluid->SetSpinning(ring, 4);
+  Kernel(*fluid, kernels, 1000 * kMs, 64);  // half of the 128 that are left
+  EXPECT_NEAR(Ends(*fluid, ring, 12 * kMs), 1.5 * 12 * kMs, 1);
+}
+
+TEST(FluidOptionsTest, ATenantWithoutWorkKnowsWhatItCouldHaveHad) {
+  auto fluid = MakeFluid({.capacity = 132});
+  const int a = fluid->Add(1), b = fluid->Add(2);
+  Kernel(*fluid, a, 2 * kMs);
+  Kernel(*fluid, b, 3 * kMs, 32);
+  fluid->Advance(2 * kMs);
+  const double begun = fluid->Spare(a);
+  fluid->Advance(10 * kMs);
+  // a's kernel ends at 2 * 132 / 100 = 2.64 ms, b's at 3 ms: 100 SMs are left over until then, and all behind.
+  EXPECT_EQ(begun, 0);
+  EXPECT_NEAR(fluid->Spare(a), 100 * (3.0 - 2.64) * kMs + 132.0 * 7 * kMs, 132);
+  Kernel(*fluid, a, kMs);
+  EXPECT_EQ(fluid->Spare(a), 0);
+}
+
+TEST(FluidOptionsTest, WhatTheOtherUsesIsNotSpare) {
+  for (const ShareMode mode : {ShareMode::kShared, ShareMode::kTimeslice}) {
+    auto fluid = MakeFluid({.mode = mode, .capacity = 132, .quantum = 2 * kMs});
+    const int a = fluid->Add(1), b = fluid->Add(2);
+    Kernel(*fluid, b, 20 * kMs);
+    fluid->Advance(10 * kMs);
+    EXPECT_EQ(fluid->Spare(a), 0);
+  }
+  auto fluid = MakeFluid({.mode = ShareMode::kTimeslice, .capacity = 132, .quantum = 2 * kMs});
+  const int a = fluid->Add(1), b = fluid->Add(2);
+  fluid->SetSpinning(b, 4);
+  fluid->Advance(10 * kMs);
+  EXPECT_EQ(fluid->Spare(a), 0) << "the collective burns its slices";
+}
+
+}  // namespace
+}  // namespace simgpu

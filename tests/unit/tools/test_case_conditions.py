@@ -1,0 +1,62 @@
+"""Every figure of jobs that share GPUs says its conditions, also where its runs come to nothing."""
+
+import unittest
+from pathlib import Path
+from unittest import mock
+
+from benchmarks import catalogue, kinds, results, run
+from benchmarks.context import Context
+
+# Those that take their runs from the context alone, and so can be played without any.
+_FIGURES = ("eta", "eta_timeslice", "eta_many", "eta_start", "eta_idle", "gain_over_mps", "gain_over_timeslicing",
+            "fair", "priority", "join_iterations", "solo_estimate_error", "cpu_cost", "hostile", "eta_hostgates_beside",
+            "simgpu_error", "solo_overhead", "charged", "guard", "max_slowdown")
+
+
+class _Build(mock.Mock):
+    """One that has no programs and all libraries."""
+
+    library = Path(__file__)
+
+    @staticmethod
+    def known_bad(_name):
+        return Path(__file__)
+
+
+class Cases(unittest.TestCase):
+    def lines(self, name):
+        module = __import__(f"benchmarks.figures.{name}", fromlist=[name])
+        scope = getattr(module, "SCOPE", "chain")
+        for case in module.CASES:
+            if isinstance(scope, dict) and scope[case] == "component":
+                continue  # of a model, which is a program
+            context = Context(_Build(), lambda text: None, runs=1)
+            with mock.patch.object(Context, "session", lambda *_, **__: None):
+                for measured in run._measured(context, name, module, case):
+                    yield measured, results.line(measured, "chain", "here", "run", catalogue.FIGURES[name].kind)
+
+    def test_each_case_says_them(self):
+        for name in _FIGURES:
+            for measured, line in self.lines(name):
+                with self.subTest(figure=name, case=measured.case):
+                    self.assertNotIn("failed", line["conditions"])
+                    self.assertIsNone(line["value"])
+                    self.assertTrue(kinds.speaks_of_jobs(line["conditions"]))
+
+    def test_a_void_case_is_never_good(self):
+        for name in _FIGURES:
+            for measured, line in self.lines(name):
+                with self.subTest(figure=name, case=measured.case):
+                    self.assertEqual(line["ok"], measured.goal.limit is None)
+
+    def test_what_is_there_is_in_the_catalogue(self):
+        modules = {path.stem for path in (Path(run.__file__).parent / "figures").glob("*.py")} - {"__init__"}
+        self.assertEqual(modules, set(catalogue.FIGURES))
+        for name, figure in catalogue.FIGURES.items():
+            self.assertIn(figure.kind, kinds.KINDS, name)
+            for folder in figure.folders:
+                self.assertTrue((Path(run.__file__).parents[1] / folder).is_dir(), f"{name}: no folder {folder}")
+
+
+if __name__ == "__main__":
+    unittest.main()
