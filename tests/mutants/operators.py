@@ -178,6 +178,6 @@ def _statements(text, line, before):
 
 def _acts(words, line):
     """Whether it is an expression that does something."""
-    if line[0].text in _NO_STATEMENT or _DECLARES.match(words):
+    if line[0].text in _NO_STATEMENT or _DECLARES.match(words) or any(token.text == "operator" for token in line):
         return False
     return any(token.text == "(" or token.text in _STEPS or token.text.endswith("=") for token in line)
