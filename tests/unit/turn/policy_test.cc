@@ -121,13 +121,17 @@ TEST(Policy, WhoIsPressedAndComesBackAtOnceKeepsTheTurn) {
     policy.SetCap(0, cap);
     policy.SetKnown(0, {.busy = 20 * kMs, .away = away});
     LiveOneTurn(&policy, 0, 1, 0);
-    LiveOneTurn(&policy, 0, 2, 20 * kMs + away);
-    policy.Settle(kBoth, 40 * kMs + away);
+    const Time back = 20 * kMs + away;
+    policy.Watch(0, Waiting(2), back);
+    policy.Watch(0, Holding(2), back + 15 * kMs);
+    policy.Watch(0, Idle(2), back + 35 * kMs);
+    policy.Watch(1, Waiting(1), back + 35 * kMs);
+    policy.Settle(kBoth, back + 35 * kMs);
     return policy.Successor(kBoth, 0, FirstStretch(2));
   };
-  EXPECT_EQ(successor(kMs / 2, 1.01), 0u);
+  EXPECT_EQ(successor(kMs / 2, 1.2), 0u);
   EXPECT_EQ(successor(kMs / 2, 3), 1u) << "it may wait";
-  EXPECT_EQ(successor(5 * kMs, 1.01), 1u) << "the other has time for a stretch meanwhile";
+  EXPECT_EQ(successor(5 * kMs, 1.2), 1u) << "the other has time for a stretch meanwhile";
 }
 
 // The owner's gap is of 12 ms: patience is of 20, the least there is.

@@ -1255,7 +1255,9 @@ TEST_F(GangsTest, APodThatIsMadeAgainTakesNothingFromTheAgeOfItsGang) {
   AddBound("r1", "r", 2, "GPU-b");
   for (const char* uid : {"u0", "u1"}) wait(uid, "first", 1000);
   for (const char* uid : {"v0", "v1"}) wait(uid, "second", 1500);
-  Lead();
+  GangSettings settings;
+  settings.ungate_after_s = -1;
+  Lead(settings);
   EXPECT_TRUE(Do(Kind::kReserve).empty());
   now_s_ = 1700;
   Remove("u1");

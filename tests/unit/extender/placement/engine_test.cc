@@ -183,7 +183,7 @@ TEST_F(EngineTest, WhoWaitsIsMatchedWithWhoWaitsOnlyWhereThereIsRoom) {
     gang.profile.exposed_s = exposed_ms * 1e-3;
     return gang;
   };
-  for (Gpu& gpu : state_.nodes[1].gpus) gpu.memory = 40 * kGib;
+  for (Gpu& gpu : state_.nodes[1].gpus) gpu.memory = 45 * kGib;
   state_.placed = {OnAll(of("wide", 45, 5), {state_.nodes[0]}), OnAll(of("narrow", 49, 1), {state_.nodes[1]})};
   std::vector<Gang> waiting{of("a", 25, 25), of("b", 25, 25)};
   waiting[1].memory_cap = 30 * kGib;
