@@ -48,9 +48,10 @@ class Programs:
         return frozenset().union(*(self._objects(name) for name in inputs if name.endswith((".o", ".a"))))
 
     def linked_with(self, folders):
-        """Tests that may have a part of the folders, as far as is known before anything is built."""
-        return [test for test in self.tests if any(name.startswith(f"{folder}/") for name in self._objects(test)
-                                                   for folder in folders)]
+        """Tests that may have a part of folders or files, as far as is known before anything is built."""
+        places = [self._tree / folder for folder in folders]
+        return [test for test in self.tests if any(Path(self._edges[name][1][0]).is_relative_to(place)
+                                                   for name in self._objects(test) for place in places)]
 
     @cached_property
     def _sources(self):

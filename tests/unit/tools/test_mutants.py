@@ -235,7 +235,8 @@ class Which(unittest.TestCase):
 
     def test_before_anything_is_built_all_that_may_have_it(self):
         self.assertEqual(self.programs.linked_with(["turn"]), ["bin/turn_test", "bin/cli_test"])
-        self.assertEqual(self.programs.linked_with(["extender"]), [])
+        self.assertEqual(self.programs.linked_with(["turn/guard.cc"]), ["bin/turn_test", "bin/cli_test"])
+        self.assertEqual(self.programs.linked_with(["extender", "turn/guard"]), [])
 
     def test_afterwards_those_that_have_it_the_nearest_first(self):
         self.assertEqual(self.programs.of("turn/caps.h"), ["bin/turn_test", "bin/cli_test"])
