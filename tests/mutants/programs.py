@@ -71,9 +71,11 @@ class Programs:
 
     @lru_cache(maxsize=None)
     def _names(self, file):
-        """What an object or a program defines, but for what each object may define for itself."""
-        said = self._run("nm", "--defined-only", "--extern-only", "--format=posix", file)
-        return frozenset(words[0] for words in map(str.split, said.splitlines()) if words[1:] and words[1] in "TDBR")
+        """What an object defines for others, and no other object may define as well; of a program, where the linker has
+        hidden what it may, all that is defined."""
+        said = self._run("nm", "--defined-only", "--format=posix", file)
+        kinds = "TDBR" if file.endswith(".o") else "TDBRtdbr"
+        return frozenset(words[0] for words in map(str.split, said.splitlines()) if words[1:] and words[1] in kinds)
 
     def _has(self, test, name):
         """Whether the linker took an object."""
@@ -81,12 +83,10 @@ class Programs:
 
     @lru_cache(maxsize=None)
     def of(self, file):
-        """Tests that have a part of a file, those first that are nearest to it, then those of fewer files."""
-        found = [test for test in self.tests if any(file in self._sources.get(name, ()) and self._has(test, name)
-                                                    for name in self._objects(test))]
+        """{test that has a part of a file: with how many folders their paths begin alike}."""
         mirror = Path("tests/unit", file).parts
-        return sorted(found, key=lambda test: (-_common(mirror, (*Path(self.tests[test]).parts,)),
-                                               len(self._objects(test)), test))
+        return {test: _common(mirror, Path(self.tests[test]).parts) for test in self.tests
+                if any(file in self._sources.get(name, ()) and self._has(test, name) for name in self._objects(test))}
 
     def _run(self, *command):
         return subprocess.run(command, cwd=self._build, check=True, capture_output=True, text=True).stdout

@@ -218,7 +218,7 @@ class Which(unittest.TestCase):
             "    /tree/turn/caps.h\n\nturn/CMakeFiles/turn.dir/guard.cc.o: #deps 1, deps mtime 1 (VALID)\n"
             "    /tree/turn/guard.cc\n    /usr/include/x.h\n")
     NAMES = {"turn/CMakeFiles/turn.dir/caps.cc.o": "Caps T 0 1\n", "turn/CMakeFiles/turn.dir/guard.cc.o": "Guard T 0 1\n",
-             "bin/turn_test": "Caps T 0 1\nGuard T 0 1\n", "bin/cli_test": "Caps T 0 1\nshared W 0 1\n"}
+             "bin/turn_test": "Caps t 0 1\nGuard t 0 1\n", "bin/cli_test": "Caps t 0 1\nshared W 0 1\n"}
 
     def setUp(self):
         directory = tempfile.TemporaryDirectory()
@@ -238,9 +238,9 @@ class Which(unittest.TestCase):
         self.assertEqual(self.programs.linked_with(["turn/guard.cc"]), ["bin/turn_test", "bin/cli_test"])
         self.assertEqual(self.programs.linked_with(["extender", "turn/guard"]), [])
 
-    def test_afterwards_those_that_have_it_the_nearest_first(self):
-        self.assertEqual(self.programs.of("turn/caps.h"), ["bin/turn_test", "bin/cli_test"])
-        self.assertEqual(self.programs.of("turn/guard.cc"), ["bin/turn_test"])
+    def test_afterwards_those_that_have_it_and_how_near_they_are(self):
+        self.assertEqual(self.programs.of("turn/caps.h"), {"bin/turn_test": 3, "bin/cli_test": 2})
+        self.assertEqual(self.programs.of("turn/guard.cc"), {"bin/turn_test": 3})
 
 
 class Explained(unittest.TestCase):
