@@ -5,7 +5,7 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-from tests.mutants import draw, explained, runs
+from tests.mutants import draw, explained, runs, trial
 from tests.mutants.operators import Mutation, mutated, mutations, numbers
 from tests.mutants.programs import Programs
 from tests.mutants.tokens import code_by_line, tokens
@@ -174,6 +174,73 @@ class Run(unittest.TestCase):
     def test_a_test_file_that_is_none_is_refused(self):
         with self.assertRaisesRegex(ValueError, "turn/caps.cc: expected a file with tests"):
             self.run_to(1, "turn/caps.cc")
+
+
+class Trial(unittest.TestCase):
+    """Of a tree with one file and three tests that have it; what is built and run is made up."""
+
+    MUTATION = Mutation("turn/a.cc", 2, "constant", "x = 1;", "x = 0;")
+    SOURCE = "{\n  x = 1;\n}\n"
+    NEAR = {"bin/far_test": 1, "bin/slow_test": 3, "bin/near_test": 3}
+
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.file = Path(directory.name, "turn/a.cc")
+        self.file.parent.mkdir()
+        self.file.write_text(self.SOURCE, encoding="utf-8")
+        self.ran, self.ends, self.refused = [], {}, ()
+        programs = mock.Mock(**{"linked_with.return_value": list(self.NEAR), "of.return_value": self.NEAR})
+        for patch in (mock.patch.object(trial, "Programs", lambda *_: programs),
+                      mock.patch.object(trial.Trials, "_configure"),
+                      mock.patch.object(trial.Trials, "_make", lambda _, tests, **__: self.make(tests)),
+                      mock.patch.object(trial.Trials, "_end", lambda _, test, limit_s: self.run_one(test))):
+            patch.start()
+            self.addCleanup(patch.stop)
+        self.trials = trial.Trials(Path(directory.name), ["turn"])
+        self.trials._seconds = {"bin/far_test": 0.1, "bin/slow_test": 9, "bin/near_test": 1}
+
+    def make(self, tests):
+        changed = self.file.read_text(encoding="utf-8") != self.SOURCE
+        return "error" if changed and set(tests) & set(self.refused) else ""
+
+    def run_one(self, test):
+        self.ran.append(test)
+        self.assertIn("x = 0;", self.file.read_text(encoding="utf-8"))
+        return self.ends.get(test, "passed")
+
+    def end(self):
+        outcome = self.trials.try_one(self.MUTATION)
+        self.assertEqual(self.file.read_text(encoding="utf-8"), self.SOURCE, "it is as it was")
+        return outcome
+
+    def test_survives_where_all_pass_the_nearest_and_shortest_first(self):
+        self.assertEqual(self.end(), Outcome("survived"))
+        self.assertEqual(self.ran, ["bin/near_test", "bin/slow_test", "bin/far_test"])
+
+    def test_the_first_that_fails_ends_it(self):
+        self.ends = {"bin/slow_test": "failed"}
+        self.assertEqual(self.end(), Outcome("killed", "slow_test"))
+        self.assertEqual(self.ran, ["bin/near_test", "bin/slow_test"])
+
+    def test_what_is_waited_for_in_vain_is_seen(self):
+        self.ends = {"bin/near_test": "timeout"}
+        self.assertEqual(self.end(), Outcome("timeout", "near_test"))
+
+    def test_what_does_not_compile_is_refused(self):
+        self.refused = ("bin/slow_test",)
+        self.assertEqual(self.end(), Outcome("refused"))
+        self.assertFalse(Outcome("refused").counts)
+
+    def test_a_file_is_as_it_was_whatever_happens(self):
+        with mock.patch.object(trial.Trials, "_end", side_effect=KeyboardInterrupt), self.assertRaises(KeyboardInterrupt):
+            self.trials.try_one(self.MUTATION)
+        self.assertEqual(self.file.read_text(encoding="utf-8"), self.SOURCE)
+
+    def test_a_tree_that_fails_as_it_is_shows_nothing(self):
+        self.trials._seconds.clear()
+        with mock.patch.object(trial.Trials, "_end", lambda *_: "failed"), self.assertRaises(trial.Failed):
+            self.trials.try_one(self.MUTATION)
 
 
 class Copy(unittest.TestCase):
