@@ -205,9 +205,9 @@ class Trial(unittest.TestCase):
         return "error" if changed and set(tests) & set(self.refused) else ""
 
     def run_one(self, test):
-        self.ran.append(test)
-        self.assertIn("x = 0;", self.file.read_text(encoding="utf-8"))
-        return self.ends.get(test, "passed")
+        changed = "x = 0;" in self.file.read_text(encoding="utf-8")
+        self.ran.append(test if changed else f"{test} as it is")
+        return self.ends.get(test, "passed") if changed else "passed"
 
     def end(self):
         outcome = self.trials.try_one(self.MUTATION)
@@ -219,13 +219,21 @@ class Trial(unittest.TestCase):
         self.assertEqual(self.ran, ["bin/near_test", "bin/slow_test", "bin/far_test"])
 
     def test_the_first_that_fails_ends_it(self):
-        self.ends = {"bin/slow_test": "failed"}
+        self.ends = {"bin/slow_test": "killed"}
         self.assertEqual(self.end(), Outcome("killed", "slow_test"))
         self.assertEqual(self.ran, ["bin/near_test", "bin/slow_test"])
 
     def test_what_is_waited_for_in_vain_is_seen(self):
         self.ends = {"bin/near_test": "timeout"}
         self.assertEqual(self.end(), Outcome("timeout", "near_test"))
+        self.assertEqual(self.ran, ["bin/near_test", "bin/near_test as it is"])
+
+    def test_what_a_busy_machine_makes_slow_is_not(self):
+        self.ends = {"bin/near_test": "timeout"}
+        with mock.patch.object(trial.Trials, "_is_busy", return_value=True), self.assertRaisesRegex(
+                trial.Failed, "the machine is busy"):
+            self.end()
+        self.assertEqual(self.ran, ["bin/near_test"] * 3)
 
     def test_what_does_not_compile_is_refused(self):
         self.refused = ("bin/slow_test",)
@@ -239,7 +247,7 @@ class Trial(unittest.TestCase):
 
     def test_a_tree_that_fails_as_it_is_shows_nothing(self):
         self.trials._seconds.clear()
-        with mock.patch.object(trial.Trials, "_end", lambda *_: "failed"), self.assertRaises(trial.Failed):
+        with mock.patch.object(trial.Trials, "_end", lambda *_: "killed"), self.assertRaises(trial.Failed):
             self.trials.try_one(self.MUTATION)
 
 
