@@ -37,7 +37,8 @@ _NAMES_ONLY = ("using", "namespace", "template", "static_assert", "friend", "typ
 _NO_STATEMENT = (*_NAMES_ONLY, "return", "if", "for", "while", "do", "else", "switch", "case", "default", "const",
                  "constexpr", "static", "auto", "struct", "class", "enum", "inline", "explicit", "virtual", "goto",
                  "extern", "throw")
-_EMPTY = ("return;", "{};", "true;", "false;", "0;", "nullptr;", "std::nullopt;", '"";')  # or changed by an operator above
+# These are empty, or another operator changes them.
+_EMPTY = ("return;", "{};", "true;", "false;", "0;", "nullptr;", "std::nullopt;", '"";', "grpc::Status::OK;")
 _DECLARES = re.compile(r"^(?:\w+::)*\w+(?:<.*>)?[&*]* +[&*]*\w+ ?(?:=|;|\(|\{|\[|,)|^\[\[")
 _INTEGER = re.compile(r"^(0[xX][0-9a-fA-F']+|0[bB][01']+|[0-9][0-9']*)([uUlLzZ]*)$")
 _FRACTION = re.compile(r"^([0-9']*\.[0-9']*(?:[eE][+-]?\d+)?|[0-9']+[eE][+-]?\d+)([fFlL]?)$")

@@ -83,7 +83,10 @@ class Programs:
 
     @lru_cache(maxsize=None)
     def of(self, file):
-        """{test that has a part of a file: with how many folders their paths begin alike}."""
+        """{test that has a part of a file: with how many folders their paths begin alike}. A header is a part of what its
+        .cc is a part of, where it has one: what includes it for a type alone would be compiled for nothing."""
+        source = str(Path(file).with_suffix(".cc"))
+        file = source if any(source in files for files in self._sources.values()) else file
         mirror = Path("tests/unit", file).parts
         return {test: _common(mirror, Path(self.tests[test]).parts) for test in self.tests
                 if any(file in self._sources.get(name, ()) and self._has(test, name) for name in self._objects(test))}

@@ -289,9 +289,10 @@ _NINJA = textwrap.dedent("""\
 class Which(unittest.TestCase):
     """Of a build of two libraries' objects and two tests; cli_test was linked with caps.cc alone."""
 
-    DEPS = ("turn/CMakeFiles/turn.dir/caps.cc.o: #deps 2, deps mtime 1 (VALID)\n    /tree/turn/caps.cc\n"
-            "    /tree/turn/caps.h\n\nturn/CMakeFiles/turn.dir/guard.cc.o: #deps 1, deps mtime 1 (VALID)\n"
-            "    /tree/turn/guard.cc\n    /usr/include/x.h\n")
+    DEPS = ("turn/CMakeFiles/turn.dir/caps.cc.o: #deps 3, deps mtime 1 (VALID)\n    /tree/turn/caps.cc\n"
+            "    /tree/turn/guard.h\n    /tree/turn/ops.h\n\n"
+            "turn/CMakeFiles/turn.dir/guard.cc.o: #deps 1, deps mtime 1 (VALID)\n"
+            "    /tree/turn/guard.cc\n    /tree/turn/guard.h\n    /usr/include/x.h\n")
     NAMES = {"turn/CMakeFiles/turn.dir/caps.cc.o": "Caps T 0 1\n", "turn/CMakeFiles/turn.dir/guard.cc.o": "Guard T 0 1\n",
              "bin/turn_test": "Caps t 0 1\nGuard t 0 1\n", "bin/cli_test": "Caps t 0 1\nshared W 0 1\n"}
 
@@ -314,7 +315,8 @@ class Which(unittest.TestCase):
         self.assertEqual(self.programs.linked_with(["extender", "turn/guard"]), [])
 
     def test_afterwards_those_that_have_it_and_how_near_they_are(self):
-        self.assertEqual(self.programs.of("turn/caps.h"), {"bin/turn_test": 3, "bin/cli_test": 2})
+        self.assertEqual(self.programs.of("turn/ops.h"), {"bin/turn_test": 3, "bin/cli_test": 2})
+        self.assertEqual(self.programs.of("turn/guard.h"), {"bin/turn_test": 3}, "of guard.cc")
         self.assertEqual(self.programs.of("turn/guard.cc"), {"bin/turn_test": 3})
 
 

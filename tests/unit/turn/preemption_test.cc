@@ -142,7 +142,7 @@ TEST_F(PreemptionTest, TurnsThatLastStayWhole) {
 TEST_F(PreemptionTest, HighPriorityWaitsForTheNextLaunchOnly) {
   policy_.SetPriority(kShort, Priority::kHigh);
   EXPECT_GT(policy_.StretchWanted(kBoth, kLong, 0), 0);
-  EXPECT_LT(policy_.StretchWanted(kBoth, kLong, 0), kMs);
+  EXPECT_LE(policy_.StretchWanted(kBoth, kLong, 0), 300'000) << "it is made way for so long before it comes";
   Arrive(kLong, 200 * kMs);
   Enter(kLong, 200 * kMs);
   Arrive(kShort, 200 * kMs + 1);
