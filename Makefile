@@ -44,7 +44,7 @@ bench: install ## measure the figures, with their baselines and controls; ONLY=f
 	@tools/build.sh bench all crossover_portable
 	@$(PYTHON) -m benchmarks.run $(if $(ONLY),--only $(ONLY))
 
-soak: install ## hours of what the tests do in minutes; ONLY=explore|fuzz|fuzz_strangers|kills|churn|faults|gangs|leaders|gang_churn takes one part; goes on where it stopped
+soak: install ## hours of what the tests do in minutes; ONLY=explore|fuzz|fuzz_strangers|kills|churn|faults|gangs|leaders|gang_churn|mutants takes one part; goes on where it stopped
 	@tools/build.sh bench all crossover_portable
 	@$(PYTHON) -m tools.soak $(if $(ONLY),--part $(ONLY))
 

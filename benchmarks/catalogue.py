@@ -50,6 +50,8 @@ FIGURES = {
     "muri": Figure("model", ("extender/placement",)),
     "muri_ratio": Figure("model", ("extender/placement",)),
     "interleavings": Figure("model", ("extender/placement", "extender/gang")),
+    "mutants": Figure("program", ("turn", "sidecar/phase", "extender/placement", "extender/gang", "deviceplugin/plugin",
+                                  "deviceplugin/books")),
     "plan_ms": Figure("program", ("extender/placement",)),
     "attempt_ms": Figure("cluster", _CLUSTER),
     "decision_us": Figure("cluster", _CLUSTER),

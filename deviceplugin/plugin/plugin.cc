@@ -35,6 +35,10 @@ constexpr int kMostThreads = 16;
 
 }  // namespace
 
+milliseconds NextPause(milliseconds pause, bool registered) {
+  return registered ? kShortestPause : std::min(2 * pause, kLongestPause);
+}
+
 Plugin::Plugin(Settings settings, SlotService* service)
     : settings_(std::move(settings)),
       service_(service),
@@ -73,8 +77,7 @@ void Plugin::Run() {
     }
     const std::uint64_t before = status().registrations;
     if (open && ServeOnce(&watch) == Next::kStop) return;
-    const bool registered = status().registrations != before;
-    pause = registered ? kShortestPause : std::min(2 * pause, kLongestPause);
+    pause = NextPause(pause, status().registrations != before);
     if (Pause(&watch, pause) == Next::kStop) return;
   }
 }

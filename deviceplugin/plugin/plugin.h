@@ -24,6 +24,9 @@ namespace crossover::deviceplugin {
 class DirectoryWatch;
 class SlotService;
 
+// How long to wait before the next try, after a pause of that length and a try that registered or did not.
+std::chrono::milliseconds NextPause(std::chrono::milliseconds pause, bool registered);
+
 class Plugin {
  public:
   struct Settings {

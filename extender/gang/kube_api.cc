@@ -174,11 +174,11 @@ Result KubeApi::Write(const Action& action) {
 Result KubeApi::AfterConflict(const Action& action, const kube::Response& response) {
   const kube::Response now = client_.Get(PathOf(action.pod));
   if (now.status == kNotFound) return {.outcome = Outcome::kGone};
-  if (now.status != 200)
+  const json pod = json::parse(now.body, nullptr, false);
+  if (now.status != 200 || !pod.is_object())
     return {.outcome = Outcome::kUnknown,
             .error = WhyNot(response),
             .retry_after_s = static_cast<double>(now.retry_after.count())};
-  const json pod = json::parse(now.body, nullptr, false);
   if (Text(At(At(pod, "metadata"), "uid")) != action.pod.uid) return {.outcome = Outcome::kGone};
   return {.outcome = Outcome::kRefused,
           .version = kube::VersionOf(pod),

@@ -67,7 +67,7 @@ std::vector<GpuRef> Filler::Keep(const Gang& gang, double busy_part) {
   const std::optional<Kept>& before = occupancy_.state().kept;
   if (before && before->gang == gang.id) {
     wanted.among = RefsOf(occupancy_.state(), before->gpus);
-    if (!wanted.among.empty()) gpus = FindEver(occupancy_, wanted, terms_->fitness);
+    gpus = FindEver(occupancy_, wanted, terms_->fitness);
     wanted.among.clear();
   }
   if (gpus.empty()) gpus = FindEver(occupancy_, wanted, terms_->fitness);

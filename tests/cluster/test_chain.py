@@ -4,8 +4,9 @@ import os
 import unittest
 from pathlib import Path
 
-from benchmarks import evaluate, pairs
+from benchmarks import pairs
 from benchmarks.commands import Build
+from tests.cluster import turn_orders
 from tests.cluster.control import Control
 from tests.cluster.node_daemon import NodeDaemons
 from tests.cluster.rig import Cluster
@@ -15,7 +16,6 @@ from tests.cluster.training import OWN_PRELOAD, TrainingJob, load_image
 _NAMESPACE = "team"
 _KEY = "digits"  # all jobs here are one training: the first is learnt alone, those after it share
 _SHAPE = pairs.Shape(0.6, compute_ms=20.0, iterations=150, warm_up=40)
-_TRIES = 3  # the best of which counts: two cores play two nodes and a control plane
 
 
 class Chain(unittest.TestCase):
@@ -54,20 +54,15 @@ class Chain(unittest.TestCase):
 
     def test_two_jobs_take_turns(self):
         alone = self.run_jobs(["alone"])[0]
-        solo = evaluate.solo_of(alone, _SHAPE.warm_up)
         self.control.await_profile(_NAMESPACE, _KEY)
-        cycles = []
-        for number in range(_TRIES):
-            jobs = self.run_jobs([f"alpha-{number}", f"beta-{number}"])
-            for job in (f"alpha-{number}", f"beta-{number}"):
-                self._granted(job)
-            self.assertEqual(jobs[0].digest, alone.digest, "the losses of the job that was alone before")
-            shared = evaluate.shared_of(jobs, [solo] * 2, 1.0, _SHAPE.warm_up)
-            cycles.append(shared.cycle_ms)
-            if self._turns_alternate(number) and min(cycles) < 0.9 * 2 * solo.step_ms:
-                return
-        self.fail(f"cycles of {cycles} ms, one after the other {2 * solo.step_ms:.1f} ms; "
-                  f"{[self.daemons.said(node)[-2000:] for node in self.cluster.nodes]}")
+        self.assertFalse(self._in_turns(turn_orders.alternate, "alone"), "the control: one job has nobody beside it")
+        jobs = self.run_jobs(["alpha", "beta"])
+        for job in ("alpha", "beta"):
+            self._granted(job)
+        self.assertEqual(jobs[0].digest, alone.digest, "the losses of the job that was alone before")
+        said = [self.daemons.said(node)[-2000:] for node in self.cluster.nodes]
+        self.assertTrue(self._in_turns(turn_orders.alternate, "alpha", "beta"), said)
+        self.assertTrue(self._in_turns(turn_orders.hide, "alpha", "beta"), said)
 
     def _granted(self, job):
         """Its pods name no budget: they have one by what was learnt, or none might be beside them."""
@@ -77,17 +72,11 @@ class Chain(unittest.TestCase):
             self.assertGreater(int(pod["metadata"]["annotations"]["crossover.dev/status-gpu-memory"]), 0)
         self.assertTrue(pods)
 
-    def _turns_alternate(self, number):
-        """On every GPU: most turns of one job are followed by one of the other."""
-        gangs = {f"{_NAMESPACE}/alpha-{number}", f"{_NAMESPACE}/beta-{number}"}
-        for node_number, node in enumerate(self.cluster.nodes):
-            trace = self.daemons.trace(node)
-            for uuid in self.gpus.uuids(node_number):
-                holds = [e.gang for e in trace if e.gpu == uuid and e.event == "hold" and e.gang in gangs]
-                changes = sum(a != b for a, b in zip(holds, holds[1:]))
-                if len(holds) < 60 or changes < 0.8 * len(holds):
-                    return False
-        return True
+    def _in_turns(self, rule, *names):
+        """Whether a rule of turn_orders holds on all nodes."""
+        gangs = {f"{_NAMESPACE}/{name}" for name in names}
+        return all(rule(self.daemons.trace(node), gangs, self.gpus.uuids(number))
+                   for number, node in enumerate(self.cluster.nodes))
 
 
 if __name__ == "__main__":

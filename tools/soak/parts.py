@@ -103,5 +103,15 @@ def gang_churns(build):
     yield Unit("gangs-14400", partial(_command, figure, 7200))
 
 
+def mutants(build):
+    """100 small changes of the product, each of which a unit test should see; then the figure, which knows how the
+    changes ended that were tried already."""
+    for count in range(10, 101, 10):
+        yield Unit(f"to-{count}", partial(_command, ["python3", "-m", "tests.mutants", "--count", count], 3600))
+    figure = ["python3", "-m", "benchmarks.run", "--build", build.top, "--only", "mutants", "--runs", "1"]
+    yield Unit("figure", partial(_command, figure, 7200))
+
+
 PARTS = {"explore": explore, "fuzz": fuzz, "fuzz_strangers": fuzz_strangers, "kills": kill, "churn": churn,
-         "faults": fault, "gangs": gangs, "leaders": leader, "gang_churn": gang_churns}
+         "faults": fault, "gangs": gangs, "leaders": leader, "gang_churn": gang_churns,
+         "mutants": mutants}

@@ -14,7 +14,7 @@ _SERIES = re.compile(r'^(\w+?)(?:_bucket|_sum|_count)?(?:\{(.*)\})? (\S+)$')
 _LABEL = re.compile(r'(\w+)="([^"]*)"')
 _IN_PODS = {"namespace", "pod"}
 _WINDOW_NS = 10_000_000_000  # of the daemon's means
-_TRIES = 3  # what a machine that stands still for a moment does to the one is not what it does to the other
+_APART = 0.08  # of the gain, at the most; what it is usually the figures *_daemon_error say
 
 
 def series(text):
@@ -83,13 +83,10 @@ class Metrics(unittest.TestCase):
     def test_figures_are_those_of_the_trainers(self):
         node = self.node()
         alone = {job: self.run_alone(node, job, 200) for job in ("alpha", "beta")}
-        for _ in range(_TRIES):
-            apart, control, look = self.share(node, alone)
-            self.assertGreater(control, 0.1, "the control: another figure is nowhere near")
-            self.check_one_look(look, alone)
-            if apart <= 0.03:
-                break
-        self.assertLessEqual(apart, 0.03, "of the trainers' gain")
+        apart, control, look = self.share(node, alone)
+        self.check_one_look(look, alone)
+        self.assertGreater(control, _APART, "the control: another figure is not as near")
+        self.assertLessEqual(apart, _APART, "of the trainers' gain")
 
     def check_one_look(self, scraped, alone):
         figure = {name: self.of(scraped, f"crossover_{name}") for name in (

@@ -112,6 +112,52 @@ TEST(Policy, SuccessorGoesRoundInOrder) {
   EXPECT_EQ(policy.Successor(SlotSet(0b1), 0, FirstStretch(1)), 0u);
 }
 
+// Its cap on slowdown leaves it no time to wait: it would be back before a stretch of the other's turn is over.
+TEST(Policy, WhoIsPressedAndComesBackAtOnceKeepsTheTurn) {
+  const auto successor = [](Time away, double cap) {
+    Policy policy;
+    policy.Join(0, 0);
+    policy.Join(1, 1);
+    policy.SetCap(0, cap);
+    policy.SetKnown(0, {.busy = 20 * kMs, .away = away});
+    LiveOneTurn(&policy, 0, 1, 0);
+    const Time back = 20 * kMs + away;
+    policy.Watch(0, Waiting(2), back);
+    policy.Watch(0, Holding(2), back + 15 * kMs);
+    policy.Watch(0, Idle(2), back + 35 * kMs);
+    policy.Watch(1, Waiting(1), back + 35 * kMs);
+    policy.Settle(kBoth, back + 35 * kMs);
+    return policy.Successor(kBoth, 0, FirstStretch(2));
+  };
+  EXPECT_EQ(successor(kMs / 2, 1.2), 0u);
+  EXPECT_EQ(successor(kMs / 2, 3), 1u) << "it may wait";
+  EXPECT_EQ(successor(5 * kMs, 1.2), 1u) << "the other has time for a stretch meanwhile";
+}
+
+// The owner's gap is of 12 ms: patience is of 20, the least there is.
+TEST(Policy, AnOwnerThatStaysAwayKeepsTheGpuForAsLongAsItsPatience) {
+  Policy policy;
+  policy.Join(0, 0);
+  policy.Join(1, 1);
+  LiveTwoTurns(&policy, 0, 32 * kMs);
+  policy.SetOwner(0);
+  policy.Watch(1, Waiting(1), 60 * kMs);
+  EXPECT_EQ(policy.Want(kBoth, 60 * kMs).slot, 0u) << "it is expected at 64 ms";
+  EXPECT_EQ(policy.Want(kBoth, 84 * kMs).slot, 0u);
+  EXPECT_EQ(policy.Want(kBoth, 84 * kMs + 1).slot, 1u);
+}
+
+TEST(Policy, AnOwnerThatIsUsuallyAwayForLongerIsWaitedForForAsLong) {
+  Policy policy;
+  policy.Join(0, 0);
+  policy.Join(1, 1);
+  LiveTwoTurns(&policy, 0, 70 * kMs);
+  policy.SetOwner(0);
+  policy.Watch(1, Waiting(1), 100 * kMs);
+  EXPECT_EQ(policy.Want(kBoth, 190 * kMs).slot, 0u) << "50 ms after the 140 at which it is expected";
+  EXPECT_EQ(policy.Want(kBoth, 190 * kMs + 1).slot, 1u);
+}
+
 // An iteration of two turns: after the first the client comes back before anybody else.
 class TwoTurnsTest : public ::testing::Test {
  protected:

@@ -142,7 +142,7 @@ TEST_F(PreemptionTest, TurnsThatLastStayWhole) {
 TEST_F(PreemptionTest, HighPriorityWaitsForTheNextLaunchOnly) {
   policy_.SetPriority(kShort, Priority::kHigh);
   EXPECT_GT(policy_.StretchWanted(kBoth, kLong, 0), 0);
-  EXPECT_LT(policy_.StretchWanted(kBoth, kLong, 0), kMs);
+  EXPECT_LE(policy_.StretchWanted(kBoth, kLong, 0), 300'000) << "it is made way for so long before it comes";
   Arrive(kLong, 200 * kMs);
   Enter(kLong, 200 * kMs);
   Arrive(kShort, 200 * kMs + 1);
@@ -151,6 +151,21 @@ TEST_F(PreemptionTest, HighPriorityWaitsForTheNextLaunchOnly) {
   EXPECT_EQ(policy_.Want(kBoth, 201 * kMs).slot, kShort);
   Enter(kShort, 201 * kMs);
   EXPECT_FALSE(policy_.ShouldPreempt(kBoth, kShort, 210 * kMs));
+}
+
+// It left at 30 ms and is away for 10: it is due at 40, and a little before and after that.
+TEST_F(PreemptionTest, HighPriorityIsMadeWayForOnlyWhileItIsDue) {
+  policy_.SetPriority(kShort, Priority::kHigh);
+  Arrive(kLong, 90 * kMs);
+  Enter(kLong, 90 * kMs);
+  Enter(kShort, 90 * kMs);
+  Leave(kShort, 100 * kMs);
+  const Time due = policy_.rhythm(kShort).next_arrival();
+  ASSERT_NE(due, kNever);
+  EXPECT_FALSE(policy_.ShouldPreempt(kBoth, kLong, due - 300'001));
+  EXPECT_TRUE(policy_.ShouldPreempt(kBoth, kLong, due - 300'000));
+  EXPECT_TRUE(policy_.ShouldPreempt(kBoth, kLong, due + 300'000));
+  EXPECT_FALSE(policy_.ShouldPreempt(kBoth, kLong, due + 300'001)) << "it has not come when it should";
 }
 
 TEST_F(PreemptionTest, LowPriorityGetsAQuantumWhenItHasWaitedTooLong) {

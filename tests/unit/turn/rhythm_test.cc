@@ -139,6 +139,35 @@ TEST(Rhythm, JitterIsOfTheIterationWhateverItsTurnsAreLike) {
   EXPECT_NEAR(AfterTurns(lengths, 2).jitter(), 2.0 / 22, 0.01);
 }
 
+// The second turn of an iteration, of `turn` and with `gap` behind it, beside another's turn of `length`.
+bool IsBrief(Time turn, Time gap, Time length) {
+  Rhythm rhythm;
+  rhythm.SetTurns(2);
+  Time now = 0;
+  for (std::uint32_t k = 1; k <= 6; k += 2) {
+    LiveOneTurn(&rhythm, k, now, now + 20 * kMs);
+    LiveOneTurn(&rhythm, k + 1, now + 25 * kMs, now + 25 * kMs + turn);
+    now += 25 * kMs + turn + gap;
+  }
+  return rhythm.Brief(PositionOf(FirstStretch(2), 2), length);
+}
+
+TEST(Rhythm, AFewKernelsBeforeALongAbsenceAreBrief) {
+  EXPECT_TRUE(IsBrief(2 * kMs, 15 * kMs, 20 * kMs));
+  EXPECT_TRUE(IsBrief(4 * kMs, 15 * kMs, 20 * kMs));
+  EXPECT_FALSE(IsBrief(4 * kMs + 1, 15 * kMs, 20 * kMs)) << "more than a fifth of the other's turn";
+  EXPECT_TRUE(IsBrief(kMs, 10 * kMs, 40 * kMs));
+  EXPECT_FALSE(IsBrief(kMs, 10 * kMs - 1, 40 * kMs)) << "an absence of less than a quarter of it";
+  EXPECT_TRUE(IsBrief(kMs, 5 * kMs, 8 * kMs));
+  EXPECT_FALSE(IsBrief(kMs, 5 * kMs - 1, 8 * kMs)) << "an absence in which nothing fits";
+}
+
+TEST(Rhythm, TheOnlyTurnOfAnIterationIsNeverBrief) {
+  const Rhythm rhythm = AfterTurns(std::vector<Time>(4, kMs));
+  EXPECT_EQ(rhythm.gap(), 5 * kMs);
+  EXPECT_FALSE(rhythm.Brief(0, 8 * kMs));
+}
+
 TEST(Rhythm, ATurnToBeDisregardedIsNoJitter) {
   Rhythm rhythm = AfterTurns(std::vector<Time>(20, 20 * kMs));
   rhythm.Watch(Waiting(21), 1000 * kMs);

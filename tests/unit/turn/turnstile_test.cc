@@ -317,6 +317,67 @@ TEST_F(TurnstileTest, TheFirstTurnMayBeLongAndIsLearned) {
   EXPECT_EQ(turnstile_.offenders().Count(), 0);
 }
 
+TEST_F(TurnstileTest, ALongTurnThatKeepsNobodyWaitingBreaksNoRule) {
+  memory_.Ask(0, 1);
+  Poll(0);
+  ASSERT_TRUE(memory_.Enter(0, 1));
+  RunUntil(1000 * kMs);
+  EXPECT_EQ(turnstile_.stats().opened, 0u);
+  memory_.Ask(1, 1);
+  RunUntil(1001 * kMs);
+  EXPECT_EQ(turnstile_.stats().opened, 1u) << "the control: somebody waits";
+}
+
+TEST_F(TurnstileTest, TheFirstLongTurnIsNotHeldAgainstANewcomer) {
+  memory_.Ask(0, 1);
+  Poll(0);
+  ASSERT_TRUE(memory_.Enter(0, 1));
+  memory_.Ask(1, 1);
+  RunUntil(300 * kMs);
+  ASSERT_EQ(turnstile_.stats().opened, 1u);
+  ASSERT_TRUE(memory_.Enter(1, 1));
+  memory_.Leave(1, 1);
+  memory_.Leave(0, 1);
+  RunUntil(310 * kMs);  // its turns are of 310 ms, and four times that is its bound
+  std::uint32_t turn = 2;
+  const auto overrun = [&](Time begin) {
+    memory_.Ask(0, turn);
+    RunUntil(begin + kMs);
+    ASSERT_TRUE(memory_.Enter(0, turn));
+    memory_.Ask(1, turn);
+    RunUntil(begin + 1300 * kMs);
+    ASSERT_TRUE(memory_.Enter(1, turn));
+    memory_.Leave(1, 1);
+    memory_.Leave(0, 1);
+    RunUntil(begin + 1310 * kMs);
+    ++turn;
+  };
+  ASSERT_NO_FATAL_FAILURE(overrun(320 * kMs));
+  EXPECT_EQ(turnstile_.stats().opened, 2u);
+  EXPECT_FALSE(turnstile_.offenders().Has(0)) << "the second long turn is its first offence";
+  ASSERT_NO_FATAL_FAILURE(overrun(2000 * kMs));
+  EXPECT_TRUE(turnstile_.offenders().Has(0)) << "and the third its second";
+}
+
+TEST_F(TurnstileTest, AHolderIsLookedAtFiftyTimesInATurn) {
+  const auto next_look = [&](std::uint32_t turn, Time begin, Time length) {
+    memory_.Ask(0, turn);
+    Poll(begin);
+    EXPECT_TRUE(memory_.Enter(0, turn));
+    const Time wait = Poll(begin) - begin;
+    Poll(begin + length);
+    memory_.Leave(0, 0);
+    Poll(begin + length);
+    return wait;
+  };
+  const Settings settings;
+  EXPECT_EQ(next_look(1, 0, 20 * kMs), settings.poll_held_min) << "nothing is known of its turns";
+  EXPECT_EQ(next_look(2, 100 * kMs, 20 * kMs), 20 * kMs / 50);
+  EXPECT_EQ(Poll(130 * kMs), 130 * kMs + settings.poll_idle) << "nobody holds";
+  for (std::uint32_t turn = 3; turn < 20; ++turn) next_look(turn, turn * 1000 * kMs, 900 * kMs);
+  EXPECT_EQ(next_look(20, 20'000 * kMs, 900 * kMs), settings.poll_held_max);
+}
+
 TEST_F(StuckHolderTest, OneLongTurnIsForgottenAfterAWhile) {
   constexpr Time kForgive = WatchdogSettings{}.forgive;
   RunUntil(300 * kMs);

@@ -264,6 +264,26 @@ TEST_F(PluginTest, AllocatesByTheIds) {
   EXPECT_THAT(status.error_message(), testing::HasSubstr("two slots of GPU"));
 }
 
+// Whoever may connect may ask what a container gets.
+TEST_F(PluginTest, ItsSocketIsOfItsUserAlone) {
+  Kubelet kubelet(directory_);
+  Start();
+  kubelet.AwaitRegistrations(1);
+  struct stat found = {};
+  ASSERT_EQ(stat((directory_ + "/crossover.sock").c_str(), &found), 0);
+  EXPECT_EQ(found.st_mode & 0777, 0600u);
+}
+
+TEST(NextPauseTest, IsTwiceAsLongEachTimeUpToABoundUntilItIsRegistered) {
+  using std::chrono::milliseconds;
+  milliseconds pause{200};
+  for (const int expected : {400, 800, 1600, 3200, 6400, 12800, 25600, 30000, 30000}) {
+    pause = NextPause(pause, false);
+    EXPECT_EQ(pause.count(), expected);
+  }
+  EXPECT_EQ(NextPause(pause, true).count(), 200);
+}
+
 TEST_F(PluginTest, LeavesNoSocketBehind) {
   Kubelet kubelet(directory_);
   Start();

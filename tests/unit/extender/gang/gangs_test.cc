@@ -183,6 +183,9 @@ class GangsTest : public ::testing::Test {
     Add("u0");
     Add("u1");
     Lead();
+    return LoseItsNodeAgain();
+  }
+  FilterAnswer LoseItsNodeAgain() {
     ReserveAndRelease();
     const std::vector<std::string_view> others = {"n1", "n2"};
     const auto answer = gangs_->Filter({.uid = "u0", .name_space = "team", .name = "u0"}, others, now_s_);
@@ -559,6 +562,22 @@ TEST_F(GangsTest, ANodeThatIsNotAskedAboutIsLeftOut) {
   EXPECT_THAT(gangs_->WhyWaits("u0"), HasSubstr("the scheduler would not have its pods there"));
   now_s_ += 31;
   EXPECT_EQ(Do(Kind::kReserve).size(), 2u) << "though nothing has changed but the time";
+}
+
+TEST_F(GangsTest, ANodeIsLeftOutForTwiceAsLongEachTimeUpToABound) {
+  LoseItsNode();
+  const GangSettings settings;
+  double left_out_s = settings.exclude_s;
+  for (int times = 1; times < 9; ++times) {
+    now_s_ += left_out_s - 1;
+    EXPECT_TRUE(Do(Kind::kReserve).empty()) << left_out_s << " s are not over";
+    now_s_ += 2;
+    LoseItsNodeAgain();
+    left_out_s = std::min(2 * left_out_s, settings.most_exclude_s);
+  }
+  EXPECT_EQ(left_out_s, settings.most_exclude_s);
+  now_s_ += left_out_s + 1;
+  EXPECT_EQ(Do(Kind::kReserve).size(), 2u);
 }
 
 TEST_F(GangsTest, AfterItsHoldOffAGangIsPlannedAnewThoughNothingHasChanged) {
@@ -1187,6 +1206,69 @@ TEST_F(GangsTest, HowLongOthersRunSaysWhoStarves) {
   const std::vector<Action> reserve = Do(Kind::kReserve);
   ASSERT_EQ(reserve.size(), 1u);
   EXPECT_EQ(reserve[0].pod.uid, "s");
+}
+
+// By now its patience would be longer: but it was over once, and others would have its GPUs for ever.
+TEST_F(GangsTest, WhatIsKeptForAGangStaysKept) {
+  GangSettings settings;
+  settings.placement.starvation_s = 10;
+  now_s_ = 10'000;
+  AddBound("r", "r", 1, "GPU-a");
+  for (const char* uid : {"w0", "w1"}) {
+    Add(uid);
+    Change(uid, [this](Pod& pod) {
+      pod.annotations[base::kGangAnnotation] = "w";
+      pod.created_s = now_s_;
+    });
+  }
+  now_s_ += 100;
+  Lead(settings);
+  Do(Kind::kReserve);
+  ASSERT_TRUE(gangs_->desk().kept);
+  Change("r", [this](Pod& pod) {
+    pod.scheduled = {.yes = true, .reason = "", .message = "", .at_s = now_s_ - 3600};
+  });
+  now_s_ += 1;
+  AddExclusive("s");
+  Change("s", [this](Pod& pod) { pod.created_s = now_s_; });
+  EXPECT_TRUE(Do(Kind::kReserve).empty()) << "GPU-b is free";
+  ASSERT_TRUE(gangs_->desk().kept);
+  EXPECT_THAT(gangs_->desk().kept->gang, HasSubstr("/w"));
+  Lead(settings);
+  const std::vector<Action> reserve = Do(Kind::kReserve);
+  ASSERT_EQ(reserve.size(), 1u) << "the control: a leader that has kept nothing";
+  EXPECT_EQ(reserve[0].pod.uid, "s");
+}
+
+// A gang has waited since 1000 s, and another since 1500 s, when a pod of the first is replaced.
+TEST_F(GangsTest, APodThatIsMadeAgainTakesNothingFromTheAgeOfItsGang) {
+  const auto wait = [this](const std::string& uid, const std::string& gang, double created_s) {
+    Add(uid);
+    Change(uid, [&](Pod& pod) {
+      pod.annotations[base::kGangAnnotation] = gang;
+      pod.annotations[base::kShareAnnotation] = "exclusive";
+      pod.created_s = created_s;
+    });
+  };
+  now_s_ = 1600;
+  AddBound("r0", "r", 2, "GPU-a");
+  AddBound("r1", "r", 2, "GPU-b");
+  for (const char* uid : {"u0", "u1"}) wait(uid, "first", 1000);
+  for (const char* uid : {"v0", "v1"}) wait(uid, "second", 1500);
+  GangSettings settings;
+  settings.ungate_after_s = -1;
+  Lead(settings);
+  EXPECT_TRUE(Do(Kind::kReserve).empty());
+  now_s_ = 1700;
+  Remove("u1");
+  wait("u2", "first", 1700);
+  EXPECT_TRUE(Do(Kind::kReserve).empty());
+  now_s_ = 1800;
+  for (const char* uid : {"r0", "r1"}) Remove(uid);
+  const std::vector<Action> reserve = Do(Kind::kReserve);
+  ASSERT_EQ(reserve.size(), 2u);
+  EXPECT_EQ(reserve[0].pod.uid.front(), 'u');
+  EXPECT_EQ(reserve[1].pod.uid.front(), 'u');
 }
 
 // A Job made it, and only the MPIJob says which gang that is.

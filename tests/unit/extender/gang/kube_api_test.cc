@@ -154,6 +154,23 @@ TEST_F(KubeApiTest, NothingIsKnownOfABindingWhereThePodCannotBeLookedAt) {
   EXPECT_FALSE(result.looked);
 }
 
+// A proxy before the API server may answer with a page of its own.
+TEST_F(KubeApiTest, AnAnswerThatIsNoObjectSaysNothing) {
+  server_.Answer(200, "<html>");
+  const Result written = api_.Write(OnPod(Action::Kind::kReserve));
+  EXPECT_EQ(written.outcome, Outcome::kDone);
+  EXPECT_EQ(written.version, "");
+  for (const char* body : {"<html>", "7"}) {
+    server_.Answer(409, R"({"message": "conflict"})");
+    server_.Answer(200, body);
+    EXPECT_EQ(api_.Write(OnPod(Action::Kind::kBind)).outcome, Outcome::kUnknown) << "not that the pod is gone";
+  }
+  server_.Answer(200, "<html>");
+  std::string error;
+  EXPECT_TRUE(api_.Read({"batch/v1", "Job", "team", "a"}, &error).is_null());
+  EXPECT_EQ(error, "an answer that is no object");
+}
+
 TEST_F(KubeApiTest, ThatTheServerIsBusySaysNothingOfEarlierBindings) {
   server_.Answer(429, "{}");
   const Result result = api_.Write(OnPod(Action::Kind::kBind));

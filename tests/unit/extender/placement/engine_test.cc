@@ -161,6 +161,38 @@ TEST_F(EngineTest, GpusAreKeptForOneWhoStarves) {
   EXPECT_EQ(RefusalOf(decision, "small")->reason, Reason::kKept);
 }
 
+TEST_F(EngineTest, GpusAreKeptForTheOldestAlone) {
+  for (const Node& node : state_.nodes) state_.placed.push_back(OnAll(Job("on " + node.name), {node}));
+  for (Placed& placed : state_.placed) placed.gang.exclusive = true;
+  std::vector<Gang> waiting{Job("second"), Job("oldest"), Job("third")};
+  waiting[0].arrived_s = 1;
+  waiting[2].arrived_s = 2;
+  const Decision decision = Decide(waiting, 10'000);
+  ASSERT_TRUE(decision.kept.has_value());
+  EXPECT_EQ(decision.kept->gang, "oldest");
+  ASSERT_EQ(decision.kept->gpus.size(), 1u);
+  EXPECT_EQ(decision.kept->gpus[0].gpus.size(), 4u);
+}
+
+// Two that wait would gain the most with each other, but no GPUs are free: each has to join one that runs, and of
+// those only one has memory for both.
+TEST_F(EngineTest, WhoWaitsIsMatchedWithWhoWaitsOnlyWhereThereIsRoom) {
+  const auto of = [](const std::string& id, double compute_ms, double exposed_ms) {
+    Gang gang = Job(id);
+    gang.profile.compute_s = compute_ms * 1e-3;
+    gang.profile.exposed_s = exposed_ms * 1e-3;
+    return gang;
+  };
+  for (Gpu& gpu : state_.nodes[1].gpus) gpu.memory = 45 * kGib;
+  state_.placed = {OnAll(of("wide", 45, 5), {state_.nodes[0]}), OnAll(of("narrow", 49, 1), {state_.nodes[1]})};
+  std::vector<Gang> waiting{of("a", 25, 25), of("b", 25, 25)};
+  waiting[1].memory_cap = 30 * kGib;
+  const Decision decision = Decide(waiting);
+  ASSERT_EQ(decision.plans.size(), 2u);
+  EXPECT_EQ(PlanFor(decision, "a")->beside, std::vector<std::string>{"narrow"});
+  EXPECT_EQ(PlanFor(decision, "b")->beside, std::vector<std::string>{"wide"});
+}
+
 // The longer it has waited, the more of the GPUs may be busy.
 TEST_F(EngineTest, GpusAreKeptWhereThatCostsLittleBeforeWhereItCostsMuch) {
   for (int i = 0; i < 4; ++i) {

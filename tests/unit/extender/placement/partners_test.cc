@@ -42,6 +42,22 @@ TEST_F(PartnersTest, WhoWaitsWithWhoRuns) {
   EXPECT_FALSE(chosen.contains(&b)) << "one slot is left";
 }
 
+// Three together gain more than two, but two of them did so before: what counts is what is added.
+TEST_F(PartnersTest, WhatAGroupGainsAlreadyIsNotTheNewcomers) {
+  for (Node& node : state_.nodes) {
+    for (Gpu& gpu : node.gpus) gpu.slots = 3;
+  }
+  state_.placed = {OnAll(Of("p", 18, 22), {state_.nodes[0]}), OnAll(Of("q", 18, 22), {state_.nodes[0]}),
+                   OnAll(Of("r", 30, 10), {state_.nodes[1]})};
+  const Gang a = Of("a", 18, 22);
+  const History history({});
+  const auto gain = [&](std::vector<const Gang*> gangs) { return Expect(gangs, false, history, settings_).gain; };
+  const Gang *p = &state_.placed[0].gang, *q = &state_.placed[1].gang, *r = &state_.placed[2].gang;
+  ASSERT_GT(gain({p, q, &a}), gain({r, &a}));
+  ASSERT_LT(gain({p, q, &a}) - gain({p, q}), gain({r, &a}) - gain({r}));
+  EXPECT_EQ(Chosen({&a}, false)[&a].group, 1);
+}
+
 TEST_F(PartnersTest, NobodyWhereARuleIsInTheWay) {
   Gang a = Of("a", 10, 40), b = Of("b", 10, 40);
   b.space = "others";

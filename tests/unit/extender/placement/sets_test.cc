@@ -111,5 +111,18 @@ TEST_F(SetsTest, EverTakesTheFewestBusyGpus) {
                   .empty());
 }
 
+TEST_F(SetsTest, EverTakesTheIdleGpusOfANodeFirst) {
+  state_.nodes = Nodes(1, 4);
+  state_.placed = {On(Job("a", 1), {{"n0", {"n0-0"}}}), On(Job("b", 1), {{"n0", {"n0-2"}}})};
+  const auto found = [this](int gpus) {
+    const Gang g = Job("g", gpus);
+    return Names(FindEver(Occupancy(state_), {.gangs = {&g}, .slots = 1, .memory = 0, .many_users = false},
+                          FitsAnywhere));
+  };
+  EXPECT_EQ(found(1), "0.1 ");
+  EXPECT_EQ(found(2), "0.1 0.3 ");
+  EXPECT_EQ(found(3), "0.0 0.1 0.3 ");
+}
+
 }  // namespace
 }  // namespace crossover::placement

@@ -113,6 +113,20 @@ TEST(DetectorTest, ShortRunInsideALongIterationFoolsItOnlyOnce) {
   EXPECT_EQ(last.substr(last.size() - 4), "EEEE");
 }
 
+// Twelve equal calls and another one are thirteen turns, which is too many, though the library tells of no launch
+// while a period is known: the calls in such a run count as they did in the period before.
+TEST(DetectorTest, TurnsAreCountedWhereLaunchesAreNotWatched) {
+  Detector detector;
+  const std::string iteration = Times(12, ".x|") + ".y|";
+  for (int i = 0; i < 6; ++i) {
+    for (const char c : iteration) {
+      if (c != '.' || !detector.locked()) Feed(detector, std::string(1, c));
+      EXPECT_NE(detector.period(), 13u);
+    }
+  }
+  EXPECT_GT(detector.periods_seen(), 6 * 8u) << "no period is known for long: this shows nothing";
+}
+
 TEST(DetectorTest, MissingJoinBreaksThePeriod) {
   Detector detector;
   Feed(detector, Times(10, ".a.b|"));

@@ -50,6 +50,19 @@ TEST_F(TrackerTest, WaitOfAStreamWithoutComputeIsPassedOn) {
   EXPECT_EQ(tracker_.OnStreamWait(kCompute, kOther), 1u);
 }
 
+// A stream comes after all that it waited for, in whatever order it did.
+TEST_F(TrackerTest, AnOlderEventTakesNothingFromWhatAStreamWaitedFor) {
+  tracker_.OnCollective(kSide, 1);
+  tracker_.OnRecord(kEvent, kSide);
+  tracker_.OnCollective(kSide, 2);
+  tracker_.OnRecord(kOther, kSide);
+  tracker_.OnStreamWait(kRelay, kOther);
+  tracker_.OnStreamWait(kRelay, kEvent);
+  constexpr EventKey kRelayed = 0x3000;
+  tracker_.OnRecord(kRelayed, kRelay);
+  EXPECT_EQ(tracker_.OnStreamWait(kCompute, kRelayed), 2u);
+}
+
 // What ncclLaunchFinish records, and what the user records behind it.
 TEST_F(TrackerTest, NcclLooksAtItsOwnEventAndJoinsNothing) {
   tracker_.OnCollective(kSide, 1);

@@ -1,0 +1,40 @@
+"""Why some mutations survive, tests/mutants/explained.txt: blocks of four lines,
+
+    FILE
+    the line as it is
+    the line as it is changed
+    why no test sees it
+
+with an empty line between two of them; lines that begin with # are remarks. What is explained counts as surviving all
+the same.
+"""
+
+from pathlib import Path
+
+FILE = Path(__file__).with_name("explained.txt")
+
+
+def read(file=FILE):
+    """{(file, before, after): why}. ValueError where a block has another form."""
+    lines = [line.strip() for line in file.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
+    found = {}
+    for block in "\n".join(lines).split("\n\n"):
+        if not block.strip():
+            continue
+        parts = block.strip().split("\n")
+        if len(parts) != 4:
+            raise ValueError(f"{file.name}: {parts[0]}: expected a block of 4 lines, got {len(parts)}")
+        found[tuple(parts[:3])] = parts[3]
+    return found
+
+
+def of(mutation, reasons):
+    return reasons.get((mutation.file, mutation.before, mutation.after), "")
+
+
+def stale(reasons, tree):
+    """Entries about lines that are not there."""
+    def is_there(file, line):
+        path = Path(tree, file)
+        return path.is_file() and line in map(str.strip, path.read_text(encoding="utf-8").splitlines())
+    return [key for key in reasons if not is_there(key[0], key[1])]
