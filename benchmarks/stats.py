@@ -35,6 +35,31 @@ def median_absolute_deviation(values):
     return median([abs(v - middle) for v in values])
 
 
+def trimmed_mean(values, share):
+    """Mean without the lowest and the highest `share` of the values."""
+    kept = _trimmed(values, share)
+    return mean(kept)
+
+
+def trimmed_error(values, share):
+    """Standard error of trimmed_mean(): of the values with the outermost ones moved to the edge of what is kept."""
+    ordered, cut = sorted(values), int(share * len(values))
+    kept = _trimmed(values, share)
+    if len(kept) < 2:
+        raise ValueError(f"trimmed_error: {len(kept)} of {len(ordered)} values are kept, expected 2 or more")
+    moved = [kept[0]] * cut + kept + [kept[-1]] * cut
+    middle = mean(moved)
+    variance = math.fsum((v - middle) ** 2 for v in moved) / (len(moved) - 1)
+    return math.sqrt(variance / len(moved)) / (1 - 2 * share)
+
+
+def _trimmed(values, share):
+    if not 0 <= share < 0.5:
+        raise ValueError(f"trimmed_mean: share {share} is not in [0, 0.5)")
+    ordered, cut = sorted(values), int(share * len(values))
+    return ordered[cut:len(ordered) - cut]
+
+
 def summary(values):
     """What a result line carries beside its value, so that a reader can judge the spread."""
     return {"n": len(values), "min": min(values), "median": median(values), "max": max(values),

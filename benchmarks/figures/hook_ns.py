@@ -1,50 +1,126 @@
-"""hook_ns: an un-gated launch through the hook minus the direct call, empty callee.
+"""hook_ns: a launch through the hook minus the direct call, on a driver whose launches do nothing, in each state that
+the library tells apart (benchmarks/hook_ns/states.h); the worst of the three kinds of launches (with arguments, with a
+configuration, of a graph).
 
-That the hot path takes no lock, allocates nothing and makes no system call is shown by counting and by a filter that
-ends the process at any system call. Control: a library whose hooks take a mutex and call getpid.
+hook_ns_instructions: the same counted, one by one, of all launches of the table of hooks. It is the same on a busy machine.
+hook_ns_unclean: locks, allocations and system calls of these launches; a filter refuses the system calls.
+
+Controls: a library whose hooks take a mutex and call getpid, and one whose hooks take some 4 ns more. Both must miss
+each goal, so that the one that is nearer to it counts. They are built by this machine's compiler; what the sources as
+they are cost then is in the remarks.
 """
 
 import os
+import tempfile
+from pathlib import Path
 
-from benchmarks import pairs, programs
+from benchmarks import pairs, programs, stats
 from benchmarks.processes import Failed
 from benchmarks.results import Goal, Measured, controlled
 
-GOAL = Goal("<=", 5)
-CLEAN = Goal("==", 0)
-CONTROL = "slow_hooks"
 SCOPE = "component"
-CASES = ("launch",)
+_INACTIVE, _ACTIVE, _GATED = Goal("<=", 3), Goal("<=", 4), Goal("<=", 4)
+_NS = {"inactive": _INACTIVE, "unheard": _ACTIVE, "no_nccl": _ACTIVE, "linked_unused": _ACTIVE, "linked": _ACTIVE,
+       "loaded": _INACTIVE, "gated_linked": _GATED, "gated": _GATED}
+CASES = tuple(_NS)
+# By the state's goal in time. A copy of the arguments on the stack is twenty of them, where the compiler makes one.
+INSTRUCTIONS = {_INACTIVE: Goal("<=", 40), _ACTIVE: Goal("<=", 60), _GATED: Goal("<=", 65)}
+CLEAN = Goal("==", 0)
+CONTROLS = ("slow_hooks", "hooks_4ns")
+_WORDS = {
+    "inactive": "no gang is named",
+    "unheard": "a gang is named, no arbiter answers, no NCCL is called",
+    "no_nccl": "watched by an arbiter, no NCCL in the program",
+    "linked_unused": "watched, NCCL linked into the program and never called",
+    "linked": "watched, collectives of an NCCL that is linked into the program",
+    "loaded": "watched, collectives of an NCCL that is loaded",
+    "gated_linked": "in a turn, NCCL linked into the program",
+    "gated": "in a turn, NCCL loaded",
+}
+
+
+def instruction_goal(state):
+    """What the instructions of a launch in a state are held to."""
+    return INSTRUCTIONS[_NS[state]]
 
 
 def measure(context, case):
-    seen = []
-    value, samples = pairs.median_of(context, lambda: _hook_ns(context, context.build.library, seen))
-    bad = []
-    control = _hook_ns(context, context.build.known_bad(CONTROL), bad)
-    what = "every hook takes a mutex and calls getpid"
-    yield Measured("hook_ns", case, value, "ns", GOAL, samples, controlled(GOAL, what, control),
-                   "un-gated cuLaunchKernel of a preloaded library, empty driver", {"runs": seen})
-    unclean = [_unclean(run) for run in seen]
-    yield Measured("hook_ns_unclean", case, max(unclean, default=None), "locks, allocations and system calls", CLEAN,
-                   tuple(unclean), controlled(CLEAN, what, max(map(_unclean, bad), default=None)),
-                   "the same launches, counted; 1 for any number of system calls")
+    runs = {}
+    for name, library in _libraries(context.build):
+        runs[name] = []
+        count = context.runs if name == "ships" else 1
+        for number in range(count):
+            run = _run_noted(context, library, case)
+            if run:
+                runs[name].append(run)
+                context.say(f"    {name}, run {number + 1} of {count}: {worst_ns(run):.2f} ns")
+    whole = all(runs.values()) and len(runs["ships"]) == context.runs
+    shipped, bad = runs["ships"], [runs[name][0] for name in CONTROLS if runs[name]]
+    condition = f"{_WORDS[case]}; 64 kernels by turns, empty driver"
+    beside = {"same_compiler_as_controls": [_in_short(run) for run in runs["native"]], "runs": shipped}
+    yield _measured("hook_ns", case, "ns", _NS[case], worst_ns, whole, shipped, bad, condition, beside)
+    yield _measured("hook_ns_instructions", case, "instructions", instruction_goal(case), worst_instructions, whole, shipped,
+                    bad, f"{condition}; the most of all launches of the table, counted one by one", {})
+    yield Measured("hook_ns_unclean", case, max(map(_unclean, shipped)) if whole else None,
+                   "locks, allocations and system calls", CLEAN, tuple(map(_unclean, shipped)),
+                   controlled(CLEAN, "every hook takes a mutex and calls getpid",
+                              _unclean(runs["slow_hooks"][0]) if runs["slow_hooks"] else None),
+                   f"{_WORDS[case]}; the same launches, counted")
+
+
+def _measured(figure, case, unit, goal, value_of, whole, shipped, bad, condition, remarks):
+    samples = tuple(map(value_of, shipped))
+    values = [value_of(run) for run in bad]
+    known = whole and None not in samples and None not in values
+    control = controlled(goal, "every hook takes 4 ns more, or takes a mutex and calls getpid: the cheaper",
+                         min(values) if known and len(values) == len(CONTROLS) else None)
+    return Measured(figure, case, stats.median(samples) if known else None, unit, goal, samples, control, condition,
+                    remarks)
+
+
+def _libraries(build):
+    return [("ships", build.library), ("native", build.native_library),
+            *((name, build.known_bad(name)) for name in CONTROLS)]
+
+
+def worst_ns(run):
+    """Of the kinds of launches."""
+    return max(entry["hook_ns"] for entry in run["entries"].values() if "hook_ns" in entry)
+
+
+def worst_instructions(run):
+    """Of all launches of the table, for the median kernel; None on a processor that cannot count them."""
+    counts = [entry["instructions"] for entry in run["entries"].values()]
+    return None if None in counts else max(counts)
+
+
+def _in_short(run):
+    return {"hook_ns": worst_ns(run), "instructions": worst_instructions(run)}
 
 
 def _unclean(run):
-    return run["allocations"] + run["locks"] + int(run["system_calls"])
+    return run["allocations"] + run["locks"] + abs(run["system_calls"])
 
 
-def _hook_ns(context, library, seen):
-    if not library.exists():
-        context.voids.append(f"{library.name} is not built")
-        return None
-    environment = {**os.environ, "LD_PRELOAD": str(library), "CROSSOVER_SOCKET": "/nonexistent"}
-    environment.pop("LD_LIBRARY_PATH", None)
+def _run_noted(context, library, state):
     try:
-        run = programs.json_lines([context.build.program("hook_ns")], environment)[0]
+        return run_state(context.build, library, state)
     except Failed as failure:
         context.voids.append(str(failure))
         return None
-    seen.append(run)
-    return run["hook_ns"]
+
+
+def run_state(build, library, state, *arguments):
+    """What the measuring program says of a state. Failed where the library is not built, or the program does not get
+    there."""
+    if not library.exists():
+        raise Failed(f"{library} is not built")
+    with tempfile.TemporaryDirectory(prefix=f"{pairs.MARK}-") as directory:
+        environment = {**os.environ, "LD_PRELOAD": str(library),
+                       "CROSSOVER_SOCKET": str(Path(directory) / "arbiter.sock"),
+                       "LD_LIBRARY_PATH": str(build.top / "empty_cuda")}
+        for name in ("CROSSOVER_GANG", "CROSSOVER_DISABLE"):
+            environment.pop(name, None)
+        if state != "inactive":
+            environment["CROSSOVER_GANG"] = "hook-ns"
+        return programs.json_lines([build.program("hook_ns"), state, *arguments], environment)[0]

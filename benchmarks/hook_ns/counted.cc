@@ -1,9 +1,11 @@
 #include "benchmarks/hook_ns/counted.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
 
 #include <atomic>
+#include <cstdlib>
 
 // glibc's own, under the names by which they are still found when malloc is replaced.
 extern "C" void* __libc_malloc(size_t bytes);
@@ -12,41 +14,53 @@ extern "C" void* __libc_realloc(void* memory, size_t bytes);
 
 namespace {
 
-std::atomic<std::uint64_t> allocations{0};
-std::atomic<std::uint64_t> locks{0};
+thread_local constinit std::uint64_t allocations = 0;
+thread_local constinit std::uint64_t locks = 0;
+
+using Lock = int (*)(pthread_mutex_t*);
+
+constinit std::atomic<Lock> real_lock{nullptr};
+
+// Not by dlsym(), which a preloaded library may stand in for, with a lock of its own.
+Lock RealLock() {
+  Lock real = real_lock.load(std::memory_order_relaxed);
+  for (const char* version : {"GLIBC_2.2.5", "GLIBC_2.17"}) {
+    if (real == nullptr) real = reinterpret_cast<Lock>(dlvsym(RTLD_NEXT, "pthread_mutex_lock", version));
+  }
+  if (real == nullptr) std::abort();
+  real_lock.store(real, std::memory_order_relaxed);
+  return real;
+}
 
 }  // namespace
 
 extern "C" {
 
 void* malloc(size_t bytes) noexcept {
-  allocations.fetch_add(1, std::memory_order_relaxed);
+  ++allocations;
   return __libc_malloc(bytes);
 }
 
 void* calloc(size_t count, size_t bytes) noexcept {
-  allocations.fetch_add(1, std::memory_order_relaxed);
+  ++allocations;
   return __libc_calloc(count, bytes);
 }
 
 void* realloc(void* memory, size_t bytes) noexcept {
-  allocations.fetch_add(1, std::memory_order_relaxed);
+  ++allocations;
   return __libc_realloc(memory, bytes);
 }
 
-// A lock that is taken is counted, not taken: what is measured runs on one thread.
-int pthread_mutex_lock(pthread_mutex_t*) noexcept {
-  locks.fetch_add(1, std::memory_order_relaxed);
-  return 0;
+int pthread_mutex_lock(pthread_mutex_t* mutex) noexcept {
+  ++locks;
+  return RealLock()(mutex);
 }
-
-int pthread_mutex_unlock(pthread_mutex_t*) noexcept { return 0; }
 
 }  // extern "C"
 
 namespace crossover::bench {
 
-std::uint64_t Allocations() { return allocations.load(std::memory_order_relaxed); }
-std::uint64_t Locks() { return locks.load(std::memory_order_relaxed); }
+std::uint64_t Allocations() { return allocations; }
+std::uint64_t Locks() { return locks; }
 
 }  // namespace crossover::bench

@@ -1,4 +1,4 @@
-// How often this process allocated or locked, its preloaded libraries included.
+// How often the calling thread allocated or took a lock, in preloaded libraries too.
 #pragma once
 
 #include <cstdint>

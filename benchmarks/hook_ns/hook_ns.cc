@@ -1,95 +1,252 @@
-// What an un-gated launch pays for the hook in front of it: through the preloaded library minus past it, on a
-// driver whose launch does nothing. Then the same launches under a filter that ends the process at any system
-// call.
+// What a launch pays for the hook in front of it, in one of the states of states.h: through the preloaded library minus
+// past it, on a driver whose launches do nothing. In time, in instructions, and in what must not be there: locks,
+// allocations, system calls.
+//
+//   hook_ns STATE [count]    count: instructions alone, which take no time to measure
 #include <cuda.h>
+#include <dlfcn.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <signal.h>
 #include <stddef.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
+#include <ucontext.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <cstring>
+#include <exception>
+#include <string>
 #include <vector>
 
 #include "benchmarks/driver/numbers.h"
 #include "benchmarks/hook_ns/counted.h"
 #include "benchmarks/hook_ns/empty_cuda.h"
+#include "benchmarks/hook_ns/states.h"
+#include "benchmarks/hook_ns/steps.h"
 #include "common/base/clock.h"
 
 namespace crossover::bench {
 namespace {
 
-using LaunchFunction = decltype(&cuLaunchKernel);
-
 constexpr int kBlocks = 201;
-constexpr int kCalls = 20000;
+constexpr int kCalls = 20'000;
+constexpr int kFewCalls = 500;            // where nothing is timed
+constexpr std::size_t kCountedKernels = 9;  // one trap for each instruction is slow
 
-// Picoseconds for one call.
-std::int64_t TimePs(LaunchFunction function) {
-  LaunchFunction volatile launch =
-      function;  // an indirect call each time, as through any pointer to the driver
+// One of the driver's launches, as the program has it and past any hook, and how to call it.
+struct Entry {
+  const char* name;
+  void* hooked;
+  void* direct;
+  void (*call)(void* function, const Program& program, std::size_t number);
+  // Picoseconds for one call; null: not timed.
+  std::int64_t (*time)(void* function, const Program& program);
+};
+
+CUfunction KernelOf(const Program& program, std::size_t number) {
+  return program.kernels()[number % Program::kKernels];
+}
+void CallWithArguments(void* function, const Program& program, std::size_t number) {
+  reinterpret_cast<decltype(&cuLaunchKernel)>(function)(KernelOf(program, number), 1, 1, 1, 1, 1, 1, 0,
+                                                        program.stream(), nullptr, nullptr);
+}
+void CallCooperative(void* function, const Program& program, std::size_t number) {
+  reinterpret_cast<decltype(&cuLaunchCooperativeKernel)>(function)(KernelOf(program, number), 1, 1, 1, 1, 1, 1, 0,
+                                                                   program.stream(), nullptr);
+}
+void CallWithConfiguration(void* function, const Program& program, std::size_t number) {
+  CUlaunchConfig config{};
+  config.hStream = program.stream();
+  reinterpret_cast<decltype(&cuLaunchKernelEx)>(function)(&config, KernelOf(program, number), nullptr, nullptr);
+}
+void CallGraph(void* function, const Program& program, std::size_t) {
+  reinterpret_cast<decltype(&cuGraphLaunch)>(function)(nullptr, program.stream());
+}
+
+// One call of each kernel by turns.
+template <void (*kCall)(void*, const Program&, std::size_t)>
+[[gnu::noinline]] std::int64_t TimePs(void* function, const Program& program) {
+  void* volatile launch = function;  // an indirect call each time, as through any pointer to the driver
   const std::int64_t began = base::MonotonicNs();
-  for (int i = 0; i < kCalls; ++i) launch(nullptr, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, nullptr);
+  for (std::size_t i = 0; i < kCalls; ++i) kCall(launch, program, i);
   return (base::MonotonicNs() - began) * 1000 / kCalls;
 }
 
-// Any system call but the exit kills.
-void ForbidSystemCalls() {
-  sock_filter rules[] = {
-      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit_group, 0, 1),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+// All launches of the table of hooks; one of each kind is timed.
+std::vector<Entry> Entries() {
+  const auto hooked = [](const char* name) { return ::dlsym(RTLD_DEFAULT, name); };
+  void* arguments = reinterpret_cast<void*>(EmptyDirectLaunch());
+  void* configuration = reinterpret_cast<void*>(EmptyDirectLaunchEx());
+  void* graph = reinterpret_cast<void*>(EmptyDirectGraphLaunch());
+  std::vector<Entry> entries = {
+      {"cuLaunchKernel", nullptr, arguments, &CallWithArguments, &TimePs<&CallWithArguments>},
+      {"cuLaunchKernel_ptsz", nullptr, arguments, &CallWithArguments, nullptr},
+      {"cuLaunchCooperativeKernel", nullptr, arguments, &CallCooperative, nullptr},
+      {"cuLaunchCooperativeKernel_ptsz", nullptr, arguments, &CallCooperative, nullptr},
+      {"cuLaunchKernelEx", nullptr, configuration, &CallWithConfiguration, &TimePs<&CallWithConfiguration>},
+      {"cuLaunchKernelEx_ptsz", nullptr, configuration, &CallWithConfiguration, nullptr},
+      {"cuGraphLaunch", nullptr, graph, &CallGraph, &TimePs<&CallGraph>},
+      {"cuGraphLaunch_ptsz", nullptr, graph, &CallGraph, nullptr},
   };
-  const sock_fprog program{static_cast<unsigned short>(sizeof rules / sizeof *rules), rules};
-  ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-  ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+  for (Entry& entry : entries) entry.hooked = hooked(entry.name);
+  return entries;
 }
 
-bool MakesSystemCalls(LaunchFunction launch) {
-  const pid_t child = ::fork();
-  if (child == 0) {
-    ForbidSystemCalls();
-    for (int i = 0; i < kCalls; ++i) launch(nullptr, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, nullptr);
-    ::_exit(0);
-  }
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  return !WIFEXITED(status) || WEXITSTATUS(status) != 0;
-}
+struct Times {
+  double hook_ns = 0, through_ns = 0, past_ns = 0;
+};
 
-int Main() {
-  cuInit(0);
-  const LaunchFunction hooked = &cuLaunchKernel;
-  const LaunchFunction direct = EmptyDirectLaunch();
-  TimePs(hooked);
-  TimePs(direct);
-  std::vector<std::int64_t> through, past, difference;
-  through.reserve(kBlocks);
-  past.reserve(kBlocks);
-  difference.reserve(kBlocks);
-  const std::uint64_t allocated = Allocations(), locked = Locks();
+// Of blocks by turns. What else runs on the machine makes some of them longer and none shorter, so that one of the
+// shortest tells: the tenth part's.
+Times TimeOf(const Entry& entry, const Program& program) {
+  std::vector<std::int64_t> through, past;
   for (int block = 0; block < kBlocks; ++block) {
-    through.push_back(TimePs(hooked));
-    past.push_back(TimePs(direct));
-    difference.push_back(through.back() - past.back());
+    through.push_back(entry.time(entry.hooked, program));
+    past.push_back(entry.time(entry.direct, program));
   }
-  const std::uint64_t allocations = Allocations() - allocated, locks = Locks() - locked;
-  const auto ns = [](const std::vector<std::int64_t>& ps) {
-    return static_cast<double>(Quantile(ps, 0.5)) / 1e3;
+  const auto ns = [](const std::vector<std::int64_t>& ps) { return static_cast<double>(Quantile(ps, 0.1)) / 1e3; };
+  return {ns(through) - ns(past), ns(through), ns(past)};
+}
+
+struct Counts {
+  std::int64_t median = 0, most = 0;  // instructions of the hook, by kernel
+  std::int64_t atomics = 0, system_calls = 0;  // of all kernels together
+};
+
+std::optional<Counts> CountsOf(const Entry& entry, const Program& program) {
+  struct Call {
+    const Entry& entry;
+    const Program& program;
+    void* function;
+    std::size_t number;
   };
-  std::printf(
-      R"({"hook_ns": %.3f, "through_ns": %.3f, "past_ns": %.3f, "launches": %d, "allocations": %llu, )"
-      R"("locks": %llu, "system_calls": %s})"
+  const auto steps_of = [&](void* function, std::size_t number) {
+    Call call{entry, program, function, number};
+    return CountSteps(
+        [](void* argument) {
+          const Call& one = *static_cast<Call*>(argument);
+          one.entry.call(one.function, one.program, one.number);
+        },
+        &call);
+  };
+  Counts counts;
+  std::vector<std::int64_t> instructions;
+  for (std::size_t number = 0; number < kCountedKernels; ++number) {
+    const std::optional<Steps> through = steps_of(entry.hooked, number), past = steps_of(entry.direct, number);
+    if (!through || !past) return std::nullopt;
+    instructions.push_back(through->instructions - past->instructions);
+    counts.atomics += through->atomics - past->atomics;
+    counts.system_calls += through->system_calls - past->system_calls;
+  }
+  counts.median = Quantile(instructions, 0.5);
+  counts.most = *std::max_element(instructions.begin(), instructions.end());
+  return counts;
+}
+
+void CallAll(const std::vector<Entry>& entries, const Program& program, std::size_t calls) {
+  for (const Entry& entry : entries) {
+    for (std::size_t i = 0; i < calls; ++i) entry.call(entry.hooked, program, i);
+  }
+}
+
+constinit volatile sig_atomic_t refused_calls = 0;
+
+void OnRefused(int, siginfo_t*, void*) { refused_calls = refused_calls + 1; }
+
+// System calls of this thread that a filter refused while it launched: from here on none is done but writes to
+// standard output and the exit.
+int RefusedSystemCalls(const std::vector<Entry>& entries, const Program& program, std::size_t calls) {
+  struct sigaction action {};
+  action.sa_sigaction = &OnRefused;
+  action.sa_flags = SA_SIGINFO;
+  ::sigaction(SIGSYS, &action, nullptr);
+  constexpr auto kNumber = offsetof(seccomp_data, nr), kFirst = offsetof(seccomp_data, args);
+  sock_filter rules[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, kNumber),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit_group, 4, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_rt_sigreturn, 3, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_write, 0, 3),
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, kFirst),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, STDOUT_FILENO, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP),
+  };
+  const sock_fprog program_of_rules{static_cast<unsigned short>(sizeof rules / sizeof *rules), rules};
+  if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+      ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program_of_rules) != 0) {
+    return -1;
+  }
+  CallAll(entries, program, calls);
+  return refused_calls;
+}
+
+std::string InWords(const Entry& entry, const Program& program, bool count_only) {
+  char text[512];
+  std::string words;
+  if (!count_only && entry.time != nullptr) {
+    const Times times = TimeOf(entry, program);
+    std::snprintf(text, sizeof text, R"("hook_ns": %.3f, "through_ns": %.3f, "past_ns": %.3f, )", times.hook_ns,
+                  times.through_ns, times.past_ns);
+    words += text;
+  }
+  if (const std::optional<Counts> counts = CountsOf(entry, program)) {
+    std::snprintf(text, sizeof text,
+                  R"("instructions": %lld, "most_instructions": %lld, "atomics": %lld, "system_calls": %lld)",
+                  static_cast<long long>(counts->median), static_cast<long long>(counts->most),
+                  static_cast<long long>(counts->atomics), static_cast<long long>(counts->system_calls));
+  } else {
+    std::snprintf(text, sizeof text, R"("instructions": null)");
+  }
+  return std::string("\"") + entry.name + "\": {" + words + text + "}";
+}
+
+int Measure(const State& state, bool count_only) {
+  Program program(state);
+  const std::vector<Entry> entries = Entries();
+  const std::size_t calls = count_only ? kFewCalls : kCalls;
+  CallAll(entries, program, Program::kKernels);  // the real ones are found
+  std::string kinds;
+  for (const Entry& entry : entries) {
+    kinds += (kinds.empty() ? "" : ", ") + InWords(entry, program, count_only);
+  }
+  const std::uint64_t allocated = Allocations(), locked = Locks();
+  CallAll(entries, program, calls);
+  const std::uint64_t allocations = Allocations() - allocated, locks = Locks() - locked;
+  program.Check();
+  const int refused = RefusedSystemCalls(entries, program, calls);
+  char text[4096];
+  const int length = std::snprintf(
+      text, sizeof text,
+      R"({"state": "%s", "entries": {%s}, "launches": %zu, "allocations": %llu, "locks": %llu, "system_calls": %d})"
       "\n",
-      ns(difference), ns(through), ns(past), kBlocks * kCalls, static_cast<unsigned long long>(allocations),
-      static_cast<unsigned long long>(locks), MakesSystemCalls(hooked) ? "true" : "false");
-  return 0;
+      state.name.data(), kinds.c_str(), entries.size() * calls, static_cast<unsigned long long>(allocations),
+      static_cast<unsigned long long>(locks), refused);
+  const bool written = ::write(STDOUT_FILENO, text, static_cast<std::size_t>(length)) == length;
+  ::syscall(SYS_exit_group, written ? 0 : 1);
+  return 1;
+}
+
+int Main(int argc, char** argv) {
+  const std::string_view wanted = argc > 1 ? argv[1] : "";
+  const auto state = std::find_if(kStates.begin(), kStates.end(), [&](const State& s) { return s.name == wanted; });
+  if (state == kStates.end() || argc > 3 || (argc == 3 && std::strcmp(argv[2], "count") != 0)) {
+    std::string names;
+    for (const State& known : kStates) names += (names.empty() ? "" : ", ") + std::string(known.name);
+    std::fprintf(stderr, "hook_ns STATE [count]: expected one of %s\n", names.c_str());
+    return 2;
+  }
+  try {
+    return Measure(*state, argc == 3);
+  } catch (const std::exception& failure) {
+    std::fprintf(stderr, "hook_ns: %s\n", failure.what());
+    return 1;
+  }
 }
 
 }  // namespace
 }  // namespace crossover::bench
 
-int main() { return crossover::bench::Main(); }
+int main(int argc, char** argv) { return crossover::bench::Main(argc, argv); }

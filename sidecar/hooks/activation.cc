@@ -85,6 +85,7 @@ void OnNccl(NcclKind kind) {
   const unsigned before = nccl_kinds.fetch_or(kind, std::memory_order_relaxed);
   const unsigned now = before | kind;
   if (now == before) return;
+  if (kind != kLinkedPerhaps) session::TheSession().EndSilence();
   if ((now & kLinked) != 0 && (now & kLoaded) != 0) {
     session::TheSession().ObserveOnly(base::WatchReason::kTwoNccls);
   }
@@ -158,6 +159,7 @@ void OnLinkedNccl(CUcontext context) {
 
 // Ranks that talk in ways of their own, or a job of one.
 void OnSilence() {
+  session::TheSession().EndSilence();
   if (!Active()) return;
   session::TheSession().ExpectNoCollectives();
   Meet(RankOfLauncher(session::GetConfig().gang_size));

@@ -32,7 +32,8 @@ void OnLinkedNccl(CUcontext context);
 // So much was launched that a communicator would be there by now.
 void OnSilence();
 
-// Launches that nobody asked for. Some may be counted once where threads launch at once.
+// Launches while attention has kAttendSilence alone, or with kAttendKernels. Launches of several threads at once
+// may be counted as one.
 inline constinit std::atomic<std::uint32_t> silent_launches{0};
 inline constexpr std::uint32_t kSilence = 2048;
 

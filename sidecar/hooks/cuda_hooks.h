@@ -5,6 +5,14 @@
 #include "sidecar/hooks/cuda_table.h"
 #include "sidecar/hooks/memory_policies.h"
 
+// Ends a function whose arguments stay where they are with a jump. GCC does so by itself; clang copies those that are
+// on the stack unless it is told.
+#if defined(__clang__)
+#define CROSSOVER_JUMP [[clang::musttail]] return
+#else
+#define CROSSOVER_JUMP return
+#endif
+
 namespace crossover::hooks {
 
 template <CudaHook kHook>
@@ -26,10 +34,11 @@ struct CudaWrapper<kHook, CUresult(CUDAAPI*)(Arguments...)> {
   static CUresult CUDAAPI Call(Arguments... arguments) {
     using Policy = typename CudaPolicy<kHook>::Type;
     if constexpr (kIsLaunch<Policy>) {
-      if (__builtin_expect(session::attention.load(std::memory_order_relaxed) != 0, 0)) {
-        return Policy::template Slow<kHook>(arguments...);
+      const std::uint32_t why = session::attention.load(std::memory_order_relaxed);
+      if (__builtin_expect(why != 0 && !Policy::Passes(why, arguments...), 0)) {
+        CROSSOVER_JUMP Policy::template Slow<kHook>(arguments...);
       }
-      return real_cuda<kHook>.load(std::memory_order_relaxed)(arguments...);
+      CROSSOVER_JUMP real_cuda<kHook>.load(std::memory_order_relaxed)(arguments...);
     } else {
       return Policy::template Run<kHook>(arguments...);
     }
@@ -37,3 +46,5 @@ struct CudaWrapper<kHook, CUresult(CUDAAPI*)(Arguments...)> {
 };
 
 }  // namespace crossover::hooks
+
+#undef CROSSOVER_JUMP

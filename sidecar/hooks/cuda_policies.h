@@ -7,8 +7,10 @@
 #include "common/base/mutex.h"
 #include "sidecar/hooks/activation.h"
 #include "sidecar/hooks/cuda_table.h"
+#include "sidecar/hooks/kernel_table.h"
 #include "sidecar/hooks/nccl_kernels.h"
 #include "sidecar/session/attention.h"
+#include "sidecar/session/launches_left.h"
 #include "sidecar/session/session.h"
 
 namespace crossover::hooks {
@@ -31,11 +33,24 @@ struct Launched {
   unsigned blocks = 0;
 };
 
-// A launch of compute, or of one of NCCL's kernels. `Form::Get` reads its arguments. Has no Run():
-// CudaWrapper itself looks at `attention`, so that the fast path is a load, a branch and a jump with the
+// A launch of compute, or of one of NCCL's kernels. `Form` reads its arguments. Has no Run(): CudaWrapper asks
+// Passes(), which calls nothing, so that a launch that passes is some loads and branches, and a jump with the
 // arguments where they are.
 template <typename Form>
 struct Launch {
+  // Whether nothing is to be done for a launch but the call, given why launches are attended to. Counts the
+  // launch where they are counted. False also where it takes more to know.
+  template <typename... Arguments>
+  [[gnu::always_inline]] static bool Passes(std::uint32_t why, Arguments... arguments) {
+    constexpr std::uint32_t kQuick = session::kAttendKernels | session::kAttendCount;
+    if ((why & ~kQuick) != 0) return false;
+    if constexpr (Form::kHasFunction) {
+      if ((why & session::kAttendKernels) != 0 && !known_kernels.IsPlain(Form::FunctionOf(arguments...)))
+        return false;
+    }
+    return (why & session::kAttendCount) == 0 || session::nccl_depth > 0 || session::CountLaunch();
+  }
+
   template <CudaHook kHook, typename... Arguments>
   [[gnu::noinline, gnu::cold]] static CUresult Slow(Arguments... arguments) {
     const Launched launched = Form::Get(arguments...);
@@ -44,9 +59,9 @@ struct Launch {
     const std::uint16_t kernel = (why & session::kAttendKernels) != 0 ? NcclKernelIn(launched.function) : 0;
     if (kernel != 0) {
       BeforeNcclKernel(kernel, launched.blocks, KeyOfStream<kHook>(launched.stream));
-    } else if (why != session::kAttendKernels) {
+    } else if ((why & ~(session::kAttendKernels | session::kAttendSilence)) != 0) {
       session::TheSession().BeforeLaunch(KeyOfStream<kHook>(launched.stream));
-    } else {
+    } else if ((why & session::kAttendSilence) != 0) {
       CountSilentLaunch();
     }
     return RealCuda<kHook>()(arguments...);
@@ -65,10 +80,16 @@ template <typename Form>
 inline constexpr bool kIsLaunch<Launch<Form>> = true;
 
 struct GraphForm {
+  static constexpr bool kHasFunction = false;
   static Launched Get(CUgraphExec, CUstream stream) { return {stream, nullptr, 0}; }
 };
 
 struct ArgumentsForm {
+  static constexpr bool kHasFunction = true;
+  template <typename... Rest>
+  static CUfunction FunctionOf(CUfunction function, Rest...) {
+    return function;
+  }
   template <typename... Rest>
   static Launched Get(CUfunction function, unsigned blocks, unsigned, unsigned, unsigned, unsigned, unsigned,
                       unsigned, CUstream stream, Rest...) {
@@ -77,6 +98,11 @@ struct ArgumentsForm {
 };
 
 struct ConfigForm {
+  static constexpr bool kHasFunction = true;
+  template <typename... Rest>
+  static CUfunction FunctionOf(const CUlaunchConfig*, CUfunction function, Rest...) {
+    return function;
+  }
   template <typename... Rest>
   static Launched Get(const CUlaunchConfig* config, CUfunction function, Rest...) {
     if (config == nullptr) return {};

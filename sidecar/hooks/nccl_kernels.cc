@@ -2,58 +2,17 @@
 
 #include <string.h>
 
-#include <array>
 #include <atomic>
 
 #include "common/base/hash.h"
 #include "sidecar/hooks/activation.h"
+#include "sidecar/hooks/kernel_table.h"
 #include "sidecar/hooks/library.h"
 #include "sidecar/hooks/nccl_files.h"
 #include "sidecar/session/session.h"
 
 namespace crossover::hooks {
 namespace {
-
-// A handle is an address: its upper 16 bits are clear on every system that the driver runs on, and hold here
-// what the handle is known to be. One word each, so that readers need no lock.
-constexpr int kKindShift = 48;
-constexpr std::size_t kEntries = 4096;  // a power of two
-constexpr std::size_t kProbes = 8;
-
-constinit std::array<std::atomic<std::uint64_t>, kEntries> known{};
-
-std::uint64_t KeyOf(const void* handle) { return reinterpret_cast<std::uintptr_t>(handle); }
-std::size_t PlaceOf(std::uint64_t key, std::size_t probe) {
-  return (static_cast<std::size_t>((key * 0x9e3779b97f4a7c15u) >> 40) + probe) % kEntries;
-}
-constexpr std::uint64_t HandleIn(std::uint64_t entry) {
-  return entry & ((std::uint64_t{1} << kKindShift) - 1);
-}
-
-bool Find(std::uint64_t key, std::uint16_t* kind) {
-  for (std::size_t probe = 0; probe < kProbes; ++probe) {
-    const std::uint64_t entry = known[PlaceOf(key, probe)].load(std::memory_order_relaxed);
-    if (HandleIn(entry) != key) continue;
-    *kind = static_cast<std::uint16_t>(entry >> kKindShift);
-    return true;
-  }
-  return false;
-}
-
-// Where all places are taken, one that holds no kernel of NCCL's goes: it is asked for again.
-void Remember(std::uint64_t key, std::uint16_t kind) {
-  if (HandleIn(key) != key) return;
-  std::atomic<std::uint64_t>* place = nullptr;
-  for (std::size_t probe = 0; probe < kProbes; ++probe) {
-    std::atomic<std::uint64_t>& candidate = known[PlaceOf(key, probe)];
-    const std::uint64_t entry = candidate.load(std::memory_order_relaxed);
-    const bool free = entry == 0 || HandleIn(entry) == key;
-    if (free || (place == nullptr && entry >> kKindShift == 0)) place = &candidate;
-    if (free) break;
-  }
-  if (place == nullptr) place = &known[PlaceOf(key, 0)];
-  place->store(key | static_cast<std::uint64_t>(kind) << kKindShift, std::memory_order_relaxed);
-}
 
 template <typename Function>
 class DriverFunction {
@@ -121,30 +80,25 @@ bool LooksForKernels() {
 }
 
 std::uint16_t NcclKernelOf(CUfunction function) {
-  const std::uint64_t key = KeyOf(reinterpret_cast<const void*>(function));
   std::uint16_t kernel = 0;
-  if (Find(key, &kernel)) return kernel;
+  if (known_kernels.Find(function, &kernel)) return kernel;
   if (!LooksForKernels()) return 0;
   const char* name = NameOf(function);
   if (name != nullptr) kernel = NcclKernelNamed(name);
-  Remember(key, kernel);
+  known_kernels.Remember(function, kernel);
   return kernel;
 }
 
 void OnKernelName(void* handle, const char* name, const void* caller) {
   const std::uint16_t kernel = NcclKernelNamed(name);
   if (kernel == 0 || !Active()) return;
-  Remember(KeyOf(handle), kernel);
+  known_kernels.Remember(handle, kernel);
   if (LibraryOf(caller) != Library::kNccl && !InNcclFile(caller)) ExpectLinkedNccl();
 }
 
 // Where the driver does not tell names, what is known of NCCL's kernels could not be learned again.
 void ForgetKernels() {
-  const bool all = function_name.Get() != nullptr;
-  for (std::atomic<std::uint64_t>& entry : known) {
-    if (all || entry.load(std::memory_order_relaxed) >> kKindShift == 0)
-      entry.store(0, std::memory_order_relaxed);
-  }
+  known_kernels.Forget(function_name.Get() != nullptr ? KernelTable::What::kAll : KernelTable::What::kPlain);
 }
 
 void BeforeNcclKernel(std::uint16_t kernel, unsigned blocks, phase::StreamKey stream) {

@@ -1,21 +1,24 @@
-// The two words that the hooks read before anything else.
+// The words that the hooks read before anything else.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 
+#include "sidecar/session/attention_word.h"
+
 namespace crossover::session {
 
-// Why a compute launch has to take the slow path; 0 nearly always.
+// Why a launch of compute is more than a call of the driver; 0 where NCCL is called through our wrappers and
+// no turn is held.
 enum Attention : std::uint32_t {
-  kAttendLearning = 1,  // notes which streams compute
+  kAttendLearning = 1,  // the launch tells which stream computes
   kAttendAcquire = 2,   // the launch begins a turn
-  kAttendCount = 4,     // launches are counted towards the next yield point: no lock is taken for that
-  kAttendKernels =
-      8,  // a launch may be one of NCCL's own kernels, and nothing else tells of it: see hooks/nccl_kernels.h
+  kAttendCount = 4,     // the launch counts towards the next yield point
+  kAttendKernels = 8,   // the launch may be of one of NCCL's own kernels: see hooks/nccl_kernels.h
+  kAttendSilence = 16,  // no NCCL has been seen, and the launches until now do not show that none comes
 };
-// At first nobody knows whether NCCL will be called or is part of the program.
-inline constinit std::atomic<std::uint32_t> attention{kAttendKernels};
+// The library assumes at first that the program may use NCCL in any way.
+inline constinit AttentionWord attention{kAttendKernels | kAttendSilence};
 
 // Whether calls that order streams are of interest: an arbiter asked us to watch.
 inline constinit std::atomic<bool> watching{false};

@@ -80,9 +80,15 @@ void Session::WatchKernels(bool watch) {
   SetAttention();
 }
 
+void Session::EndSilence() {
+  const base::Locked locked(mutex_);
+  silent_ = false;
+  SetAttention();
+}
+
 void Session::BeforeLaunch(phase::StreamKey stream) {
   if (nccl_depth > 0) return;
-  std::uint32_t why = attention.load(std::memory_order_relaxed) & ~kAttendKernels;
+  std::uint32_t why = attention.load(std::memory_order_relaxed) & ~(kAttendKernels | kAttendSilence);
   if (why == 0 || (why == kAttendCount && !stretches_.Launch())) return;
   const base::Uncancelled uncancelled;  // in a gate that blocks too, where the lock is not held
   mutex_.Lock();
@@ -239,8 +245,14 @@ void Session::PublishPhase(bool gating) {
   base::StoreWord(&slot.heartbeat, base::LoadWord(&slot.heartbeat) + 1);
 }
 
+// What launches are attended to for whether or not an arbiter is there.
+std::uint32_t Session::AttentionAlways() const {
+  if (!watch_kernels_) return 0;
+  return silent_ ? kAttendKernels | kAttendSilence : kAttendKernels;
+}
+
 void Session::SetAttention() {
-  std::uint32_t why = watch_kernels_ ? std::uint32_t{kAttendKernels} : 0;
+  std::uint32_t why = AttentionAlways();
   if (watching.load(std::memory_order_relaxed)) {
     const bool learning = gaps_.by_gaps() ? gaps_.scanning() : !detector_.locked() || called_ < scan_until_;
     if (learning && !watched_only()) why |= kAttendLearning;
@@ -302,7 +314,7 @@ void Session::Forget() {
   armed_ = false;
   lasts_ = false;
   alike_ = 0;
-  attention.store(watch_kernels_ ? std::uint32_t{kAttendKernels} : 0, std::memory_order_relaxed);
+  attention.store(AttentionAlways(), std::memory_order_relaxed);
 }
 
 }  // namespace crossover::session

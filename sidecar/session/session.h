@@ -49,6 +49,8 @@ class Session final : public link::Client {
   void BeforeNcclKernel(const void* communicator, phase::Token token, phase::StreamKey stream);
   // Whether launches are to be looked at for such kernels.
   void WatchKernels(bool watch);
+  // Launches are no longer counted to find out that no NCCL is called (hooks/activation.h).
+  void EndSilence();
 
   // Much was launched before any communicator was made: perhaps none ever is (gaps.h). Before the helper
   // thread is started.
@@ -106,6 +108,7 @@ class Session final : public link::Client {
   bool Follow();
   bool AllAlike();
   void PublishPhase(bool gating);
+  std::uint32_t AttentionAlways() const;
   void SetAttention();
   void EndTurn();
   void EndOrGiveUp();
@@ -165,6 +168,7 @@ class Session final : public link::Client {
   Gaps gaps_;
   std::uint64_t slow_launches_ = 0;
   bool watch_kernels_ = true;
+  bool silent_ = true;  // see EndSilence()
   bool by_kernels_ = false;  // tokens are kernels: how much they move is not known
   bool said_alike_ = false;
   std::uint32_t alike_ = 0;       // tokens in a row that made a period of one, by kernels

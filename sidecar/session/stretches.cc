@@ -28,7 +28,7 @@ void Stretches::End() {
 
 void Stretches::Arm(std::uint32_t asked, std::int32_t otherwise) {
   length_ = asked == 0 ? otherwise : static_cast<std::int32_t>(std::min<std::uint32_t>(asked, kWithoutEnd));
-  left_.store(length_, std::memory_order_relaxed);
+  launches_left.store(length_, std::memory_order_relaxed);
 }
 
 }  // namespace crossover::session

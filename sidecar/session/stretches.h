@@ -5,11 +5,14 @@
 // does not, a turn that has become twice as long as the job's turns are (an evaluation) gets yield points
 // too.
 //
-// Launch() may be called from any thread; everything else with the owner's lock.
+// What is left of a stretch is in launches_left.h, where the hook of a launch counts it. Launch() may be called from
+// any thread; everything else with the owner's lock.
 #pragma once
 
-#include <atomic>
+#include <algorithm>
 #include <cstdint>
+
+#include "sidecar/session/launches_left.h"
 
 namespace crossover::session {
 
@@ -20,9 +23,13 @@ class Stretches {
   // A turn begins. `asked`: launches per stretch as the arbiter says; 0 for none, and nothing is too large.
   void Begin(std::uint32_t asked);
   // A launch in the turn. True: a yield point is due. Neither locks nor waits.
-  bool Launch() { return left_.fetch_sub(1, std::memory_order_relaxed) <= 1; }
+  bool Launch() {
+    const bool due = !CountLaunch();
+    if (due) launches_left.store(0, std::memory_order_relaxed);
+    return due;
+  }
   // Another thread may have made it meanwhile.
-  bool due() const { return left_.load(std::memory_order_relaxed) <= 0; }
+  bool due() const { return launches_left.load(std::memory_order_relaxed) <= 0; }
   // A yield point was made.
   void Next(std::uint32_t asked);
   // The turn ends.
@@ -35,12 +42,13 @@ class Stretches {
 
  private:
   void Arm(std::uint32_t asked, std::int32_t otherwise);
-  // Threads that launch at once may take `left_` below nothing.
-  std::int32_t Passed() const { return length_ - left_.load(std::memory_order_relaxed); }
+  // A thread that was counting while a stretch began may have left there what was left of another one.
+  std::int32_t Passed() const {
+    return std::clamp(length_ - launches_left.load(std::memory_order_relaxed), 0, length_);
+  }
 
-  std::atomic<std::int32_t> left_{0};  // launches until the yield point
-  std::int32_t length_ = 0;            // of the present stretch
-  std::int32_t before_ = 0;            // launches of the turn before it
+  std::int32_t length_ = 0;  // of the present stretch
+  std::int32_t before_ = 0;  // launches of the turn before it
   std::int32_t usual_ = 0;
 };
 

@@ -1,10 +1,9 @@
-"""Trains a small network on the CPU with JAX, and shows each loss to the last bit; --long: for seconds."""
-
-import sys
+"""Trains a small network on the CPU with JAX, and shows each loss to the last bit; --steps=N, --timed: see paced.py."""
 
 import descriptors
 import jax
 import jax.numpy as jnp
+import paced
 
 
 def loss_of(weights, images, labels):
@@ -17,7 +16,7 @@ def main():
     weights = {"in": jax.random.normal(keys[0], (64, 32)) * 0.1, "out": jax.random.normal(keys[1], (32, 10)) * 0.1}
     images, labels = jax.random.normal(keys[2], (64, 64)), jax.random.randint(keys[3], (64,), 0, 10)
     step = jax.jit(jax.value_and_grad(loss_of))
-    for number in range(3000 if "--long" in sys.argv else 20):
+    for number in paced.steps(20):
         loss, slopes = step(weights, images, labels)
         weights = jax.tree.map(lambda weight, slope: weight - 0.1 * slope, weights, slopes)
         print(number, float(loss).hex())

@@ -1,12 +1,13 @@
 """Trains a small network on the CPU, and shows each loss to the last bit.
 
---long: for seconds; --for-ever: until it is killed.
+--steps=N, --timed: see paced.py; --for-ever: until it is killed.
 """
 
 import itertools
 import sys
 
 import descriptors
+import paced
 import torch
 
 
@@ -18,7 +19,7 @@ def main():
     images, labels = torch.randn(64, 1, 16, 16), torch.randint(0, 10, (64,))
     model(images)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
-    steps = itertools.count() if "--for-ever" in sys.argv else range(2000 if "--long" in sys.argv else 40)
+    steps = itertools.count() if "--for-ever" in sys.argv else paced.steps(40)
     for step in steps:
         optimizer.zero_grad()
         loss = torch.nn.functional.cross_entropy(model(images), labels)

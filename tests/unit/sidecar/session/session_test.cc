@@ -1012,6 +1012,7 @@ class LinkedNcclTest : public SessionTest {
   void SetUp() override {
     SessionTest::SetUp();
     session_.WatchKernels(true);
+    session_.EndSilence();
   }
 
   void Kernel(std::uint64_t blocks, phase::StreamKey stream = kSide) {

@@ -11,15 +11,9 @@
 
 namespace crossover::session {
 
-enum Attention : std::uint32_t {
-  kAttendLearning = 1,
-  kAttendAcquire = 2,
-  kAttendCount = 4,
-  kAttendKernels = 8,
-};
-
-class SlowWord {
+class AttentionWord {
  public:
+  constexpr AttentionWord(std::uint32_t value) : word_(value) {}
   std::uint32_t load(std::memory_order order) {
     pthread_mutex_lock(&mutex_);
     ::syscall(SYS_getpid);
@@ -30,20 +24,7 @@ class SlowWord {
 
  private:
   pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
-  std::atomic<std::uint32_t> word_{0};
-};
-
-inline constinit SlowWord attention;
-inline constinit std::atomic<bool> watching{false};
-
-inline thread_local constinit int nccl_depth = 0;
-
-class InsideNccl {
- public:
-  InsideNccl() { ++nccl_depth; }
-  ~InsideNccl() { --nccl_depth; }
-  InsideNccl(const InsideNccl&) = delete;
-  InsideNccl& operator=(const InsideNccl&) = delete;
+  std::atomic<std::uint32_t> word_;
 };
 
 }  // namespace crossover::session

@@ -1,0 +1,24 @@
+// How many launches are left until the next yield point of the turn held (stretches.h). It stands alone, so that the
+// hook of a launch counts with two instructions and calls nothing.
+//
+// Two plain accesses in place of one atomic one, which would take longer than all the rest of a launch's
+// hook: threads that launch at the same time may overwrite each other's count. The yield point then comes
+// some launches early or late, and Stretches bounds what it reads.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace crossover::session {
+
+inline constinit std::atomic<std::int32_t> launches_left{0};
+
+// Counts a launch. False, and counts nothing, where a yield point is due.
+inline bool CountLaunch() {
+  const std::int32_t left = launches_left.load(std::memory_order_relaxed);
+  if (left <= 1) return false;
+  launches_left.store(left - 1, std::memory_order_relaxed);
+  return true;
+}
+
+}  // namespace crossover::session
