@@ -203,6 +203,8 @@ class Model {
     client.stretch = 0;
     if (!client.gated) return StartStretch(g, job);
     client.k = NextTurn(client.k);
+    gpu.turnstile.SetIterationOffset(job, static_cast<std::uint32_t>(result_.ends[job].size()) -
+                                              TurnOf(client.k) / gpu.turnstile.policy().rhythm(job).turns());
     client.stretch = StretchOf(gpu, job, client.k);
     gpu.memory.Do(Acquire(job, client.k)[0]);
     LetIn(g);
@@ -362,10 +364,24 @@ class Model {
     ChooseWay(&gpu);
     // As the daemon paces itself.
     const Time wanted = gpu.turnstile.Poll(gpu.memory, now_);
+    Tell(g);
     const Time next = arbiter::PacePoll(now_, wanted, gpu.turnstile.policy(), gpu.turnstile.gated());
     LetIn(g);
     Push(std::clamp(next, now_ + arbiter::kShortestPoll, now_ + arbiter::kSparsePoll), Event::Kind::kPoll, g,
          0, ++gpu.poll_stamp);
+  }
+
+  void Tell(int g) {
+    Gpu& gpu = GpuAt(g);
+    const auto events = gpu.turnstile.TakeEvents();
+    if (options_.observer == nullptr) return;
+    for (const turn::Event& event : events) options_.observer->OnTurn(g, event);
+    for (SlotIndex job = 0; job < jobs_; ++job) {
+      const auto iterations = static_cast<std::uint32_t>(result_.ends[job].size());
+      options_.observer->OnPoll(g, job, iterations, gpu.turnstile.policy(), now_);
+      if (gpu.guard.alone_at(job) == now_)
+        options_.observer->OnMeasure(g, job, gpu.guard.alone(job), gpu.guard.alone_over(job), now_);
+    }
   }
 
   void ChooseWay(Gpu* gpu) {

@@ -36,6 +36,15 @@ struct JobShape {
   Demand demand() const { return {prologue + compute, stall + communicate}; }
 };
 
+// Is told what an arbiter sees at its polls. `iterations`: of the job, so far.
+class JobModelObserver {
+ public:
+  virtual ~JobModelObserver() = default;
+  virtual void OnTurn(int gpu, const Event& event) = 0;
+  virtual void OnPoll(int gpu, SlotIndex job, std::uint32_t iterations, const Policy& policy, Time now) = 0;
+  virtual void OnMeasure(int gpu, SlotIndex job, Time alone, std::uint32_t over, Time now) = 0;
+};
+
 struct JobModelOptions {
   int gpus = 8;
   std::vector<JobShape> jobs;
@@ -49,6 +58,7 @@ struct JobModelOptions {
   Way way = Way::kTurns;  // this one (not kExclusive)
   int iterations = 60;    // of each job
   std::uint64_t seed = 1;
+  JobModelObserver* observer = nullptr;
 };
 
 struct JobModelResult {

@@ -101,6 +101,9 @@ struct Option {
 constexpr auto kOptions = std::to_array<Option>({
     {"gpus", "a whole number from 1 to 1024", "GPUs, on each of which every job has a rank",
      [](std::string_view text, Parsed* p) { return PutWhole(text, 1, 1024, 1, &p->arguments.options.gpus); }},
+    {"gpus_here", "a whole number from 1 to 1024, gpus at most",
+     "GPUs of the node whose daemon reports its gain; all",
+     [](std::string_view text, Parsed* p) { return PutWhole(text, 1, 1024, 1, &p->arguments.gpus_here); }},
     {"hand_over_us", "a whole number from 0 to 1000000", "from an opened gate to the first kernel behind it",
      [](std::string_view text, Parsed* p) {
        return PutWhole(text, 0, 1e6, kUs, &p->arguments.options.hand_over);
@@ -168,6 +171,9 @@ std::string PutOne(std::string_view text, Parsed* parsed) {
 std::string Together(const JobModelArguments& arguments) {
   const std::size_t jobs = arguments.options.jobs.size();
   if (jobs == 0) return "job: expected one at least, job=C_MS,M_MS";
+  if (arguments.gpus_here > arguments.options.gpus)
+    return "gpus_here=" + std::to_string(arguments.gpus_here) + ": expected gpus at most, which is " +
+           std::to_string(arguments.options.gpus);
   if (arguments.caps.size() > jobs)
     return "caps: expected " + std::to_string(jobs) + " at most, one for each job, got " +
            std::to_string(arguments.caps.size());

@@ -15,6 +15,7 @@ struct JobModelArguments {
   JobModelOptions options;  // but for its iterations and the caps of its jobs
   double seconds = 10;
   std::vector<double> caps;  // of the first jobs
+  int gpus_here = 0;         // seen by the daemon that reports; 0: all
 };
 
 // The error names the key, its value and what is expected. Where an option belongs to jobs (width, tail,

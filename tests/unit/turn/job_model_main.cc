@@ -10,6 +10,7 @@
 #include "deviceplugin/arbiter/promises.h"
 #include "tests/unit/turn/job_model.h"
 #include "tests/unit/turn/job_model_arguments.h"
+#include "tests/unit/turn/job_model_daemon.h"
 
 namespace {
 
@@ -38,6 +39,14 @@ int SetCaps(const std::vector<double>& caps, std::vector<JobShape>* jobs) {
   return refused;
 }
 
+// Work per time against one job after the other, over the whole run, with the draws that it had.
+double TrueGain(const JobModelOptions& options, const JobModelResult& result, Time end) {
+  double gain = 0;
+  for (std::size_t job = 0; job < options.jobs.size(); ++job)
+    gain += MeanAloneWithin(options, result, job, 0, end) / MeanStepWithin(result, job, 0, end);
+  return gain;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -48,13 +57,15 @@ int main(int argc, char** argv) {
                  JobModelUsage().c_str());
     return 2;
   }
-  auto& [options, seconds, caps] = std::get<JobModelArguments>(parsed);
+  auto& [options, seconds, caps, gpus_here] = std::get<JobModelArguments>(parsed);
   const int refused = SetCaps(caps, &options.jobs);
   double longest = 0;
   for (const JobShape& job : options.jobs)
     longest = std::max(longest, static_cast<double>(job.compute + job.communicate));
   options.iterations = static_cast<int>(seconds * 1e9 / longest / 2);
 
+  JobModelDaemon daemon(options.jobs.size(), options.gpus, gpus_here == 0 ? options.gpus : gpus_here);
+  options.observer = &daemon;
   const JobModelResult result = RunJobModel(options);
   Time end = crossover::turn::kNever;
   for (const auto& ends : result.ends) end = std::min(end, ends.back());
@@ -71,9 +82,17 @@ int main(int argc, char** argv) {
   using crossover::turn::Way;
   std::printf(
       "], \"refused\": %d, \"overlaps\": %d, \"preempted\": %llu, \"way\": %d, "
-      "\"measured\": [%.4f, %.4f]}\n",
+      "\"measured\": [%.4f, %.4f], \"gain\": %.4f, \"reported\": [",
       refused, result.overlaps, static_cast<unsigned long long>(result.stats.preempted),
       static_cast<int>(result.guard.settled()), result.guard.rate(Way::kTurns),
-      result.guard.rate(Way::kSideBySide));
+      result.guard.rate(Way::kSideBySide), TrueGain(options, result, end));
+  for (std::size_t i = 0; i < daemon.gains().size(); ++i) {
+    const JobModelDaemon::Gain& gain = daemon.gains()[i];
+    std::printf(
+        "%s{\"at_s\": %.1f, \"gain\": %.4f, \"error\": %.4f, \"uncertain\": %s, \"of_one_gpu\": %.4f}",
+        i == 0 ? "" : ", ", static_cast<double>(gain.at) / 1e9, gain.gain, gain.error,
+        gain.uncertain ? "true" : "false", daemon.gains_of_one_gpu()[i]);
+  }
+  std::printf("]}\n");
   return 0;
 }
