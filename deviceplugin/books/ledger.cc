@@ -179,7 +179,9 @@ void Ledger::NoteWhole(const Client& client, const arbiter::Event& event) {
 void Ledger::NoteMeasured(Client* client, const arbiter::Event& event) {
   if (client->disturbed) return;
   const auto job = jobs_.find(JobOf(*client->member));
-  const double spread = job == jobs_.end() ? kSpreadUnknown : job->second.Spread().value_or(kSpreadUnknown);
+  const std::uint32_t ranks = client->member->gang_size;
+  const double spread =
+      job == jobs_.end() ? kSpreadUnknown : job->second.Spread(ranks).value_or(kSpreadUnknown);
   Precise measured = {event.duration, spread / std::sqrt(std::max(1.0, static_cast<double>(event.steps)))};
   if (Clocked(client->alone) && !Apart(measured, PreciseOf(*client->alone)))
     measured = Together(measured, PreciseOf(*client->alone));

@@ -8,26 +8,31 @@
 namespace crossover::deviceplugin {
 namespace {
 
-double MedianOf(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
+// The value below which a part of all lies.
+double QuantileOf(std::vector<double> values, double part) {
+  const auto place = values.begin() + static_cast<std::ptrdiff_t>(part * static_cast<double>(values.size()));
+  std::nth_element(values.begin(), place, values.end());
+  return *place;
 }
+double MedianOf(const std::vector<double>& values) { return QuantileOf(values, 0.5); }
 
 double MeanOf(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-// The mean of the longest of so many draws from these values, which are sorted.
-double MeanLongest(const std::vector<double>& sorted, double draws) {
+// The mean of `of` where the longest of so many draws from `sorted` stands.
+double MeanOfLongest(const std::vector<double>& sorted, const std::vector<double>& of, double draws) {
   double mean = 0;
   double below = 0;
   for (std::size_t i = 0; i < sorted.size(); ++i) {
     const double up_to = std::pow(static_cast<double>(i + 1) / static_cast<double>(sorted.size()), draws);
-    mean += sorted[i] * (up_to - below);
+    mean += of[i] * (up_to - below);
     below = up_to;
   }
   return mean;
+}
+double MeanLongest(const std::vector<double>& sorted, double draws) {
+  return MeanOfLongest(sorted, sorted, draws);
 }
 
 }  // namespace
@@ -40,7 +45,11 @@ struct WholeJob::Sums {
   std::size_t ranks = 0;
 
   bool enough() const { return longest.size() >= kLeast; }
-  double alone() const { return MeanOf(longest) + MedianOf(absences); }
+  // In an iteration whose slowest rank is elsewhere, the absences here are longer than the collective. It is
+  // elsewhere in as many of them as ranks are: the middle of the others tells how long the collective is.
+  double alone(double all_ranks) const {
+    return MeanOf(longest) + QuantileOf(absences, static_cast<double>(ranks) / all_ranks / 2);
+  }
 };
 
 WholeJob::Iteration* WholeJob::At(const Part& part, turn::Time now) {
@@ -120,12 +129,13 @@ WholeJob::Sums WholeJob::Sum() const {
 std::optional<Precise> WholeJob::Alone(std::uint32_t ranks) const {
   Sums sums = Sum();
   if (!sums.enough()) return std::nullopt;
-  double alone = sums.alone();
+  const double all = std::max(static_cast<double>(ranks), static_cast<double>(sums.ranks));
+  double alone = sums.alone(all);
   const double seen = alone;
   double missing = 0;
-  if (ranks > sums.ranks) {
+  if (all > static_cast<double>(sums.ranks)) {
     std::sort(sums.pooled.begin(), sums.pooled.end());
-    missing = MeanLongest(sums.pooled, ranks) - MeanLongest(sums.pooled, static_cast<double>(sums.ranks));
+    missing = MeanLongest(sums.pooled, all) - MeanLongest(sums.pooled, static_cast<double>(sums.ranks));
     alone += missing;
   }
   const double drawn = ErrorOfMean(sums.longest) * MeanOf(sums.longest);
@@ -133,13 +143,18 @@ std::optional<Precise> WholeJob::Alone(std::uint32_t ranks) const {
   return Precise{static_cast<turn::Time>(alone), error / alone};
 }
 
-std::optional<double> WholeJob::Spread() const {
-  const Sums sums = Sum();
+std::optional<double> WholeJob::Spread(std::uint32_t ranks) const {
+  Sums sums = Sum();
   if (!sums.enough()) return std::nullopt;
-  const double mean = MeanOf(sums.longest);
-  double squares = 0;
-  for (const double longest : sums.longest) squares += (longest - mean) * (longest - mean);
-  return std::sqrt(squares / static_cast<double>(sums.longest.size() - 1)) / sums.alone();
+  const double here = static_cast<double>(sums.ranks);
+  const double all = std::max(static_cast<double>(ranks), here);
+  std::vector<double>& turns = all > here ? sums.pooled : sums.longest;
+  std::sort(turns.begin(), turns.end());
+  const double draws = all > here ? all : 1;
+  const double mean = MeanLongest(turns, draws);
+  std::vector<double> squares;
+  for (const double turn : turns) squares.push_back((turn - mean) * (turn - mean));
+  return std::sqrt(MeanOfLongest(turns, squares, draws)) / sums.alone(all);
 }
 
 }  // namespace crossover::deviceplugin

@@ -51,8 +51,8 @@ class WholeJob {
   // An iteration alone; `ranks` of the whole job, 0 if that is not known: then all are taken to be here. Its
   // error includes kInCompany. Nothing until enough iterations have been seen whole.
   std::optional<Precise> Alone(std::uint32_t ranks) const;
-  // How much one iteration alone differs from the mean, as a part of it. Nothing as above.
-  std::optional<double> Spread() const;
+  // How much one iteration alone differs from the mean (the standard deviation), as a part of it. As above.
+  std::optional<double> Spread(std::uint32_t ranks) const;
 
  private:
   struct Iteration {
