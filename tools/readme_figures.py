@@ -6,21 +6,22 @@ worst single run beside it, the goal, how many cases met it, with what it was ta
 code. --check changes nothing and exits 1 where a page says something else.
 """
 
+import importlib
 import pathlib
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from benchmarks import catalogue, moved_on  # noqa: E402
 from benchmarks import kept as kept_lines  # noqa: E402
-from benchmarks import moved_on  # noqa: E402
 from benchmarks.machine import SMS  # noqa: E402
 from benchmarks.results import Goal, Measured  # noqa: E402
 
 BEGIN, END = "<!-- figures: tools/readme_figures.py {} -->\n", "<!-- end of figures -->\n"
 _PERFORMANCE = ROOT / "docs/performance.md"
 PAGES = {"key": ROOT / "README.md", "gains": ROOT / "README.md", "all": _PERFORMANCE, "missed": _PERFORMANCE,
-         "retake": _PERFORMANCE}
+         "retake": _PERFORMANCE, "never": _PERFORMANCE}
 # What a user asks first, in this order.
 KEY = {
     "eta": "two equal jobs that take turns, of the best rate that turns allow",
@@ -171,7 +172,23 @@ def figures_to_retake(_figures, _tree):
     return table(["figures of", "why"], [[f"`{name}`", why] for name, why in waiting.items()]) if waiting else "None.\n"
 
 
-TABLES = {"key": key_figures, "gains": gains, "all": all_figures, "missed": missed_figures, "retake": figures_to_retake}
+def never_kept(figures, _tree):
+    """Cases that figures have and no line is of. Lines of a case may have its name with more behind it, or the first
+    part of it in the name of their figure."""
+    known = {}
+    for entry in (entry for entries in figures.values() for entry in entries):
+        of_figure = entry["figure"].removeprefix(f"{entry['module']}_")
+        known.setdefault(entry["module"], set()).update((entry["case"], f"{of_figure}_{entry['case']}"))
+    rows = []
+    for module in catalogue.FIGURES:
+        missing = [case for case in importlib.import_module(f"benchmarks.figures.{module}").CASES
+                   if not any(case == one or one.startswith(f"{case}_") for one in known.get(module, ()))]
+        rows += [[f"`{module}`", ", ".join(f"`{case}`" for case in missing)]] if missing else []
+    return table(["figures of", "cases"], rows) if rows else "None.\n"
+
+
+TABLES = {"key": key_figures, "gains": gains, "all": all_figures, "missed": missed_figures, "retake": figures_to_retake,
+          "never": never_kept}
 
 
 def rewritten(text, name, figures, tree):

@@ -21,7 +21,7 @@ _HALF_STARTS = 4
 
 
 def _shape(ratio, **how):
-    return pairs.Shape(ratio, **{"ranks": 8, "jitter": 0.05, "iterations": 70, **how})
+    return pairs.Shape(ratio, **{"ranks": 8, "jitter": 0.05, "iterations": 50, **how})
 
 
 def _cases():
