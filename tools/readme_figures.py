@@ -173,16 +173,13 @@ def figures_to_retake(_figures, _tree):
 
 
 def never_kept(figures, _tree):
-    """Cases that figures have and no line is of. Lines of a case may have its name with more behind it, or the first
-    part of it in the name of their figure."""
-    known = {}
+    """Cases that figures have and no line is of."""
+    known, rows = {}, []
     for entry in (entry for entries in figures.values() for entry in entries):
-        of_figure = entry["figure"].removeprefix(f"{entry['module']}_")
-        known.setdefault(entry["module"], set()).update((entry["case"], f"{of_figure}_{entry['case']}"))
-    rows = []
+        known.setdefault(entry["module"], []).append(entry)
     for module in catalogue.FIGURES:
         missing = [case for case in importlib.import_module(f"benchmarks.figures.{module}").CASES
-                   if not any(case == one or one.startswith(f"{case}_") for one in known.get(module, ()))]
+                   if not any(kept_lines.is_of(case, module, entry) for entry in known.get(module, ()))]
         rows += [[f"`{module}`", ", ".join(f"`{case}`" for case in missing)]] if missing else []
     return table(["figures of", "cases"], rows) if rows else "None.\n"
 
