@@ -58,6 +58,7 @@ class Shape:
     compute_ms: float = 20.0
     ranks: int = 4
     jitter: float = 0.0
+    tail: float = 0.0  # share of rank-iterations that straggle
     mode: str = "mps"
     early_bytes: float = 0.02
     iterations: int = 90
@@ -76,20 +77,20 @@ class Shape:
 
     def job(self, name, seed):
         return Job(name, seed, self.compute_ms, self.iterations, self.variant, self.jitter, self.early_bytes,
-                   extra=self.extra)
+                   extra=(*((f"--tail={self.tail:g}",) if self.tail else ()), *self.extra))
 
     def condition(self):
         return (f"{self.jobs} equal jobs of {self.ranks} ranks on 2 nodes, c = {self.compute_ms:g} ms, "
-                f"m/c = {self.ratio:g}, {self.variant}, {self.mode}, jitter {self.jitter:.0%}, links {self.links}")
+                f"m/c = {self.ratio:g}, {self.variant}, {self.mode}, jitter {self.jitter:.0%}, {f'stragglers {self.tail:.0%}, ' if self.tail else ''}links {self.links}")
 
 
-def solo(context, shape, library=None):
-    """(Solo, JobLog) of the shape's first job alone; None if no run was valid."""
-    plan = session.Plan(shape.machine(), (shape.job("alpha", 1),), library, isolated=context.isolated)
+def solo(context, shape, library=None, name="alpha", seed=1):
+    """(Solo, JobLog) of one of the shape's jobs alone, the first if no other is named; None if no run was valid."""
+    plan = session.Plan(shape.machine(), (shape.job(name, seed),), library, isolated=context.isolated)
     result = context.session(plan)
     if result is None:
         return None
-    log = result.job("alpha")
+    log = result.job(name)
     return evaluate.solo_of(log, shape.warm_up), log
 
 
