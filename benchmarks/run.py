@@ -18,6 +18,7 @@ from benchmarks.commands import Build
 from benchmarks.context import Context
 from benchmarks.processes import Failed, interruptible
 
+
 def main(arguments=None):
     parser = Parser(prog="benchmarks.run", description="Measure figures on software GPUs.")
     parser.add_argument("--build", type=Path, default=Path("build/bench"), help="build directory (%(default)s)")

@@ -37,6 +37,8 @@ LABELS = {
     "crossover_exposed_communication_ratio": (*CLIENT, "source"),
     "crossover_slowdown_ratio": (*CLIENT, "peer_gang", "source"),
     "crossover_gain_ratio": (*CLIENT, "peer_gang", "source"),
+    "crossover_gain_error_ratio": (*CLIENT, "peer_gang"),
+    "crossover_gain_uncertain": (*CLIENT, "peer_gang"),
     "crossover_eta_ratio": (*CLIENT, "peer_gang", "source"),
     "crossover_gpu_busy_ratio": _OF_GPU,
     "crossover_gpu_nvml_utilization_ratio": _OF_GPU,

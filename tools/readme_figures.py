@@ -146,6 +146,7 @@ def _words(entry):
     words += [f"co-run {about['co_run']:g}"] if about["co_run"] != 1 else []
     words += [f"kernels of {about['kernel_sms']} SMs"] if about["kernel_sms"] != SMS else []
     words += [f"collectives of {about['collective_sms']} SMs"] if about.get("collective_sms", 4) != 4 else []
+    words += [f"stragglers {about['tail']:.0%}"] if about.get("tail") else []
     slowdown = about.get("collective_slowdown", 0)
     words += [f"collectives {1 + slowdown:g} times as long beside compute"] if slowdown else []
     return ", ".join([*words, *about.get("trainer", ())])

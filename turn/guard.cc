@@ -72,6 +72,7 @@ void Guard::Reset() {
   anew.exclusive_ = exclusive_;
   anew.alone_ = alone_;
   anew.alone_at_ = alone_at_;
+  anew.alone_over_ = alone_over_;
   *this = anew;
 }
 
@@ -199,6 +200,7 @@ void Guard::AdvanceAlone(std::span<const Job> jobs, Time now) {
     if (step == kNever) continue;
     alone_[job.slot] = step;
     alone_at_[job.slot] = now;
+    alone_over_[job.slot] = meter_[job.slot].last - meter_[job.slot].first;
   }
   if (settled_ != Way::kExclusive) rate_[static_cast<int>(settled_)] = RateOf(jobs, settled_step_);
   Begin(std::exchange(looking_, false) ? Step::kSettled : TheOther(), jobs);

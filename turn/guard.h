@@ -62,6 +62,8 @@ class Guard {
   Time tried_at() const { return tried_at_; }
   // What an iteration of a client takes alone, as was measured last, and when that was; kNever before.
   Time alone(SlotIndex slot) const { return slot < kMaxSlots && alone_[slot] > 0 ? alone_[slot] : kNever; }
+  // Of how many iterations it is the mean.
+  std::uint32_t alone_over(SlotIndex slot) const { return slot < kMaxSlots ? alone_over_[slot] : 0; }
   Time alone_at(SlotIndex slot) const { return alone(slot) == kNever ? kNever : alone_at_[slot]; }
 
  private:
@@ -118,6 +120,7 @@ class Guard {
   double rate_[3] = {};
   std::array<Time, kMaxSlots> alone_ = {};  // 0 while unknown
   std::array<Time, kMaxSlots> alone_at_ = {};
+  std::array<std::uint32_t, kMaxSlots> alone_over_ = {};
   Time tried_at_ = kNever;
 };
 

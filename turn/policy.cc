@@ -198,6 +198,11 @@ std::uint32_t Policy::IterationOf(SlotIndex slot) const {
   return TurnOf(rhythm.last().hold) / rhythm.turns() + iteration_offset_[slot];
 }
 
+std::uint32_t Policy::LastIterationOf(SlotIndex slot) const {
+  const Rhythm& rhythm = rhythm_[slot];
+  return TurnOf(rhythm.last().rel) / rhythm.turns() + iteration_offset_[slot];
+}
+
 // Both in one collect: nobody was let in within a turn that has only begun.
 void Policy::CountTurns() {
   for (SlotIndex slot : began_) {

@@ -104,6 +104,8 @@ class Policy {
   bool Before(SlotIndex a, SlotIndex b) const;
   SlotIndex First(SlotSet members) const;
   const Rhythm& rhythm(SlotIndex slot) const { return rhythm_[slot]; }
+  // The job's number of the iteration of the last turn that `slot` gave back.
+  std::uint32_t LastIterationOf(SlotIndex slot) const;
   // What its job needs of this GPU, as far as is known.
   Demand DemandOf(SlotIndex slot) const;
 

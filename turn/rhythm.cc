@@ -45,6 +45,7 @@ Rhythm::Change Rhythm::Watch(const ClientWords& words, Time now) {
     change.turn = now - held_;
     served_ += change.turn;
     held_ = kNever;
+    if (!change.yielded && !odd_) change.whole = served_;
     if (!change.yielded) EndTurn(words.rel, now);
   }
   // At a yield point `ready` may have been seen to change before `rel`.
@@ -53,7 +54,10 @@ Rhythm::Change Rhythm::Watch(const ClientWords& words, Time now) {
   if (asked && arrived_ == kNever && held_ == kNever) {
     change.arrived = true;
     arrived_ = now;
-    if (released_ != kNever && !words.yielded()) NoteGap(words.rel, now - released_);
+    if (released_ != kNever && !words.yielded()) {
+      change.away = now - released_;
+      NoteGap(words.rel, change.away);
+    }
   }
   if (words.holding() && held_ == kNever && (words.hold != before.hold || anew)) {
     change.held = true;

@@ -27,6 +27,9 @@ class Rhythm {
     bool yielded = false;  // with `released`: at a yield point, in the middle of its turn
     Time waited = 0;       // with `held`: since arrival
     Time turn = 0;         // with `released`: since held
+    Time whole =
+        kNever;  // with `released`: of a turn that ended, in all its stretches, where that tells something
+    Time away = kNever;  // with `arrived`: since the turn before, not within one
   };
   // Learns from a collect.
   Change Watch(const ClientWords& words, Time now);

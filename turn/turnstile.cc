@@ -52,12 +52,22 @@ std::span<const Event> Turnstile::TakeEvents() {
   return {events_.data(), event_count_};
 }
 
-void Turnstile::Note(Event::Kind kind, SlotIndex slot, Time at, Time duration) {
+void Turnstile::Note(const Event& event) {
   if (events_taken_) {
     events_taken_ = false;
     event_count_ = 0;
   }
-  if (event_count_ < kMaxEvents) events_[event_count_++] = {kind, slot, at, duration};
+  if (event_count_ < kMaxEvents) events_[event_count_++] = event;
+}
+
+Event Turnstile::WithWhole(Event event, Time whole) const {
+  if (watchdog_.turns_last() || whole == kNever) return event;
+  const Rhythm& rhythm = policy_.rhythm(event.slot);
+  event.whole = whole;
+  event.iteration = policy_.LastIterationOf(event.slot);
+  event.position = PositionOf(rhythm.last().rel, rhythm.turns());
+  event.turns = rhythm.turns();
+  return event;
 }
 
 void Turnstile::Watch(const Snapshot& seen, Time now) {
@@ -69,10 +79,10 @@ void Turnstile::Watch(const Snapshot& seen, Time now) {
     const ClientWords& words = seen.client[slot];
     const Rhythm::Change change = policy_.Watch(slot, words, now);
     if (change.released) {
-      Note(Event::Kind::kRelease, slot, now, change.turn);
+      Note(WithWhole({Event::Kind::kRelease, slot, now, change.turn}, change.whole));
       if (active().Has(slot)) watchdog_.TurnEnded(now);
     }
-    if (change.arrived) Note(Event::Kind::kArrive, slot, now);
+    if (change.arrived) Note(WithWhole({Event::Kind::kArrive, slot, now, 0}, change.away));
     if (change.held) {
       Note(Event::Kind::kHold, slot, now, change.waited);
       watchdog_.Held(slot);

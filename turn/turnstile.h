@@ -51,6 +51,13 @@ struct Event {
   SlotIndex slot;
   Time at;        // when the poll saw it
   Time duration;  // kHold: the wait before it; kRelease: the turn, or its stretch; else 0
+  // kRelease: a whole turn that ended, in all its stretches; kArrive: the absence since the turn before.
+  // kNever where that is not known, tells nothing, or turns last until their collectives have ended.
+  Time whole = kNever;
+  // With `whole`: of which iteration, by the job's own number, and where in it.
+  std::uint32_t iteration = 0;
+  std::uint32_t position = 0;
+  std::uint32_t turns = 1;
 };
 
 class Turnstile {
@@ -101,7 +108,11 @@ class Turnstile {
 
  private:
   void Watch(const Snapshot& seen, Time now);
-  void Note(Event::Kind kind, SlotIndex slot, Time at, Time duration = 0);
+  void Note(Event::Kind kind, SlotIndex slot, Time at, Time duration = 0) {
+    Note({kind, slot, at, duration});
+  }
+  void Note(const Event& event);
+  Event WithWhole(Event event, Time whole) const;
   void NoteStep(const Token::Report& report, const Snapshot& seen, Time now);
   template <class Memory>
   void OpenUngated(Memory& memory, bool* outstanding);

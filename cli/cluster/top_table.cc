@@ -38,14 +38,15 @@ std::vector<std::string> Row(const std::string& node, const json& top, const jso
   const std::string uuid = TextAt(client, {"gpu_uuid"});
   const json& gpu = GpuOf(top, uuid);
   const std::string why = TextAt(gpu, {"why_no_turns"});
-  std::vector<std::string> row = {node,
-                                  uuid,
-                                  TextAt(client, {"gang"}),
-                                  Doing(client),
-                                  NumberAt(client, "step_ms", 1),
-                                  Alone(client),
-                                  NumberAt(client, "slowdown", 2, "x"),
-                                  NumberAt(gpu, "gain", 2, "x")};
+  std::vector<std::string> row = {
+      node,
+      uuid,
+      TextAt(client, {"gang"}),
+      Doing(client),
+      NumberAt(client, "step_ms", 1),
+      Alone(client),
+      NumberAt(client, "slowdown", 2, "x"),
+      NumberAt(gpu, "gain", 2, "x") + (At(gpu, "gain_uncertain") == json(true) ? " ?" : "")};
   if (!wide) return row;
   const std::vector<std::string> more = {NumberAt(client, "rank", 0),
                                          TextAt(client, {"phase"}),

@@ -45,7 +45,11 @@ void Fill(const GpuView& view, const std::string& held, arbiter::Policy in_force
     if (client.words.waiting) gpu->add_waiting(client.member->gang);
     if (client.offender) gpu->add_offenders(client.member->gang);
   }
-  if (view.gain) gpu->set_gain(*view.gain);
+  if (view.gain) {
+    gpu->set_gain(*view.gain);
+    gpu->set_gain_error(view.gain_error);
+    gpu->set_gain_uncertain(view.gain_uncertain());
+  }
   gpu->set_turns(Count(view.stats.turns));
   gpu->set_handed_over(Count(view.stats.handed_over));
   gpu->set_granted(Count(view.stats.granted));
@@ -80,6 +84,7 @@ void Fill(const ClientView& view, node::v1::Client* client) {
     client->mutable_alone()->set_step_ms(Ms(view.alone->each));
     client->mutable_alone()->set_age_s(Seconds(view.alone->age));
     client->mutable_alone()->set_source(SourceName(view.alone->source));
+    client->mutable_alone()->set_error(view.alone->error);
   }
   if (view.slowdown) client->set_slowdown(*view.slowdown);
   client->set_faults(view.words.faults);

@@ -212,7 +212,10 @@ turn::Guard::Plan Gpu::ChooseWay(turn::Time now) {
   const turn::Guard::Plan plan = guard_.Advance({jobs.data(), count}, now);
   for (std::size_t i = 0; i < count; ++i) {
     const turn::SlotIndex slot = jobs[i].slot;
-    if (guard_.alone_at(slot) == now) Emit(EventKind::kMeasure, slot, now, guard_.alone(slot));
+    if (guard_.alone_at(slot) != now) continue;
+    Event event = EventOf(EventKind::kMeasure, slot, now, guard_.alone(slot));
+    event.steps = guard_.alone_over(slot);
+    observer_->OnEvent(event);
   }
   if (guard_.trying() && !tried) ++trials_;
   if (guard_.settled() != settled) {
@@ -266,7 +269,7 @@ void Gpu::PublishHints() {
 
 void Gpu::Report(turn::Time now) {
   const auto events = turnstile_.TakeEvents();
-  for (const turn::Event& event : events) Emit(KindOf(event.kind), event.slot, event.at, event.duration);
+  for (const turn::Event& event : events) Emit(event);
   turn::Stats stats = turnstile_.stats();
   stats.way = guard_.settled();
   stats.rate_by_turns = guard_.rate(turn::Way::kTurns);
@@ -318,9 +321,22 @@ void Gpu::WatchSteps(turn::Time now) {
   }
 }
 
-void Gpu::Emit(EventKind kind, turn::SlotIndex slot, turn::Time at, turn::Time duration) {
+Event Gpu::EventOf(EventKind kind, turn::SlotIndex slot, turn::Time at, turn::Time duration) const {
   Event event{.kind = kind, .at = at, .gpu = info_, .member = nullptr, .duration = duration, .mode = mode_};
   if (slot < turn::kMaxSlots) event.member = member_[slot];
+  return event;
+}
+
+void Gpu::Emit(EventKind kind, turn::SlotIndex slot, turn::Time at, turn::Time duration) {
+  observer_->OnEvent(EventOf(kind, slot, at, duration));
+}
+
+void Gpu::Emit(const turn::Event& turn) {
+  Event event = EventOf(KindOf(turn.kind), turn.slot, turn.at, turn.duration);
+  event.whole = turn.whole;
+  event.iteration = turn.iteration;
+  event.position = turn.position;
+  event.turns = turn.turns;
   observer_->OnEvent(event);
 }
 

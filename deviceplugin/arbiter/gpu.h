@@ -68,7 +68,9 @@ class Gpu {
   void PublishHints();
   void Report(turn::Time now);
   void WatchSteps(turn::Time now);
+  Event EventOf(EventKind kind, turn::SlotIndex slot, turn::Time at, turn::Time duration) const;
   void Emit(EventKind kind, turn::SlotIndex slot, turn::Time at, turn::Time duration = 0);
+  void Emit(const turn::Event& turn);
   bool SomebodyTakesTurns() const;
 
   std::shared_ptr<const GpuInfo> info_;

@@ -78,11 +78,17 @@ struct Event {
   std::shared_ptr<const Member> member;  // null where an event has no client
   turn::Time duration = 0;  // kHold: the wait before it; kRelease: the turn; kStep, kMeasure: an iteration
   std::uint32_t mode = 0;   // kMode: enum crossover_mode
-  std::uint32_t steps = 0;  // kStep: iterations since the event before, each `duration` long
+  // kStep: iterations since the event before, each `duration` long; kMeasure: that it is the mean of.
+  std::uint32_t steps = 0;
   // kStep: what an iteration needs with nobody beside it, and how much its compute varies (Rhythm::jitter),
   // as its turns and the gaps between them tell; unknown and negative while they do not.
   turn::Demand demand = {};
   double jitter = -1;
+  // kRelease, kArrive: of turn::Event.
+  turn::Time whole = turn::kNever;
+  std::uint32_t iteration = 0;
+  std::uint32_t position = 0;
+  std::uint32_t turns = 1;
 };
 
 enum class LogLevel : std::uint8_t { kError, kWarn, kInfo, kDebug };

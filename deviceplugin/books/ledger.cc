@@ -1,6 +1,7 @@
 #include "deviceplugin/books/ledger.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <set>
 #include <utility>
@@ -31,14 +32,33 @@ bool Memorable(const JobProfile& profile) {
   return profile.step_alone && profile.step_alone->source != FigureSource::kEstimated;
 }
 
-std::optional<double> GainOf(const std::vector<ClientView>& clients) {
-  if (clients.size() < 2) return std::nullopt;
+// What makes one job's figure wrong (turns in company) makes the others' wrong alike: the errors add up.
+void FillGain(GpuView* view) {
+  if (view->clients.size() < 2) return;
   double gain = 0;
-  for (const ClientView& client : clients) {
-    if (!client.slowdown) return std::nullopt;
+  double error = 0;
+  for (const ClientView& client : view->clients) {
+    if (!client.slowdown) return;
     gain += 1 / *client.slowdown;
+    error += client.slowdown_error / *client.slowdown;
   }
-  return gain;
+  view->gain = gain;
+  view->gain_error = error / gain;
+}
+
+// A GPU that sees one rank of a job sees its mean, not the slowest of its ranks.
+constexpr double kOneRank = 2;  // times the jitter
+// How much an iteration differs from the mean where no turns tell it.
+constexpr double kSpreadUnknown = 0.1;
+
+double ErrorOfOneRank(double jitter) {
+  return std::hypot(WholeJob::kInCompany, kOneRank * std::max(0.0, jitter));
+}
+
+Precise PreciseOf(const StepAlone& alone) { return {alone.each, alone.error}; }
+
+bool Clocked(const std::optional<StepAlone>& alone) {
+  return alone && alone->source != StepAlone::Source::kEstimated;
 }
 
 }  // namespace
@@ -85,10 +105,7 @@ void Ledger::OnEvent(const arbiter::Event& event) {
     case EventKind::kStep:
       return NoteStep(client, event);
     case EventKind::kMeasure:
-      if (client->disturbed) return;
-      client->alone =
-          StepAlone{.each = event.duration, .age = event.at, .source = StepAlone::Source::kMeasured};
-      return;
+      return NoteMeasured(client, event);
     case EventKind::kMode:
       // Who is gated no more gives nothing back.
       if (event.mode != CROSSOVER_MODE_GATE) {
@@ -123,8 +140,10 @@ void Ledger::Join(const arbiter::Event& event) {
   if (const auto memory = memories_.find(JobOf(*event.member));
       memory != memories_.end() && Memorable(memory->second)) {
     const Figure<turn::Time>& step = *memory->second.step_alone;
-    client.alone = StepAlone{.each = step.value, .age = step.at, .source = StepAlone::Source::kRemembered};
+    client.alone = StepAlone{
+        .each = step.value, .age = step.at, .source = StepAlone::Source::kRemembered, .error = step.error};
   }
+  jobs_.erase(JobOf(*event.member));  // with another rank it is told anew
   Vouch(&client);
   unheard_.processes.erase({event.member->pid, event.gpu->uuid});
   NoteCompany(event.at);
@@ -134,6 +153,7 @@ void Ledger::Leave(const arbiter::Event& event) {
   Gpu& gpu = gpus_[event.gpu->uuid];
   const auto client = gpu.clients.find(event.member->id);
   Remember(client->second);
+  jobs_.erase(JobOf(*event.member));
   gpu.clients.erase(client);
   if (gpu.clients.empty()) NoteMode(&gpu, event);
   NoteCompany(event.at);
@@ -146,7 +166,52 @@ void Ledger::EndTurn(Gpu* gpu, Client* client, turn::Time now) {
   client->held = 0;
 }
 
+void Ledger::NoteWhole(const Client& client, const arbiter::Event& event) {
+  if (event.whole == turn::kNever || client.disturbed) return;
+  const WholeJob::Part part = {client.member->id, event.iteration, event.position, event.turns};
+  WholeJob& job = jobs_[JobOf(*client.member)];
+  if (event.kind == EventKind::kArrive) return job.NoteAway(part, event.whole, event.at);
+  if (event.kind == EventKind::kRelease) job.NoteTurn(part, event.whole, event.at);
+}
+
+// A few iterations for which the others were kept waiting: what was measured before counts too, as long as
+// the job is still the same.
+void Ledger::NoteMeasured(Client* client, const arbiter::Event& event) {
+  if (client->disturbed) return;
+  const auto job = jobs_.find(JobOf(*client->member));
+  const std::uint32_t ranks = client->member->gang_size;
+  const double spread =
+      job == jobs_.end() ? kSpreadUnknown : job->second.Spread(ranks).value_or(kSpreadUnknown);
+  Precise measured = {event.duration, spread / std::sqrt(std::max(1.0, static_cast<double>(event.steps)))};
+  if (Clocked(client->alone) && !Apart(measured, PreciseOf(*client->alone)))
+    measured = Together(measured, PreciseOf(*client->alone));
+  client->alone = StepAlone{.each = measured.value,
+                            .age = event.at,
+                            .source = StepAlone::Source::kMeasured,
+                            .error = measured.error};
+}
+
+// The source is that of what was clocked, where there is any: it counts for more unless it was of a few
+// iterations that differ much.
+std::optional<StepAlone> Ledger::AloneOf(const Client& client) const {
+  const auto job = jobs_.find(JobOf(*client.member));
+  if (!client.shares || job == jobs_.end()) return client.alone;
+  const std::optional<Precise> by_turns = job->second.Alone(client.member->gang_size);
+  if (!by_turns) return client.alone;
+  StepAlone alone = client.alone.value_or(StepAlone{.source = StepAlone::Source::kEstimated});
+  if (!Clocked(client.alone)) {
+    alone.each = by_turns->value;
+    alone.error = by_turns->error;
+    return alone;
+  }
+  const Precise both = Together(PreciseOf(alone), *by_turns);
+  alone.each = both.value;
+  alone.error = both.error;
+  return alone;
+}
+
 void Ledger::NoteTurn(Gpu* gpu, Client* client, const arbiter::Event& event) {
+  NoteWhole(*client, event);
   if (event.kind == EventKind::kArrive) {
     client->asked = event.at;
     return;
@@ -164,10 +229,11 @@ void Ledger::NoteTurn(Gpu* gpu, Client* client, const arbiter::Event& event) {
 }
 
 void Ledger::LearnFrom(const arbiter::Event& event, Client* client) {
-  const bool known = client->alone && client->alone->source != StepAlone::Source::kEstimated;
-  if (client->shares && !known && event.demand.known()) {
-    client->alone =
-        StepAlone{.each = event.demand.alone(), .age = event.at, .source = StepAlone::Source::kEstimated};
+  if (client->shares && !Clocked(client->alone) && event.demand.known()) {
+    client->alone = StepAlone{.each = event.demand.alone(),
+                              .age = event.at,
+                              .source = StepAlone::Source::kEstimated,
+                              .error = ErrorOfOneRank(event.jitter)};
   }
   if (event.demand.known()) {
     client->profile.compute = {event.demand.busy, event.at, FigureSource::kTurns};
@@ -187,7 +253,10 @@ void Ledger::NoteStep(Client* client, const arbiter::Event& event) {
   client->steps.Add(event.at, event.duration, event.steps);
   if (client->shares) return;
   if (const auto mean = client->steps.Mean()) {
-    client->alone = StepAlone{.each = *mean, .age = event.at, .source = StepAlone::Source::kMeasured};
+    client->alone = StepAlone{.each = *mean,
+                              .age = event.at,
+                              .source = StepAlone::Source::kMeasured,
+                              .error = client->steps.Error()};
   }
 }
 
@@ -260,10 +329,10 @@ void Ledger::NoteUnheard(Unheard unheard, turn::Time now) {
   }
 }
 
-JobProfile Ledger::LearnedBy(const Client& client) {
+JobProfile Ledger::LearnedBy(const Client& client) const {
   JobProfile learned = client.profile;
-  if (client.alone) {
-    learned.step_alone = {client.alone->each, client.alone->age, SourceOf(client.alone->source)};
+  if (const std::optional<StepAlone> alone = AloneOf(client)) {
+    learned.step_alone = {alone->each, alone->age, SourceOf(alone->source), alone->error};
   }
   return learned;
 }
@@ -358,7 +427,7 @@ ClientView Ledger::View(const Client& client, turn::Time now, const Words& words
   const std::optional<turn::Time> step = client.steps.MeanAt(now);
   view.step = step ? step : client.step_before;
   view.present_step = step;
-  view.alone = client.alone;
+  view.alone = AloneOf(client);
   if (client.profile.compute && client.profile.away) {
     view.compute = client.profile.compute->value;
     view.away = client.profile.away->value;
@@ -366,6 +435,7 @@ ClientView Ledger::View(const Client& client, turn::Time now, const Words& words
   if (view.alone) view.alone->age = now - view.alone->age;
   if (view.shares && step && view.alone && view.alone->each > 0) {
     view.slowdown = static_cast<double>(*step) / static_cast<double>(view.alone->each);
+    view.slowdown_error = std::hypot(view.alone->error, client.steps.Error());
   }
   return view;
 }
@@ -381,7 +451,7 @@ std::vector<GpuView> Ledger::Gpus(turn::Time now, const ReadWords& read) const {
       view.clients.push_back(View(client, now, read(*client.member)));
     std::sort(view.clients.begin(), view.clients.end(),
               [](const ClientView& a, const ClientView& b) { return a.member->gang < b.member->gang; });
-    view.gain = GainOf(view.clients);
+    FillGain(&view);
     view.why_ungated = WhyUngated(view.clients, view.stats);
   }
   return views;

@@ -17,6 +17,7 @@
 
 #include "deviceplugin/books/recent.h"
 #include "deviceplugin/books/views.h"
+#include "deviceplugin/books/whole_job.h"
 #include "deviceplugin/profiles/job_profile.h"
 
 namespace crossover::deviceplugin {
@@ -85,6 +86,9 @@ class Ledger {
   void Join(const arbiter::Event& event);
   void Leave(const arbiter::Event& event);
   static void EndTurn(Gpu* gpu, Client* client, turn::Time now);
+  void NoteWhole(const Client& client, const arbiter::Event& event);
+  void NoteMeasured(Client* client, const arbiter::Event& event);
+  std::optional<StepAlone> AloneOf(const Client& client) const;
   void NoteTurn(Gpu* gpu, Client* client, const arbiter::Event& event);
   void NoteStep(Client* client, const arbiter::Event& event);
   void NoteMode(Gpu* gpu, const arbiter::Event& event);
@@ -96,10 +100,11 @@ class Ledger {
   static void Unlearn(Client* client);
   void Remember(const Client& client);
   void Forget();  // what is too much
-  static JobProfile LearnedBy(const Client& client);
+  JobProfile LearnedBy(const Client& client) const;
   ClientView View(const Client& client, turn::Time now, const Words& words) const;
 
   std::map<std::string, Gpu> gpus_;
+  std::map<JobKey, WholeJob> jobs_;  // that have clients
   Unheard unheard_;
   std::map<JobKey, JobProfile> memories_;  // of jobs that have left, and of what those here were before
 };

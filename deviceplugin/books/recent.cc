@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "deviceplugin/books/precision.h"
+
 namespace crossover::deviceplugin {
 namespace {
 
@@ -27,11 +29,27 @@ void RecentSteps::Add(turn::Time at, turn::Time each, std::uint32_t count) {
   }
 }
 
-std::optional<turn::Time> RecentSteps::Mean() const {
-  if (reports_.empty()) return std::nullopt;
+turn::Time RecentSteps::Stall() const {
   std::vector<turn::Time> each;
   for (const Report& report : reports_) each.push_back(report.each);
-  const turn::Time stall = MedianOf(std::move(each)) * kStall;
+  return MedianOf(std::move(each)) * kStall;
+}
+
+double RecentSteps::Error() const {
+  if (!Mean()) return 1;
+  const turn::Time stall = Stall();
+  std::vector<double> iterations;
+  for (const Report& report : reports_) {
+    if (report.each < stall)
+      iterations.insert(iterations.end(), std::min<std::uint32_t>(report.count, kMost),
+                        static_cast<double>(report.each));
+  }
+  return ErrorOfMean(iterations);
+}
+
+std::optional<turn::Time> RecentSteps::Mean() const {
+  if (reports_.empty()) return std::nullopt;
+  const turn::Time stall = Stall();
   turn::Time total = 0;
   turn::Time count = 0;
   for (const Report& report : reports_) {

@@ -42,6 +42,8 @@ class RecentSteps {
   std::optional<turn::Time> Mean() const;
   // The mean, while iterations still come.
   std::optional<turn::Time> MeanAt(turn::Time now) const;
+  // The standard error of Mean(), as a part of it; 1 where there is none.
+  double Error() const;
 
  private:
   struct Report {
@@ -49,6 +51,7 @@ class RecentSteps {
     turn::Time each;
     std::uint32_t count;
   };
+  turn::Time Stall() const;
   std::deque<Report> reports_;
 };
 

@@ -43,6 +43,7 @@ struct StepAlone {
   turn::Time each = 0;
   turn::Time age = 0;
   Source source = Source::kMeasured;
+  double error = 0;  // standard error, as a part of it
 };
 
 struct ClientView {
@@ -65,6 +66,7 @@ struct ClientView {
   std::optional<turn::Time> compute;  // of an iteration, on the GPU, as its turns show it (Rhythm::busy)
   std::optional<turn::Time> away;     // and away from it, as the gaps between them do; unset with `compute`
   std::optional<double> slowdown;     // step / alone, while it shares
+  double slowdown_error = 0;          // standard error, as a part of it
 };
 
 struct GpuView {
@@ -75,6 +77,10 @@ struct GpuView {
   // Work done per time against one job after the other: the sum over the clients of alone / step. Unset
   // unless two or more clients share and all of these times are known.
   std::optional<double> gain;
+  double gain_error = 0;  // standard error, as a part of it
+  // Whether the gain may be so far off that it says little.
+  bool gain_uncertain() const { return gain.has_value() && gain_error > kUncertain; }
+  static constexpr double kUncertain = 0.05;
   std::string why_ungated;  // empty while turns are taken, and without clients
 };
 

@@ -45,6 +45,15 @@ struct Families {
              "Work per time of the GPU that a client shares, against its jobs one after the other: "
              "alike for all clients of a GPU.",
              MetricType::Gauge);
+  MetricFamily gain_error =
+      Family("crossover_gain_error_ratio",
+             "Standard error of crossover_gain_ratio, as a part of it: alike for all clients of a GPU.",
+             MetricType::Gauge);
+  MetricFamily gain_uncertain = Family(
+      "crossover_gain_uncertain",
+      "1 where crossover_gain_ratio may be so far off that it says little, its standard error being over "
+      "5%; else 0.",
+      MetricType::Gauge);
   MetricFamily eta =
       Family("crossover_eta_ratio",
              "Work per time of the GPU that a client shares, against the best that turns can reach: "
@@ -82,6 +91,8 @@ void AddClient(const ClientFigures& client, const GpuFigures& gpu, Families* fam
   Add(&families->step_shared, shared, client.step_shared_s);
   Add(&families->slowdown, shared, client.slowdown);
   Add(&families->gain, shared, gpu.gain);
+  Add(&families->gain_error, shared, gpu.gain_error);
+  Add(&families->gain_uncertain, shared, gpu.gain_uncertain);
   Add(&families->eta, shared, gpu.eta);
 }
 
@@ -95,9 +106,10 @@ std::vector<MetricFamily> JobMetrics::Collect() const {
     Add(&families.busy, {{"gpu_uuid", view.uuid}}, gpu.busy);
   }
   std::vector<MetricFamily> collected;
-  for (MetricFamily* family : {&families.step_shared, &families.step_alone, &families.step_alone_age,
-                               &families.compute, &families.communication, &families.exposed,
-                               &families.slowdown, &families.gain, &families.eta, &families.busy})
+  for (MetricFamily* family :
+       {&families.step_shared, &families.step_alone, &families.step_alone_age, &families.compute,
+        &families.communication, &families.exposed, &families.slowdown, &families.gain, &families.gain_error,
+        &families.gain_uncertain, &families.eta, &families.busy})
     collected.push_back(std::move(*family));
   return collected;
 }

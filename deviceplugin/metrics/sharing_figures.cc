@@ -67,6 +67,8 @@ GpuFigures FiguresOf(const GpuView& view) {
   if (!view.gain) return figures;
   const bool estimated = std::any_of(view.clients.begin(), view.clients.end(), Estimated);
   figures.gain = Sourced{*view.gain, estimated};
+  figures.gain_error = view.gain_error;
+  figures.gain_uncertain = view.gain_uncertain() ? 1 : 0;
   if (!computing) return figures;
   double fastest = 0;  // of the jobs, against its own speed
   for (const ClientView& client : view.clients) fastest = std::max(fastest, 1 / *client.slowdown);

@@ -45,6 +45,8 @@ struct ClientFigures {
 struct GpuFigures {
   std::vector<ClientFigures> clients;  // they refer to the view's
   std::optional<Sourced> gain;
+  std::optional<double> gain_error;      // standard error, as a part of it
+  std::optional<double> gain_uncertain;  // 1: it says little; else 0
   std::optional<Sourced> eta;
   std::optional<double> busy;
 };

@@ -37,6 +37,7 @@ struct Figure {
   T value{};
   turn::Time at = 0;  // when it was learned; of the monotonic clock, negative if before this boot
   FigureSource source = FigureSource::kMeasured;
+  double error = 0;  // standard error, as a part of it, where that is known
 
   friend bool operator==(const Figure&, const Figure&) = default;
 };

@@ -45,6 +45,7 @@ void FillFigure(const std::optional<Figure<T>>& figure, double unit, const Clock
   out->set_value(static_cast<double>(figure->value) / unit);
   out->set_source(kSources[static_cast<std::size_t>(figure->source)]);
   out->set_learned_at_s(WallSeconds(figure->at, now));
+  if (figure->error > 0) out->set_error(figure->error);
 }
 
 std::string Printed(double value) {
@@ -92,6 +93,7 @@ std::optional<Figure<T>> ReadFigure(const std::string& key, bool has, const node
   if (!has) return std::nullopt;
   CheckRange(key + ".value", figure.value(), allowed.low, allowed.high);
   const turn::Time at = ReadInstant(key + ".learned_at_s", figure.learned_at_s(), now);
+  if (figure.has_error()) CheckRange(key + ".error", figure.error(), 0, 1);
   T value{};
   if constexpr (std::is_integral_v<T>) {
     value = static_cast<T>(std::llround(figure.value() * unit));
@@ -100,7 +102,8 @@ std::optional<Figure<T>> ReadFigure(const std::string& key, bool has, const node
   }
   return Figure<T>{.value = value,
                    .at = at,
-                   .source = SourceOf(key + ".source", figure.source(), allowed.first, allowed.last)};
+                   .source = SourceOf(key + ".source", figure.source(), allowed.first, allowed.last),
+                   .error = figure.error()};
 }
 
 JobProfile ReadProfile(const node::v1::JobProfile& message, const Clocks& now) {

@@ -177,10 +177,11 @@ void JobTable::LookAtRanks(const std::vector<RankView>& ranks, const KeyOf& key_
   }
 }
 
-// What is gained while some learn, or beside one that is only watched, says nothing of what turns gain.
+// What is gained while some learn, or beside one that is only watched, says nothing of what turns gain; and a
+// gain that is uncertain is not told: whoever places jobs keeps pairs apart for weeks by it.
 void JobTable::LookAtGain(const GpuView& gpu, const Instant& now) {
   const bool settled = gpu.why_ungated.empty() || gpu.stats.way == turn::Way::kSideBySide;
-  if (!gpu.gain || !settled) return;
+  if (!gpu.gain || gpu.gain_uncertain() || !settled) return;
   for (const ClientView& client : gpu.clients) NoteMeeting(JobOf(*client.member), gpu, now);
 }
 

@@ -47,6 +47,17 @@ constexpr char kShared[] = R"(
     }
   })";
 
+TEST(TopTableTest, AGainThatIsUncertainSaysSo) {
+  node::v1::Top top;
+  node::v1::Gpu* gpu = top.add_gpus();
+  gpu->set_uuid("GPU-0");
+  gpu->set_clients(2);
+  gpu->set_gain(2.08);
+  gpu->set_gain_error(0.144);
+  gpu->set_gain_uncertain(true);
+  EXPECT_NE(TopTable(top).find("gain 2.08x over one after the other (uncertain, +-14%)"), std::string::npos);
+}
+
 TEST(TopTableTest, ShowsWhoHoldsWhoWaitsAndWhatItCosts) {
   EXPECT_EQ(TopTable(Parse<node::v1::Top>(kShared)),
             R"(daemon 1.2.3, up 90.0 min, mode enforce

@@ -50,6 +50,7 @@ GpuView Gpu(std::vector<ClientView> clients) {
 TEST(JobMetricsTest, SaysWhatSharingCostsAndGainsEachJob) {
   GpuView gpu = Gpu({Client(1, "team/a", "a-0"), Client(2, "team/b", "b-0")});
   gpu.gain = 1.6;
+  gpu.gain_error = 0.06;
   gpu.clients[1].alone->source = StepAlone::Source::kEstimated;
   const auto series = Series(JobMetrics([&gpu] { return std::vector<GpuView>{gpu}; }));
   const auto has = [&series](const std::string& line) {
@@ -66,10 +67,12 @@ TEST(JobMetricsTest, SaysWhatSharingCostsAndGainsEachJob) {
   EXPECT_TRUE(has("crossover_communication_seconds" + a + R"(,source="measured"} 0.012)"));
   EXPECT_TRUE(has("crossover_exposed_communication_ratio" + a + R"(,source="measured"} 0.375)"));
   EXPECT_TRUE(has("crossover_slowdown_ratio" + beside_b + R"(,source="measured"} 1.25)"));
+  EXPECT_TRUE(has("crossover_gain_error_ratio" + beside_b + "} 0.06"));
+  EXPECT_TRUE(has("crossover_gain_uncertain" + beside_b + "} 1"));
   EXPECT_TRUE(has("crossover_gain_ratio" + beside_b + R"(,source="estimated"} 1.6)"));
   EXPECT_TRUE(has("crossover_eta_ratio" + beside_b + R"(,source="estimated"} 1)"));
   EXPECT_TRUE(has(R"(crossover_gpu_busy_ratio{gpu_uuid="GPU-0"} 1)"));
-  EXPECT_EQ(series.size(), 9u * 2 + 1) << ::testing::PrintToString(series);
+  EXPECT_EQ(series.size(), 11u * 2 + 1) << ::testing::PrintToString(series);
 }
 
 TEST(JobMetricsTest, WhoeverHasNoPodHasNoLabelsOfOne) {

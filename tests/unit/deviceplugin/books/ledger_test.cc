@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace crossover::deviceplugin {
 namespace {
 
@@ -281,6 +283,91 @@ TEST_F(LedgerTest, GpusAndMemoriesAreBounded) {
   EXPECT_TRUE(Client(Join("gang" + std::to_string(kJobs - 1))).alone);
 }
 
+// Two ranks of `a`, one iteration of both: what each turn takes, and what follows it.
+class WholeJobsInTheLedger : public LedgerTest {
+ protected:
+  void SetUp() override {
+    for (const int gpu : {0, 1}) {
+      a_.push_back(Join("a", gpu));
+      b_.push_back(Join("b", gpu));
+    }
+  }
+  void Iteration(turn::Time first, turn::Time second, turn::Time shared) {
+    for (const auto& job : {a_, b_}) {
+      const turn::Time turns[] = {first, second};
+      for (std::size_t rank = 0; rank < 2; ++rank) {
+        arbiter::Event event{.kind = EventKind::kRelease,
+                             .at = now_,
+                             .gpu = job[rank]->gpu,
+                             .member = job[rank],
+                             .duration = turns[rank],
+                             .whole = turns[rank],
+                             .iteration = number_};
+        ledger_.OnEvent(event);
+        event.kind = EventKind::kArrive;
+        event.whole = 12 * kMs + std::max(first, second) - turns[rank];
+        ledger_.OnEvent(event);
+      }
+    }
+    ++number_;
+    Steps({a_[0], a_[1], b_[0], b_[1]}, shared, 1);
+  }
+  void Measure(turn::Time alone, std::uint32_t over) {
+    for (const auto& job : {a_, b_}) {
+      for (const MemberPtr& rank : job) {
+        ledger_.OnEvent({.kind = EventKind::kMeasure,
+                         .at = now_,
+                         .gpu = rank->gpu,
+                         .member = rank,
+                         .duration = alone,
+                         .steps = over});
+      }
+    }
+  }
+  std::vector<MemberPtr> a_, b_;
+  std::uint32_t number_ = 0;
+};
+
+// Every fourth iteration one rank or the other takes three times as long: 20 and 60 ms, 32 and 72 ms alone.
+TEST_F(WholeJobsInTheLedger, AFewIterationsAloneDoNotOutweighHundredsOfTurns) {
+  for (int i = 0; i < 200; ++i)
+    Iteration(i % 8 == 0 ? 60 * kMs : 20 * kMs, i % 8 == 4 ? 60 * kMs : 20 * kMs,
+              i % 4 == 0 ? 80 * kMs : 40 * kMs);
+  EXPECT_NEAR(static_cast<double>(Client(a_[0]).alone->each), 42e6, 1e6);
+  EXPECT_EQ(Client(a_[0]).alone->source, StepAlone::Source::kEstimated);
+  EXPECT_NEAR(*Gpus()[0].gain, 2 * 42 / 50.0, 0.04);
+  EXPECT_FALSE(Gpus()[0].gain_uncertain());
+  Measure(32 * kMs, 4);  // none of these four had a straggler
+  EXPECT_NEAR(static_cast<double>(Client(a_[0]).alone->each), 42e6, 1.5e6);
+  EXPECT_EQ(Client(a_[0]).alone->source, StepAlone::Source::kMeasured);
+  EXPECT_FALSE(Gpus()[0].gain_uncertain());
+}
+
+// Collectives of the other job slow the turns of each by 2.5%; alone none is.
+TEST_F(WholeJobsInTheLedger, AFewIterationsAloneCountForMoreWhereNoneDiffers) {
+  for (int i = 0; i < 200; ++i) Iteration(20'800'000, 20'800'000, 41'600'000);
+  EXPECT_EQ(Client(a_[0]).alone->each, 32'800'000);
+  Measure(32 * kMs, 4);
+  EXPECT_NEAR(static_cast<double>(Client(a_[0]).alone->each), 32e6, 0.05e6);
+  EXPECT_LT(Client(a_[0]).alone->error, 0.006);
+}
+
+TEST_F(WholeJobsInTheLedger, AGainThatRestsOnAFewIterationsThatDifferIsUncertain) {
+  for (int i = 0; i < 8; ++i)
+    Iteration(i % 2 == 0 ? 60 * kMs : 20 * kMs, 20 * kMs, i % 3 == 0 ? 120 * kMs : 40 * kMs);
+  EXPECT_TRUE(Gpus()[0].gain_uncertain());
+  EXPECT_GT(Gpus()[0].gain_error, GpuView::kUncertain);
+}
+
+TEST_F(WholeJobsInTheLedger, AJobThatHasBecomeAnotherIsBelieved) {
+  for (int i = 0; i < 100; ++i) Iteration(20 * kMs, 20 * kMs, 40 * kMs);
+  Measure(32 * kMs, 4);
+  for (int i = 0; i < 300; ++i) Iteration(30 * kMs, 30 * kMs, 60 * kMs);
+  Measure(42 * kMs, 4);
+  EXPECT_NEAR(static_cast<double>(Client(a_[0]).alone->each), 42e6, 0.1e6)
+      << "what was measured before is not of it";
+}
+
 class LedgerProfileTest : public LedgerTest {
  protected:
   static JobKey JobNamed(const std::string& gang) { return {.gang = gang, .uid = 1000, .size = 2}; }
@@ -310,8 +397,9 @@ TEST_F(LedgerProfileTest, KnowsWhatTurnsAndTheDriverTell) {
   ledger_.NoteMemory(*a, 7000, now_);
   ledger_.NoteMemory(*a, 6000, now_ + 1);
   ledger_.NoteMemory(*a, 0, now_ + 1);
+  const double error = std::hypot(WholeJob::kInCompany, 2 * 0.05);  // of a rank that does not see the others
   const JobProfile expected = {.job = JobNamed("a"),
-                               .step_alone = {{32 * kMs, learned, FigureSource::kEstimated}},
+                               .step_alone = {{32 * kMs, learned, FigureSource::kEstimated, error}},
                                .compute = {{20 * kMs, learned, FigureSource::kTurns}},
                                .away = {{12 * kMs, learned, FigureSource::kTurns}},
                                .jitter = {{0.05, learned, FigureSource::kTurns}},

@@ -120,6 +120,17 @@ TEST_F(JobTableTest, GainBesideWhomWhileAllIsKnown) {
   EXPECT_THAT(table_.Jobs()[0].meetings, SizeIs(1)) << "it stays when the other has gone";
 }
 
+TEST_F(JobTableTest, AGainThatIsUncertainIsNotTold) {
+  const std::vector<RankView> ranks = {Rank("a"), Rank("b")};
+  GpuView uncertain = Shared(ranks, 2.08);
+  uncertain.gain_error = GpuView::kUncertain + 0.01;
+  for (int i = 0; i < 3 * JobTable::kLeastLooks; ++i) Look(ranks, {uncertain});
+  EXPECT_THAT(table_.Jobs()[0].meetings, IsEmpty());
+  for (int i = 0; i < JobTable::kLeastLooks; ++i) Look(ranks, {Shared(ranks, 1.6)});
+  ASSERT_THAT(table_.Jobs()[0].meetings, SizeIs(1));
+  EXPECT_DOUBLE_EQ(table_.Jobs()[0].meetings[0].gain, 1.6);
+}
+
 TEST_F(JobTableTest, WhatWasNotTakingTurnsGainedNothingByThem) {
   const std::vector<RankView> ranks = {Rank("a"), Rank("b")};
   GpuView observed = Shared(ranks, 0.8);
