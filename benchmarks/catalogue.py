@@ -34,6 +34,7 @@ FIGURES = {
     "guard": Figure("processes", _TURNS),
     "join_iterations": Figure("processes", _TURNS),
     "solo_estimate_error": Figure("processes", ("sidecar", "turn", "deviceplugin/arbiter", "deviceplugin/metrics")),
+    "gain_error": Figure("processes", ("sidecar", "turn", "deviceplugin/arbiter", "deviceplugin/books")),
     "cpu_cost": Figure("processes", ("sidecar", "turn", "deviceplugin/arbiter")),
     "handover_ratio": Figure("program", ("turn", *_SOFTWARE_GPU)),
     "hook_ns": Figure("program", ("sidecar",)),

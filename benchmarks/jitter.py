@@ -24,14 +24,16 @@ class _SplitMix64:
         return radius * math.cos(2.0 * math.pi * self.uniform())
 
 
-def factor(deviation, seed, rank, iteration):
-    """By what the compute of `rank` in `iteration` is multiplied: normal(1, deviation), cut at three deviations."""
+def factor(deviation, seed, rank, iteration, tail=0.0):
+    """By what the compute of `rank` in `iteration` is multiplied: normal(1, deviation), cut at three deviations, and
+    in a share `tail` of all draws once more by one to three."""
     random = _SplitMix64(seed * 0xd1342543de82ef95 + (rank << 40) + iteration)
     random.next()
     normal = random.normal()
     while abs(normal) > 3.0:
         normal = random.normal()
-    return 1.0 + deviation * normal
+    drawn = 1.0 + deviation * normal
+    return drawn * (1.0 + 2.0 * random.uniform()) if random.uniform() <= tail else drawn
 
 
 def computes(compute_ms, deviation, seed, ranks, iterations):

@@ -3,8 +3,6 @@
 import json
 import subprocess
 
-from benchmarks.machine import SMS
-
 _HAND_OVER_US = 70  # from the store of a release to the first kernel behind the gate, software GPU
 
 
@@ -23,11 +21,3 @@ def run(build, jobs, seconds, **options):
         raise Refused(finished.stderr.partition("\n")[0])
     finished.check_returncode()
     return json.loads(finished.stdout)
-
-
-def conditions(jobs, compute_ms, ratio, width=1.0, **more):
-    """As data, of benchmarks/kinds.py: the model's own, never those of processes. `width`: of kernels, a part of all
-    SMs."""
-    return {"kind": "model", "model": "job_model", "jobs": jobs, "ranks": 4, "c_ms": compute_ms, "m_over_c": ratio,
-            "links": "not modelled", "jitter": 0, "kernel_sms": round(SMS * width), "co_run": 1, "mode": "mps",
-            "hand_over_us": _HAND_OVER_US, **more}

@@ -13,15 +13,11 @@ from pathlib import Path
 from benchmarks import catalogue, kept, moved_on
 
 
-def merge(old, new, cases=None):
-    """`old` and `new` entries, of which the newest of each figure and case stays. `cases`: that there are."""
+def merge(name, old, new, cases=None):
+    """`old` and `new` entries of a figure, of which the newest of each case stays. `cases`: that there are."""
     entries = {(entry["figure"], entry["case"]): entry for entry in [*old, *new]}
-    return [entry for entry in entries.values() if cases is None or entry in new or _is_of(cases, entry["case"])]
-
-
-def _is_of(cases, case):
-    """Some figures have several lines of a case, whose names begin with its own."""
-    return any(case == known or case.startswith(f"{known}_") for known in cases)
+    return [entry for entry in entries.values()
+            if cases is None or entry in new or any(kept.is_of(case, name, entry) for case in cases)]
 
 
 def keep(tree, measured, results=kept.RESULTS):
@@ -34,7 +30,7 @@ def keep(tree, measured, results=kept.RESULTS):
     if good:
         path = results / measured.name
         old = kept.newest(path.read_text(encoding="utf-8").splitlines()) if path.exists() else []
-        entries = merge(old, good, _cases(measured.stem))
+        entries = merge(measured.stem, old, good, _cases(measured.stem))
         path.write_text("".join(json.dumps(entry) + "\n" for entry in entries), encoding="utf-8")
     return refused
 

@@ -25,6 +25,13 @@ def newest(lines):
     return list(entries.values())
 
 
+def is_of(case, name, entry):
+    """Whether a line is of a case of the figure's module `name`. It may have the case's name with more behind it, or
+    the first part of that in the name of its figure."""
+    rest = entry["figure"].removeprefix(f"{name}_")
+    return any(case == one or one.startswith(f"{case}_") for one in (entry["case"], f"{rest}_{entry['case']}"))
+
+
 def files():
     """{name of the figure's module: its entries}."""
     return {path.stem: newest(path.read_text(encoding="utf-8").splitlines())

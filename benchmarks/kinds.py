@@ -5,6 +5,8 @@ A case of a model is never one of the software GPU: its kind says so, and tables
 
 from numbers import Real
 
+from benchmarks.machine import SMS
+
 # Real processes on software GPUs; a program that drives the shipped core through made-up time; a program without GPUs
 # or jobs; a Kubernetes with the daemons that ship; the suite for a real GPU.
 KINDS = ("processes", "model", "program", "cluster", "gpu")
@@ -32,6 +34,12 @@ def _one_of(words):
 OF_JOBS = {"jobs": _number(1, 64), "ranks": _number(1, 1024), "c_ms": _number(0, 1e6), "m_over_c": _number(0, 1000),
            "links": _one_of(_LINKS), "jitter": _number(0, 1), "kernel_sms": _number(1, 132),
            "co_run": _number(0.9, 1.4), "mode": _one_of(_MODES)}
+
+
+def of_job_model(jobs, compute_ms, ratio, kernel_sms=SMS, **more):
+    """Of benchmarks/job_model.py, in which jobs share four GPUs and links are not modelled."""
+    return {"kind": "model", "model": "job_model", "jobs": jobs, "ranks": 4, "c_ms": compute_ms, "m_over_c": ratio,
+            "links": "not modelled", "jitter": 0, "kernel_sms": kernel_sms, "co_run": 1, "mode": "mps", **more}
 
 
 def complete(conditions, kind, words):

@@ -23,6 +23,7 @@ class Shape:
     compute_ms: float = 20.0
     ranks: int = 4
     jitter: float = 0.0
+    tail: float = 0.0  # share of rank-iterations that straggle
     mode: str = "mps"
     early_bytes: float = 0.02
     iterations: int = 90
@@ -52,7 +53,8 @@ class Shape:
 
     def job(self, name, seed):
         return Job(name, seed, self.compute_ms, self.iterations, self.variant, self.jitter, self.early_bytes,
-                   extra=(*self.extra, *((f"--kernel-sms={self.kernel_sms}",) if self.kernel_sms else ())))
+                   extra=(*((f"--tail={self.tail:g}",) if self.tail else ()), *self.extra,
+                          *((f"--kernel-sms={self.kernel_sms}",) if self.kernel_sms else ())))
 
     def condition(self):
         return (f"{self.jobs} equal jobs of {self.ranks} ranks on {min(2, self.ranks)} nodes, "
@@ -60,7 +62,9 @@ class Shape:
                 f"jitter {self.jitter:.0%}, links {self.links}{''.join(f', {words}' for words in self._unusual())}")
 
     def _unusual(self):
-        """What differs from the default GPU, in words."""
+        """What differs from the default GPU and the plain job, in words."""
+        if self.tail:
+            yield f"stragglers {self.tail:.0%}"
         if self.co_run != 1:
             yield f"co-run {self.co_run:g}"
         if self.kernel_sms:
@@ -77,20 +81,20 @@ class Shape:
         """As data, of benchmarks/kinds.py; `more`: what the shape does not know."""
         sms = [int(word) for word in self.kernel_sms.split(",")] if self.kernel_sms else SMS
         return {"kind": "processes", "jobs": self.jobs, "ranks": self.ranks, "c_ms": self.compute_ms,
-                "m_over_c": self.ratio, "links": self.links, "jitter": self.jitter, "kernel_sms": sms,
-                "co_run": self.co_run, "mode": self.mode, "variant": self.variant, "iterations": self.iterations,
-                "counted_from": self.counted_from, "collective_sms": self.nccl_ctas,
+                "m_over_c": self.ratio, "links": self.links, "jitter": self.jitter, "tail": self.tail,
+                "kernel_sms": sms, "co_run": self.co_run, "mode": self.mode, "variant": self.variant,
+                "iterations": self.iterations, "counted_from": self.counted_from, "collective_sms": self.nccl_ctas,
                 "collective_start": self.collective_start, "collective_slowdown": self.collective_slowdown,
                 **({"trainer": list(self.extra)} if self.extra else {}), **more}
 
 
-def solo(context, shape, library=None):
-    """(Solo, JobLog) of the shape's first job alone; None if no run was valid."""
-    job = replace(shape.job("alpha", 1), iterations=shape.alone or shape.iterations)
+def solo(context, shape, library=None, name="alpha", seed=1):
+    """(Solo, JobLog) of one of the shape's jobs alone, the first if no other is named; None if no run was valid."""
+    job = replace(shape.job(name, seed), iterations=shape.alone or shape.iterations)
     result = context.session(session.Plan(shape.machine(), (job,), library, isolated=context.isolated))
     if result is None:
         return None
-    log = result.job("alpha")
+    log = result.job(name)
     return evaluate.solo_of(log, shape.warm_up), log
 
 

@@ -115,13 +115,13 @@ def alone(context, group, library=None, settings=()):
     return solos
 
 
-def together(context, group, library, settings=()):
+def together(context, group, library, settings=(), environment=None):
     """`Together` of the time in which all ran; None if a run was void."""
     if not context.has(library):
         return None
     jobs = tuple(group.jobs())
     result = context.session(session.Plan(group.machine(), jobs, library, isolated=context.isolated,
-                                          daemon_settings=settings))
+                                          daemon_settings=settings, environment=environment or {}))
     if result is None:
         return None
     spans = [result.job(job.name).span(0) for job in jobs]

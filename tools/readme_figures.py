@@ -6,21 +6,22 @@ worst single run beside it, the goal, how many cases met it, with what it was ta
 code. --check changes nothing and exits 1 where a page says something else.
 """
 
+import importlib
 import pathlib
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from benchmarks import catalogue, moved_on  # noqa: E402
 from benchmarks import kept as kept_lines  # noqa: E402
-from benchmarks import moved_on  # noqa: E402
 from benchmarks.machine import SMS  # noqa: E402
 from benchmarks.results import Goal, Measured  # noqa: E402
 
 BEGIN, END = "<!-- figures: tools/readme_figures.py {} -->\n", "<!-- end of figures -->\n"
 _PERFORMANCE = ROOT / "docs/performance.md"
 PAGES = {"key": ROOT / "README.md", "gains": ROOT / "README.md", "all": _PERFORMANCE, "missed": _PERFORMANCE,
-         "retake": _PERFORMANCE}
+         "retake": _PERFORMANCE, "never": _PERFORMANCE}
 # What a user asks first, in this order.
 KEY = {
     "eta": "two equal jobs that take turns, of the best rate that turns allow",
@@ -145,6 +146,7 @@ def _words(entry):
     words += [f"co-run {about['co_run']:g}"] if about["co_run"] != 1 else []
     words += [f"kernels of {about['kernel_sms']} SMs"] if about["kernel_sms"] != SMS else []
     words += [f"collectives of {about['collective_sms']} SMs"] if about.get("collective_sms", 4) != 4 else []
+    words += [f"stragglers {about['tail']:.0%}"] if about.get("tail") else []
     slowdown = about.get("collective_slowdown", 0)
     words += [f"collectives {1 + slowdown:g} times as long beside compute"] if slowdown else []
     return ", ".join([*words, *about.get("trainer", ())])
@@ -171,7 +173,20 @@ def figures_to_retake(_figures, _tree):
     return table(["figures of", "why"], [[f"`{name}`", why] for name, why in waiting.items()]) if waiting else "None.\n"
 
 
-TABLES = {"key": key_figures, "gains": gains, "all": all_figures, "missed": missed_figures, "retake": figures_to_retake}
+def never_kept(figures, _tree):
+    """Cases that figures have and no line is of."""
+    known, rows = {}, []
+    for entry in (entry for entries in figures.values() for entry in entries):
+        known.setdefault(entry["module"], []).append(entry)
+    for module in catalogue.FIGURES:
+        missing = [case for case in importlib.import_module(f"benchmarks.figures.{module}").CASES
+                   if not any(kept_lines.is_of(case, module, entry) for entry in known.get(module, ()))]
+        rows += [[f"`{module}`", ", ".join(f"`{case}`" for case in missing)]] if missing else []
+    return table(["figures of", "cases"], rows) if rows else "None.\n"
+
+
+TABLES = {"key": key_figures, "gains": gains, "all": all_figures, "missed": missed_figures, "retake": figures_to_retake,
+          "never": never_kept}
 
 
 def rewritten(text, name, figures, tree):

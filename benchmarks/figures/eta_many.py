@@ -10,7 +10,9 @@ from benchmarks.figures import eta
 from benchmarks.results import Goal, Measured
 
 _GOALS = {"private": Goal(">=", 0.98, "worst", runs=5), "shared": Goal(">=", 0.99, "worst", runs=5)}
-_BY_CASE = {f"{jobs}jobs_{ratio:g}_{links}": pairs.Shape(ratio, links=links, jobs=jobs, iterations=120, alone=80)
+_ITERATIONS = {1.0: 120, 3.0: 60}
+_BY_CASE = {f"{jobs}jobs_{ratio:g}_{links}": pairs.Shape(ratio, links=links, jobs=jobs, alone=60, warm_up=15,
+                                                         iterations=_ITERATIONS[ratio])
             for links in _GOALS for jobs in (3, 4) for ratio in (1.0, 3.0)}
 CASES = tuple(_BY_CASE)
 

@@ -21,7 +21,7 @@ _HALF_STARTS = 4
 
 
 def _shape(ratio, **how):
-    return pairs.Shape(ratio, **{"ranks": 8, "jitter": 0.05, "iterations": 70, **how})
+    return pairs.Shape(ratio, **{"ranks": 8, "jitter": 0.05, "iterations": 50, **how})
 
 
 def _cases():
@@ -38,7 +38,7 @@ def _cases():
     yield "narrow_kernels_0.6", (_shape(0.6, links="private", kernel_sms="105"), None)
     yield "wide_collectives_0.6", (_shape(0.6, links="private", nccl_ctas=24), None)
     yield "slow_collectives_0.6", (_shape(0.6, links="private", collective_slowdown=0.5), None)
-    yield "stragglers_0.6", (_shape(0.6, links="private", extra=("--tail=0.05",)), None)
+    yield "stragglers_0.6", (_shape(0.6, links="private", tail=0.05), None)
 
 
 _BY_CASE = dict(_cases())

@@ -8,7 +8,7 @@ by side where turns pay. Elsewhere no way is bad: nothing is there to be caught.
 
 import json
 
-from benchmarks import evaluate, job_model, pairs, stats
+from benchmarks import evaluate, job_model, kinds, pairs, stats
 from benchmarks.results import Goal, Measured, controlled
 
 GOAL = Goal(">=", 0.99)
@@ -54,7 +54,7 @@ def _conditions(case):
     if case in _PROCESSES:
         return _shape(case).conditions()
     compute, ratio, width = _MODEL[case]
-    return job_model.conditions(2, compute, ratio, width)
+    return kinds.of_job_model(2, compute, ratio, round(132 * width))
 
 
 def _in_model(context, case):

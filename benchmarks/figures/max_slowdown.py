@@ -14,7 +14,7 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
-from benchmarks import job_model, unequal
+from benchmarks import job_model, kinds, unequal
 from benchmarks.results import Goal, Measured, controlled
 from benchmarks.unequal import Group, Shape
 
@@ -73,7 +73,7 @@ def _conditions(case):
     """Of pairs that are drawn."""
     drawn = {"c_ms": {"from": 2, "to": 200}, "m_over_c": {"from": 0, "to": 1}, "caps": {"from": 1.1, "to": 2}}
     if case == "harness":
-        return job_model.conditions(2, 0, 0) | drawn
+        return kinds.of_job_model(2, 0, 0) | drawn
     return Group((Shape(20, 20),) * 2, ranks=2, links="private").conditions() | drawn
 
 

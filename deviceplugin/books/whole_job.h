@@ -7,7 +7,8 @@
 // mean turn, and no single GPU can tell it.
 //
 // Not all ranks of a job need be here. Where some are not, what is longer because of them is reckoned from
-// the turns that are seen, as if all ranks were alike and drew for themselves; half of it counts as error.
+// the turns that are seen, as if all ranks were alike and drew for themselves; a quarter of it counts as
+// error.
 //
 // Pure: times come in. Not thread-safe. Bounded.
 #pragma once

@@ -124,6 +124,8 @@ const std::vector<Flag>& Flags() {
        Number<std::uint64_t>(&Options::eval_every, 0, 100'000'000)},
       {"jitter", "X", "standard deviation of a rank's compute time, as a share of it (0)",
        Number<double>(&Options::jitter, 0, 0.3)},
+      {"tail", "P", "share of a rank's iterations whose compute takes one to three times as long (0)",
+       Number<double>(&Options::tail, 0, 1)},
       {"jitter-seed", "N", "of these draws (0)",
        Number<std::uint64_t>(&Options::jitter_seed, 0, 1'000'000'000)},
       {"stream", "NAME", "compute stream: legacy, own or per-thread (legacy)",

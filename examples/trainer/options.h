@@ -40,6 +40,7 @@ struct Options {
   LossPoint loss_point = LossPoint::kForward;
   std::uint64_t eval_every = 0;
   double jitter = 0;
+  double tail = 0;
   std::uint64_t jitter_seed = 0;
   ComputeStream stream = ComputeStream::kLegacy;
   NcclUse nccl = NcclUse::kPlain;

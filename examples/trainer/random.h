@@ -33,14 +33,17 @@ class Random {
 };
 
 // By what the compute of `rank` in `iteration` is multiplied: one draw of normal(1, deviation), cut at three
-// deviations (a draw beyond is drawn again).
-inline double JitterFactor(double deviation, std::uint64_t seed, std::uint32_t rank,
+// deviations (a draw beyond is drawn again). A share `tail` of all draws are stragglers: they are multiplied
+// once more, by one to three, evenly.
+inline double JitterFactor(double deviation, double tail, std::uint64_t seed, std::uint32_t rank,
                            std::uint64_t iteration) {
   Random random(seed * 0xd1342543de82ef95u + (std::uint64_t{rank} << 40) + iteration);
   random.Next();
   double normal = random.Normal();
   while (std::abs(normal) > 3.0) normal = random.Normal();
-  return 1.0 + deviation * normal;
+  const double factor = 1.0 + deviation * normal;
+  const bool straggles = random.Uniform() <= tail;
+  return straggles ? factor * (1.0 + 2.0 * random.Uniform()) : factor;
 }
 
 }  // namespace crossover::trainer

@@ -242,7 +242,7 @@ class Training {
   }
 
   void EnqueueIteration(std::uint64_t i, bool follows, bool stalled) {
-    const double factor = JitterFactor(options_.jitter, options_.jitter_seed, rank_.rank, i);
+    const double factor = JitterFactor(options_.jitter, options_.tail, options_.jitter_seed, rank_.rank, i);
     timeline_.BeginIteration(i, follows, stalled);
     if (stalled) runner_.ResumeCompute();
     runner_.Train(program_, Durations(program_, ComputeNs() * factor), i);

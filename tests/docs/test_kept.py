@@ -154,6 +154,15 @@ class Keep(unittest.TestCase):
     def test_a_good_line_takes_the_place_of_the_old_one(self):
         self.assertEqual(self.keep(self.line()), ([], {"launch": 1}), "a case that is no more goes")
 
+    def test_which_lines_are_of_a_case(self):
+        for case, name, figure, line, known in (
+                ("launch_bound", "eta_hostgates_beside", "eta_hostgates_beside", "launch_bound_hostgates", True),
+                ("beside_slow_hooks", "solo_overhead", "solo_overhead_beside", "slow_hooks", True),
+                ("shared_0.3", "gain_over_mps", "gain_over_mps_half_beside", "shared_0.3", True),
+                ("shared_0.3", "gain_over_mps", "gain_over_mps", "0.3", False),
+                ("plain_0.6", "eta", "eta_beside", "beside_plain_0.6", False)):
+            self.assertEqual(kept.is_of(case, name, {"figure": figure, "case": line}), known, line)
+
     def test_others_are_refused(self):
         for spoilt, words in (({"revision": "unknown"}, "hook_ns.jsonl: hook_ns launch: revision: "),
                               ({"samples": []}, "samples: expected every run's value, got []"),

@@ -10,7 +10,7 @@ from benchmarks.context import Context
 # Those that take their runs from the context alone, and so can be played without any.
 _FIGURES = ("eta", "eta_timeslice", "eta_many", "eta_start", "eta_idle", "gain_over_mps", "gain_over_timeslicing",
             "fair", "priority", "join_iterations", "solo_estimate_error", "cpu_cost", "hostile", "eta_hostgates_beside",
-            "simgpu_error", "solo_overhead", "charged", "guard", "max_slowdown")
+            "simgpu_error", "solo_overhead", "charged", "guard", "max_slowdown", "gain_error")
 
 
 class _Build(mock.Mock):

@@ -1,7 +1,7 @@
 import unittest
 
 from benchmarks import jitter, logs
-from benchmarks.figures import eta_start, simgpu_error, so_symbols
+from benchmarks.figures import eta_start, gain_error, simgpu_error, so_symbols
 from tests.unit.tools.samples import MS
 
 
@@ -39,6 +39,34 @@ class EtaStart(unittest.TestCase):
         self.assertAlmostEqual(eta_start.measured_ms([self.job(40), self.job(44)]), 42)
 
 
+class GainError(unittest.TestCase):
+    @staticmethod
+    def report(reported, uncertain=False, control=2.0):
+        return {"true": 1.6, "reported": reported, "uncertain": uncertain, "control": control}
+
+    def test_what_is_marked_counts_as_marked_and_not_as_wrong(self):
+        found = [self.report(1.6), self.report(1.632), self.report(3.2, uncertain=True), self.report(1.68)]
+        median, worst, marked = gain_error.summed_up("gain_error", "tail_5", found, "")
+        self.assertAlmostEqual(median.value, 0.02)
+        self.assertAlmostEqual(worst.value, 0.05)
+        self.assertEqual(marked.value, 0.25)
+        self.assertEqual([line.ok for line in (median, worst, marked)], [True, True, False])
+        self.assertAlmostEqual(worst.control.value, 0.25)
+
+    def test_a_control_that_is_right_proves_nothing(self):
+        found = [self.report(1.6, control=1.61)]
+        self.assertFalse(list(gain_error.summed_up("gain_error", "tail_5", found, ""))[1].ok)
+
+    def test_without_jitter_none_may_be_marked(self):
+        found = [self.report(1.6) for _ in range(20)] + [self.report(1.6, uncertain=True)]
+        self.assertFalse(list(gain_error.summed_up("gain_error", "jitter_0", found, ""))[2].ok)
+        self.assertTrue(list(gain_error.summed_up("gain_error", "jitter_5", found, ""))[2].ok)
+
+    def test_a_run_that_is_missing_leaves_nothing(self):
+        lines = list(gain_error.summed_up("gain_error", "tail_5", [self.report(1.6), None], ""))
+        self.assertEqual([line.value for line in lines], [None])
+
+
 class Jitter(unittest.TestCase):
     def test_draws_are_the_trainers(self):
         # Recorded from the trainer: deviation 0.05, seed 7, ranks 0 and 1, three iterations each.
@@ -46,6 +74,13 @@ class Jitter(unittest.TestCase):
         drawn = [jitter.factor(0.05, 7, rank, k) for rank in (0, 1) for k in range(3)]
         for expected, found in zip(recorded, drawn):
             self.assertAlmostEqual(expected, found, places=9)
+
+    def test_stragglers_are_longer_and_the_others_as_without(self):
+        plain = [jitter.factor(0.05, 7, 1, k) for k in range(2000)]
+        tailed = [jitter.factor(0.05, 7, 1, k, tail=0.1) / one for k, one in enumerate(plain)]
+        longer = [one for one in tailed if one > 1]
+        self.assertAlmostEqual(len(longer) / len(tailed), 0.1, delta=0.03)
+        self.assertTrue(all(1 <= one <= 3 for one in tailed))
 
 
 if __name__ == "__main__":
