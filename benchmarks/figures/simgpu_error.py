@@ -71,8 +71,8 @@ def _measured(case, value, goal, samples, control, condition):
 
 
 def free_step_ms(compute_ms, exposed_ms, offset_ms, shared):
-    """Closed form of a step of two equal jobs that run freely, one `offset_ms` <= c behind the other: while both compute
-    they share the GPU, and the link while both communicate."""
+    """Closed form of a step of two equal jobs that run freely, one `offset_ms` <= c behind the other: while both
+    compute they share the GPU, and the link while both communicate."""
     meet = max(0.0, exposed_ms - offset_ms) if shared else 0.0
     return 2 * compute_ms + exposed_ms - offset_ms + meet
 

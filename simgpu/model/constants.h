@@ -1,6 +1,7 @@
 // The constants of the software GPU: whatever decides how long something takes on it. They are frozen. A test
-// compares their digest with the one that stands in benchmarks/results/simgpu_error.jsonl: whoever changes one
-// takes that baseline again, and with it every figure of the software GPU (docs/design/0002-software-gpu.md).
+// compares their digest with the one that stands in benchmarks/results/simgpu_error.jsonl: whoever changes
+// one takes that baseline again, and with it every figure of the software GPU
+// (docs/design/0002-software-gpu.md).
 //
 // One constant a line. Times are ns where the name says nothing else.
 #pragma once

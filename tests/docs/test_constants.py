@@ -8,7 +8,8 @@ from benchmarks import constants, machine
 from tests.docs.pages import TREE
 
 _BASELINE = TREE / "benchmarks" / "results" / "simgpu_error.jsonl"
-_RETAKE = "take simgpu_error again, and with it every figure of the software GPU: python3 -m benchmarks.run --only simgpu_error"
+_RETAKE = ("take simgpu_error again, and with it every figure of the software GPU: "
+           "python3 -m benchmarks.run --only simgpu_error")
 # Declarations that are no constants of the model: units, bounds, and what follows a failure.
 _OTHERS = {"kMicrosecond", "kMillisecond", "kNever", "kUnlimited", "kGrace"}
 

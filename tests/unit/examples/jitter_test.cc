@@ -8,8 +8,8 @@
 namespace crossover::trainer {
 namespace {
 
-// What a job of n ranks waits for: the largest of n draws, which lies e_n deviations above the mean. Draws beyond
-// three deviations are cut, which takes at most 0.03 off.
+// What a job of n ranks waits for: the largest of n draws, which lies e_n deviations above the mean. Draws
+// beyond three deviations are cut, which takes at most 0.03 off.
 TEST(JitterTest, TheSlowestOfSeveralRanksIsAsLateAsThatOfNormalDraws) {
   const std::pair<std::uint32_t, double> cases[] = {{2, 0.56419}, {4, 1.02938}, {8, 1.42360}};
   constexpr std::uint64_t kIterations = 40'000;
@@ -17,7 +17,8 @@ TEST(JitterTest, TheSlowestOfSeveralRanksIsAsLateAsThatOfNormalDraws) {
     double sum = 0;
     for (std::uint64_t i = 0; i < kIterations; ++i) {
       double slowest = 0;
-      for (std::uint32_t rank = 0; rank < ranks; ++rank) slowest = std::max(slowest, JitterFactor(0.05, 5, rank, i));
+      for (std::uint32_t rank = 0; rank < ranks; ++rank)
+        slowest = std::max(slowest, JitterFactor(0.05, 5, rank, i));
       sum += (slowest - 1) / 0.05;
     }
     EXPECT_NEAR(sum / kIterations, expected - 0.01, 0.02) << ranks;
