@@ -7,7 +7,7 @@
 namespace simgpu {
 namespace {
 
-// Shares of `left` among `count` claims: nobody gets more than it wants, and what one leaves the others get.
+// Shares of `left` among `count` claims: none gets more than it wants, and what one leaves the others get.
 template <typename Claim>
 void Fill(Claim* claims, int count, double left) {
   std::sort(claims, claims + count, [](const Claim& a, const Claim& b) { return a.demand < b.demand; });
@@ -91,7 +91,7 @@ bool Fluid::LetAHolderBegin(State& s, const Claim* claims, int count) const {
   return true;
 }
 
-// What pieces have that began before `asked`: a later one is put behind whoever waits.
+// What pieces have that began before `asked`: a later one stands behind the tenant that waits.
 double Fluid::SharesOfOlder(const State& s, const Claim* claims, int count, Nanos asked) const {
   double sum = 0;
   for (int i = 0; i < count; ++i) {

@@ -127,7 +127,8 @@ TEST(FluidLinksTest, ThreeAndFourJobsInStep) {
   }
 }
 
-// A link serves no more than it can, whoever comes when: no order of n jobs is faster than their bytes.
+// A link serves no more than it can, whichever job comes first: no order of n jobs is faster than their
+// bytes.
 TEST(FluidLinksTest, NoOrderBeatsTheLink) {
   for (const int jobs : {2, 3, 4}) {
     for (const Nanos offset : {kMs, 7 * kMs, 21 * kMs, 40 * kMs}) {
