@@ -120,8 +120,8 @@ void Gpu::Launch(Kernel kernel, std::uint64_t duration_ns, const State* state, s
   const std::uint32_t sms = SmsOf(index, kernel_sms_);
   const bool small = kKernelInfo[index].sms == 1;
   void* arguments[] = {&duration_ns, &state, &iteration, &a, &b};
-  Check(driver_.cuLaunchKernel(functions_[index], small ? 1 : sms * kBlocksPerSm, 1, 1,
-                               small ? 32 : kThreads, 1, 1, 0, compute_, arguments, nullptr),
+  Check(driver_.cuLaunchKernel(functions_[index], small ? 1 : sms * kBlocksPerSm, 1, 1, small ? 32 : kThreads,
+                               1, 1, 0, compute_, arguments, nullptr),
         "cuLaunchKernel");
 }
 

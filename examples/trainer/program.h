@@ -29,7 +29,8 @@ inline constexpr KernelInfo kKernelInfo[] = {
 };
 inline constexpr std::size_t kKernelCount = sizeof(kKernelInfo) / sizeof(kKernelInfo[0]);
 
-// SMs that the launches of the `kernel`-th kind fill. `wished` are those of the kinds in turn; empty: the defaults.
+// SMs that the launches of the `kernel`-th kind fill. `wished` are those of the kinds in turn; empty: the
+// defaults.
 std::uint32_t SmsOf(std::size_t kernel, const std::vector<std::uint32_t>& wished);
 
 enum class StepKind : std::uint8_t {

@@ -223,7 +223,8 @@ void Lane::Anchor(const RecordPtr& record) {
     const std::lock_guard lock(mutex_);
     if (queue_.empty()) tail_ = record;
   }
-  // On an idle stream an event is reached when the GPU comes to it: now, or as much earlier as the thread is late.
+  // On an idle stream an event is reached when the GPU comes to it: now, or as much earlier as the thread is
+  // late.
   if (flow_ == nullptr) return record->Anchor(nullptr, 0, MonotonicNow());
   if (const Nanos ended = flow_->ReachedAt(mark_); ended != kNever) {
     const Nanos came = MonotonicNow() - payback_.Behind(flow_->demand());

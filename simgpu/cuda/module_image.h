@@ -4,8 +4,8 @@
 //   kernel NAME ns=N|arg [sms=M] [args=8,8,4] [fn=SYMBOL] [spin]
 //
 // One kernel per line; empty lines and lines that begin with // are skipped. `ns` is the duration at full
-// speed, `arg` takes it from the first parameter (u64). `sms` are the SMs that it asks for; where they are not
-// given, the grid and block of each launch say it. `args` are the sizes of the parameters in bytes, by
+// speed, `arg` takes it from the first parameter (u64). `sms` are the SMs that it asks for; where they are
+// not given, the grid and block of each launch say it. `args` are the sizes of the parameters in bytes, by
 // default 8 with ns=arg and none otherwise. `fn` names a function of the process, void fn(void* const* args),
 // called for its effect. `spin`: the kernel holds its SMs until the 32-bit word at params[0] is cyclically at
 // or past params[1] (u32), and at least for its duration; its parameters are then 8 and 4 bytes, and those of

@@ -89,7 +89,8 @@ double ActiveThreadLimit(int gpu) {
   if (machine.config().mode != ShareMode::kShared) return Fluid::kUnlimited;
   static const double percentage = [] {
     std::string complaint;
-    const double value = ActiveThreadPercentage(std::getenv(mps::kActiveThreadVariable), daemon_percentage, &complaint);
+    const double value =
+        ActiveThreadPercentage(std::getenv(mps::kActiveThreadVariable), daemon_percentage, &complaint);
     if (!complaint.empty()) std::fprintf(stderr, "simgpu: %s\n", complaint.c_str());
     return value;
   }();

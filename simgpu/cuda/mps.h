@@ -8,8 +8,8 @@ namespace simgpu {
 // False where there is a pipe and nobody answers. Once per process; thread-safe.
 bool ConnectToMps();
 
-// SMs of a GPU of this node that the process may use at once, as MPS limits it: see mps_limit.h. No limit where
-// GPUs are not shared as under MPS, or the percentage is 100.
+// SMs of a GPU of this node that the process may use at once, as MPS limits it: see mps_limit.h. No limit
+// where GPUs are not shared as under MPS, or the percentage is 100.
 double ActiveThreadLimit(int gpu);
 
 }  // namespace simgpu

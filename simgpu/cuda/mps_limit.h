@@ -1,4 +1,5 @@
-// What MPS limits a client to: CUDA_MPS_ACTIVE_THREAD_PERCENTAGE, and the control daemon's own percentage. Pure.
+// What MPS limits a client to: CUDA_MPS_ACTIVE_THREAD_PERCENTAGE, and the control daemon's own percentage.
+// Pure.
 #pragma once
 
 #include <string>

@@ -22,8 +22,6 @@ double Payback::TakeOff(double ns, double sms) {
   return taken;
 }
 
-Nanos Payback::Behind(double gpu_sms) const {
-  return static_cast<Nanos>(std::min(late_, spare_ / gpu_sms));
-}
+Nanos Payback::Behind(double gpu_sms) const { return static_cast<Nanos>(std::min(late_, spare_ / gpu_sms)); }
 
 }  // namespace simgpu

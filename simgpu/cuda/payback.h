@@ -1,10 +1,10 @@
 // What a stream lost to the lateness of the thread that stands for it, and how the kernels behind make up for
 // it.
 //
-// A memory operation that finds what it waits for costs a GPU next to nothing, but it stops the thread until it
-// is woken. The SMs that no other kernel used meanwhile are owed to the kernels behind: each is given to the
-// GPU shortened by what it would have done by then, at most by half. What other kernels used is not owed, so
-// that no GPU ever does more than it could.
+// A memory operation that finds what it waits for costs a GPU next to nothing, but it stops the thread until
+// it is woken. The SMs that no other kernel used meanwhile are owed to the kernels behind: each is given to
+// the GPU shortened by what it would have done by then, at most by half. What other kernels used is not owed,
+// so that no GPU ever does more than it could.
 //
 // Pure. Times are ns; `sms` are those that a kernel asks for.
 #pragma once

@@ -172,7 +172,8 @@ bool SetScalar(MachineConfig* config, const std::string& key, const std::string&
   *error =
       "unknown key '" + key +
       "'; known are state, mode, quantum_us, launch_us, queue_depth, link_sharing, node_link_bytes_per_s, "
-      "gpu_link_bytes_per_s, nccl_ctas, co_run, collective_start, collective_slowdown, kernel_mix, node, device_files, nodes";
+      "gpu_link_bytes_per_s, nccl_ctas, co_run, collective_start, collective_slowdown, kernel_mix, node, "
+      "device_files, nodes";
   return false;
 }
 

@@ -41,10 +41,13 @@ struct MachineConfig {
   double node_link_bytes_per_s = constants::kNodeLinkBytesPerS;
   double gpu_link_bytes_per_s = constants::kGpuLinkBytesPerS;
   CollectiveSms nccl_ctas;
-  double co_run = constants::kCoRun;  // mps: what kernels of several processes gain or lose by running at once
-  bool collectives_wait = false;   // a collective begins when the SMs that it wants are free
-  double collective_slowdown = constants::kCollectiveSlowdown;  // mps: beside kernels that fill the GPU a collective takes 1 + this times as long
-  // The n-th kernel of a stream asks for at most so many percent of the SMs, in turn; empty: for what it says.
+  double co_run =
+      constants::kCoRun;          // mps: what kernels of several processes gain or lose by running at once
+  bool collectives_wait = false;  // a collective begins when the SMs that it wants are free
+  double collective_slowdown = constants::kCollectiveSlowdown;  // mps: beside kernels that fill the GPU a
+                                                                // collective takes 1 + this times as long
+  // The n-th kernel of a stream asks for at most so many percent of the SMs, in turn; empty: for what it
+  // says.
   std::vector<double> kernel_mix;
   int node = 0;               // where SIMGPU_NODE does not say on which one a process is
   bool device_files = false;  // a process sees the GPUs alone whose /dev/nvidia<place> it may open

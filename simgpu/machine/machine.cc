@@ -170,7 +170,8 @@ bool Machine::FindGpu(const std::string& uuid, int* node, int* gpu) const {
 
 SharedGpu* Machine::Gpu(int gpu) const { return &state_->gpus[GlobalGpu(node_, gpu)]; }
 
-std::unique_ptr<Flow> Machine::Open(SharedCapacity* capacity, double limit, double demand, double work_per_ns) {
+std::unique_ptr<Flow> Machine::Open(SharedCapacity* capacity, double limit, double demand,
+                                    double work_per_ns) {
   Lock(capacity);
   const int tenant = capacity->fluid.Add(clients_.token(), limit);
   Unlock(capacity);

@@ -1,6 +1,7 @@
-// The constants of the software GPU: whatever decides how long something takes on it. They are frozen. A test
-// compares their digest with the one that stands in benchmarks/results/simgpu_error.jsonl: whoever changes one
-// takes that baseline again, and with it every figure of the software GPU (docs/design/0002-software-gpu.md).
+// The constants of the software GPU: whatever decides how long something takes on it. They are frozen: each
+// line of benchmarks/results/simgpu_error.jsonl names their digest, and a test compares it. A change of one
+// demands that this baseline is taken again, and with it every figure of the software GPU
+// (docs/design/0002-software-gpu.md).
 //
 // One constant a line. Times are ns where the name says nothing else.
 #pragma once
@@ -26,7 +27,8 @@ constexpr double kGpuLinkBytesPerS = 20e9;
 constexpr int kNcclCtas = 4;
 constexpr double kCollectiveSlowdown = 0;
 
-// Tables.
+// Tables: streams of a GPU, kernels of different demand that wait on one, changes of rate that are
+// remembered, events of a forecast, processes and links of a machine.
 constexpr int kTenants = 128;
 constexpr int kPieces = 32;
 constexpr int kHistory = 64;
@@ -34,7 +36,10 @@ constexpr int kForecastEvents = 256;
 constexpr int kClients = 256;
 constexpr int kLinks = 512;
 
-// Waiting.
+// Waiting: how often a word, a flow and dead processes are looked at; when the holder of a lock is suspected;
+// how long before the GPU runs dry a stream's thread looks at its queue again, and how long it sleeps at
+// most; the lateness that kernels make up for, as a run with later threads is void; the end of a launch that
+// is spent busy.
 constexpr std::int64_t kWordPoll = 1'000'000;
 constexpr std::int64_t kFlowPoll = 5'000'000;
 constexpr std::int64_t kReapInterval = 4'000'000;

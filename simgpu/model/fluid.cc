@@ -114,8 +114,9 @@ void Fluid::Advance(Nanos now) {
 // What tenants without work could have had until then, at the rates of now.
 void Fluid::CountSpare(Nanos until) {
   if (state_.unused <= 0) return;
-  const bool slices = rules_.mode == ShareMode::kTimeslice &&
-                      std::any_of(state_.rate, state_.rate + high_water_, [](double rate) { return rate > 0; });
+  const bool slices =
+      rules_.mode == ShareMode::kTimeslice &&
+      std::any_of(state_.rate, state_.rate + high_water_, [](double rate) { return rate > 0; });
   const auto passes = static_cast<double>(until - state_.now);
   for (int t = 0; t < high_water_; ++t) {
     if (!asks_[t].used || Wants(state_, t)) continue;
@@ -225,7 +226,8 @@ Nanos Fluid::NextEvent(const State& s) const {
     const double wait = std::max(1.0, std::ceil((CurrentPiece(s, t).end - s.served[t]) / s.rate[t]));
     if (wait < 1e18) next = std::min(next, s.now + static_cast<Nanos>(wait));
   }
-  if (rules_.mode == ShareMode::kTimeslice && Competes(s)) next = std::min(next, std::max(s.slice_end, s.now + 1));
+  if (rules_.mode == ShareMode::kTimeslice && Competes(s))
+    next = std::min(next, std::max(s.slice_end, s.now + 1));
   return next;
 }
 

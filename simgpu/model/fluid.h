@@ -16,9 +16,9 @@
 //   kTimeslice  only one group (process) runs at a time, round robin by group number, each for one quantum or
 //               until it has nothing to run. A spinning tenant burns its group's whole slice.
 //
-// By option (ShareRules): pieces of two or more groups that run at the same time gain or lose by it, a spinning
-// tenant waits until what it wants is free, and it advances more slowly beside pieces. A group may be limited
-// to a part of the capacity.
+// By option (ShareRules): pieces of two or more groups that run at the same time gain or lose by it, a
+// spinning tenant waits until what it wants is free, and it advances more slowly beside pieces. A group may
+// be limited to a part of the capacity.
 //
 // Pure: no clock, no I/O, no allocation. All memory zero followed by Reset() is a valid object, and it is
 // trivially copyable, so it can live in shared memory. Not thread-safe. Times are ns, and events fall on
@@ -41,8 +41,8 @@ struct ShareRules {
   ShareMode mode = ShareMode::kShared;
   double capacity = 0;
   Nanos quantum = 1;  // of kTimeslice
-  // While pieces of two or more groups run at the same time, each speed is multiplied by this, up to the speed
-  // that the piece has alone. kTimeslice never runs two groups at once.
+  // While pieces of two or more groups run at the same time, each speed is multiplied by this, up to the
+  // speed that the piece has alone. kTimeslice never runs two groups at once.
   double co_run = constants::kCoRun;
   // A spinning tenant begins to hold when the pieces that began before it asked leave it enough. Pieces then
   // keep their ends apart, so that each end of a kernel is an occasion.

@@ -7,7 +7,7 @@
 namespace simgpu {
 namespace {
 
-// Shares of `left` among `count` claims: nobody gets more than it wants, and what one leaves the others get.
+// Shares of `left` among `count` claims: none gets more than it wants, and what one leaves the others get.
 template <typename Claim>
 void Fill(Claim* claims, int count, double left) {
   std::sort(claims, claims + count, [](const Claim& a, const Claim& b) { return a.demand < b.demand; });
@@ -60,8 +60,8 @@ double Fluid::ShareOut(State& s, Claim* claims, int count) const {
   return used;
 }
 
-// A group at its limit is a capacity of its own: no tenant of it asks for more than its share of that. What is
-// shared out then is max-min fair among all tenants within the limits. Doing so twice changes nothing.
+// A group at its limit is a capacity of its own: no tenant of it asks for more than its share of that. What
+// is shared out then is max-min fair among all tenants within the limits. Doing so twice changes nothing.
 void Fluid::LimitGroup(const State& s, Claim* claims, int count, std::uint32_t group) const {
   Claim members[kTenants];
   int size = 0;
@@ -76,8 +76,8 @@ void Fluid::LimitGroup(const State& s, Claim* claims, int count, std::uint32_t g
   for (int i = 0; i < size; ++i) claims[members[i].tenant].demand = members[i].share;
 }
 
-// Of the spinning tenants that wait, the first to have asked whose demand is free begins to hold it. False where
-// none can.
+// Of the spinning tenants that wait, the first to have asked whose demand is free begins to hold it. False
+// where none can.
 bool Fluid::LetAHolderBegin(State& s, const Claim* claims, int count) const {
   const double free = rules_.capacity - Held(s, 0, true);
   int first = -1;
@@ -91,7 +91,7 @@ bool Fluid::LetAHolderBegin(State& s, const Claim* claims, int count) const {
   return true;
 }
 
-// What pieces have that began before `asked`: a later one is put behind whoever waits.
+// What pieces have that began before `asked`: a later one stands behind the tenant that waits.
 double Fluid::SharesOfOlder(const State& s, const Claim* claims, int count, Nanos asked) const {
   double sum = 0;
   for (int i = 0; i < count; ++i) {
@@ -104,7 +104,8 @@ void Fluid::SetRates(State& s, const Claim* claims, int count, double used) cons
   s.co_runs = false;
   for (int i = 0; i < count; ++i) {
     const Claim& other = claims[i];
-    s.co_runs |= other.share > 0 && claims[0].share > 0 && asks_[other.tenant].group != asks_[claims[0].tenant].group;
+    s.co_runs |=
+        other.share > 0 && claims[0].share > 0 && asks_[other.tenant].group != asks_[claims[0].tenant].group;
   }
   const double factor = s.co_runs ? rules_.co_run : 1;
   for (int i = 0; i < count; ++i) {
@@ -117,7 +118,8 @@ void Fluid::SetRates(State& s, const Claim* claims, int count, double used) cons
   const double held = Held(s, 0, true);
   const double open = rules_.capacity - held;
   s.unused = std::max(0.0, open - used);
-  const double slowdown = rules_.mode == ShareMode::kShared && open > 0 ? rules_.holder_slowdown * used / open : 0;
+  const double slowdown =
+      rules_.mode == ShareMode::kShared && open > 0 ? rules_.holder_slowdown * used / open : 0;
   for (int t = 0; t < high_water_; ++t) {
     if (!MayRun(s, t) || !s.holding[t] || asks_[t].spinning <= 0) continue;
     s.share[t] = asks_[t].spinning;

@@ -106,10 +106,13 @@ int Serve(bool multi_user) {
   const char* text = std::getenv(kActiveThreadVariable);
   const int percentage = text == nullptr ? 100 : ReadPercentage(text);
   if (percentage == 0) {
-    std::fprintf(stderr, "nvidia-cuda-mps-control: environment: %s=%s: expected a whole number from 1 to 100; "
-                         "the variable is ignored\n", kActiveThreadVariable, text);
+    std::fprintf(stderr,
+                 "nvidia-cuda-mps-control: environment: %s=%s: expected a whole number from 1 to 100; "
+                 "the variable is ignored\n",
+                 kActiveThreadVariable, text);
   }
-  Servers servers(multi_user, std::getenv("SIMGPU_MPS_STRICT") != nullptr, percentage == 0 ? 100 : percentage);
+  Servers servers(multi_user, std::getenv("SIMGPU_MPS_STRICT") != nullptr,
+                  percentage == 0 ? 100 : percentage);
   for (;;) {
     std::vector<pollfd> fds = {{told, POLLIN, 0}, {listener, POLLIN, 0}};
     for (const int connection : servers.connections()) fds.push_back({connection, POLLIN, 0});

@@ -7,8 +7,8 @@ namespace simgpu::mps {
 // First of each connection.
 inline constexpr char kClient = 'C';
 inline constexpr char kCommand = 'Q';
-// To a client: it has a server, and behind that one byte, from 1 to 100: the percentage of the threads that it
-// may use at most; it has none any more.
+// To a client: it has a server, and behind that one byte, from 1 to 100: the percentage of the threads that
+// it may use at most; it has none any more.
 inline constexpr char kGo = 'G';
 inline constexpr char kEnd = 'T';
 // Of a client that ends in good order.

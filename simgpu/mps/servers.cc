@@ -16,7 +16,8 @@
 namespace simgpu::mps {
 
 int ReadPercentage(const std::string& text) {
-  const bool number = !text.empty() && text.size() <= 3 && text.find_first_not_of("0123456789") == std::string::npos;
+  const bool number =
+      !text.empty() && text.size() <= 3 && text.find_first_not_of("0123456789") == std::string::npos;
   const int value = number ? std::stoi(text) : 0;
   return value <= 100 ? value : 0;
 }

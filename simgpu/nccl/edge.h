@@ -44,8 +44,8 @@ class Outbound {
   void Advance();
   // When Advance() has something to do again; kNever when not before Push().
   Nanos WakeAt() const;
-  // When the link has served all that was pushed: a piece leaves a little earlier. A time that has passed where it
-  // has.
+  // When the link has served all that was pushed: a piece leaves a little earlier. A time that has passed
+  // where it has.
   Nanos ServedAt() const { return ServedBy(link_, last_); }
 
   // The next piece to leave has one bit flipped.

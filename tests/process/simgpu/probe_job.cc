@@ -108,15 +108,16 @@ int PlayShortCollective() {
   return 0;
 }
 
-// Prints the time of a kernel of `ns` beside whatever else runs. Of so many blocks of 1024 threads, where the launch
-// is to say what it fills.
+// Prints the time of a kernel of `ns` beside whatever else runs. Of so many blocks of 1024 threads, where the
+// launch is to say what it fills.
 int PlayKernel(unsigned long long ns, unsigned blocks) {
   const Program program(kMoreKernels);
   const CUstream stream = MakeStream();
   CUevent begin, end;
   OK(cuEventCreate(&begin, 0));
   OK(cuEventCreate(&end, 0));
-  // All of it is queued behind a gate, and the time begins at the end of a kernel: nothing depends on the host.
+  // All of it is queued behind a gate, and the time begins at the end of a kernel: nothing depends on the
+  // host.
   unsigned* words = nullptr;
   OK(cuMemHostAlloc(reinterpret_cast<void**>(&words), 4096, CU_MEMHOSTALLOC_DEVICEMAP));
   const auto gate = reinterpret_cast<CUdeviceptr>(words);
@@ -149,8 +150,8 @@ int PlaySms() {
   return 0;
 }
 
-// The time of CLOCK_MONOTONIC at which `event` was reached on an idle stream: as exactly as the narrowest of 20
-// brackets says.
+// The time of CLOCK_MONOTONIC at which `event` was reached on an idle stream: as exactly as the narrowest of
+// 20 brackets says.
 long long Anchor(CUevent event, CUstream stream) {
   long long best = 0, narrowest = 1'000'000'000;
   for (int i = 0; i < 20; ++i) {
@@ -171,8 +172,9 @@ long long Anchor(CUevent event, CUstream stream) {
   return best;
 }
 
-// A job: `steps` times c of compute and m of a spinning collective, from `start` on. Prints for each step, in ns of
-// CLOCK_MONOTONIC, when its compute began and ended and when its collective had ended, as the GPU saw it.
+// A job: `steps` times c of compute and m of a spinning collective, from `start` on. Prints for each step, in
+// ns of CLOCK_MONOTONIC, when its compute began and ended and when its collective had ended, as the GPU saw
+// it.
 int PlayJob(long long start, long long c, long long m, int steps) {
   const Program program;
   const CUfunction timed = program.Function("timed"), ring = program.Function("ring");
@@ -213,7 +215,8 @@ int PlayJob(long long start, long long c, long long m, int steps) {
   for (std::size_t i = 0; i < events.size(); ++i) {
     float ms = 0;
     OK(cuEventElapsedTime(&ms, base, events[i]));
-    std::printf("%lld%c", zero + static_cast<long long>(static_cast<double>(ms) * 1e6), i % 3 == 2 ? '\n' : ' ');
+    std::printf("%lld%c", zero + static_cast<long long>(static_cast<double>(ms) * 1e6),
+                i % 3 == 2 ? '\n' : ' ');
   }
   return 0;
 }

@@ -43,8 +43,8 @@ TEST(OptionsTest, AnErrorIsOneLineWithFlagValueAndWhatIsAllowed) {
 TEST(OptionsTest, SmsOfKernelsAreAList) {
   EXPECT_TRUE(Accepted({}).kernel_sms.empty());
   EXPECT_EQ(Accepted({"--kernel-sms=132,66"}).kernel_sms, (std::vector<std::uint32_t>{132, 66}));
-  for (const char* bad : {"--kernel-sms=", "--kernel-sms=0", "--kernel-sms=66,", "--kernel-sms=66;33",
-                          "--kernel-sms=1025"}) {
+  for (const char* bad :
+       {"--kernel-sms=", "--kernel-sms=0", "--kernel-sms=66,", "--kernel-sms=66;33", "--kernel-sms=1025"}) {
     EXPECT_THAT(Refused({bad}), AllOf(HasSubstr(bad), HasSubstr("whole numbers from 1 to 1024"))) << bad;
   }
 }

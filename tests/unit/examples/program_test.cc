@@ -104,7 +104,8 @@ TEST(ProgramTest, KindsOfKernelsFillSmsInTurn) {
     EXPECT_EQ(SmsOf(kernel, {}), kernel == marker ? 1u : 132u);
     EXPECT_EQ(SmsOf(kernel, {105}), kernel == marker ? 1u : 105u);
   }
-  const auto linear = static_cast<std::size_t>(Kernel::kLinear), relu = static_cast<std::size_t>(Kernel::kRelu);
+  const auto linear = static_cast<std::size_t>(Kernel::kLinear),
+             relu = static_cast<std::size_t>(Kernel::kRelu);
   EXPECT_NE(SmsOf(linear, {132, 33}), SmsOf(relu, {132, 33}));
 }
 

@@ -49,7 +49,8 @@ TEST(MachineConfigTest, NumbersAreCheckedAgainstTheirRange) {
   EXPECT_EQ(config.node_link_bytes_per_s, 8e6);
   EXPECT_TRUE(SetScalar(&config, "link_sharing", "private", &error));
   EXPECT_TRUE(config.private_links);
-  for (const char* bad : {"0.89", "1.41", "fast", ""}) EXPECT_FALSE(SetScalar(&config, "co_run", bad, &error));
+  for (const char* bad : {"0.89", "1.41", "fast", ""})
+    EXPECT_FALSE(SetScalar(&config, "co_run", bad, &error));
   EXPECT_EQ(error, "co_run: '' is not a number from 0.9 to 1.4");
   EXPECT_TRUE(SetScalar(&config, "co_run", "1.25", &error));
   EXPECT_EQ(config.co_run, 1.25);

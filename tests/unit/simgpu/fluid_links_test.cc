@@ -1,5 +1,5 @@
-// Several training jobs that run freely on one GPU and one link, against closed forms: compute c on the GPU, then
-// m on the link, again and again. gain_over_mps compares with what these say.
+// Several training jobs that run freely on one GPU and one link, against closed forms: compute c on the GPU,
+// then m on the link, again and again. gain_over_mps compares with what these say.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,7 +16,8 @@ constexpr Nanos kMs = 1'000'000;
 constexpr double kSms = 132;
 constexpr double kBytesPerS = 8e6;
 
-// Ranks of one job compute on GPUs of their own, all at once; the slowest of them lets the job go on to the link.
+// Ranks of one job compute on GPUs of their own, all at once; the slowest of them lets the job go on to the
+// link.
 struct Job {
   std::vector<int> on_gpu = {};  // its tenant of each GPU
   int on_link = -1;
@@ -100,13 +101,14 @@ class Cluster {
 
 constexpr double kC = 20.0 * kMs;
 
-// In step all compute for n c, then all communicate for n m: as one after the other. An offset of delta <= c, m
-// saves 2 delta, and keeps itself.
+// In step all compute for n c, then all communicate for n m: as one after the other. An offset of delta <= c,
+// m saves 2 delta, and keeps itself.
 TEST(FluidLinksTest, AFreePairOnASharedLink) {
   for (const double m : {6.0 * kMs, 12.0 * kMs, 20.0 * kMs}) {
     for (const Nanos delta : {Nanos{0}, 2 * kMs, 6 * kMs}) {
       Cluster cluster(2, 1, true, kC, m);
-      EXPECT_NEAR(cluster.MeanStep(delta, 2, 4000 * kMs), 2 * kC + 2 * m - 2.0 * static_cast<double>(delta), 20)
+      EXPECT_NEAR(cluster.MeanStep(delta, 2, 4000 * kMs), 2 * kC + 2 * m - 2.0 * static_cast<double>(delta),
+                  20)
           << m << " offset " << delta;
     }
   }
@@ -125,12 +127,14 @@ TEST(FluidLinksTest, ThreeAndFourJobsInStep) {
   }
 }
 
-// A link serves no more than it can, whoever comes when: no order of n jobs is faster than their bytes.
+// A link serves no more than it can, whichever job comes first: no order of n jobs is faster than their
+// bytes.
 TEST(FluidLinksTest, NoOrderBeatsTheLink) {
   for (const int jobs : {2, 3, 4}) {
     for (const Nanos offset : {kMs, 7 * kMs, 21 * kMs, 40 * kMs}) {
       Cluster cluster(jobs, 1, true, kC, 40.0 * kMs);
-      EXPECT_GE(cluster.MeanStep(offset, 20, 20'000 * kMs), jobs * 40.0 * kMs * 0.9999) << jobs << " " << offset;
+      EXPECT_GE(cluster.MeanStep(offset, 20, 20'000 * kMs), jobs * 40.0 * kMs * 0.9999)
+          << jobs << " " << offset;
     }
   }
 }

@@ -1,5 +1,5 @@
-// What a machine's file may ask of its GPUs beyond sharing alone: limits of processes, collectives that wait for
-// their SMs or lose speed beside kernels, and what a tenant without work could have had.
+// What a machine's file may ask of its GPUs beyond sharing alone: limits of processes, collectives that wait
+// for their SMs or lose speed beside kernels, and what a tenant without work could have had.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -75,8 +75,8 @@ TEST(FluidOptionsTest, ACollectiveCountsTowardsTheLimitOfItsProcess) {
   EXPECT_DOUBLE_EQ(fluid->ShareOf(ring), 66) << "no more than the limit";
 }
 
-// By default a collective has its SMs at once; where it waits, it gets them when the kernel that was there before
-// it has ended, not when the stream of kernels has.
+// By default a collective has its SMs at once; where it waits, it gets them when the kernel that was there
+// before it has ended, not when the stream of kernels has.
 TEST(FluidOptionsTest, ACollectiveWaitsForTheEndOfTheKernelBeforeIt) {
   for (const bool waits : {false, true}) {
     auto fluid = MakeFluid({.capacity = 132, .holders_wait = waits});
@@ -157,7 +157,8 @@ TEST(FluidOptionsTest, ATenantWithoutWorkKnowsWhatItCouldHaveHad) {
   fluid->Advance(2 * kMs);
   const double begun = fluid->Spare(a);
   fluid->Advance(10 * kMs);
-  // a's kernel ends at 2 * 132 / 100 = 2.64 ms, b's at 3 ms: 100 SMs are left over until then, and all behind.
+  // a's kernel ends at 2 * 132 / 100 = 2.64 ms, b's at 3 ms: 100 SMs are left over until then, and all
+  // behind.
   EXPECT_EQ(begun, 0);
   EXPECT_NEAR(fluid->Spare(a), 100 * (3.0 - 2.64) * kMs + 132.0 * 7 * kMs, 132);
   Kernel(*fluid, a, kMs);

@@ -50,7 +50,8 @@ Nanos ShortestTransfer(const ncclUniqueId& id, int rank, std::uint64_t bytes, in
     engine.Begin(number);
     for (std::uint32_t seen = 0; static_cast<std::int32_t>(seen - number) < 0;) {
       seen = crossover::base::LoadWord(&done);
-      if (static_cast<std::int32_t>(seen - number) < 0) crossover::base::FutexWait(&done, seen, 1'000'000'000);
+      if (static_cast<std::int32_t>(seen - number) < 0)
+        crossover::base::FutexWait(&done, seen, 1'000'000'000);
     }
     shortest = std::min(shortest, MonotonicNow() - begin);
   }
@@ -75,8 +76,8 @@ TEST_F(NcclLinksTest, NoTransferBeatsItsLink) {
   EXPECT_GE(static_cast<double>(shortest[0]), kBytes / kBytesPerS * 1e9);
 }
 
-// A piece leaves a little before its link has served it, so that its receiver is awake in time; what counts is when
-// it has been served.
+// A piece leaves a little before its link has served it, so that its receiver is awake in time; what counts
+// is when it has been served.
 TEST_F(NcclLinksTest, APieceIsServedWhenItsLinkHasServedIt) {
   const auto link = Machine::Get()->OpenNodeLink(Direction::kOut, 0);
   const Nanos begin = MonotonicNow();

@@ -1,5 +1,5 @@
-// Kernel time is conserved although the thread that stands for a stream is late: what it owes is made up for, and
-// no GPU does more than it could. A stream, its thread and its neighbours in simulated time.
+// Kernel time is conserved although the thread that stands for a stream is late: what it owes is made up for,
+// and no GPU does more than it could. A stream, its thread and its neighbours in simulated time.
 #include "simgpu/cuda/payback.h"
 
 #include <gtest/gtest.h>
@@ -21,9 +21,9 @@ struct Stream {
   Fluid& fluid;
   int tenant;
   Payback payback = {};
-  double given = 0;     // ns of kernels that the GPU was given
-  double made_up = 0;   // ns by which they were shortened
-  Nanos latest = 0;     // the longest that the thread was late
+  double given = 0;    // ns of kernels that the GPU was given
+  double made_up = 0;  // ns by which they were shortened
+  Nanos latest = 0;    // the longest that the thread was late
 
   void RunKernel(double ns, double sms) {
     const double off = payback.TakeOff(ns, sms);
@@ -45,8 +45,8 @@ std::unique_ptr<Fluid> MakeFluid() {
   return fluid;
 }
 
-// However late, up to the limit, and however long the kernels: after `kernels` of them the GPU has taken what was
-// asked for, but for what the last ones still owe.
+// However late, up to the limit, and however long the kernels: after `kernels` of them the GPU has taken what
+// was asked for, but for what the last ones still owe.
 TEST(PaybackTest, ALongRunTakesWhatWasAskedForWithAndWithoutMemoryOperations) {
   for (const bool operations : {false, true}) {
     std::mt19937 draw(7);
@@ -62,7 +62,8 @@ TEST(PaybackTest, ALongRunTakesWhatWasAskedForWithAndWithoutMemoryOperations) {
     const double took = static_cast<double>(fluid->now());
     EXPECT_NEAR(stream.given + stream.made_up, asked, 1);
     EXPECT_GE(took, asked - 1);
-    EXPECT_LE(took, asked + 100 * kUs + 20'000) << "the last operation, and a rounding of 1 ns for each kernel";
+    EXPECT_LE(took, asked + 100 * kUs + 20'000)
+        << "the last operation, and a rounding of 1 ns for each kernel";
     EXPECT_EQ(stream.made_up > 0, operations);
   }
 }
