@@ -46,7 +46,7 @@ def measure(context, case):
         with _StandingStill(large):
             _waits(large, "late", _OF_THE_CONTROL)
         late = _answers(large)
-        large.control.check_extenders()
+        large.control.check()
     if rate < _CHANGES_PER_S:
         raise Failed(f"{rate:.0f} changes a second were made, not {_CHANGES_PER_S}")
     value, control = _bound_us(before, inside), _bound_us(inside, late)
