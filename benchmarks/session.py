@@ -124,7 +124,7 @@ class _Session:
         for node in range(self.machine.nodes):
             config = self.directory / f"node{node}" / "crossover.yaml"
             settings = [line.replace("{node}", str(node)) for line in self.plan.daemon_settings]
-            if commands.is_known_bad(self.plan.library):
+            if commands.is_known_bad(self.plan.library) and not any(line.startswith("guard:") for line in settings):
                 settings.append("guard: off")  # it would find a way around the planted fault
             config.write_text(commands.daemon_config(self.socket(node), self.trace_file(node), settings),
                               encoding="utf-8")

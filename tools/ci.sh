@@ -28,6 +28,7 @@ prepared() {
 }
 release() { prepared && IMAGES=localhost/crossover tools/release.sh; }
 sanitized() { tools/build.sh "$1" test_programs && tools/test.sh "$1"; }
+gate() { tools/build.sh dev all crossover_portable && python3 -B -m benchmarks.gate --build build/dev; }
 tests() {
   tools/install.sh --images && tools/install.sh --cluster && tools/build.sh dev all crossover_portable &&
     tools/test.sh dev
@@ -43,6 +44,7 @@ part bare tools/check_bare.sh
 FUZZ_KNOWN_SECONDS=5 part fuzz tools/fuzz.sh "${FUZZ_SECONDS:-15}"
 part asan sanitized asan
 part tsan sanitized tsan
+part gate gate
 part tests tests
 
 if ((${#failed[@]})); then
