@@ -13,6 +13,7 @@
 #include <cstdarg>
 #include <cstdint>
 #include <functional>
+#include <utility>
 
 namespace crossover::fuzz {
 
