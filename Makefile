@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
-.PHONY: help install build demo demo-down test test-unit test-frameworks test-matrix bench soak lint format fuzz ci release clean
+.PHONY: help install build demo demo-down test test-unit test-frameworks test-matrix bench gate soak lint format fuzz ci release clean
 
 PYTHON := python3 -B
 
@@ -44,6 +44,9 @@ bench: install ## measure the figures, with their baselines and controls; ONLY=f
 	@tools/build.sh bench all crossover_portable
 	@$(PYTHON) -m benchmarks.run $(if $(ONLY),--only $(ONLY))
 
+gate: build ## two minutes that see a loss of 5% in what turns gain, on a quiet machine: the one timed test; ONLY=eta|guard
+	@$(PYTHON) -m benchmarks.gate --build build/dev $(if $(ONLY),--only $(ONLY))
+
 soak: install ## hours of what the tests do in minutes; ONLY=explore|fuzz|fuzz_strangers|kills|churn|faults|gangs|leaders|gang_churn|mutants takes one part; goes on where it stopped
 	@tools/build.sh bench all crossover_portable
 	@$(PYTHON) -m tools.soak $(if $(ONLY),--part $(ONLY))
@@ -57,7 +60,7 @@ format: install ## format the C and C++ files in place
 fuzz: install ## every fuzzer for SECONDS=30; ONLY=name takes one
 	@tools/fuzz.sh $(or $(SECONDS),30) $(ONLY)
 
-ci: ## what a change must pass: lint, tests, sanitizers, fuzzers, bare build
+ci: ## what a change must pass: lint, tests, sanitizers, fuzzers, bare build, the gate
 	@tools/ci.sh
 
 release: install ## library, images, chart, docs and checksums into dist/, for IMAGES=registry.example/team (as root)

@@ -67,7 +67,7 @@ class Large:
         try:
             self.cluster.wait_for_servers(ready, deadline_s=_READY_WITHIN_S)
         except Failed:
-            self.control.check_extenders()  # one that has ended says more
+            self.control.check()  # one that has ended says more
             raise
 
     def stop_extender(self):

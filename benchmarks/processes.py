@@ -9,12 +9,14 @@ import os
 import shutil
 import signal
 import subprocess
+import threading
 import time
 from pathlib import Path
 
 MARK = "CROSSOVER_SESSION"
 _WRAPPERS = ("nsenter", "unshare", "setpriv")  # what a command is entered with here, and what forks
 _SETPRIV = shutil.which("setpriv")
+_ENDING = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 
 
 class Failed(RuntimeError):
@@ -31,8 +33,10 @@ class Processes:
 
     def __init__(self, mark):
         self.mark = mark
+        self.lock = threading.RLock()  # of who starts, ends and looks: a supervisor does so on a thread of its own
         self._running = {}
         self._logs = {}
+        self._told = set()
 
     def __enter__(self):
         return self
@@ -45,9 +49,14 @@ class Processes:
         for process in running:
             _wait_or_kill(process, end)
 
-    def start(self, name, command, env=None, log=None, **popen):
-        """Start one process; its output goes to the file `log`."""
-        output = open(log, "wb") if log else None
+    def start(self, name, command, env=None, log=None, again=False, **popen):
+        """Start one process; its output goes to the file `log`, behind what is there if it is started `again`."""
+        with self.lock:
+            self._told.discard(name)
+            return self._start(name, command, env, log, "ab" if again else "wb", popen)
+
+    def _start(self, name, command, env, log, mode, popen):
+        output = open(log, mode) if log else None
         try:
             full = {**os.environ, MARK: self.mark, **(env or {})}
             process = subprocess.Popen(dying_with_parent(command), env=full, stdin=subprocess.DEVNULL,
@@ -86,9 +95,12 @@ class Processes:
 
     def signal(self, name, number):
         """Send a signal to the process itself. When: on the clock of the logs."""
-        process = self.inner(name)
-        sent_ns = time.monotonic_ns()
-        _signal_all([process], number)
+        with self.lock:
+            process = self.inner(name)
+            if number in _ENDING:
+                self._told.add(name)
+            sent_ns = time.monotonic_ns()
+            _signal_all([process], number)
         return sent_ns
 
     def family(self, name):
@@ -97,6 +109,17 @@ class Processes:
 
     def alive(self, name):
         return self._running[name].poll() is None
+
+    def ended(self, name):
+        """How a process ended, in words; None where it runs, or was stopped."""
+        with self.lock:
+            code = self._running[name].poll() if name in self._running else None
+        return None if code is None else _outcome(code)
+
+    def ended_unasked(self, name):
+        """The same, None also where `signal` ended it."""
+        with self.lock:
+            return None if name in self._told else self.ended(name)
 
     def last_words(self, name):
         log = self._logs.get(name)
@@ -107,7 +130,8 @@ class Processes:
 
     def stop(self, names, grace_s=2.0):
         """Ask processes to end, with all that they started, then make them."""
-        stopping = [self._running.pop(name) for name in list(names) if name in self._running]
+        with self.lock:
+            stopping = [self._running.pop(name) for name in list(names) if name in self._running]
         stopping = [process for process in stopping if process.poll() is None]
         for process in stopping:
             _signal_all(_inner_family(process.pid), signal.SIGTERM)

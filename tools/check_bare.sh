@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the preset "gpu" where nothing but a C++ compiler, CMake, make and the CUDA headers is installed and no
 # network is reachable, and runs two jobs of it there (tools/bare/two_jobs.sh). Needs root.
-# The bare root is made once, by mmdebstrap, outside the checkout.
+# The bare root is made once, by mmdebstrap, outside the checkout; `tools/check_bare.sh --root` makes it and stops.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -51,6 +51,7 @@ fi
 
 [[ $(id -u) == 0 ]] || { echo "check_bare: needs root" >&2; exit 1; }
 make_root
+[[ ${1:-} != --root ]] || exit 0
 cuda=$(compgen -G "$cache/cuda-*/lib/python3*/site-packages/nvidia/cu13" | tail -n 1) ||
   { echo "check_bare: no CUDA headers in $cache; tools/install.sh puts them there" >&2; exit 1; }
 scratch=$(mktemp -d -t crossover-bare.XXXXXX)

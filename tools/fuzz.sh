@@ -1,6 +1,9 @@
 #!/usr/bin/env bash
 # Runs the fuzzers of tests/fuzz: tools/fuzz.sh SECONDS [NAME...]; builds them first (preset fuzz).
 # As many at a time as there are cores. Exits 1 when one of them found something, after all have run.
+#
+#   FUZZ_KNOWN_SECONDS  for a program that was fuzzed before, byte by byte the same, and found nothing: its corpus has
+#                       what it came to then. As long as the others where it is not set
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -10,17 +13,25 @@ if [[ ! $seconds =~ ^[1-9][0-9]*$ ]]; then
   exit 2
 fi
 shift
+known_seconds=${FUZZ_KNOWN_SECONDS:-$seconds}
+if [[ ! $known_seconds =~ ^[1-9][0-9]*$ ]]; then
+  echo "tools/fuzz.sh: FUZZ_KNOWN_SECONDS is '$known_seconds'; expected a whole number above 0" >&2
+  exit 2
+fi
 corpora=${CROSSOVER_CACHE:-$HOME/.cache/crossover}/fuzz
 
 run_fuzzer() {  # NAME
-  local name=$1 log="build/fuzz/$1.log" corpus="$corpora/$1"
-  local inputs=("$corpus")
+  local name=$1 log="build/fuzz/$1.log" corpus="$corpora/$1" fuzzed="$corpora/$1.fuzzed"
+  local inputs=("$corpus") program time=$seconds
+  program=$(sha256sum < "build/fuzz/bin/fuzz_$name")
+  [[ ! -e $fuzzed || $(< "$fuzzed") != "$program" ]] || time=$known_seconds
   [[ ! -d tests/fuzz/seeds/$name ]] || inputs+=("tests/fuzz/seeds/$name")
   mkdir -p "$corpus" "build/fuzz/findings"
-  if "build/fuzz/bin/fuzz_$name" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
+  if "build/fuzz/bin/fuzz_$name" -max_total_time="$time" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
     -artifact_prefix="build/fuzz/findings/$name-" "${inputs[@]}" > "$log" 2>&1; then
-    printf 'fuzz %-20s %s inputs, nothing found\n' "$name" \
+    printf 'fuzz %-20s %s s, %s inputs, nothing found\n' "$name" "$time" \
       "$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")"
+    ((time < seconds)) || printf '%s\n' "$program" > "$fuzzed"
   else
     printf 'fuzz %-20s FOUND:\n' "$name"
     tail -n 40 "$log"

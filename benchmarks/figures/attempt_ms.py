@@ -50,7 +50,7 @@ def measure(context, case):
         with relay.running(large, _KEPT_BACK_S) as relayed, _scheduler(large, "late", relayed.address) as scheduler:
             taken["late"] = _mean_ms(context, large, scheduler, "late", _OF_THE_CONTROL)
             late = relayed.waits_ms()
-        large.control.check_extenders()
+        large.control.check()
     condition = (f"{_NODES} nodes of {_GPUS} GPUs that KWOK plays, percentageOfNodesToScore 100 in both, QPS 5,000, "
                  f"{_PODS} pods")
     taken |= {"with": stats.median(extended), "nominated": stats.median(nominated)}

@@ -49,7 +49,7 @@ def measure(context, case):
         with _StandingStill(large):
             _waits(large, "late", _OF_THE_CONTROL)
         late = _answers(large)
-        large.control.check_extenders()
+        large.control.check()
     if rate < _CHANGES_PER_S:
         raise Failed(f"{rate:.0f} changes a second were made, not {_CHANGES_PER_S}")
     control = _bound_us(inside, late)

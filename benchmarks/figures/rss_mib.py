@@ -22,7 +22,7 @@ def measure(context, case):
             time.sleep(1.0)
             seen.append(large.extender_memory_mib())
             context.say(f"    {seen[-1][0]:.1f} MiB, at most {seen[-1][1]:.1f}")
-        large.control.check_extenders()
+        large.control.check()
         server = large_cluster.memory_mib(large.cluster.processes.inner("kube-apiserver"))[0]
     resident = tuple(now for now, _ in seen)
     condition = (f"{_NODES} nodes of {_GPUS} GPUs with a pod of one slot each; no scheduler, no kubelets; the most of "

@@ -39,12 +39,12 @@ Response Client::Ask(const Make& make) const {
 }
 
 Response Client::Get(const std::string& path, const std::string& accept) const {
-  return Ask([&] { return std::make_unique<Transfer>(access_, path, accept, Transfer::Lines{}); });
+  return Ask([&] { return std::make_unique<Transfer>(access_, path, accept, Transfer::Watching{}); });
 }
 
 Response Client::Send(const Request& request) const {
   return Ask([&] {
-    auto transfer = std::make_unique<Transfer>(access_, request.path, kJson, Transfer::Lines{});
+    auto transfer = std::make_unique<Transfer>(access_, request.path, kJson, Transfer::Watching{});
     transfer->Send(request.method, request.content_type, request.body);
     return transfer;
   });
@@ -53,7 +53,7 @@ Response Client::Send(const Request& request) const {
 Response Client::Watch(const std::string& path, const OnLine& on_line, const std::string& accept,
                        const OnOpen& on_open) const {
   return Ask([&] {
-    return std::make_unique<Transfer>(access_, path, accept, Transfer::Lines{&on_line, &on_open});
+    return std::make_unique<Transfer>(access_, path, accept, Transfer::Watching{&on_line, &on_open});
   });
 }
 

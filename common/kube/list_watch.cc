@@ -29,11 +29,6 @@ constexpr int kGone = 410;
 constexpr int kTooMany = 429;
 constexpr int kTooLate = 504;  // also said of a version that a cache has not come to in time
 
-// The bookmark at the end of a list that is streamed.
-bool EndsList(const json& object) {
-  return Text(At(At(At(object, "metadata"), "annotations"), "k8s.io/initial-events-end")) == "true";
-}
-
 // Of a server that is there, and does not do what it was asked in the way it was asked.
 bool IsRefusal(long status) {
   if (status == kUnauthorized || status == kForbidden || status == kUnknown || status == kGone) return false;
@@ -66,6 +61,7 @@ ListWatch::ListWatch(Access access, std::string path, std::unique_ptr<Sink> own,
       options_(std::move(options)),
       own_(std::move(own)),
       sink_(own_ ? own_.get() : sink),
+      lines_(sink_, options_.without),
       thread_([this] { Run(); }) {}
 
 ListWatch::~ListWatch() {
@@ -84,7 +80,7 @@ void ListWatch::Run() {
   for (;;) {
     progress_ = false;
     retry_after_ = {};
-    const bool at_once = !version_.empty() ? Watch() : options_.streamed ? Stream() : List();
+    const bool at_once = !lines_.version().empty() ? Watch() : options_.streamed ? Stream() : List();
     if (progress_) backoff.Reset();
     const milliseconds pause = at_once ? milliseconds(0) : backoff.Next(random_());
     if (!Pause(std::max<milliseconds>(pause, retry_after_))) return;
@@ -114,8 +110,8 @@ std::string ListWatch::Query(const std::string& parameters) const {
 // later one must not go back in time.
 std::string ListWatch::PageFrom(const std::string& next) const {
   if (!next.empty() || !options_.from_cache || cache_failed_) return PageParameters(next, options_.page);
-  if (newest_.empty()) return "resourceVersion=0";
-  return "resourceVersion=" + newest_ + "&resourceVersionMatch=NotOlderThan";
+  if (lines_.newest().empty()) return "resourceVersion=0";
+  return "resourceVersion=" + Escaped(lines_.newest()) + "&resourceVersionMatch=NotOlderThan";
 }
 
 // Pages are of one state of the server's, unless it forgets that in between (410): then all begins anew.
@@ -140,17 +136,12 @@ bool ListWatch::List() {
     next = NextPageOf(list);
   } while (!next.empty());
   sink_->OnListEnd();
-  NoteListed(version);
+  lines_.Note(version);
+  NoteListed();
   return true;
 }
 
-void ListWatch::NoteVersion(const std::string& version) {
-  version_ = version;
-  newest_ = version;
-}
-
-void ListWatch::NoteListed(const std::string& version) {
-  NoteVersion(version);
+void ListWatch::NoteListed() {
   cache_failed_ = false;
   synced_ = true;
   progress_ = true;
@@ -159,14 +150,13 @@ void ListWatch::NoteListed(const std::string& version) {
 }
 
 bool ListWatch::Stream() {
-  sink_->OnListBegin();
-  listing_ = true;
+  lines_.BeginList();
   const Response response = client_.Watch(
       Query("watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
             "&timeoutSeconds=" +
             std::to_string(300 + random_() % 300)),
       [this](std::string_view line) { return OnLine(line); }, Accepted("PartialObjectMetadata"));
-  const bool broke_off = std::exchange(listing_, false);
+  const bool broke_off = lines_.EndList();
   if (response.status == 200) {
     if (broke_off && !options_.streamed) return true;
     if (broke_off) {
@@ -186,12 +176,12 @@ bool ListWatch::Watch() {
   const auto begin = steady_clock::now();
   const Response response = client_.Watch(
       Query("watch=1&allowWatchBookmarks=true&timeoutSeconds=" + std::to_string(300 + random_() % 300) +
-            "&resourceVersion=" + version_),
+            "&resourceVersion=" + Escaped(lines_.version())),
       [this](std::string_view line) { return OnLine(line); }, Accepted("PartialObjectMetadata"),
       [this] { synced_ = true; });
   if (steady_clock::now() - begin > kLongWatch) progress_ = true;
   failures_ = progress_ ? 0 : failures_ + 1;
-  if (failures_ >= kMostFailures) version_.clear();
+  if (failures_ >= kMostFailures) lines_.Lose();
   return response.status == 200 ? false : Fail(response);
 }
 
@@ -202,7 +192,7 @@ bool ListWatch::Fail(const Response& response) {
   if (!lacks) synced_ = false;  // else it stays what it is: whoever leads ends its term where it is not
   retry_after_ = response.retry_after;
   const bool later = response.status == 0 || response.status == kTooMany || response.status >= 500;
-  if (!later) version_.clear();
+  if (!later) lines_.Lose();
   if (lacks) {
     Lack();
   } else if (response.status != kGone) {
@@ -220,45 +210,25 @@ void ListWatch::Lack() {
 
 // One event. False ends the watch.
 bool ListWatch::OnLine(std::string_view line) {
-  json event = ParseWithout(line, options_.without, kInEvent);
-  const std::string type = Text(At(event, "type"));
-  if (type.empty()) {
-    version_.clear();
-    return false;
-  }
-  if (type == "ERROR") return OnError(At(event, "object"));
-  OnEvent(type, std::move(event["object"]));
-  return true;
-}
-
-void ListWatch::OnEvent(const std::string& type, json&& object) {
-  const std::string version = VersionOf(object);
-  if (type == "BOOKMARK") {
-    if (listing_ && EndsList(object)) {
-      listing_ = false;
-      sink_->OnListEnd();
-      NoteListed(version);
-    }
-  } else if (type == "DELETED") {
-    sink_->OnDelete(object);
-  } else if (listing_) {
-    sink_->OnListed(std::move(object));
-  } else {
-    sink_->OnChange(object);
-  }
-  if (listing_ || version.empty()) return;  // a list that is not whole is none to go on from
-  NoteVersion(version);
-  progress_ = true;
-  Recover();
-}
-
-bool ListWatch::OnError(const json& status) {
-  if (At(status, "code") == kGone) {
-    version_.clear();
-  } else if (listing_) {
-    options_.streamed = false;  // so says a server whose store, an older etcd, cannot do it
-  } else {
-    Complain("the watch ended: " + Text(At(status, "message")));
+  using Heard = WatchLines::Heard;
+  switch (lines_.Hear(line)) {
+    case Heard::kNothing:
+      return true;
+    case Heard::kProgress:
+      progress_ = true;
+      Recover();
+      return true;
+    case Heard::kListed:
+      NoteListed();
+      return true;
+    case Heard::kLost:
+      return false;
+    case Heard::kCannotStream:
+      options_.streamed = false;
+      return false;
+    case Heard::kEnded:
+      Complain("the watch ended: " + lines_.why());
+      return false;
   }
   return false;
 }

@@ -15,6 +15,7 @@
 
 #include "common/kube/client.h"
 #include "common/kube/pages.h"
+#include "common/kube/watch_lines.h"
 
 namespace crossover::kube {
 
@@ -30,19 +31,7 @@ class ListWatch {
     virtual void OnDelete(const nlohmann::json& object) = 0;
   };
 
-  // Likewise, for lists that are too long to be held whole.
-  class Sink {
-   public:
-    virtual ~Sink() = default;
-    // A list begins; where one had begun and not ended, it never will.
-    virtual void OnListBegin() = 0;
-    // One object of it, perhaps with changes and deletions in between.
-    virtual void OnListed(nlohmann::json&& object) = 0;
-    // What was known, and was not listed since the beginning, is gone.
-    virtual void OnListEnd() = 0;
-    virtual void OnChange(const nlohmann::json& object) = 0;
-    virtual void OnDelete(const nlohmann::json& object) = 0;
-  };
+  using Sink = ListSink;
 
   enum class Wanted {
     kAll,
@@ -88,10 +77,7 @@ class ListWatch {
   std::string PageFrom(const std::string& next) const;
   std::string Accepted(const std::string& metadata) const;
   bool OnLine(std::string_view line);
-  bool OnError(const nlohmann::json& status);
-  void OnEvent(const std::string& type, nlohmann::json&& object);
-  void NoteListed(const std::string& version);
-  void NoteVersion(const std::string& version);
+  void NoteListed();
   void Complain(const std::string& what);
   void Recover();
   bool Pause(std::chrono::milliseconds pause);
@@ -104,10 +90,8 @@ class ListWatch {
   Sink* const sink_;
   // Of the thread alone.
   std::mt19937 random_{std::random_device()()};
-  std::string version_;  // resourceVersion to go on from; empty: list anew
-  std::string newest_;   // the last that was seen, also of a thread that is lost
+  WatchLines lines_;
   bool cache_failed_ = false;
-  bool listing_ = false;  // within a list that is streamed
   bool progress_ = false;
   int failures_ = 0;  // watches in a row that said nothing
   std::chrono::seconds retry_after_{0};

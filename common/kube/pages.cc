@@ -3,7 +3,6 @@
 #include "common/kube/json.h"
 
 namespace crossover::kube {
-namespace {
 
 std::string Escaped(const std::string& text) {
   constexpr char kDigits[] = "0123456789ABCDEF";
@@ -20,8 +19,6 @@ std::string Escaped(const std::string& text) {
   }
   return escaped;
 }
-
-}  // namespace
 
 std::string PageParameters(const std::string& token, int page) {
   const std::string limit = "limit=" + std::to_string(page);

@@ -11,6 +11,9 @@ namespace crossover::kube {
 // everybody.
 inline constexpr int kPage = 40;
 
+// Percent-encoded: all but letters, digits, '-', '_' and '.'.
+std::string Escaped(const std::string& text);
+
 // Of a list's query: the page after the one that said `token`; empty: the first.
 std::string PageParameters(const std::string& token, int page = kPage);
 

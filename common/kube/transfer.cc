@@ -38,8 +38,9 @@ std::string FirstLine(const std::string& path) {
 
 }  // namespace
 
-Transfer::Transfer(const Access& access, const std::string& path, const std::string& accept, Lines lines)
-    : lines_(lines), easy_(curl_easy_init()) {
+Transfer::Transfer(const Access& access, const std::string& path, const std::string& accept,
+                   Watching watching)
+    : watching_(watching), easy_(curl_easy_init()) {
   Set(CURLOPT_URL, (access.server + path).c_str());
   if (!access.ca_file.empty()) Set(CURLOPT_CAINFO, access.ca_file.c_str());
   Set(CURLOPT_CA_CACHE_TIMEOUT, kAuthoritiesForS);
@@ -57,7 +58,7 @@ Transfer::Transfer(const Access& access, const std::string& path, const std::str
   Set(CURLOPT_ERRORBUFFER, error_);
   Set(CURLOPT_WRITEFUNCTION, &Transfer::OnBytes);
   Set(CURLOPT_WRITEDATA, this);
-  if (lines_.on_line == nullptr) {
+  if (watching_.on_line == nullptr) {
     Set(CURLOPT_TIMEOUT, kAnswerWithinS);
     return;
   }
@@ -93,7 +94,7 @@ Response Transfer::Finish(CURLcode code) {
       std::chrono::seconds(std::clamp<curl_off_t>(seconds, 0, kLongestRetryAfter.count()));
   if (code != CURLE_OK) {
     response_.error = error_[0] != '\0' ? error_ : curl_easy_strerror(code);
-    if (response_.status != kOk || lines_.on_line == nullptr) response_.status = 0;
+    if (response_.status != kOk || watching_.on_line == nullptr) response_.status = 0;
   }
   return std::move(response_);
 }
@@ -105,22 +106,16 @@ std::size_t Transfer::OnBytes(char* bytes, std::size_t size, std::size_t count, 
 // The empty line at their end.
 std::size_t Transfer::OnHeader(char* bytes, std::size_t size, std::size_t count, void* self) {
   const auto* transfer = static_cast<Transfer*>(self);
-  const Client::OnOpen* on_open = transfer->lines_.on_open;
+  const Client::OnOpen* on_open = transfer->watching_.on_open;
   const bool end = std::string_view(bytes, size * count) == "\r\n";
   if (end && transfer->Status() == kOk && on_open != nullptr && *on_open) (*on_open)();
   return size * count;
 }
 
 bool Transfer::Take(std::string_view bytes) {
-  std::string& target = lines_.on_line != nullptr && Status() == kOk ? rest_ : response_.body;
-  if (target.size() + bytes.size() > Client::kMostBytes) return false;
-  target += bytes;
-  if (&target != &rest_) return true;
-  std::size_t begin = 0;
-  for (std::size_t end; (end = rest_.find('\n', begin)) != std::string::npos; begin = end + 1) {
-    if (end > begin && !(*lines_.on_line)(std::string_view(rest_).substr(begin, end - begin))) return false;
-  }
-  rest_.erase(0, begin);
+  if (watching_.on_line != nullptr && Status() == kOk) return cut_.Add(bytes, *watching_.on_line);
+  if (response_.body.size() + bytes.size() > Client::kMostBytes) return false;
+  response_.body += bytes;
   return true;
 }
 

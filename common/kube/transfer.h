@@ -8,19 +8,20 @@
 #include <string_view>
 
 #include "common/kube/client.h"
+#include "common/kube/lines.h"
 
 namespace crossover::kube {
 
 class Transfer {
  public:
   // Where a watch's lines go. Both outlive the transfer.
-  struct Lines {
+  struct Watching {
     const Client::OnLine* on_line = nullptr;  // null: everything is the body
     const Client::OnOpen* on_open = nullptr;
   };
 
   // Reads the token anew. `body` outlives the transfer.
-  Transfer(const Access& access, const std::string& path, const std::string& accept, Lines lines);
+  Transfer(const Access& access, const std::string& path, const std::string& accept, Watching watching);
   void Send(const std::string& method, const std::string& content_type, const std::string& body);
 
   CURL* handle() const { return easy_.get(); }
@@ -45,9 +46,9 @@ class Transfer {
   static std::size_t OnHeader(char* bytes, std::size_t size, std::size_t count, void* self);
   bool Take(std::string_view bytes);
 
-  const Lines lines_;
+  const Watching watching_;
   Response response_;
-  std::string rest_;  // of a line that is not complete
+  Lines cut_{Client::kMostBytes};
   char error_[CURL_ERROR_SIZE] = {};
   std::unique_ptr<curl_slist, HeadersCloser> headers_;
   std::unique_ptr<CURL, EasyCloser> easy_;  // last: it uses the others

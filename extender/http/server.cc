@@ -3,6 +3,7 @@
 #include <cpprest/http_listener.h>
 #include <pplx/threadpool.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <boost/asio/post.hpp>
@@ -109,21 +110,23 @@ void Observe(const pplx::task<void>& task) {
   });
 }
 
-// Reads what is left of a body and forgets it, so that its sender is there to hear the answer.
-void Drain(const concurrency::streams::istream& body, const std::function<void()>& then) {
+// Reads the `left` bytes of a body and forgets them, so that its sender is there to hear the answer. `then`
+// is told whether all of them came.
+void Drain(const concurrency::streams::istream& body, std::size_t left,
+           const std::function<void(bool whole)>& then) {
   const auto scratch = std::make_shared<std::array<std::uint8_t, 4096>>();
   body.streambuf()
       .getn(scratch->data(), scratch->size())
-      .then([scratch, body, then](const pplx::task<std::size_t>& read) {
+      .then([scratch, body, left, then](const pplx::task<std::size_t>& read) {
         std::size_t size = 0;
         try {
           size = read.get();
         } catch (...) {  // it will not come
         }
         if (size > 0) {
-          Drain(body, then);
+          Drain(body, left - std::min(left, size), then);
         } else {
-          then();
+          then(left == 0);
         }
       });
 }
@@ -170,7 +173,8 @@ struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
   void Take(const http::http_request& request);
   bool Drains() const { return settings.drains != nullptr && *settings.drains; }
   void Handle(const std::shared_ptr<Open>& open_request, const std::string& body);
-  void Answer(const std::shared_ptr<Open>& open_request, const HttpAnswer& answer);
+  // `last`: of its connection.
+  void Answer(const std::shared_ptr<Open>& open_request, const HttpAnswer& answer, bool last = false);
   void Secure(boost::asio::ssl::context* context);
 };
 
@@ -201,9 +205,12 @@ void HttpServer::Impl::Take(const http::http_request& request) {
                                        std::make_exception_ptr(http::http_exception("refused")));
       Observe(Send(request, objection->answer, true));
     } else {
-      Drain(request.body(), [request, answer = objection->answer, close = Drains()] {
-        Observe(Send(request, answer, close));
-      });
+      // Behind a body that broke off no other request comes: the library would now and then wait for one for
+      // ever.
+      const auto answer = [request, answer = objection->answer, close = Drains()](bool whole) {
+        Observe(Send(request, answer, close || !whole));
+      };
+      Drain(request.body(), LengthOf(request).value_or(0), answer);
     }
     return;
   }
@@ -220,7 +227,7 @@ void HttpServer::Impl::Take(const http::http_request& request) {
       const auto bytes = read.get();
       body.assign(bytes.begin(), bytes.end());
     } catch (...) {
-      self->Answer(taken, Plain(kBadRequest, "the body ended early"));
+      self->Answer(taken, Plain(kBadRequest, "the body ended early"), true);
       return;
     }
     boost::asio::post(self->workers, [self, taken, body = std::move(body)] { self->Handle(taken, body); });
@@ -246,9 +253,10 @@ void HttpServer::Impl::Handle(const std::shared_ptr<Open>& open_request, const s
   }
 }
 
-void HttpServer::Impl::Answer(const std::shared_ptr<Open>& open_request, const HttpAnswer& answer) {
+void HttpServer::Impl::Answer(const std::shared_ptr<Open>& open_request, const HttpAnswer& answer,
+                              bool last) {
   if (open_request->answered.exchange(true)) return;
-  bool close = Drains();
+  bool close = last || Drains();
   {
     const std::lock_guard lock(mutex);
     open.erase(open_request);

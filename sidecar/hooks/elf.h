@@ -9,8 +9,9 @@ namespace crossover::hooks {
 // Whether an address lies in `object`.
 bool Contains(const dl_phdr_info& object, const void* address);
 
-// The address of what `object` defines under this name, of whatever version; null where it defines nothing of
-// it or has no GNU hash table. Takes no lock, allocates nothing.
+// The address of the function that `object` defines under this name, of whatever version; null where it
+// defines none, or has no GNU hash table. Reads nothing outside the object's segments, whatever its tables
+// say. Takes no lock, allocates nothing.
 void* FindInObject(const dl_phdr_info& object, const char* name);
 
 }  // namespace crossover::hooks

@@ -7,27 +7,37 @@
 #include <sys/un.h>
 
 #include <cerrno>
+#include <cstdint>
 
+#include "common/base/clock.h"
+#include "sidecar/link/messages.h"
 #include "sidecar/link/page.h"
 #include "sidecar/log/log.h"
 
 namespace crossover::link {
 namespace {
 
-constexpr int kAnswerTimeoutMs = 2000;
-
-union Message {
-  crossover_header header;
-  crossover_welcome welcome;
-  crossover_refused refused;
-  crossover_notice notice;
-  char bytes[1024];
-};
+constexpr std::int64_t kAnswerTimeoutMs = 2000;
 
 struct Received {
-  ssize_t bytes = 0;
-  base::UniqueFd fd;  // of the one descriptor that may come along
+  MessageKind kind = MessageKind::kBroken;
+  int error = 0;      // of the socket: nothing came
+  base::UniqueFd fd;  // the only descriptor that came along; none where there were several
 };
+
+// Takes the one descriptor of a message, and closes what came along in place of one: else each message could
+// leave some in this process. There is room for one header and no more.
+void TakeDescriptors(msghdr* request, base::UniqueFd* only) {
+  const cmsghdr* head = CMSG_FIRSTHDR(request);
+  if (head == nullptr || head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS) return;
+  const std::size_t count = (head->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+  for (std::size_t i = 0; i < count; ++i) {
+    int fd = -1;
+    memcpy(&fd, CMSG_DATA(head) + i * sizeof fd, sizeof fd);
+    only->Reset(fd);  // closes the one before
+  }
+  if (count > 1) only->Reset();
+}
 
 Received Receive(int socket, Message* message) {
   Received received;
@@ -38,23 +48,15 @@ Received Receive(int socket, Message* message) {
   request.msg_iovlen = 1;
   request.msg_control = control;
   request.msg_controllen = sizeof control;
-  received.bytes = ::recvmsg(socket, &request, MSG_CMSG_CLOEXEC);
-  if (received.bytes <= 0) return received;
-  cmsghdr* head = CMSG_FIRSTHDR(&request);
-  if (head != nullptr && head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_RIGHTS &&
-      head->cmsg_len == CMSG_LEN(sizeof(int))) {
-    int fd = -1;
-    memcpy(&fd, CMSG_DATA(head), sizeof fd);
-    received.fd.Reset(fd);
+  // The length of the whole message, where it has no room.
+  const ssize_t bytes = ::recvmsg(socket, &request, MSG_CMSG_CLOEXEC | MSG_TRUNC);
+  if (bytes < 0) {
+    received.error = errno;
+    return received;
   }
+  TakeDescriptors(&request, &received.fd);
+  received.kind = Read(message, static_cast<std::size_t>(bytes));
   return received;
-}
-
-// One message that is whole and of our version; -1 on anything else.
-bool Valid(const Received& received, const Message& message) {
-  return received.bytes >= static_cast<ssize_t>(sizeof(crossover_header)) &&
-         message.header.bytes == static_cast<std::uint32_t>(received.bytes) &&
-         message.header.version == CROSSOVER_PROTOCOL_VERSION;
 }
 
 }  // namespace
@@ -86,29 +88,36 @@ bool Connection::Join(const crossover_hello& hello, Membership* membership, char
   if (::send(fd(), &hello, sizeof hello, MSG_NOSIGNAL) != static_cast<ssize_t>(sizeof hello)) {
     return refuse("the arbiter closed the connection");
   }
+  const auto map = [&](int turnstile, turn::SlotIndex slot) {
+    const char* why = "";
+    crossover_page* page = MapPage(turnstile, &why);
+    if (page == nullptr) return refuse(why);
+    *membership = {page, slot};
+    return true;
+  };
+  const std::int64_t deadline = base::MonotonicNs() + kAnswerTimeoutMs * base::kNsPerMs;
   while (true) {
     pollfd readable{fd(), POLLIN, 0};
-    const int ready = ::poll(&readable, 1, kAnswerTimeoutMs);
+    const std::int64_t left_ms = (deadline - base::MonotonicNs()) / base::kNsPerMs;
+    const int ready = left_ms <= 0 ? 0 : ::poll(&readable, 1, static_cast<int>(left_ms));
     if (ready < 0 && errno == EINTR) continue;
     if (ready <= 0) return refuse("the arbiter does not answer");
     Message message{};
     const Received received = Receive(fd(), &message);
-    if (!Valid(received, message))
-      return refuse("the arbiter closed the connection or is of another version");
-    if (message.header.type == CROSSOVER_REFUSED && message.header.bytes == sizeof message.refused) {
-      message.refused.reason[CROSSOVER_REASON_MAX - 1] = '\0';
-      return refuse(message.refused.reason);
+    switch (received.kind) {
+      case MessageKind::kBroken:
+        return refuse("the arbiter closed the connection or is of another version");
+      case MessageKind::kMalformed:
+        return refuse("the arbiter's welcome is malformed");
+      case MessageKind::kRefused:
+        return refuse(message.refused.reason);
+      case MessageKind::kWelcome:
+        if (!received.fd) return refuse("the arbiter's welcome is malformed");
+        return map(received.fd.get(), message.welcome.slot);
+      case MessageKind::kUnknown:
+      case MessageKind::kNotice:
+        break;
     }
-    if (message.header.type != CROSSOVER_WELCOME) continue;
-    if (message.header.bytes != sizeof message.welcome || message.welcome.slot >= CROSSOVER_MAX_CLIENTS ||
-        !received.fd) {
-      return refuse("the arbiter's welcome is malformed");
-    }
-    const char* why = "";
-    crossover_page* page = MapPage(received.fd.get(), &why);
-    if (page == nullptr) return refuse(why);
-    *membership = {page, message.welcome.slot};
-    return true;
   }
 }
 
@@ -116,15 +125,11 @@ bool Connection::AwaitEnd(int timeout_us) {
   pollfd readable{fd(), POLLIN, 0};
   const timespec timeout{timeout_us / 1'000'000, timeout_us % 1'000'000 * 1000L};
   if (::ppoll(&readable, 1, &timeout, nullptr) <= 0) return false;
-  Message message;
+  Message message{};
   const Received received = Receive(fd(), &message);
-  if (received.bytes < 0) return errno != EAGAIN && errno != EINTR;
-  if (!Valid(received, message)) return true;
-  if (message.header.type == CROSSOVER_NOTICE && message.header.bytes == sizeof message.notice) {
-    message.notice.text[sizeof message.notice.text - 1] = '\0';
-    log::Write(log::Level::kWarn, "%s", message.notice.text);
-  }
-  return false;
+  if (received.error != 0) return received.error != EAGAIN && received.error != EINTR;
+  if (received.kind == MessageKind::kNotice) log::Write(log::Level::kWarn, "%s", message.notice.text);
+  return received.kind == MessageKind::kBroken || received.kind == MessageKind::kMalformed;
 }
 
 void Connection::Send(const crossover_profile& profile) {

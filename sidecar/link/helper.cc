@@ -7,7 +7,7 @@
 #include "common/base/clock.h"
 #include "common/base/futex.h"
 #include "common/base/timespec.h"
-#include "sidecar/gates/gate.h"
+#include "sidecar/link/leave.h"
 #include "sidecar/link/page.h"
 #include "sidecar/link/thread.h"
 #include "sidecar/log/log.h"
@@ -118,7 +118,7 @@ bool Helper::Enter(const Membership& membership) {
   return false;
 }
 
-// Until the arbiter is lost.
+// Until the arbiter is lost. A loss at which nobody waits is no fault.
 void Helper::Serve(Connection* connection, const Membership& membership) {
   complained_ = false;
   Watch watch(membership.page, membership.slot);
@@ -135,40 +135,9 @@ void Helper::Serve(Connection* connection, const Membership& membership) {
     profile.header = MakeHeader(CROSSOVER_PROFILE, sizeof profile);
     connection->Send(profile);
   }
-  Leave(membership);
-}
-
-// No more turns, nobody left waiting, the page let go, in that order; a turn that a thread asked for while we
-// stopped is opened by the second pass. Such a thread may hold the client's lock and wait for room behind a
-// turn that is left over: those are opened before that lock is asked for. A loss at which nobody waits is no
-// fault.
-void Helper::Leave(const Membership& membership) {
   client_->StopTaking();
   Complain("the arbiter is lost");
-  const bool opened = OpenUntilNobodyWaits(membership);
-  if (opened) CountFault(membership);
-  leftovers_.Add(membership, client_->Asked());
-  client_->Detach();
-  if (OpenUntilNobodyWaits(membership) && !opened) CountFault(membership);
-  leftovers_.Add(membership, client_->Asked());
-}
-
-// A stream shuts the gate behind itself, with a store that may land after ours: open until none waits. Not
-// for ever: where somebody writes over the words, none of them tells. Whether it had to be opened at all.
-bool Helper::OpenUntilNobodyWaits(const Membership& membership) {
-  constexpr int kRounds = 1000;
-  const crossover_slot* slot = &membership.page->slot[membership.slot];
-  for (int round = 0; round < kRounds; ++round) {
-    if (turn::AtOrPast(base::LoadWord(&slot->hold), client_->Asked())) return round > 0;
-    gates::OpenOwnGate(membership.page, membership.slot, client_->Asked());
-    Sleep(base::kNsPerMs);
-  }
-  return true;
-}
-
-void Helper::CountFault(const Membership& membership) {
-  std::uint32_t* const faults = &membership.page->slot[membership.slot].faults;
-  base::StoreWord(faults, base::LoadWord(faults) + 1);
+  LetGo(client_, membership, &leftovers_);
 }
 
 // Once per loss, not once per try.

@@ -29,9 +29,6 @@ class Helper {
   bool Join(Connection* connection, Membership* membership);
   bool Enter(const Membership& membership);
   void Serve(Connection* connection, const Membership& membership);
-  void Leave(const Membership& membership);
-  bool OpenUntilNobodyWaits(const Membership& membership);
-  static void CountFault(const Membership& membership);
   void Complain(const char* why);
 
   Client* client_ = nullptr;

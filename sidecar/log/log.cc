@@ -14,6 +14,14 @@ namespace {
 
 constinit std::atomic<Level> threshold{Level::kWarn};
 
+// Text of others may hold line feeds, with which it could pass for lines of ours, or steer a terminal.
+void MakeOneLine(char* text) {
+  constexpr char kDelete = 0x7f;
+  for (; *text != '\0'; ++text) {
+    if (static_cast<unsigned char>(*text) < ' ' || *text == kDelete) *text = '?';
+  }
+}
+
 }  // namespace
 
 void SetLevel(Level level) { threshold.store(level, std::memory_order_relaxed); }
@@ -29,6 +37,7 @@ void Write(Level level, const char* format, ...) {
   const int written = vsnprintf(line + head, room, format, arguments);
   va_end(arguments);
   if (written >= 0) {
+    MakeOneLine(line + head);
     std::size_t length = head + std::min(static_cast<std::size_t>(written), room - 1);
     line[length++] = '\n';
     [[maybe_unused]] const ssize_t ignored = ::write(STDERR_FILENO, line, length);

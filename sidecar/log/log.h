@@ -8,7 +8,7 @@ enum class Level { kError, kWarn, kInfo, kDebug };
 
 void SetLevel(Level level);
 
-// printf-like; one line, "crossover: " in front.
+// printf-like; one line, "crossover: " in front. What would end the line or steer a terminal becomes '?'.
 [[gnu::format(printf, 2, 3)]] void Write(Level level, const char* format, ...);
 
 }  // namespace crossover::log

@@ -19,7 +19,6 @@ SCHEDULER = "crossover-scheduler"
 _ACCOUNT = "crossover-extender"
 _MANIFESTS = Path(__file__).resolve().parents[2] / "manifests"
 _LEARNT_WITHIN_S = 90.0  # a node says at most every 30 s what nobody waits for
-_REVIVED_EVERY_S = 1.0
 _ENDS_WITHIN_S = 10.0
 _HEARD_WITHIN_S = 30.0  # an API server looks at its roles by a watch
 _FIRST_PORT = 18100  # each replica has a row of ports
@@ -44,9 +43,7 @@ class Control:
         self._directory = cluster.directory / "control"
         self._directory.mkdir()
         self.replicas = [Replica(number) for number in range(replicas)]
-        self._stopped = set()
         self._tokens = 0
-        self._revives, self._revived_at = False, 0.0
 
     def prepare(self):
         """Objects and permissions, before the first is started."""
@@ -116,13 +113,11 @@ class Control:
         self.await_ready()
 
     def start_pair(self, number):
-        self._stopped.discard(number)
         self.start_extender(number)
         self.start_scheduler(number)
 
     def stop_pair(self, number):
         """As a pod is ended that is replaced."""
-        self._stopped.add(number)
         replica = self.replicas[number]
         self._cluster.processes.stop([replica.scheduler, replica.extender], _ENDS_WITHIN_S)
 
@@ -175,38 +170,18 @@ class Control:
         return (self._cluster.setup.logs / f"{name}.log").read_text(errors="replace")
 
     def check(self):
-        """Failed if a part has ended; while `reviving`, it is started again."""
-        for number, replica in enumerate(self.replicas):
-            for name, start in ((replica.extender, self.start_extender), (replica.scheduler, self.start_scheduler)):
-                if number in self._stopped or self._cluster.processes.alive(name):
-                    continue
-                if not self._revives:
-                    raise Failed(f"{name} has ended; its last words: {self._cluster.processes.last_words(name)}")
-                if time.monotonic() > self._revived_at + _REVIVED_EVERY_S:
-                    self._revived_at = time.monotonic()
-                    start(number)
+        """Failed if an extender has ended that no test ended. A scheduler may: it is started again."""
+        self._cluster.setup.check()
 
-    @contextlib.contextmanager
     def reviving(self):
-        """Parts may end: a scheduler that loses its Lease does. They are started again, as a kubelet would."""
-        self._revives = True
-        try:
-            yield
-        finally:
-            self.check()
-            self._revives = False
-
-    def check_extenders(self):
-        """Where no scheduler was started beside them."""
-        for replica in self.replicas:
-            if not self._cluster.processes.alive(replica.extender):
-                raise Failed(f"{replica.extender} has ended; its last words: "
-                             f"{self._cluster.processes.last_words(replica.extender)}")
+        """A context. Parts may end, whoever ends them: they are started again, as a kubelet would."""
+        return self._cluster.setup.supervisor.reviving()
 
     def _start(self, replica, name, command):
         words = ["unshare", "--uts", "--", "sh", "-c", f'hostname {replica.host} && exec "$@"', "sh", *command]
-        self._cluster.processes.start(name, self._cluster.enter(words), log=self._cluster.setup.logs / f"{name}.log",
-                                      env={"PATH": self._cluster.setup.programs.search_path + ":" + os.environ["PATH"]})
+        setup = self._cluster.setup
+        path = f"{setup.programs.search_path}:{os.environ['PATH']}"
+        setup.start(name, self._cluster.enter(words), env={"PATH": path}, product=name == replica.extender)
 
     def _configuration(self, replica):
         return {

@@ -98,9 +98,9 @@ class NodeDaemons:
         node = self._cluster.nodes[number]
         self._token_file(node).write_text(token_of(self._cluster, node), encoding="utf-8")
         self.configure(node, node_settings=node_settings)
-        self._cluster.processes.start(
+        self._cluster.setup.start(
             self._name(node), node.enter([str(self._build.daemon), "--config", str(self._file(node))]),
-            env=self._gpus.environment(number), log=self._cluster.setup.logs / f"daemon-{node.name}.log")
+            env=self._gpus.environment(number), product=True)
 
     def end_on(self, number, kill=False):
         """Ask it to end, or kill it; it has ended when this returns."""
@@ -139,10 +139,8 @@ class NodeDaemons:
         return (self._cluster.setup.logs / f"daemon-{node.name}.log").read_text(errors="replace")
 
     def check(self):
-        """Failed if one has ended."""
-        for node in self._cluster.nodes:
-            if not self._cluster.processes.alive(self._name(node)):
-                raise Failed(f"the daemon of {node.name} ended: {self.said(node)[-500:]}")
+        """Failed if one has ended that no test ended."""
+        self._cluster.setup.check()
 
     def _file(self, node):
         return self._directory / f"{node.name}.json"  # which is YAML, too

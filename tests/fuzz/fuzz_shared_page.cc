@@ -5,12 +5,12 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <memory>
 #include <optional>
 #include <string>
 
 #include "deviceplugin/arbiter/gpu.h"
+#include "tests/fuzz/bytes.h"
 #include "turn/ops.h"
 
 namespace {
@@ -28,27 +28,6 @@ class NoObserver final : public arbiter::Observer {
   void OnStats(const std::shared_ptr<const arbiter::GpuInfo>&, const turn::Stats&) override {}
 };
 
-// The bytes of an input, one after the other; zeros behind its end.
-class Input {
- public:
-  Input(const std::uint8_t* data, std::size_t size) : data_(data), left_(size) {}
-
-  bool empty() const { return left_ == 0; }
-  template <class T>
-  T Next() {
-    T value{};
-    const std::size_t size = left_ < sizeof(value) ? left_ : sizeof(value);
-    std::memcpy(&value, data_, size);
-    data_ += size;
-    left_ -= size;
-    return value;
-  }
-
- private:
-  const std::uint8_t* data_;
-  std::size_t left_;
-};
-
 class Node {
  public:
   Node() {
@@ -60,16 +39,16 @@ class Node {
     gpu_.emplace(info_, turn::Settings{}, arbiter::Policy::kEnforce, &observer_);
   }
 
-  void Step(Input& input) {
-    switch (input.Next<std::uint8_t>() % 5) {
+  void Step(fuzz::Bytes& input) {
+    switch (input.NextByte() % 5) {
       case 0:
-        return Join(input.Next<std::uint8_t>());
+        return Join(input.NextByte());
       case 1:
-        return Leave(input.Next<std::uint8_t>() % turn::kMaxSlots);
+        return Leave(input.NextByte() % turn::kMaxSlots);
       case 2:
         return Write(input.Next<std::uint16_t>() % kWords, input.Next<std::uint32_t>());
       case 3:
-        return TakePart(input.Next<std::uint8_t>() % turn::kMaxSlots);
+        return TakePart(input.NextByte() % turn::kMaxSlots);
       default:
         return Poll(1 + input.Next<std::uint16_t>() * turn::Time{1000});
     }
@@ -158,7 +137,7 @@ class Node {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Node node;
-  Input input(data, size);
+  crossover::fuzz::Bytes input(data, size);
   while (!input.empty()) node.Step(input);
   return 0;
 }

@@ -56,8 +56,10 @@ class Cluster:
             self._stack = stack.pop_all()
         return self
 
-    def __exit__(self, *exc):
-        self._stack.close()
+    def __exit__(self, failure, *exc):
+        with self._stack:
+            if failure is None:
+                self.setup.check()
 
     @property
     def address(self):
@@ -131,6 +133,7 @@ class Cluster:
         self.processes = stack.enter_context(Processes(self.directory.name))
         self.setup = Setup(self.directory, programs, self.processes, self._kubelet)
         stack.callback(self._save_logs)
+        stack.enter_context(self.setup.supervisor)
         self._namespace = namespaces.cluster(self.setup.mark, self.setup.pause)
         stack.callback(self._namespace.end)
         self.nodes = [Node(number, self.setup) for number in self._numbers]

@@ -17,8 +17,6 @@ from benchmarks.processes import Failed
 from tests.cluster.rig import cgroups, configuration, containerd, namespaces
 
 _OWN = {"run": "/run", "lib": "/var/lib", "log": "/var/log", "cdi": "/etc/cdi"}
-# A kubelet looks at all mounts once when it starts, and ends if one of the machine's goes away in that instant.
-_FIRST_LOOK = "failed to get rootfs info"
 # A kubelet sets these for the whole machine unless it finds them so. In a node, files stand in for them.
 _TUNABLES = {"vm/overcommit_memory": 1, "vm/panic_on_oom": 0, "kernel/panic": 10, "kernel/panic_on_oops": 1,
              "kernel/keys/root_maxkeys": 1000000, "kernel/keys/root_maxbytes": 25000000}
@@ -114,7 +112,7 @@ class Node:
         self._start("kubelet", [
             "--config", str(config), "--kubeconfig", str(self._setup.kubeconfig(self.name)),
             "--hostname-override", self.name, "--node-ip", self.address,
-            "--cert-dir", str(self.directory / "kubelet-pki"), "--v", "2"], _FIRST_LOOK)
+            "--cert-dir", str(self.directory / "kubelet-pki"), "--v", "2"])
 
     def stop_kubelet(self, kill=False):
         """End it, as an upgrade or a crash does; pods run on. `start_kubelet` starts it again."""
@@ -130,9 +128,9 @@ class Node:
     def _socket(self):
         return self.directory / "run/containerd/containerd.sock"
 
-    def _start(self, program, arguments, again=""):
+    def _start(self, program, arguments):
         command = self.enter([self._setup.programs.path(program), *arguments])
-        self._setup.start(f"{program}-{self.number}", command, again)
+        self._setup.start(f"{program}-{self.number}", command)
 
     def _last_words(self, program):
         return self._setup.processes.last_words(f"{program}-{self.number}")

@@ -9,6 +9,7 @@ from benchmarks.processes import Failed, dying_with_parent
 from tests.cluster.rig import configuration
 from tests.cluster.rig.certificates import Certificates
 from tests.cluster.rig.namespaces import API_SERVICE, CONTROL_PLANE
+from tests.cluster.rig.supervisor import Supervisor
 
 SERVER = f"https://{CONTROL_PLANE}:443"
 
@@ -26,7 +27,7 @@ class Setup:
         self.logs.mkdir()
         self.pause = directory / "pause"
         self.certificates = Certificates(directory / "pki", programs.path("openssl"))
-        self._started, self._again = [], {}
+        self.supervisor = Supervisor(processes)
         subprocess.run([programs.path("gcc"), "-static", "-Os", "-o", str(self.pause),
                         str(Path(__file__).with_name("pause.c"))], check=True)
 
@@ -48,15 +49,11 @@ class Setup:
     def kubeconfig(self, user):
         return self.certificates.directory / f"{user}.kubeconfig"
 
-    def start(self, name, command, again=""):
-        """Start a daemon of the cluster; its output goes to log/NAME.log. `again`: it is started once more where it
-        ends with these words, as an init system would."""
-        self._again.pop(name, None)
-        if again:
-            self._again[name] = again, command
-        self.processes.start(name, command, log=self.logs / f"{name}.log",
-                             env={"PATH": self.programs.search_path, "HOME": str(self.directory)})
-        self._started.append(name)
+    def start(self, name, command, env=None, product=False):
+        """Start a daemon of the cluster; its output goes to log/NAME.log. It is started again when it ends unasked;
+        `product`: it is what is tested, and may not."""
+        usual = {"PATH": self.programs.search_path, "HOME": str(self.directory)}
+        self.supervisor.start(name, command, usual if env is None else env, self.logs / f"{name}.log", product)
 
     def start_proxy(self, node_name, address, enter, name=None):
         """kube-proxy for one network namespace."""
@@ -67,18 +64,8 @@ class Setup:
         self.start(name, enter([self.programs.path("kube-proxy"), "--config", str(config), "--v", "1"]))
 
     def check(self):
-        """Failed, with its last words, if a daemon has ended."""
-        for name in list(self._started):
-            if not self.processes.alive(name) and not self._begin_again(name):
-                raise Failed(f"{name} has ended; its last words: {self.processes.last_words(name)}")
-
-    def _begin_again(self, name):
-        words, command = self._again.pop(name, ("", None))
-        if not words or words not in self.processes.last_words(name):
-            return False
-        self._started.remove(name)
-        self.start(name, command)
-        return True
+        """Failed, with its last words, if a daemon ends again and again, or what is tested has ended."""
+        self.supervisor.check()
 
     def run(self, command):
         """A short command of the cluster's; what it prints."""

@@ -110,6 +110,19 @@ TEST(HttpServer, RefusesWhatItDoesNotKnow) {
   }
 }
 
+// Of a path that there is, of one that there is not, and of one that is too large.
+TEST(HttpServer, ABodyThatBreaksOffEndsItsConnection) {
+  const Serving serving({.most_bytes = 1000});
+  for (const char* request : {"POST /echo HTTP/1.1\r\nContent-Length: 500\r\n\r\nhi",
+                              "POST /nothing HTTP/1.1\r\nContent-Length: 500\r\n\r\nhi",
+                              "POST /echo HTTP/1.1\r\nContent-Length: 2000\r\n\r\nhi"}) {
+    const RawConnection connection(serving.port());
+    connection.Say(request);
+    EXPECT_THAT(connection.Hear(), ::testing::AllOf(StartsWith("HTTP/1.1 4"), HasSubstr("Connection: close")))
+        << request;
+  }
+}
+
 TEST(HttpServer, BodiesUpToTheLimitAreTaken) {
   const Serving serving({.most_bytes = 1000});
   EXPECT_EQ(Ask({.url = serving.Url("/echo"), .body = std::string(1000, 'x')}).status, 200);

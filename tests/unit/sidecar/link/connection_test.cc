@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <vector>
+
 #include "sidecar/link/page.h"
 #include "tests/unit/sidecar/link/fake_arbiter.h"
 
@@ -102,6 +104,58 @@ TEST_F(ConnectionTest, WelcomeWithoutATurnstileIsRefused) {
   const crossover_welcome welcome = Welcome(0);
   SendMessage(arbiter_.get(), &welcome, sizeof welcome);
   EXPECT_FALSE(Join());
+}
+
+TEST_F(ConnectionTest, SkipsUnknownMessagesOfAnyLength) {
+  Turnstile turnstile;
+  std::vector<char> unknown(5000, 'x');
+  crossover_header header = UnknownMessage();
+  header.bytes = static_cast<std::uint32_t>(unknown.size());
+  memcpy(unknown.data(), &header, sizeof header);
+  SendMessage(arbiter_.get(), unknown.data(), unknown.size());
+  const crossover_welcome welcome = Welcome(0);
+  SendMessage(arbiter_.get(), &welcome, sizeof welcome, turnstile.fd());
+  EXPECT_TRUE(Join()) << reason_;
+}
+
+TEST_F(ConnectionTest, AMessageOfAnotherSizeThanItsTypeHasEndsTheConnection) {
+  const crossover_header short_notice = MakeHeader(CROSSOVER_NOTICE, sizeof(crossover_header));
+  SendMessage(arbiter_.get(), &short_notice, sizeof short_notice);
+  EXPECT_TRUE(connection_.AwaitEnd(1000));
+}
+
+int OpenDescriptors() {
+  constexpr int kMost = 256;
+  int open = 0;
+  for (int fd = 0; fd < kMost; ++fd) open += ::fcntl(fd, F_GETFD) >= 0 ? 1 : 0;
+  return open;
+}
+
+TEST_F(ConnectionTest, DescriptorsThatItDoesNotTakeAreClosed) {
+  const int before = OpenDescriptors();
+  for (int message = 0; message < 3; ++message) {
+    const crossover_header unknown = UnknownMessage();
+    SendMessage(arbiter_.get(), &unknown, sizeof unknown, {STDIN_FILENO, STDIN_FILENO});
+    EXPECT_FALSE(connection_.AwaitEnd(1000));
+  }
+  EXPECT_EQ(OpenDescriptors(), before);
+}
+
+TEST_F(ConnectionTest, AWelcomeWithTwoDescriptorsIsRefused) {
+  Turnstile turnstile;
+  const crossover_welcome welcome = Welcome(0);
+  SendMessage(arbiter_.get(), &welcome, sizeof welcome, {turnstile.fd(), turnstile.fd()});
+  EXPECT_FALSE(Join());
+  EXPECT_THAT(reason_, HasSubstr("malformed"));
+}
+
+TEST_F(ConnectionTest, WhatTheArbiterSaysIsOneLineOfTheLog) {
+  const crossover_notice notice{MakeHeader(CROSSOVER_NOTICE, sizeof(crossover_notice)),
+                                "no\ncrossover: all is well\033[2J"};
+  SendMessage(arbiter_.get(), &notice, sizeof notice);
+  ::testing::internal::CaptureStderr();
+  EXPECT_FALSE(connection_.AwaitEnd(1000));
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "crossover: no?crossover: all is well?[2J\n");
 }
 
 TEST_F(ConnectionTest, NoticesTheEnd) {

@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <initializer_list>
 #include <string>
 
 #include "common/base/fd.h"
@@ -50,23 +51,34 @@ class Turnstile {
   crossover_page* page_ = nullptr;
 };
 
-// Sends `bytes` of `message`, with `fd` if it is not negative.
-inline void SendMessage(int socket, const void* message, std::size_t bytes, int fd = -1) {
+// Sends `bytes` of `message`, with descriptors where there are any.
+inline void SendMessage(int socket, const void* message, std::size_t bytes, std::initializer_list<int> fds) {
+  constexpr std::size_t kMost = 4;
+  ASSERT_LE(fds.size(), kMost);
   iovec part{const_cast<void*>(message), bytes};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  alignas(cmsghdr) char control[CMSG_SPACE(kMost * sizeof(int))] = {};
   msghdr request{};
   request.msg_iov = &part;
   request.msg_iovlen = 1;
-  if (fd >= 0) {
+  if (fds.size() > 0) {
     request.msg_control = control;
-    request.msg_controllen = sizeof control;
+    request.msg_controllen = CMSG_SPACE(fds.size() * sizeof(int));
     cmsghdr* head = CMSG_FIRSTHDR(&request);
     head->cmsg_level = SOL_SOCKET;
     head->cmsg_type = SCM_RIGHTS;
-    head->cmsg_len = CMSG_LEN(sizeof(int));
-    std::memcpy(CMSG_DATA(head), &fd, sizeof fd);
+    head->cmsg_len = CMSG_LEN(fds.size() * sizeof(int));
+    std::memcpy(CMSG_DATA(head), fds.begin(), fds.size() * sizeof(int));
   }
   ASSERT_EQ(::sendmsg(socket, &request, MSG_NOSIGNAL), static_cast<ssize_t>(bytes));
+}
+
+// The same, with `fd` if it is not negative.
+inline void SendMessage(int socket, const void* message, std::size_t bytes, int fd = -1) {
+  if (fd >= 0) {
+    SendMessage(socket, message, bytes, {fd});
+  } else {
+    SendMessage(socket, message, bytes, std::initializer_list<int>{});
+  }
 }
 
 inline crossover_welcome Welcome(std::uint32_t slot) {

@@ -1,0 +1,84 @@
+#include "common/kube/watch_lines.h"
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "common/kube/json.h"
+#include "common/kube/slim.h"
+
+namespace crossover::kube {
+namespace {
+
+using nlohmann::json;
+
+constexpr int kGone = 410;
+
+// The bookmark at the end of a list that is streamed.
+bool EndsList(const json& object) {
+  return Text(At(At(At(object, "metadata"), "annotations"), "k8s.io/initial-events-end")) == "true";
+}
+
+}  // namespace
+
+WatchLines::WatchLines(ListSink* sink, std::set<std::string> without)
+    : sink_(sink), without_(std::move(without)) {}
+
+void WatchLines::BeginList() {
+  sink_->OnListBegin();
+  listing_ = true;
+}
+
+bool WatchLines::EndList() { return std::exchange(listing_, false); }
+
+// A server that names no version says nothing of where it is: what was seen stays the newest.
+void WatchLines::Note(const std::string& version) {
+  version_ = version;
+  if (!version.empty()) newest_ = version;
+}
+
+WatchLines::Heard WatchLines::Hear(std::string_view line) {
+  json event = ParseWithout(line, without_, kInEvent);
+  const std::string type = Text(At(event, "type"));
+  if (type.empty() || !At(event, "object").is_object()) {
+    Lose();
+    return Heard::kLost;
+  }
+  if (type == "ERROR") return HearError(At(event, "object"));
+  return HearObject(type, std::move(event["object"]));
+}
+
+WatchLines::Heard WatchLines::HearObject(const std::string& type, json&& object) {
+  const std::string version = VersionOf(object);
+  bool listed = false;
+  if (type == "BOOKMARK") {
+    listed = listing_ && EndsList(object);
+    if (listed) {
+      listing_ = false;
+      sink_->OnListEnd();
+      Note(version);
+    }
+  } else if (type == "DELETED") {
+    sink_->OnDelete(object);
+  } else if (listing_) {
+    sink_->OnListed(std::move(object));
+  } else {
+    sink_->OnChange(object);
+  }
+  if (listed) return Heard::kListed;
+  if (listing_ || version.empty()) return Heard::kNothing;  // a list that is not whole is none to go on from
+  Note(version);
+  return Heard::kProgress;
+}
+
+// A server whose store, an older etcd, cannot stream a list says so by an error.
+WatchLines::Heard WatchLines::HearError(const json& status) {
+  if (At(status, "code") == kGone) {
+    Lose();
+    return Heard::kLost;
+  }
+  if (listing_) return Heard::kCannotStream;
+  why_ = Text(At(status, "message"));
+  return Heard::kEnded;
+}
+
+}  // namespace crossover::kube

@@ -1,0 +1,43 @@
+#include "sidecar/link/leave.h"
+
+#include <time.h>
+
+#include "common/base/clock.h"
+#include "common/base/futex.h"
+#include "common/base/timespec.h"
+#include "sidecar/gates/gate.h"
+
+namespace crossover::link {
+namespace {
+
+// A stream shuts the gate behind itself, with a store that may land after ours: opens until none waits. Not
+// for ever: where somebody writes over the words, none of them tells. Returns whether it had to be opened.
+bool OpenUntilNobodyWaits(const Client& client, const Membership& membership) {
+  constexpr int kRounds = 1000;
+  const crossover_slot* slot = &membership.page->slot[membership.slot];
+  for (int round = 0; round < kRounds; ++round) {
+    if (turn::AtOrPast(base::LoadWord(&slot->hold), client.Asked())) return round > 0;
+    gates::OpenOwnGate(membership.page, membership.slot, client.Asked());
+    const timespec pause = base::TimespecOf(base::kNsPerMs);
+    ::nanosleep(&pause, nullptr);
+  }
+  return true;
+}
+
+void CountFault(const Membership& membership) {
+  std::uint32_t* const faults = &membership.page->slot[membership.slot].faults;
+  base::StoreWord(faults, base::LoadWord(faults) + 1);
+}
+
+}  // namespace
+
+void LetGo(Client* client, const Membership& membership, Leftovers* leftovers) {
+  const bool opened = OpenUntilNobodyWaits(*client, membership);
+  if (opened) CountFault(membership);
+  leftovers->Add(membership, client->Asked());
+  client->Detach();
+  if (OpenUntilNobodyWaits(*client, membership) && !opened) CountFault(membership);
+  leftovers->Add(membership, client->Asked());
+}
+
+}  // namespace crossover::link

@@ -1,0 +1,38 @@
+#include "sidecar/link/messages.h"
+
+#include <cstdint>
+
+namespace crossover::link {
+namespace {
+
+template <std::size_t kSize>
+void EndWithin(char (&text)[kSize]) {
+  text[kSize - 1] = '\0';
+}
+
+}  // namespace
+
+MessageKind Read(Message* message, std::size_t bytes) {
+  const crossover_header& header = message->header;
+  if (bytes < sizeof header || header.bytes != bytes || header.version != CROSSOVER_PROTOCOL_VERSION) {
+    return MessageKind::kBroken;
+  }
+  switch (header.type) {
+    case CROSSOVER_WELCOME:
+      if (bytes != sizeof message->welcome || message->welcome.slot >= CROSSOVER_MAX_CLIENTS) break;
+      return MessageKind::kWelcome;
+    case CROSSOVER_REFUSED:
+      if (bytes != sizeof message->refused) break;
+      EndWithin(message->refused.reason);
+      return MessageKind::kRefused;
+    case CROSSOVER_NOTICE:
+      if (bytes != sizeof message->notice) break;
+      EndWithin(message->notice.text);
+      return MessageKind::kNotice;
+    default:
+      return MessageKind::kUnknown;
+  }
+  return MessageKind::kMalformed;
+}
+
+}  // namespace crossover::link

@@ -1,0 +1,130 @@
+"""How the gate of continuous integration judges its runs."""
+
+import unittest
+from dataclasses import replace
+
+from benchmarks import gate
+from benchmarks.gate import Run, judge, judge_case
+from benchmarks.logs import JobLog, parse_rank_log
+from benchmarks.processes import Failed
+from tests.unit.tools.samples import MS, rank_lines
+
+ETA, GUARD = gate.CASES
+
+
+def runs(*values):
+    return [Run(value) for value in values]
+
+
+def job(name, *parts, start_ns=0):
+    """A job of two ranks whose iterations take so long: (how many, ms) for each part of its life."""
+    ranks = []
+    for rank in range(2):
+        iterations, at = [], start_ns
+        for count, step_ms in parts:
+            log = parse_rank_log(rank_lines(rank, steps=count, step_ms=step_ms, start_ns=at))
+            iterations += log.iterations
+            at += count * step_ms * MS
+        ranks.append(replace(log, iterations=tuple(iterations)))
+    return JobLog(name, tuple(ranks))
+
+
+class Judging(unittest.TestCase):
+    def test_the_worst_of_three_counts(self):
+        self.assertTrue(judge(runs(0.99, 0.97, 0.98), 0.97).passed)
+        verdict = judge(runs(0.99, 0.9699, 0.99), 0.97)
+        self.assertFalse(verdict.passed)
+        self.assertEqual(verdict.worst, 0.9699)
+        self.assertIn("the worst run is 0.9699, expected 0.97 or more", verdict.why)
+
+    def test_a_run_without_a_value_fails_whatever_the_others_are(self):
+        verdict = judge([*runs(1.0, 1.0), Run(why="4 runs were void: busy")], 0.9)
+        self.assertFalse(verdict.passed)
+        self.assertEqual(verdict.why, "4 runs were void: busy")
+
+    def test_a_case_passes_where_its_control_fails(self):
+        self.assertEqual(judge_case(runs(0.99, 0.98, 0.99), runs(0.94), 0.97), "")
+
+    def test_a_control_that_passes_fails_the_gate(self):
+        self.assertIn("the gate is blind", judge_case(runs(0.99, 0.98, 0.99), runs(0.98, 0.97, 0.99), 0.97))
+
+    def test_a_control_that_was_not_measured_shows_nothing(self):
+        self.assertIn("the control was not measured: it hangs",
+                      judge_case(runs(0.99, 0.98, 0.99), [Run(why="it hangs")], 0.97))
+
+    def test_what_ships_is_told_first(self):
+        self.assertIn("the worst run is 0.9400", judge_case(runs(0.94), runs(0.99), 0.97))
+
+
+class Values(unittest.TestCase):
+    # The first alone in 32 ms, 8 iterations while the second starts, then both in 40 ms.
+    def eta_of(self, cycle_ms, alone=60):
+        came = alone * 32 * MS
+        first = job("alpha", (alone, 32), (8, 32), (150, cycle_ms))
+        second = job("beta", (150, cycle_ms), start_ns=came + 8 * 32 * MS)
+        return gate.value_of(ETA, first, second, came)
+
+    def test_eta_is_the_bound_over_the_cycle(self):
+        # The bound is longer than 40 ms by what collectives take of the multiprocessors.
+        self.assertAlmostEqual(self.eta_of(50) / self.eta_of(41), 41 / 50, places=6)
+        self.assertGreater(self.eta_of(41), 0.97)
+
+    def test_a_loss_of_five_percent_is_one_of_its_value(self):
+        self.assertAlmostEqual(self.eta_of(60) / self.eta_of(57), 0.95, places=6)
+
+    def test_guard_is_of_one_after_the_other(self):
+        came = 60 * 5 * MS
+        first = job("alpha", (60, 5), (8, 5), (150, 10))
+        second = job("beta", (150, 10), start_ns=came + 8 * 5 * MS)
+        self.assertAlmostEqual(gate.value_of(GUARD, first, second, came), 1.0, places=6)
+
+    def test_too_few_iterations_alone_are_an_error(self):
+        with self.assertRaisesRegex(Failed, "29 iterations alone, expected 40 or more"):
+            self.eta_of(40, alone=30)
+
+    def test_jobs_that_never_met_are_an_error(self):
+        first = job("alpha", (70, 32))
+        second = job("beta", (60, 32), start_ns=80 * 32 * MS)
+        with self.assertRaisesRegex(Failed, "never trained together"):
+            gate.value_of(ETA, first, second, 60 * 32 * MS)
+
+
+class Planted(unittest.TestCase):
+    def test_late_hand_overs_are_five_percent_of_the_cycle(self):
+        for case in gate.CASES:
+            late_ms, compute_ms = case.late_us() / 1e3, case.shape.compute_ms
+            self.assertAlmostEqual(2 * late_ms / (2 * compute_ms + 2 * late_ms), gate.PLANTED, places=4)
+
+    def test_floors_tell_it_from_what_ships(self):
+        for case in gate.CASES:
+            self.assertLess(1 - gate.PLANTED, case.floor)
+            self.assertLess(case.floor, 1)
+
+
+class Measuring(unittest.TestCase):
+    def test_a_control_below_the_floor_is_not_run_again(self):
+        class Build:
+            library = "shipped"
+
+            @staticmethod
+            def known_bad(name):
+                return name
+
+        taken = []
+        answers = iter([*runs(0.99, 0.99, 0.98), *runs(0.99, 0.94)])
+
+        def measure(_, case, library, settings, late, say):
+            taken.append((library, settings, late))
+            return next(answers)
+
+        before, gate.measure = gate.measure, measure
+        self.addCleanup(setattr, gate, "measure", before)
+        shipped, control = gate.measure_case(Build, ETA, say=lambda text: None)
+        self.assertEqual([run.value for run in shipped], [0.99, 0.99, 0.98])
+        self.assertEqual([run.value for run in control], [0.99, 0.94])
+        self.assertEqual(taken[0], ("shipped", ("guard: on",), False))
+        self.assertEqual(taken[-1], ("late_by", ("guard: on",), True))
+
+
+if __name__ == "__main__":
+    unittest.main()
