@@ -58,6 +58,17 @@ TEST_F(PartnersTest, WhatAGroupGainsAlreadyIsNotTheNewcomers) {
   EXPECT_EQ(Chosen({&a}, false)[&a].group, 1);
 }
 
+// Either way two jobs come to share that did not: what counts is how much each pair adds.
+TEST_F(PartnersTest, TwoThatWaitAreWorthNoMoreThanOneThatWaitsAndOneThatRuns) {
+  state_.placed = {OnAll(Of("running", 10, 40), {state_.nodes[1]})};
+  const Gang a = Of("a", 10, 40), b = Of("b", 45, 5);
+  const History history({});
+  const auto gain = [&](std::vector<const Gang*> gangs) { return Expect(gangs, false, history, settings_).gain; };
+  ASSERT_GT(gain({&state_.placed[0].gang, &a}), gain({&a, &b}));
+  ASSERT_GT(gain({&a, &b}), 1);
+  EXPECT_EQ(Chosen({&a, &b})[&a].group, 0);
+}
+
 TEST_F(PartnersTest, NobodyWhereARuleIsInTheWay) {
   Gang a = Of("a", 10, 40), b = Of("b", 10, 40);
   b.space = "others";
