@@ -55,9 +55,10 @@ TEST(BooksTest, WatchersAreToldOfTurnsAndNotOfTheArbitersWork) {
   Books books;
   const auto feed = books.Watch();
   ASSERT_NE(feed, nullptr);
-  for (const auto kind : {arbiter::EventKind::kMint, arbiter::EventKind::kHold, arbiter::EventKind::kStep,
-                          arbiter::EventKind::kRelease, arbiter::EventKind::kGrant, arbiter::EventKind::kRevoke,
-                          arbiter::EventKind::kSwallow, arbiter::EventKind::kMeasure}) {
+  for (const auto kind :
+       {arbiter::EventKind::kMint, arbiter::EventKind::kHold, arbiter::EventKind::kStep,
+        arbiter::EventKind::kRelease, arbiter::EventKind::kGrant, arbiter::EventKind::kRevoke,
+        arbiter::EventKind::kSwallow, arbiter::EventKind::kMeasure}) {
     arbiter::Event event = EventAt(1);
     event.kind = kind;
     books.OnEvent(event);

@@ -38,14 +38,16 @@ std::string Documented() {
     if (!std::regex_search(line, found, row)) continue;
     const std::string keys = found[2];
     std::istringstream values(found[3]);
-    for (auto key = std::sregex_iterator(keys.begin(), keys.end(), name); key != std::sregex_iterator(); ++key) {
+    for (auto key = std::sregex_iterator(keys.begin(), keys.end(), name); key != std::sregex_iterator();
+         ++key) {
       std::string value;
       EXPECT_TRUE(std::getline(values, value, ',')) << line;
       sections[found[1]] += (*key)[1].str() + ": " + value + ", ";
     }
   }
   std::string text;
-  for (const auto& [section, keys] : sections) text += section + ": {" + keys.substr(0, keys.size() - 2) + "}\n";
+  for (const auto& [section, keys] : sections)
+    text += section + ": {" + keys.substr(0, keys.size() - 2) + "}\n";
   return text;
 }
 
@@ -70,9 +72,7 @@ TEST(ExtenderConfig, DefaultsAreThoseOfTheDocumentation) {
 }
 
 // A scheduler gives a bind 30 s.
-TEST(ExtenderConfig, ABindIsAnsweredBeforeItsCallerGivesUp) {
-  EXPECT_LT(GangSettings().hold_s, 30);
-}
+TEST(ExtenderConfig, ABindIsAnsweredBeforeItsCallerGivesUp) { EXPECT_LT(GangSettings().hold_s, 30); }
 
 TEST(ExtenderConfig, WhatIsSaidIsHeeded) {
   std::string error;
