@@ -295,7 +295,8 @@ class Which(unittest.TestCase):
             "    /tree/turn/guard.h\n    /tree/turn/ops.h\n\n"
             "turn/CMakeFiles/turn.dir/guard.cc.o: #deps 1, deps mtime 1 (VALID)\n"
             "    /tree/turn/guard.cc\n    /tree/turn/guard.h\n    /usr/include/x.h\n")
-    NAMES = {"turn/CMakeFiles/turn.dir/caps.cc.o": "Caps T 0 1\n", "turn/CMakeFiles/turn.dir/guard.cc.o": "Guard T 0 1\n",
+    NAMES = {"turn/CMakeFiles/turn.dir/caps.cc.o": "Caps T 0 1\n",
+             "turn/CMakeFiles/turn.dir/guard.cc.o": "Guard T 0 1\n",
              "bin/turn_test": "Caps t 0 1\nGuard t 0 1\n", "bin/cli_test": "Caps t 0 1\nshared W 0 1\n"}
 
     def setUp(self):
