@@ -1,5 +1,5 @@
-"""mutants: of 100 lines of the product, drawn at random with the revision as seed, one thing is changed on each: how many
-of the changes no unit test sees (tests/mutants). Each that survives is in the remarks, with what
+"""mutants: of 100 lines of the product, drawn at random with the revision as seed, one thing is changed on each: how
+many of the changes no unit test sees (tests/mutants). Each that survives is in the remarks, with what
 tests/mutants/explained.txt says of it. What does not compile is drawn anew; what a test waits for in vain is seen.
 
 `mutants_unexplained`: how many of the survivors that file says nothing about.

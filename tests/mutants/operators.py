@@ -127,7 +127,8 @@ def numbers(text):
     """What a number becomes."""
     integer, fraction = _INTEGER.match(text), _FRACTION.match(text)
     if integer:
-        value, suffix = int(integer.group(1).replace("'", ""), 0 if text[:2].lower() in ("0x", "0b") else 10), integer[2]
+        base = 0 if text[:2].lower() in ("0x", "0b") else 10
+        value, suffix = int(integer.group(1).replace("'", ""), base), integer[2]
         if value in (0, 1):
             return [f"{1 - value}{suffix}"]
         return [f"{2 * value}{suffix}", f"{value // 2}{suffix}"]

@@ -6,7 +6,8 @@ import subprocess
 from functools import cached_property, lru_cache
 from pathlib import Path
 
-_BUILD = re.compile(r"^build (?P<outputs>[^:]*): (?P<rule>\S+)(?P<inputs>[^|\n]*)(?:\| (?P<implicit>[^|\n]*))?", re.MULTILINE)
+_BUILD = re.compile(r"^build (?P<outputs>[^:]*): (?P<rule>\S+)(?P<inputs>[^|\n]*)(?:\| (?P<implicit>[^|\n]*))?",
+                    re.MULTILINE)
 _TEST = re.compile(r"^tests/unit/(?P<folder>.+)/CMakeFiles/(?P<name>\w+)\.dir/")
 
 
@@ -83,8 +84,8 @@ class Programs:
 
     @lru_cache(maxsize=None)
     def of(self, file):
-        """{test that has a part of a file: with how many folders their paths begin alike}. A header is a part of what its
-        .cc is a part of, where it has one: what includes it for a type alone would be compiled for nothing."""
+        """{test that has a part of a file: with how many folders their paths begin alike}. A header is a part of what
+        its .cc is a part of, where it has one: what includes it for a type alone would be compiled for nothing."""
         source = str(Path(file).with_suffix(".cc"))
         file = source if any(source in files for files in self._sources.values()) else file
         mirror = Path("tests/unit", file).parts

@@ -67,7 +67,7 @@ class Trials:
                 file.write_text(source, encoding="utf-8")
             if end != "timeout" or not self._is_busy(test):
                 return Outcome(end, Path(test).name)
-        raise Failed(f"{test}: takes {_TIMES_AS_LONG} times as long as before in the tree as it is, too: the machine is busy")
+        raise Failed(f"{test}: the machine is busy: also in the tree as it is, it takes more than half of its limit")
 
     def _judged(self, tests):
         """(how it ends, the test that ended it)."""
@@ -95,7 +95,8 @@ class Trials:
             began = time.monotonic()
             end = "" if said else self._end(test, _FIRST_LIMIT_S)
             if end != "passed":
-                raise Failed(f"{test}: the tree as it is: expected that it builds and passes, got {end or said[-2000:]}")
+                raise Failed(f"{test}: of the tree as it is: expected that it builds and passes, got "
+                             f"{end or said[-2000:]}")
             self._seconds[test] = time.monotonic() - began
         return self._seconds[test]
 

@@ -25,7 +25,8 @@ class Tokens(unittest.TestCase):
         return [(token.kind, token.text) for token in tokens(source)]
 
     def test_comments_directives_and_text_are_no_code(self):
-        source = '#include <a>\n#define X \\\n  1 < 2\nint a; // a < b\n/* c <\n d */ auto s = "x \\" < y"; char c = \'<\';\n'
+        source = ('#include <a>\n#define X \\\n  1 < 2\nint a; // a < b\n/* c <\n d */ auto s = "x \\" < y"; '
+                  "char c = '<';\n")
         self.assertEqual([t.text for line in code_by_line(source).values() for t in line if t.kind == "mark"],
                          [";", "=", ";", "=", ";"])
         self.assertEqual([kind for kind, _ in self.kinds(source)][:2], ["directive", "directive"])
@@ -241,8 +242,9 @@ class Trial(unittest.TestCase):
         self.assertFalse(Outcome("refused").counts)
 
     def test_a_file_is_as_it_was_whatever_happens(self):
-        with mock.patch.object(trial.Trials, "_end", side_effect=KeyboardInterrupt), self.assertRaises(KeyboardInterrupt):
-            self.trials.try_one(self.MUTATION)
+        with mock.patch.object(trial.Trials, "_end", side_effect=KeyboardInterrupt):
+            with self.assertRaises(KeyboardInterrupt):
+                self.trials.try_one(self.MUTATION)
         self.assertEqual(self.file.read_text(encoding="utf-8"), self.SOURCE)
 
     def test_a_tree_that_fails_as_it_is_shows_nothing(self):
@@ -293,7 +295,8 @@ class Which(unittest.TestCase):
             "    /tree/turn/guard.h\n    /tree/turn/ops.h\n\n"
             "turn/CMakeFiles/turn.dir/guard.cc.o: #deps 1, deps mtime 1 (VALID)\n"
             "    /tree/turn/guard.cc\n    /tree/turn/guard.h\n    /usr/include/x.h\n")
-    NAMES = {"turn/CMakeFiles/turn.dir/caps.cc.o": "Caps T 0 1\n", "turn/CMakeFiles/turn.dir/guard.cc.o": "Guard T 0 1\n",
+    NAMES = {"turn/CMakeFiles/turn.dir/caps.cc.o": "Caps T 0 1\n",
+             "turn/CMakeFiles/turn.dir/guard.cc.o": "Guard T 0 1\n",
              "bin/turn_test": "Caps t 0 1\nGuard t 0 1\n", "bin/cli_test": "Caps t 0 1\nshared W 0 1\n"}
 
     def setUp(self):

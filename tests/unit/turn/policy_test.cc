@@ -112,7 +112,8 @@ TEST(Policy, SuccessorGoesRoundInOrder) {
   EXPECT_EQ(policy.Successor(SlotSet(0b1), 0, FirstStretch(1)), 0u);
 }
 
-// Its cap on slowdown leaves it no time to wait: it would be back before a stretch of the other's turn is over.
+// Its cap on slowdown leaves it no time to wait: it would be back before a stretch of the other's turn is
+// over.
 TEST(Policy, WhoIsPressedAndComesBackAtOnceKeepsTheTurn) {
   const auto successor = [](Time away, double cap) {
     Policy policy;

@@ -55,8 +55,10 @@ TEST(BooksTest, WatchersAreToldOfTurnsAndNotOfTheArbitersWork) {
   Books books;
   const auto feed = books.Watch();
   ASSERT_NE(feed, nullptr);
-  for (const auto kind : {arbiter::EventKind::kMint, arbiter::EventKind::kHold, arbiter::EventKind::kStep,
-                          arbiter::EventKind::kRelease, arbiter::EventKind::kGrant}) {
+  for (const auto kind :
+       {arbiter::EventKind::kMint, arbiter::EventKind::kHold, arbiter::EventKind::kStep,
+        arbiter::EventKind::kRelease, arbiter::EventKind::kGrant, arbiter::EventKind::kRevoke,
+        arbiter::EventKind::kSwallow, arbiter::EventKind::kMeasure}) {
     arbiter::Event event = EventAt(1);
     event.kind = kind;
     books.OnEvent(event);
@@ -79,37 +81,6 @@ TEST(BooksTest, WatchersAreBoundedAndMakeRoomWhenTheyGo) {
   for (const auto& feed : feeds) EXPECT_TRUE(feed->Take(kLong).ended);
   feeds.clear();
   EXPECT_EQ(books.Watch(), nullptr) << "nothing comes any more";
-}
-
-// What the page claims is read as it stands, garbage too.
-TEST(BooksTest, ReadsThePageWhenAsked) {
-  Books books;
-  auto gpu = std::make_shared<arbiter::GpuInfo>();
-  std::string error;
-  gpu->uuid = "GPU-0";
-  gpu->page = arbiter::Page::Create(&error);
-  ASSERT_NE(gpu->page, nullptr) << error;
-  auto member = std::make_shared<arbiter::Member>();
-  member->gpu = gpu;
-  member->slot = 3;
-  books.OnEvent({.kind = arbiter::EventKind::kJoin, .at = 1, .gpu = gpu, .member = member});
-  crossover_slot& slot = gpu->page->slot(3);
-  slot.mode = CROSSOVER_MODE_GATE;
-  slot.phase = 77;
-  slot.faults = 5;
-  slot.ready = slot.hold = 9;
-  slot.rel = 8;
-  Words words = books.Gpus().at(0).clients.at(0).words;
-  EXPECT_EQ(words.mode, std::uint32_t{CROSSOVER_MODE_GATE});
-  EXPECT_EQ(words.phase, 77u);
-  EXPECT_EQ(words.faults, 5u);
-  EXPECT_TRUE(words.holding);
-  EXPECT_FALSE(words.waiting);
-  slot.rel = 9;
-  slot.ready = 10;
-  words = books.Gpus().at(0).clients.at(0).words;
-  EXPECT_FALSE(words.holding);
-  EXPECT_TRUE(words.waiting);
 }
 
 }  // namespace

@@ -565,8 +565,68 @@ TEST_F(LedgerTest, SaysWhyNoTurnsAreTaken) {
   EXPECT_EQ(why(), "gang b has not shown a period yet");
   words_[b->id].phase = CROSSOVER_PHASE_LOCKED;
   EXPECT_EQ(why(), "the daemon's mode is observe");
+  turn::Stats stats;
+  stats.way = turn::Way::kSideBySide;
+  stats.rate_side_by_side = 1.307;
+  stats.rate_by_turns = 1.2;
+  ledger_.OnStats(*a->gpu, stats);
+  EXPECT_EQ(why(), "side by side is faster: 1.31 of one after the other, by turns 1.20");
   Tell(EventKind::kOffend, b);
   EXPECT_EQ(why(), "gang b held its turn too long, too often");
+  auto watched = std::make_shared<arbiter::Member>();
+  watched->id = 99;
+  watched->gpu = Gpu(0);
+  watched->gang = "c";
+  watched->observed = true;
+  Tell(EventKind::kJoin, watched);
+  EXPECT_EQ(why(), "gang c is to be watched only, by its mode");
+}
+
+TEST_F(LedgerTest, SaysWhoseCapIsRefused) {
+  const MemberPtr a = Join("a");
+  EXPECT_FALSE(Client(a).cap_refused);
+  Tell(EventKind::kRefuseCap, a);
+  EXPECT_TRUE(Client(a).cap_refused);
+  Tell(EventKind::kGrantCap, a);
+  EXPECT_FALSE(Client(a).cap_refused);
+}
+
+TEST_F(LedgerTest, RanksSayWhatTheyHaveLearned) {
+  const MemberPtr a = Join("a", 0);
+  Steps({a}, 30 * kMs);
+  const MemberPtr b = Join("b", 1);
+  const std::vector<RankView> ranks = ledger_.Ranks();
+  ASSERT_EQ(ranks.size(), 2u);
+  EXPECT_EQ(ranks[0].member, a);
+  EXPECT_EQ(ranks[0].joined, 1000 * kSecond);
+  EXPECT_EQ(ranks[0].iterations, 20u);
+  EXPECT_EQ(ranks[0].learned.step_alone->value, 30 * kMs);
+  EXPECT_FALSE(ranks[0].disturbed);
+  EXPECT_EQ(ranks[1].member, b);
+  EXPECT_EQ(ranks[1].iterations, 0u);
+}
+
+// A trial beside a process that takes no part measures that process, too.
+TEST_F(LedgerTest, WhatIsMeasuredBesideAProcessThatIsNotHeardOfIsNotKept) {
+  const MemberPtr a = Join("a");
+  ledger_.NoteUnheard({.processes = {{77, "GPU-0"}}, .found_out = {}, .gangs = {}}, now_);
+  Tell(EventKind::kMeasure, a, 31 * kMs);
+  EXPECT_FALSE(Client(a).alone);
+  ledger_.NoteUnheard({}, now_);
+  Tell(EventKind::kMeasure, a, 31 * kMs);
+  EXPECT_EQ(Client(a).alone->each, 31 * kMs);
+}
+
+TEST_F(LedgerTest, ClientsAreSaidSinceWhenAndByTheNamesOfTheirGangs) {
+  const MemberPtr b = Join("b");
+  now_ += 3 * kSecond;
+  const MemberPtr a = Join("a");
+  const GpuView gpu = Gpus().at(0);
+  EXPECT_EQ(gpu.uuid, "GPU-0");
+  ASSERT_EQ(gpu.clients.size(), 2u);
+  EXPECT_EQ(gpu.clients[0].member, a);
+  EXPECT_EQ(gpu.clients[0].connected_for, 0);
+  EXPECT_EQ(gpu.clients[1].connected_for, 3 * kSecond);
 }
 
 }  // namespace

@@ -3,6 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <regex>
+#include <sstream>
+
 namespace crossover::extender {
 namespace {
 
@@ -21,6 +27,52 @@ TEST(ExtenderConfig, AnEmptyFileIsTheDefaults) {
   EXPECT_EQ(config->lease, "crossover-scheduler");
   EXPECT_EQ(config->gangs.deadline_s, 120);
 }
+
+// The rows of the documentation's table whose keys have numbers, as a configuration.
+std::string Documented() {
+  const std::regex row(R"(\| `(gangs|placement)\.([^|]*)\|[^|]*\| ([-0-9., ]+) \|)"), name(R"((\w+)`)");
+  std::ifstream file(USAGE);
+  std::map<std::string, std::string> sections;
+  std::smatch found;
+  for (std::string line; std::getline(file, line);) {
+    if (!std::regex_search(line, found, row)) continue;
+    const std::string keys = found[2];
+    std::istringstream values(found[3]);
+    for (auto key = std::sregex_iterator(keys.begin(), keys.end(), name); key != std::sregex_iterator();
+         ++key) {
+      std::string value;
+      EXPECT_TRUE(std::getline(values, value, ',')) << line;
+      sections[found[1]] += (*key)[1].str() + ": " + value + ", ";
+    }
+  }
+  std::string text;
+  for (const auto& [section, keys] : sections)
+    text += section + ": {" + keys.substr(0, keys.size() - 2) + "}\n";
+  return text;
+}
+
+TEST(ExtenderConfig, DefaultsAreThoseOfTheDocumentation) {
+  std::string error;
+  const std::string text = Documented();
+  const auto documented = ParseConfig(text, USAGE, &error);
+  ASSERT_TRUE(documented) << error;
+  EXPECT_EQ(std::ranges::count(text, ':'), 2 + 14) << text;
+  const GangSettings gangs, &said = documented->gangs;
+  for (const auto of : {&GangSettings::deadline_s, &GangSettings::hold_s, &GangSettings::ungate_after_s,
+                        &GangSettings::hold_off_s, &GangSettings::most_hold_off_s, &GangSettings::exclude_s,
+                        &GangSettings::most_exclude_s}) {
+    EXPECT_EQ(gangs.*of, said.*of) << text;
+  }
+  using placement::Settings;
+  for (const auto of : {&Settings::efficiency, &Settings::min_gain, &Settings::memory_margin,
+                        &Settings::spanning_bonus, &Settings::starvation_s, &Settings::starvation_runs}) {
+    EXPECT_EQ(gangs.placement.*of, said.placement.*of) << text;
+  }
+  EXPECT_EQ(gangs.placement.context_reserve, said.placement.context_reserve);
+}
+
+// A scheduler gives a bind 30 s.
+TEST(ExtenderConfig, ABindIsAnsweredBeforeItsCallerGivesUp) { EXPECT_LT(GangSettings().hold_s, 30); }
 
 TEST(ExtenderConfig, WhatIsSaidIsHeeded) {
   std::string error;

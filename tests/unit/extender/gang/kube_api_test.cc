@@ -163,7 +163,8 @@ TEST_F(KubeApiTest, AnAnswerThatIsNoObjectSaysNothing) {
   for (const char* body : {"<html>", "7"}) {
     server_.Answer(409, R"({"message": "conflict"})");
     server_.Answer(200, body);
-    EXPECT_EQ(api_.Write(OnPod(Action::Kind::kBind)).outcome, Outcome::kUnknown) << "not that the pod is gone";
+    EXPECT_EQ(api_.Write(OnPod(Action::Kind::kBind)).outcome, Outcome::kUnknown)
+        << "not that the pod is gone";
   }
   server_.Answer(200, "<html>");
   std::string error;

@@ -174,8 +174,8 @@ TEST_F(EngineTest, GpusAreKeptForTheOldestAlone) {
   EXPECT_EQ(decision.kept->gpus[0].gpus.size(), 4u);
 }
 
-// Two that wait would gain the most with each other, but no GPUs are free: each has to join one that runs, and of
-// those only one has memory for both.
+// Two that wait would gain the most with each other, but no GPUs are free: each has to join one that runs,
+// and of those only one has memory for both.
 TEST_F(EngineTest, WhoWaitsIsMatchedWithWhoWaitsOnlyWhereThereIsRoom) {
   const auto of = [](const std::string& id, double compute_ms, double exposed_ms) {
     Gang gang = Job(id);
@@ -184,7 +184,8 @@ TEST_F(EngineTest, WhoWaitsIsMatchedWithWhoWaitsOnlyWhereThereIsRoom) {
     return gang;
   };
   for (Gpu& gpu : state_.nodes[1].gpus) gpu.memory = 45 * kGib;
-  state_.placed = {OnAll(of("wide", 45, 5), {state_.nodes[0]}), OnAll(of("narrow", 49, 1), {state_.nodes[1]})};
+  state_.placed = {OnAll(of("wide", 45, 5), {state_.nodes[0]}),
+                   OnAll(of("narrow", 49, 1), {state_.nodes[1]})};
   std::vector<Gang> waiting{of("a", 25, 25), of("b", 25, 25)};
   waiting[1].memory_cap = 30 * kGib;
   const Decision decision = Decide(waiting);

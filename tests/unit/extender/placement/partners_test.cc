@@ -51,11 +51,26 @@ TEST_F(PartnersTest, WhatAGroupGainsAlreadyIsNotTheNewcomers) {
                    OnAll(Of("r", 30, 10), {state_.nodes[1]})};
   const Gang a = Of("a", 18, 22);
   const History history({});
-  const auto gain = [&](std::vector<const Gang*> gangs) { return Expect(gangs, false, history, settings_).gain; };
+  const auto gain = [&](std::vector<const Gang*> gangs) {
+    return Expect(gangs, false, history, settings_).gain;
+  };
   const Gang *p = &state_.placed[0].gang, *q = &state_.placed[1].gang, *r = &state_.placed[2].gang;
   ASSERT_GT(gain({p, q, &a}), gain({r, &a}));
   ASSERT_LT(gain({p, q, &a}) - gain({p, q}), gain({r, &a}) - gain({r}));
   EXPECT_EQ(Chosen({&a}, false)[&a].group, 1);
+}
+
+// Either way two jobs come to share that did not: what counts is how much each pair adds.
+TEST_F(PartnersTest, TwoThatWaitAreWorthNoMoreThanOneThatWaitsAndOneThatRuns) {
+  state_.placed = {OnAll(Of("running", 10, 40), {state_.nodes[1]})};
+  const Gang a = Of("a", 10, 40), b = Of("b", 45, 5);
+  const History history({});
+  const auto gain = [&](std::vector<const Gang*> gangs) {
+    return Expect(gangs, false, history, settings_).gain;
+  };
+  ASSERT_GT(gain({&state_.placed[0].gang, &a}), gain({&a, &b}));
+  ASSERT_GT(gain({&a, &b}), 1);
+  EXPECT_EQ(Chosen({&a, &b})[&a].group, 0);
 }
 
 TEST_F(PartnersTest, NobodyWhereARuleIsInTheWay) {

@@ -65,6 +65,18 @@ TEST_F(SetsTest, WhatElseANodeMustHave) {
   EXPECT_EQ(Found(Job("g", 5), little), "");
 }
 
+// There are thousands of nodes, and what else they must have is looked up in the world.
+TEST_F(SetsTest, NothingIsAskedOfNodesThatHaveNoGpusToGive) {
+  state_.placed = {OnAll(Job("a", 4), {state_.nodes[1]})};
+  std::string asked;
+  const Fitness asks = [&asked](const Gang&, int node, std::span<const Planned>) {
+    asked += std::to_string(node) + " ";
+    return Fit{.pods = 4, .never = false, .why = ""};
+  };
+  EXPECT_EQ(Found(Job("g", 4), asks), "0.0 0.1 0.2 0.3 ");
+  EXPECT_EQ(asked, "0 2 ");
+}
+
 TEST_F(SetsTest, ForSeveralGangsTheSetSuitsAll) {
   const Gang a = Pods(3, 2), b = Pods(2, 3);
   EXPECT_EQ(UnitOf(std::vector<const Gang*>{&a, &b}), 6);

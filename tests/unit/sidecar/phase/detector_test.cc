@@ -113,8 +113,8 @@ TEST(DetectorTest, ShortRunInsideALongIterationFoolsItOnlyOnce) {
   EXPECT_EQ(last.substr(last.size() - 4), "EEEE");
 }
 
-// Twelve equal calls and another one are thirteen turns, which is too many, though the library tells of no launch
-// while a period is known: the calls in such a run count as they did in the period before.
+// Twelve equal calls and another one are thirteen turns, which is too many, though the library tells of no
+// launch while a period is known: the calls in such a run count as they did in the period before.
 TEST(DetectorTest, TurnsAreCountedWhereLaunchesAreNotWatched) {
   Detector detector;
   const std::string iteration = Times(12, ".x|") + ".y|";
