@@ -1,7 +1,7 @@
 """framework_time: processor time of a training on the CPU with the preloaded library over that without, by the real
-frameworks, and by plain Python where none is installed (`stand_in`). What a program imports has no part in it; both ways
-run by turns until the error is 0.007 or less (benchmarks/compared.py). A case of which the
-error stays larger is void: it could not see what it is to see.
+frameworks, and by plain Python where none is installed (`stand_in`). What a program imports has no part in it; both
+ways run by turns until the error is 0.007 or less (benchmarks/compared.py). A case of which the error stays larger is
+void: it could not see what it is to see.
 
 Control: a preload whose thread works for 2% of the program's time must miss the goal. framework_time_seen: how far what
 was measured of preloads that work for 2% and for 4% is off.

@@ -1,5 +1,6 @@
-// What a careless preload does in a process that has nothing to do with GPUs. BUSY_SHARE=0.02: a thread works for that
-// share of the processor time that the program takes itself. Or BUSY_INSTRUCTIONS=1000: so many run at the start.
+// What a careless preload does in a process that has nothing to do with GPUs. BUSY_SHARE=0.02: a thread works
+// for that share of the processor time that the program takes itself. Or BUSY_INSTRUCTIONS=1000: so many run
+// at the start.
 #include <time.h>
 
 #include <chrono>
