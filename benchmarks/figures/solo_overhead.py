@@ -6,8 +6,8 @@ host wait at each collective. A wrapper with a mutex and a getpid is shown besid
 launch_bound: some 1460 launches of 2 us, which is about what a driver takes at least, for 1 ms of compute: the step is
 the host's time, and what a launch pays counts in full. Control: that wrapper, which must miss.
 
-Such a job keeps all cores busy by itself, so that the rule by which busy machines make a run void cannot be asked; it is
-void where the hypervisor took more of the cores than on a quiet machine.
+Such a job keeps all cores busy by itself, so that the rule by which busy machines make a run void cannot be asked; it
+is void where the hypervisor took more of the cores than on a quiet machine.
 
 One sample is of four runs, without, with, with, without the library, so that a machine that becomes slower or faster
 meanwhile does not count for one of them.
