@@ -15,6 +15,7 @@ import ctypes
 import os
 import re
 import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -47,7 +48,7 @@ def left_out(case):
 
 def measure(context, case):
     name = case.removesuffix(_INSTRUCTIONS)
-    python = Path("/usr/bin/python3") if name == "stand_in" else _PYTHON
+    python = Path(sys.executable) if name == "stand_in" else _PYTHON
     if not python.exists():
         context.say(f"    no {python}: tools/install.sh --frameworks")
         yield Measured("framework_time", case, None, "of that without the library", GOAL, ())
