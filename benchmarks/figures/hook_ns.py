@@ -2,7 +2,8 @@
 the library tells apart (benchmarks/hook_ns/states.h); the worst of the three kinds of launches (with arguments, with a
 configuration, of a graph).
 
-hook_ns_instructions: the same counted, one by one, of all launches of the table of hooks. It is the same on a busy machine.
+hook_ns_instructions: the same counted, one by one, of all launches of the table of hooks. It is the same on a busy
+machine.
 hook_ns_unclean: locks, allocations and system calls of these launches; a filter refuses the system calls.
 
 Controls: a library whose hooks take a mutex and call getpid, and one whose hooks take some 4 ns more. Both must miss
@@ -59,8 +60,8 @@ def measure(context, case):
     condition = f"{_WORDS[case]}; 64 kernels by turns, empty driver"
     beside = {"same_compiler_as_controls": [_in_short(run) for run in runs["native"]], "runs": shipped}
     yield _measured("hook_ns", case, "ns", _NS[case], worst_ns, whole, shipped, bad, condition, beside)
-    yield _measured("hook_ns_instructions", case, "instructions", instruction_goal(case), worst_instructions, whole, shipped,
-                    bad, f"{condition}; the most of all launches of the table, counted one by one", {})
+    yield _measured("hook_ns_instructions", case, "instructions", instruction_goal(case), worst_instructions, whole,
+                    shipped, bad, f"{condition}; the most of all launches of the table, counted one by one", {})
     yield Measured("hook_ns_unclean", case, max(map(_unclean, shipped)) if whole else None,
                    "locks, allocations and system calls", CLEAN, tuple(map(_unclean, shipped)),
                    controlled(CLEAN, "every hook takes a mutex and calls getpid",

@@ -41,17 +41,17 @@ decltype(&cuLaunchKernel) EmptyDirectLaunch() { return &Launch; }
 decltype(&cuLaunchKernelEx) EmptyDirectLaunchEx() { return &LaunchEx; }
 decltype(&cuGraphLaunch) EmptyDirectGraphLaunch() { return &LaunchGraph; }
 
-#define EMPTY_LAUNCH(name)                                                                                 \
+#define EMPTY_LAUNCH(name)                                                                                  \
   CUresult name(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream, \
-                void**, void**) {                                                                          \
-    return CUDA_SUCCESS;                                                                                   \
+                void**, void**) {                                                                           \
+    return CUDA_SUCCESS;                                                                                    \
   }
 EMPTY_LAUNCH(cuLaunchKernel)
 EMPTY_LAUNCH(cuLaunchKernel_ptsz)
-#define EMPTY_COOPERATIVE(name)                                                                            \
+#define EMPTY_COOPERATIVE(name)                                                                             \
   CUresult name(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream, \
-                void**) {                                                                                  \
-    return CUDA_SUCCESS;                                                                                   \
+                void**) {                                                                                   \
+    return CUDA_SUCCESS;                                                                                    \
   }
 EMPTY_COOPERATIVE(cuLaunchCooperativeKernel)
 EMPTY_COOPERATIVE(cuLaunchCooperativeKernel_ptsz)

@@ -1,6 +1,6 @@
-// What a launch pays for the hook in front of it, in one of the states of states.h: through the preloaded library minus
-// past it, on a driver whose launches do nothing. In time, in instructions, and in what must not be there: locks,
-// allocations, system calls.
+// What a launch pays for the hook in front of it, in one of the states of states.h: through the preloaded
+// library minus past it, on a driver whose launches do nothing. In time, in instructions, and in what must
+// not be there: locks, allocations, system calls.
 //
 //   hook_ns STATE [count]    count: instructions alone, which take no time to measure
 #include <cuda.h>
@@ -33,7 +33,7 @@ namespace {
 
 constexpr int kBlocks = 201;
 constexpr int kCalls = 20'000;
-constexpr int kFewCalls = 500;            // where nothing is timed
+constexpr int kFewCalls = 500;              // where nothing is timed
 constexpr std::size_t kCountedKernels = 9;  // one trap for each instruction is slow
 
 // One of the driver's launches, as the program has it and past any hook, and how to call it.
@@ -54,13 +54,14 @@ void CallWithArguments(void* function, const Program& program, std::size_t numbe
                                                         program.stream(), nullptr, nullptr);
 }
 void CallCooperative(void* function, const Program& program, std::size_t number) {
-  reinterpret_cast<decltype(&cuLaunchCooperativeKernel)>(function)(KernelOf(program, number), 1, 1, 1, 1, 1, 1, 0,
-                                                                   program.stream(), nullptr);
+  reinterpret_cast<decltype(&cuLaunchCooperativeKernel)>(function)(KernelOf(program, number), 1, 1, 1, 1, 1,
+                                                                   1, 0, program.stream(), nullptr);
 }
 void CallWithConfiguration(void* function, const Program& program, std::size_t number) {
   CUlaunchConfig config{};
   config.hStream = program.stream();
-  reinterpret_cast<decltype(&cuLaunchKernelEx)>(function)(&config, KernelOf(program, number), nullptr, nullptr);
+  reinterpret_cast<decltype(&cuLaunchKernelEx)>(function)(&config, KernelOf(program, number), nullptr,
+                                                          nullptr);
 }
 void CallGraph(void* function, const Program& program, std::size_t) {
   reinterpret_cast<decltype(&cuGraphLaunch)>(function)(nullptr, program.stream());
@@ -99,20 +100,22 @@ struct Times {
   double hook_ns = 0, through_ns = 0, past_ns = 0;
 };
 
-// Of blocks by turns. What else runs on the machine makes some of them longer and none shorter, so that one of the
-// shortest tells: the tenth part's.
+// Of blocks by turns. What else runs on the machine makes some of them longer and none shorter, so that one
+// of the shortest tells: the tenth part's.
 Times TimeOf(const Entry& entry, const Program& program) {
   std::vector<std::int64_t> through, past;
   for (int block = 0; block < kBlocks; ++block) {
     through.push_back(entry.time(entry.hooked, program));
     past.push_back(entry.time(entry.direct, program));
   }
-  const auto ns = [](const std::vector<std::int64_t>& ps) { return static_cast<double>(Quantile(ps, 0.1)) / 1e3; };
+  const auto ns = [](const std::vector<std::int64_t>& ps) {
+    return static_cast<double>(Quantile(ps, 0.1)) / 1e3;
+  };
   return {ns(through) - ns(past), ns(through), ns(past)};
 }
 
 struct Counts {
-  std::int64_t median = 0, most = 0;  // instructions of the hook, by kernel
+  std::int64_t median = 0, most = 0;           // instructions of the hook, by kernel
   std::int64_t atomics = 0, system_calls = 0;  // of all kernels together
 };
 
@@ -135,7 +138,8 @@ std::optional<Counts> CountsOf(const Entry& entry, const Program& program) {
   Counts counts;
   std::vector<std::int64_t> instructions;
   for (std::size_t number = 0; number < kCountedKernels; ++number) {
-    const std::optional<Steps> through = steps_of(entry.hooked, number), past = steps_of(entry.direct, number);
+    const std::optional<Steps> through = steps_of(entry.hooked, number),
+                               past = steps_of(entry.direct, number);
     if (!through || !past) return std::nullopt;
     instructions.push_back(through->instructions - past->instructions);
     counts.atomics += through->atomics - past->atomics;
@@ -156,8 +160,8 @@ constinit volatile sig_atomic_t refused_calls = 0;
 
 void OnRefused(int, siginfo_t*, void*) { refused_calls = refused_calls + 1; }
 
-// System calls of this thread that a filter refused while it launched: from here on none is done but writes to
-// standard output and the exit.
+// System calls of this thread that a filter refused while it launched: from here on none is done but writes
+// to standard output and the exit.
 int RefusedSystemCalls(const std::vector<Entry>& entries, const Program& program, std::size_t calls) {
   struct sigaction action {};
   action.sa_sigaction = &OnRefused;
@@ -188,8 +192,8 @@ std::string InWords(const Entry& entry, const Program& program, bool count_only)
   std::string words;
   if (!count_only && entry.time != nullptr) {
     const Times times = TimeOf(entry, program);
-    std::snprintf(text, sizeof text, R"("hook_ns": %.3f, "through_ns": %.3f, "past_ns": %.3f, )", times.hook_ns,
-                  times.through_ns, times.past_ns);
+    std::snprintf(text, sizeof text, R"("hook_ns": %.3f, "through_ns": %.3f, "past_ns": %.3f, )",
+                  times.hook_ns, times.through_ns, times.past_ns);
     words += text;
   }
   if (const std::optional<Counts> counts = CountsOf(entry, program)) {
@@ -231,7 +235,8 @@ int Measure(const State& state, bool count_only) {
 
 int Main(int argc, char** argv) {
   const std::string_view wanted = argc > 1 ? argv[1] : "";
-  const auto state = std::find_if(kStates.begin(), kStates.end(), [&](const State& s) { return s.name == wanted; });
+  const auto state =
+      std::find_if(kStates.begin(), kStates.end(), [&](const State& s) { return s.name == wanted; });
   if (state == kStates.end() || argc > 3 || (argc == 3 && std::strcmp(argv[2], "count") != 0)) {
     std::string names;
     for (const State& known : kStates) names += (names.empty() ? "" : ", ") + std::string(known.name);

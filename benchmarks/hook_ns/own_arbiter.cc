@@ -58,7 +58,8 @@ OwnArbiter::OwnArbiter(const std::string& path)
 
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  if (path.size() >= sizeof address.sun_path) throw std::system_error(ENAMETOOLONG, std::generic_category(), path);
+  if (path.size() >= sizeof address.sun_path)
+    throw std::system_error(ENAMETOOLONG, std::generic_category(), path);
   path.copy(address.sun_path, path.size());
   Succeeded(::bind(listening_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), "bind");
   Succeeded(::listen(listening_.get(), 1), "listen");

@@ -1,5 +1,5 @@
-// The arbiter of this one process: lets the library in and asks it to watch, or to take turns. It has no other client,
-// so that what the library does stands alone.
+// The arbiter of this one process: lets the library in and asks it to watch, or to take turns. It has no
+// other client, so that what the library does stands alone.
 #pragma once
 
 #include <string>

@@ -33,7 +33,8 @@ Program::Program(const State& state) : state_(state) {
   cuEventCreate(&event_, CU_EVENT_DISABLE_TIMING);
   for (std::size_t i = 0; i < kernels_.size(); ++i) {
     const std::string name = "gradient" + std::to_string(i);
-    if (cuModuleGetFunction(&kernels_[i], nullptr, name.c_str()) != CUDA_SUCCESS) throw std::runtime_error(name);
+    if (cuModuleGetFunction(&kernels_[i], nullptr, name.c_str()) != CUDA_SUCCESS)
+      throw std::runtime_error(name);
   }
   if (state.nccl == State::Nccl::kLoaded) OpenNccl();
   if (state.nccl == State::Nccl::kLookedUp || state.nccl == State::Nccl::kLinked) LookUpNccl();
@@ -52,8 +53,8 @@ Program::Program(const State& state) : state_(state) {
 void Program::Check() const {
   const auto expect = [this](const char* what, std::uint32_t expected, std::uint32_t got) {
     if (expected == got) return;
-    throw std::runtime_error(std::string(state_.name) + ": " + what + ": expected " + std::to_string(expected) +
-                             ", got " + std::to_string(got));
+    throw std::runtime_error(std::string(state_.name) + ": " + what + ": expected " +
+                             std::to_string(expected) + ", got " + std::to_string(got));
   };
   if (!state_.arbiter) return;
   expect("phase", state_.turn ? CROSSOVER_PHASE_TAKING : CROSSOVER_PHASE_LOCKED, arbiter_->phase());
@@ -64,7 +65,8 @@ void Program::Check() const {
 // Iterations, or launches alone, until the library says that it has come so far.
 void Program::Until(std::uint32_t phase) {
   const auto end = std::chrono::steady_clock::now() + kPatience;
-  while (arbiter_->phase() != phase || (state_.turn && phase == CROSSOVER_PHASE_TAKING && arbiter_->turn_held() == 0)) {
+  while (arbiter_->phase() != phase ||
+         (state_.turn && phase == CROSSOVER_PHASE_TAKING && arbiter_->turn_held() == 0)) {
     if (std::chrono::steady_clock::now() > end) {
       throw std::runtime_error(std::string(state_.name) + ": after " + std::to_string(launched_) +
                                " launches: expected phase " + std::to_string(phase) + ", got " +

@@ -1,4 +1,5 @@
-// The states in which a program launches, as far as the library tells them apart, and how a program gets into each.
+// The states in which a program launches, as far as the library tells them apart, and how a program gets into
+// each.
 #pragma once
 
 #include <cuda.h>
@@ -23,9 +24,10 @@ struct State {
 // In each but the first the environment names a gang (CROSSOVER_GANG).
 inline constexpr std::array<State, 8> kStates = {{
     {"inactive", false, State::Nccl::kNone, false},
-    {"unheard", false, State::Nccl::kNone, false},         // no arbiter answers
-    {"no_nccl", true, State::Nccl::kNone, false},          // watched
-    {"linked_unused", true, State::Nccl::kLookedUp, false},  // NCCL's kernels are in the program, and no call of it
+    {"unheard", false, State::Nccl::kNone, false},  // no arbiter answers
+    {"no_nccl", true, State::Nccl::kNone, false},   // watched
+    {"linked_unused", true, State::Nccl::kLookedUp,
+     false},  // NCCL's kernels are in the program, and no call of it
     {"linked", true, State::Nccl::kLinked, false},
     {"loaded", true, State::Nccl::kLoaded, false},
     {"gated_linked", true, State::Nccl::kLinked, true},

@@ -1,5 +1,5 @@
-// The instructions of a call, counted one by one: the processor traps after each, so that the count is the same on a
-// busy machine. On x86-64 alone.
+// The instructions of a call, counted one by one: the processor traps after each, so that the count is the
+// same on a busy machine. On x86-64 alone.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,10 @@
-// What a careless preload does in a process that has nothing to do with GPUs: a thread that works for a share of the
-// processor time that the program takes itself. BUSY_SHARE: which, 0 to 1.
+// What a careless preload does in a process that has nothing to do with GPUs. BUSY_SHARE=0.02: a thread works
+// for that share of the processor time that the program takes itself. Or BUSY_INSTRUCTIONS=1000: so many run
+// at the start.
 #include <time.h>
 
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <thread>
@@ -15,30 +17,47 @@ double Seconds(clockid_t clock) {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9;
 }
 
-// Nothing that takes less than some microseconds.
-void Work() {
-  for (int left = 20'000; left > 0; --left) asm volatile("" : "+r"(left));
+// Two instructions a round.
+void Work(std::uint64_t rounds) {
+  if (rounds == 0) return;
+#if defined(__x86_64__)
+  asm volatile("1: dec %0\n\tjnz 1b" : "+r"(rounds)::"cc");
+#elif defined(__aarch64__)
+  asm volatile("1: subs %0, %0, #1\n\tb.ne 1b" : "+r"(rounds)::"cc");
+#else
+#error "no work for this architecture"
+#endif
 }
 
-double Share() {
-  const char* text = std::getenv("BUSY_SHARE");
+// The variable's value, a number from 0 to `most`; ends the program with one line for anything else.
+double Read(const char* name, const char* text, double most) {
   char* end = nullptr;
-  const double share = text == nullptr ? -1 : std::strtod(text, &end);
-  if (text == nullptr || end == text || *end != '\0' || !(share >= 0 && share <= 1)) {
-    std::fprintf(stderr, "busy_preload: BUSY_SHARE=%s: expected a number from 0 to 1\n", text == nullptr ? "" : text);
+  const double value = std::strtod(text, &end);
+  if (end == text || *end != '\0' || !(value >= 0 && value <= most)) {
+    std::fprintf(stderr, "busy_preload: %s=%s: expected a number from 0 to %g\n", name, text, most);
     std::exit(2);
   }
-  return share;
+  return value;
+}
+
+void WorkFor(double share) {
+  constexpr std::uint64_t kRounds = 10'000;  // some microseconds
+  while (true) {
+    const double program_s = Seconds(CLOCK_PROCESS_CPUTIME_ID) - Seconds(CLOCK_THREAD_CPUTIME_ID);
+    while (Seconds(CLOCK_THREAD_CPUTIME_ID) < share * program_s) Work(kRounds);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
 }
 
 [[gnu::constructor]] void Start() {
-  std::thread([share = Share()] {
-    while (true) {
-      const double program_s = Seconds(CLOCK_PROCESS_CPUTIME_ID) - Seconds(CLOCK_THREAD_CPUTIME_ID);
-      while (Seconds(CLOCK_THREAD_CPUTIME_ID) < share * program_s) Work();
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
-  }).detach();
+  if (const char* text = std::getenv("BUSY_INSTRUCTIONS"); text != nullptr) {
+    Work(static_cast<std::uint64_t>(Read("BUSY_INSTRUCTIONS", text, 1e15)) / 2);
+  } else if (const char* share = std::getenv("BUSY_SHARE"); share != nullptr) {
+    std::thread(&WorkFor, Read("BUSY_SHARE", share, 1)).detach();
+  } else {
+    std::fprintf(stderr, "busy_preload: expected BUSY_SHARE or BUSY_INSTRUCTIONS\n");
+    std::exit(2);
+  }
 }
 
 }  // namespace

@@ -32,8 +32,8 @@ void OnLinkedNccl(CUcontext context);
 // So much was launched that a communicator would be there by now.
 void OnSilence();
 
-// Launches while attention has kAttendSilence alone, or with kAttendKernels. Launches of several threads at once
-// may be counted as one.
+// Launches while attention has kAttendSilence alone, or with kAttendKernels. Launches of several threads at
+// once may be counted as one.
 inline constinit std::atomic<std::uint32_t> silent_launches{0};
 inline constexpr std::uint32_t kSilence = 2048;
 

@@ -5,8 +5,8 @@
 #include "sidecar/hooks/cuda_table.h"
 #include "sidecar/hooks/memory_policies.h"
 
-// Ends a function whose arguments stay where they are with a jump. GCC does so by itself; clang copies those that are
-// on the stack unless it is told.
+// Ends a function whose arguments stay where they are with a jump. GCC does so by itself; clang copies those
+// that are on the stack unless it is told.
 #if defined(__clang__)
 #define CROSSOVER_JUMP [[clang::musttail]] return
 #else

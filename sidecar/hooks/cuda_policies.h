@@ -33,9 +33,9 @@ struct Launched {
   unsigned blocks = 0;
 };
 
-// A launch of compute, or of one of NCCL's kernels. `Form` reads its arguments. Has no Run(): CudaWrapper asks
-// Passes(), which calls nothing, so that a launch that passes is some loads and branches, and a jump with the
-// arguments where they are.
+// A launch of compute, or of one of NCCL's kernels. `Form` reads its arguments. Has no Run(): CudaWrapper
+// asks Passes(), which calls nothing, so that a launch that passes is some loads and branches, and a jump
+// with the arguments where they are.
 template <typename Form>
 struct Launch {
   // Whether nothing is to be done for a launch but the call, given why launches are attended to. Counts the

@@ -66,7 +66,8 @@ class KernelTable {
   static std::uint64_t KeyOf(const void* handle) { return reinterpret_cast<std::uintptr_t>(handle); }
   static constexpr std::size_t PlaceOf(std::uint64_t key, std::size_t probe) {
     // Handles often lie at equal distances, of which the product alone puts some on few places.
-    const auto first = static_cast<std::size_t>(((key ^ (key >> 8)) * 0x9e3779b97f4a7c15u) >> (64 - kPlaceBits));
+    const auto first =
+        static_cast<std::size_t>(((key ^ (key >> 8)) * 0x9e3779b97f4a7c15u) >> (64 - kPlaceBits));
     return probe == 0 ? first : (first + probe) % kPlaces;
   }
   static constexpr std::uint64_t HandleIn(std::uint64_t word) {

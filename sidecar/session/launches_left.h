@@ -1,5 +1,5 @@
-// How many launches are left until the next yield point of the turn held (stretches.h). It stands alone, so that the
-// hook of a launch counts with two instructions and calls nothing.
+// How many launches are left until the next yield point of the turn held (stretches.h). It stands alone, so
+// that the hook of a launch counts with two instructions and calls nothing.
 //
 // Two plain accesses in place of one atomic one, which would take longer than all the rest of a launch's
 // hook: threads that launch at the same time may overwrite each other's count. The yield point then comes

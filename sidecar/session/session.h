@@ -168,7 +168,7 @@ class Session final : public link::Client {
   Gaps gaps_;
   std::uint64_t slow_launches_ = 0;
   bool watch_kernels_ = true;
-  bool silent_ = true;  // see EndSilence()
+  bool silent_ = true;       // see EndSilence()
   bool by_kernels_ = false;  // tokens are kernels: how much they move is not known
   bool said_alike_ = false;
   std::uint32_t alike_ = 0;       // tokens in a row that made a period of one, by kernels

@@ -5,8 +5,8 @@
 // does not, a turn that has become twice as long as the job's turns are (an evaluation) gets yield points
 // too.
 //
-// What is left of a stretch is in launches_left.h, where the hook of a launch counts it. Launch() may be called from
-// any thread; everything else with the owner's lock.
+// What is left of a stretch is in launches_left.h, where the hook of a launch counts it. Launch() may be
+// called from any thread; everything else with the owner's lock.
 #pragma once
 
 #include <algorithm>

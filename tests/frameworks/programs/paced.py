@@ -1,7 +1,7 @@
 """How many steps a program trains, and what they take.
 
-`--steps=N`: so many. `--timed`: at the end a line "trained: PROCESSOR_S S" of all steps but the first, which compiles and
-finds memory; what the program imports has no part in it.
+`--steps=N`: so many. `--timed`: at the end a line "trained: PROCESSOR_S S" of all steps but the first, which compiles
+and finds memory; what the program imports has no part in it.
 """
 
 import sys

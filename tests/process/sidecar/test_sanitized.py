@@ -17,7 +17,8 @@ _REPORT = re.compile(r"ERROR: AddressSanitizer|runtime error:|AddressSanitizer:"
 
 class Sanitized(unittest.TestCase):
     def start(self, machine, job, iterations, *options, library=_PRELOAD, **extra):
-        return machine.start(job, library=library, options=(f"--iterations={iterations}", *options), **_OPTIONS, **extra)
+        options = (f"--iterations={iterations}", *options)
+        return machine.start(job, library=library, options=options, **_OPTIONS, **extra)
 
     def expect_clean(self, said):
         for text in said:

@@ -29,12 +29,10 @@ bool Planted(const char* fault) {
 }  // namespace
 
 // Turns::Release() as the linker names the two of them: what is called, and what is called in its place.
-extern "C" bool __real__ZN9crossover7session5Turns7ReleaseERKNS_5phase7TrackerEb(Turns* turns,
-                                                                                  const phase::Tracker& tracker,
-                                                                                  bool capturing);
-extern "C" bool __wrap__ZN9crossover7session5Turns7ReleaseERKNS_5phase7TrackerEb(Turns* turns,
-                                                                                  const phase::Tracker& tracker,
-                                                                                  bool capturing) {
+extern "C" bool __real__ZN9crossover7session5Turns7ReleaseERKNS_5phase7TrackerEb(
+    Turns* turns, const phase::Tracker& tracker, bool capturing);
+extern "C" bool __wrap__ZN9crossover7session5Turns7ReleaseERKNS_5phase7TrackerEb(
+    Turns* turns, const phase::Tracker& tracker, bool capturing) {
   if (Planted("heap")) WriteBehindItsEnd();
   if (Planted("undefined")) AddTooMuch();
   return __real__ZN9crossover7session5Turns7ReleaseERKNS_5phase7TrackerEb(turns, tracker, capturing);

@@ -22,7 +22,7 @@ class KernelTableTest : public ::testing::Test {
   KernelTable table_;
 };
 
-TEST_F(KernelTableTest, AHandleThatNobodyAskedForIsNotPlain) {
+TEST_F(KernelTableTest, AHandleThatIsNotRememberedIsNotPlain) {
   EXPECT_FALSE(table_.IsPlain(Handle(0x7f0012345640)));
   EXPECT_FALSE(Knows(Handle(0x7f0012345640)));
 }

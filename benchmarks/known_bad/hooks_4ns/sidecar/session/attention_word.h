@@ -1,5 +1,5 @@
-// In place of the library's own: reading the word that every launch reads takes some 4 ns more, in a loop that the
-// processor cannot run beside anything else for long.
+// In place of the library's own: reading the word that every launch reads takes some 4 ns more, in a loop
+// that the processor cannot run beside anything else for long.
 #pragma once
 
 #include <atomic>
