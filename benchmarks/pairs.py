@@ -80,8 +80,10 @@ class Shape:
                    extra=(*((f"--tail={self.tail:g}",) if self.tail else ()), *self.extra))
 
     def condition(self):
+        stragglers = f", stragglers {self.tail:.0%}" if self.tail else ""
         return (f"{self.jobs} equal jobs of {self.ranks} ranks on 2 nodes, c = {self.compute_ms:g} ms, "
-                f"m/c = {self.ratio:g}, {self.variant}, {self.mode}, jitter {self.jitter:.0%}, {f'stragglers {self.tail:.0%}, ' if self.tail else ''}links {self.links}")
+                f"m/c = {self.ratio:g}, {self.variant}, {self.mode}, jitter {self.jitter:.0%}{stragglers}, "
+                f"links {self.links}")
 
 
 def solo(context, shape, library=None, name="alpha", seed=1):

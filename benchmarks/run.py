@@ -20,7 +20,8 @@ from benchmarks.processes import Failed, interruptible
 # In the order in which they are taken: what later figures stand on comes first.
 FIGURES = ("simgpu_error", "eta", "losses_identical", "solo_overhead", "gain_over_timeslicing", "gain_over_mps",
            "eta_timeslice", "eta_start", "eta_many", "eta_idle", "fair", "priority", "max_slowdown", "guard",
-           "join_iterations", "solo_estimate_error", "gain_error", "cpu_cost", "handover_ratio", "hook_ns", "so_symbols",
+           "join_iterations", "solo_estimate_error", "gain_error", "cpu_cost", "handover_ratio", "hook_ns",
+           "so_symbols",
            "budget_error", "fault_matrix", "kills", "arbiter_restarts", "hostile", "charged", "idle_process",
            "framework_time", "order_model", "muri", "muri_ratio", "interleavings", "plan_ms", "attempt_ms",
            "decision_us", "rss_mib", "mismatch_rate", "over_allocations", "chain", "chain_annotation", "chain_helm",
