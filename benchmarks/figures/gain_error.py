@@ -6,9 +6,8 @@ of the other two. With jitter and with stragglers, each up to three times as lon
 gain_error_model, gain_error_model_worst, gain_error_model_uncertain: the same by the job model, which drives the
 shipped books. The truth is what the draws say.
 
-Controls: what the daemon said before it looked at whole jobs. In the model: the turns of a single GPU, or else the few
-iterations of the last look. In processes, without those: the steps shared, shown as the steps alone, which are a gain
-of the number of jobs.
+Controls: in the model, what the daemon said before it looked at whole jobs: the turns of a single GPU, or else the few
+iterations of the last look. In processes, the steps shared in place of the steps alone: a gain of the number of jobs.
 """
 
 from dataclasses import replace
@@ -61,7 +60,7 @@ def summed_up(name, case, found, condition):
     median, worst = (stats.median(errors), max(errors)) if errors else (None, None)
     yield Measured(name, case, median, "of the gain", GOAL, errors, None, condition, {"runs": found})
     yield Measured(f"{name}_worst", case, worst, "of the gain", _WORST, errors,
-                   controlled(_WORST, "as it was before", max(control)) if bad else None, condition)
+                   controlled(_WORST, "whole jobs are not looked at", max(control)) if bad else None, condition)
     yield Measured(f"{name}_uncertain", case, marked, "of the reports", most,
                    tuple(float(one["uncertain"]) for one in found), None, condition)
 
@@ -75,8 +74,9 @@ def _in_model(context, jitter, tail):
     found = []
     for seed in range(1, _SEEDS + 1):
         run = job_model.run(context.build, (job, job), _SECONDS, gpus=_GPUS, way="guard", tail=tail, seed=seed)
-        found += [{"true": run["gain"], "reported": one["gain"], "uncertain": one["uncertain"], "error": one["error"],
-                   "at_s": one["at_s"], "control": one["of_one_gpu"]} for one in run["reported"]]
+        found += [{"true": run["gain"], "reported": one["gain"], "uncertain": one["uncertain"],
+                   "error": one["error"], "at_s": one["at_s"], "control": one["of_one_gpu"]}
+                  for one in run["reported"]]
     return found
 
 
