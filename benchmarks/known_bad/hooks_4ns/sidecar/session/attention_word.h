@@ -9,7 +9,7 @@ namespace crossover::session {
 
 class AttentionWord {
  public:
-  constexpr AttentionWord(std::uint32_t value) : word_(value) {}
+  constexpr explicit AttentionWord(std::uint32_t value) : word_(value) {}
   std::uint32_t load(std::memory_order order) const {
     for (int left = kRounds; left > 0; --left) asm volatile("" : "+r"(left));
     return word_.load(order);

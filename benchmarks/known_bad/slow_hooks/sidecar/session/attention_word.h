@@ -13,7 +13,7 @@ namespace crossover::session {
 
 class AttentionWord {
  public:
-  constexpr AttentionWord(std::uint32_t value) : word_(value) {}
+  constexpr explicit AttentionWord(std::uint32_t value) : word_(value) {}
   std::uint32_t load(std::memory_order order) {
     pthread_mutex_lock(&mutex_);
     ::syscall(SYS_getpid);
