@@ -16,8 +16,8 @@ double QuantileOf(std::vector<double> values, double part) {
 }
 double MedianOf(const std::vector<double>& values) { return QuantileOf(values, 0.5); }
 
-// By how much what is reckoned for ranks elsewhere may be off, as a part of it: in the job model the errors
-// it leaves are half of what this says.
+// By how much what is reckoned for ranks elsewhere may be off, as a part of it. With a half, the errors that
+// were stated in the job model were three times the median of those that there were.
 constexpr double kOfMissing = 0.25;
 
 double MeanOf(const std::vector<double>& values) {

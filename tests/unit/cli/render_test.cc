@@ -151,7 +151,8 @@ TEST(TopJsonTest, FieldsThatAreNotKnownAreLeftOutAndOthersAreThere) {
       R"({"daemon":{"version":"1","pid":0,"uptime_s":5.5,"mode":"off","mode_configured":"enforce",)"
       R"("events_dropped":0,"arbiter_socket":"/a"},)"
       R"("gpus":[{"uuid":"GPU-0","mode":"","why_no_turns":"","holders":["a"],"waiting":[],)"
-      R"("turns":0,"handed_over":0,"granted":0,"watchdog_openings":0,"rest_s":0,"offenders":[],"clients":0,"gain":1.5}],)"
+      R"("turns":0,"handed_over":0,"granted":0,"watchdog_openings":0,"rest_s":0,"offenders":[],"clients":0,)"
+      R"("gain_uncertain":false,"gain":1.5}],)"
       R"("jobs":[{"gang":"a","size":0,"uid":0,"clients":[{"gang":"a","rank":0,"gpu_uuid":"","slot":0,"pid":0,)"
       R"("transport":"","phase":"","mode":"","connected_s":0,"learned":false,"holding":false,"waiting":false,)"
       R"("turns":0,"faults":0,"offender":false,"max_slowdown_refused":false,"watched_only":"","step_ms":2.5}],"shares_with":[]}]})");

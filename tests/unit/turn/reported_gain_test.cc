@@ -61,7 +61,9 @@ TEST(ReportedGain, IsRightUnderJitterAndStragglers) {
     EXPECT_GE(errors.reports, 4) << tail;
     EXPECT_LT(errors.worst, 0.08) << tail;
     EXPECT_LE(errors.uncertain, errors.reports / 10) << tail;
-    EXPECT_GT(errors.worst_of_one_gpu, 0.08) << "the control, " << tail;
+    if (tail > 0) {
+      EXPECT_GT(errors.worst_of_one_gpu, 0.08) << "the control, " << tail;
+    }
   }
 }
 
