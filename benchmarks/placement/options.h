@@ -16,6 +16,7 @@ struct Options {
   std::string jobs;       // where a line per job goes; empty: nowhere
   std::string occupancy;  // where a line per change of what is held goes; empty: nowhere
   Cluster cluster;
+  int slots = placement::Gpu{}.slots;  // of each GPU, for the engine as it ships
   placement::Settings settings;
   Failing failing;
   std::uint64_t seed = 1;  // of what policies leave to chance
