@@ -13,7 +13,7 @@ const char kUsage[] =
     "[--format=muri|gavel|philly] "
     "[--throughputs=FILE.json] [--gpu-kind=NAME] [--placements=DIRECTORY] [--clusters=NAME,...] [--nodes=N] "
     "[--gpus=N] [--slots=N] [--efficiency=0-1] [--starvation=SECONDS] [--starvation-runs=N] [--min-gain=N] "
-    "[--seed=N] "
+    "[--seed=N] [--shake=SEED] "
     "[--mean-up=SECONDS] [--down=SECONDS] [--checkpoint=SECONDS] [--jobs=FILE.csv] [--occupancy=FILE.csv]";
 
 using Values = std::map<std::string, std::function<void(const std::string&)>>;
@@ -42,6 +42,7 @@ Values ValuesOf(Options& o) {
           {"--starvation-runs", number(o.settings.starvation_runs)},
           {"--min-gain", number(o.settings.min_gain)},
           {"--seed", [&o](const std::string& text) { o.seed = o.failing.seed = std::stoull(text); }},
+          {"--shake", [&o](const std::string& text) { o.shake = std::stoull(text); }},
           {"--mean-up", number(o.failing.mean_up_s)},
           {"--down", number(o.failing.down_s)},
           {"--checkpoint", number(o.failing.checkpoint_s)},
