@@ -22,12 +22,11 @@ FIGURES = ("simgpu_error", "eta", "losses_identical", "solo_overhead", "gain_ove
            "eta_timeslice", "eta_start", "eta_many", "eta_idle", "fair", "priority", "max_slowdown", "guard",
            "join_iterations", "solo_estimate_error", "cpu_cost", "handover_ratio", "hook_ns", "so_symbols",
            "budget_error", "fault_matrix", "kills", "arbiter_restarts", "hostile", "charged", "idle_process",
-           "framework_time", "order_model", "muri", "muri_ratio", "muri_ratio_shipped", "interleavings",
-           "plan_ms", "attempt_ms", "decision_us", "rss_mib", "mismatch_rate", "over_allocations", "chain", "chain_annotation", "chain_helm",
-           "opposed_helm",
-           "control_plane", "gang_512", "leader_kills", "opposed_cluster", "recognition", "webhook_faults", "doors",
-           "churn", "config_errors", "restarts", "added_start_ms", "private_mib", "hostile_node", "opposed_node",
-           "eta_hostgates_beside")
+           "framework_time", "order_model", "muri", "muri_ratio", "muri_ratio_shipped", "interleavings", "plan_ms",
+           "attempt_ms", "decision_us", "rss_mib", "mismatch_rate", "over_allocations", "chain", "chain_annotation",
+           "chain_helm", "opposed_helm", "control_plane", "gang_512", "leader_kills", "opposed_cluster", "recognition",
+           "webhook_faults", "doors", "churn", "config_errors", "restarts", "added_start_ms", "private_mib",
+           "hostile_node", "opposed_node", "eta_hostgates_beside")
 
 
 def main(arguments=None):

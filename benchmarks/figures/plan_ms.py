@@ -20,5 +20,5 @@ def measure(context, case):
     samples = tuple(json_lines([program, seed, case, 1000, slots], {})[0]["plan_ms"] for seed in range(1, 6))
     bad = json_lines([program, 1, case, 4000, slots], {}, timeout_s=600)[0]["plan_ms"]
     yield Measured("plan_ms", case, stats.median(samples), "ms", _GOAL, samples, controlled(_GOAL, "4,000 gangs", bad),
-                   f"1,000 waiting gangs: all of 8 GPUs, or GPU counts as in Muri's trace; {slots} slots for each GPU; nothing "
-                   "runs yet")
+                   f"1,000 waiting gangs: all of 8 GPUs, or GPU counts as in Muri's trace; {slots} slots for each GPU; "
+                   "nothing runs yet")
