@@ -50,6 +50,7 @@ FIGURES = {
     "order_model": Figure("model", ("turn",)),
     "muri": Figure("model", ("extender/placement",)),
     "muri_ratio": Figure("model", ("extender/placement",)),
+    "muri_ratio_shipped": Figure("model", ("extender/placement",)),
     "interleavings": Figure("model", ("extender/placement", "extender/gang")),
     "mutants": Figure("program", ("turn", "sidecar/phase", "extender/placement", "extender/gang", "deviceplugin/plugin",
                                   "deviceplugin/books")),

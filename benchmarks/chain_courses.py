@@ -11,6 +11,7 @@ import time
 from benchmarks import cluster, logs, stats
 from benchmarks.chain import SHAPE
 from benchmarks.processes import Failed
+from benchmarks.shipped import slots_per_gpu
 from tests.cluster.control import Control
 from tests.cluster.pods import SLOT
 from tests.cluster.prometheus import Prometheus
@@ -162,7 +163,7 @@ class ByHelm:
         self._prometheus.start(self._release.pods("deviceplugin"))
 
     def _await_slots(self):
-        slots = str(2 * self.gpus.machine.gpus_per_node)
+        slots = str(slots_per_gpu() * self.gpus.machine.gpus_per_node)
         for node in self.cluster.nodes:
             self.cluster.wait_for("node", node.name, lambda n: n["status"]["allocatable"].get(SLOT) == slots)
 

@@ -5,6 +5,7 @@ Control: 4,000 gangs at once.
 
 from benchmarks.programs import json_lines
 from benchmarks.results import Goal, Measured, controlled
+from benchmarks.shipped import slots_per_gpu
 
 SCOPE = "component"
 GPUS = "no GPUs"
@@ -14,7 +15,9 @@ _GOAL = Goal("<=", 400, "worst", runs=5)
 
 def measure(context, case):
     program = context.build.program("placement_plan")
-    samples = tuple(json_lines([program, seed, case], {})[0]["plan_ms"] for seed in range(1, 6))
-    bad = json_lines([program, 1, case, 4000], {}, timeout_s=600)[0]["plan_ms"]
+    slots = slots_per_gpu()
+    samples = tuple(json_lines([program, seed, case, 1000, slots], {})[0]["plan_ms"] for seed in range(1, 6))
+    bad = json_lines([program, 1, case, 4000, slots], {}, timeout_s=600)[0]["plan_ms"]
     yield Measured("plan_ms", case, _GOAL.of(samples), "ms", _GOAL, samples, controlled(_GOAL, "4,000 gangs", bad),
-                   "1,000 waiting gangs: all of 8 GPUs, or GPU counts as in Muri's trace; nothing runs yet")
+                   f"1,000 waiting gangs: all of 8 GPUs, or GPU counts as in Muri's trace; {slots} slots for each GPU; "
+                   "nothing runs yet")

@@ -1,11 +1,13 @@
 #include "benchmarks/placement/candidates.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace crossover::benchmarks {
 
-std::vector<Live> ShortestFirst(std::vector<Live> live) {
-  std::ranges::stable_sort(live, {}, GpuTimeLeft);
+std::vector<Live> LeastFirst(Order order, std::vector<Live> live) {
+  std::ranges::stable_sort(
+      live, {}, [order](const Live& one) { return std::pair(GpuTime(order, one), -one.job->gpus); });
   return live;
 }
 

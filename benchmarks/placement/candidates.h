@@ -1,7 +1,8 @@
-// Which jobs Muri's policy considers: from those with the least GPU time left, as many per GPU count as could
-// run if `together` shared every set of GPUs of these nodes.
+// In which order Muri's policies take jobs, and which of them they consider: from the first in that order on,
+// as many per GPU count as could run if `together` shared every set of GPUs of these nodes.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <vector>
 
@@ -9,12 +10,20 @@
 
 namespace crossover::benchmarks {
 
+// Muri-S knows how long each job runs, and takes the one with the least GPU time left first. Muri-L does not
+// know it, and takes the one that has had the least GPU time first.
+enum class Order : std::uint8_t { kLeastLeft, kLeastHad };
+
 inline double GpuTimeLeft(const Live& live) { return live.left * live.job->iteration_s * live.job->gpus; }
+inline double GpuTimeHad(const Live& live) { return live.had_s * live.job->gpus; }
+inline double GpuTime(Order order, const Live& live) {
+  return order == Order::kLeastLeft ? GpuTimeLeft(live) : GpuTimeHad(live);
+}
 
-// Shortest first; equal ones in order of arrival.
-std::vector<Live> ShortestFirst(std::vector<Live> live);
+// Equal ones: the larger GPU count first, then in order of arrival, as in Muri's simulator.
+std::vector<Live> LeastFirst(Order order, std::vector<Live> live);
 
-// By GPU count, each shortest first. `sorted`: shortest first.
+// By GPU count, each in the order of `sorted`.
 std::map<int, std::vector<Live>> Candidates(const std::vector<Live>& sorted, Nodes nodes, int together);
 
 }  // namespace crossover::benchmarks

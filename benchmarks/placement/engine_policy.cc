@@ -69,7 +69,7 @@ class Engine : public Policy {
 
 class Shipped : public Engine {
  public:
-  Shipped(const Cluster& cluster, const placement::Settings& settings) : Engine(cluster, settings, 2) {}
+  using Engine::Engine;
 
   std::vector<Run> Decide(const Situation& at) override {
     std::set<std::string> running;
@@ -109,7 +109,7 @@ class Powers : public Engine {
     state_.placed.clear();
     std::vector<Gang> waiting;
     for (const auto& [gpus, jobs] :
-         Candidates(ShortestFirst(at.live), Nodes(cluster_, at.up), kMostTogether)) {
+         Candidates(LeastFirst(Order::kLeastLeft, at.live), Nodes(cluster_, at.up), kMostTogether)) {
       for (const Live& one : jobs) {
         waiting.push_back(GangOf(*one.job));
         waiting.back().arrived_s = GpuTimeLeft(one);
@@ -122,8 +122,8 @@ class Powers : public Engine {
 
 }  // namespace
 
-std::unique_ptr<Policy> MakeShipped(const Cluster& cluster, const placement::Settings& settings) {
-  return std::make_unique<Shipped>(cluster, settings);
+std::unique_ptr<Policy> MakeShipped(const Cluster& cluster, const placement::Settings& settings, int slots) {
+  return std::make_unique<Shipped>(cluster, settings, slots);
 }
 std::unique_ptr<Policy> MakePowers(const Cluster& cluster, double efficiency) {
   return std::make_unique<Powers>(cluster, efficiency);

@@ -4,12 +4,14 @@
 
 #include "benchmarks/placement/options.h"
 #include "benchmarks/placement/report.h"
+#include "benchmarks/placement/shake.h"
 
 int main(int argc, char** argv) {
   using namespace crossover::benchmarks;
   try {
     const Options options = OptionsOf(argc, argv);
-    const Trace trace = ReadTrace(options.source);
+    Trace trace = ReadTrace(options.source);
+    if (options.shake) Shake(trace.jobs, *options.shake);
     const Outcome outcome = Simulate(trace.jobs, *PolicyOf(options), options.cluster, options.failing);
     if (!options.jobs.empty()) WriteJobs(outcome, options.jobs);
     if (!options.occupancy.empty()) WriteOccupancy(outcome, options.occupancy);

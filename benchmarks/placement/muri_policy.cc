@@ -1,5 +1,5 @@
-// Muri-S, as published with its simulator: shortest remaining GPU time first, jobs of equal GPU counts
-// grouped by rounds of matching as far as GPUs are short, everything decided anew at each event.
+// Muri-S and Muri-L, as published with their simulator: the least GPU time left, or had, first; jobs of equal
+// GPU counts grouped by rounds of matching as far as GPUs are short; everything decided anew at each event.
 #include <algorithm>
 #include <functional>
 
@@ -14,11 +14,11 @@ namespace {
 
 struct Pack {
   std::vector<const Job*> jobs;
-  double left = 0;  // of the shortest
+  double first = 0;  // GPU time of the job that comes first
 };
 
 Pack Merged(const Pack& a, const Pack& b) {
-  Pack merged{.jobs = a.jobs, .left = std::min(a.left, b.left)};
+  Pack merged{.jobs = a.jobs, .first = std::min(a.first, b.first)};
   merged.jobs.insert(merged.jobs.end(), b.jobs.begin(), b.jobs.end());
   return merged;
 }
@@ -43,15 +43,15 @@ std::vector<placement::Edge> EdgesOf(const std::vector<Pack>& packs) {
 
 class Muri : public Policy {
  public:
-  explicit Muri(const Cluster& cluster) : cluster_(cluster) {}
+  Muri(const Cluster& cluster, Order order) : cluster_(cluster), order_(order) {}
 
   std::vector<Run> Decide(const Situation& at) override {
     std::map<int, std::vector<Pack>> packs;
     needed_ = 0;
     there_ = static_cast<int>(std::ranges::count(at.up, true)) * cluster_.gpus_per_node;
     for (const auto& [gpus, jobs] :
-         Candidates(ShortestFirst(at.live), Nodes(cluster_, at.up), kMostTogether)) {
-      for (const Live& job : jobs) packs[gpus].push_back({{job.job}, GpuTimeLeft(job)});
+         Candidates(LeastFirst(order_, at.live), Nodes(cluster_, at.up), kMostTogether)) {
+      for (const Live& job : jobs) packs[gpus].push_back({{job.job}, GpuTime(order_, job)});
       needed_ += gpus * static_cast<int>(jobs.size());
     }
     for (int round = 0; round < kMostTogether && Short(); ++round) {
@@ -89,9 +89,9 @@ class Muri : public Policy {
     return after;
   }
 
-  // Those that would be slower together than one after the other are apart again. Shortest first.
-  static std::vector<Pack> Unpack(const std::map<int, std::vector<Pack>>& packs,
-                                  const std::vector<Live>& live) {
+  // Those that would be slower together than one after the other are apart again. In the policy's order.
+  std::vector<Pack> Unpack(const std::map<int, std::vector<Pack>>& packs,
+                           const std::vector<Live>& live) const {
     std::vector<Pack> after;
     for (const auto& [gpus, group] : packs) {
       for (const Pack& pack : group) {
@@ -102,11 +102,11 @@ class Muri : public Policy {
           continue;
         }
         for (const Job* job : pack.jobs) {
-          after.push_back({{job}, GpuTimeLeft(*std::ranges::find(live, job, &Live::job))});
+          after.push_back({{job}, GpuTime(order_, *std::ranges::find(live, job, &Live::job))});
         }
       }
     }
-    std::ranges::stable_sort(after, {}, &Pack::left);
+    std::ranges::stable_sort(after, {}, &Pack::first);
     return after;
   }
 
@@ -127,11 +127,17 @@ class Muri : public Policy {
   }
 
   Cluster cluster_;
+  Order order_;
   int needed_ = 0, there_ = 0;  // GPUs
 };
 
 }  // namespace
 
-std::unique_ptr<Policy> MakeMuri(const Cluster& cluster) { return std::make_unique<Muri>(cluster); }
+std::unique_ptr<Policy> MakeMuriS(const Cluster& cluster) {
+  return std::make_unique<Muri>(cluster, Order::kLeastLeft);
+}
+std::unique_ptr<Policy> MakeMuriL(const Cluster& cluster) {
+  return std::make_unique<Muri>(cluster, Order::kLeastHad);
+}
 
 }  // namespace crossover::benchmarks

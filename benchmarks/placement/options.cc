@@ -9,9 +9,11 @@ namespace crossover::benchmarks {
 namespace {
 
 const char kUsage[] =
-    "usage: placement_trace TRACE fifo|shortest|random|muri|shipped|powers [--format=muri|gavel|philly] "
+    "usage: placement_trace TRACE fifo|shortest|random|muri|muri_l|shipped|powers "
+    "[--format=muri|gavel|philly] "
     "[--throughputs=FILE.json] [--gpu-kind=NAME] [--placements=DIRECTORY] [--clusters=NAME,...] [--nodes=N] "
-    "[--gpus=N] [--efficiency=0-1] [--starvation=SECONDS] [--starvation-runs=N] [--min-gain=N] [--seed=N] "
+    "[--gpus=N] [--slots=N] [--efficiency=0-1] [--starvation=SECONDS] [--starvation-runs=N] [--min-gain=N] "
+    "[--seed=N] [--shake=SEED] "
     "[--mean-up=SECONDS] [--down=SECONDS] [--checkpoint=SECONDS] [--jobs=FILE.csv] [--occupancy=FILE.csv]";
 
 using Values = std::map<std::string, std::function<void(const std::string&)>>;
@@ -34,11 +36,13 @@ Values ValuesOf(Options& o) {
           {"--clusters", [&o](const std::string& names) { o.source.clusters = NamesIn(names); }},
           {"--nodes", whole(o.cluster.nodes)},
           {"--gpus", whole(o.cluster.gpus_per_node)},
+          {"--slots", whole(o.slots)},
           {"--efficiency", number(o.settings.efficiency)},
           {"--starvation", number(o.settings.starvation_s)},
           {"--starvation-runs", number(o.settings.starvation_runs)},
           {"--min-gain", number(o.settings.min_gain)},
           {"--seed", [&o](const std::string& text) { o.seed = o.failing.seed = std::stoull(text); }},
+          {"--shake", [&o](const std::string& text) { o.shake = std::stoull(text); }},
           {"--mean-up", number(o.failing.mean_up_s)},
           {"--down", number(o.failing.down_s)},
           {"--checkpoint", number(o.failing.checkpoint_s)},
@@ -74,8 +78,9 @@ std::unique_ptr<Policy> PolicyOf(const Options& o) {
       {"fifo", [&] { return MakeFifo(o.cluster); }},
       {"shortest", [&] { return MakeShortest(o.cluster); }},
       {"random", [&] { return MakeRandom(o.cluster, o.settings.efficiency, o.seed); }},
-      {"muri", [&] { return MakeMuri(o.cluster); }},
-      {"shipped", [&] { return MakeShipped(o.cluster, o.settings); }},
+      {"muri", [&] { return MakeMuriS(o.cluster); }},
+      {"muri_l", [&] { return MakeMuriL(o.cluster); }},
+      {"shipped", [&] { return MakeShipped(o.cluster, o.settings, o.slots); }},
       {"powers", [&] { return MakePowers(o.cluster, o.settings.efficiency); }}};
   const auto found = kPolicies.find(o.policy);
   if (found == kPolicies.end()) throw std::runtime_error("policy \"" + o.policy + "\": " + kUsage);

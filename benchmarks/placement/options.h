@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "benchmarks/placement/failures.h"
@@ -16,9 +17,11 @@ struct Options {
   std::string jobs;       // where a line per job goes; empty: nowhere
   std::string occupancy;  // where a line per change of what is held goes; empty: nowhere
   Cluster cluster;
+  int slots = placement::Gpu{}.slots;  // of each GPU, for the engine as it ships
   placement::Settings settings;
   Failing failing;
-  std::uint64_t seed = 1;  // of what policies leave to chance
+  std::uint64_t seed = 1;              // of what policies leave to chance
+  std::optional<std::uint64_t> shake;  // by this seed the trace is shaken (shake.h)
 };
 
 // Throws std::runtime_error that names what is wrong, and the usage.

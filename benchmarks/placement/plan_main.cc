@@ -1,5 +1,5 @@
-// placement_plan SEED same|mixed [COUNT]
-// How long one decision about so many waiting gangs takes.
+// placement_plan SEED same|mixed [COUNT [SLOTS]]
+// How long one decision about so many waiting gangs takes, on GPUs of so many slots.
 //
 // same: all of 8 GPUs, each with a profile of its own. mixed: GPU counts and profiles as in Muri's trace. On
 // a cluster with GPUs for a quarter of them. One JSON line.
@@ -39,13 +39,14 @@ std::vector<placement::Gang> Waiting(std::uint64_t seed, bool mixed, int count) 
 
 int Main(int argc, char** argv) {
   if (argc < 3) {
-    std::fputs("usage: placement_plan SEED same|mixed [COUNT]\n", stderr);
+    std::fputs("usage: placement_plan SEED same|mixed [COUNT [SLOTS]]\n", stderr);
     return 2;
   }
   const bool mixed = std::string(argv[2]) == "mixed";
   const int count = argc > 3 ? std::stoi(argv[3]) : 1000;
+  const int slots = argc > 4 ? std::stoi(argv[4]) : placement::Gpu{}.slots;
   const std::vector<placement::Gang> waiting = Waiting(std::stoull(argv[1]), mixed, count);
-  const placement::State state = StateOf({.nodes = count / 4, .gpus_per_node = 8}, 2);
+  const placement::State state = StateOf({.nodes = count / 4, .gpus_per_node = 8}, slots);
   const auto began = std::chrono::steady_clock::now();
   const placement::Decision decision = placement::Decide(state, waiting, 0, {});
   const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - began;

@@ -18,6 +18,7 @@ struct Live {
   const Job* job = nullptr;
   double left = 0;  // iterations
   bool running = false;
+  double had_s = 0;  // how long it has had GPUs, whether it shared them or not
 };
 
 // `live`: in order of arrival. `up`: of each node, whether it is there.

@@ -71,6 +71,7 @@ class Simulation {
       Live& live = LiveOf(run.job);
       const double ran_s = std::max(0.0, took_s - run.lost_s);
       live.left -= ran_s / run.iteration_s;
+      live.had_s += took_s;
       Progress& progress = progress_[run.job];
       progress.unkept_s += ran_s;
       if (progress.unkept_s >= checkpoint_s_) {

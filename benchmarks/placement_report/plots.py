@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from html import escape
 
-COLOURS = ("#7f7f7f", "#222222", "#a05195", "#2f6db5", "#d33c3c", "#e0852b", "#3c9d6d")
+COLOURS = ("#7f7f7f", "#222222", "#a05195", "#2f6db5", "#d33c3c", "#e0852b", "#3c9d6d", "#8c564b", "#17a2b8")
 _STYLE = ".grid { stroke: #ddd; } .frame { stroke: #888; fill: none; } text { font: 12px sans-serif; fill: #222; }"
 _LEFT, _TOP, _WIDTH, _HEIGHT, _LEGEND = 60, 24, 620, 280, 18
 

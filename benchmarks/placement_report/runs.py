@@ -5,15 +5,19 @@ from dataclasses import dataclass
 from benchmarks import traces
 from benchmarks.figures.muri import EFFICIENCY
 from benchmarks.processes import Failed
+from benchmarks.shipped import slots_per_gpu
 
+_SLOTS = f"--slots={slots_per_gpu()}"
 # Name: (what tables call it, what placement_trace is asked for).
 POLICIES = {
     "fifo": ("exclusive, first come first served", ("fifo",)),
     "shortest": ("exclusive, shortest remaining first (stops jobs)", ("shortest",)),
     "random": ("pairs by chance", ("random",)),
-    "muri": ("Muri's grouping, with its published penalties (stops and moves jobs)", ("muri",)),
-    "shipped": ("**the engine as it ships**", ("shipped",)),
-    "unbounded": ("the engine as it ships, without a bound on waiting", ("shipped", "--starvation=1e18")),
+    "muri": ("Muri-S, with its published penalties (stops and moves jobs, knows what is left)", ("muri",)),
+    "muri_l": ("Muri-L, with its published penalties (stops and moves jobs)", ("muri_l",)),
+    "shipped": ("**the engine as it ships**", ("shipped", _SLOTS)),
+    "unbounded": ("the engine as it ships, without a bound on waiting", ("shipped", _SLOTS, "--starvation=1e18")),
+    "two_slots": ("the engine as it ships, but with two slots for each GPU", ("shipped", "--slots=2")),
     "powers": ("the engine with Muri's powers (stops and moves jobs, knows what is left)", ("powers",)),
 }
 

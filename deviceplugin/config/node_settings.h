@@ -12,7 +12,7 @@ namespace crossover::deviceplugin {
 
 // Of a node, and in force from the moment it is told.
 struct NodeLiveSettings {
-  std::uint32_t slots_per_gpu = 2;
+  std::uint32_t slots_per_gpu = 4;
   std::uint32_t quiet_after_error_s = 300;  // of a GPU, before its slots are given out again
   AllocationSettings allocation;            // its directories follow from the others
   Sharing sharing = Sharing::kAuto;

@@ -204,7 +204,9 @@ std::string Words(const Broken& broken, const Group& group, const Gang& newcomer
     case Rule::kSlowdown:
       return "a crossover.dev/max-slowdown could not be kept";
     case Rule::kGain:
-      return "they would gain too little by it: " + Number(broken.gain) + " times one after the other, and " +
+      return "they would gain too little by it: " + Number(broken.gain) +
+             (group.gangs.size() > 1 ? " times what they reach without this job, and "
+                                     : " times one after the other, and ") +
              Number(settings.min_gain) + " is asked for";
     case Rule::kClosed:
       return "its GPUs take nobody more at present";

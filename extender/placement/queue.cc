@@ -14,7 +14,7 @@ bool CameLater(const Gang* a, const Gang* b) {
 
 Queue::Queue(const Occupancy& occupancy, std::span<const Gang* const> waiting, double now_s,
              const Settings& settings)
-    : now_s_(now_s), patience_s_(PatienceOf(occupancy.state(), now_s, settings)) {
+    : now_s_(now_s), patience_(PatienceOf(occupancy.state(), now_s, settings)) {
   if (occupancy.state().kept) kept_for_ = occupancy.state().kept->gang;
   for (const Gang* gang : waiting) {
     (Starves(*gang) ? starving_ : lines_[gang->priority][gang->space]).push_back(gang);

@@ -28,11 +28,11 @@ class Queue {
   void Charge(const Gang& gang) { used_[gang.space] += gang.gpus(); }
   // Also one for which GPUs are kept already: it stays so until it has them.
   bool Starves(const Gang& gang) const {
-    return gang.arrived_s + patience_s_ <= now_s_ || gang.id == kept_for_;
+    return gang.arrived_s + patience_.Of(gang) <= now_s_ || gang.id == kept_for_;
   }
   // What part of the GPUs that are to be kept for it may be busy.
   double MayBeBusy(const Gang& gang) const {
-    return gang.id == kept_for_ ? 1 : BusyPart(now_s_ - gang.arrived_s, patience_s_);
+    return gang.id == kept_for_ ? 1 : BusyPart(now_s_ - gang.arrived_s, patience_.Of(gang));
   }
 
  private:
@@ -40,7 +40,7 @@ class Queue {
   const Gang* Pop(Line& line);
 
   double now_s_;
-  double patience_s_;
+  Patience patience_;
   std::string_view kept_for_;
   Line starving_;
   std::map<Priority, std::map<std::string_view, Line>, std::greater<>> lines_;

@@ -77,7 +77,7 @@ bool BreaksHistory(const Gang& there, const Gang& newcomer, const History& histo
 }
 
 bool BreaksGain(const Prediction& together, double before, const Settings& settings) {
-  return together.gain < settings.min_gain || together.gain <= before;
+  return together.gain < settings.min_gain * before || together.gain <= before;
 }
 
 std::optional<Broken> FirstBroken(const Meeting& meeting, Prediction* prediction) {
@@ -92,7 +92,7 @@ std::optional<Broken> FirstBroken(const Meeting& meeting, Prediction* prediction
   Outlook outlook = OutlookOf(meeting);
   if (!outlook.together.caps_kept) return Broken{Rule::kSlowdown, peer};
   if (BreaksGain(outlook.together, outlook.before, meeting.settings)) {
-    return Broken{Rule::kGain, peer, outlook.together.gain};
+    return Broken{Rule::kGain, peer, outlook.together.gain / outlook.before};
   }
   if (prediction != nullptr) *prediction = std::move(outlook.together);
   return std::nullopt;

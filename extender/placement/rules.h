@@ -52,7 +52,7 @@ struct Meeting {
 struct Broken {
   Rule rule;
   const Gang* peer = nullptr;  // with whom; null where it is nobody's in particular
-  double gain = 0;             // kGain: what they may expect
+  double gain = 0;  // kGain: what they may expect, over what those that are there reach without the newcomer
 };
 
 bool BreaksTwoRanks(const Gang& there, const Gang& newcomer);
@@ -62,6 +62,8 @@ bool BreaksExclusive(const Gang& there, const Gang& newcomer);
 bool BreaksUser(const Gang& there, const Gang& newcomer, const Site& site);
 bool BreaksMemory(const Meeting& meeting);
 bool BreaksHistory(const Gang& there, const Gang& newcomer, const History& history);
+// `before`: what those that are there reach without the newcomer; 1 where one job is there. Each newcomer has
+// to raise that by min_gain: a fourth job that adds little takes from the other three what it gets itself.
 bool BreaksGain(const Prediction& together, double before, const Settings& settings);
 
 // The first rule that they would break together, or none. `prediction`, unless null, gets what they may

@@ -17,8 +17,8 @@ struct Settings {
   // they meet anywhere.
   std::vector<std::vector<std::string>> namespace_groups;
 
-  double efficiency = 0.95;  // of the best rate, what turns are expected to reach
-  double min_gain = 1.05;    // over one after the other; jobs that are not expected to reach it do not meet
+  double efficiency = 0.95;          // of the best rate, what turns are expected to reach
+  double min_gain = 1.05;            // each newcomer has to raise what a set of GPUs reaches by this factor
   double memory_margin = 0.10;       // added to a measured peak
   Bytes context_reserve = 1u << 29;  // of each GPU, for each of its clients
   double spanning_bonus = 0.05;      // on what is gained by jobs that span nodes

@@ -14,6 +14,7 @@ NAMESPACE = "crossover-system"
 _ACCOUNT = "crossover-deviceplugin"
 _MPS = "/run/crossover/mps"
 _ENDS_WITHIN_S = 10.0
+_SLOTS_PER_GPU = 2  # two jobs fill a GPU, unless a test says otherwise
 _MANIFESTS = Path(__file__).resolve().parents[2] / "manifests"
 
 
@@ -62,7 +63,8 @@ class NodeDaemons:
         """`settings`: of the configuration; `node_settings`: of its part for nodes; `mps`: start it on each node."""
         self._cluster, self._gpus, self._build = cluster, gpus, build
         self._mps = mps
-        self._settings, self._node_settings = dict(settings), dict(node_settings)
+        self._settings = dict(settings)
+        self._node_settings = {"slots_per_gpu": _SLOTS_PER_GPU, **dict(node_settings)}
         self._directory = cluster.directory / "daemons"
         self._directory.mkdir()
 
@@ -83,7 +85,7 @@ class NodeDaemons:
     @property
     def slots(self):
         """Of a node."""
-        of_gpu = self._node_settings.get("slots_per_gpu", 2) if self._mps else 1
+        of_gpu = self._node_settings["slots_per_gpu"] if self._mps else 1
         return of_gpu * self._gpus.machine.gpus_per_node
 
     def configure(self, node, settings=(), node_settings=()):

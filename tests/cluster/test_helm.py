@@ -12,6 +12,7 @@ from pathlib import Path
 from benchmarks import pairs, session
 from benchmarks.commands import Build
 from benchmarks.processes import Failed
+from benchmarks.shipped import slots_per_gpu
 from tests.cluster import panels, turn_orders
 from tests.cluster.documented import Documented, names_for
 from tests.cluster.gang_lives import job_of
@@ -101,7 +102,7 @@ class Helm(unittest.TestCase):
             self.assertEqual(len(pods), count, component)
             for pod in pods:
                 self.assertTrue(true("Ready")(pod), pod["metadata"]["name"])
-        slots = str(2 * self.gpus.machine.gpus_per_node)
+        slots = str(slots_per_gpu() * self.gpus.machine.gpus_per_node)
         for node in self.cluster.nodes:
             self.cluster.wait_for("node", node.name, lambda n: n["status"]["allocatable"].get(SLOT) == slots)
             self.cluster.wait_for("gpunode", node.name, lambda n: n and n["status"]["sharing"]["kind"] == "mps")

@@ -15,6 +15,7 @@ from benchmarks.placement_report.runs import POLICIES, RUNS, Run
 from benchmarks.placement_report.summary import (Job, Moment, distribution, jobs_in, moments_in, occupancy,
                                                  occupancy_over_time, summary)
 from benchmarks.processes import Failed
+from benchmarks.shipped import slots_per_gpu
 from benchmarks.traces import Trace
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -108,7 +109,7 @@ class Commands(unittest.TestCase):
         for run in RUNS:
             command = self.command(run.name, lambda file: Path("/traces") / file.folder / file.name)
             self.assertEqual(command[1], f"/traces/{run.files[0].folder}/{run.files[0].name}")
-            self.assertEqual(command[2:4], ["shipped", "--starvation=1e18"])
+            self.assertEqual(command[2:5], ["shipped", f"--slots={slots_per_gpu()}", "--starvation=1e18"])
             self.assertIn(f"--nodes={run.nodes}", command)
         self.assertIn("--placements=/traces/pollux_osdi21", command)
         self.assertIn("--clusters=0e4a51,7f04ca,ee9e8c", command)

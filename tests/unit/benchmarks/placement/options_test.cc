@@ -15,14 +15,18 @@ Options Parsed(std::vector<const char*> arguments) {
 
 TEST(OptionsTest, AreReadIntoTheirPlaces) {
   const Options options =
-      Parsed({"--nodes=3", "--efficiency=0.9", "--starvation-runs=4", "--mean-up=5", "--jobs=j.csv",
-              "--seed=9", "--format=philly", "--clusters=a,b", "--gpu-kind=p100", "--occupancy=o.csv"});
+      Parsed({"--nodes=3", "--slots=4", "--shake=6", "--efficiency=0.9", "--starvation-runs=4", "--mean-up=5",
+              "--jobs=j.csv", "--seed=9", "--format=philly", "--clusters=a,b", "--gpu-kind=p100",
+              "--occupancy=o.csv"});
   EXPECT_EQ(options.source.path, "t.csv");
   EXPECT_EQ(options.source.format, "philly");
   EXPECT_EQ(options.source.clusters, (std::set<std::string>{"a", "b"}));
   EXPECT_EQ(options.source.gpu, "p100");
   EXPECT_EQ(options.occupancy, "o.csv");
   EXPECT_EQ(options.cluster.nodes, 3);
+  EXPECT_EQ(options.slots, 4);
+  EXPECT_EQ(options.shake, 6u);
+  EXPECT_EQ(Parsed({"--nodes=3"}).shake, std::nullopt);
   EXPECT_EQ(options.settings.efficiency, 0.9);
   EXPECT_EQ(options.settings.starvation_runs, 4);
   EXPECT_EQ(options.failing.mean_up_s, 5);

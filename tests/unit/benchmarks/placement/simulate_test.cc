@@ -51,8 +51,10 @@ TEST(SimulateTest, EveryPolicyEndsEveryJob) {
   EXPECT_EQ(Of(MakeFifo(kTwo), 1).jobs.size(), 5u);
   EXPECT_EQ(Of(MakeShortest(kTwo), 1).jobs.size(), 5u);
   EXPECT_EQ(Of(MakeRandom(kTwo, 1, 1), 2).jobs.size(), 5u);
-  EXPECT_EQ(Of(MakeMuri(kTwo), 4).jobs.size(), 5u);
-  EXPECT_EQ(Of(MakeShipped(kTwo, {}), 2).jobs.size(), 5u);
+  EXPECT_EQ(Of(MakeMuriS(kTwo), 4).jobs.size(), 5u);
+  EXPECT_EQ(Of(MakeMuriL(kTwo), 4).jobs.size(), 5u);
+  EXPECT_EQ(Of(MakeShipped(kTwo, {}, 2), 2).jobs.size(), 5u);
+  EXPECT_EQ(Of(MakeShipped(kTwo, {}, 4), 4).jobs.size(), 5u);
   EXPECT_EQ(Of(MakePowers(kTwo, 0.95), 4).jobs.size(), 5u);
 }
 
@@ -95,8 +97,9 @@ TEST(SimulateTest, GangsOfANodeThatFailsStartAgain) {
   Failing lossy = often;
   lossy.checkpoint_s = 1e9;  // they begin anew each time
   const auto policies = {+[] { return MakeFifo(kTwo); },         +[] { return MakeShortest(kTwo); },
-                         +[] { return MakeRandom(kTwo, 1, 1); }, +[] { return MakeMuri(kTwo); },
-                         +[] { return MakeShipped(kTwo, {}); },  +[] { return MakePowers(kTwo, 0.95); }};
+                         +[] { return MakeRandom(kTwo, 1, 1); }, +[] { return MakeMuriS(kTwo); },
+                         +[] { return MakeMuriL(kTwo); },        +[] { return MakeShipped(kTwo, {}, 4); },
+                         +[] { return MakePowers(kTwo, 0.95); }};
   for (const auto& make : policies) {
     const Outcome sound = Of(make(), 4), failing = Of(make(), 4, often), again = Of(make(), 4, often);
     EXPECT_EQ(failing.jobs.size(), 5u);

@@ -23,7 +23,7 @@ std::string Refused(const std::string& text) {
 
 TEST(NodeYamlTest, Defaults) {
   const NodeConfig config = Allowed("");
-  EXPECT_EQ(config.node.live.slots_per_gpu, 2u);
+  EXPECT_EQ(config.node.live.slots_per_gpu, 4u);
   EXPECT_EQ(config.node.live.allocation.devices, DeviceStrategy::kCdi);
   EXPECT_EQ(config.node.live.allocation.injection, Injection::kPreloadFile);
   EXPECT_EQ(config.node.kubelet_directory, "/var/lib/kubelet");

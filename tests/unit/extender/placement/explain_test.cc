@@ -155,6 +155,20 @@ TEST_F(ExplainTest, Gain) {
   Expect(a_, b_, "they would gain too little by it: 0.95 times one after the other, and 1.05 is asked for");
 }
 
+TEST_F(ExplainTest, GainOfAThird) {
+  for (Node& node : state_.nodes) {
+    for (Gpu& gpu : node.gpus) gpu.slots = 3;
+  }
+  Run(a_);
+  state_.placed.push_back(OnAll(b_, state_.nodes));
+  const Refusal refusal = Refused(Job("c"));
+  EXPECT_NE(
+      refusal.text.find("they would gain too little by it: 1 times what they reach without this job, and "
+                        "1.05 is asked for"),
+      std::string::npos)
+      << refusal.text;
+}
+
 TEST_F(ExplainTest, Slots) {
   state_.nodes[0].gpus[0].slots = 1;
   Expect(a_, b_, "its GPUs have no slot left");

@@ -12,6 +12,10 @@ class PatienceTest : public ::testing::Test {
   void Runs(int gpus, std::optional<double> started_s) {
     state_.placed.push_back({.gang = Job("r", gpus), .seats = {}, .started_s = started_s});
   }
+  // Of a gang that needs so many GPUs.
+  double After(double now_s, int gpus = 4) const {
+    return PatienceOf(state_, now_s, settings_).Of(Job("w", gpus));
+  }
   PatienceTest() {
     settings_.starvation_s = 1800;
     settings_.starvation_runs = 1;
@@ -20,29 +24,39 @@ class PatienceTest : public ::testing::Test {
   Settings settings_;
 };
 
-TEST_F(PatienceTest, IsWhatAdministratorsSayWhereNothingRuns) {
-  EXPECT_EQ(PatienceOf(state_, 1e6, settings_), 1800);
-}
+TEST_F(PatienceTest, IsWhatAdministratorsSayWhereNothingRuns) { EXPECT_EQ(After(1e6), 1800); }
 
 TEST_F(PatienceTest, GrowsWithHowLongThoseThatRunHaveRun) {
   Runs(1, 0);
   Runs(3, 80'000);
-  EXPECT_EQ(PatienceOf(state_, 100'000, settings_), (100'000 + 3 * 20'000) / 4.0);
+  EXPECT_EQ(After(100'000), (100'000 + 3 * 20'000) / 4.0);
   settings_.starvation_runs = 0.5;
-  EXPECT_EQ(PatienceOf(state_, 100'000, settings_), (100'000 + 3 * 20'000) / 8.0);
+  EXPECT_EQ(After(100'000), (100'000 + 3 * 20'000) / 8.0);
   settings_.starvation_runs = 0;
-  EXPECT_EQ(PatienceOf(state_, 100'000, settings_), 1800);
+  EXPECT_EQ(After(100'000), 1800);
 }
 
 TEST_F(PatienceTest, IsNeverLess) {
   Runs(4, 99'000);
-  EXPECT_EQ(PatienceOf(state_, 100'000, settings_), 1800);
+  EXPECT_EQ(After(100'000), 1800);
 }
 
 TEST_F(PatienceTest, WhoseStartIsNotKnownDoesNotCount) {
   Runs(4, 0);
   Runs(4, std::nullopt);
-  EXPECT_EQ(PatienceOf(state_, 100'000, settings_), 100'000);
+  EXPECT_EQ(After(100'000), 100'000);
+}
+
+// The nodes have 8 GPUs at most: 1 GPU is an eighth of the larger one.
+TEST_F(PatienceTest, IsShorterForGangsThatNeedAPartOfANode) {
+  state_.nodes = Nodes(1, 4);
+  state_.nodes.push_back(Nodes(1, 8).front());
+  Runs(8, 0);
+  EXPECT_EQ(After(80'000, 32), 80'000);
+  EXPECT_EQ(After(80'000, 8), 80'000);
+  EXPECT_EQ(After(80'000, 4), 40'000);
+  EXPECT_EQ(After(80'000, 1), 10'000);
+  EXPECT_EQ(After(8'000, 1), 1800) << "but never below what administrators say";
 }
 
 TEST(BusyPartTest, GrowsFromNoneToAll) {

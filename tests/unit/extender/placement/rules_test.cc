@@ -132,6 +132,29 @@ TEST_F(RulesTest, AThirdHasToAddSomething) {
   EXPECT_FALSE(FirstBroken({there, newcomer_, site_, history, settings_}).has_value());
 }
 
+// Two that fill the GPU reach 1.9. With a third that computes for 0.4 of its time all three reach 2.036,
+// which is 1.07 of 1.9; with one that computes for 0.45, 1.966, which is 1.03.
+TEST_F(RulesTest, AThirdHasToRaiseWhatTheOthersReachByTheLeastGain) {
+  const History history({});
+  site_.slots = 3;
+  const Gang other = Job("other");
+  const std::vector<const Gang*> there{&there_, &other};
+  const auto broken = [&](double compute_s) {
+    newcomer_.profile.compute_s = compute_s;
+    newcomer_.profile.exposed_s = 0.02 - compute_s;
+    return FirstBroken({there, newcomer_, site_, history, settings_}, &prediction_);
+  };
+  EXPECT_FALSE(broken(0.008).has_value());
+  EXPECT_NEAR(prediction_.gain, 3 * 0.95 / 1.4, 1e-9);
+  ASSERT_TRUE(broken(0.009).has_value());
+  EXPECT_EQ(broken(0.009)->rule, Rule::kGain);
+  EXPECT_NEAR(broken(0.009)->gain, 3 * 0.95 / 1.45 / 1.9, 1e-9);
+  settings_.min_gain = 1.03;
+  EXPECT_FALSE(broken(0.009).has_value());
+  settings_.min_gain = 1;
+  EXPECT_EQ(broken(0.01)->rule, Rule::kGain) << "a third that adds nothing";
+}
+
 TEST_F(RulesTest, SaysWithWhom) {
   const History history({});
   Gang third = Job("third");
