@@ -37,6 +37,7 @@ struct JobModelOptions {
   std::vector<JobShape> jobs;
   Time hand_over = 100'000;  // from an opened gate, or from arrival at an open one, to the start of compute
   double spinning = 0;       // of a GPU, held by each collective that runs
+  double co_run = 1;  // while kernels of several jobs run at once on a GPU, their joint speed, times this
   bool shared_link = false;
   bool start_trapped = false;  // even GPUs begin with the first job, odd ones with the second
   PolicySettings policy;

@@ -20,6 +20,7 @@ int Fail(const char* program) {
   std::fprintf(
       stderr,
       "usage: %s way=turns|side_by_side|guard width=X gpus=N hand_over_us=N quantum_us=N seed=N seconds=N "
+      "co_run=X "
       "links=private|shared caps=X,Y "
       "job=C_MS,M_MS[,JITTER[,KERNEL_US[,STARTS_MS[,low|normal|high[,PROLOGUE_MS,STALL_MS]]]]] ...\n",
       program);
@@ -101,6 +102,8 @@ int main(int argc, char** argv) {
         caps.push_back(std::strtod(value, &end));
         if (end == value) return Fail(argv[0]);
       }
+    } else if (key == "co_run") {
+      options.co_run = std::atof(value);
     } else if (key == "width") {
       width = std::atof(value);
     } else if (key == "job" && ParseJob(value, &shape)) {
@@ -109,7 +112,7 @@ int main(int argc, char** argv) {
       return Fail(argv[0]);
     }
   }
-  if (options.jobs.empty() || options.gpus < 1) return Fail(argv[0]);
+  if (options.jobs.empty() || options.gpus < 1 || options.co_run <= 0) return Fail(argv[0]);
   const int refused = SetCaps(caps, &options.jobs);
   double longest = 0;
   for (const JobShape& job : options.jobs)
