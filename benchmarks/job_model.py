@@ -6,9 +6,18 @@ import subprocess
 _HAND_OVER_US = 70  # from the store of a release to the first kernel behind the gate, software GPU
 
 
+class Refused(Exception):
+    """The model refuses its arguments: the message names one of them, its value and what is expected."""
+
+
 def run(build, jobs, seconds, **options):
-    """What one run says, as a dict. `jobs`: (c, m) in ms; `options`: further arguments of the program."""
-    command = [str(build.program("job_model")), "gpus=4", f"hand_over_us={_HAND_OVER_US}", f"seconds={seconds}",
-               *(f"{key}={value}" for key, value in options.items()),
-               *(f"job={compute:.4f},{away:.4f}" for compute, away in jobs)]
-    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    """What one run says, as a dict. `jobs`: (c, m) in ms, or (c, m, jitter); `options`: further arguments of the
+    program, such as tail=0.05, batch=0.2, spinning=0.18 or slow_comm=1; they go before what is usual here."""
+    arguments = {"gpus": 4, "hand_over_us": _HAND_OVER_US, "seconds": seconds, **options}
+    command = [str(build.program("job_model")), *(f"{key}={value}" for key, value in arguments.items()),
+               *("job=" + ",".join(f"{value:.4f}" for value in job) for job in jobs)]
+    finished = subprocess.run(command, capture_output=True, text=True)
+    if finished.returncode == 2:
+        raise Refused(finished.stderr.partition("\n")[0])
+    finished.check_returncode()
+    return json.loads(finished.stdout)

@@ -188,16 +188,10 @@ class Model {
     queue_.push({at, random_(), kind, gpu, job, stamp});
   }
 
-  // The draw of one rank and iteration: the same in a run and in its reference.
   Time Compute(int gpu, SlotIndex job) const {
     const JobShape& shape = options_.jobs[job];
-    if (shape.jitter == 0) return shape.compute;
-    std::seed_seq seed{static_cast<std::uint64_t>(gpu), static_cast<std::uint64_t>(job),
-                       static_cast<std::uint64_t>(result_.ends[job].size()), options_.seed};
-    std::mt19937 generator(seed);
-    std::normal_distribution<double> normal(1.0, shape.jitter);
-    const double factor = std::clamp(normal(generator), 1 - 3 * shape.jitter, 1 + 3 * shape.jitter);
-    return static_cast<Time>(static_cast<double>(shape.compute) * factor);
+    return static_cast<Time>(static_cast<double>(shape.compute) *
+                             ComputeFactor(shape, options_.seed, gpu, job, result_.ends[job].size()));
   }
 
   void StartIteration(SlotIndex job, Time at) {
@@ -258,6 +252,7 @@ class Model {
     Client& client = gpu.client[job];
     const Time length = client.stretch == 0 ? client.rest : std::min(client.stretch, client.rest);
     client.rest -= length;
+    if (gpu.computing.running() == 0) CountComputing(1);
     gpu.computing.Start(job, length, options_.jobs[job].width, now_);
     Schedule(g);
   }
@@ -273,6 +268,7 @@ class Model {
     Gpu& gpu = GpuAt(g);
     Client& client = gpu.client[job];
     gpu.computing.Stop(job, now_);
+    if (gpu.computing.running() == 0) CountComputing(-1);
     if (client.rest > 0) {
       YieldTurn(g, job);
     } else {
@@ -321,12 +317,14 @@ class Model {
     Shared& link = links_[options_.shared_link ? 0 : job];
     link.Start(job, options_.jobs[job].communicate, 1, now_);
     ++spinning_;
+    Spin();
     ScheduleLinks();
   }
 
   void EndIteration(SlotIndex job) {
     links_[options_.shared_link ? 0 : job].Stop(job, now_);
     --spinning_;
+    Spin();
     ScheduleLinks();
     left_[job] = options_.gpus;
     result_.ends[job].push_back(now_);
@@ -344,11 +342,24 @@ class Model {
       job = candidate;
     }
     if (first != kNever) Push(first, Event::Kind::kLink, 0, job, ++link_stamp_);
+  }
+
+  // Leaves computing kernels what the collectives that run do not hold.
+  void Spin() {
     if (options_.spinning == 0) return;
     for (int g = 0; g < options_.gpus; ++g) {
       GpuAt(g).computing.set_capacity(1 - options_.spinning * spinning_, now_);
       Schedule(g);
     }
+  }
+
+  // Slows the collectives down while a GPU computes: a ring is as fast as its slowest rank.
+  void CountComputing(int change) {
+    const bool computed = computing_ > 0;
+    computing_ += change;
+    if (options_.slow_comm == 0 || computed == (computing_ > 0)) return;
+    for (Shared& link : links_) link.set_capacity(computing_ > 0 ? 1 / (1 + options_.slow_comm) : 1, now_);
+    ScheduleLinks();
   }
 
   void Poll(int g) {
@@ -381,7 +392,8 @@ class Model {
   std::mt19937_64 random_;
   std::vector<Gpu> gpus_;
   Shared links_[kMaxSlots];
-  int spinning_ = 0;  // collectives that run
+  int spinning_ = 0;   // collectives that run
+  int computing_ = 0;  // GPUs on which a client computes
   std::uint64_t link_stamp_ = 0;
   std::priority_queue<Event, std::vector<Event>, Later> queue_;
   int left_[kMaxSlots] = {};  // ranks that have not given their turn of this iteration back
@@ -392,6 +404,52 @@ class Model {
 }  // namespace
 
 JobModelResult RunJobModel(const JobModelOptions& options) { return Model(options).Run(); }
+
+double ComputeFactor(const JobShape& shape, std::uint64_t seed, int gpu, SlotIndex job,
+                     std::size_t iteration) {
+  double factor = 1;
+  if (shape.jitter > 0 || shape.tail > 0) {
+    std::seed_seq sequence{static_cast<std::uint64_t>(gpu), static_cast<std::uint64_t>(job),
+                           static_cast<std::uint64_t>(iteration), seed};
+    std::mt19937 generator(sequence);
+    if (shape.jitter > 0) {
+      std::normal_distribution<double> normal(1.0, shape.jitter);
+      factor = std::clamp(normal(generator), 1 - 3 * shape.jitter, 1 + 3 * shape.jitter);
+    }
+    std::uniform_real_distribution<double> even(0, 1);
+    if (even(generator) < shape.tail) factor *= 1 + 2 * even(generator);
+  }
+  if (shape.batch > 0) {
+    constexpr std::uint64_t kOfBatches = 0xba7c;
+    std::seed_seq sequence{kOfBatches, static_cast<std::uint64_t>(job), static_cast<std::uint64_t>(iteration),
+                           seed};
+    std::mt19937 generator(sequence);
+    std::normal_distribution<double> normal(0, shape.batch);
+    factor *= std::exp(normal(generator) - shape.batch * shape.batch / 2);
+  }
+  return factor;
+}
+
+double MeanAloneWithin(const JobModelOptions& options, const JobModelResult& result, std::size_t job,
+                       Time begin, Time end) {
+  const JobShape& shape = options.jobs[job];
+  const std::vector<Time>& ends = result.ends[job];
+  const auto first = std::lower_bound(ends.begin(), ends.end(), begin);
+  const auto last = std::upper_bound(first, ends.end(), end);
+  if (last - first < 2) return 0;
+  double factors = 0;
+  for (auto iteration = first + 1; iteration != last; ++iteration) {
+    double slowest = 0;
+    for (int gpu = 0; gpu < options.gpus; ++gpu) {
+      slowest = std::max(slowest, ComputeFactor(shape, options.seed, gpu, static_cast<SlotIndex>(job),
+                                                static_cast<std::size_t>(iteration - ends.begin())));
+    }
+    factors += slowest;
+  }
+  const double mean = factors / static_cast<double>(last - first - 1);
+  return static_cast<double>(shape.prologue + shape.stall + shape.communicate) +
+         static_cast<double>(shape.compute) * mean;
+}
 
 double MeanStepWithin(const JobModelResult& result, std::size_t job, Time begin, Time end) {
   const std::vector<Time>& ends = result.ends[job];

@@ -1,13 +1,15 @@
-// One run of the job model, summed up in one JSON line: at what part of its own speed each job runs.
+// One run of the job model, summed up in one JSON line: at what part of its own speed each job runs, with the
+// draws that it had.
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <string>
+#include <string_view>
+#include <variant>
 #include <vector>
 
 #include "deviceplugin/arbiter/promises.h"
 #include "tests/unit/turn/job_model.h"
+#include "tests/unit/turn/job_model_arguments.h"
 
 namespace {
 
@@ -15,23 +17,6 @@ using crossover::turn::Time;
 using namespace crossover::turn::test;
 
 constexpr double kMs = 1e6;
-
-int Fail(const char* program) {
-  std::fprintf(
-      stderr,
-      "usage: %s way=turns|side_by_side|guard width=X gpus=N hand_over_us=N quantum_us=N seed=N seconds=N "
-      "co_run=X "
-      "links=private|shared caps=X,Y "
-      "job=C_MS,M_MS[,JITTER[,KERNEL_US[,STARTS_MS[,low|normal|high[,PROLOGUE_MS,STALL_MS]]]]] ...\n",
-      program);
-  return 2;
-}
-
-crossover::turn::Priority PriorityOf(const char* name) {
-  if (std::strcmp(name, "low") == 0) return crossover::turn::Priority::kLow;
-  return std::strcmp(name, "high") == 0 ? crossover::turn::Priority::kHigh
-                                        : crossover::turn::Priority::kNormal;
-}
 
 // The caps of jobs that came one after the other, as far as the daemon promises them. Returns how many it
 // refuses.
@@ -53,66 +38,17 @@ int SetCaps(const std::vector<double>& caps, std::vector<JobShape>* jobs) {
   return refused;
 }
 
-bool ParseJob(const char* text, JobShape* shape) {
-  double compute = 0, communicate = 0, kernel = 500, starts = 0, prologue = 0, stall = 0;
-  char priority[8] = "normal";
-  const int fields = std::sscanf(text, "%lf,%lf,%lf,%lf,%lf,%7[a-z],%lf,%lf", &compute, &communicate,
-                                 &shape->jitter, &kernel, &starts, priority, &prologue, &stall);
-  shape->compute = static_cast<Time>(compute * kMs);
-  shape->communicate = static_cast<Time>(communicate * kMs);
-  shape->prologue = static_cast<Time>(prologue * kMs);
-  shape->stall = static_cast<Time>(stall * kMs);
-  shape->kernel = static_cast<Time>(kernel * 1e3);
-  shape->starts = static_cast<Time>(starts * kMs);
-  shape->priority = PriorityOf(priority);
-  return fields >= 2 && compute > 0 && communicate > 0 && kernel > 0;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
-  JobModelOptions options;
-  options.gpus = 4;
-  double seconds = 10;
-  double width = 1;
-  std::vector<double> caps;
-  for (int i = 1; i < argc; ++i) {
-    char* value = std::strchr(argv[i], '=');
-    if (value == nullptr) return Fail(argv[0]);
-    const std::string key(argv[i], value++);
-    JobShape shape;
-    shape.width = width;
-    if (key == "gpus") {
-      options.gpus = std::atoi(value);
-    } else if (key == "hand_over_us") {
-      options.hand_over = std::atoi(value) * 1000;
-    } else if (key == "quantum_us") {
-      options.policy.quantum = std::atoi(value) * 1000;
-    } else if (key == "seed") {
-      options.seed = static_cast<std::uint64_t>(std::atoi(value));
-    } else if (key == "seconds") {
-      seconds = std::atof(value);
-    } else if (key == "links") {
-      options.shared_link = std::strcmp(value, "shared") == 0;
-    } else if (key == "way") {
-      options.guard = std::strcmp(value, "guard") == 0;
-      if (std::strcmp(value, "side_by_side") == 0) options.way = crossover::turn::Way::kSideBySide;
-    } else if (key == "caps") {
-      for (char* end = value; *value != '\0'; value = *end == ',' ? end + 1 : end) {
-        caps.push_back(std::strtod(value, &end));
-        if (end == value) return Fail(argv[0]);
-      }
-    } else if (key == "co_run") {
-      options.co_run = std::atof(value);
-    } else if (key == "width") {
-      width = std::atof(value);
-    } else if (key == "job" && ParseJob(value, &shape)) {
-      options.jobs.push_back(shape);
-    } else {
-      return Fail(argv[0]);
-    }
+  const std::vector<std::string_view> texts(argv + 1, argv + argc);
+  auto parsed = ParseJobModelArguments(texts);
+  if (const auto* error = std::get_if<std::string>(&parsed)) {
+    std::fprintf(stderr, "%s: %s\nusage: %s KEY=VALUE ...\n%s", argv[0], error->c_str(), argv[0],
+                 JobModelUsage().c_str());
+    return 2;
   }
-  if (options.jobs.empty() || options.gpus < 1 || options.co_run <= 0) return Fail(argv[0]);
+  auto& [options, seconds, caps] = std::get<JobModelArguments>(parsed);
   const int refused = SetCaps(caps, &options.jobs);
   double longest = 0;
   for (const JobShape& job : options.jobs)
@@ -124,9 +60,9 @@ int main(int argc, char** argv) {
   for (const auto& ends : result.ends) end = std::min(end, ends.back());
   std::printf("{\"rates\": [");
   for (std::size_t job = 0; job < options.jobs.size(); ++job) {
-    const double solo = static_cast<double>(options.jobs[job].compute + options.jobs[job].communicate +
-                                            options.jobs[job].prologue + options.jobs[job].stall);
-    std::printf("%s%.4f", job == 0 ? "" : ", ", solo / MeanStepWithin(result, job, end / 2, end));
+    std::printf(
+        "%s%.4f", job == 0 ? "" : ", ",
+        MeanAloneWithin(options, result, job, end / 2, end) / MeanStepWithin(result, job, end / 2, end));
   }
   std::printf("], \"waits_ms\": [");
   for (std::size_t job = 0; job < options.jobs.size(); ++job) {

@@ -1,9 +1,17 @@
 // What the policy makes of jobs of any shape, on several GPUs.
 #include "tests/unit/turn/job_model.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "tests/unit/turn/job_model_arguments.h"
 
 namespace crossover::turn::test {
 namespace {
@@ -137,6 +145,130 @@ TEST(PriorityInTheModel, AHighJobIsHardlySlowedAndTheLowOneIsServed) {
   const Time end = std::min(result.ends[0].back(), result.ends[1].back());
   EXPECT_LT(MeanStepWithin(result, 0, end / 4, end), 1.03 * 40 * kMs);
   EXPECT_LE(result.longest_wait[1], 1'000 * kMs);
+}
+
+// One job on four GPUs, alone: what its mean step is against the draws.
+struct AloneRun {
+  JobModelOptions options;
+  JobModelResult result;
+  double step() const { return MeanStepWithin(result, 0, 0, result.ends[0].back()); }
+  double drawn() const { return MeanAloneWithin(options, result, 0, 0, result.ends[0].back()); }
+};
+AloneRun RunAlone(const JobShape& shape) {
+  AloneRun run;
+  run.options.gpus = 4;
+  run.options.hand_over = 0;
+  run.options.jobs = {shape};
+  run.options.iterations = 2000;
+  run.options.way = Way::kSideBySide;
+  run.result = RunJobModel(run.options);
+  return run;
+}
+
+TEST(AdverseDraws, AJobAloneTakesItsSlowestRankAndItsAllReduce) {
+  for (const JobShape& shape : {JobShape{.jitter = 0.05}, JobShape{.tail = 0.05}, JobShape{.batch = 0.4},
+                                JobShape{.jitter = 0.05, .tail = 0.1, .batch = 0.2}}) {
+    const AloneRun run = RunAlone(shape);
+    EXPECT_NEAR(run.step() / run.drawn(), 1, 1e-4);
+  }
+}
+
+// Of four ranks one or more is a straggler in 1 - 0.95^4 of the iterations; the longest of k is 1 + 2k/(k+1).
+TEST(AdverseDraws, StragglersMakeTheMeanOfTheSlowestRankAsLongAsTheirShareSays) {
+  const double p = 0.05;
+  double expected = 1;
+  const double ways[] = {1, 4, 6, 4, 1};
+  for (int k = 1; k <= 4; ++k)
+    expected += ways[k] * std::pow(p, k) * std::pow(1 - p, 4 - k) * 2 * k / (k + 1);
+  const AloneRun run = RunAlone({.tail = p});
+  EXPECT_NEAR((run.step() - 12 * kMs) / (20 * kMs), expected, 0.02);
+}
+
+TEST(AdverseDraws, BatchesAreAlikeOnAllRanksAndAsLongAsTheirMean) {
+  const JobShape shape{.batch = 0.4};
+  EXPECT_EQ(ComputeFactor(shape, 1, 0, 0, 7), ComputeFactor(shape, 1, 3, 0, 7));
+  EXPECT_NE(ComputeFactor(shape, 1, 0, 0, 7), ComputeFactor(shape, 1, 0, 0, 8));
+  EXPECT_NE(ComputeFactor(shape, 1, 0, 0, 7), ComputeFactor(shape, 1, 0, 1, 7));
+  EXPECT_NEAR((RunAlone(shape).step() - 12 * kMs) / (20 * kMs), 1, 0.03);
+}
+
+// Two jobs by turns, c = 20 and m = 12: each computes beside the other's collective for all of it.
+double TurnsWith(double spinning, double slow_comm) {
+  JobModelOptions options;
+  options.gpus = 4;
+  options.hand_over = 0;
+  options.spinning = spinning;
+  options.slow_comm = slow_comm;
+  options.jobs = {JobShape{}, JobShape{}};
+  options.iterations = 200;
+  const JobModelResult result = RunJobModel(options);
+  const Time end = std::min(result.ends[0].back(), result.ends[1].back());
+  return MeanStepWithin(result, 0, end / 2, end);
+}
+
+TEST(AdverseCollectives, TakeWhatTheyAreSaidToTake) {
+  EXPECT_NEAR(TurnsWith(0, 0) / (40 * kMs), 1, 0.01);
+  // 12 of the 20 ms are computed at 0.7 of the speed: 12 + (20 - 12 * 0.7) = 23.6.
+  EXPECT_NEAR(TurnsWith(0.3, 0) / (47.2 * kMs), 1, 0.01);
+  EXPECT_NEAR(TurnsWith(0, 0.5) / (40 * kMs), 1, 0.01) << "18 ms are still hidden behind 20";
+  // 24 ms would not be. After 20 ms, 2 of 12 are left of the first job's, and go at full speed while nothing
+  // computes; so do 2 of the second's own, whose other 10 then take just the 20 ms of the first.
+  EXPECT_NEAR(TurnsWith(0, 1) / (42 * kMs), 1, 0.01);
+}
+
+std::string RefusalOf(const std::vector<std::string_view>& texts) {
+  auto parsed = ParseJobModelArguments(texts);
+  const auto* error = std::get_if<std::string>(&parsed);
+  return error == nullptr ? "" : *error;
+}
+
+TEST(JobModelArguments, WhatIsUnknownOrImpossibleIsRefusedWithItsName) {
+  using testing::HasSubstr;
+  EXPECT_THAT(RefusalOf({"tale=0.1", "job=20,12"}),
+              HasSubstr("tale=0.1: expected a KEY that is one of gpus, "));
+  EXPECT_THAT(RefusalOf({"tail", "job=20,12"}), HasSubstr("tail: expected KEY=VALUE"));
+  for (const char* bad : {"tail=-0.1",
+                          "tail=1.1",
+                          "tail=",
+                          "tail=0.1x",
+                          "tail=nan",
+                          "batch=2",
+                          "spinning=1",
+                          "slow_comm=-1",
+                          "gpus=0",
+                          "gpus=1.5",
+                          "seed=-1",
+                          "way=turn",
+                          "links=public",
+                          "width=0",
+                          "caps=0.5",
+                          "caps=1.2,",
+                          "job=20",
+                          "job=0,12",
+                          "job=20,12,0.5",
+                          "job=20,12,0,500,0,urgent",
+                          "job=20,12,0,500,0,low,1"}) {
+    EXPECT_THAT(RefusalOf({bad, "job=20,12"}), HasSubstr(std::string(bad) + ": expected ")) << bad;
+  }
+  EXPECT_THAT(RefusalOf({"tail=0.1"}), HasSubstr("job: expected one at least"));
+  EXPECT_THAT(RefusalOf({"caps=1.2,1.3", "job=20,12"}), HasSubstr("caps: expected 1 at most"));
+  EXPECT_THAT(RefusalOf({"spinning=0.5", "job=20,12", "job=20,12"}),
+              HasSubstr("spinning: expected 0.95 at most"));
+}
+
+TEST(JobModelArguments, WhatBelongsToAllJobsMayStandAnywhere) {
+  const std::vector<std::string_view> texts = {"job=20,12,.05", "width=0.7", "tail=.1", "batch=0.2",
+                                               "job=5,1"};
+  const auto parsed = ParseJobModelArguments(texts);
+  const auto* arguments = std::get_if<JobModelArguments>(&parsed);
+  ASSERT_NE(arguments, nullptr);
+  ASSERT_EQ(arguments->options.jobs.size(), 2u);
+  for (const JobShape& job : arguments->options.jobs) {
+    EXPECT_EQ(job.width, 0.7);
+    EXPECT_EQ(job.tail, 0.1);
+    EXPECT_EQ(job.batch, 0.2);
+  }
+  EXPECT_EQ(arguments->options.jobs[0].jitter, 0.05);
 }
 
 }  // namespace
