@@ -120,7 +120,6 @@ void Guard::Move(std::span<const Job> jobs, std::uint32_t before, Time now) {
       const bool alone = Passed(before, AloneIsKnown(jobs) ? kAloneEach : kAloneAfter) && CanBeAlone(jobs);
       if (alone || Passed(before, spacing_)) {
         alarms_ = 0;
-        disappointed_ = false;
         return BeginLook(false, alone, now);
       }
       if (settled_ != Way::kExclusive && Ended(jobs)) JudgeWindow(jobs, now);
@@ -149,7 +148,8 @@ void Guard::Enter(Step step, std::uint32_t length, Time now) {
   length_ = length;
   block_ = {};
   for (SlotIndex slot = 0; slot < kMaxSlots; ++slot) base_[slot] = seen_[slot];
-  from_ = AlignUp(iteration_ + std::max(length / 2, kDisturbed), kDisturbed);
+  const std::uint32_t disturbed = step == Step::kSettled ? kDisturbed : std::max(length / 2, kDisturbed);
+  from_ = AlignUp(iteration_ + disturbed, kDisturbed);
   until_ = from_ + length;
 }
 
@@ -172,7 +172,8 @@ void Guard::BeginLook(bool anew, bool alone, Time now) {
     for (StepMeter& meter : meters) meter.Fade(kBefore);
   }
   alone_in_look_ = false;
-  anew_ = anew;
+  quiet_ = false;
+  if (anew) disappointed_ = false;
   for (Time& spent : spent_) spent = 0;
   alone = alone && exclusive_;
   Enter(alone ? Step::kAlone : Step::kTurns, open_ && !anew ? kLastRound : kFirstRound, now);
@@ -240,6 +241,7 @@ void Guard::EndLook(std::span<const Job> jobs, Time now) {
   settled_ = Choose(turns, side, Compare(turns, side));
   Count(now);
   entered_ = now;
+  other_error_ = (settled_ == Way::kTurns ? side : turns).error;
   open_ = Compare(turns, side) == Verdict::kOpen;
   CountCost(jobs, before, open_);
   tried_at_ = now;
@@ -266,7 +268,7 @@ void Guard::CountCost(std::span<const Job> jobs, Way before, bool open) {
     return;
   }
   const std::uint32_t most = agreed ? kLater : kLater / 4;
-  spacing_ = kSoon;
+  spacing_ = agreed ? std::min(2 * spacing_, kLater) : kSoon;
   while (spacing_ < most && spacing_ < apart) spacing_ *= 4;
 }
 
@@ -302,15 +304,15 @@ void Guard::JudgeWindow(std::span<const Job> jobs, Time now) {
   if (found.value > 0) rate_[Index(settled_)] = found.value;
   const Way other = settled_ == Way::kTurns ? Way::kSideBySide : Way::kTurns;
   const Way agreed = exclusive_ ? Way::kTurns : Way::kSideBySide;
-  if (found.value > 0 && found.value + kSurely * found.error < rate(other)) {
-    if (disappointed_ && settled_ != agreed) {
-      spacing_ = kLater;
-      return Settle(agreed, now);
-    }
+  const bool disappoints =
+      found.value > 0 && found.value + kSurely * std::hypot(found.error, other_error_) < rate(other);
+  if (disappoints && !std::exchange(quiet_, true)) {
+    spacing_ = kLater;
     disappointed_ = true;
-    return LookAgain(false, now);
+    if (settled_ != agreed) return Settle(agreed, now);
   }
-  if (HasChanged(jobs) && std::exchange(strange_, true)) return LookAgain(true, now);
+  if (!disappoints && settled_ != agreed) disappointed_ = false;
+  if (HasChanged(jobs) && std::exchange(strange_, true)) return LookAgain(now);
   strange_ = HasChanged(jobs);
   Enter(Step::kSettled, kWindow, now);
   from_ = iteration_;
@@ -329,11 +331,11 @@ bool Guard::HasChanged(std::span<const Job> jobs) const {
 }
 
 // A look that is not due yet. Each of several in a row waits for twice as long.
-void Guard::LookAgain(bool changed, Time now) {
+void Guard::LookAgain(Time now) {
   const std::uint32_t wait = kSoon / 2 << std::min<std::uint32_t>(alarms_, 5);
   if (!Reached(iteration_, looked_until_ + wait)) return Enter(Step::kSettled, kWindow, now);
   ++alarms_;
-  BeginLook(changed, changed, now);
+  BeginLook(true, true, now);
 }
 
 void Guard::Count(Time now) {

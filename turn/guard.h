@@ -108,7 +108,7 @@ class Guard {
   void Settle(Way way, Time now);
   void JudgeWindow(std::span<const Job> jobs, Time now);
   bool HasChanged(std::span<const Job> jobs) const;
-  void LookAgain(bool changed, Time now);
+  void LookAgain(Time now);
   void Count(Time now);
   bool Passed(std::uint32_t before, std::uint32_t multiple) const;
   bool AloneIsKnown(std::span<const Job> jobs) const;
@@ -134,7 +134,6 @@ class Guard {
   std::uint32_t alarms_ = 0;            // looks in a row that were not due yet
   bool disappointed_ = false;           // by the way that the last look chose
   bool open_ = true;                    // the last look has not told the ways apart
-  bool anew_ = true;                    // this one forgets what was known before
   bool strange_ = false;                // the last window was not what was promised
   std::uint32_t base_[kMaxSlots] = {};  // iterations when the step began
   Time entered_ = kNever;               // the step
@@ -143,6 +142,8 @@ class Guard {
   Meters meter_[2];                     // of the present look by way; of the chosen way, since the look
   Meters promised_;                     // of each job when the way was chosen
   double rate_[3] = {};
+  double other_error_ = 0;  // standard error of the rate of the way that the last look did not choose
+  bool quiet_ = false;      // that the chosen way gives less is known since the last look
   std::array<Time, kMaxSlots> alone_ = {};  // 0 while unknown
   std::array<Time, kMaxSlots> alone_at_ = {};
   std::array<std::uint32_t, kMaxSlots> alone_over_ = {};

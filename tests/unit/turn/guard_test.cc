@@ -277,7 +277,7 @@ TEST(TwoGpusTest, ThatSettledDifferentlyAgreeAgainSoon) {
 
 TEST(TwoGpusTest, ThatAlwaysSeeItDifferentlyAreSeldomApart) {
   TwoGpus gpus(-0.02);
-  EXPECT_LT(gpus.Run(39'500'000, 40 * kMs, 10'000), 0.05);
+  EXPECT_LT(gpus.Run(39'500'000, 40 * kMs, 10'000), 0.1) << "a look every 1024 iterations";
 }
 
 TEST(TwoGpusTest, ThatEstimateDifferentlyLookAtTheSameTime) {
