@@ -120,6 +120,12 @@ constexpr auto kOptions = std::to_array<Option>({
      }},
     {"way", "turns, side_by_side or guard", "how the jobs share each GPU",
      [](std::string_view text, Parsed* p) { return PutWay(text, &p->arguments.options); }},
+    {"counted", "half or whole",
+     "whether rates are of the second half of the run or from the jobs' meeting on",
+     [](std::string_view text, Parsed* p) {
+       p->arguments.whole = text == "whole";
+       return text == "whole" || text == "half";
+     }},
     {"caps", "0 (none) or a number over 1 to 100 for each of the first jobs, with commas",
      "caps on slowdown; such jobs have a profile",
      [](std::string_view text, Parsed* p) { return PutCaps(text, &p->arguments.caps); }},
