@@ -307,7 +307,7 @@ void Guard::JudgeWindow(std::span<const Job> jobs, Time now) {
   const bool disappoints =
       found.value > 0 && found.value + kSurely * std::hypot(found.error, other_error_) < rate(other);
   if (disappoints && !std::exchange(quiet_, true)) {
-    spacing_ = kLater;
+    spacing_ = exclusive_ && !disappointed_ ? kLater / 4 : kLater;
     disappointed_ = true;
     if (settled_ != agreed) return Settle(agreed, now);
   }
