@@ -10,11 +10,12 @@ class Refused(Exception):
     """The model refuses its arguments: the message names one of them, its value and what is expected."""
 
 
-def run(build, jobs, seconds, **options):
+def run(build, jobs, seconds, program="job_model", **options):
     """What one run says, as a dict. `jobs`: (c, m) in ms, or (c, m, jitter); `options`: further arguments of the
-    program, such as tail=0.05, batch=0.2, spinning=0.18 or slow_comm=1; they go before what is usual here."""
+    program, such as tail=0.05, batch=0.2, spinning=0.18 or slow_comm=1; they go before what is usual here.
+    `program`: the model, or the one with another guard."""
     arguments = {"gpus": 4, "hand_over_us": _HAND_OVER_US, "seconds": seconds, **options}
-    command = [str(build.program("job_model")), *(f"{key}={value}" for key, value in arguments.items()),
+    command = [str(build.program(program)), *(f"{key}={value}" for key, value in arguments.items()),
                *("job=" + ",".join(f"{value:.4f}" for value in job) for job in jobs)]
     finished = subprocess.run(command, capture_output=True, text=True)
     if finished.returncode == 2:

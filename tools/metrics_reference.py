@@ -63,6 +63,8 @@ LABELS = {
     "crossover_turn_rest_while_ready_seconds_total": _OF_GPU,
     "crossover_arrivals_held_back_total": _OF_GPU,
     "crossover_guard_trials_total": _OF_GPU,
+    "crossover_guard_trial_seconds_total": _OF_GPU,
+    "crossover_guard_lost_seconds_total": _OF_GPU,
     "crossover_guard_rate_ratio": ("gpu_uuid", "way"),
     "crossover_turnstile_damages_total": _OF_GPU,
     "crossover_refused_clients_total": ("reason",),

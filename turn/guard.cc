@@ -2,44 +2,54 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <utility>
 
 namespace crossover::turn {
 namespace {
 
-// All lengths are in units of so many iterations of the first job: 8, or 16, 32, ... as it takes to last for
-// kLeastUnit and for 6 of the longest job, so that a look now and then is sharp enough. How long they are is
-// measured over kLearned of them, in the same iterations on all GPUs; a power of two, so that what they
-// measure differently seldom makes it another.
-constexpr std::uint32_t kLeastIterations = 8;
-constexpr std::uint32_t kMostIterations = 1024;
-constexpr std::uint32_t kLearned = 16;
-constexpr Time kLeastUnit = 100'000'000;
-constexpr Time kLeastOfLongest = 6;  // equal jobs are far from where it would matter
-// In halves of a unit: what a change of ways disturbs, and what is measured behind it.
-constexpr std::uint32_t kDisturbed = 1;
-constexpr std::uint32_t kMeasured = 3;
-constexpr std::uint32_t kMeasuredLong = 10;
-// Each job is alone in a trial for as many iterations as last kLeastUnit when shared, so no longer than a
-// unit. Not at all where the others would wait too long; what is estimated of so long a job is sharp enough.
-constexpr Time kMostSolo = 800'000'000;
-// A trial begins where the first job's iteration passes a multiple of so many units: sparse enough for nobody
-// to be alone for more than 0.5% of the time. Soon, where turns gain so little that there is little to lose.
-// The outcome of that one, and what any trial has changed, is looked at again: it may have met a bad moment.
-constexpr std::uint32_t kSparseEach = 256;  // for each job
-constexpr std::uint32_t kDense = 4;
-constexpr std::uint32_t kAgain = 16;
-// What jobs take alone is looked at where such a multiple is passed, and it is not known of all of them yet.
-constexpr std::uint32_t kLook = 64;
-constexpr double kLittle = 1.1;
-constexpr Time kUnsure = 12'000'000;  // shared iterations shorter than this are known too vaguely to tell
+// Lengths, in iterations of the first job. Each way runs unmeasured for half of a round's length first, and
+// for kDisturbed at least: that is what a change of ways disturbs.
+constexpr std::uint32_t kFirstRound = 8;
+constexpr std::uint32_t kLastRound = 16;
+constexpr std::uint32_t kDisturbed = 4;
+constexpr std::uint32_t kWindow = 32;     // in which the chosen way is measured
+constexpr std::uint32_t kLongest = 1024;  // of any of these, where another job's iterations are longer
+constexpr double kLeastOfEach = 4;  // iterations of each job that are measured, or the block becomes longer
+// What was measured of a way before counts as so many iterations at most, beside a look and beside a window.
+constexpr double kBefore = 96;
+constexpr double kRemembered = 256;
+// Looks are apart by a power of four, so that GPUs that measure costs differently seldom choose different
+// ones. What a look costs is at most this part of the time until the next one: where the look has changed
+// something, and where it has not.
+constexpr double kCostAtFirst = 0.02;
+constexpr double kCost = 0.005;
+constexpr std::uint32_t kSoon = 64;
+constexpr std::uint32_t kLater = 1024;
+// What jobs take alone is measured in the looks that begin at such multiples; at the finer ones while it is
+// not known of all of them.
+constexpr std::uint32_t kAloneAfter = 512;
+constexpr std::uint32_t kAloneEach = 4096;
+
+// Each job is alone for as many iterations as last for kSolo when shared, or not at all where one of them
+// lasts that long: the others would wait for too long, and what the turns show of such a job is sharp enough.
+constexpr Time kSolo = 100'000'000;
+constexpr std::uint32_t kLeastSolo = 8;
 constexpr Time kSlice = 250'000'000;
-// By less, nothing is changed; more, and jobs might be slower by 1% than one after the other, for what is
-// measured of a way behind a change is a little less than it gives in the long run.
+constexpr std::uint32_t kMostIterations = 1024;  // of a slice
+
+// Differences that are less than so many standard errors may be noise.
+constexpr double kSure = 2;
+constexpr double kSurely = 3;  // in what makes the guard look out of turn
+// A way that is better by less is not worth a change.
 constexpr double kBetter = 1.0075;
+// Ways that differ by less are not compared for longer.
+constexpr double kAlike = 0.02;
+// Rates under this are compared with one job after the other.
+constexpr double kLittle = 1.1;
 constexpr double kWorthTurns = 1.01;
-// Where the settled way gives less than this of what its trial gave, other GPUs have settled for another.
-constexpr double kStillTheSame = 0.95;
+// A job has changed whose iterations take so much longer or shorter than when the way was chosen.
+constexpr double kChanged = 0.2;
 
 // The least power of two, from `least` on, of iterations of this length that last for `wanted`.
 std::uint32_t IterationsFor(Time wanted, Time length, std::uint32_t least) {
@@ -48,24 +58,16 @@ std::uint32_t IterationsFor(Time wanted, Time length, std::uint32_t least) {
   return iterations;
 }
 std::uint32_t SliceOf(Time alone) { return IterationsFor(kSlice, alone, 1); }
-std::uint32_t SparseFor(std::size_t jobs) {
-  return kSparseEach * std::bit_ceil(static_cast<std::uint32_t>(jobs));
-}
 
 bool Reached(std::uint32_t iteration, std::uint32_t mark) {
   return static_cast<std::int32_t>(iteration - mark) >= 0;
 }
 
-}  // namespace
-
-void Guard::Meter::See(std::uint32_t iteration, Time now) {
-  if (from == kNever) {
-    first = iteration;
-    from = now;
-  }
-  last = iteration;
-  to = now;
+std::uint32_t AlignUp(std::uint32_t iteration, std::uint32_t multiple) {
+  return (iteration + multiple - 1) / multiple * multiple;
 }
+
+}  // namespace
 
 void Guard::Reset() {
   Guard anew;
@@ -73,203 +75,308 @@ void Guard::Reset() {
   anew.alone_ = alone_;
   anew.alone_at_ = alone_at_;
   anew.alone_over_ = alone_over_;
+  anew.looked_ = looked_;
+  anew.lost_ = lost_;
   *this = anew;
 }
 
-Guard::Plan Guard::Advance(std::span<const Job> jobs, Time now) {
-  Watch(jobs, now);
-  const std::uint32_t before = iteration_;
-  iteration_ = jobs[0].iteration;
-  switch (step_) {
-    case Step::kSettled:
-      if (settled_ != Way::kExclusive && Measured(jobs)) Rate(jobs);
-      if (iteration_ != before) {
-        const bool trial = TrialIsDue(jobs.size(), before);
-        looking_ = !trial && LookIsDue(jobs, before);
-        if (trial || looking_) Begin(exclusive_ ? Step::kAlone : TheOther(), jobs);
-      }
-      break;
-    case Step::kAlone:
-      AdvanceAlone(jobs, now);
-      break;
-    case Step::kTurns:
-    case Step::kSideBySide:
-      if (Measured(jobs)) EndTrial(jobs, now);
-      break;
+void Guard::Pause() {
+  known_ = false;
+  if (spacing_ == 0) {
+    step_ = Step::kMeeting;
+    return;
   }
-  return ThePlan(jobs);
+  step_ = Step::kSettled;
+}
+
+Guard::Plan Guard::Advance(std::span<const Job> jobs, Time now) {
+  const bool resumed = !known_;
+  const std::uint32_t before = resumed ? jobs[0].iteration : iteration_;
+  iteration_ = jobs[0].iteration;
+  Watch(jobs, now);
+  if (resumed && step_ == Step::kSettled) Enter(Step::kSettled, kWindow, now);
+  if (iteration_ != before || step_ == Step::kAlone) Move(jobs, before, now);
+  const Way way = WayNow();
+  return {way, way == Way::kExclusive ? OwnerOf(jobs) : kNobody};
 }
 
 void Guard::Watch(std::span<const Job> jobs, Time now) {
+  const bool measured = step_ != Step::kMeeting && step_ != Step::kAlone && Reached(iteration_, from_);
   for (const Job& job : jobs) {
     const bool changed = known_ && seen_[job.slot] != job.iteration;
     seen_[job.slot] = job.iteration;
-    // Each of those that are alone has a time of its own (AdvanceAlone).
-    if (changed && metering_ && step_ != Step::kAlone && Reached(jobs[0].iteration, measure_from_))
-      meter_[job.slot].See(job.iteration, now);
+    if (changed && measured) block_[job.slot].See(job.iteration, now);
   }
-  if (!known_) iteration_ = jobs[0].iteration;
   known_ = true;
-  if (unit_ == 0) LearnUnit(jobs);
 }
 
-// Once all jobs can be rated at all.
-void Guard::LearnUnit(std::span<const Job> jobs) {
-  if (!metering_) {
-    for (const Job& job : jobs) {
-      if (job.alone == kNever) return;
+// From one step to the next, where the present one has come to its end. `before`: the first job's iteration
+// at the last call.
+void Guard::Move(std::span<const Job> jobs, std::uint32_t before, Time now) {
+  switch (step_) {
+    case Step::kMeeting:
+      return BeginLook(true, false, now);
+    case Step::kSettled: {
+      const bool alone = Passed(before, AloneIsKnown(jobs) ? kAloneEach : kAloneAfter) && CanBeAlone(jobs);
+      if (alone || Passed(before, spacing_)) {
+        alarms_ = 0;
+        return BeginLook(false, alone, now);
+      }
+      if (settled_ != Way::kExclusive && Ended(jobs)) JudgeWindow(jobs, now);
+      return;
     }
-    metering_ = true;
-    Measure(0, jobs);
-    measure_from_ = (jobs[0].iteration / kLeastIterations + 2) * kLeastIterations;
+    case Step::kAlone:
+      return EndAlone(jobs, now);
+    case Step::kTurns:
+      if (!Ended(jobs)) return;
+      // Nothing more is learned of them side by side.
+      if (!std::all_of(jobs.begin(), jobs.end(), [this](const Job& job) { return AloneOf(job) != kNever; }))
+        return Enter(Step::kTurns, kFirstRound, now);
+      EndBlock(jobs, Way::kTurns);
+      return Enter(Step::kSideBySide, length_, now);
+    case Step::kSideBySide:
+      if (!Ended(jobs)) return;
+      EndBlock(jobs, Way::kSideBySide);
+      return EndRound(jobs, now);
   }
-  if (!Reached(jobs[0].iteration, measure_from_ + kLearned)) return;
-  Time longest = 0;
-  for (const Job& job : jobs) {
-    shared_[job.slot] = meter_[job.slot].step();
-    longest = std::max(longest, shared_[job.slot]);
-  }
-  if (longest == kNever) return;  // none of the longest job has ended yet
-  const Time first = shared_[jobs[0].slot];
-  unit_ = IterationsFor(std::max(kLeastUnit, kLeastOfLongest * longest), first, kLeastIterations);
-  vague_ = first < kUnsure;
-  Measure(kDisturbed, jobs);
 }
 
-std::uint32_t Guard::SoloOf(SlotIndex slot) const {
-  if (shared_[slot] > kMostSolo / kLeastIterations) return 0;
-  return IterationsFor(kLeastUnit, shared_[slot], kLeastIterations);
-}
-
-std::uint32_t Guard::Spacing(std::size_t jobs) const {
-  if (spacing_ != 0) return spacing_;
-  return rate(settled_) < kLittle || vague_ ? kDense : SparseFor(jobs);
-}
-
-// Whether the settled way is known for as long as it takes to compare it.
-bool Guard::CanBegin() const {
-  if (unit_ == 0) return false;
-  return settled_ == Way::kExclusive || (rate(settled_) != 0 && Reached(iteration_, rated_ + unit_));
-}
-
-// Whether a multiple lies between the iteration seen before and the present one.
-bool Guard::TrialIsDue(std::size_t jobs, std::uint32_t before) const {
-  if (!CanBegin()) return false;
-  const std::uint32_t grid = unit_ * Spacing(jobs);
-  return iteration_ / grid != before / grid;
-}
-
-bool Guard::LookIsDue(std::span<const Job> jobs, std::uint32_t before) const {
-  if (!CanBegin() || !exclusive_ || iteration_ / (unit_ * kLook) == before / (unit_ * kLook)) return false;
-  return std::any_of(jobs.begin(), jobs.end(),
-                     [this](const Job& job) { return alone_[job.slot] == 0 && SoloOf(job.slot) != 0; });
-}
-
-void Guard::Begin(Step step, std::span<const Job> jobs) {
+void Guard::Enter(Step step, std::uint32_t length, Time now) {
+  Count(now);
   step_ = step;
-  Measure(kDisturbed, jobs);
-  for (const Job& job : jobs) base_[job.slot] = job.iteration;
+  entered_ = now;
+  length_ = length;
+  block_ = {};
+  for (SlotIndex slot = 0; slot < kMaxSlots; ++slot) base_[slot] = seen_[slot];
+  const std::uint32_t disturbed = step == Step::kSettled ? kDisturbed : std::max(length / 2, kDisturbed);
+  from_ = AlignUp(iteration_ + disturbed, kDisturbed);
+  until_ = from_ + length;
 }
 
-Guard::Step Guard::TheOther() const { return settled_ == Way::kTurns ? Step::kSideBySide : Step::kTurns; }
-
-// From `skip` half units on.
-void Guard::Measure(std::uint32_t skip, std::span<const Job> jobs) {
-  measure_from_ = jobs[0].iteration + skip * unit_ / 2;
-  for (Meter& meter : meter_) meter = Meter();
+// Whether the present block has been measured for long enough; longer where some job's iterations are longer.
+bool Guard::Ended(std::span<const Job> jobs) {
+  if (!Reached(iteration_, until_)) return false;
+  const bool all = std::all_of(jobs.begin(), jobs.end(), [this](const Job& job) {
+    return block_[job.slot].iterations() >= kLeastOfEach;
+  });
+  if (all || length_ >= kLongest) return true;
+  until_ += length_;
+  length_ *= 2;
+  return false;
 }
 
-bool Guard::Measured(std::span<const Job> jobs) const {
-  const std::uint32_t halves = exclusive_ || promised_ != 0 ? kMeasured : kMeasuredLong;
-  return unit_ != 0 && Reached(jobs[0].iteration, measure_from_ + halves * unit_ / 2);
+// `anew`: nothing that was measured before counts. `alone`: what jobs take alone is measured first.
+void Guard::BeginLook(bool anew, bool alone, Time now) {
+  for (Meters& meters : meter_) {
+    if (anew) meters = {};
+    for (StepMeter& meter : meters) meter.Fade(kBefore);
+  }
+  alone_in_look_ = false;
+  quiet_ = false;
+  if (anew) disappointed_ = false;
+  for (Time& spent : spent_) spent = 0;
+  alone = alone && exclusive_;
+  Enter(alone ? Step::kAlone : Step::kTurns, open_ && !anew ? kLastRound : kFirstRound, now);
+}
+
+// What was measured of the way before counts as far as it agrees with what is measured now.
+void Guard::EndBlock(std::span<const Job> jobs, Way way) {
+  Meters& meters = meter_[Index(way)];
+  const Rate before = RateOf(jobs, meters);
+  const Rate now = RateOf(jobs, block_);
+  const bool agrees = std::abs(now.value - before.value) <= kSurely * std::hypot(now.error, before.error);
+  if (!agrees) meters = {};
+  for (const Job& job : jobs) meters[job.slot].Add(block_[job.slot]);
+}
+
+void Guard::EndRound(std::span<const Job> jobs, Time now) {
+  const Rate turns = RateOf(jobs, meter_[Index(Way::kTurns)]);
+  const Rate side = RateOf(jobs, meter_[Index(Way::kSideBySide)]);
+  rate_[Index(Way::kTurns)] = turns.value;
+  rate_[Index(Way::kSideBySide)] = side.value;
+  const bool little = std::max(turns.value, side.value) < kLittle;
+  if (exclusive_ && little && !alone_in_look_ && CanBeAlone(jobs)) return Enter(Step::kAlone, length_, now);
+  if (Compare(turns, side) == Verdict::kOpen && length_ < kLastRound)
+    return Enter(Step::kTurns, 2 * length_, now);
+  EndLook(jobs, now);
+}
+
+Guard::Verdict Guard::Compare(const Rate& turns, const Rate& side) const {
+  if (turns.value <= 0 || side.value <= 0) return Verdict::kOpen;
+  const double difference = std::log(side.value / turns.value);
+  const double noise = kSure * std::hypot(turns.error / turns.value, side.error / side.value);
+  if (difference > std::max(noise, std::log(kBetter))) return Verdict::kSideBySide;
+  if (difference < -std::max(noise, std::log(kBetter))) return Verdict::kTurns;
+  return std::abs(difference) + noise < kAlike ? Verdict::kEqual : Verdict::kOpen;
 }
 
 // Each job in its turn; the first half of its slice, which the one before disturbs, is not counted, and
 // neither is what its host, which runs ahead, counts in the next one's.
-void Guard::AdvanceAlone(std::span<const Job> jobs, Time now) {
+void Guard::EndAlone(std::span<const Job> jobs, Time now) {
   for (const Job& job : jobs) {
     const std::uint32_t slice = SoloOf(job.slot);
     const std::uint32_t done = job.iteration - base_[job.slot];
-    Meter& meter = meter_[job.slot];
-    if (done < slice / 2) meter = Meter();
-    if (done >= slice / 2 && done <= slice && meter.last != job.iteration) meter.See(job.iteration, now);
+    StepMeter& meter = block_[job.slot];
+    if (done < slice / 2) meter = StepMeter();
+    if (done >= slice / 2 && done <= slice) meter.SeeOnce(job.iteration, now);
     if (done < slice) return;
   }
   for (const Job& job : jobs) {
-    const Time step = meter_[job.slot].step();
-    if (step == kNever) continue;
+    const Time step = block_[job.slot].step();
+    const Time shared = promised_[job.slot].step();
+    if (step == kNever || (shared != kNever && step > shared + shared / 10)) continue;
     alone_[job.slot] = step;
     alone_at_[job.slot] = now;
-    alone_over_[job.slot] = meter_[job.slot].last - meter_[job.slot].first;
+    alone_over_[job.slot] = static_cast<std::uint32_t>(block_[job.slot].iterations());
   }
-  if (settled_ != Way::kExclusive) rate_[static_cast<int>(settled_)] = RateOf(jobs, settled_step_);
-  Begin(std::exchange(looking_, false) ? Step::kSettled : TheOther(), jobs);
+  alone_in_look_ = true;
+  Enter(Step::kTurns, length_, now);
 }
 
-void Guard::Rate(std::span<const Job> jobs) {
-  if (rate(settled_) == 0) rated_ = iteration_;
-  for (const Job& job : jobs) settled_step_[job.slot] = meter_[job.slot].step();
-  const double rate = Metered(jobs);
-  rate_[static_cast<int>(settled_)] = rate;
-  const bool others_differ = rate > 0 && rate < kStillTheSame * promised_;
-  if (promised_ != 0 && !others_differ) differed_ = false;
-  promised_ = 0;
-  if (others_differ && !exclusive_) return StartAgain(jobs);
-  Measure(0, jobs);
-}
-
-// From where all GPUs began, with nothing known of what was measured while they differed.
-void Guard::StartAgain(std::span<const Job> jobs) {
-  settled_ = Way::kSideBySide;
-  spacing_ = differed_ ? SparseFor(jobs.size()) : kAgain;
-  differed_ = true;
-  for (double& known : rate_) known = 0;
-  unit_ = 0;
-  metering_ = false;
-  Begin(Step::kSettled, jobs);
-}
-
-void Guard::EndTrial(std::span<const Job> jobs, Time now) {
-  const Way way = step_ == Step::kTurns ? Way::kTurns : Way::kSideBySide;
-  rate_[static_cast<int>(way)] = Metered(jobs);
-  if (way == Way::kTurns && settled_ == Way::kExclusive) return Begin(Step::kSideBySide, jobs);
-  Settle(jobs, now);
-}
-
-void Guard::Settle(std::span<const Job> jobs, Time now) {
-  rate_[static_cast<int>(Way::kExclusive)] = exclusive_ ? 1 : 0;
+void Guard::EndLook(std::span<const Job> jobs, Time now) {
+  const Rate turns = RateOf(jobs, meter_[Index(Way::kTurns)]);
+  const Rate side = RateOf(jobs, meter_[Index(Way::kSideBySide)]);
+  rate_[Index(Way::kExclusive)] = exclusive_ ? 1 : 0;
   const Way before = settled_;
-  const std::uint32_t spacing = Spacing(jobs.size());
-  for (const Way way : {Way::kTurns, Way::kSideBySide, Way::kExclusive}) {
-    if (rate(way) > kBetter * rate(settled_)) settled_ = way;
-  }
-  if (!exclusive_ && rate(Way::kTurns) < kWorthTurns * rate(Way::kSideBySide)) settled_ = Way::kSideBySide;
-  promised_ = rate(settled_);
+  settled_ = Choose(turns, side, Compare(turns, side));
+  Count(now);
+  entered_ = now;
+  other_error_ = (settled_ == Way::kTurns ? side : turns).error;
+  open_ = Compare(turns, side) == Verdict::kOpen;
+  CountCost(jobs, before, open_);
   tried_at_ = now;
-  spacing_ = settled_ != before || spacing == kDense ? kAgain : SparseFor(jobs.size());
-  Begin(Step::kSettled, jobs);
+  looked_until_ = iteration_;
+  Settle(settled_, now);
 }
 
-Time Guard::AloneOf(const Job& job) const { return alone_[job.slot] > 0 ? alone_[job.slot] : job.alone; }
-
-double Guard::Metered(std::span<const Job> jobs) const {
-  Time steps[kMaxSlots] = {};
-  for (const Job& job : jobs) steps[job.slot] = meter_[job.slot].step();
-  return RateOf(jobs, steps);
+// What the look has cost, beside the way that it chose, and how long that lasts.
+void Guard::CountCost(std::span<const Job> jobs, Way before, bool open) {
+  double cost = 0;
+  for (const Way other : {Way::kTurns, Way::kSideBySide, Way::kExclusive}) {
+    const double known = other == Way::kExclusive ? 1 : rate(other);
+    if (other == settled_ || rate(settled_) <= 0 || known <= 0) continue;
+    looked_ += spent_[Index(other)];
+    cost += static_cast<double>(spent_[Index(other)]) * std::max(0.0, 1 - known / rate(settled_));
+  }
+  lost_ += static_cast<Time>(cost);
+  const bool agreed = spacing_ != 0 && settled_ == before;
+  const Time step =
+      settled_ == Way::kExclusive ? AloneOf(jobs[0]) : meter_[Index(settled_)][jobs[0].slot].step();
+  const double apart = cost / static_cast<double>(step) / (agreed ? kCost : kCostAtFirst);
+  if (open) {
+    spacing_ = std::clamp(2 * spacing_, kSoon, kLater);
+    return;
+  }
+  const std::uint32_t most = agreed ? kLater : kLater / 4;
+  spacing_ = agreed ? std::min(2 * spacing_, kLater) : kSoon;
+  while (spacing_ < most && spacing_ < apart) spacing_ *= 4;
 }
 
-double Guard::RateOf(std::span<const Job> jobs, const Time (&steps)[kMaxSlots]) const {
-  double rate = 0;
+Way Guard::Choose(const Rate& turns, const Rate& side, Verdict verdict) const {
+  Way way =
+      settled_ == Way::kExclusive ? (turns.value >= side.value ? Way::kTurns : Way::kSideBySide) : settled_;
+  if (verdict == Verdict::kTurns || turns.value > kBetter * side.value) way = Way::kTurns;
+  if (verdict == Verdict::kSideBySide || side.value > kBetter * turns.value) way = Way::kSideBySide;
+  if (!exclusive_) return turns.value < kWorthTurns * side.value ? Way::kSideBySide : way;
+  const Rate& best = way == Way::kTurns ? turns : side;
+  if (!alone_in_look_ || best.value <= 0) return way;
+  if (settled_ == Way::kExclusive) return best.value > kBetter ? way : Way::kExclusive;
+  return best.value * kBetter < 1 && best.value + kSure * best.error < 1 ? Way::kExclusive : way;
+}
+
+void Guard::Settle(Way way, Time now) {
+  settled_ = way;
+  strange_ = false;
+  if (way != Way::kExclusive) {
+    promised_ = meter_[Index(way)];
+    meter_[Index(way)] = {};
+  }
+  Enter(Step::kSettled, kWindow, now);
+}
+
+void Guard::JudgeWindow(std::span<const Job> jobs, Time now) {
+  Meters& meters = meter_[Index(settled_)];
   for (const Job& job : jobs) {
-    const Time step = steps[job.slot];
-    if (step == kNever || step <= 0 || AloneOf(job) == kNever) return 0;
-    rate += static_cast<double>(AloneOf(job)) / static_cast<double>(step);
+    meters[job.slot].Fade(kRemembered);
+    meters[job.slot].Add(block_[job.slot]);
+  }
+  const Rate found = RateOf(jobs, meters);
+  if (found.value > 0) rate_[Index(settled_)] = found.value;
+  const Way other = settled_ == Way::kTurns ? Way::kSideBySide : Way::kTurns;
+  const Way agreed = exclusive_ ? Way::kTurns : Way::kSideBySide;
+  const bool disappoints =
+      found.value > 0 && found.value + kSurely * std::hypot(found.error, other_error_) < rate(other);
+  if (disappoints && !std::exchange(quiet_, true)) {
+    spacing_ = exclusive_ && !disappointed_ ? kLater / 4 : kLater;
+    disappointed_ = true;
+    if (settled_ != agreed) return Settle(agreed, now);
+  }
+  if (!disappoints && settled_ != agreed) disappointed_ = false;
+  if (HasChanged(jobs) && std::exchange(strange_, true)) return LookAgain(now);
+  strange_ = HasChanged(jobs);
+  Enter(Step::kSettled, kWindow, now);
+  from_ = iteration_;
+  until_ = AlignUp(iteration_ + 1, kWindow);
+}
+
+// Whether some job's iterations are of another length than when the way was chosen.
+bool Guard::HasChanged(std::span<const Job> jobs) const {
+  return std::any_of(jobs.begin(), jobs.end(), [this](const Job& job) {
+    const StepMeter& found = block_[job.slot];
+    const StepMeter& promised = promised_[job.slot];
+    if (found.step() == kNever || promised.step() == kNever || promised.step() <= 0) return false;
+    const double change = std::log(static_cast<double>(found.step()) / static_cast<double>(promised.step()));
+    return std::abs(change) > std::max(kChanged, kSurely * std::hypot(found.error(), promised.error()));
+  });
+}
+
+// A look that is not due yet. Each of several in a row waits for twice as long.
+void Guard::LookAgain(Time now) {
+  const std::uint32_t wait = kSoon / 2 << std::min<std::uint32_t>(alarms_, 5);
+  if (!Reached(iteration_, looked_until_ + wait)) return Enter(Step::kSettled, kWindow, now);
+  ++alarms_;
+  BeginLook(true, true, now);
+}
+
+void Guard::Count(Time now) {
+  if (entered_ == kNever || !trying()) return;
+  spent_[Index(WayNow())] += now - entered_;
+}
+
+// Whether a multiple lies between the iteration seen before and the present one.
+bool Guard::Passed(std::uint32_t before, std::uint32_t multiple) const {
+  return multiple != 0 && iteration_ / multiple != before / multiple;
+}
+
+bool Guard::AloneIsKnown(std::span<const Job> jobs) const {
+  return std::all_of(jobs.begin(), jobs.end(), [this](const Job& job) { return alone_[job.slot] > 0; });
+}
+
+bool Guard::CanBeAlone(std::span<const Job> jobs) const {
+  return std::any_of(jobs.begin(), jobs.end(), [this](const Job& job) { return SoloOf(job.slot) != 0; });
+}
+
+std::uint32_t Guard::SoloOf(SlotIndex slot) const {
+  Time shared = meter_[Index(Way::kTurns)][slot].step();
+  if (shared == kNever) shared = promised_[slot].step();
+  if (shared == kNever || shared > kSolo) return 0;
+  return IterationsFor(kSolo, shared, kLeastSolo);
+}
+
+Guard::Rate Guard::RateOf(std::span<const Job> jobs, const Meters& meters) const {
+  Rate rate;
+  for (const Job& job : jobs) {
+    const StepMeter& meter = meters[job.slot];
+    if (meter.step() == kNever || meter.step() <= 0 || AloneOf(job) == kNever) return {};
+    const double part = static_cast<double>(AloneOf(job)) / static_cast<double>(meter.step());
+    rate.value += part;
+    rate.error += part * meter.error();  // what disturbs one job disturbs the others
   }
   return rate;
 }
 
-// Whoever has had the fewest slices, counted from where all began: GPUs that see the same iterations name the
-// same one, whatever they saw before.
+// The job that has had the fewest slices, counted from where all began: GPUs that see the same iterations
+// name the same one, whatever they saw before.
 SlotIndex Guard::OwnerOf(std::span<const Job> jobs) const {
   SlotIndex owner = jobs[0].slot;
   std::uint32_t fewest = UINT32_MAX;
@@ -284,12 +391,19 @@ SlotIndex Guard::OwnerOf(std::span<const Job> jobs) const {
   return owner;
 }
 
-Guard::Plan Guard::ThePlan(std::span<const Job> jobs) const {
-  const Way way = step_ == Step::kAlone        ? Way::kExclusive
-                  : step_ == Step::kTurns      ? Way::kTurns
-                  : step_ == Step::kSideBySide ? Way::kSideBySide
-                                               : settled_;
-  return {way, way == Way::kExclusive ? OwnerOf(jobs) : kNobody};
+Way Guard::WayNow() const {
+  switch (step_) {
+    case Step::kMeeting:
+    case Step::kTurns:
+      return Way::kTurns;
+    case Step::kSideBySide:
+      return Way::kSideBySide;
+    case Step::kAlone:
+      return Way::kExclusive;
+    case Step::kSettled:
+      break;
+  }
+  return settled_;
 }
 
 }  // namespace crossover::turn

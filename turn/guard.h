@@ -1,18 +1,28 @@
-// Which way the jobs of a GPU share it: by turns, side by side, or exclusively, in slices of whole
+// Chooses which way the jobs of a GPU share it: by turns, side by side, or exclusively, in slices of whole
 // iterations.
 //
-// Turns pay where a job communicates; where none does, they cost hand-overs and gain nothing; and small
-// kernels of two jobs run side by side faster than by turns. Which it is, is not guessed but tried, rarely:
-// for a few iterations each way, and the rates compared. A rate is the sum over the jobs of alone / step, so
-// one after the other is 1. The same slices tell what each job takes alone; where turns clearly pay, that is
-// looked at by itself, once, long before the first trial.
+// Turns pay where a job communicates. Where kernels of two jobs gain by running at once, side by side may pay
+// more; where neither pays, one job after the other is the best. None of this can be known beforehand. So the
+// guard looks: as soon as jobs meet, and again and again, it lets them run by turns and side by side for a
+// few iterations each, and compares the rates. A rate is the sum over the jobs of alone / step: one job after
+// the other has 1.
 //
-// All GPUs of a job must change over together. Everything here is counted in iterations, which all ranks of a
-// job number alike, those of the first job by name; how many, and what is compared, comes from times of whole
-// jobs, which all GPUs see alike (what a job takes alone they estimate, each for itself). Where two ways are
-// as good as each other a hair decides, and GPUs may settle differently; they make each other slower than any
-// way by itself is. In time-slices, where that is worst, all of them see it in their first look behind the
-// trial, run side by side, and try again; elsewhere the next trial ends it.
+// A look is a sequence of rounds. Each runs by turns, then side by side, for as many iterations as the round
+// is long. Where the difference is larger than its noise the look ends; else a round of twice the length
+// follows. So the clearly better way wins within two dozen iterations, and only ways that differ little are
+// compared for longer. What jobs take alone is measured in the same manner, each has the GPU for itself for a
+// few iterations, where the rates are so low that the third way might pay, and now and then in any case.
+//
+// The next look comes when it may cost its part of the time again, and at once where a job's iterations have
+// become longer or shorter, or the chosen way gives less than the other one gave.
+//
+// All GPUs of a job must change ways together, and no message tells them to. So everything is counted in
+// iterations of the first job by name, which all its ranks number alike; looks begin at multiples of powers
+// of two; and what is compared is times of whole jobs, which all GPUs see alike. Each round has both ways in
+// the same order, whatever the GPU has chosen before: GPUs that chose differently see both ways as they are
+// when all GPUs go the same way. Jobs of GPUs that chose differently are slower than the look has promised.
+// Then all of them look again, and when that happens twice in a row they take the way that is agreed on
+// beforehand.
 //
 // Pure: time comes in. Not thread-safe. Trivially copyable.
 #pragma once
@@ -22,6 +32,7 @@
 #include <span>
 
 #include "turn/rhythm.h"
+#include "turn/step_meter.h"
 
 namespace crossover::turn {
 
@@ -41,25 +52,31 @@ class Guard {
   };
   struct Plan {
     Way way = Way::kTurns;
-    SlotIndex owner = kNobody;  // kExclusive: who has the GPU
+    SlotIndex owner = kNobody;  // kExclusive: the job that has the GPU
   };
 
   // `jobs` in order of their gangs' names, the same ones as before or Reset() first. Two at least.
   Plan Advance(std::span<const Job> jobs, Time now);
-  // Begins anew, but for what is known of jobs alone.
+  // Begins anew, except for what is known of jobs alone.
   void Reset();
+  // The same jobs do not share for a while: keeps what was found, and breaks off what is being measured.
+  void Pause();
   // Another job has the slot from now on.
   void Forget(SlotIndex slot) { alone_[slot] = 0; }
-  // Off where one after the other cannot be had (in time-slices, where a turn lasts until all ranks have come
-  // to its end). What is left there is much the same for all jobs, so that it is measured for longer, and
-  // turns are only kept where they are worth something.
+  // Off where jobs cannot run one after the other (in time-slices, where a turn lasts until all ranks have
+  // come to its end). Turns are then kept only where they are worth something.
   void set_exclusive(bool on) { exclusive_ = on; }
 
-  Way settled() const { return settled_; }  // what the last trial was won by
-  bool trying() const { return step_ != Step::kSettled && !looking_; }
-  // Rates as they were last measured, 0 while unknown, and when the last trial ended.
-  double rate(Way way) const { return rate_[static_cast<int>(way)]; }
+  Way settled() const { return settled_; }  // what the last look has chosen
+  // Whether a look is under way.
+  bool trying() const { return step_ == Step::kTurns || step_ == Step::kSideBySide || step_ == Step::kAlone; }
+  // Rates as they were last measured, 0 while unknown, and when the last look ended.
+  double rate(Way way) const { return rate_[Index(way)]; }
   Time tried_at() const { return tried_at_; }
+  // How long looks have run in another way than the one that they chose, and what that has cost: the time in
+  // which the chosen way would have done the same work less.
+  Time looked() const { return looked_; }
+  Time lost() const { return lost_; }
   // What an iteration of a client takes alone, as was measured last, and when that was; kNever before.
   Time alone(SlotIndex slot) const { return slot < kMaxSlots && alone_[slot] > 0 ? alone_[slot] : kNever; }
   // Of how many iterations it is the mean.
@@ -67,61 +84,72 @@ class Guard {
   Time alone_at(SlotIndex slot) const { return alone(slot) == kNever ? kNever : alone_at_[slot]; }
 
  private:
-  enum class Step : std::uint8_t { kSettled, kAlone, kTurns, kSideBySide };
-  // One job's iterations between two instants at which its number was seen to change.
-  struct Meter {
-    std::uint32_t first = 0, last = 0;
-    Time from = kNever, to = kNever;
-    void See(std::uint32_t iteration, Time now);
-    Time step() const { return from == kNever || last == first ? kNever : (to - from) / (last - first); }
+  enum class Step : std::uint8_t { kMeeting, kSettled, kAlone, kTurns, kSideBySide };
+  enum class Verdict : std::uint8_t { kOpen, kTurns, kSideBySide, kEqual };
+  using Meters = std::array<StepMeter, kMaxSlots>;
+  struct Rate {
+    double value = 0;  // 0: unknown
+    double error = 0;  // standard
   };
+  static constexpr int Index(Way way) { return static_cast<int>(way); }
 
   void Watch(std::span<const Job> jobs, Time now);
-  void LearnUnit(std::span<const Job> jobs);
-  std::uint32_t Spacing(std::size_t jobs) const;
-  bool CanBegin() const;
-  bool TrialIsDue(std::size_t jobs, std::uint32_t before) const;
-  bool LookIsDue(std::span<const Job> jobs, std::uint32_t before) const;
-  void Begin(Step step, std::span<const Job> jobs);
-  Step TheOther() const;
-  void Measure(std::uint32_t skip, std::span<const Job> jobs);
-  bool Measured(std::span<const Job> jobs) const;
-  void AdvanceAlone(std::span<const Job> jobs, Time now);
-  void EndTrial(std::span<const Job> jobs, Time now);
-  void Settle(std::span<const Job> jobs, Time now);
-  void Rate(std::span<const Job> jobs);
-  void StartAgain(std::span<const Job> jobs);
-  SlotIndex OwnerOf(std::span<const Job> jobs) const;
-  Time AloneOf(const Job& job) const;
+  void Move(std::span<const Job> jobs, std::uint32_t before, Time now);
+  void Enter(Step step, std::uint32_t length, Time now);
+  bool Ended(std::span<const Job> jobs);
+  void BeginLook(bool anew, bool alone, Time now);
+  void EndBlock(std::span<const Job> jobs, Way way);
+  void EndRound(std::span<const Job> jobs, Time now);
+  void EndAlone(std::span<const Job> jobs, Time now);
+  void EndLook(std::span<const Job> jobs, Time now);
+  Verdict Compare(const Rate& turns, const Rate& side) const;
+  Way Choose(const Rate& turns, const Rate& side, Verdict verdict) const;
+  void CountCost(std::span<const Job> jobs, Way before, bool open);
+  void Settle(Way way, Time now);
+  void JudgeWindow(std::span<const Job> jobs, Time now);
+  bool HasChanged(std::span<const Job> jobs) const;
+  void LookAgain(Time now);
+  void Count(Time now);
+  bool Passed(std::uint32_t before, std::uint32_t multiple) const;
+  bool AloneIsKnown(std::span<const Job> jobs) const;
+  bool CanBeAlone(std::span<const Job> jobs) const;
   std::uint32_t SoloOf(SlotIndex slot) const;
-  double RateOf(std::span<const Job> jobs, const Time (&steps)[kMaxSlots]) const;
-  double Metered(std::span<const Job> jobs) const;
-  Plan ThePlan(std::span<const Job> jobs) const;
+  SlotIndex OwnerOf(std::span<const Job> jobs) const;
+  Time AloneOf(const Job& job) const { return alone_[job.slot] > 0 ? alone_[job.slot] : job.alone; }
+  Rate RateOf(std::span<const Job> jobs, const Meters& meters) const;
+  Way WayNow() const;
 
   bool exclusive_ = true;
-  Step step_ = Step::kSettled;
-  bool looking_ = false;  // in kAlone: no other way is tried behind it
+  Step step_ = Step::kMeeting;
   Way settled_ = Way::kTurns;
-  Meter meter_[kMaxSlots];
+  bool known_ = false;                  // seen_ and iteration_
+  bool alone_in_look_ = false;          // has been measured in this look
   std::uint32_t seen_[kMaxSlots] = {};  // iterations
-  bool known_ = false;                  // seen_
-  bool metering_ = false;
-  std::uint32_t unit_ = 0;             // iterations of the first job; 0 until it is known how long they are
-  Time shared_[kMaxSlots] = {};        // how long an iteration was then, of each
-  bool vague_ = false;                 // estimates of `alone` are too rough
-  std::uint32_t spacing_ = 0;          // units between trials; 0 before the first
-  std::uint32_t iteration_ = 0;        // of the first job, at the last call
-  std::uint32_t measure_from_ = 0;     // iteration of the first job from which on meters run
-  std::uint32_t rated_ = 0;            // iteration of the first job when the settled way was first rated
-  Time settled_step_[kMaxSlots] = {};  // of each job, when the settled way was last rated
-  double promised_ = 0;                // the settled way's rate in its trial; 0 once that was looked at again
-  bool differed_ = false;              // from other GPUs, once at least
+  std::uint32_t iteration_ = 0;         // of the first job, at the last call
+  std::uint32_t from_ = 0;              // iteration of the first job from which on meters run
+  std::uint32_t until_ = 0;             // and up to which at least
+  std::uint32_t length_ = 0;            // of the present block: iterations of the first job that are measured
+  std::uint32_t spacing_ = 0;           // iterations of the first job between looks
+  std::uint32_t looked_until_ = 0;      // iteration of the first job when the last look ended
+  std::uint32_t alarms_ = 0;            // looks in a row that were not due yet
+  bool disappointed_ = false;           // by the way that the last look chose
+  bool open_ = true;                    // the last look has not told the ways apart
+  bool strange_ = false;                // the last window was not what was promised
   std::uint32_t base_[kMaxSlots] = {};  // iterations when the step began
+  Time entered_ = kNever;               // the step
+  Time spent_[3] = {};                  // in this look, by way; kExclusive: in kAlone
+  Meters block_;                        // of the present block, or of each job alone
+  Meters meter_[2];                     // of the present look by way; of the chosen way, since the look
+  Meters promised_;                     // of each job when the way was chosen
   double rate_[3] = {};
+  double other_error_ = 0;  // standard error of the rate of the way that the last look did not choose
+  bool quiet_ = false;      // that the chosen way gives less is known since the last look
   std::array<Time, kMaxSlots> alone_ = {};  // 0 while unknown
   std::array<Time, kMaxSlots> alone_at_ = {};
   std::array<std::uint32_t, kMaxSlots> alone_over_ = {};
   Time tried_at_ = kNever;
+  Time looked_ = 0;
+  Time lost_ = 0;
 };
 
 }  // namespace crossover::turn

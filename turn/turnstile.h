@@ -33,6 +33,7 @@ struct Stats {
   Way way = Way::kTurns;
   double rate_by_turns = 0, rate_side_by_side = 0;
   std::uint64_t trials = 0;
+  Time looked = 0, lost = 0;  // what they took in other ways than the one chosen, and what that cost
   std::uint64_t turns = 0;
   std::uint64_t handed_over = 0;  // turns begun without the arbiter's help
   std::uint64_t granted = 0;      // turns begun at a gate that the arbiter opened

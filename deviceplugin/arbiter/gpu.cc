@@ -163,7 +163,7 @@ void Gpu::ApplyMode(turn::Time now) {
     guard_.set_exclusive(!turns_last);
     plan = ChooseWay(now);
   } else {
-    guard_.Reset();
+    guard_.Pause();
   }
   if (plan.way == turn::Way::kSideBySide) mode = CROSSOVER_MODE_OBSERVE;
   turnstile_.SetOwner(plan.owner);
@@ -275,7 +275,10 @@ void Gpu::Report(turn::Time now) {
   stats.rate_by_turns = guard_.rate(turn::Way::kTurns);
   stats.rate_side_by_side = guard_.rate(turn::Way::kSideBySide);
   stats.trials = trials_;
-  if (!events.empty() || stats.way != told_.way || stats.trials != told_.trials)
+  stats.looked = guard_.looked();
+  stats.lost = guard_.lost();
+  if (!events.empty() || stats.way != told_.way || stats.trials != told_.trials ||
+      stats.looked != told_.looked)
     observer_->OnStats(info_, stats);
   told_ = stats;
   if (turnstile_.offenders() == offenders_) return;

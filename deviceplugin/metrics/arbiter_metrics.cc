@@ -138,6 +138,13 @@ void ArbiterMetrics::CollectGpus(Families* families) const {
   MetricFamily trials =
       Family("crossover_guard_trials_total",
              "Times that the ways of sharing a GPU were tried against each other.", MetricType::Counter);
+  MetricFamily looked =
+      Family("crossover_guard_trial_seconds_total",
+             "Time that such trials spent in other ways than the one that they chose.", MetricType::Counter);
+  MetricFamily lost = Family("crossover_guard_lost_seconds_total",
+                             "Time that such trials cost: the chosen way would have done their work in so "
+                             "much less.",
+                             MetricType::Counter);
   MetricFamily rates = Family("crossover_guard_rate_ratio",
                               "Work done per time against one job after the other, as the last trial showed.",
                               MetricType::Gauge);
@@ -167,10 +174,12 @@ void ArbiterMetrics::CollectGpus(Families* families) const {
     count(&rest, nullptr, nullptr, Seconds(stats.rest_while_ready));
     count(&held_back, nullptr, nullptr, static_cast<double>(stats.held_back));
     count(&trials, nullptr, nullptr, static_cast<double>(stats.trials));
+    count(&looked, nullptr, nullptr, Seconds(stats.looked));
+    count(&lost, nullptr, nullptr, Seconds(stats.lost));
     count(&damages, nullptr, nullptr, static_cast<double>(gpu.damages));
   }
-  for (MetricFamily* family :
-       {&handovers, &corrections, &preempted, &openings, &rest, &held_back, &trials, &rates, &damages}) {
+  for (MetricFamily* family : {&handovers, &corrections, &preempted, &openings, &rest, &held_back, &trials,
+                               &looked, &lost, &rates, &damages}) {
     families->push_back(std::move(*family));
   }
 }

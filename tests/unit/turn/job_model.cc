@@ -16,7 +16,7 @@ bool Passes(const PlainMemory& memory, SlotIndex slot, TurnNumber k) {
 }
 
 // Work that shares something evenly: where the pieces want more than there is, all run at the same lower
-// speed.
+// speed. While several run, their joint speed is `gain` times that, but none is faster than alone.
 class Shared {
  public:
   void Start(SlotIndex job, Time work, double width, Time now) {
@@ -33,6 +33,8 @@ class Shared {
     Advance(now);
     capacity_ = capacity;
   }
+  // Call it while nothing runs.
+  void set_gain(double gain) { gain_ = gain; }
   // The piece that is done first, and when.
   Time Next(SlotIndex* job) const {
     Time next = kNever;
@@ -51,7 +53,8 @@ class Shared {
   double Speed() const {
     double wanted = 0;
     for (SlotIndex slot : running_) wanted += width_[slot];
-    return std::min(1.0, capacity_ / std::max(wanted, 1e-3));
+    const double even = std::min(1.0, capacity_ / std::max(wanted, 1e-3));
+    return running_.Count() > 1 ? std::min(1.0, even * gain_) : even;
   }
   void Advance(Time now) {
     for (SlotIndex slot : running_) left_[slot] -= static_cast<double>(now - at_) * Speed();
@@ -61,6 +64,7 @@ class Shared {
   double left_[kMaxSlots] = {};
   double width_[kMaxSlots] = {};
   double capacity_ = 1;
+  double gain_ = 1;
   Time at_ = 0;
 };
 
@@ -111,6 +115,7 @@ class Model {
     for (int g = 0; g < options.gpus; ++g) {
       Gpu& gpu = GpuAt(g);
       gpu.turnstile.set_settings(settings);
+      gpu.computing.set_gain(options.co_run);
       for (SlotIndex job = 0; job < jobs_; ++job) {
         gpu.turnstile.Join(job, job);
         gpu.turnstile.SetPriority(job, options.jobs[job].priority);

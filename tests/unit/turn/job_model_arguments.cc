@@ -123,6 +123,12 @@ constexpr auto kOptions = std::to_array<Option>({
      }},
     {"way", "turns, side_by_side or guard", "how the jobs share each GPU",
      [](std::string_view text, Parsed* p) { return PutWay(text, &p->arguments.options); }},
+    {"counted", "half or whole",
+     "whether rates are of the second half of the run or from the jobs' meeting on",
+     [](std::string_view text, Parsed* p) {
+       p->arguments.whole = text == "whole";
+       return text == "whole" || text == "half";
+     }},
     {"caps", "0 (none) or a number over 1 to 100 for each of the first jobs, with commas",
      "caps on slowdown; such jobs have a profile",
      [](std::string_view text, Parsed* p) { return PutCaps(text, &p->arguments.caps); }},
@@ -135,6 +141,9 @@ constexpr auto kOptions = std::to_array<Option>({
      [](std::string_view text, Parsed* p) { return Put(text, 0, 1, 1, &p->common.batch); }},
     {"spinning", "a number from 0 to 0.9", "share of each GPU that every collective that runs holds",
      [](std::string_view text, Parsed* p) { return Put(text, 0, 0.9, 1, &p->arguments.options.spinning); }},
+    {"co_run", "a number from 0.5 to 2",
+     "what the joint speed of several jobs' kernels that run at once on a GPU is multiplied by",
+     [](std::string_view text, Parsed* p) { return Put(text, 0.5, 2, 1, &p->arguments.options.co_run); }},
     {"slow_comm", "a number from 0 to 10", "a collective takes 1 + this times as long while any GPU computes",
      [](std::string_view text, Parsed* p) { return Put(text, 0, 10, 1, &p->arguments.options.slow_comm); }},
     {"job",

@@ -57,23 +57,25 @@ int main(int argc, char** argv) {
                  JobModelUsage().c_str());
     return 2;
   }
-  auto& [options, seconds, caps, gpus_here] = std::get<JobModelArguments>(parsed);
+  auto& [options, seconds, whole, caps, gpus_here] = std::get<JobModelArguments>(parsed);
   const int refused = SetCaps(caps, &options.jobs);
   double longest = 0;
   for (const JobShape& job : options.jobs)
     longest = std::max(longest, static_cast<double>(job.compute + job.communicate));
-  options.iterations = static_cast<int>(seconds * 1e9 / longest / 2);
+  // A run that counts as a whole lasts for `seconds` at any rate of its jobs.
+  options.iterations = static_cast<int>(seconds * 1e9 / longest / (whole ? 1 : 2));
 
   JobModelDaemon daemon(options.jobs.size(), options.gpus, gpus_here == 0 ? options.gpus : gpus_here);
   options.observer = &daemon;
   const JobModelResult result = RunJobModel(options);
   Time end = crossover::turn::kNever;
   for (const auto& ends : result.ends) end = std::min(end, ends.back());
+  if (whole) end = std::min(end, static_cast<Time>(seconds * 1e9));
+  const Time begin = whole ? 0 : end / 2;
   std::printf("{\"rates\": [");
   for (std::size_t job = 0; job < options.jobs.size(); ++job) {
-    std::printf(
-        "%s%.4f", job == 0 ? "" : ", ",
-        MeanAloneWithin(options, result, job, end / 2, end) / MeanStepWithin(result, job, end / 2, end));
+    std::printf("%s%.4f", job == 0 ? "" : ", ",
+                MeanAloneWithin(options, result, job, begin, end) / MeanStepWithin(result, job, begin, end));
   }
   std::printf("], \"waits_ms\": [");
   for (std::size_t job = 0; job < options.jobs.size(); ++job) {
@@ -82,10 +84,11 @@ int main(int argc, char** argv) {
   using crossover::turn::Way;
   std::printf(
       "], \"refused\": %d, \"overlaps\": %d, \"preempted\": %llu, \"way\": %d, "
-      "\"measured\": [%.4f, %.4f], \"gain\": %.4f, \"reported\": [",
+      "\"measured\": [%.4f, %.4f], \"lost_ms\": %.1f, \"gain\": %.4f, \"reported\": [",
       refused, result.overlaps, static_cast<unsigned long long>(result.stats.preempted),
       static_cast<int>(result.guard.settled()), result.guard.rate(Way::kTurns),
-      result.guard.rate(Way::kSideBySide), TrueGain(options, result, end));
+      result.guard.rate(Way::kSideBySide),
+      static_cast<double>(result.guard.lost()) / kMs, TrueGain(options, result, end));
   for (std::size_t i = 0; i < daemon.gains().size(); ++i) {
     const JobModelDaemon::Gain& gain = daemon.gains()[i];
     std::printf(

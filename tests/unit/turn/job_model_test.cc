@@ -110,6 +110,29 @@ TEST(StallsInTheModel, AFewKernelsBeforeAStallNeedNotWaitForAWholeTurn) {
   EXPECT_LE(GainOfStallingJobs({.quantum = 0}), 1.75);
 }
 
+// Two jobs that never communicate: what a GPU does of both in a time, over what it does of one.
+double JointSpeed(double co_run, double width, Way way) {
+  const JobShape shape{.compute = 20 * kMs, .communicate = 1, .width = width};
+  JobModelOptions options;
+  options.gpus = 1;
+  options.jobs = {shape, shape};
+  options.co_run = co_run;
+  options.hand_over = 1;
+  options.way = way;
+  const JobModelResult result = RunJobModel(options);
+  const Time end = std::min(result.ends[0].back(), result.ends[1].back());
+  return 2 * 20 * kMs / MeanStepWithin(result, 0, end / 4, end);
+}
+
+TEST(CoRunInTheModel, KernelsOfTwoJobsAtOnceRunThatMuchFaster) {
+  EXPECT_NEAR(JointSpeed(1.0, 1, Way::kSideBySide), 1.0, 0.001);
+  EXPECT_NEAR(JointSpeed(1.25, 1, Way::kSideBySide), 1.25, 0.001);
+  EXPECT_NEAR(JointSpeed(0.9, 1, Way::kSideBySide), 0.9, 0.001);
+  EXPECT_NEAR(JointSpeed(0.9, 0.4, Way::kSideBySide), 1.8, 0.001) << "kernels that both fit into the GPU";
+  EXPECT_NEAR(JointSpeed(1.25, 0.4, Way::kSideBySide), 2.0, 0.001) << "no kernel is faster than alone";
+  EXPECT_NEAR(JointSpeed(1.25, 1, Way::kTurns), 1.0, 0.01) << "by turns no kernels run at once";
+}
+
 TEST(PriorityInTheModel, AHighJobIsHardlySlowedAndTheLowOneIsServed) {
   const JobShape high{.compute = 20 * kMs, .communicate = 20 * kMs, .priority = Priority::kHigh};
   const JobShape low{
