@@ -105,7 +105,7 @@ def _in_processes(context, pair):
     if alone is None:
         return None
     rates = {way: [] for way in _WAYS}
-    for _ in range(context.runs):
+    for _ in range(max(GOAL.runs, context.runs)):
         for way, settings in _WAYS.items():
             result = pairs.together(context, shape, context.build.library, settings=settings)
             if result is None:
@@ -116,10 +116,9 @@ def _in_processes(context, pair):
     return rates
 
 
-
 def _shape(pair):
     """Of two equal jobs; all of the run counts."""
     compute, away = pair.jobs[0]
     iterations = int(_SECONDS * 1000 // (2 * compute))
     return pairs.Shape(away / compute, compute_ms=compute, mode=pair.mode, iterations=iterations, warm_up=1,
-                       counted_from=1, ranks=2, jitter=pair.jitter, tail=pair.tail, co_run=pair.co_run)
+                       counted_from=1, alone=150, ranks=2, jitter=pair.jitter, tail=pair.tail, co_run=pair.co_run)
