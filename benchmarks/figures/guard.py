@@ -61,7 +61,8 @@ def measure(context, case):
     suffix = "_model" if model else ""
     rates = _in_model(context, pair, case in _RARE_MISSES) if model else _in_processes(context, pair)
     if rates is None:
-        yield Measured(f"guard{suffix}", case, None, "of one after the other", GOAL, (), conditions=_conditions(pair, model))
+        yield Measured(f"guard{suffix}", case, None, "of one after the other", GOAL, (),
+                       conditions=_conditions(pair, model))
         return
     rare = rates.pop("rare", None)
     condition = (f"{pair.condition()}; rates: "

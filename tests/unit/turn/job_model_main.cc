@@ -87,8 +87,8 @@ int main(int argc, char** argv) {
       "\"measured\": [%.4f, %.4f], \"lost_ms\": %.1f, \"gain\": %.4f, \"reported\": [",
       refused, result.overlaps, static_cast<unsigned long long>(result.stats.preempted),
       static_cast<int>(result.guard.settled()), result.guard.rate(Way::kTurns),
-      result.guard.rate(Way::kSideBySide),
-      static_cast<double>(result.guard.lost()) / kMs, TrueGain(options, result, end));
+      result.guard.rate(Way::kSideBySide), static_cast<double>(result.guard.lost()) / kMs,
+      TrueGain(options, result, end));
   for (std::size_t i = 0; i < daemon.gains().size(); ++i) {
     const JobModelDaemon::Gain& gain = daemon.gains()[i];
     std::printf(
