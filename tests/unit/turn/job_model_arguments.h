@@ -14,7 +14,7 @@ namespace crossover::turn::test {
 struct JobModelArguments {
   JobModelOptions options;  // but for its iterations and the caps of its jobs
   double seconds = 10;
-  bool whole = false;  // rates count from the jobs' meeting on, not the second half alone
+  bool whole = false;        // rates count from the jobs' meeting on, not the second half alone
   std::vector<double> caps;  // of the first jobs
 };
 
