@@ -83,7 +83,8 @@ TEST_F(GuardTest, SaysWhatLooksCost) {
   Run({30 * kMs, 40 * kMs}, 40);
   ASSERT_FALSE(guard_.trying());
   EXPECT_NEAR(static_cast<double>(guard_.looked()), static_cast<double>(elsewhere_), 2e6);
-  EXPECT_NEAR(static_cast<double>(guard_.lost()), static_cast<double>(elsewhere_) / 4, 0.1 * elsewhere_);
+  EXPECT_NEAR(static_cast<double>(guard_.lost()), static_cast<double>(elsewhere_) / 4,
+              0.1 * static_cast<double>(elsewhere_));
   const Time first = guard_.lost();
   Run({30 * kMs, 40 * kMs}, 3000);
   EXPECT_GT(guard_.lost(), first);
