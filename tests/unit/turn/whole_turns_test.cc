@@ -59,7 +59,7 @@ TEST_P(WholeTurnsTest, AreNeverSlowerThanOneAfterTheOther) {
 INSTANTIATE_TEST_SUITE_P(Variants, WholeTurnsTest,
                          ::testing::Values(Variant{"Plain", Plain}, Variant{"BroadcastFirst", BroadcastFirst},
                                            Variant{"SumLast", SumLast}),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& variant) { return variant.param.name; });
 
 TEST(WholeTurns, ThreeJobsAreNotSlowerEither) {
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
