@@ -28,7 +28,7 @@ constexpr std::uint32_t kSoon = 64;
 constexpr std::uint32_t kLater = 1024;
 // What jobs take alone is measured in the looks that begin at such multiples; at the finer ones while it is
 // not known of all of them.
-constexpr std::uint32_t kAloneAfter = 512;
+constexpr std::uint32_t kAloneAfter = 128;
 constexpr std::uint32_t kAloneEach = 4096;
 
 // Each job is alone for as many iterations as last for kSolo when shared, or not at all where one of them
@@ -45,8 +45,6 @@ constexpr double kSurely = 3;  // in what makes the guard look out of turn
 constexpr double kBetter = 1.0075;
 // Ways that differ by less are not compared for longer.
 constexpr double kAlike = 0.02;
-// Rates under this are compared with one job after the other.
-constexpr double kLittle = 1.1;
 constexpr double kWorthTurns = 1.01;
 // A job has changed whose iterations take so much longer or shorter than when the way was chosen.
 constexpr double kChanged = 0.2;
@@ -117,7 +115,8 @@ void Guard::Move(std::span<const Job> jobs, std::uint32_t before, Time now) {
     case Step::kMeeting:
       return BeginLook(true, false, now);
     case Step::kSettled: {
-      const bool alone = Passed(before, AloneIsKnown(jobs) ? kAloneEach : kAloneAfter) && CanBeAlone(jobs);
+      const bool alone =
+          exclusive_ && Passed(before, AloneIsKnown(jobs) ? kAloneEach : kAloneAfter) && CanBeAlone(jobs);
       if (alone || Passed(before, spacing_)) {
         alarms_ = 0;
         return BeginLook(false, alone, now);
@@ -171,12 +170,11 @@ void Guard::BeginLook(bool anew, bool alone, Time now) {
     if (anew) meters = {};
     for (StepMeter& meter : meters) meter.Fade(kBefore);
   }
-  alone_in_look_ = false;
   quiet_ = false;
   if (anew) disappointed_ = false;
   for (Time& spent : spent_) spent = 0;
   alone = alone && exclusive_;
-  Enter(alone ? Step::kAlone : Step::kTurns, open_ && !anew ? kLastRound : kFirstRound, now);
+  Enter(alone ? Step::kAlone : Step::kTurns, kFirstRound, now);
 }
 
 // What was measured of the way before counts as far as it agrees with what is measured now.
@@ -194,8 +192,6 @@ void Guard::EndRound(std::span<const Job> jobs, Time now) {
   const Rate side = RateOf(jobs, meter_[Index(Way::kSideBySide)]);
   rate_[Index(Way::kTurns)] = turns.value;
   rate_[Index(Way::kSideBySide)] = side.value;
-  const bool little = std::max(turns.value, side.value) < kLittle;
-  if (exclusive_ && little && !alone_in_look_ && CanBeAlone(jobs)) return Enter(Step::kAlone, length_, now);
   if (Compare(turns, side) == Verdict::kOpen && length_ < kLastRound)
     return Enter(Step::kTurns, 2 * length_, now);
   EndLook(jobs, now);
@@ -229,7 +225,6 @@ void Guard::EndAlone(std::span<const Job> jobs, Time now) {
     alone_at_[job.slot] = now;
     alone_over_[job.slot] = static_cast<std::uint32_t>(block_[job.slot].iterations());
   }
-  alone_in_look_ = true;
   Enter(Step::kTurns, length_, now);
 }
 
@@ -238,7 +233,7 @@ void Guard::EndLook(std::span<const Job> jobs, Time now) {
   const Rate side = RateOf(jobs, meter_[Index(Way::kSideBySide)]);
   rate_[Index(Way::kExclusive)] = exclusive_ ? 1 : 0;
   const Way before = settled_;
-  settled_ = Choose(turns, side, Compare(turns, side));
+  settled_ = Choose(turns, side, Compare(turns, side), AloneIsKnown(jobs));
   Count(now);
   entered_ = now;
   other_error_ = (settled_ == Way::kTurns ? side : turns).error;
@@ -272,14 +267,14 @@ void Guard::CountCost(std::span<const Job> jobs, Way before, bool open) {
   while (spacing_ < most && spacing_ < apart) spacing_ *= 4;
 }
 
-Way Guard::Choose(const Rate& turns, const Rate& side, Verdict verdict) const {
+Way Guard::Choose(const Rate& turns, const Rate& side, Verdict verdict, bool alone_known) const {
   Way way =
       settled_ == Way::kExclusive ? (turns.value >= side.value ? Way::kTurns : Way::kSideBySide) : settled_;
   if (verdict == Verdict::kTurns || turns.value > kBetter * side.value) way = Way::kTurns;
   if (verdict == Verdict::kSideBySide || side.value > kBetter * turns.value) way = Way::kSideBySide;
   if (!exclusive_) return turns.value < kWorthTurns * side.value ? Way::kSideBySide : way;
   const Rate& best = way == Way::kTurns ? turns : side;
-  if (!alone_in_look_ || best.value <= 0) return way;
+  if (!alone_known || best.value <= 0) return way;
   if (settled_ == Way::kExclusive) return best.value > kBetter ? way : Way::kExclusive;
   return best.value * kBetter < 1 && best.value + kSure * best.error < 1 ? Way::kExclusive : way;
 }
@@ -348,8 +343,10 @@ bool Guard::Passed(std::uint32_t before, std::uint32_t multiple) const {
   return multiple != 0 && iteration_ / multiple != before / multiple;
 }
 
+// Of all jobs of which it can be.
 bool Guard::AloneIsKnown(std::span<const Job> jobs) const {
-  return std::all_of(jobs.begin(), jobs.end(), [this](const Job& job) { return alone_[job.slot] > 0; });
+  return std::all_of(jobs.begin(), jobs.end(),
+                     [this](const Job& job) { return alone_[job.slot] > 0 || SoloOf(job.slot) == 0; });
 }
 
 bool Guard::CanBeAlone(std::span<const Job> jobs) const {

@@ -10,8 +10,8 @@
 // A look is a sequence of rounds. Each runs by turns, then side by side, for as many iterations as the round
 // is long. Where the difference is larger than its noise the look ends; else a round of twice the length
 // follows. So the clearly better way wins within two dozen iterations, and only ways that differ little are
-// compared for longer. What jobs take alone is measured in the same manner, each has the GPU for itself for a
-// few iterations, where the rates are so low that the third way might pay, and now and then in any case.
+// compared for longer. What jobs take alone is measured early in the same manner, and now and then
+// again: each has the GPU for itself for a few iterations. From then on the third way is compared with too.
 //
 // The next look comes when it may cost its part of the time again, and at once where a job's iterations have
 // become longer or shorter, or the chosen way gives less than the other one gave.
@@ -103,7 +103,7 @@ class Guard {
   void EndAlone(std::span<const Job> jobs, Time now);
   void EndLook(std::span<const Job> jobs, Time now);
   Verdict Compare(const Rate& turns, const Rate& side) const;
-  Way Choose(const Rate& turns, const Rate& side, Verdict verdict) const;
+  Way Choose(const Rate& turns, const Rate& side, Verdict verdict, bool alone_known) const;
   void CountCost(std::span<const Job> jobs, Way before, bool open);
   void Settle(Way way, Time now);
   void JudgeWindow(std::span<const Job> jobs, Time now);
@@ -123,7 +123,6 @@ class Guard {
   Step step_ = Step::kMeeting;
   Way settled_ = Way::kTurns;
   bool known_ = false;                  // seen_ and iteration_
-  bool alone_in_look_ = false;          // has been measured in this look
   std::uint32_t seen_[kMaxSlots] = {};  // iterations
   std::uint32_t iteration_ = 0;         // of the first job, at the last call
   std::uint32_t from_ = 0;              // iteration of the first job from which on meters run
