@@ -170,6 +170,7 @@ void Guard::BeginLook(bool anew, bool alone, Time now) {
     if (anew) meters = {};
     for (StepMeter& meter : meters) meter.Fade(kBefore);
   }
+  anew_ = anew;
   quiet_ = false;
   if (anew) disappointed_ = false;
   for (Time& spent : spent_) spent = 0;
@@ -254,7 +255,7 @@ void Guard::CountCost(std::span<const Job> jobs, Way before, bool open) {
     cost += static_cast<double>(spent_[Index(other)]) * std::max(0.0, 1 - known / rate(settled_));
   }
   lost_ += static_cast<Time>(cost);
-  const bool agreed = spacing_ != 0 && settled_ == before;
+  const bool agreed = !anew_ && settled_ == before;
   const Time step =
       settled_ == Way::kExclusive ? AloneOf(jobs[0]) : meter_[Index(settled_)][jobs[0].slot].step();
   const double apart = cost / static_cast<double>(step) / (agreed ? kCost : kCostAtFirst);

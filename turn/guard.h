@@ -133,6 +133,7 @@ class Guard {
   std::uint32_t alarms_ = 0;            // looks in a row that were not due yet
   bool disappointed_ = false;           // by the way that the last look chose
   bool open_ = true;                    // the last look has not told the ways apart
+  bool anew_ = true;                    // the look uses nothing that was measured before it
   bool strange_ = false;                // the last window was not what was promised
   std::uint32_t base_[kMaxSlots] = {};  // iterations when the step began
   Time entered_ = kNever;               // the step
