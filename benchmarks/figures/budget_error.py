@@ -29,8 +29,7 @@ def measure(context, case):
 
 
 def _error(context, library, case, operations):
-    if not library.exists():
-        context.voids.append(f"{library.name} is not built")
+    if not context.has(library):
         return None, None
     with tempfile.TemporaryDirectory() as directory:
         machine = allocations.Machine(Path(directory), context.build.gpu_libraries)

@@ -80,7 +80,7 @@ def judged(voids, case, found, condition):
     said = {str(way): {"ratio": one.ratio, "error": one.error, "pairs": len(one.samples)} for way, one in found.items()}
     blind = [f"{way}: the error is {one.error:.4f} after {len(one.samples)} pairs, expected {ERROR} or less"
              for way, one in found.items() if one.error > ERROR]
-    voids.extend(blind)
+    voids.extend({"case": case, "why": why} for why in blind)
     library, least = found["library"], found[min(PLANTED)]
     control = controlled(GOAL, f"a preload whose thread works for {min(PLANTED):.0%} of the time",
                          None if blind else least.ratio)

@@ -47,8 +47,14 @@ _MODEL = {
        for ratio in _RATIOS},
     **{f"model_{name}_{co_run:g}": _Pair(jobs, co_run) for name, jobs in _UNEQUAL.items() for co_run in (1.0, 1.25)},
 }
-_PROCESSES = {f"{mode}_{c}_{ratio:g}": _Pair(((float(c), c * ratio),) * 2, jitter=0.0, mode=mode)
-              for mode in ("mps", "timeslice") for c in (5, 20) for ratio in (0.02, 0.1)}
+_PROCESSES = {
+    **{f"co_run_{co_run:g}_{ratio:g}": _equal(co_run, ratio) for co_run in (1.0, 1.1, 1.25, 1.4)
+       for ratio in _RATIOS},
+    **{f"stragglers_{co_run:g}_{ratio:g}": _equal(co_run, ratio, tail=0.05) for co_run in (1.0, 1.25)
+       for ratio in _RATIOS},
+    **{f"{mode}_{c}_{ratio:g}": _Pair(((float(c), c * ratio),) * 2, jitter=0.0, mode=mode)
+       for mode in ("mps", "timeslice") for c in (5, 20) for ratio in (0.02, 0.1)},
+}
 # Declared beforehand: side by side gains so much more there that the guard that looks rarely must miss guard_best.
 _RARE_MISSES = ("model_1.25_0.1", "model_1.4_0.1", "model_1.4_0.3")
 SCOPE = {**dict.fromkeys(_MODEL, "component"), **dict.fromkeys(_PROCESSES, "chain")}

@@ -70,5 +70,5 @@ def _run(context, how):
             return programs.json_lines([context.build.program("handover"), granter, _TURNS, hold_us, poll_us,
                                         throttled], environment)
         except Failed as failure:
-            context.voids.append(str(failure))
+            context.fail(str(failure))
             return []

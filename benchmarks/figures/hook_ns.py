@@ -107,7 +107,7 @@ def _run_noted(context, library, state):
     try:
         return run_state(context.build, library, state)
     except Failed as failure:
-        context.voids.append(str(failure))
+        context.fail(str(failure))
         return None
 
 

@@ -28,7 +28,7 @@ def measure(context, case):
 
 def _faults_of(context, library):
     if not library.exists():
-        context.voids.append(f"{library} is not built")
+        context.fail(f"{library} is not built")
         return None
     return faults(_readelf("--dyn-syms", library), _readelf("--dynamic", library))
 

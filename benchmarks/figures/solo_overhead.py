@@ -67,7 +67,8 @@ def _alone(context, shape, library):
     plan = session.Plan(shape.machine(), (shape.job("alpha", 1),), library, isolated=context.isolated)
     result = context.session(plan, timed=False)
     if result and result.load.stolen > validity.QUIET_STOLEN:
-        context.voids.append(f"{result.load.stolen:.1%} of all cores stolen, limit {validity.QUIET_STOLEN:.1%}")
+        why = f"{result.load.stolen:.1%} of all cores stolen, expected {validity.QUIET_STOLEN:.1%} at most"
+        context.voids.append({"run": "alone", "library": library and library.name, "why": why})
         return None
     return result and result.job("alpha")
 

@@ -3,6 +3,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from unittest import mock
 
+from benchmarks.context import Context
 from benchmarks.figures import solo_overhead
 
 
@@ -22,7 +23,7 @@ class SoloOverhead(unittest.TestCase):
 
         library = Path(__file__)  # any that is there
         with mock.patch.object(solo_overhead, "_alone", alone):
-            found = solo_overhead._overhead(SimpleNamespace(voids=[]), solo_overhead._LAUNCH_BOUND, library)
+            found = solo_overhead._overhead(Context(None), solo_overhead._LAUNCH_BOUND, library)
         return found, [run is not None for run in runs]
 
     def test_a_drift_counts_for_neither(self):
@@ -35,10 +36,10 @@ class SoloOverhead(unittest.TestCase):
             self.assertIsNone(self.overhead(0, void_at=number)[0])
 
     def test_a_library_that_is_not_built_is_named(self):
-        context = SimpleNamespace(voids=[])
+        context = Context(None, say=lambda text: None)
         missing = Path("/nonexistent/libcrossover_x.so")
         self.assertIsNone(solo_overhead._overhead(context, solo_overhead._SHAPE, missing))
-        self.assertEqual(context.voids, ["libcrossover_x.so is not built"])
+        self.assertEqual(context.failures, [{"why": "libcrossover_x.so is not built"}])
 
 
 if __name__ == "__main__":
