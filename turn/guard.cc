@@ -39,7 +39,7 @@ constexpr Time kSlice = 250'000'000;
 constexpr std::uint32_t kMostIterations = 1024;  // of a slice
 
 // Differences that are less than so many standard errors may be noise.
-constexpr double kSure = 2;
+constexpr double kSure = 3;
 constexpr double kSurely = 3;  // in what makes the guard look out of turn
 // A way that is better by less is not worth a change.
 constexpr double kBetter = 1.0075;
@@ -260,7 +260,7 @@ void Guard::CountCost(std::span<const Job> jobs, Way before, bool open) {
       settled_ == Way::kExclusive ? AloneOf(jobs[0]) : meter_[Index(settled_)][jobs[0].slot].step();
   const double apart = cost / static_cast<double>(step) / (agreed ? kCost : kCostAtFirst);
   if (open) {
-    spacing_ = std::clamp(2 * spacing_, kSoon, kLater);
+    spacing_ = anew_ || !agreed ? kSoon : std::clamp(2 * spacing_, kSoon, kLater / 2);
     return;
   }
   const std::uint32_t most = agreed ? kLater : kLater / 4;
