@@ -8,8 +8,8 @@
 namespace crossover::turn {
 namespace {
 
-// Lengths, in iterations of the first job. Each way runs unmeasured for half of a round's length first, and
-// for kDisturbed at least: that is what a change of ways disturbs.
+// Lengths, in iterations of the first job. Each way runs unmeasured for a quarter of a round's length first,
+// and for kDisturbed at least: that is what a change of ways disturbs.
 constexpr std::uint32_t kFirstRound = 8;
 constexpr std::uint32_t kLastRound = 16;
 constexpr std::uint32_t kDisturbed = 4;
@@ -17,7 +17,7 @@ constexpr std::uint32_t kWindow = 32;     // in which the chosen way is measured
 constexpr std::uint32_t kLongest = 1024;  // of any of these, where another job's iterations are longer
 constexpr double kLeastOfEach = 4;  // iterations of each job that are measured, or the block becomes longer
 // What was measured of a way before counts as so many iterations at most, beside a look and beside a window.
-constexpr double kBefore = 96;
+constexpr double kBefore = 256;
 constexpr double kRemembered = 256;
 // Looks are apart by a power of four, so that GPUs that measure costs differently seldom choose different
 // ones. What a look costs is at most this part of the time until the next one: where the look has changed
@@ -39,8 +39,8 @@ constexpr Time kSlice = 250'000'000;
 constexpr std::uint32_t kMostIterations = 1024;  // of a slice
 
 // Differences that are less than so many standard errors may be noise.
-constexpr double kSure = 3;
-constexpr double kSurely = 3;  // in what makes the guard look out of turn
+constexpr double kSure = 2.7;
+constexpr double kSurely = 4;  // in what makes the guard look out of turn
 // A way that is better by less is not worth a change.
 constexpr double kBetter = 1.0075;
 // Ways that differ by less are not compared for longer.
@@ -147,7 +147,7 @@ void Guard::Enter(Step step, std::uint32_t length, Time now) {
   length_ = length;
   block_ = {};
   for (SlotIndex slot = 0; slot < kMaxSlots; ++slot) base_[slot] = seen_[slot];
-  const std::uint32_t disturbed = step == Step::kSettled ? kDisturbed : std::max(length / 2, kDisturbed);
+  const std::uint32_t disturbed = step == Step::kSettled ? kDisturbed : std::max(length / 4, kDisturbed);
   from_ = AlignUp(iteration_ + disturbed, kDisturbed);
   until_ = from_ + length;
 }
