@@ -248,7 +248,7 @@ ROWS = {row.name: row for row in (
     Fault("relayed gates", _RELAY),
     Fault("relayed gates without memory operations", _RELAY | {"SIMGPU_FAULT": "memops_unsupported"}, says=_HOST_GATES),
     Fault("relayed gates without host registration", _RELAY | {"SIMGPU_FAULT": "host_register_fails"}),
-    Fault("relayed gates that are refused from some moment on", _RELAY | {"SIMGPU_FAULT": "memops_fail:60"},
+    Fault("relayed gates that are refused from some moment on", _RELAY | {"SIMGPU_FAULT": "memops_fail:30"},
           says=_HOST_GATES),
     Fault("relayed gates on one hardware queue", _RELAY | {"SIMGPU_FAULT": "queues:1"}),
     Fault("relayed gates and one rank is killed", _RELAY, strike=_kill_one, job_ends=False),

@@ -56,7 +56,7 @@ class Cluster:
             self._stack = stack.pop_all()
         return self
 
-    def __exit__(self, failure, *exc):
+    def __exit__(self, failure=None, *exc):
         with self._stack:
             if failure is None:
                 self.setup.check()
