@@ -57,6 +57,11 @@ std::uint32_t IterationsFor(Time wanted, Time length, std::uint32_t least) {
 }
 std::uint32_t SliceOf(Time alone) { return IterationsFor(kSlice, alone, 1); }
 
+// A job whose number does not change for so long, and for so many of its steps, does not count without turns.
+constexpr Time kStands = 2'000'000'000;
+constexpr Time kStandsFor = 16;
+constexpr std::uint32_t kMostStood = 8;
+
 bool Reached(std::uint32_t iteration, std::uint32_t mark) {
   return static_cast<std::int32_t>(iteration - mark) >= 0;
 }
@@ -93,6 +98,7 @@ Guard::Plan Guard::Advance(std::span<const Job> jobs, Time now) {
   iteration_ = jobs[0].iteration;
   Watch(jobs, now);
   if (resumed && step_ == Step::kSettled) Enter(Step::kSettled, kWindow, now);
+  if (Stands(jobs, now)) GiveUp(now);
   if (iteration_ != before || step_ == Step::kAlone) Move(jobs, before, now);
   const Way way = WayNow();
   return {way, way == Way::kExclusive ? OwnerOf(jobs) : kNobody};
@@ -102,10 +108,33 @@ void Guard::Watch(std::span<const Job> jobs, Time now) {
   const bool measured = step_ != Step::kMeeting && step_ != Step::kAlone && Reached(iteration_, from_);
   for (const Job& job : jobs) {
     const bool changed = known_ && seen_[job.slot] != job.iteration;
+    if (changed || !known_) moved_at_[job.slot] = now;
     seen_[job.slot] = job.iteration;
     if (changed && measured) block_[job.slot].See(job.iteration, now);
   }
   known_ = true;
+}
+
+// Whether some job's number has stood still for long without turns. A job whose turns end at gaps counts its
+// iterations by its turns: without them a look at side by side never ends.
+bool Guard::Stands(std::span<const Job> jobs, Time now) const {
+  if (WayNow() == Way::kTurns) return false;
+  return std::any_of(jobs.begin(), jobs.end(), [this, now](const Job& job) {
+    const Time step = meter_[Index(Way::kTurns)][job.slot].step();
+    const Time patience = step == kNever ? kStands : std::max(kStands, kStandsFor * step);
+    return now - std::max(moved_at_[job.slot], entered_) > patience;
+  });
+}
+
+// Goes back to turns. Each of several such looks in a row comes twice as late.
+void Guard::GiveUp(Time now) {
+  stood_ = std::min<std::uint32_t>(stood_ + 1, kMostStood);
+  spacing_ = kLater << stood_;
+  rate_[Index(Way::kSideBySide)] = 0;
+  looked_until_ = iteration_;
+  promised_ = {};
+  settled_ = Way::kTurns;
+  Enter(Step::kSettled, kWindow, now);
 }
 
 // From one step to the next, where the present one has come to its end. `before`: the first job's iteration
@@ -115,8 +144,8 @@ void Guard::Move(std::span<const Job> jobs, std::uint32_t before, Time now) {
     case Step::kMeeting:
       return BeginLook(true, false, now);
     case Step::kSettled: {
-      const bool alone =
-          exclusive_ && Passed(before, AloneIsKnown(jobs) ? kAloneEach : kAloneAfter) && CanBeAlone(jobs);
+      const bool alone = exclusive_ && stood_ == 0 &&
+                         Passed(before, AloneIsKnown(jobs) ? kAloneEach : kAloneAfter) && CanBeAlone(jobs);
       if (alone || Passed(before, spacing_)) {
         alarms_ = 0;
         return BeginLook(false, alone, now);
@@ -230,6 +259,7 @@ void Guard::EndAlone(std::span<const Job> jobs, Time now) {
 }
 
 void Guard::EndLook(std::span<const Job> jobs, Time now) {
+  stood_ = 0;
   const Rate turns = RateOf(jobs, meter_[Index(Way::kTurns)]);
   const Rate side = RateOf(jobs, meter_[Index(Way::kSideBySide)]);
   rate_[Index(Way::kExclusive)] = exclusive_ ? 1 : 0;

@@ -95,6 +95,8 @@ class Guard {
 
   void Watch(std::span<const Job> jobs, Time now);
   void Move(std::span<const Job> jobs, std::uint32_t before, Time now);
+  bool Stands(std::span<const Job> jobs, Time now) const;
+  void GiveUp(Time now);
   void Enter(Step step, std::uint32_t length, Time now);
   bool Ended(std::span<const Job> jobs);
   void BeginLook(bool anew, bool alone, Time now);
@@ -130,6 +132,8 @@ class Guard {
   std::uint32_t length_ = 0;            // of the present block: iterations of the first job that are measured
   std::uint32_t spacing_ = 0;           // iterations of the first job between looks
   std::uint32_t looked_until_ = 0;      // iteration of the first job when the last look ended
+  std::uint32_t stood_ = 0;             // looks in a row in which some job's number stood still
+  Time moved_at_[kMaxSlots] = {};       // when each job's number changed last
   std::uint32_t alarms_ = 0;            // looks in a row that were not due yet
   bool disappointed_ = false;           // by the way that the last look chose
   bool open_ = true;                    // the last look has not told the ways apart

@@ -79,6 +79,26 @@ TEST_F(GuardTest, LooksAreShort) {
   EXPECT_LE(guard_.lost(), now_ / 150);
 }
 
+// As jobs do whose turns end at gaps.
+TEST(Guard, GoesBackToTurnsWhereAJobCountsItsIterationsByThemAlone) {
+  Guard guard;
+  std::uint32_t iteration[2] = {};
+  Time side_by_side = 0;
+  Guard::Plan plan;
+  for (Time now = kMs; now <= 60'000 * kMs; now += kMs) {
+    const std::array<Guard::Job, 2> jobs = {{{0, iteration[0], 25 * kMs}, {1, iteration[1], 25 * kMs}}};
+    plan = guard.Advance(jobs, now);
+    if (plan.way == Way::kSideBySide) side_by_side += kMs;
+    for (SlotIndex slot = 0; slot < 2; ++slot) {
+      const bool counts = plan.way == Way::kTurns || (plan.way == Way::kExclusive && plan.owner == slot);
+      if (counts && now % (25 * kMs) == 0) ++iteration[slot];
+    }
+  }
+  EXPECT_EQ(plan.way, Way::kTurns);
+  EXPECT_GT(side_by_side, 0);
+  EXPECT_LE(side_by_side, 6'000 * kMs);
+}
+
 TEST_F(GuardTest, SaysWhatLooksCost) {
   Run({30 * kMs, 40 * kMs}, 40);
   ASSERT_FALSE(guard_.trying());
