@@ -387,7 +387,7 @@ bool Guard::CanBeAlone(std::span<const Job> jobs) const {
 std::uint32_t Guard::SoloOf(SlotIndex slot) const {
   Time shared = meter_[Index(Way::kTurns)][slot].step();
   if (shared == kNever) shared = promised_[slot].step();
-  if (shared == kNever || shared > kSolo) return 0;
+  if (shared > kSolo) return 0;  // unknown, too
   return IterationsFor(kSolo, shared, kLeastSolo);
 }
 

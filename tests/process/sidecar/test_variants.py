@@ -6,7 +6,7 @@ import unittest
 from tests.process.sidecar.test_sidecar import Machine, await_event, run_beside, said_by_library
 
 _ITERATIONS, _WATCHED_ITERATIONS = 80, 30
-# Gradients that the host exchanges: launches enough before the first turn, and turns enough beside what the guard tries.
+# Gradients that the host exchanges: enough launches before the first turn, enough turns beside what the guard tries.
 _BY_HOST, _BY_HOST_ITERATIONS = ("--gradients=host", "--exchange-ms=12"), 220
 
 
