@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchmarks import logs
+from benchmarks.shipped import slots_per_gpu
 from tests.cluster.pods import SLOT
 from tests.cluster.prometheus import Prometheus
 from tests.cluster.release import Release
@@ -101,7 +102,7 @@ class ClusterDemo:
             load_image(self.cluster, self._build, _DATA, own_preload=False)
         with self._step("helm install crossover charts/crossover --wait"):
             self._release.install()
-            slots = str(2 * self._machine.gpus_per_node)
+            slots = str(slots_per_gpu() * self._machine.gpus_per_node)
             for node in self.cluster.nodes:
                 self.cluster.wait_for("node", node.name, lambda n: n["status"]["allocatable"].get(SLOT) == slots)
         with self._step("Prometheus"):
