@@ -6,9 +6,10 @@
 #include <sys/un.h>
 
 #include <cerrno>
-#include <cstring>
+#include <span>
 #include <system_error>
 
+#include "common/base/descriptors.h"
 #include "common/base/futex.h"
 #include "proto/arbiter_protocol.h"
 
@@ -24,20 +25,9 @@ int Succeeded(int result, const char* call) {
 }
 
 void SendWelcome(int client, int memory) {
-  crossover_welcome welcome{{CROSSOVER_WELCOME, sizeof welcome, CROSSOVER_PROTOCOL_VERSION, 0}, kSlot, 0};
-  iovec part{&welcome, sizeof welcome};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof control;
-  cmsghdr* head = CMSG_FIRSTHDR(&message);
-  head->cmsg_level = SOL_SOCKET;
-  head->cmsg_type = SCM_RIGHTS;
-  head->cmsg_len = CMSG_LEN(sizeof memory);
-  std::memcpy(CMSG_DATA(head), &memory, sizeof memory);
-  ::sendmsg(client, &message, MSG_NOSIGNAL);
+  const crossover_welcome welcome{
+      {CROSSOVER_WELCOME, sizeof welcome, CROSSOVER_PROTOCOL_VERSION, 0}, kSlot, 0};
+  base::SendWithDescriptors(client, &welcome, sizeof welcome, std::span(&memory, 1), MSG_NOSIGNAL);
 }
 
 }  // namespace

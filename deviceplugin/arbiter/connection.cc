@@ -4,7 +4,9 @@
 #include <sys/uio.h>
 
 #include <cerrno>
-#include <cstring>
+#include <span>
+
+#include "common/base/descriptors.h"
 
 namespace crossover::arbiter {
 namespace {
@@ -34,20 +36,10 @@ Connection::Received Connection::Receive(turn::Time now) {
 }
 
 bool Connection::SendWelcome(std::uint32_t slot, int page_fd) {
-  crossover_welcome wire = MakeWelcome(slot);
-  iovec part{.iov_base = &wire, .iov_len = sizeof(wire)};
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
-  msghdr header{};
-  header.msg_iov = &part;
-  header.msg_iovlen = 1;
-  header.msg_control = control.data();
-  header.msg_controllen = control.size();
-  cmsghdr* rights = CMSG_FIRSTHDR(&header);
-  rights->cmsg_level = SOL_SOCKET;
-  rights->cmsg_type = SCM_RIGHTS;
-  rights->cmsg_len = CMSG_LEN(sizeof(int));
-  std::memcpy(CMSG_DATA(rights), &page_fd, sizeof(int));
-  return sendmsg(socket_.get(), &header, MSG_DONTWAIT | MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof(wire));
+  const crossover_welcome wire = MakeWelcome(slot);
+  const ssize_t sent = base::SendWithDescriptors(socket_.get(), &wire, sizeof(wire), std::span(&page_fd, 1),
+                                                 MSG_DONTWAIT | MSG_NOSIGNAL);
+  return sent == static_cast<ssize_t>(sizeof(wire));
 }
 
 void Connection::SendRefused(std::string_view reason) {

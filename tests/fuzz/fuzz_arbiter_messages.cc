@@ -14,6 +14,7 @@
 #include <cstring>
 #include <vector>
 
+#include "common/base/descriptors.h"
 #include "common/base/fd.h"
 #include "sidecar/link/connection.h"
 #include "sidecar/link/messages.h"
@@ -90,21 +91,9 @@ Sent NextMessage(Bytes* input) {
 }
 
 void Send(int socket, const Sent& sent) {
-  iovec part{const_cast<char*>(sent.bytes.data()), sent.size};
-  alignas(cmsghdr) char control[CMSG_SPACE(4 * sizeof(int))] = {};
-  msghdr request{};
-  request.msg_iov = &part;
-  request.msg_iovlen = 1;
-  if (!sent.fds.empty()) {
-    request.msg_control = control;
-    request.msg_controllen = CMSG_SPACE(sent.fds.size() * sizeof(int));
-    cmsghdr* head = CMSG_FIRSTHDR(&request);
-    head->cmsg_level = SOL_SOCKET;
-    head->cmsg_type = SCM_RIGHTS;
-    head->cmsg_len = CMSG_LEN(sent.fds.size() * sizeof(int));
-    std::memcpy(CMSG_DATA(head), sent.fds.data(), sent.fds.size() * sizeof(int));
-  }
-  Require(::sendmsg(socket, &request, MSG_NOSIGNAL) == static_cast<ssize_t>(sent.size));
+  const ssize_t size =
+      base::SendWithDescriptors(socket, sent.bytes.data(), sent.size, sent.fds, MSG_NOSIGNAL);
+  Require(size == static_cast<ssize_t>(sent.size));
 }
 
 template <std::size_t kSize>

@@ -6,6 +6,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <span>
+
+#include "common/base/descriptors.h"
 
 namespace crossover::bench {
 namespace {
@@ -19,21 +22,9 @@ constexpr std::size_t kBytes = 4096;
 
 // One message, perhaps with a descriptor.
 void Pass(int socket, const void* bytes, std::size_t size, int fd) {
-  iovec part{const_cast<void*>(bytes), size};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof fd)] = {};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  if (fd >= 0) {
-    message.msg_control = control;
-    message.msg_controllen = sizeof control;
-    cmsghdr* header = CMSG_FIRSTHDR(&message);
-    header->cmsg_level = SOL_SOCKET;
-    header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(sizeof fd);
-    std::memcpy(CMSG_DATA(header), &fd, sizeof fd);
-  }
-  if (::sendmsg(socket, &message, MSG_NOSIGNAL) != static_cast<ssize_t>(size)) Die("sendmsg");
+  const std::span<const int> fds(&fd, fd >= 0 ? 1 : 0);
+  if (base::SendWithDescriptors(socket, bytes, size, fds, MSG_NOSIGNAL) != static_cast<ssize_t>(size))
+    Die("sendmsg");
 }
 
 int Take(int socket, void* bytes, std::size_t size) {

@@ -10,10 +10,10 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <initializer_list>
 #include <string>
 
+#include "common/base/descriptors.h"
 #include "common/base/fd.h"
 #include "proto/arbiter_protocol.h"
 #include "sidecar/link/connection.h"
@@ -53,23 +53,8 @@ class Turnstile {
 
 // Sends `bytes` of `message`, with descriptors where there are any.
 inline void SendMessage(int socket, const void* message, std::size_t bytes, std::initializer_list<int> fds) {
-  constexpr std::size_t kMost = 4;
-  ASSERT_LE(fds.size(), kMost);
-  iovec part{const_cast<void*>(message), bytes};
-  alignas(cmsghdr) char control[CMSG_SPACE(kMost * sizeof(int))] = {};
-  msghdr request{};
-  request.msg_iov = &part;
-  request.msg_iovlen = 1;
-  if (fds.size() > 0) {
-    request.msg_control = control;
-    request.msg_controllen = CMSG_SPACE(fds.size() * sizeof(int));
-    cmsghdr* head = CMSG_FIRSTHDR(&request);
-    head->cmsg_level = SOL_SOCKET;
-    head->cmsg_type = SCM_RIGHTS;
-    head->cmsg_len = CMSG_LEN(fds.size() * sizeof(int));
-    std::memcpy(CMSG_DATA(head), fds.begin(), fds.size() * sizeof(int));
-  }
-  ASSERT_EQ(::sendmsg(socket, &request, MSG_NOSIGNAL), static_cast<ssize_t>(bytes));
+  ASSERT_EQ(base::SendWithDescriptors(socket, message, bytes, {fds.begin(), fds.size()}, MSG_NOSIGNAL),
+            static_cast<ssize_t>(bytes));
 }
 
 // The same, with `fd` if it is not negative.

@@ -1,0 +1,41 @@
+// Sends file descriptors beside a message over a Unix socket.
+#pragma once
+
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <span>
+
+namespace crossover::base {
+
+inline constexpr std::size_t kMostDescriptors = 4;  // beside one message
+
+// Sends `size` bytes as one message, with duplicates of `fds`, which stay the caller's. `flags` are those of
+// sendmsg(2). Returns what it returns; -1 with EINVAL where there are more than kMostDescriptors.
+inline ssize_t SendWithDescriptors(int socket, const void* bytes, std::size_t size, std::span<const int> fds,
+                                   int flags) {
+  if (fds.size() > kMostDescriptors) {
+    errno = EINVAL;
+    return -1;
+  }
+  iovec part{const_cast<void*>(bytes), size};
+  alignas(cmsghdr) char control[CMSG_SPACE(kMostDescriptors * sizeof(int))] = {};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  if (!fds.empty()) {
+    message.msg_control = control;
+    message.msg_controllen = CMSG_SPACE(fds.size_bytes());
+    cmsghdr* rights = CMSG_FIRSTHDR(&message);
+    rights->cmsg_level = SOL_SOCKET;
+    rights->cmsg_type = SCM_RIGHTS;
+    rights->cmsg_len = CMSG_LEN(fds.size_bytes());
+    std::memcpy(CMSG_DATA(rights), fds.data(), fds.size_bytes());
+  }
+  return ::sendmsg(socket, &message, flags);
+}
+
+}  // namespace crossover::base
