@@ -2,24 +2,10 @@
 // for their SMs or lose speed beside kernels, and what a tenant without work could have had.
 #include <gtest/gtest.h>
 
-#include <memory>
-
-#include "simgpu/model/fluid.h"
+#include "tests/unit/simgpu/fluids.h"
 
 namespace simgpu {
 namespace {
-
-constexpr Nanos kMs = 1'000'000;
-
-std::unique_ptr<Fluid> MakeFluid(const ShareRules& rules) {
-  auto fluid = std::make_unique<Fluid>();
-  fluid->Reset(rules, 0);
-  return fluid;
-}
-
-double Kernel(Fluid& fluid, int tenant, double ns, double sms = 132) {
-  return fluid.Extend(tenant, sms, 1.0, ns);
-}
 
 double Ends(const Fluid& fluid, int tenant, double mark) {
   return static_cast<double>(fluid.FinishTime(tenant, mark));

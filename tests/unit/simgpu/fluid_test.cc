@@ -2,30 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include <memory>
+#include "tests/unit/simgpu/fluids.h"
 
 namespace simgpu {
 namespace {
-
-constexpr Nanos kMs = 1'000'000;
-
-// A fluid is large; tests make it on the heap, zeroed as in shared memory.
-std::unique_ptr<Fluid> MakeFluid(ShareMode mode, double capacity, Nanos quantum = 2 * kMs, Nanos now = 0) {
-  auto fluid = std::make_unique<Fluid>();
-  fluid->Reset({.mode = mode, .capacity = capacity, .quantum = quantum}, now);
-  return fluid;
-}
-
-std::unique_ptr<Fluid> MakeFluid(const ShareRules& rules) {
-  auto fluid = std::make_unique<Fluid>();
-  fluid->Reset(rules, 0);
-  return fluid;
-}
-
-// A kernel of `ns` at full speed that wants `sms`.
-double Kernel(Fluid& fluid, int tenant, double ns, double sms = 132) {
-  return fluid.Extend(tenant, sms, 1.0, ns);
-}
 
 TEST(FluidTest, OneKernelAloneTakesItsTime) {
   auto fluid = MakeFluid(ShareMode::kShared, 132);

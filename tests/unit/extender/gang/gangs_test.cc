@@ -1178,63 +1178,61 @@ TEST_F(GangsTest, WhyAPodWaitsIsToldAgainWhileItIsTheSame) {
   EXPECT_EQ(Do(Kind::kTell).size(), 1u) << "what is new is not told later for that";
 }
 
-// Where jobs run for long, nobody is starving because it waits for a while.
-TEST_F(GangsTest, HowLongOthersRunSaysWhoStarves) {
-  GangSettings settings;
-  settings.placement.starvation_s = 10;
-  now_s_ = 10'000;
-  AddBound("r", "r", 1, "GPU-a");
-  for (const char* uid : {"w0", "w1"}) {
-    Add(uid);
-    Change(uid, [this](Pod& pod) {
-      pod.annotations[base::kGangAnnotation] = "w";
-      pod.created_s = now_s_;
+// A gang of two waits for 100 s, ten times what starvation takes, while another has one of its two GPUs.
+class StarvingGangTest : public GangsTest {
+ protected:
+  void SetUp() override {
+    GangsTest::SetUp();
+    settings_.placement.starvation_s = 10;
+    now_s_ = 10'000;
+    AddBound("r", "r", 1, "GPU-a");
+    for (const char* uid : {"w0", "w1"}) {
+      Add(uid);
+      Change(uid, [this](Pod& pod) {
+        pod.annotations[base::kGangAnnotation] = "w";
+        pod.created_s = now_s_;
+      });
+    }
+    now_s_ += 100;
+  }
+  void RunsSinceAnHour() {
+    Change("r", [this](Pod& pod) {
+      pod.scheduled = {.yes = true, .reason = "", .message = "", .at_s = now_s_ - 3600};
     });
   }
-  now_s_ += 100;
+
+  GangSettings settings_;
+};
+
+// Where jobs run for long, a gang that waits for a while is not starving.
+TEST_F(StarvingGangTest, HowLongOthersRunSaysWhoStarves) {
   AddExclusive("s");
   Change("s", [this](Pod& pod) { pod.created_s = now_s_; });
-  Lead(settings);
+  Lead(settings_);
   EXPECT_TRUE(Do(Kind::kReserve).empty())
       << "nobody knows since when it runs: GPU-b is kept for those that wait";
   ASSERT_TRUE(gangs_->desk().kept);
   EXPECT_THAT(gangs_->desk().kept->gang, HasSubstr("/w"));
-  Change("r", [this](Pod& pod) {
-    pod.scheduled = {.yes = true, .reason = "", .message = "", .at_s = now_s_ - 3600};
-  });
-  Lead(settings);
+  RunsSinceAnHour();
+  Lead(settings_);
   const std::vector<Action> reserve = Do(Kind::kReserve);
   ASSERT_EQ(reserve.size(), 1u);
   EXPECT_EQ(reserve[0].pod.uid, "s");
 }
 
 // By now its patience would be longer: but it was over once, and others would have its GPUs for ever.
-TEST_F(GangsTest, WhatIsKeptForAGangStaysKept) {
-  GangSettings settings;
-  settings.placement.starvation_s = 10;
-  now_s_ = 10'000;
-  AddBound("r", "r", 1, "GPU-a");
-  for (const char* uid : {"w0", "w1"}) {
-    Add(uid);
-    Change(uid, [this](Pod& pod) {
-      pod.annotations[base::kGangAnnotation] = "w";
-      pod.created_s = now_s_;
-    });
-  }
-  now_s_ += 100;
-  Lead(settings);
+TEST_F(StarvingGangTest, WhatIsKeptForAGangStaysKept) {
+  Lead(settings_);
   Do(Kind::kReserve);
   ASSERT_TRUE(gangs_->desk().kept);
-  Change("r", [this](Pod& pod) {
-    pod.scheduled = {.yes = true, .reason = "", .message = "", .at_s = now_s_ - 3600};
-  });
+  RunsSinceAnHour();
   now_s_ += 1;
   AddExclusive("s");
   Change("s", [this](Pod& pod) { pod.created_s = now_s_; });
   EXPECT_TRUE(Do(Kind::kReserve).empty()) << "GPU-b is free";
   ASSERT_TRUE(gangs_->desk().kept);
   EXPECT_THAT(gangs_->desk().kept->gang, HasSubstr("/w"));
-  Lead(settings);
+  Lead(settings_);
   const std::vector<Action> reserve = Do(Kind::kReserve);
   ASSERT_EQ(reserve.size(), 1u) << "the control: a leader that has kept nothing";
   EXPECT_EQ(reserve[0].pod.uid, "s");
