@@ -21,8 +21,10 @@
 // of two; and what is compared is times of whole jobs, which all GPUs see alike. Each round has both ways in
 // the same order, whatever the GPU has chosen before: GPUs that chose differently see both ways as they are
 // when all GPUs go the same way. Jobs of GPUs that chose differently are slower than the look has promised.
-// Then all of them look again, and when that happens twice in a row they take the way that is agreed on
-// beforehand.
+// All GPUs see that, and take the way that is agreed on beforehand: turns, or side by side in time-slices.
+//
+// A job whose turns end at gaps counts its iterations by its turns, so without turns its number stands still.
+// The guard goes back to turns then, and looks again late.
 //
 // Pure: time comes in. Not thread-safe. Trivially copyable.
 #pragma once

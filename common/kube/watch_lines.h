@@ -34,7 +34,8 @@ class WatchLines {
     kEnded,         // it ends: the server says why, in why()
   };
 
-  // `sink` outlives it. `without`: fields of objects' metadata, spec and status that nobody reads.
+  // `sink` has to outlive this object. `without` names fields of metadata, spec and status that no reader
+  // needs.
   WatchLines(ListSink* sink, std::set<std::string> without);
 
   // One line of the answer to a watch. Tells the sink, which gets objects of JSON and nothing else.

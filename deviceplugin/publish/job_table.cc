@@ -178,7 +178,7 @@ void JobTable::LookAtRanks(const std::vector<RankView>& ranks, const KeyOf& key_
 }
 
 // What is gained while some learn, or beside one that is only watched, says nothing of what turns gain; and a
-// gain that is uncertain is not told: whoever places jobs keeps pairs apart for weeks by it.
+// gain that is uncertain is not told: the extender keeps pairs apart for weeks by what it is told.
 void JobTable::LookAtGain(const GpuView& gpu, const Instant& now) {
   const bool settled = gpu.why_ungated.empty() || gpu.stats.way == turn::Way::kSideBySide;
   if (!gpu.gain || gpu.gain_uncertain() || !settled) return;

@@ -118,7 +118,7 @@ bool Helper::Enter(const Membership& membership) {
   return false;
 }
 
-// Until the arbiter is lost. A loss at which nobody waits is no fault.
+// Returns when the arbiter is lost. A loss at which no thread waits is no fault.
 void Helper::Serve(Connection* connection, const Membership& membership) {
   complained_ = false;
   Watch watch(membership.page, membership.slot);

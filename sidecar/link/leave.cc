@@ -11,7 +11,8 @@ namespace crossover::link {
 namespace {
 
 // A stream shuts the gate behind itself, with a store that may land after ours: opens until none waits. Not
-// for ever: where somebody writes over the words, none of them tells. Returns whether it had to be opened.
+// for ever: where another process writes over the words, none of them tells. Returns whether it had to be
+// opened.
 bool OpenUntilNobodyWaits(const Client& client, const Membership& membership) {
   constexpr int kRounds = 1000;
   const crossover_slot* slot = &membership.page->slot[membership.slot];

@@ -174,7 +174,7 @@ class Control:
         self._cluster.setup.check()
 
     def reviving(self):
-        """A context. Parts may end, whoever ends them: they are started again, as a kubelet would."""
+        """A context in which parts may end for any reason: they are started again, as a kubelet starts them."""
         return self._cluster.setup.supervisor.reviving()
 
     def _start(self, replica, name, command):

@@ -1,5 +1,5 @@
 // libs: crossover::http
-// Bytes that somebody sends to the extender's listener, in portions that the input chooses. Whatever they
+// A client sends bytes to the extender's listener, in portions that the input chooses. Whatever the bytes
 // are, the server ends the connection and lives on; each answer is one that it may give; and a handler sees
 // only what it was promised.
 #include <arpa/inet.h>
@@ -71,7 +71,7 @@ class Serving {
       try {
         server_ = std::make_unique<HttpServer>(HttpServer::Settings{.port = port_, .most_bytes = kMostBytes},
                                                std::map<std::string, HttpServer::Handler>{{"/echo", Echo}});
-      } catch (const std::runtime_error&) {  // somebody has that one
+      } catch (const std::runtime_error&) {  // another process has that port
       }
     }
   }

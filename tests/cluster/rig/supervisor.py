@@ -80,7 +80,7 @@ class Supervisor:
 
     @contextlib.contextmanager
     def reviving(self):
-        """Meanwhile any daemon may end, whoever ends it, and is started again, as a kubelet does with containers."""
+        """A context in which any daemon may end for any reason: it is started again, as a kubelet starts containers."""
         with self._processes.lock:
             self._reviving += 1
         try:

@@ -325,7 +325,7 @@ TEST_F(TurnstileTest, ALongTurnThatKeepsNobodyWaitingBreaksNoRule) {
   EXPECT_EQ(turnstile_.stats().opened, 0u);
   memory_.Ask(1, 1);
   RunUntil(1001 * kMs);
-  EXPECT_EQ(turnstile_.stats().opened, 1u) << "the control: somebody waits";
+  EXPECT_EQ(turnstile_.stats().opened, 1u) << "the control: a client waits";
 }
 
 TEST_F(TurnstileTest, TheFirstLongTurnIsNotHeldAgainstANewcomer) {
@@ -373,7 +373,7 @@ TEST_F(TurnstileTest, AHolderIsLookedAtFiftyTimesInATurn) {
   const Settings settings;
   EXPECT_EQ(next_look(1, 0, 20 * kMs), settings.poll_held_min) << "nothing is known of its turns";
   EXPECT_EQ(next_look(2, 100 * kMs, 20 * kMs), 20 * kMs / 50);
-  EXPECT_EQ(Poll(130 * kMs), 130 * kMs + settings.poll_idle) << "nobody holds";
+  EXPECT_EQ(Poll(130 * kMs), 130 * kMs + settings.poll_idle) << "no client holds";
   for (std::uint32_t turn = 3; turn < 20; ++turn) next_look(turn, turn * 1000 * kMs, 900 * kMs);
   EXPECT_EQ(next_look(20, 20'000 * kMs, 900 * kMs), settings.poll_held_max);
 }

@@ -264,7 +264,7 @@ TEST_F(PluginTest, AllocatesByTheIds) {
   EXPECT_THAT(status.error_message(), testing::HasSubstr("two slots of GPU"));
 }
 
-// Whoever may connect may ask what a container gets.
+// A process that may connect may ask what a container gets.
 TEST_F(PluginTest, ItsSocketIsOfItsUserAlone) {
   Kubelet kubelet(directory_);
   Start();
