@@ -5,8 +5,8 @@ the first did alone a moment before. So a slow machine changes both, and the rat
 judged.
 
 eta     Two jobs take turns. The value is their gain over the bound's.
-guard   Turns bring two jobs nothing, and their hand-overs take 5% of a cycle. The guard has to find that out. The value is
-        the work of both jobs over that of one job after the other.
+guard   Turns bring two jobs nothing, and their hand-overs take 5% of a cycle. The guard has to find that out. The value
+        is the work of both jobs over that of one job after the other.
 
 The control of each is a part of the gate, judged alike, and must fail: hand-overs that take 5% more of a cycle than
 they do, and the guard switched off. A void run (validity.py) is made again up to three times; then the gate fails.
