@@ -26,14 +26,20 @@ constexpr double kCostAtFirst = 0.02;
 constexpr double kCost = 0.005;
 constexpr std::uint32_t kSoon = 64;
 constexpr std::uint32_t kLater = 1024;
-// What jobs take alone is measured in the looks that begin at such multiples; at the finer ones while it is
-// not known of all of them.
-constexpr std::uint32_t kAloneAfter = 128;
+// What jobs take alone is measured in the looks that begin at such multiples: at the finest ones where one
+// after the other may be the best way, at the coarsest ones when it is known of all jobs. To have jobs alone
+// costs most where they share well: at the rate 2 as much as 8 iterations.
+constexpr std::uint32_t kAloneSoon = 128;
+constexpr std::uint32_t kAloneLater = 1024;
 constexpr std::uint32_t kAloneEach = 4096;
+// What the turns show of jobs is less wrong than this: at a higher rate one after the other is not the best.
+constexpr double kAloneMatters = 1.12;
 
 // Each job is alone for as many iterations as last for kSolo when shared, or not at all where one of them
-// lasts that long: the others would wait for too long, and what the turns show of such a job is sharp enough.
-constexpr Time kSolo = 100'000'000;
+// lasts for kLongestSolo: the others would wait for too long, and what the turns show of such a job is sharp
+// enough.
+constexpr Time kSolo = 50'000'000;
+constexpr Time kLongestSolo = 100'000'000;
 constexpr std::uint32_t kLeastSolo = 8;
 constexpr Time kSlice = 250'000'000;
 constexpr std::uint32_t kMostIterations = 1024;  // of a slice
@@ -144,8 +150,8 @@ void Guard::Move(std::span<const Job> jobs, std::uint32_t before, Time now) {
     case Step::kMeeting:
       return BeginLook(true, false, now);
     case Step::kSettled: {
-      const bool alone = exclusive_ && stood_ == 0 &&
-                         Passed(before, AloneIsKnown(jobs) ? kAloneEach : kAloneAfter) && CanBeAlone(jobs);
+      const bool alone =
+          exclusive_ && stood_ == 0 && Passed(before, AloneEvery(jobs)) && CanBeAlone(jobs);
       if (alone || Passed(before, spacing_)) {
         alarms_ = 0;
         return BeginLook(false, alone, now);
@@ -374,6 +380,12 @@ bool Guard::Passed(std::uint32_t before, std::uint32_t multiple) const {
   return multiple != 0 && iteration_ / multiple != before / multiple;
 }
 
+// Of which multiple of iterations the looks are that measure what jobs take alone.
+std::uint32_t Guard::AloneEvery(std::span<const Job> jobs) const {
+  if (AloneIsKnown(jobs)) return kAloneEach;
+  return rate(settled_) < kAloneMatters ? kAloneSoon : kAloneLater;
+}
+
 // Of all jobs of which it can be.
 bool Guard::AloneIsKnown(std::span<const Job> jobs) const {
   return std::all_of(jobs.begin(), jobs.end(),
@@ -387,7 +399,7 @@ bool Guard::CanBeAlone(std::span<const Job> jobs) const {
 std::uint32_t Guard::SoloOf(SlotIndex slot) const {
   Time shared = meter_[Index(Way::kTurns)][slot].step();
   if (shared == kNever) shared = promised_[slot].step();
-  if (shared > kSolo) return 0;  // unknown, too
+  if (shared > kLongestSolo) return 0;  // unknown, too
   return IterationsFor(kSolo, shared, kLeastSolo);
 }
 

@@ -115,6 +115,7 @@ class Guard {
   void LookAgain(Time now);
   void Count(Time now);
   bool Passed(std::uint32_t before, std::uint32_t multiple) const;
+  std::uint32_t AloneEvery(std::span<const Job> jobs) const;
   bool AloneIsKnown(std::span<const Job> jobs) const;
   bool CanBeAlone(std::span<const Job> jobs) const;
   std::uint32_t SoloOf(SlotIndex slot) const;

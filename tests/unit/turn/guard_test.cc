@@ -152,31 +152,41 @@ TEST_F(GuardTest, AFirstLookThatIsBrokenOffBeginsAnew) {
   EXPECT_EQ(guard_.settled(), Way::kSideBySide);
 }
 
-TEST_F(GuardTest, WhatTheyTakeAloneIsMeasuredEarlyAndOnce) {
-  Run({30 * kMs, 36 * kMs}, 120);
+TEST_F(GuardTest, WhatTheyTakeAloneIsMeasuredSoonWhereTheyGainLittle) {
+  Run({40 * kMs, 46 * kMs}, 120);
   EXPECT_EQ(guard_.alone(3), kNever);
   EXPECT_EQ(guard_.alone_at(3), kNever);
   EXPECT_EQ(solo_, 0);
-  Run({30 * kMs, 36 * kMs}, 200);
+  Run({40 * kMs, 46 * kMs}, 200);
   EXPECT_NEAR(static_cast<double>(guard_.alone(3)), 20e6, 0.5e6);
   EXPECT_NEAR(static_cast<double>(guard_.alone(1)), 20e6, 0.5e6) << "22 ms were estimated";
   EXPECT_GE(guard_.alone_over(3), 4u);
-  EXPECT_NEAR(guard_.rate(Way::kTurns), 40.0 / 30, 0.04);
+  EXPECT_NEAR(guard_.rate(Way::kTurns), 40.0 / 40, 0.04);
   EXPECT_LE(solo_, 18 * kAlone) << "eight iterations of each";
+}
+
+// To be alone costs jobs the more, the better they share.
+TEST_F(GuardTest, WhatTheyTakeAloneIsMeasuredLateAndOnceWhereTheyGainMuch) {
+  Run({30 * kMs, 36 * kMs}, 1000);
+  EXPECT_EQ(guard_.alone(3), kNever);
+  EXPECT_EQ(solo_, 0);
+  Run({30 * kMs, 36 * kMs}, 1100);
+  EXPECT_NEAR(static_cast<double>(guard_.alone(3)), 20e6, 0.5e6);
+  EXPECT_LE(solo_, 18 * kAlone);
   const Time looked = solo_;
-  Run({30 * kMs, 36 * kMs}, 1500);
+  Run({30 * kMs, 36 * kMs}, 2400);
   guard_.Pause();  // an evaluation
   Run({30 * kMs, 36 * kMs}, 4000);
   EXPECT_EQ(solo_, looked);
   guard_.Reset();
   guard_.Forget(1);  // another job
-  Run({30 * kMs, 36 * kMs}, 4700);
+  Run({30 * kMs, 36 * kMs}, 5700);
   EXPECT_GT(solo_, looked);
 }
 
 TEST_F(GuardTest, WhatAHostCountsBehindItsSliceIsNotMeasured) {
   runs_ahead_ = true;
-  Run({30 * kMs, 36 * kMs}, 600);
+  Run({40 * kMs, 46 * kMs}, 600);
   EXPECT_NEAR(static_cast<double>(guard_.alone(3)), 20e6, 0.5e6);
   EXPECT_NEAR(static_cast<double>(guard_.alone(1)), 20e6, 0.5e6);
 }
