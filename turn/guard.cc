@@ -25,6 +25,9 @@ constexpr double kRemembered = 256;
 constexpr double kCostAtFirst = 0.02;
 constexpr double kCost = 0.005;
 constexpr std::uint32_t kSoon = 64;
+// The first look begins at such a multiple, when the jobs have had some turns: what the policy learns of
+// stalls and of gaps takes several.
+constexpr std::uint32_t kMeeting = 16;
 constexpr std::uint32_t kLater = 1024;
 // What jobs take alone is measured in the looks that begin at such multiples: at the finest ones where one
 // after the other may be the best way, at the coarsest ones when it is known of all jobs. To have jobs alone
@@ -72,6 +75,10 @@ bool Reached(std::uint32_t iteration, std::uint32_t mark) {
   return static_cast<std::int32_t>(iteration - mark) >= 0;
 }
 
+std::uint32_t AlignDown(std::uint32_t iteration, std::uint32_t multiple) {
+  return iteration / multiple * multiple;
+}
+
 std::uint32_t AlignUp(std::uint32_t iteration, std::uint32_t multiple) {
   return (iteration + multiple - 1) / multiple * multiple;
 }
@@ -103,7 +110,8 @@ Guard::Plan Guard::Advance(std::span<const Job> jobs, Time now) {
   const std::uint32_t before = resumed ? jobs[0].iteration : iteration_;
   iteration_ = jobs[0].iteration;
   Watch(jobs, now);
-  if (resumed && step_ == Step::kSettled) Enter(Step::kSettled, kWindow, now);
+  if (resumed && step_ == Step::kSettled)
+    Enter(Step::kSettled, AlignUp(iteration_, kDisturbed), kWindow, now);
   if (Stands(jobs, now)) GiveUp(now);
   if (iteration_ != before || step_ == Step::kAlone) Move(jobs, before, now);
   const Way way = WayNow();
@@ -140,7 +148,7 @@ void Guard::GiveUp(Time now) {
   looked_until_ = iteration_;
   promised_ = {};
   settled_ = Way::kTurns;
-  Enter(Step::kSettled, kWindow, now);
+  Enter(Step::kSettled, AlignUp(iteration_, kDisturbed), kWindow, now);
 }
 
 // From one step to the next, where the present one has come to its end. `before`: the first job's iteration
@@ -148,13 +156,14 @@ void Guard::GiveUp(Time now) {
 void Guard::Move(std::span<const Job> jobs, std::uint32_t before, Time now) {
   switch (step_) {
     case Step::kMeeting:
-      return BeginLook(true, false, now);
+      if (Passed(before, kMeeting)) BeginLook(true, false, AlignDown(iteration_, kMeeting), now);
+      return;
     case Step::kSettled: {
-      const bool alone =
-          exclusive_ && stood_ == 0 && Passed(before, AloneEvery(jobs)) && CanBeAlone(jobs);
+      const std::uint32_t every = AloneEvery(jobs);
+      const bool alone = exclusive_ && stood_ == 0 && Passed(before, every) && CanBeAlone(jobs);
       if (alone || Passed(before, spacing_)) {
         alarms_ = 0;
-        return BeginLook(false, alone, now);
+        return BeginLook(false, alone, AlignDown(iteration_, alone ? every : spacing_), now);
       }
       if (settled_ != Way::kExclusive && Ended(jobs)) JudgeWindow(jobs, now);
       return;
@@ -165,9 +174,9 @@ void Guard::Move(std::span<const Job> jobs, std::uint32_t before, Time now) {
       if (!Ended(jobs)) return;
       // Nothing more is learned of them side by side.
       if (!std::all_of(jobs.begin(), jobs.end(), [this](const Job& job) { return AloneOf(job) != kNever; }))
-        return Enter(Step::kTurns, kFirstRound, now);
+        return Enter(Step::kTurns, until_, kFirstRound, now);
       EndBlock(jobs, Way::kTurns);
-      return Enter(Step::kSideBySide, length_, now);
+      return Enter(Step::kSideBySide, until_, length_, now);
     case Step::kSideBySide:
       if (!Ended(jobs)) return;
       EndBlock(jobs, Way::kSideBySide);
@@ -175,7 +184,9 @@ void Guard::Move(std::span<const Job> jobs, std::uint32_t before, Time now) {
   }
 }
 
-void Guard::Enter(Step step, std::uint32_t length, Time now) {
+// `base`: the iteration at which it begins on all GPUs, for they see numbers change at different times: the
+// present one or one shortly before it.
+void Guard::Enter(Step step, std::uint32_t base, std::uint32_t length, Time now) {
   Count(now);
   step_ = step;
   entered_ = now;
@@ -183,7 +194,7 @@ void Guard::Enter(Step step, std::uint32_t length, Time now) {
   block_ = {};
   for (SlotIndex slot = 0; slot < kMaxSlots; ++slot) base_[slot] = seen_[slot];
   const std::uint32_t disturbed = step == Step::kSettled ? kDisturbed : std::max(length / 4, kDisturbed);
-  from_ = AlignUp(iteration_ + disturbed, kDisturbed);
+  from_ = base + disturbed;
   until_ = from_ + length;
 }
 
@@ -200,7 +211,7 @@ bool Guard::Ended(std::span<const Job> jobs) {
 }
 
 // `anew`: nothing that was measured before counts. `alone`: what jobs take alone is measured first.
-void Guard::BeginLook(bool anew, bool alone, Time now) {
+void Guard::BeginLook(bool anew, bool alone, std::uint32_t base, Time now) {
   for (Meters& meters : meter_) {
     if (anew) meters = {};
     for (StepMeter& meter : meters) meter.Fade(kBefore);
@@ -210,7 +221,7 @@ void Guard::BeginLook(bool anew, bool alone, Time now) {
   if (anew) disappointed_ = false;
   for (Time& spent : spent_) spent = 0;
   alone = alone && exclusive_;
-  Enter(alone ? Step::kAlone : Step::kTurns, kFirstRound, now);
+  Enter(alone ? Step::kAlone : Step::kTurns, base, kFirstRound, now);
 }
 
 // What was measured of the way before counts as far as it agrees with what is measured now.
@@ -229,7 +240,7 @@ void Guard::EndRound(std::span<const Job> jobs, Time now) {
   rate_[Index(Way::kTurns)] = turns.value;
   rate_[Index(Way::kSideBySide)] = side.value;
   if (Compare(turns, side) == Verdict::kOpen && length_ < kLastRound)
-    return Enter(Step::kTurns, 2 * length_, now);
+    return Enter(Step::kTurns, until_, 2 * length_, now);
   EndLook(jobs, now);
 }
 
@@ -261,7 +272,8 @@ void Guard::EndAlone(std::span<const Job> jobs, Time now) {
     alone_at_[job.slot] = now;
     alone_over_[job.slot] = static_cast<std::uint32_t>(block_[job.slot].iterations());
   }
-  Enter(Step::kTurns, length_, now);
+  // The first job has had its slice, and a few iterations that its host had queued.
+  Enter(Step::kTurns, from_ + SoloOf(jobs[0].slot), length_, now);
 }
 
 void Guard::EndLook(std::span<const Job> jobs, Time now) {
@@ -277,7 +289,7 @@ void Guard::EndLook(std::span<const Job> jobs, Time now) {
   open_ = Compare(turns, side) == Verdict::kOpen;
   CountCost(jobs, before, open_);
   tried_at_ = now;
-  looked_until_ = iteration_;
+  looked_until_ = until_;
   Settle(settled_, now);
 }
 
@@ -323,7 +335,7 @@ void Guard::Settle(Way way, Time now) {
     promised_ = meter_[Index(way)];
     meter_[Index(way)] = {};
   }
-  Enter(Step::kSettled, kWindow, now);
+  Enter(Step::kSettled, until_, kWindow, now);
 }
 
 void Guard::JudgeWindow(std::span<const Job> jobs, Time now) {
@@ -346,7 +358,7 @@ void Guard::JudgeWindow(std::span<const Job> jobs, Time now) {
   if (!disappoints && settled_ != agreed) disappointed_ = false;
   if (HasChanged(jobs) && std::exchange(strange_, true)) return LookAgain(now);
   strange_ = HasChanged(jobs);
-  Enter(Step::kSettled, kWindow, now);
+  Enter(Step::kSettled, until_, kWindow, now);
   from_ = iteration_;
   until_ = AlignUp(iteration_ + 1, kWindow);
 }
@@ -365,9 +377,9 @@ bool Guard::HasChanged(std::span<const Job> jobs) const {
 // A look that is not due yet. Each of several in a row waits for twice as long.
 void Guard::LookAgain(Time now) {
   const std::uint32_t wait = kSoon / 2 << std::min<std::uint32_t>(alarms_, 5);
-  if (!Reached(iteration_, looked_until_ + wait)) return Enter(Step::kSettled, kWindow, now);
+  if (!Reached(iteration_, looked_until_ + wait)) return Enter(Step::kSettled, until_, kWindow, now);
   ++alarms_;
-  BeginLook(true, true, now);
+  BeginLook(true, true, until_, now);
 }
 
 void Guard::Count(Time now) {

@@ -3,9 +3,9 @@
 //
 // Turns pay where a job communicates. Where kernels of two jobs gain by running at once, side by side may pay
 // more; where neither pays, one job after the other is the best. None of this can be known beforehand. So the
-// guard looks: as soon as jobs meet, and again and again, it lets them run by turns and side by side for a
-// few iterations each, and compares the rates. A rate is the sum over the jobs of alone / step: one job after
-// the other has 1.
+// guard looks: soon after jobs have met, and again and again, it lets them run by turns and side by side for
+// a few iterations each, and compares the rates. A rate is the sum over the jobs of alone / step: one job
+// after the other has 1.
 //
 // A look is a sequence of rounds. Each runs by turns, then side by side, for as many iterations as the round
 // is long. Where the difference is larger than its noise the look ends; else a round of twice the length
@@ -99,9 +99,9 @@ class Guard {
   void Move(std::span<const Job> jobs, std::uint32_t before, Time now);
   bool Stands(std::span<const Job> jobs, Time now) const;
   void GiveUp(Time now);
-  void Enter(Step step, std::uint32_t length, Time now);
+  void Enter(Step step, std::uint32_t base, std::uint32_t length, Time now);
   bool Ended(std::span<const Job> jobs);
-  void BeginLook(bool anew, bool alone, Time now);
+  void BeginLook(bool anew, bool alone, std::uint32_t base, Time now);
   void EndBlock(std::span<const Job> jobs, Way way);
   void EndRound(std::span<const Job> jobs, Time now);
   void EndAlone(std::span<const Job> jobs, Time now);

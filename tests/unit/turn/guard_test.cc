@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <utility>
+#include <vector>
 
 #include "tests/unit/turn/job_model.h"
 
@@ -60,15 +62,42 @@ class GuardTest : public ::testing::Test {
 };
 
 TEST_F(GuardTest, TheBetterWayIsFoundWithinSecondsOfTheMeeting) {
-  Run({36 * kMs, 26 * kMs}, 32);
+  Run({36 * kMs, 26 * kMs}, 48);
   EXPECT_EQ(guard_.settled(), Way::kSideBySide) << "turns gain, and side by side gains more";
-  EXPECT_LE(now_, 1200 * kMs);
+  EXPECT_LE(now_, 2000 * kMs);
   guard_.Reset();
   jobs_[0].iteration = 0;
   done_[0] = 0;
-  Run({26 * kMs, 36 * kMs}, 32);
+  Run({26 * kMs, 36 * kMs}, 48);
   EXPECT_EQ(guard_.settled(), Way::kTurns);
   EXPECT_FALSE(guard_.trying());
+}
+
+// A host of one rank is ahead of another's, and a daemon does not see each number. GPUs that change ways at
+// different iterations measure neither way.
+TEST(Guard, GpusThatSeeNumbersLateChangeWaysTogether) {
+  constexpr std::uint32_t kMetAt = 16, kLate = 1;
+  std::uint32_t apart = 0;
+  for (std::uint32_t met = 0; met < kMetAt; ++met) {
+    Guard early, late;
+    std::array<Way, 2> ways = {Way::kTurns, Way::kTurns};
+    std::array<std::vector<std::uint32_t>, 2> changes;
+    for (std::uint32_t iteration = met; iteration < met + 400; ++iteration) {
+      for (std::size_t gpu = 0; gpu < 2; ++gpu) {
+        const std::uint32_t seen = gpu == 0 ? iteration : (iteration - kLate) / 3 * 3;
+        const Time now = 30 * kMs * static_cast<Time>(iteration) + kMs;
+        const std::array<Guard::Job, 2> jobs = {{{0, seen, 20 * kMs}, {1, seen, 20 * kMs}}};
+        const Way way = (gpu == 0 ? early : late).Advance(jobs, now).way;
+        if (way != std::exchange(ways[gpu], way)) changes[gpu].push_back(iteration);
+      }
+    }
+    ASSERT_GE(changes[0].size(), 2u);
+    bool together = changes[0].size() == changes[1].size();
+    for (std::size_t i = 0; together && i < changes[0].size(); ++i)
+      together = changes[1][i] - changes[0][i] <= kLate + 3;
+    apart += together ? 0 : 1;
+  }
+  EXPECT_LE(apart, 4u) << "only where they meet within three of the iteration at which looks begin";
 }
 
 TEST_F(GuardTest, LooksAreShort) {
@@ -100,7 +129,7 @@ TEST(Guard, GoesBackToTurnsWhereAJobCountsItsIterationsByThemAlone) {
 }
 
 TEST_F(GuardTest, SaysWhatLooksCost) {
-  Run({30 * kMs, 40 * kMs}, 40);
+  Run({30 * kMs, 40 * kMs}, 56);
   ASSERT_FALSE(guard_.trying());
   EXPECT_NEAR(static_cast<double>(guard_.looked()), static_cast<double>(elsewhere_), 2e6);
   EXPECT_NEAR(static_cast<double>(guard_.lost()), static_cast<double>(elsewhere_) / 4,
@@ -135,7 +164,7 @@ TEST_F(GuardTest, AWayThatGivesLessThanTheOtherGaveIsLeft) {
 }
 
 TEST_F(GuardTest, APauseKeepsWhatWasFoundAndResetForgetsIt) {
-  Run({36 * kMs, 26 * kMs}, 40);
+  Run({36 * kMs, 26 * kMs}, 56);
   ASSERT_EQ(guard_.settled(), Way::kSideBySide);
   guard_.Pause();
   EXPECT_EQ(guard_.Advance(jobs_, now_).way, Way::kSideBySide);
@@ -145,10 +174,10 @@ TEST_F(GuardTest, APauseKeepsWhatWasFoundAndResetForgetsIt) {
 }
 
 TEST_F(GuardTest, AFirstLookThatIsBrokenOffBeginsAnew) {
-  Run({36 * kMs, 26 * kMs}, 20);
+  Run({36 * kMs, 26 * kMs}, 36);
   guard_.Pause();
   EXPECT_EQ(guard_.Advance(jobs_, now_).way, Way::kTurns);
-  Run({36 * kMs, 26 * kMs}, 60);
+  Run({36 * kMs, 26 * kMs}, 90);
   EXPECT_EQ(guard_.settled(), Way::kSideBySide);
 }
 
@@ -221,7 +250,7 @@ TEST_F(GuardTest, WhatWasFoundInABadMomentIsTriedAgainSoon) {
 
 TEST_F(GuardTest, JobsOfLongIterationsAreLookedAtToo) {
   for (Guard::Job& job : jobs_) job.alone = 2000 * kMs;
-  Run({4200 * kMs, 2500 * kMs}, 32);
+  Run({4200 * kMs, 2500 * kMs}, 48);
   EXPECT_EQ(guard_.settled(), Way::kSideBySide);
   EXPECT_LE(solo_, kMs) << "a job would keep the GPU for seconds";
   EXPECT_EQ(guard_.alone(3), kNever);
