@@ -25,9 +25,12 @@ constexpr double kRemembered = 256;
 constexpr double kCostAtFirst = 0.02;
 constexpr double kCost = 0.005;
 constexpr std::uint32_t kSoon = 64;
-// The first look begins at such a multiple, when the jobs have had some turns: what the policy learns of
-// stalls and of gaps takes several.
+// The first look begins at a multiple of kMeeting, when jobs have taken turns for so many iterations or for
+// so long. Until then the policy learns what they need, and turns are measured. The look may cost something
+// by then.
 constexpr std::uint32_t kMeeting = 16;
+constexpr std::uint32_t kFirstLook = 48;
+constexpr Time kFirstLookAfter = 2'400'000'000;
 constexpr std::uint32_t kLater = 1024;
 // What jobs take alone is measured in the looks that begin at such multiples: at the finest ones where one
 // after the other may be the best way, at the coarsest ones when it is known of all jobs. To have jobs alone
@@ -112,6 +115,7 @@ Guard::Plan Guard::Advance(std::span<const Job> jobs, Time now) {
   Watch(jobs, now);
   if (resumed && step_ == Step::kSettled)
     Enter(Step::kSettled, AlignUp(iteration_, kDisturbed), kWindow, now);
+  if (resumed && step_ == Step::kMeeting) Meet(now);
   if (Stands(jobs, now)) GiveUp(now);
   if (iteration_ != before || step_ == Step::kAlone) Move(jobs, before, now);
   const Way way = WayNow();
@@ -119,7 +123,7 @@ Guard::Plan Guard::Advance(std::span<const Job> jobs, Time now) {
 }
 
 void Guard::Watch(std::span<const Job> jobs, Time now) {
-  const bool measured = step_ != Step::kMeeting && step_ != Step::kAlone && Reached(iteration_, from_);
+  const bool measured = step_ != Step::kAlone && Reached(iteration_, from_);
   for (const Job& job : jobs) {
     const bool changed = known_ && seen_[job.slot] != job.iteration;
     if (changed || !known_) moved_at_[job.slot] = now;
@@ -156,8 +160,9 @@ void Guard::GiveUp(Time now) {
 void Guard::Move(std::span<const Job> jobs, std::uint32_t before, Time now) {
   switch (step_) {
     case Step::kMeeting:
-      if (Passed(before, kMeeting)) BeginLook(true, false, AlignDown(iteration_, kMeeting), now);
-      return;
+      if (!Reached(iteration_, until_) && Passed(before, kMeeting) && now - entered_ >= kFirstLookAfter)
+        return BeginLook(true, false, AlignDown(iteration_, kMeeting), now);
+      return EndTurns(jobs, kFirstRound, now);
     case Step::kSettled: {
       const std::uint32_t every = AloneEvery(jobs);
       const bool alone = exclusive_ && stood_ == 0 && Passed(before, every) && CanBeAlone(jobs);
@@ -171,17 +176,31 @@ void Guard::Move(std::span<const Job> jobs, std::uint32_t before, Time now) {
     case Step::kAlone:
       return EndAlone(jobs, now);
     case Step::kTurns:
-      if (!Ended(jobs)) return;
-      // Nothing more is learned of them side by side.
-      if (!std::all_of(jobs.begin(), jobs.end(), [this](const Job& job) { return AloneOf(job) != kNever; }))
-        return Enter(Step::kTurns, until_, kFirstRound, now);
-      EndBlock(jobs, Way::kTurns);
-      return Enter(Step::kSideBySide, until_, length_, now);
+      return EndTurns(jobs, length_, now);
     case Step::kSideBySide:
       if (!Ended(jobs)) return;
       EndBlock(jobs, Way::kSideBySide);
       return EndRound(jobs, now);
   }
+}
+
+// Measures turns until the first look, over as many of the last iterations as a window has.
+void Guard::Meet(Time now) {
+  anew_ = true;
+  for (Time& spent : spent_) spent = 0;
+  Enter(Step::kMeeting, iteration_, kFirstRound, now);
+  until_ = AlignUp(iteration_ + kFirstLook, kMeeting);
+  from_ = until_ - kWindow;
+}
+
+// A block by turns has been measured when it has ended; one side by side follows.
+void Guard::EndTurns(std::span<const Job> jobs, std::uint32_t length, Time now) {
+  if (!Ended(jobs)) return;
+  // Nothing more is learned of them side by side.
+  if (!std::all_of(jobs.begin(), jobs.end(), [this](const Job& job) { return AloneOf(job) != kNever; }))
+    return Enter(Step::kTurns, until_, kFirstRound, now);
+  EndBlock(jobs, Way::kTurns);
+  Enter(Step::kSideBySide, until_, length, now);
 }
 
 // `base`: the iteration at which it begins on all GPUs, for they see numbers change at different times: the

@@ -99,6 +99,8 @@ class Guard {
   void Move(std::span<const Job> jobs, std::uint32_t before, Time now);
   bool Stands(std::span<const Job> jobs, Time now) const;
   void GiveUp(Time now);
+  void Meet(Time now);
+  void EndTurns(std::span<const Job> jobs, std::uint32_t length, Time now);
   void Enter(Step step, std::uint32_t base, std::uint32_t length, Time now);
   bool Ended(std::span<const Job> jobs);
   void BeginLook(bool anew, bool alone, std::uint32_t base, Time now);

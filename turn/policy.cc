@@ -13,6 +13,10 @@ constexpr Time kLead = 300'000;
 // Who may wait for no longer than this is pressed: a stretch of the other's turn and two hand-overs.
 constexpr Time kReserve = 500'000;
 
+// The tie window of the first turns: ranks of two jobs that ran side by side come to their first turn with
+// differences of a few milliseconds.
+constexpr Time kFirstTieWindow = 5'000'000;
+
 // What a turn that lasts until its collective has ended does not reach but in an evaluation.
 constexpr Time kLongHold = 100'000'000;
 
@@ -117,6 +121,13 @@ Time Policy::TieWindow(SlotSet members) const {
   Time shortest = kNever;
   for (SlotIndex slot : members) shortest = std::min(shortest, rhythm_[slot].next_turn());
   return shortest == kNever ? 0 : std::min(shortest / 10, kMaxTieWindow);
+}
+
+bool Policy::Begins(SlotSet members) const {
+  for (SlotIndex slot : members) {
+    if (!rhythm_[slot].fresh()) return false;
+  }
+  return true;
 }
 
 Policy::Wish Policy::FirstCome(SlotSet members, Time window) const {
@@ -311,7 +322,8 @@ Policy::Wish Policy::Want(SlotSet members, Time now) const {
     if (Suffers(slot, now)) return FirstCome(members, 0);
   }
   members = Eligible(members);
-  const Time window = TieWindow(members);
+  const bool begins = Begins(members);
+  const Time window = begins ? kFirstTieWindow : TieWindow(members);
   if (Unequal(members)) {
     if (const Wish wish = FirstCome(members, window); wish.slot != kNobody)
       return UnlessDue(members, wish, now);
@@ -327,12 +339,15 @@ Policy::Wish Policy::Want(SlotSet members, Time now) const {
   if (first == kNever) return {};
 
   const Time close = first + window;
+  const auto arrival_of = [&](SlotIndex slot) {
+    if (rhythm_[slot].last().waiting()) return rhythm_[slot].arrived();
+    return begins ? first : Expected(slot, now, window);
+  };
   Wish wish;
   SlotIndex best_waiting = kNobody;
   for (SlotIndex slot : members) {
     const bool waiting = rhythm_[slot].last().waiting();
-    const Time arrival = waiting ? rhythm_[slot].arrived() : Expected(slot, now, window);
-    if (arrival > close) continue;
+    if (arrival_of(slot) > close) continue;
     if (wish.slot == kNobody || Before(slot, wish.slot)) wish.slot = slot;
     if (waiting && (best_waiting == kNobody || Before(slot, best_waiting))) best_waiting = slot;
   }

@@ -3,8 +3,10 @@
 // First come, first served, but arrivals within the tie window W of each other run in the order of sorted
 // gang names, which every arbiter knows: so all GPUs of two jobs run them in the same order without a message
 // between them (the order trap, docs/design/0001-who-grants.md). An idle GPU is held up to W, and only where
-// the preferred client is expected inside it. While nobody waits, the token is parked where the next arrival
-// is expected, so that it costs no hand-over at all.
+// the preferred client is expected inside it. When turns begin, nothing is known of when clients come: then
+// all are expected within a W of its own. Jobs that ran side by side before come nearly at the same time, and
+// on each GPU another one may come first. While nobody waits, the token is parked where the next arrival is
+// expected, so that it costs no hand-over at all.
 //
 // Under load the policy is not asked: the holder hands over to `Successor`, the next in the same order,
 // unless the turn just ended is one after which the same client has come back first, as after a small
@@ -135,6 +137,8 @@ class Policy {
   bool HasTurnsDue(SlotIndex slot, SlotIndex holder) const;
   std::uint32_t IterationOf(SlotIndex slot) const;
   Time Expected(SlotIndex slot, Time now, Time window) const;
+  // Whether turns begin: none of them has had one.
+  bool Begins(SlotSet members) const;
 
   PolicySettings settings_;
   Rhythm rhythm_[kMaxSlots];

@@ -56,6 +56,8 @@ class Rhythm {
   const ClientWords& last() const { return last_; }
   Time arrived() const { return arrived_; }  // when its present wait was first seen
   Time held() const { return held_; }        // when it was last seen to be let in
+  // Whether it has not had a turn since it joined, or since turns began again.
+  bool fresh() const { return held_ == kNever && released_ == kNever; }
   // How long its present turn has run before that.
   Time served() const { return served_; }
 

@@ -28,8 +28,36 @@ TEST(Policy, FirstComeFirstServedOutsideTheWindow) {
   policy.Join(0, 0);
   policy.Join(1, 1);
   policy.Watch(1, Waiting(1), 10 * kMs);
-  policy.Watch(0, Waiting(1), 15 * kMs);
-  EXPECT_EQ(policy.Want(kBoth, 15 * kMs).slot, 1u);
+  policy.Watch(0, Waiting(1), 16 * kMs);
+  EXPECT_EQ(policy.Want(kBoth, 16 * kMs).slot, 1u);
+}
+
+// Ranks of two jobs that ran side by side come to their first turn within milliseconds of each other, and not
+// on all GPUs in the same order.
+TEST(Policy, TheFirstTurnIsKeptForWhoGoesFirst) {
+  Policy policy;
+  policy.Join(0, 0);
+  policy.Join(1, 1);
+  policy.Watch(1, Waiting(1), 10 * kMs);
+  const Policy::Wish kept = policy.Want(kBoth, 11 * kMs);
+  EXPECT_EQ(kept.slot, 0u);
+  EXPECT_TRUE(kept.holds_back);
+  EXPECT_EQ(kept.ask_again, 15 * kMs);
+  EXPECT_EQ(policy.Want(kBoth, 15 * kMs).slot, 1u) << "not for longer";
+  policy.Watch(0, Waiting(1), 13 * kMs);
+  EXPECT_EQ(policy.Want(kBoth, 13 * kMs).slot, 0u);
+}
+
+TEST(Policy, NoTurnButTheFirstIsKeptForAClientThatNeverCame) {
+  Policy policy;
+  policy.Join(0, 0);
+  policy.Join(1, 1);
+  LiveOneTurn(&policy, 1, 1, 0);
+  policy.Watch(1, Waiting(2), 40 * kMs);
+  EXPECT_EQ(policy.Want(kBoth, 40 * kMs).slot, 1u);
+  policy.Pause(1);
+  policy.Watch(1, Waiting(2), 50 * kMs);
+  EXPECT_EQ(policy.Want(kBoth, 50 * kMs).slot, 0u) << "turns begin again";
 }
 
 TEST(Policy, ArrivalsWithinTheWindowRunInOrder) {
