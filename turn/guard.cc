@@ -52,6 +52,7 @@ constexpr std::uint32_t kMostIterations = 1024;  // of a slice
 
 // Differences that are less than so many standard errors may be noise.
 constexpr double kSure = 2.7;
+constexpr double kFew = 4;
 constexpr double kSurely = 4;  // in what makes the guard look out of turn
 // A way that is better by less is not worth a change.
 constexpr double kBetter = 1.0075;
@@ -161,15 +162,15 @@ void Guard::Move(std::span<const Job> jobs, std::uint32_t before, Time now) {
   switch (step_) {
     case Step::kMeeting:
       if (!Reached(iteration_, until_) && Passed(before, kMeeting) && now - entered_ >= kFirstLookAfter)
-        return BeginLook(true, false, AlignDown(iteration_, kMeeting), now);
+        return BeginLook(jobs, Look::kAnew, AlignDown(iteration_, kMeeting), now);
       return EndTurns(jobs, kFirstRound, now);
     case Step::kSettled: {
       const std::uint32_t every = AloneEvery(jobs);
       const bool alone = exclusive_ && stood_ == 0 && Passed(before, every) && CanBeAlone(jobs);
-      if (alone || Passed(before, spacing_)) {
-        alarms_ = 0;
-        return BeginLook(false, alone, AlignDown(iteration_, alone ? every : spacing_), now);
-      }
+      const bool round = Passed(before, spacing_);
+      if (round)
+        return BeginLook(jobs, alone ? Look::kBoth : Look::kWays, AlignDown(iteration_, spacing_), now);
+      if (alone) return BeginLook(jobs, Look::kAlone, AlignDown(iteration_, every), now);
       if (settled_ != Way::kExclusive && Ended(jobs)) JudgeWindow(jobs, now);
       return;
     }
@@ -186,6 +187,7 @@ void Guard::Move(std::span<const Job> jobs, std::uint32_t before, Time now) {
 
 // Measures turns until the first look, over as many of the last iterations as a window has.
 void Guard::Meet(Time now) {
+  look_ = Look::kAnew;
   anew_ = true;
   for (Time& spent : spent_) spent = 0;
   Enter(Step::kMeeting, iteration_, kFirstRound, now);
@@ -229,18 +231,29 @@ bool Guard::Ended(std::span<const Job> jobs) {
   return false;
 }
 
-// `anew`: nothing that was measured before counts. `alone`: what jobs take alone is measured first.
-void Guard::BeginLook(bool anew, bool alone, std::uint32_t base, Time now) {
+void Guard::BeginLook(std::span<const Job> jobs, Look look, std::uint32_t base, Time now) {
+  look_ = look;
+  anew_ = look == Look::kAnew || look == Look::kAnewAndAlone;
   for (Meters& meters : meter_) {
-    if (anew) meters = {};
+    if (anew_) meters = {};
+    if (look == Look::kAlone) continue;
     for (StepMeter& meter : meters) meter.Fade(kBefore);
   }
-  anew_ = anew;
-  quiet_ = false;
-  if (anew) disappointed_ = false;
+  if (anew_) disappointed_ = false;
+  if (look != Look::kAlone) quiet_ = false;
+  if (look == Look::kWays || look == Look::kBoth) alarms_ = 0;
   for (Time& spent : spent_) spent = 0;
-  alone = alone && exclusive_;
-  Enter(alone ? Step::kAlone : Step::kTurns, base, kFirstRound, now);
+  const bool alone = look == Look::kAlone || look == Look::kBoth || look == Look::kAnewAndAlone;
+  if (alone && exclusive_) return Enter(Step::kAlone, base, kFirstRound, now);
+  // Other GPUs may measure what jobs take alone first.
+  const bool others = exclusive_ && base % kAloneSoon == 0;
+  Enter(Step::kTurns, others ? BehindAlone(jobs, base) : base, kFirstRound, now);
+}
+
+// The iteration at which what was begun at `base` goes on behind a measurement of the jobs alone: the first
+// job has had its iterations, and a few that its host had queued.
+std::uint32_t Guard::BehindAlone(std::span<const Job> jobs, std::uint32_t base) const {
+  return base + kDisturbed + SoloOf(jobs[0].slot);
 }
 
 // What was measured of the way before counts as far as it agrees with what is measured now.
@@ -291,8 +304,26 @@ void Guard::EndAlone(std::span<const Job> jobs, Time now) {
     alone_at_[job.slot] = now;
     alone_over_[job.slot] = static_cast<std::uint32_t>(block_[job.slot].iterations());
   }
-  // The first job has had its slice, and a few iterations that its host had queued.
-  Enter(Step::kTurns, from_ + SoloOf(jobs[0].slot), length_, now);
+  until_ = BehindAlone(jobs, from_ - kDisturbed);
+  if (look_ == Look::kAlone) return ChooseAgain(jobs, now);
+  Enter(Step::kTurns, until_, length_, now);
+}
+
+// Between the ways as they were measured before, now that it is known what the jobs take alone.
+void Guard::ChooseAgain(std::span<const Job> jobs, Time now) {
+  const Rate turns = RateOf(jobs, meter_[Index(Way::kTurns)]);
+  const Rate side = RateOf(jobs, meter_[Index(Way::kSideBySide)]);
+  if (turns.value > 0) rate_[Index(Way::kTurns)] = turns.value;
+  if (side.value > 0) rate_[Index(Way::kSideBySide)] = side.value;
+  rate_[Index(Way::kExclusive)] = 1;
+  const Way before = settled_;
+  settled_ = Choose(turns, side, Compare(turns, side), AloneIsKnown(jobs));
+  Count(now);
+  entered_ = now;
+  AddCost();
+  if (settled_ == before) return Enter(Step::kSettled, until_, kWindow, now);
+  spacing_ = kLater / 4;
+  Settle(settled_, now);
 }
 
 void Guard::EndLook(std::span<const Job> jobs, Time now) {
@@ -306,14 +337,14 @@ void Guard::EndLook(std::span<const Job> jobs, Time now) {
   entered_ = now;
   other_error_ = (settled_ == Way::kTurns ? side : turns).error;
   open_ = Compare(turns, side) == Verdict::kOpen;
-  CountCost(jobs, before, open_);
+  Space(jobs, AddCost(), before);
   tried_at_ = now;
   looked_until_ = until_;
   Settle(settled_, now);
 }
 
-// What the look has cost, beside the way that it chose, and how long that lasts.
-void Guard::CountCost(std::span<const Job> jobs, Way before, bool open) {
+// What the look has cost, beside the way that it chose.
+Time Guard::AddCost() {
   double cost = 0;
   for (const Way other : {Way::kTurns, Way::kSideBySide, Way::kExclusive}) {
     const double known = other == Way::kExclusive ? 1 : rate(other);
@@ -322,11 +353,17 @@ void Guard::CountCost(std::span<const Job> jobs, Way before, bool open) {
     cost += static_cast<double>(spent_[Index(other)]) * std::max(0.0, 1 - known / rate(settled_));
   }
   lost_ += static_cast<Time>(cost);
+  return static_cast<Time>(cost);
+}
+
+// How long what the look has found lasts. `before`: the way that was chosen until then.
+void Guard::Space(std::span<const Job> jobs, Time cost, Way before) {
   const bool agreed = !anew_ && settled_ == before;
   const Time step =
       settled_ == Way::kExclusive ? AloneOf(jobs[0]) : meter_[Index(settled_)][jobs[0].slot].step();
-  const double apart = cost / static_cast<double>(step) / (agreed ? kCost : kCostAtFirst);
-  if (open) {
+  const double apart =
+      static_cast<double>(cost) / static_cast<double>(step) / (agreed ? kCost : kCostAtFirst);
+  if (open_) {
     spacing_ = anew_ || !agreed ? kSoon : std::clamp(2 * spacing_, kSoon, kLater / 2);
     return;
   }
@@ -375,7 +412,7 @@ void Guard::JudgeWindow(std::span<const Job> jobs, Time now) {
     if (settled_ != agreed) return Settle(agreed, now);
   }
   if (!disappoints && settled_ != agreed) disappointed_ = false;
-  if (HasChanged(jobs) && std::exchange(strange_, true)) return LookAgain(now);
+  if (HasChanged(jobs) && std::exchange(strange_, true)) return LookAgain(jobs, now);
   strange_ = HasChanged(jobs);
   Enter(Step::kSettled, until_, kWindow, now);
   from_ = iteration_;
@@ -394,11 +431,11 @@ bool Guard::HasChanged(std::span<const Job> jobs) const {
 }
 
 // A look that is not due yet. Each of several in a row waits for twice as long.
-void Guard::LookAgain(Time now) {
+void Guard::LookAgain(std::span<const Job> jobs, Time now) {
   const std::uint32_t wait = kSoon / 2 << std::min<std::uint32_t>(alarms_, 5);
   if (!Reached(iteration_, looked_until_ + wait)) return Enter(Step::kSettled, until_, kWindow, now);
   ++alarms_;
-  BeginLook(true, true, until_, now);
+  BeginLook(jobs, Look::kAnewAndAlone, until_, now);
 }
 
 void Guard::Count(Time now) {
@@ -441,7 +478,9 @@ Guard::Rate Guard::RateOf(std::span<const Job> jobs, const Meters& meters) const
     if (meter.step() == kNever || meter.step() <= 0 || AloneOf(job) == kNever) return {};
     const double part = static_cast<double>(AloneOf(job)) / static_cast<double>(meter.step());
     rate.value += part;
-    rate.error += part * meter.error();  // what disturbs one job disturbs the others
+    // The spread of a few iterations tells little of those that take long now and then. What disturbs one job
+    // disturbs the others.
+    rate.error += part * meter.error() * (1 + kFew / meter.iterations());
   }
   return rate;
 }

@@ -87,6 +87,9 @@ class Guard {
 
  private:
   enum class Step : std::uint8_t { kMeeting, kSettled, kAlone, kTurns, kSideBySide };
+  // What a look measures: the ways, what jobs take alone, or both; or, where nothing counts that was measured
+  // before, all anew.
+  enum class Look : std::uint8_t { kWays, kAlone, kBoth, kAnew, kAnewAndAlone };
   enum class Verdict : std::uint8_t { kOpen, kTurns, kSideBySide, kEqual };
   using Meters = std::array<StepMeter, kMaxSlots>;
   struct Rate {
@@ -103,18 +106,21 @@ class Guard {
   void EndTurns(std::span<const Job> jobs, std::uint32_t length, Time now);
   void Enter(Step step, std::uint32_t base, std::uint32_t length, Time now);
   bool Ended(std::span<const Job> jobs);
-  void BeginLook(bool anew, bool alone, std::uint32_t base, Time now);
+  void BeginLook(std::span<const Job> jobs, Look look, std::uint32_t base, Time now);
+  std::uint32_t BehindAlone(std::span<const Job> jobs, std::uint32_t base) const;
   void EndBlock(std::span<const Job> jobs, Way way);
   void EndRound(std::span<const Job> jobs, Time now);
   void EndAlone(std::span<const Job> jobs, Time now);
+  void ChooseAgain(std::span<const Job> jobs, Time now);
   void EndLook(std::span<const Job> jobs, Time now);
   Verdict Compare(const Rate& turns, const Rate& side) const;
   Way Choose(const Rate& turns, const Rate& side, Verdict verdict, bool alone_known) const;
-  void CountCost(std::span<const Job> jobs, Way before, bool open);
+  Time AddCost();
+  void Space(std::span<const Job> jobs, Time cost, Way before);
   void Settle(Way way, Time now);
   void JudgeWindow(std::span<const Job> jobs, Time now);
   bool HasChanged(std::span<const Job> jobs) const;
-  void LookAgain(Time now);
+  void LookAgain(std::span<const Job> jobs, Time now);
   void Count(Time now);
   bool Passed(std::uint32_t before, std::uint32_t multiple) const;
   std::uint32_t AloneEvery(std::span<const Job> jobs) const;
@@ -142,6 +148,7 @@ class Guard {
   std::uint32_t alarms_ = 0;            // looks in a row that were not due yet
   bool disappointed_ = false;           // by the way that the last look chose
   bool open_ = true;                    // the last look has not told the ways apart
+  Look look_ = Look::kAnew;             // the last one that has begun
   bool anew_ = true;                    // the look uses nothing that was measured before it
   bool strange_ = false;                // the last window was not what was promised
   std::uint32_t base_[kMaxSlots] = {};  // iterations when the step began

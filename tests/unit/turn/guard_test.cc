@@ -100,6 +100,34 @@ TEST(Guard, GpusThatSeeNumbersLateChangeWaysTogether) {
   EXPECT_LE(apart, 4u) << "only where they meet within three iterations of a multiple of 16";
 }
 
+// One of them finds it worth while to know early what the jobs take alone, the other does not.
+TEST(Guard, GpusThatEstimateDifferentlyCompareWaysTogether) {
+  std::array<Guard, 2> guards;
+  std::array<std::vector<std::uint32_t>, 2> begun;
+  std::array<int, 2> alone = {};
+  for (std::uint32_t iteration = 5; iteration < 900; ++iteration) {
+    for (std::size_t gpu = 0; gpu < 2; ++gpu) {
+      const Time estimate = gpu == 0 ? 20 * kMs : 24 * kMs;
+      const Time now = 37 * kMs * static_cast<Time>(iteration);
+      const std::array<Guard::Job, 2> jobs = {{{0, iteration, estimate}, {1, iteration, estimate}}};
+      const bool tried = guards[gpu].trying();
+      const Way way = guards[gpu].Advance(jobs, now).way;
+      alone[gpu] += way == Way::kExclusive ? 1 : 0;
+      if (way == Way::kSideBySide && (!tried || begun[gpu].empty() || begun[gpu].back() != iteration - 1))
+        begun[gpu].push_back(iteration);
+      else if (way == Way::kSideBySide)
+        begun[gpu].back() = iteration;
+    }
+  }
+  EXPECT_GT(alone[0], 0);
+  EXPECT_EQ(alone[1], 0) << "at a rate of 1.3 it can wait";
+  for (auto& looks : begun) {
+    ASSERT_GE(looks.size(), 2u);
+    looks.resize(2);  // the next ones come when these may cost something again, and that differs
+  }
+  EXPECT_EQ(begun[0], begun[1]);
+}
+
 TEST_F(GuardTest, LooksAreShort) {
   Run({30 * kMs, 40 * kMs}, 6000);
   EXPECT_EQ(guard_.settled(), Way::kTurns);
