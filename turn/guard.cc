@@ -368,7 +368,7 @@ void Guard::Space(std::span<const Job> jobs, Time cost, Way before) {
     return;
   }
   const std::uint32_t most = agreed ? kLater : kLater / 4;
-  spacing_ = agreed ? std::min(2 * spacing_, kLater) : kSoon;
+  spacing_ = agreed ? std::min(2 * spacing_, kLater) : anew_ ? kLater / 4 : kSoon;
   while (spacing_ < most && spacing_ < apart) spacing_ *= 4;
 }
 
