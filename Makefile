@@ -51,7 +51,7 @@ soak: install ## hours of what the tests do in minutes; ONLY=explore|fuzz|fuzz_s
 	@tools/build.sh bench all crossover_portable
 	@$(PYTHON) -m tools.soak $(if $(ONLY),--part $(ONLY))
 
-lint: install ## formatting, layers, shell, Python, headers, clang-tidy
+lint: install ## formatting, layers, words, shell, Python, headers, clang-tidy
 	@$(PYTHON) tools/lint/run.py $(ONLY)
 
 format: install ## format the C and C++ files in place

@@ -1,7 +1,7 @@
 """Every static check. All of them run; the exit code is 1 when one complained.
 
     python3 tools/lint/run.py             everything
-    python3 tools/lint/run.py NAME...     only these: format layers shell python headers tidy
+    python3 tools/lint/run.py NAME...     only these: format layers words shell python headers tidy
     python3 tools/lint/run.py --fix       format the C and C++ files in place, and stop
 """
 
@@ -13,6 +13,7 @@ import layers
 import pycheck
 import tidy
 import tree
+import words
 
 BUILD = "build/dev"
 C_FAMILY = (".cc", ".h", ".c", ".cu")
@@ -50,6 +51,7 @@ def configured(check):
 CHECKS = {
     "format": check_format,
     "layers": layers.main,
+    "words": words.main,
     "shell": check_shell,
     "python": pycheck.main,
     "headers": configured(headers.main),
