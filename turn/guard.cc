@@ -50,15 +50,8 @@ constexpr std::uint32_t kLeastSolo = 8;
 constexpr Time kSlice = 250'000'000;
 constexpr std::uint32_t kMostIterations = 1024;  // of a slice
 
-// Differences that are less than so many standard errors may be noise.
-constexpr double kSure = 2.7;
 constexpr double kFew = 4;
 constexpr double kSurely = 4;  // in what makes the guard look out of turn
-// A way that is better by less is not worth a change.
-constexpr double kBetter = 1.0075;
-// Ways that differ by less are not compared for longer.
-constexpr double kAlike = 0.02;
-constexpr double kWorthTurns = 1.01;
 // A job has changed whose iterations take so much longer or shorter than when the way was chosen.
 constexpr double kChanged = 0.2;
 
@@ -276,15 +269,6 @@ void Guard::EndRound(std::span<const Job> jobs, Time now) {
   EndLook(jobs, now);
 }
 
-Guard::Verdict Guard::Compare(const Rate& turns, const Rate& side) const {
-  if (turns.value <= 0 || side.value <= 0) return Verdict::kOpen;
-  const double difference = std::log(side.value / turns.value);
-  const double noise = kSure * std::hypot(turns.error / turns.value, side.error / side.value);
-  if (difference > std::max(noise, std::log(kBetter))) return Verdict::kSideBySide;
-  if (difference < -std::max(noise, std::log(kBetter))) return Verdict::kTurns;
-  return std::abs(difference) + noise < kAlike ? Verdict::kEqual : Verdict::kOpen;
-}
-
 // Each job in its turn; the first half of its slice, which the one before disturbs, is not counted, and
 // neither is what its host, which runs ahead, counts in the next one's.
 void Guard::EndAlone(std::span<const Job> jobs, Time now) {
@@ -317,7 +301,7 @@ void Guard::ChooseAgain(std::span<const Job> jobs, Time now) {
   if (side.value > 0) rate_[Index(Way::kSideBySide)] = side.value;
   rate_[Index(Way::kExclusive)] = 1;
   const Way before = settled_;
-  settled_ = Choose(turns, side, Compare(turns, side), AloneIsKnown(jobs));
+  settled_ = Choose(settled_, turns, side, exclusive_, AloneIsKnown(jobs));
   Count(now);
   entered_ = now;
   AddCost();
@@ -332,7 +316,7 @@ void Guard::EndLook(std::span<const Job> jobs, Time now) {
   const Rate side = RateOf(jobs, meter_[Index(Way::kSideBySide)]);
   rate_[Index(Way::kExclusive)] = exclusive_ ? 1 : 0;
   const Way before = settled_;
-  settled_ = Choose(turns, side, Compare(turns, side), AloneIsKnown(jobs));
+  settled_ = Choose(settled_, turns, side, exclusive_, AloneIsKnown(jobs));
   Count(now);
   entered_ = now;
   other_error_ = (settled_ == Way::kTurns ? side : turns).error;
@@ -370,18 +354,6 @@ void Guard::Space(std::span<const Job> jobs, Time cost, Way before) {
   const std::uint32_t most = agreed ? kLater : kLater / 4;
   spacing_ = agreed ? std::min(2 * spacing_, kLater) : anew_ ? kLater / 4 : kSoon;
   while (spacing_ < most && spacing_ < apart) spacing_ *= 4;
-}
-
-Way Guard::Choose(const Rate& turns, const Rate& side, Verdict verdict, bool alone_known) const {
-  Way way =
-      settled_ == Way::kExclusive ? (turns.value >= side.value ? Way::kTurns : Way::kSideBySide) : settled_;
-  if (verdict == Verdict::kTurns || turns.value > kBetter * side.value) way = Way::kTurns;
-  if (verdict == Verdict::kSideBySide || side.value > kBetter * turns.value) way = Way::kSideBySide;
-  if (!exclusive_) return turns.value < kWorthTurns * side.value ? Way::kSideBySide : way;
-  const Rate& best = way == Way::kTurns ? turns : side;
-  if (!alone_known || best.value <= 0) return way;
-  if (settled_ == Way::kExclusive) return best.value > kBetter ? way : Way::kExclusive;
-  return best.value * kBetter < 1 && best.value + kSure * best.error < 1 ? Way::kExclusive : way;
 }
 
 void Guard::Settle(Way way, Time now) {
@@ -471,7 +443,7 @@ std::uint32_t Guard::SoloOf(SlotIndex slot) const {
   return IterationsFor(kSolo, shared, kLeastSolo);
 }
 
-Guard::Rate Guard::RateOf(std::span<const Job> jobs, const Meters& meters) const {
+Rate Guard::RateOf(std::span<const Job> jobs, const Meters& meters) const {
   Rate rate;
   for (const Job& job : jobs) {
     const StepMeter& meter = meters[job.slot];

@@ -35,14 +35,9 @@
 
 #include "turn/rhythm.h"
 #include "turn/step_meter.h"
+#include "turn/ways.h"
 
 namespace crossover::turn {
-
-enum class Way : std::uint8_t { kTurns, kSideBySide, kExclusive };
-constexpr const char* Name(Way way) {
-  constexpr const char* kNames[] = {"by turns", "side by side", "one after the other"};
-  return kNames[static_cast<int>(way)];
-}
 
 class Guard {
  public:
@@ -90,12 +85,7 @@ class Guard {
   // What a look measures: the ways, what jobs take alone, or both; or, where nothing counts that was measured
   // before, all anew.
   enum class Look : std::uint8_t { kWays, kAlone, kBoth, kAnew, kAnewAndAlone };
-  enum class Verdict : std::uint8_t { kOpen, kTurns, kSideBySide, kEqual };
   using Meters = std::array<StepMeter, kMaxSlots>;
-  struct Rate {
-    double value = 0;  // 0: unknown
-    double error = 0;  // standard
-  };
   static constexpr int Index(Way way) { return static_cast<int>(way); }
 
   void Watch(std::span<const Job> jobs, Time now);
@@ -113,8 +103,6 @@ class Guard {
   void EndAlone(std::span<const Job> jobs, Time now);
   void ChooseAgain(std::span<const Job> jobs, Time now);
   void EndLook(std::span<const Job> jobs, Time now);
-  Verdict Compare(const Rate& turns, const Rate& side) const;
-  Way Choose(const Rate& turns, const Rate& side, Verdict verdict, bool alone_known) const;
   Time AddCost();
   void Space(std::span<const Job> jobs, Time cost, Way before);
   void Settle(Way way, Time now);
