@@ -27,7 +27,7 @@ std::string Timestamp() {
   return text.data();
 }
 
-// Whatever may stand in a JSON text; bytes that are no ASCII become escapes of their values.
+// Appends `text` with JSON escapes. A byte that is not printable ASCII becomes an escape of its value.
 void AppendEscaped(std::string_view text, std::string* json) {
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
