@@ -19,7 +19,7 @@
 
 namespace crossover::turn {
 
-// A job's demand and its cap.
+// A CappedDemand is a job's demand and its cap.
 struct CappedDemand {
   Demand demand;   // REQUIRES: known
   double cap = 0;  // step together over step alone; 0: no cap
@@ -30,7 +30,7 @@ struct CappedDemand {
 // GPU's time, where a hand-over costs `hand_over` and a broken turn costs two. The other is of the turns
 // that two jobs can have of each other: while one is away, the other does no more than it does alone.
 double PartNeeded(std::span<const CappedDemand> demands, Time hand_over);
-// The most that may be promised. The rest covers unforeseen delays.
+// At most this fraction may be promised. The rest covers unforeseen delays.
 inline constexpr double kPromised = 0.95;
 
 // Tracks how far one client's iterations are from breaking its cap.

@@ -31,15 +31,16 @@
 
 namespace crossover::turn {
 
-// Settings of the order of turns. Times are in nanoseconds.
+// PolicySettings holds the settings of the order of turns. Times are in nanoseconds.
 struct PolicySettings {
-  // The tie window. 0 means a tenth of the shortest of the clients' next turns, at most kMaxTieWindow. With
-  // a larger window, a small turn that comes back within the window of a long one would lose its place to a
-  // neighbour that is not even there.
+  // The tie window is this long. 0 means a tenth of the shortest of the clients' next turns, at most
+  // kMaxTieWindow. With a larger window, a small turn that comes back within the window of a long one would
+  // lose its place to a neighbour that is not even there.
   Time tie_window = 0;
   // False means plain first come, first served. It serves only to show what the rule prevents.
   bool tie_rule = true;
-  // How long a client may hold the GPU before a client that has turns due is let in. 0: turns stay whole.
+  // A client may hold the GPU for this long before a client that has turns due is let in. 0: turns stay
+  // whole.
   Time quantum = 5'000'000;
   // A client that has waited for this long goes before all others, whatever its priority, for one quantum.
   Time longest_wait = 800'000'000;
@@ -83,7 +84,8 @@ class Policy {
   // Says that `slot` takes no turns for a while.
   void Pause(SlotIndex slot) { rhythm_[slot].Pause(); }
 
-  // The client that an unused token should go to, and when to ask again if nothing changes before.
+  // A Wish names the client that an unused token should go to, and says when to ask again if nothing
+  // changes before.
   struct Wish {
     SlotIndex slot = kNobody;
     Time ask_again = kNever;

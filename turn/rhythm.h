@@ -22,14 +22,14 @@ inline constexpr Time kNever = INT64_MAX;
 
 class Rhythm {
  public:
-  // What one call of Watch() has found.
+  // A Change says what one call of Watch() has found.
   struct Change {
     bool arrived = false, held = false, released = false;
     bool yielded = false;  // with `released`: the client stopped at a yield point, in the middle of its turn
     Time waited = 0;       // with `held`: time since it arrived
     Time turn = 0;         // with `released`: time since it was let in
-    // With `released`: the whole length of a turn that ended, with all its stretches. kNever if it is not
-    // representative.
+    // With `released`, `whole` is the length of a turn that ended, with all its stretches. It is kNever if
+    // the length is not representative.
     Time whole = kNever;
     Time away = kNever;  // with `arrived`: time since its previous turn; kNever within a turn
   };

@@ -21,7 +21,7 @@
 
 namespace crossover::turn {
 
-// The time that one client needs in an iteration: `busy` on its GPU and `away` from it, ns.
+// A Demand is the time that one client needs in an iteration: `busy` on its GPU and `away` from it, ns.
 struct Demand {
   Time busy = kNever;
   Time away = kNever;

@@ -34,7 +34,7 @@ namespace crossover::turn {
 
 class Token {
  public:
-  // The effects of one Step(), for counters and events.
+  // A Report lists the effects of one Step(), for counters and events.
   struct Report {
     SlotIndex granted = kNobody;  // the arbiter opened this client's gate
     SlotIndex revoked = kNobody;  // the arbiter took a parked token back from this client
@@ -42,7 +42,7 @@ class Token {
     bool swallowed = false;       // the arbiter removed a surplus token
   };
 
-  // Where a snapshot shows the token, for the policy.
+  // A Place says where a snapshot shows the token, for the policy.
   struct Place {
     SlotIndex holder = kNobody;
     SlotIndex parked = kNobody;

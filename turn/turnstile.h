@@ -30,7 +30,7 @@ struct Settings {
 };
 
 struct Stats {
-  // The sharing mode that the guard has chosen, and the rates that it has measured; 0 while unknown.
+  // The guard has chosen this sharing mode and has measured these rates; a rate is 0 while unknown.
   Way way = Way::kTurns;
   double rate_by_turns = 0, rate_side_by_side = 0;
   std::uint64_t trials = 0;
@@ -53,12 +53,12 @@ struct Event {
   SlotIndex slot;
   Time at;        // when the poll saw the event
   Time duration;  // kHold: the wait before it; kRelease: the turn or its stretch; else 0
-  // kRelease: the whole length of a turn that ended, with all its stretches. kArrive: the time since the
-  // client's previous turn. kNever where it is unknown or not representative, or where turns last until
-  // their collectives have ended.
+  // With kRelease, `whole` is the length of a turn that ended, with all its stretches. With kArrive, it is
+  // the time since the client's previous turn. It is kNever if it is unknown or not representative, or if
+  // turns last until their collectives have ended.
   Time whole = kNever;
-  // With `whole`: the number of the job's own iteration, the turn's position in it, and its number of
-  // turns.
+  // With `whole`, these are the number of the job's own iteration, the turn's position in it, and its
+  // number of turns.
   std::uint32_t iteration = 0;
   std::uint32_t position = 0;
   std::uint32_t turns = 1;

@@ -26,7 +26,7 @@
 
 namespace crossover::turn {
 
-// Bounds and times of the watchdog.
+// WatchdogSettings holds the bounds and times of the watchdog.
 struct WatchdogSettings {
   Time floor = 200'000'000;
   std::int64_t factor = 4;

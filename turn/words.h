@@ -18,7 +18,7 @@ namespace crossover::turn {
 inline constexpr SlotIndex kMaxSlots = 15;  // CROSSOVER_MAX_CLIENTS; the page adapter asserts it
 inline constexpr SlotIndex kNobody = 0xffffffffu;
 
-// A set of slots, with one bit per slot.
+// A SlotSet is a set of slots, with one bit per slot.
 class SlotSet {
  public:
   constexpr SlotSet() = default;
@@ -47,9 +47,9 @@ class SlotSet {
   std::uint32_t bits_ = 0;
 };
 
-// The words of one client in one collect. The four words are read one after the other, so they need not
-// have held at the same instant. Values that no correct client writes count as neither idle, waiting nor
-// holding. Their writer loses its place; other clients lose nothing.
+// ClientWords holds the words of one client in one collect. The four words are read one after the other, so
+// they need not have held at the same instant. Values that no correct client writes count as neither idle,
+// waiting nor holding. Their writer loses its place; other clients lose nothing.
 struct ClientWords {
   std::uint32_t ready = 0;
   std::uint32_t hold = 0;

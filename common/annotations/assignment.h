@@ -10,7 +10,7 @@
 
 namespace crossover::annotations {
 
-// GPU UUIDs by container name. Containers that request no GPU are not in the map.
+// This map holds GPU UUIDs by container name. Containers that request no GPU are not in it.
 using GpusByContainer = std::map<std::string, std::vector<std::string>>;
 
 // Reads the field "containers" of `object`. Skips values that are not strings.

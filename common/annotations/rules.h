@@ -9,7 +9,7 @@
 
 namespace crossover::annotations {
 
-// The rule for one annotation.
+// A Rule says which values one annotation may have.
 struct Rule {
   const char* key;
   bool (*allows)(const char* text);

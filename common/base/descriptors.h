@@ -11,7 +11,7 @@
 
 namespace crossover::base {
 
-// The most descriptors that one message carries.
+// One message carries at most this many descriptors.
 inline constexpr std::size_t kMostDescriptors = 4;
 
 // Sends `size` bytes as one message, with duplicates of `fds`; the caller keeps ownership of `fds`. `flags`

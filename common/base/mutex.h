@@ -1,5 +1,5 @@
-// A mutex that is constant-initialised and never destroyed: hooks run before constructors and after
-// destructors of static objects.
+// A Mutex is constant-initialised and never destroyed: hooks run before constructors and after destructors
+// of static objects.
 //
 // Holding it disables pthread_cancel. Code in the critical section may reach a cancellation point (a driver
 // that polls, a write to a log). A thread cancelled there would never unlock the mutex.

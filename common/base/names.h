@@ -3,7 +3,7 @@
 
 namespace crossover::base {
 
-// The domain of our resource, annotations and labels.
+// Our resource, annotations and labels are in this domain.
 #define CROSSOVER_DOMAIN "crossover.dev"
 
 inline constexpr char kSlotResource[] = CROSSOVER_DOMAIN "/slot";

@@ -15,7 +15,7 @@
 
 namespace crossover::yaml {
 
-// An error in the file. Parse() catches it and never throws it to its caller.
+// A Fault is an error in the file. Parse() catches it and never throws it to its caller.
 struct Fault : std::runtime_error {
   Fault(const YAML::Mark& mark, const std::string& text) : std::runtime_error(text), line(mark.line + 1) {}
   int line;

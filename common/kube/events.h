@@ -16,7 +16,7 @@
 
 namespace crossover::kube {
 
-// The object that an event is about.
+// A Regarding names the object that an event is about.
 struct Regarding {
   std::string kind;        // Pod, Node or Namespace
   std::string name_space;  // empty: the object has no namespace

@@ -10,7 +10,7 @@
 
 namespace crossover::kube {
 
-// The device request of one container.
+// A DeviceAsk is the device request of one container.
 struct DeviceAsk {
   std::string name;  // container name, for messages to users
   int devices = 0;

@@ -11,7 +11,7 @@ namespace crossover::kube {
 
 using Labels = std::map<std::string, std::string>;
 
-// One expression of a node selector.
+// A Requirement is one expression of a node selector.
 struct Requirement {
   std::string key;
   std::string op;  // In, NotIn, Exists, DoesNotExist, Gt, Lt; any other matches no node
@@ -21,11 +21,11 @@ struct Requirement {
   friend bool operator==(const Requirement&, const Requirement&) = default;
 };
 
-// The nodeSelector and required node affinity of a pod.
+// A NodeSelection holds the nodeSelector and the required node affinity of a pod.
 struct NodeSelection {
   Labels selector;  // labels that a node must have
-  // Required node affinity. A node matches where all requirements of at least one term hold. A term without
-  // requirements matches no node. An empty list matches every node.
+  // `affinity` is the required node affinity. A node matches if all requirements of at least one term hold.
+  // A term without requirements matches no node. An empty list matches every node.
   std::vector<std::vector<Requirement>> affinity;
 
   friend bool operator==(const NodeSelection&, const NodeSelection&) = default;

@@ -9,7 +9,7 @@
 
 namespace crossover::kube {
 
-// The depth at which the fields of an object's metadata, spec and status stand.
+// The fields of an object's metadata, spec and status stand at this depth.
 inline constexpr int kInEvent = 3;  // {"type": .., "object": {"metadata": {
 inline constexpr int kInList = 4;   // {"items": [{"metadata": {
 

@@ -15,9 +15,9 @@ constexpr long kConnectWithinS = 10;
 constexpr long kAnswerWithinS = 30;
 // A live watch sends at least a bookmark once a minute.
 constexpr long kSilenceS = 150;
-// TCP keepalive of an idle connection: when probes begin, and how often they go out. A connection whose
-// peer acknowledges nothing for kDeadAfterMs is given up: the machine of a dead server closes no
-// connections.
+// TCP keepalive probes an idle connection: these say when the probes begin and how often they go out. A
+// connection whose peer acknowledges nothing for kDeadAfterMs is given up: the machine of a dead server
+// closes no connections.
 constexpr long kAskAfterS = 20;
 constexpr long kAskEveryS = 5;
 constexpr unsigned kDeadAfterMs = 30'000;

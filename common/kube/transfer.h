@@ -14,7 +14,7 @@ namespace crossover::kube {
 
 class Transfer {
  public:
-  // The callbacks for the lines of a watch. REQUIRES: both outlive the transfer.
+  // Watching holds the callbacks for the lines of a watch. REQUIRES: both outlive the transfer.
   struct Watching {
     const Client::OnLine* on_line = nullptr;  // null: the whole answer is the body
     const Client::OnOpen* on_open = nullptr;

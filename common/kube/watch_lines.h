@@ -25,7 +25,7 @@ class ListSink {
 
 class WatchLines {
  public:
-  // What a line means for the watch.
+  // Heard says what a line means for the watch.
   enum class Heard {
     kNothing,       // the watch goes on, at the same version
     kProgress,      // the watch goes on, at a newer version

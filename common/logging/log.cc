@@ -68,7 +68,7 @@ void SetFormat(Format format) { the_format = format; }
 void Write(Level level, std::string_view line) {
   if (level > max_level.load(std::memory_order_relaxed)) return;
   const std::string text = Line(the_format.load(std::memory_order_relaxed), Timestamp(), level, line);
-  // One write per line: lines of several threads do not mix.
+  // Each line is one write, so lines of several threads do not mix.
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
 }
 

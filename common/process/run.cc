@@ -78,7 +78,7 @@ pid_t Spawn(std::vector<std::string> command, std::vector<std::string> environme
   return pid;
 }
 
-// The read end of a pipe, and the text that has come through it.
+// A Stream is the read end of a pipe and the text that has come through it.
 struct Stream {
   int fd;  // -1: closed
   std::string* text;
