@@ -89,7 +89,7 @@ class Turnstile {
   void SetGated(SlotIndex slot, bool gated);
   void set_settings(const Settings& settings);
 
-  // Makes one pass over the words. Returns when the next pass is due, or kNever where none is due before a
+  // Makes one pass over the words. Returns when the next pass is due, or kNever if none is due before a
   // client joins, leaves or changes. Callers may call it earlier when they know of a change. REQUIRES:
   // `now` does not go back.
   template <class Memory>
@@ -109,7 +109,7 @@ class Turnstile {
   const Stats& stats() const { return stats_; }
   const Policy& policy() const { return policy_; }
 
-  // Returns the events since the last call, oldest first. The newest events are dropped where more than
+  // Returns the events since the last call, oldest first. The newest events are dropped if more than
   // kMaxEvents occur between two calls. The result is valid until the next Poll().
   static constexpr std::size_t kMaxEvents = 64;
   std::span<const Event> TakeEvents();
@@ -194,7 +194,7 @@ Time Turnstile::Poll(Memory& memory, Time now) {
   }
   Policy::Wish wish;
   if (place.holder == kNobody) wish = policy_.Want(active(), now);
-  // A lost token needs a place even where the policy has no preference.
+  // A lost token needs a place even if the policy has no preference.
   if (wish.slot == kNobody && place.visible == 0) wish.slot = policy_.First(active());
 
   NoteStep(token_.Step(memory, active(), seen, wish.slot), seen, now);

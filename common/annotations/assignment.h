@@ -18,7 +18,7 @@ GpusByContainer ContainersIn(const nlohmann::json& object);
 
 // Returns the text of the annotation.
 std::string WriteAssignment(const GpusByContainer& containers);
-// Parses the text of the annotation. Returns an empty map where the text is not valid.
+// Parses the text of the annotation. Returns an empty map if the text is not valid.
 GpusByContainer ReadAssignment(const std::string& text);
 
 }  // namespace crossover::annotations

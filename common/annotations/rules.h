@@ -23,7 +23,7 @@ std::span<const Rule> RulesOfPods();
 const Rule* RuleOf(std::string_view key);
 
 // Returns why `value` is not allowed for `key`, such as "crossover.dev/mode: Off is not allowed: enforce,
-// observe or off". Returns nothing where the value is allowed or the key has no rule.
+// observe or off". Returns nothing if the value is allowed or the key has no rule.
 std::optional<std::string> FaultOf(const std::string& key, const std::string& value);
 
 // Returns the pod annotation whose name is closest to `key` by edit distance.

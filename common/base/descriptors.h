@@ -15,7 +15,7 @@ namespace crossover::base {
 inline constexpr std::size_t kMostDescriptors = 4;
 
 // Sends `size` bytes as one message, with duplicates of `fds`; the caller keeps ownership of `fds`. `flags`
-// are those of sendmsg(2). Returns what sendmsg(2) returns, or -1 with errno EINVAL where there are more
+// are those of sendmsg(2). Returns what sendmsg(2) returns, or -1 with errno EINVAL if there are more
 // than kMostDescriptors.
 inline ssize_t SendWithDescriptors(int socket, const void* bytes, std::size_t size, std::span<const int> fds,
                                    int flags) {

@@ -30,7 +30,7 @@ constexpr bool IsGang(const char* text) {
   return text[0] != '\0' && LengthOf(text) <= kLongestGang;
 }
 
-// Returns the number of ranks, or 0 where `text` is not a valid number of ranks.
+// Returns the number of ranks, or 0 if `text` is not a valid number of ranks.
 constexpr unsigned long GangSizeOf(const char* text) {
   unsigned long size = 0;
   for (const char* c = text; *c != '\0'; ++c) {
@@ -54,7 +54,7 @@ inline constexpr unsigned kMostSlowdown = 10'000;
 constexpr bool AllowedSlowdown(unsigned thousandths) {
   return thousandths >= 1050 && thousandths <= kMostSlowdown;
 }
-// Returns the slowdown in thousandths from text like 1.2 or 1.25, or 0 where `text` is not valid.
+// Returns the slowdown in thousandths from text like 1.2 or 1.25, or 0 if `text` is not valid.
 constexpr unsigned SlowdownOf(const char* text) {
   unsigned thousandths = 0;
   unsigned unit = 1000;
@@ -71,7 +71,7 @@ constexpr unsigned SlowdownOf(const char* text) {
   return *c == '\0' && AllowedSlowdown(thousandths) ? thousandths : 0;
 }
 constexpr bool IsSlowdown(const char* text) { return SlowdownOf(text) != 0; }
-// GpuMemoryOf() returns bytes from text like 1000000000, 512Mi or 20Gi, or 0 where `text` is not valid or
+// GpuMemoryOf() returns bytes from text like 1000000000, 512Mi or 20Gi, or 0 if `text` is not valid or
 // the value is out of these bounds.
 inline constexpr unsigned long long kLeastGpuMemory = 16ull << 20;
 inline constexpr unsigned long long kMostGpuMemory = 1ull << 50;

@@ -44,7 +44,7 @@ class DocumentFinder : public YAML::EventHandler {
   YAML::Mark start_;
 };
 
-// Throws a Fault where `text` holds a second document. YAML::Load ignores whatever follows the first
+// Throws a Fault if `text` holds a second document. YAML::Load ignores whatever follows the first
 // document, and YAML::LoadAll never ends on some texts that are not YAML (an anchor without a node). This
 // function therefore parses up to the second document and no further.
 void CheckOneDocument(const std::string& text) {

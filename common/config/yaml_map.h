@@ -53,7 +53,7 @@ Handler Word(Value* target, std::map<std::string, Value> words) {
   };
 }
 
-// Reads the only document of `text` by calling `read`. Returns false, with one line in `error`, where the
+// Reads the only document of `text` by calling `read`. Returns false, with one line in `error`, if the
 // text is not YAML, `read` throws a Fault, or there is a second document. `name` is the name of the file,
 // for that line.
 bool Parse(const std::string& text, const std::string& name,

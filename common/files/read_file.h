@@ -14,11 +14,11 @@ namespace crossover::files {
 std::optional<std::string> ReadFile(const std::string& path, std::string* error);
 
 // Returns a file that an untrusted user may have written or replaced. Does not follow a symbolic link and
-// does not block on a pipe. Returns nothing, with a line in `error`, where the path is no regular file, is
+// does not block on a pipe. Returns nothing, with a line in `error`, if the path is no regular file, is
 // longer than `longest` bytes, or cannot be read.
 std::optional<std::string> ReadFileOfOthers(const std::string& path, std::size_t longest, std::string* error);
 
-// Returns the file /proc/PID/`file`, such as "cgroup". Returns nothing where the process is gone or may not
+// Returns the file /proc/PID/`file`, such as "cgroup". Returns nothing if the process is gone or may not
 // be read.
 std::optional<std::string> ReadOfProcess(pid_t pid, const char* file);
 

@@ -13,7 +13,7 @@ struct Stamp {
   friend bool operator==(const Stamp&, const Stamp&) = default;
 };
 
-// Returns the stamp of the file that `path` leads to now. Returns an empty Stamp where there is no such
+// Returns the stamp of the file that `path` leads to now. Returns an empty Stamp if there is no such
 // file.
 Stamp StampOf(const std::string& path);
 

@@ -11,8 +11,8 @@ class Backoff {
  public:
   using Time = std::chrono::milliseconds;
 
-  // The first pause is about `least`. Each following pause is up to twice as long as the one before. No
-  // pause is longer than `most`.
+  // A pause is between p and 2 p long, and at most `most`. p begins with `least` and doubles with each pause,
+  // up to half of `most`.
   Backoff(Time least, Time most) : least_(least), most_(most), pause_(least) {}
 
   // Returns the next pause. `random` is any number and spreads the pauses, so that a thousand nodes do not

@@ -3,7 +3,7 @@
 // called.
 //
 // The client keeps connections open. Sequential requests share one connection and one handshake; concurrent
-// requests use one connection each. Where the server has closed an idle connection, the client opens a new
+// requests use one connection each. If the server has closed an idle connection, the client opens a new
 // one and sends the request again.
 #pragma once
 

@@ -35,7 +35,7 @@ struct Event {
   // Several processes report the same event of the same object. The API server keeps the first and refuses
   // the others, as long as it remembers the first.
   bool once_in_cluster = false;
-  // The caller limits the rate itself: the event is posted even where it was posted a short time ago.
+  // The caller limits the rate itself: the event is posted even if it was posted a short time ago.
   bool paced = false;
 
   friend auto operator<=>(const Event&, const Event&) = default;
@@ -59,7 +59,7 @@ class Events {
   ~Events();
 
   // Queues an event and returns at once. Drops an event that was posted within kForget, unless it is paced.
-  // Drops the event and counts it as lost where kMostWaiting events wait.
+  // Drops the event and counts it as lost if kMostWaiting events wait.
   void Tell(Event event);
   std::uint64_t lost() const;
   // Returns how many events fit into the queue now. Other threads may fill it before the caller does.

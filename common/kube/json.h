@@ -7,7 +7,7 @@
 
 namespace crossover::kube {
 
-// Returns the value of `key`, or null where `object` is no object or lacks it.
+// Returns the value of `key`, or null if `object` is no object or lacks it.
 inline const nlohmann::json& At(const nlohmann::json& object, const char* key) {
   static const nlohmann::json nothing;
   if (!object.is_object()) return nothing;
@@ -15,12 +15,12 @@ inline const nlohmann::json& At(const nlohmann::json& object, const char* key) {
   return found == object.end() ? nothing : *found;
 }
 
-// Returns the string, or "" where `value` is no string.
+// Returns the string, or "" if `value` is no string.
 inline std::string Text(const nlohmann::json& value) {
   return value.is_string() ? value.get<std::string>() : "";
 }
 
-// Returns the array at `key`, or an empty one where there is no array.
+// Returns the array at `key`, or an empty one if there is no array.
 inline const nlohmann::json& ListAt(const nlohmann::json& object, const char* key) {
   static const nlohmann::json empty = nlohmann::json::array();
   const nlohmann::json& list = At(object, key);
@@ -43,7 +43,7 @@ inline std::string Dump(const nlohmann::json& value) {
   return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-// Returns metadata.resourceVersion, or "" where the object has none.
+// Returns metadata.resourceVersion, or "" if the object has none.
 inline std::string VersionOf(const nlohmann::json& object) {
   return Text(At(At(object, "metadata"), "resourceVersion"));
 }

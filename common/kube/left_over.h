@@ -1,5 +1,5 @@
 // Models how a kubelet reuses devices. The devices of a plain init container pass to the containers after
-// it. Where such a container requests fewer devices, the kubelet picks some of them at random, and the
+// it. If such a container requests fewer devices, the kubelet picks some of them at random, and the
 // assignment cannot be predicted. Pure.
 #pragma once
 

@@ -13,7 +13,7 @@ class Lines {
   explicit Lines(std::size_t most_bytes) : most_bytes_(most_bytes) {}
 
   // Calls `on_line(std::string_view)` with each line that `bytes` completes, without its line feed. Skips
-  // empty lines. Returns false where `on_line` does, or where more than `most_bytes` would be held. After
+  // empty lines. Returns false if `on_line` does, or if more than `most_bytes` would be held. After
   // false, Add() must not be called again.
   template <class OnLine>
   bool Add(std::string_view bytes, const OnLine& on_line) {

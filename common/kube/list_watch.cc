@@ -27,7 +27,7 @@ constexpr int kForbidden = 403;
 constexpr int kUnknown = 404;
 constexpr int kGone = 410;
 constexpr int kTooMany = 429;
-constexpr int kTooLate = 504;  // also the answer where a watch cache has not reached a version in time
+constexpr int kTooLate = 504;  // also the answer if a watch cache has not reached a version in time
 
 // Returns whether the server is there, and refuses the request in the form in which it was sent.
 bool IsRefusal(long status) {
@@ -186,7 +186,7 @@ bool ListWatch::Watch() {
   return response.status == 200 ? false : Fail(response);
 }
 
-// Notes a failed request. The watch continues at the last version after a timeout or where the server is
+// Notes a failed request. The watch continues at the last version after a timeout or if the server is
 // busy. After other errors the next step is a new list.
 bool ListWatch::Fail(const Response& response) {
   const bool lacks = response.status == kUnknown && options_.may_lack;

@@ -1,5 +1,5 @@
 // Follows a list of objects of the API server, on a thread of its own. It lists the objects and then
-// watches them. After a broken watch it continues at the last version. It lists again where the server no
+// watches them. After a broken watch it continues at the last version. It lists again if the server no
 // longer has that version.
 #pragma once
 
@@ -36,12 +36,12 @@ class ListWatch {
 
   enum class Wanted {
     kAll,
-    kMetadata,  // only the metadata of each object, where the server can omit the rest
+    kMetadata,  // only the metadata of each object, if the server can omit the rest
   };
 
   struct Options {
     Wanted wanted = Wanted::kAll;
-    // Requests the list as the beginning of the watch, where the server can do that. The server then need
+    // Requests the list as the beginning of the watch, if the server can do that. The server then need
     // not hold the whole list in memory.
     bool streamed = false;
     // Treats a server that does not know this kind of object as one with an empty list.

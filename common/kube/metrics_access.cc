@@ -31,7 +31,7 @@ bool MayBeToken(const std::string& text) {
 bool IsTrue(const json& value) { return value.is_boolean() && value.get<bool>(); }
 
 // Posts `review`, an object that the API server fills in and does not store. Returns its status, or nothing
-// where the API server does not answer.
+// if the API server does not answer.
 std::optional<json> Asked(const Client& client, const char* path, const json& review) {
   const Response response = client.Send({.method = "POST", .path = path, .body = Dump(review)});
   if (response.status != 201 && response.status != 200) return std::nullopt;

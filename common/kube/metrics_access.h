@@ -1,4 +1,4 @@
-// Decides who may read metrics, which contain names of namespaces and jobs. A client may read them where
+// Decides who may read metrics, which contain names of namespaces and jobs. A client may read them if
 // the API server allows its token to GET the path /metrics. Thread-safe.
 #pragma once
 
@@ -20,7 +20,7 @@ class MetricsAccess {
       : client_(access), clock_(std::move(clock)) {}
 
   // Returns the HTTP status for a request with this Authorization header: 200, 401 without a valid token,
-  // 403 where access is denied, or 503 where the API server does not answer.
+  // 403 if access is denied, or 503 if the API server does not answer.
   //
   // Blocks for the API server, with three exceptions: it allowed the token less than two minutes ago, it
   // refused the token less than ten seconds ago, or two other requests wait for it already. Invented tokens

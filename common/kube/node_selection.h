@@ -36,7 +36,7 @@ NodeSelection NodeSelectionOf(const nlohmann::json& spec);
 
 // Returns whether a node matches, as Kubernetes defines the operators. `node` is its name.
 bool Holds(const Requirement& requirement, const std::string& node, const Labels& labels);
-// Returns why the pod may not run on the node, in words for the pod's user, or "" where it may.
+// Returns why the pod may not run on the node, in words for the pod's user, or "" if it may.
 std::string WhyNotSelected(const NodeSelection& selection, const std::string& node, const Labels& labels);
 
 }  // namespace crossover::kube

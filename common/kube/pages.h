@@ -15,7 +15,7 @@ inline constexpr int kPage = 40;
 std::string Escaped(const std::string& text);
 
 // Returns the query parameters for the page that follows the one with the continue token `token`, or for
-// the first page where `token` is empty.
+// the first page if `token` is empty.
 std::string PageParameters(const std::string& token, int page = kPage);
 
 // Returns the continue token of a page, or "" on the last page.

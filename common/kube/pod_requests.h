@@ -26,7 +26,7 @@ std::int64_t Sum(std::int64_t a, std::int64_t b);
 Requests AmountsIn(const nlohmann::json& list);
 
 // Returns the requests of a pod as the API server has it: the sum over its containers and sidecars. An init
-// container counts with the sidecars before it, where that is more. Requests of the pod as a whole replace
+// container counts with the sidecars before it, if that is more. Requests of the pod as a whole replace
 // these sums. The pod's overhead is added. While a container is resized, the greater of its request and its
 // present allocation counts.
 Requests RequestsOf(const nlohmann::json& pod);

@@ -18,11 +18,11 @@ inline constexpr std::size_t kLongestProfileKey = 253;
 // Runs of one job have the same key. A run with other arguments has another key.
 //
 // Environment variables do not count, since they differ within a gang: jobs that differ only in them need
-// the annotation. Returns "" where `pod` has no owner and no name.
+// the annotation. Returns "" if `pod` has no owner and no name.
 std::string ProfileKeyOf(const nlohmann::json& pod);
 
 // Returns the name of the job that a pod belongs to, from the labels that its controller sets. The most
-// specific label wins. Returns "" where no such label is set.
+// specific label wins. Returns "" if no such label is set.
 std::string JobNamedBy(const nlohmann::json& labels);
 
 }  // namespace crossover::kube

@@ -9,10 +9,10 @@
 namespace crossover::kube {
 
 // Returns the amount in whole units (`scale` 1) or thousandths (`scale` 1000). It is rounded up, as the
-// scheduler does, and at most INT64_MAX. Returns nothing where `text` is no quantity or is negative.
+// scheduler does, and at most INT64_MAX. Returns nothing if `text` is no quantity or is negative.
 std::optional<std::int64_t> ParseQuantity(std::string_view text, std::int64_t scale = 1);
 
-// Returns the amount of a JSON string or number, or 0 where it is no quantity.
+// Returns the amount of a JSON string or number, or 0 if it is no quantity.
 std::int64_t QuantityOf(const nlohmann::json& value, std::int64_t scale = 1);
 
 }  // namespace crossover::kube

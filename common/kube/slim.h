@@ -14,7 +14,7 @@ inline constexpr int kInEvent = 3;  // {"type": .., "object": {"metadata": {
 inline constexpr int kInList = 4;   // {"items": [{"metadata": {
 
 // Parses like json::parse, without the fields in `without` and without managedFields. Returns a discarded
-// value where `text` is not JSON.
+// value if `text` is not JSON.
 nlohmann::json ParseWithout(std::string_view text, const std::set<std::string>& without, int depth);
 
 }  // namespace crossover::kube

@@ -8,10 +8,10 @@
 namespace crossover::kube {
 
 // Returns seconds since 1970 for text like 2026-11-21T01:44:45Z, with or without a fraction, in any time
-// zone. Returns nothing where `text` is no timestamp.
+// zone. Returns nothing if `text` is no timestamp.
 std::optional<double> ParseTimestamp(std::string_view text);
 
-// Returns whole seconds in UTC, such as 2026-11-21T01:44:45Z. Returns "" where no calendar date exists for
+// Returns whole seconds in UTC, such as 2026-11-21T01:44:45Z. Returns "" if no calendar date exists for
 // `seconds`.
 std::string WriteTimestamp(double seconds);
 

@@ -104,7 +104,7 @@ std::size_t Transfer::OnBytes(char* bytes, std::size_t size, std::size_t count, 
   return static_cast<Transfer*>(self)->Take({bytes, size * count}) ? size * count : 0;
 }
 
-// Calls `on_open` at the empty line that ends the headers, where the status is 200.
+// Calls `on_open` at the empty line that ends the headers, if the status is 200.
 std::size_t Transfer::OnHeader(char* bytes, std::size_t size, std::size_t count, void* self) {
   const auto* transfer = static_cast<Transfer*>(self);
   const Client::OnOpen* on_open = transfer->watching_.on_open;

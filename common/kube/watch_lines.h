@@ -50,7 +50,7 @@ class WatchLines {
 
   // Returns the resourceVersion at which to continue. Empty: list again.
   const std::string& version() const { return version_; }
-  // Returns the newest resourceVersion seen, even where version() is lost; empty before the first.
+  // Returns the newest resourceVersion seen, even if version() is lost; empty before the first.
   const std::string& newest() const { return newest_; }
   void Note(const std::string& version);
   void Lose() { version_.clear(); }

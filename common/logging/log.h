@@ -21,7 +21,7 @@ void SetFormat(Format format);
 // Returns the line as it is written, with its line feed.
 std::string Line(Format format, std::string_view time, Level level, std::string_view message);
 
-// Writes `line` where the level in force includes `level`.
+// Writes `line` if the level in force includes `level`.
 void Write(Level level, std::string_view line);
 
 inline void Error(std::string_view line) { Write(Level::kError, line); }

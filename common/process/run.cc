@@ -53,7 +53,7 @@ std::vector<std::string> Environment(const std::vector<std::pair<std::string, st
   return all;
 }
 
-// Starts a program and returns its process ID, or 0 where it cannot be started. The program begins with no
+// Starts a program and returns its process ID, or 0 if it cannot be started. The program begins with no
 // signal blocked, whatever this process blocks.
 pid_t Spawn(std::vector<std::string> command, std::vector<std::string> environment, int in, int out,
             int errors) {
@@ -91,7 +91,7 @@ void ReadSome(Stream* stream, std::size_t most) {
   if (size > 0 && stream->text->size() < most) stream->text->append(buffer, static_cast<std::size_t>(size));
 }
 
-// Reads from both pipes until the program has closed them. Returns false where that lasts beyond `end`.
+// Reads from both pipes until the program has closed them. Returns false if that lasts beyond `end`.
 bool Collect(std::array<Stream, 2> streams, steady_clock::time_point end, std::size_t most) {
   while (streams[0].fd >= 0 || streams[1].fd >= 0) {
     const auto left = std::chrono::duration_cast<milliseconds>(end - steady_clock::now());
@@ -105,7 +105,7 @@ bool Collect(std::array<Stream, 2> streams, steady_clock::time_point end, std::s
   return true;
 }
 
-// Waits until the process has ended, and leaves its exit status for waitpid(). Returns false where that
+// Waits until the process has ended, and leaves its exit status for waitpid(). Returns false if that
 // lasts beyond `end`.
 bool AwaitEnd(pid_t pid, steady_clock::time_point end) {
   const base::UniqueFd process(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));

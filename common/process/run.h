@@ -10,9 +10,9 @@
 namespace crossover::process {
 
 struct Outcome {
-  int status = 0;      // exit status; 128 plus the signal's number where a signal ended the program
+  int status = 0;      // exit status; 128 plus the signal's number if a signal ended the program
   std::string output;  // standard output, at most Wanted::most bytes and one more read
-  std::string errors;  // standard error, limited likewise; empty where Wanted::errors is false
+  std::string errors;  // standard error, limited likewise; empty if Wanted::errors is false
 };
 inline constexpr std::size_t kMostOutput = 1u << 20;
 
@@ -22,7 +22,7 @@ struct Wanted {
 };
 
 // Runs `command`, which is the program, found as a shell finds it, and its arguments. The program inherits
-// our environment with `variables` added or replaced, and reads `input`. Returns nothing where the program
+// our environment with `variables` added or replaced, and reads `input`. Returns nothing if the program
 // cannot be started or has not ended within `patience`; in the second case it is killed. Thread-safe.
 std::optional<Outcome> Run(const std::vector<std::string>& command,
                            const std::vector<std::pair<std::string, std::string>>& variables,

@@ -5,7 +5,7 @@
 
 namespace crossover::text {
 
-// Returns the first `bytes` bytes of `text`, or fewer where a UTF-8 character would be cut in half. The
+// Returns the first `bytes` bytes of `text`, or fewer if a UTF-8 character would be cut in half. The
 // result points into `text`.
 inline std::string_view Cut(std::string_view text, std::size_t bytes) {
   if (text.size() <= bytes) return text;

@@ -6,7 +6,7 @@
 
 namespace crossover::text {
 
-// Appends `word` to `list`, after ", " where the list is not empty.
+// Appends `word` to `list`, after ", " if the list is not empty.
 inline void AddTo(std::string* list, std::string_view word) {
   if (!list->empty()) list->append(", ");
   list->append(word);

@@ -12,8 +12,8 @@
 
 namespace crossover::text {
 
-// Parses an integer within [low, high]. Returns nothing where any other character than a decimal digit, or
-// a minus sign in front, is in `text`, or where the value is out of range.
+// Parses a decimal integer, which may have a minus sign. Returns nothing for any other text and for values
+// outside [low, high].
 inline std::optional<std::int64_t> ParseInteger(std::string_view text, std::int64_t low, std::int64_t high) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
