@@ -1,11 +1,13 @@
-/* What a client and the arbiter say to each other over the node's unix socket (SOCK_SEQPACKET).
+/* The messages between a client and the arbiter over the node's Unix socket (SOCK_SEQPACKET).
  *
- * One connection per client, that is per process and GPU. Client: Hello. Arbiter: Welcome, with the
- * turnstile's memfd as the only SCM_RIGHTS descriptor, or Refused and then end of file. After that the
- * connection carries the client's Profile messages, now and then a Notice of the arbiter's, and stands for
- * its membership: end of file is a leave. Everything urgent goes through the page. A message of unknown type
- * is skipped by both sides; a message of wrong size or version ends the connection. Fixed width, little
- * endian. */
+ * There is one connection per client, that is per process and GPU. The client sends Hello. The arbiter
+ * answers with Welcome, which carries the turnstile's memfd as its only SCM_RIGHTS descriptor, or with
+ * Refused and then end of file. Afterwards the client sends Profile messages, and the arbiter sends a Notice
+ * now and then. The client is a member as long as the connection is open: end of file means that it leaves.
+ * All urgent state goes through the page.
+ *
+ * Both sides skip a message of unknown type. A message of wrong size or version ends the connection. Fields
+ * have fixed widths and are little endian. */
 #ifndef CROSSOVER_PROTO_ARBITER_PROTOCOL_H_
 #define CROSSOVER_PROTO_ARBITER_PROTOCOL_H_
 
@@ -30,15 +32,15 @@ enum crossover_message {
   CROSSOVER_NOTICE = 5
 };
 
-/* How a client takes turns: shown in metrics. */
+/* How a client takes turns. Metrics show it. */
 enum crossover_transport {
   CROSSOVER_TRANSPORT_NONE = 0,
   CROSSOVER_TRANSPORT_GPU_GATES = 1,
   CROSSOVER_TRANSPORT_HOST_GATES = 2,
-  CROSSOVER_TRANSPORT_RELAYED_GATES = 3 /* the GPU waits for a word that a thread of the client opens */
+  CROSSOVER_TRANSPORT_RELAYED_GATES = 3 /* the GPU waits for a word that a thread of the client sets */
 };
 
-/* Whose turn comes first where it is not the same to everybody. */
+/* A waiting client of a higher priority gets the next turn first. */
 enum crossover_priority {
   CROSSOVER_PRIORITY_NORMAL = 0,
   CROSSOVER_PRIORITY_LOW = 1,
@@ -47,29 +49,29 @@ enum crossover_priority {
 
 struct crossover_header {
   uint32_t type;
-  uint32_t bytes; /* of the whole message, this header included */
+  uint32_t bytes; /* size of the whole message, including this header */
   uint32_t version;
   uint32_t reserved;
 };
 
 struct crossover_hello {
   struct crossover_header header;
-  char gang[CROSSOVER_GANG_NAME_MAX]; /* as given to `crossover run`; in a pod, where the daemon knows better,
-                                         it may be empty */
+  char gang[CROSSOVER_GANG_NAME_MAX]; /* as given to `crossover run`; may be empty in a pod, where the
+                                         daemon finds the gang itself */
   char gpu_uuid[CROSSOVER_UUID_MAX];
   uint32_t gang_size;    /* ranks of the whole job; 0 if unknown */
   uint32_t rank;         /* in the job's data-parallel communicator */
-  uint32_t pid;          /* in the client's own namespace: shown, never trusted */
+  uint32_t pid;          /* in the client's PID namespace; only displayed, never trusted */
   uint32_t transport;    /* enum crossover_transport */
   uint32_t priority;     /* enum crossover_priority */
-  uint32_t max_slowdown; /* step together over step alone, in thousandths, 1050 to 10000; 0: none */
+  uint32_t max_slowdown; /* step together over step alone, in thousandths, 1050 to 10000; 0: no cap */
   uint32_t reserved[2];
 };
 
 struct crossover_welcome {
   struct crossover_header header;
   uint32_t slot;  /* index into crossover_page.slot */
-  uint32_t state; /* 0 */
+  uint32_t state; /* always 0 */
 };
 
 struct crossover_refused {
@@ -77,19 +79,19 @@ struct crossover_refused {
   char reason[CROSSOVER_REASON_MAX];
 };
 
-/* What whoever started the job should know: one line for its log. */
+/* One line for the job's log, for the user who started the job. */
 struct crossover_notice {
   struct crossover_header header;
   char text[2 * CROSSOVER_REASON_MAX];
 };
 
-/* Sent about once a second while turns are taken or observed. */
+/* The client sends this about once a second while turns are taken or observed. */
 struct crossover_profile {
   struct crossover_header header;
-  uint64_t iterations;    /* periods seen since the connection was made */
+  uint64_t iterations;    /* periods seen since the client connected */
   uint64_t turns;         /* turns enqueued */
-  uint64_t launches;      /* launches that went through the slow path */
-  uint32_t period_tokens; /* collectives in the learned period, 0 while learning */
+  uint64_t launches;      /* launches that took the slow path */
+  uint32_t period_tokens; /* collectives in the learned period; 0 while learning */
   uint32_t turns_per_period;
   uint32_t transport; /* enum crossover_transport */
   uint32_t reserved;

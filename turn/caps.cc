@@ -6,15 +6,15 @@
 namespace crossover::turn {
 namespace {
 
-// What is aimed at lies a tenth of the way below the cap: the mean swings around it.
+// The target lies a tenth of the way below the cap, as the mean swings around the target.
 constexpr double kAim = 0.9;
-// What was gained by not waiting may be lost again later, but no more than this at once: a job that ran alone
-// for an hour is not to stand still for minutes when another one comes.
+// Time gained by not waiting may be lost again later, but at most this much at once, ns. A job that ran
+// alone for an hour must not stand still for minutes when another one comes.
 constexpr Time kMostCredit = 500'000'000;
-// What takes longer than this, and than it waited here, is a stall of its own making (a checkpoint): it tells
-// nothing. Below it may be a wait of another rank.
-constexpr Time kStall = 4;      // times its iteration alone
-constexpr Time kMostDebt = 16;  // of those
+// A longer iteration than this, not counting its wait here, is a stall of the job's own making (a
+// checkpoint) and teaches nothing. A shorter one may be the wait of another rank.
+constexpr Time kStall = 4;      // in units of its iteration alone
+constexpr Time kMostDebt = 16;  // in the same units
 
 double TargetOf(double cap, double alone) { return alone * (1 + (cap - 1) * kAim); }
 
@@ -22,9 +22,9 @@ double Ns(Time time) { return static_cast<double>(time); }
 double Target(const CappedDemand& job) { return TargetOf(job.cap, Ns(job.demand.alone())); }
 double Spare(const CappedDemand& job) { return Target(job) - Ns(job.demand.alone()); }
 
-// The turns that `own` needs in an iteration of `other`, over those that it can have: some while the other is
-// away, at its own speed, beginning and ending in the middle of its iteration; the others for all that the
-// other has to spare.
+// Returns the turns that `own` needs in an iteration of `other`, divided by the turns that it can have. It
+// can have some while the other is away, at its own speed, beginning and ending in the middle of the
+// other's iteration. It can have further ones in the time that the other has to spare.
 double TurnsNeeded(const CappedDemand& own, const CappedDemand& other, Time hand_over) {
   const double busy = Ns(own.demand.busy);
   const double away = Ns(other.demand.away);
@@ -43,7 +43,7 @@ double PartNeeded(std::span<const CappedDemand> demands, Time hand_over) {
     double pieces = 1;
     for (const CappedDemand& other : demands) {
       if (&other == &own || other.cap == 0) continue;
-      // Its turn is broken where the other's iteration leaves no room for all of it.
+      // Its turn is broken if the other's iteration leaves no room for all of it.
       pieces = std::max(pieces, Ns(own.demand.busy) / std::max(1.0, Spare(other) + Ns(other.demand.away)));
       turns = std::max(turns, TurnsNeeded(own, other, hand_over));
     }

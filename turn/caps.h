@@ -1,16 +1,16 @@
-// Caps on slowdown: whether the jobs of a GPU can keep them together, and how close each is to breaking its
-// own.
+// Decides whether the jobs of a GPU can all keep their caps on slowdown, and tracks how close each job is
+// to breaking its cap.
 //
-// A job whose iteration takes L alone, with c of it on the GPU, keeps a cap of s as long as its iterations
-// take s L or less on average. It then needs at least c / (s L) of the GPU's time; jobs whose needs sum up to
-// more than there is cannot all keep their caps (the bound of turn/shares.h, with rates bounded from below
-// instead of made equal). Where they can, each may be kept waiting for (s - 1) L of each iteration; whoever
-// has used that up goes before all others until it has some again.
+// A job whose iteration takes L alone, with c of it on the GPU, keeps a cap of s if its iterations take at
+// most s L on average. It then needs at least c / (s L) of the GPU's time. Jobs whose needs sum up to more
+// than the whole cannot all keep their caps. (This is the bound of turn/shares.h, with rates bounded from
+// below instead of made equal.) If they can, each job may be kept waiting for (s - 1) L of each iteration.
+// A job that has used that up goes before all others until it may be kept waiting again.
 //
-// Nothing is counted that the GPUs of a job could not see alike: instants at which all its ranks come back
-// from the same collective.
+// All measurements are ones that the GPUs of a job see alike: instants at which all its ranks return from
+// the same collective.
 //
-// Pure: time comes in. Not thread-safe.
+// Pure: the caller passes the time. Not thread-safe.
 #pragma once
 
 #include <span>
@@ -19,35 +19,39 @@
 
 namespace crossover::turn {
 
+// A CappedDemand is a job's demand and its cap.
 struct CappedDemand {
-  Demand demand;   // known
-  double cap = 0;  // step together over step alone; 0: none
+  Demand demand;   // REQUIRES: known
+  double cap = 0;  // step together over step alone; 0: no cap
 };
 
-// How much of what there is those with a cap need to keep it, all of `demands` being there: of the GPU's
-// time, where a hand-over costs `hand_over` and a turn that is broken costs two; and of the turns that two
-// jobs can have of each other, because while the one is away the other does no more than it does alone.
+// Returns which fraction of the available capacity the jobs with a cap need to keep their caps while all of
+// `demands` run. Above 1 they cannot keep them. The result is the larger of two fractions. One is of the
+// GPU's time, where a hand-over costs `hand_over` and a broken turn costs two. The other is of the turns
+// that two jobs can have of each other: while one is away, the other does no more than it does alone.
 double PartNeeded(std::span<const CappedDemand> demands, Time hand_over);
-// How much may be promised: what is left covers what no one foresees.
+// At most this fraction may be promised. The rest covers unforeseen delays.
 inline constexpr double kPromised = 0.95;
 
-// How far one client's iterations are from breaking its cap.
+// Tracks how far one client's iterations are from breaking its cap.
 class Pace {
  public:
   void set_cap(double cap) { cap_ = cap; }
   double cap() const { return cap_; }
 
-  // Its iteration begins: it asks for its first turn at `now`, and takes `alone` with nobody beside it.
+  // Notes that an iteration begins: the client asks for its first turn at `now`. The iteration takes
+  // `alone` with no other job on the GPU.
   void Begin(Time now, Time alone);
-  // It was let in after waiting for so long.
+  // Notes that the client was let in after waiting for `waited`.
   void Wait(Time waited) { waited_ += waited; }
-  // It gave the last turn of its iteration back.
+  // Notes that the client gave the last turn of its iteration back.
   void End() { away_ = true; }
 
-  // For how long it may be kept waiting yet, in this iteration, or, while it is away, in the next: negative
-  // where too long already. kNever without a cap, or before anything is known.
+  // Returns how much longer the client may be kept waiting in this iteration, or in the next one while it
+  // is away. The result is negative if it has waited too long already, and kNever without a cap or before
+  // anything is known.
   Time Allowance() const;
-  // How much of that each iteration brings.
+  // Returns how much waiting time each iteration adds.
   Time PerIteration() const { return cap_ == 0 || alone_ == kNever ? kNever : Target() - alone_; }
 
  private:
@@ -57,7 +61,7 @@ class Pace {
   Time began_ = kNever;
   Time alone_ = kNever;
   Time waited_ = 0;  // in this iteration
-  Time debt_ = 0;    // by how much all iterations so far took longer than they may; bounded both ways
+  Time debt_ = 0;    // excess of all iterations so far over their target, ns; bounded on both sides
   bool away_ = false;
 };
 

@@ -7,17 +7,18 @@
 namespace crossover::turn {
 namespace {
 
-// So long before a client of a higher priority is expected, the turn of another is broken for it.
+// The turn of another client is broken this long before a client of a higher priority is expected, ns.
 constexpr Time kLead = 300'000;
 
-// Who may wait for no longer than this is pressed: a stretch of the other's turn and two hand-overs.
+// A client that may wait for at most this long is pressed, ns. It covers a stretch of the other client's
+// turn and two hand-overs.
 constexpr Time kReserve = 500'000;
 
 // The tie window of the first turns: ranks of two jobs that ran side by side come to their first turn with
 // differences of a few milliseconds.
 constexpr Time kFirstTieWindow = 5'000'000;
 
-// What a turn that lasts until its collective has ended does not reach but in an evaluation.
+// A turn that lasts until its collective has ended is longer than this only in an evaluation, ns.
 constexpr Time kLongHold = 100'000'000;
 
 }  // namespace
@@ -58,8 +59,8 @@ void Policy::Keep(SlotIndex slot, const Rhythm::Change& change, Time now) {
   if (change.held) pace.Wait(change.waited);
 }
 
-// What is known tells what the job took alone, without what its neighbours do to it now: to its gaps above
-// all. Where its turns are of another length by now, it is another job that runs under the same name.
+// A known demand shows what the job needs alone, without the effect of its present neighbours, above all on
+// its gaps. If the job's turns now have another length, it is another job that runs under the same name.
 Demand Policy::DemandOf(SlotIndex slot) const {
   constexpr double kSame = 1.25;
   const Demand seen = {rhythm_[slot].busy(), rhythm_[slot].away()};
@@ -80,8 +81,8 @@ int Policy::Rank(SlotIndex slot) const {
   return static_cast<int>(priority_[slot]) + (pressed_.Has(slot) ? static_cast<int>(Priority::kHigh) + 1 : 0);
 }
 
-// A client that came back first keeps the turn next time, but only if it kept nobody waiting: else a hint
-// that once was right would shut the others out for ever.
+// A client that came back first keeps the turn next time, but only if it kept no other client waiting.
+// Otherwise a hint that was right once would shut the others out for ever.
 void Policy::Settle(SlotSet members, Time now) {
   CountTurns();
   pressed_ = SlotSet();
@@ -96,8 +97,8 @@ void Policy::Settle(SlotSet members, Time now) {
   gave_back_ = kNobody;
 }
 
-// When `slot` will ask for its next turn, as far as its last such gap tells; kNever when it is unknown or
-// overdue by more than `window`.
+// Returns when `slot` will ask for its next turn, judging by its last such gap, or kNever if that is
+// unknown or overdue by more than `window`.
 Time Policy::Expected(SlotIndex slot, Time now, Time window) const {
   const Time expected = rhythm_[slot].next_arrival();
   return expected == kNever || expected + window < now ? kNever : expected;
@@ -144,7 +145,8 @@ Policy::Wish Policy::FirstCome(SlotSet members, Time window) const {
   return wish;
 }
 
-// Kept for whoever is expected any moment and goes before the one that waits.
+// Keeps the token for a client that is expected at any moment and ranks above the waiting client of `wish`.
+// Otherwise returns `wish`.
 Policy::Wish Policy::UnlessDue(SlotSet members, Wish wish, Time now) const {
   for (SlotIndex slot : members) {
     if (Rank(slot) <= Rank(wish.slot) || !IsDue(slot, now)) continue;
@@ -214,7 +216,8 @@ std::uint32_t Policy::LastIterationOf(SlotIndex slot) const {
   return TurnOf(rhythm.last().rel) / rhythm.turns() + iteration_offset_[slot];
 }
 
-// Both in one collect: nobody was let in within a turn that has only begun.
+// Two clients may begin turns in the same collect. The counters of both are then reset after they are
+// increased: no client was let in within a turn that has only begun.
 void Policy::CountTurns() {
   for (SlotIndex slot : began_) {
     for (auto& within : within_) ++within[slot];
@@ -224,7 +227,7 @@ void Policy::CountTurns() {
   }
 }
 
-// The sooner such a turn is done, the more of the absence behind it does the other's turn hide.
+// The sooner such a turn is done, the more of the absence after it overlaps with the other client's turn.
 bool Policy::GoesBetween(SlotIndex slot, SlotIndex holder) const {
   const Rhythm& rhythm = rhythm_[slot];
   return settings_.quantum != 0 && !rhythm.last().yielded() && rhythm.NextIsBrief(rhythm_[holder].turn());
@@ -237,7 +240,7 @@ bool Policy::HasTurnsDue(SlotIndex slot, SlotIndex holder) const {
          within_[holder][slot] < TurnsWithin(brief, other, IterationOf(holder));
 }
 
-// Its turn is to be free when it comes: the last launches of the holder take a moment.
+// The lead makes the GPU free when the client comes: the last launches of the holder take a moment.
 bool Policy::IsDue(SlotIndex slot, Time now) const {
   const Time expected = rhythm_[slot].next_arrival();
   return expected != kNever && now >= expected - kLead && now <= expected + kLead;
@@ -249,7 +252,8 @@ bool Policy::ShouldPreempt(SlotSet members, SlotIndex holder, Time now) const {
   const Time held = now - rhythm.held();
   const bool quantum_over = settings_.quantum != 0 && held >= (turns_last_ ? kLongHold : settings_.quantum);
   if (suffered_.Has(holder) && !quantum_over) return false;
-  // Twice as long as ever: an evaluation, or the like. The others go first, however long it goes on.
+  // The turn is twice as long as ever, such as an evaluation. The other clients go first, however long it
+  // goes on.
   const bool endless =
       quantum_over && rhythm.longest_turn() != kNever && rhythm.served() + held > 2 * rhythm.longest_turn();
   for (SlotIndex slot : members) {
@@ -274,7 +278,7 @@ Time Policy::StretchWanted(SlotSet members, SlotIndex slot, std::uint32_t positi
   for (SlotIndex other : members) {
     if (other == slot) continue;
     if (priority_[other] > priority_[slot]) return kAtEachLaunch;
-    // A whole turn of this one would be too long for that one's cap.
+    // A whole turn of `slot` would be too long for the other client's cap.
     const Time allowance = pace_[other].Allowance();
     if (allowance != kNever && (longest == kNever || allowance < longest + kReserve)) {
       wanted = std::min(wanted, std::max(pace_[other].PerIteration() / 4, kAtEachLaunch));
@@ -283,12 +287,12 @@ Time Policy::StretchWanted(SlotSet members, SlotIndex slot, std::uint32_t positi
       brief = brief || rhythm_[other].Brief(turn, longest);
     }
   }
-  // A turn of a few kernels is over before another's could begin.
+  // A turn of a few kernels ends before another client's turn could begin.
   if (settings_.quantum != 0 && !rhythm_[slot].Brief(position, longest)) {
-    // On several GPUs the unluckiest visitor counts, and the absence behind it.
+    // A job on several GPUs waits for the GPU that lets it in last, and its absence begins only then.
     constexpr Time kPerVisit = 10;
     if (brief) wanted = std::min(wanted, settings_.quantum / kPerVisit);
-    // Several to a quantum: it is over between two of them.
+    // Several stretches per quantum: the quantum ends between two of them.
     if (Unequal(members)) wanted = std::min(wanted, settings_.quantum / 2);
   }
   return wanted == kNever ? 0 : wanted;
@@ -364,7 +368,7 @@ Policy::Wish Policy::Want(SlotSet members, Time now) const {
 SlotIndex Policy::Successor(SlotSet members, SlotIndex slot, TurnNumber k) const {
   if (members.Has(owner_)) return owner_;
   if (!turns_last_ && rhythm_[slot].KeepsAfter(k)) return slot;
-  // Back before a stretch of another's turn would be over.
+  // The client is back before a stretch of another client's turn would be over.
   if (pressed_.Has(slot) && std::min(rhythm_[slot].gap(), DemandOf(slot).away) <= 2 * kReserve) return slot;
   SlotSet after;
   for (SlotIndex other : members) {

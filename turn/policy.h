@@ -1,22 +1,23 @@
-// Who should have a token that nobody uses: the order of turns.
+// Decides which client should have a token that no client uses: the order of turns.
 //
-// First come, first served, but arrivals within the tie window W of each other run in the order of sorted
-// gang names, which every arbiter knows: so all GPUs of two jobs run them in the same order without a message
-// between them (the order trap, docs/design/0001-who-grants.md). An idle GPU is held up to W, and only where
-// the preferred client is expected inside it. When turns begin, nothing is known of when clients come: then
-// all are expected within a W of its own. Jobs that ran side by side before come nearly at the same time, and
-// on each GPU another one may come first. While nobody waits, the token is parked where the next arrival is
-// expected, so that it costs no hand-over at all.
+// The rule is first come, first served, with one exception. Arrivals within the tie window W of each other
+// run in the order of sorted gang names, which every arbiter knows. All GPUs of two jobs therefore run the
+// jobs in the same order without a message between the GPUs (the order trap,
+// docs/design/0001-who-grants.md). An idle GPU waits for at most W, and only if the preferred client is
+// expected within it. When turns begin, nothing is known of when clients come: then all are expected within
+// a W of its own. Jobs that ran side by side before come nearly at the same time, and on each GPU another
+// one may come first. While no client waits, the token is parked where the next arrival is expected, so
+// that it costs no hand-over at all.
 //
-// Under load the policy is not asked: the holder hands over to `Successor`, the next in the same order,
-// unless the turn just ended is one after which the same client has come back first, as after a small
+// Under load the policy is not asked: the holder hands over to `Successor`, the next client in the same
+// order. There is one exception: a turn after which the same client has come back first, as after a small
 // collective.
 //
-// A turn is broken at a yield point (turn/ops.h) for whoever has a higher priority, for whoever has waited
-// for too long, for a few kernels before a long absence (an input stall), and, where jobs are so unequal that
-// whole turns would starve one (turn/shares.h), after a quantum for whoever has turns due. Whoever is let in
-// then is chosen by the same rules. A client that may not wait any longer without breaking its cap on
-// slowdown (turn/caps.h) is *pressed*: for as long, that is more than any priority.
+// A turn is broken at a yield point (turn/ops.h) for a client that has a higher priority or has waited for
+// too long, and for a few kernels before a long absence (an input stall). If jobs are so unequal that whole
+// turns would starve one (turn/shares.h), it is also broken after a quantum for a client that has turns
+// due. The same rules then choose which client is let in. A client that may not wait any longer without
+// breaking its cap on slowdown (turn/caps.h) is *pressed*: for as long, that is more than any priority.
 //
 // Pure: time comes in. Not thread-safe. Trivially copyable.
 #pragma once
@@ -30,16 +31,18 @@
 
 namespace crossover::turn {
 
+// PolicySettings holds the settings of the order of turns. Times are in nanoseconds.
 struct PolicySettings {
-  // The tie window; 0: a tenth of the shortest of the turns that come next, at most kMaxTieWindow. A job's
-  // small turn, back within the window of a long one, would lose its place to a neighbour who is not even
-  // there.
+  // The tie window is this long. 0 means a tenth of the shortest of the clients' next turns, at most
+  // kMaxTieWindow. With a larger window, a small turn that comes back within the window of a long one would
+  // lose its place to a neighbour that is not even there.
   Time tie_window = 0;
-  // Off: bare first come, first served. Only to show what the rule cures.
+  // False means plain first come, first served. It serves only to show what the rule prevents.
   bool tie_rule = true;
-  // How long a client may hold the GPU before one that has turns due is let in. 0: turns stay whole.
+  // A client may hold the GPU for this long before a client that has turns due is let in. 0: turns stay
+  // whole.
   Time quantum = 5'000'000;
-  // A client that has waited for so long goes before all others, whatever its priority, for one quantum.
+  // A client that has waited for this long goes before all others, whatever its priority, for one quantum.
   Time longest_wait = 800'000'000;
 };
 enum class Priority : std::uint8_t { kLow, kNormal, kHigh };
@@ -49,89 +52,95 @@ class Policy {
  public:
   explicit Policy(const PolicySettings& settings = {}) : settings_(settings) {}
 
+  // Forgets what is known of the slot and starts with a new client. Smaller `order` goes first.
   void Join(SlotIndex slot, std::uint32_t order);
   void SetPriority(SlotIndex slot, Priority priority) { priority_[slot] = priority; }
-  // How much slower than alone its iterations may be, 0 for as slow as comes; and what it is known to need
-  // from elsewhere, better than from its rhythm: from when it was alone.
+  // SetCap() sets how much slower than alone the client's iterations may be; 0 for no cap. SetKnown() sets
+  // a demand that was measured while the client was alone, which is better than what its rhythm tells.
   void SetCap(SlotIndex slot, double cap) { pace_[slot].set_cap(cap); }
   void SetKnown(SlotIndex slot, const Demand& demand) { known_[slot] = demand; }
   void SetOrder(SlotIndex slot, std::uint32_t order) { order_[slot] = order; }
   void SetTurns(SlotIndex slot, std::uint32_t turns) { rhythm_[slot].SetTurns(turns); }
-  // The job's iteration number less that of its turn divided by the turns of an iteration: the same on all
-  // its ranks, as they say.
+  // Sets the job's iteration number minus its turn number divided by the turns per iteration. The client
+  // reports it, and it is the same on all ranks of the job.
   void SetIterationOffset(SlotIndex slot, std::uint32_t offset) { iteration_offset_[slot] = offset; }
   void set_settings(const PolicySettings& settings) { settings_ = settings; }
-  // Whether a turn ends with its last collective (in time-slices), and not where that begins. Then two GPUs
-  // that let different jobs in hold up both: nobody keeps the turn by a hint that was baked an iteration ago,
-  // and a turn is not broken, by whatever claim, unless it is an evaluation.
+  // Says whether a turn ends with its last collective (in time-slices), and not where that collective
+  // begins. Two GPUs that let different jobs in then hold up both jobs. So no client keeps the turn by a hint
+  // that was fixed an iteration ago, and a turn is broken only if it is an evaluation, whatever the reason.
   void SetTurnsLast(bool last) { turns_last_ = last; }
-  // From now on turns are this client's, whoever waits, as long as it comes about when it should (on another
-  // GPU of the two jobs the other may have been named: then neither could end a collective); kNobody: no
-  // more.
+  // Gives all turns to this client, whichever clients wait, as long as it comes about when it should;
+  // kNobody ends this. The limit matters because another GPU of the two jobs may have named the other job:
+  // then neither could end a collective.
   void SetOwner(SlotIndex slot) { owner_ = slot; }
   SlotIndex owner() const { return owner_; }
 
-  // Learns from a collect. Call once per collect for every member, then Settle.
+  // Learns from a collect. Call it once per collect for every member, then call Settle().
   Rhythm::Change Watch(SlotIndex slot, const ClientWords& words, Time now);
   void Settle(SlotSet members, Time now);
 
-  // The present turn of `slot` tells nothing of its usual length.
+  // Ignores the present turn of `slot` when learning: its length is not representative.
   void Disregard(SlotIndex slot) { rhythm_[slot].Disregard(); }
-  // `slot` takes no turns for a while.
+  // Says that `slot` takes no turns for a while.
   void Pause(SlotIndex slot) { rhythm_[slot].Pause(); }
 
-  // Where an unused token belongs, and when to ask again if nothing changes before.
+  // A Wish names the client that an unused token should go to, and says when to ask again if nothing
+  // changes before.
   struct Wish {
     SlotIndex slot = kNobody;
     Time ask_again = kNever;
-    bool holds_back = false;  // somebody waits, and is kept waiting for the preferred one
+    bool holds_back = false;  // a client waits, and is kept waiting for the preferred one
   };
   Wish Want(SlotSet members, Time now) const;
 
-  // Whether the turn of `holder` should be broken at its next yield point.
+  // Returns whether the turn of `holder` should be broken at its next yield point.
   bool ShouldPreempt(SlotSet members, SlotIndex holder, Time now) const;
-  // How long the stretches of `slot` should be in its turns at a place of the iteration, for ShouldPreempt to
-  // be heeded in time; 0: as long as the turn.
+  // Returns how long the stretches of `slot` should be in its turns at `position` of the iteration, so that
+  // a wish of ShouldPreempt() takes effect in time. 0: as long as the turn.
   Time StretchWanted(SlotSet members, SlotIndex slot, std::uint32_t position) const;
-  // What to look out for while `holder` holds: the arrival of somebody whom it would have to let in. kNever:
-  // nothing.
+  // Returns when to look again while `holder` holds: when a client may come that `holder` would have to let
+  // in. kNever: no such client is expected.
   Time NextRival(SlotSet members, SlotIndex holder, Time now) const;
 
-  // The client to which `slot` should hand over at the end of its turn `k`: the next in order, round the
-  // ring; itself when alone, or when that is what came after the last such turn.
+  // Returns the client to which `slot` should hand over at the end of its turn `k`: the next client in
+  // order, in rotation. It is `slot` itself if it is alone, or if its own turn came next after the last
+  // such turn.
   SlotIndex Successor(SlotSet members, SlotIndex slot, TurnNumber k) const;
 
   Time TieWindow(SlotSet members) const;
-  // Who goes first of two that come at the same time, and of all: the same on all GPUs. kNobody: of none.
+  // Before() returns whether `a` goes before `b` if they come at the same time. First() returns the client
+  // that goes before all other members, or kNobody for none. Both are the same on all GPUs.
   bool Before(SlotIndex a, SlotIndex b) const;
   SlotIndex First(SlotSet members) const;
   const Rhythm& rhythm(SlotIndex slot) const { return rhythm_[slot]; }
-  // The job's number of the iteration of the last turn that `slot` gave back.
+  // Returns the job's number of the iteration of the last turn that `slot` gave back.
   std::uint32_t LastIterationOf(SlotIndex slot) const;
-  // What its job needs of this GPU, as far as is known.
+  // Returns what the client's job needs of this GPU, as far as is known.
   Demand DemandOf(SlotIndex slot) const;
 
  private:
   Wish FirstCome(SlotSet members, Time window) const;
   Wish UnlessDue(SlotSet members, Wish wish, Time now) const;
   bool Suffers(SlotIndex slot, Time now) const;
-  // Whether `owner_` has the GPU at `now`.
+  // Returns whether `owner_` has the GPU at `now`.
   bool Owned(SlotSet members, Time now) const;
-  // Its priority, and above all of those that it is pressed.
+  // Returns the client's priority; a pressed client ranks above all priorities.
   int Rank(SlotIndex slot) const;
-  // For how long it may wait yet, for its cap; kNever without one.
+  // Returns how much longer the client may wait without breaking its cap; kNever without a cap.
   Time Allowance(SlotIndex slot, Time now) const;
   void Keep(SlotIndex slot, const Rhythm::Change& change, Time now);
-  // Those that waiting clients of a higher rank do not push aside.
+  // Returns the members that no waiting client of a higher rank pushes aside.
   SlotSet Eligible(SlotSet members) const;
-  // FairRate of them; 0 where no turn is to be broken for shares, or somebody's demand is not known yet.
+  // Returns the FairRate of the members, or 0 if no turn should be broken for shares or a demand is not
+  // known yet.
   double Fair(SlotSet members) const;
-  // Whether whole turns of `holder` would starve `slot`, where `fair` is its share; of anybody, anybody else.
+  // MayBreak() returns whether whole turns of `holder` would starve `slot`, whose share is `fair`.
+  // Unequal() returns whether that holds for some pair.
   bool MayBreak(SlotIndex slot, SlotIndex holder, double fair) const;
   bool Unequal(SlotSet members) const;
-  // Whether it is expected any moment.
+  // Returns whether the client is expected at any moment.
   bool IsDue(SlotIndex slot, Time now) const;
-  // Whether the next turn of `slot` should break that of `holder`, and give it back soon.
+  // Returns whether the next turn of `slot` should break that of `holder`, and will soon be given back.
   bool GoesBetween(SlotIndex slot, SlotIndex holder) const;
   void CountTurns();
   bool HasTurnsDue(SlotIndex slot, SlotIndex holder) const;
@@ -142,20 +151,20 @@ class Policy {
 
   PolicySettings settings_;
   Rhythm rhythm_[kMaxSlots];
-  // [j][i]: turns that i began since j began its last one
+  // within_[j][i] counts the turns that i began since j began its last one.
   std::uint32_t within_[kMaxSlots][kMaxSlots] = {};
   std::uint32_t iteration_offset_[kMaxSlots] = {};
   Priority priority_[kMaxSlots] = {};
   Pace pace_[kMaxSlots];
-  Demand known_[kMaxSlots];  // not from its rhythm
-  SlotSet pressed_;          // as of the last Settle
+  Demand known_[kMaxSlots];  // demand measured while alone, not from its rhythm
+  SlotSet pressed_;          // as of the last Settle()
   bool turns_last_ = false;
-  SlotIndex owner_ = kNobody;            // of all turns
-  SlotSet began_;                        // turns, until Settle
-  SlotSet suffered_;                     // let in for having waited too long
+  SlotIndex owner_ = kNobody;            // of all turns; kNobody: none
+  SlotSet began_;                        // clients that began a turn since the last Settle()
+  SlotSet suffered_;                     // clients let in because they had waited too long
   std::uint32_t order_[kMaxSlots] = {};  // place of the gang's name among all; smaller goes first
-  SlotIndex gave_back_ = kNobody;        // the last turn's client, until the next turn is seen
-  SlotIndex took_ = kNobody;             // the last turn seen to begin, until Settle
+  SlotIndex gave_back_ = kNobody;        // client of the last turn that ended, until the next turn is seen
+  SlotIndex took_ = kNobody;             // client of the last turn that began, until Settle()
 };
 
 }  // namespace crossover::turn

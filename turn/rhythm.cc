@@ -7,16 +7,17 @@
 namespace crossover::turn {
 namespace {
 
-// Quick to learn, and one odd turn moves it by a quarter.
+// Smooths quickly: one odd turn moves the value by a quarter.
 Time Smooth(Time old, Time sample) { return old == kNever ? sample : old + (sample - old) / 4; }
 
-// For what all GPUs of a job must conclude alike: a mean, of the first samples too.
+// Smooths values on which all GPUs of a job must agree. It returns a mean, also of the first samples.
 Time SmoothSlow(Time old, Time sample, std::uint32_t samples) {
   return old == kNever ? sample : old + (sample - old) / std::min<std::uint32_t>(samples, 16);
 }
 
-// What makes a gap longer than the job's own communication (a rank that came late, a neighbour on the link)
-// comes and goes, and differs between GPUs that must agree: quick to fall, slow to rise.
+// Smooths the gap, which must agree between GPUs. A late rank or a neighbour on the link makes it longer
+// than the job's own communication; such causes come and go, and differ between GPUs. The value therefore
+// falls quickly and rises slowly.
 Time SmoothLow(Time old, Time sample) {
   if (old == kNever || sample <= old) return Smooth(old, sample);
   return old + (sample - old) / 32;
@@ -36,7 +37,7 @@ Rhythm::Change Rhythm::Watch(const ClientWords& words, Time now) {
   last_ = words;
   Change change;
 
-  // Past a yield point that was open to it, a turn goes on as if there were none.
+  // A turn that passes an open yield point goes on as if there were no yield point.
   const bool goes_on =
       NextTurn(words.hold) == NextTurn(before.hold) && (words.holding() || (words.yielded() && words.open()));
   if (words.rel != before.rel && held_ != kNever && !goes_on) {
@@ -48,7 +49,7 @@ Rhythm::Change Rhythm::Watch(const ClientWords& words, Time now) {
     if (!change.yielded && !odd_) change.whole = served_;
     if (!change.yielded) EndTurn(words.rel, now);
   }
-  // At a yield point `ready` may have been seen to change before `rel`.
+  // At a yield point, an earlier collect may have seen `ready` change before `rel`.
   const bool asked = words.ready != words.rel &&
                      (words.ready != before.ready || change.released || (anew && words.waiting()));
   if (asked && arrived_ == kNever && held_ == kNever) {
@@ -75,7 +76,8 @@ void Rhythm::EndTurn(TurnNumber k, Time now) {
     learned.turn = Smooth(learned.turn, served_);
     const Time before = learned.usual_turn;
     learned.usual_turn = SmoothSlow(learned.usual_turn, served_, ++learned.turns);
-    // From the means before and after: the distance from either alone would be biased.
+    // The square uses the means before and after the sample: the distance from only one of them would be
+    // biased.
     const double square = before == kNever ? 0
                                            : static_cast<double>(served_ - before) *
                                                  static_cast<double>(served_ - learned.usual_turn);

@@ -12,11 +12,11 @@ double FairRate(const Demand* demands, std::size_t count) {
 }
 
 bool WorthBreaking(const Demand& brief, const Demand& other, double fair) {
-  constexpr double kLonger = 1.5;   // iterations
-  constexpr double kBusier = 1.25;  // turns
+  constexpr double kLonger = 1.5;   // ratio of iterations
+  constexpr double kBusier = 1.25;  // ratio of turns
   constexpr double kTolerated = 1.2;
   const auto alone = static_cast<double>(brief.alone());
-  // It is back, and waits for the rest of the other's turn.
+  // `brief` is back and waits for the rest of the other client's turn.
   const double behind_whole_turn = alone + static_cast<double>(other.busy - brief.away);
   return static_cast<double>(other.alone()) > kLonger * alone &&
          static_cast<double>(other.busy) > kBusier * static_cast<double>(brief.busy) &&
@@ -25,7 +25,7 @@ bool WorthBreaking(const Demand& brief, const Demand& other, double fair) {
 
 std::uint32_t TurnsWithin(const Demand& brief, const Demand& other, std::uint32_t iteration) {
   constexpr double kMost = 1e6;
-  constexpr double kGoldenRatio = 0.61803398874989485;  // its multiples, modulo 1, are spread evenly
+  constexpr double kGoldenRatio = 0.61803398874989485;  // its multiples modulo 1 are evenly spread
   const auto brief_alone = static_cast<double>(brief.alone());
   const double due = std::min(kMost, static_cast<double>(other.alone()) / brief_alone);
   const double draw = std::fmod(kGoldenRatio * iteration, 1.0);

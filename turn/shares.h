@@ -1,15 +1,15 @@
-// How unequal jobs divide a GPU among themselves.
+// Divides a GPU among unequal jobs.
 //
-// A job that needs the GPU for c of each iteration and stays away for m makes u = c / (c + m) use of it when
-// alone. The fluid max-min share lets all run at the same part of their own speed: theta = min(1, 1 / sum u).
-// Turns that go round whole reach it where they are of like length; a short turn behind a long one does not.
-// There, a long turn is broken at its yield points, and a job with an iteration of L1 runs L2 / L1 times
-// per iteration of a job with one of L2: all are slowed down alike.
+// A job that needs the GPU for c of each iteration and stays away for m uses u = c / (c + m) of it when
+// alone. The fluid max-min share lets all jobs run at the same fraction of their own speed: theta = min(1,
+// 1 / sum u). Whole turns in rotation reach it if they are of similar length. A short turn behind a long
+// one does not reach it. In that case the long turn is broken at its yield points. A job with iterations of
+// L1 runs L2 / L1 times per iteration of a job with iterations of L2, so that all are slowed down alike.
 //
-// All GPUs of two jobs must decide alike, or each job waits for its own slowest rank. So nothing here is a
-// sum over time: what one arbiter measured a little differently would add up. Whole turns are counted, within
-// one iteration of the longer job, and where the ratio is no whole number its iteration number decides, which
-// all ranks share.
+// All GPUs of two jobs must decide alike, or each job waits for its own slowest rank. Nothing here is
+// therefore a sum over time: small differences between the arbiters' measurements would add up. The
+// functions count whole turns within one iteration of the longer job. If the ratio is not an integer, the
+// iteration number decides, which all ranks share.
 //
 // Pure. Not thread-safe.
 #pragma once
@@ -21,27 +21,28 @@
 
 namespace crossover::turn {
 
-// What one client needs of its GPU in an iteration, nanoseconds.
+// A Demand is the time that one client needs in an iteration: `busy` on its GPU and `away` from it, ns.
 struct Demand {
   Time busy = kNever;
   Time away = kNever;
   bool known() const { return busy != kNever && away != kNever && busy > 0; }
-  Time alone() const { return busy + away; }  // its iteration with nobody beside it
+  Time alone() const { return busy + away; }  // length of its iteration alone on the GPU
   double use() const { return static_cast<double>(busy) / static_cast<double>(alone()); }
   friend bool operator==(const Demand&, const Demand&) = default;
 };
 
-// The part of its own speed at which each of `demands` can run, all alike. 1 for none.
+// Returns the fraction of its own speed at which each of `demands` can run, the same for all. Returns 1 for
+// no demands.
 double FairRate(const Demand* demands, std::size_t count);
-// Whether turns of a client of demand `other` are to be broken for one of demand `brief`: its iterations and
-// its turns are clearly shorter, and to wait for whole ones would cost it clearly more than its share, `fair`
-// of its own speed. Never among equal jobs, also not where one GPU sees one of them come later than others
-// do.
+// Returns whether turns of a client with demand `other` should be broken for one with demand `brief`. Its
+// iterations and turns must be clearly shorter. Waiting for whole turns must also cost it clearly more than
+// its share, which is `fair` of its own speed. Never true among equal jobs, even if one GPU sees one of
+// them come later than the other GPUs do.
 bool WorthBreaking(const Demand& brief, const Demand& other, double fair);
 
-// For how many turns of a client of demand `brief` one of demand `other` is broken in its iteration number
-// `iteration`. As many more run while that one is away as find room there, one at least: whoever is let in no
-// more waits at its end.
+// Returns how many turns of `brief` may break turns of `other` within iteration number `iteration` of
+// `other`. As many more as find room, at least one, run while `other` is away: a client that is not let in
+// any more waits until that iteration's turn ends.
 std::uint32_t TurnsWithin(const Demand& brief, const Demand& other, std::uint32_t iteration);
 
 }  // namespace crossover::turn

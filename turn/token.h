@@ -1,25 +1,29 @@
-// The token of one GPU: who has the turn, kept to exactly one by the arbiter.
+// Keeps the number of tokens of one GPU at exactly one. The client with the token has the turn.
 //
-// The token is wherever the words say: *held* by a client inside its turn, *parked* at an open gate whose
-// owner has not come yet, or in the arbiter's *pocket*. Holders pass it to each other without the arbiter
-// (turn/ops.h), by stores alone: stream memory operations have no compare-and-swap. What is left to the
-// arbiter, whose CPU has one, is to move a parked token, to replace a lost one and to swallow a surplus one:
+// The words show where the token is: *held* by a client inside its turn, or *parked* at an open gate whose
+// owner has not come yet. Otherwise it is in the arbiter's *pocket*. Clients pass the token to each other
+// without the arbiter (turn/ops.h), by stores alone: stream memory operations have no compare-and-swap. The
+// arbiter's CPU has compare-and-swap. The arbiter moves a parked token, replaces a lost one and removes a
+// surplus one:
 //
-//   move     swap the gate from what was seen to shut, then read `ready` (Dekker: the client writes `ready`,
-//            then reads the gate). Not ready: it will find the gate shut, the token is ours. Ready: swap the
-//            old value back, as if nothing had happened; if it has passed already, it shuts the gate itself.
-//   replace  two equal collects in a row without a token: counters only grow, and a holder opens the next
-//            gate before it writes `rel` and writes `hold` before it shuts its own, so there was none.
-//   swallow  more than one in two steps in a row (a hand-over shows two for an instant): take back one that
-//            nobody waits for, also from the open gate of a holder, in the same way as for a move.
-//   preempt  shut the gate that a holder has left open for its own yield points, in the same way: it goes
-//            on to the next of them and waits there, without a token, which is then replaced.
+//   move     Swap the gate from the value seen to shut, then read `ready`. (Dekker: the client writes
+//            `ready`, then reads the gate.) If the client is not ready, it will find the gate shut: the
+//            arbiter has the token. If it is ready, swap the old value back. If it has passed the gate
+//            already, it shuts the gate itself.
+//   replace  Two equal collects in a row show no token. Counters only grow, a holder opens the next gate
+//            before it writes `rel`, and it writes `hold` before it shuts its own gate. So there was no
+//            token.
+//   swallow  Two steps in a row show more than one token (a hand-over shows two for an instant). Take one
+//            back that no client waits for, also from the open gate of a holder, as for a move.
+//   preempt  Shut the gate that a holder has left open for its own yield points, as for a move. The holder
+//            goes on to its next yield point and waits there without a token, which is then replaced.
 //
-// A gate is never changed but from the very value seen: to shut the gate of a client that has just passed
-// it, and has not said so yet, would hide its token. What fails is tried again at the next step.
+// The arbiter changes a gate only from the exact value that it saw. A client may have passed its gate and
+// not have written `hold` yet: to shut that gate would hide its token. A swap that fails is tried again at
+// the next step.
 //
-// Correct for whatever `want` the policy asks: the explorer asks for everything in every order.
-// Trivially copyable; not thread-safe; no clock, no allocation.
+// Correct for any `want` that the policy chooses: the explorer in the tests tries all of them, in every
+// order. Trivially copyable; not thread-safe; reads no clock; allocates nothing.
 #pragma once
 
 #include <cstdint>
@@ -30,34 +34,37 @@ namespace crossover::turn {
 
 class Token {
  public:
-  // What one Step did, for counters and events.
+  // A Report lists the effects of one Step(), for counters and events.
   struct Report {
-    SlotIndex granted = kNobody;  // its gate was opened by the arbiter
-    SlotIndex revoked = kNobody;  // a parked token was taken back from it
-    bool minted = false;          // a lost token was replaced
-    bool swallowed = false;       // a surplus token was taken out
+    SlotIndex granted = kNobody;  // the arbiter opened this client's gate
+    SlotIndex revoked = kNobody;  // the arbiter took a parked token back from this client
+    bool minted = false;          // the arbiter replaced a lost token
+    bool swallowed = false;       // the arbiter removed a surplus token
   };
 
-  // Where the token of this snapshot is, for the policy: the holder, else where it is parked, else kNobody.
+  // A Place says where a snapshot shows the token, for the policy.
   struct Place {
     SlotIndex holder = kNobody;
     SlotIndex parked = kNobody;
-    int visible = 0;  // held and parked ones, and those at the open gate of a holder
+    int visible = 0;  // tokens that are held, parked, or at the open gate of a holder
   };
+  // Finds the token in `seen`. Names a waiting client at an open gate before other clients with an open
+  // gate.
   static Place Find(const Snapshot& seen, SlotSet members);
 
-  // Brings the number of tokens among `members` to one, and a token that nobody uses to `want` (kNobody:
-  // leave it where it is). `seen` is the collect on which `want` was chosen.
+  // Brings the number of tokens among `members` to one. Moves a token that no client uses to `want`, or
+  // leaves it in place if `want` is kNobody. `seen` is the collect from which `want` was chosen.
   template <class Memory>
   Report Step(Memory& memory, SlotSet members, const Snapshot& seen, SlotIndex want);
 
-  // Takes from the holder the right to go on past its next yield point; it then waits like anybody else, and
-  // its token counts as lost. False: it may have passed that point already, or gives its turn back instead.
+  // Takes from the holder the right to continue past its next yield point. The holder then waits there like
+  // any other client, and its token counts as lost. Returns false if it did not succeed: the holder may
+  // have passed that point already, or it gives its turn back instead.
   template <class Memory>
   static bool Preempt(Memory& memory, SlotIndex slot, const ClientWords& seen) {
     return seen.holding() && seen.gate == LastStretch(seen.hold) && Revoke(memory, slot, seen);
   }
-  // Whether that has been done to this holder.
+  // Returns whether Preempt() has succeeded for this holder.
   static bool Preempted(const ClientWords& seen) { return seen.holding() && seen.gate == seen.hold - 1; }
 
   bool in_pocket() const { return pocket_; }
@@ -73,7 +80,7 @@ class Token {
   void Swallow(Memory& memory, SlotSet members, const Snapshot& seen, Report* report);
 
   bool pocket_ = false;
-  bool surplus_ = false;  // the last step saw more than one
+  bool surplus_ = false;  // the last step saw more than one token
 };
 
 inline Token::Place Token::Find(const Snapshot& seen, SlotSet members) {
@@ -84,7 +91,8 @@ inline Token::Place Token::Find(const Snapshot& seen, SlotSet members) {
       if (place.holder == kNobody) place.holder = slot;
       place.visible += words.open() ? 2 : 1;
     } else if (words.open()) {
-      // A waiting client at an open gate is on its way in: it cannot be moved, so it is named first.
+      // A waiting client at an open gate is about to enter. Its token cannot be moved, so it is named
+      // first.
       if (place.parked == kNobody || words.waiting()) place.parked = slot;
       ++place.visible;
     }
@@ -94,9 +102,10 @@ inline Token::Place Token::Find(const Snapshot& seen, SlotSet members) {
 
 template <class Memory>
 bool Token::Revoke(Memory& memory, SlotIndex slot, const ClientWords& words) {
-  // Neither a client on its way in, nor a torn read.
+  // The client is about to enter, or the read is torn.
   if (!words.idle() && !(words.holding() && words.ready == words.hold)) return false;
-  // Shut, and unlike the value with which the client shuts it: else the way back could undo that.
+  // This value shuts the gate. It differs from the value with which the client shuts it: otherwise the swap
+  // back could undo the client's store.
   const std::uint32_t shut = words.hold - 1;
   if (!memory.SwapGate(slot, words.gate, shut)) return false;
   if (memory.Load(slot, Word::kReady) == words.hold) return true;

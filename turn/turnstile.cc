@@ -39,8 +39,9 @@ void Turnstile::SetTurnsLast(bool last) {
   watchdog_.set_turns_last(last);
 }
 
-// A surplus token is swallowed where it lies open. Clients that hold one each and pass them round in step
-// never leave one open: all are sent to the same successor, who can take but one.
+// While there is a surplus token, all clients hand over to the same successor, who can take only one. A
+// surplus token is removed where it lies at an open gate. Clients that each hold a token and pass them on
+// in step would never leave one there.
 SlotIndex Turnstile::successor(SlotIndex slot, TurnNumber k) const {
   if (surplus_) return policy_.First(active());
   return policy_.Successor(watchdog_.turns_last() ? gated_ : active(), slot, k);
@@ -121,9 +122,11 @@ bool Turnstile::Overruns(SlotIndex holder, const Snapshot& seen, Time now) const
   return waited_for && watchdog_.Over(holder, rhythm.held(), longest, goes_first, now);
 }
 
-// From now on its token counts as lost: a new one is made, and the old one swallowed when it comes back.
+// The holder's token counts as lost from now on. The arbiter makes a new token and removes the old one when
+// it comes back.
 void Turnstile::Suspend(SlotIndex holder, const Snapshot& seen, Time now) {
-  // How long the turns of a newcomer are is known from the first: that one breaks no rule, and is learned.
+  // The length of a newcomer's turns is known only after its first turn, so the first turn is no offence
+  // and is learned from.
   const bool known = policy_.rhythm(holder).turn() != kNever;
   if (known) policy_.Disregard(holder);
   watchdog_.Suspend(holder, seen.client[holder].hold, known, now);
@@ -132,7 +135,8 @@ void Turnstile::Suspend(SlotIndex holder, const Snapshot& seen, Time now) {
 }
 
 void Turnstile::NoteStep(const Token::Report& report, const Snapshot& seen, Time now) {
-  // The token of a client that has come to its yield point was not lost but left there.
+  // A client that was preempted and has reached its yield point left its token there; the token was not
+  // lost.
   bool left = false;
   for (SlotIndex slot : preempted_) {
     if (seen.client[slot].holding()) continue;

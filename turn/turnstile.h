@@ -1,10 +1,11 @@
-// One GPU's turnstile as its arbiter runs it: token, order and watchdog put together.
+// Runs one GPU's turnstile for the arbiter: combines the token, the order of turns and the watchdog.
 //
-// The arbiter polls: a GPU that writes a word wakes nobody. Poll reads the words, learns, corrects, and says
-// when it wants to be called next. Between polls the clients hand over to each other without it.
+// The arbiter polls, because a GPU that writes a word wakes no thread. Poll() reads the words, learns from
+// them, corrects the token, and returns when it should be called next. Between polls the clients hand the
+// turn over to each other without the arbiter.
 //
-// Not thread-safe: one thread per turnstile, or one lock around it. No clock, no I/O but Memory, no
-// allocation.
+// Not thread-safe: use one thread per turnstile, or one lock around it. Reads no clock, does no I/O except
+// through Memory, and allocates nothing.
 #pragma once
 
 #include <array>
@@ -22,40 +23,42 @@ namespace crossover::turn {
 struct Settings {
   PolicySettings policy;
   WatchdogSettings watchdog;
-  Time poll_idle = 100'000;      // between turns: the price of an arrival that was not expected
-  Time poll_held_min = 100'000;  // inside a turn: a fiftieth of its learned length, within these
+  Time poll_idle = 100'000;      // between turns; an unexpected arrival waits up to this long
+  Time poll_held_min = 100'000;  // in a turn: a fiftieth of its learned length, within these bounds
   Time poll_held_max = 1'000'000;
-  Time opener_repeat = 200'000;  // while waits of clients that take no turns are outstanding
+  Time opener_repeat = 200'000;  // while clients that take no turns still wait at a gate
 };
 
 struct Stats {
-  // What the guard makes of the GPU; rates as it knows them, 0 while it does not.
+  // The guard has chosen this sharing mode and has measured these rates; a rate is 0 while unknown.
   Way way = Way::kTurns;
   double rate_by_turns = 0, rate_side_by_side = 0;
   std::uint64_t trials = 0;
-  Time looked = 0, lost = 0;  // what they took in other ways than the one chosen, and what that cost
+  Time looked = 0, lost = 0;  // time of looks in another mode than the chosen one, and its cost
   std::uint64_t turns = 0;
-  std::uint64_t handed_over = 0;  // turns begun without the arbiter's help
-  std::uint64_t granted = 0;      // turns begun at a gate that the arbiter opened
+  std::uint64_t handed_over = 0;  // turns that began without the arbiter's help
+  std::uint64_t granted = 0;      // turns that began at a gate that the arbiter opened
   std::uint64_t preempted = 0;    // turns broken at a yield point
   std::uint64_t revoked = 0;
   std::uint64_t minted = 0;
   std::uint64_t swallowed = 0;
-  std::uint64_t opened = 0;     // holders that the watchdog let others in beside
-  std::uint64_t held_back = 0;  // arrivals kept waiting for a preferred client
-  Time rest_while_ready = 0;    // the token unused while somebody waited
+  std::uint64_t opened = 0;     // holders beside which the watchdog let other clients in
+  std::uint64_t held_back = 0;  // arrivals that waited for a preferred client
+  Time rest_while_ready = 0;    // time in which a client waited and the token was unused
 };
 
 struct Event {
   enum class Kind : std::uint8_t { kArrive, kHold, kRelease, kGrant, kRevoke, kMint, kSwallow, kOpen };
   Kind kind;
   SlotIndex slot;
-  Time at;        // when the poll saw it
-  Time duration;  // kHold: the wait before it; kRelease: the turn, or its stretch; else 0
-  // kRelease: a whole turn that ended, in all its stretches; kArrive: the absence since the turn before.
-  // kNever where that is not known, tells nothing, or turns last until their collectives have ended.
+  Time at;        // when the poll saw the event
+  Time duration;  // kHold: the wait before it; kRelease: the turn or its stretch; else 0
+  // With kRelease, `whole` is the length of a turn that ended, with all its stretches. With kArrive, it is
+  // the time since the client's previous turn. It is kNever if it is unknown or not representative, or if
+  // turns last until their collectives have ended.
   Time whole = kNever;
-  // With `whole`: of which iteration, by the job's own number, and where in it.
+  // With `whole`, these are the number of the job's own iteration, the turn's position in it, and its
+  // number of turns.
   std::uint32_t iteration = 0;
   std::uint32_t position = 0;
   std::uint32_t turns = 1;
@@ -66,33 +69,37 @@ class Turnstile {
   explicit Turnstile(const Settings& settings = {})
       : settings_(settings), policy_(settings.policy), watchdog_(settings.watchdog) {}
 
-  // A client is on the GPU. `order` is the place of its gang's name among those of all clients.
+  // Adds a client of the GPU. `order` is the rank of its gang's name among the names of all clients' gangs.
   void Join(SlotIndex slot, std::uint32_t order);
   void SetOrder(SlotIndex slot, std::uint32_t order) { policy_.SetOrder(slot, order); }
-  // How many turns its iteration has, as it says: whatever a word can hold.
+  // Sets how many turns the client's iteration has. `turns` is the client's claim and may have any value.
   void SetTurns(SlotIndex slot, std::uint32_t turns) { policy_.SetTurns(slot, turns); }
   void SetIterationOffset(SlotIndex slot, std::uint32_t offset) { policy_.SetIterationOffset(slot, offset); }
   void SetPriority(SlotIndex slot, Priority priority) { policy_.SetPriority(slot, priority); }
   void SetCap(SlotIndex slot, double cap) { policy_.SetCap(slot, cap); }
   void SetKnown(SlotIndex slot, const Demand& demand) { policy_.SetKnown(slot, demand); }
-  // Whether turns last until their collectives have ended: see turn/policy.h and turn/watchdog.h.
+  // Says whether turns last until their collectives have ended: see turn/policy.h and turn/watchdog.h.
   void SetTurnsLast(bool last);
   void SetOwner(SlotIndex slot) { policy_.SetOwner(slot); }
-  // It is gone: closed, killed or thrown out. A token it had is replaced at the next poll.
+  // Removes a client that has closed its connection, was killed or was expelled. The next poll replaces a
+  // token that it had.
   void Leave(SlotIndex slot);
-  // Whether it takes turns. Waits still outstanding of one that does not are opened, again and again.
+  // Says whether the client takes turns. Poll() keeps opening the gates at which a client without turns
+  // still waits.
   void SetGated(SlotIndex slot, bool gated);
   void set_settings(const Settings& settings);
 
-  // One pass; `now` must not go back. Returns when the next is wanted, kNever if not before a change of
-  // membership. To be called early, too, when something is known to have changed.
+  // Makes one pass over the words. Returns when the next pass is due, or kNever if none is due before a
+  // client joins, leaves or changes. Callers may call it earlier when they know of a change. REQUIRES:
+  // `now` does not go back.
   template <class Memory>
   Time Poll(Memory& memory, Time now);
 
-  // To whom `slot` should hand over at the end of its turn `k`. Only a hint: a wrong one costs time.
+  // Returns the client to which `slot` should hand over at the end of its turn `k`. It is only a hint: a
+  // wrong one costs time and does no harm.
   SlotIndex successor(SlotIndex slot, TurnNumber k) const;
-  // How long the stretches of `slot` should be in its turns at a place of the iteration; 0: they need no
-  // yield points.
+  // Returns how long the stretches of `slot` should be in its turns at `position` of the iteration. 0:
+  // these turns need no yield points.
   Time stretch_wanted(SlotIndex slot, std::uint32_t position) const {
     return policy_.StretchWanted(active(), slot, position);
   }
@@ -102,8 +109,8 @@ class Turnstile {
   const Stats& stats() const { return stats_; }
   const Policy& policy() const { return policy_; }
 
-  // Events since the last call, oldest first; the newest are dropped when more than kMaxEvents come
-  // between two calls. Valid until the next Poll.
+  // Returns the events since the last call, oldest first. The newest events are dropped if more than
+  // kMaxEvents occur between two calls. The result is valid until the next Poll().
   static constexpr std::size_t kMaxEvents = 64;
   std::span<const Event> TakeEvents();
 
@@ -132,12 +139,12 @@ class Turnstile {
   Watchdog watchdog_;
   SlotSet present_;
   SlotSet gated_;
-  SlotSet holders_;         // as of the last poll, without the suspended
-  bool surplus_ = false;    // several of them, at the last two polls
-  SlotSet preempted_;       // their tokens are to be replaced as soon as they wait at their yield point
-  SlotSet arbiter_opened_;  // their next turn counts as granted
+  SlotSet holders_;         // at the last poll, without suspended clients
+  bool surplus_ = false;    // several holders at each of the last two polls
+  SlotSet preempted_;       // clients whose token is replaced as soon as they wait at their yield point
+  SlotSet arbiter_opened_;  // clients whose next turn counts as granted
   Time last_poll_ = kNever;
-  Time due_ = kNever;  // the next
+  Time due_ = kNever;  // when the next poll is due
   bool rested_ = false;
   Stats stats_;
   std::array<Event, kMaxEvents> events_;
@@ -187,7 +194,7 @@ Time Turnstile::Poll(Memory& memory, Time now) {
   }
   Policy::Wish wish;
   if (place.holder == kNobody) wish = policy_.Want(active(), now);
-  // A lost token needs a place even where the policy has no wish.
+  // A lost token needs a place even if the policy has no preference.
   if (wish.slot == kNobody && place.visible == 0) wish.slot = policy_.First(active());
 
   NoteStep(token_.Step(memory, active(), seen, wish.slot), seen, now);

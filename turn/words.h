@@ -1,11 +1,11 @@
-// The words of a turnstile as the arbiter reads them, and what they mean.
+// Defines a turnstile's words as the arbiter reads them, and what they mean.
 //
 // `Memory` below is any type with
 //   std::uint32_t Load(SlotIndex, Word);
 //   bool SwapGate(SlotIndex, std::uint32_t expected, std::uint32_t desired);  // compare-and-swap of a gate
-// both sequentially consistent. Only the arbiter's CPU swaps; clients and their GPUs load and store. The
-// daemon's is the shared page, the explorer's yields at each access, the discrete-event harness's is a plain
-// array.
+// Both are sequentially consistent. Only the arbiter's CPU swaps gates; clients and their GPUs load and
+// store. The daemon's Memory is the shared page. The explorer's Memory yields at each access. The
+// discrete-event harness uses a plain array.
 #pragma once
 
 #include <bit>
@@ -18,7 +18,7 @@ namespace crossover::turn {
 inline constexpr SlotIndex kMaxSlots = 15;  // CROSSOVER_MAX_CLIENTS; the page adapter asserts it
 inline constexpr SlotIndex kNobody = 0xffffffffu;
 
-// A set of slots, one bit each.
+// A SlotSet is a set of slots, with one bit per slot.
 class SlotSet {
  public:
   constexpr SlotSet() = default;
@@ -30,7 +30,7 @@ class SlotSet {
   constexpr std::uint32_t bits() const { return bits_; }
   friend constexpr bool operator==(SlotSet, SlotSet) = default;
 
-  // for (SlotIndex slot : set)
+  // Iterates over the slots in ascending order: for (SlotIndex slot : set).
   struct Iterator {
     std::uint32_t rest;
     constexpr SlotIndex operator*() const { return static_cast<SlotIndex>(std::countr_zero(rest)); }
@@ -47,26 +47,28 @@ class SlotSet {
   std::uint32_t bits_ = 0;
 };
 
-// One client as one collect saw it. The four words are read one after the other, so they need not have held
-// at the same instant. Values that no honest client writes are neither idle, waiting nor holding: they cost
-// their writer its place, nobody else anything.
+// ClientWords holds the words of one client in one collect. The four words are read one after the other, so
+// they need not have held at the same instant. Values that no correct client writes count as neither idle,
+// waiting nor holding. Their writer loses its place; other clients lose nothing.
 struct ClientWords {
   std::uint32_t ready = 0;
   std::uint32_t hold = 0;
   std::uint32_t rel = 0;
   std::uint32_t gate = 0;
 
-  // What its gate has to reach to let it in.
+  // Returns the number that the gate must reach to let the client in.
   TurnNumber next() const { return waiting() ? ready : NextTurn(hold); }
-  // rel <= hold <= ready at any instant and they are read in that order: three equal ones were so when
-  // `ready` was read. A read torn by a moving client is none of the three.
+  // Returns whether the client asks for no turn. At any instant rel <= hold <= ready, and the words are
+  // read in that order. Three equal words therefore were equal when `ready` was read. A read torn by a
+  // client that moves is neither idle, waiting nor holding.
   bool idle() const { return rel == hold && hold == ready; }
   bool waiting() const { return rel == hold && Follows(ready, hold); }
   bool holding() const { return Follows(hold, rel); }
-  // Its gate lets it in. Beside `holding`, where the next turn is meant and not the next stretch, this is the
-  // instant before it shuts the gate, or the mark of a second token.
+  // Returns whether the gate lets the client in. While the client holds the turn, next() is its next turn
+  // and not its next stretch. `open` and `holding` together mean that the client is about to shut the gate,
+  // or that there is a second token.
   bool open() const { return AtOrPast(gate, next()); }
-  // It waits in the middle of its turn, at a yield point.
+  // Returns whether the client waits at a yield point, in the middle of its turn.
   bool yielded() const { return waiting() && ready != NextTurn(hold); }
   bool parked() const { return open() && !holding(); }
 

@@ -1,5 +1,6 @@
-// The annotation crossover.dev/assignment, which comes with a pod's binding: {"containers": {"main":
-// ["GPU-.."]}}. Written by whoever places pods, heeded on their nodes. Pure; none of it throws.
+// Reads and writes the annotation crossover.dev/assignment: {"containers": {"main": ["GPU-.."]}}. The
+// scheduler extender writes it with the pod's binding, and the node daemon obeys it. Pure; no function
+// throws.
 #pragma once
 
 #include <map>
@@ -9,14 +10,15 @@
 
 namespace crossover::annotations {
 
-// UUIDs of GPUs by container; containers that ask for none are not in it.
+// This map holds GPU UUIDs by container name. Containers that request no GPU are not in it.
 using GpusByContainer = std::map<std::string, std::vector<std::string>>;
 
-// Of the object's "containers"; what in it is no text is left out.
+// Reads the field "containers" of `object`. Skips values that are not strings.
 GpusByContainer ContainersIn(const nlohmann::json& object);
 
+// Returns the text of the annotation.
 std::string WriteAssignment(const GpusByContainer& containers);
-// Empty for what is none.
+// Parses the text of the annotation. Returns an empty map if the text is not valid.
 GpusByContainer ReadAssignment(const std::string& text);
 
 }  // namespace crossover::annotations

@@ -1,4 +1,5 @@
-// Annotations and labels of our domain on an object of the API server. Pure; none of it throws.
+// Finds annotations and labels of our domain, crossover.dev, on Kubernetes objects. Pure; no function
+// throws.
 #pragma once
 
 #include <map>
@@ -10,13 +11,15 @@ namespace crossover::annotations {
 
 using Annotations = std::map<std::string, std::string>;
 
-// Whether a key is of our domain.
+// Returns whether `key` belongs to our domain.
 bool IsOurs(std::string_view key);
 
-// Those annotations, or labels, of an object that are ours. `key`: "annotations" or "labels".
+// Returns the annotations or labels of `object` that belong to our domain. `key` is "annotations" or
+// "labels".
 Annotations OursOf(const nlohmann::json& object, const char* key);
 
-// Text that anybody wrote, as messages show it: cut where it is long, and printable.
+// Returns `value` in a form that is safe in messages: at most 60 characters and "..", and a question mark
+// for each byte that is not printable ASCII. Any user may have written `value`.
 std::string Shown(std::string_view value);
 
 }  // namespace crossover::annotations

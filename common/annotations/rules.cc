@@ -14,33 +14,34 @@ using base::Same;
 
 constexpr char kPrintable[] = "1 to 127 printable characters without spaces";
 
-// Above each what it says, and what holds without it: docs/annotations.md has it from here, by
-// tools/annotations_reference.py.
+// The comment above each rule says what the annotation does, and behind "Default:" what holds without it.
+// tools/annotations_reference.py copies these comments into docs/annotations.md.
 constexpr Rule kOfPods[] = {
-    // Opts in; `exclusive`: nobody is put beside it. Default: the pod is none of ours.
+    // Opts the pod in; with `exclusive` no other job shares its GPUs. Default: Crossover does not manage
+    // the pod.
     {base::kShareAnnotation, [](const char* text) { return Same(text, "true") || Same(text, "exclusive"); },
      "true or exclusive"},
-    // Which pods of the namespace are one job. Default: from the JobSet, LeaderWorkerSet, training job or Job
-    // that made them, or Kueue's group.
+    // Names the job: pods of one namespace with the same value are one job. Default: taken from the JobSet,
+    // LeaderWorkerSet, training job or Job that created them, or from Kueue's group.
     {base::kGangAnnotation, base::IsGang, kPrintable},
-    // How many those are. Default: from the same.
+    // Says how many pods the job has. Default: taken from the same objects.
     {base::kGangSizeAnnotation, base::IsGangSize, "a number of pods from 1 to 1000000"},
-    // How much of each GPU's memory it may have; more is refused to it as if the GPU were full. Default: the
-    // peak of its profile and a tenth; without a profile it runs alone.
+    // Limits how much memory of each GPU the pod may have; an allocation beyond it fails as if the GPU were
+    // full. Default: the peak in the job's profile plus a tenth; without a profile the pod runs alone.
     {base::kGpuMemoryAnnotation, base::IsGpuMemory,
      "bytes, or a number with K, M, G, T, Ki, Mi, Gi or Ti, from 16Mi to 1024Ti"},
-    // Runs with the same key are alike: what is known of one is expected of the next. Default: from owner,
-    // image, command, slots and size.
+    // Says which runs are alike: what was measured in one run is expected of the next run with the same
+    // key. Default: made from owner, image, command, slots and size.
     {base::kProfileKeyAnnotation, base::IsGang, kPrintable},
-    // Whose turn comes first. Default: normal.
+    // Sets the priority; the waiting job with the highest gets the turn. Default: normal.
     {base::kTurnPriorityAnnotation, base::IsPriority, "high, normal or low"},
-    // How much slower than alone its iterations may get. Default: no cap.
+    // Caps the slowdown: the time of an iteration over its time alone. Default: no cap.
     {base::kMaxSlowdownAnnotation, base::IsSlowdown, "a number from 1.05 to 10 with at most three decimals"},
-    // Whose jobs it may meet, within what an administrator allows. Default: namespace.
+    // Says with which jobs this one may share, within what an administrator allows. Default: namespace.
     {base::kShareWithAnnotation,
      [](const char* text) { return Same(text, "namespace") || Same(text, "cluster"); },
      "namespace or cluster"},
-    // A switch: observed jobs run as without Crossover and are measured. Default: enforce.
+    // Sets the mode; with `observe` the job runs as without Crossover and is measured. Default: enforce.
     {base::kModeAnnotation,
      [](const char* text) { return Same(text, "enforce") || Same(text, "observe") || Same(text, "off"); },
      "enforce, observe or off"},
@@ -50,7 +51,8 @@ constexpr Rule kMaintenance = {base::kMaintenanceAnnotation,
                                [](const char* text) { return Same(text, "true") || Same(text, "false"); },
                                "true or false"};
 
-// How many letters have to be put in, taken out or replaced.
+// Returns the edit distance: how many characters must be inserted, deleted or replaced to turn `a` into
+// `b`.
 std::size_t Distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
@@ -85,7 +87,7 @@ std::optional<std::string> FaultOf(const std::string& key, const std::string& va
 }
 
 std::string NearestTo(std::string_view key) {
-  constexpr std::size_t kMuch = 100;  // whoever wrote more has mistyped nothing
+  constexpr std::size_t kMuch = 100;  // a longer key is no typing error, and bounds the time
   key = key.substr(0, kMuch);
   const auto nearest = std::min_element(
       std::begin(kOfPods), std::end(kOfPods),

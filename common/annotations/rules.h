@@ -1,4 +1,5 @@
-// What users may say in annotations of ours: one rule for whoever refuses, plans or heeds them. Pure.
+// Defines which values users may set in our annotations. The webhook that refuses values, the extender that
+// plans with them and the node daemon that obeys them use the same rules. Pure.
 #pragma once
 
 #include <optional>
@@ -8,22 +9,24 @@
 
 namespace crossover::annotations {
 
+// A Rule says which values one annotation may have.
 struct Rule {
   const char* key;
   bool (*allows)(const char* text);
-  const char* allowed;  // in words: what `allows` accepts
+  const char* allowed;  // describes what `allows` accepts
 };
 
-// All that users may set on pods.
+// Returns the rules of all annotations that users may set on pods.
 std::span<const Rule> RulesOfPods();
-// Of one of these, or of a node's switches; null for any other key.
+// Returns the rule for `key`: one of those, or the one for the maintenance annotation of a node. Returns
+// null for any other key.
 const Rule* RuleOf(std::string_view key);
 
-// Such as "crossover.dev/mode: Off is not allowed: enforce, observe or off". Nothing for a value that is
-// allowed, or a key without a rule.
+// Returns why `value` is not allowed for `key`, such as "crossover.dev/mode: Off is not allowed: enforce,
+// observe or off". Returns nothing if the value is allowed or the key has no rule.
 std::optional<std::string> FaultOf(const std::string& key, const std::string& value);
 
-// Of the keys that users may set on pods the one that is written most like `key`.
+// Returns the pod annotation whose name is closest to `key` by edit distance.
 std::string NearestTo(std::string_view key);
 
 }  // namespace crossover::annotations

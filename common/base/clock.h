@@ -1,4 +1,4 @@
-// The monotonic clock, in nanoseconds. The same time base in every process of one machine.
+// Reads the monotonic clock, in nanoseconds. All processes of one machine share this time base.
 #pragma once
 
 #include <time.h>

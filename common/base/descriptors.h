@@ -11,10 +11,12 @@
 
 namespace crossover::base {
 
-inline constexpr std::size_t kMostDescriptors = 4;  // beside one message
+// One message carries at most this many descriptors.
+inline constexpr std::size_t kMostDescriptors = 4;
 
-// Sends `size` bytes as one message, with duplicates of `fds`, which stay the caller's. `flags` are those of
-// sendmsg(2). Returns what it returns; -1 with EINVAL where there are more than kMostDescriptors.
+// Sends `size` bytes as one message, with duplicates of `fds`; the caller keeps ownership of `fds`. `flags`
+// are those of sendmsg(2). Returns what sendmsg(2) returns, or -1 with errno EINVAL if there are more
+// than kMostDescriptors.
 inline ssize_t SendWithDescriptors(int socket, const void* bytes, std::size_t size, std::span<const int> fds,
                                    int flags) {
   if (fds.size() > kMostDescriptors) {

@@ -1,4 +1,4 @@
-// A file descriptor with one owner. No allocation, no errors: close() failures have nobody to tell.
+// Owns a file descriptor. Allocates nothing and reports no errors: no caller could handle a failed close().
 #pragma once
 
 #include <unistd.h>
@@ -23,10 +23,10 @@ class UniqueFd {
   int get() const { return fd_; }
   explicit operator bool() const { return fd_ >= 0; }
 
-  // Gives up ownership.
+  // Gives up ownership and returns the descriptor.
   int Release() { return std::exchange(fd_, -1); }
 
-  // Closes what is owned and takes `fd`.
+  // Closes the descriptor that it owns and takes ownership of `fd`.
   void Reset(int fd = -1) {
     if (fd_ >= 0) ::close(fd_);
     fd_ = fd;

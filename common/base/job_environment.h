@@ -1,5 +1,6 @@
-// The variables by which a job is told to take turns, and what each may say: one rule for the library that
-// reads them and for whoever sets or checks them. No allocation.
+// Defines the environment variables of a job that takes turns, and the values that each may have. The
+// library that reads the variables and the programs that set or check them use these same rules. Allocates
+// nothing.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +8,7 @@
 namespace crossover::base {
 
 inline constexpr std::size_t kLongestGang = 127;
-inline constexpr std::size_t kLongestSocket = 107;  // room of sockaddr_un::sun_path, less the closing zero
+inline constexpr std::size_t kLongestSocket = 107;  // size of sockaddr_un::sun_path without the closing zero
 inline constexpr unsigned long kMostRanks = 1'000'000;
 inline constexpr char kDefaultSocket[] = "/run/crossover/arbiter.sock";
 
@@ -29,7 +30,7 @@ constexpr bool IsGang(const char* text) {
   return text[0] != '\0' && LengthOf(text) <= kLongestGang;
 }
 
-// The number of ranks, 0 for text that is none.
+// Returns the number of ranks, or 0 if `text` is not a valid number of ranks.
 constexpr unsigned long GangSizeOf(const char* text) {
   unsigned long size = 0;
   for (const char* c = text; *c != '\0'; ++c) {
@@ -48,12 +49,12 @@ constexpr bool IsGates(const char* text) {
 constexpr bool IsPriority(const char* text) {
   return Same(text, "high") || Same(text, "normal") || Same(text, "low");
 }
-// In thousandths.
+// A slowdown is in thousandths: 1050 is 1.05.
 inline constexpr unsigned kMostSlowdown = 10'000;
 constexpr bool AllowedSlowdown(unsigned thousandths) {
   return thousandths >= 1050 && thousandths <= kMostSlowdown;
 }
-// From text like 1.2 or 1.25; 0 for text that is none.
+// Returns the slowdown in thousandths from text like 1.2 or 1.25, or 0 if `text` is not valid.
 constexpr unsigned SlowdownOf(const char* text) {
   unsigned thousandths = 0;
   unsigned unit = 1000;
@@ -70,7 +71,8 @@ constexpr unsigned SlowdownOf(const char* text) {
   return *c == '\0' && AllowedSlowdown(thousandths) ? thousandths : 0;
 }
 constexpr bool IsSlowdown(const char* text) { return SlowdownOf(text) != 0; }
-// Bytes from text like 1000000000, 512Mi or 20Gi; 0 for text that is none.
+// GpuMemoryOf() returns bytes from text like 1000000000, 512Mi or 20Gi, or 0 if `text` is not valid or
+// the value is out of these bounds.
 inline constexpr unsigned long long kLeastGpuMemory = 16ull << 20;
 inline constexpr unsigned long long kMostGpuMemory = 1ull << 50;
 constexpr unsigned long long GpuMemoryOf(const char* text) {
@@ -99,13 +101,13 @@ constexpr bool IsLogLevel(const char* text) {
   return Same(text, "error") || Same(text, "warn") || Same(text, "info") || Same(text, "debug");
 }
 
-// Of a variable that switches something: unset, empty and 0 are off.
+// Returns whether a variable that switches something is on. Unset (null), empty and "0" mean off.
 constexpr bool IsOn(const char* text) { return text != nullptr && text[0] != '\0' && !Same(text, "0"); }
 
 struct JobVariable {
   const char* name;
   bool (*allows)(const char* text);
-  const char* allowed;  // in words: what `allows` accepts
+  const char* allowed;  // describes what `allows` accepts
 };
 
 inline constexpr JobVariable kGang = {"CROSSOVER_GANG", IsGang,

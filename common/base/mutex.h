@@ -1,7 +1,8 @@
-// A mutex that is constant-initialised and never destroyed: hooks run before constructors and after
-// destructors of static objects. Whoever holds it is not cancelled (pthread_cancel) until it is given back:
-// what is called meanwhile may be a point of cancellation (a driver that polls, a write of a log), where the
-// thread would end, and nobody would give it back.
+// A Mutex is constant-initialised and never destroyed: hooks run before constructors and after destructors
+// of static objects.
+//
+// Holding it disables pthread_cancel. Code in the critical section may reach a cancellation point (a driver
+// that polls, a write to a log). A thread cancelled there would never unlock the mutex.
 #pragma once
 
 #include <pthread.h>
@@ -10,7 +11,8 @@
 
 namespace crossover::base {
 
-// The calling thread is not cancelled as long as this lives: a request waits.
+// Disables cancellation of the calling thread during its lifetime. A request to cancel the thread stays
+// pending.
 class Uncancelled {
  public:
   Uncancelled() : before_(Set(PTHREAD_CANCEL_DISABLE)) {}
@@ -18,7 +20,7 @@ class Uncancelled {
   Uncancelled(const Uncancelled&) = delete;
   Uncancelled& operator=(const Uncancelled&) = delete;
 
-  // Sets the state and answers with what it was.
+  // Sets the cancellation state and returns the previous one.
   static int Set(int state) {
     int before = state;
     if (pthread_setcancelstate != nullptr) pthread_setcancelstate(state, &before);
@@ -55,7 +57,8 @@ class Mutex {
 
  private:
   pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
-  int before_ = PTHREAD_CANCEL_ENABLE;  // of whoever holds it
+  int before_ =
+      PTHREAD_CANCEL_ENABLE;  // cancellation state of the thread that holds the mutex, before it took it
 };
 
 class Locked {

@@ -1,45 +1,47 @@
-// Names that users see, in one place.
+// Lists the names that users see.
 #pragma once
 
 namespace crossover::base {
 
-// Of our resource, annotations and labels.
+// Our resource, annotations and labels are in this domain.
 #define CROSSOVER_DOMAIN "crossover.dev"
 
 inline constexpr char kSlotResource[] = CROSSOVER_DOMAIN "/slot";
 
-// On the pod template, set by users.
+// Users set these on the pod template.
 inline constexpr char kShareAnnotation[] = CROSSOVER_DOMAIN "/share";  // true: opts in; exclusive: whole GPUs
 inline constexpr char kGangAnnotation[] = CROSSOVER_DOMAIN "/gang";
 inline constexpr char kGangSizeAnnotation[] = CROSSOVER_DOMAIN "/gang-size";
 inline constexpr char kTurnPriorityAnnotation[] = CROSSOVER_DOMAIN "/turn-priority";
 inline constexpr char kMaxSlowdownAnnotation[] = CROSSOVER_DOMAIN "/max-slowdown";
 inline constexpr char kModeAnnotation[] = CROSSOVER_DOMAIN "/mode";
-inline constexpr char kGpuMemoryAnnotation[] = CROSSOVER_DOMAIN "/gpu-memory";    // quantity, of each GPU
-inline constexpr char kProfileKeyAnnotation[] = CROSSOVER_DOMAIN "/profile-key";  // jobs with one are alike
+inline constexpr char kGpuMemoryAnnotation[] = CROSSOVER_DOMAIN "/gpu-memory";    // quantity, per GPU
+inline constexpr char kProfileKeyAnnotation[] = CROSSOVER_DOMAIN "/profile-key";  // equal for alike jobs
 inline constexpr char kShareWithAnnotation[] = CROSSOVER_DOMAIN "/share-with";    // namespace or cluster
-// On a node, set by administrators: "true" ends turns and takes no new pods; which of the daemon's named
-// configurations holds.
+// Administrators set these on a node. kMaintenanceAnnotation with "true" ends turns and keeps new pods
+// away. kConfigurationLabel selects one of the named configurations in the daemon's configuration file.
 inline constexpr char kMaintenanceAnnotation[] = CROSSOVER_DOMAIN "/maintenance";
 inline constexpr char kConfigurationLabel[] = CROSSOVER_DOMAIN "/configuration";
 
-// Put on pods by the webhook when they are made: the label by which the extender finds them; the gate that it
-// lifts once the whole gang has its GPUs; and that all this was done, so that it is not done twice.
+// The webhook sets these on a new pod. The extender finds its pods by kManagedLabel. The extender lifts
+// kGangGate once the whole gang has its GPUs. kAdmittedAnnotation marks a pod that the webhook has changed
+// already, so that the webhook does not change it twice.
 inline constexpr char kManagedLabel[] = CROSSOVER_DOMAIN "/managed";
 inline constexpr char kGangGate[] = CROSSOVER_DOMAIN "/gang";
 inline constexpr char kAdmittedAnnotation[] = CROSSOVER_DOMAIN "/admitted";
 inline constexpr char kSchedulerName[] = "crossover-scheduler";
-// Put on pods by the extender: where a pod is to go, before it is bound; a number whose change wakes a
-// scheduler that had put the pod aside.
+// The extender sets these on pods. kReservationAnnotation says where a pod goes before it is bound.
+// kRequeueAnnotation holds a number; a new number makes the scheduler retry a pod that it had set aside.
 inline constexpr char kReservationAnnotation[] = CROSSOVER_DOMAIN "/reservation";
 inline constexpr char kRequeueAnnotation[] = CROSSOVER_DOMAIN "/requeue";
-// Written when a pod is bound: which GPUs each of its containers is to have.
+// The extender writes this when it binds a pod: the GPUs of each container.
 inline constexpr char kAssignmentAnnotation[] = CROSSOVER_DOMAIN "/assignment";
-// Written with a reservation, on pods that name no budget: bytes of each GPU's memory that their containers
-// may have. The webhook lets their environment say it, which is read when they start.
+// The extender writes this with a reservation, on pods that set no memory budget: how many bytes of each
+// GPU's memory their containers may use. The webhook makes the containers' environment refer to it, and a
+// container reads it when it starts.
 inline constexpr char kGrantedMemoryAnnotation[] = CROSSOVER_DOMAIN "/status-gpu-memory";
 
-// Where a container finds what we put into it.
+// A container finds these paths of ours in its file system.
 inline constexpr char kLibraryDirectory[] = "/opt/crossover";
 inline constexpr char kPreloadFile[] = "/etc/ld.so.preload";
 inline constexpr char kMpsDirectory[] = "/run/crossover-mps";

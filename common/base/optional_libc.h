@@ -1,16 +1,18 @@
-// Functions that a C library may keep elsewhere, or not have: before 2.34 glibc has them in libpthread and
-// libdl, musl has no dlvsym. Declared weak, so that what is built for old ones needs libc.so.6 and nothing
-// else: a preload that needs a library which the image lacks stops every program of the image. A source that
-// calls one of them includes this, and asks LoaderIsThere() or ThreadsAreThere() first, or stands behind
-// whoever did.
+// Declares functions that some C libraries keep elsewhere or lack: glibc before 2.34 has them in libpthread
+// and libdl, and musl has no dlvsym. They are declared weak, so that a library built for old glibc versions
+// needs libc.so.6 and nothing else. A preloaded library that needs a library which the image lacks stops
+// every program of the image.
+//
+// A source file that calls one of these functions includes this header. It calls LoaderIsThere() or
+// ThreadsAreThere() first, or runs only after another function has done so.
 #pragma once
 
 #include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
 
-// glibc's own name of pthread_atfork, which it exports itself only to what was linked before 2.3, and not at
-// all on aarch64; musl has the other.
+// __register_atfork is glibc's internal name of pthread_atfork. glibc itself exports pthread_atfork only to
+// programs linked before glibc 2.3, and not at all on aarch64. musl has only pthread_atfork.
 extern "C" int __register_atfork(void (*prepare)(), void (*parent)(), void (*child)(), void* object);
 
 #pragma weak dladdr
@@ -28,16 +30,16 @@ extern "C" int __register_atfork(void (*prepare)(), void (*parent)(), void (*chi
 
 namespace crossover::base {
 
-// False in a process that was started without libdl under an old glibc.
+// Returns false in a process that was started without libdl under an old glibc.
 inline bool LoaderIsThere() { return dladdr != nullptr && dlopen != nullptr && dlclose != nullptr; }
 
-// Has `child` called in every child of a fork.
+// Registers `child` to be called in every child of fork(). Returns false on failure.
 inline bool AtFork(void (*child)()) {
   if (__register_atfork != nullptr) return __register_atfork(nullptr, nullptr, child, nullptr) == 0;
   return pthread_atfork != nullptr && pthread_atfork(nullptr, nullptr, child) == 0;
 }
 
-// False in a process that was started without libpthread under an old glibc.
+// Returns false in a process that was started without libpthread under an old glibc.
 inline bool ThreadsAreThere() {
   return (__register_atfork != nullptr || pthread_atfork != nullptr) &&
          pthread_attr_setstacksize != nullptr && pthread_create != nullptr &&

@@ -1,9 +1,10 @@
-// What nodes and the cluster take for one run of a job.
+// Defines which ranks nodes and the extender count as one run of a job.
 #pragma once
 
 namespace crossover::base {
 
-// Ranks that come back within this go on with their run, and what nodes see of a job within it is one.
+// Ranks that return within this many seconds continue their run. What nodes report of a job within it
+// belongs to one run.
 inline constexpr int kSameRunS = 60;
 
 }  // namespace crossover::base

@@ -1,4 +1,4 @@
-// Nanoseconds as the kernel wants them.
+// Converts nanoseconds to the kernel's timespec.
 #pragma once
 
 #include <time.h>
@@ -9,7 +9,7 @@
 
 namespace crossover::base {
 
-// `ns`: from 0.
+// REQUIRES: `ns` is not negative.
 inline timespec TimespecOf(std::int64_t ns) {
   return {static_cast<time_t>(ns / kNsPerSecond), static_cast<long>(ns % kNsPerSecond)};
 }

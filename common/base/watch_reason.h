@@ -1,5 +1,5 @@
-// Why a client is only watched, though turns are asked of it: what the library says of itself in its slot of
-// the page (crossover_slot.watch_reason), and in its log.
+// Lists the reasons why a client is only watched although the daemon asks it to take turns. The library
+// writes the reason into its slot of the page (crossover_slot.watch_reason) and into its log.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ enum class WatchReason : std::uint32_t {
 };
 inline constexpr std::uint32_t kWatchReasons = 16;
 
-// In words; `reason` may be anything.
+// Returns the reason in words. `reason` may have any value, for another process wrote it.
 constexpr const char* Text(WatchReason reason) {
   constexpr const char* kTexts[kWatchReasons] = {
       "",

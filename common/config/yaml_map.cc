@@ -23,7 +23,7 @@ std::string Names(const Handlers& handlers) {
   return names;
 }
 
-// Does nothing but remember where the newest document started.
+// Handles the events of a YAML parser and remembers only where the newest document started.
 class DocumentFinder : public YAML::EventHandler {
  public:
   void OnDocumentStart(const YAML::Mark& mark) override { start_ = mark; }
@@ -44,8 +44,9 @@ class DocumentFinder : public YAML::EventHandler {
   YAML::Mark start_;
 };
 
-// YAML::Load ignores what follows the first document, and YAML::LoadAll never ends on some texts that are not
-// YAML (an anchor without a node): so the second one is looked for, and no further.
+// Throws a Fault if `text` holds a second document. YAML::Load ignores whatever follows the first
+// document, and YAML::LoadAll never ends on some texts that are not YAML (an anchor without a node). This
+// function therefore parses up to the second document and no further.
 void CheckOneDocument(const std::string& text) {
   std::istringstream stream(text);
   YAML::Parser parser(stream);

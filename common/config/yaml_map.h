@@ -1,6 +1,6 @@
-// What reading YAML files has in common: values that are checked where they stand, so that whatever is wrong
-// is told with its line, key, value and what is allowed. For the files beside this one: yaml-cpp is in no
-// other header.
+// Reads YAML files and checks each value where it stands. A message about a wrong value names the line, the
+// key, the value and what is allowed. Only readers of configuration files include this header: it is the
+// only header that includes yaml-cpp.
 #pragma once
 
 #include <yaml-cpp/yaml.h>
@@ -15,26 +15,31 @@
 
 namespace crossover::yaml {
 
-// What is wrong with the file; never leaves Parse().
+// A Fault is an error in the file. Parse() catches it and never throws it to its caller.
 struct Fault : std::runtime_error {
   Fault(const YAML::Mark& mark, const std::string& text) : std::runtime_error(text), line(mark.line + 1) {}
   int line;
 };
 
+// Throws a Fault for the value of `key`. `allowed` says in words which values are allowed.
 [[noreturn]] void Reject(const YAML::Node& node, const std::string& key, std::string_view allowed);
 
-// The text of a scalar: `take` returns whether it is allowed.
+// Gives the text of a scalar to `take`, which returns whether the value is allowed. Throws a Fault for a
+// value that is not allowed or is no scalar.
 void Scalar(const YAML::Node& node, const std::string& key, std::string_view allowed,
             const std::function<bool(const std::string&)>& take);
+// Gives an integer within [low, high] to `take`. Throws a Fault for any other value.
 void Integer(const YAML::Node& node, const std::string& key, std::int64_t low, std::int64_t high,
              const std::function<void(std::int64_t)>& take);
 
-// Gives each value of a map to its handler. Keys that have none, or that stand twice, are faults.
+// Gives each value of a map to the handler of its key. Throws a Fault for a key without a handler and for a
+// key that appears twice. `prefix` is the path of the map in the file, empty for the whole file.
 using Handler = std::function<void(const YAML::Node& value, const std::string& key)>;
 using Handlers = std::map<std::string, Handler>;
 void Map(const YAML::Node& node, const std::string& prefix, const Handlers& handlers);
 
-// One of some words.
+// Returns a handler that accepts one of `words` and stores its meaning in `target`. REQUIRES: `target`
+// outlives the handler.
 template <class Value>
 Handler Word(Value* target, std::map<std::string, Value> words) {
   return [target, words = std::move(words)](const YAML::Node& value, const std::string& key) {
@@ -48,8 +53,9 @@ Handler Word(Value* target, std::map<std::string, Value> words) {
   };
 }
 
-// Reads the one document of `text`. False with a line in `error` if anything in it is not allowed. `name`:
-// the file's.
+// Reads the only document of `text` by calling `read`. Returns false, with one line in `error`, if the
+// text is not YAML, `read` throws a Fault, or there is a second document. `name` is the name of the file,
+// for that line.
 bool Parse(const std::string& text, const std::string& name,
            const std::function<void(const YAML::Node&)>& read, std::string* error);
 

@@ -1,4 +1,4 @@
-// Whole files. Thread-safe.
+// Reads whole files. Thread-safe.
 #pragma once
 
 #include <sys/types.h>
@@ -9,15 +9,17 @@
 
 namespace crossover::files {
 
-// All of a file, also of one of /proc. Nothing, with "PATH: cannot be read: why" in `error`, where that
-// fails.
+// Returns the whole file, which may be a file of /proc. Returns nothing, with "PATH: cannot be read:
+// REASON" in `error`, on failure.
 std::optional<std::string> ReadFile(const std::string& path, std::string* error);
 
-// Likewise a file of at most so many bytes that somebody else may have put there: no link to elsewhere is
-// followed, and no pipe waited for.
+// Returns a file that an untrusted user may have written or replaced. Does not follow a symbolic link and
+// does not block on a pipe. Returns nothing, with a line in `error`, if the path is no regular file, is
+// longer than `longest` bytes, or cannot be read.
 std::optional<std::string> ReadFileOfOthers(const std::string& path, std::size_t longest, std::string* error);
 
-// Of /proc/PID, such as "cgroup". Nothing of a process that is gone, or is not to be seen.
+// Returns the file /proc/PID/`file`, such as "cgroup". Returns nothing if the process is gone or may not
+// be read.
 std::optional<std::string> ReadOfProcess(pid_t pid, const char* file);
 
 }  // namespace crossover::files

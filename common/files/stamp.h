@@ -1,4 +1,4 @@
-// Whether a file is another than it was, without reading it.
+// Detects that a file has changed, without reading it.
 #pragma once
 
 #include <cstdint>
@@ -6,13 +6,15 @@
 
 namespace crossover::files {
 
+// A Stamp identifies one version of a file.
 struct Stamp {
   std::uint64_t device = 0, inode = 0, size = 0;
   std::int64_t changed_ns = 0;
   friend bool operator==(const Stamp&, const Stamp&) = default;
 };
 
-// Of what the path leads to now; of nothing, all are alike.
+// Returns the stamp of the file that `path` leads to now. Returns an empty Stamp if there is no such
+// file.
 Stamp StampOf(const std::string& path);
 
 }  // namespace crossover::files

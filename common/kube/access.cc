@@ -8,7 +8,7 @@ namespace {
 constexpr char kDirectory[] = "/var/run/secrets/kubernetes.io/serviceaccount";
 
 std::string Variable(const char* name) {
-  const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): nobody sets any
+  const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): no thread sets a variable
   return value != nullptr ? value : "";
 }
 

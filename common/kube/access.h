@@ -1,4 +1,4 @@
-// How to reach the API server of a cluster, and as whom.
+// Says how to reach the API server of a cluster, and as which account.
 #pragma once
 
 #include <optional>
@@ -8,11 +8,12 @@ namespace crossover::kube {
 
 struct Access {
   std::string server;      // https://host:port
-  std::string ca_file;     // of the authority that the server's certificate is from
-  std::string token_file;  // read anew with each request: a kubelet rewrites it long before it ends
+  std::string ca_file;     // certificate of the authority that signed the server's certificate
+  std::string token_file;  // read again for each request: the kubelet rewrites it long before it expires
 };
 
-// As a pod's service account has it. Nothing, with the reason in `error`, outside of a pod.
+// Returns the access that a pod's service account has. Returns nothing, with the reason in `error`, outside
+// of a pod.
 std::optional<Access> InClusterAccess(std::string* error);
 
 }  // namespace crossover::kube

@@ -31,7 +31,8 @@ Client::~Client() {
   for (void* line : idle_) curl_multi_cleanup(line);
 }
 
-// `make` makes the request; who is not known asks once more, for by then the token may be another.
+// Sends the request that `make` creates. After status 401 it creates and sends the request once more: by
+// then the token file may hold a newer token.
 template <class Make>
 Response Client::Ask(const Make& make) const {
   Response response = Perform(make());
@@ -81,15 +82,16 @@ void* Client::TakeLine() const {
   if (idle_.empty()) {
     line = curl_multi_init();
   } else {
-    line = idle_.back();  // used last: most likely it still stands
+    line = idle_.back();  // used last: its connection is the most likely to be open
     idle_.pop_back();
   }
   under_way_.insert(line);
   return line;
 }
 
-// One that failed is not used again: with HTTP/2, and with that alone, the library keeps a connection whose
-// request timed out, though nobody may be at its other end.
+// Keeps the handle for later requests, or closes it. A handle whose request failed is not used again: with
+// HTTP/2, and only there, libcurl keeps a connection whose request timed out, although its other end may be
+// gone.
 void Client::GiveBack(void* line, bool sound) const {
   {
     const std::lock_guard lock(mutex_);

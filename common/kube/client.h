@@ -1,8 +1,10 @@
-// HTTPS to an API server: one request, or a watch that goes on for minutes. Thread-safe. An API server that
-// accepts a request and never answers holds up its caller for half a minute, unless Stop() is called.
+// Sends HTTPS requests to an API server: single requests, and watches that last for minutes. Thread-safe.
+// An API server that accepts a request and never answers blocks the caller for 30 seconds, unless Stop() is
+// called.
 //
-// Connections are kept: one request after another costs one handshake, requests side by side one each. One
-// that the server has closed while it was idle is made anew, and the request sent again.
+// The client keeps connections open. Sequential requests share one connection and one handshake; concurrent
+// requests use one connection each. If the server has closed an idle connection, the client opens a new
+// one and sends the request again.
 #pragma once
 
 #include <chrono>
@@ -19,16 +21,16 @@
 namespace crossover::kube {
 
 struct Response {
-  long status = 0;                      // 0: there was none
-  std::string body;                     // cut at Client::kMostBytes
-  std::string error;                    // why there was none
-  std::chrono::seconds retry_after{0};  // the server wants to be left alone for so long
+  long status = 0;    // HTTP status; 0: no complete answer (a watch that broke off keeps 200)
+  std::string body;   // at most Client::kMostBytes
+  std::string error;  // why there was no answer
+  std::chrono::seconds retry_after{0};  // for how long the server asks not to be called
 };
 
-// A server that wants more gets this.
+// A longer Retry-After of the server is cut to this.
 inline constexpr std::chrono::seconds kLongestRetryAfter{300};
 
-// Why an answer is not the one that was wanted, in words.
+// Returns in words why the answer is not the expected one.
 std::string WhyNot(const Response& response);
 
 class Transfer;
@@ -36,16 +38,17 @@ class Transfer;
 class Client {
  public:
   static constexpr std::size_t kMostBytes = 64u << 20;
-  static constexpr std::size_t kMostIdle = 16;  // connections that are kept
+  static constexpr std::size_t kMostIdle = 16;  // idle connections that are kept
   static constexpr char kJson[] = "application/json";
 
   explicit Client(Access access);
-  // No request is under way.
+  // REQUIRES: no request is in progress.
   ~Client();
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
-  // `path` with its query, percent-encoded. `accept`: content types, the best first.
+  // Sends a GET request. `path` includes the query, percent-encoded. `accept` lists content types, the
+  // preferred one first.
   Response Get(const std::string& path, const std::string& accept = kJson) const;
 
   struct Request {
@@ -57,15 +60,16 @@ class Client {
   Response Send(const Request& request) const;
 
   // Calls `on_open` when the server begins to answer with status 200, then `on_line` with each line of the
-  // answer as it comes, until the server ends it, it falls silent, Stop() is called, or `on_line` returns
-  // false. The answer of another status than 200 is not split: it is the Response's body.
+  // answer as it arrives. Blocks until the server ends the answer or falls silent, Stop() is called, or
+  // `on_line` returns false. An answer with another status is not split into lines: it is the Response's
+  // body.
   using OnLine = std::function<bool(std::string_view line)>;
   using OnOpen = std::function<void()>;
   Response Watch(const std::string& path, const OnLine& on_line, const std::string& accept = kJson,
                  const OnOpen& on_open = {}) const;
 
-  // Ends whatever is under way, and all later requests before they begin: their Response has no status. From
-  // any thread.
+  // Ends all requests in progress, and all later requests before they begin. Their Response has status 0.
+  // May be called from any thread.
   void Stop();
 
  private:
@@ -78,7 +82,7 @@ class Client {
 
   const Access access_;
   mutable std::mutex mutex_;
-  // A CURLM each, with the connection that it keeps.
+  // Each is a CURLM, which keeps one connection.
   mutable std::set<void*> under_way_;
   mutable std::vector<void*> idle_;
   bool stopped_ = false;

@@ -18,14 +18,14 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::size_t kLongestNote = 1024;
-constexpr int kTries = 12;  // some five minutes
+constexpr int kTries = 12;  // about five minutes in all
 constexpr milliseconds kPause{1000};
 constexpr milliseconds kLongestPause{30'000};
-constexpr std::size_t kLongestName = 200;  // of an object, in its event's
+constexpr std::size_t kLongestName = 200;  // longest part of the object's name in the event's name
 constexpr int kTooMany = 429;
 constexpr int kIsThere = 409;
 
-// The API server wants exactly six digits.
+// Formats a time as the API server requires it, with exactly six digits of microseconds.
 std::string MicroTime(std::int64_t seconds, std::int64_t micros) {
   const time_t whole = seconds;
   tm broken{};
@@ -141,7 +141,8 @@ void Events::Run() {
   }
 }
 
-// Of the event's own object. What is to be told once has the same name whoever tells it.
+// Returns the name of the Event object. An event with `once_in_cluster` gets the same name from each
+// reporter.
 std::string Events::NameFor(const Event& event, const timespec& now) {
   const Regarding& about = event.regarding;
   const std::string what =

@@ -1,4 +1,4 @@
-// Tells users what happened to their objects: events of the API server, on a thread of its own.
+// Posts Kubernetes events about objects to the API server, on a thread of its own.
 #pragma once
 
 #include <time.h>
@@ -16,10 +16,10 @@
 
 namespace crossover::kube {
 
-// Which object an event is about.
+// A Regarding names the object that an event is about.
 struct Regarding {
   std::string kind;        // Pod, Node or Namespace
-  std::string name_space;  // empty: of the cluster
+  std::string name_space;  // empty: the object has no namespace
   std::string name;
   std::string uid;  // may be empty
 
@@ -29,37 +29,40 @@ struct Regarding {
 struct Event {
   Regarding regarding;
   bool warning = true;
-  std::string reason;  // one word, such as SlotsWithheld
-  std::string action;  // what was done, likewise one word
-  std::string note;    // at most 1024 bytes; longer ones are cut
-  // Others tell the same of the same object: whoever comes first does, as long as the API server remembers
-  // it.
+  std::string reason;  // one word in CamelCase, such as SlotsWithheld
+  std::string action;  // what was done, also one word
+  std::string note;    // at most 1024 bytes; a longer note is cut
+  // Several processes report the same event of the same object. The API server keeps the first and refuses
+  // the others, as long as it remembers the first.
   bool once_in_cluster = false;
-  // Who tells it sees to the pauses: it is told though it was told a while ago.
+  // The caller limits the rate itself: the event is posted even if it was posted a short time ago.
   bool paced = false;
 
   friend auto operator<=>(const Event&, const Event&) = default;
 };
 
-// As the API server wants it. `instance`: whose; `seconds` and `micros`: since 1970.
+// Returns the event's JSON in the form of the API server. `instance` is the reporter's instance. `seconds`
+// and `micros` are the time since 1970.
 std::string BodyOf(const Event& event, const std::string& reporter, const std::string& instance,
                    const std::string& name, std::int64_t seconds, std::int64_t micros);
 
+// Queues events and posts them. Thread-safe.
 class Events {
  public:
   static constexpr std::size_t kMostWaiting = 256;
   static constexpr std::chrono::minutes kForget{10};
 
-  // `reporter`: the program, such as crossover.dev/deviceplugin; `instance`: of which node.
+  // `reporter` is the program, such as crossover.dev/deviceplugin. `instance` says which of its instances,
+  // by node.
   Events(Access access, std::string reporter, std::string instance);
-  // What has not been told by then is lost.
+  // Drops the events that are not posted yet.
   ~Events();
 
-  // Never waits. An event that was told within kForget is not told again, unless it is paced; while
-  // kMostWaiting wait, more are lost.
+  // Queues an event and returns at once. Drops an event that was posted within kForget, unless it is paced.
+  // Drops the event and counts it as lost if kMostWaiting events wait.
   void Tell(Event event);
   std::uint64_t lost() const;
-  // For how many more there is room now, beside what others tell meanwhile.
+  // Returns how many events fit into the queue now. Other threads may fill it before the caller does.
   std::size_t room() const;
 
  private:
@@ -81,10 +84,10 @@ class Events {
   std::chrono::steady_clock::time_point forgotten_ = std::chrono::steady_clock::now();
   std::uint64_t lost_ = 0;
   bool stop_ = false;
-  std::uint64_t number_ = 0;  // of the thread alone, like complaint_
+  std::uint64_t number_ = 0;  // only for the thread, like complaint_
   std::chrono::seconds retry_after_{0};
   std::string complaint_;
-  std::thread thread_;  // last: it uses the others
+  std::thread thread_;  // last: the thread uses the other members
 };
 
 }  // namespace crossover::kube

@@ -1,4 +1,4 @@
-// Looks into objects that may be anything: none of it throws.
+// Reads JSON values of unknown form. No function throws.
 #pragma once
 
 #include <map>
@@ -7,7 +7,7 @@
 
 namespace crossover::kube {
 
-// What is not there is null.
+// Returns the value of `key`, or null if `object` is no object or lacks it.
 inline const nlohmann::json& At(const nlohmann::json& object, const char* key) {
   static const nlohmann::json nothing;
   if (!object.is_object()) return nothing;
@@ -15,19 +15,19 @@ inline const nlohmann::json& At(const nlohmann::json& object, const char* key) {
   return found == object.end() ? nothing : *found;
 }
 
-// What is no text is empty.
+// Returns the string, or "" if `value` is no string.
 inline std::string Text(const nlohmann::json& value) {
   return value.is_string() ? value.get<std::string>() : "";
 }
 
-// What is no list is empty.
+// Returns the array at `key`, or an empty one if there is no array.
 inline const nlohmann::json& ListAt(const nlohmann::json& object, const char* key) {
   static const nlohmann::json empty = nlohmann::json::array();
   const nlohmann::json& list = At(object, key);
   return list.is_array() ? list : empty;
 }
 
-// Texts by name.
+// Returns the strings in the object at `key`, by name. Skips other values.
 inline std::map<std::string, std::string> LabelsAt(const nlohmann::json& object, const char* key) {
   std::map<std::string, std::string> labels;
   const nlohmann::json& pairs = At(object, key);
@@ -38,12 +38,12 @@ inline std::map<std::string, std::string> LabelsAt(const nlohmann::json& object,
   return labels;
 }
 
-// As text. What is no UTF-8 in it is replaced.
+// Returns `value` as text. Replaces bytes that are not valid UTF-8.
 inline std::string Dump(const nlohmann::json& value) {
   return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-// metadata.resourceVersion; empty for what has none.
+// Returns metadata.resourceVersion, or "" if the object has none.
 inline std::string VersionOf(const nlohmann::json& object) {
   return Text(At(At(object, "metadata"), "resourceVersion"));
 }

@@ -4,7 +4,7 @@ namespace crossover::kube {
 
 std::string HandOut(std::span<const DeviceAsk> containers,
                     const std::function<void(std::size_t index, int fresh)>& give) {
-  const DeviceAsk* left_by = nullptr;  // the init container whose devices are left for others, all of them
+  const DeviceAsk* left_by = nullptr;  // the init container whose devices all wait for the next container
   for (std::size_t i = 0; i < containers.size(); ++i) {
     const DeviceAsk& one = containers[i];
     if (one.devices <= 0) continue;

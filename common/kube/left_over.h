@@ -1,5 +1,6 @@
-// Devices that a kubelet hands on: what a plain init container had goes to those after it, at random where
-// such a container asks for less. Then nobody can say which devices each gets. Pure.
+// Models how a kubelet reuses devices. The devices of a plain init container pass to the containers after
+// it. If such a container requests fewer devices, the kubelet picks some of them at random, and the
+// assignment cannot be predicted. Pure.
 #pragma once
 
 #include <cstddef>
@@ -9,14 +10,16 @@
 
 namespace crossover::kube {
 
+// A DeviceAsk is the device request of one container.
 struct DeviceAsk {
-  std::string name;  // of the container, as users are to read it
+  std::string name;  // container name, for messages to users
   int devices = 0;
-  bool hands_on = false;  // it initialises, ends, and leaves its own to those after it
+  bool hands_on = false;  // an init container that ends and passes its devices to the containers after it
 };
 
-// In the order in which a kubelet starts them. `give`: each that asks for any takes all that is left over,
-// and `fresh` more. What is wrong with them, and what is allowed, in words; or "".
+// Hands out devices in the order in which a kubelet starts the containers. Calls `give` for each container
+// that requests devices: it takes all devices that are left over and `fresh` more. Returns "", or in words
+// what is wrong with the requests and what is allowed.
 std::string HandOut(std::span<const DeviceAsk> containers,
                     const std::function<void(std::size_t index, int fresh)>& give = nullptr);
 

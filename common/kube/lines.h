@@ -1,4 +1,4 @@
-// Cuts a stream of bytes into lines, in whatever portions the bytes come.
+// Splits a stream of bytes into lines, whatever the size of the portions.
 #pragma once
 
 #include <cstddef>
@@ -9,15 +9,16 @@ namespace crossover::kube {
 
 class Lines {
  public:
-  // `most_bytes`: of what is held at once, the newest portion among it.
+  // `most_bytes` limits what is held at once, including the newest portion.
   explicit Lines(std::size_t most_bytes) : most_bytes_(most_bytes) {}
 
-  // Calls `on_line(std::string_view)` with each line that these bytes end, without its line feed; skips empty
-  // lines. Returns false where `on_line` does, or where the bytes are too many: then nothing may be added.
+  // Calls `on_line(std::string_view)` with each line that `bytes` completes, without its line feed. Skips
+  // empty lines. Returns false if `on_line` does, or if more than `most_bytes` would be held. After
+  // false, Add() must not be called again.
   template <class OnLine>
   bool Add(std::string_view bytes, const OnLine& on_line) {
     if (rest_.size() + bytes.size() > most_bytes_) return false;
-    // A line feed can only be in what is new: a long line in many portions is searched once.
+    // Only the new bytes can hold a line feed, so a long line in many portions is searched once.
     std::size_t searched = rest_.size();
     rest_ += bytes;
     std::size_t begin = 0;
@@ -29,7 +30,7 @@ class Lines {
     return true;
   }
 
-  // Bytes of a line that has not ended.
+  // Returns the number of bytes of the unfinished line.
   std::size_t held() const { return rest_.size(); }
 
  private:

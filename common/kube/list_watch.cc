@@ -20,23 +20,23 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 constexpr milliseconds kLongestPause{30'000};
-constexpr std::chrono::minutes kLongWatch{1};  // one that stood for so long has done its work
-constexpr int kMostFailures = 5;               // then the server is asked from the beginning
+constexpr std::chrono::minutes kLongWatch{1};  // a watch that lasted this long counts as successful
+constexpr int kMostFailures = 5;               // after these, list again
 constexpr int kUnauthorized = 401;
 constexpr int kForbidden = 403;
 constexpr int kUnknown = 404;
 constexpr int kGone = 410;
 constexpr int kTooMany = 429;
-constexpr int kTooLate = 504;  // also said of a version that a cache has not come to in time
+constexpr int kTooLate = 504;  // also the answer if a watch cache has not reached a version in time
 
-// Of a server that is there, and does not do what it was asked in the way it was asked.
+// Returns whether the server is there, and refuses the request in the form in which it was sent.
 bool IsRefusal(long status) {
   if (status == kUnauthorized || status == kForbidden || status == kUnknown || status == kGone) return false;
   return status >= 400 && status < 500 && status != kTooMany;
 }
 
-// Of a list from the cache: the server cannot do that, or not from that version on, or it broke off, as one
-// that is too long does.
+// Returns whether a list from the cache should be tried again in pages. The server cannot list from its
+// cache, or not from that version on, or the answer broke off because the list is too long.
 bool WantsPages(const Response& response) {
   const long status = response.status;
   return IsRefusal(status) || status == kGone || status == kTooLate ||
@@ -106,15 +106,16 @@ std::string ListWatch::Query(const std::string& parameters) const {
   return path_ + (path_.find('?') == std::string::npos ? '?' : '&') + parameters;
 }
 
-// A cache may be behind what is stored. That is no harm to a first list, as the watch goes on from there; a
-// later one must not go back in time.
+// Returns the query of the next page. A cache may be older than the storage. That does no harm to the first
+// list, as the watch continues from there. A later list must not go back in time.
 std::string ListWatch::PageFrom(const std::string& next) const {
   if (!next.empty() || !options_.from_cache || cache_failed_) return PageParameters(next, options_.page);
   if (lines_.newest().empty()) return "resourceVersion=0";
   return "resourceVersion=" + Escaped(lines_.newest()) + "&resourceVersionMatch=NotOlderThan";
 }
 
-// Pages are of one state of the server's, unless it forgets that in between (410): then all begins anew.
+// Lists in pages. All pages show one state of the server, unless the server forgets that state in between
+// (410): then the list starts again.
 bool ListWatch::List() {
   sink_->OnListBegin();
   std::string version, next;
@@ -160,7 +161,7 @@ bool ListWatch::Stream() {
   if (response.status == 200) {
     if (broke_off && !options_.streamed) return true;
     if (broke_off) {
-      synced_ = false;  // unlike a watch that does: of what has gone meanwhile nothing is known
+      synced_ = false;  // unlike after a broken watch: deletions may have been missed
       Complain("a list that broke off");
     }
     return false;
@@ -185,11 +186,11 @@ bool ListWatch::Watch() {
   return response.status == 200 ? false : Fail(response);
 }
 
-// What is left of a watch that fell silent, or of a server that is busy, is gone on with; else all begins
-// anew.
+// Notes a failed request. The watch continues at the last version after a timeout or if the server is
+// busy. After other errors the next step is a new list.
 bool ListWatch::Fail(const Response& response) {
   const bool lacks = response.status == kUnknown && options_.may_lack;
-  if (!lacks) synced_ = false;  // else it stays what it is: whoever leads ends its term where it is not
+  if (!lacks) synced_ = false;  // otherwise unchanged: a leader that is not synced ends its term
   retry_after_ = response.retry_after;
   const bool later = response.status == 0 || response.status == kTooMany || response.status >= 500;
   if (!later) lines_.Lose();
@@ -208,7 +209,7 @@ void ListWatch::Lack() {
   synced_ = true;
 }
 
-// One event. False ends the watch.
+// Handles one event. Returns false to end the watch.
 bool ListWatch::OnLine(std::string_view line) {
   using Heard = WatchLines::Heard;
   switch (lines_.Hear(line)) {
@@ -234,7 +235,7 @@ bool ListWatch::OnLine(std::string_view line) {
 }
 
 void ListWatch::Complain(const std::string& what) {
-  if (what == complaint_ || Stopping()) return;  // said once, not with each try
+  if (what == complaint_ || Stopping()) return;  // log it once, not with each attempt
   complaint_ = what;
   logging::Warn("listing " + path_ + ": " + what);
 }

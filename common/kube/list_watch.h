@@ -1,5 +1,6 @@
-// Keeps up with a list of objects of the API server: lists them, then watches, goes on where a watch broke
-// off, and begins anew where it has lost the thread. On a thread of its own.
+// Follows a list of objects of the API server, on a thread of its own. It lists the objects and then
+// watches them. After a broken watch it continues at the last version. It lists again if the server no
+// longer has that version.
 #pragma once
 
 #include <atomic>
@@ -21,13 +22,13 @@ namespace crossover::kube {
 
 class ListWatch {
  public:
-  // Called on the thread of the watch.
+  // Receives whole lists and changes, on the watch's thread.
   class Handler {
    public:
     virtual ~Handler() = default;
-    // All objects there are; those that were known and are not among them are gone.
+    // Receives all existing objects. Objects that were known and are not in `items` are gone.
     virtual void OnList(const nlohmann::json& items) = 0;
-    virtual void OnChange(const nlohmann::json& object) = 0;  // new or another than before
+    virtual void OnChange(const nlohmann::json& object) = 0;  // a new or changed object
     virtual void OnDelete(const nlohmann::json& object) = 0;
   };
 
@@ -35,39 +36,41 @@ class ListWatch {
 
   enum class Wanted {
     kAll,
-    kMetadata,  // of each object, where the server can leave out the rest
+    kMetadata,  // only the metadata of each object, if the server can omit the rest
   };
 
   struct Options {
     Wanted wanted = Wanted::kAll;
-    // The list comes as the beginning of the watch, where the server can do that: it need not hold it whole.
+    // Requests the list as the beginning of the watch, if the server can do that. The server then need
+    // not hold the whole list in memory.
     bool streamed = false;
-    // A server that does not know such objects has none of them: a list without any.
+    // Treats a server that does not know this kind of object as one with an empty list.
     bool may_lack = false;
-    // The list comes whole, of the server's watch cache, which has an index of pods by node; what it is
-    // stored in has none and is read from end to end. For lists that are short.
+    // Requests the whole list from the server's watch cache, which has an index of pods by node. The
+    // server's storage has no such index and would be read from end to end. For short lists only.
     bool from_cache = false;
-    // Fields of objects' metadata, spec and status that nobody reads.
+    // Drops these fields of each object's metadata, spec and status: no reader needs them.
     std::set<std::string> without{};
     std::chrono::milliseconds least_pause{800};
     int page = kPage;
   };
 
-  // `path`: of the list, with its selectors, such as /api/v1/pods?fieldSelector=spec.nodeName%3Dx. `handler`
-  // and `sink` outlive it.
+  // `path` is the path of the list with its selectors, such as
+  // /api/v1/pods?fieldSelector=spec.nodeName%3Dx. REQUIRES: `handler` and `sink` outlive this object.
   ListWatch(Access access, std::string path, Handler* handler, Wanted wanted = Wanted::kAll);
   ListWatch(Access access, std::string path, Handler* handler, Options options);
   ListWatch(Access access, std::string path, Sink* sink, Options options);
   ~ListWatch();
 
-  // A list was had, and the watch stands, or was ended by the server a moment ago in good order.
+  // Returns whether a list has been read, and the watch is open or the server has ended it in good order a
+  // moment ago. Thread-safe.
   bool synced() const { return synced_; }
 
  private:
   ListWatch(Access access, std::string path, std::unique_ptr<Sink> own, Sink* sink, Options options);
 
   void Run();
-  // Each: whether to go on at once.
+  // Each of these returns whether to continue at once, without a pause.
   bool List();
   bool Stream();
   bool Watch();
@@ -88,12 +91,12 @@ class ListWatch {
   Options options_;
   const std::unique_ptr<Sink> own_;
   Sink* const sink_;
-  // Of the thread alone.
+  // Only the watch's thread uses the next members.
   std::mt19937 random_{std::random_device()()};
   WatchLines lines_;
   bool cache_failed_ = false;
   bool progress_ = false;
-  int failures_ = 0;  // watches in a row that said nothing
+  int failures_ = 0;  // watches in a row without news
   std::chrono::seconds retry_after_{0};
   std::string complaint_;
 
@@ -101,7 +104,7 @@ class ListWatch {
   std::mutex mutex_;
   std::condition_variable wake_;
   bool stop_ = false;
-  std::thread thread_;  // last: it uses the others
+  std::thread thread_;  // last: the thread uses the other members
 };
 
 }  // namespace crossover::kube

@@ -11,15 +11,17 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::chrono::minutes kYesBelieved{2};  // as kubelets do: a scrape each 15 s is none to ask about
+constexpr std::chrono::minutes kYesBelieved{
+    2};  // as long as kubelets do: a scrape every 15 s should not cause a request each time
 constexpr std::chrono::seconds kNoBelieved{10};
 constexpr std::chrono::hours kBelievedIfNobodySays{1};
-constexpr std::size_t kMostKnown = 64;  // of either kind
+constexpr std::size_t kMostKnown = 64;  // of each kind
 constexpr int kMostAsking = 2;
 constexpr std::string_view kBearer = "Bearer ";
 constexpr int kOk = 200, kWho = 401, kMayNot = 403, kNobodyKnows = 503;
 
-// A header has any bytes; one that is no token of ours is nobody's, and is asked of nobody.
+// Returns whether `text` may be a token. A header may hold any bytes. The API server is not asked about one
+// that cannot be a token.
 bool MayBeToken(const std::string& text) {
   constexpr char kFirst = '!', kLast = '~';
   return !text.empty() &&
@@ -28,7 +30,8 @@ bool MayBeToken(const std::string& text) {
 
 bool IsTrue(const json& value) { return value.is_boolean() && value.get<bool>(); }
 
-// The status of an object that the API server fills in and does not keep; nothing where it does not answer.
+// Posts `review`, an object that the API server fills in and does not store. Returns its status, or nothing
+// if the API server does not answer.
 std::optional<json> Asked(const Client& client, const char* path, const json& review) {
   const Response response = client.Send({.method = "POST", .path = path, .body = Dump(review)});
   if (response.status != 201 && response.status != 200) return std::nullopt;
@@ -63,7 +66,8 @@ int MetricsAccess::StatusFor(const std::string& authorization) {
   return status;
 }
 
-// Tokens that are made up fill no memory, and drive out nobody who may.
+// Remembers the answer. The bounds keep invented tokens from filling the memory. The two maps keep them
+// from displacing tokens that are allowed.
 void MetricsAccess::Keep(const std::string& token, int status) {
   let_in_.erase(token);
   if (status == kOk) {

@@ -1,5 +1,5 @@
-// Who may read metrics: whoever the API server says may get the path /metrics, by the token that comes with
-// the request. Names of namespaces and jobs are in them. Thread-safe.
+// Decides who may read metrics, which contain names of namespaces and jobs. A client may read them if
+// the API server allows its token to GET the path /metrics. Thread-safe.
 #pragma once
 
 #include <chrono>
@@ -19,15 +19,18 @@ class MetricsAccess {
   explicit MetricsAccess(const Access& access, Clock clock = std::chrono::steady_clock::now)
       : client_(access), clock_(std::move(clock)) {}
 
-  // The status of an answer to a request with this header: 200, 401 without a token that is anybody's, 403
-  // where they may not, 503 where nobody can say. Waits for the API server, unless it let them in some
-  // minutes ago, sent them away some seconds ago, or others wait already: tokens that are made up must not
-  // take all of a server's threads.
+  // Returns the HTTP status for a request with this Authorization header: 200, 401 without a valid token,
+  // 403 if access is denied, or 503 if the API server does not answer.
   //
-  // Who may stays one who may for an hour while nobody can say: metrics are wanted most when much is down.
+  // Blocks for the API server, with three exceptions: it allowed the token less than two minutes ago, it
+  // refused the token less than ten seconds ago, or two other requests wait for it already. Invented tokens
+  // must not occupy all threads of the caller's HTTP server.
+  //
+  // A token that was allowed stays allowed for an hour while the API server does not answer: metrics are
+  // needed most when much is down.
   int StatusFor(const std::string& authorization);
 
-  // Ends what is under way and all that would come, with 503.
+  // Ends the requests in progress and all later ones, with 503.
   void Stop() { client_.Stop(); }
 
  private:
@@ -44,8 +47,8 @@ class MetricsAccess {
   const Clock clock_;
   std::mutex mutex_;
   int asking_ = 0;
-  std::map<std::string, Time> let_in_;      // by token: when it was last said
-  std::map<std::string, Known> sent_away_;  // by token
+  std::map<std::string, Time> let_in_;      // time of the last permission, by token
+  std::map<std::string, Known> sent_away_;  // last refusal, by token
 };
 
 }  // namespace crossover::kube

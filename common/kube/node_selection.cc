@@ -36,7 +36,7 @@ std::vector<Term> AffinityIn(const json& spec) {
     AddRequirements(term, "matchExpressions", false, &terms.emplace_back());
     AddRequirements(term, "matchFields", true, &terms.back());
   }
-  if (terms.empty()) terms.emplace_back();  // none of no terms holds
+  if (terms.empty()) terms.emplace_back();  // an affinity without terms matches no node
   return terms;
 }
 
@@ -52,7 +52,8 @@ std::optional<std::int64_t> NumberOf(std::string_view text) {
   return number;
 }
 
-// The only field is the name; it has one value, and there are two ways to ask.
+// Returns whether a requirement on a field holds. Kubernetes allows the field metadata.name with one value,
+// and the operators In and NotIn.
 bool FieldHolds(const Requirement& requirement, const std::string& node) {
   if (requirement.key != "metadata.name" || requirement.values.size() != 1) return false;
   const bool same = requirement.values.front() == node;

@@ -1,4 +1,4 @@
-// Long lists, a page at a time.
+// Reads long lists in pages.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -6,18 +6,19 @@
 
 namespace crossover::kube {
 
-// Objects of a list at a time: so many of the largest that an API server keeps (1.5 MiB each) are no longer
-// than an answer may be (Client::kMostBytes). Else whoever makes some dozens of those would keep lists from
-// everybody.
+// A page has this many objects. So many of the largest objects that an API server stores (1.5 MiB each) fit
+// into an answer (Client::kMostBytes). With larger pages, a user with a few dozen such objects could make
+// the list unreadable for all.
 inline constexpr int kPage = 40;
 
-// Percent-encoded: all but letters, digits, '-', '_' and '.'.
+// Percent-encodes all characters but letters, digits, '-', '_' and '.'.
 std::string Escaped(const std::string& text);
 
-// Of a list's query: the page after the one that said `token`; empty: the first.
+// Returns the query parameters for the page that follows the one with the continue token `token`, or for
+// the first page if `token` is empty.
 std::string PageParameters(const std::string& token, int page = kPage);
 
-// What a page says of the one after it; empty: it is the last.
+// Returns the continue token of a page, or "" on the last page.
 std::string NextPageOf(const nlohmann::json& list);
 
 }  // namespace crossover::kube

@@ -19,7 +19,7 @@ void Raise(const Requests& to, Requests* requests) {
     requests->others[name] = std::max(requests->others[name], count);
 }
 
-// `statuses`: of containers, as a kubelet reports them.
+// Returns a container's requests. `statuses` are the container statuses that the kubelet reports.
 Requests OfContainer(const json& container, const json& statuses) {
   Requests requests = AmountsIn(At(At(container, "resources"), "requests"));
   if (!statuses.is_array()) return requests;
@@ -75,7 +75,7 @@ Requests RequestsOf(const json& pod) {
       if (Text(At(container, "restartPolicy")) == "Always") {
         sidecars += requests;
       } else {
-        requests += sidecars;  // those before it run beside it
+        requests += sidecars;  // the sidecars before it run at the same time
         Raise(requests, &most);
       }
     }

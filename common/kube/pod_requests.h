@@ -1,5 +1,4 @@
-// Amounts of resources, and what a pod asks of its node, by a scheduler's arithmetic. Pure; nothing in it
-// throws.
+// Adds up the resources that a pod requests, as the Kubernetes scheduler does. Pure; no function throws.
 #pragma once
 
 #include <cstdint>
@@ -9,26 +8,27 @@
 
 namespace crossover::kube {
 
-// CPU in thousandths, memory in bytes, all else in its own unit by its name.
+// Amounts of resources. Resources other than CPU and memory are in units of their own, by name.
 struct Requests {
   std::int64_t milli_cpu = 0;
   std::int64_t memory_bytes = 0;
   std::map<std::string, std::int64_t> others;
 
-  // What is too much is the most there can be.
+  // Adds the amounts. A sum saturates at the limits of int64.
   Requests& operator+=(const Requests& more);
   friend bool operator==(const Requests&, const Requests&) = default;
 };
 
-// What is too much, or too little, is what of that there can be.
+// Returns a + b, saturated at the limits of int64.
 std::int64_t Sum(std::int64_t a, std::int64_t b);
 
-// Of a list of amounts by resource, as in requests and allocatable.
+// Reads an object of amounts by resource, such as `requests` or `allocatable`.
 Requests AmountsIn(const nlohmann::json& list);
 
-// Of a pod as the API server has it: its containers and sidecars together, or more where one that initialises
-// needs more beside the sidecars before it; what the pod asks as a whole in place of that; and its overhead.
-// While a container is resized, the greater of what it asks for and what it has.
+// Returns the requests of a pod as the API server has it: the sum over its containers and sidecars. An init
+// container counts with the sidecars before it, if that is more. Requests of the pod as a whole replace
+// these sums. The pod's overhead is added. While a container is resized, the greater of its request and its
+// present allocation counts.
 Requests RequestsOf(const nlohmann::json& pod);
 
 }  // namespace crossover::kube

@@ -15,7 +15,8 @@ namespace {
 
 using nlohmann::json;
 
-// The most telling first. Some make several jobs of one name: those have an index, too.
+// The most specific label comes first. Some controllers create several jobs of one name; their labels
+// include an index.
 struct OwnerLabel {
   const char* name;
   const char* index = "";
@@ -28,8 +29,8 @@ constexpr OwnerLabel kOwnerLabels[] = {
     {"batch.kubernetes.io/job-name"},
     {"job-name"},
 };
-constexpr std::size_t kRandomLetters = 5;  // of a generated name
-// None of the letters that Kubernetes makes random endings of is a vowel.
+constexpr std::size_t kRandomLetters = 5;  // length of a generated suffix
+// Kubernetes makes random suffixes of these characters, without vowels.
 constexpr std::string_view kRandom = "bcdfghjklmnpqrstvwxz2456789";
 
 bool IsOfOneRun(std::string_view part) {

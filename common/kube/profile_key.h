@@ -1,4 +1,5 @@
-// By which key what is learned of a pod's job is known, in its namespace. Pure; nothing in it throws.
+// Computes the key under which the profile of a pod's job is stored in its namespace. Pure; no function
+// throws.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -8,16 +9,20 @@ namespace crossover::kube {
 
 inline constexpr std::size_t kLongestProfileKey = 253;
 
-// The annotation crossover.dev/profile-key, cut where it is too long (with a hash of the whole). Where there
-// is none: the name of whoever made the pod, without what tells one run from another (the numbers and random
-// endings of "nightly-29387160-x7k2p"), and a hash of what the pod's template says of the containers that ask
-// for slots: image, command, arguments and slots, and of the gang's size. Runs of one job have the same key;
-// one that is started with other arguments has another. Environment variables count for nothing, since those
-// of one gang differ: jobs that differ in them alone need the annotation. Empty for what is no pod.
+// Returns the annotation crossover.dev/profile-key. A value that is too long is cut and gets a hash of the
+// whole.
+//
+// Without the annotation the key is made of two parts. The first is the name of the pod's owner without the
+// numbers and random endings that tell one run from another ("nightly-29387160-x7k2p"). The second is a
+// hash of the gang's size and of the containers that request slots: image, command, arguments and slots.
+// Runs of one job have the same key. A run with other arguments has another key.
+//
+// Environment variables do not count, since they differ within a gang: jobs that differ only in them need
+// the annotation. Returns "" if `pod` has no owner and no name.
 std::string ProfileKeyOf(const nlohmann::json& pod);
 
-// The name of the job to which a pod belongs, by the labels of whoever made it, the most telling first; empty
-// where none says it.
+// Returns the name of the job that a pod belongs to, from the labels that its controller sets. The most
+// specific label wins. Returns "" if no such label is set.
 std::string JobNamedBy(const nlohmann::json& labels);
 
 }  // namespace crossover::kube

@@ -30,11 +30,11 @@ constexpr std::array<std::pair<std::string_view, long double>, 16> kSuffixes = {
     {"Pi", 0x1p50L},
     {"Ei", 0x1p60L},
 }};
-constexpr std::size_t kLongest = 64;   // of a text
-constexpr int kMostExponent = 40;      // beyond, all is nothing or too much
-constexpr long double kExact = 1e-9L;  // of one: what decimal fractions lose in binary
+constexpr std::size_t kLongest = 64;   // characters of a text
+constexpr int kMostExponent = 40;      // beyond it, every amount is 0 or too large
+constexpr long double kExact = 1e-9L;  // in units: the error of decimal fractions in binary
 
-// The digits before a suffix; `text` loses them.
+// Removes a decimal number from the front of `text` and returns it.
 std::optional<long double> TakeNumber(std::string_view* text) {
   long double value = 0, place = 1;
   bool digits = false, fraction = false;

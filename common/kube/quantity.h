@@ -1,4 +1,4 @@
-// Amounts as Kubernetes writes them: 500m, 2, 1.5Gi, 1e3. Pure; nothing in it throws.
+// Parses Kubernetes quantities: 500m, 2, 1.5Gi, 1e3. Pure; no function throws.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,11 @@
 
 namespace crossover::kube {
 
-// In wholes (`scale` 1) or thousandths (`scale` 1000), rounded up as a scheduler rounds, at most INT64_MAX.
-// Nothing for what is no amount, or less than nothing.
+// Returns the amount in whole units (`scale` 1) or thousandths (`scale` 1000). It is rounded up, as the
+// scheduler does, and at most INT64_MAX. Returns nothing if `text` is no quantity or is negative.
 std::optional<std::int64_t> ParseQuantity(std::string_view text, std::int64_t scale = 1);
 
-// Likewise of a JSON value, which may be a text or a number; 0 for what is no amount.
+// Returns the amount of a JSON string or number, or 0 if it is no quantity.
 std::int64_t QuantityOf(const nlohmann::json& value, std::int64_t scale = 1);
 
 }  // namespace crossover::kube

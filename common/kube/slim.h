@@ -1,4 +1,5 @@
-// Objects without what nobody reads, which is most of a node. None of it throws.
+// Parses JSON objects without the fields that no reader needs, which are most of a node's object. No
+// function throws.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -8,11 +9,12 @@
 
 namespace crossover::kube {
 
-// How deep the fields of an object's metadata, spec and status stand.
+// The fields of an object's metadata, spec and status stand at this depth.
 inline constexpr int kInEvent = 3;  // {"type": .., "object": {"metadata": {
 inline constexpr int kInList = 4;   // {"items": [{"metadata": {
 
-// Like json::parse, without the fields `without` and managedFields. Discarded where it is no JSON.
+// Parses like json::parse, without the fields in `without` and without managedFields. Returns a discarded
+// value if `text` is not JSON.
 nlohmann::json ParseWithout(std::string_view text, const std::set<std::string>& without, int depth);
 
 }  // namespace crossover::kube

@@ -6,7 +6,7 @@
 namespace crossover::kube {
 namespace {
 
-// Takes a number of so many digits from the front.
+// Removes a number of `digits` digits from the front of `text` and returns it.
 std::optional<int> TakeNumber(std::string_view* text, std::size_t digits) {
   if (text->size() < digits) return std::nullopt;
   int number = 0;
@@ -25,7 +25,8 @@ bool TakeOneOf(std::string_view* text, std::string_view letters) {
   return true;
 }
 
-// As many numbers of two digits as `numbers` has places, with `separator` between them.
+// Removes two-digit numbers with `separator` between them from the front of `text` and stores them in
+// `numbers`.
 bool TakePairs(std::string_view* text, std::string_view separator, std::initializer_list<int*> numbers) {
   bool first = true;
   for (int* number : numbers) {
@@ -38,7 +39,8 @@ bool TakePairs(std::string_view* text, std::string_view separator, std::initiali
   return true;
 }
 
-// Nothing where there is a point and no digit after it.
+// Removes a fraction of a second from the front of `text` and returns it; 0 without one. Returns nothing
+// for a point without a digit after it.
 std::optional<double> TakeFraction(std::string_view* text) {
   if (!TakeOneOf(text, ".")) return 0;
   double fraction = 0, place = 1;
@@ -51,7 +53,7 @@ std::optional<double> TakeFraction(std::string_view* text) {
   return digits ? std::optional(fraction) : std::nullopt;
 }
 
-// What the zone is ahead of UTC, in seconds.
+// Removes a time zone from the front of `text` and returns how far it is ahead of UTC, in seconds.
 std::optional<int> TakeZone(std::string_view* text) {
   if (TakeOneOf(text, "Zz")) return 0;
   const bool behind = text->starts_with('-');

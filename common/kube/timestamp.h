@@ -1,4 +1,4 @@
-// Instants as Kubernetes writes them (RFC 3339). Pure.
+// Parses and writes timestamps of Kubernetes (RFC 3339). Pure.
 #pragma once
 
 #include <optional>
@@ -7,10 +7,12 @@
 
 namespace crossover::kube {
 
-// Seconds since 1970, of 2026-11-21T01:44:45Z, with a fraction or not, in any zone. Nothing for what is none.
+// Returns seconds since 1970 for text like 2026-11-21T01:44:45Z, with or without a fraction, in any time
+// zone. Returns nothing if `text` is no timestamp.
 std::optional<double> ParseTimestamp(std::string_view text);
 
-// In whole seconds, of UTC: 2026-11-21T01:44:45Z. Empty for what no calendar has.
+// Returns whole seconds in UTC, such as 2026-11-21T01:44:45Z. Returns "" if no calendar date exists for
+// `seconds`.
 std::string WriteTimestamp(double seconds);
 
 }  // namespace crossover::kube

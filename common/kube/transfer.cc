@@ -13,14 +13,15 @@ namespace {
 
 constexpr long kConnectWithinS = 10;
 constexpr long kAnswerWithinS = 30;
-// A watch that is alive says something once a minute, if only a bookmark.
+// A live watch sends at least a bookmark once a minute.
 constexpr long kSilenceS = 150;
-// Of a connection on which nothing is under way: then its other end is asked, and how often. One that has not
-// answered for so long, that or anything else, is given up: a server whose machine is gone closes nothing.
+// TCP keepalive probes an idle connection: these say when the probes begin and how often they go out. A
+// connection whose peer acknowledges nothing for kDeadAfterMs is given up: the machine of a dead server
+// closes no connections.
 constexpr long kAskAfterS = 20;
 constexpr long kAskEveryS = 5;
 constexpr unsigned kDeadAfterMs = 30'000;
-constexpr long kAuthoritiesForS = 60;  // then their file is read anew
+constexpr long kAuthoritiesForS = 60;  // afterwards their file is read again
 constexpr long kOk = 200;
 
 int OnSocket(void* /*client*/, curl_socket_t socket, curlsocktype /*purpose*/) {
@@ -28,7 +29,7 @@ int OnSocket(void* /*client*/, curl_socket_t socket, curlsocktype /*purpose*/) {
   return CURL_SOCKOPT_OK;
 }
 
-// Without the line feed at its end.
+// Returns the first line of the file, without its line feed.
 std::string FirstLine(const std::string& path) {
   std::ifstream file(path);
   std::string line;
@@ -48,7 +49,7 @@ Transfer::Transfer(const Access& access, const std::string& path, const std::str
   if (!access.token_file.empty()) AddHeader("Authorization: Bearer " + FirstLine(access.token_file));
   Set(CURLOPT_ACCEPT_ENCODING, "gzip");
   Set(CURLOPT_PROTOCOLS_STR, "https,http");
-  Set(CURLOPT_PROXY, "");  // an API server is reached directly
+  Set(CURLOPT_PROXY, "");  // API servers are reached directly
   Set(CURLOPT_CONNECTTIMEOUT, kConnectWithinS);
   Set(CURLOPT_TCP_KEEPALIVE, 1L);
   Set(CURLOPT_TCP_KEEPIDLE, kAskAfterS);
@@ -103,7 +104,7 @@ std::size_t Transfer::OnBytes(char* bytes, std::size_t size, std::size_t count, 
   return static_cast<Transfer*>(self)->Take({bytes, size * count}) ? size * count : 0;
 }
 
-// The empty line at their end.
+// Calls `on_open` at the empty line that ends the headers, if the status is 200.
 std::size_t Transfer::OnHeader(char* bytes, std::size_t size, std::size_t count, void* self) {
   const auto* transfer = static_cast<Transfer*>(self);
   const Client::OnOpen* on_open = transfer->watching_.on_open;

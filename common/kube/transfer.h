@@ -1,4 +1,4 @@
-// One request on its way to an API server: what Client is made of.
+// Performs one HTTPS request to an API server. Client is built on it.
 #pragma once
 
 #include <curl/curl.h>
@@ -14,18 +14,19 @@ namespace crossover::kube {
 
 class Transfer {
  public:
-  // Where a watch's lines go. Both outlive the transfer.
+  // Watching holds the callbacks for the lines of a watch. REQUIRES: both outlive the transfer.
   struct Watching {
-    const Client::OnLine* on_line = nullptr;  // null: everything is the body
+    const Client::OnLine* on_line = nullptr;  // null: the whole answer is the body
     const Client::OnOpen* on_open = nullptr;
   };
 
-  // Reads the token anew. `body` outlives the transfer.
+  // Prepares a request and reads the token file again. Call Send() for any method but GET. REQUIRES: `body`
+  // outlives the transfer.
   Transfer(const Access& access, const std::string& path, const std::string& accept, Watching watching);
   void Send(const std::string& method, const std::string& content_type, const std::string& body);
 
   CURL* handle() const { return easy_.get(); }
-  // Once, when it has ended.
+  // Returns the answer. Call it once, after the transfer has ended.
   Response Finish(CURLcode code);
 
  private:
@@ -51,7 +52,7 @@ class Transfer {
   Lines cut_{Client::kMostBytes};
   char error_[CURL_ERROR_SIZE] = {};
   std::unique_ptr<curl_slist, HeadersCloser> headers_;
-  std::unique_ptr<CURL, EasyCloser> easy_;  // last: it uses the others
+  std::unique_ptr<CURL, EasyCloser> easy_;  // last: it uses the other members
 };
 
 }  // namespace crossover::kube

@@ -13,7 +13,7 @@ using nlohmann::json;
 
 constexpr int kGone = 410;
 
-// The bookmark at the end of a list that is streamed.
+// Returns whether `object` is the bookmark that ends a streamed list.
 bool EndsList(const json& object) {
   return Text(At(At(At(object, "metadata"), "annotations"), "k8s.io/initial-events-end")) == "true";
 }
@@ -30,7 +30,7 @@ void WatchLines::BeginList() {
 
 bool WatchLines::EndList() { return std::exchange(listing_, false); }
 
-// A server that names no version says nothing of where it is: what was seen stays the newest.
+// Notes a version. A server that names none does not say where it is, so the newest version seen stays.
 void WatchLines::Note(const std::string& version) {
   version_ = version;
   if (!version.empty()) newest_ = version;
@@ -65,12 +65,13 @@ WatchLines::Heard WatchLines::HearObject(const std::string& type, json&& object)
     sink_->OnChange(object);
   }
   if (listed) return Heard::kListed;
-  if (listing_ || version.empty()) return Heard::kNothing;  // a list that is not whole is none to go on from
+  if (listing_ || version.empty())
+    return Heard::kNothing;  // an incomplete list has no version to continue at
   Note(version);
   return Heard::kProgress;
 }
 
-// A server whose store, an older etcd, cannot stream a list says so by an error.
+// Handles an ERROR event. A server that cannot stream a list, for its etcd is too old, sends one.
 WatchLines::Heard WatchLines::HearError(const json& status) {
   if (At(status, "code") == kGone) {
     Lose();

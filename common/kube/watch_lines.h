@@ -1,5 +1,5 @@
-// What the lines of a watch say, and where the next request goes on: the part of ListWatch that neither asks
-// nor waits. Not thread-safe.
+// Interprets the lines of a watch, and keeps the version at which the next request continues. It is the
+// part of ListWatch that sends no requests and never blocks. Not thread-safe.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -9,15 +9,15 @@
 
 namespace crossover::kube {
 
-// Takes lists that are too long to be held whole, and what changes afterwards.
+// Receives lists that are too long to be held whole in memory, and later changes.
 class ListSink {
  public:
   virtual ~ListSink() = default;
-  // A list begins; where one had begun and not ended, it never will.
+  // A list begins. An earlier list that has not ended will never end.
   virtual void OnListBegin() = 0;
-  // One object of it, perhaps with changes and deletions in between.
+  // Receives one object of the list. Changes and deletions may come in between.
   virtual void OnListed(nlohmann::json&& object) = 0;
-  // What was known, and was not listed since the beginning, is gone.
+  // The list is complete: objects that were known and were not listed since OnListBegin() are gone.
   virtual void OnListEnd() = 0;
   virtual void OnChange(const nlohmann::json& object) = 0;
   virtual void OnDelete(const nlohmann::json& object) = 0;
@@ -25,29 +25,32 @@ class ListSink {
 
 class WatchLines {
  public:
+  // Heard says what a line means for the watch.
   enum class Heard {
-    kNothing,       // the watch goes on, from where it was
-    kProgress,      // it goes on from a newer version
-    kListed,        // likewise, and a list that was streamed is whole
-    kLost,          // it ends: list anew
-    kCannotStream,  // it ends: the server cannot stream a list
-    kEnded,         // it ends: the server says why, in why()
+    kNothing,       // the watch goes on, at the same version
+    kProgress,      // the watch goes on, at a newer version
+    kListed,        // likewise, and a streamed list is complete
+    kLost,          // the watch ends: list again
+    kCannotStream,  // the watch ends: the server cannot stream a list
+    kEnded,         // the watch ends: why() has the server's reason
   };
 
-  // `sink` has to outlive this object. `without` names fields of metadata, spec and status that no reader
-  // needs.
+  // `without` names fields of metadata, spec and status that no reader needs. REQUIRES: `sink` outlives
+  // this object.
   WatchLines(ListSink* sink, std::set<std::string> without);
 
-  // One line of the answer to a watch. Tells the sink, which gets objects of JSON and nothing else.
+  // Handles one line of the answer to a watch and tells the sink. The sink gets JSON objects and no other
+  // values.
   Heard Hear(std::string_view line);
 
-  // A list is streamed from now on. EndList() returns whether it broke off.
+  // BeginList() says that a streamed list begins. EndList() says that the answer has ended, and returns
+  // whether the list was incomplete.
   void BeginList();
   bool EndList();
 
-  // The resourceVersion to go on from; empty: list anew.
+  // Returns the resourceVersion at which to continue. Empty: list again.
   const std::string& version() const { return version_; }
-  // The newest that was seen, also of a thread that is lost; empty before the first.
+  // Returns the newest resourceVersion seen, even if version() is lost; empty before the first.
   const std::string& newest() const { return newest_; }
   void Note(const std::string& version);
   void Lose() { version_.clear(); }

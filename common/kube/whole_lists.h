@@ -1,4 +1,4 @@
-// For those who want a list whole: collects its objects.
+// Collects the objects of a list for handlers that want the list as a whole.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -9,7 +9,7 @@ namespace crossover::kube {
 
 class WholeLists : public ListWatch::Sink {
  public:
-  // `handler` outlives it.
+  // REQUIRES: `handler` outlives this object.
   explicit WholeLists(ListWatch::Handler* handler) : handler_(handler) {}
 
   void OnListBegin() override { items_ = nlohmann::json::array(); }

@@ -27,7 +27,7 @@ std::string Timestamp() {
   return text.data();
 }
 
-// Whatever may stand in a JSON text; bytes that are no ASCII become escapes of their values.
+// Appends `text` with JSON escapes. A byte that is not printable ASCII becomes an escape of its value.
 void AppendEscaped(std::string_view text, std::string* json) {
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
@@ -68,7 +68,7 @@ void SetFormat(Format format) { the_format = format; }
 void Write(Level level, std::string_view line) {
   if (level > max_level.load(std::memory_order_relaxed)) return;
   const std::string text = Line(the_format.load(std::memory_order_relaxed), Timestamp(), level, line);
-  // One write per line: lines of several threads do not mix.
+  // Each line is one write, so lines of several threads do not mix.
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
 }
 

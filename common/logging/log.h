@@ -1,4 +1,4 @@
-// One line per event to standard error, for daemons. Safe from any thread.
+// Writes one line per event to standard error, for daemons. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace crossover::logging {
 
 enum class Level : std::uint8_t { kError, kWarn, kInfo, kDebug };
 
-std::optional<Level> ParseLevel(std::string_view name);  // "error", "warn", "info", "debug"
+std::optional<Level> ParseLevel(std::string_view name);  // of "error", "warn", "info" or "debug"
 void SetLevel(Level level);
 
 enum class Format : std::uint8_t {
@@ -18,9 +18,10 @@ enum class Format : std::uint8_t {
   kJson   // an object with "time", "level" and "message"
 };
 void SetFormat(Format format);
-// A line as it is written, with its end.
+// Returns the line as it is written, with its line feed.
 std::string Line(Format format, std::string_view time, Level level, std::string_view message);
 
+// Writes `line` if the level in force includes `level`.
 void Write(Level level, std::string_view line);
 
 inline void Error(std::string_view line) { Write(Level::kError, line); }

@@ -1,4 +1,4 @@
-// Which version a program is of.
+// Exports the version of the program as a metric.
 #pragma once
 
 #include <prometheus/collectable.h>

@@ -1,4 +1,5 @@
-// Building metric families by hand: what is collected when it is asked for needs no registry.
+// Builds Prometheus metric families by hand. Metrics that are computed when they are scraped need no
+// registry.
 #pragma once
 
 #include <prometheus/client_metric.h>
@@ -29,7 +30,7 @@ inline void AddGauge(prometheus::MetricFamily* family, Labels labels, double val
   metric.gauge.value = value;
 }
 
-// Of one value without labels.
+// Returns a family with one value and no labels.
 inline prometheus::MetricFamily Single(std::string name, std::string help, prometheus::MetricType type,
                                        double value) {
   prometheus::MetricFamily family = Family(std::move(name), std::move(help), type);

@@ -53,7 +53,8 @@ std::vector<std::string> Environment(const std::vector<std::pair<std::string, st
   return all;
 }
 
-// 0 where it cannot be started. Signals that we block are none that it should.
+// Starts a program and returns its process ID, or 0 if it cannot be started. The program begins with no
+// signal blocked, whatever this process blocks.
 pid_t Spawn(std::vector<std::string> command, std::vector<std::string> environment, int in, int out,
             int errors) {
   posix_spawn_file_actions_t actions;
@@ -77,7 +78,7 @@ pid_t Spawn(std::vector<std::string> command, std::vector<std::string> environme
   return pid;
 }
 
-// What comes through a pipe, until its other end is closed.
+// A Stream is the read end of a pipe and the text that has come through it.
 struct Stream {
   int fd;  // -1: closed
   std::string* text;
@@ -90,7 +91,7 @@ void ReadSome(Stream* stream, std::size_t most) {
   if (size > 0 && stream->text->size() < most) stream->text->append(buffer, static_cast<std::size_t>(size));
 }
 
-// Until the program closes all of them. False where that takes too long.
+// Reads from both pipes until the program has closed them. Returns false if that lasts beyond `end`.
 bool Collect(std::array<Stream, 2> streams, steady_clock::time_point end, std::size_t most) {
   while (streams[0].fd >= 0 || streams[1].fd >= 0) {
     const auto left = std::chrono::duration_cast<milliseconds>(end - steady_clock::now());
@@ -104,7 +105,8 @@ bool Collect(std::array<Stream, 2> streams, steady_clock::time_point end, std::s
   return true;
 }
 
-// Without taking its status.
+// Waits until the process has ended, and leaves its exit status for waitpid(). Returns false if that
+// lasts beyond `end`.
 bool AwaitEnd(pid_t pid, steady_clock::time_point end) {
   const base::UniqueFd process(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
   const auto left = std::chrono::duration_cast<milliseconds>(end - steady_clock::now());
@@ -120,7 +122,8 @@ std::optional<Outcome> Run(const std::vector<std::string>& command,
   const auto end = steady_clock::now() + patience;
   Pipe in, out, errors;
   if (!in.Open() || !out.Open() || (wanted.errors && !errors.Open())) return std::nullopt;
-  // What does not fit into the pipe would block: these are lines of commands.
+  // The write must not block: input that does not fit into the pipe is lost. Callers send a few lines at
+  // most.
   fcntl(in.write.get(), F_SETFL, O_NONBLOCK);
   [[maybe_unused]] const ssize_t written = write(in.write.get(), input.data(), input.size());
   const pid_t pid =

@@ -1,4 +1,4 @@
-// Runs a program to its end, with what it is to read, and collects what it writes.
+// Runs a program until it ends, gives it input, and collects its output.
 #pragma once
 
 #include <chrono>
@@ -10,19 +10,20 @@
 namespace crossover::process {
 
 struct Outcome {
-  int status = 0;      // its exit status; 128 and the signal's number where one ended it
-  std::string output;  // of its standard output, at most as much as was wanted
-  std::string errors;  // of its standard error, likewise, where that was wanted
+  int status = 0;      // exit status; 128 plus the signal's number if a signal ended the program
+  std::string output;  // standard output, at most Wanted::most bytes and one more read
+  std::string errors;  // standard error, limited likewise; empty if Wanted::errors is false
 };
 inline constexpr std::size_t kMostOutput = 1u << 20;
 
 struct Wanted {
   std::size_t most = kMostOutput;
-  bool errors = false;  // else they go where ours go
+  bool errors = false;  // collect standard error; otherwise the program inherits ours
 };
 
-// `command`: the program, found as a shell would, and its arguments. `variables` are set beside our own.
-// Nothing where it cannot be started or has not ended within `patience`: then it is killed. Thread-safe.
+// Runs `command`, which is the program, found as a shell finds it, and its arguments. The program inherits
+// our environment with `variables` added or replaced, and reads `input`. Returns nothing if the program
+// cannot be started or has not ended within `patience`; in the second case it is killed. Thread-safe.
 std::optional<Outcome> Run(const std::vector<std::string>& command,
                            const std::vector<std::pair<std::string, std::string>>& variables,
                            const std::string& input, std::chrono::milliseconds patience,

@@ -1,11 +1,12 @@
-// The beginning of a text that may be of any script.
+// Truncates UTF-8 text of any script.
 #pragma once
 
 #include <string_view>
 
 namespace crossover::text {
 
-// At most so many bytes, and no half letter of UTF-8 at the end.
+// Returns the first `bytes` bytes of `text`, or fewer if a UTF-8 character would be cut in half. The
+// result points into `text`.
 inline std::string_view Cut(std::string_view text, std::size_t bytes) {
   if (text.size() <= bytes) return text;
   while (bytes > 0 && (static_cast<unsigned char>(text[bytes]) & 0xC0u) == 0x80u) --bytes;

@@ -1,4 +1,4 @@
-// Words one after the other, for people.
+// Builds lists of words for messages that people read.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace crossover::text {
 
-// Adds one to a list that may still be empty.
+// Appends `word` to `list`, after ", " if the list is not empty.
 inline void AddTo(std::string* list, std::string_view word) {
   if (!list->empty()) list->append(", ");
   list->append(word);

@@ -1,4 +1,4 @@
-// Numbers as text.
+// Parses and formats numbers.
 #pragma once
 
 #include <array>
@@ -12,7 +12,8 @@
 
 namespace crossover::text {
 
-// Decimal digits only, within [low, high]; nothing for all else.
+// Parses a decimal integer, which may have a minus sign. Returns nothing for any other text and for values
+// outside [low, high].
 inline std::optional<std::int64_t> ParseInteger(std::string_view text, std::int64_t low, std::int64_t high) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -21,7 +22,8 @@ inline std::optional<std::int64_t> ParseInteger(std::string_view text, std::int6
   return value;
 }
 
-// Without a point, or with as many digits after it as it takes, three at most: 12, 0.5.
+// Returns `number` in decimal notation with at most three digits after the point and no trailing zeros: 12,
+// 0.5.
 inline std::string Decimal(double number) {
   std::array<char, 64> text{};
   std::snprintf(text.data(), text.size(), "%.3f", number);
@@ -31,7 +33,8 @@ inline std::string Decimal(double number) {
   return decimal;
 }
 
-// To four figures; 0 for what is no number.
+// Rounds `value` to four significant figures. Returns 0 for infinities and for values that are not a
+// number.
 inline double ToFourFigures(double value) {
   if (std::abs(value) < 1e-12 || !std::isfinite(value)) return 0;
   const double place = std::pow(10.0, 3 - std::floor(std::log10(std::abs(value))));

@@ -1,4 +1,4 @@
-// Does something again and again, on a thread of its own, until it is destroyed.
+// Calls a function periodically on a thread of its own, until the object is destroyed.
 #pragma once
 
 #include <pthread.h>
@@ -14,12 +14,12 @@ namespace crossover::threads {
 
 class Rounds {
  public:
-  // `name`: of the thread, at most 15 characters. The first round comes after one `period`.
+  // `name` is the name of the thread, at most 15 characters. The first call comes after one `period`.
   Rounds(const char* name, std::chrono::milliseconds period, std::function<void()> round)
       : period_(period), round_(std::move(round)), thread_([this] { Run(); }) {
     pthread_setname_np(thread_.native_handle(), name);
   }
-  // A round that is under way ends first.
+  // Blocks until the call in progress, if any, has returned.
   ~Rounds() {
     {
       const std::lock_guard lock(mutex_);
@@ -46,7 +46,7 @@ class Rounds {
   std::mutex mutex_;
   std::condition_variable wake_;
   bool stop_ = false;
-  std::thread thread_;  // last: it uses the others
+  std::thread thread_;  // last: the thread uses the other members
 };
 
 }  // namespace crossover::threads
