@@ -47,7 +47,7 @@ crossover_dlsym_answer Decide(DlsymFunction real, void* handle, const char* name
   // The function may lie in an object that calls us, too, for an NCCL of its own.
   if (owner == Library::kOther && symbol.library == Library::kNccl && InNcclFile(value))
     owner = symbol.library;
-  // A library of another namespace (dlmopen) is not the one that our wrapper goes on to.
+  // A library of another namespace (dlmopen) is not the one that our wrapper would call.
   const bool replace = owner == symbol.library && session::GetConfig().active && InOurNamespace(value);
   if (!replace) return {nullptr, value};
   return {nullptr, owner == Library::kNccl ? FindNcclWrapper(name, value) : symbol.wrapper};

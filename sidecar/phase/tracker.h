@@ -1,5 +1,4 @@
-// Knows which collective a stream or an event stands behind. Turns program order into facts for the
-// detector.
+// Knows which collective a stream or an event comes after. Turns program order into facts for the detector.
 //
 // Collectives are numbered 1, 2, 3, ... in the order in which they are called. Streams and events are
 // opaque keys. The tables are bounded and never allocate. When one is full, full() says so, and the owner
@@ -26,8 +25,8 @@ struct StreamState {
   bool finishing = false;   // NCCL has launched a kernel on it and not recorded its event yet
 };
 
-// A Tracker follows streams and events. Compute *joins* a collective when it comes to stand behind it: on
-// the GPU, or because the host has waited.
+// A Tracker follows streams and events. Compute *joins* a collective when it comes after it from then on:
+// on the GPU, or because the host has waited.
 class Tracker {
  public:
   static constexpr std::size_t kStreams = 128;

@@ -15,7 +15,7 @@ enum Attention : std::uint32_t {
   kAttendAcquire = 2,   // the launch begins a turn
   kAttendCount = 4,     // the launch counts towards the next yield point
   kAttendKernels = 8,   // the launch may be of one of NCCL's own kernels: see hooks/nccl_kernels.h
-  kAttendSilence = 16,  // no NCCL has been seen, and the launches until now do not show that none comes
+  kAttendSilence = 16,  // no NCCL was seen, and too few launches yet to show that none comes
 };
 // The library assumes at first that the program may use NCCL in any way.
 inline constinit AttentionWord attention{kAttendKernels | kAttendSilence};

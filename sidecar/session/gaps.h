@@ -63,7 +63,7 @@ class Gaps {
   std::uint32_t turns() const { return turns_; }
 
  private:
-  std::uint32_t launches_ = 0;  // since the last collective
+  std::uint32_t launches_ = 0;  // launches since the last collective
   std::uint32_t scan_ = 0;      // launches left in which new streams are looked for
   std::uint32_t turns_ = 0;     // turns begun
   bool communicator_ = true;

@@ -114,7 +114,7 @@ class Turns {
   CUevent event_ = nullptr;
   turn::SlotIndex slot_ = 0;
   std::atomic<turn::TurnNumber> asked_{0};
-  phase::StreamKey stream_ = 0;  // of the turn held
+  phase::StreamKey stream_ = 0;  // stream of the turn held
   bool holding_ = false;
   bool gate_refused_ = false;
   std::uint64_t taken_ = 0;
