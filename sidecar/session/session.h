@@ -36,6 +36,7 @@ class Session final : public link::Client {
   constexpr Session() = default;
 
   // --- The user's side: NCCL. Communicators are opaque.
+
   // Returns whether the communicator is in the table.
   bool Knows(const void* communicator);
   // Adds a communicator of `ranks` ranks to the table.
@@ -64,6 +65,7 @@ class Session final : public link::Client {
   void ExpectNoCollectives();
 
   // --- The user's side: the driver.
+
   // Learns the stream, begins a turn or makes a yield point, as `attention` asks. May block until the turn
   // comes.
   void BeforeLaunch(phase::StreamKey stream);
