@@ -1,7 +1,7 @@
-# Target crossover_portable: the library that ships, for x86-64 and aarch64, loadable from glibc 2.17 on. A
-# preload that needs a newer C library than the image has kills every process of the pod, and the
-# distribution's compiler can only link against the distribution's. zig brings the stubs of old ones.
-# Found where tools/install.sh puts it; without it the target does not exist.
+# Defines the target crossover_portable: the library that ships, for x86-64 and aarch64, which loads from
+# glibc 2.17 on. A preloaded library that needs a newer C library than the image has kills every process of
+# the pod. The distribution's compiler links against the distribution's C library only; zig brings the stubs
+# of old ones. zig is found where tools/install.sh puts it. Without zig the target does not exist.
 find_program(CROSSOVER_ZIG_PYTHON python HINTS ${crossover_cache}/cuda-13.0/bin NO_DEFAULT_PATH)
 if(NOT CROSSOVER_ZIG_PYTHON)
   message(STATUS "no ziglang under ${crossover_cache}: crossover_portable cannot be built")

@@ -1,18 +1,19 @@
-// The driver functions that the library itself calls, as a table: the real ones, or a test's.
+// Lists the driver functions that the library itself calls.
 #pragma once
 
 #include <cudaTypedefs.h>
 
 namespace crossover::gates {
 
+// A Driver is a table of these functions. It holds the real ones, or those of a test.
 struct Driver {
 #define DRIVER_FUNCTION(member, symbol, type) type member = nullptr;
 #include "sidecar/gates/driver.def"
 #undef DRIVER_FUNCTION
 };
 
-// Looks every member up with `find`, which takes an exported name of libcuda. Members that the driver does
-// not have stay null. Returns whether all that turns need beyond a kind of gate are there.
+// Sets every member to what `find` returns for its exported name of libcuda. A member that the driver lacks
+// becomes null. Returns true where all functions are there that turns need with every kind of gate.
 bool LoadDriver(Driver* driver, void* (*find)(const char* symbol));
 
 }  // namespace crossover::gates

@@ -1,4 +1,5 @@
-// How a client takes its turn and gives it back: one interface, three transports.
+// Defines how a client takes its turn and gives it back: one interface with three transports (GPU gates,
+// relayed gates, host gates).
 #pragma once
 
 #include <cudaTypedefs.h>
@@ -10,37 +11,42 @@
 
 namespace crossover::gates {
 
-// Whom a release hands the turn to.
+// A Handover says which client a release hands the turn to.
 struct Handover {
   turn::SlotIndex successor = 0;
   std::uint32_t open = 0;  // value for the successor's gate
 };
 
-// Reads from the page, which anybody may have scribbled on, whom slot `self` should hand turn `k` to.
+// Returns the client that slot `self` hands turn `k` to, as the page says. Any client may have written
+// anything to the page: an invalid successor becomes `self`.
 Handover ChooseHandover(const crossover_page* page, turn::SlotIndex self, turn::TurnNumber k);
 
-// Opens the gate of slot `self` for whatever turn it asks for next, from the host.
+// Opens the gate of slot `self` from the host, for any turn that the slot asks for next. `about` is a turn
+// near that one. Wakes the threads that wait for the gate.
 void OpenOwnGate(crossover_page* page, turn::SlotIndex self, turn::TurnNumber about);
 
-// The word that an operation is about.
+// Returns the address of `word` in the line of `slot`. REQUIRES: `slot` < CROSSOVER_MAX_CLIENTS.
 std::uint32_t* WordOf(crossover_page* page, turn::SlotIndex slot, turn::Word word);
 
-// Executes a write here and now, and wakes whoever waits for the word.
+// Carries out the write `op` on the host, at once, and wakes the threads that wait for the word.
 void WriteOnHost(crossover_page* page, const turn::Op& op);
 
+// A Gate takes the turns of one client and gives them back.
 class Gate {
  public:
-  // Work queued on `stream` from now on belongs to turn `k`. False: nothing was queued.
+  // Takes turn `k`: work that is queued on `stream` from now on belongs to it. Returns false where nothing
+  // was queued.
   virtual bool Acquire(CUstream stream, turn::TurnNumber k) = 0;
 
-  // Work queued on `stream` so far was turn `k`. Never waits. False: nothing was queued.
+  // Gives turn `k` back behind the work that is queued on `stream` so far. Never waits. Returns false where
+  // nothing was queued.
   virtual bool Release(CUstream stream, turn::TurnNumber k, Handover handover) = 0;
 
-  // A yield point between stretch `k` of a turn and the next, for gates that do not block. Never waits.
-  // False: nothing was queued.
+  // Queues a yield point between stretch `k` of a turn and the next stretch. Never waits. Returns false
+  // where nothing was queued. REQUIRES: the gate does not block.
   virtual bool Yield(CUstream stream, turn::TurnNumber k) = 0;
 
-  // Whether Acquire blocks its caller until the turn comes.
+  // Returns whether Acquire() blocks its caller until the turn comes.
   virtual bool blocks() const = 0;
 
  protected:

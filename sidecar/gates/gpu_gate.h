@@ -1,5 +1,5 @@
-// GPU gates: the stream itself waits for the gate word and writes the others. The host never blocks, and runs
-// ahead of its GPU as without the library.
+// Defines GPU gates. The stream itself waits for the gate word and writes the other words. The host never
+// blocks, and runs ahead of its GPU as it does without the library.
 #pragma once
 
 #include "sidecar/gates/driver.h"
@@ -7,12 +7,14 @@
 
 namespace crossover::gates {
 
+// A GpuGate queues the operations of a turn as one batch of stream memory operations.
 class GpuGate final : public Gate {
  public:
   GpuGate() = default;
 
-  // Registers the page with the current context and tries one stream memory operation on it. False, with
-  // nothing left behind, where the driver refuses either. Blocks; not while any stream captures.
+  // Registers the page with the current context and tries one stream memory operation on it. Returns false
+  // where the driver refuses either; the page is then not registered. Blocks. REQUIRES: no stream is being
+  // captured.
   bool SetUp(const Driver* driver, crossover_page* page, turn::SlotIndex self);
 
   bool Acquire(CUstream stream, turn::TurnNumber k) override;

@@ -11,7 +11,8 @@ bool HostGate::SetUp(const Driver* driver, crossover_page* page, turn::SlotIndex
          (reached_ != nullptr || driver->EventCreate(&reached_, CU_EVENT_DISABLE_TIMING) == CUDA_SUCCESS);
 }
 
-// Another thread may begin to capture meanwhile: a wait in any but the relaxed mode would spoil that.
+// Blocks until `stream` has reached this point. Another thread may begin a capture meanwhile. A wait in any
+// mode but the relaxed one would invalidate that capture.
 bool HostGate::AwaitStream(CUstream stream) {
   CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
   driver_->ThreadExchangeStreamCaptureMode(&mode);
@@ -21,8 +22,9 @@ bool HostGate::AwaitStream(CUstream stream) {
   return reached;
 }
 
-// By what this process knows itself, wherever it can: others may have written over the page. What the GPU
-// gives back, before this gate took the place of another, only the page tells.
+// Blocks until turn `before` is given back, for about a second at most. Uses what this process knows itself
+// wherever it can, because other clients may have written over the page. Where another gate took turn
+// `before`, only the page tells that the GPU has given it back.
 void HostGate::AwaitGivenBack(turn::TurnNumber before) {
   releases_.Await(page_, before);
   if (last_ != before) WaitFor(&page_->slot[self_].rel, before, nullptr);

@@ -1,5 +1,6 @@
-// Host gates: the launching thread waits for the turn, and a host function gives it back. The fallback where
-// the driver refuses stream memory operations: it costs what a host synchronisation per turn costs.
+// Defines host gates. The launching thread waits for the turn, and a host function gives it back. They are
+// the fallback where the driver refuses stream memory operations. A turn costs about as much as a host
+// synchronisation.
 #pragma once
 
 #include "sidecar/gates/driver.h"
@@ -8,17 +9,21 @@
 
 namespace crossover::gates {
 
+// A HostGate waits for turns on the launching thread.
 class HostGate final : public Gate {
  public:
   HostGate() = default;
 
-  // Needs a current context. False where the driver lacks host functions or events.
+  // Prepares the gate for slot `self` of `page`. Returns false where the driver lacks host functions or
+  // events. REQUIRES: a context is current.
   bool SetUp(const Driver* driver, crossover_page* page, turn::SlotIndex self);
 
-  // Waits until `stream` has reached this point (the turn is asked for when compute could begin, not an
-  // iteration ahead), for as long as it takes: what it stands behind is the user's. Then until the turn
-  // before, which had one stretch, was given back, for about a second at most; and for the gate, as long as
-  // an arbiter is there, after which it is opened from here and counted as a fault.
+  // Blocks in three steps:
+  //   1. until `stream` has reached this point. So the turn is asked for when compute could begin, and not an
+  //      iteration ahead. This takes as long as the user's own work takes;
+  //   2. until the turn before, which had one stretch, was given back, for about a second at most;
+  //   3. until the gate opens, as long as the arbiter's beat changes. Once it has stood still for a second,
+  //      this opens the gate itself and counts a fault.
   bool Acquire(CUstream stream, turn::TurnNumber k) override;
   bool Release(CUstream stream, turn::TurnNumber k, Handover handover) override;
   bool Yield(CUstream, turn::TurnNumber) override { return false; }
@@ -32,7 +37,7 @@ class HostGate final : public Gate {
   crossover_page* page_ = nullptr;
   turn::SlotIndex self_ = 0;
   CUevent reached_ = nullptr;
-  turn::TurnNumber last_ = 0;  // taken through this gate at this page
+  turn::TurnNumber last_ = 0;  // newest turn taken through this gate at this page
   HostReleases releases_;
 };
 

@@ -6,12 +6,12 @@
 namespace crossover::gates {
 namespace {
 
-// The arbiter beats at every pass, ten times a second at least.
+// The arbiter changes its beat at every pass, at least ten times a second.
 constexpr std::int64_t kPatienceNs = base::kNsPerSecond;
 
 }  // namespace
 
-// Stores by a GPU wake nobody: looks again every millisecond.
+// A store by a GPU wakes no thread, so this looks at the word every millisecond.
 bool WaitFor(const std::uint32_t* word, std::uint32_t value, const std::uint32_t* beat) {
   std::uint32_t last_beat = beat == nullptr ? 0 : base::LoadWord(beat);
   std::int64_t deadline = base::MonotonicNs() + kPatienceNs;

@@ -1,4 +1,4 @@
-// The operations of a turn, carried out by a thread of this process instead of a stream.
+// Carries out the operations of a turn on a thread of this process instead of a stream.
 #pragma once
 
 #include <cstddef>
@@ -11,40 +11,42 @@
 
 namespace crossover::gates {
 
-// Waits until *word is at or past `value`, as long as `beat` moves: a waiter may wait for the turns of
-// everybody before it, and only an arbiter that stands still for a second is taken for gone. False: it is.
-// Null: for a second at most.
+// Blocks until *word is at or past `value`, and returns true. Goes on waiting as long as `beat` changes:
+// all clients in front may have their turns first. Returns false once `beat` has stood still for a second:
+// then the arbiter counts as gone. Where `beat` is null, waits for a second at most.
 bool WaitFor(const std::uint32_t* word, std::uint32_t value, const std::uint32_t* beat);
 
-// Carries out `count` operations of turn `k` in their order. A gate that nobody opens is opened from here,
-// and counted as a fault. Blocks where one of them is a wait.
+// Carries out `count` operations of turn `k` in their order. Blocks where one of them is a wait. Where
+// WaitFor() gives up on a gate, opens the gate of slot `self` from here and counts a fault on the page.
 void CarryOut(crossover_page* page, turn::SlotIndex self, turn::TurnNumber k, const turn::Op* ops,
               std::size_t count);
 
-// Releases by host functions: what a stream has queued of them, and how far it is.
+// HostReleases queues releases as host functions, and knows which of them the streams have not reached yet.
 class HostReleases {
  public:
   constexpr HostReleases() = default;
 
-  // Queues the release of turn `k` behind what `stream` has so far. False: nothing was queued.
+  // Queues the release of turn `k` behind the work that `stream` has so far. Returns false where nothing
+  // was queued.
   bool Queue(const Driver& driver, CUstream stream, crossover_page* page, turn::SlotIndex self,
              turn::TurnNumber k, Handover handover);
 
-  // Where the release of turn `k` is queued, waits until the stream has come to it, for a second at most. Not
-  // while another is queued.
+  // Blocks until the stream has reached the release of turn `k` at `page`, for a second at most. Returns at
+  // once where that release is not queued. REQUIRES: Queue() is not called meanwhile.
   void Await(const crossover_page* page, turn::TurnNumber k) const;
 
  private:
-  // More turns than a host can be ahead of its GPU: a driver queues about twice as many pieces of work, and a
-  // turn has several.
+  // A host cannot be so many turns ahead of its GPU: a driver queues about twice as many pieces of work,
+  // and a turn has several.
   static constexpr std::size_t kPending = 512;
 
+  // A Pending is one release that is queued.
   struct Pending {
     crossover_page* page = nullptr;
     turn::SlotIndex self = 0;
     turn::TurnNumber k = 0;
     Handover handover;
-    std::uint32_t queued = 0;  // written by the user's threads under their lock, and by the host function
+    std::uint32_t queued = 0;  // set by the user's threads under their lock, cleared by the host function
   };
 
   static void CUDA_CB GiveBack(void* pending);

@@ -1,4 +1,4 @@
-// Whether the driver takes stream memory operations.
+// Finds out whether the driver takes stream memory operations.
 #pragma once
 
 #include <cstdint>
@@ -7,15 +7,16 @@
 
 namespace crossover::gates {
 
-// Whether the table has what a gate needs that lets streams wait.
+// Returns whether the table has the functions that a gate needs to make streams wait.
 bool HasMemoryOperations(const Driver& driver);
 
-// Lets a stream of our own wait for the word at `address`, which has reached `value` already: what a driver
-// says about memory operations and what it accepts differ between versions, so one that changes nothing is
-// the truth. Blocks; not while any stream captures.
+// Makes a stream of ours wait for the word at `address`, and returns whether the driver did so. The answers
+// of a driver about memory operations and what it accepts differ between versions. An operation that
+// changes nothing tells the truth. Blocks. REQUIRES: the word has reached `value` already, and no stream is
+// being captured.
 bool ProbeWait(const Driver& driver, CUdeviceptr address, std::uint32_t value);
 
-// The operation with which a stream waits until the word at `address` is at or past `value`.
+// Returns the operation by which a stream waits until the word at `address` is at or past `value`.
 CUstreamBatchMemOpParams WaitParams(CUdeviceptr address, std::uint32_t value);
 
 }  // namespace crossover::gates

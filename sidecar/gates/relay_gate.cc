@@ -61,8 +61,10 @@ bool RelayGate::Yield(CUstream stream, turn::TurnNumber k) {
   return Enqueue(stream, turn::NextStretch(k), ops.data(), ops.size());
 }
 
-// The wait is refused once the asking is queued: where the stream has not reached that yet it is withdrawn,
-// and nothing was queued. Where it has, the turn will be taken, and the stream does not wait for it.
+// Queues a host function that asks for the turn, and a wait for the line that the relay opens. Returns
+// false where nothing was queued. The driver may refuse the wait when the host function is queued already.
+// Where the stream has not reached the host function, the ask is withdrawn and counts as not queued. Where
+// it has, the turn will be taken, and the stream does not wait for it.
 bool RelayGate::Enqueue(CUstream stream, turn::TurnNumber k, const turn::Op* ops, std::size_t count) {
   Ask& ask = asks_[next_ask_];
   if (ask.state.load(std::memory_order_acquire) != kFree) return false;
@@ -87,7 +89,8 @@ bool RelayGate::Enqueue(CUstream stream, turn::TurnNumber k, const turn::Op* ops
   return !ask.state.compare_exchange_strong(state, kWithdrawn);
 }
 
-// On the driver's thread, which carries out the host functions of other streams too: never blocks.
+// Carries out the operations in front of the wait, and hands the ask to the relay. Runs on the driver's
+// thread, which carries out the host functions of other streams too, so it never blocks.
 void RelayGate::OnReached(void* passed) {
   Ask* ask = static_cast<Ask*>(passed);
   std::uint32_t state = kQueued;

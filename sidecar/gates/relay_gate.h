@@ -1,7 +1,8 @@
-// Relayed gates: the stream waits for a word of this process's own, in memory that the driver gave us, and a
-// thread of this process, the relay, takes the turn at the turnstile and then opens that word. The host runs
-// ahead of its GPU as with GPU gates, and the GPU never touches the turnstile: for drivers that take stream
-// memory operations but register no memory of others (docs/design/0015-relayed-gates.md).
+// Defines relayed gates. The stream waits for a word of this process, in memory that the driver gave us. A
+// thread of this process, the relay, takes the turn at the turnstile and then opens that word. The host
+// runs ahead of its GPU as with GPU gates, and the GPU never touches the turnstile. Relayed gates are for
+// drivers that take stream memory operations but refuse to register the page
+// (docs/design/0015-relayed-gates.md).
 //
 //   stream:  host function "asks"        wait open >= k   compute ...   host function "gives back"
 //   relay:       ready = k   wait gate >= k   hold = k   gate = end   open = k
@@ -21,16 +22,19 @@
 
 namespace crossover::gates {
 
+// A RelayGate queues host functions and waits, and runs the relay.
 class RelayGate final : public Gate {
  public:
   constexpr RelayGate() = default;
 
-  // Takes memory of the driver's, once, tries one stream memory operation on it, and starts the relay, once.
-  // False where any of it is refused. Needs a current context; blocks; not while any stream captures.
+  // Prepares the gate for slot `self` of `page`. The first call allocates memory of the driver and starts
+  // the relay. Each call tries one stream memory operation on a new line of that memory. Returns false
+  // where any of these is refused. Blocks. REQUIRES: a context is current, and no stream is being captured.
   bool SetUp(const Driver* driver, crossover_page* page, turn::SlotIndex self);
 
-  // Before the context of that memory ends, with what keeps Acquire() and its like out: what waits there goes
-  // on, and the relay leaves it alone from then on. Nothing may be queued afterwards.
+  // Opens every line that a stream may wait for, and makes the relay leave the lines alone from then on.
+  // REQUIRES: the context of that memory has not ended yet; the caller holds the lock that keeps Acquire(),
+  // Release() and Yield() out; nothing is queued through this gate afterwards.
   void LeaveMemory();
 
   bool Acquire(CUstream stream, turn::TurnNumber k) override;
@@ -39,11 +43,11 @@ class RelayGate final : public Gate {
   bool blocks() const override { return false; }
 
  private:
-  static constexpr std::size_t kAsks = 512;  // as many as HostReleases
+  static constexpr std::size_t kAsks = 512;  // as many as HostReleases has room for
   static constexpr std::size_t kMostOps = 5;
 
-  // What a stream waits for. Each turnstile that is joined gets the next line: waits for the one before may
-  // still be queued, and numbers begin anew.
+  // A Line holds the word that a stream waits for. Each turnstile that is joined gets the next line: waits
+  // for the turnstile before may still be queued, and turn numbers begin anew.
   struct alignas(64) Line {
     std::uint32_t open;
     std::uint32_t reserved[15];
@@ -52,7 +56,7 @@ class RelayGate final : public Gate {
 
   enum State : std::uint32_t { kFree, kQueued, kAsked, kWithdrawn };
 
-  // One passage, from when it is queued until the relay has opened its line.
+  // An Ask is one passage through the gate, from when it is queued until the relay has opened its line.
   struct Ask {
     RelayGate* gate = nullptr;
     crossover_page* page = nullptr;
@@ -61,7 +65,7 @@ class RelayGate final : public Gate {
     turn::TurnNumber k = 0;
     std::array<turn::Op, kMostOps> ops{};
     std::uint32_t count = 0;
-    std::uint32_t before_wait = 0;  // operations that the stream itself stands for: they are done where it is
+    std::uint32_t before_wait = 0;  // operations in front of the wait; done when the stream comes to them
     std::atomic<std::uint32_t> state{kFree};
     Ask* next = nullptr;
   };
@@ -76,14 +80,14 @@ class RelayGate final : public Gate {
   crossover_page* page_ = nullptr;
   turn::SlotIndex self_ = 0;
   base::Mutex memory_mutex_;
-  bool left_ = false;  // with `memory_mutex_`: the lines are gone
+  bool left_ = false;  // guarded by `memory_mutex_`; the lines may be gone
   Line* lines_ = nullptr;
   CUdeviceptr lines_on_gpu_ = 0;
-  std::size_t line_ = 0;  // the present one
+  std::size_t line_ = 0;  // index of the present line
   bool started_ = false;
   std::size_t next_ask_ = 0;
-  std::atomic<Ask*> asked_{nullptr};  // newest first
-  std::uint32_t bell_ = 0;            // futex word: counts asks
+  std::atomic<Ask*> asked_{nullptr};  // asks that their streams have reached, newest first
+  std::uint32_t bell_ = 0;            // futex word: counts them
   HostReleases releases_;
   Ask asks_[kAsks] = {};
 };

@@ -24,8 +24,8 @@ namespace {
 constinit gates::Driver driver;
 constinit link::Helper helper;
 constinit base::Mutex mutex;
-constinit bool started = false;              // with `mutex`
-constinit std::atomic<CUdevice> device{-1};  // written with `mutex`
+constinit bool started = false;              // guarded by `mutex`
+constinit std::atomic<CUdevice> device{-1};  // written under `mutex`; -1: none
 constinit std::atomic<bool> forked{false};
 
 void FormatUuid(const CUuuid& uuid, char* text, std::size_t room) {
@@ -35,7 +35,7 @@ void FormatUuid(const CUuuid& uuid, char* text, std::size_t room) {
            b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]);
 }
 
-// The child of a fork has neither our threads nor a usable GPU: off for good.
+// Switches the library off for good in the child of a fork, which has neither our threads nor a usable GPU.
 void InChild() {
   forked.store(true, std::memory_order_relaxed);
   session::attention.store(0, std::memory_order_relaxed);
@@ -43,9 +43,9 @@ void InChild() {
   helper.CloseInChild();
 }
 
-// Whether kernels of several processes run on the GPU side by side, so that one job's collective and
-// another's compute can (docs/design/0004-time-slices.md). Drivers before CUDA 12.4 do not say: there the
-// control daemon's pipe tells, as it tells them.
+// Returns whether kernels of several processes run on the GPU side by side (MPS), so that one job's
+// collective and another's compute can (docs/design/0004-time-slices.md). Drivers before CUDA 12.4 do not
+// tell. For these the pipe of the MPS control daemon tells, which they look for too.
 bool RunsProcessesTogether(CUdevice gpu) {
   int enabled = 0;
   if (driver.DeviceGetAttribute != nullptr &&
@@ -76,8 +76,8 @@ bool Start(CUcontext context, CUdevice gpu, int rank) {
   return true;
 }
 
-// Ways in which this process has been seen to use NCCL. Two libraries know nothing of each other, nor do
-// their sequences of calls stand in an order that is the same on all ranks.
+// An NcclKind is a way in which this process has been seen to use NCCL. Two libraries know nothing of each
+// other, and the order of their calls need not be the same on all ranks.
 enum NcclKind : unsigned { kLoaded = 1, kLinked = 2, kLinkedPerhaps = 4 };
 constinit std::atomic<unsigned> nccl_kinds{0};
 
@@ -92,7 +92,8 @@ void OnNccl(NcclKind kind) {
   session::TheSession().WatchKernels(now != kLoaded);
 }
 
-// As launchers of jobs tell it, for the arbiter's messages; 0 where none does.
+// Returns the rank that the launcher of the job has set, for the arbiter's messages; 0 where it has set
+// none.
 int RankOfLauncher(std::uint32_t ranks) {
   for (const char* name : {"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"}) {
     const char* text = ::getenv(name);
@@ -105,7 +106,8 @@ int RankOfLauncher(std::uint32_t ranks) {
   return 0;
 }
 
-// A communicator of at least two ranks on the thread's GPU, or much compute without any.
+// Starts the session, once: the calling thread has a communicator of at least two ranks on its GPU, or has
+// launched much without any. Later calls check that the process uses one GPU only.
 void Meet(int rank, int its_gpu = kCurrentGpu) {
   const base::Locked locked(mutex);
   if (!started &&
@@ -114,7 +116,7 @@ void Meet(int rank, int its_gpu = kCurrentGpu) {
     log::Write(log::Level::kWarn, "takes no turns: the CUDA driver lacks functions that turns need");
     return;
   }
-  if (started && device < 0) return;  // which is all there is to say
+  if (started && device < 0) return;  // the log says so already
   CUcontext context = nullptr;
   CUdevice gpu = -1;
   if (driver.CtxGetCurrent == nullptr || driver.CtxGetCurrent(&context) != CUDA_SUCCESS ||
@@ -148,7 +150,7 @@ void OnCommunicator(const void* comm, int ranks, int rank, int gpu) {
 
 void ExpectLinkedNccl() { OnNccl(kLinkedPerhaps); }
 
-// Kernels are launched for communicators of several ranks alone; of how many is not known.
+// NCCL launches kernels only for communicators of several ranks. Their number of ranks is not known.
 void OnLinkedNccl(CUcontext context) {
   log::Write(log::Level::kInfo, "NCCL is part of the program: collectives are known by their kernels");
   constexpr int kSeveral = 2;
@@ -157,7 +159,7 @@ void OnLinkedNccl(CUcontext context) {
   Meet(RankOfLauncher(session::GetConfig().gang_size));
 }
 
-// Ranks that talk in ways of their own, or a job of one.
+// The job has ranks that do not communicate by NCCL, or it has one rank.
 void OnSilence() {
   session::TheSession().EndSilence();
   if (!Active()) return;

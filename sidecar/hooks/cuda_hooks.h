@@ -1,12 +1,12 @@
-// The wrappers of the CUDA table: what callers get in place of the driver's functions.
+// Defines the wrappers of the CUDA table, which callers get in place of the driver's functions.
 #pragma once
 
 #include "sidecar/hooks/cuda_policies.h"
 #include "sidecar/hooks/cuda_table.h"
 #include "sidecar/hooks/memory_policies.h"
 
-// Ends a function whose arguments stay where they are with a jump. GCC does so by itself; clang copies those
-// that are on the stack unless it is told.
+// Ends a function with a jump, so that its arguments stay where they are. GCC does so by itself. Clang
+// copies arguments that are on the stack, unless it is told to jump.
 #if defined(__clang__)
 #define CROSSOVER_JUMP [[clang::musttail]] return
 #else

@@ -1,5 +1,6 @@
-// What the wrappers of driver functions do around the real call. Each policy's Run() has the arguments of the
-// function that it stands in for; it calls the real one exactly once and returns its result.
+// Defines what the wrappers of driver functions do around the real call. Each policy's Run() has the
+// arguments of the function that it stands in for. It calls the real function exactly once and returns its
+// result.
 #pragma once
 
 #include <tuple>
@@ -15,6 +16,8 @@
 
 namespace crossover::hooks {
 
+// Returns whether this call of the driver is to be recorded: an arbiter has asked to watch, and the call
+// does not come from within NCCL.
 inline bool Observing() {
   return __builtin_expect(session::watching.load(std::memory_order_relaxed), 0) && session::nccl_depth == 0;
 }
@@ -26,20 +29,20 @@ phase::StreamKey KeyOfStream(CUstream stream) {
   return session::KeyOf(stream, CudaTraits<kHook>::kFlavour);
 }
 
-// What is launched: a kernel on so many blocks, or a graph (no function).
+// A Launched is a kernel on so many blocks, or a graph (no function).
 struct Launched {
   CUstream stream = nullptr;
   CUfunction function = nullptr;
   unsigned blocks = 0;
 };
 
-// A launch of compute, or of one of NCCL's kernels. `Form` reads its arguments. Has no Run(): CudaWrapper
-// asks Passes(), which calls nothing, so that a launch that passes is some loads and branches, and a jump
-// with the arguments where they are.
+// Handles a launch of compute or of one of NCCL's kernels. `Form` reads the arguments. There is no Run():
+// CudaWrapper asks Passes(), which calls nothing. So a launch that passes costs some loads and branches,
+// and a jump with the arguments where they are.
 template <typename Form>
 struct Launch {
-  // Whether nothing is to be done for a launch but the call, given why launches are attended to. Counts the
-  // launch where they are counted. False also where it takes more to know.
+  // Returns whether the launch needs nothing but the call. `why` holds the reasons to attend to launches.
+  // Counts the launch where launches are counted. Returns false also where only Slow() can know.
   template <typename... Arguments>
   [[gnu::always_inline]] static bool Passes(std::uint32_t why, Arguments... arguments) {
     constexpr std::uint32_t kQuick = session::kAttendKernels | session::kAttendCount;
@@ -52,6 +55,7 @@ struct Launch {
   }
 
   template <CudaHook kHook, typename... Arguments>
+  // Does all that a launch may need, and makes the call.
   [[gnu::noinline, gnu::cold]] static CUresult Slow(Arguments... arguments) {
     const Launched launched = Form::Get(arguments...);
     if (session::nccl_depth > 0) return RealCuda<kHook>()(arguments...);
@@ -114,7 +118,8 @@ using LaunchGraph = Launch<GraphForm>;
 using LaunchKernel = Launch<ArgumentsForm>;
 using LaunchWithConfig = Launch<ConfigForm>;
 
-// A kernel is looked up by its name. The caller is that of the wrapper.
+// Handles a look-up of a kernel by name. Run() is inlined into the wrapper, so that its return address is
+// in the wrapper's caller.
 struct NameKernel {
   template <CudaHook kHook, typename Handle, typename Container>
   [[gnu::always_inline]] static CUresult Run(Handle* handle, Container container, const char* name) {
@@ -126,8 +131,7 @@ struct NameKernel {
   }
 };
 
-// Of a module or a library: a handle may be given out again,
-// for another kernel.
+// Handles the unloading of a module or a library: a handle may be given out again for another kernel.
 struct UnloadKernels {
   template <CudaHook kHook, typename Container>
   static CUresult Run(Container container) {
@@ -136,14 +140,14 @@ struct UnloadKernels {
   }
 };
 
-// Its streams are not to be asked about afterwards either. Told of always: what we have of the driver's is in
-// one of them, whether or not an arbiter is there.
+// Handles the end of `context`, whose streams may not be asked about afterwards. The session is told with
+// or without an arbiter, since what we have of the driver's is in one of the contexts.
 inline void BeforeContextEnds(CUcontext context) {
   ForgetKernels();
   if (Active()) session::TheSession().OnContextEnds(context);
 }
 
-// The primary context of this device ends.
+// Handles the end of the primary context of `device`.
 inline void BeforeDeviceReset(CUdevice device) {
   ForgetKernels();
   if (!Active()) return;
@@ -154,7 +158,7 @@ inline void BeforeDeviceReset(CUdevice device) {
   }
 }
 
-// What may be the last use of one.
+// Handles the release of a primary context, which may be its last use.
 struct LetContextGo {
   template <CudaHook kHook>
   static CUresult Run(CUdevice device) {
@@ -186,7 +190,7 @@ struct EventRecord {
   }
 };
 
-// The host has waited for an event, or has seen that it is done: kTell says which.
+// Handles a call by which the host has waited for an event, or has seen that it is done. kTell says which.
 template <void (session::Session::*kTell)(phase::EventKey)>
 struct HostAsksEvent {
   template <CudaHook kHook>
@@ -199,7 +203,7 @@ struct HostAsksEvent {
 using HostWaitEvent = HostAsksEvent<&session::Session::OnHostWaitEvent>;
 using HostSeesEvent = HostAsksEvent<&session::Session::OnHostSawEvent>;
 
-// Likewise, of all that a stream has to do.
+// Does the same for all work of a stream.
 template <void (session::Session::*kTell)(phase::StreamKey)>
 struct HostAsksStream {
   template <CudaHook kHook>
@@ -230,7 +234,7 @@ struct StreamCreate {
   }
 };
 
-// Handles are forgotten before they can be given out again.
+// Forgets the handle before the driver can give it out again.
 struct StreamDestroy {
   template <CudaHook kHook>
   static CUresult Run(CUstream stream) {
@@ -247,11 +251,11 @@ struct EventDestroy {
   }
 };
 
-// Captures are counted always: one may be going on when the first communicator is made.
+// Counts captures with or without an arbiter: one may be going on when the first communicator is made.
 struct BeginCapture {
   template <CudaHook kHook, typename... Arguments>
   static CUresult Run(Arguments... arguments) {
-    const base::Uncancelled uncancelled;  // one more capture would be counted for ever
+    const base::Uncancelled uncancelled;  // else the capture could be counted for ever
     session::TheSession().OnBeginCapture();
     const CUresult result = RealCuda<kHook>()(arguments...);
     if (result != CUDA_SUCCESS) session::TheSession().OnEndCapture();
@@ -259,7 +263,7 @@ struct BeginCapture {
   }
 };
 
-// A capture that was invalidated or left open ends with an error, but it ends.
+// Counts the end of a capture. One that was invalidated or left unjoined ends with an error, but it ends.
 struct EndCapture {
   template <CudaHook kHook>
   static CUresult Run(CUstream stream, CUgraph* graph) {
@@ -272,7 +276,8 @@ struct EndCapture {
   }
 };
 
-// The user asks the driver for an entry point: answered by the driver, then replaced where the table has it.
+// Handles a request for an entry point. The driver answers it; the answer is replaced where the table has
+// it.
 struct GetProcAddress {
   template <CudaHook kHook, typename... Status>
   static CUresult Run(const char* name, void** function, int version, cuuint64_t flags, Status... status) {

@@ -1,4 +1,4 @@
-// The table of CUDA hooks as types: traits and the real function of each row.
+// Defines the table of CUDA hooks as types: the traits and the real function of each row.
 #pragma once
 
 #include <cudaTypedefs.h>
@@ -11,7 +11,8 @@
 
 namespace crossover::hooks {
 
-// cuStreamBeginCapture as CUDA 10.0 had it; cudaTypedefs.h shows it to the driver's own sources only.
+// This is the type of cuStreamBeginCapture in CUDA 10.0. cudaTypedefs.h shows it to the driver's own
+// sources only.
 using BeginCaptureWithoutMode = CUresult(CUDAAPI*)(CUstream);
 
 enum class CudaHook : std::size_t {
@@ -35,13 +36,15 @@ struct CudaTraits;
 #include "sidecar/hooks/cuda_hooks.def"
 #undef CUDA_HOOK
 
-// Called through `real<kHook>` until the real function is known: finds it, remembers it, calls it.
+// `real_cuda<kHook>` points to CudaFirstCall::Call() until the real function is known. Call() finds the
+// real function, stores it there and calls it.
 template <CudaHook kHook, typename Function = typename CudaTraits<kHook>::Function>
 struct CudaFirstCall;
 
+// Returns the driver's function of this row, or null where the process has not loaded it.
 void* FindRealCuda(CudaHook hook);
 
-// The real function. A plain call through it is all that an idle hook costs.
+// Holds the real function of a row. A plain call through it is all that an idle hook costs.
 template <CudaHook kHook>
 inline constinit std::atomic<typename CudaTraits<kHook>::Function> real_cuda{&CudaFirstCall<kHook>::Call};
 

@@ -11,13 +11,13 @@
 namespace crossover::hooks {
 namespace {
 
-// All names in the tables begin so; nearly all names that are looked up do not.
+// Returns whether `name` begins like a name in the tables. Nearly all names that are looked up do not.
 bool MayBeOurs(const char* name) {
   if (name[0] == 'c') return name[1] == 'u';
   return name[0] == 'n' && ((name[1] == 'c' && name[2] == 'c') || (name[1] == 'v' && name[2] == 'm'));
 }
 
-// For code at `caller`: the program itself where that is null.
+// Returns whether a real library has `name`, for code at `caller`. Null means the program itself.
 bool IsThere(Library library, const char* name, const void* caller) {
   if (library == Library::kNccl) return FindNcclInScope(caller, name) != nullptr;
   return FindSymbol(library, name) != nullptr;
@@ -30,9 +30,9 @@ crossover_dlsym_answer Decide(DlsymFunction real, void* handle, const char* name
   if (symbol.wrapper == nullptr) return untouched;
   const Library from = LibraryOf(caller);
   if (from == Library::kOurs || from == symbol.library) return untouched;
-  // The global scope holds our own exports, in every process. One that looks there whether it has CUDA or
-  // NCCL must not find them where the real library is not there at all.
-  // Nor a function that a real library of an older version does not have.
+  // The global scope holds our own exports, in every process. A program looks there to find out whether it
+  // has CUDA or NCCL. It must not find our exports where the real library is missing, or where an older
+  // version of it lacks the function.
   if (handle == RTLD_DEFAULT) {
     if (IsThere(symbol.library, name, caller)) return untouched;
     return {nullptr, real(RTLD_NEXT, name)};
@@ -42,12 +42,12 @@ crossover_dlsym_answer Decide(DlsymFunction real, void* handle, const char* name
   Library owner = LibraryOf(value);
   if (owner == Library::kOurs) {
     if (!IsThere(symbol.library, name, nullptr)) return {nullptr, real(RTLD_NEXT, name)};
-    value = real(handle, name);  // once more: where we looked in vain is not what dlerror() is to tell
+    value = real(handle, name);  // once more, so that dlerror() tells nothing of our own failed look-ups
   }
-  // Of an object that calls us, too, for its own NCCL.
+  // The function may lie in an object that calls us, too, for an NCCL of its own.
   if (owner == Library::kOther && symbol.library == Library::kNccl && InNcclFile(value))
     owner = symbol.library;
-  // A library of another namespace (dlmopen) is not the one that our wrapper goes on to.
+  // A library of another namespace (dlmopen) is not the one that our wrapper would call.
   const bool replace = owner == symbol.library && session::GetConfig().active && InOurNamespace(value);
   if (!replace) return {nullptr, value};
   return {nullptr, owner == Library::kNccl ? FindNcclWrapper(name, value) : symbol.wrapper};

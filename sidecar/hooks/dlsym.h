@@ -1,17 +1,19 @@
-// The decision behind our dlsym; the entry point itself is assembler (dlsym_<architecture>.S).
+// Decides what our dlsym answers. The entry point itself is assembler (hooks/dlsym_entry.S).
 //
-// dlsym(RTLD_NEXT, ...) means "after the caller", which the C library learns from the return address. A dlsym
-// that calls the real one would be the caller itself, and other preloaded libraries would find themselves and
-// recurse. So ours asks crossover_dlsym() what to do, with its own caller's address, and then either jumps to
-// the real function as if it had never been there, or returns a value.
+// dlsym(RTLD_NEXT, ...) means "after the caller", which the C library learns from the return address. If
+// our dlsym called the real one, our library would be that caller. Then other preloaded libraries would
+// find themselves and recurse. So our dlsym passes its caller's address to crossover_dlsym(). Then it
+// either jumps to the real function, as if ours had never been there, or returns a value.
 #pragma once
 
 extern "C" {
 
+// A crossover_dlsym_answer says what dlsym does next.
 struct crossover_dlsym_answer {
-  void* jump;   // the real dlsym, or null:
-  void* value;  // then this is the answer
+  void* jump;   // the real dlsym, or null
+  void* value;  // the result, where `jump` is null
 };
 
+// Decides what dlsym(handle, name) does for code at `caller`.
 crossover_dlsym_answer crossover_dlsym(void* handle, const char* name, void* caller);
 }

@@ -1,5 +1,5 @@
-// void* dlsym(void* handle, const char* name): see hooks/dlsym.h.
-// Leaves stack and return address as it found them before it jumps on.
+// Implements void* dlsym(void* handle, const char* name): see hooks/dlsym.h. Restores the stack and the
+// return address before it jumps on.
 
 #if defined(__x86_64__)
 

@@ -1,4 +1,4 @@
-// Where the exported functions of exports_entry.S jump to.
+// Defines the pointers through which the exported functions of exports_entry.S jump.
 
 #include "sidecar/hooks/cuda_hooks.h"
 #include "sidecar/hooks/nccl_hooks.h"

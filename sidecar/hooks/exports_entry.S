@@ -1,5 +1,5 @@
-// The exported functions: programs that link the driver or NCCL directly bind to these. Each is a jump to the
-// wrapper of its row, whose prototype need not be repeated that way.
+// Defines the exported functions. Programs that link the driver or NCCL directly bind to these. Each is a
+// jump to the wrapper of its row. So the prototype of the wrapper need not be repeated.
 
         .macro  export_hook symbol
         .globl  \symbol

@@ -1,7 +1,7 @@
-// Which of the handles that a program launches are NCCL's kernels, as far as the driver was asked.
+// Keeps which of the handles that a program launches are NCCL's kernels, as far as the driver was asked.
 //
-// A handle is an address: its upper 16 bits are clear on every system that the driver runs on, and hold here
-// what the handle is known to be. One word each, so that readers need no lock. Thread-safe.
+// A handle is an address, whose upper 16 bits are clear on every system that the driver runs on. Here they
+// hold what the handle is known to be. Each entry is one word, so that readers need no lock. Thread-safe.
 #pragma once
 
 #include <array>
@@ -11,16 +11,19 @@
 
 namespace crossover::hooks {
 
+// A KernelTable maps handles of kernels to numbers of NCCL's kernels, 0 for any other kernel.
 class KernelTable {
  public:
   constexpr KernelTable() = default;
 
-  // Whether one load tells that the handle is none of NCCL's kernels. False where it takes more to know.
+  // Returns true where one load shows that the handle is none of NCCL's kernels. Returns false also where
+  // it takes more to know.
   bool IsPlain(const void* handle) const {
     return words_[PlaceOf(KeyOf(handle), 0)].load(std::memory_order_relaxed) == KeyOf(handle);
   }
 
-  // What the handle was remembered as, 0 for none of NCCL's kernels. False: it is not remembered.
+  // Finds what the handle was remembered as: 0 means none of NCCL's kernels. Returns false where it is not
+  // remembered.
   bool Find(const void* handle, std::uint16_t* kernel) const {
     const std::uint64_t key = KeyOf(handle);
     for (std::size_t probe = 0; probe < kProbes; ++probe) {
@@ -32,7 +35,8 @@ class KernelTable {
     return false;
   }
 
-  // Where all places are taken, one that holds no kernel of NCCL's goes: the driver is asked for it again.
+  // Remembers what a handle is. Where all its places are taken, it replaces one that is no kernel of
+  // NCCL's, for which the driver is asked again later.
   void Remember(const void* handle, std::uint16_t kernel) {
     const std::uint64_t key = KeyOf(handle);
     if (HandleIn(key) != key) return;
@@ -48,7 +52,7 @@ class KernelTable {
     place->store(key | static_cast<std::uint64_t>(kernel) << kKernelShift, std::memory_order_relaxed);
   }
 
-  // Forgets what is remembered: all of it, or what is none of NCCL's kernels.
+  // A What names the handles to forget: all, or those that are none of NCCL's kernels.
   enum class What { kAll, kPlain };
   void Forget(What what) {
     for (std::atomic<std::uint64_t>& word : words_) {
@@ -65,7 +69,8 @@ class KernelTable {
 
   static std::uint64_t KeyOf(const void* handle) { return reinterpret_cast<std::uintptr_t>(handle); }
   static constexpr std::size_t PlaceOf(std::uint64_t key, std::size_t probe) {
-    // Handles often lie at equal distances, of which the product alone puts some on few places.
+    // Handles often lie at equal distances. The product alone would put those of some distances on few
+    // places.
     const auto first =
         static_cast<std::size_t>(((key ^ (key >> 8)) * 0x9e3779b97f4a7c15u) >> (64 - kPlaceBits));
     return probe == 0 ? first : (first + probe) % kPlaces;
@@ -77,7 +82,7 @@ class KernelTable {
   std::array<std::atomic<std::uint64_t>, kPlaces> words_{};
 };
 
-// The process's own.
+// Holds the kernels of this process.
 inline constinit KernelTable known_kernels;
 
 }  // namespace crossover::hooks

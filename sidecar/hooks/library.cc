@@ -13,7 +13,7 @@
 namespace crossover::hooks {
 namespace {
 
-// Versions under which the C library has exported dlsym, oldest first.
+// The C library has exported dlsym under these versions, oldest first.
 constexpr const char* kDlsymVersions[] = {"GLIBC_2.2.5", "GLIBC_2.17", "GLIBC_2.34"};
 
 constexpr char kCudaName[] = "libcuda.so";
@@ -27,7 +27,8 @@ const char* BaseName(const char* path) {
   return slash == nullptr ? path : slash + 1;
 }
 
-// Matches the name with whatever version: the loader keeps the name by which the first one asked.
+// Returns whether `path` is a library `name` of whatever version. The loader keeps the name by which the
+// library was first asked for.
 bool Names(const char* path, const char* name) {
   const char* base = BaseName(path);
   const std::size_t length = strlen(name);
@@ -55,7 +56,8 @@ int Visit(dl_phdr_info* info, std::size_t, void* argument) {
   return 1;
 }
 
-// A look-up of an object that is not there would leave an error for the user's next dlerror(): look first.
+// Returns whether the library is loaded, and finds its path. To look up an object that is not there would
+// leave an error for the user's next dlerror(), so this looks first.
 bool FindObject(Library library, Search* search) {
   search->name = NameOf(library);
   search->found = false;
@@ -72,7 +74,7 @@ struct PathSearch {
   bool found;
 };
 
-// The program itself has none.
+// Copies the path of the object that holds the address. The program itself has none.
 int VisitForPath(dl_phdr_info* info, std::size_t, void* argument) {
   auto* search = static_cast<PathSearch*>(argument);
   if (!Contains(*info, search->address)) return 0;
@@ -82,7 +84,7 @@ int VisitForPath(dl_phdr_info* info, std::size_t, void* argument) {
   return 1;
 }
 
-// The first dlsym that is not our own.
+// Finds the first dlsym that is not our own.
 int VisitForDlsym(dl_phdr_info* info, std::size_t, void* argument) {
   if (Contains(*info, reinterpret_cast<const void*>(&VisitForDlsym))) return 0;
   void* found = FindInObject(*info, "dlsym");
@@ -136,7 +138,7 @@ void* FindInFile(const char* path, const char* name, Stay stay) {
   void* handle = dlopen(path, RTLD_LAZY | RTLD_NOLOAD | (stay == Stay::kForGood ? RTLD_NODELETE : 0));
   if (handle == nullptr) return nullptr;
   void* symbol = find(handle, name);
-  dlclose(handle);  // takes back our reference only
+  dlclose(handle);  // drops our own reference only
   return symbol;
 }
 

@@ -7,27 +7,32 @@ namespace crossover::hooks {
 
 using DlsymFunction = void* (*)(void* handle, const char* name);
 
-// The dlsym that the process would have without us (the C library's, or that of another preloaded library).
+// Returns the dlsym that the process would have without us: the C library's, or that of another preloaded
+// library. Returns null where none is found.
 DlsymFunction RealDlsym();
 
-// Which library an address lies in, as far as we care.
+// A Library is one that the hooks tell apart from others.
 enum class Library { kOther, kCuda, kNccl, kNvml, kOurs };
+// Returns the library that an address lies in; kOther for all that the hooks do not tell apart.
 Library LibraryOf(const void* address);
 
-// Whether an address lies in an object that was loaded beside us, and not by dlmopen() into another
+// Returns whether an address lies in an object that was loaded beside us, and not by dlmopen() into another
 // namespace.
 bool InOurNamespace(const void* address);
 
-// A symbol of the library that the process itself loaded; never loads anything. Null where library or symbol
-// are absent. What it returns is valid for the life of the process: the library is not unloaded any more.
+// Returns the address of a symbol in the library that the process itself has loaded. Never loads anything.
+// Returns null where library or symbol are missing. The result is valid for the life of the process: the
+// library is not unloaded any more.
 void* FindSymbol(Library library, const char* name);
 
-// The path by which the object was loaded that an address lies in; false for the program itself.
+// Copies the path by which the object at `address` was loaded to `path`. Returns false for the program
+// itself, and where the path does not fit into `room` bytes.
 bool PathOf(const void* address, char* path, std::size_t room);
 
-// A symbol of the object that was loaded from `path`, or of those that it needs. Whether it stays in the
-// process from then on, whoever closes it: what is remembered must.
+// A Stay says whether an object stays in the process for good, even if the program closes it.
 enum class Stay { kAsItWas, kForGood };
+// Returns the address of a symbol in the object that was loaded from `path`, or in those that it needs;
+// null where there is none. REQUIRES: `stay` is kForGood where the address is remembered.
 void* FindInFile(const char* path, const char* name, Stay stay);
 
 }  // namespace crossover::hooks

@@ -35,7 +35,7 @@ std::uint64_t BytesOf(CUarray_format format) {
 
 std::uint64_t AtLeastOne(std::size_t extent) { return extent == 0 ? 1 : extent; }
 
-// Looks it up once; null where the driver lacks it.
+// Returns the driver's function, which is looked up once; null where the driver lacks it.
 template <typename Function>
 Function Found(std::atomic<Function>* kept, const char* symbol) {
   Function find = kept->load(std::memory_order_acquire);

@@ -1,6 +1,7 @@
-// What the wrappers of allocating functions do around the real call: they keep the books of memory/ledger.h,
-// refuse what is over the budget as the driver refuses what it does not have, and show the budget as all
-// there is. Each Run() calls the real function at most once; not at all where the budget is used up.
+// Defines what the wrappers of allocating functions do around the real call. They keep the accounts of
+// memory/ledger.h. They refuse what is over the budget, as the driver refuses what it does not have, and
+// they show the budget as all the memory there is. Each Run() calls the real function at most once, and not
+// at all where the budget is used up.
 #pragma once
 
 #include <type_traits>
@@ -12,20 +13,22 @@
 
 namespace crossover::hooks {
 
-// Whether books are kept in this process.
+// Returns whether memory is counted in this process.
 bool CountsMemory();
-// The device of the calling thread's context; -1: none, nothing is counted.
+// Returns the device of the calling thread's context, or -1 where there is none; then nothing is counted.
 std::int32_t CurrentDevice();
-// The calling thread's context, as the ledger knows it; 0: none.
+// Returns the calling thread's context, as the ledger knows it; 0 where there is none.
 std::uint64_t CurrentContext();
 inline std::uint64_t KeyOfContext(CUcontext context) { return reinterpret_cast<std::uintptr_t>(context); }
-// Says once that the budget was reached.
+// Writes a line to the log, once, that the budget was reached. `bytes` is the size that was refused.
 void TellRefusal(std::size_t bytes);
+// These return the bytes of an array, or 0 for a 3D array that gets its memory later (sparse, deferred
+// mapping).
 std::uint64_t BytesOf(const CUDA_ARRAY_DESCRIPTOR& array);
 std::uint64_t BytesOf(const CUDA_ARRAY3D_DESCRIPTOR& array, unsigned levels = 1);
 
-// Room for an allocation that is being made; given back unless Keep() is called. The thread cannot be
-// cancelled in between, and leave the books wrong.
+// A Room is memory reserved for an allocation that is being made. It is given back unless Keep() or
+// KeepHandle() is called. The thread cannot be cancelled in between, which would leave the accounts wrong.
 class Room {
  public:
   Room(std::int32_t device, std::uint64_t bytes)
@@ -53,12 +56,12 @@ class Room {
   const base::Uncancelled uncancelled_;
   const std::int32_t device_;
   const std::uint64_t bytes_;
-  bool counted_ = false;  // before `ok_`, which sets it
+  bool counted_ = false;  // declared before `ok_`, which sets it
   const bool ok_;
   bool kept_ = false;
 };
 
-// On a stream: from a pool, which is the device's and not the context's.
+// Counts an allocation. One on a stream comes from a pool, which is the device's and not the context's.
 struct Allocate {
   template <CudaHook kHook, typename... Rest>
   static CUresult Run(CUdeviceptr* address, std::size_t bytes, Rest... rest) {
@@ -72,7 +75,8 @@ struct Allocate {
   }
 };
 
-// How wide a row becomes is the driver's choice: known only afterwards.
+// Counts an allocation of rows. The driver chooses how wide a row becomes, so the size is known only
+// afterwards.
 struct AllocatePitch {
   template <CudaHook kHook>
   static CUresult Run(CUdeviceptr* address, std::size_t* pitch, std::size_t width, std::size_t height,
@@ -206,7 +210,7 @@ struct TotalMemory {
   }
 };
 
-// All that was allocated in it is gone.
+// Handles the end of a context: all that was allocated in it is gone.
 struct DestroyContext {
   template <CudaHook kHook>
   static CUresult Run(CUcontext context) {
@@ -217,7 +221,7 @@ struct DestroyContext {
   }
 };
 
-// All that was allocated in the device's primary context is gone.
+// Handles a reset of a device: all that was allocated in its primary context is gone.
 struct ResetContext {
   template <CudaHook kHook>
   static CUresult Run(CUdevice device) {

@@ -17,17 +17,19 @@
 namespace crossover::hooks {
 namespace {
 
-// By number, where each lies: none before number 0 was met.
+// Holds the base address of each file, by its number; 0 where no file has that number yet.
 constexpr std::size_t kMostFiles = 8;
 constinit std::array<std::atomic<std::uintptr_t>, kMostFiles> files{};
 constinit NcclSites sites;
 
+// A Twin is the name of a function's profiling twin.
 struct Twin {
   char name[128];
   explicit Twin(const char* of) { snprintf(name, sizeof name, "p%s", of); }
 };
 
-// Another copy of our library would come back to us, for ever. It exports dlsym, as no NCCL does.
+// Returns whether the object is another copy of our library, which would call us back for ever. It exports
+// dlsym, which no NCCL does.
 bool StandsIn(const dl_phdr_info& object) { return FindInObject(object, "dlsym") != nullptr; }
 
 int VisitForOwner(dl_phdr_info* info, std::size_t, void* address) {
@@ -36,7 +38,7 @@ int VisitForOwner(dl_phdr_info* info, std::size_t, void* address) {
   return 1;
 }
 
-// `symbol`, unless it is a stand-in.
+// Returns `symbol`, or null where it is that of another copy.
 void* Real(void* symbol) {
   if (symbol != nullptr) dl_iterate_phdr(&VisitForOwner, &symbol);
   return symbol;
@@ -60,7 +62,8 @@ void* FindInAny(const char* name) {
   return wanted.found;
 }
 
-// In the caller's object, then in those that it needs. The program's own are in the global scope.
+// Finds the symbol in the caller's object, then in those that it needs. Those of the program itself are in
+// the global scope.
 void* FindBeside(const void* caller, const char* name, const char* twin) {
   char path[4096];
   if (caller == nullptr || !PathOf(caller, path, sizeof path)) return nullptr;
@@ -68,7 +71,7 @@ void* FindBeside(const void* caller, const char* name, const char* twin) {
   return found != nullptr ? found : Real(FindInFile(path, name, Stay::kAsItWas));
 }
 
-// Where the object lies that an address is in; 0: in none.
+// Returns the base address of the object that an address is in; 0 where it is in none.
 std::uintptr_t BaseOf(const void* address, Dl_info* object) {
   return dladdr(address, object) == 0 ? 0 : reinterpret_cast<std::uintptr_t>(object->dli_fbase);
 }
@@ -107,7 +110,7 @@ void* FindNcclSymbol(std::size_t file, const char* name) {
   return twin != nullptr ? twin : FindInFile(object.dli_fname, name, Stay::kForGood);
 }
 
-// By the twin's name first, which only NCCL has, where other tools stand in for `name`, too.
+// Looks for the twin's name first, which only NCCL has: other tools may stand in for `name`, too.
 void* FindNcclInScope(const void* caller, const char* name) {
   const DlsymFunction find = RealDlsym();
   if (find == nullptr || !base::LoaderIsThere()) return nullptr;

@@ -1,4 +1,4 @@
-// The wrappers of the NCCL table: what callers get in place of NCCL's functions.
+// Defines the wrappers of the NCCL table, which callers get in place of NCCL's functions.
 #pragma once
 
 #include "sidecar/hooks/nccl_policies.h"
@@ -27,7 +27,7 @@ struct NcclWrapper<kHook, NcclResult (*)(Arguments...)> {
   }
 };
 
-// What is exported. The caller is known by where the call returns to.
+// An NcclExport is what the library exports. It knows the caller by the address that the call returns to.
 template <NcclHook kHook, typename Function = NcclFunction<kHook>>
 struct NcclExport;
 
@@ -41,7 +41,7 @@ struct NcclExport<kHook, NcclResult (*)(Arguments...)> {
     if (file == 0) return NcclWrapper<InFile(kHook, 0)>::Call(arguments...);
     if (file == 1) return NcclWrapper<InFile(kHook, 1)>::Call(arguments...);
     if (file == 2) return NcclWrapper<InFile(kHook, 2)>::Call(arguments...);
-    // A file too many is left alone.
+    // There are no wrappers for yet another file, so the call goes to the real function.
     const auto real = reinterpret_cast<NcclFunction<kHook>>(FindNcclAnywhere(site, symbol));
     return real == nullptr ? kNcclSystemError : real(arguments...);
   }

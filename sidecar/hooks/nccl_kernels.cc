@@ -14,11 +14,12 @@
 namespace crossover::hooks {
 namespace {
 
+// A DriverFunction is a function of the driver that is looked up when it is first needed.
 template <typename Function>
 class DriverFunction {
  public:
   constexpr explicit DriverFunction(const char* name) : name_(name) {}
-  // Null where the driver has none; looked for once.
+  // Returns the function, or null where the driver has none. Looks for it once.
   Function Get() {
     if (!looked_.load(std::memory_order_acquire)) {
       function_.store(reinterpret_cast<Function>(FindSymbol(Library::kCuda, name_)),
@@ -34,12 +35,12 @@ class DriverFunction {
   std::atomic<bool> looked_{false};
 };
 
-// Since CUDA 12.3.
+// The driver tells names since CUDA 12.3.
 constinit DriverFunction<PFN_cuFuncGetName_v12030> function_name("cuFuncGetName");
 constinit DriverFunction<PFN_cuKernelGetName_v12030> kernel_name("cuKernelGetName");
 constinit DriverFunction<PFN_cuCtxGetCurrent_v4000> current_context("cuCtxGetCurrent");
 
-// A launch takes either kind of handle. Null where the driver cannot tell.
+// Returns the name of a kernel, or null where the driver cannot tell. A launch takes either kind of handle.
 const char* NameOf(CUfunction function) {
   const char* name = nullptr;
   if (function_name.Get() != nullptr && function_name.Get()(&name, function) == CUDA_SUCCESS) return name;
@@ -96,7 +97,8 @@ void OnKernelName(void* handle, const char* name, const void* caller) {
   if (LibraryOf(caller) != Library::kNccl && !InNcclFile(caller)) ExpectLinkedNccl();
 }
 
-// Where the driver does not tell names, what is known of NCCL's kernels could not be learned again.
+// Forgets all kernels, but keeps NCCL's where the driver does not tell names: they could not be learned
+// again.
 void ForgetKernels() {
   known_kernels.Forget(function_name.Get() != nullptr ? KernelTable::What::kAll : KernelTable::What::kPlain);
 }

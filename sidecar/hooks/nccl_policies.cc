@@ -23,7 +23,7 @@ bool NonBlocking(NcclResult result, const void* config) {
   return blocking != nullptr && strcmp(blocking, "0") == 0;
 }
 
-// Communicators that came about in a way that is not in the table are met at their first collective.
+// Adds a communicator at its first collective, where it was made in a way that is not in the table.
 void Meet(NcclComm comm, std::size_t file) {
   if (comm == nullptr || session::TheSession().Knows(comm)) return;
   const auto count = reinterpret_cast<PFN_ncclCommCount>(FindNcclSymbol(file, "ncclCommCount"));
@@ -62,7 +62,7 @@ void AfterCommInitAll(const NcclComm* comms, int devices) {
   for (int i = 0; i < devices; ++i) session::TheSession().OnCommunicator(comms[i], devices);
 }
 
-// The child is met at its first collective: a split inside a group has not happened yet.
+// The new communicator is added at its first collective: a split inside a group has not happened yet.
 void AfterCommDerived(NcclResult result, const void* config) {
   if (!Active()) return;
   if (NonBlocking(result, config)) session::TheSession().ObserveOnly(kNonBlocking);

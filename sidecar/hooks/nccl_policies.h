@@ -1,5 +1,6 @@
-// What the wrappers of NCCL functions do around the real call. Each policy's Run() has the arguments of the
-// function that it stands in for; it calls the real one exactly once and returns its result.
+// Defines what the wrappers of NCCL functions do around the real call. Each policy's Run() has the
+// arguments of the function that it stands in for. It calls the real function exactly once and returns its
+// result.
 #pragma once
 
 #include <tuple>
@@ -18,14 +19,14 @@ NcclResult CallNccl(Arguments... arguments) {
   return RealNccl<kHook>()(arguments...);
 }
 
-// A collective call, reduced to what matters here.
+// A CollectiveCall is a collective call, reduced to what matters here.
 struct CollectiveCall {
   NcclComm comm = nullptr;
   NcclStream stream = nullptr;
   phase::Token token;
 };
 
-// One overload per signature.
+// Each signature has an overload of Describe().
 inline CollectiveCall Describe(const void*, void*, std::size_t count, NcclDataType type, int op_or_root,
                                NcclComm comm, NcclStream stream) {
   return {comm, stream, {0, 0, count, static_cast<std::uint32_t>(type), op_or_root, 0}};
@@ -43,7 +44,7 @@ inline CollectiveCall Describe(const void*, std::size_t count, NcclDataType type
   return {comm, stream, {0, 0, count, static_cast<std::uint32_t>(type), root, 0}};
 }
 
-// With settings of the call at the end.
+// Describes a call that has its settings as the last argument.
 template <typename... Arguments>
 CollectiveCall DescribeConfigured(Arguments... arguments) {
   const auto all = std::make_tuple(arguments...);
@@ -53,6 +54,7 @@ CollectiveCall DescribeConfigured(Arguments... arguments) {
   return plain(std::make_index_sequence<sizeof...(Arguments) - 1>());
 }
 
+// These report a call to the session, in a process that takes part.
 void BeforeCollective(NcclHook hook, CollectiveCall call);
 void AfterCommInit(NcclComm comm, int ranks, int rank, NcclResult result, const void* config);
 void AfterCommInitAll(const NcclComm* comms, int devices);
@@ -69,7 +71,7 @@ struct Collective {
   }
 };
 
-// The same token as its plain twin, with which ranks may mix it.
+// Handles a call like its plain twin. The tokens of both are the same, because ranks may mix the two.
 template <NcclHook kTwin>
 struct CollectiveLike {
   template <NcclHook kHook, typename... Arguments>
@@ -79,7 +81,7 @@ struct CollectiveLike {
   }
 };
 
-// What turns cannot be taken beside.
+// Handles a call beside which no turns can be taken.
 template <base::WatchReason kReason>
 struct Ungateable {
   template <NcclHook kHook, typename... Arguments>
@@ -91,7 +93,7 @@ struct Ungateable {
 using OneSided = Ungateable<base::WatchReason::kOneSided>;
 using DeviceSided = Ungateable<base::WatchReason::kDeviceSided>;
 
-// Nothing to do but to know that we are inside.
+// Marks the thread as inside NCCL during the call, and does nothing else.
 struct Inside {
   template <NcclHook kHook>
   static NcclResult Run() {
@@ -132,7 +134,8 @@ struct CommInitAll {
   }
 };
 
-// Makes a communicator of another, with the settings at that place among the arguments.
+// Handles a call that makes a communicator from another. kConfig is the place of its settings among the
+// arguments.
 template <std::size_t kConfig>
 struct CommDerived {
   template <NcclHook kHook, typename... Arguments>
@@ -151,7 +154,8 @@ struct CommEnd {
   }
 };
 
-// Lets go whatever waits for a collective that hangs: nothing of ours may wait before it.
+// Handles an abort, which lets go all that waits for a collective that hangs. So nothing of ours may wait
+// before it.
 struct CommAbort {
   template <NcclHook kHook, typename... Flags>
   static NcclResult Run(NcclComm comm, Flags... flags) {

@@ -1,7 +1,8 @@
-// Which file of NCCL each place in the process calls, by the address that the call returns to.
+// Keeps which file of NCCL each place in the process calls, by the address that the call returns to.
 //
-// One word each, so that readers need no lock. A library that is closed leaves its places behind. They are
-// wrong only for another one whose call returns to the very same address, and that was bound to another NCCL.
+// Each entry is one word, so that readers need no lock. A library that is closed leaves its entries behind.
+// They are wrong only for another library whose call returns to the very same address, and that was bound
+// to another NCCL.
 #pragma once
 
 #include <array>
@@ -11,8 +12,10 @@
 
 namespace crossover::hooks {
 
+// NcclSites is a bounded table of these places. Thread-safe.
 class NcclSites {
  public:
+  // Finds the file for `site`. Returns false where it is not known.
   bool Find(const void* site, std::size_t* file) const {
     for (std::size_t probe = 0; probe < kProbes; ++probe) {
       const std::uint64_t entry = At(site, probe).load(std::memory_order_relaxed);
@@ -23,7 +26,8 @@ class NcclSites {
     return false;
   }
 
-  // Forgets another where all places are taken: it is looked up again. Thread-safe.
+  // Remembers the file for `site`. Where all places are taken, forgets another site, which is looked up
+  // again.
   void Remember(const void* site, std::size_t file) {
     const std::uint64_t address = Address(site);
     if (AddressIn(address) != address) return;

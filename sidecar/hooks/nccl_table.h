@@ -1,4 +1,4 @@
-// The table of NCCL hooks as types: traits and the real function of each row.
+// Defines the table of NCCL hooks as types: the traits and the real function of each row.
 #pragma once
 
 #include <atomic>
@@ -16,9 +16,9 @@ enum class NcclHook : std::size_t {
   kCount
 };
 
-// A process may have several files of NCCL in it, each loaded by whoever brought it. A communicator of one
-// must not get into calls of another, so each has wrappers of its own, whose real functions are its own: a
-// hook is a row and the file. Which one a call through the exported names is for depends on the caller.
+// A process may have several files of NCCL in it. A communicator of one must not get into calls of another,
+// so each file has wrappers and real functions of its own. A hook is a row and the file. The caller decides
+// which file a call through the exported names is for.
 inline constexpr std::size_t kNcclHooks = static_cast<std::size_t>(NcclHook::kCount);
 inline constexpr std::size_t kNcclFiles = 3;
 
@@ -30,7 +30,7 @@ constexpr NcclHook RowOf(NcclHook hook) {
 }
 constexpr std::size_t FileOf(NcclHook hook) { return static_cast<std::size_t>(hook) / kNcclHooks; }
 
-// By row.
+// NcclTraits has the type and the name of a row.
 template <NcclHook kHook>
 struct NcclTraits;
 

@@ -1,5 +1,5 @@
-// The little of NCCL's interface that its wrappers need, declared here so that no nccl.h is needed and no
-// version of it is baked in. Enumerations are plain ints in NCCL's ABI; handles stay opaque.
+// Declares the little of NCCL's interface that its wrappers need. So no nccl.h is needed, and no version of
+// it is baked in. Enumerations are plain ints in NCCL's ABI; handles stay opaque.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,8 @@ inline constexpr NcclResult kNcclSuccess = 0;
 inline constexpr NcclResult kNcclSystemError = 2;
 inline constexpr NcclResult kNcclInProgress = 7;
 
-// The head of ncclConfig_t, which only ever grows at its end. Read only as far as `size` says.
+// An NcclConfigHead is the head of ncclConfig_t, which only ever grows at its end. It is read only as far
+// as `size` says.
 struct NcclConfigHead {
   std::size_t size;
   unsigned int magic;
@@ -40,7 +41,7 @@ using PFN_ncclReduce = NcclResult (*)(const void*, void*, std::size_t, NcclDataT
 using PFN_ncclUnrooted = NcclResult (*)(const void*, void*, std::size_t, NcclDataType, NcclComm, NcclStream);
 using PFN_ncclSend = NcclResult (*)(const void*, std::size_t, NcclDataType, int, NcclComm, NcclStream);
 using PFN_ncclRecv = NcclResult (*)(void*, std::size_t, NcclDataType, int, NcclComm, NcclStream);
-// With an ncclCollConfig_t, which stays opaque.
+// These take an ncclCollConfig_t, which stays opaque.
 using PFN_ncclReductionConfig = NcclResult (*)(const void*, void*, std::size_t, NcclDataType, NcclRedOp,
                                                NcclComm, NcclStream, const NcclCollConfig*);
 using PFN_ncclRootedConfig = NcclResult (*)(const void*, void*, std::size_t, NcclDataType, int, NcclComm,

@@ -1,7 +1,8 @@
-// The wrappers of the NVML table: the budget is shown as all the memory there is.
+// Defines the wrappers of the NVML table, which show the budget as all the memory there is.
 //
-// What is used is what this process has on all its GPUs: NVML knows a GPU by another handle than CUDA does,
-// and a rank has one. A process without CUDA (nvidia-smi) sees what the whole GPU uses, up to the budget.
+// The memory in use is what this process has on all its GPUs: NVML knows a GPU by another handle than CUDA
+// does, and a rank has one GPU. A process without CUDA (nvidia-smi) sees what the whole GPU uses, up to the
+// budget.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +17,7 @@ using NvmlDevice = struct NvmlDeviceOpaque*;
 inline constexpr NvmlResult kNvmlSuccess = 0;
 inline constexpr NvmlResult kNvmlFunctionNotFound = 13;
 
-// nvmlMemory_t and nvmlMemory_v2_t: bytes.
+// These are nvmlMemory_t and nvmlMemory_v2_t, in bytes.
 struct NvmlMemory {
   unsigned long long total, free, used;
 };
@@ -35,8 +36,9 @@ enum class NvmlHook : std::size_t {
   kCount
 };
 
-// The job's budget, 0 where there is none.
+// Returns the job's budget in bytes, 0 where there is none.
 std::uint64_t MemoryBudget();
+// Changes figures of the whole GPU, in bytes, to those of a GPU that has `budget` bytes.
 void ShowBudget(std::uint64_t budget, unsigned long long* total, unsigned long long* free_bytes,
                 unsigned long long* used);
 

@@ -42,7 +42,7 @@ void* WrapperOf(CudaHook hook) {
   return nullptr;
 }
 
-// The driver's own functions, found as they are asked for.
+// Holds the driver's own functions, each found when it is first asked for.
 constinit std::array<std::atomic<void*>, kCudaHooks> known_real{};
 
 void* RealOf(std::size_t index) {

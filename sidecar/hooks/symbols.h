@@ -1,4 +1,4 @@
-// From what a program asks for by name to the wrapper it gets.
+// Finds the wrapper for what a program asks for by name.
 #pragma once
 
 #include <cstddef>
@@ -8,24 +8,26 @@
 
 namespace crossover::hooks {
 
-// A row of either table, for look-ups by exported name.
+// A Symbol is a row of one of the tables.
 struct Symbol {
   Library library = Library::kOther;
-  void* wrapper = nullptr;  // null: not in a table
+  void* wrapper = nullptr;  // null: in no table
 };
 
+// Returns the row with this exported name. For NCCL it has the wrapper of file number 0.
 Symbol FindWrapper(const char* name);
 
-// The wrapper of NCCL's `name` for the file of NCCL in which `real` is its real function. `real` itself where
-// there are more such files than wrappers.
+// Returns the wrapper of NCCL's `name` for the file of NCCL in which `real` lies. Returns `real` itself
+// where there are more such files than wrappers.
 void* FindNcclWrapper(const char* name, void* real);
 
-// What to hand out in place of `real`, which cuGetProcAddress answered for (name, version, flags): the
-// wrapper of the row whose real function that is; failing that the wrapper of the newest row of that name and
-// flavour which `version` reaches; else `real` itself. `version` may be larger than any row's.
+// Returns what to hand out in place of `real`, which cuGetProcAddress answered for (name, version, flags).
+// That is the wrapper of the row whose real function `real` is. Failing that, it is the wrapper of the
+// newest row of that name and flavour which `version` reaches, else `real` itself. `version` may be larger
+// than any row's.
 void* SubstituteForProcAddress(const char* name, void* real, int version, std::uint64_t flags);
 
-// The second step alone; null where no row fits.
+// Does the second of these steps alone. Returns null where no row fits.
 void* MatchByVersion(const char* name, int version, std::uint64_t flags);
 
 }  // namespace crossover::hooks

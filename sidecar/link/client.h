@@ -1,4 +1,4 @@
-// What the helper thread needs of the client that it connects to the arbiter.
+// Defines what the helper thread needs of the client that it connects to the arbiter.
 #pragma once
 
 #include <cstdint>
@@ -9,30 +9,34 @@
 
 namespace crossover::link {
 
+// A Client takes part in the turns of one GPU. The helper thread makes all these calls.
 class Client {
  public:
-  // First thing on the helper thread.
+  // Prepares the helper thread. It is the first call on that thread.
   virtual void OnThreadStart() = 0;
 
-  // For Hello: enum crossover_transport.
+  // Returns the transport for the Hello message (enum crossover_transport).
   virtual std::uint32_t wanted_transport() const = 0;
 
-  // The arbiter let us in. False: this client cannot take part with this page.
+  // Begins to take part with slot `slot` of `page`: the arbiter has let us in. Returns false where this
+  // client cannot take part with this page.
   virtual bool Attach(crossover_page* page, turn::SlotIndex slot) = 0;
 
-  // The arbiter is lost. StopTaking() takes no lock: a user's thread may hold it and wait for a turn. Once
-  // Detach() returned the page is not touched any more but by what is queued.
+  // Stops taking turns, because the arbiter is lost. Takes no lock: a user's thread may hold the lock and
+  // wait for a turn.
   virtual void StopTaking() = 0;
+  // Lets the page go. Once this has returned, only operations that are queued already touch the page.
   virtual void Detach() = 0;
 
-  // Number of the newest turn asked for. Takes no lock.
+  // Returns the number of the newest turn asked for. Takes no lock.
   virtual turn::TurnNumber Asked() const = 0;
 
-  // Called now and then while attached. Answers in how many microseconds it wants to be called again.
+  // Does periodic work while attached, and returns in how many microseconds it is to be called again. Never
+  // waits for a user's thread, which may wait for a turn that only the helper can open.
   virtual int OnTick() = 0;
 
-  // Everything but the header; false if it cannot be had now. Like OnTick(), never waits for a user's thread,
-  // which may wait for a turn that only the helper can open.
+  // Fills in everything but the header. Returns false where it cannot be had now. Like OnTick(), never
+  // waits for a user's thread.
   virtual bool FillProfile(crossover_profile* profile) = 0;
 
  protected:

@@ -19,14 +19,15 @@ namespace {
 
 constexpr std::int64_t kAnswerTimeoutMs = 2000;
 
+// A Received is one message from the socket, or the error in its place.
 struct Received {
   MessageKind kind = MessageKind::kBroken;
-  int error = 0;      // of the socket: nothing came
+  int error = 0;      // errno, where nothing came
   base::UniqueFd fd;  // the only descriptor that came along; none where there were several
 };
 
-// Takes the one descriptor of a message, and closes what came along in place of one: else each message could
-// leave some in this process. There is room for one header and no more.
+// Moves the one descriptor of a message to `only`. Where several came along, closes them all: else each
+// message could leave some open in this process. The buffer has room for one control header and no more.
 void TakeDescriptors(msghdr* request, base::UniqueFd* only) {
   const cmsghdr* head = CMSG_FIRSTHDR(request);
   if (head == nullptr || head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS) return;
@@ -48,7 +49,7 @@ Received Receive(int socket, Message* message) {
   request.msg_iovlen = 1;
   request.msg_control = control;
   request.msg_controllen = sizeof control;
-  // The length of the whole message, where it has no room.
+  // With MSG_TRUNC this is the length of the whole message, even where it does not fit.
   const ssize_t bytes = ::recvmsg(socket, &request, MSG_CMSG_CLOEXEC | MSG_TRUNC);
   if (bytes < 0) {
     received.error = errno;

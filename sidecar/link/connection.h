@@ -1,4 +1,4 @@
-// The client's end of the arbiter's socket.
+// Implements the client's end of the arbiter's socket.
 #pragma once
 
 #include <cstddef>
@@ -10,29 +10,31 @@
 
 namespace crossover::link {
 
-// What the arbiter gave us. The page stays mapped for the life of the process: streams may still write to it.
+// A Membership is what the arbiter gave us. Once the client is attached, the page stays mapped for the life
+// of the process: streams may still write to it.
 struct Membership {
   crossover_page* page = nullptr;
   turn::SlotIndex slot = 0;
 };
 
+// A Connection is one connection to the arbiter. It owns the socket.
 class Connection {
  public:
   Connection() = default;
   explicit Connection(base::UniqueFd fd) : fd_(static_cast<base::UniqueFd&&>(fd)) {}
 
-  // Connects to the arbiter at `path`. False where there is none.
+  // Connects to the arbiter's socket at `path`. Returns false where no arbiter can be reached.
   bool Connect(const char* path);
 
-  // Says hello and waits, at most two seconds, for the answer. False where we are not let in: `reason` then
-  // holds why, as a line of text.
+  // Sends `hello` and waits for the answer, at most two seconds. Returns true and fills in `membership`
+  // where the arbiter lets us in. Otherwise returns false, and `reason` holds why, as a line of text.
   bool Join(const crossover_hello& hello, Membership* membership, char* reason, std::size_t reason_bytes);
 
-  // Waits at most `timeout_us` for the end of the connection; writes notices into the log, and skips whatever
-  // else arrives. True: it ended.
+  // Waits at most `timeout_us` microseconds for a message or the end of the connection. Writes a notice to
+  // the log, and skips any other message. Returns true where the connection has ended or is of no more use.
   bool AwaitEnd(int timeout_us);
 
-  // Best effort: a profile that does not fit into the socket now is dropped.
+  // Sends `profile` without waiting. Drops it where it does not fit into the socket now.
   void Send(const crossover_profile& profile);
 
   void Close() { fd_.Reset(); }
@@ -42,7 +44,7 @@ class Connection {
   base::UniqueFd fd_;
 };
 
-// Fills the header of a message of `bytes`.
+// Returns the header of a message that is `bytes` long with its header.
 crossover_header MakeHeader(crossover_message type, std::size_t bytes);
 
 }  // namespace crossover::link

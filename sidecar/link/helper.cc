@@ -24,8 +24,8 @@ void Sleep(std::int64_t ns) {
   ::nanosleep(&pause, nullptr);
 }
 
-// Whether the arbiter's passes have stopped and our own wait does not end either. Turns that still go round
-// among the clients need no arbiter.
+// A Watch tells whether the arbiter hangs: its passes have stopped, and our own wait does not end either.
+// As long as turns still go round among the clients, they need no arbiter.
 class Watch {
  public:
   Watch(const crossover_page* page, turn::SlotIndex slot) : page_(page), slot_(slot) {}
@@ -118,7 +118,7 @@ bool Helper::Enter(const Membership& membership) {
   return false;
 }
 
-// Returns when the arbiter is lost. A loss at which no thread waits is no fault.
+// Serves the connection until the arbiter is lost. A loss is no fault where no thread waits for a turn.
 void Helper::Serve(Connection* connection, const Membership& membership) {
   complained_ = false;
   Watch watch(membership.page, membership.slot);
@@ -128,7 +128,7 @@ void Helper::Serve(Connection* connection, const Membership& membership) {
     if (watch.ArbiterHangs(client_->Asked())) break;
     const std::int64_t now = base::MonotonicNs();
     if (now < next_profile_ns) continue;
-    next_profile_ns = now + kProfileNs;  // of the time in which this process was stopped there is none
+    next_profile_ns = now + kProfileNs;  // none for the time in which this process was stopped
     leftovers_.Tend();
     crossover_profile profile{};
     if (!client_->FillProfile(&profile)) continue;
@@ -140,7 +140,7 @@ void Helper::Serve(Connection* connection, const Membership& membership) {
   LetGo(client_, membership, &leftovers_);
 }
 
-// Once per loss, not once per try.
+// Writes one line per loss to the log, not one per try.
 void Helper::Complain(const char* why) {
   if (complained_) return;
   complained_ = true;

@@ -1,4 +1,5 @@
-// The helper thread: finds the arbiter, joins, watches over the connection, and fails open when it is lost.
+// Runs the helper thread. It finds the arbiter, joins, and watches over the connection. When the arbiter is
+// lost, it lets the job run on without turns.
 #pragma once
 
 #include <atomic>
@@ -12,15 +13,17 @@
 
 namespace crossover::link {
 
+// A Helper keeps one client connected to the arbiter, for the life of the process.
 class Helper {
  public:
   constexpr Helper() = default;
 
-  // Starts the thread, once; later calls do nothing. `hello` without header and transport, `path` of the
-  // arbiter's socket and `client` must live as long as the process.
+  // Starts the thread at the first call; later calls do nothing. The thread fills in the header and the
+  // transport of `hello`. REQUIRES: `client` and `path`, the path of the arbiter's socket, live as long as
+  // the process.
   void Start(Client* client, const char* path, const crossover_hello& hello);
 
-  // For a forked child, which has our descriptors but not our thread.
+  // Closes the socket in a forked child, which has our descriptors but not our thread.
   void CloseInChild();
 
  private:
@@ -39,7 +42,7 @@ class Helper {
   std::atomic<int> socket_{-1};
   Leftovers leftovers_;
   bool complained_ = false;
-  bool given_up_ = false;  // what failed will fail again: asking on would only unsettle the neighbours
+  bool given_up_ = false;  // what failed would fail again, and each try disturbs the other clients
 };
 
 }  // namespace crossover::link

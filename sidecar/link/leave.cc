@@ -10,9 +10,9 @@
 namespace crossover::link {
 namespace {
 
-// A stream shuts the gate behind itself, with a store that may land after ours: opens until none waits. Not
-// for ever: where another process writes over the words, none of them tells. Returns whether it had to be
-// opened.
+// Opens the own gate every millisecond until no stream waits there, for a second at most. A stream shuts
+// the gate behind itself, with a store that may land after ours. The limit is for words that another
+// process writes over: they never tell that no stream waits. Returns whether the gate had to be opened.
 bool OpenUntilNobodyWaits(const Client& client, const Membership& membership) {
   constexpr int kRounds = 1000;
   const crossover_slot* slot = &membership.page->slot[membership.slot];

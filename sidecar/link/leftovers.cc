@@ -47,7 +47,7 @@ void Leftovers::Tend() {
 void Leftovers::Note(const Leftover& leftover) {
   Leftover* const end = leftovers_ + count_;
   Leftover* const same = std::find_if(leftovers_, end, [&](const Leftover& other) {
-    return other.left.page == leftover.left.page;  // stays mapped: no other ever lies there
+    return other.left.page == leftover.left.page;  // a page stays mapped: no other page ever lies there
   });
   if (same != end) {
     *same = leftover;
@@ -72,7 +72,8 @@ void* Leftovers::Run(void* self) {
   return nullptr;
 }
 
-// Where the arbiter has given the slot to somebody else, the words are his.
+// Returns whether a stream of ours still waits for turn `asked`, by the words of the slot. Where the
+// arbiter has given the slot to another client, the words are that client's.
 bool Leftovers::Waits(const crossover_slot& slot, turn::TurnNumber asked) {
   return base::LoadWord(&slot.alive) == 0 && !turn::AtOrPast(base::LoadWord(&slot.hold), asked);
 }
@@ -81,7 +82,8 @@ bool Leftovers::Over(const crossover_slot& slot, turn::TurnNumber asked, std::in
   return since_ns > (Waits(slot, asked) ? kWaitsNs : kAnywayNs);
 }
 
-// False: nothing is left.
+// Opens the gates of all turnstiles that need it still, and drops the others. Returns false where none is
+// left.
 bool Leftovers::Open() {
   const base::Locked locked(mutex_);
   const std::int64_t now = base::MonotonicNs();

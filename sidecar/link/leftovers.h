@@ -1,9 +1,9 @@
-// Turnstiles that this process has left while streams of its own may still wait there: on a thread of its
-// own, their gates are opened again and again. Each stream shuts the gate behind itself, and whoever wrote
-// over its words may hide that it waits.
+// Opens the gates of turnstiles that this process has left, while its own streams may still wait there. A
+// thread opens them again and again: each stream shuts the gate behind itself, and another client that
+// wrote over the words may hide that a stream waits.
 //
-// A thread of its own, because the helper waits for the driver while it joins anew, and the driver may wait
-// for the very stream (CUDA_DEVICE_MAX_CONNECTIONS=1).
+// This is not the helper thread. The helper waits for the driver while it joins anew, and the driver may
+// wait for that same stream (CUDA_DEVICE_MAX_CONNECTIONS=1).
 #pragma once
 
 #include <cstddef>
@@ -14,24 +14,27 @@
 
 namespace crossover::link {
 
+// Leftovers is a bounded list of such turnstiles, and the thread that opens their gates. Thread-safe.
 class Leftovers {
  public:
   constexpr Leftovers() = default;
 
-  // Its gate is opened from now on: `asked` is the newest turn asked for there. The same turnstile again only
-  // says more.
+  // Adds the turnstile `left`, whose gate is opened from now on. `asked` is the newest turn asked for
+  // there. A turnstile that is in the list already is noted anew.
   void Add(const Membership& left, turn::TurnNumber asked);
-  // Where no thread could be had: opens them once, and tries to have one. To be called every so often.
+  // Where the thread could not be started: opens the gates once, and tries to start it again. REQUIRES: the
+  // caller calls this every so often.
   void Tend();
 
-  // Whether a slot that was left so long ago needs no opening any more. It does for a minute, whatever its
-  // words say: a host is rarely further ahead of its GPU. And for longer than it ever is, an hour, while they
-  // say that a stream waits; not for ever, as that may have gone with its context.
+  // Returns whether a slot that was left `since_ns` nanoseconds ago needs no opening any more. Each slot
+  // needs it for a minute, whatever its words say: a host is rarely further ahead of its GPU. While its
+  // words say that a stream waits, it needs it for an hour: no host is that far ahead. It does not need it
+  // for ever, as the stream may have gone with its context.
   static bool Over(const crossover_slot& slot, turn::TurnNumber asked, std::int64_t since_ns);
 
  private:
-  // As many as can come within a minute: joining and losing it again takes half a second. Past that, one goes
-  // at which nobody seems to wait.
+  // No more can be left within a minute: to join a turnstile and lose it takes half a second. Past that,
+  // one is dropped at which no stream seems to wait, else the oldest.
   static constexpr std::size_t kMost = 128;
 
   struct Leftover {

@@ -47,7 +47,7 @@ void Liveness::Hold() {
   base::StoreWord(word, static_cast<std::uint32_t>(::syscall(SYS_gettid)));
   Become(kAlive);
   AwaitChangeFrom(kAlive);
-  // The kernel reads the list once more when this thread ends; ours ends with this function.
+  // The kernel reads the list once more when this thread ends, but `head` is gone then: take it out.
   ::syscall(SYS_set_robust_list, nullptr, sizeof head);
   base::StoreWord(word, 0);
   base::FutexWakeAll(word);

@@ -1,9 +1,9 @@
-// Tells the arbiter at once when this process dies: a thread that holds a raw robust futex word of the page.
+// Tells the arbiter at once when this process dies: a thread holds a raw robust futex word of the page.
 //
-// The kernel walks the robust list of each dying thread and marks the words in it, before it tears the
-// address space down, which is what makes sockets and pidfds late. The list node is in private memory: nobody
-// else can turn it into a write primitive. Only the arbiter waits on the word, having set FUTEX_WAITERS in
-// it.
+// The kernel walks the robust list of each dying thread and marks the words in it. It does so before it
+// tears down the address space, which takes long and makes sockets and pidfds late. The list node is in
+// private memory: no other process can use it to make the kernel write elsewhere. Only the arbiter waits on
+// the word, after it has set FUTEX_WAITERS in it.
 #pragma once
 
 #include <atomic>
@@ -11,15 +11,17 @@
 
 namespace crossover::link {
 
+// A Liveness runs the thread that holds the word.
 class Liveness {
  public:
   constexpr Liveness() = default;
 
-  // Starts a thread that stores its ID in `word` and lives until Stop() or death. Returns once the word is
-  // set. False where the kernel or the thread cannot be had. One word at a time.
+  // Starts a thread that stores its ID in `word` and lives until Stop() or the death of the process.
+  // Returns true once the word is set. Returns false where the kernel refuses, or no thread can be started.
+  // REQUIRES: no other word is held.
   bool Start(std::uint32_t* word);
 
-  // Ends the thread in an orderly way: the word becomes 0. Returns once it is.
+  // Ends the thread in an orderly way. Returns once the word is 0.
   void Stop();
 
  private:
@@ -31,7 +33,7 @@ class Liveness {
   void AwaitChangeFrom(State state);
 
   std::uint32_t* word_ = nullptr;
-  std::uint32_t state_ = kIdle;  // accessed as a futex word
+  std::uint32_t state_ = kIdle;  // futex word
 };
 
 }  // namespace crossover::link

@@ -1,4 +1,4 @@
-// What the arbiter says over its socket. The other end is not trusted. Pure.
+// Decodes the messages of the arbiter. The other end of the socket is not trusted. Pure.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace crossover::link {
 
-// Room for a message, and what it may be.
+// A Message has room for any message that the arbiter sends.
 union Message {
   crossover_header header;
   crossover_welcome welcome;
@@ -15,17 +15,18 @@ union Message {
   crossover_notice notice;
 };
 
+// A MessageKind says what a message is and what may be done with it.
 enum class MessageKind {
-  kBroken,     // of another version, or not the length that it says: the connection is of no more use
-  kMalformed,  // likewise: of another size than its type has, or a welcome to a slot that no page has
-  kUnknown,    // to be skipped
-  kWelcome,    // its slot is one of a page
-  kRefused,    // its reason is text that ends within it
-  kNotice,     // its text likewise
+  kBroken,     // another version, or not the length that it says: the connection is of no more use
+  kMalformed,  // wrong size for its type, or a slot that no page has: likewise
+  kUnknown,    // another type: to be skipped
+  kWelcome,    // welcome to a slot that the page has
+  kRefused,    // refusal, whose reason ends within its field
+  kNotice,     // notice, whose text ends within its field
 };
 
-// Returns what a message of `bytes` is, of which as many lie in `message` as have room there. Ends text
-// of it within its field.
+// Returns the kind of a message of `bytes` bytes. `message` holds as many of them as it has room for. Ends
+// the text of a message within its field.
 MessageKind Read(Message* message, std::size_t bytes);
 
 }  // namespace crossover::link

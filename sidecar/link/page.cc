@@ -6,7 +6,7 @@
 
 #include "common/base/futex.h"
 
-// Not in every C library that we build against.
+// Not every C library that we build against has these.
 #ifndef F_GET_SEALS
 #define F_GET_SEALS (1024 + 10)
 #define F_SEAL_SHRINK 0x0002

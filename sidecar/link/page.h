@@ -5,12 +5,13 @@
 
 namespace crossover::link {
 
-// Maps `fd`, shared and writable, if it is what a turnstile must be: one page that nobody can shrink or grow
-// (a client must not be killed by SIGBUS), with the magic, version and sizes that we know. Else null, and
-// `*why` says what is wrong. The caller keeps `fd`. A forked child does not get the mapping.
+// Maps `fd`, shared and writable, and returns the page. Returns null where `fd` is not what a turnstile
+// must be: one page with the magic, version and sizes that we know, sealed so that no process can shrink or
+// grow it (else SIGBUS could kill a client). `*why` then says what is wrong, as a static string. The caller
+// keeps `fd`. A forked child does not get the mapping.
 crossover_page* MapPage(int fd, const char** why);
 
-// Only where no GPU work can touch it any more.
+// Unmaps `page`. REQUIRES: no GPU work can touch it any more.
 void UnmapPage(crossover_page* page);
 
 }  // namespace crossover::link

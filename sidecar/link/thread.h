@@ -1,12 +1,13 @@
-// Threads of the library inside somebody else's process: all signals blocked, small, detached.
+// Starts threads of the library inside the user's process. They block all signals, have small stacks and
+// are detached.
 #pragma once
 
 namespace crossover::link {
 
-// Runs body(argument) on a thread of its own. False where none can be had.
+// Runs body(argument) on a new thread. Returns false where none can be started.
 bool StartThread(void* (*body)(void*), void* argument);
 
-// Names the calling thread, for whoever looks at the process from outside.
+// Names the calling thread for tools that look at the process from outside.
 void NameThread();
 
 }  // namespace crossover::link

@@ -14,7 +14,8 @@ namespace {
 
 constinit std::atomic<Level> threshold{Level::kWarn};
 
-// Text of others may hold line feeds, with which it could pass for lines of ours, or steer a terminal.
+// Replaces control characters by '?'. Text from other processes may hold line feeds, with which it could
+// pass for lines of ours, or characters that steer a terminal.
 void MakeOneLine(char* text) {
   constexpr char kDelete = 0x7f;
   for (; *text != '\0'; ++text) {

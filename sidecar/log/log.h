@@ -1,14 +1,16 @@
-// Lines on stderr, in the name of a guest in somebody else's process: silent unless something is degraded or
-// CROSSOVER_LOG asks for more. No allocation.
+// Writes log lines to stderr. The library is a guest in the user's process: it is silent unless something
+// is degraded or CROSSOVER_LOG asks for more. Does not allocate.
 #pragma once
 
 namespace crossover::log {
 
 enum class Level { kError, kWarn, kInfo, kDebug };
 
+// Sets the least important level that is written; kWarn until then. Thread-safe.
 void SetLevel(Level level);
 
-// printf-like; one line, "crossover: " in front. What would end the line or steer a terminal becomes '?'.
+// Writes one line of at most 512 bytes, formatted as by printf, with "crossover: " in front. Replaces what
+// would end the line or steer a terminal by '?'. Keeps errno. Thread-safe.
 [[gnu::format(printf, 2, 3)]] void Write(Level level, const char* format, ...);
 
 }  // namespace crossover::log

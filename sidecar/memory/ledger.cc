@@ -7,12 +7,12 @@ namespace {
 
 constinit Ledger the_ledger;
 
-// More than threads that allocate at once: each adds one record after its reservation.
+// Fewer threads than this allocate at the same time. Each adds one record after its reservation.
 constexpr std::size_t kRoom = 256;
-// Mappings lie on multiples of it, on every GPU.
+// Mappings lie on multiples of this size, in bytes, on every GPU.
 constexpr std::uint64_t kLeastMapping = 65536;
 
-// Handles may be any number, 0 too.
+// Returns the key of a handle. A handle may be any number, also 0, which is no key.
 std::uint64_t KeyOfHandle(std::uint64_t handle) { return handle + 1; }
 
 }  // namespace
@@ -75,7 +75,7 @@ void Ledger::Create(std::uint64_t handle, std::int32_t device, std::uint64_t byt
   handles_.Put({.key = KeyOfHandle(handle), .allocation = allocation, .device = device});
 }
 
-// A handle that was released may come back under another number while a mapping keeps what it stood for.
+// While a mapping keeps released memory alive, the driver may return that memory under another handle.
 void Ledger::Retain(std::uint64_t handle, std::uint64_t address) {
   const base::Locked locked(mutex_);
   const Record* known = handles_.Find(KeyOfHandle(handle));
@@ -107,13 +107,13 @@ void Ledger::Map(std::uint64_t address, std::uint64_t bytes, std::uint64_t handl
   if (address == 0) return;
   const base::Locked locked(mutex_);
   const Record* known = handles_.Find(KeyOfHandle(handle));
-  const std::uint64_t allocation = known == nullptr ? 0 : known->allocation;  // 0: another process's
+  const std::uint64_t allocation = known == nullptr ? 0 : known->allocation;  // 0: memory of another process
   Record* const found = allocations_.Find(allocation);
   if (mappings_.Put({.key = address, .bytes = bytes, .allocation = allocation}) && found != nullptr)
     ++found->mappings;
 }
 
-// A range may hold several mappings, whole ones.
+// The range may hold several mappings. It holds each of them as a whole.
 void Ledger::Unmap(std::uint64_t address, std::uint64_t bytes) {
   const base::Locked locked(mutex_);
   for (std::uint64_t at = address; at - address < bytes;) {

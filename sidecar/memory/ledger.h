@@ -1,12 +1,12 @@
-// What this process has of each GPU's memory, and how much it may have.
+// Counts what this process has of each GPU's memory, and knows how much it may have.
 //
-// Counted are the bytes that the user asked for: what a driver rounds them up to, and what a context takes by
-// itself, is not in it. Memory that another process exported is its exporter's. Room is reserved before the
-// driver is asked, so that threads that allocate at once never pass the limit together; where the driver then
-// refuses, it is given back. Physical memory (cuMemCreate) lives until its last handle is released and its
-// last mapping is gone.
+// The ledger counts the bytes that the user asked for. It does not count what a driver adds by rounding up,
+// nor what a context takes by itself. Memory that another process exported counts in that process. Room is
+// reserved before the driver is asked, so threads that allocate at the same time never pass the limit
+// together. Where the driver then refuses, the room is given back. Physical memory (cuMemCreate) counts
+// until its last handle is released and its last mapping is gone.
 //
-// Thread-safe, one lock, held for a table look-up. Constant-initialised, never destroyed.
+// Thread-safe, with one lock that is held for a table look-up. Constant-initialised, never destroyed.
 #pragma once
 
 #include <cstddef>
@@ -17,46 +17,57 @@
 
 namespace crossover::memory {
 
-inline constexpr std::int32_t kMostDevices = 64;  // what is beyond is not counted
+inline constexpr std::int32_t kMostDevices = 64;  // devices with higher numbers are not counted
 
+// A Ledger is the account of one process.
 class Ledger {
  public:
   constexpr Ledger() = default;
 
-  // Bytes of each GPU; 0: no limit.
+  // Sets the limit, in bytes of each GPU. 0 means no limit.
   void SetLimit(std::uint64_t bytes);
   std::uint64_t limit() const;
 
-  // Before the driver is asked. False: over the limit, and nothing has changed. Where there is no memory to
-  // note it in, it is over any limit; without one it is let pass, and `counted` says that nothing may be kept
-  // of it.
+  // Reserves `bytes` on `device`, before the driver is asked. Returns false, and reserves nothing, where
+  // that would pass the limit. Where there is no memory to record an allocation in, returns false if there
+  // is a limit. Without a limit it returns true, and sets `*counted` to false: then the caller records
+  // nothing.
   bool Reserve(std::int32_t device, std::uint64_t bytes, bool* counted = nullptr);
-  // It refused, or has freed it.
+  // Gives back `bytes` of `device`: the driver has refused or freed them.
   void Return(std::int32_t device, std::uint64_t bytes);
 
-  // What was reserved lies at this address (or array handle) now; it goes with `context`, 0: with none.
+  // Records that reserved bytes now lie at `address`, or at that array handle. They end with `context`; 0
+  // means with no context.
   void Keep(std::uint64_t address, std::int32_t device, std::uint64_t bytes, std::uint64_t context);
-  // The address is about to be freed, and might be given out again at once: what was there is no longer known
-  // by it, but counted still. False: nothing that is counted.
+  // Removes the record of `address`, which is about to be freed and might be given out again at once. The
+  // bytes count until Return() is called. Returns false where nothing at `address` is counted; else
+  // `*record` is what was removed.
   bool Forget(std::uint64_t address, Record* record);
 
-  // Physical memory.
-  void Create(std::uint64_t handle, std::int32_t device, std::uint64_t bytes);  // of what was reserved
-  void Retain(std::uint64_t handle,
-              std::uint64_t address);  // the driver answered `handle` for what is mapped there
+  // Records that `handle` now stands for reserved bytes of physical memory.
+  void Create(std::uint64_t handle, std::int32_t device, std::uint64_t bytes);
+  // Records that the driver has returned `handle` for the physical memory that is mapped at `address`.
+  void Retain(std::uint64_t handle, std::uint64_t address);
+  // Records that one reference to `handle` is released.
   void Release(std::uint64_t handle);
-  bool ReserveMapping();  // before the driver is asked; false: there is a limit, and no memory to note it
+  // Makes room for the record of a mapping, before the driver is asked. Returns false where there is a limit
+  // and no memory for the record.
+  bool ReserveMapping();
+  // Records that the physical memory of `handle` is mapped at `address`.
   void Map(std::uint64_t address, std::uint64_t bytes, std::uint64_t handle);
+  // Removes all mappings in the range.
   void Unmap(std::uint64_t address, std::uint64_t bytes);
 
-  // All that a device had is gone with its primary context; and all that another context had with that.
+  // Gives back all that was recorded by address on `device`: its primary context has ended.
   void Reset(std::int32_t device);
+  // Gives back all that was recorded with `context`: this context has ended.
   void End(std::uint64_t context);
 
+  // These return bytes, but for refused().
   std::uint64_t used(std::int32_t device) const;
   std::uint64_t used_everywhere() const;
   std::uint64_t peak(std::int32_t device) const;
-  std::uint64_t refused() const;  // reservations
+  std::uint64_t refused() const;  // number of refused reservations
 
  private:
   struct Device {
@@ -76,7 +87,7 @@ class Ledger {
   Table addresses_, handles_, mappings_, allocations_;
 };
 
-// The process's own.
+// Returns the ledger of this process.
 Ledger& TheLedger();
 
 }  // namespace crossover::memory

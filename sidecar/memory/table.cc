@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::size_t kLeast = 1024;
 
-// Fibonacci hashing: addresses differ in their middle bits.
+// Returns the Fibonacci hash of `key`: addresses differ in their middle bits.
 std::size_t Hash(std::uint64_t key) { return static_cast<std::size_t>((key * 0x9e3779b97f4a7c15u) >> 20); }
 
 }  // namespace
@@ -26,7 +26,7 @@ bool Table::Grow(std::size_t capacity) {
   if (memory == MAP_FAILED) return false;
   Record* const old = records_;
   const std::size_t old_capacity = capacity_;
-  records_ = static_cast<Record*>(memory);  // zeros: no keys
+  records_ = static_cast<Record*>(memory);  // all zeros: no records
   capacity_ = capacity;
   for (std::size_t i = 0; i < old_capacity; ++i) {
     if (old[i].key != 0) records_[PlaceOf(old[i].key)] = old[i];
@@ -35,7 +35,7 @@ bool Table::Grow(std::size_t capacity) {
   return true;
 }
 
-// Where the key is, or where it would go.
+// Returns the place that has the key, or the free place where it would go.
 std::size_t Table::PlaceOf(std::uint64_t key) const {
   std::size_t place = Hash(key) & (capacity_ - 1);
   while (records_[place].key != 0 && records_[place].key != key) place = Next(place);
@@ -51,7 +51,7 @@ bool Table::Put(const Record& record) {
 }
 
 Record* Table::Find(std::uint64_t key) {
-  if (key == 0 || capacity_ == 0) return nullptr;  // an empty place has that key
+  if (key == 0 || capacity_ == 0) return nullptr;  // 0 is the key of an empty place
   Record& record = records_[PlaceOf(key)];
   return record.key == key ? &record : nullptr;
 }
@@ -63,7 +63,7 @@ bool Table::Remove(std::uint64_t key, Record* removed) {
   auto hole = static_cast<std::size_t>(found - records_);
   records_[hole] = Record();
   --size_;
-  // Whatever lies behind the hole and would be looked for in front of it moves into it.
+  // A record behind the hole moves into it if its probing begins at the hole or before it.
   for (std::size_t place = Next(hole); records_[place].key != 0; place = Next(place)) {
     const std::size_t home = Hash(records_[place].key) & (capacity_ - 1);
     const std::size_t from_home = (place - home) & (capacity_ - 1);

@@ -1,8 +1,8 @@
-// What is known of each allocation, by its address or handle.
+// Keeps what is known of each allocation, by its address or handle.
 //
-// Open addressing with linear probing; a removal moves later records back, so that no tombstones gather. Its
-// memory comes from mmap: hooks may run inside the user's own allocator. Not thread-safe.
-// Constant-initialised, never destroyed.
+// The table uses open addressing with linear probing. A removal moves later records back, so no tombstones
+// gather. The memory comes from mmap, because hooks may run inside the user's own allocator. Not
+// thread-safe. Constant-initialised, never destroyed.
 #pragma once
 
 #include <cstddef>
@@ -10,36 +10,40 @@
 
 namespace crossover::memory {
 
+// A Record describes an address, a handle, a mapping or an allocation.
 struct Record {
-  std::uint64_t key = 0;  // never 0 where there is one
+  std::uint64_t key = 0;  // 0: no record
   std::uint64_t bytes = 0;
-  std::uint64_t allocation = 0;  // of a handle or a mapping: the key of what it stands for
-  std::uint64_t context = 0;     // of an address: with which it ends; 0: with none
+  std::uint64_t allocation = 0;  // of a handle or a mapping: the key of its allocation
+  std::uint64_t context = 0;     // of an address: the context that it ends with; 0: none
   std::int32_t device = 0;
-  std::uint32_t handles = 0;   // of an allocation: references to its handle
-  std::uint32_t mappings = 0;  // of an allocation: where it is mapped
+  std::uint32_t handles = 0;   // of an allocation: number of references to its handle
+  std::uint32_t mappings = 0;  // of an allocation: number of its mappings
 };
 
+// A Table maps keys to records.
 class Table {
  public:
   constexpr Table() = default;
 
-  // Sees to it that `more` records can be added. False: there is no memory.
+  // Makes room for `more` records. Returns false where there is no memory.
   bool MakeRoom(std::size_t more);
-  // Puts a record in place of whatever its key had. False: there is no memory; not where room was made.
+  // Adds a record, in place of any with the same key. Returns false where there is no memory, which cannot
+  // be after MakeRoom().
   bool Put(const Record& record);
-  // Null where there is none. Good until the next change.
+  // Returns the record with this key, or null. The pointer is valid until the next change.
   Record* Find(std::uint64_t key);
-  // False where there was none; else what it was.
+  // Removes the record with this key and copies it to `*removed`. Returns false where there is none.
   bool Remove(std::uint64_t key, Record* removed);
-  // The record whose bytes from its key on hold `key`; looks at all of them. Null where there is none.
+  // Returns the record whose range of bytes, which begins at its key, holds `key`; null where there is
+  // none. Looks at all records.
   const Record* Containing(std::uint64_t key) const;
-  // Removes all that `which` names, and tells `removed` of each.
+  // Removes all records for which `which` is true, and calls `removed` with each.
   template <typename Which, typename Removed>
   void RemoveAll(Which which, Removed removed) {
     for (std::size_t place = 0; place < capacity_;) {
       Record record = records_[place];
-      // A removal may move another record here: look again.
+      // A removal may move another record to this place, so the place is looked at again.
       if (record.key == 0 || !which(record) || !Remove(record.key, &record)) {
         ++place;
       } else {

@@ -30,7 +30,7 @@ Detector::Verdict Detector::OnCollective(const Token& token) {
   return verdict;
 }
 
-// The facts about the last collective are complete.
+// Closes the entry of the last collective: the facts about it are complete.
 void Detector::Close() {
   CountRuns();
   if (!locked()) {
@@ -66,8 +66,9 @@ void Detector::TryLock() {
   }
 }
 
-// Walks the last two periods, so that the compute before the first turn end of a period is seen even where it
-// was launched in the period before; counts in the second.
+// Returns whether the period holds a suitable number of turns and no wait inside one; `*turns` is that
+// number. Walks the last two periods and counts turns in the second. So it sees the compute before the
+// first turn end of a period even where that was launched in the period before.
 bool Detector::Suits(std::size_t period, std::uint32_t* turns) const {
   bool compute = false;
   *turns = 0;

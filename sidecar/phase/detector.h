@@ -1,15 +1,16 @@
 // Finds the iteration of a training job, and where its compute turns end, in its sequence of collectives.
 //
-// Pure: sees tokens and program-order facts, never a time. A collective *ends a turn* if compute waits for it
-// before the next collective is called: whatever compute runs until then belongs to the turn before it.
-// Buckets that overlap with the backward pass do not end turns, because the next collective is called first.
+// The detector is pure: it sees tokens and facts of program order, never a time. A collective *ends a turn*
+// if compute waits for it before the next collective is called. The compute that is launched before it
+// belongs to that turn. Buckets that overlap with the backward pass do not end turns, because the next
+// collective is called first.
 //
 // The period is the smallest p such that the last 3p collectives repeat with period p, turn ends included,
-// and such that the period holds 1 to kMaxTurns turns and no wait inside a turn. It is dropped at the first
-// mismatch. A period that was dropped soon after it was found (a run of equal collectives inside a longer
-// iteration looks like a period of one) must repeat for longer next time.
+// and such that the period holds 1 to kMaxTurns turns and no wait inside a turn. The first mismatch drops
+// it. A period that was dropped soon after it was found must repeat for longer next time: a run of equal
+// collectives inside a longer iteration looks like a period of one.
 //
-// Not thread-safe. No allocation.
+// Not thread-safe. Does not allocate.
 #pragma once
 
 #include <array>
@@ -21,27 +22,29 @@
 
 namespace crossover::phase {
 
+// A Detector is told of collectives, joins and launches in program order, and says where turns end.
 class Detector {
  public:
   static constexpr std::size_t kMaxPeriod = 256;               // collectives per iteration
   static constexpr std::uint32_t kMaxTurns = turn::kMaxTurns;  // per period
 
+  // A Verdict says what one collective means.
   struct Verdict {
     bool locked = false;    // a period is known and this call fits it
-    bool turn_end = false;  // locked, and compute will wait for this very call next
+    bool turn_end = false;  // locked, and compute will wait for this call before the next one
     bool broken = false;    // this call, or what followed the last one, broke the known period
   };
 
-  // A collective is about to be called.
+  // Records that a collective is about to be called, and returns what it means.
   Verdict OnCollective(const Token& token);
 
-  // Compute now waits for the last collective, for the first time.
+  // Records that compute now waits for the last collective, for the first time.
   void OnJoin() { Mark(kJoined); }
 
-  // Compute now waits for an older collective that nothing had waited for.
+  // Records that compute now waits for an older collective that nothing had waited for.
   void OnInnerJoin() { Mark(kInnerJoin); }
 
-  // Compute was launched. Needed only while not locked.
+  // Records that compute was launched. The call is needed only while not locked.
   void OnCompute() { compute_pending_ = true; }
 
   // Forgets everything.
@@ -58,6 +61,7 @@ class Detector {
   static constexpr std::size_t kRing = 1024;       // a power of two, at least 2 * kMaxPeriod
   static constexpr std::uint32_t kShortLived = 8;  // periods; a lock that broke sooner was probably false
 
+  // An Entry is one collective of the recent past.
   struct Entry {
     std::uint64_t digest = 0;
     std::uint32_t facts = 0;
@@ -84,7 +88,7 @@ class Detector {
   std::size_t period_ = 0;
   std::uint32_t turns_ = 0;
   std::uint64_t age_ = 0;       // collectives that fitted since the period was found
-  std::uint64_t required_ = 0;  // collectives that must repeat before a period is believed, beyond 3p
+  std::uint64_t required_ = 0;  // collectives that must repeat, where that is more than 3p
   std::uint64_t periods_seen_ = 0;
   bool compute_pending_ = false;
 };

@@ -1,12 +1,12 @@
-// One collective call, as the phase detector sees it.
+// Describes one collective call for the phase detector.
 #pragma once
 
 #include <cstdint>
 
 namespace crossover::phase {
 
-// NCCL demands the same sequence of calls on every rank of a communicator. Whatever is decided from these
-// fields alone is therefore decided alike, and at the same call, on every rank.
+// A Token is one collective call. NCCL demands the same sequence of calls on every rank of a communicator.
+// So what is decided from these fields alone is decided alike on every rank, and at the same call.
 struct Token {
   std::uint32_t communicator = 0;  // in order of creation in this process
   std::uint32_t function = 0;
@@ -16,8 +16,8 @@ struct Token {
   std::int32_t root = 0;
 };
 
-// 64-bit digest; tokens are compared by it. Not cryptographic: nobody gains by a collision, who would only
-// take turns at an unlucky place of their own job.
+// Returns a 64-bit digest, by which tokens are compared. It is not cryptographic: a job gains nothing by a
+// collision. Its own turns would then end at an unlucky place.
 constexpr std::uint64_t Digest(const Token& token) {
   std::uint64_t digest = 0x9e3779b97f4a7c15u;
   const auto mix = [&digest](std::uint64_t value) {

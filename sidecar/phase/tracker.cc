@@ -39,7 +39,7 @@ Sequence Tracker::OnHostWaitStream(StreamKey stream) {
 
 Sequence Tracker::OnHostWaitContext() { return Join(newest_); }
 
-// Only events behind a collective that compute has not joined yet can ever tell something new: all others
+// Only an event behind a collective that compute has not joined yet can ever tell something new. All others
 // need no entry, which keeps the table to a few per iteration.
 void Tracker::OnRecord(EventKey event, StreamKey stream) {
   StreamState* state = Find(stream);
@@ -113,7 +113,7 @@ Tracker::Event* Tracker::FindEvent(EventKey event) {
   return nullptr;
 }
 
-// Entries whose collective is joined already are as good as free.
+// Returns a place for the event, or null. An entry whose collective is joined already is as good as free.
 Tracker::Event* Tracker::FreeEvent(EventKey event) {
   for (std::size_t i = 0; i < kProbes; ++i) {
     Event& entry = events_[(Hash(event) + i) % kEvents];

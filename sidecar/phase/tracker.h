@@ -1,8 +1,8 @@
-// Which collective a stream or an event stands behind: turns program order into facts for the detector.
+// Knows which collective a stream or an event comes after. Turns program order into facts for the detector.
 //
-// Collectives are numbered 1, 2, 3, ... in the order in which they are called. Streams and events are opaque
-// keys. Tables are bounded and never allocate; when one is full the tracker says so and its owner stops
-// taking turns. Not thread-safe.
+// Collectives are numbered 1, 2, 3, ... in the order in which they are called. Streams and events are
+// opaque keys. The tables are bounded and never allocate. When one is full, full() says so, and the owner
+// stops taking turns. Not thread-safe.
 #pragma once
 
 #include <array>
@@ -16,6 +16,7 @@ using Sequence = std::uint64_t;  // number of a collective, 0 for none
 using StreamKey = std::uint64_t;
 using EventKey = std::uint64_t;
 
+// A StreamState is what is known of one stream.
 struct StreamState {
   StreamKey key = 0;
   Sequence last = 0;        // newest collective that later work on this stream comes after
@@ -24,40 +25,48 @@ struct StreamState {
   bool finishing = false;   // NCCL has launched a kernel on it and not recorded its event yet
 };
 
+// A Tracker follows streams and events. Compute *joins* a collective when it comes after it from then on:
+// on the GPU, or because the host has waited.
 class Tracker {
  public:
   static constexpr std::size_t kStreams = 128;
   static constexpr std::size_t kEvents = 1024;  // a power of two
 
-  // Each returns the number of a collective that compute now comes after and did not before, or 0.
+  // Each of these records one call, and returns the number of the collective that compute joins by it.
+  // Returns 0 where compute joins none, or came after that collective before.
   Sequence OnCollective(StreamKey stream, Sequence sequence);
   Sequence OnStreamWait(StreamKey stream, EventKey event);
   Sequence OnHostWaitEvent(EventKey event);
   Sequence OnHostWaitStream(StreamKey stream);
   Sequence OnHostWaitContext();
 
-  // A collective that OnCollective() told of is a kernel launched from within NCCL, where nothing tells
-  // NCCL's own calls of the driver from the user's. The first event recorded on its stream behind it is then
-  // NCCL's own (ncclLaunchFinish). What waits for that event on the GPU comes after the collective all the
-  // same; but NCCL looks at it from the host whenever it likes, which joins nothing and is not the same on
-  // all ranks.
+  // Records that the last collective on `stream` is a kernel launched from within NCCL. In such a program
+  // nothing tells NCCL's own calls of the driver from the user's. The first event that is recorded on the
+  // stream behind the kernel is NCCL's own (ncclLaunchFinish). Work that waits for that event on the GPU
+  // comes after the collective all the same. But NCCL looks at the event from the host at times that differ
+  // between ranks, so such a look joins nothing.
   void OnNcclKernel(StreamKey stream);
 
+  // Records that `event` was recorded on `stream`.
   void OnRecord(EventKey event, StreamKey stream);
+  // Records that a kernel of the user was launched on `stream`.
   void OnLaunch(StreamKey stream);
+  // Forgets a stream or an event that is destroyed: its handle may be given out again.
   void ForgetStream(StreamKey stream);
   void ForgetEvent(EventKey event);
   void Reset() { *this = Tracker(); }
 
+  // Returns whether a table was too small.
   bool full() const { return full_; }
   bool IsCompute(StreamKey stream) const;
 
-  // All streams that are in use; entries with key 0 are free.
+  // Returns all streams in use. Entries with key 0 are free.
   const std::array<StreamState, kStreams>& streams() const { return streams_; }
 
  private:
   static constexpr std::size_t kProbes = 16;
 
+  // An Event is what is known of a recorded event.
   struct Event {
     EventKey key = 0;
     Sequence last = 0;

@@ -1,4 +1,4 @@
-// The words that the hooks read before anything else.
+// Defines the words that the hooks read before anything else.
 #pragma once
 
 #include <atomic>
@@ -8,24 +8,25 @@
 
 namespace crossover::session {
 
-// Why a launch of compute is more than a call of the driver; 0 where NCCL is called through our wrappers and
-// no turn is held.
+// An Attention is a reason why a launch of compute is more than a call of the driver. No bit is set where
+// NCCL is called through our wrappers and no turn is held.
 enum Attention : std::uint32_t {
   kAttendLearning = 1,  // the launch tells which stream computes
   kAttendAcquire = 2,   // the launch begins a turn
   kAttendCount = 4,     // the launch counts towards the next yield point
   kAttendKernels = 8,   // the launch may be of one of NCCL's own kernels: see hooks/nccl_kernels.h
-  kAttendSilence = 16,  // no NCCL has been seen, and the launches until now do not show that none comes
+  kAttendSilence = 16,  // no NCCL was seen, and too few launches yet to show that none comes
 };
 // The library assumes at first that the program may use NCCL in any way.
 inline constinit AttentionWord attention{kAttendKernels | kAttendSilence};
 
-// Whether calls that order streams are of interest: an arbiter asked us to watch.
+// Says whether calls that order streams are of interest: an arbiter has asked us to watch.
 inline constinit std::atomic<bool> watching{false};
 
-// Depth of NCCL calls on this thread: what the driver sees inside them is not the user's.
+// Counts how deep this thread is inside calls of NCCL. What the driver sees there is not the user's.
 inline thread_local constinit int nccl_depth = 0;
 
+// Marks the calling thread as inside NCCL for the life of the object.
 class InsideNccl {
  public:
   InsideNccl() { ++nccl_depth; }

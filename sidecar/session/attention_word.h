@@ -1,5 +1,5 @@
-// What a launch reads first: one plain load. A library that is built to be slow has another type here
-// (benchmarks/known_bad).
+// Defines the type of the word that a launch reads first: one plain load. A library that is built to be
+// slow has another type here (benchmarks/known_bad).
 #pragma once
 
 #include <atomic>

@@ -1,7 +1,7 @@
-// The process's communicators: bounded, no allocation.
+// Keeps the communicators of the process in a bounded table. Does not allocate.
 //
-// Thread-safe, with a lock of its own that is held for a look at the table and for nothing else: whoever
-// aborts a communicator must never wait for a thread that the abort would let go on.
+// Thread-safe, with a lock of its own that is held for a look at the table and for nothing else. A thread
+// that aborts a communicator must never wait for a thread that only this abort lets go on.
 #pragma once
 
 #include <array>
@@ -12,17 +12,19 @@
 
 namespace crossover::session {
 
+// A Communicator is one entry of the table.
 struct Communicator {
   const void* handle = nullptr;
   std::uint32_t index = 0;  // in order of creation
   int ranks = 0;
 };
 
+// Communicators is the table, by handle.
 class Communicators {
  public:
   constexpr Communicators() = default;
 
-  // One of no ranks where it is unknown.
+  // Returns the entry of `handle`, or one with 0 ranks where the handle is unknown.
   Communicator Find(const void* handle) const {
     const base::Locked locked(mutex_);
     for (const Communicator& entry : entries_) {
@@ -31,7 +33,7 @@ class Communicators {
     return {};
   }
 
-  // False when the table is full.
+  // Adds a communicator, in place of any with the same handle. Returns false when the table is full.
   bool Add(const void* handle, int ranks) {
     const base::Locked locked(mutex_);
     RemoveLocked(handle);
@@ -43,6 +45,7 @@ class Communicators {
     return false;
   }
 
+  // Returns whether any communicator in the table has more than one rank.
   bool AnyOfSeveralRanks() const {
     const base::Locked locked(mutex_);
     for (const Communicator& entry : entries_) {

@@ -20,8 +20,8 @@ static_assert(sizeof(Config::socket) == base::kLongestSocket + 1);
 
 using Get = const char* (*)(const char* name);
 
-// The variable's value; `otherwise` where it is not set. Null, after a line in the log, for one that is not
-// allowed.
+// Returns the variable's value, or `otherwise` where it is not set. Returns null, after a line in the log,
+// for a value that is not allowed.
 const char* Read(Get get, const base::JobVariable& variable, const char* otherwise) {
   const char* value = get(variable.name);
   if (value == nullptr) value = otherwise;
@@ -63,8 +63,8 @@ Config ParseConfig(const char* (*get)(const char* name), bool (*exists)(const ch
   const char* gang = get(base::kGang.name);
   const bool named = gang != nullptr && gang[0] != '\0';
   if (base::IsOn(get("CROSSOVER_DISABLE"))) return parsed;
-  // In a pod nobody names a gang: who has put the folder of the daemon's socket there knows it. Not the
-  // socket, which is away while a daemon is replaced.
+  // In a pod no gang is named: the daemon, which has put the folder of its socket there, knows it. The
+  // check is for the folder, because the socket is missing while a daemon is replaced.
   if (!named && !exists(base::kSocketDirectory)) return parsed;
   gang = named ? Read(get, base::kGang, "") : "";
   if (gang == nullptr || !ReadLogLevel(get)) return parsed;
@@ -88,7 +88,8 @@ Config ParseConfig(const char* (*get)(const char* name), bool (*exists)(const ch
     if (slowdown == nullptr) return parsed;
     parsed.max_slowdown = base::SlowdownOf(slowdown);
   }
-  // Empty where a pod's environment was to tell what it was granted, and it was granted no bound.
+  // A pod's environment may take this value from what the pod was granted. It is empty where the pod was
+  // granted no limit.
   if (const char* set = get(base::kGpuMemory.name); set != nullptr && set[0] != '\0') {
     const char* bytes = Read(get, base::kGpuMemory, "");
     if (bytes == nullptr) return parsed;

@@ -1,12 +1,12 @@
-// When a turn in which nothing runs should be given back: an input stall, a checkpoint, a pause.
+// Decides when a turn in which nothing runs is given back: at an input stall, a checkpoint or a pause.
 //
-// Told now and then how things stand. A gap between two launches is not taken for idleness; how long one has
-// to last depends on whether the job's turns have stalled of late, as every iteration's does where a data
-// loader cannot keep up. Pure; not thread-safe.
+// The owner tells it now and then how things stand. A gap between two launches is not taken for idleness.
+// How long a gap has to last depends on whether the job's turns have stalled lately. They do in every
+// iteration where a data loader cannot keep up. Pure; not thread-safe.
 //
-// Where turns last until their collectives have ended, one that a single rank gives back in the middle lets a
-// job in here whose other ranks wait behind ours elsewhere: nobody can go on. There a turn is given back only
-// when nothing has moved for long.
+// Some turns last until their collectives have ended. If one rank gives such a turn back in the middle,
+// another job gets in here, while the other ranks of that job may wait behind ours on other GPUs. Then
+// neither job can go on. So there a turn is given back only when nothing has moved for long.
 #pragma once
 
 #include <algorithm>
@@ -16,15 +16,16 @@
 
 namespace crossover::session {
 
+// An IdleWatch judges one client's turns, one look after the other.
 class IdleWatch {
  public:
   constexpr IdleWatch() = default;
 
-  // Whether turns last until their collectives have ended.
+  // Sets whether turns last until their collectives have ended.
   void set_turns_last(bool last) { turns_last_ = last; }
 
-  // `launches`: since turn `k` began. `idle`: it is held, and nothing runs in it. True: nothing has for long
-  // enough.
+  // Takes a look at turn `k`. `launches` is the number of launches since it began. `idle` says that it is
+  // held and nothing runs in it. Returns true where nothing has run for long enough to give it back.
   bool Look(turn::TurnNumber k, std::int32_t launches, bool idle) {
     if (turn::TurnOf(k) != turn_) {
       turn_ = turn::TurnOf(k);
@@ -43,24 +44,26 @@ class IdleWatch {
     return true;
   }
 
-  // When to look again, microseconds. Densely where the turn stands as it did when one stalled last.
+  // Returns in how many microseconds to look again. Looks are dense where the turn stands as it did at the
+  // last stall.
   int next_look() const {
     constexpr int kRare = 5000, kUsually = 500, kAtStall = 100;
     if (!usual()) return kRare;
     return launches_ == stall_launches_ ? kAtStall : kUsually;
   }
 
-  // Whether turns of this job stall as a rule: then an iteration has one turn more.
+  // Returns whether turns of this job stall as a rule. Then an iteration has one turn more.
   bool usual() const { return !turns_last_ && score_ >= kUsual; }
 
  private:
-  // Idle looks in a row.
+  // Returns how many idle looks in a row are long enough.
   int Patience() const {
     constexpr int kOdd = 2, kCollective = 20;
     return turns_last_ ? kCollective : usual() ? 1 : kOdd;
   }
 
-  // A stall in each iteration of up to four turns keeps the score up; two of them in a row get it there.
+  // The score gains kStall with a stall and loses 1 with each new turn. A stall in each iteration of up to
+  // four turns keeps it up, and two of them in a row bring it to kUsual.
   static constexpr int kStall = 5;
   static constexpr int kUsual = 6;
   static constexpr int kMost = 12;
@@ -71,7 +74,7 @@ class IdleWatch {
   int looks_ = 0;
   int score_ = 0;
   bool turns_last_ = false;
-  bool stalled_ = false;  // this turn
+  bool stalled_ = false;  // in this turn
 };
 
 }  // namespace crossover::session

@@ -28,7 +28,8 @@ void Session::OnCommunicatorEnd(const void* communicator) {
   EndTurn();
 }
 
-// Out of the table before the call: afterwards its handle may be another's, made in another thread.
+// Removes the communicator before NCCL is called: afterwards another thread may make one with the same
+// handle.
 void Session::OnCommunicatorAbort(const void* communicator) {
   communicators_.Remove(communicator);
   aborted_.store(true, std::memory_order_relaxed);
@@ -41,7 +42,8 @@ void Session::BeforeCollective(const void* communicator, phase::Token token, pha
   ++ever_called_;
   gaps_.OnCollective();
   TellOfEnd();
-  // Whether or not an arbiter is there: one that comes later sees graphs alone.
+  // The check is made with or without an arbiter: one that comes later would see only the launches of
+  // graphs.
   const bool captured = AnyCapture() && driver_ != nullptr && !context_ended_ && turns_.Capturing(stream);
   if (captured) ObserveOnlyLocked(base::WatchReason::kCaptured);
   if (turns_.page() == nullptr || !Follow() || captured) return;
@@ -90,7 +92,7 @@ void Session::BeforeLaunch(phase::StreamKey stream) {
   if (nccl_depth > 0) return;
   std::uint32_t why = attention.load(std::memory_order_relaxed) & ~(kAttendKernels | kAttendSilence);
   if (why == 0 || (why == kAttendCount && !stretches_.Launch())) return;
-  const base::Uncancelled uncancelled;  // in a gate that blocks too, where the lock is not held
+  const base::Uncancelled uncancelled;  // also in a gate that blocks, where the lock is not held
   mutex_.Lock();
   ++slow_launches_;
   why = attention.load(std::memory_order_relaxed);
@@ -144,7 +146,7 @@ void Session::OnHostSawStream(phase::StreamKey stream) {
   if (JoinsBySeeing()) OnJoin(tracker_.OnHostWaitStream(stream), 0);
 }
 
-// A stream that nobody has launched on yet: for a period, look where launches go.
+// Looks for two periods at where launches go, because nothing was launched on the new stream yet.
 void Session::OnStreamCreate() {
   const base::Locked locked(mutex_);
   scan_until_ = called_ + 2 * detector_.period();
@@ -152,7 +154,8 @@ void Session::OnStreamCreate() {
   SetAttention();
 }
 
-// Before the stream is gone: nothing of ours may be queued on it, or asked of it, afterwards.
+// Ends a turn on the stream while the stream is still there. Afterwards nothing of ours may be queued on it
+// or asked of it.
 void Session::OnStreamDestroy(phase::StreamKey stream) {
   const base::Locked locked(mutex_);
   if (turns_.stream() == stream) EndOrGiveUp();
@@ -165,13 +168,14 @@ void Session::OnEventDestroy(phase::EventKey event) {
   tracker_.ForgetEvent(event);
 }
 
-// With the lock: OnTick() looks at streams that must not be captured meanwhile.
+// Takes the lock, because OnTick() looks at streams that must not be captured meanwhile.
 void Session::OnBeginCapture() {
   const base::Locked locked(mutex_);
   captures_.fetch_add(1, std::memory_order_relaxed);
 }
 
-// A turn that should have ended while its stream was captured, or that was held when collectives were.
+// Ends a turn that should have ended while its stream was captured, or that was held when collectives were
+// captured.
 void Session::OnEndCapture() {
   const base::Locked locked(mutex_);
   captures_.fetch_sub(1, std::memory_order_relaxed);
@@ -187,8 +191,8 @@ void Session::ObserveOnlyLocked(base::WatchReason reason) {
   if (WatchOnly(reason)) log::Write(log::Level::kWarn, "takes no turns: %s", base::Text(reason));
 }
 
-// False where there was a reason before: the first stays. It is told to the arbiter at once: perhaps no
-// collective is called any more that would.
+// Stores the reason, and tells the arbiter at once: perhaps no later collective would. Returns false where
+// there was a reason before; the first one stays.
 bool Session::WatchOnly(base::WatchReason reason) {
   if (watched_only()) return false;
   watch_reason_ = reason;
@@ -198,14 +202,15 @@ bool Session::WatchOnly(base::WatchReason reason) {
   return true;
 }
 
-// Kernels that are all alike and all joined look like an iteration each, where they may be one of many
-// layers: a turn for each would be too short by far. What moves more or less would tell, and is not known.
+// Returns whether the collectives are kernels that are all alike and all joined. Each looks like an
+// iteration, but it may be one of many layers. A turn for each would be much too short. The amount of data
+// would tell, but it is not known.
 bool Session::AllAlike() {
   if (!by_kernels_ || detector_.period() != 1) {
     alike_ = 0;
     return false;
   }
-  // From here on no period that would be found can explain them.
+  // There are more than any period holds, so no period that could be found explains them.
   if (alike_ < phase::Detector::kMaxPeriod && ++alike_ == phase::Detector::kMaxPeriod && !said_alike_) {
     said_alike_ = true;
     log::Write(log::Level::kWarn, "takes no turns: %s", base::Text(base::WatchReason::kAlike));
@@ -213,7 +218,7 @@ bool Session::AllAlike() {
   return true;
 }
 
-// Reads what the arbiter asks. False: nothing is watched now.
+// Reads the mode that the arbiter asks for. Returns false where nothing is watched now.
 bool Session::Follow() {
   const std::uint32_t mode = base::LoadWord(&turns_.page()->slot[turns_.slot()].mode);
   const bool off = mode != CROSSOVER_MODE_OBSERVE && mode != CROSSOVER_MODE_GATE;
@@ -245,7 +250,7 @@ void Session::PublishPhase(bool gating) {
   base::StoreWord(&slot.heartbeat, base::LoadWord(&slot.heartbeat) + 1);
 }
 
-// What launches are attended to for whether or not an arbiter is there.
+// Returns the reasons to attend to launches that do not depend on an arbiter.
 std::uint32_t Session::AttentionAlways() const {
   if (!watch_kernels_) return 0;
   return silent_ ? kAttendKernels | kAttendSilence : kAttendKernels;
@@ -262,14 +267,16 @@ void Session::SetAttention() {
   attention.store(why, std::memory_order_relaxed);
 }
 
-// A turn given back in the middle makes two of it.
+// Returns the number of turns in an iteration. Where turns stall as a rule, one is given back in its middle
+// and counts as two.
 std::uint32_t Session::TurnsPerIteration() const {
   if (gaps_.by_gaps()) return 1;
   const std::uint32_t turns = detector_.turns_per_period();
   return idle_watch_.usual() && turns < turn::kMaxTurns ? turns + 1 : turns;
 }
 
-// All arbiters of the job know an iteration by the same number, whenever each of them began to watch.
+// Tells the arbiter how to number iterations. By this number all arbiters of the job know the same
+// iteration, whenever each of them began to watch.
 void Session::NumberIteration() {
   if (!detector_.locked() && !gaps_.by_gaps()) return;
   const std::uint64_t iteration = Iteration();
@@ -278,12 +285,13 @@ void Session::NumberIteration() {
                   static_cast<std::uint32_t>(iteration - turn));
 }
 
-// Where turns end at gaps, a turn: as good as the same on all ranks.
+// Returns the number of the iteration. Where turns end at gaps, it is the number of turns, which is nearly
+// the same on all ranks.
 std::uint32_t Session::Iteration() const {
   return gaps_.by_gaps() ? gaps_.turns() : static_cast<std::uint32_t>(ever_called_ / detector_.period());
 }
 
-// A join by something that does wait.
+// Handles a join by a call that does wait.
 void Session::OnWait(phase::Sequence sequence, phase::StreamKey stream) {
   if (sequence != 0) since_wait_.store(0, std::memory_order_relaxed);
   OnJoin(sequence, stream);

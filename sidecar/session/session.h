@@ -1,10 +1,12 @@
-// One client of one GPU: what the hooks report comes in here, what the arbiter asks is done here.
+// Implements one client of one GPU. Hooks report to it, and it does what the arbiter asks.
 //
-// Thread-safe: hooks call it from any thread of the user, the helper thread calls the part that belongs to
-// link::Client. One lock, held for a table look-up or for queueing a few operations, for which a driver whose
-// queue is full may make us wait until the GPU goes on: what lets it go on, an abort, takes that lock not.
-// Where a gate blocks it is not held. No turn is taken while no arbiter is attached: hooks of the driver then
-// return after one load, those of NCCL and of captures after a few counts under the lock.
+// Thread-safe. Hooks call it from any thread of the user, and the helper thread calls the part that belongs
+// to link::Client. One mutex is held for a table look-up, or while a few operations are queued. A driver
+// whose queue is full may block that queueing until the GPU goes on. An abort lets the GPU go on, so it
+// never takes this mutex. The mutex is not held in a gate that blocks.
+//
+// No turn is taken while no arbiter is attached. Then hooks of the driver return after one load, and those
+// of NCCL and of captures after a few counts under the mutex.
 #pragma once
 
 #include <atomic>
@@ -28,67 +30,84 @@
 
 namespace crossover::session {
 
+// A Session is the state of the client: what it has learned, and the turn that it holds.
 class Session final : public link::Client {
  public:
   constexpr Session() = default;
 
   // --- The user's side: NCCL. Communicators are opaque.
+
+  // Returns whether the communicator is in the table.
   bool Knows(const void* communicator);
+  // Adds a communicator of `ranks` ranks to the table.
   void OnCommunicator(const void* communicator, int ranks);
+  // Removes a communicator that is about to end, and gives the turn back.
   void OnCommunicatorEnd(const void* communicator);
-  // Before the call that ends it whatever its collectives wait for. A launch may stand behind one of them,
-  // with our lock held: takes no lock that is held for longer than a look-up, and queues nothing. What is
-  // left of the turn is seen to by the next collective, or by the helper once the turn is idle.
+  // Removes a communicator that is about to be aborted, whatever its collectives wait for. A launch may be
+  // blocked behind one of these collectives, with our mutex held. So this takes no lock that is held for
+  // longer than a look-up, and queues nothing. The next collective ends the turn, or the helper does once
+  // the turn is idle.
   void OnCommunicatorAbort(const void* communicator);
 
-  // A collective is about to be called: gives the turn back if it ends here.
+  // Records that a collective is about to be called, and gives the turn back if it ends here.
   void BeforeCollective(const void* communicator, phase::Token token, phase::StreamKey stream);
 
-  // The same where NCCL is seen by its kernels alone: one of them is about to be launched. `communicator`:
-  // that of all kernels in this context.
+  // Does the same where NCCL is seen by its kernels alone: one of them is about to be launched.
+  // `communicator` stands for all kernels in this context.
   void BeforeNcclKernel(const void* communicator, phase::Token token, phase::StreamKey stream);
-  // Whether launches are to be looked at for such kernels.
+  // Sets whether launches are searched for such kernels.
   void WatchKernels(bool watch);
-  // Launches are no longer counted to find out that no NCCL is called (hooks/activation.h).
+  // Stops the count of launches that finds out that no NCCL is called (hooks/activation.h).
   void EndSilence();
 
-  // Much was launched before any communicator was made: perhaps none ever is (gaps.h). Before the helper
-  // thread is started.
+  // Prepares for a job that may never make a communicator: much was launched before any was made (gaps.h).
+  // REQUIRES: the helper thread is not started yet.
   void ExpectNoCollectives();
 
   // --- The user's side: the driver.
-  void BeforeLaunch(phase::StreamKey stream);  // only when `attention` asks for it
+
+  // Learns the stream, begins a turn or makes a yield point, as `attention` asks. May block until the turn
+  // comes.
+  void BeforeLaunch(phase::StreamKey stream);
+  // These record a call that the driver has carried out.
   void OnRecord(phase::EventKey event, phase::StreamKey stream);
   void OnStreamWait(phase::StreamKey stream, phase::EventKey event);
   void OnHostWaitEvent(phase::EventKey event);
   void OnHostWaitStream(phase::StreamKey stream);
   void OnHostWaitContext();
-  // The host has asked, without waiting, whether an event or a stream is done, and it is. What a job waits
-  // for so, other threads only look at (PyTorch's watchdog does, at every collective, when it comes round):
-  // it counts in jobs that have no other way to wait.
+  // These record that the host has asked, without waiting, whether an event or a stream is done, and it is.
+  // A look counts as a join only in jobs that never block: unrelated threads look too (PyTorch's NCCL
+  // watchdog does, at every collective, at times of its own).
   void OnHostSawEvent(phase::EventKey event);
   void OnHostSawStream(phase::StreamKey stream);
+  // Records that a stream was created.
   void OnStreamCreate();
+  // These forget a handle. OnStreamDestroy() ends a turn on that stream too. REQUIRES: called before the
+  // driver's call.
   void OnStreamDestroy(phase::StreamKey stream);
   void OnEventDestroy(phase::EventKey event);
-  // Before the call: a context is let go by somebody, perhaps the last.
+  // Records that one user of a context lets it go, perhaps the last. REQUIRES: called before the driver's
+  // call.
   void OnContextMayEnd();
-  // Before the call: this context is destroyed.
+  // Records that this context is destroyed. REQUIRES: called before the driver's call.
   void OnContextEnds(CUcontext context);
-  // Likewise, ours: destroyed, or the device of it reset. All that the driver gave us goes with it, so that
-  // no turn is taken from here on; who trains on in another context is told so then.
+  // Does the same for our own context: it is destroyed, or its device is reset. All that the driver gave us
+  // goes with it, so no turn is taken from here on. If the program trains on in another context, the log
+  // says so then.
   void OnOwnContextEnds();
-  void OnBeginCapture();  // before the call; OnEndCapture() if it fails
+  // Counts a capture. REQUIRES: called before the driver's call; where that fails, OnEndCapture() follows.
+  void OnBeginCapture();
+  // Counts the end of a capture, and ends a turn that could not end before.
   void OnEndCapture();
 
-  // Turns are not taken from here on, whatever the arbiter asks; the first reason goes into the log and the
+  // Stops taking turns for good, whatever the arbiter asks. The first reason goes to the log and to the
   // page.
   void ObserveOnly(base::WatchReason reason);
 
-  // What turns are taken with. Before the helper thread is started. `transport`: enum crossover_transport,
-  // what is tried first. `overlap`: collectives of this process and compute of another run side by side on
-  // this GPU; else a turn lasts until its collective has ended, or for too long
-  // (docs/design/0004-time-slices.md).
+  // Sets what turns are taken with. `transport` (enum crossover_transport) is tried first. `overlap` says
+  // that collectives of this process and compute of another run side by side on this GPU. Otherwise a turn
+  // lasts until its collective has ended, or for too long (docs/design/0004-time-slices.md). REQUIRES: the
+  // helper thread is not started yet.
   void SetUp(const gates::Driver* driver, CUcontext context, std::uint32_t transport, bool overlap);
 
   // --- The helper thread's side.
@@ -103,7 +122,8 @@ class Session final : public link::Client {
 
  private:
   bool AnyCapture() const { return captures_.load(std::memory_order_relaxed) > 0; }
-  // Threads that only look need not wait for one that queues, nor for its lock.
+  // Returns whether a look counts as a join. A thread that only looks need not wait for the lock, nor for a
+  // thread that queues operations with it.
   bool JoinsBySeeing() const { return since_wait_.load(std::memory_order_relaxed) >= kJoinsBySeeing; }
   bool Follow();
   bool AllAlike();
@@ -147,19 +167,20 @@ class Session final : public link::Client {
   phase::Tracker tracker_;
   Turns turns_;
   Stretches stretches_;
-  // Collectives since one was last waited for, in a way that waits; a job is given some to show one.
+  // A job counts as one that never blocks once its host has not blocked for a collective during
+  // kJoinsBySeeing of them. At its start it has kShowsOne collectives to show that it blocks.
   static constexpr std::uint64_t kShowsOne = 64;
   static constexpr std::uint64_t kJoinsBySeeing = phase::Detector::kMaxPeriod;
   std::atomic<std::uint64_t> since_wait_{kJoinsBySeeing - kShowsOne};  // written with the lock
 
-  phase::Sequence called_ = 0;          // collectives that counted
-  std::uint64_t ever_called_ = 0;       // watched or not: the same on all ranks of the job
-  phase::Sequence scan_until_ = 0;      // look for new compute streams until then
+  phase::Sequence called_ = 0;          // collectives that were watched
+  std::uint64_t ever_called_ = 0;       // collectives, watched or not: the same on all ranks of the job
+  phase::Sequence scan_until_ = 0;      // new compute streams are looked for until this collective
   phase::Sequence awaited_ = 0;         // turn end whose join begins the next turn, 0 for none
   phase::StreamKey joined_stream_ = 0;  // where that join happened, 0 for the host
   bool armed_ = false;                  // the next compute launch begins a turn
   bool blocked_ = false;                // a thread waits in a gate that blocks
-  bool due_ = false;                    // the turn should have ended, and its stream is captured
+  bool due_ = false;                    // the turn should have ended, but its stream is captured
   bool lasts_ = false;                  // the turn ends where the next one begins: at a launch
   std::uint32_t mode_ = CROSSOVER_MODE_OFF;
   std::uint32_t transport_ = CROSSOVER_TRANSPORT_NONE;
@@ -174,12 +195,12 @@ class Session final : public link::Client {
   std::uint32_t alike_ = 0;       // tokens in a row that made a period of one, by kernels
   std::atomic<int> captures_{0};  // streams being captured now
   std::atomic<bool> taking_allowed_{false};
-  std::atomic<bool> aborted_{
-      false};  // in the present turn, a communicator: there is no collective to wait for
+  // A communicator was aborted in the present turn, so there is no collective to wait for.
+  std::atomic<bool> aborted_{false};
 
   const gates::Driver* driver_ = nullptr;
   CUcontext context_ = nullptr;
-  bool context_ended_ = false;  // nothing of ours is in it any more, and nothing may be asked of it
+  bool context_ended_ = false;  // nothing of ours is in it, and nothing may be asked of it
   bool told_of_end_ = true;
   CUevent event_ = nullptr;
   bool host_gate_works_ = false;
@@ -189,7 +210,7 @@ class Session final : public link::Client {
   gates::HostGate host_gate_;
 };
 
-// The process's own. Constant-initialised, never destroyed.
+// Returns the session of this process. Constant-initialised, never destroyed.
 Session& TheSession();
 
 }  // namespace crossover::session

@@ -1,4 +1,4 @@
-// What the helper's thread asks of Session: link::Client.
+// Implements link::Client for Session: what the helper thread calls.
 
 #include <sys/syscall.h>
 #include <time.h>
@@ -13,11 +13,11 @@
 namespace crossover::session {
 namespace {
 
-// From the kernel's headers, which may be older than the kernel.
+// These are copied from the kernel's headers, since the installed ones may be older than the kernel.
 constexpr int kMembarrierPrivateExpedited = 1 << 3;
 constexpr int kMembarrierRegisterPrivateExpedited = 1 << 4;
 
-// Every thread of the process passes a full memory barrier. Best effort: an old kernel has none.
+// Makes every thread of the process pass a full memory barrier. Best effort: an old kernel has none.
 void BarrierOnAllThreads() { ::syscall(SYS_membarrier, kMembarrierPrivateExpedited, 0); }
 
 }  // namespace
@@ -41,7 +41,9 @@ void Session::OnThreadStart() {
 
 std::uint32_t Session::wanted_transport() const { return transport_; }
 
-// The transport asked for, or that of the turnstile before; what failed once is not tried again.
+// Returns the gate for this page, or null where the driver supports none. Tries the transport that was
+// asked for, or the one that the last turnstile ended with: a transport that failed once is not tried
+// again.
 gates::Gate* Session::ChooseGate(crossover_page* page, turn::SlotIndex slot) {
   host_gate_works_ = host_gate_.SetUp(driver_, page, slot);
   if (transport_ == CROSSOVER_TRANSPORT_GPU_GATES) {
@@ -63,7 +65,8 @@ bool Session::Attach(crossover_page* page, turn::SlotIndex slot) {
     const timespec pause{0, 10'000'000};
     ::nanosleep(&pause, nullptr);
   }
-  // Where our context has ended there is nothing to set up: joins as one that is watched.
+  // Where our context has ended there is nothing to set up, and the session joins as one that is only
+  // watched.
   bool ended = false;
   {
     const base::Locked locked(mutex_);
@@ -92,7 +95,7 @@ bool Session::Attach(crossover_page* page, turn::SlotIndex slot) {
 
 void Session::Detach() {
   mutex_.Lock();
-  while (blocked_) {  // until its stream has come so far, and not for long from then on
+  while (blocked_) {  // waits until that thread's stream has come so far, and not for long after that
     mutex_.Unlock();
     const timespec pause{0, 1'000'000};
     ::nanosleep(&pause, nullptr);
@@ -105,8 +108,9 @@ void Session::Detach() {
   mutex_.Unlock();
 }
 
-// A turn in which nothing runs (input stall, checkpoint, pause) is given back, and taken again by the next
-// launch: where stalls are usual at once, so that all ranks do it alike, else if somebody waits.
+// Gives a turn back in which nothing runs (input stall, checkpoint, pause); the next launch takes it again.
+// Does so at once where stalls are usual, so that all ranks do it alike. Elsewhere it does so if another
+// client waits.
 int Session::OnTick() {
   constexpr int kNotWatched = 100'000;
   if (!mutex_.TryLock()) return idle_watch_.next_look();
@@ -114,7 +118,7 @@ int Session::OnTick() {
   if (gaps_.silent()) FollowByGaps();
   const bool as_a_rule = idle_watch_.usual() || gaps_.by_gaps();
   const bool taking = turns_.holding() && !blocked_ && (mode_ == CROSSOVER_MODE_GATE || gaps_.by_gaps());
-  // A turn that lasts until its collective has ended waits for other ranks: the arbiter sees to that.
+  // A turn that lasts until its collective has ended waits for other ranks: the arbiter limits that.
   const bool lasts = lasts_ && !aborted_.load(std::memory_order_relaxed);
   const bool idle = taking && !lasts && !AnyCapture() && turns_.Idle(tracker_);
   if (taking && idle_watch_.Look(turns_.asked(), stretches_.launched(), idle) &&
@@ -126,9 +130,9 @@ int Session::OnTick() {
   return watched ? idle_watch_.next_look() : kNotWatched;
 }
 
-// Launches look at `attention` alone: once every thread has passed a barrier, none that comes later misses
-// it, and what was queued before is seen by the second look. A launch caught between the two runs outside the
-// turn.
+// Gives an idle turn back, unless a launch comes in between. Launches look at `attention` alone. Once every
+// thread has passed a barrier, no later launch misses the change. What was queued before is seen by the
+// second look. A launch caught between the two runs outside the turn.
 void Session::YieldIdleTurn() {
   const bool armed = std::exchange(armed_, true);
   joined_stream_ = 0;

@@ -1,4 +1,4 @@
-// What Session does for a job whose collectives nobody sees: see gaps.h.
+// Implements what Session does for a job whose collectives are not seen: see gaps.h.
 
 #include <utility>
 
@@ -14,7 +14,7 @@ void Session::ExpectNoCollectives() {
   gaps_.set_communicator(communicators_.AnyOfSeveralRanks());
 }
 
-// Streams that compute are being learned, and no period is known.
+// Counts a launch while streams are learned and no period is known. Begins or refuses turns at gaps.
 void Session::LearnGaps(phase::StreamKey launching) {
   const bool scanned = gaps_.scanning();
   const bool refused = gaps_.refused();
@@ -31,7 +31,7 @@ void Session::LearnGaps(phase::StreamKey launching) {
   if (began || scanned != gaps_.scanning() || refused != gaps_.refused()) PublishGaps();
 }
 
-// Whether what is launched here now can be asked by the helper whether it has ended.
+// Returns whether the helper can ask the driver if what is launched here now has ended.
 bool Session::CanBeAsked(phase::StreamKey launching) const {
   CUcontext current = nullptr;
   return !IsPerThread(launching) && driver_->CtxGetCurrent(&current) == CUDA_SUCCESS && current == context_;
@@ -51,7 +51,8 @@ void Session::PublishGaps() {
   SetAttention();
 }
 
-// On the helper's thread, which queues nothing: a turn is held on until it is idle.
+// Follows the mode that the arbiter asks for. Runs on the helper thread, which queues nothing: a turn that
+// is held goes on until it is idle.
 void Session::FollowByGaps() {
   if (turns_.page() == nullptr || turns_.holding() || blocked_) return;
   const std::uint32_t mode = mode_;
@@ -89,8 +90,9 @@ void Session::OnOwnContextEnds() {
   EndOwnContext();
 }
 
-// Our event, our memory and our registration of the page end with it, and the next context may be given the
-// same number. Most programs end here: only one that goes on is told.
+// Leaves our own context for good. Our event, our memory and our registration of the page end with it, and
+// the next context may get the same handle. Most programs end here, so the log tells of it only if the
+// program goes on (TellOfEnd).
 void Session::EndOwnContext() {
   if (context_ended_ || driver_ == nullptr) return;
   told_of_end_ = !WatchOnly(base::WatchReason::kContextEnded);
@@ -104,7 +106,8 @@ void Session::TellOfEnd() {
   log::Write(log::Level::kWarn, "takes no turns: %s", base::Text(base::WatchReason::kContextEnded));
 }
 
-// Its streams are gone, or may be: nothing of ours may be queued on them, or asked of them, afterwards.
+// Ends the turn and forgets the streams. They are gone or may be, so nothing of ours may be queued on them
+// or asked of them afterwards.
 void Session::LeaveContext() {
   if (!AnyCapture() && turns_.Idle(tracker_)) {
     CountTurn();

@@ -1,5 +1,5 @@
-// A turn of Session's: begun by a launch, yielded in its middle, ended by a collective. With the lock, but
-// where it is waited for in a gate that blocks.
+// Implements the turns of a Session: a launch begins a turn, a yield point interrupts it, and a collective
+// ends it. All functions hold the lock, except while a gate that blocks waits for the turn.
 
 #include <utility>
 
@@ -9,8 +9,8 @@
 
 namespace crossover::session {
 
-// Where there is one: a thread that waits in a gate that blocks has none yet. While its stream is captured
-// nothing may be queued there, and the turn goes on until it is not.
+// Ends the turn, if one is held: a thread that waits in a gate that blocks holds none yet. While the turn's
+// stream is captured nothing may be queued there, so the turn goes on until the capture ends.
 void Session::EndTurn() {
   if (!turns_.holding() || blocked_) return;
   due_ = AnyCapture() && turns_.Capturing(turns_.stream());
@@ -24,8 +24,8 @@ void Session::EndTurn() {
   SetAttention();
 }
 
-// Where nothing of ours may be queued afterwards. A turn that cannot end now never does: no other is asked
-// for.
+// Ends the turn where nothing of ours may be queued afterwards. A turn that cannot end now never does, so
+// the client asks for no other.
 void Session::EndOrGiveUp() {
   EndTurn();
   if (!turns_.holding()) return;
@@ -33,6 +33,7 @@ void Session::EndOrGiveUp() {
   turns_.Abandon();
 }
 
+// Counts the launches of the turn, and publishes how many are usual.
 void Session::CountTurn() {
   stretches_.End();
   base::StoreWord(&turns_.page()->slot[turns_.slot()].turn_launches, stretches_.usual());
@@ -41,7 +42,8 @@ void Session::CountTurn() {
 void Session::BeginTurn(phase::StreamKey launching) {
   const bool capturing = AnyCapture();
   if (capturing && turns_.blocks() && std::exchange(lasts_, false)) EndTurn();
-  // The graph's launch begins the turn, or the first one after all captures: waiting could spoil them.
+  // The turn begins with the graph's launch, or with the first launch after all captures: a wait could
+  // invalidate a capture.
   if (capturing && (turns_.blocks() || turns_.Capturing(launching))) return;
   armed_ = false;
   SetAttention();
@@ -65,7 +67,7 @@ void Session::BeginTurn(phase::StreamKey launching) {
     }
     NumberIteration();
   }
-  if (watched_only()) EndTurn();  // found out while it was waited for
+  if (watched_only()) EndTurn();  // a reason came up while the turn was waited for
   SetAttention();
 }
 
@@ -77,7 +79,7 @@ bool Session::TakeTurn(phase::StreamKey launching, bool capturing) {
   return !turns_.holding() && FallBack() && WaitForTurn(launching);
 }
 
-// Without the lock: the helper is to see to the arbiter meanwhile.
+// Waits for the turn without the lock, so that the helper can watch over the arbiter meanwhile.
 bool Session::WaitForTurn(phase::StreamKey launching) {
   blocked_ = true;
   mutex_.Unlock();
@@ -88,8 +90,8 @@ bool Session::WaitForTurn(phase::StreamKey launching) {
   return begun;
 }
 
-// The driver took operations of this gate before, and does not any more. False: there is nothing to go on
-// with.
+// Goes over to host gates where the driver took operations of this gate before and does not any more.
+// Returns false where it cannot.
 bool Session::FallBack() {
   if (!turns_.gate_refused() || turns_.blocks() || !host_gate_works_ || AnyCapture() ||
       turns_.ContextLost()) {
@@ -102,9 +104,9 @@ bool Session::FallBack() {
   return true;
 }
 
-// The driver takes nothing more of ours. In a lost context nothing runs that a turn could stand for: it is
-// given back from here. Where its release is queued the GPU may have begun it: the arbiter's watchdog sees to
-// that.
+// Stops taking turns: the driver takes no more operations of ours. In a lost context nothing runs that a
+// turn could stand for, so the turn is given back from the host. Where its release was queued, the GPU may
+// have begun the release; the arbiter's watchdog then decides.
 void Session::OnRefused() {
   const bool others = turns_.OfAnotherThread();
   const bool lost = !AnyCapture() && turns_.ContextLost();
@@ -114,13 +116,15 @@ void Session::OnRefused() {
                              : base::WatchReason::kDriver);
 }
 
-// Launches per stretch in the present turn; anybody may have scribbled on the word.
+// Returns the number of launches per stretch that the arbiter asks for in the present turn. Any client may
+// have written over that word.
 std::uint32_t Session::StretchAsked() const {
   const std::uint32_t position = turn::PositionOf(turns_.asked(), turn::TurnsOf(TurnsPerIteration()));
   return base::LoadWord(&turns_.page()->slot[turns_.slot()].stretch_launches[position]);
 }
 
-// In the middle of a turn. With a gate that blocks, the turn ends and another begins, where somebody waits.
+// Makes a yield point in the middle of a turn. With a gate that blocks, the turn ends and another begins,
+// where another client waits.
 void Session::MakeYieldPoint(phase::StreamKey launching) {
   if (!turns_.holding() || blocked_ || lasts_) return;
   if (AnyCapture() || (turns_.blocks() && !turns_.OthersWait())) {

@@ -1,4 +1,4 @@
-// Streams as keys that mean the same stream on every thread, and back.
+// Converts streams to keys that mean the same stream on every thread, and back.
 #pragma once
 
 #include <cudaTypedefs.h>
@@ -11,19 +11,20 @@
 
 namespace crossover::session {
 
-// What a null stream means to the caller.
+// A Flavour says what a null stream means to the caller.
 enum class Flavour { kLegacy, kPerThread };
 
 inline constexpr phase::StreamKey kLegacyStream = 1;
 
-// The per-thread default stream is one handle and as many streams as there are threads: its key carries the
-// thread. Real handles are pointers and have their low bits clear.
+// Returns the key of the calling thread's default stream. That stream has one handle for all threads, so
+// its key carries the thread. Real handles are pointers and have their low bits clear.
 inline phase::StreamKey PerThreadStream() {
   thread_local constinit phase::StreamKey key = 0;
   if (key == 0) key = (static_cast<phase::StreamKey>(::syscall(SYS_gettid)) << 3) | 2;
   return key;
 }
 
+// Returns the key of `stream`, which the calling thread has passed to a function of this flavour.
 inline phase::StreamKey KeyOf(CUstream stream, Flavour flavour) {
   const auto handle = reinterpret_cast<std::uintptr_t>(stream);
   if (handle == 0) return flavour == Flavour::kLegacy ? kLegacyStream : PerThreadStream();
@@ -31,9 +32,11 @@ inline phase::StreamKey KeyOf(CUstream stream, Flavour flavour) {
   return handle;
 }
 
+// Returns whether `key` is that of a per-thread default stream.
 inline bool IsPerThread(phase::StreamKey key) { return (key & 7) == 2; }
 
-// Finds the handle for `key` on this thread. False for the per-thread stream of another thread, or no stream.
+// Finds the handle for `key` on this thread. Returns false for the per-thread stream of another thread, and
+// for no stream.
 inline bool HandleOf(phase::StreamKey key, CUstream* stream) {
   if (key == 0) return false;
   if (IsPerThread(key)) {

@@ -6,7 +6,7 @@ namespace crossover::session {
 namespace {
 
 constexpr std::int32_t kWithoutEnd = 1 << 30;
-constexpr std::int32_t kLeast = 16;  // launches; below that nothing is an evaluation
+constexpr std::int32_t kLeast = 16;  // launches; a turn with fewer is never an evaluation
 
 }  // namespace
 

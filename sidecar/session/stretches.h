@@ -1,12 +1,12 @@
-// When a turn has its next yield point, counted in launches: a host runs ahead of its GPU, so that a clock
-// would tell it nothing.
+// Decides when a turn has its next yield point, counted in launches. A host runs ahead of its GPU, so a
+// clock would tell it nothing.
 //
-// The arbiter says how many launches make a stretch where the turn is to be broken for somebody. Where it
-// does not, a turn that has become twice as long as the job's turns are (an evaluation) gets yield points
-// too.
+// The arbiter says how many launches make a stretch, where the turn is to be broken for another client.
+// Where the arbiter does not, a turn gets yield points too once it is twice as long as the job's turns
+// usually are (an evaluation).
 //
-// What is left of a stretch is in launches_left.h, where the hook of a launch counts it. Launch() may be
-// called from any thread; everything else with the owner's lock.
+// The launches that are left of a stretch are in launches_left.h, where the hook of a launch counts them.
+// Launch() may be called from any thread, everything else with the owner's lock.
 #pragma once
 
 #include <algorithm>
@@ -16,39 +16,42 @@
 
 namespace crossover::session {
 
+// Stretches counts the launches of one client's turns.
 class Stretches {
  public:
   constexpr Stretches() = default;
 
-  // A turn begins. `asked`: launches per stretch as the arbiter says; 0 for none, and nothing is too large.
+  // Begins a turn. `asked` is the number of launches per stretch that the arbiter asks for; 0 means none,
+  // and no value is too large.
   void Begin(std::uint32_t asked);
-  // A launch in the turn. True: a yield point is due. Neither locks nor waits.
+  // Counts a launch in the turn. Returns true where a yield point is due. Neither locks nor waits.
   bool Launch() {
     const bool due = !CountLaunch();
     if (due) launches_left.store(0, std::memory_order_relaxed);
     return due;
   }
-  // Another thread may have made it meanwhile.
+  // Returns whether a yield point is still due: another thread may have made it meanwhile.
   bool due() const { return launches_left.load(std::memory_order_relaxed) <= 0; }
-  // A yield point was made.
+  // Begins the next stretch, after a yield point was made.
   void Next(std::uint32_t asked);
-  // The turn ends.
+  // Ends the turn.
   void End();
 
-  // Launches since the turn began.
+  // Returns the number of launches since the turn began.
   std::int32_t launched() const { return before_ + Passed(); }
-  // Launches in the longest of the last turns; 0 while unknown.
+  // Returns the number of launches in the longest of the last turns, 0 while unknown.
   std::uint32_t usual() const { return static_cast<std::uint32_t>(usual_); }
 
  private:
   void Arm(std::uint32_t asked, std::int32_t otherwise);
-  // A thread that was counting while a stretch began may have left there what was left of another one.
+  // Returns the number of launches in the present stretch. A thread that was counting while the stretch
+  // began may have left the count of the stretch before, so the result is bounded.
   std::int32_t Passed() const {
     return std::clamp(length_ - launches_left.load(std::memory_order_relaxed), 0, length_);
   }
 
-  std::int32_t length_ = 0;  // of the present stretch
-  std::int32_t before_ = 0;  // launches of the turn before it
+  std::int32_t length_ = 0;  // launches in the present stretch
+  std::int32_t before_ = 0;  // launches of the turn before the present stretch
   std::int32_t usual_ = 0;
 };
 

@@ -5,8 +5,8 @@
 
 namespace crossover::session {
 
-// Makes `context` current for a scope: null streams and registered memory belong to it. Frameworks have it
-// current on every thread that launches, so this is nearly always one comparison.
+// A Context makes `context` current for a scope: null streams and registered memory belong to it.
+// Frameworks have it current on every thread that launches, so this is nearly always one comparison.
 class Turns::Context {
  public:
   Context(const gates::Driver* driver, CUcontext context) : driver_(driver) {
@@ -73,7 +73,7 @@ bool Turns::Acquire(phase::StreamKey stream, phase::StreamKey launching, const p
   if (!context) return false;
   const turn::TurnNumber before = asked();
   const turn::TurnNumber k = turn::NextTurn(before);
-  // Stored first: whoever opens this gate in need must never believe that nobody waits.
+  // `k` is stored first: a thread that opens this gate in need must never believe that no stream waits.
   asked_.store(k, std::memory_order_release);
   gate_refused_ = !gate_->Acquire(handle, k);
   if (gate_refused_) {
@@ -167,7 +167,7 @@ void Turns::ReleaseOnHost() {
 bool Turns::OthersWait() const {
   for (turn::SlotIndex other = 0; other < CROSSOVER_MAX_CLIENTS; ++other) {
     const crossover_slot& slot = page_->slot[other];
-    // One that was killed while it waited has left its words, and its mode is off.
+    // A client that was killed while it waited has left its words behind, but its mode is off.
     if (other != slot_ && base::LoadWord(&slot.mode) == CROSSOVER_MODE_GATE &&
         base::LoadWord(&slot.ready) != base::LoadWord(&slot.hold)) {
       return true;
@@ -180,6 +180,7 @@ bool Turns::Usable(const phase::StreamState& other, CUstream stream, CUstream* h
   return other.compute && HandleOf(other.key, handle) && *handle != stream;
 }
 
+// Makes `launching` and all other compute streams wait for what `stream` has so far.
 bool Turns::FanOut(CUstream stream, phase::StreamKey launching, const phase::Tracker& tracker) const {
   bool recorded = false;
   const auto tie = [&](CUstream handle) {
@@ -195,7 +196,8 @@ bool Turns::FanOut(CUstream stream, phase::StreamKey launching, const phase::Tra
   return tie(handle);
 }
 
-// A stream that carries collectives is left out: the release would wait for a collective.
+// Makes `stream` wait for what the other compute streams have so far. A stream that carries collectives is
+// left out: otherwise the release would wait for a collective.
 bool Turns::JoinOthers(CUstream stream, const phase::Tracker& tracker) const {
   for (const phase::StreamState& other : tracker.streams()) {
     CUstream handle = nullptr;

@@ -1,11 +1,11 @@
-// Takes and gives back turns of one GPU: queues the gate's operations and ties the user's compute streams to
-// them with an event of ours.
+// Takes and gives back turns of one GPU. Queues the gate's operations, and ties the user's compute streams
+// to them with an event of ours.
 //
 //   X ----*   (any other compute stream)        *---->
 //         |                                     |
 //   S ----*--release k-- ... --join--acquire----*---->   (the stream of the turn)
 //
-// Not thread-safe: its owner's lock. Every call is made in a user's thread.
+// Not thread-safe: its owner's lock guards it. Only a user's thread takes a turn or queues an operation.
 #pragma once
 
 #include <cudaTypedefs.h>
@@ -20,74 +20,84 @@
 
 namespace crossover::session {
 
+// Turns is one client's place at the turnstile, and the turn that it holds.
 class Turns {
  public:
   constexpr Turns() = default;
 
-  // What is asked, and where. Before anything else but Detach().
+  // Sets the driver and the context. REQUIRES: called before anything else but Detach().
   void SetUp(const gates::Driver* driver, CUcontext context);
 
-  // From now on turns can be taken on `slot` of `page` through `gate`. `event` is ours to record at will.
+  // Attaches to `slot` of `page`: turns are taken through `gate` from now on. `event` is ours to record at
+  // will.
   void Attach(crossover_page* page, turn::SlotIndex slot, gates::Gate* gate, CUevent event);
+  // Lets the page go.
   void Detach();
 
   // Begins the next turn: work queued later on `stream`, on `launching` and on every compute stream belongs
-  // to it. For gates that do not block. `capturing`: some stream of the process is being captured.
+  // to it. `capturing` says that some stream of the process is being captured. Returns false where an
+  // operation could not be queued; then holding() says whether the turn has begun. REQUIRES: the gate does
+  // not block.
   bool Acquire(phase::StreamKey stream, phase::StreamKey launching, const phase::Tracker& tracker,
                bool capturing);
 
-  // The same for gates that block, without the owner's lock; nothing else may be called meanwhile but
-  // asked(). The turn is held once Began() was called, with the lock.
+  // Asks for the next turn and blocks until it comes. Returns false where it could not be asked for.
+  // REQUIRES: the gate blocks; the caller does not hold the owner's lock; nothing changes this object
+  // meanwhile.
   bool WaitForTurn(phase::StreamKey stream);
+  // Records that the turn is held, and that it began on `stream`. REQUIRES: the owner's lock.
   void Began(phase::StreamKey stream);
 
-  // A yield point: what is queued from now on, as for Acquire, waits where the arbiter has asked for that,
-  // and goes on otherwise. For gates that do not block.
+  // Queues a yield point. What is queued later, on the streams that Acquire() names, waits there if the
+  // arbiter has asked for that, and goes on otherwise. Returns false where an operation could not be
+  // queued. REQUIRES: the gate does not block.
   bool Yield(phase::StreamKey launching, const phase::Tracker& tracker);
 
-  // Ends the turn behind everything queued so far on the compute streams.
+  // Ends the turn behind everything queued so far on the compute streams. Returns false where an operation
+  // could not be queued; the turn is held on then.
   bool Release(const phase::Tracker& tracker, bool capturing);
 
-  // Whether the turn is held and its stream was let in, as the page says.
+  // Returns whether the turn is held and its stream was let in, as the page says.
   bool Let() const;
 
-  // Whether the turn is held and nothing runs in it: every compute stream has caught up with its host. False
-  // where that cannot be known.
+  // Returns whether the turn is held and nothing runs in it: every compute stream has caught up with its
+  // host. Returns false where that cannot be known.
   bool Idle(const phase::Tracker& tracker) const;
 
-  // Ends an idle turn from here: there is nothing on the GPU to wait for.
+  // Ends an idle turn from the host, as there is nothing on the GPU to wait for.
   void ReleaseOnHost();
 
-  // Whether the context answers with an error whatever is asked of it: nothing that was queued in it is done
-  // any more. Not while a stream captures.
+  // Returns whether the context is lost: it answers every call with an error, and nothing that was queued
+  // in it is done any more. REQUIRES: no stream is being captured.
   bool ContextLost() const;
 
-  // Whether another client of this GPU waits for its turn.
+  // Returns whether another client of this GPU waits for its turn.
   bool OthersWait() const;
 
-  // Whether the turn is held on the default stream of a thread other than this one, which nobody else can
+  // Returns whether the turn is held on the default stream of another thread, which only that thread can
   // name.
   bool OfAnotherThread() const;
 
-  // The turn is over without a release: nobody waits for one any more.
+  // Drops the turn without a release. The arbiter's watchdog takes the token.
   void Abandon() { holding_ = false; }
 
   bool holding() const { return holding_; }
-  // The stream of the turn held.
+  // Returns the stream of the turn held.
   phase::StreamKey stream() const { return stream_; }
-  // Whether what was refused last was refused by the gate itself, and not by something else of the driver's.
+  // Returns whether the last refusal came from the gate itself, and not from another call of the driver.
   bool gate_refused() const { return gate_refused_; }
-  // What turns are taken through from now on; one that is held goes on, and is given back through it.
+  // Takes turns through `gate` from now on. A turn that is held goes on, and is given back through `gate`.
   void Change(gates::Gate* gate) { gate_ = gate; }
   bool blocks() const { return gate_ != nullptr && gate_->blocks(); }
   crossover_page* page() const { return page_; }
   turn::SlotIndex slot() const { return slot_; }
   std::uint64_t taken() const { return taken_; }
 
-  // Number of the newest turn asked for; readable from any thread.
+  // Returns the number of the newest turn asked for. Any thread may call it.
   turn::TurnNumber asked() const { return asked_.load(std::memory_order_acquire); }
 
-  // Whether the stream is being captured: nothing of ours may be queued there.
+  // Returns whether the stream is being captured, so that nothing of ours may be queued there. Returns true
+  // also where the driver does not tell.
   bool Capturing(phase::StreamKey stream) const;
 
  private:
@@ -104,7 +114,7 @@ class Turns {
   CUevent event_ = nullptr;
   turn::SlotIndex slot_ = 0;
   std::atomic<turn::TurnNumber> asked_{0};
-  phase::StreamKey stream_ = 0;  // of the turn held
+  phase::StreamKey stream_ = 0;  // stream of the turn held
   bool holding_ = false;
   bool gate_refused_ = false;
   std::uint64_t taken_ = 0;
