@@ -20,7 +20,7 @@ namespace {
 constexpr int kMostRequestBytes = 4096;
 constexpr int kMostResponseBytes = 64 << 20;
 constexpr int kStreamsPerConnection = 16;
-// One thread per watcher, and a few for calls that end at once.
+// There is one thread per watcher, and a few for calls that end at once.
 constexpr int kMostThreads = static_cast<int>(Books::kMostWatchers) + 8;
 constexpr std::chrono::seconds kFarewell{1};
 

@@ -66,8 +66,8 @@ enum class EventKind : std::uint8_t {
 };
 std::string_view Name(EventKind kind);
 
-// Return the names of the values of enum crossover_mode, crossover_phase and crossover_transport, which
-// metrics, trace and API share. Return "invalid" for any other value: a client may write anything.
+// These return the name of a value of enum crossover_mode, crossover_phase or crossover_transport, for
+// metrics, trace and API. They return "invalid" for any other value: a client may write anything.
 const char* ModeName(std::uint32_t mode);
 const char* PhaseName(std::uint32_t phase);
 const char* TransportName(std::uint32_t transport);
@@ -79,15 +79,15 @@ struct Event {
   std::shared_ptr<const Member> member;  // null where an event has no client
   turn::Time duration = 0;  // kHold: the wait before; kRelease: the turn; kStep, kMeasure: an iteration
   std::uint32_t mode = 0;   // kMode: enum crossover_mode
-  // kStep: iterations since the last such event, each `duration` long. kMeasure: `duration` is the mean of
-  // so many iterations.
+  // kStep counts the iterations since the last such event, each `duration` long. kMeasure: `duration` is the
+  // mean of so many iterations.
   std::uint32_t steps = 0;
-  // kStep: what an iteration needs while no other client is there, and how much its compute varies
+  // kStep sets what an iteration needs while no other client is there, and how much its compute varies
   // (Rhythm::jitter). Both come from its turns and the gaps between them. While these are not known,
   // `demand` is unknown and `jitter` is negative.
   turn::Demand demand = {};
   double jitter = -1;
-  // kRelease, kArrive: see turn::Event.
+  // kRelease and kArrive set these: see turn::Event.
   turn::Time whole = turn::kNever;
   std::uint32_t iteration = 0;
   std::uint32_t position = 0;

@@ -31,7 +31,7 @@ class PageGuard {
   // Stores a word that only the arbiter writes, unless it has that value already. Checks before that the
   // word still is what the arbiter stored last.
   void Store(std::uint32_t& word, std::uint32_t value);
-  // Checks the counters of `members`, and every 5 ms the words that never change.
+  // Checks the counters of `members`, and at most every 5 ms the words that never change.
   void Look(turn::SlotSet members, turn::Time now);
 
   // Returns whether damage was found. It stays true.

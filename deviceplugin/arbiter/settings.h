@@ -29,10 +29,10 @@ struct LiveSettings {
   // Lets the guard run the jobs of a GPU side by side, or one after the other, where that is faster
   // (docs/design/0006-guard.md).
   bool guard = true;
-  // UUIDs of the GPUs on which turns are taken. If unset, clients may name any GPU. Clients that are on a
-  // GPU already stay there.
+  // These are the UUIDs of the GPUs on which turns are taken. If it is unset, clients may name any GPU.
+  // Clients that are on a GPU already stay there.
   std::optional<std::vector<std::string>> gpus;
-  // GPUs on which no turns are taken for now: the UUID and the reason.
+  // On these GPUs no turns are taken for now: the UUID and the reason.
   std::map<std::string, std::string> held;
 };
 

@@ -24,7 +24,7 @@ class Books : public Sink {
   void OnStats(const arbiter::GpuInfo& gpu, const turn::Stats& stats) override;
   void OnDropped(std::uint64_t events) override;
 
-  // See Ledger.
+  // These are functions of Ledger, called under the lock.
   void Teach(const JobProfile& profile);
   void NoteMemory(const arbiter::Member& member, std::uint64_t bytes);
   // Reads from the client's page whether allocations over its memory budget were refused. Then the job needs
@@ -33,7 +33,7 @@ class Books : public Sink {
   void NoteRefusals(const arbiter::Member& member);
   void NoteUnheard(Unheard unheard);
 
-  // See Ledger.
+  // These are functions of Ledger, called under the lock.
   std::optional<JobProfile> Profile(const JobKey& job) const;
   bool Here(const JobKey& job) const;
   std::vector<std::shared_ptr<const arbiter::Member>> Members() const;

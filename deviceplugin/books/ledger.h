@@ -74,7 +74,7 @@ class Ledger {
     bool cap_refused = false;
     std::optional<StepAlone> alone;  // its `age` holds the instant of the last iteration
     JobProfile profile;              // all but the step alone
-    // What had been learned at the last look that found no unregistered process beside the client.
+    // These hold what was known at the last look that found no unregistered process beside the client.
     std::optional<StepAlone> vouched_alone;
     JobProfile vouched_profile;
   };

@@ -61,7 +61,7 @@ struct ClientView {
   std::optional<turn::Time> waits_for;
   std::optional<turn::Time> wait;  // medians of the last turns (RecentDurations)
   std::optional<turn::Time> hold;
-  // From RecentSteps. Until there are any in its present company: the last value before.
+  // This is the mean of RecentSteps. Until there is one in its present company, it is the last one before.
   std::optional<turn::Time> step;
   std::optional<turn::Time> present_step;  // the same, but unset until then, and while no iterations come
   std::optional<StepAlone> alone;
@@ -76,8 +76,8 @@ struct GpuView {
   std::vector<ClientView> clients;  // by gang name
   turn::Stats stats;
   turn::Time gated_for = 0;  // in total, while turns were taken
-  // Work done per time, relative to one job after the other: the sum over the clients of alone / step. It is
-  // unset unless two or more clients share and all of these times are known.
+  // The work done per time, relative to one job after the other, is the sum over the clients of alone /
+  // step. It is unset unless two or more clients share and all of these times are known.
   std::optional<double> gain;
   double gain_error = 0;  // standard error, relative to `gain`
   // Returns whether the error of the gain is so large that the gain says little.

@@ -44,15 +44,15 @@ struct Figure {
 
 struct JobProfile {
   JobKey job;
-  // The step time, in ns, of the slowest of the job's ranks on this machine.
+  // This is the step time, in ns, of the slowest of the job's ranks on this machine.
   std::optional<Figure<turn::Time>> step_alone;
   std::optional<Figure<turn::Time>> compute;  // c: time on the GPU, ns
   std::optional<Figure<turn::Time>> away;     // m: time away from it, ns, same rank; set with `compute`
   std::optional<Figure<double>> jitter;       // variation of the compute time, relative to it
-  // Bytes on one GPU, of the rank that needs most.
+  // This is in bytes, on one GPU, of the rank that needs most.
   std::optional<Figure<std::uint64_t>> peak_memory;
-  // When the job last ran beside a process that takes no part, on the clock of Figure::at. At that time only
-  // its memory was learned.
+  // This is when the job last ran beside a process that takes no part, on the clock of Figure::at. At that
+  // time only its memory was learned.
   std::optional<turn::Time> disturbed;
 
   friend bool operator==(const JobProfile&, const JobProfile&) = default;
