@@ -1,4 +1,4 @@
-// crossover-arbiter: the daemon that needs nothing but libc and libstdc++.
+// crossover-arbiter is the daemon that needs only libc and libstdc++.
 #include <cstdio>
 #include <span>
 

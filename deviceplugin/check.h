@@ -1,12 +1,12 @@
-// crossover-deviceplugin --check: whether a configuration is valid, without serving anybody.
+// crossover-deviceplugin --check: says whether a configuration is valid, without serving.
 #pragma once
 
 #include <string>
 
 namespace crossover::deviceplugin {
 
-// `standalone`: of a workstation's daemon, else of a node's. The program's exit code: 0, or 2 after saying
-// what is wrong.
+// Checks the configuration of a workstation's daemon (`standalone`) or of a node's. Returns the program's
+// exit code: 0, or 2 after printing what is wrong.
 int CheckConfig(const std::string& path, bool standalone);
 
 }  // namespace crossover::deviceplugin

@@ -27,7 +27,7 @@ Daemon::~Daemon() { Stop(); }
 bool Daemon::Start(std::vector<Sink*> sinks, std::string* error) {
   const sigset_t set = HeededSignals();
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
-  std::signal(SIGPIPE, SIG_IGN);  // a log that nobody reads any more is no reason to stop
+  std::signal(SIGPIPE, SIG_IGN);  // a log that no process reads any more is no reason to stop
   logging::SetLevel(config_.log_level);
   logging::SetFormat(config_.log_format);
   if (!config_.trace_file.empty()) {
@@ -63,7 +63,7 @@ void Daemon::Run(const Reread& reread) {
 
 bool Daemon::alive() {
   constexpr std::chrono::milliseconds kPatience{2000};
-  const std::lock_guard lock(live_mutex_);  // it must not outlive its observer
+  const std::lock_guard lock(live_mutex_);  // keeps arbiter_ alive during the call
   return arbiter_ != nullptr && arbiter_->Answers(kPatience);
 }
 

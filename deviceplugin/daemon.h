@@ -1,4 +1,4 @@
-// A node daemon's life: starts the arbiter, heeds signals, stops in good order.
+// Runs a node daemon: starts the arbiter, handles signals, and stops in good order.
 #pragma once
 
 #include <time.h>
@@ -19,24 +19,25 @@ namespace crossover::deviceplugin {
 
 class Daemon : public ModeSwitch, public Limited {
  public:
-  // Reads the configuration again; nothing (after saying why in `error`) when it is not valid.
+  // Reads the configuration again. Returns nothing, with the reason in `error`, when it is not valid.
   using Reread = std::function<std::optional<Config>(std::string* error)>;
 
-  // `profiles` and `identities`, which may be null, outlive it.
+  // REQUIRES: `profiles` and `identities`, which may be null, outlive the daemon.
   explicit Daemon(Config config, const arbiter::ProfileSource* profiles = nullptr,
                   const arbiter::IdentitySource* identities = nullptr)
       : config_(std::move(config)), profiles_(profiles), identities_(identities) {}
-  ~Daemon() override;  // stops it
+  ~Daemon() override;  // stops the daemon
 
-  // Opens the trace and the socket. To be called once, before any other thread is made: SIGTERM, SIGINT and
-  // SIGHUP are blocked from here on, for Run to take.
+  // Opens the trace and the socket. REQUIRES: it is called once, before any other thread is created. From
+  // then on SIGTERM, SIGINT and SIGHUP are blocked; Run waits for them. Returns false with the reason in
+  // `error`.
   bool Start(std::vector<Sink*> sinks, std::string* error);
-  // CPU clock of the arbiter's thread, once started.
+  // Returns the CPU clock of the arbiter's thread. REQUIRES: Start was called.
   clockid_t arbiter_clock() const { return arbiter_clock_; }
-  // Whether turns are being kept: the arbiter's thread answers within a moment.
+  // Returns whether turns are being kept: the arbiter's thread answers within 2 s. Blocks until then.
   bool alive();
   arbiter::Arbiter::Refusals refusals() const;
-  // Serves until SIGTERM or SIGINT. SIGHUP asks `reread`, if there is one.
+  // Serves until SIGTERM or SIGINT. At SIGHUP it calls `reread`, unless that is null.
   void Run(const Reread& reread);
 
   State mode() const override;
@@ -54,9 +55,9 @@ class Daemon : public ModeSwitch, public Limited {
   Config config_;
   const arbiter::ProfileSource* profiles_;
   const arbiter::IdentitySource* identities_;
-  // Over config_.arbiter.live, switched_, limits_, and arbiter_'s coming and going.
+  // Guards config_.arbiter.live, switched_, limits_, and the life of arbiter_.
   mutable std::mutex live_mutex_;
-  std::optional<arbiter::Policy> switched_;  // in force instead of the configuration's
+  std::optional<arbiter::Policy> switched_;  // in force instead of the configuration's policy
   TurnLimits limits_;
   std::unique_ptr<TraceWriter> trace_;
   std::unique_ptr<Recorder> recorder_;

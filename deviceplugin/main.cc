@@ -20,12 +20,13 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);  // help, version
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help or --version
     std::fprintf(stderr, "crossover-deviceplugin: %s; --help says more\n", error.what());
     return 2;
   }
   if (check) return crossover::deviceplugin::CheckConfig(config, standalone);
-  mallopt(M_ARENA_MAX, 1);  // more would keep, each for itself, what threads that serve metrics once needed
+  // With more arenas, each would keep the memory that a thread serving metrics once needed.
+  mallopt(M_ARENA_MAX, 1);
   mallopt(M_TRIM_THRESHOLD, 128 << 10);
   return standalone ? crossover::deviceplugin::RunStandalone(config)
                     : crossover::deviceplugin::RunOnNode(config);

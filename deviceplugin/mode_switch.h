@@ -1,4 +1,4 @@
-// The administrator's live switch over a daemon.
+// Lets an administrator change the mode of a running daemon.
 #pragma once
 
 #include <optional>
@@ -17,11 +17,11 @@ class ModeSwitch {
   };
   virtual ~ModeSwitch() = default;
 
-  // All of these from any thread.
+  // Any thread may call these functions.
   virtual State mode() const = 0;
-  // `policy` is in force from now on, until the next call: also over a configuration that is read again, but
-  // not beyond the limits. Without one, what the configuration says. Returns what was in force before;
-  // nothing when it is too late, because the daemon stops.
+  // Puts `policy` in force until the next call. It also overrides a configuration that is read again, but
+  // not the limits. Without a policy, the configuration's mode is in force again. Returns what was in force
+  // before, or nothing when the daemon is stopping.
   virtual std::optional<arbiter::Policy> Switch(std::optional<arbiter::Policy> policy) = 0;
 };
 

@@ -18,11 +18,12 @@ namespace crossover::deviceplugin {
 namespace {
 
 std::string Variable(const char* name) {
-  const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): nobody sets any
+  const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): no thread sets variables
   return value != nullptr ? value : "";
 }
 
-// What follows from the environment and the rest of the settings.
+// Fills in the settings that come from the environment and from other settings. Returns false with the
+// reason in `error`.
 bool Complete(NodeConfig* config, std::string* error) {
   NodeSettings& node = config->node;
   if (node.name.empty()) node.name = Variable("NODE_NAME");
@@ -61,7 +62,7 @@ int RunOnNode(const std::string& config_path) {
   ConfigFile file(config_path);
   std::optional<NodeConfig> config = file.Read("", &error);
   if (!config || !Complete(&*config, &error)) return Fail(error);
-  // Set while it serves.
+  // These are set while the daemon serves.
   std::atomic<Limited*> daemon{nullptr};
   NodeServices* services = nullptr;
   const auto review = [&daemon] {

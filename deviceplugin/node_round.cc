@@ -1,4 +1,4 @@
-// What a node's services do twice a second: compare, withhold, limit, and tell.
+// Implements the round of a node's services, twice a second: compare, withhold, limit, and report.
 #include <utility>
 
 #include "common/base/clock.h"
@@ -14,8 +14,8 @@
 
 namespace crossover::deviceplugin {
 
-// What is not known now stays as it was found last: nothing is given out, and nobody made anew, for want of
-// knowledge.
+// Does one round. Where something is not known now, the last result stays: no GPU is given out and no pod is
+// evicted for lack of knowledge.
 void NodeServices::Round() {
   if (around_.config->Changed()) around_.daemon->RequestReload();
   const SharingChoice choice = sharing_.state().choice;
@@ -23,7 +23,7 @@ void NodeServices::Round() {
   choice_in_force_ = choice;
   auto kubelet = kubelet_.Read();
   if (kubelet) NoteDone(*kubelet);
-  if (!pods_.synced()) kubelet.reset();  // without pods it says nothing
+  if (!pods_.synced()) kubelet.reset();  // without the pods it cannot be compared
   const std::vector<Pod> pods = around_.pods->All();
   std::vector<Pod> misplaced;
   if (kubelet) misplaced = check_.Look(pods, kubelet->handed_out, base::MonotonicNs());
@@ -36,7 +36,7 @@ void NodeServices::Round() {
   }
 }
 
-// `kubelet`: null where it is not known which pods have what.
+// Keeps GPUs from being given out. `kubelet` is null where it is not known which pods have which slots.
 void NodeServices::WithholdGpus(const Checkpoint* kubelet, const std::vector<Pod>& pods,
                                 const SharingChoice& choice) {
   if (kubelet != nullptr) {
@@ -50,7 +50,7 @@ void NodeServices::WithholdGpus(const Checkpoint* kubelet, const std::vector<Pod
   if (looked_) gpus_.Withhold(withheld_, WhyNone(choice));
 }
 
-// Why no GPU is to be given out; empty: they are.
+// Returns why no GPU may be given out, or an empty string where GPUs may be given out.
 std::string NodeServices::WhyNone(const SharingChoice& choice) const {
   if (node_.wishes().maintenance) return base::kInMaintenance;
   const bool by_cdi = AllocationNow().devices == DeviceStrategy::kCdi;
@@ -58,7 +58,7 @@ std::string NodeServices::WhyNone(const SharingChoice& choice) const {
   return no_cdi.empty() ? choice.withheld : no_cdi;
 }
 
-// GPUs that are not for us to give out, and why.
+// Returns the GPUs that this daemon may not give out, and why.
 std::map<std::string, std::string> NodeServices::FindOthers(const Checkpoint& kubelet,
                                                             const std::vector<Pod>& pods, Sharing sharing) {
   const std::vector<std::string> uuids = Uuids();
@@ -68,14 +68,14 @@ std::map<std::string, std::string> NodeServices::FindOthers(const Checkpoint& ku
     others.emplace(uuid, std::string(base::kOtherPlugin) + " has given it to pod " + *names.begin());
   for (const auto& [uuid, who] : occupants_.verdicts().strangers)
     others.emplace(uuid, OccupantJudge::Describe(who));
-  if (sharing != Sharing::kExclusive)  // whoever has its one slot is alone
+  if (sharing != Sharing::kExclusive)  // a pod with the only slot is alone
     others.merge(FindOtherSharing(pods, kubelet.handed_out, sharing == Sharing::kMps));
   const std::lock_guard lock(mutex_);
   pods_of_rivals_ = std::move(pods_of_rivals);
   return others;
 }
 
-// `kubelet`: null where it is not known which pods have what.
+// Sets the limits on turns. `kubelet` is null where it is not known which pods have which slots.
 void NodeServices::LimitTurns(const Checkpoint* kubelet, const std::vector<Pod>& pods) {
   const arbiter::Policy cluster = settings_.name_space.empty()
                                       ? arbiter::Policy::kEnforce
@@ -108,8 +108,8 @@ std::map<std::string, std::string> NodeServices::HeldByUnhooked(const Checkpoint
   return std::move(notices.held);
 }
 
-// On the thread of the occupants' watch. Which processes they are is for the log alone: what others are told
-// stays the same as long as the fault does.
+// Runs on the thread of the occupants' watch. Which processes they are goes to the log only: what is
+// reported elsewhere stays the same as long as the fault does.
 void NodeServices::OnJudged(const OccupantJudge::Verdicts& verdicts) {
   std::set<std::pair<pid_t, std::string>> named;
   const auto name = [&](const Occupant& occupant, const char* what) {

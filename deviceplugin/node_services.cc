@@ -16,7 +16,8 @@ namespace {
 constexpr std::chrono::milliseconds kPatience{200};  // the kubelet admits no other pod meanwhile
 constexpr std::chrono::milliseconds kPeriod{500};
 constexpr std::chrono::minutes kLibraryPeriod{10};
-// Since a version was last installed: another daemon may just have begun to hand it out.
+// A library version stays at least this long after it was last installed: another daemon may have begun to
+// hand it out.
 constexpr std::chrono::hours kLeastAge{1};
 constexpr char kReporter[] = CROSSOVER_DOMAIN "/deviceplugin";
 
@@ -57,7 +58,8 @@ NodeServices::NodeServices(const NodeSettings& settings, const Surroundings& aro
           [this] { jobs_.NotePublished(base::MonotonicNs()); }),
       rounds_("xo-node", kPeriod, [this] { Round(); }),
       library_rounds_("xo-library", kLibraryPeriod, [this] { CollectOldLibraries(); }) {
-  // Clients of a daemon that was replaced are here before the first round.
+  // Clients of a daemon that was replaced may connect before the first round. The slots must be known by
+  // then.
   if (const auto kubelet = kubelet_.Read()) around_.slots->Set(HoldersOf(kubelet->handed_out));
 }
 
@@ -95,7 +97,7 @@ AllocationSettings NodeServices::AllocationNow() const {
 void NodeServices::PutIntoForce() {
   const std::lock_guard one_at_a_time(force_mutex_);
   service_.Set(AllocationNow());
-  KeepHeldSlots();  // before there are fewer
+  KeepHeldSlots();  // before their number shrinks
   const std::lock_guard lock(mutex_);
   gpus_.Set(Slots(live_), std::chrono::seconds(live_.quiet_after_error_s));
 }
@@ -105,13 +107,14 @@ void NodeServices::KeepHeldSlots() {
   if (kubelet && pods_.synced()) gpus_.Keep(FindHeldSlots(around_.pods->All(), kubelet->handed_out));
 }
 
-// On the thread of the node's watch. The next round heeds the rest.
+// Runs on the thread of the node's watch. Handles the named configuration only; the next round handles the
+// rest.
 void NodeServices::OnWishes() {
   const std::string choice = node_.wishes().configuration;
   if (std::exchange(choice_, choice) != choice) around_.daemon->RequestReload();
 }
 
-// Which containers have had theirs, and which pods have what.
+// Notes which pods hold which slots. Returns the containers that have got theirs (PodTable::EverDone).
 PodTable::Done NodeServices::NoteDone(const Checkpoint& kubelet) const {
   PodTable::Done done;
   for (const HandedOut& entry : kubelet.handed_out) done.emplace(entry.pod_uid, entry.container);
@@ -119,7 +122,8 @@ PodTable::Done NodeServices::NoteDone(const Checkpoint& kubelet) const {
   return around_.pods->EverDone(done);
 }
 
-// Of the container that the kubelet admits now.
+// Returns the GPUs assigned to the container that the kubelet admits now, which asks for `slots`. Waits up
+// to kPatience until its pod is known.
 std::vector<std::string> NodeServices::AssignmentOfNext(std::size_t slots) const {
   const auto kubelet = kubelet_.Read();
   const PodTable::Done done = kubelet ? NoteDone(*kubelet) : around_.pods->EverDone({});
@@ -137,7 +141,8 @@ std::optional<OccupantJudge::Known> NodeServices::KnownOccupants() const {
   const auto kubelet = kubelet_.Read();
   if (!kubelet || !pods_.synced()) return std::nullopt;
   const SharingWatch::State sharing = sharing_.state();
-  if (sharing.mps.alive && !sharing.asked) return std::nullopt;  // its servers would be strangers
+  // Until MPS has been asked for its servers, these would count as strangers.
+  if (sharing.mps.alive && !sharing.asked) return std::nullopt;
   OccupantJudge::Known known;
   known.holders = HoldersOf(kubelet->handed_out);
   known.mps_servers = sharing.servers;
@@ -145,8 +150,8 @@ std::optional<OccupantJudge::Known> NodeServices::KnownOccupants() const {
   return known;
 }
 
-// A version is used as long as the kubelet would answer a container with it again. It forgets those of pods
-// that are gone.
+// Removes library versions that are not used any more. A version is used as long as the kubelet could give
+// it to a container again. The kubelet forgets its answers for pods that are gone.
 void NodeServices::CollectOldLibraries() const {
   const auto kubelet = kubelet_.Read();
   if (!kubelet) return;

@@ -1,5 +1,6 @@
-// What a daemon of a node has beside the arbiter: slots for the kubelet, the pods of the node, GPUs that err
-// or that others use, switches, versions of the library, and what the cluster is told of all that.
+// Runs what a node daemon has beside the arbiter: slots for the kubelet, the pods of the node, GPUs that
+// have errors or that others use, switches, versions of the library, and the reports to the cluster about
+// all of these.
 #pragma once
 
 #include <atomic>
@@ -43,7 +44,7 @@ namespace crossover::deviceplugin {
 
 class NodeServices : public Companion {
  public:
-  // All outlive it. `pods`, `namespaces` and `slots` are filled by it.
+  // REQUIRES: all pointers outlive the NodeServices. It fills `pods`, `namespaces` and `slots`.
   struct Surroundings {
     PodTable* pods;
     Namespaces* namespaces;
@@ -54,9 +55,9 @@ class NodeServices : public Companion {
     Limited* daemon;
   };
 
-  // Everything runs from here on.
+  // Starts all threads.
   NodeServices(const NodeSettings& settings, const Surroundings& around);
-  // Requests to the API server that are under way are ended, not waited for.
+  // Ends requests to the API server that are under way, without waiting for answers.
   ~NodeServices() override { evictor_.Stop(); }
 
   std::shared_ptr<prometheus::Collectable> metrics() override;
@@ -64,9 +65,9 @@ class NodeServices : public Companion {
   int MetricsStatusFor(const std::string& authorization) override;
   void StopAsking() override { metrics_access_.Stop(); }
 
-  // In force from now on.
+  // Puts `live` in force.
   void Apply(const NodeLiveSettings& live);
-  // Which of the named configurations this node wants.
+  // Returns which of the named configurations this node wants.
   std::string Choice() const { return node_.wishes().configuration; }
 
  private:
@@ -96,20 +97,20 @@ class NodeServices : public Companion {
   void TellOfSwitches(const std::vector<Pod>& pods);
   void CollectOldLibraries() const;
 
-  const NodeSettings settings_;  // but for what is live
+  const NodeSettings settings_;  // live settings: see live_
   const Surroundings around_;
-  const std::string plugins_;  // the kubelet's directory for them
+  const std::string plugins_;  // the kubelet's directory for plugins
   const CheckpointFile kubelet_;
   Evictor evictor_;
   kube::Events events_;
   kube::MetricsAccess metrics_access_;
-  std::string choice_;  // of the named configurations, as it was asked for; of the node's watch alone
+  std::string choice_;  // configuration last asked for; only on the node watch's thread
   OwnNode node_;
   SharingWatch sharing_;
-  std::mutex force_mutex_;    // PutIntoForce is for one thread at a time
-  mutable std::mutex mutex_;  // over what follows
-  NodeLiveSettings live_;     // its library directory is that of the version that is there
-  std::map<std::string, std::set<std::string>> pods_of_rivals_;  // by GPU, as they were found last
+  std::mutex force_mutex_;    // one thread at a time is in PutIntoForce
+  mutable std::mutex mutex_;  // guards live_ and pods_of_rivals_
+  NodeLiveSettings live_;     // its library directory is that of the installed version
+  std::map<std::string, std::set<std::string>> pods_of_rivals_;  // by GPU, as last found
   DeviceList devices_;
   GpuWatch gpus_;
   SlotService service_;
@@ -117,21 +118,21 @@ class NodeServices : public Companion {
   kube::ListWatch pods_;
   kube::ListWatch namespaces_;
   kube::ListWatch own_node_;
-  std::set<std::pair<pid_t, std::string>> named_in_log_;  // processes and GPUs; of the occupants' watch alone
+  std::set<std::pair<pid_t, std::string>> named_in_log_;  // PID and GPU; only on the occupants watch's thread
   OccupantWatch occupants_;
   Plugin plugin_;
   std::atomic<bool> looked_{false};  // all that can be known was known once
   Mistyped mistyped_;
-  // Of the round alone.
+  // Only the round uses these two.
   std::optional<SharingChoice> choice_in_force_;
-  std::map<std::string, std::string> withheld_;  // as FindOthers() was when all was known
-  // As they were told.
+  std::map<std::string, std::string> withheld_;  // last result of FindOthers() with all known
+  // These were last reported.
   std::map<std::string, std::string> faults_;            // of GPUs
   std::map<std::string, std::string> held_by_unhooked_;  // GPUs without turns
   std::set<kube::Event> told_of_unhooked_;               // to pods
-  JobTable jobs_;                                        // of the publisher's thread alone
+  JobTable jobs_;                                        // only on the publisher's thread
   Publisher publisher_;
-  threads::Rounds rounds_;  // last: these use the others
+  threads::Rounds rounds_;  // last: these threads use the other members
   threads::Rounds library_rounds_;
 };
 

@@ -1,4 +1,4 @@
-// What a node's services show of themselves.
+// Implements what a node's services report: metrics, missing services, and the GPUNode object.
 #include <ctime>
 #include <utility>
 
@@ -11,7 +11,7 @@
 namespace crossover::deviceplugin {
 namespace {
 
-// By pods that whoever places jobs does not watch.
+// Returns the requests of pods that the extender does not watch.
 GpuNode::Requested RequestedBy(const std::vector<Pod>& pods) {
   GpuNode::Requested requested;
   for (const Pod& pod : pods) {
@@ -69,7 +69,7 @@ NodeState NodeServices::State() const {
   for (const Occupant& occupant : verdicts.unhooked) {
     const auto pod = around_.pods->Find(*occupant.pod_uid);
     const bool alone = pod && SharesWithNobody(*pod) && !mode.limits.held.contains(occupant.gpu_uuid);
-    if (alone || (pod && IsOff(*pod))) continue;  // as it was told to
+    if (alone || (pod && IsOff(*pod))) continue;  // it takes no part on purpose
     NodeState::Gpu& gpu = state.gpus[occupant.gpu_uuid];
     ++gpu.unhooked;
     if (occupant.has_library) ++gpu.silent;
@@ -89,7 +89,7 @@ NodeState NodeServices::State() const {
   return state;
 }
 
-// What each of them has learned, under the key of its pod.
+// Notes what each client has learned, under the profile key of its pod.
 void NodeServices::LookAtJobs() {
   const auto key_of = [this](const arbiter::Member& member) {
     const auto pod = around_.pods->Find(member.pod_uid);

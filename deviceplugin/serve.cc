@@ -29,9 +29,9 @@ double ReadSeconds(clockid_t clock) {
   return static_cast<double>(used.tv_sec) + static_cast<double>(used.tv_nsec) * 1e-9;
 }
 
-// What outlives the daemon: where profiles are kept.
+// A Profiles holds the store of profiles, which outlives the daemon.
 struct Profiles {
-  std::unique_ptr<ProfileStore> store;  // null: nowhere
+  std::unique_ptr<ProfileStore> store;  // null: profiles are not kept
   std::unique_ptr<ProfileKeeper> keeper;
 
   bool Open(const std::string& directory, Books* books, std::string* error) {

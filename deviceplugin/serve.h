@@ -1,4 +1,4 @@
-// What every node daemon does, whoever it serves: turns, books, profiles, metrics, its API.
+// Runs what every node daemon has, with or without Kubernetes: turns, books, profiles, metrics and the API.
 #pragma once
 
 #include <functional>
@@ -18,34 +18,34 @@ namespace crossover::deviceplugin {
 
 class Books;
 
-// What a daemon has that does more, while it serves.
+// A Companion is what a daemon has beside that while it serves. The daemon of a Kubernetes node has one.
 class Companion {
  public:
   virtual ~Companion() = default;
   virtual std::shared_ptr<prometheus::Collectable> metrics() = 0;
-  // What it needs from others and has not, a line each. From any thread.
+  // Returns what it needs from other services and does not have, one line each. Any thread may call it.
   virtual std::vector<std::string> Missing() = 0;
-  // As MetricsServer::Sources::access; on its threads, which may wait.
+  // See MetricsServer::Sources::access. The threads of the metrics server call it, and it may block.
   virtual int MetricsStatusFor(const std::string& authorization) = 0;
-  // Nobody waits for others from here on.
+  // Makes calls that wait for other services return, and lets no later call wait.
   virtual void StopAsking() = 0;
 };
 
-// Of a daemon that does more.
+// An Extras says what a daemon does beyond turns.
 struct Extras {
   const arbiter::IdentitySource* identities = nullptr;  // outlives the daemon
-  // Called once clients can connect and signals are blocked: threads are made from here on. What it returns
-  // lives until the daemon stops.
+  // It is called when clients can connect and signals are blocked: threads may be created from then on. Its
+  // result lives until the daemon has stopped.
   std::function<std::unique_ptr<Companion>(Daemon* daemon, Books* books)> on_started;
-  Daemon::Reread reread;             // the configuration, at SIGHUP
-  std::string mps_pipe_directory{};  // of the jobs; empty: it is not known
+  Daemon::Reread reread;             // reads the configuration at SIGHUP
+  std::string mps_pipe_directory{};  // of the jobs; empty: unknown
 };
 
-// Serves until told to stop. Returns the program's exit code: 2 where something is wrong with what the
-// configuration names.
+// Serves until it is told to stop. Returns the program's exit code: 2 where something that the configuration
+// names is wrong.
 int Serve(const Config& config, const Extras& extras);
 
-// Says why the program ends. Its exit code.
+// Prints why the program ends. Returns its exit code.
 int Fail(const std::string& error);
 
 }  // namespace crossover::deviceplugin

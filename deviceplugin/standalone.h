@@ -1,12 +1,12 @@
-// crossover-deviceplugin without a kubelet: a workstation's own daemon.
+// Runs crossover-deviceplugin without a kubelet, as the daemon of a workstation.
 #pragma once
 
 #include <string>
 
 namespace crossover::deviceplugin {
 
-// Serves until told to stop. Returns the program's exit code: 2 where something is wrong with the
-// configuration or with what it names.
+// Serves until it is told to stop. Returns the program's exit code: 2 where the configuration, or something
+// that it names, is wrong.
 int RunStandalone(const std::string& config_path);
 
 }  // namespace crossover::deviceplugin

@@ -1,4 +1,4 @@
-// What keeps turns from being taken beside the configuration and the administrator's switch.
+// Defines limits on taking turns, other than the configuration and the administrator's switch.
 #pragma once
 
 #include <map>
@@ -9,22 +9,22 @@
 namespace crossover::deviceplugin {
 
 struct TurnLimits {
-  arbiter::Policy policy = arbiter::Policy::kEnforce;  // at most, on this machine
-  std::string by;                                      // who says so; empty where nobody does
-  std::map<std::string, std::string> held;             // GPUs without turns, by UUID, and why
+  arbiter::Policy policy = arbiter::Policy::kEnforce;  // highest mode allowed on this machine
+  std::string by;                                      // what sets the limit; empty where nothing does
+  std::map<std::string, std::string> held;             // GPUs without turns: UUID and reason
 
   friend bool operator==(const TurnLimits&, const TurnLimits&) = default;
 };
 
-// A daemon, for whoever knows of such limits. All of these from any thread.
+// A Limited is a daemon as seen by the code that sets such limits. Any thread may call these functions.
 class Limited {
  public:
   virtual ~Limited() = default;
-  // In force until the next call.
+  // Puts `limits` in force until the next call.
   virtual void Limit(TurnLimits limits) = 0;
-  // What clients may do has changed: see arbiter::IdentitySource.
+  // Reports that what clients may do has changed: see arbiter::IdentitySource.
   virtual void Review() = 0;
-  // Reads the configuration again, as at SIGHUP.
+  // Makes the daemon read the configuration again, as SIGHUP does. Returns before that is done.
   virtual void RequestReload() = 0;
 };
 

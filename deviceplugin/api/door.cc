@@ -58,7 +58,8 @@ void Door::Run() {
   for (;;) {
     std::vector<pollfd> watched = {{.fd = stop_.get(), .events = POLLIN, .revents = 0},
                                    {.fd = listener_.fd(), .events = POLLIN, .revents = 0}};
-    for (const base::UniqueFd& socket : open_) {  // asked for nothing: their end is always told
+    // No events are requested: poll reports the end of a connection anyway.
+    for (const base::UniqueFd& socket : open_) {
       watched.push_back({.fd = socket.get(), .events = 0, .revents = 0});
     }
     if (poll(watched.data(), watched.size(), -1) < 0 && errno != EINTR) return;

@@ -1,4 +1,4 @@
-// Lets connections in: those of root and of the daemon's own user, and nobody else.
+// Accepts the API's connections: those of root and of the daemon's own user, and no others.
 #pragma once
 
 #include <functional>
@@ -20,13 +20,13 @@ class Door {
   Door(const Door&) = delete;
   Door& operator=(const Door&) = delete;
 
-  // Makes the socket, without accepting yet. False with the reason in `error`.
+  // Creates the socket without accepting yet. Returns false with the reason in `error`.
   bool Open(const std::string& path, std::string* error);
-  // Accepts on a thread of its own, which calls `on_connection` with non-blocking sockets.
+  // Accepts on a thread of its own, which calls `on_connection` with each new non-blocking socket.
   void Accept(OnConnection on_connection);
-  // No connection comes any more; the socket is removed.
+  // Stops accepting and removes the socket. Connections stay open.
   void Close();
-  // Ends all connections, whatever is still on its way to a peer that does not read. After Close.
+  // Ends all connections. Data that a peer has not read is lost. REQUIRES: Close was called.
   void HangUp();
 
  private:
@@ -39,11 +39,11 @@ class Door {
   arbiter::Listener listener_;
   base::UniqueFd stop_;
   OnConnection on_connection_;
-  std::vector<base::UniqueFd> open_;  // a second descriptor of each connection, while it lives
+  std::vector<base::UniqueFd> open_;  // a second descriptor of each open connection
   std::thread thread_;
 };
 
-// Whether a user may use the API of a daemon that runs as `own`.
+// Returns whether `user` may use the API of a daemon that runs as `own`.
 constexpr bool MayEnter(uid_t user, uid_t own) { return user == 0 || user == own; }
 
 }  // namespace crossover::deviceplugin

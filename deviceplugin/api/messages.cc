@@ -23,8 +23,9 @@ const char* SourceName(StepAlone::Source source) {
 }
 std::uint32_t Count(std::uint64_t count) { return static_cast<std::uint32_t>(count); }
 
-// Each reason for itself keeps turns away. What the books say of a GPU on which nothing else is wrong is not
-// true of one that is held: its clients are watched for that, and perhaps not alone.
+// Returns why no turns are taken on a GPU: the reason of the hold, the reason of the books, or both, as each
+// keeps turns off by itself. On a held GPU two reasons of the books are dropped because they follow from the
+// hold: kAloneOnItsGpu, as other processes may be there, and kDaemonObserves where the daemon enforces.
 std::string WhyNoTurns(const GpuView& view, const std::string& held, arbiter::Policy in_force) {
   const std::string& books = view.why_ungated;
   if (held.empty() || view.clients.empty()) return books;

@@ -1,4 +1,4 @@
-// From what the books say to what goes over the wire. Pure.
+// Converts what the books report to messages of the API. Pure.
 #pragma once
 
 #include <string>
@@ -10,14 +10,14 @@
 
 namespace crossover::deviceplugin {
 
-// `held`: why turns are kept off the GPU, whoever is on it; empty: they are not. `in_force`: the daemon's
-// mode.
+// `held` says why turns are kept off the GPU, whichever clients it has; empty: they are not. `in_force` is
+// the daemon's mode.
 void Fill(const GpuView& view, const std::string& held, arbiter::Policy in_force, node::v1::Gpu* gpu);
 void Fill(const ClientView& view, node::v1::Client* client);
 void Fill(const TurnView& view, node::v1::Turn* turn);
 void Fill(const arbiter::Event& event, node::v1::TurnEvent* message);
 
-// Clients grouped by gang and user.
+// Groups the clients by gang and user.
 void FillJobs(const std::vector<GpuView>& views, node::v1::ListJobsResponse* response);
 
 }  // namespace crossover::deviceplugin

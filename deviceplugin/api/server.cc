@@ -20,18 +20,18 @@ namespace {
 constexpr int kMostRequestBytes = 4096;
 constexpr int kMostResponseBytes = 64 << 20;
 constexpr int kStreamsPerConnection = 16;
-// One per watcher, and a few for calls that end at once.
+// There is one thread per watcher, and a few for calls that end at once.
 constexpr int kMostThreads = static_cast<int>(Books::kMostWatchers) + 8;
 constexpr std::chrono::seconds kFarewell{1};
 
-// gRPC's own words go where ours do.
+// Sends gRPC's log lines to the daemon's log.
 void Log(gpr_log_func_args* line) {
   if (line->severity == GPR_LOG_SEVERITY_ERROR) logging::Warn(std::string("api: gRPC: ") + line->message);
 }
 
 std::unique_ptr<grpc::Server> Build(NodeService* service) {
   gpr_set_log_function(Log);
-  // gRPC is never shut down: after a write that did not get through, that takes it ten seconds.
+  // gRPC is never shut down: after a write that has failed, its shutdown takes ten seconds.
   grpc_init();
   grpc::ServerBuilder builder;
   grpc::ResourceQuota quota("api");
@@ -78,7 +78,8 @@ std::unique_ptr<ApiServer> ApiServer::Start(const std::string& socket_path, Back
 ApiServer::~ApiServer() {
   parts_->door.Close();
   parts_->books->EndWatches();
-  // A peer that does not read would be waited for, deadline or not: what is on its way to it must fail first.
+  // Shutdown waits for a peer that does not read, even after its deadline. HangUp makes the pending writes
+  // fail.
   const auto ended = std::async(
       std::launch::async, [this] { parts_->server->Shutdown(std::chrono::system_clock::now() + kFarewell); });
   if (ended.wait_for(kFarewell) != std::future_status::ready) parts_->door.HangUp();

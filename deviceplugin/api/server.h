@@ -1,8 +1,8 @@
-// The daemon's API (proto/crossover_node.proto) on a unix socket of its own.
+// Serves the daemon's API (proto/crossover_node.proto) on a unix socket of its own.
 //
-// The socket is made with mode 0600, so that only its owner and root can connect, and each connection's user
-// is asked of the kernel once more before the first byte is read. Nothing here reaches the arbiter's thread
-// but ModeSwitch, and no watcher delays another or the books.
+// The socket has mode 0600, so only its owner and root can connect. Before the first byte is read, the user
+// of each connection is checked again with the kernel. Only ModeSwitch reaches the arbiter's thread from
+// here, and no watcher delays another watcher or the books.
 #pragma once
 
 #include <memory>
@@ -16,19 +16,19 @@ namespace crossover::deviceplugin {
 
 class ApiServer {
  public:
-  struct Backend {  // all outlive the server
+  struct Backend {  // REQUIRES: all pointers outlive the server
     Books* books = nullptr;
     ModeSwitch* modes = nullptr;
-    const ProfileStore* profiles = nullptr;  // may be null: they are off
+    const ProfileStore* profiles = nullptr;  // null: profiles are off
     std::string version;
     std::string arbiter_socket;
-    std::string mps_pipe_directory{};  // empty: it is whatever the jobs say
+    std::string mps_pipe_directory{};  // empty: it is what the jobs say
   };
 
-  // Serves from here on. Null on failure, with the reason in `error`.
+  // Starts to serve. Returns null on failure, with the reason in `error`.
   static std::unique_ptr<ApiServer> Start(const std::string& socket_path, Backend backend,
                                           std::string* error);
-  // Lets calls that run come to their end, for a second at most, and removes the socket.
+  // Waits for running calls to end, for a second at most, and removes the socket.
   ~ApiServer();
 
  private:

@@ -17,7 +17,7 @@ using grpc::Status;
 using grpc::StatusCode;
 
 constexpr double kMostSeconds = 1e6;
-constexpr std::chrono::milliseconds kLookUp{200};  // how soon a watcher that went away is noticed
+constexpr std::chrono::milliseconds kLookUp{200};  // a watcher that went away is noticed within this time
 
 std::string Text(arbiter::Policy policy) { return std::string(PolicyName(policy)); }
 

@@ -1,4 +1,4 @@
-// The calls of the API. Used by server.cc alone: gRPC's headers are heavy.
+// Implements the calls of the API. Only server.cc includes this: gRPC's headers are heavy.
 #pragma once
 
 #include <ctime>
@@ -22,8 +22,8 @@ class NodeService final : public node::v1::Node::Service {
                        node::v1::SetModeResponse* response) override;
   grpc::Status ListProfiles(grpc::ServerContext* context, const node::v1::ListProfilesRequest* request,
                             node::v1::ListProfilesResponse* response) override;
-  // Each watcher has a thread of gRPC's for as long as it watches; one that does not read blocks that thread
-  // and nothing else.
+  // Streams events to one watcher. Each watcher occupies a thread of gRPC for as long as it watches. A
+  // watcher that does not read blocks that thread and nothing else.
   grpc::Status WatchTurns(grpc::ServerContext* context, const node::v1::WatchTurnsRequest* request,
                           grpc::ServerWriter<node::v1::TurnEvent>* writer) override;
 

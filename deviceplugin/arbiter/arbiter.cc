@@ -14,7 +14,7 @@ namespace {
 constexpr std::uint64_t kMailTag = 0;
 static_assert(kMailTag < Reception::kFirstTag);
 
-// How long a stopping daemon opens gates for clients that still come to wait.
+// A stopping daemon keeps opening gates for this long, for clients that still arrive at one.
 constexpr turn::Time kFarewell = 100 * base::kNsPerMs;
 constexpr turn::Time kFarewellPoll = base::kNsPerMs;
 
@@ -61,7 +61,7 @@ bool Arbiter::Start(std::string* error) {
 
 void Arbiter::Run() {
   prctl(PR_SET_NAME, "xo-arbiter");
-  prctl(PR_SET_TIMERSLACK, 1UL);  // the default, 50 us, is as long as a hand-over
+  prctl(PR_SET_TIMERSLACK, 1UL);  // the default slack of 50 us is as long as a hand-over
   while (!stop_) {
     const turn::Time now = base::MonotonicNs();
     reception_.Tick(now);
@@ -108,7 +108,8 @@ turn::Time Arbiter::PollDue(turn::Time now) {
   return next;
 }
 
-// Its clients come back, and then see a fresh page: see Quarantine.
+// Closes the connections of all clients of the page and drops the page. The clients connect again and then
+// get a fresh page: see Quarantine.
 void Arbiter::OnDamage(const std::string& key, turn::Time now) {
   const Gpu& gpu = gpus_.at(key)->gpu;
   const auto members = gpu.Members();
@@ -116,7 +117,7 @@ void Arbiter::OnDamage(const std::string& key, turn::Time now) {
   std::string gangs;
   for (const auto& member : members) gangs += (gangs.empty() ? "" : ", ") + member->gang;
   Event event{.kind = EventKind::kDamage, .at = now, .gpu = members.front()->gpu, .member = nullptr};
-  if (key != uuid) {  // nobody else has ever had this page
+  if (key != uuid) {  // no other client has ever had this page
     event.member = members.front();
     quarantine_.Convict(uuid, gangs, members.front()->uid, now);
     Log(LogLevel::kWarn, "gpu " + uuid + ": gang " + gangs + " (uid " + std::to_string(members.front()->uid) +
@@ -163,7 +164,8 @@ void Arbiter::Apply(LiveSettings settings) {
   for (auto& [key, entry] : gpus_) entry->Apply(settings_.live);
 }
 
-// Whoever may not stay is told why, and asks again.
+// Asks again what each client may do. A client that may not stay is told why and disconnected. It asks to
+// join again.
 void Arbiter::ReviewAll() {
   if (identities_ == nullptr) return;
   std::vector<std::pair<std::uint64_t, std::string>> away;
@@ -181,8 +183,9 @@ void Arbiter::ReviewAll() {
   }
 }
 
-// Nobody may be left waiting at a gate that nobody is going to open. A client that comes later has seen the
-// end of its connection by then and opens its own gates.
+// Opens all gates before the daemon stops: no client may be left waiting at a gate that no process will
+// open. A client that arrives at its gate later has by then seen the end of its connection, and opens its
+// own gate.
 void Arbiter::OpenGatesAndWait() {
   const turn::Time deadline = base::MonotonicNs() + kFarewell;
   for (auto& [uuid, entry] : gpus_) entry->gpu.set_policy(Policy::kOff);
@@ -202,7 +205,8 @@ bool Arbiter::Allowed(const std::string& uuid) const {
   return !gpus || std::find(gpus->begin(), gpus->end(), uuid) != gpus->end();
 }
 
-// Clients name the GPUs, so that one of them could name very many: an unused one makes room for the next.
+// Returns whether another GPU may be added. Clients name the GPUs, so one client could name very many: at
+// the limit, an unused GPU is dropped for the new one.
 bool Arbiter::MakeRoom() {
   if (gpus_.size() < settings_.limits.gpus) return true;
   const auto unused =
@@ -212,7 +216,8 @@ bool Arbiter::MakeRoom() {
   return true;
 }
 
-// Where the client is to join: on a page of its own while its GPU is in quarantine.
+// Returns the entry that the client is to join. While its GPU is in quarantine, that is a page of its own.
+// Returns null with the reason in `refusal`.
 Arbiter::Entry* Arbiter::EntryFor(const Connection& connection, const Hello& hello, std::string* refusal) {
   const turn::Time away = quarantine_.TurnedAwayFor(hello.gang, connection.peer().uid, base::MonotonicNs());
   if (away > 0) {
@@ -273,7 +278,8 @@ std::string Arbiter::OnHello(Connection& connection, const Hello& hello) {
   return Welcome(connection, hello);
 }
 
-// It asks again twice a second: that is a line of the log once.
+// Counts and logs a refusal, and returns `reason`. A refused client asks again twice a second. The same
+// refusal is logged once.
 std::string Arbiter::Refuse(const Connection& connection, const std::string& who, const std::string& reason) {
   not_allowed_.fetch_add(1);
   if (said_refusals_.IsNews(connection.peer().pid, who + reason, base::MonotonicNs()))
@@ -334,12 +340,12 @@ void Arbiter::OnGone(const Connection& connection, std::string_view why) {
   entry.liveness.Unwatch(member.slot);
   entry.gpu.Leave(member.slot, base::MonotonicNs());
   Log(LogLevel::kInfo, Describe(member) + " left: " + std::string(why));
-  // Of a page that one client had, nobody else is to have anything; and of one that is written over neither.
+  // A page of one client is not reused for another client. A damaged page is not reused either.
   if (entry.gpu.empty() && (entry.gpu.damaged() || member.gpu->key != member.gpu->uuid)) {
     gpus_.erase(it);
     return;
   }
-  // Whoever waited for it must not wait for the next regular poll.
+  // A client that waited for the one that left must not wait for the next regular poll.
   entry.next_poll = entry.gpu.Poll(base::MonotonicNs());
 }
 

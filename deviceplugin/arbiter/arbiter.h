@@ -1,7 +1,7 @@
-// The arbiter of a node: keeps the turnstile of each GPU, and says who is on it.
+// Runs the arbiter of a node: it keeps the turnstile of each GPU and grants slots on it to clients.
 //
-// One thread (Run) owns everything: it polls the pages and serves the socket in one loop, so that no lock is
-// ever taken between a store of a client and its consequence.
+// One thread (Run) owns all state. It polls the pages and serves the socket in one loop, so no lock is taken
+// between a store of a client and the arbiter's reaction to it.
 #pragma once
 
 #include <atomic>
@@ -28,29 +28,33 @@ namespace crossover::arbiter {
 
 class Arbiter : private Reception::Desk {
  public:
-  // All outlive the arbiter. Without `profiles`, nothing is known of newcomers; without `identities`, they
-  // are who they say.
+  // REQUIRES: all three pointers outlive the arbiter. Without `profiles`, the demand of a new client is
+  // unknown. Without `identities`, the arbiter believes what a client says of itself.
   Arbiter(const Settings& settings, Observer* observer, const ProfileSource* profiles = nullptr,
           const IdentitySource* identities = nullptr);
   ~Arbiter() override;
 
-  // Opens the socket; clients may connect from here on.
+  // Opens the socket. Clients may connect as soon as it returns. Returns false with the reason in `error`.
   bool Start(std::string* error);
-  // Serves until Stop: then opens all gates, waits a little for those who waited, and closes the connections.
+  // Serves until Stop. Then opens all gates, gives waiting clients up to 100 ms to pass, and closes the
+  // connections.
   void Run();
 
-  // From any thread.
+  // Makes Run return. Any thread may call it.
   void Stop() { mailbox_.PutStop(); }
-  // Connections that were refused: too many, or a client that may not join. From any thread.
+  // Returns how many connections were refused: because there were too many, or because the client may not
+  // join. Any thread may call it.
   struct Refusals {
     std::uint64_t too_many = 0;
     std::uint64_t not_allowed = 0;
   };
   Refusals refusals() const { return {too_many_.load(), not_allowed_.load()}; }
-  // Whether its thread takes a pass within `patience`.
+  // Returns whether the arbiter's thread handles its mailbox within `patience`. Blocks the caller until
+  // then. Any thread other than the arbiter's may call it.
   bool Answers(std::chrono::milliseconds patience);
+  // Replaces the live settings. Any thread may call it.
   void Reload(LiveSettings settings) { mailbox_.PutSettings(std::move(settings)); }
-  // What clients may do has changed: see IdentitySource.
+  // Makes the arbiter ask IdentitySource::StandingOf again for every client. Any thread may call it.
   void Review() { mailbox_.PutReview(); }
 
  private:
@@ -94,9 +98,9 @@ class Arbiter : private Reception::Desk {
   Poller poller_;
   Entries gpus_;  // by GpuInfo::key
   Quarantine quarantine_;
-  Said said_refusals_;   // by process
-  Said said_too_many_;   // by account
-  Reception reception_;  // after gpus_: its clients leave their GPUs when it goes
+  Said said_refusals_;   // key: process ID
+  Said said_too_many_;   // key: hash of the account
+  Reception reception_;  // after gpus_: its destructor makes clients leave their GPUs
   bool stop_ = false;
   std::atomic<std::uint64_t> answered_{0};
   std::atomic<std::uint64_t> too_many_{0};

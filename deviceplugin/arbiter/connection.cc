@@ -11,7 +11,7 @@
 namespace crossover::arbiter {
 namespace {
 
-// Whoever does not take it is not waited for.
+// Sends `wire` without blocking. A message that the peer does not take is dropped.
 template <class Wire>
 void SendIfTaken(int socket, const Wire& wire) {
   [[maybe_unused]] const ssize_t sent = send(socket, &wire, sizeof(wire), MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -25,7 +25,7 @@ Connection::Received Connection::Receive(turn::Time now) {
   msghdr header{};
   header.msg_iov = &part;
   header.msg_iovlen = 1;
-  // Without room for control data the kernel drops descriptors that a client sends along.
+  // The message has no room for control data, so the kernel drops descriptors that a client sends along.
   const ssize_t size = recvmsg(socket_.get(), &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
   if (size < 0 && (errno == EAGAIN || errno == EINTR)) return Nothing{};
   if (size <= 0) return EndOfStream{};
@@ -43,12 +43,12 @@ bool Connection::SendWelcome(std::uint32_t slot, int page_fd) {
 }
 
 void Connection::SendRefused(std::string_view reason) {
-  // Whoever does not read it learns from the end of file.
+  // A client that does not read this learns of the refusal from the end of file.
   SendIfTaken(socket_.get(), MakeRefused(reason));
 }
 
 void Connection::SendNotice(std::string_view text) {
-  // It stands in the daemon's log too.
+  // The same text is in the daemon's log, so losing the message is safe.
   SendIfTaken(socket_.get(), MakeNotice(text));
 }
 

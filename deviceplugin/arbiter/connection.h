@@ -1,4 +1,4 @@
-// One connection: bytes in and out, and how much of both one client may ask for.
+// Reads and writes the messages of one connection, and limits how much of both one client may ask for.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@
 
 namespace crossover::arbiter {
 
-// At most kMost in any window of kWindow.
+// A RateLimit allows at most kMost messages in a window of kWindow. A window begins with its first message.
 class RateLimit {
  public:
   static constexpr int kMost = 100;
@@ -40,7 +40,8 @@ class RateLimit {
 
 class Connection {
  public:
-  // `account`: on which it counts.
+  // The connection counts against the limit of `account`. It owns `socket`. `hello_deadline` is in ns,
+  // CLOCK_MONOTONIC.
   Connection(std::uint64_t id, base::UniqueFd socket, Peer peer, std::string account,
              turn::Time hello_deadline)
       : id_(id),
@@ -49,13 +50,17 @@ class Connection {
         account_(std::move(account)),
         hello_deadline_(hello_deadline) {}
 
-  struct Nothing {};      // to be asked again when the socket is readable
-  struct EndOfStream {};  // the peer closed, or is gone
+  struct Nothing {};      // the caller tries again when the socket is readable
+  struct EndOfStream {};  // the peer has closed the connection or is gone
   using Received = std::variant<Nothing, EndOfStream, Message>;
+  // Reads one message without blocking. Returns Broken where the peer exceeds the rate limit or the message
+  // is invalid.
   Received Receive(turn::Time now);
 
-  // False when the peer does not take it; it never blocks.
+  // Sends the slot and the page's descriptor. Never blocks. Returns false when the peer does not take the
+  // message.
   bool SendWelcome(std::uint32_t slot, int page_fd);
+  // Sends without blocking. A message that the peer does not take is lost.
   void SendRefused(std::string_view reason);
   void SendNotice(std::string_view text);
 
@@ -65,7 +70,7 @@ class Connection {
   const std::string& account() const { return account_; }
   turn::Time hello_deadline() const { return hello_deadline_; }
 
-  // Set once the client has a slot.
+  // It is null until the client has a slot.
   std::shared_ptr<const Member> member;
 
  private:

@@ -10,7 +10,8 @@
 namespace crossover::arbiter {
 namespace {
 
-// The longest time not to look at a GPU: while no turns are taken, only the phases are to be watched.
+// These are the longest times between two looks at a GPU. Where no turns are taken, only the phases are
+// watched.
 constexpr turn::Time kLongestPollTakingTurns = base::kNsPerMs;
 constexpr turn::Time kLongestPollShared = 10 * base::kNsPerMs;
 constexpr turn::Time kLongestPollAlone = 100 * base::kNsPerMs;
@@ -42,7 +43,7 @@ turn::Priority PriorityOf(std::uint32_t said) {
   return said == CROSSOVER_PRIORITY_HIGH ? turn::Priority::kHigh : turn::Priority::kNormal;
 }
 
-// What is done per time, against one after the other.
+// Returns the guard's rates as text: work done per time, relative to running one job after the other.
 std::string Rates(const turn::Guard& guard) {
   char text[64];
   std::snprintf(text, sizeof text, "by turns %.2f, side by side %.2f", guard.rate(turn::Way::kTurns),
@@ -85,7 +86,8 @@ std::variant<std::shared_ptr<const Member>, Membership::Refusal> Gpu::Join(std::
   turnstile_.SetKnown(slot, member->known);
   Reorder();
   Emit(EventKind::kJoin, slot, now);
-  // A newcomer has learned nothing yet: this ungates the others before it can start.
+  // A new client has learned nothing yet. ApplyMode therefore ungates the others before the new client can
+  // start.
   ApplyMode(now);
   page_guard_.Store(info_->page->slot(slot).mode, mode_);
   PublishHints();
@@ -139,7 +141,7 @@ bool Gpu::SomebodyWaits() const {
   return false;
 }
 
-// Brings the mode of every client in line with the rule, and tells them.
+// Chooses the mode of the GPU by the rule, and writes it to the slots of all clients.
 void Gpu::ApplyMode(turn::Time now) {
   std::array<std::uint32_t, turn::kMaxSlots> phases;
   std::size_t count = 0;
@@ -158,8 +160,8 @@ void Gpu::ApplyMode(turn::Time now) {
   crossover_mode mode = ModeFor(policy, {phases.data(), count}, !turns_last && !held_ && Measure());
   turn::Guard::Plan plan;
   if (mode == CROSSOVER_MODE_GATE && Guarded()) {
-    // In a slice of its own such a job would keep the GPU while it waits for a rank that does not have its
-    // own.
+    // In an exclusive slice, a job whose turns last to the end of its collectives would keep the GPU while
+    // it waits for a rank that does not have its slice yet.
     guard_.set_exclusive(!turns_last);
     plan = ChooseWay(now);
   } else {
@@ -176,7 +178,8 @@ void Gpu::ApplyMode(turn::Time now) {
   }
 }
 
-// Whether the guard may choose: side by side, and in slices of others, nobody's slowdown is in our hands.
+// Returns whether the guard may choose another way than turns. It may not where a client has a cap or
+// priorities differ: side by side, or in another job's slice, the arbiter controls no client's slowdown.
 bool Gpu::Guarded() const {
   if (!guarded_ || promises_.any() || membership_.members().Count() < 2) return false;
   const std::uint32_t priority = member_[*membership_.members().begin()]->priority;
@@ -186,8 +189,9 @@ bool Gpu::Guarded() const {
   return true;
 }
 
-// Whether somebody is to take turns with itself, so that whoever comes later meets a job whose needs are
-// known, and its profile has them even if nobody comes. In company its gaps are longer than its own.
+// Returns whether the only client of the GPU should take turns with itself. A later client then meets a job
+// whose needs are known, and the job's profile has them even if no other client comes. A client that has had
+// company is not used for this: its gaps were longer than its own.
 bool Gpu::Measure() {
   const turn::SlotIndex slot = *membership_.members().begin();
   if (membership_.members().Count() != 1 || slot >= turn::kMaxSlots || measured_.Has(slot)) return false;
@@ -246,8 +250,8 @@ void Gpu::Reorder() {
   for (const turn::SlotIndex slot : membership_.members()) turnstile_.SetOrder(slot, membership_.Order(slot));
 }
 
-// Where each client should hand over to, and how often to yield. Only hints: a wrong one is safe, merely
-// slower.
+// Writes for each client its successor and how often it should yield. These are hints: a wrong one is safe
+// but slower.
 void Gpu::PublishHints() {
   for (const turn::SlotIndex slot : membership_.members()) {
     crossover_slot& line = info_->page->slot(slot);
@@ -256,7 +260,7 @@ void Gpu::PublishHints() {
       page_guard_.Store(
           line.successor[position],
           mode_ == CROSSOVER_MODE_GATE ? turnstile_.successor(slot, turn::FirstStretch(position)) : slot);
-      // Weighed at each poll, and so for those turns alone that there are.
+      // The stretch is computed at each poll, so only for the turns that the iteration has.
       const bool asked = mode_ == CROSSOVER_MODE_GATE && position < rhythm.turns();
       const turn::Time stretch = asked ? turnstile_.stretch_wanted(slot, position) : 0;
       page_guard_.Store(
@@ -301,7 +305,7 @@ void Gpu::Report(turn::Time now) {
 
 void Gpu::WatchSteps(turn::Time now) {
   for (const turn::SlotIndex slot : membership_.members()) {
-    if (mode_ == CROSSOVER_MODE_OFF) {  // nobody counts
+    if (mode_ == CROSSOVER_MODE_OFF) {  // clients do not count iterations then
       steps_[slot].Reset();
       continue;
     }
@@ -316,7 +320,8 @@ void Gpu::WatchSteps(turn::Time now) {
                 .steps = steps->count};
     if (mode_ == CROSSOVER_MODE_GATE) {
       event.demand = turnstile_.policy().DemandOf(slot);
-      // What its profile says is not learned now: it keeps its age.
+      // A demand that comes from the job's profile was not learned now. It is left out, so that the profile
+      // keeps its age.
       if (event.demand == member_[slot]->known) event.demand = {};
       event.jitter = turnstile_.policy().rhythm(slot).jitter();
     }

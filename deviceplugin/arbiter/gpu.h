@@ -1,6 +1,6 @@
-// One GPU under the arbiter: its page, its clients, its turnstile.
+// Keeps one GPU under the arbiter: its page, its clients and its turnstile.
 //
-// Used by the arbiter's thread alone.
+// Only the arbiter's thread uses it.
 #pragma once
 
 #include <array>
@@ -25,36 +25,39 @@ class Gpu {
  public:
   Gpu(std::shared_ptr<const GpuInfo> info, const turn::Settings& settings, Policy policy, Observer* observer);
 
-  // Puts `member` on a slot, which it fills in, and makes that slot ready for the client to map.
-  // The reason where that is refused.
+  // Puts `member` on a free slot, fills in its slot and GPU, and prepares that slot of the page for the
+  // client to map. Returns the reason where the client is refused.
   std::variant<std::shared_ptr<const Member>, Membership::Refusal> Join(std::shared_ptr<Member> member,
                                                                         turn::Time now);
   void Leave(turn::SlotIndex slot, turn::Time now);
 
-  // One pass over the page. Returns when the next is due; turn::kNever on a GPU without clients.
+  // Makes one pass over the page. Returns the time of the next pass, or turn::kNever on a GPU without
+  // clients.
   turn::Time Poll(turn::Time now);
 
-  // What clients are to be told, since the last call.
+  // A Notice is a text for one client.
   struct Notice {
     std::uint64_t client;  // Member::id
     std::string text;
   };
+  // Returns the notices that have come up since the last call.
   std::vector<Notice> TakeNotices() { return std::exchange(notices_, {}); }
 
-  // All live, in force from the next Poll.
+  // The next Poll applies these settings.
   void set_policy(Policy policy) { policy_ = policy; }
-  // `held`: somebody on it takes no part. No turns are taken then, and nothing is measured, as that would be
-  // wrong.
+  // On a held GPU no turns are taken and nothing is measured, because some process on it takes no part in
+  // turns and would falsify the measurements.
   void set_held(bool held) { held_ = held; }
   void set_guard(bool on) { guarded_ = on; }
   void set_settings(const turn::Settings& settings) { turnstile_.set_settings(settings); }
 
   bool empty() const { return membership_.members().Count() == 0; }
-  // Somebody has written over the page: nothing on it can be trusted any more.
+  // Returns whether a client has written over words of the page that are not its own. Nothing on the page
+  // can be trusted any more then.
   bool damaged() const { return page_guard_.damaged(); }
   std::string evidence() const { return page_guard_.evidence(); }
   std::vector<std::shared_ptr<const Member>> Members() const;
-  // Somebody waits at a shut gate: it is too early to stop.
+  // Returns whether a client waits at a shut gate. Then it is too early to stop the daemon.
   bool SomebodyWaits() const;
   const GpuInfo& info() const { return *info_; }
 
@@ -82,13 +85,13 @@ class Gpu {
   std::array<StepCounter, turn::kMaxSlots> steps_;
   turn::SlotSet offenders_;
   turn::SlotSet measured_;  // nothing more is to be learned of them alone
-  turn::SlotSet shared_;    // have had company
+  turn::SlotSet shared_;    // they have shared the GPU with another client
   Promises promises_;
   std::vector<Notice> notices_;
   turn::Guard guard_;
   bool guarded_ = false;
   std::uint64_t trials_ = 0;
-  turn::Stats told_;  // last
+  turn::Stats told_;  // as last reported
   crossover_mode mode_ = CROSSOVER_MODE_OBSERVE;
   Policy policy_;
   bool held_ = false;

@@ -1,4 +1,4 @@
-// Who a client is, where its own word is not enough, and what it may do.
+// Tells the arbiter who a client is, where the client's own word is not enough, and what it may do.
 #pragma once
 
 #include <string>
@@ -12,28 +12,30 @@
 namespace crossover::arbiter {
 
 struct Unidentified {
-  std::string reason;  // why it may not join now; it will ask again
+  std::string reason;  // why the client may not join now; it asks again later
 };
 
-// What a client may do: kOff, it may not stay; kObserve, it is watched.
+// A Standing says what a client may do. With kOff the client may not stay; with kObserve it is only watched.
 struct Standing {
   Policy policy = Policy::kEnforce;
-  std::string reason;  // where that is less than kEnforce
+  std::string reason;  // why `policy` is less than kEnforce
 };
 
-// The account of whoever is known by the user alone.
+// Returns the account of a client of which only the user is known.
 inline std::string AccountOfUser(const Peer& peer) { return "user " + std::to_string(peer.uid); }
 
-// Called on the arbiter's thread, between polls: answers at once.
+// The arbiter's thread calls these functions between polls: implementations must answer at once.
 class IdentitySource {
  public:
   virtual ~IdentitySource() = default;
-  // What `hello` says, with everything replaced of which more is known than that. Says nothing of what it may
-  // do.
+  // Returns `hello` with each field replaced of which the source knows better. Does not say what the client
+  // may do.
   virtual std::variant<Hello, Unidentified> Identify(const Peer& peer, const Hello& hello) const = 0;
-  // Asked when a client joins, and of all again whenever the arbiter is told to.
+  // Returns what the client may do. The arbiter asks when a client joins, and asks again for all clients
+  // after Arbiter::Review.
   virtual Standing StandingOf(const Member& member) const = 0;
-  // On whose account a connection is, before it has said anything: each has so many.
+  // Returns the account that a connection counts against, before the client has sent a message. The number
+  // of connections of an account is limited.
   virtual std::string AccountOf(const Peer& peer) const { return AccountOfUser(peer); }
 };
 

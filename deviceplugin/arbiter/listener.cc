@@ -18,7 +18,7 @@ std::string Failure(std::string_view what, const std::string& path) {
   return std::string(what) + " " + path + ": " + std::strerror(errno);
 }
 
-// With all that it lies in.
+// Creates the directory `path` and its missing parents.
 bool MakeDirectories(const std::string& path) {
   for (std::size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
     const std::string part = path.substr(0, end);
@@ -27,7 +27,7 @@ bool MakeDirectories(const std::string& path) {
   }
 }
 
-// Whether a daemon answers at `address`; a file that none does is removed.
+// Returns whether a daemon listens at `address`. Removes a socket file that no process listens on.
 bool Taken(const sockaddr_un& address, int type) {
   const base::UniqueFd probe(socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   const auto* generic = reinterpret_cast<const sockaddr*>(&address);
@@ -61,7 +61,7 @@ bool Listener::Open(const SocketSettings& settings, std::string* error, int type
     return false;
   }
   fd_.Reset(socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  // Nobody else may connect before mode and group are set.
+  // No other user may connect before mode and group are set.
   const mode_t old_mask = umask(0177);
   const bool bound =
       fd_ && bind(fd_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0;

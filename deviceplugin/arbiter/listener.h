@@ -1,4 +1,4 @@
-// A unix socket of the daemon: made, guarded against a second daemon, removed.
+// Creates a unix socket of the daemon, guards it against a second daemon, and removes it.
 #pragma once
 
 #include <sys/socket.h>
@@ -13,8 +13,8 @@ namespace crossover::arbiter {
 
 struct SocketSettings {
   std::string path = "/run/crossover/arbiter.sock";
-  mode_t mode = 0666;          // whoever may use the GPU may take turns on it; limits are per user ID
-  std::optional<gid_t> group;  // of the socket; unset: the daemon's
+  mode_t mode = 0666;          // any user of the GPU may take turns; limits are per user ID
+  std::optional<gid_t> group;  // group of the socket; unset: the daemon's group
 };
 
 class Listener {
@@ -24,11 +24,11 @@ class Listener {
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
 
-  // Makes the socket and, if missing, its directory. A socket that nobody listens on any more is replaced;
-  // one that somebody does is an error.
+  // Creates the socket and, if missing, its directory. Replaces a socket that no process listens on any
+  // more. Fails where another process listens on it. Returns false with the reason in `error`.
   bool Open(const SocketSettings& settings, std::string* error, int type = SOCK_SEQPACKET);
   int fd() const { return fd_.get(); }
-  // Stops listening and removes the socket, unless a later daemon has put its own there.
+  // Stops listening. Removes the socket unless a later daemon has put its own in its place.
   void Close();
 
  private:

@@ -12,12 +12,14 @@
 namespace crossover::arbiter {
 namespace {
 
-// How often to look again at a word that nobody owns yet, or that makes no sense: nothing wakes us then.
+// Words without an owner and words with an invalid value are read again after this time: no wake-up comes
+// for them.
 constexpr turn::Time kLookAgain = 20 * base::kNsPerMs;
-// And at the others: a client that writes its word a second time wipes our mark off it.
+// Words with an owner are read again after this time. A client that writes its word a second time erases our
+// mark.
 constexpr turn::Time kLookAgainOwned = base::kNsPerSecond;
 
-// Sets the mark that makes the kernel wake us. Returns the word as it then is.
+// Sets the mark that makes the kernel wake us. Returns the value of the word after that.
 std::uint32_t MarkWaited(std::uint32_t& word) {
   std::uint32_t seen = Atomic(word).load();
   while (ReadAliveWord(seen) == AliveWord::kOwned && (seen & FUTEX_WAITERS) == 0) {
@@ -35,7 +37,7 @@ AliveWord ReadAliveWord(std::uint32_t word) {
   return word == 0 ? AliveWord::kUnowned : AliveWord::kGarbage;
 }
 
-// One thread over slots [first, first + count).
+// A Watcher is one thread that watches the slots [first, first + count).
 class Liveness::Watcher {
  public:
   Watcher(const Page& page, turn::SlotIndex first, turn::SlotIndex count, const OnDead& on_dead)
@@ -100,7 +102,7 @@ class Liveness::Watcher {
   std::array<std::optional<std::uint64_t>, turn::kMaxSlots> watched_;
   bool stop_ = false;
   alignas(4) std::uint32_t changes_ = 0;
-  std::thread thread_;  // last: it uses the others
+  std::thread thread_;  // last: the thread uses the other members
 };
 
 Liveness::Liveness(const Page& page, OnDead on_dead)

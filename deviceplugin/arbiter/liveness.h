@@ -1,9 +1,11 @@
-// Sees a client die: a kernel wakes the waiter of a robust futex word while the killed process still holds
-// its gigabytes, long before its socket or pidfd tell.
+// Detects the death of a client early. When a process is killed, the kernel wakes the waiter of a robust
+// futex word while the process still holds its gigabytes of memory, long before its socket or pidfd report
+// the end.
 //
-// Each client's liveness thread stores its thread number in `alive` and has the word on its robust list; the
-// arbiter marks it FUTEX_WAITERS and waits. The word is the client's: anything that is neither an owner nor
-// a death is not trusted, and that client's end is then seen by its socket alone.
+// Each client's liveness thread stores its thread ID in `alive` and has the word on its robust list. The
+// arbiter marks the word FUTEX_WAITERS and waits. The client can write anything to this word. A value that
+// means neither an owner nor a death is not trusted; the end of such a client is then seen on its socket
+// alone.
 #pragma once
 
 #include <atomic>
@@ -27,9 +29,10 @@ enum class AliveWord : std::uint8_t {
 };
 AliveWord ReadAliveWord(std::uint32_t word);
 
-// Watches the slots of one page: with one thread where the kernel can wait for many words (5.16), else with
-// one per client. Watch and Unwatch may be called from any one thread; `on_dead` is called on ours, once per
-// Watch, and may neither block nor call back.
+// Watches the slots of one page. It uses one thread where the kernel can wait for many words (5.16), else
+// one thread per client. Watch and Unwatch must always be called from the same thread. `on_dead` is called
+// on a thread of Liveness, at most once per Watch, with the `id` that Watch was given. It may neither block
+// nor call back.
 class Liveness {
  public:
   using OnDead = std::function<void(std::uint64_t id)>;

@@ -1,4 +1,4 @@
-// How other threads reach the arbiter's: what they leave is picked up at its next wake, which is now.
+// Brings messages of other threads to the arbiter's thread. A message wakes that thread at once.
 #pragma once
 
 #include <cstdint>
@@ -14,26 +14,29 @@ namespace crossover::arbiter {
 
 class Mailbox {
  public:
+  // A Content holds all that was put since the last Take.
   struct Content {
-    std::vector<std::uint64_t> dead;       // ids of clients whose process is ending, killed or not
-    std::optional<LiveSettings> settings;  // the newest
+    std::vector<std::uint64_t> dead;       // IDs of clients whose process is ending, killed or not
+    std::optional<LiveSettings> settings;  // the newest settings
     bool review = false;                   // what clients may do has changed
     bool stop = false;
-    bool ping = false;  // somebody asks whether mail is read
+    bool ping = false;  // a caller of Arbiter::Answers waits for a sign of life
   };
 
   bool Open(std::string* error);
-  int fd() const { return fd_.get(); }  // readable while there is something
+  int fd() const { return fd_.get(); }  // readable while the mailbox holds a message
 
+  // The Put functions may be called from any thread. They do not wait for the arbiter.
   void PutDead(std::uint64_t id);
   void PutSettings(LiveSettings settings);
   void PutReview();
   void PutStop();
   void PutPing();
+  // Returns all that was put since the last call. Only the arbiter's thread calls it.
   Content Take();
 
  private:
-  // Changes what lies there, and rings.
+  // Applies `change` to content_ and wakes the arbiter's thread.
   template <class Change>
   void Put(Change change);
 

@@ -1,4 +1,4 @@
-// Who is on one GPU: slots, names, order. Pure; not thread-safe.
+// Keeps which gangs are on one GPU: their slots, names and order. Pure; not thread-safe.
 #pragma once
 
 #include <array>
@@ -21,18 +21,18 @@ class Membership {
 
   Membership();
 
-  // A slot for a client of `gang`, or why there is none. The slot that has been free the longest is taken:
-  // the GPU of a killed client may write its words for a while yet.
+  // Returns a slot for a client of `gang`, or why there is none. Takes the slot that has been free for the
+  // longest time: the GPU of a killed client may still write to the words of its slot for a while.
   std::variant<turn::SlotIndex, Refusal> Join(std::string_view gang);
   void Leave(turn::SlotIndex slot);
 
   turn::SlotSet members() const { return members_; }
   const std::string& gang(turn::SlotIndex slot) const { return gang_[slot]; }
-  // Changes whenever somebody joins or leaves.
+  // Changes whenever a client joins or leaves.
   std::uint32_t generation() const { return generation_; }
 
-  // Place of the slot's gang among the names on this GPU, sorted: every arbiter of the same gangs decides
-  // alike, without a message.
+  // Returns the place of the slot's gang among the sorted names of the gangs on this GPU. All arbiters of
+  // the same gangs compute the same order without a message.
   std::uint32_t Order(turn::SlotIndex slot) const;
 
  private:

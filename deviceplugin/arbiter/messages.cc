@@ -14,7 +14,7 @@ crossover_header HeaderOf(std::uint32_t type) {
   return {.type = type, .bytes = sizeof(Wire), .version = CROSSOVER_PROTOCOL_VERSION, .reserved = 0};
 }
 
-// The text of a fixed field, if it ends inside it.
+// Returns the text of a field of fixed size, or nothing where the text does not end inside the field.
 template <std::size_t kSize>
 std::optional<std::string> Text(const char (&field)[kSize]) {
   const void* end = std::memchr(field, 0, kSize);

@@ -1,4 +1,4 @@
-// What clients say over the socket, checked. Pure: bytes in, values or a reason out.
+// Parses and checks what clients send over the socket. Pure: takes bytes, returns values or a reason.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace crossover::arbiter {
 
-// The longest message a client may send.
+// No valid message of a client is longer.
 inline constexpr std::size_t kLongestMessage = sizeof(crossover_hello);
 
 struct Hello {
@@ -24,7 +24,7 @@ struct Hello {
   std::uint32_t transport = CROSSOVER_TRANSPORT_NONE;
   std::uint32_t priority = CROSSOVER_PRIORITY_NORMAL;
   std::uint32_t max_slowdown = 0;  // thousandths; 0: none
-  // Never of the wire: filled in where it is known who the client is.
+  // These never come from the client. They are filled in where it is known which pod the client is in.
   std::string name_space;
   std::string pod;
   std::string pod_uid;
@@ -39,24 +39,27 @@ struct Profile {
   std::uint32_t transport = CROSSOVER_TRANSPORT_NONE;
 };
 
-struct Unknown {};  // a type of a later version: skipped
+struct Unknown {};  // a message type of a later version; it is skipped
 
-struct Broken {  // ends the connection
+struct Broken {  // an invalid message; it ends the connection
   std::string reason;
 };
 
 using Message = std::variant<Hello, Profile, Unknown, Broken>;
 
+// Returns the message in `bytes`, which must be exactly one message. Returns Broken with a reason where it
+// is invalid.
 Message Parse(std::span<const std::byte> bytes);
 
-// Names that may become a metric label or a line of the log: printable, no spaces, 1 to 127 characters.
+// Returns whether `name` may become a metric label or part of a log line: 1 to 127 printable characters
+// without spaces.
 bool ValidGangName(std::string_view name);
-// "GPU-" and a lower-case UUID.
+// Returns whether `uuid` is "GPU-" and a lower-case UUID.
 bool ValidGpuUuid(std::string_view uuid);
 
 crossover_welcome MakeWelcome(std::uint32_t slot);
-// Cuts a reason that is too long.
+// Cuts a text that is too long for its field. MakeNotice does the same.
 crossover_refused MakeRefused(std::string_view reason);
-crossover_notice MakeNotice(std::string_view text);  // likewise
+crossover_notice MakeNotice(std::string_view text);
 
 }  // namespace crossover::arbiter

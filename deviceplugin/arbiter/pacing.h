@@ -1,8 +1,8 @@
-// When to look at a GPU again: densely where something is expected, sparsely where not. Pure.
+// Decides when to look at a GPU again: often when an event is expected soon, rarely otherwise. Pure.
 //
-// Each look costs a timer and a wake-up, some 5 to 15 us of processor time, whatever it finds: at a look per
-// 100 us the arbiter would take a tenth of a core per GPU. What it is needed for comes at known times: near
-// the end of a turn, and near an arrival. In between, nobody waits for it.
+// Each look costs a timer and a wake-up, some 5 to 15 us of processor time, whatever it finds. With a look
+// every 100 us the arbiter would use a tenth of a core per GPU. The arbiter is needed at times that it
+// knows: near the end of a turn, and near an arrival. Between these no client waits for it.
 #pragma once
 
 #include <algorithm>
@@ -14,26 +14,27 @@ namespace crossover::arbiter {
 
 inline constexpr turn::Time kShortestPoll = 30 * base::kNsPerUs;
 inline constexpr turn::Time kSparsePoll = base::kNsPerMs;
-inline constexpr turn::Time kRivalPoll = 100 * base::kNsPerUs;  // while a holder is to make way
-// The end of a turn, or an arrival, is near within this share of the learned length, and within the least of
-// it.
+inline constexpr turn::Time kRivalPoll = 100 * base::kNsPerUs;  // while a holder is to yield
+// The end of a turn or an arrival is near within this share of the learned length, and at least within
+// kLeastMargin.
 inline constexpr turn::Time kMarginShare = 20;
 inline constexpr turn::Time kLeastMargin = 300 * base::kNsPerUs;
 constexpr turn::Time Margin(turn::Time learned) { return std::max(learned / kMarginShare, kLeastMargin); }
 
-// Launches between two yield points of a client whose turns of `launches` launches last `turn`, so that a
-// stretch takes about `wanted`. 0: none. `launches` is what the client says.
+// Returns how many launches lie between two yield points, so that a stretch takes about `wanted`. `turn` is
+// how long the client's turns last, `launches` how many launches they have by the client's own word. Returns
+// 0 for no yield points.
 inline std::uint32_t LaunchesPerStretch(turn::Time wanted, turn::Time turn, std::uint32_t launches) {
   constexpr std::uint32_t kMost = 1u << 24;
   if (wanted == 0 || turn == turn::kNever || wanted >= turn || launches == 0 || launches > kMost) return 0;
   return static_cast<std::uint32_t>(std::max<turn::Time>(1, launches * wanted / turn));
 }
 
-// From `wanted`, when the turnstile asks to be polled, to the time to do it: earlier only for somebody for
-// whom a turn is to be broken, later while `policy` expects nothing of the clients in `gated`.
+// Returns when to poll, given that the turnstile asks for `wanted`. The result is earlier only for a client
+// for which a turn is to be broken, and later while `policy` expects nothing of the clients in `gated`.
 inline turn::Time PacePoll(turn::Time now, turn::Time wanted, const turn::Policy& policy,
                            turn::SlotSet gated) {
-  if (gated.Count() == 0) return wanted;  // the rhythms are not kept then
+  if (gated.Count() == 0) return wanted;  // the rhythms are not maintained then
   bool somebody_waits = false;
   bool somebody_holds = false;
   turn::Time next = now + kSparsePoll;

@@ -1,7 +1,8 @@
-// One turnstile in memory: a sealed memfd that the arbiter makes, maps and hands to the GPU's clients.
+// Keeps one turnstile in memory: a sealed memfd that the arbiter creates, maps and hands to the GPU's
+// clients.
 //
-// The seals forbid shrinking and growing, so that no client can make the others fault. Every client maps the
-// page writable: whatever is read from it is only a claim.
+// The seals forbid shrinking and growing, so no client can make the others fault. Every client maps the page
+// writable, so nothing that is read from it can be trusted.
 #pragma once
 
 #include <atomic>
@@ -17,7 +18,7 @@ namespace crossover::arbiter {
 
 class Page {
  public:
-  // Null on failure, with the reason in `error`.
+  // Creates and maps a page with all gates shut. Returns null on failure, with the reason in `error`.
   static std::unique_ptr<Page> Create(std::string* error);
   ~Page();
   Page(const Page&) = delete;
@@ -27,7 +28,7 @@ class Page {
   crossover_page* get() const { return page_; }
   crossover_slot& slot(turn::SlotIndex index) const { return page_->slot[index]; }
 
-  // Makes a slot look as if nobody had ever used it. Its gate is shut.
+  // Resets a slot to the state of a slot that was never used. Its gate is shut.
   void ResetSlot(turn::SlotIndex index) const;
 
  private:
@@ -37,13 +38,13 @@ class Page {
   crossover_page* page_;
 };
 
-// A word of the page, as every other party sees it.
+// Returns a word of the page as an atomic: the GPU and other processes change it at any time.
 inline std::atomic_ref<std::uint32_t> Atomic(std::uint32_t& word) {
   return std::atomic_ref<std::uint32_t>(word);
 }
 
-// The page as the turn core reads and writes it (turn/words.h). A gate that changes also wakes its futex: a
-// GPU does not care, a host gate waits for it.
+// A PageMemory reads and writes the page for the turn core (turn/words.h). SwapGate also wakes the futex of
+// a gate that it changes. A GPU gate does not need that; a host gate waits for it.
 class PageMemory {
  public:
   explicit PageMemory(const Page& page) : page_(page.get()) {}

@@ -14,7 +14,7 @@ std::uint32_t Read(std::uint32_t& word) { return Atomic(word).load(std::memory_o
 
 std::uint32_t* WordsOf(const Page& page) { return reinterpret_cast<std::uint32_t*>(page.get()); }
 
-// Calls `visit` for each word that keeps its first value for ever.
+// Calls `visit` for each word that keeps its first value forever.
 template <class Visit>
 void ForEachConstant(crossover_page& page, Visit visit) {
   for (std::uint32_t* word : {&page.magic, &page.version, &page.bytes, &page.clients}) visit(*word);

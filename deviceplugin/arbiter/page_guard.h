@@ -1,12 +1,12 @@
-// Tells when somebody writes where he has no business on a turnstile.
+// Detects that a client has written over words of a turnstile that are not its own.
 //
-// Every client maps the page writable, so that one of them could stop the others. Three things never happen
-// by themselves: a word that only the arbiter writes is another than it has written; a word that nobody
-// writes is not 0; a counter of turns, which only grows, has gone back. The first two prove it. The third
-// does so when it comes again and again: once, it may be a late store of a stream whose client has joined
-// anew.
+// Every client maps the page writable, so one of them could stop the others. Three things never happen
+// without a fault: a word that only the arbiter writes differs from what it has written; a word that no
+// process writes is not 0; a counter of turns, which only grows, has gone back. The first two are proof. The
+// third is proof when it happens again and again. Once, it may be a late store of a stream whose client has
+// joined anew.
 //
-// Who it was the page does not tell. Used by the arbiter's thread alone.
+// The page does not show which client it was. Only the arbiter's thread uses a PageGuard.
 #pragma once
 
 #include <array>
@@ -23,19 +23,20 @@ namespace crossover::arbiter {
 
 class PageGuard {
  public:
-  // As `page` stands. It outlives the guard.
+  // Takes the present content of `page` as correct. REQUIRES: `page` outlives the guard.
   explicit PageGuard(const Page& page);
 
-  // Page::ResetSlot was called.
+  // Takes the present words of `slot` as correct. The caller has called Page::ResetSlot before.
   void Reset(turn::SlotIndex slot);
-  // Stores a word that only the arbiter writes, if it does not have that value.
+  // Stores a word that only the arbiter writes, unless it has that value already. Checks before that the
+  // word still is what the arbiter stored last.
   void Store(std::uint32_t& word, std::uint32_t value);
-  // Looks at the counters of `members`, and now and then at what nobody writes.
+  // Checks the counters of `members`, and at most every 5 ms the words that never change.
   void Look(turn::SlotSet members, turn::Time now);
 
-  // It was written over. Stays so.
+  // Returns whether damage was found. It stays true.
   bool damaged() const { return evidence_.word != kNoWord; }
-  // What showed it, for people.
+  // Returns the first damage found as text for people, or an empty string.
   std::string evidence() const;
 
  private:
@@ -55,12 +56,12 @@ class PageGuard {
   void LookAtConstants();
 
   const Page& page_;
-  std::array<std::uint32_t, kWords> expected_;  // of words that only we write, or nobody
+  std::array<std::uint32_t, kWords> expected_;  // what words that no client writes should be
   std::array<std::array<std::uint32_t, kCounters>, turn::kMaxSlots> seen_{};
   turn::Time next_look_ = 0;
-  turn::Time window_ = 0;  // in which `went_back_` counts
+  turn::Time window_ = 0;  // when the present window began; went_back_ counts in it
   int went_back_ = 0;
-  Evidence evidence_;  // the first
+  Evidence evidence_;  // of the first damage
 };
 
 }  // namespace crossover::arbiter

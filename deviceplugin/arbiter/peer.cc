@@ -22,9 +22,9 @@ namespace {
 
 constexpr std::int64_t kOldEnough = base::kNsPerSecond;
 
-// When a process was started, since the machine was; nothing where it is gone.
+// Returns when a process was started, in ns since boot, or nothing where it is gone.
 std::optional<std::int64_t> StartedAt(pid_t pid) {
-  constexpr int kFieldsBetween = 19;  // the name ends the second field, and the start is the 22nd
+  constexpr int kFieldsBetween = 19;  // the name ends the second field; the start is field 22
   char path[32];
   std::snprintf(path, sizeof path, "/proc/%d/stat", static_cast<int>(pid));
   std::FILE* file = std::fopen(path, "re");
@@ -32,7 +32,7 @@ std::optional<std::int64_t> StartedAt(pid_t pid) {
   char line[1024] = {};
   const bool read = std::fgets(line, sizeof line, file) != nullptr;
   std::fclose(file);
-  const char* field = read ? std::strrchr(line, ')') : nullptr;  // a name may be anything
+  const char* field = read ? std::strrchr(line, ')') : nullptr;  // the name may contain any character
   for (int i = 0; field != nullptr && i <= kFieldsBetween; ++i) field = std::strchr(field + 1, ' ');
   unsigned long long ticks = 0;
   if (field == nullptr || std::sscanf(field, "%llu", &ticks) != 1) return std::nullopt;

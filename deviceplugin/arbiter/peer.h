@@ -1,4 +1,4 @@
-// Who is at the other end of a unix socket, as the kernel says.
+// Identifies the process at the other end of a unix socket, as the kernel reports it.
 #pragma once
 
 #include <sys/types.h>
@@ -10,18 +10,20 @@
 namespace crossover::arbiter {
 
 struct Peer {
-  pid_t pid = 0;  // 0 when the process is in a namespace that we cannot see
+  pid_t pid = 0;  // 0 where the process is in a PID namespace that the daemon cannot see
   uid_t uid = 0;
-  // Refers to the very process that connected, whatever becomes of its number. Invalid where that cannot be
-  // had for certain.
+  // Refers to exactly the process that connected, even when its process ID is used again. It is invalid
+  // where that cannot be guaranteed.
   base::UniqueFd pidfd;
 };
 
+// Returns the peer of a connected unix socket, or nothing where the kernel does not report its credentials.
 std::optional<Peer> IdentifyPeer(int socket);
 
-// Of the process that a connection was made by which has just been accepted, where the kernel tells its
-// number alone (before 6.5), and that number may be another's by now. Invalid unless the process was there a
-// second ago: one whose number is new would have to have come while the connection waited for us.
+// Returns a pidfd of process `pid`, which has made a connection that was accepted a moment ago. This is for
+// kernels before 6.5, which report only the process ID: another process may have that ID by now. The result
+// is invalid unless the process was started more than a second ago. A process that took the ID over would
+// have started while the connection waited to be accepted.
 base::UniqueFd OpenByNumber(pid_t pid);
 
 }  // namespace crossover::arbiter

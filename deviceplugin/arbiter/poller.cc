@@ -31,7 +31,8 @@ const std::vector<std::uint64_t>& Poller::Wait(turn::Time timeout) {
   ready_.clear();
   pollfd self{.fd = fd_.get(), .events = POLLIN, .revents = 0};
   const timespec until = base::TimespecOf(timeout > 0 ? timeout : 0);
-  // ppoll takes nanoseconds everywhere, epoll_pwait2 only from 5.11; and most waits end without an event.
+  // ppoll takes nanoseconds on every kernel, epoll_pwait2 only from 5.11 on. Most waits end without an
+  // event, so the second call is rare.
   if (ppoll(&self, 1, timeout == turn::kNever ? nullptr : &until, nullptr) <= 0) return ready_;
   std::array<epoll_event, kMostPerWait> events;
   const int count = epoll_wait(fd_.get(), events.data(), kMostPerWait, 0);

@@ -1,4 +1,4 @@
-// epoll with a deadline in nanoseconds, on kernels that know it and on those that do not.
+// Wraps epoll with a timeout in nanoseconds, on all kernels.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,9 @@ class Poller {
   bool Add(int fd, std::uint64_t tag);
   void Remove(int fd);
 
-  // Tags of the descriptors that are readable or hung up, at most kMostPerWait of them, in no order.
-  // `timeout` in nanoseconds from now; turn::kNever: until there is one.
+  // Returns the tags of the descriptors that are readable or hung up, at most kMostPerWait of them, in no
+  // order. The result is valid until the next call. Blocks for at most `timeout`, in ns from now; with
+  // turn::kNever, until there is one.
   static constexpr int kMostPerWait = 32;
   const std::vector<std::uint64_t>& Wait(turn::Time timeout);
 

@@ -1,4 +1,4 @@
-// Whom the arbiter asks what a newcomer's job needed before.
+// Tells the arbiter what the job of a new client needed when it ran before.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,11 @@
 
 namespace crossover::arbiter {
 
-// Called on the arbiter's thread: implementations must neither block nor do I/O.
+// The arbiter's thread calls these functions: implementations must neither block nor do I/O.
 class ProfileSource {
  public:
   virtual ~ProfileSource() = default;
-  // Nothing of a job that is not known.
+  // Returns the demand of a job, or nothing where the job is not known.
   virtual std::optional<turn::Demand> Find(const std::string& gang, std::uint32_t uid,
                                            std::uint32_t size) const = 0;
 };

@@ -9,9 +9,9 @@
 namespace crossover::arbiter {
 namespace {
 
-// Jobs whose ranks join within this of each other began together.
+// Jobs whose ranks join within this time of each other began together.
 constexpr turn::Time kTogether = 5 * base::kNsPerSecond;
-// Of a hand-over for which the arbiter has to look at the page first.
+// A hand-over takes this long where the arbiter has to look at the page first.
 constexpr turn::Time kHandOver = 150 * base::kNsPerUs;
 
 std::string Fixed(double value) {
@@ -53,7 +53,7 @@ std::vector<turn::SlotIndex> Promises::BySeniority() const {
   std::sort(slots.begin(), slots.end(), [this](turn::SlotIndex a, turn::SlotIndex b) {
     return std::pair(client_[a].joined, a) < std::pair(client_[b].joined, b);
   });
-  // Those who began together, by name. A chain of joins counts as one beginning.
+  // Clients that began together are ordered by name. A chain of joins counts as one beginning.
   for (auto first = slots.begin(); first != slots.end();) {
     auto last = std::next(first);
     while (last != slots.end() && client_[*last].joined - client_[*std::prev(last)].joined <= kTogether)
@@ -73,7 +73,7 @@ std::vector<Promises::Change> Promises::Judge(const NeedOf& need) {
   return turns_last_ ? JudgeWholeTurns(need) : JudgeBySeniority(need);
 }
 
-// Each of a job's turns waits for one turn of every other.
+// Decides for whole turns: each turn of a job waits for one turn of every other job.
 std::vector<Promises::Change> Promises::JudgeWholeTurns(const NeedOf& need) {
   const auto turn = [&need](turn::SlotIndex slot) {
     const Need its = need(slot);

@@ -1,11 +1,11 @@
-// Which caps on slowdown the clients of one GPU can be promised together: those of whoever was here before
-// stand, and a newcomer whose own cannot be kept beside them is refused it, with the reason. It still runs,
-// on what the others leave: their caps hold, whoever comes.
+// Decides which caps on slowdown the clients of one GPU can have together. Clients that are present keep
+// their caps. A new client whose cap cannot be kept beside theirs is refused the cap, with the reason. It
+// still runs, on what the others leave: their caps hold, whichever clients come.
 //
-// Where turns last until their collectives have ended (in time-slices) they are not broken, and the jobs take
-// one turn each: a cap below what that makes of a job is refused it, whoever was here before.
+// Where turns last until their collectives have ended (in time-slices), turns are not broken and the jobs
+// take one turn each. A cap that this rule cannot keep is refused, whichever client came first.
 //
-// All GPUs of the jobs must judge alike. Who was here before is told by the instants of joining where they
+// All GPUs of the jobs must decide alike. Which client was first is told by the times of joining where these
 // lie clearly apart, else by the names.
 //
 // Pure; not thread-safe.
@@ -25,27 +25,29 @@ class Promises {
  public:
   struct Change {
     turn::SlotIndex slot;
-    std::string refusal;  // one line, for whoever started the job; empty where its cap is in force again
+    std::string refusal;  // one line for the user; empty where the cap is in force again
   };
   struct Need {
     turn::Demand demand;
-    std::uint32_t turns = 1;  // of an iteration
+    std::uint32_t turns = 1;  // turns of an iteration
   };
   using NeedOf = std::function<Need(turn::SlotIndex slot)>;
 
-  // `cap`: step together over step alone; 0 for none.
+  // Adds a client. `cap` is step time together over step time alone, or 0 for no cap.
   void Join(turn::SlotIndex slot, std::string gang, double cap, turn::Time now);
   void Leave(turn::SlotIndex slot);
+  // Sets whether turns last until their collectives have ended (in time-slices).
   void SetTurnsLast(bool last);
 
-  // Whether Judge has something to do: the company or the rule changed, and somebody has a cap.
+  // Returns whether Judge has work: clients or the rule have changed, and at least one client has a cap.
   bool pending() const { return pending_; }
-  // Judges once per company, as soon as every demand is known; until then all caps stand. Returns what it
-  // changed.
+  // Decides once for each set of clients, as soon as every demand is known. Until then all caps stand.
+  // Returns the clients whose result has changed.
   std::vector<Change> Judge(const NeedOf& need);
 
+  // Returns whether at least one client has a cap, refused or not.
   bool any() const;
-  // In force: 0 where there is none, or it was refused.
+  // Returns the cap in force, or 0 where the client has none or it was refused.
   double cap(turn::SlotIndex slot) const { return client_[slot].refused ? 0 : client_[slot].cap; }
   bool refused(turn::SlotIndex slot) const { return client_[slot].refused; }
 

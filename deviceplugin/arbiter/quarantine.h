@@ -1,10 +1,11 @@
-// What becomes of a GPU whose turnstile one of its clients has written over.
+// Keeps GPUs in quarantine after one of their clients has written over the turnstile.
 //
-// Who it was cannot be seen on a page that all share. So each client gets a page of its own for a while, on
-// which nobody takes turns: whoever writes over that one too has shown himself. He is turned away for a
-// longer time, and the others share again, as they do when nobody has shown himself in time.
+// A shared page does not show which client it was. So for a while each client gets a page of its own, on
+// which no turns are taken with others. A client that writes over that page too is identified. It is turned
+// away for a longer time, and the others share a page again. They also share again when no client has been
+// identified in time.
 //
-// Pure: time comes in. Not thread-safe.
+// Pure: the caller passes the time. Not thread-safe.
 #pragma once
 
 #include <string>
@@ -19,22 +20,23 @@ namespace crossover::arbiter {
 class Quarantine {
  public:
   static constexpr turn::Time kLongest = 60 * base::kNsPerSecond;
-  // Afterwards he is let in again, to be found out again: a program with an error may have been mended.
+  // After this time a client that was turned away may join again: its program may have been fixed. If not,
+  // the quarantine finds it again.
   static constexpr turn::Time kTurnedAway = 300 * base::kNsPerSecond;
-  static constexpr std::size_t kMostConvicts = 256;  // the oldest are forgotten
+  static constexpr std::size_t kMostConvicts = 256;  // beyond this the oldest are forgotten
 
-  // A page that several clients share was written over.
+  // Begins the quarantine of a GPU: a page that several clients share was written over.
   void Begin(const std::string& gpu, turn::Time now) { until_[gpu] = now + kLongest; }
   bool Has(const std::string& gpu) const { return until_.count(gpu) != 0; }
 
-  // The client of a page of its own has written over that.
+  // Turns a gang of a user away and ends the quarantine of its GPU: it has written over a page of its own.
   void Convict(const std::string& gpu, const std::string& gang, unsigned uid, turn::Time now);
-  // For how long he is still turned away; 0: he is not.
+  // Returns for how long the gang is still turned away, or 0 where it is not.
   turn::Time TurnedAwayFor(const std::string& gang, unsigned uid, turn::Time now) const;
 
-  // GPUs whose clients may share again, since the last call.
+  // Returns the GPUs whose clients may share a page again since the last call.
   std::vector<std::string> TakeReleased(turn::Time now);
-  // When the next of them is due; turn::kNever if none is.
+  // Returns when the next quarantine ends, or turn::kNever where there is none.
   turn::Time next_release() const;
 
  private:

@@ -10,7 +10,7 @@ namespace crossover::arbiter {
 namespace {
 
 constexpr std::uint64_t kListenerTag = Reception::kFirstTag;
-// Two tags per connection: its socket, its process.
+// Each connection has two tags: one for its socket, one for its process.
 constexpr std::uint64_t SocketTag(std::uint64_t id) { return Reception::kFirstTag + 2 * id; }
 constexpr std::uint64_t ProcessTag(std::uint64_t id) { return SocketTag(id) + 1; }
 constexpr std::uint64_t IdOfTag(std::uint64_t tag) { return (tag - Reception::kFirstTag) / 2; }
@@ -46,7 +46,7 @@ void Reception::Accept(turn::Time now) {
     }
     const bool exhausted = errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
     if (exhausted) {
-      // The listener stays readable, so that it would spin: look away for a while.
+      // The listener stays readable, so the loop would spin. Stop polling it for a while.
       poller_->Remove(listener_.fd());
       accept_again_ = now + kAcceptPause;
     }
@@ -148,7 +148,7 @@ void Reception::CloseAll(std::string_view why) {
 void Reception::Close(Connections::iterator it, std::string_view why) {
   Connection& connection = it->second;
   if (connection.member != nullptr) desk_->OnGone(connection, why);
-  // A descriptor that somebody else still has open would stay in the epoll set after our close.
+  // A descriptor that another process still has open would stay in the epoll set after our close.
   poller_->Remove(connection.fd());
   if (connection.peer().pidfd) poller_->Remove(connection.peer().pidfd.get());
   silent_.erase(it->first);

@@ -1,7 +1,7 @@
-// Accepts connections, reads what they say within limits, and closes them.
+// Accepts connections, reads their messages within limits, and closes them.
 //
-// Used by the arbiter's thread alone. All the work of one call is bounded: a flood of connections or messages
-// takes turns with the polling of the GPUs.
+// Only the arbiter's thread uses it. The work of one call is bounded, so a flood of connections or messages
+// cannot stop the polling of the GPUs.
 #pragma once
 
 #include <cstdint>
@@ -20,17 +20,18 @@ namespace crossover::arbiter {
 
 class Reception {
  public:
-  // What to do with what clients say.
+  // A Desk decides what to do with the messages of clients.
   class Desk {
    public:
     virtual ~Desk() = default;
-    // On whose account a connection is.
+    // Returns the account that a connection counts against.
     virtual std::string AccountOf(const Peer& peer) const = 0;
+    // Reports that a connection was refused because of the limits.
     virtual void OnTooMany(const std::string& account) = 0;
-    // Gives the client a slot (connection.member) and returns an empty string, or why it has none.
+    // Gives the client a slot (connection.member) and returns an empty string, or returns why it gets none.
     virtual std::string OnHello(Connection& connection, const Hello& hello) = 0;
     virtual void OnProfile(Connection& connection, const Profile& profile) = 0;
-    // A client that had a slot is gone. Called once.
+    // Reports that a client that had a slot is gone. Called once per client.
     virtual void OnGone(const Connection& connection, std::string_view why) = 0;
   };
 
@@ -38,18 +39,20 @@ class Reception {
       : limits_(limits), poller_(poller), desk_(desk) {}
   ~Reception();
 
+  // Opens the socket. Returns false with the reason in `error`.
   bool Open(const SocketSettings& settings, std::string* error);
 
-  // Tags of the poller from kFirstTag on are ours; those below are free for the caller.
+  // The poller's tags from kFirstTag on belong to Reception. The caller may use the tags below.
   static constexpr std::uint64_t kFirstTag = 16;
+  // Handles a descriptor that the poller has reported.
   void OnReady(std::uint64_t tag, turn::Time now);
 
-  // Closes whoever has not said hello in time, and accepts again after a pause.
+  // Closes connections without a hello in time, and accepts again after a pause.
   void Tick(turn::Time now);
-  // When Tick is wanted; turn::kNever if not.
+  // Returns when Tick is due, or turn::kNever where it is not.
   turn::Time next_tick() const;
 
-  // For the client with that connection, if it is still there.
+  // SendNotice and Close act on the connection with that ID, if it still exists.
   void SendNotice(std::uint64_t id, std::string_view text);
   void Close(std::uint64_t id, std::string_view why);
   void CloseAll(std::string_view why);
@@ -61,7 +64,7 @@ class Reception {
   void Accept(turn::Time now);
   void Admit(base::UniqueFd socket, turn::Time now);
   void Read(Connections::iterator it, turn::Time now);
-  // Both return false when the connection has to end, with the reason in `why`.
+  // Both return false where the connection has to end, with the reason in `why`.
   bool HandleMessage(Connection& connection, const Message& message, std::string* why);
   bool HandleHello(Connection& connection, const Hello& hello, std::string* why);
   void Close(Connections::iterator it, std::string_view why);
@@ -72,9 +75,9 @@ class Reception {
   Listener listener_;
   Connections connections_;
   std::unordered_map<std::string, std::uint32_t> per_account_;
-  std::map<std::uint64_t, turn::Time> silent_;  // no hello yet: id and deadline, both growing
+  std::map<std::uint64_t, turn::Time> silent_;  // ID and deadline of connections without a hello; both grow
   std::uint64_t next_id_ = 1;
-  turn::Time accept_again_ = 0;  // not 0: out of descriptors, accepting is suspended until then
+  turn::Time accept_again_ = 0;  // not 0: out of descriptors, so no accept until then
 };
 
 }  // namespace crossover::arbiter

@@ -1,4 +1,5 @@
-// What was said of whom, so that a client that asks again and again fills no log. Not thread-safe. Bounded.
+// Remembers what was last logged about each subject, so that a client that asks again and again does not
+// fill the log. Not thread-safe. Bounded.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,8 @@ class Said {
   static constexpr std::size_t kMost = 1024;
   static constexpr turn::Time kAgain = 600 * base::kNsPerSecond;
 
-  // Whether `text` is news of `whom`: another than the last, or that was long ago.
+  // Returns whether `text` should be logged about `whom`: it differs from the last text, or that is kAgain
+  // ago.
   bool IsNews(std::int64_t whom, const std::string& text, turn::Time now) {
     if (said_.size() >= kMost && !said_.contains(whom)) said_.clear();
     auto [last, fresh] = said_.try_emplace(whom);

@@ -1,4 +1,4 @@
-// What an arbiter is told at its start, and what it may be told again while it runs.
+// Defines the settings of an arbiter: those of its start, and those that may change while it runs.
 #pragma once
 
 #include <map>
@@ -22,17 +22,17 @@ struct Limits {
   friend bool operator==(const Limits&, const Limits&) = default;
 };
 
-// In force from the moment the arbiter is told.
+// LiveSettings take effect as soon as the arbiter gets them.
 struct LiveSettings {
   Policy policy = Policy::kEnforce;
   turn::Settings turn;
-  // Whether the jobs of a GPU may be let run side by side, or one after the other, where that is faster
+  // Lets the guard run the jobs of a GPU side by side, or one after the other, where that is faster
   // (docs/design/0006-guard.md).
   bool guard = true;
-  // UUIDs of the GPUs whose turns are kept; unset: any that a client names. Clients that are on a GPU already
-  // stay there.
+  // These are the UUIDs of the GPUs on which turns are taken. If it is unset, clients may name any GPU.
+  // Clients that are on a GPU already stay there.
   std::optional<std::vector<std::string>> gpus;
-  // On which no turns are taken for now, by UUID, and why.
+  // On these GPUs no turns are taken for now: the UUID and the reason.
   std::map<std::string, std::string> held;
 };
 

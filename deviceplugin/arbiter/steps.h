@@ -1,8 +1,8 @@
-// How long a client's iterations take, from a counter that it keeps in its page. Pure.
+// Computes how long a client's iterations take, from a counter in its page. Pure.
 //
-// The counter is the client's own word: one that goes back, or forward faster than iterations can, tells
-// nothing, and is watched anew from there. Its host runs ahead of its GPU, so single iterations jitter;
-// sums over many are right.
+// The client can write anything to the counter. A counter that goes back, or advances faster than iterations
+// can, tells nothing; counting starts anew from its value. The client's host runs ahead of its GPU, so
+// single iterations jitter. Sums over many iterations are right.
 #pragma once
 
 #include <cstdint>
@@ -15,16 +15,17 @@ namespace crossover::arbiter {
 
 class StepCounter {
  public:
-  static constexpr turn::Time kShortestStep = 100 * base::kNsPerUs;  // of an iteration that is believed
-  static constexpr turn::Time kLeastApart = 2 * base::kNsPerMs;      // reports: they are events
+  static constexpr turn::Time kShortestStep = 100 * base::kNsPerUs;  // shorter iterations are not believed
+  static constexpr turn::Time kLeastApart = 2 * base::kNsPerMs;      // between two reports: each is an event
 
   struct Steps {
     std::uint32_t count = 0;
     turn::Time each = 0;
   };
 
-  // `periods` as it stands at `now`. Nothing while it has not advanced since it was last reported, nor at the
-  // first advance: when the one before it was is not known.
+  // Takes the counter `periods` as it stands at `now`. Returns nothing while the counter has not advanced
+  // since the last report. Returns nothing at the first advance either: when the advance before it happened
+  // is not known.
   std::optional<Steps> Watch(std::uint32_t periods, turn::Time now) {
     const std::uint32_t count = periods - periods_;
     if (watched_ && count == 0) return std::nullopt;
@@ -46,7 +47,7 @@ class StepCounter {
   bool watched_ = false;
   std::uint32_t periods_ = 0;
   turn::Time changed_ = 0;  // when `periods_` was first seen
-  bool advanced_ = false;   // it came of an advance
+  bool advanced_ = false;   // `periods_` came from an advance
 };
 
 }  // namespace crossover::arbiter

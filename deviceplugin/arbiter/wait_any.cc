@@ -17,7 +17,7 @@
 namespace crossover::arbiter {
 namespace {
 
-// As in <linux/futex.h> of 5.16, which older build machines do not have.
+// Mirrors <linux/futex.h> of 5.16, which older build machines do not have.
 struct WaitEntry {
   std::uint64_t value;
   std::uint64_t address;

@@ -1,4 +1,4 @@
-// Waiting for several futex words at once.
+// Waits for several futex words at once.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,12 @@ struct AwaitedWord {
   std::uint32_t expected;
 };
 
+// Returns whether the kernel has futex_waitv (5.16) and allows it.
 bool CanWaitForManyWords();
 
-// Sleeps until a word is woken or differs from what is expected of it, or until `deadline` (absolute,
-// CLOCK_MONOTONIC). Spurious returns happen. Without CanWaitForManyWords() only the last word is waited for,
-// and never for longer than kBlindWait: a change of the others is seen that much later.
+// Sleeps until a word is woken, or differs from its expected value, or until `deadline` (absolute, ns,
+// CLOCK_MONOTONIC). May also return early for no reason. Without CanWaitForManyWords() it waits for the last
+// word only, and for at most kBlindWait: a change of another word is then seen that much later.
 inline constexpr turn::Time kBlindWait = 20 * base::kNsPerMs;
 void WaitAny(std::span<const AwaitedWord> words, turn::Time deadline);
 

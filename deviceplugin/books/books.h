@@ -1,5 +1,5 @@
-// The books behind a lock: written on the recorder's thread, read by whoever serves questions. The arbiter's
-// thread never comes here.
+// Keeps a Ledger behind a lock. The recorder's thread writes to it; the threads that serve requests read it.
+// The arbiter's thread never uses it.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace crossover::deviceplugin {
 
-// Thread-safe.
+// Books is thread-safe.
 class Books : public Sink {
  public:
   static constexpr std::size_t kMostWatchers = 16;
@@ -24,28 +24,32 @@ class Books : public Sink {
   void OnStats(const arbiter::GpuInfo& gpu, const turn::Stats& stats) override;
   void OnDropped(std::uint64_t events) override;
 
+  // These are functions of Ledger, called under the lock.
   void Teach(const JobProfile& profile);
   void NoteMemory(const arbiter::Member& member, std::uint64_t bytes);
-  // Whether its budget was too little, as its page says: then it needs more, nobody knows by how much. Half
-  // as much again is noted, so that a job whose budget was learnt is not refused for ever.
+  // Reads from the client's page whether allocations over its memory budget were refused. Then the job needs
+  // more, and it is not known how much more. Notes a need of 1.5 times the budget, so that a job whose
+  // budget was learnt is not refused forever.
   void NoteRefusals(const arbiter::Member& member);
   void NoteUnheard(Unheard unheard);
 
-  // Of Ledger.
+  // These are functions of Ledger, called under the lock.
   std::optional<JobProfile> Profile(const JobKey& job) const;
   bool Here(const JobKey& job) const;
   std::vector<std::shared_ptr<const arbiter::Member>> Members() const;
 
   std::vector<RankView> Ranks() const;
 
-  // As of now; what the page says of each client is read at once, the rest is up to a recorder's round old.
+  // Returns the state as of now. What the page says of each client is read at once; the rest may be older by
+  // one round of the recorder (100 ms).
   std::vector<GpuView> Gpus() const;
   std::vector<TurnView> Turns(const std::string& uuid, turn::Time since) const;
   std::uint64_t dropped() const;  // events that never reached the books
 
-  // Events from here on, for one watcher, for as long as it keeps the feed. Null when there are
-  // kMostWatchers already, or after EndWatches.
+  // Returns a feed of the events from now on, for one watcher, for as long as the caller keeps it. Returns
+  // null where there are kMostWatchers already, or after EndWatches.
   std::shared_ptr<TurnFeed> Watch();
+  // Ends all feeds. Later calls of Watch return null.
   void EndWatches();
 
  private:

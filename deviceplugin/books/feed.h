@@ -1,5 +1,5 @@
-// Events on their way to one watcher. Whoever puts them in never waits for whoever takes them out: a slow
-// watcher loses the oldest, and is told how many.
+// Carries events to one watcher. The writer never waits for the reader: a slow watcher loses the oldest
+// events, and is told how many.
 #pragma once
 
 #include <chrono>
@@ -13,10 +13,11 @@
 
 namespace crossover::deviceplugin {
 
-// Whether watchers are told of such events: what becomes of turns and clients, not how the arbiter does it.
+// Returns whether watchers are told of such events. They are told what happens to turns and clients, not how
+// the arbiter does it.
 bool ToldToWatchers(arbiter::EventKind kind);
 
-// Thread-safe.
+// TurnFeed is thread-safe.
 class TurnFeed {
  public:
   static constexpr std::size_t kMost = 1024;
@@ -24,12 +25,12 @@ class TurnFeed {
   struct Batch {
     std::uint64_t dropped = 0;  // events lost before these
     std::vector<arbiter::Event> events;
-    bool ended = false;  // nothing comes any more
+    bool ended = false;  // no more events will come
   };
 
   void Put(const arbiter::Event& event);
   void End();
-  // What there is; waits at most `patience` for something.
+  // Returns the events that are there. Waits at most `patience` for the first one.
   Batch Take(std::chrono::milliseconds patience);
 
  private:

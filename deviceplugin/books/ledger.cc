@@ -27,12 +27,14 @@ FigureSource SourceOf(StepAlone::Source source) {
   return FigureSource::kEstimated;
 }
 
-// What was measured may be remembered; an estimate is made anew.
+// Returns whether a later process of the job may use the step alone: it was measured. An estimate is made
+// anew.
 bool Memorable(const JobProfile& profile) {
   return profile.step_alone && profile.step_alone->source != FigureSource::kEstimated;
 }
 
-// What makes one job's figure wrong (turns in company) makes the others' wrong alike: the errors add up.
+// Computes the gain of a GPU and its error. The main error, turns in company, is the same for all jobs. The
+// errors are therefore added, not their squares.
 void FillGain(GpuView* view) {
   if (view->clients.size() < 2) return;
   double gain = 0;
@@ -46,9 +48,9 @@ void FillGain(GpuView* view) {
   view->gain_error = error / gain;
 }
 
-// A GPU that sees one rank of a job sees its mean, not the slowest of its ranks.
+// A GPU that sees one rank of a job sees the mean of that rank, not the slowest rank of each iteration.
 constexpr double kOneRank = 2;  // times the jitter
-// How much an iteration differs from the mean where no turns tell it.
+// An iteration is taken to differ this much from the mean where no turns show it.
 constexpr double kSpreadUnknown = 0.1;
 
 double ErrorOfOneRank(double jitter) {
@@ -107,7 +109,7 @@ void Ledger::OnEvent(const arbiter::Event& event) {
     case EventKind::kMeasure:
       return NoteMeasured(client, event);
     case EventKind::kMode:
-      // Who is gated no more gives nothing back.
+      // A client that is not gated any more does not report the end of its turn.
       if (event.mode != CROSSOVER_MODE_GATE) {
         EndTurn(&gpu->second, client, event.at);
         client->asked = 0;
@@ -143,7 +145,7 @@ void Ledger::Join(const arbiter::Event& event) {
     client.alone = StepAlone{
         .each = step.value, .age = step.at, .source = StepAlone::Source::kRemembered, .error = step.error};
   }
-  jobs_.erase(JobOf(*event.member));  // with another rank it is told anew
+  jobs_.erase(JobOf(*event.member));  // with another rank, whole iterations are collected anew
   Vouch(&client);
   unheard_.processes.erase({event.member->pid, event.gpu->uuid});
   NoteCompany(event.at);
@@ -174,8 +176,8 @@ void Ledger::NoteWhole(const Client& client, const arbiter::Event& event) {
   if (event.kind == EventKind::kRelease) job.NoteTurn(part, event.whole, event.at);
 }
 
-// A few iterations for which the others were kept waiting: what was measured before counts too, as long as
-// the job is still the same.
+// Takes the step alone from a few iterations for which the other clients were kept waiting. An earlier
+// measurement counts too, as long as the two agree: then the job has not changed.
 void Ledger::NoteMeasured(Client* client, const arbiter::Event& event) {
   if (client->disturbed) return;
   const auto job = jobs_.find(JobOf(*client->member));
@@ -191,8 +193,9 @@ void Ledger::NoteMeasured(Client* client, const arbiter::Event& event) {
                             .error = measured.error};
 }
 
-// The source is that of what was clocked, where there is any: it counts for more unless it was of a few
-// iterations that differ much.
+// Returns the step alone of a client, combined from what was measured and what the turns of all its ranks
+// show. The source is the measurement's where there is one. The measurement counts for more, unless it
+// covers few iterations that differ much.
 std::optional<StepAlone> Ledger::AloneOf(const Client& client) const {
   const auto job = jobs_.find(JobOf(*client.member));
   if (!client.shares || job == jobs_.end()) return client.alone;
@@ -248,7 +251,7 @@ void Ledger::NoteStep(Client* client, const arbiter::Event& event) {
     client->iterations += event.steps;
     LearnFrom(event, client);
   }
-  // One that was begun in other company tells of neither.
+  // An iteration that began before the last change of company belongs to neither company.
   if (event.at - event.duration * event.steps < client->company_since) return;
   client->steps.Add(event.at, event.duration, event.steps);
   if (client->shares) return;
@@ -268,7 +271,8 @@ void Ledger::NoteMode(Gpu* gpu, const arbiter::Event& event) {
   gpu->gated_since = 0;
 }
 
-// A job that meets another on one of its GPUs is held up on all of them.
+// Updates which clients share and which are disturbed. A job that shares one of its GPUs is slowed down on
+// all of them.
 void Ledger::NoteCompany(turn::Time now) {
   const std::set<std::string> disturbed = DisturbedGangs();
   std::set<std::string> sharing = disturbed;
@@ -308,7 +312,8 @@ void Ledger::Vouch(Client* client) {
   client->vouched_profile = client->profile;
 }
 
-// But for its memory, of which the driver knows whose it is.
+// Restores what was known at the last Vouch, except for the peak memory: the driver tells memory per
+// process, so other processes do not falsify it.
 void Ledger::Unlearn(Client* client) {
   const auto peak_memory = client->profile.peak_memory;
   client->alone = client->vouched_alone;

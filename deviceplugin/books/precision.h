@@ -1,4 +1,4 @@
-// Figures with their standard errors. Pure.
+// Computes with figures that have standard errors. Pure.
 #pragma once
 
 #include <algorithm>
@@ -12,15 +12,15 @@
 
 namespace crossover::deviceplugin {
 
-// A time, and its standard error as a part of it.
+// A Precise is a time and its standard error, relative to the time.
 struct Precise {
   turn::Time value = 0;
   double error = 0;
 };
 
-// The standard error of the mean of `samples`, in order of time, as a part of the mean. It comes from the
-// means of eight parts of them, so that samples that depend on the one before do not make it too small or too
-// large.
+// Returns the standard error of the mean of `samples`, relative to the mean. The samples are in order of
+// time. The error comes from the means of eight parts of the samples, so that it is right where samples
+// depend on the ones before. Returns 1 where it cannot be computed.
 inline double ErrorOfMean(std::span<const double> samples) {
   constexpr std::size_t kParts = 8;
   const std::size_t parts = samples.size() < 2 * kParts ? samples.size() : kParts;
@@ -38,10 +38,10 @@ inline double ErrorOfMean(std::span<const double> samples) {
   return std::sqrt(squares / static_cast<double>(parts * (parts - 1))) / mean;
 }
 
-// What no clock and no count makes exact.
+// No clock and no count is more exact than this, relative to the value.
 inline constexpr double kLeastError = 0.005;
 
-// Two figures of the same thing, the more exact one counting for more.
+// Returns the mean of two figures of the same thing, in which the more exact one counts for more.
 inline Precise Together(const Precise& a, const Precise& b) {
   const auto weight = [](const Precise& figure) {
     const double error = static_cast<double>(figure.value) * std::max(figure.error, kLeastError);
@@ -53,7 +53,8 @@ inline Precise Together(const Precise& a, const Precise& b) {
   return {static_cast<turn::Time>(value), 1 / std::sqrt(of_a + of_b) / value};
 }
 
-// Whether they differ by more than three times what their errors explain: they are not of the same thing.
+// Returns whether two figures differ by more than three times what their errors explain. Then they are not
+// figures of the same thing.
 inline bool Apart(const Precise& a, const Precise& b) {
   const double error = std::hypot(static_cast<double>(a.value) * std::max(a.error, kLeastError),
                                   static_cast<double>(b.value) * std::max(b.error, kLeastError));

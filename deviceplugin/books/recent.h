@@ -1,4 +1,4 @@
-// What is kept of a client's last turns and iterations, and what is said of them. Pure; not thread-safe.
+// Keeps a client's last turns and iterations and computes their medians and means. Pure; not thread-safe.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 
 namespace crossover::deviceplugin {
 
-// The last durations of one kind.
+// A RecentDurations keeps the last durations of one kind.
 class RecentDurations {
  public:
   static constexpr std::size_t kKept = 64;
@@ -25,24 +25,25 @@ class RecentDurations {
   std::size_t added_ = 0;
 };
 
-// The time of an iteration: the mean over those of the last kWindow, or over the last few where iterations
-// are long. The client's host runs ahead of its GPU, so single iterations say little. Stalls (an evaluation,
-// a checkpoint) are no part of it: what took kStall times the median is left out.
+// A RecentSteps computes the time of an iteration: the mean over the iterations of the last kWindow, or over
+// the last few where iterations are long. The client's host runs ahead of its GPU, so single iterations say
+// little. Stalls (an evaluation, a checkpoint) are left out: iterations that took kStall times the median or
+// longer.
 class RecentSteps {
  public:
   static constexpr turn::Time kWindow = 10 * base::kNsPerSecond;
   static constexpr std::size_t kMost = 512;   // reports kept
   static constexpr std::size_t kFew = 4;      // reports kept however old they are
-  static constexpr std::uint32_t kLeast = 5;  // iterations before anything is said
+  static constexpr std::uint32_t kLeast = 5;  // iterations before there is a mean
   static constexpr turn::Time kStall = 4;
 
   void Add(turn::Time at, turn::Time each, std::uint32_t count);
   void Clear() { reports_.clear(); }
 
   std::optional<turn::Time> Mean() const;
-  // The mean, while iterations still come.
+  // Returns Mean(), or nothing where no iteration has come for long.
   std::optional<turn::Time> MeanAt(turn::Time now) const;
-  // The standard error of Mean(), as a part of it; 1 where there is none.
+  // Returns the standard error of Mean(), relative to the mean, or 1 where there is no mean.
   double Error() const;
 
  private:

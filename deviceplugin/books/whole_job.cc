@@ -8,7 +8,7 @@
 namespace crossover::deviceplugin {
 namespace {
 
-// The value below which a part of all lies.
+// Returns the value below which `part` of the values lie (0 to 1).
 double QuantileOf(std::vector<double> values, double part) {
   const auto place = values.begin() + static_cast<std::ptrdiff_t>(part * static_cast<double>(values.size()));
   std::nth_element(values.begin(), place, values.end());
@@ -16,15 +16,15 @@ double QuantileOf(std::vector<double> values, double part) {
 }
 double MedianOf(const std::vector<double>& values) { return QuantileOf(values, 0.5); }
 
-// By how much what is reckoned for ranks elsewhere may be off, as a part of it. With a half, the errors that
-// were stated in the job model were three times the median of those that there were.
+// What is estimated for ranks elsewhere may be wrong by this part of it. With 0.5, the stated errors in the
+// job model were three times the median of the real errors.
 constexpr double kOfMissing = 0.25;
 
 double MeanOf(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-// The mean of `of` where the longest of so many draws from `sorted` stands.
+// Returns the mean of of[i], where sorted[i] is the largest of `draws` random draws from `sorted`.
 double MeanOfLongest(const std::vector<double>& sorted, const std::vector<double>& of, double draws) {
   double mean = 0;
   double below = 0;
@@ -41,16 +41,17 @@ double MeanLongest(const std::vector<double>& sorted, double draws) {
 
 }  // namespace
 
-// Of the iterations that were seen whole, stalls left out, in order of time.
+// Sums holds the iterations that were seen whole, without stalls, in order of time.
 struct WholeJob::Sums {
-  std::vector<double> longest;   // turns
-  std::vector<double> absences;  // shortest
-  std::vector<double> pooled;    // turns of all ranks
+  std::vector<double> longest;   // sum of the longest turns
+  std::vector<double> absences;  // sum of the shortest absences
+  std::vector<double> pooled;    // turns of every single rank
   std::size_t ranks = 0;
 
   bool enough() const { return longest.size() >= kLeast; }
-  // In an iteration whose slowest rank is elsewhere, the absences here are longer than the collective. It is
-  // elsewhere in as many of them as ranks are: the middle of the others tells how long the collective is.
+  // In an iteration whose slowest rank is elsewhere, the absences here are longer than the collective. That
+  // share of iterations is the share of ranks elsewhere. The median of the others, which are the shorter
+  // ones, tells how long the collective is.
   double alone(double all_ranks) const {
     return MeanOf(longest) + QuantileOf(absences, static_cast<double>(ranks) / all_ranks / 2);
   }

@@ -1,16 +1,16 @@
-// What the iterations of a job would take alone, as the turns of its ranks on this machine show it.
+// Estimates what the iterations of a job would take alone, from the turns of its ranks on this machine.
 //
-// Alone, all ranks begin an iteration together and its collective begins with the slowest of them: an
-// iteration is as long as the longest turn of any rank, and the shortest absence of any (the absence of the
-// rank that came to the collective last). Neither depends on how long ranks wait for their turns. Where ranks
-// differ from one iteration to the next (jitter, stragglers), the mean of the longest turn is well above the
-// mean turn, and no single GPU can tell it.
+// Alone, all ranks begin an iteration together, and its collective begins when the slowest rank comes to it.
+// So an iteration takes as long as the longest turn of any rank plus the shortest absence of any rank (the
+// absence of the rank that came to the collective last). Neither depends on how long ranks wait for their
+// turns. Where ranks differ from one iteration to the next (jitter, stragglers), the mean of the longest
+// turn is well above the mean turn. A single GPU cannot show that.
 //
-// Not all ranks of a job need be here. Where some are not, what is longer because of them is reckoned from
-// the turns that are seen, as if all ranks were alike and drew for themselves; a quarter of it counts as
-// error.
+// Some ranks of a job may be on other machines. How much longer the iteration is because of them is
+// estimated from the turns that are seen, as if all ranks were alike and independent; a quarter of it counts
+// as error.
 //
-// Pure: times come in. Not thread-safe. Bounded.
+// Pure: the caller passes the times. Not thread-safe. Bounded.
 #pragma once
 
 #include <array>
@@ -28,31 +28,34 @@ namespace crossover::deviceplugin {
 
 class WholeJob {
  public:
-  static constexpr turn::Time kWindow =
-      10 * base::kNsPerSecond;               // as RecentSteps, whose draws these should be
+  // RecentSteps has the same window: both should cover the same iterations.
+  static constexpr turn::Time kWindow = 10 * base::kNsPerSecond;
   static constexpr std::size_t kMost = 512;  // iterations kept
-  static constexpr std::size_t kFew = 64;    // kept however old they are
-  static constexpr std::size_t kLeast = 8;   // before anything is said
+  static constexpr std::size_t kFew = 64;    // iterations kept however old they are
+  static constexpr std::size_t kLeast = 8;   // whole iterations before there is a result
   static constexpr turn::Time kStall = 4;    // times the median: left out, as in RecentSteps
   static constexpr std::size_t kMostRanks = 64;
-  // By how much turns in company are off what they are alone, as a part: collectives of others hold SMs,
-  // links are shared.
+  // Turns in company differ from turns alone by this part: collectives of other jobs hold SMs, and links are
+  // shared.
   static constexpr double kInCompany = 0.03;
 
   struct Part {
-    std::uint64_t rank = 0;  // any name of it
+    std::uint64_t rank = 0;  // any number that identifies the rank
     std::uint32_t iteration = 0;
     std::uint32_t position = 0;  // of the turn in its iteration
-    std::uint32_t turns = 1;     // of an iteration
+    std::uint32_t turns = 1;     // turns of an iteration
   };
-  // A turn in all its stretches, and how long the rank stayed away after it.
+  // NoteTurn takes a turn with all its stretches. NoteAway takes how long the rank stayed away after that
+  // turn.
   void NoteTurn(const Part& part, turn::Time turn, turn::Time now);
   void NoteAway(const Part& part, turn::Time away, turn::Time now);
 
-  // An iteration alone; `ranks` of the whole job, 0 if that is not known: then all are taken to be here. Its
-  // error includes kInCompany. Nothing until enough iterations have been seen whole.
+  // Returns the time of an iteration alone. `ranks` is the number of ranks of the whole job; 0 means
+  // unknown, and then all are taken to be here. The error includes kInCompany. Returns nothing until kLeast
+  // iterations have been seen whole.
   std::optional<Precise> Alone(std::uint32_t ranks) const;
-  // How much one iteration alone differs from the mean (the standard deviation), as a part of it. As above.
+  // Returns by how much one iteration alone differs from the mean (the standard deviation), relative to the
+  // mean. `ranks` and an empty result are as for Alone.
   std::optional<double> Spread(std::uint32_t ranks) const;
 
  private:

@@ -19,10 +19,10 @@ using prometheus::ClientMetric;
 using prometheus::MetricFamily;
 using prometheus::MetricType;
 
-constexpr std::size_t kMostGpus = 64;                        // that are remembered
-constexpr turn::Time kLatestEvent = 2 * base::kNsPerSecond;  // comes no later than that
+constexpr std::size_t kMostGpus = 64;                        // GPUs that are remembered
+constexpr turn::Time kLatestEvent = 2 * base::kNsPerSecond;  // no event arrives later than this
 
-// Hand-overs take microseconds, turns milliseconds, a stuck neighbour fractions of a second.
+// Hand-overs take microseconds, turns milliseconds, and a stuck neighbour fractions of a second.
 const prometheus::Histogram::BucketBoundaries kSeconds = {0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01,
                                                           0.025,  0.05,    0.1,    0.25,  0.5,    1,     2.5};
 
@@ -89,7 +89,7 @@ void ArbiterMetrics::OnStats(const arbiter::GpuInfo& gpu, const turn::Stats& sta
   gpus_[gpu.uuid].stats = stats;
 }
 
-// Clients name the GPUs, so that one of them could name very many: those without clients make room.
+// Drops GPUs without clients at the limit. Clients name the GPUs, so one client could name very many.
 void ArbiterMetrics::MakeRoom(const std::string& uuid) {
   if (gpus_.size() < kMostGpus || gpus_.count(uuid) != 0) return;
   std::set<std::string> used;
@@ -218,7 +218,8 @@ void ArbiterMetrics::CollectClients(Families* families) const {
   for (MetricFamily* family : {&turns, &wait, &hold, &refused}) families->push_back(std::move(*family));
 }
 
-// What clients say of themselves in their slots of the page, as it stands now: it may be anything.
+// Collects what clients report of themselves in their slots of the page, as of now. They can write anything
+// there.
 void ArbiterMetrics::CollectClaims(Families* families) const {
   MetricFamily faults =
       Family("crossover_client_faults_total",
@@ -258,7 +259,7 @@ void ArbiterMetrics::CollectClaims(Families* families) const {
     families->push_back(std::move(*family));
 }
 
-// How many clients there are of each kind: the words are the page's own, as they stand now.
+// Counts the clients of each kind. The states are read from the page, as of now.
 void ArbiterMetrics::CollectStates(Families* families) const {
   using State = std::tuple<std::string, std::string, std::string, std::string>;
   std::map<State, int> count;

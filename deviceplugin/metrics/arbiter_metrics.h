@@ -1,7 +1,8 @@
-// The arbiter's figures for Prometheus. Series of a client go when it goes, those of a GPU stay.
+// Exports the arbiter's figures to Prometheus. The series of a client end when the client leaves; those of a
+// GPU stay.
 //
-// Events come on the recorder's thread, scrapes on the server's; one lock between them, which the arbiter's
-// thread never takes.
+// Events come on the recorder's thread, scrapes on the server's threads. One lock is between them, and the
+// arbiter's thread never takes it.
 #pragma once
 
 #include <prometheus/collectable.h>
@@ -24,12 +25,14 @@ namespace crossover::deviceplugin {
 
 class ArbiterMetrics : public prometheus::Collectable, public Sink {
  public:
-  // `cpu_seconds`: what the arbiter's thread has used; may be empty. Called on the server's thread.
+  // `cpu_seconds` returns the processor time of the arbiter's thread, in s. It may be empty. The metrics
+  // server's threads call it.
   void set_cpu_seconds(std::function<double()> cpu_seconds);
-  // Profiles that could not be written so far; may be empty. Likewise.
+  // `failures` returns how many profiles could not be written so far. It may be empty. The metrics server's
+  // threads call it.
   void set_profile_failures(std::function<std::uint64_t()> failures);
 
-  // Likewise.
+  // `refusals` may be empty. The metrics server's threads call it.
   void set_refusals(std::function<arbiter::Arbiter::Refusals()> refusals);
 
   void OnEvent(const arbiter::Event& event) override;
@@ -63,9 +66,9 @@ class ArbiterMetrics : public prometheus::Collectable, public Sink {
   void CollectDaemon(Families* families) const;
 
   mutable std::mutex mutex_;
-  std::map<std::uint64_t, Client> clients_;  // by the member's id
+  std::map<std::uint64_t, Client> clients_;  // by Member::id
   std::map<std::string, Gpu> gpus_;          // by UUID
-  mutable Charges charges_;                  // time passes when it is asked for
+  mutable Charges charges_;                  // Collect advances it to the present
   std::uint64_t dropped_ = 0;
   std::function<double()> cpu_seconds_;
   std::function<arbiter::Arbiter::Refusals()> refusals_;

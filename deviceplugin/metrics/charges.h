@@ -1,10 +1,11 @@
-// Which job has had how much of a GPU's time: what it is charged for.
+// Counts how much of a GPU's time each job is charged for.
 //
-// Whoever holds a turn is charged for it. Time in which nobody does, because nobody wants to or because jobs
-// run side by side, is charged in equal parts to all that have the GPU at that time. So what is charged for a
-// GPU is the time for which it had any client, never more than the time that passed.
+// A job that holds a turn is charged for it. Time in which no job holds a turn, because none wants one or
+// because jobs run side by side, is charged in equal parts to all clients that the GPU has at that time. So
+// the sum of what is charged for a GPU is the time for which it had any client: never more than the time
+// that has passed.
 //
-// Pure: times come in with events, in ns. Not thread-safe. Bounded, whatever clients do.
+// Pure: times come with the events, in ns. Not thread-safe. Its size is bounded, whatever clients do.
 #pragma once
 
 #include <cstdint>
@@ -19,33 +20,33 @@ namespace crossover::deviceplugin {
 
 class Charges {
  public:
-  static constexpr turn::Time kKept =
-      300'000'000'000;                        // for a job that has left, so that the last of it is seen
-  static constexpr std::size_t kMost = 4096;  // jobs; of those that have left the oldest go first
+  // The account of a job that has left stays for this long (ns), so that a scrape sees its last value.
+  static constexpr turn::Time kKept = 300'000'000'000;
+  static constexpr std::size_t kMost = 4096;  // jobs; those that left first are dropped first
 
   struct Job {
     std::string gpu_uuid;
-    std::string name_space;  // empty outside of clusters
+    std::string name_space;  // empty outside of a cluster
     std::string gang;
     friend auto operator<=>(const Job&, const Job&) = default;
   };
 
   void OnEvent(const arbiter::Event& event);
-  // Charges what has passed. Events of before `now` that still come change nothing of that.
+  // Charges the time up to `now`. An event of before `now` that arrives later does not change that.
   void Advance(turn::Time now);
 
-  // By job, in ns.
+  // Returns what each job is charged, in ns.
   std::map<Job, turn::Time> Charged() const;
 
  private:
   struct Account {
     turn::Time charged = 0;
     int clients = 0;
-    turn::Time left = 0;  // when the last client did
+    turn::Time left = 0;  // when the last client left
   };
   struct Gpu {
-    turn::Time since = 0;                  // charged until then
-    std::map<std::uint64_t, Job> clients;  // by the member's id
+    turn::Time since = 0;                  // time up to here is charged
+    std::map<std::uint64_t, Job> clients;  // by Member::id
     std::set<std::uint64_t> holders;
   };
 
@@ -53,7 +54,7 @@ class Charges {
   void Leave(Gpu* gpu, std::uint64_t id, turn::Time now);
   void Forget(turn::Time now);
 
-  std::map<std::string, Gpu> gpus_;  // those that have clients
+  std::map<std::string, Gpu> gpus_;  // GPUs that have clients
   std::map<Job, Account> accounts_;
 };
 

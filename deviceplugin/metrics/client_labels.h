@@ -1,4 +1,4 @@
-// The labels of what is said of one client.
+// Makes the labels of the series of one client.
 #pragma once
 
 #include "common/metrics/families.h"
@@ -6,7 +6,7 @@
 
 namespace crossover::deviceplugin {
 
-// `namespace` and `pod` only where it has a pod.
+// Returns the labels of a client. `namespace` and `pod` are there only where the client has a pod.
 inline metrics::Labels LabelsOf(const arbiter::Member& member) {
   metrics::Labels labels = {{"gpu_uuid", member.gpu->uuid}, {"gang", member.gang}};
   if (!member.pod.empty()) {

@@ -1,4 +1,4 @@
-// How each GPU of the machine is used, as the driver says, for Prometheus.
+// Exports to Prometheus how each GPU of the machine is used, as the driver reports it.
 #pragma once
 
 #include <prometheus/collectable.h>
@@ -18,7 +18,7 @@ class GpuMetrics : public prometheus::Collectable {
  public:
   using Usages = std::map<std::string, NvmlLibrary::Usage>;  // by UUID
 
-  // `look` is called on threads that serve metrics.
+  // The threads that serve metrics call `look`.
   explicit GpuMetrics(std::function<Usages()> look) : look_(std::move(look)) {}
   std::vector<prometheus::MetricFamily> Collect() const override;
 

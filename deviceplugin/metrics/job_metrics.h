@@ -1,5 +1,5 @@
-// What sharing costs and gains each job, for Prometheus: the figures of sharing_figures.h. A series is there
-// while its figure is known.
+// Exports to Prometheus what sharing costs and gains each job: the figures of sharing_figures.h. A series
+// exists while its figure is known.
 #pragma once
 
 #include <prometheus/collectable.h>
@@ -15,7 +15,7 @@ namespace crossover::deviceplugin {
 
 class JobMetrics : public prometheus::Collectable {
  public:
-  // `look`: Books::Gpus, called on threads that serve metrics.
+  // `look` is Books::Gpus. The threads that serve metrics call it.
   explicit JobMetrics(std::function<std::vector<GpuView>()> look) : look_(std::move(look)) {}
   std::vector<prometheus::MetricFamily> Collect() const override;
 

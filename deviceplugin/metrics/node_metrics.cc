@@ -17,7 +17,7 @@ using prometheus::MetricType;
 
 double Number(std::uint64_t count) { return static_cast<double>(count); }
 
-// One value of each GPU.
+// Returns a family with one value of each GPU.
 MetricFamily OfGpus(std::string name, std::string help, const NodeState& state,
                     const std::function<double(const NodeState::Gpu&)>& value) {
   MetricFamily family = Family(std::move(name), std::move(help), MetricType::Gauge);
@@ -67,7 +67,7 @@ MetricFamily MistypedSwitches(const NodeState& state) {
   return family;
 }
 
-// 1 for that which is in force.
+// Returns a family in which the mode in force has the value 1.
 MetricFamily Mode(const NodeState& state) {
   MetricFamily family =
       Family("crossover_node_mode", "1 for the mode that is in force on the node.", MetricType::Gauge);
@@ -97,7 +97,7 @@ std::vector<std::string> Missing(const NodeState& state) {
   std::vector<std::string> missing;
   if (!state.registered) missing.emplace_back("the kubelet does not listen: no slots are given out");
   if (!state.pods_known) missing.emplace_back("the API server is not reached: new pods take no turns");
-  const bool reached = state.pods_known;  // else that says it all
+  const bool reached = state.pods_known;  // else the line above says it all
   if (reached && !state.namespaces_known)
     missing.emplace_back("namespaces cannot be watched: their modes and the cluster's are not heeded");
   if (reached && !state.node_known)

@@ -1,4 +1,5 @@
-// What the daemon of a node says of the slots that it gives out, and of those whom it needs for that.
+// Exports what the daemon of a node knows of the slots that it gives out, and of the services that it needs
+// for that.
 #pragma once
 
 #include <prometheus/collectable.h>
@@ -16,52 +17,52 @@
 
 namespace crossover::deviceplugin {
 
-// As it stands.
+// A NodeState is the state of a node at one instant.
 struct NodeState {
   struct Gpu {
     std::uint32_t slots = 0;
-    std::optional<std::uint64_t> used{};  // of them, by pods that are not over; nothing: not known
+    std::optional<std::uint64_t> used{};  // slots of pods that are not over; unset: not known
     bool healthy = true;
-    bool used_by_others = false;       // somebody is on it who does not have it from us
-    std::uint32_t unhooked = 0;        // processes that have it from us, and take no part
-    std::uint32_t silent = 0;          // those of them that have the library
+    bool used_by_others = false;       // a process is on it that has no slot of it
+    std::uint32_t unhooked = 0;        // processes that have a slot of it and take no part in turns
+    std::uint32_t silent = 0;          // those of `unhooked` that have the library
     bool held = false;                 // no turns are taken on it, for now
-    std::uint64_t pods_of_rivals = 0;  // that have it from another device plugin
+    std::uint64_t pods_of_rivals = 0;  // pods that have it from another device plugin
   };
-  std::map<std::string, Gpu> gpus;  // that are advertised
+  std::map<std::string, Gpu> gpus;  // GPUs that are advertised
   Health::Xids xids;
-  bool registered = false;  // with the kubelet, and it listens
+  bool registered = false;  // the kubelet knows the slots, and it listens
   std::uint64_t registrations = 0;
   std::uint64_t registration_failures = 0;
   std::uint64_t allocations = 0;        // containers that got slots
-  std::uint64_t refusals = 0;           // that were refused
+  std::uint64_t refusals = 0;           // containers that were refused slots
   bool pods_known = false;              // the API server is being watched
-  bool namespaces_known = false;        // likewise
-  bool node_known = false;              // likewise, this node's object
-  std::uint64_t pods = 0;               // of this node
+  bool namespaces_known = false;        // namespaces are being watched
+  bool node_known = false;              // this node's object is being watched
+  std::uint64_t pods = 0;               // pods of this node
   std::uint64_t drifts = 0;             // containers with other GPUs than they were assigned
   std::uint64_t collisions = 0;         // GPUs with two ranks of a gang
   std::uint64_t doubles = 0;            // slots that two pods have
-  std::uint64_t evictions = 0;          // of pods that were made anew for that
-  std::uint64_t refused_evictions = 0;  // that the API server did not accept
+  std::uint64_t evictions = 0;          // pods that were evicted because they were misplaced
+  std::uint64_t refused_evictions = 0;  // evictions that the API server did not accept
   std::map<std::string, std::uint64_t> mistyped_switches;  // by kind of the object
-  arbiter::Policy mode = arbiter::Policy::kEnforce;        // in force
+  arbiter::Policy mode = arbiter::Policy::kEnforce;        // the mode in force
   std::string sharing;                                     // mps, timeslice or exclusive
   bool mps_alive = false;
-  std::uint64_t mps_terminated = 0;  // clients
+  std::uint64_t mps_terminated = 0;  // clients ended through MPS
   bool maintenance = false;
   bool config_valid = true;
-  std::string configuration;  // which of the named ones
+  std::string configuration;  // name of the configuration in use
   std::uint64_t events_lost = 0;
   std::uint64_t publish_failures = 0;
 };
 
-// What is missing of what the node needs, a line each: see NodeState.
+// Returns what the node needs and does not have, one line each.
 std::vector<std::string> Missing(const NodeState& state);
 
 class NodeMetrics : public prometheus::Collectable {
  public:
-  // `look` is called on threads that serve metrics.
+  // The threads that serve metrics call `look`.
   explicit NodeMetrics(std::function<NodeState()> look) : look_(std::move(look)) {}
   std::vector<prometheus::MetricFamily> Collect() const override;
 

@@ -11,7 +11,8 @@
 namespace crossover::deviceplugin {
 namespace {
 
-// Whoever connects and says nothing has a thread until it is told to go: probes must find one.
+// A client that connects and sends nothing occupies a thread until the timeout. Probes must still find a
+// free thread.
 constexpr char kThreads[] = "8";
 constexpr char kSilenceMs[] = "2000";
 
@@ -40,7 +41,7 @@ class Page : public CivetHandler {
     const char* authorization = mg_get_header(connection, "Authorization");
     try {
       Send(connection, make_(authorization != nullptr ? authorization : ""));
-    } catch (const std::exception&) {  // whoever asks must not be able to end the daemon
+    } catch (const std::exception&) {  // no request may end the daemon
       Send(connection, {.status = kFailed, .text = "this request cannot be answered\n"});
     }
     return true;

@@ -1,5 +1,5 @@
-// What the daemon says over HTTP: /metrics, /healthz (it keeps turns: else it should be started anew),
-// /readyz (it has all that it needs from others).
+// Serves HTTP: /metrics, /healthz (turns are being kept; if not, the daemon should be restarted) and /readyz
+// (the daemon has all that it needs from other services).
 #pragma once
 
 #include <functional>
@@ -16,28 +16,28 @@ namespace crossover::deviceplugin {
 
 class MetricsServer {
  public:
-  // Called on threads of the server.
+  // The threads of the server call these functions.
   struct Sources {
     std::vector<std::shared_ptr<prometheus::Collectable>> metrics;
     std::function<bool()> alive;
-    std::function<std::vector<std::string>()>
-        missing;  // what it needs and has not, a line each; may be null: nothing
-    // The status of an answer to who asks for metrics with this header: 200, 401, 403 or 503. May wait; null:
-    // everybody gets them.
+    // Returns what the daemon needs and does not have, one line each. If it is null, nothing is missing.
+    std::function<std::vector<std::string>()> missing;
+    // Returns the status of the answer to a request for metrics with this Authorization header: 200, 401,
+    // 403 or 503. It may block. If it is null, every client gets the metrics.
     std::function<int(const std::string& authorization)> access;
   };
 
-  // Listens on host:port; null on failure, with the reason in `error`.
+  // Listens on host:port. Returns null on failure, with the reason in `error`.
   static std::unique_ptr<MetricsServer> Start(const std::string& listen, Sources sources, std::string* error);
   ~MetricsServer();
-  int port() const;  // the one it has, where 0 was asked for
+  int port() const;  // the port in use, also where port 0 was asked for
 
  private:
   class Pages;
   MetricsServer();
 
   std::unique_ptr<Pages> pages_;
-  std::unique_ptr<CivetServer> server_;  // last: it uses them
+  std::unique_ptr<CivetServer> server_;  // last: it uses the pages
 };
 
 }  // namespace crossover::deviceplugin

@@ -12,7 +12,7 @@ bool Estimated(const ClientView& client) {
   return client.alone && client.alone->source == StepAlone::Source::kEstimated;
 }
 
-// Gaps in company are shorter or longer than they would be alone, so what was measured alone goes before.
+// Gaps in company are shorter or longer than gaps alone. What was measured alone is therefore preferred.
 std::optional<Sourced> Communication(const ClientView& client) {
   if (!client.compute) return std::nullopt;
   if (client.alone && !Estimated(client))
@@ -47,7 +47,8 @@ ClientFigures FiguresOf(const ClientView& client, const GpuView& view) {
   return figures;
 }
 
-// The part of the time for which the clients compute, one at a time; over 1 where they do so at once.
+// Returns which part of the time the clients compute, if one at a time. It is over 1 where they compute at
+// once.
 std::optional<double> Computing(const std::vector<ClientView>& clients) {
   double sum = 0;
   for (const ClientView& client : clients) {
@@ -70,7 +71,7 @@ GpuFigures FiguresOf(const GpuView& view) {
   figures.gain_error = view.gain_error;
   figures.gain_uncertain = view.gain_uncertain() ? 1 : 0;
   if (!computing) return figures;
-  double fastest = 0;  // of the jobs, against its own speed
+  double fastest = 0;  // of all jobs, relative to their speed alone
   for (const ClientView& client : view.clients) fastest = std::max(fastest, 1 / *client.slowdown);
   figures.eta = Sourced{std::max(*computing, fastest), estimated};
   return figures;

@@ -1,5 +1,5 @@
-// What is known of a job: how long it computes and stays away in an iteration, how much that varies, what an
-// iteration takes alone, how much memory it needs. Values; pure.
+// Defines what is known of a job: how long it computes and stays away in an iteration, how much that varies,
+// what an iteration takes alone, and how much memory it needs. Values; pure.
 #pragma once
 
 #include <compare>
@@ -12,7 +12,7 @@
 
 namespace crossover::deviceplugin {
 
-// What one job is: the same name of another user, or with another number of ranks, is another job.
+// A JobKey identifies a job. The same name of another user, or with another number of ranks, is another job.
 struct JobKey {
   std::string gang;
   std::uint32_t uid = 0;
@@ -24,47 +24,47 @@ struct JobKey {
 inline JobKey JobOf(const arbiter::Member& member) { return {member.gang, member.uid, member.gang_size}; }
 
 enum class FigureSource : std::uint8_t {
-  kMeasured,    // of steps, while no other job was on the job's GPUs of this machine
-  kRemembered,  // likewise, by an earlier process of the job
-  kEstimated,   // of steps, from turns and the gaps between them
-  kTurns,       // from turns and the gaps between them
-  kNvml,        // as the driver says
-  kRefused      // of memory, from a budget that was too little
+  kMeasured,    // step time, measured while no other job was on the job's GPUs of this machine
+  kRemembered,  // the same, measured by an earlier process of the job
+  kEstimated,   // step time, computed from turns and the gaps between them
+  kTurns,       // taken from turns and the gaps between them
+  kNvml,        // reported by the driver
+  kRefused      // memory, computed from a budget that was too small
 };
 
 template <class T>
 struct Figure {
   T value{};
-  turn::Time at = 0;  // when it was learned; of the monotonic clock, negative if before this boot
+  turn::Time at = 0;  // when it was learned; monotonic clock, negative if before this boot
   FigureSource source = FigureSource::kMeasured;
-  double error = 0;  // standard error, as a part of it, where that is known
+  double error = 0;  // standard error, relative to `value`; 0 where it is not known
 
   friend bool operator==(const Figure&, const Figure&) = default;
 };
 
 struct JobProfile {
   JobKey job;
-  // Of the slowest of its ranks on this machine, nanoseconds.
+  // This is the step time, in ns, of the slowest of the job's ranks on this machine.
   std::optional<Figure<turn::Time>> step_alone;
-  std::optional<Figure<turn::Time>> compute;  // c: on the GPU
-  std::optional<Figure<turn::Time>> away;     // m: away from it; known where `compute` is, of the same rank
-  std::optional<Figure<double>> jitter;       // of compute, over compute
-  // Of the rank that needs most, on one GPU.
+  std::optional<Figure<turn::Time>> compute;  // c: time on the GPU, ns
+  std::optional<Figure<turn::Time>> away;     // m: time away from it, ns, same rank; set with `compute`
+  std::optional<Figure<double>> jitter;       // variation of the compute time, relative to it
+  // This is in bytes, on one GPU, of the rank that needs most.
   std::optional<Figure<std::uint64_t>> peak_memory;
-  // When it last ran beside a process that took no part, on the clock of Figure::at: but for its memory
-  // nothing was learned of it then.
+  // This is when the job last ran beside a process that takes no part, on the clock of Figure::at. At that
+  // time only its memory was learned.
   std::optional<turn::Time> disturbed;
 
   friend bool operator==(const JobProfile&, const JobProfile&) = default;
 
   bool empty() const { return !step_alone && !compute && !jitter && !peak_memory && !disturbed; }
-  turn::Time newest() const;  // instant of what was learned last; turn::kNever of an empty one, negated
+  turn::Time newest() const;  // when the newest figure was learned; -turn::kNever where there is none
   turn::Demand demand() const;
 };
 
-// Puts what one rank has learned since `since`, when it came, into what was `known` of its job: figures older
-// than that are replaced, those that another rank has learned meanwhile by greater ones. A step that was only
-// estimated replaces none that was measured.
+// Adds what one rank has learned to what is `known` of its job. `since` is when the rank joined. Figures
+// that are older than `since` are replaced. Figures that another rank has learned since then are replaced by
+// larger ones only. An estimated step never replaces a measured one.
 void Learn(const JobProfile& fresh, turn::Time since, JobProfile* known);
 
 }  // namespace crossover::deviceplugin

@@ -1,5 +1,5 @@
-// Puts the profile of each job into the store when its last client on this machine leaves. A daemon that
-// stops sees all of its clients leave.
+// Puts the profile of a job into the store when the job's last client on this machine leaves. When the
+// daemon stops, all of its clients leave.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,8 @@ namespace crossover::deviceplugin {
 
 class ProfileKeeper : public Sink {
  public:
-  // Both outlive it. `books` learns from `store` what there is, and is told of events before this.
+  // Loads the profiles of `store` into `books`. REQUIRES: both outlive the keeper, and `books` gets each
+  // event before the keeper does.
   ProfileKeeper(Books* books, ProfileStore* store);
 
   void OnEvent(const arbiter::Event& event) override;

@@ -21,13 +21,13 @@ namespace {
 
 constexpr std::array<const char*, 6> kSources = {"measured", "remembered", "estimated",
                                                  "turns",    "nvml",       "refused"};
-constexpr double kLongestMs = 86'400'000;  // a day
+constexpr double kLongestMs = 86'400'000;  // one day
 constexpr double kMostBytes = 1ULL << 50;
 constexpr double kLastSecond = 7'000'000'000;  // in 2191
 constexpr double kNsPerMs = 1e6;
-constexpr double kUsPerSecond = 1e6;  // instants are whole microseconds: a double has room for these
+constexpr double kUsPerSecond = 1e6;  // instants are whole microseconds: a double can hold these
 
-// What is wrong with a file; never leaves this file.
+// A Fault says what is wrong with a file. It is caught in this source file.
 struct Fault : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -59,7 +59,7 @@ std::string Printed(double value) {
 }
 
 void CheckRange(const std::string& key, double value, double low, double high) {
-  // Also what is no number.
+  // The negated form also rejects NaN.
   if (!(value >= low && value <= high)) Reject(key, Printed(value), Printed(low) + " to " + Printed(high));
 }
 
@@ -70,7 +70,7 @@ FigureSource SourceOf(const std::string& key, const std::string& text, FigureSou
     if (text == kSources[i]) return static_cast<FigureSource>(i);
     text::AddTo(&allowed, kSources[i]);
   }
-  // It goes to the log: only what is fit to.
+  // The text goes to the log, so it must be printable.
   Reject(key, text.empty() || !arbiter::ValidGangName(text) ? "a value" : text, allowed);
 }
 
@@ -134,7 +134,8 @@ JobProfile ReadProfile(const node::v1::JobProfile& message, const Clocks& now) {
   return profile;
 }
 
-// One line, whatever the parser has to say of foreign bytes.
+// Returns `text` as one line of at most 300 printable characters: the parser's message may quote any bytes
+// of the file.
 std::string OneLine(std::string_view text) {
   constexpr std::size_t kMost = 300;
   std::string line(text.substr(0, kMost));

@@ -1,4 +1,4 @@
-// Profiles as messages, and as the text of a file. Pure.
+// Converts profiles to messages, and to and from the text of a file. Pure.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,8 @@ class JobProfile;
 
 namespace crossover::deviceplugin {
 
-// One instant on both clocks, nanoseconds: messages have wall-clock time, the daemon the monotonic clock.
+// Clocks is one instant on both clocks, in ns. Messages have wall-clock time, the daemon uses the monotonic
+// clock.
 struct Clocks {
   turn::Time monotonic = 0;
   turn::Time wall = 0;  // since 1970
@@ -23,13 +24,14 @@ struct Clocks {
 void Fill(const JobProfile& profile, const Clocks& now, node::v1::JobProfile* message);
 
 std::string ProfileText(const JobProfile& profile, const Clocks& now);
-// Nothing when anything in `text` is not allowed; `error` then is one line that begins with `name`, the
-// file's, and says which key has which value and what is allowed. Instants in the future are taken for now.
+// Returns the profile in `text`, or nothing where a value is not allowed. `error` then is one line: it
+// begins with `name`, the name of the file, and gives the key, the value and what is allowed. An instant in
+// the future is replaced by now.
 std::optional<JobProfile> ParseProfile(std::string_view text, const std::string& name, const Clocks& now,
                                        std::string* error);
 
-// The file of a job, within the directory: the same for the same job only. A name's bytes that are none of
-// letters, digits, '-', '_' and '.' are escaped, and very long ones are cut, with a hash of the whole.
+// Returns the file name of a job. Different jobs have different names. Bytes of the gang's name other than
+// letters, digits, '-', '_' and '.' are escaped. A very long name is cut and gets a hash of the whole.
 std::string ProfileFileName(const JobKey& job);
 
 }  // namespace crossover::deviceplugin

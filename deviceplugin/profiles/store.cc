@@ -21,15 +21,16 @@ namespace crossover::deviceplugin {
 namespace {
 
 constexpr std::string_view kSuffix = ".json";
-constexpr std::string_view kTemporary = ".tmp";  // with a dot before the name
+constexpr std::string_view kTemporary = ".tmp";  // the file's name also gets a dot in front
 constexpr std::size_t kMostRead = 1 << 20;
 
 std::string Because(const std::string& what) { return what + ": " + std::strerror(errno); }
 
-// Full, broken, or read-only, as a file system that has met errors becomes: not a matter of what was set.
+// Returns whether the disk is the cause: full, broken, or read-only, as a file system becomes after errors.
+// These are not errors of the configuration.
 bool IsOfTheDisk(int why) { return why == ENOSPC || why == EDQUOT || why == EROFS || why == EIO; }
 
-// Nothing, or the errno of what went wrong.
+// Returns 0, or the errno of what went wrong.
 int MakeDirectories(const std::string& path, std::string* error) {
   for (std::size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
     const bool last = end == std::string::npos;

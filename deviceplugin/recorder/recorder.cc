@@ -10,8 +10,8 @@
 namespace crossover::deviceplugin {
 namespace {
 
-// Nobody is woken for an event: they wait for the next round. A hundred GPUs at full speed make some 10,000
-// events in one.
+// An event does not wake the recorder: it waits for the next round. A hundred GPUs at full speed produce
+// some 10,000 events in one round.
 constexpr std::chrono::milliseconds kRound{100};
 constexpr std::size_t kMostItems = 65'536;
 
@@ -29,7 +29,8 @@ logging::Level LevelOf(arbiter::LogLevel level) {
   return logging::Level::kDebug;
 }
 
-// Who comes and goes: whoever missed that would keep accounts of the dead.
+// Returns whether an item reports a client that joins or leaves. Such items may use twice the room: a sink
+// that missed one would keep accounts of clients that are gone.
 template <class Item>
 bool MustBeKnown(const Item& item) {
   const auto* event = std::get_if<arbiter::Event>(&item);
@@ -73,7 +74,7 @@ void Recorder::Run() {
   bool stop = false;
   while (!stop) {
     std::uint64_t dropped = 0;
-    items.clear();  // not under the lock: arbiters would wait for it
+    items.clear();  // not under the lock: the arbiter would wait for it
     {
       std::unique_lock lock(mutex_);
       wake_.wait_for(lock, kRound, [this] { return stop_; });

@@ -1,5 +1,5 @@
-// Carries what the arbiter reports to whoever shows it, on a thread of its own: files, locks and network
-// never stand between a client and its turn.
+// Carries what the arbiter reports to metrics, trace, log and books, on a thread of its own. Files, locks
+// and network therefore never delay a client's turn.
 #pragma once
 
 #include <condition_variable>
@@ -14,7 +14,7 @@
 
 namespace crossover::deviceplugin {
 
-// Called on the recorder's thread alone.
+// The recorder's thread alone calls a Sink.
 class Sink {
  public:
   virtual ~Sink() = default;
@@ -24,11 +24,12 @@ class Sink {
   virtual void Flush() {}
 };
 
+// The Observer functions may be called from any thread and do not wait for the sinks.
 class Recorder : public arbiter::Observer {
  public:
-  // The sinks outlive the recorder.
+  // REQUIRES: the sinks outlive the recorder.
   explicit Recorder(std::vector<Sink*> sinks);
-  // Delivers what is left.
+  // Delivers what is left before it returns.
   ~Recorder() override;
 
   void OnEvent(const arbiter::Event& event) override;
@@ -51,12 +52,12 @@ class Recorder : public arbiter::Observer {
   void Deliver(const std::vector<Item>& items, std::uint64_t dropped);
 
   const std::vector<Sink*> sinks_;
-  std::mutex mutex_;  // held for the time of a push or a swap
+  std::mutex mutex_;  // held for a push or a swap only
   std::condition_variable wake_;
   std::vector<Item> items_;
   std::uint64_t dropped_ = 0;
   bool stop_ = false;
-  std::thread thread_;  // last: it uses the others
+  std::thread thread_;  // last: the thread uses the other members
 };
 
 }  // namespace crossover::deviceplugin

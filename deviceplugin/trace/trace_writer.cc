@@ -7,7 +7,7 @@
 namespace crossover::deviceplugin {
 namespace {
 
-// Names were checked to be printable ASCII when they came in.
+// Returns `text` as a JSON string. REQUIRES: printable ASCII, as the arbiter has checked for names.
 std::string Quoted(std::string_view text) {
   std::string quoted = "\"";
   for (const char c : text) {
@@ -39,7 +39,7 @@ std::unique_ptr<TraceWriter> TraceWriter::Open(const std::string& path, std::str
 }
 
 void TraceWriter::OnEvent(const arbiter::Event& event) {
-  // The trace is about turns.
+  // The trace is about turns: iterations are left out.
   if (event.kind == arbiter::EventKind::kStep || event.kind == arbiter::EventKind::kMeasure) return;
   const std::string line = TraceLine(event) + "\n";
   std::fwrite(line.data(), 1, line.size(), file_.get());

@@ -1,4 +1,4 @@
-// The arbiter's events as JSON lines, for reports and timelines.
+// Writes the arbiter's events as JSON lines, for reports and timelines.
 #pragma once
 
 #include <cstdio>
@@ -9,12 +9,12 @@
 
 namespace crossover::deviceplugin {
 
-// One line, without the line feed. Events without a client have neither slot nor gang.
+// Returns one line without the line feed. Events without a client have neither slot nor gang.
 std::string TraceLine(const arbiter::Event& event);
 
 class TraceWriter : public Sink {
  public:
-  // Appends to `path`. Null on failure, with the reason in `error`.
+  // Opens `path` for appending. Returns null on failure, with the reason in `error`.
   static std::unique_ptr<TraceWriter> Open(const std::string& path, std::string* error);
 
   void OnEvent(const arbiter::Event& event) override;
