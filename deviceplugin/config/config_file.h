@@ -21,10 +21,9 @@ class ConfigFile {
   explicit ConfigFile(std::string path) : path_(std::move(path)) {}
 
   // Reads and parses the file, and chooses its named configuration `choice` if the file has it. Returns
-  // nullopt, with the reason in `error`, if the file cannot be read or is not valid. An empty `choice`, or
-  // one that the file does not have, leaves the configuration without a name in force; state().fault
-  // reports the latter. In state(),
-  // `chosen` and `fault` stay as they are if the file is not valid.
+  // nullopt, with the reason in `error`, if the file cannot be read or is not valid; state() then keeps
+  // `chosen` and `fault`. An empty `choice`, or one that the file does not have, leaves the configuration
+  // without a name in place; state().fault reports the latter.
   std::optional<NodeConfig> Read(const std::string& choice, std::string* error);
   // Returns whether the file differs from the one that Read() last saw, valid or not. This includes a
   // symbolic link that now points to another file. Returns false while the file does not exist, because a

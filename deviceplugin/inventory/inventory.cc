@@ -3,7 +3,7 @@
 namespace crossover::deviceplugin {
 namespace {
 
-// Shared by all GPUs of a node.
+// The device files that all GPUs of a node share.
 constexpr const char* kSharedDeviceFiles[] = {"/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools"};
 
 }  // namespace
