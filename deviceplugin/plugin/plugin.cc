@@ -24,9 +24,9 @@ using std::chrono::milliseconds;
 constexpr char kVersion[] = "v1beta1";
 constexpr char kKubeletSocket[] = "kubelet.sock";
 constexpr char kOwnSocket[] = "crossover.sock";
-constexpr std::chrono::seconds kRegisterWithin{10};  // the kubelet connects to our socket within this time
-constexpr std::chrono::seconds kStreamWithin{10};  // time for the kubelet to open a stream, after its answer
-constexpr milliseconds kFarewell{500};             // time for open calls to end at a shutdown
+constexpr std::chrono::seconds kRegisterWithin{10};  // limit of the call; the kubelet connects back meanwhile
+constexpr std::chrono::seconds kStreamWithin{10};    // time to open a stream, after the answer
+constexpr milliseconds kFarewell{500};               // time for open calls to end at a shutdown
 constexpr milliseconds kLook{200};
 // The end of an old stream must reach the kubelet before the next registration does.
 constexpr milliseconds kShortestPause{200};
