@@ -13,7 +13,7 @@ struct Config {
   std::string metrics_listen;  // host:port; empty: no metrics
   std::string api_socket;      // path of the Unix socket; empty: no API
   std::string trace_file;      // file for events, as JSON lines; empty: none
-  // The directory for job profiles. If it is empty, the daemon keeps none.
+  // The daemon stores job profiles in this directory. If it is empty, the daemon stores none.
   std::string profiles = "/var/lib/crossover/profiles";
   logging::Level log_level = logging::Level::kInfo;
   logging::Format log_format = logging::Format::kText;

@@ -18,7 +18,7 @@ using FlagResult = std::variant<Config, HelpWanted, VersionWanted, FlagError>;
 
 // Parses the command line. REQUIRES: `arguments` does not contain the program's name.
 FlagResult ParseFlags(std::span<const char* const> arguments);
-// The text of --help.
+// Holds the text of --help.
 extern const char kFlagHelp[];
 
 }  // namespace crossover::deviceplugin

@@ -14,7 +14,7 @@ namespace crossover::deviceplugin {
 // Holds the settings of a node that may change while the daemon runs. A new value takes effect at once.
 struct NodeLiveSettings {
   std::uint32_t slots_per_gpu = 4;
-  // For this many seconds after its last error a GPU stays withheld.
+  // A GPU stays withheld for this many seconds after its last error.
   std::uint32_t quiet_after_error_s = 300;
   AllocationSettings allocation;  // its directories are derived from the other settings
   Sharing sharing = Sharing::kAuto;
@@ -25,21 +25,24 @@ enum class MetricsReaders : std::uint8_t { kAuthorized, kEverybody };
 
 struct NodeSettings {
   std::string name;  // name of the node in the API server; empty: environment variable NODE_NAME
-  // The namespace of the installation. Its mode applies to the whole cluster. If the setting is empty, the
-  // environment variable POD_NAMESPACE is used; without that variable, no namespace is.
+  // Names the namespace of the installation. The mode of that namespace applies to the whole cluster. If
+  // the setting is empty, the environment variable POD_NAMESPACE is used. If that is not set either, no
+  // namespace sets the mode of the cluster.
   std::string name_space;
-  // Directories on the host, ours and the kubelet's. A daemon in a container has them mounted at the same
-  // paths.
+  // These are directories on the host, ours and the kubelet's. A daemon in a container has them mounted at
+  // the same paths.
   std::string host_directory = "/var/lib/crossover";
   std::string kubelet_directory = "/var/lib/kubelet";
-  // The directory of MPS on the host, with its subdirectories `pipe` and `shm`.
+  // This directory on the host has the subdirectories `pipe` and `shm` of MPS.
   std::string mps_directory = "/run/crossover/mps";
   std::string mps_control = "nvidia-cuda-mps-control";  // client program of the MPS control daemon
-  // The cgroup below which the kubelet keeps its own, without the leading slash. If it is empty, it is
-  // derived from the cgroup of this process, if this process runs in a pod; otherwise it is the root.
+  // The kubelet keeps its own cgroup below this one. The path has no leading slash. If the setting is empty
+  // and this process runs in a pod, it is derived from the cgroup of this process; otherwise it is the
+  // root.
   std::string cgroup_root;
   kube::Access api_server;  // server empty: use the service account of the pod
-  // Who may read /metrics. kAuthorized admits the clients that the API server allows to get that path.
+  // Says which clients may read /metrics. kAuthorized admits clients that the API server allows to get that
+  // path.
   MetricsReaders metrics_readers = MetricsReaders::kAuthorized;
   NodeLiveSettings live;
 

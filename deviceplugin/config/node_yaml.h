@@ -13,8 +13,8 @@
 namespace crossover::deviceplugin {
 
 struct NodeConfig {
-  // A named configuration. It differs from the one without a name only in settings that may change while
-  // the daemon runs.
+  // Holds a named configuration. It differs from the one without a name only in settings that may change
+  // while the daemon runs.
   struct Named {
     Config daemon;
     NodeLiveSettings live;
@@ -33,7 +33,7 @@ struct NodeConfig {
 // does not count as different.
 std::string NeedRestart(const NodeSettings& running, const NodeSettings& wanted);
 
-// Parse the text, or the file at `path`. Arguments and errors are those of ParseYamlConfig().
+// Parse `text`, or the file at `path`. Arguments and errors are those of ParseYamlConfig().
 std::optional<NodeConfig> ParseNodeYamlConfig(const std::string& text, const std::string& name,
                                               std::string* error);
 std::optional<NodeConfig> ReadNodeYamlConfig(const std::string& path, std::string* error);

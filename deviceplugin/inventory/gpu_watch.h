@@ -24,12 +24,13 @@ class GpuWatch {
  public:
   struct Settings {
     std::uint32_t slots_per_gpu = 2;
-    // For this long after its last error a GPU is not given out.
+    // A GPU is not given out for this long after its last error.
     std::chrono::seconds quiet{300};
-    // The time between two looks at the driver's list of GPUs.
+    // This is the time between two looks at the driver's list of GPUs.
     std::chrono::milliseconds look{10'000};
     std::string library = NvmlLibrary::kName;
-    // Why no GPU is given out until the first call of Withhold(). Empty: GPUs are given out from the start.
+    // Says why no GPU is given out until the first call of Withhold(). If it is empty, GPUs are given out
+    // from the start.
     std::string withheld;
   };
 

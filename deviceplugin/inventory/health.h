@@ -23,7 +23,7 @@ class Health {
  public:
   using Time = std::int64_t;
 
-  // What a GPU answered at one look.
+  // Holds what a GPU answered at one look.
   struct Answer {
     std::string uuid;
     std::optional<bool> wants_reset;  // nullopt: the driver does not say
@@ -38,8 +38,7 @@ class Health {
   // Notes the result of one look at all GPUs. A GPU that is not in `answers` counts as not answering.
   void OnLook(const std::vector<Answer>& answers, Time now);
 
-  // Returns why the GPU is withheld, or an empty string if it is not. Nothing is held against a GPU that
-  // was never seen.
+  // Returns why the GPU is withheld, or an empty string if it is not, or if the GPU was never seen.
   std::string Fault(const std::string& uuid) const;
   // Counts errors by GPU and Xid.
   using Xids = std::map<std::pair<std::string, unsigned>, std::uint64_t>;

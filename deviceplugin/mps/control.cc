@@ -50,7 +50,7 @@ MpsControl::State MpsControl::Look() const {
   if (pids.empty() || ReadOf(pids.front(), "comm").compare(0, kName.size(), kName) != 0 ||
       UidIn(ReadOf(pids.front(), "status")).value_or(1) != 0)
     return {};
-  // The arguments of the process; each ends with a zero byte.
+  // This holds the arguments of the process. A zero byte comes before and after each one.
   const std::string arguments = std::string(1, '\0') + ReadOf(pids.front(), "cmdline");
   using std::string_literals::operator""s;
   const bool multi_user = arguments.find("\0-M\0"s) != std::string::npos ||

@@ -1,6 +1,6 @@
-// Talks to NVIDIA's MPS control daemon through its client program. The control daemon runs in another
-// container or on the host. This class finds out whether the daemon runs and which clients it serves. It
-// can also terminate a client without harm to the other clients.
+// Talks to NVIDIA's MPS control daemon through its client program. The control daemon is a separate
+// process, outside of this container. MpsControl finds out whether the daemon runs and which clients it
+// serves. It can also terminate a client without harm to the other clients.
 #pragma once
 
 #include <sys/types.h>

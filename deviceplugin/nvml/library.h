@@ -32,17 +32,17 @@ class NvmlLibrary {
     unsigned minor = 0;  // number in /dev/nvidia<minor>
     std::uint64_t memory_bytes = 0;
     bool mig = false;  // split into MIG instances; such a GPU is left alone
-    // Whether the driver asks for a reset of the GPU or a reboot of the node. It is nullopt for drivers
-    // before 565, which do not say.
+    // Says whether the driver asks for a reset of the GPU or a reboot of the node. It is nullopt for
+    // drivers before 565, which do not say.
     std::optional<bool> wants_reset;
   };
   // Returns the GPUs that answer, in the driver's order. Returns nullopt if the driver does not say how
   // many there are.
   std::optional<std::vector<Gpu>> Gpus() const;
 
-  // How a GPU is used now by all processes together. A value that the driver does not report is unset.
+  // Holds how all processes together use a GPU now. A value that the driver does not report is unset.
   struct Usage {
-    // The part of the last sampling period (up to a second) in which any kernel ran, from 0 to 1. A
+    // This is the part of the last sampling period (up to a second) in which any kernel ran, from 0 to 1. A
     // collective that only waits counts as running.
     std::optional<double> busy;
     std::optional<std::uint64_t> memory_used;

@@ -13,8 +13,8 @@
 
 namespace crossover::deviceplugin {
 
-// Does one such report. Asks the driver once for each GPU that has clients. Skips the memory of clients
-// whose process ID is not known.
+// Reports to `books` once, as described above. Asks the driver once for each GPU that has clients. Skips
+// the memory of clients whose process ID is not known.
 void LookAtMemory(const NvmlLibrary& nvml, Books* books);
 
 class MemoryWatch {

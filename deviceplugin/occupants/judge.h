@@ -31,7 +31,7 @@ class OccupantJudge {
     std::set<pid_t> mps_servers;  // process IDs; a server has one context for all of its clients
   };
   struct Verdicts {
-    // For each GPU, by UUID, one process that uses it without a slot of it.
+    // Holds, by UUID of the GPU, one process that uses the GPU without a slot of it.
     std::map<std::string, Occupant> strangers;
     std::vector<Occupant> unhooked;  // processes with a slot that do not take part
     std::vector<Occupant> unheard;   // all processes that are not registered, or not yet
@@ -47,7 +47,7 @@ class OccupantJudge {
 
  private:
   bool first_ = true;
-  // For each process and GPU, the time of the first look that found the process there.
+  // Holds, for each process and GPU, the time of the first look that found the process there.
   std::map<std::pair<pid_t, std::string>, Time> since_;
 };
 

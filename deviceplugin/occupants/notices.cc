@@ -18,7 +18,7 @@ kube::Event About(const Pod& pod, std::string reason, const std::string& gpu, co
           .note = "no turns are taken on gpu " + gpu + ": " + why};
 }
 
-// Returns whether `pod` is a neighbor of the pod `uid`: it lives and has a slot of the same GPU.
+// Returns whether `pod` is a neighbour of the pod `uid`: it lives and has a slot of the same GPU.
 bool IsNeighbour(const Pod& pod, const std::string& gpu, const std::string& uid, const SlotHolders& holders) {
   return !pod.over && pod.uid != uid && holders.contains({pod.uid, gpu});
 }

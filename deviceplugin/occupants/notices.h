@@ -16,9 +16,9 @@ namespace crossover::deviceplugin {
 
 struct UnhookedNotices {
   std::map<std::string, std::string> held;  // by UUID: why the GPU has no turns
-  // Events for the pods of such processes, unless a switch has turned the pod off, and for all other pods
-  // with a slot of the GPU. The texts have no process IDs or names, so the same fault always has the same
-  // text. They call a pod of another namespace "another job".
+  // Holds events for the pods of such processes, unless a switch has turned the pod off, and for all other
+  // pods with a slot of the GPU. The texts have no process IDs or names, so the same fault always has the
+  // same text. They call a pod of another namespace "another job".
   std::vector<kube::Event> events;
 };
 

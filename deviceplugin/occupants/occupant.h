@@ -11,7 +11,7 @@
 
 namespace crossover::deviceplugin {
 
-// A process with a context on a GPU.
+// Describes a process with a context on a GPU.
 struct Occupant {
   std::string gpu_uuid;
   pid_t pid = 0;

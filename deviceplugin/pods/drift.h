@@ -29,7 +29,7 @@ std::vector<Drift> FindDrift(const std::vector<Pod>& pods, const std::vector<Han
 struct Collision {
   std::string gang;
   std::string gpu_uuid;
-  std::vector<std::string> pods;  // UIDs, at least two, in order of arrival
+  std::vector<std::string> pods;  // UIDs, at least two, oldest first
 
   friend bool operator==(const Collision&, const Collision&) = default;
 };
@@ -37,7 +37,7 @@ struct Collision {
 // Describes a device ID that several pods have. The kubelet may hand out an ID twice if a pod ends meanwhile.
 struct Double {
   std::string id;
-  std::vector<std::string> pods;  // UIDs, at least two, in order of arrival
+  std::vector<std::string> pods;  // UIDs, at least two, oldest first
 
   friend bool operator==(const Double&, const Double&) = default;
 };

@@ -30,8 +30,8 @@ struct MpsHistory {
   bool needed = false;     // a living pod was started as a client of MPS
 };
 
-// Returns how the GPUs are shared. Pods that were started under MPS get no neighbors without it: if the MPS
-// control daemon ends, nothing is given out until it is back or these pods are gone.
+// Returns how the GPUs are shared. Pods that were started under MPS get no neighbours without it: if the
+// MPS control daemon ends, nothing is given out until it is back or these pods are gone.
 SharingChoice ChooseSharing(Sharing wanted, const MpsHistory& mps);
 
 }  // namespace crossover::deviceplugin
