@@ -14,8 +14,8 @@ inline constexpr std::uint32_t kClients = 2;
 inline constexpr std::uint32_t kMaxRounds = 2000;  // most rounds of a ping-pong
 
 struct ClientTimes {
-  // Indexed by turn number. A time in `entered` is the first action after the wait of the turn, a time in
-  // `left` the last one before its release. Times are in ns.
+  // Both arrays are indexed by turn number, and their times are in ns. `entered` has the first action after
+  // the wait of the turn, `left` the last one before its release.
   std::array<std::int64_t, kMaxTurns + 1> entered;
   std::array<std::int64_t, kMaxTurns + 1> left;
 };

@@ -39,6 +39,8 @@ class MpsControl {
   // the control daemon does not answer.
   std::optional<std::vector<Server>> Servers() const;
   std::optional<std::vector<pid_t>> Clients(pid_t server) const;
+  // Terminates the client. A true result only says that the program succeeded; Clients() shows whether the
+  // client is gone.
   bool Terminate(pid_t server, pid_t client) const;
 
  private:

@@ -20,10 +20,10 @@ struct Occupant {
   bool has_library = false;            // our library is loaded; set only for processes that take no part
 };
 
-// Returns the processes on the GPUs `gpu_uuids`. Returns nullopt if the driver answers for none of them. If
-// the driver does not answer for one GPU, which may have fallen off the bus for good, the processes in
-// `before` stand for that GPU, as far as they still run. Processes that end meanwhile, or that this daemon
-// cannot see, are left out. `cgroup_root` is the kubelet's (cgroup.h).
+// Returns the processes on the GPUs `gpu_uuids`. Returns nullopt if the driver answers for none of them. A
+// single GPU may not answer, for example because it has fallen off the bus for good. The processes in
+// `before` then stand for that GPU, as far as they still run. Processes that end meanwhile, or that this
+// daemon cannot see, are left out. `cgroup_root` is the kubelet's (cgroup.h).
 std::optional<std::vector<Occupant>> LookForOccupants(const NvmlLibrary& nvml,
                                                       const std::vector<std::string>& gpu_uuids,
                                                       const std::string& cgroup_root,

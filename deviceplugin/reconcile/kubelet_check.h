@@ -36,17 +36,18 @@ class KubeletCheck {
   // Calls `tell` for each new difference.
   explicit KubeletCheck(std::function<void(kube::Event)> tell) : tell_(std::move(tell)) {}
 
-  // Returns the pods to evict. For each conflict this is the youngest pod. It is returned only if it has a
-  // controller that creates a replacement, if no pod of the conflict is being deleted already, and if the
-  // limits above allow a restart. Two kinds of conflict count: several pods have the same slot, or several
-  // ranks of a gang are on one GPU. The latter counts only if the youngest pod is not on the GPUs that it
-  // was assigned. `now` is in ns of any clock.
+  // Returns the pods to evict: the youngest pod of each conflict. It is returned only if its controller
+  // creates a replacement and no pod of the conflict is being deleted already. The limits above must also
+  // allow a restart. Two kinds of conflict count: several pods have the same slot, or several ranks of a
+  // gang are on one GPU. The latter counts only if the youngest pod is not on the GPUs that it was
+  // assigned. `now` is in ns of any clock.
   std::vector<Pod> Look(const std::vector<Pod>& pods, const std::vector<HandedOut>& handed_out, Time now);
 
   // Counts a restart of the pod's gang. Call it when the API server has accepted the eviction: a refused
   // try is not a restart.
   void NoteMadeAnew(const Pod& pod);
 
+  // Returns the differences and conflicts of the last Look().
   Found found() const;
   // Returns the GPUs that must have no turns, by UUID, with the reason.
   std::map<std::string, std::string> held() const;

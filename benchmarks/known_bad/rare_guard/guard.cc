@@ -36,8 +36,8 @@ constexpr std::uint32_t kLook = 64;
 constexpr double kLittle = 1.1;
 constexpr Time kUnsure = 12'000'000;  // shared iterations shorter than this are known too roughly
 constexpr Time kSlice = 250'000'000;
-// A smaller gain changes nothing. With a larger limit, jobs might be 1% slower than one after the other,
-// because a rate that is measured right after a change is a little lower than the rate in the long run.
+// A smaller gain changes nothing. With a larger limit, jobs might be 1% slower than one after the other.
+// The reason is that a rate measured right after a change is a little lower than the rate in the long run.
 constexpr double kBetter = 1.0075;
 constexpr double kWorthTurns = 1.01;
 // If the settled way gives less than this part of its rate in the trial, other GPUs have settled for
