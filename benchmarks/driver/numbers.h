@@ -1,4 +1,4 @@
-// Quantiles of samples, as JSON.
+// Computes quantiles of samples, prints them as JSON, and parses numeric arguments.
 #pragma once
 
 #include <cstdint>
@@ -7,14 +7,15 @@
 
 namespace crossover::bench {
 
-// Nearest rank: a value that was seen. `samples` must not be empty.
+// Returns a quantile by the nearest-rank method, so the result is one of the samples. `share` is from 0 to
+// 1. REQUIRES: `samples` is not empty.
 std::int64_t Quantile(std::vector<std::int64_t> samples, double share);
 
-// {"n": .., "p50": .., "p99": .., "max": ..} in microseconds, of samples in nanoseconds.
+// Returns {"n": .., "p50": .., "p99": .., "max": ..}, in microseconds. The samples are in nanoseconds.
 std::string SummaryUs(const std::vector<std::int64_t>& samples);
 
-// A whole number from a program's argument; ends the process with code 2 and one line if it is none in [low,
-// high].
+// Parses `text`, the program's argument `name`, as a whole number. Ends the process with code 2 and one
+// line on standard error unless it is a number in [low, high].
 std::int64_t Argument(const char* name, const char* text, std::int64_t low, std::int64_t high);
 
 }  // namespace crossover::bench

@@ -9,7 +9,7 @@
 #include "common/base/futex.h"
 #include "turn/ops.h"
 
-// A kernel of the text image: run for its effect on the software GPU, by name.
+// Implements the kernel `grant` of the text image: the software GPU calls this function by its name.
 extern "C" void handover_grant(void* const* parameters) {
   auto* gate = *static_cast<std::uint32_t* const*>(parameters[0]);
   crossover::bench::StoreAndWake(gate, *static_cast<const std::uint32_t*>(parameters[1]));
@@ -41,7 +41,7 @@ class Client {
   }
 
  private:
-  // Both wait for each other, so that neither runs alone.
+  // Waits until both clients are ready, so that neither runs alone.
   void Announce() {
     __atomic_add_fetch(&shared_->ready_clients, 1, __ATOMIC_RELEASE);
     while (base::LoadWord(&shared_->go) == 0) base::FutexWait(&shared_->go, 0, base::kNsPerMs);
@@ -49,7 +49,8 @@ class Client {
 
   void TakeTurn(std::uint32_t turn) {
     const turn::TurnNumber k = turn::FirstStretch(turn);
-    // The shipped operations in their order; only the time stamp stands between the wait and what follows it.
+    // These are the operations that ship, in their order. Only the time stamp is between the wait and what
+    // follows it.
     const auto acquire = turn::Acquire(self_, k);
     Enqueue(std::span(acquire).first(2));
     gpu_.Stamp(&shared_->times[self_].entered[turn]);
@@ -85,7 +86,8 @@ class Client {
     }
   }
 
-  // A host function: it runs when the process's host does.
+  // Opens the gate of the other client. It is a host function: it runs only while the host of the process
+  // runs.
   static void Grant(void* data) {
     auto* client = static_cast<Client*>(data);
     std::uint32_t* stopped = &client->shared_->host_stopped;

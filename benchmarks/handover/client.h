@@ -1,14 +1,16 @@
-// One client: takes `turns` turns on a stream, each a kernel, handing over to the other client.
+// Runs one client: it takes `turns` turns on a stream, with one kernel in each, and hands over to the other
+// client.
 #pragma once
 
 #include "benchmarks/handover/page.h"
 
 namespace crossover::bench {
 
-// Runs in a process of its own; returns when the last turn is over.
+// Runs the client `self`. Returns when its last turn is over. REQUIRES: each client has a process of its
+// own.
 void RunClient(SharedPage* shared, std::uint32_t self, const Options& options);
 
-// Stores `value` and wakes whoever sleeps on the word.
+// Stores `value` in `word` and wakes all threads that wait on it.
 void StoreAndWake(std::uint32_t* word, std::uint32_t value);
 
 }  // namespace crossover::bench

@@ -1,5 +1,6 @@
-// How long a hand-over takes: from the last thing before one client's release to the first thing after the
-// next client's wait, with different granters, beside the ping-pong of two processes.
+// Measures how long a hand-over takes: from the last action before one client's release to the first action
+// after the next client's wait. The first argument chooses the granter. The program also measures the
+// ping-pong of two processes for comparison.
 //
 //   handover stream|kernel|poll|callback|synchronize [turns [hold_us [poll_us [throttle]]]]
 #include <sys/mman.h>
@@ -43,7 +44,7 @@ Options Parse(int argc, char** argv) {
   return options;
 }
 
-// On a memfd, as the arbiter's pages are; never unmapped.
+// Returns shared memory on a memfd, like the arbiter's pages. It is never unmapped.
 SharedPage* MakeShared() {
   const int fd = ::memfd_create("handover", MFD_CLOEXEC);
   if (fd < 0 || ::ftruncate(fd, sizeof(SharedPage)) != 0) {
@@ -63,12 +64,13 @@ pid_t Fork(Body body) {
   const pid_t pid = ::fork();
   if (pid == 0) {
     body();
-    std::exit(0);  // so that the driver may say what it has to say
+    std::exit(0);  // exit handlers run, so the driver can report
   }
   return pid;
 }
 
-// Client 0 goes first: its turn k hands over to client 1's turn k, that one's to client 0's turn k + 1.
+// Returns the durations of all hand-overs, in ns. Client 0 goes first. Its turn k hands over to turn k of
+// client 1, which hands over to turn k + 1 of client 0.
 std::vector<std::int64_t> HandOvers(const SharedPage* shared, std::uint32_t turns) {
   std::vector<std::int64_t> samples;
   const auto& [first, second] = shared->times;
@@ -79,9 +81,10 @@ std::vector<std::int64_t> HandOvers(const SharedPage* shared, std::uint32_t turn
   return samples;
 }
 
-// Before and after the turns, so that both see the same machine.
+// Holds the ping-pong times. They are measured before and after the turns, so that both see the machine in
+// the same state.
 struct Yardsticks {
-  std::vector<std::int64_t> tight, paced;
+  std::vector<std::int64_t> tight, paced;  // ns; without and with pauses of the length of a turn
 
   void Measure(SharedPage* shared, const Options& options) {
     Append(&tight, HalfRoundTrips(shared, kRounds, 0));

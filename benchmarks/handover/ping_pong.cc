@@ -11,8 +11,9 @@
 namespace crossover::bench {
 namespace {
 
-// Each side on a processor of its own, at the priority of the software GPU's streams, where that is allowed:
-// two streams never share a processor while both are awake, and ordinary threads do not keep them waiting.
+// Gives each side a processor of its own, and the priority of the software GPU's streams, where the system
+// allows it. Two streams never share a processor while both are awake, and ordinary threads do not delay
+// them.
 void ActAsStream(int side) {
   cpu_set_t allowed, own;
   CPU_ZERO(&own);
@@ -35,7 +36,7 @@ void Await(std::uint32_t* word, std::uint32_t value) {
   }
 }
 
-// Says `round` on `word`, and when.
+// Sleeps for `pause_us`, then stores the time and `round` in the words of `side`, and wakes the other side.
 void Say(SharedPage* shared, int side, std::uint32_t round, std::int64_t pause_us) {
   if (pause_us > 0) {
     const timespec pause{0, static_cast<long>(pause_us * base::kNsPerUs)};
@@ -45,7 +46,7 @@ void Say(SharedPage* shared, int side, std::uint32_t round, std::int64_t pause_u
   StoreAndWake(&shared->ping[static_cast<std::size_t>(side)], round);
 }
 
-// Nanoseconds from the other's word to its being heard.
+// Waits until `side` has stored `round`. Returns how long ago it did, in ns.
 std::int64_t Hear(SharedPage* shared, int side, std::uint32_t round) {
   Await(&shared->ping[static_cast<std::size_t>(side)], round);
   return base::MonotonicNs() - shared->said[static_cast<std::size_t>(side)];

@@ -1,4 +1,4 @@
-// The yardstick: two processes wake each other through a futex.
+// Measures how fast two processes wake each other through a futex, to compare hand-overs with.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@
 
 namespace crossover::bench {
 
-// Half round trips in ns, one of each of `rounds`, at most kMaxRounds; forks both sides and waits for their
-// end. `pause_us`: each side sleeps as long before it answers, which is not counted: a wake-up then costs
-// what it costs after a turn of that length.
+// Returns half the round-trip time, in ns, for each of `rounds` rounds (at most kMaxRounds). Forks both
+// sides and waits until they end. Each side sleeps for `pause_us` before it answers, and this time is not
+// counted. A wake-up then costs the same as after a turn of that length.
 std::vector<std::int64_t> HalfRoundTrips(SharedPage* shared, std::uint32_t rounds, std::int64_t pause_us);
 
 }  // namespace crossover::bench

@@ -7,7 +7,7 @@
 #include <atomic>
 #include <cstdlib>
 
-// glibc's own, under the names by which they are still found when malloc is replaced.
+// These are glibc's own functions. They keep these names even if malloc is replaced.
 extern "C" void* __libc_malloc(size_t bytes);
 extern "C" void* __libc_calloc(size_t count, size_t bytes);
 extern "C" void* __libc_realloc(void* memory, size_t bytes);
@@ -21,7 +21,8 @@ using Lock = int (*)(pthread_mutex_t*);
 
 constinit std::atomic<Lock> real_lock{nullptr};
 
-// Not by dlsym(), which a preloaded library may stand in for, with a lock of its own.
+// Returns the real pthread_mutex_lock(). It does not use dlsym(): a preloaded library may replace that,
+// with a lock of its own.
 Lock RealLock() {
   Lock real = real_lock.load(std::memory_order_relaxed);
   for (const char* version : {"GLIBC_2.2.5", "GLIBC_2.17"}) {

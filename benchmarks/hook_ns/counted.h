@@ -1,4 +1,4 @@
-// How often the calling thread allocated or took a lock, in preloaded libraries too.
+// Counts how often the calling thread has allocated memory and taken a mutex, in preloaded libraries too.
 #pragma once
 
 #include <cstdint>

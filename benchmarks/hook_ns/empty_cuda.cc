@@ -7,7 +7,7 @@
 
 namespace {
 
-// Far enough apart for what a driver keeps of a kernel.
+// The alignment keeps kernels as far apart as what a driver stores for each kernel.
 struct alignas(64) Kernel {
   char name[192];
 };
@@ -121,7 +121,7 @@ CUresult cuLaunchHostFunc(CUstream, CUhostFn function, void* data) {
   return CUDA_SUCCESS;
 }
 
-// Writes are done, and what is waited for is taken to be there.
+// Performs the writes, and treats every wait as already satisfied.
 CUresult cuStreamBatchMemOp(CUstream, unsigned count, CUstreamBatchMemOpParams* operations, unsigned) {
   for (unsigned i = 0; i < count; ++i) {
     if (operations[i].operation != CU_STREAM_MEM_OP_WRITE_VALUE_32) continue;

@@ -1,11 +1,11 @@
-// A driver of which nothing is expected but to be called: a launch does nothing, and what is queued on a
-// stream is done at once.
+// Defines a CUDA driver that can be called but does nothing: a launch has no effect, and work on a stream
+// is complete at once.
 #pragma once
 
 #include <cuda.h>
 
-// What this driver's launches do, past any hook. Of the kinds of launches: with arguments, with a
-// configuration, of a graph.
+// Return the driver's launch functions themselves, without any hook. There is one for each kind of launch:
+// with arguments, with a configuration, and of a graph.
 extern "C" {
 decltype(&cuLaunchKernel) EmptyDirectLaunch();
 decltype(&cuLaunchKernelEx) EmptyDirectLaunchEx();

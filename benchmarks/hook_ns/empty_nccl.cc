@@ -1,4 +1,4 @@
-// An NCCL whose calls do nothing, to be opened by its name.
+// Defines an NCCL whose calls do nothing. Programs open it by its file name.
 #include <cstddef>
 
 #include "sidecar/hooks/nccl_types.h"

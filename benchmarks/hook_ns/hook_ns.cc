@@ -1,8 +1,9 @@
-// What a launch pays for the hook in front of it, in one of the states of states.h: through the preloaded
-// library minus past it, on a driver whose launches do nothing. In time, in instructions, and in what must
-// not be there: locks, allocations, system calls.
+// Measures what the hook in front of a launch costs, in one of the states of states.h. The cost is the
+// difference between a launch through the preloaded library and one past it, on a driver whose launches do
+// nothing. It is given in time and in instructions. The program also counts what must not occur: locks,
+// allocations and system calls.
 //
-//   hook_ns STATE [count]    count: instructions alone, which take no time to measure
+//   hook_ns STATE [count]    count: only instructions, without measuring time
 #include <cuda.h>
 #include <dlfcn.h>
 #include <linux/filter.h>
@@ -33,16 +34,17 @@ namespace {
 
 constexpr int kBlocks = 201;
 constexpr int kCalls = 20'000;
-constexpr int kFewCalls = 500;              // where nothing is timed
-constexpr std::size_t kCountedKernels = 9;  // one trap for each instruction is slow
+constexpr int kFewCalls = 500;              // used if no time is measured
+constexpr std::size_t kCountedKernels = 9;  // few, because each instruction causes a trap
 
-// One of the driver's launches, as the program has it and past any hook, and how to call it.
+// Describes one of the driver's launch functions, as the program sees it and without any hook, and how to
+// call it.
 struct Entry {
   const char* name;
   void* hooked;
   void* direct;
   void (*call)(void* function, const Program& program, std::size_t number);
-  // Picoseconds for one call; null: not timed.
+  // Returns the time of one call, in picoseconds. It is null if the entry is not timed.
   std::int64_t (*time)(void* function, const Program& program);
 };
 
@@ -67,16 +69,17 @@ void CallGraph(void* function, const Program& program, std::size_t) {
   reinterpret_cast<decltype(&cuGraphLaunch)>(function)(nullptr, program.stream());
 }
 
-// One call of each kernel by turns.
+// Calls each kernel in turn. Returns the mean time of a call, in picoseconds.
 template <void (*kCall)(void*, const Program&, std::size_t)>
 [[gnu::noinline]] std::int64_t TimePs(void* function, const Program& program) {
-  void* volatile launch = function;  // an indirect call each time, as through any pointer to the driver
+  // The volatile pointer forces an indirect call each time, as through any pointer to the driver.
+  void* volatile launch = function;
   const std::int64_t began = base::MonotonicNs();
   for (std::size_t i = 0; i < kCalls; ++i) kCall(launch, program, i);
   return (base::MonotonicNs() - began) * 1000 / kCalls;
 }
 
-// All launches of the table of hooks; one of each kind is timed.
+// Returns all launch functions that have hooks. One of each kind is timed.
 std::vector<Entry> Entries() {
   const auto hooked = [](const char* name) { return ::dlsym(RTLD_DEFAULT, name); };
   void* arguments = reinterpret_cast<void*>(EmptyDirectLaunch());
@@ -100,8 +103,8 @@ struct Times {
   double hook_ns = 0, through_ns = 0, past_ns = 0;
 };
 
-// Of blocks by turns. What else runs on the machine makes some of them longer and none shorter, so that one
-// of the shortest tells: the tenth part's.
+// Measures alternating blocks of calls. Other work on the machine makes some blocks longer and none
+// shorter. One of the shortest blocks therefore counts: the one at the first decile.
 Times TimeOf(const Entry& entry, const Program& program) {
   std::vector<std::int64_t> through, past;
   for (int block = 0; block < kBlocks; ++block) {
@@ -115,7 +118,7 @@ Times TimeOf(const Entry& entry, const Program& program) {
 }
 
 struct Counts {
-  std::int64_t median = 0, most = 0;           // instructions of the hook, by kernel
+  std::int64_t median = 0, most = 0;           // instructions of the hook per kernel
   std::int64_t atomics = 0, system_calls = 0;  // of all kernels together
 };
 
@@ -160,8 +163,9 @@ constinit volatile sig_atomic_t refused_calls = 0;
 
 void OnRefused(int, siginfo_t*, void*) { refused_calls = refused_calls + 1; }
 
-// System calls of this thread that a filter refused while it launched: from here on none is done but writes
-// to standard output and the exit.
+// Returns how many system calls of this thread a seccomp filter refused while it launched. From here on the
+// filter allows only writes to standard output, signal returns and the exit. Returns -1 if the filter cannot
+// be installed.
 int RefusedSystemCalls(const std::vector<Entry>& entries, const Program& program, std::size_t calls) {
   struct sigaction action {};
   action.sa_sigaction = &OnRefused;
@@ -211,7 +215,7 @@ int Measure(const State& state, bool count_only) {
   Program program(state);
   const std::vector<Entry> entries = Entries();
   const std::size_t calls = count_only ? kFewCalls : kCalls;
-  CallAll(entries, program, Program::kKernels);  // the real ones are found
+  CallAll(entries, program, Program::kKernels);  // the library finds the real functions
   std::string kinds;
   for (const Entry& entry : entries) {
     kinds += (kinds.empty() ? "" : ", ") + InWords(entry, program, count_only);

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::uint32_t kSlot = 0;
 
-// `result`, unless it says that a system call failed.
+// Returns `result`. Throws std::system_error if it says that a system call failed.
 int Succeeded(int result, const char* call) {
   if (result < 0) throw std::system_error(errno, std::generic_category(), call);
   return result;

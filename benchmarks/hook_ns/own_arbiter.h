@@ -1,5 +1,5 @@
-// The arbiter of this one process: lets the library in and asks it to watch, or to take turns. It has no
-// other client, so that what the library does stands alone.
+// Plays the arbiter for this one process. It admits the library, and asks it to observe or to take turns.
+// There is no other client, so the library is measured alone.
 #pragma once
 
 #include <string>
@@ -12,17 +12,17 @@ namespace crossover::bench {
 
 class OwnArbiter {
  public:
-  // Listens at `path`. Throws std::system_error where that cannot be.
+  // Listens at `path`. Throws std::system_error if that fails.
   explicit OwnArbiter(const std::string& path);
   OwnArbiter(const OwnArbiter&) = delete;
   OwnArbiter& operator=(const OwnArbiter&) = delete;
 
-  // Of enum crossover_mode.
+  // Asks the library for `mode`, a value of enum crossover_mode.
   void Ask(std::uint32_t mode);
 
-  // What the library says of itself: enum crossover_phase.
+  // Returns the phase that the library reports: a value of enum crossover_phase.
   std::uint32_t phase() const;
-  // Number of the turn that it holds; 0 for none.
+  // Returns the number of the turn that the library holds, or 0 if it holds none.
   std::uint32_t turn_held() const;
 
  private:
@@ -32,7 +32,7 @@ class OwnArbiter {
   base::UniqueFd memory_;
   base::UniqueFd client_;
   crossover_page* page_ = nullptr;
-  std::jthread thread_;  // until the client is in
+  std::jthread thread_;  // runs until the client is admitted
 };
 
 }  // namespace crossover::bench

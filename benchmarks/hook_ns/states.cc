@@ -13,7 +13,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// More than the library takes to find out that no NCCL is called, and which streams compute.
+// The library needs fewer launches than this to find out that NCCL is not called, and which streams
+// compute.
 constexpr int kManyLaunches = 10'000;
 constexpr auto kPatience = 20s;
 
@@ -62,7 +63,8 @@ void Program::Check() const {
   expect("whether a turn is held", state_.turn, turn_ != 0);
 }
 
-// Iterations, or launches alone, until the library says that it has come so far.
+// Runs iterations, or only launches, until the library reports the phase `phase`. Throws std::runtime_error
+// if this takes longer than kPatience.
 void Program::Until(std::uint32_t phase) {
   const auto end = std::chrono::steady_clock::now() + kPatience;
   while (arbiter_->phase() != phase ||
@@ -87,14 +89,15 @@ void Program::Launch() {
 void Program::Collective(unsigned size) {
   if (nccl_kernel_ != nullptr) {
     cuLaunchKernel(nccl_kernel_, size, 1, 1, 1, 1, 1, 0, side_, nullptr, nullptr);
-    cuEventRecord(event_, side_);  // NCCL's own
+    cuEventRecord(event_, side_);  // as NCCL does itself
     return;
   }
   const auto all_reduce = reinterpret_cast<hooks::PFN_ncclReduction>(all_reduce_);
   all_reduce(nullptr, nullptr, size, 0, 0, static_cast<hooks::NcclComm>(communicator_), side_);
 }
 
-// Two buckets, the first of which overlaps compute; then the compute stream waits for both.
+// Runs one iteration with two buckets. The first bucket overlaps compute. Then the compute stream waits for
+// both.
 void Program::Iteration() {
   Launch();
   Launch();
@@ -118,7 +121,8 @@ void Program::OpenNccl() {
   communicator_ = communicator;
 }
 
-// As the runtime does for the kernels of an archive that is in the program.
+// Looks up a kernel of NCCL, as the CUDA runtime does for the kernels of an archive that is linked into the
+// program.
 void Program::LookUpNccl() {
   CUfunction kernel = nullptr;
   if (cuModuleGetFunction(&kernel, nullptr, "ncclDevKernel_AllReduce_Sum_f32_RING_LL") != CUDA_SUCCESS) {

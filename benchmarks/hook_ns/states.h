@@ -1,5 +1,5 @@
-// The states in which a program launches, as far as the library tells them apart, and how a program gets into
-// each.
+// Defines the states in which a program launches, as far as the library distinguishes them, and brings a
+// program into each state.
 #pragma once
 
 #include <cuda.h>
@@ -16,33 +16,34 @@ namespace crossover::bench {
 
 struct State {
   std::string_view name;
-  bool arbiter;  // one is there
+  bool arbiter;  // an arbiter is there
   enum class Nccl { kNone, kLookedUp, kLinked, kLoaded } nccl;
-  bool turn;  // a turn is held
+  bool turn;  // the program holds a turn
 };
 
-// In each but the first the environment names a gang (CROSSOVER_GANG).
+// In every state but the first, the environment names a gang (CROSSOVER_GANG).
 inline constexpr std::array<State, 8> kStates = {{
     {"inactive", false, State::Nccl::kNone, false},
     {"unheard", false, State::Nccl::kNone, false},  // no arbiter answers
-    {"no_nccl", true, State::Nccl::kNone, false},   // watched
-    {"linked_unused", true, State::Nccl::kLookedUp,
-     false},  // NCCL's kernels are in the program, and no call of it
+    {"no_nccl", true, State::Nccl::kNone, false},   // the arbiter observes it
+    // NCCL's kernels are in the program, but the program does not call NCCL.
+    {"linked_unused", true, State::Nccl::kLookedUp, false},
     {"linked", true, State::Nccl::kLinked, false},
     {"loaded", true, State::Nccl::kLoaded, false},
     {"gated_linked", true, State::Nccl::kLinked, true},
     {"gated", true, State::Nccl::kLoaded, true},
 }};
 
-// A program of which all launches from here on are in one state.
+// Runs a program in one state: all launches after the constructor are in that state.
 class Program {
  public:
   static constexpr std::size_t kKernels = 64;
 
-  // Gets there. Throws std::runtime_error where it does not, in words that name the state.
+  // Brings the program into `state`. Throws std::runtime_error, with a text that names the state, if that
+  // fails. REQUIRES: `state` outlives this object.
   explicit Program(const State& state);
 
-  // Throws where the program is in another state by now.
+  // Throws std::runtime_error if the program is no longer in the state.
   void Check() const;
 
   const std::array<CUfunction, kKernels>& kernels() const { return kernels_; }

@@ -13,7 +13,7 @@ Steps steps;  // of the thread that counts
 constexpr unsigned char kLockPrefix = 0xf0;
 constexpr unsigned char kSystemCall[] = {0x0f, 0x05};
 
-// Sees where the thread is about to go on.
+// Counts the instruction that the thread is about to execute.
 void OnStep(int, siginfo_t*, void* context) {
   const auto* at = reinterpret_cast<const unsigned char*>(
       static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);

@@ -1,6 +1,6 @@
-// What a careless preload does in a process that has nothing to do with GPUs. BUSY_SHARE=0.02: a thread works
-// for that share of the processor time that the program takes itself. Or BUSY_INSTRUCTIONS=1000: so many run
-// at the start.
+// Acts like a careless preload in a process that does not use GPUs. With BUSY_SHARE=0.02, a thread works
+// for this fraction of the processor time that the program uses itself. With BUSY_INSTRUCTIONS=1000, so
+// many instructions run at the start.
 #include <time.h>
 
 #include <chrono>
@@ -17,7 +17,7 @@ double Seconds(clockid_t clock) {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9;
 }
 
-// Two instructions a round.
+// Runs two instructions per round.
 void Work(std::uint64_t rounds) {
   if (rounds == 0) return;
 #if defined(__x86_64__)
@@ -29,7 +29,8 @@ void Work(std::uint64_t rounds) {
 #endif
 }
 
-// The variable's value, a number from 0 to `most`; ends the program with one line for anything else.
+// Returns the value of the variable, a number from 0 to `most`. Ends the program with one line for anything
+// else.
 double Read(const char* name, const char* text, double most) {
   char* end = nullptr;
   const double value = std::strtod(text, &end);

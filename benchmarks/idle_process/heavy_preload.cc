@@ -1,4 +1,4 @@
-// Does nothing itself: what it is linked with costs.
+// Does nothing itself. The libraries that it is linked with cause the cost.
 extern "C" {
 int crossover_heavy_preload = 0;
 }

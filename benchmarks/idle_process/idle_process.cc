@@ -1,8 +1,9 @@
-// What a preloaded library costs a process that has no use for it: `idle_process COUNT LIBRARY [PROGRAM]`.
+// Measures what a preloaded library costs a process that does not use it: `idle_process COUNT LIBRARY
+// [PROGRAM]`.
 //
-// Runs PROGRAM (/bin/true) COUNT times with the library and as often without, in alternating blocks, one
-// after the other, and prints as JSON what a process takes, in milliseconds: means over all, and the median
-// over pairs of blocks of what the library adds.
+// Runs PROGRAM (/bin/true) COUNT times with the library and as often without it. The runs are in
+// alternating blocks, one process after the other. Prints as JSON what a process takes, in milliseconds:
+// the means over all runs, and the median over pairs of blocks of what the library adds.
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -26,7 +27,8 @@ constexpr int kBlock = 25;
   std::exit(1);
 }
 
-// This process's environment, with the library preloaded or with nothing preloaded.
+// Returns the environment of this process, with `library` preloaded, or with nothing preloaded if it is
+// empty.
 std::vector<std::string> Environment(const std::string& library) {
   std::vector<std::string> variables;
   for (char** variable = environ; *variable != nullptr; ++variable) {
@@ -44,7 +46,7 @@ class Program {
     variables_.push_back(nullptr);
   }
 
-  // Nanoseconds from before its start until after its end, of a block of processes.
+  // Runs a block of processes. Returns the time in ns from before the first start until after the last end.
   std::int64_t TimeBlock() {
     const std::int64_t began = base::MonotonicNs();
     for (int i = 0; i < kBlock; ++i) RunOnce();

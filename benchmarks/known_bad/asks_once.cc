@@ -1,4 +1,4 @@
-// The fault: whoever has lost its arbiter does not look for another.
+// The fault: a client that has lost its arbiter does not look for another one.
 #include "sidecar/link/connection.h"
 
 using crossover::link::Connection;

@@ -1,5 +1,5 @@
-// The fault: NCCL is looked for in files named libnccl.so alone. Who has one in a file of another name gets
-// an error from every call.
+// The fault: the library looks for NCCL only in files named libnccl.so. A program that has NCCL in a file
+// of another name gets an error from every call.
 #include "sidecar/hooks/library.h"
 #include "sidecar/hooks/nccl_files.h"
 

@@ -1,5 +1,6 @@
-// The fault: NCCL is looked for among the calls alone. A program that has it linked in makes none, and is not
-// taken for a job without collectives here either, whose turns would wait for each other inside its kernels.
+// The fault: the library detects NCCL only by its calls. A program with NCCL linked in makes no such calls.
+// This library does not take it for a job without collectives either: the turns of such a job would wait
+// for each other inside its kernels.
 #include "sidecar/hooks/nccl_kernels.h"
 
 extern "C" std::uint16_t __wrap__ZN9crossover5hooks12NcclKernelOfEP9CUfunc_st(CUfunction) { return 0; }

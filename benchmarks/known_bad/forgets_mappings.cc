@@ -1,4 +1,4 @@
-// The fault: physical memory is taken for freed with its last handle, though it is still mapped.
+// The fault: physical memory counts as freed when its last handle is released, although it is still mapped.
 #include "sidecar/memory/ledger.h"
 
 using crossover::memory::Ledger;

@@ -1,4 +1,4 @@
-// The fault: a turn in which nothing runs is kept.
+// The fault: a client keeps a turn in which nothing runs.
 #include "sidecar/session/turns.h"
 
 using crossover::phase::Tracker;

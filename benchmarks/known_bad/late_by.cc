@@ -1,5 +1,5 @@
-// The fault: each turn is given back CROSSOVER_TEST_LATE_US microseconds late. The GPU rests for so long
-// between the compute of the turn and its release.
+// The fault: each turn is given back CROSSOVER_TEST_LATE_US microseconds late. The GPU is idle for that
+// time between the compute of the turn and its release.
 #include <cstdlib>
 #include <ctime>
 
@@ -14,9 +14,9 @@ using crossover::session::Turns;
 
 namespace {
 
-const Driver* asked = nullptr;  // set before the first turn; under the lock of the process's one session
+const Driver* asked = nullptr;  // set before the first turn; guarded by the lock of the only session
 
-// Sleeps in the order of the stream.
+// Sleeps, as a host function in stream order.
 void Rest(void* late) { nanosleep(static_cast<const timespec*>(late), nullptr); }
 
 timespec* Late() {

@@ -1,5 +1,5 @@
-// The fault: a turn is given back only when the next one is asked for. By then the compute stream has joined
-// the collective, so the release waits for it, and the GPU rests while it runs.
+// The fault: a turn is given back only when the next one is asked for. By then the compute stream has
+// joined the collective. The release therefore waits for the collective, and the GPU is idle while it runs.
 #include "sidecar/session/turns.h"
 
 using crossover::phase::StreamKey;
@@ -8,7 +8,7 @@ using crossover::session::Turns;
 
 namespace {
 
-bool owed = false;  // a release; under the lock of the process's one session
+bool owed = false;  // a release is due; guarded by the lock of the process's only session
 
 }  // namespace
 

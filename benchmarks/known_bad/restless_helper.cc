@@ -1,5 +1,4 @@
-// The fault: the helper thread looks at its turn 10,000 times a second, whether or not there is anything to
-// see.
+// The fault: the helper thread checks its turn 10,000 times a second, even if nothing has changed.
 #include <algorithm>
 
 #include "sidecar/link/connection.h"

@@ -1,4 +1,5 @@
-// The fault: no word says that the process lives, so that its death is known only once its socket ends.
+// The fault: no word in the shared page says that the process lives. Its death is noticed only when its
+// socket closes.
 #include <cstdint>
 
 #include "sidecar/link/liveness.h"

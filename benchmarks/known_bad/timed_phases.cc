@@ -1,6 +1,6 @@
-// The fault: phases are told apart by clocks. Before every collective the host waits until the GPU has
-// computed what was launched, so that it could take the time; the GPU then rests until the host has launched
-// more.
+// The fault: clocks tell the phases apart. Before every collective, the host waits until the GPU has
+// computed everything that was launched, so that the host can take the time. The GPU is then idle until the
+// host has launched more.
 #include <cuda.h>
 #include <dlfcn.h>
 

@@ -29,7 +29,7 @@ void CheckNccl(ncclResult_t result, const char* what) {
   std::exit(1);
 }
 
-// Written under another name first: who finds the file finds all of it.
+// Writes the file under another name first and then renames it, so a reader always sees the whole file.
 void Publish(const std::string& path, const ncclUniqueId& id) {
   std::FILE* file = std::fopen((path + ".new").c_str(), "w");
   if (file == nullptr || std::fwrite(&id, sizeof id, 1, file) != 1 || std::fclose(file) != 0 ||
@@ -82,7 +82,8 @@ std::vector<std::int64_t> TimeAllReduces(const Gpu& gpu, const Place& place, std
   };
   std::vector<std::int64_t> times;
   for (int i = 0; i < count; ++i) {
-    all_reduce(sizeof(float) * static_cast<std::size_t>(place.ranks));  // so that all begin together
+    // A small all-reduce makes all ranks start the measured one at the same time.
+    all_reduce(sizeof(float) * static_cast<std::size_t>(place.ranks));
     std::int64_t began = 0, ended = 0;
     gpu.Stamp(&began);
     all_reduce(bytes);

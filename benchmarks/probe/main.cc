@@ -1,8 +1,10 @@
-// How exact the software GPU is: wall times of kernels asked for a duration, and of shaped all-reduces.
+// Measures how exact the software GPU is: wall times of kernels that ask for a duration, and of shaped
+// all-reduces.
 //
-//   probe kernel NS COUNT [SMS]               one JSON line; kernels ask for one SM, or for so many
-//   probe allreduce BYTES COUNT DIRECTORY     one JSON line by each rank; RANK, WORLD_SIZE, LOCAL_RANK from
-//   outside
+//   probe kernel NS COUNT [SMS]               one JSON line; kernels ask for SMS SMs (default 1)
+//   probe allreduce BYTES COUNT DIRECTORY     one JSON line per rank
+//
+// The environment sets RANK, WORLD_SIZE and LOCAL_RANK for all-reduces.
 #include <cstdio>
 #include <cstdlib>
 #include <string>

@@ -1,4 +1,4 @@
-// What a node daemon is told, wherever it was read from.
+// Defines the configuration of a daemon, independent of its source (YAML file or command line).
 #pragma once
 
 #include <string>
@@ -10,15 +10,17 @@ namespace crossover::deviceplugin {
 
 struct Config {
   arbiter::Settings arbiter;
-  std::string metrics_listen;                            // host:port; empty: no metrics
-  std::string api_socket;                                // path; empty: no API
-  std::string trace_file;                                // empty: none
-  std::string profiles = "/var/lib/crossover/profiles";  // of the standalone daemon; a directory; empty: none
+  std::string metrics_listen;  // host:port; empty: no metrics
+  std::string api_socket;      // path of the Unix socket; empty: no API
+  std::string trace_file;      // file for events, as JSON lines; empty: none
+  // The daemon stores job profiles in this directory. If it is empty, the daemon stores none.
+  std::string profiles = "/var/lib/crossover/profiles";
   logging::Level log_level = logging::Level::kInfo;
   logging::Format log_format = logging::Format::kText;
 };
 
-// Names of the settings that differ and are in force only from the next start, separated by commas.
+// Returns the names, separated by commas, of the settings that differ between `running` and `wanted` and
+// take effect only at the next start. Returns an empty string if there are none.
 std::string NeedRestart(const Config& running, const Config& wanted);
 
 }  // namespace crossover::deviceplugin

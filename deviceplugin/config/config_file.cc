@@ -8,7 +8,8 @@
 namespace crossover::deviceplugin {
 
 std::optional<NodeConfig> ConfigFile::Read(const std::string& choice, std::string* error) {
-  const files::Stamp stamp = files::StampOf(path_);  // before: what is written meanwhile shows as a change
+  // The stamp is from before the read: a write during the read then shows as a change.
+  const files::Stamp stamp = files::StampOf(path_);
   auto config = ReadNodeYamlConfig(path_, error);
   const bool found = choice.empty() || !config || config->Choose(choice);
   std::string fault;
@@ -31,7 +32,7 @@ std::optional<NodeConfig> ConfigFile::Read(const std::string& choice, std::strin
 bool ConfigFile::Changed() const {
   const files::Stamp stamp = files::StampOf(path_);
   const std::lock_guard lock(mutex_);
-  return !(stamp == stamp_) && !(stamp == files::Stamp());  // one that is being replaced may be away
+  return !(stamp == stamp_) && !(stamp == files::Stamp());  // a file that is being replaced may be away
 }
 
 ConfigFile::State ConfigFile::state() const {

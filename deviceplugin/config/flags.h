@@ -1,4 +1,4 @@
-// The configuration from command-line flags, for builds without YAML.
+// Reads the configuration from command-line flags. Builds without YAML support use it.
 #pragma once
 
 #include <span>
@@ -12,11 +12,13 @@ namespace crossover::deviceplugin {
 struct HelpWanted {};
 struct VersionWanted {};
 struct FlagError {
-  std::string text;  // flag, value and what is allowed
+  std::string text;  // one line: the flag, the value and what is allowed
 };
 using FlagResult = std::variant<Config, HelpWanted, VersionWanted, FlagError>;
 
-FlagResult ParseFlags(std::span<const char* const> arguments);  // without the program's name
+// Parses the command line. REQUIRES: `arguments` does not contain the program's name.
+FlagResult ParseFlags(std::span<const char* const> arguments);
+// Holds the text of --help.
 extern const char kFlagHelp[];
 
 }  // namespace crossover::deviceplugin

@@ -1,4 +1,5 @@
-// What a daemon is told that serves a kubelet, beside what every daemon is.
+// Defines the settings that only a daemon with a kubelet has, in addition to those of every daemon
+// (config.h).
 #pragma once
 
 #include <cstdint>
@@ -10,36 +11,42 @@
 
 namespace crossover::deviceplugin {
 
-// Of a node, and in force from the moment it is told.
+// Holds the settings of a node that may change while the daemon runs. A new value takes effect at once.
 struct NodeLiveSettings {
   std::uint32_t slots_per_gpu = 4;
-  std::uint32_t quiet_after_error_s = 300;  // of a GPU, before its slots are given out again
-  AllocationSettings allocation;            // its directories follow from the others
+  // A GPU stays withheld for this many seconds after its last error.
+  std::uint32_t quiet_after_error_s = 300;
+  AllocationSettings allocation;  // its directories are derived from the other settings
   Sharing sharing = Sharing::kAuto;
-  std::string library = "/usr/lib/crossover/libcrossover.so";  // what is put into containers
+  std::string library = "/usr/lib/crossover/libcrossover.so";  // installed into containers
 };
 
 enum class MetricsReaders : std::uint8_t { kAuthorized, kEverybody };
 
 struct NodeSettings {
-  std::string name;  // of the node, as the API server knows it; empty: NODE_NAME of the environment
-  // Of the installation: the one whose mode holds for the whole cluster. Empty: POD_NAMESPACE of the
-  // environment, and without it none.
+  std::string name;  // name of the node in the API server; empty: environment variable NODE_NAME
+  // Names the namespace of the installation. The mode of that namespace applies to the whole cluster. If
+  // the setting is empty, the environment variable POD_NAMESPACE is used. If that is not set either, no
+  // namespace sets the mode of the cluster.
   std::string name_space;
-  // Of the host, and mounted at the same place where the daemon is in a container: ours, and the kubelet's.
+  // These are directories on the host, ours and the kubelet's. A daemon in a container has them mounted at
+  // the same paths.
   std::string host_directory = "/var/lib/crossover";
   std::string kubelet_directory = "/var/lib/kubelet";
-  std::string mps_directory = "/run/crossover/mps";     // of the host, too: `pipe` and `shm` of MPS
-  std::string mps_control = "nvidia-cuda-mps-control";  // the program that speaks to its control daemon
-  // Where the kubelet's control groups are, without the first slash; unset: as this process' own, where it is
-  // a pod's, else the top.
+  // This directory on the host has the subdirectories `pipe` and `shm` of MPS.
+  std::string mps_directory = "/run/crossover/mps";
+  std::string mps_control = "nvidia-cuda-mps-control";  // client program of the MPS control daemon
+  // The kubelet keeps its own cgroup below this one. The path has no leading slash. If the setting is empty
+  // and this process runs in a pod, it is derived from the cgroup of this process; otherwise it is the
+  // root.
   std::string cgroup_root;
-  kube::Access api_server;  // its server empty: as a pod has it
-  MetricsReaders metrics_readers =
-      MetricsReaders::kAuthorized;  // those whom the API server lets get /metrics
+  kube::Access api_server;  // server empty: use the service account of the pod
+  // Says which clients may read /metrics. kAuthorized admits clients that the API server allows to get that
+  // path.
+  MetricsReaders metrics_readers = MetricsReaders::kAuthorized;
   NodeLiveSettings live;
 
-  // Where MPS listens for clients.
+  // Returns the directory of the pipes on which MPS listens for clients.
   std::string mps_pipe_directory() const { return mps_directory + "/pipe"; }
 };
 

@@ -12,8 +12,8 @@
 namespace crossover::deviceplugin {
 namespace {
 
-// The arbiter's socket lies in a directory of its own: containers get that directory, and nothing else of
-// ours.
+// Returns the defaults of a daemon that serves a kubelet. The arbiter's socket lies in a directory of its
+// own: containers get this directory mounted, and must not get any other file of ours.
 Config DefaultsOnNode() {
   Config config;
   config.arbiter.socket.path = "/run/crossover/arbiter/arbiter.sock";
@@ -97,7 +97,7 @@ void ReadNode(const YAML::Node& node, const std::string& key, NodeSettings* sett
   yaml::Map(node, key, keys);
 }
 
-// What a label's value may be.
+// Returns whether `name` is valid as the value of a Kubernetes label.
 bool ValidName(const std::string& name) {
   constexpr std::size_t kLongest = 63;
   constexpr std::string_view kWithin = "-_.";
@@ -107,7 +107,8 @@ bool ValidName(const std::string& name) {
                      [&](char c) { return plain(c) || kWithin.find(c) != std::string_view::npos; });
 }
 
-// Each says in what it differs from the configuration without a name, which is complete by now.
+// Reads the named configurations. Each one lists only its differences from the configuration without a
+// name. REQUIRES: `config` holds the complete configuration without a name.
 void ReadNamed(const YAML::Node& node, const std::string& key, NodeConfig* config) {
   if (!node.IsMap()) yaml::Reject(node, key, "a map of names and configurations");
   yaml::Handlers names;

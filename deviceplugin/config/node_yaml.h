@@ -1,5 +1,6 @@
-// The configuration of a daemon that serves a kubelet: every daemon's keys, the map `node`, and
-// configurations of other names for nodes that are labelled with them.
+// Reads the configuration of a daemon that serves a kubelet. It has the keys of every daemon, the map
+// `node`, and the map `configurations`. The latter holds named configurations for nodes that carry the
+// matching label.
 #pragma once
 
 #include <map>
@@ -12,7 +13,8 @@
 namespace crossover::deviceplugin {
 
 struct NodeConfig {
-  // Differs from the others in what can change while the daemon runs.
+  // Holds a named configuration. It differs from the one without a name only in settings that may change
+  // while the daemon runs.
   struct Named {
     Config daemon;
     NodeLiveSettings live;
@@ -21,15 +23,17 @@ struct NodeConfig {
   NodeSettings node;
   std::map<std::string, Named> named;
 
-  // Puts the configuration of that name in the place of the one without. False where there is none.
+  // Replaces the configuration without a name by the one called `name`. Returns false, and changes nothing,
+  // if there is none of that name.
   bool Choose(const std::string& name);
 };
 
-// Names of the settings that differ and are in force only from the next start, separated by commas. Those
-// that `wanted` leaves to the environment do not differ.
+// Returns the names, separated by commas, of the settings that differ between `running` and `wanted` and
+// take effect only at the next start. A setting that is empty in `wanted` comes from the environment and
+// does not count as different.
 std::string NeedRestart(const NodeSettings& running, const NodeSettings& wanted);
 
-// As ParseYamlConfig().
+// Parse `text`, or the file at `path`. Arguments and errors are those of ParseYamlConfig().
 std::optional<NodeConfig> ParseNodeYamlConfig(const std::string& text, const std::string& name,
                                               std::string* error);
 std::optional<NodeConfig> ReadNodeYamlConfig(const std::string& path, std::string* error);

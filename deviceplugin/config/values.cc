@@ -71,7 +71,8 @@ bool ValidListenAddress(std::string_view address) {
 }
 
 bool ValidDirectory(std::string_view path) {
-  constexpr std::size_t kMost = 3000;  // of PATH_MAX: files in it have names too
+  // This is less than PATH_MAX, because the path of a file in the directory is longer.
+  constexpr std::size_t kMost = 3000;
   return path.size() > 1 && path.size() <= kMost && path.front() == '/' && path.find('\0') == path.npos;
 }
 

@@ -1,5 +1,6 @@
-// Words and numbers of the configuration, the same in YAML and on the command line. Each returns nothing for
-// a value that is not allowed; the matching k...Allowed text says what is.
+// Parses the words and numbers of the configuration. YAML files and the command line share these rules. A
+// parser returns nullopt or false if the value is not allowed. The matching k...Allowed constant describes
+// the allowed values for error messages.
 #pragma once
 
 #include <sys/types.h>
@@ -20,7 +21,7 @@ std::optional<arbiter::Policy> ParsePolicy(std::string_view text);
 std::string_view PolicyName(arbiter::Policy policy);
 
 inline constexpr std::string_view kTieWindowAllowed = "auto, off or 1 to 10000 (microseconds)";
-// Sets both the window and whether the rule is on.
+// Sets both the window and the switch of the rule.
 bool ParseTieWindow(std::string_view text, turn::PolicySettings* settings);
 
 inline constexpr std::string_view kQuantumAllowed = "off or 1000 to 1000000 (microseconds)";

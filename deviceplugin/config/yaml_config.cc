@@ -102,7 +102,7 @@ void ReadApi(const YAML::Node& node, const std::string& key, std::optional<std::
                    }}});
 }
 
-// Of what can change while the daemon runs.
+// Returns the handlers of the keys that may change while the daemon runs.
 yaml::Handlers LiveKeys(Config* config) {
   arbiter::LiveSettings* live = &config->arbiter.live;
   return {{"gpus", [live](const auto& value, const auto& key) { ReadGpus(value, key, &live->gpus); }},
@@ -154,7 +154,7 @@ yaml::Handlers LiveKeys(Config* config) {
            }}};
 }
 
-// Of the rest.
+// Returns the handlers of the keys that take effect only at a start.
 yaml::Handlers FixedKeys(Config* config, std::optional<std::string>* api_socket) {
   return {{"socket",
            [config](const auto& value, const auto& key) { ReadSocket(value, key, &config->arbiter.socket); }},
@@ -189,7 +189,7 @@ void ReadConfig(const YAML::Node& root, Config* config, yaml::Handlers handlers)
   if (!config->api_socket.empty()) api_socket = config->api_socket;
   handlers.merge(FixedKeys(config, &api_socket));
   handlers.merge(LiveKeys(config));
-  if (!root.IsNull()) Map(root, "", handlers);  // an empty file: all defaults
+  if (!root.IsNull()) Map(root, "", handlers);  // null: an empty file, which leaves all defaults
   config->api_socket = api_socket.value_or(ApiSocketBeside(config->arbiter.socket.path));
 }
 

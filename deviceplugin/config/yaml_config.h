@@ -1,4 +1,4 @@
-// The configuration from a YAML file, validated whole.
+// Reads the configuration from a YAML file. A file with any error is rejected as a whole.
 #pragma once
 
 #include <optional>
@@ -8,9 +8,10 @@
 
 namespace crossover::deviceplugin {
 
-// Nothing when anything in `text` is not allowed; `error` then is one line: "NAME:LINE: key: value is not
-// allowed: what is". `name` is the file's, for that line.
+// Parses `text`. Returns nullopt if anything in it is not allowed; `error` then holds one line: "NAME:LINE:
+// key: value is not allowed: what is". `name` is the name of the file for that line.
 std::optional<Config> ParseYamlConfig(const std::string& text, const std::string& name, std::string* error);
+// Reads and parses the file at `path`. Returns nullopt, with one line in `error`, if that fails.
 std::optional<Config> ReadYamlConfig(const std::string& path, std::string* error);
 
 }  // namespace crossover::deviceplugin

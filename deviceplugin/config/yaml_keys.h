@@ -1,4 +1,4 @@
-// The keys of every daemon's configuration.
+// Reads the keys that the configurations of all daemons share.
 #pragma once
 
 #include "common/config/yaml_map.h"
@@ -6,12 +6,13 @@
 
 namespace crossover::deviceplugin {
 
-// Of a document's top. `config` has what holds where nothing is said; without a path of its API's socket,
-// that lies beside the other. `handlers`: of keys beside those of every daemon. Throws yaml::Fault.
+// Reads the top level of a document into `config`. REQUIRES: `config` holds the defaults. If neither the
+// defaults nor the document set the API socket, it becomes api.sock next to the arbiter's socket.
+// `handlers` holds further keys, beyond those of every daemon. Throws yaml::Fault.
 void ReadConfig(const YAML::Node& root, Config* config, yaml::Handlers handlers = {});
 
-// Of a map that says only what can change while a daemon runs, and the keys of `handlers`: into `config`.
-// Throws yaml::Fault.
+// Reads a map that may contain only keys that may change while a daemon runs, and the keys of `handlers`.
+// Stores the values in `config`. Throws yaml::Fault.
 void ReadLiveConfig(const YAML::Node& node, const std::string& key, Config* config,
                     yaml::Handlers handlers = {});
 

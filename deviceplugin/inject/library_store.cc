@@ -32,7 +32,8 @@ bool WriteFile(const std::string& path, const std::string& bytes, mode_t mode) {
     if (size <= 0) return false;
     done += static_cast<std::size_t>(size);
   }
-  return fchmod(file.get(), mode) == 0 && fsync(file.get()) == 0;  // whatever the mask of the daemon
+  // fchmod() sets the mode whatever the umask of the daemon is.
+  return fchmod(file.get(), mode) == 0 && fsync(file.get()) == 0;
 }
 
 }  // namespace
@@ -61,15 +62,15 @@ std::optional<std::string> InstallLibrary(const std::string& library, const std:
       if (!failure) failure = std::error_code(errno, std::generic_category());
       std::error_code ignored;
       fs::remove_all(draft, ignored);
-      if (fs::exists(directory, ignored)) failure.clear();  // another daemon was quicker
+      if (fs::exists(directory, ignored)) failure.clear();  // another daemon installed it at the same time
     }
   }
   if (failure) {
     *error = versions + ": " + failure.message();
     return std::nullopt;
   }
-  fs::last_write_time(directory, fs::file_time_type::clock::now(),
-                      failure);  // in use from now on: see CollectLibraries
+  // A new time protects this version from CollectLibraries().
+  fs::last_write_time(directory, fs::file_time_type::clock::now(), failure);
   if (is_noexec(directory)) {
     *error = directory + ": its file system is mounted noexec: no process could load the library from there";
     return std::nullopt;
@@ -89,7 +90,7 @@ std::vector<std::string> CollectLibraries(const std::string& host_directory, con
     if (!used && !failure && fs::file_time_type::clock::now() - made >= age) old.push_back(entry.path());
   }
   for (const fs::path& path : old) {
-    // Aside first: what is half removed must not be taken for a version.
+    // The rename comes first: a partly removed directory must not look like a version.
     const std::string aside = path.string() + ".old";
     fs::rename(path, aside, failure);
     if (!failure) fs::remove_all(aside, failure);

@@ -1,6 +1,6 @@
-// Where containers have the library from: a directory of the host for each version of it, made once, never
-// changed. A container that starts anew gets the very files that it had before, whatever the daemon's version
-// is by then.
+// Installs the library on the host, from where containers mount it. Each version has a directory of its
+// own, which is created once and never changed. A container that restarts therefore gets the same files as
+// before, whatever version the daemon has by then.
 #pragma once
 
 #include <chrono>
@@ -10,18 +10,20 @@
 
 namespace crossover::deviceplugin {
 
-// Whether the file system of a directory is mounted noexec.
+// Returns whether the file system of `directory` is mounted noexec; false if that cannot be determined.
 bool IsNoexec(const std::string& directory);
 
-// Puts a copy of `library` under `host_directory`, with the file that names it to a container's loader,
-// unless it is there. Its directory; nothing, with the reason in `error`, where that fails or nothing there
-// could be run. `is_noexec`: for tests, which mount nothing.
+// Copies `library` to a directory under `host_directory`, unless that version is there already. The
+// directory also gets an ld.so.preload file, which names the library to the dynamic loader of a container.
+// Returns the path of the directory. Returns nullopt, with the reason in `error`, if the copy fails or the
+// file system is mounted noexec. Tests pass their own `is_noexec`, because they mount nothing.
 std::optional<std::string> InstallLibrary(const std::string& library, const std::string& host_directory,
                                           std::string* error,
                                           bool (*is_noexec)(const std::string& directory) = IsNoexec);
 
-// Removes the versions under `host_directory`, drafts of them too, that are not `current`, whose name does
-// not occur in `named`, and that were last installed at least so long ago. Answers with what it has removed.
+// Removes old versions, and leftover drafts of versions, under `host_directory`. A version stays if it is
+// `current`, if its name occurs in `named`, or if it was last installed less than `age` ago. Returns the
+// paths of what it removed.
 std::vector<std::string> CollectLibraries(const std::string& host_directory, const std::string& current,
                                           const std::string& named, std::chrono::seconds age);
 

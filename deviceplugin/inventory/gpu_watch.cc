@@ -13,8 +13,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kPatience{500};  // of one wait for an event, and so of the end of the daemon
-constexpr milliseconds kBreath{50};     // between two: a driver may fail at once
+constexpr milliseconds kPatience{500};  // longest wait for one event; bounds how long the destructor waits
+constexpr milliseconds kBreath{50};     // pause between two waits: a failing driver may return at once
 
 }  // namespace
 
@@ -115,7 +115,8 @@ void GpuWatch::Look() {
   Publish();
   const bool some_missing = answers.size() < known_.size();
   lock.unlock();
-  // A driver that was loaded anew answers nobody who knew the old one, and may not list what has come since.
+  // The library is loaded again if GPUs are missing. After a reload of the driver, the old library gets no
+  // answers any more, and it may not list GPUs that are added later.
   afresh_ = answers.empty() || some_missing;
   WatchErrorsOf(answers);
 }
@@ -128,7 +129,7 @@ void GpuWatch::WatchErrorsOf(const std::vector<Health::Answer>& answers) {
   watched_ = std::move(there);
 }
 
-// Until it is time to look again.
+// Handles errors of GPUs until it is time for the next look.
 void GpuWatch::AwaitXids() {
   const auto end = std::chrono::steady_clock::now() + settings_.look;
   while (!Stopping()) {
@@ -154,7 +155,8 @@ void GpuWatch::AwaitXids() {
   }
 }
 
-// Why a GPU is withheld. Notes what is held of it, where that says which numbers are advertised.
+// Returns why the GPU is withheld, or an empty string if it is not. Fills gpu->held if the held slots
+// determine which slot numbers are advertised.
 std::string GpuWatch::FaultOf(const std::string& uuid, AdvertisedGpu* gpu) const {
   const auto held = held_.find(uuid);
   if (held != held_.end() && *held->second.rbegin() >= gpu->slots) gpu->held = held->second;

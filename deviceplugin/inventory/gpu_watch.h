@@ -1,5 +1,5 @@
-// Keeps the list of GPUs that are advertised as the driver has them: those that come, go, err and recover. On
-// a thread of its own.
+// Keeps the list of advertised GPUs in agreement with the driver: GPUs that appear, disappear, fail and
+// recover. Runs on a thread of its own.
 #pragma once
 
 #include <chrono>
@@ -24,29 +24,38 @@ class GpuWatch {
  public:
   struct Settings {
     std::uint32_t slots_per_gpu = 2;
-    std::chrono::seconds quiet{300};  // after an error of a GPU, before it is given out again
+    // A GPU is not given out for this long after its last error.
+    std::chrono::seconds quiet{300};
+    // This is the time between two looks at the driver's list of GPUs.
     std::chrono::milliseconds look{10'000};
     std::string library = NvmlLibrary::kName;
-    std::string withheld;  // why nothing is given out until Withhold() is called; empty: it is
+    // Says why no GPU is given out until the first call of Withhold(). If it is empty, GPUs are given out
+    // from the start.
+    std::string withheld;
   };
 
-  // The list is as the driver has it when this returns. `devices` outlives it.
+  // Fills `devices` from the driver before it returns. REQUIRES: `devices` outlives this object.
   GpuWatch(Settings settings, DeviceList* devices);
   ~GpuWatch();
 
+  // Returns how often each Xid came, by GPU and Xid.
   Health::Xids xids() const;
-  // Those that have ever answered, as they did last.
+  // Returns all GPUs that have ever answered, each as it answered last.
   std::vector<NvmlLibrary::Gpu> gpus() const;
-  // Why GPUs are withheld, by UUID.
+  // Returns why GPUs are withheld, by UUID. GPUs that are given out are not in the map.
   std::map<std::string, std::string> faults() const;
 
-  // All of these from any thread; the list is changed when they return.
+  // Set(), Withhold() and Keep() may be called from any thread. The list is updated when they return.
+
+  // Changes the number of slots and the quiet time after an error.
   void Set(std::uint32_t slots_per_gpu, std::chrono::seconds quiet);
-  // GPUs that are not to be given out for other reasons than their health, by UUID. `all`: why none is; empty
-  // where they are.
+  // Withholds GPUs for reasons other than their health. `gpus` has the reason for each withheld GPU, by
+  // UUID. `all` is a reason to withhold every GPU; empty if there is none. Each call replaces the reasons
+  // of the previous one.
   void Withhold(std::map<std::string, std::string> gpus, std::string all);
-  // Slots that pods have. A GPU gets no more pods than it has slots now, whatever the numbers of theirs;
-  // while more are held, as of a time when there were more, it is withheld.
+  // Sets the slots that pods hold. A GPU never gets more pods than it has slots now, whatever slot numbers
+  // the pods hold. While pods hold more slots than the GPU has, because it had more before, the GPU is
+  // withheld.
   void Keep(HeldSlots held);
 
  private:
@@ -54,27 +63,28 @@ class GpuWatch {
   void Look();
   void WatchErrorsOf(const std::vector<Health::Answer>& answers);
   void AwaitXids();
-  void Publish();                                                          // with the lock
-  std::string FaultOf(const std::string& uuid, AdvertisedGpu* gpu) const;  // likewise
+  void Publish();                                                          // REQUIRES: mutex_ is held
+  std::string FaultOf(const std::string& uuid, AdvertisedGpu* gpu) const;  // REQUIRES: mutex_ is held
   bool Stopping();
 
   const Settings settings_;
   DeviceList* devices_;
-  std::unique_ptr<NvmlLibrary> nvml_;  // null: no driver yet
-  bool afresh_ = false;                // it is to be loaded anew
+  std::unique_ptr<NvmlLibrary> nvml_;  // null: no driver loaded
+  bool afresh_ = false;                // the next look loads the library again
   std::string complaint_;
-  std::set<std::string> watched_;  // for errors
-  mutable std::mutex mutex_;       // over what follows
+  std::set<std::string> watched_;  // UUIDs of the GPUs that are watched for errors
+  // Guards the members below, up to `stop_`.
+  mutable std::mutex mutex_;
   std::uint32_t slots_per_gpu_;
-  std::vector<NvmlLibrary::Gpu> known_;  // GPUs that have ever answered, as they did last
+  std::vector<NvmlLibrary::Gpu> known_;  // GPUs that ever answered, each with its last answer
   Health health_;
   std::map<std::string, std::string> withheld_;
   std::string all_withheld_;
   HeldSlots held_;
-  std::map<std::string, std::string> faults_;  // as they were published
+  std::map<std::string, std::string> faults_;  // as last published
   std::condition_variable wake_;
   bool stop_ = false;
-  std::thread thread_;  // last: it uses the others
+  std::thread thread_;  // must be the last member: the thread uses the others
 };
 
 }  // namespace crossover::deviceplugin

@@ -8,8 +8,9 @@ namespace {
 
 constexpr std::array kOfPrograms = {13u, 31u, 43u, 45u, 68u, 109u};
 constexpr unsigned kRecoveryActionChanged = 154;
-// After which NVIDIA's catalogue asks for a reset or a reboot: uncorrectable memory errors, row remapping
-// that failed, NVLink, a GPU that has fallen off the bus, its system processor that does not answer.
+// For these Xids, NVIDIA's catalogue asks for a reset or a reboot. They are: uncorrectable memory errors,
+// failed row remapping, NVLink errors, a GPU that has fallen off the bus, and a GPU system processor that
+// does not answer.
 constexpr std::array kNeedReset = {46u, 48u, 62u, 64u, 74u, 79u, 95u, 119u, 120u, 123u, 136u, 140u, 143u};
 
 template <std::size_t count>

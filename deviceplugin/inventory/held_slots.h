@@ -1,5 +1,5 @@
-// Which slots pods have, by what the kubelet has given out: also more than there are now, where the
-// configuration was another when they came. Pure.
+// Finds the slots that pods hold, according to the kubelet. A GPU may have more held slots than it has
+// slots now, if the configuration changed after the pods came. Pure.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,9 @@
 
 namespace crossover::deviceplugin {
 
-using HeldSlots = std::map<std::string, std::set<std::uint32_t>>;  // numbers of slots, by GPU
+using HeldSlots = std::map<std::string, std::set<std::uint32_t>>;  // slot numbers, by UUID of the GPU
 
-// Those of pods that are over do not count, nor those of pods that are gone.
+// Returns the slots that living pods hold. Pods that have ended, or are not in `pods`, do not count.
 HeldSlots FindHeldSlots(const std::vector<Pod>& pods, const std::vector<HandedOut>& handed_out);
 
 }  // namespace crossover::deviceplugin

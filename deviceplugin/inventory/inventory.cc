@@ -3,7 +3,7 @@
 namespace crossover::deviceplugin {
 namespace {
 
-// Shared by all GPUs of a node.
+// All GPUs of a node share these device files.
 constexpr const char* kSharedDeviceFiles[] = {"/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools"};
 
 }  // namespace

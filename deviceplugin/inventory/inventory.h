@@ -1,4 +1,4 @@
-// Which GPUs of the driver become slots.
+// Decides which GPUs of the driver become slots.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace crossover::deviceplugin {
 
-// Every GPU but those that are split into instances, with `slots` each. `left_out`: UUIDs of the others.
-// Pure.
+// Returns every GPU that is not split into MIG instances, with `slots` slots each. Appends the UUIDs of the
+// other GPUs to `left_out`. Pure.
 DeviceList::Gpus Advertise(const std::vector<NvmlLibrary::Gpu>& gpus, std::uint32_t slots,
                            std::vector<std::string>* left_out);
 

@@ -8,10 +8,10 @@
 namespace crossover::deviceplugin {
 namespace {
 
-constexpr std::string_view kNvidias =
-    "nvidia.com/gpu";  // also nvidia.com/gpu.shared; NICs have the domain, too
+// This also stands for nvidia.com/gpu.shared. The domain alone is not enough, because NICs have it too.
+constexpr std::string_view kNvidias = "nvidia.com/gpu";
 constexpr std::string_view kUuid = "GPU-";
-constexpr std::string_view kInstance = "MIG-";  // of a GPU that is split: we leave it alone
+constexpr std::string_view kInstance = "MIG-";  // MIG instance of a split GPU, which we leave alone
 
 bool Contains(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
@@ -20,7 +20,8 @@ bool NamesNoGpu(const std::vector<std::string>& ids) {
                       [](const std::string& id) { return Contains(id, kUuid) || Contains(id, kInstance); });
 }
 
-// Of NVIDIA's resources, whose devices may have other names than UUIDs.
+// Returns whether the resource stands for all GPUs of the node. This holds for a GPU resource of NVIDIA's
+// whose device names are not UUIDs.
 bool StandsForAll(const std::string& resource, const std::vector<std::string>& ids) {
   return (resource == kNvidias ||
           resource.compare(0, kNvidias.size() + 1, std::string(kNvidias) + ".") == 0) &&

@@ -1,4 +1,4 @@
-// Who else gives out the GPUs of this node, or has given them out. Pure.
+// Finds GPUs of this node that another device plugin gives out, or has given out. Pure.
 #pragma once
 
 #include <map>
@@ -11,16 +11,17 @@
 
 namespace crossover::deviceplugin {
 
-// Why GPUs of `uuids` are not to be given out by us, by UUID: another plugin advertises them. `registered`:
-// the device IDs that the kubelet has of other resources; `allocatable`: how much the node has of each
-// resource, where a plugin that is gone has none. Names of devices that are no UUIDs, of a resource of
-// NVIDIA's, stand for all GPUs.
+// Returns the GPUs of `uuids` that another device plugin advertises, by UUID, each with the reason to
+// withhold it. `registered` has the device IDs of other resources that the kubelet knows. `allocatable` has
+// the amount of each resource on the node; it is zero if the plugin is gone. If a resource of NVIDIA's has
+// device names that are not UUIDs, it counts as advertising all GPUs.
 std::map<std::string, std::string> FindRivals(
     const std::map<std::string, std::vector<std::string>>& registered,
     const std::map<std::string, std::string>& allocatable, const std::vector<std::string>& uuids);
 
-// Pods that have GPUs of `uuids` from another plugin, whether that is still there or not, by UUID: each as
-// "team/p, as nvidia.com/gpu". Those that are over, or gone, have none.
+// Returns the pods that have GPUs of `uuids` from another plugin, by UUID of the GPU. It does not matter
+// whether the plugin still runs. Each pod has the form "team/p, as nvidia.com/gpu". Pods that have ended,
+// or are not in `pods`, do not count.
 std::map<std::string, std::set<std::string>> FindPodsOfRivals(const std::vector<HandedOutByOthers>& by_others,
                                                               const std::vector<Pod>& pods,
                                                               const std::vector<std::string>& uuids);

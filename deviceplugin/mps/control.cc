@@ -15,7 +15,7 @@ constexpr std::string_view kName = "nvidia-cuda-mps";  // the kernel cuts names 
 
 std::string ReadOf(pid_t pid, const char* file) { return files::ReadOfProcess(pid, file).value_or(""); }
 
-// The first of the numbers after "Uid:".
+// Returns the real UID from the text of /proc/PID/status: the first number after "Uid:".
 std::optional<uid_t> UidIn(const std::string& status) {
   constexpr std::string_view kKey = "\nUid:\t";
   const std::size_t at = status.find(kKey);
@@ -42,15 +42,15 @@ std::vector<pid_t> ParsePids(std::string_view lines) {
 }
 
 MpsControl::State MpsControl::Look() const {
-  // The directory is open to its clients: a process that is not root's is not the daemon, whatever is
-  // written.
+  // Clients of MPS can write to the directory. The PID in the file therefore counts only if that process has
+  // the daemon's name and belongs to root.
   std::string why;
   const std::string file = settings_.pipe_directory + kPidFile;
   const auto pids = ParsePids(files::ReadFileOfOthers(file, kLongestPidFile, &why).value_or(""));
   if (pids.empty() || ReadOf(pids.front(), "comm").compare(0, kName.size(), kName) != 0 ||
       UidIn(ReadOf(pids.front(), "status")).value_or(1) != 0)
     return {};
-  // Its arguments, each with a zero behind it.
+  // This holds the arguments of the process. A zero byte comes before and after each one.
   const std::string arguments = std::string(1, '\0') + ReadOf(pids.front(), "cmdline");
   using std::string_literals::operator""s;
   const bool multi_user = arguments.find("\0-M\0"s) != std::string::npos ||

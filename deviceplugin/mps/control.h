@@ -1,5 +1,6 @@
-// NVIDIA's control daemon of MPS, which runs elsewhere, as its own program speaks to it: whether it is there,
-// whom it serves, and the end of a client that is to go without harm to its neighbours.
+// Talks to NVIDIA's MPS control daemon through its client program. The control daemon is a separate
+// process, outside of this container. MpsControl finds out whether the daemon runs and which clients it
+// serves. It can also terminate a client without harm to the other clients.
 #pragma once
 
 #include <sys/types.h>
@@ -11,13 +12,13 @@
 
 namespace crossover::deviceplugin {
 
-// Lines that are no process ids are left out. Pure.
+// Returns the process IDs in `lines`, one per line. Skips lines that are not process IDs. Pure.
 std::vector<pid_t> ParsePids(std::string_view lines);
 
 class MpsControl {
  public:
   struct Settings {
-    std::string pipe_directory;  // CUDA_MPS_PIPE_DIRECTORY of the daemon
+    std::string pipe_directory;  // the control daemon's CUDA_MPS_PIPE_DIRECTORY
     std::string program = "nvidia-cuda-mps-control";
   };
 
@@ -25,18 +26,21 @@ class MpsControl {
 
   struct State {
     bool alive = false;       // the control daemon runs
-    bool multi_user = false;  // and serves all users at once
+    bool multi_user = false;  // it serves all users at the same time
   };
-  // Asks nobody: by the daemon's own file and /proc.
+  // Returns the state of the control daemon, from its PID file and /proc. Does not run the client program.
   State Look() const;
 
   struct Server {
     pid_t pid = 0;
     uid_t uid = 0;
   };
-  // These run the program, for two seconds at most. Nothing where it does not answer.
+  // The functions below run the client program for at most two seconds. They return nullopt, or false, if
+  // the control daemon does not answer.
   std::optional<std::vector<Server>> Servers() const;
   std::optional<std::vector<pid_t>> Clients(pid_t server) const;
+  // Terminates the client. A true result only says that the program succeeded; Clients() shows whether the
+  // client is gone.
   bool Terminate(pid_t server, pid_t client) const;
 
  private:

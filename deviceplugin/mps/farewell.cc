@@ -13,7 +13,7 @@ std::vector<Pod> Farewell::Due(const std::vector<Pod>& pods, Time now) {
     if (!pod.grace_s || pod.over) continue;
     const Time said = now + *pod.grace_s * kSecond;
     const auto known = ends_.find(pod.uid);
-    // It may be shortened while it runs, and is not longer than it was when that began.
+    // The grace period may be shortened while it runs. It never becomes longer than it was at its start.
     const Time end = known == ends_.end() ? said : std::min(known->second, said);
     ends.emplace(pod.uid, end);
     if (now >= end - kBefore) due.push_back(pod);

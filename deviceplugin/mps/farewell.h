@@ -1,5 +1,5 @@
-// When clients of MPS are to be ended through it: shortly before their pod is killed. A client that is killed
-// in the midst of its kernels may take its neighbours along. Pure; not thread-safe.
+// Decides when clients of MPS are terminated through MPS: shortly before the kubelet kills their pod. A
+// client that is killed while its kernels run may take other clients down with it. Pure; not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,14 @@ namespace crossover::deviceplugin {
 class Farewell {
  public:
   using Time = std::int64_t;
-  static constexpr Time kBefore = 2'000'000'000;  // the kubelet's kill
+  static constexpr Time kBefore = 2'000'000'000;  // ns before the kubelet kills the pod
 
-  // Pods whose clients are to be ended now, until they are gone. `now`: ns of any clock.
+  // Returns the pods whose clients are to be terminated now. A pod is returned at each call until it is
+  // gone. `now` is in ns of any clock.
   std::vector<Pod> Due(const std::vector<Pod>& pods, Time now);
 
  private:
-  std::map<std::string, Time> ends_;  // of their grace, by UID
+  std::map<std::string, Time> ends_;  // end of the grace period, by UID of the pod
 };
 
 }  // namespace crossover::deviceplugin

@@ -8,7 +8,8 @@
 namespace crossover::deviceplugin {
 namespace {
 
-// As in nvml.h, whose layout of these never changes: a new one gets a new function.
+// These types match nvml.h. NVML never changes the layout of an existing type: a new layout gets a new
+// function.
 using Device = struct nvmlDevice_st*;
 using Result = int;
 constexpr Result kSuccess = 0;
@@ -70,7 +71,8 @@ bool Find(void* library, const char* name, Function* function) {
   return *function != nullptr;
 }
 
-// Processes may come between two calls: there is room for some more.
+// Lists the processes on `device`. The buffer has some spare room, because processes may appear between two
+// calls.
 bool List(ListProcesses list, Device device, std::vector<ProcessInfo>* infos) {
   constexpr int kTries = 4;
   constexpr unsigned kSpare = 8;
@@ -98,24 +100,24 @@ struct NvmlLibrary::Functions {
   const char* (*describe)(Result result) = nullptr;
   Result (*find)(const char* uuid, Device* device) = nullptr;
   ListProcesses list = nullptr;
-  ListProcesses list_mps = nullptr;  // null where the library is older than that
+  ListProcesses list_mps = nullptr;  // null: library too old
   bool started = false;
-  bool inventories = false;  // it has all of these
+  bool inventories = false;  // the library has all functions from `count` to `memory`
   Result (*count)(unsigned* count) = nullptr;
   Result (*at)(unsigned index, Device* device) = nullptr;
   Result (*uuid)(Device device, char* text, unsigned bytes) = nullptr;
   Result (*name)(Device device, char* text, unsigned bytes) = nullptr;
   Result (*minor)(Device device, unsigned* minor) = nullptr;
   Result (*memory)(Device device, Memory* memory) = nullptr;
-  Result (*utilization)(Device device, Utilization* utilization) = nullptr;      // null: too old for it
-  Result (*mig)(Device device, unsigned* current, unsigned* pending) = nullptr;  // null: too old for such
-  Result (*fields)(Device device, int count, FieldValue* values) = nullptr;      // likewise
+  Result (*utilization)(Device device, Utilization* utilization) = nullptr;      // null: library too old
+  Result (*mig)(Device device, unsigned* current, unsigned* pending) = nullptr;  // null: library too old
+  Result (*fields)(Device device, int count, FieldValue* values) = nullptr;      // null: library too old
   Result (*make_events)(EventSet* set) = nullptr;
   Result (*free_events)(EventSet set) = nullptr;
   Result (*watch_events)(Device device, unsigned long long types, EventSet set) = nullptr;
   Result (*await_event)(EventSet set, EventData* data, unsigned timeout_ms) = nullptr;
   EventSet events = nullptr;
-  std::map<Device, std::string> watched;  // UUIDs: a GPU that errs may not say its own any more
+  std::map<Device, std::string> watched;  // UUIDs, kept because a failing GPU may not tell its own any more
 
   ~Functions() {
     if (events != nullptr) free_events(events);
@@ -131,7 +133,7 @@ std::unique_ptr<NvmlLibrary> NvmlLibrary::Load(const std::string& name, std::str
   auto functions = std::make_unique<Functions>();
   functions->library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (functions->library == nullptr) {
-    *error = dlerror();  // NOLINT(concurrency-mt-unsafe): of this thread
+    *error = dlerror();  // NOLINT(concurrency-mt-unsafe): each thread has its own error
     return nullptr;
   }
   void* library = functions->library;
@@ -269,7 +271,8 @@ std::optional<NvmlLibrary::ProcessMemory> NvmlLibrary::Processes(const std::stri
     for (const ProcessInfo& info : infos) {
       std::optional<std::uint64_t>& known = processes[static_cast<pid_t>(info.pid)];
       if (info.used_bytes == kNotAvailable) continue;
-      known = std::max<std::uint64_t>(known.value_or(0), info.used_bytes);  // in both lists it is the same
+      // A process that is in both lists has the same value in both.
+      known = std::max<std::uint64_t>(known.value_or(0), info.used_bytes);
     }
   }
   if (!answered) return std::nullopt;

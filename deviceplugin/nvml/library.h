@@ -1,5 +1,6 @@
-// The few questions to the NVIDIA driver's management library that the daemon has. The library is looked up
-// when it is needed: nothing is linked, and a machine without it lacks what it would say and nothing else.
+// Wraps the few functions of NVML, the NVIDIA driver's management library, that the daemon needs. The
+// library is loaded at run time and nothing is linked. A machine without it lacks the information of NVML
+// and nothing else.
 #pragma once
 
 #include <sys/types.h>
@@ -14,12 +15,12 @@
 
 namespace crossover::deviceplugin {
 
-// Not thread-safe.
+// Holds a loaded and initialized NVML. Not thread-safe.
 class NvmlLibrary {
  public:
   static constexpr char kName[] = "libnvidia-ml.so.1";
 
-  // Null where it cannot be loaded or does not start, with the reason in `error`.
+  // Loads and initializes the library. Returns null, with the reason in `error`, if either fails.
   static std::unique_ptr<NvmlLibrary> Load(const std::string& name, std::string* error);
   ~NvmlLibrary();
   NvmlLibrary(const NvmlLibrary&) = delete;
@@ -28,41 +29,46 @@ class NvmlLibrary {
   struct Gpu {
     std::string uuid;
     std::string name;
-    unsigned minor = 0;  // of /dev/nvidia<minor>
+    unsigned minor = 0;  // number in /dev/nvidia<minor>
     std::uint64_t memory_bytes = 0;
-    bool mig = false;  // split into instances: such a GPU is left alone
-    std::optional<bool>
-        wants_reset;  // or its node rebooted; nothing: a driver before 565, which does not say
+    bool mig = false;  // split into MIG instances; such a GPU is left alone
+    // Says whether the driver asks for a reset of the GPU or a reboot of the node. It is nullopt for
+    // drivers before 565, which do not say.
+    std::optional<bool> wants_reset;
   };
-  // Those that answer, in the driver's order. Nothing where the driver does not say how many there are.
+  // Returns the GPUs that answer, in the driver's order. Returns nullopt if the driver does not say how
+  // many there are.
   std::optional<std::vector<Gpu>> Gpus() const;
 
-  // How a GPU is used now, by whomever; what the driver does not say is unset.
+  // Holds how all processes together use a GPU now. A value that the driver does not report is unset.
   struct Usage {
-    // Of its last sampling period (up to a second), the part in which anything ran: also a collective that
-    // only waits.
+    // This is the part of the last sampling period (up to a second) in which any kernel ran, from 0 to 1. A
+    // collective that only waits counts as running.
     std::optional<double> busy;
     std::optional<std::uint64_t> memory_used;
     std::optional<std::uint64_t> memory_total;
   };
-  // By UUID, of those that answer.
+  // Returns the usage of each GPU that answers, by UUID.
   std::map<std::string, Usage> Usages() const;
 
   struct Xid {
     std::string gpu_uuid;
     unsigned xid = 0;
   };
-  // From now on errors of all GPUs that there are now are kept for NextXid(). False where none supports that.
+  // Starts to record errors of all GPUs that exist now, for NextXid(). A new call replaces the previous
+  // one. Returns false if no GPU supports this.
   bool WatchXids();
   bool watches_xids() const;
-  // The next error, if one comes within `patience`; sooner without one where the driver fails.
+  // Waits for the next error for at most `patience` and returns it. Returns nullopt if none comes, or
+  // earlier if the driver fails. REQUIRES: watches_xids().
   std::optional<Xid> NextXid(std::chrono::milliseconds patience) const;
 
-  // Processes with a context on a GPU, also those that are clients of MPS, by process id, and the bytes that
-  // each has allocated, where the driver knows. Nothing where the driver does not answer.
+  // Returns the processes with a context on the GPU, by process ID, including clients of MPS. The value is
+  // the number of bytes that the process has allocated on the GPU, if the driver knows it. Returns nullopt
+  // if the driver does not answer.
   using ProcessMemory = std::map<pid_t, std::optional<std::uint64_t>>;
   std::optional<ProcessMemory> Processes(const std::string& gpu_uuid) const;
-  // Of those whose memory is known.
+  // Like Processes(), but returns only the processes whose memory is known.
   std::optional<std::map<pid_t, std::uint64_t>> MemoryByProcess(const std::string& gpu_uuid) const;
 
  private:

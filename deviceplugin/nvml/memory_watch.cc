@@ -39,7 +39,7 @@ void MemoryWatch::Look(Books* books) {
     complained_ = false;
     LookAtMemory(*nvml_, books);
     usages = nvml_->Usages();
-    // A driver that was loaded anew wants to be asked anew.
+    // After a reload of the driver, the library must be loaded again.
     if (usages.empty() && std::exchange(answered_, false)) nvml_.reset();
     answered_ |= !usages.empty();
   }

@@ -1,5 +1,5 @@
-// Tells the books once a second how much memory each client has on its GPU, and whose budget was too little,
-// and keeps how each GPU is used; on a thread of its own.
+// Reports to Books once a second how much memory each client has on its GPU, and which clients had too
+// small a memory budget. Also keeps the usage of each GPU. Runs on a thread of its own.
 #pragma once
 
 #include <map>
@@ -13,27 +13,29 @@
 
 namespace crossover::deviceplugin {
 
-// One look: asks once for each GPU that has clients. Clients whose process id is not known are left out.
+// Reports to `books` once, as described above. Asks the driver once for each GPU that has clients. Skips
+// the memory of clients whose process ID is not known.
 void LookAtMemory(const NvmlLibrary& nvml, Books* books);
 
 class MemoryWatch {
  public:
-  // `library`: the driver's, which may come later, or be loaded anew. `books` outlives it.
+  // `library` is the file name of NVML. The library need not exist yet, and is loaded again if the driver
+  // is reloaded. REQUIRES: `books` outlives this object.
   MemoryWatch(std::string library, Books* books);
 
-  // By UUID, as of the last look; on any thread.
+  // Returns the usage of each GPU, by UUID, as of the last look. May be called from any thread.
   std::map<std::string, NvmlLibrary::Usage> usages() const;
 
  private:
   void Look(Books* books);
 
   const std::string library_;
-  std::unique_ptr<NvmlLibrary> nvml_;  // null: no driver yet
+  std::unique_ptr<NvmlLibrary> nvml_;  // null: no driver loaded
   bool complained_ = false;
-  bool answered_ = false;  // for any GPU, since it was loaded
+  bool answered_ = false;  // a GPU has answered since the library was loaded
   mutable std::mutex mutex_;
   std::map<std::string, NvmlLibrary::Usage> usages_;
-  threads::Rounds rounds_;  // last: it uses the others
+  threads::Rounds rounds_;  // must be the last member: its thread uses the others
 };
 
 }  // namespace crossover::deviceplugin

@@ -1,7 +1,7 @@
-// What follows from who is on the GPUs: a GPU that somebody from outside uses is not given out, and no turns
-// are taken beside a process that takes part in none.
+// Classifies the processes that use the GPUs. A GPU with a process that got no slot from us is not given
+// out. A GPU with a process that has a slot but does not take turns has no turns at all.
 //
-// Pure: time comes in, in ns of any clock. Not thread-safe.
+// Pure: the caller passes the time, in ns of any clock. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -18,32 +18,37 @@ namespace crossover::deviceplugin {
 class OccupantJudge {
  public:
   using Time = std::int64_t;
-  // A process that looks around and goes is none of our business.
+  // A process without a slot counts as a stranger after this time, in ns. A process that only queries the
+  // GPU ends earlier.
   static constexpr Time kStranger = 5'000'000'000;
-  // A job that has opened its GPU makes its communicators, and is heard of, within that.
+  // A process with a slot counts as unhooked after this time, in ns. Within it, a job that has opened its
+  // GPU creates its NCCL communicators and registers with the arbiter.
   static constexpr Time kUnheard = 30'000'000'000;
 
   struct Known {
-    std::set<std::pair<std::string, std::string>> holders;  // pod UID and GPU: what the kubelet has given out
-    std::set<std::pair<std::int64_t, std::string>> clients;  // process and GPU: who takes part
-    std::set<pid_t> mps_servers;  // each with a context of its own for all of its clients
+    std::set<std::pair<std::string, std::string>> holders;   // pod UID and GPU, for slots given out
+    std::set<std::pair<std::int64_t, std::string>> clients;  // process ID and GPU of registered clients
+    std::set<pid_t> mps_servers;  // process IDs; a server has one context for all of its clients
   };
   struct Verdicts {
-    std::map<std::string, Occupant> strangers;  // by GPU: who uses it without having it from us
-    std::vector<Occupant> unhooked;             // have it from us, and take no part
-    std::vector<Occupant> unheard;              // all that are no clients, or not yet
+    // Holds, by UUID of the GPU, one process that uses the GPU without a slot of it.
+    std::map<std::string, Occupant> strangers;
+    std::vector<Occupant> unhooked;  // processes with a slot that do not take part
+    std::vector<Occupant> unheard;   // all processes that are not registered, or not yet
   };
 
-  // A stranger, without what is another's each time: numbers and names of processes.
+  // Returns the reason to withhold the GPU of a stranger. The text has no process ID or name, so it stays
+  // the same if only these change.
   static std::string Describe(const Occupant& stranger);
 
-  // Once for each look: a process that is not among them has left its GPU. Whoever is there at the first may
-  // have been for long: without a slot it is a stranger at once.
+  // Classifies the processes of one look. A process that is not in `occupants` has left its GPU. On the
+  // first look, a process without a slot is a stranger at once, because it may have been there for long.
   Verdicts Judge(const std::vector<Occupant>& occupants, const Known& known, Time now);
 
  private:
   bool first_ = true;
-  std::map<std::pair<pid_t, std::string>, Time> since_;  // each process on each GPU
+  // Holds, for each process and GPU, the time of the first look that found the process there.
+  std::map<std::pair<pid_t, std::string>, Time> since_;
 };
 
 }  // namespace crossover::deviceplugin

@@ -18,7 +18,7 @@ kube::Event About(const Pod& pod, std::string reason, const std::string& gpu, co
           .note = "no turns are taken on gpu " + gpu + ": " + why};
 }
 
-// Of the pod with that UID: it has a slot of the same GPU.
+// Returns whether `pod` is a neighbour of the pod `uid`: it lives and has a slot of the same GPU.
 bool IsNeighbour(const Pod& pod, const std::string& gpu, const std::string& uid, const SlotHolders& holders) {
   return !pod.over && pod.uid != uid && holders.contains({pod.uid, gpu});
 }
@@ -51,8 +51,8 @@ bool SharesWithNobody(const Pod& pod) {
 
 UnhookedNotices NoticesOf(const std::vector<Occupant>& unhooked, const std::vector<Pod>& pods,
                           const SlotHolders& holders, const std::function<bool(const Pod&)>& is_off) {
-  std::map<std::pair<std::string, std::string>, bool>
-      culprits;  // GPU, pod: all its processes have the library
+  // The value, by GPU and pod UID, says whether all processes of that pod on that GPU have the library.
+  std::map<std::pair<std::string, std::string>, bool> culprits;
   for (const Occupant& occupant : unhooked) {
     const auto [found, is_new] = culprits.emplace(std::pair(occupant.gpu_uuid, *occupant.pod_uid), true);
     found->second &= occupant.has_library;

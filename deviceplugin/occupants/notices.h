@@ -1,5 +1,5 @@
-// What follows from processes that take no part: which GPUs nobody takes turns on, and what pods are told of
-// it. Pure.
+// Derives, from processes that take no part in turns, which GPUs have no turns and which events their pods
+// get. Pure.
 #pragma once
 
 #include <functional>
@@ -15,18 +15,21 @@
 namespace crossover::deviceplugin {
 
 struct UnhookedNotices {
-  std::map<std::string, std::string> held;  // GPUs on which no turns are taken, and why
-  // For the pods of such processes, but those that are off by a switch, and for all others with a slot of the
-  // GPU. Without numbers and names of processes, so that the same fault has the same words; a pod of another
-  // namespace is "another job".
+  std::map<std::string, std::string> held;  // by UUID: why the GPU has no turns
+  // Holds events for the pods of such processes, unless a switch has turned the pod off, and for all other
+  // pods with a slot of the GPU. The texts have no process IDs or names, so the same fault always has the
+  // same text. They call a pod of another namespace "another job".
   std::vector<kube::Event> events;
 };
 
-// It asked for whole GPUs: what a program that cannot take part is told to do.
+// Returns whether the pod asked for whole GPUs, as users should for a program that cannot take part in
+// turns.
 bool SharesWithNobody(const Pod& pod);
 
-// Nothing follows from a pod that shares with nobody and has no neighbour.
-// `unhooked`: processes of pods with a slot; `pods`: of the node; `holders`: what the kubelet has given out.
+// Returns the notices for `unhooked`, the processes of pods with a slot that take no part. A pod that asked
+// for whole GPUs and shares its GPU with no other pod causes no notice. `pods` are those of the node.
+// `holders` has the slots that the kubelet gave out. `is_off` returns whether a switch has turned a pod
+// off.
 UnhookedNotices NoticesOf(const std::vector<Occupant>& unhooked, const std::vector<Pod>& pods,
                           const SlotHolders& holders, const std::function<bool(const Pod&)>& is_off);
 

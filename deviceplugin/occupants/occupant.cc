@@ -6,7 +6,8 @@
 namespace crossover::deviceplugin {
 namespace {
 
-// Programs name themselves.
+// Returns the name with other than printable ASCII characters replaced, because a program can choose any
+// name for itself.
 std::string Printable(std::string name) {
   for (char& c : name) {
     if (c < ' ' || c > '~') c = '?';

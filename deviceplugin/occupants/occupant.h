@@ -1,4 +1,4 @@
-// Who is on a GPU, as the driver has it.
+// Finds the processes on the GPUs, as the driver reports them.
 #pragma once
 
 #include <sys/types.h>
@@ -11,24 +11,26 @@
 
 namespace crossover::deviceplugin {
 
-// A process with a context on a GPU.
+// Describes a process with a context on a GPU.
 struct Occupant {
   std::string gpu_uuid;
   pid_t pid = 0;
-  std::string program;                 // its name, as the kernel has it
-  std::optional<std::string> pod_uid;  // nothing: it belongs to no pod of this node
-  bool has_library = false;            // ours is in it; told of those alone that take no part
+  std::string program;                 // name of the process in the kernel, made printable
+  std::optional<std::string> pod_uid;  // nullopt: it belongs to no pod of this node
+  bool has_library = false;            // our library is loaded; set only for processes that take no part
 };
 
-// Of all of these GPUs; nothing where the driver answers for none. On one for which it does not (it may have
-// fallen off the bus, for good) those of `before` are, as far as they run. Without processes that end
-// meanwhile, or that this daemon cannot see. `cgroup_root`: the kubelet's (cgroup.h).
+// Returns the processes on the GPUs `gpu_uuids`. Returns nullopt if the driver answers for none of them. A
+// single GPU may not answer, for example because it has fallen off the bus for good. The processes in
+// `before` then stand for that GPU, as far as they still run. Processes that end meanwhile, or that this
+// daemon cannot see, are left out. `cgroup_root` is the kubelet's (cgroup.h).
 std::optional<std::vector<Occupant>> LookForOccupants(const NvmlLibrary& nvml,
                                                       const std::vector<std::string>& gpu_uuids,
                                                       const std::string& cgroup_root,
                                                       const std::vector<Occupant>& before);
 
-// Whether a process has loaded the file of that name: the kernel's list of what it has may be long.
+// Returns whether the process has loaded a file named `library`. Reads the process's memory map, which may
+// be long.
 bool HasLibrary(pid_t pid, const std::string& library);
 
 }  // namespace crossover::deviceplugin

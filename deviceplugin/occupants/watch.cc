@@ -7,8 +7,8 @@
 namespace crossover::deviceplugin {
 namespace {
 
-constexpr std::chrono::milliseconds kPeriod{250};  // until there is something to judge by
-constexpr int kLookEvery = 8;                      // rounds
+constexpr std::chrono::milliseconds kPeriod{250};  // short, so that the first look is early
+constexpr int kLookEvery = 8;                      // in rounds
 
 }  // namespace
 
@@ -27,7 +27,8 @@ void OccupantWatch::Round() {
     return;
   }
   auto occupants = LookForOccupants(*nvml_, uuids, sources_.cgroup_root, found_);
-  if (!occupants) {  // what was found last stands; a driver that was loaded anew wants to be asked anew
+  // Without an answer the last result stands. After a reload of the driver the library must be loaded again.
+  if (!occupants) {
     nvml_.reset();
     return;
   }

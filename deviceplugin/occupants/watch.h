@@ -1,5 +1,5 @@
-// Looks every two seconds at who is on the GPUs, first as soon as that can be judged, on a thread of its own.
-// Thread-safe.
+// Looks every two seconds at which processes use the GPUs. The first look comes as soon as the processes
+// can be classified. Runs on a thread of its own. Thread-safe.
 #pragma once
 
 #include <functional>
@@ -18,31 +18,34 @@ namespace crossover::deviceplugin {
 class OccupantWatch {
  public:
   struct Sources {
+    // Returns the UUIDs of the GPUs to look at.
     std::function<std::vector<std::string>()> gpu_uuids;
-    // Nothing while it is not known: nobody is judged then.
+    // Returns what the classification needs, or nullopt while that is not known. Without it no process is
+    // classified.
     std::function<std::optional<OccupantJudge::Known>()> known;
-    std::function<void(const OccupantJudge::Verdicts&)> on_judged;  // each time
-    std::string library;                                            // the name of our file
-    std::string cgroup_root;                                        // the kubelet's
+    std::function<void(const OccupantJudge::Verdicts&)> on_judged;  // called after each look
+    std::string library;                                            // file name of our library
+    std::string cgroup_root;                                        // the kubelet's (cgroup.h)
     std::string driver = NvmlLibrary::kName;
   };
 
-  // The sources are asked on the watch's thread.
+  // Starts the thread. The functions in `sources` are called on it.
   explicit OccupantWatch(Sources sources);
 
+  // Returns the result of the last look.
   OccupantJudge::Verdicts verdicts() const;
 
  private:
   void Round();
 
   const Sources sources_;
-  int since_look_ = 0;                 // rounds
-  std::unique_ptr<NvmlLibrary> nvml_;  // null: no driver yet
-  std::vector<Occupant> found_;        // at the last look
+  int since_look_ = 0;                 // in rounds
+  std::unique_ptr<NvmlLibrary> nvml_;  // null: no driver loaded
+  std::vector<Occupant> found_;        // as of the last look
   OccupantJudge judge_;
   mutable std::mutex mutex_;
   OccupantJudge::Verdicts verdicts_;
-  threads::Rounds rounds_;  // last: it uses the others
+  threads::Rounds rounds_;  // must be the last member: its thread uses the others
 };
 
 }  // namespace crossover::deviceplugin

@@ -19,7 +19,8 @@ std::string Joined(const std::vector<std::string>& parts) {
 
 void AddDevices(const std::vector<std::string>& uuids, const std::map<std::string, AllocatableGpu>& gpus,
                 const AllocationSettings& settings, Allocation* allocation) {
-  // NVIDIA's runtime, where it is the default, would add what the image asks for: often all GPUs.
+  // If NVIDIA's runtime is the default runtime, it would otherwise add the GPUs that the image asks for,
+  // which are often all GPUs.
   allocation->environment[kVisibleDevices] =
       settings.devices == DeviceStrategy::kEnvironment ? Joined(uuids) : "void";
   std::set<std::string> files;
@@ -38,7 +39,8 @@ void AddDevices(const std::vector<std::string>& uuids, const std::map<std::strin
 
 void AddLibrary(const AllocationSettings& settings, Allocation* allocation) {
   allocation->mounts.push_back({base::kLibraryDirectory, settings.library_directory, true});
-  // Read-only: a client connects to the socket all the same, and makes nothing in the directory.
+  // Read-only is enough: a client can still connect to the socket, but cannot create files in the
+  // directory.
   allocation->mounts.push_back({base::kSocketDirectory, settings.socket_directory, true});
   if (settings.injection == Injection::kPreloadFile) {
     allocation->mounts.push_back({base::kPreloadFile, settings.library_directory + "/ld.so.preload", true});
@@ -47,7 +49,7 @@ void AddLibrary(const AllocationSettings& settings, Allocation* allocation) {
   }
 }
 
-// Clients of MPS meet its server in both.
+// Adds the two directories in which clients of MPS communicate with its server.
 void AddMps(const AllocationSettings& settings, Allocation* allocation) {
   if (settings.mps_directory.empty()) return;
   const std::string pipe = std::string(base::kMpsDirectory) + "/pipe";
@@ -75,7 +77,7 @@ std::variant<Allocation, AllocationRefused> Allocate(std::span<const std::string
     }
     uuids.push_back(id->gpu);
   }
-  std::sort(uuids.begin(), uuids.end());  // kubelets give the IDs in random order
+  std::sort(uuids.begin(), uuids.end());  // the kubelet gives the IDs in random order
   Allocation allocation;
   AddDevices(uuids, gpus, settings, &allocation);
   AddLibrary(settings, &allocation);

@@ -1,5 +1,5 @@
-// What a container gets with its slots: a function of their IDs and of the daemon's settings, and of nothing
-// else. A kubelet keeps the answer and gives it again whenever the container starts anew. Pure.
+// Decides what a container gets with its slots. The answer depends only on the slot IDs and the daemon's
+// settings. The kubelet stores the answer and reuses it whenever the container restarts. Pure.
 #pragma once
 
 #include <map>
@@ -12,33 +12,38 @@
 
 namespace crossover::deviceplugin {
 
-// How a container gets the GPU itself.
+// Defines how a container gets the GPU itself.
 enum class DeviceStrategy {
-  kCdi,          // names of CDI devices, as NVIDIA's toolkit writes their specifications
+  kCdi,          // names of CDI devices, as in the specifications that NVIDIA's toolkit writes
   kDeviceNodes,  // the device files, and the driver's files from a directory of the node
-  kEnvironment   // NVIDIA_VISIBLE_DEVICES, for NVIDIA's own runtime
+  kEnvironment   // NVIDIA_VISIBLE_DEVICES, for NVIDIA's own container runtime
 };
 
-// How the library gets into a container's processes.
+// Defines how the processes of a container load the library.
 enum class Injection {
-  kPreloadFile,  // a file over /etc/ld.so.preload: whatever the container's environment, and also for ranks
-                 // that come in through sshd
-  kEnvironment   // LD_PRELOAD, which the container's own environment overrides
+  // A file is mounted over /etc/ld.so.preload. This works whatever the container's environment is, and also
+  // for ranks that are started through sshd.
+  kPreloadFile,
+  kEnvironment  // LD_PRELOAD, which the container's own environment overrides
 };
 
 struct AllocationSettings {
   DeviceStrategy devices = DeviceStrategy::kCdi;
   std::string cdi_kind = "nvidia.com/gpu";  // vendor/class of the CDI names
-  std::string driver_root;  // kDeviceNodes: mounted where the driver is looked for; empty: nothing
+  // With kDeviceNodes, this host directory with the driver's files is mounted at /usr/local/nvidia. If it
+  // is empty, nothing is mounted.
+  std::string driver_root;
   Injection injection = Injection::kPreloadFile;
-  std::string library_directory;  // on the host, of this version: libcrossover.so and ld.so.preload
-  std::string socket_directory;   // on the host: the arbiter's
-  std::string mps_directory;      // on the host: of MPS's `pipe` and `shm`; empty: containers get none
+  // This host directory holds libcrossover.so and ld.so.preload of this version.
+  std::string library_directory;
+  std::string socket_directory;  // directory on the host with the arbiter's socket
+  // This host directory holds `pipe` and `shm` of MPS. If it is empty, containers are not clients of MPS.
+  std::string mps_directory;
 };
 
-// A GPU of this node, as far as handing it out goes.
+// Holds what an allocation needs to know of a GPU of this node.
 struct AllocatableGpu {
-  std::vector<std::string> device_files;  // kDeviceNodes: all that are its own or shared by all
+  std::vector<std::string> device_files;  // for kDeviceNodes: its own files and those that all GPUs share
 
   friend bool operator==(const AllocatableGpu&, const AllocatableGpu&) = default;
 };
@@ -54,17 +59,17 @@ struct Mount {
 struct Allocation {
   std::map<std::string, std::string> environment;
   std::vector<Mount> mounts;
-  std::vector<std::string> device_files;  // the same path in the container, read and write
+  std::vector<std::string> device_files;  // read and write, at the same path in the container
   std::vector<std::string> cdi_names;
 };
 
-// What is wrong with the request, for the pod's events.
+// Says why a request is refused. The reason is shown in the pod's events.
 struct AllocationRefused {
   std::string reason;
 };
 
-// `gpus`: all of this node, by UUID. Refused: an ID that is none, a GPU that is not here, no IDs, and two
-// slots of one GPU.
+// Returns what a container with the slots `ids` gets. `gpus` are all GPUs of this node, by UUID. Refuses an
+// empty list of IDs, an ID that is not a slot, a GPU that is not on this node, and two slots of one GPU.
 std::variant<Allocation, AllocationRefused> Allocate(std::span<const std::string> ids,
                                                      const std::map<std::string, AllocatableGpu>& gpus,
                                                      const AllocationSettings& settings);

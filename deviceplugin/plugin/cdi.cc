@@ -9,7 +9,8 @@ namespace {
 constexpr std::string_view kContainerd = "containerd://";
 constexpr std::pair<int, int> kFirstWithCdi = {1, 7};
 
-// Of "1.6.20~ds1"; false where there are none.
+// Reads major and minor version from text such as "1.6.20~ds1". Returns false if the text does not start
+// with them.
 bool ReadVersion(std::string_view text, std::pair<int, int>* version) {
   const char* const end = text.data() + text.size();
   const auto major = std::from_chars(text.data(), end, version->first);

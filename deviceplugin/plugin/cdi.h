@@ -1,4 +1,4 @@
-// Whether a container runtime gives containers the CDI devices that are asked for. Pure.
+// Tells whether the container runtime supports the CDI devices that an allocation names. Pure.
 #pragma once
 
 #include <string>
@@ -6,10 +6,10 @@
 
 namespace crossover::deviceplugin {
 
-// Why CDI devices would not reach containers, in words; empty where they would, or nothing is known.
-// `runtime`: as the kubelet says it, "containerd://1.6.20". A containerd before 1.7 ignores them without a
-// word, and containers start without their GPU; one of 1.7 has them where it was configured to, which is not
-// seen here.
+// Returns why CDI devices do not reach containers, in words. Returns an empty string if they do, or if it
+// is not known. `runtime` is the version that the kubelet reports, such as "containerd://1.6.20".
+// containerd before 1.7 silently ignores CDI devices, and containers start without their GPU. containerd
+// 1.7 supports them if its configuration enables them, which this function cannot see.
 std::string WhyNoCdi(std::string_view runtime);
 
 }  // namespace crossover::deviceplugin

@@ -20,7 +20,7 @@ std::optional<DeviceId> ParseDeviceId(std::string_view text) {
   const auto slot = ParseInteger(number, 0, kMostSlotsPerGpu - 1);
   if (!slot || !arbiter::ValidGpuUuid(gpu)) return std::nullopt;
   DeviceId id{.gpu = std::string(gpu), .slot = static_cast<std::uint32_t>(*slot)};
-  if (Text(id) != text) return std::nullopt;  // leading zeros
+  if (Text(id) != text) return std::nullopt;  // the number has leading zeros
   return id;
 }
 

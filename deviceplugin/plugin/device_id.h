@@ -1,5 +1,6 @@
-// What a kubelet knows a slot by: "GPU-<uuid>::<number>". The ID names a physical GPU for ever, so that
-// whatever reads it (other tools strip "::<number>") finds the right one. Pure.
+// Defines the device ID by which the kubelet knows a slot: "GPU-<uuid>::<number>". The ID always refers to
+// the same physical GPU, so that every reader finds the right one; other tools strip the "::<number>".
+// Pure.
 #pragma once
 
 #include <cstdint>
@@ -12,15 +13,16 @@ namespace crossover::deviceplugin {
 inline constexpr std::uint32_t kMostSlotsPerGpu = 100;
 
 struct DeviceId {
-  std::string gpu;  // its UUID
+  std::string gpu;  // UUID of the GPU
   std::uint32_t slot = 0;
 
   friend bool operator==(const DeviceId&, const DeviceId&) = default;
 };
 
+// Returns the text of the ID, as the kubelet knows it.
 std::string Text(const DeviceId& id);
 
-// Nothing for text that Text() does not give.
+// Parses the text of an ID. Returns nullopt for any text that Text() does not produce.
 std::optional<DeviceId> ParseDeviceId(std::string_view text);
 
 }  // namespace crossover::deviceplugin

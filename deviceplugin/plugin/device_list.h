@@ -1,4 +1,4 @@
-// The slots of this node and their health, as they are advertised. Thread-safe.
+// Keeps the advertised slots of this node and their health. Thread-safe.
 #pragma once
 
 #include <chrono>
@@ -14,33 +14,36 @@
 
 namespace crossover::deviceplugin {
 
-// One GPU as it is advertised: all its IDs are healthy, or none.
+// Describes a GPU as it is advertised. Either all its IDs are healthy or none is.
 struct AdvertisedGpu {
   AllocatableGpu gpu;
-  std::uint32_t slots = 0;  // 0: withheld
+  std::uint32_t slots = 0;  // how many slots are advertised
   bool healthy = true;
-  // Numbers of slots that pods have, where some are beyond `slots`, which was larger when they came.
+  // Holds the slot numbers that pods have. It is set only if some of them are not below `slots`, which was
+  // larger when those pods came.
   std::set<std::uint32_t> held = {};
 
   friend bool operator==(const AdvertisedGpu&, const AdvertisedGpu&) = default;
 };
 
-// The numbers that are advertised: those that are held, and the first of the others, `slots` in all; all that
-// are held, where these are more.
+// Returns the slot numbers to advertise: the held ones, and the lowest others, `slots` in total. If more
+// than `slots` are held, returns all held ones.
 std::set<std::uint32_t> NumbersOf(const AdvertisedGpu& gpu);
 
 class DeviceList {
  public:
   using Gpus = std::map<std::string, AdvertisedGpu>;  // by UUID
 
+  // Replaces the list, and wakes threads that wait for a change if it differs.
   void Set(Gpus gpus);
   Gpus gpus() const;
-  // Changes with every Set that changes something.
+  // Returns a number that increases with every Set() that changes the list.
   std::uint64_t version() const;
 
-  // Waits until the version is another than `seen`, or Interrupt() is called, for at most `patience`.
+  // Blocks until the version differs from `seen`, Interrupt() is called, or `patience` is over. Returns the
+  // version at that time.
   std::uint64_t AwaitChange(std::uint64_t seen, std::chrono::milliseconds patience);
-  // Wakes all who wait.
+  // Wakes all threads that wait in AwaitChange().
   void Interrupt();
 
  private:

@@ -1,5 +1,6 @@
-// Tells when files come to a directory or leave it, or the directory itself goes. Where the kernel has no
-// watch left for it, it looks for itself whenever it is asked. For one thread.
+// Reports when files appear in a directory or disappear from it, and when the directory itself disappears.
+// If the kernel has no inotify watch left, it compares directory listings at each call of Take(). For one
+// thread only.
 #pragma once
 
 #include <sys/types.h>
@@ -20,18 +21,20 @@ class DirectoryWatch {
   struct Change {
     enum class Kind { kCame, kLeft, kDirectoryGone };
     Kind kind;
-    std::string name;  // of the file
+    std::string name;  // name of the file
   };
 
-  // False where the directory cannot be read. `error`: why that is so, or why it has to look for itself.
+  // Starts to watch `directory`. Returns false if the directory cannot be read. Sets `error` if it returns
+  // false, and also if it returns true but inotify is not available.
   bool Open(const std::string& directory, std::string* error);
-  // What has changed since it was last asked. Never waits.
+  // Returns what has changed since the last call. Never blocks.
   std::vector<Change> Take();
-  // Readable once something has changed; -1 where it looks for itself.
+  // Returns a descriptor that is readable once something has changed. Returns -1 if inotify is not
+  // available.
   int fd() const { return fd_.get(); }
 
  private:
-  // One that takes another's place may get its inode, yet not its time.
+  // A file that replaces another may get the same inode, but not the same modification time.
   struct File {
     std::string name;
     dev_t device;
@@ -46,7 +49,8 @@ class DirectoryWatch {
 
   base::UniqueFd fd_;
   std::string directory_;
-  std::optional<Files> files_;  // where it looks for itself: those that it saw last
+  // Without inotify, this holds the files as of the last look.
+  std::optional<Files> files_;
 };
 
 }  // namespace crossover::deviceplugin

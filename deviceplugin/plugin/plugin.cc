@@ -24,11 +24,11 @@ using std::chrono::milliseconds;
 constexpr char kVersion[] = "v1beta1";
 constexpr char kKubeletSocket[] = "kubelet.sock";
 constexpr char kOwnSocket[] = "crossover.sock";
-constexpr std::chrono::seconds kRegisterWithin{10};  // the kubelet dials back within that
-constexpr std::chrono::seconds kStreamWithin{10};    // after it has answered
-constexpr milliseconds kFarewell{500};
+constexpr std::chrono::seconds kRegisterWithin{10};  // limit of the call; the kubelet connects back meanwhile
+constexpr std::chrono::seconds kStreamWithin{10};    // time to open a stream, after the answer
+constexpr milliseconds kFarewell{500};               // time for open calls to end at a shutdown
 constexpr milliseconds kLook{200};
-// An old stream's end must have reached the kubelet before the next registration does.
+// The end of an old stream must reach the kubelet before the next registration does.
 constexpr milliseconds kShortestPause{200};
 constexpr milliseconds kLongestPause{30'000};
 constexpr int kMostThreads = 16;
@@ -82,7 +82,7 @@ void Plugin::Run() {
   }
 }
 
-// From the making of our socket until it is lost.
+// Creates our socket, registers, and serves until the connection to the kubelet is lost.
 Plugin::Next Plugin::ServeOnce(DirectoryWatch* watch) {
   std::string error;
   const std::unique_ptr<grpc::Server> server = Listen();
@@ -90,7 +90,7 @@ Plugin::Next Plugin::ServeOnce(DirectoryWatch* watch) {
     NoteFailure("listening on " + OwnSocket() + " failed");
     return Next::kAgain;
   }
-  watch->Take();  // our own doing
+  watch->Take();  // changes that we made ourselves
   Next next = Next::kAgain;
   if (Register(&error)) {
     {
@@ -135,7 +135,8 @@ std::unique_ptr<grpc::Server> Plugin::Listen() {
 bool Plugin::Register(std::string* error) {
   grpc::ChannelArguments arguments;
   arguments.SetString(GRPC_ARG_DEFAULT_AUTHORITY, "localhost");
-  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // else a failed connection holds up the next one
+  // Without a pool of its own, a failed connection delays the next one.
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   const auto channel =
       grpc::CreateCustomChannel("unix://" + KubeletSocket(), grpc::InsecureChannelCredentials(), arguments);
   const auto kubelet = v1beta1::Registration::NewStub(channel);
@@ -190,7 +191,7 @@ Plugin::Next Plugin::Pause(DirectoryWatch* watch, milliseconds patience) {
     if (fds[0].revents != 0) return Next::kStop;
     if (kubelet_came) return Next::kAgain;
     for (const DirectoryWatch::Change& change : watch->Take()) {
-      // It is not listening yet: a moment more.
+      // The kubelet's socket exists but the kubelet may not listen yet, so wait a moment longer.
       kubelet_came |= change.kind == DirectoryWatch::Change::Kind::kCame && change.name == kKubeletSocket;
       if (change.kind == DirectoryWatch::Change::Kind::kDirectoryGone) return Next::kAgain;
     }
@@ -200,7 +201,7 @@ Plugin::Next Plugin::Pause(DirectoryWatch* watch, milliseconds patience) {
 void Plugin::NoteFailure(const std::string& error) {
   const std::lock_guard lock(mutex_);
   ++status_.failures;
-  if (status_.error == error) return;  // said once, not with each try
+  if (status_.error == error) return;  // logged once, not at each try
   status_.error = error;
   logging::Warn(error);
 }

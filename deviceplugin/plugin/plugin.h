@@ -1,9 +1,10 @@
-// Keeps a node's kubelet supplied with our slots: serves the plugin's socket, registers, and does so again
-// whenever the kubelet, the socket or the stream between the two is lost.
+// Connects our device plugin to the kubelet of the node. It serves the plugin's socket and registers with
+// the kubelet. It registers again whenever the kubelet restarts, the socket is removed, or the stream
+// between the two breaks.
 //
-// A kubelet empties its plugin directory when it starts, knows plugins by their resource alone, and
-// disconnects the new registration where an old stream ends late: so the old server always ends before the
-// next begins, and only one daemon of a node may run.
+// A kubelet empties its plugin directory when it starts. It knows plugins by their resource name alone. If
+// an old stream ends late, the kubelet disconnects the new registration. The old server therefore always
+// ends before the next one starts, and only one daemon may run on a node.
 #pragma once
 
 #include <chrono>
@@ -24,23 +25,26 @@ namespace crossover::deviceplugin {
 class DirectoryWatch;
 class SlotService;
 
-// How long to wait before the next try, after a pause of that length and a try that registered or did not.
+// Returns how long to wait before the next try. `pause` is the previous wait. `registered` says whether the
+// last try registered; then the wait is the shortest one, otherwise it doubles up to a limit.
 std::chrono::milliseconds NextPause(std::chrono::milliseconds pause, bool registered);
 
 class Plugin {
  public:
   struct Settings {
-    std::string directory = "/var/lib/kubelet/device-plugins";  // the kubelet's; moves with its --root-dir
-    std::string resource;
+    // This is the kubelet's plugin directory. It changes with the kubelet's --root-dir.
+    std::string directory = "/var/lib/kubelet/device-plugins";
+    std::string resource;  // name of the extended resource, such as crossover.dev/slot
   };
   struct Status {
-    bool registered = false;  // and the kubelet listens to us
+    bool registered = false;  // registered, and the kubelet has an open stream
     std::uint64_t registrations = 0;
-    std::uint64_t failures = 0;  // to register
-    std::string error;           // of the last failure; empty once it is registered again
+    std::uint64_t failures = 0;  // failed registrations
+    std::string error;           // last failure; empty once it is registered again
   };
 
-  // Serves from now on. `service`, used anew with each registration, and `devices` outlive it.
+  // Starts to serve on a thread of its own. Each registration uses `service` again. REQUIRES: `service`
+  // outlives this object.
   Plugin(Settings settings, SlotService* service);
   ~Plugin();
 
@@ -54,7 +58,7 @@ class Plugin {
   std::unique_ptr<grpc::Server> Listen();
   bool Register(std::string* error);
   Next AwaitLoss(DirectoryWatch* watch);
-  // Waits for a kubelet, or until it is time to try again.
+  // Waits until a kubelet appears or `patience` is over.
   Next Pause(DirectoryWatch* watch, std::chrono::milliseconds patience);
   void NoteFailure(const std::string& error);
   std::string KubeletSocket() const;
@@ -62,10 +66,10 @@ class Plugin {
 
   const Settings settings_;
   SlotService* service_;
-  base::UniqueFd stop_;  // an eventfd, readable once it is to stop
+  base::UniqueFd stop_;  // eventfd; readable once the thread is to stop
   mutable std::mutex mutex_;
   Status status_;
-  std::thread thread_;  // last: it uses the others
+  std::thread thread_;  // must be the last member: the thread uses the others
 };
 
 }  // namespace crossover::deviceplugin

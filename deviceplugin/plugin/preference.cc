@@ -7,7 +7,7 @@ namespace {
 
 struct Free {
   std::size_t slots = 0;
-  DeviceId first;  // the lowest slot
+  DeviceId first;  // its lowest slot
 };
 
 std::map<std::string, Free> FreeByGpu(const std::vector<DeviceId>& available) {
@@ -28,8 +28,8 @@ std::vector<DeviceId> Prefer(const Choice& choice) {
     if (preferred.size() < choice.count && free.erase(id.gpu) == 1) preferred.push_back(id);
   };
   for (const DeviceId& id : choice.must_include) take(id);
-  if (preferred.size() != choice.must_include.size())
-    return {};  // two of one GPU, or more than are asked for
+  // Two slots to include are of one GPU, or they are more than the container asks for.
+  if (preferred.size() != choice.must_include.size()) return {};
   for (const std::string& gpu : choice.assigned) {
     if (const auto found = free.find(gpu); found != free.end()) take(DeviceId(found->second.first));
   }

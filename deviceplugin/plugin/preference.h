@@ -1,7 +1,7 @@
-// Which slots to propose to a kubelet that is about to choose some for a container. Pure.
+// Decides which slots to propose to the kubelet when it is about to choose slots for a container. Pure.
 //
-// A kubelet takes exactly the slots that it is given here if they are as many as it asked for; with any other
-// number it chooses at random. So the answer has that number, or none where it cannot be had.
+// The kubelet uses a proposal only if it has exactly the requested number of slots. Otherwise it chooses at
+// random. A proposal therefore has that number of slots, or is empty if that is not possible.
 #pragma once
 
 #include <cstddef>
@@ -17,13 +17,15 @@ struct Choice {
   std::vector<DeviceId> available;
   std::vector<DeviceId> must_include;
   std::size_t count = 0;
-  // GPUs that the container is to have, as it was placed; empty where nobody knows.
+  // Holds the UUIDs of the GPUs that the pod's placement assigns to the container. It is empty if that is not
+  // known.
   std::vector<std::string> assigned;
 };
 
-// Slots of distinct GPUs: those that must be included, then of the assigned GPUs, then of the GPUs with the
-// most free slots (first by name where they have as many). Empty where fewer distinct GPUs are available than
-// slots are asked for: a container gets no two slots of one GPU.
+// Returns `count` slots of distinct GPUs: first those that must be included, then slots of the assigned
+// GPUs, then slots of the GPUs with the most free slots. UUIDs break ties. Returns an empty list if fewer
+// than `count` distinct GPUs are available, because a container never gets two slots of one GPU. Also
+// returns an empty list if the slots to include are more than `count` or are not of distinct GPUs.
 std::vector<DeviceId> Prefer(const Choice& choice);
 
 }  // namespace crossover::deviceplugin

@@ -10,7 +10,7 @@ namespace {
 
 constexpr char kHealthy[] = "Healthy";
 constexpr char kUnhealthy[] = "Unhealthy";
-// How long a stream that a kubelet has dropped may go unnoticed.
+// A stream that the kubelet has dropped is noticed within this time.
 constexpr std::chrono::milliseconds kLookAtStream{250};
 
 using Texts = google::protobuf::RepeatedPtrField<std::string>;

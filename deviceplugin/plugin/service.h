@@ -1,7 +1,7 @@
-// The DevicePlugin service that a kubelet calls.
+// Implements the DevicePlugin service that the kubelet calls.
 //
-// No call of it may fail for our own sake: a kubelet rejects the pod then, for good. And none may wait: the
-// kubelet admits no other pod meanwhile.
+// No call may fail because of a problem of ours: the kubelet would reject the pod for good. No call may
+// block for long: the kubelet admits no other pod meanwhile.
 #pragma once
 
 #include <atomic>
@@ -19,11 +19,12 @@ namespace crossover::deviceplugin {
 
 class SlotService final : public v1beta1::DevicePlugin::Service {
  public:
-  // Which GPUs the container that is being admitted now is to have, if that can be told from how many slots
-  // it asks for. Answers within 200 ms; empty where it cannot be told.
+  // Returns the GPUs, by UUID, for the container that the kubelet admits now. `slots` is the number of
+  // slots that the container asks for. Returns within 200 ms. Returns an empty list if the container cannot
+  // be determined.
   using Assigned = std::function<std::vector<std::string>(std::size_t slots)>;
 
-  // `devices` outlives it.
+  // REQUIRES: `devices` outlives this object.
   SlotService(DeviceList* devices, AllocationSettings settings, Assigned assigned)
       : devices_(devices), settings_(std::move(settings)), assigned_(std::move(assigned)) {}
 
@@ -40,24 +41,24 @@ class SlotService final : public v1beta1::DevicePlugin::Service {
                                  const v1beta1::PreStartContainerRequest* request,
                                  v1beta1::PreStartContainerResponse* response) override;
 
-  // Of allocations from now on. From any thread.
+  // Sets the settings for later allocations. May be called from any thread.
   void Set(AllocationSettings settings);
 
-  // Streams of ListAndWatch that are open: a kubelet that holds none has lost us.
+  // Returns the number of open ListAndWatch streams. If it is 0, the kubelet has lost us.
   int streams() const { return streams_.load(); }
-  // Such streams that have begun since the service was made.
+  // Returns the number of streams that were ever opened.
   std::uint64_t streams_begun() const { return streams_begun_.load(); }
-  // Containers that were answered with slots, and that were refused.
+  // Return the number of containers that got slots, and the number of requests that were refused.
   std::uint64_t allocations() const { return allocations_.load(); }
   std::uint64_t refusals() const { return refusals_.load(); }
-  // Streams may begin, before a server is made of it; they end, and no more begin, before the server is shut
-  // down.
+  // Start() allows streams; call it before a server is made from this service. Stop() ends all streams and
+  // allows no new ones; call it before the server is shut down.
   void Start() { stopping_ = false; }
   void Stop();
 
  private:
   DeviceList* devices_;
-  std::mutex mutex_;  // over settings_
+  std::mutex mutex_;  // guards settings_
   AllocationSettings settings_;
   Assigned assigned_;
   std::atomic<int> streams_{0};

@@ -20,7 +20,8 @@ bool EndsWith(std::string_view text, std::string_view end) {
   return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
 }
 
-// A UUID, or the 32 digits by which a kubelet knows pods that are not from the API server.
+// Returns whether `text` is a pod UID: a UUID, or the 32 hex digits by which a kubelet knows static pods,
+// which do not come from the API server.
 bool IsUid(std::string_view text) {
   const auto is_digit = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
   if (text.size() == 32) return std::all_of(text.begin(), text.end(), is_digit);
@@ -29,12 +30,14 @@ bool IsUid(std::string_view text) {
                     [&](char c, char shape) { return shape == 'x' ? is_digit(c) : c == shape; });
 }
 
-// The kubelet's own, below its root: under systemd the names of what is above come before.
+// Returns whether `folder` is the kubelet's own group, below its root. Under systemd, its name starts
+// with the names of the groups above it.
 bool IsKubelets(std::string_view folder) {
   return folder == kKubelets || folder == "kubepods.slice" || EndsWith(folder, "-kubepods.slice");
 }
 
-// Of one folder of a path: pod<uid>, or ..kubepods-<class>-pod<uid, with underscores>.slice under systemd.
+// Returns the pod UID in one folder of a path. The folder is pod<uid>, or ..kubepods-<class>-pod<uid, with
+// underscores>.slice under systemd.
 std::optional<std::string> UidOfFolder(std::string_view folder) {
   std::string uid;
   if (EndsWith(folder, kSlice)) {
@@ -57,11 +60,14 @@ std::string_view TakeFolder(std::string_view* path) {
   return folder;
 }
 
-// The kubelet's group, then perhaps one for a class of pods, then the pod's. Whatever stands deeper is the
-// pod's own doing, and whatever stands elsewhere somebody else's.
+// Returns the pod UID in `path`. The path has the kubelet's group, then possibly a group for a QoS class,
+// then the pod's group. The pod itself makes the deeper groups, and other software makes groups elsewhere.
+// Both are ignored.
 std::optional<std::string> UidOfPath(std::string_view path, std::string_view root) {
   if (StartsWith(path, "/")) path.remove_prefix(1);
-  // As it is seen from a group below: the kernel leaves out what both have in common, the kubelet's own too.
+  // The kernel writes the path relative to the root of our cgroup namespace. If that root is below the
+  // kubelet's group, the path starts with ../ and lacks the common part, which may include the kubelet's
+  // group.
   bool from_below = false;
   while (StartsWith(path, "../")) {
     from_below = true;
@@ -82,7 +88,7 @@ std::optional<std::string> UidOfPath(std::string_view path, std::string_view roo
   return is_class ? UidOfFolder(TakeFolder(&path)) : std::nullopt;
 }
 
-// Takes one line, hierarchy:controllers:path.
+// Takes one line, hierarchy:controllers:path, from `cgroups` and returns the path.
 std::string_view PathOfLine(std::string_view* cgroups) {
   const std::size_t feed = cgroups->find('\n');
   std::string_view line = cgroups->substr(0, feed);
@@ -123,7 +129,8 @@ std::optional<std::string> PodUidOf(std::string_view cgroups, std::string_view r
 }
 
 std::optional<std::string> PodUidOf(const arbiter::Peer& peer, std::string_view root) {
-  // Without a descriptor of the process itself, whose end would show, its number proves nothing.
+  // The process ID alone proves nothing, because it may be reused. A pidfd shows whether the process has
+  // ended.
   if (peer.pid <= 0 || !peer.pidfd) return std::nullopt;
   const auto text = files::ReadOfProcess(peer.pid, "cgroup");
   if (!text || Ended(peer)) return std::nullopt;

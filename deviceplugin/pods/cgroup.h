@@ -1,4 +1,4 @@
-// Which pod a process belongs to, by its control groups. The parsing is pure.
+// Determines which pod a process belongs to, from its control groups. The parsing is pure.
 #pragma once
 
 #include <sys/types.h>
@@ -11,20 +11,22 @@
 
 namespace crossover::deviceplugin {
 
-// The UID of the pod in the text of /proc/PID/cgroup: of the pod's group that the kubelet made, below its own
-// at `root`, since a pod may make groups of any name within its own, and others elsewhere. `root`: a path
-// without the first slash; empty: the top. Nothing for a process of no pod, and where two hierarchies do not
-// agree.
+// Returns the UID of the pod in `cgroups`, the text of /proc/PID/cgroup. Only a group counts that the
+// kubelet created for a pod, below the kubelet's own group at `root`. Other groups prove nothing: a pod may
+// create groups of any name within its own, and other software may create groups elsewhere. `root` is a path
+// without the leading slash; empty is the root of the hierarchy. Returns nullopt for a process that is in no
+// pod, and if two hierarchies name different pods.
 std::optional<std::string> PodUidOf(std::string_view cgroups, std::string_view root);
 
-// The root of the kubelet that a process with these groups is a pod's of; empty where it is none's.
+// Returns the `root` of the kubelet whose pod a process with these groups is in. Returns an empty string if
+// the kubelet's groups are at the top, or if the process is in no pod.
 std::string KubeletsRootIn(std::string_view cgroups);
 
-// The UID of the pod that the process at the other end of a socket belongs to. Nothing where it belongs to
-// none, or is gone by now: its number may be another's.
+// Returns the UID of the pod of the process at the other end of a socket. Returns nullopt if the process is
+// in no pod, or has ended: its process ID may then belong to another process.
 std::optional<std::string> PodUidOf(const arbiter::Peer& peer, std::string_view root);
 
-// Of whatever process has that number now.
+// Returns the UID of the pod of the process that has the ID `pid` now.
 std::optional<std::string> PodUidOf(pid_t pid, std::string_view root);
 
 }  // namespace crossover::deviceplugin

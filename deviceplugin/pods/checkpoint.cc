@@ -19,7 +19,7 @@ void Append(const json& list, std::vector<std::string>* ids) {
   }
 }
 
-// {"<NUMA node, or -1>": ["id", ..], ..}
+// Returns the IDs, sorted, in an object of the form {"<NUMA node, or -1>": ["id", ..], ..}.
 std::vector<std::string> Ids(const json& by_node) {
   std::vector<std::string> ids;
   if (!by_node.is_object()) return ids;
@@ -28,7 +28,7 @@ std::vector<std::string> Ids(const json& by_node) {
   return ids;
 }
 
-// Base64, as JSON has bytes; stops at what is none.
+// Decodes Base64, the form of bytes in JSON. Stops at the first character that is not Base64.
 std::string Decoded(std::string_view text) {
   constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   std::string bytes;

@@ -1,9 +1,9 @@
-// What a kubelet has handed out, from its own file: the only place where pods, containers and device IDs
-// meet.
+// Reads what the kubelet has handed out, from the kubelet's checkpoint file. No other source has pods,
+// containers and device IDs together.
 //
-// Not an interface that anybody promises, though unchanged for years: whoever reads it goes on without it. It
-// has everything that was handed out before the call under way, and may still have what belonged to pods that
-// are gone.
+// The file is not an official interface, although it has not changed for years. Its readers must therefore
+// work without it. It has everything that was handed out before the current Allocate() call. It may still
+// have entries of pods that are gone.
 #pragma once
 
 #include <map>
@@ -18,12 +18,13 @@ struct HandedOut {
   std::string pod_uid;
   std::string container;
   std::vector<std::string> ids;  // sorted
-  std::string answer;  // what we answered, as it went over the wire: the kubelet answers with it again
+  // Holds our answer in wire format. The kubelet gives the container the same answer again at each restart.
+  std::string answer;
 
   friend bool operator==(const HandedOut&, const HandedOut&) = default;
 };
 
-// Of another resource.
+// Holds the device IDs of another resource that a pod has.
 struct HandedOutByOthers {
   std::string resource;
   std::string pod_uid;
@@ -33,12 +34,14 @@ struct HandedOutByOthers {
 };
 
 struct Checkpoint {
-  std::vector<HandedOut> handed_out;  // of our resource
+  std::vector<HandedOut> handed_out;  // entries of our resource
   std::vector<HandedOutByOthers> by_others;
-  std::map<std::string, std::vector<std::string>> registered;  // IDs of other resources, healthy once
+  // Holds, by resource, the device IDs of other resources that were healthy at some time.
+  std::map<std::string, std::vector<std::string>> registered;
 };
 
-// Nothing for text that is no such file. `resource`: ours. Pure.
+// Parses the text of the file. Returns nullopt if it is not a checkpoint file. `resource` is the name of
+// our resource. Pure.
 std::optional<Checkpoint> ParseCheckpoint(std::string_view text, const std::string& resource);
 
 }  // namespace crossover::deviceplugin

@@ -14,7 +14,7 @@ namespace crossover::deviceplugin {
 namespace {
 
 constexpr char kName[] = "/kubelet_internal_checkpoint";
-// Clocks of file systems go in steps of some milliseconds.
+// Clocks of file systems have a resolution of some milliseconds.
 constexpr std::int64_t kLongerThanATick = 2 * base::kNsPerSecond;
 
 std::int64_t Ns(const timespec& time) {
@@ -32,7 +32,7 @@ std::int64_t WallNs() {
 CheckpointFile::CheckpointFile(std::string directory, std::string resource)
     : path_(std::move(directory) + kName), resource_(std::move(resource)) {}
 
-// Nothing, with errno set, where there is none.
+// Returns nullopt, with errno set, if stat() fails.
 std::optional<CheckpointFile::Stamp> CheckpointFile::StampOf(const std::string& path) {
   struct stat file {};
   if (stat(path.c_str(), &file) != 0) return std::nullopt;

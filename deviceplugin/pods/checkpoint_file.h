@@ -1,4 +1,5 @@
-// The kubelet's file, read and parsed once for all who ask, and again when it is another. Thread-safe.
+// Caches the kubelet's checkpoint file: reads and parses it once for all callers, and again when it
+// changes. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -13,18 +14,20 @@ namespace crossover::deviceplugin {
 
 class CheckpointFile {
  public:
-  // In a kubelet's device plugin directory. `resource`: ours.
+  // Reads the file in `directory`, the kubelet's device plugin directory. `resource` is the name of our
+  // resource.
   CheckpointFile(std::string directory, std::string resource);
 
-  // As the file is now. Never null: of a file that is not there an empty one, as of a kubelet that has not
-  // handed out anything yet. Null where it cannot be read, or is no such file.
+  // Returns the content of the file as it is now. If the file does not exist, the result is empty, because
+  // such a kubelet has not handed out anything yet. Returns null if the file cannot be read or is not a
+  // checkpoint file.
   //
-  // Nobody gets what was there before: a kubelet writes another file and puts it in place of the one before,
-  // so that one of the inode, its times and its size differs; where two might have come within one tick of
-  // the file system's clock, which all of these could outlive, the file is read again.
+  // The result is never stale. The kubelet replaces the file by rename, so the inode, the times or the size
+  // change. Two renames within one clock tick of the file system could leave all of these the same. A file
+  // that is so young is therefore read again.
   std::shared_ptr<const Checkpoint> Read() const;
 
-  // How often it was parsed.
+  // Returns how often the file was parsed.
   std::uint64_t parsed() const;
 
  private:
@@ -34,13 +37,14 @@ class CheckpointFile {
     friend bool operator==(const Stamp&, const Stamp&) = default;
   };
   static std::optional<Stamp> StampOf(const std::string& path);
-  bool IsKept(const Stamp& stamp) const;  // with the lock
+  bool IsKept(const Stamp& stamp) const;  // REQUIRES: mutex_ is held
 
   const std::string path_;
   const std::string resource_;
   mutable std::mutex mutex_;
-  mutable Stamp stamp_;           // of what is kept
-  mutable bool settled_ = false;  // it was old enough by then that no other could have the same stamp
+  mutable Stamp stamp_;  // stamp of the file from which kept_ was parsed
+  // Says whether the file was so old, when it was read, that no later file can have the same stamp.
+  mutable bool settled_ = false;
   mutable std::shared_ptr<const Checkpoint> kept_;
   mutable std::uint64_t parsed_ = 0;
 };

@@ -16,7 +16,7 @@ std::vector<std::string> GpusOf(const HandedOut& entry) {
   return {uuids.begin(), uuids.end()};
 }
 
-// Their UIDs, as they came.
+// Returns the UIDs of the pods, oldest first.
 std::vector<std::string> InOrder(const std::set<const Pod*>& pods) {
   std::vector<const Pod*> sorted(pods.begin(), pods.end());
   std::sort(sorted.begin(), sorted.end(), [](const Pod* a, const Pod* b) { return CameBefore(*a, *b); });

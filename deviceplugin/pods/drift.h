@@ -1,6 +1,6 @@
-// What a kubelet did, compared with what was wanted: which containers have other GPUs than they were
-// assigned, and which GPUs more than one rank of a gang. A kubelet may do so whenever it likes; what it did
-// counts. Pure.
+// Compares what the kubelet did with what was wanted. Finds containers with other GPUs than they were
+// assigned, and GPUs with more than one rank of a gang. The kubelet may deviate at any time, and what it
+// did counts. Pure.
 #pragma once
 
 #include <string>
@@ -11,38 +11,42 @@
 
 namespace crossover::deviceplugin {
 
+// Describes a container whose GPUs differ from its assignment.
 struct Drift {
   std::string pod_uid;
   std::string container;
-  std::vector<std::string> assigned;  // UUIDs, sorted
+  std::vector<std::string> assigned;  // UUIDs of GPUs, sorted
   std::vector<std::string> given;
 
   friend bool operator==(const Drift&, const Drift&) = default;
 };
 
-// Of containers that were assigned something and have something; those of pods that are over do not count.
+// Returns the containers whose GPUs differ from their assignment. Containers without an assignment or
+// without an entry in `handed_out` do not count, nor do pods that have ended.
 std::vector<Drift> FindDrift(const std::vector<Pod>& pods, const std::vector<HandedOut>& handed_out);
 
+// Describes a GPU that several pods of one gang are on.
 struct Collision {
   std::string gang;
   std::string gpu_uuid;
-  std::vector<std::string> pods;  // UIDs, the one that came first in front: two at least
+  std::vector<std::string> pods;  // UIDs, at least two, oldest first
 
   friend bool operator==(const Collision&, const Collision&) = default;
 };
 
-// An ID that several pods have: a kubelet may give it out twice when a pod ends meanwhile.
+// Describes a device ID that several pods have. The kubelet may hand out an ID twice if a pod ends meanwhile.
 struct Double {
   std::string id;
-  std::vector<std::string> pods;  // UIDs, the one that came first in front: two at least
+  std::vector<std::string> pods;  // UIDs, at least two, oldest first
 
   friend bool operator==(const Double&, const Double&) = default;
 };
 
-// Containers of one pod may have one ID after the other. Pods that are over do not count.
+// Returns the IDs that several pods have. Several containers of one pod may use the same ID, one after the
+// other. Pods that have ended do not count.
 std::vector<Double> FindDoubles(const std::vector<Pod>& pods, const std::vector<HandedOut>& handed_out);
 
-// Pods of one gang on one GPU; those that are over do not count.
+// Returns the GPUs that have several pods of one gang. Pods that have ended do not count.
 std::vector<Collision> FindCollisions(const std::vector<Pod>& pods, const std::vector<HandedOut>& handed_out);
 
 }  // namespace crossover::deviceplugin

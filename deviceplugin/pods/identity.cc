@@ -41,7 +41,7 @@ std::variant<arbiter::Hello, arbiter::Unidentified> PodIdentity::Identify(const 
   return HelloOf(*pod, hello);
 }
 
-// Pods share users, but not connections.
+// Counts connections by pod, not by user: pods may run as the same user, but each has its own limit.
 std::string PodIdentity::AccountOf(const arbiter::Peer& peer) const {
   const auto uid = PodUidOf(peer, cgroup_root_);
   return uid ? "pod " + *uid : IdentitySource::AccountOf(peer);

@@ -1,4 +1,5 @@
-// Clients are who their pods are: by the control group of the process that connected, not by what it says.
+// Identifies a client by its pod. The pod follows from the cgroup of the process that connected, not from
+// what the process says.
 #pragma once
 
 #include <string>
@@ -13,7 +14,7 @@ namespace crossover::deviceplugin {
 
 class PodIdentity : public arbiter::IdentitySource {
  public:
-  // All outlive it. `cgroup_root`: the kubelet's (cgroup.h).
+  // REQUIRES: all pointers outlive this object. `cgroup_root` is the kubelet's (cgroup.h).
   PodIdentity(const PodTable* pods, const Namespaces* namespaces, const SlotBook* slots,
               std::string cgroup_root)
       : pods_(pods), namespaces_(namespaces), slots_(slots), cgroup_root_(std::move(cgroup_root)) {}
@@ -30,8 +31,8 @@ class PodIdentity : public arbiter::IdentitySource {
   const std::string cgroup_root_;
 };
 
-// What `hello` becomes in a pod: its gang, and of its wishes those that annotations say. An annotation that
-// is not allowed counts as not set: whoever admits pods refuses them.
+// Returns `hello` with the identity and gang of the pod, and with the values that the pod's annotations
+// set. An invalid annotation counts as not set; admission rejects pods with invalid annotations.
 arbiter::Hello HelloOf(const Pod& pod, const arbiter::Hello& hello);
 
 }  // namespace crossover::deviceplugin

@@ -19,7 +19,7 @@ using kube::At;
 using kube::Text;
 using nlohmann::json;
 
-// A count as Kubernetes writes those of whole devices: digits.
+// Parses a count of whole devices, which Kubernetes writes as digits. Returns 0 if it is something else.
 std::size_t CountOf(const json& quantity) {
   const std::string text = Text(quantity);
   std::size_t count = 0;

@@ -1,4 +1,4 @@
-// What the daemon wants to know of a pod of its node.
+// Defines the part of a pod that the daemon uses.
 #pragma once
 
 #include <cstddef>
@@ -15,49 +15,55 @@ namespace crossover::deviceplugin {
 
 struct PodContainer {
   std::string name;
-  std::size_t slots = 0;  // it asks for
+  std::size_t slots = 0;  // slots that the container asks for
 };
 
 struct Pod {
   std::string uid;
   std::string name_space;
   std::string name;
-  std::string created;                  // when: text of the API server, which sorts as time does
-  std::uint64_t arrival = 0;            // on this node, as the daemon saw it: larger is later
-  bool over = false;                    // it has ended, whether it did its work or not
-  std::optional<std::int64_t> grace_s;  // it is being deleted: how long it was given when that began
-  std::map<std::string, std::string> annotations;  // ours
-  std::vector<std::string> switch_faults;          // what is wrong with its switches (FaultsIn)
-  std::vector<PodContainer> containers;  // in the order in which a kubelet asks: those that initialise first
-  // By which its gang is known where no annotation says it: from the labels of whoever made it.
+  std::string created;        // creation time as the API server writes it; sorts as time does
+  std::uint64_t arrival = 0;  // order in which the daemon saw the pods; later is larger
+  bool over = false;          // it has succeeded or failed
+  // Holds the grace period in seconds, as it was when the deletion began. It is unset unless the pod is being
+  // deleted.
+  std::optional<std::int64_t> grace_s;
+  std::map<std::string, std::string> annotations;  // only those of our domain
+  std::vector<std::string> switch_faults;          // errors in its switches (FaultsIn)
+  // Lists the containers in the order in which the kubelet asks for their slots: init containers first.
+  std::vector<PodContainer> containers;
+  // Names the job that created the pod, according to the pod's labels. The gang has this name if no
+  // annotation sets one.
   std::string owner;
-  std::string profile_key;  // of its job (kube::ProfileKeyOf)
-  bool managed = false;     // has the label by which the extender finds it
+  std::string profile_key;  // key of its job's profile (kube::ProfileKeyOf)
+  bool managed = false;     // it has the label that the extender selects pods by
   kube::Requests requests;
-  bool controlled = false;  // whoever made it makes another when it goes
+  bool controlled = false;  // its controller replaces it when it is gone
 
-  // An annotation of ours by its full name; empty where it is not set.
+  // Returns the annotation of our domain with the full name `key`, or an empty string if it is not set.
   const std::string& Annotation(const char* key) const;
 };
 
-// The one with that UID; null where there is none.
+// Returns the pod with the UID `uid`, or null if there is none.
 const Pod* FindPod(const std::vector<Pod>& pods, const std::string& uid);
-// Likewise; null, too, where it is over.
+// Like FindPod(), but returns null also if the pod has ended.
 const Pod* FindLiving(const std::vector<Pod>& pods, const std::string& uid);
-// namespace/name
+// Returns "namespace/name".
 std::string NameOf(const Pod& pod);
-// Which of two is older.
+// Returns whether `a` is older than `b`.
 bool CameBefore(const Pod& a, const Pod& b);
 
-// Nothing for what is no pod, or lacks its names.
+// Parses a pod object of the API server. Returns nullopt if its UID, namespace or name is missing.
 std::optional<Pod> ParsePod(const nlohmann::json& object);
 
-// "namespace/gang": of the annotation, or the owner, or the pod alone. At most 127 printable characters;
-// longer ones are cut and end in a hash of the whole.
+// Returns "namespace/gang". The gang has the name in the annotation, else that of `owner`, else that of the
+// pod. The result has at most 127 printable characters. Other characters become '?'. A name with such
+// characters, or a longer one, is cut where needed and ends in a hash of the full name.
 std::string GangOf(const Pod& pod);
 
-// GPUs that each container is to have, from the assignment annotation: {"containers": {"name": ["GPU-.."]}}.
-// Empty where there is none, or none that can be read.
+// Returns the UUIDs of the GPUs that each container is assigned, from the assignment annotation:
+// {"containers": {"name": ["GPU-.."]}}. Returns an empty map if there is no annotation, or if it cannot be
+// read.
 std::map<std::string, std::vector<std::string>> AssignmentOf(const Pod& pod);
 
 }  // namespace crossover::deviceplugin

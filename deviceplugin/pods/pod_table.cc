@@ -10,7 +10,8 @@ void PodTable::OnList(const nlohmann::json& items) {
   for (const nlohmann::json& item : items) {
     if (auto pod = ParsePod(item)) pods.push_back(*std::move(pod));
   }
-  // In which order those that are new were bound is not known; a kubelet that starts takes this one, too.
+  // The order in which new pods were bound is unknown. A kubelet that starts also takes them in order of
+  // creation.
   std::stable_sort(pods.begin(), pods.end(),
                    [](const Pod& a, const Pod& b) { return a.created < b.created; });
   std::set<std::string> there;
@@ -92,7 +93,7 @@ void PodTable::AwaitOne(std::size_t slots, const Done& done, std::chrono::millis
 
 std::vector<std::string> PodTable::AssignedTo(std::size_t slots, const Done& done) const {
   std::vector<Pod> pods = All();
-  // A kubelet admits pods as it hears that they are bound, which is not the order of their creation.
+  // The kubelet admits pods in the order in which it learns that they are bound, not in order of creation.
   std::sort(pods.begin(), pods.end(), [](const Pod& a, const Pod& b) { return a.arrival < b.arrival; });
   for (const Pod& pod : pods) {
     const auto assignment = AssignmentOf(pod);

@@ -1,4 +1,4 @@
-// The pods of this node, as the API server has them. Thread-safe.
+// Keeps the pods of this node as the API server has them. Thread-safe.
 #pragma once
 
 #include <chrono>
@@ -19,7 +19,7 @@ namespace crossover::deviceplugin {
 
 class PodTable : public kube::ListWatch::Handler {
  public:
-  // `on_change`, if any, is called after each change of a pod, on the thread of the watch.
+  // Calls `on_change`, if it is set, after each change of a pod, on the thread of the watch.
   explicit PodTable(std::function<void()> on_change = {}) : on_change_(std::move(on_change)) {}
 
   void OnList(const nlohmann::json& items) override;
@@ -29,16 +29,18 @@ class PodTable : public kube::ListWatch::Handler {
   std::optional<Pod> Find(const std::string& uid) const;
   std::vector<Pod> All() const;
 
-  // The GPUs that the container which a kubelet admits now is to have, which the kubelet does not say: those
-  // of the first container, in the order in which kubelets admit, that asks for so many slots, was assigned
-  // GPUs and has none yet. Empty where there is none. `done`: pod UIDs and containers that have theirs.
+  // Holds the UID of the pod and the name of the container, for containers that have their slots.
   using Done = std::set<std::pair<std::string, std::string>>;
-  // `done`, and what was among it before, of pods that are still known: a kubelet forgets what a pod had when
-  // it ends, before the API server hears of that.
+  // Adds `done` to what earlier calls passed and returns all of it. Forgets entries of earlier calls whose
+  // pods are no longer known. This is needed because the kubelet forgets what a pod had when the pod ends,
+  // before the API server learns of the end.
   Done EverDone(const Done& done);
+  // Returns the GPUs for the container that the kubelet admits now. The kubelet does not say which
+  // container that is. It is the first one, in the order in which the kubelet admits, that asks for `slots`
+  // slots, was assigned GPUs and is not in `done`. Returns an empty list if there is none.
   std::vector<std::string> AssignedTo(std::size_t slots, const Done& done) const;
-  // Waits until a pod is known that asks for so many slots and has none yet, for at most `patience`: a
-  // kubelet may hear of a pod before we do.
+  // Blocks until a pod is known with a container that asks for `slots` slots and is not in `done`, for at
+  // most `patience`. The kubelet may learn of a pod before we do.
   void AwaitOne(std::size_t slots, const Done& done, std::chrono::milliseconds patience) const;
 
  private:

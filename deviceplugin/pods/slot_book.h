@@ -1,4 +1,4 @@
-// Which GPUs each pod has a slot of, as the kubelet's file was last read. Thread-safe.
+// Records which GPUs each pod has a slot of, as of the last read of the kubelet's file. Thread-safe.
 #pragma once
 
 #include <mutex>
@@ -12,7 +12,7 @@
 
 namespace crossover::deviceplugin {
 
-using SlotHolders = std::set<std::pair<std::string, std::string>>;  // pod UID and GPU
+using SlotHolders = std::set<std::pair<std::string, std::string>>;  // pod UID and UUID of the GPU
 
 inline SlotHolders HoldersOf(const std::vector<HandedOut>& handed_out) {
   SlotHolders holders;
@@ -28,7 +28,8 @@ class SlotBook {
     const std::lock_guard lock(mutex_);
     holders_ = std::move(holders);
   }
-  // Of nobody while the file has never been read: whoever asks again is told soon.
+  // Returns whether the pod has a slot of the GPU. Returns false until the file has been read once. The
+  // client that asks retries soon.
   bool Holds(const std::string& pod_uid, const std::string& gpu_uuid) const {
     const std::lock_guard lock(mutex_);
     return holders_.contains({pod_uid, gpu_uuid});

@@ -1,4 +1,4 @@
-// Of which GPU a slot is, as a kubelet names it: "GPU-<uuid>::<slot>" without the slot.
+// Finds the GPU of a slot from the slot's device ID: "GPU-<uuid>::<slot>" without the slot.
 #pragma once
 
 #include <string>

@@ -77,7 +77,7 @@ std::string BodyOf(const GpuNode& node) {
   if (!node.mode_limited_by.empty()) status["modeLimitedBy"] = node.mode_limited_by;
   if (!node.configuration.empty()) status["configuration"] = node.configuration;
   json metadata = {{"name", node.name}};
-  if (!node.node_uid.empty()) {  // it goes with the node
+  if (!node.node_uid.empty()) {  // the object is deleted with the node
     metadata["ownerReferences"] = {
         {{"apiVersion", "v1"}, {"kind", "Node"}, {"name", node.name}, {"uid", node.node_uid}}};
   }

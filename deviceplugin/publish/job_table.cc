@@ -11,8 +11,8 @@
 namespace crossover::deviceplugin {
 namespace {
 
-constexpr double kNoise = 0.02;           // of a figure, or of a step: less is no change
-constexpr std::int64_t kAnewS = 10 * 60;  // after which its time is told although nothing has changed
+constexpr double kNoise = 0.02;  // relative to the figure or to the step; a smaller difference is no change
+constexpr std::int64_t kAnewS = 10 * 60;  // after this time at_s is published even without a change
 
 double Seconds(turn::Time time) {
   return static_cast<double>(time) / static_cast<double>(base::kNsPerSecond);
@@ -28,7 +28,7 @@ class Mean {
   int count_ = 0;
 };
 
-// What the ranks of one job on this node say together.
+// Combines the figures of the ranks of one job on this node.
 struct Ranks {
   Mean compute, exposed, alone, jitter;
   std::set<std::string> gpus;
@@ -36,7 +36,7 @@ struct Ranks {
   turn::Time joined = turn::kNever;
   std::uint64_t iterations = GpuNode::kMostIterations;
   std::optional<std::uint64_t> memory;
-  std::optional<FigureSource> source;  // of the rank that knows least
+  std::optional<FigureSource> source;  // of the rank with the least reliable source
   std::optional<turn::Time> disturbed;
 
   void Add(const RankView& rank) {
@@ -61,8 +61,8 @@ const char* SourceName(FigureSource source) {
   return source == FigureSource::kRemembered ? "remembered" : "estimated";
 }
 
-// Figures that are a part of something larger, or noise themselves, are told by this: by themselves they are
-// never still.
+// Returns whether the two figures differ by more than `much`. It is for figures that are part of a larger
+// one, or that are noise themselves: relative to their own size, these never stand still.
 template <class T>
 bool MovedBy(double much, const std::optional<T>& a, const std::optional<T>& b) {
   if (!a || !b) return a.has_value() != b.has_value();
@@ -100,7 +100,8 @@ std::int64_t WallOf(turn::Time at, const JobTable::Instant& now) {
   return now.wall_s - (now.monotonic - at) / base::kNsPerSecond;
 }
 
-// By the same name, of which what was before is no part.
+// Returns whether the ranks belong to a new run of the job with the same name. The figures of the previous
+// run are no part of it.
 bool IsAnotherAttempt(const Ranks& ranks, const JobTable::Instant& now, const GpuNode::Job& job) {
   return job.ended && WallOf(ranks.joined, now) > job.at_s + base::kSameRunS;
 }
@@ -114,7 +115,7 @@ void Fill(const Ranks& ranks, const JobTable::Instant& now, GpuNode::Job* job) {
   if (anew) job->began_s = WallOf(ranks.joined, now);
   job->at_s = now.wall_s;
   job->ended = false;
-  // What is not known any more, as of ranks that began again, stays.
+  // A value that is not known any more stays as it was, for example while ranks restart.
   if (const auto value = ranks.compute.value()) job->compute_s = value;
   if (const auto value = ranks.exposed.value()) job->exposed_s = value;
   if (const auto value = ranks.alone.value()) job->step_alone_s = value;
@@ -124,7 +125,8 @@ void Fill(const Ranks& ranks, const JobTable::Instant& now, GpuNode::Job* job) {
   if (ranks.disturbed) job->disturbed_s = WallOf(*ranks.disturbed, now);
 }
 
-// Of a job that ends one rank is the last: for a while it has the GPUs that it had.
+// Returns how many GPUs the job has. The ranks of a job do not all end at the same time, so for a while a
+// job keeps the number of GPUs that it had.
 std::uint32_t GpusOf(const Ranks& ranks, std::uint32_t had, turn::Time now,
                      std::optional<turn::Time>* fewer_since) {
   const auto has = static_cast<std::uint32_t>(ranks.gpus.size());
@@ -177,8 +179,9 @@ void JobTable::LookAtRanks(const std::vector<RankView>& ranks, const KeyOf& key_
   }
 }
 
-// What is gained while some learn, or beside one that is only watched, says nothing of what turns gain; and a
-// gain that is uncertain is not told: the extender keeps pairs apart for weeks by what it is told.
+// Notes the gain of the jobs on the GPU. Skips a gain that was measured while some clients still learn, or
+// next to a client that is only watched: it says nothing about turns. Also skips an uncertain gain, because
+// the extender keeps pairs of jobs apart for weeks on the basis of what it reads.
 void JobTable::LookAtGain(const GpuView& gpu, const Instant& now) {
   const bool settled = gpu.why_ungated.empty() || gpu.stats.way == turn::Way::kSideBySide;
   if (!gpu.gain || gpu.gain_uncertain() || !settled) return;
@@ -193,7 +196,7 @@ void JobTable::NoteMeeting(const JobKey& job, const GpuView& gpu, const Instant&
     const JobKey other = JobOf(*client.member);
     if (other == job) continue;
     const auto peer = entries_.find(other);
-    if (peer == entries_.end()) return;  // of no pod
+    if (peer == entries_.end()) return;  // the client is in no pod
     const GpuNode::Job& known = peer->second.job;
     beside[known.gang] = {known.name_space, known.gang, known.profile_key};
   }

@@ -1,5 +1,6 @@
-// What this node's jobs need and gained, as it is published: means over their ranks here, and for a while
-// after they have ended. Pure: it is told what the books say, and when. Not thread-safe.
+// Computes the published figures of this node's jobs: what they need and what they gain. The figures are
+// means over the ranks on this node. They stay for a while after a job has ended. Pure: the caller passes
+// the views of Books and the time. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -16,44 +17,45 @@ namespace crossover::deviceplugin {
 
 class JobTable {
  public:
-  // A job that has ended stays until it has been published, and for so long after: whoever gathers profiles
-  // may be away for a quarter of an hour and misses nothing. It is forgotten when the daemon ends.
+  // An ended job stays until it has been published, and this long afterwards, in ns. The reader that
+  // collects profiles can therefore be away for a quarter of an hour without a loss. The table is lost when
+  // the daemon ends.
   static constexpr turn::Time kStays = 15 * 60 * base::kNsPerSecond;
-  static constexpr std::size_t kMostEnded = 64;    // the oldest go first
-  static constexpr std::size_t kMostMeetings = 8;  // of a job; the oldest go first
-  static constexpr int kLeastLooks = 10;           // at a meeting before its gain is said
-  static constexpr int kMostLooks = 120;           // over which it is a mean
+  static constexpr std::size_t kMostEnded = 64;    // the oldest are removed first
+  static constexpr std::size_t kMostMeetings = 8;  // per job; the oldest are removed first
+  static constexpr int kLeastLooks = 10;           // looks at a meeting before its gain is published
+  static constexpr int kMostLooks = 120;           // looks over which the gain is averaged
 
   struct Instant {
     turn::Time monotonic = 0;
-    std::int64_t wall_s = 0;  // since 1970
+    std::int64_t wall_s = 0;  // seconds since 1970
   };
   using KeyOf = std::function<std::string(const arbiter::Member& member)>;
 
-  // To be called twice a second or so. `key_of`: the profile key of a client's pod. Clients that belong to no
-  // pod are left out.
+  // Updates the table. REQUIRES: it is called about twice a second. `key_of` returns the profile key of a
+  // client's pod. Clients that are in no pod are left out.
   void Look(const std::vector<RankView>& ranks, const std::vector<GpuView>& gpus, const KeyOf& key_of,
             const Instant& now);
-  // By namespace and gang. What has hardly changed stays as it was said last, so that nobody is told of
-  // noise.
+  // Returns the jobs, sorted by namespace and gang. A job that has hardly changed keeps its previous
+  // figures, so that noise is not published.
   std::vector<GpuNode::Job> Jobs() const;
-  // What Jobs() said last is published.
+  // Notes that the last result of Jobs() is published.
   void NotePublished(turn::Time now);
 
  private:
   struct Meeting {
     std::map<std::string, GpuNode::Peer> beside;  // by gang
-    double gain = 0;                              // the mean over the last looks
+    double gain = 0;                              // mean over the last looks
     int looks = 0;
     std::int64_t at_s = 0;
   };
   struct Entry {
-    GpuNode::Job job;    // as of now, but for its meetings
-    GpuNode::Job shown;  // as it was said last
+    GpuNode::Job job;    // current values, without meetings
+    GpuNode::Job shown;  // values as Jobs() returns them
     std::vector<Meeting> meetings;
     bool here = false;
-    std::optional<turn::Time> fewer_since;  // GPUs than the job is said to have
-    std::optional<turn::Time> published;    // that it has
+    std::optional<turn::Time> fewer_since;  // since when the job has fewer GPUs than it reports
+    std::optional<turn::Time> published;    // when the end of the job was published
   };
 
   void LookAtRanks(const std::vector<RankView>& ranks, const KeyOf& key_of, const Instant& now);

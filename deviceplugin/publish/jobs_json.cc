@@ -11,7 +11,7 @@ namespace {
 
 using nlohmann::json;
 
-// More figures are noise.
+// Rounds to four significant digits; more of them would be noise.
 double Rounded(double value) { return text::ToFourFigures(value); }
 
 std::string TimeText(std::int64_t seconds) { return kube::WriteTimestamp(static_cast<double>(seconds)); }

@@ -1,4 +1,4 @@
-// A node's jobs as its GPUNode has them. Pure.
+// Converts a node's jobs to the form that they have in its GPUNode. Pure.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

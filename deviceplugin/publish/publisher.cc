@@ -13,8 +13,8 @@ using std::chrono::seconds;
 using std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kLook{500};
-constexpr seconds kCalm{30};               // between two that nobody waits for
-constexpr std::chrono::minutes kAnew{10};  // somebody may have removed it
+constexpr seconds kCalm{30};               // shortest time between two changes that are not urgent
+constexpr std::chrono::minutes kAnew{10};  // published even without a change: the object may be gone
 constexpr seconds kAfterFailure{5};
 constexpr char kPath[] = "/apis/" CROSSOVER_DOMAIN "/v1alpha1/gpunodes/";
 constexpr char kApply[] = "?fieldManager=crossover-deviceplugin&force=true";

@@ -1,5 +1,5 @@
-// Keeps a node's GPUNode up to date: at once when what can be given out changes, else every half minute at
-// most. On a thread of its own.
+// Keeps a node's GPUNode up to date. It publishes at once if what can be given out changes, and at most
+// every half minute otherwise. Runs on a thread of its own.
 #pragma once
 
 #include <atomic>
@@ -17,13 +17,14 @@ namespace crossover::deviceplugin {
 
 class Publisher {
  public:
-  // Both are called on the publisher's thread. `look`: nothing where not all is known now. `on_published`:
-  // what `look` said last is published.
+  // Calls both functions on the publisher's thread. `look` returns the node to publish, or nullopt if not
+  // everything is known now. `on_published` is called when the last result of `look` is published.
   Publisher(kube::Access access, std::function<std::optional<GpuNode>()> look,
             std::function<void()> on_published = {});
-  // What has not been published by then is not.
+  // Stops without publishing what is not published yet.
   ~Publisher() { client_.Stop(); }
 
+  // Returns how many tries to publish failed.
   std::uint64_t failures() const { return failures_; }
 
  private:
@@ -34,13 +35,13 @@ class Publisher {
   const std::function<std::optional<GpuNode>()> look_;
   const std::function<void()> on_published_;
   std::atomic<std::uint64_t> failures_{0};
-  // Of the thread alone.
+  // The members below are used only by the publisher's thread.
   std::string published_, urgent_;
   std::chrono::steady_clock::time_point when_;
   std::chrono::steady_clock::time_point again_;
-  std::chrono::seconds retry_after_{0};  // so long the server wants to be left alone
+  std::chrono::seconds retry_after_{0};  // how long the API server asks to wait
   std::string complaint_;
-  threads::Rounds rounds_;  // last: it uses the others
+  threads::Rounds rounds_;  // must be the last member: its thread uses the others
 };
 
 }  // namespace crossover::deviceplugin

@@ -1,5 +1,5 @@
-// Has pods made anew elsewhere: by eviction, which heeds budgets for disruptions and is no failure of the
-// pod's. Thread-safe.
+// Evicts pods, so that their controllers create them again on another node or GPU. Eviction respects
+// PodDisruptionBudgets, and is no failure of the pod. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -15,15 +15,16 @@ class Evictor {
  public:
   explicit Evictor(kube::Access access) : client_(std::move(access)) {}
 
-  // Waits for the API server's answer, says what it is in the log, and returns whether it accepts. Nobody
-  // else of that name is evicted.
+  // Asks the API server to evict the pod, waits for the answer, and logs it. Returns whether the API server
+  // accepts. The request has the UID of the pod, so another pod with the same name is never evicted.
   bool Evict(const Pod& pod);
 
-  // Evictions that the API server has accepted, and those that it has not: refused, or not answered.
+  // Return how many evictions the API server accepted, and how many failed: they were refused or not
+  // answered.
   std::uint64_t accepted() const { return accepted_; }
   std::uint64_t refused() const { return refused_; }
 
-  // Ends one that is under way, and all later ones.
+  // Aborts the current eviction and all later ones.
   void Stop() { client_.Stop(); }
 
  private:

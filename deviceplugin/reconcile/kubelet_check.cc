@@ -53,7 +53,7 @@ std::vector<Pod> KubeletCheck::Look(const std::vector<Pod>& pods, const std::vec
   for (const Drift& drift : found.drifts) {
     if (!Among(found_.drifts, drift)) Say(drift, *FindPod(pods, drift.pod_uid));
   }
-  std::set<std::string> misplaced;  // UIDs
+  std::set<std::string> misplaced;  // pod UIDs
   const auto somebody_leaves = [&pods](const std::vector<std::string>& uids) {
     return std::any_of(uids.begin(), uids.end(),
                        [&pods](const std::string& uid) { return FindPod(pods, uid)->grace_s.has_value(); });
@@ -63,7 +63,7 @@ std::vector<Pod> KubeletCheck::Look(const std::vector<Pod>& pods, const std::vec
                        [&uid](const Drift& drift) { return drift.pod_uid == uid; });
   };
   for (const Collision& collision : found.collisions) {
-    // Where nobody has placed them otherwise they would come to the same GPU again.
+    // Without a placement that differs, they would get the same GPU again.
     if (has_drifted(collision.pods.back()) && !somebody_leaves(collision.pods))
       misplaced.insert(collision.pods.back());
     if (Among(found_.collisions, collision)) continue;

@@ -1,5 +1,5 @@
-// Compares what the kubelet has handed out with what was wanted, says what differs, once, and finds what is
-// to be done about it. Thread-safe.
+// Compares what the kubelet has handed out with what was wanted. Reports each difference once, and decides
+// which pods to evict because of it. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,9 @@ namespace crossover::deviceplugin {
 class KubeletCheck {
  public:
   using Time = std::int64_t;
-  // How often pods of a gang are made anew until it has been well for a while, and how long is between two
-  // tries: a kubelet that does the same again and again is not helped.
+  // A gang is restarted at most kMostRestarts times, until it has needed no restart for kForgetRestarts.
+  // Two tries are kBetweenRestarts apart. Times are in ns. These limits exist because restarts do not help
+  // if a kubelet does the same again and again.
   static constexpr int kMostRestarts = 3;
   static constexpr Time kBetweenRestarts = 30'000'000'000;
   static constexpr Time kForgetRestarts = 3'600'000'000'000;
@@ -32,26 +33,30 @@ class KubeletCheck {
     friend bool operator==(const Found&, const Found&) = default;
   };
 
-  // `tell` is called for each difference that is new.
+  // Calls `tell` for each new difference.
   explicit KubeletCheck(std::function<void(kube::Event)> tell) : tell_(std::move(tell)) {}
 
-  // Pods that are to be made anew elsewhere: of those that must not be where they are, and were not meant to
-  // be, whichever came last, where whoever made it makes another, and none of them is leaving already. `now`:
-  // ns of any clock.
+  // Returns the pods to evict: the youngest pod of each conflict. It is returned only if its controller
+  // creates a replacement and no pod of the conflict is being deleted already. The limits above must also
+  // allow a restart. Two kinds of conflict count: several pods have the same slot, or several ranks of a
+  // gang are on one GPU. The latter counts only if the youngest pod is not on the GPUs that it was
+  // assigned. `now` is in ns of any clock.
   std::vector<Pod> Look(const std::vector<Pod>& pods, const std::vector<HandedOut>& handed_out, Time now);
 
-  // The API server has accepted that one of them goes: tries that it refuses are no restarts.
+  // Counts a restart of the pod's gang. Call it when the API server has accepted the eviction: a refused
+  // try is not a restart.
   void NoteMadeAnew(const Pod& pod);
 
+  // Returns the differences and conflicts of the last Look().
   Found found() const;
-  // GPUs on which no turns are to be taken, and why.
+  // Returns the GPUs that must have no turns, by UUID, with the reason.
   std::map<std::string, std::string> held() const;
 
  private:
   struct Restarts {
     int count = 0;
-    std::optional<Time> tried;  // last
-    Time seen = 0;              // when it last had to be
+    std::optional<Time> tried;  // time of the last try
+    Time seen = 0;              // last time that it needed a restart
   };
 
   void Say(const Drift& drift, const Pod& pod) const;

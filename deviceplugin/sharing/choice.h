@@ -1,4 +1,4 @@
-// How the GPUs of a node are shared: chosen from what is wanted and what is there. Pure.
+// Decides how the GPUs of a node are shared, from the configuration and from the state of MPS. Pure.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@
 namespace crossover::deviceplugin {
 
 enum class Sharing : std::uint8_t {
-  kAuto,       // MPS where its control daemon runs, else each GPU for one
-  kMps,        // kernels of several processes at once; without its control daemon nothing is given out
-  kTimeslice,  // the driver's own way: turns then last until collectives have ended
+  kAuto,       // kMps if the MPS control daemon runs, else kExclusive
+  kMps,        // concurrent kernels; without the MPS control daemon nothing is given out
+  kTimeslice,  // the driver's time-slicing: turns last until collectives have ended
   kExclusive   // one slot per GPU
 };
 
@@ -18,20 +18,20 @@ std::string_view Name(Sharing sharing);
 
 struct SharingChoice {
   Sharing sharing = Sharing::kExclusive;  // never kAuto
-  std::string reason;                     // in words
-  std::string withheld;                   // why nothing is given out now; empty: it is
+  std::string reason;                     // reason for the choice, in words
+  std::string withheld;                   // why no slot is given out now; empty: slots are given out
 
   friend bool operator==(const SharingChoice&, const SharingChoice&) = default;
 };
 
 struct MpsHistory {
-  bool alive = false;      // its control daemon runs
-  bool was_there = false;  // it ran a moment ago, and may only be starting anew
-  bool needed = false;     // a pod that lives was started as its client
+  bool alive = false;      // the MPS control daemon runs
+  bool was_there = false;  // it ran a moment ago, and may be restarting
+  bool needed = false;     // a living pod was started as a client of MPS
 };
 
-// Pods that were started under MPS get no neighbours without it: where its daemon goes, nothing is given out
-// until it is back or they are gone.
+// Returns how the GPUs are shared. Pods that were started under MPS get no neighbours without it: if the
+// MPS control daemon ends, nothing is given out until it is back or these pods are gone.
 SharingChoice ChooseSharing(Sharing wanted, const MpsHistory& mps);
 
 }  // namespace crossover::deviceplugin

@@ -1,5 +1,6 @@
-// Who was started as a client of MPS, and who was not: by what each container was answered when it got its
-// slots, which holds while it lives. Pods that are over, or gone, do not count. Pure.
+// Determines which pods were started as clients of MPS. This follows from the answer that each container
+// got with its slots, which is valid as long as the container lives. Pods that have ended, or are gone, do
+// not count. Pure.
 #pragma once
 
 #include <map>
@@ -11,12 +12,12 @@
 
 namespace crossover::deviceplugin {
 
-// GPUs with pods that share it in another way than newcomers would, by UUID, and which. `mps`: newcomers are
-// clients of MPS.
+// Returns the GPUs, by UUID, with pods that share them in another way than new pods would. The value names
+// such a pod and says why. `mps` says whether new pods are clients of MPS.
 std::map<std::string, std::string> FindOtherSharing(const std::vector<Pod>& pods,
                                                     const std::vector<HandedOut>& handed_out, bool mps);
 
-// Whether any pod is a client of MPS.
+// Returns whether any living pod is a client of MPS.
 bool AnyUnderMps(const std::vector<Pod>& pods, const std::vector<HandedOut>& handed_out);
 
 }  // namespace crossover::deviceplugin

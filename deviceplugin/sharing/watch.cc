@@ -12,7 +12,7 @@ namespace crossover::deviceplugin {
 namespace {
 
 constexpr std::chrono::seconds kPeriod{1};
-constexpr int kAskEvery = 5;  // rounds: that runs a program
+constexpr int kAskEvery = 5;  // in rounds; asking runs a program
 
 SharingWatch::State Begin(const MpsControl& control, Sharing wanted) {
   SharingWatch::State state;
@@ -85,7 +85,8 @@ void SharingWatch::AskWhomMpsServes() {
   const auto servers = control_.Servers();
   const std::lock_guard lock(mutex_);
   state_.asked = true;
-  if (!servers) return;  // once: they are who they were
+  // One failure changes nothing: the servers are probably the same as before.
+  if (!servers) return;
   state_.served.reset();
   state_.servers.clear();
   if (servers->size() == 1) state_.served = servers->front().uid;
@@ -107,7 +108,8 @@ void SharingWatch::SayFarewell() {
   }
 }
 
-// Its answer says little: whether the client is gone is seen in the list.
+// Terminates the client through MPS. The answer says little, so the list of clients shows whether the
+// client is gone.
 void SharingWatch::End(pid_t server, pid_t client, const std::string& pod) {
   control_.Terminate(server, client);
   const auto left = control_.Clients(server);

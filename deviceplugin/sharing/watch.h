@@ -1,5 +1,5 @@
-// Keeps up with how the GPUs are shared, once a second and on a thread of its own: whether MPS is there, whom
-// it serves, which of its clients are to be ended. Thread-safe.
+// Tracks once a second how the GPUs are shared: whether the MPS control daemon runs, which user MPS serves,
+// and which of its clients are to be terminated. Runs on a thread of its own. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -23,24 +23,25 @@ class SharingWatch {
   struct State {
     SharingChoice choice;
     MpsControl::State mps;
-    std::optional<uid_t> served;   // by the one server of MPS that there is, if there is
-    std::set<pid_t> servers;       // of MPS
-    bool asked = false;            // for these, once at least, whether or not there was an answer
-    std::uint64_t terminated = 0;  // clients, through MPS
+    std::optional<uid_t> served;   // user of the MPS server, if there is exactly one server
+    std::set<pid_t> servers;       // process IDs of the MPS servers
+    bool asked = false;            // `served` and `servers` were asked for at least once, answered or not
+    std::uint64_t terminated = 0;  // clients terminated through MPS
   };
 
-  // The choice is made when this returns. `pods`, of the node, is called on the watch's thread.
-  // `cgroup_root`: the kubelet's (cgroup.h).
+  // Makes the first choice before it returns. `pods` returns the pods of the node; it is called on the
+  // watch's thread. `cgroup_root` is the kubelet's (cgroup.h).
   SharingWatch(MpsControl::Settings mps, Sharing wanted, std::function<std::vector<Pod>()> pods,
                std::string cgroup_root);
 
-  // A control daemon that goes is waited for so long, as one that starts anew, also where no pod needs it.
+  // An MPS control daemon that ended may be restarting. The choice waits this long for it, even if no pod
+  // needs it.
   static constexpr std::int64_t kMayComeBack = 30'000'000'000;  // ns
 
   State state() const;
-  void Want(Sharing sharing);  // from the next round on
-  // Whether pods that live were started under MPS, as is found out now and then. Until it is first known,
-  // what was chosen stays.
+  void Want(Sharing sharing);  // takes effect at the next round
+  // Notes whether living pods were started under MPS. The caller finds this out now and then. Before the
+  // first call, an earlier choice of MPS stays.
   void NoteNeed(bool needed);
 
  private:
@@ -53,15 +54,15 @@ class SharingWatch {
   const MpsControl control_;
   const std::function<std::vector<Pod>()> pods_;
   const std::string cgroup_root_;
-  Farewell farewell_;                       // of the thread alone, like since_asked_
-  int since_asked_ = 0;                     // rounds
-  std::optional<std::int64_t> gone_since_;  // MPS; likewise
+  Farewell farewell_;                       // used by the thread only
+  int since_asked_ = 0;                     // in rounds; used by the thread only
+  std::optional<std::int64_t> gone_since_;  // end of the control daemon; used by the thread only
   std::atomic<Sharing> wanted_;
   std::atomic<bool> needed_{false};
   std::atomic<bool> need_known_{false};
   mutable std::mutex mutex_;
   State state_;
-  threads::Rounds rounds_;  // last: it uses the others
+  threads::Rounds rounds_;  // must be the last member: its thread uses the others
 };
 
 }  // namespace crossover::deviceplugin

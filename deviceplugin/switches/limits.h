@@ -1,4 +1,4 @@
-// What the switches of a node and of the cluster come to. Pure.
+// Combines the switches of the node and of the cluster. Pure.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace crossover::deviceplugin {
 
-// `cluster`: the mode of the namespace `installation`, which holds everywhere. But for the GPUs that are
-// held.
+// Returns the limits that the switches set, without the GPUs that are held. `cluster` is the mode of the
+// namespace `installation`, which applies to the whole cluster.
 inline TurnLimits LimitsOf(const OwnNode::Wishes& node, arbiter::Policy cluster,
                            const std::string& installation) {
   TurnLimits limits;

@@ -19,7 +19,7 @@ std::vector<kube::Event> Mistyped::Look(const Switches& switches) {
   const auto add = [&now](const kube::Regarding& object, const std::vector<std::string>& faults) {
     for (const std::string& fault : faults) now.emplace(object, fault);
   };
-  // By its name, too, does `kubectl describe` look for a node's.
+  // The UID is the node's name, because `kubectl describe` looks for the events of a node by that.
   add({kNode, "", switches.node, switches.node}, switches.of_node);
   for (const auto& [name, faults] : switches.namespaces) add({kNamespace, name, name, ""}, faults);
   for (const Pod& pod : switches.pods) {

@@ -1,4 +1,5 @@
-// Switches that are mistyped and therefore not heeded: whoever set one is told where it stands. Thread-safe.
+// Finds switches with invalid values, which therefore have no effect, and tells their owners: each gets an
+// event on the object that has the switch. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -17,23 +18,24 @@ namespace crossover::deviceplugin {
 
 class Mistyped {
  public:
-  // All there is: pods of the node, namespaces, and the node itself.
+  // Holds all objects with switches: the pods of the node, the namespaces and the node itself.
   struct Switches {
-    std::vector<Pod> pods;  // those that are over do not count
+    std::vector<Pod> pods;  // pods that have ended do not count
     Namespaces::Faults namespaces;
-    std::string node;  // its name
+    std::string node;  // name of the node
     std::vector<std::string> of_node;
   };
 
-  // An event, and a line of the log, for each that was not there at the last look. Those of a namespace are
-  // of the whole cluster, each of whose nodes finds them: they are in that namespace, and told once.
+  // Logs each error that was not there at the previous look, and returns an event for it. Namespaces belong
+  // to the whole cluster, so every node finds their errors. Such an event is in that namespace and is sent
+  // once in the cluster.
   std::vector<kube::Event> Look(const Switches& switches);
 
-  // How many there are, by kind of the object: Node, Namespace, Pod.
+  // Returns the number of errors by kind of the object: Node, Namespace, Pod.
   std::map<std::string, std::uint64_t> counts() const;
 
  private:
-  using One = std::pair<kube::Regarding, std::string>;  // on which object, and what is wrong
+  using One = std::pair<kube::Regarding, std::string>;  // the object, and what is wrong
 
   mutable std::mutex mutex_;
   std::set<One> known_;  // as of the last look

@@ -1,5 +1,5 @@
-// Off switches: the annotation `crossover.dev/mode` on a pod, a namespace, a node, and on the namespace of
-// the installation, where it holds for the whole cluster. The strictest holds. Pure.
+// Reads the mode switch: the annotation `crossover.dev/mode` on a pod, a namespace, a node, or the
+// namespace of the installation, where it applies to the whole cluster. The strictest of these holds. Pure.
 #pragma once
 
 #include <string>
@@ -13,12 +13,12 @@ namespace crossover::deviceplugin {
 using annotations::Annotations;
 using annotations::OursOf;
 
-// kEnforce where it is not set, or not to anything that is allowed.
+// Returns the mode in the annotations, or kEnforce if it is not set or not valid.
 arbiter::Policy ModeIn(const Annotations& annotations);
 
-// What is wrong with the switches of an object, a text each, such as "crossover.dev/mode: Off is not allowed:
-// enforce, observe or off": values that are not allowed, and switches that are labels where only annotations
-// count. Values are shown as annotations::Shown does.
+// Returns the errors in the switches of an object, one text each, such as "crossover.dev/mode: Off is not
+// allowed: enforce, observe or off". An error is a value that is not allowed, or a switch that is a label,
+// because only annotations count. Texts show values as annotations::Shown() does.
 std::vector<std::string> FaultsIn(const Annotations& annotations, const Annotations& labels);
 
 }  // namespace crossover::deviceplugin

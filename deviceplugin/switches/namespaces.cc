@@ -40,7 +40,7 @@ void Namespaces::OnList(const nlohmann::json& items) {
 }
 
 void Namespaces::OnChange(const nlohmann::json& object) {
-  Known known = known_;  // nobody else writes it
+  Known known = known_;  // without the lock: only this thread writes known_
   Take(object, &known);
   Replace(std::move(known));
 }

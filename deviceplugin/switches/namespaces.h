@@ -1,4 +1,4 @@
-// The modes of namespaces, as the API server has them. Thread-safe.
+// Keeps the modes of namespaces as the API server has them. Thread-safe.
 #pragma once
 
 #include <functional>
@@ -14,20 +14,22 @@ namespace crossover::deviceplugin {
 
 class Namespaces : public kube::ListWatch::Handler {
  public:
-  // `on_change` is called after each change of a mode, on the thread of the watch.
+  // Calls `on_change` after each change of a mode, on the thread of the watch.
   explicit Namespaces(std::function<void()> on_change) : on_change_(std::move(on_change)) {}
 
   void OnList(const nlohmann::json& items) override;
   void OnChange(const nlohmann::json& object) override;
   void OnDelete(const nlohmann::json& object) override;
 
+  // Returns the mode of the namespace, or kEnforce if it has none.
   arbiter::Policy ModeOf(const std::string& name) const;
-  // What is wrong with the switches of namespaces (FaultsIn), by name; those without faults are left out.
+  // Returns the errors in the switches of namespaces (FaultsIn), by name of the namespace. Namespaces
+  // without errors are not in the map.
   using Faults = std::map<std::string, std::vector<std::string>>;
   Faults faults() const;
 
  private:
-  using Modes = std::map<std::string, arbiter::Policy>;  // but those that are kEnforce
+  using Modes = std::map<std::string, arbiter::Policy>;  // without namespaces in kEnforce
   struct Known {
     Modes modes;
     Faults faults;
@@ -38,7 +40,7 @@ class Namespaces : public kube::ListWatch::Handler {
 
   const std::function<void()> on_change_;
   mutable std::mutex mutex_;
-  Known known_;  // written by the watch's thread alone
+  Known known_;  // only the watch's thread writes it
 };
 
 }  // namespace crossover::deviceplugin

@@ -1,4 +1,4 @@
-// What the API server's object of this node says to the daemon. Thread-safe.
+// Reads the settings for the daemon from its own Node object of the API server. Thread-safe.
 #pragma once
 
 #include <functional>
@@ -17,24 +17,26 @@ class OwnNode : public kube::ListWatch::Handler {
   struct Wishes {
     arbiter::Policy mode = arbiter::Policy::kEnforce;
     bool maintenance = false;
-    std::string configuration;  // the name of one of the configuration's; empty: none
+    std::string configuration;  // name of a named configuration; empty: none
 
     friend bool operator==(const Wishes&, const Wishes&) = default;
   };
 
-  // `on_change` is called after each change of the wishes, on the thread of the watch.
+  // Calls `on_change` after each change of the wishes, on the thread of the watch.
   explicit OwnNode(std::function<void()> on_change) : on_change_(std::move(on_change)) {}
 
   void OnList(const nlohmann::json& items) override;
   void OnChange(const nlohmann::json& object) override;
-  // A node that is deleted while it lives comes back: nothing changes.
+  // Does nothing: a Node object that is deleted while its node runs comes back.
   void OnDelete(const nlohmann::json&) override {}
 
   Wishes wishes() const;
   std::string uid() const;                  // empty: not known yet
-  std::vector<std::string> faults() const;  // of its switches (FaultsIn)
-  std::string runtime() const;              // of containers, as its kubelet says; empty: not known yet
-  // How much there is of each resource, as text.
+  std::vector<std::string> faults() const;  // errors in its switches (FaultsIn)
+  // Returns the container runtime and its version, as the kubelet reports it, or an empty string if it is not
+  // known yet.
+  std::string runtime() const;
+  // Returns the allocatable amount of each resource, as text.
   std::map<std::string, std::string> allocatable() const;
 
  private:

@@ -7,41 +7,45 @@
 namespace crossover::turn {
 namespace {
 
-// All lengths are in units of so many iterations of the first job: 8, or 16, 32, ... as it takes to last for
-// kLeastUnit and for 6 of the longest job, so that a look now and then is sharp enough. How long they are is
-// measured over kLearned of them, in the same iterations on all GPUs; a power of two, so that what they
-// measure differently seldom makes it another.
+// All lengths are in units. A unit is 8 iterations of the first job, or 16, 32 and so on. It lasts at least
+// for kLeastUnit and for 6 iterations of the longest job, so that a measurement now and then is precise
+// enough. The length of iterations is measured over kLearned of them, in the same iterations on all GPUs.
+// The unit is a power of two, so that different measurements seldom lead to different units.
 constexpr std::uint32_t kLeastIterations = 8;
 constexpr std::uint32_t kMostIterations = 1024;
 constexpr std::uint32_t kLearned = 16;
 constexpr Time kLeastUnit = 100'000'000;
-constexpr Time kLeastOfLongest = 6;  // equal jobs are far from where it would matter
-// In halves of a unit: what a change of ways disturbs, and what is measured behind it.
+constexpr Time kLeastOfLongest = 6;  // equal jobs are far from the point where it would matter
+// These are in half units: the part that a change of ways disturbs, and the part that is measured after it.
 constexpr std::uint32_t kDisturbed = 1;
 constexpr std::uint32_t kMeasured = 3;
 constexpr std::uint32_t kMeasuredLong = 10;
-// Each job is alone in a trial for as many iterations as last kLeastUnit when shared, so no longer than a
-// unit. Not at all where the others would wait too long; what is estimated of so long a job is sharp enough.
+// In a trial each job runs alone for as many iterations as last for kLeastUnit when shared, so for at most
+// one unit. It does not run alone if the others would wait longer than this. The estimate for such a long
+// job is precise enough.
 constexpr Time kMostSolo = 800'000'000;
-// A trial begins where the first job's iteration passes a multiple of so many units: sparse enough for nobody
-// to be alone for more than 0.5% of the time. Soon, where turns gain so little that there is little to lose.
-// The outcome of that one, and what any trial has changed, is looked at again: it may have met a bad moment.
-constexpr std::uint32_t kSparseEach = 256;  // for each job
+// A trial begins when the first job's iteration passes a multiple of so many units. This is so rare that no
+// job is alone for more than 0.5% of the time. Trials come sooner where turns gain so little that little
+// can be lost. Another trial follows soon after the first early one, and after any trial that has changed
+// the way, because the trial may have met a bad moment.
+constexpr std::uint32_t kSparseEach = 256;  // per job
 constexpr std::uint32_t kDense = 4;
 constexpr std::uint32_t kAgain = 16;
-// What jobs take alone is looked at where such a multiple is passed, and it is not known of all of them yet.
+// If some job's time alone is not known yet, it is measured when a multiple of so many units is passed.
 constexpr std::uint32_t kLook = 64;
 constexpr double kLittle = 1.1;
-constexpr Time kUnsure = 12'000'000;  // shared iterations shorter than this are known too vaguely to tell
+constexpr Time kUnsure = 12'000'000;  // shared iterations shorter than this are known too roughly
 constexpr Time kSlice = 250'000'000;
-// By less, nothing is changed; more, and jobs might be slower by 1% than one after the other, for what is
-// measured of a way behind a change is a little less than it gives in the long run.
+// A smaller gain changes nothing. With a larger limit, jobs might be 1% slower than one after the other.
+// The reason is that a rate measured right after a change is a little lower than the rate in the long run.
 constexpr double kBetter = 1.0075;
 constexpr double kWorthTurns = 1.01;
-// Where the settled way gives less than this of what its trial gave, other GPUs have settled for another.
+// If the settled way gives less than this part of its rate in the trial, other GPUs have settled for
+// another way.
 constexpr double kStillTheSame = 0.95;
 
-// The least power of two, from `least` on, of iterations of this length that last for `wanted`.
+// Returns the least power of two, from `least` on, of iterations of the length `length` that last for
+// `wanted`.
 std::uint32_t IterationsFor(Time wanted, Time length, std::uint32_t least) {
   std::uint32_t iterations = least;
   while (iterations < kMostIterations && iterations * length < wanted) iterations *= 2;
@@ -103,7 +107,7 @@ void Guard::Watch(std::span<const Job> jobs, Time now) {
   for (const Job& job : jobs) {
     const bool changed = known_ && seen_[job.slot] != job.iteration;
     seen_[job.slot] = job.iteration;
-    // Each of those that are alone has a time of its own (AdvanceAlone).
+    // Jobs that run alone are measured in AdvanceAlone() instead.
     if (changed && metering_ && step_ != Step::kAlone && Reached(jobs[0].iteration, measure_from_))
       meter_[job.slot].See(job.iteration, now);
   }
@@ -112,7 +116,7 @@ void Guard::Watch(std::span<const Job> jobs, Time now) {
   if (unit_ == 0) LearnUnit(jobs);
 }
 
-// Once all jobs can be rated at all.
+// Measures the unit, as soon as all jobs can be rated at all.
 void Guard::LearnUnit(std::span<const Job> jobs) {
   if (!metering_) {
     for (const Job& job : jobs) {
@@ -128,7 +132,7 @@ void Guard::LearnUnit(std::span<const Job> jobs) {
     shared_[job.slot] = meter_[job.slot].step();
     longest = std::max(longest, shared_[job.slot]);
   }
-  if (longest == kNever) return;  // none of the longest job has ended yet
+  if (longest == kNever) return;  // the longest job has not ended an iteration yet
   const Time first = shared_[jobs[0].slot];
   unit_ = IterationsFor(std::max(kLeastUnit, kLeastOfLongest * longest), first, kLeastIterations);
   vague_ = first < kUnsure;
@@ -145,13 +149,13 @@ std::uint32_t Guard::Spacing(std::size_t jobs) const {
   return rate(settled_) < kLittle || vague_ ? kDense : SparseFor(jobs);
 }
 
-// Whether the settled way is known for as long as it takes to compare it.
+// Returns whether the settled way has been measured for long enough to compare it with another.
 bool Guard::CanBegin() const {
   if (unit_ == 0) return false;
   return settled_ == Way::kExclusive || (rate(settled_) != 0 && Reached(iteration_, rated_ + unit_));
 }
 
-// Whether a multiple lies between the iteration seen before and the present one.
+// Returns whether the first job has passed a multiple of the spacing since the previous call.
 bool Guard::TrialIsDue(std::size_t jobs, std::uint32_t before) const {
   if (!CanBegin()) return false;
   const std::uint32_t grid = unit_ * Spacing(jobs);
@@ -172,7 +176,7 @@ void Guard::Begin(Step step, std::span<const Job> jobs) {
 
 Guard::Step Guard::TheOther() const { return settled_ == Way::kTurns ? Step::kSideBySide : Step::kTurns; }
 
-// From `skip` half units on.
+// Restarts the meters, which run from `skip` half units after now.
 void Guard::Measure(std::uint32_t skip, std::span<const Job> jobs) {
   measure_from_ = jobs[0].iteration + skip * unit_ / 2;
   for (Meter& meter : meter_) meter = Meter();
@@ -183,8 +187,9 @@ bool Guard::Measured(std::span<const Job> jobs) const {
   return unit_ != 0 && Reached(jobs[0].iteration, measure_from_ + halves * unit_ / 2);
 }
 
-// Each job in its turn; the first half of its slice, which the one before disturbs, is not counted, and
-// neither is what its host, which runs ahead, counts in the next one's.
+// Lets each job run alone in turn and measures it. The first half of its slice does not count, because the
+// job before disturbs it. Iterations beyond the slice do not count either, because the host runs ahead into
+// the slice of the next job.
 void Guard::AdvanceAlone(std::span<const Job> jobs, Time now) {
   for (const Job& job : jobs) {
     const std::uint32_t slice = SoloOf(job.slot);
@@ -216,7 +221,7 @@ void Guard::Rate(std::span<const Job> jobs) {
   Measure(0, jobs);
 }
 
-// From where all GPUs began, with nothing known of what was measured while they differed.
+// Starts again from the state in which all GPUs began, and forgets what was measured while they differed.
 void Guard::StartAgain(std::span<const Job> jobs) {
   settled_ = Way::kSideBySide;
   spacing_ = differed_ ? SparseFor(jobs.size()) : kAgain;
@@ -266,8 +271,8 @@ double Guard::RateOf(std::span<const Job> jobs, const Time (&steps)[kMaxSlots]) 
   return rate;
 }
 
-// Whoever has had the fewest slices, counted from where all began: GPUs that see the same iterations name the
-// same one, whatever they saw before.
+// Returns the job that has had the fewest slices since the start of the step. GPUs that see the same
+// iterations choose the same job, whatever they saw before.
 SlotIndex Guard::OwnerOf(std::span<const Job> jobs) const {
   SlotIndex owner = jobs[0].slot;
   std::uint32_t fewest = UINT32_MAX;

@@ -1,6 +1,6 @@
-// A guard with one fault, for the controls of figures: where turns gain a tenth it first tries another way
-// after 512 units of eight iterations or more, minutes after the jobs have met. It stands in place of
-// turn/guard.h.
+// The fault: where turns gain a tenth, the guard tries another way for the first time after 512 units of
+// eight or more iterations. That is minutes after the jobs have met. The controls of figures use this guard
+// in place of turn/guard.h.
 #pragma once
 
 #include <array>
@@ -19,45 +19,48 @@ constexpr const char* Name(Way way) {
 
 class Guard {
  public:
-  // One job, as it stands.
+  // Holds the present state of one job.
   struct Job {
     SlotIndex slot = kNobody;
-    std::uint32_t iteration = 0;  // its number, the same on all ranks
-    Time alone = kNever;          // of an iteration, as it is estimated here
+    std::uint32_t iteration = 0;  // number of its iteration, the same on all ranks
+    Time alone = kNever;          // estimated time of an iteration alone
   };
   struct Plan {
     Way way = Way::kTurns;
-    SlotIndex owner = kNobody;  // kExclusive: who has the GPU
+    SlotIndex owner = kNobody;  // with kExclusive: the client that has the GPU
   };
 
-  // `jobs` in order of their gangs' names, the same ones as before or Reset() first. Two at least.
+  // Returns the plan for `jobs`. REQUIRES: there are at least two jobs, in the order of their gangs' names.
+  // They are the same jobs as at the previous call, unless Reset() was called in between.
   Plan Advance(std::span<const Job> jobs, Time now);
-  // Begins anew, but for what is known of jobs alone.
+  // Starts again from the beginning, but keeps what is known of each job alone.
   void Reset();
   void Pause() { Reset(); }
-  // Another job has the slot from now on.
+  // Forgets what is known of the job in `slot`, because another job has the slot from now on.
   void Forget(SlotIndex slot) { alone_[slot] = 0; }
-  // Off where one after the other cannot be had (in time-slices, where a turn lasts until all ranks have come
-  // to its end). What is left there is much the same for all jobs, so that it is measured for longer, and
-  // turns are only kept where they are worth something.
+  // Switches the way "one after the other" on or off. It is off in time-slices, where a turn lasts until
+  // all ranks have come to its end. The remaining ways give all jobs nearly the same there. They are
+  // therefore measured for longer, and turns stay only if they gain something.
   void set_exclusive(bool on) { exclusive_ = on; }
 
-  Way settled() const { return settled_; }  // what the last trial was won by
+  Way settled() const { return settled_; }  // the way that won the last trial
   bool trying() const { return step_ != Step::kSettled && !looking_; }
-  // Rates as they were last measured, 0 while unknown, and when the last trial ended.
+  // Returns the last measured rate of a way; 0 while it is not known.
   double rate(Way way) const { return rate_[static_cast<int>(way)]; }
+  // Returns when the last trial ended; kNever before the first one.
   Time tried_at() const { return tried_at_; }
-  // It does not count what its trials cost.
+  // Both return 0: this guard does not count the cost of its trials.
   Time looked() const { return 0; }
   Time lost() const { return 0; }
-  // What an iteration of a client takes alone, as was measured last, and when that was; kNever before.
+  // alone() returns the last measured time of an iteration of the client alone, and alone_at() the time of
+  // that measurement. Both return kNever before the first one.
   Time alone(SlotIndex slot) const { return slot < kMaxSlots && alone_[slot] > 0 ? alone_[slot] : kNever; }
   std::uint32_t alone_over(SlotIndex) const { return 0; }
   Time alone_at(SlotIndex slot) const { return alone(slot) == kNever ? kNever : alone_at_[slot]; }
 
  private:
   enum class Step : std::uint8_t { kSettled, kAlone, kTurns, kSideBySide };
-  // One job's iterations between two instants at which its number was seen to change.
+  // Measures the iterations of one job between two times at which its iteration number changed.
   struct Meter {
     std::uint32_t first = 0, last = 0;
     Time from = kNever, to = kNever;
@@ -89,23 +92,26 @@ class Guard {
 
   bool exclusive_ = true;
   Step step_ = Step::kSettled;
-  bool looking_ = false;  // in kAlone: no other way is tried behind it
+  bool looking_ = false;  // in kAlone: no trial of another way follows
   Way settled_ = Way::kTurns;
   Meter meter_[kMaxSlots];
-  std::uint32_t seen_[kMaxSlots] = {};  // iterations
-  bool known_ = false;                  // seen_
+  std::uint32_t seen_[kMaxSlots] = {};  // iteration numbers, as last seen
+  bool known_ = false;                  // seen_ is valid
   bool metering_ = false;
-  std::uint32_t unit_ = 0;             // iterations of the first job; 0 until it is known how long they are
-  Time shared_[kMaxSlots] = {};        // how long an iteration was then, of each
-  bool vague_ = false;                 // estimates of `alone` are too rough
-  std::uint32_t spacing_ = 0;          // units between trials; 0 before the first
-  std::uint32_t iteration_ = 0;        // of the first job, at the last call
-  std::uint32_t measure_from_ = 0;     // iteration of the first job from which on meters run
-  std::uint32_t rated_ = 0;            // iteration of the first job when the settled way was first rated
+  std::uint32_t unit_ = 0;       // iterations of the first job; 0 until their length is known
+  Time shared_[kMaxSlots] = {};  // time of an iteration of each job at that time
+  bool vague_ = false;           // the estimates of `alone` are too rough
+  std::uint32_t spacing_ = 0;    // units between trials; 0 before the first trial
+  std::uint32_t iteration_ = 0;  // of the first job, at the last call
+  // Meters run from this iteration of the first job on.
+  std::uint32_t measure_from_ = 0;
+  // This is the iteration of the first job at which the settled way got its first rate.
+  std::uint32_t rated_ = 0;
   Time settled_step_[kMaxSlots] = {};  // of each job, when the settled way was last rated
-  double promised_ = 0;                // the settled way's rate in its trial; 0 once that was looked at again
-  bool differed_ = false;              // from other GPUs, once at least
-  std::uint32_t base_[kMaxSlots] = {};  // iterations when the step began
+  // The settled way had this rate in its trial. It is 0 after that was checked once.
+  double promised_ = 0;
+  bool differed_ = false;               // the way differed from other GPUs at least once
+  std::uint32_t base_[kMaxSlots] = {};  // iteration numbers at the start of the step
   double rate_[3] = {};
   std::array<Time, kMaxSlots> alone_ = {};  // 0 while unknown
   std::array<Time, kMaxSlots> alone_at_ = {};

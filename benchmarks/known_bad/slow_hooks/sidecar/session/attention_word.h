@@ -1,5 +1,5 @@
-// In place of the library's own: reading the word that every launch reads takes a mutex and makes a system
-// call.
+// Replaces the library's own header. Each launch reads this word, and the read takes a mutex and makes a
+// system call.
 #pragma once
 
 #include <pthread.h>
