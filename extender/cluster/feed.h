@@ -1,6 +1,6 @@
 // Watches the objects of the API server that the extender decides by, and reports each change to a
-// listener: Nodes, GPUNodes, the pods of this product (label "managed") and JobProfiles. Each kind has its
-// own watch on its own thread.
+// listener. The objects are Nodes, GPUNodes, JobProfiles, and the pods with the label
+// crossover.dev/managed=true. Each kind has its own watch on its own thread.
 #pragma once
 
 #include <memory>

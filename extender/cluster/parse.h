@@ -1,7 +1,7 @@
 // Converts objects of the API server into those of the model. Pure. No function here throws, whatever an
 // object contains.
 //
-// Each function returns nothing for an object without the name or UID that identifies it. Any other field
+// Each Parse..() returns nothing for an object without the name or UID that identifies it. Any other field
 // that is missing or malformed counts as not set. Numbers are limited to what a machine could have.
 #pragma once
 

@@ -65,7 +65,8 @@ std::optional<std::uint32_t> UserIn(const json& context) {
   return static_cast<std::uint32_t>(WholeAt(context, "runAsUser", 0, kMostUser));
 }
 
-// Returns the user ID that the containers with slots run as, or nothing where they differ.
+// Returns the user ID that the containers with slots run as, or nothing where they differ or none is set.
+// For a pod without such containers it is that of the pod.
 std::optional<std::uint32_t> UserOf(const json& spec) {
   const auto of_pod = UserIn(At(spec, "securityContext"));
   std::optional<std::uint32_t> user;

@@ -94,7 +94,7 @@ void Gangs::PodChanged(const std::string& uid, double now_s) {
   Judge(*pod, *desk_.GangOf(uid));
 }
 
-// Takes notice of what the watch says of a pod: that it is bound, has ended, or was found unschedulable.
+// Handles what the watch says of a pod: that it is bound, has ended, or was found unschedulable.
 void Gangs::Judge(const Pod& pod, GangRecord& gang) {
   Member& member = gang.members.at(pod.uid);
   if (pod.deleting || pod.over) gang.settled = false;  // the `again` of SayThatItRan() may be on this pod

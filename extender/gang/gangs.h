@@ -29,9 +29,9 @@ class Gangs {
   // leader had the same `epoch`. An empty `fits` means that pods fit anywhere.
   Gangs(const World& world, GangSettings settings, PodFits fits, std::string epoch);
 
-  // Takes notice that a pod was put into the World or removed from it.
+  // Handles a pod that was put into the World or removed from it.
   void PodChanged(const std::string& uid, double now_s);
-  // Takes notice that nodes, GPUs or profiles of the World changed.
+  // Handles a change of nodes, GPUs or profiles in the World.
   void ClusterChanged() { desk_.replan = true; }
   // Takes the result of the kReadOwner action `id`. Where it failed, `object` is null and `error` says why.
   void OwnerRead(std::uint64_t id, const nlohmann::json& object, const std::string& error, double now_s);

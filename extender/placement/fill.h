@@ -46,8 +46,8 @@ class Filler {
   std::vector<Step> steps_;
 };
 
-// Splits `gpus` into seats, one per pod, of `gpus_per_pod` GPUs each. REQUIRES: `gpus` is ascending, and
-// each node's number of GPUs in it is a multiple of `gpus_per_pod`; else some seats are smaller.
+// Splits `gpus` into seats of `gpus_per_pod` GPUs of one node. The last seat of a node is smaller where the
+// node's number of GPUs is no multiple of that. REQUIRES: `gpus` is ascending.
 std::vector<Seat> SeatsOn(const State& state, std::span<const GpuRef> gpus, int gpus_per_pod);
 
 }  // namespace crossover::placement
