@@ -14,7 +14,7 @@ using Options = kube::ListWatch::Options;
 
 constexpr char kOurs[] = "/apis/" CROSSOVER_DOMAIN "/v1alpha1/";
 
-// Most of a node, and nothing of it is asked for.
+// The fields of a Node that no parser reads. They are most of the object.
 const std::set<std::string> kOfNodes = {"addresses",       "capacity",    "config",   "daemonEndpoints",
                                         "features",        "images",      "nodeInfo", "runtimeHandlers",
                                         "volumesAttached", "volumesInUse"};
@@ -24,7 +24,7 @@ std::string PodsPath() {
   return std::string("/api/v1/pods?labelSelector=") + CROSSOVER_DOMAIN "%2Fmanaged%3Dtrue";
 }
 
-// No namespace has a slash in it.
+// Returns "namespace/name". The first slash splits it again: no namespace contains a slash.
 std::string KeyOf(const JobProfile& profile) { return profile.name_space + "/" + profile.name; }
 
 }  // namespace

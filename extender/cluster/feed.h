@@ -1,5 +1,6 @@
-// Tells of the cluster's objects that the extender goes by, as they come, change and go: nodes, their GPUs,
-// our pods, profiles of jobs. A watch each, on a thread each.
+// Watches the objects of the API server that the extender decides by, and reports each change to a
+// listener. The objects are Nodes, GPUNodes, JobProfiles, and the pods with the label
+// crossover.dev/managed=true. Each kind has its own watch on its own thread.
 #pragma once
 
 #include <memory>
@@ -12,8 +13,9 @@
 
 namespace crossover::extender {
 
-// Each is called on the thread of its watch: at the same time as others, never as itself. What is told may be
-// what was told before. Whatever goes was told of.
+// A Listener receives the changes. Each method runs on the thread of the watch of its kind: methods of two
+// kinds may run at the same time, two methods of one kind never do. An object may be passed again
+// unchanged. On..Gone() is called only for an object that was passed before.
 class Listener {
  public:
   virtual ~Listener() = default;
@@ -27,19 +29,21 @@ class Listener {
   virtual void OnProfileGone(const std::string& name_space, const std::string& name) = 0;
 };
 
+// A Feed runs the four watches from its constructor to its destructor.
 class Feed {
  public:
-  // `listener` outlives it. `least_pause`: between tries.
+  // Starts the watches. REQUIRES: `listener` outlives the Feed. `least_pause` is the shortest pause between
+  // two attempts of a watch.
   Feed(const kube::Access& access, Listener* listener,
        std::chrono::milliseconds least_pause = kube::ListWatch::Options{}.least_pause);
   ~Feed();
 
-  // All that is there was told, and is kept up with: nobody should decide anything otherwise. A cluster that
-  // does not know GPUNodes or JobProfiles has none.
+  // Returns true while every watch has passed on its list and is up to date. The extender must not decide
+  // anything before that. A cluster that does not know GPUNodes or JobProfiles counts as one that has none.
   bool synced() const;
 
  private:
-  // Sinks outlive their watches.
+  // The sinks are declared first, because they must outlive their watches.
   std::vector<std::unique_ptr<kube::ListWatch::Sink>> sinks_;
   std::vector<std::unique_ptr<kube::ListWatch>> watches_;
 };

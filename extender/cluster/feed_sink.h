@@ -1,4 +1,4 @@
-// From a watch's objects to a listener's: parses them, and knows which have gone when a list is had anew.
+// Parses the objects of a watch for a listener, and finds out after a new list which objects are gone.
 #pragma once
 
 #include <functional>
@@ -12,7 +12,8 @@
 
 namespace crossover::extender {
 
-// `Object` by a text that is its own.
+// A FeedSink passes parsed objects of one kind on. It identifies each by a unique text, its key, and
+// ignores an object that `parse` returns nothing for.
 template <class Object>
 class FeedSink : public kube::ListWatch::Sink {
  public:
@@ -52,8 +53,8 @@ class FeedSink : public kube::ListWatch::Sink {
   }
 
   Means means_;
-  std::unordered_set<std::string> known_;
-  std::unordered_set<std::string> unseen_;  // of those known, since a list began
+  std::unordered_set<std::string> known_;   // keys of all objects that were passed on and are not gone
+  std::unordered_set<std::string> unseen_;  // keys from known_ that the current list has not named yet
 };
 
 }  // namespace crossover::extender

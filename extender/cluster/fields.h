@@ -1,4 +1,5 @@
-// Fields of objects that may be anything: none of it throws.
+// Reads fields of JSON objects of any shape. No function here throws: a field that is missing or has
+// another type counts as not set.
 #pragma once
 
 #include <cstdint>
@@ -9,16 +10,20 @@
 
 namespace crossover::extender {
 
+// Returns the field as a string, or "" where it is not one.
 std::string TextAt(const nlohmann::json& object, const char* key);
+// Returns true only if the field is the boolean true.
 bool IsTrue(const nlohmann::json& object, const char* key);
-// Within [least, most]; 0 or what of these is next to it where it is no number.
+// Returns the field as a whole number, clamped to [least, most]. A field that is no whole number counts as
+// 0, which is clamped, too.
 std::int64_t WholeAt(const nlohmann::json& object, const char* key, std::int64_t least, std::int64_t most);
-// At least 0 and finite; else 0.
+// Returns the field as a number, or 0 where it is not a finite number above 0.
 double RealAt(const nlohmann::json& object, const char* key);
-// Seconds since 1970; 0 for what is no instant.
+// Returns the field as seconds since 1970, or 0 where it is not an RFC 3339 timestamp.
 double InstantAt(const nlohmann::json& object, const char* key);
-// Of what nodes and users write of jobs: a text of at most kLongestText bytes, a number of at most `most`, an
-// instant as we write them (kube::WriteTimestamp). What is not is empty, or 0.
+// The next three read what nodes and users write about jobs, and are stricter. TextIn() returns "" for a
+// string of more than kLongestText bytes. NumberIn() returns 0 for a number above `most`. TimeIn() returns
+// 0 for a timestamp that does not have the format of kube::WriteTimestamp.
 inline constexpr std::size_t kLongestText = 253;
 std::string TextIn(const nlohmann::json& object, const char* key);
 double NumberIn(const nlohmann::json& object, const char* key, double most);

@@ -22,12 +22,13 @@ std::string Bytes(std::int64_t bytes) {
   return text::Decimal(amount / kMebi) + " MiB";
 }
 
-// One resource: how much a node has, how much of it is taken, and how much one pod wants.
+// A Share says of one resource how much a node has, how much of it is taken, and how much one pod wants.
 struct Share {
   std::int64_t has = 0, taken = 0, wanted = 0;
 };
 
-// Narrows `fit` to what this resource leaves room for. What can never be is said before what is only so now.
+// Lowers `fit` to the number of pods that this resource leaves room for. A reason that holds forever
+// replaces one that holds only now.
 void Narrow(const Share& share, const std::string& name, std::string (*text)(std::int64_t),
             placement::Fit* fit) {
   if (share.wanted <= 0 || fit->never) return;

@@ -1,8 +1,8 @@
-// Whether a node takes a pod, GPUs aside: whoever plans those knows them better. Slots count as any resource
-// does. Pure.
+// Decides whether a node takes a pod. It does not look at single GPUs, which the planner knows better; GPU
+// slots count as any other resource does. Pure.
 //
-// Not asked: volumes, ports, the affinity of pods to each other, topology spread. A scheduler finds these,
-// and its refusal is heard of by the pod's condition PodScheduled.
+// It does not check volumes, ports, affinity between pods or topology spread. A scheduler checks these, and
+// the pod's condition PodScheduled then reports its refusal.
 #pragma once
 
 #include <string>
@@ -13,9 +13,9 @@
 
 namespace crossover::extender {
 
-// How many more such pods the node takes beside what is on it and what `planned` says is to come (AddPod in
-// resources.h), and where it takes none, why: "its CPU is taken", with its figures: "12 of 16, and the pod
-// wants 8".
+// Returns how many more pods like `pod` the node takes, beside the pods on it and those that `planned` sums
+// up (see AddPod in resources.h). Where it takes none, the result says why ("its CPU is taken") and gives
+// the figures ("12 of 16, and the pod wants 8").
 placement::Fit FitOn(const World& world, const std::string& node, const Pod& pod, const Resources& planned);
 
 }  // namespace crossover::extender

@@ -4,7 +4,8 @@
 
 namespace crossover::extender {
 
-// A kubelet gives the slots of a container that initialised and ended to those that come after it.
+// Once an init container has ended, the kubelet gives its slots to the containers after it. Init containers
+// therefore count by their maximum, not by their sum.
 int Pod::slots() const {
   int together = 0, sidecars = 0, most = 0;
   for (const Container& container : containers) {

@@ -1,7 +1,7 @@
-// What the extender knows of a cluster's objects: the little of each that it decides by.
+// Defines what the extender keeps of a cluster's objects: only the fields that it decides by.
 //
-// Plain values, read from what the API server says; nothing in them is trusted to fit together. Instants are
-// seconds since 1970, memory is in bytes.
+// They are plain values, read from what the API server says. No code relies on two of them fitting
+// together. Instants are seconds since 1970, memory is in bytes.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +17,14 @@ namespace crossover::extender {
 
 using kube::Labels;
 
-// What a pod asks for, or a node has; slots are among the others.
+// Resources are what a pod asks for, or what a node has. GPU slots are among `others`.
 using Resources = kube::Requests;
 
 struct Toleration {
-  std::string key;     // empty: any
-  std::string effect;  // empty: any
+  std::string key;     // empty: any key
+  std::string effect;  // empty: any effect
   std::string value;
-  bool exists = false;  // whatever the value
+  bool exists = false;  // operator Exists: any value
 
   friend bool operator==(const Toleration&, const Toleration&) = default;
 };
@@ -35,7 +35,7 @@ struct Taint {
   friend bool operator==(const Taint&, const Taint&) = default;
 };
 
-// Who made a pod and makes another when it goes.
+// An Owner is the controller that made a pod and makes another one when the pod goes.
 struct Owner {
   std::string api_version, kind, name, uid;
 
@@ -46,12 +46,12 @@ struct Container {
   std::string name;
   int slots = 0;
   bool init = false;
-  bool sidecar = false;  // initialises, and stays
+  bool sidecar = false;  // an init container that keeps running (restartPolicy Always)
 
   friend bool operator==(const Container&, const Container&) = default;
 };
 
-// Whether a scheduler found a node, in its own words: the condition PodScheduled.
+// Holds a pod's condition PodScheduled: whether a scheduler found a node, in the scheduler's own words.
 struct Scheduled {
   bool yes = false;
   std::string reason;  // Unschedulable, SchedulingGated, ..
@@ -68,7 +68,7 @@ struct Pod {
   Labels labels;
   Labels annotations;
   std::optional<Owner> owner;
-  std::string node;  // where it is bound to; empty: nowhere
+  std::string node;  // the node that it is bound to; empty: not bound
   std::string scheduler;
   std::string pod_group;  // of Kubernetes' own gang scheduling: spec.schedulingGroup or spec.workloadRef
   std::vector<std::string> gates;
@@ -77,15 +77,15 @@ struct Pod {
   bool running = false;   // its phase is Running
   bool deleting = false;  // has a deletionTimestamp
   Scheduled scheduled;
-  std::vector<Container> containers;  // those that initialise first
+  std::vector<Container> containers;  // init containers first
   Resources requests;                 // of the whole pod, as a scheduler counts them
   kube::NodeSelection selection;
   std::vector<Toleration> tolerations;
-  std::optional<std::uint32_t> user;  // runAsUser of the containers that ask for slots; nothing: the image's
+  std::optional<std::uint32_t> user;  // runAsUser where slots are asked for; none: the image's, or several
   std::int32_t priority = 0;          // spec.priority
-  std::string profile_key;            // of its job, in its namespace (kube::ProfileKeyOf)
+  std::string profile_key;            // profile of its job, in its namespace (kube::ProfileKeyOf)
 
-  // Of all containers that are there at once: GPUs it gets.
+  // Returns the most slots that its containers hold at one time, which is the number of GPUs that it gets.
   int slots() const;
 
   friend bool operator==(const Pod&, const Pod&) = default;
@@ -103,11 +103,11 @@ struct Node {
   friend bool operator==(const Node&, const Node&) = default;
 };
 
-// A node's GPUs, as its daemon publishes them.
+// A GpuNode holds a node's GPUs and jobs, as the node daemon publishes them.
 struct GpuNode {
   struct Holder {
     std::string name_space, pod, container;
-    std::set<std::string> slots;  // an init container leaves its own to those after it: both have them
+    std::set<std::string> slots;  // an init container passes its slots on: both containers list them
 
     friend bool operator==(const Holder&, const Holder&) = default;
   };
@@ -116,13 +116,14 @@ struct GpuNode {
     std::uint64_t memory = 0;
     int slots = 0;
     bool healthy = false;
-    std::string withheld;  // why not
+    std::string withheld;  // why the daemon does not offer it
     std::vector<Holder> holders;
 
     friend bool operator==(const Gpu&, const Gpu&) = default;
   };
 
-  // What a job gained beside others, over one after the other.
+  // A Meeting says what a job gained while it shared GPUs with other jobs. `gain` is relative to running
+  // the jobs one after the other.
   struct Meeting {
     struct Peer {
       std::string name_space, gang, key;
@@ -135,18 +136,18 @@ struct GpuNode {
 
     friend bool operator==(const Meeting&, const Meeting&) = default;
   };
-  // A job with ranks here, now or not long ago. Seconds of one iteration, means over its ranks here; 0: not
-  // known.
+  // A Job has ranks on this node, now or not long ago. Times are seconds of one iteration, as the mean over
+  // the ranks on this node; 0 means not known.
   struct Job {
     std::string name_space, gang, key;
-    int gpus = 0;  // of this node
+    int gpus = 0;  // that it has on this node
     double compute_s = 0, exposed_s = 0, step_alone_s = 0;
     double jitter = 0;
     std::uint64_t peak_memory = 0;  // the most on one GPU
-    bool estimated = false;         // the step alone; else measured
-    int iterations = 0;             // that figures are from
-    double began_s = 0, at_s = 0;   // it was here first, and last
-    double disturbed_s = 0;         // when somebody who takes no part was beside it last; 0: never
+    bool estimated = false;         // step_alone_s is an estimate, not a measurement
+    int iterations = 0;             // that the figures come from
+    double began_s = 0, at_s = 0;   // when the job was first and last seen here
+    double disturbed_s = 0;         // when an unregistered process was last beside it; 0: never
     bool ended = false;
     std::vector<Meeting> meetings;
 
@@ -159,13 +160,14 @@ struct GpuNode {
   std::string sharing;  // mps, timeslice or exclusive
   bool multi_user = false;
   std::vector<Gpu> gpus;
-  Resources requested;  // by its pods that are not ours, as the daemon sees them
+  Resources requested;  // by pods that this product does not manage, as the daemon sees them
   std::vector<Job> jobs;
 
   friend bool operator==(const GpuNode&, const GpuNode&) = default;
 };
 
-// What is known of the jobs with one key in one namespace. Seconds of one iteration alone, means over ranks.
+// A JobProfile holds what is known about the jobs with one key in one namespace. Times are seconds of one
+// iteration of a job that runs alone, as the mean over its ranks.
 struct JobProfile {
   struct Meeting {
     std::string name_space, key;
@@ -175,12 +177,12 @@ struct JobProfile {
   };
   std::string name_space, name;
   std::string key;
-  bool hinted = false;     // what is below is a user's; else measured
-  bool has_hints = false;  // a user wrote figures into it, whatever was measured since
+  bool hinted = false;     // the times below come from a user; else they were measured
+  bool has_hints = false;  // a user wrote figures into its spec, even if others were measured since
   double compute_s = 0, exposed_s = 0;
   double jitter = 0;
   std::uint64_t peak_memory = 0;
-  int gpus = 0;  // that its gang had
+  int gpus = 0;  // number of GPUs that its gang had
   std::vector<Meeting> meetings;
 
   friend bool operator==(const JobProfile&, const JobProfile&) = default;

@@ -1,7 +1,8 @@
-// Objects of the API server as the model has them. Pure; whatever an object says, nothing throws.
+// Converts objects of the API server into those of the model. Pure. No function here throws, whatever an
+// object contains.
 //
-// Nothing for what lacks a name that it is known by. Any other field that is missing or malformed counts as
-// not set; numbers are cut to what a machine could have.
+// Each Parse..() returns nothing for an object without the name or UID that identifies it. Any other field
+// that is missing or malformed counts as not set. Numbers are limited to what a machine could have.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -12,22 +13,22 @@
 
 namespace crossover::extender {
 
-// Of others' annotations only short ones are kept: what controllers say of a pod's place in its job, and not
-// what tools store there.
+// The most bytes of a foreign annotation that is kept. Controllers write a pod's place in its job as a
+// short text; other tools store long ones, which are dropped.
 inline constexpr std::size_t kLongestOthersAnnotation = 256;
-inline constexpr std::size_t kLongestMessage = 1024;  // of a condition; longer ones are cut
+inline constexpr std::size_t kLongestMessage = 1024;  // bytes of a condition's message; longer ones are cut
 
 std::optional<Pod> ParsePod(const nlohmann::json& object);
 std::optional<Node> ParseNode(const nlohmann::json& object);
 std::optional<GpuNode> ParseGpuNode(const nlohmann::json& object);
-// What was measured is preferred to what a user says.
+// Prefers measured figures (status) to those of a user (spec).
 std::optional<JobProfile> ParseJobProfile(const nlohmann::json& object);
-// Whether its user wrote figures into the spec of a JobProfile.
+// Returns whether a user wrote figures into the spec of a JobProfile.
 bool HasHints(const nlohmann::json& spec);
 
 inline constexpr std::size_t kMostJobsOfNode = 256;
-// What a GPUNode says of its node's jobs. Those without namespace or gang are left out, as are figures and
-// gains that cannot be.
+// Returns the jobs that a GPUNode names, at most kMostJobsOfNode. Leaves out jobs without namespace, gang
+// or a plausible time, and meetings without a plausible gain. A figure that is out of range counts as 0.
 std::vector<GpuNode::Job> JobsOf(const nlohmann::json& gpu_node);
 
 }  // namespace crossover::extender

@@ -10,7 +10,7 @@ namespace {
 using kube::At;
 using nlohmann::json;
 
-constexpr double kMostSeconds = 3600;  // of an iteration
+constexpr double kMostSeconds = 3600;  // for one iteration
 constexpr double kMostGain = 16;
 constexpr double kMostGpus = 256;
 constexpr double kMostIterations = 1000;

@@ -13,7 +13,7 @@ using kube::At;
 using kube::ListAt;
 using nlohmann::json;
 
-constexpr std::int64_t kMostSlots = 1024;  // of a GPU
+constexpr std::int64_t kMostSlots = 1024;  // per GPU
 constexpr std::int64_t kMost = INT64_MAX;
 
 GpuNode::Gpu GpuOf(const json& object) {

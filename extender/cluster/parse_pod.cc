@@ -17,7 +17,7 @@ using kube::At;
 using kube::ListAt;
 using nlohmann::json;
 
-constexpr std::int64_t kMostSlots = 1024;  // of a container
+constexpr std::int64_t kMostSlots = 1024;  // per container
 constexpr std::int64_t kMostUser = UINT32_MAX;
 
 std::optional<Owner> OwnerIn(const json& metadata) {
@@ -42,7 +42,8 @@ Scheduled ScheduledIn(const json& status) {
   return {};
 }
 
-// Limits and requests of such a resource are the same; an API server that has not filled in either is none.
+// Returns the number of slots that a container asks for. Limits and requests of an extended resource must
+// be equal. The larger one is taken, in case the API server has not filled in the other.
 int SlotsOf(const json& container) {
   const json& resources = At(container, "resources");
   const auto slots = std::max(kube::QuantityOf(At(At(resources, "limits"), base::kSlotResource)),
@@ -64,7 +65,8 @@ std::optional<std::uint32_t> UserIn(const json& context) {
   return static_cast<std::uint32_t>(WholeAt(context, "runAsUser", 0, kMostUser));
 }
 
-// Of the containers with slots; nothing where they differ.
+// Returns the user ID that the containers with slots run as, or nothing where they differ or none is set.
+// For a pod without such containers it is that of the pod.
 std::optional<std::uint32_t> UserOf(const json& spec) {
   const auto of_pod = UserIn(At(spec, "securityContext"));
   std::optional<std::uint32_t> user;

@@ -12,9 +12,10 @@ using kube::ListAt;
 using nlohmann::json;
 
 constexpr std::int64_t kMostGpus = 1 << 20;
-constexpr std::int64_t kMostBytes = 1'000'000'000'000'000;  // of a GPU's memory: sums of these fit
+constexpr std::int64_t kMostBytes = 1'000'000'000'000'000;  // of GPU memory; small enough for sums to fit
 
-// `figures`: spec, where a user hints, or status, where what was measured is written.
+// Reads the times from `figures`, which is the spec (hints of a user) or the status (measurements). Returns
+// false and changes nothing where it has no compute time.
 bool ReadFigures(const json& figures, JobProfile* profile) {
   const double compute = RealAt(figures, "computeSeconds");
   if (compute <= 0) return false;

@@ -1,4 +1,4 @@
-// Sums of what pods ask for. Pure; nothing overflows: what is too much is the most there can be.
+// Adds up what pods ask for. Pure. Sums do not overflow: they stop at the largest value.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,9 @@ namespace crossover::extender {
 
 inline constexpr char kPods[] = "pods";  // the resource of which each pod takes one
 
-// With the place that the pod itself takes.
+// Adds what `pod` asks for to `to`, and 1 to the resource "pods".
 void AddPod(const Pod& pod, Resources* to);
-// 0 where there is none.
+// Returns the amount of a resource from `others`, or 0 where there is none.
 std::int64_t Amount(const Resources& resources, const std::string& name);
 
 }  // namespace crossover::extender

@@ -1,4 +1,4 @@
-// Whether a node's taints, its cordon and its readiness let a pod come. Pure.
+// Decides whether a node's taints, its cordon and its readiness let a pod run there. Pure.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 namespace crossover::extender {
 
 bool Tolerates(const Toleration& toleration, const Taint& taint);
-// What keeps the pod away, in words for its user; empty: nothing does. A taint that only asks to keep away
-// (PreferNoSchedule) does not.
+// Returns what keeps the pod away from the node, in words for its user, or "" where nothing does. A taint
+// with the effect PreferNoSchedule keeps no pod away.
 std::string WhyNotLetIn(const Pod& pod, const Node& node);
 
 }  // namespace crossover::extender

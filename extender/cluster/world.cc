@@ -90,8 +90,8 @@ const Node* World::FindNode(const std::string& name) const { return Find(nodes_,
 
 const GpuNode* World::FindGpuNode(const std::string& name) const { return Find(gpu_nodes_, name); }
 
-// Of several with one key that with its user's figures, else the first by name, so that all replicas take the
-// same.
+// Where several profiles have one key, the first one with figures of a user wins, else the first by name.
+// This order is fixed, so that all replicas of the extender choose the same one.
 const JobProfile* World::FindProfile(const std::string& name_space, const std::string& key) const {
   const auto names = by_key_.find({name_space, key});
   if (names == by_key_.end()) return nullptr;
@@ -114,7 +114,8 @@ void World::Arrive(const Pod& pod) {
   AddPod(pod, &there.used);
 }
 
-// Summed anew: what stayed below the most by cutting cannot be taken back.
+// Adds up the remaining pods again. Subtracting would be wrong where a sum had stopped at the largest
+// value.
 void World::Leave(const Pod& pod) {
   const auto found = on_nodes_.find(pod.node);
   if (found == on_nodes_.end() || found->second.pods.erase(pod.uid) == 0) return;

@@ -1,5 +1,5 @@
-// Everything that the extender knows of the cluster now. Pure: it is told of changes, by whoever watches, and
-// asked; one thread at a time.
+// Keeps everything that the extender knows of the cluster now. Pure: the caller passes each change in. Not
+// thread-safe: the caller must allow one thread at a time.
 #pragma once
 
 #include <map>
@@ -14,17 +14,20 @@ namespace crossover::extender {
 
 class World {
  public:
-  // New, or another than before; whether that changed anything that is kept, a pod's version aside.
+  // Adds an object, or replaces the one with the same identity. Returns whether that changed any field; a
+  // pod's version does not count.
   bool Put(Pod pod);
   bool Put(Node node);
   bool Put(GpuNode node);
   bool Put(JobProfile profile);
-  // Whether it was known.
+  // Removes an object. Returns whether it was known.
   bool RemovePod(const std::string& uid);
   bool RemoveNode(const std::string& name);
   bool RemoveGpuNode(const std::string& name);
   bool RemoveProfile(const std::string& name_space, const std::string& name);
 
+  // Returns the object, or null where it is not known. The pointer is valid until the next Put() or
+  // Remove..().
   const Pod* FindPod(const std::string& uid) const;
   const Node* FindNode(const std::string& name) const;
   const GpuNode* FindGpuNode(const std::string& name) const;
@@ -34,12 +37,12 @@ class World {
   const std::map<std::string, GpuNode>& gpu_nodes() const { return gpu_nodes_; }
   const std::map<std::string, JobProfile>& profiles() const { return profiles_; }  // by namespace/name
 
-  // What our pods that are bound to a node and not over ask of it, all together; "pods" says how many they
-  // are. The answer is good until something is told.
+  // Returns the sum of what our pods that are bound to `node` and not over ask for; its resource "pods" is
+  // their number. The reference is valid until the next Put() or Remove..().
   const Resources& UsedOn(const std::string& node) const;
 
  private:
-  // Of a node that need not be known.
+  // Holds the pods that are bound to one node. The node itself need not be known.
   struct OnNode {
     std::set<std::string> pods;  // UIDs
     Resources used;
@@ -53,7 +56,7 @@ class World {
   std::map<std::string, GpuNode> gpu_nodes_;
   std::map<std::string, JobProfile> profiles_;
   std::unordered_map<std::string, OnNode> on_nodes_;
-  // Names of the profiles with one key in one namespace.
+  // The names of the profiles by namespace and key.
   std::map<std::pair<std::string, std::string>, std::set<std::string>> by_key_;
 };
 

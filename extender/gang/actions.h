@@ -1,4 +1,4 @@
-// What the gangs want done outside, and what came of it. Plain values.
+// Defines the actions that the gang logic asks for, and their results. Plain values.
 #pragma once
 
 #include <cstdint>
@@ -9,30 +9,31 @@
 
 namespace crossover::extender {
 
-// A bind that somebody waits for.
+// A Ticket identifies a bind call that a scheduler waits for.
 using Ticket = std::uint64_t;
 
+// An Action is one thing to do outside the gang logic. Its kind says which fields it uses.
 struct Action {
   enum class Kind : std::uint8_t {
-    kReserve,  // annotations crossover.dev/reservation = text, and status-gpu-memory = memory
-    kClear,    // nominated to no node, and then without these annotations
-    // Nominate it to `node`, unless that is empty; then lift the scheduling gate, if it is there, and set
-    // crossover.dev/requeue = text.
+    kReserve,  // set the annotations crossover.dev/reservation = text and status-gpu-memory = memory
+    kClear,    // remove the nomination to a node, then remove these annotations
+    // Nominate the pod to `node`, unless that is empty. Then lift the scheduling gate, if it is there, and
+    // set crossover.dev/requeue = text.
     kRelease,
-    kBind,  // Binding to `node`; assignment = text, unless that is empty
-    kDelete,
-    kSettle,     // annotation crossover.dev/reservation = text, of a pod that is bound
-    kReadOwner,  // `owner`
-    // Those above have a result, those below none.
-    kAnswer,  // the bind `ticket`; text: the error
-    kTell,    // an event on the pod: reason, text
+    kBind,       // create a Binding to `node`, with assignment = text unless that is empty
+    kDelete,     // delete the pod
+    kSettle,     // set the annotation crossover.dev/reservation = text of a bound pod
+    kReadOwner,  // read the object `owner`
+    // The kinds above have a result, the kinds below have none.
+    kAnswer,  // answer the bind call `ticket`; text is the error, or empty
+    kTell,    // record an event on the pod, with `reason` and `text`
   };
   Kind kind = Kind::kTell;
-  std::uint64_t id = 0;  // of the result
+  std::uint64_t id = 0;  // the result comes with the same id
   PodRef pod{};          // its UID is a precondition of every write
   std::string node{};
   std::string text{};
-  std::uint64_t memory = 0;  // bytes; 0: without that annotation
+  std::uint64_t memory = 0;  // bytes; 0: no such annotation
   Ticket ticket = 0;
   std::string reason{};
   bool warning = false;
@@ -41,18 +42,18 @@ struct Action {
 
 enum class Outcome : std::uint8_t {
   kDone,
-  kGone,     // there is no such pod any more
+  kGone,     // the pod does not exist any more
   kRefused,  // it was not done
-  kUnknown   // it may have been done, or may yet be
+  kUnknown   // it may have been done, or may still be done later
 };
 
 struct Result {
   Outcome outcome = Outcome::kUnknown;
-  std::string version{};  // of the pod after it, where it was done
-  std::string node{};     // of a refused Binding: where the pod is bound, if it is
-  bool looked = false;    // whether that was read since; else it is about this attempt alone
+  std::string version{};  // resourceVersion of the pod after the write, if known
+  std::string node{};     // for a refused Binding: the node that the pod is bound to; empty: none
+  bool looked = false;    // the pod was read after the refusal, so `node` covers earlier attempts, too
   std::string error{};
-  double retry_after_s = 0;  // the API server wants to be left alone for so long
+  double retry_after_s = 0;  // the API server asks for no requests for so long (Retry-After)
 };
 
 }  // namespace crossover::extender

@@ -7,23 +7,24 @@
 namespace crossover::extender {
 namespace {
 
-// A plan that was all but over gets this long to be carried out by a new leader.
+// The least time, in seconds, that a continued plan still gets from the new leader.
 constexpr double kGraceS = 30;
-// After its time, until the bound pods of a plan are deleted: its gang's size is asked for once more, and an
-// API server may want to be left alone.
+// The longest time, in seconds, from a plan's deadline to the deletion of its bound pods. In that time the
+// gang's size is read once more, and the API server may ask for no requests.
 constexpr double kEndedWithinS = 180;
 
+// A Found sums up what one plan left on the pods of a gang.
 struct Found {
-  int reserved = 0;  // not bound, and staying
-  int left = 0;      // not bound, and on the way out: these have left their seats already
+  int reserved = 0;  // pods with its reservation that are not bound and stay
+  int left = 0;      // pods with its reservation that are not bound and terminate: they gave up their seats
   int bound = 0;
-  bool lifted = false;
-  std::optional<bool> again;  // as it says, where it does
+  bool lifted = false;        // the gate of a pod that is not bound is lifted
+  std::optional<bool> again;  // Reservation::again, if some reservation has it
   double until_s = 0;
-  int size = 0;  // of the gang, as it says
+  int size = 0;  // of the gang, by the reservations; 0: they do not say
 };
 
-// What each plan left on the pods.
+// Returns what each plan left on the pods, by the plan's id.
 std::map<std::string, Found> PlansOn(const Desk& desk, const GangRecord& gang) {
   std::map<std::string, Found> plans;
   for (const auto& [uid, member] : gang.members) {
@@ -64,8 +65,9 @@ GangPlan PlanOf(const Desk& desk, GangRecord& gang, const std::string& id, const
   return plan;
 }
 
-// Whoever led when the plan of those that are bound ended would have deleted them, had they not been all. So
-// they were, unless one that waits has done so since then.
+// Returns whether the bound pods prove that the gang was complete. At its deadline `until_s` an incomplete
+// plan's bound pods are deleted. These pods survived, so the gang was complete, unless a pod has waited
+// since then.
 bool OutlivedTheirPlan(const Desk& desk, const GangRecord& gang, double until_s) {
   const double ended_s = until_s + kEndedWithinS;
   if (until_s <= 0 || desk.now_s <= ended_s) return false;
@@ -108,7 +110,7 @@ void Adopt(Desk& desk, GangRecord& gang) {
   }
   const bool again = std::ranges::any_of(plans, [](const auto& entry) { return entry.second.again == true; });
   if (best == nullptr) {
-    // One that has grown since was whole all the same.
+    // A gang that has grown since was complete at the size of its plan.
     const bool whole = std::ranges::any_of(plans, [](const auto& entry) {
       return entry.second.size > 0 && entry.second.bound >= entry.second.size;
     });
@@ -119,8 +121,9 @@ void Adopt(Desk& desk, GangRecord& gang) {
     return;
   }
   gang.plan = PlanOf(desk, gang, *id, *best);
-  // Where some are bound by another plan, this one is of members that came again, perhaps to a gang that was
-  // never whole: reservations say that, but for those of leaders who did not write it yet.
+  // If a member is bound by another plan, this plan is for members that came again. The gang may never have
+  // been complete: reservations say whether it was (`again`), except those written by leaders of older
+  // versions.
   gang.plan->whole = !BoundByAnother(desk, gang, *id);
   gang.placed = !gang.plan->whole && (again || best->again.value_or(true));
 }

@@ -1,12 +1,14 @@
-// Takes over what an earlier leader had planned, from what it wrote on the pods. Pure.
+// Takes over the plans of an earlier leader, which it finds in the annotations of the pods. Pure.
 #pragma once
 
 #include "extender/gang/desk.h"
 
 namespace crossover::extender {
 
-// Once per gang, when its size is known. A plan is carried on if the reservations were on all members, or
-// some gate is lifted or some member bound already: then it had been on all. Else it is forgotten.
+// Continues or forgets the earlier plan of a gang, and sets `gang.adopted` and `gang.placed`. A plan
+// continues if the reservations are on all members. It also continues if a gate is lifted or a member is
+// bound, because that happens only after the reservations were on all members. REQUIRES: the gang's size is
+// known; to be called once per gang.
 void Adopt(Desk& desk, GangRecord& gang);
 
 }  // namespace crossover::extender

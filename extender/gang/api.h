@@ -1,4 +1,4 @@
-// The API server, as far as gangs write to it.
+// Defines the interface to the API server that the gang logic uses.
 #pragma once
 
 #include <cstddef>
@@ -9,17 +9,18 @@
 
 namespace crossover::extender {
 
-// Thread-safe; a call may take as long as an API server does.
+// An Api is thread-safe. Write() and Read() block until the API server answers.
 class Api {
  public:
   virtual ~Api() = default;
 
-  // An action that has a result, kReadOwner excepted.
+  // Carries out an action. REQUIRES: its kind has a result and is not kReadOwner.
   virtual Result Write(const Action& action) = 0;
-  // Null and why, where it cannot be read.
+  // Returns the object. Where it cannot be read, returns null and sets `error` to the reason.
   virtual nlohmann::json Read(const OwnerRef& owner, std::string* error) = 0;
-  // Never waits. Past TellRoom() it may be lost.
+  // Records an event later, on another thread; never blocks. Events beyond TellRoom() may be lost.
   virtual void Tell(const Action& action) = 0;
+  // Returns how many more events there is room for now.
   virtual std::size_t TellRoom() = 0;
 };
 

@@ -15,13 +15,14 @@ namespace {
 
 using Kind = Action::Kind;
 
-constexpr std::size_t kMostOfAMessage = 300;
+constexpr std::size_t kMostOfAMessage = 300;  // bytes
 
+// Returns `first`, doubled `times` times, but at most `most`.
 double Grown(double first, double most, int times) {
   return std::min(most, first * std::exp2(std::min(times, 30)));
 }
 
-// Slots of pods that are gone are nobody's. Whether there were any.
+// Takes the slots of pods that are gone away from them. Returns whether there were any.
 bool FreeSlots(const Desk& desk, GangRecord& gang) {
   bool freed = false;
   for (Slot& slot : gang.plan->slots) {
@@ -38,6 +39,7 @@ bool FreeSlots(const Desk& desk, GangRecord& gang) {
   return freed;
 }
 
+// Gives each slot without a pod to a member that has none.
 void FillSlots(Desk& desk, GangRecord& gang) {
   std::vector<std::string> uids = Seatless(desk, gang);
   auto next = uids.begin();
@@ -51,7 +53,8 @@ void FillSlots(Desk& desk, GangRecord& gang) {
   }
 }
 
-// What pods that come are granted of each GPU's memory; 0: they say it themselves, or it is not known.
+// Returns how much of each GPU's memory new pods are granted, in bytes. Returns 0 where the pods name it
+// themselves, or where it is not known.
 placement::Bytes ToGrant(const Desk& desk, const GangRecord& gang) {
   if (gang.granted) return *gang.granted;
   const std::vector<const Pod*> pods = PodsOf(desk, gang);
@@ -64,7 +67,7 @@ void Reserve(Desk& desk, GangRecord& gang, const Slot& slot, placement::Bytes gr
   Member& member = gang.members.at(slot.uid);
   const Pod& pod = *desk.world->FindPod(slot.uid);
   const auto containers = Distribute(pod, slot.seat.gpus);
-  if (!containers) return;  // the plan runs into its deadline, as it never does with RequestOf() before it
+  if (!containers) return;  // RequestOf() has excluded this; if it happened, the plan's deadline would end it
   member.seat = {slot.seat.node, *containers};
   desk.Begin(gang, slot.uid, Kind::kReserve, "",
              WriteReservation({.plan = gang.plan->id,
@@ -76,14 +79,16 @@ void Reserve(Desk& desk, GangRecord& gang, const Slot& slot, placement::Bytes gr
   if (member.in_flight != 0) member.maybe_reserved = true;
 }
 
-// Its own scheduler alone is told where it goes: another one asks nobody.
+// Releases the pod to its scheduler. Only pods of our scheduler are nominated to a node: another scheduler
+// does not ask this extender.
 void Release(Desk& desk, GangRecord& gang, const Slot& slot) {
   const bool ours = desk.world->FindPod(slot.uid)->scheduler == base::kSchedulerName;
-  // Another text each time: what changes nothing wakes nobody.
+  // The text differs each time, because a write that changes nothing makes no scheduler retry the pod.
   desk.Begin(gang, slot.uid, Kind::kRelease, ours ? slot.seat.node : "",
              desk.epoch + "-" + std::to_string(desk.next));
 }
 
+// Opens the plan once every slot has a pod with its reservation, or a bound one.
 void Open(Desk& desk, GangRecord& gang) {
   const auto reserved = [&](const Slot& slot) {
     return !slot.uid.empty() && (gang.members.at(slot.uid).reserved || ViewOf(desk, gang, slot.uid).bound());
@@ -91,7 +96,8 @@ void Open(Desk& desk, GangRecord& gang) {
   gang.plan->open |= std::ranges::all_of(gang.plan->slots, reserved);
 }
 
-// Once all have arrived that are not bound: none of them is held from then on.
+// Allows the Bindings once a bind call has come for every member that is not bound. From then on no bind of
+// this plan is held.
 void Pass(Desk& desk, GangRecord& gang) {
   const auto here = [&](const Slot& slot) {
     if (slot.uid.empty()) return false;
@@ -102,7 +108,8 @@ void Pass(Desk& desk, GangRecord& gang) {
   for (const Slot& slot : gang.plan->slots) gang.members.at(slot.uid).go = true;
 }
 
-// Members that are bound, or have been and are done. `leaving`: those on their way out, too.
+// Counts members that are bound, or that were bound and have succeeded. `leaving` says whether bound
+// members that terminate count.
 int Here(const Desk& desk, const GangRecord& gang, bool leaving) {
   return static_cast<int>(std::ranges::count_if(gang.members, [&](const auto& entry) {
     const View view = ViewOf(desk, gang, entry.first);
@@ -110,10 +117,12 @@ int Here(const Desk& desk, const GangRecord& gang, bool leaving) {
   }));
 }
 
-// What the plan is to bring together: no more than the gang has now, should it have become smaller, nor than
-// it had when the plan was made, should it have grown since.
+// Returns how many members the plan must bind. The gang may have shrunk or grown since the plan was made:
+// the smaller size counts.
 int Wanted(const GangRecord& gang) { return std::min(gang.plan->size, gang.membership.size); }
 
+// Returns whether every slot's pod is bound. A slot without a pod counts only if the gang is complete
+// without it.
 bool Done(const Desk& desk, const GangRecord& gang) {
   const bool all = Here(desk, gang, false) >= gang.membership.size;
   return std::ranges::all_of(gang.plan->slots, [&](const Slot& slot) {
@@ -129,7 +138,7 @@ void Bind(Desk& desk, GangRecord& gang, const std::string& uid) {
 }
 
 void Finish(Desk& desk, GangRecord& gang) {
-  // One that came again does not make the gang whole: others may be lacking still.
+  // A plan for a pod that came again does not make the gang complete: other pods may still be missing.
   if (gang.plan->whole) {
     gang.placed = true;
     gang.lacking_s.reset();
@@ -141,7 +150,8 @@ void Finish(Desk& desk, GangRecord& gang) {
   desk.Say(gang, "");
 }
 
-// Members that no slot is for: the reservations of some were never written, or are lost.
+// Adds a slot for a member that has none, if the plan has too few. That happens after a change of leader,
+// when some reservations were never written or are lost.
 void AddSlots(Desk& desk, GangRecord& gang) {
   int bound = 0;
   for (const auto& [uid, member] : gang.members) {
@@ -159,13 +169,14 @@ void AddSlots(Desk& desk, GangRecord& gang) {
   }
 }
 
+// Returns whether a plan for the whole gang has bound too few members.
 bool Lacks(const Desk& desk, const GangRecord& gang) {
   return gang.plan->whole && Here(desk, gang, true) < Wanted(gang);
 }
 
-// Nodes of members that no scheduler has brought are left out where it says of them that they fit nowhere. It
-// may have said so before the plan was made: a scheduler does not repeat itself, nor try again what cannot
-// have changed. Its words, for one of them; empty: it said nothing of the kind.
+// Excludes the nodes of members that the scheduler calls unschedulable and has not asked to bind. It may
+// have said so before the plan was made: a scheduler does not repeat a message, and does not retry a pod
+// for which nothing can have changed. Returns its message about one such member, or "" where there is none.
 std::string ExcludeRefused(Desk& desk, GangRecord& gang) {
   std::map<std::string, std::string> refused;  // by node
   for (const Slot& slot : gang.plan->slots) {
@@ -184,7 +195,7 @@ std::string ExcludeRefused(Desk& desk, GangRecord& gang) {
 
 void RunIntoDeadline(Desk& desk, GangRecord& gang) {
   GangPlan& plan = *gang.plan;
-  // It may have become smaller meanwhile, and be whole.
+  // The gang may have become smaller, and be complete at its new size.
   if (!KnowsSizeNow(desk, gang, &plan.asked)) return;
   plan.late = true;
   const auto seconds = static_cast<long>(desk.settings.deadline_s);
@@ -193,7 +204,8 @@ void RunIntoDeadline(Desk& desk, GangRecord& gang) {
   Fail(desk, gang, words.empty() ? why : why + ": the scheduler says: " + words, false);
 }
 
-// The answers to its Bindings came after the deadline.
+// Returns whether a plan that failed at its deadline is complete after all, because the answers to its
+// Bindings came later. That is no longer possible once a member is to be deleted.
 bool IsWholeAfterAll(const Desk& desk, GangRecord& gang) {
   const bool undone =
       std::ranges::any_of(gang.members, [](const auto& entry) { return entry.second.doomed; });
@@ -229,7 +241,8 @@ void CarryOut(Desk& desk, GangRecord& gang) {
   if (FreeSlots(desk, gang) && !plan.open) return Fail(desk, gang, "a pod of it went", true);
   AddSlots(desk, gang);
   FillSlots(desk, gang);
-  // Of a pod that went and has no successor its job may have no use any more: the others are whole, then.
+  // A pod vanished and was not replaced: the job may have shrunk and be complete without it, so its size is
+  // read again.
   const bool in_time = desk.now_s <= plan.until_s;
   if (in_time && std::ranges::any_of(plan.slots, &std::string::empty, &Slot::uid)) DoubtSize(desk, gang);
   std::optional<placement::Bytes> granted;
@@ -240,7 +253,7 @@ void CarryOut(Desk& desk, GangRecord& gang) {
     Reserve(desk, gang, slot, *granted);
   }
   Open(desk, gang);
-  // Nothing more is posted past the deadline.
+  // After the deadline, gates are not lifted and Bindings are not posted any more.
   if (plan.open && in_time) {
     Pass(desk, gang);
     for (const Slot& slot : plan.slots) {
@@ -294,7 +307,7 @@ void TakeBack(Desk& desk, GangRecord& gang) {
         desk.now_s + Grown(desk.settings.hold_off_s, desk.settings.most_hold_off_s, gang.failures++);
   }
   desk.Say(gang, "it is placed anew: " + plan.why);
-  // A pod that came again may have the place that it could not get to: where it was is still its gang's.
+  // This plan was for a pod that came again and did not get to its place. The place stays with its gang.
   if (!plan.whole) {
     for (Slot& slot : plan.slots) {
       const auto member = gang.members.find(slot.uid);
@@ -304,7 +317,7 @@ void TakeBack(Desk& desk, GangRecord& gang) {
   }
   for (auto& [uid, member] : gang.members) {
     member.reserved = member.released = member.go = member.posted = false;
-    member.tellings = 0;  // it is another matter now
+    member.tellings = 0;  // the next reason is a new one
   }
   gang.plan.reset();
   desk.replan = true;

@@ -1,26 +1,31 @@
-// Carries a plan out: reservations on all members, then the gates, then, once a scheduler has brought every
-// member, the bindings. And takes it back. Pure.
+// Carries a plan out, or takes it back. It first writes the reservations of all members, then lifts the
+// gates. When a scheduler has asked to bind every member, it posts the Bindings. Pure.
 #pragma once
 
 #include "extender/gang/desk.h"
 
 namespace crossover::extender {
 
-// `gang.plan` is there, and not failing. Afterwards it may be done, or failing.
+// Does all next steps of the plan that are possible now. REQUIRES: `gang.plan` is set and not failing.
+// Afterwards the plan may be complete and gone, or failing.
 void CarryOut(Desk& desk, GangRecord& gang);
 
-// From now on the plan is on its way back. `at_once`: the next one may follow without a hold-off.
+// Marks the plan as failing, for the reason `why`: TakeBack() then ends it. Answers the held binds of
+// members without a posted Binding. `at_once` allows the next plan without a hold-off. REQUIRES:
+// `gang.plan` is set.
 void Fail(Desk& desk, GangRecord& gang, std::string why, bool at_once);
 
-// Members that are bound by a plan of all are deleted; when that is said, the other reservations are wiped
-// off; then the plan is forgotten. A binding that may yet be made is asked for again until it is known.
+// Does all next steps of taking back a failing plan. First every Binding that may still be made is posted
+// again, until its outcome is known. Then, if the plan was for the whole gang, bound members are deleted.
+// When the deletions are accepted, the reservations of the other members are removed. Last, the plan is
+// forgotten.
 void TakeBack(Desk& desk, GangRecord& gang);
 
-// Of a scheduler's message, which names every reason of every node.
+// Returns the first bytes of a scheduler's message. Whole messages name every reason of every node.
 std::string Beginning(const std::string& message);
 
-// What a scheduler would not have: `node` is left out for this gang, for longer each time. `words`: its own,
-// of which the beginning is kept; none where it has not said them yet.
+// Excludes `node` for this gang, because a scheduler would not put a pod there; each time for longer.
+// `words` is the scheduler's message, of which the beginning is kept; it is empty where none has come yet.
 void Exclude(Desk& desk, GangRecord& gang, const std::string& node, const std::string& words = "");
 
 }  // namespace crossover::extender

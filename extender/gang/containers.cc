@@ -9,6 +9,7 @@
 namespace crossover::extender {
 namespace {
 
+// Returns whether it is an init container that ends.
 bool Plain(const Container& container) { return container.init && !container.sidecar; }
 
 std::string Walk(const Pod& pod, const std::function<void(std::size_t index, int fresh)>& give) {
@@ -27,7 +28,7 @@ int GpusWanted(const Pod& pod) {
 }
 
 std::string FaultyContainers(const Pod& pod) {
-  // Of most pods nothing is handed on, and all pods are looked at often.
+  // Most pods hand no GPUs on. All pods are checked often, so these return early.
   const auto hands_on = [](const Container& container) { return container.slots > 0 && Plain(container); };
   return std::ranges::any_of(pod.containers, hands_on) ? Walk(pod, nullptr) : "";
 }

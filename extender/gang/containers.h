@@ -1,8 +1,8 @@
-// Which of a pod's containers gets which of its GPUs. Pure.
+// Decides which container of a pod gets which of its GPUs. Pure.
 //
-// A kubelet gives what a finished init container had to those after it, at random and without asking: so a
-// later container's GPUs contain all that earlier ones leave over. A pod whose containers cannot be served so
-// is refused.
+// When an init container has ended, the kubelet gives its GPUs to the containers after it, in random order
+// and without asking. Therefore the next container with GPUs gets all GPUs that earlier ones left over. A
+// pod whose containers do not allow that is refused.
 #pragma once
 
 #include <optional>
@@ -17,13 +17,15 @@ namespace crossover::extender {
 
 using ByContainer = annotations::GpusByContainer;
 
-// Different GPUs that the pod has at once.
+// Returns how many different GPUs the pod needs: the slots of its containers and sidecars. Other init
+// containers do not count, because they hand their GPUs on.
 int GpusWanted(const Pod& pod);
 
-// What is wrong with the containers, or "".
+// Returns what is wrong with the containers, in words for the user, or "" where nothing is.
 std::string FaultyContainers(const Pod& pod);
 
-// `gpus`: GpusWanted() of them. Nothing where they are too few, or the containers at fault.
+// Gives `gpus` to the containers. Returns nothing unless they are GpusWanted() many and the containers are
+// valid.
 std::optional<ByContainer> Distribute(const Pod& pod, std::span<const std::string> gpus);
 
 }  // namespace crossover::extender

@@ -122,7 +122,7 @@ std::optional<FilterAnswer> Controller::Filter(const PodRef& pod, std::span<cons
 }
 
 std::vector<int> Controller::Prioritize(const PodRef&, std::span<const std::string_view> nodes) {
-  // Filter leaves one node, or has nothing to say about any.
+  // Filter leaves one node, or does not restrict the nodes. There is nothing to rank.
   return std::vector<int>(nodes.size(), 0);
 }
 
@@ -172,7 +172,7 @@ void Controller::Work() {
     const Job job = std::move(jobs_.front());
     jobs_.pop_front();
     if (job.term != terms_ || !gangs_) continue;
-    // For a moment, or the tick ends the term.
+    // The leadership may be lost without a tick having noticed yet.
     const bool leads = options_.leads();
     lock.unlock();
     const bool reads = job.action.kind == Action::Kind::kReadOwner;
@@ -201,7 +201,7 @@ void Controller::Tick() {
   {
     const Lock lock(mutex_);
     if (!stop_) Step(&answers);
-    if (HasWork()) work_.notify_all();  // after a time in which there was none to be done
+    if (HasWork()) work_.notify_all();  // the workers may have waited for the end of a Retry-After
   }
   Give(answers);
 }

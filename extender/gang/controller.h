@@ -1,7 +1,5 @@
-// Gangs with threads around them: the World, one lock, a few workers that write, and a tick.
-//
-// Thread-safe. Filter waits for no step where it has a place for the pod; a held bind is an object, not a
-// thread.
+// Runs the gang logic with threads: it owns the World, one lock, a few workers that write to the API
+// server, and a periodic tick.
 #pragma once
 
 #include <chrono>
@@ -26,35 +24,40 @@
 
 namespace crossover::extender {
 
+// A Controller is thread-safe. Filter() does not wait for a running step where the pod has a place. A held
+// bind occupies an object, not a thread.
 class Controller : public Decider {
  public:
   struct Options {
     GangSettings settings;
-    // Whether nodes take pods, under the lock; none: they do.
+    // Returns how many such pods a node takes; called under the lock. Unset: every node takes every pod.
     std::function<placement::Fit(const World& world, const std::string& node, const Pod& pod,
                                  const Resources& planned)>
         fits;
-    std::function<bool()> leads;    // asked often, also under the lock: must not wait
-    std::function<bool()> synced;   // likewise: the World is the whole cluster
-    std::function<double()> now_s;  // since 1970; does not go back
-    std::string instance;           // differs between processes
+    // Say whether this process leads, and whether the World is the whole cluster. Both are called often and
+    // under the lock, and must not block.
+    std::function<bool()> leads;
+    std::function<bool()> synced;
+    std::function<double()> now_s;  // seconds since 1970; does not go back
+    std::string instance;           // unique to this process
     int workers = 16;
     std::chrono::milliseconds tick{200};
   };
 
-  // `api` must outlive it.
+  // Starts the threads. REQUIRES: `api` outlives the Controller.
   Controller(Options options, Api& api);
-  // Held binds are answered.
+  // Answers held binds and stops the threads.
   ~Controller() override;
   Controller(const Controller&) = delete;
   Controller& operator=(const Controller&) = delete;
 
-  // Tells the World of a change, under the lock. OfPod: `change` put or removed that pod.
   using Changing = std::function<void(World& world)>;
+  // Calls `change` under the lock, then takes a step. REQUIRES: `change` puts or removes the pod `uid` and
+  // changes nothing else.
   void ChangePod(const std::string& uid, const Changing& change);
-  // `change` says whether anything did.
+  // Calls `change` under the lock. It may change anything but pods, and returns whether anything changed.
   void ChangeCluster(const std::function<bool(World& world)>& change);
-  // The World, as it is now, under the lock.
+  // Calls `look` with the current World, under the lock.
   void Look(const std::function<void(const World& world)>& look) const;
 
   std::optional<FilterAnswer> Filter(const PodRef& pod, std::span<const std::string_view> nodes) override;
@@ -62,10 +65,11 @@ class Controller : public Decider {
   void Bind(const PodRef& pod, const std::string& node, Done done) override;
   std::map<std::string, Victims> Preempt(const PodRef& pod, std::map<std::string, Victims> by_node) override;
 
+  // Returns the number of binds that are held.
   int held() const;
-  // Nothing while it does not lead.
+  // Returns the numbers of gangs, or nothing while this process does not lead.
   std::optional<Tally> Count() const;
-  // Why a pod waits; empty where it does not, or nothing is known of it.
+  // Returns why a pod waits, or "" where it does not wait or is not known.
   std::string WhyWaits(const std::string& uid) const;
 
  private:
@@ -75,9 +79,11 @@ class Controller : public Decider {
     std::string error;
   };
 
-  // Begins or ends to lead, as it is now; whether it leads.
+  // Creates or drops `gangs_` when the leadership has changed, and returns whether this process leads.
+  // REQUIRES: the lock is held. The caller passes `answers` to Give() after it has released the lock; so
+  // for Step().
   bool Lead(std::vector<Answer>* answers);
-  // What there is to do, under the lock; the answers are given after it.
+  // Lets the gangs take one step and starts what they ask for. REQUIRES: the lock is held.
   void Step(std::vector<Answer>* answers);
   void Take(std::vector<Action> actions, std::vector<Answer>* answers);
   static void Give(const std::vector<Answer>& answers);
@@ -91,8 +97,8 @@ class Controller : public Decider {
   mutable std::mutex mutex_;
   std::condition_variable work_;
   World world_;
-  std::unique_ptr<Gangs> gangs_;  // while it leads
-  int terms_ = 0;                 // how often it began to
+  std::unique_ptr<Gangs> gangs_;  // set while this process leads
+  int terms_ = 0;                 // number of times that it began to lead
   struct Job {
     int term;
     Action action;
@@ -101,12 +107,12 @@ class Controller : public Decider {
   std::map<Ticket, Done> held_;
   Ticket tickets_ = 1;
   bool stop_ = false;
-  // By the UID of a pod: the node that Filter leaves it, as of the last step. A step that is under way may be
-  // planning for thousands of nodes, and schedulers are not to wait for it: what they are told is what they
-  // would have been a moment ago, and Bind asks again.
-  std::mutex seats_mutex_;  // never with anything done under it
+  // seats_ maps the UID of a pod to the node that Filter() leaves it, as of the last step. A running step
+  // may plan for thousands of nodes, and schedulers must not wait for it. The answer may therefore be a
+  // moment old; Bind() checks again.
+  std::mutex seats_mutex_;  // held only to read or write seats_
   std::unordered_map<std::string, std::string> seats_;
-  // Last: they use the others.
+  // The threads are declared last, because they use the other members.
   std::vector<std::thread> threads_;
   std::optional<threads::Rounds> rounds_;
 };

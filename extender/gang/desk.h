@@ -1,4 +1,5 @@
-// What all parts of the gangs' life work on: the records, the clock's last reading, and what is to be done.
+// Holds the state that all parts of the gang logic work on: the records of all gangs, the current time, and
+// the actions to be done.
 #pragma once
 
 #include <functional>
@@ -17,86 +18,97 @@
 
 namespace crossover::extender {
 
-// What a user reads begins so while the pod is not to be placed yet.
+// The beginning of each answer to a scheduler about a pod that must wait. Users read it in the pod's
+// condition.
 inline constexpr char kWaits[] = "crossover: waits: ";
-// What follows where the node of its GPUs was not among those that its scheduler asked about.
+// Returns what follows kWaits where the scheduler did not ask about the node of the pod's GPUs.
 inline std::string NotThere(const std::string& node) {
   return "the scheduler would not have it on " + node + ", where its GPUs are";
 }
 
-// How many more pods like this one a node takes beside those of World and `planned`, which are not bound yet.
+// Returns how many more pods like this one a node takes, beside the bound pods in the World and the
+// `planned` resources of pods that are not bound yet.
 using PodFits =
     std::function<placement::Fit(const Pod& pod, const std::string& node, const Resources& planned)>;
 
+// A Desk is not thread-safe.
 struct Desk {
   const World* world = nullptr;
   GangSettings settings;
   PodFits fits;
-  std::string epoch;  // of this leader: plans of two leaders have different names
-  double now_s = 0;
-  std::uint64_t next = 1;
-  std::map<std::string, GangRecord> gangs;
-  std::unordered_map<std::string, std::string> gang_of;  // by a member's UID
-  std::set<std::string> dirty;
-  int searches = 0;  // for seats, that may yet be made in this step; each looks at the whole cluster
-  std::set<std::string> later;  // gangs for which there were none left
-  std::uint64_t searched = 0;   // how often there was one
+  std::string epoch;                        // prefix of this leader's plan ids, different for each leader
+  double now_s = 0;                         // seconds since 1970
+  std::uint64_t next = 1;                   // next id of an action or a plan
+  std::map<std::string, GangRecord> gangs;  // by id
+  std::unordered_map<std::string, std::string> gang_of;  // id of the gang, by a member's UID
+  std::set<std::string> dirty;                           // ids of gangs to advance
+  int searches = 0;             // searches for a seat left in this step; each one looks at the whole cluster
+  std::set<std::string> later;  // ids of gangs that found `searches` at 0
+  std::uint64_t searched = 0;   // number of searches so far
   bool replan = false;          // something changed that a decision depends on
-  std::vector<Action> actions;
-  std::size_t tell_room = 0;  // so many kTell may be added to them
+  std::vector<Action> actions;  // to be done after this step
+  std::size_t tell_room = 0;    // number of kTell actions that may still be added
+  // A Write is a write to a pod that is in flight.
   struct Write {
     Action::Kind kind;
     std::string gang, uid;
-    std::string plan;  // that it is part of; empty: of none
+    std::string plan;  // id of the plan that it is part of; empty: none
   };
-  std::unordered_map<std::uint64_t, Write> writes;
+  std::unordered_map<std::uint64_t, Write> writes;  // by the id of the action
+  // An OwnerEntry holds what was read from one owner.
   struct OwnerEntry {
     std::optional<OwnerFacts> facts;
-    double asked_s = 0;
-    int in_vain = 0;  // how often in a row it had nothing new to say
-    std::uint64_t in_flight = 0;
-    std::string error;
+    double asked_s = 0;           // when it was last asked; 0: never
+    int in_vain = 0;              // number of reads in a row that failed or brought nothing new
+    std::uint64_t in_flight = 0;  // id of the read in flight; 0: none
+    std::string error;            // of the last read; empty: it succeeded
   };
   std::map<OwnerRef, OwnerEntry> owners;
-  double quiet_until_s = 0;             // an API server wants to be left alone
-  std::optional<placement::Kept> kept;  // as the last decision had it
+  double quiet_until_s = 0;             // no writes before this time (Retry-After of the API server)
+  std::optional<placement::Kept> kept;  // from the last decision
 
+  // Returns the gang that the pod belongs to, or null where it is not known.
   GangRecord* GangOf(const std::string& uid);
+  // Returns whether a write to the member may begin now.
   bool MayWrite(const Member& member) const;
-  // Begins a write, unless another one of this pod is on its way or failed just now.
+  // Begins a write. Does nothing where MayWrite() is false or the pod is not known.
   void Begin(GangRecord& gang, const std::string& uid, Action::Kind kind, std::string node, std::string text,
              std::uint64_t memory = 0);
+  // Answers the bind that is held for the member, if there is one. `error` is empty where the pod is bound.
   void Answer(Member& member, std::string error);
-  // Whether it is its turn to search for a seat; if not, it will be in a step to come.
+  // Returns whether the gang may search for a seat in this step, and counts the search. If not, the gang is
+  // advanced again in a later step.
   bool MaySearch(GangRecord& gang);
+  // Sets the reason why the gang waits.
   void Say(GangRecord& gang, std::string text);
 };
 
-// Those of its members that the world has.
+// Returns the gang's pods that are in the World.
 std::vector<const Pod*> PodsOf(const Desk& desk, const GangRecord& gang);
 
-// What is known of a member: the watch's view, and what was written since.
+// A View combines what the watch says of a member with what was written to its pod since. It is valid until
+// the World or the gang changes.
 struct View {
-  const Pod* pod = nullptr;
+  const Pod* pod = nullptr;  // null: not in the World
   const Member* member = nullptr;
 
   bool current() const;  // the watch shows our last write
   bool living() const { return pod != nullptr && !pod->over && !member->gone; }
   std::string node() const { return pod != nullptr && !pod->node.empty() ? pod->node : member->bound; }
   bool bound() const { return living() && !node().empty(); }
-  // It has been bound, and has done what it was to do: no other comes in its place.
+  // Returns whether the pod was bound and has succeeded. No other pod comes in its place.
   bool done() const { return pod != nullptr && pod->over && !pod->failed && !pod->node.empty(); }
   bool leaving() const { return pod == nullptr || pod->deleting || member->doomed || member->gone; }
   bool gated() const;
   bool other_gates() const;
   bool may_have_reservation() const;
-  // Alive, unbound, staying, and nobody else's gate is on it.
+  // Returns whether the pod is alive, not bound, not terminating, and has no gate of another controller.
   bool waiting() const { return living() && node().empty() && !leaving() && !other_gates(); }
 };
 View ViewOf(const Desk& desk, const GangRecord& gang, const std::string& uid);
 
-// Whether a version of an object is as new as another: they are numbers, in practice and since 1.35 by
-// contract.
+// Returns whether `version` is at least as new as `other`. Both are resourceVersions, which are numbers in
+// practice, and since Kubernetes 1.35 by contract. Returns true where one is not a number.
 bool AsNewAs(const std::string& version, const std::string& other);
 
 }  // namespace crossover::extender

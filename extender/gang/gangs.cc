@@ -13,10 +13,10 @@ namespace crossover::extender {
 namespace {
 
 constexpr double kLookEveryS = 0.5;
-constexpr int kMostSearches = 8;    // in a step: all else waits for it
-constexpr double kMostQuietS = 60;  // however long an API server wants to be left alone
+constexpr int kMostSearches = 8;    // per step, because everything else waits for them
+constexpr double kMostQuietS = 60;  // the longest Retry-After of an API server that is respected
 
-// A node that was left out is so no more since `before_s`.
+// Returns whether the exclusion of some node ended after `before_s`.
 bool MayGoBack(const GangRecord& gang, double before_s, double now_s) {
   return std::ranges::any_of(gang.excluded, [&](const auto& entry) {
     return entry.second.until_s > before_s && entry.second.until_s <= now_s;
@@ -44,7 +44,7 @@ void Gangs::Join(const Pod& pod) {
   const auto before = desk_.gang_of.find(pod.uid);
   Member member;
   if (before != desk_.gang_of.end() && before->second != membership.id) {
-    // It is known only now to which part of its job it belongs; nothing was planned before.
+    // The pod's part of the job is known only now. Nothing was planned for the pod before.
     GangRecord& old = desk_.gangs.at(before->second);
     member = old.members.at(pod.uid);
     old.members.erase(pod.uid);
@@ -57,8 +57,8 @@ void Gangs::Join(const Pod& pod) {
   gang.members.try_emplace(pod.uid, std::move(member));
 }
 
-// It uses its GPUs no more. Where another is to come in its place they are its gang's still, as long as
-// others of the gang are bound.
+// Takes the seat of a member that does not use its GPUs any more. If another pod will come in its place
+// (`comes_again`), the GPUs stay with the gang, as long as others of the gang are bound.
 void Gangs::GiveBack(GangRecord& gang, const std::string& uid, bool comes_again) {
   Member& member = gang.members.at(uid);
   const bool in_plan =
@@ -94,10 +94,10 @@ void Gangs::PodChanged(const std::string& uid, double now_s) {
   Judge(*pod, *desk_.GangOf(uid));
 }
 
-// What the watch says of it.
+// Handles what the watch says of a pod: that it is bound, has ended, or was found unschedulable.
 void Gangs::Judge(const Pod& pod, GangRecord& gang) {
   Member& member = gang.members.at(pod.uid);
-  if (pod.deleting || pod.over) gang.settled = false;  // it may be one of those that say it
+  if (pod.deleting || pod.over) gang.settled = false;  // the `again` of SayThatItRan() may be on this pod
   if (!pod.node.empty()) {
     if (member.bound_s == 0) member.bound_s = desk_.now_s;
     member.bound = pod.node;
@@ -125,8 +125,8 @@ void Gangs::Judge(const Pod& pod, GangRecord& gang) {
   const std::string node = member.seat.node;
   if (says(kWaits) && !says(NotThere(node))) return;
   Exclude(desk_, gang, node, said.message);
-  // A message without words of ours: no node was left to ask about, and the next plan would fare no better at
-  // once.
+  // A message without our words means that the scheduler had no node left to ask about. An immediate next
+  // plan would fail in the same way.
   Fail(desk_, gang, "the scheduler would not have it on " + node + ": " + Beginning(said.message),
        says(kWaits));
 }
@@ -187,7 +187,8 @@ void Gangs::Settle(GangRecord& gang, const Desk::Write& write, const Result& res
   if (kind == Kind::kClear) member.maybe_reserved = member.reserved = false;
   if (kind == Kind::kRelease) {
     member.lifted = true;
-    // One without a plan told no scheduler where to go, and woke the pod for nothing.
+    // A release without a plan gave the scheduler no node. It woke the pod in vain, so the plan releases it
+    // again.
     member.released = gang.plan && write.plan == gang.plan->id;
   }
   if (kind == Kind::kDelete) member.deleted = true;
@@ -204,7 +205,8 @@ void Gangs::SettleBinding(GangRecord& gang, const std::string& uid, const Result
     return;
   }
   member.unsure |= result.outcome == Outcome::kUnknown;
-  // Busy or forbidden now says nothing of an earlier attempt whose answer was lost: it is asked for again.
+  // A refusal (busy, forbidden) says nothing about an earlier attempt whose answer was lost. Unless the pod
+  // was read since, the Binding is posted again.
   if (!refused || (member.unsure && !result.looked)) return;
   member.posted = member.unsure = false;
   desk_.Answer(member, "not bound: " + result.error);
@@ -236,13 +238,13 @@ std::vector<Action> Gangs::Step(double now_s, std::size_t tell_room) {
     AdvanceAll();
   }
   searched_ = now_s >= rest_until_s_ && desk_.searches < kMostSearches;
-  // After a rest they are looked at anyway.
+  // Without this, the gangs in `later` are checked by the periodic look after the rest.
   if (searched_) desk_.dirty.merge(desk_.later);
   desk_.later.clear();
   return std::exchange(desk_.actions, {});
 }
 
-// Those that have not searched for a seat for longest come first.
+// Advances all dirty gangs. Gangs whose last search for a seat is the longest ago come first.
 void Gangs::AdvanceAll() {
   while (!desk_.dirty.empty()) {
     std::vector<std::pair<std::uint64_t, std::string>> in_turn;
@@ -261,7 +263,7 @@ void Gangs::AdvanceAll() {
 }
 
 void Gangs::Took(double begin_s, double end_s) {
-  constexpr double kRests = 4;  // for so many times as long
+  constexpr double kRests = 4;  // the pause after a step, in multiples of the step's time
   if (planned_ || searched_) rest_until_s_ = end_s + kRests * (end_s - begin_s);
 }
 

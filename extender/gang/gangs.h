@@ -1,10 +1,10 @@
-// The gangs of a cluster: which pods may go where, and when. The only place where that is decided.
+// Decides which pods may go where, and when. No other code decides that.
 //
-// Pure: no clock, no I/O, one thread at a time. It is told that the World changed, what a scheduler asks,
-// what came of its own writes, and the time (seconds since 1970, not going back); it answers with actions.
-// A new leader begins with an empty object and a World. What is remembered beyond what the cluster says
-// (record.h: places kept for pods that come again, nodes left out, hold-offs) may be lost with a leader: it
-// does no harm, and adopt.h makes anew what matters.
+// Pure: no clock, no I/O, one thread at a time. The caller passes in changes of the World, questions of
+// schedulers, results of writes, and the time (seconds since 1970, which does not go back). The answers are
+// actions. A new leader begins with an empty object and a World. Everything else that is remembered
+// (record.h: places kept for pods that come again, excluded nodes, hold-offs) may be lost with a leader:
+// that does no harm, and adopt.h restores what matters.
 #pragma once
 
 #include <cstddef>
@@ -25,39 +25,46 @@ namespace crossover::extender {
 
 class Gangs {
  public:
-  // `world` must outlive it. `epoch`: a name that no earlier leader had. `fits`: none: pods fit anywhere.
+  // Adds all pods of `world` that ask for slots. REQUIRES: `world` outlives the object, and no earlier
+  // leader had the same `epoch`. An empty `fits` means that pods fit anywhere.
   Gangs(const World& world, GangSettings settings, PodFits fits, std::string epoch);
 
-  // A pod was put into the World, or removed from it.
+  // Handles a pod that was put into the World or removed from it.
   void PodChanged(const std::string& uid, double now_s);
-  // Nodes, GPUs or profiles were.
+  // Handles a change of nodes, GPUs or profiles in the World.
   void ClusterChanged() { desk_.replan = true; }
-  // `object`: null where there is none; `error`: why not.
+  // Takes the result of the kReadOwner action `id`. Where it failed, `object` is null and `error` says why.
   void OwnerRead(std::uint64_t id, const nlohmann::json& object, const std::string& error, double now_s);
+  // Takes the result of the write `id`.
   void Written(std::uint64_t id, const Result& result, double now_s);
 
+  // Answers a scheduler's filter call, as in Decider. May make the gang's plan fail, where the scheduler
+  // does not ask about the reserved node.
   std::optional<FilterAnswer> Filter(const PodRef& pod, std::span<const std::string_view> nodes,
                                      double now_s);
-  // What Filter says of a pod that has a place.
+  // Returns what Filter() answers for a pod whose place is on `node`.
   static FilterAnswer LeftOn(std::string node);
-  // The node that Filter leaves the pod, if that is asked about, as long as nothing changes; empty: none.
+  // Returns the node that Filter() leaves the pod if asked about it, or "" where there is none. The answer
+  // holds as long as nothing changes.
   std::string SeatOf(const std::string& uid) const;
-  // Pods whose SeatOf may be another than at the last call.
+  // Returns the UIDs of pods whose SeatOf() may have changed since the last call.
   std::set<std::string> TakeMoved() { return std::exchange(moved_, {}); }
-  // Answered by an action kAnswer, once.
+  // Takes a scheduler's bind call. One action kAnswer with this ticket answers it later.
   void Bind(const PodRef& pod, const std::string& node, Ticket ticket, double now_s);
+  // Answers a scheduler's preempt call, as in Decider.
   std::map<std::string, Victims> Preempt(const PodRef& pod, std::map<std::string, Victims> by_node) const;
 
-  // What is to be done now. To be called after each of the above, and every so often. `tell_room`: more kTell
-  // are not among it; who was not told is later.
+  // Returns the actions to be done now. The caller must call it after each of the methods above, and
+  // periodically. The result has at most `tell_room` actions of kind kTell; the others follow in later
+  // steps.
   std::vector<Action> Step(double now_s, std::size_t tell_room = std::numeric_limits<std::size_t>::max());
-  // How long the last Step was: of the time, a fifth at most is for decisions about all that waits, and for
-  // searches for the seats of pods that came again.
+  // Takes the time that the last Step() took. At most a fifth of all time goes to decisions about all
+  // waiting gangs and to searches for seats of pods that came again.
   void Took(double begin_s, double end_s);
 
-  // Why the pod waits; empty where it does not.
+  // Returns why the pod waits, or "" where it does not.
   std::string WhyWaits(const std::string& uid) const;
-  // Before which nothing is to be written: the API server wants to be left alone.
+  // Returns the time before which nothing should be written, because the API server has asked for a pause.
   double quiet_until_s() const { return desk_.quiet_until_s; }
   const Desk& desk() const { return desk_; }
 
@@ -72,10 +79,10 @@ class Gangs {
 
   Desk desk_;
   std::set<std::string> moved_;
-  double looked_s_ = -1e9;  // at all gangs
-  double planned_s_ = -1e9;
-  double rest_until_s_ = -1e9;
-  bool planned_ = false, searched_ = false;  // in the last Step
+  double looked_s_ = -1e9;                   // when all gangs were last checked
+  double planned_s_ = -1e9;                  // when the engine last decided
+  double rest_until_s_ = -1e9;               // no decision and no search before this time
+  bool planned_ = false, searched_ = false;  // in the last Step()
 };
 
 }  // namespace crossover::extender

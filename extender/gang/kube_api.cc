@@ -21,32 +21,32 @@ constexpr long kConflict = 409;
 constexpr long kUnprocessable = 422;
 constexpr long kTooMany = 429;
 
-// That one cannot be written is so for all, and for long.
+// The pause after a nomination that failed. The cause usually holds for all pods, and for long.
 constexpr std::int64_t kWithoutNominationsNs = 60'000'000'000;
 
 bool IsDone(const kube::Response& response) { return response.status >= 200 && response.status < 300; }
-// It was not done; kTooMany is among them.
+// Returns whether the request was not carried out. That includes kTooMany.
 bool IsRefused(const kube::Response& response) { return response.status >= 400 && response.status < 500; }
-// Where nothing else is known of what was asked for.
+// Returns the result of a failed request, where no later look at the pod says more.
 Result NotDone(const kube::Response& response) {
   return {.outcome = IsRefused(response) ? Outcome::kRefused : Outcome::kUnknown,
           .error = response.status == kTooMany ? "the API server is busy" : WhyNot(response),
           .retry_after_s = static_cast<double>(response.retry_after.count())};
 }
-// Perhaps of another pod by now, or of one that is bound.
+// Returns whether the refusal may mean that the name now belongs to another pod, or that the pod is bound.
 bool IsConflict(const kube::Response& response) {
   return response.status == kConflict || response.status == kUnprocessable;
 }
 
 std::string PathOf(const PodRef& pod) { return "/api/v1/namespaces/" + pod.name_space + "/pods/" + pod.name; }
 
-// A patch of a pod's annotations, with its UID as the precondition. Strategic: a gate is taken from the list
-// of gates by its name, and those of others stay.
+// Returns a patch of a pod's annotations with its UID as the precondition. It is sent as a strategic merge
+// patch: that can remove one gate by its name and keep the gates of other controllers.
 json PatchOf(const Action& action, const json& annotations) {
   return {{"metadata", {{"uid", action.pod.uid}, {"annotations", annotations}}}};
 }
 
-// A null takes an annotation away. `granted`: bytes; 0: none.
+// Returns the annotations of a reservation. A null `reservation`, and 0 bytes in `granted`, remove theirs.
 json Reserved(const json& reservation, std::uint64_t granted) {
   const json bytes = granted == 0 ? json() : json(std::to_string(granted));
   return {{base::kReservationAnnotation, reservation}, {base::kGrantedMemoryAnnotation, bytes}};
@@ -131,14 +131,14 @@ std::string PathOf(const OwnerRef& owner) {
          "/" + owner.name;
 }
 
-// A scheduler that is not told looks at all nodes, and is left the same one. So releasing does not wait for
-// API servers that do not take it. What was nominated has to go, though, before its reservation does: else
-// the node keeps its room for a pod that has no place there.
+// Without a nomination the scheduler looks at all nodes, and Filter() leaves it the same one. A failed
+// nomination therefore does not stop a release. A nomination must be removed before its reservation,
+// however: else the scheduler keeps room on the node for a pod that has no place there.
 std::optional<Result> KubeApi::Nominate(const Action& action, const kube::Client::Request& request) {
   const bool clears = action.kind == Action::Kind::kClear;
   if (!clears && base::MonotonicNs() < nominates_from_ns_) return std::nullopt;
   const kube::Response response = client_.Send(request);
-  // The request that follows says more of pods that are gone, bound, or others by now.
+  // The pod may be gone, bound, or another one by now. The next request tells which.
   if (IsDone(response) || IsConflict(response) || response.status == kNotFound) return std::nullopt;
   if (response.status == kTooMany) return NotDone(response);
   if (nomination_failures_++ == 0) {
@@ -159,18 +159,18 @@ Result KubeApi::Write(const Action& action) {
   if (IsDone(response)) {
     const json object = json::parse(response.body, nullptr, false);
     const json& metadata = At(object, "metadata");
-    // What answers a Binding or a deletion may be a Status, which has no version.
+    // The answer to a Binding or a deletion may be a Status, which has no version of the pod.
     const bool is_pod = Text(At(metadata, "uid")) == action.pod.uid;
     return {.outcome = Outcome::kDone, .version = is_pod ? Text(At(metadata, "resourceVersion")) : ""};
   }
   if (response.status == kNotFound) return {.outcome = Outcome::kGone};
-  // An earlier Binding may have been, of which nobody heard.
+  // An earlier Binding may have succeeded without its answer having arrived.
   const bool asks = action.kind == Action::Kind::kBind && IsRefused(response) && response.status != kTooMany;
   if (asks || IsConflict(response)) return AfterConflict(action, response);
   return NotDone(response);
 }
 
-// It may be that the pod is another one by now, or bound already.
+// The name may belong to another pod by now, or the pod may be bound already.
 Result KubeApi::AfterConflict(const Action& action, const kube::Response& response) {
   const kube::Response now = client_.Get(PathOf(action.pod));
   if (now.status == kNotFound) return {.outcome = Outcome::kGone};

@@ -1,4 +1,4 @@
-// The gangs' writes, by the API server. Thread-safe.
+// Carries out the actions of the gang logic as requests to the API server.
 #pragma once
 
 #include <atomic>
@@ -14,17 +14,20 @@
 
 namespace crossover::extender {
 
-// The request that carries an action out. Pure.
+// Returns the request that carries out an action. REQUIRES: its kind has a result and is not kReadOwner.
+// Pure.
 kube::Client::Request RequestOf(const Action& action);
-// The request before that: which node the scheduler is to try first, or none any more.
+// Returns the request that must be sent before that one, or nothing where there is none. It sets or removes
+// the node that the scheduler tries first (status.nominatedNodeName). Pure.
 std::optional<kube::Client::Request> NominationOf(const Action& action);
-// Where an object of the API server is; empty for a kind whose name cannot be part of a path.
+// Returns the path of an object in the API server, or "" where a part of the reference cannot be in a path.
 std::string PathOf(const OwnerRef& owner);
 
+// A KubeApi is thread-safe.
 class KubeApi : public Api {
  public:
-  // `instance`: who tells of events. `leads`: asked between two requests of one action, on any thread; it
-  // must not wait.
+  // `instance` is the source of events. `leads` says whether this process leads. It is called between two
+  // requests of one action, on any thread, and must not block.
   KubeApi(const kube::Access& access, const std::string& instance, std::function<bool()> leads)
       : client_(access), events_(access, "crossover.dev/extender", instance), leads_(std::move(leads)) {}
 
@@ -33,18 +36,20 @@ class KubeApi : public Api {
   void Tell(const Action& action) override;
   std::size_t TellRoom() override { return events_.room(); }
 
-  // How often the API server did not take that a pod is nominated, or no more.
+  // Returns how many writes of a nomination failed. The answers 404, 409, 422 and 429 do not count.
   std::uint64_t nomination_failures() const { return nomination_failures_; }
 
-  // Events that the API server did not take, or not in time.
+  // Returns how many events were lost: the API server refused them, or did not take them in time.
   std::uint64_t lost_events() const { return events_.lost(); }
 
-  // Ends what is under way; all later calls fail.
+  // Aborts requests in flight. All later calls fail.
   void Stop() { client_.Stop(); }
 
  private:
-  // Nothing, or why the action ends here.
+  // Sends the request of NominationOf(). Returns the action's result where the action must end here, else
+  // nothing.
   std::optional<Result> Nominate(const Action& action, const kube::Client::Request& request);
+  // Reads the pod after a refused write, and returns what became of it.
   Result AfterConflict(const Action& action, const kube::Response& response);
 
   kube::Client client_;

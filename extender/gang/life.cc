@@ -22,16 +22,16 @@ namespace {
 using Kind = Action::Kind;
 
 constexpr int kMostDoublings = 5;      // of the pause between two events of a pod
-constexpr double kToldForS = 1800;     // API servers forget events after an hour
-constexpr int kMostSeatDoublings = 3;  // of the second between two searches for a seat
+constexpr double kToldForS = 1800;     // an event is repeated after this; API servers keep events for an hour
+constexpr int kMostSeatDoublings = 3;  // of the pause between two searches for a seat, which begins at 1 s
 constexpr char kUndecided[] = "it is not decided about yet";
 
 struct Counts {
-  int bound = 0;    // and staying
-  int leaving = 0;  // bound, on their way out
-  int done = 0;
-  int waiting = 0;
-  int there = 0;  // alive at all
+  int bound = 0;    // bound and not terminating
+  int leaving = 0;  // bound and terminating
+  int done = 0;     // bound once, and succeeded
+  int waiting = 0;  // View::waiting()
+  int there = 0;    // View::living()
 };
 
 Counts Count(const Desk& desk, const GangRecord& gang) {
@@ -61,6 +61,7 @@ void AskOwner(Desk& desk, GangRecord& gang) {
   ReadOwnerOf(desk, gang, desk.settings.owner_every_s);
 }
 
+// Removes reservations from pods that are not bound. REQUIRES: the gang has no plan.
 void WipeStale(Desk& desk, GangRecord& gang) {
   for (auto& [uid, member] : gang.members) {
     const View view = ViewOf(desk, gang, uid);
@@ -69,6 +70,7 @@ void WipeStale(Desk& desk, GangRecord& gang) {
   }
 }
 
+// Lifts the gates of pods that have waited for long without a plan, so that autoscalers see them.
 void Ungate(Desk& desk, GangRecord& gang) {
   if (desk.settings.ungate_after_s < 0) return;
   for (auto& [uid, member] : gang.members) {
@@ -78,16 +80,16 @@ void Ungate(Desk& desk, GangRecord& gang) {
   }
 }
 
-// Whoever leads next cannot tell a gang that ran and lost a member from one that was never whole, unless it
-// is told. Two of the pods say it, on two nodes where there are two: one of them may be the next that is
-// lost.
+// Records in the annotations of two pods that the gang has run. Without that, the next leader cannot tell a
+// gang that ran and lost a member from one that was never complete. The two pods are on different nodes if
+// possible, because one of them may be lost next.
 void SayThatItRan(Desk& desk, GangRecord& gang) {
   std::set<std::string> nodes;
-  std::deque<std::string> uids;  // one of each node before the others
+  std::deque<std::string> uids;  // the first pods of their nodes come before the others
   for (const auto& [uid, member] : gang.members) {
     const View view = ViewOf(desk, gang, uid);
     if (!view.bound() || view.leaving()) continue;
-    if (!view.current()) return;  // the watch has yet to show what it says
+    if (!view.current()) return;  // the watch does not show our last write to the pod yet
     const bool first = nodes.insert(view.node()).second;
     uids.insert(first ? uids.begin() : uids.end(), uid);
   }
@@ -95,7 +97,7 @@ void SayThatItRan(Desk& desk, GangRecord& gang) {
   uids.resize(std::min<std::size_t>(uids.size(), 2));
   for (const std::string& uid : uids) {
     auto reservation = ReservationOn(*desk.world->FindPod(uid));
-    // None: somebody else bound it. Of one alone its size says as much.
+    // A pod without a reservation was bound by another program. For a gang of one pod, `size` says as much.
     if (!reservation || reservation->again == true || reservation->size == 1) continue;
     gang.settled = false;
     reservation->again = true;
@@ -103,8 +105,8 @@ void SayThatItRan(Desk& desk, GangRecord& gang) {
   }
 }
 
-// Places of members that are gone, while none has come again: for a while, and no more than it lacks, which a
-// job that became smaller does not.
+// Limits the places that are kept for pods that are gone, while no pod has come again. They are kept for a
+// while, and no more of them than the gang lacks: a job that shrank lacks none.
 void KeepVacant(Desk& desk, GangRecord& gang, const Counts& counts) {
   if (gang.vacant.empty()) return;
   DoubtSize(desk, gang);
@@ -115,7 +117,7 @@ void KeepVacant(Desk& desk, GangRecord& gang, const Counts& counts) {
   desk.replan = true;
 }
 
-// Some are bound, and some came again.
+// Finds seats for pods that came again. REQUIRES: some pods of the gang are bound, and it has no plan.
 void Refill(Desk& desk, GangRecord& gang, const Counts& counts) {
   gang.placed |= counts.bound + counts.done >= gang.membership.size;
   const int missing = std::min(counts.waiting, gang.membership.size - counts.bound - counts.leaving);
@@ -138,7 +140,8 @@ void Refill(Desk& desk, GangRecord& gang, const Counts& counts) {
   if (!request.fault.empty()) return desk.Say(gang, request.fault);
   if (!gang.placed && desk.now_s > *gang.lacking_s + desk.settings.deadline_s) {
     if (!KnowsSizeNow(desk, gang, &gang.asked)) return;
-    // Nobody has ever seen it whole.
+    // The gang was never complete, and its deadline is over: an empty plan that fails deletes the bound
+    // pods.
     StartPlan(desk, gang, {}, true);
     return Fail(desk, gang, "not all of its pods could be bound", false);
   }
@@ -153,6 +156,8 @@ void Refill(Desk& desk, GangRecord& gang, const Counts& counts) {
   desk.Say(gang, "others of its gang run; " + why);
 }
 
+// Marks the gang as ready once all its pods wait, or says what is missing. REQUIRES: no pod is bound, and
+// the gang has no plan.
 void Gather(Desk& desk, GangRecord& gang, const Counts& counts) {
   gang.placed = gang.settled = false;
   gang.granted.reset();
@@ -172,21 +177,22 @@ void Gather(Desk& desk, GangRecord& gang, const Counts& counts) {
     gang.ready = true;
     if (was_ready) return;
     desk.Say(gang, kUndecided);
-    desk.replan = true;  // it may be time alone that made it so: its hold-off has ended
+    desk.replan = true;  // maybe nothing but time has passed: the hold-off has ended
   }
 }
 
+// Records events on waiting pods that say why they wait, with growing pauses.
 void Tell(Desk& desk, GangRecord& gang) {
   if (gang.text.empty() || gang.text == kUndecided || gang.plan) return;
   for (auto& [uid, member] : gang.members) {
     const View view = ViewOf(desk, gang, uid);
     if (!view.living() || view.bound()) continue;
     if (member.told == gang.text && desk.now_s < member.told_s + kToldForS) continue;
-    const bool warning = !gang.membership.fault.empty() || !gang.fault.empty();  // for its user to mend
+    const bool warning = !gang.membership.fault.empty() || !gang.fault.empty();  // its user must correct it
     const int doublings = warning ? 0 : std::clamp(member.tellings - 1, 0, kMostDoublings);
     const double pause_s = desk.settings.tell_every_s * (1 << doublings);
     if (member.tellings > 0 && desk.now_s < member.told_s + pause_s) continue;
-    if (desk.tell_room == 0) return;  // a gang that waits is looked at again in a moment
+    if (desk.tell_room == 0) return;  // a gang that waits is checked again soon
     --desk.tell_room;
     if (member.told != gang.text) ++member.tellings;
     member.told = gang.text;
@@ -199,7 +205,7 @@ void Tell(Desk& desk, GangRecord& gang) {
   }
 }
 
-// Nobody holds a bind for longer than its caller waits.
+// Answers binds that were held for `hold_s`, before the scheduler's own deadline ends them.
 void AnswerLate(Desk& desk, GangRecord& gang) {
   int here = 0;
   for (const auto& [uid, member] : gang.members)
@@ -211,7 +217,8 @@ void AnswerLate(Desk& desk, GangRecord& gang) {
   }
 }
 
-// With what was read of its owner, unless another part of the job needs it. Parts may have read it each.
+// Forgets a gang, and what was read of its owner unless another part of the job needs that. Each part may
+// have read the owner under an OwnerRef of its own, which differs in the incarnation.
 void Forget(Desk& desk, std::map<std::string, GangRecord>::iterator gang) {
   const std::optional<OwnerRef> owner = gang->second.membership.owner;
   desk.gangs.erase(gang);

@@ -1,4 +1,5 @@
-// One gang's next steps: gather its pods, wait for a plan, have it carried out, keep its seats. Pure.
+// Takes a gang through its states: it gathers its pods, waits for a plan, has it carried out, keeps its
+// seats. Pure.
 #pragma once
 
 #include <string>
@@ -7,7 +8,8 @@
 
 namespace crossover::extender {
 
-// Everything that can be done for it now. It is forgotten when none of its pods is left.
+// Does everything that can be done now for the gang with this id. Forgets the gang when none of its pods is
+// left.
 void Advance(Desk& desk, const std::string& id);
 
 }  // namespace crossover::extender

@@ -11,6 +11,7 @@
 namespace crossover::extender {
 namespace {
 
+// Returns the value of a label, or of the annotation with this key where there is no such label, or "".
 const std::string& Mark(const Pod& pod, const std::string& key) {
   static const std::string none;
   for (const Labels* labels : {&pod.labels, &pod.annotations}) {
@@ -24,6 +25,7 @@ bool Has(const Pod& pod, const char* key) {
   return *key == '\0' || pod.labels.contains(key) || pod.annotations.contains(key);
 }
 
+// Returns whether a Job made the pod on behalf of an object of this kind (OwnerKind::by_job).
 bool IsMadeByJob(const Pod& pod, const OwnerKind& kind) {
   return *kind.by_job != '\0' && pod.owner && pod.owner->kind == "Job" &&
          pod.owner->api_version == "batch/v1" && pod.owner->name == Mark(pod, kind.name) + kind.by_job;
@@ -41,7 +43,8 @@ const OwnerKind* KindOf(const Pod& pod) {
   return nullptr;
 }
 
-// 0: it is none. Labels of other makers say sizes by the same rule.
+// Returns the gang size that `text` says, or 0 where it is invalid. The rule of our annotation also holds
+// for the labels of other controllers.
 int SizeIn(const std::string& text) {
   const bool whole = text.find('\0') == std::string::npos;
   return whole ? static_cast<int>(base::GangSizeOf(text.c_str())) : 0;
@@ -72,7 +75,7 @@ Membership ByAnnotation(const Pod& pod) {
                   .owner = {},
                   .aside = {},
                   .fault = {}};
-  // What the same owner made again is another attempt of the same gang.
+  // Pods that the same owner made again are another attempt of the same gang.
   const OwnerKind* kind = KindOf(pod);
   const std::string_view keys = kind == nullptr ? "" : kind->incarnations;
   if (const std::size_t blank = keys.find(' '); blank != std::string_view::npos) {
@@ -90,7 +93,8 @@ Membership ByAnnotation(const Pod& pod) {
   return gang;
 }
 
-// The labels that tell one attempt from the next. Which object's Job made a pod is known once that was read.
+// Returns the values that differ between an attempt and the next. For a pod that a Job of the object made,
+// the object's UID is known only from `facts`; before that the UID of the Job stands in.
 std::string Incarnation(const Pod& pod, const OwnerKind& kind, const OwnerFacts* facts) {
   std::string text;
   std::string_view keys = kind.incarnations;

@@ -1,8 +1,8 @@
-// Which gang a pod belongs to. Pure.
+// Decides which gang a pod belongs to. Pure.
 //
-// First what its user says (annotations crossover.dev/gang and gang-size), else what the labels of whoever
-// made it say, by one table of owner kinds (owner_kinds.cc). Pods that another gang scheduler answers for are
-// taken one by one. Whatever else is a gang of one.
+// If another gang scheduler is responsible for a pod, the pod is placed by itself. Else the user's
+// annotations (crossover.dev/gang and gang-size) decide. Else the labels of the pod's controller do, by the
+// table of owner kinds (owner_kinds.cc). Any other pod is a gang of one.
 #pragma once
 
 #include <compare>
@@ -13,23 +13,26 @@
 
 namespace crossover::extender {
 
+// A Membership describes the gang of a pod.
 struct Membership {
-  std::string id;    // of one incarnation, in the whole cluster; the namespace is its beginning
+  std::string id;    // of one incarnation, unique in the cluster; begins with the namespace
   std::string name;  // as its user knows it
-  int size = 0;      // pods that ask for GPUs; 0: not known yet
-  std::string job;   // of several gangs, the stages of one; empty: it is all of its job
-  // Says the size; to be read where the size is not known.
+  int size = 0;      // number of pods that ask for GPUs; 0: not known yet
+  std::string job;   // the job that it is one stage of; empty: it is the whole job
+  // The object that says the size, if the pod itself does not. It must be read while the size is not known.
   std::optional<OwnerRef> owner;
-  // Why its members are taken one by one, none of them beside anybody; else empty.
+  // If not empty, the pod is placed by itself and shares no GPU; the text says why.
   std::string aside;
-  // What makes no sense: names key, value and what is allowed; else empty.
+  // If not empty, the pod's labels or annotations are invalid; the text names key, value and what is
+  // allowed.
   std::string fault;
 };
 
-// `facts`: what the object said that an earlier answer named; null where it was not read.
+// Returns the gang of a pod. `facts` is what was read from the object that OwnerOf() names; null: it was
+// not read.
 Membership MembershipOf(const Pod& pod, const OwnerFacts* facts = nullptr);
 
-// The object that says the size of the pod's gang, where one has to be asked.
+// Returns the object that says the size of the pod's gang, or nothing where the pod itself says it.
 std::optional<OwnerRef> OwnerOf(const Pod& pod);
 
 }  // namespace crossover::extender

@@ -27,7 +27,7 @@ const json& AtPath(const json& object, std::string_view path) {
   return *at;
 }
 
-// What is no sensible count is `missing`.
+// Returns the count at `path`, limited to 0 to kMostPods, or `missing` where there is no whole number.
 int CountAt(const json& object, std::string_view path, int missing) {
   if (path.empty()) return missing;
   const json& value = AtPath(object, path);
@@ -59,7 +59,7 @@ int PodsOf(const OwnerKind& kind, const json& part) {
   return static_cast<int>(std::min<std::int64_t>(kMostPods, pods));
 }
 
-// Whether pods of a template are of the gang.
+// Returns whether pods of a template count as members of the gang.
 using Counts = bool (*)(const json& pod_template);
 
 void AddPart(const OwnerKind& kind, const std::string& name, const json& part, Counts counts,
@@ -100,8 +100,9 @@ OwnerFacts ReadOwner(const json& object) {
   const std::string api_version = Text(At(object, "apiVersion"));
   for (const OwnerKind& kind : OwnerKinds()) {
     if (kind_name != kind.kind || api_version != kind.api_version) continue;
-    // A part that says nothing to us has whole GPUs, and nobody waits for it. Where no part does, others have
-    // said it to the pods themselves.
+    // A template without our annotation has whole GPUs, and the gang does not wait for its pods. Where no
+    // template has the annotation, another program set it on the pods directly, and all templates with GPUs
+    // count.
     ReadParts(
         kind, object, [](const json& made) { return Shares(made) && AsksForGpus(made); }, &facts);
     if (facts.total() == 0) ReadParts(kind, object, AsksForGpus, &facts);

@@ -1,4 +1,4 @@
-// What the object that made a job's pods says about its size. Pure.
+// Reads the size of a job from the object that made its pods. Pure.
 #pragma once
 
 #include <compare>
@@ -10,23 +10,25 @@
 
 namespace crossover::extender {
 
-// An object of the API server. `incarnation`: of the job, by its pods: one that was deleted and made anew by
-// the same name is another, which may have another size.
+// An OwnerRef names an object of the API server. `incarnation` is that of the job, as its pods say it. An
+// object that was deleted and made again with the same name is another one, and may have another size.
 struct OwnerRef {
   std::string api_version, kind, name_space, name, incarnation{};
   friend auto operator<=>(const OwnerRef&, const OwnerRef&) = default;
 };
 
+// OwnerFacts are what such an object says.
 struct OwnerFacts {
-  std::map<std::string, int> parts;  // pods that ask for GPUs, by the part of the job; "" where it has none
-  bool ordered = false;              // a part's pods are made once those of the part before are ready
+  std::map<std::string, int> parts;  // number of pods that ask for GPUs, by part of the job; "": no parts
+  bool ordered = false;              // a part's pods are made once those of the part before it are ready
   std::string uid;                   // of the object
 
+  // Returns the number of pods of all parts.
   int total() const;
   friend bool operator==(const OwnerFacts&, const OwnerFacts&) = default;
 };
 
-// Of an object of one of the kinds in the table; what it does not say is left out.
+// Reads an object. Only its UID is set where its kind is not in the table (owner_kinds.h).
 OwnerFacts ReadOwner(const nlohmann::json& object);
 
 }  // namespace crossover::extender

@@ -5,7 +5,7 @@
 namespace crossover::extender {
 namespace {
 
-// Of Kubeflow's training operator, whose kinds differ in one key alone.
+// Returns a row of Kubeflow's training operator. Its kinds differ only in the path of their parts.
 constexpr OwnerKind Kubeflow(const char* kind, const char* parts) {
   return {.kind = kind,
           .api_version = "kubeflow.org/v1",
@@ -17,7 +17,7 @@ constexpr OwnerKind Kubeflow(const char* kind, const char* parts) {
           .made_it = true};
 }
 
-// Of Kubeflow's MPI operator, which has a Job make the launcher.
+// Returns the row of Kubeflow's MPI operator, which makes the launcher through a Job.
 constexpr OwnerKind MpiJob() {
   return {.kind = "MPIJob",
           .api_version = "kubeflow.org/v2beta1",
@@ -32,7 +32,7 @@ constexpr OwnerKind MpiJob() {
           .by_job = "-launcher"};
 }
 
-// By labels that had other names once.
+// Returns a row for Kubernetes' Job. Its labels had other names in older versions.
 constexpr OwnerKind Job(const char* name, const char* incarnations) {
   return {.kind = "Job",
           .api_version = "batch/v1",
@@ -89,7 +89,7 @@ constexpr std::array<OtherScheduler, 8> kOthers = {{
     {"scheduling.volcano.sh/group-name", "Volcano"},
     {"volcano.sh/job-name", "Volcano"},
     {"scheduling.x-k8s.io/pod-group", "coscheduling"},
-    {"kueue.x-k8s.io/tas", "Kueue's topology-aware scheduling"},  // of older versions
+    {"kueue.x-k8s.io/tas", "Kueue's topology-aware scheduling"},  // in older versions of Kueue
     {"kueue.x-k8s.io/podset-required-topology", "Kueue's topology-aware scheduling"},
     {"kueue.x-k8s.io/podset-preferred-topology", "Kueue's topology-aware scheduling"},
     {"kueue.x-k8s.io/podset-unconstrained-topology", "Kueue's topology-aware scheduling"},

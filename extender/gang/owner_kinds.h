@@ -1,45 +1,46 @@
-// The table of those that make the pods of a job: how they are known, and where the job's size stands. What a
-// row does not say it does not use.
+// Holds the table of the controllers that make the pods of a job: how to recognize their pods, and where
+// the job's size stands. A field that a row leaves empty is not used.
 #pragma once
 
 #include <span>
 
 namespace crossover::extender {
 
-// Paths are keys with dots between them; an empty one is not used.
+// An OwnerKind is one row. A path consists of keys with dots between them.
 struct OwnerKind {
   const char* kind = "";         // of the object that says the size
   const char* api_version = "";  // of that kind
-  // Labels; annotations of the same name count as well.
-  const char* name = "";          // the job: a pod without it is of another kind
-  const char* also = "";          // which must be there, too
-  const char* index = "";         // which of several jobs of one name
-  const char* incarnations = "";  // what differs between an attempt and the next, separated by blanks
-  const char* part = "";          // which of its parts a pod is in
-  const char* size = "";          // how many pods; empty: the object says it
-  // In the object: where its parts are (a list, or a map by part), and in each how many replicas it has, of
-  // how many pods each, and the pod template.
+  // The next six are keys of pod labels. Annotations with the same key count as well.
+  const char* name = "";          // the job's name; a pod without it is of another kind
+  const char* also = "";          // a second key that the pod must have
+  const char* index = "";         // which of several jobs with one name
+  const char* incarnations = "";  // keys whose values differ between attempts, separated by blanks
+  const char* part = "";          // which part of the job the pod is in
+  const char* size = "";          // the number of pods; empty: the object says it
+  // The next six are paths. `parts` is the list of parts in the object, or a map by part; empty: the object
+  // itself is the only part. The others are relative to a part.
   const char* parts = "";
-  const char* part_name = "";
-  const char* replicas = "";
-  const char* pods = "";
-  const char* at_most = "";  // there are never more pods than this says
-  const char* pod_template = "";
-  // Where it says that its parts come one after the other, and the value by which it says so; and where a
-  // part says for which others it waits.
+  const char* part_name = "";     // the part's name, in a list
+  const char* replicas = "";      // number of replicas
+  const char* pods = "";          // number of pods of each replica
+  const char* at_most = "";       // upper limit of that number
+  const char* pod_template = "";  // the template of these pods
+  // The parts start one after the other if the object has the value `ordered` at the path `order`, or if a
+  // part lists others that it waits for, at the path `after`.
   const char* order = "";
   const char* ordered = "";
   const char* after = "";
-  const char* leader_template = "";  // of the first of those pods, where it may be another
-  bool made_it = false;  // the object is what the pod's ownerReferences name, and its UID an incarnation
-  // Or they name a Job that it made for one of its parts, called like the object with this at the end.
+  const char* leader_template = "";  // path of the first pod's template, where that may be another
+  bool made_it = false;  // the pod's controller reference names the object; its UID tells attempts apart
+  // Allows that the reference names a Job instead, which the object made for one of its parts. The Job's
+  // name is the object's name with this at the end.
   const char* by_job = "";
 };
 
-// The most telling first: the pods of a JobSet are also those of a Job.
+// Returns the rows. The first one that matches counts: the pods of a JobSet are also pods of a Job.
 std::span<const OwnerKind> OwnerKinds();
 
-// Another gang scheduler's mark on a pod: a label or an annotation.
+// An OtherScheduler is a label or annotation by which another gang scheduler marks its pods.
 struct OtherScheduler {
   const char* key;
   const char* name;

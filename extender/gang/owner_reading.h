@@ -1,20 +1,23 @@
-// Reading how many pods a gang has from whoever made them.
+// Asks for reads of the object that says how many pods a gang has. Pure.
 #pragma once
 
 #include "extender/gang/desk.h"
 
 namespace crossover::extender {
 
-// Of a gang that has an owner. Asks it, unless an answer is to come or it was asked within `pause_s`. Whether
-// an answer is to come.
+// Begins a read of the gang's owner, unless one is in flight or one began within the last `pause_s`
+// seconds. Returns whether a read is in flight. REQUIRES: the gang has an owner.
 bool ReadOwnerOf(Desk& desk, const GangRecord& gang, double pause_s);
 
-// Where the pods that are there do not make up its size: it may have changed since it was read, as that of an
-// elastic job does. Read less and less often while it has not. Whether the answer is still to come.
+// Begins a read of the gang's owner because its pods do not match its size: an elastic job changes its
+// size. The reads become less frequent while the size stays the same. Returns whether a read is in flight;
+// false for a gang without an owner.
 bool DoubtSize(Desk& desk, const GangRecord& gang);
 
-// Before something is ended because it lacks pods: whether its size was asked for since `*asked` was 0, and
-// answered. What fails is asked for a few times. True for one that has no owner.
+// Returns whether the size of the gang is up to date; to be called before a gang is ended because it lacks
+// pods. Else begins a read if it can, counts it in `*asked`, and returns false; the caller calls again later.
+// `*asked` is 0 at the first call. After a few failed reads the known size counts. Returns true for a gang
+// without an owner.
 bool KnowsSizeNow(Desk& desk, const GangRecord& gang, int* asked);
 
 }  // namespace crossover::extender

@@ -19,7 +19,7 @@ std::string AnnotationOf(const Pod& pod, const char* key) {
   return found == pod.annotations.end() ? "" : found->second;
 }
 
-// What its node's daemon says that it has.
+// Returns the GPUs that the pod has, as its node's daemon reports them.
 PodSeat ActualOf(const World& world, const Pod& pod) {
   PodSeat actual{.node = pod.node, .containers = {}};
   const GpuNode* node = world.FindGpuNode(pod.node);
@@ -59,7 +59,7 @@ placement::Node NodeOf(const Desk& desk, const GpuNode& gpus) {
   return result;
 }
 
-// Pods that hold GPUs and are in no gang: each by itself, and nobody beside it.
+// Adds pods that hold GPUs and belong to no gang. Each becomes a gang of one pod that shares with no other.
 void AddStrangers(const Desk& desk, placement::State* state) {
   std::set<std::pair<std::string_view, std::string_view>> ours;
   for (const auto& [uid, id] : desk.gang_of) {
@@ -88,8 +88,8 @@ void AddStrangers(const Desk& desk, placement::State* state) {
   }
 }
 
-// The instant at which the first of them was given its node; by the API server's word, which outlives
-// leaders.
+// Returns when the first of the pods was given its node. The API server says it, so a new leader knows it,
+// too.
 std::optional<double> StartOf(const std::vector<const Pod*>& pods) {
   std::optional<double> start;
   for (const Pod* pod : pods) {
@@ -99,7 +99,8 @@ std::optional<double> StartOf(const std::vector<const Pod*>& pods) {
   return start;
 }
 
-// Without a bound there is none by what is known of such jobs, either: nobody comes beside it.
+// Sets the gang's memory limit to what its pods were granted. With 0 they run without a limit, so the
+// profile's peak must not count as one: no gang may share with it.
 void Grant(placement::Bytes granted, placement::Gang* gang) {
   gang->memory_cap = granted;
   if (granted == 0) gang->profile.peak_memory = 0;
@@ -115,8 +116,8 @@ void AddGang(const Desk& desk, const GangRecord& gang, placement::State* state) 
     if (gang.granted && !request.names_memory) Grant(*gang.granted, &request.gang);
     std::size_t gpus = 0;
     for (const placement::Seat& seat : seats) gpus += seat.gpus.size();
-    // Nobody new comes beside a gang that lacks a place, or of which a new leader does not know yet whether
-    // it does: its set is not what it will be.
+    // No gang may join one that lacks a seat, because its set will change. The same holds while a new
+    // leader does not know the gang's size yet.
     const bool lacks = gang.membership.size == 0 || static_cast<int>(gpus) != request.gang.gpus();
     request.gang.exclusive |= leaving || lacks || !request.fault.empty();
     if (leaving) request.gang.id += " (leaving)";
@@ -148,7 +149,7 @@ std::vector<placement::Seat> SeatsOf(const Desk& desk, const GangRecord& gang, b
   for (const auto& [uid, member] : gang.members) {
     const View view = ViewOf(desk, gang, uid);
     if (view.bound() && view.leaving() == leaving) Add(SeatOf(desk, gang, uid), &seats);
-    // Before it is adopted, a reservation counts whatever it is worth.
+    // Before Adopt() has judged the reservations of an earlier leader, all of them count.
     if (leaving || gang.adopted || !view.living() || view.bound()) continue;
     if (const auto kept = ReservationOn(*view.pod)) {
       Add(kept->seat, &seats);

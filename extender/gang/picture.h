@@ -1,25 +1,28 @@
-// The cluster as the placement engine is told of it. Pure.
+// Builds the input of the placement engine from what is known of the cluster and the gangs. Pure.
 #pragma once
 
 #include "extender/gang/desk.h"
 
 namespace crossover::extender {
 
-// Which GPUs a bound member has. Its node's word wins over what was assigned; just after a binding both
-// count.
+// Returns the GPUs that a bound member has. What its node reports wins over what was assigned. Until
+// `settle_s` after the binding, and while the node reports too few, both count. REQUIRES: the pod is in the
+// World.
 PodSeat SeatOf(const Desk& desk, const GangRecord& gang, const std::string& uid);
 
-// Everything that is taken: by bound pods, by plans, by seats that wait for a pod to come again, and by pods
-// that nobody planned.
+// Returns the nodes and everything that has GPUs: bound pods, plans, seats that are kept for a pod to come
+// again, and pods that hold GPUs without a plan.
 placement::State PictureOf(const Desk& desk);
 
-// All that a gang has or has been promised, by node; `leaving`: of members on their way out instead.
+// Returns all GPUs that a gang has or is promised, as one seat per node. With `leaving`, returns instead
+// those of its bound members that terminate.
 std::vector<placement::Seat> SeatsOf(const Desk& desk, const GangRecord& gang, bool leaving);
 
-// What the members of plans that are not bound yet will ask of each node.
+// Returns by node what the members of plans that are not bound yet will ask for.
 std::map<std::string, Resources> PlannedOn(const Desk& desk);
 
-// What a node must have besides GPUs, as `desk` knows it. Keeps answers at hand: for one decision.
+// Returns a function that says whether nodes fit a gang, GPUs aside. It is for one decision: it computes
+// PlannedOn() once. REQUIRES: `desk` and `state` outlive it.
 placement::Fitness FitnessOf(const Desk& desk, const placement::State& state);
 
 }  // namespace crossover::extender

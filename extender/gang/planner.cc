@@ -63,7 +63,7 @@ void PlanWaiting(Desk& desk) {
     Request request = RequestOf(gang.membership, pods, gang.membership.size, *desk.world);
     gang.fault = request.fault;
     if (request.fault.empty()) {
-      // A pod that comes again takes none of its gang's age.
+      // A new pod does not reduce the gang's waiting time: the time since it was first complete counts.
       if (gang.complete_s == 0) gang.complete_s = request.gang.arrived_s;
       request.gang.arrived_s = gang.complete_s;
       granted[id] = request.names_memory ? 0 : placement::CapOf(request.gang, desk.settings.placement);

@@ -1,17 +1,20 @@
-// Lets the placement engine decide about all gangs that are ready, and gives each plan to its gang. Pure.
+// Lets the placement engine decide about all gangs that are ready, and gives each gang its plan. Pure.
 #pragma once
 
 #include "extender/gang/desk.h"
 
 namespace crossover::extender {
 
-// Gangs that got a plan are dirty afterwards; the others know why they did not.
+// Decides about all gangs that are ready. Starts the plans of those that got GPUs, and records for each
+// other one why it got none. Gangs that got a plan or a refusal are dirty afterwards.
 void PlanWaiting(Desk& desk);
 
-// A plan whose slots are those seats; members that wait get one each, in the order of their names.
+// Starts a plan with one slot per seat. Waiting members get the slots in the order of their names. `whole`
+// says that the plan is for all members, not for members that came again.
 void StartPlan(Desk& desk, GangRecord& gang, std::vector<placement::Seat> seats, bool whole);
 
-// Members that wait for a seat and have none, in the order of their names: 2 comes before 10.
+// Returns the members that wait and have no slot of the plan, in the order of their names, where 2 comes
+// before 10.
 std::vector<std::string> Seatless(const Desk& desk, const GangRecord& gang);
 
 }  // namespace crossover::extender

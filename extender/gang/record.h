@@ -1,5 +1,5 @@
-// What is remembered of a gang beyond what the cluster says of its pods. All of it can be lost: adopt.h makes
-// anew what matters.
+// Defines what is remembered of a gang beyond what the cluster says of its pods. All of it may be lost with
+// a leader: adopt.h restores what matters.
 #pragma once
 
 #include <map>
@@ -15,84 +15,91 @@
 
 namespace crossover::extender {
 
+// A Member is one pod of a gang.
 struct Member {
-  // Of the last write that was accepted: an older view of the pod is not believed.
+  // The pod's resourceVersion after the last accepted write. An older view of the pod is not believed.
   std::string version;
-  bool reserved = false;        // it has the reservation of the plan
-  bool maybe_reserved = false;  // a reservation may be on it
-  bool lifted = false;          // its gate was
-  bool released = false;        // since the plan was written on all: lifted, and woken
-  bool go = false;              // its Binding may be posted
-  bool posted = false;          // its Binding was, and it is not known that it was refused
-  bool unsure = false;          // an attempt at that may have been done
-  bool doomed = false;          // it is to be deleted
-  bool deleted = false;         // that was accepted
-  bool gone = false;            // there is no such pod any more, whatever the watch says
-  std::string bound;            // to which node
-  double bound_s = 0;
-  PodSeat seat;
-  std::uint64_t in_flight = 0;  // a write; one at a time
-  double retry_s = 0;
-  int failures = 0;
-  std::optional<Ticket> ticket;
-  double held_s = 0;
-  std::string message;  // of PodScheduled, when the plan was made
-  std::string told;
-  double told_s = 0;
-  int tellings = 0;
+  bool reserved = false;         // the pod has the reservation of the plan
+  bool maybe_reserved = false;   // some reservation may be on the pod
+  bool lifted = false;           // its gate was lifted
+  bool released = false;         // its gate was lifted and its scheduler woken since the plan opened
+  bool go = false;               // its Binding may be posted
+  bool posted = false;           // its Binding was posted, and is not known to be refused
+  bool unsure = false;           // the answer to a posted Binding was lost, so it may have succeeded
+  bool doomed = false;           // the pod must be deleted
+  bool deleted = false;          // the deletion was accepted
+  bool gone = false;             // the pod does not exist any more, whatever the watch says
+  std::string bound;             // the node that it is bound to; empty: none
+  double bound_s = 0;            // when that became known; 0: never
+  PodSeat seat;                  // what it is assigned
+  std::uint64_t in_flight = 0;   // id of the write in flight, one at a time; 0: none
+  double retry_s = 0;            // no write before this time
+  int failures = 0;              // of writes, in a row
+  std::optional<Ticket> ticket;  // the bind call that is held
+  double held_s = 0;             // since when it is held
+  std::string message;           // of its condition PodScheduled, when the plan was made
+  std::string told;              // text of the last event
+  double told_s = 0;             // time of the last event
+  int tellings = 0;              // number of different texts in its events
 };
 
+// A Slot is a seat of a plan and the pod that gets it.
 struct Slot {
   placement::Seat seat;
-  std::string uid;  // whose; empty: nobody's yet
+  std::string uid;  // of the pod; empty: none yet
 };
 
+// A GangPlan is carried out or taken back by carry_out.h.
 struct GangPlan {
   std::string id;
   std::vector<Slot> slots;
-  double until_s = 0;
-  bool whole = true;     // of all members; else of those that came again
+  double until_s = 0;    // its deadline
+  bool whole = true;     // it is for all members; else for members that came again
   bool open = false;     // every member had its reservation
-  int size = 0;          // of the gang when it was made
-  int asked = 0;         // how often for the gang's size, since the deadline came
-  bool late = false;     // it fails for that
-  bool failing = false;  // on its way back
-  bool at_once = false;  // the next may follow without a hold-off
-  std::string why{};     // it fails
+  int size = 0;          // of the gang when the plan was made
+  int asked = 0;         // number of reads of the gang's size since the deadline
+  bool late = false;     // it fails because of its deadline
+  bool failing = false;  // it is being taken back
+  bool at_once = false;  // the next plan may follow without a hold-off
+  std::string why{};     // the reason why it fails
 };
 
+// An Exclusion keeps a gang off a node.
 struct Exclusion {
   double until_s = 0;
-  int times = 0;
-  std::string why{};  // in the scheduler's words; empty: it has not said yet
+  int times = 0;      // number of times that the node was excluded
+  std::string why{};  // the scheduler's message; empty: none has come yet
 };
 
+// A GangRecord is everything that is remembered of one gang.
 struct GangRecord {
   Membership membership;
   std::map<std::string, Member> members;  // by UID
   std::optional<GangPlan> plan;
-  std::vector<placement::Seat> vacant;        // of members that are gone, for those that come again
-  double vacant_s = 0;                        // when the last of them became that
-  std::map<std::string, Exclusion> excluded;  // nodes
-  bool adopted = false;
-  bool placed = false;   // all its members were bound
-  bool settled = false;  // and pods of it say so to whoever leads next
-  bool ready = false;    // to be planned as a whole
-  bool crowded = false;  // some are bound, and more wait than its size leaves room for
-  int failures = 0;
-  double hold_until_s = 0;
-  std::string fault{};              // what its pods say and makes no sense, or not together
-  double complete_s = 0;            // when all of them were there, since it was placed last; 0: not yet
-  int asked = 0;                    // how often for its size, since it was to be ended for what it lacks
-  std::optional<double> lacking_s;  // since when, where some are bound and others wait without a seat
-  double seat_retry_s = 0;
-  int seat_failures = 0;       // in a row
-  std::uint64_t searched = 0;  // Desk::searched, when it was its turn last
-  // Of each GPU's memory, what its pods are granted by the decision that placed it; 0: nothing, or they name
-  // it. What is known of such jobs may become another figure before their annotations are seen.
+  std::vector<placement::Seat> vacant;        // seats of pods that are gone, kept for pods that come again
+  double vacant_s = 0;                        // when the last one was added
+  std::map<std::string, Exclusion> excluded;  // by node
+  bool adopted = false;                       // Adopt() has run
+  bool placed = false;                        // all its members were bound once
+  bool settled = false;                       // annotations of its pods tell the next leader so
+  bool ready = false;                         // it waits for a plan for all members
+  bool crowded = false;                       // some pods are bound, and more wait than its size allows
+  int failures = 0;                           // of plans, in a row
+  double hold_until_s = 0;                    // no plan before this time
+  std::string fault{};                        // what is invalid or contradictory in its pods; empty: nothing
+  double complete_s = 0;            // when it was first complete since it was last placed; 0: not yet
+  int asked = 0;                    // number of reads of its size since it was to be ended for lack of pods
+  std::optional<double> lacking_s;  // since when some pods are bound and others wait without a seat
+  double seat_retry_s = 0;          // no search for a seat before this time
+  int seat_failures = 0;            // of such searches, in a row
+  std::uint64_t searched = 0;       // Desk::searched at its last search
+  // The memory on each GPU, in bytes, that the decision which placed the gang grants its pods. It is 0
+  // where there is no limit, or where the pods name it. The profile may change before the pods' annotations
+  // are seen.
   std::optional<placement::Bytes> granted;
   std::string text;  // why it waits
 
+  // Keeps a seat for a pod that comes again.
   void Vacate(placement::Seat seat, double now_s) {
     vacant.push_back(std::move(seat));
     vacant_s = now_s;

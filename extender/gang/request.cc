@@ -17,7 +17,8 @@ const std::string* Find(const Pod& pod, const char* key) {
   return found == pod.annotations.end() ? nullptr : &found->second;
 }
 
-// Nothing where it is missing, or not allowed: then `fault` says so, unless it says something already.
+// Returns the value of an annotation, or null where it is missing or invalid. Where it is invalid, sets
+// `fault`, unless that is set already.
 const std::string* Allowed(const Pod& pod, const char* key, std::string* fault) {
   const std::string* value = Find(pod, key);
   if (value == nullptr) return nullptr;
@@ -26,7 +27,8 @@ const std::string* Allowed(const Pod& pod, const char* key, std::string* fault) 
   return wrong ? nullptr : value;
 }
 
-// By the rules that admission goes by (common/annotations): what it lets in is never refused here.
+// Reads the annotations of one pod into `gang`, and returns the first fault, or "". The rules are those of
+// the admission webhook (common/annotations), so a pod that it admits is never refused here.
 std::string ReadWishes(const Pod& pod, placement::Gang* gang) {
   std::string fault;
   const std::string* with = Allowed(pod, base::kShareWithAnnotation, &fault);
@@ -46,10 +48,10 @@ std::string ReadWishes(const Pod& pod, placement::Gang* gang) {
   return fault;
 }
 
-// What pods that have their place were granted: what is known of such jobs may be another figure by now.
-// Where one runs without any bound, there is none for the gang. Those that are over bind nobody any more, nor
-// do those on their way out, beside whom nobody is put (picture.cc): a job may keep them for long, and those
-// that come in their place were planned without them.
+// Sets the gang's memory limit to what its placed pods were granted: the profile may have changed since. If
+// one of them runs without a limit, the gang has none. Ignores finished and terminating pods. A job may
+// keep these for long, no gang is placed beside them (picture.cc), and the pods that replace them were
+// planned without them.
 void ReadGranted(std::span<const Pod* const> members, placement::Gang* gang) {
   bool unbounded = false;
   for (const Pod* pod : members) {
@@ -74,7 +76,7 @@ void AddProfile(const World& world, const Pod& pod, placement::Gang* gang) {
                    .peak_memory = known->peak_memory};
 }
 
-// All pods of a gang must agree on these.
+// Returns in what two pods of a gang differ although they must be alike, in words for the user, or "".
 std::string Unlike(const Pod& first, const Pod& other) {
   if (GpusWanted(first) != GpusWanted(other)) {
     return "pods of one gang ask for different numbers of GPUs: " + first.name + " for " +
@@ -109,8 +111,8 @@ Request RequestOf(const Membership& membership, std::span<const Pod* const> memb
   gang.space = first.name_space;
   gang.pods = pods;
   gang.gpus_per_pod = GpusWanted(first);
-  gang.uid = first.user.value_or(0);  // an image that says nothing runs as root
-  // Since when it could have been placed: nobody makes it wait for pods that are not there.
+  gang.uid = first.user.value_or(0);  // without runAsUser the image decides, which usually means root
+  // The gang's waiting time begins with its last pod, because it could not be placed before.
   gang.arrived_s = first.created_s;
   for (const Pod* pod : members) gang.arrived_s = std::max(gang.arrived_s, pod->created_s);
   const auto check = [&request](const std::string& fault) {

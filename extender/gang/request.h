@@ -1,4 +1,4 @@
-// What a gang asks of the placement engine, from its pods' annotations and what is known of its job. Pure.
+// Builds what a gang asks of the placement engine, from its pods' annotations and its job's profile. Pure.
 #pragma once
 
 #include <span>
@@ -10,13 +10,15 @@
 
 namespace crossover::extender {
 
+// A Request is the gang as the engine gets it.
 struct Request {
   placement::Gang gang;
-  std::string fault;          // key, value and what is allowed; then `gang` is not to be placed
-  bool names_memory = false;  // its pods say themselves what of a GPU's memory they may have
+  std::string fault;          // names key, value and what is allowed; if not empty, `gang` must not be placed
+  bool names_memory = false;  // its pods name their limit of GPU memory themselves
 };
 
-// `members` are one gang's, at least one. `pods` of them are to be placed.
+// Builds the request of a gang of which `pods` pods are to be placed. REQUIRES: `members` are pods of this
+// gang, at least one.
 Request RequestOf(const Membership& membership, std::span<const Pod* const> members, int pods,
                   const World& world);
 

@@ -1,4 +1,5 @@
-// The annotation crossover.dev/reservation: what was decided, before a pod is bound. Pure.
+// Reads and writes the annotation crossover.dev/reservation, which says what was decided for a pod before
+// it is bound. Pure.
 #pragma once
 
 #include <optional>
@@ -9,34 +10,36 @@
 
 namespace crossover::extender {
 
-// Where one pod is to be.
+// A PodSeat is the node of one pod, and the GPUs of each of its containers.
 struct PodSeat {
   std::string node;
   ByContainer containers;
 
-  // All of them, each once, ascending.
+  // Returns the UUIDs of all GPUs, each once, ascending.
   std::vector<std::string> gpus() const;
   friend bool operator==(const PodSeat&, const PodSeat&) = default;
 };
 
+// A Reservation is the content of the annotation.
 struct Reservation {
-  std::string plan;
-  PodSeat seat;
-  double until_s = 0;  // since 1970; after that the plan is given up, unless all its pods are bound
-  // All of its gang were bound at one time: before this pod came again, or it is bound and was one of them.
-  // None: written by a leader who did not say.
+  std::string plan;    // id of the plan
+  PodSeat seat;        // what the plan gives this pod
+  double until_s = 0;  // seconds since 1970; then the plan is given up, unless all its pods are bound
+  // Says whether the gang was complete once: all its pods were bound, before this pod came again or with
+  // this pod among them. It is unset where an earlier leader did not write it.
   std::optional<bool> again = false;
-  int size = 0;  // of the gang when this was decided; 0: not said
+  int size = 0;  // of the gang when this was decided; 0: not known
 };
 
 std::string WriteReservation(const Reservation& reservation);
-// Nothing for what is none.
+// Returns nothing where `text` is not a reservation.
 std::optional<Reservation> ReadReservation(const std::string& text);
 
-// Nothing where it has none.
+// Returns nothing where the pod has no valid reservation.
 std::optional<Reservation> ReservationOn(const Pod& pod);
 
-using annotations::ReadAssignment;  // which comes with the binding
+// The assignment is the annotation that a Binding carries.
+using annotations::ReadAssignment;
 using annotations::WriteAssignment;
 
 }  // namespace crossover::extender

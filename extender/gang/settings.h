@@ -1,4 +1,4 @@
-// What administrators may say about gangs.
+// Defines what administrators can configure about gangs.
 #pragma once
 
 #include <string>
@@ -10,24 +10,25 @@ namespace crossover::extender {
 
 struct GangSettings {
   placement::Settings placement;
-  // Topology labels of nodes, the widest first.
+  // The topology labels of nodes, the widest domain first.
   std::vector<std::string> domains = {"topology.kubernetes.io/region", "topology.kubernetes.io/zone"};
-  double deadline_s = 120;      // from a plan to the binding of all its pods
-  double hold_s = 25;           // a bind is answered within this: less than the scheduler waits for
-  double ungate_after_s = 300;  // without a plan: then autoscalers see the pods; below 0: never
-  // Between a failed plan and the next, and for how long a node is left out that would not have a pod:
-  // doubles each time.
+  double deadline_s = 120;      // from the start of a plan to the binding of all its pods
+  double hold_s = 25;           // a bind is answered within this; shorter than the scheduler's timeout
+  double ungate_after_s = 300;  // gates without a plan are lifted then, for autoscalers; below 0: never
+  // The pause between a failed plan and the next, which doubles each time up to the second value.
   double hold_off_s = 5, most_hold_off_s = 600;
+  // The time for which a node is excluded where a scheduler would not put a pod; it doubles likewise.
   double exclude_s = 30, most_exclude_s = 1800;
-  double plan_every_s = 0.2;  // at most that often is all that waits decided about
-  double tell_every_s = 30;   // at most that often is a pod told anew why it waits, more and more seldom
-  double owner_every_s =
-      10;  // between two looks at an owner whose size is not known, or does not fit the pods
-  // For how long the place of a pod that is gone is kept for the next: longer than Job's controller pauses at
-  // most before it makes a pod again (six minutes). Not for ever: GPUs that nobody uses and no quota counts
-  // any more are others'.
+  double plan_every_s = 0.2;  // the shortest time between two decisions about all waiting gangs
+  double tell_every_s = 30;   // the shortest time between two events that say why a pod waits; it grows
+  // The time between two reads of an owner whose size is not known or does not match the pods.
+  double owner_every_s = 10;
+  // The time for which the seat of a pod that is gone is kept for the next one. It is longer than the
+  // longest pause of the Job controller before it makes a pod again (six minutes). It is limited, because
+  // no job uses these GPUs and no quota counts them.
   double seats_kept_s = 600;
-  double settle_s = 60;  // after a binding both what was assigned and what its node says is taken
+  // For so long after a binding, both the assigned GPUs and those that the node reports count as taken.
+  double settle_s = 60;
 };
 
 }  // namespace crossover::extender

@@ -7,7 +7,7 @@ namespace {
 
 struct Pods {
   int waiting = 0, bound = 0, there = 0;
-  double last_s = 0;  // when the last of those that wait was made
+  double last_s = 0;  // when the newest waiting pod was created
 };
 
 Pods Count(const Desk& desk, const GangRecord& gang) {

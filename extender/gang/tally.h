@@ -1,4 +1,4 @@
-// How the gangs stand, in numbers. Pure.
+// Counts gangs by their state, for the metrics. Pure.
 #pragma once
 
 #include <array>
@@ -8,25 +8,25 @@
 
 namespace crossover::extender {
 
-// What gangs wait for that have no place.
+// A Wait says what a gang without a place waits for.
 enum class Wait {
-  kSize,        // that whoever made them says how many they are
-  kPods,        // that all are there, and free of others' gates
-  kCorrection,  // what they say makes no sense
-  kHoldOff,     // for the next attempt, after one that failed
-  kPlace        // for GPUs
+  kSize,        // its owner has not said its size yet
+  kPods,        // pods are missing, or have gates of other controllers
+  kCorrection,  // its labels or annotations are invalid
+  kHoldOff,     // the pause after a failed plan
+  kPlace        // GPUs
 };
 inline constexpr std::size_t kWaitKinds = 5;
 const char* NameOf(Wait wait);
 
 struct Tally {
   std::array<int, kWaitKinds> waiting{};  // gangs without a place, by Wait
-  int placing = 0;                        // gangs that have one and are not bound yet
-  int running = 0;                        // gangs of which some pods are bound
-  int lacking = 0;                        // of these, those of which others wait for a place
+  int placing = 0;                        // gangs with a plan and no bound pod
+  int running = 0;                        // gangs with bound pods
+  int lacking = 0;                        // running gangs with pods that wait for a place
   int reservations = 0;                   // pods that have a place and are not bound yet
-  // Since when all pods are there of the gang that waits longest for GPUs or its next attempt, since 1970; 0:
-  // none.
+  // The earliest instant, in seconds since 1970, since which a gang in kHoldOff or kPlace is complete; 0:
+  // there is none.
   double oldest_s = 0;
 };
 

@@ -13,7 +13,7 @@
 namespace crossover::extender {
 namespace {
 
-using GpuSet = std::set<std::pair<std::string, std::string>>;  // node, GPU
+using GpuSet = std::set<std::pair<std::string, std::string>>;  // name of the node, UUID of the GPU
 
 GpuSet SetOf(const std::vector<placement::Seat>& seats) {
   GpuSet set;
@@ -27,7 +27,7 @@ bool Overlap(const GpuSet& a, const GpuSet& b) {
   return std::ranges::any_of(a, [&b](const auto& gpu) { return b.contains(gpu); });
 }
 
-// GPUs of those that stay, and of the plan.
+// Returns the GPUs of all bound members and of the plan.
 GpuSet Taken(const Desk& desk, const GangRecord& gang) {
   std::vector<placement::Seat> seats;
   for (const auto& [uid, member] : gang.members) {
@@ -41,24 +41,25 @@ GpuSet Taken(const Desk& desk, const GangRecord& gang) {
   return SetOf(seats);
 }
 
-// Not a pod that nobody planned, nor one on its way out.
+// Returns whether the entry is a gang that stays: neither a pod without a plan, nor members that terminate.
 bool IsGang(const Desk& desk, const placement::Placed& placed) { return desk.gangs.contains(placed.gang.id); }
 
-// They meet, and do not have the same set, or would not once they lack nothing.
+// Returns whether `placed`, which has the GPUs `theirs`, overlaps the set `all` and could not have the same
+// set once neither gang lacks a seat.
 bool Conflict(const GpuSet& all, const placement::Placed& placed, const GpuSet& theirs) {
   const bool same = placed.gang.gpus() == static_cast<int>(all.size()) && std::ranges::includes(all, theirs);
   return Overlap(all, theirs) && !same;
 }
 
-// Of the memory that it uses of each GPU.
+// Returns whether the gang has a limit of GPU memory.
 bool HasBound(const Desk& desk, const placement::State& state, const std::string& id) {
   const auto placed =
       std::ranges::find(state.placed, id, [](const placement::Placed& one) { return one.gang.id; });
   return placed != state.placed.end() && placement::CapOf(placed->gang, desk.settings.placement) > 0;
 }
 
-// Nobody is there but gangs that have all that this one has, and that leave each other memory: a kubelet may
-// have given its GPU away.
+// Returns whether the seat is still the gang's. A kubelet may have given its GPUs to another pod. Only
+// gangs with the same set and with memory limits may be on them.
 bool OursAlone(const Desk& desk, const GangRecord& gang, const placement::State& state,
                const placement::Seat& seat) {
   const GpuSet wanted = SetOf({seat});
@@ -75,7 +76,7 @@ bool OursAlone(const Desk& desk, const GangRecord& gang, const placement::State&
   });
 }
 
-// Pods of others that have a GPU, or are to have it.
+// Counts the other gangs that have the GPU, or are promised it.
 int ClientsOf(const placement::State& state, const std::string& id, const std::string& node,
               const std::string& uuid) {
   return static_cast<int>(std::ranges::count_if(state.placed, [&](const placement::Placed& placed) {
@@ -83,6 +84,8 @@ int ClientsOf(const placement::State& state, const std::string& id, const std::s
   }));
 }
 
+// Returns whether a pod of the gang can have the seat now: it is still the gang's, its node is open and not
+// excluded, and its GPUs are healthy and have a slot left.
 bool Usable(const Desk& desk, const GangRecord& gang, const placement::State& state,
             const placement::Seat& seat) {
   if (!OursAlone(desk, gang, state, seat)) return false;
@@ -97,7 +100,8 @@ bool Usable(const Desk& desk, const GangRecord& gang, const placement::State& st
   });
 }
 
-// Places that kubelets gave to others meanwhile.
+// Removes vacant seats that cannot be used any more: a kubelet gave their GPUs to another gang, the gang
+// itself uses them, or they have another number of GPUs than a pod needs.
 void ForgetGivenAway(const Desk& desk, GangRecord& gang, const placement::State& state, int gpus_per_pod) {
   const GpuSet taken = Taken(desk, gang);
   const GpuSet all = SetOf(SeatsOf(desk, gang, false));
@@ -118,8 +122,9 @@ const Pod* AnyPod(const Desk& desk, const GangRecord& gang) {
   return nullptr;
 }
 
-// What the others on its GPUs have beyond it; nothing, where it has none. `meets`: there are others. A
-// kubelet may have brought together whom nobody would have: who has no bound of memory goes beside nobody.
+// Returns the seats that gangs on the same GPUs have and this gang lacks; none where this gang has no GPUs.
+// Sets `meets` to true where there are such gangs. Skips gangs without a memory limit, because only a
+// kubelet can have put them together against the plan.
 std::vector<placement::Seat> MatesHaveMore(const Desk& desk, const placement::State& state,
                                            const std::string& id, const GpuSet& mine, int gpus_per_pod,
                                            bool* meets) {
@@ -132,7 +137,7 @@ std::vector<placement::Seat> MatesHaveMore(const Desk& desk, const placement::St
     std::ranges::set_intersection(mine, theirs, std::inserter(common, common.end()));
     *meets |= !common.empty();
     if (!HasBound(desk, state, id) || !HasBound(desk, state, placed.gang.id)) continue;
-    // Once both lack nothing their sets are one; what either lacks the other may have.
+    // Both sets together must not exceed the size of a gang: each gang may have GPUs that the other lacks.
     if (common.empty() || static_cast<int>(mine.size() + theirs.size() - common.size()) > placed.gang.gpus())
       continue;
     std::map<std::string, std::vector<std::string>> by_node;
@@ -148,7 +153,7 @@ std::vector<placement::Seat> MatesHaveMore(const Desk& desk, const placement::St
   return more;
 }
 
-// GPUs that are kept for another gang are nobody else's.
+// Marks these GPUs as unusable, because they are kept for another gang.
 void TakeOut(const std::vector<placement::Seat>& seats, placement::State* state) {
   const GpuSet taken = SetOf(seats);
   for (placement::Node& node : state->nodes) {
@@ -156,7 +161,8 @@ void TakeOut(const std::vector<placement::Seat>& seats, placement::State* state)
   }
 }
 
-// How many topology labels a node shares with one of `theirs`; more than any can for such a node itself.
+// Returns the largest number of topology labels that the node shares with one of `theirs`. For a node of
+// `theirs` it is one more than its number of labels.
 std::size_t NearnessOf(const placement::Node& node, const std::vector<const placement::Node*>& theirs) {
   std::size_t nearest = 0;
   for (const placement::Node* other : theirs) {
@@ -167,7 +173,7 @@ std::size_t NearnessOf(const placement::Node& node, const std::vector<const plac
   return nearest;
 }
 
-// By node, as the state has them: how near each is to where the gang is.
+// Returns NearnessOf() each node of the state, in their order, to the nodes of the gang.
 std::vector<std::size_t> NearnessTo(const GpuSet& mine, const placement::State& state) {
   std::vector<const placement::Node*> theirs;
   for (const placement::Node& node : state.nodes) {
@@ -179,8 +185,9 @@ std::vector<std::size_t> NearnessTo(const GpuSet& mine, const placement::State& 
   return nearness;
 }
 
-// Those whom it meets are gangs of its size that lack what it lacks, and keep no place for it any more: the
-// first that finds another is followed by the rest.
+// Returns whether the gang may choose new GPUs although it shares. All gangs on its GPUs must have its
+// size, lack what it lacks, and keep no seat for it any more. They then follow the first gang that finds
+// new GPUs.
 bool MayLead(const Desk& desk, const placement::State& state, const std::string& id, const GpuSet& mine,
              int gpus_per_pod) {
   const auto me = std::ranges::find(state.placed, id, [](const auto& placed) { return placed.gang.id; });
@@ -195,7 +202,9 @@ bool MayLead(const Desk& desk, const placement::State& state, const std::string&
   });
 }
 
-// Those that share a GPU of `mine` would not all find room on these.
+// Marks GPUs as unusable that have less memory or fewer slots than a GPU of `mine`. If several users can share
+// a GPU of `mine`, GPUs that only one user can share are unusable, too. The gangs that share a GPU of `mine`
+// might not all fit on these.
 void TakeOutLesser(const GpuSet& mine, placement::State* state) {
   placement::Gpu most;
   bool many_users = false;
@@ -213,7 +222,7 @@ void TakeOutLesser(const GpuSet& mine, placement::State* state) {
   }
 }
 
-// Any free GPUs, the nearest first.
+// Returns free GPUs for one pod, the nearest first. Where there are none, sets `why`.
 std::optional<placement::Seat> AnyFree(const Desk& desk, const GangRecord& gang, const GpuSet& mine,
                                        const placement::State& state, const Pod& pod, std::string* why) {
   Request request = RequestOf(gang.membership, std::vector<const Pod*>{&pod}, 1, *desk.world);
@@ -268,7 +277,8 @@ std::optional<placement::Seat> FindSeat(Desk& desk, GangRecord& gang, std::strin
   placement::State free_for = state;
   if (meets) {
     if (!MayLead(desk, state, gang.membership.id, mine, GpusWanted(*pod))) {
-      // A lost place that cannot be had holds the others up, who may lack it as well: not for ever.
+      // A vacant seat that cannot be used also holds up the other gangs, which may lack it, too. It is
+      // therefore given up after a while.
       if (!gang.vacant.empty() && KeptLongEnough(desk, gang)) {
         gang.vacant.clear();
         desk.replan = true;
@@ -279,7 +289,7 @@ std::optional<placement::Seat> FindSeat(Desk& desk, GangRecord& gang, std::strin
     TakeOutLesser(mine, &free_for);
   }
   std::optional<placement::Seat> free = AnyFree(desk, gang, mine, free_for, *pod, why);
-  // The lost place, which could not be used, is not kept beyond this.
+  // The new seat replaces a vacant one that could not be used.
   if (free && !gang.vacant.empty()) gang.vacant.erase(gang.vacant.begin());
   return free;
 }

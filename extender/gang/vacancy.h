@@ -1,17 +1,21 @@
-// Seats for members that came again, while others of their gang are bound. Pure.
+// Finds seats for members that came again while others of their gang are bound. Pure.
 #pragma once
 
 #include "extender/gang/desk.h"
 
 namespace crossover::extender {
 
-// Whether places of members that are gone are others' now.
+// Returns whether the gang's vacant seats have been kept for `seats_kept_s`, so that other gangs may have
+// them.
 bool KeptLongEnough(const Desk& desk, const GangRecord& gang);
 
-// One seat, which is the caller's now: what a lost member left; else what gangs on the same GPUs have and
-// this one has not; else, where it meets nobody, or gangs alone that lack the same and keep no place for it,
-// free GPUs for itself, as near to its others as there are by Settings::domains: the others follow it there.
-// Nothing where there is none: then `why` says it.
+// Finds a seat for one pod of the gang. It tries in this order:
+//   1. a seat that a lost member left;
+//   2. GPUs that the gangs on the same GPUs have, and this gang lacks;
+//   3. the nearest free GPUs, by GangSettings::domains. The gang must share with no other gang, or only with
+//      gangs that lack the same GPUs and keep no seat for them. Those gangs then follow it there.
+// The caller owns the seat: a vacant one is removed from the gang. Where there is none, returns nothing and
+// sets `why` to the reason.
 std::optional<placement::Seat> FindSeat(Desk& desk, GangRecord& gang, std::string* why);
 
 }  // namespace crossover::extender

@@ -1,4 +1,4 @@
-// What a scheduler asks of the gangs.
+// Implements the calls of a scheduler: Filter, Bind and Preempt.
 #include <algorithm>
 #include <utility>
 
@@ -26,6 +26,7 @@ FilterAnswer Nowhere(std::string why) {
   return answer;
 }
 
+// Returns the slot of an open plan whose reservation is on the pod, or null.
 const Slot* SlotOf(const GangRecord& gang, const std::string& uid) {
   if (!gang.plan || !gang.plan->open || gang.plan->failing) return nullptr;
   const auto slot = std::ranges::find(gang.plan->slots, uid, &Slot::uid);
@@ -62,7 +63,8 @@ std::optional<FilterAnswer> Gangs::Filter(const PodRef& ref, std::span<const std
   const std::string node = SeatOf(ref.uid);
   if (node.empty()) return Nowhere(kWaits + gang->text);
   if (Asked(nodes, node)) return LeftOn(node);
-  // The node that it nominated a scheduler tries alone, before all.
+  // A scheduler tries the node that it has nominated by itself, before all others. Then the question says
+  // nothing about the reserved node.
   const bool tries = nodes.size() == 1 && nodes.front() == ref.nominated;
   if (ViewOf(desk_, *gang, ref.uid).node().empty() && !tries) {
     Exclude(desk_, *gang, node);
@@ -96,7 +98,8 @@ void Gangs::Bind(const PodRef& ref, const std::string& node, Ticket ticket, doub
 
 std::map<std::string, Victims> Gangs::Preempt(const PodRef& ref,
                                               std::map<std::string, Victims> by_node) const {
-  // A pod of ours waits for GPUs on its own node, or for others to end: evicting anybody helps nobody.
+  // A pod of a gang waits for GPUs on its own node, or for other jobs to end. Evicting pods does not help
+  // it.
   if (desk_.gang_of.contains(ref.uid)) return {};
   std::erase_if(by_node, [this](const auto& entry) {
     return std::ranges::any_of(entry.second.uids, [this](const std::string& uid) {

@@ -12,6 +12,7 @@ namespace {
 
 using Gangs = std::vector<const Gang*>;
 
+// A Round makes one decision.
 class Round {
  public:
   Round(const State& state, double now_s, const Terms& terms)
@@ -30,7 +31,7 @@ class Round {
     return {filler_.occupancy(), waiting, now_s_, terms_.settings};
   }
 
-  // Those that can be decided about; the others are refused.
+  // Returns the gangs that are well formed and listed once, and refuses the others.
   Gangs Sound(const std::vector<Gang>& waiting) {
     Gangs sound;
     std::set<std::string_view> seen;
@@ -48,7 +49,7 @@ class Round {
     return sound;
   }
 
-  // Whether there was room; else nothing is done.
+  // Gives every gang free GPUs of its own. Returns false and changes nothing where they do not suffice.
   bool PlaceAllAlone(const Gangs& waiting) {
     long needed = 0;
     for (const Gang* gang : waiting) needed += gang->gpus();
@@ -72,8 +73,9 @@ class Round {
     }
   }
 
-  // Those that have waited for too long get what there is, the oldest first, until GPUs are kept for one that
-  // finds none. Returns the others: they meet whoever they gain most with, on what is left.
+  // Serves the gangs that have waited for too long, the oldest first: they get whatever is available. Stops
+  // when one of them finds nothing and GPUs are kept for it. Returns the gangs that it did not serve. They
+  // are then matched by gain, on the GPUs that remain.
   Gangs PlaceStarving(const Gangs& waiting) {
     Gangs others;
     Queue queue = QueueOf(waiting);
@@ -95,7 +97,8 @@ class Round {
     decision_.kept = Kept{gang.id, SeatsOn(filler_.occupancy().state(), gpus, any)};
   }
 
-  // In the order of the queue, each with its partner; returns those that got nothing.
+  // Serves the gangs in the order of the queue, each together with its partner. Returns those that got
+  // nothing.
   Gangs PlaceMatched(const Gangs& waiting) {
     const std::map<const Gang*, Partner> partners = Match(waiting);
     Gangs rest;
@@ -124,7 +127,8 @@ class Round {
     return filler_.Open(gang);
   }
 
-  // By number of GPUs. Two that wait are matched only where there is a set for them.
+  // Returns the best partner of each gang, among gangs with as many GPUs. Two waiting gangs are matched
+  // only where enough GPUs are free for their set.
   std::map<const Gang*, Partner> Match(const Gangs& waiting) const {
     std::map<int, Gangs> by_count;
     for (const Gang* gang : waiting) by_count[gang->gpus()].push_back(gang);

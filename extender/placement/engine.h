@@ -1,12 +1,13 @@
-// Decides which waiting gangs get which GPUs, and with whom; and says of each other one why not.
+// Decides which waiting gangs get which GPUs, and which gangs they share them with. Says of each other gang
+// why it gets none.
 //
-// All or nothing per gang, on one identical set of GPUs with whoever it meets. Nothing that has GPUs is moved
-// or stopped. A decision is the plans in the order in which they are to be carried out, each on top of those
-// before; whoever carries them out tells the next State of reservations as of gangs that run, and what was
-// kept.
+// A gang gets all of its GPUs or none. Gangs that share a GPU share exactly the same set of GPUs. A gang
+// that has GPUs is never moved or stopped. A decision lists plans in the order in which the caller must
+// carry them out: each one assumes those before it. In the next State, the caller lists a gang with a
+// reservation as one that has GPUs, and passes back what was kept.
 //
-// Deterministic and pure: no clock, no I/O, no threads; one decision at a time may run per object it is
-// given.
+// Deterministic and pure: no clock, no I/O, no threads. Two calls must not use the same objects at one
+// time.
 #pragma once
 
 #include <optional>
@@ -17,20 +18,22 @@
 
 namespace crossover::placement {
 
+// A Plan gives one waiting gang its GPUs.
 struct Plan {
-  std::string gang;
+  std::string gang;                 // its id
   std::vector<Seat> seats;          // one per pod
-  std::vector<std::string> beside;  // ids of the gangs that have the same GPUs by then
-  Prediction prediction;            // of `beside` in their order, and of the gang itself, last
+  std::vector<std::string> beside;  // ids of the gangs that have the same GPUs at that point
+  Prediction prediction;            // for the gangs of `beside` in their order, and for this gang, last
 };
 
 struct Decision {
   std::vector<Plan> plans;
-  std::vector<Refusal> refusals;  // in the order in which they were served
-  std::optional<Kept> kept;       // to be told in the next State
+  std::vector<Refusal> refusals;  // malformed gangs first, then in the order of service
+  std::optional<Kept> kept;       // the caller passes it on in the next State
 };
 
-// `waiting` and `state` must outlive the call. `now_s`: on the clock of Gang::arrived_s.
+// Returns the plans for `waiting` on top of `state`. REQUIRES: `now_s` is on the clock of Gang::arrived_s,
+// and `waiting` and `state` do not change during the call.
 Decision Decide(const State& state, const std::vector<Gang>& waiting, double now_s, const Settings& settings,
                 const Fitness& fitness = FitsAnywhere);
 

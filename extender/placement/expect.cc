@@ -6,7 +6,8 @@
 namespace crossover::placement {
 namespace {
 
-// What the worst pair of them that met reached of what was predicted for it; 1 at most, and where none met.
+// Returns measured over predicted gain of the worst pair that met. It is at most 1, and 1 where no pair
+// met.
 double WorstOfPairs(std::span<const Gang* const> gangs, bool spans, const History& history,
                     const Settings& settings) {
   double worst = 1;

@@ -1,4 +1,4 @@
-// What jobs may be expected to reach together: what is predicted, and what was seen. Pure.
+// Combines the prediction of what jobs reach together with what was measured when they met before. Pure.
 #pragma once
 
 #include <span>
@@ -9,9 +9,10 @@
 
 namespace crossover::placement {
 
-// Two that met before gain what they gained then: a measured meeting beats a prediction, and their slowdowns
-// are stretched to it. Of more than two, no more is expected than the worst pair that met reached of what was
-// predicted for it.
+// Returns what the gangs are expected to reach on one set of GPUs. `spans` says whether the set has GPUs on
+// several nodes. Two gangs that met before are expected to gain what they gained then, and their slowdowns
+// are scaled to it. With more than two gangs, the prediction is scaled by the worst pair that met: by its
+// measured gain over its predicted gain, at most 1.
 Prediction Expect(std::span<const Gang* const> gangs, bool spans, const History& history,
                   const Settings& settings);
 

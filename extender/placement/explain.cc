@@ -30,14 +30,14 @@ std::string NameOf(const Gang& peer, const Gang& newcomer) {
   return peer.space == newcomer.space ? peer.name : "another job";
 }
 
-// A reason that nodes have, and the first figures of one of them.
+// Counts the nodes with one reason, and keeps the first figures that one of them gave.
 struct Said {
   long nodes = 0;
   std::string figures{};
 };
 
-// What keeps nodes from taking its pods, the most frequent first: "2 nodes: its CPU is taken, for example:
-// 12 of 16".
+// Returns what keeps nodes from taking the gang's pods, the most frequent reason first: "2 nodes: its CPU
+// is taken, for example: 12 of 16".
 std::string NodesSay(const Occupancy& occupancy, const Gang& gang, const Terms& terms) {
   constexpr std::size_t kMostReasons = 4;
   std::map<std::string, Said> said;
@@ -75,7 +75,8 @@ std::string NodesSay(const Occupancy& occupancy, const Gang& gang, const Terms& 
   return text;
 }
 
-// What stands between it and the jobs that have as many GPUs as it needs: each reason once, with an example.
+// Returns why the gang cannot join the jobs that have as many GPUs as it needs: each reason once, with one
+// job as an example.
 std::string JobsSay(const Occupancy& occupancy, const Gang& gang, const Terms& terms) {
   std::map<Rule, std::pair<long, std::string>> said;
   for (const Group& group : occupancy.groups()) {

@@ -1,4 +1,5 @@
-// Why a gang waits, in words its user can act on. A job of another namespace is "another job". Pure.
+// Explains why a gang waits, in words that its user can act on. A job of another namespace appears as
+// "another job", without its name. Pure.
 #pragma once
 
 #include <cstddef>
@@ -9,32 +10,36 @@
 namespace crossover::placement {
 
 enum class Reason : std::uint8_t {
-  kMalformed,  // it makes no sense as it is
-  kTooMuch,    // more GPUs than there are
-  kMemory,     // more memory than any GPU has
-  kNodes,      // no nodes ever fit its pods
-  kKept,       // there would be GPUs, but they are kept for a job that waits for longer
-  kScattered,  // there are GPUs, but not where its pods fit
-  kFull,       // GPUs are taken
+  kMalformed,  // the gang is inconsistent (see Malformed())
+  kTooMuch,    // it needs more GPUs than the cluster has
+  kMemory,     // it needs more memory than any GPU has
+  kNodes,      // its pods would not fit on the nodes even if these were empty
+  kKept,       // enough GPUs are free, counting those that are kept for a job that waits for longer
+  kScattered,  // enough GPUs are free, but not where its pods fit
+  kFull,       // too few GPUs are free
 };
 inline constexpr int kReasons = 7;
 
-// Of `text`, in bytes: an event takes no more than a thousand, and a scheduler is told it once for each node.
+// The most bytes of Refusal::text. An event takes at most a thousand, and a scheduler gets the text once
+// for each node.
 inline constexpr std::size_t kLongestReason = 900;
 
+// A Refusal says why one gang got no GPUs.
 struct Refusal {
-  std::string gang;
+  std::string gang;  // its id
   Reason reason = Reason::kFull;
   std::string text;
 };
 
-// What is wrong with a gang, or "".
+// Returns what is wrong with a gang, in words for its user, or "" where nothing is.
 std::string Malformed(const Gang& gang);
 
-// `gang` is not placed by what is in `occupancy`, and cannot be.
+// Returns why `gang` cannot be placed. REQUIRES: it is well formed, `occupancy` does not hold it, and an
+// attempt to place it on top of `occupancy` failed.
 Refusal Explain(const Occupancy& occupancy, const Gang& gang, const Terms& terms);
 
-// Why `newcomer` may not be with those of a set, in words for the newcomer's user: a clause after "they ".
+// Returns why `newcomer` may not join `group`, in words for the newcomer's user. The text is a clause that
+// follows the name of the other job and a colon; "it" in it is that job.
 std::string Words(const Broken& broken, const Group& group, const Gang& newcomer, const Settings& settings);
 
 }  // namespace crossover::placement

@@ -1,4 +1,5 @@
-// Gives GPUs to gangs, one after the other, on top of an Occupancy, and keeps the list of what it gave. Pure.
+// Gives GPUs to gangs, one gang after the other, on top of an Occupancy, and keeps a list of what it gave.
+// Pure.
 #pragma once
 
 #include <vector>
@@ -7,32 +8,36 @@
 
 namespace crossover::placement {
 
+// A Step records that one gang got GPUs, beside those that had them already.
 struct Step {
   const Gang* gang = nullptr;
   std::vector<GpuRef> gpus;
   std::vector<const Gang*> beside{};
-  Prediction prediction{};  // of `beside`, and of the gang, last
+  Prediction prediction{};  // for `beside` in their order, and for the gang, last
 };
 
 class Filler {
  public:
-  // `terms` must outlive it.
+  // REQUIRES: `terms` and the gangs that are passed in outlive the Filler.
   Filler(Occupancy occupancy, const Terms& terms) : occupancy_(std::move(occupancy)), terms_(&terms) {}
 
-  // Each says whether it did.
-  //
-  // Free GPUs, where `with` could join afterwards: not joined yet. Null: nobody is to.
+  // Gives `gang` free GPUs, as a new group. Where `with` is not null, the GPUs have slots and memory for
+  // both, so that `with` can join next; Open() itself does not join it. Returns false and changes nothing
+  // where there are no such GPUs.
   bool Open(const Gang& gang, const Gang* with = nullptr);
+  // Adds `gang` to the group with this index. Returns false and changes nothing where a rule forbids it.
   bool Join(const Gang& gang, int group);
-  // To the group where that adds the most.
+  // Adds `gang` to the group where that raises the gain the most. Returns false and changes nothing where
+  // there is no such group.
   bool JoinBest(const Gang& gang);
-  // Keeps GPUs that it could have if nobody were there, if no more than that part of them is busy: those that
-  // were kept for it before, if they still will do. They are returned.
+  // Keeps GPUs for `gang` that it could have if the cluster were empty, and returns them. Prefers those
+  // that were kept for it before, if they are still suitable. Returns none, and keeps none, where there are
+  // no such GPUs or where more than `busy_part` (0 to 1) of them are busy.
   std::vector<GpuRef> Keep(const Gang& gang, double busy_part);
 
   const Occupancy& occupancy() const { return occupancy_; }
   const std::vector<Step>& steps() const { return steps_; }
-  // The group that was opened last.
+  // Returns the index of the group that was opened last.
   int last() const { return static_cast<int>(occupancy_.groups().size()) - 1; }
 
  private:
@@ -41,7 +46,8 @@ class Filler {
   std::vector<Step> steps_;
 };
 
-// One seat per pod of `gpus_per_pod` GPUs each, which are on one node.
+// Splits `gpus` into seats of `gpus_per_pod` GPUs of one node. The last seat of a node is smaller where the
+// node's number of GPUs is no multiple of that. REQUIRES: `gpus` is ascending.
 std::vector<Seat> SeatsOn(const State& state, std::span<const GpuRef> gpus, int gpus_per_pod);
 
 }  // namespace crossover::placement

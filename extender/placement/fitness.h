@@ -1,7 +1,9 @@
-// What else a node must have for a pod: CPU, memory, taints, selectors, affinity, volumes.
+// Defines how the engine asks what else a node must have for a pod: CPU, memory, taints, selectors,
+// affinity, volumes.
 //
-// The engine knows GPUs; whoever calls it knows the rest, and answers here. Asked often, and for the same
-// node again and again: keep answers at hand. Must depend on its arguments alone while a decision is made.
+// The engine knows only GPUs; its caller knows the rest and answers here. The engine asks often, and again
+// and again about the same node, so the answer should be cheap. While a decision is made, the answer must
+// depend on the arguments alone.
 #pragma once
 
 #include <functional>
@@ -12,17 +14,19 @@
 
 namespace crossover::placement {
 
+// A Fit says how many pods of a gang a node takes, and why it takes none.
 struct Fit {
-  int pods = 0;        // how many more of the gang's pods the node takes, whatever GPUs it has
-  bool never = false;  // it would take none if nothing ran on it either
-  std::string why;  // where it takes none, in words for the user, and for all such nodes: "its CPU is taken"
-  std::string figures{};  // what is of this node alone: "12 of 16"
+  int pods = 0;           // how many more of the gang's pods the node takes, GPUs aside
+  bool never = false;     // it would take none even if it were empty
+  std::string why;        // set where it takes none; the same text for all nodes alike: "its CPU is taken"
+  std::string figures{};  // details of this node: "12 of 16"
 };
 
-// `planned`: pods of this decision that are to go there, on top of what the caller's own state says.
+// Returns how many pods of `gang` fit on the node with this index in State::nodes. `planned` are pods that
+// this decision puts there, beside those that the caller knows of.
 using Fitness = std::function<Fit(const Gang& gang, int node, std::span<const Planned> planned)>;
 
-// For callers that have nothing to say.
+// Is the Fitness of callers that know of no further limits.
 inline Fit FitsAnywhere(const Gang&, int, std::span<const Planned>) {
   return {.pods = 1 << 20, .never = false, .why = {}};
 }

@@ -8,8 +8,8 @@
 namespace crossover::placement {
 namespace {
 
-// What one job needs of the GPU, the link and the host per unit of its rate, and the rate it may not fall
-// below.
+// A Need says how much of the GPU, the link and the host one job uses per unit of its rate, and the rate
+// below which it must not fall.
 struct Need {
   double gpu = 0;
   double link = 0;
@@ -32,8 +32,8 @@ Need NeedOf(const Gang& gang, bool spans) {
   return need;
 }
 
-// Rates of jobs that share: nobody's is above `top`, and of the GPU, the link and the host there is `top` to
-// have.
+// Computes the rates of jobs that share. No rate is above `top`, unless a job's floor is. All jobs together
+// may use the part `top` of the GPU, of the link and of the host.
 class Rates {
  public:
   Rates(std::span<const Need> needs, double top) : needs_(needs), top_(top) {}
@@ -48,7 +48,8 @@ class Rates {
     }
     return std::max({gpu, link, host}) <= top_;
   }
-  // The highest level that fits: nobody could have more without taking from somebody who has less.
+  // Returns the highest level that fits. At this level no job could get more without taking from one that
+  // has less.
   double Fair() const {
     if (Fits(top_)) return top_;
     double gpu = 0, link = 0, host = 0, floor = 0;
@@ -67,7 +68,7 @@ class Rates {
     }
     return low;
   }
-  // Those with a cap can keep it, and something is left for the others and for what no one foresees.
+  // Returns whether all caps can be kept, with a reserve for the other jobs and for disturbances.
   bool CapsKept() const {
     double gpu = 0;
     for (const Need& need : needs_) {
@@ -84,7 +85,8 @@ class Rates {
 
 }  // namespace
 
-// Published profiles: pairs on one node gain 1.13 at best, pairs across nodes 1.41 with links of their own.
+// By published profiles, pairs on one node gain 1.13 at best, and pairs across nodes gain 1.41 where each
+// has links of its own.
 double UsualBusyPart(bool spans) { return spans ? 1 / 1.41 : 1 / 1.13; }
 
 double LockstepCycle(std::span<const Gang* const> gangs) {
@@ -100,8 +102,8 @@ double LockstepCycle(std::span<const Gang* const> gangs) {
 
 Prediction Predict(std::span<const Gang* const> gangs, bool spans, double efficiency) {
   Prediction found;
-  alignas(Need) std::array<std::byte, 8 * sizeof(Need)>
-      room;  // of hundreds of thousands of pairs each is asked about
+  // A decision predicts hundreds of thousands of pairs: the buffer saves an allocation for each.
+  alignas(Need) std::array<std::byte, 8 * sizeof(Need)> room;
   std::pmr::monotonic_buffer_resource memory(room.data(), room.size());
   std::pmr::vector<Need> needs(&memory);
   needs.reserve(gangs.size());

@@ -1,11 +1,11 @@
-// What jobs on one set of GPUs may be expected to reach together.
+// Predicts what jobs on one set of GPUs reach together.
 //
 // In lock step each job does one iteration per cycle, and the cycle takes
 //   T* = max(sum c + sum (spinning m), max (c + m), sum l, sum h),
-// l where they share a link, h where they share a host's CPUs. Turns are not in lock step: jobs of unequal
-// iterations get equal *rates* (step alone over step together), the largest that the GPU and the link allow,
-// and a job with a cap on its slowdown never less than that asks for. For jobs of equal iterations both are
-// the same.
+// where l counts if the jobs share a link, and h if they share a host's CPUs. Turns do not run in lock
+// step. Jobs with iterations of unequal length get equal rates (step alone over step together): the largest
+// that GPU, link and host allow. A job with a cap on its slowdown gets at least the rate that the cap asks
+// for. For jobs with equal iterations both models give the same result.
 //
 // Pure.
 #pragma once
@@ -17,28 +17,32 @@
 
 namespace crossover::placement {
 
+// A Prediction is for gangs in a given order.
 struct Prediction {
   double cycle_s = 0;                 // T*; 0 where a profile is unknown
   double lockstep_gain = 0;           // sum (c + m) / T*; 0 where a profile is unknown
-  double gain = 1;                    // sum of rates: over one after the other
-  std::vector<double> slowdown;       // of each, in their order: 1 / rate
-  bool caps_kept = true;              // there is a way to keep all caps on slowdowns
-  Source source = Source::kMeasured;  // the least known of the profiles
-  bool met = false;                   // the gain is what they reached when they met before (expect.h)
+  double gain = 1;                    // sum of rates, relative to running one after the other
+  std::vector<double> slowdown;       // 1 / rate of each gang, in their order
+  bool caps_kept = true;              // all caps on slowdowns can be kept
+  Source source = Source::kMeasured;  // that of the least known profile
+  bool met = false;                   // `gain` was measured when they met before (expect.h)
 };
 
-// Of the GPU's time, what may be promised to jobs with caps; the rest covers what no one foresees.
+// The part of the GPU's time that may be promised to jobs with caps. The rest is a reserve for
+// disturbances.
 inline constexpr double kPromised = 0.95;
 
-// T* of jobs whose profiles are all known.
+// Returns T*, in seconds. REQUIRES: all profiles are known.
 double LockstepCycle(std::span<const Gang* const> gangs);
 
-// `efficiency`: of the best, what is reached; a gang by itself always reaches all of it. An unknown profile
-// counts as a job that is exposed for as long as published ones are: little on one node, much across nodes.
-// `spans`: the GPUs are on several nodes; only there do jobs share a link.
+// Returns what the gangs reach together. `efficiency` is the part of the best rate that turns reach; a gang
+// alone always reaches all of it. A gang with an unknown profile counts as a job that spends as much time
+// off the GPU as published jobs do: little on one node, much across nodes. `spans` says that the GPUs are
+// on several nodes; only then do jobs share a link.
 Prediction Predict(std::span<const Gang* const> gangs, bool spans, double efficiency);
 
-// What is taken for the part of an iteration that is busy on the GPU where nothing is known.
+// Returns the part of an iteration (0 to 1) that a job with an unknown profile is assumed to be busy on the
+// GPU.
 double UsualBusyPart(bool spans);
 
 }  // namespace crossover::placement

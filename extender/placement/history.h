@@ -1,5 +1,4 @@
-// What pairs of jobs gained before; of two observations of one pair the later one counts. Pure; keeps views
-// of the observations that it was made of.
+// Keeps what pairs of jobs gained when they met before. Pure.
 #pragma once
 
 #include <algorithm>
@@ -12,13 +11,15 @@
 
 namespace crossover::placement {
 
+// A History finds the gain of a pair by the keys of the two profiles. Of two observations of one pair, the
+// later one in the list counts. It refers to the strings of the observations, which must outlive it.
 class History {
  public:
   explicit History(std::span<const Observed> observed) {
     for (const Observed& o : observed) gain_[std::minmax<std::string_view>(o.key, o.other)] = o.gain;
   }
   bool empty() const { return gain_.empty(); }
-  // 0: they never met.
+  // Returns the gain of the two gangs, or 0 where they never met or a key is not known.
   double GainOf(const Gang& gang, const Gang& other) const {
     if (gain_.empty() || gang.key.empty() || other.key.empty()) return 0;
     const auto found = gain_.find(std::minmax<std::string_view>(gang.key, other.key));

@@ -1,4 +1,4 @@
-// Whether a gang may join those on a set of GPUs. Pure.
+// Decides whether a gang may join the gangs on a set of GPUs. Pure.
 #pragma once
 
 #include <optional>
@@ -7,20 +7,21 @@
 
 namespace crossover::placement {
 
-// What a decision is made with, from beginning to end.
+// Terms hold what stays the same during a whole decision. They refer to objects that must outlive them.
 struct Terms {
   const History& history;
   const Settings& settings;
   const Fitness& fitness;
 };
 
-// Each pod's GPUs would be on one node.
+// Returns whether the GPUs of some pod of the newcomer would be on two nodes.
 bool BreaksShape(const Group& group, const Gang& newcomer);
-// Its nodes would take that many more pods.
+// Returns whether some node of the group would not take its part of the newcomer's pods.
 bool BreaksNodes(const Occupancy& occupancy, const Group& group, const Gang& newcomer,
                  const Fitness& fitness);
 
-// The first rule that is in the way, or none: then `prediction` says what they may expect.
+// Returns the first rule that forbids the newcomer to join the group, or nothing. Then `prediction`, unless
+// null, gets what they are expected to reach together.
 std::optional<Broken> WhyNotJoin(const Occupancy& occupancy, const Group& group, const Gang& newcomer,
                                  const Terms& terms, Prediction* prediction = nullptr);
 

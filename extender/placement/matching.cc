@@ -50,7 +50,7 @@ void Prices::AddSet(const std::vector<int>& vertices, double price) {
     around.push_back({sets_, price + (around.empty() ? 0 : around.back().price)});
   }
   ++sets_;
-  const std::size_t pairs = vertices.size() / 2;  // edges inside that do not meet: all vertices but one
+  const std::size_t pairs = vertices.size() / 2;  // the most edges of a matching inside a set of odd size
   sum_ += price * static_cast<double>(pairs);
 }
 
@@ -64,7 +64,8 @@ double Prices::Of(int a, int b) const {
   return vertices_[left] + vertices_[right] + both;
 }
 
-// In whole numbers: with floating ones the algorithm's duals drift, and it need not end.
+// Weights are scaled to integers. With floating-point weights LEMON's dual values drift, and the algorithm
+// may not terminate.
 std::vector<int> HeaviestMatching(int vertices, const std::vector<Edge>& edges, Prices* prices) {
   if (prices != nullptr) *prices = Prices(std::max(vertices, 0));
   double heaviest = 0;
@@ -78,7 +79,7 @@ std::vector<int> HeaviestMatching(int vertices, const std::vector<Edge>& edges, 
   graph.reserveNode(vertices);
   for (int i = 0; i < vertices; ++i) graph.addNode();
   Graph::EdgeMap<std::int64_t> weight(graph);
-  std::vector<int> place;  // in `edges`, of each edge of the graph
+  std::vector<int> place;  // index into `edges`, by the id of an edge of the graph
   for (std::size_t i = 0; i < edges.size(); ++i) {
     if (!Counts(edges[i], vertices)) continue;
     const Graph::Edge added = graph.addEdge(Graph::nodeFromId(edges[i].a), Graph::nodeFromId(edges[i].b));

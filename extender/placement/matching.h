@@ -1,4 +1,4 @@
-// The heaviest matching of a graph, exactly. Pure.
+// Computes an exact maximum weight matching of a graph. Pure.
 #pragma once
 
 #include <cstddef>
@@ -12,32 +12,35 @@ struct Edge {
   double weight = 0;
 };
 
-// Whether it counts: it has a weight, and two ends that are there.
+// Returns whether the edge counts: it has a positive weight and two different ends that exist.
 inline bool Counts(const Edge& edge, int vertices) {
   return edge.weight > 0 && edge.a != edge.b && edge.a >= 0 && edge.b >= 0 && edge.a < vertices &&
          edge.b < vertices;
 }
 
-// What the ends of edges cost, and odd sets of vertices: none of it negative. Together they prove a matching
-// to be the heaviest: each price of a vertex, and of each set half its price for all but one of its vertices,
-// sum up to the weight of the matching, and no edge weighs more than its ends and the sets around both cost.
+// Prices are the dual solution of a matching: a price for each vertex and for some sets with an odd number
+// of vertices. No price is negative. They prove that a matching has the largest weight, because two things
+// hold. First, the prices of all vertices, plus for each set half its price times its number of vertices
+// less one, sum up to the weight of the matching. Second, no edge weighs more than the prices of its two
+// ends and of the sets that contain both.
 class Prices {
  public:
   explicit Prices(int vertices = 0);
-  // Each vertex once; sets are nested or apart, and those around others come first.
+  // Set the prices. REQUIRES: each vertex is set once; two sets are disjoint or one contains the other, and
+  // the larger one is added first.
   void SetVertex(int vertex, double price);
   void AddSet(const std::vector<int>& vertices, double price);
 
   double OfVertex(int vertex) const { return vertices_[static_cast<std::size_t>(vertex)]; }
-  // What an edge between these costs.
+  // Returns the price of an edge between a and b: that of both vertices and of all sets that contain both.
   double Of(int a, int b) const;
-  // No matching of edges that cost at least what they weigh weighs more.
+  // Returns an upper bound on the weight of any matching whose edges weigh no more than their prices.
   double Sum() const { return sum_; }
 
  private:
   struct Around {
     int set;
-    double price;  // of it and all sets around it
+    double price;  // sum for this set and all sets that contain it
   };
 
   std::vector<double> vertices_;
@@ -46,9 +49,9 @@ class Prices {
   double sum_ = 0;
 };
 
-// Edges of which no two meet, of the largest sum of weights there is; exact but for weights being rounded to
-// 2^-40 of the heaviest. Vertices are 0 to `vertices` - 1; edges with no weight, loops and edges to vertices
-// that are not there count as absent. Returns places in `edges`, in ascending order. At most O(n m log n).
+// Returns a matching of the largest weight, as indices into `edges` in ascending order. It is exact, except
+// that weights are rounded to 2^-40 of the heaviest. Vertices are 0 to `vertices` - 1. Edges without a
+// positive weight, loops, and edges to vertices that do not exist are ignored. Takes at most O(n m log n).
 // `prices`, unless null, gets the proof.
 std::vector<int> HeaviestMatching(int vertices, const std::vector<Edge>& edges, Prices* prices = nullptr);
 

@@ -1,4 +1,4 @@
-// Whether gangs fit into the memory of one GPU together. Pure.
+// Computes how much memory gangs need on each of their GPUs. Pure.
 #pragma once
 
 #include <span>
@@ -7,11 +7,13 @@
 
 namespace crossover::placement {
 
-// What a gang is kept to on each GPU: what was declared, else the measured peak with a margin, else 0: it has
-// no limit, and may have nobody beside it.
+// Returns the most memory that a gang may use on each GPU, in bytes. This is the declared cap, else the
+// known peak plus `memory_margin` (but at least base::kLeastGpuMemory), else 0. A gang with 0 has no limit,
+// and no other gang may share its GPUs.
 Bytes CapOf(const Gang& gang, const Settings& settings);
 
-// Their caps and what each client's context takes. Only for gangs that have caps.
+// Returns the sum of the caps and of `context_reserve` for each gang, in bytes. REQUIRES: all gangs have
+// caps.
 Bytes MemoryOf(std::span<const Gang* const> gangs, const Settings& settings);
 
 }  // namespace crossover::placement

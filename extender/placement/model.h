@@ -1,7 +1,7 @@
-// What the placement engine is told: nodes, the gangs on them, the gangs that wait.
+// Defines the input of the placement engine: nodes, the gangs on them, the gangs that wait.
 //
-// Plain values. Times are seconds; instants count from any fixed one. Memory is in bytes, of one GPU. Nothing
-// here is trusted to fit together: a gang may be said to hold GPUs that are not there any more.
+// They are plain values. Times are in seconds; instants count from any fixed instant. Memory is in bytes
+// and for one GPU. The engine does not rely on values fitting together: a gang may hold GPUs that are gone.
 #pragma once
 
 #include <cstdint>
@@ -13,18 +13,18 @@ namespace crossover::placement {
 
 using Bytes = std::uint64_t;
 
-// How much is known about a job. Hinted: by its user, or from a job much like it.
+// A Source says how a profile is known. kHinted: from the job's user, or from a similar job.
 enum class Source : std::uint8_t { kUnknown, kHinted, kMeasured };
 
-// One iteration of a job that runs alone. Means over its ranks.
+// A Profile describes one iteration of a job that runs alone. Values are means over its ranks.
 struct Profile {
   Source source = Source::kUnknown;
-  double compute_s = 0;  // c: busy on the GPU
-  double exposed_s = 0;  // m: off the GPU, waiting
-  double link_s = 0;     // l: what the link alone needs for all of the iteration's bytes
-  double host_s = 0;     // what its node's CPUs alone need, where jobs have no CPUs of their own; else 0
-  double spinning = 0;   // part of the GPU that collectives hold while they are exposed, 0 to 1
-  Bytes peak_memory = 0;
+  double compute_s = 0;   // c: time busy on the GPU
+  double exposed_s = 0;   // m: time off the GPU, waiting
+  double link_s = 0;      // l: time that the link needs for all bytes of the iteration
+  double host_s = 0;      // h: CPU time of its node, where jobs have no CPUs of their own; else 0
+  double spinning = 0;    // part of the GPU (0 to 1) that collectives occupy during exposed_s
+  Bytes peak_memory = 0;  // 0: not known
 
   bool known() const { return source != Source::kUnknown && compute_s > 0; }
   double alone_s() const { return compute_s + exposed_s; }
@@ -33,21 +33,21 @@ struct Profile {
 enum class Consent : std::uint8_t { kNamespace, kCluster };
 enum class Priority : std::uint8_t { kLow, kNormal, kHigh };
 
-// All pods of one training run: placed together or not at all.
+// A Gang is all pods of one training run. They are placed together or not at all.
 struct Gang {
-  std::string id;     // one incarnation of one job, in the whole cluster
-  std::string job;    // of which it is a stage among others; empty: it is all of its job
+  std::string id;     // of one incarnation of one job, unique in the cluster
+  std::string job;    // the job that it is one stage of; empty: it is the whole job
   std::string name;   // as its user knows it
   std::string space;  // its namespace
-  std::string key;    // of its profile; runs of one job have the same. Empty: none
+  std::string key;    // of its profile, equal for all runs of one job; empty: none
   int pods = 0;
   int gpus_per_pod = 0;
   bool exclusive = false;  // wants whole GPUs
   Consent consent = Consent::kNamespace;
   Priority priority = Priority::kNormal;
   double max_slowdown = 0;  // step together over step alone; 0: any
-  Bytes memory_cap = 0;     // of each of its GPUs; 0: not declared
-  std::uint32_t uid = 0;    // that its processes run as
+  Bytes memory_cap = 0;     // on each of its GPUs; 0: not declared
+  std::uint32_t uid = 0;    // user ID of its processes
   Profile profile;
   double arrived_s = 0;
 
@@ -66,42 +66,42 @@ struct Node {
   std::vector<std::string> domains;  // topology labels, the widest first: zone, block, rack
   std::vector<Gpu> gpus;
   bool open = true;       // takes new pods
-  bool one_user = false;  // its GPUs are shared by processes of one user ID alone (MPS)
+  bool one_user = false;  // only processes of one user ID can share its GPUs (MPS)
 };
 
-// Where one pod is, or is to be.
+// A Seat is the node and the GPUs that one pod has, or will have.
 struct Seat {
   std::string node;
   std::vector<std::string> gpus;
 };
 
-// A gang that has GPUs: running, or with a reservation. A gang that is partly bound has the seats of its
-// bound pods and of its reservations alike; a seat whose pod is gone is its own for as long as it is told
-// here. With fewer seats than pods nobody new comes beside it.
+// A Placed gang has GPUs: it runs, or it has a reservation. `seats` holds the seats of bound pods, reserved
+// seats, and seats that are still kept for a pod that is gone. While it has fewer seats than pods, no gang
+// may join it.
 struct Placed {
   Gang gang;
   std::vector<Seat> seats;
-  std::optional<double> started_s{};  // when it got them, where that is known
+  std::optional<double> started_s{};  // when it got its GPUs, if that is known
 };
 
-// GPUs that nobody else gets until this gang has them.
+// Kept names GPUs that no other gang gets until this gang has them.
 struct Kept {
   std::string gang;
   std::vector<Seat> gpus;  // by node
 };
 
-// What two jobs gained when they last met, by keys of their profiles.
+// An Observed holds what two jobs gained when they last met, by the keys of their profiles.
 struct Observed {
   std::string key;
   std::string other;
-  double gain = 0;  // over one after the other
+  double gain = 0;  // relative to running one after the other
 };
 
 struct State {
   std::vector<Node> nodes;
   std::vector<Placed> placed;
   std::vector<Observed> observed;
-  std::optional<Kept> kept{};  // as the last decision had it: the same GPUs are kept on
+  std::optional<Kept> kept{};  // from the last decision, so that it keeps the same GPUs
 };
 
 }  // namespace crossover::placement

@@ -8,11 +8,12 @@
 namespace crossover::placement {
 namespace {
 
-constexpr std::size_t kBest = 6;      // edges per vertex that come in for what they promise
-constexpr std::uint64_t kByLot = 10;  // and by lot, on average
+constexpr std::size_t kBest = 6;      // edges per vertex and round that are added by their promise
+constexpr std::uint64_t kByLot = 10;  // edges per vertex and round that are added at random, on average
 constexpr double kRounding = 1e-9;
 
-// A fixed lot for each edge, evenly from 0 to `below` - 1.
+// Returns a pseudo-random number from 0 to `below` - 1, evenly distributed. It depends on the arguments
+// alone.
 std::uint64_t Lot(std::uint64_t edge, std::uint64_t below) {
   std::uint64_t mixed = (edge + 1) * 0x9E3779B97F4A7C15u;
   mixed = (mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9u;
@@ -20,7 +21,8 @@ std::uint64_t Lot(std::uint64_t edge, std::uint64_t below) {
   return (mixed ^ (mixed >> 31)) % below;
 }
 
-// The edges of one vertex that promise the most.
+// A Best keeps the kBest edges of one vertex with the largest promise. The promise of an edge is its weight
+// less its price: the most that it could add.
 class Best {
  public:
   void Offer(double promise, int edge) {
@@ -45,6 +47,7 @@ class Best {
   std::size_t count_ = 0;
 };
 
+// A Search holds the set of edges that the exact algorithm runs on, and enlarges it until the bound is met.
 class Search {
  public:
   Search(int vertices, const std::vector<Edge>& edges)
@@ -62,8 +65,9 @@ class Search {
   }
 
  private:
-  // Lets in edges that weigh more than they cost; says whether there were any. `missing_` is what they
-  // all together could add at most: each vertex has one edge, and an edge has two vertices.
+  // Adds edges that weigh more than their price, and returns whether there were any. Sets `missing_` to the
+  // most that all of them together could add: a matching has at most one edge per vertex, and an edge has
+  // two vertices.
   bool BringIn() {
     std::vector<Best> best(static_cast<std::size_t>(vertices_));
     std::vector<int> promising;
@@ -109,7 +113,7 @@ class Search {
 
   int vertices_;
   const std::vector<Edge>& edges_;
-  std::vector<bool> in_;  // what the exact algorithm is given
+  std::vector<bool> in_;  // which edges the exact algorithm runs on
   Prices prices_;
   double weight_ = 0;
   double missing_ = 0;

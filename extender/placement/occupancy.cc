@@ -20,7 +20,8 @@ Names NamesOf(const State& state) {
   return names;
 }
 
-// The GPUs of a gang that are there. `whole`: all of them are, and each once.
+// Returns the GPUs of a gang that exist, ascending. Sets `whole` to whether it has any and its seats name
+// each of them once and no others.
 std::vector<GpuRef> GpusOf(const Placed& placed, const Names& names, bool& whole) {
   std::vector<GpuRef> gpus;
   std::size_t said = 0;

@@ -1,8 +1,9 @@
-// Who is on which GPUs: a State by indices, and what is planned on top of it.
+// Keeps which gangs are on which GPUs: a State, with indices instead of names, and what is planned on top of
+// it.
 //
-// Gangs on one identical set of GPUs are a Group. A set that overlaps another one (what a kubelet did,
-// against the plan) or that is not all there any more is shut: its gangs stay, and nobody joins them. Copies
-// are cheap enough to try something on one. Keeps pointers to the gangs that it is told of.
+// Gangs on one identical set of GPUs form a Group. A group is shut where its set overlaps another set, because
+// a kubelet gave out GPUs against the plan. It is also shut where some of its GPUs are gone, unhealthy or on a
+// closed node. The gangs of a shut group stay, and no gang may join them.
 #pragma once
 
 #include <algorithm>
@@ -17,12 +18,14 @@
 
 namespace crossover::placement {
 
+// A GpuRef names a GPU by its indices in State::nodes and Node::gpus.
 struct GpuRef {
   int node = 0;
   int gpu = 0;
   auto operator<=>(const GpuRef&) const = default;
 };
 
+// An OnNode says how many GPUs of a set are on one node.
 struct OnNode {
   int node = 0;
   int gpus = 0;
@@ -31,22 +34,24 @@ struct OnNode {
 struct Group {
   std::vector<const Gang*> gangs;
   std::vector<GpuRef> gpus;       // ascending
-  std::vector<OnNode> by_node{};  // ascending; how many of them each node has
+  std::vector<OnNode> by_node{};  // ascending by node
   Site site;
   bool shut = false;
 
   bool Has(GpuRef ref) const { return std::ranges::binary_search(gpus, ref); }
 };
 
-// Those GPUs of seats that are there, ascending.
+// Returns the GPUs of `seats` that exist in `state`, ascending.
 std::vector<GpuRef> RefsOf(const State& state, std::span<const Seat> seats);
 
-// How many pods of a gang were planned on a node since the State was taken.
+// A Planned says how many pods of a gang this decision has put on a node.
 struct Planned {
   const Gang* gang = nullptr;
   int pods = 0;
 };
 
+// An Occupancy can be copied to try a change on the copy; that is cheap. It keeps pointers to the State and
+// to all gangs that are passed in, which must outlive it.
 class Occupancy {
  public:
   explicit Occupancy(const State& state);
@@ -59,17 +64,18 @@ class Occupancy {
 
   bool Busy(GpuRef ref) const { return At(ref).gangs > 0; }
   bool Kept(GpuRef ref) const { return At(ref).kept; }
-  // Healthy, on an open node, of nobody, and kept for nobody.
+  // Returns whether the GPU is healthy, on an open node, has slots, has no gang on it and is not kept.
   bool Free(GpuRef ref) const;
   int free_gpus() const;
-  // Nobody may join: it is shut, or some of its GPUs are kept for another gang.
+  // Returns whether no gang may join the group: it is shut, or some of its GPUs are kept.
   bool Closed(const Group& group) const;
   bool Holds(const std::string& gang) const { return held_.contains(gang); }
 
-  // A new group of one, on free GPUs; its index.
+  // Adds a new group with one gang, and returns its index. REQUIRES: the GPUs are free.
   int Open(const Gang& gang, std::vector<GpuRef> gpus);
+  // Adds `gang` to the group with this index. REQUIRES: it may join (WhyNotJoin() in joins.h).
   void Join(int group, const Gang& gang);
-  // From now on nobody gets these GPUs or joins those that have them.
+  // Keeps these GPUs: from now on they are not free, and no gang may join a group that has one of them.
   void Keep(std::span<const GpuRef> gpus);
 
  private:

@@ -1,9 +1,10 @@
-// Who would best meet whom: waiting gangs of one GPU count with each other and with those that run.
+// Chooses partners for waiting gangs of one GPU count: other waiting gangs, or groups that run.
 //
-// The heaviest matching (nearly, where gangs are many) of the graph in which an edge is a pair that breaks no
-// rule, and its weight what meeting adds to the rate at which the GPUs work: the gain of two that wait, less
-// the one that the first would reach alone; the gain of a group with its newcomer less the one it has. Gains
-// on GPUs of several nodes count for a little more: there meeting is worth most. Pure.
+// It computes a maximum weight matching (nearly maximum where gangs are many). An edge joins two waiting
+// gangs, or a waiting gang and a group, that break no rule together. Its weight is what sharing adds to the
+// rate at which the GPUs work. For two waiting gangs that is their gain less 1, which one of them reaches
+// alone. For a group it is the gain with the newcomer less the gain without it. Gains on GPUs of several
+// nodes count a little more (Settings::spanning_bonus), because sharing is worth most there. Pure.
 #pragma once
 
 #include <map>
@@ -12,17 +13,21 @@
 
 namespace crossover::placement {
 
+// A Partner is a waiting gang or a group; the other field is unset.
 struct Partner {
-  const Gang* gang = nullptr;  // that waits, too
-  int group = -1;              // that runs
+  const Gang* gang = nullptr;  // another waiting gang
+  int group = -1;              // index of a group that has GPUs
 };
 
-// `pairs`: two that wait may be matched; there are GPUs for them.
+// Returns a partner for each gang that has one; two waiting gangs that are matched name each other.
+// REQUIRES: all gangs in `waiting` have the same number of GPUs. `pairs` says whether two waiting gangs may
+// be matched, which is useful only where enough GPUs are free for them.
 std::map<const Gang*, Partner> ChoosePartners(const Occupancy& occupancy,
                                               std::span<const Gang* const> waiting, bool pairs,
                                               const Terms& terms);
 
-// The best that some GPU of the cluster offers to gangs of so many GPUs.
+// Returns the best values that any open node offers to gangs of so many GPUs. Each value may come from
+// another node.
 Site BestSite(const State& state, int gpus);
 
 }  // namespace crossover::placement

@@ -1,32 +1,36 @@
-// How long a gang waits before GPUs are kept for it, and at what cost. Pure.
+// Decides how long a gang waits before GPUs are kept for it, and how many of these may be busy. Pure.
 //
-// With R, the longest that any gang has GPUs, a gang waits for at most 3 max(starvation_s, starvation_runs
-// R), and R for itself and for each older one that waits: from then on GPUs are kept for the oldest whatever
-// that costs, the same ones until it has them, and nobody new gets there.
+// Let R be the longest time that any gang has GPUs. After 3 max(starvation_s, starvation_runs R), GPUs are
+// kept for the oldest waiting gang, however many of them are busy. They stay the same until it has them,
+// and no other gang gets there. A gang therefore waits at most for that time, plus R for itself and R for
+// each older gang that waits.
 #pragma once
 
 #include "extender/placement/settings.h"
 
 namespace crossover::placement {
 
+// Patience says how long gangs wait before they go first.
 struct Patience {
-  double least_s = 0;  // starvation_s
-  // `starvation_runs` times what the gangs that have GPUs have had them for, on average over GPUs. To keep
-  // GPUs costs about as much as the jobs on them still run, which is, by what is known, as long as they have
-  // run.
+  double least_s = 0;  // Settings::starvation_s
+  // Is `starvation_runs` times the time for which gangs have had their GPUs so far, as the mean over GPUs.
+  // To keep a GPU costs about as much as the jobs on it will still run. The best guess for that is the time
+  // that they have already run.
   double runs_s = 0;
-  int node_gpus = 1;  // of the largest node
+  int node_gpus = 1;  // GPUs of the largest node
 
-  // The larger of the two. For a gang that needs a part of a node, that part of `runs_s`: the fewer GPUs are
-  // kept, the less it costs, and gangs that hold whole nodes leave none for a small one while others of
-  // their size wait to join them.
+  // Returns the larger of `least_s` and `runs_s`, in seconds. For a gang that needs a part of a node, only
+  // that part of `runs_s` counts, for two reasons. The fewer GPUs are kept, the less it costs. And gangs
+  // that hold whole nodes leave no GPU for a small gang while others of their size wait to join them.
   double Of(const Gang& gang) const;
 };
 
+// Computes the patience from the gangs that have GPUs. `now_s` is on the clock of Placed::started_s.
 Patience PatienceOf(const State& state, double now_s, const Settings& settings);
 
-// What part of the GPUs that are to be kept may be busy: none at first, all of them when the gang has waited
-// for three times as long as its patience. Few busy ones are free soon, and cost little meanwhile.
+// Returns which part (0 to 1) of the GPUs to be kept may be busy: none at first, all once the gang has
+// waited three times its patience. A few busy GPUs are free soon, and it costs little to keep the others
+// meanwhile.
 double BusyPart(double waited_s, double patience_s);
 
 }  // namespace crossover::placement

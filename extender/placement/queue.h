@@ -1,8 +1,8 @@
-// In which order waiting gangs are served.
+// Decides in which order waiting gangs are served.
 //
-// Those that have waited for too long come first, the oldest before others. Then by priority; then the
-// namespace that has the fewest GPUs, shared ones counted in parts, each GPU that is given out on the way
-// included; then who came first. Pure.
+// Gangs that have waited for too long come first, the oldest before the others. The rest is ordered by
+// priority, then by the namespace that has the fewest GPUs, then by arrival. A GPU that gangs share counts
+// in parts, and GPUs that this decision has given out count as well. Pure.
 #pragma once
 
 #include <functional>
@@ -15,28 +15,30 @@
 
 namespace crossover::placement {
 
+// A Queue serves each waiting gang once. REQUIRES: the gangs and the State outlive it.
 class Queue {
  public:
   Queue(const Occupancy& occupancy, std::span<const Gang* const> waiting, double now_s,
         const Settings& settings);
 
-  // The next to be served that was neither served nor taken; null: none is left.
+  // Returns the next gang that was neither served nor taken, or null where none is left.
   const Gang* Next();
-  // It is served out of its order.
+  // Marks a gang as served out of order: Next() will not return it.
   void Take(const Gang& gang) { taken_.insert(&gang); }
-  // It got its GPUs.
+  // Counts the gang's GPUs for its namespace. Call this when the gang gets them.
   void Charge(const Gang& gang) { used_[gang.space] += gang.gpus(); }
-  // Also one for which GPUs are kept already: it stays so until it has them.
+  // Returns whether the gang has waited for too long. That is always true for the gang that GPUs are kept
+  // for.
   bool Starves(const Gang& gang) const {
     return gang.arrived_s + patience_.Of(gang) <= now_s_ || gang.id == kept_for_;
   }
-  // What part of the GPUs that are to be kept for it may be busy.
+  // Returns which part (0 to 1) of the GPUs to be kept for the gang may be busy.
   double MayBeBusy(const Gang& gang) const {
     return gang.id == kept_for_ ? 1 : BusyPart(now_s_ - gang.arrived_s, patience_.Of(gang));
   }
 
  private:
-  using Line = std::vector<const Gang*>;  // the first to be served is at the back
+  using Line = std::vector<const Gang*>;  // in reverse order: the next gang is at the back
   const Gang* Pop(Line& line);
 
   double now_s_;

@@ -11,7 +11,8 @@
 namespace crossover::placement {
 namespace {
 
-// What those that are there reach, and what all of them would: pairs are asked about by the hundred thousand.
+// An Outlook holds the gain of the gangs on the set, and the prediction for them together with the
+// newcomer.
 struct Outlook {
   double before = 1;
   Prediction together;
@@ -19,6 +20,7 @@ struct Outlook {
 
 Outlook OutlookOf(const Meeting& meeting) {
   const bool spans = meeting.site.spans;
+  // This runs for hundreds of thousands of pairs: the buffer saves an allocation for each.
   alignas(const Gang*) std::array<std::byte, 16 * sizeof(const Gang*)> room;
   std::pmr::monotonic_buffer_resource memory(room.data(), room.size());
   std::pmr::vector<const Gang*> all(&memory);
@@ -32,7 +34,7 @@ Outlook OutlookOf(const Meeting& meeting) {
   return outlook;
 }
 
-// What can be said about two of them alone.
+// Returns the first rule that the newcomer breaks with this one gang, or nothing.
 std::optional<Rule> BrokenByPair(const Gang& there, const Meeting& meeting) {
   const Gang& newcomer = meeting.newcomer;
   if (BreaksTwoRanks(there, newcomer)) return Rule::kTwoRanks;

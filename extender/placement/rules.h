@@ -1,8 +1,8 @@
-// The hard rules about who may share one set of GPUs.
+// Holds the hard rules about which gangs may share one set of GPUs.
 //
-// Each rule is a predicate of its own; FirstBroken() asks them, cheap and final ones first. What they have in
-// common: the jobs on a set, a newcomer, and what is known of the set. That the set is the same for all of
-// them is how sets are given out (engine.h), not a question here.
+// Each rule is a predicate. FirstBroken() checks them in order, the cheap and permanent ones first. Their
+// common input is the gangs on a set, a newcomer, and what is known of the set. No rule checks that all of
+// them have the same set: the engine gives sets out that way (engine.h).
 //
 // Pure.
 #pragma once
@@ -14,47 +14,52 @@
 
 namespace crossover::placement {
 
+// The comment of each rule says what must hold.
 enum class Rule : std::uint8_t {
-  kTwoRanks,   // a gang is not on the same GPU twice, nor are the stages of one job
-  kSameCount,  // identical sets need equal numbers of GPUs
-  kSlots,      // there is a slot for everybody
-  kExclusive,  // nobody is beside a gang that wants whole GPUs
-  kConsent,    // all consent to each other
-  kUser,       // one user ID, where MPS serves one at a time
-  kLearning,   // nobody is beside a gang whose memory has no limit yet
-  kMemory,     // all caps fit, with what contexts take
-  kHistory,    // they did not lose by it before
+  kTwoRanks,   // no gang, and no two stages of one job, are on the same GPU
+  kSameCount,  // all gangs have the same number of GPUs
+  kSlots,      // there is a slot for each gang
+  kExclusive,  // a gang that wants whole GPUs shares them with no other
+  kConsent,    // the newcomer and each other gang consent to each other
+  kUser,       // all run as one user ID, where MPS serves one at a time
+  kLearning,   // each gang has a limit of GPU memory
+  kMemory,     // all memory limits and the reserves for contexts fit together
+  kHistory,    // no pair lost by sharing when it met before
   kSlowdown,   // all caps on slowdowns can be kept
-  kGain,       // it is worth it
-  // Of a set whose GPUs are known (joins.h):
-  kClosed,  // all of it is there, and it is kept for nobody
+  kGain,       // the newcomer raises the gain by enough
+  // The next three apply to a set whose GPUs are known (joins.h).
+  kClosed,  // all GPUs of the set are there, and none is kept
   kShape,   // each pod's GPUs are on one node
-  kNodes,   // its nodes have what else the pods need
+  kNodes,   // its nodes have the other resources that the pods need
 };
 inline constexpr int kRules = 14;
 
-// What is known of a set before its GPUs are: the best there is.
+// A Site holds what the rules need to know of a set of GPUs. Before the GPUs are chosen it holds the best
+// values that the cluster offers (BestSite() in partners.h).
 struct Site {
-  int slots = 0;
-  Bytes memory = 0;
-  bool one_user = false;
-  bool spans = false;
+  int slots = 0;          // on each GPU
+  Bytes memory = 0;       // of each GPU
+  bool one_user = false;  // only processes of one user ID can share (MPS)
+  bool spans = false;     // its GPUs are on several nodes
 };
 
+// A Meeting is the input of the rules. It refers to objects that must outlive it.
 struct Meeting {
-  std::span<const Gang* const> there;
+  std::span<const Gang* const> there;  // gangs on the set
   const Gang& newcomer;
   const Site& site;
   const History& history;
   const Settings& settings;
 };
 
+// A Broken names the rule that a newcomer would break.
 struct Broken {
   Rule rule;
-  const Gang* peer = nullptr;  // with whom; null where it is nobody's in particular
-  double gain = 0;  // kGain: what they may expect, over what those that are there reach without the newcomer
+  const Gang* peer = nullptr;  // the gang that the rule is broken with; null: no particular one
+  double gain = 0;             // for kGain: expected gain with the newcomer over that without it
 };
 
+// Each returns true where its rule is broken.
 bool BreaksTwoRanks(const Gang& there, const Gang& newcomer);
 bool BreaksSameCount(const Gang& there, const Gang& newcomer);
 bool BreaksSlots(const Meeting& meeting);
@@ -62,12 +67,13 @@ bool BreaksExclusive(const Gang& there, const Gang& newcomer);
 bool BreaksUser(const Gang& there, const Gang& newcomer, const Site& site);
 bool BreaksMemory(const Meeting& meeting);
 bool BreaksHistory(const Gang& there, const Gang& newcomer, const History& history);
-// `before`: what those that are there reach without the newcomer; 1 where one job is there. Each newcomer has
-// to raise that by min_gain: a fourth job that adds little takes from the other three what it gets itself.
+// `before` is the gain of the gangs on the set without the newcomer; it is 1 for one gang. Each newcomer
+// must multiply it by at least `min_gain`: a fourth job that adds little would take its share from the
+// other three.
 bool BreaksGain(const Prediction& together, double before, const Settings& settings);
 
-// The first rule that they would break together, or none. `prediction`, unless null, gets what they may
-// expect, where nothing is broken.
+// Returns the first rule that the gangs would break together, or nothing. Then `prediction`, unless null,
+// gets what they are expected to reach.
 std::optional<Broken> FirstBroken(const Meeting& meeting, Prediction* prediction = nullptr);
 
 }  // namespace crossover::placement

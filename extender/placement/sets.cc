@@ -9,15 +9,15 @@
 namespace crossover::placement {
 namespace {
 
-// What one node could give, in units.
+// An Offer says what one node could give, in units (UnitOf()).
 struct Offer {
   int node = 0;
   int units = 0;
-  int idle = 0;  // of those, how many without anybody on them
-  std::vector<GpuRef> gpus;
+  int idle = 0;              // units, out of `units`, that have no gang on them
+  std::vector<GpuRef> gpus;  // idle ones first
 };
 
-// The choice of some offers, and how good it is: smaller is better.
+// A Choice is a selection of offers. The smaller its Rank(), the better.
 struct Choice {
   std::vector<const Offer*> offers;
   int busy = 0;  // units
@@ -59,8 +59,8 @@ Offer OfferOf(const Occupancy& occupancy, int node, const Wanted& wanted, const 
 
 auto Size(const Offer& offer) { return std::pair(offer.idle, offer.units); }
 
-// Of offers within one domain, the fewest busy GPUs and then the fewest nodes: the largest offers, and in the
-// end the smallest that suffices.
+// Chooses among the offers of one domain: the fewest busy GPUs, then the fewest nodes. It takes the largest
+// offers, and as the last one the smallest that suffices. Returns nothing where all offers are too few.
 std::optional<Choice> Choose(std::vector<const Offer*> offers, int units) {
   std::ranges::sort(offers, [](const Offer* a, const Offer* b) {
     return Size(*a) != Size(*b) ? Size(*a) > Size(*b) : a->node < b->node;
@@ -84,7 +84,8 @@ std::optional<Choice> Choose(std::vector<const Offer*> offers, int units) {
   return choice;
 }
 
-// The domain of a node at a level: level 0 is the whole cluster, and each level is within the one before.
+// Returns the domain of a node at a level. Level 0 is the whole cluster; each level lies within the one
+// before.
 std::vector<std::string> DomainOf(const Node& node, std::size_t level) {
   const std::size_t length = std::min(level, node.domains.size());
   return {node.domains.begin(), node.domains.begin() + static_cast<std::ptrdiff_t>(length)};

@@ -1,8 +1,8 @@
-// Finds a set of GPUs for gangs that are to have it alone, or together.
+// Finds a set of GPUs for one gang, or for gangs that will share it.
 //
-// All of a pod's GPUs are on one node. As few and as near nodes as can be: within the narrowest topology
-// domain that has room, on the fewest nodes, and on those that are left with the least, so that large gangs
-// find whole nodes. Pure.
+// All GPUs of a pod are on one node. The set lies in the narrowest topology domain that has room, on the
+// fewest nodes, and on those nodes that have the least left afterwards, so that large gangs find whole
+// nodes. Pure.
 #pragma once
 
 #include <string>
@@ -11,23 +11,25 @@
 
 namespace crossover::placement {
 
-// Gangs of equal GPU counts that are to have one set, and what each of its GPUs must have.
+// A Wanted names the gangs that will have one set, and what each of its GPUs must have. The gangs have the
+// same number of GPUs.
 struct Wanted {
   std::vector<const Gang*> gangs;
   int slots = 1;
-  Bytes memory = 0;
-  bool many_users = false;      // they run as different users
-  std::vector<GpuRef> among{};  // ascending: these alone come into question; empty: all
+  Bytes memory = 0;             // bytes
+  bool many_users = false;      // the gangs run as different users
+  std::vector<GpuRef> among{};  // the only GPUs that may be chosen, ascending; empty: all
 };
 
-// The GPUs that a node can give without splitting a pod of any of them: multiples of this.
+// Returns the least common multiple of the gangs' GPUs per pod. A node gives multiples of it, so that no
+// pod of any gang is split between nodes.
 int UnitOf(std::span<const Gang* const> gangs);
 
-// Free GPUs, ascending; none where there is no such set.
+// Returns a set of free GPUs, ascending, or none where there is no such set.
 std::vector<GpuRef> FindFree(const Occupancy& occupancy, const Wanted& wanted, const Fitness& fitness);
 
-// GPUs that the gang could have were nobody on them and nothing kept, as few of them busy as can be; none
-// where the cluster has no such set.
+// Returns a set of GPUs that the gangs could have if the cluster were empty and nothing were kept,
+// ascending, with as few busy ones as possible. Returns none where the cluster has no such set.
 std::vector<GpuRef> FindEver(const Occupancy& occupancy, const Wanted& wanted, const Fitness& fitness);
 
 }  // namespace crossover::placement

@@ -1,4 +1,4 @@
-// What administrators may say about placement.
+// Defines what administrators can configure about placement.
 #pragma once
 
 #include <string>
@@ -8,22 +8,24 @@
 
 namespace crossover::placement {
 
-// kWhenFull: as long as all that wait can have GPUs of their own, they do. kAlways: whoever gains meets.
+// kWhenFull: as long as every waiting gang can have GPUs of its own, each gets them. kAlways: gangs share
+// wherever they gain by it.
 enum class Sharing : std::uint8_t { kWhenFull, kAlways };
 
 struct Settings {
   Sharing sharing = Sharing::kWhenFull;
-  // Jobs of two namespaces that both consent to the whole cluster meet within one of these groups only. None:
-  // they meet anywhere.
+  // Jobs of two namespaces that both consent to the whole cluster share GPUs only where one of these groups
+  // has both namespaces. With no groups, namespaces do not matter.
   std::vector<std::vector<std::string>> namespace_groups;
 
-  double efficiency = 0.95;          // of the best rate, what turns are expected to reach
-  double min_gain = 1.05;            // each newcomer has to raise what a set of GPUs reaches by this factor
-  double memory_margin = 0.10;       // added to a measured peak
-  Bytes context_reserve = 1u << 29;  // of each GPU, for each of its clients
-  double spanning_bonus = 0.05;      // on what is gained by jobs that span nodes
-  // A gang that has waited for longer than this, and for longer than `starvation_runs` times as long as those
-  // that run have run, goes before all others, and GPUs are kept for it (patience.h).
+  double efficiency = 0.95;          // part of the best rate that turns are expected to reach
+  double min_gain = 1.05;            // the factor by which each newcomer must raise the gain of a set
+  double memory_margin = 0.10;       // part of a measured peak that is added to it
+  Bytes context_reserve = 1u << 29;  // on each GPU, for each of its clients
+  double spanning_bonus = 0.05;      // part that is added to the gain of jobs that span nodes
+  // A gang goes before all others, and GPUs are kept for it, once it has waited for longer than
+  // `starvation_s` and for longer than `starvation_runs` times as long as the gangs with GPUs have run
+  // (patience.h).
   double starvation_s = 1800;
   double starvation_runs = 3;
 };
