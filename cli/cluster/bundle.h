@@ -12,9 +12,8 @@ namespace crossover::cli {
 // - values of environment variables; commands and arguments;
 // - paths and headers that probes and hooks request by HTTP; what containers said at their end;
 // - volumes that may have options of a driver; how PodMonitors authenticate, and their request parameters;
-// - annotations, labels and selectors by them, if the key is not ours, NVIDIA's or Kubernetes' own, or if the
-// value is
-//   what a user wrote;
+// - annotations, labels and selectors by them, if their key is not ours, NVIDIA's or Kubernetes' own;
+// - values of those keys that hold what a user wrote;
 // - managed fields.
 // Each removed value except managed fields is replaced by a mark.
 nlohmann::json Redacted(const nlohmann::json& items);
