@@ -9,7 +9,7 @@
 
 namespace crossover::cli {
 
-// What one check finds, one line for each place, in no order. Empty if all is well.
+// Places are what one check finds, one line each, in no order. They are empty if all is well.
 using Places = std::vector<std::string>;
 
 // A ClusterCheck is one check with its texts.

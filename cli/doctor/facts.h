@@ -1,4 +1,4 @@
-// What the doctor looks at. probe.cc collects it, checks.cc judges it.
+// Holds what the doctor looks at. probe.cc collects it, checks.cc judges it.
 #pragma once
 
 #include <sys/types.h>

@@ -154,7 +154,7 @@ struct Objection {
 
 // Lives as long as any of its requests, so that late answers find it.
 struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
-  // A request that has not been answered.
+  // An Open is a request that has not been answered.
   struct Open {
     http::http_request request;
     std::atomic<bool> answered{false};

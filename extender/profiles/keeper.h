@@ -58,7 +58,7 @@ class ProfileKeeper {
   ProfileRecords merged_;
   // Profiles of ours beside a user's profile with the same key. They are removed.
   std::vector<ProfileChange> duplicates_;
-  // When all profiles were read. It is empty if they were not read since this replica leads.
+  // `read_s_` is when all profiles were read. It is empty if that was not since this replica leads.
   std::optional<double> read_s_;
   std::map<ProfileId, double> tried_s_;  // last attempt to write each profile
   std::string complaint_;
