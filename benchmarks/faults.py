@@ -202,7 +202,7 @@ def _restart_arbiter(running, draw):
 
 
 def _signal_storm(running, draw):
-    """Signals that the program handles, so that system calls return early."""
+    """Sends signals that the program handles, so that system calls return early."""
     _under_way(running, draw)
     end = time.monotonic() + 0.5
     while time.monotonic() < end:
@@ -211,7 +211,7 @@ def _signal_storm(running, draw):
 
 
 def _scribble(running, draw):
-    """A client that joins as itself and then writes over the page of everybody."""
+    """Joins as a client, then writes all over the page that all clients share."""
     _under_way(running, draw)
     node = draw.randrange(running.machine.nodes)
     uuid = next(e.gpu for e in running.trace(node))
@@ -225,7 +225,7 @@ def _scribble(running, draw):
 _HOST_GATES = "host gates instead"
 _CONTEXT_LOST = "its GPU context is lost"
 _RELAY = {"CROSSOVER_GATES": "relay"}
-_HANGS = {"SIMGPU_NCCL_FAULT": "stall:120"}  # some thirty iterations from its start
+_HANGS = {"SIMGPU_NCCL_FAULT": "stall:120"}  # about thirty iterations after its start
 ROWS = {row.name: row for row in (
     Fault("kill one rank", strike=_kill_one, job_ends=False),
     Fault("kill all ranks", strike=_kill_all, job_ends=False),
@@ -290,12 +290,12 @@ ROWS = {row.name: row for row in (
     Fault("one rank finds a newer arbiter", impostor="newer arbiter", rank=1, says="of another version",
           takes_turns=False),
 )}
-# Whatever is planted here must be seen: a wait of the user's that the driver leaves out.
+# The control, which must be noticed: the driver skips one of the user's waits.
 CONTROL = Fault("a wait left out", {"SIMGPU_FAULT": "drop_wait:400"}, rank=0)
 
 
 def rounds(build, names, seeds):
-    """What went wrong in the first bad round of these rows, or nothing."""
+    """Returns what went wrong in the first bad round of these faults, or ""."""
     for name in names:
         for seed in seeds:
             wrong = play(build, ROWS[name], seed)

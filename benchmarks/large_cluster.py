@@ -1,5 +1,5 @@
-"""A cluster of thousands of nodes and GPUs on a real API server, for figures of the extender: nodes that KWOK plays,
-GPUNodes as their daemons would publish them, and pods that have slots already."""
+"""A cluster of thousands of nodes and GPUs on a real API server, for figures of the extender. KWOK simulates the
+nodes. The GPUNodes are as their daemons would publish them, and some pods have slots already."""
 
 import contextlib
 import http.client
@@ -29,17 +29,17 @@ _READY_WITHIN_S, _LOOK_EVERY_S = 300.0, 3.0
 
 @dataclass
 class Large:
-    """What a figure works with. `filled` GPUs of each node have a pod with a slot."""
+    """A large cluster, as the figures use it. `filled` GPUs of each node have a pod with a slot."""
 
     cluster: object
     control: Control
     nodes: list
     gpus: int
-    api: object  # of one thread
+    api: object  # for one thread
     _token: str = ""
 
     def get(self, url):
-        """A page of a server beside the control plane, whoever made its certificate."""
+        """Returns a page of a server next to the control plane, and accepts any certificate."""
         parts = urllib.parse.urlsplit(url)
         context = ssl.create_default_context()
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
@@ -55,26 +55,26 @@ class Large:
         return said
 
     def token_for_metrics(self):
-        """Of an account that may get them."""
+        """Returns the token of an account that may read the metrics."""
         if not self._token:
             self._token = reading_token(self.cluster)
         return self._token
 
     def start_extender(self):
-        """Until it knows the cluster."""
+        """Starts the extender and waits until it knows the cluster."""
         self.control.start_extender(0)
         ready = f"http://127.0.0.1:{self.control.replicas[0].health}/readyz"
         try:
             self.cluster.wait_for_servers(ready, deadline_s=_READY_WITHIN_S)
         except Failed:
-            self.control.check()  # one that has ended says more
+            self.control.check()  # if the extender has ended, this says more
             raise
 
     def stop_extender(self):
         self.cluster.processes.stop([self.control.replicas[0].extender])
 
     def extender_memory_mib(self):
-        """(resident now, the most that it was)."""
+        """Returns (resident memory now, its maximum)."""
         return memory_mib(self.extender_pid())
 
     def extender_pid(self):
@@ -83,8 +83,8 @@ class Large:
 
 @contextlib.contextmanager
 def standing(context, nodes, gpus, filled, settings=None, pods_run=False):
-    """`nodes` nodes of `gpus` GPUs, `filled` of each with a pod; the extender knows them all. No scheduler runs beside
-    it: `settings` say who leads. `pods_run`: once they are bound."""
+    """Yields a cluster of `nodes` nodes with `gpus` GPUs, of which `filled` have a pod each; the extender knows them
+    all. No scheduler runs beside it: `settings` say who leads. With `pods_run`, pods run once they are bound."""
     try:
         with Cluster(nodes=1, api_server=(*kwok.API_SERVER, *_UNHINDERED),
                      controllers=(*kwok.READY_FOR_EVER, *SWIFT)) as cluster:
