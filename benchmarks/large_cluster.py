@@ -112,7 +112,7 @@ def standing(context, nodes, gpus, filled, settings=None, pods_run=False):
 
 
 def _await_no_taints(cluster):
-    """New nodes are not to be used until a controller has seen that they are ready."""
+    """Waits until no new node has a taint. Nodes must not be used before a controller has seen that they are ready."""
     end = time.monotonic() + _READY_WITHIN_S
     while any(node["spec"].get("taints") for node in cluster.get("nodes")):
         if time.monotonic() > end:
@@ -124,15 +124,15 @@ def node_names(count):
     return [f"fake-{number:05}" for number in range(count)]
 
 
-# Controllers that ask as often as they want: with the limits of their own the taints of thousands of new nodes stay for
-# minutes, and the controller of Jobs makes three gangs a second.
+# Controllers without rate limits. With their default limits the taints of thousands of new nodes stay for minutes,
+# and the Job controller creates three gangs a second.
 SWIFT = ("--kube-api-qps", "1000", "--kube-api-burst", "1000")
-# An API server that takes what a benchmark writes as fast as it can.
+# An API server that accepts writes as fast as a benchmark makes them.
 _UNHINDERED = ("--max-requests-inflight", "4000", "--max-mutating-requests-inflight", "2000")
 
 
 def pod(name, gpus=(), node=""):
-    """A pod of one slot for each GPU, as a gang of one; with `node`: as it is once it was bound there."""
+    """Returns a gang of one pod with one slot for each GPU. With `node`, the pod is as after it was bound there."""
     template = gangs.indexed_job(name, 1, max(1, len(gpus)), annotations={"crossover.dev/gpu-memory": "30Gi"})
     metadata, spec = (template["spec"]["template"][part] for part in ("metadata", "spec"))
     if node:
@@ -148,7 +148,7 @@ def create_pods(large, pods):
 
 
 def nominate_pods(large, nodes):
-    """`nodes`: by the names of pods that wait behind a gate, which is lifted then."""
+    """Nominates a node for each pod and lifts the gate behind which the pod waits. `nodes` is by pod name."""
     def nominate(api, name):
         path = f"{PODS.format(SPACE)}/{name}"
         api.merge(f"{path}/status", {"status": {"nominatedNodeName": nodes[name]}})
@@ -157,7 +157,7 @@ def nominate_pods(large, nodes):
 
 
 def memory_mib(pid):
-    """(resident now, the most that it was)."""
+    """Returns (resident memory now, its maximum)."""
     with open(f"/proc/{pid}/status", encoding="ascii") as file:
         fields = dict(line.split(":", 1) for line in file)
     return tuple(int(fields[key].split()[0]) / 1024 for key in ("VmRSS", "VmHWM"))
@@ -168,7 +168,7 @@ def _holding(node, gpus, filled):
 
 
 def _at_once(cluster, things, write):
-    """`write(api, thing)` for each, by several writers."""
+    """Calls `write(api, thing)` for each thing, on several threads."""
     waiting, failures = queue.SimpleQueue(), []
     for thing in things:
         waiting.put(thing)
