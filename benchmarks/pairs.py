@@ -34,8 +34,8 @@ class Shape:
     launch_us: int = 5
     links: str = "shared"
     jobs: int = 2
-    # These belong to the machine (machine.py): what kernels gain or lose by running at once, and what collectives ask
-    # of SMs.
+    # These belong to the machine (machine.py): what kernels gain or lose by running at once, and how many SMs
+    # collectives need.
     co_run: float = 1.0
     nccl_ctas: int = COLLECTIVE_CTAS
     collective_start: str = "at_once"

@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 MARK = "CROSSOVER_SESSION"
-_WRAPPERS = ("nsenter", "unshare", "setpriv")  # they enter namespaces for a command, and fork
+_WRAPPERS = ("nsenter", "unshare", "setpriv")  # put before a command; they fork it
 _SETPRIV = shutil.which("setpriv")
 _ENDING = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 

@@ -161,7 +161,7 @@ def _as_dict(control):
 
 @cache
 def revision():
-    """The sources that were measured."""
+    """Returns the commit of the sources that are measured."""
     command = ["git", "describe", "--always", "--dirty", "--abbrev=12"]
     try:
         described = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parent, check=False)
@@ -171,7 +171,7 @@ def revision():
 
 
 def append(path, entry):
-    """One line, in one write, so that figures measured side by side do not mix."""
+    """Appends one line in one write, so that the lines of figures that are measured in parallel do not mix."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     with open(path, "a", encoding="utf-8") as file:
@@ -179,7 +179,7 @@ def append(path, entry):
 
 
 def where(gpus="software GPUs"):
-    """The machine and what stood for its GPUs, in words that say nothing about whose it is."""
+    """Describes the machine and what its GPUs were, in words that do not name its owner."""
     model = "unknown processor"
     with open("/proc/cpuinfo", encoding="utf-8") as file:
         for row in file:
