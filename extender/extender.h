@@ -56,7 +56,7 @@ class Extender {
   ProfileKeeper profiles_;
   kube::MetricsAccess access_;
   std::unique_ptr<admission::Admission> admission_;  // null: no webhook
-  // Last: they use the members above.
+  // The servers come last: they use the members above.
   std::vector<std::unique_ptr<HttpServer>> servers_;
 };
 

@@ -1,5 +1,5 @@
-// The command line of kubectl-crossover. It is like `crossover`, but for a whole cluster, which it asks
-// through kubectl.
+// Reads the command line of kubectl-crossover. It is like `crossover`, but for a whole cluster, which it
+// asks through kubectl.
 #pragma once
 
 namespace crossover::cli {

@@ -10,8 +10,8 @@
 namespace crossover::cli {
 namespace {
 
-// Our programs and the pods that they run in. If the program is not the component's own, file names have
-// both names.
+// A Program is a container of ours and the component in whose pods it runs. If the two names differ, file
+// names have both.
 struct Program {
   const char* component;
   const char* container;
@@ -37,7 +37,7 @@ std::vector<std::string> LogWords(const json& pod, const std::string& container)
 std::vector<json> QuestionsOf(const ClusterFacts& facts) {
   std::vector<json> questions;
   // A pod name is unique only with its namespace. No pod name contains an underscore, but it may contain a
-  // point.
+  // dot.
   const auto ask = [&questions](const json& pod, const std::string& ending, std::vector<std::string> words) {
     const std::string file = NamespaceOf(pod) + "." + NameOf(pod) + ending;
     questions.push_back({{"file", file}, {"words", std::move(words)}});

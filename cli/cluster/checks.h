@@ -1,4 +1,4 @@
-// The checks of `kubectl crossover doctor`. Pure.
+// Declares the checks of `kubectl crossover doctor`. Pure.
 #pragma once
 
 #include <string>

@@ -10,8 +10,8 @@ namespace crossover::cli {
 
 struct ClusterDoctorOptions {
   Showing show;
-  // A folder to create with everything that the doctor looked at, to send to another person. Not together
-  // with watching.
+  // `bundle` is a folder to create. It gets everything that the doctor looked at, to be sent to another
+  // person. It excludes watching.
   std::string bundle;
 };
 

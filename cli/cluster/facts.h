@@ -11,8 +11,8 @@ namespace crossover::cli {
 
 // ClusterFacts are lists of objects and the time.
 struct ClusterFacts {
-  // Lists, by their names in kSought. A list that could not be read is missing; `unseen` then has the
-  // reason.
+  // `lists` has the lists by their names in kSought. A list that could not be read is missing; `unseen`
+  // then has the reason.
   std::map<std::string, nlohmann::json> lists;
   std::map<std::string, std::string> unseen;
   double now_s = 0;  // Unix seconds, by the clocks of the cluster

@@ -1,4 +1,4 @@
-// The checks of `crossover doctor`. Each judges facts and says what it saw and what to do. Pure.
+// Declares the checks of `crossover doctor`. Each judges facts and says what it saw and what to do. Pure.
 #pragma once
 
 #include <cstdint>

@@ -13,10 +13,11 @@ using node::v1::Client;
 using node::v1::Gpu;
 using node::v1::Top;
 
-// Seconds. A job learns its period within three iterations, and an iteration of a minute is long.
+// So many seconds are enough: a job learns its period within three iterations, and an iteration of a minute
+// is long.
 constexpr double kTimeToLearn = 180;
-// Seconds. The kernel records the start of a process in clock ticks, and the daemon's uptime begins a
-// little after its start.
+// The two clocks may differ by so many seconds: the kernel records the start of a process in clock ticks,
+// and the daemon's uptime begins a little after its start.
 constexpr double kClocksDiffer = 0.1;
 
 Finding Say(Verdict verdict, std::string seen, std::string advice = "") {

@@ -31,7 +31,7 @@ struct RunError {
   std::string text;  // the option, its value and what is allowed
 };
 
-// The environment variables by name.
+// Maps the names of environment variables to their values.
 using Environment = std::map<std::string, std::string>;
 
 // Returns the plan, or why the options are not allowed.

@@ -17,8 +17,8 @@ struct Asking {
   bool init = false;
   bool sidecar = false;  // an init container that keeps running
   int gpus = 0;
-  // The resource by which the container asks for whole GPUs. It is empty if the container asks for slots,
-  // or for no GPUs.
+  // Names the resource by which the container asks for whole GPUs. It is empty if the container asks for
+  // slots, or for no GPUs.
   std::string whole;
 };
 

@@ -41,8 +41,8 @@ class Keeper {
  public:
   struct Settings {
     RotationSettings rotation;
-    // The file with the certificate and the key. A rename replaces it in one step, so a reader never sees
-    // an old certificate with a new key.
+    // Holds the certificate and the key. A rename replaces the file in one step, so a reader never sees an
+    // old certificate with a new key.
     std::string file;
   };
   struct Times {

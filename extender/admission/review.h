@@ -35,7 +35,7 @@ struct Verdict {
 // ParseReview refuses a review of more bytes, or with values nested deeper, than these limits.
 inline constexpr std::size_t kMostBytes = 8u << 20;
 inline constexpr int kDeepest = 100;
-// Longest warning in bytes. API servers cut longer ones.
+// API servers cut warnings that are longer than this many bytes.
 inline constexpr std::size_t kLongestWarning = 120;
 
 // Returns the review in `body`, or a text that says what is wrong with it.

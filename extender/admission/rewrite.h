@@ -24,7 +24,7 @@ struct RewriteSettings {
 // while the quotas are not known.
 using QuotaLookup = std::function<std::optional<std::set<std::string>>(const std::string& name_space)>;
 
-// The outcomes of a review. Each has its own word in the metrics (NameOf).
+// An Outcome says what became of a review. NameOf returns its word in the metrics.
 enum class Outcome {
   kUntouched,    // the pod does not share
   kRewritten,    // the pod shares; it was rewritten, or was right already

@@ -1,5 +1,5 @@
-// The tasks of the Helm chart's hooks, around an installation. Each function returns a program's exit code.
-// It prints what it found to standard output and what failed to standard error.
+// Runs the tasks of the Helm chart's hooks, around an installation. Each function returns a program's exit
+// code. It prints what it found to standard output and what failed to standard error.
 #pragma once
 
 #include <string>

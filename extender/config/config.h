@@ -22,8 +22,8 @@ struct WebhookConfig {
   std::string configuration = "crossover-admission";  // name of the MutatingWebhookConfiguration
   std::string secret = "crossover-admission";         // the Secret with its keys
   std::string file = "/run/crossover-extender/serving.pem";  // the served certificate and key
-  // Set if another program, such as cert-manager, keeps the certificate. Both are empty if the extender
-  // keeps its own.
+  // Both are set if another program, such as cert-manager, keeps the certificate. Both are empty if the
+  // extender keeps its own.
   std::string certificate_file, key_file;
   std::string runtime_class;
   // It still answers for so long after it was told to stop, because API servers learn of it late.

@@ -38,7 +38,7 @@ constexpr int kUnavailable = 503;
 constexpr std::size_t kHandlerThreads = 4;
 constexpr std::chrono::seconds kLastAnswersWithin{2};
 
-// The threads of the C++ REST SDK. One thread reads and writes for all servers. The SDK may read a
+// Holds the threads of the C++ REST SDK. One thread reads and writes for all servers. The SDK may read a
 // request's body while Take() runs; with one thread, Take() checks the request before any of its body is
 // read. A second thread stands by. When a listener closes, the SDK blocks one of its own threads until the
 // listener's connections end.

@@ -1,4 +1,4 @@
-// An HTTP listener. It routes by path alone, and a handler may answer later without holding a thread.
+// Listens for HTTP. It routes by path alone, and a handler may answer later without holding a thread.
 //
 // Only GET and POST requests, and only bodies with a Content-Length, reach a handler. All servers of a
 // process share one thread that reads and writes. Each server has a few threads for its handlers.
@@ -37,10 +37,10 @@ class HttpServer {
 
   struct Settings {
     std::string address = "127.0.0.1";
-    // Port of the IPv4 address, at least 1.
+    // `port` is that of the IPv4 address, at least 1.
     int port = 0;
-    // PEM files; if empty, the server speaks plain HTTP. They are read again when they change. While there
-    // was never a certificate that fits its key, connections are closed.
+    // These are PEM files; if empty, the server speaks plain HTTP. They are read again when they change.
+    // While there was never a certificate that fits its key, connections are closed.
     std::string certificate_file{}, key_file{};
     // Clients must show a certificate of this authority. If empty, none is requested.
     std::string client_ca_file{};

@@ -9,8 +9,8 @@
 namespace crossover::extender {
 namespace {
 
-// Bucket bounds in seconds. A verb that decides takes tenths of a millisecond; a bind may be held for half
-// a minute.
+// Returns the bounds of the buckets in seconds. A verb that decides takes tenths of a millisecond; a bind
+// may be held for half a minute.
 const prometheus::Histogram::BucketBoundaries& Buckets() {
   static const prometheus::Histogram::BucketBoundaries buckets = {0.0002, 0.0005, 0.001, 0.002, 0.004, 0.008,
                                                                   0.016,  0.05,   0.25,  1,     5,     30};

@@ -53,7 +53,7 @@ class ProfileKeeper {
   const ProfileSettings settings_;
   const Surroundings around_;
   std::atomic<std::uint64_t> written_{0}, failures_{0}, removed_{0};
-  // Used by the keeper's thread alone.
+  // The keeper's thread alone uses these.
   ProfileRecords known_;  // as last written
   ProfileRecords merged_;
   // Profiles of ours beside a user's profile with the same key. They are removed.

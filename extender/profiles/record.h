@@ -37,7 +37,7 @@ struct ProfileMeeting {
   std::vector<ProfileGain> gains;
 };
 
-// Namespace and key.
+// A ProfileId is a namespace and a key.
 using ProfileId = std::pair<std::string, std::string>;
 
 // A ProfileRecord is what one JobProfile says.
