@@ -1,1 +1,1 @@
-"""Measurement of Crossover: bounds, statistics, sessions of real processes, and one module per figure."""
+"""Measures Crossover: bounds, statistics, sessions of real processes, and one module for each figure."""

@@ -1,5 +1,5 @@
-"""Processes that allocate GPU memory at random, and what two referees say they have: the driver as they see it, and the
-software GPU as another process sees it."""
+"""Runs processes that allocate GPU memory at random. Two sources say how much they have: the driver as the processes
+see it, and the software GPU as another process sees it."""
 
 import os
 import re
@@ -23,7 +23,7 @@ print(memory.total, memory.free, memory.used)
 
 @dataclass(frozen=True)
 class Shown:
-    """What NVML says of a GPU, in bytes."""
+    """What NVML reports of a GPU, in bytes."""
 
     total: int
     free: int
@@ -32,7 +32,8 @@ class Shown:
 
 @dataclass(frozen=True)
 class Churn:
-    """What a process ended up with, in bytes: as its driver says, and in truth; then after it freed all."""
+    """What a process had at the end of its operations and after it freed everything, in bytes: by its driver, and in
+    truth."""
 
     total: int
     used: int
@@ -44,7 +45,7 @@ class Churn:
 
 
 class Machine:
-    """One software GPU that nobody else uses."""
+    """One software GPU that no other process uses."""
 
     def __init__(self, directory, simgpu):
         config = directory / "machine.yaml"
@@ -52,14 +53,14 @@ class Machine:
         self.environment = {"PATH": os.environ["PATH"], "SIMGPU_CONFIG": str(config), "LD_LIBRARY_PATH": str(simgpu)}
 
     def nvml(self, **extra):
-        """A process that asks NVML; `extra` adds to its environment."""
+        """Returns what NVML reports to a new process; `extra` adds to its environment."""
         done = subprocess.run([sys.executable, "-c", _NVML], env={**self.environment, **extra}, check=True,
                               capture_output=True, text=True, timeout=60)
         return Shown(*map(int, done.stdout.split()))
 
     @contextmanager
     def allocator(self, program, library, budget, threads, operations, seed, largest_kib):
-        """A process that has done its operations and waits."""
+        """Yields a process that has done its operations and waits."""
         extra = {"LD_PRELOAD": str(library), "CROSSOVER_GANG": "a"} if library else {}
         if budget:
             extra["CROSSOVER_GPU_MEMORY"] = budget
@@ -93,7 +94,7 @@ class _Allocator:
         return tuple(map(int, found.groups()))
 
     def end(self):
-        """Lets it free all: (its last report, what it said on standard error)."""
+        """Lets the process free everything and end. Returns its last report and its standard error."""
         self._process.stdin.write("\n")
         self._process.stdin.flush()
         report = self._read()

@@ -1,9 +1,9 @@
-"""Lower bounds on the cycle of jobs that take turns on one set of GPUs.
+"""Computes lower bounds on the cycle of jobs that take turns on one set of GPUs.
 
-Pure arithmetic, any one unit of time (milliseconds by habit). A *cycle* is the time in which every job
-completes one iteration. No bound contains a hand-over cost, so no schedule beats one. What is measured may, by as much
-as the software GPU is off: its links count as served what they will have served within 60 us, and c and m are
-themselves measured. What stands above 1 by more than TOLERANCE is a fault of the measurement.
+Pure arithmetic, in any unit of time (usually milliseconds). A *cycle* is the time in which every job completes one
+iteration. No bound includes the cost of a hand-over, so no schedule beats a bound. A measurement may beat it by the
+error of the software GPU: its links count bytes as transferred up to 60 us early, and c and m are themselves
+measured. A measurement more than TOLERANCE above 1 is wrong.
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ TOLERANCE = 0.01
 
 @dataclass(frozen=True)
 class Segment:
-    """One turn of an iteration: `compute` on the GPU, then `exposed` time off it, `link` of it on the wire."""
+    """One turn of an iteration: `compute` on the GPU, then `exposed` time off it, of which `link` is on the wire."""
 
     compute: float
     exposed: float
@@ -23,7 +23,7 @@ class Segment:
 
 @dataclass(frozen=True)
 class Job:
-    """An iteration as its cyclic sequence of segments. `hidden_link`: wire time under the job's own compute."""
+    """One iteration as a cyclic sequence of segments. `hidden_link` is wire time under the job's own compute."""
 
     segments: tuple
     hidden_link: float = 0.0
@@ -46,15 +46,15 @@ class Job:
 
 
 def one_turn(compute, exposed, link=0.0):
-    """A job that computes once and synchronises once per iteration."""
+    """Returns a job that computes once and synchronises once in each iteration."""
     return Job((Segment(compute, exposed, min(link, exposed)),), max(0.0, link - exposed))
 
 
 def cycle_bound(jobs, collective_sms=0, sms=1, links="shared"):
-    """T*: the longest of what the GPU, each job alone, and the links need.
+    """Returns T*, the largest of what the GPU, each job alone, and the links need.
 
-    `collective_sms` of `sms` multiprocessors spin while a collective is exposed. `links`: "shared" by all jobs
-    of a node, or "private" to each.
+    While a collective is exposed, `collective_sms` of `sms` multiprocessors are busy. `links` is "shared" if all jobs
+    of a node share them, or "private".
     """
     spinning = collective_sms / sms * sum(j.exposed for j in jobs)
     gpu = sum(j.compute for j in jobs) + spinning
@@ -64,10 +64,10 @@ def cycle_bound(jobs, collective_sms=0, sms=1, links="shared"):
 
 
 def best_cycle(jobs, collective_sms=0, sms=1, links="shared"):
-    """T* for two jobs of several turns: the best of all cyclic orders on the GPU (and on a shared link).
+    """Returns T* for two jobs of several turns: the best of all cyclic orders on the GPU (and on a shared link).
 
-    Waiting is allowed, so a fixed cyclic order runs at the largest cycle ratio of its event graph. The orders
-    are tried one by one, never below `cycle_bound`, which ends the search as soon as it is reached.
+    A job may wait, so a fixed cyclic order runs at the largest cycle ratio of its event graph. The orders are tried
+    one by one. None is below `cycle_bound`, so the search ends as soon as it reaches that bound.
     """
     floor = cycle_bound(jobs, collective_sms, sms, links)
     if len(jobs) != 2:
@@ -85,14 +85,14 @@ def best_cycle(jobs, collective_sms=0, sms=1, links="shared"):
 
 
 def gain(jobs, cycle):
-    """How many times faster than one job after the other."""
+    """Returns how many times faster the jobs are together than one after the other."""
     return sum(j.solo for j in jobs) / cycle
 
 
 def _cyclic_orders(p, q):
-    """Orders of p operations of job 0 and q of job 1 around a circle, each job's own order kept.
+    """Yields the circular orders of p operations of job 0 and q of job 1. Each job keeps its own order.
 
-    Job 0's first operation stands first: rotations of a circle are one order.
+    Job 0's first operation always comes first, because all rotations of a circle are the same order.
     """
     for first in range(q):
         turned = [(1, (first + i) % q) for i in range(q)]
@@ -104,9 +104,10 @@ def _cyclic_orders(p, q):
 
 
 def _wire_plans(gpu_order):
-    """Orders on a shared link within one turn of the circle: (order, for each job whether it is one turn late).
+    """Yields the orders on a shared link within one turn of the circle: (order, for each job whether it is one turn
+    late).
 
-    A late job's last wire operation of the circle belongs to the segment before its last one on the GPU.
+    The last wire operation of a late job belongs to the segment before its last one on the GPU.
     """
     by_job = [[index for job, index in gpu_order if job == wanted] for wanted in (0, 1)]
     for late in ((False, False), (False, True), (True, False), (True, True)):
@@ -119,7 +120,8 @@ def _wire_plans(gpu_order):
 
 
 def _event_graph(jobs, gpu_order, wire):
-    """Edges (from, to, weight, wraps): `to` starts at least `weight` after `from`, `wraps` circles later."""
+    """Returns edges (from, to, weight, wraps): `to` starts at least `weight` after `from`, and `wraps` circles later.
+    """
     edges = _resource_edges(gpu_order, "gpu", lambda s: s.compute, jobs)
     if wire:
         edges += _resource_edges(wire[0], "link", lambda s: s.link, jobs)
@@ -139,7 +141,8 @@ def _event_graph(jobs, gpu_order, wire):
 
 
 def _resource_edges(order, resource, weight, jobs):
-    """Each operation starts after the one before it on the resource has ended; the last wraps to the first."""
+    """Returns edges by which each operation starts after the one before it on the resource ends. The last wraps to
+    the first."""
     edges = []
     for place, (job, index) in enumerate(order):
         follower = order[(place + 1) % len(order)]
@@ -149,7 +152,7 @@ def _resource_edges(order, resource, weight, jobs):
 
 
 def _period(edges, give_up):
-    """Largest weight / wraps over the cycles of the graph; infinite if not below `give_up`, or impossible."""
+    """Returns the largest weight / wraps over the graph's cycles, or infinity if there is none below `give_up`."""
     low, high = 0.0, sum(weight for _, _, weight, _ in edges)
     if give_up <= high:
         high = give_up
@@ -165,7 +168,7 @@ def _period(edges, give_up):
 
 
 def _exceeds(edges, period):
-    """True if some cycle weighs more than `period` times its wraps: longest paths then grow for ever."""
+    """Returns whether some cycle weighs more than `period` times its wraps. Then the longest paths grow without end."""
     start = dict.fromkeys((source for source, *_ in edges), 0.0)
     for _ in range(len(start) + 1):
         changed = False

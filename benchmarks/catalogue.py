@@ -1,10 +1,10 @@
-"""All figures, in the order in which they are taken: what later ones stand on comes first. Of each: of what kind its
-cases are, where they say nothing else (benchmarks/kinds.py), and the folders of the code that it stands on. A figure
-that was kept is too old when more than a tenth of that code has changed since (benchmarks/moved_on.py)."""
+"""Lists all figures in the order in which they are measured: figures that later ones depend on come first. Each has
+the kind of its cases, where a case names none (benchmarks/kinds.py), and the folders of the code that it depends on.
+A kept figure is too old when more than a tenth of that code has changed since (benchmarks/moved_on.py)."""
 
 from dataclasses import dataclass
 
-# What jobs run that take turns.
+# The code that runs when jobs take turns.
 _SOFTWARE_GPU = ("simgpu/cuda", "simgpu/machine", "simgpu/model", "simgpu/nccl", "simgpu/peer")
 _TURNS = ("sidecar", "turn", "deviceplugin/arbiter", *_SOFTWARE_GPU)
 _NODE = ("deviceplugin", "common")
@@ -80,10 +80,11 @@ FIGURES = {
     "opposed_node": Figure("cluster", ("sidecar", *_NODE)),
     "eta_hostgates_beside": Figure("processes", _TURNS),
 }
-# Kept by `python3 -m tools.soak`, which takes what it plays from everywhere.
+# `python3 -m tools.soak` keeps this one. It plays tests from all folders.
 SOAK = Figure("program", ("sidecar", "turn", "deviceplugin", "extender", "common"))
 
 
 def figure(name):
-    """Of a file of benchmarks/results, by its name without .jsonl. KeyError: no such figure."""
+    """Returns the Figure of a file of benchmarks/results, by its name without .jsonl. Raises KeyError if there is
+    none."""
     return SOAK if name == "soak" else FIGURES[name]

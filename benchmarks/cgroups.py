@@ -1,4 +1,5 @@
-"""Limits of a container, set on processes of a run: a cgroup of its own, of version 1 or 2. Needs root."""
+"""Sets the limits of a container on processes of a run. Each gets a cgroup of its own, of version 1 or 2. Needs root.
+"""
 
 import contextlib
 import itertools
@@ -14,10 +15,10 @@ _numbers = itertools.count()
 
 
 def _hierarchy(controller):
-    """(its directory, whether it is of version 2)."""
+    """Returns the directory of the hierarchy, and whether it is of version 2."""
     for place in (_ROOT, _ROOT / "unified"):
         controllers = place / "cgroup.controllers"
-        # The second version freezes without a controller.
+        # Version 2 can freeze without a controller.
         if controllers.exists() and (controller in controllers.read_text(encoding="ascii").split()
                                      or (controller == "freezer" and not (_ROOT / "freezer").is_dir())):
             return place, True
@@ -28,7 +29,7 @@ def _hierarchy(controller):
 
 @contextlib.contextmanager
 def _group(controller, pid):
-    """A cgroup with this process in it; at the end it goes to the topmost, if it still is."""
+    """Makes a cgroup with this process in it. At the end a process that is still there moves to the top cgroup."""
     place, second = _hierarchy(controller)
     group = place / f"crossover-test-{os.getpid()}-{next(_numbers)}"
     group.mkdir()
@@ -57,7 +58,7 @@ def _remove(group, place):
 
 
 def freeze(pid, seconds):
-    """Freeze a process and all its threads for a while, as a paused container."""
+    """Freezes a process and all its threads for some seconds, like a paused container."""
     with _group("freezer", pid) as (group, second):
         file, on, off = ("cgroup.freeze", "1", "0") if second else ("freezer.state", "FROZEN", "THAWED")
         (group / file).write_text(on, encoding="ascii")
@@ -69,7 +70,7 @@ def freeze(pid, seconds):
 
 @contextlib.contextmanager
 def memory_limit(pid, mib):
-    """A context in which what this process takes from now on is limited: more, and the kernel kills it."""
+    """Limits the memory of this process from now on. If it takes more, the kernel kills it."""
     with _group("memory", pid) as (group, second):
         file = "memory.max" if second else "memory.limit_in_bytes"
         (group / file).write_text(str(mib << 20), encoding="ascii")

@@ -1,4 +1,5 @@
-"""Two jobs of pods on a real Kubernetes, from kubelets' slots to turns: what figures of the whole chain measure."""
+"""Measures two jobs of pods on a real Kubernetes, from the kubelet's slots to turns, for the figures of the whole
+chain."""
 
 from pathlib import Path
 
@@ -15,7 +16,7 @@ _DATA = Path(__file__).resolve().parents[1] / "examples" / "data" / "digits.csv"
 
 
 def measure(context, case, figure, course):
-    """`figure`, and `figure`_daemon_error. `course`: of benchmarks.chain_courses."""
+    """Yields `figure` and `figure`_daemon_error. `course` is a class of benchmarks.chain_courses."""
     with course(context, case) as taken:
         load_image(taken.cluster, context.build, _DATA)
         jobs = _Jobs(context, taken)
@@ -46,12 +47,13 @@ def measure(context, case, figure, course):
 
 
 class _Jobs:
-    """Runs jobs with a rank on every GPU."""
+    """Runs jobs that have one rank on every GPU."""
 
     def __init__(self, context, taken):
         self._context, self._taken = context, taken
         self.losses_identical = True
-        self._digest = None  # of the losses of the first job, which the first of each pair repeats
+        # The losses of the first job. The first job of each pair must repeat them.
+        self._digest = None
 
     def run(self, *names):
         taken = self._taken
@@ -69,7 +71,7 @@ class _Jobs:
         return found
 
     def run_pair(self, number, solo, bound):
-        """(`evaluate.Shared`, the gain that Crossover itself shows of them; None: none)."""
+        """Returns `evaluate.Shared`, and the gain that Crossover itself reports, or None if it reports none."""
         with self._taken.watching() as gain:
             found = self.run(f"alpha-{number}", f"beta-{number}")
         if found[0].digest != self._digest:
@@ -82,7 +84,7 @@ class _Jobs:
 
 
 class _Idle:
-    """The share of all cores' time that nobody used, since it was made."""
+    """Measures the share of all cores' time that was idle since the object was made."""
 
     def __init__(self):
         self._before = self._now()

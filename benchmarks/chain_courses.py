@@ -1,5 +1,6 @@
-"""The ways by which pods of a real Kubernetes come to take turns, for figures of the whole chain (benchmarks.chain).
-Each is a context of its own cluster: its GPUs, how jobs are placed there, and what Crossover itself says of their gain.
+"""The ways by which pods of a real Kubernetes come to take turns, for the figures of the whole chain
+(benchmarks.chain). Each course is a context manager with a cluster of its own. It has the cluster's GPUs, places the
+jobs, and reads what Crossover itself reports of their gain.
 """
 
 import contextlib
@@ -23,11 +24,11 @@ _API = "/run/crossover/api.sock"
 _KEY = "digits"
 _BY_ANNOTATIONS = "placed by annotations (share, and a profile key that a run before has taught)"
 _LOOK_EVERY_S, _PATIENCE_S = 0.5, 20.0
-_LEARNT_WITHIN_S = 90.0  # a node says at most every 30 s what nobody waits for
+_LEARNT_WITHIN_S = 90.0  # a node reports it at most every 30 s
 
 
 class _Daemons:
-    """Node daemons that whoever measures starts on each node."""
+    """Node daemons that the benchmark starts on each node."""
 
     WHO_SAYS = "daemon"
 
@@ -47,14 +48,14 @@ class _Daemons:
         self._stack.close()
 
     def _begin(self):
-        """Before the first job."""
+        """Prepares the cluster before the first job."""
 
     def check(self):
-        """Failed if a part of Crossover has ended."""
+        """Raises Failed if a part of Crossover has ended."""
         self._running.daemons.check()
 
     def bring(self, library):
-        """Into containers from here on."""
+        """Puts this library into containers from now on."""
         for node in self.cluster.nodes:
             self._running.daemons.configure(node, node_settings={"library": str(library)})
             self._await_words(node, "configuration reloaded")
@@ -68,8 +69,9 @@ class _Daemons:
 
     @contextlib.contextmanager
     def watching(self):
-        """`top` on the first node, while two jobs run: a function that says what they gained, of the time in which it
-        was measured what each takes alone; of that the second half, since its steps are means over ten seconds."""
+        """Polls `top` on the first node while two jobs run. Yields a function that returns their gain, from the time
+        in which what each takes alone was measured. It uses the second half of that time, since the step times are
+        means over ten seconds."""
         gains, over = [], threading.Event()
         thread = threading.Thread(target=self._watch, args=(gains, over), daemon=True)
         thread.start()
@@ -92,7 +94,7 @@ class _Daemons:
 
 
 class ByHand(_Daemons):
-    """Whoever measures binds each pod, with the GPUs it is to have."""
+    """The benchmark binds each pod and names its GPUs."""
 
     WORDS = "placed by hand"
     annotations, by_hand = {}, True
@@ -106,7 +108,7 @@ class ByHand(_Daemons):
 
 
 class ByAnnotation(_Daemons):
-    """The extender places them, beside a scheduler of its own, and knows of them what their annotations say."""
+    """The extender places the pods, beside a scheduler of its own. It knows of them only what their annotations say."""
 
     WORDS = _BY_ANNOTATIONS
     annotations, by_hand = {"crossover.dev/profile-key": _KEY}, False
@@ -128,7 +130,7 @@ class ByAnnotation(_Daemons):
 
 
 class ByHelm:
-    """All of Crossover is what `helm install` puts there; a Prometheus says what is gained."""
+    """All of Crossover is installed by `helm install`. A Prometheus reports the gain."""
 
     WORDS = f"{_BY_ANNOTATIONS}, in a restricted namespace; Crossover by helm install"
     WHO_SAYS = "prometheus"
@@ -188,7 +190,7 @@ class ByHelm:
 
     @contextlib.contextmanager
     def watching(self):
-        """A function that asks Prometheus what two jobs gained at the end of the time in which both ran."""
+        """Yields a function that asks Prometheus for the gain of two jobs at the end of the time in which both ran."""
         yield self._gain
 
     def _gain(self, jobs):

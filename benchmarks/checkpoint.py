@@ -1,4 +1,4 @@
-"""What a kubelet has written down of the devices that it gave to pods."""
+"""Reads the kubelet's checkpoint of the devices that it gave to pods."""
 
 import json
 
@@ -6,7 +6,8 @@ _FILE = "/var/lib/kubelet/device-plugins/kubelet_internal_checkpoint"
 
 
 def devices(node, uids):
-    """(pod, resource, device ID) of each device that the pods of these UIDs have; none before any was given."""
+    """Returns (pod, resource, device ID) of each device of the pods with these UIDs; nothing before the first
+    allocation."""
     try:
         kept = json.loads(node.reach(_FILE).read_text(encoding="utf-8"))["Data"]["PodDeviceEntries"]
     except FileNotFoundError:

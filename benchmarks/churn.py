@@ -1,9 +1,9 @@
-"""Pods with slots that come and go on every node of a cluster, and what became of each of them.
+"""Creates and deletes pods with slots on every node of a cluster, and records what happens to each of them.
 
-On each node: pods that stay, pods of a ReplicaSet that are deleted at random, and Jobs of a second or two, each
-followed by the next. The default scheduler places them; it binds no pod to a node whose API object shows no slot. That
-object is up to a status interval old: a pod bound meanwhile to a kubelet without its plugin is turned down by that
-kubelet, and replaced by its owner.
+On each node there are pods that stay, pods of a ReplicaSet that are deleted at random, and Jobs of a second or two,
+one after another. The default scheduler places them. It binds no pod to a node whose API object shows no slot. That
+object may be a status interval old. A pod that is bound meanwhile to a kubelet without its plugin is rejected by that
+kubelet, and its owner replaces it.
 """
 
 import random
@@ -19,11 +19,12 @@ STAYING, REPLACED, LANES = 2, 2, 2  # pods of each kind on a node; Jobs at a tim
 _REPLICA_SETS = f"/apis/apps/v1/namespaces/{NAMESPACE}/replicasets"
 _JOBS = f"/apis/batch/v1/namespaces/{NAMESPACE}/jobs"
 _PAUSE_S = (0.2, 0.6)
-_PATIENCE_S = 90.0  # a Job waits for 10 s, then 20 s, before it replaces a pod that was turned down
+# A Job waits for 10 s, then 20 s, before it replaces a pod that was rejected.
+_PATIENCE_S = 90.0
 
 
 class Churn:
-    """Goes on in a thread of its own until `finish`."""
+    """Runs in a thread of its own until `finish`."""
 
     def __init__(self, api, nodes, pods, seed):
         self._api, self._nodes, self._pods = api, nodes, pods
@@ -33,7 +34,7 @@ class Churn:
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     def start(self):
-        """Returns when all pods of the beginning run."""
+        """Returns once all of the first pods run."""
         for node in self._nodes:
             for number in range(STAYING):
                 self._api.create(PODS, with_slots(f"stays-{node}-{number}", IMAGE, ["/bin/sleep", "10000"], node))
@@ -45,7 +46,7 @@ class Churn:
         self._thread.start()
 
     def finish(self):
-        """No more new ones. Wait until what was begun is done; what is not, is lost."""
+        """Creates no more pods and waits until the existing ones are done. Those that are not done in time are lost."""
         self._stop.set()
         self._thread.join()
         if self._failure:
@@ -57,7 +58,7 @@ class Churn:
             self._pods.blame(what)
 
     def clear(self):
-        """Delete everything, and wait until it is gone."""
+        """Deletes everything and waits until it is gone."""
         for path in (_JOBS, _REPLICA_SETS, PODS):
             for thing in self._api.get(path)["items"]:
                 self._pods.let_go(thing["metadata"]["name"])

@@ -1,4 +1,4 @@
-"""A real Kubernetes with the node daemon on its nodes (tests/cluster), for figures that need one."""
+"""Runs a real Kubernetes with the node daemon on its nodes (tests/cluster), for figures that need one."""
 
 import contextlib
 import json
@@ -21,13 +21,13 @@ ARBITER_SOCKET = "/run/crossover/arbiter/arbiter.sock"  # on a node
 
 
 def versions(case):
-    """For a cluster of a case that names one: "kube_1.31" is {"kube_version": "1.31"}."""
+    """Returns the arguments of `Cluster` for a case with a version: "kube_1.31" gives {"kube_version": "1.31"}."""
     name, version = case.split("_")
     return {f"{name}_version": version}
 
 
 def left_out(case):
-    """Why such a case is not measured unless it is asked for by name; empty: it is."""
+    """Returns why such a case is measured only if it is asked for by name; "" if it is always measured."""
     try:
         Programs(**versions(case))
     except Refused as refusal:
@@ -37,19 +37,19 @@ def left_out(case):
 
 @dataclass
 class Running:
-    """What a figure works with."""
+    """A running cluster with daemons, as the figures use it."""
 
     cluster: object
     gpus: SoftwareGpus
     daemons: NodeDaemons
-    api: object  # of one thread
+    api: object  # for one thread
 
 
 @contextlib.contextmanager
 def running(build, machine, settings=(), node_settings=(), kubelet=None, service_routing=False,
             kube_version=None, containerd_version=None):
-    """A cluster with as many nodes as `machine`, all slots there. `kubelet`: settings of KubeletConfiguration;
-    versions: see `Cluster`."""
+    """Yields a cluster with as many nodes as `machine`, after all slots are there. `kubelet` has settings of
+    KubeletConfiguration; for the versions see `Cluster`."""
     try:
         with Cluster(nodes=machine.nodes, kubelet=kubelet, service_routing=service_routing,
                      kube_version=kube_version, containerd_version=containerd_version) as cluster:
@@ -63,26 +63,27 @@ def running(build, machine, settings=(), node_settings=(), kubelet=None, service
 
 
 def groups_of(node, uid):
-    """The control groups of a container of a pod, one in each hierarchy."""
+    """Returns the control groups of the container of a pod, one in each hierarchy."""
     return [next(container for container in group.iterdir() if container.is_dir())
             for top in cgroups.find(node.cgroup) for group in top.rglob(f"pod{uid}")]
 
 
 def in_groups(node, groups, command):
-    """`command`, run on a node in these control groups: those of a pod, say, as if it were a process of that pod."""
+    """Returns `command`, changed to run on a node in these control groups, such as those of a pod, like a process of
+    that pod."""
     join = "".join(f"echo 0 > {group}/cgroup.procs && " for group in groups)
     return node.enter(["sh", "-c", f'{join}exec "$@"', "sh", *command])
 
 
 def start_client(running, node, groups, name, command):
-    """A Python program of ours as a process of a pod."""
+    """Starts a Python program of ours as a process of a pod."""
     log = running.cluster.setup.logs / f"{name}.log"
     log.unlink(missing_ok=True)
     running.cluster.processes.start(name, in_groups(node, groups, command), env={"PYTHONPATH": str(_TOP)}, log=log)
 
 
 def await_words(running, name, words, patience_s=20.0):
-    """The line that begins so, of what such a client says."""
+    """Waits for a line of the client's output that begins with `words`, and returns it."""
     log, end = running.cluster.setup.logs / f"{name}.log", time.monotonic() + patience_s
     while True:
         said = log.read_text(errors="replace").splitlines() if log.exists() else []
@@ -95,7 +96,8 @@ def await_words(running, name, words, patience_s=20.0):
 
 
 def new_pod(running, node, name, image, slots=1, gpus=(), gang=""):
-    """A pod that sleeps with slots, of certain GPUs where that is wished, and runs: its UID and its control groups."""
+    """Creates a pod that sleeps and has slots, on certain GPUs if `gpus` names some. Once it runs, returns its UID
+    and control groups."""
     pod = with_slots(name, image, ["/bin/sleep", "10000"], node.name, slots)
     pod["metadata"]["annotations"] = {
         **({"crossover.dev/gang": gang} if gang else {}),
@@ -106,5 +108,5 @@ def new_pod(running, node, name, image, slots=1, gpus=(), gang=""):
 
 
 def allocatable(node):
-    """How many slots a node (an object of the API) says that pods can have."""
+    """Returns how many slots a node (an object of the API) has for pods."""
     return int(node["status"].get("allocatable", {}).get(SLOT, 0))

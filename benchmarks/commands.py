@@ -1,4 +1,4 @@
-"""Command lines and files of the programs under measurement: the one place that knows their flags."""
+"""Builds the command lines and files of the programs under measurement. No other module knows their flags."""
 
 import platform
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Build:
-    """Where a build directory keeps what a session needs."""
+    """Finds in a build directory what a session needs."""
 
     top: Path
 
@@ -25,42 +25,42 @@ class Build:
 
     @property
     def library(self):
-        """What ships, where it was built; else this machine's compiler's."""
+        """The library that ships, if it was built; else the one that this machine's compiler made."""
         return self._first([self.portable_library(platform.machine()), self.native_library])
 
     @property
     def native_library(self):
-        """The same sources through this machine's own compiler."""
+        """The library from the same sources, made by this machine's own compiler."""
         return self.top / "lib" / "libcrossover.so"
 
     def portable_library(self, architecture):
-        """The library that ships."""
+        """Returns the library that ships."""
         return self.top / "portable" / architecture / "libcrossover.so"
 
     def known_bad(self, name):
-        """A test library with one planted fault: libcrossover_<name>.so."""
+        """Returns a test library with one planted fault, libcrossover_<name>.so."""
         file = _KNOWN_BAD_PREFIX + f"{name}.so"
         return self._first([f"lib/{file}", f"sidecar/{file}", f"tests/process/sidecar/{file}"])
 
     def test_library(self, name, place="tests/process/sidecar"):
-        """A library to be preloaded that the tests build."""
+        """Returns a library that the tests build and preload."""
         return self._first([f"{place}/lib{name}.so"])
 
     @property
     def gpu_libraries(self):
-        """Directory of the software GPU's libcuda.so.1 and libnccl.so.2, for the loader."""
+        """The directory of the software GPU's libcuda.so.1 and libnccl.so.2, for the loader."""
         return self.top / "simgpu" / "lib"
 
     @property
     def recorder(self):
-        """Directory of a libcuda.so.1 that writes down what it is asked and asks the software GPU's."""
+        """The directory of a libcuda.so.1 that records calls and passes them to the software GPU's."""
         return self.top / "tests" / "process" / "sidecar" / "recorder"
 
     def program(self, name):
         return self._program(name)
 
     def missing(self):
-        """What a session needs and is not there."""
+        """Returns the files that a session needs and that do not exist."""
         needed = [self.trainer, self.daemon, self.cli, self.library]
         needed += [self.gpu_libraries / name for name in ("libcuda.so.1", "libnccl.so.2")]
         return [str(p) for p in needed if not p.exists()]
@@ -74,14 +74,14 @@ class Build:
 
 
 _KNOWN_BAD_PREFIX = "libcrossover_"
-# All-reduced in one iteration. Large enough for a link's shape to show in every ring step, small enough for the
-# arithmetic on it to be nothing.
+# Bytes that one iteration all-reduces. Large enough that the link's bandwidth matters in every ring step, and small
+# enough that the arithmetic costs nothing.
 GRADIENT_BYTES = 32768
 
 
 @dataclass(frozen=True)
 class Job:
-    """One training job as the trainer takes it."""
+    """One training job, as the trainer takes it."""
 
     name: str
     seed: int = 1
@@ -92,17 +92,17 @@ class Job:
     early_bytes: float = 0.02
     start_delay_s: float = 0.0
     gradient_bytes: int = GRADIENT_BYTES
-    priority: str = ""  # of its turns: high, normal, low
+    priority: str = ""  # of its turns: high, normal or low
     max_slowdown: float = 0  # 0: none
-    gang: str = ""  # where it is not the name: a job that is started again
+    gang: str = ""  # if it is not the name: a job that is started again
     extra: tuple = ()
     environment: dict = field(default_factory=dict, hash=False)
-    environment_rank: int = None  # only of this rank
-    unhooked_rank: int = None  # which runs without the library
+    environment_rank: int = None  # the only rank with that environment; None: all
+    unhooked_rank: int = None  # the rank that runs without the library
 
 
 def trainer_command(build, job, log):
-    """One rank of a job; its place comes from the environment."""
+    """Returns the command of one rank of a job. The rank's place comes from the environment."""
     return [str(build.trainer), f"--variant={job.variant}", f"--iterations={job.iterations}",
             f"--compute-ms={job.compute_ms:g}", f"--gradient-bytes={job.gradient_bytes}",
             f"--early-bytes={job.early_bytes:g}", f"--jitter={job.jitter:g}", f"--jitter-seed={job.seed}",
@@ -110,7 +110,7 @@ def trainer_command(build, job, log):
 
 
 def shared_command(build, job, ranks, library, command):
-    """`command` as a member of a gang that takes turns."""
+    """Returns `command`, changed to run as a member of a gang that takes turns."""
     wishes = ["--priority", job.priority] if job.priority else []
     if job.max_slowdown:
         wishes += ["--max-slowdown", f"{job.max_slowdown:.3f}"]
@@ -131,15 +131,16 @@ def is_known_bad(library):
 
 
 def daemon_config(socket, trace, settings=()):
-    """The node daemon's configuration: where it listens, and where its trace goes."""
+    """Returns the node daemon's configuration: where it listens, and where it writes its trace."""
     lines = ["socket:", f"  path: {socket}", f"trace_file: {trace}", *settings]
     if not any(line.startswith("profiles:") for line in settings):
-        lines.append("profiles: off")  # what one run learns must not help the next
+        # What one run learns must not help the next.
+        lines.append("profiles: off")
     return "\n".join(lines) + "\n"
 
 
 def rank_environment(machine, rank, address, port):
-    """What torchrun gives a rank."""
+    """Returns the environment variables that torchrun sets for a rank."""
     node, gpu = machine.place(rank)
     return {"RANK": str(rank), "WORLD_SIZE": str(machine.ranks), "LOCAL_RANK": str(gpu), "MASTER_ADDR": address,
             "MASTER_PORT": str(port), "SIMGPU_NODE": str(node)}

@@ -1,4 +1,4 @@
-"""Two ways of running a program compared: by turns, with a stated error. Pure but for what it is given to run."""
+"""Compares two ways to run a program, alternating between them, with a stated error. Pure except for what it runs."""
 
 import math
 from dataclasses import dataclass
@@ -7,12 +7,12 @@ from benchmarks import stats
 
 LEAST_PAIRS, MOST_PAIRS = 20, 80
 _TRIMMED = 0.2
-_DEVIATIONS = 2.0  # on either side: some 95 of 100 such intervals hold the truth
+_DEVIATIONS = 2.0  # to each side: about 95 of 100 such intervals contain the true ratio
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """`ratio`: the first way's time over the second's. `error`: on either side of it."""
+    """`ratio` is the first way's time over the second's; `error` is its error to each side."""
 
     ratio: float
     error: float
@@ -20,9 +20,9 @@ class Comparison:
 
 
 def compare(run, first, second, error):
-    """Runs both ways by turns, each pair in the other order than the one before, so that a machine that becomes slower
-    or faster counts for neither. At least LEAST_PAIRS, and until the error is `error` or less; after MOST_PAIRS it is
-    what it is. run(way): what it took."""
+    """Runs both ways in pairs. Each pair has the opposite order of the pair before, so a machine that becomes slower
+    or faster favours neither. Takes at least LEAST_PAIRS, and more until the error is at most `error`; after
+    MOST_PAIRS it returns the error that it has. `run(way)` returns the time that the way took."""
     ratios = []
     while len(ratios) < LEAST_PAIRS or (of(ratios).error > error and len(ratios) < MOST_PAIRS):
         ways = (first, second) if len(ratios) % 2 == 0 else (second, first)
@@ -32,7 +32,7 @@ def compare(run, first, second, error):
 
 
 def of(ratios):
-    """The Comparison that so many ratios make. A few that something else on the machine disturbed do not count."""
+    """Returns the Comparison of these ratios. Trims a few that something else on the machine may have disturbed."""
     logarithms = [math.log(ratio) for ratio in ratios]
     middle = stats.trimmed_mean(logarithms, _TRIMMED)
     spread = _DEVIATIONS * stats.trimmed_error(logarithms, _TRIMMED)

@@ -1,4 +1,4 @@
-"""Tests of a cluster as conditions of a figure: what came to no good end, in words."""
+"""Runs tests of a cluster as conditions of a figure and reports those that did not pass."""
 
 import unittest
 
@@ -6,7 +6,8 @@ from benchmarks.processes import Failed
 
 
 def unmet(test_class, names):
-    """Of these tests, in the order given, each that fails or cannot be tried. Failed if not all of them were begun."""
+    """Runs these tests in this order and returns a line for each that failed, was skipped or could not run. Raises
+    Failed if not all of them began."""
     result = unittest.TestResult()
     unittest.TestSuite(test_class(name) for name in names).run(result)
     if result.testsRun != len(names):

@@ -1,4 +1,4 @@
-"""What a figure gets to measure with: the build, runs that are not void, and where is noted what was void or failed."""
+"""Gives a figure what it needs to measure: the build, valid runs, and notes about runs that were void or failed."""
 
 import contextlib
 from dataclasses import dataclass, field, replace
@@ -10,22 +10,24 @@ from benchmarks.results import controlled
 
 @dataclass
 class Context:
-    """What a figure gets: the build under measurement, where notes go, and how many runs make a median."""
+    """What a figure measures with: the build, where to print, and how many runs make a median."""
 
     build: object
     say: object = print
     runs: int = 5
     isolated: bool = True
     keep: object = None
-    settings: tuple = ()  # of every arbiter, beside those of the plan
-    quiet_until: float = 0.0  # until then a void run is made again, on the clock of time.monotonic()
-    voids: list = field(default_factory=list)  # what was void, and was made again or missed
-    failures: list = field(default_factory=list)  # what crashed, hung or was not there: it is not made again
+    settings: tuple = ()  # of every arbiter, in addition to those of the plan
+    quiet_until: float = 0.0  # time.monotonic(); until then a void run is made again
+    # Runs that were void; they were made again, or are missing.
+    voids: list = field(default_factory=list)
+    # Runs that crashed or hung, and files that were missing; they are not made again.
+    failures: list = field(default_factory=list)
     runs_taken: list = field(default_factory=list)  # load and conditions of every timed run
 
     def session(self, plan, timed=True):
-        """A run that is not void. None: void to the end, or failed; which run and why, is kept. Where times do not
-        matter, neither does how busy the machine was."""
+        """Returns the result of a valid run. Returns None if the run was void to the end or failed, and records why.
+        If times do not matter, the machine may be busy."""
         plan = self._with_settings(plan)
         try:
             if not timed:
@@ -40,20 +42,20 @@ class Context:
         return None if result.load.void else result
 
     def fail(self, why, run=None):
-        """Something that ought to have ended well did not: the case is not ok, and is not taken again."""
+        """Records a failure. The case is then not ok, and is not measured again."""
         self.failures.append({**(run or {}), "why": why})
         self._say_aside(why)
 
     def has(self, library):
-        """Whether it is built; a failure where it is not."""
+        """Returns whether the library is built; records a failure if it is not."""
         if not library.exists():
             self.fail(f"{library.name} is not built")
         return library.exists()
 
     @contextlib.contextmanager
     def without_guard(self):
-        """For a known-bad library and what ships beside it: the guard would find a way around the planted fault, and
-        without it for both they differ in that fault alone."""
+        """Switches the guard off, for a known-bad library and for the shipped one that it is compared with. The guard
+        would find a way around the planted fault. Without it the two differ in that fault alone."""
         before, self.settings = self.settings, (*self.settings, "guard: off")
         try:
             yield
@@ -61,13 +63,14 @@ class Context:
             self.settings = before
 
     def controlled(self, goal, what, name, measure):
-        """A Control: `measure` of the known-bad library `name`, and of what ships, both without the guard."""
+        """Returns a Control: `measure` of the known-bad library `name` and of the shipped one, both without the
+        guard."""
         with self.without_guard():
             shipped = measure(self.build.library)
             return controlled(goal, what, measure(self.build.known_bad(name)), shipped)
 
     def take_notes(self):
-        """What is to be said of the runs since the last call: (what makes a line what it is, remarks)."""
+        """Returns (what belongs to the result, remarks) about the runs since the last call."""
         published = {"voids": self.voids, "failures": self.failures}
         remarks = {"loads": self.runs_taken}
         self.voids, self.failures, self.runs_taken = [], [], []
@@ -88,7 +91,7 @@ class Context:
 
 
 def run_of(plan):
-    """Which run of a case it is, as data: its part in the figure, the library, the arbiters' settings, the machine."""
+    """Returns which run of a case it is, as data: its role in the figure, the library, the settings and the machine."""
     part = "control" if is_known_bad(plan.library) else "alone" if len(plan.jobs) == 1 else "together"
     machine = plan.machine
     return {"run": part, "jobs": [f"{job.variant}, c = {job.compute_ms:g} ms, {job.iterations} iterations"
@@ -99,7 +102,7 @@ def run_of(plan):
 
 
 def _cycles_ms(result):
-    """What a run would have said of each job: the mean of its iterations. None: it has no logs that say so."""
+    """Returns the mean iteration of each job in a run, or None if its logs do not have it."""
     try:
         return {name: round(log.step_ms(0), 4) for name, log in result.jobs.items()}
     except (IndexError, ValueError, ZeroDivisionError):

@@ -1,4 +1,4 @@
-"""A kubelet's real device manager as a process (tests/kubelet), and how to speak with it."""
+"""Runs a kubelet's real device manager as a process (tests/kubelet), and talks to it."""
 
 import contextlib
 import json
@@ -15,7 +15,7 @@ _LOOK_S = 0.02
 
 
 def program():
-    """Where the installer puts it. Failed where it is not."""
+    """Returns the path of the installed program. Raises Failed if it is not installed."""
     path = versions.cache() / f"device-manager-{versions.default('kube')}" / "device-manager"
     if not os.access(path, os.X_OK):
         raise Failed(f"missing: {path}; to install: tools/install.sh --cluster")
@@ -23,7 +23,8 @@ def program():
 
 
 class DeviceManager:
-    """`enter` makes a command run in the node's mount namespace. `running`: (pod UID, container) that ran before."""
+    """`enter` runs a command in the node's mount namespace. `running` has (pod UID, container) of those that ran
+    before."""
 
     def __init__(self, enter, log, mark, running=()):
         with open(log, "wb") as output:
@@ -45,7 +46,7 @@ class DeviceManager:
         self._process.stdout.close()
 
     def admit(self, manifest):
-        """The pod is admitted after those that were told before; `verdict` has what became of it."""
+        """Lets the pod be admitted after all earlier ones. `verdict` returns the result."""
         self._tell(do="admit", pod=manifest)
 
     def end(self, uid):
@@ -55,11 +56,12 @@ class DeviceManager:
         self._tell(do="synced")
 
     def end_amid(self, uid, resource):
-        """A pod ends while devices are handed out, if that is so within a moment, and somebody lists what pods have."""
+        """Lets a pod end while devices are allocated, if an allocation comes soon, and while another client lists the
+        pods' devices."""
         self._tell(do="end_amid", uid=uid, resource=resource)
 
     def slots(self, resource):
-        """How many are allocatable."""
+        """Returns how many are allocatable."""
         self._tell(do="slots", resource=resource)
         return self._await("slots", 10.0)["slots"]
 
@@ -71,7 +73,7 @@ class DeviceManager:
             time.sleep(_LOOK_S)
 
     def verdict(self, uid, patience_s):
-        """{"containers": {name: {"ids", "devices"}}} or {"rejected": why}."""
+        """Returns {"containers": {name: {"ids", "devices"}}} or {"rejected": why}."""
         return self._await(uid, patience_s)
 
     def _tell(self, **what):
@@ -94,7 +96,7 @@ class DeviceManager:
             try:
                 answer = json.loads(line)
             except ValueError:
-                break  # killed in the middle of it
+                break  # it was killed in the middle of a line
             with self._came:
                 self._answers[answer.get("pod", "slots")] = answer
                 self._came.notify_all()

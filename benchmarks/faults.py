@@ -1,8 +1,8 @@
-"""Rounds of faults: two jobs take turns, something is wrong with one of them or is done to it, and neither its
-neighbour nor, where it can go on at all, the job itself must suffer.
+"""Plays rounds of faults. Two jobs take turns, and one of them has a fault or something is done to it. Its neighbour
+must not suffer; nor must the job itself, if it can go on at all.
 
-What is checked in each round: whoever can end does, with the losses that it has alone, and says what is degraded in at
-most one line; both jobs took turns, unless the fault forbids it.
+Each round checks that every process that can end does end, with the losses that it has alone, and says in at most one
+line what is degraded. Both jobs must have taken turns, unless the fault makes that impossible.
 """
 
 import contextlib
@@ -21,26 +21,27 @@ _MARK = "crossover-fault"
 
 @dataclass(frozen=True)
 class Fault:
-    """One row. The struck job is the second, beta."""
+    """One fault. The job that has it is the second, beta."""
 
     name: str
-    environment: dict = field(default_factory=dict)  # of the struck job
-    rank: int = None  # only of this rank
+    environment: dict = field(default_factory=dict)  # of the job with the fault
+    rank: int = None  # the only rank with that environment; None: all
     extra: tuple = ()  # arguments of its trainer
     unhooked: int = None  # a rank without the library
     shape: dict = field(default_factory=dict)  # of the machine and of both jobs
-    impostor: str = ""  # what the job finds in place of an arbiter: see impostor.WAYS
-    preload: str = ""  # a library of the build's tests, in all processes
+    impostor: str = ""  # what the job finds instead of an arbiter: see impostor.WAYS
+    preload: str = ""  # a library of the tests, preloaded in all processes
     needs_root: bool = False
-    strike: object = None  # called with the running session and a source of chance
-    job_ends: bool = True  # the struck job ends as it does alone
-    arbiters_end: bool = True  # they live to the end
-    says: str = ""  # what the library says of it, once in each process that it concerns; a regular expression
+    strike: object = None  # called with the running session and a random generator
+    job_ends: bool = True  # whether beta ends as it does alone
+    arbiters_end: bool = True  # whether the arbiters live to the end
+    # A regular expression for what the library says about it, once in each process concerned.
+    says: str = ""
     takes_turns: bool = True
 
 
 def play(build, fault, seed):
-    """What went wrong in one round, or nothing."""
+    """Returns what went wrong in one round, or ""."""
     draw = random.Random(f"{fault.name} {seed}")
     shape = replace(SHAPE, **fault.shape)
     with impostor.serving(fault.impostor) if fault.impostor else contextlib.nullcontext() as socket:
@@ -69,7 +70,7 @@ def _turns_amiss(result, fault):
 
 
 def _words_amiss(result, fault):
-    """A degraded mode is said once; nothing is said of what is none."""
+    """Checks that a degraded mode is reported once, and that nothing else is reported."""
     for rank, said in enumerate(result.said["beta"]):
         lines = re.findall(r"^crossover: .*$", said, re.MULTILINE)
         expected = bool(fault.says) and (fault.rank is None or fault.rank == rank) and fault.unhooked != rank
@@ -85,7 +86,7 @@ def _words_amiss(result, fault):
 
 
 def _under_way(running, draw):
-    """Some instant of some cycle."""
+    """Waits until some random moment of some cycle."""
     running.wait_for_iterations(draw.choice((8, 16, 24)))
     time.sleep(draw.uniform(0.0, 0.06))  # about two cycles: anywhere in a turn, or between two
 
@@ -111,7 +112,7 @@ def _stop_one(running, draw):
 
 
 def _stop_a_holder(running, draw):
-    """A rank that has just begun a turn, as its arbiter says, for longer than the watchdog waits."""
+    """Stops a rank that has just begun a turn, as its arbiter says, for longer than the watchdog waits."""
     running.wait_for_iterations(8)
     rank = draw.randrange(running.machine.ranks)
     node, _ = running.machine.place(rank)
@@ -134,7 +135,7 @@ def _freeze_one(running, draw):
 
 
 def _limit_memory(running, draw):
-    """The kernel kills a rank that takes too much."""
+    """Limits a rank's memory until the kernel kills it."""
     rank = draw.choice(_ranks(running))
     with cgroups.memory_limit(running.processes.family(rank)[0], draw.randrange(40, 200)):
         end = time.monotonic() + 20.0
@@ -145,7 +146,7 @@ def _limit_memory(running, draw):
 
 
 def _leave_well(running, _draw):
-    """All ranks of the job end of themselves, without an error."""
+    """Waits until all ranks of the job end by themselves, without an error."""
     end = time.monotonic() + 20.0
     while not all(running.processes.ended_well(rank) for rank in _ranks(running)):
         if time.monotonic() > end:
@@ -154,8 +155,9 @@ def _leave_well(running, _draw):
 
 
 def _abort_what_hangs(running, _draw):
-    """A collective never starts on one rank. Told to end, each rank's other thread aborts the communicator a second
-    later, while the loop waits for room on a stream that stands behind the collective."""
+    """Ends the job while a collective never starts on one rank. When a rank is told to end, its other thread aborts
+    the communicator one second later. Meanwhile the main loop waits for room on a stream that is blocked behind the
+    collective."""
     running.wait_for_iterations(16)
     time.sleep(1.0)
     for rank in _ranks(running):
@@ -168,7 +170,7 @@ def _abort_what_hangs(running, _draw):
 
 
 def _throttle(names):
-    """As a CPU limit that is used up: on for 20 ms of each 100."""
+    """Returns a strike that acts like a used-up CPU limit: the processes run for 20 ms of each 100."""
     def strike(running, draw):
         _under_way(running, draw)
         for _ in range(8):
@@ -200,7 +202,7 @@ def _restart_arbiter(running, draw):
 
 
 def _signal_storm(running, draw):
-    """Signals that the program handles, so that system calls return early."""
+    """Sends signals that the program handles, so that system calls return early."""
     _under_way(running, draw)
     end = time.monotonic() + 0.5
     while time.monotonic() < end:
@@ -209,7 +211,7 @@ def _signal_storm(running, draw):
 
 
 def _scribble(running, draw):
-    """A client that joins as itself and then writes over the page of everybody."""
+    """Joins as a client, then writes all over the page that all clients share."""
     _under_way(running, draw)
     node = draw.randrange(running.machine.nodes)
     uuid = next(e.gpu for e in running.trace(node))
@@ -223,7 +225,7 @@ def _scribble(running, draw):
 _HOST_GATES = "host gates instead"
 _CONTEXT_LOST = "its GPU context is lost"
 _RELAY = {"CROSSOVER_GATES": "relay"}
-_HANGS = {"SIMGPU_NCCL_FAULT": "stall:120"}  # some thirty iterations from its start
+_HANGS = {"SIMGPU_NCCL_FAULT": "stall:120"}  # about thirty iterations after its start
 ROWS = {row.name: row for row in (
     Fault("kill one rank", strike=_kill_one, job_ends=False),
     Fault("kill all ranks", strike=_kill_all, job_ends=False),
@@ -288,12 +290,12 @@ ROWS = {row.name: row for row in (
     Fault("one rank finds a newer arbiter", impostor="newer arbiter", rank=1, says="of another version",
           takes_turns=False),
 )}
-# Whatever is planted here must be seen: a wait of the user's that the driver leaves out.
+# The control, which must be noticed: the driver skips one of the user's waits.
 CONTROL = Fault("a wait left out", {"SIMGPU_FAULT": "drop_wait:400"}, rank=0)
 
 
 def rounds(build, names, seeds):
-    """What went wrong in the first bad round of these rows, or nothing."""
+    """Returns what went wrong in the first bad round of these faults, or ""."""
     for name in names:
         for seed in seeds:
             wrong = play(build, ROWS[name], seed)

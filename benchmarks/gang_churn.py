@@ -1,5 +1,5 @@
-"""Gangs that come and go by the thousand while certificates, Leases and tokens are replaced, and what the extenders'
-memory and the API server's objects are afterwards."""
+"""Runs thousands of gangs while certificates, Leases and tokens are replaced. Measures the extenders' memory and the
+objects of the API server afterwards."""
 
 import time
 from dataclasses import dataclass, field
@@ -14,8 +14,10 @@ from tests.cluster.gangs import ANNOTATED
 
 _NODES, _GPUS, _AT_A_TIME, _LEASE_S = 16, 4, 32, 3
 _SIZES, _RUNS_S = (1, 1, 2, 2, 4), (0.1, 0.5)
-_WARM_UP = 1 / 3  # of the gangs; libraries, caches and the heap have their size then
-_COMPARED = 1 / 5  # of those after it: the median at their beginning and at their end
+# Share of the gangs. After these, libraries, caches and the heap have their final size.
+_WARM_UP = 1 / 3
+# Share of the gangs after the warm-up. The median at their beginning is compared with that at their end.
+_COMPARED = 1 / 5
 _LOOK_EVERY = 10  # gangs
 _PATIENCE_S, _PATIENCE_FOR_ONE_S = 120.0, 0.3
 _JOB = {"how": ANNOTATED, "annotations": {"crossover.dev/gpu-memory": "30Gi"}, "nodeSelector": {POOL: FAKE}}
@@ -30,17 +32,18 @@ CONDITION = (f"two replicas, a lease of {_LEASE_S} s, at most {_AT_A_TIME} gangs
 
 @dataclass
 class Outcome:
-    """`growth`: of the extender that grew most, in MiB per 1,000 gangs. `leaked`: in words."""
+    """`growth` is that of the extender that grew most, in MiB per 1,000 gangs. `leaked` has one text for each leak."""
 
     gangs: int
     growth: float
-    memory_mib: tuple  # of each extender at the end
+    memory_mib: tuple  # of each extender, at the end
     leaked: tuple
-    replaced: dict = field(default_factory=dict)  # how often, by what
+    replaced: dict = field(default_factory=dict)  # how often each was replaced
 
 
 def growth(looks):
-    """Of memory, in MiB per 1,000 gangs; `looks`: [(gangs until then, MiB)], in order. Failed: too few."""
+    """Returns the growth of memory in MiB per 1,000 gangs. `looks` is [(gangs until then, MiB)], in order. Raises
+    Failed if there are too few."""
     warm = [look for look in looks if look[0] >= looks[-1][0] * _WARM_UP]
     few = int(len(warm) * _COMPARED)
     if few < 3:
@@ -51,7 +54,8 @@ def growth(looks):
 
 
 class _Replacements:
-    """So many of each, spread over the whole; what was replaced is in use before the next is."""
+    """Replaces each kind so many times, spread over the whole run. A replacement is in use before the next one is
+    made."""
 
     def __init__(self, world, certificates, leases, tokens):
         self._world = world
@@ -60,7 +64,7 @@ class _Replacements:
         self._bundle = self._served_bundle()
 
     def step(self, part):
-        """`part`: of the gangs that have come, 0 to 1."""
+        """Makes what is due. `part` is the share of the gangs that have come, 0 to 1."""
         for what, count in self._wanted.items():
             if self.done[what] < count and part * (count + 1) >= self.done[what] + 1:
                 if getattr(self, f"_{what}")():
@@ -71,10 +75,10 @@ class _Replacements:
         return [webhook["clientConfig"].get("caBundle") for webhook in configuration["webhooks"]]
 
     def _certificates(self):
-        """The Secret goes, and the one that leads makes all of it anew."""
+        """Deletes the Secret; the leading extender then makes all of it anew."""
         now = self._served_bundle()
         if now == self._bundle and self.done["certificates"]:
-            return False  # the one before is still to come
+            return False  # the replacement before this one is not in use yet
         self._bundle = now
         self._world.api.delete(_SECRET)
         return True
@@ -82,7 +86,7 @@ class _Replacements:
     def _leases(self):
         leads = self._world.control.leader()
         if leads is None or "_forced" in self._world.api.get(_LEASE)["spec"]["holderIdentity"]:
-            return False  # nobody leads, or nobody has it from the one who was made up last
+            return False  # there is no leader, or the made-up holder of the last time still holds it
         other = next(replica for replica in self._world.control.replicas if replica is not leads)
         now = time.strftime("%Y-%m-%dT%H:%M:%S.000000Z", time.gmtime())
         self._world.api.apply(_LEASE, {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
@@ -95,7 +99,7 @@ class _Replacements:
 
 
 def play(build, gangs, seed, certificates=20, leases=20, tokens=3, pace=None, say=lambda text: None):
-    """`pace`: gangs that come each second; None: as many as can."""
+    """Runs the gangs and returns the Outcome. `pace` is how many gangs come each second; None: as many as can."""
     with _world(build) as world, world.control.reviving():
         before = _objects(world)
         extenders = _extenders(world)
@@ -132,7 +136,8 @@ def play(build, gangs, seed, certificates=20, leases=20, tokens=3, pace=None, sa
 
 
 def never_going(build, gangs):
-    """The control: gangs that nothing is free for, and that stay. (growth, objects that are left)"""
+    """The control: gangs for which nothing is free, and that stay. Returns (growth, number of objects that are left).
+    """
     with _world(build) as world:
         before = _objects(world)
         first = memory_mib(world.cluster.processes.inner("extender-0"))[0]
@@ -145,13 +150,13 @@ def never_going(build, gangs):
 
 
 def _extenders(world):
-    """Numbers of their processes: one that was started anew has others."""
+    """Returns the extenders' process IDs. An extender that was restarted has another one."""
     return {replica.extender: world.cluster.processes.inner(replica.extender) for replica in world.control.replicas}
 
 
 def _objects(world):
-    """Of the API server, but for those that come by themselves: events, kubelets' Leases, the Secret that tokens are
-    bound to."""
+    """Returns the objects of the API server, except those that come by themselves: events, the kubelets' Leases, and
+    the Secret to which tokens are bound."""
     each = "{.kind}/{.metadata.namespace}/{.metadata.name}{'\\n'}"
     found = world.cluster.kubectl("get", ",".join(_KINDS), "--all-namespaces", "--output",
                                   f"jsonpath={{range .items[*]}}{each}{{end}}")

@@ -1,15 +1,16 @@
 """The gate of continuous integration: two minutes that see a loss of 5%. The one timed test.
 
-Each run has its own yardstick: a job trains alone, then another comes, and what they do together is held against what
-the first did alone a moment before. So a slow machine changes both, and the ratio hardly. The worst of three runs is
-judged.
+Each run has its own yardstick. A job trains alone, then another comes, and what both do together is compared with
+what the first did alone a moment before. So a slow machine changes both, and hardly their ratio. The gate judges the
+worst of three runs.
 
 eta     Two jobs take turns. The value is their gain over the bound's.
-guard   Turns bring two jobs nothing, and their hand-overs take 5% of a cycle. The guard has to find that out. The value
+guard   Turns bring two jobs nothing, and their hand-overs take 5% of a cycle. The guard must find that out. The value
         is the work of both jobs over that of one job after the other.
 
-The control of each is a part of the gate, judged alike, and must fail: hand-overs that take 5% more of a cycle than
-they do, and the guard switched off. A void run (validity.py) is made again up to three times; then the gate fails.
+The control of each case is part of the gate. It is judged alike and must fail: hand-overs that take 5% more of a
+cycle than they do, and the guard switched off. A void run (validity.py) is made again up to three times; then the
+gate fails.
 """
 
 import argparse
@@ -24,35 +25,36 @@ from benchmarks.commands import GRADIENT_BYTES, Build
 from benchmarks.processes import Failed, interruptible
 
 RUNS = 3
-PLANTED = 0.05  # of a cycle
+PLANTED = 0.05  # share of a cycle
 _MARK = "crossover-gate"
 _LATE_US = "CROSSOVER_TEST_LATE_US"
-_SETTLED = 20  # iterations of a job until it is as it stays
+_SETTLED = 20  # iterations until a job has settled
 _QUIET_PATIENCE_S = 20.0
 
 
 @dataclass(frozen=True)
 class Case:
-    """One condition. `floor`: no run may be below it. `alone`: iterations of the first job before the second comes;
-    `counted`: the part of their time together that counts, its end."""
+    """One condition. No run may be below `floor`. `alone` is how many iterations the first job makes before the
+    second comes. `counted` is the share of their time together, at its end, that counts."""
 
     name: str
     shape: pairs.Shape
     floor: float
     alone: int
     counted: float
-    late: bool  # whether what ships is run with late hand-overs, too
+    late: bool  # whether the shipped library runs with late hand-overs, too
     control: tuple  # settings of the daemon
-    of_bound: bool  # of the bound's gain, or of one after the other
+    of_bound: bool  # the value is relative to the bound's gain; else to one job after the other
 
     def late_us(self):
-        """Of each hand-over, of which a cycle has two, each as long as the compute of a job and what is planted."""
+        """The delay of each hand-over, in us. A cycle has two hand-overs: half a cycle is the compute of one job and
+        this delay."""
         return round(PLANTED / (1 - PLANTED) * self.shape.compute_ms * 1e3)
 
 
-# Floors lie in the middle between what ships and what is planted, as the kept figures have them: eta plain_0.6 is
-# 0.9928 to 0.9966 (results/eta.jsonl), less 5% is 0.943 to 0.947. With hand-overs of 5%, turns of jobs with m/c = 0.02
-# are 0.97 of one after the other, and the guard's kept runs of such jobs are 1.010 and more.
+# The floors are halfway between the shipped library and the planted fault, by the kept figures. eta plain_0.6 is
+# 0.9928 to 0.9966 (results/eta.jsonl); 5% less is 0.943 to 0.947. With hand-overs of 5%, jobs with m/c = 0.02 that
+# take turns reach 0.97 of one after the other. The guard's kept runs of such jobs reach 1.010 and more.
 CASES = (
     Case("eta", pairs.Shape(0.6, iterations=260), 0.968, alone=70, counted=0.75, late=False, control=("guard: on",),
          of_bound=True),
@@ -63,7 +65,7 @@ CASES = (
 
 @dataclass(frozen=True)
 class Run:
-    """What one run gave: the value, or why there is none."""
+    """The value of one run, or why there is none."""
 
     value: float = None
     why: str = ""
@@ -71,7 +73,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Of some runs of a case: whether they pass, and why not."""
+    """Whether some runs of a case pass, and why not."""
 
     passed: bool
     worst: float
@@ -79,7 +81,7 @@ class Verdict:
 
 
 def judge(runs, floor):
-    """By the worst run. A run without a value fails, whatever the others are."""
+    """Judges by the worst run. If any run has no value, the verdict is a failure."""
     for run in runs:
         if run.value is None:
             return Verdict(False, None, run.why)
@@ -89,7 +91,7 @@ def judge(runs, floor):
 
 
 def judge_case(shipped, control, floor):
-    """What the gate says of a case: "" where what ships passes and the control has a worst run below the floor."""
+    """Returns "" if the shipped runs pass and the worst run of the control is below the floor; else what is wrong."""
     good, bad = judge(shipped, floor), judge(control, floor)
     if not good.passed:
         return good.why
@@ -101,7 +103,7 @@ def judge_case(shipped, control, floor):
 
 
 def value_of(case, first, second, came_ns):
-    """The value of a run from the logs of its jobs; `came_ns`: when the second was started."""
+    """Returns the value of a run from the logs of its jobs. `came_ns` is when the second job was started."""
     count = sum(it.end_ns < came_ns for it in first.ranks[0].iterations)
     if count < 2 * _SETTLED:
         raise Failed(f"the first job has {count} iterations alone, expected {2 * _SETTLED} or more")
@@ -117,7 +119,7 @@ def value_of(case, first, second, came_ns):
 
 
 def _together(first, second, counted):
-    """(begin, end) in ns of the last part, `counted`, of the time in which both train."""
+    """Returns (begin, end) in ns of the last part, `counted`, of the time in which both jobs train."""
     begin, end = second.span(_SETTLED)[0], min(job.span(0)[1] for job in (first, second))
     if end <= begin:
         raise Failed("the jobs never trained together: the first has ended before the second was settled")
@@ -125,7 +127,7 @@ def _together(first, second, counted):
 
 
 def measure(build, case, library, settings=(), late=False, say=print):
-    """One Run: of a job alone, then of two."""
+    """Makes one Run: first one job alone, then two."""
     came = []
 
     def second_comes(running):
@@ -146,7 +148,7 @@ def measure(build, case, library, settings=(), late=False, say=print):
 
 
 def measure_case(build, case, say=print):
-    """(Runs of what ships, Runs of the control). A run that failed, or was void to the end, ends them."""
+    """Returns (shipped runs, control runs). A run that failed, or was void to the end, is the last."""
     late_library = build.known_bad("late_by")
     shipped_library = late_library if case.late else build.library
     kinds = {"shipped": (shipped_library, ("guard: on",), case.late),

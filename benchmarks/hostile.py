@@ -1,10 +1,10 @@
-"""A hostile client: `python3 -m benchmarks.hostile HOW SOCKET GANG GPU[,GPU...]`. It goes on until it is killed.
+"""A hostile client: `python3 -m benchmarks.hostile HOW SOCKET GANG GPU[,GPU...]`. It runs until it is killed.
 
   scribbles   writes anything anywhere on the pages of its GPUs
   forges      writes what hurts most: shuts its neighbour's gates, says that it died, asks and answers in its name
   holds       takes a turn, and keeps it for ever
-  floods      connects, talks nonsense, leaves, and fills what connections it keeps with messages
-It says "ready" once it is in.
+  floods      connects, sends nonsense, disconnects, and fills the connections that it keeps with messages
+It prints "ready" once it has joined.
 """
 
 import contextlib
@@ -29,7 +29,7 @@ def connect(path):
 
 
 class _Member:
-    """A client of one GPU, which joins again whenever it is thrown out."""
+    """A client of one GPU, which joins again whenever it was disconnected."""
 
     def __init__(self, path, gang, gpu, ranks, rank):
         self._path, self._hello = path, (gang, gpu, ranks, rank)
@@ -44,7 +44,7 @@ class _Member:
         self.socket.setblocking(False)
 
     def stay(self):
-        """Look whether it was thrown out; without luck it goes on with the page that it has."""
+        """Joins again if it was disconnected. If that fails, it goes on with the page that it has."""
         with contextlib.suppress(BlockingIOError):
             while self.socket.recv(4096):
                 pass
@@ -59,7 +59,7 @@ def join_all(path, gang, gpus):
 
 
 def _for_ever(members, harm):
-    """Do harm at each member, a thousand times a second; twice a second, see that all are still in."""
+    """Does harm as each member a thousand times a second. Twice a second it checks that all are still connected."""
     while True:
         for member in members:
             member.stay()
@@ -130,7 +130,7 @@ WAYS = {way.__name__: way for way in (scribbles, forges, holds, floods)}
 
 
 def command(how, path, gang, gpus):
-    """How to start one."""
+    """Returns the command that starts a hostile client."""
     return [sys.executable, "-B", "-m", "benchmarks.hostile", how, str(path), gang, ",".join(gpus)]
 
 

@@ -1,12 +1,12 @@
-"""A client that means harm to whatever listens: `python3 -m benchmarks.hostile_sockets HOW SOCKET GANG GPU[,GPU...]`.
+"""A client that harms every listener: `python3 -m benchmarks.hostile_sockets HOW SOCKET GANG GPU[,GPU...]`.
 
   passes      sends descriptors along with everything that it says, hundreds at a time
   listens_not asks for more than it ever reads, of the arbiter, the API and the metrics
   crowds      keeps ten thousand connections open, to every socket in reach
   babbles     says anything at all to every socket in reach
   hogs        keeps as many connections to the arbiter as a user may have, and says nothing
-It joins as a client of its GPUs, says "ready" once it is in, and goes on until it is killed. The API's socket is taken
-to lie beside the arbiter's, and the metrics at METRICS.
+It joins as a client of its GPUs, prints "ready" once it has joined, and runs until it is killed. It expects the API's
+socket beside the arbiter's, and the metrics at METRICS.
 """
 
 import contextlib
@@ -25,8 +25,8 @@ _PAUSE_S = 0.001
 _HELD_OPEN = 50
 _CROWD = 10_000
 _HOGGED = 160  # more than are allowed
-_DESCRIPTORS = 250  # of a message; the kernel takes 253
-# What a gRPC client opens with, and empty settings.
+_DESCRIPTORS = 250  # in one message; the kernel takes 253
+# The preface of an HTTP/2 connection, as gRPC clients send it, and empty settings.
 _HTTP2 = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes(3) + b"\x04" + bytes(5)
 _ASK = b"GET /metrics HTTP/1.1\r\nHost: node\r\n\r\n"
 
@@ -90,7 +90,8 @@ def babbles(path, gang, gpus, draw):
             with contextlib.suppress(OSError), connect() as client:
                 client.send(draw.choice((b"", words[:draw.randrange(len(words))])))
                 client.send(draw.randbytes(draw.randrange(1, 4096)))
-        time.sleep(2 * _PAUSE_S)  # faster it takes the processor from what stands for GPUs, which makes a run void
+        # At a higher rate it takes CPU time from the processes that simulate GPUs, and the run is void.
+        time.sleep(2 * _PAUSE_S)
 
 
 def hogs(path, gang, gpus, _draw):
@@ -106,7 +107,7 @@ def hogs(path, gang, gpus, _draw):
 
 
 def _ended(client):
-    """Whether the other end has hung up; takes what it says before."""
+    """Returns whether the other end has closed the connection. Drops what it sent before."""
     try:
         while client.recv(4096):
             pass
@@ -119,7 +120,7 @@ def _ended(client):
 
 
 def _talks(path):
-    """Of each socket in reach: how to connect to it without waiting, and how a talk begins there."""
+    """Returns for each socket in reach how to connect to it without blocking, and the first bytes to send there."""
     def unix(kind, where):
         client = socket.socket(socket.AF_UNIX, kind | socket.SOCK_NONBLOCK)
         client.connect(where)
@@ -139,7 +140,7 @@ WAYS = {way.__name__: way for way in (passes, listens_not, crowds, babbles, hogs
 
 
 def command(how, path, gang, gpus):
-    """How to start one."""
+    """Returns the command that starts one."""
     return [sys.executable, "-B", "-m", "benchmarks.hostile_sockets", how, str(path), gang, ",".join(gpus)]
 
 

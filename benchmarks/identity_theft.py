@@ -1,8 +1,8 @@
 """Attempts of a pod's process to be taken for another pod: `python3 -m benchmarks.identity_theft HOW SOCKET GPU GROUPS
-[FORGED]`, run in the control groups of the pod that means harm.
+[FORGED]`, run in the control groups of the hostile pod.
 
-GROUPS: the control groups of the pod that is to be robbed, FORGED: those that are made to look so, each separated by
-commas. Prints as one line of JSON whether it was `welcomed`.
+GROUPS are the control groups of the pod whose identity is stolen. FORGED are groups that are made to look like them.
+Both are separated by commas. Prints as one line of JSON whether it was `welcomed`.
 """
 
 import json
@@ -35,7 +35,8 @@ def _enter(groups):
 
 
 def _make(group):
-    """A control group, with those above it; in the hierarchy of cpusets none takes a process as it is made."""
+    """Makes a control group and its parents. In the cpuset hierarchy a new group takes no process until its files are
+    set."""
     if group.exists():
         return
     _make(group.parent)
@@ -46,7 +47,7 @@ def _make(group):
 
 
 def _hello(client, gpu):
-    """Whether it is welcome."""
+    """Returns whether the arbiter welcomes it."""
     try:
         wire.join(client, _GANG, gpu)
     except (OSError, Failed):
@@ -55,7 +56,7 @@ def _hello(client, gpu):
 
 
 def _ends(client):
-    """Whether the other end hangs up within a while."""
+    """Returns whether the other end closes the connection within some time."""
     end = time.monotonic() + _ENDS_WITHIN_S
     try:
         while time.monotonic() < end:
@@ -67,7 +68,8 @@ def _ends(client):
 
 
 def _in_child(act):
-    """The socket that `act` makes in a child that has ended when this returns, and the child's PID."""
+    """Runs `act` in a child process. Returns the socket that it makes and the child's PID, after the child has ended.
+    """
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
     child = os.fork()
     if child == 0:
@@ -87,12 +89,12 @@ def _in_child(act):
 
 
 def says_so(path, gpu, _groups, _forged):
-    """Its own word for it."""
+    """Only claims to be the other pod."""
     return _hello(_connect(path), gpu)
 
 
 def forges_group(path, gpu, _groups, forged):
-    """From control groups of its own that have the other's name."""
+    """Connects from control groups of its own that have the other pod's names."""
     for group in forged:
         _make(Path(group))
     _enter(forged)
@@ -100,7 +102,8 @@ def forges_group(path, gpu, _groups, forged):
 
 
 def reuses_pid(path, gpu, groups, _forged):
-    """Connects and ends; then the other pod gets a process of the same number, and the connection is used."""
+    """Connects in a child and ends it. Then a process of the other pod gets the same PID, and the connection is used.
+    """
     client, pid = _in_child(lambda: _connect(path))
     for _ in range(_TRIES):
         with open(_LAST_PID, "w", encoding="ascii") as last:
@@ -111,7 +114,7 @@ def reuses_pid(path, gpu, groups, _forged):
             time.sleep(600)
             os._exit(0)
         if child == pid:
-            print("dealt", flush=True)  # for whoever plays with the daemon
+            print("dealt", flush=True)  # read by the test that controls the daemon
             return _hello(client, gpu)
         os.kill(child, 9)
         os.waitpid(child, 0)
@@ -119,7 +122,7 @@ def reuses_pid(path, gpu, groups, _forged):
 
 
 def passes_socket(path, gpu, groups, _forged):
-    """Connects, and lets a process of the other pod speak."""
+    """Connects, and lets a process of the other pod use the connection."""
     client = _connect(path)
     ours, theirs = os.pipe()
     child = os.fork()
@@ -132,7 +135,7 @@ def passes_socket(path, gpu, groups, _forged):
 
 
 def outlives(path, gpu, groups, _forged):
-    """Gets the connection of a process of the other pod that ends: whether it still stands then."""
+    """Takes over the connection of a process of the other pod that ends. Returns whether it then still works."""
     def joined():
         _enter(groups)
         client = _connect(path)
@@ -144,7 +147,7 @@ def outlives(path, gpu, groups, _forged):
 
 
 def is_it(path, gpu, groups, _forged):
-    """The control: a process of the other pod in earnest."""
+    """The control: a real process of the other pod."""
     _enter(groups)
     return _hello(_connect(path), gpu)
 
@@ -153,7 +156,7 @@ WAYS = {way.__name__: way for way in (says_so, forges_group, reuses_pid, passes_
 
 
 def command(how, path, gpu, groups, forged=()):
-    """How to start one."""
+    """Returns the command that starts one."""
     return [sys.executable, "-B", "-m", "benchmarks.identity_theft", how, path, gpu, ",".join(map(str, groups)),
             ",".join(map(str, forged))]
 
@@ -161,7 +164,7 @@ def command(how, path, gpu, groups, forged=()):
 def main(how, path, gpu, groups, forged):
     welcomed = WAYS[how](path, gpu, groups.split(","), [group for group in forged.split(",") if group])
     print(json.dumps({"welcomed": welcomed}), flush=True)
-    time.sleep(600)  # so that whoever was let in stays in
+    time.sleep(600)  # keeps the connection of a welcomed client open
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What listens at an arbiter's socket and is none, or not of our version."""
+"""Listeners at an arbiter's socket that are not arbiters, or are of another version."""
 
 import array
 import contextlib
@@ -17,7 +17,7 @@ _SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW
 
 
 def _page(size=wire.PAGE_BYTES, version=0, seals=_SEALS):
-    """A turnstile as its own arbiter makes it, but for what is asked for."""
+    """Returns a turnstile as an arbiter makes it, except for the arguments."""
     fd = os.memfd_create("turnstile", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     os.ftruncate(fd, size)
     os.pwrite(fd, _PAGE_HEAD.pack(wire.PAGE_MAGIC, wire.PAGE_VERSION + version, wire.PAGE_BYTES, wire.MAX_CLIENTS), 0)
@@ -32,7 +32,7 @@ def _answer(client, message, fd=None):
         os.close(fd)
 
 
-# By its name: what it answers a hello with, and what the library says of it.
+# By name: how it answers a hello, and what the library says about it.
 WAYS = {
     "older arbiter": (lambda client: _answer(client, wire.welcome(version=-1), _page()), "of another version"),
     "newer arbiter": (lambda client: _answer(client, wire.welcome(version=1), _page()), "of another version"),
@@ -52,7 +52,7 @@ WAYS = {
 
 @contextlib.contextmanager
 def serving(way):
-    """A context of the path of a socket where such a one answers every hello; it never ends a connection."""
+    """Yields the path of a socket where such a listener answers every hello. It never ends a connection."""
     answer, _ = WAYS[way]
     with tempfile.TemporaryDirectory(prefix="crossover-impostor.") as directory, \
             socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:

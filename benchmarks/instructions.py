@@ -1,5 +1,5 @@
-"""Instructions of a program, counted: by the processor where it does that for us, else by valgrind, which runs the
-program some fifty times slower and counts each."""
+"""Counts the instructions of a program. The processor counts them if it can; else valgrind does, which runs the
+program some fifty times slower."""
 
 import re
 import shutil
@@ -9,12 +9,12 @@ from benchmarks.processes import Failed
 
 
 def counted(command, environment):
-    """(instructions, what counted them). Failed where nothing can, or the program ends badly."""
+    """Returns (instructions, what counted them). Raises Failed if neither can count, or if the program fails."""
     return _by_processor(command, environment) or _by_valgrind(command, environment)
 
 
 def _by_processor(command, environment):
-    """None where there is no perf, or it has no counter here, as on most virtual machines."""
+    """Returns None if there is no perf or it has no counter here, as on most virtual machines."""
     if shutil.which("perf") is None:
         return None
     done = _run(["perf", "stat", "-x", ",", "-e", "instructions:u", "--", *command], environment)

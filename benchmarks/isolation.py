@@ -1,8 +1,8 @@
-"""Nodes as sets of namespaces on one machine, or, where those are refused, as plain processes.
+"""Makes nodes of namespaces on one machine, or plain processes if namespaces are refused.
 
-A node is a network, a PID and a mount namespace, kept by one process that is the node's PID 1; a bridge in a
-namespace of its own joins them. Nothing of it has a name on the host: no entry in /run/netns, no interface, no
-address. All of it ends when its keepers do, and the kernel ends those with the driver.
+A node is a network, a PID and a mount namespace. One process, the node's PID 1, keeps them. A bridge in a namespace
+of its own joins the nodes. Nothing of them has a name on the host: no entry in /run/netns, no interface, no address.
+All of it ends with the keepers, and the kernel ends those with the driver process.
 """
 
 import contextlib
@@ -19,11 +19,11 @@ _SWITCH = "ip link set lo up && ip link add br0 type bridge && ip link set br0 u
 
 
 class Refused(RuntimeError):
-    """Namespaces cannot be had here; the text says which step was refused."""
+    """Namespaces are not available here; the text says which step was refused."""
 
 
 class Plain:
-    """No isolation: every node is this machine, on its loopback address."""
+    """No isolation: every node is this machine, at its loopback address."""
 
     isolated = False
     says = "without namespaces: both nodes share this machine's network, processes and mounts"
@@ -32,24 +32,25 @@ class Plain:
         return "127.0.0.1"
 
     def socket(self, node, directory):
-        """Where the arbiter of a node listens."""
+        """Returns where the arbiter of a node listens."""
         return str(directory / f"node{node}" / "arbiter.sock")
 
     def reach(self, node, path):
-        """Where a node's file is seen from here."""
+        """Returns the path by which this process sees a node's file."""
         return path
 
     def on_node(self, node, command):
-        """`command`, run on a node."""
+        """Returns `command`, changed to run on a node."""
         return list(command)
 
     def as_client(self, node, command):
-        """`command`, run as a pod's process on a node."""
+        """Returns `command`, changed to run as a pod's process on a node."""
         return list(command)
 
 
 class Namespaces:
-    """Nodes apart: network, PID and mount namespaces per node; PID and IPC (and mount) namespaces per client."""
+    """Isolated nodes: network, PID and mount namespaces for each node; PID, IPC and mount namespaces for each client.
+    """
 
     isolated = True
     says = ("each node in its own network, PID and mount namespaces, each client in its own PID and IPC namespaces; "
@@ -63,7 +64,7 @@ class Namespaces:
         self._switch = 0
 
     def build(self):
-        """Set everything up. Refused, with nothing left standing, where that is not allowed."""
+        """Sets everything up. If that is not allowed, raises Refused and leaves nothing behind."""
         try:
             self._build()
         except BaseException:
@@ -71,8 +72,8 @@ class Namespaces:
             raise
 
     def tear_down(self):
-        """End every process on the nodes and, with them, the nodes. May be called twice."""
-        # A namespace's PID 1 first: the kernel then ends everything in it before its keeper's wait returns.
+        """Ends every process on the nodes, and with them the nodes. May be called twice."""
+        # A namespace's PID 1 goes first: the kernel then ends everything in it before its keeper's wait returns.
         for pid in self._pids:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
@@ -114,7 +115,7 @@ class Namespaces:
             self._wire(pid, node)
 
     def _keep(self, namespaces, script):
-        """Start a keeper; the PID, seen from here, of the process inside its namespaces."""
+        """Starts a keeper. Returns the PID, as seen from here, of the process inside its namespaces."""
         env = {**os.environ, MARK: self._mark}
         command = dying_with_parent(["unshare", *namespaces, "--", "sh", "-c", script])
         keeper = subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -131,7 +132,8 @@ class Namespaces:
         return child
 
     def _wire(self, pid, node):
-        """A cable from the switch to the node's eth0. Both ends are born inside: the host never sees them."""
+        """Connects the switch to the node's eth0. Both ends are created inside the namespaces, so the host never sees
+        them."""
         port = f"port{node}"
         for inside, words in (
                 (self._switch, ["link", "add", port, "type", "veth", "peer", "name", "eth0", "netns", str(pid)]),
@@ -149,7 +151,7 @@ def _enter(pid, namespaces, command):
 
 @contextlib.contextmanager
 def nodes(count, mark, wanted=True):
-    """A context of (nodes, who refused to isolate them): namespaces if they can be had and are wanted."""
+    """Yields (nodes, why isolation was refused or ""). The nodes are namespaces if these are available and wanted."""
     refused = ""
     isolated = Namespaces(count, mark)
     if wanted:

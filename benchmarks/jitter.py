@@ -1,4 +1,4 @@
-"""The trainer's jitter, draw for draw: what each rank was asked to compute in each iteration. Pure."""
+"""Repeats the trainer's random draws: what each rank was asked to compute in each iteration. Pure."""
 
 import math
 
@@ -25,8 +25,8 @@ class _SplitMix64:
 
 
 def factor(deviation, seed, rank, iteration, tail=0.0):
-    """By what the compute of `rank` in `iteration` is multiplied: normal(1, deviation), cut at three deviations, and
-    in a share `tail` of all draws once more by one to three."""
+    """Returns the factor on the compute time of `rank` in `iteration`: normal(1, deviation), cut at three deviations.
+    In a share `tail` of all draws it is multiplied once more by one to three."""
     random = _SplitMix64(seed * 0xd1342543de82ef95 + (rank << 40) + iteration)
     random.next()
     normal = random.normal()
@@ -37,5 +37,5 @@ def factor(deviation, seed, rank, iteration, tail=0.0):
 
 
 def computes(compute_ms, deviation, seed, ranks, iterations):
-    """[rank][iteration] of one job, in ms."""
+    """Returns the compute times of one job in ms, as [rank][iteration]."""
     return [[compute_ms * factor(deviation, seed, rank, k) for k in range(iterations)] for rank in range(ranks)]

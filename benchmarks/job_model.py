@@ -1,19 +1,19 @@
-"""Runs of the job model: a discrete-event model of jobs that share GPUs, driving the shipped turnstile."""
+"""Runs the job model: a discrete-event model of jobs that share GPUs, which drives the shipped turnstile."""
 
 import json
 import subprocess
 
-_HAND_OVER_US = 70  # from the store of a release to the first kernel behind the gate, software GPU
+_HAND_OVER_US = 70  # from the store of a release to the first kernel behind the gate, on the software GPU
 
 
 class Refused(Exception):
-    """The model refuses its arguments: the message names one of them, its value and what is expected."""
+    """The model refuses its arguments. The message names one of them, its value and what is expected."""
 
 
 def run(build, jobs, seconds, program="job_model", **options):
-    """What one run says, as a dict. `jobs`: (c, m) in ms, or (c, m, jitter); `options`: further arguments of the
-    program, such as tail=0.05, batch=0.2, spinning=0.18 or slow_comm=1; they go before what is usual here.
-    `program`: the model, or the one with another guard."""
+    """Returns what one run prints, as a dict. `jobs` are (c, m) in ms, or (c, m, jitter). `options` are further
+    arguments of the program, such as tail=0.05, batch=0.2, spinning=0.18 or slow_comm=1; they override the defaults
+    here. `program` is the model, or the one with another guard."""
     arguments = {"gpus": 4, "hand_over_us": _HAND_OVER_US, "seconds": seconds, **options}
     command = [str(build.program(program)), *(f"{key}={value}" for key, value in arguments.items()),
                *("job=" + ",".join(f"{value:.4f}" for value in job) for job in jobs)]

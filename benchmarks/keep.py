@@ -1,8 +1,8 @@
 """Keep the newest result of each case: `python3 -m benchmarks.keep build/bench [FIGURE ...]`.
 
-Merges <build>/<figure>.jsonl into benchmarks/results, which is committed: one line per figure and case. A line that
-does not say all that is asked of it (benchmarks/kept.py), or that was taken with what is no commit of this history, is
-refused, with file, key, value and what is expected. Lines of cases that the figure no longer has go.
+Merges <build>/<figure>.jsonl into benchmarks/results, which is committed: one line per figure and case. Refuses a
+line that lacks anything required (benchmarks/kept.py), or whose revision is not a commit of this history. The refusal
+names the file, the key, the value and what is expected. Lines of cases that the figure no longer has are removed.
 """
 
 import importlib
@@ -14,14 +14,15 @@ from benchmarks import catalogue, kept, moved_on
 
 
 def merge(name, old, new, cases=None):
-    """`old` and `new` entries of a figure, of which the newest of each case stays. `cases`: that there are."""
+    """Returns the newest entry of each case of a figure, from `old` and `new`. `cases` are those that the figure has
+    now."""
     entries = {(entry["figure"], entry["case"]): entry for entry in [*old, *new]}
     return [entry for entry in entries.values()
             if cases is None or entry in new or any(kept.is_of(case, name, entry) for case in cases)]
 
 
 def keep(tree, measured, results=kept.RESULTS):
-    """Merge one file of measurements into the kept one; what was refused."""
+    """Merges a file of measurements into the kept one. Returns what was refused."""
     refused, good = [], []
     for entry in kept.newest(measured.read_text(encoding="utf-8").splitlines()):
         faults = kept.faults(entry) + kept.faults_of_revision(tree, measured.stem, entry)
@@ -40,7 +41,7 @@ def _cases(name):
 
 
 def prune(tree):
-    """Take figures off the list of those that are to be taken again, once all of their lines are as they should be."""
+    """Removes figures from the list of those to be measured again, once all of their lines are right."""
     entries = kept.files()
     kept.write_to_retake({name: reason for name, reason in kept.to_retake().items()
                           if name in entries and kept.unkept(tree, name, entries[name])})

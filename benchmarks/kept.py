@@ -1,8 +1,8 @@
-"""What a line of benchmarks/results has to have, and which figures are still to be taken again.
+"""Decides what a line of benchmarks/results must have, and which figures must still be measured again.
 
-A line says what it was measured under, with which revision, on which day, and every sample. Lines of before that was
-asked for do not say the day; until they are taken again their figures stand in results/to_retake.json, which tables
-show. A line that says its day is never excused, so the list can only become shorter.
+A line says its conditions, its revision, its day, and every sample. Older lines, from before these were required,
+have no day. Until they are measured again, their figures are listed in results/to_retake.json, which the tables show.
+A line with a day is never excused, so the list can only become shorter.
 """
 
 import json
@@ -17,7 +17,7 @@ _TEXTS = ("figure", "case", "unit", "goal", "where", "command", "revision")
 
 
 def newest(lines):
-    """The last line of each figure and case, in order of first appearance."""
+    """Returns the last line of each figure and case, in order of first appearance."""
     entries = {}
     for line in lines:
         entry = json.loads(line)
@@ -26,20 +26,20 @@ def newest(lines):
 
 
 def is_of(case, name, entry):
-    """Whether a line is of a case of the figure's module `name`. It may have the case's name with more behind it, or
-    the first part of that in the name of its figure."""
+    """Returns whether a line belongs to a case of the figure's module `name`. Its case may have more text behind the
+    case's name, or the first part of that name may be in the name of its figure."""
     rest = entry["figure"].removeprefix(f"{name}_")
     return any(case == one or one.startswith(f"{case}_") for one in (entry["case"], f"{rest}_{entry['case']}"))
 
 
 def files():
-    """{name of the figure's module: its entries}."""
+    """Returns {name of the figure's module: its entries}."""
     return {path.stem: newest(path.read_text(encoding="utf-8").splitlines())
             for path in sorted(RESULTS.glob("*.jsonl"))}
 
 
 def to_retake():
-    """{name of the figure's module: why}."""
+    """Returns {name of the figure's module: why}."""
     return json.loads(_TO_RETAKE.read_text(encoding="utf-8"))
 
 
@@ -48,12 +48,12 @@ def write_to_retake(figures):
 
 
 def is_dated(entry):
-    """Whether it is of now: such a line is never excused."""
+    """Returns whether the line has a day: such a line is never excused."""
     return "taken" in entry
 
 
 def faults(entry):
-    """What is wrong with a line by itself, each with key, value and what is expected."""
+    """Returns what is wrong with a line by itself: for each fault the key, the value and what is expected."""
     found = [f"{key}: expected a text, got {entry.get(key)!r}" for key in _TEXTS
              if not isinstance(entry.get(key), str) or not entry[key]]
     if not isinstance(entry.get("samples"), list) or not entry["samples"]:
@@ -66,7 +66,7 @@ def faults(entry):
 
 
 def faults_of_revision(tree, name, entry):
-    """The same of what it was taken with; `name` is that of the figure's module."""
+    """Returns what is wrong with the revision of a line. `name` is that of the figure's module."""
     revision = entry.get("revision", "")
     if revision.endswith("-dirty"):
         return [f"revision: expected a commit, got {revision!r}: what was measured is not known"]
@@ -81,14 +81,14 @@ def faults_of_revision(tree, name, entry):
 
 
 def unkept(tree, name, entries):
-    """{case: its faults} of a figure's lines."""
+    """Returns {case: its faults} of a figure's lines."""
     found = {f"{entry.get('figure')} {entry.get('case')}": faults(entry) + faults_of_revision(tree, name, entry)
              for entry in entries}
     return {case: each for case, each in found.items() if each}
 
 
 def why(tree, name, entries):
-    """In words for the list: what is wrong with a figure's lines. Empty: nothing."""
+    """Returns in words what is wrong with a figure's lines, for the list; "" if nothing is."""
     found, furthest = set(), 0.0
     for entry in entries:
         if entry["revision"].endswith("-dirty"):

@@ -1,6 +1,6 @@
-"""Kills: jobs whose ranks are killed one by one and that are started again, beside one that must not notice.
+"""Kills the ranks of jobs one by one and starts the jobs again, beside a job that must not notice.
 
-`play` is a run of that; `hand_overs`, `false_deaths` say what its trace tells. The last two are pure.
+`play` does that; `hand_overs` and `false_deaths` read its trace. The last two are pure.
 """
 
 import contextlib
@@ -18,14 +18,16 @@ SURVIVOR = "alpha"
 _VICTIMS = ("beta", "gamma", "delta")
 _MARK = "crossover-kill"
 _PATIENCE_S = 20.0  # for a job to take turns on all its GPUs
-_LONGEST_PAUSE_S = 0.06  # between two kills: about two cycles, so anywhere in a turn or between two
-# So that tearing it down takes the kernel a while, as of any real trainer.
+# Seconds between two kills: about two cycles, so a kill may come anywhere in a turn or between two.
+_LONGEST_PAUSE_S = 0.06
+# With that, the kernel needs some time to tear the process down, as for any real trainer.
 _HEAVY = ("--host-memory-mib=256",)
-_STEPS_PER_ROUND = 200  # of the survivor: more than it gets done while its neighbours are killed and started
+_STEPS_PER_ROUND = 200  # of the survivor, more than it makes while its neighbours are killed and started
 
 
 def ranks_of(jobs):
-    """Of each job: two cores cannot play more than a dozen trainers in time, and a process that dies needs one, too."""
+    """Returns the ranks of each job. Two cores cannot run more than a dozen trainers in time, and a dying process
+    needs one as well."""
     return 4 if jobs < 4 else 2
 
 
@@ -38,8 +40,8 @@ class Kill:
 
 @dataclass(frozen=True)
 class Outcome:
-    """`wrong`: what went wrong, in words; empty if nothing did. `hand_over_ms`: from the kill of a holder, or from the
-    moment at which the next client was ready, if that came later, until that one held the turn."""
+    """`wrong` says what went wrong; "" if nothing did. `hand_over_ms` is the time until the next client held the
+    turn: from the kill of the holder, or from the moment at which the next client was ready, if that came later."""
 
     kills: tuple
     wrong: str
@@ -49,13 +51,14 @@ class Outcome:
 
 @dataclass
 class Scenario:
-    """Rounds of: start the victims, wait until they take turns, kill their ranks in random order at random instants."""
+    """Plays rounds: starts the victims, waits until they take turns, kills their ranks in random order at random
+    times."""
 
     jobs: int
     rounds: int
     seed: int
     kills: list = field(default_factory=list)
-    early: str = ""  # why it ended before its last round
+    early: str = ""  # why it ended before the last round
 
     def __post_init__(self):
         self.shape = Shape(0.6, compute_ms=10.0, ranks=ranks_of(self.jobs), iterations=self.rounds * _STEPS_PER_ROUND,
@@ -83,13 +86,14 @@ class Scenario:
             running.wait_for_turns(tails, {(running.gpu_of(rank), job.gang) for job, rank in ranks}, _PATIENCE_S)
             for job, rank in draw.sample(ranks, len(ranks)):
                 time.sleep(draw.uniform(0, _LONGEST_PAUSE_S))
-                with contextlib.suppress(FileNotFoundError):  # it went with a rank of its job
+                with contextlib.suppress(FileNotFoundError):  # it ended with another rank of its job
                     sent_ns = running.processes.signal(running.rank_name(job, rank), signal.SIGKILL)
                     self.kills.append(Kill(sent_ns, running.gpu_of(rank), job.gang))
 
 
 def play(build, scenario, library, isolated=True, settings=(), environment=None):
-    """One run. A survivor that hangs or has wrong losses, and a victim that never takes turns, are what is wrong."""
+    """Plays one run. The outcome is wrong if the survivor hangs or has wrong losses, or if a victim never takes
+    turns."""
     plan = scenario.plan(library, isolated, settings, environment)
     try:
         result = session.run(build, plan, _MARK)
@@ -103,8 +107,9 @@ def play(build, scenario, library, isolated=True, settings=(), environment=None)
 
 
 def hand_overs(trace, kills):
-    """Milliseconds from each kill that hit a holder until the next client that was ready had the turn, or, where no
-    other was left to take turns with, until its gate was opened for good. None where nobody was ready within a second.
+    """Yields, for each kill of a holder, the milliseconds until the next client that was ready held the turn. If no
+    other client was left to take turns with, it is the time until that client's gate was opened for good. Yields
+    nothing for a kill after which no client was ready within a second.
     """
     by_gpu = defaultdict(list)
     for event in trace:
@@ -139,8 +144,8 @@ def hand_overs(trace, kills):
 
 
 def false_deaths(trace, kills, survivor_end_ns):
-    """Clients that were given up although nobody had killed any of their job's ranks: of a job that has lost one, the
-    others may end by themselves."""
+    """Returns how many clients were given up although none of their job's ranks was killed. Clients of a job that
+    lost a rank do not count: they may end by themselves."""
     joined, count = {}, 0
     for event in trace:
         if event.event == "join":

@@ -1,14 +1,14 @@
-"""What a case says of its conditions, as data: what kind of run it is, and what a reader needs to judge it. Pure.
+"""Describes the conditions of a case as data: what kind of run it is, and what a reader needs to judge it. Pure.
 
-A case of a model is never one of the software GPU: its kind says so, and tables show it.
+A case of a model never counts as one of the software GPU: its kind says so, and tables show it.
 """
 
 from numbers import Real
 
 from benchmarks.machine import SMS
 
-# Real processes on software GPUs; a program that drives the shipped core through made-up time; a program without GPUs
-# or jobs; a Kubernetes with the daemons that ship; the suite for a real GPU.
+# In order: real processes on software GPUs; a program that drives the shipped core through simulated time; a program
+# without GPUs or jobs; a Kubernetes with the shipped daemons; the suite for a real GPU.
 KINDS = ("processes", "model", "program", "cluster", "gpu")
 _LINKS = ("shared", "private", "not modelled")
 _MODES = ("mps", "timeslice")
@@ -30,32 +30,33 @@ def _one_of(words):
     return f"one of {', '.join(words)}", lambda value: value in words
 
 
-# What jobs that share GPUs have to say, in processes as in a model: key -> (what is expected, whether it is that).
+# What jobs that share GPUs must state, as processes or in a model: key -> (what is expected, whether the value is
+# that).
 OF_JOBS = {"jobs": _number(1, 64), "ranks": _number(1, 1024), "c_ms": _number(0, 1e6), "m_over_c": _number(0, 1000),
            "links": _one_of(_LINKS), "jitter": _number(0, 1), "kernel_sms": _number(1, 132),
            "co_run": _number(0.9, 1.4), "mode": _one_of(_MODES)}
 
 
 def of_job_model(jobs, compute_ms, ratio, kernel_sms=SMS, **more):
-    """Of benchmarks/job_model.py, in which jobs share four GPUs and links are not modelled."""
+    """Returns the conditions of benchmarks/job_model.py, in which jobs share four GPUs and links are not modelled."""
     return {"kind": "model", "model": "job_model", "jobs": jobs, "ranks": 4, "c_ms": compute_ms, "m_over_c": ratio,
             "links": "not modelled", "jitter": 0, "kernel_sms": kernel_sms, "co_run": 1, "mode": "mps", **more}
 
 
 def complete(conditions, kind, words):
-    """`conditions` with its kind first; where a case says nothing more, its words stand for them."""
+    """Returns `conditions` with the kind first. If a case states nothing else, its words describe it."""
     full = {"kind": kind, **conditions}
     return full if len(full) > 1 or not words else {**full, "what": words}
 
 
 def faults(conditions):
-    """What is wrong with the conditions of a case, each with key, value and what is expected."""
+    """Returns what is wrong with the conditions of a case: for each fault the key, the value and what is expected."""
     if not isinstance(conditions, dict):
         return [f"expected an object, got {conditions!r}"]
     kind = conditions.get("kind")
     if kind not in KINDS:
         return [f"kind: expected one of {', '.join(KINDS)}, got {kind!r}"]
-    if conditions.get("failed"):  # before it could say them
+    if conditions.get("failed"):  # it failed before it could state them
         return []
     if not speaks_of_jobs(conditions):
         what = conditions.get("what")
@@ -67,6 +68,6 @@ def faults(conditions):
 
 
 def speaks_of_jobs(conditions):
-    """Whether it is of jobs that share GPUs. Processes always are; a case of another kind is, if it says one of the
-    things that they have to say."""
+    """Returns whether the conditions are about jobs that share GPUs. Those of processes always are. Those of another
+    kind are if they have a key of OF_JOBS."""
     return conditions["kind"] == "processes" or any(key in conditions for key in OF_JOBS)

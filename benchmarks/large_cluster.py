@@ -1,5 +1,5 @@
-"""A cluster of thousands of nodes and GPUs on a real API server, for figures of the extender: nodes that KWOK plays,
-GPUNodes as their daemons would publish them, and pods that have slots already."""
+"""A cluster of thousands of nodes and GPUs on a real API server, for figures of the extender. KWOK simulates the
+nodes. The GPUNodes are as their daemons would publish them, and some pods have slots already."""
 
 import contextlib
 import http.client
@@ -29,17 +29,17 @@ _READY_WITHIN_S, _LOOK_EVERY_S = 300.0, 3.0
 
 @dataclass
 class Large:
-    """What a figure works with. `filled` GPUs of each node have a pod with a slot."""
+    """A large cluster, as the figures use it. `filled` GPUs of each node have a pod with a slot."""
 
     cluster: object
     control: Control
     nodes: list
     gpus: int
-    api: object  # of one thread
+    api: object  # for one thread
     _token: str = ""
 
     def get(self, url):
-        """A page of a server beside the control plane, whoever made its certificate."""
+        """Returns a page of a server next to the control plane, and accepts any certificate."""
         parts = urllib.parse.urlsplit(url)
         context = ssl.create_default_context()
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
@@ -55,26 +55,26 @@ class Large:
         return said
 
     def token_for_metrics(self):
-        """Of an account that may get them."""
+        """Returns the token of an account that may read the metrics."""
         if not self._token:
             self._token = reading_token(self.cluster)
         return self._token
 
     def start_extender(self):
-        """Until it knows the cluster."""
+        """Starts the extender and waits until it knows the cluster."""
         self.control.start_extender(0)
         ready = f"http://127.0.0.1:{self.control.replicas[0].health}/readyz"
         try:
             self.cluster.wait_for_servers(ready, deadline_s=_READY_WITHIN_S)
         except Failed:
-            self.control.check()  # one that has ended says more
+            self.control.check()  # if the extender has ended, this says more
             raise
 
     def stop_extender(self):
         self.cluster.processes.stop([self.control.replicas[0].extender])
 
     def extender_memory_mib(self):
-        """(resident now, the most that it was)."""
+        """Returns (resident memory now, its maximum)."""
         return memory_mib(self.extender_pid())
 
     def extender_pid(self):
@@ -83,8 +83,8 @@ class Large:
 
 @contextlib.contextmanager
 def standing(context, nodes, gpus, filled, settings=None, pods_run=False):
-    """`nodes` nodes of `gpus` GPUs, `filled` of each with a pod; the extender knows them all. No scheduler runs beside
-    it: `settings` say who leads. `pods_run`: once they are bound."""
+    """Yields a cluster of `nodes` nodes with `gpus` GPUs, of which `filled` have a pod each; the extender knows them
+    all. No scheduler runs beside it: `settings` say who leads. With `pods_run`, pods run once they are bound."""
     try:
         with Cluster(nodes=1, api_server=(*kwok.API_SERVER, *_UNHINDERED),
                      controllers=(*kwok.READY_FOR_EVER, *SWIFT)) as cluster:
@@ -112,7 +112,7 @@ def standing(context, nodes, gpus, filled, settings=None, pods_run=False):
 
 
 def _await_no_taints(cluster):
-    """New nodes are not to be used until a controller has seen that they are ready."""
+    """Waits until no new node has a taint. Nodes must not be used before a controller has seen that they are ready."""
     end = time.monotonic() + _READY_WITHIN_S
     while any(node["spec"].get("taints") for node in cluster.get("nodes")):
         if time.monotonic() > end:
@@ -124,15 +124,15 @@ def node_names(count):
     return [f"fake-{number:05}" for number in range(count)]
 
 
-# Controllers that ask as often as they want: with the limits of their own the taints of thousands of new nodes stay for
-# minutes, and the controller of Jobs makes three gangs a second.
+# Controllers without rate limits. With their default limits the taints of thousands of new nodes stay for minutes,
+# and the Job controller creates three gangs a second.
 SWIFT = ("--kube-api-qps", "1000", "--kube-api-burst", "1000")
-# An API server that takes what a benchmark writes as fast as it can.
+# An API server that accepts writes as fast as a benchmark makes them.
 _UNHINDERED = ("--max-requests-inflight", "4000", "--max-mutating-requests-inflight", "2000")
 
 
 def pod(name, gpus=(), node=""):
-    """A pod of one slot for each GPU, as a gang of one; with `node`: as it is once it was bound there."""
+    """Returns a gang of one pod with one slot for each GPU. With `node`, the pod is as after it was bound there."""
     template = gangs.indexed_job(name, 1, max(1, len(gpus)), annotations={"crossover.dev/gpu-memory": "30Gi"})
     metadata, spec = (template["spec"]["template"][part] for part in ("metadata", "spec"))
     if node:
@@ -148,7 +148,7 @@ def create_pods(large, pods):
 
 
 def nominate_pods(large, nodes):
-    """`nodes`: by the names of pods that wait behind a gate, which is lifted then."""
+    """Nominates a node for each pod and lifts the gate behind which the pod waits. `nodes` is by pod name."""
     def nominate(api, name):
         path = f"{PODS.format(SPACE)}/{name}"
         api.merge(f"{path}/status", {"status": {"nominatedNodeName": nodes[name]}})
@@ -157,7 +157,7 @@ def nominate_pods(large, nodes):
 
 
 def memory_mib(pid):
-    """(resident now, the most that it was)."""
+    """Returns (resident memory now, its maximum)."""
     with open(f"/proc/{pid}/status", encoding="ascii") as file:
         fields = dict(line.split(":", 1) for line in file)
     return tuple(int(fields[key].split()[0]) / 1024 for key in ("VmRSS", "VmHWM"))
@@ -168,7 +168,7 @@ def _holding(node, gpus, filled):
 
 
 def _at_once(cluster, things, write):
-    """`write(api, thing)` for each, by several writers."""
+    """Calls `write(api, thing)` for each thing, on several threads."""
     waiting, failures = queue.SimpleQueue(), []
     for thing in things:
         waiting.put(thing)

@@ -1,4 +1,4 @@
-"""Leaders of schedulers and extenders that are killed while gangs come and go (tests/cluster/leader_plays.py)."""
+"""Kills leaders of schedulers and extenders while gangs come and go (tests/cluster/leader_plays.py)."""
 
 from dataclasses import dataclass
 
@@ -17,8 +17,8 @@ CONDITION = (f"two replicas, a lease of {LEASE_S} s, at most {_AT_A_TIME} gangs 
 
 @dataclass(frozen=True)
 class Outcome:
-    """`after_s`: of each kill, from the end of the lease until a gang that came meanwhile was bound. `leaked`: what was
-    left when no more gangs came, in words."""
+    """`after_s` has, for each kill, the time from the end of the lease until a gang that came meanwhile was bound.
+    `leaked` says what was left when no more gangs came."""
 
     after_s: tuple
     leaked: tuple
@@ -37,7 +37,7 @@ def play(build, kills, seed, say=lambda text: None):
 
 
 def nobody_follows(build):
-    """The control: both are killed, and none is started again. What it leaves."""
+    """The control: both replicas are killed and none is started again. Returns what is left."""
     with _world(build) as world:
         arrivals = Arrivals(world, None, 1, most=_AT_A_TIME, **_JOB)
         with world.meanwhile(arrivals.step):
@@ -48,7 +48,8 @@ def nobody_follows(build):
 
 
 def late_follower(build, late_s):
-    """The control: the other replica stands still for so long after the lease has ended. When somebody acts."""
+    """The control: the other replica stands still for so long after the lease has ended. Returns when a replica acts.
+    """
     with _world(build) as world, Leaders(world, LEASE_S) as leaders:
         return leaders.kill(standby_late_s=late_s)
 

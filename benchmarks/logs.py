@@ -1,4 +1,5 @@
-"""What the processes of a run write: trainer logs, arbiter traces, reports of the software GPU. Parsing is pure."""
+"""Reads what the processes of a run write: trainer logs, arbiter traces, reports of the software GPU. Parsing is
+pure."""
 
 import json
 from dataclasses import dataclass
@@ -18,7 +19,8 @@ class Iteration:
 
 @dataclass(frozen=True)
 class RankLog:
-    """One rank's run: its iterations in order, and its closing summary (empty if it never came to its end)."""
+    """One rank's run: its iterations in order, and its closing summary, which is empty if the rank never came to its
+    end."""
 
     rank: int
     iterations: tuple
@@ -36,7 +38,7 @@ class TraceEvent:
 
 
 def parse_rank_log(lines):
-    """A trainer's log. An unfinished last line (its writer was killed) is dropped."""
+    """Parses a trainer's log. Drops an unfinished last line: its writer was killed."""
     rank, iterations, summary = -1, [], {}
     for entry in _json_lines(lines):
         rank = entry.get("rank", rank)
@@ -49,7 +51,7 @@ def parse_rank_log(lines):
 
 
 def parse_trace(lines):
-    """The arbiter's trace, in order of time."""
+    """Returns the events of an arbiter's trace, in order of time."""
     events = [TraceEvent(e["t_ns"], e["gpu"], e.get("slot", -1), e.get("gang", ""), e["event"], e.get("mode", ""))
               for e in _json_lines(lines) if "event" in e and "gpu" in e]
     return sorted(events, key=lambda e: e.t_ns)
@@ -61,7 +63,7 @@ def read_rank_log(path):
 
 
 def read_traces(paths):
-    """Traces of several arbiters as one (one clock: all run on this machine)."""
+    """Returns the traces of several arbiters as one. They have one clock, since all run on this machine."""
     lines = []
     for path in paths:
         if Path(path).exists():
@@ -70,7 +72,7 @@ def read_traces(paths):
 
 
 def read_reports(directory):
-    """Every report that the software GPU's processes left in `directory`."""
+    """Returns every report that the processes of the software GPU left in `directory`."""
     reports = []
     for path in sorted(Path(directory).glob("*.json")):
         reports += list(_json_lines([path.read_text(encoding="utf-8").replace("\n", " ")]))
@@ -78,13 +80,13 @@ def read_reports(directory):
 
 
 class TraceTail:
-    """A growing trace, read on from where it was left."""
+    """Reads a growing trace. Each read continues where the last one ended."""
 
     def __init__(self, path):
         self._path, self._read, self._rest = Path(path), 0, ""
 
     def news(self):
-        """The events written since the last call, in order of time."""
+        """Returns the events written since the last call, in order of time."""
         with open(self._path, encoding="utf-8") as file:
             file.seek(self._read)
             text = self._rest + file.read()
@@ -95,7 +97,7 @@ class TraceTail:
 
 @dataclass(frozen=True)
 class JobLog:
-    """A job: the logs of its ranks."""
+    """The logs of the ranks of a job."""
 
     name: str
     ranks: tuple
@@ -105,17 +107,19 @@ class JobLog:
         return bool(self.ranks) and all(r.summary for r in self.ranks)
 
     def span(self, first, last=None):
-        """(start, end) in ns of iterations `first` to `last`: over all ranks, since the job ends with its slowest."""
+        """Returns (start, end) in ns of iterations `first` to `last`, over all ranks, since the job ends with its
+        slowest."""
         chosen = [r.iterations[first:last] for r in self.ranks]
         return min(c[0].begin_ns for c in chosen), max(c[-1].end_ns for c in chosen)
 
     def step_ms(self, first, last=None):
-        """Mean time of an iteration, stalls included."""
+        """Returns the mean time of an iteration, stalls included."""
         begin, end = self.span(first, last)
         return (end - begin) / 1e6 / len(self.ranks[0].iterations[first:last])
 
     def cycle_ms_within(self, begin_ns, end_ns):
-        """Time per iteration inside a window, iterations that reach over its edges counted by their share."""
+        """Returns the time per iteration inside a window. An iteration that reaches over its edge counts by its
+        share."""
         done = 0.0
         for it in self.ranks[0].iterations:
             inside = min(it.end_ns, end_ns) - max(it.begin_ns, begin_ns)
@@ -126,17 +130,17 @@ class JobLog:
         return (end_ns - begin_ns) / 1e6 / done
 
     def compute_ms(self, first=0):
-        """c of the bounds: mean over ranks of the compute stream's busy time per iteration."""
+        """c of the bounds: the mean over ranks of the compute stream's busy time in an iteration."""
         return stats.mean(stats.median([i.compute_ns for i in r.iterations[first:]]) for r in self.ranks) / 1e6
 
     @property
     def digest(self):
-        """One digest for the job; rank 0 logs the loss that all ranks share."""
+        """One digest for the job. Rank 0 logs the loss, which all ranks share."""
         return "+".join(str(r.summary.get("losses_digest", "")) for r in self.ranks)
 
 
 def shared_window(jobs, warm_up):
-    """The time in which every job is past its warm-up and none has ended: (begin, end) in ns."""
+    """Returns (begin, end) in ns of the time in which every job is past its warm-up and none has ended."""
     begin = max(j.span(warm_up)[0] for j in jobs)
     end = min(j.span(warm_up)[1] for j in jobs)
     if end <= begin:

@@ -1,4 +1,4 @@
-"""The software machine of a run: its YAML, and the link speed that gives a wished communication time. Pure."""
+"""Describes the software machine of a run: its YAML, and the link speed for a given communication time. Pure."""
 
 from dataclasses import dataclass, replace
 
@@ -8,7 +8,7 @@ SMS = 132
 
 @dataclass(frozen=True)
 class Machine:
-    """Nodes of equal GPUs, as the software GPU's configuration describes them."""
+    """Nodes with equal GPUs, as the software GPU's configuration describes them."""
 
     nodes: int = 2
     gpus_per_node: int = 2
@@ -20,29 +20,32 @@ class Machine:
     queue_depth: int = 1024
     link_sharing: str = "shared"
     nccl_ctas: int = COLLECTIVE_CTAS
-    co_run: float = 1.0  # what the speeds of kernels of several processes are multiplied by when they run at once
+    # The factor on the speed of kernels of several processes while they run at once.
+    co_run: float = 1.0
     collective_start: str = "at_once"  # or when_free: collectives wait until their SMs are free
-    collective_slowdown: float = 0.0  # beside kernels that fill the GPU a collective takes 1 + this times as long
-    kernel_mix: str = ""  # percentages of the SMs that the kernels of a stream ask for at most, in turn
+    # Beside kernels that fill the GPU, a collective takes 1 + this times as long.
+    collective_slowdown: float = 0.0
+    # The largest percentages of the SMs that the kernels of a stream ask for, in turn.
+    kernel_mix: str = ""
 
     @property
     def ranks(self):
-        """Ranks of a job that uses every GPU once."""
+        """The ranks of a job that uses every GPU once."""
         return self.nodes * self.gpus_per_node
 
     def place(self, rank):
-        """(node, GPU of that node) of a rank: ranks fill a node before the next one."""
+        """Returns (node, GPU of that node) of a rank: ranks fill one node after the other."""
         return divmod(rank, self.gpus_per_node)
 
     def uuid(self, node, gpu):
-        """The software GPU's generated identity."""
+        """Returns the UUID that the software GPU generates."""
         return f"GPU-00000000-0000-0000-{node:04x}-{gpu:012x}"
 
     def with_mode(self, mode):
         return replace(self, mode=mode)
 
     def yaml(self, state):
-        """The configuration file. `state`: directory that holds the machine's shared state."""
+        """Returns the configuration file. `state` is the directory for the machine's shared state."""
         lines = [
             f"state: {state}",
             f"mode: {self.mode}",
@@ -66,12 +69,13 @@ class Machine:
 
 
 def ring_all_reduce_seconds(payload_bytes, ranks, link_bytes_per_s):
-    """Closed form of a ring all-reduce over its slowest link: 2 (n - 1) / n of the payload passes each link."""
+    """Returns the time of a ring all-reduce over its slowest link: 2 (n - 1) / n of the payload passes each link."""
     return 2 * (ranks - 1) / ranks * payload_bytes / link_bytes_per_s
 
 
 def link_speed_for(exposed_s, payload_bytes, ranks):
-    """Link speed at which an exposed all-reduce of `payload_bytes` over `ranks` takes `exposed_s` seconds."""
+    """Returns the link speed at which an exposed all-reduce of `payload_bytes` over `ranks` takes `exposed_s`
+    seconds."""
     if exposed_s <= 0:
         raise ValueError(f"link_speed_for: exposed time {exposed_s} s must be positive")
     return ring_all_reduce_seconds(payload_bytes, ranks, 1.0) / exposed_s

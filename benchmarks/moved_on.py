@@ -1,8 +1,9 @@
-"""How far the code that a figure stands on has moved on since it was taken.
+"""Measures how much of the code that a figure depends on has changed since the figure was measured.
 
-Code is compared line by line, as a bag of lines without white space: a line that moved, in its file or to another one
-of these folders, counts for nothing, nor do blank lines, comments, includes and names of files. What changed is what
-came or what went, whichever is more, over what there was. This needs the history, so a shallow clone is refused.
+Code is compared as a bag of lines without white space. A line that moved, in its file or to another file of these
+folders, does not count as a change. Nor do blank lines, comments, includes and file names. The change is the number
+of added or removed lines, whichever is larger, over the number of lines before. This needs the history, so a shallow
+clone is refused.
 """
 
 import re
@@ -19,17 +20,18 @@ _PYTHON_REMARK = re.compile(r'#.*$|"""(?:[^"]|"(?!""))*"""', re.MULTILINE)
 
 
 class NoHistory(Exception):
-    """The revision, or the history that it is of, is not in this clone."""
+    """The revision, or the history that it belongs to, is not in this clone."""
 
 
 def code_lines(name, text):
-    """The lines of a file that count, as a Counter."""
+    """Returns the lines of a file that count, as a Counter."""
     text = _PYTHON_REMARK.sub("", text) if name.endswith(".py") else _REMARK.sub("", _BLOCK.sub("", text))
     return Counter(filter(None, ("".join(line.split()) for line in text.splitlines())))
 
 
 def part_changed(before, after):
-    """Of two Counters: what came or went, whichever is more, over what was there before."""
+    """Returns the share of change between two Counters: lines added or removed, whichever is more, over those before.
+    """
     came, went = (after - before).total(), (before - after).total()
     return max(came, went) / max(1, before.total())
 
@@ -45,11 +47,12 @@ class Tree:
         self._now = lru_cache(maxsize=None)(self._folder_now)
 
     def day(self, revision):
-        """When the commit was made, such as 2026-11-25."""
+        """Returns the date of the commit, such as 2026-11-25."""
         return self._git("show", "-s", "--format=%cs", self._commits(revision)).strip()
 
     def changed(self, revision, folders):
-        """What part of the folders' code has changed between a revision and the working tree. NoHistory: unknown."""
+        """Returns what share of the folders' code changed between a revision and the working tree. Raises NoHistory
+        if that is not known."""
         commit = self._commits(revision)
         before, after = Counter(), Counter()
         for folder in _outermost(folders):
@@ -78,7 +81,7 @@ class Tree:
         return lines
 
     def _read(self, blobs):
-        """One program for all of them: there are thousands."""
+        """Reads the blobs with one git process, because there are thousands."""
         asked = "".join(f"{blob}\n" for blob, _ in blobs).encode()
         said = subprocess.run(["git", "cat-file", "--batch"], cwd=self._top, input=asked, capture_output=True,
                               check=True).stdout
@@ -109,6 +112,6 @@ class Tree:
 
 
 def _outermost(folders):
-    """Without those that lie in another one of them, so that no line counts twice."""
+    """Returns the folders that are not inside another of them, so that no line counts twice."""
     return sorted({folder for folder in folders
                    if not any(folder != other and folder.startswith(f"{other}/") for other in folders)})

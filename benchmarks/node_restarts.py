@@ -1,4 +1,4 @@
-"""Restarts of the kubelets and node daemons of a cluster."""
+"""Restarts the kubelets and node daemons of a cluster."""
 
 import socket
 import time
@@ -10,10 +10,10 @@ _PATIENCE_S = 60.0
 
 
 def restart(running, number, what, kill, draw):
-    """Restart "kubelet", "daemon" or "both" of a node; the time on the monotonic clock from which both are up.
+    """Restarts "kubelet", "daemon" or "both" of a node. Returns the monotonic time from which both are up.
 
-    A daemon counts as up from the moment at which it is started: what it needs to be ready is its own affair. A kubelet
-    counts from the moment at which it listens for plugins: before, nobody could have given it anything.
+    A daemon is up from the moment when it is started: the time that it needs until it is ready counts against it. A
+    kubelet is up from the moment when it listens for plugins: before that it could not be given anything.
     """
     steps = {"kubelet": ["kubelet"], "daemon": ["daemon"], "both": draw.sample(["kubelet", "daemon"], 2)}[what]
     for step in steps:

@@ -1,4 +1,4 @@
-"""Who has which GPU, by what the kubelets have written down: which GPUs were given to two owners at once."""
+"""Finds GPUs that were given to two owners at once, by what the kubelets have written down."""
 
 import contextlib
 import threading
@@ -11,16 +11,16 @@ from tests.cluster.rig.api import Watch
 
 _ALL_PODS = "/api/v1/pods"
 _EVERY_S = 0.1
-_STAYS_S = 1.0  # what the API still shows of a pod that has ended is gone by then
+_STAYS_S = 1.0  # after this time the API no longer shows a pod that has ended
 
 
 class Ownership:
-    """Looks at all nodes of a cluster for as long as its context lasts. `twice`: what was found, in words."""
+    """Looks at all nodes of a cluster while its context lasts. `twice` returns what was found, in words."""
 
     def __init__(self, cluster, slots_per_gpu):
         self._cluster, self._slots_per_gpu = cluster, slots_per_gpu
-        self._living, self._broken = set(), ""  # UIDs of pods that are there and are not over
-        self._since = {}  # by what is amiss now: since when
+        self._living, self._broken = set(), ""  # UIDs of pods that exist and have not ended
+        self._since = {}  # fault -> since when it has been there
         self._twice, self._looks = set(), 0
         self._lock, self._ending = threading.Lock(), threading.Event()
 
@@ -32,7 +32,7 @@ class Ownership:
             return sorted(self._twice)
 
     def await_one(self, patience_s):
-        """Until a GPU was found that has two owners, or as long as that."""
+        """Waits until a GPU with two owners is found, but no longer than `patience_s`."""
         end = time.monotonic() + patience_s
         while not self.twice and time.monotonic() < end:
             self._ending.wait(_EVERY_S)
@@ -67,7 +67,7 @@ class Ownership:
                 self._broken = f"a kubelet's checkpoint: {fault!r}"
 
     def _look(self):
-        """Note what is amiss, once it has been so for a while."""
+        """Records what is wrong once it has been so for some time."""
         with self._lock:
             living = set(self._living)
         now, amiss = time.monotonic(), set()
@@ -81,7 +81,8 @@ class Ownership:
 
 
 def faults(entries, slots_per_gpu):
-    """Of (pod, resource, device ID)s of one node: the GPUs that have two owners, or more pods than slots, in words."""
+    """Yields a text for each GPU of one node that has two owners, or more pods than slots. `entries` are (pod,
+    resource, device ID)."""
     pods, others, devices = defaultdict(set), defaultdict(set), defaultdict(set)
     for pod, resource, device in entries:
         devices[resource, device].add(pod)

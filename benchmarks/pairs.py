@@ -1,4 +1,4 @@
-"""What most figures are made of: a job alone, and two or more together, on software GPUs."""
+"""Runs what most figures consist of: a job alone, and two or more together, on software GPUs."""
 
 import random
 from dataclasses import dataclass, replace
@@ -14,37 +14,38 @@ _NAMES = ("alpha", "beta", "gamma", "delta")
 
 @dataclass(frozen=True)
 class Shape:
-    """Equal jobs: the condition that a case names. Alone, a job is measured past `warm_up`; together, from iteration
-    `counted_from` on, to the end: 0 is all of the run. "first turn": from the first turn of the job that comes to turns
-    last, the first iterations being those that the library learns from. Whatever the guard tries is inside."""
+    """Equal jobs: the condition that a case names. Alone, a job is measured after `warm_up`. Together, jobs are
+    measured from iteration `counted_from` to the end; 0 is the whole run. "first turn" begins at the first turn of
+    the job that takes turns last: the library learns from the first iterations. What the guard tries is included."""
 
     ratio: float
     variant: str = "plain"
     compute_ms: float = 20.0
     ranks: int = 4
     jitter: float = 0.0
-    tail: float = 0.0  # share of rank-iterations that straggle
+    tail: float = 0.0  # share of the iterations of a rank that straggle
     mode: str = "mps"
     early_bytes: float = 0.02
     iterations: int = 90
     warm_up: int = 30
     counted_from: object = "first turn"
-    alone: int = 0  # iterations of a job alone, where they are others
+    alone: int = 0  # iterations of a job alone, if not `iterations`
     queue_depth: int = 1024
     launch_us: int = 5
     links: str = "shared"
     jobs: int = 2
-    # Of the machine (machine.py): what kernels gain or lose by running at once, and what collectives ask of the SMs.
+    # These belong to the machine (machine.py): what kernels gain or lose by running at once, and how many SMs
+    # collectives need.
     co_run: float = 1.0
     nccl_ctas: int = COLLECTIVE_CTAS
     collective_start: str = "at_once"
     collective_slowdown: float = 0.0
-    kernel_sms: str = ""  # of the trainer's kernels, such as 105 or 132,66; empty: all of the GPU
+    kernel_sms: str = ""  # of the trainer's kernels, such as 105 or 132,66; empty: the whole GPU
     extra: tuple = ()  # arguments of the trainer
 
     def machine(self):
         nodes = min(2, self.ranks)
-        # A job of one rank sends nothing: what it does off the GPU is a stall, and any link will do.
+        # A job of one rank sends nothing. Its time off the GPU is a stall, and any link will do.
         speed = link_speed_for(self.ratio * self.compute_ms / 1e3, GRADIENT_BYTES, max(2, self.ranks))
         return Machine(nodes=nodes, gpus_per_node=self.ranks // nodes, mode=self.mode, node_link_bytes_per_s=speed,
                        queue_depth=self.queue_depth, launch_us=self.launch_us, link_sharing=self.links,
@@ -62,7 +63,7 @@ class Shape:
                 f"jitter {self.jitter:.0%}, links {self.links}{''.join(f', {words}' for words in self._unusual())}")
 
     def _unusual(self):
-        """What differs from the default GPU and the plain job, in words."""
+        """Yields what differs from the default GPU and the plain job, in words."""
         if self.tail:
             yield f"stragglers {self.tail:.0%}"
         if self.co_run != 1:
@@ -78,7 +79,7 @@ class Shape:
         yield from self.extra
 
     def conditions(self, **more):
-        """As data, of benchmarks/kinds.py; `more`: what the shape does not know."""
+        """Returns the conditions as data for benchmarks/kinds.py. `more` has what the shape does not know."""
         sms = [int(word) for word in self.kernel_sms.split(",")] if self.kernel_sms else SMS
         return {"kind": "processes", "jobs": self.jobs, "ranks": self.ranks, "c_ms": self.compute_ms,
                 "m_over_c": self.ratio, "links": self.links, "jitter": self.jitter, "tail": self.tail,
@@ -89,7 +90,7 @@ class Shape:
 
 
 def solo(context, shape, library=None, name="alpha", seed=1):
-    """(Solo, JobLog) of one of the shape's jobs alone, the first if no other is named; None if no run was valid."""
+    """Returns (Solo, JobLog) of one of the shape's jobs alone, by default the first; None if no run was valid."""
     job = replace(shape.job(name, seed), iterations=shape.alone or shape.iterations)
     result = context.session(session.Plan(shape.machine(), (job,), library, isolated=context.isolated))
     if result is None:
@@ -100,7 +101,8 @@ def solo(context, shape, library=None, name="alpha", seed=1):
 
 def together(context, shape, library=None, offset_s=0.0, environment=None, during=None,
              settings=()):
-    """The Result of all jobs at once, the second an offset after the others; None if no run was valid."""
+    """Returns the Result of all jobs at once, the second starting `offset_s` after the others; None if no run was
+    valid."""
     jobs = tuple(shape.job(name, seed) for seed, name in enumerate(_NAMES[:shape.jobs], 1))
     jobs = (jobs[0], replace(jobs[1], start_delay_s=offset_s), *jobs[2:])
     return context.session(session.Plan(shape.machine(), jobs, library, isolated=context.isolated,
@@ -109,13 +111,14 @@ def together(context, shape, library=None, offset_s=0.0, environment=None, durin
 
 
 def rate(shape, result, alone, bound_ms, whole=False):
-    """`evaluate.Shared` of jobs that ran together, rated against one job alone; `whole`: over all of the run."""
+    """Returns `evaluate.Shared` of jobs that ran together, relative to one job alone. `whole` means over the whole
+    run."""
     return evaluate.shared_within(list(result.jobs.values()), [alone] * shape.jobs, bound_ms,
                                   window(replace(shape, counted_from=0) if whole else shape, result))
 
 
 def window(shape, result):
-    """(begin, end) in ns of what counts. Without turns it is all of the run."""
+    """Returns (begin, end) in ns of what counts. Without turns that is the whole run."""
     of_turns = shape.counted_from == "first turn"
     begin, end = logs.shared_window(list(result.jobs.values()), 0 if of_turns else shape.counted_from)
     first = {}
@@ -126,8 +129,9 @@ def window(shape, result):
 
 
 def measured_by(context, goal, measure, runs=None):
-    """(value, samples): what `goal` judges of as many calls of `measure` as it asks for, and no fewer than `runs`,
-    which are those of the context. A call that gives None ends them: the value is None, and the others are kept."""
+    """Returns (value, samples). The value is what `goal` judges of several calls of `measure`: as many as the goal
+    asks for, and at least `runs` (default: those of the context). A call that returns None ends them: the value is
+    None, and the other samples are kept."""
     samples = []
     count = max(goal.runs, context.runs if runs is None else runs)
     for number in range(count):
@@ -140,12 +144,12 @@ def measured_by(context, goal, measure, runs=None):
 
 
 def median_of(context, measure):
-    """(median, samples) of `context.runs` calls of `measure`."""
+    """Returns (median, samples) of `context.runs` calls of `measure`."""
     return measured_by(context, Goal(), measure)
 
 
 def of_bound(context, eta):
-    """`eta`, where it may be believed; a failure where it beats its bound by more than measuring can be off."""
+    """Returns `eta` if it is credible. If it beats its bound by more than the measuring error, records a failure."""
     if eta is not None and eta > 1 + bounds.TOLERANCE:
         context.fail(f"{eta:.4f} of a bound that nothing beats: expected at most {1 + bounds.TOLERANCE:g}")
         return None
@@ -153,6 +157,6 @@ def of_bound(context, eta):
 
 
 def offsets(count, longest_s, seed=20):
-    """Seeded random start offsets."""
+    """Returns random start offsets from a seed."""
     draw = random.Random(seed)
     return [draw.uniform(0.0, longest_s) for _ in range(count)]

@@ -1,9 +1,9 @@
-"""Ends pods that have slots and makes them anew, so many of both a second together, until it is killed:
+"""Ends pods that have slots and creates them anew, so many of both a second together, until it is killed:
 
     python3 -m benchmarks.pod_changes PID CERTIFICATES RATE NODES
 
-of a cluster of benchmarks.large_cluster, in whose network namespace the process PID is. For each line that it reads it
-says how many changes a second it has made so far.
+The cluster is one of benchmarks.large_cluster, and the process PID is in its network namespace. For each line that it
+reads, it prints how many changes a second it has made so far.
 """
 
 import sys
@@ -17,11 +17,11 @@ from tests.cluster.rig.api import Api
 
 _THREADS = 4
 _PATH = large_cluster.PODS.format(large_cluster.HELD_SPACE)
-_AHEAD = 1.05  # it means to be a little faster
+_AHEAD = 1.05  # it tries to be a little faster
 
 
 class _Certificates:
-    """Those that a cluster has, by where they are."""
+    """The certificates of a cluster, by their directory."""
 
     def __init__(self, directory):
         self._directory = Path(directory)

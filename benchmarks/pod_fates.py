@@ -1,4 +1,4 @@
-"""What becomes of pods, as far as the events of the API server show it: which ones were lost."""
+"""Follows pods by the events of the API server, and finds which ones were lost."""
 
 import threading
 from dataclasses import dataclass, field
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from benchmarks.processes import Failed
 
 _PATIENCE_S = 90.0
-_NOT_STARTED = "StartError"  # because its kubelet ended in the middle of it, say
+_NOT_STARTED = "StartError"  # for example because its kubelet ended meanwhile
 
 
 @dataclass
@@ -19,11 +19,11 @@ class _Seen:
     node: str = ""
     ran: bool = False
     over: bool = False
-    told: set = field(default_factory=set)  # True: that it was lost; False: that it was turned down
+    told: set = field(default_factory=set)  # True: reported as lost; False: reported as rejected
 
 
 class PodFates:
-    """What pods of the namespace have come to. Fed by a watch."""
+    """Records what happened to the pods of the namespace. A watch feeds it."""
 
     def __init__(self):
         self.lost, self.turned_down = [], []  # in words
@@ -39,7 +39,7 @@ class PodFates:
             self._changed.notify_all()
 
     def let_go(self, name):
-        """We are about to end a pod, or the pods of an owner, by this name."""
+        """Says that the caller is about to end a pod, or the pods of an owner, with this name."""
         with self._changed:
             self._let_go.add(name)
 
@@ -48,12 +48,12 @@ class PodFates:
             self.lost.append(what)
 
     def names(self, wanted):
-        """Of the pods for which `wanted` holds."""
+        """Returns the names of the pods for which `wanted` is true."""
         with self._changed:
             return sorted(pod.name for pod in self._pods.values() if wanted(pod))
 
     def await_that(self, condition, what, patience_s=_PATIENCE_S):
-        """Until `condition` holds of the list of pods. Failed if it never does."""
+        """Waits until `condition` is true for the list of pods. Raises Failed if it never is."""
         with self._changed:
             met = self._changed.wait_for(lambda: self._broken or condition(list(self._pods.values())), patience_s)
             if not met or self._broken:
@@ -90,18 +90,18 @@ class PodFates:
 
 
 def _began(container):
-    """Whether a container has ever run, as far as the API shows. What a kubelet turns down it shows a moment later as
-    terminated, too, for a reason that it does not know."""
+    """Returns whether a container has ever run, as far as the API shows. A kubelet also shows a container that it
+    rejected as terminated a moment later, for a reason that it does not know."""
     reasons = {_reason(container, state) for state in ("state", "lastState")}
     return "running" in container.get("state", {}) or bool(reasons - {None, _NOT_STARTED, "ContainerStatusUnknown"})
 
 
 def _reason(container, state):
-    """Of its end; None if it has not ended."""
+    """Returns the reason of its end, or None if it has not ended."""
     return container.get(state, {}).get("terminated", {}).get("reason")
 
 
 def _ends(containers, state):
-    """How containers have ended."""
+    """Returns in words how containers have ended."""
     ends = [each[state]["terminated"] for each in containers if "terminated" in each.get(state, {})]
     return "; ".join(f"exit code {end['exitCode']} {end.get('reason', '')} {end.get('message', '')}" for end in ends)

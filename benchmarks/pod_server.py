@@ -1,5 +1,5 @@
-"""As much of an API server as a node daemon needs, over plain HTTP: the pods of one node, to be listed and watched. Of
-all else there is nothing, and whatever is told is taken."""
+"""Serves as much of an API server as a node daemon needs, over plain HTTP: lists and watches the pods of one node.
+All other lists are empty, and every write is accepted."""
 
 import json
 import sys
@@ -8,26 +8,27 @@ import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlsplit
 
-_BOOKMARK_S = 30.0  # a watch that says nothing for longer is taken for dead
+_BOOKMARK_S = 30.0  # after a longer silence, clients take a watch for dead
 
 
 class _Http(ThreadingHTTPServer):
     daemon_threads = True
 
     def handle_error(self, request, client_address):
-        if not isinstance(sys.exc_info()[1], OSError):  # a client that was killed is no error
+        if not isinstance(sys.exc_info()[1], OSError):  # a client that was killed is not an error
             super().handle_error(request, client_address)
 
 
 class PodServer:
-    """A context. `shown` makes what clients see of a pod, or None where they are not to see it. `unwanted`: names of
-    pods that a client has asked to delete, which is left to others."""
+    """A context manager. `shown` returns what clients see of a pod, or None if they must not see it. `unwanted` has
+    the names of pods that a client asked to evict; the caller has to do that."""
 
     def __init__(self, shown=lambda pod: pod):
         self._shown = shown
         self.unwanted = []
         self._pods = {}  # by UID
-        self._events = []  # (when watches may tell, line), the version of each being its place, from 1
+        # (when watches may report it, line). The version of an event is its position, from 1.
+        self._events = []
         self._changed = threading.Condition()
         self._closed = False
         server = self
@@ -70,8 +71,7 @@ class PodServer:
         self._http.server_close()
 
     def put(self, pod, lag_s=0.0):
-        """A pod is new, or another than before; watches tell so after `lag_s`, and after what they have to tell first.
-        """
+        """Adds or changes a pod. Watches report that after `lag_s`, and after all earlier events."""
         with self._changed:
             known = pod["metadata"]["uid"] in self._pods
             self._pods[pod["metadata"]["uid"]] = self._tell("MODIFIED" if known else "ADDED", pod, lag_s)
@@ -115,11 +115,11 @@ class PodServer:
                 line = line or json.dumps(_bookmark(version)).encode() + b"\n"
                 request.wfile.write(b"%x\r\n%s\r\n" % (len(line), line))
         except OSError:
-            pass  # the client has gone
+            pass  # the client is gone
         request.close_connection = True
 
     def _next(self, version, events):
-        """The event after `version` once it may be told; nothing where none comes; None when it is over."""
+        """Returns the event after `version` once it may be reported, b"" if none comes in time, or None at the end."""
         end = time.monotonic() + _BOOKMARK_S
         with self._changed:
             while not self._closed:

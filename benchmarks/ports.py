@@ -1,4 +1,4 @@
-"""Ports of this machine for the programs of a test or a figure."""
+"""Finds ports of this machine for the programs of a test or a figure."""
 
 import contextlib
 import itertools
@@ -7,13 +7,14 @@ import socket
 
 from benchmarks.processes import Failed
 
-_OWN = 20  # of each process
-_FIRST = 20000 + os.getpid() % 600 * _OWN  # all lie below those that Linux gives to outgoing connections
+_OWN = 20  # for each process
+_FIRST = 20000 + os.getpid() % 600 * _OWN  # all below the ports that Linux gives to outgoing connections
 _TURN = itertools.cycle(range(_FIRST, _FIRST + _OWN))
 
 
 def free_port():
-    """One that nobody listens on, and that this process has not given out for the longest time."""
+    """Returns a port that no program listens on. Of its own ports, the process uses that which it gave out longest
+    ago."""
     for port in itertools.islice(_TURN, _OWN):
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -1,7 +1,7 @@
-"""Processes of a run: started together, never left behind.
+"""Runs the processes of a run: started together, never left behind.
 
-Every process is told by the kernel to die with this one (parent-death signal), so not even `kill -9` of the driver
-leaves any of its children. Its environment carries a mark by which `find_marked` finds what still escaped.
+The kernel kills every process when this one dies (parent-death signal), so even `kill -9` of the driver leaves none
+of its children. Their environment carries a mark by which `find_marked` finds processes that still escaped.
 """
 
 import contextlib
@@ -14,26 +14,26 @@ import time
 from pathlib import Path
 
 MARK = "CROSSOVER_SESSION"
-_WRAPPERS = ("nsenter", "unshare", "setpriv")  # what a command is entered with here, and what forks
+_WRAPPERS = ("nsenter", "unshare", "setpriv")  # put before a command; they fork it
 _SETPRIV = shutil.which("setpriv")
 _ENDING = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 
 
 class Failed(RuntimeError):
-    """A process of the run ended in a way that voids the run; the text names it and its last words."""
+    """A process of the run ended in a way that voids the run. The text names it and its last words."""
 
 
 def dying_with_parent(command):
-    """`command`, to be killed when the process that starts it dies."""
+    """Returns `command`, changed so that it is killed when the process that starts it dies."""
     return [_SETPRIV, "--pdeathsig", "KILL", "--", *command] if _SETPRIV else list(command)
 
 
 class Processes:
-    """A context that ends all its processes on the way out, whatever the way."""
+    """A context manager that ends all its processes at its exit, whatever the reason."""
 
     def __init__(self, mark):
         self.mark = mark
-        self.lock = threading.RLock()  # of who starts, ends and looks: a supervisor does so on a thread of its own
+        self.lock = threading.RLock()  # for starts, ends and looks: a supervisor does these on another thread
         self._running = {}
         self._logs = {}
         self._told = set()
@@ -50,7 +50,7 @@ class Processes:
             _wait_or_kill(process, end)
 
     def start(self, name, command, env=None, log=None, again=False, **popen):
-        """Start one process; its output goes to the file `log`, behind what is there if it is started `again`."""
+        """Starts one process. Its output goes to the file `log`; with `again` it is appended."""
         with self.lock:
             self._told.discard(name)
             return self._start(name, command, env, log, "ab" if again else "wb", popen)
@@ -68,7 +68,8 @@ class Processes:
         return process
 
     def wait(self, names, deadline_s):
-        """Wait until all of `names` have ended well. Failed on the first that did not, or past the deadline."""
+        """Waits until all of `names` have ended well. Raises Failed for the first that did not, or after the
+        deadline."""
         end = time.monotonic() + deadline_s
         left = set(names)
         while left:
@@ -83,18 +84,18 @@ class Processes:
                 time.sleep(0.05)
 
     def ended_well(self, name):
-        """False while it runs; Failed if it ended otherwise."""
+        """Returns False while it runs. Raises Failed if it ended with an error."""
         code = self._running[name].poll()
         if code:
             raise Failed(f"{name} ended with {_outcome(code)}; its last words: {self.last_words(name)}")
         return code == 0
 
     def inner(self, name):
-        """ID of the process itself, past the wrappers that started it."""
+        """Returns the ID of the process itself, without the wrappers that started it."""
         return _unwrapped(self._running[name].pid)
 
     def signal(self, name, number):
-        """Send a signal to the process itself. When: on the clock of the logs."""
+        """Sends a signal to the process itself. Returns the time, by the clock of the logs."""
         with self.lock:
             process = self.inner(name)
             if number in _ENDING:
@@ -104,20 +105,20 @@ class Processes:
         return sent_ns
 
     def family(self, name):
-        """IDs of the process and of all that it started."""
+        """Returns the IDs of the process and of all that it started."""
         return family(self._running[name].pid)
 
     def alive(self, name):
         return self._running[name].poll() is None
 
     def ended(self, name):
-        """How a process ended, in words; None where it runs, or was stopped."""
+        """Returns in words how a process ended; None if it runs, or was stopped."""
         with self.lock:
             code = self._running[name].poll() if name in self._running else None
         return None if code is None else _outcome(code)
 
     def ended_unasked(self, name):
-        """The same, None also where `signal` ended it."""
+        """Returns the same, but None if `signal` ended it."""
         with self.lock:
             return None if name in self._told else self.ended(name)
 
@@ -129,7 +130,7 @@ class Processes:
         return " | ".join(lines[-3:]) or "(none)"
 
     def stop(self, names, grace_s=2.0):
-        """Ask processes to end, with all that they started, then make them."""
+        """Asks processes to end, with all that they started, then kills them."""
         with self.lock:
             stopping = [self._running.pop(name) for name in list(names) if name in self._running]
         stopping = [process for process in stopping if process.poll() is None]
@@ -141,7 +142,7 @@ class Processes:
 
 
 def family(pid):
-    """`pid` and all its descendants, the youngest first: a parent that waits then sees its child end."""
+    """Returns `pid` and all its descendants, the youngest first, so that a parent that waits sees its child end."""
     children = []
     for task in Path(f"/proc/{pid}/task").glob("*/children"):
         with contextlib.suppress(OSError):
@@ -150,7 +151,7 @@ def family(pid):
 
 
 def only_child(pid, patience_s):
-    """The child of a process that forks once; None if it has not by then."""
+    """Returns the child of a process that forks once, or None if it has not forked in time."""
     end = time.monotonic() + patience_s
     while time.monotonic() < end:
         children = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()
@@ -161,16 +162,17 @@ def only_child(pid, patience_s):
 
 
 def _inner_family(pid):
-    """All descendants, or the process itself if it has none.
+    """Returns all descendants, or the process itself if it has none.
 
-    A wrapper is left to wait for what it wraps: it then ends when that has ended. An orphan would keep its
-    namespaces standing until the machine's init comes round to reap it.
+    A wrapper waits for the process that it wraps and then ends by itself. An orphan would keep its namespaces until
+    the machine's init reaps it.
     """
     return family(pid)[:-1] or [pid]
 
 
 def _unwrapped(pid):
-    """The process that wrappers wait for. It may have children of its own, so the youngest will not do."""
+    """Returns the process that the wrappers wait for. It may have children, so the youngest descendant is not always
+    right."""
     while Path(f"/proc/{pid}/comm").read_text(encoding="ascii").strip() in _WRAPPERS:
         children = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()
         if not children:
@@ -201,7 +203,8 @@ def _outcome(code):
 
 @contextlib.contextmanager
 def interruptible():
-    """SIGTERM and SIGHUP unwind like Ctrl-C, so that contexts clean up; a second signal does not cut that short."""
+    """Makes SIGTERM and SIGHUP unwind like Ctrl-C, so that contexts clean up. A second signal does not interrupt
+    that."""
     def unwind(number, frame):
         for each in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(each, signal.SIG_IGN)
@@ -217,10 +220,10 @@ def interruptible():
 
 
 def until_interrupted():
-    """Wait for ever, within `interruptible`.
+    """Waits until a signal comes, within `interruptible`.
 
-    Not by a sleep or a pause: a signal that comes just before the system call does not cut it short. What the
-    signal writes into the pipe does.
+    A sleep or a pause would not do: a signal that comes just before the system call does not interrupt it. The byte
+    that the signal writes into the pipe does.
     """
     wakeup, written = os.pipe()
     os.set_blocking(written, False)
@@ -235,7 +238,7 @@ def until_interrupted():
 
 
 def find_marked(mark_prefix):
-    """Process IDs, outside this one, whose environment carries a mark that starts with `mark_prefix`."""
+    """Returns the IDs of other processes whose environment has a mark that starts with `mark_prefix`."""
     wanted = f"{MARK}={mark_prefix}".encode()
     found = []
     for entry in Path("/proc").iterdir():
@@ -251,9 +254,9 @@ def find_marked(mark_prefix):
 
 
 def kill_marked(mark_prefix, patience_s=3.0):
-    """Kill what `find_marked` finds until nothing is left; how many there were."""
+    """Kills what `find_marked` finds until nothing is left. Returns how many there were."""
     killed = set()
-    empty_looks = 0  # one alone says little: a process shows no environment at the moment of its exec
+    empty_looks = 0  # one is not enough: a process has no environment at the moment of its exec
     end = time.monotonic() + patience_s
     while time.monotonic() < end and empty_looks < 2:
         found = find_marked(mark_prefix)

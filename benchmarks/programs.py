@@ -1,4 +1,4 @@
-"""Runs of measuring programs that print JSON lines, with the session's care for what they leave behind."""
+"""Runs measuring programs that print JSON lines, and ends what they leave behind, as a session does."""
 
 import json
 import subprocess
@@ -9,12 +9,12 @@ from benchmarks.processes import Failed, dying_with_parent
 
 
 def json_lines(command, environment, timeout_s=120):
-    """The JSON objects that a program prints. Failed, with its last words, if it does not end well."""
+    """Returns the JSON objects that a program prints. Raises Failed, with its last words, if it fails."""
     return json_lines_of_all([(command, environment)], timeout_s)[0]
 
 
 def json_lines_of_all(programs, timeout_s=120):
-    """The same for (command, environment) pairs that run at once; answers in their order."""
+    """Does the same for (command, environment) pairs that run at once. Returns the answers in their order."""
     running = [subprocess.Popen(dying_with_parent([str(part) for part in command]), stdin=subprocess.DEVNULL,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                 env={**environment, VARIABLE: MARK}) for command, environment in programs]

@@ -1,12 +1,12 @@
-"""Calls that reached the driver, as tests/process/sidecar/recorder writes them down."""
+"""Reads the calls that reached the driver, as tests/process/sidecar/recorder records them."""
 
 import re
 from pathlib import Path
 
 
 def calls(path, whose="user"):
-    """The main thread's calls in a record; handles are numbered as they come up. Queries are left out: how often one
-    polls depends on the time."""
+    """Returns the main thread's calls in a record, with handles numbered in order of appearance. Leaves out queries:
+    how often a program polls depends on the time."""
     names = {}
     found = []
     for line in Path(path).read_text(encoding="utf-8").splitlines():
@@ -19,7 +19,7 @@ def calls(path, whose="user"):
 
 
 def without_one(path, function="cuStreamWaitEvent"):
-    """The same record with one of the user's calls left out, as a list like that of `calls`."""
+    """Returns the same record without one of the user's calls, as a list like that of `calls`."""
     text = Path(path).read_text(encoding="utf-8")
     shorter = re.sub(rf"^0 user {function}.*\n", "", text, count=1, flags=re.MULTILINE)
     if shorter == text:

@@ -1,5 +1,5 @@
-"""A relay between a scheduler and the extender, in the cluster's network: how long the scheduler waits for answers.
-`python3 -m benchmarks.relay PORT TO_PORT KEPT_BACK_S FILE` writes a JSON line for each answer.
+"""A relay between a scheduler and the extender, in the cluster's network. It measures how long the scheduler waits for
+answers. `python3 -m benchmarks.relay PORT TO_PORT KEPT_BACK_S FILE` writes a JSON line for each answer.
 """
 
 import contextlib
@@ -22,7 +22,8 @@ class Relay:
     log: Path
 
     def waits_ms(self):
-        """Of each pod: its last filter, and its prioritize where it was asked for: not where one node is left."""
+        """Returns the wait for each pod: its last filter, and its prioritize if there was one. If one node is left,
+        there is none."""
         waits = defaultdict(dict)
         for text in self.log.read_text(encoding="utf-8").splitlines():
             line = json.loads(text)
@@ -32,7 +33,7 @@ class Relay:
 
 @contextlib.contextmanager
 def running(large, kept_back_s=0.0):
-    """Between whoever asks `address` and the extender."""
+    """Runs a relay between the clients of `address` and the extender."""
     name = f"relay-{kept_back_s}"
     relay = Relay(f"127.0.0.1:{_PORT}", large.cluster.directory / f"{name}.jsonl")
     large.cluster.processes.start(
@@ -48,10 +49,10 @@ def running(large, kept_back_s=0.0):
 
 def _serve(port, to_port, kept_back_s, file):
     class Handler(http.server.BaseHTTPRequestHandler):
-        """One connection of the scheduler's, and one of its own to the extender."""
+        """Handles one connection of the scheduler, with one connection of its own to the extender."""
 
         protocol_version = "HTTP/1.1"
-        wbufsize = -1  # head and body in one packet
+        wbufsize = -1  # sends head and body in one packet
         extender = None
 
         def do_GET(self):  # pylint: disable=invalid-name

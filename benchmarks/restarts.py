@@ -1,5 +1,5 @@
-"""Restarts of the arbiter under two jobs that take turns: who stops, how soon turns are back, and whether the daemon's
-books are right then."""
+"""Restarts the arbiter under two jobs that take turns. Checks which jobs stop, how soon turns are back, and whether
+the daemon's statistics are right then."""
 
 import random
 import signal
@@ -11,20 +11,20 @@ from benchmarks.pairs import Shape
 from benchmarks.processes import Failed
 
 _MARK = "crossover-restart"
-_SETTLED_S = 0.5  # that jobs take turns between two kills, at most
+_SETTLED_S = 0.5  # longest time between two kills in which jobs take turns
 _LONGEST_AWAY_S = 0.2
 PATIENCE_S = 5.0  # for turns to come back
-_ITERATIONS_PER_KILL = 110  # more than a job gets done between two kills
+_ITERATIONS_PER_KILL = 110  # more than a job makes between two kills
 
 
 @dataclass
 class Scenario:
-    """One run with `kills` kills of the arbiter of a random node, each started again at once or soon."""
+    """One run with `kills` kills of the arbiter of a random node. Each arbiter is started again at once or soon."""
 
     kills: int
     seed: int
-    resumed_ms: list = field(default_factory=list)  # from each start of an arbiter
-    books: list = field(default_factory=list)  # what was wrong with them
+    resumed_ms: list = field(default_factory=list)  # since each start of an arbiter
+    books: list = field(default_factory=list)  # what was wrong with the daemon's statistics
 
     def __post_init__(self):
         self.shape = Shape(0.6, compute_ms=10.0, iterations=self.kills * _ITERATIONS_PER_KILL)
@@ -51,7 +51,7 @@ class Scenario:
 
 
 def play(build, scenario, library, isolated=True, environment=None):
-    """What went wrong in the run, or nothing."""
+    """Returns what went wrong in the run, or ""."""
     plan = scenario.plan(library, isolated, environment)
     try:
         result = session.run(build, plan, _MARK)
@@ -62,14 +62,14 @@ def play(build, scenario, library, isolated=True, environment=None):
 
 
 def _wait_for_turns(running, node, tail):
-    """Wait until both jobs have a turn on every GPU of a node; when the last of them began."""
+    """Waits until both jobs have a turn on every GPU of a node. Returns when the last of these turns began."""
     gpus = [running.machine.uuid(node, gpu) for gpu in range(running.machine.gpus_per_node)]
     return running.wait_for_turns([tail], {(gpu, job.name) for gpu in gpus for job in running.plan.jobs}, PATIENCE_S)
 
 
 def wrong_in_books(top, machine, node):
-    """What `crossover top -o json` of a node says amiss of alpha and beta, each with all ranks, that take turns there
-    and nowhere else since the daemon began."""
+    """Returns what is wrong in `crossover top -o json` of a node on which only alpha and beta, with all ranks, have
+    taken turns since the daemon began."""
     expected = {(name, rank, machine.uuid(node, gpu)) for name in ("alpha", "beta")
                 for rank in range(machine.ranks) for where, gpu in [machine.place(rank)] if where == node}
     clients = [client for job in top["jobs"] for client in job["clients"]]

@@ -1,4 +1,4 @@
-"""Result lines of figures, and the goals they are held to. Pure but for the append."""
+"""Writes the result lines of figures, and judges them by their goals. Pure except for the append."""
 
 import datetime
 import json
@@ -16,10 +16,10 @@ _SENSES = {">=": operator.ge, "<=": operator.le, "==": operator.eq}
 
 @dataclass(frozen=True)
 class Goal:
-    """`value sense limit`, such as >= 0.97. `None` as a limit: shown, not held to anything.
+    """`value sense limit`, such as >= 0.97. Without a limit the value is only shown.
 
-    `judged` says what the value is: "worst" or "median" of the samples, or a "value" of the figure's own. `least`: a
-    limit for every single sample, beside that for their median. `runs`: so many samples at least.
+    `judged` says what the value is: "worst" or "median" of the samples, or "value" if the figure has its own. `least`
+    limits every single sample, in addition to the limit for the median. `runs` is the least number of samples.
     """
 
     sense: str = ">="
@@ -29,7 +29,7 @@ class Goal:
     runs: int = 1
 
     def met_by(self, value, samples=None):
-        """Without `samples`, the value is a run of its own: of a control."""
+        """Returns whether the value meets the goal. Without `samples`, the value is a single run, of a control."""
         if self.limit is None:
             return True
         if value is None or not self._holds(value, self.limit):
@@ -40,18 +40,19 @@ class Goal:
         return self.least is None or all(sample is not None and self._holds(sample, self.least) for sample in each)
 
     def allows(self, run):
-        """Whether a single run may give so much: where a median is judged, it may be off that by as much as `least`."""
+        """Returns whether a single run may have this value: if a median is judged, a run may differ from it, as far
+        as `least`."""
         return self.limit is None or (run is not None
                                       and self._holds(run, self.limit if self.least is None else self.least))
 
     def worst_of(self, samples):
-        """The sample that speaks most against the figure."""
+        """Returns the sample that speaks most against the figure."""
         if self.sense == "==":
             return max(samples, key=lambda sample: abs(sample - (self.limit or 0)))
         return min(samples) if self.sense == ">=" else max(samples)
 
     def of(self, samples):
-        """The value that this goal judges; None if a sample is missing, or one of the runs that it asks for."""
+        """Returns the value that this goal judges, or None if a sample, or one of the required runs, is missing."""
         if None in samples or len(samples) < self.runs:
             return None
         return self.worst_of(samples) if self.judged == "worst" else stats.median(samples)
@@ -71,8 +72,9 @@ class Goal:
 
 @dataclass(frozen=True)
 class Control:
-    """A known-bad variant measured the same way. It must miss the goal, or the figure says nothing. `shipped`: what
-    ships, under the settings of the control, which must reach the goal there: then the two differ in one thing only."""
+    """A known-bad variant, measured the same way. It must miss the goal, or the figure proves nothing. `shipped` is
+    the shipped variant under the control's settings. It must reach the goal there: then the two differ in one thing
+    only."""
 
     what: str
     value: object
@@ -82,8 +84,8 @@ class Control:
 
 @dataclass(frozen=True)
 class Measured:
-    """One case of a figure, before it is written. `value` None: a try was void to the end, or failed. `control`: one,
-    or several of them. `condition`: under what it was measured, in words; `conditions`: the same as data
+    """One case of a figure, before it is written. `value` is None if a run was void to the end, or failed. `control`
+    is one Control or several. `condition` says in words what it was measured under; `conditions` says it as data
     (benchmarks/kinds.py)."""
 
     figure: str
@@ -110,7 +112,8 @@ class Measured:
 
     @property
     def spread(self):
-        """{"median", "worst"} of samples that are of the value's own kind: counts of something else are not."""
+        """Returns {"median", "worst"} of the samples, if they are of the value's own kind; counts of something else
+        are not."""
         known = [s for s in self.samples if isinstance(s, (int, float)) and not isinstance(s, bool)]
         if not known:
             return {}
@@ -123,8 +126,8 @@ _NOT_TAKEN = object()
 
 
 def controlled(goal, what, value, shipped=_NOT_TAKEN):
-    """A control and whether the goal catches it. A control that could not be measured is not caught, nor one beside
-    which what ships did no better than a run may."""
+    """Returns a Control and whether the goal catches it. A control that could not be measured is not caught. Nor is
+    one if the shipped variant did no better than a single run may."""
     caught = value is not None and not goal.met_by(value)
     if shipped is _NOT_TAKEN:
         return Control(what, value, caught)
@@ -132,8 +135,9 @@ def controlled(goal, what, value, shipped=_NOT_TAKEN):
 
 
 def line(measured, scope, where, command, kind=""):
-    """The JSON object of a result. `scope`: "chain" if everything took part, "component" if one part was measured.
-    `kind`: of its conditions, where they name none. ValueError: a case that does not say its conditions."""
+    """Returns the JSON object of a result. `scope` is "chain" if everything took part, "component" if one part was
+    measured. `kind` is that of its conditions, if they name none. Raises ValueError if a case does not state its
+    conditions."""
     conditions = kinds.complete(measured.conditions, kind, measured.condition)
     faults = kinds.faults(conditions)
     if faults:
@@ -157,7 +161,7 @@ def _as_dict(control):
 
 @cache
 def revision():
-    """The sources that were measured."""
+    """Returns the commit of the sources that are measured."""
     command = ["git", "describe", "--always", "--dirty", "--abbrev=12"]
     try:
         described = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parent, check=False)
@@ -167,7 +171,7 @@ def revision():
 
 
 def append(path, entry):
-    """One line, in one write, so that figures measured side by side do not mix."""
+    """Appends one line in one write, so that the lines of figures that are measured in parallel do not mix."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     with open(path, "a", encoding="utf-8") as file:
@@ -175,7 +179,7 @@ def append(path, entry):
 
 
 def where(gpus="software GPUs"):
-    """The machine and what stood for its GPUs, in words that say nothing about whose it is."""
+    """Describes the machine and what its GPUs were, in words that do not name its owner."""
     model = "unknown processor"
     with open("/proc/cpuinfo", encoding="utf-8") as file:
         for row in file:

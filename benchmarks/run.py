@@ -61,7 +61,7 @@ def measure(options, figures, cases):
     build = Build(options.build.resolve())
     context = Context(build, lambda text: print(text, flush=True), options.runs, not options.no_namespaces,
                       options.keep_logs)
-    results.revision()  # of what is measured, not of what is edited meanwhile
+    results.revision()  # read now: the sources may be edited during the measurement
     good = True
     for name, figure in figures:
         for case in figure.CASES:
@@ -78,20 +78,20 @@ def measure(options, figures, cases):
 
 
 def take(context, name, figure, case, patience_s):
-    """(lines of a case, what is published with each, remarks on the first). A case is taken once: runs that were void
-    are made again by the context, those that crashed or hung are not."""
+    """Returns (lines of a case, what is published with each, remarks on the first). A case is measured once. The
+    context makes void runs again, but not those that crashed or hung."""
     context.quiet_until = time.monotonic() + patience_s
     validity.wait_until_quiet(patience_s)
     return list(_measured(context, name, figure, case)), *context.take_notes()
 
 
 def _left_out(figure, case):
-    """Why a figure would rather not be measured for a case: what few have installed, say."""
+    """Returns why a figure is not measured for a case by default, such as software that few have installed; else ""."""
     return figure.left_out(case) if hasattr(figure, "left_out") else ""
 
 
 def _measured(context, name, figure, case):
-    """What the figure yields; a failure is a missed figure, not the end of all figures."""
+    """Yields what the figure yields. A failure is a missed figure, and does not end the measurement."""
     try:
         yield from figure.measure(context, case)
     except (Failed, ValueError) as failure:
@@ -100,13 +100,13 @@ def _measured(context, name, figure, case):
 
 
 def record(options, build, figure, name, case, lines, published, remarks):
-    """Write the lines of a case. Whether all of them are good."""
+    """Writes the lines of a case. Returns whether all of them are good."""
     in_tree = str(Path(*build.top.parts[-2:]))  # build/bench, wherever the tree is
     command = shlex.join(["python3", "-m", "benchmarks.run", "--build", in_tree, "--only", name, "--cases", case,
                           "--runs", str(options.runs)])
     good = True
     for number, measured in enumerate(lines):
-        scope = getattr(figure, "SCOPE", "chain")  # of all cases, or of each
+        scope = getattr(figure, "SCOPE", "chain")  # for all cases, or for each
         if isinstance(scope, dict):
             scope = scope[measured.case]
         where = results.where(getattr(figure, "GPUS", "software GPUs"))

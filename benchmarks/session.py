@@ -1,7 +1,7 @@
-"""One run of real processes: nodes, their arbiters, the ranks of the jobs; then what they wrote.
+"""Makes one run of real processes: nodes, their arbiters, the ranks of the jobs. Then reads what they wrote.
 
-The demo and every figure that needs processes use this and nothing else. All jobs are made ready first and held
-before their first iteration, then let go, each after its offset: starting processes is no part of what is measured.
+The demo and every figure that needs processes use only this. First all jobs are made ready and held before their
+first iteration. Then each is released after its offset. So the start of the processes is not measured.
 """
 
 import json
@@ -26,7 +26,7 @@ _TOP = Path(__file__).resolve().parent.parent
 
 @dataclass(frozen=True)
 class Plan:
-    """What to run. `library` None: the jobs run without Crossover, and no arbiter is started."""
+    """What to run. If `library` is None, the jobs run without Crossover and no arbiter is started."""
 
     machine: object
     jobs: tuple
@@ -35,10 +35,10 @@ class Plan:
     isolated: bool = True
     daemon_settings: tuple = ()  # lines; {node} is the node's number
     environment: dict = field(default_factory=dict)  # added to that of every process; {job} is the job's name
-    # Names of jobs that may end badly, and "arbiters": what a fault is done to. Nothing is read from such a job.
+    # Names of the jobs that may fail, and "arbiters": a fault is done to them. No results are read from such a job.
     expendable: tuple = ()
     during: object = None  # called with the session while the jobs run: for faults, pauses and probes
-    late: tuple = ()  # names of jobs that are not there yet: `during` has them started, with start_late()
+    late: tuple = ()  # names of jobs that `during` starts, with start_late()
 
     @property
     def early(self):
@@ -67,7 +67,7 @@ class Result:
 
 
 def run(build, plan, mark, keep=None):
-    """Run a plan in a directory of its own under /dev/shm; `keep`: where its files are copied for a look."""
+    """Runs a plan in a directory of its own under /dev/shm. Its files are copied to `keep`, if that is set."""
     base = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
     directory = Path(tempfile.mkdtemp(prefix=f"{mark}-", dir=base))
     try:
@@ -81,7 +81,7 @@ def run(build, plan, mark, keep=None):
 
 def _run_in(build, plan, mark, directory):
     began = time.monotonic()
-    # The processes are the inner context: they are asked to end while their namespaces still stand.
+    # The processes are the inner context: they are asked to end while their namespaces still exist.
     with isolation.nodes(plan.machine.nodes, mark, plan.isolated) as (nodes, refused), Processes(mark) as processes:
         session = _Session(build, plan, directory, nodes, processes)
         session.prepare()
@@ -105,7 +105,7 @@ def _run_in(build, plan, mark, directory):
 
 
 class _Session:
-    """The moving parts of one run. Used by one thread."""
+    """The parts of one run while it runs. Used by one thread."""
 
     def __init__(self, build, plan, directory, nodes, processes):
         self.build, self.plan, self.directory = build, plan, directory
@@ -131,7 +131,7 @@ class _Session:
             self._await_socket(node)
 
     def restart_arbiter(self, node):
-        """Another in place of one that was killed."""
+        """Starts an arbiter in place of one that was killed."""
         self._start_arbiter(node)
 
     def _start_arbiter(self, node):
@@ -141,19 +141,19 @@ class _Session:
                              self.directory / "logs" / f"arbiter{node}")
 
     def start_jobs(self):
-        """Start all ranks of all jobs, and wait until each job stands before its first iteration."""
+        """Starts all ranks of all jobs and waits until each job is ready for its first iteration."""
         for job in self.plan.early:
             self._hold(job).touch()
             self._start_ranks(job)
         self.wait_for_words("all ranks are ready")
 
     def start_late(self, name):
-        """Start all ranks of a job that is late. When: on the clock of the logs, in ns."""
+        """Starts all ranks of a late job. Returns the time, by the clock of the logs, in ns."""
         self._start_ranks(next(job for job in self.plan.jobs if job.name == name))
         return time.monotonic_ns()
 
     def kill_job(self, name):
-        """kill -9 of all its ranks. When: on the clock of the logs, in ns."""
+        """Sends SIGKILL to all its ranks. Returns the time, by the clock of the logs, in ns."""
         job = next(job for job in self.plan.jobs if job.name == name)
         for rank in range(self.machine.ranks):
             self.processes.signal(self.rank_name(job, rank), signal.SIGKILL)
@@ -175,15 +175,15 @@ class _Session:
                             self.plan.deadline_s)
 
     def wait_for_iterations(self, count, patience_s=30.0):
-        """Wait until every job has said that it did `count` iterations; it says so ten times in its life."""
+        """Waits until every job has reported `count` iterations. A job reports ten times in its life."""
         self._await(lambda job: self._iterations_said(job) >= count, f"fewer than {count} iterations", patience_s)
 
     def wait_for_words(self, words, patience_s=30.0):
-        """Wait until every job's first rank has said certain words."""
+        """Waits until the first rank of every job has printed these words."""
         self._await(lambda job: words in self._said(job), f"no word of '{words}'", patience_s)
 
     def _await(self, done, otherwise, patience_s):
-        """Wait until every job is `done`; Failed if it takes too long, or if a rank ends before."""
+        """Waits until `done` is true for every job. Raises Failed if that takes too long, or if a rank ends before."""
         end = time.monotonic() + patience_s
         for job in self.plan.early:
             while not done(job):
@@ -217,7 +217,7 @@ class _Session:
         return logs.JobLog(job.name, tuple(ranks))
 
     def top(self, node=0):
-        """What `crossover top -o json` says on a node."""
+        """Returns what `crossover top -o json` prints on a node."""
         command = commands.top_command(self.build, Path(self.socket(node)).with_name("api.sock"))
         done = subprocess.run(self.nodes.on_node(node, command), check=True, capture_output=True, text=True,
                               env={**os.environ, **self._environment(node)})
@@ -227,7 +227,7 @@ class _Session:
         return logs.read_traces([self.trace_file(node)])
 
     def start_client(self, node, name, command):
-        """Any program as a pod's process of a node; its Python modules are ours. Wait until it says "ready"."""
+        """Starts any program as a pod's process on a node, with our Python modules. Waits until it prints "ready"."""
         log = self.directory / "logs" / name
         environment = {**self._environment(node), "PYTHONPATH": str(_TOP)}
         self.processes.start(name, self.nodes.as_client(node, command), environment, log)
@@ -238,20 +238,20 @@ class _Session:
             time.sleep(0.02)
 
     def connect(self, node):
-        """A connection to a node's arbiter."""
+        """Returns a connection to a node's arbiter."""
         client = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         client.connect(self.nodes.reach(node, self.socket(node)))
         return client
 
     def trace_tail(self, node):
-        """The trace of a node's arbiter from here on."""
+        """Returns the trace of a node's arbiter, from now on."""
         tail = logs.TraceTail(self.trace_file(node))
         tail.news()
         return tail
 
     def wait_for_turns(self, tails, wanted, patience_s):
-        """Wait until each (GPU, gang) of `wanted` begins a turn, from now on; when the last of them did. `tails`: of
-        the traces in which that shows."""
+        """Waits until each (GPU, gang) of `wanted` begins a turn, from now on. Returns when the last of these turns
+        began. `tails` are of the traces that show them."""
         since_ns = latest_ns = time.monotonic_ns()
         missing = set(wanted)
         while missing:
@@ -287,11 +287,11 @@ class _Session:
                 "SIMGPU_NODE": str(node), "SIMGPU_REPORT": str(self.directory / "reports"), **self.plan.environment}
 
     def socket(self, node):
-        """Where the arbiter of a node listens, as its processes see it."""
+        """Returns where the arbiter of a node listens, as the node's processes see it."""
         return self.nodes.socket(node, self.directory)
 
     def _await_socket(self, node):
-        """Wait until an arbiter listens. Its socket may lie in the node's own mounts, so ask from there."""
+        """Waits until an arbiter listens. Its socket may be in the node's own mounts, so this looks from there."""
         end = time.monotonic() + 5.0
         name = f"arbiter{node}"
         while not os.path.exists(self.nodes.reach(node, self.socket(node))):
@@ -301,11 +301,11 @@ class _Session:
             time.sleep(0.02)
 
     def _hold(self, job):
-        """While this file exists the job starts no iteration."""
+        """While this file exists, the job starts no iteration."""
         return self.directory / f"hold-{job.name}"
 
     def gpu_of(self, rank):
-        """The UUID of a rank's GPU."""
+        """Returns the UUID of a rank's GPU."""
         return self.machine.uuid(*self.machine.place(rank))
 
     def rank_name(self, job, rank):
@@ -317,25 +317,26 @@ class _Session:
 
 @cache
 def digest_alone(build, machine, job):
-    """Of the losses that a job has with nobody beside it and without the library. Of a hurried run: how long kernels
-    and transfers take has no part in them."""
+    """Returns the digest of the losses that a job has alone and without the library. It comes from a faster run: the
+    durations of kernels and transfers do not affect the losses."""
     plain = replace(job, compute_ms=0.5, start_delay_s=0.0, environment={}, environment_rank=None, unhooked_rank=None)
     alone = Plan(replace(machine, node_link_bytes_per_s=1e9), (plain,))
     return run(build, alone, "crossover-alone").job(job.name).digest
 
 
 def with_wrong_losses(build, plan, result):
-    """Names of the jobs that ended with other losses than they have alone."""
+    """Returns the names of the jobs that ended with other losses than they have alone."""
     return [job.name for job in plan.survivors
             if result.job(job.name).digest != digest_alone(build, plan.machine, job)]
 
 
 def run_valid(build, plan, mark, keep=None, note=lambda text: None, may_repeat=lambda seconds: True,
               patience_s=90.0, until=0.0, on_void=lambda result: None):
-    """Run until a run is not void, at most three times more, or on until `until`; the last result may still be void.
+    """Runs until a run is valid, at most three times more, or longer, until `until`. The last result may still be
+    void.
 
-    `may_repeat` is asked before each repeat, with the seconds that the void run took. `patience_s`: how long to wait
-    for a quiet machine before it. `on_void` is told of each void result, the last one included.
+    `may_repeat` is asked before each repeat, with the seconds that the void run took. `patience_s` is how long to
+    wait for a quiet machine before a repeat. `on_void` is called with each void result, including the last.
     """
     tries = 0
     while True:

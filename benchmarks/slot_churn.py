@@ -1,5 +1,5 @@
-"""Pods that come to a SlotNode in bursts, are admitted one after the other, and end: what their containers were given,
-compared with what they were assigned."""
+"""Sends pods to a SlotNode in bursts. They are admitted one after the other and end. Compares what their containers
+got with what they were assigned."""
 
 import random
 import time
@@ -11,15 +11,16 @@ from benchmarks.slot_tally import Tally
 
 _LARGEST_BURST = 6
 _PATIENCE_S = 60.0
-# Between what the kubelet knows and what the daemon has heard of it, or the other way round.
+# The longest delay between what the kubelet knows and what the daemon has heard of it, in both directions.
 _LONGEST_LAG_S = 0.04
-_LONGEST_GATED_S = 300  # pods may have been made that long before they are bound
+_LONGEST_GATED_S = 300  # pods may have been created so long before they are bound
 
 
 @dataclass(frozen=True)
 class Habits:
-    """`any_order`: pods are bound in another order than they were made in. `late_endings`: pods end while others are
-    admitted, and the kubelet knows it first, as it does; else all have heard of it before the next come."""
+    """With `any_order`, pods are bound in another order than they were created in. With `late_endings`, pods end
+    while others are admitted, and the kubelet knows it first, as in reality. Otherwise all parts know it before the
+    next pods come."""
 
     kind: tuple = MIXED
     any_order: bool = False
@@ -37,7 +38,7 @@ class Running:
 
 
 class Churn:
-    """`alive`: by UID, what runs. Pods that were told to the kubelet and have no verdict yet are `pending`."""
+    """`alive` has the running pods by UID. `pending` has pods that the kubelet knows and has not judged yet."""
 
     def __init__(self, node, seed, habits=Habits()):
         self.node, self.habits = node, habits
@@ -46,13 +47,14 @@ class Churn:
         self.alive, self.pending = {}, {}
         self._planner = Planner(node.gpus, node.slots_per_gpu, seed, *habits.kind)
         self._endings = False
-        self._doomed = set()  # UIDs of pending pods that the API server has no more
-        self._freed = []  # pods whose end everybody has not heard of yet
-        self._over = []  # UIDs of pods that have ended and that the API server still has
+        self._doomed = set()  # UIDs of pending pods that the API server no longer has
+        self._freed = []  # pods whose end not all parts have heard of yet
+        # UIDs of pods that have ended and that the API server still has.
+        self._over = []
 
     def burst(self, most, during=lambda: None, endings=True):
-        """Up to `most` pods come at once; `during` is called while they are admitted. `endings`: other pods may end
-        meanwhile, where that is among the habits."""
+        """Lets up to `most` pods come at once, and calls `during` while they are admitted. With `endings`, other pods
+        may end meanwhile, if the habits allow it."""
         self._endings = endings and self.habits.late_endings
         planned = self._plan(min(most, self.draw.randint(1, _LARGEST_BURST)))
         self.tally.largest_burst = max(self.tally.largest_burst, len(planned))
@@ -62,7 +64,7 @@ class Churn:
         self._settle(full=len(planned) < 2)
 
     def end(self, uid, amid=False):
-        """A pod has done its work. `amid`: while the kubelet is handing out, at the worst moment."""
+        """Ends a pod that has done its work. `amid` means while the kubelet allocates devices, at the worst moment."""
         pod = self.alive.pop(uid).pod
         if amid:
             self.node.manager.end_amid(uid, RESOURCE)
@@ -77,14 +79,14 @@ class Churn:
         self._freed.append(pod)
 
     def doom(self, uid):
-        """A pod is deleted before the kubelet has said what became of it."""
+        """Deletes a pod before the kubelet has judged it."""
         self._doomed.add(uid)
         self.node.pods.delete(uid, self.draw.uniform(0, _LONGEST_LAG_S))
         self.node.manager.end(uid)
 
     def restart_kubelet(self):
-        """The kubelet is killed and starts again: it meets all pods anew, those that run and those that it was
-        admitting, in the order in which they were made."""
+        """Kills the kubelet and starts it again. It gets all pods anew, those that run and those that it was
+        admitting, in the order in which they were created."""
         lasting = [(uid, c.name) for uid, running in self.alive.items() for c in running.pod.lasting]
         self.node.manager.kill()
         self.node.start_manager(lasting)
@@ -96,7 +98,7 @@ class Churn:
             self._judge_again(self.node.manager.verdict(uid, _PATIENCE_S))
 
     def _judge_again(self, verdict):
-        """What runs goes on with what it has, unless the kubelet does not take it back."""
+        """A running pod goes on with what it has, unless the kubelet does not accept it again."""
         running = self.alive[verdict["pod"]]
         if "rejected" in verdict:
             self.tally.rejected[verdict["rejected"]] += 1
@@ -118,7 +120,7 @@ class Churn:
         return planned
 
     def _tell(self, planned):
-        """Watches tell the kubelet and the daemon of the pods in the same order, each at its own pace."""
+        """Watches report the pods to the kubelet and to the daemon in the same order, each at its own speed."""
         first = self.draw.choice(("kubelet", "daemon", "neither"))
         self.pending = {pod.uid: pod for pod in planned}
         for pod in planned:
@@ -141,7 +143,7 @@ class Churn:
             self._judge(self.node.manager.verdict(uid, _PATIENCE_S))
 
     def _judge(self, verdict):
-        """A pod was admitted, or was not."""
+        """Handles the verdict on a pod: admitted or rejected."""
         pod = self.pending[verdict["pod"]]
         self.tally.add(pod, verdict)
         if pod.uid in self._doomed:
@@ -161,14 +163,14 @@ class Churn:
         self.node.pods.put(pod.manifest("Running"))
 
     def _fail(self, pod):
-        """The kubelet has rejected it."""
+        """Handles a pod that the kubelet rejected."""
         self.pending.pop(pod.uid, None)
         self.node.pods.put(pod.manifest("Failed"), self.draw.uniform(0, _LONGEST_LAG_S))
         self._over.append(pod.uid)
         self._freed.append(pod)
 
     def _settle(self, full):
-        """After a burst: some pods end, those whose end is known leave room for others."""
+        """Ends some pods after a burst. Pods whose end is known leave room for others."""
         if full or not self.habits.late_endings:
             share = 0.5 if full else 0.15
             for uid in sorted(self.alive):

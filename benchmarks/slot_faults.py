@@ -1,8 +1,8 @@
-"""Faults under a Churn: pods that die at any moment, a daemon and a kubelet that are killed, and a kubelet that gives
-one ID to two pods; and audits: what is so, compared with what the daemon says.
+"""Plays faults during a Churn: pods die at any moment, a daemon and a kubelet are killed, and a kubelet gives one ID
+to two pods. Audits compare the truth with what the daemon reports.
 
-A kubelet forgets what it is just handing out when somebody lists pods' resources after a pod has ended: the next pod
-may get the same. Here both happen while it hands out.
+A kubelet forgets the devices that it is allocating when a client lists the pods' resources after a pod has ended. The
+next pod may then get the same devices. Here both happen while it allocates.
 """
 
 import time
@@ -14,16 +14,16 @@ from benchmarks.slot_pods import gpus_of
 
 DOUBLES, DRIFTS = "crossover_slot_doubles", "crossover_assignment_drifts"
 _LONGEST_WAIT_S = 0.008  # about as long as the admission of two pods
-_PATIENCE_S = 5.0  # for the daemon to say what is so: it compares once a second
+_PATIENCE_S = 5.0  # for the daemon to report the truth: it compares once a second
 _LOOK_S = 0.05
 _KINDS = (*["deaths"] * 8, *["none"] * 3, "unborn", "unborn", "daemon", "kubelet", "both")
 
 
 @dataclass
 class Findings:
-    """Over all audits: IDs that two live pods held, those of them that the daemon did not count or did not name, and
-    those of which it had no pod deleted; containers that had other GPUs than they were assigned, and how many more than
-    it counted. `provoked`: by kind."""
+    """Counts over all audits. Doubles are IDs that two live pods held; some of them the daemon did not count or name,
+    or it deleted no pod for them. Drifts are containers that had other GPUs than assigned; some of them it did not
+    count. False alarms are what it counted too much. `provoked` is by kind."""
 
     audits: int = 0
     doubles: int = 0
@@ -50,11 +50,11 @@ class FaultyChurn:
         self.findings.provoked[kind] += 1
         during = {"none": lambda: None, "deaths": self._deaths, "unborn": self._unborn}
         self.churn.burst(most, during.get(kind, lambda: self._restart(kind)), kind != "deaths")
-        if self._draw.random() < 0.9:  # else the next come while something is away
+        if self._draw.random() < 0.9:  # else the next pods come while something is down
             self.node.wait_until_served()
 
     def audit(self):
-        """Nothing happens until the daemon says what is so, or has had its time."""
+        """Waits until the daemon reports the truth, or has had its time. Then counts the findings."""
         self.node.wait_until_served()
         doubles, drifts = doubles_of(self.churn.alive), drifts_of(self.churn.alive)
         end = time.monotonic() + _PATIENCE_S
@@ -80,18 +80,18 @@ class FaultyChurn:
                 and all(each in said and self._mended(each) for each in doubles))
 
     def _mended(self, twice):
-        """The daemon has asked to delete one of the pods that have the ID."""
+        """Returns whether the daemon has asked to delete one of the pods that have the ID."""
         unwanted = self.node.pods.unwanted
         return any(running.pod.name in unwanted for running in self.churn.alive.values() if twice in running.all_ids)
 
     def _deaths(self):
-        """A pod ends while devices are handed out. No other: the kubelet would remember."""
+        """Ends one pod while devices are allocated, and no other: the kubelet would remember."""
         for uid in self._some(self.churn.alive, 1):
             time.sleep(self._draw.uniform(0, _LONGEST_WAIT_S))
             self.churn.end(uid, amid=True)
 
     def _unborn(self):
-        """Pods are deleted while they are admitted, or before."""
+        """Deletes pods while they are admitted, or before."""
         for uid in self._some(self.churn.pending, 3):
             self.churn.doom(uid)
 
@@ -110,12 +110,12 @@ class FaultyChurn:
 
 
 def doubles_of(alive):
-    """IDs that more than one of the pods hold. `alive`: a Churn's."""
+    """Returns the IDs that more than one pod holds. `alive` is that of a Churn."""
     holders = Counter(each for running in alive.values() for each in running.all_ids)
     return sorted(each for each, count in holders.items() if count > 1)
 
 
 def drifts_of(alive):
-    """How many containers have other GPUs than they were assigned."""
+    """Returns how many containers have other GPUs than they were assigned."""
     return sum(sorted(set(gpus_of(running.ids[container.name]))) != sorted(container.gpus)
                for running in alive.values() for container in running.pod.containers)

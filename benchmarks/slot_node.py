@@ -1,4 +1,5 @@
-"""A node without a cluster: the real node daemon between a kubelet's real device manager and a made-up API server."""
+"""Runs a node without a cluster: the real node daemon between a kubelet's real device manager and a simulated API
+server."""
 
 import contextlib
 import json
@@ -20,13 +21,13 @@ from benchmarks.slot_pods import RESOURCE
 _MARK = "crossover-slots"
 _PATIENCE_S = 30.0
 _LOOK_S = 0.01
-# A kubelet's directory is where it is: a mount namespace with a /var/lib of its own.
+# A kubelet's directory has a fixed path, so the node has a mount namespace with a /var/lib of its own.
 _KEEPER = "mount -t tmpfs tmpfs /var/lib && mkdir -p /var/lib/kubelet/device-plugins && echo ready && exec sleep inf"
 _SAMPLE = re.compile(r"^(\w+)(?:\{[^}]*\})? (\S+)$", re.MULTILINE)
 
 
 class SlotNode:
-    """A context. `shown`: see PodServer."""
+    """A context manager. For `shown` see PodServer."""
 
     def __init__(self, build, gpus=8, slots=3, shown=lambda pod: pod):
         self._build = build
@@ -77,20 +78,20 @@ class SlotNode:
         self._processes.stop(["daemon"])
 
     def start_manager(self, running=()):
-        """What is active and what is new has to be told from then on."""
+        """Starts a kubelet. The caller must then tell it which pods run and which are new."""
         self.manager = DeviceManager(self._enter, self._directory / "device-manager.log", _MARK, running)
 
     def wait_until_served(self):
-        """The daemon knows the pods, and the kubelet the slots."""
+        """Waits until the daemon knows the pods, and the kubelet the slots."""
         self._wait(lambda: self.metrics().get("crossover_pods_known") == 1, "the daemon does not know the pods")
         self.manager.wait_for_slots(RESOURCE, self._slots * len(self.gpus), _PATIENCE_S)
 
     def wait_for_pods(self, count):
-        """The daemon has heard of all that became of pods until now."""
+        """Waits until the daemon has heard of everything that happened to pods until now."""
         self._wait(lambda: self.metrics().get("crossover_node_pods") == count, f"the daemon does not know {count} pods")
 
     def metrics(self):
-        """Sums of the daemon's families by name; empty while it does not answer."""
+        """Returns the sums of the daemon's metric families by name; {} while it does not answer."""
         port = re.search(r"metrics on port (\d+)", self.said())
         if not port:
             return {}
@@ -102,7 +103,7 @@ class SlotNode:
         return sums
 
     def said(self):
-        """What the daemon has logged since it was last started."""
+        """Returns what the daemon has logged since it was last started."""
         return self._log.read_text(errors="replace") if self._log.exists() else ""
 
     @property

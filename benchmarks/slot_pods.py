@@ -1,8 +1,9 @@
-"""Pods that ask for slots of one node, with the GPUs that each of their containers is to have. Pure, and seeded.
+"""Makes pods that ask for slots of one node, and decides which GPUs each of their containers must get. Pure, with a
+seed.
 
-A kubelet gives a container first what plain init containers of its pod have had, at random where that is more than it
-asks for, and asks nobody. So a pod's GPUs are chosen such that it need not choose: a container has all that the init
-containers before it leave to it.
+A kubelet first gives a container the devices that plain init containers of its pod had. If these are more than the
+container asks for, it picks at random and asks no plugin. So the GPUs are chosen such that there is no choice: a
+container gets all devices that the init containers before it leave.
 """
 
 import json
@@ -34,7 +35,7 @@ class Container:
 @dataclass(frozen=True)
 class Pod:
     number: int
-    created: int  # seconds, as API servers tell them
+    created: int  # seconds, the resolution of API servers
     containers: tuple  # in the order in which a kubelet asks for their devices
 
     @property
@@ -47,7 +48,7 @@ class Pod:
 
     @property
     def lasting(self):
-        """Containers that run as long as the pod does."""
+        """The containers that run as long as the pod."""
         return [container for container in self.containers if container.kind != INIT]
 
     def manifest(self, phase="Pending"):
@@ -64,8 +65,8 @@ class Pod:
 
 
 class Planner:
-    """Gives each slot out once. `sizes`: how many GPUs containers have, each as likely as another; `complex_pods`: some
-    pods have several containers, init containers and sidecars."""
+    """Assigns each slot once. `sizes` are the numbers of GPUs of containers, all equally likely. With `complex_pods`
+    some pods have several containers, init containers and sidecars."""
 
     def __init__(self, gpus, slots, seed, sizes=MIXED[0], complex_pods=MIXED[1]):
         self._free = dict.fromkeys(gpus, slots)
@@ -74,7 +75,7 @@ class Planner:
         self._planned = 0
 
     def plan(self, created):
-        """The next pod; None where it does not fit."""
+        """Returns the next pod, or None if it does not fit."""
         left = dict(self._free)
         containers, handed_on = [], set()
         for number, kind in enumerate(self._kinds()):
@@ -91,7 +92,7 @@ class Planner:
         return Pod(self._planned, created, tuple(containers))
 
     def free(self, pod):
-        """A pod has given back what it had."""
+        """Takes back what a pod had."""
         for container in pod.lasting:
             for gpu in container.gpus:
                 self._free[gpu] += 1
@@ -110,5 +111,5 @@ class Planner:
 
 
 def gpus_of(ids):
-    """UUIDs of device IDs, each as often as it is there."""
+    """Returns the GPU UUIDs of device IDs, one for each ID."""
     return tuple(sorted(each.split("::")[0] for each in ids))

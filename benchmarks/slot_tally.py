@@ -1,4 +1,4 @@
-"""What containers were given, compared with what they were assigned. Pure."""
+"""Compares what containers got with what they were assigned. Pure."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ _EXAMPLES = 10
 
 @dataclass
 class Tally:
-    """What became of containers; `differing`: they got other GPUs than they were assigned."""
+    """Counts containers and pods. `differing` is how many containers got other GPUs than they were assigned."""
 
     containers: int = 0
     differing: int = 0
@@ -20,7 +20,7 @@ class Tally:
     examples: list = field(default_factory=list)
 
     def add(self, pod, verdict):
-        """Containers of a pod that was rejected have other GPUs than they were assigned: none."""
+        """Counts a pod. If it was rejected, its containers count as having other GPUs than assigned: they have none."""
         self.pods += 1
         if "rejected" in verdict:
             self.rejected[verdict["rejected"]] += 1
@@ -40,6 +40,6 @@ class Tally:
 
 
 def differing(pod, verdict):
-    """Names of containers that did not get the GPUs that they were assigned."""
+    """Returns the names of containers that did not get the GPUs that they were assigned."""
     given = verdict.get("containers", {})
     return [c.name for c in pod.containers if gpus_of(given.get(c.name, {}).get("ids", ())) != c.gpus]

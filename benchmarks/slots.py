@@ -1,4 +1,4 @@
-"""Slots of a cluster's nodes: when all of them are there, and whether all of them can be had."""
+"""Finds when all slots of a cluster's nodes are present, and whether pods can have all of them."""
 
 import contextlib
 import threading
@@ -10,13 +10,13 @@ from benchmarks.processes import Failed
 from tests.cluster.pods import SLOT, with_slots
 
 STATUS_INTERVAL_S = 1.0  # of the kubelets: tests/cluster/rig/configuration.py
-_SETTLED_S = 2.5 * STATUS_INTERVAL_S  # what an older status still shows has been replaced by then
+_SETTLED_S = 2.5 * STATUS_INTERVAL_S  # after this time no older status is shown
 _PATIENCE_S = 60.0
 _FILLED_WITHIN_S = 20.0
 
 
 class Slots:
-    """When the slots of each node were all there, and when not. Fed by a watch."""
+    """Records when the slots of each node were all present, and when not. A watch feeds it."""
 
     def __init__(self, full):
         self._full = full
@@ -40,8 +40,8 @@ class Slots:
                 raise Failed(f"{node} has {self._changes[node][-1][1]} slots after {_PATIENCE_S:.0f} s, not {count}")
 
     def back_after_s(self, node, began, up):
-        """Seconds from `up` until the slots that something took away after `began` were all back and stayed; 0 if the
-        API never showed them away, or only before. Waits for that."""
+        """Returns the seconds from `up` until the slots that something took away after `began` were all back and
+        stayed. Returns 0 if the API never showed them missing, or only before. Waits for that."""
         end = up + _PATIENCE_S
         while True:
             with self._changed:
@@ -55,15 +55,15 @@ class Slots:
 
 
 def leaked(running, pods, image):
-    """Of all slots of the cluster, with no pod there, how many could not be had by as many pods at once, or were had
-    by two of them. The pods stay."""
+    """Returns how many slots of the cluster as many pods could not have at once, or two pods had. REQUIRES: no pod is
+    there. The pods stay."""
     total = running.daemons.slots
     for node in running.cluster.nodes:
         for number in range(total):
             pod = with_slots(f"fills-{node.name}-{number}", image, ["/bin/sleep", "10000"], node.name)
             running.api.create(PODS, pod)
     wanted = total * len(running.cluster.nodes)
-    with contextlib.suppress(Failed):  # that is what is to be found out
+    with contextlib.suppress(Failed):  # that is what this finds out
         pods.await_that(lambda seen: sum(pod.ran and not pod.over for pod in seen) >= wanted, "every slot has a pod",
                         _FILLED_WITHIN_S)
     run = {pod["metadata"]["uid"] for pod in running.api.get(PODS)["items"] if pod["status"]["phase"] == "Running"}
@@ -71,5 +71,5 @@ def leaked(running, pods, image):
 
 
 def _held(node, uids):
-    """IDs of the slots that the kubelet of a node has given to pods."""
+    """Returns the IDs of the slots that the kubelet of a node has given to pods."""
     return {device for _, resource, device in devices(node, uids) if resource == SLOT}

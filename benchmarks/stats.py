@@ -1,10 +1,10 @@
-"""Small statistics over lists of numbers. Pure."""
+"""Computes small statistics over lists of numbers. Pure."""
 
 import math
 
 
 def median(values):
-    """Middle value; the mean of the two middle ones for an even count."""
+    """Returns the middle value, or the mean of the two middle ones for an even count."""
     ordered = sorted(values)
     if not ordered:
         raise ValueError("median: no values")
@@ -13,7 +13,7 @@ def median(values):
 
 
 def percentile(values, percent):
-    """Nearest-rank percentile: a value that was really seen, never one between two."""
+    """Returns the nearest-rank percentile, which is one of the values."""
     ordered = sorted(values)
     if not ordered:
         raise ValueError("percentile: no values")
@@ -30,19 +30,20 @@ def mean(values):
 
 
 def median_absolute_deviation(values):
-    """Spread that one outlier does not move."""
+    """Returns the median absolute deviation: a measure of spread that one outlier does not move."""
     middle = median(values)
     return median([abs(v - middle) for v in values])
 
 
 def trimmed_mean(values, share):
-    """Mean without the lowest and the highest `share` of the values."""
+    """Returns the mean without the lowest and the highest `share` of the values."""
     kept = _trimmed(values, share)
     return mean(kept)
 
 
 def trimmed_error(values, share):
-    """Standard error of trimmed_mean(): of the values with the outermost ones moved to the edge of what is kept."""
+    """Returns the standard error of trimmed_mean(): that of the values with the cut ones moved to the edge of those
+    kept."""
     ordered, cut = sorted(values), int(share * len(values))
     kept = _trimmed(values, share)
     if len(kept) < 2:
@@ -61,6 +62,6 @@ def _trimmed(values, share):
 
 
 def summary(values):
-    """What a result line carries beside its value, so that a reader can judge the spread."""
+    """Returns what a result line has beside its value, so that a reader can judge the spread."""
     return {"n": len(values), "min": min(values), "median": median(values), "max": max(values),
             "mad": median_absolute_deviation(values)}

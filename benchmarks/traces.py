@@ -1,4 +1,5 @@
-"""Traces that figures are made from: kept outside the tree, found by path (TRACES=DIR), known by their checksums."""
+"""Finds the traces from which figures are made. They are kept outside the tree, found by path (TRACES=DIR), and
+identified by their checksums."""
 
 import hashlib
 import os
@@ -10,7 +11,7 @@ from benchmarks.processes import Failed
 
 @dataclass(frozen=True)
 class Trace:
-    """`source`: where anybody can get it; `name`: what it is called under TRACES, or in `folder` there."""
+    """`source` is where the trace can be downloaded. `name` is its name under TRACES, or under `folder` there."""
 
     name: str
     source: str
@@ -18,7 +19,7 @@ class Trace:
     folder: str = "muri"
 
     def path(self):
-        """Failed where it is not there, or is another file."""
+        """Returns its path. Raises Failed if it is missing, or is another file."""
         top = os.environ.get("TRACES")
         if not top:
             raise Failed(f"TRACES is not set: a directory with {self.name} ({self.source})")
@@ -34,7 +35,7 @@ class Trace:
 
 
 def left_out(trace):
-    """Why a figure of it is not measured unless asked for by name; empty: it is."""
+    """Returns why a figure from this trace is measured only if it is asked for by name; "" if it is always measured."""
     try:
         trace.path()
     except Failed as failure:

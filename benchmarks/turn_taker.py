@@ -1,7 +1,7 @@
 """Clients that take turns as the library does, without a GPU: `python3 -m benchmarks.turn_taker SOCKET GANG GPU[,...]`.
 
-One rank of a gang on each GPU. Goes on until it is killed; it says "ready" once all are in, and asks again, as the
-library does, where it is refused.
+One rank of a gang is on each GPU. It runs until it is killed and prints "ready" once all ranks have joined. A rank
+that is refused asks again, as the library does.
 """
 
 import contextlib
@@ -17,7 +17,7 @@ _ASKS_AGAIN_S = 0.5
 
 
 class _Rank:
-    """Its turns, one step at a time."""
+    """One rank: makes its turns, one step at a time."""
 
     def __init__(self, path, gang, gpu, ranks, rank):
         self._socket, self._page = _let_in(path, gang, gpu, ranks, rank)
@@ -54,7 +54,7 @@ class _Rank:
 
 
 def _let_in(*hello):
-    """A connection and the page."""
+    """Returns a connection and the page."""
     path, *words = hello
     while True:
         client = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -78,7 +78,7 @@ def main(path, gang, gpus):
 
 
 def command(path, gang, gpus):
-    """How to start one."""
+    """Returns the command that starts one."""
     return [sys.executable, "-B", "-m", "benchmarks.turn_taker", path, gang, ",".join(gpus)]
 
 

@@ -1,4 +1,4 @@
-"""Jobs of unequal shape on one set of GPUs: how each fares against its fluid max-min share."""
+"""Runs jobs of unequal shape on one set of GPUs, and compares each with its fluid max-min share."""
 
 import math
 from dataclasses import dataclass, replace
@@ -8,14 +8,14 @@ from benchmarks.commands import GRADIENT_BYTES, Job
 from benchmarks.machine import COLLECTIVE_CTAS, SMS, Machine, link_speed_for
 
 _NAMES = ("alpha", "beta", "gamma", "delta")
-_SECONDS = 6.0  # that all jobs run together, at their fluid rate
+_SECONDS = 6.0  # in which all jobs run together, at their fluid rate
 _WARM_UP_S = 2.5
-_WARM_UP_ITERATIONS = 7  # of the longest job: how long its turns are is learned from some of them
+_WARM_UP_ITERATIONS = 7  # of the longest job: some of them are needed to learn the length of its turns
 
 
 @dataclass(frozen=True)
 class Shape:
-    """One job: c and m of an iteration alone. `accumulation`: multiplies its kernels."""
+    """One job: c and m of an iteration alone. `accumulation` multiplies its kernels."""
 
     compute_ms: float
     exposed_ms: float
@@ -47,7 +47,7 @@ class Group:
     co_run: float = 1.0
 
     def machine(self):
-        """Links on which the job that communicates least moves the usual gradients in its time."""
+        """Returns a machine whose links take exactly the least communication time of a job for the usual gradients."""
         speed = link_speed_for(min(s.exposed_ms for s in self.shapes) / 1e3, GRADIENT_BYTES, self.ranks)
         return Machine(nodes=2, gpus_per_node=self.ranks // 2, mode=self.mode, node_link_bytes_per_s=speed,
                        link_sharing=self.links, co_run=self.co_run)
@@ -68,7 +68,7 @@ class Group:
                       extra=(f"--accumulation={shape.accumulation}",) if shape.accumulation > 1 else ())
 
     def conditions(self, **more):
-        """As data, of benchmarks/kinds.py: a number for each job."""
+        """Returns the conditions as data for benchmarks/kinds.py, with a number for each job."""
         return {"kind": "processes", "jobs": len(self.shapes), "ranks": self.ranks,
                 "c_ms": [s.compute_ms for s in self.shapes],
                 "m_over_c": [s.exposed_ms / s.compute_ms for s in self.shapes], "links": self.links,
@@ -84,16 +84,16 @@ class Group:
 
 @dataclass(frozen=True)
 class Together:
-    """Jobs that ran together: one number for each."""
+    """The result of jobs that ran together: one number for each job."""
 
     cycles_ms: list
     longest_waits_ms: list
-    refused: tuple = ()  # names of jobs whose caps were
+    refused: tuple = ()  # names of jobs whose caps were refused
 
 
 def fluid_rate(jobs):
-    """theta: the part of its own speed at which each job can run, all alike: the GPU serves them all, with what their
-    exposed collectives hold of it, and so does the link."""
+    """Returns theta, the share of its own speed at which every job can run. The GPU serves them all and also what
+    their exposed collectives take of it, and so does the link."""
     spinning = COLLECTIVE_CTAS / SMS
     gpu = sum((j.compute_ms + spinning * j.exposed_ms) / j.step_ms for j in jobs)
     link = sum(j.exposed_ms / j.step_ms for j in jobs)
@@ -101,10 +101,11 @@ def fluid_rate(jobs):
 
 
 def alone(context, group, library=None, settings=()):
-    """evaluate.Solo of each job; None if a run was void. `library`: under a daemon with these `settings`."""
+    """Returns evaluate.Solo of each job, or None if a run was void. With `library`, the jobs run under a daemon with
+    `settings`."""
     solos = []
     for job in group.jobs():
-        # A job alone needs no longer than it takes to see its step.
+        # A job alone need not run longer than it takes to measure its step.
         steps = max(12, math.ceil(3000 / (job.compute_ms + 1)))
         plan = session.Plan(group.machine(), (replace(job, iterations=min(job.iterations, steps)),), library,
                             isolated=context.isolated, daemon_settings=settings)
@@ -116,7 +117,7 @@ def alone(context, group, library=None, settings=()):
 
 
 def together(context, group, library, settings=(), environment=None):
-    """`Together` of the time in which all ran; None if a run was void."""
+    """Returns `Together` for the time in which all jobs ran, or None if a run was void."""
     if not context.has(library):
         return None
     jobs = tuple(group.jobs())
@@ -136,7 +137,7 @@ def together(context, group, library, settings=(), environment=None):
 
 
 def _longest_wait_ms(trace, gang, begin, end):
-    """For a turn, or in the middle of one, on any GPU."""
+    """Returns the longest wait for a turn, or in the middle of one, on any GPU."""
     asked, longest = {}, 0.0
     for event in trace:
         if event.gang != gang or not begin <= event.t_ns <= end:
@@ -149,20 +150,20 @@ def _longest_wait_ms(trace, gang, begin, end):
 
 
 def rates(solos, cycles):
-    """x of each job: the part of its own speed that it ran at."""
+    """Returns x of each job: the share of its own speed at which it ran."""
     return [solo.step_ms / cycle for solo, cycle in zip(solos, cycles)]
 
 
 def measured(solos):
-    """Shapes as they were measured alone."""
+    """Returns the shapes as they were measured alone."""
     return [Shape(s.compute_ms, s.exposed_ms) for s in solos]
 
 
 def whole_turns(shapes, links="private", rounds=400):
-    """Rates of jobs that take whole turns, nobody waiting while the GPU rests: the longest waiting goes first. With two
-    jobs there is nothing else to choose: whoever has just run is away when its turn ends. What exposed collectives hold
-    of the GPU comes on top, as in T*. On shared links jobs that communicate at once do so at an equal part of the
-    speed."""
+    """Returns the rates of jobs that take whole turns. The GPU never rests while a job waits, and the job that waits
+    longest goes first. With two jobs there is no other choice: the job whose turn ends then communicates. The share
+    of the GPU that exposed collectives take comes on top, as in T*. On shared links, jobs that communicate at the
+    same time get equal parts of the speed."""
     spinning = COLLECTIVE_CTAS / SMS
     now, done, runs, ends = 0.0, [0] * len(shapes), None, 0.0
     waiting, away = list(range(len(shapes))), {}  # in order of arrival; what each has left to communicate

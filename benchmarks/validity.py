@@ -1,7 +1,7 @@
-"""The void rule: when a run on a busy machine says nothing.
+"""The void rule: decides when a run on a busy machine proves nothing.
 
-A run with more than 60% of all cores used, or with kernels or ring steps later than 300 us at p99, is void. A void
-run is repeated up to three times; after that its figure is missed.
+A run is void if more than 60% of all cores were used, or if kernels or ring steps were later than 300 us at p99. A
+void run is repeated up to three times; after that its figure is missed.
 """
 
 import contextlib
@@ -11,14 +11,14 @@ from dataclasses import dataclass
 CPU_LIMIT = 0.60
 LATENESS_P99_LIMIT_US = 300.0
 REPEATS = 3
-# Of all cores, while nothing of ours runs.
+# Limits as shares of all cores, while nothing of ours runs.
 QUIET_USED, QUIET_STOLEN = 0.10, 0.003
 
 
 @dataclass(frozen=True)
 class Load:
-    """CPU used (share of all cores, everything on the machine included), the share that the hypervisor gave to
-    others while we wanted it, and the worst process's lateness."""
+    """CPU used (share of all cores, with everything on the machine), the share that the hypervisor gave to others
+    while this machine wanted it, and the lateness of the worst process."""
 
     cpu: float
     stolen: float
@@ -26,11 +26,11 @@ class Load:
     kernel_p99_us: float
     ring_p50_us: float
     ring_p99_us: float
-    silent: int = 0  # processes of the run that reported no kernels: what is not known cannot be good
+    silent: int = 0  # processes of the run that reported no kernels; the run is then void
 
     @property
     def void(self):
-        """Why the run is void, or an empty string."""
+        """Why the run is void, or ""."""
         if self.silent:
             return f"{self.silent} processes did not report how late their kernels were"
         if self.cpu > CPU_LIMIT:
@@ -53,22 +53,22 @@ class Load:
 
 
 class CpuMeter:
-    """Shares of all cores since it was made, from the kernel's own counters."""
+    """Measures shares of all cores since it was made, from the kernel's own counters."""
 
     def __init__(self, read=None):
         self._read = read or _read_proc_stat
         self._before = self._read()
 
     def shares(self):
-        """(used, stolen)."""
+        """Returns (used, stolen)."""
         busy, stolen, total = (now - before for now, before in zip(self._read(), self._before))
         return busy / max(1, total), stolen / max(1, total)
 
 
 @contextlib.contextmanager
 def awake():
-    """Keep idle cores from sleeping, where that is allowed: a virtual one needs 0.1 ms to wake up, of which the GPU
-    that it plays knows nothing. The kernel's own interface for it; it ends with the file."""
+    """Keeps idle cores from sleeping, if that is allowed. A virtual core needs 0.1 ms to wake up, and the simulated
+    GPU does not account for that. It uses the kernel's own interface, whose effect ends when the file is closed."""
     with contextlib.ExitStack() as stack:
         with contextlib.suppress(OSError):
             stack.enter_context(open("/dev/cpu_dma_latency", "wb", buffering=0)).write(bytes(4))
@@ -76,8 +76,8 @@ def awake():
 
 
 def wait_until_quiet(patience_s=90.0, watch_s=2.0):
-    """Wait until nobody else keeps the machine busy and nothing is stolen from it, or until patience ends. Noise from
-    next door comes in bursts of up to a minute: a repeat in the same burst would be void as well."""
+    """Waits until nothing else keeps the machine busy and nothing is stolen from it, or until the patience ends.
+    Noise from other machines comes in bursts of up to a minute: a repeat in the same burst would be void as well."""
     end = time.monotonic() + patience_s
     while time.monotonic() < end:
         meter = CpuMeter()
@@ -88,7 +88,7 @@ def wait_until_quiet(patience_s=90.0, watch_s=2.0):
 
 
 def parse_proc_stat(text):
-    """(busy, stolen, total) clock ticks of all cores."""
+    """Returns (busy, stolen, total) clock ticks of all cores."""
     fields = [int(f) for f in text.splitlines()[0].split()[1:9]]
     idle, stolen = fields[3] + fields[4], fields[7]
     return sum(fields) - idle - stolen, stolen, sum(fields)
@@ -100,7 +100,7 @@ def _read_proc_stat():
 
 
 def load_of(cpu, stolen, reports, processes=0):
-    """The load of a run from the reports of its `processes`, of which the worst speaks for all."""
+    """Returns the load of a run from the reports of its `processes`. The worst one counts for all."""
     def worst(kind, quantile):
         return max((float(r[kind][quantile]) for r in reports if r.get(kind, {}).get("count")), default=0.0)
 

@@ -1,4 +1,4 @@
-"""The arbiter's protocol and the turnstile's layout, for clients that no library would make. See
+"""Implements the arbiter's protocol and the turnstile's layout, for clients that no library would make. See
 proto/arbiter_protocol.h and proto/turnstile.h."""
 
 import contextlib
@@ -14,7 +14,7 @@ MAX_CLIENTS = 15
 MODE_OBSERVE, MODE_GATE = 1, 2
 PHASE_TAKING = 2
 OWNER_DIED = 0x40000000  # of a robust futex
-# Offsets of the words of a slot.
+# Offsets of the words in a slot.
 READY, HOLD, REL, GATE, MODE, SUCCESSOR, ALIVE, PHASE, TURNS = 0, 4, 8, 64, 128, 136, 192, 196, 208
 _SLOT_BYTES = 256
 _STRETCH_BITS = 10
@@ -26,9 +26,9 @@ _PATIENCE_S = 5.0
 
 
 class Page:
-    """The page of a GPU's turns, and our slot of it. Not closed: it ends with its process.
+    """The page of a GPU's turns, and this client's slot in it. It is never closed: it ends with its process.
 
-    Each word is written at once: struct.pack_into clears the bytes first, and the arbiter would see that.
+    Each word is written at once. struct.pack_into would clear the bytes first, and the arbiter would see that.
     """
 
     def __init__(self, memory, slot):
@@ -42,7 +42,7 @@ class Page:
         self._words[self._at(slot, word)] = value & 0xffffffff
 
     def scribble(self, index, value):
-        """Any word of the page."""
+        """Writes any word of the page."""
         self._words[index] = value & 0xffffffff
 
     @staticmethod
@@ -51,22 +51,23 @@ class Page:
 
 
 def hello(gang, gpu, size=0, rank=0):
-    """The message with which a client asks to be let in."""
+    """Returns the message with which a client asks to join."""
     return _HELLO.pack(_HELLO_TYPE, _HELLO.size, _VERSION, 0, gang.encode(), gpu.encode(), size, rank, 1, 0, 0, 0)
 
 
 def welcome(slot=0, version=0):
-    """The message with which an arbiter lets a client in; `version`: off ours by so much."""
+    """Returns the message with which an arbiter accepts a client. `version` is the difference to our version."""
     return _WELCOME.pack(_WELCOME_TYPE, _WELCOME.size, _VERSION + version, 0, slot, 0)
 
 
 def profile_bytes():
-    """A well-formed message of a type that no client may send first."""
+    """Returns a well-formed message of a type that no client may send first."""
     return _HEADER.pack(4, 56, _VERSION, 0) + bytes(40)
 
 
 def join(client, gang, gpu, size=0, rank=0):
-    """The Page that the arbiter at the other end of `client` gives to a client of that name. Failed if it does not."""
+    """Returns the Page that the arbiter at the other end of `client` gives to this client. Raises Failed if it gives
+    none."""
     client.settimeout(_PATIENCE_S)
     client.sendall(hello(gang, gpu, size, rank))
     message, descriptors, _, _ = socket.recv_fds(client, 4096, 1)
@@ -77,23 +78,23 @@ def join(client, gang, gpu, size=0, rank=0):
 
 
 def next_turn(number):
-    """The number of the turn after that of `number`, at its first stretch."""
+    """Returns the number of the turn after that of `number`, at its first stretch."""
     return ((number >> _STRETCH_BITS) + 1) << _STRETCH_BITS & 0xffffffff
 
 
 def last_stretch(number):
-    """Where a gate stands open for all stretches of the turn of `number`, and for no other turn."""
+    """Returns the value at which a gate is open for all stretches of the turn of `number`, and for no other turn."""
     return number | (1 << _STRETCH_BITS) - 1
 
 
 def opening(slot, number, successor, ready):
-    """What a client in `slot` writes to its successor's gate when it gives the turn of `number` back; `ready`: the
-    successor's word. See turn/ops.h."""
+    """Returns what a client in `slot` writes to its successor's gate when it gives back the turn of `number`. `ready`
+    is the successor's word. See turn/ops.h."""
     if successor == slot:
         return next_turn(number)
     return (ready + (1 << 30) & 0xfffff000) | (slot << 8 | number >> _STRETCH_BITS & 0xff)
 
 
 def at_or_past(gate, number):
-    """Whether a gate lets a turn pass: numbers are compared cyclically."""
+    """Returns whether a gate lets a turn pass. Numbers are compared cyclically."""
     return (gate - number) & 0xffffffff < 0x80000000

@@ -34,7 +34,7 @@ void AddSocket(CLI::App* command, std::string* socket) {
   command->add_option("--socket", *socket, "the daemon's API socket")->capture_default_str();
 }
 
-// -o `text`|json; `owner` keeps `json` alive.
+// Adds the option -o with the values `text` and json. `owner` keeps `json` alive.
 void AddOutput(CLI::App* command, const std::string& text, bool* json, const std::shared_ptr<void>& owner) {
   command
       ->add_option_function<std::string>(

@@ -1,9 +1,9 @@
-// The command line of `crossover`: reads it and does what it says.
+// Reads the command line of `crossover` and runs the command.
 #pragma once
 
 namespace crossover::cli {
 
-// Returns the program's exit code: 2 for a command line that is not allowed.
+// Returns the program's exit code, 2 for an invalid command line.
 int Main(int argc, char** argv, const char* version);
 
 }  // namespace crossover::cli

@@ -19,7 +19,7 @@
 namespace crossover::extender {
 namespace {
 
-// Since 1970, and never back: counted from one reading of the clock that others set.
+// Returns Unix seconds that never go back: the system clock, read once, advanced by the steady clock.
 double NowS() {
   using std::chrono::duration;
   static const double start = duration<double>(std::chrono::system_clock::now().time_since_epoch()).count() -
@@ -27,7 +27,7 @@ double NowS() {
   return start + duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// Of this process, and of none before it.
+// Returns a name for this process that no process before it had.
 std::string InstanceOf(const ExtenderConfig& config) {
   return config.host + "." + std::to_string(getpid()) + "." +
          std::to_string(static_cast<std::int64_t>(NowS()));
@@ -213,7 +213,8 @@ void Extender::ListenForHealth() {
       std::map<std::string, HttpServer::Handler>{{"/healthz", alive}, {"/readyz", ready}}));
 }
 
-// On a listener of its own: while the API server does not say who asks, others are not kept waiting.
+// The metrics have a listener of their own. The API server must say whether the client may read them; while
+// it does not answer, other requests do not wait.
 void Extender::ListenForMetrics() {
   const auto metrics = [this](const HttpRequest& request, const HttpServer::Reply& reply) {
     const int status = access_.StatusFor(request.authorization);
@@ -250,7 +251,7 @@ int RunExtender(const std::string& config_path) {
     const timespec drain =
         base::TimespecOf(static_cast<std::int64_t>(config->webhook.drain_s * base::kNsPerSecond));
     if (config->webhook.listen.port != 0)
-      sigtimedwait(&ends, nullptr, &drain);  // or until it is told once more
+      sigtimedwait(&ends, nullptr, &drain);  // a second signal ends the wait
   } catch (const std::exception& failure) {
     error = failure.what();
     return fail();

@@ -1,4 +1,5 @@
-// crossover-extender: places gangs beside a scheduler, answers the API server about pods, keeps profiles.
+// crossover-extender places gangs for a scheduler, answers the API server's admission reviews, and keeps
+// job profiles.
 #pragma once
 
 #include <atomic>
@@ -20,21 +21,23 @@
 
 namespace crossover::extender {
 
+// An Extender is the running program: it owns all parts and connects them.
 class Extender {
  public:
-  // Everything runs from here on. Throws std::runtime_error where it cannot listen.
+  // Starts everything. Throws std::runtime_error if it cannot listen.
   explicit Extender(const ExtenderConfig& config);
   ~Extender();
 
-  // What it waits for before it can do its work, a line each; empty: it is ready. Whoever leads is not among
-  // them: a replica is ready to.
+  // Returns what it still waits for before it can work, one line each; empty: it is ready. A replica that
+  // does not lead is ready, too.
   std::vector<std::string> Missing() const;
 
-  // It is to end soon: whoever asks the webhook is to ask another one's. From any thread.
+  // Prepares for the end: each answer of the webhook then ends its connection, so the API server asks
+  // another replica. Thread-safe.
   void Drain();
 
  private:
-  class Told;  // passes on what the feed tells
+  class Told;  // passes the feed's changes to the controller
 
   bool Leads() const;
   void Count();
@@ -42,8 +45,8 @@ class Extender {
   void ListenForMetrics();
 
   const ExtenderConfig config_;
-  std::atomic<Feed*> known_{nullptr};           // once it is made
-  const std::unique_ptr<LeaseFollower> lease_;  // null: it always leads
+  std::atomic<Feed*> known_{nullptr};           // null until feed_ exists, and while it is destroyed
+  const std::unique_ptr<LeaseFollower> lease_;  // null: always leads
   Metrics metrics_;
   KubeApi api_;
   Controller controller_;
@@ -52,13 +55,13 @@ class Extender {
   Verbs verbs_;
   ProfileKeeper profiles_;
   kube::MetricsAccess access_;
-  std::unique_ptr<admission::Admission> admission_;  // null: there is no webhook
-  // Last: they use the others.
+  std::unique_ptr<admission::Admission> admission_;  // null: no webhook
+  // The servers come last: they use the members above.
   std::vector<std::unique_ptr<HttpServer>> servers_;
 };
 
-// Serves until told to stop; the program's exit code: 2 where something is wrong with the configuration or
-// with what it names.
+// Serves until a signal stops it. Returns the program's exit code: 2 if the configuration, or something
+// that it names, is wrong.
 int RunExtender(const std::string& config_path);
 
 }  // namespace crossover::extender

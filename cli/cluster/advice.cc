@@ -16,7 +16,7 @@ namespace {
 
 using kube::At;
 
-constexpr double kEfficiency = 0.95;  // of extender/placement/settings.h, as is the next
+constexpr double kEfficiency = 0.95;  // as in extender/placement/settings.h, like the next one
 constexpr double kMinGain = 1.05;
 constexpr double kHour = 3600;
 
@@ -24,7 +24,7 @@ struct Run {
   std::string gang;
   std::int64_t gpus = 0;
   double began = 0, ended = 0;
-  double use = 0;  // of the GPU; 0: not known
+  double use = 0;  // share of time that it needs the GPU; 0: not known
   bool shared = false;
   double gpu_hours() const { return static_cast<double>(gpus) * (ended - began) / kHour; }
 };
@@ -34,7 +34,8 @@ double NumberAt(const json& object, const char* key) {
   return value.is_number() ? value.get<double>() : 0;
 }
 
-// By its own figures, else by those of the runs like it, else as a user says.
+// Returns which share of the time the run needs the GPU, or 0 if that is not known. Uses the run's own
+// figures, else those of the profile's runs, else those that a user wrote into the spec.
 double UseOf(const json& run, const json& profile) {
   for (const json* figures : {&run, &At(profile, "status"), &At(profile, "spec")}) {
     const double compute = NumberAt(*figures, "computeSeconds"), away = NumberAt(*figures, "exposedSeconds");
@@ -43,7 +44,7 @@ double UseOf(const json& run, const json& profile) {
   return 0;
 }
 
-// Gangs that are known to have met another.
+// Returns the gangs that are known to have shared a GPU with another gang.
 std::set<std::string> GangsThatMet(const json& profiles) {
   std::set<std::string> met;
   for (const json& profile : profiles) {
@@ -57,20 +58,22 @@ std::set<std::string> GangsThatMet(const json& profiles) {
   return met;
 }
 
-// Where the run itself does not say it: by its gang, of which another run may be meant.
+// Returns whether the run shared. If the run does not say it, its gang decides; another run of the gang may
+// be meant.
 bool HasShared(const json& run, const std::set<std::string>& met) {
   const json& says = At(run, "shared");
   return says.is_boolean() ? says.get<bool>() : met.contains(TextAt(run, {"gang"}));
 }
 
-// Two profiles tell of a run whose key became another one: the one that saw it last says more of it.
+// Merges two reports of one run, from two profiles: the run's profile key changed. The report that saw the
+// run last counts more.
 void Join(Run told, Run* run) {
   if (std::tie(run->ended, run->gpus) < std::tie(told.ended, told.gpus)) std::swap(told, *run);
   if (run->use <= 0) run->use = told.use;
   run->shared |= told.shared;
 }
 
-using RunsByStart = std::map<std::pair<std::string, double>, Run>;  // gang, and when it began
+using RunsByStart = std::map<std::pair<std::string, double>, Run>;  // by gang and start
 
 std::map<std::string, RunsByStart> RunsToldOf(const json& profiles) {
   const std::set<std::string> met = GangsThatMet(profiles);
@@ -93,7 +96,8 @@ std::map<std::string, RunsByStart> RunsToldOf(const json& profiles) {
   return runs;
 }
 
-// Those that shared are left out: what that saved is no advice.
+// Returns the runs that did not share, by namespace. Runs that shared are left out: what they saved needs
+// no advice.
 std::map<std::string, std::vector<Run>> RunsByNamespace(const json& profiles, double since_s) {
   std::map<std::string, std::vector<Run>> runs;
   for (const auto& [name_space, told] : RunsToldOf(profiles)) {
@@ -112,7 +116,7 @@ struct Pair {
 
 std::optional<Pair> PairOf(const std::vector<Run>& runs, std::size_t a, std::size_t b) {
   const Run &first = runs[a], &second = runs[b];
-  // A gang is not beside itself: it is one run, of which two profiles say that it began at different times.
+  // A gang cannot share with itself. These are one run, for which two profiles give different starts.
   if (first.gang == second.gang) return std::nullopt;
   const double together = std::min(first.ended, second.ended) - std::max(first.began, second.began);
   if (first.gpus != second.gpus || first.use <= 0 || second.use <= 0 || together <= 0) return std::nullopt;

@@ -1,4 +1,4 @@
-// kubectl crossover advise: what sharing would have saved.
+// kubectl crossover advise: shows what sharing would have saved.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -11,24 +11,26 @@ namespace crossover::cli {
 
 struct AdviseOptions {
   std::string name_space;  // empty: all
-  double days = 30;        // that are looked back
+  double days = 30;        // how far to look back
   Showing show;
 };
+// Prints the advice and returns the exit code.
 int Advise(const Kubectl& kubectl, const AdviseOptions& options);
 
-// Of the runs that `profiles`, JobProfiles, tell of since `since_s` (1970): for each namespace the GPU hours
-// of runs that shared with none, those of which is known what they need, and what these would have needed
-// less in pairs. Pure.
+// Computes the advice from `profiles`, a list of JobProfiles, for the time since `since_s` (Unix seconds).
+// For each namespace it has the GPU hours of the runs that did not share, those of these runs whose needs
+// are known, and the hours that the latter would have saved in pairs. Pure.
 //
-// A run has shared where status.runs says so of it ("shared"); where it does not say, where status.meetings
-// names its gang. What two profiles tell of one run, by gang and beginning, counts once.
+// A run shared if status.runs says so ("shared"). If it does not say, the run shared if status.meetings
+// names its gang. A run that two profiles report, by gang and start, counts once.
 //
-// Two runs can be a pair where they are of two gangs, have as many GPUs and ran at the same time; each is in
-// one at most, the best first. Each job of a pair runs at the part min(1, 1 / sum u) of its own speed, u = c
-// / (c + m) its use of the GPU (turn/shares.h: the fluid bound), of which 0.95 is reached
-// (placement.efficiency of the extender); a pair that gains under 1.05 is none. Memory, users and
-// max-slowdown are not looked at.
+// Two runs can form a pair if they belong to two gangs, have the same number of GPUs and ran at the same
+// time. A run is in at most one pair; pairs that save most are formed first. Each job of a pair runs at the
+// share min(1, 1 / sum u) of its own speed, where u = c / (c + m) is its use of the GPU (turn/shares.h: the
+// fluid bound). 0.95 of that is reached (placement.efficiency of the extender). A pair that gains less than
+// 1.05 is not formed. Memory, user IDs and max-slowdown are ignored.
 nlohmann::json AdviceOf(const nlohmann::json& profiles, double since_s);
+// Returns the advice as a table, and the pairs if `wide`.
 std::string AdviceText(const nlohmann::json& advice, bool wide);
 
 }  // namespace crossover::cli

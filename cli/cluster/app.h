@@ -1,10 +1,12 @@
-// The command line of kubectl-crossover: as `crossover`, but of a cluster, which it asks through kubectl.
+// Reads the command line of kubectl-crossover. It is like `crossover`, but for a whole cluster, which it
+// asks through kubectl.
 #pragma once
 
 namespace crossover::cli {
 
-// Whether this program was called as a plugin of kubectl: by the name kubectl-crossover.
+// Returns whether this program was called as a kubectl plugin: by the name kubectl-crossover.
 bool IsKubectlPlugin(const char* called);
+// Runs the plugin and returns the exit code.
 int ClusterMain(int argc, char** argv, const char* version);
 
 }  // namespace crossover::cli

@@ -14,7 +14,7 @@ using nlohmann::json;
 json AskOne(const json& item, const std::function<json(const json& item)>& ask) {
   try {
     return ask(item);
-  } catch (const std::exception& error) {  // it would end the program
+  } catch (const std::exception& error) {  // an exception that leaves a thread would end the program
     return {{"error", error.what()}};
   }
 }
@@ -34,10 +34,10 @@ std::vector<json> AskEach(const std::vector<json>& items, std::size_t most,
     others.reserve(together);
     try {
       while (others.size() + 1 < together) others.emplace_back(work);
-    } catch (const std::system_error&) {  // no more threads: fewer do it
+    } catch (const std::system_error&) {  // no more threads: those that run do the work
     }
     work();
-  }  // the others have ended
+  }  // joins the other threads
   return answers;
 }
 

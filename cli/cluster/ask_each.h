@@ -1,4 +1,4 @@
-// Asks many at a time, but not all of them at once.
+// Asks many questions in parallel, up to a limit.
 #pragma once
 
 #include <cstddef>
@@ -8,11 +8,11 @@
 
 namespace crossover::cli {
 
-inline constexpr std::size_t kKubectls = 16;  // that run at a time
+inline constexpr std::size_t kKubectls = 16;  // kubectl processes at a time
 
-// What `ask` answers of each of `items`, in their order; {"error": why} where it throws. At most `most` are
-// asked at a time, by this thread and others, so `ask` has to be thread-safe. Where the system gives no more
-// threads, those that are there do it.
+// Returns the answers of `ask` to `items`, in their order. An answer is {"error": why} if `ask` throws. At
+// most `most` questions run in parallel, on this thread and others, so `ask` must be thread-safe. If the
+// system gives no more threads, the existing ones do the work.
 std::vector<nlohmann::json> AskEach(const std::vector<nlohmann::json>& items, std::size_t most,
                                     const std::function<nlohmann::json(const nlohmann::json& item)>& ask);
 

@@ -10,7 +10,8 @@
 namespace crossover::cli {
 namespace {
 
-// Our programs, and in whose pods they are. Where that is another's, files are called after both.
+// A Program is a container of ours and the component in whose pods it runs. If the two names differ, file
+// names have both.
 struct Program {
   const char* component;
   const char* container;
@@ -35,7 +36,8 @@ std::vector<std::string> LogWords(const json& pod, const std::string& container)
 
 std::vector<json> QuestionsOf(const ClusterFacts& facts) {
   std::vector<json> questions;
-  // Only with its namespace is a name one pod's; no pod has an underscore in it, but it may have a point.
+  // A pod name is unique only with its namespace. No pod name contains an underscore, but it may contain a
+  // dot.
   const auto ask = [&questions](const json& pod, const std::string& ending, std::vector<std::string> words) {
     const std::string file = NamespaceOf(pod) + "." + NameOf(pod) + ending;
     questions.push_back({{"file", file}, {"words", std::move(words)}});

@@ -1,4 +1,4 @@
-// What a bundle of the doctor holds. Pure.
+// Decides what a bundle of the doctor contains. Pure.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -8,16 +8,19 @@
 
 namespace crossover::cli {
 
-// Objects without what may be secret or is long and says nothing: values of environments; commands and
-// arguments; what probes and hooks ask for by HTTP; what containers said at their end; volumes that may have
-// options of a driver; how PodMonitors come in, and with what they ask; annotations, labels and selections by
-// these whose keys are not ours, NVIDIA's or Kubernetes' own, or that hold what somebody wrote; managed
-// fields. What was taken out is named.
+// Returns `items` without what may be secret, and without what is long and says nothing. It removes:
+// - values of environment variables; commands and arguments;
+// - paths and headers that probes and hooks request by HTTP; what containers said at their end;
+// - volumes that may have options of a driver; how PodMonitors authenticate, and their request parameters;
+// - annotations, labels and selectors by them, if their key is not ours, NVIDIA's or Kubernetes' own;
+// - values of those keys that hold what a user wrote;
+// - managed fields.
+// Each removed value except managed fields is replaced by a mark.
 nlohmann::json Redacted(const nlohmann::json& items);
 
-// What else to ask: what each of our programs logged last, and before its container was started again; then
-// what the daemons say of their nodes. Each is {"file": its name in the bundle, which no other has,
-// "words": of kubectl}.
+// Returns what else to ask: the last log of each of our programs, the log before its container restarted,
+// and the answers of the daemons about their nodes. Each question is {"file": a unique name in the bundle,
+// "words": the arguments for kubectl}.
 std::vector<nlohmann::json> QuestionsOf(const ClusterFacts& facts);
 
 }  // namespace crossover::cli

@@ -5,7 +5,7 @@
 namespace crossover::cli {
 namespace {
 
-constexpr std::size_t kShown = 3;  // places
+constexpr std::size_t kShown = 3;  // places in one finding
 
 Finding Judge(const ClusterCheck& check, const ClusterFacts& facts) {
   Finding finding{.name = check.name, .verdict = Verdict::kOk, .seen = check.well, .advice = ""};

@@ -1,4 +1,4 @@
-// The doctor's checks of a cluster. Pure.
+// Declares the checks of `kubectl crossover doctor`. Pure.
 #pragma once
 
 #include <string>
@@ -9,23 +9,25 @@
 
 namespace crossover::cli {
 
-// What one check finds: a line for each place, sorted by nothing; empty where all is well.
+// Places are what one check finds, one line each, in no order. They are empty if all is well.
 using Places = std::vector<std::string>;
 
+// A ClusterCheck is one check with its texts.
 struct ClusterCheck {
   const char* name;
-  std::vector<const char*> needs;  // lists, without which nothing is known
-  Verdict verdict;                 // where it finds something
-  const char* well;                // what is said where it does not
+  std::vector<const char*> needs;  // lists in ClusterFacts; if one is missing, the verdict is unknown
+  Verdict verdict;                 // if the check finds something
+  const char* well;                // the text if it finds nothing
   const char* advice;
   Places (*find)(const ClusterFacts& facts);
 };
 
+// Returns all checks.
 const std::vector<ClusterCheck>& ClusterChecks();
-// All of them, in their order.
+// Runs all checks and returns their findings in the order of ClusterChecks().
 std::vector<Finding> ExamineCluster(const ClusterFacts& facts);
 
-// installation.cc
+// Checks in installation.cc.
 Places MissingDefinitions(const ClusterFacts& facts);
 Places NodesWithoutDaemon(const ClusterFacts& facts);
 Places StaleGpuNodes(const ClusterFacts& facts);
@@ -38,7 +40,7 @@ Places VersionSkew(const ClusterFacts& facts);
 Places MissingWebhook(const ClusterFacts& facts);
 Places WebhookWithoutCertificate(const ClusterFacts& facts);
 Places RelabelledMetrics(const ClusterFacts& facts);
-// gpus.cc
+// Checks in gpus.cc.
 Places NodesWithoutGpus(const ClusterFacts& facts);
 Places TwoOwners(const ClusterFacts& facts);
 Places Strangers(const ClusterFacts& facts);
@@ -51,7 +53,7 @@ Places UserClash(const ClusterFacts& facts);
 Places SlotsOfTwo(const ClusterFacts& facts);
 Places RanksOnOneGpu(const ClusterFacts& facts);
 Places OtherGpusThanAssigned(const ClusterFacts& facts);
-// switches.cc
+// Checks in switches.cc.
 Places SwitchedOff(const ClusterFacts& facts);
 Places InMaintenance(const ClusterFacts& facts);
 Places MistypedSwitches(const ClusterFacts& facts);

@@ -1,5 +1,5 @@
-// How shells complete `kubectl crossover`: kubectl asks a program of this name beside the plugin, and wants
-// lines of words and a directive at the end (4: no names of files).
+// Holds the program by which shells complete `kubectl crossover`. kubectl calls a program of this name next
+// to the plugin. It expects one word on each line and a directive at the end (4: no file names).
 #pragma once
 
 namespace crossover::cli {

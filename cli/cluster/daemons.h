@@ -1,4 +1,4 @@
-// The daemons of nodes, and what they say: asked by exec in their pods.
+// Finds the node daemons and asks them by exec in their pods.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -12,10 +12,12 @@ namespace crossover::cli {
 
 inline constexpr char kDaemonContainer[] = "deviceplugin";
 
-// Pods of daemons, of `node` alone where that is not empty. Nothing, and why, where there is none.
+// Returns the pods of the node daemons, or that of `node` alone if it is not empty. Returns nothing, with
+// the reason in `error`, if there is none.
 std::optional<std::vector<nlohmann::json>> Daemons(const Kubectl& kubectl, const std::string& node,
                                                    std::string* error);
-// What a command says in JSON in the pod of a daemon. Nothing, and why, where it says none.
+// Runs `command` in the pod of a daemon and returns the JSON object that it prints. Returns nothing, with
+// the reason in `error`, if it prints none.
 std::optional<nlohmann::json> AskDaemon(const Kubectl& kubectl, const nlohmann::json& pod,
                                         std::vector<std::string> command, std::string* error);
 

@@ -22,7 +22,7 @@ int Fail(const std::string& error) {
   return 1;
 }
 
-// Empty, or why not.
+// Writes the file. Returns "", or why it could not.
 std::string WriteFile(const std::string& path, const std::string& text) {
   std::ofstream file(path);
   file << text;
@@ -41,7 +41,7 @@ std::string WriteObjects(const ClusterFacts& facts, const std::string& report, c
   return error;
 }
 
-// Each file is written when its program has answered.
+// Writes each file as soon as its program has answered. Returns "", or the first fault.
 std::string WriteSaid(const Kubectl& kubectl, const ClusterFacts& facts, const std::string& folder) {
   const auto faults = AskEach(QuestionsOf(facts), kKubectls, [&](const json& question) -> json {
     const std::string said = kubectl.Said(question.at("words").get<std::vector<std::string>>());

@@ -1,4 +1,4 @@
-// kubectl crossover doctor: what keeps jobs of a cluster from sharing.
+// kubectl crossover doctor: shows what keeps the jobs of a cluster from sharing.
 #pragma once
 
 #include <string>
@@ -10,12 +10,14 @@ namespace crossover::cli {
 
 struct ClusterDoctorOptions {
   Showing show;
-  // A folder that is made: all that was looked at, to be sent to somebody else. Not together with watching.
+  // `bundle` is a folder to create. It gets everything that the doctor looked at, to be sent to another
+  // person. It excludes watching.
   std::string bundle;
 };
 
-// 1 where a check failed, or the bundle could not be written. A bundle has the report and the objects before
-// any program is asked, so that one that is broken off has these.
+// Prints the findings and returns the exit code: 1 if a check failed or the bundle could not be written.
+// The report and the objects are written to the bundle before any program is asked, so a bundle that is
+// interrupted has them.
 int ClusterDoctor(const Kubectl& kubectl, const ClusterDoctorOptions& options);
 
 }  // namespace crossover::cli

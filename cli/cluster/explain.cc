@@ -20,7 +20,7 @@ std::optional<Answer> Explained(const Kubectl& kubectl, const ExplainOptions& op
   if (!pods) return std::nullopt;
   const auto events = kubectl.List(in_namespace({"events.events.k8s.io"}), error);
   if (!events) return std::nullopt;
-  std::string unseen;  // users may not see nodes: then their pods and events have to do
+  std::string unseen;  // users may lack the right to list nodes; then pods and events must do
   const json gpu_nodes = kubectl.List({"gpunodes.crossover.dev"}, &unseen).value_or(json::array());
   if (!one) *pods = PodsOfGang(*pods, gpu_nodes, options.name);
   if (pods->empty()) {

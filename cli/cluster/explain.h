@@ -1,4 +1,4 @@
-// kubectl crossover explain: why a pod, or a gang, is where it is, or nowhere.
+// kubectl crossover explain: shows why a pod or a gang is where it is, or has no node.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -13,21 +13,22 @@ namespace crossover::cli {
 struct ExplainOptions {
   std::string kind;  // pod or gang
   std::string name;
-  std::string name_space;  // empty: the context's own
+  std::string name_space;  // empty: the namespace of the context
   Showing show;
 };
-// 1 where there is no such thing.
+// Prints the explanation and returns the exit code: 1 if the pod or gang does not exist.
 int Explain(const Kubectl& kubectl, const ExplainOptions& options);
 
-// Of each of `pods`: where it is, on which GPUs beside whom, what was said of it last, and what its gang
-// needs and gained. `events`: of the namespace, of events.k8s.io. `gpu_nodes` may be null where it cannot be
-// seen. Pure.
+// Explains each of `pods`: its node, its GPUs and the gangs beside it, its last events, and the needs and
+// gains of its gang. `events` are those of the namespace (events.k8s.io). `gpu_nodes` may be null or empty
+// if the user may not list them. Pure.
 nlohmann::json ExplainPods(const nlohmann::json& pods, const nlohmann::json& events,
                            const nlohmann::json& gpu_nodes);
 std::string ExplanationText(const nlohmann::json& explanation);
 
-// Of `pods` those of the gang that people call so, with or without their namespace: as nodes say, else by its
-// annotation, else by who made them, in their labels (kube::JobNamedBy) or as their owner.
+// Returns those of `pods` that belong to the gang that a user calls `gang`, with or without its namespace.
+// The nodes decide; else the pod's annotation; else the labels (kube::JobNamedBy) or owner references that
+// name the object that made the pod.
 nlohmann::json PodsOfGang(const nlohmann::json& pods, const nlohmann::json& gpu_nodes,
                           const std::string& gang);
 

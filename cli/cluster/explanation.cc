@@ -46,7 +46,7 @@ std::string LastTimeOf(const json& event) {
   return series.empty() ? TimeOf(event) : series;
 }
 
-// The newest first. Those of Crossover, and the scheduler's refusals.
+// Returns the events about the pod, newest first: Crossover's own, and the scheduler's refusals.
 json EventsOf(const json& pod, const json& events) {
   std::vector<json> own;
   for (const json& event : events) {
@@ -55,7 +55,7 @@ json EventsOf(const json& pod, const json& events) {
     const json& regarding = At(event, "regarding");
     const std::string uid = TextAt(regarding, {"uid"});
     if (!ours || TextAt(regarding, {"name"}) != NameOf(pod)) continue;
-    if (!uid.empty() && uid != TextAt(pod, {"metadata", "uid"})) continue;  // of one before it
+    if (!uid.empty() && uid != TextAt(pod, {"metadata", "uid"})) continue;  // about an earlier pod
     own.push_back({{"reason", TextAt(event, {"reason"})},
                    {"note", TextAt(event, {"note"})},
                    {"at", LastTimeOf(event)}});
@@ -65,7 +65,7 @@ json EventsOf(const json& pod, const json& events) {
   return own;
 }
 
-// What kept it away last, in the extender's words, else the scheduler's.
+// Returns what kept the pod from a node last: the extender's words, else the scheduler's.
 std::string WhyNowhere(const json& pod, const json& events) {
   for (const json& event : events) {
     if (event["reason"] == "GangWaits") return event["note"];
@@ -77,7 +77,7 @@ std::string WhyNowhere(const json& pod, const json& events) {
   return "";
 }
 
-// The GPUs of a pod, who else is there, and what keeps turns away.
+// Returns the pod's GPUs, the gangs beside it there, and why no turns are taken.
 json GpusOf(const json& pod, const json& gpu_nodes) {
   json gpus = json::array();
   for (const json& node : gpu_nodes) {
@@ -113,8 +113,9 @@ std::string GangIn(const json& pod, const json& gpu_nodes) {
   return named.empty() ? "" : NamespaceOf(pod) + "/" + named;
 }
 
-// All that is known of a pod without the annotation before a node has it: what made it, or what is behind
-// that and gives the gang its name on nodes.
+// Returns whether `maker` made the pod. Before a node reports the pod, this is all that is known of one
+// without the annotation. The maker is an owner, or the object behind the owner that gives the gang its
+// name on nodes.
 bool IsOf(const json& pod, const std::string& maker) {
   if (kube::JobNamedBy(At(At(pod, "metadata"), "labels")) == maker) return true;
   const json& owners = ListAt(pod, {"metadata", "ownerReferences"});
@@ -122,7 +123,7 @@ bool IsOf(const json& pod, const std::string& maker) {
                      [&maker](const json& owner) { return TextAt(owner, {"name"}) == maker; });
 }
 
-// What its nodes say of its gang.
+// Returns what the nodes report about the gang.
 json FiguresOf(const std::string& gang, const json& gpu_nodes) {
   json figures = json::array();
   for (const json& node : gpu_nodes) {

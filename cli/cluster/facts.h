@@ -1,4 +1,5 @@
-// What is known of a cluster: objects as the API server has them. Gathered by gather.cc, judged by checks.cc.
+// Holds what is known of a cluster: objects as the API server has them. gather.cc fills it, checks.cc
+// judges it.
 #pragma once
 
 #include <array>
@@ -8,13 +9,15 @@
 
 namespace crossover::cli {
 
+// ClusterFacts are lists of objects and the time.
 struct ClusterFacts {
-  // Lists by what they are called in kSought. One that could not be had is not there, and why is in `unseen`.
+  // `lists` has the lists by their names in kSought. A list that could not be read is missing; `unseen`
+  // then has the reason.
   std::map<std::string, nlohmann::json> lists;
   std::map<std::string, std::string> unseen;
-  double now_s = 0;  // since 1970, by the clocks of the cluster
+  double now_s = 0;  // Unix seconds, by the clocks of the cluster
 
-  // Empty for one that is not there.
+  // Returns the list, or an empty one if it is missing.
   const nlohmann::json& Items(const std::string& list) const {
     static const nlohmann::json none = nlohmann::json::array();
     const auto found = lists.find(list);
@@ -22,10 +25,10 @@ struct ClusterFacts {
   }
 };
 
-// What is asked for, and the words of `kubectl get` for it.
+// A Sought is a list to read, with its arguments for `kubectl get`.
 struct Sought {
   const char* name;
-  std::array<const char*, 5> words;  // those that are null are none
+  std::array<const char*, 5> words;  // the rest is null
 };
 inline constexpr Sought kSought[] = {
     {"definitions", {"customresourcedefinitions"}},

@@ -57,7 +57,7 @@ double TimeIn(const nlohmann::json& leases, double local_s) {
     if (renewed && std::abs(*renewed - local_s) <= kFarOff) renewals.push_back(*renewed);
   }
   if (renewals.empty()) return local_s;
-  // Neither one whose clock is wrong nor one that nobody renews any more says what the time is.
+  // The median ignores a program whose clock is wrong, and a Lease that is not renewed any more.
   std::ranges::nth_element(renewals, renewals.begin() + static_cast<std::ptrdiff_t>(renewals.size() / 2));
   const double median = renewals[renewals.size() / 2];
   return std::abs(median - local_s) <= kClose ? local_s : median;

@@ -1,4 +1,4 @@
-// Asks a cluster for what the doctor looks at, all at once.
+// Reads from a cluster everything that the doctor looks at, all lists in parallel.
 #pragma once
 
 #include "cli/cluster/facts.h"
@@ -6,10 +6,12 @@
 
 namespace crossover::cli {
 
+// Returns the facts of the cluster. A list that cannot be read is in `unseen`.
 ClusterFacts Gather(const Kubectl& kubectl);
 
-// What the time is in a cluster: most of its own programs renew Leases every few seconds. `local_s`: here,
-// which it is where that is close, or where nothing was renewed within ten minutes of it. Pure.
+// Returns the time in the cluster, in Unix seconds. Most programs of a cluster renew their Leases every few
+// seconds, so the median of the renewals is the time. Returns `local_s`, the time here, if the two are
+// close, or if no Lease was renewed within ten minutes of it. Pure.
 double TimeIn(const nlohmann::json& leases, double local_s);
 
 }  // namespace crossover::cli

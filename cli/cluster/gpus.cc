@@ -1,4 +1,4 @@
-// Checks of nodes' GPUs, as their daemons publish them.
+// Checks the GPUs of the nodes, as their daemons publish them.
 #include <functional>
 #include <set>
 
@@ -44,7 +44,7 @@ const json* Find(const json& items, const std::string& full_name) {
 
 }  // namespace
 
-// In maintenance the driver may be away on purpose.
+// In maintenance the driver may be absent on purpose.
 Places NodesWithoutGpus(const ClusterFacts& facts) {
   Places places;
   for (const json* node : KeptGpuNodes(facts)) {
@@ -54,7 +54,7 @@ Places NodesWithoutGpus(const ClusterFacts& facts) {
   return places;
 }
 
-// Where the other one has stopped giving out, its pods still have the GPU.
+// If the other plugin has stopped giving out a GPU, its pods may still have it.
 Places TwoOwners(const ClusterFacts& facts) {
   Places places = Where(facts, "withheld", OfRival);
   for (const json* node : KeptGpuNodes(facts)) {
@@ -98,7 +98,7 @@ Places SharingWithoutMps(const ClusterFacts& facts) {
 }
 
 Places UserClash(const ClusterFacts& facts) {
-  std::map<std::string, std::map<std::int64_t, std::string>> users;  // by node: a pod of each
+  std::map<std::string, std::map<std::int64_t, std::string>> users;  // by node: one pod of each user
   for (const json& pod : facts.Items("pods")) {
     const auto user = UserOfPod(pod);
     if (user && !NodeOf(pod).empty() && !IsOver(pod)) users[NodeOf(pod)].emplace(*user, FullName(pod));

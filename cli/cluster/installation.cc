@@ -1,4 +1,4 @@
-// Checks of what was installed.
+// Checks what was installed.
 #include <charconv>
 #include <cstdint>
 #include <set>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr double kFreshS = 60;  // schedulers renew every few seconds
 
-// By what the chart's DaemonSet goes by, unless it was told otherwise.
+// Returns whether the node has a label that the chart's DaemonSet selects by default.
 bool IsLabelled(const json& node) {
   return LabelOf(node, "nvidia.com/gpu.present") == "true" ||
          LabelOf(node, "feature.node.kubernetes.io/pci-10de.present") == "true" ||
@@ -27,16 +27,17 @@ bool HasGpus(const json& node) {
   for (const char* resource : {"nvidia.com/gpu", base::kSlotResource}) {
     if (CountAt(node, {"status", "allocatable"}, resource) > 0) return true;
   }
-  return IsLabelled(node);  // where no daemon has ever run
+  return IsLabelled(node);  // on a node where no daemon has ever run
 }
 
-// What a pod's image runs on.
+// Returns whether the label says what images a node can run.
 bool IsOfImage(const std::string& label) {
   return label == "kubernetes.io/arch" || label == "kubernetes.io/os";
 }
 
-// It is another plugin's, on purpose: for want of a label, or because its image is of another architecture,
-// nobody leaves a node out. Where there is no DaemonSet, nobody says so of any node.
+// Returns whether the node is meant for another plugin: no DaemonSet of ours selects it. A node without the
+// labels, or one of another architecture, is not left out on purpose. Returns false if there is no
+// DaemonSet.
 bool IsLeftOut(const ClusterFacts& facts, const json& node) {
   if (!IsLabelled(node)) return false;
   const kube::Labels labels = kube::LabelsAt(kube::At(node, "metadata"), "labels");
@@ -52,7 +53,8 @@ bool IsLeftOut(const ClusterFacts& facts, const json& node) {
   return any;
 }
 
-// Nodes that are to have a daemon, and have none: those where pods hold slots are left out by mistake.
+// Returns the nodes that should have a daemon and have none. A node that is left out counts if pods hold
+// slots there: then it is left out by mistake.
 std::set<std::string> NodesThatLackDaemon(const ClusterFacts& facts) {
   std::set<std::string> served, reported, used, with_pods;
   for (const json* pod : Programs(facts, "deviceplugin")) served.insert(NodeOf(*pod));
@@ -84,14 +86,14 @@ Places NotReady(const ClusterFacts& facts, const char* component) {
   return places;
 }
 
-// A scheduler's identity is its host's name, an underscore, and something random.
+// Returns the namespace and the host name in the identity of a scheduler: HOST_ID, with a random ID.
 std::string PodOf(const json& lease) {
   const std::string holder = TextAt(lease, {"spec", "holderIdentity"});
   return NamespaceOf(lease) + "/" + holder.substr(0, holder.find('_'));
 }
 
-// What programs of a pod take for the name of their host, with its namespace: the pod's, or in the node's
-// network the node's, which may be but the first label of what Kubernetes calls it.
+// Returns the names, with the namespace, that programs in the pod take for their host name: the pod's name.
+// In the host's network it is the node's name, or only the first label of what Kubernetes calls the node.
 std::set<std::string> HostNamesOf(const json& pod) {
   if (kube::At(kube::At(pod, "spec"), "hostNetwork") != true) return {FullName(pod)};
   const std::string node = NodeOf(pod), space = NamespaceOf(pod) + "/";
@@ -108,8 +110,8 @@ std::vector<const json*> FreshLeases(const ClusterFacts& facts) {
   return fresh;
 }
 
-// The three numbers of a version, a v before them or not; empty for what is none. What a mirror puts behind
-// them, such as -r1, makes no other version of ours.
+// Returns the three numbers of a version, with or without a v before them, or "" if `text` is not a
+// version. An ending that a mirror adds, such as -r1, does not matter.
 std::string VersionIn(std::string_view text) {
   constexpr std::string_view endings = "-+_";
   if (text.starts_with('v')) text.remove_prefix(1);
@@ -138,7 +140,7 @@ std::string VersionOfImage(const json& pod, const std::string& container) {
         image.find('@') == std::string::npos && image.find('/', colon) == std::string::npos)
       return VersionIn(std::string_view(image).substr(colon + 1));
   }
-  return "";  // named by its digest: it does not say
+  return "";  // the image is named by digest or has no version
 }
 
 }  // namespace
@@ -155,7 +157,7 @@ Places NodesWithoutDaemon(const ClusterFacts& facts) {
   return places;
 }
 
-// Where a daemon is only missing it will want its GPUNode again.
+// If a daemon is only missing, it needs its GPUNode again, so such a node is not stale.
 Places StaleGpuNodes(const ClusterFacts& facts) {
   const std::set<std::string> served = NodesWithDaemon(facts), lacking = NodesThatLackDaemon(facts);
   Places places;
@@ -198,7 +200,7 @@ Places SplitLeadership(const ClusterFacts& facts) {
   return places;
 }
 
-// Of daemons as they say; of extenders as their images are called, where that is a version.
+// Uses the version that daemons report, and the tag of the extenders' images if it is a version.
 Places VersionSkew(const ClusterFacts& facts) {
   std::map<std::string, std::set<std::string>> who;  // by version
   for (const json* node : KeptGpuNodes(facts)) {

@@ -20,10 +20,10 @@ namespace crossover::cli {
 namespace {
 
 constexpr std::chrono::seconds kPatience{60};
-constexpr std::size_t kMost = std::size_t{512} << 20;  // pods of a large cluster
+constexpr std::size_t kMost = std::size_t{512} << 20;  // bytes; for the pods of a large cluster
 
-// The last line that says something; kubectl's own, that a program in a container failed, says less than what
-// that program said before.
+// Returns the last line with text. Skips kubectl's own line about the failure of a program in a container:
+// the line of the program before it says more.
 std::string LastLine(std::string text) {
   std::string line;
   for (std::size_t end; (end = text.find_last_not_of(" \n")) != std::string::npos;) {
@@ -42,7 +42,7 @@ void Append(std::vector<std::string>* all, std::vector<std::string> more) {
 
 int StatusOf(int status) { return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status); }
 
-// Until there is no more. False where `take` has enough before.
+// Calls `take` with each line until the end. Returns false if `take` returned false before that.
 bool ForEachLine(base::UniqueFd from, const std::function<bool(const std::string& line)>& take) {
   std::FILE* stream = fdopen(from.get(), "r");
   if (stream == nullptr) return false;

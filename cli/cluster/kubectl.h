@@ -1,4 +1,4 @@
-// Asks a cluster through kubectl, with the rights of whoever calls: nothing of ours listens for this.
+// Asks a cluster through kubectl, with the rights of the user. No program of ours listens for this.
 #pragma once
 
 #include <functional>
@@ -12,40 +12,44 @@
 
 namespace crossover::cli {
 
-// kubectl's words for a program in a container.
+// Returns kubectl's arguments to run a program in a container.
 std::vector<std::string> ExecWords(const std::string& name_space, const std::string& pod,
                                    const std::string& container, std::vector<std::string> command);
 
+// A Kubectl runs kubectl. Thread-safe, except FollowExec.
 class Kubectl {
  public:
-  // `flags` stand before each command: --context, --kubeconfig, ...
+  // `flags` come before each command, such as --context.
   explicit Kubectl(std::vector<std::string> flags = {}, std::string program = "kubectl")
       : flags_(std::move(flags)), program_(std::move(program)) {}
 
-  // What the command writes. Nothing, and `error` in one line, where it does not end well.
+  // Returns the output of the command. Returns nothing, and one line in `error`, if the command fails.
   std::optional<std::string> Run(std::vector<std::string> command, std::string* error) const;
-  // Likewise; where it writes nothing, the error in its place. What it writes counts however it ends: a
-  // doctor that finds something ends with 1.
+  // Returns the output of the command, or its error if it prints nothing. The output counts even if the
+  // command fails: a doctor that finds something exits with 1.
   std::string Said(std::vector<std::string> command) const;
-  // The items that `get` finds; what is not there at all is an error.
+  // Returns the items that `get` lists. An unknown kind of object is an error.
   std::optional<nlohmann::json> List(std::vector<std::string> what, std::string* error) const;
-  // Of a program in a container, likewise.
+  // Runs a program in a container and returns its output, as Run does.
   std::optional<std::string> Exec(const std::string& name_space, const std::string& pod,
                                   const std::string& container, std::vector<std::string> command,
                                   std::string* error) const;
-  // Gives each line that the program writes to `take` as it comes, until the program ends or `take` returns
-  // false. Its exit status, or the number of the signal that ended it and 128; 1 and why where it cannot be
-  // started. Where other threads run it is not safe.
+  // Runs a program in a container and calls `take` with each line of its output as it comes, until the
+  // program ends or `take` returns false. Returns the exit status, or 128 plus the signal that ended it.
+  // Returns 1, with the reason in `error`, if it cannot start. Not safe while other threads run, because it
+  // forks.
   int FollowExec(const std::string& name_space, const std::string& pod, const std::string& container,
                  std::vector<std::string> command, const std::function<bool(const std::string& line)>& take,
                  std::string* error) const;
-  // Becomes kubectl, so that what the program writes comes as it is written. Returns only where that fails.
+  // Replaces this process by kubectl, so the program's output comes as it is written. Returns the reason if
+  // that fails; else it does not return.
   std::string BecomeExec(const std::string& name_space, const std::string& pod, const std::string& container,
                          std::vector<std::string> command) const;
 
  private:
   std::vector<std::string> Whole(std::vector<std::string> command) const;
-  // Until it has ended. Nothing, and why, where it does not.
+  // Runs the command to its end. Returns nothing, with the reason in `error`, if it cannot start or does
+  // not end.
   std::optional<process::Outcome> Await(std::vector<std::string> command, std::string* error) const;
 
   const std::vector<std::string> flags_;

@@ -18,7 +18,7 @@ json AskNode(const Kubectl& kubectl, const json& pod) {
   return {{"top", std::move(*top)}};
 }
 
-// Nothing, and why, where no daemon is found.
+// Asks the daemons. Returns nothing, with the reason in `error`, if there is no daemon.
 std::optional<json> AskNodes(const Kubectl& kubectl, const std::string& node, std::string* error) {
   const auto daemons = Daemons(kubectl, node, error);
   if (!daemons) return std::nullopt;

@@ -1,4 +1,4 @@
-// kubectl crossover top: what the daemons of nodes say.
+// kubectl crossover top: shows what the node daemons report.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -13,10 +13,11 @@ struct ClusterTopOptions {
   std::string node;  // empty: all
   Showing show;
 };
-// 1 where no daemon answers.
+// Prints the table and returns the exit code: 1 if no daemon answers.
 int ClusterTop(const Kubectl& kubectl, const ClusterTopOptions& options);
 
-// A line for each client; `nodes`: [{"node", "top" as `crossover top -o json` has it, or "error"}]. Pure.
+// Returns a table with a line for each client. `nodes` is a list of {"node", and "top" as `crossover top -o
+// json` prints it or "error"}. Pure.
 std::string ClusterTopTable(const nlohmann::json& nodes, bool wide);
 
 }  // namespace crossover::cli

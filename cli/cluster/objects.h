@@ -1,4 +1,4 @@
-// Looks into objects of a cluster, which may be anything: none of it throws. Pure.
+// Reads objects of a cluster, which may have any content. No function throws. Pure.
 #pragma once
 
 #include <map>
@@ -19,36 +19,40 @@ std::string NamespaceOf(const json& object);
 std::string FullName(const json& object);  // namespace/name
 std::string AnnotationOf(const json& object, const std::string& key);
 std::string LabelOf(const json& object, const std::string& key);
-// The list under a path of keys; empty where there is none.
+// Returns the list at a path of keys, or an empty one if there is none.
 const json& ListAt(const json& object, std::initializer_list<const char*> path);
 std::string TextAt(const json& object, std::initializer_list<const char*> path);
-// A number, or a quantity that is a whole number; 0 for what is none.
+// Returns a number, or a quantity that is a whole number. Returns 0 for anything else.
 std::int64_t CountAt(const json& object, std::initializer_list<const char*> path, const std::string& last);
 
-// Of a pod: its containers run, and are ready.
+// Returns whether the pod's containers run and are ready.
 bool IsReady(const json& pod);
-bool IsOver(const json& pod);  // it has ended
+// Returns whether the pod has ended.
+bool IsOver(const json& pod);
 std::string NodeOf(const json& pod);
-std::string GangOfPod(const json& pod);                  // of its annotation; empty: whoever made it says
-std::optional<std::int64_t> UserOfPod(const json& pod);  // where all its containers have the same
+// Returns the gang in the pod's annotation; "" if the pod's owner names the gang.
+std::string GangOfPod(const json& pod);
+// Returns the user ID of the pod, if all its containers have the same one.
+std::optional<std::int64_t> UserOfPod(const json& pod);
 
-// A pod in the host's namespace of processes, as the node daemon's are. Its labels say nothing: anybody may
-// label a pod like that, and whoever looks would run a program of theirs; but where users' pods are
-// restricted none of them is such a pod.
+// Returns whether the pod is in the host's PID namespace, as node daemons are. The labels prove nothing:
+// any user can set them on a pod, and the caller would then run that user's program. Where users' pods are
+// restricted, none of them can be in the host's PID namespace.
 bool IsDaemon(const json& pod);
 
-// Pods of ours of one component that have not ended.
+// Returns the pods of one component of ours that have not ended.
 std::vector<const json*> Programs(const ClusterFacts& facts, const std::string& component);
 
-// Nodes that a daemon serves: by its pod, ready or not; or by the kubelet, which forgets slots some minutes
-// after whoever gave them out has gone.
+// Returns the nodes that a daemon serves. The daemon has a pod there, ready or not; or the kubelet still
+// knows slots, which it forgets some minutes after the plugin is gone.
 std::set<std::string> NodesWithDaemon(const ClusterFacts& facts);
-// GPUNodes of these: nobody keeps the others up to date. All of them where our pods cannot be seen.
+// Returns the GPUNodes of those nodes, because no daemon updates the others. Returns all of them if our
+// pods cannot be seen.
 std::vector<const json*> KeptGpuNodes(const ClusterFacts& facts);
 
 bool SaysMaintenance(const json& gpu_node);
 
-// Who has slots of a GPU, by these GPUNodes.
+// A Holder is a pod that has slots of one GPU, as the kept GPUNodes say.
 struct Holder {
   std::string node, gpu;
   std::string pod;  // with its namespace

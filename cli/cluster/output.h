@@ -1,4 +1,4 @@
-// How answers about a cluster are shown.
+// Prints answers about a cluster.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,11 @@ namespace crossover::cli {
 
 enum class Format : std::uint8_t { kText, kWide, kJson, kYaml };
 
-// `value` as JSON or YAML; `text` for people.
+// Returns `value` as JSON or YAML, or `text` for the formats that people read.
 std::string Shown(const nlohmann::json& value, const std::string& text, Format format);
-// Likewise, as one of several: JSON in one line, a YAML document with --- between it and the one before.
+// Does what Shown does, for one of several answers: JSON is one line, and --- separates YAML documents.
 std::string ShownAgain(const nlohmann::json& value, const std::string& text, Format format, bool first);
-bool Print(const std::string& text);  // on standard output
+// Writes to standard output. Returns whether that worked.
+bool Print(const std::string& text);
 
 }  // namespace crossover::cli

@@ -1,4 +1,4 @@
-// Takes out of objects what their users may want to keep to themselves.
+// Removes from objects what their owners may want to keep private.
 #include <algorithm>
 #include <initializer_list>
 #include <iterator>
@@ -14,10 +14,11 @@ namespace crossover::cli {
 namespace {
 
 constexpr char kRemoved[] = "(removed)";
-// Whose keys are kept, with all that are below them.
+// Keys of these domains, and of domains below them, are kept.
 constexpr std::string_view kDomains[] = {"crossover.dev", "nvidia.com", "kubernetes.io",
                                          "sigs.k8s.io",   "x-k8s.io",   "scheduling.k8s.io"};
-// Of these domains, and yet a whole object as it was applied, or what somebody wrote.
+// Keys of these domains that are removed all the same: they hold a whole object as it was applied, or a
+// user's text.
 constexpr std::string_view kWritten[] = {"kubectl.kubernetes.io/last-applied-configuration",
                                          "kubernetes.io/change-cause", "kubernetes.io/description"};
 
@@ -41,7 +42,7 @@ bool IsKnown(std::string_view key) {
 
 void Remove(json* value) { *value = kRemoved; }
 
-// Values by key of annotations and labels.
+// Removes the values of annotations or labels with unknown keys.
 void RedactMap(json* map) {
   if (!map->is_object()) return;
   for (auto& [key, value] : map->items()) {
@@ -65,7 +66,7 @@ void RedactEnvironment(json* environment) {
   for (json& entry : *environment) RemoveAt(&entry, "value");
 }
 
-// Of an object all but the values of `kept`, of a list those of each item.
+// Removes all values of an object except those of `kept`; does so for each item of a list.
 void KeepOnly(json* value, Names kept) {
   if (value->is_array()) {
     for (json& item : *value) KeepOnly(&item, kept);
@@ -80,19 +81,19 @@ void KeepOnly(json* value, Names kept) {
   }
 }
 
-// Its path and headers may have tokens in them.
+// The path and the headers may contain tokens.
 void RedactRequest(json* request) { KeepOnly(request, {"port", "scheme"}); }
 
-// Others may have options of a driver, or addresses with a password.
+// Other kinds of volumes may have options of a driver, or addresses with a password.
 void RedactVolumes(json* volumes) {
   KeepOnly(volumes, {"name", "hostPath", "emptyDir", "configMap", "secret", "projected", "downwardAPI",
                      "persistentVolumeClaim"});
 }
 
-// It may be the end of a user's log.
+// The message may be the end of a user's log.
 void RedactEnd(json* terminated) { RemoveAt(terminated, "message"); }
 
-// The message may have a command in it, or what a hook wrote; not where no container was made yet.
+// The message may contain a command, or what a hook wrote. Before a container is made it cannot.
 void RedactWait(json* waiting) {
   constexpr std::string_view before[] = {"CreateContainerConfigError", "ErrImagePull", "ImagePullBackOff"};
   if (!Has(before, TextAt(*waiting, {"reason"}))) RemoveAt(waiting, "message");

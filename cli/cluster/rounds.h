@@ -1,4 +1,4 @@
-// Shows an answer about a cluster once, or again and again.
+// Shows an answer about a cluster once or repeatedly.
 #pragma once
 
 #include <functional>
@@ -12,18 +12,19 @@ namespace crossover::cli {
 
 struct Showing {
   Format format = Format::kText;
-  std::optional<double> watch_s;  // again each so many seconds, whatever a round comes to
+  std::optional<double> watch_s;  // seconds between rounds, whatever their result; empty: one round
 };
 
 struct Answer {
   nlohmann::json value;
-  std::string text;  // the same for people
-  std::string note;  // what else there is to say, on standard error
+  std::string text;  // the same, for people
+  std::string note;  // further remarks, for standard error
   int code = 0;
 };
 
-// The exit code of `command`: its answer's; 1 where `ask` has none, and says why, or nobody reads what is
-// printed. Only the last ends what goes on again and again.
+// Calls `ask` and prints its answer, once or every `watch_s` seconds. Returns the exit code of `command`:
+// that of the answer, or 1 if `ask` returns nothing (its error is then printed) or the output cannot be
+// written. With `watch_s` only a failed write ends the rounds.
 int ShowRounds(const char* command, const Showing& showing,
                const std::function<std::optional<Answer>(std::string* error)>& ask);
 

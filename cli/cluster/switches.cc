@@ -1,4 +1,4 @@
-// Checks of what people have switched, limited, or wait for.
+// Checks what people switched off or limited, and which pods wait long.
 #include <cmath>
 #include <set>
 

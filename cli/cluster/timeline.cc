@@ -50,7 +50,7 @@ int FollowAsYaml(const Kubectl& kubectl, const json& pod, const std::vector<std:
       NamespaceOf(pod), NameOf(pod), kDaemonContainer, command,
       [&first](const std::string& line) {
         const json event = json::parse(line, nullptr, false);
-        if (event.is_discarded()) return Print(line + "\n");  // no event
+        if (event.is_discarded()) return Print(line + "\n");  // not an event
         return Print(ShownAgain(event, "", Format::kYaml, std::exchange(first, false)));
       },
       &error);

@@ -1,4 +1,4 @@
-// kubectl crossover timeline: the turns of a node, as its daemon knows them.
+// kubectl crossover timeline: shows the turns on a node, as its daemon knows them.
 #pragma once
 
 #include <string>
@@ -11,14 +11,14 @@ namespace crossover::cli {
 
 struct ClusterTimelineOptions {
   std::string node;
-  std::vector<std::string> words;  // of `crossover timeline`
-  Showing show;                    // what comes as it is taken is not watched
+  std::vector<std::string> words;  // arguments of `crossover timeline`
+  Showing show;                    // watch_s is not for --follow
 };
 
-// Whether turns are shown as they are taken.
+// Returns whether the turns are shown as they are taken.
 bool Follows(const ClusterTimelineOptions& options);
-// As people see it: what `crossover timeline` writes there, narrow or wide. Turns that come as they are taken
-// are a line of JSON each, or a YAML document.
+// Prints the turns and returns the exit code. Both text formats print what `crossover timeline` prints
+// there. With --follow each turn is one line of JSON, or one YAML document.
 int ClusterTimeline(const Kubectl& kubectl, const ClusterTimelineOptions& options);
 
 }  // namespace crossover::cli

@@ -1,4 +1,4 @@
-// The doctor's checks: each judges facts and says what it saw and what to do. Pure.
+// Declares the checks of `crossover doctor`. Each judges facts and says what it saw and what to do. Pure.
 #pragma once
 
 #include <cstdint>
@@ -12,28 +12,30 @@ namespace crossover::cli {
 
 enum class Verdict : std::uint8_t {
   kOk,
-  kUnknown,  // it could not be looked at
+  kUnknown,  // the check could not look
   kWarn,     // jobs run, but not as well as they could
-  kFail      // jobs take no turns, or do not start, until it is mended
+  kFail      // until this is repaired, jobs take no turns or do not start
 };
 std::string_view Name(Verdict verdict);
 
+// A Finding is the result of one check.
 struct Finding {
   std::string name;
   Verdict verdict = Verdict::kOk;
   std::string seen;
-  std::string advice;  // empty where there is nothing to do
+  std::string advice;  // empty if there is nothing to do
 };
 
-// All checks, in the order in which they are shown.
+// Runs all checks and returns their findings in the order in which they are shown.
 std::vector<Finding> Examine(const Facts& facts);
 
-// One line per check, and one more for advice.
+// Returns the report as text: one line for each check, and one more if it has advice.
 std::string ReportText(const std::vector<Finding>& findings);
-// {"verdict": the worst, "checks": [{"name", "verdict", "seen", "advice"}, ...]}
+// Returns the report as JSON: {"verdict": the worst, "checks": [{"name", "verdict", "seen", "advice"},
+// ...]}
 std::string ReportJson(const std::vector<Finding>& findings);
 
-// 1 where a check failed, else 0.
+// Returns 1 if a check failed, else 0.
 int ExitCode(const std::vector<Finding>& findings);
 
 }  // namespace crossover::cli

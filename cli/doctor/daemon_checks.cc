@@ -13,9 +13,11 @@ using node::v1::Client;
 using node::v1::Gpu;
 using node::v1::Top;
 
-// A job learns its period within three iterations: one that takes a minute is long.
+// So many seconds are enough: a job learns its period within three iterations, and an iteration of a minute
+// is long.
 constexpr double kTimeToLearn = 180;
-// The kernel counts a process's start in ticks, and the daemon its life a little after its start.
+// The two clocks may differ by so many seconds: the kernel records the start of a process in clock ticks,
+// and the daemon's uptime begins a little after its start.
 constexpr double kClocksDiffer = 0.1;
 
 Finding Say(Verdict verdict, std::string seen, std::string advice = "") {
@@ -27,7 +29,7 @@ Finding IfAsked(const Facts& facts, const std::function<Finding(const Top& top)>
   return judge(*facts.daemon);
 }
 
-// The first client of `top` that `wanted` accepts; null if none.
+// Returns the first client in `top` that `wanted` accepts, or null.
 const Client* Find(const Top& top, const std::function<bool(const Client& client)>& wanted) {
   for (const auto& job : top.jobs()) {
     for (const Client& client : job.clients()) {
@@ -129,7 +131,7 @@ Finding ClientFaults(const Facts& facts) {
   });
 }
 
-// A job that is older than the daemon lost an earlier one: it ran without turns in between.
+// If a job is older than the daemon, the job ran without turns after an earlier daemon ended.
 Finding DaemonRestarts(const Facts& facts) {
   return IfAsked(facts, [&facts](const Top& top) {
     const double up = top.daemon().uptime_s();

@@ -1,4 +1,5 @@
-// Checks of what the daemon knows; each is unknown where it was not asked. Used by checks.cc.
+// Checks what the daemon knows. The verdict of each is kUnknown if the daemon was not asked. checks.cc uses
+// them.
 #pragma once
 
 #include "cli/doctor/checks.h"

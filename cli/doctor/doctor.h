@@ -1,4 +1,4 @@
-// crossover doctor: what keeps the jobs of this machine from taking turns, and what to do about it.
+// crossover doctor: shows what keeps the jobs of this machine from taking turns, and what to do about it.
 #pragma once
 
 #include <string>
@@ -7,12 +7,12 @@ namespace crossover::cli {
 
 struct DoctorOptions {
   std::string api_socket;
-  std::string arbiter_socket;  // empty: $CROSSOVER_SOCKET, else what the daemon says, else the default one
-  std::string library;         // empty: found beside the program
+  std::string arbiter_socket;  // empty: $CROSSOVER_SOCKET, else what the daemon says, else the default
+  std::string library;         // empty: the one beside the program
   bool json = false;
 };
 
-// Returns the exit code: 1 where a check failed.
+// Prints the report and returns the exit code: 1 if a check failed.
 int Doctor(const DoctorOptions& options);
 
 }  // namespace crossover::cli

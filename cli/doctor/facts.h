@@ -1,4 +1,4 @@
-// What the doctor looks at: gathered by probe.cc, judged by checks.cc.
+// Holds what the doctor looks at. probe.cc collects it, checks.cc judges it.
 #pragma once
 
 #include <sys/types.h>
@@ -22,7 +22,7 @@ struct SocketFacts {
   bool is_socket = false;
   unsigned mode = 0;  // of the file
   uid_t owner = 0;
-  int connect_errno = 0;  // 0: somebody answers
+  int connect_errno = 0;  // of connect(); 0: the daemon accepts
 };
 
 struct ElfFacts {
@@ -32,28 +32,28 @@ struct ElfFacts {
 };
 
 struct LibraryFacts {
-  std::string path;  // empty: none was found
+  std::string path;  // empty: not found
   bool readable = false;
   ElfFacts file;
-  ElfFacts own;           // this program's
-  bool tried = false;     // a process was started with it
-  std::string complaint;  // what the dynamic linker said to that
+  ElfFacts own;           // of this program
+  bool tried = false;     // a process was started with the library
+  std::string complaint;  // what the dynamic linker, or the process, then reported
 };
 
 struct DriverFacts {
   bool loaded = false;
-  std::string error;  // of the dynamic linker
-  int version = 0;    // as the driver counts: 13000 is 13.0
+  std::string error;  // from the dynamic linker
+  int version = 0;    // as CUDA writes it: 13000 is 13.0
 };
 
 struct MpsFacts {
-  std::string control;  // where its control daemon's pipe would be
+  std::string control;  // path of the control daemon's pipe
   bool there = false;
 };
 
 struct KernelFacts {
   std::string release;
-  std::string memfd_error;  // why no sealed memory can be made; empty: it can
+  std::string memfd_error;  // why sealed memory cannot be made; empty: it can
   bool robust_futex = false;
   bool peer_pidfd = false;
   bool membarrier = false;
@@ -65,12 +65,12 @@ struct Facts {
   SocketFacts api;
   LibraryFacts library;
   std::map<std::string, std::string> environment;
-  std::vector<std::string> unreadable_preloads;  // files that LD_PRELOAD names and nobody can read
+  std::vector<std::string> unreadable_preloads;  // files in LD_PRELOAD that this user cannot read
   DriverFacts driver;
   MpsFacts mps;
   KernelFacts kernel;
-  std::shared_ptr<const node::v1::Top> daemon;    // null: it was not asked, or did not answer
-  std::map<std::uint32_t, double> process_age_s;  // of the jobs' processes that can be seen
+  std::shared_ptr<const node::v1::Top> daemon;    // null: not asked, or no answer
+  std::map<std::uint32_t, double> process_age_s;  // of those processes of jobs that are visible
 };
 
 }  // namespace crossover::cli

@@ -61,7 +61,7 @@ SocketFacts LookAtSocket(const std::string& path, int type) {
 }
 
 ElfFacts ReadElf(const std::string& path) {
-  Elf64_Ehdr header{};  // its beginning is that of either class
+  Elf64_Ehdr header{};  // both ELF classes begin alike
   std::ifstream file(path, std::ios::binary);
   file.read(reinterpret_cast<char*>(&header), offsetof(Elf64_Ehdr, e_version));
   ElfFacts facts;
@@ -80,7 +80,7 @@ std::string ReadAll(int fd) {
   return text;
 }
 
-// The first line in which the dynamic linker complains of `library`.
+// Returns the first line in which the dynamic linker complains about `library`, or "".
 std::string LinkerComplaint(const std::string& said, const std::string& library) {
   std::istringstream lines(said);
   for (std::string line; std::getline(lines, line);) {
@@ -89,7 +89,7 @@ std::string LinkerComplaint(const std::string& said, const std::string& library)
   return "";
 }
 
-// Starts this program with the library preloaded, as a job's would be.
+// Starts this program with the library preloaded, as a job would have it.
 void TryLibrary(LibraryFacts* facts) {
   std::array<int, 2> ends;
   if (pipe2(ends.data(), O_CLOEXEC) != 0) return;
@@ -159,7 +159,7 @@ DriverFacts LookAtDriver() {
   if (auto* get = reinterpret_cast<GetVersion>(dlsym(library, "cuDriverGetVersion")); get != nullptr) {
     get(&facts.version);
   }
-  return facts;  // the driver stays loaded: it may have made threads
+  return facts;  // not unloaded: the driver may have started threads
 }
 
 MpsFacts LookAtMps(const std::string& pipe_directory) {
@@ -169,7 +169,7 @@ MpsFacts LookAtMps(const std::string& pipe_directory) {
   return facts;
 }
 
-// As the daemon makes its turnstiles.
+// Makes a sealed memfd as the daemon does. Returns "", or why that failed.
 std::string TryMemfd() {
   constexpr std::size_t kSize = 4096;
   const auto failure = [](const char* what) { return std::string(what) + ": " + std::strerror(errno); };
@@ -210,7 +210,7 @@ KernelFacts LookAtKernel() {
   return facts;
 }
 
-// 0 where the process cannot be seen.
+// Returns the age of the process in seconds, or 0 if the process is not visible.
 double AgeOfProcess(std::uint32_t pid) {
   constexpr int kFieldsBeforeStart = 19;  // after the name, which ends with the last parenthesis
   std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
@@ -241,7 +241,7 @@ void AskDaemon(Facts* facts) {
   facts->daemon = std::move(top);
 }
 
-// Where something is, by the first that says it: whoever runs this, its environment, the daemon.
+// Returns a path from the first source that has one: the option, the environment, the daemon, the default.
 std::string Where(const std::string& said, const Environment& environment, const char* variable,
                   const std::string& by_daemon, const char* otherwise) {
   if (!said.empty()) return said;

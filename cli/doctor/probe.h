@@ -1,4 +1,4 @@
-// Looks at the machine. Changes nothing on it; starts one process, for a moment.
+// Looks at the machine for the doctor.
 #pragma once
 
 #include "cli/doctor/doctor.h"
@@ -6,6 +6,7 @@
 
 namespace crossover::cli {
 
+// Returns the facts. Changes nothing on the machine, but starts one short process.
 Facts Probe(const DoctorOptions& options);
 
 }  // namespace crossover::cli

@@ -1,11 +1,12 @@
-// crossover mode: switches the taking of turns on this machine, at once.
+// crossover mode: switches turns on this machine on or off, at once.
 #pragma once
 
 #include <string>
 
 namespace crossover::cli {
 
-// `to`: off, observe, enforce or configured. Returns the exit code: 1 where the daemon does not answer.
+// Switches to `to`: off, observe, enforce or configured. Returns the exit code: 1 if the daemon does not
+// answer.
 int SwitchMode(const std::string& socket, const std::string& to);
 
 }  // namespace crossover::cli

@@ -1,4 +1,4 @@
-// Asks the node daemon over its API's socket. Every call ends within seconds, but for watching.
+// Asks the node daemon over its API socket. Every call ends within seconds, except WatchTurns.
 #pragma once
 
 #include <functional>
@@ -22,7 +22,7 @@ namespace crossover::cli {
 
 inline constexpr std::string_view kDefaultApiSocket = "/run/crossover/api.sock";
 
-// Each call returns what went wrong in one line, or nothing.
+// A NodeClient makes the calls of the daemon's API. Each returns "", or one line that says what went wrong.
 class NodeClient {
  public:
   explicit NodeClient(std::string socket_path);
@@ -30,13 +30,15 @@ class NodeClient {
   NodeClient(const NodeClient&) = delete;
   NodeClient& operator=(const NodeClient&) = delete;
 
-  std::string ReadTop(node::v1::Top* top);  // ListGpus and ListJobs in one
+  // Calls ListGpus and ListJobs.
+  std::string ReadTop(node::v1::Top* top);
   std::string ListGpus(node::v1::ListGpusResponse* response);
   std::string ListJobs(node::v1::ListJobsResponse* response);
   std::string ListTurns(const node::v1::ListTurnsRequest& request, node::v1::ListTurnsResponse* response);
   std::string ListProfiles(node::v1::ListProfilesResponse* response);
   std::string SetMode(const node::v1::SetModeRequest& request, node::v1::SetModeResponse* response);
-  // Until `on_event` returns false (then without a complaint) or the daemon ends the stream.
+  // Calls `on_event` with each event until it returns false or the daemon ends the stream. Returns "" in
+  // the first case.
   std::string WatchTurns(const std::string& gpu_uuid,
                          const std::function<bool(const node::v1::TurnEvent& event)>& on_event);
 
@@ -48,7 +50,7 @@ class NodeClient {
   std::unique_ptr<Parts> parts_;
 };
 
-// Why nobody can connect to a stream socket, in a few words; empty where one can.
+// Returns in a few words why a client cannot connect to the stream socket, or "" if it can.
 std::string WhyNotConnected(const std::string& socket_path);
 
 }  // namespace crossover::cli

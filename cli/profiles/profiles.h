@@ -1,4 +1,4 @@
-// crossover profiles: what the daemon remembers of jobs that ran here.
+// crossover profiles: shows what the daemon remembers of jobs that ran on this machine.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ struct ProfilesOptions {
   bool json = false;
 };
 
-// Returns the exit code: 1 where the daemon does not answer.
+// Prints the profiles and returns the exit code: 1 if the daemon does not answer.
 int Profiles(const ProfilesOptions& options);
 
 }  // namespace crossover::cli

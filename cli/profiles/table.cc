@@ -19,14 +19,14 @@ std::string Step(const JobProfile& profile) {
   return Number(step.value(), 1) + (step.source() == "estimated" ? " ~" : "");
 }
 
-// Of what was learned last.
+// Returns the age of what was learned last, or "-".
 std::string Age(const JobProfile& profile, double now_s) {
   double learned = 0;
   for (const auto* figure :
        {&profile.compute_ms(), &profile.jitter(), &profile.step_alone_ms(), &profile.peak_memory_bytes()}) {
     learned = std::max(learned, figure->learned_at_s());
   }
-  if (learned == 0) return "-";  // it was never undisturbed
+  if (learned == 0) return "-";  // the job was never undisturbed
   return Duration(std::max(0.0, now_s - learned));
 }
 

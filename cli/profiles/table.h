@@ -1,4 +1,4 @@
-// What `crossover profiles` shows. Pure.
+// Writes the table of `crossover profiles`. Pure.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@ class ListProfilesResponse;
 
 namespace crossover::cli {
 
-// `now_s`: seconds since 1970.
+// Returns the table. `now_s` is in Unix seconds.
 std::string ProfilesTable(const node::v1::ListProfilesResponse& response, double now_s);
 
 }  // namespace crossover::cli

@@ -1,5 +1,5 @@
-// JSON of the API's messages: field names as in proto/crossover_node.proto, fields that are not known left
-// out, all others there.
+// Writes the API's messages as JSON. Field names are those of proto/crossover_node.proto. Unknown values
+// are left out; all other fields are present.
 #pragma once
 
 #include <string>
@@ -11,9 +11,10 @@ class Message;
 
 namespace crossover::cli {
 
+// Returns the message as JSON, or "" if it cannot be converted.
 std::string Json(const google::protobuf::Message& message, bool indented);
 
-// A string literal; what is no UTF-8 in it is replaced.
+// Returns a JSON string literal. Bytes that are not UTF-8 are replaced.
 std::string JsonString(std::string_view text);
 
 }  // namespace crossover::cli

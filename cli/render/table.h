@@ -1,4 +1,4 @@
-// Text for terminals: columns, and numbers as people read them. Pure.
+// Writes text for terminals: columns, and numbers for people. Pure.
 #pragma once
 
 #include <optional>
@@ -7,13 +7,14 @@
 
 namespace crossover::cli {
 
-// Rows of cells as lines of aligned columns, two spaces between them. A cell that begins like a number stands
-// at the right of its column.
+// Returns the rows as lines with aligned columns, two spaces apart. A column is aligned to the right if all
+// its cells below the first row begin with a digit or are "-".
 std::string Columns(const std::vector<std::vector<std::string>>& rows, const std::string& indent = "");
 
 std::string Number(double value, int decimals);
-// "-" where there is none.
+// Returns the number with its unit, or "-" if it is not known.
 std::string NumberOr(bool known, double value, int decimals, const char* unit = "");
-std::string Duration(double seconds);  // 12 s, 3.4 min, 5.6 h, 7.8 d
+// Returns a text such as 12 s, 3.4 min, 5.6 h or 7.8 d.
+std::string Duration(double seconds);
 
 }  // namespace crossover::cli

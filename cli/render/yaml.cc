@@ -11,7 +11,7 @@ using nlohmann::json;
 
 bool IsPlain(const json& value) { return !value.is_structured() || value.empty(); }
 
-// `value` in lines of their own, which begin with `indent`, but for the first one.
+// Appends `value`. Each line but the first begins with `indent`.
 void Write(const json& value, const std::string& indent, std::string* text) {
   if (IsPlain(value)) {
     *text += kube::Dump(value) + "\n";

@@ -1,4 +1,4 @@
-// JSON values as YAML, one key or item a line. Pure.
+// Writes JSON values as YAML, one key or item on a line. Pure.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -6,7 +6,7 @@
 
 namespace crossover::cli {
 
-// Text stands in quotes, whatever it is: nothing in it is taken for a number or a truth.
+// Returns `value` as YAML. Texts and keys are quoted, so that none is read as a number or a boolean.
 std::string Yaml(const nlohmann::json& value);
 
 }  // namespace crossover::cli

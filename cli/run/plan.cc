@@ -33,7 +33,8 @@ bool SomebodyListens(const std::string& path) {
   return connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0;
 }
 
-// The dynamic linker splits LD_PRELOAD at spaces and colons and knows no quoting.
+// Returns whether LD_PRELOAD can name the path: the dynamic linker splits it at spaces and colons and knows
+// no quotes.
 bool Preloadable(std::string_view path) { return path.find_first_of(" :") == std::string_view::npos; }
 
 }  // namespace

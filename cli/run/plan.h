@@ -1,4 +1,5 @@
-// What `crossover run` changes for the command it starts. Pure but for looking whether files are there.
+// Plans what `crossover run` changes for the command that it starts. It looks whether files exist and
+// whether a daemon listens on the socket, and changes nothing.
 #pragma once
 
 #include <map>
@@ -12,34 +13,35 @@ namespace crossover::cli {
 
 struct RunOptions {
   std::string gang;
-  std::string size;          // as given: a number
-  std::string priority;      // high, normal, low; empty: as the environment says
-  std::string max_slowdown;  // likewise
-  std::string gpu_memory;    // likewise
-  std::string socket;        // empty: $CROSSOVER_SOCKET, else the default one
-  std::string library;       // empty: found beside the program
+  std::string size;          // the option's text, a number
+  std::string priority;      // high, normal, low; empty: the environment decides
+  std::string max_slowdown;  // empty: the environment decides
+  std::string gpu_memory;    // empty: the environment decides
+  std::string socket;        // empty: $CROSSOVER_SOCKET, else the default
+  std::string library;       // empty: the one beside the program
   std::vector<std::string> command;
 };
 
 struct RunPlan {
   std::map<std::string, std::string> environment;  // variables to set
-  std::vector<std::string> warnings;               // a line each
+  std::vector<std::string> warnings;               // one line each
 };
 
 struct RunError {
-  std::string text;  // option, value and what is allowed
+  std::string text;  // the option, its value and what is allowed
 };
 
-// `getenv`-like look-ups of the present environment.
+// Maps the names of environment variables to their values.
 using Environment = std::map<std::string, std::string>;
 
+// Returns the plan, or why the options are not allowed.
 std::variant<RunPlan, RunError> PlanRun(const RunOptions& options, const Environment& environment,
                                         const std::string& program_directory);
 
-// Where libcrossover.so is, seen from the directory of this program.
+// Returns the path of libcrossover.so, searched from the directory of this program, or nothing.
 std::optional<std::string> FindLibrary(const std::string& program_directory);
 
-// `library` in front of what is preloaded already; once, however often it is put there.
+// Returns a value of LD_PRELOAD with `library` before the files in `present`. It has `library` only once.
 std::string Preload(const std::string& library, std::string_view present);
 
 }  // namespace crossover::cli

@@ -5,8 +5,8 @@
 
 namespace crossover::cli {
 
-// Becomes the command. Returns only on failure, with the exit code: 2 for options that are not allowed, 127
-// where the command is not found, 126 where it cannot be started.
+// Replaces this process by the command. Returns only on failure, with the exit code: 2 for options that are
+// not allowed, 127 if the command is not found, 126 if it cannot be started.
 int Run(const RunOptions& options);
 
 }  // namespace crossover::cli

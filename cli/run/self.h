@@ -1,4 +1,4 @@
-// What this process knows of itself.
+// Reads what this process knows about itself.
 #pragma once
 
 #include <string>
@@ -7,9 +7,10 @@
 
 namespace crossover::cli {
 
+// Returns the environment of this process.
 Environment ReadEnvironment();
 
-// Where this program's file is.
+// Returns the directory of this program's file.
 std::string ProgramDirectory();
 
 }  // namespace crossover::cli

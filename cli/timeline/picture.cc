@@ -17,14 +17,14 @@ using node::v1::Turn;
 constexpr char kHolds[] = "█";
 constexpr char kWaits[] = "░";
 constexpr char kElsewhere[] = "·";
-constexpr double kShown = 0.25;  // of a column, for what is in it to be shown
+constexpr double kShown = 0.25;  // least share of a column that is shown
 
 struct Window {
   double begin = 0;
   double end = 0;
 };
 
-// How much of each column a row's turns hold and wait for.
+// A Row holds, for each column, the share of time in which a gang held its turn or waited for one.
 struct Row {
   std::vector<double> held;
   std::vector<double> waited;

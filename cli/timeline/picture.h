@@ -1,4 +1,5 @@
-// Turns as text: one row per gang and GPU, filled where it holds the turn, hatched where it waits. Pure.
+// Draws turns as text: one row for each gang and GPU, filled while the gang holds the turn, hatched while
+// it waits. Pure.
 #pragma once
 
 #include <cstddef>
@@ -11,10 +12,10 @@ class TurnEvent;
 
 namespace crossover::cli {
 
-// The last `seconds` before the newest turn that `turns` tells of, in `width` columns.
+// Returns the picture of the last `seconds` before the newest turn in `turns`, in `width` columns.
 std::string Picture(const node::v1::ListTurnsResponse& turns, double seconds, std::size_t width);
 
-// One event as one line; empty for one that says nothing to people.
+// Returns one event as one line, or "" if it tells users nothing.
 std::string EventLine(const node::v1::TurnEvent& event);
 
 }  // namespace crossover::cli

@@ -1,4 +1,4 @@
-// crossover timeline: the turns of the last moments, or as they come.
+// crossover timeline: shows the turns of the last moments, or turns as they come.
 #pragma once
 
 #include <string>
@@ -13,7 +13,8 @@ struct TimelineOptions {
   bool follow = false;
 };
 
-// Returns the exit code: 1 where the daemon does not answer, or stops while it is followed.
+// Prints the turns and returns the exit code: 1 if the daemon does not answer, or stops while it is
+// followed.
 int Timeline(const TimelineOptions& options);
 
 }  // namespace crossover::cli

@@ -1,4 +1,4 @@
-// What `crossover top` shows. Pure.
+// Writes the table of `crossover top`. Pure.
 #pragma once
 
 #include <string>

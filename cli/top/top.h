@@ -1,4 +1,5 @@
-// crossover top: who is on each GPU, who holds and waits, what sharing costs and gains.
+// crossover top: shows which jobs are on each GPU, which hold turns and which wait, and what sharing costs
+// and gains.
 #pragma once
 
 #include <optional>
@@ -9,10 +10,10 @@ namespace crossover::cli {
 struct TopOptions {
   std::string socket;
   bool json = false;
-  std::optional<double> watch_s;  // again and again
+  std::optional<double> watch_s;  // seconds between repetitions; empty: once
 };
 
-// Returns the exit code: 1 where the daemon does not answer.
+// Prints the table and returns the exit code: 1 if the daemon does not answer.
 int Top(const TopOptions& options);
 
 }  // namespace crossover::cli

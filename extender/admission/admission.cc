@@ -44,12 +44,13 @@ Admission::~Admission() {
   thread_.join();
 }
 
-// A port without a certificate answers nobody: a rollout must not go on from those that have one to this.
+// Without a certificate the listener closes every connection. So this replica is not ready, and a rollout
+// does not replace working replicas by it.
 bool Admission::ready() const {
   return listens_ && certificate_until_s_ > 0 && quotas_.LimitedIn("").has_value();
 }
 
-// Until it works, and the same failure is told once: files of others may come later, as ours do.
+// Opens the listener. Run() calls this again until it succeeds, so the same failure is logged once.
 void Admission::Listen() try {
   server_ = std::make_unique<HttpServer>(
       settings_.listen, std::map<std::string, HttpServer::Handler>{{Webhook::kPath, webhook_.handler()}});

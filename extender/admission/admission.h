@@ -1,5 +1,5 @@
-// The webhook as a part of a running extender: its listener, its certificate, and the quotas that it heeds,
-// on a thread of its own.
+// Runs the webhook inside the extender: its listener, its certificate and the quotas that it needs, on a
+// thread of its own.
 #pragma once
 
 #include <atomic>
@@ -22,25 +22,29 @@
 
 namespace crossover::extender::admission {
 
+// Admission owns the webhook and the thread that serves it.
 class Admission {
  public:
   struct Settings {
     kube::Access access;
     Webhook::Settings webhook;
-    HttpServer::Settings listen;  // its certificate files are those of somebody else; empty: it keeps its own
+    // If another program, such as cert-manager, keeps the certificate, `listen` names its files. If they
+    // are empty, this replica keeps a certificate of its own.
+    HttpServer::Settings listen;
     KubeCertificates::Names names;
-    Keeper::Settings keeper;  // for its own: `file` is what is served
+    Keeper::Settings keeper;  // used for a certificate of its own: the listener serves `file`
   };
 
-  // `leads`: whether this replica writes; from any thread. `count` may be null, and outlives it.
+  // Starts the thread. `leads` says whether this replica writes to the API server; any thread may call it.
+  // `count` may be null; it must outlive this object.
   Admission(Settings settings, std::function<bool()> leads, Count* count);
   ~Admission();
 
-  // It listens, with a certificate, and knows the quotas.
+  // Returns whether it listens, has a certificate and knows the quotas.
   bool ready() const;
-  // From here on each answer ends its connection. From any thread.
+  // Makes each answer from now on end its connection. Thread-safe.
   void Drain() { *drains_ = true; }
-  // When the certificate that it serves ends, since 1970; 0: there is none yet.
+  // Returns when the served certificate expires, in seconds since 1970, or 0 while there is none.
   std::int64_t certificate_until_s() const { return certificate_until_s_; }
 
  private:
@@ -52,8 +56,8 @@ class Admission {
   Quotas quotas_;
   const Webhook webhook_;
   KubeCertificates objects_;
-  std::optional<Keeper> keeper_;        // none where others keep the certificate
-  std::unique_ptr<HttpServer> server_;  // of the thread alone, as keeper_ is
+  std::optional<Keeper> keeper_;        // empty if another program keeps the certificate
+  std::unique_ptr<HttpServer> server_;  // used by thread_ alone, like keeper_
   std::string complaint_;
   std::atomic<bool> listens_{false};
   const std::shared_ptr<std::atomic<bool>> drains_ = std::make_shared<std::atomic<bool>>(false);
@@ -62,7 +66,7 @@ class Admission {
   std::condition_variable wake_;
   bool stop_ = false;
   kube::ListWatch quota_watch_;
-  std::thread thread_;  // last: it uses the others
+  std::thread thread_;  // last: uses the members above
 };
 
 }  // namespace crossover::extender::admission

@@ -1,4 +1,4 @@
-// What a pod says in annotations and labels of ours, judged before it is made. Pure.
+// Checks a pod's annotations and labels in our domain before the pod is created. Pure.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -9,14 +9,15 @@
 
 namespace crossover::extender::admission {
 
-// Says that a pod was rewritten, and for which annotations: what kAdmittedAnnotation holds, 16 hexadecimal
-// digits. Anybody can make one; who does gains nothing, since pods that have it are rewritten all the same.
-// So one for other annotations is no reason to refuse a pod: another webhook may have added some since.
+// Returns the value of kAdmittedAnnotation: 16 hexadecimal digits that stand for the namespace and these
+// annotations. It says that a pod was rewritten, and for which annotations. Any user can set such a value
+// and gains nothing by it: the pod is rewritten all the same. A value for other annotations is no reason to
+// refuse a pod: another webhook may have added some since.
 std::string AdmittedMark(const std::string& name_space, const annotations::Annotations& annotations);
 
-// Why a pod with these is refused, by key and value and what is allowed: values that are not allowed, unknown
-// keys, keys that are written by Crossover alone, and labels where annotations count. Nothing where all is
-// well.
+// Returns why the pod is refused: the key, its value and what is allowed. Reasons are values that are not
+// allowed, unknown keys, keys that Crossover alone writes, and labels where an annotation is meant. Returns
+// nothing for a pod without such faults.
 std::optional<std::string> RefusalOf(const nlohmann::json& pod);
 
 }  // namespace crossover::extender::admission

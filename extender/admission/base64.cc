@@ -23,7 +23,7 @@ std::optional<std::string> BytesOf(std::string_view base64) {
       EVP_DecodeBlock(reinterpret_cast<unsigned char*>(bytes.data()),
                       reinterpret_cast<const unsigned char*>(base64.data()), static_cast<int>(base64.size()));
   if (size < 0) return std::nullopt;
-  // What is filled up counts as zeroes there.
+  // EVP_DecodeBlock decodes each padding character as a zero byte; these bytes do not belong to the text.
   std::size_t filled = 0;
   while (filled < 2 && filled < base64.size() && base64[base64.size() - 1 - filled] == '=') ++filled;
   bytes.resize(static_cast<std::size_t>(size) - filled);

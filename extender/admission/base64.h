@@ -1,4 +1,4 @@
-// Bytes as Kubernetes objects carry them.
+// Converts bytes from and to base64, as Kubernetes objects carry them.
 #pragma once
 
 #include <optional>
@@ -7,9 +7,10 @@
 
 namespace crossover::extender::admission {
 
+// Returns the base64 of `bytes`, or "" for more than INT_MAX / 2 bytes.
 std::string Base64Of(std::string_view bytes);
 
-// Nothing for what is no base64.
+// Returns the decoded bytes, or nothing if `base64` is not valid base64.
 std::optional<std::string> BytesOf(std::string_view base64);
 
 }  // namespace crossover::extender::admission

@@ -28,8 +28,8 @@ struct Closer {
 template <class T>
 using Owned = std::unique_ptr<T, Closer>;
 
-// Failures to read are answers here. OpenSSL would keep them, and show them to whoever of this thread asks
-// next.
+// Clears OpenSSL's error queue at the end of its scope. Here a failure to read is an ordinary result.
+// Without this, the next OpenSSL call of this thread would report it.
 struct Forgotten {
   ~Forgotten() { ERR_clear_error(); }
 };
@@ -50,7 +50,7 @@ Owned<X509> CertificateOf(const std::string& pem) {
 
 Owned<EVP_PKEY> KeyOf(const std::string& pem) {
   const Owned<BIO> bio = Reader(pem);
-  // A key that is locked by a password is none: nobody is to be asked for it.
+  // The program cannot ask for a password, so a key that needs one counts as unreadable.
   const auto no_password = [](char*, int, int, void*) { return -1; };
   return Owned<EVP_PKEY>(bio ? PEM_read_bio_PrivateKey(bio.get(), nullptr, no_password, nullptr) : nullptr);
 }
@@ -77,9 +77,10 @@ void Extend(X509* certificate, X509* issuer, int kind, const std::string& value)
   Check(extension != nullptr && X509_add_ext(certificate, extension.get(), -1) == 1, value.c_str());
 }
 
-// With what all have: number, times, name and key. Not signed.
+// Makes an unsigned certificate with the fields that all kinds share: serial number, validity, name and
+// public key.
 Owned<X509> Begun(EVP_PKEY* key, const char* name, std::int64_t now_s, std::int64_t lasts_s) {
-  constexpr int kSerialBits = 159;  // what RFC 5280 leaves of 20 bytes
+  constexpr int kSerialBits = 159;  // RFC 5280 allows 20 bytes, and the number must be positive
   constexpr int kVersion3 = 2;
   Owned<X509> made(X509_new());
   const Owned<BIGNUM> serial(BN_new());
@@ -154,7 +155,7 @@ Pair MakeServing(const Pair& authority, const std::vector<std::string>& names, s
   Extend(made.get(), issuer.get(), NID_ext_key_usage, "serverAuth");
   Extend(made.get(), issuer.get(), NID_subject_alt_name, Listed(names));
   Extend(made.get(), issuer.get(), NID_subject_key_identifier, "hash");
-  // Two authorities have one name while one follows the other.
+  // While one authority replaces another, both have the same name. The key identifier tells them apart.
   Extend(made.get(), issuer.get(), NID_authority_key_identifier, "keyid:always");
   Check(X509_sign(made.get(), signer.get(), EVP_sha256()) > 0, "X509_sign");
   return PairOf(made.get(), key.get());

@@ -1,5 +1,5 @@
-// Keys and certificates by which API servers know the webhook: ECDSA on P-256, made with OpenSSL. Instants
-// are seconds since 1970 and told by the caller. Thread-safe.
+// Makes and reads the keys and certificates by which API servers trust the webhook: ECDSA on P-256, with
+// OpenSSL. Times are seconds since 1970; the caller passes the current one. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@ namespace crossover::extender::admission {
 
 inline constexpr std::int64_t kAuthorityLasts_s = 10LL * 365 * 24 * 3600;
 inline constexpr std::int64_t kServingLasts_s = 365LL * 24 * 3600;
-// Certificates hold from that long before they are made, for API servers whose clocks are behind.
+// Certificates are valid from this long before they are made, for API servers whose clocks are behind.
 inline constexpr std::int64_t kClockSkew_s = 3600;
 
-// As PEM. `key` is empty where only the certificate is known.
+// A Pair is a certificate and its private key, in PEM. `key` is empty if only the certificate is known.
 struct Pair {
   std::string certificate;
   std::string key;
@@ -22,23 +22,29 @@ struct Pair {
   friend bool operator==(const Pair&, const Pair&) = default;
 };
 
-// These throw std::runtime_error where OpenSSL fails, or a name is no DNS name.
+// Returns a new self-signed authority. Throws std::runtime_error if OpenSSL fails.
 Pair MakeAuthority(std::int64_t now_s);
+// Returns a new server certificate for the DNS names `names`, signed by `authority`. Throws
+// std::runtime_error if OpenSSL fails, `authority` cannot be read, `names` is empty, or a name is not a DNS
+// name.
 Pair MakeServing(const Pair& authority, const std::vector<std::string>& names, std::int64_t now_s);
 
+// Facts are what a certificate says about itself.
 struct Facts {
-  std::int64_t from_s = 0;  // it holds within [from, until)
+  std::int64_t from_s = 0;  // valid in [from_s, until_s)
   std::int64_t until_s = 0;
-  bool authority = false;          // may sign others
-  bool serves = false;             // may be a server's
-  std::vector<std::string> names;  // DNS names it is for
+  bool authority = false;          // may sign other certificates
+  bool serves = false;             // may be a server's certificate
+  std::vector<std::string> names;  // DNS names that it is valid for
 
   std::int64_t made_s() const { return from_s + kClockSkew_s; }
 };
 
-// Nothing where certificate or key cannot be read, or do not belong together.
+// Returns the facts of the pair's certificate, or nothing if the certificate or the key cannot be read or
+// the two do not belong together.
 std::optional<Facts> FactsOf(const Pair& pair);
-// Whether the signature is that authority's.
+// Returns whether the key of `authority` signed `certificate`. Checks the signature alone, not the
+// validity.
 bool IsSignedBy(const std::string& certificate, const std::string& authority);
 
 }  // namespace crossover::extender::admission

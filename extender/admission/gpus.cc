@@ -18,8 +18,9 @@ using nlohmann::json;
 
 constexpr int kMostGpus = 1024;
 
-// Nothing for what is no count. API servers write those of whole things as digits, or with a k for thousands,
-// which is more than anything has.
+// Returns the count that `text` says, or nothing if it is not a whole number from 0 to kMostGpus. API
+// servers write such counts as digits, or with a k for thousands, which is more than any container asks
+// for.
 std::optional<int> CountOf(const std::string& text) {
   int count = 0;
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), count);
@@ -27,8 +28,8 @@ std::optional<int> CountOf(const std::string& text) {
   return whole && count >= 0 && count <= kMostGpus ? std::optional(count) : std::nullopt;
 }
 
-// What a container wants of one resource; nothing where it does not name it. `fault` is set where that cannot
-// be read.
+// Returns how many units of `resource` the container asks for, or nothing if it does not name the resource.
+// Sets `fault` if a quantity cannot be read, or if the request differs from the limit.
 std::optional<int> Wanted(const json& container, const std::string& resource, std::string* fault) {
   const json& resources = At(container, "resources");
   std::optional<int> wanted;
@@ -49,7 +50,7 @@ std::optional<int> Wanted(const json& container, const std::string& resource, st
   return wanted;
 }
 
-// The text is a fault.
+// Returns `asking`, completed by what `container` says, or the fault as a text.
 std::variant<Asking, std::string> Read(const json& container, Asking asking,
                                        const std::vector<std::string>& whole) {
   asking.name = Text(At(container, "name"));

@@ -1,4 +1,4 @@
-// How many GPUs the containers of a pod ask for, whole ones or slots. Pure.
+// Reads how many GPUs, whole ones or slots, the containers of a pod ask for. Pure.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -9,24 +9,28 @@
 
 namespace crossover::extender::admission {
 
+// An Asking is what one container asks for.
 struct Asking {
-  const char* list = "";  // of the pod's spec: initContainers or containers
-  std::size_t index = 0;  // there
+  const char* list = "";  // the list in the pod's spec: initContainers or containers
+  std::size_t index = 0;  // position in that list
   std::string name;
   bool init = false;
-  bool sidecar = false;  // initialises, and stays
+  bool sidecar = false;  // an init container that keeps running
   int gpus = 0;
-  std::string whole;  // the resource by which it asks for whole GPUs; empty: for slots, or for nothing
+  // Names the resource by which the container asks for whole GPUs. It is empty if the container asks for
+  // slots, or for no GPUs.
+  std::string whole;
 };
 
-// Of each container, in the order in which a kubelet starts them. `whole`: names of resources whose unit is a
-// whole GPU. The text says what is wrong: a quantity that is no count, requests that differ from limits, both
-// kinds at once.
+// Returns what each container asks for, in the order in which the kubelet starts them. `whole` names the
+// resources whose unit is a whole GPU. Returns a text with the fault if a quantity is not a count, a
+// request differs from its limit, or a container asks for both kinds.
 std::variant<std::vector<Asking>, std::string> GpusOf(const nlohmann::json& spec,
                                                       const std::vector<std::string>& whole);
 
-// A kubelet hands the slots of plain init containers that have ended to later containers. What is wrong where
-// nobody could say which GPUs each gets, or no later container asks for any (common/kube/left_over.h).
+// Returns what is wrong if the GPUs of each container are not certain, or if no later container asks for
+// the slots of an init container; else nothing. The kubelet hands the slots of plain init containers that
+// have ended to later containers (common/kube/left_over.h).
 std::optional<std::string> Misplaced(const std::vector<Asking>& containers);
 
 }  // namespace crossover::extender::admission

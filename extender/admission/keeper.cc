@@ -22,7 +22,7 @@ constexpr char kAuthority[] = "ca.crt", kAuthorityKey[] = "ca.key";
 constexpr char kNext[] = "next-ca.crt", kNextKey[] = "next-ca.key", kPrevious[] = "previous-ca.crt";
 constexpr mode_t kOwnerAlone = 0600;
 
-// Empty, or why it could not be written.
+// Writes `text` to a new file and renames it to `path`. Returns "", or why that failed.
 std::string Replace(const std::string& path, const std::string& text) {
   const std::string fresh = path + ".new";
   const auto failed = [&path] { return path + ": " + std::strerror(errno); };
@@ -126,7 +126,8 @@ std::string Keeper::Looked(const Times& times, bool leads) {
       logging::Info(std::string("webhook: ") + Told(step));
       stored = std::move(after);
     }
-    // What was just made is trusted as soon as can be.
+    // API servers should trust a new certificate as soon as possible, so the caBundle is written in the
+    // same look.
     if ((!kept || step != Step::kNothing) && !KeepBundles(stored, times))
       return Serve(stored, times.now_s), "the webhook's configuration could not be read or written";
   }

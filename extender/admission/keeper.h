@@ -1,5 +1,5 @@
-// Keeps the webhook's certificate: in a Secret, in caBundle of the webhook's configuration, and in the file
-// that this replica serves.
+// Keeps the webhook's certificate in three places: a Secret, the caBundle of the webhook's configuration,
+// and the file that this replica serves.
 #pragma once
 
 #include <cstdint>
@@ -12,50 +12,52 @@
 
 namespace crossover::extender::admission {
 
-// The objects of the API server that a keeper looks after. Each call may fail: then the keeper tries again at
-// its next look.
+// CertificateObjects reads and writes a Keeper's objects at the API server. Each call may fail; the Keeper
+// then tries again at its next look.
 class CertificateObjects {
  public:
   struct Secret {
-    std::string version;  // resourceVersion; empty: there is none yet
+    std::string version;  // resourceVersion; empty: there is no Secret yet
     std::map<std::string, std::string> data;
   };
 
   virtual ~CertificateObjects() = default;
   virtual std::optional<Secret> ReadSecret() = 0;
-  // Only over the version that was read; false where somebody else was faster, too. What is there by other
-  // names stays.
+  // Writes the Secret if it still has the version that was read, and returns whether it did. Returns false
+  // too if another writer was faster. Data under other names stays.
   virtual bool WriteSecret(const Secret& secret) = 0;
-  // caBundle of each webhook of the configuration, as PEM.
+  // Returns the caBundle of each webhook of the configuration, in PEM, by the webhook's name.
   virtual std::optional<std::map<std::string, std::string>> ReadBundles() = 0;
   virtual bool WriteBundles(const std::string& bundle) = 0;
 };
 
-// What is in the Secret, by name: always all names, those of what is not there with nothing. The certificate
-// in force has the names that type kubernetes.io/tls has.
+// Convert between `Stored` and the data of the Secret, by name. DataOf always returns all names; a missing
+// value is "". The certificate in force has the names of type kubernetes.io/tls.
 std::map<std::string, std::string> DataOf(const Stored& stored);
 Stored StoredIn(const std::map<std::string, std::string>& data);
 
+// A Keeper creates and renews the webhook's certificate. REQUIRES: one thread at a time.
 class Keeper {
  public:
   struct Settings {
     RotationSettings rotation;
-    // Certificate and key together, replaced at once by rename: a reader never has one of each.
+    // Holds the certificate and the key. A rename replaces the file in one step, so a reader never sees an
+    // old certificate with a new key.
     std::string file;
   };
   struct Times {
-    std::int64_t now_s = 0;     // since 1970
-    std::int64_t steady_s = 0;  // of a clock that nobody sets
+    std::int64_t now_s = 0;     // seconds since 1970
+    std::int64_t steady_s = 0;  // seconds of the steady clock
   };
 
-  // `objects` outlives it.
+  // `objects` must outlive the Keeper.
   Keeper(Settings settings, CertificateObjects* objects);
 
-  // One look, by one thread at a time: takes the next step if `leads`, and writes the file. What could not be
-  // done is in `complaint()` until it could. Never throws.
+  // Takes the next step of the rotation if `leads`, and updates the file. If anything fails, `complaint()`
+  // says what, until it works. Never throws.
   void Look(const Times& times, bool leads) noexcept;
 
-  // A certificate that can be served is in the file.
+  // Returns whether the file holds a certificate that can be served.
   bool ready() const { return !served_.empty(); }
   const std::string& complaint() const { return complaint_; }
 
@@ -66,9 +68,9 @@ class Keeper {
 
   const Settings settings_;
   CertificateObjects* const objects_;
-  std::string served_;  // what the file has
-  std::string bundle_;  // that all webhooks were seen to have
-  std::int64_t bundle_since_s_ = 0;
+  std::string served_;  // the content of the file
+  std::string bundle_;  // the caBundle that all webhooks were last seen to have; empty: they differ
+  std::int64_t bundle_since_s_ = 0;  // since when, in seconds of the steady clock
   std::string complaint_;
 };
 

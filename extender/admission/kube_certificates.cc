@@ -22,7 +22,7 @@ std::string SecretsIn(const std::string& name_space) {
   return "/api/v1/namespaces/" + name_space + "/secrets";
 }
 
-// Null where it is no object.
+// Returns the object in the response, or null if there is none.
 json ObjectIn(const kube::Response& response) {
   json object = response.status == kOk ? json::parse(response.body, nullptr, false) : json();
   return object.is_object() ? object : json();
@@ -34,7 +34,7 @@ KubeCertificates::KubeCertificates(kube::Access access, Names names)
     : client_(std::move(access)), names_(std::move(names)) {}
 
 void KubeCertificates::Complain(const std::string& path, const kube::Response& response) {
-  // What is no object may be part of one, with keys in it.
+  // The body of such an answer is not logged: it may be part of a Secret, with keys in it.
   const std::string why = response.status == kOk ? "the answer is no object" : kube::WhyNot(response);
   std::string complaint = "webhook: " + path + ": " + why;
   if (complaint != complaint_) logging::Warn(complaint);
@@ -102,7 +102,8 @@ bool KubeCertificates::WriteBundles(const std::string& bundle) {
   const json object = ObjectAt(path);
   const json& webhooks = At(object, "webhooks");
   if (!webhooks.is_array()) return false;
-  // Only over what was read: webhooks have no keys but their place.
+  // The patch applies only to the version that was read: it addresses webhooks by their position in the
+  // list.
   json patch = json::array();
   patch.push_back({{"op", "test"}, {"path", "/metadata/resourceVersion"}, {"value", VersionOf(object)}});
   for (std::size_t i = 0; i < webhooks.size(); ++i) {

@@ -1,5 +1,5 @@
-// The keeper's objects, by the API server. Where each of them is has been said before; a Secret that is not
-// there is made, a configuration is not. For one thread at a time, but for Stop().
+// Reads and writes the Keeper's objects at the API server. WriteSecret creates a Secret that does not
+// exist; WriteBundles does not create a configuration. For one thread at a time, except Stop().
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -15,7 +15,7 @@ class KubeCertificates : public CertificateObjects {
   struct Names {
     std::string name_space;
     std::string secret;
-    std::string configuration;  // of the MutatingWebhookConfiguration
+    std::string configuration;  // name of the MutatingWebhookConfiguration
   };
 
   KubeCertificates(kube::Access access, Names names);
@@ -25,12 +25,12 @@ class KubeCertificates : public CertificateObjects {
   std::optional<std::map<std::string, std::string>> ReadBundles() override;
   bool WriteBundles(const std::string& bundle) override;
 
-  // Ends what is under way; all later calls fail.
+  // Ends the request that is under way. All later calls fail. Thread-safe.
   void Stop() { client_.Stop(); }
 
  private:
   nlohmann::json ObjectAt(const std::string& path);
-  // A line of the log where it is not what was said last.
+  // Logs why a request to `path` failed, unless the last line said the same.
   void Complain(const std::string& path, const kube::Response& response);
 
   kube::Client client_;

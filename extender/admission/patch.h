@@ -1,4 +1,4 @@
-// JSON patches (RFC 6902) that are sure to apply. Pure.
+// Makes JSON patches (RFC 6902) that are known to apply. Pure.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -6,10 +6,11 @@
 
 namespace crossover::extender::admission {
 
+// Returns a patch that turns `from` into `to`.
 using Differ = nlohmann::json (*)(const nlohmann::json& from, const nlohmann::json& to);
 
-// What makes `to` of `from`, as `differ` says. Nothing where that is not so when tried: an API server would
-// refuse the pod, whatever the failure policy.
+// Returns the patch that `differ` makes (null: nlohmann::json::diff), or nothing if it does not turn `from`
+// into `to` when applied. The API server would refuse a pod with such a patch, whatever the failure policy.
 std::optional<nlohmann::json> PatchBetween(const nlohmann::json& from, const nlohmann::json& to,
                                            Differ differ = nullptr);
 

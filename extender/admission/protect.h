@@ -1,4 +1,4 @@
-// Who may change what pods say in annotations and labels of ours once they are there. Pure.
+// Decides who may change the annotations and labels of our domain on a pod that exists. Pure.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -8,8 +8,9 @@
 
 namespace crossover::extender::admission {
 
-// Why this change of a pod is refused; nothing where it is not. Whoever is in `writers` may change all of
-// them, everybody else the mode alone: it is a switch, to be thrown while the pod runs.
+// Returns why `user` may not make this change of a pod, or nothing if it is allowed. Users in `writers` may
+// change all of these keys. Other users may change the mode alone, to an allowed value: it is a switch for
+// running pods.
 std::optional<std::string> RefusalOfChange(const nlohmann::json& before, const nlohmann::json& after,
                                            const std::string& user, const std::set<std::string>& writers);
 

@@ -1,4 +1,4 @@
-// What the quotas of namespaces limit, as the API server has them (a watch of resourcequotas). Thread-safe.
+// Keeps what the ResourceQuotas of the namespaces limit, from a watch of the API server. Thread-safe.
 #pragma once
 
 #include <map>
@@ -17,7 +17,8 @@ class Quotas : public kube::ListWatch::Handler {
   void OnChange(const nlohmann::json& object) override;
   void OnDelete(const nlohmann::json& object) override;
 
-  // Names of resources, of all quotas of the namespace together. Nothing before the first list.
+  // Returns the names of the resources that the quotas of the namespace limit, all quotas together. Returns
+  // nothing before the first list.
   std::optional<std::set<std::string>> LimitedIn(const std::string& name_space) const;
 
  private:

@@ -16,7 +16,8 @@ using nlohmann::json;
 constexpr char kVersion[] = "admission.k8s.io/v1";
 constexpr char kKind[] = "AdmissionReview";
 
-// What is nested deeper than kDeepest is not kept, so nothing that walks through values can run out of stack.
+// Parses `body` and drops values that are nested deeper than kDeepest; then `too_deep` becomes true. So no
+// code that walks through the result recursively can run out of stack.
 json Parse(std::string_view body, bool* too_deep) {
   const auto keep = [too_deep](int depth, json::parse_event_t, const json&) {
     if (depth > kDeepest) *too_deep = true;
@@ -25,7 +26,8 @@ json Parse(std::string_view body, bool* too_deep) {
   return json::parse(body, keep, false);
 }
 
-// Ends before `most` bytes; texts of users may be of any script.
+// Returns `text`, cut to at most `most` bytes and ended by ".." if it is longer. Cuts between characters of
+// UTF-8: users write in any script.
 std::string Shortened(const std::string& text, std::size_t most) {
   if (text.size() <= most) return text;
   constexpr std::string_view kDots = "..";

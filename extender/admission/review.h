@@ -1,5 +1,5 @@
-// AdmissionReview of admission.k8s.io/v1: what the API server asks, and what it is answered. Pure; nothing of
-// it throws, whatever the bytes.
+// Reads the AdmissionReview (admission.k8s.io/v1) that the API server sends, and writes the answer. Pure;
+// no function here throws, whatever the bytes.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -11,35 +11,37 @@
 
 namespace crossover::extender::admission {
 
+// A Review is one question of the API server.
 struct Review {
-  std::string uid;        // of the question; never empty
+  std::string uid;        // of the review, never empty
   std::string operation;  // CREATE, UPDATE, ..
   std::string resource;   // pods, ..
   std::string name_space;
-  std::string user;  // who wants it
+  std::string user;  // the user that makes the request
   bool dry_run = false;
   nlohmann::json object;
-  nlohmann::json old_object;  // null but for UPDATE and DELETE
+  nlohmann::json old_object;  // null except for UPDATE and DELETE
 };
 
+// A Verdict is the answer to a Review.
 struct Verdict {
   bool allowed = true;
-  std::string refusal;                             // for whoever made the object; empty where it is allowed
-  int code = 403;                                  // of the refusal
+  std::string refusal;  // shown to the user that made the request; empty if it is allowed
+  int code = 403;       // HTTP status of the refusal
   nlohmann::json patch = nlohmann::json::array();  // JSON patch; empty: none
   std::vector<std::string> warnings;
 };
 
-// Reviews of more bytes, and values inside of more values than these, are refused.
+// ParseReview refuses a review of more bytes, or with values nested deeper, than these limits.
 inline constexpr std::size_t kMostBytes = 8u << 20;
 inline constexpr int kDeepest = 100;
-// API servers cut longer warnings.
+// API servers cut warnings that are longer than this many bytes.
 inline constexpr std::size_t kLongestWarning = 120;
 
-// The text says what is wrong with it.
+// Returns the review in `body`, or a text that says what is wrong with it.
 std::variant<Review, std::string> ParseReview(std::string_view body);
 
-// The body of the answer. Patch and patchType come together or not at all; a refusal has neither.
+// Returns the body of the HTTP answer. It has both patch and patchType or neither; a refusal has neither.
 std::string AnswerTo(const std::string& uid, const Verdict& verdict);
 
 }  // namespace crossover::extender::admission

@@ -34,14 +34,16 @@ Decision WithWarning(Outcome outcome, std::string warning) {
   return decision;
 }
 
-// An object's value of that name; made, and made of the right kind, where it is not.
+// Returns the value of `key` in `object`. Creates it, or replaces it by an empty value of `kind`, if its
+// type is not `kind`.
 json& Made(json* object, const char* key, json::value_t kind) {
   json& value = (*object)[key];
   if (value.type() != kind) value = json(kind);
   return value;
 }
 
-// Pods that somebody else places are not rewritten: whole GPUs are what they asked for.
+// Returns a warning if another scheduler or the user places the pod. Such a pod is not rewritten: it keeps
+// the whole GPUs that it asked for.
 std::optional<std::string> PlacedByOthers(const json& spec) {
   const std::string scheduler = Text(At(spec, "schedulerName"));
   if (!scheduler.empty() && scheduler != kDefaultScheduler && scheduler != base::kSchedulerName)
@@ -52,6 +54,8 @@ std::optional<std::string> PlacedByOthers(const json& spec) {
   return std::nullopt;
 }
 
+// Refuses the pod if the quotas are not known yet, or if the namespace limits whole GPUs but not slots: then
+// sharing would evade the quota. Returns nothing if the quotas allow the pod.
 std::optional<Decision> RefusedByQuota(const std::string& name_space, const RewriteSettings& settings,
                                        const QuotaLookup& quotas) {
   constexpr char kRequests[] = "requests.";
@@ -72,7 +76,7 @@ std::optional<Decision> RefusedByQuota(const std::string& name_space, const Rewr
   return std::nullopt;
 }
 
-// Slots in place of whole GPUs; requests as limits.
+// Replaces whole GPUs by slots, and makes requests equal to limits.
 void AskForSlots(const Asking& asking, json* container) {
   json& resources = Made(container, "resources", json::value_t::object);
   for (const char* part : {"limits", "requests"}) {
@@ -82,8 +86,9 @@ void AskForSlots(const Asking& asking, json* container) {
   }
 }
 
-// The budget reaches the library in the container's environment, whatever the user's own says there: the one
-// that the pod names, or else what it will have been granted by the time that its containers start.
+// Returns the environment variable that tells the library the container's memory budget. It replaces a
+// variable of the same name that the user set. Its value is what the pod's annotation says. Without that
+// annotation it refers to the granted memory, which is written before the containers start.
 json BudgetOf(const annotations::Annotations& ours) {
   const auto named = ours.find(base::kGpuMemoryAnnotation);
   if (named != ours.end()) return {{"name", base::kGpuMemory.name}, {"value", named->second}};
@@ -146,7 +151,7 @@ Decision RewriteSharing(const json& pod, const std::string& name_space, const Re
   const json& spec = At(pod, "spec");
   if (auto others = PlacedByOthers(spec)) {
     if (!AsksForSlots(spec)) return WithWarning(Outcome::kLeftAlone, *std::move(others));
-    // Nobody would have asked those beside whom it comes, by which slots it gets.
+    // Nothing would check which jobs it shares its GPUs with: the kubelet picks its slots.
     return Refused(std::string(base::kSlotResource) + ": asked for, but " + *others);
   }
   auto containers = GpusOf(spec, settings.whole_gpus);

@@ -1,4 +1,4 @@
-// What becomes of a pod that is about to be made. Pure.
+// Decides what happens to a pod that is about to be created. Pure.
 #pragma once
 
 #include <functional>
@@ -14,24 +14,25 @@
 namespace crossover::extender::admission {
 
 struct RewriteSettings {
-  std::vector<std::string> whole_gpus = {"nvidia.com/gpu"};  // resources that become slots, one for each unit
+  std::vector<std::string> whole_gpus = {"nvidia.com/gpu"};  // resources whose units become one slot each
   nlohmann::json tolerations = nlohmann::json::array();      // added to pods that share
-  std::string runtime_class;                                 // of pods that share and name none; empty: none
-  Differ differ = nullptr;                                   // by which patches are made
+  std::string runtime_class;                                 // for sharing pods that name none; empty: none
+  Differ differ = nullptr;                                   // makes the patches
 };
 
-// Which resources the quotas of a namespace limit, such as requests.nvidia.com/gpu. Nothing: not known yet.
+// Returns which resources the quotas of a namespace limit, such as requests.nvidia.com/gpu, or nothing
+// while the quotas are not known.
 using QuotaLookup = std::function<std::optional<std::set<std::string>>(const std::string& name_space)>;
 
-// In words of metrics, each once.
+// An Outcome says what became of a review. NameOf returns its word in the metrics.
 enum class Outcome {
-  kUntouched,    // it does not share
-  kRewritten,    // or was as it should be
-  kLeftAlone,    // it wants to share, and somebody else places it
-  kRefused,      // for what it says
+  kUntouched,    // the pod does not share
+  kRewritten,    // the pod shares; it was rewritten, or was right already
+  kLeftAlone,    // the pod wants to share, but Crossover's scheduler does not place it
+  kRefused,      // the pod is not allowed to say what it says
   kNotReady,     // something is not known yet; the same pod may be admitted later
-  kUnpatchable,  // admitted as it was, because its patch would not have applied
-  kMalformed     // no review, or none that can be read
+  kUnpatchable,  // admitted unchanged, because the patch would not apply
+  kMalformed     // the body is not a review that can be read
 };
 const char* NameOf(Outcome outcome);
 
@@ -40,7 +41,8 @@ struct Decision {
   Verdict verdict;
 };
 
-// Of a pod in a namespace. The same for a pod that was patched so before: then the patch is empty.
+// Returns the decision for a pod of namespace `name_space`. A pod that was patched before gets the same
+// decision, with an empty patch.
 Decision Rewrite(const nlohmann::json& pod, const std::string& name_space, const RewriteSettings& settings,
                  const QuotaLookup& quotas);
 

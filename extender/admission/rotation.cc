@@ -14,7 +14,7 @@ bool CanSign(const Pair& authority, std::int64_t now_s) {
   return facts && facts->authority && HoldsAt(*facts, now_s);
 }
 
-// Two thirds of its time are over.
+// Returns whether two thirds of the certificate's lifetime are over.
 bool IsOld(const Pair& pair, std::int64_t now_s) {
   const auto facts = FactsOf(pair);
   return facts && (now_s - facts->made_s()) * 3 >= (facts->until_s - facts->made_s()) * 2;
@@ -79,7 +79,8 @@ Stored Taken(Step step, const Stored& stored, const RotationSettings& settings, 
 std::string BundleOf(const Stored& stored) {
   std::string bundle;
   for (const std::string& one : {stored.authority.certificate, stored.next.certificate, stored.previous}) {
-    if (IsSignedBy(one, one)) bundle += one;  // an API server refuses all of them for one that is none
+    // The API server refuses a caBundle if any part of it is not a certificate.
+    if (IsSignedBy(one, one)) bundle += one;
   }
   return bundle;
 }

@@ -1,9 +1,9 @@
-// When which certificate of the webhook is made anew. Pure.
+// Decides when each certificate of the webhook is renewed. Pure.
 //
-// An authority that is to be replaced is replaced in steps, so that at every moment each API server that has
-// heard of the last step trusts what each replica of the webhook serves: the new one is made and put beside
-// the old one into caBundle; once that has stood there for a while, a certificate of it is served; once all
-// replicas do, the old one is taken out.
+// An authority is replaced in steps. After each step, every API server that has heard of the step before
+// trusts the certificate of every replica. First the new authority is made and added to the caBundle. Once
+// the bundle has stood there for a while, replicas serve a certificate that the new authority signed. Once
+// all replicas do, the old authority is removed from the bundle.
 #pragma once
 
 #include <cstdint>
@@ -14,41 +14,44 @@
 
 namespace crossover::extender::admission {
 
-// What the Secret has. Anything in it may be empty, or not what it should be.
+// Stored is the content of the Secret. Any part of it may be empty or invalid.
 struct Stored {
   Pair authority;
   Pair serving;
-  Pair next;             // an authority that is to follow; empty: none
-  std::string previous;  // certificate of the one before; empty: none
+  Pair next;             // the authority that follows; empty: none
+  std::string previous;  // certificate of the authority before; empty: none
 
   friend bool operator==(const Stored&, const Stored&) = default;
 };
 
 struct RotationSettings {
-  std::vector<std::string> names;        // under which API servers reach the webhook
-  std::int64_t bundle_settles_s = 60;    // until all API servers have heard of a caBundle
-  std::int64_t replicas_settle_s = 600;  // until all replicas serve what the Secret has
+  std::vector<std::string> names;        // DNS names by which API servers reach the webhook
+  std::int64_t bundle_settles_s = 60;    // until all API servers know a new caBundle
+  std::int64_t replicas_settle_s = 600;  // until all replicas serve the certificate in the Secret
 };
 
+// A Step is one change of what is stored.
 enum class Step {
   kNothing,
-  kMakeAll,         // there is no authority that can be used
-  kStageAuthority,  // makes the one that is to follow
-  kTakeNext,        // it signs from here on
-  kRenewServing,
+  kMakeAll,         // no authority can be used: make one, and a certificate
+  kStageAuthority,  // make the authority that follows
+  kTakeNext,        // the new authority signs from now on
+  kRenewServing,    // make a new serving certificate
   kDropPrevious
 };
 
-// `bundle_stands_s`: for how long caBundle has been what BundleOf says; less than 0 where it is not.
+// Returns the step that is due. `bundle_stands_s` says for how long the caBundle has been what BundleOf
+// returns; it is negative if it is not.
 Step NextStep(const Stored& stored, const RotationSettings& settings, std::int64_t now_s,
               std::int64_t bundle_stands_s);
-// What is to be stored once it is taken.
+// Returns what must be stored after `step`. Throws what MakeAuthority and MakeServing throw.
 Stored Taken(Step step, const Stored& stored, const RotationSettings& settings, std::int64_t now_s);
 
-// Whether it can be served now.
+// Returns whether the stored certificate can be served now: it is valid, has all names, and the authority
+// signed it.
 bool CanServe(const Stored& stored, const RotationSettings& settings, std::int64_t now_s);
 
-// What caBundle is to be, as PEM.
+// Returns the caBundle for the stored authorities, in PEM.
 std::string BundleOf(const Stored& stored);
 
 }  // namespace crossover::extender::admission

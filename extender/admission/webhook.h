@@ -1,5 +1,5 @@
-// Answers the API server's questions about pods, over HTTP. Thread-safe. It keeps nothing: a dry run has no
-// effect that others do not have, and it is not counted.
+// Answers the API server's admission reviews of pods over HTTP. Thread-safe. It keeps no state: a dry run
+// is answered like any other review, but its outcome is not counted.
 #pragma once
 
 #include <set>
@@ -10,30 +10,31 @@
 
 namespace crossover::extender::admission {
 
-// For metrics. Called from any thread; not to wait.
+// Count receives the webhook's metrics. Any thread calls it; it must not block.
 class Count {
  public:
   virtual ~Count() = default;
   virtual void Add(Outcome outcome) = 0;
-  virtual void Took(double seconds) = 0;  // to answer a review
+  virtual void Took(double seconds) = 0;  // spent on one review
 };
 
 class Webhook {
  public:
   struct Settings {
     RewriteSettings rewrite;
-    std::set<std::string> writers;  // users who may change annotations of ours, such as service accounts
+    std::set<std::string> writers;  // users that may change our annotations, such as service accounts
   };
 
   static constexpr char kPath[] = "/admit/pods";
 
-  // `count` may be null, and outlives it.
+  // `count` may be null; it must outlive this object.
   Webhook(Settings settings, QuotaLookup quotas, Count* count);
 
-  // Never throws. 400, with what is wrong, for a body that is no review.
+  // Returns the HTTP answer to a review. Returns status 400 and what is wrong for a body that is not a
+  // review. Never throws.
   HttpAnswer Answer(const std::string& body) const noexcept;
 
-  // Answers POST at once; 405 for all else.
+  // Returns a handler that answers POST at once and all other methods with 405.
   HttpServer::Handler handler() const;
 
  private:

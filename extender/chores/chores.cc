@@ -25,8 +25,8 @@ int Fail(int code, const std::string& why) {
   return code;
 }
 
-// Whether the API server knows a pod that does. Where it does not say none is said to be gone; `*answers`
-// becomes false where it says nothing at all.
+// Returns false if the API server says that the pod is gone or holds no slots any more. Any other answer
+// counts as true. Sets `*answers` to false if there is no answer at all.
 bool IsThere(const kube::Client& client, const Holder& holder, bool* answers) {
   const std::string path = "/api/v1/namespaces/" + holder.name_space + "/pods/" + holder.pod;
   const kube::Response response = client.Get(path);
@@ -37,7 +37,8 @@ bool IsThere(const kube::Client& client, const Holder& holder, bool* answers) {
   return true;
 }
 
-// Those of `holders` that are there, of which a few dozen are enough.
+// Prints the `holders` that are there, at most kMostTold, and returns the exit code. Once the API server
+// does not answer, it counts the rest as there.
 int Tell(const kube::Client& client, const std::vector<Holder>& holders) {
   std::string lines;
   std::size_t found = 0, looked = 0;

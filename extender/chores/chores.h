@@ -1,5 +1,5 @@
-// What has to be done around an installation, rather than by it: the chart's hooks. Each returns a program's
-// exit code, and says what it found on standard output, what went wrong on standard error.
+// Runs the tasks of the Helm chart's hooks, around an installation. Each function returns a program's exit
+// code. It prints what it found to standard output and what failed to standard error.
 #pragma once
 
 #include <string>
@@ -8,16 +8,17 @@
 
 namespace crossover::extender {
 
-// Lists the pods that hold slots, fifty at most. 0: none does; 1: some do; 2: it could not be looked at.
-// Nobody takes a pod out of the GPUNode of a node whose daemon is gone, so each counts that the API server
-// still has, or cannot say of: not one that was deleted by force, whatever its containers do.
+// Prints the pods that hold slots, fifty at most. Returns 0 if no pod holds one, 1 if some do, 2 if the API
+// server could not be asked. If the daemon of a node is gone, nothing removes pods from its GPUNode. So a
+// pod counts only if the API server still has it or cannot tell. A pod that was deleted by force does not
+// count, even if its containers still run.
 int ListHolders(const kube::Access& access);
 
-// Asks for a pod that shares and is not kept. 0: it was made to share; 1: it was not, or was refused; 2:
-// nobody answered.
+// Asks the API server to create a pod that shares, as a dry run. Returns 0 if the webhook rewrote the pod,
+// 1 if it did not or the pod was refused, 2 if there was no answer.
 int TryWebhook(const kube::Access& access, const std::string& name_space);
 
-// Either, as a pod of the cluster.
+// Do the same with the access of the pod that this program runs in.
 int ListHolders();
 int TryWebhook(const std::string& name_space);
 

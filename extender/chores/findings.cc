@@ -48,7 +48,8 @@ std::string LineOf(const Holder& holder) {
          (holder.slots == 1 ? " slot" : " slots");
 }
 
-// At level "restricted" of Pod Security, which the namespace may enforce. Its image is never pulled.
+// The pod meets level "restricted" of Pod Security, which the namespace may enforce. Its image is never
+// pulled.
 json PodThatShares(const std::string& name_space) {
   const json container = {
       {"name", "main"},

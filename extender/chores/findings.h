@@ -1,4 +1,4 @@
-// What answers of an API server say about an installation.
+// Interprets what the API server answers about an installation. Pure.
 #pragma once
 
 #include <cstddef>
@@ -8,26 +8,26 @@
 
 namespace crossover::extender {
 
-// A pod that holds slots of a node.
+// A Holder is a pod that holds slots of a node.
 struct Holder {
   std::string name_space, pod, node;
   std::size_t slots = 0;
 };
-// By a list of GPUNodes, sorted: each pod once on each of its nodes.
+// Returns the holders in a list of GPUNodes, sorted; a pod occurs once for each of its nodes.
 std::vector<Holder> HoldersIn(const nlohmann::json& gpu_nodes);
 
-// Whether it does, by the pod of that name: one that is over, or elsewhere by now, or another one that asks
-// for no slots, stands in the GPUNode of a node whose daemon is gone. What is no pod does not say that it
-// holds none.
+// Returns whether `pod`, the pod of that name, still holds slots on the holder's node. It does not if it
+// has ended, runs on another node, or is a new pod that asks for no slots. The GPUNode of a node whose
+// daemon is gone still lists such pods. Returns true if `pod` cannot be read.
 bool StillHolds(const Holder& holder, const nlohmann::json& pod);
 
-// For people.
+// Returns a line for users, such as "ns/pod on node: 2 slots".
 std::string LineOf(const Holder& holder);
 
-// A pod that wants to share, as users write it.
+// Returns a pod that wants to share, as a user would write it.
 nlohmann::json PodThatShares(const std::string& name_space);
 
-// Why such a pod, as it came to be, was not made to share; empty: it was.
+// Returns why the webhook did not rewrite `pod`, the API server's answer to such a pod; "" if it did.
 std::string WhyNotRewritten(const nlohmann::json& pod);
 
 }  // namespace crossover::extender

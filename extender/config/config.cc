@@ -44,7 +44,7 @@ yaml::Handler NameOrOff(std::string* target) {
   };
 }
 
-// A number with a decimal point.
+// Reads a number that may have a decimal point.
 yaml::Handler Real(double* target, double low, double high) {
   return [=](const YAML::Node& value, const std::string& key) {
     yaml::Scalar(value, key, "a number from " + text::Decimal(low) + " to " + text::Decimal(high),
@@ -59,7 +59,8 @@ yaml::Handler Real(double* target, double low, double high) {
 bool TakeEndpoint(const std::string& text, Endpoint* endpoint) {
   constexpr std::int64_t kMostPorts = 65'535;
   const std::size_t colon = text.rfind(':');
-  if (colon == std::string::npos || colon == 0 || text.find(':') != colon) return false;  // none of IPv6
+  // IPv6 addresses are not supported.
+  if (colon == std::string::npos || colon == 0 || text.find(':') != colon) return false;
   const auto port = text::ParseInteger(std::string_view(text).substr(colon + 1), 1, kMostPorts);
   if (!port) return false;
   *endpoint = {.address = text.substr(0, colon), .port = static_cast<int>(*port)};
@@ -76,7 +77,8 @@ yaml::Handler Listen(Endpoint* target) {
   };
 }
 
-// A scheduler's verbs decide where pods go, and ask nobody who they are.
+// The scheduler's verbs decide where pods go, and they do not authenticate the caller. So they listen on
+// localhost alone.
 yaml::Handler ListenToScheduler(Endpoint* target) {
   return [target](const YAML::Node& value, const std::string& key) {
     yaml::Scalar(value, key, "127.0.0.1:port, with a port from 1 to 65535", [&](const std::string& text) {
@@ -129,7 +131,7 @@ yaml::Handlers GangKeys(GangSettings* gangs) {
   constexpr double kDay = 86'400.0;
   return {{"deadline_s", Real(&gangs->deadline_s, 1.0, kDay)},
           {"hold_s", Real(&gangs->hold_s, 1.0, 3'600.0)},
-          // Below 0: never.
+          // A negative value means never.
           {"ungate_after_s", Real(&gangs->ungate_after_s, -1.0, kDay)},
           {"hold_off_s", Real(&gangs->hold_off_s, 0.1, kDay)},
           {"most_hold_off_s", Real(&gangs->most_hold_off_s, 0.1, kDay)},
@@ -178,11 +180,12 @@ yaml::Handlers Keys(ExtenderConfig* config) {
 }
 
 std::string Variable(const char* name) {
-  const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): nobody sets any
+  const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): the program sets no variables
   return value != nullptr ? value : "";
 }
 
-// What follows from the environment.
+// Sets what the file leaves out from the environment. Returns false, with the reason in `error`, if
+// something is missing.
 bool Complete(ExtenderConfig* config, std::string* error) {
   if (config->name_space.empty()) config->name_space = Variable("POD_NAMESPACE");
   if (config->name_space.empty()) {

@@ -1,4 +1,4 @@
-// The extender's configuration.
+// Reads the configuration of crossover-extender.
 #pragma once
 
 #include <cstdint>
@@ -13,28 +13,30 @@ namespace crossover::extender {
 
 struct Endpoint {
   std::string address = "0.0.0.0";
-  int port = 0;  // 0: nobody listens
+  int port = 0;  // 0: no listener
 };
 
 struct WebhookConfig {
   Endpoint listen{.port = 8443};
-  std::string service = "crossover-extender";                // by whose name API servers reach it
-  std::string configuration = "crossover-admission";         // of the MutatingWebhookConfiguration
-  std::string secret = "crossover-admission";                // where its keys are kept
-  std::string file = "/run/crossover-extender/serving.pem";  // what of them is served
-  // Of others, cert-manager say; both empty: its own.
+  std::string service = "crossover-extender";         // name of the Service by which API servers reach it
+  std::string configuration = "crossover-admission";  // name of the MutatingWebhookConfiguration
+  std::string secret = "crossover-admission";         // the Secret with its keys
+  std::string file = "/run/crossover-extender/serving.pem";  // the served certificate and key
+  // Both are set if another program, such as cert-manager, keeps the certificate. Both are empty if the
+  // extender keeps its own.
   std::string certificate_file, key_file;
   std::string runtime_class;
-  double drain_s = 0;  // for how long it still answers after it was told to end: API servers learn of it late
+  // It still answers for so long after it was told to stop, because API servers learn of it late.
+  double drain_s = 0;
 };
 
 struct ExtenderConfig {
   logging::Level log_level = logging::Level::kInfo;
   logging::Format log_format = logging::Format::kText;
-  kube::Access api_server;                    // empty: as a pod has it
-  std::string name_space;                     // its own; empty: POD_NAMESPACE
-  std::string host;                           // of its pod; empty: the machine's name
-  std::string lease = "crossover-scheduler";  // of the scheduler beside it; empty: it always leads
+  kube::Access api_server;                    // empty: the pod's service account
+  std::string name_space;                     // of the extender; empty: POD_NAMESPACE
+  std::string host;                           // host name of its pod; empty: the name of the machine
+  std::string lease = "crossover-scheduler";  // of the scheduler in the same pod; empty: always leads
   Endpoint scheduler{.address = "127.0.0.1", .port = 8480};
   Endpoint health{.port = 8481};
   Endpoint metrics{.port = 8482};
@@ -42,16 +44,16 @@ struct ExtenderConfig {
   GangSettings gangs;
 };
 
-// Of a file's text; `name`: the file's. Nothing, with the line, the key, the value and what is allowed in
-// `error`, where anything in it is not allowed.
+// Returns the configuration in `text`, the content of the file `name`. If anything in it is not allowed,
+// returns nothing and sets `error` to a line with the position, the key, the value and what is allowed.
 std::optional<ExtenderConfig> ParseConfig(const std::string& text, const std::string& name,
                                           std::string* error);
 
-// Likewise, and completed from the environment.
+// Reads the file at `path` like ParseConfig, and completes the configuration from the environment.
 std::optional<ExtenderConfig> ReadConfig(const std::string& path, std::string* error);
 
-// Says whether a file is valid, on standard output, else what is not, on standard error; a program's exit
-// code.
+// Prints to standard output that the file is valid, or to standard error why it is not. Returns the
+// program's exit code.
 int CheckConfig(const std::string& path);
 
 }  // namespace crossover::extender

@@ -6,7 +6,7 @@
 namespace crossover::extender {
 namespace {
 
-// Of a clock that nobody sets.
+// Returns seconds of the steady clock.
 double SteadyS() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }

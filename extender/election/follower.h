@@ -1,5 +1,5 @@
-// Follows the Lease by which schedulers elect: the extender leads while the scheduler of its own pod does, so
-// that the two never disagree. Thread-safe.
+// Follows the Lease by which the schedulers elect a leader. The extender leads while the scheduler of its
+// own pod leads, so the two never disagree. Thread-safe.
 #pragma once
 
 #include <mutex>
@@ -12,13 +12,13 @@ namespace crossover::extender {
 
 class LeaseFollower : private kube::ListWatch::Handler {
  public:
-  // `name_space` and `name`: of the Lease; `host`: of this pod.
+  // `name_space` and `name` are those of the Lease; `host` is the host name of this pod.
   LeaseFollower(const kube::Access& access, const std::string& name_space, const std::string& name,
                 const std::string& host);
 
   bool Leads() const;
-  std::string holder() const;  // "": nobody
-  // What the Lease says is known.
+  std::string holder() const;  // "": no holder
+  // Returns whether the state of the Lease is known.
   bool synced() const { return watch_.synced(); }
 
  private:
@@ -28,7 +28,7 @@ class LeaseFollower : private kube::ListWatch::Handler {
 
   mutable std::mutex mutex_;
   LeaseJudge judge_;
-  kube::ListWatch watch_;  // last: it calls the others
+  kube::ListWatch watch_;  // last: calls the members above
 };
 
 }  // namespace crossover::extender

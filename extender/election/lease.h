@@ -1,5 +1,5 @@
-// Who leads, by the Lease that schedulers renew. Pure: instants are seconds of this machine's own clock,
-// since those of others may be wrong.
+// Judges who leads by the Lease that the schedulers renew. Pure. Times are seconds of this machine's own
+// clock, because the clocks of other machines may be wrong.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -8,29 +8,33 @@
 
 namespace crossover::extender {
 
-// What a holder has written.
+// A LeaseRecord is what the holder of a Lease wrote.
 struct LeaseRecord {
-  std::string holder;   // empty: nobody
-  std::string renewed;  // as it stands there: only that it changes counts
+  std::string holder;   // empty: no holder
+  std::string renewed;  // as written; only a change of it counts
   double duration_s = 0;
 
   friend bool operator==(const LeaseRecord&, const LeaseRecord&) = default;
 };
 
-// Of a Lease as the API server sends it, whatever it holds; without a duration of 1 s to a day, nobody holds
-// it.
+// Returns the record in a Lease, as the API server sends it. Trusts nothing in it. A Lease without a
+// duration from 1 s to a day counts as one without a holder.
 LeaseRecord ParseLease(const nlohmann::json& lease);
 
-// Whether the scheduler of this pod holds the Lease. One thread at a time.
+// A LeaseJudge says whether the scheduler of this pod holds the Lease. REQUIRES: one thread at a time.
 class LeaseJudge {
  public:
-  // `host`: of this pod. Its scheduler calls itself HOST_ID, with an ID that is new with each start.
+  // `host` is the host name of this pod. Its scheduler calls itself HOST_ID, with an ID that is new at each
+  // start.
   explicit LeaseJudge(std::string host) : prefix_(std::move(host) + "_") {}
 
-  void Saw(const LeaseRecord& record, double now_s);  // again, too: what has not changed is no sign of life
-  void Gone() { record_.reset(); }                    // the Lease is not there
+  // Takes the record that was seen at `now_s`. The same record again is no sign of life.
+  void Saw(const LeaseRecord& record, double now_s);
+  // Says that the Lease does not exist.
+  void Gone() { record_.reset(); }
 
-  // The holder is ours, and has changed the record less than the Lease's duration ago.
+  // Returns whether this pod's scheduler holds the Lease and changed the record less than the Lease's
+  // duration ago.
   bool Leads(double now_s) const;
   std::string holder() const { return record_ ? record_->holder : ""; }
 

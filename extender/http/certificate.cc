@@ -29,13 +29,13 @@ Bio Reader(const std::string& text) {
   return Bio(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
 }
 
-// 0 for one that does not say.
+// Returns when the certificate expires, in seconds since 1970, or 0 if it does not say.
 std::int64_t EndOf(const X509& certificate) {
   std::tm end{};
   return ASN1_TIME_to_tm(X509_get0_notAfter(&certificate), &end) == 1 ? timegm(&end) : 0;
 }
 
-// Why they are of no use; empty: they are, and it is known until when.
+// Returns why the pair cannot be used; "" if it can. Then `until_s` is set.
 std::string FaultOf(Certificate::Pair* pair, const std::string& chain_file, const std::string& key_file) {
   const X509Ptr certificate(PEM_read_bio_X509(Reader(pair->chain).get(), nullptr, nullptr, nullptr));
   const Key key(PEM_read_bio_PrivateKey(Reader(pair->key).get(), nullptr, nullptr, nullptr));
@@ -56,8 +56,8 @@ std::string FaultOf(Certificate::Pair* pair, const std::string& chain_file, cons
 
 std::shared_ptr<const Certificate::Pair> Certificate::Current() {
   const std::lock_guard lock(mutex_);
-  const files::Stamp chain_stamp =
-      files::StampOf(chain_file_);  // before: what is written meanwhile shows as a change
+  // The stamps are taken before the files are read: a write in between then shows as a change.
+  const files::Stamp chain_stamp = files::StampOf(chain_file_);
   const files::Stamp key_stamp = files::StampOf(key_file_);
   if (good_ && chain_stamp == chain_stamp_ && key_stamp == key_stamp_) return pair_;
   std::string fault;

@@ -1,4 +1,5 @@
-// A certificate and its key as they lie in files, which somebody renews while they are in use. Thread-safe.
+// Reads a certificate and its key from files that another program renews while they are in use.
+// Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -12,24 +13,24 @@ namespace crossover::extender {
 
 class Certificate {
  public:
-  // What belongs together, in PEM.
+  // A Pair is a certificate chain and its key, in PEM.
   struct Pair {
     std::string chain, key;
-    std::int64_t until_s = 0;  // since 1970: the first of the chain ends then
+    std::int64_t until_s = 0;  // when the first certificate of the chain expires, in seconds since 1970
   };
 
   Certificate(std::string chain_file, std::string key_file)
       : chain_file_(std::move(chain_file)), key_file_(std::move(key_file)) {}
 
-  // As the files are now; where these cannot be read or do not fit together, as they were when they last did,
-  // and that is said once. Null: they never did.
+  // Returns the pair that the files hold now. If they cannot be read or do not belong together, returns the
+  // last pair that did, and logs the fault once. Returns null if there never was one.
   std::shared_ptr<const Pair> Current();
 
  private:
   const std::string chain_file_, key_file_;
   std::mutex mutex_;
   files::Stamp chain_stamp_, key_stamp_;
-  bool good_ = false;  // as it was last read
+  bool good_ = false;  // the last read found a pair
   std::string complaint_;
   std::shared_ptr<const Pair> pair_;
 };

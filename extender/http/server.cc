@@ -38,17 +38,18 @@ constexpr int kUnavailable = 503;
 constexpr std::size_t kHandlerThreads = 4;
 constexpr std::chrono::seconds kLastAnswersWithin{2};
 
-// The library's threads. One reads and writes for all servers: the library lets a request's body be read
-// while its handler is called, and what is wrong with the body must be seen before any of it is. Another one
-// stands by, since the library waits, on one of its own threads, for connections to end when a listener does.
+// Holds the threads of the C++ REST SDK. One thread reads and writes for all servers. The SDK may read a
+// request's body while Take() runs; with one thread, Take() checks the request before any of its body is
+// read. A second thread stands by. When a listener closes, the SDK blocks one of its own threads until the
+// listener's connections end.
 class LibraryThreads {
  public:
   static LibraryThreads& Get() {
-    static LibraryThreads threads;  // gone before those of the library, which waits for them to end
+    static LibraryThreads threads;  // destroyed before the SDK's threads, which the SDK joins
     return threads;
   }
 
-  // Two of them run from here to the matching EndClosing().
+  // Makes both threads run until the matching EndClosing().
   void BeginClosing() {
     const std::lock_guard lock(mutex_);
     ++closing_;
@@ -66,7 +67,8 @@ class LibraryThreads {
   }
   ~LibraryThreads() { BeginClosing(); }
 
-  // Under the lock. One at most stands by, or is about to: were it two, nobody would be left.
+  // Blocks one thread until a listener closes. REQUIRES: mutex_ is held. At most one thread may be blocked
+  // here or about to be: if both were, no thread would be left.
   void Park() {
     if (std::exchange(stands_by_, true)) return;
     crossplat::threadpool::shared_instance().service().post([this] {
@@ -93,7 +95,7 @@ HttpAnswer Plain(int status, std::string text) {
   return {.status = status, .body = std::move(text) + "\n", .content_type = "text/plain; charset=utf-8"};
 }
 
-// Tells a client, and no more is read from it.
+// Sends the answer. If `close`, it is the last of its connection.
 pplx::task<void> Send(const http::http_request& request, const HttpAnswer& answer, bool close = false) {
   http::http_response response(static_cast<http::status_code>(answer.status));
   response.set_body(answer.body, answer.content_type);
@@ -105,13 +107,13 @@ void Observe(const pplx::task<void>& task) {
   task.then([](const pplx::task<void>& done) {
     try {
       done.get();
-    } catch (...) {  // whoever asked is gone
+    } catch (...) {  // the client is gone
     }
   });
 }
 
-// Reads the `left` bytes of a body and forgets them, so that its sender is there to hear the answer. `then`
-// is told whether all of them came.
+// Reads and drops the `left` bytes of a body, so that the client is ready to receive the answer. Calls
+// `then` with whether all bytes came.
 void Drain(const concurrency::streams::istream& body, std::size_t left,
            const std::function<void(bool whole)>& then) {
   const auto scratch = std::make_shared<std::array<std::uint8_t, 4096>>();
@@ -121,7 +123,7 @@ void Drain(const concurrency::streams::istream& body, std::size_t left,
         std::size_t size = 0;
         try {
           size = read.get();
-        } catch (...) {  // it will not come
+        } catch (...) {  // the rest of the body will not come
         }
         if (size > 0) {
           Drain(body, left - std::min(left, size), then);
@@ -131,7 +133,8 @@ void Drain(const concurrency::streams::istream& body, std::size_t left,
       });
 }
 
-// Decimal digits only: the library takes "-1" for a size.
+// Returns Content-Length, 0 if the header is missing, or nothing if it is not decimal digits: the SDK takes
+// "-1" for a size.
 std::optional<std::size_t> LengthOf(const http::http_request& request) {
   std::string text;
   if (!request.headers().match("Content-Length", text)) return 0;
@@ -141,7 +144,7 @@ std::optional<std::size_t> LengthOf(const http::http_request& request) {
   return length;
 }
 
-// What is to be said without asking a handler, and whether the rest of the body is of no use.
+// An Objection is an answer that needs no handler. If `abort`, the rest of the body is not read.
 struct Objection {
   HttpAnswer answer;
   bool abort = false;
@@ -149,9 +152,9 @@ struct Objection {
 
 }  // namespace
 
-// Lives as long as a request of it does: late answers find it.
+// Lives as long as any of its requests, so that late answers find it.
 struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
-  // A request that has not been answered.
+  // An Open is a request that has not been answered.
   struct Open {
     http::http_request request;
     std::atomic<bool> answered{false};
@@ -173,7 +176,7 @@ struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
   void Take(const http::http_request& request);
   bool Drains() const { return settings.drains != nullptr && *settings.drains; }
   void Handle(const std::shared_ptr<Open>& open_request, const std::string& body);
-  // `last`: of its connection.
+  // If `last`, the answer ends its connection.
   void Answer(const std::shared_ptr<Open>& open_request, const HttpAnswer& answer, bool last = false);
   void Secure(boost::asio::ssl::context* context);
 };
@@ -205,8 +208,8 @@ void HttpServer::Impl::Take(const http::http_request& request) {
                                        std::make_exception_ptr(http::http_exception("refused")));
       Observe(Send(request, objection->answer, true));
     } else {
-      // Behind a body that broke off no other request comes: the library would now and then wait for one for
-      // ever.
+      // After a body that ended early, the connection must close. The SDK would sometimes wait for the next
+      // request forever.
       const auto answer = [request, answer = objection->answer, close = Drains()](bool whole) {
         Observe(Send(request, answer, close || !whole));
       };
@@ -266,7 +269,7 @@ void HttpServer::Impl::Answer(const std::shared_ptr<Open>& open_request, const H
   Send(open_request->request, answer, close).then([self = shared_from_this()](const pplx::task<void>& done) {
     try {
       done.get();
-    } catch (...) {  // whoever asked is gone
+    } catch (...) {  // the client is gone
     }
     {
       const std::lock_guard lock(self->mutex);
@@ -276,7 +279,8 @@ void HttpServer::Impl::Answer(const std::shared_ptr<Open>& open_request, const H
   });
 }
 
-// Called for each connection: what is set here is in force from the next one on.
+// Sets up TLS for one connection. The SDK calls it for each, so a new certificate is used from the next
+// connection on.
 void HttpServer::Impl::Secure(boost::asio::ssl::context* context) {
   using boost::asio::ssl::context_base;
   const auto pair = certificate->Current();
@@ -299,7 +303,7 @@ HttpServer::HttpServer(const Settings& settings, std::map<std::string, Handler> 
   http_listener_config config;
   if (secure) {
     impl_->certificate.emplace(settings.certificate_file, settings.key_file);
-    // The library keeps this for longer than the listener.
+    // The SDK keeps this callback longer than the listener.
     config.set_ssl_context_callback([weak = std::weak_ptr(impl_)](boost::asio::ssl::context& context) {
       const auto self = weak.lock();
       if (self == nullptr) throw boost::system::system_error(boost::asio::error::operation_aborted);
@@ -309,14 +313,14 @@ HttpServer::HttpServer(const Settings& settings, std::map<std::string, Handler> 
   const std::string at = settings.address + ":" + std::to_string(settings.port);
   try {
     impl_->listener.emplace(http::uri((secure ? "https://" : "http://") + at + "/"), config);
-    // The handler must not keep the listener that keeps it.
+    // The handler must not own the listener, which owns the handler.
     const auto take = [weak = std::weak_ptr(impl_)](const http::http_request& request) {
       if (const auto self = weak.lock()) self->Take(request);
     };
     impl_->listener->support(take);
-    impl_->listener->support(http::methods::TRCE, take);  // else the library answers these
+    impl_->listener->support(http::methods::TRCE, take);  // else the SDK itself answers both
     impl_->listener->support(http::methods::OPTIONS, take);
-    const TwoThreads both;  // what could not be opened is closed
+    const TwoThreads both;  // an open that failed closes the listener again
     impl_->listener->open().get();
   } catch (const std::exception& fault) {
     throw std::runtime_error(at + ": cannot listen there: " + fault.what());

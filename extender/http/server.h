@@ -1,7 +1,7 @@
-// An HTTP listener: routes by path alone, answers later without holding a thread.
+// Listens for HTTP. It routes by path alone, and a handler may answer later without holding a thread.
 //
-// Only GET and POST, and only bodies that say their length, get as far as a handler. All servers of a process
-// share one thread that reads and writes, and each has a few for its handlers.
+// Only GET and POST requests, and only bodies with a Content-Length, reach a handler. All servers of a
+// process share one thread that reads and writes. Each server has a few threads for its handlers.
 #pragma once
 
 #include <atomic>
@@ -19,7 +19,7 @@ struct HttpRequest {
   std::string path;  // without the query
   std::string query;
   std::string body;
-  std::string authorization;  // the header; empty: none
+  std::string authorization;  // the Authorization header; empty: none
 };
 
 struct HttpAnswer {
@@ -31,34 +31,38 @@ struct HttpAnswer {
 class HttpServer {
  public:
   using Reply = std::function<void(HttpAnswer)>;
-  // Called on one of a few threads shared by all requests: it must not wait. `reply` once, from any thread.
+  // Answers a request. It runs on one of a few threads that all requests share, so it must not block. It
+  // calls `reply` once, on any thread, now or later.
   using Handler = std::function<void(const HttpRequest& request, Reply reply)>;
 
   struct Settings {
     std::string address = "127.0.0.1";
-    int port = 0;  // of an IPv4 address, from 1
-    // PEM files; empty: plain HTTP. Read anew when they change. While they are not there, or do not fit
-    // together and never did, connections are closed.
+    // `port` is that of the IPv4 address, at least 1.
+    int port = 0;
+    // These are PEM files; if empty, the server speaks plain HTTP. They are read again when they change.
+    // While there was never a certificate that fits its key, connections are closed.
     std::string certificate_file{}, key_file{};
-    // Clients must have a certificate of this authority; empty: none is asked for.
+    // Clients must show a certificate of this authority. If empty, none is requested.
     std::string client_ca_file{};
-    std::size_t most_bytes = 16u << 20;  // of a request's body; larger ones are answered with 413
-    // While this is true each answer is the last of its connection: clients come anew, and elsewhere, before
-    // the end. Null: it never is.
+    std::size_t most_bytes = 16u << 20;  // of a request's body; larger ones get status 413
+    // While true, each answer is the last of its connection, so clients connect anew, to another server,
+    // before this one ends. Null means never.
     std::shared_ptr<const std::atomic<bool>> drains{};
   };
 
-  // Serves from here on. Throws std::runtime_error, naming address and port, where it cannot listen.
+  // Starts to serve. Throws std::runtime_error, with address and port, if it cannot listen there.
   HttpServer(const Settings& settings, std::map<std::string, Handler> handlers_by_path);
-  ~HttpServer();  // what has not been answered is answered with 503
-  // When the certificate that is served now ends, since 1970; 0: there is none.
+  // Answers all open requests with 503 and closes the listener.
+  ~HttpServer();
+  // Returns when the certificate in use expires, in seconds since 1970, or 0 if there is none.
   std::int64_t certificate_until_s() const;
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
 
  private:
   struct Impl;
-  std::shared_ptr<Impl> impl_;  // with requests that are still to be answered
+  // Requests that are not answered yet share it.
+  std::shared_ptr<Impl> impl_;
 };
 
 }  // namespace crossover::extender

@@ -1,4 +1,4 @@
-// What is counted of gangs, as metrics.
+// Writes the counts of gangs as Prometheus metrics.
 #pragma once
 
 #include <prometheus/metric_family.h>
@@ -10,7 +10,8 @@
 
 namespace crossover::extender {
 
-// `tally`: nothing where the replica does not lead; then nothing is shown, for it does not know.
+// Returns the metrics of `tally` at `now_s`. Returns no metrics if `tally` is empty: a replica that does
+// not lead does not know the gangs.
 std::vector<prometheus::MetricFamily> GangFamilies(const std::optional<Tally>& tally, double now_s);
 
 }  // namespace crossover::extender

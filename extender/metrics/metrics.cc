@@ -9,7 +9,8 @@
 namespace crossover::extender {
 namespace {
 
-// Seconds. A verb that decides takes tenths of a millisecond; a bind may be held for half a minute.
+// Returns the bounds of the buckets in seconds. A verb that decides takes tenths of a millisecond; a bind
+// may be held for half a minute.
 const prometheus::Histogram::BucketBoundaries& Buckets() {
   static const prometheus::Histogram::BucketBoundaries buckets = {0.0002, 0.0005, 0.001, 0.002, 0.004, 0.008,
                                                                   0.016,  0.05,   0.25,  1,     5,     30};
@@ -36,7 +37,7 @@ Metrics::Metrics()
        {admission::Outcome::kUntouched, admission::Outcome::kRewritten, admission::Outcome::kLeftAlone,
         admission::Outcome::kRefused, admission::Outcome::kNotReady, admission::Outcome::kUnpatchable,
         admission::Outcome::kMalformed})
-    admissions_->Add({{"outcome", NameOf(outcome)}});  // zeros are told, too
+    admissions_->Add({{"outcome", NameOf(outcome)}});  // outcomes that never happened are exported as 0
 }
 
 void Metrics::OnAnswered(std::string_view verb, std::string_view outcome, double seconds) {

@@ -1,4 +1,4 @@
-// What the extender counts, and how it is asked for it. Thread-safe.
+// Collects the extender's metrics and writes them for Prometheus. Thread-safe.
 #pragma once
 
 #include <prometheus/counter.h>
@@ -27,13 +27,14 @@ class Metrics : public VerbObserver, public admission::Count {
   void Add(admission::Outcome outcome) override;
   void Took(double seconds) override;
 
-  // Read whenever somebody asks. `help` ends without a full stop.
+  // Add a metric whose value is read at each scrape. `help` ends without a full stop: Text() adds it.
   void Gauge(const std::string& name, const std::string& help, std::function<double()> value);
   void Counter(const std::string& name, const std::string& help, std::function<double()> value);
 
+  // Adds metrics that are collected at each scrape.
   void Families(std::function<std::vector<prometheus::MetricFamily>()> families);
 
-  // All of it, in Prometheus' text format.
+  // Returns all metrics in Prometheus' text format.
   std::string Text() const;
 
  private:

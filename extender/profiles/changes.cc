@@ -49,11 +49,11 @@ std::vector<ProfileChange> ChangesOf(const ProfileRecords& known, const ProfileR
     const bool unused = !record.hinted && now_s - record.last_seen_s() > settings.unused_s;
     ProfileChange change{.kind = ProfileChange::Kind::kStatus, .id = id, .record = record};
     if (found == known.end()) {
-      if (unused) continue;  // the GPUNode of a node that is gone says it for ever
+      if (unused) continue;  // the GPUNode of a node that is gone names the job forever
       change.kind = ProfileChange::Kind::kCreate;
       change.record.name = ProfileNameOf(id.second);
     } else if (unused) {
-      if (record.runs.empty()) continue;  // nothing that we wrote
+      if (record.runs.empty()) continue;  // the extender wrote nothing into it
       change.kind = ProfileChange::Kind::kRemove;
     } else if (!IsNoticeable(found->second, record, settings)) {
       continue;

@@ -1,4 +1,4 @@
-// What of the JobProfiles is to be written. Pure.
+// Decides which JobProfiles must be written. Pure.
 #pragma once
 
 #include <vector>
@@ -7,15 +7,17 @@
 
 namespace crossover::extender {
 
+// A ProfileChange is one write of a JobProfile.
 struct ProfileChange {
   enum class Kind : std::uint8_t { kCreate, kStatus, kRemove };
   Kind kind = Kind::kStatus;
   ProfileId id;
-  ProfileRecord record;  // as it is to be; its name is set
+  ProfileRecord record;  // the record to write; its name is set
 };
 
-// `known`: as they were written last; `merged`: as they should be, all of `known` among them. Those that no
-// job has used for long are removed, but not where their user wrote figures into them, and not made again.
+// Returns the writes that turn `known`, the records as last written, into `merged`, which has all of
+// `known`. Changes that are too small are left out. A profile that no job has used for long is removed,
+// unless its user wrote figures into it, and is not created again.
 std::vector<ProfileChange> ChangesOf(const ProfileRecords& known, const ProfileRecords& merged, double now_s,
                                      const ProfileSettings& settings);
 

@@ -6,8 +6,8 @@
 namespace crossover::extender {
 namespace {
 
-constexpr double kSureAfter = 1000;  // iterations: more say no more
-constexpr double kFar = 0.25;        // of a figure
+constexpr double kSureAfter = 1000;  // iterations after which more add no weight
+constexpr double kFar = 0.25;        // of the mean
 
 class Mean {
  public:

@@ -1,4 +1,4 @@
-// What a record comes down to. Pure.
+// Sums up a profile's record. Pure.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace crossover::extender {
 
-// Seconds of one iteration; 0: not known.
+// ProfileFigures describe one iteration of a job. Times are in seconds; 0 means not known.
 struct ProfileFigures {
   double compute_s = 0, exposed_s = 0, jitter = 0;
   std::uint64_t peak_memory = 0;
@@ -15,12 +15,14 @@ struct ProfileFigures {
   int samples = 0;  // runs that count
 };
 
-// Runs weigh by how many iterations they are from (half where those were only estimated) and by how much
-// older than the newest they are. One that ran beside a process that took no part counts only where it is
-// within a quarter of what the others say. Peak memory is the most of all; GPUs are those of the newest.
+// Returns weighted means over the runs. A run weighs more the more iterations it measured (half if they
+// were only estimated) and less the older it is than the newest. A run beside a process that took no part
+// counts only if it is within a quarter of the other runs' mean. Peak memory is the maximum; `gpus` is that
+// of the newest run.
 ProfileFigures FiguresOf(const ProfileRecord& record, const ProfileSettings& settings);
 
-// Of all times that the two met, by how much older than the newest they are.
+// Returns the mean gain of all times that the two jobs met. A gain weighs less the older it is than the
+// newest.
 double GainOf(const ProfileMeeting& meeting, const ProfileSettings& settings);
 
 }  // namespace crossover::extender

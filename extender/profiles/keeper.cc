@@ -19,7 +19,7 @@ using nlohmann::json;
 
 constexpr char kRoot[] = "/apis/" CROSSOVER_DOMAIN "/v1alpha1";
 constexpr char kApply[] = "?fieldManager=crossover-extender&force=true";
-constexpr double kReadAnewS = 600;  // users make and remove them, too
+constexpr double kReadAnewS = 600;  // users create and remove profiles, too
 constexpr long kNotFound = 404;
 
 bool IsDone(long status) { return status == 200 || status == 201; }
@@ -47,7 +47,7 @@ ProfileKeeper::ProfileKeeper(kube::Access access, const ProfileSettings& setting
 
 void ProfileKeeper::Round() {
   if (!around_.leads()) {
-    read_s_.reset();  // somebody else writes them now
+    read_s_.reset();  // another replica writes them now
     return;
   }
   const double now_s = around_.now_s ? around_.now_s() : Clock();
@@ -62,7 +62,7 @@ void ProfileKeeper::Round() {
     if (tried != tried_s_.end() && now_s - tried->second < settings_.least_gap_s) continue;
     if (done++ == kMostOfRound || !around_.leads()) break;
     if (change.kind == ProfileChange::Kind::kCreate && around_.is_there && around_.is_there(change.id)) {
-      read_s_.reset();  // a user made one since: in the next round it is known
+      read_s_.reset();  // a user created one; the next round reads it
       continue;
     }
     tried_s_[change.id] = now_s;
@@ -82,8 +82,8 @@ void ProfileKeeper::Round() {
   std::erase_if(tried_s_, [&](const auto& entry) { return now_s - entry.second > settings_.least_gap_s; });
 }
 
-// Once what they know stands in the one that is kept; those that cannot be removed are found again at the
-// next look at all of them.
+// A duplicate is removed once its record is written to the profile that stays. Duplicates that cannot be
+// removed are found again when all profiles are read the next time.
 void ProfileKeeper::RemoveDuplicates(const std::vector<ProfileChange>& to_come, std::size_t done) {
   std::erase_if(duplicates_, [&](const ProfileChange& duplicate) {
     const bool is_to_come =
@@ -95,7 +95,8 @@ void ProfileKeeper::RemoveDuplicates(const std::vector<ProfileChange>& to_come, 
   });
 }
 
-// What was merged and not written yet goes: nodes say it once more, or it was too little to be written.
+// Reads all profiles. What was merged but not written yet is dropped: the nodes report it again, or it was
+// too little to write.
 bool ProfileKeeper::ReadAll(double now_s) {
   ProfileRecords known;
   std::vector<std::pair<ProfileId, ProfileRecord>> others;
@@ -115,7 +116,8 @@ bool ProfileKeeper::ReadAll(double now_s) {
       auto& [id, record] = *read;
       const auto [entry, is_first] = known.try_emplace(id, record);
       if (is_first) continue;
-      // Of two with one key, the one with its user's figures counts, as for whoever places jobs.
+      // If two profiles have the same key, the one with the user's figures counts, as it does for
+      // placement.
       if (record.hinted && !entry->second.hinted) std::swap(record, entry->second);
       others.push_back(std::move(*read));
     }
@@ -145,7 +147,7 @@ bool ProfileKeeper::Carry(const ProfileChange& change) {
       !IsDone(Apply(path, kube::Dump(ObjectBody(change.id, change.record.name)))))
     return false;
   const long status = Apply(path + "/status", kube::Dump(StatusBody(change.id, change.record, settings_)));
-  if (status == kNotFound) known_.erase(change.id);  // somebody removed it: it is made anew
+  if (status == kNotFound) known_.erase(change.id);  // it was removed: the next round creates it again
   if (!IsDone(status)) return false;
   ++written_;
   complaint_.clear();

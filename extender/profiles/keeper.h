@@ -1,5 +1,5 @@
-// Keeps the JobProfiles up to date with what nodes say of their jobs; nobody else writes their status. Works
-// while it leads, on a thread of its own.
+// Keeps the JobProfiles up to date with what the nodes report about their jobs. No other program writes
+// their status. It works while this replica leads, on a thread of its own.
 #pragma once
 
 #include <atomic>
@@ -19,20 +19,21 @@ namespace crossover::extender {
 
 class ProfileKeeper {
  public:
-  static constexpr std::size_t kMostOfRound = 50;  // requests that write; the others come later
+  static constexpr std::size_t kMostOfRound = 50;  // writing requests a round; the others wait for the next
 
   struct Surroundings {
-    // All are called on its thread. `jobs`: of all nodes, or nothing while the cluster is not known yet.
-    // `is_there`: whether a profile with that namespace and key is known now; empty: nobody says.
+    // The keeper's thread calls all of these. `jobs` returns the jobs of all nodes, or nothing while the
+    // cluster is not known. `is_there` says whether a profile with that namespace and key exists now; it
+    // may be empty.
     std::function<bool()> leads;
     std::function<std::optional<std::vector<GpuNode::Job>>()> jobs;
     std::function<bool(const ProfileId&)> is_there{};
     std::chrono::milliseconds period{10'000};
-    std::function<double()> now_s;  // since 1970; empty: the clock
+    std::function<double()> now_s;  // seconds since 1970; empty: the system clock
   };
 
   ProfileKeeper(kube::Access access, const ProfileSettings& settings, Surroundings around);
-  // Requests that are under way are ended.
+  // Ends the request that is under way.
   ~ProfileKeeper() { client_.Stop(); }
 
   std::uint64_t written() const { return written_; }
@@ -44,21 +45,24 @@ class ProfileKeeper {
   bool ReadAll(double now_s);
   void RemoveDuplicates(const std::vector<ProfileChange>& to_come, std::size_t done);
   bool Carry(const ProfileChange& change);
-  long Apply(const std::string& path, const std::string& body);  // the answer's status
+  // Returns the HTTP status of the answer.
+  long Apply(const std::string& path, const std::string& body);
   void Complain(const std::string& complaint);
 
   kube::Client client_;
   const ProfileSettings settings_;
   const Surroundings around_;
   std::atomic<std::uint64_t> written_{0}, failures_{0}, removed_{0};
-  // Of the thread alone.
-  ProfileRecords known_;  // as they were written last
+  // The keeper's thread alone uses these.
+  ProfileRecords known_;  // as last written
   ProfileRecords merged_;
-  std::vector<ProfileChange> duplicates_;  // of ours, beside one of a user's with the same key: to be removed
-  std::optional<double> read_s_;           // all of them; nothing: not since it leads
-  std::map<ProfileId, double> tried_s_;    // when each was written last
+  // Profiles of ours beside a user's profile with the same key. They are removed.
+  std::vector<ProfileChange> duplicates_;
+  // `read_s_` is when all profiles were read. It is empty if that was not since this replica leads.
+  std::optional<double> read_s_;
+  std::map<ProfileId, double> tried_s_;  // last attempt to write each profile
   std::string complaint_;
-  threads::Rounds rounds_;  // last: it uses the others
+  threads::Rounds rounds_;  // last: uses the members above
 };
 
 }  // namespace crossover::extender

@@ -14,16 +14,16 @@ namespace crossover::extender {
 namespace {
 
 using base::kSameRunS;
-constexpr double kSameMeetingS = 3600;  // between two reports of it
+constexpr double kSameMeetingS = 3600;  // between two reports of one meeting
 using Jobs = std::vector<const GpuNode::Job*>;
 
-// Another attempt, of which what was seen before is no part.
+// Returns whether `job` is a new attempt: it began after every node saw the run end.
 bool BeganAfter(const Jobs& run, const GpuNode::Job& job) {
   return std::ranges::all_of(
       run, [&job](const GpuNode::Job* before) { return before->ended && before->at_s < job.began_s; });
 }
 
-// Runs of each gang: what nodes saw of it at about one time.
+// Returns the runs of each gang. A run is what several nodes saw of the gang at about the same time.
 std::map<ProfileId, std::vector<Jobs>> RunsOf(std::span<const GpuNode::Job> jobs) {
   std::map<ProfileId, Jobs> by_gang;
   for (const GpuNode::Job& job : jobs) by_gang[{job.name_space, job.gang}].push_back(&job);
@@ -42,7 +42,8 @@ std::map<ProfileId, std::vector<Jobs>> RunsOf(std::span<const GpuNode::Job> jobs
   return runs;
 }
 
-// A node whose clock is ahead would make all others' figures old.
+// Returns `jobs` with no time after `now_s`. A node whose clock is ahead would make all other nodes'
+// figures look old.
 std::vector<GpuNode::Job> UntilNow(std::span<const GpuNode::Job> jobs, double now_s) {
   std::vector<GpuNode::Job> until(jobs.begin(), jobs.end());
   for (GpuNode::Job& job : until) {
@@ -61,7 +62,7 @@ std::string KeyOf(const Jobs& run) {
   return key;
 }
 
-// It went from here to another node that the run is on.
+// Returns whether the run left this node and went on at another one.
 bool HasMoved(const GpuNode::Job& job, const Jobs& run) {
   return job.ended &&
          std::ranges::any_of(run, [&job](const GpuNode::Job* other) { return other->began_s > job.at_s; });
@@ -102,7 +103,7 @@ void PutRun(const ProfileRun& run, ProfileRecord* record) {
     known->began_s = std::min(before.began_s, run.began_s);
     known->peak_memory = std::max(before.peak_memory, run.peak_memory);
     known->shared |= before.shared;
-    if (run.compute_s <= 0) {  // it began to learn anew
+    if (run.compute_s <= 0) {  // the node began to learn anew
       known->compute_s = before.compute_s;
       known->exposed_s = before.exposed_s;
       known->jitter = before.jitter;
@@ -133,7 +134,7 @@ void PutGain(const ProfileId& other, const ProfileGain& gain, ProfileRecord* rec
   if (meeting->gains.size() > kMostGains) meeting->gains.erase(meeting->gains.begin());
 }
 
-// What all of a run's nodes say of each other gang that it was beside.
+// Adds what the nodes of a run report about each other gang that shared GPUs with it.
 void PutGains(const Jobs& nodes, ProfileRecord* record) {
   struct Sum {
     ProfileGain gain;

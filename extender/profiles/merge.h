@@ -1,4 +1,4 @@
-// What all nodes say of their jobs, put into what is known. Pure.
+// Merges what all nodes report about their jobs into the records. Pure.
 #pragma once
 
 #include <span>
@@ -8,17 +8,18 @@
 
 namespace crossover::extender {
 
-inline constexpr std::size_t kMostRuns = 8;       // of a profile; the oldest go first
-inline constexpr std::size_t kMostMeetings = 32;  // likewise
+inline constexpr std::size_t kMostRuns = 8;       // of a profile; the oldest are dropped first
+inline constexpr std::size_t kMostMeetings = 32;  // of a profile; the oldest are dropped first
 inline constexpr std::size_t kMostGains = 4;      // of a meeting
 
-// `jobs`: of all nodes. What is told again counts once: a run is known by its gang and when it was, a gain by
-// both gangs. Of a run, the figures are means over its ranks, peak memory the most. Jobs without a key are
-// left out, and so are gains of more than two jobs, of which nobody knows whose they are.
+// Returns `known` with `jobs`, the jobs of all nodes, merged in. A repeated report counts once: a run is
+// identified by its gang and its time, a gain by both gangs and its time. The figures of a run are means
+// over its ranks; peak memory is the maximum. Jobs without a key are left out. So are gains of more than
+// two jobs, because they cannot be split between pairs.
 ProfileRecords Merge(ProfileRecords known, std::span<const GpuNode::Job> jobs, double now_s,
                      const ProfileSettings& settings);
 
-// Adds what `other`, a record of the same jobs, knows beside it.
+// Adds to `record` what `other`, another record of the same jobs, knows.
 void Join(const ProfileRecord& other, ProfileRecord* record);
 
 }  // namespace crossover::extender

@@ -17,11 +17,11 @@ namespace {
 using kube::At;
 using nlohmann::json;
 
-constexpr std::size_t kReadable = 40;  // letters of a key in the name of its object
+constexpr std::size_t kReadable = 40;  // characters of the key in the object's name
 constexpr double kMany = 1e9;
 constexpr double kMostBytes = 1e15;
 
-// More figures are noise.
+// Rounds to four figures: more of them are noise.
 double Rounded(double value) { return text::ToFourFigures(value); }
 
 ProfileRun RunOf(const json& object) {
@@ -51,7 +51,8 @@ json RunJson(const ProfileRun& run) {
                  {"exposedSeconds", Rounded(run.exposed_s)},
                  {"jitter", Rounded(run.jitter)},
                  {"peakMemoryBytes", run.peak_memory}};
-  if (run.shared) object["shared"] = true;  // of others it is not known: they may be older than this field
+  // A run without the field may be older than the field, so it is not known whether it shared.
+  if (run.shared) object["shared"] = true;
   return object;
 }
 
@@ -115,7 +116,8 @@ std::string ProfileNameOf(const std::string& key) {
     const bool large = c >= 'A' && c <= 'Z';
     name += small ? c : large ? static_cast<char>(c - 'A' + 'a') : '-';
   }
-  name.erase(0, name.find_first_not_of('-'));  // all of it where there is nothing else
+  // Erases the whole name if it has nothing but '-'.
+  name.erase(0, name.find_first_not_of('-'));
   return (name.empty() ? "profile" : name) + "-" + base::HexOf(base::Hash(key)).data();
 }
 

@@ -1,4 +1,4 @@
-// JobProfiles as the API server has them. Pure; nothing in it throws.
+// Reads and writes JobProfiles as the API server has them. Pure; nothing here throws.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -10,14 +10,16 @@
 
 namespace crossover::extender {
 
-// Of the object for a key that has none yet: the key as far as names of objects go, and a hash of the whole.
+// Returns the name of a new object for `key`: the key as far as object names allow it, and a hash of the
+// whole key.
 std::string ProfileNameOf(const std::string& key);
 
-// `object`: of which nothing is trusted. Its key is what its spec says, or its name. Nothing for what lacks
-// its names.
+// Returns the key and the record in `object`; trusts nothing in it. The key is what the spec says, or else
+// the object's name. Returns nothing if the object has no name or namespace.
 std::optional<std::pair<ProfileId, ProfileRecord>> ParseRecord(const nlohmann::json& object);
 
-// As server-side applies have them: the object alone, and its status, of an object of that name.
+// Return the bodies for server-side apply: of the object without its status, and of the status of the
+// object that the record names.
 nlohmann::json ObjectBody(const ProfileId& id, const std::string& name);
 nlohmann::json StatusBody(const ProfileId& id, const ProfileRecord& record, const ProfileSettings& settings);
 

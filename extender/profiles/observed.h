@@ -1,4 +1,4 @@
-// What placement is told of meetings. Pure.
+// Prepares for placement what the profiles say about jobs that met. Pure.
 #pragma once
 
 #include <span>
@@ -10,10 +10,11 @@
 
 namespace crossover::extender {
 
-// By which placement knows a profile: its key and namespace. Empty where there is no key.
+// Returns the key by which placement knows a profile: namespace and key. Returns "" if `key` is empty.
 std::string PlacementKeyOf(const std::string& name_space, const std::string& key);
 
-// Each pair once. Both profiles of a pair tell of its meetings: what they say is averaged.
+// Returns the gain of each pair once. Both profiles of a pair may report their meetings; the mean of them
+// counts.
 std::vector<placement::Observed> ObservedOf(std::span<const JobProfile* const> profiles);
 
 }  // namespace crossover::extender

@@ -24,7 +24,7 @@ std::string_view OutcomeOf(const FilterAnswer& answer) {
 
 }  // namespace
 
-// One that is being answered.
+// A Call is a request that is being answered.
 struct Verbs::Call {
   const char* verb;
   HttpServer::Reply reply;
@@ -36,8 +36,8 @@ struct Verbs::Call {
     observer->OnAnswered(verb, outcome, took.count());
     reply(answer);
   }
-  // What the scheduler asked makes no sense to us. It shows users what stands in an answer, and of other
-  // answers their status alone.
+  // Answers a question that cannot be read. The status is 200, because the scheduler shows users the text
+  // of such an answer and only the status of others.
   void Malformed(const std::string& body) const { Answer("malformed", {.status = 200, .body = body}); }
   void Away() const { Answer("away", Plain(kUnavailable, "this replica does not lead")); }
 };
@@ -86,7 +86,8 @@ void Verbs::Bind(const HttpRequest& request, const Call& call) {
   std::string error;
   const auto question = reader.Bind(request.body, &error);
   if (!question) return call.Malformed(BindText("crossover-extender: bind: " + error));
-  // Whoever decides may end after these verbs, and answers then what it holds.
+  // The Decider may outlive the Verbs object and answers held binds when it ends. So the callback holds a
+  // copy of the call.
   decider_->Bind(question->pod, question->node, [call](const std::string& why_not) {
     call.Answer(why_not.empty() ? "bound" : "refused", {.status = 200, .body = BindText(why_not)});
   });

@@ -1,5 +1,5 @@
-// The verbs of a scheduler extender over HTTP: what is asked is read, decided, answered and counted.
-// Thread-safe.
+// Serves the verbs of a scheduler extender over HTTP: reads each question, asks the Decider, answers and
+// counts. Thread-safe.
 #pragma once
 
 #include <functional>
@@ -12,23 +12,23 @@
 
 namespace crossover::extender {
 
-// Is told of every answer, on any thread.
+// A VerbObserver is told of every answer, on any thread.
 class VerbObserver {
  public:
   virtual ~VerbObserver() = default;
-  // `verb`: filter, prioritize, bind or preempt. `outcome`: one of few words.
+  // `verb` is filter, prioritize, bind or preempt. `outcome` is one of a few fixed words.
   virtual void OnAnswered(std::string_view verb, std::string_view outcome, double seconds) = 0;
 };
 
 class Verbs {
  public:
-  // `leads`: whether this process decides; while it does not, every verb is answered with 503, and the
-  // scheduler comes back. All three outlive it, and `observer` outlives `decider`, which may answer held
-  // binds at its own end; that may be null: nobody decides.
+  // `leads` says whether this process decides. While it does not, or if `decider` is null, every verb is
+  // answered with 503 and the scheduler asks again. All three must outlive this object. `observer` must
+  // outlive `decider`, which may answer held binds when it ends.
   Verbs(Decider* decider, std::function<bool()> leads, VerbObserver* observer)
       : decider_(decider), leads_(std::move(leads)), observer_(observer) {}
 
-  // Of /filter, /prioritize, /bind and /preempt.
+  // Returns the handlers of /filter, /prioritize, /bind and /preempt.
   std::map<std::string, HttpServer::Handler> Handlers();
 
  private:

@@ -15,7 +15,7 @@ using simdjson::dom::array;
 using simdjson::dom::element;
 using simdjson::dom::object;
 
-// Of an extender that keeps no nodes itself, which a scheduler therefore sends whole.
+// Without nodeCacheCapable the scheduler sends whole Node objects instead of names.
 constexpr char kNotCapable[] =
     "nodes are sent whole: set nodeCacheCapable: true of this extender in the scheduler's configuration";
 
@@ -32,7 +32,7 @@ std::nullopt_t Refuse(std::string_view key, std::string_view is, std::string_vie
   return std::nullopt;
 }
 
-// What is not there is null, as for whoever wrote it.
+// Returns whether the key is missing or null: the scheduler, a Go program, takes both for the same.
 bool IsNull(const object& in, const char* key) {
   element value;
   return in.at_key(key).get(value) != simdjson::SUCCESS || value.is_null();
@@ -51,7 +51,8 @@ bool ReadText(const object& in, const char* key, std::string_view name, std::str
   return false;
 }
 
-// What cannot be read asks for none: whoever it is, it may go anywhere.
+// Returns whether any of the containers asks for slots. A list that cannot be read asks for none: such a
+// pod may go to any node.
 bool AsksForSlots(const element& containers) {
   array list;
   if (containers.get(list) != simdjson::SUCCESS) return false;
@@ -84,7 +85,7 @@ bool ReadPod(const object& root, PodRef* pod, std::string* error) {
          ReadText(metadata, "name", "Pod.metadata.name", &pod->name, error);
 }
 
-// Of one node.
+// Reads the victims on one node.
 bool ReadVictims(const element& value, const std::string& name, Victims* victims, std::string* error) {
   object node;
   if (value.get(node) != simdjson::SUCCESS) {
@@ -135,7 +136,7 @@ void Separate(std::string* json) {
   if (json->back() != '{' && json->back() != '[') json->push_back(',');
 }
 
-// Adds what stands of `node` in `texts`; whether anything does.
+// Appends the text about `node` in `texts`, if there is one. Returns whether there is.
 bool AppendReason(const std::map<std::string, std::string>& texts, std::string_view node, std::string* json) {
   if (texts.empty()) return false;
   const auto found = texts.find(std::string(node));
@@ -213,7 +214,7 @@ std::optional<PreemptQuestion> QuestionReader::Preempt(const std::string& text, 
   for (const auto [node, victims] : nodes) {
     std::string name(node);
     Victims* target = &question.by_node[name];
-    *target = {};  // of a key that stands twice, the last holds
+    *target = {};  // if a key occurs twice, the last one counts
     if (!ReadVictims(victims, "NodeNameToMetaVictims." + name, target, error)) return std::nullopt;
   }
   return question;
@@ -227,7 +228,8 @@ std::string FilterText(const FilterAnswer& answer, std::span<const std::string_v
     if (names.size() != none) names += ',';
     AppendEscaped(node, &names);
   }
-  // Thousands of reasons that nobody reads would take the scheduler longer than all else that it does.
+  // The scheduler shows reasons only if no node is left. Thousands of unused ones would cost it more time
+  // than all its other work.
   if (names.size() != none)
     return names + R"(],"FailedNodes":{},"FailedAndUnresolvableNodes":{},"Error":""})";
   std::string failed = R"(],"FailedNodes":{)";

@@ -1,7 +1,7 @@
-// What a kube-scheduler asks its extenders, and how it wants to be answered: JSON of scheduler extender v1.
+// Reads what a kube-scheduler asks its extenders and writes the answers: JSON of scheduler extender v1.
 //
-// Whatever the bytes are, reading them neither throws nor reads past them. Names are views into the reader,
-// as long as it is there and reads nothing else.
+// Whatever the bytes, reading neither throws nor reads past their end. Names are views into the reader.
+// They are valid until it reads again or is destroyed.
 #pragma once
 
 #include <map>
@@ -16,7 +16,7 @@
 
 namespace crossover::extender {
 
-// Of the verbs filter and prioritize.
+// A NodesQuestion is the question of the verbs filter and prioritize.
 struct NodesQuestion {
   PodRef pod;
   std::vector<std::string_view> nodes;
@@ -32,8 +32,9 @@ struct PreemptQuestion {
   std::map<std::string, Victims> by_node;
 };
 
-// One thread at a time. Each function returns nothing where the text is not what it should be; `error` is
-// then one line that names the key, what it is and what is allowed.
+// A QuestionReader parses the scheduler's questions. REQUIRES: one thread at a time. Each function returns
+// nothing if the text is not as it must be; `error` is then one line with the key, what is there and what
+// is allowed.
 class QuestionReader {
  public:
   QuestionReader();
@@ -50,16 +51,18 @@ class QuestionReader {
   std::unique_ptr<Impl> impl_;
 };
 
-// The nodes that are left, of those that were asked about, whatever `answer` says. Where none is, every node
-// with its reason; else no reasons: a scheduler shows them only if nothing is left, and wants none
-// (kube-scheduler 1.31 to 1.36, findNodesThatPassExtenders).
+// Writes the answer to filter: the nodes of `asked` that `answer` allows. If there are none, adds every
+// node with its reason. Else it writes no reasons: the scheduler shows them only if no node is left, and
+// does not require them (kube-scheduler 1.31 to 1.36, findNodesThatPassExtenders).
 std::string FilterText(const FilterAnswer& answer, std::span<const std::string_view> asked);
-// Nothing but an error: the scheduler tells it, and comes back.
+// Writes an answer to filter with an error alone. The scheduler reports the error and asks again.
 std::string FilterErrorText(std::string_view error);
-// `scores` in the order of the nodes; what is not there is 0, what is out of range is brought into it.
+// Writes the answer to prioritize. `scores` has the order of `asked`. A missing score counts as 0; others
+// are clamped to 0 to 10.
 std::string PrioritizeText(std::span<const int> scores, std::span<const std::string_view> asked);
-std::string BindText(std::string_view error);  // empty: bound
-// Nodes without victims are left out: a scheduler takes them for an error.
+// Writes the answer to bind. An empty `error` means that the pod is bound.
+std::string BindText(std::string_view error);
+// Writes the answer to preempt. Leaves out nodes without victims: the scheduler takes them for an error.
 std::string PreemptText(const std::map<std::string, Victims>& by_node);
 
 }  // namespace crossover::extender
