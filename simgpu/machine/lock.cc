@@ -22,7 +22,8 @@ bool LockShared(std::uint32_t* word, std::uint32_t token, Coroner* coroner) {
   for (;;) {
     seen = lock.load(std::memory_order_relaxed);
     if (seen == 0) {
-      // Others may sleep still: only this thread knows that nobody told them.
+      // Other threads may still sleep here, and no one else will wake them: so keep the mark that they
+      // wait.
       if (lock.compare_exchange_weak(seen, token | kLockContended, std::memory_order_acquire)) return false;
       continue;
     }

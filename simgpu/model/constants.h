@@ -53,7 +53,8 @@ constexpr std::int64_t kLongestDoze = 10'000'000;
 constexpr std::int64_t kMostOwed = 300'000;
 constexpr std::int64_t kBusyLaunch = 100'000;
 
-// These decide how data is cut into pieces on a link. simgpu/nccl/edge.cc says what each does.
+// These decide how data is cut into pieces on a link. simgpu/nccl/edge.cc says what each does, except
+// for two: kPiecesAhead pieces wait at a link at most, and NCCL's thread sleeps for at most kEnginePoll.
 constexpr double kPieceSeconds = 2e-3;
 constexpr double kWholeBelow = 0.15;
 constexpr std::uint64_t kLeastPieces = 2;
