@@ -48,8 +48,8 @@ struct MachineConfig {
   double collective_slowdown = constants::kCollectiveSlowdown;  // mps only: beside kernels that fill the GPU
                                                                 // a collective takes 1 + this times as long
 
-  // The percentages of the SMs that the kernels of a stream ask for at most, in turn. If empty, each kernel
-  // asks for what it says.
+  // These are the percentages of the SMs that the kernels of a stream ask for at most, in turn. If there are
+  // none, each kernel asks for what it says.
   std::vector<double> kernel_mix;
   int node = 0;               // the node of this process unless SIMGPU_NODE says another
   bool device_files = false;  // if true, a process sees only the GPUs whose /dev/nvidia<place> it may open

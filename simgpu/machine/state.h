@@ -37,9 +37,9 @@ void TellWaiters(SharedCapacity* capacity);
 struct SharedClient {
   std::uint32_t token;  // 0: never used, or its process died and was removed
   std::uint32_t generation;
-  // A number that is the same for all libraries of one process. Each library is a client of its own, but
-  // record locks belong to the process. It cannot test its own locks, and it must not open and close the
-  // files that carry them.
+  // This number is the same for all libraries of one process. Each library is a client of its own, but record
+  // locks belong to the process. It cannot test its own locks, and it must not open and close the files that
+  // carry them.
   std::uint64_t process;
 };
 

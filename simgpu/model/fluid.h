@@ -43,8 +43,8 @@ struct ShareRules {
   ShareMode mode = ShareMode::kShared;
   double capacity = 0;
   Nanos quantum = 1;  // the length of a slice; used by kTimeslice only
-  // The factor on the speed of each piece while pieces of two or more groups run at the same time. The
-  // result is at most the speed that the piece has alone. kTimeslice never runs two groups at once.
+  // The speed of each piece is multiplied by this while pieces of two or more groups run at the same time.
+  // The result is at most the speed that the piece has alone. kTimeslice never runs two groups at once.
   double co_run = constants::kCoRun;
   // If true, a spinning tenant begins to hold once the pieces that began before it asked leave it enough.
   // Pieces then keep their ends apart, because the tenant may begin at each end of a kernel.
