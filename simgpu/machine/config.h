@@ -64,7 +64,7 @@ bool SetScalar(MachineConfig* config, const std::string& key, const std::string&
 NodeConfig DefaultNode(int node, int gpus);
 
 constexpr int kMaxNodes = 64;
-constexpr int kMaxGpus = 64;  // of the whole machine
+constexpr int kMaxGpus = 64;  // GPUs of the whole machine
 
 // Both parse a machine. They return no value, and put one line in *error, if the input is not a machine.
 std::optional<MachineConfig> ParseMachineYaml(const std::string& text, std::string* error);
