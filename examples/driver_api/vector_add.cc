@@ -1,5 +1,5 @@
-// A small CUDA driver API program that knows nothing of the software GPU, except that its kernel comes with a
-// text image beside the PTX that a real GPU takes: adds two vectors and times it with events.
+// Adds two vectors with the CUDA driver API and times that with events. The program knows nothing of the
+// software GPU, except that its kernel comes as a text image too, beside the PTX for a real GPU.
 //
 //   LD_LIBRARY_PATH=<build>/simgpu/lib SIMGPU_MACHINE=1x1 <build>/bin/vector_add
 #include <cuda.h>
@@ -13,7 +13,7 @@ namespace {
 constexpr unsigned kCount = 1 << 16;
 constexpr unsigned kThreads = 256;
 
-// What a real GPU runs: c[i] = a[i] + b[i]. `ns`, the first parameter, is not used there.
+// A real GPU runs this: c[i] = a[i] + b[i]. The first parameter, `ns`, is not used there.
 constexpr char kPtx[] = R"(
 .version 7.0
 .target sm_70
@@ -36,7 +36,8 @@ done:
 }
 )";
 
-// What the software GPU runs: duration from the first parameter, 64 SMs, effect by the host function below.
+// The software GPU runs this. The first parameter is the duration, the kernel asks for 64 SMs, and the host
+// function below computes the result.
 constexpr char kText[] = "// simgpu 1\nkernel vector_add ns=arg sms=64 args=8,8,8,8,4 fn=vector_add_host\n";
 
 void Check(CUresult result, const char* call) {

@@ -12,7 +12,8 @@ std::uint32_t EarlyBucketSize(std::uint32_t total, double early_share) {
 
 std::uint32_t LayerSize(std::uint32_t layer) { return LayerOffset(layer + 1) - LayerOffset(layer); }
 
-// Parameters whose gradients travel early if each early bucket takes at most `size` of its layer.
+// Returns how many parameters have gradients that travel early if each early bucket takes at most `size` of
+// its layer.
 std::uint32_t TakenEarly(std::uint32_t size) {
   std::uint32_t taken = 0;
   for (std::uint32_t b = 0; b < kEarlyBuckets; ++b) taken += std::min(size, LayerSize(ReadyAfterLayer(b)));
@@ -23,7 +24,8 @@ std::uint32_t TakenEarly(std::uint32_t size) {
 
 BucketPlan PlanBuckets(std::uint64_t bytes, double early_share) {
   std::uint32_t total = std::max(static_cast<std::uint32_t>((bytes + 3) / 4), kParameters);
-  // The last bucket must hold what is left: grow until it does (a large early share may need padding).
+  // The last bucket must hold what is left, so grow the total until it does. A large early share may need
+  // padding.
   std::uint32_t early = EarlyBucketSize(total, early_share);
   while (total - early * kEarlyBuckets < kParameters - TakenEarly(early)) {
     ++total;

@@ -109,7 +109,7 @@ void Communicator::ReduceScatterSum(const float* all, float* mine, std::size_t c
           [&] { return ncclReduceScatter(all, mine, count, ncclFloat32, ncclSum, comm_, stream); });
 }
 
-// Aborted only when all ranks have come this far: until then some may want their last result.
+// Aborts only once all ranks have come this far: before that, a rank may still need its last result.
 void Communicator::Renew() {
   const Ids ids = Agree();
   Abort();

@@ -1,5 +1,5 @@
-// The job's NCCL communicator, or two of them. Every collective is wrapped in a group, as PyTorch does it.
-// One thread uses it; Abort() alone may be called from another. Calls throw Failure.
+// Wraps the NCCL communicator of the job, or two of them. Every collective is in a group of its own, as in
+// PyTorch. One thread uses it; only Abort() may be called from another. Calls throw Failure.
 #pragma once
 
 #include <nccl.h>
@@ -14,20 +14,20 @@ namespace crossover::trainer {
 
 class Communicator {
  public:
-  // Ends when all ranks have come. `job`: see ShareFromRankZero().
+  // Blocks until all ranks have come. `job`: see ShareFromRankZero().
   Communicator(const Rank& rank, std::uint64_t job, NcclUse use);
   ~Communicator();
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
 
-  // In place, float32.
+  // These work in place, on float32.
   void AllReduceSum(float* data, std::size_t count, cudaStream_t stream);
   void BroadcastFromRankZero(float* data, std::size_t count, cudaStream_t stream);
-  // `count` floats from each rank, or for each.
+  // These take `count` floats from each rank, or give as many to each.
   void AllGather(const float* mine, float* all, std::size_t count, cudaStream_t stream);
   void ReduceScatterSum(const float* all, float* mine, std::size_t count, cudaStream_t stream);
 
-  // Aborts the communicator and makes another, as elastic jobs do. Nothing may be under way.
+  // Aborts the communicator and makes another, as elastic jobs do. REQUIRES: no collective is under way.
   void Renew();
 
   // Ends collectives that wait for ranks that will not come.
@@ -37,12 +37,12 @@ class Communicator {
   using AllReduceConfig = ncclResult_t (*)(const void*, void*, std::size_t, ncclDataType_t, ncclRedOp_t,
                                            ncclComm_t, cudaStream_t, const void* settings);
 
-  using Ids = std::array<ncclUniqueId, 2>;  // of as many communicators as there may be
+  using Ids = std::array<ncclUniqueId, 2>;  // IDs for as many communicators as there may be
 
   Ids Agree() const;
   void Create(const Ids& ids);
   ncclComm_t Join(const ncclUniqueId& id) const;
-  // The result of a call on `comm`, once it is known.
+  // Blocks until the result of a call on `comm` is known, and returns it.
   ncclResult_t Await(ncclComm_t comm, ncclResult_t result) const;
   template <typename Call>
   void InGroup(ncclComm_t comm, const char* name, Call call);
@@ -52,7 +52,7 @@ class Communicator {
   const NcclUse use_;
   AllReduceConfig all_reduce_config_ = nullptr;
   ncclComm_t comm_ = nullptr;
-  ncclComm_t broadcasts_ = nullptr;  // the same one, or one of its own
+  ncclComm_t broadcasts_ = nullptr;  // equal to comm_, or a separate communicator
   std::mutex mutex_;
   bool aborted_ = false;
 };

@@ -10,7 +10,7 @@
 namespace crossover::trainer {
 namespace {
 
-// Reads "v,v,...,v" of exactly kPixels + 1 numbers. Returns what is wrong, or nothing.
+// Reads "v,v,...,v", exactly kPixels + 1 numbers. Returns what is wrong, or nullptr.
 const char* ParseLine(const std::string& line, Dataset& dataset) {
   const char* at = line.data();
   const char* const end = at + line.size();

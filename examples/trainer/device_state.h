@@ -1,4 +1,4 @@
-// The trainer's data in device memory.
+// Keeps the trainer's data in device memory.
 #pragma once
 
 #include <vector>
@@ -10,27 +10,28 @@
 
 namespace crossover::trainer {
 
+// A DeviceState holds the pointers to the data on the GPU.
 struct DeviceState {
-  State training{};  // the host's copies of what the device has: good for its pointers
+  State training{};  // host copies of the states on the device; only their pointers are valid
   State evaluation{};
   const State* training_on_device = nullptr;
   const State* evaluation_on_device = nullptr;
   float* scratch = nullptr;  // one float, for barriers
-  float* shard = nullptr;    // kShard floats of zeros, what a rank has of a layer
+  float* shard = nullptr;    // kShard floats of zeros: one rank's shard of a layer
   float* layer = nullptr;    // kShard floats from each rank
 };
 
 inline constexpr std::size_t kShard = 256;
 
-// Images of one evaluation batch of a rank.
+// Each evaluation batch of a rank has this many images.
 inline constexpr std::uint32_t kEvaluationRows = 32;
 
 constexpr std::uint32_t EvaluationBatches(std::uint32_t held_out, std::uint32_t world) {
   return (held_out + world * kEvaluationRows - 1) / (world * kEvaluationRows);
 }
 
-// `evaluations`: how many will be recorded. Parameters are zero, except on rank 0, which has the initial
-// ones.
+// Allocates and fills the device memory. `evaluations` is the number of evaluations that will be recorded.
+// The parameters are zero, except on rank 0, which has the initial ones.
 DeviceState MakeDeviceState(Gpu& gpu, const Options& options, const Rank& rank, const Dataset& dataset,
                             const ImageOrder& order, const BucketPlan& plan, std::uint64_t evaluations);
 

@@ -7,7 +7,7 @@
 namespace crossover::trainer {
 namespace {
 
-// The flavours differ in name and in what stream 0 means, not in type.
+// The flavours differ in name and in the meaning of stream 0, not in type.
 #define DRIVER(name, version)
 #define DRIVER_STREAM(name, version, ptds_version, suffix) \
   static_assert(std::is_same_v<PFN_##name##_v##version, PFN_##name##_v##ptds_version##_##suffix>);

@@ -1,5 +1,6 @@
-// The CUDA driver, found at run time exactly as a CUDA runtime finds it: libcuda.so.1, of it one symbol,
-// cuGetProcAddress_v2, and every other function from there by name, ABI version and stream flavour.
+// Finds the CUDA driver at run time exactly as a CUDA runtime does. It takes one symbol,
+// cuGetProcAddress_v2, from libcuda.so.1, and gets every other function from it by name, ABI version and
+// stream flavour.
 #pragma once
 
 #include <cudaTypedefs.h>
@@ -9,6 +10,7 @@
 
 namespace crossover::trainer {
 
+// A Driver is the table of the functions in driver.def.
 struct Driver {
 #define DRIVER(name, version) PFN_##name##_v##version name = nullptr;
 #define DRIVER_STREAM(name, version, ptds_version, suffix) PFN_##name##_v##version name = nullptr;
@@ -21,7 +23,7 @@ struct DriverError {
   std::string text;
 };
 
-// `per_thread`: stream 0 shall mean the per-thread default stream.
+// Loads the driver. With `per_thread`, stream 0 means the per-thread default stream.
 std::variant<Driver, DriverError> LoadDriver(bool per_thread);
 
 }  // namespace crossover::trainer

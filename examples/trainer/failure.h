@@ -1,4 +1,4 @@
-// What ends a rank: one line for the user and the exit code. Thrown, caught in Main().
+// Ends a rank with one line for the user and an exit code. It is thrown, and Main() catches it.
 #pragma once
 
 #include <stdexcept>
@@ -8,7 +8,7 @@ namespace crossover::trainer {
 
 class Failure : public std::runtime_error {
  public:
-  // Code 1: something broke. Code 2: a flag, the environment or the data is wrong.
+  // Code 1 means that something broke. Code 2 means that a flag, the environment or the data is wrong.
   explicit Failure(const std::string& text, int code = 1) : std::runtime_error(text), code_(code) {}
   int code() const { return code_; }
 

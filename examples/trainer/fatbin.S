@@ -1,4 +1,4 @@
-// The fatbin of kernels.cu, or nothing: see image.h.
+// Holds the fatbin of kernels.cu, or nothing: see image.h.
     .section .rodata
     .balign 16
     .globl trainer_fatbin

@@ -1,5 +1,5 @@
-// One GPU as the trainer uses it: context, streams, events, memory, kernels. Not thread-safe: one thread owns
-// it. Every call throws Failure with the name of the CUDA error.
+// Wraps one GPU as the trainer uses it: context, streams, events, memory, kernels. Not thread-safe: one
+// thread owns it. Every call throws Failure with the name of the CUDA error.
 #pragma once
 
 #include <cstdint>
@@ -15,34 +15,39 @@ namespace crossover::trainer {
 
 class Gpu {
  public:
-  // `kernel_sms`: as SmsOf (program.h).
+  // Opens a GPU of this node. `kernel_sms` is the `wished` of SmsOf() in program.h.
   Gpu(std::uint32_t device, ComputeStream stream, KernelImage image, std::vector<std::uint32_t> kernel_sms);
   ~Gpu();
   Gpu(const Gpu&) = delete;
   Gpu& operator=(const Gpu&) = delete;
 
-  // The compute stream in calls of the driver, and as others (NCCL) name it.
+  // compute() is the compute stream for calls of the driver. compute_for_others() is the same stream as
+  // other libraries (NCCL) name it.
   CUstream compute() const { return compute_; }
   CUstream compute_for_others() const { return per_thread_ ? CU_STREAM_PER_THREAD : compute_; }
   CUstream communication() const { return communication_; }
-  // "fatbin", or what the text image stands for.
+  // Returns "fatbin", or what the text image stands for.
   const std::string& kernels() const { return kernels_; }
 
-  // Owned by this object, zeroed.
+  // Allocates zeroed device memory. This object owns it.
   void* Allocate(std::size_t bytes);
-  // Pinned host memory, owned by this object.
+  // Allocates pinned host memory. This object owns it.
   void* AllocateHost(std::size_t bytes);
-  void Upload(void* device, const void* host, std::size_t bytes);    // in stream order, host is read now
-  void Download(void* host, const void* device, std::size_t bytes);  // waits for the compute stream
-  void DownloadAsync(void* pinned, const void* device, std::size_t bytes);  // on the compute stream
+  // Copies in stream order and waits for the copy.
+  void Upload(void* device, const void* host, std::size_t bytes);
+  void Download(void* host, const void* device, std::size_t bytes);
+  // Queues the copy on the compute stream and does not wait for it.
+  void DownloadAsync(void* pinned, const void* device, std::size_t bytes);
 
+  // Launches a kernel on the compute stream. `a` and `b` are as ops.h says for the kernel.
   void Launch(Kernel kernel, std::uint64_t duration_ns, const State* state, std::uint64_t iteration,
               std::uint32_t a, std::uint32_t b);
 
-  // The calling thread owns it from now on.
+  // Makes the calling thread the owner of this object.
   void MakeCurrent();
 
-  // What is launched on the compute stream in between is captured, then launched as one graph.
+  // BeginGraph() captures what is launched on the compute stream. LaunchGraph() ends the capture and
+  // launches it as one graph.
   void BeginGraph();
   void LaunchGraph();
 
@@ -50,7 +55,7 @@ class Gpu {
   void Record(CUevent event, CUstream stream);
   void StreamWait(CUstream stream, CUevent event);
   void HostWait(CUevent event);
-  void HostPoll(CUevent event);  // as Horovod does
+  void HostPoll(CUevent event);  // polls every 100 us, as Horovod does
   double ElapsedNs(CUevent from, CUevent to);
   void Synchronize(CUstream stream);
 

@@ -42,7 +42,7 @@ void WriteAll(int fd, const void* data, std::size_t size) {
   }
 }
 
-// Calls block, and what is sent goes at once.
+// Makes calls on `fd` block, and makes it send data at once.
 void Prepare(int fd) {
   const int on = 1;
   setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);

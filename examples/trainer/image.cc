@@ -2,7 +2,7 @@
 
 #include "examples/trainer/program.h"
 
-// fatbin.S
+// These are in fatbin.S.
 extern "C" const unsigned char trainer_fatbin[];
 extern "C" const unsigned long long trainer_fatbin_size;
 

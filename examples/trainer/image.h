@@ -1,15 +1,16 @@
-// The two forms of the trainer's kernels that cuModuleLoadData is given.
+// Provides the two forms of the trainer's kernels for cuModuleLoadData.
 #pragma once
 
 #include <string>
 
 namespace crossover::trainer {
 
-// kernels.cu compiled for real GPUs; nullptr if the build had no CUDA compiler.
+// Returns kernels.cu compiled for real GPUs, or nullptr if the build had no CUDA compiler.
 const void* FatbinImage();
 
-// The description that the software GPU understands: each kernel with its duration as first argument and the
-// host function that does its arithmetic. How many SMs it asks for is left to the grid of its launches.
+// Returns the text that the software GPU understands. It names each kernel with its duration as first
+// argument and with the host function that does its arithmetic. It does not state SMs: the grid of each
+// launch decides.
 std::string TextImage();
 
 }  // namespace crossover::trainer

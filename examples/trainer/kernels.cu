@@ -1,5 +1,6 @@
-// The kernels for a real GPU: the arithmetic of ops.h over all threads, then a spin until the asked-for
-// duration has passed. The duration of each kernel is a setting of the trainer, its arithmetic is not.
+// Implements the kernels for a real GPU: the arithmetic of ops.h over all threads, then a spin until the
+// requested duration has passed. The duration of each kernel is a setting of the trainer; its arithmetic is
+// not.
 #include "examples/trainer/ops.h"
 
 namespace crossover::trainer {

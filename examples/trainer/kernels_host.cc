@@ -1,5 +1,5 @@
-// The arithmetic of the kernels as host functions: what the software GPU runs when a kernel of the text
-// image (image.cc) runs. They are looked up by name, so the program exports its symbols.
+// Implements the arithmetic of the kernels as host functions. The software GPU calls them when it runs a
+// kernel of the text image (image.cc). It finds them by name, so the program exports its symbols.
 #include "examples/trainer/kernels_host.h"
 
 #include <cstring>
@@ -14,7 +14,7 @@ T Read(const void* argument) {
   return value;
 }
 
-// args[0], the duration, belongs to the software GPU.
+// The software GPU uses args[0], the duration, itself.
 template <typename Op>
 void Run(void* const* args) {
   const State state =

@@ -1,5 +1,5 @@
-// Host functions behind the kernels, one for each of TRAINER_KERNELS: trainer_<name>(args), where args[i]
-// points to the i-th kernel parameter.
+// Declares the host functions of the kernels, one for each of TRAINER_KERNELS: trainer_<name>(args), where
+// args[i] points to the i-th kernel parameter.
 #pragma once
 
 #include "examples/trainer/ops.h"

@@ -21,7 +21,7 @@ import subprocess
 import sys
 import time
 
-GRACE_S = 8.0  # from the first failure, or a signal, to SIGKILL
+GRACE_S = 8.0  # seconds from the first failure, or a signal, to SIGKILL
 
 
 def parse_arguments(argv):
@@ -62,7 +62,7 @@ def default_trainer():
 
 
 class Job:
-    """The ranks of one job as child processes. start(), then wait(); stop() from a signal handler."""
+    """A Job runs the ranks of one job as child processes. Call start(), then wait(). A signal handler calls stop()."""
 
     def __init__(self, arguments):
         self.arguments = arguments
@@ -145,7 +145,7 @@ class Job:
         return [process.returncode for process in self.processes]
 
     def summaries(self):
-        """The summary of each rank, None where there is none."""
+        """Returns the summary of each rank, or None if it has none."""
         found = []
         for rank in range(self.world):
             summary = None

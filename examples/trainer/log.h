@@ -1,4 +1,5 @@
-// What a rank measured, as JSON lines: one for each iteration, one for each evaluation, then a summary.
+// Writes what a rank measured, as JSON lines: one for each iteration, one for each evaluation, then a
+// summary.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,7 @@ struct IterationRecord {
   std::uint64_t iteration = 0;
   std::int64_t begin_ns = 0;  // CLOCK_MONOTONIC
   std::int64_t end_ns = 0;
-  std::int64_t compute_ns = 0;  // compute stream busy: from begin to end, without waits for collectives
+  std::int64_t compute_ns = 0;  // time from begin to end without waits for collectives
 };
 
 struct EvaluationRecord {
@@ -24,7 +25,7 @@ struct Summary {
   std::string variant;
   std::string stream;
   std::string kernels;
-  std::uint64_t iterations = 0;  // that were trained
+  std::uint64_t iterations = 0;  // iterations that were trained
   bool interrupted = false;
   std::int64_t median_step_ns = 0;
   std::int64_t median_compute_ns = 0;
@@ -37,17 +38,18 @@ struct Summary {
   double accuracy = 0;  // on the held-out images
 };
 
-// Of an empty list: 0. The lower one of two middles.
+// Returns the median; of two middle values, the lower one. Returns 0 for an empty list.
 std::int64_t Median(std::vector<std::int64_t> values);
 
-// Time that the bytes of one iteration take on a link, reduced by a ring over `world` ranks.
+// Returns the time that the bytes of one iteration take on a link, if a ring over `world` ranks reduces
+// them.
 double LinkSeconds(std::uint32_t world, std::uint64_t bytes, double bytes_per_s);
 
 std::string IterationLine(std::uint32_t rank, const IterationRecord& record, float loss);
 std::string EvaluationLine(std::uint32_t rank, const EvaluationRecord& record);
 std::string SummaryLine(std::uint32_t rank, const Summary& summary);
 
-// `path` with the rank in place of {rank}.
+// Returns `path` with the rank in place of {rank}.
 std::string LogPath(std::string path, std::uint32_t rank);
 
 }  // namespace crossover::trainer

@@ -1,6 +1,7 @@
-// The model: a multilayer perceptron on 8x8 digits, and everything of it that lives in device memory.
+// Describes the model, a multilayer perceptron on 8x8 digits, and all of it that lives in device memory.
 //
-// Shared by the host and the CUDA compiler. Counts are elements, not bytes; arrays are row-major float32.
+// The host compiler and the CUDA compiler share this file. Counts are elements, not bytes; arrays are
+// row-major float32.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,7 @@ inline constexpr std::uint32_t kPixels = 64;
 inline constexpr std::uint32_t kClasses = 10;
 inline constexpr std::uint8_t kNoLabel = 0xff;  // a row without an image, at the end of a held-out shard
 
-// Width of activation `level`: 0 is the image, kLayers the class scores.
+// Returns the width of activation `level`: level 0 is the image, level kLayers the class scores.
 TRAINER_HD constexpr std::uint32_t Width(std::uint32_t level) {
   switch (level) {
     case 0:
@@ -36,8 +37,8 @@ TRAINER_HD constexpr std::uint32_t Width(std::uint32_t level) {
   }
 }
 
-// Parameters and gradients are one flat array each: for every layer its weights [input][output], then its
-// bias.
+// Parameters and gradients are one flat array each. For every layer it holds the weights [input][output],
+// then the bias.
 TRAINER_HD constexpr std::uint32_t WeightCount(std::uint32_t layer) {
   return Width(layer) * Width(layer + 1);
 }
@@ -54,52 +55,54 @@ TRAINER_HD constexpr std::uint32_t BiasOffset(std::uint32_t layer) {
 
 inline constexpr std::uint32_t kParameters = LayerOffset(kLayers);
 
-// What every kernel gets a device pointer to. Training and evaluation have one each; they share all arrays
-// but the activations. Pointers are device pointers.
+// A State is what every kernel gets a device pointer to. Training and evaluation have one each. They share
+// all arrays except the activations. Pointers are device pointers.
 struct State {
-  // The job.
+  // These fields describe the job.
   std::uint32_t rank;
   std::uint32_t world;
   std::uint32_t rows;          // images in one batch of this rank
   std::uint32_t accumulation;  // micro-batches of one iteration
   std::uint32_t evaluation;    // 1: rows come from the held-out images
-  std::uint32_t loss_ranks;    // how many ranks' losses *loss sums when it is recorded: 1 or world
+  std::uint32_t loss_ranks;    // number of ranks whose losses *loss sums when it is recorded: 1 or world
   float learning_rate;
   float momentum;
 
-  // The data set: `order` lists the training images in the order of their use, then the held-out ones.
+  // These fields are the data set. `order` lists the training images in the order of their use, then the
+  // held-out ones.
   std::uint32_t train_images;
   std::uint32_t held_out_images;
   const std::uint8_t* images;
   const std::uint8_t* labels;
   const std::uint32_t* order;
 
-  // Parameters and what the optimizer keeps; padding follows the model's own parameters in each of them.
+  // These fields are the parameters and the optimizer's data. In each array, padding follows the model's
+  // own parameters.
   std::uint32_t total;  // kParameters and the padding
   float* parameters;
   float* velocity;
   float* average;    // gradient averaged over ranks, in the order of the parameters
-  float* gradients;  // of this rank, kParameters
+  float* gradients;  // gradients of this rank, kParameters
   float* mean;       // the model's buffers: running mean of each pixel
 
-  // Gradient buckets: bucket b is bucket[bucket_begin[b] .. bucket_begin[b + 1]); element i carries the
-  // gradient of parameter bucket_source[i].
+  // These fields are the gradient buckets. Bucket b is bucket[bucket_begin[b] .. bucket_begin[b + 1]).
+  // Element i carries the gradient of parameter bucket_source[i].
   float* bucket;
   const std::uint32_t* bucket_begin;
   const std::uint32_t* bucket_source;
 
-  // One pass over the network.
+  // These fields hold one pass over the network.
   float* activation[kLayers + 1];  // [rows][Width(level)]
   float* delta[kLayers + 1];       // gradient of the loss by the activation; delta[0] is not used
   std::uint8_t* row_label;
   float* row_loss;
   float* row_correct;
-  float* loss;    // 1: mean loss of the iteration
-  float* metric;  // 3: sum of losses, correct answers, images
+  float* loss;    // 1 float: mean loss of the iteration
+  float* metric;  // 3 floats: sum of losses, correct answers, images
 
-  // Results.
-  float* losses;   // one for each iteration
-  float* metrics;  // three for each evaluation
+  // These fields are the results.
+  float* losses;   // one float for each iteration
+  float* metrics;  // three floats for each evaluation
 };
 
 }  // namespace crossover::trainer

@@ -1,9 +1,10 @@
-// The arithmetic of the trainer, one struct for each kernel: Count() elements that do not depend on each
-// other, Apply() for one of them. The software GPU runs them in a loop on the host (kernels_host.cc), a real
-// one spreads them over its threads (kernels.cu). Sums run in a fixed order, so that results are
-// reproducible to the bit on the same device.
+// Implements the arithmetic of the trainer, one struct for each kernel. Count() returns how many elements
+// there are, which do not depend on each other. Apply() computes one of them. The software GPU runs them in
+// a loop on the host (kernels_host.cc); a real GPU spreads them over its threads (kernels.cu). Sums run in
+// a fixed order, so results are reproducible to the bit on the same device.
 //
-// Arguments of every kernel: its duration in ns, the state, `iteration`, and `a` and `b` as said at each.
+// The arguments of every kernel are its duration in ns, the state, `iteration`, and `a` and `b`, which each
+// struct explains.
 #pragma once
 
 #include <cmath>
@@ -11,7 +12,8 @@
 
 #include "examples/trainer/model.h"
 
-// name, SMs that its launches fill unless --kernel-sms says something else; one that fills 1 always does
+// Lists X(name, SMs). The launches of a kernel fill this many SMs unless --kernel-sms says another number.
+// A kernel with 1 always fills 1.
 #define TRAINER_KERNELS(X) \
   X(Marker, 1)             \
   X(LoadBatch, 132)        \
@@ -40,15 +42,15 @@ struct Call {
   std::uint32_t b;
 };
 
-// Half `half` of `n` things: [HalfBegin(n, 0), HalfBegin(n, 1)) and [HalfBegin(n, 1), HalfBegin(n, 2)).
+// Splits `n` things into two halves: half `half` is [HalfBegin(n, half), HalfBegin(n, half + 1)).
 TRAINER_HD constexpr std::uint32_t HalfBegin(std::uint32_t n, std::uint32_t half) { return n * half / 2; }
 
 TRAINER_HD constexpr std::uint32_t HalfSize(std::uint32_t n, std::uint32_t half) {
   return HalfBegin(n, half + 1) - HalfBegin(n, half);
 }
 
-// A small number that follows from rank, iteration and place: the gradient of padding, which makes every byte
-// on the wire count in the checksum of the parameters.
+// Returns the gradient of padding: a small number that depends on rank, iteration and place. With it, every
+// byte on the wire counts in the checksum of the parameters.
 TRAINER_HD inline float PaddingGradient(std::uint32_t rank, std::uint64_t iteration, std::uint32_t place) {
   std::uint32_t x = place * 2654435761u + static_cast<std::uint32_t>(iteration) * 40503u + rank * 977u;
   x ^= x >> 15;
@@ -57,13 +59,14 @@ TRAINER_HD inline float PaddingGradient(std::uint32_t rank, std::uint64_t iterat
   return static_cast<float>(static_cast<std::int32_t>(x & 0xffu) - 128) * (1.0f / 1024.0f);
 }
 
-// Takes no time: the event recorded behind it tells when the compute stream got past a wait.
+// Takes no time. The event behind it shows when the compute stream got past a wait.
 struct Marker {
   TRAINER_HD static std::uint32_t Count(const Call&) { return 0; }
   TRAINER_HD static void Apply(const Call&, std::uint32_t) {}
 };
 
-// a: micro-batch of the iteration, or batch of the evaluation. Ranks take neighbouring stretches of the data.
+// Loads a batch of images; a: micro-batch of the iteration, or batch of the evaluation. Ranks take
+// neighbouring ranges of the data.
 struct LoadBatch {
   TRAINER_HD static std::uint32_t Count(const Call& c) { return c.s.rows * kPixels; }
   TRAINER_HD static void Apply(const Call& c, std::uint32_t e) {
@@ -85,7 +88,7 @@ struct LoadBatch {
   }
 };
 
-// The running mean of each pixel over the batches this rank has seen.
+// Updates the running mean of each pixel over the batches that this rank has seen.
 struct UpdateMean {
   TRAINER_HD static std::uint32_t Count(const Call&) { return kPixels; }
   TRAINER_HD static void Apply(const Call& c, std::uint32_t pixel) {
@@ -96,7 +99,8 @@ struct UpdateMean {
   }
 };
 
-// a: layer, b: half of its outputs. One element is one row, so that the inner loop is over neighbours.
+// Computes a layer; a: layer, b: half of its outputs. One element is one row, so the inner loop runs over
+// neighbours.
 struct Linear {
   TRAINER_HD static std::uint32_t Count(const Call& c) { return c.s.rows; }
   TRAINER_HD static void Apply(const Call& c, std::uint32_t row) {
@@ -117,7 +121,7 @@ struct Linear {
   }
 };
 
-// a: level of the activation.
+// Applies ReLU; a: level of the activation.
 struct Relu {
   TRAINER_HD static std::uint32_t Count(const Call& c) { return c.s.rows * Width(c.a); }
   TRAINER_HD static void Apply(const Call& c, std::uint32_t e) {
@@ -126,7 +130,7 @@ struct Relu {
   }
 };
 
-// Probabilities, loss and verdict of each row. The probabilities go to delta[kLayers].
+// Computes probabilities, loss and correctness of each row. The probabilities go to delta[kLayers].
 struct Softmax {
   TRAINER_HD static std::uint32_t Count(const Call& c) { return c.s.rows; }
   TRAINER_HD static void Apply(const Call& c, std::uint32_t row) {
@@ -144,7 +148,7 @@ struct Softmax {
   }
 };
 
-// a: micro-batch, or batch of the evaluation; 0 starts a new sum.
+// Sums the loss; a: micro-batch, or batch of the evaluation; 0 starts a new sum.
 struct SumLoss {
   TRAINER_HD static std::uint32_t Count(const Call&) { return 1; }
   TRAINER_HD static void Apply(const Call& c, std::uint32_t) {
@@ -177,8 +181,8 @@ struct LossGradient {
   }
 };
 
-// a: layer, b: half of its inputs, plus 2 to add to the gradient of the micro-batches before. One element is
-// the weights of one input.
+// Computes the gradient of weights; a: layer, b: half of its inputs, plus 2 to add to the gradient of the
+// earlier micro-batches. One element is the weights of one input.
 struct WeightGradient {
   TRAINER_HD static std::uint32_t Count(const Call& c) { return HalfSize(Width(c.a), c.b & 1); }
   TRAINER_HD static void Apply(const Call& c, std::uint32_t e) {
@@ -198,7 +202,7 @@ struct WeightGradient {
   }
 };
 
-// a: layer, b: 2 to add to the gradient of the micro-batches before.
+// Computes the gradient of biases; a: layer, b: 2 to add to the gradient of the earlier micro-batches.
 struct BiasGradient {
   TRAINER_HD static std::uint32_t Count(const Call& c) { return Width(c.a + 1); }
   TRAINER_HD static void Apply(const Call& c, std::uint32_t output) {
@@ -211,7 +215,7 @@ struct BiasGradient {
   }
 };
 
-// a: layer, b: half of its inputs.
+// Computes the gradient by a layer's inputs; a: layer, b: half of its inputs.
 struct InputGradient {
   TRAINER_HD static std::uint32_t Count(const Call& c) { return c.s.rows * HalfSize(Width(c.a), c.b); }
   TRAINER_HD static void Apply(const Call& c, std::uint32_t e) {
@@ -229,7 +233,7 @@ struct InputGradient {
   }
 };
 
-// a: level of the activation.
+// Computes the gradient by the input of a ReLU; a: level of the activation.
 struct ReluGradient {
   TRAINER_HD static std::uint32_t Count(const Call& c) { return c.s.rows * Width(c.a); }
   TRAINER_HD static void Apply(const Call& c, std::uint32_t e) {
@@ -237,7 +241,7 @@ struct ReluGradient {
   }
 };
 
-// a: bucket. Collects this rank's gradients for one all-reduce.
+// Collects this rank's gradients for one all-reduce; a: bucket.
 struct Pack {
   TRAINER_HD static std::uint32_t Count(const Call& c) {
     return c.s.bucket_begin[c.a + 1] - c.s.bucket_begin[c.a];
@@ -251,7 +255,7 @@ struct Pack {
   }
 };
 
-// a: bucket. From the sum over ranks to their mean, back in the order of the parameters.
+// Turns the sum over ranks into their mean, in the order of the parameters; a: bucket.
 struct Unpack {
   TRAINER_HD static std::uint32_t Count(const Call& c) { return Pack::Count(c); }
   TRAINER_HD static void Apply(const Call& c, std::uint32_t e) {
@@ -261,14 +265,15 @@ struct Unpack {
   }
 };
 
-// SGD with momentum for the parameters [a, b).
+// Updates the parameters [a, b) by SGD with momentum.
 struct Update {
   TRAINER_HD static std::uint32_t Count(const Call& c) { return c.b - c.a; }
   TRAINER_HD static void Apply(const Call& c, std::uint32_t e) {
     const State& s = c.s;
     const std::uint32_t i = c.a + e;
     const float velocity = s.momentum * s.velocity[i] + s.average[i];
-    // Arithmetic on denormal numbers, where a dead unit's velocity ends up, is a hundred times slower.
+    // The velocity of a dead unit becomes a denormal number. Arithmetic on such numbers is a hundred times
+    // slower.
     const float kept = fabsf(velocity) < 1e-30f ? 0 : velocity;
     s.velocity[i] = kept;
     s.parameters[i] -= s.learning_rate * kept;
@@ -282,7 +287,7 @@ struct RecordLoss {
   }
 };
 
-// a: number of the evaluation.
+// Records the sums of an evaluation; a: number of the evaluation.
 struct RecordMetric {
   TRAINER_HD static std::uint32_t Count(const Call&) { return 3; }
   TRAINER_HD static void Apply(const Call& c, std::uint32_t e) { c.s.metrics[c.a * 3 + e] = c.s.metric[e]; }

@@ -13,7 +13,8 @@
 namespace crossover::trainer {
 namespace {
 
-// Sets one option from its text, or says what is allowed.
+// A Setter sets one option from its text. It returns what is allowed if the text is not, and no value
+// otherwise.
 using Setter = std::function<std::optional<std::string>(Options&, std::string_view)>;
 
 struct Flag {
@@ -73,7 +74,7 @@ Setter Text(std::string Options::*member) {
   };
 }
 
-// Whole numbers with commas between them.
+// Returns a setter for whole numbers with commas between them.
 Setter Numbers(std::vector<std::uint32_t> Options::*member, std::uint32_t low, std::uint32_t high) {
   return [=](Options& options, std::string_view text) -> std::optional<std::string> {
     std::vector<std::uint32_t> values;
@@ -204,7 +205,7 @@ const Flag* FindFlag(std::string_view name) {
   return found == flags.end() ? nullptr : &*found;
 }
 
-// A variable that must be a number from `low` to `high`.
+// Reads a variable that must be a number from `low` to `high`.
 std::variant<std::uint32_t, UsageError> ReadNumber(GetEnv get_env, const char* name, std::uint32_t low,
                                                    std::uint32_t high) {
   const char* text = get_env(name);

@@ -1,4 +1,4 @@
-// What the command line and the environment of a rank say.
+// Reads the command line and the environment of a rank.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,13 @@
 namespace crossover::trainer {
 
 enum class Variant { kPlain, kOneStream, kBroadcastBuffers, kLossAllreduce, kSyncBatchNorm, kSharded };
-// How the job's communicator is made and called.
+// NcclUse says how the job's communicator is made and called.
 enum class NcclUse { kPlain, kConfig, kNonBlocking, kSplit, kTwo };
-enum class Gradients { kNccl, kHost };  // how they are reduced
-enum class Join { kStream, kHost };     // who waits for the buckets
-// Graphs: what lies between two collectives is captured, then launched. Threads: each iteration by another
-// one. Cancelled: in each iteration a thread ends in the midst of a launch.
+enum class Gradients { kNccl, kHost };  // how gradients are reduced
+enum class Join { kStream, kHost };     // which side waits for the buckets
+// LaunchBy says how kernels are launched. kGraphs: what lies between two collectives is captured, then
+// launched. kThreads: another thread launches each iteration. kCancelled: in each iteration a thread ends
+// in the middle of a launch.
 enum class LaunchBy { kKernels, kGraphs, kThreads, kCancelled };
 enum class Leave { kAtOnce, kWhileLaunching };
 enum class Loader { kNone, kFork };
@@ -50,7 +51,7 @@ struct Options {
   LaunchBy launch = LaunchBy::kKernels;
   Loader loader = Loader::kNone;
   KernelImage kernels = KernelImage::kAuto;
-  std::vector<std::uint32_t> kernel_sms;  // of the kinds of kernels, in turn; empty: as ops.h says
+  std::vector<std::uint32_t> kernel_sms;  // for the kinds of kernels in turn; empty: as ops.h says
   double start_delay_ms = 0;
   double stall_ms = 0;
   std::int64_t stall_rank = -1;
@@ -66,10 +67,10 @@ struct Options {
   std::uint64_t log_every = 1;
   double link_bytes_per_s = 0;
   std::string data;
-  std::vector<std::string> again;  // the arguments of a program that starts over, and will not do so again
+  std::vector<std::string> again;  // arguments of the program that starts over; without start-over-after
 };
 
-// The environment that torchrun gives each rank.
+// A Rank is the environment that torchrun gives each rank.
 struct Rank {
   std::uint32_t rank = 0;
   std::uint32_t world = 1;
@@ -78,7 +79,7 @@ struct Rank {
   std::uint16_t master_port = 0;
 };
 
-// What is wrong, in one line that names the flag or variable, its value and what is allowed.
+// A UsageError is one line that names the flag or variable, its value and what is allowed.
 struct UsageError {
   std::string text;
 };
@@ -87,7 +88,7 @@ struct HelpWanted {};
 std::variant<Options, HelpWanted, UsageError> ParseOptions(const std::vector<std::string>& arguments);
 std::string HelpText();
 
-// Of all settings that must agree between ranks.
+// Returns a digest of all settings that must agree between ranks.
 std::uint64_t JobDigest(const Options& options);
 
 using GetEnv = const char* (*)(const char* name);

@@ -1,4 +1,4 @@
-// Initial parameters, and what is computed from final ones on the host.
+// Makes the initial parameters and evaluates the final ones on the host.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@
 
 namespace crossover::trainer {
 
-// kParameters values: weights normal with variance 2 / inputs (He), biases zero.
+// Returns kParameters values: weights are normal with variance 2 / inputs (He), biases zero.
 std::vector<float> InitialParameters(std::uint64_t seed);
 
-// Share of the held-out images that the network classifies correctly.
+// Returns the share of the held-out images that the network classifies correctly.
 double Accuracy(const std::vector<float>& parameters, const std::vector<float>& mean, const Dataset& dataset,
                 const ImageOrder& order);
 
-// FNV-1a, 64 bits.
+// Returns the 64-bit FNV-1a hash of the bytes.
 std::uint64_t Digest(const void* bytes, std::size_t size);
 
 }  // namespace crossover::trainer

@@ -5,7 +5,7 @@
 namespace crossover::trainer {
 namespace {
 
-// Backward takes about twice as long as forward, the optimizer little.
+// Backward takes about twice as long as forward; the optimizer takes little.
 constexpr double kForwardShare = 0.3;
 constexpr double kBackwardShare = 0.6;
 constexpr double kOptimizerShare = 0.1;
@@ -25,7 +25,8 @@ void Spread(Program& program, std::size_t begin, double share) {
 
 void Collective(Program& program, StepKind kind) { program.push_back({kind}); }
 
-// What the layers of a variant exchange among themselves: zeros, in the pattern of the real thing.
+// LayerExchange says what the layers of a variant exchange with each other. The data is zeros, in the
+// pattern of a real job.
 struct LayerExchange {
   explicit LayerExchange(Variant variant)
       : statistics(variant == Variant::kSyncBatchNorm), shards(variant == Variant::kSharded) {}
@@ -47,7 +48,8 @@ void Forward(Program& program, std::uint32_t batch, bool update_mean, LayerExcha
   Launch(program, Kernel::kSumLoss, batch);
 }
 
-// `add`: to the gradients of earlier micro-batches. `reduce`: each bucket as soon as it is ready.
+// Adds a backward pass. With `add`, gradients are added to those of earlier micro-batches. With `reduce`,
+// each bucket is reduced as soon as it is ready.
 void Backward(Program& program, bool add, bool reduce, LayerExchange exchange) {
   const std::uint32_t add_bit = add ? 2 : 0;
   Launch(program, Kernel::kLossGradient);

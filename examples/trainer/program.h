@@ -1,4 +1,5 @@
-// One iteration as a list of steps, and how long each kernel of it lasts. Pure: the runner executes it.
+// Describes one iteration as a list of steps, and how long each kernel of it lasts. Pure: the runner
+// executes it.
 #pragma once
 
 #include <cstdint>
@@ -29,8 +30,8 @@ inline constexpr KernelInfo kKernelInfo[] = {
 };
 inline constexpr std::size_t kKernelCount = sizeof(kKernelInfo) / sizeof(kKernelInfo[0]);
 
-// SMs that the launches of the `kernel`-th kind fill. `wished` are those of the kinds in turn; empty: the
-// defaults.
+// Returns how many SMs the launches of the `kernel`-th kind fill. `wished` gives the SMs of the kinds in
+// turn; if it is empty, the defaults hold.
 std::uint32_t SmsOf(std::size_t kernel, const std::vector<std::uint32_t>& wished);
 
 enum class StepKind : std::uint8_t {
@@ -50,12 +51,12 @@ struct Step {
   Kernel kernel = Kernel::kMarker;
   std::uint32_t a = 0;
   std::uint32_t b = 0;
-  double share = 0;  // of the iteration's compute time
+  double share = 0;  // share of the iteration's compute time
 };
 
 using Program = std::vector<Step>;
 
-// What a program depends on.
+// ProgramOptions are the settings on which a program depends.
 struct ProgramOptions {
   Variant variant = Variant::kPlain;
   LossPoint loss_point = LossPoint::kForward;
@@ -63,15 +64,15 @@ struct ProgramOptions {
   std::uint32_t total_parameters = kParameters;  // with padding
 };
 
-// Shares of an iteration's launches add up to 1.
+// Returns the program of one iteration. The shares of its launches add up to 1.
 Program TrainingProgram(const ProgramOptions& options);
 
-// `batches` forward passes over held-out images, each as long as a training one, and one all-reduce.
-// `number` is the evaluation's.
+// Returns the program of evaluation `number`: `batches` forward passes over held-out images, each as long
+// as a training one, and one all-reduce.
 Program EvaluationProgram(std::uint32_t batches, std::uint32_t number);
 
-// Durations in ns of all steps (0 where nothing is launched); they add up to the sum of shares times
-// `compute_ns`, to within 1 ns.
+// Returns the durations of all steps in ns, 0 for those that launch nothing. They add up to the sum of
+// shares times `compute_ns`, to within 1 ns.
 std::vector<std::uint64_t> Durations(const Program& program, double compute_ns);
 
 }  // namespace crossover::trainer

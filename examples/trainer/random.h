@@ -1,4 +1,4 @@
-// Random numbers that follow from a seed alone, the same on every machine.
+// Makes random numbers that depend only on a seed and are the same on every machine.
 #pragma once
 
 #include <cmath>
@@ -7,7 +7,7 @@
 
 namespace crossover::trainer {
 
-// SplitMix64 (Steele, Lea, Flood 2014).
+// Implements SplitMix64 (Steele, Lea, Flood 2014).
 class Random {
  public:
   explicit constexpr Random(std::uint64_t seed) : state_(seed) {}
@@ -19,10 +19,10 @@ class Random {
     return z ^ (z >> 31);
   }
 
-  // In (0, 1].
+  // Returns a number in (0, 1].
   constexpr double Uniform() { return static_cast<double>((Next() >> 11) + 1) * 0x1p-53; }
 
-  // Normal(0, 1) by Box and Muller.
+  // Returns a normal(0, 1) number by the method of Box and Muller.
   double Normal() {
     const double radius = std::sqrt(-2.0 * std::log(Uniform()));
     return radius * std::cos(2.0 * std::numbers::pi * Uniform());
@@ -32,9 +32,9 @@ class Random {
   std::uint64_t state_;
 };
 
-// By what the compute of `rank` in `iteration` is multiplied: one draw of normal(1, deviation), cut at three
-// deviations (a draw beyond is drawn again). A share `tail` of all draws are stragglers: they are multiplied
-// once more, by one to three, evenly.
+// Returns the factor on the compute time of `rank` in `iteration`. It is one draw of normal(1, deviation),
+// cut at three deviations: a draw beyond is drawn again. A share `tail` of all draws are stragglers. They
+// are multiplied once more, by a number from 1 to 3, evenly distributed.
 inline double JitterFactor(double deviation, double tail, std::uint64_t seed, std::uint32_t rank,
                            std::uint64_t iteration) {
   Random random(seed * 0xd1342543de82ef95u + (std::uint64_t{rank} << 40) + iteration);

@@ -31,7 +31,7 @@ enum class Answer : std::uint32_t { kWelcome = 1, kOtherJob = 2 };
 
 std::string Endpoint(const Rank& rank) { return rank.master_addr + ":" + std::to_string(rank.master_port); }
 
-// Waits for `events` on `fd` until `deadline`. True if they came.
+// Waits for `events` on `fd` until `deadline`. Returns true if they came.
 bool Poll(int fd, short events, std::int64_t deadline) {
   const std::int64_t left = deadline - base::MonotonicNs();
   if (left <= 0) return false;
@@ -51,7 +51,7 @@ bool ReadAll(int fd, void* data, std::size_t size, std::int64_t deadline) {
   return true;
 }
 
-// A few bytes into an empty socket buffer: never partial.
+// Sends a few bytes into an empty socket buffer, so a send is never partial.
 bool WriteAll(int fd, const void* data, std::size_t size) {
   return send(fd, data, size, MSG_NOSIGNAL) == static_cast<ssize_t>(size);
 }
@@ -73,7 +73,7 @@ void Resolve(const Rank& rank, bool listen, Addresses& addresses) {
     throw Failure("environment: MASTER_ADDR=" + rank.master_addr + ": " + gai_strerror(error), 2);
 }
 
-// The port of `address` on all addresses of this machine.
+// Returns the wildcard address with the port of `address`.
 sockaddr_storage Anywhere(const addrinfo& address) {
   sockaddr_storage anywhere{};
   std::memcpy(&anywhere, address.ai_addr, address.ai_addrlen);
@@ -85,8 +85,8 @@ sockaddr_storage Anywhere(const addrinfo& address) {
   return anywhere;
 }
 
-// On a cluster MASTER_ADDR may be a service's in front of this rank: no address of ours, and then any will
-// do.
+// Binds to `address`. On a cluster, MASTER_ADDR may be a Service in front of this rank and not an address
+// of this machine; then binds to all addresses.
 bool Bind(int fd, const addrinfo& address) {
   if (bind(fd, address.ai_addr, address.ai_addrlen) == 0) return true;
   if (errno != EADDRNOTAVAIL) return false;
@@ -94,7 +94,7 @@ bool Bind(int fd, const addrinfo& address) {
   return bind(fd, reinterpret_cast<const sockaddr*>(&anywhere), address.ai_addrlen) == 0;
 }
 
-// 0, or why nobody answered.
+// Connects. Returns 0, or an errno that says why no process answered.
 int TryToConnect(int fd, const addrinfo& address, std::int64_t deadline) {
   if (connect(fd, address.ai_addr, address.ai_addrlen) == 0) return 0;
   if (errno != EINPROGRESS) return errno;
@@ -119,8 +119,8 @@ UniqueFd ListenAsMaster(const Rank& rank) {
   return fd;
 }
 
-// Tries until somebody listens, from a new port each time: what was sent to a service's address before the
-// routes to its pods were there is not sent to them later either.
+// Tries until rank 0 listens, from a new port each time. Packets that were sent to a Service's address
+// before the routes to its pods existed do not reach the pods later.
 UniqueFd ConnectToMaster(const Rank& rank, std::int64_t deadline) {
   Addresses addresses;
   Resolve(rank, false, addresses);
@@ -149,7 +149,7 @@ void Serve(const Rank& rank, std::uint64_t job, std::span<char> bytes, std::int6
     }
     UniqueFd peer(accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
     Hello hello{};
-    // A stranger on this port is ignored.
+    // Ignore connections of other programs to this port.
     if (!peer || !ReadAll(peer.get(), &hello, sizeof hello, base::MonotonicNs() + 2 * base::kNsPerSecond) ||
         hello.magic != kMagic) {
       continue;

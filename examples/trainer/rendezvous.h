@@ -1,4 +1,4 @@
-// How the ranks of a job find each other before NCCL does: rank 0 serves a few bytes over TCP at
+// Brings the ranks of a job together before NCCL does. Rank 0 serves a few bytes over TCP at
 // MASTER_ADDR:MASTER_PORT, as torchrun's store does.
 #pragma once
 
@@ -11,14 +11,15 @@
 
 namespace crossover::trainer {
 
-// Rank 0 hands `bytes` to every other rank, which receives them into its own `bytes`; nobody returns before
-// all have come. `job` must be the same on all ranks (a digest of the settings that must agree). Throws
-// Failure.
+// Sends `bytes` of rank 0 to every other rank, which receives them into its own `bytes`. Returns once all
+// ranks have come. `job` must be the same on all ranks: it is a digest of the settings that must agree.
+// Throws Failure.
 void ShareFromRankZero(const Rank& rank, std::uint64_t job, std::span<char> bytes,
                        std::int64_t timeout = 120 * base::kNsPerSecond);
 
-// A socket that listens at MASTER_ADDR and the port of `rank`, any where that is 0; one that is connected to
-// it, and does not block, from `deadline` on at the latest. Both throw Failure.
+// ListenAsMaster() returns a socket that listens at MASTER_ADDR and the port of `rank`, or at any port if
+// that is 0. ConnectToMaster() returns a non-blocking socket that is connected to it; it gives up once
+// `deadline` has passed. Both throw Failure.
 base::UniqueFd ListenAsMaster(const Rank& rank);
 base::UniqueFd ConnectToMaster(const Rank& rank, std::int64_t deadline);
 

@@ -98,7 +98,7 @@ void Runner::ExchangeBuckets() {
   gpu_.Upload(state.bucket, gradients.data(), gradients.size_bytes());
 }
 
-// Where the driver has a point of cancellation it ends there, else as soon as the launch is over.
+// The thread ends inside the launch if the driver has a cancellation point there, otherwise right after it.
 void Runner::ResumeOnADoomedThread() {
   const auto run = [](void* self) -> void* {
     int before = 0;

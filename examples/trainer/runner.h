@@ -1,6 +1,6 @@
-// Executes programs: launches, collectives, and how the compute stream and the communication stream wait for
-// each other, as PyTorch's DistributedDataParallel does it. Never waits on the host but for gradients that go
-// that way.
+// Executes programs: launches, collectives, and the waits between the compute stream and the communication
+// stream, as in PyTorch's DistributedDataParallel. The host waits only for gradients that it exchanges, and
+// for buckets with --join=host.
 #pragma once
 
 #include <array>
@@ -17,37 +17,38 @@ namespace crossover::trainer {
 
 class Runner {
  public:
-  // One of `communicator` and `exchange` is null.
+  // REQUIRES: one of `communicator` and `exchange` is null.
   Runner(Gpu& gpu, Communicator* communicator, HostExchange* exchange, Timeline& timeline,
          const DeviceState& state, const BucketPlan& plan, const Options& options);
 
-  // Between BeginIteration() and EndIteration() of the timeline.
+  // Executes one iteration. REQUIRES: it runs between BeginIteration() and EndIteration() of the timeline.
   void Train(const Program& program, const std::vector<std::uint64_t>& durations, std::uint64_t iteration);
-  // Opens the timeline's next segment where the compute stream had to wait: nothing but a marker runs before.
+  // Opens the timeline's next segment after the compute stream had to wait. Only a marker kernel runs
+  // before it.
   void ResumeCompute();
-  // Outside of iterations.
+  // Executes one evaluation. REQUIRES: it runs outside of iterations.
   void Evaluate(const Program& program, const std::vector<std::uint64_t>& durations);
 
  private:
-  // The collective `kind` on `stream`.
+  // Issues the collective of `step` on `stream`.
   void Issue(const Step& step, cudaStream_t stream);
-  // Starts the collective when the compute stream is here; `done` is recorded when it has ended.
+  // Starts the collective when the compute stream gets here. `done` is recorded when it has ended.
   void IssueOnSide(const Step& step, CUevent ready, CUevent done);
-  // The same, and the compute stream waits for it.
+  // Does the same, and makes the compute stream wait for it.
   void IssueJoined(const Step& step);
   void JoinBuckets();
-  // All buckets at once, once the compute stream is here.
+  // Exchanges all buckets at once, when the compute stream gets here.
   void ExchangeBuckets();
-  // From a thread that ends in the midst of a launch.
+  // Launches a marker from a thread that is cancelled in the middle of it.
   void ResumeOnADoomedThread();
-  // Launches what has been captured since the last collective.
+  // Launches what was captured since the last collective.
   void FlushGraph();
   void Execute(const Step& step, std::uint64_t duration_ns, std::uint64_t iteration);
 
   Gpu& gpu_;
   Communicator* const communicator_;
   HostExchange* const exchange_;
-  float* const pinned_gradients_;  // for the exchange
+  float* const pinned_gradients_;  // used by the exchange
   Timeline& timeline_;
   const DeviceState& state_;
   const BucketPlan& plan_;

@@ -11,7 +11,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr int kWake = SIGUSR2;  // harmless: also resumes
+constexpr int kWake = SIGUSR2;  // harmless: it also resumes
 
 sigset_t Handled() {
   sigset_t set;
@@ -61,10 +61,10 @@ void Signals::Run() {
 void Signals::HandleStop() {
   std::unique_lock lock(mutex_);
   if (changed_.wait_for(lock, seconds(1), [this] { return done_; })) return;
-  // Under the lock: once OnStuckStop({}) returns, the old function runs no more.
+  // Hold the lock meanwhile: once OnStuckStop({}) returns, the old function runs no more.
   if (unblock_) unblock_();
   if (changed_.wait_for(lock, seconds(5), [this] { return done_; })) return;
-  _exit(128 + SIGTERM);  // nothing helps
+  _exit(128 + SIGTERM);  // nothing else helps
 }
 
 bool Signals::WaitWhilePaused(const std::string& pause_file) {
@@ -72,7 +72,7 @@ bool Signals::WaitWhilePaused(const std::string& pause_file) {
   bool waited = false;
   while (!stop_ && (paused_ || Exists(pause_file))) {
     waited = true;
-    // A file makes no sound: look again now and then.
+    // A file sends no notification, so look again now and then.
     changed_.wait_for(lock, paused_ ? milliseconds(1000) : milliseconds(1));
   }
   return waited;

@@ -1,5 +1,5 @@
-// SIGTERM and SIGINT end the training cleanly, SIGUSR1 pauses it, SIGUSR2 resumes it. A thread of its own
-// takes the signals, so that they interrupt nothing.
+// Handles signals. SIGTERM and SIGINT end the training cleanly, SIGUSR1 pauses it, SIGUSR2 resumes it. A
+// separate thread takes the signals, so they interrupt no system call.
 #pragma once
 
 #include <atomic>
@@ -13,7 +13,8 @@ namespace crossover::trainer {
 
 class Signals {
  public:
-  // Blocks the signals in the calling thread and in all that it starts later: make it first.
+  // Blocks the signals in the calling thread and in all threads that it starts later. So make this object
+  // first.
   Signals();
   ~Signals();
   Signals(const Signals&) = delete;
@@ -21,14 +22,15 @@ class Signals {
 
   bool stop() const { return stop_.load(); }
 
-  // Returns when neither a signal nor `pause_file` (if not empty) holds the training, or stop() is true.
-  // True if it waited.
+  // Blocks while a signal or `pause_file` (if not empty) pauses the training and stop() is false. Returns
+  // true if it waited.
   bool WaitWhilePaused(const std::string& pause_file);
-  // Waits that long, or until stop().
+  // Blocks for that long, or until stop().
   void Sleep(double milliseconds);
 
-  // If the training has not ended one second after a stop, `unblock` is called from the signal thread: it
-  // must make blocked calls of the training return. An empty function means nothing is to be called any more.
+  // Sets the function that unblocks the training. The signal thread calls it if the training has not ended
+  // one second after a stop. It must make blocked calls of the training return. An empty function means
+  // that nothing is called any more.
   void OnStuckStop(std::function<void()> unblock);
 
  private:

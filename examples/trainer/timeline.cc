@@ -5,7 +5,7 @@
 namespace crossover::trainer {
 
 Timeline::Timeline(Gpu& gpu, std::size_t depth) : gpu_(gpu), slots_(depth + 2) {
-  // Where the GPU's time stands on the host's clock: an event on the idle stream runs at once.
+  // Find the GPU's time on the host's clock: an event on the idle stream runs at once.
   known_ = gpu_.MakeEvent(true);
   gpu_.Synchronize(gpu_.compute());
   const auto before = base::MonotonicNs();

@@ -1,8 +1,8 @@
 // Measures iterations with CUDA events on the compute stream.
 //
-// An iteration is made of segments in which the compute stream computes; between them it waits for a
-// collective. A segment begins with an event *behind* a marker kernel that follows the wait: whatever else
-// holds the stream there, before the first kernel, is not taken for compute.
+// An iteration consists of segments in which the compute stream computes. Between them it waits for a
+// collective. A segment begins with an event *behind* a marker kernel that follows the wait. So anything
+// else that holds the stream there, before the first kernel, does not count as compute.
 #pragma once
 
 #include <cstdint>
@@ -17,17 +17,18 @@ namespace crossover::trainer {
 
 class Timeline {
  public:
-  // `depth`: iterations that may be recorded and not yet collected.
+  // `depth` is the number of iterations that may be recorded and not yet collected.
   Timeline(Gpu& gpu, std::size_t depth);
 
-  // All record events on the compute stream. `follows`: the iteration begins where the last one ended, no
-  // event between them; its first segment does too, unless it `stalled` first: then OpenSegment begins that.
+  // These record events on the compute stream. With `follows`, the iteration begins where the last one
+  // ended, without an event between them. Its first segment begins there too, unless the stream `stalled`
+  // first; then OpenSegment() begins the segment.
   void BeginIteration(std::uint64_t iteration, bool follows, bool stalled);
   void OpenSegment();
   void CloseSegment();
   void EndIteration();
 
-  // Waits for the end of the oldest iteration that is not collected, and returns its times.
+  // Blocks until the oldest iteration that was not collected has ended. Returns its times.
   IterationRecord Collect();
 
  private:
@@ -45,10 +46,10 @@ class Timeline {
 
   Gpu& gpu_;
   std::vector<Slot> slots_;
-  std::uint64_t begun_ = 0;  // iterations ended; the current one has this number
+  std::uint64_t begun_ = 0;  // number of iterations ended, which is the number of the current one
   std::uint64_t collected_ = 0;
   CUevent last_end_ = nullptr;
-  // The event whose time on the host's clock is known last.
+  // This is the last event whose time on the host's clock is known.
   CUevent known_ = nullptr;
   double known_ns_ = 0;
 };

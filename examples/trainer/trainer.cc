@@ -34,7 +34,7 @@ std::uint32_t CountLaunches(const Program& program) {
   return launches;
 }
 
-// An output stream without a file if no log is wanted.
+// Returns an output stream without a file if no log is wanted.
 std::ofstream OpenLog(const Options& options, const Rank& rank) {
   std::ofstream file;
   if (options.log.empty()) return file;
@@ -44,7 +44,7 @@ std::ofstream OpenLog(const Options& options, const Rank& rank) {
   return file;
 }
 
-// Tells Signals how to unblock this rank, as long as it lives.
+// A StuckStopGuard tells Signals how to unblock this rank, as long as the guard lives.
 class StuckStopGuard {
  public:
   StuckStopGuard(Signals& signals, Communicator* communicator, HostExchange* exchange) : signals_(signals) {
@@ -61,6 +61,7 @@ class StuckStopGuard {
   Signals& signals_;
 };
 
+// A Training is the run of one rank.
 class Training {
  public:
   Training(const Options& options, const Rank& rank, const Dataset& dataset, Signals& signals)
@@ -96,8 +97,8 @@ class Training {
       Loop();
       Finish();
     } catch (const Failure&) {
-      if (options_.start_over_after != 0) StartOver();  // others have, and this rank notices it so
-      if (!signals_.stop()) throw;  // else: the others left, and what was enqueued cannot end any more
+      if (options_.start_over_after != 0) StartOver();  // other ranks have started over
+      if (!signals_.stop()) throw;                      // else other ranks left, and enqueued work cannot end
     }
     summary_.interrupted = signals_.stop() && records_.size() < options_.iterations;
     WriteResults();
@@ -105,7 +106,7 @@ class Training {
 
  private:
   static constexpr std::uint64_t kPinned = 4;
-  static constexpr std::size_t kLeak = 16 << 20;  // bytes in an iteration
+  static constexpr std::size_t kLeak = 16 << 20;  // bytes per iteration
 
   double ComputeNs() const { return options_.compute_ms * 1e6; }
   std::uint64_t EarlyBytes() const { return std::uint64_t{plan_.begin[kEarlyBuckets]} * sizeof(float); }
@@ -125,7 +126,7 @@ class Training {
     std::fflush(stdout);
   }
 
-  // As DistributedDataParallel does: everybody starts from the parameters of rank 0.
+  // Gives every rank the parameters of rank 0, as DistributedDataParallel does.
   void Prepare() {
     signals_.Sleep(options_.start_delay_ms);
     if (exchange_ != nullptr) {
@@ -140,7 +141,7 @@ class Training {
     std::fflush(stdout);
   }
 
-  // The others have zeros.
+  // Gives every rank the parameters of rank 0 by a sum: the other ranks have zeros.
   void ExchangeParameters() {
     std::vector<float> parameters(plan_.total());
     const std::size_t bytes = parameters.size() * sizeof(float);
@@ -176,8 +177,8 @@ class Training {
     }
   }
 
-  // As a loop that reads its loss and then waits for a data loader that cannot keep up.
-  // True if it did.
+  // Waits for input, as a loop that reads its loss and then waits for a slow data loader. Returns true if
+  // it waited.
   bool StallForInput() {
     if (options_.stall_ms == 0) return false;
     if (options_.stall_rank >= 0 && static_cast<std::uint64_t>(options_.stall_rank) != rank_.rank)
@@ -187,16 +188,17 @@ class Training {
     return true;
   }
 
-  // As a rank that was killed for memory, or ran off the end of its data.
+  // Ends the process, as a rank that was killed for memory or that has no more data.
   void LeaveIfWanted(std::uint64_t i) const {
     const bool this_rank =
         options_.leave_rank < 0 || static_cast<std::uint64_t>(options_.leave_rank) == rank_.rank;
     if (options_.leave_after == 0 || i != options_.leave_after || !this_rank) return;
     if (options_.leave == Leave::kAtOnce) std::_Exit(0);
-    std::thread([] { std::exit(0); }).detach();  // which this thread is not asked about
+    std::thread([] { std::exit(0); }).detach();  // this thread does not notice
   }
 
-  // As an elastic agent's worker, which execs itself when the world has changed: nothing is cleaned up.
+  // Executes the program anew, as the worker of an elastic agent does when the world has changed. Cleans up
+  // nothing.
   void StartOver() const {
     std::vector<char*> arguments = {const_cast<char*>("trainer")};
     for (const std::string& argument : options_.again)
@@ -206,7 +208,8 @@ class Training {
     throw Failure(std::string("exec: ") + std::strerror(errno));
   }
 
-  // As a framework whose worker threads come and go: what it throws is thrown here.
+  // Runs `work` on a new thread, as a framework does whose worker threads come and go. Rethrows what it
+  // throws.
   template <typename Work>
   void OnAThreadOfItsOwn(Work work) {
     std::exception_ptr failure;
@@ -229,7 +232,8 @@ class Training {
     return true;
   }
 
-  // As a data loader with worker processes: a fork of a process that has a GPU, which must not touch it.
+  // Forks, as a data loader with worker processes does. The child of a process that has a GPU must not use
+  // the GPU.
   void LoadInAnotherProcess() const {
     const pid_t child = ::fork();
     if (child < 0) throw Failure(std::string("fork: ") + std::strerror(errno));
@@ -276,7 +280,7 @@ class Training {
     }
   }
 
-  // Everything enqueued has run; reads results.
+  // Waits until all enqueued work has run, and reads the results.
   void Finish() {
     if (enqueued_ > 0) {
       while (records_.size() < enqueued_) records_.push_back(timeline_.Collect());
@@ -343,7 +347,7 @@ class Training {
   const BucketPlan plan_;
   const Program program_;
   Gpu gpu_;
-  // One of the two.
+  // One of these two is null.
   std::unique_ptr<Communicator> communicator_;
   std::unique_ptr<HostExchange> exchange_;
   StuckStopGuard guard_;
@@ -352,7 +356,7 @@ class Training {
   Runner runner_;
   float* pinned_losses_;
   std::vector<float> losses_;
-  std::vector<char> host_memory_;  // nothing but there
+  std::vector<char> host_memory_;  // only occupies memory
   std::vector<IterationRecord> records_;
   std::vector<EvaluationRecord> evaluations_;
   std::uint64_t enqueued_ = 0;

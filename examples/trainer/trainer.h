@@ -1,4 +1,4 @@
-// One rank of a training run, from its flags to its log.
+// Runs one rank of a training run, from its flags to its log.
 #pragma once
 
 #include "examples/trainer/dataset.h"
@@ -7,11 +7,12 @@
 
 namespace crossover::trainer {
 
-// Trains, writes the log, prints (rank 0). Returns the exit code; throws Failure where something breaks that
-// is not the end of a stopped run.
+// Trains, writes the log and prints (rank 0 only). Returns the exit code. Throws Failure if something
+// breaks, except at the end of a stopped run.
 int TrainRank(const Options& options, const Rank& rank, const Dataset& dataset, Signals& signals);
 
-// The whole program: 0 done or stopped by a signal, 1 failed, 2 wrong flags, environment or data.
+// Runs the whole program. Returns 0 if it is done or was stopped by a signal, 1 if it failed, 2 if flags,
+// environment or data are wrong.
 int Main(int argc, char** argv);
 
 }  // namespace crossover::trainer

@@ -1,5 +1,5 @@
-// The CUDA driver API with every version of every function declared under its own symbol (cuMemAlloc_v2,
-// cuStreamSynchronize_ptsz, ...), all of them exported; and their types.
+// Includes the types of the CUDA driver API. Declares every version of every function under its own symbol
+// (cuMemAlloc_v2, cuStreamSynchronize_ptsz, ...) and exports all of them.
 #pragma once
 
 #define __CUDA_API_VERSION_INTERNAL

@@ -1,4 +1,4 @@
-// Contexts: primary ones, the stack of current ones, limits.
+// Implements contexts: primary contexts, the stack of current contexts, limits.
 #include <algorithm>
 
 #include "simgpu/cuda/capture.h"
@@ -73,7 +73,7 @@ CUresult cuDevicePrimaryCtxGetState(CUdevice ordinal, unsigned* flags, int* acti
   return CUDA_SUCCESS;
 }
 
-// The releases of CUDA before 11 had these under their plain names.
+// CUDA before version 11 has these functions under their plain names.
 CUresult cuDevicePrimaryCtxRelease(CUdevice device) { return cuDevicePrimaryCtxRelease_v2(device); }
 CUresult cuDevicePrimaryCtxReset(CUdevice device) { return cuDevicePrimaryCtxReset_v2(device); }
 CUresult cuDevicePrimaryCtxSetFlags(CUdevice device, unsigned flags) {
@@ -84,7 +84,7 @@ CUresult cuCtxCreate_v2(CUcontext* result, unsigned flags, CUdevice ordinal) {
   FIND_DEVICE(ordinal, device);
   if (result == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const auto context = MakeContext(device, flags, false);
-  // A context that is no device's primary one lives until it is destroyed by name.
+  // A context that is not primary lives until cuCtxDestroy() names it.
   ContextStack().push_back(context);
   *result = HandleOf(context);
   return CUDA_SUCCESS;
@@ -220,7 +220,7 @@ CUresult cuCtxSetCacheConfig(CUfunc_cache) {
   return CUDA_SUCCESS;
 }
 
-// All addresses are good everywhere: peers need no set-up.
+// Every device can use every address, so peers need no set-up.
 CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned flags) {
   REQUIRE_CONTEXT(context);
   return flags == 0 && Handles<Context>().Find(peer) != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;

@@ -1,4 +1,4 @@
-// Copies and fills. They take no time on the GPU beyond what the host needs for them.
+// Implements copies and fills. They take no time on the GPU beyond what the host needs for them.
 #include <cstring>
 
 #include "simgpu/cuda/capture.h"
@@ -9,13 +9,16 @@ using namespace simgpu;
 
 namespace {
 
-// Small enough to be a flag that somebody watches: made at its time, and told.
+// A store of at most this size may be a flag that a thread polls. It is made at its time, and it wakes
+// sleepers.
 constexpr std::size_t kFlagBytes = 64;
-// A pageable source up to this size is staged; the call returns at once.
+// A pageable source up to this size is staged, so the call returns at once.
 constexpr std::size_t kStagedBytes = 64 << 10;
 
 enum class Place { kHost, kDevice, kEither };
 
+// Makes work that stores to `target`. A small store waits for its time and wakes the threads that sleep on
+// its words.
 WorkPtr MakeStore(std::size_t bytes, void* target, std::function<void()> store) {
   if (bytes > kFlagBytes) return MakeQuietWork(std::move(store));
   return MakeHostWork([=] {
@@ -39,9 +42,11 @@ bool IsCapturing(const Stream& stream) {
   return stream.capture != nullptr;
 }
 
-// Device pointers must be ours: with host-backed memory a stray one would do real harm.
+// Device pointers must come from this library: memory is on the host, so a stray pointer would do real
+// harm.
 bool Known(Place place, const void* pointer) { return place != Place::kDevice || !IsPageable(pointer); }
 
+// Queues a copy. Waits for its end if `wait` is set or if a large part of it is pageable.
 CUresult Copy(CUstream handle, bool wait, void* target, Place target_place, const void* source,
               Place source_place, std::size_t bytes) {
   StreamPtr stream;
@@ -110,7 +115,7 @@ CUresult cuMemcpyHtoD_v2(CUdeviceptr target, const void* source, size_t bytes) {
 CUresult cuMemcpyDtoH_v2(void* target, CUdeviceptr source, size_t bytes) {
   return Copy(CU_STREAM_LEGACY, true, target, Place::kHost, At(source), Place::kDevice, bytes);
 }
-// Between devices the host does not wait.
+// The host does not wait for copies between devices.
 CUresult cuMemcpyDtoD_v2(CUdeviceptr target, CUdeviceptr source, size_t bytes) {
   return cuMemcpyDtoDAsync_v2(target, source, bytes, CU_STREAM_LEGACY);
 }
@@ -138,7 +143,7 @@ CUresult cuMemsetD2D32Async(CUdeviceptr target, size_t pitch, unsigned value, si
                             CUstream stream) {
   return Fill(stream, target, pitch, value, width, height);
 }
-// Fills do not wait either; they are ordered like everything on the legacy stream.
+// The host does not wait for fills either. They are ordered as all work on the legacy stream.
 CUresult cuMemsetD8_v2(CUdeviceptr target, unsigned char value, size_t count) {
   return cuMemsetD8Async(target, value, count, CU_STREAM_LEGACY);
 }

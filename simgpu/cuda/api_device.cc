@@ -1,4 +1,4 @@
-// Initialisation, version, errors, devices.
+// Implements initialisation, version, errors and devices.
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -87,7 +87,7 @@ int Attribute(const Device& device, CUdevice_attribute attribute) {
     case CU_DEVICE_ATTRIBUTE_MPS_ENABLED:
       return Machine::Get()->config().mode == ShareMode::kShared ? 1 : 0;
     default:
-      // Of a GPU without the feature.
+      // Other features are missing, so their attributes are 0.
       return 0;
   }
 }
@@ -135,7 +135,7 @@ CUresult cuDriverGetVersion(int* version) {
   return CUDA_SUCCESS;
 }
 
-// What runtimes find in these undocumented tables cannot be had here.
+// Runtimes read undocumented tables of the driver, which do not exist here.
 CUresult cuGetExportTable(const void** table, const CUuuid*) {
   if (table != nullptr) *table = nullptr;
   return CUDA_ERROR_NOT_FOUND;

@@ -1,4 +1,4 @@
-// Events.
+// Implements events.
 #include "simgpu/cuda/capture.h"
 #include "simgpu/cuda/context.h"
 #include "simgpu/machine/os.h"
@@ -17,7 +17,8 @@ class RecordWork final : public Work {
   RecordPtr record_;
 };
 
-// The latest record; CUDA_ERROR_CAPTURED_EVENT when it lies in a graph. Null when never recorded.
+// Finds the latest record of an event; null if it was never recorded. Returns CUDA_ERROR_CAPTURED_EVENT if
+// the latest record is part of a graph.
 CUresult LatestRecord(CUevent handle, RecordPtr* record) {
   if (const CUresult error = Ready(); error != CUDA_SUCCESS) return error;
   const auto event = Handles<Event>().Find(handle);

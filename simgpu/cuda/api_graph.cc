@@ -1,4 +1,4 @@
-// Graphs, as far as stream capture needs them.
+// Implements graphs, as far as stream capture needs them.
 #include <algorithm>
 
 #include "simgpu/cuda/capture.h"

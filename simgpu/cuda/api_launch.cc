@@ -1,4 +1,4 @@
-// Launching kernels, and stream memory operations.
+// Implements kernel launches and stream memory operations.
 #include <time.h>
 #include <unistd.h>
 
@@ -18,9 +18,9 @@ using namespace simgpu;
 
 namespace {
 
-// The host's share of a launch. Busy, as a driver is: sleeps are too coarse for microseconds. A launch that
-// takes longer than any driver's stands for a slow host, whose processor is not what is looked at: it sleeps
-// first.
+// Spends the host time of a launch, which began at `since`. It spins, as a driver does: sleeps are too
+// coarse for microseconds. If launch_us is longer than in any real driver, it stands for a slow host, and
+// its processor time does not matter: then sleep first.
 void SpendLaunchTime(Nanos since) {
   constexpr Nanos kBusy = constants::kBusyLaunch;
   const Nanos until = since + Machine::Get()->config().launch_us * kMicrosecond;
@@ -38,7 +38,7 @@ bool LaunchFails() {
   return Faults().launch_fails_after >= 0 && ++launches > Faults().launch_fails_after;
 }
 
-// The parameters as an array of pointers, from either way of passing them.
+// Gathers pointers to the parameters of a launch, from either way of passing them.
 CUresult GatherParameters(const KernelSpec& spec, void** parameters, void** extra,
                           std::vector<void*>* gathered) {
   if (parameters != nullptr && extra != nullptr) return CUDA_ERROR_INVALID_VALUE;
@@ -64,7 +64,7 @@ CUresult GatherParameters(const KernelSpec& spec, void** parameters, void** extr
   return CUDA_SUCCESS;
 }
 
-// SMs that the blocks of a launch fill, at most all of the GPU.
+// Returns how many SMs the blocks of a launch fill, at most all of the GPU.
 int SmsOf(const Device& device, const unsigned (&grid)[3], const unsigned (&block)[3]) {
   const std::uint64_t blocks = std::uint64_t{grid[0]} * grid[1] * grid[2];
   const std::uint64_t sms = SmsOfGrid(blocks, std::uint64_t{block[0]} * block[1] * block[2]);
@@ -98,7 +98,7 @@ CUresult Launch(CUfunction function, const unsigned (&grid)[3], const unsigned (
 
 bool IsWord(CUdeviceptr address, bool wide) { return address != 0 && address % (wide ? 8 : 4) == 0; }
 
-// An address is good when CUDA knows the memory and it is not managed.
+// Checks one memory operation. Its address is valid if CUDA knows the memory and the memory is not managed.
 CUresult CheckOperation(const CUstreamBatchMemOpParams& operation) {
   bool wide = false;
   CUdeviceptr address = 0;
@@ -247,7 +247,7 @@ CUresult cuStreamBatchMemOp_v2_ptsz(CUstream stream, unsigned count, CUstreamBat
   return cuStreamBatchMemOp_v2(PerThread(stream), count, operations, flags);
 }
 
-// The first version of these calls needs a setting of the kernel driver that is off everywhere.
+// The first version of these calls needs a setting of the kernel driver that is off in practice.
 CUresult cuStreamWaitValue32(CUstream, CUdeviceptr, cuuint32_t, unsigned) { return CUDA_ERROR_NOT_SUPPORTED; }
 CUresult cuStreamWaitValue64(CUstream, CUdeviceptr, cuuint64_t, unsigned) { return CUDA_ERROR_NOT_SUPPORTED; }
 CUresult cuStreamWriteValue32(CUstream, CUdeviceptr, cuuint32_t, unsigned) {

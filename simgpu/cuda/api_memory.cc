@@ -1,4 +1,4 @@
-// Allocation, host memory, what pointers are.
+// Implements allocation, host memory and the attributes of pointers.
 #include <algorithm>
 
 #include "simgpu/cuda/capture.h"
@@ -106,7 +106,7 @@ CUresult cuMemAllocManaged(CUdeviceptr* address, size_t bytes, unsigned flags) {
   return AllocateFor(MemoryKind::kManaged, bytes, flags, address);
 }
 
-// Frees once nothing of the context can use it any more, as the real call does.
+// Waits until all work of the context is done, as the real call does, and then frees.
 CUresult cuMemFree_v2(CUdeviceptr address) {
   REQUIRE_CONTEXT(context);
   if (address == 0) return CUDA_SUCCESS;
@@ -168,7 +168,7 @@ CUresult cuDeviceGetMemPool(CUmemoryPool* pool, CUdevice device) {
   return cuDeviceGetDefaultMemPool(pool, device);
 }
 
-// Pools keep nothing back here: thresholds and trimming have nothing to act on.
+// Pools keep no freed memory here, so thresholds and trimming do nothing.
 CUresult cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute, void*) {
   return Handles<MemoryPool>().Find(pool) != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
@@ -254,7 +254,7 @@ CUresult cuPointerGetAttribute(void* value, CUpointer_attribute attribute, CUdev
   return value == nullptr ? CUDA_ERROR_INVALID_VALUE : AttributeOf(attribute, address, value);
 }
 
-// As the real call: attributes of unknown pointers come back as nothing, without an error.
+// Writes zeros for the attributes of unknown pointers, without an error, as the real call does.
 CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute* attributes, void** values,
                                 CUdeviceptr address) {
   if (const CUresult ready = Ready(); ready != CUDA_SUCCESS) return ready;

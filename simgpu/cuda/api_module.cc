@@ -1,4 +1,4 @@
-// Modules, libraries, functions and kernels.
+// Implements modules, libraries, functions and kernels.
 #include <algorithm>
 
 #include "simgpu/cuda/capture.h"

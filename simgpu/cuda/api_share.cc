@@ -1,5 +1,5 @@
-// Memory that can be mapped and shared: virtual memory management with POSIX descriptors, and legacy IPC
-// handles.
+// Implements memory that can be mapped and shared: virtual memory management with POSIX descriptors, and
+// legacy IPC handles.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::size_t kPage = 2 << 20;  // granularity of mappings
 
-// Physical memory: a memfd. Lives while a handle or a mapping refers to it.
+// A Physical is physical memory, in a memfd. It lives while a handle or a mapping refers to it.
 struct Physical {
   ScopedFd fd;
   std::size_t bytes;
@@ -61,7 +61,7 @@ CUmemGenericAllocationHandle Publish(std::shared_ptr<Physical> physical) {
   return reinterpret_cast<CUmemGenericAllocationHandle>(Handles<Physical>().Add(std::move(physical)));
 }
 
-// What an IPC handle carries: where the exporter's descriptor is to be found.
+// An IpcHandle is the content of an IPC handle. It says where the exporter's descriptor is.
 struct IpcHandle {
   char magic[8];
   std::uint64_t pid_namespace;
@@ -78,7 +78,8 @@ std::uint64_t PidNamespace() {
   return stat("/proc/self/ns/pid", &status) == 0 ? status.st_ino : 0;
 }
 
-// Device memory is private until it is exported: then it moves, in place, into a file that others can map.
+// Returns a descriptor of device memory that other processes can map, or -1 on an error. Device memory is
+// private until its first export: this call moves it into a file, at the same address.
 int MakeShareable(const Allocation& memory) {
   static auto* exported = new std::map<std::uint64_t, int>;
   const std::lock_guard lock(ShareMutex());
@@ -191,7 +192,7 @@ CUresult cuMemMap(CUdeviceptr address, size_t bytes, size_t offset, CUmemGeneric
 }
 
 CUresult cuMemUnmap(CUdeviceptr address, size_t bytes) {
-  std::shared_ptr<Physical> last;  // dropped after the lock
+  std::shared_ptr<Physical> last;  // destroyed after the lock is released
   const std::lock_guard lock(ShareMutex());
   const auto found = Mappings().find(address);
   if (found == Mappings().end()) return CUDA_ERROR_INVALID_VALUE;
@@ -292,8 +293,8 @@ CUresult cuIpcGetMemHandle(CUipcMemHandle* result, CUdeviceptr address) {
   return CUDA_SUCCESS;
 }
 
-// Exporter and importer must see each other's process ids: as with the real driver, between ordinary pods
-// they do not, and the answer is "invalid device context".
+// Exporter and importer must see each other's process IDs. Between ordinary pods they do not. The answer is
+// then "invalid device context", as with the real driver.
 CUresult cuIpcOpenMemHandle_v2(CUdeviceptr* address, CUipcMemHandle raw, unsigned flags) {
   if (const CUresult ready = Ready(); ready != CUDA_SUCCESS) return ready;
   IpcHandle handle;
@@ -333,7 +334,7 @@ CUresult cuIpcCloseMemHandle(CUdeviceptr address) {
   return CUDA_SUCCESS;
 }
 
-// Events between processes: attribute IPC_EVENT_SUPPORTED says no.
+// Events cannot be shared between processes: attribute IPC_EVENT_SUPPORTED is 0.
 CUresult cuIpcGetEventHandle(CUipcEventHandle*, CUevent) { return CUDA_ERROR_NOT_SUPPORTED; }
 CUresult cuIpcOpenEventHandle(CUevent*, CUipcEventHandle) { return CUDA_ERROR_NOT_SUPPORTED; }
 

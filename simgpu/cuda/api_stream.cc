@@ -1,4 +1,4 @@
-// Streams: making, ordering, waiting, capture.
+// Implements streams: creation, order, waits, capture.
 #include <algorithm>
 #include <atomic>
 
@@ -34,7 +34,7 @@ CUresult cuStreamDestroy_v2(CUstream handle) {
   if (const auto context = stream->context.lock()) {
     const std::lock_guard lock(context->mutex);
     std::erase(context->streams, stream);
-    // Lanes that streams share outlive each of them.
+    // Lanes that streams share live longer than each of the streams.
     if (context->queues.empty()) stream->lane->Stop();
   }
   return CUDA_SUCCESS;
@@ -99,7 +99,7 @@ CUresult cuStreamWaitEvent(CUstream handle, CUevent event_handle, unsigned) {
     const std::lock_guard lock(event->mutex);
     record = event->record;
   }
-  // Never recorded: nothing to wait for.
+  // A stream waits for nothing if the event was never recorded.
   return record == nullptr ? CUDA_SUCCESS : Submit(stream, CU_GRAPH_NODE_TYPE_WAIT_EVENT, MakeWait(record));
 }
 
@@ -167,7 +167,7 @@ CUresult cuStreamIsCapturing(CUstream handle, CUstreamCaptureStatus* status) {
   return cuStreamGetCaptureInfo_v3(handle, status, nullptr, nullptr, nullptr, nullptr, nullptr);
 }
 
-// The per-thread default stream flavours.
+// These are the flavours of the functions for the per-thread default stream.
 CUresult cuStreamSynchronize_ptsz(CUstream stream) { return cuStreamSynchronize(PerThread(stream)); }
 CUresult cuStreamQuery_ptsz(CUstream stream) { return cuStreamQuery(PerThread(stream)); }
 CUresult cuStreamGetPriority_ptsz(CUstream stream, int* priority) {

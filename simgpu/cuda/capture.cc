@@ -16,7 +16,7 @@ std::vector<std::shared_ptr<Capture>>& Active() {
   return *captures;
 }
 
-// True when every node of `nodes` is among `ends` or before them.
+// Returns true if every node of `nodes` is one of `ends` or comes before one of them.
 bool Reaches(const std::vector<GraphNode*>& ends, const std::vector<GraphNode*>& nodes) {
   std::set<GraphNode*> before(ends.begin(), ends.end());
   std::vector<GraphNode*> open(ends.begin(), ends.end());
@@ -30,7 +30,8 @@ bool Reaches(const std::vector<GraphNode*>& ends, const std::vector<GraphNode*>&
   return std::all_of(nodes.begin(), nodes.end(), [&](GraphNode* node) { return before.count(node) != 0; });
 }
 
-// A blocking stream of the same context captures, and the legacy stream would have to be ordered against it.
+// Returns true if a blocking stream of the same context captures: work on the legacy stream would then have
+// to be ordered against the capture. Invalidates that capture. REQUIRES: CaptureMutex() is held.
 bool LegacyWouldJoin(const Stream& stream) {
   for (const auto& capture : Active()) {
     for (const auto& member : capture->streams) {

@@ -1,4 +1,5 @@
-// Stream capture: which streams record a graph instead of running, and what is forbidden meanwhile.
+// Implements stream capture: which streams record a graph instead of running their work, and which calls
+// are refused meanwhile.
 #pragma once
 
 #include <atomic>
@@ -10,6 +11,7 @@
 
 namespace simgpu {
 
+// A Capture is one capture that is under way. Its fields are guarded by CaptureMutex().
 struct Capture {
   std::shared_ptr<Graph> graph = std::make_shared<Graph>();
   std::uint64_t id = 0;
@@ -20,26 +22,32 @@ struct Capture {
   std::vector<std::weak_ptr<Stream>> streams;  // origin and all that joined
 };
 
-// A wait for a record, as work.
+// Makes work that waits for a record.
 WorkPtr MakeWait(RecordPtr record);
 
-// One relaxed load: false while nothing in the process captures.
+// Returns false while no stream of the process captures. Costs one relaxed load.
 bool AnyCapture();
+// Returns the mutex that guards all captures.
 std::mutex& CaptureMutex();
 
+// These implement the calls of the driver API of the same names. BeginCapture() and EndCapture() return
+// what the call returns. ExchangeCaptureMode() sets the calling thread's mode and returns the old one.
 CUresult BeginCapture(const StreamPtr& stream, CUstreamCaptureMode mode);
 CUresult EndCapture(const StreamPtr& stream, CUgraph* graph);
 CUstreamCaptureMode ExchangeCaptureMode(CUstreamCaptureMode mode);
 
-// Adds work to the stream's graph when it captures (*captured). Otherwise refuses what capture forbids.
+// Adds work to the stream's graph if the stream captures, and sets *captured. Otherwise returns an error if
+// the call is not allowed beside another capture. CaptureEventRecord() and CaptureEventWait() do the same
+// for the record of an event and the wait for one; a wait for a captured event makes the stream join its
+// capture.
 CUresult CaptureWork(Stream& stream, CUgraphNodeType type, const WorkPtr& work, bool* captured);
 CUresult CaptureEventRecord(Stream& stream, Event& event, bool* captured);
 CUresult CaptureEventWait(const StreamPtr& stream, Event& event, bool* captured);
 
-// For calls that may not be made while capture is under way (those that wait or allocate): the error, having
-// spoilt the capture, or CUDA_SUCCESS.
+// Serves calls that are not allowed during a capture, because they wait or allocate. Returns CUDA_SUCCESS
+// if no capture forbids the call. Otherwise invalidates each capture that forbids it and returns the error.
 CUresult RefuseDuringCapture();
-// The same for calls that wait for one stream.
+// Does the same for calls that wait for one stream.
 CUresult RefuseWaitFor(Stream& stream);
 
 }  // namespace simgpu

@@ -40,7 +40,8 @@ std::shared_ptr<Lane> LaneFor(Context& context, std::uint64_t id) {
   return context.queues[id % queues];
 }
 
-// Both with context.mutex held.
+// Orders the legacy stream after all work of the context's blocking streams. REQUIRES: context.mutex is
+// held.
 void OrderAfterBlockingStreams(Context& context, Stream& legacy) {
   for (const StreamPtr& other : context.streams) {
     if (other->blocking && other.get() != &legacy && other->lane != nullptr) {
@@ -49,6 +50,7 @@ void OrderAfterBlockingStreams(Context& context, Stream& legacy) {
   }
 }
 
+// Orders a blocking stream after all work of the legacy stream. REQUIRES: context.mutex is held.
 void OrderAfterLegacyStream(Context& context, Stream& stream) {
   if (context.legacy == nullptr) return;
   const RecordPtr tail = context.legacy->lane->Tail();
@@ -79,7 +81,7 @@ CUresult Initialize() {
       device->config = machine->node_config().gpus[static_cast<std::size_t>(gpu)];
       MutableDevices().push_back(std::move(device));
     }
-    // A forked child has none of the parent's threads and, as in life, no CUDA.
+    // A forked child has none of the parent's threads, so CUDA is not initialised in it.
     pthread_atfork(nullptr, nullptr, [] {
       initialized = false;
       context_error = CUDA_SUCCESS;

@@ -1,4 +1,4 @@
-// Devices, contexts, streams and events of this process.
+// Declares the devices, contexts, streams and events of this process.
 #pragma once
 
 #include <atomic>
@@ -21,23 +21,28 @@ namespace simgpu {
 struct Context;
 struct Capture;
 
+// A Device is a GPU that the process sees.
 struct Device {
-  int ordinal;  // as the application counts, CUDA_VISIBLE_DEVICES applied
-  int gpu;      // place on the node
+  int ordinal;  // the application's number, with CUDA_VISIBLE_DEVICES applied
+  int gpu;      // place of the GPU on the node
   GpuConfig config;
   std::mutex mutex;
-  std::shared_ptr<Context> primary;  // while retained
+  std::shared_ptr<Context> primary;  // null unless retained
   int primary_uses = 0;
   unsigned primary_flags = 0;
 };
 
-// CUDA_SUCCESS once cuInit() has worked in this very process (not in the parent that forked it), until an
-// error on the GPU: that error then.
+// Returns CUDA_SUCCESS once cuInit() has succeeded in this process; a parent's cuInit() does not count.
+// After an error on the GPU it returns that error.
 CUresult Ready();
-// The same whatever has become of the contexts: what is current on a thread can always be asked and changed.
+// Returns true once cuInit() has succeeded, even after an error on the GPU: the current context of a thread
+// can always be read and changed.
 bool Initialized();
+// Implements cuInit(): connects to MPS and to the machine and finds the visible GPUs. Thread-safe; may be
+// called again.
 CUresult Initialize();
 const std::vector<std::unique_ptr<Device>>& Devices();
+// Returns the device with this number, or nullptr.
 Device* FindDevice(CUdevice device);
 
 struct Stream {
@@ -49,10 +54,10 @@ struct Stream {
   int priority = 0;
   unsigned flags = 0;
   std::uint64_t id = 0;
-  RecordPtr legacy_seen;  // the legacy stream's tail that this stream waits for already
-  // Guarded by CaptureMutex():
+  RecordPtr legacy_seen;  // tail of the legacy stream for which this stream waits already
+  // CaptureMutex() guards the two fields below.
   std::shared_ptr<Capture> capture;
-  std::vector<GraphNode*> frontier;  // what the next captured node depends on
+  std::vector<GraphNode*> frontier;  // nodes on which the next captured node depends
 };
 using StreamPtr = std::shared_ptr<Stream>;
 
@@ -60,9 +65,9 @@ struct Event {
   std::weak_ptr<Context> context;
   unsigned flags = 0;
   std::mutex mutex;
-  RecordPtr record;  // the latest
+  RecordPtr record;  // the latest record
 
-  // When the latest record was captured instead:
+  // These two are set if the latest record was captured instead.
   std::shared_ptr<Capture> capture;
   std::vector<GraphNode*> nodes;
 };
@@ -76,35 +81,43 @@ struct Context : std::enable_shared_from_this<Context> {
   std::vector<StreamPtr> streams;
   StreamPtr legacy;
   std::map<std::thread::id, StreamPtr> per_thread;
-  std::vector<std::shared_ptr<Lane>> queues;  // fault queues:N
+  std::vector<std::shared_ptr<Lane>> queues;  // used by the fault queues:N
   std::map<int, std::size_t> limits;
 };
 
 std::shared_ptr<Context> MakeContext(Device* device, unsigned flags, bool primary);
-// Waits for the context's work and forgets its streams.
+// Waits for the context's work and removes its streams.
 void DestroyContext(const std::shared_ptr<Context>& context);
 
-// The calling thread's current context, null when it has none or it was destroyed.
+// Returns the calling thread's current context, or null if it has none or the context was destroyed.
 std::shared_ptr<Context> Current();
+// Returns the calling thread's stack of contexts; the last one is current.
 std::vector<std::weak_ptr<Context>>& ContextStack();
+// Finds the current context. Returns an error if CUDA is not ready, or if there is no context or it was
+// destroyed.
 CUresult RequireContext(std::shared_ptr<Context>* context);
 
+// Makes a stream of the context. REQUIRES: context->mutex is held.
 StreamPtr MakeStream(const std::shared_ptr<Context>& context, unsigned flags, int priority);
-// Resolves a handle, the three default ones included, against the current context.
+// Finds the stream of a handle. The handles of the three default streams refer to the current context.
 CUresult FindStream(CUstream handle, StreamPtr* stream);
 
-// Queues work in the order CUDA promises: after the legacy stream's work, or on it after that of all blocking
-// streams; or adds it to the graph that the stream captures.
+// Queues work in the order that CUDA promises. A blocking stream's work follows the legacy stream's work,
+// and the legacy stream's work follows that of all blocking streams. If the stream captures, adds the work
+// to its graph instead.
 CUresult Submit(const StreamPtr& stream, CUgraphNodeType type, WorkPtr work);
-// A record of all that was submitted to the stream, and of what that waits for.
+// Returns a record that is reached when all work submitted to the stream is done, and all work for which
+// that waits.
 RecordPtr TailOf(const StreamPtr& stream);
-// True when a wait for the same would return at once.
+// Returns true if a wait for TailOf(stream) would return at once.
 bool IsIdle(const StreamPtr& stream);
+// Blocks until all work of all streams of the context is done.
 void WaitForAll(const std::shared_ptr<Context>& context);
 
-// Submits and waits: what synchronous calls do.
+// Submits work and blocks until it is done, as synchronous calls do.
 CUresult SubmitAndWait(const StreamPtr& stream, WorkPtr work);
 
+// Maps the default stream to the calling thread's own default stream, for the _ptsz functions.
 inline CUstream PerThread(CUstream stream) { return stream == nullptr ? CU_STREAM_PER_THREAD : stream; }
 
 }  // namespace simgpu

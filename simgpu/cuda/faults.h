@@ -1,17 +1,17 @@
-// Faults to inject, from SIMGPU_FAULT: a comma-separated list of
-//   memops_unsupported        stream memory operations return CUDA_ERROR_NOT_SUPPORTED, their attributes 0
-//   memops_fail:N            the N-th memory operation of the process and all after it return
-//                             CUDA_ERROR_NOT_SUPPORTED, those before are carried out
-//   memops_break:N           the N-th memory operation of the process, from 0, is queued, and when the GPU
-//   comes to
-//                             it the process loses its contexts (CUDA_ERROR_ILLEGAL_ADDRESS)
-//   host_register_fails       cuMemHostRegister returns CUDA_ERROR_NOT_SUPPORTED
-//   delayed_writes_us:N       a stream's write of a word becomes visible N us later; the stream goes on
-//   stuck_stream[:N]          streams stop working for good after N pieces of work (default 0)
-//   queues:N                  all streams of a GPU share N hardware queues: false dependencies
-//   launch_fails:N            the N-th launch of the process and all after it return CUDA_ERROR_LAUNCH_FAILED
-//   cancellation_points       calls that name a stream are points of cancellation, as where a driver polls
-//   drop_wait:N               the N-th cuStreamWaitEvent of the process, from 0, does nothing
+// Injects faults. SIMGPU_FAULT is a comma-separated list of these:
+//   memops_unsupported       stream memory operations return CUDA_ERROR_NOT_SUPPORTED; their attributes are 0
+//   memops_fail:N            the process's N-th call of memory operations (from 0) and all after it return
+//                            CUDA_ERROR_NOT_SUPPORTED; the calls before are carried out
+//   memops_break:N           the process's N-th call of memory operations (from 0) is queued; when the GPU
+//                            comes to it, the process loses its contexts (CUDA_ERROR_ILLEGAL_ADDRESS)
+//   host_register_fails      cuMemHostRegister returns CUDA_ERROR_NOT_SUPPORTED
+//   delayed_writes_us:N      a stream's write of a word becomes visible N us later; the stream goes on
+//   stuck_stream[:N]         each hardware queue stops for good after N pieces of work (default 0)
+//   queues:N                 all streams of a context share N hardware queues: false dependencies
+//   launch_fails:N           after N launches of the process, every further one returns
+//                            CUDA_ERROR_LAUNCH_FAILED
+//   cancellation_points      calls that name a stream are cancellation points, as if the driver polled
+//   drop_wait:N              the N-th cuStreamWaitEvent of the process (from 0) does nothing
 #pragma once
 
 #include <string>
@@ -20,6 +20,7 @@
 
 namespace simgpu {
 
+// A FaultSet keeps the faults to inject. Its default values inject none.
 struct FaultSet {
   bool memops_unsupported = false;
   long memops_fail_after = -1;
@@ -33,10 +34,10 @@ struct FaultSet {
   bool cancellation_points = false;
 };
 
-// False, with one line in *error, for an unknown fault or a bad number.
+// Parses a list of faults. Returns false, with one line in *error, for an unknown fault or a bad number.
 bool ParseFaults(const std::string& text, FaultSet* faults, std::string* error);
 
-// Those of this process. A malformed SIMGPU_FAULT is reported once and ignored as a whole.
+// Returns the faults of this process. A malformed SIMGPU_FAULT is reported once and ignored as a whole.
 const FaultSet& Faults();
 
 }  // namespace simgpu

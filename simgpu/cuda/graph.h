@@ -1,4 +1,4 @@
-// A graph of work, as stream capture makes it, and its executable form.
+// Declares the graph of work that stream capture makes, and its executable form.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@ struct GraphNode {
   std::vector<GraphNode*> dependencies;
 };
 
-// Nodes stand in an order in which each follows those it depends on.
+// A Graph keeps its nodes in an order in which each node follows those on which it depends.
 struct Graph {
   std::vector<std::unique_ptr<GraphNode>> nodes;
 
@@ -24,8 +24,8 @@ struct Graph {
   }
 };
 
-// Replays a graph's work on one stream, in the order in which it was captured: a valid order of the graph,
-// without its concurrency.
+// A GraphExec replays a graph's work on one stream, in the order of capture. That is a valid order of the
+// graph, but it has none of its concurrency.
 class GraphExec final : public Work {
  public:
   explicit GraphExec(const Graph& graph) {

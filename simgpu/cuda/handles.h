@@ -1,5 +1,5 @@
-// Objects behind opaque handles: a handle is the object's address, valid from Add() to Remove(). A lookup of
-// anything else gives null, never a crash. Thread-safe.
+// Keeps the objects behind opaque handles. A handle is the object's address; it is valid from Add() to
+// Remove(). A lookup of any other value returns null and never crashes. Thread-safe.
 #pragma once
 
 #include <memory>
@@ -38,7 +38,8 @@ class HandleTable {
   std::unordered_map<const void*, std::shared_ptr<T>> objects_;
 };
 
-// One table per kind for the whole process, never destroyed: threads of the application may outlive main().
+// Returns the table of the objects of one type. There is one for the whole process. It is never destroyed,
+// because threads of the application may still run after main().
 template <typename T>
 HandleTable<T>& Handles() {
   static auto* table = new HandleTable<T>;

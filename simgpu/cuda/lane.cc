@@ -33,7 +33,7 @@ class RecordWork final : public Work {
 
 std::shared_ptr<Lane> Lane::Start(int gpu) {
   std::shared_ptr<Lane> lane(new Lane(gpu));
-  // The application's signals are not for our threads.
+  // Block all signals: the application's signals must not arrive on this library's threads.
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -108,8 +108,8 @@ bool Lane::Take(WorkPtr* work) {
   std::unique_lock lock(mutex_);
   const bool empty = queue_.empty();
   while (queue_.empty() && !stopping_) {
-    // Whatever comes stands behind the kernels that run now: no need to be woken for it before they can end,
-    // which is when they have the GPU for themselves from now on.
+    // New work stands behind the kernels that run now. They end earliest if they have the whole GPU from now
+    // on. Until that time the thread need not be woken for new work.
     const double left = flow_ == nullptr ? 0 : mark_ - flow_->Served();
     const Nanos doze = static_cast<Nanos>(left) - constants::kDozeMargin;
     if (doze <= 0) {
@@ -174,7 +174,7 @@ void Lane::RunKernel(double ns, double sms) {
   mark_ = end;
 }
 
-// The SMs that the next kernel asks for: what it says, or less where the machine has a mix of kernels.
+// Returns the SMs that the next kernel asks for: what it says, or less if the machine has a mix of kernels.
 double Lane::Asked(double sms, const Flow& flow) {
   const std::vector<double>& mix = Machine::Get()->config().kernel_mix;
   if (mix.empty()) return sms;
@@ -189,11 +189,11 @@ void Lane::HoldUntil(double sms, Nanos at_least, const std::function<void()>& wa
   if (flow == nullptr) return wait();
   const Mark enough = flow->Served() + static_cast<double>(at_least);
   flow->Hold(sms);
-  flow->WaitActive(kNever);  // it begins when its process has the GPU, and the SMs where it waits for them
+  flow->WaitActive(kNever);  // begins once its process has the GPU and, with when_free, its SMs
   const Mark had = flow->Served();
   const Nanos from = MonotonicNow();
   wait();
-  // Beside compute a collective may advance more slowly than time passes: it makes up for that here.
+  // Beside kernels a collective may advance more slowly than time passes. It makes up for that here.
   const MachineConfig& config = Machine::Get()->config();
   const bool slow = config.mode == ShareMode::kShared && config.collective_slowdown > 0;
   flow->WaitServed(std::max(enough, slow ? had + static_cast<double>(MonotonicNow() - from) : had));
@@ -219,12 +219,12 @@ void Lane::PassedIn(bool waited) {
 
 void Lane::Anchor(const RecordPtr& record) {
   {
-    // Whoever waited for the last event of a stream finds the stream idle.
+    // A thread that waited for the last event of a stream must find the stream idle.
     const std::lock_guard lock(mutex_);
     if (queue_.empty()) tail_ = record;
   }
-  // On an idle stream an event is reached when the GPU comes to it: now, or as much earlier as the thread is
-  // late.
+  // On an idle stream, an event is reached when the GPU comes to it. That is now, or earlier by as much as
+  // this thread is late.
   if (flow_ == nullptr) return record->Anchor(nullptr, 0, MonotonicNow());
   if (const Nanos ended = flow_->ReachedAt(mark_); ended != kNever) {
     const Nanos came = MonotonicNow() - payback_.Behind(flow_->demand());
@@ -234,7 +234,8 @@ void Lane::Anchor(const RecordPtr& record) {
   unresolved_.emplace_back(mark_, record);
 }
 
-// A flow remembers the past only so far: records that nobody asked for yet note their times in time.
+// Makes reached records note their times. A flow keeps only a limited past, so this must happen soon after
+// the record is reached.
 void Lane::ResolveRecords() {
   if (unresolved_.empty()) return;
   const double served = flow_->Served();

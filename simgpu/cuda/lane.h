@@ -1,11 +1,11 @@
-// A hardware queue: a thread that runs work in order against the stream's flow on the GPU. Usually each
-// stream has its own; the fault `queues:N` lets streams share N of them.
+// Runs a hardware queue: a thread that runs work in order against the stream's flow on the GPU. Usually
+// each stream has its own lane. With the fault `queues:N`, streams share N of them.
 //
-// The thread runs ahead of the GPU: kernels and event records only extend the flow, so that kernels chain on
-// logical time however late the thread is. It comes to a stop at work that needs everything before it to be
-// done (a wait, a copy, a host function): a barrier. Memory operations that find what they wait for stop a
-// GPU for next to nothing, but they stop the thread until it is woken: the kernel behind them, if it is
-// queued by then, makes up for that.
+// The thread runs ahead of the GPU. Kernels and event records only extend the flow, so kernels follow each
+// other in logical time however late the thread is. The thread stops at a barrier: work that needs all
+// earlier work to be done (a wait, a copy, a host function). A memory operation whose condition already
+// holds costs a GPU next to nothing, but the thread stops for it until it is woken. The kernel behind it,
+// if it is queued by then, makes up for that.
 #pragma once
 
 #include <condition_variable>
@@ -20,38 +20,49 @@
 
 namespace simgpu {
 
+// A Lane is one hardware queue with its thread. Unless a comment says otherwise, any thread may call its
+// functions.
 class Lane {
  public:
-  // `gpu` is the GPU's place on this node. The thread lives as long as the process or until Stop().
+  // Starts a lane. `gpu` is the GPU's place on this node. The thread lives as long as the process or until
+  // Stop().
   static std::shared_ptr<Lane> Start(int gpu);
 
-  // Blocks while `queue_depth` pieces of work have not begun, whatever they are: so may a driver, and it has
-  // one queue for launches, records, waits and memory operations.
+  // Appends work. Blocks while `queue_depth` pieces of work of any kind have not begun. A driver may do the
+  // same: it has one queue for launches, records, waits and memory operations.
   void Enqueue(WorkPtr work);
-  // Never blocks: for what the driver adds by itself, with a lock held.
+  // Appends work and never blocks. It serves for work that the driver adds by itself with a lock held.
   void EnqueueAtOnce(WorkPtr work);
-  // A record of everything enqueued so far; the same one again when nothing was enqueued since.
+  // Returns a record of all work enqueued so far. Returns the same record again if nothing was enqueued
+  // since.
   RecordPtr Tail();
-  // True when everything enqueued so far is done.
+  // Returns true if all work enqueued so far is done.
   bool Idle();
-  // Ends the thread once it has run what is queued.
+  // Makes the thread end once it has run what is queued.
   void Stop();
 
-  // For work, on the lane's thread only:
+  // The functions below are for work, on the lane's thread only.
+  //
+  // Gives the flow a kernel of `ns` at full speed that asks for `sms`. Does not wait for it.
   void RunKernel(double ns, double sms);
+  // Runs a spinning kernel: waits for all earlier kernels, holds `sms` while wait() runs, and for at least
+  // `at_least` ns, and then lets go.
   void HoldUntil(double sms, Nanos at_least, const std::function<void()>& wait);
-  // Waits until all kernels given so far are done.
+  // Blocks until all kernels given so far are done.
   void Drain();
-  // The work just run took the GPU no time, or, if it `waited`, as long as it took. By how much the thread
-  // was too late for it is taken off the next kernels.
+  // Ends a piece of work that took no time on the GPU, or that `waited` as a GPU would. Unless it waited,
+  // the next kernels are shortened by the time that the thread was late for it.
   void PassedIn(bool waited);
+  // Says at which point of the flow `record` is reached.
   void Anchor(const RecordPtr& record);
+  // Blocks until `record` is reached, unless it comes before the present point of this lane's own flow.
   void WaitFor(const RecordPtr& record);
 
  private:
   explicit Lane(int gpu) : gpu_(gpu) {}
   void Loop();
-  // Sleeps until there is work, lazily while the GPU is busy anyway. False when stopped.
+  // Sleeps until there is work. While the GPU is busy, it sleeps without being woken for new work. Returns
+  // false if stopped.
   bool Take(WorkPtr* work);
   void WaitForRoom(std::unique_lock<std::mutex>& lock);
   void Append(WorkPtr work);
@@ -63,18 +74,18 @@ class Lane {
   std::mutex mutex_;
   std::condition_variable filled_, emptied_;
   std::deque<WorkPtr> queue_;
-  std::deque<Mark> begun_at_;  // begin of each launch handed to the flow, until it has been reached
-  RecordPtr tail_;             // stands behind everything enqueued; null when none does
-  bool used_ = false;          // anything was ever enqueued
+  std::deque<Mark> begun_at_;  // beginnings of the launches handed to the flow, until they are reached
+  RecordPtr tail_;             // record behind all work enqueued; null if there is none
+  bool used_ = false;          // true once anything was enqueued
   bool stopping_ = false;
-  bool dozing_ = false;  // the thread will look at the queue in time without being woken
+  bool dozing_ = false;  // true while the thread will look at the queue in time without being woken
 
   std::shared_ptr<Flow> flow_;  // the lane's thread only; set once
-  Mark mark_ = 0;               // end of the last kernel given
+  Mark mark_ = 0;               // end of the last kernel given to the flow
   Payback payback_;
-  Nanos filled_at_ = 0;       // since when the queue has not been found empty
-  double spare_at_fill_ = 0;  // of the flow at that time
-  std::size_t kernels_ = 0;   // that were run
+  Nanos filled_at_ = 0;       // when the queue was last filled after it was empty
+  double spare_at_fill_ = 0;  // value of Flow::Spare() at that time
+  std::size_t kernels_ = 0;   // number of kernels that ran
   std::deque<std::pair<Mark, std::weak_ptr<Record>>> unresolved_;
 };
 

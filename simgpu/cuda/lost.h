@@ -1,5 +1,5 @@
-// What becomes of a process whose work meets an error on the GPU: its contexts are lost. Nothing that was
-// queued is done any more, whoever waits for it returns, and every later call answers with the same error.
+// Keeps the error of a process whose work failed on the GPU. Such a process loses its contexts: queued work
+// is not done any more, threads that wait for it return, and every later call returns the same error.
 #pragma once
 
 #include <atomic>
@@ -12,7 +12,7 @@ inline std::atomic<CUresult> context_error{CUDA_SUCCESS};
 
 inline bool Lost() { return context_error.load(std::memory_order_acquire) != CUDA_SUCCESS; }
 
-// The first error stays.
+// Sets the error. Later errors do not replace the first one.
 inline void Lose(CUresult error) {
   CUresult none = CUDA_SUCCESS;
   context_error.compare_exchange_strong(none, error);

@@ -24,7 +24,7 @@ Registry& TheRegistry() {
   return *registry;
 }
 
-constexpr std::size_t kGranule = 512;  // what a GPU's allocator rounds to
+constexpr std::size_t kGranule = 512;  // a GPU's allocator rounds sizes up to this
 
 std::size_t RoundUp(std::size_t bytes, std::size_t to) { return (bytes + to - 1) / to * to; }
 

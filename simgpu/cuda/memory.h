@@ -1,5 +1,5 @@
-// Memory that the application got from us or registered with us. Device memory is host memory: one address
-// serves host and device. Thread-safe.
+// Keeps the memory that the application allocated or registered here. Device memory is host memory: one
+// address serves host and device. Thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -17,28 +17,32 @@ enum class MemoryKind { kDevice, kManaged, kHost, kRegistered, kMapped };
 
 struct Allocation {
   std::uintptr_t base = 0;
-  std::size_t bytes = 0;         // as asked for
-  std::size_t mapped_bytes = 0;  // of our mapping; 0 when it is not ours
-  std::size_t charged = 0;       // against the GPU's memory
+  std::size_t bytes = 0;         // as the caller asked
+  std::size_t mapped_bytes = 0;  // size of this library's mapping; 0 if the mapping is not its own
+  std::size_t charged = 0;       // bytes charged to the GPU's memory
   MemoryKind kind = MemoryKind::kDevice;
-  Device* device = nullptr;  // null for memory of the host
+  Device* device = nullptr;  // null for host memory
   unsigned flags = 0;
   std::uint64_t id = 0;
 };
 
-// Allocates and charges `device` (not for kHost). CUDA_ERROR_OUT_OF_MEMORY when it does not fit.
+// Allocates memory and charges `device` for it, unless it is kHost. Returns CUDA_ERROR_OUT_OF_MEMORY if it
+// does not fit.
 CUresult Allocate(Device* device, std::size_t bytes, MemoryKind kind, unsigned flags, CUdeviceptr* address);
-// Frees what Allocate() gave; `host` says which of the two families of calls asks.
+// Frees memory of Allocate(). `host` is true for the calls that free host memory.
 CUresult Free(CUdeviceptr address, bool host);
 
+// Registers a range of host memory of the application, or removes it. A range must not overlap another
+// known one.
 CUresult RegisterHost(void* address, std::size_t bytes, unsigned flags);
 CUresult UnregisterHost(void* address);
 
-// Enters or removes a range whose mapping somebody else keeps.
+// Enter() adds a range whose mapping other code owns. Withdraw() removes a range of this kind and returns
+// it, or no value if there is none.
 void Enter(const Allocation& allocation);
 std::optional<Allocation> Withdraw(std::uintptr_t base, MemoryKind kind);
 
-// What holds `address`; nothing for memory that CUDA does not know.
+// Returns the allocation that holds `address`, or no value if CUDA does not know that memory.
 std::optional<Allocation> FindAllocation(std::uintptr_t address);
 
 }  // namespace simgpu

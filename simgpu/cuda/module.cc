@@ -13,7 +13,7 @@ namespace simgpu {
 
 CUresult LoadImage(const void* image, std::shared_ptr<Module>* module) {
   if (image == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  // A fat binary or cubin may be any bytes: look no further than they agree with us.
+  // A fat binary or cubin can be any bytes. Read only as far as they match the text form.
   const auto* text = static_cast<const char*>(image);
   if (std::strncmp(text, kImageMagic.data(), kImageMagic.size()) != 0) return CUDA_ERROR_NO_BINARY_FOR_GPU;
   std::string error;

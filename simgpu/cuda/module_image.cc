@@ -11,7 +11,7 @@ constexpr std::uint64_t kMaxSms = 1024;
 constexpr std::uint64_t kMaxArgumentBytes = 4096;
 constexpr std::size_t kMaxArguments = 64;
 
-// Cuts the first piece up to `separator` off *rest.
+// Removes the part up to `separator` from *rest and returns it.
 std::string_view Next(std::string_view* rest, char separator) {
   const std::size_t end = std::min(rest->find(separator), rest->size());
   const std::string_view piece = rest->substr(0, end);
@@ -40,7 +40,7 @@ bool ReadArguments(std::string_view list, std::vector<std::size_t>* sizes) {
   return true;
 }
 
-// One word of a kernel's line; what is wrong with it, or nothing.
+// Reads one word of a kernel's line. Returns what is wrong with it, or an empty string.
 std::string ReadWord(std::string_view word, KernelSpec* kernel, bool* has_ns, bool* has_args) {
   std::string_view value = word;
   const std::string_view key = Next(&value, '=');

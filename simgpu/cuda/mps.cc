@@ -41,7 +41,7 @@ bool Receive(int fd, char* byte) {
   return got == 1;
 }
 
-// The daemon lets the process go on, and says what it limits it to.
+// Blocks until the daemon lets the process go on. Also receives the daemon's percentage.
 bool ReceiveGo(int fd) {
   char byte = 0;
   if (!Receive(fd, &byte) || byte != mps::kGo || !Receive(fd, &byte)) return false;
@@ -49,9 +49,10 @@ bool ReceiveGo(int fd) {
   return true;
 }
 
+// Ends the process when its MPS server ends.
 [[noreturn]] void Watch(int fd) {
   char byte = 0;
-  Receive(fd, &byte);  // that it ends, or nothing because it has
+  Receive(fd, &byte);  // kEnd, or nothing because the connection is closed
   std::fprintf(stderr, "simgpu: the MPS server has ended, and with it this client\n");
   _exit(1);
 }
@@ -77,7 +78,7 @@ bool ConnectToMps() {
     if (!good) return;
     connection = fd;
     std::atexit(SayBye);
-    // A child is no client, and must not keep the connection open.
+    // A forked child is not a client, and it must not keep the connection open.
     pthread_atfork(nullptr, nullptr, [] { close(connection.exchange(-1)); });
     std::thread(Watch, fd).detach();
   });

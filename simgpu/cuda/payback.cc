@@ -7,7 +7,7 @@
 namespace simgpu {
 
 void Payback::Owe(Nanos late, double spare) {
-  // A thread that is later than this makes its run void anyway.
+  // If the thread is later than this, its run is void anyway.
   const Nanos counted = std::clamp<Nanos>(late, 0, constants::kMostOwed);
   const double part = late > counted ? static_cast<double>(counted) / static_cast<double>(late) : 1;
   late_ = std::min(kept_late_ + static_cast<double>(counted), static_cast<double>(constants::kMostOwed));

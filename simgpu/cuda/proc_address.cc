@@ -1,4 +1,4 @@
-// cuGetProcAddress(): functions by name, version and kind of default stream.
+// Implements cuGetProcAddress(): finds functions by name, version and kind of default stream.
 #include <cstring>
 #include <type_traits>
 
@@ -47,7 +47,7 @@ CUresult cuGetProcAddress_v2(const char* symbol, void** address, int version, cu
     if (std::strcmp(function.name, symbol) != 0) continue;
     known = true;
     if (function.version > version || (function.per_thread && !per_thread)) continue;
-    // The newest ABI that the caller knows; its per-thread flavour rather than its plain one.
+    // Prefer the newest ABI that the caller knows, and the per-thread flavour to the plain one.
     const bool better = best == nullptr || function.per_thread > best->per_thread ||
                         (function.per_thread == best->per_thread && function.version > best->version);
     if (better) best = &function;

@@ -1,9 +1,9 @@
-// One recording of an event: a place in the work of a stream, and in the end the time at which it was
-// reached.
+// Represents one recording of an event: a point in the work of a stream and, once it is reached, the time
+// of that.
 //
-// A record is *pending* until the stream's thread comes to it, then *anchored* to a mark of the stream's
-// flow, so that whoever waits for it sleeps on the flow itself and no thread in between wakes up to tell.
-// Thread-safe.
+// A record is *pending* until the stream's thread comes to it. It is then *anchored* to a mark of the
+// stream's flow. Threads that wait for it sleep on the flow itself, so that no thread in between must wake
+// up to tell them. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -16,16 +16,19 @@ namespace simgpu {
 
 class Record {
  public:
-  // Called once, by the lane's thread. Without a flow it was reached at `time`.
+  // Anchors the record to `mark` of `flow`. If `flow` is null, the record was reached at `time`. The lane's
+  // thread calls it once.
   void Anchor(std::shared_ptr<Flow> flow, Mark mark, Nanos time);
 
+  // Returns true if the record is reached. Does not block.
   bool Reached();
-  // Sleeps until reached. Logical time.
+  // Blocks until the record is reached. Returns its logical time.
   Nanos Wait();
-  // kNever when not reached.
+  // Returns the logical time at which the record was reached, or kNever.
   Nanos ReachedAt();
 
-  // True when it lies before `mark` of `flow` in that flow's own order: nothing to wait for there.
+  // Returns true if the record was reached, or lies at or before `mark` of `flow` in that flow's own order:
+  // work there need not wait for it.
   bool Precedes(const Flow* flow, Mark mark);
 
  private:

@@ -1,4 +1,4 @@
-// Which of a node's GPUs a process may use. Pure, but for MayOpenDeviceFile.
+// Decides which GPUs of a node a process may use. Pure, except for MayOpenDeviceFile().
 #pragma once
 
 #include <functional>
@@ -9,14 +9,15 @@
 
 namespace simgpu {
 
-// Places of GPUs on their node, in the order in which the process counts them. `may_open`: asked for each
-// place of the node. `chosen`: CUDA_VISIBLE_DEVICES, or null where it is not set: indices among those that
-// may be opened, or uuids or their beginnings; the first that is neither ends the list.
+// Returns the places of GPUs on their node, in the order in which the process counts them. It asks
+// `may_open` for each place of the node. `chosen` is CUDA_VISIBLE_DEVICES, or null if it is not set. Its
+// items are indices among the GPUs that may be opened, or UUIDs or their beginnings. The first item that is
+// neither, or that repeats a GPU, ends the list.
 std::vector<int> VisibleGpus(const std::vector<GpuConfig>& gpus, const std::function<bool(int)>& may_open,
                              const char* chosen);
 
-// Whether this process may read and write /dev/nvidia<gpu>, as a container may for the GPUs that it was
-// given.
+// Returns true if this process may read and write /dev/nvidia<gpu>. A container may do so for the GPUs that
+// it was given.
 bool MayOpenDeviceFile(int gpu);
 
 }  // namespace simgpu

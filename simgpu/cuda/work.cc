@@ -13,7 +13,7 @@
 namespace simgpu {
 namespace {
 
-// A word may be stored to by hands that wake nobody (another process's plain store): look again this often.
+// Another process may change a word by a plain store, which wakes no sleeper. So look again this often.
 constexpr Nanos kWordPoll = constants::kWordPoll;
 
 bool IsAtOrPast(std::uint64_t value, std::uint64_t wanted, bool wide) {
@@ -40,7 +40,8 @@ std::uint64_t Load(CUdeviceptr address, bool wide) {
               : __atomic_load_n(reinterpret_cast<const std::uint32_t*>(address), __ATOMIC_ACQUIRE);
 }
 
-// Sleeps on the low half of the word, which changes with every value that counts up. Whether it had to.
+// Blocks until the word satisfies the condition, or the contexts are lost. Sleeps on the low half of the
+// word, which changes with every value that counts up. Returns true if it had to wait.
 bool WaitWord(CUdeviceptr address, std::uint64_t wanted, unsigned flags, bool wide) {
   SharpenTimers();
   for (bool waited = false;; waited = true) {
@@ -61,7 +62,7 @@ void Store(CUdeviceptr address, std::uint64_t value, bool wide) {
   WakeWord(reinterpret_cast<const void*>(address));
 }
 
-// The fault delayed_writes_us: stores in flight, in order, made by a thread of their own.
+// Implements the fault delayed_writes_us: a thread of its own makes the stores later, in order.
 class DelayedStores {
  public:
   static DelayedStores& Get() {
@@ -179,7 +180,7 @@ class MemoryWork final : public Work {
   }
 
  private:
-  // Whether it had to wait.
+  // Runs one operation. Returns true if it had to wait.
   static bool RunOne(const CUstreamBatchMemOpParams& operation) {
     const bool wide = operation.operation == CU_STREAM_MEM_OP_WAIT_VALUE_64 ||
                       operation.operation == CU_STREAM_MEM_OP_WRITE_VALUE_64;

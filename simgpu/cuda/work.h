@@ -1,5 +1,5 @@
-// What can be queued on a stream. A piece of work is immutable once made, so that a graph can run it many
-// times.
+// Declares what can be queued on a stream. A piece of work never changes once it is made, so a graph can
+// run it many times.
 #pragma once
 
 #include <functional>
@@ -13,34 +13,35 @@ namespace simgpu {
 
 class Lane;
 
+// A Work is a piece of work that can be queued on a stream.
 class Work {
  public:
   virtual ~Work() = default;
-  // Called by the lane's thread, in stream order.
+  // Runs the work. The lane's thread calls it, in stream order.
   virtual void Run(Lane& lane) const = 0;
-  // True when others wait for it: it is done even where the context is lost.
+  // Returns true if other threads wait for this work. It is then done even if the contexts are lost.
   virtual bool IsRecord() const { return false; }
 };
 
 using WorkPtr = std::shared_ptr<const Work>;
 
-// A kernel with its parameters, copied at launch.
+// Makes a kernel. Copies its parameters.
 WorkPtr MakeKernel(const KernelSpec* spec, void (*function)(void* const*), void* const* parameters);
 
-// Runs `function` once all earlier work of the stream is done; it starts at real time.
+// Makes work that runs `function` once all earlier work of the stream is done. It starts at real time.
 WorkPtr MakeHostWork(std::function<void()> function);
 
-// The same for work whose effect nobody may look at before the stream is synchronised (a large copy): it runs
-// in stream order but need not wait for the time at which the GPU gets there.
+// Does the same for work whose effect the program may not read before it synchronises with the stream, such
+// as a large copy. It runs in stream order but need not wait for the time at which the GPU gets there.
 WorkPtr MakeQuietWork(std::function<void()> function);
 
-// Loses the process's contexts, once all earlier work is done.
+// Makes work that loses the process's contexts once all earlier work is done.
 WorkPtr MakeBreak();
 
-// Wait for, or write, words of memory, in order; all earlier work is done first.
+// Makes work that waits for words of memory or writes them, in order, once all earlier work is done.
 WorkPtr MakeMemoryOperations(std::vector<CUstreamBatchMemOpParams> operations);
 
-// Work on memory that must wake whoever sleeps on a word of it.
+// Wakes the threads that sleep on the word at `address`. Call it after a store to it.
 void WakeWord(const void* address);
 
 }  // namespace simgpu

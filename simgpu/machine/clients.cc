@@ -22,8 +22,8 @@ struct flock WholeFile() {
   return lock;
 }
 
-// The kernel's random bytes are the same for every library of a process and new at each exec; the process id
-// tells forked children apart.
+// Returns a number that is the same for every library of this process. The kernel's random bytes are new at
+// each exec, and the process ID distinguishes forked children.
 std::uint64_t NameOfThisProcess() {
   std::uint64_t name = 0;
   const auto random = getauxval(AT_RANDOM);
@@ -54,7 +54,7 @@ bool ClientTable::Claim(SharedState* state, const std::string& directory, std::s
       *error = FileOf(entry) + ": " + std::strerror(errno);
       return false;
     }
-    fchmod(fd.get(), 0666);  // the next may be another user's
+    fchmod(fd.get(), 0666);  // the next process may run as another user
     struct flock lock = WholeFile();
     if (fcntl(fd.get(), F_SETLK, &lock) != 0) continue;
     lock_fd_ = fd.release();
@@ -86,7 +86,7 @@ bool ClientTable::EntryIsDead(int entry) const {
   return fcntl(fd.get(), F_GETLK, &lock) == 0 && lock.l_type == F_UNLCK;
 }
 
-// The kernel says who holds a lock in the terms of whoever asks.
+// The kernel reports the holder of a lock in the PID namespace of the process that asks.
 pid_t ClientTable::PidOf(int entry) const {
   SharedClient& client = state_->clients[entry];
   if (TokenOf(client).load() == 0) return 0;

@@ -190,7 +190,7 @@ std::optional<MachineConfig> ParseMachineShape(const std::string& shape, std::st
   }
   MachineConfig config;
   for (int node = 0; node < nodes; ++node) config.nodes.push_back(DefaultNode(node, gpus));
-  // On a tmpfs where there is one: a page of a disk file stalls its writers while it is written back.
+  // Prefer a tmpfs: a page of a disk file blocks its writers while it is written back.
   const std::string base = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
   config.state = base + "/simgpu-" + std::to_string(getuid()) + "-" + part;
   while (std::getline(parts, part, ',')) {
@@ -257,7 +257,8 @@ bool CompleteMachine(MachineConfig* config, std::string* error) {
   return true;
 }
 
-// FNV-1a over a text of everything that the shared state holds; launch_us and the like may differ by process.
+// Computes FNV-1a over a text of all that the shared state holds. launch_us and other keys are left out,
+// because they may differ between processes.
 std::uint64_t Digest(const MachineConfig& config) {
   std::uint64_t digest = 0xcbf29ce484222325u;
   Mix(&digest, std::to_string(static_cast<int>(config.mode)) + ' ' + std::to_string(config.quantum_us));

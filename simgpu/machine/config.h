@@ -1,6 +1,7 @@
-// What the software machine looks like: nodes, GPUs, links, constants. Read from a YAML file (SIMGPU_CONFIG),
-// or from SIMGPU_MACHINE=<nodes>x<gpus>[,key=value...] with the scalar keys of the YAML, or one node with one
-// GPU when neither is set. SIMGPU_STATE replaces the state directory of any of them.
+// Reads what the software machine looks like: nodes, GPUs, links, constants. The source is a YAML file
+// (SIMGPU_CONFIG), or SIMGPU_MACHINE=<nodes>x<gpus>[,key=value...] with the scalar keys of the YAML. If
+// neither is set, the machine is one node with one GPU. SIMGPU_STATE replaces the state directory of each
+// of them.
 #pragma once
 
 #include <cstdint>
@@ -23,11 +24,11 @@ struct NodeConfig {
   std::vector<GpuConfig> gpus;
 };
 
-// SMs that a collective holds: so many, or a part of the GPU.
+// CollectiveSms says how many SMs a collective holds: a number, or a percentage of the GPU's SMs.
 struct CollectiveSms {
   double value = constants::kNcclCtas;
   bool percent = false;
-  // Of a GPU of `sms`; at least one.
+  // Returns the number of SMs on a GPU of `sms` SMs, at least 1.
   int Of(int sms) const;
 };
 
@@ -41,43 +42,46 @@ struct MachineConfig {
   double node_link_bytes_per_s = constants::kNodeLinkBytesPerS;
   double gpu_link_bytes_per_s = constants::kGpuLinkBytesPerS;
   CollectiveSms nccl_ctas;
-  double co_run =
-      constants::kCoRun;          // mps: what kernels of several processes gain or lose by running at once
-  bool collectives_wait = false;  // a collective begins when the SMs that it wants are free
-  double collective_slowdown = constants::kCollectiveSlowdown;  // mps: beside kernels that fill the GPU a
-                                                                // collective takes 1 + this times as long
-  // The n-th kernel of a stream asks for at most so many percent of the SMs, in turn; empty: for what it
-  // says.
+  double co_run = constants::kCoRun;  // mps only: the factor on the speed of kernels of several processes
+                                      // that run at once
+  bool collectives_wait = false;      // a collective begins when the SMs that it wants are free
+  double collective_slowdown = constants::kCollectiveSlowdown;  // mps only: beside kernels that fill the GPU
+                                                                // a collective takes 1 + this times as long
+
+  // These are the percentages of the SMs that the kernels of a stream ask for at most, in turn. If there are
+  // none, each kernel asks for what it says.
   std::vector<double> kernel_mix;
-  int node = 0;               // where SIMGPU_NODE does not say on which one a process is
-  bool device_files = false;  // a process sees the GPUs alone whose /dev/nvidia<place> it may open
+  int node = 0;               // the node of this process unless SIMGPU_NODE says another
+  bool device_files = false;  // if true, a process sees only the GPUs whose /dev/nvidia<place> it may open
   std::vector<NodeConfig> nodes;
 };
 
-// Sets one scalar key ("mode", "launch_us", ...) from its text. False, with *error, for an unknown key or a
-// value that is not allowed.
+// Sets one scalar key ("mode", "launch_us", ...) from its text. Returns false, with one line in *error, for
+// an unknown key or a value that is not allowed.
 bool SetScalar(MachineConfig* config, const std::string& key, const std::string& value, std::string* error);
 
-// A node of `gpus` GPUs of the default kind.
+// Returns the node with number `node`, with `gpus` GPUs of the default kind.
 NodeConfig DefaultNode(int node, int gpus);
 
 constexpr int kMaxNodes = 64;
-constexpr int kMaxGpus = 64;  // of the whole machine
+constexpr int kMaxGpus = 64;  // GPUs of the whole machine
 
-// Both give no value and one line in *error when the input is not a machine.
+// Both parse a machine. They return no value, and put one line in *error, if the input is not a machine.
 std::optional<MachineConfig> ParseMachineYaml(const std::string& text, std::string* error);
 std::optional<MachineConfig> ParseMachineShape(const std::string& shape, std::string* error);
 
-// From the environment: SIMGPU_CONFIG, else SIMGPU_MACHINE, else "1x1".
+// Reads the machine from the environment: SIMGPU_CONFIG, else SIMGPU_MACHINE, else "1x1". Returns no value,
+// and puts one line in *error, if that is not a machine.
 std::optional<MachineConfig> LoadMachineConfig(std::string* error);
 
-// The uuid of a GPU that the configuration only counts.
+// Returns the UUID of a GPU for which the configuration gives none.
 std::string DefaultUuid(int node, int gpu);
 
-// Fills in what every source leaves to us (uuids, names, state directory) and checks the whole.
+// Checks the machine as a whole: names and UUIDs, the numbers of nodes and GPUs, `node`, and that there is
+// a state directory. Returns false, with one line in *error, if something is wrong. Changes nothing.
 bool CompleteMachine(MachineConfig* config, std::string* error);
 
-// Changes when anything that the shared state depends on changes.
+// Returns a number that changes when anything changes on which the shared state depends.
 std::uint64_t Digest(const MachineConfig& config);
 
 }  // namespace simgpu

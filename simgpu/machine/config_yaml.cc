@@ -109,7 +109,7 @@ bool ReadMachine(const YAML::Node& root, MachineConfig* config, std::string* err
 }  // namespace
 
 std::optional<MachineConfig> ParseMachineYaml(const std::string& text, std::string* error) {
-  // yaml-cpp reports by exceptions; none leaves this function.
+  // yaml-cpp reports errors by exceptions. None leaves this function.
   try {
     MachineConfig config;
     if (!ReadMachine(YAML::Load(text), &config, error)) return std::nullopt;

@@ -11,7 +11,7 @@
 namespace simgpu {
 namespace {
 
-// Nobody sleeps longer than this: somebody must notice the dead.
+// A waiting thread sleeps for at most this long, because a waiting thread must notice dead processes.
 constexpr Nanos kPoll = constants::kFlowPoll;
 
 }  // namespace
@@ -25,7 +25,7 @@ Mark Flow::Extend(double work, double demand) {
     if (!fluid.Full(tenant_)) {
       const bool co_ran = fluid.CoRuns();
       const Mark mark = fluid.Extend(tenant_, demand, Speed(demand), work);
-      const bool sooner = !co_ran && fluid.CoRuns();  // what runs already may end sooner than foreseen
+      const bool sooner = !co_ran && fluid.CoRuns();  // running work may end sooner than forecast
       machine_->Unlock(capacity_);
       if (sooner) TellWaiters(capacity_);
       return mark;

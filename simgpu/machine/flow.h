@@ -1,20 +1,20 @@
-// A tenant of one shared capacity, as this process uses it: a stream's kernels on a GPU, a rank's bytes on a
-// link.
+// Gives this process access to one shared capacity, as one tenant of it: the kernels of a stream on a GPU,
+// or the bytes of a rank on a link.
 //
 // Extend() gives work and returns at once with a mark: the value of the work counter at which that work is
-// done. Work given before the last is done follows it without a gap, however late the caller is: give the
-// next piece early, then wait. Work given to an idle flow starts at real time. WaitServed() sleeps until a
-// mark is reached and returns the exact logical time at which it was; the caller notices some tens of
-// microseconds later.
+// done. Work that is given before the last work is done follows it without a gap, however late the caller
+// is. So give the next piece early, then wait. Work that is given to an idle flow starts at real time.
+// WaitServed() sleeps until a mark is reached and returns the exact logical time at which that was; the
+// caller wakes some tens of microseconds later.
 //
 //   auto out = machine->OpenNodeLink(Direction::kOut, communicator);
 //   Mark first = out->Extend(bytes), second = out->Extend(bytes);   // queued back to back
 //   Nanos due = out->WaitServed(first);
 //   ReportLateness(Late::kRingStep, due, MonotonicNow());
 //
-// Thread-safe: any thread may extend, wait and look. The flow leaves its capacity when destroyed (whatever it
-// had not done is dropped), or within about 20 ms when its process dies. Waits are not cancelled by the
-// destructor: destroy a flow only when nobody waits on it.
+// Thread-safe: any thread may extend, wait and look. The flow leaves its capacity when it is destroyed, and
+// work that is not done is dropped. If its process dies, the flow leaves within about 20 ms. The destructor
+// does not wake waiting threads. REQUIRES: no thread waits on a flow while it is destroyed.
 #pragma once
 
 #include <memory>
@@ -27,42 +27,47 @@ namespace simgpu {
 struct SharedCapacity;
 class Machine;
 
+// A Mark is a value of the work counter of a flow.
 using Mark = double;
 
+// A Flow is one tenant of a capacity.
 class Flow {
  public:
   ~Flow();
   Flow(const Flow&) = delete;
   Flow& operator=(const Flow&) = delete;
 
-  // Appends `work` at this flow's usual demand: bytes for a link, ns at full speed for a GPU.
+  // Appends `work` with this flow's usual demand. The unit is bytes for a link, ns at full speed for a GPU.
+  // Blocks while too many pieces of different demand wait.
   Mark Extend(double work);
-  // The same with a demand of its own (SMs for a GPU, bytes per second for a link).
+  // Does the same with another demand: SMs for a GPU, bytes per second for a link.
   Mark Extend(double work, double demand);
 
-  // Sleeps until `mark` is reached; its logical time.
+  // Sleeps until `mark` is reached. Returns the logical time at which it was.
   Nanos WaitServed(Mark mark);
-  // The same, but gives up at `deadline` (CLOCK_MONOTONIC): kNever then.
+  // Does the same, but gives up at `deadline` (CLOCK_MONOTONIC) and then returns kNever.
   Nanos WaitServedUntil(Mark mark, Nanos deadline);
-  // The logical time at which `mark` was reached, kNever when it was not yet. Exact as long as it is asked
-  // for within the last 64 changes of rate.
+  // Returns the logical time at which `mark` was reached, or kNever if it is not reached yet. The time is
+  // exact if the caller asks within the next 64 changes of rate.
   Nanos ReachedAt(Mark mark);
-  // When `mark` will be reached if nobody asks for more; kNever when nothing moves it.
+  // Returns when `mark` will be reached if no tenant asks for more, or kNever if nothing moves the flow.
   Nanos Forecast(Mark mark);
 
-  // Work done so far, and where it will stand when all given work is done.
+  // Served() returns the work done so far. Target() returns what Served() will be when all given work is
+  // done.
   double Served();
   Mark Target();
 
-  // Capacity times ns that this flow could have had since its work was done: what no other flow used.
+  // Returns the capacity times ns that this flow could have had since its work was done: what no other flow
+  // used.
   double Spare();
 
-  // Hold `demand` of the capacity without finishing (a collective that spins); 0 lets go. Waits first until
-  // the flow's work is done. Served() counts the ns of holding.
+  // Holds `demand` of the capacity and does not finish, as a collective that spins; 0 lets go. Blocks first
+  // until the flow's work is done. Meanwhile Served() counts the ns of holding.
   void Hold(double demand);
-  // True while the flow has its share: in timeslice mode, while its process has the slice.
+  // Returns true while the flow has its share. In timeslice mode that is while its process has the slice.
   bool Active();
-  // Sleeps until Active(), at most until `deadline`. False when it gave up.
+  // Sleeps until Active(), at most until `deadline`. Returns false if it gave up.
   bool WaitActive(Nanos deadline);
 
   double demand() const { return demand_; }
@@ -79,7 +84,7 @@ class Flow {
   SharedCapacity* capacity_;
   int tenant_;
   double demand_;
-  double work_per_ns_;  // at full speed; 0: demand is bytes per second and work is bytes
+  double work_per_ns_;  // at full speed; 0 on a link: the demand is bytes per second and work is bytes
 };
 
 }  // namespace simgpu

@@ -22,7 +22,8 @@ bool LockShared(std::uint32_t* word, std::uint32_t token, Coroner* coroner) {
   for (;;) {
     seen = lock.load(std::memory_order_relaxed);
     if (seen == 0) {
-      // Others may sleep still: only this thread knows that nobody told them.
+      // Other threads may still sleep on the word. Only this thread knows that they were not woken, so it
+      // keeps the mark that tells it to wake them on unlock.
       if (lock.compare_exchange_weak(seen, token | kLockContended, std::memory_order_acquire)) return false;
       continue;
     }

@@ -1,11 +1,12 @@
-// A lock in memory that several processes share, with an owner that can be found dead.
+// Locks a word in memory that several processes share. A waiting process takes the lock over if the owner
+// is dead.
 #pragma once
 
 #include <cstdint>
 
 namespace simgpu {
 
-// Asked of the token that holds a lock for suspiciously long: true when that process is gone.
+// A Coroner tells whether the process that holds a lock is gone. It is asked after a long wait only.
 class Coroner {
  public:
   virtual bool IsDead(std::uint32_t token) = 0;
@@ -14,8 +15,10 @@ class Coroner {
   ~Coroner() = default;
 };
 
-// Takes *word for `token`. True when it was taken over from a dead owner, whose change may be half done.
+// Takes *word for `token`; blocks until it has it. Returns true if the lock was taken over from a dead
+// owner, whose change may be half done.
 bool LockShared(std::uint32_t* word, std::uint32_t token, Coroner* coroner);
+// Releases *word and wakes one waiting thread. REQUIRES: the caller holds it.
 void UnlockShared(std::uint32_t* word);
 
 }  // namespace simgpu

@@ -27,7 +27,7 @@ std::string& LastError() {
 
 bool MakeDirectory(const std::string& path, std::string* error) {
   if (mkdir(path.c_str(), 0777) == 0) {
-    chmod(path.c_str(), 0777);  // any user may use the GPUs, whatever the mask of the first
+    chmod(path.c_str(), 0777);  // any user may use the GPUs, whatever the umask of the first process
     return true;
   }
   if (errno == EEXIST) return true;
@@ -50,13 +50,13 @@ bool ReadNode(const MachineConfig& config, int* node, std::string* error) {
   return true;
 }
 
-// Places of links: node links first, then GPU links; never 0.
+// Links have these places: node links first, then GPU links; never 0.
 std::uint32_t NodeLinkPlace(int node, Direction direction) {
   return 1 + 2 * static_cast<std::uint32_t>(node) + (direction == Direction::kIn ? 1 : 0);
 }
 std::uint32_t GpuLinkPlace(int global_gpu) { return 1000 + static_cast<std::uint32_t>(global_gpu); }
 
-// How the SMs of a GPU are shared.
+// Returns how the SMs of a GPU are shared.
 ShareRules RulesOf(const MachineConfig& config, const GpuConfig& gpu) {
   return {.mode = config.mode,
           .capacity = static_cast<double>(gpu.sms),
@@ -91,14 +91,14 @@ bool Machine::Attach(std::string* error) {
   if (!MakeDirectory(config_.state, error) || !MakeDirectory(config_.state + "/clients", error)) return false;
   const std::string path = config_.state + "/state";
   const ScopedFd fd(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
-  fchmod(fd.get(), 0666);  // refused where it is another user's, who has done so
-  // One process at a time attaches.
+  fchmod(fd.get(), 0666);  // fails if the file is another user's, who has done this already
+  // The file lock lets one process at a time attach.
   if (!fd || flock(fd.get(), LOCK_EX) != 0) {
     *error = "state: cannot open '" + path + "': " + std::strerror(errno);
     return false;
   }
   const bool attached = MapState(fd.get(), error) && clients_.Claim(state_, config_.state, error);
-  flock(fd.get(), LOCK_UN);  // closing is not enough: the mapping keeps the open file
+  flock(fd.get(), LOCK_UN);  // closing would not unlock: the mapping keeps the file open
   return attached;
 }
 
@@ -127,7 +127,7 @@ bool Machine::MapState(int fd, std::string* error) {
     return false;
   }
   if (!alive) {
-    // Nobody lives: whatever is left is of the past, even of another boot.
+    // No process is alive: what the file holds is left over, perhaps from another boot.
     if (ftruncate(fd, 0) != 0 || ftruncate(fd, kBytes) != 0) return false;
     ResetState();
   }

@@ -1,6 +1,6 @@
-// The software machine as one process sees it: its configuration, its node, and the state it shares with
-// every other process of the machine through one mapped file. That file works across PID, IPC, network and
-// mount namespaces as long as its directory is the same.
+// Presents the software machine to one process: its configuration, its node, and the state that it shares
+// with every other process of the machine through one mapped file. That file works across PID, IPC, network
+// and mount namespaces as long as its directory is the same.
 #pragma once
 
 #include <sys/types.h>
@@ -20,49 +20,55 @@ namespace simgpu {
 struct SharedState;
 struct SharedGpu;
 
+// kOut is what leaves the node, kIn what enters it.
 enum class Direction { kOut, kIn };
 
+// A Machine is this process's connection to the software machine. Thread-safe.
 class Machine {
  public:
-  // Attaches on the first call and stays attached for the life of the process. nullptr when the configuration
-  // or the state directory is unusable: error() says why, and one line was printed to stderr.
+  // Returns the machine. Attaches on the first call and stays attached for the life of the process. Returns
+  // nullptr if the configuration or the state directory is unusable: error() then says why, and one line
+  // has been printed to stderr.
   static Machine* Get();
   static const std::string& error();
 
   const MachineConfig& config() const { return config_; }
-  int node() const { return node_; }  // SIMGPU_NODE
+  int node() const { return node_; }  // from SIMGPU_NODE
   const NodeConfig& node_config() const { return config_.nodes[static_cast<std::size_t>(node_)]; }
 
-  // Number of a GPU in the whole machine, from a node and the GPU's place on it.
+  // Returns the number of a GPU in the whole machine, from a node and the GPU's place on it.
   int GlobalGpu(int node, int gpu) const;
-  // The node and place of the GPU with this uuid; false when no node has it.
+  // Finds the node and the place of the GPU with this UUID. Returns false if no node has it.
   bool FindGpu(const std::string& uuid, int* node, int* gpu) const;
 
-  // A stream's share of a GPU of this node. All streams of this process together get at most `limit` SMs at
-  // once. nullptr when the GPU serves too many streams already.
+  // Opens a stream's share of a GPU of this node. All streams of this process together get at most `limit`
+  // SMs at once. Returns nullptr if the GPU serves too many streams already. The caller owns the flow.
   std::unique_ptr<Flow> OpenGpu(int gpu, double limit = Fluid::kUnlimited);
-  // This node's link to other nodes in one direction. `communicator` tells jobs apart where links are
-  // private; shared links ignore it. nullptr when the link has too many flows already.
+  // Opens this node's link to other nodes in one direction. `communicator` distinguishes jobs where links
+  // are private; shared links ignore it. Returns nullptr if the link has too many flows already.
   std::unique_ptr<Flow> OpenNodeLink(Direction direction, std::uint64_t communicator);
-  // The link of a GPU of this node to its neighbours on the node, one direction: what that GPU sends.
+  // Opens the link of a GPU of this node to the other GPUs of the node, in the direction in which that GPU
+  // sends.
   std::unique_ptr<Flow> OpenGpuLink(int gpu, std::uint64_t communicator);
 
-  // Device memory of a GPU of this node. ChargeMemory refuses what does not fit.
+  // Accounts for device memory of a GPU of this node. ChargeMemory() returns false, and charges nothing, if
+  // `bytes` do not fit. ReturnMemory() gives back what was charged.
   bool ChargeMemory(int gpu, std::uint64_t bytes);
   void ReturnMemory(int gpu, std::uint64_t bytes);
   std::uint64_t UsedMemory(int gpu);
-  // By process, in this process's PID namespace; those that cannot be seen from it are left out.
+  // Returns the bytes of each process, by its ID in this process's PID namespace. Processes that cannot be
+  // seen from there are left out.
   std::map<pid_t, std::uint64_t> UsedMemoryByProcess(int gpu);
-  // ns during which the GPU had anything to run.
+  // Returns the ns during which the GPU had anything to run.
   Nanos BusyTime(int gpu);
 
-  // Removes what dead processes left behind; at most once per 4 ms over all processes unless `now` is set.
-  // Called by waiters.
+  // Removes the tenants and the memory of dead processes. Does nothing if any process did so within the
+  // last 4 ms, unless `now` is set. Waiting threads call it.
   void ReapDead(bool now = false);
 
-  // Names this process among all that the machine has seen; never 0.
+  // Returns the token that names this process on the machine, as long as this process lives; never 0.
   std::uint32_t token() const { return clients_.token(); }
-  // The same for all libraries of one process, and for no other process.
+  // Returns a number that is the same for all libraries of one process, and for no other process.
   std::uint64_t process() const { return clients_.process(); }
 
  private:
@@ -74,7 +80,7 @@ class Machine {
   std::unique_ptr<Flow> Open(SharedCapacity* capacity, double limit, double demand, double work_per_ns);
   std::unique_ptr<Flow> OpenLink(std::uint32_t place, std::uint64_t communicator, double bytes_per_s);
   SharedGpu* Gpu(int gpu) const;
-  void Lock(SharedCapacity* capacity);  // and brings it to the present
+  void Lock(SharedCapacity* capacity);  // also advances its fluid to the present
   void Unlock(SharedCapacity* capacity);
   void RemoveDeadTenants(SharedCapacity* capacity);
 

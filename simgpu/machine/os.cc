@@ -18,8 +18,8 @@ void ActAsHardware() {
   SharpenTimers();
   const char* wanted = std::getenv("SIMGPU_REALTIME");
   if (wanted != nullptr && std::strcmp(wanted, "0") == 0) return;
-  // The scheduler lets an ordinary thread that wakes wait for up to 3 ms while another ordinary one runs,
-  // niced or not.
+  // The scheduler lets an ordinary thread that wakes wait for up to 3 ms while another ordinary thread
+  // runs, whatever their nice values.
   const sched_param lowest{1};
   if (sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &lowest) == 0) return;
   static_cast<void>(setpriority(PRIO_PROCESS, 0, -10));

@@ -1,4 +1,4 @@
-// Thin calls of the operating system that the whole kit uses: clock, futex, descriptor.
+// Wraps the operating system's calls that all of simgpu uses: clock, futex, file descriptor.
 #pragma once
 
 #include <linux/futex.h>
@@ -17,16 +17,16 @@ namespace simgpu {
 constexpr Nanos kMicrosecond = 1000;
 constexpr Nanos kMillisecond = 1000 * kMicrosecond;
 
-// CLOCK_MONOTONIC: one clock for all processes, containers and GPUs of a machine.
+// Reads CLOCK_MONOTONIC, which is one clock for all processes, containers and GPUs of a machine.
 inline Nanos MonotonicNow() {
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC, &now);
   return static_cast<Nanos>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
 }
 
-// Sleeps while *word == seen, at most until `deadline` (kNever: without end). 0 when woken, else EAGAIN
-// (another value), EINTR or ETIMEDOUT; the caller looks again in every case. The word may lie in memory that
-// processes share.
+// Sleeps while *word == seen, at most until `deadline` (kNever: without end). Returns 0 when woken, else
+// EAGAIN (another value), EINTR or ETIMEDOUT; the caller looks again in every case. The word may lie in
+// memory that processes share.
 inline int FutexWait(const std::uint32_t* word, std::uint32_t seen, Nanos deadline) {
   timespec until{};
   until.tv_sec = static_cast<time_t>(deadline / 1'000'000'000);
@@ -36,20 +36,21 @@ inline int FutexWait(const std::uint32_t* word, std::uint32_t seen, Nanos deadli
   return result == 0 ? 0 : errno;
 }
 
+// Wakes up to `sleepers` threads that sleep on *word, also those of other processes.
 inline void FutexWake(const std::uint32_t* word, int sleepers = INT_MAX) {
   syscall(SYS_futex, word, FUTEX_WAKE, sleepers, nullptr, nullptr, 0);
 }
 
-// Makes timed sleeps of the calling thread end on time: the kernel may delay them by 50 us unless told
-// otherwise.
+// Makes timed sleeps of the calling thread end on time. Without it the kernel may delay them by 50 us.
 void SharpenTimers();
 
-// For threads that stand in for hardware, which does not wait for a processor: sharp timers, and the calling
-// thread goes before every ordinary one (real-time priority; where that is refused, nice -10; where that is
-// refused too, or SIMGPU_REALTIME=0 says so, as it is). What it forks is ordinary again.
+// Makes the calling thread stand in for hardware, which does not wait for a processor. It gets sharp timers
+// and runs before every ordinary thread: with real-time priority, or with nice -10 where that is refused.
+// Its priority stays as it is where both are refused or SIMGPU_REALTIME=0. A process that it forks is
+// ordinary again.
 void ActAsHardware();
 
-// A descriptor with one owner.
+// A ScopedFd owns a file descriptor and closes it.
 class ScopedFd {
  public:
   explicit ScopedFd(int fd) : fd_(fd) {}

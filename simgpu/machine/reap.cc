@@ -1,4 +1,4 @@
-// Locks of capacities, and what happens to the belongings of processes that died.
+// Locks capacities, and removes what dead processes leave on the machine.
 #include <atomic>
 
 #include "simgpu/machine/machine.h"
@@ -18,8 +18,8 @@ void TellWaiters(SharedCapacity* capacity) {
 }
 
 void Machine::Lock(SharedCapacity* capacity) {
-  // Taken over from a process that died inside: each of its stores was whole, so the fluid is at worst as if
-  // some tenants had been served twice for one step. Its tenants go with the rest of what it left.
+  // The lock may come from a process that died while it held it. Each of its stores was whole, so at worst
+  // some tenants were served twice for one step. ReapDead() removes the tenants of that process.
   LockShared(&capacity->lock, clients_.token(), &clients_);
   capacity->fluid.Advance(MonotonicNow());
 }

@@ -17,7 +17,7 @@
 namespace simgpu {
 namespace {
 
-// Lateness in whole us; the last bucket takes all that is later.
+// Lateness is counted in whole us. The last bucket takes all that is later.
 constexpr std::size_t kBuckets = 20001;
 
 struct Histogram {
@@ -58,8 +58,8 @@ bool Wanted() {
   return wanted;
 }
 
-// The first thing to be reported makes the report be written at exit, and by this process only, not by its
-// forks.
+// Registers the report to be written at exit, at the first value that is reported. Only this process writes
+// it, not its forked children.
 void Register() {
   if (totals.registered.exchange(true)) return;
   totals.process = getpid();

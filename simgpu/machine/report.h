@@ -1,6 +1,6 @@
-// How late this process was, and what it cost. Written to $SIMGPU_REPORT/<node>-<pid>-<random>.json at exit
-// by each library that was used; nothing is kept when the variable is unset. Thread-safe, cheap enough for
-// every kernel.
+// Collects how late this process was, and what it cost. Each library that was used writes a report to
+// $SIMGPU_REPORT/<node>-<pid>-<random>.json at exit. If the variable is unset, nothing is kept.
+// Thread-safe, and cheap enough for every kernel.
 #pragma once
 
 #include "simgpu/model/fluid.h"
@@ -9,14 +9,15 @@ namespace simgpu {
 
 enum class Late { kKernel, kRingStep };
 
-// Something that should have been noticed at the logical time `due` was noticed at `noticed` (both
-// CLOCK_MONOTONIC). A kernel's sample is taken by Flow::WaitServed itself when it had to wait; a ring step's
-// by whoever waited for it.
+// Reports an event of the logical time `due` that was noticed at `noticed` (both CLOCK_MONOTONIC).
+// Flow::WaitServed() reports a kernel by itself when it had to wait. The code that waits for a ring step
+// reports it.
 void ReportLateness(Late kind, Nanos due, Nanos noticed);
 
+// Counts one kernel.
 void ReportKernel();
 
-// Writes the file now. Called at exit by itself; a process that is killed writes none.
+// Writes the file now. Runs at exit by itself; a process that is killed writes none.
 void WriteReport();
 
 }  // namespace simgpu

@@ -1,10 +1,10 @@
-// Layout of the state file: what all processes of a software machine share. All zero but the header is a
-// valid state of an unused machine.
+// Declares the layout of the state file, which all processes of a software machine share. All zero but the
+// header is a valid state of an unused machine.
 //
-// A process is known by its *token*: its entry in `clients` in the low byte, a generation above, never 0, bit
-// 31 clear. It is alive while it holds a POSIX record lock on the file clients/<entry>, which the kernel
-// drops at death and does not hand to forked children. Process ids would not do: clients live in different
-// PID namespaces.
+// A process is known by its *token*: its entry in `clients` in the low byte, a generation above. A token is
+// never 0, and its bit 31 is clear. A process is alive while it holds a POSIX record lock on the file
+// clients/<entry>. The kernel drops the lock when the process dies and does not hand it to forked children.
+// Process IDs would not do, because clients live in different PID namespaces.
 #pragma once
 
 #include <cstdint>
@@ -20,30 +20,33 @@ constexpr int kMaxClients = constants::kClients;
 constexpr int kMaxLinks = constants::kLinks;
 constexpr std::uint32_t kLockContended = 1u << 31;
 
+// A SharedCapacity is a Fluid that processes share, with its lock.
 struct SharedCapacity {
-  std::uint32_t lock;          // token of the holder, with kLockContended while others wait; 0: free
-  std::uint32_t changed;       // futex: counts up when something may finish earlier than was foreseen
-  std::uint32_t waiters;       // how many sleep on `changed`; too high after a kill, which costs a wake-up
-  std::uint32_t place;         // of a link: which link of the machine it is, 0 for a free entry
-  std::uint64_t communicator;  // of a private link
+  std::uint32_t lock;     // token of the holder, with kLockContended while others wait; 0: free
+  std::uint32_t changed;  // futex; counts up when something may finish earlier than forecast
+  std::uint32_t waiters;  // threads that sleep on `changed`; too high after a kill, which costs a wake-up
+  std::uint32_t place;    // for a link: which link of the machine it is; 0 for a free entry
+  std::uint64_t communicator;  // for a private link; else 0
   Fluid fluid;
 };
 
-// Something may finish earlier than waiters foresaw: they look again.
+// Makes waiting threads look again, because something may finish earlier than they have forecast.
 void TellWaiters(SharedCapacity* capacity);
 
+// A SharedClient is one entry of the table of clients.
 struct SharedClient {
-  std::uint32_t token;  // 0: never used, or left in order
+  std::uint32_t token;  // 0: never used, or its process died and was removed
   std::uint32_t generation;
-  // The same for all libraries of one process, which each are a client of their own. Record locks belong to
-  // the process: it can neither test its own nor afford to open and close the files that carry them.
+  // This number is the same for all libraries of one process. Each library is a client of its own, but record
+  // locks belong to the process. It cannot test its own locks, and it must not open and close the files that
+  // carry them.
   std::uint64_t process;
 };
 
 struct SharedGpu {
   SharedCapacity compute;
   std::uint64_t memory_bytes;
-  std::uint64_t used_bytes[kMaxClients];  // by client; guarded by compute.lock
+  std::uint64_t used_bytes[kMaxClients];  // of each client; guarded by compute.lock
 };
 
 struct SharedState {
@@ -52,7 +55,7 @@ struct SharedState {
   std::uint64_t bytes;
   std::uint64_t digest;
   std::int64_t last_reap;
-  std::uint32_t links_lock;  // guards the table of links, as SharedCapacity.lock does a capacity
+  std::uint32_t links_lock;  // guards the table of links, as SharedCapacity.lock guards a capacity
   std::uint32_t reserved;
   SharedClient clients[kMaxClients];
   SharedCapacity links[kMaxLinks];

@@ -111,7 +111,7 @@ void Fluid::Advance(Nanos now) {
   }
 }
 
-// What tenants without work could have had until then, at the rates of now.
+// Adds to spare_ what tenants without work could have had until `until`, at the present rates.
 void Fluid::CountSpare(Nanos until) {
   if (state_.unused <= 0) return;
   const bool slices =
@@ -120,14 +120,14 @@ void Fluid::CountSpare(Nanos until) {
   const auto passes = static_cast<double>(until - state_.now);
   for (int t = 0; t < high_water_; ++t) {
     if (!asks_[t].used || Wants(state_, t)) continue;
-    if (slices && asks_[t].group != state_.running_group) continue;  // the slice is another's
+    if (slices && asks_[t].group != state_.running_group) continue;  // the slice belongs to another group
     spare_[t] += passes * std::min(state_.unused, asks_[t].limit);
   }
 }
 
 Nanos Fluid::FinishTime(int tenant, double target) const {
   State s = state_;
-  // A forecast gives up after so many events and answers with a time that is too early, which is harmless.
+  // A forecast gives up after this many events. Its answer is then too early, which is harmless.
   for (int i = 0; i < constants::kForecastEvents; ++i) {
     const double missing = target - s.served[tenant];
     if (missing <= 0) return s.now;
@@ -175,7 +175,8 @@ Nanos Fluid::CrossedAt(int tenant, double target) const {
   return state_.now;
 }
 
-// The group that follows `after` in cyclic order among those that want to run.
+// Sets *next to the group that follows `after` in cyclic order among those that want to run. Returns false
+// if no group wants to run.
 bool Fluid::NextGroup(const State& s, std::uint32_t after, std::uint32_t* next) const {
   bool found = false;
   std::uint32_t nearest = 0;
@@ -189,7 +190,7 @@ bool Fluid::NextGroup(const State& s, std::uint32_t after, std::uint32_t* next) 
   return found;
 }
 
-// True when a group other than the running one wants to run.
+// Returns true if a group other than the running one wants to run.
 bool Fluid::Competes(const State& s) const {
   for (int t = 0; t < high_water_; ++t) {
     if (Wants(s, t) && asks_[t].group != s.running_group) return true;
@@ -209,7 +210,8 @@ void Fluid::TakeTurns(State& s) const {
   if (!NextGroup(s, s.running_group, &next)) {
     s.slice_end = s.now;
   } else if (next == s.running_group && s.slice_end > 0 && running_wants) {
-    // Alone: slices follow each other without a gap, and a newcomer waits for the end of the current one.
+    // The group is alone. Its slices follow each other without a gap, and a newcomer waits for the end of
+    // the current one.
     s.slice_end = s.now + rules_.quantum - (s.now - s.slice_end) % rules_.quantum;
   } else {
     s.running_group = next;
@@ -217,8 +219,8 @@ void Fluid::TakeTurns(State& s) const {
   }
 }
 
-// The next instant at which rates change by themselves: a piece ends, or a slice ends that somebody waits
-// for.
+// Returns the next instant at which rates change by themselves: a piece ends, or a slice ends while another
+// group waits for it.
 Nanos Fluid::NextEvent(const State& s) const {
   Nanos next = kNever;
   for (int t = 0; t < high_water_; ++t) {
@@ -231,7 +233,7 @@ Nanos Fluid::NextEvent(const State& s) const {
   return next;
 }
 
-// Serves every tenant at its rate until `time`, which lies no further than NextEvent().
+// Serves every tenant at its rate until `time`. REQUIRES: `time` is not after NextEvent().
 void Fluid::MoveTo(State& s, Nanos time) const {
   const auto passed = static_cast<double>(time - s.now);
   for (int t = 0; t < high_water_; ++t) {
@@ -255,7 +257,7 @@ void Fluid::Settle() {
   }
 }
 
-// Notes a change of rate. Segments of equal rate are one.
+// Notes the present rate in the history. Neighbouring segments of equal rate are one.
 void Fluid::Remember(int tenant) {
   History& history = history_[tenant];
   const double rate = state_.rate[tenant];

@@ -1,28 +1,30 @@
-// A capacity shared by tenants in continuous time: the SMs of one GPU, or the bytes per second of one link.
+// Shares one capacity among tenants in continuous time. The capacity is the SMs of one GPU, or the bytes
+// per second of one link.
 //
-// A tenant asks for *pieces* of work, one after the other. A piece has a demand (how much of the capacity it
-// wants), a speed (work per ns when it gets all it wants) and an amount of work; it progresses at
-// speed * allocation / demand. A kernel of duration d is work d at speed 1; bytes on a link are work b at
-// speed demand / 1e9. The demand of a tenant ends by itself, exactly when `served` reaches the end of its
-// last piece.
+// A tenant asks for *pieces* of work, one after the other. A piece has a demand (how much of the capacity
+// it wants), a speed (work per ns when it gets all it wants) and an amount of work.
+// It progresses at speed * allocation / demand. A kernel of duration d is work d at speed 1; b bytes on a
+// link are work b at speed demand / 1e9. The demand of a tenant ends by itself, exactly when `served` reaches
+// the end of its last piece.
 //
-// A *spinning* tenant holds its demand without finishing until it is told to stop; `served` then counts the
-// ns during which it really held it.
+// A *spinning* tenant holds its demand and does not finish until it is told to stop. Its `served` counts
+// the ns during which it really held the demand.
 //
-// Two ways to share:
-//   kShared     max-min fair over all tenants. Spinning tenants are served first; pieces are malleable: one
-//   that
-//               wants 132 SMs beside 4 held ones runs at 128/132 of its speed.
-//   kTimeslice  only one group (process) runs at a time, round robin by group number, each for one quantum or
-//               until it has nothing to run. A spinning tenant burns its group's whole slice.
+// There are two ways to share:
+//   kShared     The capacity is shared max-min fair among all tenants. Spinning tenants are served first.
+//               Pieces are malleable: a piece that wants 132 SMs beside 4 held ones runs at 128/132 of
+//               its speed.
+//   kTimeslice  One group (process) runs at a time. Groups follow each other by group number, round robin,
+//               each for one quantum or until it has nothing to run. A spinning tenant uses up the whole
+//               slice of its group.
 //
-// By option (ShareRules): pieces of two or more groups that run at the same time gain or lose by it, a
-// spinning tenant waits until what it wants is free, and it advances more slowly beside pieces. A group may
-// be limited to a part of the capacity.
+// ShareRules has options. Pieces of two or more groups that run at the same time can gain or lose speed by
+// it. A spinning tenant can wait until what it wants is free, and it can advance more slowly beside pieces.
+// A group can be limited to a part of the capacity.
 //
-// Pure: no clock, no I/O, no allocation. All memory zero followed by Reset() is a valid object, and it is
-// trivially copyable, so it can live in shared memory. Not thread-safe. Times are ns, and events fall on
-// whole ns, rounded up. No function may be called with a time before now().
+// The code is pure: no clock, no I/O, no allocation. Zeroed memory followed by Reset() is a valid object,
+// and the class is trivially copyable, so an object can live in shared memory. Not thread-safe. Times are
+// in ns; events fall on whole ns, rounded up. REQUIRES: no function is called with a time before now().
 #pragma once
 
 #include <cstdint>
@@ -36,21 +38,22 @@ constexpr Nanos kNever = INT64_MAX;
 
 enum class ShareMode : std::uint32_t { kShared, kTimeslice };
 
-// How a capacity is shared.
+// ShareRules says how a capacity is shared.
 struct ShareRules {
   ShareMode mode = ShareMode::kShared;
   double capacity = 0;
-  Nanos quantum = 1;  // of kTimeslice
-  // While pieces of two or more groups run at the same time, each speed is multiplied by this, up to the
-  // speed that the piece has alone. kTimeslice never runs two groups at once.
+  Nanos quantum = 1;  // the length of a slice; used by kTimeslice only
+  // The speed of each piece is multiplied by this while pieces of two or more groups run at the same time.
+  // The result is at most the speed that the piece has alone. kTimeslice never runs two groups at once.
   double co_run = constants::kCoRun;
-  // A spinning tenant begins to hold when the pieces that began before it asked leave it enough. Pieces then
-  // keep their ends apart, so that each end of a kernel is an occasion.
+  // If true, a spinning tenant begins to hold once the pieces that began before it asked leave it enough.
+  // Pieces then keep their ends apart, because the tenant may begin at each end of a kernel.
   bool holders_wait = false;
-  // kShared: beside pieces that use all that is not held, a spinning tenant advances by 1 / (1 + this) of the
-  // time; in proportion where they use less.
+  // Slows spinning tenants down under kShared. Beside pieces that use all that is not held, a spinning
+  // tenant advances by 1 / (1 + this) of the time. The loss is in proportion where the pieces use less.
   double holder_slowdown = constants::kCollectiveSlowdown;
 };
+// A Fluid keeps what the tenants of one capacity ask for and how far each has come.
 
 class Fluid {
  public:
@@ -61,94 +64,100 @@ class Fluid {
 
   void Reset(const ShareRules& rules, Nanos now);
 
-  // Moves everything to `now`. Every change below takes effect at now(), so advance first.
+  // Moves everything to `now`. The functions below that change something take effect at now(), so call this
+  // first.
   void Advance(Nanos now);
 
-  // A new, idle tenant of `group`; -1 when the table is full. All tenants of the group together get at most
-  // `limit` of the capacity at once; it is the same for each of them.
+  // Adds an idle tenant of `group` and returns its number, or -1 if the table is full. All tenants of the
+  // group together get at most `limit` of the capacity at once. REQUIRES: every tenant of a group is added
+  // with the same limit.
   int Add(std::uint32_t group, double limit = kUnlimited);
   void Remove(int tenant);
 
-  // True when Extend would be refused: too many pieces of different demand are waiting.
+  // Returns true if Extend() has no room: too many pieces of different demand are waiting.
   bool Full(int tenant) const;
-  // Appends work; returns the value of Served() at which it is done. A tenant that is not idle goes on
-  // without a gap. Precondition: !Full(tenant), demand > 0, speed > 0, work >= 0.
+  // Appends work and returns the value of Served() at which it is done. A tenant that is not idle goes on
+  // without a gap. REQUIRES: !Full(tenant), demand > 0, speed > 0, work >= 0.
   double Extend(int tenant, double demand, double speed, double work);
 
-  // Holds `demand` until called with 0. Precondition: the tenant has no work left.
+  // Makes the tenant hold `demand` until the next call; 0 makes it let go. REQUIRES: the tenant has no work
+  // left.
   void SetSpinning(int tenant, double demand);
 
   double Served(int tenant) const { return state_.served[tenant]; }
-  // Where Served() will stand when all work given so far is done.
+  // Returns the value that Served() has when all work given so far is done.
   double Target(int tenant) const;
   bool Used(int tenant) const { return asks_[tenant].used; }
   std::uint32_t Group(int tenant) const { return asks_[tenant].group; }
-  // True while the tenant has a share: it makes progress, or holds what it spins on.
+  // Returns true while the tenant has a share: it makes progress, or it holds what it spins on.
   bool Active(int tenant) const { return state_.rate[tenant] > 0; }
-  // How much of the capacity it has now.
+  // Returns how much of the capacity the tenant has now.
   double ShareOf(int tenant) const { return state_.share[tenant]; }
-  // Capacity times ns that a tenant without work could have had since its last work was done: what no other
-  // used, while its group could run.
+  // Returns the capacity times ns that a tenant without work could have had since its last work was done:
+  // what no other tenant used while its group could run.
   double Spare(int tenant) const { return spare_[tenant]; }
-  // True while pieces of two or more groups run at the same time.
+  // Returns true while pieces of two or more groups run at the same time.
   bool CoRuns() const { return state_.co_runs; }
   int Tenants() const;
 
-  // When Served(tenant) will reach `target` if nobody asks for more. Never later than the truth unless a
-  // spinning tenant stops or a tenant is removed; may be early (look again then). kNever: no end in sight.
+  // Returns when Served(tenant) reaches `target` if no tenant asks for more, or kNever if no end is in
+  // sight. The time may be too early: look again then. It is too late only where a spinning tenant stops, a
+  // tenant is removed or, with a co_run above 1, a second group begins to run.
   Nanos FinishTime(int tenant, double target) const;
 
-  // When the tenant will next be active, by the same rule.
+  // Returns when the tenant is active next, with the same restrictions as FinishTime().
   Nanos ActiveTime(int tenant) const;
 
-  // Served() at the end of the piece in progress; Target() when idle.
+  // Returns the value of Served() at the end of the piece in progress, or Target() for an idle tenant.
   double NextMark(int tenant) const;
 
-  // When Served(tenant) reached `target`. Precondition: it has. Kept for the last kHistory changes of rate;
-  // for what lies further back, the oldest time known.
+  // Returns when Served(tenant) reached `target`. REQUIRES: it has reached it. The answer is exact within
+  // the last kHistory changes of rate. Before them it is the oldest time that is kept.
   Nanos CrossedAt(int tenant, double target) const;
 
   Nanos now() const { return state_.now; }
   double capacity() const { return rules_.capacity; }
-  // ns during which at least one tenant was active.
+  // Returns the ns during which at least one tenant was active.
   Nanos busy() const { return busy_; }
 
  private:
   struct Piece {
-    double end;  // value of served at which it is done
+    double end;  // value of `served` at which the piece is done
     double demand;
     double speed;
   };
-  // What a tenant wants. Pieces are numbered from the beginning of time; piece i lies at i % kPieces.
+  // An Ask keeps what a tenant wants. Pieces are numbered from 0; piece i lies at i % kPieces.
   struct Ask {
     bool used;
     std::uint32_t group;
-    double limit;              // of the group
+    double limit;              // limit of the tenant's group
     double spinning;           // demand held, or waited for; 0 for none
     Nanos asked;               // when it began to spin
     std::uint32_t pieces_end;  // one past the last piece
     Piece pieces[kPieces];
   };
-  // How far the tenants have come. Separate from Ask so that a forecast can run on a copy of this alone.
+  // A State keeps how far the tenants have come. It is separate from Ask, so that a forecast can run on a
+  // copy of State alone.
   struct State {
     Nanos now;
     Nanos slice_end;
     std::uint32_t running_group;
     bool co_runs;
-    double unused;  // of the capacity
+    double unused;  // part of the capacity that no tenant uses
     double served[kTenants];
     double rate[kTenants];
     double share[kTenants];
-    std::uint32_t piece[kTenants];  // the piece in progress; pieces_end: idle
+    std::uint32_t piece[kTenants];  // number of the piece in progress; pieces_end if idle
     Nanos began[kTenants];          // when that piece became the one in progress
-    bool holding[kTenants];         // it spins, and has what it spins on
+    bool holding[kTenants];         // true if the tenant spins and has what it spins on
   };
-  // What a tenant may get when the capacity is shared out.
+  // A Claim is what one tenant asks for, and then gets, when the capacity is shared out.
   struct Claim {
     int tenant;
     double demand;
     double share;
   };
+  // A Segment is a time during which the rate of a tenant stays the same.
   struct Segment {
     Nanos begin;
     double served;

@@ -1,5 +1,5 @@
-// Who gets how much of a capacity at one instant: spinning tenants off the top, the rest max-min fair (water
-// filling), within the limits of groups.
+// Decides how much of a capacity each tenant gets at one instant. Spinning tenants are served first; the
+// rest is shared max-min fair (water filling) within the limits of groups.
 #include <algorithm>
 
 #include "simgpu/model/fluid.h"
@@ -7,7 +7,8 @@
 namespace simgpu {
 namespace {
 
-// Shares of `left` among `count` claims: none gets more than it wants, and what one leaves the others get.
+// Shares `left` among `count` claims. No claim gets more than it wants; what one does not need goes to the
+// others. Sorts the claims by demand.
 template <typename Claim>
 void Fill(Claim* claims, int count, double left) {
   std::sort(claims, claims + count, [](const Claim& a, const Claim& b) { return a.demand < b.demand; });
@@ -38,7 +39,7 @@ void Fluid::Share(State& s) const {
   SetRates(s, claims, count, used);
 }
 
-// What the running tenants of a group, or of all groups, hold.
+// Returns how much the running tenants of `group` hold, or those of all groups if `of_all`.
 double Fluid::Held(const State& s, std::uint32_t group, bool of_all) const {
   double held = 0;
   for (int t = 0; t < high_water_; ++t) {
@@ -47,7 +48,7 @@ double Fluid::Held(const State& s, std::uint32_t group, bool of_all) const {
   return held;
 }
 
-// Shares of what is not held; their sum.
+// Shares out what is not held. Returns the sum of the shares.
 double Fluid::ShareOut(State& s, Claim* claims, int count) const {
   for (int i = 0; i < count; ++i) claims[i].demand = CurrentPiece(s, claims[i].tenant).demand;
   for (int i = 0; i < count; ++i) {
@@ -60,8 +61,9 @@ double Fluid::ShareOut(State& s, Claim* claims, int count) const {
   return used;
 }
 
-// A group at its limit is a capacity of its own: no tenant of it asks for more than its share of that. What
-// is shared out then is max-min fair among all tenants within the limits. Doing so twice changes nothing.
+// Treats the limit of a group as a capacity of its own: no tenant of the group asks for more than its share
+// of that. What is shared out afterwards is then max-min fair among all tenants within the limits. A second
+// call for the same group changes nothing.
 void Fluid::LimitGroup(const State& s, Claim* claims, int count, std::uint32_t group) const {
   Claim members[kTenants];
   int size = 0;
@@ -76,8 +78,8 @@ void Fluid::LimitGroup(const State& s, Claim* claims, int count, std::uint32_t g
   for (int i = 0; i < size; ++i) claims[members[i].tenant].demand = members[i].share;
 }
 
-// Of the spinning tenants that wait, the first to have asked whose demand is free begins to hold it. False
-// where none can.
+// Picks, among the spinning tenants that wait and whose demand is free, the one that asked first, and lets
+// it hold. Returns false if there is none.
 bool Fluid::LetAHolderBegin(State& s, const Claim* claims, int count) const {
   const double free = rules_.capacity - Held(s, 0, true);
   int first = -1;
@@ -91,7 +93,8 @@ bool Fluid::LetAHolderBegin(State& s, const Claim* claims, int count) const {
   return true;
 }
 
-// What pieces have that began before `asked`: a later one stands behind the tenant that waits.
+// Returns the sum of the shares of pieces that began before `asked`. A later piece ranks behind the tenant
+// that waits.
 double Fluid::SharesOfOlder(const State& s, const Claim* claims, int count, Nanos asked) const {
   double sum = 0;
   for (int i = 0; i < count; ++i) {

@@ -1,16 +1,17 @@
-// nvidia-cuda-mps-control for software GPUs:
+// Acts as nvidia-cuda-mps-control for software GPUs:
 //
-//     nvidia-cuda-mps-control -f [-M]     the control daemon; -M: one server for all users
+//     nvidia-cuda-mps-control -f [-M]     runs the control daemon; -M: one server for all users
 //     nvidia-cuda-mps-control             sends the lines of its standard input to the daemon:
-//     get_server_list,
+//                                         get_server_list,
 //                                         get_client_list SERVER, terminate_client SERVER CLIENT, quit,
 //                                         get_default_active_thread_percentage,
 //                                         set_default_active_thread_percentage PERCENTAGE,
 //                                         set_active_thread_percentage SERVER PERCENTAGE
 //
-// CUDA_MPS_PIPE_DIRECTORY says where its socket is. SIMGPU_MPS_STRICT=1: a client that is killed takes the
-// other clients of its server along, as may happen in life. CUDA_MPS_ACTIVE_THREAD_PERCENTAGE is the default
-// percentage of the daemon; a server keeps the one that it started with.
+// CUDA_MPS_PIPE_DIRECTORY names the directory of its socket. With SIMGPU_MPS_STRICT set, a client that is
+// killed ends the other clients of its server too, which may happen on real GPUs.
+// CUDA_MPS_ACTIVE_THREAD_PERCENTAGE is the default percentage of the daemon. A server keeps the percentage
+// that it started with until set_active_thread_percentage changes it.
 #include <poll.h>
 #include <signal.h>
 #include <sys/signalfd.h>
@@ -67,7 +68,7 @@ std::string ReadLine(int fd) {
   return line;
 }
 
-// One connection: a client, or a command. False: the daemon is to end.
+// Serves one new connection, of a client or of a command. Returns false if the daemon must end.
 bool Accept(int listener, Servers* servers) {
   const int fd = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
   if (fd < 0) return true;
@@ -129,7 +130,7 @@ int Serve(bool multi_user) {
   }
 }
 
-// Asks the daemon for each line of the standard input.
+// Sends each line of the standard input to the daemon and prints the answers. Returns the exit status.
 int Ask() {
   for (std::string line; std::getline(std::cin, line);) {
     const sockaddr_un address = AddressOf(Directory());

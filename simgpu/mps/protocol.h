@@ -1,17 +1,18 @@
-// What the control daemon of MPS is told over its socket, PIPE_DIRECTORY/control, and says: single bytes, but
-// for a command, which is a line, and its answer, which goes on until the end.
+// Declares the protocol of MPS's control daemon on its socket, PIPE_DIRECTORY/control. Messages are single
+// bytes, with three exceptions: kGo has a second byte, a command is a line, and the answer to a command
+// extends to the end of the connection.
 #pragma once
 
 namespace simgpu::mps {
 
-// First of each connection.
+// A connection begins with one of these bytes.
 inline constexpr char kClient = 'C';
 inline constexpr char kCommand = 'Q';
-// To a client: it has a server, and behind that one byte, from 1 to 100: the percentage of the threads that
-// it may use at most; it has none any more.
+// The daemon sends these to a client. kGo: the client has a server. A second byte follows, from 1 to 100:
+// the percentage of the threads that the client may use at most. kEnd: the client no longer has a server.
 inline constexpr char kGo = 'G';
 inline constexpr char kEnd = 'T';
-// Of a client that ends in good order.
+// A client sends this before it ends in order.
 inline constexpr char kBye = 'B';
 
 inline constexpr char kDirectoryVariable[] = "CUDA_MPS_PIPE_DIRECTORY";

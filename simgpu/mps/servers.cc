@@ -40,7 +40,7 @@ std::vector<int> Servers::connections() const {
   return all;
 }
 
-// Gives a server to whoever waits and may have one, in the order in which they came.
+// Gives a server to each waiting client that may have one, in the order in which the clients came.
 void Servers::Serve() {
   for (auto client = clients_.begin(); client != clients_.end(); ++client) {
     if (client->server != 0) continue;
@@ -51,7 +51,8 @@ void Servers::Serve() {
   }
 }
 
-// 0 where another user is served.
+// Returns a server for a client of `uid`; starts one if need be. Returns 0 while another user's server has
+// clients.
 pid_t Servers::ServerFor(uid_t uid) {
   for (const auto& [server, of] : servers_) {
     if (multi_user_ || of.uid == uid) return server;
@@ -72,7 +73,7 @@ pid_t Servers::StartServer(uid_t uid) {
   if (server == 0) {
     prctl(PR_SET_NAME, "nvidia-cuda-mps-server");
     if (setuid(uid) != 0) _exit(1);
-    prctl(PR_SET_PDEATHSIG, SIGKILL);  // which a change of the user undoes
+    prctl(PR_SET_PDEATHSIG, SIGKILL);  // after setuid(), because a change of the user clears it
     for (;;) pause();
   }
   servers_[server] = {uid, percentage_};
@@ -115,7 +116,8 @@ void Servers::Drop(Clients::iterator client, bool tell) {
   clients_.erase(client);
 }
 
-// Of the servers to come, or of the clients to come of a server that runs.
+// Sets the percentage of the servers that start later or, if `of_server`, of the later clients of a running
+// server. Returns the answer to the command.
 std::string Servers::SetPercentage(std::istringstream& words, bool of_server) {
   pid_t server = 0;
   std::string text;

@@ -1,5 +1,6 @@
-// The servers of a control daemon and their clients: who waits, who is served. A server is a process of its
-// user's; without --multi-user there is one at a time, and clients of others wait until it has no client.
+// Keeps the servers of a control daemon and their clients: which client waits, and which has a server. A
+// server is a process of its user. Unless `multi_user` is set, there is one server at a time, and clients of
+// other users wait until it has no client.
 #pragma once
 
 #include <sys/types.h>
@@ -12,24 +13,27 @@
 
 namespace simgpu::mps {
 
-// A percentage of active threads from its text: a whole number from 1 to 100. 0: it is none.
+// Parses a percentage of active threads: a whole number from 1 to 100. Returns 0 if the text is not such a
+// number.
 int ReadPercentage(const std::string& text);
 
 class Servers {
  public:
-  // `strict`: a client that ends without a word, killed say, takes the others of its server along.
-  // `percentage`: of the threads, that clients of the servers to come may use; a whole number from 1 to 100.
+  // With `strict`, a client that ends without kBye, for example because it was killed, ends the other
+  // clients of its server too. `percentage` is the part of the threads that clients of later servers may
+  // use, a whole number from 1 to 100.
   Servers(bool multi_user, bool strict, int percentage)
       : multi_user_(multi_user), strict_(strict), percentage_(percentage) {}
   ~Servers();
 
-  // Owns the connection from here on.
+  // Adds a client, which waits until it has a server. Takes ownership of the connection.
   void AddClient(int connection, pid_t pid, uid_t uid);
-  // The connection can be read: its client says bye, or is gone.
+  // Handles a connection that can be read: its client says kBye, or it is gone.
   void OnReadable(int connection);
+  // Handles the end of a server process: ends its clients and serves those that wait.
   void OnServerEnd(pid_t server);
   std::vector<int> connections() const;
-  // The answer to a line of the control program.
+  // Executes a line of the control program. Returns the answer.
   std::string Execute(const std::string& line);
 
  private:
@@ -37,12 +41,12 @@ class Servers {
     int connection;
     pid_t pid;
     uid_t uid;
-    pid_t server = 0;  // 0: it waits
+    pid_t server = 0;  // 0: the client waits
     bool said_bye = false;
   };
   struct Server {
     uid_t uid;
-    int percentage;  // active threads of its clients
+    int percentage;  // percentage of the threads that each of its clients may use
   };
   using Clients = std::list<Client>;
 
@@ -56,7 +60,7 @@ class Servers {
   const bool multi_user_;
   const bool strict_;
   Clients clients_;
-  int percentage_;  // of a server that starts from now on
+  int percentage_;  // percentage of a server that starts from now on
   std::map<pid_t, Server> servers_;
 };
 

@@ -1,4 +1,4 @@
-// The calls that move data.
+// Implements the calls that move data.
 #include "simgpu/nccl/export.h"
 #include "simgpu/nccl/group.h"
 #include "simgpu/nccl/log.h"
@@ -13,7 +13,7 @@ using simgpu::nccl::Name;
 using simgpu::nccl::PendingCall;
 using simgpu::nccl::Refuse;
 
-// Empty: the arguments are sound.
+// Returns what is wrong with the arguments, or an empty string.
 std::string FindFault(const PendingCall& pending, const ncclComm& comm) {
   const Call& call = pending.call;
   const int ranks = comm.ranks();
@@ -38,6 +38,7 @@ std::string FindFault(const PendingCall& pending, const ncclComm& comm) {
   return "";
 }
 
+// Returns an error if the communicator cannot take a call now.
 ncclResult_t CheckComm(ncclComm_t comm, const Call& call) {
   if (comm == nullptr || !comm->valid()) {
     return Refuse(ncclInvalidArgument, std::string(Name(call.function)) + ": comm is not a communicator");
@@ -53,6 +54,7 @@ ncclResult_t CheckComm(ncclComm_t comm, const Call& call) {
   return state == ncclSuccess || state == ncclInProgress ? ncclSuccess : Refuse(state, comm->FailureText());
 }
 
+// Adds the call to the thread's group. Spoils the group if the call is refused.
 ncclResult_t Enqueue(ncclComm_t comm, const PendingCall& pending) {
   Group& group = Group::OfThisThread();
   if (const ncclResult_t result = CheckComm(comm, pending.call); result != ncclSuccess)
@@ -64,6 +66,7 @@ ncclResult_t Enqueue(ncclComm_t comm, const PendingCall& pending) {
   return ncclSuccess;
 }
 
+// Makes one call, in a group of its own unless a group is open.
 ncclResult_t Submit(Function function, const void* send, void* recv, std::size_t count, ncclDataType_t type,
                     ncclRedOp_t op, int root, ncclComm_t comm, cudaStream_t stream) {
   Group& group = Group::OfThisThread();

@@ -1,4 +1,4 @@
-// The calls that make, ask and end communicators.
+// Implements the calls that make, query and end communicators.
 #include <climits>
 #include <cstring>
 #include <utility>
@@ -19,7 +19,7 @@ ncclResult_t CheckComm(const char* function, ncclComm_t comm) {
   return Refuse(ncclInvalidArgument, std::string(function) + ": comm is not a communicator");
 }
 
-// Makes the handle now and joins the others at the end of the group.
+// Makes the handle now. Meets the other ranks at the end of the group.
 ncclResult_t AddRank(ncclComm_t* handle, int ranks, const ncclUniqueId& id, int rank, const Config& config) {
   std::unique_ptr<ncclComm> made;
   const ncclResult_t result = ncclComm::Make(ranks, rank, config, &made);
@@ -48,7 +48,7 @@ ncclResult_t InitRank(ncclComm_t* handle, int ranks, const ncclUniqueId& id, int
   return result != ncclSuccess ? result : ended;
 }
 
-// One context per device of this process, for ncclCommInitAll.
+// Makes a device's primary context current, for ncclCommInitAll: it uses one context for each device.
 ncclResult_t UseDevice(const simgpu::nccl::Driver& driver, int ordinal) {
   CUdevice device = 0;
   CUcontext context = nullptr;
@@ -77,7 +77,7 @@ SIMGPU_NCCL_EXPORT(ncclResult_t, CommInitRankConfig, ncclComm_t* comm, int nrank
   return InitRank(comm, nranks, commId, rank, config);
 }
 
-// Every rank lists the same ids: the first will do.
+// Every rank lists the same IDs, so the first one is enough.
 SIMGPU_NCCL_EXPORT(ncclResult_t, CommInitRankScalable, ncclComm_t* comm, int nranks, int rank, int nId,
                    ncclUniqueId* commIds, ncclConfig_t* config) {
   if (nId < 1 || commIds == nullptr) return Refuse(ncclInvalidArgument, "CommInitRankScalable: no id");
@@ -163,7 +163,7 @@ SIMGPU_NCCL_EXPORT(ncclResult_t, CommUserRank, const ncclComm_t comm, int* rank)
   return ncclSuccess;
 }
 
-// Registration is a matter of speed on real hardware; here it is accepted and means nothing.
+// Registration makes calls faster on real hardware. Here it is accepted and has no effect.
 SIMGPU_NCCL_EXPORT(ncclResult_t, CommRegister, const ncclComm_t comm, void* buff, size_t, void** handle) {
   if (const ncclResult_t result = CheckComm("CommRegister", comm); result != ncclSuccess) return result;
   if (buff == nullptr || handle == nullptr) return Refuse(ncclInvalidArgument, "CommRegister: null argument");

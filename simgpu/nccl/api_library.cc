@@ -1,4 +1,4 @@
-// The calls about the library itself, and memory.
+// Implements the calls about the library itself and about memory.
 #include "simgpu/nccl/comm.h"
 #include "simgpu/nccl/config.h"
 #include "simgpu/nccl/driver.h"

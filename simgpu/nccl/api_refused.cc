@@ -1,5 +1,5 @@
-// Calls that programs are linked against and this library does not do. Frameworks are loaded with all symbols
-// bound at once, so a call that is merely there in name keeps them from loading.
+// Exports the calls that programs link but this library does not implement. Frameworks bind all symbols at
+// load, so a missing symbol would keep them from loading.
 #include "simgpu/nccl/export.h"
 #include "simgpu/nccl/log.h"
 
@@ -11,7 +11,7 @@ ncclResult_t NotThere(const char* function) {
 
 }  // namespace
 
-// The arguments differ in what is not looked at.
+// The parameters are left out, because they are never read.
 #define SIMGPU_NCCL_REFUSED(name) \
   SIMGPU_NCCL_EXPORT(ncclResult_t, name, void) { return NotThere(#name); }
 

@@ -17,7 +17,7 @@ struct Bfloat {
   std::uint16_t bits;
 };
 
-// How a stored element is widened to the type it is computed in.
+// An Element widens a stored element to the type in which it is computed.
 template <typename T>
 struct Element {
   using Wide = T;
@@ -37,7 +37,7 @@ struct Element<Bfloat> {
   static Bfloat Narrow(float value) { return {FloatToBfloat(value)}; }
 };
 
-// Integers wrap as they do on a GPU: computed unsigned, at least 32 bits wide.
+// Integers wrap as they do on a GPU: they are computed unsigned and at least 32 bits wide.
 template <typename T>
 T WrappingSum(T a, T b) {
   if constexpr (std::is_integral_v<T>) {
@@ -118,7 +118,7 @@ void WithType(ncclDataType_t type, Visitor visit) {
     case ncclBfloat16:
       return visit(Bfloat{});
     default:
-      return;  // excluded by the precondition
+      return;  // the caller must not pass other types
   }
 }
 

@@ -1,7 +1,8 @@
-// The arithmetic of reductions. Pure.
+// Implements the arithmetic of reductions. Pure.
 //
-// Deterministic: the caller fixes the order in which contributions are folded, every element is folded by one
-// IEEE operation in its own type (16-bit floats through float32, rounded to nearest even after each step).
+// It is deterministic. The caller fixes the order in which contributions are folded. Every element is
+// folded by one IEEE operation in its own type; 16-bit floats are computed in float32 and rounded to
+// nearest even after each step.
 #pragma once
 
 #include <cstddef>
@@ -11,14 +12,16 @@
 
 namespace simgpu::nccl {
 
-// into[i] = from[i] op into[i] for `count` elements. `op` is sum, prod, max or min; avg folds like sum.
-// Neither buffer needs to be aligned. Precondition: CanReduce(type).
+// Computes into[i] = from[i] op into[i] for `count` elements. `op` is sum, prod, max or min; avg folds like
+// sum. Neither buffer needs to be aligned. REQUIRES: CanReduce(type).
 void Fold(void* into, const void* from, std::size_t count, ncclDataType_t type, ncclRedOp_t op);
 
-// What avg does once, after the last fold: divides by the number of ranks (integers truncate).
+// Divides by the number of ranks, as avg does once after the last fold. Integers truncate.
+// REQUIRES: CanReduce(type).
 void Divide(void* values, std::size_t count, ncclDataType_t type, int ranks);
 
-// IEEE binary16 and bfloat16, to and from float32; rounds to nearest even, keeps NaN and infinity.
+// These convert IEEE binary16 and bfloat16 to and from float32. They round to nearest even and keep NaN and
+// infinity.
 float HalfToFloat(std::uint16_t half);
 std::uint16_t FloatToHalf(float value);
 float BfloatToFloat(std::uint16_t value);

@@ -19,7 +19,7 @@ void Channel::Flush() {
     if (sent < 0 && errno == EINTR) continue;
     if (sent < 0 && errno == EAGAIN) return;
     if (sent < 0) {
-      // What the other side sent before it went is still to be read: the reader finds the end.
+      // Data that the other side sent before it closed can still be read. The reader finds the end.
       queue_.clear();
       return;
     }

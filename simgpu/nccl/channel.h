@@ -1,4 +1,5 @@
-// One TCP connection of a communicator, driven by its engine thread without ever blocking.
+// Implements one TCP connection of a communicator. The communicator's engine thread uses it and never
+// blocks.
 #pragma once
 
 #include <cstddef>
@@ -10,6 +11,7 @@
 
 namespace simgpu::nccl {
 
+// A Channel sends and receives frames on a non-blocking socket. One thread.
 class Channel {
  public:
   Channel() = default;
@@ -19,21 +21,23 @@ class Channel {
   int fd() const { return fd_.get(); }
   bool open() const { return static_cast<bool>(fd_); }
 
-  // Queues a frame and sends what the socket takes.
+  // Queues a frame and sends as much as the socket takes.
   void Send(std::vector<std::byte> frame);
-  // Sends more of what is queued.
+  // Sends more of the queued frames.
   void Flush();
   bool flushed() const { return queue_.empty(); }
 
-  // The next frame, reading from the socket as needed. Its payload is valid until the next call.
+  // Returns the next frame, or no value if none is complete. Reads from the socket as needed. The payload
+  // is valid until the next call.
   std::optional<FrameReader::Frame> Receive();
-  // Throws away whatever has arrived.
+  // Discards all data that has arrived.
   void Drain();
 
-  // The other side is gone, or has sent what is not a frame. Frames that came before are still received.
+  // Returns true if the other side has closed, or has sent data that is not a frame. Receive() still
+  // returns the frames that came before.
   bool closed() const { return closed_ || reader_.broken(); }
 
-  // Ends both directions at once, without a word.
+  // Closes both directions at once, without a kBye.
   void Cut();
 
  private:
@@ -42,7 +46,7 @@ class Channel {
   UniqueFd fd_;
   FrameReader reader_;
   std::deque<std::vector<std::byte>> queue_;
-  std::size_t sent_ = 0;  // of the first frame in the queue
+  std::size_t sent_ = 0;  // bytes sent of the first frame in the queue
   bool closed_ = false;
 };
 

@@ -23,13 +23,13 @@ namespace {
 
 constexpr std::uint32_t kNoDevice = 0xffffffff;
 
-// Links are shaped where a machine is described; a library alone on a real GPU is as fast as TCP is.
+// Links have a speed only if a machine is described. Alone on a real GPU, the library is as fast as TCP.
 simgpu::Machine* DescribedMachine() {
   if (std::getenv("SIMGPU_CONFIG") == nullptr && std::getenv("SIMGPU_MACHINE") == nullptr) return nullptr;
   return simgpu::Machine::Get();
 }
 
-// Ranks with the same name share a node.
+// Describes this rank to the others. Ranks with the same `node` share a node.
 Member Introduce(simgpu::Machine* machine, int gpu) {
   Member self;
   char host[sizeof self.node] = "localhost";
@@ -43,7 +43,8 @@ Member Introduce(simgpu::Machine* machine, int gpu) {
   return self;
 }
 
-// NCCL refuses two ranks of one communicator on one GPU. Empty: there are none.
+// Returns a text about two ranks that use the same GPU, or an empty string. NCCL refuses such a
+// communicator.
 std::string FindDuplicateGpu(const std::vector<Member>& members) {
   for (std::size_t a = 0; a < members.size(); ++a) {
     for (std::size_t b = a + 1; b < members.size(); ++b) {
@@ -58,7 +59,7 @@ std::string FindDuplicateGpu(const std::vector<Member>& members) {
   return "";
 }
 
-// SMs that a collective holds on the GPU with this uuid, as the machine says.
+// Returns how many SMs the machine lets a collective hold on the GPU with this UUID.
 int MachineCtas(const simgpu::Machine* machine, const std::string& uuid) {
   const simgpu::MachineConfig config = machine == nullptr ? simgpu::MachineConfig() : machine->config();
   int node = -1;

@@ -1,4 +1,4 @@
-// A communicator: one rank's handle.
+// Declares the communicator: the handle of one rank.
 #pragma once
 
 #include <atomic>
@@ -15,7 +15,7 @@
 
 namespace simgpu::nccl {
 
-// A call of the user, as it waits for the end of its group.
+// A PendingCall is a call of the user that waits for the end of its group.
 struct PendingCall {
   Call call;
   const void* send = nullptr;
@@ -25,7 +25,7 @@ struct PendingCall {
 
 class Profiler;
 
-// What the ranks of a communicator exchange on their hosts, apart from the GPU's streams.
+// A ControlRing connects the hosts of the ranks, for what they exchange apart from the GPU's streams.
 struct ControlRing {
   UniqueFd next;
   UniqueFd prev;
@@ -34,26 +34,28 @@ struct ControlRing {
 
 }  // namespace simgpu::nccl
 
+// An ncclComm is one rank's communicator: its device, its network and its engine.
 struct ncclComm {
  public:
-  // Takes hold of the calling thread's CUDA context; Join() then finds the others.
+  // Makes a handle for the calling thread's CUDA context. Join() then meets the other ranks.
   static ncclResult_t Make(int ranks, int rank, const simgpu::nccl::Config& config,
                            std::unique_ptr<ncclComm>* made);
   ~ncclComm();
   ncclComm(const ncclComm&) = delete;
   ncclComm& operator=(const ncclComm&) = delete;
 
-  // Meets the other ranks. Any thread.
+  // Meets the other ranks; blocks until all are there. Any thread.
   ncclResult_t Join(const ncclUniqueId& id);
-  // Collective over all ranks: what every rank gives, in rank order. Any thread; one at a time.
+  // Exchanges `mine` between the hosts of all ranks; blocks until all have called it. *all is in rank
+  // order. Any thread; one at a time.
   ncclResult_t GatherOnHost(const std::vector<std::byte>& mine, std::vector<std::vector<std::byte>>* all);
 
   // Puts the calls on their streams, as one group. Any thread; one at a time.
   ncclResult_t Launch(const std::vector<simgpu::nccl::PendingCall>& calls);
 
-  // Waits until everything launched is done on all sides and the connections may go.
+  // Blocks until all launched work is done on all ranks and the connections may close.
   ncclResult_t Finalize();
-  // Ends everything under way, from any thread.
+  // Ends all work under way. Any thread.
   void Abort();
 
   bool valid() const { return magic_ == kMagic; }
@@ -66,15 +68,17 @@ struct ncclComm {
   bool blocking() const { return config_.blocking; }
   bool finalized() const { return finalized_; }
 
-  // ncclInProgress while a job runs in the background, else the first failure, else ncclSuccess.
+  // Returns ncclInProgress while a background job runs, else the first failure, else ncclSuccess.
   ncclResult_t AsyncError();
-  // Why, if there is a failure. Valid as long as the communicator.
+  // Returns the text of the failure, or nullptr if there is none. The text is valid as long as the
+  // communicator.
   const char* FailureText();
 
-  // A job in the background (non-blocking communicators): between the two calls AsyncError() is
-  // ncclInProgress.
+  // These mark the begin and the end of a background job, which only non-blocking communicators have.
+  // Between the two calls AsyncError() is ncclInProgress.
   void JobBegins();
   void JobEnds(ncclResult_t result);
+  // Blocks until no background job runs.
   void AwaitJob();
 
  private:
@@ -83,7 +87,8 @@ struct ncclComm {
 
   ncclResult_t LaunchAlone(const std::vector<simgpu::nccl::PendingCall>& calls);
   ncclResult_t LaunchRing(const simgpu::nccl::PendingCall& pending, CUstream stream);
-  // Where the other ranks have no program: has them make the call, and does on this GPU what they cannot.
+  // These serve jobs whose other ranks have no program. TellPeers() makes those ranks make the call. Both do
+  // on this GPU what those ranks cannot do.
   ncclResult_t TellPeers(const simgpu::nccl::PendingCall& pending, const simgpu::nccl::Call& thinned,
                          CUstream stream);
   ncclResult_t MirrorPeers(const simgpu::nccl::PendingCall& pending, CUstream stream);
@@ -91,7 +96,7 @@ struct ncclComm {
   ncclResult_t RefuseCapture(const std::vector<CUstream>& streams);
   ncclResult_t JoinStreams(const std::vector<CUstream>& streams);
   ncclResult_t PartStreams(const std::vector<CUstream>& streams);
-  // Of all that `calls` ask for.
+  // Queues the task of `calls` with the engine and launches its kernel.
   ncclResult_t Submit(std::unique_ptr<simgpu::nccl::Task> task,
                       std::span<const simgpu::nccl::PendingCall> calls, CUstream stream);
   ncclResult_t Record(simgpu::nccl::Staging* staging, CUstream stream);
@@ -104,21 +109,21 @@ struct ncclComm {
   simgpu::nccl::Fault fault_;
   std::unique_ptr<simgpu::nccl::Device> device_;
   simgpu::Machine* machine_ = nullptr;
-  int gpu_ = -1;  // of this node
+  int gpu_ = -1;  // place of the GPU on this node; -1 if it is not a GPU of this node
   simgpu::nccl::Cancel cancel_;
   simgpu::nccl::ControlRing control_;
-  std::unique_ptr<simgpu::nccl::Peers> peers_;        // where the environment names them
-  std::unique_ptr<simgpu::nccl::Profiler> profiler_;  // where the user has a plugin
-  std::unique_ptr<simgpu::nccl::Engine> engine_;      // none before Join(), nor for a single rank
+  std::unique_ptr<simgpu::nccl::Peers> peers_;        // null unless the environment names peers
+  std::unique_ptr<simgpu::nccl::Profiler> profiler_;  // null unless the user has a plugin
+  std::unique_ptr<simgpu::nccl::Engine> engine_;      // null before Join(), and for a single rank
   std::atomic<bool> finalized_{false};
 
-  // Kernels of one communicator run one after the other, whatever streams they are on.
+  // The kernels of a communicator run one after the other, whatever their streams.
   CUstream last_stream_ = nullptr;
   CUevent last_event_ = nullptr;
 
   std::mutex mutex_;
   std::condition_variable job_ended_;
   int jobs_ = 0;
-  ncclResult_t result_ = ncclSuccess;  // of the last failed job
+  ncclResult_t result_ = ncclSuccess;  // result of the first job that failed
   std::string failure_text_;
 };

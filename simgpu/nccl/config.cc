@@ -8,11 +8,11 @@ namespace simgpu::nccl {
 
 namespace {
 
-// The parts that the oldest ncclConfig_t had.
+// The smallest ncclConfig_t ends before cgaClusterSize, as the oldest one did.
 constexpr std::size_t kLeastSize = offsetof(ncclConfig_t, cgaClusterSize);
 constexpr std::size_t kSaneSize = 4096;
 
-// A positive number from the environment; 0: none.
+// Reads a positive number from the environment. Returns 0 if there is none.
 int PositiveFromEnvironment(const char* name) {
   const char* text = std::getenv(name);
   const long value = text == nullptr ? 0 : std::strtol(text, nullptr, 10);
@@ -47,7 +47,7 @@ bool ReadConfig(const ncclConfig_t* given, Config* config, std::string* error) {
     *error = "ncclConfig_t: blocking=" + std::to_string(known.blocking) + " is neither 0 nor 1";
     return false;
   }
-  config->blocking = known.blocking != 0;  // undefined: blocking
+  config->blocking = known.blocking != 0;  // undefined means blocking
   if (!ReadCtas(known.minCTAs, "minCTAs", &config->least_ctas, error)) return false;
   if (!ReadCtas(known.maxCTAs, "maxCTAs", &config->most_ctas, error)) return false;
   if (config->most_ctas == 0 || config->least_ctas <= config->most_ctas) return true;

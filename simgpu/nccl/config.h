@@ -1,4 +1,5 @@
-// What a communicator was asked to be: ncclConfig_t as far as it means something here, and the environment.
+// Reads the settings of a communicator: the fields of ncclConfig_t that have a meaning here, and the
+// environment.
 #pragma once
 
 #include <string>
@@ -7,21 +8,24 @@
 
 namespace simgpu::nccl {
 
+// A Config keeps the settings of a communicator.
 struct Config {
   bool blocking = true;
-  int least_ctas = 0;  // 0: not said
+  int least_ctas = 0;  // 0: not given
   int most_ctas = 0;
 };
 
-// `given` may be null, and may come from a program compiled against an older or newer NCCL: only `size` bytes
-// of it exist. False, with one line in *error, where it was not initialised or holds what makes no sense.
+// Reads an ncclConfig_t. `given` may be null. It may come from a program compiled against an older or newer
+// NCCL, so only its first `size` bytes exist. Returns false, with one line in *error, if it was not
+// initialised or holds a bad value.
 bool ReadConfig(const ncclConfig_t* given, Config* config, std::string* error);
 
-// SMs a collective holds, of `machine_ctas` by default: within the limits of the communicator and of
+// Returns how many SMs a collective holds: `machine_ctas`, within the limits of the communicator and of
 // NCCL_MIN_CTAS and NCCL_MAX_CTAS.
 int ChooseCtas(const Config& config, int machine_ctas);
 
-// SIMGPU_NCCL_VERSION, else the version of our header. 0, with *error, where it is not a version.
+// Returns SIMGPU_NCCL_VERSION, or the version of nccl.h if it is not set. Returns 0, with one line in
+// *error, if the variable is not a version.
 int LibraryVersion(std::string* error);
 
 }  // namespace simgpu::nccl

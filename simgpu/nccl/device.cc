@@ -10,7 +10,7 @@
 
 using simgpu::nccl::Engine;
 
-// Called by simgpu's driver when a kernel gets its SMs.
+// simgpu's driver calls this when a kernel gets its SMs.
 extern "C" __attribute__((visibility("default"))) void simgpuNcclKernelBegin(void* const* args) {
   std::uint32_t number = 0;
   Engine* engine = nullptr;
@@ -23,7 +23,7 @@ namespace simgpu::nccl {
 
 namespace {
 
-// How many tasks may be under way before the host waits for the oldest.
+// This many tasks may be under way before the host waits for all of them.
 constexpr std::size_t kMostStagings = 512;
 constexpr std::size_t kLeastStagingBytes = 4096;
 constexpr unsigned kThreadsPerBlock = 512;
@@ -39,7 +39,8 @@ std::string UuidText(const CUuuid& uuid) {
   return text;
 }
 
-// The driver finds kKernelBegin among the global symbols, where a library opened with RTLD_LOCAL has none.
+// Makes this library's symbols global. The driver looks for kKernelBegin among the global symbols, but a
+// library opened with RTLD_LOCAL has none there.
 void MakeSymbolsGlobal() {
   Dl_info info{};
   if (dladdr(reinterpret_cast<void*>(&simgpuNcclKernelBegin), &info) == 0) return;

@@ -1,4 +1,4 @@
-// One communicator's use of its GPU: the kernels that hold SMs, the done word, and pinned staging buffers.
+// Uses one GPU for one communicator: the kernels that hold SMs, the done word, and pinned staging buffers.
 #pragma once
 
 #include <functional>
@@ -12,15 +12,15 @@
 
 namespace simgpu::nccl {
 
-// Pinned memory for one task. Free again once `done` has been reached.
+// A Staging is pinned memory for one task. It is free again once `done` is reached.
 struct Staging {
   std::byte* host = nullptr;
   std::size_t bytes = 0;
   CUevent done = nullptr;
-  bool used = false;  // since its event was last seen reached
+  bool used = false;  // false once its event was seen reached
 };
 
-// Makes a context current and puts the caller's back.
+// A ScopedContext makes a context current and restores the caller's context at its end.
 class ScopedContext {
  public:
   ScopedContext(const Driver& driver, CUcontext context);
@@ -34,14 +34,16 @@ class ScopedContext {
   bool changed_ = false;
 };
 
-// Not thread-safe; calls need the context to be current (ScopedContext), the destructor makes it so itself.
+// A Device is a communicator's use of its GPU. Not thread-safe. Its calls need the context to be current
+// (ScopedContext); the destructor makes it current itself.
 class Device {
  public:
-  // Of the calling thread's current context; as the CUDA runtime does, device 0's primary context is made
-  // current where there is none. `sms_on` says how many SMs a kernel holds on the GPU of a uuid.
+  // Opens the device of the calling thread's current context. If there is none, makes device 0's primary
+  // context current, as the CUDA runtime does. `sms_on` returns how many SMs a kernel holds on the GPU with
+  // a UUID. Returns nullptr, with the reason in *error, if something fails.
   static std::unique_ptr<Device> Open(const std::function<int(const std::string& uuid)>& sms_on,
                                       std::string* error);
-  // Precondition: nothing on the GPU uses it any more.
+  // REQUIRES: no work on the GPU uses the device any more.
   ~Device();
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
@@ -53,12 +55,13 @@ class Device {
   int sms() const { return sms_; }
   std::uint32_t* done_word() const { return done_; }
 
-  // nullptr, with *error, where memory is out.
+  // Returns a free staging buffer of at least `bytes`. Returns nullptr, with the reason in *error, if there
+  // is no memory left. The Device owns it.
   Staging* Acquire(std::size_t bytes, std::string* error);
-  // The kernel of task `number` on `stream`: it tells the engine when it begins.
+  // Launches the kernel of task `number` on `stream`. The engine is told when the kernel begins.
   CUresult LaunchKernel(const Call& call, Engine* engine, std::uint32_t number, CUstream stream);
 
-  // Waits until the GPU is done with everything that was launched.
+  // Blocks until the GPU has done all that was launched.
   void Synchronize();
 
  private:
@@ -74,7 +77,7 @@ class Device {
   std::string uuid_;
   int sms_ = 0;
   CUmodule module_ = nullptr;
-  bool kernel_calls_begin_ = false;  // else a host function before it does
+  bool kernel_calls_begin_ = false;  // else a host function before the kernel calls Begin()
   std::map<std::string, CUfunction> functions_;
   std::uint32_t* done_ = nullptr;
   CUdeviceptr done_on_device_ = 0;

@@ -14,7 +14,7 @@ struct Loaded {
   std::string error;
 };
 
-// The names of cuGetProcAddress carry no ABI suffix: the version chooses it.
+// Looks up one function. Names in cuGetProcAddress carry no ABI suffix: the version selects the ABI.
 bool LookUp(PFN_cuGetProcAddress_v12000 get, const char* name, int version, void** pointer,
             std::string* error) {
   CUdriverProcAddressQueryResult status = CU_GET_PROC_ADDRESS_SUCCESS;

@@ -1,6 +1,6 @@
-// The CUDA driver as this library reaches it: dlopen("libcuda.so.1"), one dlsym for cuGetProcAddress_v2, and
-// a look-up by name and ABI version for everything else, as NCCL does it. Never linked, so that tools that
-// interpose the driver see us the way they see NCCL.
+// Loads the CUDA driver at run time: dlopen("libcuda.so.1"), one dlsym for cuGetProcAddress_v2, and a
+// look-up by name and ABI version for all other functions. NCCL does the same. The driver is never linked,
+// so tools that interpose it see this library as they see NCCL.
 #pragma once
 
 #include <cuda.h>
@@ -10,7 +10,7 @@
 
 namespace simgpu::nccl {
 
-// X(name, ABI version as in PFN_<name>_v<version>)
+// Lists X(name, ABI version as in PFN_<name>_v<version>).
 #define SIMGPU_NCCL_DRIVER_FUNCTIONS(X) \
   X(cuInit, 2000)                       \
   X(cuGetErrorString, 6000)             \
@@ -43,17 +43,18 @@ namespace simgpu::nccl {
   X(cuLaunchHostFunc, 10000)            \
   X(cuThreadExchangeStreamCaptureMode, 10010)
 
+// A Driver is the table of the functions above.
 struct Driver {
 #define SIMGPU_NCCL_POINTER(name, version) PFN_##name##_v##version name = nullptr;
   SIMGPU_NCCL_DRIVER_FUNCTIONS(SIMGPU_NCCL_POINTER)
 #undef SIMGPU_NCCL_POINTER
 };
 
-// Loads the driver on the first call and initialises it. nullptr, with the reason in *error, where that
+// Loads and initialises the driver on the first call. Returns nullptr, with the reason in *error, if that
 // fails. Thread-safe; the table lives as long as the process.
 const Driver* LoadDriver(std::string* error);
 
-// "cuMemHostAlloc: out of memory"
+// Returns a text such as "cuMemHostAlloc: out of memory (2)".
 std::string DriverError(const Driver& driver, const char* what, CUresult result);
 
 }  // namespace simgpu::nccl

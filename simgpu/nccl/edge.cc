@@ -8,18 +8,19 @@ namespace simgpu::nccl {
 
 namespace {
 
-// A piece should keep the link busy for about kPieceSeconds: every piece costs the machine some wake-ups. A
-// range has at least two, so that one travels while the other is waited for, unless it is shorter than
-// kWholeBelow of a piece: a wake-up costs more.
+// These decide how a range is cut into pieces. A piece should keep the link busy for about kPieceSeconds,
+// because every piece costs the machine some wake-ups. A range has at least kLeastPieces pieces, so that
+// one travels while the receiver waits for the other. A range that is shorter than kWholeBelow of a piece
+// stays whole, because a wake-up costs more.
 using constants::kLeastPieces;
 using constants::kMostPieceBytes;
 using constants::kMostPieces;
 using constants::kPieceSeconds;
 using constants::kWholeBelow;
-// What a link will have served within this time counts as served: about what a wake-up takes, so that nobody
-// sleeps for less, and the receiver's link, which starts late by the travel time of the announcement, costs
-// no wake-up of its own. The link still serves one piece after the other, so it never adds up, and a
-// collective is over when the links have served all of it: no collective beats its links.
+// What a link will have served within this time counts as served. It is about the time of a wake-up, so no
+// thread sleeps for less. The receiver's link starts late by the travel time of the announcement, and costs
+// no wake-up of its own. The link still serves one piece after the other, so the time never adds up. A
+// collective is over when the links have served all of it, so no collective is faster than its links.
 constexpr Nanos kTolerance = constants::kLinkTolerance;
 
 bool IsDue(Nanos due) { return due != kNever && due <= MonotonicNow() + kTolerance; }

@@ -1,12 +1,13 @@
-// Pieces of data on their way between two ranks: shaped by the links of the machine, carried by a channel.
+// Moves pieces of data between two ranks. The links of the machine decide their speed, and a channel
+// carries the bytes.
 //
 // The sender gives a piece to its link and announces it at the same moment, so that the receiver's link
-// serves it at the same time as the sender's; the bytes themselves cross the socket when the sender's link
-// has served them. A piece has arrived when its bytes are there and the receiver's link has served them too.
-// Several pieces are given to a link ahead of time: they follow each other without a gap, however late this
-// thread wakes up.
+// serves it at the same time as the sender's. The bytes cross the socket when the sender's link has served
+// them. A piece has arrived when its bytes are there and the receiver's link has served them too. Several
+// pieces are given to a link ahead of time. They follow each other without a gap, however late this thread
+// wakes up.
 //
-// A piece that the link serves within a wake-up's time is not announced: its bytes go at once.
+// A piece that the link serves within the time of a wake-up is not announced: its bytes go at once.
 //
 // A null link is infinitely fast. One thread.
 #pragma once
@@ -21,34 +22,36 @@
 
 namespace simgpu::nccl {
 
-// When a link has served up to `mark`: exactly where it has, as foreseen where it has not.
+// Returns when a link has served up to `mark`: the exact time if it has, or a forecast if it has not.
 Nanos ServedBy(Flow* link, Mark mark);
 
+// An Outbound sends pieces to one rank.
 class Outbound {
  public:
-  // `slowdown` multiplies the work a piece is for the link (a fault knob; 1 is the truth).
+  // `slowdown` multiplies the work that a piece is for the link; it serves the fault slow_link, and 1 is
+  // normal.
   Outbound(Channel* channel, Flow* link, bool announces, double slowdown)
       : channel_(channel), link_(link), announces_(announces), slowdown_(slowdown) {}
 
-  // As many pieces as should wait at the link are waiting.
+  // Returns true if as many pieces wait at the link as should wait.
   bool full() const { return waiting_.size() >= kAhead; }
   bool idle() const { return waiting_.empty(); }
 
-  // How long a piece of `range` should be: a multiple of `element`.
+  // Returns how long a piece of a range of `range_bytes` should be, a multiple of `element`.
   std::uint64_t PieceBytes(std::uint64_t range_bytes, std::uint64_t element) const;
 
   void SendCall(std::uint32_t sequence, const Call& call) { channel_->Send(EncodeCall(sequence, call)); }
-  // `data` must stay as it is until the piece has left.
+  // Gives a piece to the link. REQUIRES: `data` does not change until the piece has left.
   void Push(std::uint32_t sequence, const PieceFrame& piece, const std::byte* data);
-  // Lets the pieces go that the link has served.
+  // Sends the pieces that the link has served.
   void Advance();
-  // When Advance() has something to do again; kNever when not before Push().
+  // Returns when Advance() has something to do again, or kNever if not before the next Push().
   Nanos WakeAt() const;
-  // When the link has served all that was pushed: a piece leaves a little earlier. A time that has passed
-  // where it has.
+  // Returns when the link has served all that was pushed, which is a little after the last piece has left.
+  // If it has served it, the time is in the past.
   Nanos ServedAt() const { return ServedBy(link_, last_); }
 
-  // The next piece to leave has one bit flipped.
+  // Flips one bit of the next piece that leaves.
   void CorruptNext() { corrupt_ = true; }
   const Channel& channel() const { return *channel_; }
 
@@ -67,10 +70,11 @@ class Outbound {
   bool announces_;
   double slowdown_;
   bool corrupt_ = false;
-  Mark last_ = 0;  // of all that was pushed
+  Mark last_ = 0;  // mark of all that was pushed
   std::deque<Waiting> waiting_;
 };
 
+// An Inbound receives pieces from one rank.
 class Inbound {
  public:
   Inbound(Channel* channel, Flow* link) : channel_(channel), link_(link) {}
@@ -82,19 +86,21 @@ class Inbound {
     PieceFrame piece;
     std::span<const std::byte> data;  // valid until the next call of Next()
   };
-  // What has arrived next, in order. Nothing: look again at WakeAt() or when the channel is readable.
+  // Returns what has arrived next, in order. If it returns no value, look again at WakeAt() or when the
+  // channel is readable.
   std::optional<Item> Next();
+  // Returns when the link has served the piece that is held, or kNever if none is held.
   Nanos WakeAt() const;
-  // When the link has served all that has arrived, as Outbound::ServedAt().
+  // Returns when the link has served all that has arrived, as Outbound::ServedAt() does.
   Nanos ServedAt() const { return ServedBy(link_, last_); }
 
-  // Waits for the link, not for the channel.
+  // Returns true while a piece waits for the link and not for the channel.
   bool holding() const { return held_.has_value(); }
-  // No item will come any more.
+  // Returns true if no item will come any more.
   bool ended() const { return !held_ && (broken_ || news_ || channel_->closed()); }
-  // The peer has broken the protocol.
+  // Returns true if the peer has broken the protocol.
   bool broken() const { return broken_; }
-  // The peer has said that the communicator has failed.
+  // Returns the error of the peer if it said that the communicator has failed.
   const std::optional<ErrorFrame>& news() const { return news_; }
   const Channel& channel() const { return *channel_; }
 
@@ -107,9 +113,9 @@ class Inbound {
   Flow* link_;
   bool broken_ = false;
   std::optional<ErrorFrame> news_;
-  Mark last_ = 0;           // of the piece that arrived last
-  std::deque<Mark> marks_;  // of announced pieces, in the order in which they will come
-  // A piece whose bytes are here before the link has served them.
+  Mark last_ = 0;           // mark of the piece that arrived last
+  std::deque<Mark> marks_;  // marks of announced pieces, in the order in which the pieces will come
+  // A piece is held here while its bytes are here but the link has not served them.
   std::optional<Item> held_;
   std::vector<std::byte> held_data_;
 };

@@ -12,10 +12,12 @@ namespace simgpu::nccl {
 
 namespace {
 
-// A successor may vanish right after its last collective, while we still read ours: for so long it is not
-// taken for dead. Work that was still to be sent to it fails at once.
+// A successor may close right after its last collective, while this rank still reads its own data. For this
+// long, a closed connection does not count as a failure. If data must still be sent to it, this rank fails
+// at once.
 constexpr Nanos kGrace = 1'000'000'000;
-// Forecasts of a link can be late when another flow leaves it early: look again after this long.
+// The forecast of a link can be too late, because another flow may leave the link early. So look again
+// after this time.
 constexpr Nanos kLongestSleep = constants::kEnginePoll;
 
 bool AtOrPast(std::uint32_t a, std::uint32_t b) { return static_cast<std::int32_t>(a - b) >= 0; }
@@ -37,7 +39,7 @@ Engine::~Engine() {
 std::uint32_t Engine::Submit(std::unique_ptr<Task> task) {
   const std::lock_guard lock(mutex_);
   if (failure_.result != ncclSuccess) return 0;
-  if (++submitted_ == 0) ++submitted_;  // 0 says no
+  if (++submitted_ == 0) ++submitted_;  // 0 means that the task is refused
   task->number = submitted_;
   if (task->ring) task->ring_sequence = rings_++;
   tasks_.push_back(std::move(task));
@@ -133,7 +135,7 @@ void Engine::HearFromNext() {
   next_lost_at_ = MonotonicNow();
 }
 
-// Fails where the successor's absence matters.
+// Fails if the successor's absence matters now.
 void Engine::JudgeNext() {
   if (next_ == Next::kThere) return;
   const bool needed = run_ && run_->sending();
@@ -150,8 +152,8 @@ void Engine::Fail(const Failure& failure) {
   failed_ = true;
 }
 
-// Tells the others, then lets our own kernels end, once; after that only keeps reading, so that nobody is
-// stuck sending to us.
+// Tells the other ranks about the failure and lets this rank's kernels end, once. Later calls only read and
+// discard, so that no rank blocks while it sends to this one.
 void Engine::Spread() {
   if (!spread_) {
     spread_ = true;
@@ -168,7 +170,7 @@ void Engine::Spread() {
   }
 }
 
-// True when nothing is left to say.
+// Sends what remains to be sent before the thread ends. Returns true once nothing is left.
 bool Engine::TakeLeave() {
   {
     const std::lock_guard lock(mutex_);
@@ -195,7 +197,7 @@ void Engine::Wait() {
   const auto readers = run_ ? run_->Readers() : std::vector<int>();
   for (const Channel* channel : network_->Channels()) {
     if (!channel->open() || channel->closed()) continue;
-    // What follows a bye is the end, which would wake us for ever.
+    // After a kBye only the end follows. It would wake this thread again and again.
     const bool listens = channel == &network_->next() && next_ == Next::kThere;
     const bool reads =
         failed_ || listens || std::find(readers.begin(), readers.end(), channel->fd()) != readers.end();

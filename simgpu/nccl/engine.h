@@ -1,12 +1,12 @@
-// The thread of a communicator that moves its data: the software's counterpart of NCCL's kernels and proxy.
+// Runs the thread of a communicator that moves its data. It takes the place of NCCL's kernels and proxy.
 //
-// Tasks run one after the other, in the order of Submit(), each from the moment its kernel has begun. When a
-// task is over the *done word* reaches its number, which lets the kernel end. A failure is final: the done
-// word reaches every task ever submitted, later ones are refused, and all ranks that can still be reached are
-// told.
+// Tasks run one after the other, in the order of Submit(), each from the moment its kernel has begun. When
+// a task is over, the *done word* reaches its number, and its kernel ends. A failure is final: the done
+// word reaches every task ever submitted, later tasks are refused, and all ranks that can still be reached
+// are told.
 //
-// Failures travel both ways round the ring: along with the data, and on the otherwise unused direction of the
-// data connections, which is the way to ranks that are idle.
+// Failures travel both ways round the ring: with the data, and in the other direction of the data
+// connections, which is otherwise unused. That second way reaches ranks that are idle.
 #pragma once
 
 #include <poll.h>
@@ -22,34 +22,34 @@
 
 namespace simgpu::nccl {
 
-// Every public function may be called from any thread.
+// An Engine is that thread and its tasks. Any thread may call its public functions.
 class Engine {
  public:
-  // `done` is a word that kernels see; it must be 0 and outlive the engine. `times` may be null.
+  // `done` is a word that kernels can read. It must be 0 and outlive the engine. `times` may be null.
   Engine(std::unique_ptr<Network> network, std::uint32_t* done, std::unique_ptr<Times> times = nullptr);
-  // Ends the thread, whatever it does.
+  // Ends the thread, whatever it does at the moment.
   ~Engine();
 
-  // Queues a task and gives it its number; 0 after a failure. Kernels of one communicator begin in this
-  // order.
+  // Queues a task and returns its number, or 0 after a failure. The kernels of one communicator begin in
+  // this order.
   std::uint32_t Submit(std::unique_ptr<Task> task);
-  // The kernel of the task with this number runs.
+  // Says that the kernel of the task with this number has begun.
   void Begin(std::uint32_t number);
 
-  // Ends everything with this failure, if there was none before.
+  // Ends all work with this failure, unless there was a failure before.
   void Abort(ncclResult_t result, const std::string& text);
-  // Waits until every task is over, then takes leave of the predecessor and ends the thread.
+  // Waits until every task is over, sends kBye to the predecessor and ends the thread.
   void Finish();
 
-  // ncclSuccess while all is well.
+  // Returns the failure; its result is ncclSuccess if there is none.
   Failure failure() const;
 
  private:
-  // What is known of the successor.
+  // Next says what is known of the successor.
   enum class Next { kThere, kLeft, kLost };
 
   void Loop();
-  // One pass of the loop. False when the thread is to end.
+  // Makes one pass of the loop. Returns false if the thread must end.
   bool Advance();
   void RunTasks();
   bool StartNext();
@@ -73,22 +73,22 @@ class Engine {
   std::atomic<bool> stop_{false};
 
   mutable std::mutex mutex_;
-  std::deque<std::unique_ptr<Task>> tasks_;  // front: the one that runs, or runs next
+  std::deque<std::unique_ptr<Task>> tasks_;  // the front task runs, or runs next
   std::uint32_t submitted_ = 0;
   std::uint32_t rings_ = 0;
   Failure failure_;
 
-  // Of the engine's thread alone.
+  // Only the engine's thread uses the fields below.
   std::unique_ptr<Run> run_;
   Next next_ = Next::kThere;
   Nanos next_lost_at_ = 0;
-  bool spread_ = false;  // the failure was passed on
+  bool spread_ = false;  // true once the failure was passed on
   bool said_bye_ = false;
   std::vector<pollfd> fds_;
-  bool visitor_ = true;  // the listener is readable
+  bool visitor_ = true;  // true if the listener is readable
   bool next_speaks_ = true;
 
-  std::thread thread_;  // last: it uses everything above
+  std::thread thread_;  // must be last: it uses everything above
 };
 
 }  // namespace simgpu::nccl

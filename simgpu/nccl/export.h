@@ -1,5 +1,5 @@
-// NCCL's own way to export: pncclX is the function, ncclX a weak name for it that tools may take. In the
-// static library nothing is exported: whoever links it has the calls to itself.
+// Exports functions as NCCL does: pncclX is the function, and ncclX is a weak name for it that a tool may
+// replace. The static library exports nothing: the calls stay inside the program that links it.
 #pragma once
 
 #include "simgpu/nccl/nccl.h"

@@ -1,5 +1,5 @@
-// Faults on demand: SIMGPU_NCCL_FAULT, a comma-separated list, read when a communicator is made. Each process
-// has its own environment, so a fault can be put on one rank.
+// Injects faults on demand. SIMGPU_NCCL_FAULT is a comma-separated list that is read when a communicator is
+// made. Each process has its own environment, so one rank can have a fault.
 //
 //   corrupt_byte:N   one bit of the first piece that this rank sends in its N-th ring collective is flipped
 //   drop:N           this rank's connections are cut at the start of its N-th ring collective
@@ -16,6 +16,7 @@
 
 namespace simgpu::nccl {
 
+// A Fault keeps the faults of one communicator.
 struct Fault {
   std::optional<std::uint32_t> corrupt_byte;
   std::optional<std::uint32_t> drop;
@@ -23,10 +24,10 @@ struct Fault {
   double slow_link = 1.0;
 };
 
-// False, with one line in *error, where `text` is not such a list.
+// Parses a list of faults. Returns false, with one line in *error, if `text` is not such a list.
 bool ParseFault(std::string_view text, Fault* fault, std::string* error);
 
-// From the environment.
+// Does the same with the list in the environment.
 bool LoadFault(Fault* fault, std::string* error);
 
 }  // namespace simgpu::nccl

@@ -9,7 +9,8 @@ namespace simgpu::nccl {
 
 namespace {
 
-// All at the same time: they wait for each other. The first failure, else ncclInProgress if any goes on.
+// Runs all set-ups at the same time, because they wait for each other. Returns the first failure, else
+// ncclInProgress if any goes on, else ncclSuccess.
 ncclResult_t RunSetUps(const std::vector<SetUp>& set_ups) {
   std::vector<ncclResult_t> results(set_ups.size(), ncclSuccess);
   std::vector<std::thread> threads;

@@ -1,8 +1,9 @@
-// ncclGroupStart and ncclGroupEnd: what a thread has asked for since the outermost start.
+// Implements ncclGroupStart and ncclGroupEnd: keeps what a thread has asked for since the outermost start.
 //
-// Every call is a group of its own where none is open. At the outermost end, first the communicators are made
-// (all at once: one thread may make several ranks), then the calls are launched, communicator by
-// communicator. Where a communicator is non-blocking, a thread does it, and the caller gets ncclInProgress.
+// A call outside a group is a group of its own. At the outermost end, the communicators are made first, all
+// at once, because one thread may make several ranks. Then the calls are launched, communicator by
+// communicator. If a communicator is non-blocking, another thread does that, and the caller gets
+// ncclInProgress.
 #pragma once
 
 #include <functional>
@@ -12,24 +13,26 @@
 
 namespace simgpu::nccl {
 
-// Makes a communicator, or splits one: waits for other ranks.
+// A SetUp makes a communicator, or splits one. It waits for other ranks.
 struct SetUp {
-  ncclComm* comm;  // whose state tells how it goes; may be null where nothing is made
+  ncclComm* comm;  // communicator that reports the state; may be null if none is made
   bool blocking;
   std::function<ncclResult_t()> run;
 };
 
+// A Group is the open group of one thread.
 class Group {
  public:
   static Group& OfThisThread();
 
   void Start() { ++depth_; }
+  // Ends one level. At the outermost level it carries out the group and returns the group's result.
   ncclResult_t End();
 
-  // Both are for use between Start() and End().
+  // REQUIRES: both are called between Start() and End().
   void Add(ncclComm* comm, const PendingCall& call);
   void Add(SetUp set_up) { set_ups_.push_back(std::move(set_up)); }
-  // A call in the group was refused: so is the group.
+  // Says that a call in the group was refused; the group is then refused as well. Returns `result`.
   ncclResult_t Spoil(ncclResult_t result);
 
  private:

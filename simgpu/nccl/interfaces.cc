@@ -1,4 +1,4 @@
-// Which address of this machine other ranks are told.
+// Chooses the address of this machine that other ranks are told.
 #include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <net/if.h>
@@ -15,7 +15,7 @@ namespace simgpu::nccl {
 
 namespace {
 
-// NCCL_SOCKET_IFNAME. An unset or empty filter allows everything but loopback.
+// A Filter is NCCL_SOCKET_IFNAME. If it is not set or empty, it allows every interface.
 class Filter {
  public:
   Filter() {
@@ -48,7 +48,7 @@ class Filter {
   bool exact_ = false;
 };
 
-// How good an address is; 0: not usable.
+// Returns how good an address is; 0 means that it cannot be used.
 int Rank(const ifaddrs& entry, const Filter& filter) {
   if (entry.ifa_addr == nullptr || (entry.ifa_flags & IFF_UP) == 0 || !filter.Allows(entry.ifa_name))
     return 0;

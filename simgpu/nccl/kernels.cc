@@ -28,7 +28,7 @@ std::vector<std::string> AllNames() {
   return names;
 }
 
-// Every thread of the block looks until the word is cyclically at or past the number.
+// Every thread of the block polls the word until it is cyclically at or past the number.
 constexpr const char* kPtxBody = R"((
   .param .u64 done, .param .u32 number, .param .u64 engine)
 {

@@ -1,4 +1,4 @@
-// The kernels that stand for collectives on the GPU: they do nothing but hold their SMs until the done word
+// Writes the kernels that stand for collectives on the GPU. They only hold their SMs until the done word
 // says that the data has moved. Pure text.
 #pragma once
 
@@ -8,15 +8,16 @@
 
 namespace simgpu::nccl {
 
-// As NCCL names them: "ncclDevKernel_AllReduce_Sum_f32_RING_LL".
+// Returns the name of a call's kernel in NCCL, such as "ncclDevKernel_AllReduce_Sum_f32_RING_LL".
 std::string KernelName(const Call& call);
 
-// A simgpu module image with every kernel, each holding `sms`. Parameters: address of the done word, number
-// of the task, address of the engine (for kKernelBegin, called when the kernel gets its SMs).
+// Returns a simgpu module image with every kernel, each holding `sms`. The parameters are the address of
+// the done word, the number of the task and the address of the engine. kKernelBegin is called with them
+// when the kernel gets its SMs.
 std::string KernelImage(int sms);
 inline constexpr const char* kKernelBegin = "simgpuNcclKernelBegin";
 
-// The same kernels and parameters as PTX, for a real driver; they call nothing.
+// Returns the same kernels, with the same parameters, as PTX for a real driver. They call nothing.
 std::string KernelPtx();
 
 }  // namespace simgpu::nccl

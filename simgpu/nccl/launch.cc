@@ -1,5 +1,4 @@
-// How calls get onto streams: staging copies around a kernel that holds SMs until the engine has moved the
-// data.
+// Puts calls on streams: staging copies around a kernel that holds SMs until the engine has moved the data.
 #include <algorithm>
 
 #include "simgpu/nccl/comm.h"
@@ -16,7 +15,7 @@ namespace {
 
 CUdeviceptr Address(const void* pointer) { return reinterpret_cast<CUdeviceptr>(pointer); }
 
-// In the order of their first use.
+// Returns the streams of the calls, in the order of their first use.
 std::vector<CUstream> StreamsOf(const std::vector<PendingCall>& calls) {
   std::vector<CUstream> streams;
   for (const PendingCall& call : calls) {
@@ -63,7 +62,8 @@ ncclResult_t ncclComm::Launch(const std::vector<PendingCall>& calls) {
   return PartStreams(streams);
 }
 
-// The kernels of a group run on the stream that came last; what the user put on the others comes before.
+// Makes the last stream wait for the user's earlier work on the other streams. The kernels of a group run
+// on the last stream.
 ncclResult_t ncclComm::JoinStreams(const std::vector<CUstream>& streams) {
   const CUstream last = streams.back();
   std::string error;
@@ -80,7 +80,7 @@ ncclResult_t ncclComm::JoinStreams(const std::vector<CUstream>& streams) {
   return ncclSuccess;
 }
 
-// And what comes after on the others waits for the kernels.
+// Makes later work on the other streams wait for the kernels.
 ncclResult_t ncclComm::PartStreams(const std::vector<CUstream>& streams) {
   for (const CUstream other : streams) {
     if (other == streams.back()) continue;
@@ -127,7 +127,8 @@ ncclResult_t ncclComm::LaunchRing(const PendingCall& pending, CUstream stream) {
   return Record(staging, stream);
 }
 
-// What does not go over the links is in its place before: the peers would have added zeros to it.
+// Tells the peers to make the thinned call. Copies to recvbuff first, because not all of it goes over the
+// links: the peers would have added zeros to the rest.
 ncclResult_t ncclComm::TellPeers(const PendingCall& pending, const simgpu::nccl::Call& thinned,
                                  CUstream stream) {
   if (!peers_->Say(thinned)) return Refuse(ncclRemoteError, "a peer without a program is gone");
@@ -137,7 +138,8 @@ ncclResult_t ncclComm::TellPeers(const PendingCall& pending, const simgpu::nccl:
                "cuMemcpyDtoDAsync");
 }
 
-// Programs compare what all ranks gathered, the shapes of their models say: the peers have what we have.
+// Fills in what the peers would have gathered with this rank's own data. Programs compare what all ranks
+// gathered, such as the shapes of their models.
 ncclResult_t ncclComm::MirrorPeers(const PendingCall& pending, CUstream stream) {
   if (pending.call.function != simgpu::nccl::Function::kAllGather) return ncclSuccess;
   const std::uint64_t bytes = pending.call.count * SizeOf(pending.call.type);
@@ -190,7 +192,8 @@ ncclResult_t ncclComm::Submit(std::unique_ptr<Task> task, std::span<const Pendin
   }
   const ncclResult_t launched =
       Check(device_->LaunchKernel(calls.front().call, engine_.get(), number, stream), "kernel launch");
-  if (launched != ncclSuccess) engine_->Abort(launched, simgpu::nccl::LastError());  // it would never begin
+  // If the launch failed, the kernel of this task never begins.
+  if (launched != ncclSuccess) engine_->Abort(launched, simgpu::nccl::LastError());
   if (launched == ncclSuccess && profiler_) profiler_->Launched(calls, device_->sms());
   return launched;
 }
@@ -201,7 +204,7 @@ ncclResult_t ncclComm::Record(Staging* staging, CUstream stream) {
   return Check(driver().cuEventRecord(staging->done, stream), "cuEventRecord");
 }
 
-// One rank: no kernel, copies.
+// Launches the calls of a communicator with one rank: copies, and no kernel.
 ncclResult_t ncclComm::LaunchAlone(const std::vector<PendingCall>& calls) {
   std::vector<const PendingCall*> sends;
   std::vector<const PendingCall*> recvs;

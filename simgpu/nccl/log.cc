@@ -16,7 +16,7 @@ struct Shared {
   std::string last_error;
 };
 
-// Never freed: engine threads may still speak while the process exits.
+// The state is never freed, because engine threads may still log while the process exits.
 Shared& State() {
   static auto* state = new Shared;
   return *state;

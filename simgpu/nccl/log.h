@@ -1,4 +1,4 @@
-// The last error, and warnings on stderr where NCCL_DEBUG asks for them (WARN, INFO or TRACE). Thread-safe.
+// Keeps the last error, and prints warnings on stderr if NCCL_DEBUG is WARN, INFO or TRACE. Thread-safe.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace simgpu::nccl {
 // Remembers `text` as the process's last error, logs it, and returns `result`.
 ncclResult_t Refuse(ncclResult_t result, const std::string& text);
 
-// Valid until this thread asks again.
+// Returns the last error of the process. The text is valid until this thread calls it again.
 const char* LastError();
 
 }  // namespace simgpu::nccl

@@ -1,9 +1,9 @@
-/* The NCCL interface that simgpu's libnccl.so.2 implements: our own declarations of the subset that training
- * frameworks call, with NCCL's names, values and layouts, so that a program compiled against this header also
- * runs on NVIDIA's library, and the other way round.
+/* Declares the part of NCCL that simgpu's libnccl.so.2 implements and training frameworks call. Names, values
+ * and layouts are NCCL's. A program compiled against this header therefore also runs on NVIDIA's library, and
+ * the other way round.
  *
- * Every function ncclX exists twice: weak as ncclX, strong as pncclX, so that a tool may define ncclX and
- * forward. C and C++; needs no CUDA header. What each call does here is said in simgpu/nccl/README.md. */
+ * Every function ncclX exists twice: weak as ncclX and strong as pncclX, so a tool may define ncclX and
+ * forward. C and C++; needs no CUDA header. simgpu/nccl/README.md says what each call does here. */
 #ifndef SIMGPU_NCCL_NCCL_H_
 #define SIMGPU_NCCL_NCCL_H_
 
@@ -73,7 +73,7 @@ typedef enum {
   ncclMaxRedOp = 0x7fffffff
 } ncclRedOp_t;
 
-/* Grows at its end with each release: the library reads `size` bytes and no more. */
+/* ncclConfig_t grows at its end with each release, so the library reads `size` bytes and no more. */
 #define NCCL_CONFIG_UNDEF_INT INT_MIN
 #define NCCL_CONFIG_UNDEF_PTR NULL
 #define NCCL_SPLIT_NOCOLOR -1
@@ -121,12 +121,12 @@ typedef struct ncclConfig_v22800 {
 }
 /* clang-format on */
 
-/* NCCL_FUNCTION(name, parameters): ncclName and pncclName. */
+/* NCCL_FUNCTION(name, parameters) declares ncclName and pncclName. */
 #define NCCL_FUNCTION(name, ...)        \
   ncclResult_t nccl##name(__VA_ARGS__); \
   ncclResult_t pnccl##name(__VA_ARGS__)
 
-/* Library. */
+/* These functions are about the library itself and about memory. */
 NCCL_FUNCTION(GetVersion, int* version);
 const char* ncclGetErrorString(ncclResult_t result);
 const char* pncclGetErrorString(ncclResult_t result);
@@ -135,7 +135,7 @@ const char* pncclGetLastError(ncclComm_t comm);
 NCCL_FUNCTION(MemAlloc, void** ptr, size_t size);
 NCCL_FUNCTION(MemFree, void* ptr);
 
-/* Communicators. */
+/* These functions make, query and end communicators. */
 NCCL_FUNCTION(GetUniqueId, ncclUniqueId* uniqueId);
 NCCL_FUNCTION(CommInitRank, ncclComm_t* comm, int nranks, ncclUniqueId commId, int rank);
 NCCL_FUNCTION(CommInitRankConfig, ncclComm_t* comm, int nranks, ncclUniqueId commId, int rank,
@@ -152,7 +152,7 @@ NCCL_FUNCTION(CommUserRank, const ncclComm_t comm, int* rank);
 NCCL_FUNCTION(CommRegister, const ncclComm_t comm, void* buff, size_t size, void** handle);
 NCCL_FUNCTION(CommDeregister, const ncclComm_t comm, void* handle);
 
-/* Collectives and point to point. */
+/* These functions move data: collectives, and point to point. */
 NCCL_FUNCTION(AllReduce, const void* sendbuff, void* recvbuff, size_t count, ncclDataType_t datatype,
               ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream);
 NCCL_FUNCTION(Broadcast, const void* sendbuff, void* recvbuff, size_t count, ncclDataType_t datatype,
@@ -170,7 +170,7 @@ NCCL_FUNCTION(Send, const void* sendbuff, size_t count, ncclDataType_t datatype,
 NCCL_FUNCTION(Recv, void* recvbuff, size_t count, ncclDataType_t datatype, int peer, ncclComm_t comm,
               cudaStream_t stream);
 
-/* With settings of one call, as NCCL has them since 2.31; all settings are ignored. */
+/* These functions take settings for one call, as NCCL does since 2.31. All settings are ignored. */
 typedef struct ncclCollConfig ncclCollConfig_t;
 NCCL_FUNCTION(AllReduceConfig, const void* sendbuff, void* recvbuff, size_t count, ncclDataType_t datatype,
               ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream, const ncclCollConfig_t* config);
@@ -184,7 +184,7 @@ NCCL_FUNCTION(ReduceScatterConfig, const void* sendbuff, void* recvbuff, size_t 
               ncclDataType_t datatype, ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream,
               const ncclCollConfig_t* config);
 
-/* Groups: nothing is launched before the outermost end. */
+/* These functions form groups. Nothing is launched before the outermost end. */
 NCCL_FUNCTION(GroupStart, void);
 NCCL_FUNCTION(GroupEnd, void);
 

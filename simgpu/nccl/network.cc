@@ -40,7 +40,7 @@ Flow* Network::OutLink(int peer) {
   return gpu_out_.get();
 }
 
-// Inside a node the sender's link says it all.
+// Opens the receiver's link. Within a node there is none: the sender's link accounts for the transfer.
 Flow* Network::InLink(int peer) {
   if (machine_ == nullptr || SameNode(peer)) return nullptr;
   if (!node_in_) node_in_ = machine_->OpenNodeLink(Direction::kIn, nonce_);

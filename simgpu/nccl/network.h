@@ -1,5 +1,5 @@
-// Everything that connects one rank of a communicator to the others: channels, links, who is who. Used by the
-// communicator's engine thread; set up before that starts.
+// Connects one rank of a communicator to the others: channels, links, and the table of members. It is set
+// up before the communicator's engine thread starts; from then on only that thread uses it.
 #pragma once
 
 #include <map>
@@ -13,39 +13,41 @@
 
 namespace simgpu::nccl {
 
+// A Network owns all connections of one rank.
 class Network {
  public:
-  // `machine` and `gpu` (of this rank, on its node) may be absent: nullptr and -1. Links are then infinitely
-  // fast.
+  // `machine` may be nullptr; links are then infinitely fast. `gpu` is the place of this rank's GPU on its
+  // node, or -1.
   Network(Meeting meeting, int rank, Machine* machine, int gpu, const Fault& fault);
 
   int rank() const { return rank_; }
   int ranks() const { return static_cast<int>(members_.size()); }
   const Fault& fault() const { return fault_; }
 
-  // The neighbours on the ring. What comes from the successor, and goes to the predecessor, is only ever the
-  // news of a failure.
+  // These return the connections to the neighbours on the ring. The successor sends nothing but kError and
+  // kBye, and the predecessor gets nothing else.
   Outbound& to_next() { return *to_next_; }
   Inbound& from_prev() { return *from_prev_; }
   Channel& next() { return next_; }
   Channel& prev() { return prev_; }
 
-  // The way to and from any rank but this one. To: connects on first use; nullptr, with *error, where the
-  // peer cannot be reached. From: nullptr until the peer has connected.
+  // These return the connection to and from a peer, which is any rank except this one. To() connects on
+  // first use and returns nullptr, with the reason in *error, if the peer cannot be reached. From() returns
+  // nullptr until the peer has connected.
   Outbound* To(int peer, std::string* error);
   Inbound* From(int peer);
-  // Numbers the transfers of a pair, the same at both ends.
+  // These number the transfers of a pair of ranks. Both ends count the same numbers.
   std::uint32_t NextTo(int peer) { return ++sent_[peer]; }
   std::uint32_t NextFrom(int peer) { return ++received_[peer]; }
 
-  // Takes in connections of peers, if any wait.
+  // Accepts connections of peers, if any wait. Does not wait for one.
   void AcceptPeers();
   int listener() const { return listener_.get(); }
 
-  // Every channel: the two of the ring first.
+  // Returns every channel; the two of the ring come first.
   std::vector<Channel*> Channels();
 
-  // "rank 2 (node1, pid 77)"
+  // Returns a text such as "rank 2 (node1, pid 77)".
   std::string Describe(int rank) const;
 
  private:

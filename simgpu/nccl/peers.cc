@@ -66,7 +66,8 @@ std::unique_ptr<Peers> Peers::Call(int ranks, int rank, const ncclUniqueId& id, 
   return peers;
 }
 
-// Only where zeros and nothing are the same for rank 0: what stays at home is its own already.
+// Only these calls can be thinned: zeros from the peers change nothing for rank 0, and rank 0 has the rest
+// of the data itself.
 simgpu::nccl::Call Peers::Thinned(const simgpu::nccl::Call& call) const {
   const bool sum = call.function == Function::kAllReduce && call.op == ncclSum;
   const bool own = call.function == Function::kBroadcast && call.root == 0;

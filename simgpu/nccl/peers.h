@@ -1,10 +1,10 @@
-// Ranks without a program of their own: on a machine with one real GPU, rank 0 of a job tells the other
-// ranks' processes (nccl_peer) which calls it makes, and they make the same ones. What they give is zeros;
-// the bytes, the ring and the links are those of any other job.
+// Connects rank 0 to ranks that have no program, on a machine with one real GPU. Rank 0 tells the processes
+// of the other ranks (nccl_peer) which calls it makes, and they make the same calls. They send zeros. The
+// bytes, the ring and the links are those of any other job.
 //
-// SIMGPU_NCCL_PEERS=PATH: rank 0 finds rank r's process at the unix socket PATH.r. SIMGPU_NCCL_THIN=K: of a
-// sum or a broadcast one K-th goes over the links, so that links can be K times as fast as this machine moves
-// bytes; both sides then run on links of one K-th of the speed.
+// SIMGPU_NCCL_PEERS=PATH: rank 0 finds rank r's process at the Unix socket PATH.r. SIMGPU_NCCL_THIN=K: of a
+// sum or a broadcast, one K-th goes over the links, so that links can be K times as fast as this machine
+// moves bytes. Both sides then run on links of one K-th of the speed.
 #pragma once
 
 #include <memory>
@@ -16,25 +16,26 @@
 
 namespace simgpu::nccl {
 
-// What rank 0 says first, and then for each call. Both ends run on one machine.
+// Rank 0 sends a PeerHello first, and then a Call for each call. Both ends run on one machine.
 struct PeerHello {
   static constexpr std::uint64_t kMagic = 0x31524545504c434e;
   std::uint64_t magic = kMagic;
   std::int32_t ranks = 0;
-  std::int32_t rank = 0;  // of the peer
+  std::int32_t rank = 0;  // rank of the peer
   ncclUniqueId id{};
 };
 
-// One thread at a time.
+// A Peers object holds the connections to the peers. One thread at a time.
 class Peers {
  public:
-  // Calls the ranks 1 to ranks - 1. Null, and *error empty, where the environment names no peers or this is
-  // not rank 0; null with *error where they cannot be reached or the environment is malformed.
+  // Connects to the ranks 1 to ranks - 1. Returns null with an empty *error if the environment names no
+  // peers or this is not rank 0. Returns null with the reason in *error if they cannot be reached or the
+  // environment is malformed.
   static std::unique_ptr<Peers> Call(int ranks, int rank, const ncclUniqueId& id, std::string* error);
 
-  // `call` as it goes over the links.
+  // Returns `call` as it goes over the links.
   simgpu::nccl::Call Thinned(const simgpu::nccl::Call& call) const;
-  // Has the peers make the call. False where one is gone.
+  // Makes the peers make the call. Returns false if one is gone.
   bool Say(const simgpu::nccl::Call& call);
 
  private:

@@ -1,10 +1,10 @@
-// The user's profiler plugin, as NCCL 2.27 knows it: a library named by NCCL_PROFILER_PLUGIN (a path, or NAME
-// for libnccl-profiler-NAME.so; libnccl-profiler.so where it is not set, none for "none") that exports
-// ncclProfiler_v4.
+// Calls the user's profiler plugin as NCCL 2.27 does. The plugin is a library that exports ncclProfiler_v4.
+// NCCL_PROFILER_PLUGIN names it: a path, or NAME for libnccl-profiler-NAME.so. The default is
+// libnccl-profiler.so; "none" means no plugin.
 //
-// Events are those of groups, collectives and transfers. As in NCCL they begin when the kernel has been
-// launched and end when its work is queued, on the thread that launches. Thread-safe but for one
-// communicator's calls.
+// There are events for groups, collectives and transfers. As in NCCL, they begin after the kernel was
+// launched and end when its work is queued, on the thread that launches. Thread-safe, except for the calls
+// of one communicator.
 #pragma once
 
 #include <cstdint>
@@ -17,16 +17,17 @@ namespace simgpu::nccl {
 
 struct Plugin;
 
-// One communicator's profiler.
+// A Profiler reports the calls of one communicator.
 class Profiler {
  public:
-  // Null where the user has no plugin. `id` is the same on all ranks; `nodes` is how many they run on.
+  // Returns null if the user has no plugin. `id` is the same on all ranks; `nodes` is the number of nodes
+  // that they run on.
   static std::unique_ptr<Profiler> Open(std::uint64_t id, int nodes, int ranks, int rank);
   ~Profiler();
   Profiler(const Profiler&) = delete;
   Profiler& operator=(const Profiler&) = delete;
 
-  // One kernel was launched for these calls.
+  // Reports that one kernel was launched for these calls.
   void Launched(std::span<const PendingCall> calls, int ctas);
 
  private:

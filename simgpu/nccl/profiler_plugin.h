@@ -1,5 +1,5 @@
-// Version 4 of NCCL's profiler interface, as its documentation has it (plugins/profiler): layouts and values
-// are NCCL's, so that any plugin fits.
+// Declares version 4 of NCCL's profiler interface, as its documentation describes it (plugins/profiler).
+// Layouts and values are NCCL's, so any plugin works.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 extern "C" {
 
-// Kinds of events: bits of the mask that init() sets.
+// These are the kinds of events: bits of the mask that init() sets.
 enum ProfilerEvent { kProfileGroup = 1, kProfileCollective = 2, kProfileTransfer = 4 };
 
 struct ProfilerCollective {

@@ -30,13 +30,13 @@ UniqueFd Greet(const Member& member, const Hello& hello, const Cancel& cancel, s
   return fd;
 }
 
-// Accepts until both connections of the predecessor are there.
+// Accepts connections until both of the predecessor's are there.
 bool AwaitPredecessor(std::uint32_t predecessor, const Cancel& cancel, Meeting* meeting, std::string* error) {
   while (!meeting->prev.fd || !meeting->control_prev.fd) {
     Arrival arrival;
     if (!AcceptPeer(meeting->listener.get(), meeting->nonce, cancel, &arrival, error)) {
       if (!error->empty()) return false;
-      continue;  // a stranger
+      continue;  // not a rank of this communicator
     }
     if (arrival.hello.purpose == Purpose::kPeer) {
       meeting->early.push_back(std::move(arrival));
@@ -54,7 +54,7 @@ bool AcceptPeer(int listener, std::uint64_t nonce, const Cancel& cancel, Arrival
   arrival->fd = Accept(listener, cancel, error);
   if (!arrival->fd) return false;
   std::string reason;
-  constexpr int kPatienceMs = 2000;  // a rank greets at once; whoever does not is a stranger
+  constexpr int kPatienceMs = 2000;  // a rank sends its hello at once
   const auto frame =
       ReceiveFrame(arrival->fd.get(), arrival->reader, Kind::kHello, cancel, &reason, kPatienceMs);
   const auto hello = frame ? DecodeHello(frame->payload) : std::nullopt;

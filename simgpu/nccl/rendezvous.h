@@ -1,8 +1,9 @@
-// How the ranks of a communicator find each other.
+// Brings the ranks of a communicator together.
 //
-// The process that makes the unique id listens, on a thread of its own, at an address that the id carries.
-// Every rank connects, says who it is, and gets the table of all ranks once all are there. Then each rank
-// connects twice to its successor on the ring: for data, and for what the hosts exchange when they split.
+// The process that makes the unique ID listens, on a thread of its own, at an address in the ID. Every rank
+// connects and says which rank it is. Once all ranks are there, each gets the table of all ranks. Each rank
+// then connects twice to its successor on the ring: for data, and for what the hosts exchange when they
+// split.
 #pragma once
 
 #include <string>
@@ -14,16 +15,18 @@
 
 namespace simgpu::nccl {
 
-// Listens and fills in *id. The thread ends when every rank has been answered.
+// Starts the thread that listens, and fills in *id. The thread ends when every rank has its answer. Returns
+// false, with the reason in *error, if it cannot listen.
 bool StartRoot(ncclUniqueId* id, std::string* error);
 
-// A connection that was accepted, with what was already read from it.
+// An Arrival is an accepted connection, with what was already read from it.
 struct Arrival {
   UniqueFd fd;
   FrameReader reader;
   Hello hello;
 };
 
+// A Meeting is the result of Meet(): the table and the connections of one rank.
 struct Meeting {
   std::vector<Member> members;
   std::uint64_t nonce = 0;
@@ -32,14 +35,16 @@ struct Meeting {
   UniqueFd control_next;
   Arrival prev;  // ring data, from the predecessor
   Arrival control_prev;
-  std::vector<Arrival> early;  // peers that were faster than we
+  std::vector<Arrival> early;  // connections of peers that were faster than this rank
 };
 
-// Accepts one connection of a rank and reads its greeting. False with an empty *error: it was a stranger.
+// Accepts one connection of a rank and reads its hello. Returns false with an empty *error if the other
+// side is not a rank of this communicator.
 bool AcceptPeer(int listener, std::uint64_t nonce, const Cancel& cancel, Arrival* arrival,
                 std::string* error);
 
-// Joins the others. `self` without its listener, which is made here. Returns when the ring stands.
+// Meets the other ranks. `self` comes without its listener, which is made here. Returns true once the ring
+// is connected.
 bool Meet(const ncclUniqueId& id, int ranks, int rank, Member self, std::uint32_t library,
           const Cancel& cancel, Meeting* meeting, std::string* error);
 

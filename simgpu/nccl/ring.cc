@@ -8,7 +8,7 @@ namespace {
 
 int Modulo(int value, int ranks) { return ((value % ranks) + ranks) % ranks; }
 
-// n - 1 steps in which chunk `first` - s is sent and chunk `first` - s - 1 received.
+// Adds n - 1 steps. Step s sends chunk `first` - s and receives chunk `first` - s - 1.
 void AddTurns(Plan& plan, const std::vector<Range>& chunks, int first, bool fold, bool average) {
   const int ranks = static_cast<int>(chunks.size());
   for (int s = 0; s < ranks - 1; ++s) {
@@ -18,7 +18,7 @@ void AddTurns(Plan& plan, const std::vector<Range>& chunks, int first, bool fold
   }
 }
 
-// The whole buffer travels from `first` along the ring to the rank before it.
+// Adds the steps of a chain: the whole buffer travels from `first` along the ring to the rank before it.
 void AddChain(Plan& plan, int rank, int ranks, int first, bool fold, bool average) {
   const Range all{0, plan.staging_bytes};
   const bool is_first = rank == first;
@@ -79,7 +79,7 @@ Plan MakePlan(const Call& call, int rank, int ranks) {
       break;
     case Function::kSend:
     case Function::kRecv:
-      break;  // excluded by the precondition
+      break;  // the caller must not pass these
   }
   return plan;
 }

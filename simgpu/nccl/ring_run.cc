@@ -1,4 +1,4 @@
-// A collective on the ring: carries out its plan, and checks that the predecessor makes the same call.
+// Runs a collective on the ring: carries out its plan and checks that the predecessor makes the same call.
 #include "simgpu/nccl/arithmetic.h"
 #include "simgpu/nccl/run.h"
 
@@ -20,7 +20,7 @@ class RingRun : public Run {
   }
 
   State Advance() override {
-    const State received = Receive();  // first: it may free something to send, and never the other way round
+    const State received = Receive();  // first: it may free data to send; sending frees none
     if (received == State::kFailed) return received;
     Send();
     moved_ = received == State::kDone && !sending();
@@ -41,7 +41,7 @@ class RingRun : public Run {
   }
 
  private:
-  // When both links have served what was given to them.
+  // Returns when both links have served what was given to them.
   Nanos ServedAt() const { return std::max(network_.to_next().ServedAt(), network_.from_prev().ServedAt()); }
 
   int predecessor() const { return (network_.rank() + network_.ranks() - 1) % network_.ranks(); }
@@ -73,7 +73,7 @@ class RingRun : public Run {
     }
   }
 
-  // kDone when all that this rank gets is there.
+  // Receives what is there. Returns kDone once this rank has all its data.
   State Receive() {
     Inbound& in = network_.from_prev();
     while (!checked_ || recv_step_ < plan_.steps.size()) {
@@ -123,10 +123,10 @@ class RingRun : public Run {
   const std::uint64_t element_;
   const Plan plan_;
   std::size_t send_step_ = 0;
-  std::uint64_t sent_ = 0;  // of this step, given to the link
+  std::uint64_t sent_ = 0;  // bytes of this step that were given to the link
   std::size_t recv_step_ = 0;
-  std::uint64_t received_ = 0;  // of this step, folded or copied
-  bool moved_ = false;          // all is there, and all has left
+  std::uint64_t received_ = 0;  // bytes of this step that were folded or copied
+  bool moved_ = false;          // all data has come and all has left
   bool checked_ = false;        // the predecessor makes the same call
 };
 

@@ -1,4 +1,4 @@
-// The root of a rendezvous: see rendezvous.h.
+// Implements the root of a rendezvous: see rendezvous.h.
 #include <poll.h>
 #include <sys/random.h>
 #include <sys/socket.h>
@@ -15,11 +15,12 @@ namespace simgpu::nccl {
 
 namespace {
 
+// A Root collects the ranks that join, and answers them.
 class Root {
  public:
   Root(UniqueFd listener, std::uint64_t nonce) : listener_(std::move(listener)), nonce_(nonce) {}
 
-  // Returns when every rank has been answered: with the table, or with what went wrong, late ones too.
+  // Blocks until every rank has its answer: the table, or what went wrong. Late ranks get an answer too.
   void Serve() {
     while (ranks_ == 0 || answered_ < ranks_) {
       std::vector<pollfd> fds{{listener_.get(), POLLIN, 0}};
@@ -49,7 +50,7 @@ class Root {
     if (fd) guests_.push_back({std::move(fd), {}, false, false, {}});
   }
 
-  // False when the guest is to be forgotten.
+  // Reads from a guest. Returns false if the guest must be dropped.
   bool Read(Guest& guest) {
     const auto space = guest.reader.Space();
     const ssize_t got = recv(guest.fd.get(), space.data(), space.size(), 0);
@@ -64,14 +65,14 @@ class Root {
     const auto frame = guest.reader.Next();
     if (!frame) return !guest.reader.broken();
     const auto join = frame->header.kind == Kind::kJoin ? DecodeJoin(frame->payload) : std::nullopt;
-    if (!join || join->nonce != nonce_ || guest.joined) return false;  // not one of ours
+    if (!join || join->nonce != nonce_ || guest.joined) return false;  // not a rank of this communicator
     Admit(*join);
     guest.joined = true;
     guest.join = *join;
     return true;
   }
 
-  // Checks a newcomer against those who have joined before.
+  // Checks a new rank against those that joined before.
   void Admit(const Join& join) {
     const std::string who = "rank " + std::to_string(join.rank);
     if (ranks_ == 0) {
@@ -123,7 +124,7 @@ class Root {
   std::uint64_t nonce_;
   Cancel never_;
   std::list<Guest> guests_;
-  std::uint32_t ranks_ = 0;  // 0: nobody has come
+  std::uint32_t ranks_ = 0;  // 0: no rank has joined yet
   std::uint32_t library_ = 0;
   std::uint32_t answered_ = 0;
   std::string failure_;

@@ -1,4 +1,4 @@
-// The execution of one task, step by step, on the engine thread.
+// Executes one task, step by step, on the engine thread.
 #pragma once
 
 #include <cstdint>
@@ -12,28 +12,30 @@
 
 namespace simgpu::nccl {
 
+// A Failure is a result and its text; ncclSuccess means no failure.
 struct Failure {
   ncclResult_t result = ncclSuccess;
   std::string text;
 };
 
-// One end of a Send or Recv.
+// A Transfer is one end of a Send or Recv.
 struct Transfer {
   Call call;
   std::byte* data = nullptr;
   std::uint64_t bytes = 0;
 };
 
-// What one kernel stands for: a ring collective, or all Sends and Recvs of a group.
+// A Task is the work of one kernel: a ring collective, or all Sends and Recvs of a group.
 struct Task {
   std::uint32_t number = 0;  // the done word reaches this when the task is over
-  std::optional<Call> ring;  // a ring collective; else transfers
-  std::uint64_t asked = 0;   // its count as the program said it, where less goes over the links
+  std::optional<Call> ring;  // a ring collective; otherwise the task has transfers
+  std::uint64_t asked = 0;   // count that the program gave, if less goes over the links
   std::uint32_t ring_sequence = 0;
-  std::byte* staging = nullptr;  // of a ring collective, laid out as its plan says
+  std::byte* staging = nullptr;  // for a ring collective, laid out as its plan says
   std::vector<Transfer> transfers;
 };
 
+// A Run is the execution of one task. The engine thread calls it.
 class Run {
  public:
   virtual ~Run() = default;
@@ -41,12 +43,12 @@ class Run {
   enum class State { kBusy, kDone, kFailed };
   // Does what can be done now without waiting.
   virtual State Advance() = 0;
-  // When to call Advance() again at the latest; earlier when a channel becomes readable.
+  // Returns when to call Advance() again at the latest. Call it earlier if a channel becomes readable.
   virtual Nanos WakeAt() const = 0;
 
-  // What must become readable before Advance() can do more.
+  // Returns the descriptors that must become readable before Advance() can do more.
   virtual std::vector<int> Readers() const = 0;
-  // Something is still to be sent to the successor on the ring.
+  // Returns true while something must still be sent to the successor on the ring.
   virtual bool sending() const = 0;
 
   const Failure& failure() const { return failure_; }
@@ -56,7 +58,7 @@ class Run {
     failure_ = {result, std::move(text)};
     return State::kFailed;
   }
-  // What comes from `peer` has ended.
+  // Fails because no more data comes from `peer`.
   State FailEnded(const Network& network, int peer, const Inbound& in) {
     if (in.news()) return Fail(in.news()->result, in.news()->text);
     if (in.broken()) return FailGarbage(network, peer);
@@ -70,7 +72,7 @@ class Run {
   Failure failure_;
 };
 
-// Both keep references to their arguments.
+// Both start a run, which keeps references to their arguments.
 std::unique_ptr<Run> StartRing(const Task& task, Network& network);
 std::unique_ptr<Run> StartTransfers(const Task& task, Network& network);
 

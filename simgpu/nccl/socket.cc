@@ -47,7 +47,8 @@ void SendWithoutDelay(int fd) {
   setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
-// Waits until `fd` is ready for `events`. False when cancelled or too late.
+// Waits until `fd` is ready for `events`. Returns false, with the reason in *error, when cancelled or too
+// late.
 bool Wait(int fd, short events, const Cancel& cancel, std::string* error, int timeout_ms = -1) {
   pollfd fds[2] = {{fd, events, 0}, {cancel.fd(), POLLIN, 0}};
   for (;;) {
@@ -79,7 +80,7 @@ UniqueFd Listen(Endpoint* where, std::string* error) {
     *error = Errno(("cannot listen at " + ToText(*where)).c_str());
     return {};
   }
-  // The port lies at the same place for both families.
+  // Both address families keep the port at the same place.
   where->port = ntohs(reinterpret_cast<const sockaddr_in*>(&address.storage)->sin_port);
   return fd;
 }

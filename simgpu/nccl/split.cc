@@ -1,4 +1,4 @@
-// ncclCommSplit: ranks of the same colour form a new communicator, in the order of their keys.
+// Implements ncclCommSplit: ranks of the same colour form a new communicator, in the order of their keys.
 #include <algorithm>
 #include <cstring>
 
@@ -13,6 +13,7 @@ using simgpu::nccl::Group;
 using simgpu::nccl::Refuse;
 using simgpu::nccl::SetUp;
 
+// A Choice is what one rank asks for.
 struct Choice {
   int color;
   int key;
@@ -34,7 +35,7 @@ ncclResult_t Gather(ncclComm* comm, const T& mine, std::vector<T>* all) {
   return ncclSuccess;
 }
 
-// The ranks of my colour, in their new order.
+// Returns the ranks of one colour, in their new order.
 std::vector<Choice> Companions(std::vector<Choice> choices, int color) {
   std::erase_if(choices, [color](const Choice& choice) { return choice.color != color; });
   std::stable_sort(choices.begin(), choices.end(),
@@ -42,7 +43,8 @@ std::vector<Choice> Companions(std::vector<Choice> choices, int color) {
   return choices;
 }
 
-// Two exchanges: who wants what; then the first of each colour says where the others find it.
+// Splits a communicator in two exchanges. In the first, each rank says what it wants. In the second, the
+// first rank of each colour says where the others find it.
 ncclResult_t Split(ncclComm* parent, int color, int key, const Config& config, ncclComm_t* handle) {
   const simgpu::nccl::ScopedContext scope(parent->driver(), parent->context());
   std::vector<Choice> choices;
@@ -88,7 +90,7 @@ SIMGPU_NCCL_EXPORT(ncclResult_t, CommSplit, ncclComm_t comm, int color, int key,
   }
   Group& group = Group::OfThisThread();
   group.Start();
-  // The parent stands for the state of the work: the new handle appears when all is done.
+  // The parent reports the state of the work. The new handle appears when all is done.
   group.Add(SetUp{comm, comm->blocking(),
                   [comm, color, key, chosen, newcomm] { return Split(comm, color, key, chosen, newcomm); }});
   return group.End();

@@ -1,4 +1,4 @@
-// Threads inside somebody else's process.
+// Starts threads inside the application's process.
 #pragma once
 
 #include <pthread.h>
@@ -9,7 +9,7 @@
 
 namespace simgpu::nccl {
 
-// A thread that gets none of the application's signals.
+// Starts a thread that gets none of the application's signals.
 template <typename Function>
 std::thread StartThread(Function&& function) {
   sigset_t all;

@@ -1,5 +1,5 @@
-// When the GPU came to each collective of a communicator and when its data had moved, as JSON lines:
-// SIMGPU_NCCL_TIMES=FILE. What a job does between two collectives can be told from it.
+// Writes when the GPU came to each collective of a communicator and when its data had moved, as JSON lines:
+// SIMGPU_NCCL_TIMES=FILE. They show what a job does between two collectives.
 #pragma once
 
 #include <array>
@@ -12,6 +12,7 @@
 
 namespace simgpu::nccl {
 
+// A Times writes the times of one communicator to a file, which it owns.
 class Times {
  public:
   explicit Times(std::FILE* file) : file_(file) {}
@@ -19,17 +20,17 @@ class Times {
   Times(const Times&) = delete;
   Times& operator=(const Times&) = delete;
 
-  // The kernel of task `number` runs. Any thread.
+  // Says that the kernel of task `number` has begun. Any thread.
   void Begin(std::uint32_t number);
-  // A ring collective's data has moved. The engine's thread.
+  // Says that the data of a ring collective has moved. Only the engine's thread calls it.
   void End(const Task& task);
 
  private:
   std::FILE* file_;
-  std::array<std::atomic<std::int64_t>, 1024> begun_{};  // by number, more than can be under way
+  std::array<std::atomic<std::int64_t>, 1024> begun_{};  // by number; more than can be under way
 };
 
-// Null where the environment names no file, or one that cannot be written.
+// Returns null if the environment names no file, or a file that cannot be written.
 std::unique_ptr<Times> TimesFile();
 
 }  // namespace simgpu::nccl

@@ -1,4 +1,4 @@
-// The Sends and Recvs of one group, all at the same time.
+// Runs the Sends and Recvs of one group, all at the same time.
 #include <algorithm>
 #include <map>
 
@@ -8,13 +8,13 @@ namespace simgpu::nccl {
 
 namespace {
 
-// What is to go one way between this rank and one peer, in the order of the calls.
+// A Lane is what goes one way between this rank and one peer, in the order of the calls.
 struct Lane {
   std::vector<Transfer> transfers;
   std::size_t current = 0;
-  std::uint64_t moved = 0;  // of the current one
+  std::uint64_t moved = 0;  // bytes of the current transfer
   std::uint32_t sequence = 0;
-  bool called = false;  // its call was sent or received
+  bool called = false;  // the call of the current transfer was sent or received
 
   bool finished() const { return current == transfers.size(); }
   const Transfer& transfer() const { return transfers[current]; }
@@ -22,7 +22,7 @@ struct Lane {
     sequence = number;
     called = true;
   }
-  // Goes on to the next when the current one is complete.
+  // Counts `bytes` as moved. Goes on to the next transfer when the current one is complete.
   void Moved(std::uint64_t bytes) {
     moved += bytes;
     if (moved < transfer().bytes) return;
@@ -80,7 +80,7 @@ class TransferRun : public Run {
   }
 
  private:
-  // When all links have served what was given to them.
+  // Returns when all links have served what was given to them.
   Nanos ServedAt() const {
     Nanos served = 0;
     for (const auto& [peer, out] : outs_) served = std::max(served, out->ServedAt());
@@ -90,7 +90,7 @@ class TransferRun : public Run {
     return served;
   }
 
-  // What a rank sends to itself does not travel.
+  // Copies what this rank sends to itself. Such data does not travel.
   State CopyToSelf() {
     const auto from = sends_.extract(network_.rank());
     const auto to = recvs_.extract(network_.rank());
@@ -168,7 +168,7 @@ class TransferRun : public Run {
   std::map<int, Lane> sends_;
   std::map<int, Lane> recvs_;
   std::map<int, Outbound*> outs_;
-  bool moved_ = false;  // all is there, and all has left
+  bool moved_ = false;  // all data has come and all has left
 };
 
 }  // namespace

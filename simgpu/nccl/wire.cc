@@ -13,7 +13,7 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-// Of a ncclUniqueId.
+// This is the layout of an ncclUniqueId.
 struct UniqueIdLayout {
   std::uint32_t magic;
   std::uint32_t version;
@@ -173,7 +173,7 @@ std::optional<ErrorFrame> DecodeError(std::span<const std::byte> payload) {
   std::memcpy(&result, payload.data(), sizeof result);
   if (result == ncclSuccess || result >= ncclNumResults) return std::nullopt;
   ErrorFrame error{static_cast<ncclResult_t>(result), std::string(payload.size() - sizeof result, ' ')};
-  // It ends in a log: nothing that would end a line or control a terminal.
+  // The text goes to a log, so replace characters that end a line or control a terminal.
   std::transform(payload.begin() + sizeof result, payload.end(), error.text.begin(), [](std::byte b) {
     const auto c = std::to_integer<unsigned char>(b);
     return c < 0x20 || c == 0x7f ? '?' : static_cast<char>(c);

@@ -26,7 +26,7 @@ std::optional<HealthEvent> HealthFile::Next() {
   std::ifstream file(path_);
   if (!file || !file.seekg(static_cast<std::streamoff>(offset_))) return std::nullopt;
   std::string line, error;
-  // A line without its end is still being written.
+  // A line without its end is still being written. The next call reads it.
   while (std::getline(file, line) && !file.eof()) {
     offset_ = static_cast<std::uint64_t>(file.tellg());
     if (const auto event = ParseHealthLine(line, &error)) return event;

@@ -1,5 +1,5 @@
-// Health events, injected by hand: lines "GPU-... xid N" appended to the file `health` in the state
-// directory.
+// Reads health events, which a person injects: lines "GPU-... xid N" appended to the file `health` in the
+// state directory.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,15 @@ struct HealthEvent {
   std::uint64_t xid = 0;
 };
 
-// One line of the file; nothing when it is empty, a comment (#), or malformed (*error says why).
+// Parses one line of the file. Returns no value if the line is empty, a comment (#) or malformed; *error is
+// empty unless the line is malformed.
 std::optional<HealthEvent> ParseHealthLine(std::string_view line, std::string* error);
 
-// Reads events that were appended after it was made.
+// A HealthFile reads the events that are appended to a file after the object was made.
 class HealthFile {
  public:
   explicit HealthFile(std::string path);
-  // The next event, if there is one.
+  // Returns the next event, or no value if there is none. Prints malformed lines to stderr and skips them.
   std::optional<HealthEvent> Next();
 
  private:

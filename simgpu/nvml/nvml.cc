@@ -1,5 +1,5 @@
-// libnvidia-ml.so.1: the node's GPUs as a node agent sees them. All GPUs of the node, whatever the process
-// may use.
+// Implements libnvidia-ml.so.1, which shows the node's GPUs as a node agent sees them. It shows all GPUs of
+// the node, not only those that the process may use.
 #define NVML_NO_UNVERSIONED_FUNC_DEFS
 #pragma GCC visibility push(default)
 #include <nvml.h>
@@ -25,7 +25,7 @@ struct Device {
   int gpu = 0;
   GpuConfig config;
   std::mutex mutex;
-  Nanos looked = 0;  // when the utilisation was asked for last, and the busy time then
+  Nanos looked = 0;  // when the utilisation was last asked for; `busy` is the busy time then
   Nanos busy = 0;
 };
 
@@ -43,7 +43,7 @@ std::vector<std::unique_ptr<Device>>& Devices() {
   return *devices;
 }
 
-// A handle is the device's address; anything else is refused.
+// Returns the device of a handle, or nullptr if the handle is not the address of a device.
 Device* Find(nvmlDevice_t handle) {
   for (const auto& device : Devices()) {
     if (reinterpret_cast<nvmlDevice_t>(device.get()) == handle) return device.get();
@@ -229,7 +229,7 @@ nvmlReturn_t nvmlDeviceGetMemoryInfo_v2(nvmlDevice_t handle, nvmlMemory_v2_t* me
   return result;
 }
 
-// The share of time since the last call during which anything ran.
+// Reports the share of the time since the last call during which anything ran.
 nvmlReturn_t nvmlDeviceGetUtilizationRates(nvmlDevice_t handle, nvmlUtilization_t* utilization) {
   FIND_DEVICE(handle, device);
   if (utilization == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
@@ -263,7 +263,7 @@ nvmlReturn_t nvmlDeviceGetCudaComputeCapability(nvmlDevice_t handle, int* major,
   return NVML_SUCCESS;
 }
 
-// Of processes in PID namespaces that the caller cannot see there is no id to tell.
+// Leaves out processes in PID namespaces that the caller cannot see: they have no ID there.
 nvmlReturn_t nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t handle, unsigned* count,
                                                      nvmlProcessInfo_t* infos) {
   FIND_DEVICE(handle, device);

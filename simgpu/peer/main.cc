@@ -1,6 +1,7 @@
-// nccl_peer SOCKET [PROFILE]: stands for a rank of any job whose rank 0 is told of it by SIMGPU_NCCL_PEERS
-// (simgpu/nccl/peers.h). Serves at the unix socket, one job after the other or several communicators of one,
-// until it is killed. PROFILE: what the job computes (profile.h); without it every call is made at once.
+// nccl_peer SOCKET [PROFILE] stands for a rank of any job whose rank 0 learns of it by SIMGPU_NCCL_PEERS
+// (simgpu/nccl/peers.h). It listens on the Unix socket and serves jobs one after the other, or several
+// communicators of one job, until it is killed. PROFILE says what the job computes (profile.h). Without it,
+// every call is made at once.
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>

@@ -1,5 +1,6 @@
-// What a job computes before each of its collectives, as text: one line for each collective of an iteration,
-// "FUNCTION COUNT NS", such as "AllReduce 262144 1500000". The count is the one that goes over the links.
+// Reads what a job computes before each of its collectives. The text has one line for each collective of an
+// iteration, "FUNCTION COUNT NS", such as "AllReduce 262144 1500000". The count is the one that goes over
+// the links.
 #pragma once
 
 #include <cstdint>
@@ -11,25 +12,29 @@
 
 namespace simgpu::peer {
 
+// A Stretch is the compute before one collective.
 struct Stretch {
   std::string function;
   std::uint64_t count = 0;
-  std::uint64_t compute_ns = 0;  // since the collective before
+  std::uint64_t compute_ns = 0;  // since the previous collective
 };
 
-// Nothing, with *error naming the line, where the file cannot be read or says something else.
+// Reads a profile from a file. Returns no value if the file cannot be read or a line is malformed; *error
+// then names the file and the line.
 std::optional<std::vector<Stretch>> ReadProfile(const std::string& path, std::string* error);
 
-// Follows the calls of a job through its iterations. A call that does not fit (set-up, evaluation) is none of
-// them.
+// A Follower follows the calls of a job through its iterations. A call that does not fit (set-up,
+// evaluation) belongs to no iteration.
 class Follower {
  public:
   explicit Follower(std::vector<Stretch> profile) : profile_(std::move(profile)) {}
 
   struct Place {
-    std::uint64_t compute_ns = 0;  // to be done before the call
-    bool ends = true;              // compute waits for it: it is the last of its iteration, or of none
+    std::uint64_t compute_ns = 0;  // compute before the call
+    // If true, later compute waits for the call: it is the last of its iteration, or belongs to none.
+    bool ends = true;
   };
+  // Returns the place of the next call in the iteration.
   Place Next(const nccl::Call& call);
 
  private:

@@ -14,6 +14,7 @@ using nccl::Function;
 
 constexpr const char* kImage = "// simgpu 1\nkernel compute ns=arg sms=132\n";
 
+// A Rank makes the calls of one communicator on the software GPU.
 class Rank {
  public:
   explicit Rank(std::vector<Stretch> profile) : follower_(std::move(profile)) {}
@@ -69,10 +70,11 @@ class Rank {
     return Ok(cuEventRecord(event_, earlier)) && Ok(cuStreamWaitEvent(later, event_, 0));
   }
 
-  // Zeros to give, and room for what comes back, which nobody reads.
+  // Makes a buffer of zeros to send and a buffer for the result, which is never read. Each has room for
+  // `bytes`.
   bool MakeRoom(std::uint64_t bytes) {
     if (bytes <= room_) return true;
-    if (!Ok(cuStreamSynchronize(stream_))) return false;  // the old ones may be in use
+    if (!Ok(cuStreamSynchronize(stream_))) return false;  // the old buffers may be in use
     for (CUdeviceptr* buffer : {&zeros_, &result_}) {
       if (*buffer != 0) cuMemFree(*buffer);
       *buffer = 0;

@@ -1,5 +1,6 @@
-// One communicator of a rank without a program: makes the calls that it is told of, on the software GPU, with
-// compute before them as a profile says, ordered by events as DistributedDataParallel orders them.
+// Plays one communicator of a rank without a program. It makes the calls that it is told of on the software
+// GPU, with compute before them as the profile says. It orders them by events as DistributedDataParallel
+// does.
 #pragma once
 
 #include <cuda.h>
@@ -11,7 +12,8 @@
 
 namespace simgpu::peer {
 
-// Until the other end hangs up, or the communicator fails. Takes the socket. Any thread.
+// Runs until the other end closes the socket or the communicator fails. Takes ownership of the socket. Any
+// thread may call it.
 void Replay(nccl::UniqueFd socket, std::vector<Stretch> profile);
 
 }  // namespace simgpu::peer
