@@ -11,6 +11,7 @@
 #include "common/base/hash.h"
 #include "common/kube/json.h"
 #include "common/logging/log.h"
+#include "common/text/cut.h"
 
 namespace crossover::kube {
 namespace {
@@ -169,7 +170,7 @@ Events::Outcome Events::Post(const Event& event) {
   }
   const std::string why = response.status == 0 ? response.error : "status " + std::to_string(response.status);
   if (why != complaint_ && !Stopping())
-    logging::Warn("telling of events: " + why + " " + response.body.substr(0, 200));
+    logging::Warn("telling of events: " + why + " " + std::string(text::Cut(response.body, 200)));
   complaint_ = why;
   const bool ours = response.status >= 400 && response.status < 500 && response.status != kTooMany;
   return ours ? Outcome::kRefused : Outcome::kAgain;

@@ -78,6 +78,15 @@ pid_t Spawn(std::vector<std::string> command, std::vector<std::string> environme
   return pid;
 }
 
+// Writes all of `text` into an empty pipe, which grows to hold it. Returns false if it cannot: the write must
+// not block, because the reader is not there yet.
+bool Fill(int pipe, const std::string& text) {
+  constexpr std::size_t kUsualPipe = 65536;
+  if (text.size() > kUsualPipe && fcntl(pipe, F_SETPIPE_SZ, static_cast<int>(text.size())) < 0) return false;
+  fcntl(pipe, F_SETFL, O_NONBLOCK);
+  return write(pipe, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+}
+
 // A Stream is the read end of a pipe and the text that has come through it.
 struct Stream {
   int fd;  // -1: closed
@@ -122,10 +131,7 @@ std::optional<Outcome> Run(const std::vector<std::string>& command,
   const auto end = steady_clock::now() + patience;
   Pipe in, out, errors;
   if (!in.Open() || !out.Open() || (wanted.errors && !errors.Open())) return std::nullopt;
-  // The write must not block: input that does not fit into the pipe is lost. Callers send a few lines at
-  // most.
-  fcntl(in.write.get(), F_SETFL, O_NONBLOCK);
-  [[maybe_unused]] const ssize_t written = write(in.write.get(), input.data(), input.size());
+  if (!Fill(in.write.get(), input)) return std::nullopt;
   const pid_t pid =
       Spawn(command, Environment(variables), in.read.get(), out.write.get(), errors.write.get());
   in.read.Reset();

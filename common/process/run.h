@@ -22,8 +22,9 @@ struct Wanted {
 };
 
 // Runs `command`, which is the program, found as a shell finds it, and its arguments. The program inherits
-// our environment with `variables` added or replaced, and reads `input`. Returns nothing if the program
-// cannot be started or has not ended within `patience`; in the second case it is killed. Thread-safe.
+// our environment with `variables` added or replaced, and reads `input`, which has 1 MiB at most. Returns
+// nothing if the program cannot be started, if the input is larger than a pipe may be, or if the program has
+// not ended within `patience`; in the last case it is killed. Thread-safe.
 std::optional<Outcome> Run(const std::vector<std::string>& command,
                            const std::vector<std::pair<std::string, std::string>>& variables,
                            const std::string& input, std::chrono::milliseconds patience,

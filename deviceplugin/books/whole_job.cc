@@ -76,11 +76,14 @@ WholeJob::Iteration* WholeJob::At(const Part& part, turn::Time now) {
   return kept;
 }
 
+bool WholeJob::Takes(const Iteration& iteration, std::uint64_t rank) {
+  return iteration.computed.size() < kMostRanks || iteration.computed.contains(rank);
+}
+
 void WholeJob::NoteTurn(const Part& part, turn::Time turn, turn::Time now) {
   if (part.position >= part.turns || part.turns > turn::kMaxTurns || turn <= 0) return;
   Iteration* iteration = At(part, now);
-  if (iteration == nullptr || iteration->turns != part.turns || iteration->computed.size() > kMostRanks)
-    return;
+  if (iteration == nullptr || iteration->turns != part.turns || !Takes(*iteration, part.rank)) return;
   ++iteration->turns_seen[part.position];
   iteration->longest[part.position] = std::max(iteration->longest[part.position], turn);
   iteration->computed[part.rank] += turn;
@@ -89,7 +92,7 @@ void WholeJob::NoteTurn(const Part& part, turn::Time turn, turn::Time now) {
 void WholeJob::NoteAway(const Part& part, turn::Time away, turn::Time now) {
   if (part.position >= part.turns || part.turns > turn::kMaxTurns || away < 0) return;
   Iteration* iteration = At(part, now);
-  if (iteration == nullptr || iteration->turns != part.turns) return;
+  if (iteration == nullptr || iteration->turns != part.turns || !Takes(*iteration, part.rank)) return;
   ++iteration->aways_seen[part.position];
   iteration->shortest[part.position] = std::min(iteration->shortest[part.position], away);
 }

@@ -71,6 +71,8 @@ class WholeJob {
   };
   struct Sums;
   Iteration* At(const Part& part, turn::Time now);
+  // Returns whether there is room for what a rank reports of an iteration: a client says its own rank.
+  static bool Takes(const Iteration& iteration, std::uint64_t rank);
   std::size_t RanksHere() const;
   Sums Sum() const;
 

@@ -142,7 +142,12 @@ std::string NeedRestart(const NodeSettings& running, const NodeSettings& wanted)
   compare("cgroup_root", running.cgroup_root, wanted.cgroup_root);
   compare("mps_directory", running.mps_directory, wanted.mps_directory);
   compare("mps_control", running.mps_control, wanted.mps_control);
-  compare("api_server", running.api_server.server, wanted.api_server.server);
+  compare("api_server.server", running.api_server.server, wanted.api_server.server);
+  // Without a server the access of the pod's service account is used, whatever files are named.
+  if (!wanted.api_server.server.empty()) {
+    compare("api_server.ca_file", running.api_server.ca_file, wanted.api_server.ca_file);
+    compare("api_server.token_file", running.api_server.token_file, wanted.api_server.token_file);
+  }
   if (running.metrics_readers != wanted.metrics_readers) text::AddTo(&names, "node.metrics_readers");
   return names;
 }

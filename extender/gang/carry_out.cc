@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "common/base/names.h"
+#include "common/text/cut.h"
 #include "extender/gang/owner_reading.h"
 #include "extender/gang/planner.h"
 #include "extender/gang/request.h"
@@ -216,7 +217,9 @@ bool IsWholeAfterAll(const Desk& desk, GangRecord& gang) {
 
 }  // namespace
 
-std::string Beginning(const std::string& message) { return message.substr(0, kMostOfAMessage); }
+std::string Beginning(const std::string& message) {
+  return std::string(text::Cut(message, kMostOfAMessage));
+}
 
 void Exclude(Desk& desk, GangRecord& gang, const std::string& node, const std::string& words) {
   Exclusion& exclusion = gang.excluded[node];

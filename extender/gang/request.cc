@@ -6,6 +6,7 @@
 #include "common/annotations/rules.h"
 #include "common/base/job_environment.h"
 #include "common/base/names.h"
+#include "common/text/cut.h"
 #include "extender/gang/containers.h"
 #include "extender/profiles/observed.h"
 
@@ -89,9 +90,9 @@ std::string Unlike(const Pod& first, const Pod& other) {
     const std::string* a = Find(first, key);
     const std::string* b = Find(other, key);
     if ((a == nullptr) != (b == nullptr) || (a != nullptr && *a != *b)) {
-      return std::string(key) + ": \"" + (b == nullptr ? "" : b->substr(0, 64)) + "\" of " + other.name +
+      return std::string(key) + ": \"" + std::string(b == nullptr ? "" : text::Cut(*b, 64)) + "\" of " + other.name +
              " is not allowed: " + first.name + " of the same gang has \"" +
-             (a == nullptr ? "" : a->substr(0, 64)) + "\"";
+             std::string(a == nullptr ? "" : text::Cut(*a, 64)) + "\"";
     }
   }
   return "";

@@ -15,6 +15,14 @@ TEST(RunTest, WhatItReadsAndWrites) {
   EXPECT_EQ(outcome->output, "one\ntwo\n");
 }
 
+TEST(RunTest, LongInputIsReadWholeOrNotAtAll) {
+  const std::string input(500'000, 'x');
+  const auto outcome = process::Run({"cat"}, {}, input, kPatience);
+  ASSERT_TRUE(outcome);
+  EXPECT_EQ(outcome->output, input);
+  EXPECT_FALSE(process::Run({"cat"}, {}, std::string(200u << 20, 'x'), kPatience)) << "no pipe is so large";
+}
+
 TEST(RunTest, VariablesComeBesideOurOwnAndBeforeThem) {
   const auto outcome =
       process::Run({"sh", "-c", "echo $MADE-${PATH:+set}"}, {{"MADE", "x y"}}, "", kPatience);

@@ -128,6 +128,25 @@ TEST(WholeJobTest, AStallIsNoPartOfIt) {
   EXPECT_EQ(job.Alone(1)->value, 32 * kMs);
 }
 
+// A client says its own rank. What it says fills no memory, and takes nothing from the ranks that are known.
+TEST(WholeJobTest, RanksBeyondTheMostAreLeftOut) {
+  WholeJob job;
+  const std::uint64_t most = 64;
+  for (std::uint32_t i = 0; i < 100; ++i) {
+    const turn::Time now = (i + 1) * 40 * kMs;
+    for (std::uint64_t rank = 0; rank <= most; ++rank) {
+      job.NoteTurn({rank, i, 0, 2}, 10 * kMs, now);
+      job.NoteAway({rank, i, 0, 2}, kAway / 2, now);
+    }
+    for (std::uint64_t rank = 0; rank < most; ++rank) {
+      job.NoteTurn({rank, i, 1, 2}, 10 * kMs, now);
+      job.NoteAway({rank, i, 1, 2}, kAway / 2, now);
+    }
+  }
+  ASSERT_TRUE(job.Alone(most));
+  EXPECT_EQ(job.Alone(most)->value, 20 * kMs + kAway);
+}
+
 TEST(WholeJobTest, AddsUpTheTurnsOfAnIteration) {
   WholeJob job;
   for (std::uint32_t i = 0; i < 20; ++i) {

@@ -117,6 +117,18 @@ TEST(NodeYamlTest, WhatIsInForceOnlyFromTheNextStartIsNamed) {
   EXPECT_EQ(NeedRestart(running, wanted), "node.namespace, node.kubelet_directory");
 }
 
+TEST(NodeYamlTest, EachPartOfTheAccessToTheApiServerIsInForceOnlyFromTheNextStart) {
+  NodeSettings running;
+  running.api_server = {"https://a:1", "/ca", "/token"};
+  NodeSettings wanted = running;
+  EXPECT_EQ(NeedRestart(running, wanted), "");
+  wanted.api_server = {"https://b:1", "/other-ca", "/other-token"};
+  EXPECT_EQ(NeedRestart(running, wanted),
+            "node.api_server.server, node.api_server.ca_file, node.api_server.token_file");
+  wanted.api_server = {"", "/other-ca", "/other-token"};
+  EXPECT_EQ(NeedRestart(running, wanted), "") << "without a server the service account is used";
+}
+
 TEST(NodeYamlTest, WhatIsWrongIsToldWithItsLineKeyValueAndWhatIsAllowed) {
   EXPECT_EQ(Refused("node:\n  slots_per_gpu: 0\n"), "file:2: node.slots_per_gpu: 0 is not allowed: 1 to 100");
   EXPECT_EQ(Refused("node:\n  devices: usb\n"),
