@@ -100,8 +100,10 @@ void Policy::Settle(SlotSet members, Time now) {
 // Returns when `slot` will ask for its next turn, judging by its last such gap, or kNever if that is
 // unknown or overdue by more than `window`.
 Time Policy::Expected(SlotIndex slot, Time now, Time window) const {
-  const Time expected = rhythm_[slot].next_arrival();
-  return expected == kNever || expected + window < now ? kNever : expected;
+  for (const Time expected : {rhythm_[slot].next_arrival(), rhythm_[slot].latest_arrival()}) {
+    if (expected != kNever && expected + window >= now) return expected;
+  }
+  return kNever;
 }
 
 bool Policy::Before(SlotIndex a, SlotIndex b) const {

@@ -81,6 +81,9 @@ class Rhythm {
   Time longest_turn() const;
   Time gap() const { return learned_[Position(last_.rel)].gap; }
   Time next_arrival() const;
+  // Returns when it asks at the latest, by its last two gaps. The gaps of a job that goes first in one
+  // iteration and last in the next one alternate.
+  Time latest_arrival() const;
   // Returns whether a turn at `position` of the iteration is so short, and the absence after it so long,
   // that it should go before a turn of `length`: a few kernels, then a wait for input. NextIsBrief()
   // returns this for the next turn.
@@ -105,6 +108,7 @@ class Rhythm {
     double variance = 0;       // of turns around usual_turn, ns^2, smoothed likewise
     std::uint32_t turns = 0;   // number of turns behind the two values above
     Time gap = kNever;         // from the last such turn's release to the next arrival
+    Time gap_before = kNever;  // the gap after the turn before
     Time usual_gap = kNever;   // the gap without delays by other jobs
     bool keeps = false;
   };
