@@ -348,7 +348,8 @@ void Guard::Space(std::span<const Job> jobs, Time cost, Way before) {
   const double apart =
       static_cast<double>(cost) / static_cast<double>(step) / (agreed ? kCost : kCostAtFirst);
   if (open_) {
-    spacing_ = anew_ || !agreed ? kSoon : std::clamp(2 * spacing_, kSoon, kLater / 2);
+    spacing_ = kSoon;
+    while (spacing_ < kLater / 2 && spacing_ < apart) spacing_ *= 2;
     return;
   }
   const std::uint32_t most = agreed ? kLater : kLater / 4;

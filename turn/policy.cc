@@ -99,8 +99,10 @@ void Policy::Settle(SlotSet members, Time now) {
 // When `slot` will ask for its next turn, as far as its last such gap tells; kNever when it is unknown or
 // overdue by more than `window`.
 Time Policy::Expected(SlotIndex slot, Time now, Time window) const {
-  const Time expected = rhythm_[slot].next_arrival();
-  return expected == kNever || expected + window < now ? kNever : expected;
+  for (const Time expected : {rhythm_[slot].next_arrival(), rhythm_[slot].latest_arrival()}) {
+    if (expected != kNever && expected + window >= now) return expected;
+  }
+  return kNever;
 }
 
 bool Policy::Before(SlotIndex a, SlotIndex b) const {

@@ -88,6 +88,7 @@ void Rhythm::EndTurn(TurnNumber k, Time now) {
 
 void Rhythm::NoteGap(TurnNumber k, Time gap) {
   Learned& learned = learned_[Position(k)];
+  learned.gap_before = learned.gap;
   learned.gap = gap;
   learned.usual_gap = SmoothLow(learned.usual_gap, gap);
 }
@@ -134,6 +135,12 @@ bool Rhythm::Brief(std::uint32_t position, Time length) const {
 
 Time Rhythm::next_arrival() const {
   return released_ == kNever || gap() == kNever || last_.holding() ? kNever : released_ + gap();
+}
+
+Time Rhythm::latest_arrival() const {
+  const Time before = learned_[Position(last_.rel)].gap_before;
+  const Time next = next_arrival();
+  return next == kNever || before == kNever ? next : std::max(next, released_ + before);
 }
 
 }  // namespace crossover::turn

@@ -75,6 +75,9 @@ class Rhythm {
   Time longest_turn() const;
   Time gap() const { return learned_[Position(last_.rel)].gap; }
   Time next_arrival() const;
+  // Returns when it asks at the latest, by its last two gaps. The gaps of a job that goes first in one
+  // iteration and last in the next one alternate.
+  Time latest_arrival() const;
   // Whether a turn at this place of the iteration (its next one) is so short, and the absence after it so
   // long, that it should go before a turn of `length`: a few kernels, then a wait for input.
   bool Brief(std::uint32_t position, Time length) const;
@@ -94,10 +97,14 @@ class Rhythm {
  private:
   struct Learned {
     Time turn = kNever;        // smoothed
+  // Returns when it asks at the latest, by its last two gaps. The gaps of a job that goes first in one
+  // iteration and last in the next one alternate.
+  Time latest_arrival() const;
     Time usual_turn = kNever;  // smoothed more
     double variance = 0;       // of turns around usual_turn, ns^2, smoothed alike
     std::uint32_t turns = 0;   // that these two were learned from
     Time gap = kNever;         // from the release of the last such turn to the arrival after it
+    Time gap_before = kNever;  // the gap after the turn before
     Time usual_gap = kNever;   // what it is without the delays of others
     bool keeps = false;
   };

@@ -115,6 +115,30 @@ TEST(Policy, AnOverdueClientIsNoLongerExpected) {
   EXPECT_EQ(policy.Want(SlotSet(0b1), 200 * kMs).slot, kNobody);
 }
 
+// Two GPUs that let in different jobs, and each of them another job in each iteration: a job is away for long
+// where it went first, and for a moment where it went last. By the last gap alone the job that went first is
+// overdue, so each GPU keeps the turn for the job that went last, and the GPUs never agree.
+TEST(Policy, AJobThatWentFirstIsExpectedThoughItsLastAbsenceWasShort) {
+  Policy policy;
+  policy.Join(0, 0);
+  policy.Join(1, 1);
+  const auto turn = [&policy](SlotIndex slot, TurnNumber k, Time arrived, Time held) {
+    policy.Watch(slot, Waiting(k), arrived);
+    policy.Watch(slot, Holding(k), held);
+    policy.Watch(slot, Idle(k), held + 5 * kMs);
+  };
+  turn(1, 1, 0, 0);
+  turn(0, 1, 0, 5 * kMs);
+  turn(0, 2, 12 * kMs, 12 * kMs);  // away for 2 ms
+  turn(1, 2, 12 * kMs, 17 * kMs);  // away for 7 ms
+  turn(1, 3, 24 * kMs, 24 * kMs);
+  turn(0, 3, 24 * kMs, 29 * kMs);
+  turn(0, 4, 36 * kMs, 36 * kMs);
+  turn(1, 4, 36 * kMs, 41 * kMs);
+  EXPECT_EQ(policy.Want(kBoth, 46 * kMs).slot, 0u);
+  EXPECT_EQ(policy.Want(kBoth, 60 * kMs).slot, kNobody) << "it does not come at all";
+}
+
 TEST(Policy, WindowIsATenthOfTheShortestTurnUpToTwoMilliseconds) {
   Policy policy;
   policy.Join(0, 0);
