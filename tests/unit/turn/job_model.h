@@ -54,7 +54,7 @@ struct JobModelOptions {
   Time hand_over = 100'000;  // from an opened gate, or from arrival at an open one, to the start of compute
   double spinning = 0;       // of each GPU, held by each collective that runs
   double slow_comm = 0;      // a collective takes 1 + this times as long while any GPU computes
-  double co_run = 1;  // factor on the joint speed of several jobs' kernels that run at once on a GPU
+  double co_run = 1;         // factor on the joint speed of several jobs' kernels that run at once on a GPU
   bool shared_link = false;
   bool start_trapped = false;  // even GPUs begin with the first job, odd ones with the second
   PolicySettings policy;

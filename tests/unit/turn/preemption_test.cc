@@ -102,7 +102,7 @@ TEST_F(PreemptionTest, ABrokenTurnIsLearnedWhole) {
   EXPECT_EQ(policy_.rhythm(kLong).gap(), 112 * kMs) << "a yield point is no gap";
 }
 
-// The two clients have the same rhythm. Client 0 waits since a millisecond after client 1 was let in.
+// The two clients have the same rhythm. Client 0 has waited since a millisecond after client 1 was let in.
 class EqualJobsTest : public PreemptionTest {
  protected:
   void SetUp() override {

@@ -409,7 +409,7 @@ TEST_F(TurnstileTest, WaitsOfAClientThatTakesNoTurnsAreOpenedAgainAndAgain) {
   EXPECT_TRUE(memory_.Enter(1, 2));
 }
 
-// Time-slices: the bound is that of the longest turn of all.
+// In time-slices the longest turn of all clients sets the watchdog's bound.
 TEST_F(TurnstileTest, ATurnThatWasHeldWhileNobodyTookTurnsIsNotLearned) {
   turnstile_.SetTurnsLast(true);
   for (TurnNumber k = 1; k <= 4; ++k) {
