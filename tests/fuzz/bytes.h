@@ -1,4 +1,4 @@
-// An input as numbers, one after the other; zeros behind its end.
+// Reads an input as numbers, one after the other. Behind its end there are zeros.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ class Bytes {
     return value;
   }
   std::uint8_t NextByte() { return Next<std::uint8_t>(); }
-  // As many of `size` bytes as there are.
+  // Copies as many of `size` bytes as there are.
   void Take(void* to, std::size_t size) {
     if (size > left_) size = left_;
     if (size == 0) return;

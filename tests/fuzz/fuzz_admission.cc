@@ -1,6 +1,6 @@
 // libs: crossover::admission
-// A review as anybody may send it. What is answered is a review of the same question; its patch applies, and
-// a pod that was patched is not patched again.
+// Sends the webhook a review, which may contain anything. The answer is a review of the same question. Its
+// patch applies, and a pod that was patched is not patched again.
 #include <cstdint>
 #include <cstdlib>
 #include <nlohmann/json.hpp>

@@ -1,6 +1,6 @@
 // libs: crossover_sidecar_core
-// What an arbiter says to the library, with whatever descriptors: no connection takes more messages than
-// came, a membership is of a page and a slot that can be used, text ends, and no descriptor is left behind.
+// Sends the library what an arbiter may send, with any descriptors. No connection takes more messages than
+// came. A membership has a page and a slot that can be used, text ends, and no descriptor is left behind.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -31,7 +31,7 @@ using crossover::fuzz::Require;
 
 constexpr std::size_t kLongest = 1200;  // of a message: longer than any that is known
 
-// How many are open: this process has few, and the kernel gives out the lowest numbers.
+// Returns how many descriptors are open. This process has few, and the kernel gives out the lowest numbers.
 int OpenDescriptors() {
   constexpr int kMost = 64;
   int open = 0;
@@ -49,7 +49,7 @@ int Turnstile(int seals, off_t bytes, std::uint32_t version) {
   return fd;
 }
 
-// What an arbiter may send along: a turnstile, and what is none.
+// Returns a descriptor that an arbiter may send along: a turnstile, or something that is none.
 int Descriptor(std::uint8_t which) {
   constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
   static const int descriptors[] = {
@@ -69,7 +69,7 @@ struct Sent {
   std::vector<int> fds;
 };
 
-// A message that an arbiter says, or a stranger.
+// Reads a message from the input: one that an arbiter may send, or one with any bytes.
 Sent NextMessage(Bytes* input) {
   Sent sent;
   const std::uint8_t kind = input->NextByte();
@@ -121,7 +121,8 @@ void ReadAlone(const Sent& sent) {
   }
 }
 
-// As the helper does: joins, then listens until the connection ends. The arbiter's end is closed already.
+// Does as the helper does: joins, then listens until the connection ends. The arbiter's end is closed
+// already.
 void Live(base::UniqueFd client, std::size_t messages) {
   link::Connection connection(std::move(client));
   crossover_hello hello{};

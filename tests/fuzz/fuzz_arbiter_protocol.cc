@@ -1,6 +1,6 @@
 // libs: crossover_arbiter_core
-// What a client sends over the arbiter's socket: whatever the bytes, a message that is taken is one that
-// could have been said properly.
+// Parses what a client may send over the arbiter's socket. Whatever the bytes are, a message that is taken
+// is one that a client could have sent properly.
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -27,7 +27,7 @@ crossover_hello Rebuild(const Hello& hello) {
 }
 
 void CheckHello(const Hello& hello) {
-  // In a pod the daemon knows the gang.
+  // The gang may be empty: in a pod the daemon knows it.
   if ((!hello.gang.empty() && !ValidGangName(hello.gang)) || !ValidGpuUuid(hello.gpu_uuid)) __builtin_trap();
   const crossover_hello wire = Rebuild(hello);
   const Message again = Parse(std::as_bytes(std::span(&wire, 1)));

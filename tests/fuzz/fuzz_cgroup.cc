@@ -1,5 +1,5 @@
 // libs: crossover::pods
-// A process's control groups, whose folders a pod names as it likes.
+// Parses a process's control groups, whose folders a pod names as it likes.
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>

@@ -1,5 +1,5 @@
 // libs: crossover::pods
-// A kubelet's checkpoint file.
+// Parses a kubelet's checkpoint file.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>

@@ -1,7 +1,7 @@
 // libs: crossover_sidecar_core
-// A page that others write over, as the library reads it: a training loop with turns on a GPU that does what
-// is queued. After whatever was written the library queues operations on a turn's words alone, never waits
-// without end, and once its arbiter is lost every stream comes to its end and no turn is taken any more.
+// Overwrites a page while the library uses it, in a training loop with turns on a GPU that does what is
+// queued. Whatever was written, the library queues operations on a turn's words alone, and never waits
+// without end. Once its arbiter is lost, every stream comes to its end and no turn is taken any more.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -22,7 +22,7 @@
 #include "tests/fuzz/stopped_clock.h"
 #include "tests/fuzz/toy_gpu.h"
 
-// No thread can be had: what the library does on its own is done where this fuzzer asks for it.
+// The library gets no thread: this fuzzer does what the thread would do, at moments that it chooses.
 namespace crossover::link {
 bool StartThread(void* (*)(void*), void*) { return false; }
 void NameThread() {}
@@ -48,7 +48,7 @@ const gates::Driver& Driver() {
   return driver;
 }
 
-// One process with a job: its hooks, its helper, its GPU, and the pages that it was given.
+// A Process is one process with a job: its hooks, its helper, its GPU, and the pages that it was given.
 class Process {
  public:
   explicit Process(Bytes* input) : input_(*input), clock_([this] { OthersGoOn(); }) {
@@ -104,7 +104,7 @@ class Process {
   void End() {
     for (std::size_t stream = 0; stream < ToyGpu::kStreams; ++stream) EndCapture(stream);
     if (page_ != nullptr) Lose();
-    // As the helper goes on, once a try to find another arbiter.
+    // The helper goes on like this, once for each try to find another arbiter.
     std::size_t tries = 0;
     for (gpu_.Run(); !gpu_.Idle(); gpu_.Run()) {
       Require(++tries <= 8 * kMostOperations);
@@ -116,7 +116,7 @@ class Process {
   }
 
  private:
-  // While this process waits, or a stream of its.
+  // Runs while this process waits, or while one of its streams does.
   void OthersGoOn() {
     gpu_.Run();
     Require(++waits_ < kMostWaits);
@@ -133,7 +133,7 @@ class Process {
     if (page_ != nullptr) base::StoreWord(Words() + index, value);
   }
 
-  // Near the turn that was asked for last, where it hurts most.
+  // Writes near the turn that was asked for last, where it hurts most.
   void ScribbleNear() {
     constexpr std::size_t kHurt[] = {offsetof(crossover_slot, ready),
                                      offsetof(crossover_slot, hold),
@@ -151,7 +151,7 @@ class Process {
                     value);
   }
 
-  // What the arbiter asks, and that it lets us in.
+  // Writes what the arbiter asks of the client, and may let the client in.
   void Ask(std::uint8_t what) {
     if (page_ == nullptr) return;
     if ((what & 0x80) != 0) gates::OpenOwnGate(page_, slot_, session_->Asked());

@@ -1,5 +1,5 @@
 // libs: crossover::cluster
-// Objects as an API server may send them: parsed, kept, and asked whether they fit each other.
+// Parses objects as an API server may send them, keeps them, and asks whether they fit each other.
 #include <cstdint>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
@@ -34,7 +34,7 @@ void TryPod(const Pod& pod, World* world) {
     const auto fit = FitOn(*world, name, pod, {});
     Require(fit.pods >= 0 && (fit.pods == 0) == !fit.why.empty());
     if (fit.never) Require(fit.pods == 0);
-    // What fits so often does not fit once more.
+    // When `fit.pods` of the pod are planned already, one more does not fit.
     Resources planned;
     if (fit.pods > 64) continue;
     for (int i = 0; i < fit.pods; ++i) AddPod(pod, &planned);
@@ -46,7 +46,7 @@ void TryPod(const Pod& pod, World* world) {
 
 }  // namespace
 
-// Any object is tried as each kind: two of them in a list, a pod and a node.
+// The fuzzer tries any object as each kind. An input may also be a list, of a pod and a node.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const nlohmann::json object = nlohmann::json::parse(text, nullptr, false);

@@ -1,6 +1,6 @@
 // libs: crossover_daemon_yaml crossover::node
-// The node daemon's configuration: a text is either refused with a line that names the file, or every value
-// of what comes out is one that is allowed; and what a standalone daemon takes, one on a node takes alike.
+// Reads the node daemon's configuration. A text is either refused with a line that names the file, or every
+// value that comes out of it is allowed. A daemon on a node takes all that a standalone daemon takes.
 #include <cstddef>
 #include <cstdint>
 #include <string>

@@ -1,6 +1,7 @@
 // libs: crossover_sidecar_core
-// A loaded object whose tables are patched as the input says. As a linker writes them, each name is found and
-// no other; patched, nothing outside its memory is read, and what is found lies within.
+// Looks for names in a loaded object whose tables are patched as the input says. In tables as a linker
+// writes them, each name is found and no other. In patched ones, nothing outside the object's memory is
+// read, and what is found lies within it.
 #include <elf.h>
 #include <link.h>
 
@@ -39,7 +40,7 @@ void Put(std::vector<std::uint8_t>* bytes, const T& value) {
   bytes->insert(bytes->end(), from, from + sizeof value);
 }
 
-// What a linker writes: dynamic section, hash table, symbols, strings.
+// A Linked holds what a linker writes: dynamic section, hash table, symbols, strings.
 class Linked {
  public:
   Linked(std::vector<std::string> names, std::uint32_t buckets)
@@ -61,7 +62,7 @@ class Linked {
   }
 
   const std::vector<std::uint8_t>& bytes() const { return bytes_; }
-  // Where the function of a name lies.
+  // Returns where the function of a name lies.
   static std::size_t OffsetOf(const std::string& name) { return GnuHash(name) % (4 * sizeof(ElfW(Dyn))); }
 
  private:
@@ -107,7 +108,7 @@ class Linked {
   std::vector<std::uint8_t> bytes_;
 };
 
-// It, loaded: in memory of its own size, so that a sanitizer sees what is read outside.
+// A Loaded is the object in memory of its own size, so that a sanitizer sees what is read outside.
 class Loaded {
  public:
   explicit Loaded(const std::vector<std::uint8_t>& bytes)
@@ -127,7 +128,8 @@ class Loaded {
     object_.dlpi_phnum = 3;
   }
 
-  // The loader maps what the segments say, and nothing else is sure.
+  // Patches the tables or the segments. The load segments stay inside the memory, because the loader maps
+  // what they say.
   void Patch(Bytes* input) {
     const std::uint16_t where = input->Next<std::uint16_t>();
     const std::uint8_t what = input->NextByte();
@@ -169,7 +171,7 @@ class Loaded {
 
 }  // namespace
 
-// How many buckets and names, the names, then patches.
+// The input says how many buckets and names there are. The names follow, and then patches.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   Bytes input(data, size);
   const std::uint32_t buckets = 1 + input.NextByte() % 4;

@@ -1,5 +1,5 @@
 // libs: placement_traces
-// Gavel's file of rates: JSON that anybody may have written.
+// Parses Gavel's file of rates, which is JSON that may contain anything.
 #include <cstddef>
 #include <cstdint>
 

@@ -1,5 +1,6 @@
 // libs: placement_traces
-// Gavel's traces: a text is either refused with a line that names the file, or its jobs can be simulated.
+// Parses Gavel's traces. A text is either refused with a line that names the file, or its jobs can be
+// simulated.
 #include <cstddef>
 #include <cstdint>
 #include <sstream>

@@ -63,7 +63,7 @@ class Serving {
   }
 
  private:
-  // Below the ports that the kernel gives to connections.
+  // Listens below the ports that the kernel gives to connections.
   Serving() {
     std::mt19937 random{std::random_device{}()};
     while (server_ == nullptr) {
@@ -80,7 +80,7 @@ class Serving {
   std::unique_ptr<HttpServer> server_;
 };
 
-// Until the server ends the connection. One that it ends with bytes unread is reset.
+// Reads until the server ends the connection. A connection that it ends with bytes unread is reset.
 std::string ReadToTheEnd(int fd) {
   std::string text;
   std::array<char, 4096> some{};
@@ -103,7 +103,8 @@ std::string Ask(std::string_view bytes, std::size_t portion) {
   return ReadToTheEnd(fd.get());
 }
 
-// Takes the first answer off `text`: its status, and its body where that came whole.
+// Takes the first answer off `text`. Returns its status, and sets `*body` unless a reset has cut off the
+// header.
 int TakeAnswer(std::string_view* text, std::string_view* body) {
   constexpr std::string_view kVersion = "HTTP/1.1 ";
   Require(text->starts_with(kVersion) && text->size() >= kVersion.size() + 3);

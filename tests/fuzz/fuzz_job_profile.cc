@@ -1,5 +1,5 @@
 // libs: crossover_profiles_extender
-// A JobProfile, of which a user may have written anything.
+// Parses a JobProfile, in which a user may have written anything.
 #include <cstddef>
 #include <cstdint>
 #include <nlohmann/json.hpp>

@@ -1,5 +1,6 @@
 // libs: crossover_profiles_extender
-// What a node says of its jobs, merged and written as JobProfiles: what was written is read as the same.
+// Merges what a node says of its jobs, and writes it as JobProfiles. What was written reads as the same
+// again.
 #include <cstddef>
 #include <cstdint>
 #include <nlohmann/json.hpp>

@@ -1,7 +1,7 @@
 // libs: crossover_sidecar_core
-// An environment, NAME=VALUE with zeros in between, as the library reads it. It takes turns exactly where
-// each setting is allowed by its rule, and then does what the text says, as a second reader tells; one that
-// is not allowed is named, in one line.
+// Gives the library an environment, which is NAME=VALUE with zeros in between. The library takes turns
+// exactly where each setting is allowed by its rule. It then does what the text says, as a second reader
+// tells. A setting that is not allowed is named, in one line.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -35,7 +35,7 @@ const char* Get(const char* name) {
 }
 bool Exists(const char*) { return in_a_pod; }
 
-// An empty name, and empty memory, are as none.
+// Returns whether the variable is set. An empty name and empty memory count as not set.
 bool Said(const base::JobVariable& variable) {
   const char* value = Get(variable.name);
   const bool may_be_empty = &variable == &base::kGang || &variable == &base::kGpuMemory;
@@ -51,7 +51,8 @@ bool AllAllowed() {
   return true;
 }
 
-// With the C library's readers, which take more than is allowed: what is allowed they read alike.
+// Reads a number of bytes with the C library's functions. They take more than the rule allows, but read an
+// allowed text in the same way.
 std::uint64_t BytesOf(const char* text) {
   char* end = nullptr;
   std::uint64_t bytes = std::strtoull(text, &end, 10);
@@ -85,7 +86,7 @@ void Check(const Config& config) {
   Require(config.launch_blocking == base::IsOn(Get("CUDA_LAUNCH_BLOCKING")));
 }
 
-// What the library writes on stderr while it reads.
+// Reads the environment. Returns what the library writes on stderr meanwhile.
 std::string Read(Config* config) {
   static const auto pipe_ends = [] {
     std::array<int, 2> ends{};
@@ -101,7 +102,7 @@ std::string Read(Config* config) {
   return {text.data(), static_cast<std::size_t>(std::max<ssize_t>(bytes, 0))};
 }
 
-// The setting that is read first of those that are not allowed is told, and no other.
+// Requires that the log is one line, and begins with a setting that is not allowed.
 void CheckLog(const std::string& log) {
   std::size_t named = 0;
   for (const base::JobVariable* variable : base::kJobVariables) {

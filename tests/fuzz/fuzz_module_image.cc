@@ -10,7 +10,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string text(reinterpret_cast<const char*>(data), size);
   std::string error;
   const auto image = simgpu::ParseModuleImage(text, &error);
-  // Half of the inputs would never get past the first line.
+  // Without the magic line half of the inputs would never get past the first line.
   const auto headed = simgpu::ParseModuleImage(std::string(simgpu::kImageMagic) + "\n" + text, &error);
   if (!image && error.empty()) std::abort();
   if (headed) {

@@ -1,6 +1,6 @@
 // libs: simgpu_nccl_core
-// Everything that arrives from another rank before it is believed: the stream cut into frames in portions
-// that the input chooses, every frame given to its decoder, and a unique id.
+// Decodes everything that arrives from another rank before it is believed. The stream is cut into frames in
+// portions that the input chooses, every frame goes to its decoder, and a unique id is decoded, too.
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>

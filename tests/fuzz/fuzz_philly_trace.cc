@@ -1,6 +1,6 @@
 // libs: placement_traces
-// Philly's jobs as Pollux keeps them: a text is either refused with a line that names the file, or its jobs
-// can be simulated.
+// Parses Philly's jobs as Pollux keeps them. A text is either refused with a line that names the file, or
+// its jobs can be simulated.
 #include <cstddef>
 #include <cstdint>
 #include <sstream>

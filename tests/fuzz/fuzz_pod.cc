@@ -1,5 +1,5 @@
 // libs: crossover::pods
-// A pod as an API server may send it, and all that is made of it.
+// Parses a pod as an API server may send it, and makes all that is made of one.
 #include <cstdint>
 #include <cstdlib>
 #include <nlohmann/json.hpp>

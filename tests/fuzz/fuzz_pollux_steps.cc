@@ -1,5 +1,5 @@
 // libs: placement_traces
-// Pollux's measured iterations.
+// Parses the iterations that Pollux has measured.
 #include <cstddef>
 #include <cstdint>
 #include <sstream>

@@ -1,6 +1,6 @@
 // libs: crossover_profiles
-// The file of a job's profile: a text is either refused with a line that names the file, or what comes out is
-// within bounds, and printed it reads as the same again.
+// Reads the file of a job's profile. A text is either refused with a line that names the file, or what
+// comes out is within bounds, and reads as the same again when it is printed.
 #include <cstddef>
 #include <cstdint>
 #include <string>

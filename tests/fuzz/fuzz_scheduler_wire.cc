@@ -1,5 +1,5 @@
 // libs: crossover::scheduler crossover::kube
-// What a scheduler asks, and that what it is answered is JSON with every node that it asked about.
+// Reads what a scheduler asks. The answer is JSON with every node that the scheduler asked about.
 #include <cstdint>
 #include <cstdlib>
 #include <nlohmann/json.hpp>

@@ -1,6 +1,7 @@
 // libs: crossover_arbiter_core
-// What clients and strangers write on the page of a GPU: whatever it is, the arbiter goes on, wants to look
-// again later than now, and tells when somebody wrote where only it writes, or nobody.
+// Writes on the page of a GPU as clients and other processes may. Whatever they write, the arbiter goes on,
+// and wants to look again later than now. It reports a write to a word that only the arbiter writes, or
+// that is never written.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -20,7 +21,7 @@ using arbiter::Atomic;
 
 constexpr std::size_t kWords = sizeof(crossover_page) / sizeof(std::uint32_t);
 constexpr turn::Time kMs = base::kNsPerMs;
-constexpr turn::Time kSeenWithin = 6 * kMs;  // words that nobody writes are looked at every 5 ms
+constexpr turn::Time kSeenWithin = 6 * kMs;  // words that are never written are looked at every 5 ms
 
 class NoObserver final : public arbiter::Observer {
   void OnEvent(const arbiter::Event&) override {}
@@ -73,17 +74,17 @@ class Node {
     gpu_->Leave(slot, now_);
   }
 
-  // As anybody can who has the page.
+  // Writes a word, as any process can that has the page.
   void Write(std::size_t index, std::uint32_t value) {
     std::uint32_t& word = Words()[index];
     Atomic(word).store(value);
-    // A page of nobody's is not looked at.
+    // The arbiter does not look at a page that no client has.
     if (!NobodyWrites(index) || value == first_[index] || members_.Count() == 0) return;
     Poll(kSeenWithin);
     if (!gpu_->damaged() || gpu_->evidence().empty()) __builtin_trap();
   }
 
-  // As an honest client goes on: locked, then it asks, is let in where its gate is open, and gives back.
+  // Goes on as an honest client does: it is locked, asks, is let in where its gate is open, and gives back.
   void TakePart(turn::SlotIndex slot) {
     if (!members_.Has(slot)) return;
     crossover_slot& words = info_->page->slot(slot);
@@ -126,7 +127,7 @@ class Node {
 
   NoObserver observer_;
   std::shared_ptr<arbiter::GpuInfo> info_ = std::make_shared<arbiter::GpuInfo>();
-  std::array<std::uint32_t, kWords> first_{};  // what stands on a page that nobody has written to
+  std::array<std::uint32_t, kWords> first_{};  // what stands on a page that was never written to
   std::optional<arbiter::Gpu> gpu_;
   turn::SlotSet members_;
   std::uint64_t joined_ = 0;

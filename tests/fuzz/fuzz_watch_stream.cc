@@ -1,7 +1,7 @@
 // libs: crossover::kube
-// The answer to a watch, in portions that the input chooses. However it is cut, the same lines come out; a
-// list begins before anything is listed and ends once; nothing but objects is told; and where a watch ends,
-// the next one goes on from a version that the server has named, or lists anew.
+// Reads the answer to a watch, in portions that the input chooses. However it is cut, the same lines come
+// out. A list begins before anything is listed and ends once, and only objects are told. Where a watch
+// ends, the next one goes on from a version that the server has named, or lists anew.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -53,7 +53,7 @@ class Checked final : public crossover::kube::ListSink {
   int told_ = 0;
 };
 
-// One watch, as ListWatch asks for it.
+// A Watch is one watch, as ListWatch asks for it.
 class Watch {
  public:
   explicit Watch(bool streamed) {
@@ -77,7 +77,7 @@ class Watch {
     }
     if (heard == WatchLines::Heard::kLost) Require(lines_.version().empty());
     if (heard == WatchLines::Heard::kCannotStream) Require(listing);
-    // It becomes part of a URL.
+    // The version becomes part of a URL.
     for (const char c : crossover::kube::Escaped(lines_.version())) Require(c > ' ' && c < 127 && c != '&');
     return heard == WatchLines::Heard::kNothing || heard == WatchLines::Heard::kProgress ||
            heard == WatchLines::Heard::kListed;
@@ -90,7 +90,7 @@ class Watch {
   WatchLines lines_{&sink_, {"images"}};
 };
 
-// Without regard to portions.
+// Returns the lines of a text, without regard to portions.
 std::vector<std::string_view> LinesOf(std::string_view text) {
   std::vector<std::string_view> lines;
   for (std::size_t end; (end = text.find('\n')) != text.npos; text.remove_prefix(end + 1)) {

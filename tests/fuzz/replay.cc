@@ -1,6 +1,6 @@
-// The main program of a fuzzer where there is no libFuzzer: every seed in the directory that is named, whole,
-// cut off after each of its bytes, and with each of its bytes turned around. A fuzzer without seeds gets the
-// empty input.
+// Provides the main program of a fuzzer where there is no libFuzzer. It tries every seed in the directory
+// that is named: whole, cut off after each of its bytes, and with each of its bytes inverted. A fuzzer
+// without seeds gets the empty input.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -17,7 +17,7 @@ namespace {
 
 std::size_t inputs = 0;
 
-// From memory of its own size: a sanitizer then sees a read past the end.
+// Gives the fuzzer the bytes in memory of their own size. A sanitizer then sees a read past the end.
 void Try(std::vector<std::uint8_t> bytes) {
   bytes.shrink_to_fit();
   ++inputs;

@@ -1,4 +1,4 @@
-// What must hold, whatever the input: else the fuzzer ends, and says where.
+// Checks what must hold, whatever the input is. Otherwise the fuzzer ends, and says where.
 #pragma once
 
 #include <cstdio>

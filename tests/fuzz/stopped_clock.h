@@ -1,6 +1,6 @@
-// A monotonic clock that stands while a program computes, and moves where it waits: what waits a second by it
-// is through at once. Stands in for the C library's functions, on the thread that stopped the clock alone;
-// for one source of a program.
+// Keeps a monotonic clock that stands while a program computes, and moves where it waits: a wait of a
+// second ends at once. Stands in for the C library's functions, on the thread that stopped the clock alone.
+// Only one source of a program may include this file.
 #pragma once
 
 #include <dlfcn.h>
@@ -19,7 +19,7 @@ namespace crossover::fuzz {
 
 class StoppedClock {
  public:
-  // `on_wait`: what others do while the program waits.
+  // Stops the clock of the calling thread. `on_wait` does what others do while the program waits.
   explicit StoppedClock(std::function<void()> on_wait) : on_wait_(std::move(on_wait)) { current_ = this; }
   ~StoppedClock() { current_ = nullptr; }
   StoppedClock(const StoppedClock&) = delete;

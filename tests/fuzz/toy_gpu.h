@@ -1,6 +1,6 @@
-// A driver whose streams do what is queued on them, a step at a time: memory operations on one page, events,
-// host functions. Aborts where the library asks for what no user may come to feel: an operation on anything
-// but a turn's words, or on a stream that is captured or gone.
+// Stands in for the driver. Its streams do what is queued on them, a step at a time: memory operations on
+// one page, events, host functions. It aborts where the library asks for what no user may come to feel: an
+// operation on anything but a turn's words, or on a stream that is captured or gone.
 #pragma once
 
 #include <array>
@@ -32,7 +32,7 @@ class ToyGpu {
 
   bool refuses_memory_operations = false;
   bool registers_pages = true;
-  std::function<void()> on_wait;  // the host waits for a stream that stands
+  std::function<void()> on_wait;  // called while the host waits for a stream that stands
 
   static std::uint64_t KeyOf(std::size_t stream) { return 0x100 * (stream + 1); }
   void Kernel(std::size_t stream) {
@@ -44,7 +44,7 @@ class ToyGpu {
   void Capture(std::size_t stream, bool on) { streams_[stream].captured = on; }
   bool Captured(std::size_t stream) const { return streams_[stream].captured; }
 
-  // Until every stream is empty or waits.
+  // Runs until every stream is empty or waits.
   void Run() {
     bool moved = true;
     while (moved) {
@@ -74,7 +74,8 @@ class ToyGpu {
     bool exists = true;
     bool captured = false;
   };
-  // Whether the stream has come to where it was recorded last: what waits for it waits for that place.
+  // An Event says whether the stream has come to where the event was recorded last. A stream that waits for
+  // the event waits for that place.
   struct Event {
     std::shared_ptr<bool> reached = std::make_shared<bool>(true);
   };
@@ -97,7 +98,7 @@ class ToyGpu {
     ++queued_;
   }
 
-  // What memory operations may be about.
+  // Returns the word at an address. Aborts where a memory operation must not use that address.
   std::uint32_t* WordAt(CUdeviceptr address, bool writes) const {
     const auto offset = static_cast<std::size_t>(address - reinterpret_cast<std::uintptr_t>(page_));
     Require(page_ != nullptr && offset < sizeof(crossover_page) && offset % sizeof(std::uint32_t) == 0);

@@ -1,4 +1,4 @@
-// What must hold for whatever a reader of traces makes of a text.
+// Checks what must hold for the result of a reader of traces, whatever the text is.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ inline bool Sound(const benchmarks::Job& job) {
   return good;
 }
 
-// Refused in one line that begins with the file's name, "f".
+// Requires of a refusal that it is one line that begins with the file's name, "f".
 template <typename Read>
 void CheckRefusal(const Read& read) {
   try {

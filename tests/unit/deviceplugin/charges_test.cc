@@ -105,8 +105,8 @@ TEST_F(ChargesTest, JobsThatComeAndGoWithoutEndTakeNoMoreRoom) {
   EXPECT_NE(Of("stays"), -1);
 }
 
-// Whatever happens, no more is charged than time has passed, and no less but for rounding while somebody is
-// there.
+// The charges sum up to the time in which there was a client, but for rounding. They are never more than
+// the time that has passed.
 TEST_F(ChargesTest, NeverMoreThanTheTimeThatPassed) {
   for (unsigned seed = 0; seed < 50; ++seed) {
     charges_ = Charges();

@@ -1,4 +1,4 @@
-// One GPU under the arbiter, with clients that are words in its page and time that stands still.
+// Tests one GPU under the arbiter, with clients that are words in its page and a clock that stands still.
 #include "deviceplugin/arbiter/gpu.h"
 
 #include <gmock/gmock.h>
@@ -40,7 +40,7 @@ class GpuTest : public ::testing::Test {
     Slot(slot).phase = CROSSOVER_PHASE_LOCKED;
     return slot;
   }
-  // With a profile.
+  // Joins with a profile and a cap on the slowdown.
   turn::SlotIndex JoinCapped(const std::string& gang, std::uint64_t id, double max_slowdown) {
     auto member = std::make_shared<Member>();
     member->id = id;
@@ -55,7 +55,7 @@ class GpuTest : public ::testing::Test {
     for (int i = 0; i < times; ++i) next = gpu_->Poll(now_ += kMs / 10);
     return next;
   }
-  // The client asks for a turn, and runs as far as its gate lets it.
+  // Asks for a turn, and runs as far as the client's gate lets it. Returns whether the client has its turn.
   bool Enter(turn::SlotIndex slot, std::uint32_t turn) {
     const turn::TurnNumber k = turn::FirstStretch(turn);
     Slot(slot).ready = k;
@@ -71,7 +71,7 @@ class GpuTest : public ::testing::Test {
     Slot(slot).rel = k;
   }
 
-  // Of whoever joins.
+  // Join() gives these to the client.
   turn::Demand known_ = {.busy = 20 * kMs, .away = 10 * kMs};
   crossover_priority priority_ = CROSSOVER_PRIORITY_NORMAL;
   std::shared_ptr<GpuInfo> info_;
@@ -147,7 +147,8 @@ TEST_F(GpuTest, OneEntersAndTheOtherFollowsWithoutTheArbiter) {
   EXPECT_TRUE(Enter(b, 1)) << "no poll in between";
 }
 
-// After a small collective the client is back before anybody else: its own successor there, and only there.
+// After a small collective the client is back before all others, so this turn names the client itself as
+// successor. Its other turn does not.
 TEST_F(GpuTest, EachTurnOfAnIterationHasItsOwnSuccessor) {
   const turn::SlotIndex a = JoinLocked("a");
   const turn::SlotIndex b = JoinLocked("b");
@@ -216,7 +217,7 @@ TEST_F(GpuTest, AnOffenderEndsTheTakingOfTurnsUntilItLeaves) {
   Poll(4);
   ASSERT_TRUE(Enter(a, 1));
   Poll(2);
-  Slot(a).rel = turn::FirstStretch(1);  // how long its turns are is known
+  Slot(a).rel = turn::FirstStretch(1);  // now the length of its turns is known
   Poll(4);
   Slot(a).ready = turn::FirstStretch(2);
   Poll(4);
@@ -280,7 +281,7 @@ TEST_F(GpuTest, NobodyIsMeasuredInTimeSlicesOrWhereSomebodyTakesNoPart) {
   EXPECT_EQ(Slot(a).mode, CROSSOVER_MODE_GATE) << "the control";
 }
 
-// From profiles: at once.
+// The profiles tell the arbiter what the jobs need, so it refuses the cap at once.
 TEST_F(GpuTest, ACapThatCannotBeKeptIsRefusedWithTheReason) {
   const turn::SlotIndex a = JoinCapped("a", 7, 1.2);
   Poll();
@@ -300,7 +301,7 @@ TEST_F(GpuTest, ACapThatCannotBeKeptIsRefusedWithTheReason) {
   EXPECT_EQ(gpu_->TakeNotices().at(0).text, "max-slowdown is kept from now on");
 }
 
-// As the page says, of anybody.
+// Turns last where the page says so of any client.
 TEST_F(GpuTest, WhereTurnsLastCapsAreJudgedByWholeTurns) {
   const turn::SlotIndex a = JoinCapped("a", 7, 2.2);
   JoinCapped("b", 8, 2.2);
@@ -412,8 +413,8 @@ TEST_F(GpuTest, ANewcomerOnTheSameSlotCountsFromTheStart) {
   }
 }
 
-// Two jobs that never communicate: 10 ms of compute after another, or of both at once where nobody takes
-// turns.
+// The two jobs never communicate. Each takes 10 ms of compute, one after the other by turns, or both at
+// once without turns.
 class GuardedGpuTest : public GpuTest {
  protected:
   void SetUp() override {
@@ -462,7 +463,7 @@ TEST_F(GuardedGpuTest, WithoutTheGuardTurnsAreTakenWhateverTheyCost) {
   EXPECT_EQ(observer_.stats.trials, 0u);
 }
 
-// A higher priority is a promise of the turns.
+// A higher priority is a promise that only turns can keep.
 TEST_F(GuardedGpuTest, TurnsAreTakenWherePrioritiesDiffer) {
   gpu_->Leave(slots_[1], now_);
   priority_ = CROSSOVER_PRIORITY_HIGH;
@@ -471,7 +472,7 @@ TEST_F(GuardedGpuTest, TurnsAreTakenWherePrioritiesDiffer) {
   EXPECT_EQ(observer_.stats.trials, 0u);
 }
 
-// Nobody has the GPU for itself for several turns while others wait.
+// No job has the GPU for itself for several turns while others wait.
 TEST_F(GuardedGpuTest, JobsWhoseTurnsLastGetNoSlicesOfTheirOwn) {
   Slot(slots_[1]).turns_last = 1;
   for (int round = 0; round < 600; ++round) {
@@ -482,7 +483,7 @@ TEST_F(GuardedGpuTest, JobsWhoseTurnsLastGetNoSlicesOfTheirOwn) {
   EXPECT_GE(observer_.stats.trials, 1u);
 }
 
-// Whatever clients write into the page, the arbiter neither crashes nor reads outside it.
+// The arbiter neither crashes nor reads outside the page, whatever clients write into it.
 TEST_F(GpuTest, SurvivesAPageOfGarbage) {
   gpu_->set_guard(true);
   for (const char* gang : {"a", "b", "c"}) JoinLocked(gang);

@@ -15,7 +15,7 @@ namespace {
 
 constexpr turn::Time kMs = base::kNsPerMs;
 
-// Lines of what Prometheus gets, but for comments.
+// Returns the lines that Prometheus gets, without the comments.
 std::vector<std::string> Series(const prometheus::Collectable& metrics) {
   std::istringstream text(prometheus::TextSerializer().Serialize(metrics.Collect()));
   std::vector<std::string> lines;

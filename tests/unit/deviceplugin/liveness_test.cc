@@ -34,7 +34,7 @@ class LivenessTest : public ::testing::Test {
     Atomic(page_->slot(slot).alive).store(word);
     base::FutexWakeAll(&page_->slot(slot).alive);
   }
-  // Until the watcher has set its mark on an owned word.
+  // Waits until the watcher has set its mark on an owned word.
   void AwaitMark(turn::SlotIndex slot) {
     while ((Atomic(page_->slot(slot).alive).load() & FUTEX_WAITERS) == 0) std::this_thread::yield();
   }

@@ -1,4 +1,4 @@
-// A client of a GPU as the arbiter tells of one.
+// Makes a client of a GPU as the arbiter tells of one.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace crossover::arbiter {
 
-// Of a GPU without a page.
+// Returns a client of a GPU without a page.
 inline std::shared_ptr<Member> MadeMember(std::uint64_t id, const std::string& gang,
                                           const std::string& uuid) {
   auto gpu = std::make_shared<GpuInfo>();

@@ -138,7 +138,7 @@ TEST(MessagesTest, SizesOfKnownTypesAreExact) {
 TEST(MessagesTest, UnknownTypesAreSkipped) {
   const crossover_header later = {77, sizeof(later), CROSSOVER_PROTOCOL_VERSION, 0};
   EXPECT_TRUE(std::holds_alternative<Unknown>(ParseWire(later)));
-  // What only the arbiter says is unknown from a client.
+  // A message that only the arbiter sends is unknown where it comes from a client.
   EXPECT_TRUE(std::holds_alternative<Unknown>(ParseWire(MakeWelcome(0))));
 }
 

@@ -38,7 +38,8 @@ class MetricsTest : public ::testing::Test {
             turn::Time duration = 0) {
     metrics_.OnEvent({.kind = kind, .at = 0, .gpu = gpu_, .member = member, .duration = duration, .mode = 0});
   }
-  // The series of `family` with these labels, in any order; null if there is none.
+  // Returns the series of `family` with these labels, in any order, or null if there is none. It is valid
+  // until the next call.
   const ClientMetric* Find(const std::string& family, std::vector<ClientMetric::Label> labels) {
     collected_ = metrics_.Collect();
     std::sort(labels.begin(), labels.end());

@@ -7,7 +7,7 @@ namespace {
 
 constexpr turn::Time kMs = base::kNsPerMs;
 
-// A client with a learned turn of 20 ms and a gap of 12 ms, both ended at 100 ms.
+// The client has a learned turn of 20 ms and a gap of 12 ms. Its last turn ended at 100 ms.
 class PacingTest : public ::testing::Test {
  protected:
   void Take(std::uint32_t k, turn::Time from, turn::Time to, turn::SlotIndex slot = 0) {
@@ -15,7 +15,7 @@ class PacingTest : public ::testing::Test {
     Watch(slot, {k, k, k - 1, 0}, from);
     Watch(slot, {k, k, k, 0}, to);
   }
-  // `turns`: the words, as numbers of turns of one stretch.
+  // Shows the policy the words of a client. `turns` gives them as numbers of turns of one stretch.
   void Watch(turn::SlotIndex slot, turn::ClientWords turns, turn::Time now) {
     policy_.Watch(
         slot,

@@ -13,7 +13,7 @@ class PageGuardTest : public ::testing::Test {
     guard_.Reset(3);
   }
 
-  // A look in each 10 ms.
+  // Looks at the page `times` times, 10 ms apart. Returns whether the guard has found damage.
   bool Look(int times = 1) {
     for (int i = 0; i < times; ++i) guard_.Look(members_, now_ += 10 * base::kNsPerMs);
     return guard_.damaged();
@@ -63,7 +63,7 @@ TEST_F(PageGuardTest, AWordThatOnlyTheArbiterWrites) {
 
 TEST_F(PageGuardTest, AWordThatNobodyWrites) {
   EXPECT_EQ(guard_.evidence(), "");
-  page_->slot(9).reserved1[4] = 1;  // also of a slot that nobody has
+  page_->slot(9).reserved1[4] = 1;  // also of a slot that no client has
   EXPECT_TRUE(Look());
 }
 

@@ -19,7 +19,7 @@ class PromisesTest : public ::testing::Test {
       return {demand_[slot], turns_[slot]};
     });
   }
-  // Half of the time on the GPU.
+  // Each job is on the GPU for 20 ms and away for 5 ms.
   std::array<turn::Demand, turn::kMaxSlots> demand_ = [] {
     std::array<turn::Demand, turn::kMaxSlots> all;
     all.fill({.busy = 20 * kMs, .away = 5 * kMs});
@@ -52,7 +52,7 @@ TEST_F(PromisesTest, WhoeverComesLaterIsRefusedWithTheReason) {
   EXPECT_FALSE(promises_.pending());
 }
 
-// Another GPU of the same jobs may have seen them come the other way round.
+// Another GPU of the same jobs may have seen them come in the opposite order.
 TEST_F(PromisesTest, OfThoseWhoBeganTogetherTheNameDecides) {
   promises_.Join(0, "z", 1.2, 0);
   promises_.Join(1, "a", 1.5, 100 * kMs);
@@ -98,7 +98,7 @@ TEST_F(PromisesTest, OneWithoutACapTakesWhatIsLeft) {
   EXPECT_EQ(promises_.cap(0), 1.2);
 }
 
-// In time-slices: one turn each, 25 ms and 50.
+// In time-slices each job has one turn in an iteration, of 25 ms and 50 ms.
 TEST_F(PromisesTest, WhereTurnsAreWholeACapIsRefusedWhoeverCameFirst) {
   demand_[1].away = 30 * kMs;
   promises_.SetTurnsLast(true);

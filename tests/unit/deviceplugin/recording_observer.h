@@ -1,4 +1,4 @@
-// An observer that remembers.
+// Remembers everything that an observer is told.
 #pragma once
 
 #include <string>

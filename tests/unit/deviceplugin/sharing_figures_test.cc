@@ -9,7 +9,7 @@ namespace {
 
 constexpr turn::Time kMs = base::kNsPerMs;
 
-// A client whose iteration is `compute` and `away` alone, and `step` now.
+// A Made is a client whose iteration takes `compute` and `away` alone, and `step` now.
 struct Made {
   const char* gang;
   turn::Time compute, away, step;
@@ -26,7 +26,7 @@ class SharingFiguresTest : public ::testing::Test {
     client.alone = StepAlone{.each = made.compute + made.away, .age = 3000 * kMs};
     Together();
   }
-  // As the books would put it.
+  // Fills in what the books would say of the clients together.
   void Together() {
     double gain = 0;
     for (ClientView& client : view_.clients) {

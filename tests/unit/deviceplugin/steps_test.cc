@@ -9,7 +9,7 @@ constexpr turn::Time kMs = base::kNsPerMs;
 
 class StepsTest : public ::testing::Test {
  protected:
-  // Two advances 20 ms apart, the second of which is reported.
+  // Makes two advances 20 ms apart. The counter reports the second one.
   void Begin(std::uint32_t from) {
     EXPECT_FALSE(counter_.Watch(from, now_));
     EXPECT_FALSE(counter_.Watch(from + 1, now_ += 20 * kMs)) << "when the one before was is not known";
@@ -64,14 +64,14 @@ TEST_F(StepsTest, AWordThatJumpsIsWatchedAnew) {
   }
 }
 
-// It is looked at only ten times a second while it is alone.
+// The arbiter looks at a client only ten times a second while the client is alone.
 TEST_F(StepsTest, AClientThatIsNeverSeenToMakeOneStepIsCountedToo) {
   EXPECT_FALSE(counter_.Watch(0, now_));
   EXPECT_FALSE(counter_.Watch(5, now_ += 100 * kMs));
   EXPECT_EQ(counter_.Watch(10, now_ += 100 * kMs)->each, 20 * kMs);
 }
 
-// A client that takes part for long before it is watched.
+// The client has taken part for long when the arbiter looks at it first.
 TEST_F(StepsTest, TheFirstLookCountsNothing) {
   EXPECT_FALSE(counter_.Watch(5000, now_));
   EXPECT_FALSE(counter_.Watch(5000, now_ += 20 * kMs));

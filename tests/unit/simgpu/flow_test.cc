@@ -15,7 +15,7 @@ namespace {
 
 constexpr Nanos kMs = 1'000'000;
 
-// One machine for the whole program, with a state directory of its own.
+// All tests share one machine, which has a state directory of its own.
 class FlowTest : public testing::Test {
  protected:
   static void SetUpTestSuite() {
@@ -64,7 +64,7 @@ TEST_F(FlowTest, PrivateLinksDoNotShare) {
              back = machine->OpenNodeLink(Direction::kIn, 1);
   const Mark a_end = a->Extend(5000), b_end = b->Extend(5000), back_end = back->Extend(5000);
   const Nanos from = MonotonicNow();
-  // 5000 bytes at 1e6 bytes per second: 5 ms each, not 10.
+  // Each flow has 5000 bytes at 1e6 bytes per second, which takes 5 ms and not 10.
   EXPECT_LE(a->Forecast(a_end) - from, 5 * kMs);
   EXPECT_LE(b->Forecast(b_end) - from, 5 * kMs);
   EXPECT_LE(back->Forecast(back_end) - from, 5 * kMs);

@@ -1,5 +1,6 @@
-// Several training jobs that run freely on one GPU and one link, against closed forms: compute c on the GPU,
-// then m on the link, again and again. gain_over_mps compares with what these say.
+// Compares several training jobs that run freely on one GPU and one link with closed forms. Each job
+// computes for c on the GPU, then communicates for m on the link, again and again. The figure gain_over_mps
+// is compared with these forms.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,7 +17,7 @@ constexpr Nanos kMs = 1'000'000;
 constexpr double kSms = 132;
 constexpr double kBytesPerS = 8e6;
 
-// Ranks of one job compute on GPUs of their own, all at once; the slowest of them lets the job go on to the
+// The ranks of a Job compute on GPUs of their own, all at once. The slowest rank lets the job go on to the
 // link.
 struct Job {
   std::vector<int> on_gpu = {};  // its tenant of each GPU
@@ -28,7 +29,8 @@ struct Job {
   std::vector<Nanos> starts = {};
 };
 
-// Jobs of `ranks` ranks each, on `ranks` GPUs that they share, and on one link that they share or each have.
+// A Cluster has jobs of `ranks` ranks each, on `ranks` GPUs that they share. The jobs share one link, or
+// have one each.
 class Cluster {
  public:
   Cluster(int jobs, int ranks, bool shared_link, double c, double m, double jitter = 0)
@@ -43,7 +45,8 @@ class Cluster {
     }
   }
 
-  // Job i starts at i times `offset`. The mean step of the first job, without its first `skip`.
+  // Starts job i at i times `offset`, and runs until `until`. Returns the mean step of the first job,
+  // without its first `skip`.
   double MeanStep(Nanos offset, std::size_t skip, Nanos until) {
     for (std::size_t i = 0; i < jobs_.size(); ++i) jobs_[i].starts_at = static_cast<Nanos>(i) * offset;
     while (Now() < until) {
@@ -101,8 +104,8 @@ class Cluster {
 
 constexpr double kC = 20.0 * kMs;
 
-// In step all compute for n c, then all communicate for n m: as one after the other. An offset of delta <= c,
-// m saves 2 delta, and keeps itself.
+// In step all n jobs compute for n c, then all communicate for n m: this is as long as one after the other.
+// An offset of delta, which is at most c and m, saves 2 delta, and keeps itself.
 TEST(FluidLinksTest, AFreePairOnASharedLink) {
   for (const double m : {6.0 * kMs, 12.0 * kMs, 20.0 * kMs}) {
     for (const Nanos delta : {Nanos{0}, 2 * kMs, 6 * kMs}) {
@@ -127,8 +130,8 @@ TEST(FluidLinksTest, ThreeAndFourJobsInStep) {
   }
 }
 
-// A link serves no more than it can, whichever job comes first: no order of n jobs is faster than their
-// bytes.
+// A link serves no more than it can, whichever job comes first. No order of n jobs is faster than the link
+// moves their bytes.
 TEST(FluidLinksTest, NoOrderBeatsTheLink) {
   for (const int jobs : {2, 3, 4}) {
     for (const Nanos offset : {kMs, 7 * kMs, 21 * kMs, 40 * kMs}) {
@@ -146,7 +149,7 @@ TEST(FluidLinksTest, AJobWaitsForItsSlowestRank) {
   for (const auto& [ranks, e] : cases) {
     Cluster cluster(1, ranks, true, kC, 12.0 * kMs, kJitter);
     const double expected = kC * (1 + kJitter * e) + 12.0 * kMs;
-    // 9,000 steps and more: the mean's own deviation is below 0.011 ms.
+    // There are 9,000 steps or more: the mean's own deviation is below 0.011 ms.
     EXPECT_NEAR(cluster.MeanStep(0, 0, 300'000 * kMs), expected, 0.05 * kMs) << ranks;
   }
 }

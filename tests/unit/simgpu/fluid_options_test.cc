@@ -1,5 +1,5 @@
-// What a machine's file may ask of its GPUs beyond sharing alone: limits of processes, collectives that wait
-// for their SMs or lose speed beside kernels, and what a tenant without work could have had.
+// Tests what a machine's file may ask of its GPUs beyond sharing alone: limits of processes, collectives
+// that wait for their SMs or lose speed beside kernels, and what a tenant without work could have had.
 #include <gtest/gtest.h>
 
 #include "tests/unit/simgpu/fluids.h"
@@ -19,7 +19,8 @@ TEST(FluidOptionsTest, PartialKernelsRunBesideEachOtherForNothing) {
   EXPECT_EQ(Ends(*fluid, b, b_end), 10 * kMs);
 }
 
-// Two kernels of 0.8 of the GPU each get half of it: 0.5 / 0.8 of their speed, 1.25 in all.
+// Two kernels want 0.8 of the GPU and get half of it each. They run at 0.5 / 0.8 of their speed, which is
+// 1.25 in all.
 TEST(FluidOptionsTest, KernelsOfPartOfTheGpuGainByRunningAtOnce) {
   auto fluid = MakeFluid({.capacity = 100});
   const int a = fluid->Add(1), b = fluid->Add(2);
@@ -61,8 +62,8 @@ TEST(FluidOptionsTest, ACollectiveCountsTowardsTheLimitOfItsProcess) {
   EXPECT_DOUBLE_EQ(fluid->ShareOf(ring), 66) << "no more than the limit";
 }
 
-// By default a collective has its SMs at once; where it waits, it gets them when the kernel that was there
-// before it has ended, not when the stream of kernels has.
+// By default a collective has its SMs at once. With `holders_wait` it gets them when the kernel that was
+// there before it has ended, not when the stream of kernels has.
 TEST(FluidOptionsTest, ACollectiveWaitsForTheEndOfTheKernelBeforeIt) {
   for (const bool waits : {false, true}) {
     auto fluid = MakeFluid({.capacity = 132, .holders_wait = waits});
@@ -91,7 +92,7 @@ TEST(FluidOptionsTest, ACollectiveNeedNotWaitWhereItsSmsAreFree) {
   EXPECT_TRUE(fluid->Active(other));
 }
 
-// Two kernels have half of the GPU each: the first end leaves 66 SMs, which is too little for 80.
+// Two kernels have half of the GPU each. The first end leaves 66 SMs, which is too little for 80.
 TEST(FluidOptionsTest, ALargeCollectiveWaitsForBothNeighbours) {
   auto fluid = MakeFluid({.capacity = 132, .holders_wait = true});
   const int a = fluid->Add(1), b = fluid->Add(2), ring = fluid->Add(3);
@@ -115,7 +116,7 @@ TEST(FluidOptionsTest, WaitingCollectivesAreServedInTheOrderInWhichTheyAsked) {
   EXPECT_FALSE(fluid->Active(late));
 }
 
-// A collective of m beside kernels that fill what it leaves takes (1 + s) m; beside none, m.
+// A collective of m takes (1 + s) m beside kernels that fill what it leaves, and m beside none.
 TEST(FluidOptionsTest, ACollectiveLosesSpeedBesideKernels) {
   for (const double slowdown : {0.0, 0.5, 1.0}) {
     auto fluid = MakeFluid({.capacity = 132, .holder_slowdown = slowdown});
@@ -143,8 +144,8 @@ TEST(FluidOptionsTest, ATenantWithoutWorkKnowsWhatItCouldHaveHad) {
   fluid->Advance(2 * kMs);
   const double begun = fluid->Spare(a);
   fluid->Advance(10 * kMs);
-  // a's kernel ends at 2 * 132 / 100 = 2.64 ms, b's at 3 ms: 100 SMs are left over until then, and all
-  // behind.
+  // a's kernel ends at 2 * 132 / 100 = 2.64 ms, and b's at 3 ms. 100 SMs are left over until b's ends, and
+  // all SMs afterwards.
   EXPECT_EQ(begun, 0);
   EXPECT_NEAR(fluid->Spare(a), 100 * (3.0 - 2.64) * kMs + 132.0 * 7 * kMs, 132);
   Kernel(*fluid, a, kMs);

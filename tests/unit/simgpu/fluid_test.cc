@@ -56,16 +56,17 @@ TEST(FluidTest, WaterFillingGivesSmallDemandsAllTheyWant) {
   const double small_end = Kernel(*fluid, small, 10 * kMs, 10);
   const double middle_end = Kernel(*fluid, middle, 10 * kMs, 60);
   const double large_end = Kernel(*fluid, large, 10 * kMs, 90);
-  // 10 + 45 + 45: the middle one runs at 3/4, the large one at 1/2 of its speed.
+  // The shares are 10 + 45 + 45: the middle one runs at 3/4 of its speed, and the large one at 1/2.
   fluid->Advance(8 * kMs);
   EXPECT_DOUBLE_EQ(fluid->Served(small), 8 * kMs);
   EXPECT_DOUBLE_EQ(fluid->Served(middle), 6 * kMs);
   EXPECT_DOUBLE_EQ(fluid->Served(large), 4 * kMs);
-  // At 10 ms the small one ends: 50 + 50. Middle: 7.5 done, the rest at 5/6: 13 ms. Then large alone.
+  // At 10 ms the small one ends, and the shares are 50 + 50. The middle one has done 7.5 ms and does the
+  // rest at 5/6, which ends at 13 ms. Then the large one is alone.
   fluid->Advance(100 * kMs);
   EXPECT_EQ(fluid->CrossedAt(small, small_end), 10 * kMs);
   EXPECT_NEAR(static_cast<double>(fluid->CrossedAt(middle, middle_end)), 13.0 * kMs, 2);
-  // Large: 5 done at 10 ms, 3 * 50/90 more at 13 ms, the rest alone.
+  // The large one has done 5 ms at 10 ms, does 3 * 50/90 more until 13 ms, and does the rest alone.
   EXPECT_NEAR(static_cast<double>(fluid->CrossedAt(large, large_end)),
               13.0 * kMs + (5.0 - 3 * 50.0 / 90) * kMs, 2);
 }
@@ -144,7 +145,7 @@ TEST(FluidTest, SlicesAlternate) {
   auto fluid = MakeFluid(ShareMode::kTimeslice, 132, 2 * kMs);
   const int a = fluid->Add(1), b = fluid->Add(2);
   const double a_end = Kernel(*fluid, a, 5 * kMs), b_end = Kernel(*fluid, b, 5 * kMs);
-  // a 0-2, b 2-4, a 4-6, b 6-8, a 8-9, b 9-10.
+  // The slices are, in ms: a 0-2, b 2-4, a 4-6, b 6-8, a 8-9, b 9-10.
   EXPECT_EQ(fluid->FinishTime(a, a_end), 9 * kMs);
   EXPECT_EQ(fluid->FinishTime(b, b_end), 10 * kMs);
   fluid->Advance(3 * kMs);
@@ -237,7 +238,7 @@ TEST(FluidTest, BytesOnALink) {
   EXPECT_EQ(fluid->FinishTime(b, b_end), 2 * kMs);
 }
 
-// Whatever happens in which steps, a mark is crossed when it would be with one step.
+// A mark is crossed when it would be with one step, whatever the steps are in which the fluid advances.
 TEST(FluidTest, TheSizeOfStepsDoesNotMatter) {
   for (const ShareMode mode : {ShareMode::kShared, ShareMode::kTimeslice}) {
     Nanos crossed[2];

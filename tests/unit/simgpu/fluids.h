@@ -1,4 +1,4 @@
-// Fluids for tests, and the kernels that run in them.
+// Makes fluids for tests, and kernels that run in them.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@ namespace simgpu {
 
 constexpr Nanos kMs = 1'000'000;
 
-// A fluid is large; tests make it on the heap, zeroed as in shared memory.
+// Returns a fluid on the heap, because it is large, and zeroed as in shared memory.
 inline std::unique_ptr<Fluid> MakeFluid(const ShareRules& rules, Nanos now = 0) {
   auto fluid = std::make_unique<Fluid>();
   fluid->Reset(rules, now);
@@ -21,7 +21,7 @@ inline std::unique_ptr<Fluid> MakeFluid(ShareMode mode, double capacity, Nanos q
   return MakeFluid({.mode = mode, .capacity = capacity, .quantum = quantum}, now);
 }
 
-// A kernel of `ns` at full speed that wants `sms`.
+// Queues a kernel of `ns` at full speed that wants `sms`. Returns the mark at which it ends.
 inline double Kernel(Fluid& fluid, int tenant, double ns, double sms = 132) {
   return fluid.Extend(tenant, sms, 1.0, ns);
 }

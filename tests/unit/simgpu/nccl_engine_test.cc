@@ -1,4 +1,5 @@
-// Ranks as threads of this process, over real sockets, without a GPU: rendezvous, rings, failures.
+// Tests ranks that are threads of this process, over real sockets and without a GPU: rendezvous, rings,
+// failures.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -10,7 +11,7 @@
 namespace simgpu::nccl {
 namespace {
 
-// One rank with its engine; tasks begin at once.
+// A Rank is one rank with its engine. Its tasks begin at once.
 class Rank {
  public:
   Rank(const ncclUniqueId& id, int ranks, int rank, const Fault& fault) {
@@ -29,7 +30,7 @@ class Rank {
   const std::string& error() const { return error_; }
   Engine& engine() { return *engine_; }
 
-  // Runs one collective in place; what became of it.
+  // Runs one collective in place. Returns the failure, whose text is empty where there was none.
   Failure Run(const Call& call, void* staging) {
     auto task = std::make_unique<Task>();
     task->ring = call;
@@ -64,7 +65,7 @@ class NcclEngineTest : public testing::Test {
     EXPECT_TRUE(StartRoot(&id_, &error)) << error;
   }
 
-  // Runs `body` as each of `ranks` ranks.
+  // Runs `body` as each of `ranks` ranks, each in a thread of its own.
   void WithRanks(int ranks, const std::function<void(Rank&, int)>& body,
                  const std::map<int, Fault>& faults = {}) {
     std::vector<std::thread> threads;
@@ -205,7 +206,7 @@ TEST_F(NcclEngineTest, CorruptedByteChangesTheResult) {
 TEST_F(NcclEngineTest, SendAndRecvCross) {
   constexpr std::size_t kCount = 100'000;
   WithRanks(3, [&](Rank& rank, int r) {
-    // Everybody sends to everybody, itself included, at once.
+    // Each rank sends to every rank, itself included, at once.
     std::vector<std::vector<float>> out, in(3, std::vector<float>(kCount));
     auto task = std::make_unique<Task>();
     for (int peer = 0; peer < 3; ++peer) out.push_back(Values(10 * r + peer, kCount));

@@ -1,4 +1,5 @@
-// Two ranks as threads on nodes of their own, over shaped links: nothing arrives sooner than the links allow.
+// Tests two ranks as threads on nodes of their own, over shaped links: nothing arrives sooner than the
+// links allow.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -28,7 +29,7 @@ class NcclLinksTest : public testing::Test {
   void SetUp() override { ASSERT_NE(Machine::Get(), nullptr) << Machine::error(); }
 };
 
-// Rank 0 sends `bytes` to rank 1, `times` times; the shortest of them, as this rank saw it.
+// Sends `bytes` from rank 0 to rank 1, `times` times. Returns the shortest transfer, as this rank saw it.
 Nanos ShortestTransfer(const ncclUniqueId& id, int rank, std::uint64_t bytes, int times) {
   Cancel cancel;
   Meeting meeting;

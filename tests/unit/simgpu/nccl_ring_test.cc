@@ -1,5 +1,5 @@
-// The ring as data, carried out here without any thread or socket: whatever the plan says must produce the
-// sums.
+// Tests the ring as data. The test carries out the plans without any thread or socket, and they must
+// produce the sums.
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -150,7 +150,7 @@ TEST_P(RingTest, BroadcastAndReduceWorkFromEveryRoot) {
   }
 }
 
-// Fewer elements than ranks, an odd remainder, and plenty.
+// The counts have fewer elements than ranks, an odd remainder, and plenty of elements.
 INSTANTIATE_TEST_SUITE_P(Sizes, RingTest,
                          testing::Combine(testing::Values(2, 3, 4, 7, 8),
                                           testing::Values(1u, 3u, 64u, 129u)));

@@ -1,4 +1,4 @@
-// What users hand to the library beside data: configurations, faults, kernels' names.
+// Tests what users hand to the library beside data: configurations, faults, names of kernels.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,6 @@
-// Kernel time is conserved although the thread that stands for a stream is late: what it owes is made up for,
-// and no GPU does more than it could. A stream, its thread and its neighbours in simulated time.
+// Tests that kernel time is conserved although the thread that stands for a stream is late: what the thread
+// owes is made up for, and no GPU does more than it could. The stream, its thread and its neighbours run in
+// simulated time.
 #include "simgpu/cuda/payback.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +17,7 @@ constexpr Nanos kUs = 1'000;
 constexpr Nanos kMs = 1'000'000;
 constexpr double kSms = 132;
 
-// A stream whose thread wakes up late behind each memory operation.
+// A Stream has a thread that wakes up late behind each memory operation.
 struct Stream {
   Fluid& fluid;
   int tenant;
@@ -31,7 +32,7 @@ struct Stream {
     given += ns - off;
     fluid.Advance(fluid.FinishTime(tenant, fluid.Extend(tenant, sms, 1.0, ns - off)));
   }
-  // The thread comes so much later than the kernel before it ended.
+  // Lets the thread come `late` after the kernel before it ended.
   void MemoryOperation(Nanos late) {
     fluid.Advance(fluid.now() + late);
     payback.Owe(late, fluid.Spare(tenant));
@@ -45,8 +46,8 @@ std::unique_ptr<Fluid> MakeFluid() {
   return fluid;
 }
 
-// However late, up to the limit, and however long the kernels: after `kernels` of them the GPU has taken what
-// was asked for, but for what the last ones still owe.
+// The thread is late by any time up to 100 us, and the kernels have any length. In the end the GPU has
+// taken what was asked for, except for what the last kernels still owe.
 TEST(PaybackTest, ALongRunTakesWhatWasAskedForWithAndWithoutMemoryOperations) {
   for (const bool operations : {false, true}) {
     std::mt19937 draw(7);
@@ -68,7 +69,7 @@ TEST(PaybackTest, ALongRunTakesWhatWasAskedForWithAndWithoutMemoryOperations) {
   }
 }
 
-// Short kernels make up for half of themselves at most: the rest waits for longer ones.
+// A short kernel makes up for half of itself at most. The rest waits for longer kernels.
 TEST(PaybackTest, WhatAShortKernelCannotMakeUpForIsKept) {
   auto fluid = MakeFluid();
   Stream stream{*fluid, fluid->Add(1)};
@@ -80,7 +81,7 @@ TEST(PaybackTest, WhatAShortKernelCannotMakeUpForIsKept) {
   EXPECT_NEAR(static_cast<double>(fluid->now()), 10.4 * kMs, 5);
 }
 
-// A partial kernel makes up for what it would have done: its own time, not that of all SMs.
+// A partial kernel makes up for what it would have done: for its own time, not for that of all SMs.
 TEST(PaybackTest, APartialKernelMakesUpForNoMoreThanItsOwnTime) {
   auto fluid = MakeFluid();
   Stream stream{*fluid, fluid->Add(1)};
@@ -93,7 +94,7 @@ TEST(PaybackTest, APartialKernelMakesUpForNoMoreThanItsOwnTime) {
   EXPECT_NEAR(static_cast<double>(fluid->now()), 3.0 * kMs, 3);
 }
 
-// Where a neighbour used the GPU meanwhile, its time is gone: the GPU serves no more than it has.
+// Where a neighbour used the GPU meanwhile, that time is gone: the GPU serves no more than it has.
 TEST(PaybackTest, WhatANeighbourUsedIsNotPaidBack) {
   auto fluid = MakeFluid();
   Stream stream{*fluid, fluid->Add(1)};
@@ -108,7 +109,7 @@ TEST(PaybackTest, WhatANeighbourUsedIsNotPaidBack) {
   EXPECT_EQ(stream.made_up, 0);
 }
 
-// A neighbour's collective holds 4 SMs: the rest was there.
+// A neighbour's collective holds 4 SMs. The other SMs were spare, and their time is paid back.
 TEST(PaybackTest, BesideACollectiveTheRestIsPaidBack) {
   auto fluid = MakeFluid();
   Stream stream{*fluid, fluid->Add(1)};
@@ -140,7 +141,7 @@ TEST(PaybackTest, WhereTheGpuWouldHaveWaitedNothingIsOwed) {
   EXPECT_EQ(stream.payback.Behind(kSms), 0);
 }
 
-// Two operations behind one kernel speak of the same time.
+// Two operations behind one kernel report the same delay.
 TEST(PaybackTest, TwoOperationsInARowCountOnce) {
   auto fluid = MakeFluid();
   Stream stream{*fluid, fluid->Add(1)};

@@ -19,8 +19,8 @@ double Needed(const CappedDemand& a, const CappedDemand& b) {
 
 TEST(PartNeededTest, NothingWithoutCaps) { EXPECT_EQ(Needed(Job(20, 0, 0), Job(20, 0, 0)), 0); }
 
-// One after the other each is slower by two: with a tenth to spare, and hand-overs, that is too much for 2
-// each.
+// Two jobs that only compute run at half speed each, which is a cap of 2 with nothing to spare. The policy
+// keeps a tenth of the allowed delay to spare and counts hand-overs, so caps of 2 do not fit.
 TEST(PartNeededTest, JobsThatNeverCommunicateNeedAllOfIt) {
   EXPECT_GT(Needed(Job(20, 0, 2), Job(20, 0, 2)), 1.0);
   EXPECT_LT(Needed(Job(20, 0, 3), Job(20, 0, 3)), 0.8);
@@ -35,8 +35,8 @@ TEST(PartNeededTest, JobsThatFitIntoEachOthersAbsenceNeedLittle) {
   EXPECT_LT(Needed(Job(10, 20, 1.2), Job(10, 20, 1.2)), 0.8);
 }
 
-// By their use of the GPU they would fit: 0.82. But the short one only computes for half of the time that the
-// long one is away, and cannot make up for it.
+// By their use of the GPU these jobs would fit: they need 0.82 of it. But the short job only computes for
+// half of the time in which the long one is away, and cannot make up for the rest.
 TEST(PartNeededTest, AShortJobCannotDoMoreThanItsOwnSpeedInTheOthersAbsence) {
   EXPECT_GT(Needed(Job(58, 53, 1.13), Job(2, 2, 1.39)), 1.0);
 }
@@ -44,7 +44,7 @@ TEST(PartNeededTest, AShortJobCannotDoMoreThanItsOwnSpeedInTheOthersAbsence) {
 class PaceTest : public ::testing::Test {
  protected:
   PaceTest() { pace_.set_cap(1.5); }
-  // Iterations of 20 ms alone; the aim is 29 ms.
+  // Runs iterations that take 20 ms alone. The cap of 1.5 makes 29 ms the target.
   void Iterations(int count, Time step, Time waited = 0) {
     for (int i = 0; i < count; ++i) {
       pace_.Begin(now_, 20 * kMs);
@@ -95,7 +95,8 @@ TEST_F(PaceTest, CreditIsBounded) {
   EXPECT_EQ(pace_.Allowance(), (500 + 9) * kMs);
 }
 
-// A checkpoint is nobody's doing; the slowness of a link, or of another rank, is.
+// An iteration that takes more than four times its length alone is a stall, such as a checkpoint, and no
+// other job is to blame for it. A shorter delay counts: a slow link or another rank may have caused it.
 TEST_F(PaceTest, StallsOfItsOwnMakingDoNotCount) {
   Iterations(1, 30'000 * kMs);
   EXPECT_EQ(pace_.Allowance(), 9 * kMs);

@@ -1,4 +1,4 @@
-// A client's words at the stations of turn 1, 2, 3, ..., each of one stretch.
+// Makes the words of a client in each state of turn 1, 2, 3, .... Each turn has one stretch.
 #pragma once
 
 #include <cstdint>

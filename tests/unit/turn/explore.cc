@@ -1,5 +1,6 @@
-// The explorer by hand, for larger bounds than the unit tests': explore CLIENTS TURNS YIELDS KILLS LATE
-// SUSPENSIONS [MAX]. Exit code 1 for a fault, 3 for none among the first MAX states with more to see.
+// Runs the explorer from the command line, for larger bounds than the unit tests use: explore CLIENTS TURNS
+// YIELDS KILLS LATE SUSPENSIONS [MAX]. Exits with 1 where it finds a fault, and with 3 where the first MAX
+// states have none but there are more.
 #include <cstdio>
 #include <cstdlib>
 

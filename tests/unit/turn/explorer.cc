@@ -12,8 +12,11 @@ constexpr int kMaxAccesses = 32;
 struct Pause {};
 
 struct Client {
-  // 0-3 Acquire, 4 in the turn, about to yield or to release, 5 second write of Release; 6-9 Yield after its
-  // first.
+  // The next operation is one of these:
+  //   0-3  Acquire
+  //   4    the first of Yield or of Release: the client has the turn
+  //   5    the second of Release
+  //   6-9  Yield after its first
   std::uint8_t step = 0;
   std::uint8_t turn = 1;
   std::uint8_t yields = 0;  // in this turn
@@ -25,12 +28,13 @@ struct Client {
 
 struct World {
   std::uint32_t word[kMaxClients][4] = {};
-  std::uint32_t copy[kMaxClients] = {};  // of the gates, where clients wait at one
+  std::uint32_t copy[kMaxClients] = {};  // copies of the gates; clients wait at them with bad_gate_copy
   Client client[kMaxClients];
-  // The arbiter's pass: its state when the pass began, what it chose, what it has accessed so far.
+  // The fields down to `read` describe the arbiter's pass: its state at the beginning, its choice, and its
+  // accesses so far.
   Token token;
   std::uint8_t members = 0;
-  std::uint8_t want = 0;  // a slot, or kMaxClients for nobody
+  std::uint8_t want = 0;  // a slot, or options.clients for no slot
   bool preempts = false;  // the pass ends with an attempt to preempt the holder
   bool in_pass = false;
   std::uint8_t accesses = 0;
@@ -41,7 +45,8 @@ struct World {
   bool excused = false;          // a suspension or a late write: overlap is then possible
 };
 
-// Executes one access of the pass beyond those done before, then pauses.
+// A ReplayMemory returns to the arbiter what the accesses of its pass returned before. It then executes one
+// more access, and pauses the pass by throwing Pause.
 class ReplayMemory {
  public:
   explicit ReplayMemory(World* world) : world_(world) {}
@@ -61,7 +66,7 @@ class ReplayMemory {
     world_->read[position_ - 1] = swapped;
     throw Pause{};
   }
-  // A plain store, as a known-bad arbiter would use: pauses like any access.
+  // Stores without a comparison, as a known-bad arbiter would. Pauses like any other access.
   bool StoreGate(SlotIndex slot, std::uint32_t value) {
     if (position_ < world_->accesses) return world_->read[position_++] != 0;
     Fresh();
@@ -80,7 +85,8 @@ class ReplayMemory {
   std::uint8_t position_ = 0;
 };
 
-// The known-bad arbiters: the same memory, blind or hasty.
+// A BadMemory makes the arbiter known-bad: it returns old values instead of reading again, or stores to
+// gates instead of swapping them.
 class BadMemory {
  public:
   BadMemory(ReplayMemory* memory, const ExplorerOptions& options, const Snapshot* seen)
@@ -156,7 +162,7 @@ constexpr const char* kActionNames[] = {"start",
                                         "readmit",
                                         "arbiter, access"};
 
-// How a state was reached: enough to print the way to a fault.
+// A Step says how a state was reached. Fail() follows the steps back to print the way to a fault.
 struct Step {
   std::uint32_t before;
   Action action;
@@ -309,8 +315,8 @@ class Explorer {
     world->client[i].step = kFirstOfYield;
   }
 
-  // The successor and the value that opens its gate are fixed when the release is enqueued: any slot, and
-  // any earlier state of it.
+  // Fixes the successor and the value that opens its gate. A client fixes both when it enqueues its
+  // release; here that happens when the release begins. The caller tries each slot as the successor.
   void Bake(World* world, SlotIndex i, SlotIndex successor) const {
     Client& c = world->client[i];
     c.successor = static_cast<std::uint8_t>(successor);
@@ -368,7 +374,7 @@ class Explorer {
 
   // ---- the arbiter
 
-  // One more access of the pass; true when the pass has ended instead.
+  // Executes one more access of the pass. Returns true where the pass has ended instead.
   bool StepArbiter(World* world) const {
     ReplayMemory memory(world);
     Token token = world->token;
@@ -430,7 +436,8 @@ class Explorer {
     for (std::uint8_t i = 0; i < nobody; ++i) ExpandWatchdog(world, i);
   }
 
-  // Between passes: a holder is suspended, or readmitted once its turn is over.
+  // Lets the watchdog act between two passes: it suspends a holder, or readmits a suspended client whose
+  // turn is over.
   void ExpandWatchdog(const World& world, std::uint8_t i) {
     const auto bit = static_cast<std::uint8_t>(1u << i);
     const bool holding = WordsOf(world, i).holding();
@@ -456,7 +463,7 @@ class Explorer {
     ExpandArbiter(world);
   }
 
-  // ---- liveness: from here, if everybody now gets his share, all turns end and one token is left.
+  // ---- liveness: if every client and the arbiter go on from here, all turns end and one token is left.
 
   void FollowFairly(World world) {
     ++result_.completions;

@@ -14,7 +14,8 @@ void ExpectNoFault(const ExplorerOptions& options) {
 
 void ExpectFault(const ExplorerOptions& options) { EXPECT_TRUE(Explore(options).fault.has_value()); }
 
-// Pure single-threaded code: a sanitizer finds what it finds in a small world too, twenty times slower.
+// Under a sanitizer the explorer is twenty times slower. A small world is enough there: the code is pure
+// and single-threaded, and a large world executes the same lines.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr std::uint32_t kTurns = 1;
 #else
@@ -30,7 +31,7 @@ TEST(Explorer, OneOfTwoIsKilledAndItsLastWriteComesLate) {
 }
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-// Sixteen million states: a minute.
+// This test explores sixteen million states, which takes a minute.
 TEST(Explorer, OneOfThreeIsKilledAndItsLastWriteComesLate) {
   ExpectNoFault({.clients = 3, .turns = 1, .kills = 1, .late_writes = true});
 }
@@ -50,7 +51,7 @@ TEST(Explorer, TheWatchdogSuspendsAHolderAtAYieldPoint) {
   ExpectNoFault({.clients = 2, .turns = 1, .yields = 1, .suspensions = 1});
 }
 
-// Controls: each weakened rule must be seen to break something.
+// The controls weaken one rule each. The explorer must find a fault in each.
 TEST(ExplorerControl, BlindRevoke) { ExpectFault({.clients = 2, .turns = 2, .bad_blind_revoke = true}); }
 
 TEST(ExplorerControl, SingleCollect) { ExpectFault({.clients = 2, .turns = 2, .bad_single_collect = true}); }
@@ -63,7 +64,7 @@ TEST(ExplorerControl, RelBeforeReadyAtAYieldPoint) {
   ExpectFault({.clients = 2, .turns = 1, .yields = 1, .bad_rel_before_ready = true});
 }
 
-// Why the word that a client waits for is never anywhere but where the arbiter can swap it.
+// This control shows why a client only waits for a word that the arbiter can swap.
 TEST(ExplorerControl, GateThatTheArbiterCannotShut) {
   const ExplorerResult result = Explore({.clients = 2, .turns = 2, .bad_gate_copy = true});
   EXPECT_TRUE(result.fault.value_or("").starts_with("two clients hold the turn"))

@@ -15,8 +15,9 @@ bool Passes(const PlainMemory& memory, SlotIndex slot, TurnNumber k) {
   return AtOrPast(memory.Load(slot, Word::kGate), k);
 }
 
-// Work that shares something evenly: where the pieces want more than there is, all run at the same lower
-// speed. While several run, their joint speed is `gain` times that, but none is faster than alone.
+// A Shared is a resource that several pieces of work share evenly, such as a GPU or a link. Where the
+// pieces want more than there is, all run at the same lower speed. While several run, their joint speed is
+// multiplied by `gain`, but none is faster than alone.
 class Shared {
  public:
   void Start(SlotIndex job, Time work, double width, Time now) {
@@ -33,9 +34,9 @@ class Shared {
     Advance(now);
     capacity_ = capacity;
   }
-  // Call it while nothing runs.
+  // REQUIRES: nothing runs.
   void set_gain(double gain) { gain_ = gain; }
-  // The piece that is done first, and when.
+  // Returns when the first piece is done, and writes its job to `*job`. Returns kNever where nothing runs.
   Time Next(SlotIndex* job) const {
     Time next = kNever;
     for (SlotIndex slot : running_) {
@@ -70,7 +71,7 @@ class Shared {
 
 struct Event {
   Time at;
-  std::uint64_t tie;  // random: what happens at the same instant happens in any order
+  std::uint64_t tie;  // random: events of one instant come in any order
   enum class Kind : std::uint8_t { kArrive, kStart, kCompute, kLink, kPoll } kind;
   int gpu;
   SlotIndex job;
@@ -80,12 +81,12 @@ struct Later {
   bool operator()(const Event& a, const Event& b) const { return a.at != b.at ? a.at > b.at : a.tie > b.tie; }
 };
 
-// One job's client on one GPU.
+// A Client is one job's rank on one GPU.
 struct Client {
-  TurnNumber k = 0;       // asked for
-  bool gated = true;      // its turn is one: else it runs without
+  TurnNumber k = 0;       // the turn that it asked for last
+  bool gated = true;      // it takes a turn; else it computes without one
   bool starting = false;  // let in, hand-over cost still running
-  bool prologue = false;  // its turn is one
+  bool prologue = false;  // its present turn is the one before a stall
   Time rest = 0;          // compute of this turn still to run, behind the present stretch
   Time stretch = 0;       // length of a stretch; 0: the whole turn
   Time asked = 0;
@@ -215,7 +216,8 @@ class Model {
     LetIn(g);
   }
 
-  // In whole kernels, as the client counts launches.
+  // Returns the length of a stretch, or 0 for a whole turn. Stretches are whole kernels, because the client
+  // counts launches.
   Time StretchOf(const Gpu& gpu, SlotIndex job, TurnNumber k) const {
     const JobShape& shape = options_.jobs[job];
     const Rhythm& rhythm = gpu.turnstile.policy().rhythm(job);
@@ -225,7 +227,7 @@ class Model {
     return asked * shape.kernel;
   }
 
-  // Whoever waits at an open gate is on its way in.
+  // Starts the hand-over of each client that waits at an open gate.
   void LetIn(int g) {
     Gpu& gpu = GpuAt(g);
     for (SlotIndex job = 0; job < jobs_; ++job) {
@@ -346,7 +348,7 @@ class Model {
     if (first != kNever) Push(first, Event::Kind::kLink, 0, job, ++link_stamp_);
   }
 
-  // Leaves computing kernels what the collectives that run do not hold.
+  // Leaves to kernels the part of each GPU that the running collectives do not hold.
   void Spin() {
     if (options_.spinning == 0) return;
     for (int g = 0; g < options_.gpus; ++g) {
@@ -355,7 +357,8 @@ class Model {
     }
   }
 
-  // Slows the collectives down while a GPU computes: a ring is as fast as its slowest rank.
+  // Adds `change` to the number of GPUs that compute. Slows the collectives down while there are any: a
+  // ring is as fast as its slowest rank.
   void CountComputing(int change) {
     const bool computed = computing_ > 0;
     computing_ += change;
@@ -367,7 +370,7 @@ class Model {
   void Poll(int g) {
     Gpu& gpu = GpuAt(g);
     ChooseWay(&gpu);
-    // As the daemon paces itself.
+    // The model polls as often as the daemon does.
     const Time wanted = gpu.turnstile.Poll(gpu.memory, now_);
     Tell(g);
     const Time next = arbiter::PacePoll(now_, wanted, gpu.turnstile.policy(), gpu.turnstile.gated());

@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kUs = 1e3;
 constexpr double kMs = 1e6;
-constexpr double kMost = 1e7;  // of any number
+constexpr double kMost = 1e7;  // upper bound of any number
 
 std::optional<double> NumberIn(std::string_view text, double least, double most) {
   double value = 0;
@@ -33,7 +33,8 @@ std::vector<std::string_view> Split(std::string_view text) {
   }
 }
 
-// What stands on the command line; what belongs to all jobs is put into them when all are there.
+// Parsed holds what the command line says so far. The options that belong to all jobs go into the jobs when
+// all of them are known.
 struct Parsed {
   JobModelArguments arguments;
   JobShape common;  // width, tail, batch
@@ -164,7 +165,7 @@ std::string KnownKeys() {
   return keys;
 }
 
-// The error; empty: none.
+// Reads one KEY=VALUE into `*parsed`. Returns the error, or an empty string where there is none.
 std::string PutOne(std::string_view text, Parsed* parsed) {
   const std::size_t equals = text.find('=');
   if (equals == std::string_view::npos)
@@ -176,7 +177,7 @@ std::string PutOne(std::string_view text, Parsed* parsed) {
   return option->put(value, parsed) ? "" : Refusal(key, value, option->expected);
 }
 
-// What no single option shows.
+// Checks the options against each other. Returns the error, or an empty string where there is none.
 std::string Together(const JobModelArguments& arguments) {
   const std::size_t jobs = arguments.options.jobs.size();
   if (jobs == 0) return "job: expected one at least, job=C_MS,M_MS";

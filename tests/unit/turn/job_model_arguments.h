@@ -1,4 +1,4 @@
-// The command line of the job model, KEY=VALUE each. Pure.
+// Parses the command line of the job model, which is a list of KEY=VALUE. Pure.
 #pragma once
 
 #include <span>
@@ -12,18 +12,18 @@
 namespace crossover::turn::test {
 
 struct JobModelArguments {
-  JobModelOptions options;  // but for its iterations and the caps of its jobs
+  JobModelOptions options;  // without its iterations and the caps of its jobs
   double seconds = 10;
   bool whole = false;        // rates count from the jobs' meeting on, not the second half alone
-  std::vector<double> caps;  // of the first jobs
-  int gpus_here = 0;         // seen by the daemon that reports; 0: all
+  std::vector<double> caps;  // caps of the first jobs
+  int gpus_here = 0;         // GPUs that the reporting daemon sees; 0: all
 };
 
-// The error names the key, its value and what is expected. Where an option belongs to jobs (width, tail,
-// batch) it belongs to all of them, wherever it stands.
+// Returns the arguments, or an error that names the key, its value and what is expected. An option that
+// belongs to jobs (width, tail, batch) belongs to all of them, wherever it stands.
 std::variant<JobModelArguments, std::string> ParseJobModelArguments(std::span<const std::string_view> texts);
 
-// One line for each key: what it takes and what it means.
+// Returns one line for each key: what it takes and what it means.
 std::string JobModelUsage();
 
 }  // namespace crossover::turn::test

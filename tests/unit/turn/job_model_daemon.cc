@@ -5,7 +5,7 @@
 namespace crossover::turn::test {
 namespace {
 
-// The books take 0 for "never".
+// The ledger takes time 0 for "never", so the model's time 0 is one second for it.
 constexpr Time kStart = 1'000'000'000;
 
 arbiter::EventKind KindOf(Event::Kind kind) {

@@ -1,4 +1,5 @@
-// The daemon of a node in the job model: the shipped books, told of what the arbiters of its GPUs see.
+// Stands for the daemon of a node in the job model: the ledger that ships hears what the arbiters of the
+// node's GPUs see.
 #pragma once
 
 #include <array>
@@ -15,25 +16,25 @@ namespace crossover::turn::test {
 
 class JobModelDaemon : public JobModelObserver {
  public:
-  // Of the first `gpus_here` GPUs; the other ranks are on other nodes.
+  // Watches the first `gpus_here` GPUs. The other ranks are on other nodes.
   JobModelDaemon(std::size_t jobs, int gpus, int gpus_here);
 
   void OnTurn(int gpu, const Event& event) override;
   void OnPoll(int gpu, SlotIndex job, std::uint32_t iterations, const Policy& policy, Time now) override;
   void OnMeasure(int gpu, SlotIndex job, Time alone, std::uint32_t over, Time now) override;
 
-  // As it shows it of its first GPU.
+  // A Gain is what the daemon reports of its first GPU at one instant.
   struct Gain {
     Time at = 0;
     double gain = 0;
     double error = 0;
     bool uncertain = false;
   };
-  // Every kEach, and before anything is known nothing.
+  // The daemon looks at the gain every kEach (ns). It keeps nothing while the gain is unknown.
   static constexpr Time kEach = 10'000'000'000;
   const std::vector<Gain>& gains() const { return gains_; }
-  // The control: what the turns of a single GPU, or else the few iterations of the last look, say by
-  // themselves.
+  // Returns the control, one number for each of gains(): the gain that the turns of a single GPU alone
+  // would give, or the few iterations of the last look where there was one.
   const std::vector<double>& gains_of_one_gpu() const { return of_one_gpu_; }
 
  private:

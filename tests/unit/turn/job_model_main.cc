@@ -1,5 +1,5 @@
-// One run of the job model, summed up in one JSON line: at what part of its own speed each job runs, with the
-// draws that it had.
+// Runs the job model once and prints one JSON line. It says at what part of its own speed each job runs,
+// with the draws that it had.
 #include <algorithm>
 #include <cstdio>
 #include <string>
@@ -19,7 +19,7 @@ using namespace crossover::turn::test;
 
 constexpr double kMs = 1e6;
 
-// The caps of jobs that came one after the other, as far as the daemon promises them. Returns how many it
+// Sets the caps that the daemon grants to jobs that came one after the other. Returns how many caps it
 // refuses.
 int SetCaps(const std::vector<double>& caps, std::vector<JobShape>* jobs) {
   constexpr Time kLater = 60'000'000'000;
@@ -39,7 +39,8 @@ int SetCaps(const std::vector<double>& caps, std::vector<JobShape>* jobs) {
   return refused;
 }
 
-// Work per time against one job after the other, over the whole run, with the draws that it had.
+// Returns the work per time, over that of one job after the other, for the whole run and with the draws
+// that it had.
 double TrueGain(const JobModelOptions& options, const JobModelResult& result, Time end) {
   double gain = 0;
   for (std::size_t job = 0; job < options.jobs.size(); ++job)
@@ -62,7 +63,7 @@ int main(int argc, char** argv) {
   double longest = 0;
   for (const JobShape& job : options.jobs)
     longest = std::max(longest, static_cast<double>(job.compute + job.communicate));
-  // A run that counts as a whole lasts for `seconds` at any rate of its jobs.
+  // A run that counts as a whole lasts for `seconds` at least, whatever the rates of its jobs are.
   options.iterations = static_cast<int>(seconds * 1e9 / longest / (whole ? 1 : 2));
 
   JobModelDaemon daemon(options.jobs.size(), options.gpus, gpus_here == 0 ? options.gpus : gpus_here);

@@ -1,4 +1,4 @@
-// What the policy makes of jobs of any shape, on several GPUs.
+// Tests what the policy makes of jobs of any shape, on several GPUs.
 #include "tests/unit/turn/job_model.h"
 
 #include <gmock/gmock.h>
@@ -19,11 +19,11 @@ namespace {
 constexpr Time kMs = 1'000'000;
 
 struct Rates {
-  double least = 1;  // of its share, the worse off
+  double least = 1;  // rate of the job that is worse off, relative to its fair share
   int overlaps = 0;
 };
 
-// Ten seconds and more of two jobs; the first quarter is for learning.
+// Runs two jobs for ten seconds or more. The first quarter does not count, because the policy is learning.
 Rates RatesOf(const JobShape& a, const JobShape& b, const JobModelOptions& base = {}) {
   JobModelOptions options = base;
   options.jobs = {a, b};
@@ -47,7 +47,7 @@ Rates RatesOf(const JobShape& a, const JobShape& b, const JobModelOptions& base 
 struct Pair {
   JobShape a, b;
 };
-// The pairs of the figure `fair`.
+// The pairs below are those of the figure `fair`.
 Pair ShortAndLong(double jitter) {
   return {{.compute = 10 * kMs, .communicate = 10 * kMs, .jitter = jitter},
           {.compute = 40 * kMs, .communicate = 8 * kMs, .jitter = jitter}};
@@ -77,7 +77,7 @@ TEST(UnequalJobs, AllGpusDecideAlikeAlsoWhereRanksDiffer) {
   }
 }
 
-// Control: whole turns starve the short one.
+// The control shows that whole turns starve the job with the short iteration.
 TEST(UnequalJobsControl, WithoutAQuantumTheShortOneStarves) {
   JobModelOptions options;
   options.policy.quantum = 0;
@@ -91,7 +91,8 @@ TEST(UnequalJobs, OnlyTheFirstTurnsOfALongOneAreOverlapped) {
       << "the watchdog does not know how long they are";
 }
 
-// A few kernels, 15 ms without input, then the iteration: what is hidden of the stalls by a neighbour.
+// Returns the gain of two jobs that stall: a few kernels, 15 ms without input, then the rest of the
+// iteration. The gain shows how much of the stalls a neighbour's compute hides.
 double GainOfStallingJobs(const PolicySettings& policy) {
   const JobShape shape{.compute = 19 * kMs, .communicate = 12 * kMs, .prologue = kMs, .stall = 15 * kMs};
   JobModelOptions options;
@@ -110,7 +111,8 @@ TEST(StallsInTheModel, AFewKernelsBeforeAStallNeedNotWaitForAWholeTurn) {
   EXPECT_LE(GainOfStallingJobs({.quantum = 0}), 1.75);
 }
 
-// Two jobs that never communicate: what a GPU does of both in a time, over what it does of one.
+// Returns the work that a GPU does in a time for two jobs that never communicate, over what it does for
+// one.
 double JointSpeed(double co_run, double width, Way way) {
   const JobShape shape{.compute = 20 * kMs, .communicate = 1, .width = width};
   JobModelOptions options;
@@ -147,7 +149,8 @@ TEST(PriorityInTheModel, AHighJobIsHardlySlowedAndTheLowOneIsServed) {
   EXPECT_LE(result.longest_wait[1], 1'000 * kMs);
 }
 
-// One job on four GPUs, alone: what its mean step is against the draws.
+// An AloneRun has one job alone on four GPUs. It compares the job's mean step with the one that the draws
+// give.
 struct AloneRun {
   JobModelOptions options;
   JobModelResult result;
@@ -173,7 +176,8 @@ TEST(AdverseDraws, AJobAloneTakesItsSlowestRankAndItsAllReduce) {
   }
 }
 
-// Of four ranks one or more is a straggler in 1 - 0.95^4 of the iterations; the longest of k is 1 + 2k/(k+1).
+// One or more of four ranks is a straggler in 1 - 0.95^4 of the iterations. The longest of k takes 1 +
+// 2k/(k+1).
 TEST(AdverseDraws, StragglersMakeTheMeanOfTheSlowestRankAsLongAsTheirShareSays) {
   const double p = 0.05;
   double expected = 1;
@@ -192,7 +196,8 @@ TEST(AdverseDraws, BatchesAreAlikeOnAllRanksAndAsLongAsTheirMean) {
   EXPECT_NEAR((RunAlone(shape).step() - 12 * kMs) / (20 * kMs), 1, 0.03);
 }
 
-// Two jobs by turns, c = 20 and m = 12: each computes beside the other's collective for all of it.
+// Returns the mean step of two jobs that take turns, with c = 20 ms and m = 12 ms. The whole collective of
+// each runs beside the compute of the other.
 double TurnsWith(double spinning, double slow_comm) {
   JobModelOptions options;
   options.gpus = 4;
@@ -211,8 +216,9 @@ TEST(AdverseCollectives, TakeWhatTheyAreSaidToTake) {
   // 12 of the 20 ms are computed at 0.7 of the speed: 12 + (20 - 12 * 0.7) = 23.6.
   EXPECT_NEAR(TurnsWith(0.3, 0) / (47.2 * kMs), 1, 0.01);
   EXPECT_NEAR(TurnsWith(0, 0.5) / (40 * kMs), 1, 0.01) << "18 ms are still hidden behind 20";
-  // 24 ms would not be. After 20 ms, 2 of 12 are left of the first job's, and go at full speed while nothing
-  // computes; so do 2 of the second's own, whose other 10 then take just the 20 ms of the first.
+  // 24 ms are not hidden. After 20 ms, 2 of the first job's 12 ms are left, and run at full speed because
+  // nothing computes. So do 2 ms of the second job's own. Its other 10 ms then take exactly the 20 ms in
+  // which the first job computes.
   EXPECT_NEAR(TurnsWith(0, 1) / (42 * kMs), 1, 0.01);
 }
 

@@ -16,7 +16,7 @@ JobModelResult RunOrderModel(const OrderModelOptions& options) {
                         .seed = options.seed};
   model.jobs[1].starts = options.second_job_starts;
   model.policy.tie_rule = options.tie_rule;
-  // Trapped jobs look unequal: a turn broken for that would cure the trap by chance.
+  // Trapped jobs look unequal to the policy. If it broke a turn for that, it would cure the trap by chance.
   if (!options.tie_rule) model.policy.quantum = 0;
   return RunJobModel(model);
 }

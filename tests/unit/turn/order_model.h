@@ -1,4 +1,5 @@
-// Two equal jobs in the job model, and how fast the order of their turns becomes the same on all GPUs.
+// Runs two equal jobs in the job model, and measures how fast the order of their turns becomes the same on
+// all GPUs.
 #pragma once
 
 #include <cstdint>
@@ -22,12 +23,12 @@ struct OrderModelOptions {
 
 JobModelResult RunOrderModel(const OrderModelOptions& options);
 
-// Mean step over iterations [first, first + window), averaged over the two jobs, in ns.
+// Returns the mean step over iterations [first, first + window), averaged over the two jobs, in ns.
 double MeanStep(const JobModelResult& result, int first, int window);
 
-// How many iterations lie before the first window of `window` that runs at `share` of the reference or
-// better; the number of iterations looked at if none does. `reference` has the same draws, no hand-over cost,
-// and B one turn after A.
+// Returns how many iterations lie before the first window of `window` iterations that runs at `share` of
+// the reference or better, or the number of iterations looked at if none does. `reference` has the same
+// draws, no hand-over cost, and B one turn after A.
 int IterationsUntil(const JobModelResult& result, const JobModelResult& reference, double share, int window);
 OrderModelOptions ReferenceOf(const OrderModelOptions& options);
 

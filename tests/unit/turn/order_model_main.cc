@@ -1,4 +1,4 @@
-// Runs of the order model, summed up in one JSON line: see benchmarks/figures/order_model.py.
+// Runs the order model several times and prints one JSON line: see benchmarks/figures/order_model.py.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -14,8 +14,8 @@ using namespace crossover::turn::test;
 
 constexpr double kShare = 0.95;  // of the reference
 constexpr int kWindow = 5;
-constexpr int kSettled = 20;        // from this iteration on the share must last,
-constexpr int kSettledWindow = 10;  // over windows of so many
+constexpr int kSettled = 20;        // the share is measured from this iteration on
+constexpr int kSettledWindow = 10;  // iterations of a window in which it is measured
 
 int Fail(const char* program) {
   std::fprintf(stderr,

@@ -34,7 +34,7 @@ TEST(OrderModel, RandomStartsWithJitter) {
   }
 }
 
-// Control: the same trap without the tie rule lasts.
+// The control shows that the same trap lasts without the tie rule.
 TEST(OrderModelControl, WithoutTheTieRuleTheTrapLasts) {
   const OrderModelOptions options{.gpus = 32, .start_trapped = true, .tie_rule = false, .iterations = 110};
   EXPECT_GT(Healed(options), 100);

@@ -1,5 +1,5 @@
-// A turnstile's words in a plain array, and clients that execute the shipped operations on it. Clients name
-// turns 1, 2, 3, ...; each is one stretch, but for the ones that Yield() begins.
+// Keeps a turnstile's words in a plain array, and executes the shipped operations of its clients on them.
+// Clients name turns 1, 2, 3, ...; a turn is one stretch, and each Yield() begins another one.
 #pragma once
 
 #include <array>
@@ -18,32 +18,32 @@ class PlainMemory {
     return true;
   }
   void Set(SlotIndex slot, Word word, std::uint32_t value) { word_[slot][static_cast<int>(word)] = value; }
-  // An operation that writes.
+  // Executes an operation. REQUIRES: it writes.
   void Do(const Op& op) { Set(op.slot, op.word, op.value); }
 
   void Ask(SlotIndex slot, std::uint32_t turn) { Do(Acquire(slot, FirstStretch(turn))[0]); }
-  // Passes the gate if it is open for the turn, and takes it.
+  // Takes the turn if the gate is open for it. Returns whether it was.
   bool Enter(SlotIndex slot, std::uint32_t turn) { return Pass(slot, Acquire(slot, FirstStretch(turn))); }
   void Leave(SlotIndex slot, SlotIndex successor) {
     const TurnNumber k = Load(slot, Word::kHold);
     const std::uint32_t open = OpenFor(slot, k, successor, Load(successor, Word::kReady));
     for (const Op& op : Release(slot, k, successor, open)) Do(op);
   }
-  // Comes to a yield point. Past it at once where the gate lets it.
+  // Comes to a yield point. Returns whether the gate lets the client go on at once.
   bool Yield(SlotIndex slot) {
     const auto ops = turn::Yield(slot, Load(slot, Word::kHold));
     Do(ops[0]);
     Do(ops[1]);
     return Pass(slot, std::array{ops[0], ops[2], ops[3], ops[4]});
   }
-  // Goes on past the yield point where it waits, if the gate lets it.
+  // Goes on past the yield point where the client waits. Returns false where the gate is shut.
   bool GoOn(SlotIndex slot) {
     const auto ops = turn::Yield(slot, Load(slot, Word::kHold));
     return Pass(slot, std::array{ops[0], ops[2], ops[3], ops[4]});
   }
 
  private:
-  // `ops`: the request, the wait, and what follows it.
+  // Passes the gate if it is open. `ops` are the request, the wait, and the two operations that follow it.
   bool Pass(SlotIndex slot, const std::array<Op, 4>& ops) {
     if (!AtOrPast(Load(slot, Word::kGate), ops[1].value)) return false;
     Do(ops[2]);

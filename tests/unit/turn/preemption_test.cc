@@ -1,4 +1,4 @@
-// Whose turn is broken at a yield point, and for whom.
+// Tests whose turn the policy breaks at a yield point, and for which client.
 #include <gtest/gtest.h>
 
 #include "turn/policy.h"
@@ -11,7 +11,7 @@ constexpr SlotSet kBoth(0b11);
 constexpr SlotIndex kShort = 0;
 constexpr SlotIndex kLong = 1;
 
-// Two clients whose rhythms are known: turns of 10 and 40 ms, away for 10 and 8.
+// The two clients have known rhythms: turns of 10 and 40 ms, and absences of 10 and 8 ms.
 class PreemptionTest : public ::testing::Test {
  protected:
   explicit PreemptionTest(PolicySettings settings = {}) : policy_(settings) {}
@@ -45,7 +45,7 @@ class PreemptionTest : public ::testing::Test {
     policy_.Watch(slot, words_[slot], now);
     policy_.Settle(kBoth, now);
   }
-  // Waits at a yield point, behind a gate that was shut.
+  // Lets the client wait at a yield point, behind a gate that was shut.
   void Yield(SlotIndex slot, Time now) {
     words_[slot].gate = words_[slot].hold - 1;
     words_[slot].ready = NextStretch(words_[slot].hold);
@@ -102,7 +102,7 @@ TEST_F(PreemptionTest, ABrokenTurnIsLearnedWhole) {
   EXPECT_EQ(policy_.rhythm(kLong).gap(), 112 * kMs) << "a yield point is no gap";
 }
 
-// Two alike: one waits since a millisecond after the other was let in.
+// The two clients have the same rhythm. Client 0 has waited since a millisecond after client 1 was let in.
 class EqualJobsTest : public PreemptionTest {
  protected:
   void SetUp() override {
@@ -126,7 +126,8 @@ TEST_F(EqualJobsTest, AnEndlessTurnIsBroken) {
   EXPECT_TRUE(policy_.ShouldPreempt(kBoth, 1, 241 * kMs));
 }
 
-// Another GPU's rank of the same job would wait for it in a collective, before a job whose rank waits here.
+// If this GPU broke the turn, the job's ranks on other GPUs would wait for this one in a collective, and
+// would keep their turns from the other job meanwhile.
 TEST_F(PreemptionTest, TurnsThatLastStayWhole) {
   policy_.SetTurnsLast(true);
   policy_.SetPriority(kShort, Priority::kHigh);
@@ -153,7 +154,7 @@ TEST_F(PreemptionTest, HighPriorityWaitsForTheNextLaunchOnly) {
   EXPECT_FALSE(policy_.ShouldPreempt(kBoth, kShort, 210 * kMs));
 }
 
-// It left at 30 ms and is away for 10: it is due at 40, and a little before and after that.
+// The client with priority is due at its next expected arrival, and up to 0.3 ms before and after that.
 TEST_F(PreemptionTest, HighPriorityIsMadeWayForOnlyWhileItIsDue) {
   policy_.SetPriority(kShort, Priority::kHigh);
   Arrive(kLong, 90 * kMs);
@@ -182,8 +183,8 @@ TEST_F(PreemptionTest, LowPriorityGetsAQuantumWhenItHasWaitedTooLong) {
   EXPECT_TRUE(policy_.ShouldPreempt(kBoth, kLong, 1'006 * kMs));
 }
 
-// A few kernels before a wait for input: they are let in between two kernels of the other's turn, and nobody
-// between theirs.
+// A visit is a turn of a few kernels before a wait for input. The policy lets it in between two kernels of
+// the other client's turn. It breaks a visit only for a client of higher priority.
 TEST(VisitsTest, AreMadeWayForAndStayWhole) {
   Policy policy;
   ClientWords words[2];

@@ -1,4 +1,4 @@
-// The gain that the shipped books report, against the truth, in the job model.
+// Compares the gain that the shipped ledger reports with the true one, in the job model.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,13 +10,14 @@ namespace crossover::turn::test {
 namespace {
 
 struct Errors {
-  double worst = 0;             // of what is not marked as uncertain
-  double worst_of_one_gpu = 0;  // the control
+  double worst = 0;             // of the gains that are not marked as uncertain
+  double worst_of_one_gpu = 0;  // of the control
   int reports = 0;
   int uncertain = 0;
 };
 
-// Two equal jobs of eight ranks, 60 s, the guard on.
+// Returns the errors of the reported gain for two equal jobs of eight ranks, in runs of 60 s with the guard
+// on.
 Errors ErrorsOf(double jitter, double tail, int gpus_here = 8) {
   Errors errors;
   for (const std::uint64_t seed : {1, 2}) {

@@ -105,7 +105,7 @@ TEST(Rhythm, AWaitThatStandsWhenItIsWatchedAgainBeginsThen) {
   EXPECT_FALSE(rhythm.Watch(Waiting(1), 901 * kMs).arrived) << "once";
 }
 
-// `lengths` one after the other, 5 ms apart.
+// Returns the rhythm of a client whose turns had these lengths, 5 ms apart.
 Rhythm AfterTurns(const std::vector<Time>& lengths, std::uint32_t turns = 1) {
   Rhythm rhythm;
   rhythm.SetTurns(turns);
@@ -139,7 +139,8 @@ TEST(Rhythm, JitterIsOfTheIterationWhateverItsTurnsAreLike) {
   EXPECT_NEAR(AfterTurns(lengths, 2).jitter(), 2.0 / 22, 0.01);
 }
 
-// The second turn of an iteration, of `turn` and with `gap` behind it, beside another's turn of `length`.
+// Returns whether the second turn of an iteration is brief beside another client's turn of `length`. The
+// second turn takes `turn`, and `gap` follows it.
 bool IsBrief(Time turn, Time gap, Time length) {
   Rhythm rhythm;
   rhythm.SetTurns(2);

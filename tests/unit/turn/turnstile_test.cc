@@ -18,7 +18,7 @@ class TurnstileTest : public ::testing::Test {
     }
     Poll(0);
   }
-  // Polls whenever it wants to be polled, up to then.
+  // Polls whenever the turnstile wants to be polled, up to `end`, and at `end`.
   void RunUntil(Time end) {
     while (due_ < end) Poll(due_);
     Poll(end);
@@ -99,14 +99,15 @@ class StuckHolderTest : public TurnstileTest {
     ASSERT_TRUE(memory_.Enter(0, turn));
     Poll(when);
   }
-  // The other was let in beside it; both give their turns back, to the other.
+  // Client 1 was let in beside client 0. Both give their turns back, and both name client 1 as their
+  // successor.
   void BothGiveBack() {
     ASSERT_TRUE(memory_.Enter(1, 1));
     memory_.Leave(1, 1);
     memory_.Leave(0, 1);
     for (int i = 0; i < 4; ++i) Poll((310 + i) * kMs);
   }
-  // It takes its next turn at `when`, and the other asks for one.
+  // Client 0 takes its next turn at about `when`, and client 1 asks for one.
   void HoldAgain(Time when) {
     ASSERT_NO_FATAL_FAILURE(Hold(3, when + kMs));
     memory_.Ask(1, 2);
@@ -144,7 +145,8 @@ TEST_F(StuckHolderTest, ComesBackAndOneTokenIsLeft) {
   EXPECT_FALSE(memory_.Enter(1, 2));
 }
 
-// The machine stood still, or the daemon was stopped or throttled: so the holder may have been.
+// Without polls, the machine stood still, or the daemon was stopped or throttled. The holder may have stood
+// still as well, so this time does not count against it.
 TEST_F(StuckHolderTest, ThatNobodyPolledIsNotHeldAgainstIt) {
   RunUntil(100 * kMs);
   Poll(1100 * kMs);
@@ -155,7 +157,8 @@ TEST_F(StuckHolderTest, ThatNobodyPolledIsNotHeldAgainstIt) {
   EXPECT_TRUE(memory_.Enter(1, 1)) << "but two hundred in which it was seen to hold are enough";
 }
 
-// The holder on another GPU waits for its rank here, and this one for its rank there.
+// Two GPUs let in different jobs. The holder on the other GPU waits for its rank here, and the holder here
+// waits for its rank there.
 TEST_F(StuckHolderTest, WhoGoesFirstIsSuspendedLaterWhereTurnsLast) {
   turnstile_.SetTurnsLast(true);
   RunUntil(300 * kMs);
@@ -187,7 +190,7 @@ TEST_F(StuckHolderTest, OnlyOneTurnIsTakenBesideItWhereTurnsLast) {
   EXPECT_TRUE(memory_.Enter(1, 2));
 }
 
-// Turns without a gap, as in time-slices: no poll sees a client between two of its turns.
+// The clients take turns without a gap, as in time-slices. No poll sees a client between two of its turns.
 TEST_F(StuckHolderTest, ComesBackToOneThatPassesToItself) {
   RunUntil(300 * kMs);
   ASSERT_TRUE(memory_.Enter(1, 1));
@@ -235,7 +238,7 @@ TEST_F(StuckHolderTest, IsNamedTheSecondTimeAndItsLongTurnsAreNotLearned) {
   EXPECT_FALSE(turnstile_.offenders().Has(0)) << "tried again";
 }
 
-// The guard tries side by side, a third job comes, a mode is switched: all of these stop turns for a while.
+// Turns stop for a while when the guard tries side by side, a third job comes, or a mode is switched.
 TEST_F(StuckHolderTest, IsWatchedAgainWhereTurnsBeginAnewInItsTurn) {
   RunUntil(300 * kMs);
   ASSERT_TRUE(memory_.Enter(1, 1));
@@ -253,7 +256,8 @@ TEST_F(StuckHolderTest, IsWatchedAgainWhereTurnsBeginAnewInItsTurn) {
   EXPECT_TRUE(turnstile_.offenders().Has(0));
 }
 
-// Three in a ring, two of them with a token: none is ever seen open, as each is taken at once.
+// Three clients form a ring, and two of them have a token. No poll sees a token at an open gate, because a
+// client takes each one at once.
 TEST_F(TurnstileTest, TokensThatFollowEachOtherMerge) {
   constexpr SlotIndex kCount = 3;
   turnstile_.Join(2, 2);
@@ -275,7 +279,7 @@ TEST_F(TurnstileTest, TokensThatFollowEachOtherMerge) {
     for (int i = 0; i < 4; ++i) Poll(now += kMs);
   };
   poll();
-  // Whoever was let in first ends first.
+  // The client that was let in first ends first.
   for (SlotIndex i = 0; i < 30; ++i) {
     const SlotIndex slot = (2 * i) % kCount;
     if (!holds[slot]) continue;
@@ -302,7 +306,7 @@ TEST_F(TurnstileTest, ATokenThatNobodyIsExpectedForWaitsForWhoGoesFirst) {
   EXPECT_TRUE(memory.Enter(1, 1)) << "whatever its slot is";
 }
 
-// How long a newcomer's turns are, nobody could know.
+// The turnstile cannot know how long a newcomer's turns are.
 TEST_F(TurnstileTest, TheFirstTurnMayBeLongAndIsLearned) {
   memory_.Ask(0, 1);
   Poll(0);
@@ -405,7 +409,7 @@ TEST_F(TurnstileTest, WaitsOfAClientThatTakesNoTurnsAreOpenedAgainAndAgain) {
   EXPECT_TRUE(memory_.Enter(1, 2));
 }
 
-// Time-slices: the bound is that of the longest turn of all.
+// In time-slices the longest turn of all clients sets the watchdog's bound.
 TEST_F(TurnstileTest, ATurnThatWasHeldWhileNobodyTookTurnsIsNotLearned) {
   turnstile_.SetTurnsLast(true);
   for (TurnNumber k = 1; k <= 4; ++k) {

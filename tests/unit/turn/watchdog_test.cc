@@ -100,7 +100,7 @@ TEST_F(TurnsLastTest, TheTurnIsTheHoldersAgainAfterOneOfTheOthers) {
   EXPECT_TRUE(watchdog_.Over(0, 0, kNever, false, 2 * kFloor + 10 * kMs));
 }
 
-// A checkpoint of seconds: its neighbour does not get one turn per bound.
+// A checkpoint may hold a turn for seconds. Meanwhile its neighbour must get more than one turn per bound.
 TEST_F(TurnsLastTest, WhoIsStillThereIsSuspendedForGoodAndBlamedOnce) {
   for (std::uint32_t again = 0; again < 10; ++again) {
     watchdog_.Suspend(0, FirstStretch(5), true, again * kFloor);

@@ -14,7 +14,7 @@ constexpr Time kLongestPoll = 1'000'000;
 
 enum class State : std::uint8_t { kOutside, kWaits, kEnters, kComputes, kSpins };
 
-// One job's rank on one GPU.
+// A Client is one job's rank on one GPU.
 struct Client {
   State state = State::kOutside;
   TurnNumber k = 0;
@@ -143,7 +143,8 @@ class Model {
     Schedule(g);
   }
 
-  // The host is one iteration ahead: what it chooses now is used when this segment ends the next time.
+  // Chooses the successor of the turn that has this segment in the next iteration: the host is one
+  // iteration ahead of its GPU.
   void Choose(Gpu* gpu, SlotIndex job) {
     Client& client = gpu->client[job];
     TurnNumber k = client.k;
@@ -153,7 +154,8 @@ class Model {
     client.open[Place(k)] = OpenFor(job, k, successor, gpu->memory.Load(successor, Word::kReady));
   }
 
-  // Each client that computes or spins has an equal share of the GPU's time.
+  // Returns the share of the GPU's time that each client gets. All clients that compute or spin have equal
+  // shares.
   double Speed(const Gpu& gpu) const {
     int active = 0;
     for (const Client& client : gpu.client)

@@ -1,13 +1,12 @@
-// A discrete-event model of data-parallel jobs in time-slices, where a turn lasts until its collective has
-// ended.
+// Models data-parallel jobs in time-slices, event by event. A turn lasts until its collective has ended.
 //
-// Each GPU has a turnstile of its own with one client of each job. An iteration is a list of segments; in
-// each one a rank takes a turn, computes, and joins a collective. The collective starts when the last rank
-// has joined it. The turn ends with the collective, and the next one is asked for at once, as a stream does
+// Each GPU has a turnstile of its own with one client of each job. An iteration is a list of segments. In
+// each segment a rank takes a turn, computes, and joins a collective, which starts when the last rank has
+// joined it. The turn ends with the collective. The rank asks for the next turn at once, as a stream does
 // that has nothing between the two. A host runs ahead of its GPU by one iteration: it chooses the successor
 // of a turn when the turn of the same segment one iteration earlier begins. Jobs that the watchdog lets in
-// beside a holder share the GPU's time with it, and a collective that spins takes its share, too. Nothing is
-// exchanged between GPUs.
+// beside a holder share the GPU's time with it, and a collective that spins takes its share, too. GPUs
+// exchange nothing.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +16,7 @@
 
 namespace crossover::turn::test {
 
-// One turn of an iteration. Times are in nanoseconds.
+// A Segment is one turn of an iteration. Times are in nanoseconds.
 struct Segment {
   Time compute = 0;      // of a rank that has the GPU for itself
   Time communicate = 0;  // from the last rank's arrival on
@@ -41,10 +40,11 @@ struct WholeTurnsResult {
   Stats stats;                          // summed over GPUs
 };
 
+// Runs the model until each job has completed `iterations` iterations.
 WholeTurnsResult RunWholeTurns(const WholeTurnsOptions& options);
 
-// Work done per time by all jobs together, over that of one job after the other, in the iterations behind
-// `warm_up`.
+// Returns the work per time of all jobs together, over that of one job after the other, in the iterations
+// behind `warm_up`.
 double GainOverBackToBack(const WholeTurnsOptions& options, const WholeTurnsResult& result,
                           std::size_t warm_up);
 

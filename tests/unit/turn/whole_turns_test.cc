@@ -1,7 +1,7 @@
-// In time-slices jobs that take turns are never slower than one after the other, whatever the order is in
-// which the GPUs let them in first. Where the turnstile takes a turn that waits for its collective for one
-// that computes, two GPUs that let in different jobs hold up both: a job with two turns in an iteration then
-// loses 18 to 25%.
+// Tests that in time-slices jobs that take turns are never slower than one after the other, whichever job
+// each GPU lets in first. The turnstile has to know that a turn may wait for its collective. If it believes
+// that such a turn computes, two GPUs that let in different jobs hold up both jobs: a job with two turns in
+// an iteration then loses 18 to 25%.
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,8 @@ constexpr Time kMs = 1'000'000;
 constexpr std::uint64_t kSeeds = 25;
 constexpr std::size_t kWarmUp = 20;
 
-// A broadcast of buffers before the iteration, and a loss that is summed up behind it.
+// These functions return the segments of an iteration. BroadcastFirst has a broadcast of buffers before the
+// compute, and SumLast has a loss that is summed up behind it.
 std::vector<Segment> Plain(Time communicate) { return {{20 * kMs, communicate}}; }
 std::vector<Segment> BroadcastFirst(Time communicate) {
   return {{kMs / 2, kMs}, {20 * kMs - kMs / 2, communicate - kMs}};
@@ -28,7 +29,8 @@ struct Variant {
   std::vector<Segment> (*segments)(Time communicate);
 };
 
-// `crossed`: the jobs come within a millisecond, and each GPU lets in another one first.
+// Returns the options of one run. With `crossed` the jobs come within a millisecond of each other, and GPUs
+// differ in which job they let in first.
 WholeTurnsOptions OptionsOf(const Variant& variant, Time communicate, bool crossed, std::uint64_t seed) {
   WholeTurnsOptions options;
   options.segments = variant.segments(communicate);
@@ -69,7 +71,8 @@ TEST(WholeTurns, ThreeJobsAreNotSlowerEither) {
   }
 }
 
-// The control: a turnstile that is not told falls into the trap in most of the starts, and stays there.
+// The control is a turnstile that is not told that turns last. It falls into the trap in most of the
+// starts, and stays there.
 TEST(WholeTurns, ATurnstileThatIsNotToldLosesMuch) {
   int lost = 0;
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {

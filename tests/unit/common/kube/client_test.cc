@@ -26,10 +26,10 @@ TEST_F(ClientTest, WhatTheServerAnswers) {
   EXPECT_EQ(response.body, "nothing");
 }
 
-// By itself a request ends after 30 s.
+// A request ends by itself after 30 s.
 constexpr std::chrono::seconds kSoon{10};
 
-// That a request is really under way shows in that the server has it.
+// The server has received the first request, so that request is really under way.
 TEST_F(ClientTest, RequestsThatAreNotAnsweredAreEndedByStop) {
   Response got, sent;
   std::thread get([&] { got = client_.Get("/x"); });
@@ -69,7 +69,7 @@ TEST_F(ClientTest, AServerThatEndsConnectionsIsAskedOnNewOnes) {
   EXPECT_EQ(server_.connections(), 3u);
 }
 
-// Four at a time: each that is done leaves its connection to the next.
+// Four threads send requests. A request that is done leaves its connection to the next one.
 TEST_F(ClientTest, RequestsSideBySideTakeAConnectionEach) {
   constexpr int kThreads = 4, kEach = 25;
   for (int i = 0; i < kThreads * kEach; ++i) server_.Answer({.status = 200, .body = "x", .keep = true});
@@ -84,7 +84,7 @@ TEST_F(ClientTest, RequestsSideBySideTakeAConnectionEach) {
   EXPECT_LE(server_.connections(), static_cast<std::size_t>(kThreads));
 }
 
-// Ten thousand letters x, as gzip has them.
+// These bytes are the letter x ten thousand times, as gzip has it.
 constexpr char kZipped[] =
     "\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\x03\xed\xc1\x01\x0d\x00\x00\x00\xc2\xa0\xda\x8f\x6f\x0e\x37"
     "\xa0\x00\x00\x00\x00\x00\x00\x00\x00\x00\xe0\xdf\x00\xa3\xa4\x55\x0d\x10\x27\x00\x00";
@@ -147,7 +147,7 @@ TEST_F(TokenTest, IsReadAnewWithEachRequest) {
   EXPECT_EQ(server_.connections(), 1u);
 }
 
-// It was rewritten while the request was on its way.
+// The token's file was rewritten while the request was on its way.
 TEST_F(TokenTest, WhoIsNotKnownAsksOnceMoreWithWhatItSaysNow) {
   Server::Reply refused{.status = 401, .body = "", .keep = true};
   refused.first = [this] { Write("new"); };

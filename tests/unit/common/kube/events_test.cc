@@ -25,12 +25,12 @@ class EventsTest : public ::testing::Test {
     return std::make_unique<Events>(Access{.server = server_.url(), .ca_file = "", .token_file = ""},
                                     "crossover.dev/test", "node-1");
   }
-  // Waits until so many were given up.
+  // Waits until `count` events were given up.
   static void AwaitLost(const Events& events, std::uint64_t count) {
     while (events.lost() < count) std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
 
-  // An event whose request is answered with this status.
+  // Tells an event whose request is answered with this status, and waits until the event is lost.
   void IsLostAt(int status) {
     server_.Answer(status, "{}");
     const auto events = Start();
@@ -92,7 +92,7 @@ TEST_F(EventsTest, TheSameIsToldOnce) {
   EXPECT_THAT(server_.AwaitRequest(1), HasSubstr("\"name\":\"q\""));
 }
 
-// What was so, was not, and is so again.
+// The same state comes back after another one, and has to be told again.
 TEST_F(EventsTest, OneThatIsPacedIsToldAgain) {
   for (int i = 0; i < 3; ++i) server_.Answer(201, "{}");
   const auto events = Start();
@@ -109,7 +109,7 @@ TEST_F(EventsTest, OneThatIsRefusedIsLostAndCounted) { IsLostAt(403); }
 TEST_F(EventsTest, SaysForHowManyMoreThereIsRoom) {
   const auto events = Start();
   EXPECT_EQ(events->room(), Events::kMostWaiting);
-  // The first is on its way, or waits as well.
+  // The first event is on its way, or waits like the others.
   for (std::size_t i = 0; i < Events::kMostWaiting; ++i) events->Tell(About("p" + std::to_string(i)));
   EXPECT_LE(events->room(), 1u);
   EXPECT_EQ(events->lost(), 0u);

@@ -22,7 +22,7 @@ using nlohmann::json;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// What came, as text.
+// A Records keeps what came, as text.
 class Records {
  public:
   std::vector<std::string> Await(std::size_t count) {
@@ -65,7 +65,7 @@ class SinkRecorder : public Records, public ListWatch::Sink {
   void OnDelete(const json& object) override {
     Put("delete " + object["metadata"]["name"].get<std::string>());
   }
-  std::atomic<const ListWatch*> asked = nullptr;  // at each list's beginning, whether it is synced
+  std::atomic<const ListWatch*> asked = nullptr;  // is asked at each list's beginning whether it is synced
 };
 
 std::string List(const std::string& version, const std::string& items = "") {
@@ -85,7 +85,7 @@ class ListWatchTest : public ::testing::Test {
                                        "/api/v1/pods?fieldSelector=x", &whole_, options);
   }
 
-  // Waits between tries are short; what is told comes one by one.
+  // Starts a watch that waits for a short time between tries, and that tells its sink objects one by one.
   std::unique_ptr<ListWatch> StartSink(bool streamed = false, bool may_lack = false) {
     ListWatch::Options options;
     options.streamed = streamed;
@@ -120,7 +120,7 @@ TEST_F(ListWatchTest, ListsThenGoesOnFromThere) {
   EXPECT_THAT(server_.AwaitRequest(0), HasSubstr("GET /api/v1/pods?fieldSelector=x&limit=40 HTTP"));
   EXPECT_THAT(server_.AwaitRequest(1), HasSubstr("&watch=1&"));
   EXPECT_THAT(server_.AwaitRequest(1), HasSubstr("resourceVersion=7 "));
-  // The server ended the watch in good order: no new list.
+  // The server ended the watch in good order, so there is no new list.
   EXPECT_THAT(server_.AwaitRequest(2), HasSubstr("resourceVersion=12 "));
   EXPECT_TRUE(watch->synced());
 }
@@ -241,7 +241,7 @@ TEST_F(ListWatchTest, WhatTheCacheCannotIsListedInPagesOnce) {
   }
 }
 
-// So does one that is longer than an answer may be.
+// A list that is longer than an answer may be also breaks off.
 TEST_F(ListWatchTest, AListOfTheCacheThatBreaksOffIsListedInPages) {
   server_.Answer({.status = 200, .body = List("7"), .cut = true});
   server_.Answer(200, List("7"));
@@ -249,7 +249,8 @@ TEST_F(ListWatchTest, AListOfTheCacheThatBreaksOffIsListedInPages) {
   EXPECT_THAT(server_.AwaitRequest(1), HasSubstr("&limit=2 "));
 }
 
-// All daemons at once would read all pods of the cluster, just as it comes up.
+// If they listed in pages instead, all daemons at once would read all pods of the cluster, just as it comes
+// up.
 TEST_F(ListWatchTest, AServerThatIsBusyIsAskedForItsCacheAgain) {
   server_.Answer(503, "not now");
   server_.Answer(200, List("7"));
@@ -277,7 +278,7 @@ TEST_F(ListWatchTest, WhatWasStreamedIsGoneOnWith) {
   EXPECT_THAT(server_.AwaitRequest(1), HasSubstr("&resourceVersion=6 "));
 }
 
-// What has come of it is nothing to go on from: the rest would be lost.
+// The watch cannot go on from the part that has come: the rest would be lost.
 TEST_F(ListWatchTest, AStreamThatBreaksOffIsBegunAnew) {
   server_.Answer({.status = 200, .body = Event("ADDED", "a", "3"), .cut = true});
   server_.Answer(200, Event("ADDED", "b", "3") + End("5"));
@@ -312,7 +313,7 @@ TEST_F(ListWatchTest, AServerThatCannotStreamIsAskedForAList) {
   EXPECT_EQ(sink_.Await(7)[6], "end");
 }
 
-// So does one whose etcd is older than 3.4.25 or 3.5.8.
+// A server whose etcd is older than 3.4.25 or 3.5.8 says so within the stream.
 TEST_F(ListWatchTest, AServerThatSaysSoWithinTheStreamIsAskedForAList) {
   server_.Answer({.status = 200, .body = Error(500)});
   server_.Answer(200, Page("7", "", Item("a")));
@@ -356,7 +357,7 @@ TEST_F(ListWatchTest, IsNotSyncedWhileTheServerRefuses) {
   EXPECT_TRUE(watch->synced());
 }
 
-// If it did not wait, the second request would be there at once.
+// If the watch did not wait, the second request would be there at once.
 TEST_F(ListWatchTest, LeavesABusyServerAlone) {
   server_.Answer({.status = 429, .body = "", .headers = "Retry-After: 1\r\n"});
   const auto begin = std::chrono::steady_clock::now();
@@ -382,7 +383,7 @@ TEST_F(ListWatchTest, WhoStillDoesNotKnowThemChangesNothing) {
   const auto lacking = StartSink(true, true);
   sink_.Await(3);
   sink_.asked = lacking.get();
-  sink_.Await(4);  // it may have begun before it was asked about
+  sink_.Await(4);  // a list may have begun before `asked` was set
   for (int i = 0; i < 2; ++i) server_.Answer(404, "no such resource");
   const auto seen = sink_.Await(10);
   EXPECT_GE(std::ranges::count(seen, "begin, synced"), 4);

@@ -130,7 +130,8 @@ TEST_F(MetricsAccessTest, TokensThatAreMadeUpDriveOutNobody) {
   EXPECT_EQ(server_.requests(), asked);
 }
 
-// A server of metrics has a few threads: two may wait, for all the others there is an answer at once.
+// A server of metrics has a few threads. Two of them may wait for the API server; all other requests are
+// answered at once.
 TEST_F(MetricsAccessTest, WhileTheApiServerIsSilentOnlyTwoWait) {
   Says(kKnown, kMay);
   EXPECT_EQ(access_.StatusFor("Bearer abc"), 200);

@@ -58,7 +58,8 @@ TEST(ProfileKeyTest, OtherJobsHaveOthers) {
   EXPECT_EQ(ProfileKeyOf(other), key) << "what has no slot does not compute";
 }
 
-// Arbiters take turns by these names: of one job all ranks have the same, and of several none.
+// Arbiters take turns by these names. All ranks of a job have to have one name, and no two jobs may have
+// the same.
 TEST(JobNamedByTest, AllRanksOfAJobHaveOneName) {
   const auto replica = [](const char* group, const char* worker) {
     return json{{"leaderworkerset.sigs.k8s.io/name", "set"},

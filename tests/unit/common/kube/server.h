@@ -1,4 +1,4 @@
-// A server of HTTP that answers as it is told.
+// Serves HTTP for tests, with the answers that they prepare.
 #pragma once
 
 #include <arpa/inet.h>
@@ -19,16 +19,16 @@
 
 namespace crossover::kube {
 
-// Answers each request with the first of what a test has prepared for its like, however long that takes to be
-// there.
+// A Server answers each request with the first prepared reply that fits it, and waits for one as long as
+// there is none.
 class Server {
  public:
   struct Reply {
     int status = 200;
     std::string body;
     std::string headers{};          // each with its line end
-    bool keep = false;              // the connection, for another request
-    bool open = false;              // the body goes on: Say()
+    bool keep = false;              // the connection is kept for another request
+    bool open = false;              // the body goes on with Say()
     std::string to{};               // what the first line of the request contains
     bool cut = false;               // the connection ends before the body is whole
     std::function<void()> first{};  // is called before the answer is sent
@@ -63,7 +63,8 @@ class Server {
     replies_.push_back(std::move(reply));
     changed_.notify_all();
   }
-  // To the answer that was left open last, of those to this.
+  // Sends `text` on the connection that was left open last, of those whose reply has this `to`. Blocks
+  // until there is one.
   void Say(const std::string& text, const std::string& to = "") {
     std::unique_lock lock(mutex_);
     int connection = -1;
@@ -92,7 +93,8 @@ class Server {
   const std::string& url() const { return url_; }
 
  private:
-  // How long a request is, by what has come of it.
+  // Returns how long a request will be, according to its header. Returns 0 while the header is not whole,
+  // and where it has no Content-Length.
   static std::size_t BytesOf(const std::string& request) {
     constexpr char kLength[] = "Content-Length: ";
     const std::size_t head = request.find("\r\n\r\n");
@@ -129,7 +131,8 @@ class Server {
     return true;
   }
 
-  // The next answer to a request; false where there will be none.
+  // Takes the next reply that fits the request, and blocks until there is one. Returns false when the
+  // server stops.
   bool Take(const std::string& request, Reply* reply) {
     const std::string line = request.substr(0, request.find("\r\n"));
     std::unique_lock lock(mutex_);

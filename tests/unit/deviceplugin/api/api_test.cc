@@ -1,4 +1,4 @@
-// The API's server and the command line's client, over a socket, with books that the test writes.
+// Tests the API's server and the command line's client over a socket, with books that the test writes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -236,8 +236,8 @@ TEST_F(ApiTest, RefusesWhatIsNotAllowed) {
   EXPECT_THAT(client.ListTurns(turns, &answer), HasSubstr("larger than max"));
 }
 
-// A watcher that reads nothing while more comes than can be kept for it: others are served meanwhile, and
-// what it lost is counted in the stream.
+// The watcher reads nothing while more events come than the server can keep for it. Meanwhile the server
+// serves other clients, and it counts in the stream what the watcher has lost.
 TEST_F(ApiTest, ASlowWatcherLosesEventsAndIsToldHowMany) {
   constexpr std::uint64_t kEvents = 50'000;
   std::promise<void> watching;

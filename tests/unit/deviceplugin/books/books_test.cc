@@ -1,4 +1,4 @@
-// The books with a page as clients write it, and what others ask them.
+// Tests the books with a page as clients write it, and with the questions that others ask them.
 #include "deviceplugin/books/books.h"
 
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ class BooksPageTest : public ::testing::Test {
   std::shared_ptr<arbiter::Member> member_;
 };
 
-// What the page claims is read as it stands, garbage too.
+// The books read the claims of the page as they stand, even garbage.
 TEST_F(BooksPageTest, ReadsThePageWhenAsked) {
   slot().mode = CROSSOVER_MODE_GATE;
   slot().phase = 77;

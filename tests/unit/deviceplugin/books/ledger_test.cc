@@ -1,4 +1,4 @@
-// The books, with events as the arbiter would send them and time that stands still.
+// Tests the ledger with events as the arbiter would send them, and with a clock that stands still.
 #include "deviceplugin/books/ledger.h"
 
 #include <gmock/gmock.h>
@@ -54,7 +54,7 @@ class LedgerTest : public ::testing::Test {
       }
     }
   }
-  // The member asks, waits, holds, gives back.
+  // Tells the ledger that the member asks, waits, holds, and gives back.
   void Turn(const MemberPtr& member, turn::Time wait, turn::Time hold) {
     Tell(EventKind::kArrive, member);
     now_ += wait;
@@ -283,7 +283,8 @@ TEST_F(LedgerTest, GpusAndMemoriesAreBounded) {
   EXPECT_TRUE(Client(Join("gang" + std::to_string(kJobs - 1))).alone);
 }
 
-// Two ranks of `a`, one iteration of both: what each turn takes, and what follows it.
+// There are two jobs of two ranks each. Iteration() tells the ledger of one iteration of both: the turn
+// that each rank takes, and the absence that follows it.
 class WholeJobsInTheLedger : public LedgerTest {
  protected:
   void SetUp() override {
@@ -328,7 +329,8 @@ class WholeJobsInTheLedger : public LedgerTest {
   std::uint32_t number_ = 0;
 };
 
-// Every fourth iteration one rank or the other takes three times as long: 20 and 60 ms, 32 and 72 ms alone.
+// In every fourth iteration one of the ranks takes three times as long: 60 ms instead of 20. Such an
+// iteration takes 72 ms alone instead of 32.
 TEST_F(WholeJobsInTheLedger, AFewIterationsAloneDoNotOutweighHundredsOfTurns) {
   for (int i = 0; i < 200; ++i)
     Iteration(i % 8 == 0 ? 60 * kMs : 20 * kMs, i % 8 == 4 ? 60 * kMs : 20 * kMs,
@@ -343,7 +345,8 @@ TEST_F(WholeJobsInTheLedger, AFewIterationsAloneDoNotOutweighHundredsOfTurns) {
   EXPECT_FALSE(Gpus()[0].gain_uncertain());
 }
 
-// Collectives of the other job slow the turns of each by 2.5%; alone none is.
+// Collectives of the other job slow each turn from 20 to 20.8 ms, and so an iteration by 2.5%. Alone, no
+// turn is slowed.
 TEST_F(WholeJobsInTheLedger, AFewIterationsAloneCountForMoreWhereNoneDiffers) {
   for (int i = 0; i < 200; ++i) Iteration(20'800'000, 20'800'000, 41'600'000);
   EXPECT_EQ(Client(a_[0]).alone->each, 32'800'000);
@@ -544,7 +547,8 @@ TEST_F(LedgerTest, StrangersAreIgnored) {
   EXPECT_TRUE(Gpus().empty());
 }
 
-// Each reason that jobs run side by side without turns, and the order in which they are looked for.
+// The test covers each reason for which jobs run side by side without turns, in the order in which the
+// ledger looks for them.
 TEST_F(LedgerTest, SaysWhyNoTurnsAreTaken) {
   const auto why = [this] { return Gpus().at(0).why_ungated; };
   const auto set = [this](std::uint32_t mode, std::uint32_t phase) {

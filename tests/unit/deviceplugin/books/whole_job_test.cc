@@ -1,4 +1,4 @@
-// What iterations would take alone, from turns of ranks that differ.
+// Tests the estimate of what iterations would take alone, from turns of ranks that differ.
 #include "deviceplugin/books/whole_job.h"
 
 #include <gtest/gtest.h>
@@ -14,8 +14,9 @@ namespace {
 constexpr turn::Time kMs = base::kNsPerMs;
 constexpr turn::Time kAway = 12 * kMs;
 
-// Iterations of a job of several ranks, of which the first few are here. Each rank waits for its turn for as
-// long as another job's stragglers say, which is no part of the iteration alone.
+// A Job makes iterations of a job of several ranks, of which the first few are on this node. Each rank
+// waits for its turn as long as another job's stragglers let it wait. This wait is no part of the iteration
+// alone.
 class Job {
  public:
   Job(int ranks, int here) : ranks_(ranks), here_(here) {}
@@ -47,13 +48,14 @@ class Job {
       ++iterations_;
     }
   }
-  // Against the truth.
+  // Returns the estimate over the truth.
   double Reported() const {
     const auto alone = job_.Alone(static_cast<std::uint32_t>(ranks_));
     return alone ? static_cast<double>(alone->value) / (alone_ / iterations_) : 0;
   }
   double Error() const { return job_.Alone(static_cast<std::uint32_t>(ranks_))->error; }
-  // What the estimator of a single GPU says: its mean turn, and the absence.
+  // Returns what the estimator of a single GPU says, over the truth. It adds the GPU's mean turn and the
+  // absence.
   double OfOneRank() const { return one_rank_ / alone_; }
   const WholeJob& job() const { return job_; }
 
@@ -82,7 +84,7 @@ TEST(WholeJobTest, TheSlowestRankCountsUnderJitterAndStragglers) {
     job.Run(200, 0.05, tail);
     EXPECT_NEAR(job.Reported(), 1, 0.02) << tail;
     EXPECT_LT(job.Error(), 0.05) << tail;
-    // The control: one GPU sees its own mean.
+    // The control shows that one GPU sees only its own mean.
     EXPECT_LT(job.OfOneRank(), 0.96) << tail;
   }
 }

@@ -11,7 +11,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A file as a kubelet mounts one of a ConfigMap: links to links, replaced as a whole.
+// The file looks as a kubelet mounts one of a ConfigMap: its path is a link to a link, and an update
+// replaces it as a whole.
 class ConfigFileTest : public ::testing::Test {
  protected:
   ConfigFileTest() : dir_(fs::temp_directory_path() / ("config_file_test." + std::to_string(getpid()))) {

@@ -20,7 +20,7 @@ class GpuWatchTest : public ::testing::Test {
       Knob(name, 0);
     dlclose(fake_);
   }
-  // Sets something of the library that the watch has loaded, too.
+  // Sets something in the library that the watch has loaded, too.
   void Knob(const char* name, unsigned value) {
     reinterpret_cast<void (*)(unsigned)>(dlsym(fake_, name))(value);
   }
@@ -33,7 +33,7 @@ class GpuWatchTest : public ::testing::Test {
                                                            .withheld = ""},
                                         &devices_);
   }
-  // Waits until the list is so. Times out with the test.
+  // Waits until `done` is true of the list. Otherwise the test times out.
   void Await(const std::function<bool(const DeviceList::Gpus&)>& done) {
     std::uint64_t version = 0;
     while (!done(devices_.gpus())) version = devices_.AwaitChange(version, milliseconds(50));
@@ -103,7 +103,7 @@ TEST_F(GpuWatchTest, APodThatComesOrGoesIsNothingNewToTheKubelet) {
 TEST_F(GpuWatchTest, AGpuThatErrsIsWithheld) {
   Knob("fake_nvml_old", 1);
   Start();
-  Knob("fake_nvml_xid", 79);  // of the first
+  Knob("fake_nvml_xid", 79);  // on the first GPU
   Await([](const auto& gpus) { return !gpus.at("GPU-0").healthy; });
   EXPECT_TRUE(Healthy("GPU-1"));
   EXPECT_EQ(watch_->xids().at({"GPU-0", 79}), 1u);
@@ -131,7 +131,7 @@ TEST_F(GpuWatchTest, AGpuThatFallsOffTheBusStaysListed) {
   Knob("fake_nvml_lost", 1);
   Await([](const auto& gpus) { return !gpus.at("GPU-1").healthy; });
   Knob("fake_nvml_xid", 31);
-  while (watch_->xids().empty()) std::this_thread::sleep_for(milliseconds(1));  // of the one that is left
+  while (watch_->xids().empty()) std::this_thread::sleep_for(milliseconds(1));  // on the GPU that is left
   EXPECT_EQ(devices_.gpus().size(), 2u) << "the kubelet refuses to start its containers again, and says why";
   Knob("fake_nvml_lost", 0);
   Await([](const auto& gpus) { return gpus.at("GPU-1").healthy; });

@@ -1,4 +1,4 @@
-// What is published of jobs, with books that say what a test wants and time that stands still.
+// Tests what is published of jobs, with books that say what a test wants and a clock that stands still.
 #include "deviceplugin/publish/job_table.h"
 
 #include <gmock/gmock.h>
@@ -28,7 +28,7 @@ class JobTableTest : public ::testing::Test {
     rank.learned.peak_memory = {1000, now_, FigureSource::kNvml};
     return rank;
   }
-  // All of them on one GPU.
+  // Returns a GPU that all of the ranks share.
   static GpuView Shared(const std::vector<RankView>& ranks, std::optional<double> gain) {
     GpuView gpu;
     gpu.uuid = "GPU-0";

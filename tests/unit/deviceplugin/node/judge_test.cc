@@ -17,7 +17,7 @@ Occupant Process(pid_t pid, std::optional<std::string> pod, const char* program 
 
 class OccupantJudgeTest : public ::testing::Test {
  protected:
-  OccupantJudgeTest() { At(0, {}); }  // nobody was there before
+  OccupantJudgeTest() { At(0, {}); }  // there was no process before
   OccupantJudge::Verdicts At(int second, const std::vector<Occupant>& occupants) {
     return judge_.Judge(occupants, known_, second * kSecond);
   }

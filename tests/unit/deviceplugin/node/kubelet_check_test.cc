@@ -34,11 +34,11 @@ class KubeletCheckTest : public ::testing::Test {
     return names;
   }
 
-  // Two ranks of one gang on one GPU; the first came last, and was assigned another.
+  // The pods are two ranks of one gang on one GPU. The first came last, and was assigned another GPU.
   KubeletCheckTest() {
     pods_[0].annotations["crossover.dev/assignment"] = R"({"containers": {"main": ["GPU-9"]}})";
   }
-  // Those that are not of drift.
+  // Returns the events that are not about drift.
   std::vector<kube::Event> Told() const {
     std::vector<kube::Event> told;
     for (const kube::Event& event : told_) {
@@ -50,7 +50,7 @@ class KubeletCheckTest : public ::testing::Test {
   std::vector<Pod> pods_ = {MadePod("a-0", "a", 2), MadePod("a-1", "a", 1)};
   std::vector<HandedOut> handed_out_ = {{"uid-a-0", "main", {"GPU-1::0"}, ""},
                                         {"uid-a-1", "main", {"GPU-1::1"}, ""}};
-  bool accepted_ = true;  // what is tried
+  bool accepted_ = true;  // an attempt to make a pod anew is accepted
   std::vector<kube::Event> told_;
   KubeletCheck check_{[this](kube::Event event) { told_.push_back(std::move(event)); }};
 };

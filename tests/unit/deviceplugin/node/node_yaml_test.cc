@@ -72,7 +72,7 @@ TEST(NodeYamlTest, KeysOfEveryDaemonAndOfANode) {
 }
 
 TEST(NodeYamlTest, NamedConfigurationsDifferInWhatTheySay) {
-  // The one without a name counts, wherever it stands.
+  // The configuration without a name counts, wherever it stands in the file.
   NodeConfig config = Allowed(
       "configurations:\n"
       "  a100:\n"

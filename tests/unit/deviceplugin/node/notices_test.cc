@@ -28,7 +28,7 @@ class NoticesTest : public ::testing::Test {
   UnhookedNotices Notices(const std::vector<Occupant>& unhooked) {
     return NoticesOf(unhooked, pods_, holders_, [this](const Pod& pod) { return pod.name == off_; });
   }
-  // "pod: reason: note"
+  // Returns the events, each as "pod: reason: note".
   std::vector<std::string> Told(const std::vector<Occupant>& unhooked) {
     std::vector<std::string> told;
     for (const kube::Event& event : Notices(unhooked).events) {

@@ -8,7 +8,7 @@
 namespace crossover::deviceplugin {
 namespace {
 
-// The driver answers for the first GPU, whose processes are none of this machine, and not for the second.
+// The driver answers for the first GPU, whose processes are not on this machine, and not for the second.
 class LookForOccupantsTest : public ::testing::Test {
  protected:
   LookForOccupantsTest() : nvml_(NvmlLibrary::Load(FAKE_NVML, &error_)) {}

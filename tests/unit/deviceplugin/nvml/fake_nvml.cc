@@ -1,5 +1,5 @@
-// A management library that knows a hundred processes, one of them only as a client of MPS, and up to two
-// GPUs, of which a test can say what becomes of them.
+// Stands in for the management library (NVML). It knows a hundred processes, one more as a client of MPS
+// alone, and up to two GPUs. A test can say what becomes of the GPUs.
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -9,10 +9,10 @@
 namespace {
 
 std::atomic<unsigned> gpus{2};
-std::atomic<unsigned> lost{0};         // the second does not answer
-std::atomic<unsigned> wants_reset{0};  // the first
-std::atomic<unsigned> old{0};          // it does not say whether it wants a reset
-std::atomic<unsigned> xid{0};          // of the first, for whoever waits next
+std::atomic<unsigned> lost{0};         // the second GPU does not answer
+std::atomic<unsigned> wants_reset{0};  // the first GPU wants a reset
+std::atomic<unsigned> old{0};          // a GPU does not say whether it wants a reset
+std::atomic<unsigned> xid{0};          // an error of the first GPU, for the next caller that waits
 std::atomic<unsigned> starts{0};
 int gpu[2];
 
@@ -45,7 +45,7 @@ int nvmlDeviceGetHandleByUUID(const char* uuid, void** device) {
   return std::strcmp(uuid, "GPU-0") == 0 ? 0 : 6;
 }
 
-// More than any caller has room for at first.
+// Returns more processes than any caller has room for at first.
 int nvmlDeviceGetComputeRunningProcesses_v3(void*, unsigned* count, Info* infos) {
   constexpr unsigned kProcesses = 100;
   const unsigned room = *count;
@@ -89,7 +89,7 @@ int nvmlDeviceGetMemoryInfo(void*, unsigned long long* memory) {
   memory[2] = 1 << 28;
   return 0;
 }
-// Of the first alone.
+// Answers for the first GPU alone.
 int nvmlDeviceGetUtilizationRates(void* device, unsigned* percent) {
   percent[0] = 75;
   percent[1] = 0;

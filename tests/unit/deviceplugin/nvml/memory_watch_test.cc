@@ -91,7 +91,8 @@ TEST_F(MemoryWatchTest, TellsTheBooksOfEachClientsProcess) {
   for (const char* gang : {"hidden", "other", "elsewhere"}) EXPECT_FALSE(Peak(gang)) << gang;
 }
 
-// Else a job whose budget was learnt from runs that needed less would be refused for ever.
+// A job that was refused counts as needing more than its budget. Otherwise a job whose budget was learnt
+// from runs that needed less would be refused for ever.
 TEST_F(MemoryWatchTest, WhoWasRefusedNeedsMoreThanItsBudget) {
   const auto member = Join("a", "GPU-0", 7);
   crossover_slot& slot = member->gpu->page->slot(0);
@@ -115,7 +116,7 @@ TEST_F(MemoryWatchTest, LooksByItselfUntilItEnds) {
   EXPECT_EQ(watch.usages().at("GPU-0").busy, 0.75);
 }
 
-// The daemon is often there before the driver is.
+// The daemon often starts before the driver is there.
 TEST_F(MemoryWatchTest, LooksAsSoonAsThereIsADriver) {
   const std::string library = ::testing::TempDir() + "/libnvidia-ml-later.so." + std::to_string(::getpid());
   Join("a", "GPU-0", 7);
@@ -134,7 +135,7 @@ TEST_F(MemoryWatchTest, AsksADriverThatWasLoadedAnewAnew) {
   const MemoryWatch watch(FAKE_NVML, &books_);
   while (watch.usages().empty()) std::this_thread::sleep_for(std::chrono::milliseconds(10));
   const unsigned before = starts();
-  gpus(0);  // the old one answers nobody
+  gpus(0);  // the old one answers no more
   while (!watch.usages().empty()) std::this_thread::sleep_for(std::chrono::milliseconds(10));
   gpus(2);
   while (watch.usages().empty()) std::this_thread::sleep_for(std::chrono::milliseconds(10));

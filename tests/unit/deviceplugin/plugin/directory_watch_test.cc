@@ -19,7 +19,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// With the kernel's watch, and without.
+// The parameter says whether inotify is available.
 class DirectoryWatchTest : public ::testing::TestWithParam<bool> {
  protected:
   DirectoryWatchTest() {

@@ -13,7 +13,7 @@ std::atomic<bool> used_up{false};
 
 }  // namespace
 
-// In place of the C library's.
+// Stands in for the C library's function.
 extern "C" int inotify_init1(int flags) noexcept {
   if (!used_up) return static_cast<int>(syscall(SYS_inotify_init1, flags));
   errno = EMFILE;

@@ -1,4 +1,5 @@
-// While it is there, the kernel has no inotify instance for this program, as where a node's are used up.
+// Takes inotify away: while a NoInotify exists, this program gets no inotify instance, as on a node where
+// all are used up.
 #pragma once
 
 namespace crossover::deviceplugin {

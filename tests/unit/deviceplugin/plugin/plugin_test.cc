@@ -25,8 +25,8 @@ constexpr char kA[] = "GPU-00000000-0000-0000-0000-00000000000a";
 constexpr char kB[] = "GPU-00000000-0000-0000-0000-00000000000b";
 constexpr char kResource[] = "crossover.dev/slot";
 
-// As much of a kubelet as a plugin meets: it dials back inside Register, asks for the options, then listens
-// to the list of devices on a stream of its own.
+// A Kubelet does what a plugin sees of a kubelet: it dials back inside Register, asks for the options, and
+// then listens to the list of devices on a stream of its own.
 class Kubelet final : public v1beta1::Registration::Service {
  public:
   explicit Kubelet(std::string directory) : directory_(std::move(directory)) {
@@ -65,7 +65,7 @@ class Kubelet final : public v1beta1::Registration::Service {
     return grpc::Status::OK;
   }
 
-  // The list as it was last sent: IDs with a minus before those that are not healthy.
+  // Waits until the list that was sent last is `wanted`. An ID with a minus before it is not healthy.
   void AwaitList(const std::vector<std::string>& wanted) {
     std::unique_lock lock(mutex_);
     EXPECT_TRUE(changed_.wait_for(lock, std::chrono::seconds(20), [&] { return list_ == wanted; }))
@@ -130,7 +130,8 @@ class PluginTest : public ::testing::Test {
     std::filesystem::remove_all(directory_);
   }
   void Start() { plugin_ = std::make_unique<Plugin>(Plugin::Settings{directory_, kResource}, &service_); }
-  // The kubelet listens before its answer to the registration is here.
+  // Waits until the plugin knows that it is registered. The kubelet listens before its answer to the
+  // registration arrives.
   void AwaitRegistered() const {
     while (!plugin_->status().registered) std::this_thread::yield();
   }
@@ -172,7 +173,7 @@ TEST_F(PluginTest, RegistersWithTheKubeletThatCameInItsPlace) {
     Start();
     first.AwaitList(Both());
   }
-  // It empties the directory when it starts.
+  // A kubelet empties the directory when it starts.
   for (const auto& entry : std::filesystem::directory_iterator(directory_))
     std::filesystem::remove(entry.path());
   Kubelet second(directory_);
@@ -264,7 +265,7 @@ TEST_F(PluginTest, AllocatesByTheIds) {
   EXPECT_THAT(status.error_message(), testing::HasSubstr("two slots of GPU"));
 }
 
-// A process that may connect may ask what a container gets.
+// Any process that may connect to the socket can ask what a container gets.
 TEST_F(PluginTest, ItsSocketIsOfItsUserAlone) {
   Kubelet kubelet(directory_);
   Start();

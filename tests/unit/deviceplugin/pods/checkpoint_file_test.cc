@@ -27,7 +27,7 @@ class CheckpointFileTest : public ::testing::Test {
   }
   ~CheckpointFileTest() override { fs::remove_all(dir_); }
 
-  // As a kubelet does: another file in place of the one before. All of these are of one size.
+  // Replaces the file by another one, as a kubelet does. All versions have the same size.
   void Write(char pod) const {
     const fs::path draft = dir_ / "draft";
     std::ofstream(draft) << kBegin << pod << R"(","ContainerName":"c","ResourceName":"crossover.dev/slot",)"
@@ -72,8 +72,8 @@ TEST_F(CheckpointFileTest, OneThatStaysIsParsedOnceAndOneThatComesInItsPlaceIsSe
   EXPECT_EQ(PodOf(file), "none");
 }
 
-// The clock of the file system goes in steps of milliseconds: whoever compares times, size and inode alone is
-// shown what was there before. In place, so that the inode is the same.
+// The clock of the file system advances in steps of milliseconds. A reader that compares only times, size
+// and inode would return the version before. The test writes in place, so that the inode is the same.
 TEST_F(CheckpointFileTest, ManyWithinOneTickOfTheClockAreAllSeen) {
   const CheckpointFile file(dir_, kSlot);
   Write('a');
@@ -85,7 +85,8 @@ TEST_F(CheckpointFileTest, ManyWithinOneTickOfTheClockAreAllSeen) {
   }
 }
 
-// Where the kernel's times are finer than its clock's steps the test before cannot fail: this can.
+// Where the kernel's times are finer than the steps of its clock, the test before cannot fail. This one
+// can.
 TEST_F(CheckpointFileTest, OneThatIsTooYoungToBeToldFromTheNextIsNotKept) {
   const CheckpointFile file(dir_, kSlot);
   Write('a');
@@ -108,7 +109,7 @@ TEST_F(CheckpointFileTest, EachOfManyThatComeInPlaceOfTheOneBeforeIsSeen) {
   }
 }
 
-// Written over in place, and its time of writing set back.
+// The file is overwritten in place, and its modification time is set back.
 TEST_F(CheckpointFileTest, OneThatIsWrittenOverIsSeenWhateverItsTimeOfWriting) {
   const CheckpointFile file(dir_, kSlot);
   Write('a');

@@ -12,7 +12,7 @@ using testing::Pair;
 
 constexpr char kSlot[] = "crossover.dev/slot";
 
-// As kubelets 1.31 to 1.36 write it.
+// Kubelets 1.31 to 1.36 write the file like this.
 constexpr char kFile[] = R"({"Data":{"PodDeviceEntries":[
   {"PodUID":"u1","ContainerName":"main","ResourceName":"crossover.dev/slot",
    "DeviceIDs":{"-1":["GPU-b::0"],"0":["GPU-a::1"]},"AllocResp":"CgA="},

@@ -73,7 +73,8 @@ TEST(PodIdentityTest, AProcessOfNoPodIsRefused) {
               testing::HasSubstr("belongs to no pod of this node"));
 }
 
-// A pod of namespace `team` whose mode is `pod`, in one whose mode is `name_space`; empty: none.
+// Returns the standing of a client of a pod whose mode is `pod`, in namespace `team` whose mode is
+// `name_space`. An empty mode is not set.
 arbiter::Standing StandingIn(const std::string& pod, const std::string& name_space,
                              const std::string& phase = "Running") {
   PodTable pods;

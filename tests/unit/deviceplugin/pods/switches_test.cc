@@ -100,7 +100,7 @@ TEST(OwnNodeTest, FaultsComeAndGoWithoutBeingWishes) {
 
 class MistypedTest : public ::testing::Test {
  protected:
-  // "kind namespace/name: note"
+  // Returns the events, each as "kind namespace/name: note".
   std::vector<std::string> Look() {
     std::vector<std::string> told;
     for (const kube::Event& event : mistyped_.Look(switches_)) {

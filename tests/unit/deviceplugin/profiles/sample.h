@@ -1,4 +1,4 @@
-// A profile that has every figure.
+// Makes a profile that has every figure.
 #pragma once
 
 #include "deviceplugin/profiles/job_profile.h"

@@ -14,7 +14,7 @@
 
 static int disk_error = 0;
 
-// In place of libc's: no test can fill a disk, or break it.
+// Stands in for libc's function, because no test can fill a disk or break it.
 extern "C" int fsync(int) {
   errno = disk_error;
   return disk_error == 0 ? 0 : -1;
