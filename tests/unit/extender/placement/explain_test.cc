@@ -22,7 +22,7 @@ class ExplainTest : public ::testing::Test {
     gang.pods = 4;
     state_.placed = {OnAll(gang, state_.nodes)};
   }
-  // That the gang, beside the one that runs, is refused with these words.
+  // Expects that `newcomer` is refused with these words while `running` has all GPUs.
   void Expect(const Gang& running, const Gang& newcomer, const std::string& words) {
     Run(running);
     const Refusal refusal = Refused(newcomer);
@@ -200,7 +200,7 @@ TEST_F(ExplainTest, FiguresOfNodesAreAnExample) {
   const Fitness full = [](const Gang&, int node, std::span<const Planned>) {
     if (node == 49)
       return Fit{.pods = 0, .never = false, .why = "it takes no more pods", .figures = "9 of 9"};
-    const std::string figures = node == 0 ? "" : std::to_string(node) + " of 50";  // the figures of some may be unknown
+    const std::string figures = node == 0 ? "" : std::to_string(node) + " of 50";  // may be unknown
     return Fit{.pods = 0, .never = false, .why = "its CPU is taken", .figures = figures};
   };
   EXPECT_EQ(Refused(Job("b", 2), full).text,

@@ -60,7 +60,7 @@ TEST(NearlyHeaviestMatchingTest, AlikeOnesInOddNumbersEndSoon) {
   const Nearly found = NearlyHeaviestMatching(instance.vertices, instance.edges);
   EXPECT_LT(found.looked_at, static_cast<int>(instance.edges.size() / 10));
   EXPECT_GE(WeightOf(instance.edges, found.edges), 0.995 * found.bound * (1 - 1e-9));
-  EXPECT_GE(found.bound, kKinds * (kEach / 2) + 0.25);  // pairs inside each kind, and one pair of those left over
+  EXPECT_GE(found.bound, kKinds * (kEach / 2) + 0.25);  // pairs inside the kinds, and one pair of the rest
 }
 
 // Matchings that are known to be bad miss the one percent, so the tests above can fail.
