@@ -81,7 +81,7 @@ struct Fault {
   Verdict verdict;
   const char* seen;  // a part of what is said
   std::function<void(Facts* facts)> plant;
-  std::set<std::string> also = {};  // checks that the same fault shows in
+  std::set<std::string> also = {};  // other checks that see this fault
 };
 
 node::v1::Client* FirstClient(Facts* facts) {

@@ -34,8 +34,8 @@ json JsonOf(const YAML::Node& node) {
 struct Example {
   const char* file;
   const char* kind;
-  std::vector<const char*> templates;  // of the pods that share, as JSON pointers
-  Labels labels;                       // labels that the job's controller gives the pods
+  std::vector<const char*> templates;  // for pods that share, as JSON pointers
+  Labels labels;                       // which the job's controller gives the pods
 };
 
 const std::vector<Example> kExamples = {

@@ -21,11 +21,11 @@ struct FakeDriver {
   inline static CUstream busy = nullptr;
   inline static thread_local CUstreamCaptureMode capture_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
   inline static std::function<void()> while_synchronizing;  // if set: called in EventSynchronize()
-  inline static std::function<void()> while_queueing;  // if set: called in a memory operation
-  inline static int queries = 0;                       // of streams
-  inline static bool context_lost = false;             // all calls fail but those about the current context
-  inline static bool cancellation_points = false;      // memory operations and EventSynchronize() are
-  inline static CUcontext other_context = nullptr;     // if set: current in place of context()
+  inline static std::function<void()> while_queueing;       // if set: called in a memory operation
+  inline static int queries = 0;                            // number of StreamQuery() calls
+  inline static bool context_lost = false;                  // calls fail, except for CtxPush and CtxPop
+  inline static bool cancellation_points = false;           // in memory operations and EventSynchronize()
+  inline static CUcontext other_context = nullptr;          // if set: current in place of context()
 
   static void Clear() {
     calls.clear();

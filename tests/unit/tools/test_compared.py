@@ -40,7 +40,7 @@ class Compared(unittest.TestCase):
                     self.assertAlmostEqual(found.ratio, 1 + planted, delta=0.01)
 
     def test_always_the_same_order_would_count_a_trend(self):
-        """This is the control of the test above."""
+        """This is the control: all pairs run in the same order."""
         machine = Machine(0, noise=0, trend=0.01)
         fixed = []
         for _ in range(20):

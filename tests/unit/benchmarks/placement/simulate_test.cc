@@ -76,8 +76,8 @@ TEST(SimulateTest, WhoSharesEndsEarlier) {
   EXPECT_LT(powers.mean_completion_s(), exclusive.mean_completion_s());
 }
 
-// These figures are calculated by hand, on 16 GPUs: all are held for 1025 s, then eight for 416 s (208 s of
-// it only four), then all for 203 s.
+// These figures are calculated by hand, on 16 GPUs: all are held for 1025 s, then eight for 416 s (314.5 s
+// of it only four), then all for 203 s.
 TEST(SimulateTest, OccupancyIsWhatWasHeldOfWhatWasThere) {
   const Outcome outcome = Of(MakeFifo(kTwo), 1);
   EXPECT_NEAR(outcome.there_gpu_s, 16 * outcome.makespan_s(), 1e-6);
@@ -96,7 +96,7 @@ TEST(SimulateTest, WaitsAndQuantiles) {
 TEST(SimulateTest, GangsOfANodeThatFailsStartAgain) {
   const Failing often{.mean_up_s = 700, .down_s = 300, .checkpoint_s = 200, .seed = 1};
   Failing lossy = often;
-  lossy.checkpoint_s = 1e9;  // they begin anew each time
+  lossy.checkpoint_s = 1e9;  // each restart begins at the first iteration
   const auto policies = {+[] { return MakeFifo(kTwo); },         +[] { return MakeShortest(kTwo); },
                          +[] { return MakeRandom(kTwo, 1, 1); }, +[] { return MakeMuriS(kTwo); },
                          +[] { return MakeMuriL(kTwo); },        +[] { return MakeShipped(kTwo, {}, 4); },

@@ -34,7 +34,7 @@ const std::vector<Planted>& Faults() {
       {"definitions", "jobprofiles.crossover.dev", [](ClusterFacts* f) { f->lists["definitions"].erase(1); }},
       {"daemon_missing", "node n2", [](ClusterFacts* f) { f->lists["programs"].erase(1); }},
       {"daemon_missing", "node n3",
-       [](ClusterFacts* f) {  // none has ever run there: it has neither slots nor a GPUNode
+       [](ClusterFacts* f) {  // no daemon has ever run there: no slots, no GPUNode
          f->lists["nodes"].push_back(
              {{"metadata",
                {{"name", "n3"}, {"labels", {{"cloud.google.com/gke-accelerator", "nvidia-l4"}}}}}});

@@ -132,7 +132,8 @@ class ControllerTest : public ::testing::Test {
     }
   }
 
-  // Filters and binds all pods but `but`, as a scheduler does. Returns the answers to the binds.
+  // Filters and binds the pods from 0 to `size` - 1 as a scheduler does, all but number `but`. Returns the
+  // answers to the binds.
   std::vector<std::future<std::string>> BindAll(Controller& controller, int size, int but) {
     std::vector<std::string> names;
     for (int n = 0; n < 64; ++n) names.push_back("n" + std::to_string(n));

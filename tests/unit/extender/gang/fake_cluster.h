@@ -53,7 +53,7 @@ class FakeCluster {
     int gpus = 1;
     int attempt = 0;
     std::set<int> bound;  // indices of this attempt's pods that were ever bound
-    bool whole = false;   // that was so for all pods that it had at the time
+    bool whole = false;   // all pods that it had at some time were bound
     bool names_memory = true;
     bool elastic = false;  // its owner says its size, and may change it
     bool resized = false;  // the owner changed it

@@ -43,7 +43,7 @@ void FakeCluster::AddPod(const std::string& job, int index) {
   Changed(kept);
 }
 
-// Returns how many pods a job may have, so that it can be placed if it has the whole cluster to itself; 4
+// Returns how many pods a job may have so that it can be placed where it has the whole cluster to itself: 4
 // at most.
 int FakeCluster::MostPods(int gpus_per_pod) const {
   const int nodes = static_cast<int>(gpu_nodes_.size());
@@ -168,7 +168,8 @@ bool FakeCluster::IsThere(const std::string& gang, int index) const {
   });
 }
 
-// Removes pods that are being deleted and some of the pods that are over. The job controller makes others.
+// Removes pods that are being deleted and pods that are over, not all at once. The job controller makes
+// others.
 void FakeCluster::Finish() {
   std::vector<std::string> going;
   for (const auto& [uid, truth] : pods_) {

@@ -70,7 +70,7 @@ void FakeCluster::NoteWhoRuns() {
 void FakeCluster::JudgeTime() {
   NoteWhoRuns();
   // A half gang has some pods that are bound and others that never were. It may last for a deadline and the
-  // time that it takes to end it. Each restart begins anew.
+  // time that it takes to end it. It is judged only in the calm part, in which nothing fails.
   std::map<std::string, std::set<std::string>> sets;
   std::set<std::string> disturbed;
   for (auto& [name, job] : jobs_) {

@@ -143,8 +143,8 @@ TEST_F(StarvationTest, WithoutTheBoundItIs) {
   EXPECT_EQ(Waited(1e9, 0, false), -1) << "nothing starves here: the tests beside show nothing";
 }
 
-// The gangs that run have run for 600 s on average, and for 1,200 s at most. The patience that follows from
-// them lies between.
+// The gangs that run have run for 600 s on average, and for 1,200 s at most. The large gang's patience is a
+// multiple of a time between the two.
 TEST_F(StarvationTest, PatienceGrowsWithRunsAndIsBoundedByThem) {
   const double waited_s = Waited(60, 2, true);
   EXPECT_GE(waited_s, 2 * 300);
@@ -209,8 +209,8 @@ TEST_F(EngineTest, GpusAreKeptWhereThatCostsLittleBeforeWhereItCostsMuch) {
   EXPECT_TRUE(Decide(waiting, 3600).kept.has_value());
 }
 
-// Other GPUs become free sooner. But the gang gets the GPUs that are kept for it in the end, and GPUs that
-// change would give no such certainty.
+// Other GPUs become free sooner. But the gang gets the GPUs that are kept for it in the end. It might never
+// get any if the kept GPUs changed each time.
 TEST_F(EngineTest, TheSameGpusAreKeptUntilTheyAreHad) {
   state_.nodes = Nodes(4, 4);
   for (const Node& node : state_.nodes) state_.placed.push_back(OnAll(Job("on " + node.name), {node}));

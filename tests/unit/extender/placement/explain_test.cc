@@ -233,7 +233,7 @@ TEST_F(ExplainTest, EachReasonOnceWithAnExample) {
             "needs 1 GPU; 0 are free; not beside name-of-r: it asked for whole GPUs (and 1 more)");
 }
 
-// The engine never gives these two reasons, because it considers no join that breaks these rules.
+// The tests above reach neither of these two rules.
 TEST_F(ExplainTest, WordsForTheRest) {
   const Group group{.gangs = {&a_}, .gpus = {}, .site = {}, .shut = false};
   for (const Rule rule : {Rule::kTwoRanks, Rule::kSameCount}) EXPECT_NE(Words({rule}, group, b_, {}), "");
