@@ -69,7 +69,7 @@ TEST(SimulateTest, ExclusiveFirstComeFirstServed) {
   EXPECT_NEAR(outcome.makespan_s(), 1025 + 416 + 203, 1e-6);
 }
 
-// 0 and 1 need the GPU for half of the time. Together they would end no later.
+// 0 and 1 each need the GPU for half of the time. Together they end no later than alone.
 TEST(SimulateTest, WhoSharesEndsEarlier) {
   const Outcome exclusive = Of(MakeFifo(kTwo), 1), powers = Of(MakePowers(kTwo, 0.95), 4);
   EXPECT_LT(powers.makespan_s(), exclusive.makespan_s());

@@ -757,7 +757,7 @@ TEST_F(GangsTest, AJobThatIsMadeAnewByTheSameNameIsReadAnew) {
   Lead();
   AddOfJob("u0", "first");
   ReadJob(1);
-  now_s_ += 1;  // there is some time between two plans
+  now_s_ += 1;  // plans are made at intervals (plan_every_s)
   EXPECT_EQ(Do(Kind::kReserve).size(), 1u);
   world_.RemovePod("u0");
   gangs_->PodChanged("u0", now_s_);

@@ -115,7 +115,7 @@ TEST_F(ConfigTest, TakesWhatIsGiven) {
   EXPECT_TRUE(config.active);
 }
 
-// A pod's environment has this value where it tells what the pod was granted, and nothing was granted.
+// The variable tells a pod what it was granted, and it is empty where nothing was granted.
 TEST_F(ConfigTest, AnEmptyBudgetIsNone) {
   environment["CROSSOVER_GPU_MEMORY"] = "";
   const Config config = Parse();

@@ -470,7 +470,7 @@ TEST_F(SessionTest, CapturedCollectivesMeanObserveOnly) {
   EXPECT_EQ(slot().phase, static_cast<std::uint32_t>(CROSSOVER_PHASE_LEARNING));
 }
 
-// Every iteration is a graph from here on, and the job calls NCCL no more.
+// Every iteration is a graph from here on, and the job does not call NCCL any more.
 TEST_F(SessionTest, CapturedCollectivesAreToldOfThoughNoOtherIsCalled) {
   TakeTurns();
   session_.OnBeginCapture();
@@ -999,7 +999,7 @@ TEST_F(PollingTest, RealWaitsThatComeMoreOftenLeaveItLearningAndNothingSaysSo) {
   slot().mode = CROSSOVER_MODE_GATE;
   for (int i = 0; i < 20; ++i) {
     PolledIteration(true);
-    for (int j = i; j < kIterationsForgotten - 2; ++j) PolledIteration();  // fewer each time
+    for (int j = i; j < kIterationsForgotten - 2; ++j) PolledIteration();  // one fewer each time
   }
   EXPECT_EQ(slot().phase, static_cast<std::uint32_t>(CROSSOVER_PHASE_LEARNING));
   EXPECT_EQ(slot().watch_reason, 0u);
