@@ -1,5 +1,5 @@
-// Linked into test programs that start no thread: whoever begins to is told to say so, because such programs
-// are left out of the thread sanitizer's preset.
+// This file is linked into test programs that start no thread. It ends a program that starts one, because
+// such programs are left out of the thread sanitizer's preset.
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

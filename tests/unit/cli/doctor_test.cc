@@ -1,4 +1,5 @@
-// A healthy machine passes every check; each planted fault is seen by its check, and by no other unless said.
+// A healthy machine passes every check. Each planted fault is seen by its check, and by no other unless the
+// fault says so.
 #include <elf.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -80,7 +81,7 @@ struct Fault {
   Verdict verdict;
   const char* seen;  // a part of what is said
   std::function<void(Facts* facts)> plant;
-  std::set<std::string> also = {};  // checks that the same fault shows in
+  std::set<std::string> also = {};  // other checks that see this fault
 };
 
 node::v1::Client* FirstClient(Facts* facts) {
@@ -253,7 +254,7 @@ TEST(DoctorTest, WhatIsNoFaultIsNotSeen) {
   facts.kernel.peer_pidfd = false;  // robust futexes are there
   FirstGpu(&facts)->set_clients(1);
   FirstGpu(&facts)->set_why_no_turns("alone on its GPU");
-  FirstClient(&facts)->set_learned(false);  // and so it keeps nobody from anything
+  FirstClient(&facts)->set_learned(false);  // it is alone, so it keeps no other job waiting
   for (const Finding& finding : Examine(facts)) {
     EXPECT_EQ(finding.verdict, Verdict::kOk) << finding.name << ": " << finding.seen;
   }

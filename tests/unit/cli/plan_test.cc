@@ -14,7 +14,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// A place with <root>/bin and <root>/lib/libcrossover.so.
+// Makes a folder with <root>/bin and <root>/lib/libcrossover.so.
 class PlanTest : public ::testing::Test {
  protected:
   void SetUp() override {

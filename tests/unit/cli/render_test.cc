@@ -1,4 +1,4 @@
-// What top and timeline print, as people see it.
+// Tests what top and timeline print for people.
 #include <gmock/gmock.h>
 #include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
@@ -140,7 +140,7 @@ TEST(ProfilesTableTest, SaysWhyThereAreNone) {
               HasSubstr("no job has left a profile yet in /p\n"));
 }
 
-// What scripts read: names and kinds stay.
+// Scripts read this, so the names and kinds of its fields stay.
 TEST(TopJsonTest, FieldsThatAreNotKnownAreLeftOutAndOthersAreThere) {
   EXPECT_EQ(
       Json(Parse<node::v1::Top>(R"(

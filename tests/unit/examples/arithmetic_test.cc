@@ -1,4 +1,4 @@
-// The kernels' host functions, called as the software GPU calls them, for ranks that live in this process.
+// Calls the kernels' host functions as the software GPU calls them, for ranks that live in this process.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -29,7 +29,7 @@ const Dataset& Digits() {
   return dataset;
 }
 
-// One rank's state in host memory.
+// A HostRank keeps one rank's state in host memory.
 class HostRank {
  public:
   HostRank(std::uint32_t rank, std::uint32_t world, std::uint32_t accumulation, const BucketPlan& plan,
@@ -90,7 +90,8 @@ class HostRank {
   std::vector<std::uint8_t> labels_ = std::vector<std::uint8_t>(8);
 };
 
-// A job in one process: all ranks advance step by step, collectives are sums in the order of ranks.
+// A HostJob runs in one process: all ranks advance step by step, and collectives are sums in the order of
+// ranks.
 class HostJob {
  public:
   HostJob(std::uint32_t world, const ProgramOptions& options, std::uint64_t bytes = 0)
@@ -158,7 +159,7 @@ double LossWith(HostRank& rank, std::uint32_t parameter, float value) {
 TEST(ArithmeticTest, GradientsAreThoseOfFiniteDifferences) {
   HostJob job(1, {});
   HostRank& rank = *job.ranks[0];
-  // The gradient at the initial parameters: one iteration that learns nothing.
+  // One iteration that learns nothing gives the gradient at the initial parameters.
   rank.state.learning_rate = 0;
   job.Iterate(0);
   constexpr float kStep = 4e-3f;

@@ -38,7 +38,7 @@ TEST(DatasetTest, TheShippedImagesAreAllThere) {
   const auto& dataset = std::get<Dataset>(loaded);
   EXPECT_EQ(dataset.size(), 1797u);
   EXPECT_EQ(dataset.images.size(), 1797u * 64u);
-  // As UCI describes the test set.
+  // UCI gives these counts for the test set.
   const std::vector<long> per_digit = {178, 182, 177, 183, 181, 182, 181, 179, 174, 180};
   for (int digit = 0; digit < 10; ++digit) {
     EXPECT_EQ(std::ranges::count(dataset.labels, digit), per_digit[static_cast<std::size_t>(digit)]);

@@ -8,8 +8,8 @@
 namespace crossover::trainer {
 namespace {
 
-// What a job of n ranks waits for: the largest of n draws, which lies e_n deviations above the mean. Draws
-// beyond three deviations are cut, which takes at most 0.03 off.
+// A job of n ranks waits for the largest of n draws, which lies e_n deviations above the mean. Draws beyond
+// three deviations are cut, which takes at most 0.03 off.
 TEST(JitterTest, TheSlowestOfSeveralRanksIsAsLateAsThatOfNormalDraws) {
   const std::pair<std::uint32_t, double> cases[] = {{2, 0.56419}, {4, 1.02938}, {8, 1.42360}};
   constexpr std::uint64_t kIterations = 40'000;

@@ -1,5 +1,5 @@
-// The example jobs of manifests/examples, before the code that judges them in a cluster: their pods share,
-// and it is known of how many pods each job is.
+// Checks the example jobs of manifests/examples with the code that judges them in a cluster: their pods
+// share, and the number of pods of each job is known.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <yaml-cpp/yaml.h>
@@ -16,7 +16,8 @@ namespace {
 
 using nlohmann::json;
 
-// As an API server reads it: what is quoted is text, whatever it looks like.
+// Returns a YAML value as an API server reads it: a quoted value is text, even where it looks like a
+// number.
 json JsonOf(const YAML::Node& node) {
   json value;
   if (node.IsMap()) {
@@ -33,8 +34,8 @@ json JsonOf(const YAML::Node& node) {
 struct Example {
   const char* file;
   const char* kind;
-  std::vector<const char*> templates;  // of the pods that share, as JSON pointers
-  Labels labels;                       // that the pods get from whoever makes them
+  std::vector<const char*> templates;  // for pods that share, as JSON pointers
+  Labels labels;                       // which the job's controller gives the pods
 };
 
 const std::vector<Example> kExamples = {

@@ -18,10 +18,10 @@ std::string Hex(const void* handle) {
   return text.str();
 }
 
-// Registered memory keeps its address, and slots are told apart by number only when it is not slot 0.
+// Memory keeps its address when it is registered. Lines name a slot by its number, except slot 0.
 std::uintptr_t registered = 0;
 
-// What the driver gives out as its own memory: one page, over and over.
+// The driver gives out this one page, again and again, as its own memory.
 alignas(64) std::array<char, 4096> allocated;
 
 std::vector<std::pair<CUhostFn, void*>> queued;
@@ -46,7 +46,8 @@ CUresult Note(std::string line) {
   return CUDA_SUCCESS;
 }
 
-// A turn's number; its stretch behind a point, "end" for the last.
+// Returns a turn's number, with its stretch behind a point: "end" for the last stretch, and nothing for the
+// first.
 std::string Number(turn::TurnNumber k) {
   const std::string turn = std::to_string(turn::TurnOf(k));
   if (k == turn::FirstStretch(turn::TurnOf(k))) return turn;
@@ -119,7 +120,7 @@ gates::Driver FakeDriver::Table() {
     }
     return Note("synchronize");
   };
-  // Runs at once: the stream has nothing else to do.
+  // The function runs at once, unless a test says otherwise: the stream has nothing else to do.
   driver.LaunchHostFunc = [](CUstream stream, CUhostFn function, void* data) {
     if (!host_functions_work) return CUDA_ERROR_NOT_SUPPORTED;
     if (const CUresult error = Note("hostfunc " + Hex(stream)); error != CUDA_SUCCESS) return error;

@@ -1,4 +1,4 @@
-// A driver that does nothing but write down what it is asked, as one line per call.
+// A FakeDriver does nothing but write down what it is asked, as one line per call.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,7 @@
 namespace crossover::test {
 
 struct FakeDriver {
-  // What was called, e.g. "record 100", "wait 200", "memop 100 ready=1 gate>=1 hold=1 gate=1".
+  // These are the calls, e.g. "record 100", "wait 200", "memop 100 ready=1 gate>=1 hold=1 gate=1".
   inline static std::vector<std::string> calls;
   inline static bool memops_supported = true;
   inline static bool registration_works = true;
@@ -20,12 +20,12 @@ struct FakeDriver {
   inline static CUstream capturing = nullptr;
   inline static CUstream busy = nullptr;
   inline static thread_local CUstreamCaptureMode capture_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
-  inline static std::function<void()> while_synchronizing;  // where there is one: what another thread does
-  inline static std::function<void()> while_queueing;  // likewise, in a memory operation that waits for room
-  inline static int queries = 0;                       // of streams
-  inline static bool context_lost = false;             // every call but those about what is current fails
-  inline static bool cancellation_points = false;      // each memory operation is one
-  inline static CUcontext other_context = nullptr;     // current in place of ours, where there is one
+  inline static std::function<void()> while_synchronizing;  // if set: called in EventSynchronize()
+  inline static std::function<void()> while_queueing;       // if set: called in a memory operation
+  inline static int queries = 0;                            // number of StreamQuery() calls
+  inline static bool context_lost = false;                  // calls fail, except for CtxPush and CtxPop
+  inline static bool cancellation_points = false;           // in memory operations and EventSynchronize()
+  inline static CUcontext other_context = nullptr;          // if set: current in place of context()
 
   static void Clear() {
     calls.clear();
@@ -45,11 +45,11 @@ struct FakeDriver {
     other_context = nullptr;
   }
 
-  // The context that is current on every thread, unless there is another.
+  // Returns the context that is current on every thread, unless there is another.
   static CUcontext context() { return reinterpret_cast<CUcontext>(0x77); }
   static CUstream Stream(std::uintptr_t number) { return reinterpret_cast<CUstream>(number); }
 
-  // The stream comes to the host functions that were queued while they did not run.
+  // Runs the host functions that were queued while they did not run, as if the stream came to them.
   static void RunHostFunctions();
   static void ForgetHostFunctions();
 

@@ -1,4 +1,4 @@
-"""What first come, first served with no hand-over cost makes of given compute times: a schedule that a bound must hold.
+"""Plays jobs first come, first served with no hand-over cost, from given compute times. A bound must hold for it.
 
 The second job starts one turn after the first, so the order trap is never entered.
 """
@@ -7,10 +7,11 @@ import heapq
 
 
 def cycle(computes, exposed, first=0, last=None):
-    """Mean cycle over iterations `first` to `last`.
+    """Returns the mean cycle over iterations `first` to `last`.
 
-    `computes[job][rank][iteration]`: compute times; job j's rank r runs on GPU r. `exposed[job]`: from the last
-    rank's end of compute to the start of the next iteration. Times in one unit of the caller's choice.
+    `computes[job][rank][iteration]` is a compute time, and rank r of each job runs on GPU r. `exposed[job]` is the
+    time from the last rank's end of compute to the start of the next iteration. The caller chooses the unit of all
+    times.
     """
     ends = _iteration_ends(computes, exposed)
     last = min(len(e) for e in ends) if last is None else last
@@ -18,13 +19,13 @@ def cycle(computes, exposed, first=0, last=None):
 
 
 def _iteration_ends(computes, exposed):
-    """When each iteration's collective ends, per job."""
+    """Returns when each iteration's collective ends, per job."""
     ranks = len(computes[0])
     free_at = [0.0] * ranks
     left = [[ranks] * min(map(len, job)) for job in computes]
     latest = [[0.0] * len(row) for row in left]
     ends = [[] for _ in computes]
-    # Arrivals at GPUs, served in order of time; equal times in order of the job, as every arbiter breaks ties.
+    # GPUs serve arrivals in order of time, and equal times in order of the job, as every arbiter breaks ties.
     arrivals = [(job * max(row[0] for row in computes[0]), job, rank, 0)
                 for job in range(len(computes)) for rank in range(ranks)]
     heapq.heapify(arrivals)

@@ -1,4 +1,4 @@
-"""Small recorded inputs."""
+"""Makes small inputs in the form in which they are recorded."""
 
 import json
 
@@ -24,7 +24,7 @@ def job(name, ranks=2, **kwargs):
 
 
 def trace_lines(turns=6, gpus=GPUS):
-    """alpha and beta by turns of 20 ms; each asks 8 ms before it is let in."""
+    """Returns the trace of alpha and beta, which take turns of 20 ms. Each asks 8 ms before it is let in."""
     lines = []
     for gpu in gpus:
         for k in range(2 * turns):

@@ -29,7 +29,7 @@ class BestCycle(unittest.TestCase):
         self.assertAlmostEqual(best_cycle([job, job]), 40)
 
     def test_gaps_that_nothing_fits_cost(self):
-        # After 19 of compute a gap of 1 opens: only the other job's turn of 1 fits, and then that one is away for 11.
+        # After 19 of compute a gap of 1 opens. Only the other job's turn of 1 fits, and then that job is away for 11.
         job = Job((Segment(19, 1), Segment(1, 11)))
         self.assertAlmostEqual(best_cycle([job, job]), 42, places=5)
 
@@ -38,7 +38,7 @@ class BestCycle(unittest.TestCase):
         self.assertAlmostEqual(best_cycle([job, job]), 40)
 
     def test_two_transfers_at_once_need_private_links(self):
-        # Twenty of link each in one iteration, eight of compute: the link alone needs 40.
+        # In one iteration each job has twenty of link and eight of compute: the link alone needs 40.
         job = Job((Segment(4, 10, 10), Segment(4, 10, 10)))
         self.assertAlmostEqual(best_cycle([job, job]), 40)
         self.assertAlmostEqual(best_cycle([job, job], links="private"), 28)
@@ -57,7 +57,9 @@ class BestCycle(unittest.TestCase):
             self.assertLessEqual(found, self.simulate_alternating(jobs) + 1e-6)
 
     def simulate_alternating(self, jobs, rounds=400):
-        """Long-run cycle if the GPU runs all turns of both jobs in one fixed order, played through in time."""
+        """Returns the long-run cycle if the GPU runs all turns of both jobs in one fixed order, played through in
+        time.
+        """
         order = []
         for index in range(max(len(j.segments) for j in jobs)):
             order += [(j, index) for j, job in enumerate(jobs) if index < len(job.segments)]

@@ -7,14 +7,14 @@ from unittest import mock
 from benchmarks import catalogue, kinds, results, run
 from benchmarks.context import Context
 
-# Those that take their runs from the context alone, and so can be played without any.
+# These figures take their runs from the context alone, so they can be played without any run.
 _FIGURES = ("eta", "eta_timeslice", "eta_many", "eta_start", "eta_idle", "gain_over_mps", "gain_over_timeslicing",
             "fair", "priority", "join_iterations", "solo_estimate_error", "cpu_cost", "hostile", "eta_hostgates_beside",
             "simgpu_error", "solo_overhead", "charged", "guard", "max_slowdown", "gain_error")
 
 
 class _Build(mock.Mock):
-    """One that has no programs and all libraries."""
+    """A build that has no programs and all libraries."""
 
     library = Path(__file__)
 
@@ -29,7 +29,7 @@ class Cases(unittest.TestCase):
         scope = getattr(module, "SCOPE", "chain")
         for case in module.CASES:
             if isinstance(scope, dict) and scope[case] == "component":
-                continue  # of a model, which is a program
+                continue  # it needs the model, which is a program
             context = Context(_Build(), lambda text: None, runs=1)
             with (mock.patch.object(Context, "session", lambda *_, **__: None),
                   mock.patch("benchmarks.validity.wait_until_quiet")):

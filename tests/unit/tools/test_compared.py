@@ -7,7 +7,7 @@ from benchmarks.processes import Failed
 
 
 class Machine:
-    """Programs of one second, and what a machine adds: noise, a trend, and now and then something else that runs."""
+    """Runs programs of one second, and adds what a machine adds: noise, a trend, and now and then other work."""
 
     def __init__(self, planted, noise=0.01, trend=0.0, bursts=0.0, seed=1):
         self.planted, self.noise, self.trend, self.bursts = planted, noise, trend, bursts
@@ -40,7 +40,7 @@ class Compared(unittest.TestCase):
                     self.assertAlmostEqual(found.ratio, 1 + planted, delta=0.01)
 
     def test_always_the_same_order_would_count_a_trend(self):
-        """The control."""
+        """This is the control: all pairs run in the same order."""
         machine = Machine(0, noise=0, trend=0.01)
         fixed = []
         for _ in range(20):

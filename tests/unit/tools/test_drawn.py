@@ -24,7 +24,7 @@ class FirstCome(unittest.TestCase):
 
 
 class Drawn(unittest.TestCase):
-    """The bound of drawn compute times."""
+    """Tests the bound of drawn compute times."""
 
     def test_without_jitter_it_is_that_of_the_means(self):
         for exposed in (5.0, 12.0, 30.0):

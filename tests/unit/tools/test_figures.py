@@ -28,7 +28,7 @@ class SimgpuError(unittest.TestCase):
 
 class EtaStart(unittest.TestCase):
     def job(self, step_ms):
-        """The first twenty iterations take twice as long."""
+        """Returns a job whose first twenty iterations take twice as long."""
         ends, now = [], 0
         for k in range(70):
             now += step_ms * (2 if k < 20 else 1)
@@ -69,7 +69,7 @@ class GainError(unittest.TestCase):
 
 class Jitter(unittest.TestCase):
     def test_draws_are_the_trainers(self):
-        # Recorded from the trainer: deviation 0.05, seed 7, ranks 0 and 1, three iterations each.
+        # These are recorded from the trainer: deviation 0.05, seed 7, ranks 0 and 1, three iterations each.
         recorded = [1.021173671074, 1.017222181483, 1.029591283903, 0.968988857056, 1.052989390704, 1.050351326878]
         drawn = [jitter.factor(0.05, 7, rank, k) for rank in (0, 1) for k in range(3)]
         for expected, found in zip(recorded, drawn):

@@ -1,4 +1,4 @@
-"""What is said of gangs by the events of their pods."""
+"""Tests what the events of pods say of their gangs."""
 
 import json
 import unittest

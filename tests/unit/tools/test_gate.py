@@ -1,4 +1,4 @@
-"""How the gate of continuous integration judges its runs."""
+"""Tests how the gate of continuous integration judges its runs."""
 
 import unittest
 from dataclasses import replace
@@ -17,7 +17,7 @@ def runs(*values):
 
 
 def job(name, *parts, start_ns=0):
-    """A job of two ranks whose iterations take so long: (how many, ms) for each part of its life."""
+    """Returns a job of two ranks. Each part of its life is (how many iterations, ms for each)."""
     ranks = []
     for rank in range(2):
         iterations, at = [], start_ns
@@ -57,7 +57,7 @@ class Judging(unittest.TestCase):
 
 
 class Values(unittest.TestCase):
-    # The first alone in 32 ms, 8 iterations while the second starts, then both in 40 ms.
+    # The first job runs alone in 32 ms, and for 8 more iterations while the second starts. Then both take `cycle_ms`.
     def eta_of(self, cycle_ms, alone=60):
         came = alone * 32 * MS
         first = job("alpha", (alone, 32), (8, 32), (150, cycle_ms))

@@ -12,7 +12,9 @@ def report(period_ms, count, begin_ms=0):
 
 
 def noted(iterations, begin_ms=100):
-    """A job of 10 ms of compute: two buckets, equal, at 4 and 9 ms; the last is waited for and takes 2 ms."""
+    """Returns the log of a job with 10 ms of compute and two equal buckets, at 4 and 9 ms. The job waits for the last
+    bucket, which takes 2 ms.
+    """
     lines = [json.dumps({"call": "AllReduce", "type": "float32", "count": 8, "begin_ns": 1, "end_ns": 2})]  # set-up
     for i in range(iterations):
         start = begin_ms + 12 * i
@@ -54,7 +56,7 @@ class Steps(unittest.TestCase):
             steps.profile_of(noted(40)[:-1], report(12, 40, 100))
 
     def test_bound(self):
-        # 2 x 10 ms of compute, and 4 of 132 SMs while 2 x 6 ms are exposed.
+        # The jobs compute for 2 x 10 ms, and collectives hold 4 of 132 SMs while 2 x 6 ms are exposed.
         self.assertAlmostEqual(steps.bound_s([0.016, 0.016], [0.010, 0.010], [0.004, 0.004], 4, 132),
                                0.020 + 4 / 132 * 0.012)
 

@@ -10,7 +10,7 @@ from benchmarks.processes import Failed
 
 
 def said(ns, instructions, locks=0):
-    """What the measuring program would say."""
+    """Returns what the measuring program would say."""
     entries = {"cuLaunchKernel": {"hook_ns": ns, "instructions": instructions},
                "cuGraphLaunch": {"hook_ns": ns / 2, "instructions": instructions},
                "cuLaunchKernel_ptsz": {"instructions": instructions}}

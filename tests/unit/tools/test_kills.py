@@ -1,4 +1,4 @@
-"""What traces tell of killed clients, and `crossover top` of a daemon that was started again."""
+"""Tests what traces tell of killed clients, and what `crossover top` says of a daemon that was started again."""
 
 import copy
 import unittest

@@ -14,7 +14,7 @@ _ALL_PASSED = f": passed ({_ALL} of {_ALL}, "
 
 class Matrix(unittest.TestCase):
     def run_with(self, *arguments, failing=()):
-        """(exit code, what it said, the combinations that it took), where some (combination, test) fail."""
+        """Returns (exit code, what it said, the combinations that it took), where some (combination, test) fail."""
         taken = []
 
         def run_tests(_build, combination, names):
@@ -73,7 +73,7 @@ class Versions(unittest.TestCase):
     def setUp(self):
         directory = tempfile.TemporaryDirectory()
         self.addCleanup(directory.cleanup)
-        (Path(directory.name) / "kube-1.31.7").mkdir()  # as somebody had it made
+        (Path(directory.name) / "kube-1.31.7").mkdir()  # as a user may have had it made
         patch = mock.patch.dict("os.environ", {"CROSSOVER_CACHE": directory.name})
         patch.start()
         self.addCleanup(patch.stop)

@@ -13,7 +13,7 @@ from tests.mutants.trial import Outcome
 
 
 def changes(line, above=""):
-    """{operator: what the line becomes} of a line."""
+    """Returns {operator: what the line becomes} of a line."""
     found = {}
     for mutation in mutations("a.cc", f"{above}\n{line}\n").get(2, []):
         found.setdefault(mutation.operator, []).append(mutation.after)
@@ -178,7 +178,7 @@ class Run(unittest.TestCase):
 
 
 class Trial(unittest.TestCase):
-    """Of a tree with one file and three tests that have it; what is built and run is made up."""
+    """Tests a tree with one file and three tests that have it. Nothing is built or run."""
 
     MUTATION = Mutation("turn/a.cc", 2, "constant", "x = 1;", "x = 0;")
     SOURCE = "{\n  x = 1;\n}\n"
@@ -289,7 +289,7 @@ _NINJA = textwrap.dedent("""\
 
 
 class Which(unittest.TestCase):
-    """Of a build of two libraries' objects and two tests; cli_test was linked with caps.cc alone."""
+    """Tests a build of one library with two objects, and two tests. cli_test was linked with caps.cc alone."""
 
     DEPS = ("turn/CMakeFiles/turn.dir/caps.cc.o: #deps 3, deps mtime 1 (VALID)\n    /tree/turn/caps.cc\n"
             "    /tree/turn/guard.h\n    /tree/turn/ops.h\n\n"
@@ -330,7 +330,7 @@ class Explained(unittest.TestCase):
         self.assertTrue(all(len(why) > 20 for why in reasons.values()))
 
     def test_one_of_a_line_that_is_gone_is_found(self):
-        """The control."""
+        """This is the control of the test above."""
         reasons = {("turn/caps.h", "no such line", "x"): "why", ("turn/no.h", "#pragma once", "x"): "why",
                    ("turn/caps.h", "#pragma once", "x"): "why"}
         self.assertEqual(explained.stale(reasons, runs.ROOT), list(reasons)[:2])

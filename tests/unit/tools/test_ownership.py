@@ -1,4 +1,4 @@
-"""What counts as a GPU that was given to two owners."""
+"""Tests what counts as a GPU that was given to two owners."""
 
 import unittest
 

@@ -19,7 +19,7 @@ from benchmarks.shipped import slots_per_gpu
 from benchmarks.traces import Trace
 
 ROOT = Path(__file__).resolve().parents[3]
-# Two jobs on four GPUs: one has two of them for 100 s, the other waits for 60 s and has all for 40 s.
+# There are two jobs on four GPUs. One has two of them for 100 s. The other waits for 60 s and has all for 40 s.
 JOBS = ("job_id,num_gpu,submit_s,start_s,end_s,length_s,restarts\n"
         "1,2,0.000,0.000,100.000,50.000,1\n2,4,40.000,100.000,140.000,40.000,0\n")
 MOMENTS = ("from_s,held_gpus,there_gpus,running,waiting\n"
@@ -125,7 +125,9 @@ class Commands(unittest.TestCase):
 
 class Entry(unittest.TestCase):
     def play(self, line):
-        """`main` with a simulator that always does the same."""
+        """Runs `main` with a simulator that always does the same. Returns (exit code, folder of files, standard
+        error).
+        """
         def simulator(command, _environment, _timeout_s):
             for option, text in (("--jobs=", JOBS), ("--occupancy=", MOMENTS)):
                 Path(next(c for c in command if str(c).startswith(option)).removeprefix(option)).write_text(text)
@@ -168,7 +170,7 @@ class Entry(unittest.TestCase):
 
 
 class Kept(unittest.TestCase):
-    """What docs/simulations.md says is what was kept."""
+    """Checks that docs/simulations.md says what was kept."""
 
     kept = ROOT / "benchmarks/results/placement"
     text = (ROOT / "docs/simulations.md").read_text(encoding="utf-8")

@@ -25,12 +25,12 @@ def result(void=False):
 
 
 class Retaking(unittest.TestCase):
-    """What is void is made again, and stays in the line; what crashed is not, and makes it a failure."""
+    """A void run is made again, and stays in the line. A run that crashed is not made again, and the line fails."""
 
     shape = pairs.Shape(0.6)
 
     def context(self, outcomes, quiet_until=0.0):
-        """One whose runs come out so; a text is what one fails with."""
+        """Returns a context whose runs come out as `outcomes` says. A text is the message of a run that fails."""
         self.runs = []
 
         def run(_build, plan, _mark, _keep):
@@ -122,7 +122,7 @@ class Retaking(unittest.TestCase):
 
 
 class LeftOut(unittest.TestCase):
-    """A case that is seldom installed is said to be left out, and measured all the same when it is asked for."""
+    """A case that is seldom installed is said to be left out. It is measured all the same when it is asked for."""
 
     def measured(self, *cases):
         class Seldom:

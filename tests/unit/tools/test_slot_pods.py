@@ -1,4 +1,4 @@
-"""Pods with assignments as the figures of slots make them, and what they call a mismatch."""
+"""Tests pods with assignments as the figures of slots make them, and what these figures call a mismatch."""
 
 import json
 import unittest

@@ -8,7 +8,7 @@ from benchmarks.figures import solo_overhead
 
 
 class SoloOverhead(unittest.TestCase):
-    """Of machines that become slower from run to run, and of a library that costs a share."""
+    """Tests machines that become slower from run to run, and a library that costs a share of each step."""
 
     def overhead(self, costs, drift_ms=0.0, void_at=None):
         runs = []
@@ -21,7 +21,7 @@ class SoloOverhead(unittest.TestCase):
             iteration = SimpleNamespace(begin_ns=0, end_ns=step_ns)
             return SimpleNamespace(ranks=[SimpleNamespace(iterations=(iteration,) * 100)])
 
-        library = Path(__file__)  # any that is there
+        library = Path(__file__)  # any file that exists
         with mock.patch.object(solo_overhead, "_alone", alone):
             found = solo_overhead._overhead(Context(None), solo_overhead._LAUNCH_BOUND, library)
         return found, [run is not None for run in runs]

@@ -1,4 +1,4 @@
-"""Daemons of a test cluster that end are started again, as an init system does."""
+"""Tests that daemons of a test cluster that end are started again, as an init system does."""
 
 import contextlib
 import signal
@@ -14,7 +14,7 @@ _PATIENCE_S = 30.0
 
 
 class Case(unittest.TestCase):
-    """A supervisor, and a folder in which each program writes a line at each start."""
+    """Starts a supervisor, and makes a folder in which each program writes a line at each start."""
 
     def setUp(self):
         self.stack = contextlib.ExitStack()
@@ -26,7 +26,7 @@ class Case(unittest.TestCase):
                                                                 first_pause_s=0.02))
 
     def start(self, name, script, **more):
-        """`script` of sh, of which COUNT is how often it was started."""
+        """Starts `script` with sh. COUNT in the script is how often it was started, with this start."""
         file = self.directory / f"{name}.starts"
         count = f'echo start >> {file}; COUNT=$(wc -l < {file}); '
         self.supervisor.start(name, ["sh", "-c", count + script], log=self.directory / f"{name}.log", **more)
@@ -77,7 +77,7 @@ class EndedByATest(Case):
         self.start("beside", "[ $COUNT -ge 2 ] && exec sleep 1000; exit 1")
         self.until(lambda: self.starts("killed") == 1)
         self.processes.signal("killed", signal.SIGKILL)
-        self.until(lambda: self.starts("beside") == 2)  # it has looked, and waited for as long as it does
+        self.until(lambda: self.starts("beside") == 2)  # the supervisor has looked, and waited as long as it does
         self.assertEqual(self.starts("killed"), 1)
         self.start("killed", "exec sleep 1000")
         self.until(lambda: self.starts("killed") == 2)

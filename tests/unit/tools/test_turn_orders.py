@@ -11,7 +11,7 @@ def _trace(rows):
 
 
 def _turns(count, *, away):
-    """Turns of 20, one after the other; each comes back `away` after it, on looks that are 1 apart."""
+    """Returns turns of 20, one after the other. After its turn each job asks again when it has been `away`."""
     rows = [(0, "alpha", "arrive"), (0, "beta", "arrive")]
     for number in range(count):
         gang = "alpha" if number % 2 == 0 else "beta"

@@ -7,7 +7,7 @@ from tools.demo import perfetto, turns
 
 
 def _events(*rows):
-    """Of one GPU: (ns, slot, event, mode)."""
+    """Returns the events of one GPU. A row is (ns, slot, event, mode)."""
     keys = ("t_ns", "slot", "event", "mode")
     return parse_trace(json.dumps({"gpu": "GPU-a", "gang": "ab"[row[1]], **dict(zip(keys, row))}) for row in rows)
 

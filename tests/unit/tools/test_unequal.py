@@ -1,4 +1,4 @@
-"""Shares of unequal jobs: the fluid rate, and what whole turns give."""
+"""Tests shares of unequal jobs: the fluid rate, and what whole turns give."""
 
 import unittest
 
@@ -33,7 +33,8 @@ class WholeTurns(unittest.TestCase):
 
 
     def test_on_shared_links_whoever_communicates_at_once_is_slower(self):
-        # Two that always communicate at the same time need twice as long for it; one beside the other's compute not.
+        # Two jobs that always communicate at the same time need twice as long for it. A job that communicates beside
+        # the other's compute does not.
         always = [Shape(1, 100), Shape(1, 100)]
         for alone, together in zip(unequal.whole_turns(always), unequal.whole_turns(always, "shared")):
             self.assertAlmostEqual(together / alone, 0.5, places=1)
@@ -42,7 +43,7 @@ class WholeTurns(unittest.TestCase):
             self.assertAlmostEqual(private, shared, places=3)
 
     def test_a_brief_job_delays_the_long_ones_collective(self):
-        # The job model without hand-over costs: 0.9469 and 0.1377, private 0.9817 and 0.1428.
+        # The job model without hand-over costs gives 0.9469 and 0.1377, and with private links 0.9817 and 0.1428.
         long, brief = unequal.whole_turns([Shape(500, 50), Shape(20, 20)], "shared")
         self.assertAlmostEqual(long, 0.947, places=2)
         self.assertAlmostEqual(brief, 0.138, places=2)

@@ -1,4 +1,4 @@
-"""From when on a run counts."""
+"""Tests from when on a run counts."""
 
 import unittest
 
@@ -17,7 +17,9 @@ def job(name, steps_ms):
 
 
 def run(*turns):
-    """Two jobs that run freely for five iterations of 80 ms and by turns for ten of 40. `turns`: (ms, gang)."""
+    """Returns two jobs that run freely for five iterations of 80 ms and by turns for ten of 40. `turns` are (ms,
+    gang).
+    """
     jobs = {name: job(name, [80] * 5 + [40] * 10) for name in ("alpha", "beta")}
     trace = tuple(logs.TraceEvent(ms * MS, "GPU-0", 0, gang, "hold") for ms, gang in turns)
     return session.Result(jobs, {}, trace, _QUIET, "", True, "", 1.0)

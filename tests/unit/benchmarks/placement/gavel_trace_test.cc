@@ -37,7 +37,7 @@ TEST(GavelTraceTest, LengthIsStepsOverTheirRate) {
   EXPECT_DOUBLE_EQ(job.iterations, 500);
 }
 
-// 0.25 s on one GPU, 0.4 s on two; 0.2 s on four, less than on one.
+// An iteration takes 0.25 s on one GPU, 0.4 s on two, and 0.2 s on four, which is less than on one.
 TEST(GavelTraceTest, WhatMoreGpusTakeLongerIsCommunication) {
   const Trace trace =
       Parsed(Line("Net (batch size 8)", "9", "0", "1") + Line("Net (batch size 8)", "9", "0", "2") +

@@ -14,7 +14,7 @@ Job Of(double load, double compute, double send) {
   return job;
 }
 
-// Two jobs, one behind the other: the GPU of each beside the network of the other.
+// The two jobs take turns: each uses the GPU while the other uses the network.
 TEST(MuriTest, TwoJobsTakeTheLongerOfWhatIsSideBySide) {
   const Job a = Of(0, 60, 40), b = Of(0, 50, 30);
   const std::array both{&a, &b};

@@ -1,4 +1,4 @@
-// What readers of traces say about texts.
+// Catches what readers of traces say about texts.
 #pragma once
 
 #include <functional>
@@ -7,7 +7,7 @@
 
 namespace crossover::benchmarks {
 
-// Why a reader refuses; empty: it does not.
+// Returns why a reader refuses a text, or "" where it does not.
 inline std::string FaultOf(const std::function<void()>& read) {
   try {
     read();

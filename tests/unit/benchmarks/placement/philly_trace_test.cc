@@ -84,7 +84,7 @@ TEST(PhillyTraceTest, FaultsAreNamed) {
 
 TEST(StepsTest, PackedPlacementsWithTheNearestBatch) {
   const std::map<int, Step> steps = StepsIn(
-      "1,64,0.1,0\n1,129,0.2,0\n1,182,0.3,0\n"   // the nearest
+      "1,64,0.1,0\n1,129,0.2,0\n1,182,0.3,0\n"   // the nearest batch
       "4,128,0.4,0.1\n22,128,9,0\n13,128,9,0\n"  // the one on one node
       "24,128,0.5,0.2\n44,128,0.6,0.3\n1114,128,9,0\n",
       128);

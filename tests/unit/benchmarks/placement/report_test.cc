@@ -22,7 +22,8 @@ std::string Written(void (*write)(const Outcome&, const std::string&), const Out
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// By hand, as in simulate_test: 0 and 1 on all GPUs until 1025 s, then 2 and 4 on four each, then 3.
+// These figures are calculated by hand, as in simulate_test: 0 and 1 run on all GPUs until 1025 s, then 2
+// and 4 on four each, then 3.
 TEST(ReportTest, OccupancyGoesByWhatChanges) {
   const Trace trace = ReadTrace({.path = TRACE});
   const auto policy = MakeFifo(kTwo);

@@ -12,7 +12,7 @@
 namespace crossover::benchmarks {
 namespace {
 
-// Counts what a policy gives out, and passes it on.
+// Checks what a policy gives out, and passes it on.
 class Watched : public Policy {
  public:
   Watched(std::unique_ptr<Policy> policy, const Cluster& cluster, int together)
@@ -58,9 +58,9 @@ TEST(SimulateTest, EveryPolicyEndsEveryJob) {
   EXPECT_EQ(Of(MakePowers(kTwo, 0.95), 4).jobs.size(), 5u);
 }
 
-// By hand: 0 and 1 take 10 s to start and 1015 s on all GPUs; then the two of 4 GPUs beside each other, of
-// which the longer takes 10 s and 406 s; then the one of 16 GPUs. What a start takes only shows where
-// something happens before the job's end: so it is in Muri's simulator.
+// These figures are calculated by hand. 0 and 1 take 10 s to start and 1015 s on all GPUs. Then the two of
+// 4 GPUs run beside each other, of which the longer takes 10 s and 406 s. Then comes the one of 16 GPUs.
+// What a start takes only shows where something happens before the job's end: so it is in Muri's simulator.
 TEST(SimulateTest, ExclusiveFirstComeFirstServed) {
   const Outcome outcome = Of(MakeFifo(kTwo), 1);
   EXPECT_EQ(outcome.jobs.front().job->id, 0);
@@ -69,14 +69,15 @@ TEST(SimulateTest, ExclusiveFirstComeFirstServed) {
   EXPECT_NEAR(outcome.makespan_s(), 1025 + 416 + 203, 1e-6);
 }
 
-// 0 and 1 need the GPU for half of the time: together they would end no later.
+// 0 and 1 each need the GPU for half of the time. Together they end no later than alone.
 TEST(SimulateTest, WhoSharesEndsEarlier) {
   const Outcome exclusive = Of(MakeFifo(kTwo), 1), powers = Of(MakePowers(kTwo, 0.95), 4);
   EXPECT_LT(powers.makespan_s(), exclusive.makespan_s());
   EXPECT_LT(powers.mean_completion_s(), exclusive.mean_completion_s());
 }
 
-// By hand: on 16 GPUs 1025 s of all, 416 s of eight (208 s of which only four), 203 s of all.
+// These figures are calculated by hand, on 16 GPUs: all are held for 1025 s, then eight for 416 s (314.5 s
+// of it only four), then all for 203 s.
 TEST(SimulateTest, OccupancyIsWhatWasHeldOfWhatWasThere) {
   const Outcome outcome = Of(MakeFifo(kTwo), 1);
   EXPECT_NEAR(outcome.there_gpu_s, 16 * outcome.makespan_s(), 1e-6);
@@ -95,7 +96,7 @@ TEST(SimulateTest, WaitsAndQuantiles) {
 TEST(SimulateTest, GangsOfANodeThatFailsStartAgain) {
   const Failing often{.mean_up_s = 700, .down_s = 300, .checkpoint_s = 200, .seed = 1};
   Failing lossy = often;
-  lossy.checkpoint_s = 1e9;  // they begin anew each time
+  lossy.checkpoint_s = 1e9;  // each restart begins at the first iteration
   const auto policies = {+[] { return MakeFifo(kTwo); },         +[] { return MakeShortest(kTwo); },
                          +[] { return MakeRandom(kTwo, 1, 1); }, +[] { return MakeMuriS(kTwo); },
                          +[] { return MakeMuriL(kTwo); },        +[] { return MakeShipped(kTwo, {}, 4); },

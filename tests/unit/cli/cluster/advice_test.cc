@@ -12,7 +12,7 @@ using nlohmann::json;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// From `from` to `to` o'clock on two GPUs.
+// Returns a run on two GPUs, from `from` to `to` o'clock.
 json Ran(const char* gang, const char* from, const char* to, double compute = 0.02, double away = 0.012) {
   json run = {{"gang", gang},
               {"beganAt", std::string("2027-01-15T") + from + ":00Z"},
@@ -89,7 +89,8 @@ TEST(AdviceTest, WhetherItSharedARunSaysItself) {
   EXPECT_DOUBLE_EQ(advice["gpuHours"], 16);
   ASSERT_EQ(advice["pairs"].size(), 1u);
   EXPECT_EQ(advice["pairs"][0]["gangs"], json::array({"b", "c"}));
-  // Another run of that gang may be meant: only of the one that does not say is it taken for true.
+  // The meeting may be one of another run of that gang. It counts only for a run that does not say itself
+  // whether it shared.
   profile["status"]["meetings"] =
       json::array({{{"gains", json::array({{{"gang", "b"}, {"otherGang", "c"}}})}}});
   advice = Only(json::array({profile}));
@@ -97,7 +98,7 @@ TEST(AdviceTest, WhetherItSharedARunSaysItself) {
   EXPECT_TRUE(advice["pairs"].empty());
 }
 
-// Its key changed as more of its pods were known.
+// The run's key changed as more of its pods were known, so two profiles tell of it.
 TEST(AdviceTest, ARunThatTwoProfilesTellOfCountsOnce) {
   json part = Ran("a", "08:00", "10:00", 0);
   part["gpus"] = 1;

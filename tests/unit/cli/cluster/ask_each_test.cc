@@ -19,7 +19,7 @@ TEST(AskEachTest, AnswersComeInTheOrderOfTheItemsAndFewAreAskedAtATime) {
   std::atomic<int> asked = 0, most = 0;
   const auto answers = AskEach(items, 4, [&](const json& item) {
     const int now = ++asked;
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));  // so that all who may are at it
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));  // so that all calls that may run at a time do
     for (int before = most; before < now && !most.compare_exchange_weak(before, now);) {
     }
     --asked;
@@ -31,7 +31,7 @@ TEST(AskEachTest, AnswersComeInTheOrderOfTheItemsAndFewAreAskedAtATime) {
 }
 
 TEST(AskEachTest, AsManyAreAskedAtATimeAsMayBe) {
-  std::latch all(4);  // nobody answers before everybody was asked
+  std::latch all(4);  // no call answers before all four have begun
   const auto answers = AskEach(std::vector<json>(4), 4, [&all](const json&) {
     all.arrive_and_wait();
     return json(true);

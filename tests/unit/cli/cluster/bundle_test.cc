@@ -1,4 +1,4 @@
-// The doctor's bundle, of what a stand-in for kubectl says.
+// Tests the doctor's bundle with a stand-in for kubectl.
 #include "cli/cluster/bundle.h"
 
 #include <gmock/gmock.h>
@@ -60,8 +60,8 @@ TEST(QuestionsTest, WhatWasStartedAgainIsAskedForItsLogBeforeThat) {
                   "--tail", "2000", "--previous"}));
 }
 
-// Programs answer once two of them were asked, or after five seconds. What was in the bundle when the first
-// was asked is in the file `before`.
+// Programs answer once two of them were asked, or after five seconds. The file `before` lists what was in
+// the bundle when the first was asked.
 constexpr char kKubectl[] = R"sh(
 case "$*" in
   "get pods"*name=crossover*) cat programs; exit ;;

@@ -1,5 +1,4 @@
-// The doctor finds each fault that is planted, by the name of its check, and none in a cluster without
-// faults.
+// The doctor finds each planted fault by the name of its check, and finds none in a cluster without faults.
 #include "cli/cluster/checks.h"
 
 #include <gmock/gmock.h>
@@ -19,7 +18,7 @@ using ::testing::HasSubstr;
 
 struct Planted {
   const char* check;
-  const char* seen;  // among what the check says
+  const char* seen;  // a part of what the check says
   std::function<void(ClusterFacts*)> plant;
 };
 
@@ -35,7 +34,7 @@ const std::vector<Planted>& Faults() {
       {"definitions", "jobprofiles.crossover.dev", [](ClusterFacts* f) { f->lists["definitions"].erase(1); }},
       {"daemon_missing", "node n2", [](ClusterFacts* f) { f->lists["programs"].erase(1); }},
       {"daemon_missing", "node n3",
-       [](ClusterFacts* f) {  // none has ever run there: it has neither slots nor a GPUNode
+       [](ClusterFacts* f) {  // no daemon has ever run there: no slots, no GPUNode
          f->lists["nodes"].push_back(
              {{"metadata",
                {{"name", "n3"}, {"labels", {{"cloud.google.com/gke-accelerator", "nvidia-l4"}}}}}});
@@ -50,13 +49,13 @@ const std::vector<Planted>& Faults() {
          f->lists["programs"].push_back(impostor);
        }},
       {"daemon_missing", "node n3",
-       [](ClusterFacts* f) {  // it is given out otherwise, and nobody has left it to that plugin
+       [](ClusterFacts* f) {  // another plugin gives its GPUs out, and no setting leaves the node to it
          json node = Node("n3");
          node["status"]["allocatable"] = {{"nvidia.com/gpu", "8"}};
          f->lists["nodes"].push_back(node);
        }},
       {"stale_gpunode", "GPUNode n3 is of a node without daemon",
-       [](ClusterFacts* f) {  // the node is gone, and whatever was wrong with it is no more
+       [](ClusterFacts* f) {  // the node is gone, and its faults are gone with it
          json left = GpuNode("n3", "GPU-3");
          left["status"]["version"] = "0.0.9";
          left["status"]["mode"] = "off";
@@ -290,7 +289,7 @@ TEST(ClusterChecksTest, WhereTheDaemonSetCannotBeSeenItIsNotKnownWhoNeedsADaemon
   }
 }
 
-// The node n1, of which the GPUNode stays as it was.
+// Gives node n1 back to another plugin. Its GPUNode stays, in mode off.
 void MoveBack(ClusterFacts* facts) {
   First(facts, "daemon_sets")["spec"]["template"]["spec"]["nodeSelector"] = {{"pool", "training"}};
   facts->lists["programs"].erase(0);

@@ -97,7 +97,7 @@ TEST(ExplainTest, AGangIsFoundByAnyOfItsNames) {
   EXPECT_EQ(PodsOfGang(facts.lists["pods"], json::array(), "mine").size(), 1u);
 }
 
-// Before a node knows them: their owners have other names than their gang.
+// No node knows these gangs yet, and the pods' owners have other names than the gangs.
 TEST(ExplainTest, AGangThatWaitsIsFoundByWhatIsBehindItsPods) {
   struct Maker {
     const char* gang;

@@ -1,4 +1,4 @@
-// `top` asks a stand-in for kubectl.
+// Tests `top` with a stand-in for kubectl.
 #include "cli/cluster/nodes.h"
 
 #include <fcntl.h>
@@ -19,7 +19,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Each list of pods is a line in the file `rounds`; the first one fails.
+// Each list of pods adds a line to the file `rounds`. The first list fails.
 constexpr char kKubectl[] = R"sh(
 if [ "$1" = exec ]; then
   echo '{"gpus": []}'
@@ -41,7 +41,8 @@ class ClusterTopTest : public StandInKubectl {
     const std::string rounds = Read("rounds");
     return static_cast<int>(std::count(rounds.begin(), rounds.end(), '\n'));
   }
-  // Nothing can be written to its standard output. What it says on the other one is `said_`.
+  // Runs `top` while nothing can be written to standard output. Puts what it writes to standard error into
+  // `said_`.
   int TopOntoAFullDisk(const ClusterTopOptions& options) {
     std::fflush(stdout);
     const int own = dup(STDOUT_FILENO), full = open("/dev/full", O_WRONLY | O_CLOEXEC);
@@ -73,7 +74,7 @@ TEST_F(ClusterTopTest, WithoutWatchingItFails) {
 }
 
 TEST_F(ClusterTopTest, EachNodeIsNamedBesideWhatItsDaemonSays) {
-  std::ofstream(File("rounds")) << "\n";  // the failing one is over
+  std::ofstream(File("rounds")) << "\n";  // the round that fails is over
   ::testing::internal::CaptureStdout();
   EXPECT_EQ(ClusterTop(Called(), {.node = "n1", .show = {.format = Format::kJson, .watch_s = {}}}), 0);
   EXPECT_EQ(nlohmann::json::parse(::testing::internal::GetCapturedStdout()),

@@ -1,4 +1,4 @@
-// A secret in each place that a bundle is to be without; and what is to stay.
+// Plants a secret in each place that a bundle has to be without, and checks what has to stay.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ struct Place {
   json value = kSecret;
 };
 
-// Within a list of one object.
+// Returns the places as pointers into a list of one object.
 const std::vector<Place>& Places() {
   static const std::vector<Place> places = {
       {"/0/metadata/annotations/token"},

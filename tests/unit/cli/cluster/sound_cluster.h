@@ -1,5 +1,5 @@
-// A cluster in which nothing is wrong, as the API server would have it: two nodes with a GPU each, two jobs
-// that share the first.
+// Makes a cluster in which nothing is wrong, as the API server has it: two nodes with a GPU each, and two
+// jobs that share the first GPU.
 #pragma once
 
 #include "cli/cluster/facts.h"
@@ -27,7 +27,7 @@ inline nlohmann::json Node(const char* name) {
           {"status", {{"allocatable", {{"crossover.dev/slot", "2"}, {"nvidia.com/gpu", "0"}}}}}};
 }
 
-// As the chart makes it: nodes with GPUs, by what finds them.
+// Returns the DaemonSet as the chart makes it. It selects nodes with GPUs, by the labels that tell of them.
 inline nlohmann::json DaemonSet() {
   return nlohmann::json::parse(
       R"({"metadata": {"name": "crossover-deviceplugin", "namespace": "crossover-system"},

@@ -1,4 +1,4 @@
-// A shell script in kubectl's place, in a folder of its own.
+// Puts a shell script in kubectl's place, in a folder of its own.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 
 namespace crossover::cli {
 
-// The script begins in the folder, and stands there as `kubectl`.
+// Writes the script into the folder as `kubectl`. The script starts in that folder.
 class StandInKubectl : public ::testing::Test {
  protected:
   explicit StandInKubectl(const char* script) {

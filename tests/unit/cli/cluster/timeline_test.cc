@@ -1,4 +1,4 @@
-// `timeline` asks a stand-in for kubectl, which says what it was asked for.
+// Tests `timeline` with a stand-in for kubectl, whose answers show what it was asked for.
 #include "cli/cluster/timeline.h"
 
 #include <gmock/gmock.h>

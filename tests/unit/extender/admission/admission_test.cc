@@ -9,8 +9,8 @@
 #include "tests/unit/common/kube/server.h"
 #include "tests/unit/extender/http/asking.h"
 
-// What OpenSSL keeps for each thread goes with the thread, but for those that cpprestsdk ends with the
-// process.
+// OpenSSL frees what it keeps for a thread when that thread ends. The threads of cpprestsdk end only with
+// the process, so the leak sanitizer would report theirs.
 extern "C" const char* __lsan_default_suppressions();  // NOLINT(bugprone-reserved-identifier)
 extern "C" const char* __lsan_default_suppressions() { return "leak:libcrypto.so\n"; }  // NOLINT
 
@@ -37,7 +37,7 @@ class AdmissionTest : public ::testing::Test {
     fs::copy_file(File(from), File("draft"), fs::copy_options::overwrite_existing);
     fs::rename(File("draft"), File(to));
   }
-  // With a certificate that is somebody else's to keep.
+  // Starts a server with a certificate file that another program writes.
   std::unique_ptr<Admission> Start() {
     Admission::Settings settings;
     settings.access.server = api_server_.url();
@@ -55,7 +55,7 @@ class AdmissionTest : public ::testing::Test {
   kube::Server api_server_;
 };
 
-// A rollout would replace those that have one.
+// A pod that is ready without a certificate would let a rollout replace the pods that have one.
 TEST_F(AdmissionTest, IsNotReadyWithoutACertificate) {
   Install("a.crt", "tls.crt");
   Install("b.key", "tls.key");

@@ -1,4 +1,4 @@
-// A pod as an API server shows it to a webhook.
+// Makes pods as an API server shows them to a webhook.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -10,7 +10,7 @@ inline nlohmann::json MadeContainer(const std::string& name, const nlohmann::jso
   return {{"name", name}, {"image", "x"}, {"resources", {{"limits", amounts}, {"requests", amounts}}}};
 }
 
-// Of one container that asks for that many whole GPUs.
+// Returns a pod with one container that asks for `gpus` whole GPUs.
 inline nlohmann::json MadePod(const nlohmann::json& annotations, const std::string& gpus = "2") {
   return {{"metadata", {{"generateName", "train-"}, {"annotations", annotations}}},
           {"spec",

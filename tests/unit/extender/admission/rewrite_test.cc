@@ -18,7 +18,8 @@ class RewriteTest : public ::testing::Test {
   Decision Asked(const json& pod) {
     return Rewrite(pod, "team", settings_, [this](const std::string&) { return quotas_; });
   }
-  // The pod as it comes to be. It is rewritten, and admitting it again changes nothing.
+  // Returns the pod as the API server would store it. Expects that the webhook rewrites `pod`, and that
+  // admitting the result again changes nothing.
   json Admitted(const json& pod) {
     const Decision decision = Asked(pod);
     EXPECT_EQ(decision.outcome, Outcome::kRewritten) << decision.verdict.refusal;
@@ -51,7 +52,8 @@ TEST_F(RewriteTest, WholeGpusBecomeSlots) {
   EXPECT_FALSE(made["spec"].contains("runtimeClassName"));
 }
 
-// What it is granted is known when it has its place; its containers start after that.
+// The memory that a pod is granted is known when the pod has its place, and its containers start after
+// that. The variable therefore refers to an annotation.
 TEST_F(RewriteTest, APodThatNamesNoBudgetIsToldWhatItIsGranted) {
   json pod = MadePod({{kShare, "true"}});
   pod["spec"]["containers"][0]["env"] = {{{"name", "CROSSOVER_GPU_MEMORY"}, {"value", "1Gi"}}};
@@ -120,7 +122,8 @@ TEST_F(RewriteTest, TheBudgetReachesThoseContainersThatHaveGpus) {
   EXPECT_EQ(made["spec"]["containers"][1], pod["spec"]["containers"][1]);
 }
 
-// As a policy engine does whose configuration's name comes after ours: then we are asked again.
+// A policy engine does this where the name of its configuration comes after ours. The API server then asks
+// us again.
 TEST_F(RewriteTest, WhatAnotherWebhookAddsToAnAdmittedPodIsHeeded) {
   json pod = Admitted(MadePod({{kShare, "true"}}));
   const std::string mark = pod["metadata"]["annotations"]["crossover.dev/admitted"];
@@ -149,7 +152,8 @@ TEST_F(RewriteTest, WhoDoesNotShareStaysAsItIs) {
               decision.verdict.warnings.empty());
 }
 
-// Whoever has a slot may come beside others, whom nobody would have asked.
+// A pod that holds a slot may run beside other jobs. Without the annotation and our scheduler, nothing
+// would check that these jobs accept it.
 TEST_F(RewriteTest, SlotsAreForThoseWhoSayThatTheyShare) {
   json pod = MadePod(json::object());
   pod["spec"]["containers"][0]["resources"] = {{"limits", {{"crossover.dev/slot", "1"}}}};
@@ -201,8 +205,8 @@ TEST_F(RewriteTest, MalformedRequestsAreRefusedByName) {
             "container main: it asks for nvidia.com/gpu and crossover.dev/slot: one of them is allowed");
 }
 
-// GPUs of containers, in their order: i2 an init container of two, s1 a sidecar of one, m3 a main one of
-// three.
+// Each word is a container and the number of GPUs that it asks for, in the order of the pod: i2 is an init
+// container with two, s1 a sidecar with one, m3 a main container with three.
 TEST_F(RewriteTest, InitContainersMayNotLeaveGpusToChance) {
   const std::pair<const char*, bool> cases[] = {
       {"i2 m2", true},       {"i1 m2", true},     {"i2 m1", false},   {"i2 m1 m1", false},

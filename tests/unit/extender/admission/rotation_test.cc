@@ -115,7 +115,7 @@ TEST_F(NextStepTest, ABundleHasAuthoritiesAlone) {
   EXPECT_EQ(BundleOf(stored_), stored_.authority.certificate);
 }
 
-// The API server's objects, by hand.
+// Keeps the API server's objects in memory.
 struct Objects : CertificateObjects {
   std::optional<Secret> ReadSecret() override { return away ? std::nullopt : std::optional(secret); }
   bool WriteSecret(const Secret& written) override {
@@ -147,7 +147,7 @@ std::string TextOf(const std::string& path) {
   return text.str();
 }
 
-// Whether any certificate of a bundle has signed it.
+// Returns whether any certificate of `bundle` has signed `served`.
 bool Trusts(const std::string& bundle, const std::string& served) {
   constexpr char kBegin[] = "-----BEGIN CERTIFICATE";
   for (std::size_t at = bundle.find(kBegin); at != std::string::npos; at = bundle.find(kBegin, at + 1)) {
@@ -166,9 +166,10 @@ class KeeperTest : public ::testing::Test {
   std::string File(const char* name) { return directory_ / name; }
   Keeper::Settings Settings(const char* file) { return {.rotation = settings_, .file = File(file)}; }
 
-  // A year of a leader and of a replica that looks less than ten minutes late, with an authority that has to
-  // be replaced in it, under API servers that hear of a caBundle up to 50 s late. How often one of them asked
-  // one of these and did not trust what it got.
+  // Simulates one year with a leader and with a replica that looks less than ten minutes late. The
+  // authority has to be replaced in that year. An API server hears of a new caBundle up to 50 s late.
+  // Returns how often the certificate of one of the two was not signed by a bundle that an API server may
+  // have had at that time.
   int Mistrusted();
 
   RotationSettings settings_{.names = kNames};
@@ -182,7 +183,7 @@ int KeeperTest::Mistrusted() {
   objects_.secret = {"0", DataOf(Taken(Step::kRenewServing, old, settings_, kNow))};
   objects_.bundle = BundleOf(old);
   Keeper leader(Settings("leader"), &objects_), replica(Settings("replica"), &objects_);
-  std::map<std::int64_t, std::string> bundles;  // by since when
+  std::map<std::int64_t, std::string> bundles;  // key: s since the start, when the bundle came
   int mistrusted = 0;
   std::int64_t changed = 0, replica_looked = -kReplica;
   for (std::int64_t at = 0; at < kYear;) {

@@ -1,4 +1,4 @@
-// Who holds slots, by what a stand-in for the API server answers.
+// Tests which pods are said to hold slots, with a stand-in for the API server.
 #include "extender/chores/chores.h"
 
 #include <gmock/gmock.h>
@@ -14,7 +14,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// A page of GPUNodes with one GPU, of which each of these pods has a slot.
+// Returns a page of GPUNodes: one node with one GPU, of which each of `pods` holds one slot.
 std::string ListOf(const std::vector<std::string>& pods, const std::string& node = "n1",
                    const std::string& next = "") {
   std::string holders;

@@ -14,7 +14,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// What came, as text, in the order of each kind.
+// Records what the feed tells, as text. The order within each kind of object is kept.
 class Recorder : public Listener {
  public:
   void OnPod(Pod pod) override { Put("pod " + pod.uid + " " + pod.node); }
@@ -28,7 +28,7 @@ class Recorder : public Listener {
     Put("no profile " + name_space + " " + name);
   }
 
-  // Waits until it has come so many times.
+  // Blocks until `text` has come `times` times.
   void Await(const std::string& text, std::ptrdiff_t times = 1) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return std::count(seen_.begin(), seen_.end(), text) >= times; });
@@ -78,7 +78,7 @@ class FeedTest : public ::testing::Test {
     feed_ = std::make_unique<Feed>(kube::Access{.server = server_.url(), .ca_file = "", .token_file = ""},
                                    &recorder_, std::chrono::milliseconds(1));
   }
-  // Each watch's list is told once what comes after it is.
+  // Blocks until the lists of all watches have been told.
   void AwaitSynced() {
     while (!feed_->synced()) std::this_thread::yield();
   }
@@ -115,7 +115,7 @@ TEST_F(FeedTest, WhatIsNotInALaterListHasGone) {
   server_.Answer({.status = 200,
                   .body = Event("ADDED", PodNames("u")) + Event("ADDED", PodNames("v")) + End() + kExpired,
                   .to = kPods});
-  // It breaks off: that v has not come says nothing.
+  // This list breaks off, so the absence of v does not mean that v is gone.
   server_.Answer({.status = 200, .body = Event("ADDED", PodNames("w")), .to = kPods, .cut = true});
   Open(kPods, Event("ADDED", PodNames("v")));
   Start();
@@ -143,7 +143,7 @@ TEST_F(FeedTest, DoesWithoutResourcesThatNobodyDefined) {
   server_.Answer({.status = 404, .body = "404 page not found", .to = kProfiles});
   Start();
   AwaitSynced();
-  Open(kGpuNodes, Event("ADDED", Named("n1")) + End());  // now somebody does
+  Open(kGpuNodes, Event("ADDED", Named("n1")) + End());  // it is defined now
   recorder_.Await("gpus n1 0");
 }
 
@@ -154,7 +154,7 @@ TEST_F(FeedTest, WithoutNodesItKnowsNothing) {
   Open(kProfiles, Event("ADDED", R"("namespace":"ns",)" + Named("p")) + End());
   Start();
   for (const char* text : {"pod u ", "gpus n1 0", "profile ns p"}) recorder_.Await(text);
-  while (server_.requests() < 5) std::this_thread::yield();  // nodes were asked for again
+  while (server_.requests() < 5) std::this_thread::yield();  // the feed has asked for nodes again
   EXPECT_FALSE(feed_->synced());
 }
 

@@ -28,7 +28,7 @@ class FitTest : public ::testing::Test {
   static std::string WordsOf(const placement::Fit& fit) {
     return fit.figures.empty() ? fit.why : fit.why + ": " + fit.figures;
   }
-  // It may come, and `change` keeps it away.
+  // Expects that the node has room for the pod, and none after `change`. Returns the reason.
   template <class Change>
   std::string Why(Change change) {
     EXPECT_GT(Fit().pods, 0) << Fit().why;
@@ -114,7 +114,8 @@ TEST_F(FitTest, MoreThanThereIsIsNoRoomEither) {
   EXPECT_EQ(Fit().pods, 0);
 }
 
-// As a scheduler has it: what is overdrawn does not matter to who wants none of it.
+// A scheduler does the same: a resource that is overdrawn does not matter to a pod that asks for none of
+// it.
 TEST_F(FitTest, WhoWantsNoneMayComeAllTheSame) {
   planned_.milli_cpu = 20'000;
   EXPECT_EQ(Fit().pods, 0);

@@ -1,4 +1,5 @@
-// Objects as a real API server (1.34.9) sent them, down to the last field; the resource's name is ours.
+// Holds objects as a real API server (1.34.9) sent them, down to the last field. The resource's name is
+// ours.
 #pragma once
 
 namespace crossover::extender {

@@ -79,7 +79,7 @@ TEST(ParsePodTest, PhasesAndEnds) {
   }
 }
 
-// One slot after another container has ended is the same slot; a sidecar's is not.
+// Containers that run one after the other use the same slot. A sidecar keeps its own slot.
 TEST(ParsePodTest, SlotsOfContainersThatComeOneAfterTheOther) {
   json object = Pod1();
   object["spec"] = json::parse(R"({

@@ -1,4 +1,5 @@
-// What a large cluster takes in memory: 5,000 nodes with 8 GPUs each, 40,000 slots used by a pod each.
+// Measures the memory that the model of a large cluster takes: 5,000 nodes with 8 GPUs each, and 40,000
+// slots, each used by one pod.
 #include <gtest/gtest.h>
 #include <malloc.h>
 
@@ -15,14 +16,14 @@ namespace {
 using nlohmann::json;
 
 constexpr int kNodes = 5000, kGpus = 8, kPodsOfNode = 8;
-constexpr std::size_t kMost = 240u << 20;  // of 300 MiB; the rest is for whoever decides
+constexpr std::size_t kMost = 240u << 20;  // of 300 MiB; the rest is for placing gangs
 
 std::size_t Used() {
   const struct mallinfo2 info = mallinfo2();
   return info.uordblks + info.hblkhd;
 }
 
-// As real nodes are labelled, by kubelets and by those that look for GPUs.
+// Returns a node that is labelled as real nodes are, by kubelets and by programs that look for GPUs.
 json LargeNode() {
   json node = json::parse(kGoldenNode);
   for (int i = 0; i < 40; ++i)
@@ -93,7 +94,7 @@ TEST(SizeTest, ALargeClusterFits) {
   EXPECT_LT(used, kMost) << (used >> 20) << " MiB";
 }
 
-// What keeps our pods whole does not.
+// A model that kept whole pods would not fit.
 TEST(SizeTest, WholeObjectsWouldNot) {
   constexpr std::size_t kSome = 50;
   const json pod = LargePod();

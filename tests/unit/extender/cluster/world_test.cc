@@ -59,7 +59,7 @@ TEST(WorldTest, WhatOurPodsUseFollowsThem) {
   const auto pods = [&](const char* node) { return Amount(world.UsedOn(node), kPods); };
   world.Put(PodOn("a", "n1", 1000));
   world.Put(PodOn("b", "n1", 500));
-  world.Put(PodOn("c", "", 4000));  // bound to nothing yet
+  world.Put(PodOn("c", "", 4000));  // not bound yet
   EXPECT_EQ(cpu("n1"), 1500);
   EXPECT_EQ(pods("n1"), 2);
   EXPECT_EQ(Amount(world.UsedOn("n1"), "x"), 2);

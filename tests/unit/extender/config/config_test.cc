@@ -28,7 +28,7 @@ TEST(ExtenderConfig, AnEmptyFileIsTheDefaults) {
   EXPECT_EQ(config->gangs.deadline_s, 120);
 }
 
-// The rows of the documentation's table whose keys have numbers, as a configuration.
+// Returns those rows of the documentation's table whose keys have numbers, as a configuration.
 std::string Documented() {
   const std::regex row(R"(\| `(gangs|placement)\.([^|]*)\|[^|]*\| ([-0-9., ]+) \|)"), name(R"((\w+)`)");
   std::ifstream file(USAGE);
@@ -71,7 +71,7 @@ TEST(ExtenderConfig, DefaultsAreThoseOfTheDocumentation) {
   EXPECT_EQ(gangs.placement.context_reserve, said.placement.context_reserve);
 }
 
-// A scheduler gives a bind 30 s.
+// A scheduler waits 30 s for the answer to a bind.
 TEST(ExtenderConfig, ABindIsAnsweredBeforeItsCallerGivesUp) { EXPECT_LT(GangSettings().hold_s, 30); }
 
 TEST(ExtenderConfig, WhatIsSaidIsHeeded) {

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::chrono::seconds kLong{60};
 
-// Writes into a cluster of its own and tells the controller of it, on a thread of the test's.
+// Carries out writes on pods that it keeps itself, and remembers which threads called it.
 class FakeApi : public Api {
  public:
   Result Write(const Action& action) override {
@@ -58,7 +58,7 @@ class FakeApi : public Api {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, kLong, condition);
   }
-  // With the lock held.
+  // REQUIRES: `mutex_` is held.
   bool AllReleased() const {
     return std::ranges::all_of(pods_, [](const auto& entry) { return entry.second.gates.empty(); });
   }
@@ -67,7 +67,7 @@ class FakeApi : public Api {
   std::condition_variable changed_;
   std::map<std::string, Pod> pods_;
   std::map<std::string, std::string> told_;
-  std::size_t room_ = 1000;  // for more of them
+  std::size_t room_ = 1000;  // how many more events Tell takes
   std::set<std::thread::id> threads_;
   bool refuse_bindings_ = false;
   int bound_ = 0;
@@ -132,7 +132,8 @@ class ControllerTest : public ::testing::Test {
     }
   }
 
-  // As a scheduler would, for all pods but `but`; the answers.
+  // Filters and binds the pods from 0 to `size` - 1 as a scheduler does, all but number `but`. Returns the
+  // answers to the binds.
   std::vector<std::future<std::string>> BindAll(Controller& controller, int size, int but) {
     std::vector<std::string> names;
     for (int n = 0; n < 64; ++n) names.push_back("n" + std::to_string(n));
@@ -142,7 +143,7 @@ class ControllerTest : public ::testing::Test {
       if (i == but) continue;
       const PodRef ref{
           .uid = "u" + std::to_string(i), .name_space = "team", .name = "job-" + std::to_string(i)};
-      // The answer to the last release may still be on its way.
+      // The controller may not have the answer to the last release yet.
       std::optional<FilterAnswer> answer;
       do answer = controller.Filter(ref, nodes);
       while (answer && answer->nodes.empty());
@@ -163,7 +164,7 @@ class ControllerTest : public ::testing::Test {
   FakeApi api_;
 };
 
-// Whatever is told meanwhile.
+// The bound holds whatever the controller is told meanwhile.
 TEST_F(ControllerTest, DecisionsTakeAFifthOfTheTimeAtMost) {
   std::atomic<int> looks = 0;
   Controller::Options options = Options();
@@ -189,7 +190,7 @@ TEST_F(ControllerTest, DecisionsTakeAFifthOfTheTimeAtMost) {
   EXPECT_GT(looks, first) << "but what changed is not forgotten";
 }
 
-// Only whoever writes saw it lead no more, and only once.
+// Only the thread that writes sees the lease lost, and only once.
 TEST_F(ControllerTest, AWriteThatIsLostToAFlickeringLeaseIsMadeAgain) {
   std::atomic<bool> lied = false;
   const auto test = std::this_thread::get_id();
@@ -245,7 +246,7 @@ TEST_F(ControllerTest, HoldsAGangOf512WithFewThreads) {
   EXPECT_EQ(gpus.size(), static_cast<std::size_t>(kSize));
 }
 
-// Planning for thousands of nodes is done under the lock, and may take tenths of a second.
+// Planning for thousands of nodes runs under the lock, and may take tenths of a second.
 TEST_F(ControllerTest, APodThatHasAPlaceIsAnsweredWhileTheLockIsTaken) {
   Controller controller(Options(), api_);
   AddNodes(controller, 1);

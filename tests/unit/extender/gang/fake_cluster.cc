@@ -67,7 +67,7 @@ void FakeCluster::Changed(Truth& truth) {
            (reserved == pod.annotations.end() ? "" : " " + reserved->second));
   truth.pod.version = std::to_string(versions_++);
   pod_events_.emplace_back(truth.pod.uid, truth.pod);
-  if (Chance(10)) pod_events_.emplace_back(truth.pod.uid, truth.pod);  // said twice
+  if (Chance(10)) pod_events_.emplace_back(truth.pod.uid, truth.pod);  // an event may come twice
 }
 
 void FakeCluster::Deliver(bool all) {
@@ -97,7 +97,8 @@ void FakeCluster::Deliver(bool all) {
   } while (all && !(pod_events_.empty() && gpu_events_.empty() && node_events_.empty()));
 }
 
-// A new process: what was on its way is written or lost, the watches begin with the truth.
+// Starts a new extender. Writes that were on their way are carried out or lost, and the watches begin with
+// the truth.
 void FakeCluster::Restart() {
   ++restarts_;
   Remember("restart");
@@ -146,7 +147,7 @@ void FakeCluster::Drive() {
       writes_.push_back(action);
     }
   }
-  // Writes of different pods overtake each other.
+  // Writes of different pods may overtake each other.
   int count = static_cast<int>(writes_.size());
   count = calm_ || count == 0 ? count : Random(count + 1);
   for (int i = 0; i < count; ++i) {
@@ -162,9 +163,9 @@ void FakeCluster::Perform(const Action& action) {
   Result result;
   const int luck = calm_ ? 100 : Random(100);
   if (luck < 5) {
-    result.error = "no answer";  // and nothing done
+    result.error = "no answer";  // nothing is done
   } else if (luck < 10) {
-    Write(action);  // done, and the answer lost
+    Write(action);  // it is done, but the answer is lost
   } else if (luck < 13) {
     result = {.outcome = Outcome::kRefused, .error = "busy"};
   } else {
@@ -210,7 +211,7 @@ Result FakeCluster::Write(const Action& action) {
       break;
     case Kind::kRelease:
       std::erase(pod.gates, base::kGangGate);
-      if (Chance(90)) truth.nominated = action.node;  // else it could not be
+      if (Chance(90)) truth.nominated = action.node;  // else it could not be set
       pod.annotations[base::kRequeueAnnotation] = action.text;
       break;
     case Kind::kBind:

@@ -1,5 +1,6 @@
-// A cluster that keeps the truth, delivers it late to whoever watches, carries out writes or loses them, and
-// has a scheduler and a job controller of its own. All of it at random, by a seed.
+// A FakeCluster keeps the truth and delivers it late to the extender under test. It carries out writes or
+// loses them, and has a scheduler and a job controller of its own. All of this happens at random, by a
+// seed.
 #pragma once
 
 #include <deque>
@@ -15,23 +16,23 @@
 
 namespace crossover::extender {
 
-// What is spoilt on purpose, so that the referee has something to find.
+// Spoils something on purpose, so that the referee has something to find.
 struct Sabotage {
   std::function<void(Action&)> action = [](Action&) {};
   std::function<bool(const Action&)> drop = [](const Action&) { return false; };
-  std::function<void(Pod&)> view = [](Pod&) {};          // of what the extender sees
-  std::function<void(GpuNode&)> gpus = [](GpuNode&) {};  // likewise
+  std::function<void(Pod&)> view = [](Pod&) {};          // what the extender sees of pods
+  std::function<void(GpuNode&)> gpus = [](GpuNode&) {};  // what it sees of GPU nodes
 };
 
 class FakeCluster {
  public:
   FakeCluster(std::uint64_t seed, Sabotage sabotage);
 
-  void Step();    // one thing happens
-  void Settle();  // nothing fails any more; until all is quiet, or for too long
-  // What the referee found first, or "".
+  void Step();    // makes one thing happen
+  void Settle();  // runs 600 rounds in which nothing fails any more, and judges the end
+  // Returns the first fault that the referee found, or "".
   const std::string& fault() const { return fault_; }
-  // What happened, and the truth, a line per pod, for whoever looks for the cause of a fault.
+  // Returns what happened, and the truth, one line per pod. It helps to find the cause of a fault.
   std::string Describe() const;
   int placed() const { return placed_; }  // gangs that were bound whole
   int shared() const { return shared_; }  // bindings onto a GPU that another gang has
@@ -43,7 +44,7 @@ class FakeCluster {
     std::string gang;
     int index = 0;
     std::string nominated;
-    bool settled = false;  // bound, and all of its gang were for a while
+    bool settled = false;  // bound, and its whole gang was bound for a while
     bool strayed = false;  // a kubelet chose other GPUs
     std::vector<std::string> actual;
   };
@@ -51,13 +52,13 @@ class FakeCluster {
     int size = 0;
     int gpus = 1;
     int attempt = 0;
-    std::set<int> bound;  // pods of this attempt that ever were, by index
-    bool whole = false;   // all of them, of as many as it had then
+    std::set<int> bound;  // indices of this attempt's pods that were ever bound
+    bool whole = false;   // all pods that it had at some time were bound
     bool names_memory = true;
     bool elastic = false;  // its owner says its size, and may change it
-    bool resized = false;  // it did
+    bool resized = false;  // the owner changed it
     double half_since_s = -1;
-    int whole_for = 0;  // steps in which all are bound, in this extender's time
+    int whole_for = 0;  // steps with all pods bound, since the extender started
   };
   struct Asked {
     std::string uid, node;
@@ -68,7 +69,7 @@ class FakeCluster {
   void Note(const std::string& fault);
   void Remember(const std::string& what);
 
-  // cluster.cc: the truth and its ways.
+  // The functions in fake_cluster.cc keep the truth.
   void Changed(Truth& truth);
   void Deliver(bool all);
   void Drive();  // asks the extender what to do
@@ -79,7 +80,7 @@ class FakeCluster {
   void PublishGpus(const std::string& node);
   void Restart();
 
-  // events.cc: what happens.
+  // The functions in fake_events.cc make things happen.
   void Submit();
   void AddPod(const std::string& job, int index);
   int MostPods(int gpus_per_pod) const;
@@ -96,7 +97,7 @@ class FakeCluster {
   void Repair();
   void Stray();
 
-  // referee.cc: what must never be; knows only the truth.
+  // The functions in referee.cc find what must never happen. They know only the truth.
   void JudgeBinding(const Truth& truth);
   void JudgeBeside(const Truth& truth, const Truth& other);
   void JudgeTime();
@@ -118,7 +119,7 @@ class FakeCluster {
   std::map<std::string, GpuNode> gpu_nodes_;
   std::string gone_;                   // a node that never comes back
   std::optional<JobProfile> profile_;  // of all jobs
-  // What the watches have not delivered yet: pods in their order, GPU nodes in theirs.
+  // The watches have not delivered these yet. Pods come in their order, and so do GPU nodes.
   std::deque<std::pair<std::string, std::optional<Pod>>> pod_events_;
   std::deque<GpuNode> gpu_events_;
   std::deque<Node> node_events_;
@@ -133,7 +134,7 @@ class FakeCluster {
   int placed_ = 0, shared_ = 0, restarts_ = 0;
 };
 
-// Deadline and hold-offs that a short life can see.
+// Returns settings with a deadline and hold-offs that are short enough for a short life.
 GangSettings QuickSettings();
 
 }  // namespace crossover::extender

@@ -1,4 +1,4 @@
-// What happens in the fake cluster.
+// Makes things happen in the fake cluster.
 #include <algorithm>
 #include <utility>
 
@@ -16,7 +16,7 @@ void FakeCluster::AddPod(const std::string& job, int index) {
   Pod& pod = truth.pod;
   pod.uid = "u" + std::to_string(uids_++);
   pod.name_space = "team";
-  // Of one that failed its object may stay, with the name.
+  // The object of a pod that failed may still be there, with the name.
   const bool first = std::ranges::none_of(pods_, [&](const auto& entry) {
     return entry.second.gang == truth.gang && entry.second.index == index;
   });
@@ -43,7 +43,8 @@ void FakeCluster::AddPod(const std::string& job, int index) {
   Changed(kept);
 }
 
-// One that has the whole cluster to itself could be placed.
+// Returns how many pods a job may have so that it can be placed where it has the whole cluster to itself: 4
+// at most.
 int FakeCluster::MostPods(int gpus_per_pod) const {
   const int nodes = static_cast<int>(gpu_nodes_.size());
   const int on_node = static_cast<int>(gpu_nodes_.begin()->second.gpus.size());
@@ -70,7 +71,7 @@ void FakeCluster::Remove(const std::string& uid) {
   if (!node.empty()) PublishGpus(node);
 }
 
-// All of it, or another attempt of it begins.
+// Ends a whole job, and may begin another attempt of it.
 void FakeCluster::EndJob() {
   if (jobs_.empty()) return;
   auto job = jobs_.begin();
@@ -92,7 +93,8 @@ void FakeCluster::EndJob() {
   for (int i = 0; i < job->second.size; ++i) AddPod(job->first, i);
 }
 
-// Pods past its new size go; those that are missing come as any that was lost (Finish).
+// Changes the size of a job. Pods past its new size are deleted, and missing pods are made like lost ones
+// (Finish).
 void FakeCluster::Resize() {
   if (jobs_.empty()) return;
   auto chosen = jobs_.begin();
@@ -110,11 +112,12 @@ void FakeCluster::Resize() {
   }
   job.resized = true;
   Remember(gang + " has " + std::to_string(job.size) + " pods now, " + std::to_string(before) + " before");
-  // Who has grown, or has had as many as it has now, may have been whole by what could be known.
+  // A job that has grown, or that once had as many bound pods as it has now, may have been whole as far as
+  // the extender could know.
   job.whole |= job.size > before || bound >= job.size;
 }
 
-// A pod is evicted, or fails; of one that fails the object stays for a while.
+// Evicts a pod, or lets it fail. The object of a failed pod stays for a while.
 void FakeCluster::LosePod() {
   if (pods_.empty()) return;
   auto pod = pods_.begin();
@@ -131,7 +134,7 @@ void FakeCluster::LosePod() {
   Changed(truth);
 }
 
-// All of a job fail together, and their objects stay for a while.
+// Lets all pods of a job fail together. Their objects stay for a while.
 void FakeCluster::Crash() {
   if (jobs_.empty()) return;
   auto job = jobs_.begin();
@@ -146,7 +149,7 @@ void FakeCluster::Crash() {
   }
 }
 
-// What is known of such jobs becomes another, or is forgotten.
+// Changes or removes the profile of all jobs.
 void FakeCluster::Learn() {
   if (profile_ && Chance(20)) {
     profile_.reset();
@@ -165,7 +168,8 @@ bool FakeCluster::IsThere(const std::string& gang, int index) const {
   });
 }
 
-// Pods that are being deleted go, and those that are over some time, and whoever made them makes others.
+// Removes pods that are being deleted and pods that are over, not all at once. The job controller makes
+// others.
 void FakeCluster::Finish() {
   std::vector<std::string> going;
   for (const auto& [uid, truth] : pods_) {
@@ -180,7 +184,7 @@ void FakeCluster::Finish() {
   }
 }
 
-// One pod's turn: filter, then bind.
+// Schedules one pod: filter, then bind.
 void FakeCluster::Schedule() {
   std::vector<std::string> uids;
   for (const auto& [uid, truth] : pods_) {
@@ -194,7 +198,8 @@ void FakeCluster::Schedule() {
   for (const auto& [name, node] : nodes_) {
     if (node.ready && !node.cordoned && (calm_ || Chance(95))) nodes.push_back(name);
   }
-  // It may find that none of its nodes has room, and asks nobody then. It does not repeat itself.
+  // The scheduler may find that none of its nodes has room. It then asks no extender, and does not repeat
+  // its message.
   Truth& truth = pods_[uid];
   if (!calm_ && Chance(3)) {
     const Scheduled said{.reason = "Unschedulable",
@@ -245,7 +250,7 @@ void FakeCluster::Repair() {
   }
 }
 
-// A kubelet gives other GPUs than was said.
+// Lets a kubelet give a pod other GPUs than it was assigned.
 void FakeCluster::Stray() {
   for (auto& [uid, truth] : pods_) {
     if (truth.pod.node.empty() || truth.strayed || truth.actual.size() != 1) continue;
@@ -297,7 +302,7 @@ void FakeCluster::Step() {
 
 void FakeCluster::Settle() {
   calm_ = true;
-  // Strayed pods are evicted, as the node's daemon does.
+  // The node's daemon evicts strayed pods.
   for (auto& [uid, truth] : pods_) {
     if (!truth.strayed) continue;
     truth.pod.deleting = true;

@@ -20,7 +20,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-// A World of one node with two GPUs, whose writes the test carries out by hand.
+// Tests a World of one node with two GPUs. The test carries out the writes by hand.
 class GangsTest : public ::testing::Test {
  protected:
   GangsTest() { PutNode(&world_); }
@@ -50,7 +50,7 @@ class GangsTest : public ::testing::Test {
     world_.Put(pod);
     if (gangs_) gangs_->PodChanged(uid, now_s_);
   }
-  // As an earlier leader left it: with a reservation of one GPU.
+  // Gives a pod a reservation of one GPU, as an earlier leader left it.
   void Reserved(const std::string& uid, const std::string& plan, const std::string& gpu, bool again = false) {
     Change(uid, [&](Pod& pod) {
       pod.gates.clear();
@@ -62,7 +62,7 @@ class GangsTest : public ::testing::Test {
     gangs_ = std::make_unique<Gangs>(world_, std::move(settings), nullptr, "e" + std::to_string(epoch_++));
   }
 
-  // To a GPU of n0, or to none that anybody knows.
+  // Binds a pod to a GPU of n0. An empty `gpu` leaves unknown which GPU it has.
   void BindTo(const std::string& uid, const std::string& gpu) {
     Change(uid, [&gpu](Pod& pod) {
       pod.gates.clear();
@@ -70,7 +70,7 @@ class GangsTest : public ::testing::Test {
       if (!gpu.empty()) pod.annotations[base::kAssignmentAnnotation] = WriteAssignment({{"main", {gpu}}});
     });
   }
-  // A pod of a gang that is bound to a GPU of n0; without one: nobody knows to which.
+  // Adds a pod of `gang` that is bound to a GPU of n0. An empty `gpu` leaves unknown which GPU it has.
   void AddBound(const std::string& uid, const std::string& gang, int size, const std::string& gpu) {
     Add(uid);
     Change(uid, [&](Pod& pod) {
@@ -80,7 +80,7 @@ class GangsTest : public ::testing::Test {
     BindTo(uid, gpu);
   }
 
-  // A gang of one that shares with nobody.
+  // Adds a gang of one pod that shares GPUs with no other gang.
   void AddExclusive(const std::string& uid) {
     Add(uid);
     Change(uid, [&](Pod& pod) {
@@ -93,7 +93,7 @@ class GangsTest : public ::testing::Test {
     world_.RemovePod(uid);
     gangs_->PodChanged(uid, now_s_);
   }
-  // Two that run, as a leader has seen them do.
+  // Adds a gang of two running pods. The leader has seen them run.
   void AddRunning() {
     Lead();
     AddBound("u0", "g", 2, "GPU-a");
@@ -101,7 +101,7 @@ class GangsTest : public ::testing::Test {
     gangs_->Step(now_s_);
   }
 
-  // A pod of the Job "j"; `uid` of which.
+  // Adds a pod of the Job "j" whose UID is `job`.
   void AddOfJob(const std::string& uid, const std::string& job) {
     Add(uid);
     Change(uid, [&](Pod& pod) {
@@ -109,9 +109,9 @@ class GangsTest : public ::testing::Test {
       pod.labels = {{"batch.kubernetes.io/job-name", "j"}, {"batch.kubernetes.io/controller-uid", job}};
     });
   }
-  // Answers the one question for its size.
+  // Answers the one pending read of a Job: it has `size` pods.
   void ReadJob(int size) { ASSERT_EQ(AnswerReads(size), 1); }
-  // Answers those that there are; how many.
+  // Answers all pending reads of Jobs. Returns how many there were.
   int AnswerReads(int size) {
     const auto reads = Do(Kind::kReadOwner);
     const nlohmann::json limits = {{"limits", {{base::kSlotResource, "1"}}}};
@@ -121,7 +121,7 @@ class GangsTest : public ::testing::Test {
       gangs_->OwnerRead(read.id, {{"apiVersion", "batch/v1"}, {"kind", "Job"}, {"spec", spec}}, "", now_s_);
     return static_cast<int>(reads.size());
   }
-  // What is to be done of one kind.
+  // Returns the pending actions of one kind, and removes them from `pending_`.
   std::vector<Action> Do(Kind kind) {
     for (Action& action : gangs_->Step(now_s_)) pending_.push_back(std::move(action));
     std::vector<Action> found;
@@ -152,8 +152,8 @@ class GangsTest : public ::testing::Test {
     for (const Action& action : Do(Kind::kReserve)) Accept(action);
     for (const Action& action : Do(Kind::kRelease)) Accept(action);
   }
-  // The scheduler brings both of a plan, and of their Bindings u0's alone is done; the other's, which may be
-  // on its way still.
+  // Lets the scheduler bind both pods of a plan. Only the Binding of u0 is carried out. Returns the other
+  // Binding, which may still be on its way.
   Action BindTheFirst() {
     ReserveAndRelease();
     Bind("u0", 1);
@@ -169,7 +169,7 @@ class GangsTest : public ::testing::Test {
     }
     return other;
   }
-  // Likewise of two pods of a Job whose size is read.
+  // Does the same with two pods of a Job whose size is read.
   Action BindTheFirstOf(const std::string& job) {
     for (const char* uid : {"u0", "u1"}) AddOfJob(uid, job);
     Lead();
@@ -177,8 +177,8 @@ class GangsTest : public ::testing::Test {
     now_s_ += 1;
     return BindTheFirst();
   }
-  // A gang of two has its plan, and the scheduler asks about other nodes than its own: the plan is taken
-  // back.
+  // Makes a plan for a gang of two. The scheduler then asks about other nodes than the plan's, and the plan
+  // is taken back. Returns the answer to the scheduler.
   FilterAnswer LoseItsNode() {
     Add("u0");
     Add("u1");
@@ -215,7 +215,7 @@ TEST_F(GangsTest, NoGateIsLiftedBeforeAllAreReserved) {
   EXPECT_EQ(Filter("u0")->nodes, std::vector<std::string>{"n0"});
 }
 
-// A scheduler tries the node that a pod is nominated to alone, before it looks at thousands.
+// A scheduler tries the node that a pod is nominated to alone, before it looks at thousands of nodes.
 TEST_F(GangsTest, PodsAreNominatedToTheNodesOfTheirPlanIfOursSchedulesThem) {
   Add("u0");
   Add("u1");
@@ -246,7 +246,7 @@ TEST_F(GangsTest, WhoNamesNoBudgetIsGrantedWhatIsKnownOfSuchJobs) {
       << "they say it themselves";
 }
 
-// Of a pod that no webhook has seen.
+// No webhook has seen this pod.
 TEST_F(GangsTest, GpusOfAnInitContainerAloneAreToldAsAFault) {
   Add("u0");
   Change("u0", [](Pod& pod) {
@@ -262,7 +262,8 @@ TEST_F(GangsTest, GpusOfAnInitContainerAloneAreToldAsAFault) {
   EXPECT_THAT(told[0].text, HasSubstr("init container fetch asks for 2 GPUs, and no container after it"));
 }
 
-// Their Job keeps those that failed, with the gang's name; they ran without any bound, for nothing was known.
+// The Job keeps the pods that failed, and they still have the gang's name. They ran without a bound on
+// memory, because nothing was known of such jobs.
 TEST_F(GangsTest, WhoIsMadeAgainIsGrantedWhatIsKnownByNow) {
   const auto keyed = [](Pod& pod) { pod.profile_key = "bert"; };
   AddRunning();
@@ -280,7 +281,8 @@ TEST_F(GangsTest, WhoIsMadeAgainIsGrantedWhatIsKnownByNow) {
   for (const Action& action : reserve) EXPECT_EQ(action.memory, std::uint64_t{22} << 30);
 }
 
-// Its reservations are on their way, with nothing granted, when it becomes known what such jobs need.
+// The gang's reservations are on their way, with no memory granted, when the need of such jobs becomes
+// known.
 TEST_F(GangsTest, NobodyIsPutBesideWhoWasPlacedWithoutABound) {
   for (const char* uid : {"u0", "u1"}) {
     Add(uid);
@@ -331,7 +333,7 @@ TEST_F(GangsTest, ANewLeaderForgetsWhatWasHalfReserved) {
   Accept(Do(Kind::kReserve)[0]);
   pending_.clear();
   Lead();
-  // Another plan, on both.
+  // The new leader makes another plan, for both pods.
   const std::vector<Action> reserve = Do(Kind::kReserve);
   EXPECT_TRUE(Do(Kind::kRelease).empty());
   const std::vector<Action> clear = Do(Kind::kClear);
@@ -358,7 +360,7 @@ TEST_F(GangsTest, ANewLeaderCarriesOnOnceAGateIsLifted) {
   EXPECT_EQ(Filter("u1")->nodes, std::vector<std::string>{"n0"});
 }
 
-// Their seats are others' to have.
+// The seats of pods that are being deleted are free for others.
 TEST_F(GangsTest, ANewLeaderKeepsNoPlanOfPodsThatAreOnTheirWayOut) {
   Add("u0");
   Add("u1");
@@ -373,7 +375,7 @@ TEST_F(GangsTest, ANewLeaderKeepsNoPlanOfPodsThatAreOnTheirWayOut) {
   }
 }
 
-// One that was is not given up for want of a place for a pod that came again.
+// A gang that was whole is not given up because a pod that was made again has no place.
 TEST_F(GangsTest, ANewLeaderKnowsWhetherAGangWasWhole) {
   Add("u0");
   Add("u1");
@@ -390,8 +392,8 @@ TEST_F(GangsTest, ANewLeaderKnowsWhetherAGangWasWhole) {
   }
 }
 
-// It ran when its plan's time ended, or it would have been ended then; that another has come since, for one
-// that is gone, is no reason to end it now.
+// The gang ran when the time of its plan ended, or its pods would have been deleted then. A pod has come
+// since, in place of one that is gone. That is no reason to end the gang now.
 TEST_F(GangsTest, ANewLeaderEndsNoGangThatOutlivedItsPlan) {
   const auto deleted = [this](double made_s) {
     AddBound("u0", "g", 2, "GPU-a");
@@ -416,8 +418,8 @@ TEST_F(GangsTest, ANewLeaderEndsNoGangThatOutlivedItsPlan) {
   EXPECT_GT(deleted(now_s_ - 3601), 0u) << "the control: that one never had a place";
 }
 
-// Nobody ever saw it whole; who is bound goes, though there is a place for the other and though that one is
-// leaving.
+// No leader ever saw this gang whole. Its bound pod is deleted, although there is a place for the other
+// pod, and also where the other pod is leaving.
 TEST_F(GangsTest, ANewLeaderEndsAHalfGangToo) {
   for (const bool leaving : {false, true}) {
     const std::string bound = leaving ? "u2" : "u0", other = leaving ? "u3" : "u1";
@@ -443,7 +445,7 @@ TEST_F(GangsTest, ANewLeaderEndsAHalfGangToo) {
   }
 }
 
-// The API server is busy: that is about the second attempt.
+// The API server answers that it is busy. That answer is about the second attempt, not about the first.
 TEST_F(GangsTest, ABindingWhoseAnswerWasLostIsAskedForUntilItIsKnown) {
   Add("u0");
   Add("u1");
@@ -495,7 +497,7 @@ TEST_F(GangsTest, PastTheDeadlineTheBoundAreDeletedThenTheRestIsWipedOff) {
   EXPECT_EQ(clear[0].pod.uid, "u1");
 }
 
-// It is smaller than it was when its plan was made, and so it is whole.
+// In the second round the job is smaller than when its plan was made, and so it is whole.
 TEST_F(GangsTest, AtTheDeadlineAJobIsAskedForItsSizeOnceMore) {
   for (const bool smaller : {false, true}) {
     BindTheFirstOf(smaller ? "second" : "first");
@@ -509,7 +511,8 @@ TEST_F(GangsTest, AtTheDeadlineAJobIsAskedForItsSizeOnceMore) {
   }
 }
 
-// It is smaller for a while, and whole: whoever is bound stays when it grows again.
+// In the second round the job is smaller for a while, and whole. Its bound pod stays when the job grows
+// again.
 TEST_F(GangsTest, AJobWhosePodWentBeforeItWasBoundIsAskedForItsSize) {
   for (const bool smaller : {false, true}) {
     BindTheFirstOf(smaller ? "second" : "first");
@@ -526,7 +529,7 @@ TEST_F(GangsTest, AJobWhosePodWentBeforeItWasBoundIsAskedForItsSize) {
   }
 }
 
-// Nobody can be asked then, and nobody is ended.
+// The job's size cannot be asked for in that time, and no gang is ended.
 TEST_F(GangsTest, NoGangIsEndedWhileTheApiServerWantsToBeLeftAlone) {
   const Action other = BindTheFirstOf("first");
   now_s_ += 115;
@@ -593,7 +596,8 @@ TEST_F(GangsTest, AfterItsHoldOffAGangIsPlannedAnewThoughNothingHasChanged) {
   EXPECT_EQ(Do(Kind::kReserve).size(), 2u);
 }
 
-// Where only one node is left to a scheduler it asks about one, as it does of a node that it nominated.
+// A scheduler asks about one node alone in two cases: the pod is nominated to that node, or no other node
+// is left.
 TEST_F(GangsTest, ASchedulerThatAsksAboutOneNodeMeansItUnlessItNominatedIt) {
   Add("u0");
   Add("u1");
@@ -641,7 +645,8 @@ TEST_F(GangsTest, WhyANodeIsLeftOutMayBeSaidLater) {
   EXPECT_THAT(gangs_->WhyWaits("u0"), HasSubstr("would not have its pods there: 1 is full"));
 }
 
-// It has no node left to ask about: the next plan waits for a hold-off, in which its words are told.
+// The scheduler has no node left to ask about. The next plan waits for a hold-off, and in that time the
+// scheduler's words are told.
 TEST_F(GangsTest, WhatASchedulerSaysOfAllNodesIsToldBeforeTheNextPlan) {
   Add("u0");
   Add("u1");
@@ -656,7 +661,8 @@ TEST_F(GangsTest, WhatASchedulerSaysOfAllNodesIsToldBeforeTheNextPlan) {
   EXPECT_THAT(told[0].text, HasSubstr("would not have it on n0: 2 Insufficient cpu"));
 }
 
-// It said so of the plan before, does not say it again, and is never asked: no node is left to ask about.
+// The scheduler said so of the plan before and does not say it again. It asks about no node, because none
+// is left.
 TEST_F(GangsTest, WhatASchedulerHasSaidAlreadyIsWhatThePlanFailedFor) {
   Add("u0");
   Add("u1");
@@ -678,7 +684,8 @@ TEST_F(GangsTest, WhatASchedulerHasSaidAlreadyIsWhatThePlanFailedFor) {
   EXPECT_EQ(Do(Kind::kReserve).size(), 2u);
 }
 
-// Its daemon gives out fewer slots of each GPU than it did: the place that was lost is not there any more.
+// The node's daemon gives out fewer slots of each GPU than it did: the place that was lost does not exist
+// any more.
 TEST_F(GangsTest, APodThatCameAgainIsNoClientTooMany) {
   AddBound("v0", "h", 2, "GPU-a");
   AddBound("v1", "h", 2, "GPU-b");
@@ -734,7 +741,8 @@ TEST_F(GangsTest, APlaceThatNobodyComesBackToIsNotKeptForEver) {
   EXPECT_THAT(reserve.front().text, HasSubstr("GPU-b"));
 }
 
-// It meets nobody that anybody knows of, so that all others are strangers to it, not what it is to be beside.
+// The gang shares its GPUs with no known gang. All other gangs are strangers to it, not the gangs that it
+// must be beside.
 TEST_F(GangsTest, AGangWhosePlaceIsNotKnownHasNobodysPlaceForItsOwn) {
   AddBound("v0", "h", 1, "GPU-a");
   AddBound("u0", "g", 2, "");
@@ -749,7 +757,7 @@ TEST_F(GangsTest, AJobThatIsMadeAnewByTheSameNameIsReadAnew) {
   Lead();
   AddOfJob("u0", "first");
   ReadJob(1);
-  now_s_ += 1;  // plans are made only so often
+  now_s_ += 1;  // plans are made at intervals (plan_every_s)
   EXPECT_EQ(Do(Kind::kReserve).size(), 1u);
   world_.RemovePod("u0");
   gangs_->PodChanged("u0", now_s_);
@@ -796,7 +804,7 @@ TEST_F(GangsTest, AJobThatGrowsBesideItsPodsThatRunIsReadAgain) {
   EXPECT_EQ(Do(Kind::kReserve).size(), 1u);
 }
 
-// It is one of two pods for want of room, not because half of a plan failed.
+// The gang has one of two pods because there is no room, not because half of a plan failed.
 TEST_F(GangsTest, ANewLeaderKeepsTheRunningPodsOfAGangThatHasGrown) {
   const auto deleted = [this](int planned) {
     Change("u0", [&](Pod& pod) {
@@ -823,7 +831,7 @@ TEST_F(GangsTest, ANewLeaderKeepsTheRunningPodsOfAGangThatHasGrown) {
   EXPECT_GT(deleted(2), 0u) << "the control: it was never whole";
 }
 
-// The Job keeps what is left of it, and makes another after a pause.
+// The Job keeps the failed pod's object, and makes another pod after a pause.
 TEST_F(GangsTest, ThePlaceOfAPodThatFailedIsKeptForTheNext) {
   AddRunning();
   Change("u1", [](Pod& pod) { pod.over = pod.failed = true; });
@@ -856,7 +864,7 @@ TEST_F(GangsTest, AJobThatBecameSmallerKeepsNoPlaces) {
   EXPECT_EQ(Do(Kind::kReserve).size(), 1u);
 }
 
-// Whoever leads next is told that it ran, by two of its pods, whichever of them are left.
+// Two pods of the gang tell the next leader that it ran, whichever pods are left.
 TEST_F(GangsTest, AGangThatRanSaysSo) {
   const auto says = [this] {
     std::vector<std::string> uids;
@@ -887,7 +895,7 @@ TEST_F(GangsTest, AGangThatRanSaysSo) {
   EXPECT_THAT(says(), ElementsAre(silent));
 }
 
-// It became smaller while it was bound, and its reservation says that it was to be of two.
+// The job became smaller while its pods were bound. The reservation says that there were to be two pods.
 TEST_F(GangsTest, OneThatWasLeftOfSeveralSaysThatItRan) {
   AddOfJob("u0", "j");
   Reserved("u0", "p", "GPU-a");
@@ -902,7 +910,7 @@ TEST_F(GangsTest, OneThatWasLeftOfSeveralSaysThatItRan) {
   EXPECT_EQ(Do(Kind::kSettle).size(), 1u);
 }
 
-// Nor do one that runs and one that failed, and is replaced, make a gang of two whole.
+// A gang of two is not whole either where one pod runs and the other has failed and is replaced.
 TEST_F(GangsTest, WhoFailedDoesNotCountAsOneThatWasThere) {
   for (const bool failed : {false, true}) {
     AddBound("u0", "g", 2, "GPU-a");
@@ -936,7 +944,7 @@ TEST_F(GangsTest, APlaceIsGivenBackOnce) {
   EXPECT_EQ(vacant(), 1u);
 }
 
-// One of two that are left of a job looks like a job of one.
+// One pod that is left of a job of two looks like a job of one.
 TEST_F(GangsTest, NobodyComesBesideAJobWhoseSizeIsNotReadYet) {
   for (const bool read : {false, true}) {
     AddOfJob("u0", read ? "second" : "first");
@@ -960,7 +968,7 @@ TEST_F(GangsTest, NobodyComesBesideAJobWhoseSizeIsNotReadYet) {
   }
 }
 
-// A kubelet may have brought somebody there whom nobody would have put beside it.
+// A kubelet may have put a pod there that the scheduler would not have put beside this gang.
 TEST_F(GangsTest, ALostPlaceIsNotTakenBesideWhoHasNoBoundOfMemory) {
   for (const bool bound : {true, false}) {
     const Labels memory = {{base::kGpuMemoryAnnotation, "8Gi"}};
@@ -999,8 +1007,7 @@ TEST_F(GangsTest, WhoComesAgainGetsTheNearestFreePlaceWhereItsOwnIsNoneAnyMore) 
   }
 }
 
-// What lifted its gate was no part of the plan: no scheduler was told where to go.
-// Twenty gangs lack a pod, and there is no GPU for any.
+// Twenty gangs lack a pod, and there is no GPU for any of them.
 TEST_F(GangsTest, SearchesForSeatsAreFewInAStepAndInTurn) {
   for (const char* gpu : {"GPU-a", "GPU-b"}) AddBound(std::string("x") + gpu, std::string("x") + gpu, 1, gpu);
   for (int i = 0; i < 20; ++i) {
@@ -1034,7 +1041,7 @@ TEST_F(GangsTest, SearchesForSeatsAreFewInAStepAndInTurn) {
   EXPECT_EQ(searches(), std::pair(2, 36)) << "those whose turn it was not yet";
 }
 
-// Two share GPU-a of n0 and of n1, and n1 goes for good: each lacks what the other lacks.
+// Two gangs share GPU-a of n0 and of n1, and n1 goes for good. Each gang lacks what the other lacks.
 TEST_F(GangsTest, TwoThatLostTheSameNodeMoveTogether) {
   for (const char* name : {"n1", "n2"}) PutNode(&world_, name);
   Lead();
@@ -1071,7 +1078,7 @@ TEST_F(GangsTest, TwoThatLostTheSameNodeMoveTogether) {
     EXPECT_EQ(TallyOf(gangs_->desk()).lacking, 2);
   }
   now_s_ += kept_s;
-  for (const Action& action : Do(Kind::kRelease)) Accept(action);  // of pods that waited for long
+  for (const Action& action : Do(Kind::kRelease)) Accept(action);  // for pods that waited for long
   std::vector<Action> reserve;
   for (int i = 0; i < 10 && reserve.size() < 2; ++i) {
     for (Action& action : Do(Kind::kReserve)) reserve.push_back(std::move(action));
@@ -1084,6 +1091,7 @@ TEST_F(GangsTest, TwoThatLostTheSameNodeMoveTogether) {
   EXPECT_TRUE(Do(Kind::kDelete).empty());
 }
 
+// The gate was lifted without a plan, and so the scheduler was not told where the pods have to go.
 TEST_F(GangsTest, AGateThatWasLiftedWithoutAPlanIsReleasedOnceThereIsOne) {
   Node node = *world_.FindNode("n0");
   node.cordoned = true;
@@ -1121,7 +1129,7 @@ TEST_F(GangsTest, WhoIsAboutToBePlacedIsNotLetLooseFirst) {
   EXPECT_EQ(Do(Kind::kReserve).size(), 2u);
 }
 
-// What a write does not change wakes nobody.
+// A write that changes nothing does not make the scheduler try a pod again.
 TEST_F(GangsTest, ANewLeaderWakesThePodsOfThePlanThatItCarriesOn) {
   for (const char* uid : {"u0", "u1"}) Add(uid);
   Reserved("u0", "p", "GPU-a");
@@ -1155,7 +1163,7 @@ TEST_F(GangsTest, WhyAPodWaitsIsToldMoreAndMoreSeldom) {
   }
   Lead();
   int told = 0;
-  for (int i = 0; i < 360; ++i, now_s_ += 10) {  // an hour in which the reason is always another one
+  for (int i = 0; i < 360; ++i, now_s_ += 10) {  // in this hour the reason changes each time
     Change("u1", [&](Pod& pod) { pod.gates.assign(static_cast<std::size_t>(1 + i % 2), base::kGangGate); });
     if (i % 2 == 1) Change("u1", [](Pod& pod) { pod.gates.back() = "another"; });
     for (const Action& action : Do(Kind::kTell)) told += action.pod.uid == "u0" ? 1 : 0;
@@ -1164,7 +1172,7 @@ TEST_F(GangsTest, WhyAPodWaitsIsToldMoreAndMoreSeldom) {
   EXPECT_LE(told, 10);
 }
 
-// API servers forget events; who looks later is to find why it waits nevertheless.
+// API servers forget events. A user who looks later can still find why the pod waits.
 TEST_F(GangsTest, WhyAPodWaitsIsToldAgainWhileItIsTheSame) {
   Add("u0");
   Lead();
@@ -1178,7 +1186,8 @@ TEST_F(GangsTest, WhyAPodWaitsIsToldAgainWhileItIsTheSame) {
   EXPECT_EQ(Do(Kind::kTell).size(), 1u) << "what is new is not told later for that";
 }
 
-// A gang of two waits for 100 s, ten times what starvation takes, while another has one of its two GPUs.
+// A gang of two has waited for 100 s, ten times what starvation takes. Another gang has one of the two
+// GPUs.
 class StarvingGangTest : public GangsTest {
  protected:
   void SetUp() override {
@@ -1220,7 +1229,8 @@ TEST_F(StarvingGangTest, HowLongOthersRunSaysWhoStarves) {
   EXPECT_EQ(reserve[0].pod.uid, "s");
 }
 
-// By now its patience would be longer: but it was over once, and others would have its GPUs for ever.
+// By now the gang's patience would be longer. But it was over once, and others would take its GPUs again
+// and again.
 TEST_F(StarvingGangTest, WhatIsKeptForAGangStaysKept) {
   Lead(settings_);
   Do(Kind::kReserve);
@@ -1269,7 +1279,7 @@ TEST_F(GangsTest, APodThatIsMadeAgainTakesNothingFromTheAgeOfItsGang) {
   EXPECT_EQ(reserve[1].pod.uid.front(), 'u');
 }
 
-// A Job made it, and only the MPIJob says which gang that is.
+// A Job made the launcher, and only the MPIJob says which gang that is.
 TEST_F(GangsTest, ALauncherJoinsItsWorkersOnceTheirJobIsRead) {
   const auto make = [this](const std::string& uid, const char* role, const Owner& owner) {
     Add(uid);

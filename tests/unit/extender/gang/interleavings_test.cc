@@ -1,9 +1,10 @@
-// Random interleavings of filter, bind, watch events (late, doubled, reordered across kinds), restarts,
-// failed and lost writes, jobs that change their size, or crash, lost nodes, straying kubelets, and figures
-// of jobs that come and go: what the referee forbids never comes of them. And that it sees it.
+// Runs random interleavings of filter, bind, watch events (late, doubled, reordered across kinds),
+// restarts, failed and lost writes, jobs that change their size or crash, lost nodes, straying kubelets,
+// and profiles of jobs that come and go. None of them may end in what the referee forbids. Then faults are
+// planted, and the referee must see them.
 //
-// CROSSOVER_SEEDS=N takes N of them, from CROSSOVER_FIRST_SEED on; CROSSOVER_DESCRIBE=1 shows how a life with
-// a fault ended.
+// CROSSOVER_SEEDS=N runs N of them, from CROSSOVER_FIRST_SEED on. CROSSOVER_DESCRIBE=1 prints the history
+// of each run with a fault.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -39,7 +40,7 @@ Outcome Live(std::uint64_t seed, const Sabotage& sabotage) {
 }
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr int kSeeds = 160;  // ten times as slow
+constexpr int kSeeds = 160;  // sanitizers make this ten times as slow
 #else
 constexpr int kSeeds = 1200;
 #endif
@@ -67,7 +68,7 @@ TEST_P(GangInterleavingsTest, KeepAllRules) {
 }
 INSTANTIATE_TEST_SUITE_P(All, GangInterleavingsTest, ::testing::Range(0, kShards));
 
-// Something is spoilt on purpose: the referee must say what.
+// Something is spoilt on purpose, and the referee must say what.
 struct Planted {
   const char* name;
   const char* fault;
@@ -98,7 +99,7 @@ Sabotage InDrop(std::function<bool(const Action&)> drop) {
   return sabotage;
 }
 
-// All bindings say the first GPU of the node.
+// Makes every Binding name the first GPU of its node.
 void FirstGpu(Action& action) {
   if (action.kind != Action::Kind::kBind) return;
   action.text = WriteAssignment({{"main", {"GPU-" + action.node.substr(1) + "0"}}});
@@ -115,7 +116,7 @@ void AnswerEarly(Action& action) {
 
 void GrantNothing(Action& action) { action.memory = 0; }
 
-// Only the first answer of an owner arrives.
+// Drops every read of an owner after the first.
 std::function<bool(const Action&)> ReadOnce() {
   return [read = std::set<OwnerRef>()](const Action& action) mutable {
     return action.kind == Action::Kind::kReadOwner && !read.insert(action.owner).second;
@@ -135,7 +136,7 @@ INSTANTIATE_TEST_SUITE_P(
         Planted{"FalseAnswer", "a bind is said to be done, and is not", InAction(AnswerEarly)},
         Planted{"WholeGangDeleted", "a pod of a gang that ran is deleted",
                 [] {
-                  Sabotage sabotage;  // the extender does not see half of those that are bound
+                  Sabotage sabotage;  // half of the bound pods look unbound
                   sabotage.view = [](Pod& pod) {
                     if (pod.uid.back() % 2 == 0) pod.node.clear();
                   };

@@ -43,7 +43,7 @@ TEST(KubeApi, ReservationsComeAndGo) {
   EXPECT_EQ(annotations(OnPod(Action::Kind::kClear)), both(nullptr, nullptr));
 }
 
-// Other gates are in the same list.
+// Other gates are in the same list and must stay.
 TEST(KubeApi, OurGateAloneIsLifted) {
   const Action action = OnPod(Action::Kind::kRelease, "7");
   EXPECT_EQ(RequestOf(action).content_type, "application/strategic-merge-patch+json");
@@ -52,7 +52,8 @@ TEST(KubeApi, OurGateAloneIsLifted) {
   EXPECT_EQ(BodyOf(action)["metadata"]["annotations"], json({{"crossover.dev/requeue", "7"}}));
 }
 
-// In a request of its own, since pods' status is an object of its own to the API server.
+// The nomination is a request of its own, because a pod's status is a resource of its own to the API
+// server.
 TEST(KubeApi, APodIsNominatedBeforeItsGateIsLifted) {
   Action action = OnPod(Action::Kind::kRelease, "7");
   EXPECT_FALSE(NominationOf(action)) << "to no node";
@@ -102,7 +103,7 @@ TEST_F(KubeApiTest, APodThatCannotBeNominatedIsReleasedAllTheSame) {
       << "for a while nobody tries to nominate, which may have taken half a minute";
 }
 
-// Else the node would keep its room for a pod that has no place there.
+// Otherwise the node would keep room for a pod that has no place there.
 TEST_F(KubeApiTest, AReservationStaysUntilItsNominationIsTakenBack) {
   server_.Answer(503, "{}");
   EXPECT_EQ(api_.Write(OnPod(Action::Kind::kClear)).outcome, Outcome::kUnknown);
@@ -133,7 +134,8 @@ TEST_F(KubeApiTest, APodThatIsGoneIsNoFailureToNominate) {
   EXPECT_EQ(api_.nomination_failures(), 0u);
 }
 
-// An earlier attempt, whose answer was lost, may have been done: what the pod says is told with the refusal.
+// An earlier attempt, whose answer was lost, may have succeeded. The result therefore says what the pod
+// says, along with the refusal.
 TEST_F(KubeApiTest, ThePodIsLookedAtAfterARefusedBinding) {
   Action action = OnPod(Action::Kind::kBind);
   action.node = "n1";

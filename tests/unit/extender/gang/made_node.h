@@ -1,4 +1,4 @@
-// The cluster of tests that need no larger one.
+// Makes the cluster of tests that need no larger one.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace crossover::extender {
 
-// One node with GPU-a and GPU-b, of 80 GiB and two slots each.
+// Adds a node with GPU-a and GPU-b, of 80 GiB and two slots each.
 inline void PutNode(World* world, const std::string& name = "n0", const std::string& zone = "") {
   Node node;
   node.name = name;

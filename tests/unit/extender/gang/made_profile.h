@@ -1,4 +1,4 @@
-// What is known of a job in the namespace of these tests.
+// Makes a profile of a job in the namespace of these tests.
 #pragma once
 
 #include "extender/cluster/world.h"

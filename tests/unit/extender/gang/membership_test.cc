@@ -74,7 +74,7 @@ TEST(Membership, IndexedJobsSizeIsRead) {
                  {"kind", "Job"},
                  {"spec", {{"parallelism", 8}, {"completions", 4}, {"template", Template()}}}});
   EXPECT_EQ(MembershipOf(pod, &facts).size, 4);
-  // No index: its pods do not know of each other.
+  // Without an index the pods of a Job do not know of each other, and each is a gang of one.
   EXPECT_EQ(MembershipOf(PodWith({{"batch.kubernetes.io/job-name", "j"}})).size, 1);
 }
 
@@ -146,7 +146,7 @@ TEST(Membership, PartsThatDoNotShareAreNotCounted) {
   json& driver = set["spec"]["replicatedJobs"][0]["template"]["spec"]["template"];
   driver = Template(true, false);
   EXPECT_EQ(ReadOwner(set).total(), 6);
-  // Nobody says it in a template: somebody else says it to the pods.
+  // No template has the annotation, so the pods get it in another way.
   for (json& part : set["spec"]["replicatedJobs"]) part["template"]["spec"]["template"] = driver;
   EXPECT_EQ(ReadOwner(set).total(), 8);
 }
@@ -172,7 +172,7 @@ TEST(Membership, LeaderFirst) {
   EXPECT_EQ(MembershipOf(pod("2"), &together).size, 4);
 }
 
-// As the MPI operator makes it.
+// Returns a pod as the MPI operator makes it.
 Pod MpiPod(const char* role, Owner owner) {
   Pod pod = PodWith({{"training.kubeflow.org/operator-name", "mpi-operator"},
                      {"training.kubeflow.org/job-name", "t"},
@@ -203,7 +203,7 @@ TEST(Membership, MpiWorkersAreCounted) {
   EXPECT_THAT(MembershipOf(pod, &facts).id, ::testing::EndsWith("/uid-9"));
 }
 
-// A Job makes the launcher, and so it is not the MPIJob that its pod names.
+// A Job makes the launcher, so its pod's owner is not the MPIJob that the pod names.
 TEST(Membership, AnMpiLauncherWithGpusIsOfItsWorkersGang) {
   const Pod worker = MpiPod("worker", {"kubeflow.org/v2beta1", "MPIJob", "t", "uid-9"});
   const Pod launcher = MpiPod("launcher", {"batch/v1", "Job", "t-launcher", "uid-of-job"});

@@ -1,4 +1,4 @@
-// What must never be, from the truth alone.
+// Finds what must never happen, from the truth alone.
 #include <algorithm>
 
 #include "common/base/names.h"
@@ -6,8 +6,8 @@
 
 namespace crossover::extender {
 
-// When a pod is bound, by what it and the others were assigned. What kubelets did on their own is not held
-// against anybody: GPUs of pods that strayed are left out.
+// Judges a pod when it is bound, by what it and the others were assigned. The extender is not blamed for
+// what kubelets did on their own: GPUs of pods that strayed are left out.
 void FakeCluster::JudgeBinding(const Truth& truth) {
   std::set<std::string> strayed;
   for (const auto& [uid, other] : pods_) {
@@ -39,7 +39,7 @@ void FakeCluster::JudgeBinding(const Truth& truth) {
   }
 }
 
-// Nobody is beside another who may take all of the memory.
+// Two pods on one GPU must both have a bound on their memory, or one could take all of it.
 void FakeCluster::JudgeBeside(const Truth& truth, const Truth& other) {
   ++shared_;
   for (const Pod* pod : {&truth.pod, &other.pod}) {
@@ -49,8 +49,8 @@ void FakeCluster::JudgeBeside(const Truth& truth, const Truth& other) {
   }
 }
 
-// Whose pods were all bound for so long that an extender may be expected to have taken note of it: none of
-// them is ever to be deleted by it.
+// Marks the pods of gangs that were bound whole for so long that the extender has to know it. The extender
+// may never delete these pods.
 void FakeCluster::NoteWhoRuns() {
   constexpr int kLong = 30;  // steps
   for (auto& [name, job] : jobs_) {
@@ -69,8 +69,8 @@ void FakeCluster::NoteWhoRuns() {
 
 void FakeCluster::JudgeTime() {
   NoteWhoRuns();
-  // A half gang: some bound, others that never were. It lasts for a deadline, and what it takes to end it;
-  // each restart begins anew.
+  // A half gang has some pods that are bound and others that never were. It may last for a deadline and the
+  // time that it takes to end it. It is judged only in the calm part, in which nothing fails.
   std::map<std::string, std::set<std::string>> sets;
   std::set<std::string> disturbed;
   for (auto& [name, job] : jobs_) {
@@ -91,7 +91,7 @@ void FakeCluster::JudgeTime() {
       Note("a half gang past its deadline");
     }
   }
-  // Those that are whole have one set, or nothing in common.
+  // Two whole gangs have one set of GPUs, or no GPU in common.
   for (const auto& [a, first] : sets) {
     for (const auto& [b, second] : sets) {
       if (a >= b || disturbed.contains(a) || disturbed.contains(b) || first == second) continue;
@@ -114,7 +114,7 @@ std::string FakeCluster::Describe() const {
   return text;
 }
 
-// A gang that lacks pods, and none of those on its GPUs is whole, nor another than it was.
+// Returns whether every gang on the GPUs of `gang`, itself included, lacks pods and was not resized.
 bool FakeCluster::WaitForEachOther(const std::string& gang) const {
   std::map<std::string, std::set<std::string>> gpus;  // by gang
   std::map<std::string, int> bound;
@@ -158,7 +158,7 @@ void FakeCluster::JudgeEnd() {
     if (bound == job.size) continue;
     if (bound > 0 && !job.whole) Note("half a gang in the end");
     if (reserved) Note("a reservation is left over");
-    // One GPU each is found wherever it is free.
+    // A gang with one GPU per pod fits on any free GPUs.
     if (bound == 0 && job.gpus == 1 && free >= job.size) Note("there is room, and it is not placed");
     const bool room = bound > 0 && job.gpus == 1 && free >= job.size - bound;
     if (room && meets && WaitForEachOther(gang)) Note("those that share wait for each other");

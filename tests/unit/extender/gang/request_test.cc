@@ -133,7 +133,7 @@ TEST(GangRequest, MalformedNamesKeyValueAndWhatIsAllowed) {
   }
 }
 
-// The ends of what admission lets in.
+// These values are the ends of what admission lets in.
 TEST(GangRequest, WhatAdmissionAllowsIsRead) {
   EXPECT_EQ(Of({PodWith({{"crossover.dev/max-slowdown", "1.05"}})}).gang.max_slowdown, 1.05);
   EXPECT_EQ(Of({PodWith({{"crossover.dev/max-slowdown", "10"}})}).gang.max_slowdown, 10);

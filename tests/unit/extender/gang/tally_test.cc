@@ -9,7 +9,7 @@
 namespace crossover::extender {
 namespace {
 
-// One node with two GPUs of two slots, and a leader.
+// Tests one node with two GPUs of two slots, and a leader.
 class TallyTest : public ::testing::Test {
  protected:
   TallyTest() {
@@ -17,7 +17,7 @@ class TallyTest : public ::testing::Test {
     gangs_ = std::make_unique<Gangs>(world_, GangSettings{}, nullptr, "e");
   }
 
-  // A gang that shares with nobody: it names no bound of its memory.
+  // Adds a pod of a gang that shares with no other gang, because it names no bound on its memory.
   void Put(const std::string& gang, int index, const std::string& size, double created_s,
            const std::string& node = "") {
     Pod pod;

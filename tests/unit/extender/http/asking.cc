@@ -48,7 +48,7 @@ TakenPort::TakenPort() : fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
 
 TakenPort::~TakenPort() { close(fd_); }
 
-// Drawn below the range that the kernel gives to outgoing connections, so that none of the programs that run
+// The port is below the range that the kernel gives to outgoing connections, so that no program that runs
 // beside this one takes it before its server does.
 int FreePort() {
   static std::mt19937 random{std::random_device{}()};

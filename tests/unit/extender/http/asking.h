@@ -1,4 +1,4 @@
-// Asking servers of this process over real sockets.
+// Asks servers of this process over real sockets.
 #pragma once
 
 #include <string>
@@ -6,25 +6,25 @@
 
 namespace crossover::extender::testing {
 
-int FreePort();  // of 127.0.0.1; nobody else has it, for now
+int FreePort();  // a port of 127.0.0.1 that is free for now
 
 struct Question {
   std::string url;
   std::string body{};    // empty: GET
-  std::string method{};  // empty: as the body wants it
+  std::string method{};  // empty: GET or POST, as `body` needs
   std::vector<std::string> headers{};
-  std::string ca_file{}, certificate_file{}, key_file{};  // of https
+  std::string ca_file{}, certificate_file{}, key_file{};  // for https
 };
 
 struct Reply {
-  long status = 0;  // 0: there was none
+  long status = 0;  // 0: no reply came
   std::string body;
   std::string error;
 };
 
 Reply Ask(const Question& question);
 
-// A connection that says anything.
+// A TCP connection to 127.0.0.1 that sends any bytes, valid HTTP or not.
 class RawConnection {
  public:
   explicit RawConnection(int port);
@@ -33,14 +33,14 @@ class RawConnection {
   RawConnection& operator=(const RawConnection&) = delete;
 
   void Say(const std::string& bytes) const;
-  // Says no more, and hears what there is until the other end closes.
+  // Sends no more, and returns what the other end sends until it closes.
   std::string Hear() const;
 
  private:
   int fd_ = -1;
 };
 
-// One that somebody else listens on.
+// Listens on a port, so that a server finds it taken.
 class TakenPort {
  public:
   TakenPort();
@@ -54,9 +54,9 @@ class TakenPort {
   int port_ = 0;
 };
 
-// Writes a new certificate for 127.0.0.1, its own authority, and its key.
+// Writes a new self-signed certificate for 127.0.0.1, and its key.
 void MakeCertificate(const std::string& chain_file, const std::string& key_file, long lasts_s = 3600);
 
-int Threads();  // of this process
+int Threads();  // threads of this process
 
 }  // namespace crossover::extender::testing

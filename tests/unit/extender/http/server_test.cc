@@ -21,7 +21,7 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 using namespace crossover::extender::testing;  // NOLINT(google-build-using-namespace)
 
-// Requests that somebody will answer.
+// Holds requests until the test answers them.
 class Held {
  public:
   HttpServer::Handler handler() {
@@ -50,7 +50,7 @@ class Held {
   std::deque<HttpServer::Reply> replies_;
 };
 
-// A server with /echo, which tells what it was asked, /held, and /broken.
+// A server with three paths: /echo returns the request, /held is answered by the test, and /broken throws.
 class Serving {
  public:
   explicit Serving(HttpServer::Settings settings = {}) : port_(FreePort()) {
@@ -110,7 +110,7 @@ TEST(HttpServer, RefusesWhatItDoesNotKnow) {
   }
 }
 
-// Of a path that there is, of one that there is not, and of one that is too large.
+// The first path exists and the second does not. The third body is too large.
 TEST(HttpServer, ABodyThatBreaksOffEndsItsConnection) {
   const Serving serving({.most_bytes = 1000});
   for (const char* request : {"POST /echo HTTP/1.1\r\nContent-Length: 500\r\n\r\nhi",
@@ -182,11 +182,11 @@ TEST(HttpServer, WhatIsStillHeldAtTheEndIsTurnedAway) {
   serving.held().WaitFor(1);
   serving.End();
   EXPECT_THAT(connection.Hear(), StartsWith("HTTP/1.1 503 "));
-  serving.held().Answer("too late");  // and nothing happens
+  serving.held().Answer("too late");  // has no effect
 }
 
-// The library below believes whatever such a client says: a chunk of "-2" bytes would be read from all of
-// memory.
+// The HTTP library below believes any length that a client sends: for a chunk of "-2" bytes it would read
+// all of memory.
 TEST(HttpServer, LengthsThatAreNoneAreRefused) {
   const Serving serving;
   const auto say = [&serving](const std::string& headers_and_body) {
@@ -235,7 +235,7 @@ TEST(HttpServer, APortThatIsTakenIsNamed) {
   EXPECT_EQ(serving.Get("/echo").status, 200);
 }
 
-// As at the start of a program: one right after the other.
+// The servers start one right after the other, as at the start of a program.
 TEST(HttpServer, HoweverFastOthersComeAndGoSomebodyReads) {
   for (int round = 0; round < 20; ++round) {
     std::vector<std::unique_ptr<Serving>> servers(10);

@@ -1,4 +1,4 @@
-// HTTPS: certificates that are renewed while they are in use, and clients that must have one.
+// Tests HTTPS: certificates that are renewed while they are in use, and clients that must have one.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,8 +9,8 @@
 #include "extender/http/server.h"
 #include "tests/unit/extender/http/asking.h"
 
-// What OpenSSL keeps for each thread goes with the thread, but for those that cpprestsdk ends with the
-// process.
+// OpenSSL frees what it keeps for a thread when that thread ends. The threads of cpprestsdk end only with
+// the process, so the leak sanitizer would report theirs.
 extern "C" const char* __lsan_default_suppressions();  // NOLINT(bugprone-reserved-identifier)
 extern "C" const char* __lsan_default_suppressions() { return "leak:libcrypto.so\n"; }  // NOLINT
 
@@ -30,7 +30,7 @@ class Tls : public ::testing::Test {
 
   std::string File(const std::string& name) const { return (directory_ / name).string(); }
   void Make(const std::string& name) const { MakeCertificate(File(name + ".crt"), File(name + ".key")); }
-  // What is served from here on.
+  // Replaces the files that the server reads.
   void Install(const std::string& certificate, const std::string& key) const {
     Replace(certificate + ".crt", "serving.crt");
     Replace(key + ".key", "serving.key");

@@ -94,13 +94,13 @@ TEST_F(EngineTest, TheSameQuestionHasTheSameAnswer) {
   }
 }
 
-// Small gangs come for ever, faster than they end, and a large one needs all GPUs.
+// Small gangs keep coming, faster than they end, and a large gang needs all GPUs.
 class StarvationTest : public EngineTest {
  protected:
   static constexpr double kRun_s = 1200;
 
-  // How long the large one waits; -1: for ever. Small ones run for `kRun_s`; who decides knows since when, or
-  // does not.
+  // Returns how long the large gang waits, in seconds, or -1 where it waits for ever. Small gangs run for
+  // `kRun_s`. `starts_known` says whether the engine knows when they started.
   double Waited(double starvation_s, double starvation_runs, bool starts_known) {
     State state{.nodes = Nodes(2, 4), .placed = {}, .observed = {}};
     settings_.starvation_s = starvation_s;
@@ -131,7 +131,8 @@ class StarvationTest : public EngineTest {
   }
 };
 
-// It has them as soon as those have ended that ran when three times its patience was over.
+// The large gang gets its GPUs as soon as all gangs have ended that ran when three times its patience was
+// over.
 TEST_F(StarvationTest, ALargeGangIsNotStarvedBySmallOnes) {
   const double waited_s = Waited(1800, 0, false);
   EXPECT_GE(waited_s, 1800);
@@ -142,7 +143,8 @@ TEST_F(StarvationTest, WithoutTheBoundItIs) {
   EXPECT_EQ(Waited(1e9, 0, false), -1) << "nothing starves here: the tests beside show nothing";
 }
 
-// What runs has run for 600 s on average, and for no longer than 1,200 s: patience is between.
+// The gangs that run have run for 600 s on average, and for 1,200 s at most. The large gang's patience is a
+// multiple of a time between the two.
 TEST_F(StarvationTest, PatienceGrowsWithRunsAndIsBoundedByThem) {
   const double waited_s = Waited(60, 2, true);
   EXPECT_GE(waited_s, 2 * 300);
@@ -174,8 +176,8 @@ TEST_F(EngineTest, GpusAreKeptForTheOldestAlone) {
   EXPECT_EQ(decision.kept->gpus[0].gpus.size(), 4u);
 }
 
-// Two that wait would gain the most with each other, but no GPUs are free: each has to join one that runs,
-// and of those only one has memory for both.
+// Two waiting gangs would gain the most with each other, but no GPUs are free. Each has to join a running
+// gang, and only one of the running gangs has enough memory for either.
 TEST_F(EngineTest, WhoWaitsIsMatchedWithWhoWaitsOnlyWhereThereIsRoom) {
   const auto of = [](const std::string& id, double compute_ms, double exposed_ms) {
     Gang gang = Job(id);
@@ -194,7 +196,7 @@ TEST_F(EngineTest, WhoWaitsIsMatchedWithWhoWaitsOnlyWhereThereIsRoom) {
   EXPECT_EQ(PlanFor(decision, "b")->beside, std::vector<std::string>{"wide"});
 }
 
-// The longer it has waited, the more of the GPUs may be busy.
+// The longer a gang has waited, the more of the GPUs that are kept for it may be busy.
 TEST_F(EngineTest, GpusAreKeptWhereThatCostsLittleBeforeWhereItCostsMuch) {
   for (int i = 0; i < 4; ++i) {
     const std::string gpu = "n0-" + std::to_string(i);
@@ -207,8 +209,8 @@ TEST_F(EngineTest, GpusAreKeptWhereThatCostsLittleBeforeWhereItCostsMuch) {
   EXPECT_TRUE(Decide(waiting, 3600).kept.has_value());
 }
 
-// Other GPUs become free sooner, but those that were kept are its own sooner or later, and others would not
-// be.
+// Other GPUs become free sooner. But the gang gets the GPUs that are kept for it in the end. It might never
+// get any if the kept GPUs changed each time.
 TEST_F(EngineTest, TheSameGpusAreKeptUntilTheyAreHad) {
   state_.nodes = Nodes(4, 4);
   for (const Node& node : state_.nodes) state_.placed.push_back(OnAll(Job("on " + node.name), {node}));
@@ -234,7 +236,8 @@ TEST_F(EngineTest, TheSameGpusAreKeptUntilTheyAreHad) {
   EXPECT_EQ(kept(10'060), "n0 n1 n3 ") << "else it would be those with the fewest busy";
 }
 
-// While GPUs are kept for one, others that have waited as long still meet whoever they gain most with.
+// While GPUs are kept for one gang, other gangs that have waited as long still join the gangs that they
+// gain the most with.
 TEST_F(EngineTest, WhoStarvesBehindAnotherStillMeetsTheBest) {
   state_.nodes = Nodes(3, 4);
   state_.placed = {OnAll(Job("x", 8), {state_.nodes[0], state_.nodes[1]})};

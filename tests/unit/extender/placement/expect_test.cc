@@ -34,7 +34,7 @@ TEST_F(ExpectTest, AMeasuredMeetingBeatsAPrediction) {
 }
 
 TEST_F(ExpectTest, AMeetingThatWentBetterThanPredicted) {
-  a_.profile.exposed_s = b_.profile.exposed_s = 0.001;  // 1.045 at most
+  a_.profile.exposed_s = b_.profile.exposed_s = 0.001;  // the prediction is 1.045 at most
   const Prediction found = Of({&a_, &b_}, {{"gpt", "bert", 1.9}});
   EXPECT_NEAR(found.gain, 1.9, 1e-9);
   EXPECT_GE(found.slowdown[0], 1);
@@ -44,7 +44,7 @@ TEST_F(ExpectTest, TheLaterMeetingCounts) {
   EXPECT_NEAR(Of({&a_, &b_}, {{"gpt", "bert", 1.2}, {"bert", "gpt", 1.4}}).gain, 1.4, 1e-9);
 }
 
-// A cap that the prediction keeps, and what was seen does not.
+// The prediction keeps the cap, and what was observed does not.
 TEST_F(ExpectTest, CapsAreJudgedByWhatWasSeen) {
   a_.max_slowdown = b_.max_slowdown = 1.3;
   EXPECT_TRUE(Of({&a_, &b_}, {}).caps_kept);

@@ -1,4 +1,4 @@
-// Every reason there is, and the words of every rule.
+// Tests every reason for a refusal, and the words of every rule.
 #include "extender/placement/explain.h"
 
 #include <gtest/gtest.h>
@@ -10,19 +10,19 @@ namespace {
 
 class ExplainTest : public ::testing::Test {
  protected:
-  // What the engine says of the gang, which must not be placed.
+  // Returns the engine's refusal of `gang`, which must not be placed.
   Refusal Refused(const Gang& gang, const Fitness& fitness = FitsAnywhere) {
     const Decision decision = Decide(state_, {gang}, 0, settings_, fitness);
     EXPECT_TRUE(decision.plans.empty());
     if (decision.refusals.size() != 1) return {};
     return decision.refusals[0];
   }
-  // All GPUs have this gang.
+  // Places `gang` on all GPUs.
   void Run(Gang gang) {
     gang.pods = 4;
     state_.placed = {OnAll(gang, state_.nodes)};
   }
-  // That the gang, beside the one that runs, is refused with these words.
+  // Expects that `newcomer` is refused with these words while `running` has all GPUs.
   void Expect(const Gang& running, const Gang& newcomer, const std::string& words) {
     Run(running);
     const Refusal refusal = Refused(newcomer);
@@ -192,14 +192,15 @@ TEST_F(ExplainTest, Nodes) {
   EXPECT_NE(text.find("its nodes have no room for the pods otherwise"), std::string::npos) << text;
 }
 
-// Hardly two nodes have the same amounts of anything.
+// Two nodes hardly ever have the same amounts of anything, so the text gives the figures of one node as an
+// example.
 TEST_F(ExplainTest, FiguresOfNodesAreAnExample) {
   state_.nodes = Nodes(50, 2);
   state_.placed = {On(Job("r", 2), {{"n0", {"n0-0"}}, {"n0", {"n0-1"}}})};
   const Fitness full = [](const Gang&, int node, std::span<const Planned>) {
     if (node == 49)
       return Fit{.pods = 0, .never = false, .why = "it takes no more pods", .figures = "9 of 9"};
-    const std::string figures = node == 0 ? "" : std::to_string(node) + " of 50";  // not all may be known
+    const std::string figures = node == 0 ? "" : std::to_string(node) + " of 50";  // may be unknown
     return Fit{.pods = 0, .never = false, .why = "its CPU is taken", .figures = figures};
   };
   EXPECT_EQ(Refused(Job("b", 2), full).text,
@@ -232,7 +233,7 @@ TEST_F(ExplainTest, EachReasonOnceWithAnExample) {
             "needs 1 GPU; 0 are free; not beside name-of-r: it asked for whole GPUs (and 1 more)");
 }
 
-// Those that the engine never has to say, because it asks for them nowhere.
+// The tests above reach neither of these two rules.
 TEST_F(ExplainTest, WordsForTheRest) {
   const Group group{.gangs = {&a_}, .gpus = {}, .site = {}, .shut = false};
   for (const Rule rule : {Rule::kTwoRanks, Rule::kSameCount}) EXPECT_NE(Words({rule}, group, b_, {}), "");

@@ -66,7 +66,7 @@ TEST(PredictTest, JobsThatShareCpusGainLess) {
   EXPECT_NEAR(Pair(a, a, false).gain, 1.25, 1e-9);
 }
 
-// For jobs of equal iterations fair rates are those of the cycle.
+// For jobs with iterations of equal length, the fair rates are the rates of the lockstep cycle.
 TEST(PredictTest, IsTheClosedFormForEqualIterations) {
   std::mt19937_64 random(1);
   const auto ms = [&] { return 1 + static_cast<double>(random() % 4000) / 100; };

@@ -10,7 +10,8 @@ namespace {
 
 const Edge& At(const std::vector<Edge>& edges, int place) { return edges[static_cast<std::size_t>(place)]; }
 
-// Every way there is to match the vertices from `vertex` on.
+// Returns the weight of the heaviest matching of the vertices from `vertex` on, by trying every matching.
+// `used` has a bit for each vertex that is matched already.
 double BestFrom(const std::vector<std::vector<double>>& weight, int vertex, unsigned used) {
   const int n = static_cast<int>(weight.size());
   while (vertex < n && (used >> vertex & 1u)) ++vertex;

@@ -1,4 +1,4 @@
-// Graphs at random, and ways to match them that are known: by trying everything, and greedily.
+// Makes random graphs, and matches them in known ways: by trying every matching, and greedily.
 #pragma once
 
 #include <cstdint>
@@ -13,20 +13,22 @@ struct Instance {
   std::vector<Edge> edges;
 };
 
-// Up to ten vertices, edges of every density; weights equal, whole or of very different sizes.
+// Returns a graph with up to ten vertices and edges of any density. Its weights are equal, whole, or of
+// very different sizes.
 Instance SmallInstance(std::uint64_t seed);
-// As waiting gangs are: a few dozen to hundreds, who need GPU, link and host by chance, in some kinds all a
-// few models alike; pairs across namespaces are missing in others. An edge weighs what the two would gain.
+// Returns a graph of waiting gangs that need GPU, link and host by chance. With some seeds all gangs are of
+// a few models; with others, pairs across namespaces are missing. The weight of an edge is what the two
+// gangs would gain.
 Instance GangInstance(std::uint64_t seed, int vertices);
 
 double WeightOf(const std::vector<Edge>& edges, const std::vector<int>& chosen);
 bool IsMatching(const std::vector<Edge>& edges, const std::vector<int>& chosen);
-// The heaviest there is, by every way to match the vertices. For small ones alone.
+// Returns the weight of the heaviest matching, by trying every matching. It is for small graphs alone.
 double BruteForce(const Instance& instance);
-// The heaviest edge first: what is known to be worse.
+// Returns a matching that takes the heaviest edge first, which is known to be worse.
 std::vector<int> Greedy(const Instance& instance);
-// The heaviest matching of each vertex's heaviest edges alone: what is known to be worse, too, since all of
-// them want the same few.
+// Returns the heaviest matching of the `each` heaviest edges of each vertex. It is known to be worse, too,
+// because all vertices want the same few others.
 std::vector<int> OfFavourites(const Instance& instance, std::size_t each);
 
 }  // namespace crossover::placement

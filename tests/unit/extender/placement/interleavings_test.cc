@@ -1,5 +1,6 @@
-// 100,000 random interleavings of arrivals, ends, lost and returning nodes, failing GPUs, lost pods, failed
-// binds and decisions: nothing that the rules forbid ever comes of them. And that the referee would see it.
+// Runs 100,000 random interleavings of arrivals, ends, lost and returning nodes, failing GPUs, lost pods,
+// failed binds and decisions. None of them may end in what the rules forbid. Then faults are planted, and
+// the referee must see them.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,7 +14,7 @@ namespace {
 
 constexpr int kWorlds = 10;
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr int kEach = 1'000;  // ten times as slow
+constexpr int kEach = 1'000;  // sanitizers make this ten times as slow
 #else
 constexpr int kEach = 10'000;
 #endif
@@ -26,7 +27,7 @@ struct Outcome {
   std::set<Reason> reasons;
 };
 
-// Until the first fault.
+// Runs `count` worlds, from seed `first` on, until the first fault.
 Outcome Interleave(std::uint64_t first, int count, const Lies& lies) {
   Outcome outcome;
   for (std::uint64_t seed = first; seed < first + static_cast<std::uint64_t>(count); ++seed) {
@@ -53,7 +54,8 @@ TEST_P(InterleavingsTest, KeepAllRules) {
 }
 INSTANTIATE_TEST_SUITE_P(All, InterleavingsTest, ::testing::Range(0, kWorlds));
 
-// The engine is told a lie, so that it breaks a rule: the referee, who knows the truth, must see which.
+// The input or the output of the engine is falsified, so that a rule is broken. The referee knows the truth
+// and must name that rule.
 struct Planted {
   std::string fault;
   Lies lies;
@@ -97,7 +99,7 @@ void RepeatGpu(Decision& decision) {
 void LoseSeat(Decision& decision) {
   for (Plan& plan : decision.plans) plan.seats.pop_back();
 }
-// One GPU of a gang that meets another becomes another GPU of the same node.
+// Replaces one GPU of a gang that shares GPUs by another GPU of the same node.
 void LeaveSet(Decision& decision) {
   for (Plan& plan : decision.plans) {
     if (plan.beside.empty() || plan.seats.front().gpus.size() != 1) continue;

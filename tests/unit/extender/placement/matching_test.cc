@@ -27,7 +27,8 @@ TEST(HeaviestMatchingTest, GreedyIsFoundToBeWorse) {
   EXPECT_GT(worse, 50);
 }
 
-// No edge weighs more than it costs, and what everything costs is what the matching weighs.
+// Prices prove that a matching is the heaviest: no edge weighs more than it costs, and the sum of all
+// prices is the weight of the matching.
 TEST(HeaviestMatchingTest, PricesProveIt) {
   int in_sets = 0;
   for (std::uint64_t seed = 0; seed < 1000; ++seed) {
@@ -46,7 +47,7 @@ TEST(HeaviestMatchingTest, PricesProveIt) {
       ASSERT_GE(prices.Of(edge.a, edge.b), edge.weight - 1e-9) << "seed " << seed;
     }
   }
-  EXPECT_GT(in_sets, 100);  // without the prices of sets the proof would fail for so many
+  EXPECT_GT(in_sets, 100);  // so many graphs need the prices of sets
 }
 
 TEST(PricesTest, AnEdgeCostsItsEndsAndTheSetsAroundBoth) {

@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kPart = 0.99;
 
-// With 0 for `exact_edges`: all of it is what large graphs get.
+// An `exact_edges` of 0 treats every graph as a large one.
 TEST(NearlyHeaviestMatchingTest, IsWithinOnePercentOfBruteForce) {
   for (std::uint64_t seed = 0; seed < 20'000; ++seed) {
     const Instance instance = SmallInstance(seed);
@@ -23,7 +23,7 @@ TEST(NearlyHeaviestMatchingTest, IsWithinOnePercentOfBruteForce) {
   }
 }
 
-// The bound that it tells is one, it keeps its promise by it, and it does so without looking at most edges.
+// The bound that is returned is a true bound, and the weight is within one percent of it and of the best.
 TEST(NearlyHeaviestMatchingTest, IsWithinOnePercentOfExactForGangs) {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     const Instance instance = GangInstance(seed, 60 + static_cast<int>(seed % 100));
@@ -46,9 +46,9 @@ TEST(NearlyHeaviestMatchingTest, MostEdgesAreNeverLookedAt) {
   }
 }
 
-// As many gangs alike: of each kind one is left over, and what its kind then costs is the price of an odd
-// set. Found without prices of sets, the bound stays far above until nearly all edges inside the kinds are
-// in.
+// Each kind has an odd number of equal gangs. One gang of each kind is left over, and what its kind then
+// costs is the price of an odd set. Without prices of sets, the bound stays far above the weight until
+// nearly all edges inside the kinds are looked at.
 TEST(NearlyHeaviestMatchingTest, AlikeOnesInOddNumbersEndSoon) {
   constexpr int kKinds = 3, kEach = 301;
   Instance instance{.vertices = kKinds * kEach, .edges = {}};
@@ -60,10 +60,10 @@ TEST(NearlyHeaviestMatchingTest, AlikeOnesInOddNumbersEndSoon) {
   const Nearly found = NearlyHeaviestMatching(instance.vertices, instance.edges);
   EXPECT_LT(found.looked_at, static_cast<int>(instance.edges.size() / 10));
   EXPECT_GE(WeightOf(instance.edges, found.edges), 0.995 * found.bound * (1 - 1e-9));
-  EXPECT_GE(found.bound, kKinds * (kEach / 2) + 0.25);  // all but one of each kind, and two of those left
+  EXPECT_GE(found.bound, kKinds * (kEach / 2) + 0.25);  // pairs inside the kinds, and one pair of the rest
 }
 
-// What is known to be bad misses the percent: so it can be missed.
+// Matchings that are known to be bad miss the one percent, so the tests above can fail.
 TEST(NearlyHeaviestMatchingTest, GreedyAndFavouritesAreNot) {
   int greedy = 0, favourites = 0;
   for (std::uint64_t seed = 0; seed < 100; ++seed) {

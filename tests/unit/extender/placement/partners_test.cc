@@ -25,7 +25,8 @@ class PartnersTest : public ::testing::Test {
   Settings settings_;
 };
 
-// Greedily the two that are exposed the most would meet, and the busy ones be left with each other.
+// A greedy choice would pair the two gangs that are exposed the most, and leave the busy ones to each
+// other.
 TEST_F(PartnersTest, TheBestOfAllTogetherNotOfTheFirst) {
   const Gang busy = Of("busy", 40, 10), busier = Of("busier", 40, 10), idle = Of("idle", 10, 40),
              idler = Of("idler", 10, 40);
@@ -42,7 +43,8 @@ TEST_F(PartnersTest, WhoWaitsWithWhoRuns) {
   EXPECT_FALSE(chosen.contains(&b)) << "one slot is left";
 }
 
-// Three together gain more than two, but two of them did so before: what counts is what is added.
+// Three gangs together gain more than two, but two of the three gained something before. What the newcomer
+// adds counts.
 TEST_F(PartnersTest, WhatAGroupGainsAlreadyIsNotTheNewcomers) {
   for (Node& node : state_.nodes) {
     for (Gpu& gpu : node.gpus) gpu.slots = 3;
@@ -60,7 +62,7 @@ TEST_F(PartnersTest, WhatAGroupGainsAlreadyIsNotTheNewcomers) {
   EXPECT_EQ(Chosen({&a}, false)[&a].group, 1);
 }
 
-// Either way two jobs come to share that did not: what counts is how much each pair adds.
+// In both cases two jobs share that did not share before. What each pair adds counts.
 TEST_F(PartnersTest, TwoThatWaitAreWorthNoMoreThanOneThatWaitsAndOneThatRuns) {
   state_.placed = {OnAll(Of("running", 10, 40), {state_.nodes[1]})};
   const Gang a = Of("a", 10, 40), b = Of("b", 45, 5);
@@ -79,7 +81,7 @@ TEST_F(PartnersTest, NobodyWhereARuleIsInTheWay) {
   EXPECT_TRUE(Chosen({&a, &b}).empty());
 }
 
-// Of two that would gain as much, the one on two nodes.
+// Two gangs would gain as much, and the one on two nodes is chosen.
 TEST_F(PartnersTest, GangsThatSpanNodesArePreferred) {
   state_.placed = {
       OnAll(Of("near", 20, 20), {state_.nodes[0]}),

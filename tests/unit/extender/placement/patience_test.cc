@@ -12,7 +12,7 @@ class PatienceTest : public ::testing::Test {
   void Runs(int gpus, std::optional<double> started_s) {
     state_.placed.push_back({.gang = Job("r", gpus), .seats = {}, .started_s = started_s});
   }
-  // Of a gang that needs so many GPUs.
+  // Returns the patience, in seconds, of a gang that needs `gpus` GPUs.
   double After(double now_s, int gpus = 4) const {
     return PatienceOf(state_, now_s, settings_).Of(Job("w", gpus));
   }
@@ -47,7 +47,7 @@ TEST_F(PatienceTest, WhoseStartIsNotKnownDoesNotCount) {
   EXPECT_EQ(After(100'000), 100'000);
 }
 
-// The nodes have 8 GPUs at most: 1 GPU is an eighth of the larger one.
+// The largest node has 8 GPUs, and 1 GPU is an eighth of it.
 TEST_F(PatienceTest, IsShorterForGangsThatNeedAPartOfANode) {
   state_.nodes = Nodes(1, 4);
   state_.nodes.push_back(Nodes(1, 8).front());

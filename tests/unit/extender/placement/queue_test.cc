@@ -17,7 +17,7 @@ class QueueTest : public ::testing::Test {
     gangs_.back().priority = priority;
     return gangs_.back();
   }
-  // All of them, each charged as it comes.
+  // Returns the ids of all gangs in the order of the queue. Each gang is charged when it is served.
   std::string Served(double now_s) {
     std::vector<const Gang*> waiting;
     for (const Gang& gang : gangs_) waiting.push_back(&gang);
@@ -57,7 +57,8 @@ TEST_F(QueueTest, WhoHasGpusWaitsForWhoHasNone) {
   EXPECT_EQ(Served(10), "ba");
 }
 
-// Of shared GPUs each has a part: two in namespace x share four, y has four for itself.
+// A gang on shared GPUs counts for a part of them: namespaces x and z share four GPUs, and y has four for
+// itself.
 TEST_F(QueueTest, SharedGpusCountInParts) {
   Gang r = Job("r"), s = Job("s"), t = Job("t");
   r.space = "x", s.space = "z", t.space = "y";

@@ -35,7 +35,8 @@ const Gpu* GpuOf(const State& state, const Name& name) {
   return found == node->gpus.end() ? nullptr : &*found;
 }
 
-// One gang may lack pods; all together have no more GPUs than one.
+// Returns whether both have the same set of GPUs. A gang may lack pods, so the sets may differ, but
+// together they have no more GPUs than one whole gang.
 bool OneSet(const Client& a, const Client& b) {
   Set both = a.set;
   both.insert(b.set.begin(), b.set.end());
@@ -69,7 +70,7 @@ bool Agree(const Gang& a, const Gang& b, const Settings& settings) {
   return listed;
 }
 
-// The part of a GPU that a job must have to keep its cap.
+// Returns the part of a GPU that a job must have to keep its cap, or 0 where it has no cap.
 double Promised(const Gang& gang, bool spans) {
   if (gang.max_slowdown <= 0) return 0;
   const Profile& p = gang.profile;
@@ -93,7 +94,7 @@ std::string FaultOfPair(const Gang& a, const Gang& b, bool one_user, const Setti
   return "";
 }
 
-// All clients of one GPU.
+// Returns the first fault among all clients of one GPU, or "".
 std::string FaultOfGpu(const State& state, const Name& name, const std::vector<const Client*>& clients,
                        const Settings& settings) {
   const Gpu* gpu = GpuOf(state, name);

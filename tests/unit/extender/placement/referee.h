@@ -1,5 +1,5 @@
-// Says what is wrong with a decision, by the rules as they are written down, not as the engine has them: no
-// line of it asks the engine's own code.
+// Finds what is wrong with a decision, by the rules as they are written down and not as the engine
+// implements them: it calls none of the engine's code.
 #pragma once
 
 #include <string>
@@ -9,7 +9,8 @@
 
 namespace crossover::placement {
 
-// The first fault of carrying `decision` out in `state`, or "". `state` itself must be sound.
+// Returns the first fault that carrying `decision` out in `state` would cause, or "". REQUIRES: `state`
+// itself has no fault.
 std::string FaultOf(const State& state, const std::vector<Gang>& waiting, const Decision& decision,
                     const Settings& settings);
 

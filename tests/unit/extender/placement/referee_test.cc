@@ -1,5 +1,5 @@
-// That all is well is also seen as such: the other half is in interleavings_test.cc, where faults are
-// planted.
+// Tests that the referee accepts a good decision. The other half is in interleavings_test.cc, where faults
+// are planted.
 #include "tests/unit/extender/placement/referee.h"
 
 #include <gtest/gtest.h>

@@ -7,7 +7,7 @@
 namespace crossover::placement {
 namespace {
 
-// Two jobs that break nothing, to begin with.
+// Starts with two jobs that break no rule.
 class RulesTest : public ::testing::Test {
  protected:
   std::optional<Rule> Broken(const std::vector<Observed>& observed = {}) {
@@ -120,7 +120,7 @@ TEST_F(RulesTest, ItIsWorthIt) {
   EXPECT_EQ(Broken(), Rule::kGain);
 }
 
-// Two that fill the GPU: a third would only take from them.
+// The two jobs fill the GPU, and a third would only take time from them.
 TEST_F(RulesTest, AThirdHasToAddSomething) {
   const History history({});
   site_.slots = 3;
@@ -132,8 +132,9 @@ TEST_F(RulesTest, AThirdHasToAddSomething) {
   EXPECT_FALSE(FirstBroken({there, newcomer_, site_, history, settings_}).has_value());
 }
 
-// Two that fill the GPU reach 1.9. With a third that computes for 0.4 of its time all three reach 2.036,
-// which is 1.07 of 1.9; with one that computes for 0.45, 1.966, which is 1.03.
+// Two jobs that fill the GPU reach a gain of 1.9. With a third that computes for 0.4 of its time, all three
+// reach 2.036, which is 1.07 times 1.9. With one that computes for 0.45 of its time, they reach 1.966,
+// which is 1.03 times 1.9.
 TEST_F(RulesTest, AThirdHasToRaiseWhatTheOthersReachByTheLeastGain) {
   const History history({});
   site_.slots = 3;

@@ -65,7 +65,7 @@ TEST_F(SetsTest, WhatElseANodeMustHave) {
   EXPECT_EQ(Found(Job("g", 5), little), "");
 }
 
-// There are thousands of nodes, and what else they must have is looked up in the world.
+// A cluster has thousands of nodes, and what else they must have is looked up in the model of the cluster.
 TEST_F(SetsTest, NothingIsAskedOfNodesThatHaveNoGpusToGive) {
   state_.placed = {OnAll(Job("a", 4), {state_.nodes[1]})};
   std::string asked;

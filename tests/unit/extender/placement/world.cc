@@ -51,14 +51,14 @@ void World::Arrive() {
 void World::End() {
   if (state_.placed.empty()) return;
   const auto ended = state_.placed.begin() + Random(static_cast<int>(state_.placed.size()));
-  if (Random(3) == 0) {  // and comes again
+  if (Random(3) == 0) {  // and its job comes again
     waiting_.push_back(ended->gang);
     waiting_.back().arrived_s = now_s_;
   }
   state_.placed.erase(ended);
 }
 
-// Its pods are gone for the cluster at once, or only after somebody has seen to it.
+// The gangs with pods on the node are gone at once, or they stay, as if nothing had removed their pods yet.
 void World::LoseNode() {
   if (state_.nodes.size() < 2) return;
   const auto node = state_.nodes.begin() + Random(static_cast<int>(state_.nodes.size()));
@@ -109,13 +109,13 @@ std::string World::Decide() {
   Decision decision = placement::Decide(told, asked, now_s_, settings_);
   lies_.in_decision(decision);
   std::string fault = FaultOf(state_, waiting_, decision, settings_);
-  if (!fault.empty()) return fault;  // it may not be one that can be carried out
+  if (!fault.empty()) return fault;  // it may be impossible to carry out
   for (const Refusal& refusal : decision.refusals) reasons_.insert(refusal.reason);
   CarryOut(decision);
   return "";
 }
 
-// Each bind may fail; whoever's does waits again.
+// One bind in eight fails, and its gang waits again.
 void World::CarryOut(const Decision& decision) {
   for (const Plan& plan : decision.plans) {
     met_ += !plan.beside.empty();

@@ -1,4 +1,5 @@
-// A cluster to which things happen at random, with the engine deciding and a referee watching.
+// Simulates a cluster to which random things happen. The engine decides, and a referee checks the
+// decisions.
 #pragma once
 
 #include <functional>
@@ -12,7 +13,7 @@
 
 namespace crossover::placement {
 
-// What is told to the engine in place of the truth; nothing by default.
+// Falsifies what the engine is told and what it decides. By default it changes nothing.
 struct Lies {
   std::function<void(Gang&)> about_gang = [](Gang&) {};
   std::function<void(Node&)> about_node = [](Node&) {};
@@ -23,9 +24,9 @@ class World {
  public:
   World(std::uint64_t seed, const Lies& lies);
 
-  // One thing happens: a gang comes or ends, a node is lost, comes back, is cordoned, a GPU fails or heals,
-  // a job's profile is learnt, a pod is lost, or the engine decides; then some binds fail. The fault of what
-  // came of it, or "".
+  // Makes one thing happen: a gang comes or ends, a node is lost, comes back, is cordoned, a GPU fails or
+  // heals, a job's profile is learnt, a pod is lost, or the engine decides and some binds fail. Returns the
+  // fault that came of it, or "".
   std::string Step();
 
   int met() const { return met_; }  // plans that put a gang beside another one

@@ -1,4 +1,4 @@
-// The keeper of profiles against a server that answers as it is told.
+// Tests the keeper of profiles against a server whose answers the test sets.
 #include "extender/profiles/keeper.h"
 
 #include <gmock/gmock.h>
@@ -48,7 +48,7 @@ class ProfileKeeperTest : public ::testing::Test {
   static void Await(const Condition& condition) {
     while (!condition()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
-  // The rounds that are under way now, and another, are over.
+  // Blocks until the rounds that are under way now, and one more, are over.
   void AwaitRounds() {
     const int asked = asked_;
     Await([&] { return asked_ > asked + 6; });
@@ -131,7 +131,7 @@ TEST_F(ProfileKeeperTest, OneThatItsUserMadeMeanwhileIsNotMadeTwice) {
   AwaitRounds();
   server_.Answer(200, kMine);
   server_.Answer(200, "{}");
-  is_there_ = true;  // first: a round may come between the two
+  is_there_ = true;  // first, because a round may come between the two
   with_jobs_ = true;
   EXPECT_THAT(server_.AwaitRequest(1), StartsWith("GET /apis/crossover.dev/v1alpha1/jobprofiles?"));
   EXPECT_THAT(server_.AwaitRequest(2), HasSubstr("/jobprofiles/mine/status?"));

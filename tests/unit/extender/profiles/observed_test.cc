@@ -1,4 +1,4 @@
-// What two jobs gained, all the way from what nodes say to who meets whom.
+// Follows what two jobs gained, from the reports of their nodes to the decision which jobs share GPUs.
 #include "extender/profiles/observed.h"
 
 #include <gmock/gmock.h>
@@ -16,7 +16,7 @@ using testing::IsEmpty;
 using testing::SizeIs;
 constexpr double kNow = 1e9;
 
-// As whoever watches JobProfiles has them.
+// Returns the profiles as a watch of JobProfiles delivers them.
 std::vector<JobProfile> ProfilesOf(const ProfileRecords& records) {
   std::vector<JobProfile> profiles;
   for (const auto& [id, record] : records) {
@@ -35,7 +35,7 @@ std::vector<placement::Observed> SeenIn(const std::vector<JobProfile>& profiles)
   return ObservedOf(all);
 }
 
-// Both jobs of a pair, as their node tells of them.
+// Returns both jobs of a pair, as their node reports them.
 std::vector<GpuNode::Job> Met(double gain) {
   const auto job = [gain](const std::string& mine, const std::string& other) {
     GpuNode::Job made{.name_space = "team",
@@ -60,7 +60,7 @@ class ObservedTest : public ::testing::Test {
     running_.key = "team/x";
     waiting_.key = "team/y";
   }
-  // Whether two jobs that would fit share the only GPUs there are.
+  // Returns whether two jobs that would fit share the only GPUs there are.
   bool Meet(const std::vector<placement::Observed>& observed) {
     const auto nodes = placement::Nodes(1, 4);
     const placement::State state{

@@ -15,7 +15,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// Takes the second node it is asked about, and holds binds.
+// Takes the second node that it is asked about, and holds binds until the test answers them.
 class FakeDecider : public Decider {
  public:
   std::optional<FilterAnswer> Filter(const PodRef& pod, std::span<const std::string_view> nodes) override {
@@ -62,7 +62,7 @@ class VerbsTest : public ::testing::Test {
     return "{" + (kPod + (R"(,"NodeNames":)" + nodes)) + "}";
   }
 
-  // Nothing: it is not answered yet.
+  // Returns nothing where the verb is not answered yet. `last` gets the answer when it comes.
   std::optional<HttpAnswer> Ask(const std::string& verb, const std::string& body,
                                 const std::string& method = "POST") {
     const auto answer = std::make_shared<std::optional<HttpAnswer>>();
@@ -110,7 +110,7 @@ TEST_F(VerbsTest, ABindIsAnsweredWhenItIsDone) {
   EXPECT_THAT(record.outcomes, ElementsAre("bind bound", "bind refused"));
 }
 
-// As whoever decides does that ends after them.
+// The object that decides lives longer than the verbs, and it may answer a bind at its end.
 TEST_F(VerbsTest, AHeldBindMayBeAnsweredThoughTheVerbsAreGone) {
   auto gone = std::make_unique<Verbs>(
       &decider, [] { return true; }, &record);

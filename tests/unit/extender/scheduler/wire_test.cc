@@ -146,7 +146,7 @@ TEST(Wire, WhereNoneIsLeftEveryNodeThatWasAskedAboutHasItsReason) {
                                     "d":"cordoned"},"Error":""})"));
 }
 
-// A scheduler takes null for no nodes at all, without a reason.
+// A scheduler reads null as no nodes at all, without a reason.
 TEST(Wire, NoNodesAreAnEmptyList) {
   EXPECT_EQ(FilterText({}, {}),
             R"({"NodeNames":[],"FailedNodes":{},"FailedAndUnresolvableNodes":{},"Error":""})");

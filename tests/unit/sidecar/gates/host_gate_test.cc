@@ -68,7 +68,7 @@ TEST_F(HostGateTest, OpensItsOwnGateWhenNobodyDoes) {
   EXPECT_EQ(page_.slot[0].faults, 1u);
 }
 
-// An arbiter that is there, and a turn that was given back.
+// The arbiter is alive. The first turn is given back, but the host function that writes so has not run yet.
 class NextTurnTest : public HostGateTest {
  protected:
   static constexpr turn::TurnNumber kSecond = turn::FirstStretch(2);
@@ -91,7 +91,7 @@ class NextTurnTest : public HostGateTest {
     beats_.join();
   }
 
-  // How long it takes to have the second turn.
+  // Returns how long it takes to have the second turn.
   std::chrono::milliseconds TakeSecond() {
     const auto began = std::chrono::steady_clock::now();
     EXPECT_TRUE(gate_.Acquire(FakeDriver::Stream(0x200), kSecond));

@@ -31,14 +31,14 @@ class RelayGateTest : public ::testing::Test {
     while (base::LoadWord(word) != value) base::FutexWait(word, base::LoadWord(word), base::kNsPerMs);
   }
 
-  // A client of slot 0, its gate shut.
+  // Makes the gate a client of slot 0. Its gate is shut.
   void Join(crossover_page* page) {
     ASSERT_TRUE(gate_.SetUp(&driver_, page, 0));
     FakeDriver::calls.clear();
   }
 
   const Driver driver_ = FakeDriver::Table();
-  // The relay may still look at them.
+  // The relay may still look at these when the test is over.
   struct Kept {
     crossover_page page{};
     RelayGate gate;
@@ -71,9 +71,9 @@ TEST_F(RelayGateTest, TheRelayWaitsForTheGate) {
   Await(&page_.slot[0].hold, kFirst);
 }
 
-// Its memory goes with its context.
+// The words that streams wait at are gone with their context.
 TEST_F(RelayGateTest, WhatWaitsWhereTheContextEndsGoesOnAndIsLeftAlone) {
-  alignas(64) static std::uint32_t words[1024];  // its own: relays of other tests write to the fake's
+  alignas(64) static std::uint32_t words[1024];  // not the fake's, which relays of other tests write to
   static Driver driver = FakeDriver::Table();
   driver.MemHostAlloc = [](void** memory, std::size_t, unsigned int) {
     *memory = words;
@@ -135,7 +135,8 @@ TEST_F(RelayGateTest, ARefusedWaitWithdrawsTheAsking) {
   EXPECT_EQ(base::LoadWord(&page_.slot[0].ready), 0u) << "a turn that nobody takes";
 }
 
-// The asking is under way: to say that nothing was queued would have the turn taken twice.
+// The request for a turn is under way. If Acquire said that nothing was queued, the turn would be taken
+// twice.
 TEST_F(RelayGateTest, ARefusedWaitBehindAnAskingLetsTheStreamGoOn) {
   Join(&page_);
   FakeDriver::memops_supported = false;

@@ -1,5 +1,5 @@
-// What is known of a program's kernels ends with their context. With a driver that tells names, so in a
-// process of its own: nccl_kernels_test.cc has none.
+// Tests that what is known of a program's kernels ends with their context. The driver here tells names of
+// kernels. It needs a process of its own, because nccl_kernels_test.cc has no driver.
 #include <cuda.h>
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ constexpr char kImage[] =
     "// simgpu 1\nkernel ncclDevKernel_AllReduce_Sum_f32_RING_LL ns=1000 sms=1\nkernel gradient ns=1000 "
     "sms=1\n";
 
-// The function as a hooked program reaches it.
+// Calls the function as a hooked program reaches it.
 template <typename Function>
 CUresult Hooked(const char* symbol, Function argument) {
   const auto wrapper = reinterpret_cast<CUresult (*)(Function)>(FindWrapper(symbol).wrapper);
@@ -53,7 +53,7 @@ TEST_P(ForgottenKernelsTest, WithTheirContext) {
   }
   Load();
   ASSERT_NE(NcclKernelOf(function_), 0);
-  ASSERT_EQ(cuModuleUnload(module_), CUDA_SUCCESS);  // past us, as what is in a context goes with it
+  ASSERT_EQ(cuModuleUnload(module_), CUDA_SUCCESS);  // not through our hook, as when a context ends
   ASSERT_NE(NcclKernelOf(function_), 0) << "nobody has told us";
   EXPECT_EQ(primary ? Hooked(symbol.c_str(), CUdevice{0}) : Hooked(symbol.c_str(), context), CUDA_SUCCESS);
   EXPECT_EQ(NcclKernelOf(function_), 0) << "whatever has this handle next would be taken for NCCL's";

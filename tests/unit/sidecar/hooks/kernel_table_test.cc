@@ -45,7 +45,8 @@ TEST_F(KernelTableTest, TheLastAnswerForAHandleCounts) {
   EXPECT_TRUE(table_.IsPlain(Handle(0x1000)));
 }
 
-// A program with some hundred kernels finds nearly all of them by one load, at whatever distance they lie.
+// A program with some hundred kernels finds nearly all of them by one load, whatever the distance between
+// their handles.
 TEST_F(KernelTableTest, FewKernelsTakeEachOthersPlace) {
   constexpr std::uintptr_t kKernels = 400, kFirst = 0x55555555c000;
   for (std::uintptr_t distance = 16; distance <= 4096; distance += 16) {
@@ -70,7 +71,7 @@ TEST_F(KernelTableTest, WhatIsForgottenIsAskedForAgain) {
   EXPECT_FALSE(Knows(Handle(0x2000)));
 }
 
-// Its upper bits would be read as a kernel's number.
+// The upper bits of such a handle would be read as a kernel's number.
 TEST_F(KernelTableTest, AHandleWithHighBitsIsNotRemembered) {
   table_.Remember(Handle(0xdead000000001000), 0);
   EXPECT_FALSE(table_.IsPlain(Handle(0xdead000000001000)));

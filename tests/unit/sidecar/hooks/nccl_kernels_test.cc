@@ -35,7 +35,7 @@ TEST(NcclKernelsTest, NamesAreToldApart) {
             NcclKernelNamed("ncclDevKernel_AllReduce_Sum_f16_RING_LL"));
 }
 
-// Before the next: where kernels of an NCCL were seen, calls are enough no more.
+// This test comes before the next one: once kernels of an NCCL were seen, calls are not enough any more.
 TEST(NcclKernelsTest, CallsOfALoadedNcclAreEnoughUnlessOneIsLinkedToo) {
   OnCommunicator(&session::attention, 1, 0);
   EXPECT_TRUE(LooksAtLaunches()) << "a single rank launches no kernels";
@@ -45,7 +45,7 @@ TEST(NcclKernelsTest, CallsOfALoadedNcclAreEnoughUnlessOneIsLinkedToo) {
   EXPECT_TRUE(LooksAtLaunches());
 }
 
-// One process, from its start: there is no driver that could be asked for names.
+// This test follows one process from its start. There is no driver that could be asked for names.
 TEST(NcclKernelsTest, LaunchesAreLookedAtWhileKernelsMayTellMoreThanCalls) {
   setenv("CROSSOVER_GANG", "a", 1);
   ASSERT_TRUE(Active());

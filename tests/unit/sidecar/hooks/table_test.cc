@@ -1,4 +1,4 @@
-// The tables against the header that their types come from, and against the version script.
+// Checks the tables against the header that their types come from, and against the version script.
 #include <gmock/gmock.h>
 
 #include <fstream>
@@ -12,7 +12,7 @@
 namespace crossover::hooks {
 namespace {
 
-// cuda.h's own prototypes; there each name is a macro for its newest version.
+// These are cuda.h's own prototypes. In cuda.h each name is a macro for its newest version.
 static_assert(std::is_same_v<decltype(&::cuLaunchKernel), CudaTraits<CudaHook::k_cuLaunchKernel>::Function>);
 static_assert(
     std::is_same_v<decltype(&::cuLaunchKernelEx), CudaTraits<CudaHook::k_cuLaunchKernelEx>::Function>);

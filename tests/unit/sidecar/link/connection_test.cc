@@ -30,7 +30,7 @@ class ConnectionTest : public ::testing::Test {
     connection_ = Connection(base::UniqueFd(ends[1]));
   }
 
-  // The answer must have been sent: the socket keeps it.
+  // Joins with a Hello. REQUIRES: the answer has been sent, and the socket keeps it.
   bool Join() {
     const crossover_hello hello{MakeHeader(CROSSOVER_HELLO, sizeof(crossover_hello)),
                                 "a",

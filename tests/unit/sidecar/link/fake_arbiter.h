@@ -1,4 +1,4 @@
-// The arbiter's side of a connection, played by a test.
+// Plays the arbiter's side of a connection in a test.
 #pragma once
 
 #include <fcntl.h>
@@ -20,7 +20,7 @@
 
 namespace crossover::test {
 
-// A turnstile as an arbiter makes it, and mapped here too.
+// A Turnstile is a page as an arbiter makes it, and it is mapped here too.
 class Turnstile {
  public:
   explicit Turnstile(int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL,
@@ -51,13 +51,13 @@ class Turnstile {
   crossover_page* page_ = nullptr;
 };
 
-// Sends `bytes` of `message`, with descriptors where there are any.
+// Sends `bytes` bytes of `message`, with descriptors where there are any.
 inline void SendMessage(int socket, const void* message, std::size_t bytes, std::initializer_list<int> fds) {
   ASSERT_EQ(base::SendWithDescriptors(socket, message, bytes, {fds.begin(), fds.size()}, MSG_NOSIGNAL),
             static_cast<ssize_t>(bytes));
 }
 
-// The same, with `fd` if it is not negative.
+// Does the same, with `fd` if it is not negative.
 inline void SendMessage(int socket, const void* message, std::size_t bytes, int fd = -1) {
   if (fd >= 0) {
     SendMessage(socket, message, bytes, {fd});
@@ -92,7 +92,7 @@ class Listener {
 
   const char* path() const { return path_.c_str(); }
 
-  // Waits for a client and its Hello.
+  // Waits for a client and its Hello. Returns the connection.
   base::UniqueFd Accept(crossover_hello* hello) const {
     base::UniqueFd client(::accept4(fd_.get(), nullptr, nullptr, SOCK_CLOEXEC));
     EXPECT_EQ(::recv(client.get(), hello, sizeof *hello, 0), static_cast<ssize_t>(sizeof *hello));

@@ -24,7 +24,7 @@ using test::SendMessage;
 using test::Turnstile;
 using test::Welcome;
 
-// A client that remembers what the helper told it.
+// A FakeClient remembers what the helper told it.
 class FakeClient final : public Client {
  public:
   void OnThreadStart() override {}
@@ -54,8 +54,8 @@ class FakeClient final : public Client {
   std::atomic<turn::TurnNumber> asked{0};
   std::atomic<bool> stopped{false};
   std::atomic<bool> attaching{false};
-  std::atomic<bool> driver_waits{false};  // in the next Attach(), until it does not
-  std::atomic<int> stops_for_s{0};        // the whole process, in effect; once
+  std::atomic<bool> driver_waits{false};  // Attach() waits while this is true
+  std::atomic<int> stops_for_s{0};        // the next OnTick() takes so long, as if the process were stopped
 
  private:
   bool Become(bool attached) {
@@ -70,7 +70,7 @@ class FakeClient final : public Client {
   bool attached_ = false;
 };
 
-// The helper's thread lives as long as the process: it and what it uses are never destroyed.
+// The helper's thread lives as long as the process, so the helper and what it uses are never destroyed.
 class HelperTest : public ::testing::Test {
  protected:
   void Start() {
@@ -80,7 +80,7 @@ class HelperTest : public ::testing::Test {
     helper_->Start(client_, "/nowhere", hello);  // has no effect
   }
 
-  // Lets the client in.
+  // Lets the client in. Returns the connection.
   base::UniqueFd Admit(Turnstile& turnstile) {
     crossover_hello hello{};
     base::UniqueFd connection = listener_->Accept(&hello);
@@ -92,7 +92,7 @@ class HelperTest : public ::testing::Test {
     return connection;
   }
 
-  // Whether the gate of a stream that waits for turn 5 is opened again once it is shut.
+  // Returns whether the gate of a stream that waits for turn 5 is opened again after it was shut.
   static bool OpensAgain(crossover_slot& slot) {
     base::StoreWord(&slot.gate, 4);
     const std::int64_t end = base::MonotonicNs() + 5 * base::kNsPerSecond;
@@ -108,7 +108,7 @@ class HelperTest : public ::testing::Test {
     base::FutexWait(&never, 0, base::kNsPerMs);
   }
 
-  // Remembers what is never given back, so that no leak checker takes it for lost.
+  // Remembers an object that is never destroyed, so that no leak checker reports it.
   template <typename T>
   static T* Keep(T* object) {
     static auto* const kept = new std::vector<void*>;
@@ -140,7 +140,8 @@ TEST_F(HelperTest, FailsOpenWhenTheArbiterDiesAndJoinsAgain) {
   client_->asked = 5;  // a stream waits for turn 5
   base::StoreWord(&slot.ready, 5);
   connection.Reset();
-  // The stream: is let in, and shuts the gate behind itself before it is seen inside.
+  // The test does what the stream does: it is let in, and shuts the gate behind itself before it is seen
+  // inside.
   while (!turn::AtOrPast(base::LoadWord(&slot.gate), 5)) base::FutexWait(&slot.gate, 0, base::kNsPerMs);
   base::StoreWord(&slot.gate, 4);
   while (!turn::AtOrPast(base::LoadWord(&slot.gate), 5)) base::FutexWait(&slot.gate, 4, base::kNsPerMs);
@@ -169,12 +170,12 @@ TEST_F(HelperTest, OpensATurnstileThatItHasLeftWhateverItsWordsSay) {
   Start();
   base::UniqueFd connection = Admit(turnstile);
   crossover_slot& slot = turnstile.page().slot[1];
-  client_->asked = 5;  // a stream waits for turn 5, and somebody has written that it was let in
+  client_->asked = 5;  // a stream waits for turn 5, and the page says that it was let in
   base::StoreWord(&slot.hold, 5);
   connection.Reset();
   client_->Await(false);
   Turnstile next;
-  const base::UniqueFd again = Admit(next);  // it takes turns elsewhere
+  const base::UniqueFd again = Admit(next);  // now it takes turns in another turnstile
   for (int times = 0; times < 2; ++times) EXPECT_TRUE(OpensAgain(slot));
 }
 
@@ -194,13 +195,13 @@ TEST_F(HelperTest, OpensEveryTurnstileThatItHasLeft) {
   for (int times = 0; times < 2; ++times) EXPECT_TRUE(OpensAgain(slot));
 }
 
-// With one hardware queue the driver may wait behind the very stream.
+// With one hardware queue the driver may wait behind that same stream.
 TEST_F(HelperTest, OpensATurnstileThatItHasLeftWhileTheDriverKeepsItFromJoining) {
   Turnstile turnstile, next;
   Start();
   base::UniqueFd connection = Admit(turnstile);
   crossover_slot& slot = turnstile.page().slot[1];
-  client_->asked = 5;  // two turns were queued, and one of them is had
+  client_->asked = 5;  // two turns were queued, and the stream has had one
   base::StoreWord(&slot.hold, 3);
   client_->attaching = false;
   client_->driver_waits = true;
@@ -249,7 +250,8 @@ TEST_F(HelperTest, TurnsThatGoRoundNeedNoPassesOfTheArbiter) {
   Start();
   const base::UniqueFd connection = Admit(turnstile);
   std::atomic<bool> enough{false};
-  // A host runs ahead of its stream: there is always a turn asked for and not had, and never the same one.
+  // The host runs ahead of its stream. There is always a turn that was asked for and not had, but it is
+  // never the same one.
   std::thread stream([&] {
     while (!enough) {
       base::StoreWord(&turnstile.page().slot[1].hold, client_->asked++);

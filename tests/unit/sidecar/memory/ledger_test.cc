@@ -28,10 +28,11 @@ class LedgerTest : public ::testing::Test {
   Ledger ledger_;
 };
 
-// Books that cannot be kept: the process has no address space left.
+// These books cannot be kept, because the process has no address space left.
 class NoBooksTest : public LedgerTest {
  protected:
-  // Ends the process with 0 where this is what a first allocation meets with.
+  // Ends the process. Its status is 0 where a first allocation passes or not as `passes` says, and does not
+  // count.
   [[noreturn]] void Reserve(bool passes) {
     const rlimit none{1, 1};
     if (::setrlimit(RLIMIT_AS, &none) != 0) std::_Exit(2);
@@ -152,7 +153,7 @@ TEST_F(LedgerTest, AResetDeviceHasNothing) {
 TEST_F(LedgerTest, AnEndedContextHasNothing) {
   Allocate(kAt, kMiB, 0, 77);
   Allocate(kAt + kMiB, kMiB, 0, 78);
-  Allocate(kAt + 2 * kMiB, kMiB);  // of a pool, which outlives it
+  Allocate(kAt + 2 * kMiB, kMiB);  // from a pool, which outlives the context
   ledger_.End(77);
   EXPECT_EQ(ledger_.used(0), 2 * kMiB);
   Record record;

@@ -15,8 +15,8 @@ std::uint64_t RemoveDevice(Table* table, std::int32_t device) {
   return bytes;
 }
 
-// Against the standard library's, with keys that collide: multiples of a large power of two, as addresses
-// are.
+// Compares the table with the standard library's map. The keys collide: they are multiples of a large power
+// of two, as addresses are.
 TEST(TableTest, KnowsWhatAMapWouldKnow) {
   std::mt19937 random(7);
   Table table;

@@ -7,10 +7,12 @@
 namespace crossover::phase {
 namespace {
 
-// A training loop as text: a letter is a collective (the same letter the same call), '.' a compute launch,
-// '|' compute waiting for the last collective, '<' compute waiting for an older one.
-// Answers with one character per collective: '-' not locked, '!' broke the period, 'l' locked, 'E' ends a
-// turn.
+// Feeds a training loop that is written as text:
+//   a letter  a collective; the same letter is the same call
+//   '.'       a compute launch
+//   '|'       compute that waits for the last collective
+//   '<'       compute that waits for an older one
+// Returns one character per collective: '-' not locked, '!' broke the period, 'l' locked, 'E' ends a turn.
 std::string Feed(Detector& detector, const std::string& program) {
   std::string verdicts;
   for (const char c : program) {
@@ -113,8 +115,8 @@ TEST(DetectorTest, ShortRunInsideALongIterationFoolsItOnlyOnce) {
   EXPECT_EQ(last.substr(last.size() - 4), "EEEE");
 }
 
-// Twelve equal calls and another one are thirteen turns, which is too many, though the library tells of no
-// launch while a period is known: the calls in such a run count as they did in the period before.
+// Twelve equal calls and another one are thirteen turns, which is too many. The library reports no launches
+// while a period is known, so the calls in such a run count as they did in the period before.
 TEST(DetectorTest, TurnsAreCountedWhereLaunchesAreNotWatched) {
   Detector detector;
   const std::string iteration = Times(12, ".x|") + ".y|";

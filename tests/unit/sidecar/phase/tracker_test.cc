@@ -50,7 +50,7 @@ TEST_F(TrackerTest, WaitOfAStreamWithoutComputeIsPassedOn) {
   EXPECT_EQ(tracker_.OnStreamWait(kCompute, kOther), 1u);
 }
 
-// A stream comes after all that it waited for, in whatever order it did.
+// A stream comes after everything that it waited for, in whatever order it waited.
 TEST_F(TrackerTest, AnOlderEventTakesNothingFromWhatAStreamWaitedFor) {
   tracker_.OnCollective(kSide, 1);
   tracker_.OnRecord(kEvent, kSide);
@@ -63,7 +63,7 @@ TEST_F(TrackerTest, AnOlderEventTakesNothingFromWhatAStreamWaitedFor) {
   EXPECT_EQ(tracker_.OnStreamWait(kCompute, kRelayed), 2u);
 }
 
-// What ncclLaunchFinish records, and what the user records behind it.
+// ncclLaunchFinish records the first event, and the user records the second one behind it.
 TEST_F(TrackerTest, NcclLooksAtItsOwnEventAndJoinsNothing) {
   tracker_.OnCollective(kSide, 1);
   tracker_.OnNcclKernel(kSide);

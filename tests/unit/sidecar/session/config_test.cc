@@ -24,7 +24,7 @@ class ConfigTest : public ::testing::Test {
   }
   void TearDown() override { log::SetLevel(log::Level::kWarn); }
 
-  // Parses; what was said is in `said_`.
+  // Parses `environment`. Puts what was logged into `said_`.
   Config Parse() {
     ::testing::internal::CaptureStderr();
     const Config config = ParseConfig(
@@ -115,7 +115,7 @@ TEST_F(ConfigTest, TakesWhatIsGiven) {
   EXPECT_TRUE(config.active);
 }
 
-// As where a pod's environment is to tell what it was granted, and nothing was.
+// The variable tells a pod what it was granted, and it is empty where nothing was granted.
 TEST_F(ConfigTest, AnEmptyBudgetIsNone) {
   environment["CROSSOVER_GPU_MEMORY"] = "";
   const Config config = Parse();

@@ -1,4 +1,4 @@
-// Jobs whose collectives nobody sees: turns end where the GPU has nothing to do.
+// Tests jobs whose collectives are not seen: their turns end where the GPU has nothing to do.
 #include "sidecar/session/gaps.h"
 
 #include <gmock/gmock.h>
@@ -62,14 +62,14 @@ class GapsTest : public ::testing::Test {
   }
   void Learn(phase::StreamKey stream = kCompute) { Launch(stream, Gaps::kWithoutCommunicator); }
 
-  // What the GPU does once it is let in.
+  // Does what the GPU does once it is let in.
   void LetIn() { slot().hold = session_.Asked(); }
   void Ticks(int count = 3) {
     for (int i = 0; i < count; ++i) session_.OnTick();
   }
   bool Holds() { return slot().hold != slot().rel; }
 
-  // Stands in its first turn.
+  // Lets the session learn and begin its first turn.
   void TakeTurns() {
     Learn();
     slot().mode = CROSSOVER_MODE_GATE;
@@ -133,7 +133,7 @@ TEST_F(GapsTest, AllStreamsOfATurnHaveToBeDone) {
 TEST_F(GapsTest, AStreamThatWasCreatedLaterIsAskedToo) {
   TakeTurns();
   session_.OnStreamCreate();
-  Launch();  // which sees that streams are looked for
+  Launch();  // this launch sees that streams are looked for
   Launch(kOther);
   FakeDriver::busy = FakeDriver::Stream(kOther);
   Ticks(50);

@@ -7,12 +7,13 @@ namespace {
 
 using turn::FirstStretch;
 
-// Looks of one turn: `launches` were made, and nothing runs in it.
+// Looks at a turn in which `launches` were made and nothing runs. Returns whether it is to be given back.
 bool LookIdle(IdleWatch* watch, std::uint32_t turn, std::int32_t launches) {
   return watch->Look(FirstStretch(turn), launches, true);
 }
 
-// The turn stalls behind its second launch: looks until it is to be given back.
+// Lets the turn stall behind its second launch. Returns how many looks it takes until the turn is to be
+// given back, or 0 where 30 are not enough.
 int LooksUntilGivenBack(IdleWatch* watch, std::uint32_t turn) {
   EXPECT_FALSE(watch->Look(FirstStretch(turn), 2, false)) << "busy";
   for (int looks = 1; looks <= 30; ++looks) {

@@ -31,7 +31,7 @@ constexpr phase::EventKey kEvent = 0x1000;
 constexpr char kComm = 0;
 constexpr char kSingle = 0;
 
-// A session attached to a page of its own, and the steps of a training loop as the hooks report them.
+// Attaches a session to a page of its own, and reports the steps of a training loop as the hooks do.
 class SessionTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -49,7 +49,7 @@ class SessionTest : public ::testing::Test {
 
   crossover_slot& slot() { return page_.slot[0]; }
 
-  // What the launch wrapper does.
+  // Does what the launch wrapper does.
   void Launch(phase::StreamKey stream = kCompute) {
     if (attention != 0) session_.BeforeLaunch(stream);
   }
@@ -64,7 +64,7 @@ class SessionTest : public ::testing::Test {
     session_.OnStreamWait(to, kEvent);
   }
 
-  // Two buckets, the first of which overlaps the backward pass.
+  // Runs an iteration with two buckets, the first of which overlaps the backward pass.
   void Iteration() {
     Launch();
     Launch();
@@ -79,7 +79,7 @@ class SessionTest : public ::testing::Test {
     for (int i = 0; i < count; ++i) Iteration();
   }
 
-  // Learns, is asked to take turns, and stands in its first turn.
+  // Lets the session learn, asks it to take turns, and leaves it in its first turn.
   void TakeTurns() {
     Iterations(4);
     ASSERT_EQ(slot().phase, static_cast<std::uint32_t>(CROSSOVER_PHASE_LOCKED));
@@ -90,7 +90,7 @@ class SessionTest : public ::testing::Test {
   }
 
   std::uint32_t WatchReason() { return slot().watch_reason; }
-  // Why it is watched only, as an arbiter reads it that comes after the one before has gone.
+  // Returns why the job is watched only, as another arbiter reads it after the first one has gone.
   std::uint32_t ToldToAnother() {
     crossover_page fresh{};
     fresh.slot[0].mode = CROSSOVER_MODE_OBSERVE;
@@ -134,7 +134,7 @@ TEST_F(SessionTest, ReleasesBeforeTheLastBucketAndAcquiresAtTheFirstLaunchAfterI
   Collective(20);
   EXPECT_THAT(FakeDriver::calls, ElementsAre("nccl 10", "memop 100 gate=2 rel=1", "nccl 20"));
   FakeDriver::calls.clear();
-  Launch();  // between call and join: stays outside
+  Launch();  // between call and join: stays outside the turn
   EXPECT_THAT(FakeDriver::calls, IsEmpty());
   Join();
   EXPECT_THAT(FakeDriver::calls, IsEmpty());
@@ -143,10 +143,11 @@ TEST_F(SessionTest, ReleasesBeforeTheLastBucketAndAcquiresAtTheFirstLaunchAfterI
   EXPECT_EQ(attention, std::uint32_t{kAttendCount}) << "launches take no lock again";
 }
 
-// A thread of the user's that ends inside a call of the driver which we make must not take our lock with it.
+// A user's thread that ends inside a driver call of ours must not take our lock with it.
 class CancelledThreadTest : public SessionTest {
  protected:
-  // Runs it on a thread that was cancelled before. Answers with whether it got to its end and then ended.
+  // Runs `call` on a thread that was cancelled before. Returns whether the call came to its end and the
+  // thread ended after it.
   bool Runs(std::function<void()> call) {
     call_ = std::move(call);
     to_the_end_ = false;
@@ -167,7 +168,7 @@ class CancelledThreadTest : public SessionTest {
     return to_the_end_ && end == PTHREAD_CANCELED;
   }
 
-  // Whether nobody holds the session's lock.
+  // Returns whether the session's lock is free.
   bool Free() {
     crossover_profile profile{};
     return session_.FillProfile(&profile);
@@ -213,7 +214,7 @@ TEST_F(CancelledThreadTest, EndsBehindACollectiveThatEndsATurn) {
   EXPECT_THAT(FakeDriver::calls, ElementsAre("nccl 10", "memop 100 gate=2 rel=1", "nccl 20"));
 }
 
-// A GPU that runs one process at a time: a collective beside another job's compute would only slow both down.
+// This GPU runs one process at a time: a collective beside another job's compute would only slow both down.
 class TimeSlicedSessionTest : public SessionTest {
  protected:
   TimeSlicedSessionTest() { overlap_ = false; }
@@ -264,7 +265,7 @@ TEST_F(TimeSlicedSessionTest, GivesAnIdleTurnBackLate) {
       << "and is taken again";
 }
 
-// Where the arbiter wants the turn to be broken.
+// The arbiter asks for the turn to be broken after two launches.
 TEST_F(SessionTest, MakesYieldPointsBetweenLaunches) {
   slot().stretch_launches[0] = 2;
   Launch(kSecond);
@@ -284,7 +285,7 @@ TEST_F(SessionTest, MakesYieldPointsBetweenLaunches) {
               ElementsAre("record 300", "wait 100", "memop 100 gate=2 rel=1.1", "nccl 20"));
 }
 
-// As long as they are asked for at that turn's place in the iteration.
+// Yield points are asked for at one turn's place in the iteration, and the other turns have none.
 TEST_F(SessionTest, ShortTurnsOfAnIterationNeedNoYieldPoints) {
   const auto iteration = [this] {
     Launch();
@@ -313,7 +314,7 @@ TEST_F(SessionTest, ShortTurnsOfAnIterationNeedNoYieldPoints) {
   EXPECT_EQ(broken[1], 0);
 }
 
-// An evaluation: launches without collectives, many more than in the turns before it.
+// An evaluation has launches without collectives, many more than the turns before it.
 TEST_F(SessionTest, ATurnFarLongerThanEverGetsYieldPoints) {
   TakeTurns();
   Iterations(2);
@@ -469,7 +470,7 @@ TEST_F(SessionTest, CapturedCollectivesMeanObserveOnly) {
   EXPECT_EQ(slot().phase, static_cast<std::uint32_t>(CROSSOVER_PHASE_LEARNING));
 }
 
-// Every iteration is a graph from here on: nobody calls NCCL any more.
+// Every iteration is a graph from here on, and the job does not call NCCL any more.
 TEST_F(SessionTest, CapturedCollectivesAreToldOfThoughNoOtherIsCalled) {
   TakeTurns();
   session_.OnBeginCapture();
@@ -485,7 +486,7 @@ TEST_F(SessionTest, CapturedCollectivesAreToldOfThoughNoOtherIsCalled) {
   EXPECT_EQ(attention, 0u);
 }
 
-// Every iteration is a graph from here on, and would look like compute alone once an arbiter is there.
+// Every iteration is a graph from here on. It would look like compute alone to an arbiter that comes later.
 TEST_F(SessionTest, WhatIsCapturedWhileNoArbiterIsThereIsRemembered) {
   session_.StopTaking();
   session_.Detach();
@@ -505,7 +506,7 @@ TEST(SessionBeforeAnyArbiterTest, WhatIsCapturedIsRemembered) {
   session.OnBeginCapture();
   FakeDriver::capturing = FakeDriver::Stream(kSide);
   session.OnCommunicator(&kComm, 2);
-  session.BeforeCollective(&kComm, {0, 0, 1, 7, 0, 0}, kSide);  // nothing can be asked of the driver
+  session.BeforeCollective(&kComm, {0, 0, 1, 7, 0, 0}, kSide);  // the driver cannot be asked for anything yet
   session.SetUp(&driver, FakeDriver::context(), CROSSOVER_TRANSPORT_GPU_GATES, true);
   session.BeforeCollective(&kComm, {0, 0, 1, 7, 0, 0}, kSide);
   FakeDriver::capturing = nullptr;
@@ -522,7 +523,7 @@ TEST_F(SessionTest, WhyItIsWatchedOnlyIsToldToEachArbiter) {
   EXPECT_EQ(ToldToAnother(), static_cast<std::uint32_t>(base::WatchReason::kOneSided));
 }
 
-// What we do not ask of the driver it has not refused.
+// The driver is not asked in this case, so it has not refused anything.
 TEST_F(SessionTest, ATurnBeginsElsewhereWhereTheStreamThatJoinedIsCaptured) {
   TakeTurns();
   Collective(10);
@@ -551,7 +552,7 @@ TEST_F(SessionTest, ATurnWhoseStreamIsCapturedGoesOnMeanwhile) {
   EXPECT_THAT(FakeDriver::calls, ElementsAre("memop 100 gate=2 rel=1", "nccl 10"));
 }
 
-// The words of one that was never given back would keep the next one shut for ever.
+// The page's words of a turn that was never given back would keep the next turn shut for ever.
 TEST_F(SessionTest, AfterATurnThatCannotEndNoOtherIsAskedFor) {
   TakeTurns();
   session_.OnBeginCapture();
@@ -594,7 +595,7 @@ TEST_F(SessionTest, StreamsOfAContextThatEndsAreAskedNothingAfterwards) {
   EXPECT_EQ(FakeDriver::queries, 0);
 }
 
-// Its event, its memory and its registrations are gone.
+// The session's event, its memory and its registrations are gone.
 TEST_F(SessionTest, NothingIsQueuedOnceOurContextHasEnded) {
   TakeTurns();
   ::testing::internal::CaptureStderr();
@@ -624,7 +625,7 @@ TEST_F(SessionTest, AContextThatEndsWithoutAnArbiterIsNotUsedForTheNext) {
   session_.OnOwnContextEnds();
   crossover_page fresh{};
   fresh.slot[0].mode = CROSSOVER_MODE_GATE;
-  FakeDriver::registration_works = false;  // and would say so
+  FakeDriver::registration_works = false;  // a registration would be logged
   ::testing::internal::CaptureStderr();
   ASSERT_TRUE(session_.Attach(&fresh, 0)) << "its neighbours would take it for one without the library";
   EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
@@ -649,11 +650,11 @@ TEST_F(SessionTest, AResetOfAnotherDeviceIsNothingToUs) {
   EXPECT_EQ(WatchReason(), 0u);
 }
 
-// The launching thread waits.
+// With these gates the launching thread waits.
 class HostGatesTest : public SessionTest {
  protected:
   HostGatesTest() { transport_ = CROSSOVER_TRANSPORT_HOST_GATES; }
-  // Has joined its last bucket, and may have its second turn.
+  // Joins the last bucket, and lets the second turn begin.
   void SetUp() override {
     SessionTest::SetUp();
     slot().gate = turn::OpenAny(0);
@@ -692,10 +693,11 @@ TEST_F(SessionTest, DestroyedCommunicatorGivesTheTurnBack) {
   EXPECT_THAT(FakeDriver::calls, ElementsAre("memop 100 gate=2 rel=1"));
 }
 
-// What the abort waits for may itself wait for the abort.
+// The work that an abort waits for may itself wait for the abort.
 class AbortTest : public SessionTest {
  protected:
-  // Whether it is through while a launch waits for room on its stream and holds our lock.
+  // Returns whether `call` comes to its end while a launch waits for room on its stream and holds the
+  // session's lock.
   bool ThroughWhileALaunchWaits(std::function<void()> call) {
     Collective(10);
     Collective(20);
@@ -844,7 +846,7 @@ class IdleTurnTest : public SessionTest {
     SessionTest::SetUp();
     TakeTurns();
     slot().hold = session_.Asked();  // the stream was let in
-    page_.slot[2].ready = 1;         // somebody waits
+    page_.slot[2].ready = 1;         // slot 2 waits
     page_.slot[2].mode = CROSSOVER_MODE_GATE;
     slot().successor[0] = 2;
   }
@@ -908,7 +910,7 @@ TEST_F(IdleTurnTest, OneIdleMomentIsNoIdleness) {
   EXPECT_FALSE(GivenBack());
 }
 
-// Another thread of the user's looks, when it comes round, whether collectives have ended.
+// Another thread of the user's asks at times whether collectives have ended.
 class WatchdogTest : public SessionTest {
  protected:
   static constexpr phase::EventKey kEnd = 0x5000;
@@ -954,10 +956,10 @@ TEST_F(WatchdogTest, JobsThatWaitByLookingAreFoundOut) {
   EXPECT_EQ(slot().phase, static_cast<std::uint32_t>(CROSSOVER_PHASE_TAKING));
 }
 
-// docs/design/0003-hooks-and-phases.md, Limits.
+// These limits are those of docs/design/0003-hooks-and-phases.md, Limits.
 class PollingTest : public WatchdogTest {
  protected:
-  // Two collectives, joined by looking; `waits`: for the first one it really waits.
+  // Runs two collectives that are joined by polling. With `waits` the job really waits for the first one.
   void PolledIteration(bool waits = false) {
     Launch();
     Collective(10);
@@ -997,14 +999,14 @@ TEST_F(PollingTest, RealWaitsThatComeMoreOftenLeaveItLearningAndNothingSaysSo) {
   slot().mode = CROSSOVER_MODE_GATE;
   for (int i = 0; i < 20; ++i) {
     PolledIteration(true);
-    for (int j = i; j < kIterationsForgotten - 2; ++j) PolledIteration();  // never as often as the last time
+    for (int j = i; j < kIterationsForgotten - 2; ++j) PolledIteration();  // one fewer each time
   }
   EXPECT_EQ(slot().phase, static_cast<std::uint32_t>(CROSSOVER_PHASE_LEARNING));
   EXPECT_EQ(slot().watch_reason, 0u);
   EXPECT_EQ(session_.Asked(), 0u);
 }
 
-// NCCL is linked into the program: its collectives are known as kernels.
+// NCCL is linked into the program, and its collectives are known as kernels.
 class LinkedNcclTest : public SessionTest {
  protected:
   static constexpr phase::EventKey kOfNccl = 0x2000;
@@ -1021,7 +1023,7 @@ class LinkedNcclTest : public SessionTest {
     session_.OnRecord(kOfNccl, stream);
   }
 
-  // Two buckets; NCCL finds out that the first has ended while it is called for the second.
+  // Runs two buckets. NCCL finds out that the first has ended while it is called for the second.
   void LinkedIteration() {
     Launch();
     Kernel(4);
@@ -1037,9 +1039,9 @@ class LinkedNcclTest : public SessionTest {
     Launch();
   }
 
-  bool polls_ = false;  // the job itself waits by asking again and again
+  bool polls_ = false;  // the job itself waits by polling
 
-  // Compute and every collective on one stream.
+  // Runs compute and every collective on one stream.
   void AlikeIteration() {
     Launch();
     Kernel(4, kCompute);
@@ -1090,12 +1092,13 @@ TEST_F(LinkedNcclTest, KernelsThatAreAllAlikeAreWatchedOnly) {
   EXPECT_EQ(std::count(FakeDriver::calls.begin(), FakeDriver::calls.end(), "kernel"),
             static_cast<std::ptrdiff_t>(FakeDriver::calls.size()))
       << "nothing was queued";
-  // What does not repeat so any more may be gated yet.
+  // Kernels that are not all alike any more may be gated again.
   for (int i = 0; i < 6; ++i) Kernel(8), LinkedIteration();
   EXPECT_EQ(slot().watch_reason, 0u);
 }
 
-// More turns than an iteration may have: nothing is taken, and that is no fault of the job's to be told of.
+// These are more turns than an iteration may have. No turn is taken, and no reason is given, because the
+// job has no fault.
 TEST_F(LinkedNcclTest, LayersThatCommunicateOneByOneAreLearnedOnAndGiveNoReason) {
   slot().mode = CROSSOVER_MODE_GATE;
   ::testing::internal::CaptureStderr();

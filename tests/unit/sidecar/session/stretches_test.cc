@@ -11,7 +11,8 @@ namespace {
 
 class StretchesTest : public ::testing::Test {
  protected:
-  // Launches until a yield point is due, at most so many.
+  // Launches until a yield point is due, `most` times at most. Returns the number of launches, or 0 where
+  // none is due.
   int UntilDue(int most) {
     for (int launches = 1; launches <= most; ++launches) {
       if (stretches_.Launch()) return launches;
@@ -48,7 +49,8 @@ TEST_F(StretchesTest, ATurnTwiceAsLongAsUsualHasOne) {
   EXPECT_EQ(UntilDue(1000), 200);
 }
 
-// The hook of a launch counts while no yield point is due, and leaves that one to the session.
+// The hook of a launch counts while no yield point is due. It leaves the launch at which one is due to the
+// session.
 TEST_F(StretchesTest, TheLaunchAtWhichAYieldPointIsDueIsNotCountedByTheHook) {
   stretches_.Begin(2);
   EXPECT_TRUE(CountLaunch());
@@ -58,7 +60,7 @@ TEST_F(StretchesTest, TheLaunchAtWhichAYieldPointIsDueIsNotCountedByTheHook) {
   EXPECT_EQ(stretches_.launched(), 2);
 }
 
-// A thread that was counting when a turn began leaves there what was left of another one.
+// A thread that was counting when a turn began leaves the rest of another turn's count there.
 TEST_F(StretchesTest, ACountOfAnotherTurnIsBounded) {
   for (const std::int32_t stale : {-5, -1, 0, 1, 1 << 30, INT32_MAX}) {
     Stretches stretches;
