@@ -139,7 +139,7 @@ class GangCluster:
             self.cluster.kubectl("label", "node", node.name, f"{POOL}={REAL}")
 
     def _api_of(self, stack):
-        """For a thread of its own."""
+        """Returns a new Api. A thread needs one of its own."""
         return stack.enter_context(contextlib.closing(self.cluster.api()))
 
     def _follow(self, stack):

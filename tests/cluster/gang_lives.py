@@ -1,5 +1,5 @@
-"""What becomes of gangs, as the events of an API server show it: which pods were bound where, whether a gang was only
-half there and for how long, and whether those that waited were told why. Fed by watches; it asks nobody.
+"""Records what becomes of gangs, from the events of watches: which pods were bound where, how long a gang was bound
+only in part, and whether pods that waited were told why. It sends no requests itself.
 """
 
 import json
