@@ -21,7 +21,7 @@ class Cluster:
     """Is a Kubernetes of `nodes` nodes in namespaces of its own. Start it in a thread that outlives it: when a thread
     ends, the kernel ends the processes that it started.
 
-        service_routing  run kube-proxy, so that pods reach all services at their addresses, not only the API server's
+    service_routing  run kube-proxy, so that pods reach all services at their addresses, not only the API server's
     extenders        those of the scheduler, as in KubeSchedulerConfiguration
     api_server, controllers  their flags, besides the usual ones
     prefix           of the cluster's name, which marks all that belongs to it
