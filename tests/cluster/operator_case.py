@@ -1,4 +1,4 @@
-"""A test case for jobs of operators. It has a cluster with one or several of them (operators.py) and Crossover. KWOK
+"""Provides a test case for jobs of operators. It has a cluster with one or several of them (operators.py) and Crossover. KWOK
 plays two nodes of four shared GPUs each, and two more with whole GPUs.
 """
 
@@ -61,7 +61,7 @@ class OperatorCase(unittest.TestCase):
         self.assertEqual(self.world.judge.overfull, {})
         self.assertEqual(self.world.judge.two_ranks, {})
 
-    # Actions on jobs.
+    # These methods act on jobs.
 
     def create(self, job, pods=True):
         """Creates a job, and deletes it and its pods when the test ends. With `pods` it waits for the first pod."""
@@ -128,7 +128,7 @@ class OperatorCase(unittest.TestCase):
         self.until(lambda: len(ours()) >= size, f"{size} pods of {job} are bound with GPUs")
         return ours()
 
-    # Assertions about jobs.
+    # These methods assert something about jobs.
 
     def one_gang(self, job, size):
         """Asserts that the pods are bound by one plan, each with a GPU of its own. Returns their places."""

@@ -21,7 +21,7 @@ _TOKEN_LASTS = "4h"
 _ALERTS = TREE / "charts/crossover/files/alerts.yaml"
 _STEP_S = 5  # between the moments at which a query looks at the past
 PLAIN = "plain"  # the label `cluster` of what is scraped without an operator
-# {who scrapes the pods: (its last relabelling rules, its other differences)}
+# Each way to scrape the pods has its last relabelling rules and its other settings.
 _WATCHERS = {
     "as-told": ([], {}),
     # It sets the two labels that the chart's README asks for, and no others.

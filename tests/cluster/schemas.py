@@ -53,7 +53,8 @@ def _references(value):
 
 
 def _strict(schema):
-    """What OpenAPI leaves to words, in JSON schema's: a number or a string, and no field but the named ones."""
+    """Returns the schema in JSON schema's terms: it says where OpenAPI leaves "a number or a string" to words, and it
+    permits no fields but the named ones."""
     if schema.get("format") == "int-or-string" or schema.get("x-kubernetes-int-or-string"):
         return _EITHER
     made = {key: value for key, value in schema.items() if not key.startswith("x-") and key != "format"}

@@ -1,4 +1,4 @@
-"""A cluster as a context: it runs on entry, and is gone without a trace on exit."""
+"""Provides a cluster as a context: it runs on entry, and is gone without a trace on exit."""
 
 import contextlib
 import os
