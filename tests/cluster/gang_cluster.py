@@ -1,5 +1,5 @@
-"""Provides a cluster to place gangs on. KWOK plays most nodes, with made-up GPUs; where a test needs them, real nodes with the
-node daemon are beside them. The extender and its scheduler run, and all pods and GPUNodes are watched.
+"""Provides a cluster to place gangs on. KWOK plays most nodes, with made-up GPUs; where a test needs them, real nodes
+with the node daemon are beside them. The extender and its scheduler run, and all pods and GPUNodes are watched.
 """
 
 import contextlib

@@ -1,4 +1,4 @@
-"""Makes gangs for tests of placement. They are Indexed Jobs whose pods ask for slots and sleep until they are deleted."""
+"""Makes gangs for tests of placement: Indexed Jobs whose pods ask for slots and sleep until they are deleted."""
 
 import json
 

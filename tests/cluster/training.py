@@ -1,5 +1,5 @@
-"""Runs training jobs on a test cluster. They are Indexed Jobs of one rank per pod, each with one slot. The test binds the
-pods itself, or writes the jobs as a user would and leaves the binding to a scheduler."""
+"""Runs training jobs on a test cluster. They are Indexed Jobs of one rank per pod, each with one slot. The test binds
+the pods itself, or writes the jobs as a user would and leaves the binding to a scheduler."""
 
 import json
 

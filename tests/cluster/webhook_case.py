@@ -1,5 +1,5 @@
-"""Provides a test case for the webhook. It has a cluster on which no pod can run: a pod waits behind its gate, or for a node
-with the resources it asks for. The webhook runs beside the control plane as it is shipped.
+"""Provides a test case for the webhook. It has a cluster on which no pod can run: a pod waits behind its gate, or for a
+node with the resources it asks for. The webhook runs beside the control plane as it is shipped.
 """
 
 import contextlib
