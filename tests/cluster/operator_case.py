@@ -128,7 +128,7 @@ class OperatorCase(unittest.TestCase):
         self.until(lambda: len(ours()) >= size, f"{size} pods of {job} are bound with GPUs")
         return ours()
 
-    # These methods assert something about jobs.
+    # These methods check what jobs do.
 
     def one_gang(self, job, size):
         """Asserts that the pods are bound by one plan, each with a GPU of its own. Returns their places."""

@@ -10,12 +10,12 @@ _SETS = r"(?:[A-Z_]+=\S+ )"  # a variable of the environment
 _VERBOSE = r"(?:kubectl|helm|crossover|docker|podman|skopeo|crictl|kind|nvidia-ctk)"  # their first word is a verb
 _OTHERS = (r"(?:make|crossover-\w+|cmake|ctest|tar|python3|ln|umount|semanage|restorecon|chcon|"
            r"(?:tools|examples)/\S+\.(?:sh|py))")
-# What follows variables is a program.
+# A program follows the variables.
 _BEGINS = re.compile(rf"{_SETS}*(?:[\w./$-]*/)?(?:{_VERBOSE}|{_OTHERS}|run)(?: |$)|{_SETS}+\S")
 _BLOCK, _FENCED = re.compile(r"^ {4,}(\S.*)$"), re.compile(r"^(\s*\S.*)$")
 _FENCE, _SHELLS = "```", ("", "sh", "bash", "console")  # a fence names a language, or none
 _REMARK = re.compile(r"(?:^|\s{2,})# .*$")
-# These stand within a line. A verb alone is its name.
+# These commands stand within a line of text. A verb without arguments is only the command's name.
 _INLINE = re.compile(rf"`({_SETS}*(?:{_VERBOSE}\s+[^`\s]+|{_OTHERS})\s+[^`]+)`")
 
 # These are for a cluster. tests/cluster/documented.py runs them while two jobs share GPUs.

@@ -134,7 +134,7 @@ class Failures(unittest.TestCase):
         self.assertGreaterEqual(len(events()), 8)
 
     def test_what_is_wrong_is_found(self):
-        """The control plants each kind of mistake."""
+        """In the control each kind of mistake is planted."""
         text = read(PAGE)
         for right, wrong, found in (
                 ("`kill one rank`", "`kill one rnk`", ["no fault kill one rnk", "fault kill one rank is left out"]),

@@ -1,18 +1,18 @@
-"""The mutations of a line of C++: one small change of its code each.
+"""Lists the mutations of a line of C++. Each is one small change of its code.
 
     relational   < <= > >= == !=      the bound moves by one, or the comparison says the opposite
     arithmetic   + - * / %, ++ --, += -= *= /=
     bitwise      & |, &= |=, << >>
-    logical      && becomes ||, || becomes &&; a ! goes
+    logical      && becomes ||, || becomes &&; a ! is removed
     constant     true and false change places; 0 becomes 1, 1 becomes 0; other numbers are doubled and halved
-    condition    what stands in the brackets of an if always holds, or never; of a while: never
+    condition    the condition of an if always holds, or never does; that of a while never does
     extreme      min and max change places, any_of, all_of and none_of likewise
-    statement    an expression's statement goes, a break, a continue
+    statement    an expression's statement, a break or a continue is removed
     return       an empty value is returned
 
-Which of them compile only a compiler knows. Literals of text, comments and directives are left alone, and so are
-lines that only declare a name. Operators of two sides are those between spaces, as the format has them: the brackets
-of a template have none.
+Only a compiler knows which of them compile. String literals, comments and directives are left alone, and so are
+lines that only declare a name. A binary operator stands between spaces, as clang-format writes it; the brackets of a
+template do not.
 """
 
 import re

@@ -1,4 +1,5 @@
-// A client of the arbiter without a GPU. It speaks the protocol and takes turns from its own thread.
+// Stands for a client of the arbiter, without a GPU. It speaks the protocol and takes turns from its own
+// thread.
 #pragma once
 
 #include <cstdint>

@@ -185,7 +185,8 @@ class ProcessTest(unittest.TestCase):
         for factor in 0.9, 1.0, 1.25:
             with self.subTest(co_run=factor):
                 logs = self.run_jobs(f"mode=mps,co_run={factor}", 8.0)
-                # c = alone + factor / 2 of the time beside compute + 128/132 of the time beside a collective.
+                # The work c is the time alone, plus factor / 2 of the time beside compute and 128/132 of that
+                # beside a collective.
                 self.expect_compute(logs, 0.4, lambda beside, held, f=factor:
                                     20.0 + beside * (1 - f / 2) + held * 4 / 132)
 
