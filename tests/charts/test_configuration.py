@@ -46,7 +46,7 @@ _OF_THE_EXTENDER = (
 
 
 def check(program, config):
-    """Has a program check a configuration. Returns the finished process."""
+    """Runs a program's check of a configuration. Returns the finished process."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "config.yaml"
         file.write_text(config if isinstance(config, str) else json.dumps(config), encoding="utf-8")

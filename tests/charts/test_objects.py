@@ -81,7 +81,8 @@ class Objects(unittest.TestCase):
                     self.assertLessEqual(selector.items(), labels.items())
 
     def test_what_pods_have_besides(self):
-        """The same of daemon and extender; what selects them is nobody else's to say."""
+        """The daemon and the extender get the same labels, annotations and variables. Users cannot change the labels by
+        which pods are selected."""
         keys = "podLabels.team", "podAnnotations.team", "extraEnv[0].name"
         items = objects(*(f"{part}.{key}=x" for part in ("deviceplugin", "extender") for key in keys))
         for kind, name in (("DaemonSet", "crossover-deviceplugin"), ("Deployment", "crossover-extender")):
@@ -120,7 +121,7 @@ class Objects(unittest.TestCase):
 
     def test_notes_say_which_images_stay_what_they_are(self):
         digest = "sha256:" + "0" * 64
-        said = notes(f"extender.image.digest={digest}", f"mps.image.digest={digest}")  # the latter of no repository
+        said = notes(f"extender.image.digest={digest}", f"mps.image.digest={digest}")  # the second has no repository
         self.assertIn("Named by digest: extender.image.digest. ", said)
         self.assertNotIn("digest", notes(), "the control")
 

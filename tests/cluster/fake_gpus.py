@@ -18,7 +18,8 @@ def uuid(node, gpu):
 
 
 class FakeGpus:
-    """Is a context that publishes while it lasts. `nodes` are names; each node has `gpus` GPUs with `slots` slots."""
+    """A FakeGpus is a context that publishes while it lasts. `nodes` are names; each node has `gpus` GPUs with `slots`
+    slots."""
 
     def __init__(self, api, nodes, gpus, slots=2, memory_gib=80, sharing="mps"):
         self._api, self._nodes, self._gpus, self._slots = api, list(nodes), gpus, slots

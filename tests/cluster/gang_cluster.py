@@ -27,7 +27,7 @@ _LOOK_EVERY_S = 0.05
 
 
 class GangCluster:
-    """Is a context in which the cluster runs.
+    """A GangCluster is a context in which the cluster runs.
 
     KWOK plays `fake` nodes, each of `gpus` GPUs. `machine` (benchmarks.machine) describes the real nodes. `build` is a
     Build; `control` has arguments of Control and `versions` those of Cluster."""

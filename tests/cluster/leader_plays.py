@@ -13,7 +13,8 @@ _LEASES = f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases"
 
 
 class Leaders:
-    """Is a context that follows the Lease. `lease_s` is how long its holder may go without renewing it."""
+    """A Leaders object is a context that follows the Lease. `lease_s` is how long its holder may go without renewing
+    it."""
 
     def __init__(self, world, lease_s):
         self._world, self._lease_s = world, lease_s
@@ -33,8 +34,8 @@ class Leaders:
 
     def kill(self, standby_late_s=0.0):
         """Kills the pair that leads, as when its node dies, and starts it again. Returns the seconds from the end of
-        its lease until a gang that came meanwhile is bound. With `standby_late_s` all other replicas are stopped for so
-        long after that end."""
+        its lease until a gang that came meanwhile is bound. With `standby_late_s` no replica runs until so long
+        after that end."""
         self._world.control.await_ready()
         number, replica = self._leading()
         processes = self._world.cluster.processes

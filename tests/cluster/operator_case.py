@@ -167,7 +167,7 @@ class OperatorCase(unittest.TestCase):
 
 
 class OneGang:
-    """Has the tests that every operator's job of four pods must pass. It is mixed into an OperatorCase."""
+    """OneGang has the tests that every operator's job of four pods must pass. It is mixed into an OperatorCase."""
 
     def test_its_pods_are_one_gang(self):
         filler = self.fill(GPUS - self.SIZE + 1)

@@ -31,7 +31,8 @@ _numbers = itertools.count(1)
 
 
 class Stage:
-    """Is a context with the nodes of a play, one in each of two zones, and its gang. `gpus` counts those of each node.
+    """A Stage is a context with the nodes of a play, one in each of two zones, and its gang. `gpus` has the number of
+    GPUs of each node.
     """
 
     def __init__(self, world, gpus=(4, 4), size=4, patience_s=60.0):

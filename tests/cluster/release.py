@@ -26,7 +26,8 @@ _SHELL = {f"/bin/{name}": f"/bin/{name}" for name in ("sh", "grep", "mkdir", "mo
 
 
 class Release:
-    """Is one release. `gpus` are the cluster's SoftwareGpus; `prepare` installs them on its nodes."""
+    """A Release is one release of Crossover. `gpus` are the cluster's SoftwareGpus; `prepare` installs them on its
+    nodes."""
 
     def __init__(self, cluster, build, gpus):
         self._cluster, self._build, self._gpus = cluster, build, gpus

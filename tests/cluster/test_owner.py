@@ -15,7 +15,7 @@ from tests.cluster.training import TrainingJob, load_image
 
 _OTHERS = "others"
 _PLUGINS = "/var/lib/kubelet/device-plugins"
-_SHAPE = pairs.Shape(0.6, compute_ms=20.0, iterations=3000, warm_up=40)  # longer than kUnheard of the daemon
+_SHAPE = pairs.Shape(0.6, compute_ms=20.0, iterations=3000, warm_up=40)  # longer than a client may be unregistered
 
 
 class Owner(NodeCase):

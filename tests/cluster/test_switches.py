@@ -20,7 +20,7 @@ class Switches(NodeCase):
     SETTINGS = {"configurations": {"many": {"node": {"slots_per_gpu": 3}}}}
 
     def test_off_and_on_again_while_a_job_runs(self):
-        """It is switched off by its pod, its namespace, the node and the cluster. The job's losses do not change."""
+        """It is switched off by its pod, its namespace, the node and the cluster. The job ends without an error."""
         load_image(self.cluster, self.build, Path(os.environ["TRAINER_DATA"]))
         job = TrainingJob(self.cluster, NAMESPACE, _SHAPE.job("switched", 1), self.gpus.machine.ranks)
         job.create()

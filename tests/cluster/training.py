@@ -29,7 +29,7 @@ def _has_devices(pod):
 
 
 class TrainingJob:
-    """Is one job of `ranks` ranks: its Indexed Job, and the service by which ranks find the first."""
+    """A TrainingJob is one job of `ranks` ranks: its Indexed Job, and the service by which ranks find the first."""
 
     def __init__(self, cluster, namespace, job, ranks, annotations=None, environment=None, image=IMAGE, by_hand=True):
         """With `by_hand` the pods wait for bind(). Else they ask for GPUs as any pod does, and share by annotations."""

@@ -25,7 +25,7 @@ def review(pod):
 
 
 class Connection:
-    """Is one kept connection to the webhook, which accepts any certificate. It sends bytes as they are: an HTTP library
+    """A Connection is kept open to the webhook and accepts any certificate. It sends bytes as they are: an HTTP library
     would correct malformed requests."""
 
     def __init__(self, cluster):

@@ -60,8 +60,8 @@ class Programs(unittest.TestCase):
 
     @contextlib.contextmanager
     def container(self, preloaded):
-        """Is a context that gives (command prefix, directory to work in). It has mounts of its own, with the file that
-        a pod gets."""
+        """Returns a context that gives (command prefix, directory to work in). It has mounts of its own, with the file
+        that a pod gets."""
         with tempfile.TemporaryDirectory(prefix="crossover-programs.") as directory:
             place = Path(directory)
             for name in ("upper", "work", "home"):

@@ -54,7 +54,7 @@ class Debuggers(unittest.TestCase):
 
     @contextlib.contextmanager
     def running(self, command):
-        """Is a context of a process under the library that has begun to train."""
+        """Returns a context of a process under the library that has begun to train."""
         with subprocess.Popen([str(word) for word in command], env=under.environment(True), stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, text=True) as process:
             try:

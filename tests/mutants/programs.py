@@ -12,7 +12,7 @@ _TEST = re.compile(r"^tests/unit/(?P<folder>.+)/CMakeFiles/(?P<name>\w+)\.dir/")
 
 
 class Programs:
-    """Is a build directory that is configured. `of` needs the tests to be built, too."""
+    """A Programs object looks at a build directory that is configured. `of` needs the tests to be built, too."""
 
     def __init__(self, tree, build):
         self._tree, self._build = Path(tree), Path(build)

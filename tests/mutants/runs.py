@@ -98,7 +98,7 @@ def _files():
 
 
 def _key(files, suites):
-    """Returns a key of all that the outcome of a trial depends on: all files but pages and Python programs."""
+    """Returns a key of all that the outcome of a trial depends on: all files but pages, Python programs and data."""
     digest = hashlib.sha256(" ".join(suites).encode())
     for name in files:
         if not name.endswith((".md", ".py", ".jsonl", ".txt")) or name.endswith("CMakeLists.txt"):

@@ -17,7 +17,7 @@ _PATTERN = re.compile(
 
 @dataclass(frozen=True)
 class Token:
-    """Is one token. `line` begins at 1, `column` at 0."""
+    """A Token has its place: `line` begins at 1, `column` at 0."""
 
     kind: str
     text: str

@@ -33,7 +33,7 @@ class Outcome:
 
 
 class Failed(Exception):
-    """Is raised if the tree as it is does not build, or one of its tests fails."""
+    """This is raised if the tree as it is does not build, or one of its tests fails."""
 
 
 class Trials:

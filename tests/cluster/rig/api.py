@@ -21,8 +21,8 @@ _CLONE_NEWNET = 0x40000000
 
 
 class Api:
-    """Is a client for one thread at a time. It acts as the account of `token`, or as the administrator without one.
-    `namespace_pid` is a process in the cluster's network namespace."""
+    """An Api is a client for one thread at a time. It acts as the account of `token`, or as the administrator without
+    one. `namespace_pid` is a process in the cluster's network namespace."""
 
     def __init__(self, namespace_pid, certificates, token=None):
         self._pid = namespace_pid

@@ -18,8 +18,8 @@ from tests.cluster.rig.versions import Refused
 
 
 class Cluster:
-    """Is a Kubernetes of `nodes` nodes in namespaces of its own. Start it in a thread that outlives it: when a thread
-    ends, the kernel ends the processes that it started.
+    """A Cluster is a Kubernetes of `nodes` nodes in namespaces of its own. Start it in a thread that outlives it: when
+    a thread ends, the kernel ends the processes that it started.
 
     service_routing  run kube-proxy, so that pods reach all services at their addresses, not only the API server's
     extenders        those of the scheduler, as in KubeSchedulerConfiguration

@@ -14,7 +14,7 @@ _CONTROLLERS = [f"{name}-controller" for name in (
 
 
 class ControlPlane:
-    """Is the control plane in `namespace`. Each part may be started before the parts it needs, and waits for them."""
+    """A ControlPlane runs in `namespace`. Each part may be started before the parts it needs, and waits for them."""
 
     def __init__(self, setup, namespace):
         self._setup = setup

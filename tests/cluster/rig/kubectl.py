@@ -112,5 +112,5 @@ def true(condition):
 
 
 def gone(thing):
-    """Is a condition that holds while the object does not exist."""
+    """Tells whether the object does not exist. It is a condition for `wait_for`."""
     return thing is None

@@ -30,7 +30,7 @@ def pods_of(number):
 
 
 class Namespace:
-    """Is a set of namespaces and the process that keeps them. That keeper dies with this process."""
+    """A Namespace is a set of namespaces and the process that keeps them. That keeper dies with this process."""
 
     def __init__(self, mark, command, depth):
         """Starts the keeper. `command` prints "ready" when the namespaces are set up; `depth` counts the forks down to

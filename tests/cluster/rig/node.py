@@ -23,7 +23,7 @@ _TUNABLES = {"vm/overcommit_memory": 1, "vm/panic_on_oom": 0, "kernel/panic": 10
 
 
 class Node:
-    """Is one node. `directory` is on the machine; `reach` finds a file of the node from outside."""
+    """A Node runs one node. `directory` is on the machine; `reach` finds a file of the node from outside."""
 
     def __init__(self, number, setup):
         self.number = number

@@ -11,8 +11,8 @@ from benchmarks.processes import MARK, Failed, dying_with_parent
 
 
 def wait_for(setup, place, urls, deadline_s):
-    """Blocks until all URLs answer, asked from `place`, a node or the cluster. Raises Failed as soon as a daemon has
-    ended for good."""
+    """Blocks until all URLs answer, asked from `place`, a node or the cluster. Raises Failed after the deadline, or if
+    the cluster's check() fails."""
     pki = setup.certificates
     words = [sys.executable, "-B", "-S", str(Path(__file__).with_name("ready.py")), str(pki.crt("admin")),
              str(pki.key("admin")), *urls]

@@ -15,7 +15,7 @@ SERVER = f"https://{CONTROL_PLANE}:443"
 
 
 class Setup:
-    """Is the set-up of one cluster. The name of its directory marks its processes."""
+    """A Setup belongs to one cluster. The name of its directory marks the cluster's processes."""
 
     def __init__(self, directory, programs, processes, kubelet_options):
         self.directory = directory

@@ -36,8 +36,8 @@ class _Daemon:
 
 
 class Supervisor:
-    """Is a context over `processes`. `say` gets a line for each restart. The pause before a restart begins with
-    `first_pause_s` and doubles each time."""
+    """A Supervisor is a context over `processes`. `say` gets a line for each restart. The pause before a restart begins
+    with `first_pause_s` and doubles each time."""
 
     def __init__(self, processes, say=lambda line: print(line, file=sys.stderr, flush=True),
                  first_pause_s=_FIRST_PAUSE_S):
@@ -80,7 +80,8 @@ class Supervisor:
 
     @contextlib.contextmanager
     def reviving(self):
-        """Is a context in which any daemon may end for any reason. It is started again, as a kubelet starts containers.
+        """Returns a context in which any daemon may end for any reason. It is started again, as a kubelet starts
+        containers.
         """
         with self._processes.lock:
             self._reviving += 1

@@ -9,7 +9,7 @@ from tests.process.sidecar.test_sidecar import BIN, Machine, _end
 
 
 class Node(Machine):
-    """Is one node with two GPUs and crossover-deviceplugin. `crossover` can be asked about it."""
+    """A Node is one node with two GPUs and crossover-deviceplugin. `crossover` can be asked about it."""
 
     def __init__(self, test, start=True, **daemon_options):
         super().__init__(test, arbiter=False)

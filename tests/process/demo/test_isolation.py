@@ -13,7 +13,7 @@ from tests.process.demo.leftovers import directories, interfaces, processes_gone
 
 @contextlib.contextmanager
 def two_nodes(mark):
-    """Is a context with two isolated nodes. Tests that need it carry the label root."""
+    """Returns a context with two isolated nodes. Tests that need it carry the label root."""
     with isolation.nodes(2, mark) as (nodes, refused):
         if not nodes.isolated:
             raise AssertionError(f"namespaces are refused here: {refused}")

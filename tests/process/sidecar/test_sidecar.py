@@ -164,7 +164,8 @@ class Lookups(unittest.TestCase):
 
 
 class Machine:
-    """Is a software machine of one node with two GPUs. It has an arbiter where asked for, and runs jobs of two ranks.
+    """A Machine is a software machine of one node with two GPUs. It has an arbiter where asked for, and runs jobs of
+    two ranks.
     """
 
     def __init__(self, test, arbiter=True, arbiter_options=(), mode="mps"):

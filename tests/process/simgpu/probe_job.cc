@@ -10,7 +10,7 @@
 
 #include "tests/process/simgpu/probe.h"
 
-// Is the effect of a kernel: it prints when the kernel runs.
+// Prints when the kernel runs whose effect this function is.
 extern "C" __attribute__((visibility("default"))) void SayRunning(void* const*) {
   std::printf("running %lld\n", Now());
   std::fflush(stdout);
