@@ -52,8 +52,8 @@ class Chargeback(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def test_they_say_what_the_page_promises(self):
-        """The answers are in tenths of an hour: 1.6 and 0.4 with sharing, which is two GPUs, and 1.8 and 0.8 without.
-        """
+        """The answers are in tenths of an hour: 1.6 and 0.4 with sharing, which is two GPUs, and 1.8 and 0.8
+        without."""
         with_sharing, without = (f"round(10 * ({query}))" for query in of_chargeback())
         done = evaluated(_series(), {with_sharing: _in_tenths(16, 4), without: _in_tenths(18, 8)}, "2h")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)

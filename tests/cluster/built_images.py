@@ -45,8 +45,8 @@ class BuiltImages:
             self.buildah("rm", container)
 
     def archive(self, image, tag=None):
-        """Writes the image to a file that `ctr images import` reads, and returns its path. `tag` replaces the version.
-        """
+        """Writes the image to a file that `ctr images import` reads, and returns its path. `tag` replaces the
+        version."""
         file = self.folder / f"{image}-{tag or self._version}.tar"
         self.buildah("push", "--quiet", "--signature-policy", str(self.folder / "policy.json"), self.name(image),
                      f"docker-archive:{file}:{self.name(image, tag)}")

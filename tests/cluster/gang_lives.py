@@ -122,8 +122,8 @@ class GangLives:
                     and now - self._waits[uid].since > within_s}
 
     def waited_untold(self, within_s):
-        """Returns two counts of all pods that ever waited for longer than this: those never told why, and all of them.
-        """
+        """Returns two counts of all pods that ever waited for longer than this: those never told why, and all of
+        them."""
         now = time.monotonic()
         with self._lock:
             long = [wait for wait in self._waits.values() if (wait.until or now) - wait.since > within_s]

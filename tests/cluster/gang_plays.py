@@ -100,8 +100,8 @@ def _have_met(world, size):
 
 
 def meet_by_hand(world, size, shift):
-    """Does as `meet`, but the test binds the pods and puts the second gang `shift` GPUs further. This is the control.
-    """
+    """Does as `meet`, but the test binds the pods and puts the second gang `shift` GPUs further. This is the
+    control."""
     gpus = fake_gpus_of(world)
     for name, first in (("alpha", 0), ("beta", shift)):
         place(world, name, gpus[first:first + size])
@@ -154,8 +154,8 @@ def large_gang(world, size, patience_s=120.0, **job):
 
 
 def fills(world, gpus, patience_s=30.0, **job):
-    """Raises Failed unless a gang of exclusive pods gets all these GPUs. It shows that no earlier gang has leaked one.
-    """
+    """Raises Failed unless a gang of exclusive pods gets all these GPUs. It shows that no earlier gang has leaked
+    one."""
     annotations = {**job.pop("annotations", {}), "crossover.dev/share": "exclusive"}
     world.create("fills", gpus, annotations=annotations, **job)
     end = time.monotonic() + patience_s

@@ -1,5 +1,5 @@
-"""Two ways by which containers get software GPUs. They are those of real GPUs: CDI devices, or, where containerd knows
-no CDI, the node's device files and the driver's folder.
+"""Installs software GPUs in two ways, which are those of real GPUs: as CDI devices, or, where containerd knows no CDI,
+as the node's device files and the driver's folder.
 """
 
 import json

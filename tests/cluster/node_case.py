@@ -1,4 +1,4 @@
-"""A test case with a cluster that has a daemon on each node, and helpers for tests of one daemon."""
+"""Provides a test case with a cluster that has a daemon on each node, and helpers for tests of one daemon."""
 
 import contextlib
 import json

@@ -73,8 +73,8 @@ class OperatorCase(unittest.TestCase):
         return name
 
     def put(self, thing):
-        """Creates an object. It tries again while an operator's webhook, which has only now come up, cannot be reached.
-        """
+        """Creates an object. It tries again while an operator's webhook, which has only now come up, cannot be
+        reached."""
         def taken():
             done = self.world.cluster.kubectl("create", "--namespace", SPACE, "--filename", "-", check=False,
                                               input=json.dumps(thing))

@@ -43,8 +43,8 @@ def install(cluster, name):
 
 
 def _leave_out_later_rules(objects):
-    """Removes a rule about the metadata of templates from JobSet's definition. API servers of 1.31 cannot compile it.
-    """
+    """Removes a rule about the metadata of templates from JobSet's definition. API servers of 1.31 cannot compile
+    it."""
     for thing in objects:
         if thing["kind"] == "CustomResourceDefinition":
             for served in thing["spec"]["versions"]:

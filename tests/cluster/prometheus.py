@@ -75,8 +75,8 @@ class Prometheus:
         return [(found["metric"], float(found["value"][1])) for found in self._ask("query", words)["result"]]
 
     def ever(self, expression, since):
-        """Returns whether the expression has a result now, or had one at some moment since then (seconds since 1970).
-        """
+        """Returns whether the expression has a result now, or had one at some moment since then (seconds since
+        1970)."""
         now = time.time()
         begin = now - (now - since) // _STEP_S * _STEP_S
         words = {"query": expression, "start": f"{begin:.3f}", "end": f"{now:.3f}", "step": str(_STEP_S)}

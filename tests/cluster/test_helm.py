@@ -292,8 +292,8 @@ class Helm(unittest.TestCase):
         self.wait_for_daemons("enforce")
 
     def wait_for_daemons(self, mode):
-        """Blocks until the daemons are in this mode. They read a configuration some seconds after Helm has written it.
-        """
+        """Blocks until the daemons are in this mode. They read a configuration some seconds after Helm has written
+        it."""
         for node in self.cluster.nodes:
             self.cluster.wait_for("gpunode", node.name, lambda n: (
                 n["status"]["mode"], n["status"]["sharing"]["kind"]) == (mode, "mps"))

@@ -36,8 +36,8 @@ def run(command, preloaded, **more):
 
 
 def assert_unharmed(test, command, **more):
-    """Asserts that a command ends well, and that its output is the same with the library. Returns its standard output.
-    """
+    """Asserts that a command ends well, and that its output is the same with the library. Returns its standard
+    output."""
     plain, hooked = run(command, False, **more), run(command, True, **more)
     test.assertEqual(plain[0], 0, plain[2])
     test.assertEqual(hooked, plain)

@@ -81,8 +81,8 @@ class Trials:
         return "survived", ""
 
     def _is_busy(self, test):
-        """Tells whether a test takes at least half of its limit in the tree as it is. Its usual time is measured again.
-        """
+        """Tells whether a test takes at least half of its limit in the tree as it is. Its usual time is measured
+        again."""
         limit_s = self._limit(test)
         del self._seconds[test]
         return self._usual_s(test) > limit_s / 2

@@ -10,8 +10,8 @@ _EC = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-
 
 
 class Certificates:
-    """Keeps files NAME.crt and NAME.key in one directory. They are ECDSA: one RSA key takes longer than all of these.
-    """
+    """Keeps files NAME.crt and NAME.key in one directory. They are ECDSA: one RSA key takes longer than all of
+    these."""
 
     def __init__(self, directory, openssl):
         self.directory = directory

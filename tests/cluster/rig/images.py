@@ -64,8 +64,8 @@ def _tree(inside, source):
 
 
 def _layer(files):
-    """Returns a tar of files, from text or from their source. It follows links: their targets may not be in the layer.
-    """
+    """Returns a tar of files, from text or from their source. It follows links: their targets may not be in the
+    layer."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.GNU_FORMAT) as tar:
         for folder in ("tmp", "etc"):

@@ -23,8 +23,8 @@ READY_FOR_EVER = ("--node-monitor-grace-period", "24h")
 
 
 def start(cluster, heartbeats=True):
-    """Starts KWOK for the nodes that `create_nodes` makes. With `heartbeats` it plays nodes and pods, else pods alone.
-    """
+    """Starts KWOK for the nodes that `create_nodes` makes. With `heartbeats` it plays nodes and pods, else pods
+    alone."""
     config = cluster.directory / "kwok.json"
     stages = [stage for stage in _STAGES if heartbeats or stage["spec"]["resourceRef"]["kind"] != "Node"]
     config.write_text("\n---\n".join(json.dumps(stage) for stage in stages), encoding="utf-8")

@@ -80,8 +80,8 @@ class Linked(unittest.TestCase):
         self.assert_is_watched("its kernels are all alike", "--variant=one_stream", iterations=60)
 
     def profiled(self, machine, job, **start):
-        """Returns what a user's profiler plugin has written of both ranks, while another job takes turns with this one.
-        """
+        """Returns what a user's profiler plugin has written of both ranks, while another job takes turns with this
+        one."""
         path = machine.directory / f"{job}.profiled"
         machine.finish(job, machine.start(job, NCCL_PROFILER_PLUGIN=os.environ["PROFILER"], PROFILED=str(path),
                                           options=(f"--iterations={_WATCHED_ITERATIONS}",), **start))

@@ -1,5 +1,5 @@
-"""Tests whole processes with libcrossover.so preloaded: what they look up, what they run, and what is recorded of them.
-"""
+"""Tests whole processes with libcrossover.so preloaded: what they look up, what they run, and what is recorded of
+them."""
 
 import json
 import os
@@ -106,8 +106,8 @@ class Lookups(unittest.TestCase):
                                  "dlsym-start": "libcrossover", "dlsym-version": "libnccl"})
 
     def files_of_nccl(self, count, **options):
-        """Returns what is found in `count` files of NCCL, each opened by its path. Those from the third on are copies.
-        """
+        """Returns what is found in `count` files of NCCL, each opened by its path. Those from the third on are
+        copies."""
         paths = [Path(os.environ[name]) / "libnccl.so.2" for name in ("FAKE_NCCL", "OTHER_NCCL")]
         with tempfile.TemporaryDirectory() as directory:
             for copy in range(2, count):

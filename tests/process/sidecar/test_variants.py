@@ -1,5 +1,5 @@
-"""Tests trainers of many kinds beside a plain one: which take turns, which are only watched, and that none is harmed.
-"""
+"""Tests trainers of many kinds beside a plain one: which take turns, which are only watched, and that none is
+harmed."""
 
 import os
 import unittest
@@ -13,8 +13,8 @@ _BY_HOST, _BY_HOST_ITERATIONS = ("--gradients=host", "--exchange-ms=12"), 220
 
 
 class Variants(unittest.TestCase):
-    """Runs each kind beside a plain job, with the real arbiter. Its losses are those that it has without the library.
-    """
+    """Runs each kind beside a plain job, with the real arbiter. Its losses are those that it has without the
+    library."""
 
     def beside_a_plain_job(self, iterations, options):
         """Runs both jobs to their end. Returns (turns of the first, the library's lines in its ranks)."""

@@ -229,8 +229,8 @@ class ProcessTest(unittest.TestCase):
                 self.assertAlmostEqual(self.beside_victim(20_000_000, f"1x1,kernel_mix={mix}"), expected, delta=0.02)
 
     def test_a_launch_asks_for_the_sms_that_its_blocks_fill(self):
-        """132 blocks of 1024 threads fill 66 SMs, and 264 fill all. The kernel beside them has all SMs and gives way.
-        """
+        """132 blocks of 1024 threads fill 66 SMs, and 264 fill all. The kernel beside them has all SMs and gives
+        way."""
         collective = "1x1,nccl_ctas=4"
         victim = self.start("simgpu_probe_job", "victim", machine=collective)
         self.assertEqual(victim.stdout.readline(), "running\n")
