@@ -390,7 +390,7 @@ class Helm(unittest.TestCase):
 
     def uninstall(self, stays=_STAYS):
         self.release.do("uninstall", "--wait")
-        for component in ("extender", "deviceplugin", "mps"):  # Helm waits for what it made, not for the pods of that
+        for component in ("extender", "deviceplugin", "mps"):  # Helm waits for its own objects, not for pods
             for pod in self.release.pods(component):
                 self.cluster.wait_for("pod", pod["metadata"]["name"], gone, NAMESPACE)
         self.assertEqual(self.ours(), stays)

@@ -136,8 +136,8 @@ class KubectlPlugin(unittest.TestCase):
                          {n: c["verdict"] for n, c in before.items()}, "the control")
 
     def test_doctor_asks_for_no_daemon_where_the_daemon_set_leaves_a_node_out(self):
-        """The doctor must not miss a daemon on a node that another plugin manages. The node has no kubelet, so the
-        DaemonSet starts no pod on it."""
+        """The doctor must not report a daemon as missing on a node that the DaemonSet leaves out, such as one that
+        another plugin manages. The node here has no kubelet, so the DaemonSet starts no pod on it."""
         self.assertEqual(self.findings()["daemon_missing"]["verdict"], "ok", "before")
         self.cluster.apply({"apiVersion": "v1", "kind": "Node",
                             "metadata": {"name": "inference", "labels": {"nvidia.com/gpu.present": "true"}}})

@@ -23,8 +23,8 @@ class Node(Machine):
 
     def write_config(self, **options):
         lines = ["socket:", f"  path: {self.socket}", f"trace_file: {self.trace}"]
-        # The machine may stand still for a while, and the jobs are not to blame. With few offences turns would stop for
-        # minutes.
+        # The machine may stand still for a while, and the jobs are not to blame. With the default limit of offences
+        # turns would then stop for minutes.
         settings = {"profiles": "off", "watchdog": "{offences: 1000}", **options}
         lines += [f"{key}: {value}" for key, value in settings.items()]
         self.config.write_text("\n".join(lines) + "\n", encoding="utf-8")
