@@ -1,4 +1,5 @@
-"""Runs commands of the documentation on a test cluster as they are written there, names in place of its capitals."""
+"""Runs commands of the documentation on a test cluster as they are written there. Words in capitals are replaced by
+names."""
 
 import re
 import subprocess

@@ -16,6 +16,7 @@ namespace crossover::testing {
 
 inline constexpr char kGpu[] = "GPU-00000000-0000-0000-0000-000000000000";
 
+// Returns a valid hello of rank 0 of a gang of two, with host gates.
 crossover_hello MakeHello(const std::string& gang, const std::string& uuid = kGpu);
 
 // Holds one message from the daemon.
@@ -34,7 +35,9 @@ class Client {
 
   bool connected() const { return connected_; }
   int fd() const { return socket_.get(); }
+  // Returns false unless all bytes were sent.
   bool SendBytes(const void* bytes, std::size_t size) const;
+  // Blocks until the next message. The kind is kEnd if the connection has ended.
   Answer Receive() const;
   // Sends a hello and maps the page of the welcome. Returns false, with `refusal` set, if the daemon
   // refuses.
@@ -51,6 +54,7 @@ class Client {
   // Starts a thread that owns this client's word of life. The thread lives as long as the process.
   void StartLiveness() const;
   void SetPhase(std::uint32_t phase) const;
+  // Blocks until the arbiter has set this mode.
   void AwaitMode(std::uint32_t mode) const;
 
   // Take and give back turn 1, 2, 3, ... by host gates.

@@ -53,6 +53,7 @@ class Child {
   class Reporter {
    public:
     explicit Reporter(int fd) : fd_(fd) {}
+    // Sends one byte to the parent. Ends the child if the parent has gone.
     void Report(char what) const;
 
    private:
@@ -64,6 +65,7 @@ class Child {
 
   // Returns the next byte reported, or 0 if the child ends without one.
   char Await();
+  // Kills the child and waits for its end. Does nothing if that is done already.
   void Kill();
   pid_t pid() const { return pid_; }
 
