@@ -1,4 +1,4 @@
-// One request to a server of this machine, over a connection of its own.
+// Sends one request to a server of this machine, over a connection of its own.
 #pragma once
 
 #include <arpa/inet.h>
@@ -12,7 +12,7 @@
 
 namespace crossover::test {
 
-// The whole answer, its head included; what went wrong, where there is none.
+// Returns the whole answer, its head included, or what went wrong if there is none.
 inline std::string HttpGet(int port, const std::string& path) {
   const base::UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in address{};

@@ -1,4 +1,4 @@
-/* For libraries that are preloaded, together with a source that defines `off_by`. */
+/* Is built into preloaded libraries, together with a source that defines `off_by`. */
 #define _GNU_SOURCE
 #include "tests/wrong_clock.h"
 

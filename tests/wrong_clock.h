@@ -1,8 +1,8 @@
-/* The clocks that a machine sets, off by what a test says. What counts from some start, and nobody sets, is
- * as it is. */
+/* Shifts the clocks that can be set (CLOCK_REALTIME) by what a test says. Monotonic clocks stay as they
+ * are. */
 #pragma once
 
 #include <time.h>
 
-/* Seconds; `draw` differs at every look. */
+/* Returns the shift in seconds. `draw` differs at every reading. */
 time_t off_by(long draw);

@@ -1,4 +1,4 @@
-"""What charts/crossover makes of values, as objects."""
+"""Renders charts/crossover with values, and returns the result as objects."""
 
 import json
 import os
@@ -17,7 +17,7 @@ TREE = render_manifests.TREE
 CHART = render_manifests.CHART
 VERSIONS = ("1.31.0", "1.34.4", "1.36.3", "1.33.5-gke.1162000")  # the tests' own, and one as a vendor writes it
 MONITORING = tuple(f"monitoring.{part}.enabled=true" for part in ("podMonitor", "rules", "dashboards"))
-# Each is a cluster that somebody has; together they turn on everything.
+# Each is a kind of cluster that users have. Together they turn on everything.
 INSTALLATIONS = {
     "defaults": (),
     "mps and monitoring": ("mps.enabled=true", "mps.multiUser=true", "driver.runtimeClassName=nvidia", *MONITORING),
@@ -34,7 +34,7 @@ INSTALLATIONS = {
 
 
 def render(*values, kube_version=None, with_images=True):
-    """Text, or AssertionError with what Helm says."""
+    """Returns the rendered text. Raises AssertionError with Helm's message if it fails."""
     done = template(*values, kube_version=kube_version, with_images=with_images)
     if done.returncode != 0:
         raise AssertionError(done.stderr)
@@ -47,7 +47,7 @@ def template(*values, kube_version=None, with_images=True):
 
 
 def refusal(values):
-    """Why Helm does not take `values`, an object as in a file of values; empty where it does."""
+    """Returns why Helm refuses `values`, an object as in a file of values, or "" if it accepts them."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "values.json"
         file.write_text(json.dumps(values), encoding="utf-8")
@@ -63,7 +63,7 @@ def objects(*values, kube_version=None):
 
 
 def find(items, kind, name):
-    """The one object, or KeyError."""
+    """Returns the one object of that kind and name. Raises KeyError if there is none."""
     for item in items:
         if item["kind"] == kind and item["metadata"]["name"] == name:
             return item
@@ -71,7 +71,7 @@ def find(items, kind, name):
 
 
 def pod_templates(items):
-    """{name: spec of a pod} of all that makes pods."""
+    """Returns {name: pod spec} of all objects that make pods."""
     found = {}
     for item in items:
         if item["kind"] in ("DaemonSet", "Deployment", "Job"):
@@ -90,7 +90,7 @@ def promtool():
 
 
 def metrics():
-    """Names of all metrics that the programs have, as their sources name them."""
+    """Returns the names of all metrics that the programs have, as their sources name them."""
     names = set()
     for folder in ("deviceplugin", "extender", "common"):
         for file in (TREE / folder).rglob("*.[ch]*"):

@@ -1,4 +1,5 @@
-"""Queries of docs/chargeback.md and docs/metrics.md: of metrics that there are, with the answers that they promise."""
+"""Tests the queries of docs/chargeback.md and docs/metrics.md: their metrics exist, and their answers are those
+promised."""
 
 import re
 import unittest
@@ -8,21 +9,21 @@ from tests.charts.test_monitoring import check_rules, evaluated, groupings, mixe
 
 
 def of_chargeback():
-    """With sharing, and without; of one hour."""
+    """Returns the two queries of the page, with sharing and without, changed to a period of one hour."""
     text = (TREE / "docs/chargeback.md").read_text(encoding="utf-8")
     found = re.findall(r"^```promql\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     return [query.replace("30d", "1h") for query in found]
 
 
 def of_metrics():
-    """What stands indented there."""
+    """Returns the queries of the page, which are its indented lines."""
     text = (TREE / "docs/metrics.md").read_text(encoding="utf-8")
     return [line.partition("#")[0].strip() for line in re.findall(r"^ {4}(\S.*)$", text, re.MULTILINE)]
 
 
 def _series(more=""):
-    """Two hours, of which the second is asked about: two jobs share GPU-1, each at 0.8 of its own speed; the first has
-    GPU-2 alone. `more`: labels."""
+    """Returns two hours of series, of which the queries look at the second. Two jobs share GPU-1, each at 0.8 of its
+    own speed. The first also has GPU-2 alone. `more` are labels."""
     series = {}
     for space, per_minute in (("red", 36), ("blue", 24)):
         of = f'{more}node="n", gpu_uuid="GPU-1", namespace="{space}", gang="{space}/job"'
@@ -51,20 +52,21 @@ class Chargeback(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def test_they_say_what_the_page_promises(self):
-        """Hours in tenths: 1.6 and 0.4 with sharing, which is two GPUs; 1.8 and 0.8 without."""
+        """The answers are in tenths of an hour: 1.6 and 0.4 with sharing, which is two GPUs, and 1.8 and 0.8
+        without."""
         with_sharing, without = (f"round(10 * ({query}))" for query in of_chargeback())
         done = evaluated(_series(), {with_sharing: _in_tenths(16, 4), without: _in_tenths(18, 8)}, "2h")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def test_a_query_that_counts_twice_is_found(self):
-        """The control: without `unless` the time of those that share counts as well."""
+        """In the control `unless` is missing, so the time of jobs that share counts as well."""
         wrong = re.sub(r"unless on \([^)]*\) crossover_slowdown_ratio", "", of_chargeback()[1])
         self.assertNotEqual(wrong, of_chargeback()[1])
         done = evaluated(_series(), {f"round(10 * ({wrong}))": _in_tenths(18, 8)}, "2h")
         self.assertNotEqual(done.returncode, 0)
 
     def test_clusters_are_told_apart(self):
-        """In another one the first job has a GPU of the same names alone."""
+        """In the other cluster the first job has a GPU of the same name alone."""
         east, west = 'cluster="east", ', 'cluster="west", '
         series = _series(east)
         series[f'crossover_charged_gpu_seconds_total{{{west}node="n", gpu_uuid="GPU-1", namespace="red", '

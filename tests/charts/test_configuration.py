@@ -1,4 +1,5 @@
-"""The programs take the configuration that the chart writes; its schema allows what they do."""
+"""Tests that the programs accept the configuration that the chart writes, and that the chart's schema permits what they
+do."""
 
 import json
 import os
@@ -13,12 +14,12 @@ import yaml
 from tests.charts.chart import CHART, INSTALLATIONS, TREE, find, objects, refusal
 
 _SCHEMA = json.loads((CHART / "values.schema.json").read_text(encoding="utf-8"))["properties"]
-# The chart says these itself.
+# The chart sets these itself.
 _DAEMON_FIXED = {"socket", "api", "metrics"}
 _NODE_FIXED = {"name", "namespace", "mps_directory", "driver_root", "host_directory", "kubelet_directory", "api_server"}
 _EXTENDER_FIXED = {"api_server", "namespace", "host", "lease", "scheduler", "health", "metrics"}
 _UUID = "GPU-00000000-0000-0000-0000-000000000000"
-# What neither the chart nor the program takes, beside what both do.
+# Neither the chart nor the program accepts the first of each pair. Both accept the second.
 _OF_THE_DAEMON = (
     ({"gpus": []}, {"gpus": [_UUID]}),
     ({"gpus": ["GPU-1"]}, {"gpus": "all"}),
@@ -45,7 +46,7 @@ _OF_THE_EXTENDER = (
 
 
 def check(program, config):
-    """Whether a program takes a configuration."""
+    """Runs a program's check of a configuration. Returns the finished process."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "config.yaml"
         file.write_text(config if isinstance(config, str) else json.dumps(config), encoding="utf-8")
@@ -56,7 +57,7 @@ def check(program, config):
 
 
 def example(schema):
-    """A value that the schema allows, of every key."""
+    """Returns a value that the schema permits, with every key."""
     if "anyOf" in schema:
         return example(schema["anyOf"][-1])
     if "enum" in schema:
@@ -117,11 +118,11 @@ class Configuration(unittest.TestCase):
                     self.assertEqual(check(program, own(right)).stderr, "", "the control")
 
     def test_the_schema_has_every_key_of_the_example_files(self):
-        """They are complete, by their own words; and what is left out is the chart's to say."""
+        """The example files are complete, by their own words. What is left out is set by the chart."""
         schema = _SCHEMA["deviceplugin"]["properties"]["config"]["properties"]
         text = "".join((TREE / f"deviceplugin/config/{name}.yaml").read_text(encoding="utf-8")
                        for name in ("standalone", "node"))
-        # Those that have no default are comments, with a value and another comment; one has values below it.
+        # A key without a default is a comment, with a value and another comment. One such key has values below it.
         top = set(re.findall(r"^(?:# (?=[a-z_]+: \S+ +#|[a-z_]+:$))?([a-z_]+):", text, re.MULTILINE)) - _DAEMON_FIXED
         self.assertEqual(top, set(schema))
         node = text[text.index("\nnode:"):text.index("\n# Nodes labelled")]
@@ -130,7 +131,7 @@ class Configuration(unittest.TestCase):
 
     def test_the_schema_has_every_key_of_the_extender(self):
         source = (TREE / "extender/config/config.cc").read_text(encoding="utf-8")
-        # Words that a key allows look like keys, but for what they stand for.
+        # The words that a key permits look like keys. What they stand for tells them apart.
         keys = set(re.findall(r'\{"([a-z_]+)",(?!\s*(?:placement|logging)::)', source)) - _EXTENDER_FIXED
         schema = _SCHEMA["extender"]["properties"]["config"]["properties"]
         named = set(schema) | {key for section in schema.values() for key in section.get("properties", {})}

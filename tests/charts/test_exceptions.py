@@ -1,4 +1,4 @@
-"""What the node agents have of their hosts, and no other pod: all of it, as docs/security.md lists it."""
+"""Tests what the node agents have of their hosts: exactly what docs/security.md lists, and other pods have nothing."""
 
 import unittest
 
@@ -7,16 +7,17 @@ from tests.docs.pages import section
 
 _DAEMON, _MPS = "crossover-deviceplugin", "crossover-mps"
 _ROOT_OF_ITS_NODE = {"privileged": True, "runAsUser": 0, "readOnlyRootFilesystem": True}
-# Values that name folders, with others than the defaults.
+# These values name folders, which differ from the defaults.
 _FOLDERS = ("deviceplugin.kubeletDirectory=/kubelet", "deviceplugin.hostDirectory=/state", "driver.root=/driver")
 
 
 def exceptions(folders):
-    """Of an agent: `folders` of the host, by what may be done there."""
+    """Returns an agent's exceptions. `folders` is {folder of the host: what may be done there}."""
     return {"namespaces": {"hostPID"}, "contexts": [_ROOT_OF_ITS_NODE], "ports": set(), "folders": folders}
 
 
-# By installation. Why, and that it is no more: docs/security.md, "Exceptions of the node daemon".
+# Each set of values has the exceptions that it must have. docs/security.md, "Exceptions of the node daemon", says why,
+# and that there are no more.
 _LISTED = {
     (): {
         _DAEMON: exceptions({"/var/lib/kubelet/device-plugins": "write", "/var/lib/crossover": "write",
@@ -29,7 +30,7 @@ _LISTED = {
 
 
 def of_the_host(pod):
-    """All that a pod has of its node."""
+    """Returns all that a pod has of its node."""
     containers = [*pod["containers"], *pod.get("initContainers", ())]
     paths = {volume["name"]: volume["hostPath"]["path"] for volume in pod.get("volumes", ()) if "hostPath" in volume}
     folders = dict.fromkeys(paths.values(), "no mount")
@@ -59,7 +60,7 @@ class Exceptions(unittest.TestCase):
             self.assertLess(set(listed), set(pods))
 
     def test_one_more_is_found(self):
-        """The control."""
+        """This is the control."""
         for change in (lambda pod: pod.update(hostIPC=True),
                        lambda pod: pod["volumes"].append({"name": "root", "hostPath": {"path": "/"}}),
                        lambda pod: pod["containers"][0]["securityContext"].update(capabilities={"add": ["SYS_ADMIN"]}),

@@ -1,4 +1,4 @@
-"""Where the extender and its scheduler listen, and on whose network."""
+"""Tests where the extender and its scheduler listen, and on which network."""
 
 import unittest
 
@@ -6,7 +6,7 @@ import yaml
 
 from tests.charts.chart import INSTALLATIONS, find, objects, pod_templates, template
 
-_HOSTS = "its nodes' network"  # the installation; its ports are others, but for two
+_HOSTS = "its nodes' network"  # the installation; all but two of its ports differ
 _PORTS = {"defaults": {"verbs": 8480, "health": 8481, "metrics": 8482, "webhook": 8443, "scheduler": 10259},
           _HOSTS: {"verbs": 9480, "health": 8481, "metrics": 8482, "webhook": 9443, "scheduler": 10260}}
 

@@ -1,4 +1,4 @@
-"""manifests/ is what the chart makes."""
+"""Tests that manifests/ is what the chart renders."""
 
 import tempfile
 import unittest
@@ -14,7 +14,7 @@ class Manifests(unittest.TestCase):
         self.assertEqual(render_manifests.differences(render_manifests.render()), [])
 
     def test_what_differs_is_named(self):
-        """The control: one that was changed by hand, one that is missing, one too many."""
+        """The control has a file that was changed by hand, one that is missing, and one too many."""
         with tempfile.TemporaryDirectory() as folder:
             texts = {"a.yaml": "a: 1\n", "b/c.yaml": "c: 1\n"}
             (Path(folder) / "a.yaml").write_text("a: 2\n", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Alerts and dashboards: they are valid, ask for metrics that there are, and alerts do what their names say."""
+"""Tests alerts and dashboards: they are valid, their metrics exist, and alerts do what their names say."""
 
 import itertools
 import json
@@ -15,17 +15,17 @@ from tests.docs.pages import anchors
 
 _ALERTS = CHART / "files/alerts.yaml"
 _TESTS = TREE / "tests/charts/alerts_test.yaml"
-# All of each variable.
+# Each variable takes all of its values.
 _GRAFANAS = {"$__rate_interval": "5m", "$__range": "1h",
              **dict.fromkeys(("$cluster", "$node", "$gpu", "$namespace", "$gang"), ".*")}
-# A word of a query that is no function, no label and no number begins so.
+# A word of a query that is no function, label or number begins like this.
 _METRIC = re.compile(r"\b(crossover_[a-z0-9_]+)\b")
 _OF_THE_CLUSTER = 'cluster=~"$cluster"'
 _GROUPING = re.compile(r"\b(?:by|on|group_left) \(([^)]*)\)")
-# What chooses series, once groupings and ranges are gone: a name that is no function's, braces, or both.
+# This finds what selects series, once groupings and ranges are removed: a name that is no function's, braces, or both.
 _SELECTOR = re.compile(r"\b[a-z]\w*\b(?!\s*\()(?:\{[^}]*\})?|\{[^}]*\}")
 _OPERATORS = {"and", "or", "unless", "bool"}
-_NAMES = {"node", "namespace", "gang", "pod"}  # which come again in another cluster
+_NAMES = {"node", "namespace", "gang", "pod"}  # these come again in another cluster
 
 
 def dashboards():
@@ -34,12 +34,12 @@ def dashboards():
 
 
 def targets(dashboard):
-    """(title of a panel, what it asks for) of each query."""
+    """Returns (title of a panel, its query target) of each query."""
     return [(panel["title"], target) for panel in dashboard["panels"] for target in panel["targets"]]
 
 
 def queries(dashboard):
-    """As Prometheus would get them."""
+    """Yields (title of a panel, query) with the variables filled in, as Prometheus would get it."""
     for title, target in targets(dashboard):
         query = target["expr"]
         for name, value in _GRAFANAS.items():
@@ -48,32 +48,32 @@ def queries(dashboard):
 
 
 def unknown(query):
-    """Metrics of ours in it that no program has; those of a histogram have endings."""
+    """Returns our metrics in a query that no program has. Those of a histogram have endings."""
     known = metrics()
     return [name for name in _METRIC.findall(query)
             if name not in known and re.sub("_(bucket|sum|count)$", "", name) not in known]
 
 
 def of_any_cluster(query):
-    """What chooses series in it without a look at the cluster that was chosen."""
+    """Returns what selects series in a query without regard to the chosen cluster."""
     bare = re.sub(r"\[[^]]*\]", "", _GROUPING.sub("", query))
     return [found for found in _SELECTOR.findall(bare) if found not in _OPERATORS and _OF_THE_CLUSTER not in found]
 
 
 def mixed(labels):
-    """Whether by these labels things of one name are one that are of several clusters, or namespaces."""
+    """Tells whether these labels mix things of one name that belong to several clusters or namespaces."""
     return bool((labels & {*_NAMES, "gpu_uuid"} and "cluster" not in labels)
                 or ("pod" in labels and "namespace" not in labels))
 
 
 def groupings(query):
-    """The labels of each `by` and `on` of a query."""
+    """Returns the labels of each `by` and `on` of a query."""
     return [set(re.split(r",\s*", found[1])) for found in _GROUPING.finditer(query)
             if not found[0].startswith("group_left")]
 
 
 def check_rules(rules):
-    """What promtool says of a file of rules, and whether it likes them."""
+    """Runs promtool on a file of rules and returns the finished process."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "rules.yaml"
         file.write_text(json.dumps(rules), encoding="utf-8")
@@ -85,7 +85,8 @@ def query_of(dashboard, title, number=0):
 
 
 def evaluated(series, cases, after="1h"):
-    """What promtool says of `cases`, {expression: [(labels, value)]}, after so long of these series."""
+    """Runs promtool on `cases`, {expression: [(labels, value)]}, at the time `after` of these series. Returns the
+    finished process."""
     checks = [{"expr": text, "eval_time": after,
                "exp_samples": [{"labels": labels, "value": value} for labels, value in samples]}
               for text, samples in cases.items()]
@@ -109,7 +110,7 @@ class Monitoring(unittest.TestCase):
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def test_an_alert_that_is_wrong_is_found(self):
-        """The control: with another threshold, or without what an expression takes care of, the alerts' tests fail."""
+        """In the control a threshold is changed, or a part of an expression is missing. The alerts' tests must fail."""
         text = _ALERTS.read_text(encoding="utf-8")
         for right, wrong, alert in (
                 ("crossover_config_valid == 0", "crossover_config_valid == 1", "CrossoverConfigurationNotValid"),
@@ -142,11 +143,11 @@ class Monitoring(unittest.TestCase):
         self.assertEqual(self.failure_with(text), "", "of ours as they are")
 
     def failure_with(self, alerts):
-        """What promtool says of other alerts than ours; empty where it finds nothing wrong."""
+        """Returns what promtool says of other alerts than ours, or "" where it finds nothing wrong."""
         with tempfile.TemporaryDirectory() as folder:
             (Path(folder) / "alerts.yaml").write_text(alerts, encoding="utf-8")
             tests = yaml.load(_TESTS.read_text(encoding="utf-8"), yaml.BaseLoader)  # 0x60 is no number there
-            for group in tests["tests"]:  # the first hour, as days take their time
+            for group in tests["tests"]:  # only the first hour, because days take long to evaluate
                 group["alert_rule_test"] = [case for case in group["alert_rule_test"] if "h" not in case["eval_time"]]
             file = Path(folder) / "tests.yaml"
             file.write_text(json.dumps(tests | {"rule_files": ["alerts.yaml"]}), encoding="utf-8")
@@ -154,7 +155,7 @@ class Monitoring(unittest.TestCase):
             return done.stdout + done.stderr if done.returncode != 0 else ""
 
     def test_the_webhook_is_named_as_api_servers_know_it(self):
-        """An alert asks for it, and no template writes that file."""
+        """An alert asks for that name, and its file is not made by a template."""
         webhook = find(objects(), "MutatingWebhookConfiguration", "crossover-admission")["webhooks"][0]["name"]
         self.assertIn(f'name="{webhook}"', _ALERTS.read_text(encoding="utf-8"))
 
@@ -210,7 +211,7 @@ class Monitoring(unittest.TestCase):
                 self.assertFalse(mixed(shown - {"gpu_uuid"}), f"{name}: {title}: {target['legendFormat']}")
 
     def test_one_that_is_not_is_found(self):
-        """The control."""
+        """This is the control."""
         query = ('sum by (le, cluster, pod) (rate(a_sum{cluster=~"$cluster", node="n"}[$__range])) > 0 '
                  'and on (node) group_left (x) b unless {x="y"} or vector(0)')
         self.assertEqual(of_any_cluster(query), ["b", '{x="y"}'])
@@ -219,7 +220,7 @@ class Monitoring(unittest.TestCase):
                          [False, False])
 
     def test_clusters_are_told_apart(self):
-        """Two are alike but for what they gain; or one is chosen."""
+        """Two clusters are alike except in what they gain. One of them may be chosen."""
         series = {}
         for cluster, gain in (("east", 1.5), ("west", 1.25)):
             on = f'cluster="{cluster}", node="n", gpu_uuid="GPU-1"'
@@ -246,7 +247,7 @@ class Monitoring(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def test_queries_say_what_their_panels_promise(self):
-        """Two jobs share a GPU for an hour of which it computes for three quarters; another GPU has one job."""
+        """Two jobs share a GPU for an hour, and it computes for three quarters of that. Another GPU has one job."""
         on = 'node="n", gpu_uuid="GPU-1", namespace="team"'
         series = {'crossover_gpu_busy_ratio{node="n", gpu_uuid="GPU-1"}': "0.75x60",
                   'crossover_gpu_busy_ratio{node="n", gpu_uuid="GPU-2"}': "0.625x60"}
@@ -268,8 +269,9 @@ class Monitoring(unittest.TestCase):
         self.assertNotEqual(wrong.returncode, 0, "the control: each GPU counts once, not each of its jobs")
 
     def test_parts_of_the_time_are_means_over_gpus(self):
-        """Pods of the same name in two namespaces, each with eight GPUs, on all of which it waits for a fifth or a
-        tenth of the time, has its turn for as much, and nobody has it for a tenth though somebody waits."""
+        """Pods have the same name in two namespaces, and eight GPUs each. On all of these a pod waits for a fifth or a
+        tenth of the time, and has its turn for as long. For a tenth of the time no pod has the turn though one waits.
+        """
         series, parts = {}, {"team": 0.2, "other": 0.1}
         for space, gpu in itertools.product(parts, range(8)):
             on = f'node="n", gpu_uuid="GPU-{space}-{gpu}"'
@@ -295,7 +297,7 @@ class Monitoring(unittest.TestCase):
         self.assertEqual(said.count("expr: "), len(cases), "the control: eight times as much")
 
     def test_a_daemon_that_was_replaced_breaks_no_query(self):
-        """For a moment there are the series of both its pods, of which the first still says who shared before."""
+        """For a moment both of the daemon's pods have series, and the first still says which jobs shared before."""
         series = {}
         for daemon, peer in (("old", "b"), ("new", "c")):
             on = f'node="n", gpu_uuid="GPU-1", instance="{daemon}"'
@@ -315,7 +317,8 @@ class Monitoring(unittest.TestCase):
         self.assertIn("duplicate series", evaluated(series, {wrong: []}).stderr, "the control")
 
     def test_queries_of_gangs_and_slots_say_what_their_panels_promise(self):
-        """Of two extenders one leads; the other has no certificate yet. Of two GPUs without a pod one is given out."""
+        """One of two extenders leads, and the other has no certificate yet. One of the two GPUs without a pod is
+        healthy."""
         series = {'crossover_extender_certificate_expiry_timestamp_seconds{pod="a"}': "90000x60",
                   'crossover_extender_certificate_expiry_timestamp_seconds{pod="b"}': "0x60",
                   'crossover_extender_gangs{pod="a", state="waiting"}': "3x60",
@@ -340,7 +343,8 @@ class Monitoring(unittest.TestCase):
         self.assertNotEqual(evaluated(series, {everybody: [("{}", 86400)]}).returncode, 0, "the control")
 
     def test_queries_of_schedulers_are_of_ours_that_leads(self):
-        """One that does not lead has all pods in `active`, as it tries none. Another scheduler is the cluster's."""
+        """A scheduler that does not lead has all pods in `active`, because it tries none. The cluster's own scheduler
+        does not count."""
         series = {}
         for instance, job, leads, active, unschedulable in (
                 ("a", "crossover-scheduler", 1, 1, 2), ("b", "crossover-scheduler", 0, 3, 0),

@@ -1,4 +1,4 @@
-"""What the chart makes, for each kind of installation and each version of Kubernetes."""
+"""Tests what the chart renders, for each kind of installation and each version of Kubernetes."""
 
 import itertools
 import re
@@ -17,12 +17,12 @@ _CLUSTER_WIDE = {"ClusterRole", "ClusterRoleBinding", "CustomResourceDefinition"
 _NODE_AGENTS = {"crossover-deviceplugin", "crossover-mps"}
 _LABELS = {"app.kubernetes.io/name", "app.kubernetes.io/instance", "app.kubernetes.io/component",
            "app.kubernetes.io/version", "app.kubernetes.io/part-of", "app.kubernetes.io/managed-by", "helm.sh/chart"}
-_NOTE = 'echo "${0##*/} $*" >>"$LOG"'  # of a program: that it ran, and with what
+_NOTE = 'echo "${0##*/} $*" >>"$LOG"'  # makes a program log that it ran, and its arguments
 
 
 def started(mounted, refused="nothing"):
-    """(what the container of MPS runs, what it says), with programs in place of its own. `refused`: a word of mounts
-    that fail."""
+    """Runs the script of the MPS container with stand-ins for its programs. Returns (the calls of the programs,
+    standard error). Mounts with the word `refused` in their arguments fail."""
     container = pod_templates(objects("mps.enabled=true", "mps.shmSize=2g"))["crossover-mps"]["containers"][0]
     size = next(each["value"] for each in container["env"] if each["name"] == "SHM_SIZE")
     with tempfile.TemporaryDirectory() as folder:
@@ -39,7 +39,7 @@ def started(mounted, refused="nothing"):
 
 
 def notes(*values):
-    """What Helm tells whoever installs."""
+    """Returns the notes that Helm prints after an installation."""
     words = [render_manifests.helm(), "install", "crossover", str(render_manifests.CHART), "--dry-run=client"]
     for value in (*render_manifests.images(), *values):
         words += ["--set", value]
@@ -81,7 +81,8 @@ class Objects(unittest.TestCase):
                     self.assertLessEqual(selector.items(), labels.items())
 
     def test_what_pods_have_besides(self):
-        """The same of daemon and extender; what selects them is nobody else's to say."""
+        """The daemon and the extender get the same labels, annotations and variables. Users cannot change the labels by
+        which pods are selected."""
         keys = "podLabels.team", "podAnnotations.team", "extraEnv[0].name"
         items = objects(*(f"{part}.{key}=x" for part in ("deviceplugin", "extender") for key in keys))
         for kind, name in (("DaemonSet", "crossover-deviceplugin"), ("Deployment", "crossover-extender")):
@@ -120,7 +121,7 @@ class Objects(unittest.TestCase):
 
     def test_notes_say_which_images_stay_what_they_are(self):
         digest = "sha256:" + "0" * 64
-        said = notes(f"extender.image.digest={digest}", f"mps.image.digest={digest}")  # the latter of no repository
+        said = notes(f"extender.image.digest={digest}", f"mps.image.digest={digest}")  # the second has no repository
         self.assertIn("Named by digest: extender.image.digest. ", said)
         self.assertNotIn("digest", notes(), "the control")
 
@@ -130,7 +131,7 @@ class Objects(unittest.TestCase):
         self.assertNotIn("CrossoverNobodyLeads", notes(rules, monitor), "the control")
 
     def test_a_test_leaves_nothing_whatever_becomes_of_it(self):
-        """What it said is printed before."""
+        """The test's output is printed before its objects are deleted."""
         hooks = [item for item in self.made["defaults", "1.36.3"]
                  if item["metadata"].get("annotations", {}).get("helm.sh/hook") == "test"]
         self.assertEqual({item["kind"] for item in hooks}, {"ServiceAccount", "Role", "RoleBinding", "Job"})
@@ -146,7 +147,7 @@ class Objects(unittest.TestCase):
             self.assertEqual(pod["containers"][1]["image"], f"registry.k8s.io/kube-scheduler:{tag}")
 
     def test_pods_are_where_their_images_run(self):
-        """Values that say more of nodes come on top, and count more."""
+        """Values that say more about nodes come on top, and take precedence."""
         for items in self.each():
             for name, pod in pod_templates(items).items():
                 self.assertEqual(pod["nodeSelector"], {"kubernetes.io/os": "linux"}, name)
@@ -159,7 +160,7 @@ class Objects(unittest.TestCase):
             self.assertEqual(pod["nodeSelector"], of_agents if name in _NODE_AGENTS else of_others, name)
 
     def test_hooks_run_on_the_extenders_nodes(self):
-        """Where its pods are kept apart a hook has to find room all the same."""
+        """A hook must find a node even where the extender's pods are kept apart."""
         affinity = "extender.affinity.nodeAffinity.required", "extender.affinity.podAntiAffinity.required"
         pods = pod_templates(objects(*(f"{each}=x" for each in affinity), "extender.tolerations[0].operator=Exists"))
         extender = pods["crossover-extender"]
@@ -170,7 +171,7 @@ class Objects(unittest.TestCase):
         self.assertNotIn("affinity", pod_templates(self.made["defaults", "1.36.3"])["crossover-test"])
 
     def test_null_is_none(self):
-        """So a default is dropped."""
+        """A null drops a default."""
         dropped = ("extender.nodeSelector=null", "deviceplugin.nodeSelector=null", "extender.affinity=null")
         for name, pod in pod_templates(objects(*dropped)).items():
             self.assertEqual(pod["nodeSelector"], {"kubernetes.io/os": "linux"}, name)
@@ -199,7 +200,8 @@ class Objects(unittest.TestCase):
             self.assertNotIn("crossover-mps", pod_templates(self.made[name, "1.36.3"]))
 
     def test_mps_has_the_size_of_now(self):
-        """Also where the file system is there from before; one that is too full for it keeps MPS from nothing."""
+        """The size also applies to a file system that is already mounted. MPS starts even if that one is too full for
+        the new size."""
         anew = "mount -t tmpfs -o size=2g,mode=1777 crossover-mps /run/crossover/mps/shm"
         again = "mount -t tmpfs -o remount,size=2g crossover-mps /run/crossover/mps/shm"
         bound, starts = "mount --bind /run/crossover/mps/shm /dev/shm", "nvidia-cuda-mps-control -f"
@@ -231,7 +233,8 @@ class Objects(unittest.TestCase):
         self.assertNotIn("CustomResourceDefinition", {item["kind"] for item in self.made["own certificates", "1.36.3"]})
 
     def test_who_is_trusted(self):
-        """The extender writes what it made itself; with other certificates it may not."""
+        """The extender writes the webhook's trust bundle where it made the certificate itself. With other certificates
+        it may not."""
         for name, secret in (("defaults", None), ("cert-manager", "crossover-admission-cert-manager"),
                              ("own certificates", "mine")):
             items = self.made[name, "1.36.3"]
@@ -246,7 +249,7 @@ class Objects(unittest.TestCase):
             self.assertEqual("caBundle" in configuration["webhooks"][0]["clientConfig"], name == "own certificates")
 
     def test_the_namespace_is_the_releases(self):
-        """Also where names are written into expressions."""
+        """Names within expressions must use the release's namespace, too."""
         for file in (render_manifests.CHART / "templates").rglob("*"):
             if file.is_file():
                 self.assertNotIn("crossover-system", file.read_text(encoding="utf-8"), file.name)

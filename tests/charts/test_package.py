@@ -1,4 +1,4 @@
-"""The chart as it is released, and the documentation."""
+"""Tests the chart and the documentation as they are released."""
 
 import re
 import subprocess
@@ -29,7 +29,7 @@ class Package(unittest.TestCase):
         self.assertEqual(pods, ["amd64"] * 4)
 
     def test_the_chart_of_the_tree_names_none(self):
-        """The control."""
+        """This is the control."""
         done = render_manifests.template()
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("image.repository is not set: name the repository", done.stderr)
@@ -72,7 +72,7 @@ class Package(unittest.TestCase):
         self.assertGreater(len(listed), 50)
         for name in listed:
             self.assertEqual((self.folder / "docs" / name).read_bytes(), (TREE / name).read_bytes(), name)
-        for page in ("README.md", "charts/crossover/README.md"):  # others link them
+        for page in ("README.md", "charts/crossover/README.md"):  # other pages link to them
             self.assertTrue((self.folder / "docs" / page).is_file(), page)
 
     def test_a_release_without_a_repository_says_so_at_once(self):

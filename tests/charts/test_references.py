@@ -1,4 +1,4 @@
-"""docs/metrics.md, annotations.md and kubectl.md say what the sources say."""
+"""Tests that docs/metrics.md, annotations.md and kubectl.md agree with the sources."""
 
 import re
 import unittest
@@ -14,7 +14,7 @@ def read(path):
 
 
 def rows(page):
-    """{key: cells of its first row} of all tables of a page whose first cell is a key."""
+    """Returns {key: cells of its first row} of all tables of a page whose first cell is a key."""
     found = {}
     for line in page.splitlines():
         cells = [cell.strip() for cell in line.strip("|").split("|")]
@@ -29,7 +29,7 @@ class References(unittest.TestCase):
         self.assertEqual(page, metrics_reference.rewritten(page), "run python3 tools/metrics_reference.py")
 
     def test_no_metric_is_overlooked(self):
-        """Neither by the pattern that finds them with their help, nor by whoever names their labels."""
+        """The pattern that finds metrics with their help overlooks none, and neither does the table of labels."""
         found = {name for program in metrics_reference.SOURCES for name in metrics_reference.metrics(program)}
         self.assertEqual(found, metrics())
         self.assertGreater(len(found), 70)

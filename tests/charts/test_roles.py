@@ -1,4 +1,4 @@
-"""Who may do what at the API server, and why."""
+"""Tests which rights each role grants at the API server, and that each rule says why."""
 
 import re
 import unittest
@@ -9,7 +9,7 @@ _JOINS = "rbac.authorization.k8s.io/aggregate-to-"
 
 
 def unexplained(text):
-    """(rules of roles above which no reason stands, how many rules there are), of what Helm writes."""
+    """Returns (rules of roles without a reason above them, number of rules) of the text that Helm writes."""
     wrong, count = [], 0
     for block in re.findall(r"^rules:\n((?:  .*\n)+)", text, re.MULTILINE):
         lines = block.splitlines()
@@ -33,7 +33,7 @@ class Roles(unittest.TestCase):
             self.assertEqual(count, sum(len(role["rules"]) for role in roles(objects(*values))), name)
 
     def test_a_rule_without_a_reason_is_found(self):
-        """The control: one of another is none of its own."""
+        """In the control a reason belongs to another rule."""
         self.assertEqual(unexplained("rules:\n  # a\n  - {b}\n  - c\n    d\n  # e\n  - f\n"), (["  - c"], 3))
 
     def test_nothing_may_do_everything(self):
@@ -54,7 +54,7 @@ class Roles(unittest.TestCase):
             joined = {key.removeprefix(_JOINS) for key in role["metadata"]["labels"] if key.startswith(_JOINS)}
             if joined:
                 found[role["metadata"]["name"]] = (joined, role["rules"])
-        # Neither what was measured, nor GPUNodes, which name the pods of all namespaces.
+        # Users may not change what was measured, nor read GPUNodes, which name the pods of all namespaces.
         profiles = {"apiGroups": ["crossover.dev"], "resources": ["jobprofiles"]}
         self.assertEqual(found, {
             "crossover-view": ({"view"}, [profiles | {"verbs": ["get", "list", "watch"]}]),

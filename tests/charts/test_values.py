@@ -1,4 +1,4 @@
-"""Values: what is mistyped is refused with its name, what is missing with what to do."""
+"""Tests values: a mistyped value is refused by its name, and a missing one with what to do."""
 
 import copy
 import json
@@ -18,7 +18,7 @@ _FREE = {"global", "affinity"}  # objects that Kubernetes or a parent chart defi
 
 
 def sections(schema, path=()):
-    """Paths of the schema's objects."""
+    """Yields (path, schema) of each object in the schema."""
     if schema.get("type") == "object":
         yield path, schema
     for key, inner in schema.get("properties", {}).items():
@@ -93,7 +93,7 @@ class Values(unittest.TestCase):
                      "deviceplugin.config.configurations: the name -x is not allowed", "1 to 63 letters")
 
     def test_what_clears_a_value_is_taken(self):
-        """An empty one where there is a default to come back to, else null."""
+        """An empty value falls back to a default where there is one, and null does elsewhere."""
         self.taken(["extender.image.tag=", "deviceplugin.image.tag=", "driver.root=", "driver.runtimeClassName=",
                     "deviceplugin.maxUnavailable=10%", "deviceplugin.config.profiles=",
                     "deviceplugin.config.node.sharing=null", "extender.config.log_level=null"])
@@ -133,7 +133,7 @@ class Values(unittest.TestCase):
         self.assertIn(">=1.31.0", done.stderr)
 
     def test_values_and_schema_name_the_same(self):
-        """But for configuration of the programs, of which values.yaml has what is usually changed."""
+        """Configuration of the programs is left out: values.yaml has only what is usually changed."""
         for path, schema in sections(_SCHEMA):
             if "config" in path or "properties" not in schema or "resources" in path:
                 continue
@@ -143,7 +143,7 @@ class Values(unittest.TestCase):
             self.assertEqual(set(values), set(schema["properties"]) - {"global"}, ".".join(path))
 
     def test_each_value_has_a_comment(self):
-        """Its own, or that of the section or of the line before it."""
+        """The comment is its own, or that of the section or of the line before it."""
         lines = (CHART / "values.yaml").read_text(encoding="utf-8").splitlines()
         tops = [number for number, line in enumerate(lines) if line and line[0] not in " #"]
         for number in tops:
@@ -151,7 +151,7 @@ class Values(unittest.TestCase):
             self.assertIn("#", text, lines[number])
 
     def test_the_schema_refuses(self):
-        """The control: without the schema a mistyped value would pass."""
+        """In the control, without the schema, a mistyped value passes."""
         with tempfile.TemporaryDirectory() as folder:
             chart = Path(folder) / "crossover"
             subprocess.run(["cp", "-r", str(CHART), str(chart)], check=True)

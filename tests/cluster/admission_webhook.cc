@@ -1,9 +1,11 @@
-// The extender's webhook alone, for tests: what it ships with, but for how long steps of a rotation settle.
+// Runs the extender's webhook alone, for tests. It differs from the shipped one only in how long the steps
+// of a rotation settle.
 //
 //   admission_webhook SERVER CA TOKEN ADDRESS PORT FILE
 //
-// SERVER, CA, TOKEN: of the API server; ADDRESS, PORT: where it listens; FILE: where its certificate is kept.
-// Each pod that is not of a dry run is a line of the output: what became of it.
+// SERVER, CA and TOKEN are those of the API server. The webhook listens on ADDRESS and PORT, and keeps its
+// certificate in FILE. It prints one line for each pod that is not of a dry run, which says what became of
+// it.
 #include <signal.h>
 
 #include <cstdio>

@@ -1,4 +1,4 @@
-"""The images of docker/, as `make release` builds them."""
+"""Builds the images of docker/ as `make release` does, and runs commands in them."""
 
 import os
 import subprocess
@@ -16,7 +16,7 @@ def builder():
 
 
 class BuiltImages:
-    """In a folder of the caller's, of the programs of a build directory."""
+    """Holds the images that it builds from a build directory, in a folder that the caller owns."""
 
     def __init__(self, build, repository, version, folder):
         subprocess.run([TREE / "tools/build_images.sh", build, repository, version, folder], check=True)
@@ -27,7 +27,7 @@ class BuiltImages:
         return f"{self._repository}/crossover-{image}:{tag or self._version}"
 
     def buildah(self, *words):
-        """What it says. AssertionError with its complaints."""
+        """Runs buildah and returns its output. Raises AssertionError with buildah's messages if it fails."""
         command = [builder(), "--root", str(self.folder / "storage"), "--runroot", str(self.folder / "run"),
                    "--storage-driver", "vfs", *words]
         environment = {**os.environ, "BUILDAH_ISOLATION": "chroot", "XDG_RUNTIME_DIR": str(self.folder),
@@ -45,7 +45,8 @@ class BuiltImages:
             self.buildah("rm", container)
 
     def archive(self, image, tag=None):
-        """As `ctr images import` takes it; `tag`: another than the version."""
+        """Writes the image to a file that `ctr images import` reads, and returns its path. `tag` replaces the
+        version."""
         file = self.folder / f"{image}-{tag or self._version}.tar"
         self.buildah("push", "--quiet", "--signature-policy", str(self.folder / "policy.json"), self.name(image),
                      f"docker-archive:{file}:{self.name(image, tag)}")

@@ -1,5 +1,5 @@
-"""The part of Crossover that a cluster has once, beside a test cluster's control plane: replicas of a scheduler with
-its extender, each pair with a host name of its own, as two containers of a pod have it."""
+"""Runs the part of Crossover that a cluster has once, beside a test cluster's control plane: replicas of a scheduler
+with its extender. Each pair has a host name of its own, as two containers of a pod have it."""
 
 import contextlib
 import json
@@ -18,14 +18,14 @@ NAMESPACE = "crossover-system"
 SCHEDULER = "crossover-scheduler"
 _ACCOUNT = "crossover-extender"
 _MANIFESTS = Path(__file__).resolve().parents[2] / "manifests"
-_LEARNT_WITHIN_S = 90.0  # a node says at most every 30 s what nobody waits for
+_LEARNT_WITHIN_S = 90.0  # a node reports at most every 30 s what no pod waits for
 _ENDS_WITHIN_S = 10.0
-_HEARD_WITHIN_S = 30.0  # an API server looks at its roles by a watch
-_FIRST_PORT = 18100  # each replica has a row of ports
+_HEARD_WITHIN_S = 30.0  # an API server learns of changed roles by a watch
+_FIRST_PORT = 18100  # each replica takes five ports from a range of ten
 
 
 class Replica:
-    """Ports of one pair, and the names of its processes."""
+    """Holds the ports of one pair of scheduler and extender, and the names of its processes."""
 
     def __init__(self, number):
         first = _FIRST_PORT + 10 * number
@@ -35,7 +35,10 @@ class Replica:
 
 
 class Control:
-    """`lease_s`: how long the scheduler that leads may be silent. `settings`: of the extender, over the usual ones."""
+    """Prepares, starts and stops the replicas.
+
+    `lease_s` is how long the leading scheduler may go without renewing its Lease. `settings` overrides the extender's
+    usual configuration."""
 
     def __init__(self, cluster, build, replicas=1, lease_s=15, webhook=True, settings=None):
         self._cluster, self._build, self._lease_s = cluster, build, lease_s
@@ -46,7 +49,7 @@ class Control:
         self._tokens = 0
 
     def prepare(self):
-        """Objects and permissions, before the first is started."""
+        """Creates the objects and permissions that the replicas need. Call it before the first is started."""
         cluster = self._cluster
         cluster.namespace(NAMESPACE, enforce="privileged")
         cluster.kubectl("apply", "--server-side", "--filename", str(_MANIFESTS / "crds"))
@@ -60,7 +63,8 @@ class Control:
 
     @contextlib.contextmanager
     def without(self, verb, resource):
-        """The extender may not do this to any object meanwhile, by none of its roles. `resource`: with its group."""
+        """Takes a permission from the extender in all of its cluster roles while the context lasts. `resource` includes
+        its API group."""
         kubectl = self._cluster.kubectl
         name, _, group = resource.partition(".")
         roles = self._roles()
@@ -74,7 +78,7 @@ class Control:
                         if name not in rule.get("resources", ()) or group not in rule["apiGroups"]]
                 kubectl("replace", "--filename", "-", input=json.dumps(role | {"rules": left}))
             end = time.monotonic() + _HEARD_WITHIN_S
-            while kubectl(*may, check=False).stdout.strip() != "no":  # until API servers have heard of it
+            while kubectl(*may, check=False).stdout.strip() != "no":  # until the API server has learned of it
                 if time.monotonic() > end:
                     raise Failed(f"{_ACCOUNT} may {verb} {resource} by a role of its namespace, too")
                 time.sleep(0.05)
@@ -84,7 +88,8 @@ class Control:
                 kubectl("replace", "--filename", "-", input=json.dumps(role))
 
     def _roles(self):
-        """Those of the cluster that the extender has, of whatever version they are when they are put back."""
+        """Returns the extender's cluster roles, without resourceVersion: so they can be put back whatever their version
+        is then."""
         bindings = self._cluster.get("clusterrolebindings")
         names = {binding["roleRef"]["name"] for binding in bindings
                  if any(subject["name"] == _ACCOUNT for subject in binding.get("subjects", ()))}
@@ -94,8 +99,8 @@ class Control:
         return roles
 
     def renew_token(self):
-        """Another one for all replicas; the one before is good for nothing from then on, but for what is remembered of
-        it for some seconds."""
+        """Gives all replicas a new token and revokes the one before. API servers may accept the old one for some
+        seconds more, while they have it cached."""
         self._tokens += 1
         name = f"token-{self._tokens}"
         self._cluster.kubectl("create", "secret", "generic", name, "--namespace", NAMESPACE)
@@ -117,12 +122,12 @@ class Control:
         self.start_scheduler(number)
 
     def stop_pair(self, number):
-        """As a pod is ended that is replaced."""
+        """Stops a pair as the kubelet stops a pod that is replaced."""
         replica = self.replicas[number]
         self._cluster.processes.stop([replica.scheduler, replica.extender], _ENDS_WITHIN_S)
 
     def await_ready(self):
-        """Until all extenders are; whether they lead does not matter."""
+        """Blocks until all extenders are ready. They need not lead."""
         self._cluster.wait_for_servers(*[f"http://127.0.0.1:{replica.health}/readyz" for replica in self.replicas])
 
     def start_extender(self, number):
@@ -133,7 +138,7 @@ class Control:
                     [str(self._build.program("crossover-extender")), "--config", str(config)])
 
     def start_scheduler(self, number, **unusual):
-        """`unusual`: see _scheduler_configuration."""
+        """Starts the scheduler of a replica. `unusual` is passed to _scheduler_configuration."""
         replica = self.replicas[number]
         config = self._directory / f"{replica.scheduler}.json"
         config.write_text(json.dumps(self._scheduler_configuration(replica, **unusual)), encoding="utf-8")
@@ -146,22 +151,23 @@ class Control:
         self._cluster.processes.stop([self.replicas[number].scheduler])
 
     def await_profile(self, namespace, key):
-        """Until it is known what jobs of this profile key need: before, nobody comes beside such a job."""
+        """Blocks until the memory of jobs with this profile key is known. Until then no other job is placed on their
+        GPUs."""
         def learnt(profile):
             return profile["spec"].get("key") == key and profile.get("status", {}).get("peakMemoryBytes")
         self._cluster.wait_for_any("jobprofiles", learnt, namespace, _LEARNT_WITHIN_S)
 
     def threads(self, name):
-        """How many a process has now."""
+        """Returns how many threads a process has now."""
         status = Path(f"/proc/{self._cluster.processes.inner(name)}/status").read_text(encoding="ascii")
         return int(re.search(r"^Threads:\s*(\d+)$", status, re.MULTILINE).group(1))
 
     def files(self, name):
-        """How many it has open."""
+        """Returns how many files a process has open now."""
         return len(list(Path(f"/proc/{self._cluster.processes.inner(name)}/fd").iterdir()))
 
     def leader(self):
-        """The replica whose scheduler holds the Lease; None: none does."""
+        """Returns the replica whose scheduler holds the Lease, or None."""
         lease = self._cluster.get("lease", SCHEDULER, NAMESPACE)
         holder = (lease or {"spec": {}})["spec"].get("holderIdentity", "")
         return next((replica for replica in self.replicas if holder.startswith(f"{replica.host}_")), None)
@@ -170,11 +176,11 @@ class Control:
         return (self._cluster.setup.logs / f"{name}.log").read_text(errors="replace")
 
     def check(self):
-        """Failed if an extender has ended that no test ended. A scheduler may: it is started again."""
+        """Raises Failed if an extender has ended that no test ended. A scheduler may end: it is started again."""
         self._cluster.setup.check()
 
     def reviving(self):
-        """A context in which parts may end for any reason: they are started again, as a kubelet starts them."""
+        """Returns a context in which parts may end for any reason. They are started again, as a kubelet does."""
         return self._cluster.setup.supervisor.reviving()
 
     def _start(self, replica, name, command):
@@ -196,8 +202,10 @@ class Control:
             **self._settings}
 
     def _scheduler_configuration(self, replica, address=None, extended=True, lease=SCHEDULER, qps=None):
-        """The one that is installed, but for what is of this test. `address`: of who relays to the extender;
-        `extended`: whether it asks one; `lease`: for which it stands."""
+        """Returns the scheduler configuration that the manifests install, with this test's addresses and Lease.
+
+        `address` is the host and port of a relay in front of the extender. Without `extended` the scheduler uses no
+        extender. `lease` names the Lease for which it stands for election."""
         manifest = yaml.safe_load((_MANIFESTS / "control" / "scheduler-config.yaml").read_text(encoding="utf-8"))
         config = yaml.safe_load(manifest["data"]["scheduler.yaml"])
         config["clientConnection"] |= {"kubeconfig": str(self._cluster.setup.kubeconfig("scheduler")),
@@ -210,8 +218,8 @@ class Control:
 
 
 def _scheduler_permissions():
-    """Its Lease in our namespace, for the user that it is here; manifests/ have it for an account, by another name. The
-    rest it has as any scheduler."""
+    """Returns a Role and a RoleBinding for the scheduler's Lease in our namespace. Here the scheduler is a user;
+    manifests/ grant the same to a service account under another name. All other rights it has as any scheduler."""
     subject = {"kind": "User", "name": "system:kube-scheduler", "apiGroup": "rbac.authorization.k8s.io"}
     group = "rbac.authorization.k8s.io"
     name = f"{SCHEDULER}-user"

@@ -1,4 +1,5 @@
-"""Runs commands of the documentation on a test cluster as they are written there, names in place of its capitals."""
+"""Runs commands of the documentation on a test cluster as they are written there. Words in capitals are replaced by
+names."""
 
 import re
 import subprocess
@@ -9,23 +10,25 @@ from tests.cluster.release import VERSION
 from tests.cluster.rig.versions import TREE
 from tests.docs.commands import commands
 
-# Until somebody ends them: what they have said by then is looked at.
+# These commands run until they are stopped. What they have printed by then is checked.
 _ENDLESS, _LISTENED_S = re.compile(r" --follow\b"), 3.0
 _PATIENCE_S = 150.0
 
 
 class Documented:
-    """`names`: {capitals: what stands for them}. `folder`: for what they write."""
+    """Runs commands from a release's environment.
+
+    `names` is {word in capitals: what replaces it}. `folder` is where commands write their files."""
 
     def __init__(self, cluster, release, folder, names):
         self._cluster, self._release, self._folder, self._names = cluster, release, folder, names
 
     def run_all(self):
-        """Those for a cluster. {command: what it said}; Failed where one fails."""
+        """Runs all commands that need a cluster. Returns {command: its output}; raises Failed where one fails."""
         return {command.text: self.run(command.text) for command in commands() if command.live}
 
     def run(self, text):
-        """What was switched off by it is on again afterwards."""
+        """Runs a command and returns its output. If it set an annotation or a label, that is removed afterwards."""
         done = self._shell(self.filled(text))
         switch = re.match(r"(kubectl (?:annotate|label) .*?)=\w+(?: --overwrite)?$", text)
         if switch:
@@ -38,7 +41,7 @@ class Documented:
         return re.sub(r"\b[A-Z]+\b", lambda word: self._names.get(word.group(), word.group()), text)
 
     def _shell(self, words):
-        # The chart is named as it lies in the tree; files are written where one stands.
+        # The chart is named by its path in the tree. Other commands write files into the working directory.
         folder = TREE if words.startswith("helm ") else self._folder
         endless = _ENDLESS.search(words) is not None
         limit = ["timeout", "--preserve-status", "--signal", "INT", str(_LISTENED_S)] if endless else []
@@ -51,13 +54,13 @@ class Documented:
 
 
 def _upgrade():
-    """What `helm upgrade` stands for on the page of switches: the command of upgrades as it is."""
+    """Returns the documented command for upgrades. The page of switches shortens it to `helm upgrade`."""
     return next(command.text for command in commands() if command.text.startswith("helm upgrade crossover")
                 and not command.inline)
 
 
 def names_for(release, pod, folder):
-    """For a pod of a job that shares."""
+    """Returns the names to fill in for a pod of a job that shares GPUs."""
     node = pod["spec"]["nodeName"]
     daemon = next(each["metadata"]["name"] for each in release.pods("deviceplugin")
                   if each["spec"]["nodeName"] == node and not each["metadata"].get("deletionTimestamp"))

@@ -1,5 +1,5 @@
-"""GPUNodes of nodes that have no daemon: what one would publish, from where pods were bound and what they were
-assigned. Thousands of nodes, one thread."""
+"""Publishes the GPUNodes of nodes that have no daemon. They say what a daemon would, from the pods that were bound
+there and the GPUs that these were assigned. One thread serves thousands of nodes."""
 
 import threading
 
@@ -18,12 +18,13 @@ def uuid(node, gpu):
 
 
 class FakeGpus:
-    """A context. `nodes`: names, each of `gpus` GPUs with `slots` slots."""
+    """A FakeGpus is a context that publishes while it lasts. `nodes` are names; each node has `gpus` GPUs with `slots`
+    slots."""
 
     def __init__(self, api, nodes, gpus, slots=2, memory_gib=80, sharing="mps"):
         self._api, self._nodes, self._gpus, self._slots = api, list(nodes), gpus, slots
         self._memory, self._sharing = memory_gib << 30, sharing
-        self._holders = {node: {} for node in nodes}  # by pod UID
+        self._holders = {node: {} for node in nodes}  # {node: {pod UID: its GPUs}}
         self._changed, self._wake = set(), threading.Condition()
         self._ended = False
 
@@ -72,7 +73,7 @@ class FakeGpus:
                 thing = self._object(node)
             try:
                 self._api.apply(f"{GPU_NODES}/{node}", thing)
-            except Failed:  # an API server that is away for a while
+            except Failed:  # the API server may be away for a while
                 with self._wake:
                     self._changed.add(node)
                     self._wake.wait_for(lambda: self._ended, _RETRY_S)

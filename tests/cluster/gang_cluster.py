@@ -1,5 +1,5 @@
-"""A cluster to place gangs on: nodes that KWOK plays, with made-up GPUs, beside them real ones with the node daemon
-where that matters; the extender with its scheduler; and eyes on all of it.
+"""Provides a cluster to place gangs on. KWOK plays most nodes, with made-up GPUs; where a test needs them, real nodes
+with the node daemon are beside them. The extender and its scheduler run, and all pods and GPUNodes are watched.
 """
 
 import contextlib
@@ -20,15 +20,17 @@ from tests.cluster.software_gpus import SoftwareGpus
 
 SPACE = "team"
 PODS = f"/api/v1/namespaces/{SPACE}/pods"
-POOL = "crossover.test/pool"  # a label of nodes; gangs may select one
+POOL = "crossover.test/pool"  # a label of nodes, which gangs may select
 REAL, FAKE = "real", "fake"
 _SLOTS = 2
 _LOOK_EVERY_S = 0.05
 
 
 class GangCluster:
-    """A context. `fake`: how many nodes KWOK plays, each of `gpus` GPUs; `machine` (benchmarks.machine): of real nodes;
-    `build`: Build; `control`: arguments of Control; `versions`: of Cluster."""
+    """A GangCluster is a context in which the cluster runs.
+
+    KWOK plays `fake` nodes, each of `gpus` GPUs. `machine` (benchmarks.machine) describes the real nodes. `build` is a
+    Build; `control` has arguments of Control and `versions` those of Cluster."""
 
     def __init__(self, build, fake, gpus, machine=None, control=None, **versions):
         self._build, self._machine, self._versions = build, machine, versions
@@ -59,27 +61,28 @@ class GangCluster:
         self._stack.close()
 
     def add_nodes(self, stack, names, gpus, pool, **labels):
-        """More of those that KWOK plays."""
+        """Adds more nodes that KWOK plays."""
         kwok.create_nodes(self.api, names, {"crossover.dev/slot": str(gpus * _SLOTS)}, {POOL: pool, **labels})
         stack.enter_context(FakeGpus(self._api_of(stack), names, gpus, _SLOTS))
 
     def create(self, name, size, **more):
-        """A gang; `more`: of indexed_job."""
+        """Creates a gang. `more` is passed to indexed_job."""
         self.lives.expect(name, size)
         self.api.create(JOBS.format(SPACE), indexed_job(name, size, **more))
 
     def end(self, *names):
-        """Without waiting."""
+        """Deletes gangs without waiting for their pods to go."""
         for name in names:
             self.api.delete(f"{JOBS.format(SPACE)}/{name}")
 
     def remove(self, *names):
-        """With their pods, so that others have the GPUs."""
+        """Deletes gangs and blocks until their pods are gone, so that other gangs can have the GPUs."""
         self.end(*names)
         self.until(lambda: not self.lives.pods(*names), "their pods are gone")
 
     def until(self, condition, what, patience_s=120.0):
-        """Until it holds. Failed, with what pods wait for, if it never does or a part of Crossover has ended."""
+        """Blocks until `condition` holds. Raises Failed, which says what pods wait for, if it does not hold in time or
+        a part of Crossover has ended."""
         end = time.monotonic() + patience_s
         while not condition():
             for step in self._meanwhile:
@@ -93,7 +96,7 @@ class GangCluster:
 
     @contextlib.contextmanager
     def meanwhile(self, step):
-        """Whatever is waited for, `step` is called again and again."""
+        """Calls `step` again and again whenever the test waits, while the context lasts."""
         self._meanwhile.append(step)
         try:
             yield
@@ -104,7 +107,7 @@ class GangCluster:
         self.until(lambda: all(map(self.lives.whole, names)), f"{', '.join(names)}: all pods bound", patience_s)
 
     def state(self):
-        """In words, for a failure."""
+        """Describes the pods that wait and the extenders' logs, for the message of a failure."""
         waiting = {pod["metadata"]["name"]: pod["status"].get("conditions") for pod in self.lives.pods()
                    if not pod["spec"].get("nodeName")}
         said = {replica.extender: self.control.said(replica.extender)[-1500:] for replica in self.control.replicas}
@@ -112,7 +115,8 @@ class GangCluster:
 
     @contextlib.contextmanager
     def unadmitted(self):
-        """Meanwhile nobody asks the webhook about what is made: for what it would refuse."""
+        """Keeps pods of the namespace from the webhook while the context lasts, so that a test can create what it would
+        refuse."""
         self.cluster.kubectl("label", "namespace", SPACE, "crossover.dev/webhook=ignore")
         self.until(self._takes_slots, "the namespace is left alone")
         try:
@@ -135,7 +139,7 @@ class GangCluster:
             self.cluster.kubectl("label", "node", node.name, f"{POOL}={REAL}")
 
     def _api_of(self, stack):
-        """For a thread of its own."""
+        """Returns a new Api. A thread needs one of its own."""
         return stack.enter_context(contextlib.closing(self.cluster.api()))
 
     def _follow(self, stack):

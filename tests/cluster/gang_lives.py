@@ -1,5 +1,5 @@
-"""What becomes of gangs, as the events of an API server show it: which pods were bound where, whether a gang was only
-half there and for how long, and whether those that waited were told why. Fed by watches; it asks nobody.
+"""Records what becomes of gangs, from the events of watches: which pods were bound where, how long a gang was bound
+only in part, and whether pods that waited were told why. It sends no requests itself.
 """
 
 import json
@@ -20,18 +20,19 @@ def job_of(pod):
 
 @dataclass
 class Life:
-    """Of a gang. Seconds are of the clock that its events come with."""
+    """Records the pods of one gang. Seconds are of the clock that its events come with."""
 
     size: int
-    bound: dict = field(default_factory=dict)  # by pod: (node, GPUs), of all that ever were
-    nominated: dict = field(default_factory=dict)  # by pod: the node that schedulers try first, before it is bound
-    here: set = field(default_factory=set)  # UIDs of pods that are bound and there
+    bound: dict = field(default_factory=dict)  # {pod: (node, GPUs)}, of all pods that it ever had
+    nominated: dict = field(default_factory=dict)  # {pod: the node that schedulers try first}, before it is bound
+    here: set = field(default_factory=set)  # UIDs of its pods that are bound and not deleted
     whole_since: float = None
     half_since: float = None
-    halves: list = field(default_factory=list)  # how long it was half there, each time that this ended
+    halves: list = field(default_factory=list)  # s, each time that the gang was bound in part
 
     def looks(self, when):
-        """Its pods have changed. Once it was whole, one that is lost does not make it half a gang: it is replaced."""
+        """Takes note that its pods have changed. Once the gang was whole, a lost pod does not count as half a gang: it
+        is replaced."""
         if self.whole_since is not None:
             return
         half = 0 < len(self.here) < self.size
@@ -54,17 +55,17 @@ class Life:
 @dataclass
 class _Wait:
     since: float
-    until: float = None  # bound, or gone
+    until: float = None  # when the pod was bound or deleted
     told: str = ""
 
 
 class GangLives:
-    """Of a namespace. `expect` comes before a gang's first pod."""
+    """Records the gangs of one namespace. Call `expect` before a gang's first pod is created."""
 
     def __init__(self):
         self._lock = threading.RLock()
         self._lives, self._pods, self._waits = {}, {}, {}
-        self.broken = ""  # a watch that has ended
+        self.broken = ""  # why a watch has ended, or ""
 
     def expect(self, name, size):
         with self._lock:
@@ -81,7 +82,7 @@ class GangLives:
                 self._note(when, kind, pod)
 
     def on_event(self, when, kind, event):
-        """Of Kubernetes' own kind Event."""
+        """Takes an object of Kubernetes' own kind Event."""
         with self._lock:
             if kind == "ERROR":
                 self.broken = str(event)
@@ -90,12 +91,12 @@ class GangLives:
                 self._waits.setdefault(uid, _Wait(when)).told = event["message"]
 
     def pods(self, *jobs):
-        """Those that are there, of some gangs or of all."""
+        """Returns the pods that exist now, of some gangs or of all."""
         with self._lock:
             return [pod for pod in self._pods.values() if not jobs or job_of(pod) in jobs]
 
     def whole(self, name):
-        """All its pods are there now, and bound."""
+        """Tells whether all pods of a gang exist now and are bound."""
         with self._lock:
             return len(self._lives[name].here) >= self._lives[name].size
 
@@ -103,17 +104,17 @@ class GangLives:
         return self._lives[name].whole_since is not None
 
     def waiting(self):
-        """Names of those that are not bound."""
+        """Returns the names of the pods that are not bound."""
         with self._lock:
             return {pod["metadata"]["name"] for pod in self._pods.values() if not pod["spec"].get("nodeName")}
 
     def reasons(self, job):
-        """What pods of a gang that are there were told, the latest of each."""
+        """Returns the latest reason for waiting that each pod of a gang was told. Only pods that still exist count."""
         with self._lock:
             return {self._waits[pod["metadata"]["uid"]].told for pod in self.pods(job)} - {""}
 
     def untold(self, within_s=0.0):
-        """Names of those that are not bound, have waited for longer than this, and were never told why."""
+        """Returns the names of pods that are not bound, have waited for longer than this, and were never told why."""
         now = time.monotonic()
         with self._lock:
             return {pod["metadata"]["name"] for uid, pod in self._pods.items()
@@ -121,20 +122,21 @@ class GangLives:
                     and now - self._waits[uid].since > within_s}
 
     def waited_untold(self, within_s):
-        """How many of all that ever waited for longer were never told why; how many of those there were."""
+        """Returns two counts of all pods that ever waited for longer than this: those never told why, and all of
+        them."""
         now = time.monotonic()
         with self._lock:
             long = [wait for wait in self._waits.values() if (wait.until or now) - wait.since > within_s]
         return sum(not wait.told for wait in long), len(long)
 
     def half_past(self, deadline_s):
-        """Names of gangs that were half there for longer."""
+        """Returns the names of gangs that were bound in part for longer than this."""
         now = time.monotonic()
         with self._lock:
             return sorted(name for name, life in self._lives.items() if life.longest_half_s(now) > deadline_s)
 
     def reserved(self):
-        """Names of pods that have a reservation and are not bound."""
+        """Returns the names of pods that have a reservation and are not bound."""
         with self._lock:
             return {pod["metadata"]["name"] for pod in self._pods.values()
                     if not pod["spec"].get("nodeName") and RESERVATION in pod["metadata"].get("annotations", {})}

@@ -1,4 +1,4 @@
-"""What gangs do on a cluster (gang_cluster.py), for tests and figures alike."""
+"""Creates and ends gangs on a cluster (gang_cluster.py) in the ways that tests and measurements share."""
 
 import random
 import time
@@ -21,9 +21,11 @@ class _Due:
 
 
 class Arrivals:
-    """Gangs that come at random. Each runs once all its pods are bound, as training does, and then goes; one that never
-    is keeps what it has. `count`: None: they come until `stop`, never more than `most` at a time; `sizes`: to draw
-    from; `runs_s`: for how long, at least and at most; `pause_s`: between two that come, on average."""
+    """Creates gangs at random moments. Each runs once all its pods are bound, as training does, and is then deleted. A
+    gang that never becomes whole keeps the GPUs that it has.
+
+    `count` gangs come; None means until `stop`. Never more than `most` exist at a time. Sizes are drawn from `sizes`.
+    `runs_s` has the shortest and the longest run; `pause_s` is the mean time between two arrivals."""
 
     def __init__(self, world, count, seed, prefix="gang", most=1000, sizes=SIZES, runs_s=_RUNS_S, pause_s=_PAUSE_S,
                  **job):
@@ -31,20 +33,20 @@ class Arrivals:
         self._sizes, self._runs_s = sizes, runs_s
         self._prefix, self._job, self._draw = prefix, job, random.Random(seed)
         self._next_at = 0.0
-        self._due = {}  # by gang: for how long it runs, and since when
+        self._due = {}  # {gang: how long it runs, and since when}
         self._running = set()
         self.sizes = {}
 
     def come(self):
-        """Returns when the last has come."""
+        """Blocks until the last gang has come."""
         self._world.until(lambda: self.step() or self._left == 0, "they come")
 
     def stop(self):
         self._left = 0
 
     def step(self):
-        """To be called again and again: those come whose time it is, and those go that have run for theirs. Whether
-        all are gone that ever were to come."""
+        """Creates the gang that is due and deletes those that have run for their time. Call it again and again. Returns
+        whether all gangs have come and gone."""
         now = time.monotonic()
         if self._left != 0 and now >= self._next_at and len(self._running) < self._most:
             self._next_at = now + 2 * self._draw.random() * self._pause_s
@@ -55,7 +57,7 @@ class Arrivals:
         return self._left == 0 and not self._running and not self._world.lives.pods(*self.sizes)
 
     def clear(self):
-        """End those that are left."""
+        """Deletes the gangs that are left."""
         self._left = 0
         self._world.remove(*self._running)
         self._running.clear()
@@ -80,8 +82,8 @@ class Arrivals:
 
 
 def meet(world, size, others, **job):
-    """Whether two gangs have the same GPUs, each pod of one with a pod of the other, by what their nodes say. `others`:
-    how many GPUs there are beside theirs; a gang that came between them has all of these."""
+    """Tells whether two gangs get the same GPUs, each pod of one beside a pod of the other, by what their nodes say.
+    `others` is the number of GPUs besides theirs: a third gang, created between the two, takes all of these."""
     for name, pods in (("alpha", size), ("filler", others), ("beta", size)):
         world.create(name, pods, **job)
         world.until_whole(name)
@@ -98,7 +100,8 @@ def _have_met(world, size):
 
 
 def meet_by_hand(world, size, shift):
-    """As `meet`, where somebody binds them who puts the second gang `shift` GPUs further: the control."""
+    """Does as `meet`, but the test binds the pods and puts the second gang `shift` GPUs further. This is the
+    control."""
     gpus = fake_gpus_of(world)
     for name, first in (("alpha", 0), ("beta", shift)):
         place(world, name, gpus[first:first + size])
@@ -108,12 +111,13 @@ def meet_by_hand(world, size, shift):
 
 
 def fake_gpus_of(world):
-    """(node, UUID) of all on nodes that KWOK plays."""
+    """Returns (node, UUID) of all GPUs on nodes that KWOK plays."""
     return [(node, uuid(node, gpu)) for node in world.nodes for gpu in range(world.gpus_of_node)]
 
 
 def place(world, name, gpus):
-    """A gang with a pod on each of these GPUs, (node, UUID), bound by nobody of ours."""
+    """Creates a gang with a pod on each of these GPUs, (node, UUID). The test binds the pods; the extender has no part
+    in it."""
     world.create(name, len(gpus), how=BY_HAND, nodeSelector={POOL: FAKE})
     world.until(lambda: len(world.lives.pods(name)) == len(gpus), f"the pods of {name} are there")
     for pod, (node, gpu) in zip(world.lives.pods(name), gpus):
@@ -123,8 +127,8 @@ def place(world, name, gpus):
 
 @dataclass(frozen=True)
 class Large:
-    """`more_threads`, `more_files`: the most that the extender had beyond those before the gang came; each bind that is
-    held is a connection, and so a file."""
+    """Holds what one large gang took. `more_threads` and `more_files` are the most that the extender had beyond those
+    before the gang came. Each bind that is held is a connection, and so a file."""
 
     bound: int
     threads: int
@@ -133,7 +137,7 @@ class Large:
 
 
 def large_gang(world, size, patience_s=120.0, **job):
-    """One gang of many pods, through the barrier."""
+    """Creates a gang of many pods, waits until the barrier has let it through, and removes it."""
     name, extender = f"of-{size}", world.control.leader().extender
     threads, files = [world.control.threads(extender)], [world.control.files(extender)]
     world.create(name, size, **job)
@@ -150,7 +154,8 @@ def large_gang(world, size, patience_s=120.0, **job):
 
 
 def fills(world, gpus, patience_s=30.0, **job):
-    """Failed unless a gang that shares with nobody gets all these GPUs: nothing of those before it has leaked."""
+    """Raises Failed unless a gang of exclusive pods gets all these GPUs. It shows that no earlier gang has leaked
+    one."""
     annotations = {**job.pop("annotations", {}), "crossover.dev/share": "exclusive"}
     world.create("fills", gpus, annotations=annotations, **job)
     end = time.monotonic() + patience_s

@@ -1,4 +1,4 @@
-"""Gangs for tests of placement: Indexed Jobs whose pods ask for slots and do nothing until they are deleted."""
+"""Makes gangs for tests of placement: Indexed Jobs whose pods ask for slots and sleep until they are deleted."""
 
 import json
 
@@ -6,7 +6,7 @@ from tests.cluster.gpu_judge import ASSIGNMENT
 from tests.cluster.pods import MARKED, SLOT, restricted
 
 JOBS = "/apis/batch/v1/namespaces/{}/jobs"
-IMAGE = "crossover.test/sleep:1"  # on real nodes; those that KWOK plays look at none
+IMAGE = "crossover.test/sleep:1"  # on real nodes; KWOK looks at no image
 
 ADMITTED = "as the webhook leaves pods, for clusters that have none"
 ANNOTATED = "as users write them: whole GPUs and one annotation"
@@ -15,7 +15,7 @@ BY_HAND = "slots alone, for a scheduler that is not there"
 
 
 def indexed_job(name, pods, gpus=1, how=ADMITTED, annotations=None, requests=None, **more):
-    """`requests`: besides GPUs; `more`: of the pods' spec."""
+    """Returns an Indexed Job. `requests` are resources besides GPUs; `more` goes into the pods' spec."""
     pod = restricted(name, IMAGE, ["/bin/sleep", "10000"], **more)
     marks, labels, spec = dict(annotations or {}), {}, pod["spec"]
     resource = "nvidia.com/gpu" if how == ANNOTATED else SLOT
@@ -34,7 +34,7 @@ def indexed_job(name, pods, gpus=1, how=ADMITTED, annotations=None, requests=Non
 
 
 def bind_by_hand(api, pod, node, gpus):
-    """Bind a pod as the extender would, with these GPUs, whatever it thinks of that."""
+    """Binds a pod as the extender would, with these GPUs. The extender is not asked."""
     metadata = pod["metadata"]
     api.create(f"/api/v1/namespaces/{metadata['namespace']}/pods/{metadata['name']}/binding", {
         "apiVersion": "v1", "kind": "Binding",

@@ -1,4 +1,4 @@
-"""Finds GPUs that more pods have than there are slots, and GPUs that two pods of a gang have."""
+"""Finds GPUs that more pods have than there are slots, and GPUs that two pods of one gang have."""
 
 import json
 
@@ -7,13 +7,13 @@ _JOB = "batch.kubernetes.io/job-name"
 
 
 class GpuJudge:
-    """Told by pods' assignments, and by what nodes say of their GPUs; `slots` of each GPU."""
+    """Judges by the pods' assignments and by the GPUNodes. Each GPU has `slots` slots."""
 
     def __init__(self, slots):
         self._slots = slots
-        self._given = {}  # by UID of a pod: its GPUs
-        self._said = {}  # by node: who holds which GPU, as it says itself
-        self.overfull, self.two_ranks = {}, {}  # by GPU: who was seen on it
+        self._given = {}  # {pod UID: its GPUs}
+        self._said = {}  # {node: {GPU: its holders}}, from the GPUNode
+        self.overfull, self.two_ranks = {}, {}  # {GPU: the pods that were on it}
 
     @property
     def found(self):
@@ -42,7 +42,7 @@ class GpuJudge:
             self._judge(gpu, holders)
 
     def held(self, job):
-        """GPUs that pods of a Job have, as their nodes say."""
+        """Returns the GPUs that pods of a Job have, by what their nodes say."""
         return sorted(gpu for gpus in list(self._said.values()) for gpu, holders in gpus.items()
                       for holder in holders if holder["pod"].rsplit("-", 2)[0] == job)
 
@@ -56,7 +56,7 @@ class GpuJudge:
 
 
 def holders_of(pod):
-    """{GPU: holder, as in a GPUNode}, by its assignment."""
+    """Returns {GPU: its holder, as in a GPUNode} by the pod's assignment."""
     metadata = pod["metadata"]
     text = metadata.get("annotations", {}).get(ASSIGNMENT)
     if not text:

@@ -1,6 +1,6 @@
-// A program that uses a GPU and nothing of ours: a context and some memory, until it is killed.
+// Uses a GPU without Crossover: it holds a context and some memory until it is killed.
 //
-//     gpu_user [DEVICE [crash [MIB]]]      crash: dies at once, as programs do that have a fault
+//     gpu_user [DEVICE [crash [MIB]]]      crash: ends at once, as a program with a fault does
 #include <cuda.h>
 #include <unistd.h>
 
@@ -22,7 +22,8 @@ int main(int argc, char** argv) {
   }
   std::puts("on the GPU");
   std::fflush(stdout);
-  // The first process of a container gets no signal of its own; a fault is the kernel's.
+  // The first process of a container is immune to signals that it sends itself. The kernel sends this
+  // fault's signal.
   if (argc > 2 && std::strcmp(argv[2], "crash") == 0) *static_cast<volatile int*>(nullptr) = 1;
   for (;;) pause();
 }

@@ -1,5 +1,5 @@
-"""Two ways by which containers get software GPUs, which are those of real ones: as CDI devices, or by a node's device
-files and its driver's folder, where containerd knows no CDI.
+"""Installs software GPUs in two ways, which are those of real GPUs: as CDI devices, or, where containerd knows no CDI,
+as the node's device files and the driver's folder.
 """
 
 import json
@@ -12,7 +12,7 @@ _SHARED_FILES = ("nvidiactl", "nvidia-uvm", "nvidia-uvm-tools")
 
 
 class Cdi:
-    """The node's CDI specification names every GPU, and what a container needs of the driver."""
+    """Installs a CDI specification on the node. It names every GPU, and what a container needs of the driver."""
 
     image_environment = {}
 
@@ -38,8 +38,8 @@ class Cdi:
 
 
 class DriverRoot:
-    """A driver's folder on each node, and the device files of its GPUs: a container sees those GPUs whose files it has.
-    Images look for the driver where it is mounted, as NVIDIA's do.
+    """Installs a driver's folder and the device files of the GPUs on each node. A container sees those GPUs whose
+    device files it has. Images look for the driver where it is mounted, as NVIDIA's do.
     """
 
     image_environment = {"LD_LIBRARY_PATH": f"{_ROOT}/lib64", "SIMGPU_CONFIG": f"{_ROOT}/machine.yaml"}
@@ -56,7 +56,7 @@ class DriverRoot:
         (root / "machine.yaml").write_text(
             f"{machine.yaml(f'{_ROOT}/gpus/state')}node: {number}\ndevice_files: true\n", encoding="utf-8")
         node.make_device_files([*(f"nvidia{gpu}" for gpu in range(machine.gpus_per_node)), *_SHARED_FILES])
-        # A mount of its own, which stays writable where a container has the folder around it read-only.
+        # This is a mount of its own: it stays writable where a container has the folder around it read-only.
         (root / "gpus").mkdir()
         subprocess.run(node.enter(["mount", "--bind", str(self._gpus.state), str(root / "gpus")]), check=True)
 

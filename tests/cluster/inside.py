@@ -1,4 +1,4 @@
-"""What a pod is from within: its network, and what is mounted into it."""
+"""Looks at a pod from within: its network, and what is mounted into its containers."""
 
 import contextlib
 import http.client
@@ -13,7 +13,8 @@ _TABLES = ("tcp", "tcp6", "udp", "udp6")
 
 
 def processes_of(pod):
-    """Their numbers, as the host has them; the first is none of the pod's containers, but what holds its namespaces."""
+    """Returns the pod's process IDs, as the host numbers them, sorted. The first belongs to the process that holds the
+    pod's namespaces, and to none of its containers."""
     uid = pod["metadata"]["uid"]
     names = (uid, uid.replace("-", "_"))
     found = []
@@ -27,7 +28,8 @@ def processes_of(pod):
 
 
 def ports_of(pod):
-    """(those that anybody can reach, those of the pod alone): numbers of ports that somebody listens at."""
+    """Returns the numbers of the ports that processes of the pod listen on: (those reachable from outside, those on
+    loopback alone)."""
     tables = Path(f"/proc/{processes_of(pod)[0]}/net")
     reachable, own = set(), set()
     for table in _TABLES:
@@ -42,18 +44,18 @@ def ports_of(pod):
 
 
 def mounts_of(pod, program):
-    """Where something is mounted in the container that runs a program of this name."""
+    """Returns the mount points in the container that runs a program of this name."""
     lines = (_seen_by(pod, program) / "mountinfo").read_text(encoding="utf-8").splitlines()
     return {line.split()[4] for line in lines}
 
 
 def files_of(pod, program, folder):
-    """Names of what is in a folder of that container."""
+    """Returns the names of the files in a folder of the container that runs a program of this name."""
     return {file.name for file in (_seen_by(pod, program) / "root" / folder.lstrip("/")).iterdir()}
 
 
 def _seen_by(pod, program):
-    """The /proc directory of the process of this name."""
+    """Returns the /proc directory of the process of this name."""
     for process in processes_of(pod):
         directory = Path(f"/proc/{process}")
         with contextlib.suppress(OSError):
@@ -63,8 +65,8 @@ def _seen_by(pod, program):
 
 
 def ask(pod, address, path, method="GET", body=None, token=None, secure=False):
-    """(status, text) of an answer to a request from within a pod, over TLS if `secure`, whoever made the certificate.
-    OSError: nobody listens there."""
+    """Sends a request from within a pod and returns (status, text) of the answer. `secure` uses TLS and accepts any
+    certificate. Raises OSError where no process listens."""
     plain = connected_in(processes_of(pod)[0], address)
     if secure:
         context = ssl.create_default_context()

@@ -1,5 +1,5 @@
-"""What becomes of the pods of jobs that operators make, as the events of an API server show it. A pod is of a job by
-its name, which every operator begins with the job's. Fed by watches; it asks nobody.
+"""Records what becomes of the pods of jobs that operators make, from the events of watches. A pod belongs to a job by
+its name: every operator begins pod names with the job's. It sends no requests itself.
 """
 
 import json
@@ -15,18 +15,18 @@ _MANAGED = "crossover.dev/managed"
 
 @dataclass
 class Seen:
-    """Of one pod, all that it ever was."""
+    """Records all that one pod ever had."""
 
     name: str
-    marks: set = field(default_factory=set)  # keys of annotations and labels, resources, gates and schedulers of ours
-    plans: list = field(default_factory=list)  # each once, in their order
-    gates: set = field(default_factory=set)  # those of others that it still had with a reservation
+    marks: set = field(default_factory=set)  # our annotation and label keys, resources, gates and schedulers
+    plans: list = field(default_factory=list)  # each plan once, in the order they came
+    gates: set = field(default_factory=set)  # other controllers' gates that it still had with a reservation
     told: list = field(default_factory=list)
 
 
 @dataclass(frozen=True)
 class Place:
-    """Of a pod that is bound and there."""
+    """Says where a bound pod is."""
 
     uid: str
     node: str
@@ -37,8 +37,8 @@ class Place:
 class JobEyes:
     def __init__(self):
         self._lock = threading.RLock()
-        self._pods, self._seen = {}, {}  # by UID
-        self._told = {}  # events may come before the pod does
+        self._pods, self._seen = {}, {}  # both by pod UID
+        self._told = {}  # by pod UID; events may come before the pod does
 
     def on_pod(self, _when, kind, pod):
         if kind == "ERROR":
@@ -56,26 +56,27 @@ class JobEyes:
                 self._told.setdefault(event["involvedObject"].get("uid", ""), []).append(event["message"])
 
     def pods(self, job):
-        """Those that are there and not on their way out; "": of all jobs."""
+        """Returns the pods that exist and are not being deleted. "" means those of all jobs."""
         with self._lock:
             return sorted((pod for pod in self._pods.values() if _is_of(pod["metadata"]["name"], job)
                            and "deletionTimestamp" not in pod["metadata"]), key=lambda pod: pod["metadata"]["name"])
 
     def ever(self, job):
-        """What was seen of all pods that a job ever had."""
+        """Returns the records of all pods that a job ever had."""
         with self._lock:
             return [seen for seen in self._seen.values() if _is_of(seen.name, job)]
 
     def places(self, job):
-        """By name, of those that are bound."""
+        """Returns {pod: Place} of those that are bound."""
         return {pod["metadata"]["name"]: _place_of(pod) for pod in self.pods(job) if pod["spec"].get("nodeName")}
 
     def sharing(self, job):
-        """Names of those that are there and take part."""
+        """Returns the names of the pods that exist and share GPUs."""
         return {pod["metadata"]["name"] for pod in self.pods(job) if _MANAGED in pod["metadata"].get("labels", {})}
 
     def told(self, job):
-        """The latest that each of its pods was told; pods that were told nothing are left out. "": of all jobs."""
+        """Returns {pod: the latest reason it was told}. Pods that were told nothing are left out. "" means those of all
+        jobs."""
         with self._lock:
             return {pod["metadata"]["name"]: self._told[pod["metadata"]["uid"]][-1] for pod in self.pods(job)
                     if pod["metadata"]["uid"] in self._told}

@@ -1,4 +1,4 @@
-"""kubectl crossover, as a user of a test cluster calls it."""
+"""Runs `kubectl crossover` as a user of a test cluster does."""
 
 import json
 import os
@@ -9,7 +9,7 @@ from benchmarks.processes import dying_with_parent
 
 
 def kubectl(cluster, build, *words, user="admin", path=None):
-    """kubectl with the plugin of a build (Build) on its PATH, and folders of `path` behind it; the finished process."""
+    """Runs kubectl with a Build's plugin on its PATH, and the folder `path` behind it. Returns the finished process."""
     setup = cluster.setup
     programs = [build.cli.parent, Path(setup.programs.path("kubectl")).parent, *([path] if path else [])]
     environment = {**os.environ, "PATH": ":".join([*map(str, programs), os.environ["PATH"]]),
@@ -19,7 +19,8 @@ def kubectl(cluster, build, *words, user="admin", path=None):
 
 
 def findings(cluster, build, user="admin"):
-    """What the doctor finds of a cluster: {check: {"verdict": .., "seen": ..}}. AssertionError where it cannot look."""
+    """Returns the doctor's findings in a cluster as {check: {"verdict": .., "seen": ..}}. Raises AssertionError where
+    the doctor cannot look."""
     done = kubectl(cluster, build, "crossover", "doctor", "-o", "json", user=user)
     try:
         return {check["name"]: check for check in json.loads(done.stdout)["checks"]}

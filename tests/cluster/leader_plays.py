@@ -1,4 +1,4 @@
-"""Replicas of scheduler and extender that die, are replaced, and lose their Lease, while gangs come and go."""
+"""Kills and replaces replicas of scheduler and extender, and makes them lose their Lease, while gangs come and go."""
 
 import contextlib
 import signal
@@ -8,12 +8,13 @@ from tests.cluster.control import NAMESPACE, SCHEDULER
 from tests.cluster.gang_cluster import POOL
 from tests.cluster.rig.api import Watch
 
-PROBE = "probe"  # a pool of nodes for gangs of one pod, by which it is seen that somebody leads
+PROBE = "probe"  # a pool of nodes for one-pod gangs, which show that a replica leads
 _LEASES = f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases"
 
 
 class Leaders:
-    """A context. Follows the Lease; `lease_s`: how long its holder may be silent."""
+    """A Leaders object is a context that follows the Lease. `lease_s` is how long its holder may go without renewing
+    it."""
 
     def __init__(self, world, lease_s):
         self._world, self._lease_s = world, lease_s
@@ -32,9 +33,9 @@ class Leaders:
         self._stack.close()
 
     def kill(self, standby_late_s=0.0):
-        """Kill the pair that leads, as a node that dies does, and start it again. From the end of its lease until a
-        gang that came meanwhile is bound, in seconds. `standby_late_s`: neither the others nor the one that is started
-        do anything for so long after that end."""
+        """Kills the pair that leads, as when its node dies, and starts it again. Returns the seconds from the end of
+        its lease until a gang that came meanwhile is bound. With `standby_late_s` no replica runs until so long
+        after that end."""
         self._world.control.await_ready()
         number, replica = self._leading()
         processes = self._world.cluster.processes
@@ -58,20 +59,20 @@ class Leaders:
             self._world.control.start_pair(number)
 
     def probe(self):
-        """A gang that whoever leads can place at once: its name."""
+        """Creates a gang that any leader can place at once, and returns its name."""
         self._probes += 1
         name = f"probe-{self._probes}"
         self._world.create(name, 1, nodeSelector={POOL: PROBE})
         return name
 
     def answered(self, probe, patience_s=60.0):
-        """When it was bound; it goes."""
+        """Waits until the probe is bound, deletes it, and returns when it was bound."""
         self._world.until(lambda: self._world.lives.was_whole(probe), f"{probe} is bound", patience_s)
         self._world.end(probe)
         return self._world.lives.life(probe).whole_since
 
     def _leading(self):
-        """Number and ports of the replica that holds the Lease."""
+        """Returns the number and the ports of the replica that holds the Lease."""
         def found():
             return [(number, replica) for number, replica in enumerate(self._world.control.replicas)
                     if self._holder.startswith(f"{replica.host}_")]

@@ -1,4 +1,4 @@
-"""What a cluster could leave on the machine, and what it could change there."""
+"""Lists what a cluster could leave on the machine, and what it could change there."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ _FOLDERS = ("/run", "/run/netns", "/run/containerd", "/var/lib", "/var/lib/cni",
 
 
 def machine():
-    """A description of the machine, to be compared with one taken later."""
+    """Returns a description of the machine, to be compared with one taken later."""
     return {
         "mounts": [line.split(" - ")[0].split()[4] for line in _lines("/proc/self/mountinfo")],
         "interfaces": sorted(p.name for p in Path("/sys/class/net").iterdir()),
@@ -23,7 +23,7 @@ def machine():
 
 
 def of(directory):
-    """What there is of the cluster in a directory: none of it, once the cluster has ended."""
+    """Returns what exists of the cluster in a directory. It equals NOTHING once the cluster has ended."""
     return {"processes": find_marked(directory.name), "directory": directory.exists(),
             "cgroups": [str(group) for group in cgroups.find(directory.name)]}
 

@@ -1,4 +1,4 @@
-"""A cluster with a daemon on each node, and what tests of one of them want."""
+"""Provides a test case with a cluster that has a daemon on each node, and helpers for tests of one daemon."""
 
 import contextlib
 import json
@@ -31,12 +31,12 @@ print(answer.status, answer.read().decode(), end="")
 
 
 class NodeCase(unittest.TestCase):
-    """Two nodes of two GPUs with two slots each; tests look at the first."""
+    """Starts two nodes of two GPUs, each with two slots. Tests look at the first node."""
 
     SERVICE_ROUTING = False
-    MPS = True  # its control daemon runs on each node
-    SETTINGS, NODE_SETTINGS = {}, {}  # of the daemons' configuration, over the defaults
-    OBSERVER = None  # gives a context for the class, which lasts from when it is set up until its cluster goes
+    MPS = True  # runs the MPS control daemon on each node
+    SETTINGS, NODE_SETTINGS = {}, {}  # override the daemons' configuration
+    OBSERVER = None  # returns a context that lasts from set-up until the cluster goes
 
     @classmethod
     def setUpClass(cls):
@@ -58,7 +58,7 @@ class NodeCase(unittest.TestCase):
             cls.addClassCleanup(stack.close)
 
     def get(self, path):
-        """(status, text) of a page of the daemon's."""
+        """Returns (status, text) of a page of the daemon's metrics server."""
         done = subprocess.run(self.node.enter([sys.executable, "-c", _GET, _METRICS, path]), capture_output=True,
                               text=True, check=True)
         status, text = done.stdout.split(" ", 1)
@@ -75,7 +75,7 @@ class NodeCase(unittest.TestCase):
         self.await_true(lambda: line in self.get("/metrics")[1].splitlines(), f"no '{line}'")
 
     def wait_for_words(self, words, after=0):
-        """In the daemon's log, from some place on."""
+        """Blocks until the daemon's log contains `words` behind the position `after`."""
         self.await_true(lambda: words in self.daemons.said(self.node)[after:], f"no '{words}'")
 
     def wait_for_event(self, about, reason, namespace=None):
@@ -83,7 +83,7 @@ class NodeCase(unittest.TestCase):
                         f"no event {reason} of {about}")
 
     def wait_for_doctor(self, check, verdict):
-        """Until `kubectl crossover doctor` has this verdict of what it checks."""
+        """Blocks until `kubectl crossover doctor` gives this verdict for this check."""
         def so():
             return kubectl_plugin.findings(self.cluster, self.build)[check]["verdict"] == verdict
         self.await_true(so, f"the doctor does not find {check}: {verdict}")
@@ -96,17 +96,17 @@ class NodeCase(unittest.TestCase):
         self.cluster.wait_for("node", self.node.name, so)
 
     def annotate(self, kind, name, **annotations):
-        """With annotations of ours; those that are None go."""
+        """Sets annotations of ours on an object. It removes those whose value is None."""
         words = [f"crossover.dev/{key}-" if value is None else f"crossover.dev/{key}={value}"
                  for key, value in annotations.items()]
         self.cluster.kubectl("annotate", "--overwrite", kind, name, *words)
 
     def pod_with_slot(self, name, gang, uuid):
-        """A pod of a gang that was assigned a GPU."""
+        """Returns a pod of a gang that was assigned a GPU."""
         return assigned(with_slots(name, SHELL, ["/bin/sleep", "1000"], self.node.name), gang, uuid)
 
     def run_with_slot(self, name, gang, uuid):
-        """Such a pod, once it runs."""
+        """Creates such a pod and blocks until it runs."""
         pod = self.pod_with_slot(name, gang, uuid)
         self.cluster.kubectl("create", "--namespace", NAMESPACE, "--filename", "-", input=json.dumps(pod))
         self.cluster.wait_for("pod", name, phase("Running"), NAMESPACE)

@@ -1,4 +1,4 @@
-"""The node daemon on the nodes of a test cluster, with what manifests/ allow it."""
+"""Runs the node daemon on the nodes of a test cluster, with the rights that manifests/ grant it."""
 
 import json
 import os
@@ -19,7 +19,7 @@ _MANIFESTS = Path(__file__).resolve().parents[2] / "manifests"
 
 
 def apply_manifests(cluster):
-    """Our kinds of objects, and what the daemon may do."""
+    """Creates our custom resource definitions and the daemon's roles."""
     for folder in ("crds", "rbac"):
         cluster.kubectl("apply", "--filename", str(_MANIFESTS / folder))
     for kind in ("gpunodes", "jobprofiles"):
@@ -27,20 +27,20 @@ def apply_manifests(cluster):
 
 
 def token_of(cluster, node):
-    """Of a node's daemon: bound to the node, as those of a DaemonSet's pods are."""
+    """Returns a token for a node's daemon. It is bound to the node, as those of a DaemonSet's pods are."""
     return cluster.kubectl("create", "token", _ACCOUNT, "--namespace", NAMESPACE, "--bound-object-kind", "Node",
                            "--bound-object-name", node.name).strip()
 
 
 class MpsDaemon:
-    """The control daemon of MPS for software GPUs, as a process of a node."""
+    """Runs the MPS control daemon for software GPUs as a process of a node."""
 
     def __init__(self, cluster, node, build):
         self._cluster, self._node, self._program = cluster, node, build.program("nvidia-cuda-mps-control")
         self._name = f"mps-{node.name}"
 
     def start(self, strict=False):
-        """`strict`: a client that is killed takes the others along."""
+        """Starts it. With `strict`, a client that is killed takes the other clients along."""
         for name in ("pipe", "shm"):
             self._node.reach(f"{_MPS}/{name}").mkdir(parents=True, exist_ok=True)
         self._node.reach(f"{_MPS}/shm").chmod(0o1777)
@@ -57,10 +57,11 @@ class MpsDaemon:
 
 
 class NodeDaemons:
-    """One per node, as a process of the node."""
+    """Runs one daemon per node, as a process of the node."""
 
     def __init__(self, cluster, gpus, build, settings=(), node_settings=(), mps=True):
-        """`settings`: of the configuration; `node_settings`: of its part for nodes; `mps`: start it on each node."""
+        """`settings` overrides the configuration and `node_settings` its part for nodes. `mps` starts the MPS control
+        daemon on each node."""
         self._cluster, self._gpus, self._build = cluster, gpus, build
         self._mps = mps
         self._settings = dict(settings)
@@ -69,7 +70,7 @@ class NodeDaemons:
         self._directory.mkdir()
 
     def start(self):
-        """On all nodes; wait until each has its slots."""
+        """Starts a daemon on all nodes and blocks until each node has its slots."""
         cluster = self._cluster
         cluster.namespace(NAMESPACE, enforce="privileged")
         apply_manifests(cluster)
@@ -84,19 +85,19 @@ class NodeDaemons:
 
     @property
     def slots(self):
-        """Of a node."""
+        """Returns the number of slots of a node."""
         of_gpu = self._node_settings["slots_per_gpu"] if self._mps else 1
         return of_gpu * self._gpus.machine.gpus_per_node
 
     def configure(self, node, settings=(), node_settings=()):
-        """Write the configuration of a node's daemon, which looks at it every second; `settings`: over the others."""
+        """Writes the configuration of a node's daemon, which reads it every second. `settings` override the others."""
         whole = self._config(node, dict(node_settings))
         draft = self._file(node).with_suffix(".draft")
         draft.write_text(json.dumps(whole | dict(settings)), encoding="utf-8")
         draft.rename(self._file(node))
 
     def start_on(self, number, **node_settings):
-        """`node_settings`: over those of all nodes."""
+        """Starts the daemon of a node. `node_settings` override those of all nodes."""
         node = self._cluster.nodes[number]
         self._token_file(node).write_text(token_of(self._cluster, node), encoding="utf-8")
         self.configure(node, node_settings=node_settings)
@@ -105,7 +106,7 @@ class NodeDaemons:
             env=self._gpus.environment(number), product=True)
 
     def end_on(self, number, kill=False):
-        """Ask it to end, or kill it; it has ended when this returns."""
+        """Asks the daemon to end, or kills it. It has ended when this returns."""
         name = self._name(self._cluster.nodes[number])
         self._cluster.processes.signal(name, signal.SIGKILL if kill else signal.SIGTERM)
         end = time.monotonic() + _ENDS_WITHIN_S
@@ -115,24 +116,25 @@ class NodeDaemons:
             time.sleep(0.002)
 
     def freeze(self, number):
-        """Let it stand still until `thaw`."""
+        """Stops the daemon's process (SIGSTOP) until `thaw`."""
         self._cluster.processes.signal(self._name(self._cluster.nodes[number]), signal.SIGSTOP)
 
     def thaw(self, number):
-        """nsenter, of which it is a child, stands still with it, and would never see it end."""
+        """Continues the daemon and the processes that lead to it. nsenter, its parent, stops along with it and would
+        otherwise never see it end."""
         for pid in self.processes(number):
             os.kill(pid, signal.SIGCONT)
 
     def processes(self, number):
-        """IDs of the daemon's process and of those that lead to it."""
+        """Returns the IDs of the daemon's process and of those that lead to it."""
         return self._cluster.processes.family(self._name(self._cluster.nodes[number]))
 
     def trace(self, node):
-        """The daemon's events."""
+        """Returns the daemon's events."""
         return logs.read_traces([self._trace_file(node)])
 
     def trace_tail(self, node):
-        """Its events from here on."""
+        """Returns a reader of the events that the daemon writes from now on."""
         tail = logs.TraceTail(self._trace_file(node))
         tail.news()
         return tail
@@ -141,11 +143,11 @@ class NodeDaemons:
         return (self._cluster.setup.logs / f"daemon-{node.name}.log").read_text(errors="replace")
 
     def check(self):
-        """Failed if one has ended that no test ended."""
+        """Raises Failed if a daemon has ended that no test ended."""
         self._cluster.setup.check()
 
     def _file(self, node):
-        return self._directory / f"{node.name}.json"  # which is YAML, too
+        return self._directory / f"{node.name}.json"  # JSON is YAML, too
 
     def _token_file(self, node):
         return self._directory / f"{node.name}.token"

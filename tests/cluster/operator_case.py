@@ -1,5 +1,5 @@
-"""What tests of operators have in common: a cluster with one or several of them (operators.py) and Crossover, four GPUs
-on each of two nodes that KWOK plays, two more with whole GPUs; and what jobs do there.
+"""Provides a test case for jobs of operators. It has a cluster with one or several of them (operators.py) and
+Crossover. KWOK plays two nodes of four shared GPUs each, and two more with whole GPUs.
 """
 
 import contextlib
@@ -21,12 +21,12 @@ from tests.cluster.rig.api import Watch
 _NODES, _GPUS = 2, 4
 GPUS = _NODES * _GPUS
 PATIENCE_S = 60.0
-_CONTROL_S = 15.0  # what is known not to happen is not waited for as long
+_CONTROL_S = 15.0  # s; how long a control waits for what is known not to happen
 _HELD = "crossover.test/held"  # a finalizer
 
 
 class OperatorCase(unittest.TestCase):
-    """Of a class: `OPERATORS` are installed, in this order; `make(name)`: a job of `SIZE` pods that share."""
+    """Installs the class's `OPERATORS`, in this order. `make(name)` returns a job of `SIZE` pods that share."""
 
     OPERATORS = ()
     SIZE = 4
@@ -38,7 +38,7 @@ class OperatorCase(unittest.TestCase):
             cls.world = stack.enter_context(GangCluster(Build(Path(os.environ["BUILD"])), _NODES, _GPUS,
                                                         control={"webhook": True}))
             kwok.create_nodes(cls.world.api, ["whole-0", "whole-1"], {"nvidia.com/gpu": str(_GPUS)}, {POOL: WHOLE})
-            # What operators add to users' pods is not as strict as the namespace of other tests wants it.
+            # Operators add to users' pods what the stricter level of other tests' namespaces would refuse.
             cls.world.cluster.namespace(SPACE, enforce="privileged")
             for name in cls.OPERATORS:
                 operators.install(cls.world.cluster, name)
@@ -51,7 +51,7 @@ class OperatorCase(unittest.TestCase):
 
     @classmethod
     def prepare(cls):
-        """What an operator needs beside itself."""
+        """Creates what an operator needs beside itself. A class overrides it."""
 
     def setUp(self):
         self.stack = contextlib.ExitStack()
@@ -61,10 +61,10 @@ class OperatorCase(unittest.TestCase):
         self.assertEqual(self.world.judge.overfull, {})
         self.assertEqual(self.world.judge.two_ranks, {})
 
-    # What jobs do.
+    # These methods act on jobs.
 
     def create(self, job, pods=True):
-        """It is gone, with its pods, when the test ends. `pods`: whether its first are waited for."""
+        """Creates a job, and deletes it and its pods when the test ends. With `pods` it waits for the first pod."""
         self.put(job)
         name = job["metadata"]["name"]
         self.stack.callback(self.end, job)
@@ -73,7 +73,8 @@ class OperatorCase(unittest.TestCase):
         return name
 
     def put(self, thing):
-        """Webhooks of operators that have just come up may not be reached at once."""
+        """Creates an object. It tries again while an operator's webhook, which has only now come up, cannot be
+        reached."""
         def taken():
             done = self.world.cluster.kubectl("create", "--namespace", SPACE, "--filename", "-", check=False,
                                               input=json.dumps(thing))
@@ -85,7 +86,7 @@ class OperatorCase(unittest.TestCase):
         self.until(taken, f"{thing['kind']} {thing['metadata']['name']} is made")
 
     def end(self, job):
-        """Until its pods are gone."""
+        """Deletes a job and blocks until its pods are gone."""
         name = job["metadata"]["name"]
         self.world.cluster.kubectl("delete", job["kind"].lower(), name, "--namespace", SPACE, "--ignore-not-found",
                                    "--wait=false")
@@ -98,7 +99,7 @@ class OperatorCase(unittest.TestCase):
             raise Failed(f"{failure}; told: {self.eyes.told('')}") from failure
 
     def fill(self, gpus):
-        """Somebody has so many of the GPUs for himself: the name of his gang."""
+        """Creates a gang of exclusive pods on this many GPUs and returns its name."""
         name = f"filler-{gpus}"
         self.world.create(name, gpus, how=ANNOTATED, annotations={"crossover.dev/share": "exclusive"},
                           nodeSelector={POOL: FAKE})
@@ -110,8 +111,8 @@ class OperatorCase(unittest.TestCase):
         self.world.api.delete(f"{PODS}/{name}")
 
     def delete_pod_in_sight(self, name, seen):
-        """It stays, on its way out, until its operator has seen that: one that comes late finds it gone, as pods that
-        are played go at once, and then does not know that there was anything to do."""
+        """Deletes a pod, and keeps it with a finalizer until its operator has seen the deletion (`seen`). Pods that
+        KWOK plays go at once: an operator that looks late would not know that it has to replace the pod."""
         path = f"{PODS}/{name}"
         self.world.api.merge(path, {"metadata": {"finalizers": [_HELD]}})
         try:
@@ -121,16 +122,16 @@ class OperatorCase(unittest.TestCase):
             self.world.api.merge(path, {"metadata": {"finalizers": None}})
 
     def places(self, job, size):
-        """Of its pods that share, once all of them are bound."""
+        """Returns the places of the job's pods that share, once `size` of them are bound."""
         def ours():
             return {name: place for name, place in self.eyes.places(job).items() if place.gpus}
         self.until(lambda: len(ours()) >= size, f"{size} pods of {job} are bound with GPUs")
         return ours()
 
-    # What is held against them.
+    # These methods check what jobs do.
 
     def one_gang(self, job, size):
-        """They come to be bound, by one plan, each with a GPU of its own: their places."""
+        """Asserts that the pods are bound by one plan, each with a GPU of its own. Returns their places."""
         places = self.places(job, size)
         self.assertEqual(len(places), size, f"pods of {job} with GPUs: {sorted(places)}")
         self.assertEqual(len({place.plan for place in places.values()} - {""}), 1, f"plans of {job}: {places}")
@@ -141,20 +142,20 @@ class OperatorCase(unittest.TestCase):
         return sorted(gpu for place in places.values() for gpu in place.gpus)
 
     def waits_whole(self, job, size):
-        """With too few GPUs for all of its pods, none of them is planned or bound."""
+        """Asserts that no pod is planned or bound while there are too few GPUs for all of them."""
         self.until(lambda: len(self.eyes.told(job)) == size, f"{size} pods of {job} are told why they wait")
         self.assertEqual(len(self.eyes.sharing(job)), size)
         self.assertEqual(self.eyes.sharing(job) & set(self.eyes.places(job)), set())
         self.assertEqual([seen.plans for seen in self.eyes.ever(job) if seen.plans], [])
 
     def left_alone(self, job, size):
-        """They run where whole GPUs are, and nothing of ours was ever on them."""
+        """Asserts that the pods run on nodes with whole GPUs, and never had an annotation, label or gate of ours."""
         self.until(lambda: len(self.eyes.places(job)) >= size, f"{size} pods of {job} are bound")
         self.assertEqual({mark for seen in self.eyes.ever(job) for mark in seen.marks}, set())
         self.assertEqual({place.node.partition("-")[0] for place in self.eyes.places(job).values()}, {WHOLE})
 
     def replaced(self, job):
-        """One of its pods is deleted, and whoever made it makes it again: it gets the GPU that was lost."""
+        """Deletes a pod, whose owner makes it again, and asserts that the new one gets the GPU of the lost one."""
         before = self.one_gang(job, self.SIZE)
         lost = sorted(before)[-1]
         self.delete_pod(lost)
@@ -166,7 +167,7 @@ class OperatorCase(unittest.TestCase):
 
 
 class OneGang:
-    """Tests that every operator's job of four pods has to pass; beside OperatorCase."""
+    """OneGang has the tests that every operator's job of four pods must pass. It is mixed into an OperatorCase."""
 
     def test_its_pods_are_one_gang(self):
         filler = self.fill(GPUS - self.SIZE + 1)
@@ -184,7 +185,7 @@ class OneGang:
     def test_without_the_annotation_it_is_left_alone(self):
         self.left_alone(self.create(plain(self.make("plain"))), self.SIZE)
 
-    # Controls: each expects of a job what holds for another, and must fail.
+    # Each control expects of a job what holds for another, and must fail.
 
     def control_a_gang_without_the_annotation(self):
         self.patience_s = _CONTROL_S

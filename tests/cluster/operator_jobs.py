@@ -1,4 +1,4 @@
-"""Jobs for operators: those of manifests/examples, under names of their own, on nodes that KWOK plays."""
+"""Returns jobs for operators: those of manifests/examples, renamed, for nodes that KWOK plays."""
 
 import copy
 from pathlib import Path
@@ -9,14 +9,14 @@ from tests.cluster.gang_cluster import FAKE, POOL
 
 _EXAMPLES = Path(__file__).resolve().parents[2] / "manifests/examples"
 _SHARE, _MEMORY = "crossover.dev/share", "crossover.dev/gpu-memory"
-WHOLE = "whole"  # the pool of nodes that have whole GPUs to give
+WHOLE = "whole"  # the pool of nodes with whole GPUs
 
 
 def example(file, name, kind=None):
-    """The job of an example, by another name; `kind`: where there are other objects beside it."""
+    """Returns the job of an example under another name. `kind` chooses where a file has several objects."""
     for thing in yaml.safe_load_all((_EXAMPLES / file).read_text(encoding="utf-8")):
         if kind in (None, thing["kind"]):
-            thing = copy.deepcopy(thing)  # YAML's aliases are one thing
+            thing = copy.deepcopy(thing)  # YAML aliases share one object
             thing["metadata"] |= {"name": name}
             for template in templates(thing):
                 template["spec"] = copy.deepcopy(template["spec"])
@@ -28,7 +28,7 @@ def example(file, name, kind=None):
 
 
 def plain(job):
-    """The same without a word to Crossover, on nodes that have whole GPUs."""
+    """Returns the job without Crossover's annotations, for nodes with whole GPUs."""
     for template in templates(job):
         marks = template.get("metadata", {}).get("annotations", {})
         for key in [key for key in marks if key.startswith("crossover.dev/")]:
@@ -38,7 +38,7 @@ def plain(job):
 
 
 def templates(thing):
-    """All pod templates within it."""
+    """Returns all pod templates within an object."""
     if isinstance(thing, list):
         return [template for each in thing for template in templates(each)]
     if not isinstance(thing, dict):
@@ -54,7 +54,7 @@ def asks_for_gpus(template):
 
 
 def without_gpus(template):
-    """The same, of a part of the job that has none and takes no part in it."""
+    """Returns a copy of the template without GPUs and annotations, for a part of the job that does not share."""
     template = copy.deepcopy(template)
     template["metadata"].pop("annotations", None)
     for container in template["spec"]["containers"]:

@@ -1,5 +1,5 @@
-"""Other people's operators on a test cluster: their programs, in pods of its real node, by the manifests that their
-makers tell users to install (tools/install/operators.sh made both). Nothing of theirs is switched off.
+"""Installs other projects' operators on a test cluster. Their programs run in pods of its real node, with the manifests
+that their makers tell users to install (tools/install/operators.sh makes both). No part of them is switched off.
 """
 
 import json
@@ -8,21 +8,21 @@ import yaml
 
 from tests.cluster.rig import Refused, versions
 
-# By the folder of tools/install: the program.
+# {folder of tools/install: its program}
 _PROGRAMS = {"jobset": "jobset", "lws": "cmd", "kueue": "kueue", "mpi-operator": "mpi-operator",
              "training-operator": "training-operator.v1"}
 _READY_WITHIN_S = 180
 
 
 def missing(name):
-    """What keeps an operator from being installed, in words; "": nothing."""
+    """Returns what keeps an operator from being installed, in words, or "" if nothing does."""
     files = _folder(name) / _PROGRAMS[name], _folder(name) / "manifests.yaml"
     lacking = [file for file in files if not file.exists()]
     return f"missing: {', '.join(map(str, lacking))}; to install: tools/install.sh --matrix" if lacking else ""
 
 
 def install(cluster, name):
-    """Until it is ready. Refused where it was not built."""
+    """Installs an operator and blocks until it is ready. Raises Refused where it was not built."""
     if missing(name):
         raise Refused(missing(name))
     image = f"crossover.test/{name}:{version(name)}"
@@ -33,7 +33,7 @@ def install(cluster, name):
     deployments = [thing for thing in objects if thing["kind"] == "Deployment"]
     for deployment in deployments:
         _run_here(deployment, image, cluster.nodes[0].name)
-    # It begins as YAML does: kubectl 1.31 takes what begins with a brace for JSON to the end.
+    # The text begins as YAML does: kubectl 1.31 reads a text that begins with a brace as JSON to its end.
     text = "".join(f"---\n{json.dumps(thing)}\n" for thing in objects)
     cluster.kubectl("apply", "--server-side", "--filename", "-", input=text)
     for deployment in deployments:
@@ -43,7 +43,8 @@ def install(cluster, name):
 
 
 def _leave_out_later_rules(objects):
-    """JobSet's definition has a rule about the metadata of templates, which API servers of 1.31 do not compile."""
+    """Removes a rule about the metadata of templates from JobSet's definition. API servers of 1.31 cannot compile
+    it."""
     for thing in objects:
         if thing["kind"] == "CustomResourceDefinition":
             for served in thing["spec"]["versions"]:
@@ -53,7 +54,7 @@ def _leave_out_later_rules(objects):
 
 
 def version(name):
-    """The one that is pinned."""
+    """Returns the pinned version."""
     return versions.pinned(name)[0]
 
 
@@ -62,7 +63,8 @@ def _folder(name):
 
 
 def _run_here(deployment, image, node):
-    """Its image is that of the program, its node one with a kubelet; what it asks for a small machine may not have."""
+    """Sets the operator's own image, and a node that has a kubelet. Resource requests go: a small machine may not have
+    so much."""
     spec = deployment["spec"]["template"]["spec"]
     deployment["spec"]["replicas"] = 1
     spec["nodeSelector"] = {"kubernetes.io/hostname": node}

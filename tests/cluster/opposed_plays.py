@@ -1,7 +1,8 @@
-"""What befalls a gang between its plan and its binding, and while it runs. Each play has nodes of its own and says what
-was wrong, in words; nothing, if the gang ran or waited with the true reason, and nothing was left of it.
+"""Disturbs a gang between its plan and its binding, and while it runs. Each play has nodes of its own. It returns a
+list of what was wrong, in words. The list is empty if the gang ran, or waited with the true reason, and nothing of it
+was left.
 
-Between plan and binding there is no time: the scheduler that is to bring the pods is held meanwhile.
+Plan and binding follow each other at once. To act between them, a play stops the scheduler that would bind the pods.
 """
 
 import contextlib
@@ -23,14 +24,16 @@ from tests.cluster.rig import phase
 
 LEASE = f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases/{SCHEDULER}"
 _ZONE = "topology.kubernetes.io/zone"
-# hold_off_s: a gang whose plan failed by the clock is soon planned anew.
+# hold_off_s is short, so that a gang whose plan ran out of time is soon planned again.
 SETTINGS = {"gangs": {"deadline_s": 20, "hold_off_s": 1}}
 _CPUS = 64  # of a node
 _numbers = itertools.count(1)
 
 
 class Stage:
-    """A context: nodes of a play, one in each of two zones, and its gang. `gpus`: of each node."""
+    """A Stage is a context with the nodes of a play, one in each of two zones, and its gang. `gpus` has the number of
+    GPUs of each node.
+    """
 
     def __init__(self, world, gpus=(4, 4), size=4, patience_s=60.0):
         self.world, self.size, self.patience_s = world, size, patience_s
@@ -54,7 +57,7 @@ class Stage:
         self.world.create(self.gang, self.size, nodeSelector={POOL: self.pool}, **more)
 
     def await_plan(self):
-        """Until all pods of the gang have a reservation and no gate: the nodes of it."""
+        """Blocks until all pods of the gang have a reservation and no gate. Returns the nodes of the plan."""
         def planned():
             pods = self.world.lives.pods(self.gang)
             return len(pods) == self.size and all(
@@ -64,7 +67,8 @@ class Stage:
         return sorted({node_of(pod) for pod in self.world.lives.pods(self.gang)})
 
     def must_run(self, nodes=None):
-        """`nodes`: on these alone."""
+        """Records a fault unless all pods are bound, each with its own GPU. If `nodes` are given, only these may be
+        used."""
         if not self._happens(lambda: self.world.lives.whole(self.gang), "all its pods are bound"):
             return
         pods = self.world.lives.pods(self.gang)
@@ -76,7 +80,8 @@ class Stage:
             self.wrong.append(f"{self.gang} has {len(gpus)} GPUs")
 
     def must_wait(self, *words):
-        """With all these words in an event of one of its pods; none of them may be bound or keep a reservation."""
+        """Records a fault unless an event of one of its pods has all these words, and no pod is bound or keeps a
+        reservation."""
         def told():
             return any(all(word in reason for word in words) for reason in self.world.lives.reasons(self.gang))
         self._happens(told, f"it is told {words}")
@@ -85,7 +90,8 @@ class Stage:
             self.wrong.append(f"{self.gang} is bound in part")
 
     def finish(self, free=None):
-        """The gang goes, and others can have all of its GPUs, or `free` of them: what was wrong."""
+        """Removes the gang and checks that another gang can have all of its GPUs, or `free` of them. Returns what was
+        wrong."""
         self.world.remove(self.gang)
         try:
             fills(self.world, sum(self._gpus) if free is None else free, nodeSelector={POOL: self.pool})
@@ -97,7 +103,7 @@ class Stage:
         return self.wrong
 
     def _happens(self, condition, what):
-        """Whether it does; else it is what was wrong."""
+        """Returns whether the condition comes to hold. If it does not, that is recorded as a fault."""
         try:
             self.world.until(condition, what, self.patience_s)
             return True
@@ -110,27 +116,27 @@ class Stage:
 
 
 def node_of(pod):
-    """Where it has a reservation."""
+    """Returns the node of the pod's reservation."""
     text = pod["metadata"]["annotations"][RESERVATION]
     return json.loads(text)["node"]
 
 
 @contextlib.contextmanager
 def held_scheduler(world):
-    """The scheduler that leads stands still, for less long than its Lease lasts."""
+    """Stops the scheduler that leads while the context lasts. That must be shorter than its Lease."""
     name = world.control.leader().scheduler
     world.cluster.processes.signal(name, signal.SIGSTOP)
     try:
         yield name
     finally:
-        # nsenter, of which it is a child, stands still with it.
+        # nsenter, the scheduler's parent, stops along with it.
         for pid in world.cluster.processes.family(name):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGCONT)
 
 
 def cpu_full(world):
-    """The reserved node's CPUs are taken by others."""
+    """Other pods take the CPUs of the reserved node."""
     with Stage(world) as stage:
         with held_scheduler(world):
             stage.create(requests={"cpu": "1"})
@@ -141,7 +147,7 @@ def cpu_full(world):
 
 
 def cpu_full_everywhere(world):
-    """Those of all nodes are."""
+    """Other pods take the CPUs of all nodes."""
     with Stage(world) as stage:
         with held_scheduler(world):
             stage.create(requests={"cpu": "1"})
@@ -171,7 +177,7 @@ def _closed(world, spec):
 
 
 def volume_elsewhere(world):
-    """Its volume is in the zone that would not be chosen: the one whose node has more GPUs than are needed."""
+    """The gang's volume is in the zone that would not be chosen: its node has more GPUs than are needed."""
     with Stage(world, gpus=(4, 8)) as stage:
         claim = _volume_in_zone(world, stage.pool, "b")
         volumes = [{"name": "data", "persistentVolumeClaim": {"claimName": claim}}]
@@ -181,7 +187,7 @@ def volume_elsewhere(world):
 
 
 def volume_out_of_reach(world):
-    """There, no node has enough GPUs."""
+    """The gang's volume is in a zone where no node has enough GPUs."""
     with Stage(world, gpus=(4, 2)) as stage:
         claim = _volume_in_zone(world, stage.pool, "b")
         stage.create(volumes=[{"name": "data", "persistentVolumeClaim": {"claimName": claim}}])
@@ -190,7 +196,7 @@ def volume_out_of_reach(world):
 
 
 def recreated(world):
-    """A pod of it is deleted and comes again: while its gang runs, and between plan and binding."""
+    """A pod of the gang is deleted and comes again, between plan and binding and later while the gang runs."""
     with Stage(world) as stage:
         with held_scheduler(world):
             stage.create()
@@ -208,7 +214,7 @@ def recreated(world):
 
 
 def scheduler_killed(world):
-    """While it holds all pods of a gang; another one takes over when its Lease has ended."""
+    """The scheduler is killed while all pods of a gang wait for it. Another one takes over when its Lease has ended."""
     with Stage(world) as stage:
         with held_scheduler(world) as name:
             stage.create()
@@ -220,7 +226,7 @@ def scheduler_killed(world):
 
 
 def api_server_away(world, for_s):
-    """Between plan and binding."""
+    """The API server is away between plan and binding."""
     with Stage(world) as stage, world.control.reviving():
         with held_scheduler(world):
             stage.create()
@@ -233,8 +239,8 @@ def api_server_away(world, for_s):
 
 
 def connections_lost(world):
-    """What the extender that leads says to the API server is lost, and nothing comes: nobody closes connections of a
-    machine that is gone. New ones stand."""
+    """Packets between the leading extender and the API server are lost, and no connection is closed: so it is when a
+    machine dies. New connections work."""
     with Stage(world, patience_s=100.0) as stage:
         with _lost(world, world.control.leader().extender):
             stage.create()
@@ -243,7 +249,7 @@ def connections_lost(world):
 
 
 def lease_moved(world):
-    """Between plan and binding, it is written that another replica leads, whose scheduler knows nothing of it."""
+    """Between plan and binding the Lease is given to another replica, whose scheduler knows nothing of it."""
     with Stage(world) as stage, world.control.reviving():
         leads = world.control.leader()
         other = next(replica for replica in world.control.replicas if replica is not leads)
@@ -258,7 +264,7 @@ def lease_moved(world):
 
 
 def rolling_updates(world, times):
-    """Replicas end and are replaced, one after the other, while gangs come and go."""
+    """Replicas are stopped and replaced one after the other, while gangs come and go."""
     with Stage(world) as stage:
         arrivals = Arrivals(world, None, seed=9, prefix=f"{stage.pool}-load", most=12, nodeSelector={POOL: FAKE})
         with world.meanwhile(arrivals.step):
@@ -275,7 +281,7 @@ def rolling_updates(world, times):
 
 
 def nobody_decides(world):
-    """The control: all replicas are gone."""
+    """The control stops all replicas, so the gang can neither run nor be told why it waits."""
     with Stage(world, patience_s=20.0) as stage:
         for number in range(len(world.control.replicas)):
             world.control.stop_pair(number)
@@ -287,7 +293,7 @@ def nobody_decides(world):
 
 @contextlib.contextmanager
 def _lost(world, process):
-    """All packets of the connections that it has to the API server now."""
+    """Drops all packets of the connections that a process has to the API server now."""
     pids = {str(pid) for pid in world.cluster.processes.family(process)}
 
     def run(*words):
@@ -321,7 +327,7 @@ def _take_cpus(world, node):
 
 
 def _delete_one(stage):
-    """Until another one is there for it."""
+    """Deletes a pod of the gang and blocks until another one has replaced it."""
     world, pod = stage.world, stage.world.lives.pods(stage.gang)[0]
     world.api.delete(f"{PODS}/{pod['metadata']['name']}")
 
@@ -332,7 +338,7 @@ def _delete_one(stage):
 
 
 def _volume_in_zone(world, name, zone):
-    """The name of a claim that is bound to a volume there: as the controller of volumes leaves it."""
+    """Creates a claim bound to a volume in that zone, as the volume controller leaves it. Returns the claim's name."""
     common = {"accessModes": ["ReadWriteMany"], "storageClassName": ""}
     claim = world.api.create(f"/api/v1/namespaces/{SPACE}/persistentvolumeclaims", {
         "apiVersion": "v1", "kind": "PersistentVolumeClaim",

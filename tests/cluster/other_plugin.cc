@@ -1,5 +1,5 @@
-// A device plugin as others are: registers a resource with a kubelet and lists its devices until it is
-// killed.
+// Stands for another vendor's device plugin. It registers a resource with a kubelet and lists its devices
+// until it is killed.
 //
 //     other_plugin DIRECTORY RESOURCE ID...
 #include <grpcpp/grpcpp.h>

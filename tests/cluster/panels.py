@@ -1,4 +1,4 @@
-"""What Grafana asks a Prometheus for the panels of the dashboards, with values chosen for their variables."""
+"""Asks a Prometheus what Grafana asks it for the panels of the dashboards, with values chosen for their variables."""
 
 import re
 
@@ -6,7 +6,7 @@ from tests.charts.test_monitoring import dashboards
 
 _OFFERED = re.compile(r"label_values\((?P<series>.*), (?P<label>\w+)\)")
 _GRAFANAS = {"__rate_interval": "5m", "__range": "1h"}
-# Of two jobs that take turns, nothing being wrong, these may have nothing to show, and why.
+# These panels may be empty where two jobs take turns and nothing is wrong. The value is the reason.
 MAY_BE_EMPTY = {
     ("fleet.json", "GPU hours gained"): "it looks once a minute: tests/cluster/test_prometheus.py waits for it",
     ("gpu.json", "Errors of the GPU"): "there are none",
@@ -19,8 +19,8 @@ def panels():
 
 
 def empty(prometheus, since, only=None, **chosen):
-    """Panels of which a query had nothing to show at any moment since then. `chosen`: {variable: values}, of others all
-    that are offered. `only`: of this dashboard."""
+    """Returns the panels of which a query had no result at any moment since then. `chosen` is {variable: values}; a
+    variable that is not in it takes all values on offer. `only` limits this to one dashboard."""
     found = set()
     for name, dashboard in dashboards().items():
         if only in (None, name):
@@ -31,13 +31,13 @@ def empty(prometheus, since, only=None, **chosen):
 
 
 def filled(query, values):
-    """KeyError for a variable that is none. One of which nothing is offered takes series without its label, as
-    `cluster` is where there is one alone."""
+    """Fills in the variables of a query. Raises KeyError for one that does not exist. A variable without values matches
+    series that lack its label, as `cluster` does where there is only one cluster."""
     return re.sub(r"\$(\w+)", lambda found: _GRAFANAS.get(found[1]) or f"({'|'.join(values[found[1]])})", query)
 
 
 def _values(prometheus, dashboard, since, chosen):
-    """One variable after the other, as the later ones name the earlier."""
+    """Looks up the variables in their order: the later ones name the earlier."""
     values = {}
     for variable in dashboard["templating"]["list"]:
         if variable["type"] == "query":

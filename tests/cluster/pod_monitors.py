@@ -1,6 +1,6 @@
-"""What Prometheus' operator makes of the chart's PodMonitors, for a Prometheus that is told the pods: targets as its
-own discovery of pods finds them, and scrape configurations with the relabelling that the operator writes before a
-monitor's.
+"""Turns the chart's PodMonitors into configuration as Prometheus' operator does, for a Prometheus that is told the
+pods. Targets look as Prometheus' own pod discovery finds them. Scrape configurations have the relabelling that the
+operator writes before a monitor's.
 """
 
 import re
@@ -16,7 +16,7 @@ def monitors():
 
 
 def targets(pods):
-    """One for each port of each container."""
+    """Returns one target for each port of each container."""
     return [{"targets": [f"{pod['status']['podIP']}:{port['containerPort']}"],
              "labels": _of_pod(pod) | {f"{_POD}container_name": container["name"],
                                        f"{_POD}container_port_name": port["name"]}}
@@ -33,14 +33,14 @@ def _of_pod(pod):
 
 
 def _of_label(key):
-    """What says its value, and what says that it is there."""
+    """Returns the meta labels for a pod label: the one with its value, and the one that says it is present."""
     name = re.sub(r"\W", "_", key)
     return [f"{_POD}label_{name}", f"{_POD}labelpresent_{name}"]
 
 
 def scrapes(monitor, authorization=None):
-    """Configurations that lack their targets, and how often; `authorization`: of those that the monitor gives one. What
-    it says and this does not know stays what it is: Prometheus refuses it."""
+    """Returns scrape configurations without targets and intervals. `authorization` goes to endpoints where the monitor
+    asks for one. Fields that this code does not know are passed on as they are: Prometheus refuses them."""
     spec = dict(monitor["spec"])
     selector, endpoints = spec.pop("selector")["matchLabels"], spec.pop("podMetricsEndpoints")
     name = f"{monitor['metadata']['namespace']}/{monitor['metadata']['name']}"
@@ -55,7 +55,7 @@ def scrapes(monitor, authorization=None):
 
 
 def _operators(name, selector, port):
-    """Which targets are kept, and the labels that each has."""
+    """Returns the operator's rules: which targets are kept, and the labels that each has."""
     return [{"action": "drop", "source_labels": [f"{_POD}phase"], "regex": "(Failed|Succeeded)"},
             *({"action": "keep", "source_labels": _of_label(key), "regex": f"({value});true"}
               for key, value in sorted(selector.items())),
@@ -67,7 +67,7 @@ def _operators(name, selector, port):
 
 
 def _renamed(value):
-    """As Prometheus names what the operator names otherwise: source_labels for sourceLabels."""
+    """Returns the value with Prometheus' names for the operator's, as source_labels for sourceLabels."""
     if isinstance(value, list):
         return [_renamed(inner) for inner in value]
     if isinstance(value, dict):

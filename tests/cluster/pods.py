@@ -1,20 +1,21 @@
-"""Pods for tests."""
+"""Returns pods for tests."""
 
 import json
 
 SLOT = "crossover.dev/slot"
-MARKED = {"crossover.dev/managed": "true"}  # the label that the webhook puts on what it lets in
+MARKED = {"crossover.dev/managed": "true"}  # the label that the webhook puts on pods it admits
 
 
 def assigned(pod, gang, uuid):
-    """A pod as it is once it was let in and has a place: of a gang, on one GPU."""
+    """Returns a pod as it is once it was admitted and placed: of a gang, on one GPU."""
     pod["metadata"] |= {"labels": MARKED, "annotations": {
         "crossover.dev/gang": gang, "crossover.dev/assignment": json.dumps({"containers": {"main": [uuid]}})}}
     return pod
 
 
 def restricted(name, image, command, node=None, **more):
-    """A pod as the level "restricted" of Pod Security wants it, and stricter: nothing can be written."""
+    """Returns a pod that the level "restricted" of Pod Security accepts. It is stricter still: its root file system is
+    read-only."""
     return {
         "apiVersion": "v1", "kind": "Pod", "metadata": {"name": name},
         "spec": {
@@ -30,7 +31,7 @@ def restricted(name, image, command, node=None, **more):
 
 
 def with_slots(name, image, command, node=None, slots=1, **more):
-    """Such a pod that asks for slots; `more`: of its spec."""
+    """Returns such a pod that asks for slots. `more` goes into its spec."""
     pod = restricted(name, image, command, node, **more)
     pod["spec"]["containers"][0]["resources"] = {"limits": {SLOT: str(slots)}}
     return pod

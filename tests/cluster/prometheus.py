@@ -1,6 +1,6 @@
-"""A real Prometheus beside a test cluster's control plane. It looks at what the chart's PodMonitors name, as it would
-where an operator had read them (pod_monitors.py), by a token that may read metrics; it has the chart's alerts. Debian's
-is built without knowing Kubernetes, so it is told the pods.
+"""Runs a real Prometheus beside a test cluster's control plane. It scrapes what the chart's PodMonitors name, as if an
+operator had read them (pod_monitors.py), with a token that may read metrics. It has the chart's alerts. Debian's
+Prometheus is built without Kubernetes discovery, so it is told the pods.
 """
 
 import http.client
@@ -19,33 +19,33 @@ _PATIENCE_S = 30.0
 _ACCOUNT, _SPACE = "reads-metrics", "default"
 _TOKEN_LASTS = "4h"
 _ALERTS = TREE / "charts/crossover/files/alerts.yaml"
-_STEP_S = 5  # between the moments that are looked at of a time that has passed
-PLAIN = "plain"  # the label `cluster` of what is looked at without an operator; else there is none
-# Who looks at pods: the relabelling that comes last then, and what else is different.
+_STEP_S = 5  # between the moments at which a query looks at the past
+PLAIN = "plain"  # the label `cluster` of what is scraped without an operator
+# Each way to scrape the pods has its last relabelling rules and its other settings.
 _WATCHERS = {
     "as-told": ([], {}),
-    # With the two labels that the chart's README asks for, and no others.
+    # It sets the two labels that the chart's README asks for, and no others.
     "plainly": ([{"action": "labeldrop", "regex": "namespace|pod|container|endpoint"},
                  {"target_label": "cluster", "replacement": PLAIN}], {}),
     "dishonouring": ([{"target_label": "job", "replacement": "dishonoured"}], {"honor_labels": False})}
 
 
 class Prometheus:
-    """`every_s`: how often it looks at pods."""
+    """Runs one server. `every_s` is how often it scrapes the pods."""
 
     def __init__(self, cluster, every_s=1):
         self._cluster, self._every_s = cluster, every_s
         self._folder = cluster.directory / "prometheus"
 
     def start(self, pods):
-        """Until it answers. `pods`: node daemons' and extenders', or some of them."""
+        """Starts it and blocks until it answers. `pods` are node daemons' and extenders', or some of them."""
         folder = self._folder
         folder.mkdir()
         self.look_at(pods)
         self.look_plainly_at([])
         self.dishonour([])
         (folder / "token").write_text(reading_token(self._cluster), encoding="ascii")
-        config = folder / "prometheus.json"  # which is YAML, too
+        config = folder / "prometheus.json"  # JSON is YAML, too
         config.write_text(json.dumps(self._configuration()), encoding="utf-8")
         self._cluster.start("prometheus", [
             self._cluster.setup.programs.path("prometheus"), "--config.file", str(config), "--storage.tsdb.path",
@@ -53,15 +53,15 @@ class Prometheus:
         self._cluster.wait_for_servers(f"http://{_ADDRESS}:{_PORT}/-/ready")
 
     def look_at(self, pods):
-        """These are the pods from now on."""
+        """Replaces the pods that are scraped."""
         self._write("as-told", pods)
 
     def look_plainly_at(self, pods):
-        """These are looked at a second time, as whoever has no operator does."""
+        """Replaces the pods that are scraped a second time, as in an installation without the operator."""
         self._write("plainly", pods)
 
     def dishonour(self, pods):
-        """Likewise, as whoever does not honour their labels does."""
+        """Replaces the pods that are scraped a third time, by a server that does not honour their labels."""
         self._write("dishonouring", pods)
 
     def _write(self, watcher, pods):
@@ -70,19 +70,20 @@ class Prometheus:
         new.rename(self._folder / f"{watcher}.json")
 
     def query(self, expression, at=None):
-        """[(labels, value)] of an instant; `at`: in seconds since 1970, or now."""
+        """Returns [(labels, value)] at one instant. `at` is in seconds since 1970; None means now."""
         words = {"query": expression, **({"time": f"{at:.3f}"} if at else {})}
         return [(found["metric"], float(found["value"][1])) for found in self._ask("query", words)["result"]]
 
     def ever(self, expression, since):
-        """Whether it has anything to say now, or had at some moment since then, in seconds since 1970."""
+        """Returns whether the expression has a result now, or had one at some moment since then (seconds since
+        1970)."""
         now = time.time()
         begin = now - (now - since) // _STEP_S * _STEP_S
         words = {"query": expression, "start": f"{begin:.3f}", "end": f"{now:.3f}", "step": str(_STEP_S)}
         return bool(self._ask("query_range", words)["result"])
 
     def values_of(self, label, series, since):
-        """What a label of these series has been since then."""
+        """Returns the values that a label of these series has had since then."""
         words = {"match[]": series, "start": f"{since:.3f}", "end": f"{time.time():.3f}"}
         return self._ask(f"label/{label}/values", words)
 
@@ -114,14 +115,14 @@ class Prometheus:
 
 
 def judged(cluster, text):
-    """(exit code, what it says) of Prometheus' own judgement of metrics: by name, unit and help."""
+    """Returns (exit code, output) of Prometheus' own check of metrics. It looks at names, units and help texts."""
     done = subprocess.run([cluster.setup.programs.path("promtool"), "check", "metrics"], input=text,
                           capture_output=True, text=True, check=False)
     return done.returncode, done.stdout + done.stderr
 
 
 def reading_token(cluster):
-    """Of an account that may get the path /metrics, and nothing else."""
+    """Returns the token of an account that may get the path /metrics, and nothing else."""
     cluster.kubectl("create", "serviceaccount", _ACCOUNT, "--namespace", _SPACE)
     cluster.kubectl("create", "clusterrole", _ACCOUNT, "--verb", "get", "--non-resource-url", "/metrics")
     cluster.kubectl("create", "clusterrolebinding", _ACCOUNT, "--clusterrole", _ACCOUNT, "--serviceaccount",

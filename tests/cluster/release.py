@@ -1,5 +1,5 @@
-"""Crossover as Helm installs it on a test cluster: images of what was built, software GPUs as any driver is there, and
-what a test does with the release."""
+"""Installs Crossover with Helm on a test cluster, from images of what was built. Software GPUs are there as a driver
+installs real ones. The class has what tests do with the release."""
 
 import json
 import os
@@ -13,28 +13,29 @@ from tests.cluster.rig.versions import TREE
 
 NAMESPACE = "crossover-system"
 REGISTRY = "crossover.test"
-# MPS's pods stay what they are, and Helm 4's own way of waiting would wait for them to be replaced.
+# The pods of MPS are not replaced by an upgrade, and Helm 4's own way of waiting would wait until they are.
 UPGRADE_WAITS = "--wait=legacy"
 _CHART = TREE / "charts/crossover"
-# As the documentation has it. What is of a test is in `values`.
+# These settings are as the documentation has them. `values` has those of the test.
 _SETTINGS = ("--set", f"deviceplugin.image.repository={REGISTRY}/crossover-deviceplugin",
              "--set", f"extender.image.repository={REGISTRY}/crossover-extender", "--set", "mps.enabled=true")
 VERSION = "0.1.0"  # of the test's images
-_DRIVER = "/var/lib/software-driver"  # of each node, laid out as NVIDIA's: lib64, bin
+_DRIVER = "/var/lib/software-driver"  # on each node, laid out as NVIDIA's: lib64, bin
 _TRACE = "/var/lib/crossover/trace.jsonl"
-_SHELL = {f"/bin/{name}": f"/bin/{name}" for name in ("sh", "grep", "mkdir", "mount")}  # for MPS
+_SHELL = {f"/bin/{name}": f"/bin/{name}" for name in ("sh", "grep", "mkdir", "mount")}  # for the containers of MPS
 
 
 class Release:
-    """`gpus`: SoftwareGpus of the cluster; on its nodes from `prepare` on."""
+    """A Release is one release of Crossover. `gpus` are the cluster's SoftwareGpus; `prepare` installs them on its
+    nodes."""
 
     def __init__(self, cluster, build, gpus):
         self._cluster, self._build, self._gpus = cluster, build, gpus
 
     def prepare(self, next_version=None):
-        """What is there before anybody installs: namespace, images, drivers. `next_version`: the images are those of
-        docker/, the node daemon's by this tag, too; else they hold the programs and what these need, and no base
-        system, which takes less."""
+        """Creates what an installation needs: the namespace, the images, the drivers. With `next_version` the images
+        are those of docker/, and the node daemon's gets this tag, too. Else they hold only the programs and what these
+        need, without a base system: that takes less time."""
         cluster, build = self._cluster, self._build
         cluster.kubectl("create", "namespace", NAMESPACE)
         cluster.kubectl("label", "namespace", NAMESPACE, "pod-security.kubernetes.io/enforce=privileged")
@@ -60,7 +61,7 @@ class Release:
         shutil.rmtree(folder)
 
     def add_daemon(self, tag, library):
-        """An image of the node daemon that brings this library."""
+        """Makes an image of the node daemon that brings this library."""
         self._cluster.image_of(f"{REGISTRY}/crossover-deviceplugin:{tag}", {
             "/usr/bin/crossover-deviceplugin": self._build.daemon, "/usr/bin/crossover": self._build.cli,
             "/usr/lib/crossover/libcrossover.so": library, **_SHELL})
@@ -86,7 +87,7 @@ class Release:
             "scheduler": {"image": {"repository": f"{REGISTRY}/kube-scheduler"}}}
 
     def helm(self, *words, values=None, check=True, timeout_s=240.0):
-        """The finished process."""
+        """Runs helm and returns the finished process."""
         command = self._cluster.enter([self._cluster.setup.programs.path("helm"), *words], ("net",))
         if values is not None:
             home = self._cluster.directory / "helm"
@@ -100,7 +101,7 @@ class Release:
         return done
 
     def environment(self):
-        """In which helm, kubectl and its plugin are found, and know the cluster."""
+        """Returns an environment in which helm, kubectl and its plugin are on the PATH and reach the cluster."""
         setup, home = self._cluster.setup, self._cluster.directory / "helm"
         programs = (str(self._build.cli), setup.programs.path("kubectl"), setup.programs.path("helm"))
         folders = map(os.path.dirname, programs)
@@ -109,11 +110,11 @@ class Release:
                 **{f"HELM_{name}_HOME": str(home) for name in ("CACHE", "CONFIG", "DATA")}}
 
     def install(self, **changed):
-        """Until all of it is ready. `changed`: values, over those of `values`."""
+        """Installs the release and blocks until all of it is ready. `changed` overrides what `values` returns."""
         return self._apply("install", changed)
 
     def upgrade(self, **changed):
-        """Until all that is to be replaced is."""
+        """Upgrades the release and blocks until all that is to be replaced has been."""
         return self._apply("upgrade", changed, UPGRADE_WAITS)
 
     def _apply(self, verb, changed, waits="--wait"):
@@ -121,7 +122,7 @@ class Release:
                          "120s", values=_merged(self.values(), changed))
 
     def do(self, *words, check=True):
-        """A verb of helm on the release: rollback, test, uninstall."""
+        """Runs a verb of helm on the release, such as rollback, test or uninstall."""
         return self.helm(words[0], "crossover", *words[1:], "--namespace", NAMESPACE, check=check)
 
     def pods(self, component):
@@ -129,11 +130,11 @@ class Release:
                 if pod["metadata"].get("labels", {}).get("app.kubernetes.io/component") == component]
 
     def trace(self, node):
-        """The node daemon's events."""
+        """Returns the events of the node daemon."""
         return logs.read_traces([node.reach(_TRACE)])
 
     def said(self):
-        """What all pods of the release say, and what was said about them."""
+        """Returns the events of the release's namespace, and the last log lines of all its pods."""
         lines = list(self._cluster.events(NAMESPACE))
         for pod in self._cluster.get("pods", namespace=NAMESPACE):
             name = pod["metadata"]["name"]

@@ -1,39 +1,39 @@
-"""JSON schemas of all kinds that an API server knows, as kubeconform takes them: from its OpenAPI document, which has
-the kinds of others that are defined there, too.
+"""Writes JSON schemas of all kinds that an API server knows, in kubeconform's layout. They come from the server's
+OpenAPI document, which has custom kinds, too.
 
-That document says nothing of fields beneath "nullable" and "preserve unknown fields" of others' kinds, of one or any of
-several schemas, and of rules in CEL: those are the API server's own dry run to look at.
+For custom kinds that document lacks fields beneath "nullable" and "preserve unknown fields", "one of" and "any of"
+schemas, and rules in CEL. A dry run at the API server checks those.
 """
 
 import json
 import subprocess
 
-# Where kubeconform looks for a kind; {} is the folder.
+# kubeconform looks for a kind under this name. {} is the folder.
 LOCATION = "{}/{{{{.ResourceKind}}}}-{{{{.Group}}}}-{{{{.ResourceAPIVersion}}}}.json"
 _REF = "#/definitions/"
 _EITHER = {"oneOf": [{"type": "string"}, {"type": "number"}]}
 
 
 def write(openapi, folder):
-    """One file for each kind of an OpenAPI document of version 2. Fields that it does not name are errors."""
+    """Writes one file for each kind of an OpenAPI document of version 2. Fields that it does not name are errors."""
     definitions = openapi["definitions"]
     for name, definition in definitions.items():
         for kind in definition.get("x-kubernetes-group-version-kind", ()):
-            group = kind["group"] or kind["version"]  # kubeconform takes what stands before a slash, or all
+            group = kind["group"] or kind["version"]  # kubeconform takes the part before the slash, or all of it
             file = folder / f"{kind['kind'].lower()}-{group}-{kind['version']}.json"
             needed = {key: _strict(definitions[key]) for key in _needed(definitions, name)}
             file.write_text(json.dumps({"$ref": _REF + name, "definitions": needed}), encoding="utf-8")
 
 
 def kubeconform(program, folder, text):
-    """The finished process, which looked at a text of YAML by the schemas of `write`."""
+    """Checks a text of YAML against the schemas of `write`. Returns the finished process."""
     return subprocess.run([program, "-strict", "-summary", "-verbose", "-output", "json", "-schema-location",
                            LOCATION.format(folder), "-"],
                           input=text, text=True, capture_output=True, check=False)
 
 
 def _needed(definitions, name):
-    """Names of a definition and all that it refers to."""
+    """Returns the names of a definition and of all definitions that it refers to."""
     found, todo = set(), [name]
     while todo:
         key = todo.pop()
@@ -53,7 +53,8 @@ def _references(value):
 
 
 def _strict(schema):
-    """What OpenAPI leaves to words, in JSON schema's: a number or a string, and no field but the named ones."""
+    """Returns the schema in JSON schema's terms: it says where OpenAPI leaves "a number or a string" to words, and it
+    permits no fields but the named ones."""
     if schema.get("format") == "int-or-string" or schema.get("x-kubernetes-int-or-string"):
         return _EITHER
     made = {key: value for key, value in schema.items() if not key.startswith("x-") and key != "format"}

@@ -1,8 +1,9 @@
-"""Services of a test's own, whose server is beside the control plane."""
+"""Returns services and webhooks of a test, whose server runs beside the control plane."""
 
 
 def service(name, namespace, address, port):
-    """A service, and the one address it leads to: as API servers look for it now, and as those of 1.31 do."""
+    """Returns a service with one address, as an EndpointSlice and as Endpoints. API servers of 1.31 read Endpoints;
+    those of 1.36 read EndpointSlices."""
     metadata = {"name": name, "namespace": namespace, "labels": {"kubernetes.io/service-name": name}}
     return [{"apiVersion": "v1", "kind": "Service", "metadata": metadata,
              "spec": {"ports": [{"name": "https", "port": 443, "targetPort": port}]}},
@@ -16,7 +17,8 @@ def service(name, namespace, address, port):
 
 
 def mutating_webhook(name, namespace, authority, path="/mutate"):
-    """Pods of the namespace go past the service of that name; `authority`: of its certificate, as base64."""
+    """Returns a webhook that sends the namespace's pods to the service of that name. `authority` is its CA certificate
+    in base64."""
     return {
         "apiVersion": "admissionregistration.k8s.io/v1", "kind": "MutatingWebhookConfiguration",
         "metadata": {"name": name},

@@ -1,5 +1,5 @@
-/* The time of day as on a machine whose clock is wrong: CLOCK_SHIFT_S seconds ahead of that of others, or
- * behind with a minus. */
+/* Gives a process the time of day of a machine whose clock is wrong: CLOCK_SHIFT_S seconds ahead of others,
+ * or behind if negative. */
 #include <stdlib.h>
 #include <time.h>
 

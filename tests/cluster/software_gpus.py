@@ -1,6 +1,6 @@
-"""Software GPUs as a driver gives real ones to a cluster: a container that has one finds the driver's libraries and its
-device, by whichever way the nodes' containerd knows (gpu_ways.py). What stands for the hardware is one directory of the
-machine.
+"""Gives software GPUs to a cluster as a driver gives real ones. A container with a GPU finds the driver's libraries and
+its device, by the way that the nodes' containerd knows (gpu_ways.py). One directory of the machine stands for the
+hardware.
 """
 
 import shutil
@@ -13,8 +13,8 @@ _C_LIBRARY = ("ld-", "libc.", "libm.", "libdl.", "libpthread.", "librt.")
 
 
 class SoftwareGpus:
-    """Of one cluster: `machine` (benchmarks.machine) says how many GPUs its nodes have, and how they are linked. Made
-    before the images that use them."""
+    """Holds the software GPUs of one cluster. `machine` (benchmarks.machine) says how many GPUs its nodes have and how
+    they are linked. Create it before the images that use it."""
 
     def __init__(self, cluster, machine, libraries):
         self.machine = machine
@@ -30,7 +30,7 @@ class SoftwareGpus:
         cluster.image_environment.update(self._way.image_environment)
 
     def _collect(self, libraries):
-        """The driver's libraries with all that they need and an image may lack: whatever is not of the C library."""
+        """Copies the driver's libraries with all that they need and an image may lack. The C library stays out."""
         self.driver.mkdir()
         for library in (path for path in libraries.iterdir() if ".so" in path.name):
             for file in (library, *images.libraries(library, provided=_OWN)):
@@ -38,25 +38,25 @@ class SoftwareGpus:
                     shutil.copy(file, self.driver / file.name)
 
     def install(self, number, node):
-        """The driver on a node; `number`: among the machine's, from 0."""
+        """Installs the driver on a node. `number` counts the machine's nodes from 0."""
         self._way.install(number, node)
 
     def node_settings(self, node):
-        """What the node's daemon has to be told for containers to get GPUs."""
+        """Returns the settings by which the node's daemon gives GPUs to containers."""
         return self._way.node_settings(node)
 
     def environment(self, number):
-        """Of a process on the node itself, the node daemon say."""
+        """Returns the environment of a process on the node itself, such as the node daemon."""
         return {"LD_LIBRARY_PATH": str(self._libraries), **self.variables(number)}
 
     def uuids(self, number):
         return [self.machine.uuid(number, gpu) for gpu in range(self.machine.gpus_per_node)]
 
     def say_xid(self, number, gpu, xid):
-        """Have the driver of a node report an error of one of its GPUs."""
+        """Makes the driver of a node report an error of one of its GPUs."""
         with (self.state / "state" / "health").open("a", encoding="ascii") as health:
             health.write(f"{self.machine.uuid(number, gpu)} xid {xid}\n")
 
     def variables(self, number):
-        """By which the driver finds the machine, where all of it can be seen."""
+        """Returns the variables by which the driver finds the machine, for a process that sees all of its files."""
         return {"SIMGPU_CONFIG": str(self._config), "SIMGPU_NODE": str(number)}

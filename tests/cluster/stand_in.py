@@ -1,10 +1,9 @@
-"""A webhook and a scheduler extender in one, both as small as they can be.
+"""Runs a small webhook and a small scheduler extender in one process.
 
     python3 stand_in.py ADDRESS CERTIFICATE KEY [PORT]
 
-POST /mutate (HTTPS, port 8443 unless told) labels every pod "seen: yes", and caps pods that share, as a policy engine
-may; POST /filter (HTTP, port 8080) leaves the
-last node only; GET says that both are there.
+POST /mutate (HTTPS, port 8443 by default) labels every pod "seen: yes". It also sets a cap on pods that share, as a
+policy engine may. POST /filter (HTTP, port 8080) leaves the last node only. GET answers that both are ready.
 """
 
 import base64

@@ -1,4 +1,5 @@
-"""The webhook on a real API server: pods that want to share come to be as slots of a gang that waits."""
+"""Tests the webhook on a real API server: pods that ask to share are rewritten into gated pods of a gang that ask for
+slots."""
 
 import sys
 import unittest

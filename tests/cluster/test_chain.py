@@ -1,4 +1,5 @@
-"""The whole chain on a real Kubernetes: two jobs are annotated, meet on the same GPUs, and take turns there."""
+"""Tests the whole chain on a real Kubernetes: two jobs are annotated, are placed on the same GPUs, and take turns
+there."""
 
 import os
 import unittest
@@ -14,7 +15,7 @@ from tests.cluster.software_gpus import SoftwareGpus
 from tests.cluster.training import OWN_PRELOAD, TrainingJob, load_image
 
 _NAMESPACE = "team"
-_KEY = "digits"  # all jobs here are one training: the first is learnt alone, those after it share
+_KEY = "digits"  # the profile key of all jobs here: the first is measured alone, those after it share
 _SHAPE = pairs.Shape(0.6, compute_ms=20.0, iterations=150, warm_up=40)
 
 
@@ -36,8 +37,8 @@ class Chain(unittest.TestCase):
         load_image(cls.cluster, build, Path(os.environ["TRAINER_DATA"]))
 
     def run_jobs(self, names):
-        """Jobs of these names at once, each with a rank on every GPU, the second with a library of its own preloaded;
-        their logs."""
+        """Runs jobs of these names at the same time and returns their logs. Each has a rank on every GPU. The second
+        has a library of its own preloaded."""
         ranks = self.gpus.machine.ranks
         jobs = [TrainingJob(self.cluster, _NAMESPACE, _SHAPE.job(name, seed), ranks,
                             annotations={"crossover.dev/profile-key": _KEY},
@@ -65,7 +66,8 @@ class Chain(unittest.TestCase):
         self.assertTrue(self._in_turns(turn_orders.hide, "alpha", "beta"), said)
 
     def _granted(self, job):
-        """Its pods name no budget: they have one by what was learnt, or none might be beside them."""
+        """Asserts that each pod has a memory budget. The pods name none: it comes from what was measured, and without
+        it no other job could share their GPUs."""
         pods = [pod for pod in self.cluster.get("pods", namespace=_NAMESPACE)
                 if pod["metadata"]["labels"]["batch.kubernetes.io/job-name"] == job]
         for pod in pods:
@@ -73,7 +75,7 @@ class Chain(unittest.TestCase):
         self.assertTrue(pods)
 
     def _in_turns(self, rule, *names):
-        """Whether a rule of turn_orders holds on all nodes."""
+        """Tells whether a rule of turn_orders holds on all nodes."""
         gangs = {f"{_NAMESPACE}/{name}" for name in names}
         return all(rule(self.daemons.trace(node), gangs, self.gpus.uuids(number))
                    for number, node in enumerate(self.cluster.nodes))

@@ -1,4 +1,5 @@
-"""What the chart makes, before a real API server: it knows every field, and accounts may do what they are for."""
+"""Tests what the chart renders against a real API server: the server knows every field, and accounts have the rights
+they need and no others."""
 
 import json
 import time
@@ -32,7 +33,7 @@ class Chart(unittest.TestCase):
 
     @classmethod
     def define_kinds_of_others(cls):
-        """Prometheus' operator and cert-manager: what their kinds look like. Nobody runs them here."""
+        """Creates the custom kinds of Prometheus' operator and of cert-manager. Their controllers do not run here."""
         cls.cluster.kubectl("apply", "--server-side", "--filename", str(definitions()))
         for item in cls.cluster.get("customresourcedefinitions"):
             cls.cluster.wait_for("customresourcedefinition", item["metadata"]["name"], true("Established"))
@@ -52,7 +53,7 @@ class Chart(unittest.TestCase):
             self.assertEqual(len(done.stdout.splitlines()), len(items))
 
     def test_a_field_that_is_mistyped_is_found(self):
-        """The control."""
+        """This is the control."""
         items = objects(kube_version=self.version)
         find(items, "DaemonSet", "crossover-deviceplugin")["spec"]["template"]["spec"]["hostPid"] = True
         done = self.dry_run(items)
@@ -60,7 +61,8 @@ class Chart(unittest.TestCase):
         self.assertRegex(done.stderr, 'unknown field "[a-z.]*hostPid"')
 
     def test_schemas_hold(self):
-        """By kubeconform, of Helm's own text: it sees what is written twice, too, of which the API server gets one."""
+        """kubeconform reads Helm's own text. It also finds keys that are written twice, which the API server never
+        sees."""
         program, folder = self.cluster.setup.programs.path("kubeconform"), self.cluster.directory / "schemas"
         folder.mkdir()
         schemas.write(self.openapi(), folder)
@@ -79,7 +81,7 @@ class Chart(unittest.TestCase):
             self.assertIn(wrong.split(":", maxsplit=1)[0], done.stdout)
 
     def openapi(self):
-        """The API server's document, once it has the kinds of others: it tells of no event for that."""
+        """Returns the API server's OpenAPI document once it has the custom kinds. The server has no event for that."""
         end = time.monotonic() + _TOLD_WITHIN_S
         while True:
             document = json.loads(self.cluster.kubectl("get", "--raw", "/openapi/v2"))
@@ -96,10 +98,11 @@ class Chart(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_levels_of_pod_security(self):
-        """All but the node agents pass `restricted`; theirs are the exceptions that their files explain, no others."""
+        """All pods but the node agents pass `restricted`. The agents' exceptions are those that their files explain,
+        and no others."""
         refused = {}
         for name, spec in pod_templates(objects("mps.enabled=true", *MONITORING, kube_version=self.version)).items():
-            for key in ("serviceAccountName", "priorityClassName"):  # they are not there
+            for key in ("serviceAccountName", "priorityClassName"):  # these objects do not exist here
                 spec.pop(key, None)
             metadata = {"name": name, "namespace": _RESTRICTED}
             done = self.dry_run([{"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}])
@@ -158,7 +161,7 @@ class Chart(unittest.TestCase):
 
 
 def _pod_specs(value):
-    """Of all pod templates somewhere in a value."""
+    """Yields the pod specs of all pod templates somewhere in a value."""
     if isinstance(value, dict):
         if "containers" in value:
             yield value

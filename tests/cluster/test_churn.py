@@ -1,4 +1,4 @@
-"""Gangs that come and go while certificates, the Lease and tokens are replaced: nothing is left of them."""
+"""Tests that gangs leave nothing behind. They come and go while certificates, the Lease and tokens are replaced."""
 
 import os
 import unittest
@@ -7,7 +7,7 @@ from pathlib import Path
 from benchmarks import gang_churn
 from benchmarks.commands import Build
 
-_GANGS, _PACE = 1500, 5.0  # a second: five minutes
+_GANGS, _PACE = 1500, 5.0  # gangs per second, for five minutes
 _CERTIFICATES, _LEASES, _TOKENS = 3, 3, 3
 
 
@@ -16,7 +16,8 @@ class Churn(unittest.TestCase):
         build = Build(Path(os.environ["BUILD"]))
         found = gang_churn.play(build, _GANGS, 1, _CERTIFICATES, _LEASES, _TOKENS, _PACE, print)
         self.assertEqual(found.leaked, ())
-        # The first certificates and leaders cost something once; that this ends shows with ten times as many gangs.
+        # The first certificates and leaders cost memory once. A run with ten times as many gangs shows that this growth
+        # ends.
         self.assertLess(found.growth, 3.0, "MiB per 1,000 gangs")
 
 

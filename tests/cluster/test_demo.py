@@ -1,4 +1,4 @@
-"""`make demo` from a cluster to a report, and what it leaves behind."""
+"""Tests `make demo` from its cluster to its report, and what it leaves behind."""
 
 import os
 import re
@@ -23,12 +23,13 @@ class Demo(unittest.TestCase):
         self.out = Path(folder.name)
 
     def command(self):
-        """Of a demo that never does without a cluster."""
+        """Returns the command of a demo that fails where it cannot have a cluster."""
         return [sys.executable, "-B", "-m", "tools.demo", "--cluster", "--build", os.environ["BUILD"], "--out",
                 str(self.out)]
 
     def look_around(self, demo):
-        """What a demo that stays has shown, and what came of typing all that it offers then; it is interrupted."""
+        """Runs all commands that a demo with --stay prints, then interrupts it. Returns what it has printed and the
+        finished process of the commands."""
         shown = []
         while demo.poll() is None and not (shown and shown[-1].startswith("  node-")):
             shown.append(demo.stdout.readline())
@@ -53,7 +54,7 @@ class Demo(unittest.TestCase):
         said = float(re.search(r"Prometheus says: gain ([0-9.]+)x", shown)[1])
         busy = float(re.search(r"with Crossover (\d+)% of all cores", shown)[1])
         self.assertGreater(gain["Crossover"], 0)
-        if busy < _TOO_BUSY:  # else what the kernels take is not what they model, and says nothing
+        if busy < _TOO_BUSY:  # on a busier machine kernels take longer than their model, so the gain means nothing
             self.assertGreater(gain["Crossover"], gain["free-running, MPS"])  # which is the control
             self.assertGreater(said, 1.0)
         self.assertIn("turns in the whole trace", (self.out / "report.html").read_text(encoding="utf-8"))

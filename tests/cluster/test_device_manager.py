@@ -1,4 +1,4 @@
-"""A kubelet's real device manager gives containers the GPUs that they were assigned."""
+"""Tests that a kubelet's real device manager gives containers the GPUs that they were assigned."""
 
 import os
 import unittest

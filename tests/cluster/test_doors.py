@@ -1,5 +1,5 @@
-"""What the tokens of a node's daemon and of the extender open, by manifests/rbac, and what they do not; and what
-JobProfiles may be.
+"""Tests what the tokens of a node's daemon and of the extender permit by manifests/rbac, what they do not permit, and
+what JobProfiles may contain.
 """
 
 import json
@@ -30,7 +30,7 @@ def profile(name, **spec):
 
 
 def gated(name):
-    """A pod that is not started: no matter what its images are."""
+    """Returns a pod that is never started, so its images do not matter."""
     pod = restricted(name, "ours", ["sleep"], schedulingGates=[{"name": gate} for gate in _GATES])
     pod["metadata"] |= {"namespace": _TEAM, "labels": {"app": name},
                         "annotations": {"crossover.dev/share": "true"}}
@@ -52,7 +52,8 @@ class Doors(unittest.TestCase):
 
     @classmethod
     def await_policy(cls, in_force=True):
-        """The API server heeds policies some time after they were made, or removed."""
+        """Blocks until the policy is in force, or gone. The API server applies policies some time after they are made
+        or removed."""
         token = token_of(cls.cluster, cls.node)
         for _ in range(200):
             done = cls.as_token(token, [*_APPLY, "--dry-run=server"], gpu_node(cls.other.name))
@@ -62,14 +63,14 @@ class Doors(unittest.TestCase):
 
     @classmethod
     def as_token(cls, token, words, thing=None):
-        """kubectl with nothing but a token: the administrator's certificate would count more."""
+        """Runs kubectl with a token and nothing else: the administrator's certificate would take precedence."""
         return cls.cluster.kubectl("--kubeconfig", "/dev/null", "--server", cls.cluster.server,
                                    "--certificate-authority", str(cls.cluster.setup.certificates.authority),
                                    "--token", token, *words, input=None if thing is None else json.dumps(thing),
                                    check=False)
 
     def refused(self, token, words, thing=None):
-        """What kubectl says."""
+        """Asserts that kubectl fails, and returns its error output."""
         done = self.as_token(token, words, thing)
         self.assertNotEqual(done.returncode, 0, f"{words}: {done.stdout}")
         return done.stderr
@@ -120,7 +121,7 @@ class Doors(unittest.TestCase):
         there = api.get(path)["spec"]
 
         def refusal(changes, subresource=""):
-            """What the API server says, or nothing."""
+            """Returns what the API server says, or "" if it accepts the change."""
             try:
                 api.merge(path + subresource, changes)
                 return ""
@@ -131,7 +132,8 @@ class Doors(unittest.TestCase):
             return {"spec": {containers: [there[containers][0] | {"image": image}]}}
 
         def heeded(binding):
-            """Whether the policy is, some time after its binding was made, or removed."""
+            """Tells whether the policy takes effect, or stops taking effect, some time after its binding was made or
+            removed."""
             return until(lambda: bool(refusal(of_another_image("containers", f"at-{time.monotonic()}"))) == binding,
                          _PATIENCE_S)
         self.assertTrue(heeded(True))
@@ -161,7 +163,7 @@ class Doors(unittest.TestCase):
         self.assertEqual(refusal(of_another_image("containers")), "", "the control: without the policy")
 
     def dry_run(self, thing):
-        """What the API server says of a thing that it is not to keep; every unknown field is a fault."""
+        """Sends an object as a dry run and returns the finished kubectl. Every unknown field is an error."""
         return self.cluster.kubectl("create", "--dry-run=server", "--validate=strict", "--filename", "-",
                                     input=json.dumps(thing), check=False)
 

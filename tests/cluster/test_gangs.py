@@ -1,5 +1,5 @@
-"""Gangs on a real control plane: etcd, API server, controllers, the extender and its scheduler twice, nodes that KWOK
-plays.
+"""Tests gangs on a real control plane: etcd, API server, controllers, two replicas of the extender with its scheduler,
+and nodes that KWOK plays.
 """
 
 import contextlib
@@ -42,11 +42,11 @@ class Gangs(unittest.TestCase):
 
     def test_gangs_on_too_few_gpus(self):
         arrivals = Arrivals(self.world, _MANY, seed=7, **_CAPPED)
-        self.stack.callback(arrivals.clear)  # whatever fails here, the others have the GPUs
+        self.stack.callback(arrivals.clear)  # if a check fails, the other tests get the GPUs back
         arrivals.come()
         self.world.until(lambda: len(self.lives.waiting()) > 20, "many have to wait")
         waiting = self.lives.waiting()
-        # Pods that wait now are told why, in an event of theirs, unless their turn comes before.
+        # Each pod that waits now is told why by an event, unless it is bound before.
         self.world.until(lambda: arrivals.step() or not waiting & self.lives.untold(), "those that wait know why")
         self.world.until(arrivals.step, "all gangs have run", 240.0)
         self.assertEqual(self.lives.half_past(_DEADLINE_S), [])
@@ -55,7 +55,7 @@ class Gangs(unittest.TestCase):
             self.assertEqual((len(gpus), len(set(gpus))), (size, size), name)
 
     def test_a_job_may_change_its_size(self):
-        """An elastic one gets smaller while it waits for GPUs that nobody has, and grows while it runs."""
+        """An elastic job gets smaller while it waits for GPUs that do not exist, and grows while it runs."""
         self.addCleanup(self.world.remove, "elastic")
         self.world.create("elastic", _NODES * _GPUS + 2, **_CAPPED)
         self.world.until(lambda: self.lives.reasons("elastic"), "it waits, and is told why")
@@ -98,7 +98,7 @@ class Gangs(unittest.TestCase):
         self.stack.callback(arrivals.clear)
         with self.world.meanwhile(arrivals.step):
             for _ in range(_KILLS):
-                leaders.kill()  # another one acts; how soon is the figure leader_kills_s
+                leaders.kill()  # another one takes over; the figure leader_kills_s says how soon
             arrivals.stop()
             self.world.until(lambda: not arrivals.unfinished, "all gangs have run", 240.0)
         self.assertEqual(self.lives.reserved(), set())

@@ -1,5 +1,6 @@
-"""From helm install to jobs that take turns by annotations, `share` and a profile key that a run before has taught; an
-upgrade and a rollback while they run; and what stays when Crossover goes.
+"""Tests a release of the chart. Jobs take turns by the annotation `share` and a profile key that an earlier run has
+filled. An upgrade and a rollback happen while jobs run. At the end Crossover is uninstalled, and what may stay is
+checked.
 """
 
 import json
@@ -29,19 +30,19 @@ from tests.process.demo.leftovers import until
 
 _TEAM = "team"
 _SHELL = "crossover.test/shell:1"
-_NEXT = "0.1.1"  # the image of the node daemon by another name, as a release has it that follows
-_KEY = "digits"  # all jobs here are one training: the first is learnt alone, those after it share
+_NEXT = "0.1.1"  # another tag of the node daemon's image, as a later release has it
+_KEY = "digits"  # the profile key of all jobs here: the first is measured alone, those after it share
 _SHAPE = pairs.Shape(0.6, compute_ms=20.0, iterations=150, warm_up=40)
 _LEARNT_WITHIN_S = 90.0
 _TURNS_WITHIN_S = 90.0
 _MARK = "crossover-helm-test"
 _FAST = replace(_SHAPE.machine(), node_link_bytes_per_s=1e9)
-_LONG = (700, 2000, 6000)  # iterations of jobs that are to outlast an upgrade and a rollback; the first that do count
-# What uninstalling leaves, by its own words (charts/crossover/README.md).
+_LONG = (700, 2000, 6000)  # iterations of jobs that must outlast an upgrade and a rollback; the first that do count
+# Uninstalling leaves these, by its own documentation (charts/crossover/README.md).
 _STAYS = {"customresourcedefinition/gpunodes.crossover.dev", "customresourcedefinition/jobprofiles.crossover.dev",
           "secret/crossover-admission", "lease/crossover-scheduler"}
-_DEFINITION, _FIELD = "gpunodes.crossover.dev", "modeLimitedBy"  # of its status, and optional
-_STOPPED = "job/crossover-uninstall"  # stays where an uninstall stopped, until one goes through
+_DEFINITION, _FIELD = "gpunodes.crossover.dev", "modeLimitedBy"  # an optional field of its status
+_STOPPED = "job/crossover-uninstall"  # stays where an uninstall stopped, until one succeeds
 _FILES_STAY = {"/var/lib/crossover", "/run/crossover"}
 _KINDS = ("clusterrole", "clusterrolebinding", "role", "rolebinding", "serviceaccount", "configmap", "secret", "lease",
           "service", "daemonset", "deployment", "job", "poddisruptionbudget", "networkpolicy",
@@ -50,7 +51,7 @@ _KINDS = ("clusterrole", "clusterrolebinding", "role", "rolebinding", "serviceac
 
 
 class Helm(unittest.TestCase):
-    """Steps of one story, in the order of their names."""
+    """Its tests are the steps of one story, in the order of their names."""
 
     @classmethod
     def setUpClass(cls):
@@ -59,7 +60,7 @@ class Helm(unittest.TestCase):
         cls.cluster.__enter__()
         cls.addClassCleanup(cls.cluster.__exit__)
         machine = _SHAPE.machine()
-        # A job within a node is to communicate, too.
+        # A job within one node is to communicate, too.
         machine = replace(machine, gpu_link_bytes_per_s=machine.node_link_bytes_per_s)
         cls.gpus = SoftwareGpus(cls.cluster, machine, build.gpu_libraries)
         cls.release = Release(cls.cluster, build, cls.gpus)
@@ -70,8 +71,8 @@ class Helm(unittest.TestCase):
         cls.release.install()
 
     def run_jobs(self, names, shape=_SHAPE, meanwhile=None):
-        """Jobs of these names at once, the second with a library of its own preloaded; their logs. `meanwhile`: called
-        while they run."""
+        """Runs jobs of these names at the same time and returns their logs. The second has a library of its own
+        preloaded. `meanwhile` is called while they run."""
         ranks = self.gpus.machine.ranks
         jobs = [TrainingJob(self.cluster, _TEAM, shape.job(name, seed), ranks, by_hand=False,
                             annotations={"crossover.dev/profile-key": _KEY},
@@ -88,7 +89,8 @@ class Helm(unittest.TestCase):
         return found
 
     def digests(self, iterations):
-        """Of the losses of the two jobs where nothing of ours is, nor of Kubernetes: each alone, as plain processes."""
+        """Returns the digests of the two jobs' losses without Crossover and Kubernetes: each job runs alone, as plain
+        processes."""
         shape = replace(_SHAPE, iterations=iterations, compute_ms=1.0)
         plans = [session.Plan(_FAST, (shape.job("alone", seed),)) for seed in (1, 2)]
         return [session.run(self.build, plan, _MARK).job("alone").digest for plan in plans]
@@ -117,7 +119,7 @@ class Helm(unittest.TestCase):
         self.cluster.kubectl("label", "namespace", "default", "crossover.dev/webhook-")
 
     def try_webhook(self, name):
-        """What becomes of a pod that does what helm test does, once."""
+        """Returns the phase in which a pod ends that does once what `helm test` does."""
         command = ["crossover-extender", "--try-webhook", "default"]
         pod = restricted(name, f"{REGISTRY}/crossover-extender:{VERSION}", command, serviceAccountName="default")
         self.cluster.kubectl("create", "clusterrolebinding", name, "--clusterrole", "edit", "--serviceaccount",
@@ -135,7 +137,7 @@ class Helm(unittest.TestCase):
         jobs = self.run_jobs(names)
         self.assertEqual(jobs[0].digest, alone.digest, "the losses of the job that was alone before")
         self.assertNotEqual(jobs[1].digest, alone.digest, "the control")
-        for pod in self.pods_of(names):  # they name no budget: theirs is what was learnt
+        for pod in self.pods_of(names):  # they name no budget: it comes from what was measured
             self.assertGreater(int(pod["metadata"]["annotations"]["crossover.dev/status-gpu-memory"]), 0)
         gangs = {f"{_TEAM}/{name}" for name in names}
         self.assertTrue(self.turns_alternate(gangs), self.release.said())
@@ -148,7 +150,7 @@ class Helm(unittest.TestCase):
             jobs = self.run_jobs(names, replace(_SHAPE, iterations=iterations),
                                  lambda names=names, beneath=beneath: beneath.append(self.replace_all(names)))
             since_ns, lasted = beneath[0]
-            # Also where they ended first.
+            # The losses are compared even where the jobs ended first.
             self.assertEqual([job.digest for job in jobs], self.digests(iterations),
                              "no step is lost, none is different")
             if lasted:
@@ -159,7 +161,8 @@ class Helm(unittest.TestCase):
         self.assertTrue(self.turns_alternate({f"{_TEAM}/{name}" for name in names}, since_ns), "they go on after it")
 
     def replace_all(self, names):
-        """All pods of ours but MPS are made anew, twice. (When that was done, whether the jobs ran all the while)"""
+        """Replaces all pods of ours but those of MPS, twice. Returns when that was done, and whether the jobs still ran
+        then."""
         mps, first = self.uids("mps"), self.uids("extender", "deviceplugin")
         pod = pod_that_says("dry", {"share": "true"})
         load = Load(self.cluster, lambda api: api.create(f"/api/v1/namespaces/{_TEAM}/pods?dryRun=All", pod))
@@ -184,7 +187,7 @@ class Helm(unittest.TestCase):
         return self.in_turns(turn_orders.alternate, gangs, since_ns)
 
     def in_turns(self, rule, gangs, since_ns=0):
-        """Whether a rule of turn_orders holds on all nodes, of what happened since then."""
+        """Tells whether a rule of turn_orders holds on all nodes, for the events since then."""
         return all(rule([event for event in self.release.trace(node) if event.t_ns > since_ns], gangs,
                         self.gpus.uuids(number)) for number, node in enumerate(self.cluster.nodes))
 
@@ -215,14 +218,14 @@ class Helm(unittest.TestCase):
                                ("kubectl crossover timeline --node NODE -- --follow", "first"),
                                ("kubectl describe pod NAME -n NAMESPACE", name)):
             self.assertIn(words, said[command], command)
-        self.release.upgrade()  # takes back what others changed: of so many revisions the first may not be kept
+        self.release.upgrade()  # takes back what others changed; the first of so many revisions may not be kept
         self.labels_are_those_of_the_pod_monitors(prometheus, began)
         self.panels_have_something_to_show(prometheus, began)
         self.labels_that_are_not_honoured_are_found(prometheus)
         self.assertTrue((folder / "bundle").is_dir())
         with self.assertRaises(Failed, msg="the control"):
             documented.run("kubectl crossover explain pod nobody -n NAMESPACE")
-        # The last of all: the names of daemons' pods are others then.
+        # This comes last, because the daemons' pods have other names afterwards.
         restart, status = (f"kubectl rollout {verb} -n crossover-system daemonset/crossover-deviceplugin"
                            for verb in ("restart", "status"))
         self.assertIn(restart, [command.text for command in commands()])
@@ -238,8 +241,8 @@ class Helm(unittest.TestCase):
         self.assertEqual(set(prometheus.values_of("node", daemons, since)), {node.name for node in self.cluster.nodes})
 
     def panels_have_something_to_show(self, prometheus, since):
-        """Each of them did, at some moment since then; they are asked for as Grafana does. With the labels that an
-        operator adds, or without."""
+        """Asserts that each panel has had something to show since then. They are queried as Grafana does it, both with
+        the labels that an operator adds and without."""
         def shown():
             empty[:] = [(cluster, panel) for cluster in ("", PLAIN) for panel in panels.empty(
                 prometheus, since, cluster=[cluster], namespace=[_TEAM]) - set(panels.MAY_BE_EMPTY)]
@@ -251,7 +254,7 @@ class Helm(unittest.TestCase):
                          {panel for panel in panels.panels() if panel[0] == "job.json"}, "the control")
 
     def labels_that_are_not_honoured_are_found(self, prometheus):
-        """By the alert, as soon as its expression holds."""
+        """The alert finds them as soon as its expression holds."""
         alert = 'ALERTS{alertname="CrossoverLabelsNotHonoured"}'
         self.assertEqual(prometheus.query(alert), [], "the control: they are honoured")
         prometheus.dishonour(self.release.pods("deviceplugin"))
@@ -266,7 +269,7 @@ class Helm(unittest.TestCase):
             self.cluster.wait_for("pod", pod["metadata"]["name"], gone, _TEAM)
 
     def test_6_observed_jobs_tell_what_sharing_would_save(self):
-        """Two jobs on GPUs of their own, at the same time; nobody gates them."""
+        """Two jobs run on GPUs of their own at the same time, and the daemon does not gate them."""
         names = ["looked-at", "looked-on"]
         self.assertNotIn("looked", self.advice("-o", "wide"), "the control")
         self.release.upgrade(deviceplugin={"config": {"mode": "observe"}})
@@ -289,7 +292,8 @@ class Helm(unittest.TestCase):
         self.wait_for_daemons("enforce")
 
     def wait_for_daemons(self, mode):
-        """A configuration reaches a running daemon some seconds after Helm has written it."""
+        """Blocks until the daemons are in this mode. They read a configuration some seconds after Helm has written
+        it."""
         for node in self.cluster.nodes:
             self.cluster.wait_for("gpunode", node.name, lambda n: (
                 n["status"]["mode"], n["status"]["sharing"]["kind"]) == (mode, "mps"))
@@ -315,7 +319,7 @@ class Helm(unittest.TestCase):
         self.assertEqual(last["status"], "uninstalling")
         self.release.do("rollback", str(last["revision"]), UPGRADE_WAITS)
         self.brings_a_field_back(lambda: self.release.upgrade(uninstall={"force": True}))
-        self.uninstall(stays=_STAYS | {_STOPPED})  # the Job, until one that is not forced
+        self.uninstall(stays=_STAYS | {_STOPPED})  # that Job stays until an uninstall that is not forced
         self.runs_on("holds")
         self.release.install()
         self.runs_on("holds")
@@ -323,13 +327,13 @@ class Helm(unittest.TestCase):
         self.cluster.wait_for("pod", "holds", gone, _TEAM)
 
     def runs_on(self, name):
-        """A pod that uses no GPU, and so is no client of the MPS that ended."""
+        """Asserts that a pod runs on without a restart. It uses no GPU, so it is no client of the MPS that ended."""
         status = self.cluster.get("pod", name, _TEAM)["status"]
         restarts = [container["restartCount"] for container in status["containerStatuses"]]
         self.assertEqual((status["phase"], restarts), ("Running", [0]))
 
     def brings_a_field_back(self, what):
-        """Into a definition that is of a chart from before that field."""
+        """Asserts that an action adds a field to a definition that comes from a chart before that field."""
         fields = self.fields()
         self.apply_definition_without(_FIELD)
         self.assertEqual(fields - self.fields(), {_FIELD}, "the control")
@@ -337,11 +341,12 @@ class Helm(unittest.TestCase):
         self.assertEqual(self.fields(), fields)
 
     def fields(self):
-        """Of the status of GPUNodes, as the API server knows them."""
+        """Returns the fields in the status of GPUNodes, as the API server knows them."""
         return set(_status_of(self.cluster.get("crd", _DEFINITION)))
 
     def apply_definition_without(self, field):
-        """In the name of whoever applied the one that is there, as an older chart's Helm would have."""
+        """Applies the definition without a field. The field manager is that of the present definition, as if an older
+        chart's Helm had applied it."""
         found = json.loads(self.cluster.kubectl("get", "crd", _DEFINITION, "--output", "json", "--show-managed-fields"))
         owner, = {entry["manager"] for entry in found["metadata"]["managedFields"] if "f:spec" in entry["fieldsV1"]}
         del _status_of(found)[field]
@@ -358,7 +363,7 @@ class Helm(unittest.TestCase):
         self.assertIn(_STOPPED, self.ours())
 
     def remove_as_documented(self, *beginnings):
-        """By the commands of the documentation that begin so."""
+        """Runs the commands of the documentation that begin with these words."""
         documented = Documented(self.cluster, self.release, self.cluster.directory, {})
         for words in beginnings:
             found = [command.text for command in commands() if command.text.startswith(words)]
@@ -385,19 +390,20 @@ class Helm(unittest.TestCase):
 
     def uninstall(self, stays=_STAYS):
         self.release.do("uninstall", "--wait")
-        for component in ("extender", "deviceplugin", "mps"):  # Helm waits for what it made, not for their pods
+        for component in ("extender", "deviceplugin", "mps"):  # Helm waits for its own objects, not for pods
             for pod in self.release.pods(component):
                 self.cluster.wait_for("pod", pod["metadata"]["name"], gone, NAMESPACE)
         self.assertEqual(self.ours(), stays)
 
     def objects(self):
-        """Of the kinds that are defined."""
+        """Returns the objects of our custom kinds."""
         return {(item["kind"], item["metadata"]["name"], item["metadata"]["uid"])
                 for kind, namespace in (("gpunodes", None), ("jobprofiles", _TEAM))
                 for item in self.cluster.get(kind, namespace=namespace)}
 
     def files(self):
-        """Of ours on nodes: whatever is named so where programs keep such things."""
+        """Returns our files on the nodes: all whose name contains "crossover", in the folders where programs keep such
+        files."""
         return {f"{place}/{file.name}" for node in self.cluster.nodes
                 for place in ("/run", "/etc/cdi", "/var/run/cdi", "/var/lib", "/var/lib/kubelet/device-plugins")
                 if node.reach(place).is_dir() for file in node.reach(place).iterdir() if "crossover" in file.name}
@@ -411,7 +417,7 @@ class Helm(unittest.TestCase):
 
 
 def _status_of(definition):
-    """Its fields' schemas."""
+    """Returns the schemas of the status fields."""
     return definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["status"]["properties"]
 
 

@@ -1,4 +1,4 @@
-"""The images of docker/, as `make release` builds them: what they hold runs, and as whom."""
+"""Tests the images of docker/ as `make release` builds them: their programs run, and as which user."""
 
 import json
 import os
@@ -13,7 +13,7 @@ from tests.cluster.rig.versions import TREE
 
 _VERSION = re.search(r"crossover VERSION ([0-9.]+)", (TREE / "CMakeLists.txt").read_text(encoding="utf-8"))[1]
 _LIMIT_MIB = 16  # of an image without its base
-_LIMIT_WHOLE_MIB = 256  # with the one that tools/install.sh makes, not compressed
+_LIMIT_WHOLE_MIB = 256  # with the base that tools/install.sh makes, not compressed
 
 
 class Images(unittest.TestCase):
@@ -39,7 +39,8 @@ class Images(unittest.TestCase):
         self.assertIn("uid=65532", self.images.run_in("extender", "id"))
 
     def test_what_else_is_there(self):
-        """The library, for containers; what the chart's DaemonSet of MPS calls."""
+        """The daemon's image has the library for containers, and the programs that the chart's DaemonSet of MPS
+        calls."""
         self.images.run_in("deviceplugin", "test", "-r", "/usr/lib/crossover/libcrossover.so")
         for program in ("sh", "grep", "mkdir", "mount"):
             self.images.run_in("deviceplugin", "sh", "-c", f"command -v {program}")
@@ -54,7 +55,7 @@ class Images(unittest.TestCase):
             self.assertLess(self.images.archive(name).stat().st_size, _LIMIT_WHOLE_MIB << 20, name)
 
     def test_the_chart_names_the_programs(self):
-        """A mistyped command would show on a node alone."""
+        """A mistyped command in the chart would otherwise show on a node only."""
         templates = TREE / "charts/crossover/templates"
         for file, image, in (("control/deployment.yaml", "extender"), ("deviceplugin/daemonset.yaml", "deviceplugin")):
             program = re.search(r"command: \[(crossover-[a-z]+)\]", (templates / file).read_text(encoding="utf-8"))[1]

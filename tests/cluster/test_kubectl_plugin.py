@@ -1,4 +1,5 @@
-"""kubectl crossover on a real Kubernetes: what it finds of a node daemon, of pods that wait, and of planted faults."""
+"""Tests `kubectl crossover` on a real Kubernetes: what it finds of a node daemon, of pods that wait, and of planted
+faults."""
 
 import json
 import os
@@ -24,12 +25,12 @@ _TREE = Path(__file__).resolve().parents[2]
 
 
 def program(component):
-    """Labels of a pod of ours."""
+    """Returns the labels of a pod of ours."""
     return {"app.kubernetes.io/name": "crossover", "app.kubernetes.io/component": component}
 
 
 class KubectlPlugin(unittest.TestCase):
-    """The daemon serves no kubelet here: what it publishes of its node is written by the test."""
+    """The daemon serves no kubelet here, so the test itself writes the GPUNode."""
 
     @classmethod
     def setUpClass(cls):
@@ -99,7 +100,7 @@ class KubectlPlugin(unittest.TestCase):
         self.assertIn("one of the two", both)
 
     def test_explain_says_why_a_pod_waits(self):
-        """In the words of a real scheduler: nobody has slots to give."""
+        """The reason is a real scheduler's: no node has free slots."""
         pod = restricted("waits", _IMAGE, ["/usr/bin/crossover", "--version"])
         pod["metadata"].update(namespace=_TEAM, labels=MARKED,
                                annotations={"crossover.dev/share": "true", "crossover.dev/gang": "mine"})
@@ -135,7 +136,8 @@ class KubectlPlugin(unittest.TestCase):
                          {n: c["verdict"] for n, c in before.items()}, "the control")
 
     def test_doctor_asks_for_no_daemon_where_the_daemon_set_leaves_a_node_out(self):
-        """A node that another plugin has. No kubelet is behind it, and the DaemonSet finds no node here."""
+        """The doctor must not report a daemon as missing on a node that the DaemonSet leaves out, such as one that
+        another plugin manages. The node here has no kubelet, so the DaemonSet starts no pod on it."""
         self.assertEqual(self.findings()["daemon_missing"]["verdict"], "ok", "before")
         self.cluster.apply({"apiVersion": "v1", "kind": "Node",
                             "metadata": {"name": "inference", "labels": {"nvidia.com/gpu.present": "true"}}})
@@ -155,7 +157,7 @@ class KubectlPlugin(unittest.TestCase):
                 "spec": {"holderIdentity": "extender_1", "renewTime": now}}
 
     def test_doctor_looks_at_leases_and_at_what_scrapes(self):
-        """After the test above, in which no operator of Prometheus is there."""
+        """It must run after the test above, which needs a cluster without the operator of Prometheus."""
         self.cluster.kubectl("apply", "--server-side", "--filename", str(definitions()))
         self.cluster.wait_for("customresourcedefinition", "podmonitors.monitoring.coreos.com", true("Established"))
         monitor = find(objects(*MONITORING), "PodMonitor", "crossover-deviceplugin")
@@ -212,7 +214,7 @@ class KubectlPlugin(unittest.TestCase):
                          .stdout.split()[0], self.node)
 
     def test_who_may_not_look_is_told_so(self):
-        """As a user of namespaces, who may see neither nodes nor webhooks."""
+        """The user may see neither nodes nor webhooks, as a user of namespaces."""
         self.assertIn("orbidden", self.plugin("doctor", code=1, user=self.node))
         self.cluster.kubectl("create", "clusterrolebinding", "looks", "--clusterrole=view",
                              f"--user=system:node:{self.node}")
@@ -223,7 +225,7 @@ class KubectlPlugin(unittest.TestCase):
         self.assertIn("orbidden", findings["webhook_missing"]["seen"])
 
     def keeps_a_secret(self):
-        """A pod with one in each place that the API server lets it have."""
+        """Returns a pod with a secret in each place where the API server accepts one."""
         pod = restricted("secretive", _IMAGE, ["/usr/bin/crossover", _SECRET])
         pod["metadata"].update(namespace=_TEAM, labels=MARKED | {"team": _SECRET}, annotations={
             "example.com/token": _SECRET, "kubectl.kubernetes.io/last-applied-configuration": f'"{_SECRET}"',

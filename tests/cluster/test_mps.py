@@ -1,5 +1,5 @@
-"""GPUs that are shared through MPS: a control daemon on the node, pods that are its clients, and what becomes of them
-when it dies or one of them is killed.
+"""Tests GPUs that are shared through MPS: a control daemon runs on the node, and pods are its clients. It dies, or a
+client is killed.
 """
 
 import json
@@ -15,7 +15,7 @@ _USER = "crossover.test/gpu-user:1"
 
 class Mps(NodeCase):
     NODE_SETTINGS = {"sharing": "auto"}
-    MPS = False  # on this node by hand
+    MPS = False  # the tests start it on this node themselves
 
     @classmethod
     def setUpClass(cls):
@@ -35,7 +35,7 @@ class Mps(NodeCase):
         self.mps.stop()
 
     def start_user(self, name, *arguments, user=65532, grace_s=0):
-        """A pod that has a context on the node's first GPU."""
+        """Starts a pod that has a context on the node's first GPU."""
         pod = with_slots(name, _USER, ["/usr/bin/gpu_user", "0", *arguments], self.node.name)
         pod["spec"]["securityContext"] |= {"runAsUser": user}
         pod["spec"]["terminationGracePeriodSeconds"] = grace_s
@@ -63,7 +63,7 @@ class Mps(NodeCase):
         self.wait_for_doctor("uid_clash_under_mps", "ok")
 
     def test_a_pod_that_is_killed_leaves_its_neighbour_alone(self):
-        """Its client is ended through MPS shortly before; else the server would take the neighbour along."""
+        """The pod's client is ended through MPS shortly before. Else the MPS server would take the neighbour along."""
         self.start_user("stays")
         self.start_user("leaves", grace_s=3)
         for name in ("stays", "leaves"):
@@ -72,7 +72,7 @@ class Mps(NodeCase):
         self.cluster.wait_for("pod", "leaves", gone, NAMESPACE)
         self.wait_for_metric("crossover_mps_clients_terminated_total 1")
         self.assertEqual(self.cluster.get("pod", "stays", NAMESPACE)["status"]["phase"], "Running")
-        self.start_user("crashes", "crash")  # not through MPS: what the end through it is for
+        self.start_user("crashes", "crash")  # shows what happens to a client that is not ended through MPS
         self.cluster.wait_for("pod", "stays", phase("Failed"), NAMESPACE)
 
     def test_without_its_control_daemon_nothing_is_given_out(self):

@@ -1,4 +1,5 @@
-"""The node daemon beside a real kubelet: what becomes of slots when GPUs err, and what it says of itself."""
+"""Tests the node daemon beside a real kubelet: what happens to slots when GPUs report errors, and what the daemon
+publishes."""
 
 import json
 import unittest
@@ -27,7 +28,7 @@ class Node(NodeCase):
             self.wait_for_metric(line)
 
     def test_its_metrics_are_as_prometheus_wants_them(self):
-        """In name, unit and help, by Prometheus' own judgement."""
+        """Prometheus' own check looks at names, units and help texts."""
         self.run_with_slot("one", "one", self.gpus.uuids(0)[0])
         text = self.get("/metrics")[1]
         self.assertEqual(judged(self.cluster, text), (0, ""))
@@ -46,7 +47,7 @@ class Node(NodeCase):
         self.wait_for_metric(f'crossover_gpu_healthy{{gpu_uuid="{uuid}"}} 1')
 
     def test_slots_on_other_gpus_than_were_assigned_are_named_and_counted(self):
-        """The third pod finds no slot left on its GPU, and the kubelet gives it another."""
+        """The third pod finds no free slot on its GPU, and the kubelet gives it one of another GPU."""
         wanted, other = self.gpus.uuids(0)
         for number in range(3):
             self.run_with_slot(f"pod-{number}", f"gang-{number}", wanted)
@@ -74,14 +75,14 @@ class Node(NodeCase):
         self.wait_for_metric(f'crossover_gpu_held{{gpu_uuid="{self.gpus.uuids(0)[0]}"}} 0')
 
     def wait_for_evictions(self):
-        """Those that were accepted are counted apart from those that were not. A pod that does not run yet has no
-        budget."""
+        """Waits until the counters agree with the log. Accepted and refused evictions are counted apart. A pod that
+        does not run yet has no disruption budget."""
         said = self.daemons.said(self.node)
         self.wait_for_metric(f"crossover_misplaced_pods_deleted_total {said.count(_ANEW)}")
         self.wait_for_metric(f"crossover_misplaced_pods_refused_total {said.count('was not evicted')}")
 
     def test_a_pod_that_the_kubelet_put_beside_another_of_its_gang_is_made_anew(self):
-        """Both of the other GPU's slots are taken, so that it gets one of the GPU that it must not have."""
+        """Both slots of the other GPU are taken, so the pod gets one of the GPU that it must not share."""
         uuids = self.gpus.uuids(0)
         self.run_with_slot("first", "one", uuids[0])
         for number in range(2):

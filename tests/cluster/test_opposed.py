@@ -1,5 +1,5 @@
-"""Pods and nodes that do not suit us: each pod runs, or is refused with a reason that one can act on, and no GPU is
-given out twice. What other plugins and other users of MPS do: test_owner.py, test_mps.py.
+"""Tests pods and nodes that do not suit Crossover. Each pod runs, or is refused with a reason that its user can act on,
+and no GPU is given out twice. test_owner.py tests other device plugins, and test_mps.py other users of MPS.
 """
 
 import json
@@ -33,7 +33,7 @@ class Opposed(NodeCase):
         self.cluster.kubectl("create", "--namespace", NAMESPACE, "--filename", "-", input=json.dumps(pod))
 
     def run_to_its_end(self, name, image, command):
-        """What it wrote, once it has ended well."""
+        """Runs a pod to its end, asserts that it succeeded, and returns what it wrote."""
         self.create(name, image, command)
         pod = self.cluster.wait_for("pod", name, phase("Succeeded", "Failed"), NAMESPACE)
         said = self.cluster.logs(name, NAMESPACE)
@@ -50,13 +50,14 @@ class Opposed(NodeCase):
         self.assertEqual(self.run_to_its_end("static", image, ["/greets"]), "hello\n")
 
     def test_a_process_without_any_environment_has_the_library(self):
-        """As ranks have none of the container's that come in through sshd."""
+        """Ranks that are started through sshd have nothing of the container's environment."""
         image = self.load("plain", {"/bin/cat": "/bin/cat", "/usr/bin/env": "/usr/bin/env"})
         said = self.run_to_its_end("no-environment", image, ["/usr/bin/env", "-i", "/bin/cat", "/proc/self/maps"])
         self.assertIn(_OURS, said)
 
     def sshd_image(self):
-        """With a key for itself and one for whoever comes, which everybody can read: an image's files are root's."""
+        """Returns an image with a host key and a user's key. All users can read them, because the files of an image
+        belong to root."""
         files = Path(self.cluster.directory) / "sshd"
         files.mkdir()
         for name in ("host", "user"):
@@ -74,7 +75,8 @@ class Opposed(NodeCase):
             provided=(Path(_LIBWRAP).name,))
 
     def test_a_rank_that_comes_in_through_sshd_has_the_library(self):
-        """An image's own sshd, run by its user; a command that comes in has an environment of sshd's making."""
+        """The image's own sshd runs as its user. A command that is started through it has the environment that sshd
+        makes."""
         own = "for key in host user; do cp /etc/ssh/$key /dev/shm/$key && chmod 600 /dev/shm/$key; done"
         sshd = f"{own}; exec /usr/sbin/sshd -D -e -f /etc/ssh/config"
         self.create("sshd", self.sshd_image(), ["/bin/sh", "-c", sshd])
@@ -124,7 +126,8 @@ class Opposed(NodeCase):
             self.assertRegex(said, "(?i)user namespace|userns|idmap")
 
     def test_cdi_devices_reach_containers_where_containerd_has_them(self):
-        """1.6 has none and would not say so: there nothing is given out by CDI, with the reason."""
+        """containerd 1.6 has no CDI and would not report that. There the daemon gives out no slots by CDI, and says
+        why."""
         if not self.cluster.has_cdi:
             gpu_ways.Cdi(self.gpus).install(0, self.node)
         image = self.load("by-cdi", {"/bin/cat": "/bin/cat"})
@@ -144,7 +147,7 @@ class Opposed(NodeCase):
         self.wait_for_words("configuration reloaded", seen)
 
     def test_two_slots_where_there_is_one_gpu_left_are_refused_in_words(self):
-        """A container's slots are of different GPUs; more than there are cannot be had."""
+        """A container's slots are of different GPUs. It cannot have more than there are GPUs."""
         image = self.load("greedy", {"/bin/sleep": "/bin/sleep"})
         self.create("greedy", image, ["/bin/sleep", "1000"], slots=3)
         pod = self.cluster.wait_for("pod", "greedy", phase("Failed"), NAMESPACE)
@@ -152,7 +155,8 @@ class Opposed(NodeCase):
         self.assertIn("ask for fewer crossover.dev/slot", pod["status"]["message"])
 
     def test_the_daemon_is_upgraded_under_a_pod(self):
-        """Its container starts again with the version that it had, also after its kubelet; new pods get the new one."""
+        """The pod's container restarts with the version that it had, also after its kubelet. New pods get the new
+        version."""
         image = self.load("upgraded", {"/bin/sh": "/bin/sh", "/bin/cat": "/bin/cat", "/bin/sleep": "/bin/sleep"})
         shows = ["/bin/sh", "-c", "cat /proc/self/mountinfo; sleep 1000 & wait"]
         self.create("old", image, shows, restartPolicy="Always")
@@ -166,7 +170,7 @@ class Opposed(NodeCase):
         self.create("new", image, shows)
         self.cluster.wait_for("pod", "new", phase("Running"), NAMESPACE)
         self.assertNotEqual(self.version_of("new"), before)
-        end = "kill -TERM $(cat /proc/1/task/1/children)"  # what its first process waits for
+        end = "kill -TERM $(cat /proc/1/task/1/children)"  # the container's first process waits for it
         self.cluster.kubectl("exec", "old", "--namespace", NAMESPACE, "--", "/bin/sh", "-c", end)
         self.cluster.wait_for("pod", "old", lambda pod: pod["status"]["containerStatuses"][0]["restartCount"] == 1
                               and pod["status"]["containerStatuses"][0]["ready"], NAMESPACE)
@@ -176,7 +180,7 @@ class Opposed(NodeCase):
         self.wait_for_slots(4)
 
     def test_a_process_that_starts_while_the_daemon_is_replaced_takes_part(self):
-        """Which shows by its budget: the library alone minds it."""
+        """The process's memory budget shows it: only the library enforces that."""
         image = self.load("gpu-user", {"/usr/bin/gpu_user": self.build.program("gpu_user"), "/bin/sh": "/bin/sh",
                                        "/bin/sleep": "/bin/sleep"})
         self.create("waits", image, ["/bin/sleep", "1000"])
@@ -197,7 +201,7 @@ class Opposed(NodeCase):
         self.wait_for_slots(4)
 
     def test_the_kubelet_is_restarted_under_a_pod(self):
-        """It goes on as it was, and what comes after it gets what is left."""
+        """The pod runs on, and later pods get the slots that are left."""
         self.create("stays", SHELL, ["/bin/sleep", "1000"], slots=2)
         before = self.cluster.wait_for("pod", "stays", phase("Running"), NAMESPACE)["status"]["containerStatuses"]
         self.node.stop_kubelet()
@@ -214,7 +218,7 @@ class Opposed(NodeCase):
                          [(each["containerID"], 0) for each in before])
 
     def version_of(self, pod):
-        """The directory of the host that its containers have the library from."""
+        """Returns the directory on the host from which the pod's containers have the library."""
         self.await_true(lambda: " /opt/crossover " in self.cluster.logs(pod, NAMESPACE), f"{pod} says nothing")
         line = next(line for line in self.cluster.logs(pod, NAMESPACE).splitlines() if " /opt/crossover " in line)
         return line.split()[3]

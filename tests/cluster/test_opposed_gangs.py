@@ -1,5 +1,5 @@
-"""Gangs whose nodes, volumes, pods or schedulers change between plan and binding: they run elsewhere, or wait with the
-true reason, and nothing is left of the plan.
+"""Tests gangs whose nodes, volumes, pods or connections change between plan and binding. They run elsewhere, or wait
+with the true reason, and nothing is left of the plan.
 """
 
 import os

@@ -1,4 +1,5 @@
-"""One owner per GPU: slots are withheld where others give it out or use it, turns where somebody takes no part."""
+"""Tests that each GPU has one owner. Slots are withheld where another plugin or program uses the GPU, and turns stop
+where a process takes no part in them."""
 
 import json
 import os
@@ -14,7 +15,7 @@ from tests.cluster.training import TrainingJob, load_image
 
 _OTHERS = "others"
 _PLUGINS = "/var/lib/kubelet/device-plugins"
-_SHAPE = pairs.Shape(0.6, compute_ms=20.0, iterations=3000, warm_up=40)  # longer than a client may be unheard of
+_SHAPE = pairs.Shape(0.6, compute_ms=20.0, iterations=3000, warm_up=40)  # longer than a client may be unregistered
 
 
 class Owner(NodeCase):
@@ -77,7 +78,7 @@ class Owner(NodeCase):
         self.wait_for_metric(f'crossover_gpu_used_by_others{{gpu_uuid="{uuid}"}} 0')
 
     def profile(self, gang):
-        """What the daemon knows of a job that runs."""
+        """Returns what the daemon knows of a running job."""
         command = [str(self.build.program("crossover")), "top", "-o", "json", "--socket", "/run/crossover/api.sock"]
         top = json.loads(subprocess.run(self.node.enter(command), capture_output=True, text=True, check=True).stdout)
         return next((job.get("profile", {}) for job in top["jobs"] if job["gang"] == gang), {})

@@ -1,5 +1,5 @@
-"""What a pod opens of a user who may edit their own namespace: every port of Crossover's pods, every verb of the API
-server on what is Crossover's, and what is mounted into a pod that shares.
+"""Tests what a user who may edit one namespace can reach from a pod: every port of Crossover's pods, every verb of the
+API server on Crossover's objects, and what is mounted into a pod that shares.
 """
 
 import itertools
@@ -21,15 +21,14 @@ _TEAM, _OTHER = "team", "other"
 _SHELL = "crossover.test/shell:1"
 _SLEEP = ["/bin/sleep", "100000"]
 _WEBHOOK, _HEALTH, _METRICS, _SCHEDULER, _VERBS, _DAEMON = 8443, 8481, 8482, 10259, 8480, 9465
-# By component: who listens for others, and for its own pod alone.
+# {component: (ports reachable by others, ports on loopback alone)}
 _PORTS = {"extender": ({_WEBHOOK, _HEALTH, _METRICS, _SCHEDULER}, {_VERBS}), "deviceplugin": ({_DAEMON}, set()),
           "mps": (set(), set())}
 _NOT_FOR_THEM = {401, 403}
 _MADE_UP = ("made-up", "made up", "\xff\xfe")  # tokens; the last is no text
 _READ, _WRITE = ("get", "list", "watch"), ("create", "update", "patch", "delete", "deletecollection")
 _PROFILES = "jobprofiles.crossover.dev"
-# What is Crossover's, or a way to it, by where it is: in its own namespace, in another user's, in the visitor's own, in
-# none.
+# These are Crossover's objects and the ways to them, by namespace: its own, another user's, the visitor's, and none.
 _OURS = {
     NAMESPACE: ("secrets", "configmaps", "leases", "pods", "pods/exec", "pods/log", "pods/ephemeralcontainers",
                 "pods/portforward", "pods/proxy", "services/proxy", "daemonsets.apps", "deployments.apps",
@@ -41,9 +40,10 @@ _OURS = {
            "mutatingwebhookconfigurations.admissionregistration.k8s.io",
            "validatingadmissionpolicies.admissionregistration.k8s.io",
            "validatingadmissionpolicybindings.admissionregistration.k8s.io", "persistentvolumes")}
-# What a container that shares sees of ours on the host: the library, by which file it is loaded, the arbiter's socket.
+# These are our mounts in a container that shares: the library, the file by which it is loaded, and the arbiter's
+# socket.
 _MOUNTED = {"/etc/ld.so.preload", "/run/crossover", "/run/crossover-mps/pipe", "/opt/crossover"}
-_SOCKETS = "/run/crossover"  # in the container: of the host it is a folder in which nothing else may be
+_SOCKETS = "/run/crossover"  # in the container; on the host it is a folder that may hold nothing else
 
 
 def profile(namespace):
@@ -75,7 +75,7 @@ class Ports(unittest.TestCase):
 
     @classmethod
     def running(cls, pod):
-        """A pod, once it runs."""
+        """Creates a pod and returns it once it runs."""
         cls.cluster.kubectl("create", "--namespace", _TEAM, "--filename", "-", input=json.dumps(pod))
         return cls.cluster.wait_for("pod", pod["metadata"]["name"], phase("Running"), _TEAM)
 
@@ -106,7 +106,7 @@ class Ports(unittest.TestCase):
                 self.assertNotIn("crossover_", said)
 
     def test_metrics_of_the_extender_are_as_prometheus_wants_them(self):
-        """Those of both replicas: the one that leads has more, and once a pod has asked for a place all that it has."""
+        """Looks at both replicas. The leader has more metrics, and has all of them once a pod has asked for a place."""
         pod = with_slots("placed", _SHELL, _SLEEP)
         pod["metadata"]["annotations"] = {"crossover.dev/share": "true", "crossover.dev/gang": "placed",
                                           "crossover.dev/gang-size": "1"}
@@ -156,13 +156,13 @@ class Ports(unittest.TestCase):
         self.assertEqual(before, after)
 
     def as_visitor(self, *words, thing=None):
-        """kubectl with the pod's token alone."""
+        """Runs kubectl with the pod's token and nothing else."""
         return self.cluster.kubectl("--kubeconfig", "/dev/null", "--server", self.cluster.server,
                                     "--certificate-authority", str(self.cluster.setup.certificates.authority),
                                     "--token", self.token, *words, input=thing, check=False)
 
     def may(self, verb, kind, namespace):
-        """Whether the API server lets the visitor, which asks it from where it is."""
+        """Tells whether the API server permits this to the visitor. The question is sent from the visitor's pod."""
         name, _, part = kind.partition("/")
         resource, _, group = name.partition(".")
         about = {"verb": verb, "group": group, "resource": resource, "subresource": part, "namespace": namespace or ""}
@@ -209,7 +209,7 @@ class Ports(unittest.TestCase):
         self.assertEqual(self.ours(inside.mounts_of(self.visitor, "sleep")), set())
 
     def ours(self, mounts):
-        """But for those of the software GPUs, which lie in the test's own folder."""
+        """Returns our mounts without those of the software GPUs, which are in the test's own folder."""
         return {mount for mount in mounts if not mount.startswith(str(self.cluster.directory))
                 and ("crossover" in mount or mount == "/etc/ld.so.preload")}
 

@@ -1,4 +1,4 @@
-"""What a node says of its pods that nobody else watches."""
+"""Tests that a GPUNode also counts the pods of its node that Crossover does not manage."""
 
 import os
 import unittest
@@ -14,7 +14,7 @@ from tests.cluster.training import load_image
 
 _TEAM = "team"
 _SHAPE = pairs.Shape(0.6)
-_PATIENCE_S = 90.0  # a node says at most every 30 s what nobody waits for
+_PATIENCE_S = 90.0  # a node reports at most every 30 s what no pod waits for
 
 
 class Profiles(unittest.TestCase):

@@ -1,7 +1,7 @@
-"""A real Prometheus scrapes a daemon beside which two jobs share GPUs: every query of the dashboards is answered, and
-those that say what sharing gains say what the daemon's own `top` does. So it is with the labels alone that a plain
-configuration adds, and with those of the chart's PodMonitor as a Prometheus operator reads it. Needs no cluster, but
-what its installer brings.
+"""Tests the dashboards with a real Prometheus, which scrapes a daemon beside which two jobs share GPUs. Every query is
+answered, and those that say what sharing gains agree with the daemon's own `top`. That holds with the labels that a
+plain configuration adds, and with those of the chart's PodMonitor as a Prometheus operator reads it. The test needs no
+cluster, but programs that the cluster's installer brings.
 """
 
 import json
@@ -21,7 +21,7 @@ os.environ.setdefault("BIN", str(_BUILD / "bin"))
 os.environ.setdefault("LIBRARY", str(_BUILD / "lib/libcrossover.so"))
 os.environ.setdefault("SIMGPU_LIBRARIES", str(_BUILD / "simgpu/lib"))
 
-# Only now: they look where these variables say.
+# These imports come after the variables are set, because the modules read them.
 from tests.charts.chart import find, objects, promtool  # noqa: E402
 from tests.charts.test_chargeback import of_chargeback, of_metrics  # noqa: E402
 from tests.charts.test_monitoring import dashboards, queries, query_of  # noqa: E402
@@ -29,7 +29,7 @@ from tests.cluster import pod_monitors  # noqa: E402
 from tests.process.cli.machine import Node, clients, end_quietly  # noqa: E402
 
 _GAINS = "max by (node, gpu_uuid) (crossover_gain_ratio{source='measured'})"
-# Panels that have something to show of a daemon that serves no kubelet.
+# These panels show something for a daemon that serves no kubelet.
 _SHOWN = {"fleet.json": ("GPUs with several jobs", "Work per time, mean", "GPU hours gained",
                          "GPUs' worth of work gained", "Utilisation, before and after", "GPUs in use, by namespace",
                          "Slowdown, by job"),
@@ -39,18 +39,18 @@ _SHOWN = {"fleet.json": ("GPUs with several jobs", "Work per time, mean", "GPU h
                        "Exposed communication", "Age of the step alone", "Length of a turn, mean")}
 _NAME = "crossover-deviceplugin"
 _PLAIN = {"node": "n1"}
-# Of the pod that is scraped, whereas those of the metrics are of the pods that they are about.
+# These labels are of the pod that is scraped. Those of the metrics are of the pods that the metrics are about.
 _OPERATORS = {**_PLAIN, "namespace": "crossover-system", "pod": f"{_NAME}-x7x2p", "container": "deviceplugin",
               "endpoint": "metrics"}
 
 
 def plainly(target):
-    """Labels are honoured, these are added, and `job`."""
+    """Returns a scrape configuration that honours labels and adds these and `job`."""
     return {"job_name": _NAME, "honor_labels": True, "static_configs": [{"targets": [target], "labels": _PLAIN}]}
 
 
 def by_the_pod_monitor(target):
-    """As for a pod of the chart's DaemonSet that is there."""
+    """Returns a scrape configuration as for a running pod of the chart's DaemonSet."""
     monitor, = (item for item in pod_monitors.monitors() if item["metadata"]["name"] == _NAME)
     scrape, = pod_monitors.scrapes(monitor)
     pod = find(objects(), "DaemonSet", _NAME)["spec"]["template"]
@@ -64,7 +64,7 @@ def by_the_pod_monitor(target):
 
 
 class Prometheus:
-    """`scrape`: its one configuration of what it looks at."""
+    """Runs one server with one scrape configuration."""
 
     def __init__(self, test, folder, scrape):
         folder.mkdir()
@@ -79,14 +79,14 @@ class Prometheus:
         test.addCleanup(end_quietly, self._process)
 
     def ask(self, query):
-        """[(labels, value)]; fails where it is no query that it answers."""
+        """Returns [(labels, value)]. Raises HTTPError for a query that Prometheus rejects."""
         with urllib.request.urlopen(f"{self.url}/api/v1/query?" + urllib.parse.urlencode({"query": query}),
                                     timeout=60) as answer:
             found = json.load(answer)
         return [(sample["metric"], float(sample["value"][1])) for sample in found["data"]["result"]]
 
     def await_samples(self, query, enough, patience_s=90.0):
-        """Until `enough(samples)`."""
+        """Blocks until `enough(samples)` holds, and returns the samples."""
         end = time.monotonic() + patience_s
         while time.monotonic() < end:
             try:
@@ -130,9 +130,9 @@ class Dashboards(unittest.TestCase):
             self.assertAlmostEqual(gain / gain_by_gpu[labels["gpu_uuid"]], 1, delta=0.03)
         for name, dashboard in dashboards().items():
             for _, query in queries(dashboard):
-                prometheus.ask(query)  # else: HTTPError
+                prometheus.ask(query)  # raises HTTPError if it is rejected
             for title in _SHOWN.get(name, ()):
-                with self.subTest(f"{name}: {title}"):  # one of them looks every minute
+                with self.subTest(f"{name}: {title}"):  # one of them is sampled once a minute
                     prometheus.await_samples(query_of(name, title), bool)
         self.charges_are_what_the_page_promises(prometheus)
         waits = {(labels["gang"], labels["peer_gang"]) for labels, share in
@@ -143,9 +143,9 @@ class Dashboards(unittest.TestCase):
         self.assertLess(before, after)
 
     def charges_are_what_the_page_promises(self, prometheus):
-        """Of the minute that has passed: on two GPUs with two jobs each."""
+        """Looks at the minute that has passed: two GPUs with two jobs each."""
         for query in of_metrics():
-            prometheus.ask(query)  # else: HTTPError
+            prometheus.ask(query)  # raises HTTPError if it is rejected
         with_sharing, without = (f"sum({query.replace('1h', '1m').replace(':1m', ':1s').replace('5m', '10s')})"
                                  for query in of_chargeback())
         used = prometheus.await_samples(with_sharing, bool)[0][1] * 60

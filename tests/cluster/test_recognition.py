@@ -1,6 +1,6 @@
-"""Jobs of real operators: JobSet, LeaderWorkerSet, Kueue, Kubeflow's MPI operator and training operator, each built
-from its Go module and installed as its makers say. Every gang is to be recognised, and whoever says nothing is to be
-left alone.
+"""Tests jobs of real operators: JobSet, LeaderWorkerSet, Kueue, Kubeflow's MPI operator and training operator. Each is
+built from its Go module and installed as its makers say. Every gang must be recognised, and jobs without our
+annotations must be left alone.
 """
 
 import copy
@@ -22,7 +22,7 @@ class JobSets(OneGang, OperatorCase):
         return example("jobset.yaml", name)
 
     def parts(self, name, *sizes):
-        """A JobSet of several parts, of so many pods each: part-0, part-1."""
+        """Returns a JobSet with parts part-0, part-1 and so on, of so many pods each, and the list of the parts."""
         job = self.make(name)
         [usual] = job["spec"]["replicatedJobs"]
         job["spec"]["replicatedJobs"] = parts = [copy.deepcopy(usual) for _ in sizes]
@@ -50,7 +50,7 @@ class JobSets(OneGang, OperatorCase):
         self.until(lambda: len(self.eyes.places("mixed")) == 5, "the part with whole GPUs runs too")
 
     def in_stages(self, job, name):
-        """Each part is a gang: the second comes once the first runs."""
+        """Asserts that each part is a gang, and that the second comes once the first runs."""
         self.create(job)
         first = self.one_gang(f"{name}-part-0", 2)
         second = self.one_gang(f"{name}-part-1", 3)
@@ -71,7 +71,7 @@ class JobSets(OneGang, OperatorCase):
         job["spec"]["failurePolicy"] = {"maxRestarts": 3}
         self.create(job)
         first = self.one_gang("again", self.SIZE)
-        self.delete_pod(sorted(first)[0])  # backoffLimit 0: its Job has failed, and with it all of them
+        self.delete_pod(sorted(first)[0])  # backoffLimit 0: its Job fails, and the whole JobSet restarts
         self.until(lambda: not {place.uid for place in first.values()} &
                    {place.uid for place in self.eyes.places("again").values()}, "all pods are others")
         second = self.one_gang("again", self.SIZE)
@@ -115,7 +115,7 @@ class LeaderWorkerSets(OneGang, OperatorCase):
     def test_a_group_that_is_made_again_is_whole_again(self):
         self.create(self.make("group"))
         first = self.one_gang("group", self.SIZE)
-        # RecreateGroupOnPodRestart is what it does unless told otherwise: the leader goes, and with it the others.
+        # RecreateGroupOnPodRestart is the default: the leader goes, and all workers with it.
         self.delete_pod_in_sight("group-0-1", lambda: first["group-0"].uid not in
                                  {place.uid for place in self.eyes.places("group").values()})
         self.until(lambda: not {place.uid for place in first.values()} &
@@ -125,7 +125,7 @@ class LeaderWorkerSets(OneGang, OperatorCase):
 
 
 class KueueJobs(OneGang, OperatorCase):
-    """Jobs in a queue that has as many GPUs as two of them ask for."""
+    """The jobs are in a queue that has as many GPUs as two of them ask for."""
 
     OPERATORS = ("jobset", "kueue")
 
@@ -133,14 +133,15 @@ class KueueJobs(OneGang, OperatorCase):
     def prepare(cls):
         case = cls()
         case.add("ResourceFlavor", "any", {})
-        # Of whole GPUs, since Kueue counts what users write in their templates; of slots for pods that nobody made.
+        # The queue has whole GPUs, since Kueue counts what users write in their templates. It has slots for pods that
+        # no controller owns.
         case.queue("any", {"nvidia.com/gpu": 2 * cls.SIZE, SLOT: cls.SIZE})
 
     def add(self, kind, name, spec):
         self.put({"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": kind, "metadata": {"name": name}, "spec": spec})
 
     def queue(self, name, quotas):
-        """Of a flavor that is called like it."""
+        """Creates a queue, with the flavor of the same name."""
         resources = [{"name": resource, "nominalQuota": quota} for resource, quota in quotas.items()]
         groups = [{"coveredResources": list(quotas), "flavors": [{"name": name, "resources": resources}]}]
         self.add("ClusterQueue", name, {"namespaceSelector": {}, "resourceGroups": groups})
@@ -178,7 +179,7 @@ class KueueJobs(OneGang, OperatorCase):
         self.assertEqual(set().union(*(seen.gates for seen in self.eyes.ever("queued"))), set())
 
     def create_group(self, name):
-        """Pods that nobody made but their user."""
+        """Creates a group of pods that no controller owns."""
         [template] = templates(self.make(name))
         labels = {_QUEUE: "any", "kueue.x-k8s.io/pod-group-name": name}
         marks = {"kueue.x-k8s.io/pod-group-total-count": str(self.SIZE), **template["metadata"]["annotations"]}
@@ -189,7 +190,7 @@ class KueueJobs(OneGang, OperatorCase):
         self.until(lambda: len(self.eyes.pods(name)) == self.SIZE, f"the pods of {name} are seen")
 
     def finish_group(self, name):
-        """Kueue lets pods of a group go only once all have ended."""
+        """Ends the pods of a group and deletes them. Kueue lets pods of a group go only once all have ended."""
         pods = [pod["metadata"]["name"] for pod in self.eyes.pods(name)]
         if not pods:
             return
@@ -207,9 +208,9 @@ class KueueJobs(OneGang, OperatorCase):
         job = self.make(name)
         job["metadata"]["labels"] = {_QUEUE: name}
         [template] = templates(job)
-        del template["spec"]["nodeSelector"]  # a flavor's are its queue's
+        del template["spec"]["nodeSelector"]  # the flavor of its queue sets it
         for container in template["spec"]["containers"]:
-            container["resources"] = {"limits": {SLOT: "1"}}  # of which its nodes have some, and Kueue knows it
+            container["resources"] = {"limits": {SLOT: "1"}}  # its nodes have some, and Kueue knows it
         places = self.places(self.create(job), self.SIZE)
         self.assertEqual(len(set(self.gpus(places))), self.SIZE)
         self.assertEqual(len({place.plan for place in places.values()}), self.SIZE, "each by itself")

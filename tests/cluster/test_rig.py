@@ -1,4 +1,4 @@
-"""The test cluster itself: what other tests rely on."""
+"""Tests the test cluster itself: what other tests rely on."""
 
 import json
 import subprocess
@@ -17,7 +17,7 @@ _NAMESPACE = "rig"
 
 
 class Rig(unittest.TestCase):
-    """One cluster for all of these tests."""
+    """One cluster serves all of these tests."""
 
     @classmethod
     def setUpClass(cls):
@@ -31,7 +31,7 @@ class Rig(unittest.TestCase):
         self.cluster.kubectl("create", "--namespace", namespace, "--filename", "-", input=json.dumps(pod))
 
     def run_pod(self, pod):
-        """A pod that ends well, and what it said."""
+        """Runs a pod, asserts that it succeeded, and returns the pod and its output."""
         name = pod["metadata"]["name"]
         self.create(pod)
         done = self.cluster.wait_for("pod", name, phase("Succeeded", "Failed"), _NAMESPACE)

@@ -1,4 +1,4 @@
-"""What administrators tell a node's daemon while it runs: switches, maintenance, configurations."""
+"""Tests what administrators change while a node's daemon runs: switches, maintenance, configurations."""
 
 import os
 import time
@@ -11,7 +11,7 @@ from tests.cluster.node_case import NAMESPACE, NodeCase
 from tests.cluster.training import TrainingJob, load_image
 
 _SHAPE = pairs.Shape(0.6, compute_ms=20.0, iterations=400, warm_up=40)  # long enough to be switched off and on
-_LIVE_WITHIN_S = 5.0  # what is promised of switches
+_LIVE_WITHIN_S = 5.0  # the documented limit for switches
 _SYSTEM = node_daemon.NAMESPACE
 
 
@@ -20,7 +20,7 @@ class Switches(NodeCase):
     SETTINGS = {"configurations": {"many": {"node": {"slots_per_gpu": 3}}}}
 
     def test_off_and_on_again_while_a_job_runs(self):
-        """By its pod, its namespace, the node and the cluster; the job never notices."""
+        """It is switched off by its pod, its namespace, the node and the cluster. The job ends without an error."""
         load_image(self.cluster, self.build, Path(os.environ["TRAINER_DATA"]))
         job = TrainingJob(self.cluster, NAMESPACE, _SHAPE.job("switched", 1), self.gpus.machine.ranks)
         job.create()
@@ -47,10 +47,11 @@ class Switches(NodeCase):
                 self.assertLess(time.monotonic() - began, _LIVE_WITHIN_S)
                 self.annotate(kind, name, mode=None)
                 self.wait_for_metric('crossover_node_mode{mode="enforce"} 1')
-        job.finish()  # fails where a rank has
+        job.finish()  # fails where a rank has failed
 
     def test_a_switch_that_is_mistyped_is_named(self):
-        """Where it stands, once: also that of a namespace, which the daemons of all nodes find."""
+        """The event is on the object with the annotation, and there is one event only. A namespace is found by the
+        daemons of all nodes."""
         wrong = "crossover.dev/mode: Off is not allowed: enforce, observe or off"
         self.run_with_slot("mistyped", "one", self.gpus.uuids(0)[0])
         places = (("node", self.node.name, (), "default"), ("namespace", NAMESPACE, (), NAMESPACE),
@@ -100,12 +101,12 @@ class Switches(NodeCase):
         self.wait_for_metric('crossover_configuration_info{configuration=""} 1')
 
     def pods_on(self, uuid):
-        """Names of the pods that hold a GPU, as the daemon publishes it."""
+        """Returns the names of the pods that hold a GPU, as the daemon publishes them."""
         gpus = self.cluster.get("gpunode", self.node.name)["status"]["gpus"]
         return sorted(h["pod"] for gpu in gpus if gpu["uuid"] == uuid for h in gpu.get("holders", []))
 
     def test_fewer_slots_are_counted_by_the_pods_that_are_there(self):
-        """Whatever the numbers of their slots: no GPU gets more pods than it may have now."""
+        """The numbers of the slots do not matter: no GPU gets more pods than it may have now."""
         first, second = self.gpus.uuids(0)
         self.daemons.configure(self.node, node_settings={"slots_per_gpu": 3})
         self.wait_for_slots(6, capacity=6)

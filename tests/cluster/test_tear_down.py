@@ -1,4 +1,4 @@
-"""Nothing of a cluster stays, however it ends; and what a start that cannot be says."""
+"""Tests that nothing of a cluster stays, however it ends, and that a start that cannot succeed says why."""
 
 import os
 import signal
@@ -61,7 +61,7 @@ class TearDown(unittest.TestCase):
         self.assertTrue(directory.exists())
 
         def swept():
-            removal.sweep(directory.parent)  # once the janitor has died, of which a kill is but the beginning
+            removal.sweep(directory.parent)  # once the janitor has died: its kill takes a moment
             return not directory.exists()
 
         until(swept, _PATIENCE_S)
@@ -74,7 +74,7 @@ class TearDown(unittest.TestCase):
         self.assertEqual(leftovers.of(directory), leftovers.NOTHING)
 
     def start_another(self):
-        """A cluster of one node, owned by another process; that process, and the cluster's directory."""
+        """Starts a cluster of one node that another process owns. Returns that process and the cluster's directory."""
         other = subprocess.Popen([sys.executable, "-B", "-m", "tests.cluster.rig", "--nodes", "1"], cwd=TREE,
                                  stdout=subprocess.PIPE, text=True)
         self.addCleanup(other.wait)
@@ -88,7 +88,7 @@ class TearDown(unittest.TestCase):
 
 
 class Refusal(unittest.TestCase):
-    """A test on a machine that cannot have a cluster fails, and says what would help."""
+    """A test fails on a machine that cannot have a cluster, and says what would help."""
 
     def test_without_programs(self):
         with mock.patch.dict(os.environ, {"CROSSOVER_CACHE": "/nonexistent"}):

@@ -1,5 +1,5 @@
-"""A webhook that is down, whose certificate or clock is wrong, that is asked nonsense, or far too often: nothing else
-in the cluster suffers, and pods that need it get a clear answer.
+"""Tests a webhook that is down, whose certificate or clock is wrong, that gets malformed requests, or far too many.
+Nothing else in the cluster suffers, and a pod that needs the webhook gets a clear answer.
 """
 
 import base64
@@ -24,15 +24,16 @@ _DAY_S = 86400
 _SAYS = {"share": "true"}
 _STAND_IN = Path(__file__).with_name("stand_in.py")
 _ALERTS = TREE / "charts/crossover/files/alerts.yaml"
-_IDLE = 100  # connections of somebody who says nothing
+_IDLE = 100  # idle connections
 _ONCE_S = 3
 
 
 class WebhookFaults(WebhookCase):
-    flood = None  # the one that was made
+    flood = None  # the Flood of the test of a thousand requests a second
 
     def others_do_not_suffer(self):
-        """Pods without our keys come to be, and those that are there are changed and go, ours among them."""
+        """Asserts that pods without our annotations can be created, changed and deleted, and that one of ours can be
+        changed and deleted."""
         self.create(pod_that_says("plain", {}))
         for name, words in (("plain", "note=x"), ("ours", "crossover.dev/mode=off")):
             self.cluster.kubectl("annotate", "pod", name, words, "--namespace", NAMESPACE)
@@ -40,7 +41,7 @@ class WebhookFaults(WebhookCase):
             self.cluster.wait_for("pod", name, gone, NAMESPACE)
 
     def is_told(self, words):
-        """Whoever makes a pod of ours, in time."""
+        """Asserts that the user who creates a pod of ours soon gets an answer with these words."""
         def told():
             done = self.cluster.kubectl("create", "--namespace", NAMESPACE, "--dry-run=server", "--filename", "-",
                                         input=json.dumps(pod_that_says("told", _SAYS)), check=False)
@@ -57,7 +58,8 @@ class WebhookFaults(WebhookCase):
         self.start_webhook()
 
     def not_reached(self):
-        """How many pods API servers have refused since the webhook did not answer, by what the alert looks for."""
+        """Returns how many pods API servers have refused because the webhook did not answer. It reads the metric of the
+        alert."""
         selector = re.search(r"(apiserver_\w+)\{([^}]*)\}", _ALERTS.read_text(encoding="utf-8"))
         labels = [label.strip() for label in selector[2].split(",")]
         self.assertEqual(len(labels), 2)
@@ -88,13 +90,14 @@ class WebhookFaults(WebhookCase):
         self.is_told("x509: certificate has expired")
         self.others_do_not_suffer()
         self.cluster.processes.stop(["stand-in"])
-        # Ours finds that it has one that has expired, and makes another.
+        # Our webhook finds that its certificate has expired, and makes another.
         self.patch_secret({"tls.crt": _encoded(expired[0]), "tls.key": _encoded(expired[1])})
         self.start_webhook()
         self.assertNotEqual(self.secret()["tls.crt"], _encoded(expired[0]))
 
     def signed_by_its_authority(self, name, shift_s):
-        """Certificate and key of a server for the webhook's name, made so long ago; for 30 days."""
+        """Makes a certificate of 30 days for a server with the webhook's name, signed by the webhook's authority. The
+        clock is shifted by `shift_s`. Returns the paths of certificate and key."""
         top = self.cluster.directory
         files = {part: top / f"{name}.{part}" for part in ("crt", "key", "ca.crt", "ca.key")}
         for part in ("ca.crt", "ca.key"):
@@ -123,7 +126,8 @@ class WebhookFaults(WebhookCase):
         self.assertEqual(self.secret()["ca.crt"], follows["next-ca.crt"])
         self.assertTrue(load.goes_on())
         self.assertEqual(load.failures, [])
-        # The control: whoever trusts another certificate alone does not trust what is served. It is set right.
+        # The control replaces the bundle by another certificate. API servers then do not trust the webhook, which
+        # repairs the bundle.
         stranger, _ = certificates.serving("stranger", ["stranger"])
         self.cluster.kubectl("patch", "mutatingwebhookconfiguration", "crossover-admission", "--type", "json",
                              "--patch", json.dumps([{"op": "replace", "path": "/webhooks/0/clientConfig/caBundle",
@@ -138,13 +142,13 @@ class WebhookFaults(WebhookCase):
         return configuration["webhooks"][0]["clientConfig"]["caBundle"]
 
     def test_its_clock_is_ten_minutes_ahead(self):
-        """It makes certificates that hold for everybody."""
+        """Its certificates are valid for all others at once."""
         self.addCleanup(self.start_anew)
         self.restart_with_clock(600)
         self.await_answers()
 
     def test_its_clock_is_weeks_ahead(self):
-        """What it makes holds for nobody else yet; and is made anew once its clock is right."""
+        """Its certificate is not valid yet for all others. It is replaced once the clock is right."""
         self.addCleanup(self.start_anew)
         self.restart_with_clock(20 * _DAY_S)
         self.is_told("x509: certificate has expired or is not yet valid")
@@ -153,13 +157,14 @@ class WebhookFaults(WebhookCase):
         self.await_answers()
 
     def restart_with_clock(self, shift_s):
-        """With no certificate from before."""
+        """Starts the webhook with its clock shifted and no certificate from before."""
         self.stop_webhook()
         self.cluster.kubectl("delete", "secret", "crossover-admission", "--namespace", SYSTEM)
         self.launch_webhook(_clock(shift_s))
 
     def test_huge_pods(self):
-        """The largest that an API server takes are rewritten as all others, or refused in its words."""
+        """The largest pods that an API server accepts are rewritten as all others, or the server refuses them in its
+        own words."""
         annotated = pod_that_says("annotated", _SAYS)
         annotated["metadata"]["annotations"]["example.org/note"] = "x" * 250_000
         many = pod_that_says("many", _SAYS)
@@ -176,7 +181,7 @@ class WebhookFaults(WebhookCase):
         self.others_do_not_suffer()
 
     def test_hostile_requests(self):
-        """Each is answered, and none with a patch; nobody else waits for it."""
+        """Each request is answered, none with a patch, and other users do not wait."""
         good = json.dumps(review(pod_that_says("hostile", _SAYS)))
         deep = '{"a":' * 100_000 + "1" + "}" * 100_000
         bodies = [b"", b"{", b"null", b"[]", b'"text"', b"\x00" * 1000, b"\xff\xfe" * 1000, b"[" * 1_000_000,
@@ -194,7 +199,7 @@ class WebhookFaults(WebhookCase):
                 self.assertNotIn(b"patch", said)
         for head, status in (("PUT /admit/pods HTTP/1.1\r\nContent-Length: 0", 405),
                              ("GET /../../etc/passwd HTTP/1.1", 404), ("GET /admit/pods HTTP/1.1", 405),
-                             # These announce a body; whoever does not send it is not answered.
+                             # These announce a body and do not send it, so they are not answered.
                              ("POST /admit/pods HTTP/1.1\r\nContent-Length: -1", None),
                              ("POST /admit/pods HTTP/1.1\r\nContent-Length: 99999999999", None),
                              ("POST /admit/pods HTTP/1.1\r\nTransfer-Encoding: chunked", None)):
@@ -207,7 +212,7 @@ class WebhookFaults(WebhookCase):
         self.others_do_not_suffer()
 
     def test_connections_that_say_nothing(self):
-        """Or half of something: many of them, for as long as they like."""
+        """Many connections stay open for as long as they like and send nothing, or half of a request."""
         with contextlib.ExitStack() as stack:
             for number in range(_IDLE):
                 connection = stack.enter_context(contextlib.closing(Connection(self.cluster)))
@@ -231,7 +236,7 @@ class WebhookFaults(WebhookCase):
 
 
 def _clock(shift_s):
-    """An environment in which the time of day is so much later than it is."""
+    """Returns an environment in which the clock is so many seconds ahead."""
     library = Path(os.environ["BUILD"]) / "tests" / "cluster" / "libshifted_clock.so"
     return {"LD_PRELOAD": str(library), "CLOCK_SHIFT_S": str(shift_s)}
 

@@ -1,5 +1,5 @@
-"""Training jobs on a test cluster: Indexed Jobs of one rank per pod, each with one slot. They are bound by the test
-itself, or written as a user would, for whoever places them."""
+"""Runs training jobs on a test cluster. They are Indexed Jobs of one rank per pod, each with one slot. The test binds
+the pods itself, or writes the jobs as a user would and leaves the binding to a scheduler."""
 
 import json
 
@@ -8,7 +8,7 @@ from tests.cluster.pods import SLOT, restricted
 from tests.cluster.rig import phase
 
 IMAGE = "crossover.test/trainer:1"
-OWN_PRELOAD = {"LD_PRELOAD": "/usr/lib/own_preload.so"}  # an image's environment, of which we may take nothing
+OWN_PRELOAD = {"LD_PRELOAD": "/usr/lib/own_preload.so"}  # an image's environment; the library must take nothing from it
 _PORT = 29500
 _INDEX = "batch.kubernetes.io/job-completion-index"
 _LOG = "/out/log.jsonl"
@@ -16,39 +16,39 @@ _DATA = "/usr/share/trainer/digits.csv"
 
 
 def load_image(cluster, build, data, name=IMAGE, files=(), own_preload=True):
-    """The trainer, a shell, what else a test wants in it, and a library of the tests that containers may preload."""
+    """Loads an image with the trainer, a shell, the test's files, and a test library that containers may preload."""
     programs = {"/usr/bin/trainer": build.trainer, "/bin/sh": "/bin/sh", "/bin/cat": "/bin/cat", _DATA: data}
     if own_preload:
         programs[OWN_PRELOAD["LD_PRELOAD"]] = build.test_library("own_preload", "tests/cluster")
-    cluster.image_of(name, {**programs, **dict(files)}, provided=("libnccl.so.2",))  # of the software GPU
+    cluster.image_of(name, {**programs, **dict(files)}, provided=("libnccl.so.2",))  # the software GPU has it
 
 
 def _has_devices(pod):
-    """Its kubelet has admitted it, or has not and never will."""
+    """Tells whether the kubelet has admitted the pod, or has refused it for good."""
     return bool(pod["status"].get("containerStatuses")) or phase("Running", "Succeeded", "Failed")(pod)
 
 
 class TrainingJob:
-    """One job of `ranks` ranks: its Indexed Job, and the service by which ranks find the first."""
+    """A TrainingJob is one job of `ranks` ranks: its Indexed Job, and the service by which ranks find the first."""
 
     def __init__(self, cluster, namespace, job, ranks, annotations=None, environment=None, image=IMAGE, by_hand=True):
-        """`by_hand`: it waits for bind(); else its pods ask for GPUs as any pod does, and share by annotations."""
+        """With `by_hand` the pods wait for bind(). Else they ask for GPUs as any pod does, and share by annotations."""
         self._by_hand = by_hand
         self.name, self._cluster, self._namespace, self._ranks = job.name, cluster, namespace, ranks
         self._job, self._image = job, image
         self._annotations = {"crossover.dev/share": "true", **(annotations or {})}
         self._environment = environment or {}
-        self.own_preloads = 0  # programs of its pods in which the image's own library was
+        self.own_preloads = 0  # programs of its pods that had the image's own library loaded
 
     def create(self):
         for item in (self._service(), self._indexed_job()):
             self._cluster.kubectl("create", "--namespace", self._namespace, "--filename", "-", input=json.dumps(item))
 
     def bind(self, gpus):
-        """Bind every pod as soon as it is there. `gpus`: by rank, (node, UUID).
+        """Binds every pod as soon as it exists. `gpus` is [(node, UUID)] by rank.
 
-        Of two pods on one node that are to have different GPUs, the second waits until the first has its own: a
-        kubelet does not say for which pod it asks.
+        If two pods on one node are to have different GPUs, the second waits until the first has its own: a kubelet does
+        not say for which pod it asks.
         """
         before = {}
         for rank, (node, uuid) in enumerate(gpus):
@@ -65,12 +65,12 @@ class TrainingJob:
             self._cluster.kubectl("create", "--raw", path, "--filename", "-", input=json.dumps(binding))
 
     def bind_everywhere(self, machine):
-        """A rank on each GPU of a machine (benchmarks.machine), in its order."""
+        """Binds a rank to each GPU of a machine (benchmarks.machine), in its order."""
         places = [machine.place(rank) for rank in range(self._ranks)]
         self.bind([(self._cluster.nodes[number], machine.uuid(number, gpu)) for number, gpu in places])
 
     def finish(self):
-        """Wait until all pods have ended; the job's log. Raises where one has not ended well."""
+        """Waits until all pods have ended and returns the job's log. Raises AssertionError if a pod failed."""
         ranks = []
         for rank in range(self._ranks):
             name = self.pod(rank)["metadata"]["name"]
@@ -85,7 +85,7 @@ class TrainingJob:
         return logs.JobLog(self.name, tuple(ranks))
 
     def pod(self, rank):
-        """The pod of a rank, once the Job has made it."""
+        """Returns the pod of a rank, once the Job has made it."""
         def made(job):
             self._pods = self._cluster.get("pods", namespace=self._namespace)
             return job is not None and self._find(rank) is not None
@@ -121,7 +121,7 @@ class TrainingJob:
         spec["containers"] = [container]
         return {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": self.name},
                 "spec": {"completions": self._ranks, "parallelism": self._ranks, "completionMode": "Indexed",
-                         "backoffLimit": 3,  # so that a pod that failed stays for a look
+                         "backoffLimit": 3,  # keeps a failed pod for inspection
                          "template": {"metadata": {"annotations": self._annotations}, "spec": spec}}}
 
     def _variables(self):

@@ -1,17 +1,18 @@
-"""In which order two jobs had their turns, by a trace of an arbiter. Counts of events alone: no durations. Pure."""
+"""Tells in which order two jobs had their turns, from an arbiter's trace. It counts events and measures no durations.
+Pure."""
 
 _ENOUGH, _MOST = 60, 0.8
 
 
 def alternate(trace, gangs, uuids):
-    """Whether on each GPU most turns of one job are followed by one of the other."""
+    """Tells whether on each GPU most turns of one job are followed by one of the other."""
     return all(_mostly(_changes(trace, gangs, uuid)) for uuid in uuids)
 
 
 def hide(trace, gangs, uuids):
-    """Whether on each GPU most turns begin while the other job is away: its turn is over, and it does not wait for
-    the next one yet. Jobs that run one after the other do not do that, nor do turns that last until a collective has
-    ended."""
+    """Tells whether on each GPU most turns begin while the other job is away: its turn is over, and it does not wait
+    for the next one yet. Jobs that run one after the other do not do that, nor do turns that last until a collective
+    has ended."""
     return all(_mostly(_others_away(trace, gangs, uuid)) for uuid in uuids)
 
 
@@ -25,7 +26,8 @@ def _changes(trace, gangs, uuid):
 
 
 def _others_away(trace, gangs, uuid):
-    """Of each turn, whether all others have given theirs back. What one look of the arbiter saw happened at once."""
+    """Tells for each turn whether all other jobs had given theirs back. Events of one look of the arbiter count as
+    simultaneous."""
     found, last, looks = [], {}, {}
     for event in trace:
         if event.gpu == uuid and event.gang in gangs:

@@ -1,5 +1,5 @@
-"""What tests of the webhook have in common: a cluster on which nothing runs, so that pods that are made wait behind
-their gate, or for a node that has what they ask for; and the webhook beside its control plane, as it is shipped.
+"""Provides a test case for the webhook. It has a cluster on which no pod can run: a pod waits behind its gate, or for a
+node with the resources it asks for. The webhook runs beside the control plane as it is shipped.
 """
 
 import contextlib
@@ -22,7 +22,7 @@ PATIENCE_S = 60.0
 
 
 class WebhookCase(unittest.TestCase):
-    """One webhook for all tests of a class."""
+    """Starts one webhook for all tests of a class."""
 
     @classmethod
     def setUpClass(cls):
@@ -46,7 +46,7 @@ class WebhookCase(unittest.TestCase):
 
     @classmethod
     def launch_webhook(cls, environment=None):
-        """Without waiting for it."""
+        """Starts the webhook without waiting for it."""
         cluster = cls.cluster
         cluster.start("admission", ["env", *(f"{name}={value}" for name, value in (environment or {}).items()),
                                     os.environ["ADMISSION_WEBHOOK"], cluster.server,
@@ -82,7 +82,7 @@ class WebhookCase(unittest.TestCase):
         return api.create(f"/api/v1/namespaces/{NAMESPACE}/pods?dryRun=All", pod_that_says("dry", {"share": "true"}))
 
     def create(self, pod, namespace=NAMESPACE):
-        """As it came to be."""
+        """Creates a pod and returns it as the API server stored it."""
         return json.loads(self.cluster.kubectl("create", "--namespace", namespace, "--filename", "-", "--output",
                                                "json", input=json.dumps(pod)))
 
@@ -98,7 +98,7 @@ class WebhookCase(unittest.TestCase):
 
 
 class Load:
-    """Pods of dry runs, one after the other, on a connection of its own."""
+    """Creates pods as dry runs, one after the other, in a thread with a connection of its own."""
 
     def __init__(self, cluster, dry_run):
         self.done, self.failures = 0, []
@@ -126,7 +126,7 @@ class Load:
 
 
 def pod_that_says(name, annotations):
-    """A pod of two whole GPUs that says these things to Crossover."""
+    """Returns a pod that asks for two whole GPUs and has these annotations of Crossover."""
     pod = restricted(name, "crossover.test/none:1", ["/bin/sleep", "600"])
     pod["metadata"]["annotations"] = {f"crossover.dev/{key}": value for key, value in annotations.items()}
     pod["spec"]["containers"][0]["resources"] = {"limits": {"nvidia.com/gpu": "2"}}

@@ -1,4 +1,5 @@
-"""Reviews for the webhook from many at once, past the API server: as any pod that reaches its port can send them."""
+"""Sends reviews to the webhook from many connections at once, without the API server. Any pod that reaches its port can
+do the same."""
 
 import json
 import socket
@@ -15,7 +16,7 @@ _PATIENCE_S = 30.0
 
 
 def review(pod):
-    """What an API server asks for a pod that is to be made, of a dry run."""
+    """Returns what an API server asks about a pod that is to be created, for a dry run."""
     kind = {"group": "", "version": "v1", "kind": "Pod"}
     return {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {
         "uid": "00000000-0000-4000-8000-000000000000", "kind": kind, "operation": "CREATE", "namespace": NAMESPACE,
@@ -24,7 +25,8 @@ def review(pod):
 
 
 class Connection:
-    """One to the webhook, kept; whoever's certificate it has. Bytes in, bytes out: an HTTP library would mend them."""
+    """A Connection is kept open to the webhook and accepts any certificate. It sends bytes as they are: an HTTP library
+    would correct malformed requests."""
 
     def __init__(self, cluster):
         context = ssl.create_default_context()
@@ -40,7 +42,7 @@ class Connection:
         self._socket.sendall(text)
 
     def ask(self, body):
-        """Status and body of the answer."""
+        """Sends a review. Returns the status and the body of the answer."""
         self.send(request(body))
         return self.answer()
 
@@ -68,7 +70,7 @@ def request(body):
 
 
 class Flood:
-    """So many reviews a second for a time, by some connections; `run` returns when all are answered."""
+    """Sends reviews over several connections at a given rate for a time. `run` returns when all are answered."""
 
     _CONNECTIONS = 8
 
@@ -90,7 +92,7 @@ class Flood:
         self.lasted_s = time.monotonic() - began
 
     def rate(self):
-        """How many a second it came to be."""
+        """Returns the rate that was reached, in reviews per second."""
         return len(self.took_s) / self.lasted_s
 
     def _ask(self, first):

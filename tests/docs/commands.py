@@ -1,4 +1,5 @@
-"""Commands that pages of the documentation tell to type, and who runs each: as it is written there, or one like it."""
+"""Lists the commands that pages of the documentation tell users to type, and what runs each: a test as it is written
+there, or a file that runs a command like it."""
 
 import re
 from dataclasses import dataclass
@@ -6,21 +7,21 @@ from dataclasses import dataclass
 from tests.docs.pages import pages, prose, read
 
 _SETS = r"(?:[A-Z_]+=\S+ )"  # a variable of the environment
-_VERBOSE = r"(?:kubectl|helm|crossover|docker|podman|skopeo|crictl|kind|nvidia-ctk)"  # what they do is their first word
+_VERBOSE = r"(?:kubectl|helm|crossover|docker|podman|skopeo|crictl|kind|nvidia-ctk)"  # their first word is a verb
 _OTHERS = (r"(?:make|crossover-\w+|cmake|ctest|tar|python3|ln|umount|semanage|restorecon|chcon|"
            r"(?:tools|examples)/\S+\.(?:sh|py))")
-# Whatever follows variables is a program.
+# A program follows the variables.
 _BEGINS = re.compile(rf"{_SETS}*(?:[\w./$-]*/)?(?:{_VERBOSE}|{_OTHERS}|run)(?: |$)|{_SETS}+\S")
 _BLOCK, _FENCED = re.compile(r"^ {4,}(\S.*)$"), re.compile(r"^(\s*\S.*)$")
 _FENCE, _SHELLS = "```", ("", "sh", "bash", "console")  # a fence names a language, or none
 _REMARK = re.compile(r"(?:^|\s{2,})# .*$")
-# Within a line; a verb alone is its name.
+# These commands stand within a line of text. A verb without arguments is only the command's name.
 _INLINE = re.compile(rf"`({_SETS}*(?:{_VERBOSE}\s+[^`\s]+|{_OTHERS})\s+[^`]+)`")
 
-# A cluster's, run by tests/cluster/documented.py beneath two jobs that share.
+# These are for a cluster. tests/cluster/documented.py runs them while two jobs share GPUs.
 _LIVE = re.compile(r"kubectl (?:(?:crossover|get|describe|events|exec|rollout status|annotate) |logs (?!.*--previous)|"
                    r"label node NODE nvidia)|helm (?:upgrade|rollback|history|list|get) ")
-# The others: by which file one like it is run, and by which words of it.
+# The others are (pattern, file that runs a command like it, words of that file which run it).
 _ELSEWHERE = (
     (r"kubectl (?:create|label) namespace crossover-system", "tests/cluster/release.py",
      '"label", "namespace", NAMESPACE'),
@@ -61,7 +62,7 @@ _ELSEWHERE = (
     (r"LD_LIBRARY_PATH=\S+ SIMGPU_MACHINE=\S+ build/dev/bin/vector_add", "tests/process/examples/CMakeLists.txt",
      "examples.vector_add COMMAND"),
 )
-# Run by no test, and why.
+# No test runs these; the second part is the reason.
 _BY_HAND = (
     (r"(?:[A-Z]+=\S+ )?make ", "a test looks whether the Makefile has the target"),
     (r"tar -xf ", "its version is a word in capitals; tests/process/cli/test_package.py unpacks what a release has"),
@@ -88,7 +89,7 @@ _BY_HAND = (
 class Command:
     page: str
     text: str
-    inline: bool = False  # it stands within a line
+    inline: bool = False  # it stands within a line of text
 
     @property
     def live(self):
@@ -96,20 +97,20 @@ class Command:
 
     @property
     def runner(self):
-        """(a file, words of it that run it); None where no test does."""
+        """Returns (file, its words that run the command), or None where no test does."""
         if self.live:
             return "tests/cluster/test_helm.py", "documented.run_all()"
         return next(((file, words) for pattern, file, words in _ELSEWHERE if re.match(pattern, self.text)), None)
 
     @property
     def by_hand(self):
-        """Why no test runs it; "" where none is known to be the reason."""
+        """Returns why no test runs the command, or "" where no reason is known."""
         return next((why for pattern, why in _BY_HAND if re.match(pattern, self.text)), "")
 
 
 def typed(text):
-    """What stands on each line that is shown as it is typed, without remarks; "" for other lines."""
-    fence = None  # the language within one
+    """Yields the command on each line that is shown as it is typed, without remarks, and "" for other lines."""
+    fence = None  # the language of the fence around the line
     for line in text.splitlines():
         if line.startswith(_FENCE):
             fence = None if fence is not None else line.removeprefix(_FENCE).strip()
@@ -119,7 +120,8 @@ def typed(text):
 
 
 def commands_in(page, text):
-    """In their order; lines that a backslash joins are one. Then those within a line."""
+    """Returns the commands of a page in their order, then those within lines of text. Lines joined by a backslash are
+    one command."""
     found, begun = [], ""
     for words in typed(text):
         if not (begun or _BEGINS.match(words)):
@@ -134,8 +136,8 @@ def commands_in(page, text):
 
 
 def commands():
-    """Of all pages for users and developers; one that stands on several is there once. What is within a line and is the
-    beginning of another is a mention of that."""
+    """Returns the commands of all pages for users and developers, each once. A command within a line of text that is
+    the beginning of another command only mentions that one, and is left out."""
     found = {}
     for page in pages():
         if not page.startswith("docs/design/") and page != "CHANGELOG.md":

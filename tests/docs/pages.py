@@ -1,4 +1,4 @@
-"""Pages of the documentation: their headings, links, tables and words; and the sources that they speak of."""
+"""Reads pages of the documentation: their headings, links, tables and words, and the sources that they are about."""
 
 import functools
 import re
@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 TREE = Path(__file__).resolve().parents[2]
-# Where the words of the product are: log lines, events, refusals.
+# The texts of the product are in these folders: log lines, events, refusals.
 _PRODUCT = ("cli", "common", "deviceplugin", "extender", "proto", "sidecar", "turn")
 _FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 _INDENTED = re.compile(r"^(?: {4}|\t).*$", re.MULTILINE)
@@ -20,7 +20,7 @@ def read(path):
 
 @functools.lru_cache(maxsize=None)
 def files():
-    """Of the working tree, as git sees it: tracked, or new and not ignored."""
+    """Returns the files of the working tree as git sees it: tracked, or new and not ignored."""
     listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=TREE,
                             check=True, capture_output=True, text=True).stdout.split("\0")
     return sorted({name for name in listed if name and (TREE / name).is_file()})
@@ -31,18 +31,18 @@ def pages():
 
 
 def prose(text):
-    """A page without what is shown as it is typed: fences, indented blocks, comments."""
+    """Returns a page without what is shown as it is typed (fences, indented blocks) and without comments."""
     return _COMMENT.sub("", _INDENTED.sub("", _FENCE.sub("", text)))
 
 
 def anchor(heading):
-    """What GitHub makes of a heading's words."""
+    """Returns the anchor that GitHub makes of a heading."""
     words = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).replace("`", "").strip().lower()
     return re.sub(r"[^\w\- ]", "", words).replace(" ", "-")
 
 
 def anchors(text):
-    """Of a page's headings; one that comes again has a number."""
+    """Returns the anchors of a page's headings. A heading that comes again has a number."""
     found = {}
     for heading in re.findall(r"^#{1,6} +(.*?) *#*$", _FENCE.sub("", text), re.MULTILINE):
         name = anchor(heading)
@@ -54,17 +54,17 @@ def anchors(text):
 
 
 def links(text):
-    """Targets of its links and pictures."""
+    """Returns the targets of a page's links and pictures."""
     return re.findall(r"\]\(<?([^)\s>]+)>?(?: \"[^\"]*\")?\)", _CODE.sub("", prose(text)))
 
 
 def code(text):
-    """What stands between single backticks."""
+    """Returns what stands between single backticks."""
     return [word.strip("`") for word in _CODE.findall(prose(text))]
 
 
 def tables(text):
-    """[(head, rows)], all of them lists of cells. A bar within a cell is written as \\|."""
+    """Returns [(head, rows)], all of them lists of cells. A bar within a cell is written as \\|."""
     found, current = [], []
     for line in [*text.splitlines(), ""]:
         if line.startswith("|"):
@@ -76,7 +76,8 @@ def tables(text):
 
 
 def section(text, heading):
-    """What stands under a heading, up to the next one that is no deeper."""
+    """Returns what stands under a heading, up to the next one that is no deeper. Raises KeyError if the heading is
+    missing."""
     begin = re.search(rf"^(#+) {re.escape(heading)} *$", text, re.MULTILINE)
     if begin is None:
         raise KeyError(f"no heading {heading}")
@@ -87,6 +88,6 @@ def section(text, heading):
 
 @functools.lru_cache(maxsize=None)
 def sources():
-    """All sources of the product, one after the other; literals that stand beside each other are one."""
+    """Returns all sources of the product as one text. Adjacent string literals are joined."""
     texts = [read(name) for name in files() if name.split("/")[0] in _PRODUCT and name.endswith((".cc", ".h", ".def"))]
     return re.sub(r'"\s*\n\s*"', "", "\n".join(texts)).replace('\\"', '"')

@@ -1,4 +1,4 @@
-"""What runs a test: a list of CMake's that names it or takes all files like it, or the Makefile."""
+"""Finds what runs a test: a CMake list that names it or takes all files like it, or the Makefile."""
 
 import functools
 import re
@@ -22,7 +22,7 @@ def _lists(folder):
 
 
 def named(text, file, folder):
-    """Whether a list of that folder names a test: a source by its path from there, a module by its own name."""
+    """Tells whether a list of that folder names a test: a source by its path from there, a module by its own name."""
     path = PurePath(file)
     if str(path.parent) == folder and any(path.match(pattern) for pattern in _GLOB.findall(text)):
         return True
@@ -31,7 +31,7 @@ def named(text, file, folder):
 
 
 def runner(file):
-    """The file by which a test is run; None where nothing does it. Data is run by a test beside it that names it."""
+    """Returns the file that runs a test, or None. A data file is run by a test beside it that names it."""
     path = PurePath(file)
     if path.suffix not in (".py", ".cc"):
         beside = [name for name in files() if PurePath(name).parent == path.parent and name.endswith(".py")]
@@ -45,5 +45,5 @@ def runner(file):
 
 
 def tests():
-    """All of the tree, known by what they are called."""
+    """Returns all tests of the tree, by their file names."""
     return [name for name in files() if re.match(r"tests/(?:.*/)?(?:test_\w+\.py|\w+_test\.cc)$", name)]

@@ -1,5 +1,5 @@
-"""Of each command of the documentation it is known who runs it: a test of a cluster as it is written, another file one
-like it, or nobody, and then why. And what it names is there."""
+"""Tests that each command of the documentation is run by a test of a cluster as it is written, or by another file in a
+similar form, or that there is a reason why not. What a command names must exist."""
 
 import re
 import unittest
@@ -32,7 +32,7 @@ make nothing
 
 
 def missing(command):
-    """What a command names that is not there, or nothing."""
+    """Returns what a command names that does not exist, or ""."""
     makefile = read("Makefile")
     target = re.search(r"\bmake ([a-z-]+)", command.text)
     if target and f"\n{target.group(1)}:" not in makefile:
@@ -70,7 +70,7 @@ class Commands(unittest.TestCase):
         self.assertEqual([wrong for each in commands() if (wrong := missing(each))], [])
 
     def test_what_is_not_is_found(self):
-        """The control."""
+        """This is the control."""
         stray = Command("page", "helm frobnicate crossover")
         self.assertEqual((stray.runner, stray.by_hand), (None, ""))
         for text, found in (("make nothing", "no such target"), ("helm install x charts/other", "no charts/other"),

@@ -1,4 +1,4 @@
-"""The constants of the software GPU are frozen: the baseline that was kept names those that hold now."""
+"""Tests that the constants of the software GPU are frozen: the kept baseline names those that hold now."""
 
 import json
 import re
@@ -10,17 +10,17 @@ from tests.docs.pages import TREE
 _BASELINE = TREE / "benchmarks" / "results" / "simgpu_error.jsonl"
 _RETAKE = ("take simgpu_error again, and with it every figure of the software GPU: "
            "python3 -m benchmarks.run --only simgpu_error")
-# Declarations that are no constants of the model: units, bounds, and what follows a failure.
+# These declarations are no constants of the model: they are units, bounds, and what follows a failure.
 _OTHERS = {"kMicrosecond", "kMillisecond", "kNever", "kUnlimited", "kGrace"}
 
 
 def stale(entries, digest):
-    """Cases of a baseline that was taken with other constants, or does not say with which."""
+    """Returns the cases of a baseline that was taken with other constants, or does not say with which."""
     return [entry["case"] for entry in entries if entry.get("remarks", {}).get("constants") != digest]
 
 
 def scattered(text):
-    """Times that a source file declares by itself."""
+    """Returns the times that a source file declares itself."""
     found = re.findall(r"constexpr (?:Nanos|double) (k\w+) = (?!constants::)", text)
     return [name for name in found if name not in _OTHERS]
 
@@ -31,7 +31,7 @@ class Constants(unittest.TestCase):
         self.assertEqual(stale(entries, constants.digest()), [], _RETAKE)
 
     def test_a_changed_constant_makes_the_baseline_stale(self):
-        """The control: each of them."""
+        """The control changes each constant."""
         text, digest = constants.FILE.read_text(encoding="utf-8"), constants.digest()
         kept = [{"case": "a", "remarks": {"constants": digest}}, {"case": "b"}]
         self.assertEqual(stale(kept, digest), ["b"])

@@ -1,5 +1,5 @@
-"""docs/failures.md is of the faults, metrics, events, alerts, words and tests that there are; and leaves none of the
-faults, events and alerts out."""
+"""Tests that docs/failures.md names only faults, metrics, events, alerts, words and tests that exist, and that it
+leaves out none of the faults, events and alerts."""
 
 import ast
 import functools
@@ -17,15 +17,15 @@ PAGE = "docs/failures.md"
 _ALERTS = "charts/crossover/files/alerts.yaml"
 _EVENT = re.compile(r'(?:\.reason = |About\([^;"]*, )"([A-Z][A-Za-z]+)"')
 _REASON = re.compile(r"(?:[A-Z][a-z]+)+")
-_PIECE = 3  # words in a row by which what a test reads is known again
-# Of events whose words no test reads: how its row is known to be true all the same.
+_PIECE = 3  # consecutive words by which an event is recognised in a test
+# No test reads the words of these events. The value says how the row is known to be true.
 _UNREAD = {"not all of its pods were bound within ": "of gangs past their deadline what is left of them counts",
            "others of its gang run; ": "the place of the pod that went is free, so that none waits for one"}
 
 
 @functools.lru_cache(maxsize=None)
 def events():
-    """Reasons of all events that the programs tell."""
+    """Returns the reasons of all events that the programs send."""
     return set(_EVENT.findall(sources()))
 
 
@@ -38,7 +38,7 @@ def alerts():
 
 
 def column(name, text):
-    """Cells below that head, of all tables that have it."""
+    """Returns the cells below that head, of all tables that have it."""
     return [row[head.index(name)] for head, rows in tables(text) if name in head for row in rows]
 
 
@@ -47,13 +47,13 @@ def codes(cells):
 
 
 def fragments(cells):
-    """What is quoted, in the parts between which the programs put names and numbers."""
+    """Returns what is quoted, split where the programs insert names and numbers."""
     quoted = [words for cell in cells for words in re.findall(r'"([^"]+)"', re.sub(r"`[^`]+`", "", cell))]
     return [part for words in quoted for part in re.split(r" ?\.\.\. ?", words) if part]
 
 
 def wrong_test(word):
-    """What is wrong with a test that is named so, or nothing."""
+    """Returns what is wrong with the name of a test, or ""."""
     if word.startswith("make bench ONLY="):
         figure = word.partition("=")[2]
         known = f"benchmarks/figures/{figure}.py" in files()
@@ -65,13 +65,13 @@ def wrong_test(word):
 
 
 def file_of(test):
-    """Of a test or a figure, as a page names it."""
+    """Returns the file of a test or a figure, as a page names it."""
     return f"benchmarks/figures/{test.partition('=')[2]}.py" if test.startswith("make ") else test
 
 
 @functools.lru_cache(maxsize=None)
 def read_by(file):
-    """What stands in a test and in the modules that it plays; literals that stand beside each other are one."""
+    """Returns the text of a test and of the modules that it imports. Adjacent string literals are joined."""
     text = read(file)
     if file.endswith(".py"):
         for node in ast.walk(ast.parse(text)):
@@ -87,7 +87,7 @@ def pieces(words):
 
 
 def unread(text):
-    """Words of events of which none of the tests that their row names reads a piece."""
+    """Returns a line for each event whose words are read by none of the tests that its row names."""
     wrong = []
     for head, rows in tables(text):
         for row in rows if {"log or event", "test"} <= set(head) else ():
@@ -101,7 +101,7 @@ def unread(text):
 
 
 def faults_in_words(text):
-    """What is wrong with a page, one line for each thing that is not there."""
+    """Returns what is wrong with a page, one line for each thing that does not exist or is left out."""
     matrix = text.partition("<!-- fault matrix -->")[2].partition("<!-- end of fault matrix -->")[0]
     named = codes(column("fault", matrix))
     wrong = [f"no fault {name}" for name in named if name not in faults.ROWS]
@@ -134,7 +134,7 @@ class Failures(unittest.TestCase):
         self.assertGreaterEqual(len(events()), 8)
 
     def test_what_is_wrong_is_found(self):
-        """The control: each kind of mistake, planted."""
+        """In the control each kind of mistake is planted."""
         text = read(PAGE)
         for right, wrong, found in (
                 ("`kill one rank`", "`kill one rnk`", ["no fault kill one rnk", "fault kill one rank is left out"]),
@@ -153,7 +153,7 @@ class Failures(unittest.TestCase):
             self.assertEqual(faults_in_words(text.replace(right, wrong)), found)
 
     def test_words_of_an_event_that_its_test_does_not_read_are_found(self):
-        """The control: other words in a row, or another test beside them."""
+        """The control has other words in a row, or another test beside them."""
         text = read(PAGE)
         for right, wrong, found in (
                 ('"the kubelet chose otherwise"', '"the kubelet was wrong"',

@@ -1,4 +1,4 @@
-"""Tables of figures are of what was kept."""
+"""Tests that the tables of figures show the kept results."""
 
 import fnmatch
 import re
@@ -10,7 +10,7 @@ from tools import readme_figures
 
 
 def unexplained(page, figures):
-    """Figures of which the page's first table does not say what they say."""
+    """Returns the figures that the first table of the page does not explain."""
     rows = next(rows for head, rows in tables(page) if head[0] == "figures")
     patterns = [pattern for row in rows for pattern in re.findall(r"`([^`]+)`", row[0])]
     return [name for name in figures if not any(fnmatch.fnmatch(name, pattern) for pattern in patterns)]
@@ -66,7 +66,7 @@ class Figures(unittest.TestCase):
                          "day unknown `4dc02fb2-dirty`, older than its code")
 
     def test_a_table_that_is_stale_is_found(self):
-        """The control."""
+        """This is the control."""
         page = readme_figures.PAGES["key"].read_text(encoding="utf-8")
         figures = readme_figures.kept()
         self.assertNotEqual(page, readme_figures.rewritten(page.replace("`hook_ns`", "`hook`"), "key", {

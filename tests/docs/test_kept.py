@@ -1,4 +1,5 @@
-"""Kept figures say what they were measured under and with what, and stand on the code as it is."""
+"""Tests that kept figures say under which conditions and with what they were measured, and that the code has not
+changed too much since then."""
 
 import copy
 import json
@@ -26,7 +27,7 @@ class Kept(unittest.TestCase):
                 self.assertEqual([f"{where}: {fault}" for fault in kept.faults(entry)], [])
 
     def test_each_stands_on_the_code_as_it_is(self):
-        """But those that are known to be older: each of these that has been taken again has to come off the list."""
+        """Figures that are known to be older are exempt. One that has been taken again must come off that list."""
         for name, entries in self.files.items():
             excused = [e for e in entries if name in self.waiting and not kept.is_dated(e)]
             held = [e for e in entries if e not in excused]
@@ -43,7 +44,7 @@ class Kept(unittest.TestCase):
             self.assertTrue(catalogue.figure(name).folders, name)
 
     def test_a_line_that_lacks_something_is_found(self):
-        """The control: with file, key, value and what is expected."""
+        """In the control each message names the file, the key, the value and what is expected."""
         good = self.files["interleavings"][0]
         self.assertEqual(kept.faults(good), [])
         for key, value, words in (("conditions", None, "conditions: expected an object"),
@@ -65,7 +66,7 @@ def _git(top, *words):
 
 
 class MovedOn(unittest.TestCase):
-    """In a clone of its own, of 200 lines in two folders."""
+    """Works in a repository of its own, with 200 lines in two folders."""
 
     def setUp(self):
         directory = tempfile.TemporaryDirectory()
@@ -130,7 +131,7 @@ class MovedOn(unittest.TestCase):
 
 
 class Keep(unittest.TestCase):
-    """What is measured becomes what is kept, or is refused."""
+    """A measured line replaces the kept one, or is refused."""
 
     tree = moved_on.Tree(TREE)
 

@@ -1,4 +1,5 @@
-"""Whatever the documentation points at is there: files, headings, pages that sources name, values of the chart."""
+"""Tests that all that the documentation points at exists: files, headings, pages that sources name, values of the
+chart."""
 
 import posixpath
 import re
@@ -9,7 +10,7 @@ import yaml
 from tests.docs.pages import TREE, anchors, code, files, links, pages, read
 
 _FOREIGN = ("http://", "https://", "mailto:")
-# How sources, alerts and pages name a page and one of its headings: docs/usage.md, "One owner"; docs/x.md#heading.
+# Sources, alerts and pages name a page and one of its headings so: docs/usage.md, "One owner"; docs/x.md#heading.
 _NAMED = re.compile(r'\b((?:docs|charts|benchmarks|tests|docker|manifests)/[\w./-]+\.md)(?:#([\w-]+))?'
                     r'(?:, \\?"([^"\\]+)\\?")?')
 _SOURCES = (".cc", ".h", ".py", ".sh", ".yaml", ".txt", ".tpl")
@@ -18,13 +19,13 @@ _TOPS = ("benchmarks", "charts", "cli", "common", "deviceplugin", "docker", "doc
 
 
 def resolved(page, target):
-    """(file or folder, heading) that a link of a page leads to."""
+    """Returns (file or folder, heading) that a link of a page leads to."""
     path, _, heading = target.partition("#")
     return posixpath.normpath(posixpath.join(posixpath.dirname(page), path)) if path else page, heading
 
 
 def broken_link(page, target):
-    """What is wrong with it, or nothing."""
+    """Returns what is wrong with a link, or ""."""
     if target.startswith(_FOREIGN):
         return ""
     path, heading = resolved(page, target)
@@ -36,7 +37,7 @@ def broken_link(page, target):
 
 
 def broken_name(where, match):
-    """Likewise of a page that is named in a source."""
+    """Returns what is wrong with a page that is named in a source, or ""."""
     path, heading, title = match.groups()
     if not (TREE / path).is_file():
         return f"{where}: {path}: no such file"
@@ -49,7 +50,7 @@ def broken_name(where, match):
 
 
 def paths_of(word):
-    """Files of the tree that a word in backticks names; none where it has a place to fill in."""
+    """Returns the paths of the tree that a word in backticks names. A word with a place to fill in has none."""
     top = word.split("/")[0]
     if top not in _TOPS or "/" not in word or not re.fullmatch(r"[\w./-]+", word):
         return []
@@ -65,7 +66,7 @@ class Links(unittest.TestCase):
         self.assertGreater(sum(len(links(read(page))) for page in pages()), 100)
 
     def test_one_that_does_not_is_found(self):
-        """The control."""
+        """This is the control."""
         self.assertEqual(broken_link("docs/usage.md", "metrics.md#charging"), "docs/usage.md: metrics.md#charging: "
                          "docs/metrics.md has no such heading")
         self.assertIn("no such file", broken_link("docs/usage.md", "metric.md"))
@@ -82,7 +83,7 @@ class Links(unittest.TestCase):
         self.assertEqual(broken_name("x.cc", wrong), "x.cc: docs/usage.md has no 'One ownr'", "the control")
 
     def test_paths_in_backticks_are_there(self):
-        """Of the pages for users: records of decisions speak of their own time."""
+        """These are pages for users. Records of decisions are about their own time."""
         seen = 0
         for page in pages():
             if page.startswith("docs/design/") or page == "CHANGELOG.md":
@@ -104,7 +105,7 @@ class Links(unittest.TestCase):
 
     def test_values_of_the_chart_are_there(self):
         values = yaml.safe_load(read("charts/crossover/values.yaml"))
-        schema = {"deviceplugin.config", "extender.config"}  # more than values.yaml has may be said there
+        schema = {"deviceplugin.config", "extender.config"}  # these may have keys that values.yaml lacks
         seen = 0
         for page in pages():
             for name in re.findall(r"--set(?:-string)? '?([a-zA-Z.]+)", read(page)):
@@ -115,7 +116,7 @@ class Links(unittest.TestCase):
 
 
 def unknown_keys(text, known):
-    """What a page says of our domain that nobody has: annotations, labels, the resource."""
+    """Returns the keys of our domain on a page that do not exist: annotations, labels, the resource."""
     return set(re.findall(r"\bcrossover\.dev/([a-z][a-z0-9-]*[a-z0-9])", text)) - known
 
 

@@ -1,4 +1,5 @@
-"""docs/operations.md has a heading for each alert, to which its runbook points; and quotes what the programs say."""
+"""Tests docs/operations.md: it has a heading for each alert, to which the alert's runbook points, and it quotes the
+programs correctly."""
 
 import re
 import unittest
@@ -17,7 +18,7 @@ def alerts():
 
 
 def broken_runbook(rule, page):
-    """What is wrong with where an alert's runbook points, or nothing. `page`: the text of PAGE."""
+    """Returns what is wrong with the page that an alert's runbook names, or "". `page` is the text of PAGE."""
     found = _RUNBOOK.search(rule["annotations"]["runbook"].strip())
     if found is None or found.group(1) != PAGE:
         return f"{rule['alert']}: its runbook does not end with a heading of {PAGE}"
@@ -29,7 +30,7 @@ def broken_runbook(rule, page):
 
 
 def untrue(text):
-    """Words that are quoted as the programs' and are not."""
+    """Returns quoted words that no program says."""
     return [words for words in fragments(column("it says", text)) if words not in sources()]
 
 
@@ -39,7 +40,7 @@ def checks_of_doctor():
 
 
 def checks_named(text):
-    """Those of the doctor in brackets: (slot_doubles, gang_collisions)."""
+    """Returns the doctor's checks that are named in brackets: (slot_doubles, gang_collisions)."""
     return {name for names in re.findall(r"\(([a-z]+(?:_[a-z]+)+(?:, [a-z_]+)*)\)", text) for name in names.split(", ")}
 
 
@@ -51,7 +52,7 @@ class Operations(unittest.TestCase):
         self.assertEqual(headings, [rule["alert"] for rule in alerts()], "in the order of the alerts, and no other")
 
     def test_one_that_is_not_is_found(self):
-        """The control."""
+        """This is the control."""
         page, rule = read(PAGE), alerts()[0]
         self.assertIn("no such heading", broken_runbook(rule, page.replace(f"### {rule['alert']}", "### Other")))
         for text, found in (("Look.", "does not end"), ("More: docs/operations.md#upgrade", "is that of upgrade")):
@@ -81,7 +82,7 @@ class Operations(unittest.TestCase):
                          ["crossover.dev/webhook"], "the control")
 
     def test_each_symptom_leads_to_its_section(self):
-        """The first table is of symptoms, and leads to each section under them."""
+        """The first table lists symptoms, and leads to each section under them."""
         page = read(PAGE)
         by_symptom = section(page, "By symptom")
         headings = re.findall(r"^### (.*)$", by_symptom, re.MULTILINE)

@@ -1,4 +1,4 @@
-"""Each test of the tree is run by something."""
+"""Tests that each test of the tree is run."""
 
 import unittest
 from unittest import mock
@@ -23,7 +23,7 @@ class Registered(unittest.TestCase):
             self.assertEqual(registered.runner(name), runner, name)
 
     def test_one_that_nothing_runs_is_found(self):
-        """The control: without its line in a list; others' names begin or end like it."""
+        """The control removes a test's line from its list. The names of other tests begin or end like it."""
         lists = "cluster_test(test_opposed_gangs)\nnode_test(node/health_test.cc)\nfile(GLOB all RELATIVE x *.py)"
         without = lists.partition("file(")[0]
         for text, name, known in ((lists, "t/test_opposed.py", True), (without, "t/test_opposed.py", False),

@@ -1,4 +1,4 @@
-"""docs/support.md names versions that are pinned, tests that there are, and refusals that are made."""
+"""Tests docs/support.md: it names versions that are pinned, tests that exist, and refusals that are made."""
 
 import re
 import unittest
@@ -12,12 +12,12 @@ _HELM = "chart requires kubeVersion: >="  # Helm's own words
 
 
 def pins():
-    """{package: version} of the frameworks."""
+    """Returns {package: version} of the frameworks."""
     return dict(re.findall(r"^(\S+)==(\S+)$", read("tools/install/frameworks.txt"), re.MULTILINE))
 
 
 def rows(text, *, state=None):
-    """Of all tables whose second column is the state."""
+    """Returns the rows of all tables whose second column is the state."""
     found = [row for head, body in tables(text) if len(head) == 3 and head[1] == "" for row in body]
     return [row for row in found if state is None or row[1].startswith(state)]
 
@@ -27,7 +27,7 @@ def versions_tested(text, heading, pattern):
 
 
 def untold(text):
-    """Words of refusals that nobody says."""
+    """Returns quoted words of refusals that no program says."""
     quoted = fragments(row[2] for row in rows(text) if row[1].startswith(("refused", "left alone")))
     return [words for words in quoted if words not in sources() and not words.startswith(_HELM)]
 

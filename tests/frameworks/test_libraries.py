@@ -1,16 +1,17 @@
-"""The real libcudart, libnccl, libcublas and libcublasLt over the software GPU's driver: what they look up and keep."""
+"""Tests the real libcudart, libnccl, libcublas and libcublasLt over the software GPU's driver: what they look up and
+keep."""
 
 import unittest
 
 from tests.frameworks import under
 
 _TOOLKIT = "nvidia/cu13/lib"
-# By library: functions of it that make it look up the driver's.
+# {library: functions of it that make it look up the driver's}
 _LIBRARIES = {f"{_TOOLKIT}/libcudart.so.13": ("cudaGetDeviceCount", "cudaFree"),
               "nvidia/nccl/lib/libnccl.so.2": ("ncclGetVersion", "ncclCommInitAll"),
               f"{_TOOLKIT}/libcublas.so.13": ("cublasCreate_v2",),
               f"{_TOOLKIT}/libcublasLt.so.13": ("cublasLtCreate",)}
-_LEAST = 100  # functions of the driver that any of them keeps
+_LEAST = 100  # functions of the driver that each of them keeps
 
 
 class Pointers(unittest.TestCase):
@@ -21,7 +22,7 @@ class Pointers(unittest.TestCase):
             self.fail(f"no libcuda.so.1 in {under.SOFTWARE_GPU}: build the software GPU")
 
     def kept(self, library, functions, preloaded):
-        """By place in the library's data: the symbol, and where it lies."""
+        """Returns {place in the library's data: (symbol, the library that it lies in)}."""
         path = f"{under.SOFTWARE_GPU}:{under.SITE}/{_TOOLKIT}"
         status, said, errors = under.run(
             under.program("pointers.py", under.SITE / library, ",".join(under.hooked_symbols()), *functions), preloaded,

@@ -1,5 +1,5 @@
-"""Programs that have nothing to do with GPUs in a container with the library in /etc/ld.so.preload: a shell, git, and a
-command that came in by sshd. As root, in mount and network namespaces of their own."""
+"""Tests programs that have nothing to do with GPUs, in a container with the library in /etc/ld.so.preload: a shell,
+git, and a command that is run through sshd. It needs root, for mount and network namespaces of their own."""
 
 import contextlib
 import os
@@ -60,7 +60,8 @@ class Programs(unittest.TestCase):
 
     @contextlib.contextmanager
     def container(self, preloaded):
-        """A context of (command prefix, directory to work in): mounts of its own, with the file that a pod gets."""
+        """Returns a context that gives (command prefix, directory to work in). It has mounts of its own, with the file
+        that a pod gets."""
         with tempfile.TemporaryDirectory(prefix="crossover-programs.") as directory:
             place = Path(directory)
             for name in ("upper", "work", "home"):

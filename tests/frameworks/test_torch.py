@@ -1,4 +1,4 @@
-"""PyTorch's CUDA build on a machine without a GPU, as it is and under the library: nobody can tell the difference."""
+"""Tests PyTorch's CUDA build on a machine without a GPU. With the library it must behave exactly as without."""
 
 import contextlib
 import subprocess
@@ -46,7 +46,7 @@ class Jax(unittest.TestCase):
 
 
 class Debuggers(unittest.TestCase):
-    """Tools that look into a running process."""
+    """Tests tools that look into a running process."""
 
     def setUp(self):
         under.require(self)
@@ -54,7 +54,7 @@ class Debuggers(unittest.TestCase):
 
     @contextlib.contextmanager
     def running(self, command):
-        """A context of a process under the library that has begun to train."""
+        """Returns a context of a process under the library that has begun to train."""
         with subprocess.Popen([str(word) for word in command], env=under.environment(True), stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, text=True) as process:
             try:

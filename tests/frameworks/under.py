@@ -1,4 +1,4 @@
-"""Running programs as they are, and under the library that ships."""
+"""Runs programs as they are, and under the shipped library."""
 
 import os
 import platform
@@ -18,7 +18,8 @@ _PATIENCE_S = 300
 
 
 def environment(preloaded, **more):
-    """A small one. The library is active: it may do whatever it does, and would say where it finds no arbiter."""
+    """Returns a small environment. With `preloaded` the library is active: it may take part, and would report that it
+    finds no arbiter."""
     small = {"PATH": os.environ["PATH"], "HOME": "/nonexistent", "LC_ALL": "C.UTF-8", "OMP_NUM_THREADS": "1",
              "PYTHONDONTWRITEBYTECODE": "1", "PYTHONHASHSEED": "0"}
     if preloaded:
@@ -28,14 +29,15 @@ def environment(preloaded, **more):
 
 
 def run(command, preloaded, **more):
-    """What it said and how it ended: (status, standard output, standard error)."""
+    """Runs a command. Returns (status, standard output, standard error)."""
     done = subprocess.run([str(word) for word in command], env=environment(preloaded, **more), stdin=subprocess.DEVNULL,
                           capture_output=True, text=True, timeout=_PATIENCE_S, check=False)
     return done.returncode, done.stdout, done.stderr
 
 
 def assert_unharmed(test, command, **more):
-    """It ends well, and nothing that it says tells whether the library is there. Answers with what it says."""
+    """Asserts that a command ends well, and that its output is the same with the library. Returns its standard
+    output."""
     plain, hooked = run(command, False, **more), run(command, True, **more)
     test.assertEqual(plain[0], 0, plain[2])
     test.assertEqual(hooked, plain)
@@ -43,18 +45,18 @@ def assert_unharmed(test, command, **more):
 
 
 def hooked_symbols():
-    """The driver's functions that the library stands before."""
+    """Returns the driver's functions that the library wraps."""
     table = (TOP / "sidecar/hooks/cuda_hooks.def").read_text(encoding="utf-8")
     return re.findall(r"^CUDA_HOOK\((\w+),", table, re.MULTILINE)
 
 
 def program(name, *arguments):
-    """The command line of one of programs/."""
+    """Returns the command line of one of programs/."""
     return [PYTHON, "-B", PROGRAMS / name, *arguments]
 
 
 def require(test):
-    """Fail with a hint where something was not built or installed."""
+    """Fails the test, with a hint, if something was not built or installed."""
     for needed, how in ((LIBRARY, "build crossover_portable"), (PYTHON, "tools/install.sh --frameworks")):
         if not needed.exists():
             test.fail(f"no {needed}: {how}")

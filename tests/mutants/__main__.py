@@ -1,8 +1,8 @@
 """Tries mutations: `python3 -m tests.mutants [--count 100] [--seed REVISION] [--only FILE,...] [--without TEST_FILE]`.
 
-Draws lines of the product at random, changes one thing on each (tests/mutants/operators.py), and says which changes no
-unit test sees. The working tree is copied to build/mutants/tree and stays as it is. A run that was stopped goes on
-where it was. Exit code 0, however many survive; 1 if the tree as it is fails.
+It draws lines of the product at random, changes one thing on each (tests/mutants/operators.py), and says which changes
+no unit test sees. It works in a copy of the working tree, build/mutants/tree. A run that was stopped continues where it
+was. The exit code is 0 however many mutations survive, and 1 if the tree as it is fails.
 """
 
 import os

@@ -1,5 +1,5 @@
-"""Which mutations are tried: lines drawn at random, each with one mutation. The seed is a revision, and what is drawn
-depends on it and on the sources alone: on no clock, no machine and no version of a language."""
+"""Draws the mutations that are tried: lines at random, each with one mutation. The seed is a revision. The draw depends
+on the seed and the sources alone, and on no clock, machine or language version."""
 
 import hashlib
 from pathlib import Path
@@ -10,7 +10,7 @@ FOLDERS = ("turn", "sidecar/phase", "extender/placement", "extender/gang", "devi
 
 
 def sources(tree, folders=FOLDERS):
-    """{path from the top of the tree: text} of the C++ files of folders, or of files, in order."""
+    """Returns {path from the top of the tree: text} of the C++ files in these folders, or of these files, in order."""
     found = {}
     for name in folders:
         place = Path(tree, name)
@@ -22,7 +22,7 @@ def sources(tree, folders=FOLDERS):
 
 
 def drawn(files, seed):
-    """One mutation of each line that has any, the lines in an order that only chance has made."""
+    """Returns one mutation of each line that has any, in random order."""
     chosen = []
     for file, source in files.items():
         for line, choices in mutations(file, source).items():

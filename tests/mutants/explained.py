@@ -1,12 +1,12 @@
-"""Why some mutations survive, tests/mutants/explained.txt: blocks of four lines,
+"""Reads why some mutations survive, from tests/mutants/explained.txt. It has blocks of four lines,
 
     FILE
     the line as it is
     the line as it is changed
     why no test sees it
 
-with an empty line between two of them; lines that begin with # are remarks. What is explained counts as surviving all
-the same.
+with an empty line between two of them. Lines that begin with # are remarks. An explained mutation still counts as a
+survivor.
 """
 
 from pathlib import Path
@@ -15,7 +15,7 @@ FILE = Path(__file__).with_name("explained.txt")
 
 
 def read(file=FILE):
-    """{(file, before, after): why}. ValueError where a block has another form."""
+    """Returns {(file, before, after): why}. Raises ValueError where a block has another form."""
     lines = [line.strip() for line in file.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
     found = {}
     for block in "\n".join(lines).split("\n\n"):
@@ -33,7 +33,7 @@ def of(mutation, reasons):
 
 
 def stale(reasons, tree):
-    """Entries about lines that are not there."""
+    """Returns the entries about lines that no longer exist."""
     def is_there(file, line):
         path = Path(tree, file)
         return path.is_file() and line in map(str.strip, path.read_text(encoding="utf-8").splitlines())

@@ -1,18 +1,18 @@
-"""The mutations of a line of C++: one small change of its code each.
+"""Lists the mutations of a line of C++. Each is one small change of its code.
 
     relational   < <= > >= == !=      the bound moves by one, or the comparison says the opposite
     arithmetic   + - * / %, ++ --, += -= *= /=
     bitwise      & |, &= |=, << >>
-    logical      && becomes ||, || becomes &&; a ! goes
+    logical      && becomes ||, || becomes &&; a ! is removed
     constant     true and false change places; 0 becomes 1, 1 becomes 0; other numbers are doubled and halved
-    condition    what stands in the brackets of an if always holds, or never; of a while: never
+    condition    the condition of an if always holds, or never does; that of a while never does
     extreme      min and max change places, any_of, all_of and none_of likewise
-    statement    an expression's statement goes, a break, a continue
+    statement    an expression's statement, a break or a continue is removed
     return       an empty value is returned
 
-Which of them compile only a compiler knows. Literals of text, comments and directives are left alone, and so are
-lines that only declare a name. Operators of two sides are those between spaces, as the format has them: the brackets
-of a template have none.
+Only a compiler knows which of them compile. String literals, comments and directives are left alone, and so are
+lines that only declare a name. A binary operator stands between spaces, as clang-format writes it; the brackets of a
+template do not.
 """
 
 import re
@@ -32,7 +32,7 @@ _STEPS = {"++": "--", "--": "++"}
 _EXTREMES = {"min": ("max",), "max": ("min",), "min_element": ("max_element",), "max_element": ("min_element",),
              "any_of": ("all_of", "none_of"), "all_of": ("any_of",), "none_of": ("any_of",)}
 _TRUTHS = {"true": "false", "false": "true"}
-# Lines that begin so declare names, and change nothing.
+# Lines that begin with these declare names, and change nothing.
 _NAMES_ONLY = ("using", "namespace", "template", "static_assert", "friend", "typedef", "public", "private", "protected")
 _NO_STATEMENT = (*_NAMES_ONLY, "return", "if", "for", "while", "do", "else", "switch", "case", "default", "const",
                  "constexpr", "static", "auto", "struct", "class", "enum", "inline", "explicit", "virtual", "goto",
@@ -54,10 +54,10 @@ class Mutation:
 
 
 def mutations(file, source):
-    """{line: its mutations, in order}, for lines that have any."""
+    """Returns {line: its mutations, in order}, for lines that have any."""
     lines = source.split("\n")
     code = code_by_line(source)
-    found, before = {}, None  # the token that stands before the line
+    found, before = {}, None  # the token before the line
     for number, line_tokens in sorted(code.items()):
         text = lines[number - 1]
         changes = dict.fromkeys(_changes(text, line_tokens, before))
@@ -70,7 +70,7 @@ def mutations(file, source):
 
 
 def mutated(source, mutation):
-    """The source with that change. ValueError if the line is another one."""
+    """Returns the source with that change. Raises ValueError if the line is another one."""
     lines = source.split("\n")
     text = lines[mutation.line - 1] if mutation.line <= len(lines) else ""
     if text.strip() != mutation.before:
@@ -85,12 +85,12 @@ def _changed(text, begin, end, replacement):
 
 
 def _changes(text, line, before):
-    """(operator, begin, end, replacement) of all changes of a line."""
+    """Yields (operator, begin, end, replacement) of all changes of a line."""
     if line[0].text in _NAMES_ONLY:
         return
     for place, token in enumerate(line):
         if place and line[place - 1].text == "operator":
-            continue  # its name
+            continue  # the operator's name
         if token.kind == "mark":
             yield from _marks(text, token)
         elif token.kind == "number":
@@ -124,7 +124,7 @@ def _words(line, place, token):
 
 
 def numbers(text):
-    """What a number becomes."""
+    """Returns what a number becomes."""
     integer, fraction = _INTEGER.match(text), _FRACTION.match(text)
     if integer:
         base = 0 if text[:2].lower() in ("0x", "0b") else 10
@@ -152,7 +152,8 @@ def _conditions(text, line):
 
 
 def _within(line):
-    """What stands between the bracket with which `line` begins and its other one; nothing if that is elsewhere."""
+    """Returns the tokens between the bracket with which `line` begins and the one that closes it, or [] if that is
+    elsewhere."""
     depth = 0
     for place, token in enumerate(line):
         depth += {"(": 1, ")": -1}.get(token.text, 0)
@@ -162,7 +163,7 @@ def _within(line):
 
 
 def _statements(text, line, before):
-    """A statement that is all of a line, or all that follows an if's brackets there."""
+    """Yields changes of a statement that is a whole line, or all that follows an if's brackets there."""
     rest = line
     if rest[0].text == "if" and len(rest) > 1:
         inner = _within(rest[1:])
@@ -179,7 +180,7 @@ def _statements(text, line, before):
 
 
 def _acts(words, line):
-    """Whether it is an expression that does something."""
+    """Tells whether a statement is an expression that does something."""
     if line[0].text in _NO_STATEMENT or _DECLARES.match(words) or any(token.text == "operator" for token in line):
         return False
     return any(token.text == "(" or token.text in _STEPS or token.text.endswith("=") for token in line)

@@ -1,5 +1,5 @@
-"""The unit tests of a build directory, and which of them a file is part of: by what ninja knows of the build, and by
-what the linker took of each library."""
+"""Lists the unit tests of a build directory, and tells which of them a file is part of. It knows that from ninja's view
+of the build and from what the linker took of each library."""
 
 import re
 import subprocess
@@ -12,14 +12,14 @@ _TEST = re.compile(r"^tests/unit/(?P<folder>.+)/CMakeFiles/(?P<name>\w+)\.dir/")
 
 
 class Programs:
-    """Of a build directory that is configured; sources() asks more of it: that the tests are built, too."""
+    """A Programs object looks at a build directory that is configured. `of` needs the tests to be built, too."""
 
     def __init__(self, tree, build):
         self._tree, self._build = Path(tree), Path(build)
 
     @cached_property
     def _edges(self):
-        """{output: (rule, inputs)}."""
+        """Returns {output: (rule, inputs)}."""
         text = (self._build / "build.ninja").read_text(encoding="utf-8")
         edges = {}
         for match in _BUILD.finditer(text):
@@ -30,7 +30,7 @@ class Programs:
 
     @cached_property
     def tests(self):
-        """{program: the folder of its tests}."""
+        """Returns {program: the folder of its tests}."""
         found = {}
         for output, (rule, inputs) in self._edges.items():
             own = [match for name in inputs if (match := _TEST.match(name))]
@@ -40,7 +40,7 @@ class Programs:
 
     @lru_cache(maxsize=None)
     def _objects(self, target):
-        """All that a program or a library may be linked of."""
+        """Returns all objects that a program or a library may be linked of."""
         if target.endswith(".o"):
             return frozenset({target})
         rule, inputs = self._edges.get(target, ("phony", []))
@@ -49,14 +49,14 @@ class Programs:
         return frozenset().union(*(self._objects(name) for name in inputs if name.endswith((".o", ".a"))))
 
     def linked_with(self, folders):
-        """Tests that may have a part of folders or files, as far as is known before anything is built."""
+        """Returns the tests that may contain a part of these folders or files, as far as is known before the build."""
         places = [self._tree / folder for folder in folders]
         return [test for test in self.tests if any(Path(self._edges[name][1][0]).is_relative_to(place)
                                                    for name in self._objects(test) for place in places)]
 
     @cached_property
     def _sources(self):
-        """{object: the files of the tree that it was compiled of}."""
+        """Returns {object: the files of the tree that it was compiled from}."""
         said = self._run("ninja", "-t", "deps")
         found, current = {}, None
         for line in said.splitlines():
@@ -72,20 +72,21 @@ class Programs:
 
     @lru_cache(maxsize=None)
     def _names(self, file):
-        """What an object defines for others, and no other object may define as well; of a program, where the linker has
-        hidden what it may, all that is defined."""
+        """Returns the names that an object defines for others and that no other object may define as well. Of a program
+        it returns all defined names, because the linker may have hidden some."""
         said = self._run("nm", "--defined-only", "--format=posix", file)
         kinds = "TDBR" if file.endswith(".o") else "TDBRtdbr"
         return frozenset(words[0] for words in map(str.split, said.splitlines()) if words[1:] and words[1] in kinds)
 
     def _has(self, test, name):
-        """Whether the linker took an object."""
+        """Tells whether the linker took an object."""
         return name.startswith("tests/") or bool(self._names(name) & self._names(test))
 
     @lru_cache(maxsize=None)
     def of(self, file):
-        """{test that has a part of a file: with how many folders their paths begin alike}. A header is a part of what
-        its .cc is a part of, where it has one: what includes it for a type alone would be compiled for nothing."""
+        """Returns {test that contains a part of a file: with how many equal folders their paths begin}. A header counts
+        as part of what its .cc is part of, where it has one. A source that includes it for a type alone would be
+        compiled for nothing."""
         source = str(Path(file).with_suffix(".cc"))
         file = source if any(source in files for files in self._sources.values()) else file
         mirror = Path("tests/unit", file).parts
@@ -97,5 +98,5 @@ class Programs:
 
 
 def _common(one, other):
-    """With how many parts two paths begin alike."""
+    """Returns with how many equal parts two paths begin."""
     return next((place for place, (a, b) in enumerate(zip(one, other)) if a != b), min(len(one), len(other)))

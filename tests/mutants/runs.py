@@ -1,4 +1,4 @@
-"""A run: so many mutations of a draw, each tried once on the same sources, whatever stops the run in between."""
+"""Runs a number of mutations of a draw, each tried once on the same sources, even if the run is stopped in between."""
 
 import hashlib
 import json
@@ -19,7 +19,7 @@ _SUITE = re.compile(r"^(?:TEST|TEST_F|TEST_P|TYPED_TEST)\(\s*(\w+)\s*,", re.MULT
 
 @dataclass(frozen=True)
 class Plan:
-    """`without`: a test file that is left out, as if it were not there."""
+    """Describes a run. `without` is a test file that is left out, as if it did not exist."""
 
     count: int = 100
     seed: str = ""
@@ -27,7 +27,7 @@ class Plan:
     without: str = ""
 
     def suites(self):
-        """The test suites of the file that is left out."""
+        """Returns the test suites of the file that is left out."""
         if not self.without:
             return ()
         path = ROOT / self.without
@@ -42,7 +42,7 @@ def revision():
 
 
 def run(plan, jobs=2, say=print):
-    """[(mutation, outcome)] of the first `count` of the draw that compile."""
+    """Tries the mutations of the draw until `count` have compiled. Returns [(mutation, outcome)] of these."""
     candidates = draw.drawn(draw.sources(ROOT, plan.folders), plan.seed or revision())
     suites = plan.suites()
     WHERE.mkdir(parents=True, exist_ok=True)
@@ -70,13 +70,14 @@ def run(plan, jobs=2, say=print):
 
 
 def seconds_of(plan):
-    """How long all trials took that were made of these sources."""
+    """Returns how long all trials of these sources took, in seconds."""
     kept = WHERE / f"{_key(_files(), plan.suites())}.jsonl"
     return sum(json.loads(line)["seconds"] for line in kept.read_text(encoding="utf-8").splitlines())
 
 
 def copy_tree(files, copy):
-    """Makes a folder hold these files of the tree, and those it has built: what is the same keeps its time."""
+    """Makes a folder hold these files of the tree, and keeps what was built there. Files that are the same keep their
+    time."""
     for name in files:
         source, target = ROOT / name, copy / name
         if target.is_file() and target.read_bytes() == source.read_bytes():
@@ -91,13 +92,13 @@ def copy_tree(files, copy):
 
 
 def _files():
-    """The files of the working tree, {name: None}, in order."""
+    """Returns the files of the working tree, {name: None}, in order."""
     names = _git("ls-files", "-z", "--cached", "--others", "--exclude-standard").split("\0")
     return dict.fromkeys(sorted(name for name in names if name and (ROOT / name).is_file()))
 
 
 def _key(files, suites):
-    """Names what the outcome of a trial depends on: all but pages and programs of Python."""
+    """Returns a key of all that the outcome of a trial depends on: all files but pages, Python programs and data."""
     digest = hashlib.sha256(" ".join(suites).encode())
     for name in files:
         if not name.endswith((".md", ".py", ".jsonl", ".txt")) or name.endswith("CMakeLists.txt"):
@@ -106,7 +107,7 @@ def _key(files, suites):
 
 
 def _read(kept):
-    """{mutation: outcome} of earlier runs."""
+    """Returns {mutation: outcome} of earlier runs."""
     lines = kept.read_text(encoding="utf-8").splitlines() if kept.is_file() else []
     entries = map(json.loads, lines)
     return {Mutation(**entry["mutation"]): Outcome(**entry["outcome"]) for entry in entries}

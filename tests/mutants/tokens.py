@@ -1,5 +1,5 @@
-"""The tokens of a C++ file, each with its place. Comments, preprocessor directives and literals of text are tokens of
-their own kinds, so that a change of the code leaves them alone."""
+"""Splits a C++ file into tokens, each with its place. Comments, preprocessor directives and string literals are tokens
+of their own kinds, so that a mutation leaves them alone."""
 
 import re
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ _PATTERN = re.compile(
 
 @dataclass(frozen=True)
 class Token:
-    """`line` begins at 1, `column` at 0."""
+    """A Token has its place: `line` begins at 1, `column` at 0."""
 
     kind: str
     text: str
@@ -30,7 +30,7 @@ class Token:
 
 
 def tokens(source):
-    """All of them but white space, in order."""
+    """Returns all tokens in order, without white space."""
     found, line, start, seen = [], 1, 0, 0
     for match in _PATTERN.finditer(source):
         breaks = source.count("\n", seen, match.start())
@@ -44,7 +44,8 @@ def tokens(source):
 
 
 def code_by_line(source):
-    """{line: its tokens that are code}: neither comments nor directives. A token stands on the line where it begins."""
+    """Returns {line: its tokens that are code}, without comments and directives. A token counts for the line where it
+    begins."""
     lines = {}
     for token in tokens(source):
         if token.kind not in ("comment", "directive"):

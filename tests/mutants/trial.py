@@ -1,5 +1,5 @@
-"""Tries mutations in a copy of the tree: builds the tests that have a part of the file, and runs them until one fails:
-the nearest to it first, and of those the shortest."""
+"""Tries mutations in a copy of the tree. It builds the tests that contain a part of the file, and runs them until one
+fails: the nearest to the file first, and of those the shortest."""
 
 import os
 import signal
@@ -13,8 +13,8 @@ from tests.mutants.programs import Programs
 
 _FIRST_LIMIT_S = 300
 _LEAST_LIMIT_S, _TIMES_AS_LONG = 30, 8
-_TIMES_BUSY = 3  # a machine may be when a test seems to take for ever
-# Searches in small bounds, without the case that takes a minute, and without the controls of the referees.
+_TIMES_BUSY = 3  # so often the machine may be busy when a test seems to hang
+# Searches use small bounds. The case that takes a minute and the controls of the referees are left out.
 _ENVIRONMENT = {"GTEST_FAIL_FAST": "1", "GTEST_BRIEF": "1", "CROSSOVER_SEEDS": "400"}
 _LEFT_OUT = ("Explorer.OneOfThreeIsKilledAndItsLastWriteComesLate", "All/GangPlantedTest.*", "All/PlantedTest.*",
              *(f"All/InterleavingsTest.KeepAllRules/{shard}" for shard in range(1, 10)))
@@ -22,7 +22,7 @@ _LEFT_OUT = ("Explorer.OneOfThreeIsKilledAndItsLastWriteComesLate", "All/GangPla
 
 @dataclass(frozen=True)
 class Outcome:
-    """`end`: killed (`by` a test), timeout (likewise), survived, or refused (by the compiler)."""
+    """Says how a trial ended. `end` is killed or timeout (`by` a test), survived, or refused (by the compiler)."""
 
     end: str
     by: str = ""
@@ -33,11 +33,12 @@ class Outcome:
 
 
 class Failed(Exception):
-    """The tree as it is does not build, or a test of it fails."""
+    """This is raised if the tree as it is does not build, or one of its tests fails."""
 
 
 class Trials:
-    """`tree`: a copy, which changes. `without`: test suites (a GoogleTest's first name) that are not run."""
+    """Runs trials in `tree`, a copy, which it changes. `without` are test suites (a GoogleTest's first name) that are
+    not run."""
 
     def __init__(self, tree, folders, jobs=2, without=()):
         self._tree, self._build, self._jobs = Path(tree), Path(tree, "build/dev"), jobs
@@ -54,7 +55,7 @@ class Trials:
             raise Failed(f"the tree does not build as it is: {said[-2000:]}")
 
     def try_one(self, mutation):
-        """What becomes of it. The copy is afterwards as it was before."""
+        """Tries one mutation and returns its outcome. The copy is afterwards as it was before."""
         file = self._tree / mutation.file
         source = file.read_text(encoding="utf-8")
         near = self.programs.of(mutation.file)
@@ -70,7 +71,7 @@ class Trials:
         raise Failed(f"{test}: the machine is busy: also in the tree as it is, it takes more than half of its limit")
 
     def _judged(self, tests):
-        """(how it ends, the test that ended it)."""
+        """Returns (how the trial ends, the test that ended it)."""
         for test in tests:
             if self._make([test], CCACHE_READONLY="1"):
                 return "refused", ""
@@ -80,7 +81,8 @@ class Trials:
         return "survived", ""
 
     def _is_busy(self, test):
-        """Whether it takes half of its limit, or more, in the tree as it is; what is usual is found out anew."""
+        """Tells whether a test takes at least half of its limit in the tree as it is. Its usual time is measured
+        again."""
         limit_s = self._limit(test)
         del self._seconds[test]
         return self._usual_s(test) > limit_s / 2
@@ -89,7 +91,8 @@ class Trials:
         return max(_LEAST_LIMIT_S, _TIMES_AS_LONG * self._usual_s(test))
 
     def _usual_s(self, test):
-        """How long it takes in the tree as it is, where it passes: to be found out before a file is changed."""
+        """Returns how long a test takes in the tree as it is, where it passes. It must be called before a file is
+        changed."""
         if test not in self._seconds:
             said = self._make([test])
             began = time.monotonic()
@@ -120,14 +123,14 @@ class Trials:
             raise Failed(f"cmake: {(done.stdout + done.stderr)[-2000:]}")
 
     def _make(self, targets, **environment):
-        """What the compiler says where it fails; "" where all is built."""
+        """Builds the targets. Returns the compiler's output if it fails, else ""."""
         done = subprocess.run(["nice", "ninja", "-C", self._build, f"-j{self._jobs}", *targets], capture_output=True,
                               env={**self._environment, **environment}, text=True, check=False)
         return "" if done.returncode == 0 else (done.stdout + done.stderr) or "ninja failed"
 
 
 def _end_session(process):
-    """Kills what is left of it and of the processes that it started."""
+    """Kills what is left of a process and of the processes that it started."""
     try:
         os.killpg(process.pid, signal.SIGKILL)
     except ProcessLookupError:

@@ -1,9 +1,10 @@
-// For programs of the tests that use the driver as a user's does.
+// Helps programs of the tests to use the driver as a user's program does.
 #pragma once
 
 #include <cuda.h>
 
-// Makes the primary context of a GPU the calling thread's; the driver's first error, if any.
+// Makes the primary context of a GPU current on the calling thread. Returns the driver's first error, if
+// any.
 inline CUresult UseDevice(int ordinal) {
   CUdevice device = 0;
   CUcontext context = nullptr;

@@ -1,4 +1,4 @@
-// Reads freed memory; exits 0 where nothing stops it.
+// Reads freed memory. Exits with 0 if no sanitizer stops it.
 #include <memory>
 
 int main() {

@@ -1,4 +1,4 @@
-// Two threads write one plain int without order; exits 0 where nothing stops it.
+// Two threads write one plain int without order. Exits with 0 if no sanitizer stops it.
 #include <thread>
 
 namespace {

@@ -1,4 +1,4 @@
-// Overflows a signed integer; exits 0 where nothing stops it.
+// Overflows a signed integer. Exits with 0 if no sanitizer stops it.
 #include <limits>
 
 int main() {

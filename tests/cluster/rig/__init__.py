@@ -1,4 +1,4 @@
-"""A real Kubernetes for tests, two nodes on one machine, up in seconds: see ../README.md.
+"""Starts a real Kubernetes for tests, two nodes on one machine, in seconds: see ../README.md.
 
     with Cluster() as cluster:
         cluster.namespace("shop")

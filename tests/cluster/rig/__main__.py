@@ -1,4 +1,4 @@
-"""A cluster to explore by hand: python3 -m tests.cluster.rig [--nodes N] [--service-routing]. Ends with Ctrl-C."""
+"""Starts a cluster to explore by hand: python3 -m tests.cluster.rig [--nodes N] [--service-routing]. Ctrl-C ends it."""
 
 import argparse
 import contextlib

@@ -1,5 +1,5 @@
-"""The API server, asked without a program in between: a request takes milliseconds, where kubectl takes a tenth of a
-second of a core. For figures, which must not measure how busy they keep the machine themselves.
+"""Talks to the API server without kubectl: a request takes milliseconds, where kubectl takes a tenth of a second of a
+core. Measurements need this: they must not keep the machine busy themselves.
 """
 
 import contextlib
@@ -21,8 +21,8 @@ _CLONE_NEWNET = 0x40000000
 
 
 class Api:
-    """As whose `token` it is, without one as the administrator; `namespace_pid`: a process in the cluster's network
-    namespace. For one thread at a time."""
+    """An Api is a client for one thread at a time. It acts as the account of `token`, or as the administrator without
+    one. `namespace_pid` is a process in the cluster's network namespace."""
 
     def __init__(self, namespace_pid, certificates, token=None):
         self._pid = namespace_pid
@@ -44,20 +44,20 @@ class Api:
         return self._call("POST", path, thing)
 
     def apply(self, path, thing):
-        """Create or change it, as an owner of these fields."""
+        """Creates or changes an object as the owner of these fields (server-side apply)."""
         return self._call("PATCH", f"{path}?fieldManager=test&force=true", thing, "application/apply-patch+yaml")
 
     def merge(self, path, changes):
-        """Change what is there; a null takes something away."""
+        """Changes an existing object by a merge patch. A null removes a field."""
         return self._call("PATCH", path, changes, "application/merge-patch+json")
 
     def delete(self, path):
-        """None if it is gone already. What depends on it goes, too."""
+        """Deletes an object and what depends on it. Returns None if it does not exist."""
         return self._call("DELETE", path, {"apiVersion": "v1", "kind": "DeleteOptions",
                                            "propagationPolicy": "Background"})
 
     def connect(self):
-        """A connection of its own, for a watch."""
+        """Returns a new connection, for a watch."""
         connection = http.client.HTTPSConnection(CONTROL_PLANE, timeout=_PATIENCE_S, context=self._tls)
         plain = connected_in(self._pid, (CONTROL_PLANE, 443))
         connection.sock = self._tls.wrap_socket(plain, server_hostname=CONTROL_PLANE)
@@ -69,7 +69,7 @@ class Api:
             status, said = self._ask(method, path, body, kind)
         except (OSError, http.client.HTTPException) as failure:
             self.close()
-            if kept:  # the server may have closed it, as it does with those that are idle for a while
+            if kept:  # the server closes connections that are idle for a while
                 return self._call(method, path, body, kind)
             raise Failed(f"{method} {path}: {failure}") from failure
         if status == 404 and method == "DELETE":
@@ -87,13 +87,14 @@ class Api:
 
 
 class Watch:
-    """Follows a collection from its state of now, in a thread of its own: `on_event(when, kind, object)`, where `when`
-    is the monotonic clock at which the event arrived, in seconds. What is there already comes as ADDED. `patient`: an
-    API server that goes comes back, and what went meanwhile is then DELETED; else such an end comes as ERROR."""
+    """Follows a collection from its current state, in a thread of its own. It calls `on_event(when, kind, object)`,
+    where `when` is the monotonic clock, in seconds, at which the event arrived. Objects that exist already come as
+    ADDED. With `patient` the watch outlives the API server: it connects again, and objects deleted meanwhile come as
+    DELETED. Else the end of the watch comes as ERROR."""
 
     def __init__(self, api, path, on_event, patient=False):
         self._api, self._path, self._on_event, self._patient = api, path, on_event, patient
-        self._there = {}  # by UID
+        self._there = {}  # {UID: object}
         self._stopped = False
         self._begin()
         self._thread = threading.Thread(target=self._follow, daemon=True)
@@ -149,8 +150,8 @@ class Watch:
 
 
 def connected_in(pid, address):
-    """A socket in the network namespace of a process. A socket stays where it was made; the thread that made it ends,
-    since what it has entered it cannot be trusted to leave."""
+    """Returns a socket that was connected in the network namespace of a process. A socket stays in the namespace where
+    it was made. The thread that made it ends, since it may be unable to leave the namespace that it entered."""
     made = []
 
     def enter_and_connect():

@@ -1,4 +1,4 @@
-"""Keys and certificates: one authority per cluster, which signs servers and clients alike."""
+"""Makes keys and certificates. Each cluster has one authority, which signs for servers and clients."""
 
 import base64
 import json
@@ -10,7 +10,8 @@ _EC = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-
 
 
 class Certificates:
-    """Files NAME.crt and NAME.key in one directory. ECDSA: an RSA key alone takes longer than all of these."""
+    """Keeps files NAME.crt and NAME.key in one directory. They are ECDSA: one RSA key takes longer than all of
+    these."""
 
     def __init__(self, directory, openssl):
         self.directory = directory
@@ -30,23 +31,24 @@ class Certificates:
         return self.crt("ca")
 
     def authority_text(self):
-        """The authority as Kubernetes objects carry it, as `caBundle` say."""
+        """Returns the authority as Kubernetes objects carry it, for example in `caBundle`."""
         return base64.b64encode(self.authority.read_bytes()).decode()
 
     def issue(self, servers, clients):
-        """All at once. Servers: name to the names and addresses they are reached by. Clients: name to subject."""
+        """Issues all certificates at once. `servers` is {name: names and addresses it is reached by}; `clients` is
+        {name: subject}."""
         begun = [self._begin(name, f"/CN={name}", _server(hosts), signed=True) for name, hosts in servers.items()]
         begun += [self._begin(name, subject, "extendedKeyUsage=clientAuth", signed=True)
                   for name, subject in clients.items()]
         self._finish(begun)
 
     def serving(self, name, hosts):
-        """A certificate for a server of a test's own, a webhook say: paths of certificate and key."""
+        """Issues a certificate for a server of a test, such as a webhook. Returns the paths of certificate and key."""
         self.issue({name: hosts}, {})
         return self.crt(name), self.key(name)
 
     def kubeconfig(self, user, server):
-        """A file by which a client, kubectl say, is `user`."""
+        """Writes a kubeconfig by which a client such as kubectl acts as `user`, and returns its path."""
         path = self.directory / f"{user}.kubeconfig"
         path.write_text(json.dumps({
             "apiVersion": "v1", "kind": "Config", "current-context": "cluster",

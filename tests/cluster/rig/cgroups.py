@@ -1,4 +1,4 @@
-"""Cgroups of a cluster: one for each node, under which its kubelet keeps those of its pods."""
+"""Manages the cgroups of a cluster. Each node has one, and its kubelet keeps those of its pods beneath it."""
 
 import contextlib
 import time
@@ -6,18 +6,18 @@ from pathlib import Path
 
 
 def _hierarchies(version):
-    """Mount points of the hierarchies of a version of cgroups."""
+    """Returns the mount points of the hierarchies of one version of cgroups."""
     mounts = [line.split() for line in Path("/proc/mounts").read_text(encoding="utf-8").splitlines()]
     return [Path(fields[1]) for fields in mounts if fields[2] == version]
 
 
 def make(name):
-    """The cgroup /NAME with every controller at hand."""
+    """Creates the cgroup /NAME with every controller that is available."""
     first = _hierarchies("cgroup")
     for root in first:
         group = root / name
         group.mkdir()
-        for what in ("cpuset.cpus", "cpuset.mems"):  # without either, as it is made, no process may be in it
+        for what in ("cpuset.cpus", "cpuset.mems"):  # new ones are empty, and then no process may enter
             if (group / what).exists():
                 (group / what).write_text((root / what).read_text(encoding="ascii"), encoding="ascii")
     for root in [] if first else _hierarchies("cgroup2"):
@@ -29,13 +29,14 @@ def make(name):
 
 
 def find(prefix):
-    """All cgroups whose name begins so. Beside version 1, a kubelet makes some of version 2 too."""
+    """Returns all cgroups whose name begins with `prefix`. Beside version 1, a kubelet makes some of version 2, too."""
     roots = _hierarchies("cgroup") + _hierarchies("cgroup2")
     return [group for root in roots for group in root.glob(f"{prefix}*") if group.is_dir()]
 
 
 def remove(prefix, patience_s=10.0):
-    """Remove them, with what is inside, once their processes have gone; those that stayed."""
+    """Removes the cgroups and all beneath them, once their processes have gone. Returns those that are left after
+    `patience_s`."""
     end = time.monotonic() + patience_s
     while True:
         for top in find(prefix):
@@ -45,4 +46,4 @@ def remove(prefix, patience_s=10.0):
         left = find(prefix)
         if not left or time.monotonic() > end:
             return left
-        time.sleep(0.02)  # the kernel tells nobody when the last process of a cgroup of version 1 has been reaped
+        time.sleep(0.02)  # version 1 has no event for the moment when the last process of a cgroup is reaped

@@ -1,4 +1,4 @@
-"""The cluster as a context: up on entry, gone without a trace on exit."""
+"""Provides a cluster as a context: it runs on entry, and is gone without a trace on exit."""
 
 import contextlib
 import os
@@ -18,16 +18,16 @@ from tests.cluster.rig.versions import Refused
 
 
 class Cluster:
-    """A Kubernetes of `nodes` nodes in namespaces of its own. Start it in a thread that outlives it: when a thread
-    ends, the kernel ends the processes that it started.
+    """A Cluster is a Kubernetes of `nodes` nodes in namespaces of its own. Start it in a thread that outlives it: when
+    a thread ends, the kernel ends the processes that it started.
 
-    service_routing  run kube-proxy: services of other than the API server can be reached at their addresses
-    extenders        the scheduler's, as in KubeSchedulerConfiguration
-    api_server, controllers  flags of them, besides the usual ones
-    prefix           of its name, which marks all that it is made of
-    kubelet          settings of KubeletConfiguration, over those of configuration.py
-    kube_version, containerd_version  others than KUBE_VERSION and CONTAINERD_VERSION or the installer's defaults, by
-                     their beginning: "1.31". What is none of those that versions.py knows is Refused
+    service_routing  run kube-proxy, so that pods reach all services at their addresses, not only the API server's
+    extenders        those of the scheduler, as in KubeSchedulerConfiguration
+    api_server, controllers  their flags, besides the usual ones
+    prefix           of the cluster's name, which marks all that belongs to it
+    kubelet          settings of KubeletConfiguration, which override those of configuration.py
+    kube_version, containerd_version  versions, or their beginnings such as "1.31", instead of KUBE_VERSION and
+                     CONTAINERD_VERSION or the installer's defaults. Versions unknown to versions.py are Refused
     """
 
     def __init__(self, nodes=2, service_routing=False, extenders=(), kubelet=None, kube_version=None,
@@ -40,7 +40,7 @@ class Cluster:
         self._containerd_version = containerd_version
         self._prefix = prefix
         self._stack = contextlib.ExitStack()
-        self.image_environment = {}  # of images that are made after it was set
+        self.image_environment = {}  # for images that are made after it was set
 
     def __enter__(self):
         if os.geteuid() != 0:
@@ -51,7 +51,7 @@ class Cluster:
             try:
                 self._start()
             except Failed:
-                self.setup.check()  # a daemon that has ended says more than what waited for it
+                self.setup.check()  # a daemon that has ended says more than the timeout
                 raise
             self._stack = stack.pop_all()
         return self
@@ -63,48 +63,52 @@ class Cluster:
 
     @property
     def address(self):
-        """Of the control plane; what `start` starts listens there, for the API server, scheduler and pods."""
+        """Returns the address of the control plane. Programs that `start` starts listen there, for the API server, the
+        scheduler and pods."""
         return namespaces.CONTROL_PLANE
 
     @property
     def server(self):
-        """The API server, by an address that the control plane and the nodes reach."""
+        """Returns the API server's URL, by an address that the control plane and the nodes reach."""
         return SERVER
 
     @property
     def has_cdi(self):
-        """Whether containers can be given CDI devices."""
+        """Tells whether containers can be given CDI devices."""
         return versions.has_cdi(self.setup.programs.containerd_version)
 
     def enter(self, command, kinds=("net", "mount", "pid")):
-        """`command`, run beside the control plane: in the cluster's network, mount and PID namespaces."""
+        """Returns the command line that runs `command` beside the control plane, in these namespaces of the cluster."""
         return self._namespace.enter(command, kinds)
 
     def start(self, name, command, env=None):
-        """Start a program of a test beside the control plane, a webhook say. Its output: `directory`/log/NAME.log."""
+        """Starts a program of a test, such as a webhook, beside the control plane. Its output goes to
+        `directory`/log/NAME.log."""
         self.processes.start(name, self.enter(command), env=env, log=self.setup.logs / f"{name}.log")
 
     @property
     def network_pid(self):
-        """A process in the cluster's network, as `connected_in` of api.py wants it."""
+        """Returns a process in the cluster's network namespace, for `connected_in` of api.py."""
         return self._namespace.pid
 
     def api(self, token=None):
-        """The API server, asked without kubectl, as whose token it is, without one as the administrator."""
+        """Returns a client of the API server that needs no kubectl. It acts as the token's account, or as the
+        administrator."""
         return Api(self._namespace.pid, self.setup.certificates, token)
 
     def wait_for_servers(self, *urls, deadline_s=120.0):
-        """Until all of them answer GET with 200; they are asked from beside the control plane."""
+        """Blocks until all URLs answer GET with 200. They are asked from beside the control plane."""
         servers.wait_for(self.setup, self, urls, deadline_s)
 
     def namespace(self, name, enforce="restricted"):
-        """A namespace with a level of Pod Security, and with the service account without which no pod can be made."""
+        """Creates a namespace with a level of Pod Security, and waits for its service account: pods cannot be made
+        before."""
         self.kubectl.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {
             "name": name, "labels": {"pod-security.kubernetes.io/enforce": enforce}}})
         self.kubectl.wait_for("serviceaccount", "default", bool, name)
 
     def image_of(self, name, files, command=(), nodes=None, provided=()):
-        """An image of programs and files (images.py) on all nodes, or on some. Tag it other than "latest"."""
+        """Makes an image of programs and files (images.py) on all nodes, or on some. Its tag must not be "latest"."""
         archive = self.directory / f"{name.replace('/', '_')}.tar"
         images.image_of(archive, name, files, command, provided=provided, environment=self.image_environment)
         self.load_image(archive, nodes)
@@ -122,13 +126,14 @@ class Cluster:
         self.processes.stop(["kube-apiserver"], 0.0)
 
     def start_api_server(self):
-        """Again; until it is ready."""
+        """Starts the API server again and blocks until it is ready."""
         self.control_plane.start_api_server(self._api_server)
         self.wait_for_servers(f"{SERVER}/readyz")
 
     def _set_up(self, programs, stack):
         self.directory = removal.new_directory(self._prefix)
-        # First in, last out: it removes what the others leave, and all of it should this process be killed.
+        # The first callback runs last. It removes what the others leave, and removes everything if this process is
+        # killed.
         stack.callback(removal.Janitor(self.directory).finish)
         self.processes = stack.enter_context(Processes(self.directory.name))
         self.setup = Setup(self.directory, programs, self.processes, self._kubelet)
@@ -146,7 +151,7 @@ class Cluster:
         self.logs, self.events = self.kubectl.logs, self.kubectl.events
 
     def _start(self):
-        """As much at once as can be: two cores are busy throughout."""
+        """Starts as much as possible at the same time, so that two cores are always busy."""
         self._namespace.wait()
         self.control_plane.start_store()
         self.setup.issue(self.nodes)
@@ -166,7 +171,8 @@ class Cluster:
         images.image_of(self.directory / "pause.tar", PAUSE_IMAGE, {"/pause": self.setup.pause}, ["/pause"])
         self.load_image(self.directory / "pause.tar")
         self.wait_for_servers(f"{SERVER}/readyz")
-        # Not sooner: controllers that find it unready for ten seconds end, and a busy machine takes longer.
+        # The controllers start after the API server is ready. They end if they find it unready for ten seconds, and on
+        # a busy machine it takes longer than that.
         self.control_plane.start_controllers(self._controllers)
         self.control_plane.start_scheduler(self._extenders)
         if self._service_routing:
@@ -188,7 +194,7 @@ class Cluster:
         self.wait_for("serviceaccount", "default", bool, "default")
 
     def _save_logs(self):
-        """For a look at what failed: CROSSOVER_CLUSTER_LOGS names a directory that gets a copy of all logs."""
+        """Copies all logs into the directory that CROSSOVER_CLUSTER_LOGS names, to help find out why a test failed."""
         wanted = os.environ.get("CROSSOVER_CLUSTER_LOGS")
         if wanted:
             self.setup.keep_logs(Path(wanted) / self.directory.name)

@@ -1,10 +1,12 @@
-"""What the nodes' daemons are told (containerd: containerd.py). Kubernetes reads JSON where it reads YAML."""
+"""Returns the configuration of the nodes' daemons (containerd's is in containerd.py). Kubernetes reads JSON where it
+reads YAML."""
 
 _SOCKET = "unix:///run/containerd/containerd.sock"
 
 
 def pod_network(subnet):
-    """Pods on routed cables of their own: on a bridge, a service would not reach back to a pod of the same node."""
+    """Returns a network in which each pod has a routed veth pair. On a bridge, a service could not route back to a pod
+    of the same node."""
     return {"cniVersion": "1.0.0", "name": "pods", "plugins": [
         {"type": "ptp", "ipMasq": False,
          "ipam": {"type": "host-local", "dataDir": "/run/cni", "ranges": [[{"subnet": subnet}]],
@@ -12,7 +14,8 @@ def pod_network(subnet):
 
 
 def kubelet(node, setup):
-    """A kubelet that has its state in its node alone, refuses no machine, and tells news quickly."""
+    """Returns a kubelet's configuration. It keeps its state in its node alone, accepts any machine, and reports changes
+    quickly."""
     certificates = setup.certificates
     return {
         "apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration",
@@ -31,7 +34,7 @@ def kubelet(node, setup):
 
 
 def proxy(node_name, address, kubeconfig):
-    """A kube-proxy that leaves the machine's connection tracking as it is."""
+    """Returns the configuration of a kube-proxy that leaves the machine's connection tracking as it is."""
     return {
         "apiVersion": "kubeproxy.config.k8s.io/v1alpha1", "kind": "KubeProxyConfiguration", "mode": "iptables",
         "clusterCIDR": "10.78.0.0/16", "hostnameOverride": node_name, "bindAddress": address,

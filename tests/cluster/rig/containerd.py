@@ -1,4 +1,5 @@
-"""What a node's containerd is told: version 2 names its parts otherwise than 1.6, which knows no CDI devices."""
+"""Returns the configuration of a node's containerd. Version 2 names its plugins differently from 1.6, which knows no
+CDI devices."""
 
 from tests.cluster.rig import versions
 
@@ -73,6 +74,6 @@ disabled_plugins = ["io.containerd.tracing.processor.v1.otlp", "io.containerd.in
 
 
 def configuration(root, cni, programs):
-    """The text of its configuration file."""
+    """Returns the text of its configuration file."""
     text = _OF_2 if versions.has_cdi(programs.containerd_version) else _OF_1_6
     return text.format(root=root, cni=cni, pause=PAUSE_IMAGE, plugins=programs.cni, runc=programs.path("runc"))

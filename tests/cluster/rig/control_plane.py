@@ -1,11 +1,11 @@
-"""etcd, the API server, the controllers and the scheduler, in the cluster's own namespaces."""
+"""Starts etcd, the API server, the controllers and the scheduler in the cluster's own namespaces."""
 
 import json
 
 from tests.cluster.rig import configuration
 from tests.cluster.rig.namespaces import CONTROL_PLANE, SERVICES
 
-# A short list starts sooner. Left out: what needs a cloud, storage, certificates or autoscaling.
+# A short list starts sooner. Controllers for clouds, storage, certificates and autoscaling are left out.
 _CONTROLLERS = [f"{name}-controller" for name in (
     "namespace", "serviceaccount", "serviceaccount-token", "node-lifecycle", "taint-eviction", "pod-garbage-collector",
     "garbage-collector", "endpoints", "endpointslice", "endpointslice-mirroring", "daemonset", "deployment",
@@ -14,14 +14,14 @@ _CONTROLLERS = [f"{name}-controller" for name in (
 
 
 class ControlPlane:
-    """`namespace` holds it. Every part starts before the one it needs is up, and waits for it."""
+    """A ControlPlane runs in `namespace`. Each part may be started before the parts it needs, and waits for them."""
 
     def __init__(self, setup, namespace):
         self._setup = setup
         self._namespace = namespace
 
     def start_store(self):
-        """etcd. Its files are in memory and die with it: no need to wait for a disk."""
+        """Starts etcd. Its files are in memory and go with the cluster, so it need not wait for a disk."""
         self._start("etcd", [
             "--name", "etcd", "--data-dir", str(self._setup.directory / "etcd"), "--unsafe-no-fsync",
             "--listen-client-urls", "http://127.0.0.1:2379", "--advertise-client-urls", "http://127.0.0.1:2379",
@@ -44,7 +44,8 @@ class ControlPlane:
             "--service-account-signing-key-file", str(pki.key("tokens")),
             "--authorization-mode", "Node,RBAC", "--enable-admission-plugins", "NodeRestriction",
             "--service-cluster-ip-range", SERVICES, "--allow-privileged=true",
-            # A webhook behind a service is then reached at its pods' addresses, without a kube-proxy here.
+            # The API server then reaches a webhook behind a service at the addresses of its pods, without a kube-proxy
+            # here.
             "--enable-aggregator-routing=true", "--v", "1", *more])
 
     def start_controllers(self, more=()):
@@ -57,7 +58,7 @@ class ControlPlane:
             "--v", "1", *more])
 
     def start_scheduler(self, extenders=()):
-        """The default scheduler; `extenders` as in KubeSchedulerConfiguration."""
+        """Starts the default scheduler. `extenders` are as in KubeSchedulerConfiguration."""
         config = self._setup.directory / "scheduler.json"
         config.write_text(json.dumps(configuration.scheduler(self._setup.kubeconfig("scheduler"), extenders)),
                           encoding="utf-8")
@@ -69,7 +70,8 @@ class ControlPlane:
         self.start_scheduler(extenders)
 
     def start_proxy(self, node_name):
-        """Routes services here too, for the scheduler's extenders; in the name of a node, as it wants to be one's."""
+        """Starts a kube-proxy here too, which routes services for the scheduler's extenders. It needs a node's name and
+        uses that of `node_name`."""
         self._setup.start_proxy(node_name, CONTROL_PLANE, self._namespace.enter, "kube-proxy-control-plane")
 
     def _start(self, program, arguments):

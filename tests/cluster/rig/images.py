@@ -1,4 +1,4 @@
-"""Container images without a registry: archives such as `docker save` writes, of one layer, from files at hand."""
+"""Makes container images without a registry: archives of one layer, as `docker save` writes them, from local files."""
 
 import hashlib
 import io
@@ -9,7 +9,7 @@ import subprocess
 import tarfile
 from pathlib import Path
 
-USER = 65532  # what images without a shell commonly call nonroot
+USER = 65532  # the user that images without a shell commonly call nonroot
 _ACCOUNTS = {"/etc/passwd": f"root:x:0:0:root:/root:/sbin/nologin\nnonroot:x:{USER}:{USER}:nonroot:/:/sbin/nologin\n",
              "/etc/group": f"root:x:0:\nnonroot:x:{USER}:\n", "/etc/nsswitch.conf": "hosts: files dns\n"}
 _ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"}
@@ -17,8 +17,8 @@ _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 
 
 def image_of(archive, name, files, command=(), user=USER, provided=(), environment=None):
-    """Write an image. `files`: path in the image to a file or folder here; programs bring their shared libraries, but
-    for those `provided` by something else, a device say."""
+    """Writes an image and returns its path. `files` is {path in the image: local file or folder}. Programs bring their
+    shared libraries, except those in `provided`, which come from elsewhere, such as a device."""
     everything = {}
     for inside, source in files.items():
         everything.update(_tree(inside, Path(source)))
@@ -43,7 +43,8 @@ def image_of(archive, name, files, command=(), user=USER, provided=(), environme
 
 
 def libraries(program, provided=()):
-    """The shared libraries of a program or library, the loader among them; none of a static one, or of another file."""
+    """Returns the shared libraries of a program or library, the loader among them. A static program and other files
+    have none."""
     with open(program, "rb") as file:
         if file.read(4) != b"\x7fELF":
             return []
@@ -51,19 +52,20 @@ def libraries(program, provided=()):
     missing = [name for name in re.findall(r"(\S+) => not found", listing) if name not in provided]
     if missing:
         raise FileNotFoundError(f"{program}: {listing.strip()}")
-    # "libc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x...)" and "/lib64/ld-linux-x86-64.so.2 (0x...)"
+    # ldd prints "libc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x...)" and "/lib64/ld-linux-x86-64.so.2 (0x...)".
     return [Path(path) for path in re.findall(r"(?:=>\s+|^\s+)(/\S+) \(0x", listing, re.MULTILINE)]
 
 
 def _tree(inside, source):
-    """A file, or all files of a folder."""
+    """Returns {path in the image: local file} for a file, or for all files of a folder."""
     if not source.is_dir():
         return {inside: source}
     return {f"{inside}/{file.relative_to(source)}": file for file in source.rglob("*") if file.is_file()}
 
 
 def _layer(files):
-    """A tar of files, from text or from their source; links are followed, since a layer has no others to lead to."""
+    """Returns a tar of files, from text or from their source. It follows links: their targets may not be in the
+    layer."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.GNU_FORMAT) as tar:
         for folder in ("tmp", "etc"):
@@ -76,7 +78,8 @@ def _layer(files):
 
 
 def _put(tar, name, content, mode=0o644):
-    """A file, or a folder if there is no content; of root and of no time, so that equal images are equal."""
+    """Adds a file, or a folder if there is no content. Owner and times are fixed, so that equal images have equal
+    bytes."""
     entry = tarfile.TarInfo(name)
     entry.mode = mode
     if content is None:

@@ -1,6 +1,6 @@
-"""Waits for the end of a cluster's owner and removes the cluster then: python3 -m tests.cluster.rig.janitor DIRECTORY
+"""Waits for the end of a cluster's owner and then removes the cluster: python3 -m tests.cluster.rig.janitor DIRECTORY
 
-See removal.py, which starts it.
+removal.py starts it.
 """
 
 import contextlib
@@ -18,7 +18,7 @@ def main(directory):
         signal.signal(number, signal.SIG_IGN)
     with open(directory / f"{LOCK}.new", "w", encoding="ascii") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        os.rename(lock.name, directory / LOCK)  # so that nobody ever finds it free
+        os.rename(lock.name, directory / LOCK)  # so that the lock is never seen free
         print("ready", flush=True)
         sys.stdin.read()
         left = clean(directory)

@@ -1,4 +1,4 @@
-"""kubectl, and the few things that tests do with it all the time."""
+"""Runs kubectl, and does the few things that tests often do with it."""
 
 import json
 import os
@@ -10,16 +10,15 @@ from tests.cluster.rig.watch import watch
 
 
 class Kubectl:
-    """Runs kubectl in a cluster's network."""
+    """Runs kubectl in a cluster's network namespace."""
 
     def __init__(self, setup, namespace):
         self._setup = setup
         self._namespace = namespace
 
     def __call__(self, *words, input=None, user="admin", check=True, timeout_s=60.0):
-        """What it prints. Failed if kubectl fails. `user`: "admin", or a node's name for that node's credentials.
-
-        With check=False the finished process instead, whatever its exit code.
+        """Runs kubectl and returns what it prints. Raises Failed if kubectl fails. `user` is "admin", or a node's name
+        for that node's credentials. With check=False it returns the finished process instead, whatever its exit code.
         """
         done = subprocess.run(dying_with_parent(self.command(words, user)), env=self._environment(), input=input,
                               stdin=subprocess.DEVNULL if input is None else None, capture_output=True, text=True,
@@ -35,13 +34,13 @@ class Kubectl:
                                       str(self._setup.kubeconfig(user)), *words], ("net",))
 
     def apply(self, objects):
-        """Create or change one object or several (dicts)."""
+        """Creates or changes one object or several (dicts)."""
         items = objects if isinstance(objects, list) else [objects]
         self("apply", "--server-side", "--force-conflicts", "-f", "-",
              input=json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
 
     def get(self, kind, name=None, namespace=None):
-        """An object, None if there is none of that name; without a name the list of all of them."""
+        """Returns an object, or None if it does not exist. Without a name it returns the list of all objects."""
         words = ["get", kind, *([name] if name else []), *_in(namespace), "-o", "json", "--ignore-not-found"]
         text = self(*words)
         if name:
@@ -49,12 +48,13 @@ class Kubectl:
         return json.loads(text)["items"] if text else []
 
     def wait_for(self, kind, name, condition, namespace=None, timeout_s=60.0):
-        """Wait until `condition(object)`, with None for one that is not there; the object. By events, not by asking."""
+        """Blocks until `condition(object)` holds and returns the object. The condition gets None while it does not
+        exist. Waits for events of a watch; it does not poll."""
         return self._wait(kind, ["--field-selector", f"metadata.name={name}"], condition,
                           lambda: self.get(kind, name, namespace), namespace, timeout_s, name)
 
     def wait_for_any(self, kind, condition, namespace=None, timeout_s=60.0):
-        """Likewise, for one of that kind, whatever its name."""
+        """Blocks until the condition holds for any object of that kind, and returns that object."""
         def look():
             found = self.get(kind, namespace=namespace)
             return next(filter(condition, found), found[-1] if found else None)
@@ -68,7 +68,7 @@ class Kubectl:
             left = end - time.monotonic()
             if left <= 0:
                 raise Failed(self._last_seen(kind, name, namespace, latest, timeout_s))
-            # A change between the look and the watch shows in neither: it is looked again now and then.
+            # A change between the look and the watch shows in neither, so every few seconds the object is read again.
             for event, latest in watch(self.command(words), self._environment(), min(left, 5.0)):
                 latest = None if event == "DELETED" else latest
                 if condition(latest):
@@ -80,7 +80,7 @@ class Kubectl:
         return self("logs", pod, *_in(namespace), *(["-c", container] if container else []))
 
     def events(self, namespace=None, about=None):
-        """Lines "OBJECT REASON: MESSAGE", the oldest first; `about` one object alone, by its name."""
+        """Returns lines "OBJECT REASON: MESSAGE", the oldest first. `about` limits them to the object of this name."""
         items = sorted(self.get("events", namespace=namespace), key=lambda e: e["metadata"]["creationTimestamp"])
         return [f"{e['involvedObject']['kind']}/{e['involvedObject'].get('name', '')} {e.get('reason', '')}: "
                 f"{e.get('message', '')}" for e in items if about in (None, e["involvedObject"].get("name"))]
@@ -99,12 +99,12 @@ def _in(namespace):
 
 
 def phase(*wanted):
-    """A condition: a pod, or a namespace, is in one of these phases."""
+    """Returns a condition that holds while a pod or a namespace is in one of these phases."""
     return lambda thing: thing is not None and thing.get("status", {}).get("phase") in wanted
 
 
 def true(condition):
-    """A condition: one of the object's conditions, Ready say, is True."""
+    """Returns a condition that holds while a condition of the object, such as Ready, is True."""
     def is_true(thing):
         conditions = ((thing or {}).get("status") or {}).get("conditions") or ()  # null while a CRD is young
         return any(c["type"] == condition and c["status"] == "True" for c in conditions)
@@ -112,5 +112,5 @@ def true(condition):
 
 
 def gone(thing):
-    """A condition: there is no such object."""
+    """Tells whether the object does not exist. It is a condition for `wait_for`."""
     return thing is None

@@ -1,7 +1,9 @@
-"""Nodes that are objects alone: KWOK plays their kubelets. Thousands cost no more than their objects do.
+"""Creates nodes that exist as objects only: KWOK plays their kubelets. Thousands of them cost no more than their
+objects.
 
-Pods on them are Running at once. One with the annotation crossover.test/runs-for, a duration such as "5s", Succeeds
-after it. They have no device plugin and no daemon: whoever needs GPUs on them publishes GPUNodes (fake_gpus.py).
+Pods on them are Running at once. A pod with the annotation crossover.test/runs-for, a duration such as "5s", Succeeds
+after it. The nodes have no device plugin and no daemon: a test that needs GPUs on them publishes GPUNodes
+(fake_gpus.py).
 """
 
 import json
@@ -10,18 +12,19 @@ _FAKE = {"kwok.x-k8s.io/node": "fake"}
 RUNS_FOR = "crossover.test/runs-for"
 
 
-# Flags for the API server of a cluster with KWOK. Its client asks for a list within a watch, which API servers on an
-# etcd before 3.4.25 refuse in the midst of it: it then tries again, ever more seldom, and pods begin and end up to half
-# a minute late. Where the API server refuses that at once, it lists.
+# These are flags for the API server of a cluster with KWOK. KWOK's client asks for a list within a watch. API servers
+# on an etcd before 3.4.25 refuse that in the middle of the watch: the client then tries again at ever longer intervals,
+# and pods begin and end up to half a minute late. Where the API server refuses at once, the client lists instead.
 API_SERVER = ("--feature-gates", "WatchList=false")
 
 
-# Flags for the controllers of a cluster whose nodes say once that they are ready, and never again.
+# These are flags for the controllers of a cluster whose nodes report Ready once and never again.
 READY_FOR_EVER = ("--node-monitor-grace-period", "24h")
 
 
 def start(cluster, heartbeats=True):
-    """KWOK, for the nodes that `create_nodes` makes. `heartbeats`: their nodes' too, else those of pods alone."""
+    """Starts KWOK for the nodes that `create_nodes` makes. With `heartbeats` it plays nodes and pods, else pods
+    alone."""
     config = cluster.directory / "kwok.json"
     stages = [stage for stage in _STAGES if heartbeats or stage["spec"]["resourceRef"]["kind"] != "Node"]
     config.write_text("\n---\n".join(json.dumps(stage) for stage in stages), encoding="utf-8")
@@ -32,8 +35,8 @@ def start(cluster, heartbeats=True):
 
 
 def create_nodes(api, names, resources, labels=None, ready=False):
-    """`resources`: what each has to give, as Kubernetes writes it, CPU, memory and pods unless said otherwise. `ready`:
-    without anybody's heartbeats."""
+    """Creates nodes. `resources` are their capacity, as Kubernetes writes it; CPU, memory and pods have defaults. With
+    `ready` a node is Ready without heartbeats."""
     resources = {"cpu": "64", "memory": "512Gi", "pods": "110", **resources}
     for name in names:
         api.create("/api/v1/nodes", {
@@ -88,7 +91,7 @@ containerStatuses:
 {{ end }}
 """
 _STAGES = (
-    # Else it is NotReady after 40 s.
+    # Without this heartbeat a node is NotReady after 40 s.
     _stage("node-lives", "Node", [(_IS_READY, "In", ["True"])], _NODE_IS_READY,
            delay={"durationMilliseconds": 10_000, "jitterDurationMilliseconds": 12_000}),
     _stage("node-comes", "Node", [(_IS_READY, "NotIn", ["True"])], _NODE_IS_READY),

@@ -1,8 +1,9 @@
-"""Namespaces of a cluster, each kept by one process that does nothing else.
+"""Creates the namespaces of a cluster. One process keeps each of them and does nothing else.
 
-One network, mount and PID namespace for the whole: it holds the control plane and, in network and mount namespaces
-of their own, the nodes. Its first process ends with the one that made it, and the kernel then ends every process in
-it, containers and their shims too; with them go mounts and interfaces, none of which the host ever saw.
+One network, mount and PID namespace is for the whole cluster. The control plane runs in it, and so do the nodes, each
+in a network and a mount namespace of its own. Its first process ends with the process that made it. The kernel then
+ends every process in it, with containers and their shims; mounts and interfaces go with them. The host never sees any
+of these.
 
     10.77.0.1   the control plane, on the bridge br0         10.78.N.0/24   pods of node N
     10.77.0.1N  node N, on its eth0                          10.79.0.0/24   services; 10.79.0.1 is the API server
@@ -29,17 +30,19 @@ def pods_of(number):
 
 
 class Namespace:
-    """Namespaces and their keeper, which dies with this process."""
+    """A Namespace is a set of namespaces and the process that keeps them. That keeper dies with this process."""
 
     def __init__(self, mark, command, depth):
-        """`command` prints "ready" when they are set up; `depth` counts the forks down to the keeper itself."""
+        """Starts the keeper. `command` prints "ready" when the namespaces are set up; `depth` counts the forks down to
+        the keeper."""
         self._process = subprocess.Popen(dying_with_parent(command), env={**os.environ, MARK: mark}, text=True,
                                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         self._depth = depth
         self.pid = 0
 
     def wait(self):
-        """Until they are set up. Refused, with the tool's own words, if that is not allowed here."""
+        """Blocks until the namespaces are set up. Raises Refused, with the tool's own words, if that is not permitted
+        here."""
         first = self._process.stdout.readline().strip()
         if first != "ready":
             raise Refused(f"namespaces: {first or 'unshare ended without a word'}; this needs root")
@@ -50,20 +53,20 @@ class Namespace:
                 raise Refused(f"process {parent} has not forked")
 
     def end(self):
-        """End the keeper: everything in its PID namespace has ended when this returns."""
+        """Ends the keeper. Everything in its PID namespace has ended when this returns."""
         if self._process.poll() is None:
             os.kill(self.pid or self._process.pid, signal.SIGKILL)
         self._process.wait()
         self._process.stdout.close()
 
     def enter(self, command, kinds=("net", "mount", "pid")):
-        """`command`, run in them; with "pid" it also ends with the cluster."""
+        """Returns the command line that runs `command` in the namespaces. With "pid" it also ends with the cluster."""
         return ["nsenter", "--target", str(self.pid), *(f"--{kind}" for kind in kinds), "--", *command]
 
 
 def cluster(mark, pause):
-    """The cluster's own namespaces; `pause` is the program that keeps them."""
-    # A /run of its own: iptables keeps its lock there.
+    """Creates the cluster's own namespaces. `pause` is the program that keeps them."""
+    # The cluster has its own /run, because iptables keeps its lock there.
     script = (f"mount -t tmpfs tmpfs /run && ip link set lo up && ip link add br0 type bridge && "
               f"ip addr add {CONTROL_PLANE}/24 dev br0 && ip addr add {API_SERVICE}/32 dev br0 && "
               f"ip link set br0 up && ip route add {SERVICES} dev br0 && echo ready && exec {pause}")
@@ -72,12 +75,13 @@ def cluster(mark, pause):
 
 
 def node(mark, parent, script):
-    """A node's: a network and a mount namespace within the cluster's."""
+    """Creates a node's network and mount namespace within the cluster's namespaces."""
     return Namespace(mark, parent.enter(["unshare", "--net", "--mount", "--", "sh", "-c", script]), depth=1)
 
 
 def wire(switch, nodes):
-    """Cables from the control plane to the nodes, and routes to each other's pods. `nodes`: number to namespace."""
+    """Connects the control plane to the nodes with veth pairs, and adds routes to the pods of all nodes. `nodes` is
+    {number: namespace}."""
     here, ends = [], {number: [] for number in nodes}
     for number, each in nodes.items():
         here += [f"link add port{number} type veth peer name eth0 netns {each.pid}",

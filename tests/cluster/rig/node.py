@@ -1,8 +1,8 @@
-"""A node: its namespaces, its containerd, its kubelet, and if wanted its kube-proxy.
+"""Runs a node: its namespaces, its containerd, its kubelet, and where wanted its kube-proxy.
 
-It sees the machine's files, but for those that make it a node: /run, /var/lib, /var/log and /etc/cdi are its own and
-empty at first, /etc is the machine's with the node's changes on top. The kubelet's own directory can only be had so:
-where it listens for device plugins is a constant.
+A node sees the machine's files, except those that make it a node: /run, /var/lib, /var/log and /etc/cdi are its own and
+empty at first, and /etc is the machine's with the node's changes on top. A kubelet can have a directory of its own only
+in this way: the path where it listens for device plugins is a constant.
 """
 
 import json
@@ -17,13 +17,13 @@ from benchmarks.processes import Failed
 from tests.cluster.rig import cgroups, configuration, containerd, namespaces
 
 _OWN = {"run": "/run", "lib": "/var/lib", "log": "/var/log", "cdi": "/etc/cdi"}
-# A kubelet sets these for the whole machine unless it finds them so. In a node, files stand in for them.
+# A kubelet sets these for the whole machine unless it finds these values. In a node, files stand in for them.
 _TUNABLES = {"vm/overcommit_memory": 1, "vm/panic_on_oom": 0, "kernel/panic": 10, "kernel/panic_on_oops": 1,
              "kernel/keys/root_maxkeys": 1000000, "kernel/keys/root_maxbytes": 25000000}
 
 
 class Node:
-    """One node. `directory` is on the machine; `reach` finds a file of the node from outside."""
+    """A Node runs one node. `directory` is on the machine; `reach` finds a file of the node from outside."""
 
     def __init__(self, number, setup):
         self.number = number
@@ -35,11 +35,11 @@ class Node:
         self._namespace = None
 
     def begin(self, parent):
-        """Set the node's namespaces going, in those of the cluster; `wait` waits for them."""
+        """Starts to create the node's namespaces within those of the cluster. `wait` waits for them."""
         for folder in (*_OWN, "etc", "etc.work", "tunables", "cni", "containerd"):
             (self.directory / folder).mkdir(parents=True)
         (self.directory / "lib/kubelet").mkdir()
-        # The machine's may be a link into the /run that the node does not see; there is nobody to ask anyway.
+        # The machine's file may be a link into a /run that the node does not see. The node has no name server anyway.
         (self.directory / "etc/resolv.conf").write_text("", encoding="ascii")
         cgroups.make(self.cgroup)
         script = [*self._mounts(), "echo 1 > /proc/sys/net/ipv4/ip_forward", "echo ready", f"exec {self._setup.pause}"]
@@ -55,27 +55,28 @@ class Node:
 
     @property
     def pid(self):
-        """A process in the node's namespaces, for `nsenter`."""
+        """Returns a process in the node's namespaces, for `nsenter`."""
         return self._namespace.pid
 
     def enter(self, command, kinds=("net", "mount", "pid")):
-        """`command`, run on the node: in its network and mount namespaces and in the cluster's PID namespace."""
+        """Returns the command line that runs `command` on the node: in its network and mount namespaces and in the
+        cluster's PID namespace."""
         return self._namespace.enter(command, kinds)
 
     def reach(self, path):
-        """Where a file of the node is seen from outside."""
+        """Returns the path by which a file of the node is seen from outside."""
         return Path(f"/proc/{self.pid}/root{path}")
 
     def make_device_files(self, names):
-        """Character devices in /dev, which is the node's own from then on: null devices under these names. What was
-        mounted in /dev/shm before is not seen there any more."""
+        """Creates null devices of these names in /dev, which is the node's own from then on. What was mounted below
+        /dev/shm before is not seen there any more."""
         at = self.directory
         (at / "dev").mkdir()
         (at / "dev.work").mkdir()
         for name in names:
             os.mknod(at / "dev" / name, stat.S_IFCHR | 0o666, os.stat(os.devnull).st_rdev)
             (at / "dev" / name).chmod(0o666)
-        # What is mounted below is hidden by the new mount, and is reached by descriptors that were open before.
+        # The new mount hides what is mounted below it. Descriptors that were opened before still reach it.
         inner = {3: "/dev/shm", 4: "/dev/pts"}
         script = [f"exec {' '.join(f'{fd}< {path}' for fd, path in inner.items())}",
                   f"mount -t overlay -o lowerdir=/dev,upperdir={at}/dev,workdir={at}/dev.work overlay /dev",
@@ -91,7 +92,8 @@ class Node:
         self._start("containerd", ["--config", str(config)])
 
     def wait_for_containerd(self, deadline_s=30.0):
-        """A client that finds no socket waits for ten seconds before it tries again; so none is started before."""
+        """Blocks until containerd listens. A client that finds no socket waits for ten seconds before it tries again,
+        so none is started before."""
         end = time.monotonic() + deadline_s
         while True:
             with socket.socket(socket.AF_UNIX) as probe:
@@ -102,7 +104,7 @@ class Node:
             time.sleep(0.02)
 
     def load_image(self, archive):
-        """The command that brings an image (images.py) to the node."""
+        """Returns the command that brings an image (images.py) to the node."""
         return [self._setup.programs.path("ctr"), "--address", str(self._socket), "--namespace", "k8s.io",
                 "images", "import", str(archive)]
 
@@ -115,7 +117,7 @@ class Node:
             "--cert-dir", str(self.directory / "kubelet-pki"), "--v", "2"])
 
     def stop_kubelet(self, kill=False):
-        """End it, as an upgrade or a crash does; pods run on. `start_kubelet` starts it again."""
+        """Ends the kubelet, as an upgrade or a crash does. Pods run on. `start_kubelet` starts it again."""
         name = f"kubelet-{self.number}"
         if kill:
             self._setup.processes.signal(name, signal.SIGKILL)
@@ -136,11 +138,11 @@ class Node:
         return self._setup.processes.last_words(f"{program}-{self.number}")
 
     def _mounts(self):
-        """Commands that give a new mount namespace the node's own files."""
+        """Returns the commands that give a new mount namespace the node's own files."""
         at = self.directory
         for key, value in _TUNABLES.items():
             (at / "tunables" / key.replace("/", ".")).write_text(f"{value}\n", encoding="ascii")
-        # Shared within the node alone: what a pod mounts with propagation reaches the others.
+        # Mounts are shared within the node alone: what a pod mounts with propagation reaches the other pods.
         return ["mount --make-rshared /",
                 f"mount -t overlay -o lowerdir=/etc,upperdir={at}/etc,workdir={at}/etc.work overlay /etc",
                 "mkdir -p /etc/cdi",

@@ -1,5 +1,5 @@
-// Does nothing until it is told to end, and reaps orphans: the first process of a pod's sandbox, and of each
-// of the cluster's own namespaces.
+// Does nothing until it is told to end, and reaps orphans. It is the first process of a pod's sandbox, and
+// of each of the cluster's own namespaces.
 #include <signal.h>
 #include <stddef.h>
 #include <sys/wait.h>
@@ -17,7 +17,7 @@ static void Reap(int number) {
 }
 
 int main(void) {
-  // What ended before the handler stood would otherwise stay.
+  // Children that ended before the handler was installed would otherwise stay zombies.
   struct sigaction reap = {.sa_handler = Reap, .sa_flags = SA_NOCLDSTOP};
   sigaction(SIGCHLD, &reap, NULL);
   Reap(SIGCHLD);

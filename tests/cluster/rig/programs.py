@@ -1,4 +1,4 @@
-"""Where the programs of a cluster lie: what tools/install/cluster.sh made, else what the machine has."""
+"""Finds the programs of a cluster: those that tools/install/cluster.sh has installed, else those of the machine."""
 
 import os
 import shutil
@@ -9,7 +9,7 @@ from tests.cluster.rig.versions import Refused
 
 
 class Programs:
-    """The programs of one version of Kubernetes and one of containerd: see versions.py."""
+    """Finds the programs of one version of Kubernetes and one of containerd (see versions.py)."""
 
     def __init__(self, kube_version=None, containerd_version=None):
         self.kube_version = versions.kubernetes(kube_version)
@@ -19,7 +19,7 @@ class Programs:
         self._kube = cache / f"kube-{self.kube_version}"
         self._containerd = cache / f"containerd-{self.containerd_version}"
         if (self._containerd / "usr/bin").is_dir():
-            self._containerd /= "usr/bin"  # a package of Debian's, unpacked
+            self._containerd /= "usr/bin"  # an unpacked Debian package
         self._kwok = cache / ("kwok-" + versions.default("kwok"))
         self._helm = cache / ("helm-" + versions.default("helm"))
         self._kubeconform = cache / ("kubeconform-" + versions.default("kubeconform"))
@@ -31,12 +31,12 @@ class Programs:
 
     @property
     def search_path(self):
-        """For PATH."""
+        """Returns the folders as a value for PATH."""
         return ":".join(map(str, self._folders))
 
     @property
     def cni(self):
-        """The folder of the network plugins."""
+        """Returns the folder of the network plugins."""
         return next((folder for folder in self._cni if (folder / "ptp").exists()), None)
 
     def path(self, name):
@@ -46,7 +46,7 @@ class Programs:
         return found
 
     def check(self):
-        """Refused, with the names of all that is missing."""
+        """Raises Refused, with the names of all missing programs."""
         built = {self._kube: ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kube-proxy", "kubelet",
                               "kubectl"), self._containerd: ("containerd", "containerd-shim-runc-v2", "ctr"),
                  self._kwok: ("kwok",), self._helm: ("helm",)}

@@ -1,8 +1,7 @@
-"""Asks servers whether they are ready until they are: python3 ready.py CERTIFICATE KEY URL...
+"""Asks servers whether they are ready until all are: python3 ready.py CERTIFICATE KEY URL...
 
-Run in the cluster's network, once: a new client for every question would take the processor from what starts there.
-Ends when each URL has been answered with 200. Servers with certificates of their own making are taken
-at their word.
+It runs in the cluster's network namespace, once: a new client for every question would take the processor from what
+starts there. It ends when each URL has been answered with 200. It does not verify the servers' certificates.
 """
 
 import ssl

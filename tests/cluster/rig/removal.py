@@ -1,8 +1,9 @@
-"""What is left of a cluster goes when its owner does, however the owner ends.
+"""Removes what is left of a cluster when its owner ends, however the owner ends.
 
-One small process per cluster, apart from it: it waits for its standard input to end, which only its owner holds, and
-then ends the cluster's processes and removes its cgroups and its directory. While it lives it holds a lock in that
-directory; a directory whose lock is free belongs to nobody, and the next cluster's start removes it.
+One small process per cluster, the janitor, waits for its standard input to end. Only the owner holds the other end. The
+janitor then ends the cluster's processes and removes its cgroups and its directory. While it lives it holds a lock in
+that directory. If the lock of a directory is free, the cluster has neither owner nor janitor, and the next cluster's
+start removes it.
 """
 
 import contextlib
@@ -25,19 +26,20 @@ _SHARED_MEMORY = "/dev/shm"
 
 
 def new_directory(prefix=PREFIX):
-    """A directory for a cluster: in memory if there is room and programs may be started from there."""
+    """Creates a directory for a cluster. It is in memory if there is room and programs may be started from there."""
     base = _SHARED_MEMORY if _has_room(_SHARED_MEMORY) else tempfile.gettempdir()
     sweep(base, prefix)
     directory = Path(tempfile.mkdtemp(prefix=prefix, dir=base))
-    directory.chmod(0o711)  # what pods are given of it has to be reachable for their users
+    directory.chmod(0o711)  # users of pods must reach what pods get from it
     return directory
 
 
 class Janitor:
-    """Started with the cluster's directory; its name is the mark of the processes and begins the cgroups' names."""
+    """Starts the janitor of a cluster's directory. The directory's name marks the processes and begins the names of the
+    cgroups."""
 
     def __init__(self, directory):
-        # A session of its own, so that Ctrl-C in a terminal does not end it with its owner.
+        # It is in a session of its own, so that Ctrl-C in a terminal does not end it with its owner.
         self._process = subprocess.Popen([sys.executable, "-B", "-m", "tests.cluster.rig.janitor", str(directory)],
                                          cwd=TREE, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                                          start_new_session=True)
@@ -45,14 +47,14 @@ class Janitor:
             raise Failed("the janitor of the cluster did not start")
 
     def finish(self):
-        """Have everything removed now. Failed if something stayed."""
+        """Removes everything now. Raises Failed if something is left."""
         left, _ = self._process.communicate()
         if left:
             raise Failed(f"the cluster left behind: {left.strip()}")
 
 
 def clean(directory):
-    """Remove a cluster; the names of what could not be removed."""
+    """Removes a cluster. Returns the names of what could not be removed."""
     kill_marked(directory.name, 10.0)
     left = [str(group) for group in cgroups.remove(directory.name)]
     end = time.monotonic() + 10.0
@@ -63,12 +65,12 @@ def clean(directory):
 
 
 def directories(prefix):
-    """Of all clusters whose names begin so."""
+    """Returns the directories of all clusters whose names begin with `prefix`."""
     return [path for base in (_SHARED_MEMORY, tempfile.gettempdir()) for path in Path(base).glob(f"{prefix}*")]
 
 
 def sweep(base, prefix=PREFIX):
-    """Remove the clusters under `base` that have lost both owner and janitor, to a `kill -9` of either say."""
+    """Removes the clusters under `base` that have lost both owner and janitor, for example to a `kill -9` of both."""
     for directory in Path(base).glob(f"{prefix}*"):
         with contextlib.suppress(OSError), open(directory / LOCK, encoding="ascii") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

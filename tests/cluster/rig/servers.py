@@ -1,4 +1,4 @@
-"""Waiting for servers of a cluster to answer."""
+"""Waits until servers of a cluster answer."""
 
 import contextlib
 import os
@@ -11,7 +11,8 @@ from benchmarks.processes import MARK, Failed, dying_with_parent
 
 
 def wait_for(setup, place, urls, deadline_s):
-    """Until all answer, asked from `place`: a node, or the cluster. Failed as soon as a daemon ends instead."""
+    """Blocks until all URLs answer, asked from `place`, a node or the cluster. Raises Failed after the deadline, or if
+    the cluster's check() fails."""
     pki = setup.certificates
     words = [sys.executable, "-B", "-S", str(Path(__file__).with_name("ready.py")), str(pki.crt("admin")),
              str(pki.key("admin")), *urls]

@@ -1,4 +1,4 @@
-"""What the parts of a cluster share: its directory, its programs, its certificates, its processes."""
+"""Holds what the parts of a cluster share: its directory, programs, certificates and processes."""
 
 import json
 import shutil
@@ -15,7 +15,7 @@ SERVER = f"https://{CONTROL_PLANE}:443"
 
 
 class Setup:
-    """Of one cluster; the mark of its processes is the name of its directory."""
+    """A Setup belongs to one cluster. The name of its directory marks the cluster's processes."""
 
     def __init__(self, directory, programs, processes, kubelet_options):
         self.directory = directory
@@ -32,13 +32,14 @@ class Setup:
                         str(Path(__file__).with_name("pause.c"))], check=True)
 
     def issue(self, nodes):
-        """The certificates of the control plane and of every node: each its own identity, as in earnest."""
+        """Issues the certificates of the control plane and of every node. Each has its own identity, as in a real
+        cluster."""
         servers = {"api-server": [CONTROL_PLANE, API_SERVICE, "127.0.0.1", "localhost", "kubernetes",
                                   "kubernetes.default", "kubernetes.default.svc"],
                    **{f"{node.name}-server": [node.address, node.name] for node in nodes}}
         clients = {"admin": "/O=system:masters/CN=admin", "scheduler": "/CN=system:kube-scheduler",
                    "api-server-client": "/O=system:masters/CN=kube-apiserver-kubelet-client",
-                   # The controllers' own permissions are not what is tested here, and take seconds to be granted.
+                   # The controllers' own permissions are not tested here, and it takes seconds to grant them.
                    "controller-manager": "/O=system:masters/CN=system:kube-controller-manager",
                    "proxy": "/CN=system:kube-proxy",
                    **{node.name: f"/O=system:nodes/CN=system:node:{node.name}" for node in nodes}}
@@ -50,13 +51,13 @@ class Setup:
         return self.certificates.directory / f"{user}.kubeconfig"
 
     def start(self, name, command, env=None, product=False):
-        """Start a daemon of the cluster; its output goes to log/NAME.log. It is started again when it ends unasked;
-        `product`: it is what is tested, and may not."""
+        """Starts a daemon of the cluster, whose output goes to log/NAME.log. It is started again when it ends unasked.
+        `product` marks a part of Crossover: a test fails if it ends unasked."""
         usual = {"PATH": self.programs.search_path, "HOME": str(self.directory)}
         self.supervisor.start(name, command, usual if env is None else env, self.logs / f"{name}.log", product)
 
     def start_proxy(self, node_name, address, enter, name=None):
-        """kube-proxy for one network namespace."""
+        """Starts kube-proxy for one network namespace."""
         name = name or f"kube-proxy-{node_name}"
         config = self.directory / f"{name}.json"
         config.write_text(json.dumps(configuration.proxy(node_name, address, self.kubeconfig("proxy"))),
@@ -64,11 +65,11 @@ class Setup:
         self.start(name, enter([self.programs.path("kube-proxy"), "--config", str(config), "--v", "1"]))
 
     def check(self):
-        """Failed, with its last words, if a daemon ends again and again, or what is tested has ended."""
+        """Raises Failed, with its last log lines, if a daemon ends again and again or a part of Crossover has ended."""
         self.supervisor.check()
 
     def run(self, command):
-        """A short command of the cluster's; what it prints."""
+        """Runs a short command of the cluster and returns what it prints."""
         done = subprocess.run(dying_with_parent(command), capture_output=True, text=True, stdin=subprocess.DEVNULL,
                               check=False)
         if done.returncode != 0:
@@ -76,5 +77,5 @@ class Setup:
         return done.stdout
 
     def keep_logs(self, directory):
-        """A copy of all logs, for when a test failed."""
+        """Copies all logs into a directory, for a test that failed."""
         shutil.copytree(self.logs, directory, dirs_exist_ok=True)

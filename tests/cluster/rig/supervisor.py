@@ -1,8 +1,8 @@
-"""Starts the daemons of a cluster again that end unasked, as an init system does: a scheduler ends when it loses its
-Lease, and on a busy machine it does.
+"""Restarts the daemons of a cluster that end unasked, as an init system does. A scheduler, for example, ends when it
+loses its Lease, and on a busy machine it does.
 
-What a test ends, through Processes, the test starts again itself, except within `reviving`. An end of what is tested is
-told all the same: `check` fails for it once it runs again.
+What a test ends through Processes, the test starts again itself, except within `reviving`. The end of a part of
+Crossover is reported all the same: `check` fails for it, even once it runs again.
 """
 
 import contextlib
@@ -15,13 +15,13 @@ from benchmarks.processes import Failed
 
 _LOOK_EVERY_S = 0.1
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.2, 10.0
-_STANDS_AFTER_S = 30.0  # one that ran for so long begins anew with the shortest pause
+_STANDS_AFTER_S = 30.0  # a daemon that ran for so long restarts with the shortest pause again
 _MOST_IN_A_ROW = 6
 
 
 @dataclass
 class _Daemon:
-    """`product`: what is tested may not end; what it is tested with may."""
+    """Records one daemon. `product` marks a part of Crossover, which may not end; the tools of a test may."""
 
     command: list
     env: dict
@@ -29,15 +29,15 @@ class _Daemon:
     product: bool
     started: float
     in_a_row: int = 0
-    again_at: float = None  # it has ended, and waits for this time
+    again_at: float = None  # when it is to be restarted; None while it runs
     restarts: int = 0
-    faults: int = 0  # ends of what is tested that no test asked for
+    faults: int = 0  # how often a part of Crossover ended unasked
     given_up: str = ""
 
 
 class Supervisor:
-    """A context over `processes`. `say` gets a line for each restart; the pause before it begins with
-    `first_pause_s`, and doubles each time."""
+    """A Supervisor is a context over `processes`. `say` gets a line for each restart. The pause before a restart begins
+    with `first_pause_s` and doubles each time."""
 
     def __init__(self, processes, say=lambda line: print(line, file=sys.stderr, flush=True),
                  first_pause_s=_FIRST_PAUSE_S):
@@ -52,13 +52,13 @@ class Supervisor:
         return self
 
     def __exit__(self, *exc):
-        """Nothing is started any more. The kernel ends what this thread has started with it."""
+        """Ends the restarts. The kernel ends the processes that this thread has started along with it."""
         self._end.set()
         self._thread.join()
 
     def start(self, name, command, env=None, log=None, product=False):
-        """Start a daemon; from now on it runs until Processes.stop ends it. One of that name that runs goes first: it
-        may have been started again a moment ago."""
+        """Starts a daemon, which then runs until Processes.stop ends it. If one of that name runs it is stopped first:
+        it may have been restarted a moment ago."""
         with self._processes.lock:
             self._processes.stop([name])
             known = self._daemons.get(name)
@@ -67,11 +67,11 @@ class Supervisor:
             return self._processes.start(name, command, env=env, log=log)
 
     def restarts(self, name):
-        """How often it was started again."""
+        """Returns how often the daemon was restarted."""
         return self._daemons[name].restarts
 
     def check(self):
-        """Failed if what is tested has ended unasked, or if a daemon ends again and again."""
+        """Raises Failed if a part of Crossover has ended unasked, or a daemon ends again and again."""
         for name, daemon in list(self._daemons.items()):
             if daemon.given_up:
                 raise Failed(daemon.given_up)
@@ -80,7 +80,9 @@ class Supervisor:
 
     @contextlib.contextmanager
     def reviving(self):
-        """A context in which any daemon may end for any reason: it is started again, as a kubelet starts containers."""
+        """Returns a context in which any daemon may end for any reason. It is started again, as a kubelet starts
+        containers.
+        """
         with self._processes.lock:
             self._reviving += 1
         try:
@@ -91,13 +93,13 @@ class Supervisor:
                 self._reviving -= 1
 
     def _await_all(self):
-        """Until all run that are to."""
+        """Blocks until all daemons run that are to run."""
         while any(self._processes.ended(name) for name in list(self._daemons)):
             self.check()
             time.sleep(_LOOK_EVERY_S)
 
     def look(self):
-        """Once, at all of them."""
+        """Looks once at all daemons."""
         for name, daemon in list(self._daemons.items()):
             with self._processes.lock:
                 if self._daemons[name] is daemon:

@@ -1,4 +1,4 @@
-"""Which versions of Kubernetes and containerd a cluster can be of: those that tools/install has a folder for."""
+"""Chooses the versions of Kubernetes and containerd for a cluster, from those that tools/install has a folder for."""
 
 import os
 import re
@@ -6,36 +6,36 @@ from pathlib import Path
 
 TREE = Path(__file__).resolve().parents[3]
 _INSTALL = TREE / "tools/install"
-_WITHOUT_CDI = ("1.6",)  # of containerd; 1.7 has it, switched off
+_WITHOUT_CDI = ("1.6",)  # of containerd; 1.7 has CDI, switched off
 
 
 class Refused(RuntimeError):
-    """A cluster cannot be had here; the text says why and what would help."""
+    """This is raised where a cluster cannot be had. The text says why and what would help."""
 
 
 def cache():
-    """Where the installer puts programs, a folder for each version."""
+    """Returns the folder where the installer puts programs, with a folder for each version."""
     return Path(os.environ.get("CROSSOVER_CACHE") or Path.home() / ".cache" / "crossover")
 
 
 def kubernetes(wanted=None):
-    """The version of Kubernetes that is meant by `wanted`, else by KUBE_VERSION, else the installer's default."""
+    """Returns the version of Kubernetes that `wanted` names, else KUBE_VERSION, else the installer's default."""
     return _chosen("kube", wanted)
 
 
 def containerd(wanted=None):
-    """Likewise, CONTAINERD_VERSION."""
+    """Returns the version of containerd that `wanted` names, else CONTAINERD_VERSION, else the installer's default."""
     return _chosen("containerd", wanted)
 
 
 def default(name):
-    """The installer's, so that it stands in one place."""
+    """Returns the installer's default version, which is written there only."""
     installer = (_INSTALL / "cluster.sh").read_text(encoding="utf-8")
     return re.search(rf"{name}_default=([0-9.]+)", installer).group(1)
 
 
 def definitions():
-    """The folder of what kinds of other projects look like."""
+    """Returns the folder with definitions of other projects' custom kinds."""
     installer = (_INSTALL / "cluster.sh").read_text(encoding="utf-8")
     folder = cache() / re.search(r"definitions=\$cache/(.*)", installer).group(1)
     if not folder.exists():
@@ -44,17 +44,18 @@ def definitions():
 
 
 def has_cdi(containerd_version):
-    """Whether this containerd gives containers CDI devices."""
+    """Tells whether this containerd gives containers CDI devices."""
     return not any(begins(containerd_version, old) for old in _WITHOUT_CDI)
 
 
 def known(name):
-    """All that are allowed, the newest first: pinned, or in the cache since somebody asked the installer for them."""
+    """Returns all versions that can be chosen, the newest first: those of tools/install, and those that the installer
+    has put into the cache."""
     return _of_folders(name, [*_INSTALL.glob(f"{name}-[0-9]*"), *cache().glob(f"{name}-[0-9]*")])
 
 
 def pinned(name):
-    """Those of tools/install, the newest first; of operators (operators.sh), too."""
+    """Returns the versions of tools/install, the newest first. It knows those of operators (operators.sh), too."""
     return _of_folders(name, _INSTALL.glob(f"{name}-[0-9]*"))
 
 
@@ -69,7 +70,7 @@ def _chosen(name, wanted):
 
 
 def begins(version, text):
-    """Whether a version is meant by a text: itself, or its beginning up to a point."""
+    """Tells whether a text names a version: in full, or by its beginning up to a point."""
     return version == text or version.startswith(f"{text}.")
 
 

@@ -1,4 +1,4 @@
-"""Events of a `kubectl get --watch --output-watch-events -o json`, as they arrive."""
+"""Yields the events of `kubectl get --watch --output-watch-events -o json` as they arrive."""
 
 import codecs
 import contextlib
@@ -12,7 +12,7 @@ from benchmarks.processes import Failed, dying_with_parent
 
 
 def watch(command, env, patience_s):
-    """(ADDED, MODIFIED or DELETED, object) one after the other, until that many seconds have passed."""
+    """Yields (ADDED, MODIFIED or DELETED, object) one after the other, until `patience_s` seconds have passed."""
     end = time.monotonic() + patience_s
     process = subprocess.Popen(dying_with_parent(command), env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE)
@@ -34,7 +34,7 @@ def watch(command, env, patience_s):
 
 
 def _chunks(pipe, end):
-    """What arrives on a pipe, until it is closed or time is up."""
+    """Yields what arrives on a pipe, until the pipe is closed or time is up."""
     decoder = codecs.getincrementaldecoder("utf-8")()  # a chunk may end within a character
     with selectors.DefaultSelector() as selector:
         selector.register(pipe, selectors.EVENT_READ)
@@ -46,7 +46,7 @@ def _chunks(pipe, end):
 
 
 def _split(text):
-    """The complete JSON documents at the start of a text, as events; the rest."""
+    """Returns the complete JSON documents at the start of a text as events, and the rest of the text."""
     decoder, events = json.JSONDecoder(), []
     while True:
         text = text.lstrip()

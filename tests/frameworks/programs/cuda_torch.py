@@ -1,4 +1,4 @@
-"""What PyTorch says of CUDA where there is none, or one that it cannot use."""
+"""Prints what PyTorch says of CUDA where there is none, or one that it cannot use."""
 
 import warnings
 

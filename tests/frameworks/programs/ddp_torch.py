@@ -1,4 +1,4 @@
-"""Two ranks of DistributedDataParallel on the CPU, by gloo; shows the parameters of rank 0 to the last bit."""
+"""Runs two ranks of DistributedDataParallel on the CPU, by gloo. Prints the parameters of rank 0 to the last bit."""
 
 import os
 import socket

@@ -1,11 +1,11 @@
-"""What files a process has open, in words that do not change from run to run."""
+"""Prints which files a process has open, in words that do not change from run to run."""
 
 import os
 import re
 
 
 def say():
-    """One line: the descriptors and what they are, but for the one of the listing itself."""
+    """Prints one line with the descriptors and what they are, without the one of the listing itself."""
     found = []
     for number in sorted(int(name) for name in os.listdir("/proc/self/fd")):
         try:

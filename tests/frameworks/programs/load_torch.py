@@ -8,7 +8,7 @@ import torch
 
 
 class Squares(torch.utils.data.Dataset):
-    """The numbers of 0 to 199, squared in a worker."""
+    """Holds the numbers from 0 to 199, squared in a worker."""
 
     def __len__(self):
         return 200

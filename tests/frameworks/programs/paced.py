@@ -1,7 +1,7 @@
-"""How many steps a program trains, and what they take.
+"""Counts the steps that a program trains, and measures what they take.
 
-`--steps=N`: so many. `--timed`: at the end a line "trained: PROCESSOR_S S" of all steps but the first, which compiles
-and finds memory; what the program imports has no part in it.
+`--steps=N` trains N steps. `--timed` prints a line "trained: PROCESSOR_S S" at the end, for all steps but the first,
+which compiles and allocates memory. What the program imports has no part in it.
 """
 
 import sys
@@ -9,7 +9,7 @@ import time
 
 
 def steps(otherwise):
-    """Numbers of the steps to train; `otherwise`: how many where the command line does not say."""
+    """Yields the numbers of the steps to train. `otherwise` is their count if the command line has none."""
     count = next((_whole(word) for word in sys.argv if word.startswith("--steps=")), otherwise)
     processor_s, began = time.process_time(), time.monotonic()
     for step in range(count):

@@ -1,8 +1,10 @@
-"""pointers.py LIBRARY SYMBOLS FUNCTION...: loads a library of CUDA, calls functions of it, and says which functions of
-the driver it keeps pointers to: lines "<where in the library's data> <symbol> <the library that it lies in>".
+"""Loads a library of CUDA, calls functions of it, and prints which functions of the driver it keeps pointers to:
 
-SYMBOLS, with commas between them, are those that may lie elsewhere than in the driver. A function that is called gets
-one pointer, to a few zeros, and a few zeros behind; what it answers does not matter.
+    pointers.py LIBRARY SYMBOLS FUNCTION...
+
+Each line is "<place in the library's data> <symbol> <the library that it lies in>". SYMBOLS, separated by commas, are
+those that may lie elsewhere than in the driver. Each FUNCTION gets one pointer to zeros, and three zeros behind it. Its
+result does not matter.
 """
 
 import bisect
@@ -20,7 +22,7 @@ class DlInfo(ctypes.Structure):
 
 
 def mappings():
-    """(begin, end, permissions, file) of what is mapped, in order."""
+    """Yields (begin, end, permissions, file) of what is mapped, in order."""
     for line in Path("/proc/self/maps").read_text(encoding="utf-8").splitlines():
         words = line.split(maxsplit=5)
         begin, end = (int(bound, 16) for bound in words[0].split("-"))
@@ -28,7 +30,7 @@ def mappings():
 
 
 def writable_of(library):
-    """The library's data: what is mapped from the file to be written, and what follows without a file (.bss)."""
+    """Yields the library's data: writable mappings of its file, and the mapping without a file behind them (.bss)."""
     ours = False
     for begin, end, permissions, file in mappings():
         ours = Path(file).name == library if file else ours
@@ -37,13 +39,13 @@ def writable_of(library):
 
 
 def code():
-    """(begin, end) of the watched libraries' code."""
+    """Returns (begin, end) of the watched libraries' code."""
     return [(begin, end) for begin, end, permissions, file in mappings()
             if "x" in permissions and Path(file).name.startswith(_WATCHED)]
 
 
 def addresses(driver, symbols):
-    """What a program gets that asks for these symbols of the driver, by address."""
+    """Returns {address: symbol} of what the driver answers for these symbols."""
     found = {}
     for symbol in symbols:
         with contextlib.suppress(AttributeError):

@@ -1,4 +1,5 @@
-"""Trains a small network on the CPU with JAX, and shows each loss to the last bit; --steps=N, --timed: see paced.py."""
+"""Trains a small network on the CPU with JAX, and prints each loss to the last bit. --steps=N and --timed: see
+paced.py."""
 
 import descriptors
 import jax

@@ -1,6 +1,6 @@
-"""Trains a small network on the CPU, and shows each loss to the last bit.
+"""Trains a small network on the CPU, and prints each loss to the last bit.
 
---steps=N, --timed: see paced.py; --for-ever: until it is killed.
+--steps=N and --timed: see paced.py. --for-ever trains until it is killed.
 """
 
 import itertools

@@ -1,4 +1,4 @@
-"""benchmarks/gpu/run with the software GPU where the driver would be: every part that it carries, and its controls."""
+"""Tests benchmarks/gpu/run with the software GPU as its driver: every part of it, and its controls."""
 
 import json
 import os
@@ -21,13 +21,13 @@ class Suite(unittest.TestCase):
 
     def start(self, *parts):
         environment = {name: value for name, value in os.environ.items() if name not in ("ONLY", "OUT")}
-        environment["GPU_SUITE_TEST"] = str(self.out)  # by which its processes are known
+        environment["GPU_SUITE_TEST"] = str(self.out)  # marks its processes
         command = [RUN, "--software", "--quick", "--no-build", "--build", BUILD, "--out", self.out]
         return subprocess.Popen([*command, "--only", ",".join(parts)], env=environment, stdout=subprocess.PIPE,
                                 stderr=subprocess.STDOUT, text=True)
 
     def measure(self, *parts):
-        """(exit code, what it said, its lines by figure and case)."""
+        """Runs these parts. Returns (exit code, output, {(figure, case): line})."""
         with self.start(*parts) as process:
             said = process.communicate(timeout=390)[0]
         return process.returncode, said, self.lines()
@@ -38,7 +38,7 @@ class Suite(unittest.TestCase):
         return {(entry["figure"], entry["case"]): entry for entry in entries}
 
     def assert_ok(self, lines, said, *figures):
-        """These figures are there and ok; their controls, where they have one, missed."""
+        """Asserts that these figures are in the lines and that each is ok, which includes that its control missed."""
         for wanted in figures:
             found = [entry for (figure, _), entry in lines.items() if figure == wanted]
             self.assertTrue(found, said)
@@ -46,7 +46,7 @@ class Suite(unittest.TestCase):
                 self.assertTrue(entry["ok"], f"{entry}\n{said}")
 
     def assert_nothing_left(self):
-        """No process that the suite has started."""
+        """Asserts that no process which the suite has started is left."""
         left = []
         for stat in Path("/proc").glob("[0-9]*/environ"):
             try:

@@ -1,4 +1,4 @@
-"""A software machine with the whole daemon on it, and its command line."""
+"""Runs a software machine with the whole daemon on it, and the daemon's command line."""
 
 import json
 import signal
@@ -9,7 +9,7 @@ from tests.process.sidecar.test_sidecar import BIN, Machine, _end
 
 
 class Node(Machine):
-    """One node with two GPUs and crossover-deviceplugin: what `crossover` says about it."""
+    """A Node is one node with two GPUs and crossover-deviceplugin. `crossover` can be asked about it."""
 
     def __init__(self, test, start=True, **daemon_options):
         super().__init__(test, arbiter=False)
@@ -23,13 +23,14 @@ class Node(Machine):
 
     def write_config(self, **options):
         lines = ["socket:", f"  path: {self.socket}", f"trace_file: {self.trace}"]
-        # Where the machine stands still for a while, the jobs are not to blame: turns would stop for minutes.
+        # The machine may stand still for a while, and the jobs are not to blame. With the default limit of offences
+        # turns would then stop for minutes.
         settings = {"profiles": "off", "watchdog": "{offences: 1000}", **options}
         lines += [f"{key}: {value}" for key, value in settings.items()]
         self.config.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
     def start_daemon(self, until="api on ", environment=None):
-        """`environment`: of the daemon, in place of this process's own. Answers with the line that has `until`."""
+        """Starts the daemon and returns the first log line with `until`. `environment` replaces this process's own."""
         command = [BIN / "crossover-deviceplugin", "--standalone", "--config", self.config]
         self.daemon = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
                                        env=environment)
@@ -37,7 +38,8 @@ class Node(Machine):
         return self.await_word(until)
 
     def await_word(self, word):
-        """Reads the daemon's log until a line has `word`."""
+        """Reads the daemon's log until a line has `word`, and returns that line. Raises AssertionError if the log ends
+        before."""
         seen = []
         for line in self.daemon.stderr:
             seen.append(line)
@@ -51,7 +53,7 @@ class Node(Machine):
         return self.daemon.returncode
 
     def start_job(self, name, iterations=100_000, **options):
-        """Both ranks, killed with the test if they still run."""
+        """Starts both ranks of a job. They are killed with the test if they still run."""
         ranks = self.start(name, options=(f"--iterations={iterations}",), **options)
         for rank in ranks:
             self.test.addCleanup(end_quietly, rank)
@@ -61,7 +63,8 @@ class Node(Machine):
         return [str(BIN / "crossover"), *arguments, "--socket", str(self.api)]
 
     def ask(self, *arguments, code=0):
-        """Standard output of `crossover ...`, which must end with `code`."""
+        """Runs `crossover ...`, which must end with `code`. Returns its standard output, or its standard error if
+        `code` is not 0."""
         done = finished(self.command(*arguments))
         if done.returncode != code:
             raise AssertionError(f"{arguments} ended with {done.returncode}: {done.stderr}")
@@ -71,7 +74,8 @@ class Node(Machine):
         return json.loads(self.ask("top", "-o", "json"))
 
     def await_top(self, holds):
-        """`crossover top` again and again until `holds(top)`; the test's own timeout bounds it."""
+        """Runs `crossover top` again and again until `holds(top)`, and returns that answer. The test's own timeout
+        bounds it."""
         while True:
             top = self.top()
             if holds(top):
@@ -80,7 +84,7 @@ class Node(Machine):
 
 
 def finished(command, environment=None):
-    """A command that ran to its end."""
+    """Runs a command to its end and returns the finished process."""
     return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, env=environment)
 
 

@@ -1,4 +1,4 @@
-"""Caps on slowdown, with the real daemon and real jobs on software GPUs."""
+"""Tests caps on slowdown with the real daemon and real jobs on software GPUs."""
 
 import unittest
 
@@ -6,7 +6,8 @@ from tests.process.cli.machine import Node, clients, end_ranks
 
 
 def await_line(rank, word):
-    """Reads what a rank says until a line has `word`."""
+    """Reads what a rank prints until a line has `word`, and returns that line. Raises AssertionError if the rank ends
+    before."""
     for line in rank.stderr:
         if word in line:
             return line
@@ -18,8 +19,8 @@ def of_gang(top, gang):
 
 
 def spared(top, least=0.0, most=9.0):
-    """Whether the ratio of beta's step to alpha's, which compute alike, lies between on each GPU. A ratio: a busy
-    machine slows both."""
+    """Tells whether on each GPU the ratio of beta's step to alpha's, which compute alike, lies between `least` and
+    `most`. A ratio is robust, because a busy machine slows both."""
     steps = {(client["gang"], client["rank"]): client.get("step_ms", 0) for client in clients(top)}
     return len(steps) == 4 and all(least <= steps["beta", rank] / (steps["alpha", rank] or 1e9) <= most
                                    for rank in (0, 1))
@@ -28,7 +29,7 @@ def spared(top, least=0.0, most=9.0):
 class Caps(unittest.TestCase):
 
     def start_known(self, node, gang, **options):
-        """A job that has been alone for long enough for its needs to be known."""
+        """Starts a job and waits until it has run alone for long enough for its needs to be known."""
         ranks = node.start_job(gang, **options)
         node.await_top(lambda top: len(of_gang(top, gang)) == 2 and
                        all(client["turns"] >= 8 and client["mode"] == "observe" for client in of_gang(top, gang)))
@@ -47,7 +48,7 @@ class Caps(unittest.TestCase):
             line = await_line(rank, "refused")
             self.assertRegex(line, r"max-slowdown 1.15 refused: beside alpha \(1.10\) it would take \d\.\d\d of what")
             self.assertIn("the job runs on what they leave", line)
-        # Both run on, and the second on what is left.
+        # Both jobs run on, the second on the time that the first leaves.
         top = node.await_top(lambda top: spared(top, least=1.35))
         self.assertEqual([client["max_slowdown"] for client in of_gang(top, "alpha")], [1.1, 1.1])
         self.assertEqual([client["max_slowdown_refused"] for client in of_gang(top, "alpha")], [False, False])

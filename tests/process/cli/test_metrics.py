@@ -1,4 +1,4 @@
-"""What the daemon tells Prometheus of jobs, against what their trainers measured themselves."""
+"""Tests what the daemon reports to Prometheus about jobs, against what their trainers measured themselves."""
 
 import re
 import statistics
@@ -14,11 +14,11 @@ _SERIES = re.compile(r'^(\w+?)(?:_bucket|_sum|_count)?(?:\{(.*)\})? (\S+)$')
 _LABEL = re.compile(r'(\w+)="([^"]*)"')
 _IN_PODS = {"namespace", "pod"}
 _WINDOW_NS = 10_000_000_000  # of the daemon's means
-_APART = 0.08  # of the gain, at the most; what it is usually the figures *_daemon_error say
+_APART = 0.08  # of the gain, at most; the figures *_daemon_error say what it usually is
 
 
 def series(text):
-    """[(name, {label: value}, value)]; endings of histograms are cut off, and so are their own labels."""
+    """Returns [(name, {label: value}, value)]. The endings of histograms are cut off, and so are their own labels."""
     found = []
     for line in text.splitlines():
         if not line.startswith("#"):
@@ -30,7 +30,7 @@ def series(text):
 class Metrics(unittest.TestCase):
 
     def node(self):
-        """With a driver for the daemon to ask, and a port for whoever scrapes."""
+        """Starts a node whose daemon has a driver to ask and a port that can be scraped."""
         node = Node(self, start=False, metrics="{listen: '127.0.0.1:0'}")
         said = node.start_daemon(until="metrics on port ", environment=node.environment)
         self.url = f"http://127.0.0.1:{said.rsplit(' ', 1)[1].strip()}/metrics"
@@ -42,11 +42,11 @@ class Metrics(unittest.TestCase):
             return series(answer.read().decode())
 
     def of(self, scraped, name):
-        """{(gang, GPU): value}."""
+        """Returns {(gang, GPU): value} of one metric."""
         return {(labels.get("gang"), labels["gpu_uuid"]): value for found, labels, value in scraped if found == name}
 
     def run_alone(self, node, job, iterations):
-        """Its mean iteration by its own log, in seconds."""
+        """Runs a job alone. Returns its mean iteration by its own log, in seconds."""
         node.finish(job, node.start(job, options=(f"--iterations={iterations}",)))
         return self.mean_step(node, job)
 
@@ -55,8 +55,8 @@ class Metrics(unittest.TestCase):
         return (ends[-1] - ends[0]) / (len(ends) - 1) / 1e9
 
     def share(self, node, alone):
-        """Runs both jobs together. Answers with how far the daemon's gain and slowdown are from the gain of their
-        trainers, each the median of several looks, and the last look."""
+        """Runs both jobs together. Returns how far the daemon's gain and slowdown are from the trainers' gain, each as
+        the median of several looks, and the last look."""
         ranks = {job: node.start(job, options=("--iterations=900",)) for job in alone}
         looks = []
         while all(rank.poll() is None for job in ranks.values() for rank in job):

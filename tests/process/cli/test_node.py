@@ -1,4 +1,4 @@
-"""`crossover top`, `timeline` and `mode` against the real daemon with real jobs on software GPUs."""
+"""Tests `crossover top`, `timeline`, `mode` and `doctor` against the real daemon with real jobs on software GPUs."""
 
 import json
 import os
@@ -11,7 +11,7 @@ from tests.process.sidecar.test_sidecar import BIN, SIMGPU
 
 
 def taking_turns(top):
-    """Two jobs on both GPUs, all of which take turns, with figures for all of them."""
+    """Tells whether two jobs on both GPUs all take turns, with figures for all of them."""
     return (len(clients(top)) == 4 and all(gpu["mode"] == "gate" and gpu.get("gain") for gpu in top["gpus"]) and
             all(client["turns"] > 10 and client.get("hold_ms") for client in clients(top)))
 
@@ -21,14 +21,14 @@ def all_in_mode(mode):
 
 
 def named(checks, *verdicts):
-    """Names of the doctor's checks with one of these verdicts."""
+    """Returns the names of the doctor's checks with one of these verdicts."""
     return {name for name, check in checks.items() if check["verdict"] in verdicts}
 
 
 class Top(unittest.TestCase):
 
     def learn_alone(self, node, name):
-        """Runs a job alone until its step time is known; answers with its processes, which still run."""
+        """Runs a job alone until its step time is known. Returns its processes, which still run."""
         ranks = node.start_job(name)
         node.await_top(lambda top: len(clients(top)) == 2 and all("alone" in client for client in clients(top)))
         return ranks
@@ -146,7 +146,7 @@ class Turns(unittest.TestCase):
 
 
 class Life(unittest.TestCase):
-    """The sockets, from start to end."""
+    """Tests the sockets, from start to end of the daemon."""
 
     def test_a_stopped_daemon_takes_its_sockets_along(self):
         node = Node(self)
@@ -176,7 +176,7 @@ class Life(unittest.TestCase):
 
 
 class Doctor(unittest.TestCase):
-    """The whole machine is looked at: verdicts by check."""
+    """The doctor looks at the whole machine. The tests compare its verdicts by check."""
 
     def doctor(self, node, *words, code=0, **environment):
         done = finished(node.command("doctor", "-o", "json", *words),
@@ -211,7 +211,7 @@ class Doctor(unittest.TestCase):
         self.assertIn("the daemon's mode is observe", checks["turns"]["seen"])
 
         node.stop_daemon(signal.SIGKILL)
-        checks = self.doctor(node, "--arbiter-socket", str(node.socket), code=1)  # nobody says it
+        checks = self.doctor(node, "--arbiter-socket", str(node.socket), code=1)  # no daemon names the socket
         self.assertEqual(named(checks, "fail"), {"arbiter_socket", "api_socket"})
         node.start_daemon()
         node.await_top(lambda top: len(clients(top)) == 4)
@@ -260,7 +260,7 @@ class OtherUsers(unittest.TestCase):
         node = Node(self)
         os.chmod(node.directory, 0o755)
         become = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--"]
-        for mode in (0o600, 0o666):  # the file's mode, then the credentials alone
+        for mode in (0o600, 0o666):  # first the file's mode refuses, then the credentials alone
             os.chmod(node.api, mode)
             done = finished([*become, *node.command("mode", "off")])
             self.assertEqual(done.returncode, 1, done.stdout)

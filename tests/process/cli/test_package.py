@@ -1,4 +1,4 @@
-"""The command line as it is released: it runs from where it was unpacked, with what came with it."""
+"""Tests the command line as it is released: it runs from where it was unpacked, with the libraries of its package."""
 
 import os
 import subprocess
@@ -33,7 +33,7 @@ class Package(unittest.TestCase):
                                 check=True).stdout
         lines = [line.strip() for line in needed.splitlines() if not line.strip().startswith(_C_LIBRARY)]
         self.assertGreater(len(lines), 5)
-        # In the order of their needs a library finds others by its own path: none is looked for elsewhere.
+        # A library finds all that it needs by its own path, and nothing is searched elsewhere.
         self.assertEqual([line for line in lines if ours not in line], [])
 
     def test_the_same_program_gives_the_same_archive(self):

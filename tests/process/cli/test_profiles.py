@@ -1,4 +1,4 @@
-"""What is learned of jobs outlives them and the daemon: with the real daemon and real jobs on software GPUs."""
+"""Tests that profiles outlive the jobs and the daemon, with the real daemon and real jobs on software GPUs."""
 
 import json
 import os
@@ -9,20 +9,20 @@ import unittest
 from tests.process.cli.machine import Node, clients, end_ranks, finished
 from tests.process.sidecar.test_sidecar import BIN
 
-COMPUTE_MS = 10  # as the trainers are told: Machine.start
-AWAY_MS = 65536 / 1.1e7 * 1e3  # their gradients over the link between two GPUs
+COMPUTE_MS = 10  # the trainers' --compute-ms, in Machine.start
+AWAY_MS = 65536 / 1.1e7 * 1e3  # of their gradients over the link between two GPUs
 
 
 def is_near(profile, key, expected, least, most):
-    """Within wide bounds upwards: what else the machine does makes turns longer. How exact the figures are is measured
-    elsewhere."""
+    """Tells whether a figure lies between `least` and `most` times what is expected. Upper bounds are wide: other work
+    on the machine makes turns longer. Measurements elsewhere say how exact the figures are."""
     return least <= profile[key]["value"] / expected <= most
 
 
 class Profiles(unittest.TestCase):
 
     def node(self):
-        """With a driver for the daemon to ask, and profiles in a directory of this test's own."""
+        """Starts a node whose daemon has a driver to ask and keeps profiles in a directory of this test's own."""
         node = Node(self, profiles="off")
         node.stop_daemon()
         self.directory = node.directory / "profiles"
@@ -42,14 +42,15 @@ class Profiles(unittest.TestCase):
         return self.directory / f"{os.geteuid()}-2-{name}.json"
 
     def await_profiles(self, node, *names):
-        """Until they are written: they are known a moment before."""
+        """Blocks until the profiles are written, which is a moment after they are known."""
         while not (set(names) <= set(profiles := self.profiles(node)) and
                    all(self.file(name).exists() for name in names)):
             time.sleep(0.05)
         return profiles
 
     def assert_same_figure(self, figure, other):
-        """The source may have become `remembered`; instants are converted between two clocks."""
+        """Asserts that two figures agree. The source may have become `remembered`. Instants are converted between two
+        clocks."""
         self.assertAlmostEqual(figure["value"], other["value"])
         self.assertAlmostEqual(figure["learned_at_s"], other["learned_at_s"], delta=0.001)
 
@@ -62,7 +63,7 @@ class Profiles(unittest.TestCase):
                 self.assertEqual(figure, other[key])
 
     def share(self, node):
-        """Runs alpha alone, then beside beta until what is known of both is right; ends them. A busy machine makes
+        """Runs alpha alone, then beside beta until the figures of both are right, and ends both. A busy machine makes
         turns longer for a while."""
         ranks = node.start_job("alpha")
         node.await_top(lambda top: len(clients(top)) == 2 and all("alone" in client for client in clients(top)))
@@ -71,7 +72,7 @@ class Profiles(unittest.TestCase):
         node.await_top(lambda top: len(top["jobs"]) == 2 and all(
             wanted <= set(job.get("profile", ())) and is_near(job["profile"], "compute_ms", COMPUTE_MS, 0.9, 2) and
             is_near(job["profile"], "away_ms", AWAY_MS, 0.75, 3) for job in top["jobs"]))
-        end_ranks(ranks)  # at once: neither is alone at the end
+        end_ranks(ranks)  # at the same time: neither is alone at the end
         return self.await_profiles(node, "alpha", "beta")
 
     def test_outlive_jobs_and_a_killed_daemon(self):
@@ -122,7 +123,7 @@ class Profiles(unittest.TestCase):
         for top in (meet, later):
             self.assertEqual({client["mode"] for client in clients(top)}, {"observe"})
         before = {(client["gang"], client["rank"]): client["turns"] for client in clients(meet)}
-        for client in clients(later):  # one may have begun as they met
+        for client in clients(later):  # one turn may have begun as the jobs met
             self.assertLessEqual(client["turns"], before[client["gang"], client["rank"]] + 1)
             self.assertTrue(client["gang"] == "alpha" or client["turns"] == 0)
 

@@ -1,8 +1,8 @@
-"""A stand-in for the demo's driver, killed by the tests: two nodes with one long process each.
+"""Stands in for the demo's driver, so that tests can kill it: it runs two nodes with one long process each.
 
     python3 -m tests.process.demo.driver MARK
 
-Says "up" once all runs, then waits.
+It prints "up" once all runs, then waits.
 """
 
 import sys

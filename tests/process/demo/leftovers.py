@@ -1,4 +1,4 @@
-"""What a driver may leave behind, and waiting for it to be gone."""
+"""Lists what a driver may leave behind, and waits for it to be gone."""
 
 import time
 from pathlib import Path
@@ -7,7 +7,7 @@ from benchmarks.processes import find_marked
 
 
 def until(condition, patience_s=10.0):
-    """Wait for a condition that another process brings about."""
+    """Waits for a condition that another process brings about. Returns whether it came to hold in time."""
     end = time.monotonic() + patience_s
     while not condition():
         if time.monotonic() > end:

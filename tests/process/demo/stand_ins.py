@@ -1,11 +1,11 @@
-"""A build directory whose programs only play their part: for tests of what starts, watches and reads them."""
+"""Makes a build directory of stand-in programs, for tests of the code that starts, watches and reads the real ones."""
 
 import sys
 from pathlib import Path
 
 from benchmarks.commands import Build
 
-# One iteration of 4 ms, as the trainer logs it; the job named in ./fail ends early.
+# It logs iterations of 4 ms as the trainer does. The rank that STAND_IN_FAILS names ends early.
 _TRAINER = '''
 import json, os, sys, time
 options = dict(a[2:].split("=", 1) for a in sys.argv[1:])
@@ -54,7 +54,7 @@ os.execv(command[0], command)
 
 
 def make_build(top):
-    """A Build of stand-ins under the directory `top`."""
+    """Writes the stand-ins under the directory `top` and returns a Build of them."""
     top = Path(top)
     for name, text in (("trainer", _TRAINER), ("crossover-deviceplugin", _DAEMON), ("crossover", _CLI)):
         _write(top / "bin" / name, f"#!{sys.executable} -IB\n{text}").chmod(0o755)

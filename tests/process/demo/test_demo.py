@@ -14,7 +14,7 @@ from tools.demo.demo import MARK
 
 
 class Demo(unittest.TestCase):
-    """The whole demo on programs that only play their part."""
+    """Runs the whole demo on stand-in programs."""
 
     def setUp(self):
         self.directory = tempfile.TemporaryDirectory()

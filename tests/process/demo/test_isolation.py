@@ -13,7 +13,7 @@ from tests.process.demo.leftovers import directories, interfaces, processes_gone
 
 @contextlib.contextmanager
 def two_nodes(mark):
-    """Two isolated nodes; the tests that need them carry the label root."""
+    """Returns a context with two isolated nodes. Tests that need it carry the label root."""
     with isolation.nodes(2, mark) as (nodes, refused):
         if not nodes.isolated:
             raise AssertionError(f"namespaces are refused here: {refused}")
@@ -84,7 +84,7 @@ class Nodes(unittest.TestCase):
 
 
 class KilledDriver(unittest.TestCase):
-    """The driver ends by each signal that a user, a shell or the kernel sends."""
+    """Ends the driver by each signal that a user, a shell or the kernel sends."""
 
     def start(self, mark):
         driver = subprocess.Popen([sys.executable, "-B", "-m", "tests.process.demo.driver", mark],

@@ -56,7 +56,7 @@ class Running(unittest.TestCase):
             self.assertTrue(until(lambda: "up" in self.log.read_text() and len(processes.family("daemon")) > 1))
             sleeping = processes.family("daemon")[0]
             processes.signal("daemon", signal.SIGTERM)
-            os.kill(sleeping, signal.SIGKILL)  # a shell attends to signals once what it waits for has ended
+            os.kill(sleeping, signal.SIGKILL)  # a shell handles a signal once the command that it waits for has ended
             self.assertTrue(until(lambda: not processes.alive("daemon")))
             self.assertIn("heard", self.log.read_text())
 

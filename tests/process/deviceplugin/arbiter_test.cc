@@ -1,4 +1,4 @@
-// A real daemon, real clients in processes of their own.
+// Tests a real daemon with real clients in processes of their own.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -47,7 +47,7 @@ class ArbiterTest : public ::testing::Test {
   std::unique_ptr<Program> daemon_;
 };
 
-// A client that takes turns for ever, and says 't' when it takes the first.
+// Takes turns for ever, and reports 't' when it takes the first.
 void TakeTurns(const Client& client, const Child::Reporter& reporter) {
   for (std::uint32_t k = 1;; ++k) {
     client.Acquire(k);
@@ -164,7 +164,7 @@ TEST_F(ArbiterTest, TwoProcessesTakeTurns) {
 }
 
 TEST_F(ArbiterTest, AKilledHolderFreesTheNextClient) {
-  StartDaemon({"--watchdog-floor-ms", "60000"});  // so that it is not the watchdog who frees it
+  StartDaemon({"--watchdog-floor-ms", "60000"});  // so that the watchdog does not free it
   Child holder([this](const Child::Reporter& reporter) {
     Client client(socket());
     JoinLocked(&client, "a");
@@ -177,7 +177,7 @@ TEST_F(ArbiterTest, AKilledHolderFreesTheNextClient) {
     Client client(socket());
     JoinLocked(&client, "b");
     client.AwaitMode(CROSSOVER_MODE_GATE);
-    // The other one holds first.
+    // The other client holds first.
     while (static_cast<volatile std::uint32_t&>(client.page()->slot[1 - client.slot()].hold) == 0)
       usleep(100);
     reporter.Report('w');
@@ -187,16 +187,16 @@ TEST_F(ArbiterTest, AKilledHolderFreesTheNextClient) {
   ASSERT_EQ(waiter.Await(), 'w');
   holder.Kill();
   EXPECT_EQ(waiter.Await(), 't');
-  // Its robust word or the end of its connection, whichever is seen first.
+  // The daemon sees the end of the holder's robust word or of its connection, whichever comes first.
   ASSERT_TRUE(daemon_->AwaitLine("left: ")) << daemon_->seen();
 }
 
-// A fork of the client keeps its socket open, as data loaders do.
+// A fork of the client keeps the client's socket open, as data loaders do.
 TEST_F(ArbiterTest, AKilledClientWithAForkThatLivesOnIsSeenDead) {
   StartDaemon();
   Client other(socket());
   ASSERT_TRUE(other.Join("b"));
-  std::array<int, 2> test_lives;  // its writing end is the test's alone
+  std::array<int, 2> test_lives;  // only the test has its writing end
   ASSERT_EQ(pipe2(test_lives.data(), O_CLOEXEC), 0);
   Child child([this, test_lives](const Child::Reporter& reporter) {
     close(test_lives[1]);
@@ -223,7 +223,7 @@ TEST_F(ArbiterTest, AForgedWordOfLifeIsNotBelieved) {
   ASSERT_TRUE(b.Join("b"));
   a.self().alive = 0xffffffff;
   const std::uint32_t generation = a.self().generation;
-  Client third(socket());  // served after the word was looked at: the daemon has seen both
+  Client third(socket());  // the daemon serves it after it has looked at the word
   ASSERT_TRUE(third.Join("c"));
   while (static_cast<volatile std::uint32_t&>(a.self().generation) == generation) usleep(1000);
   EXPECT_EQ(a.self().generation, generation + 1) << "only the third client changed the membership";
@@ -290,7 +290,7 @@ TEST_F(ArbiterTest, TermOpensGatesAndClosesConnections) {
     reporter.Report('h');
     while (static_cast<volatile std::uint32_t&>(client.page()->slot[1 - client.slot()].ready) == 0)
       usleep(100);
-    reporter.Report('a');  // the other one waits
+    reporter.Report('a');  // the other client waits
     client.AwaitEnd();
     reporter.Report('e');
     for (;;) pause();
@@ -353,7 +353,7 @@ TEST_F(ArbiterTest, AKilledDaemonIsReplacedAndItsClientsSeeTheEnd) {
 
 class HostileTest : public ArbiterTest {
  protected:
-  // What the daemon says to `bytes` as the first message of a connection.
+  // Sends `bytes` as the first message of a connection and returns the daemon's answer.
   Answer Say(const void* bytes, std::size_t size) {
     Client client(socket());
     EXPECT_TRUE(client.SendBytes(bytes, size));
@@ -406,7 +406,7 @@ TEST_F(HostileTest, UnknownTypesAreSkippedAndFloodsEnd) {
   ASSERT_TRUE(client.Join("a"));
   for (int i = 0; i < 200 && client.SendBytes(&later, sizeof(later)); ++i) {
   }
-  // What we said and nobody read comes first, as ECONNRESET.
+  // The daemon has closed the connection with unread messages, so the first error is ECONNRESET.
   std::string reason = client.Receive().reason;
   if (reason.empty()) reason = client.Receive().reason;
   EXPECT_THAT(reason, HasSubstr("too many messages"));

@@ -1,4 +1,4 @@
-// What the arbiter knows of a client that comes, from an earlier process of the same job.
+// Tests that the arbiter knows a new client's demand from an earlier process of the same job.
 #include <gtest/gtest.h>
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-// Real processes for tests: a daemon, and children that run a piece of the test.
+// Starts real processes for tests: a daemon, and children that run a part of the test.
 #pragma once
 
 #include <sys/types.h>
@@ -11,7 +11,7 @@
 
 namespace crossover::testing {
 
-// A directory of its own under the system's temporary one, removed at the end.
+// Makes a directory under the system's temporary one and removes it at the end.
 class TempDir {
  public:
   TempDir();
@@ -23,19 +23,19 @@ class TempDir {
   std::string path_;
 };
 
-// A program with its standard error in a pipe, killed at the end if it still runs.
+// Runs a program with its standard error in a pipe. The destructor kills it if it still runs.
 class Program {
  public:
   explicit Program(const std::vector<std::string>& command);
   ~Program();
 
-  // Reads standard error until a line contains `text`. False at its end.
+  // Reads standard error until it contains `text`. Returns false if it ends before.
   bool AwaitLine(const std::string& text);
   void Signal(int signal) const;
-  // Waits for the end: exit status, or minus the signal.
+  // Waits for the end. Returns the exit status, or minus the signal.
   int Wait();
   pid_t pid() const { return pid_; }
-  const std::string& seen() const { return seen_; }  // of standard error, by AwaitLine and Wait
+  const std::string& seen() const { return seen_; }  // standard error, as AwaitLine and Wait have read it
 
  private:
   bool ReadMore();
@@ -46,12 +46,14 @@ class Program {
   std::size_t searched_ = 0;
 };
 
-// A forked child running `body`, which may report bytes to the parent. Killed at the end if it still runs.
+// Forks a child that runs `body`, which may report bytes to the parent. The destructor kills it if it still
+// runs.
 class Child {
  public:
   class Reporter {
    public:
     explicit Reporter(int fd) : fd_(fd) {}
+    // Sends one byte to the parent. Ends the child if the parent has gone.
     void Report(char what) const;
 
    private:
@@ -61,8 +63,9 @@ class Child {
   explicit Child(const std::function<void(const Reporter&)>& body);
   ~Child();
 
-  // The next byte reported; 0 when the child is gone without one.
+  // Returns the next byte reported, or 0 if the child ends without one.
   char Await();
+  // Kills the child and waits for its end. Does nothing if that is done already.
   void Kill();
   pid_t pid() const { return pid_; }
 

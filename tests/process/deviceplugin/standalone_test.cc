@@ -1,4 +1,4 @@
-// crossover-deviceplugin and `crossover run` as a workstation runs them.
+// Tests crossover-deviceplugin and `crossover run` as a workstation runs them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -31,14 +31,14 @@ class StandaloneTest : public ::testing::Test {
     ASSERT_TRUE(daemon_->AwaitLine("metrics on port ")) << daemon_->seen();
   }
   std::string Scrape() const { return Get("/metrics"); }
-  // The daemon's whole answer.
+  // Returns the daemon's whole answer.
   std::string Get(const std::string& path) const {
     const std::string& seen = daemon_->seen();
     const std::string marker = "metrics on port ";
     const int port = std::stoi(seen.substr(seen.find(marker) + marker.size()));
     return test::HttpGet(port, path);
   }
-  // Scrapes until `text` is there: events reach the figures a moment later.
+  // Scrapes until `text` is in the metrics: events reach them a moment later.
   void AwaitMetric(const std::string& text) const {
     while (Scrape().find(text) == std::string::npos) usleep(20'000);
   }
@@ -90,7 +90,7 @@ TEST_F(StandaloneTest, MetricsFollowTheTurns) {
     usleep(5'000);
     a.Release(1);
     b.Acquire(1);
-    // At least one each: on a busy machine a turn is taken back and given again.
+    // The count is at least one: on a busy machine a turn may be taken back and given again.
     AwaitMatch("crossover_turns_total\\{gpu_uuid=\"" + std::string(kGpu) + "\",gang=\"a\"\\} [1-9]");
     AwaitMatch("crossover_turns_total\\{gpu_uuid=\"" + std::string(kGpu) + "\",gang=\"b\"\\} [1-9]");
     AwaitMetric("mode=\"gate\",phase=\"taking\",transport=\"host_gates\"} 2");
@@ -144,7 +144,7 @@ TEST_F(StandaloneTest, ErrorsOfTheCommandLineAndTheFileEndWithTwo) {
 
 class CliTest : public StandaloneTest {
  protected:
-  // Runs `crossover run` with a script that writes its environment to a file; returns that file's text.
+  // Runs `crossover run` with a script that writes its environment to a file. Returns that file's text.
   std::string RunAndReadEnvironment(std::string* seen) {
     const std::string out = dir_.File("environment");
     Program program({CROSSOVER_PROGRAM, "run", "--gang", "job", "--size", "2", "--socket", socket(),

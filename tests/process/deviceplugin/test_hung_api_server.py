@@ -1,4 +1,4 @@
-"""The daemon of a node whose API server accepts requests and never answers."""
+"""Tests the daemon of a node whose API server accepts requests and never answers."""
 
 import json
 import os
@@ -12,11 +12,11 @@ from pathlib import Path
 
 _LISTS = ("/api/v1/pods?", "/api/v1/namespaces?", "/api/v1/nodes?")
 _PATIENCE_S = 30.0
-_ENDS_WITHIN_S = 10.0  # a third of what a request may take
+_ENDS_WITHIN_S = 10.0  # s; a third of what a request may take
 
 
 class HungServer:
-    """Takes requests in, and says nothing."""
+    """Accepts requests and never answers."""
 
     def __init__(self):
         self.requests, self.came = [], threading.Condition()
@@ -31,7 +31,7 @@ class HungServer:
                 connection = self._socket.accept()[0]
             except OSError:
                 return
-            self._connections.append(connection)  # which stays open
+            self._connections.append(connection)  # stays open
             threading.Thread(target=self._read, args=(connection,), daemon=True).start()
 
     def _read(self, connection):

@@ -1,4 +1,4 @@
-"""Training jobs of four ranks on the software GPU. Environment: TRAINER, SIMGPU_LIBRARIES (set by CTest)."""
+"""Tests training jobs of four ranks on the software GPU. CTest sets TRAINER and SIMGPU_LIBRARIES in the environment."""
 
 import json
 import os
@@ -32,7 +32,7 @@ QUICK = ["--compute-ms=1", "--iterations=12"]
 
 
 class Machine(unittest.TestCase):
-    """A software machine of its own for each test."""
+    """Gives each test a software machine of its own."""
 
     def setUp(self):
         self.directory = tempfile.mkdtemp(prefix="trainer-test-")
@@ -44,7 +44,7 @@ class Machine(unittest.TestCase):
         self.runs = 0
 
     def start(self, *flags):
-        """Starts a job; its logs go to self.log_dir."""
+        """Starts a job, whose logs go to self.log_dir."""
         self.runs += 1
         self.log_dir = os.path.join(self.directory, f"run{self.runs}")
         command = [sys.executable, LAUNCH, "--nodes=2", "--gpus=2", "--trainer", os.environ["TRAINER"]]
@@ -63,7 +63,7 @@ class Machine(unittest.TestCase):
         job.stdout.close()
 
     def logs(self):
-        """For each rank: iterations, evaluations, summary."""
+        """Returns (iterations, evaluations, summary) for each rank."""
         result = []
         for rank in range(4):
             with open(os.path.join(self.log_dir, f"rank{rank}.jsonl"), encoding="ascii") as log:
@@ -129,7 +129,7 @@ class Training(Machine):
                 padded = self.train(*QUICK, *flags)
                 self.assertEqual(len({rank[2]["parameters_digest"] for rank in padded}), 1)
                 self.assertNotEqual(plain[0][2]["parameters_digest"], padded[0][2]["parameters_digest"])
-                # Other buckets, other order of summation: the same model but for rounding.
+                # Other buckets change the order of summation, so the model is the same except for rounding.
                 for one, other in zip(plain[0][0], padded[0][0]):
                     loss = float.fromhex(one["loss"])
                     self.assertAlmostEqual(loss, float.fromhex(other["loss"]), delta=1e-3 * loss)
@@ -166,7 +166,7 @@ class Variants(Machine):
         self.assertEqual(len({json.dumps(rank[1]) for rank in logs}), 1)
         self.assertEqual([evaluation["after_iteration"] for evaluation in logs[0][1]], [4, 9])
         for evaluation in logs[0][1]:
-            # A count of correct answers among all of the 359 held-out images.
+            # The accuracy is a count of correct answers among all of the 359 held-out images.
             correct = evaluation["accuracy"] * 359
             self.assertAlmostEqual(correct, round(correct), delta=1e-3)
             self.assertGreater(evaluation["accuracy"], 0.05)

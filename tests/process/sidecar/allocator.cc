@@ -2,8 +2,8 @@
 //
 //   sidecar_allocator THREADS OPERATIONS SEED LARGEST_KIB
 //
-// Prints "free <bytes> total <bytes> refused <count>" as the driver tells it, then waits for a line on
-// standard input, so that somebody else can look; frees all, and prints the same again.
+// It prints "free <bytes> total <bytes> refused <count>" as the driver reports it. It then waits for a line
+// on standard input, so that another process can look, frees all, and prints the same again.
 #include <cuda.h>
 
 #include <cstdio>
@@ -96,7 +96,7 @@ class Worker {
     if (result != CUDA_SUCCESS || made.kind == Kind::kPhysical) return result;
     MUST(cuMemAddressReserve(&made.address, made.bytes, 0, 0, 0));
     MUST(cuMemMap(made.address, made.bytes, 0, made.handle, 0));
-    // What is mapped lives on without its handle; what is retained, without its mapping.
+    // Mapped memory outlives its handle, and retained memory outlives its mapping.
     if (made.kind == Kind::kMapped) MUST(cuMemRelease(made.handle));
     if (made.kind == Kind::kRetained) {
       CUmemGenericAllocationHandle again = 0;

@@ -1,4 +1,4 @@
-/* A plugin that reaches the driver in every way: by its link, by dlsym, and through cuGetProcAddress. */
+/* Stands for a plugin, and reaches the driver in every way: by its link, by dlsym, by cuGetProcAddress. */
 #include <dlfcn.h>
 #include <stddef.h>
 

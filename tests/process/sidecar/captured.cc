@@ -1,12 +1,13 @@
-// A rank of two that calls its collectives eagerly at first, and does something odd then, by THEN:
+// Runs one rank of two. It calls its collectives eagerly at first, and then does something odd, which THEN
+// names:
 //
 // capture   captures them into a graph, as PyTorch does with whole iterations of DistributedDataParallel, and
-//           computes for a second. The software NCCL refuses to be captured: what the library sees is the
-//           same call, and none after it.
+//           computes for a second. The software NCCL refuses to be captured: the library sees the same call,
+//           and none after it.
 // reset     resets its device and trains on in the next context.
-// end       likewise, and that is all.
+// end       resets its device and ends.
 //
-// Environment: RANK; IDS, where rank 0 leaves the unique id; THEN.
+// Environment: RANK; IDS, the file where rank 0 leaves the unique id; THEN.
 #include <cuda.h>
 #include <unistd.h>
 
@@ -26,7 +27,7 @@ constexpr char kImage[] = "// simgpu 1\nkernel timed ns=arg sms=132\n";
 
 class Rank {
  public:
-  // `ids`: where rank 0 leaves the unique id.
+  // Rank 0 leaves the unique id in the file `ids`.
   Rank(int rank, const std::string& ids) {
     MUST(ncclCommInitRank(&comm_, kRanks, Share(&ncclGetUniqueId, ids.c_str(), rank), rank));
     for (CUstream* stream : {&compute_, &side_}) MUST(cuStreamCreate(stream, CU_STREAM_NON_BLOCKING));
@@ -59,7 +60,8 @@ class Rank {
     MUST(cuStreamEndCapture(side_, &graph));
   }
   void Synchronize() { MUST(cuStreamSynchronize(compute_)); }
-  // A host that runs ahead would be through before it is watched: synchronizes as for the loss.
+  // Synchronizes in each iteration, as for the loss. A host that runs ahead would end before the library
+  // watches.
   void Train(int iterations) {
     for (int i = 0; i < iterations; ++i) {
       Iterate();

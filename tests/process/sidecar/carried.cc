@@ -1,5 +1,5 @@
-// Uses libraries that have an NCCL in no file named libnccl.so: each in every way that nccl_user.c has,
-// twice. Prints "<number of the library>-<way> <result>", and what the program finds of NCCL by itself.
+// Uses libraries that have an NCCL in no file named libnccl.so. It calls each in every way that nccl_user.c
+// has, twice. Prints "<number of the library>-<way> <result>", and what the program itself finds of NCCL.
 //
 //   sidecar_carried LIBRARY...     opened with RTLD_LOCAL
 //   sidecar_carried_linked         linked against one; it and the program itself, "own"

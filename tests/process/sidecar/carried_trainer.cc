@@ -1,5 +1,6 @@
-// The trainer as a program that has all of it in a framework's library, with NCCL within: linked against it,
-// or opening it with RTLD_LOCAL. The kernels are the program's own, as the software GPU finds them there.
+// Runs the trainer that lies in a framework's library, with NCCL within. The program is linked against that
+// library, or opens it with RTLD_LOCAL. The kernels are the program's own, and the software GPU finds them
+// there.
 #ifdef LINKED
 
 #include "examples/trainer/trainer.h"

@@ -1,4 +1,5 @@
-/* A libnccl.so.2 with three functions, whose results are known by their numbers, and another, OTHER more. */
+/* Stands for libnccl.so.2. The result of each of its functions tells which function it was. A second build
+ * returns numbers that are OTHER greater. */
 #include <stddef.h>
 
 #ifndef OTHER

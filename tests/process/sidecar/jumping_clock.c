@@ -1,5 +1,5 @@
-/* The time of day as on a machine whose clock is set again and again: by up to an hour, forth and back, at
- * every look. */
+/* Gives a process the time of day of a machine whose clock is set again and again: by up to an hour, forward
+ * or back, at every reading. */
 #include <time.h>
 
 #include "tests/wrong_clock.h"

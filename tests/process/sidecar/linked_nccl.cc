@@ -1,11 +1,11 @@
-// A program with NCCL linked into it, which can open another as a library too.
+// A program with NCCL linked into it, which can also open another NCCL as a library.
 //
 //   sidecar_linked_nccl linked|loaded|linked-first|loaded-first FILE RANK   one of two ranks, one GPU each
-//   sidecar_linked_nccl several-gpus|several-gpus-loaded                    both ranks in this process, at
-//   once sidecar_linked_nccl several-gpus-one-by-one|several-gpus-threads        each rank made by itself
+//   sidecar_linked_nccl several-gpus|several-gpus-loaded                    both ranks here, made together
+//   sidecar_linked_nccl several-gpus-one-by-one|several-gpus-threads        each rank made by itself
 //
-// Sums 1 and 2 over the ranks with each, and prints "linked SUM" and "loaded SUM". FILE: where rank 0 leaves
-// the unique ids.
+// It sums 1 and 2 over the ranks with each NCCL, and prints "linked SUM" and "loaded SUM". Rank 0 leaves
+// the unique ids in FILE.
 #include <cuda.h>
 #include <dlfcn.h>
 #include <unistd.h>
@@ -24,7 +24,7 @@ namespace {
 
 constexpr int kRanks = 2;
 
-// The calls that are made, of either NCCL.
+// Holds the functions that are called, of either NCCL.
 struct Nccl {
   const char* name;
   decltype(&ncclGetUniqueId) get_unique_id;
@@ -113,7 +113,7 @@ void MakeInThreads(const Nccl& nccl, Comms& comms) {
   second.join();
 }
 
-// The collectives of both from one thread, whose current GPU is the second.
+// Starts the collectives of both GPUs from one thread, whose current GPU is the second.
 void AddUpOnTwoGpus(const Nccl& nccl, const Comms& comms) {
   MUST(UseDevice(0));
   const Sum first(0);

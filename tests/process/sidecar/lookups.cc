@@ -1,4 +1,5 @@
-// Looks functions up in every way that programs do, and prints who it got: one line "<question> <answer>".
+// Looks functions up in every way that programs do, and prints which library each came from: one line
+// "<question> <answer>".
 #include <cudaTypedefs.h>
 #include <dlfcn.h>
 #include <sys/mman.h>
@@ -10,7 +11,7 @@
 
 namespace {
 
-// The library that `address` lies in, without directory and version.
+// Returns the name of the library that `address` lies in, without directory and version.
 std::string Owner(const void* address) {
   Dl_info info{};
   if (address == nullptr) return "none";
@@ -24,7 +25,7 @@ void Say(const std::string& question, const std::string& answer) {
   std::printf("%s %s\n", question.c_str(), answer.c_str());
 }
 
-// The exact ABI and flavour: what cuGetProcAddress answers must be what dlsym has under the exported name.
+// Checks the exact ABI and flavour: cuGetProcAddress must answer what dlsym has under the exported name.
 void ProcAddress() {
   void* driver = dlopen("libcuda.so.1", RTLD_NOW);
   const auto get = reinterpret_cast<PFN_cuGetProcAddress_v12000>(dlsym(driver, "cuGetProcAddress_v2"));
@@ -53,7 +54,7 @@ void ProcAddress() {
   ask("cuInit", "cuInit", 12000, kLegacy);
 }
 
-// Nothing is there before the real library is.
+// Checks that no function is found before the real library is loaded.
 void Scopes() {
   Say("default", Owner(dlsym(RTLD_DEFAULT, "cuLaunchKernel")));
   Say("main", Owner(dlsym(dlopen(nullptr, RTLD_NOW), "ncclAllReduce")));
@@ -78,8 +79,8 @@ void Nccl(const char* user) {
   Say("dlsym-version", Owner(dlsym(nccl, "ncclGetVersion")));
 }
 
-// Files of NCCL that were opened one after the other, each under its own path: what is found in each, and
-// which file it goes on to. A library that is linked against NCCL, if there is one, has the first.
+// Opens files of NCCL one after the other, each under its own path, and prints what each has and which file
+// that calls. A library that is linked against NCCL, if there is one, uses the first.
 void SeveralNccls(const char* user, int count, char** paths) {
   for (int i = 0; i < count; ++i) {
     void* nccl = dlopen(paths[i], RTLD_NOW | RTLD_LOCAL);
@@ -99,8 +100,8 @@ void SeveralNccls(const char* user, int count, char** paths) {
                     : std::to_string(reinterpret_cast<int (*)()>(dlsym(library, "call_group_start"))()));
 }
 
-// A library that the program closes and opens again. Where it was something else lies meanwhile, if it is
-// gone: it comes back at another address.
+// Closes a library and opens it again. If it is unmapped meanwhile, another mapping takes its place, so
+// that it comes back at another address.
 void Reload() {
   void* library = dlopen("libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
   const auto call = [&library] { return reinterpret_cast<int (*)()>(dlsym(library, "ncclGroupEnd"))(); };
@@ -116,7 +117,7 @@ void Reload() {
   Say("after", std::to_string(call()));
 }
 
-// A plugin, loaded as `how` says, and the driver as it reaches it.
+// Loads a plugin in the way of `how`, and prints where the plugin finds the driver.
 void Caller(const std::string& how, const char* path) {
   void* plugin = how == "namespace"
                      ? dlmopen(LM_ID_NEWLM, path, RTLD_NOW)
@@ -129,8 +130,8 @@ void Caller(const std::string& how, const char* path) {
   }
 }
 
-// A driver of another namespace is another driver: its functions are not those that our wrappers go on to.
-// Asked for before and after this namespace has one of its own.
+// Opens a driver in another namespace. It is another driver: our wrappers must not stand before its
+// functions. It is asked before and after this namespace has a driver of its own.
 void OtherDriver() {
   void* other = dlmopen(LM_ID_NEWLM, "libcuda.so.1", RTLD_NOW);
   if (other == nullptr) return Say("other", dlerror());
@@ -150,7 +151,7 @@ void OtherDriver() {
   Say("own", Owner(dlsym(own, "cuLaunchKernel")));
 }
 
-// The real runtime over whatever driver is there.
+// Starts the real runtime over the driver that is there.
 void Runtime(const char* path) {
   void* runtime = dlopen(path, RTLD_NOW);
   if (runtime == nullptr) return Say("runtime", dlerror());

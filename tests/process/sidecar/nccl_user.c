@@ -1,5 +1,5 @@
-/* A framework's library: linked against NCCL or with an NCCL in it, loaded without making its symbols global.
- */
+/* Stands for a framework's library. It is linked against NCCL or has an NCCL in it, and is loaded without
+ * making its symbols global. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stddef.h>
@@ -8,7 +8,7 @@ int ncclGroupStart(void);
 int ncclGroupEnd(void);
 int ncclGetVersion(int* version);
 
-/* Jumps: NCCL returns to whoever called these. */
+/* These are jumps: NCCL returns to the function that called them. */
 int call_group_start(void) { return ncclGroupStart(); }
 int call_group_end(void) { return ncclGroupEnd(); }
 int call_get_version(void) {
@@ -16,7 +16,7 @@ int call_get_version(void) {
   return ncclGetVersion(&version);
 }
 
-/* NCCL returns to here. */
+/* NCCL returns to these functions. */
 int use_group_start(void) {
   volatile int result = ncclGroupStart();
   return result;
@@ -26,7 +26,7 @@ int use_group_end(void) {
   return result;
 }
 
-/* -1 where nothing is found. */
+/* Returns -1 if nothing is found. */
 int look_up_group_start(void) {
   int (*found)(void) = (int (*)(void))dlsym(RTLD_DEFAULT, "ncclGroupStart");
   volatile int result = found == NULL ? -1 : found();

@@ -1,4 +1,4 @@
-/* Another preloaded library, which finds what it stands in for with RTLD_NEXT. */
+/* Stands for another preloaded library. It finds the function that it wraps with RTLD_NEXT. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <unistd.h>

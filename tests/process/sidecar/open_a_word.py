@@ -1,4 +1,4 @@
-"""Lets one stream wait for a word, has it opened by another stream or by the host (the argument), and says whether the
+"""Lets one stream wait for a word, and opens it by another stream or by the host (the argument). Prints whether the
 wait is over within half a second: open or shut."""
 
 import ctypes

@@ -1,4 +1,5 @@
-// A user's profiler plugin: a line for each event, in PROFILED.RANK.COMMUNICATOR, numbered as they are made.
+// Stands for a user's profiler plugin. It writes a line for each event to PROFILED.RANK.COMMUNICATOR;
+// communicators are numbered in the order in which they are made.
 #include "simgpu/nccl/profiler_plugin.h"
 
 #include <cstdio>

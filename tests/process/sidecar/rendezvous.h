@@ -1,4 +1,4 @@
-// How ranks of a test's job find each other.
+// Lets the ranks of a test's job find each other.
 #pragma once
 
 #include <unistd.h>
@@ -9,7 +9,7 @@
 
 #include "simgpu/nccl/nccl.h"
 
-// Ends the program where a call failed.
+// Ends the program if a call has failed.
 inline void Must(int result, const char* what) {
   if (result == 0) return;
   std::fprintf(stderr, "%s: %d\n", what, result);
@@ -18,7 +18,8 @@ inline void Must(int result, const char* what) {
 
 #define MUST(call) Must(static_cast<int>(call), #call)
 
-// Rank 0's id, by way of a file that appears whole. `make`: ncclGetUniqueId, of whichever NCCL.
+// Returns rank 0's unique id. The other ranks read it from a file that appears whole. `make` is the
+// ncclGetUniqueId of the NCCL in use.
 inline ncclUniqueId Share(decltype(&ncclGetUniqueId) make, const std::string& path, int rank) {
   ncclUniqueId id{};
   const std::string fresh = path + ".new";

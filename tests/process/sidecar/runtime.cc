@@ -1,5 +1,6 @@
-// The CUDA runtime, linked statically or, as LIBRARY, loaded: starts it, and says which functions of the
-// driver it then keeps pointers to, one line "<where in its data> <symbol> <the library that it lies in>".
+// Starts the CUDA runtime, linked statically or loaded from the path in the argument. Then prints which
+// functions of the driver it keeps pointers to, one line "<place in its data> <symbol> <the library that it
+// lies in>".
 #include <dlfcn.h>
 #include <link.h>
 
@@ -16,8 +17,8 @@ extern "C" int cudaFree(void* memory);
 
 namespace {
 
-// What a program gets that asks the driver for these names, by address: the wrappers have no names of their
-// own.
+// Returns {address: symbol} of what the driver answers for the hooked names. The wrappers have no exported
+// names of their own.
 std::map<const void*, std::string> Known(void* driver) {
   std::map<const void*, std::string> known;
 #define CUDA_HOOK(symbol, name, version, flavour, type, policy) \
@@ -28,7 +29,7 @@ std::map<const void*, std::string> Known(void* driver) {
   return known;
 }
 
-// Starts the runtime; answers with an address in its data, or in its code.
+// Starts the runtime. Returns an address in its data or in its code, or null where it cannot be loaded.
 const void* Start(const char* path) {
   int devices = 0;
 #ifdef STATIC_RUNTIME
@@ -56,7 +57,7 @@ void SayWord(std::uintptr_t place, const void* word, const std::map<const void*,
   if (owner != "libcuda" && owner != "libcrossover") return;
   const auto found = known.find(word);
   const char* symbol = info.dli_sname == nullptr ? "?" : info.dli_sname;
-  if (std::strcmp(symbol, "dlsym") == 0) return;  // which it links, and the loader fills in
+  if (std::strcmp(symbol, "dlsym") == 0) return;  // the runtime links it, and the loader fills it in
   std::printf("%jx %s %s\n", static_cast<std::uintmax_t>(place),
               found == known.end() ? symbol : found->second.c_str(), owner.c_str());
 }

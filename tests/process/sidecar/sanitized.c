@@ -1,4 +1,4 @@
-/* A program with a sanitizer of its own. */
+/* Stands for a program with a sanitizer of its own. */
 #include <stdlib.h>
 
 int main(int count, char** arguments) {
@@ -7,5 +7,5 @@ int main(int count, char** arguments) {
   if (memory == NULL) return 3;
   memory[0] = (char)count;
   free(memory);
-  return count > 1 ? memory[0] : 0; /* which it finds */
+  return count > 1 ? memory[0] : 0; /* the sanitizer finds it */
 }

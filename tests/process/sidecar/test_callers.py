@@ -1,4 +1,4 @@
-"""Plugins, by how they are loaded: who answers when they reach for the driver."""
+"""Tests which library answers when plugins reach for the driver, by the way in which they are loaded."""
 
 import os
 import unittest
@@ -6,7 +6,7 @@ import unittest
 from tests.process.sidecar.test_sidecar import SIMGPU, answers
 
 _WAYS = ("linked", "dlsym", "proc_address", "export_table")
-_PASSED_ON = {"export_table": "libcuda"}  # which no table of ours has
+_PASSED_ON = {"export_table": "libcuda"}  # no table of ours has it
 
 
 class Callers(unittest.TestCase):

@@ -1,4 +1,4 @@
-"""NCCL in a file that is not named libnccl.so: within a framework's library, or renamed beside it."""
+"""Tests NCCL in a file that is not named libnccl.so: within a framework's library, or renamed beside it."""
 
 import os
 import shutil
@@ -14,22 +14,22 @@ _GANG, _DISABLED = {"CROSSOVER_GANG": "a"}, {"CROSSOVER_GANG": "a", "CROSSOVER_D
 
 
 def _used(program, *libraries, preload=(LIBRARY,), **environment):
-    """What the program got: question to the number that tells which function answered."""
+    """Returns {question: number} from the program. The number tells which function answered."""
     done = run([os.environ[program], *(os.environ.get(library, library) for library in libraries)],
                LD_PRELOAD=":".join(preload), **environment)
     return {question: int(answer) for question, answer in map(str.split, done.stdout.splitlines())}
 
 
 def _expected(library, start, end):
-    """Of a library whose two functions give these numbers."""
+    """Returns the answers expected of a library whose two functions give these numbers."""
     return {f"{library}-{way}": end if "end" in way else start for way in _WAYS}
 
 
 class Carried(unittest.TestCase):
-    """Each library's calls go on to its own NCCL, whatever the process has to do with Crossover."""
+    """Each library's calls reach its own NCCL, whether the process is part of a gang, disabled, or neither."""
 
     def assert_reaches(self, libraries, *numbers, ways=_WAYS, **options):
-        """Each of the libraries its own, in these ways."""
+        """Asserts that each of the libraries reaches its own NCCL, in these ways."""
         expected = {}
         for i, (start, end) in enumerate(numbers):
             expected.update({**_expected(i, start, end), **_expected(f"again-{i}", start, end)})
@@ -59,7 +59,8 @@ class Carried(unittest.TestCase):
         self.assert_reaches(["RENAMED"], (341, 342))
 
     def test_two_of_them(self):
-        # Where a library jumps to NCCL, nothing tells us that it did.
+        # A library may jump to NCCL. The call then has no return address in that library, and we cannot tell which one
+        # it was.
         ways = ("use_group_start", "use_group_end")
         self.assert_reaches(["CARRYING", "OTHER_CARRYING"], (41, 42), (141, 142), ways=ways)
         self.assert_reaches(["RENAMED", "OTHER_RENAMED"], (341, 342), (441, 442), ways=ways)
@@ -76,7 +77,7 @@ class Carried(unittest.TestCase):
         expected = {**_expected(0, 41, 42), "own": 41, "own-call": 41, "default": 41, "main": 41}
         for gang in ({}, _GANG, _DISABLED):
             used = _used("CARRIED_LINKED", **gang)
-            # Without turns the function itself is handed out, as it would be without us.
+            # Without turns the function itself is handed out, as it would be without the library.
             self.assertIn(used.pop("main"), (40, 41))
             self.assertEqual(used, {question: expected[question] for question in used}, gang)
 
@@ -94,13 +95,13 @@ class Carried(unittest.TestCase):
 
 
 class CarriedTurns(unittest.TestCase):
-    """Trainers in a library that has NCCL within, opened by the program or linked, with the real arbiter: known by
-    their calls, as one that loads its NCCL. Losses are those of the program without the library."""
+    """Runs trainers in a library that has NCCL within, opened by the program or linked, with the real arbiter. They are
+    recognised by their calls, as a trainer that loads its NCCL. Losses are those of the program without the library."""
 
     PROGRAMS = ("sidecar_trainer_opened", "sidecar_trainer_linked")
 
     def beside(self, program, other="trainer", options=(), **extra):
-        """(turns, what it said of turns) beside another job."""
+        """Runs the program beside another job. Returns (its turns, the library's lines in it)."""
         turns, said, said_by_other = run_beside(self, _ITERATIONS, options, programs=(program, other), **extra)
         self.assertEqual(said_by_other, "")
         return turns, said
@@ -121,7 +122,7 @@ class CarriedTurns(unittest.TestCase):
                 self.assert_takes_turns(program, options=("--variant=broadcast_buffers", "--nccl=split"))
 
     def test_by_their_calls(self):
-        """Without a look at kernels, and where kernels that are all alike would not do."""
+        """The library does not look at kernels here, so it works even where kernels are all alike."""
         calls_only = str(BIN.parent / "lib/libcrossover_calls_only.so")
         for program in self.PROGRAMS:
             self.assert_takes_turns(program, library=calls_only)

@@ -1,4 +1,4 @@
-"""Each kind of fault of benchmarks/faults.py once; `make soak ONLY=faults` plays them at twenty moments."""
+"""Plays each kind of fault of benchmarks/faults.py once. `make soak ONLY=faults` plays them at twenty moments."""
 
 import os
 import unittest
@@ -11,14 +11,14 @@ _BUILD = Build(Path(os.environ.get("BUILD", "")))
 
 
 class Faults(unittest.TestCase):
-    """What needs no root."""
+    """Plays the faults that need no root."""
 
     def test_what_is_planted_is_seen(self):
         self.assertIn("losses of beta", faults.play(_BUILD, faults.CONTROL, 0))
 
 
 class AsRoot(unittest.TestCase):
-    """What is done with cgroups."""
+    """Plays the faults that are made with cgroups."""
 
 
 def _one(name):

@@ -1,4 +1,4 @@
-"""The ways in which a process waits for its turn, and one that becomes another while it runs."""
+"""Tests the ways in which a process waits for its turn, and the change from one way to another while it runs."""
 
 import os
 import subprocess
@@ -14,10 +14,11 @@ _FALLS_BACK = "host gates instead"
 
 
 class Gates(unittest.TestCase):
-    """Two jobs in one PID namespace; benchmarks/faults.py has them with every rank in its own."""
+    """Runs two jobs in one PID namespace. benchmarks/faults.py has every rank in a namespace of its own."""
 
     def take_turns(self, a, b, iterations=100):
-        """Two jobs with these environments: losses as alone, and turns. Answers with what each said."""
+        """Runs two jobs with these environments. Asserts that their losses are those without the library and that both
+        take turns. Returns {job: the library's lines}."""
         machine = Machine(self)
         options = (f"--iterations={iterations}",)
         alone, _ = machine.finish("s", machine.start("s", library=None, options=options))
@@ -61,7 +62,7 @@ class Gates(unittest.TestCase):
 
 
 class WordsInDeviceMemory(unittest.TestCase):
-    """Why no gate is a word that only a GPU can open: docs/design/0015-relayed-gates.md."""
+    """Shows why no gate is a word that only a GPU can open: docs/design/0015-relayed-gates.md."""
 
     def opened(self, how, fault):
         done = subprocess.run([sys.executable, _OPEN_A_WORD, how], capture_output=True, text=True, timeout=60,

@@ -1,6 +1,6 @@
-"""The library that ships, preloaded into programs of images that have little: old C libraries, another one, none.
+"""Tests the shipped library, preloaded into programs of images that have little: old C libraries, another one, none.
 
-An image is a directory with the files of its C library and nothing more; its programs run in it, by chroot.
+An image is a directory with the files of its C library and nothing more. Its programs run in it by chroot.
 """
 
 import os
@@ -16,7 +16,7 @@ ROOTS = Path(os.environ.get("CROSSOVER_CACHE") or Path.home() / ".cache" / "cros
 LIBRARIES = "lib/x86_64-linux-gnu"
 LOADER = "ld-linux-x86-64.so.2"
 GANG = {"CROSSOVER_GANG": "a"}
-OLD, NEW = ROOTS / "bullseye", Path("/")  # glibc 2.31 with libpthread and libdl apart; the one that this runs on
+OLD, NEW = ROOTS / "bullseye", Path("/")  # glibc 2.31, with libpthread and libdl apart; this machine's
 
 
 class Images(unittest.TestCase):
@@ -29,7 +29,7 @@ class Images(unittest.TestCase):
         self.root = Path(self.place.name)
 
     def glibc(self, source, *parts):
-        """An image with these parts of that root's C library."""
+        """Makes an image with these parts of that root's C library."""
         if not source.exists():
             self.fail(f"no {source}: tools/install.sh --images makes it")
         (self.root / LIBRARIES).mkdir(parents=True)
@@ -45,7 +45,7 @@ class Images(unittest.TestCase):
         shutil.copy(ROOTS / "musl" / "lib/ld-musl-x86_64.so.1", self.root / "lib")
 
     def both(self, image, program, **environment):
-        """How it ends with the library and without: (standard output, standard error) of each."""
+        """Runs the program with the library and without. Returns (standard output, standard error) of each."""
         shutil.copy(PROGRAMS / image / program, self.root)
         (self.root / "libraries").mkdir(exist_ok=True)
         for library in (PROGRAMS / image).glob("lib*"):
@@ -90,7 +90,7 @@ class Images(unittest.TestCase):
     def test_an_old_program_without_threads_runs_as_it_is_and_says_why(self):
         self.glibc(OLD, "libc.so.6", "libdl.so.2", "libpthread.so.0")
         hooked, plain = self.both("old", "looks_up", **GANG)
-        # Our exports stand before an NCCL that a library carries all the same, and go on to its profiling twin.
+        # A library's own NCCL is still found behind our exports, which call its profiling twin.
         self.assertEqual(hooked[0], plain[0].replace("carried 140", "carried 141"))
         self.assertEqual(hooked[1], "crossover: takes no turns: this program was started without libpthread\n")
 
@@ -101,7 +101,7 @@ class Images(unittest.TestCase):
         self.check_takes_part(*self.both("musl", "looks_up", **GANG))
 
     def test_the_library_for_aarch64(self):
-        """By an emulator of the processor, with Debian's C library for it."""
+        """The processor is emulated, with Debian's C library for it."""
         library = LIBRARY.parent.parent / "aarch64" / LIBRARY.name
         said = []
         for preload in (str(library), ""):
@@ -117,6 +117,7 @@ class Images(unittest.TestCase):
         self.assertEqual(hooked, plain)
 
     def check_takes_part(self, hooked, plain):
-        # The library reaches NCCL by its profiling twin, which the fake one tells from the function itself.
+        # The library reaches NCCL by its profiling twin. The fake NCCL's twin returns another number than the function
+        # itself.
         self.assertEqual(plain[0], "parent 1\nstart its own 40\nversion its own\ncarried 140\n")
         self.assertEqual(hooked, ("parent 1\nstart libcrossover 41\nversion its own\ncarried 141\n", ""))

@@ -1,5 +1,5 @@
-"""What a launch costs in each state that the library tells apart, in instructions: the same on every run, so that it is
-held to a bound here. `benchmarks/figures/hook_ns.py` has the bounds, and measures the time."""
+"""Tests what a launch costs, in instructions, in each state that the library tells apart. The count is the same on
+every run, so it has a bound here. `benchmarks/figures/hook_ns.py` has the bounds, and measures the time."""
 
 import os
 import platform
@@ -42,14 +42,14 @@ class LaunchPath(unittest.TestCase):
         self.expect_within(PORTABLE)
 
     def test_a_hook_that_takes_4_ns_more_is_seen_in_every_state(self):
-        """The control."""
+        """This is the control."""
         for state in hook_ns.CASES:
             with self.subTest(state=state):
                 counted = hook_ns.worst_instructions(run(BUILD.known_bad("hooks_4ns"), state))
                 self.assertFalse(hook_ns.instruction_goal(state).met_by(counted), counted)
 
     def test_a_lock_and_a_system_call_are_seen_in_every_state(self):
-        """The control."""
+        """This is the control."""
         for state in hook_ns.CASES:
             with self.subTest(state=state):
                 said = run(BUILD.known_bad("slow_hooks"), state)

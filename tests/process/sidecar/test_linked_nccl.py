@@ -1,4 +1,4 @@
-"""Trainers that have NCCL linked into them: the library sees their collectives as kernels alone."""
+"""Tests trainers that have NCCL linked into them: the library sees their collectives only as kernels."""
 
 import os
 import subprocess
@@ -13,10 +13,11 @@ _ITERATIONS, _WATCHED_ITERATIONS = 80, 30
 
 
 class Linked(unittest.TestCase):
-    """With the real arbiter. Losses are those of the program without the library."""
+    """Runs with the real arbiter. Losses are those of the program without the library."""
 
     def jobs(self, options, programs=(_LINKED, _LINKED), iterations=_ITERATIONS, **extra):
-        """Two jobs at once; answers with (turns of the first, what it said, what the second said)."""
+        """Runs two jobs at once. Returns (turns of the first, the library's lines in the first, its lines in the
+        second)."""
         return run_beside(self, iterations, options, programs=programs, **extra)
 
     def assert_takes_turns(self, *options, programs=(_LINKED, _LINKED), **extra):
@@ -79,7 +80,8 @@ class Linked(unittest.TestCase):
         self.assert_is_watched("its kernels are all alike", "--variant=one_stream", iterations=60)
 
     def profiled(self, machine, job, **start):
-        """What a plugin of the user's has written of both ranks, while another job takes turns with this one."""
+        """Returns what a user's profiler plugin has written of both ranks, while another job takes turns with this
+        one."""
         path = machine.directory / f"{job}.profiled"
         machine.finish(job, machine.start(job, NCCL_PROFILER_PLUGIN=os.environ["PROFILER"], PROFILED=str(path),
                                           options=(f"--iterations={_WATCHED_ITERATIONS}",), **start))
@@ -108,7 +110,7 @@ class Linked(unittest.TestCase):
 
 
 class Refused(unittest.TestCase):
-    """Where its kernels do not tell enough, the library says so and watches."""
+    """Where the kernels do not tell enough, the library says so and only watches."""
 
     TWO = "crossover: takes no turns: NCCL is linked into the program and loaded as a library too"
     SEVERAL = "crossover: takes no turns: one process drives several GPUs"
@@ -118,7 +120,7 @@ class Refused(unittest.TestCase):
                             "CROSSOVER_SOCKET": "/nonexistent", "LD_PRELOAD": LIBRARY}
 
     def ranks(self, scenario):
-        """Both ranks to their end; answers with what each wrote."""
+        """Runs both ranks to their end. Returns what each wrote."""
         with tempfile.TemporaryDirectory() as directory:
             environment = {**os.environ, **self.environment}
             command = [os.environ["LINKED_NCCL"], scenario, str(Path(directory) / "ids")]

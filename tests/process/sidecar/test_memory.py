@@ -1,4 +1,5 @@
-"""Budgets of GPU memory: what processes get, are refused and are shown, against what the software GPU has given."""
+"""Tests budgets of GPU memory: what processes get, are refused and are shown, against what the software GPU has
+given."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""The real CUDA runtime, shared and static, over the software GPU's driver: what it keeps of what it looks up."""
+"""Tests the real CUDA runtime, shared and static, over the software GPU's driver: what it keeps of what it looks up."""
 
 import os
 import re
@@ -19,13 +19,14 @@ class Runtime(unittest.TestCase):
                          "static": [os.environ["STATIC_RUNTIME"]]}
 
     def kept(self, command, *preload):
-        """By place in the runtime's data: the symbol, and the library that it lies in."""
+        """Returns {place in the runtime's data: (symbol, the library that it lies in)}."""
         said = run(command, LD_PRELOAD=":".join(preload), LD_LIBRARY_PATH=SIMGPU, CROSSOVER_GANG="a",
                    SIMGPU_MACHINE="1x1", NEXT_HOOK=LIBRARY).stdout
         return {place: (symbol, owner) for place, symbol, owner in (line.split() for line in said.splitlines())}
 
     def expected(self, command):
-        """Each of our table reaches us, in its own flavour and version, and nothing else does."""
+        """Returns what is expected: each function of our table reaches the library, in its own flavour and version, and
+        nothing else does."""
         plain = self.kept(command)
         self.assertGreater(len(plain), _LEAST)
         self.assertEqual({owner for _, owner in plain.values()}, {"libcuda"})

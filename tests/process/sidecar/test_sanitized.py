@@ -1,5 +1,5 @@
-"""The library with the address and the undefined-behaviour sanitizer, inside real jobs: beside a neighbour that is
-killed, without its arbiter, with NCCL linked in, with graphs, host gates and time-slices. Any report fails."""
+"""Tests the library with the address and the undefined-behaviour sanitizer inside real jobs: beside a neighbour that is
+killed, without its arbiter, with NCCL linked in, with graphs, host gates and time slices. Any report fails the test."""
 
 import os
 import re
@@ -9,7 +9,7 @@ from tests.process.sidecar.test_sidecar import Machine, await_event
 
 _PRELOAD = f"{os.environ.get('SANITIZER_RUNTIME', '')}:{os.environ.get('SANITIZED_LIBRARY', '')}"
 _PLANTED = f"{os.environ.get('SANITIZER_RUNTIME', '')}:{os.environ.get('PLANTED_LIBRARY', '')}"
-# The trainer's own memory is not looked at: what it leaks does not count.
+# The trainer's own memory is not checked: what it leaks does not count.
 _OPTIONS = {"ASAN_OPTIONS": "detect_leaks=0:detect_stack_use_after_return=1:strict_string_checks=1",
             "UBSAN_OPTIONS": "print_stacktrace=1"}
 _REPORT = re.compile(r"ERROR: AddressSanitizer|runtime error:|AddressSanitizer:")
@@ -25,7 +25,7 @@ class Sanitized(unittest.TestCase):
             self.assertIsNone(_REPORT.search(text), text)
 
     def finish(self, machine, job, ranks):
-        """Ends well, and without a report."""
+        """Waits for a job, and asserts that it ends well and without a report."""
         summary, said = machine.finish(job, ranks)
         self.expect_clean(said)
         return summary, said
@@ -73,7 +73,7 @@ class Sanitized(unittest.TestCase):
                 self.expect_turns(machine, "a")
 
     def test_what_is_planted_is_reported(self):
-        """The control."""
+        """This is the control."""
         for planted, report in (("heap", "AddressSanitizer: heap-buffer-overflow"),
                                 ("undefined", "runtime error: signed integer overflow")):
             with self.subTest(planted):

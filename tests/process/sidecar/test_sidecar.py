@@ -1,4 +1,5 @@
-"""Whole processes with libcrossover.so preloaded: what they look up, what they run, what is recorded of them."""
+"""Tests whole processes with libcrossover.so preloaded: what they look up, what they run, and what is recorded of
+them."""
 
 import json
 import os
@@ -20,7 +21,7 @@ BIN = Path(os.environ.get("BIN", ""))
 
 
 def run(command, check=True, **environment):
-    """Runs to the end; `environment` adds to a small one. Answers with the finished process."""
+    """Runs a command to its end and returns the finished process. `environment` adds to a small one."""
     small = {"PATH": os.environ["PATH"], "HOME": "/nonexistent", "LC_ALL": "C"}
     done = subprocess.run(command, env={**small, **environment}, capture_output=True, text=True, timeout=120)
     if check and done.returncode != 0:
@@ -29,7 +30,7 @@ def run(command, check=True, **environment):
 
 
 class Inert(unittest.TestCase):
-    """Processes that have nothing to do with GPUs do not notice the library."""
+    """Processes that have nothing to do with GPUs must not notice the library."""
 
     COMMANDS = (["bash", "-c", "echo $((6 * 7)); ls / | wc -l > /dev/null; (exit 3) || true"],
                 [sys.executable, "-c", "import ctypes, json, subprocess; "
@@ -60,7 +61,7 @@ class Inert(unittest.TestCase):
 
 
 def answers(*arguments, preload=(LIBRARY,), **environment):
-    """What the look-up program says: question to answer."""
+    """Returns {question: answer} of the look-up program."""
     done = run([os.environ["LOOKUPS"], *arguments], LD_PRELOAD=":".join(preload), **environment)
     return dict(line.split(" ", 1) for line in done.stdout.splitlines())
 
@@ -105,7 +106,8 @@ class Lookups(unittest.TestCase):
                                  "dlsym-start": "libcrossover", "dlsym-version": "libnccl"})
 
     def files_of_nccl(self, count, **options):
-        """What is found in so many files of NCCL, each opened by its path; those from the third on are copies."""
+        """Returns what is found in `count` files of NCCL, each opened by its path. Those from the third on are
+        copies."""
         paths = [Path(os.environ[name]) / "libnccl.so.2" for name in ("FAKE_NCCL", "OTHER_NCCL")]
         with tempfile.TemporaryDirectory() as directory:
             for copy in range(2, count):
@@ -121,7 +123,7 @@ class Lookups(unittest.TestCase):
         self.assertEqual(plain["1-ncclGroupEnd"], "libnccl 142")
         hooked = self.files_of_nccl(count)
         for i in range(count):
-            # The first three have wrappers of their own, which go on to the profiling twins; the rest are left alone.
+            # The first three have wrappers of their own, which call the profiling twins. The rest are left alone.
             owner, start = ("libcrossover", 41) if i < 3 else ("libnccl", 40)
             other = 100 * (i % 2)
             found = [hooked.pop(f"{i}-{name}") for name in ("ncclGroupStart", "ncclGroupEnd", "ncclGetVersion")]
@@ -133,7 +135,7 @@ class Lookups(unittest.TestCase):
         self.gang["LD_LIBRARY_PATH"] = os.environ["FAKE_NCCL"]
         expected = {"before": "42", "meanwhile": "gone", "after": "42"}
         self.assertEqual(answers("reload", preload=(), **self.gang), expected)
-        # What our wrappers go on to is never unmapped.
+        # A library that our wrappers call is never unmapped.
         self.assertEqual(answers("reload", **self.gang), {**expected, "meanwhile": "there"})
 
     def test_next_in_line_stays_what_it_is(self):
@@ -162,7 +164,9 @@ class Lookups(unittest.TestCase):
 
 
 class Machine:
-    """A software machine of one node with two GPUs, an arbiter where asked for, and jobs of two ranks on it."""
+    """A Machine is a software machine of one node with two GPUs. It has an arbiter where asked for, and runs jobs of
+    two ranks.
+    """
 
     def __init__(self, test, arbiter=True, arbiter_options=(), mode="mps"):
         self.directory = Path(test.enterContext(tempfile.TemporaryDirectory()) if hasattr(test, "enterContext")
@@ -186,7 +190,7 @@ class Machine:
                 break
 
     def start(self, job, library=LIBRARY, options=(), record=None, program="trainer", **extra):
-        """Starts both ranks of a job; answers with them."""
+        """Starts both ranks of a job and returns their processes."""
         port = free_port()
         ranks = []
         for rank in ("0", "1"):
@@ -206,7 +210,7 @@ class Machine:
         return ranks
 
     def finish(self, job, ranks):
-        """Waits for a job; answers with rank 0's summary and what each rank said."""
+        """Waits for a job. Returns rank 0's summary and what each rank wrote to standard error."""
         said = [rank.communicate(timeout=120)[1] for rank in ranks]
         for rank, text in zip(ranks, said):
             if rank.returncode != 0:
@@ -222,9 +226,9 @@ class Machine:
 
 
 def run_beside(test, iterations, options=(), beside=(), programs=("trainer", "trainer"), **extra):
-    """A job, and another with the options `beside` that runs for twice as long, with the real arbiter. The losses of
-    the first are those that it has without the library, and the watchdog opens no gate. Answers with (turns of the
-    first, what it said of turns, what the other said)."""
+    """Runs a job, and another one with the options `beside` for twice as long, with the real arbiter. Asserts that the
+    first job's losses are those without the library, and that the watchdog opens no gate. Returns (turns of the first,
+    the library's lines in the first, its lines in the other)."""
     machine = Machine(test)
     options, beside = (f"--iterations={iterations}", *options), (f"--iterations={2 * iterations}", *beside)
     alone, _ = machine.finish("s", machine.start("s", library=None, options=options, program=programs[0]))
@@ -251,7 +255,7 @@ def _end(process):
 
 
 class Turns(unittest.TestCase):
-    """Two trainers on two software GPUs, with the real arbiter."""
+    """Runs two trainers on two software GPUs, with the real arbiter."""
 
     def test_two_jobs_take_turns_and_learn_the_same(self):
         for variant in ("plain", "broadcast_buffers", "loss_allreduce"):
@@ -290,7 +294,7 @@ class Turns(unittest.TestCase):
             self.assertEqual(summary["losses_digest"], alone["losses_digest"])
             self.assertEqual(said_by_library(said), "")
         events = [event["event"] for event in machine.events()]
-        # Once in a while, on a machine that stands still, it breaks up two GPUs that wait for each other.
+        # Once in a while, on a machine that stands still, the watchdog breaks up two GPUs that wait for each other.
         self.assertLess(20 * events.count("open"), events.count("hold"), "the watchdog had to")
 
     def test_without_an_arbiter_everything_passes_and_one_line_says_so(self):
@@ -333,7 +337,7 @@ class Turns(unittest.TestCase):
 
 
 def await_event(machine, kind, count):
-    """Until the arbiter has traced so many; the test's own timeout bounds it."""
+    """Blocks until the arbiter has traced this many events. The test's own timeout bounds it."""
     pause = subprocess.Popen(["tail", "-n", "+1", "--retry", "-F", machine.trace], stdout=subprocess.PIPE,
                              stderr=subprocess.DEVNULL, text=True)
     seen = 0
@@ -351,7 +355,7 @@ def said_by_library(said):
 
 
 class Recorded(unittest.TestCase):
-    """What reaches the driver, with the library and without."""
+    """Compares what reaches the driver with the library and without."""
 
     OPTIONS = ("--iterations=30", "--variant=broadcast_buffers")
 
@@ -373,8 +377,8 @@ class Recorded(unittest.TestCase):
         self.assertGreater(sum(call.startswith("cuStreamBatchMemOp_v2") for call in ours), 10, "turns were taken")
 
     def test_nor_is_anything_added_to_an_nccl_that_is_linked_in(self):
-        """Its calls are the program's own. How many buffers with an event it makes, and which of them it waits for at
-        its end, depends on the time."""
+        """NCCL's calls count as the program's own. The number of buffers with an event that it makes, and those it
+        waits for at its end, depend on the time."""
         def functions(record, whose="user"):
             names = [call.split()[0] for call in calls(record, whose) if not call.startswith("cuEventCreate")]
             launches = [i for i, name in enumerate(names) if name.startswith("cuLaunchKernel")]

@@ -1,4 +1,5 @@
-"""Trainers of many kinds beside a plain one: who takes turns, who is only watched, and that nobody is harmed."""
+"""Tests trainers of many kinds beside a plain one: which take turns, which are only watched, and that none is
+harmed."""
 
 import os
 import unittest
@@ -6,15 +7,17 @@ import unittest
 from tests.process.sidecar.test_sidecar import Machine, await_event, run_beside, said_by_library
 
 _ITERATIONS, _WATCHED_ITERATIONS = 80, 30
-# Gradients that the host exchanges: enough launches before the first turn, enough turns beside what the guard tries.
+# Gradients go through the host here. The job needs enough launches before the first turn, and enough turns besides
+# those in which the guard tries other modes.
 _BY_HOST, _BY_HOST_ITERATIONS = ("--gradients=host", "--exchange-ms=12"), 220
 
 
 class Variants(unittest.TestCase):
-    """Each kind beside a plain job, with the real arbiter. Its losses are those that it has without the library."""
+    """Runs each kind beside a plain job, with the real arbiter. Its losses are those that it has without the
+    library."""
 
     def beside_a_plain_job(self, iterations, options):
-        """(turns that it took, what its ranks said of turns) once both jobs have ended."""
+        """Runs both jobs to their end. Returns (turns of the first, the library's lines in its ranks)."""
         turns, said, said_by_plain = run_beside(self, iterations, options)
         self.assertEqual(said_by_plain, "", "the plain job was not told off")
         return turns, said
@@ -65,10 +68,10 @@ class Variants(unittest.TestCase):
         self.assert_is_watched("a communicator is non-blocking", "--nccl=nonblocking")
 
     def odd_beside_a_plain_job(self, then, **extra):
-        """(events, what it said of turns) of a job that takes turns and does something odd then."""
+        """Runs a job that takes turns and then does something odd. Returns (its events, the library's lines in it)."""
         machine = Machine(self)
         other = machine.start("b", options=("--iterations=100000",))
-        await_event(machine, "hold", 10)  # by itself
+        await_event(machine, "hold", 10)  # it runs by itself
         ranks = machine.start("a", program=os.environ["CAPTURED"], IDS=str(machine.directory / "ids"), THEN=then,
                               **extra)
         said = [rank.communicate(timeout=60)[1] for rank in ranks]
@@ -100,7 +103,8 @@ class Variants(unittest.TestCase):
             self.assertGreater(ends["leave"]["t_ns"] - ends["mode"]["t_ns"], 500_000_000, "nor was until it left")
 
     def assert_passes_turns_at_gaps(self, options=(), beside=(), **extra):
-        """Without a collective of NCCL's; answers with the turns that the jobs took."""
+        """Runs two jobs that call no collective of NCCL's. Asserts that both take turns and that their losses are
+        right."""
         iterations = f"--iterations={_BY_HOST_ITERATIONS}"
         machine = Machine(self)
         options = {"a": (iterations, *_BY_HOST, *options), "b": (iterations, *(beside or (*_BY_HOST, *options)))}

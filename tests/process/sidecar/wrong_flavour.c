@@ -1,5 +1,5 @@
-/* A hook of the driver as it should not be, preloaded in front of ours: it asks cuGetProcAddress for the
- * flavour of the legacy default stream, whichever the caller wants. */
+/* Hooks the driver wrongly, for a test; it is preloaded in front of our library. It asks cuGetProcAddress for
+ * the flavour of the legacy default stream, whichever flavour the caller wants. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -14,14 +14,14 @@ static int without_flags(const char* name, void** function, int version, unsigne
                          void* status) {
   (void)flags;
   const int result = next_get(name, function, version, 0, status);
-  /* The runtime asks it for itself, and goes on with that one. */
+  /* The runtime asks cuGetProcAddress for itself, and uses the answer from then on. */
   if (result == 0 && version >= 12000 && strcmp(name, "cuGetProcAddress") == 0)
     *function = (void*)without_flags;
   return result;
 }
 
-/* The dlsym of the library that NEXT_HOOK names, which the loader would not find by the C library's version.
- */
+/* Returns the dlsym of the library that NEXT_HOOK names. The loader would not find it by the C library's
+ * symbol version. */
 static Dlsym next_dlsym(void) {
   Dlsym real = (Dlsym)dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5");
   if (real == NULL) real = (Dlsym)dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.17");

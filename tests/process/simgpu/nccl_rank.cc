@@ -1,8 +1,8 @@
-// One rank of a job, as a process of its own: an ordinary program over the CUDA driver and NCCL.
+// Runs one rank of a job as a process of its own: an ordinary program over the CUDA driver and NCCL.
 //
 //   nccl_rank SCENARIO RANK RANKS UNIQUE_ID_IN_HEX
 //
-// Prints one line per fact, "name value"; nccl_process_test.cc starts the ranks and judges.
+// It prints one line per fact, "name value". nccl_test_processes.py starts the ranks and judges the facts.
 #include <cuda.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -47,7 +47,7 @@ struct Job {
   ncclComm_t comm = nullptr;
 };
 
-// Device memory that is filled from and read back to the host.
+// Holds device memory that is filled from the host and read back to it.
 template <typename T>
 class Buffer {
  public:
@@ -76,7 +76,7 @@ double Milliseconds() {
   return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) * 1e-6;
 }
 
-// Waits as a framework does: the stream, while looking at the communicator.
+// Waits for the stream as a framework does, then returns the communicator's state.
 ncclResult_t Await(const Job& job) {
   ncclResult_t state = ncclSuccess;
   while (cuStreamQuery(job.stream) == CUDA_ERROR_NOT_READY) usleep(200);
@@ -104,7 +104,7 @@ std::vector<float> Inputs(int rank, std::size_t count) {
   return values;
 }
 
-// Every collective once, two of them out of place, checked element by element.
+// Runs every collective once, two of them out of place, and checks the results element by element.
 void RunSums(Job& job) {
   constexpr std::size_t kCount = 5003;
   const Buffer<float> in(Inputs(job.rank, kCount)), out(std::vector<float>(kCount, -1.0f));
@@ -138,7 +138,7 @@ void RunSums(Job& job) {
   if (job.rank == 0) Say("reduced", most.Read()[0]);
 }
 
-// Two streams in one group, and point to point both ways at once.
+// Runs collectives on two streams in one group, and point-to-point transfers in both directions at once.
 void RunGroup(Job& job) {
   CUstream other = nullptr;
   MUST(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
@@ -165,7 +165,7 @@ void SayFailure(Job& job, ncclResult_t state) {
   Say("text", ncclGetLastError(job.comm));
 }
 
-// The call itself fails where the news was faster.
+// The call itself fails if the other rank's message has arrived before it.
 void RunMismatch(Job& job) {
   const Buffer<float> data(Inputs(job.rank, 100));
   const std::size_t count = job.rank == 1 ? 50 : 100;
@@ -174,7 +174,7 @@ void RunMismatch(Job& job) {
   SayFailure(job, result != ncclSuccess ? result : Await(job));
 }
 
-// Rank 1 is killed between its collectives; the others must not hang.
+// Kills rank 1 between its collectives. The other ranks must not hang.
 void RunDeath(Job& job) {
   const Buffer<float> data(Inputs(job.rank, 100));
   MUST(ncclAllReduce(data.get(), data.get(), 100, ncclFloat32, ncclSum, job.comm, job.stream));
@@ -186,7 +186,7 @@ void RunDeath(Job& job) {
   MUST(ncclCommAbort(std::exchange(job.comm, nullptr)));
 }
 
-// Rank 0 gives up a collective that never starts on its side.
+// Rank 0 aborts a collective that never starts on its side.
 void RunAbort(Job& job) {
   const Buffer<float> data(Inputs(job.rank, 100));
   const ncclResult_t result =
@@ -214,7 +214,7 @@ void RunSplit(Job& job) {
   MUST(ncclCommDestroy(part));
 }
 
-// The median time of an all-reduce of 60,000 floats.
+// Prints the median time of an all-reduce of 60,000 floats.
 void RunTimed(Job& job) {
   constexpr std::size_t kCount = 60'000;
   const Buffer<float> data(Inputs(job.rank, kCount));
@@ -254,7 +254,7 @@ void RunNonBlocking(Job& job) {
   Say("sum", value.Read()[0]);
 }
 
-// One process, one thread, every GPU it sees.
+// Drives every GPU that the process sees from one thread.
 void RunInitAll(Job& job) {
   int gpus = 0;
   MUST(cuDeviceGetCount(&gpus));

@@ -1,6 +1,6 @@
-"""Jobs of several ranks, each a process: correct results, failures that reach everybody, shaped links.
+"""Tests jobs of several ranks, each a process: correct results, failures that reach all ranks, shaped links.
 
-Called with the rank program and the directory of the libraries.
+It is called with the rank program and the directory of the libraries.
 """
 
 import ctypes
@@ -17,7 +17,7 @@ RANK = sys.argv.pop(1)
 LIBRARIES = sys.argv.pop(1)
 
 NODE_LINK = 8e6
-# A run whose threads were later than this at p99 is void; so many may be, of those that one test makes.
+# A run whose threads were later than this at p99 is void. One test may have so many void runs.
 MOST_LATE_US = 1000
 MOST_VOID_RUNS = 3
 SUCCESS, INVALID_USAGE, REMOTE_ERROR, IN_PROGRESS = 0, 5, 6, 7
@@ -25,7 +25,7 @@ SIGKILLED = -9
 
 
 class Result:
-    """What one rank printed: its facts by name."""
+    """Holds the exit code of one rank and the facts that it printed, by name."""
 
     def __init__(self, process):
         out, self.err = process.communicate(timeout=60)
@@ -55,11 +55,11 @@ class NcclTest(unittest.TestCase):
         return env
 
     def reporting(self, directory, sharing="shared"):
-        """The environment of four ranks that say in `directory` how late they were."""
+        """Returns the environment of four ranks that report in `directory` how late they were."""
         return dict(self.environment(2, 2, sharing), SIMGPU_REPORT=directory)
 
     def start(self, scenario, nodes=2, gpus=2, environment=None, ranks=None):
-        """Starts a rank on every GPU; `ranks` adds to the environment of single ones."""
+        """Starts a rank on every GPU. `ranks` adds to the environment of single ranks."""
         environment = environment or self.environment(nodes, gpus)
         identity = unique_id()
         processes = []
@@ -140,7 +140,7 @@ class NcclTest(unittest.TestCase):
 
     def test_split(self):
         results = self.run_job("split")
-        # Keys fall with the rank, so the order turns round: {0, 2} and {1}; rank 3 stays out.
+        # Keys fall with the rank, so the order is reversed: {0, 2} and {1}. Rank 3 stays out.
         self.assertEqual([(r["rank"], r["sum"]) for r in results[:3]], [("1", "5"), ("0", "2"), ("0", "5")])
         self.assertEqual(results[3]["none"], "1")
 
@@ -153,10 +153,11 @@ class NcclTest(unittest.TestCase):
         return jobs * 2 * (ranks - 1) / ranks * 60_000 * 4 / NODE_LINK * 1e3
 
     def assert_shaped(self, run, expected, least=1.0):
-        """No run of three beats the link: the rank that sends over it is not done sooner, and the others, which may
-        begin a little later, hardly. The median of the slowest ranks is not half as slow again.
-        `least`: of what is expected, where a neighbour leaves the link free between two of its collectives.
-        A run whose threads were later than a figure allows says nothing about the latter, and is made again."""
+        """Asserts that no run of three is faster than the link permits, and that the median of the slowest ranks is
+        below 1.5 times that time. The rank that sends over the link is never faster. The others may begin a little
+        later, so they may be a little faster. `least` is the part of the expected time that is enough, where a
+        neighbour leaves the link free between two of its collectives. A run whose threads were too late says nothing
+        about the upper bound, and is repeated."""
         slowest = []
         for number in range(3 + MOST_VOID_RUNS):
             report = os.path.join(self.directory, f"report-{number}-{len(os.listdir(self.directory))}")
@@ -207,7 +208,7 @@ class NcclTest(unittest.TestCase):
 
 
 def lateness_us(directory):
-    """The latest of the processes that reported there, at p99."""
+    """Returns the greatest lateness at p99 of the processes that reported in this directory, in microseconds."""
     reports = [json.loads(path.read_text(encoding="utf-8")) for path in Path(directory).glob("*.json")]
     return max(report[kind]["p99"] for report in reports for kind in ("kernel_late_us", "ring_step_late_us"))
 

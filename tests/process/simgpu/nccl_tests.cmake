@@ -1,4 +1,4 @@
-# Ranks as processes, over the software GPU: what NCCL promises, and what happens when a rank fails.
+# These ranks are processes over the software GPU. They test what NCCL promises, and what happens when a rank fails.
 add_executable(simgpu_nccl_rank nccl_rank.cc)
 target_link_libraries(simgpu_nccl_rank PRIVATE crossover_tree crossover_cuda_headers simgpu_cuda simgpu_nccl)
 

@@ -1,4 +1,4 @@
-// Pieces that the driver-API programs of these tests share.
+// Holds what the driver-API programs of these tests share.
 #pragma once
 
 #include <cuda.h>
@@ -36,7 +36,7 @@ constexpr char kImage[] =
     "kernel timed ns=arg sms=132\n"
     "kernel ring ns=0 sms=4 spin\n";
 
-// The primary context of the first device, and a module.
+// Makes the primary context of the first device current and loads a module into it.
 struct Program {
   CUdevice device = 0;
   CUcontext context = nullptr;

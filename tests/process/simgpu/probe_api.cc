@@ -1,4 +1,4 @@
-// A program of the driver API, linked to it: what the calls do, within one process.
+// Calls the driver API from a program linked to it, and checks what the calls do within one process.
 #include <unistd.h>
 
 #include <cstring>
@@ -64,7 +64,8 @@ void StreamsAndEvents(const Program& program) {
   EXPECT_RESULT(CUDA_ERROR_INVALID_HANDLE, cuStreamSynchronize(side));
 }
 
-// The legacy stream waits for blocking streams and they for it; non-blocking ones stand apart.
+// The legacy stream and the blocking streams wait for each other. Non-blocking streams are independent of
+// both.
 void LegacyStream(const Program& program) {
   CUstream blocking;
   OK(cuStreamCreate(&blocking, CU_STREAM_DEFAULT));
@@ -190,8 +191,8 @@ void MemoryOperations() {
   OK(cuMemFreeHost(words));
 }
 
-// The thread behind the stream is woken after each kernel, some tens of microseconds late; the GPU would not
-// be. Prints the times of runs of 20 ms, for the test to judge.
+// Prints the times of runs of 20 ms, for the test to judge. The thread behind the stream wakes some tens of
+// microseconds late after each kernel; a GPU would not be late.
 void MemoryOperationsThatNeedNotWait(const Program& program) {
   constexpr int kKernels = 40;
   const CUstream stream = MakeStream();
@@ -257,7 +258,7 @@ void Capture(const Program& program) {
   CHECK(value == 6);
   OK(cuGraphExecDestroy(exec));
 
-  // What is forbidden spoils the capture.
+  // A forbidden call invalidates the capture.
   OK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
   EXPECT_RESULT(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, cuStreamSynchronize(stream));
   EXPECT_RESULT(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, cuStreamEndCapture(stream, &graph));

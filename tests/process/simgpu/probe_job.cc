@@ -1,4 +1,5 @@
-// Programs that share a GPU or a word with another process. Arguments: the part to play, then its own.
+// Shares a GPU or a word with another process. The first argument names the part to play; the part's own
+// arguments follow.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -9,7 +10,7 @@
 
 #include "tests/process/simgpu/probe.h"
 
-// The effect of a kernel: it says when it runs.
+// Prints when the kernel runs whose effect this function is.
 extern "C" __attribute__((visibility("default"))) void SayRunning(void* const*) {
   std::printf("running %lld\n", Now());
   std::fflush(stdout);
@@ -28,7 +29,7 @@ unsigned* MapWords(const char* path, CUdeviceptr* address) {
   return static_cast<unsigned*>(memory);
 }
 
-// Two streams of two processes hand a turn to and fro: even turns are ours when `self` is 0.
+// Hands a turn between streams of two processes. Even turns are ours when `self` is 0.
 int PlayPingPong(const char* path, unsigned self, unsigned turns) {
   const Program program;
   CUdeviceptr address;
@@ -39,12 +40,12 @@ int PlayPingPong(const char* path, unsigned self, unsigned turns) {
     OK(cuStreamWriteValue32(stream, address, turn + 1, CU_STREAM_WRITE_VALUE_DEFAULT));
   }
   OK(cuStreamSynchronize(stream));
-  // A write in flight dies with its process: stay until the last one of ours has arrived.
+  // A write in flight is lost with its process, so stay until our last one has arrived.
   while (__atomic_load_n(words, __ATOMIC_ACQUIRE) < turns - 1 + self) usleep(1000);
   return 0;
 }
 
-// Says when its kernel runs, and runs it until killed.
+// Prints when its kernel runs, and runs it until it is killed.
 int PlayVictim() {
   const Program program;
   const CUstream stream = MakeStream();
@@ -57,7 +58,7 @@ int PlayVictim() {
   return 0;
 }
 
-// Takes the lock of the GPU as often as it can, until killed.
+// Takes the GPU's lock as often as it can, until it is killed.
 int PlayHammer() {
   const Program program;
   const CUfunction timed = program.Function("timed");
@@ -77,7 +78,8 @@ constexpr char kMoreKernels[] =
     "kernel gridded ns=arg\n"
     "kernel ring ns=5000000 sms=4 fn=SayRunning spin\n";
 
-// Holds the SMs of a collective until killed. Says when it is queued (stderr), and when it has them.
+// Holds the SMs of a collective until it is killed. Prints when it is queued (stderr), and when it has the
+// SMs.
 int PlayCollective() {
   const Program program(kMoreKernels);
   const CUstream stream = MakeStream();
@@ -92,7 +94,7 @@ int PlayCollective() {
   return 0;
 }
 
-// Prints for how long a collective of 5 ms at least is under way beside whatever else runs.
+// Prints how long a collective of at least 5 ms takes beside whatever else runs.
 int PlayShortCollective() {
   const Program program(kMoreKernels);
   const CUstream stream = MakeStream();
@@ -108,16 +110,16 @@ int PlayShortCollective() {
   return 0;
 }
 
-// Prints the time of a kernel of `ns` beside whatever else runs. Of so many blocks of 1024 threads, where the
-// launch is to say what it fills.
+// Prints the time of a kernel of `ns` beside whatever else runs. If `blocks` is not 0, the launch has so
+// many blocks of 1024 threads, which say how many SMs it fills.
 int PlayKernel(unsigned long long ns, unsigned blocks) {
   const Program program(kMoreKernels);
   const CUstream stream = MakeStream();
   CUevent begin, end;
   OK(cuEventCreate(&begin, 0));
   OK(cuEventCreate(&end, 0));
-  // All of it is queued behind a gate, and the time begins at the end of a kernel: nothing depends on the
-  // host.
+  // All of it is queued behind a gate, and the time begins at the end of a kernel, so nothing depends on
+  // the host.
   unsigned* words = nullptr;
   OK(cuMemHostAlloc(reinterpret_cast<void**>(&words), 4096, CU_MEMHOSTALLOC_DEVICEMAP));
   const auto gate = reinterpret_cast<CUdeviceptr>(words);
@@ -141,7 +143,7 @@ int PlayKernel(unsigned long long ns, unsigned blocks) {
   return 0;
 }
 
-// Prints how many SMs the driver says that the GPU has.
+// Prints how many SMs the GPU has, as the driver reports it.
 int PlaySms() {
   const Program program;
   int sms = 0;
@@ -150,8 +152,8 @@ int PlaySms() {
   return 0;
 }
 
-// The time of CLOCK_MONOTONIC at which `event` was reached on an idle stream: as exactly as the narrowest of
-// 20 brackets says.
+// Returns the time of CLOCK_MONOTONIC at which `event` was reached on an idle stream, in ns. The error is
+// half of the narrowest of 20 brackets.
 long long Anchor(CUevent event, CUstream stream) {
   long long best = 0, narrowest = 1'000'000'000;
   for (int i = 0; i < 20; ++i) {
@@ -172,9 +174,9 @@ long long Anchor(CUevent event, CUstream stream) {
   return best;
 }
 
-// A job: `steps` times c of compute and m of a spinning collective, from `start` on. Prints for each step, in
-// ns of CLOCK_MONOTONIC, when its compute began and ended and when its collective had ended, as the GPU saw
-// it.
+// Runs a job: `steps` times c ns of compute and m ns of a spinning collective, from `start` on. Prints for
+// each step, in ns of CLOCK_MONOTONIC, when its compute began and ended and when its collective had ended,
+// as the GPU saw it.
 int PlayJob(long long start, long long c, long long m, int steps) {
   const Program program;
   const CUfunction timed = program.Function("timed"), ring = program.Function("ring");
@@ -221,7 +223,7 @@ int PlayJob(long long start, long long c, long long m, int steps) {
   return 0;
 }
 
-// A forked child of a process that uses the driver has no driver.
+// Checks that a forked child of a process that uses the driver has no driver.
 int PlayFork() {
   const Program program;
   const pid_t child = fork();

@@ -1,5 +1,5 @@
-// A program that loads the driver as runtimes do: dlopen, dlsym of cuGetProcAddress_v2, the rest through
-// that.
+// Loads the driver as runtimes do: it opens it with dlopen, finds cuGetProcAddress_v2 with dlsym, and the
+// rest through that.
 #include <cudaTypedefs.h>
 #include <dlfcn.h>
 

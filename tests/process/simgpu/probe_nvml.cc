@@ -1,4 +1,5 @@
-// A node agent's view: what NVML says of the GPUs, and one health event. Argument: the state directory.
+// Prints what a node agent sees: what NVML reports of the GPUs, and one health event. The argument is the
+// state directory.
 #include <nvml.h>
 
 #include <cstdio>

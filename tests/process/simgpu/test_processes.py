@@ -1,6 +1,6 @@
-"""Separate processes on one software GPU: sharing, hand-over of words, death, limits.
+"""Tests separate processes on one software GPU: sharing, hand-over of words, death, limits.
 
-Called with the directory of the probe programs; SIMGPU_* and LD_LIBRARY_PATH are set here.
+It is called with the directories of the probe programs and of the libraries; it sets SIMGPU_* and LD_LIBRARY_PATH.
 """
 
 import json
@@ -17,7 +17,7 @@ from pathlib import Path
 PROBES = sys.argv.pop(1)
 LIBRARIES = sys.argv.pop(1)
 
-# A run whose threads were later than this at p99 is void, as the runs of figures are; so often in a row at most.
+# A run whose threads were later than this at p99 is void, as the runs of figures are. So many may be void in a row.
 MOST_LATE_US = 300
 MOST_VOID_RUNS = 3
 
@@ -61,8 +61,8 @@ class ProcessTest(unittest.TestCase):
                                                                                 SIMGPU_REPORT=directory))
 
     def expect_median(self, name, least, most, run):
-        """The times that `run` prints behind `name`: their median lies between the two, and none lies below. A run in
-        which threads were later than a figure allows says nothing and is made again."""
+        """Asserts that the median of the times that `run` prints behind `name` lies between the bounds, and that no
+        time is below the lower one. A run whose threads were too late is repeated."""
         for number in range(MOST_VOID_RUNS + 1):
             directory = os.path.join(self.directory.name, f"report-{number}-{len(os.listdir(self.directory.name))}")
             os.mkdir(directory)
@@ -96,14 +96,14 @@ class ProcessTest(unittest.TestCase):
         victim = self.start("simgpu_probe_job", "victim")
         self.assertEqual(victim.stdout.readline(), "running\n")
         beside, used = self.run_probe("simgpu_probe_job", "kernel", 20_000_000).split()
-        self.assertGreaterEqual(float(beside), 40.0)  # half of the GPU each
+        self.assertGreaterEqual(float(beside), 40.0)  # ms; each has half of the GPU
         self.assertGreaterEqual(int(used), 1 << 30)
         waiting = self.start("simgpu_probe_job", "kernel", 400_000_000)
         time.sleep(0.2)
         victim.send_signal(signal.SIGKILL)
         victim.communicate()
         elapsed, used = self.finish(waiting)[0].split()
-        self.assertLess(float(elapsed), 800.0)  # what it would take to the end beside the other
+        self.assertLess(float(elapsed), 800.0)  # ms; it would take that long beside the other
         self.assertEqual(int(used), 0)
 
     def test_kills_at_any_instant_harm_nobody(self):
@@ -111,7 +111,7 @@ class ProcessTest(unittest.TestCase):
             hammers = [self.start("simgpu_probe_job", "hammer", machine="1x1,launch_us=0") for _ in range(3)]
             for hammer in hammers:
                 self.assertEqual(hammer.stdout.readline(), "running\n")
-            time.sleep(0.0037 * round_number)  # another instant each time; nothing waits for it
+            time.sleep(0.0037 * round_number)  # another instant each time; the test waits for nothing here
             for hammer in hammers:
                 hammer.kill()
             _, used = self.run_probe("simgpu_probe_job", "kernel", 1_000_000, machine="1x1,launch_us=0").split()
@@ -155,7 +155,8 @@ class ProcessTest(unittest.TestCase):
         self.assertIn("CUDA_ERROR_NOT_SUPPORTED", self.finish(process, code=1)[1])
 
     def run_jobs(self, machine, offset_ms, c_ms=20.0, m_ms=12.0, steps=20):
-        """Two jobs that run freely: for each, (compute begins, compute ends, collective has ended) in ms by step."""
+        """Runs two jobs freely. Returns [(compute begins, compute ends, collective has ended)] by step, in ms, for
+        each."""
         start = time.monotonic_ns() + 1_000_000_000
         jobs = [self.start("simgpu_probe_job", "job", start + round(shift * 1e6), round(c_ms * 1e6),
                            round(m_ms * 1e6), steps, machine=f"1x1,{machine}") for shift in (0, offset_ms)]
@@ -165,9 +166,9 @@ class ProcessTest(unittest.TestCase):
         return logs
 
     def expect_compute(self, logs, tolerance_ms, predict):
-        """Each compute of either job takes what `predict` says, from how long the other computed meanwhile and how
-        long its collective held SMs: all are times of the GPU, so a busy machine changes when things happen, and not
-        whether this holds. The jobs must have met."""
+        """Asserts that each compute of either job takes what `predict` says. It gets how long the other job computed
+        meanwhile, and how long its collective held SMs. All are times of the GPU: a busy machine changes when things
+        happen, but not this relation. The jobs must have met."""
         met = 0.0
         for mine, other in (logs, logs[::-1]):
             for begin, end, _ in mine:
@@ -179,23 +180,24 @@ class ProcessTest(unittest.TestCase):
         self.assertGreater(met, 20.0)
 
     def test_free_running_jobs_that_share(self):
-        """While both compute each runs at one half, beside a collective of 4 SMs at 128/132: a step of equal jobs
-        takes 2c + m - delta at an offset of delta."""
+        """While both compute, each runs at one half. Beside a collective of 4 SMs it runs at 128/132. A step of equal
+        jobs takes 2c + m - delta at an offset of delta."""
         for factor in 0.9, 1.0, 1.25:
             with self.subTest(co_run=factor):
                 logs = self.run_jobs(f"mode=mps,co_run={factor}", 8.0)
-                # c = alone + factor / 2 of what is beside compute + 128/132 of what is beside a collective.
+                # The work c is the time alone, plus factor / 2 of the time beside compute and 128/132 of that
+                # beside a collective.
                 self.expect_compute(logs, 0.4, lambda beside, held, f=factor:
                                     20.0 + beside * (1 - f / 2) + held * 4 / 132)
 
     def test_free_running_jobs_that_take_slices(self):
-        """The collective burns slices: whatever the other does, computing or communicating, takes half of the GPU. No
-        offset makes a step shorter than 2c + m. A slice more or less is a matter of where the compute begins."""
+        """The collective uses up time slices: whatever the other job does, it takes half of the GPU. No offset makes a
+        step shorter than 2c + m. A difference of one slice depends on where the compute begins."""
         logs = self.run_jobs("mode=timeslice,quantum_us=500", 16.0)
         self.expect_compute(logs, 1.6, lambda beside, held: 20.0 + (beside + held) / 2)
 
     def beside_victim(self, ns, machine="1x1", **environment):
-        """Time in ms of a kernel of `ns` beside one that never ends, by the GPU."""
+        """Returns the time in ms, by the GPU's clock, of a kernel of `ns` beside one that never ends."""
         victim = self.start("simgpu_probe_job", "victim", machine=machine)
         self.assertEqual(victim.stdout.readline(), "running\n")
         beside, _ = self.run_probe("simgpu_probe_job", "kernel", ns, machine=machine, **environment).split()
@@ -220,14 +222,15 @@ class ProcessTest(unittest.TestCase):
         self.end(collective)
 
     def test_a_mix_of_kernels(self):
-        """The victim's kernel is its stream's first, the one that is timed its stream's second: where both ask for
-        half of the GPU, or the second for no more than its share, they do not meet."""
+        """The victim's kernel is the first of its stream, and the timed kernel the second of its own. They do not slow
+        each other where both ask for half of the GPU, or the second asks for no more than its share."""
         for mix, expected in (("50", 20.0), ("100 50", 20.0), ("50 100", 40.0), ("100", 40.0)):
             with self.subTest(kernel_mix=mix):
                 self.assertAlmostEqual(self.beside_victim(20_000_000, f"1x1,kernel_mix={mix}"), expected, delta=0.02)
 
     def test_a_launch_asks_for_the_sms_that_its_blocks_fill(self):
-        """132 blocks of 1024 threads fill 66 SMs, 264 all: beside a kernel that has all and gives way."""
+        """132 blocks of 1024 threads fill 66 SMs, and 264 fill all. The kernel beside them has all SMs and gives
+        way."""
         collective = "1x1,nccl_ctas=4"
         victim = self.start("simgpu_probe_job", "victim", machine=collective)
         self.assertEqual(victim.stdout.readline(), "running\n")
@@ -267,7 +270,7 @@ class ProcessTest(unittest.TestCase):
             return self.run_probe("simgpu_probe_job", "sms", CUDA_MPS_PIPE_DIRECTORY=pipe, **limits).strip()
 
         self.assertEqual(ask("get_default_active_thread_percentage"), "25.0\n")
-        self.assertEqual([sms(""), sms("10"), sms("50")], ["33", "13", "33"])  # a client only constrains it further
+        self.assertEqual([sms(""), sms("10"), sms("50")], ["33", "13", "33"])  # a client can only lower the limit
         self.assertIn("expected a whole number from 1 to 100", ask("set_default_active_thread_percentage 0"))
         self.assertEqual(ask("set_default_active_thread_percentage 75"), "")
         self.assertEqual(sms(""), "33", "a server keeps the percentage that it started with")
@@ -275,7 +278,7 @@ class ProcessTest(unittest.TestCase):
         self.assertEqual(sms(""), "66")
 
     def test_collectives_may_wait_for_their_sms(self):
-        """Beside a kernel that has the whole GPU and never ends a collective begins at once, or never."""
+        """Beside a kernel that has the whole GPU and never ends, a collective begins at once or never."""
         for start, waits in (("at_once", False), ("when_free", True)):
             with self.subTest(collective_start=start):
                 machine = f"1x2,collective_start={start}"
@@ -309,7 +312,7 @@ def overlap(begin, end, other_begin, other_end):
 
 
 def lateness_us(directory):
-    """The latest of the processes that reported there, at p99."""
+    """Returns the greatest lateness at p99 of the processes that reported in this directory, in microseconds."""
     reports = [json.loads(path.read_text(encoding="utf-8")) for path in Path(directory).glob("*.json")]
     return max(report[kind]["p99"] for report in reports for kind in ("kernel_late_us", "ring_step_late_us"))
 

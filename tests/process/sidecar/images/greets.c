@@ -1,4 +1,4 @@
-/* A program that needs nothing but the C library. */
+/* Stands for a program that needs only the C library. */
 #include <stdio.h>
 
 int main(void) {

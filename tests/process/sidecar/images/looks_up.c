@@ -1,4 +1,5 @@
-/* A program of some image: says what it finds, and whether libcrossover.so has taken its place. */
+/* Looks functions up as a program of an image, and prints what it finds and whether libcrossover.so has taken
+ * the function's place. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>

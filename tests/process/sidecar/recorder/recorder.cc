@@ -1,9 +1,9 @@
-// A libcuda.so.1 that stands between everybody and the real one (CROSSOVER_TEST_CUDA) and writes each call
-// down, one line "<thread> <user|ours> <function> <handles and numbers>", to CROSSOVER_TEST_RECORD. Whoever
-// asks cuGetProcAddress for a function that is not recorded gets the real one.
+// A libcuda.so.1 that stands between all callers and the real one (CROSSOVER_TEST_CUDA). It writes each
+// call, one line "<thread> <user|ours> <function> <handles and numbers>", to CROSSOVER_TEST_RECORD. A
+// function that is not recorded is given out by cuGetProcAddress as the real one.
 //
-// Calls are the library's own ("ours") if they come from its helper thread, or use an event that it created,
-// or are of a function that it does not wrap and come from its code.
+// A call is the library's own ("ours") if it comes from its helper thread, or uses an event that it
+// created, or is of a function that it does not wrap and comes from its code.
 #include <cudaTypedefs.h>
 #include <dlfcn.h>
 
@@ -17,7 +17,7 @@
 #include <string_view>
 #include <type_traits>
 
-// The table names exported symbols, not their newest versions.
+// The table has exported symbols, so the macros that select their newest versions must go.
 #undef cuCtxDestroy
 #undef cuDevicePrimaryCtxRelease
 #undef cuDevicePrimaryCtxReset
@@ -44,7 +44,8 @@ Recorder& The() {
     const char* path = std::getenv("CROSSOVER_TEST_RECORD");
     const char* rank = std::getenv("RANK");
     if (path != nullptr) made->file = std::fopen((std::string(path) + (rank ? rank : "")).c_str(), "w");
-    // Its own functions before anybody's: what a driver calls inside itself is not a call of the user.
+    // RTLD_DEEPBIND makes the driver use its own functions first: what it calls inside itself is not a call
+    // of the user.
     made->real = dlopen(std::getenv("CROSSOVER_TEST_CUDA"), RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
     if (made->real == nullptr || made->file == nullptr) std::abort();
     return made;
@@ -55,7 +56,7 @@ Recorder& The() {
 thread_local int thread_number = -1;
 thread_local bool our_thread = false;
 
-// Whose code an address lies in.
+// Returns whose code an address lies in: "user", "ours" or "nccl".
 const char* OwnerOf(const void* address) {
   Dl_info info{};
   if (dladdr(address, &info) == 0 || info.dli_fname == nullptr) return "user";
@@ -63,11 +64,11 @@ const char* OwnerOf(const void* address) {
   return std::strstr(info.dli_fname, "libnccl") != nullptr ? "nccl" : "user";
 }
 
-// What is written of an argument: handles and numbers, not where the caller keeps things.
+// Returns what is written of an argument: handles and numbers, but no addresses of the caller's memory.
 template <typename T>
 std::string Text(T value) {
   char text[24] = "";
-  constexpr auto kLeastAddress = CUdeviceptr{1} << 40;  // which has the type of a number
+  constexpr auto kLeastAddress = CUdeviceptr{1} << 40;  // a device address has the type of a number
   if constexpr (std::is_same_v<T, CUdeviceptr>) {
     std::snprintf(text, sizeof text, value < kLeastAddress ? " %llu" : " h%llx", value);
   } else if constexpr (std::is_integral_v<T> || std::is_enum_v<T>) {
@@ -79,7 +80,7 @@ std::string Text(T value) {
   return text;
 }
 
-// Who made the event among the arguments; null where there is none.
+// Returns who made the event among the arguments, or null where there is none.
 template <typename... Arguments>
 const char* EventOwner(const Recorder& recorder, Arguments... arguments) {
   const char* owner = nullptr;
@@ -93,7 +94,8 @@ const char* EventOwner(const Recorder& recorder, Arguments... arguments) {
   return owner;
 }
 
-// A wrapped function may be called by its wrapper, whoever called that: then its caller says nothing.
+// A wrapped function may be called by its wrapper, whichever code called that. Its direct caller then tells
+// nothing.
 template <typename... Arguments>
 void Write(const char* name, bool hooked, const void* caller, Arguments... arguments) {
   Recorder& recorder = The();
@@ -116,7 +118,7 @@ void NoteEvent(const void* caller, const CUevent* event, unsigned int) {
   recorder.event_owners[*event] = OwnerOf(caller);
 }
 
-// One function: `Tag` tells rows with equal types apart.
+// Records one function. `Tag` tells rows with equal types apart.
 template <typename Tag, typename Function>
 struct Recorded;
 
@@ -176,7 +178,7 @@ std::map<std::string, void*>& Table() {
 
 }  // namespace
 
-// Where the exported names jump to; the jumps are in recorder_entry.S.
+// The exported names jump to these addresses; the jumps are in recorder_entry.S.
 extern "C" {
 #define ENTRY(symbol)             \
   extern void* recorder_##symbol; \

@@ -1,4 +1,4 @@
-// The recorder's exported names, as jumps: the return address stays the caller's.
+// The recorder's exported names are jumps, so that the return address stays the caller's.
         .macro  entry symbol
         .globl  \symbol
         .type   \symbol, @function

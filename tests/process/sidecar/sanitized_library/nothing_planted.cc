@@ -1,1 +1,1 @@
-// A library is made of one source at least; the others are objects.
+// A library needs at least one source; the others are objects.

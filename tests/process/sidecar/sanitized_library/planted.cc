@@ -1,4 +1,4 @@
-// A fault at the end of each turn, for the sanitizer to report. PLANTED says which.
+// Commits a fault at the end of each turn, for the sanitizer to report. PLANTED names the fault.
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +28,8 @@ bool Planted(const char* fault) {
 
 }  // namespace
 
-// Turns::Release() as the linker names the two of them: what is called, and what is called in its place.
+// With --wrap the linker has two names for Turns::Release(): __real_ is the function itself, and __wrap_ is
+// called in its place.
 extern "C" bool __real__ZN9crossover7session5Turns7ReleaseERKNS_5phase7TrackerEb(
     Turns* turns, const phase::Tracker& tracker, bool capturing);
 extern "C" bool __wrap__ZN9crossover7session5Turns7ReleaseERKNS_5phase7TrackerEb(
