@@ -95,7 +95,7 @@ class _Starts:
         return pod
 
     def _await(self, what, condition):
-        """Waits for an event that meets `condition`, and returns the time at which it came (s, monotonic clock). Throws
+        """Waits for an event that meets `condition`, and returns the time at which it came (s, monotonic clock). Raises
         Failed where the pod fails or the event does not come in time."""
         end = time.monotonic() + _PATIENCE_S
         while True:

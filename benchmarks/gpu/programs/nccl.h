@@ -1,4 +1,5 @@
-// NCCL as a program finds it: libnccl.so.2 at run time. Every failure is fatal and named.
+// Loads NCCL as a program finds it: libnccl.so.2 at run time. Every failure ends the program and names
+// itself.
 #pragma once
 
 #include "simgpu/nccl/nccl.h"
