@@ -91,7 +91,7 @@ def _mean_ms(context, large, scheduler, name, count):
 
 
 def _bind(large, name, count, scheduler):
-    """Creates pods and waits until each has a node. Plain and nominated pods do not ask for Crossover."""
+    """Creates pods and waits until each has a node. Plain and nominated pods have no annotations of Crossover."""
     bound, changed = set(), threading.Condition()
 
     def on_pod(_when, kind, pod):

@@ -64,8 +64,8 @@ def _controls(context, shape, goal):
 
 
 def one(context, shape, library, details, environment=None, alone=None):
-    """Returns eta of one run: of a job alone, unless `alone` gives its result, then of all jobs. Returns None where a
-    run was void or failed."""
+    """Runs a job alone, unless `alone` gives its result, then all jobs together. Returns eta of the shared run, or None
+    where a run was void or failed."""
     if not context.has(library):
         return None
     alone = alone or _alone(context, shape)

@@ -1,6 +1,6 @@
 """hostile is the rate of a job beside a malicious client, over its rate with nothing else on its GPUs and without the
-library. Beside it stands whether the client is named and ungated, where it can be told which one is at fault, and how
-much the arbiters grow.
+library. Beside it stand two values: whether the client is named and ungated, in the cases that show which client is at
+fault, and how much the arbiters grow.
 
 Control: the same under a watchdog that waits for ten seconds before it opens anything.
 """

@@ -35,7 +35,7 @@ EFFICIENCY = 0.977
 
 
 def left_out(case):
-    """Returns why a case is left out where the trace is missing. The trace is kept outside the tree."""
+    """Returns why a case is left out, or "" where it is not: the trace is kept outside the tree and may be missing."""
     return trace_left_out(MURI_CLUSTER)
 
 

@@ -24,7 +24,7 @@ CASES = tuple(_TESTS)
 
 
 def left_out(case):
-    """Returns why a case is left out unless it is asked for by name."""
+    """Returns why a case is left out unless it is asked for by name, or "" where it is not left out."""
     return operators.missing(case)
 
 

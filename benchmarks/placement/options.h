@@ -27,6 +27,7 @@ struct Options {
 // Throws std::runtime_error that names what is wrong, and the usage.
 Options OptionsOf(int argc, const char* const* argv);
 
+// Makes the policy that the options name. Throws std::runtime_error where there is none of that name.
 std::unique_ptr<Policy> PolicyOf(const Options& options);
 
 }  // namespace crossover::benchmarks

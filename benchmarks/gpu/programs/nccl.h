@@ -15,7 +15,9 @@ struct Nccl {
   decltype(&::ncclGetLastError) get_last_error;
 };
 
+// Returns NCCL's functions. The first call loads the library.
 const Nccl& TheNccl();
+// Ends the program with NCCL's error text unless `result` is ncclSuccess.
 void CheckNccl(ncclResult_t result, const char* what);
 
 }  // namespace crossover::bench

@@ -1,4 +1,4 @@
-// Makes the two words of a hand-over, in one of the places where they can live.
+// Makes the two words of a hand-over, in one of the places that can hold them.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +15,7 @@ enum class Home {
   kIpc    // device memory by a CUDA IPC handle
 };
 
+// Returns the place of that name (host, vmm, ipc), or nothing where there is none.
 std::optional<Home> HomeFrom(std::string_view name);
 
 // Returns the device address of two words that both clients see. Client 0 makes them and passes them on
